@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// attention with AVX2: lanes over the tokens of a tile (two ymm) for the scores, over head entries for the values. Up to 4 heads share each
+// key and value load; fewer heads take more tiles or vectors in flight, to hide the latency of the chained FMAs within 16 registers.
+#include "base/misuse.h"
+#include "kernels/attention.h"
+#include "kernels/lanes.h"
+
+#include <immintrin.h>
+
+#define INLINE static inline __attribute__((always_inline))
+enum { HEADS = 4, FLIGHT = 8, HALVES = 2 };
+
+INLINE __m256 load_f16(const uint16_t *half) {
+	return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)half));
+}
+
+INLINE void score_tiles(size_t heads, size_t tiles, const float *q, size_t head_size, const uint16_t *k, float inv_sqrt, float *scores,
+                        size_t padded) {
+	__m256 acc[FLIGHT][HEADS];
+	for (size_t i = 0; i < tiles * HALVES; i++)
+		for (size_t h = 0; h < heads; h++) acc[i][h] = _mm256_setzero_ps();
+	for (size_t d = 0; d < head_size; d++)
+		for (size_t i = 0; i < tiles * HALVES; i++) {
+			const __m256 key = load_f16(k + (i / HALVES * head_size + d) * 16 + i % HALVES * 8);
+			for (size_t h = 0; h < heads; h++)
+				acc[i][h] = _mm256_fmadd_ps(_mm256_set1_ps(q[h * head_size + d]), key, acc[i][h]);
+		}
+	const __m256 factor = _mm256_set1_ps(inv_sqrt);
+	for (size_t i = 0; i < tiles * HALVES; i++)
+		for (size_t h = 0; h < heads; h++) _mm256_storeu_ps(scores + h * padded + i * 8, _mm256_mul_ps(acc[i][h], factor));
+}
+
+INLINE void weigh_values(size_t heads, size_t vectors, const float *p, size_t padded, const struct attention_segment *segments,
+                         size_t segment_count, size_t head_size, size_t from, const float *z, float *out) {
+	__m256 acc[HEADS][FLIGHT];
+	for (size_t h = 0; h < heads; h++)
+		for (size_t i = 0; i < vectors; i++) acc[h][i] = _mm256_setzero_ps();
+	size_t t = 0;
+	for (size_t s = 0; s < segment_count; s++) {
+		const uint16_t *v = segments[s].v + from;
+		for (size_t n = segments[s].tokens; n; n--, t++, v += head_size)
+			for (size_t i = 0; i < vectors; i++) {
+				const __m256 value = load_f16(v + 8 * i);
+				for (size_t h = 0; h < heads; h++)
+					acc[h][i] = _mm256_fmadd_ps(_mm256_set1_ps(p[h * padded + t]), value, acc[h][i]);
+			}
+	}
+	for (size_t h = 0; h < heads; h++)
+		for (size_t i = 0; i < vectors; i++)
+			_mm256_storeu_ps(out + h * head_size + from + 8 * i, _mm256_div_ps(acc[h][i], _mm256_set1_ps(z[h])));
+}
+
+/* `heads`, `tiles` and `vectors` (in flight at once) are constants after inlining. */
+INLINE void some_heads(size_t heads, size_t tiles, size_t vectors, const float *q, size_t head_size,
+                       const struct attention_segment *segments, size_t segment_count, size_t tokens, float inv_sqrt, float *scores,
+                       float *out) {
+	const size_t padded = (tokens + 15) / 16 * 16;
+	size_t at = 0;
+	for (size_t s = 0; s < segment_count; s++) {
+		const size_t all = (segments[s].tokens + 15) / 16;
+		const uint16_t *k = segments[s].k;
+		size_t t = 0;
+		for (; t + tiles <= all; t += tiles)
+			score_tiles(heads, tiles, q, head_size, k + t * head_size * 16, inv_sqrt, scores + at + t * 16, padded);
+		for (; t < all; t++) score_tiles(heads, 1, q, head_size, k + t * head_size * 16, inv_sqrt, scores + at + t * 16, padded);
+		at += all * 16;
+	}
+	float z[HEADS];
+	for (size_t h = 0; h < heads; h++) {
+		for (size_t t = tokens; t < padded; t++) scores[h * padded + t] = -INFINITY;
+		z[h] = lanes_softmax(scores + h * padded, padded);
+	}
+	size_t from = 0;
+	for (; from + 8 * vectors <= head_size; from += 8 * vectors)
+		weigh_values(heads, vectors, scores, padded, segments, segment_count, head_size, from, z, out);
+	for (; from < head_size; from += 8) weigh_values(heads, 1, scores, padded, segments, segment_count, head_size, from, z, out);
+}
+
+void attention_avx2(const float *q, size_t heads, size_t head_size, const struct attention_segment *segments, size_t segment_count,
+                    float inv_sqrt, float *scores, float *out) {
+	REQUIRE(head_size % 16 == 0);
+	size_t tokens = 0;
+	for (size_t s = 0; s < segment_count; s++) {
+		REQUIRE(tokens % ATTENTION_TILE == 0);
+		tokens += segments[s].tokens;
+	}
+	REQUIRE(tokens > 0);
+	for (size_t h = 0; h < heads; h += HEADS, q += HEADS * head_size, out += HEADS * head_size) {
+		const size_t left = heads - h;
+		switch (left < HEADS ? left : HEADS) {
+		case 1:
+			some_heads(1, 4, 8, q, head_size, segments, segment_count, tokens, inv_sqrt, scores, out);
+			break;
+		case 2:
+			some_heads(2, 2, 4, q, head_size, segments, segment_count, tokens, inv_sqrt, scores, out);
+			break;
+		case 3:
+			some_heads(3, 2, 4, q, head_size, segments, segment_count, tokens, inv_sqrt, scores, out);
+			break;
+		default:
+			some_heads(4, 1, 2, q, head_size, segments, segment_count, tokens, inv_sqrt, scores, out);
+		}
+	}
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cpu.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+static unsigned long long saved_state(void) {
+	unsigned low, high;
+	__asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+	return (unsigned long long)high << 32 | low;
+}
+
+unsigned cpu_flags(void) {
+	unsigned a, b, c, d;
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return 0;
+	const unsigned fma_f16c = bit_FMA | bit_F16C | bit_AVX;
+	const unsigned long long state = saved_state(), ymm = 0x06, zmm = 0xe6;
+	if ((c & fma_f16c) != fma_f16c || (state & ymm) != ymm) return 0;
+	if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & bit_AVX2)) return 0;
+	unsigned flags = CPU_AVX2;
+	const unsigned avx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
+	if ((b & avx512) == avx512 && (c & bit_AVX512VNNI) && (state & zmm) == zmm) flags |= CPU_AVX512;
+	return flags;
+}
+#else
+unsigned cpu_flags(void) { return 0; }
+#endif

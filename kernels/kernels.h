@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The dispatch table: one function per op, chosen once at start. Every tier gives the same bits (see each op's header).
+#ifndef CUTTLE_KERNELS_KERNELS_H
+#define CUTTLE_KERNELS_KERNELS_H
+
+#include "kernels/attention.h"
+#include "kernels/dclip.h"
+#include "kernels/gemm.h"
+#include "kernels/rowquant.h"
+#include "kernels/rowwise.h"
+
+struct kernels {
+	const char *name;
+	rowquant_fn *rowquant;
+	gemm_fn *gemm_q8, *gemm_q4, *gemm_float;
+	attention_fn *attention;
+	rmsnorm_fn *rmsnorm;
+	rope_fn *rope;
+	swiglu_fn *swiglu;
+	dclip_fn *dclip;
+};
+
+/* The table in use: the best tier of this CPU until kernels_set forces another. */
+const struct kernels *kernels_get(void);
+
+/* Forces a tier by name ("scalar", "avx2", "avx512", or "auto" for the best). False when the name is unknown or this CPU lacks it.
+ * Not thread-safe: before any work is started. */
+bool kernels_set(const char *name);
+
+/* The tables this CPU can run, worst first, for tests; returns their number (at most 8). */
+size_t kernels_available(const struct kernels *tables[8]);
+
+#endif

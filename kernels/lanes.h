@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sixteen floats as one value: the canonical lanes of every reduction, held in vectors of the tier's own width. (One 64-byte vector for
+// every tier would be simpler, but gcc takes a vector wider than the registers apart into scalars at each comparison.)
+#ifndef CUTTLE_KERNELS_LANES_H
+#define CUTTLE_KERNELS_LANES_H
+
+#include "kernels/exp_f32.h"
+
+#include <stddef.h>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+// Inlined always: no call passes these types, so the ABI they have on this tier does not matter (-Wno-psabi).
+#define LANES_INLINE inline __attribute__((always_inline))
+#if defined(__AVX512F__)
+enum { LANES_PART = 16 };
+#elif defined(__AVX2__)
+enum { LANES_PART = 8 };
+#else
+enum { LANES_PART = 4 };
+#endif
+enum { LANES = 16, LANES_PARTS = LANES / LANES_PART };
+typedef float lanes_part __attribute__((vector_size(4 * LANES_PART)));
+typedef int32_t lanes_part_int __attribute__((vector_size(4 * LANES_PART)));
+typedef uint32_t lanes_part_bits __attribute__((vector_size(4 * LANES_PART)));
+typedef struct {
+	lanes_part part[LANES_PARTS];
+} lanes;
+
+#define LANES_EACH(expression)                                                                                                             \
+	lanes result;                                                                                                                      \
+	for (int i = 0; i < LANES_PARTS; i++) result.part[i] = (expression);                                                               \
+	return result
+
+// One part at a time: gcc copies the whole struct through memory.
+static LANES_INLINE lanes lanes_load(const float *from) {
+	lanes value;
+	for (int i = 0; i < LANES_PARTS; i++) memcpy(&value.part[i], from + i * LANES_PART, sizeof value.part[i]);
+	return value;
+}
+
+static LANES_INLINE void lanes_store(float *to, lanes value) {
+	for (int i = 0; i < LANES_PARTS; i++) memcpy(to + i * LANES_PART, &value.part[i], sizeof value.part[i]);
+}
+
+static LANES_INLINE lanes lanes_of(float value) {
+	LANES_EACH((lanes_part){0} + value);
+}
+static LANES_INLINE lanes lanes_add(lanes a, lanes b) {
+	LANES_EACH(a.part[i] + b.part[i]);
+}
+static LANES_INLINE lanes lanes_sub(lanes a, lanes b) {
+	LANES_EACH(a.part[i] - b.part[i]);
+}
+static LANES_INLINE lanes lanes_mul(lanes a, lanes b) {
+	LANES_EACH(a.part[i] * b.part[i]);
+}
+static LANES_INLINE lanes lanes_div(lanes a, lanes b) {
+	LANES_EACH(a.part[i] / b.part[i]);
+}
+
+/* FMA needs naming per tier: no portable spelling of it keeps both the vector and the single rounding. */
+static LANES_INLINE lanes_part lanes_part_fma(lanes_part a, lanes_part b, lanes_part c) {
+#if defined(__AVX512F__)
+	return (lanes_part)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__AVX2__)
+	return (lanes_part)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+	for (int i = 0; i < LANES_PART; i++) c[i] = fmaf(a[i], b[i], c[i]);
+	return c;
+#endif
+}
+
+static LANES_INLINE lanes lanes_fma(lanes a, lanes b, lanes c) {
+	LANES_EACH(lanes_part_fma(a.part[i], b.part[i], c.part[i]));
+}
+
+/* a > b ? yes : no, per lane. */
+static LANES_INLINE lanes_part lanes_part_greater(lanes_part a, lanes_part b, lanes_part yes, lanes_part no) {
+#if defined(__AVX512F__)
+	return (lanes_part)_mm512_mask_blend_ps(_mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_GT_OQ), (__m512)no, (__m512)yes);
+#elif defined(__AVX2__)
+	return (lanes_part)_mm256_blendv_ps((__m256)no, (__m256)yes, _mm256_cmp_ps((__m256)a, (__m256)b, _CMP_GT_OQ));
+#else
+	const lanes_part_int mask = a > b;
+	return (lanes_part)(((lanes_part_int)yes & mask) | ((lanes_part_int)no & ~mask));
+#endif
+}
+
+static LANES_INLINE lanes lanes_greater(lanes a, lanes b, lanes yes, lanes no) {
+	LANES_EACH(lanes_part_greater(a.part[i], b.part[i], yes.part[i], no.part[i]));
+}
+
+/* a > b ? a : b, so a NaN in a loses. */
+static LANES_INLINE lanes lanes_max(lanes a, lanes b) {
+	return lanes_greater(a, b, a, b);
+}
+
+/* The halving tree: lane j takes lane j + 8, then j + 4, j + 2, j + 1. */
+static LANES_INLINE float lanes_sum(lanes value) {
+#if defined(__AVX2__)
+#if defined(__AVX512F__)
+	const __m256 low = _mm512_castps512_ps256((__m512)value.part[0]);
+	const __m256 eight = _mm256_add_ps(low, _mm512_extractf32x8_ps((__m512)value.part[0], 1));
+#else
+	const __m256 eight = _mm256_add_ps((__m256)value.part[0], (__m256)value.part[1]);
+#endif
+	const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+	const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+	return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+#else
+	const lanes_part four = (value.part[0] + value.part[2]) + (value.part[1] + value.part[3]);
+	return (four[0] + four[2]) + (four[1] + four[3]);
+#endif
+}
+
+/* exp_f32.h, sixteen at a time. */
+static LANES_INLINE lanes lanes_exp(lanes x) {
+	const lanes high = lanes_of(EXP_HIGH), magic = lanes_of(EXP_MAGIC);
+	const lanes bounded = lanes_greater(x, high, high, x);
+	const lanes t = lanes_fma(bounded, lanes_of(EXP_LOG2E), magic);
+	const lanes n = lanes_sub(t, magic);
+	lanes r = lanes_fma(n, lanes_of(-EXP_LN2_HI), bounded);
+	r = lanes_fma(n, lanes_of(-EXP_LN2_LO), r);
+	lanes p = lanes_of(exp_taylor[7]);
+	for (int i = 6; i >= 0; i--) p = lanes_fma(p, r, lanes_of(exp_taylor[i]));
+	lanes scale;
+	for (int i = 0; i < LANES_PARTS; i++) scale.part[i] = (lanes_part)(((lanes_part_bits)t.part[i] + 127u) << 23);
+	return lanes_greater(lanes_of(EXP_LOW), x, lanes_of(0.0f), lanes_mul(p, scale));
+}
+
+/* The softmax of attention.h over scores[padded], padded a multiple of 16 with -Inf beyond the tokens: scores become exp(s - m), their
+ * canonical sum is returned. */
+static LANES_INLINE float lanes_softmax(float *scores, size_t padded) {
+	lanes most = lanes_of(-INFINITY);
+	for (size_t i = 0; i < padded; i += LANES) most = lanes_max(lanes_load(scores + i), most);
+	float lane[LANES], maximum = -INFINITY;
+	lanes_store(lane, most);
+	for (size_t j = 0; j < LANES; j++) maximum = lane[j] > maximum ? lane[j] : maximum;
+	lanes sum = lanes_of(0.0f);
+	for (size_t i = 0; i < padded; i += LANES) {
+		const lanes e = lanes_exp(lanes_sub(lanes_load(scores + i), lanes_of(maximum)));
+		lanes_store(scores + i, e);
+		sum = lanes_add(sum, e);
+	}
+	return lanes_sum(sum);
+}
+
+#endif

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+#define TIER(name) name##_avx512
+#include "kernels/rowwise_body.h"
