@@ -28,34 +28,95 @@ endif
 IO := $(wildcard io/*.c)
 TOOLS := $(wildcard tools/*.c)
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
+SUPPORT := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/test_%.c tests/gen_%.c,$(wildcard tests/*.c)))
+SOURCES := $(wildcard base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] io/*.[ch] tools/*.[ch] tests/*.[ch] examples/*.c)
 object = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
-all: $(BUILD)/cuttle $(BUILD)/example
+MODEL ?= models/SmolLM2-135M-Instruct.Q4_1.gguf
+
+all: $(BUILD)/cuttle $(BUILD)/example $(BUILD)/libcuttle.a
 
 # Instruction-set flags live here and nowhere else.
 $(BUILD)/kernels/%_avx2.o: TIER := -mavx2 -mfma -mf16c
 $(BUILD)/kernels/%_avx512.o: TIER := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mavx2 -mfma -mf16c -mprefer-vector-width=512
 
-$(BUILD)/%.o: %.c
+# Says which package is missing, once, instead of a page of compiler errors.
+$(BUILD)/packages: setup.sh
+	@./setup.sh check
+	@mkdir -p $(@D) && touch $@
+
+$(BUILD)/%.o: %.c | $(BUILD)/packages
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(TIER) -c $< -o $@
+	@echo CC $<
+	@$(CC) $(CPPFLAGS) $(CFLAGS) $(TIER) -c $< -o $@
 
 $(BUILD)/libcuttle.a: $(call object,$(CORE))
 	@rm -f $@
-	$(AR) rcs $@ $^
+	@$(AR) rcs $@ $^
 $(BUILD)/libcuttle-io.a: $(call object,$(IO))
 	@rm -f $@
-	$(AR) rcs $@ $^
+	@$(AR) rcs $@ $^
 $(BUILD)/cuttle: $(call object,$(TOOLS)) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle.a
-	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
-$(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle.a
-	$(CC) $(CFLAGS) $(LDFLAGS) $^ -lcmocka $(IO_LIBS) $(CORE_LIBS) -o $@
+	@echo LD $@
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
+$(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle.a
+	@echo LD $@
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ -lcmocka $(TEST_LIBS) $(IO_LIBS) $(CORE_LIBS) -o $@
 $(BUILD)/example: $(BUILD)/examples/generate.o $(BUILD)/libcuttle.a
-	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(CORE_LIBS) -o $@
+	@echo LD $@
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(CORE_LIBS) -o $@
+
+$(BUILD)/tests/test_unicode: TEST_LIBS := -lutf8proc
+
+# ---- what people type -----------------------------------------------------------------------------------------------------------------
+help:
+	@echo 'make           build $(BUILD)/cuttle and $(BUILD)/libcuttle.a'
+	@echo 'make demo      packages, model, build, then private clinical notes from the invented ones in tools/samples'
+	@echo 'make test      packages, model, build, every test'
+	@echo 'make check     every test, with what is installed already'
+	@echo 'make core      $(BUILD)/libcuttle.a with libc, libm and pthread alone (BLAS=0), for appliances'
+	@echo 'make asan      every test under ASan and UBSan, in $(BUILD)-asan'
+	@echo 'make format    clang-format in place;  make lint  style, include arrows, clang-tidy, shellcheck'
+	@echo 'make install   into $$(DESTDIR)$$(PREFIX), PREFIX=/usr/local'
+	@echo 'variables      CC=gcc|clang  BLAS=1|0  BUILD=folder  MODEL=file.gguf'
+
+demo:
+	@./setup.sh demo
+	@models/fetch.sh
+	@$(MAKE) --no-print-directory -j2 $(BUILD)/cuttle
+	@tools/demo.sh $(BUILD)/cuttle $(MODEL)
+
+test:
+	@./setup.sh test
+	@models/fetch.sh
+	@$(MAKE) --no-print-directory -j2 all tests
+	@$(MAKE) --no-print-directory check
+
+tests: $(addprefix $(BUILD)/tests/,$(TESTS))
+
+check: all tests
+	@CUTTLE=$(BUILD)/cuttle CUTTLE_EXAMPLE=$(BUILD)/example CUTTLE_MODEL=$(MODEL) tests/run.sh $(addprefix $(BUILD)/tests/,$(TESTS))
+
+core: $(BUILD)/libcuttle.a
+
+asan:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)-asan CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all' check
+
+format:
+	clang-format -i $(SOURCES)
+
+lint:
+	@tests/lint.sh
+
+PREFIX ?= /usr/local
+install: all
+	install -Dm755 $(BUILD)/cuttle $(DESTDIR)$(PREFIX)/bin/cuttle
+	install -Dm644 $(BUILD)/libcuttle.a $(DESTDIR)$(PREFIX)/lib/libcuttle.a
+	install -Dm644 engine/cuttle.h $(DESTDIR)$(PREFIX)/include/cuttle.h
 
 clean:
-	rm -rf build
+	rm -rf build build-asan build-clang
 
-.PHONY: all clean
+.PHONY: all help demo test tests check core asan format lint install clean
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

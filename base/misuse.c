@@ -6,7 +6,9 @@
 
 static void (*misuse_hook)(const char *what);
 
-void cuttle_misuse_hook(void (*hook)(const char *what)) { misuse_hook = hook; }
+void cuttle_misuse_hook(void (*hook)(const char *what)) {
+	misuse_hook = hook;
+}
 
 _Noreturn void cuttle_misuse(const char *what) {
 	if (misuse_hook) misuse_hook(what);

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every minimum over a > 1 is searched over b = a - 1 on a logarithmic scale. Any b gives a valid bound, so the search needs no proof of
+// its own: a poor b would only make the answer less tight, never wrong.
+#include "dp/account.h"
+
+#include "base/misuse.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+_Static_assert(LDBL_MANT_DIG >= 64 && LDBL_MAX_EXP >= 16384, "the margins below are for a wide long double");
+
+#define BISECTIONS 100     /* from 1e+-700 down to the last bit of ln b */
+#define SHORTEST_B 1e-700L /* beyond what any double can ask for */
+#define LONGEST_B 1e700L
+#define SIMPLE 0x1p-59L /* relative margin of a handful of long double operations */
+#define TERM 1e-16L     /* margin of a sum, per size of its terms */
+
+static double up(long double x) {
+	if (x > DBL_MAX) return (double)INFINITY;
+	double d = (double)x;
+	return (long double)d < x ? nextafter(d, (double)INFINITY) : d;
+}
+
+static double down(long double x) {
+	if (x > DBL_MAX) return (double)INFINITY;
+	double d = (double)x;
+	return (long double)d > x ? nextafter(d, 0.0) : d;
+}
+
+static bool positive(double x) {
+	return isnormal(x) && x > 0.0;
+}
+static bool probability(double x) {
+	return positive(x) && x < 1.0;
+}
+
+/* ---- clip, batch, temperature, tokens <-> rho -------------------------------------------------------------------------------------------
+ */
+
+double dp_rho_of_clip(double clip, uint32_t batch, double temperature, uint32_t tokens) {
+	REQUIRE(positive(clip) && positive(temperature) && batch >= 1 && tokens >= 1);
+	long double lambda = (long double)clip / ((long double)batch * (long double)temperature);
+	return up(tokens * lambda * lambda / 2.0L * (1.0L + SIMPLE));
+}
+
+double dp_clip_of_rho(double rho, uint32_t batch, double temperature, uint32_t tokens) {
+	REQUIRE(positive(rho) && positive(temperature) && batch >= 1 && tokens >= 1);
+	return down((long double)batch * (long double)temperature * sqrtl(2.0L * (long double)rho / tokens) * (1.0L - SIMPLE));
+}
+
+/* ---- rho <-> (epsilon, delta) -----------------------------------------------------------------------------------------------------------
+ */
+
+/* rho, epsilon and L = ln(1/delta); each search reads two of them. */
+struct conversion {
+	long double rho, epsilon, l;
+};
+
+/* Derivatives in b (their sign is enough), each increasing through one zero at the optimum. */
+static long double slope_delta(const struct conversion *c, long double b) {
+	return (2.0L * b + 1.0L) * c->rho - c->epsilon - log1pl(1.0L / b);
+}
+
+static long double slope_epsilon(const struct conversion *c, long double b) {
+	return c->rho * b * b + log1pl(b) - c->l;
+}
+
+static long double rho_at(const struct conversion *c, long double b) {
+	return (c->epsilon - (c->l - log1pl(b)) / b + log1pl(1.0L / b)) / (b + 1.0L);
+}
+
+static long double slope_rho(const struct conversion *c, long double b) {
+	return rho_at(c, b) * b * b + log1pl(b) - c->l;
+}
+
+static long double search(long double (*slope)(const struct conversion *, long double), const struct conversion *c) {
+	long double low = logl(SHORTEST_B), high = logl(LONGEST_B);
+	for (int i = 0; i < BISECTIONS; i++) {
+		long double middle = (low + high) / 2.0L;
+		if (slope(c, expl(middle)) < 0.0L) low = middle;
+		else high = middle;
+	}
+	return expl(high);
+}
+
+static long double log_inverse(double delta) {
+	return -logl((long double)delta);
+}
+
+double dp_delta_of_rho(double rho, double epsilon) {
+	REQUIRE(positive(rho) && positive(epsilon));
+	const struct conversion c = {.rho = (long double)rho, .epsilon = (long double)epsilon};
+	const long double b = search(slope_delta, &c);
+	const long double gain = b * (b + 1.0L) * c.rho, loss = b * c.epsilon, tail = b * log1pl(1.0L / b), width = log1pl(b);
+	const long double exponent = gain - loss - tail - width + TERM * (gain + loss + tail + width);
+	double delta = exponent < 0.0L ? up(expl(exponent) * (1.0L + SIMPLE)) : 1.0;
+	return delta > 1.0 ? 1.0 : delta < DBL_MIN ? DBL_MIN : delta;
+}
+
+double dp_epsilon_of_rho(double rho, double delta) {
+	REQUIRE(positive(rho) && probability(delta));
+	const struct conversion c = {.rho = (long double)rho, .l = log_inverse(delta)};
+	const long double b = search(slope_epsilon, &c);
+	const long double mean = (b + 1.0L) * c.rho, tail = c.l / b, width = log1pl(b) / b, order = log1pl(1.0L / b);
+	double epsilon = up(mean + tail - width - order + TERM * (mean + tail + width + order));
+	return epsilon < DBL_MIN ? DBL_MIN : epsilon;
+}
+
+double dp_rho_of_epsilon(double epsilon, double delta) {
+	REQUIRE(positive(epsilon) && probability(delta));
+	const struct conversion c = {.epsilon = (long double)epsilon, .l = log_inverse(delta)};
+	const long double b = search(slope_rho, &c);
+	const long double terms = c.epsilon + (c.l + log1pl(b)) / b + log1pl(1.0L / b);
+	const long double rho = rho_at(&c, b) - TERM * terms / (b + 1.0L);
+	return rho > 0.0L ? down(rho) : 0.0;
+}
+
+double dp_epsilon_bun_steinke(double rho, double delta) {
+	REQUIRE(positive(rho) && probability(delta));
+	return up(((long double)rho + 2.0L * sqrtl((long double)rho * log_inverse(delta))) * (1.0L + SIMPLE));
+}
+
+/* ---- solving for one field --------------------------------------------------------------------------------------------------------------
+ */
+
+static bool given(double x) {
+	return !isnan(x);
+}
+
+/* NULL when every given field is in its domain, else the complaint. */
+static const char *complaint(const struct dp_budget *b) {
+	if (given(b->epsilon) && !positive(b->epsilon)) return "epsilon must be positive and finite";
+	if (given(b->delta) && !probability(b->delta)) return "delta must lie between 0 and 1, both excluded";
+	if (given(b->rho) && !positive(b->rho)) return "rho must be positive and finite";
+	if (given(b->clip) && !positive(b->clip)) return "clip must be positive and finite";
+	if (given(b->temperature) && !positive(b->temperature)) return "temperature must be positive and finite";
+	return NULL;
+}
+
+/* The unknown's own value does not count; and rho may stand only for what it follows from. */
+static const char *missing(const struct dp_budget *b, enum dp_unknown unknown) {
+	const bool allowance = unknown == DP_CLIP || unknown == DP_TOKENS || unknown == DP_BATCH; /* rho from epsilon and delta */
+	if (given(b->rho) && allowance && given(b->epsilon)) return "rho and epsilon are both given: leave one out";
+	if (given(b->rho) && !allowance && given(b->clip)) return "rho and clip are both given: leave one out";
+	if (unknown == DP_RHO && given(b->epsilon) && given(b->clip)) return "epsilon and clip are both given: rho follows from either";
+	const bool from_epsilon = unknown == DP_RHO ? !given(b->clip) : allowance && !given(b->rho);
+	const bool mechanism = unknown == DP_RHO ? given(b->clip) : allowance || !given(b->rho);
+	if (unknown == DP_RHO && !given(b->epsilon) && !given(b->clip)) return "clip is missing (or epsilon and delta)";
+	if ((from_epsilon || unknown == DP_DELTA) && !given(b->epsilon))
+		return allowance ? "epsilon is missing (or rho)" : "epsilon is missing";
+	if ((from_epsilon || unknown == DP_EPSILON) && !given(b->delta)) return "delta is missing";
+	if (!mechanism) return NULL;
+	if (unknown != DP_CLIP && !given(b->clip)) return allowance || unknown == DP_RHO ? "clip is missing" : "clip is missing (or rho)";
+	if (!given(b->temperature)) return "temperature is missing";
+	if (unknown != DP_BATCH && b->batch < 1) return "batch is missing";
+	if (unknown != DP_TOKENS && b->tokens < 1) return "tokens is missing";
+	return NULL;
+}
+
+static const char *solve(struct dp_budget *b, enum dp_unknown unknown) {
+	if (!given(b->rho)) {
+		const bool allowance = unknown == DP_CLIP || unknown == DP_TOKENS || unknown == DP_BATCH || !given(b->clip);
+		b->rho = allowance ? dp_rho_of_epsilon(b->epsilon, b->delta) : dp_rho_of_clip(b->clip, b->batch, b->temperature, b->tokens);
+		if (!positive(b->rho)) return "rho would be out of range";
+	}
+	long double x;
+	switch (unknown) {
+	case DP_RHO:
+		return NULL;
+	case DP_CLIP:
+		b->clip = dp_clip_of_rho(b->rho, b->batch, b->temperature, b->tokens);
+		return positive(b->clip) ? NULL : "clip would be out of range";
+	case DP_EPSILON:
+		b->epsilon = dp_epsilon_of_rho(b->rho, b->delta);
+		return positive(b->epsilon) ? NULL : "epsilon would be out of range";
+	case DP_DELTA:
+		b->delta = dp_delta_of_rho(b->rho, b->epsilon);
+		return b->delta < 1.0 ? NULL : "delta would be 1: no guarantee at this epsilon";
+	case DP_TOKENS:
+		x = (long double)b->batch * (long double)b->temperature / (long double)b->clip;
+		x = floorl(2.0L * (long double)b->rho * x * x * (1.0L - SIMPLE));
+		if (x < 1.0L) return "tokens would be 0: the budget does not pay for one token";
+		if (x > UINT32_MAX) return "tokens would be out of range";
+		b->tokens = (uint32_t)x;
+		return NULL;
+	case DP_BATCH:
+		break;
+	}
+	x = ceill((long double)b->clip / (long double)b->temperature * sqrtl(b->tokens / (2.0L * (long double)b->rho)) * (1.0L + SIMPLE));
+	if (x > UINT32_MAX) return "batch would be out of range";
+	b->batch = x < 1.0L ? 1 : (uint32_t)x;
+	return NULL;
+}
+
+enum dp_status dp_budget_solve(struct dp_budget *budget, enum dp_unknown unknown, const char **reason) {
+	REQUIRE(budget && (unsigned)unknown <= DP_BATCH);
+	struct dp_budget b = *budget;
+	if (unknown == DP_CLIP) b.clip = (double)NAN;
+	if (unknown == DP_EPSILON) b.epsilon = (double)NAN;
+	if (unknown == DP_RHO) b.rho = (double)NAN;
+	if (unknown == DP_DELTA) b.delta = (double)NAN;
+	const char *why = complaint(&b);
+	if (!why) why = missing(&b, unknown);
+	if (!why) why = solve(&b, unknown);
+	if (reason) *reason = why;
+	if (why) return DP_BAD_PARAMETER;
+	*budget = b;
+	return DP_OK;
+}
+
+/* ---- integers ---------------------------------------------------------------------------------------------------------------------------
+ */
+
+enum dp_status dp_temperature_ratio(double temperature, int64_t *num, int64_t *den) {
+	if (!(temperature >= 1e-6 && temperature <= 1000.0)) return DP_BAD_PARAMETER;
+	int64_t a = llrintl((long double)temperature * 1e6L), b = 1000000;
+	*num = a;
+	*den = b;
+	while (b > 0) {
+		int64_t rest = a % b;
+		a = b;
+		b = rest;
+	}
+	*num /= a;
+	*den /= a;
+	return DP_OK;
+}
+
+enum dp_status dp_fraction_bits(uint32_t batch, double clip, unsigned *fraction_bits) {
+	if (batch < 1 || !positive(clip)) return DP_BAD_PARAMETER;
+	for (unsigned bits = 12; bits >= 6; bits--) {
+		double fixed = floor(ldexp(clip, (int)bits));
+		if (fixed < 1.0) return DP_BAD_PARAMETER;
+		if (fixed * batch > 2097152.0) continue;
+		*fraction_bits = bits;
+		return DP_OK;
+	}
+	return DP_BAD_PARAMETER;
+}
+
+int32_t dp_clip_fixed(double clip, unsigned fraction_bits) {
+	REQUIRE(clip > 0.0 && fraction_bits <= 16);
+	double fixed = floor(ldexp(clip, (int)fraction_bits));
+	REQUIRE(fixed < 2147483648.0);
+	return (int32_t)fixed;
+}
+
+double dp_guarantee_rho(const struct dp_integers *i) {
+	REQUIRE(i->batch >= 1 && i->tokens >= 1 && i->temperature_num >= 1 && i->temperature_den >= 1 && i->clip_fixed >= 1);
+	long double scale = ldexpl((long double)i->temperature_num, (int)i->fraction_bits) * i->batch;
+	long double lambda = (long double)i->clip_fixed * (long double)i->temperature_den / scale * (1.0L + 1e-9L);
+	return up(i->tokens * lambda * lambda / 2.0L * (1.0L + SIMPLE));
+}
+
+double dp_guarantee_epsilon(const struct dp_integers *integers, double delta) {
+	return dp_epsilon_of_rho(dp_guarantee_rho(integers), delta);
+}
+
+enum dp_status dp_calibrate(struct dp_integers *integers, double epsilon, double delta, const char **reason) {
+	double temperature = (double)integers->temperature_num / (double)integers->temperature_den;
+	struct dp_budget b = {.epsilon = epsilon,
+	                      .delta = delta,
+	                      .rho = (double)NAN,
+	                      .clip = (double)NAN,
+	                      .temperature = temperature,
+	                      .batch = integers->batch,
+	                      .tokens = integers->tokens};
+	enum dp_status status = dp_budget_solve(&b, DP_CLIP, reason);
+	if (status != DP_OK) return status;
+	struct dp_integers i = *integers;
+	status = dp_fraction_bits(b.batch, b.clip, &i.fraction_bits);
+	if (status == DP_OK) {
+		/* The real clip, rounded down, is right but for the last 1e-9 of the guarantee: one step down at most mends that. */
+		i.clip_fixed = dp_clip_fixed(b.clip, i.fraction_bits);
+		if (dp_guarantee_epsilon(&i, delta) > epsilon) i.clip_fixed--;
+		if (i.clip_fixed < 1) status = DP_BAD_PARAMETER;
+	}
+	if (status != DP_OK) {
+		if (reason) *reason = "clip would be out of range";
+		return status;
+	}
+	*integers = i;
+	return DP_OK;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dp/fixed.h"
+
+#include "base/misuse.h"
+
+/* The product and the fraction are exact in double: a float has 24 bits and the factor is a power of two. */
+static int32_t fix(float logit, double scale) {
+	double scaled = (double)logit * scale;
+	scaled = scaled > DP_FIXED_LIMIT ? DP_FIXED_LIMIT : scaled < -DP_FIXED_LIMIT ? -DP_FIXED_LIMIT : scaled;
+	int32_t whole = (int32_t)scaled;
+	double fraction = scaled - whole;
+	int32_t odd = whole & 1;
+	whole += (fraction > 0.5) | ((fraction == 0.5) & odd);
+	whole -= (fraction < -0.5) | ((fraction == -0.5) & odd);
+	return whole;
+}
+
+bool dp_fix_public(const float *logits, size_t n, unsigned fraction_bits, int32_t *fixed) {
+	REQUIRE(fraction_bits <= 16);
+	const double scale = (double)(1u << fraction_bits);
+	bool finite = true;
+	for (size_t i = 0; i < n; i++) {
+		bool here = __builtin_isfinite(logits[i]);
+		finite &= here;
+		fixed[i] = fix(here ? logits[i] : 0.0f, scale);
+	}
+	return finite;
+}

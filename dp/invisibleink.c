@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dp/invisibleink.h"
+
+#include "base/misuse.h"
+#include "dp/draw.h"
+#include "dp/fixed.h"
+#include "dp/topk.h"
+#include "dp/weights.h"
+#include "kernels/kernels.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where a batch stands. The order public -> private -> draw is what the theorem composes over, so it is enforced, not trusted. */
+enum stage { STAGE_NEW, STAGE_BEGUN, STAGE_STEP, STAGE_SILENT };
+
+struct dp_invisibleink {
+	struct dp_invisibleink_params params; /* allowed points to our copy */
+	struct dp_weights weights;
+	enum stage stage;
+	uint32_t spent;                  /* tokens of this batch drawn */
+	uint32_t private;                /* private rows of this step */
+	size_t count;                    /* candidates */
+	int64_t largest;                 /* L_pub of the likeliest candidate */
+	uint8_t *allowed;                /* [vocab] or NULL */
+	int32_t *fixed;                  /* [vocab] L_pub */
+	int32_t *heap;                   /* [min(k, vocab)] */
+	uint32_t *candidates;            /* [vocab], count in use, as the three below */
+	int32_t *candidate_fixed;        /* L_pub of the candidates */
+	int32_t *sum;                    /* S; private */
+	unsigned __int128 *token_weight; /* A E; private */
+};
+
+static void *rows(size_t count, size_t size) {
+	return calloc(count > 0 ? count : 1, size);
+}
+
+static enum dp_status allocate(struct dp_invisibleink *m, const uint8_t *allowed) {
+	const size_t vocab = m->params.vocab, k = m->params.top_k < vocab ? m->params.top_k : vocab;
+	m->fixed = rows(vocab, sizeof *m->fixed);
+	m->heap = rows(k, sizeof *m->heap);
+	m->candidates = rows(vocab, sizeof *m->candidates);
+	m->candidate_fixed = rows(vocab, sizeof *m->candidate_fixed);
+	m->sum = rows(vocab, sizeof *m->sum);
+	m->token_weight = rows(vocab, sizeof *m->token_weight);
+	if (!m->fixed || !m->heap || !m->candidates || !m->candidate_fixed || !m->sum || !m->token_weight) return DP_NO_MEMORY;
+	m->params.allowed = NULL;
+	if (!allowed) return DP_OK;
+	m->allowed = rows(vocab, 1);
+	if (!m->allowed) return DP_NO_MEMORY;
+	memcpy(m->allowed, allowed, vocab);
+	m->params.allowed = m->allowed;
+	return DP_OK;
+}
+
+static bool any_allowed(const uint8_t *allowed, size_t vocab) {
+	bool any = !allowed;
+	for (size_t y = 0; y < vocab && !any; y++) any = allowed[y] != 0;
+	return any;
+}
+
+enum dp_status dp_invisibleink_new(const struct dp_invisibleink_params *params, struct dp_invisibleink **out) {
+	REQUIRE(params && out && params->random.fill);
+	*out = NULL;
+	struct dp_weights weights;
+	if (params->tokens < 1) return DP_BAD_PARAMETER;
+	enum dp_status status = dp_weights_init(&weights, params->vocab, params->batch, params->clip_fixed, params->fraction_bits,
+	                                        params->temperature_num, params->temperature_den);
+	if (status != DP_OK) return status;
+	struct dp_invisibleink *m = calloc(1, sizeof *m);
+	if (!m) {
+		dp_weights_release(&weights);
+		return DP_NO_MEMORY;
+	}
+	m->params = *params;
+	m->weights = weights;
+	status = any_allowed(params->allowed, params->vocab) ? allocate(m, params->allowed) : DP_BAD_PARAMETER;
+	if (status == DP_OK) *out = m;
+	else dp_invisibleink_free(&m);
+	return status;
+}
+
+void dp_invisibleink_free(struct dp_invisibleink **mechanism) {
+	struct dp_invisibleink *m = *mechanism;
+	*mechanism = NULL;
+	if (!m) return;
+	if (m->sum) explicit_bzero(m->sum, m->params.vocab * sizeof *m->sum);
+	if (m->token_weight) explicit_bzero(m->token_weight, m->params.vocab * sizeof *m->token_weight);
+	dp_weights_release(&m->weights);
+	free(m->allowed);
+	free(m->fixed);
+	free(m->heap);
+	free(m->candidates);
+	free(m->candidate_fixed);
+	free(m->sum);
+	free(m->token_weight);
+	free(m);
+}
+
+void dp_invisibleink_begin(struct dp_invisibleink *m, uint32_t spent) {
+	m->spent = spent;
+	if (m->stage != STAGE_SILENT) m->stage = STAGE_BEGUN;
+}
+
+enum dp_status dp_invisibleink_public(struct dp_invisibleink *m, const float *logits, const uint32_t **candidates, size_t *count) {
+	REQUIRE(m->stage == STAGE_BEGUN || m->stage == STAGE_SILENT);
+	*candidates = NULL;
+	*count = 0;
+	if (m->spent >= m->params.tokens) return DP_SPENT;
+	if (m->stage == STAGE_SILENT) return DP_NO_ENTROPY;
+	const struct dp_invisibleink_params *p = &m->params;
+	m->count = 0;
+	if (!dp_fix_public(logits, p->vocab, p->fraction_bits, m->fixed)) return DP_PUBLIC_NOT_FINITE;
+	m->count = dp_topk(m->fixed, p->allowed, p->vocab, p->top_k, p->batch, p->clip_fixed, m->heap, m->candidates);
+	m->largest = INT64_MIN;
+	for (size_t i = 0; i < m->count; i++) {
+		m->candidate_fixed[i] = m->fixed[m->candidates[i]];
+		if (m->candidate_fixed[i] > m->largest) m->largest = m->candidate_fixed[i];
+	}
+	memset(m->sum, 0, m->count * sizeof *m->sum);
+	m->private = 0;
+	m->stage = STAGE_STEP;
+	*candidates = m->candidates;
+	*count = m->count;
+	return DP_OK;
+}
+
+void dp_invisibleink_private(struct dp_invisibleink *m, const float *logits) {
+	REQUIRE(m->stage == STAGE_STEP);
+	REQUIRE(m->private < m->params.batch);
+	m->private ++;
+	/* Whether the row was finite is private: the answer is dropped, and a row that was not has left the sum alone. */
+	(void)kernels_get()->dclip(logits, m->candidate_fixed, m->count, m->params.fraction_bits, m->params.clip_fixed, m->sum);
+}
+
+enum dp_status dp_invisibleink_draw(struct dp_invisibleink *m, uint32_t *token) {
+	REQUIRE(m->stage == STAGE_STEP);
+	REQUIRE(m->spent < m->params.tokens);
+	m->spent++;
+	m->stage = STAGE_BEGUN;
+	for (size_t i = 0; i < m->count; i++)
+		m->token_weight[i] = (unsigned __int128)dp_invisibleink_public_weight(m, i) * dp_invisibleink_private_weight(m, i);
+	size_t drawn;
+	enum dp_status status = dp_draw(m->token_weight, m->count, &m->params.random, &drawn);
+	if (status == DP_OK) *token = m->candidates[drawn];
+	else m->stage = STAGE_SILENT;
+	return status;
+}
+
+uint32_t dp_invisibleink_spent(const struct dp_invisibleink *m) {
+	return m->spent;
+}
+
+int32_t dp_invisibleink_sum(const struct dp_invisibleink *m, size_t candidate) {
+	REQUIRE(candidate < m->count);
+	return m->sum[candidate];
+}
+
+uint64_t dp_invisibleink_public_weight(const struct dp_invisibleink *m, size_t candidate) {
+	REQUIRE(candidate < m->count);
+	return dp_weight_public(&m->weights, m->largest - m->candidate_fixed[candidate]);
+}
+
+uint64_t dp_invisibleink_private_weight(const struct dp_invisibleink *m, size_t candidate) {
+	REQUIRE(candidate < m->count);
+	return dp_weight_private(&m->weights, m->sum[candidate]);
+}

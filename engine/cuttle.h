@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// libcuttle: private text generation with a proof, on ordinary CPUs. This header is the whole public API.
+//
+// The idea. A *model* is immutable and may be shared. A *plan* fixes, before any private text is read, everything the privacy guarantee
+// depends on: batch size B, tokens T, clip, temperature, prompts. A *job* runs a plan over references (the sensitive texts): text b is
+// written from references b*B .. b*B+B-1, in lock step with one public context, by InvisibleInk (NeurIPS 2025, Algorithm 1) in exact
+// integers (dp/PRIVACY.md). What a job hands to its callbacks is private output and may be published under the plan's guarantee.
+//
+// Every function that can fail returns a status; a message of one line goes to *error, which may be NULL. On failure output handles are
+// NULL and the caller owns nothing. Breaking a precondition (a NULL where none is allowed) aborts with one line. The library never calls
+// exit(), never writes to stdout or stderr, and has no global mutable state but the kernel table, set at most once before the first model
+// is opened.
+#ifndef CUTTLE_H
+#define CUTTLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CUTTLE_VERSION "0.1.0"
+#define CUTTLE_API __attribute__((visibility("default")))
+#define CUTTLE_CHECKED __attribute__((warn_unused_result))
+
+/* Outcome of a call; the numbers are also the exit codes of the command. */
+enum cuttle_status {
+	CUTTLE_OK = 0,
+	CUTTLE_INTERNAL = 1, /* the machine failed us: no entropy, self check failed */
+	CUTTLE_USAGE = 2,    /* a parameter is out of range or contradicts another */
+	CUTTLE_BUDGET = 3,   /* the request would spend more privacy than allowed */
+	CUTTLE_INPUT = 4,    /* an input file's structure is wrong, or holds too few records */
+	CUTTLE_MODEL = 5,    /* the model file is malformed or of an unsupported kind */
+	CUTTLE_PARTIAL = 6,  /* stopped before the end; the same call with the same journal completes the work */
+	CUTTLE_NOMEM = 8
+};
+
+struct cuttle_error {
+	char message[320]; /* one line, no newline, never a word of a private text */
+};
+
+CUTTLE_API const char *cuttle_version(void);
+
+/* ---- instruction sets ---------------------------------------------------------------------------------------------------------------- */
+
+/* Forces the kernel tier: "auto", "scalar", "avx2", "avx512", or "blas" (auto with OpenBLAS for prompts). Every tier but blas gives the
+ * same bits. USAGE when the name is unknown or this CPU or build lacks it. Call it before the first cuttle_model_open, from one thread. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_isa_set(const char *name, struct cuttle_error *error);
+CUTTLE_API const char *cuttle_isa(void); /* name of the tier in use */
+
+/* ---- model --------------------------------------------------------------------------------------------------------------------------- */
+
+struct cuttle_model;
+
+struct cuttle_model_params {
+	size_t struct_size; /* set by the default function */
+	unsigned threads;   /* worker threads, 0 = the cores this process may use. Results do not depend on it. */
+	/* Sees every byte of the file once, in order, as it is read: to hash exactly what is loaded. May be NULL. */
+	void (*on_bytes)(void *user, const void *bytes, size_t size);
+	void *user;
+};
+CUTTLE_API void cuttle_model_params_default(struct cuttle_model_params *params);
+
+/* Reads a GGUF file (Llama family; F32, F16, Q8_0, Q4_0, Q4_1). params may be NULL.
+ * MODEL: malformed, unsupported or unreadable file. NOMEM. USAGE: bad params. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_model_open(const char *path, const struct cuttle_model_params *params,
+                                                               struct cuttle_model **model, struct cuttle_error *error);
+CUTTLE_API void cuttle_model_free(struct cuttle_model **model); /* nulls the handle; NULL handles are fine */
+
+struct cuttle_model_info {
+	char name[64];         /* general.name, "" when absent */
+	char architecture[32]; /* "llama" */
+	char tokenizer[32];    /* "gpt2/smollm", "llama" */
+	char chat[16];         /* "chatml", "zephyr", "llama-3", "llama-2", or "none" */
+	char types[64];        /* tensor types and how many of each: "Q4_1 x210, F32 x61" */
+	uint64_t file_bytes, parameters, packed_bytes;
+	uint32_t layers, width, heads, kv_heads, head_size, ffn, vocab, context;
+	int32_t bos, eos; /* -1 = none */
+	bool add_bos, tied_head;
+};
+CUTTLE_API void cuttle_model_describe(const struct cuttle_model *model, struct cuttle_model_info *info);
+
+/* ---- text <-> tokens ----------------------------------------------------------------------------------------------------------------- */
+
+/* An upper bound of the tokens that `bytes` bytes of text become, BOS included. */
+CUTTLE_API size_t cuttle_tokens_bound(size_t bytes);
+
+/* Tokens of text[size]. Text is never parsed for special tokens; BOS is put first only where the model's file says so and with_bos is true.
+ * USAGE when capacity < what is needed (cuttle_tokens_bound is enough). NOMEM. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_tokenize(const struct cuttle_model *model, const char *text, size_t size, bool with_bos,
+                                                             int32_t *ids, size_t capacity, size_t *count, struct cuttle_error *error);
+
+/* Bytes of ids[count] (may end inside a UTF-8 character). *size is the length needed; writes at most capacity bytes, no terminating NUL.
+ * Control tokens have no text. USAGE when an id is outside the vocabulary. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_detokenize(const struct cuttle_model *model, const int32_t *ids, size_t count,
+                                                               char *text, size_t capacity, size_t *size, struct cuttle_error *error);
+
+/* ln P(ids[i+1] | ids[0..i]), natural log, and the most likely token there, for i in 0..count-2: logprobs[count-1], top1[count-1].
+ * USAGE: count < 2 or above the model's context, or an id outside the vocabulary. MODEL: a logit is not finite. NOMEM. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_score(struct cuttle_model *model, const int32_t *ids, size_t count, double *logprobs,
+                                                          int32_t *top1, struct cuttle_error *error);
+
+/* ---- budgets (no model needed) --------------------------------------------------------------------------------------------------------
+ */
+
+/* Per-text guarantee under "replace one reference by null": rho = T C^2 / (2 B^2 tau^2) (InvisibleInk Thm 2) and (epsilon, delta) from rho
+ * by Canonne-Kamath-Steinke 2020. A field that is not given is NaN (or 0 for counts). */
+struct cuttle_budget {
+	double epsilon, delta, rho, clip, temperature;
+	uint32_t batch;  /* B: private references per text */
+	uint32_t tokens; /* T: hard cap of private tokens per text */
+};
+enum cuttle_unknown { CUTTLE_CLIP, CUTTLE_EPSILON, CUTTLE_RHO, CUTTLE_DELTA, CUTTLE_TOKENS, CUTTLE_BATCH };
+CUTTLE_API void cuttle_budget_none(struct cuttle_budget *budget); /* nothing given */
+
+/* Fills the unknown (and rho) from the others; epsilon, delta, rho, batch rounded up, clip and tokens down. clip is the real number here,
+ * not yet the integer one. USAGE names the missing or impossible field. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_budget_solve(struct cuttle_budget *budget, enum cuttle_unknown unknown,
+                                                                 struct cuttle_error *error);
+
+/* ---- plan ---------------------------------------------------------------------------------------------------------------------------- */
+
+enum cuttle_form {
+	CUTTLE_CONTINUE, /* plain text: a collection of KINDs, each under "### KIND"; stops at "\n###" */
+	CUTTLE_INSTRUCT, /* the model's own chat format asks for one new KIND */
+	CUTTLE_CUSTOM    /* prompt_public and prompt_private as given; "{reference}" stands once in the private one */
+};
+
+struct cuttle_plan_params {
+	size_t struct_size;
+	double epsilon;     /* NaN when clip is given */
+	double clip;        /* NaN when epsilon is given; rounded down to a multiple of 2^-F */
+	double delta;       /* 1e-6 */
+	double temperature; /* 1.0; rounded to six decimals */
+	uint32_t batch;     /* B, 7 */
+	uint32_t tokens;    /* T, hard cap per text, 200 */
+	uint32_t top_k;     /* k of Top-k+, 100; 0 = whole vocabulary */
+	uint32_t context;   /* longest prompt plus text in tokens, 0 = min(model's context, 4096) */
+	enum cuttle_form form;
+	const char *kind;            /* "text"; public */
+	const char *system;          /* system message of the chat forms, NULL = none; public */
+	const char *prompt_public;   /* CUSTOM only */
+	const char *prompt_private;  /* CUSTOM only */
+	const char *const *examples; /* texts that are public, put before everything in every prompt */
+	size_t example_count;
+	bool insecure; /* draw from insecure_seed, NOT PRIVATE: the output is a function of the data */
+	uint64_t insecure_seed;
+	uint32_t prompt_chunk; /* rows per prompt pass, 0 = default. Results do not depend on it. */
+	bool no_sharing;       /* give every context its own copy of the shared prefix. Results do not depend on it. */
+};
+CUTTLE_API void cuttle_plan_params_default(struct cuttle_plan_params *params);
+
+struct cuttle_plan;
+
+/* Everything is copied; the model must outlive the plan. USAGE: a parameter is out of range, or prompts plus tokens do not fit the context.
+ * INTERNAL: the exhaustive check of the weight table failed. NOMEM. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_plan_make(struct cuttle_model *model, const struct cuttle_plan_params *params,
+                                                              struct cuttle_plan **plan, struct cuttle_error *error);
+CUTTLE_API void cuttle_plan_free(struct cuttle_plan **plan);
+
+struct cuttle_guarantee {
+	double epsilon, delta, rho, clip; /* of the integers really used; epsilon and rho rounded up */
+	double temperature;
+	int32_t clip_fixed; /* clip * 2^fraction_bits */
+	uint32_t fraction_bits, batch, tokens, top_k, context;
+	uint32_t shared_prefix;    /* tokens every prompt begins with, computed once */
+	uint32_t reference_tokens; /* a reference is cut to this many tokens */
+	uint32_t public_tokens;    /* tokens of the public prompt */
+	bool private_output;       /* false when the plan is insecure */
+};
+CUTTLE_API void cuttle_plan_describe(const struct cuttle_plan *plan, struct cuttle_guarantee *guarantee);
+
+/* The prompts in one canonical string (public: the reference is a placeholder), for hashing. Owned by the plan. */
+CUTTLE_API const char *cuttle_plan_template(const struct cuttle_plan *plan);
+
+/* ---- job ----------------------------------------------------------------------------------------------------------------------------- */
+
+enum cuttle_finish { CUTTLE_FINISH_EOS, CUTTLE_FINISH_STOP, CUTTLE_FINISH_LENGTH };
+
+struct cuttle_text {
+	size_t index;
+	const char *text; /* valid UTF-8, stop string removed; valid during the callback only */
+	size_t size;      /* bytes */
+	uint32_t tokens;  /* drawn, the end token included */
+	enum cuttle_finish finish;
+};
+
+struct cuttle_progress {
+	size_t texts, texts_done; /* of this job */
+	uint32_t tokens_done;     /* of the text in hand */
+	const char *phase;        /* "prompt", "decode" */
+};
+
+struct cuttle_job {
+	size_t struct_size;
+	size_t texts; /* N: texts 0 .. N-1 */
+	void *user;
+	/* Reference number `index` (0 .. N*B-1). *text must stay valid until this is called for another text's batch or the job ends.
+	 * NULL, empty, blank, not UTF-8 or not finite under the model: the null reference. May not fail: what cannot be read is null. */
+	void (*reference)(void *user, size_t index, const char **text, size_t *size);
+	/* Tokens an earlier run already drew for this text (resume). They are replayed, never drawn again: two draws would spend twice.
+	 * Returns their number and sets *tokens, valid until the next call. NULL = none. */
+	size_t (*drawn)(void *user, size_t text, const int32_t **tokens);
+	/* A token was drawn: record it before anything else may see it. Nonzero stops the job with PARTIAL. NULL = not recorded. */
+	int (*token)(void *user, size_t text, uint32_t step, int32_t token);
+	/* A text is complete. Called in index order. Nonzero stops the job with PARTIAL. */
+	int (*text)(void *user, const struct cuttle_text *text);
+	/* Called often, from the calling thread, with public quantities only. Nonzero stops the job with PARTIAL. NULL = none. */
+	int (*progress)(void *user, const struct cuttle_progress *progress);
+};
+CUTTLE_API void cuttle_job_default(struct cuttle_job *job);
+
+/* Runs the plan. PARTIAL: a callback asked to stop; everything handed out stays valid. INTERNAL: no entropy (nothing is drawn after that).
+ * MODEL: the public logits are not finite, or replayed tokens are outside the vocabulary. NOMEM. Private texts cannot cause an error. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_job_run(struct cuttle_plan *plan, const struct cuttle_job *job,
+                                                            struct cuttle_error *error);
+
+#endif

@@ -1,0 +1,512 @@
+// SPDX-License-Identifier: Apache-2.0
+// GGUF reader over one bounded cursor. Names are sorted rather than hashed: no choice of names makes it quadratic.
+#include "engine/gguf.h"
+
+#include "base/misuse.h"
+#include "engine/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "GGUF values are copied as they stand in the file: little-endian");
+
+enum {
+	KEY_MAX = 65535,               /* the specification's own bound */
+	NAME_MAX_BYTES = 64,           /* of a tensor; the specification's own bound */
+	STRING_MAX = 1 << 20,          /* of a value; the longest legitimate one is a chat template of a few KiB */
+	KEY_VALUE_MIN = 8 + 1 + 4 + 1, /* bytes of the smallest metadata entry: length, one letter, type, one byte */
+	TENSOR_MIN = 8 + 1 + 4 + 8 + 4 + 8,
+	ALIGNMENT_DEFAULT = 32,
+	ALIGNMENT_MAX = 64 << 10
+};
+
+struct entry {
+	struct gguf_string key;
+	enum gguf_type type; /* of the value, or of the elements when is_array */
+	bool is_array;
+	size_t count;        /* 1 when not an array */
+	const uint8_t *data; /* the value, or the elements one after another; strings with their length prefixes */
+};
+
+struct gguf {
+	struct entry *entries;
+	const struct entry **entries_by_key;
+	size_t entry_count;
+	struct gguf_tensor *tensors;
+	const struct gguf_tensor **tensors_by_name;
+	size_t tensor_count;
+};
+
+struct cursor {
+	const uint8_t *bytes;
+	size_t size, position; /* position <= size, always */
+};
+
+/* Printable part of a name in messages: "%.*s" takes NAME(string). */
+#define NAME(string) (int)((string).size < 80 ? (string).size : 80), (string).text
+
+static bool take(struct cursor *cursor, void *value, size_t size) {
+	if (size > cursor->size - cursor->position) return false;
+	memcpy(value, cursor->bytes + cursor->position, size);
+	cursor->position += size;
+	return true;
+}
+
+static bool skip(struct cursor *cursor, size_t size) {
+	if (size > cursor->size - cursor->position) return false;
+	cursor->position += size;
+	return true;
+}
+
+static bool take_string(struct cursor *cursor, size_t longest, struct gguf_string *string) {
+	uint64_t size;
+	if (!take(cursor, &size, sizeof size) || size > longest || size > cursor->size - cursor->position) return false;
+	string->text = (const char *)cursor->bytes + cursor->position;
+	string->size = (size_t)size;
+	return skip(cursor, string->size);
+}
+
+static bool printable(struct gguf_string string) {
+	for (size_t i = 0; i < string.size; i++)
+		if (string.text[i] < 0x21 || string.text[i] > 0x7e) return false;
+	return string.size > 0;
+}
+
+static int compare_strings(struct gguf_string a, struct gguf_string b) {
+	size_t shorter = a.size < b.size ? a.size : b.size;
+	int order = shorter ? memcmp(a.text, b.text, shorter) : 0;
+	return order ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+static int compare_entries(const void *a, const void *b) {
+	return compare_strings((*(const struct entry *const *)a)->key, (*(const struct entry *const *)b)->key);
+}
+
+static int compare_tensors(const void *a, const void *b) {
+	return compare_strings((*(const struct gguf_tensor *const *)a)->name, (*(const struct gguf_tensor *const *)b)->name);
+}
+
+static int compare_places(const void *a, const void *b) {
+	const uint8_t *left = (*(const struct gguf_tensor *const *)a)->data, *right = (*(const struct gguf_tensor *const *)b)->data;
+	return (left > right) - (left < right);
+}
+
+/* Bytes of one value in the file; strings have no fixed size (0), nor have arrays or types that do not exist. */
+static size_t value_size(enum gguf_type type) {
+	switch (type) {
+	case GGUF_U8:
+	case GGUF_I8:
+	case GGUF_BOOL:
+		return 1;
+	case GGUF_U16:
+	case GGUF_I16:
+		return 2;
+	case GGUF_U32:
+	case GGUF_I32:
+	case GGUF_F32:
+		return 4;
+	case GGUF_U64:
+	case GGUF_I64:
+	case GGUF_F64:
+		return 8;
+	case GGUF_STRING:
+	case GGUF_ARRAY:
+		break;
+	}
+	return 0;
+}
+
+static const char *type_name(enum gguf_type type) {
+	static const char *const names[] = {"u8", "i8", "u16", "i16", "u32", "i32", "f32", "bool", "string", "array", "u64", "i64", "f64"};
+	return names[type];
+}
+
+static enum cuttle_status parse_entry(struct cursor *cursor, struct entry *entry, struct cuttle_error *error) {
+	uint32_t type;
+	if (!take_string(cursor, KEY_MAX, &entry->key) || !printable(entry->key) || !take(cursor, &type, sizeof type))
+		return status_fail(error, CUTTLE_MODEL, "GGUF: a metadata key is cut off, too long, empty or not printable");
+	entry->is_array = type == GGUF_ARRAY;
+	uint64_t count = 1;
+	if (entry->is_array && (!take(cursor, &type, sizeof type) || !take(cursor, &count, sizeof count)))
+		return status_fail(error, CUTTLE_MODEL, "GGUF: key %.*s is cut off", NAME(entry->key));
+	if (type > GGUF_F64 || type == GGUF_ARRAY)
+		return status_fail(error, CUTTLE_MODEL, "GGUF: key %.*s has a type that does not exist or is an array of arrays",
+		                   NAME(entry->key));
+	entry->type = (enum gguf_type)type;
+	size_t smallest = type == GGUF_STRING ? sizeof(uint64_t) : value_size(entry->type);
+	if (count > (cursor->size - cursor->position) / smallest)
+		return status_fail(error, CUTTLE_MODEL, "GGUF: the value of %.*s is longer than the file", NAME(entry->key));
+	entry->count = (size_t)count;
+	entry->data = cursor->bytes + cursor->position;
+	if (type == GGUF_STRING) {
+		struct gguf_string ignored;
+		for (size_t i = 0; i < entry->count; i++)
+			if (!take_string(cursor, STRING_MAX, &ignored))
+				return status_fail(error, CUTTLE_MODEL, "GGUF: a string of %.*s is cut off or longer than 1 MiB",
+				                   NAME(entry->key));
+		return CUTTLE_OK;
+	}
+	skip(cursor, entry->count * smallest);
+	if (type == GGUF_BOOL)
+		for (size_t i = 0; i < entry->count; i++)
+			if (entry->data[i] > 1)
+				return status_fail(error, CUTTLE_MODEL, "GGUF: a truth value of %.*s is neither 0 nor 1", NAME(entry->key));
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status parse_entries(struct cursor *cursor, struct gguf *file, struct cuttle_error *error) {
+	for (size_t i = 0; i < file->entry_count; i++) {
+		enum cuttle_status status = parse_entry(cursor, &file->entries[i], error);
+		if (status) return status;
+		file->entries_by_key[i] = &file->entries[i];
+	}
+	qsort(file->entries_by_key, file->entry_count, sizeof *file->entries_by_key, compare_entries);
+	for (size_t i = 1; i < file->entry_count; i++)
+		if (!compare_entries(&file->entries_by_key[i - 1], &file->entries_by_key[i]))
+			return status_fail(error, CUTTLE_MODEL, "GGUF: key %.*s stands twice", NAME(file->entries_by_key[i]->key));
+	return CUTTLE_OK;
+}
+
+static const char *tensor_type_name(uint32_t type) {
+	static const char *const names[] = {
+	    [0] = "F32",      [1] = "F16",     [2] = "Q4_0",     [3] = "Q4_1",   [6] = "Q5_0",    [7] = "Q5_1",   [8] = "Q8_0",
+	    [9] = "Q8_1",     [10] = "Q2_K",   [11] = "Q3_K",    [12] = "Q4_K",  [13] = "Q5_K",   [14] = "Q6_K",  [15] = "Q8_K",
+	    [16] = "IQ2_XXS", [17] = "IQ2_XS", [18] = "IQ3_XXS", [19] = "IQ1_S", [20] = "IQ4_NL", [21] = "IQ3_S", [22] = "IQ2_S",
+	    [23] = "IQ4_XS",  [24] = "I8",     [25] = "I16",     [26] = "I32",   [27] = "I64",    [28] = "F64",   [29] = "IQ1_M",
+	    [30] = "BF16",    [34] = "TQ1_0",  [35] = "TQ2_0",   [39] = "MXFP4",
+	};
+	return type < sizeof names / sizeof *names ? names[type] : NULL;
+}
+
+/* Elements and bytes of one block; false when cuttle does not read the type. Block layouts: ggml-common.h (half scale, then quants). */
+static bool block_layout(uint32_t type, uint64_t *elements, uint64_t *bytes) {
+	switch (type) {
+	case GGUF_TENSOR_F32:
+		*elements = 1, *bytes = 4;
+		return true;
+	case GGUF_TENSOR_F16:
+		*elements = 1, *bytes = 2;
+		return true;
+	case GGUF_TENSOR_Q4_0:
+		*elements = 32, *bytes = 2 + 16;
+		return true;
+	case GGUF_TENSOR_Q4_1:
+		*elements = 32, *bytes = 2 + 2 + 16;
+		return true;
+	case GGUF_TENSOR_Q8_0:
+		*elements = 32, *bytes = 2 + 32;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Reads one tensor's description; its offset is left in *offset because the data's start is not known yet. */
+static enum cuttle_status parse_tensor(struct cursor *cursor, struct gguf_tensor *tensor, uint64_t *offset, struct cuttle_error *error) {
+	if (!take_string(cursor, NAME_MAX_BYTES, &tensor->name) || !printable(tensor->name))
+		return status_fail(error, CUTTLE_MODEL, "GGUF: a tensor's name is cut off, longer than 64 bytes, empty or not printable");
+	if (!take(cursor, &tensor->dimensions, sizeof tensor->dimensions))
+		return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s is cut off", NAME(tensor->name));
+	if (tensor->dimensions < 1 || tensor->dimensions > 4)
+		return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s does not have 1 to 4 dimensions", NAME(tensor->name));
+	for (uint32_t i = 0; i < 4; i++) tensor->shape[i] = 1;
+	if (!take(cursor, tensor->shape, tensor->dimensions * sizeof *tensor->shape) || !take(cursor, &tensor->type, sizeof tensor->type) ||
+	    !take(cursor, offset, sizeof *offset))
+		return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s is cut off", NAME(tensor->name));
+
+	uint64_t block_elements, block_bytes, elements = 1, bytes;
+	if (!block_layout(tensor->type, &block_elements, &block_bytes)) {
+		const char *type = tensor_type_name(tensor->type);
+		if (type)
+			return status_fail(error, CUTTLE_MODEL, "tensor %.*s has type %s, which cuttle does not read yet",
+			                   NAME(tensor->name), type);
+		return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s has unknown type %u", NAME(tensor->name),
+		                   (unsigned)tensor->type);
+	}
+	for (uint32_t i = 0; i < tensor->dimensions; i++)
+		if (!tensor->shape[i] || __builtin_mul_overflow(elements, tensor->shape[i], &elements))
+			return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s has an impossible shape", NAME(tensor->name));
+	if (tensor->shape[0] % block_elements)
+		return status_fail(error, CUTTLE_MODEL, "GGUF: the rows of tensor %.*s are not whole blocks", NAME(tensor->name));
+	if (__builtin_mul_overflow(elements / block_elements, block_bytes, &bytes) || bytes > SIZE_MAX)
+		return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s has an impossible shape", NAME(tensor->name));
+	tensor->bytes = (size_t)bytes;
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status place_tensors(const struct cursor *cursor, struct gguf *file, const uint64_t *offsets, uint64_t alignment,
+                                        struct cuttle_error *error) {
+	size_t start = cursor->position, padding = (size_t)((alignment - start % alignment) % alignment);
+	if (padding > cursor->size - start) return status_fail(error, CUTTLE_MODEL, "GGUF: the file ends before the tensors' data");
+	start += padding;
+	size_t available = cursor->size - start;
+	for (size_t i = 0; i < file->tensor_count; i++) {
+		struct gguf_tensor *tensor = &file->tensors[i];
+		if (offsets[i] % alignment) return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s is not aligned", NAME(tensor->name));
+		if (offsets[i] > available || tensor->bytes > available - offsets[i])
+			return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s lies outside the file", NAME(tensor->name));
+		tensor->data = cursor->bytes + start + offsets[i];
+		file->tensors_by_name[i] = tensor;
+	}
+	qsort(file->tensors_by_name, file->tensor_count, sizeof *file->tensors_by_name, compare_places);
+	for (size_t i = 1; i < file->tensor_count; i++) {
+		const struct gguf_tensor *previous = file->tensors_by_name[i - 1], *next = file->tensors_by_name[i];
+		if (previous->bytes > (size_t)(next->data - previous->data))
+			return status_fail(error, CUTTLE_MODEL, "GGUF: tensors %.*s and %.*s overlap", NAME(previous->name),
+			                   NAME(next->name));
+	}
+	qsort(file->tensors_by_name, file->tensor_count, sizeof *file->tensors_by_name, compare_tensors);
+	for (size_t i = 1; i < file->tensor_count; i++)
+		if (!compare_tensors(&file->tensors_by_name[i - 1], &file->tensors_by_name[i]))
+			return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s stands twice", NAME(file->tensors_by_name[i]->name));
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status parse_tensors(struct cursor *cursor, struct gguf *file, struct cuttle_error *error) {
+	uint64_t alignment = ALIGNMENT_DEFAULT, parts = 0;
+	enum cuttle_status status = gguf_unsigned(file, "general.alignment", false, &alignment, error);
+	if (!status) status = gguf_unsigned(file, "split.count", false, &parts, error);
+	if (status) return status;
+	if (alignment < 8 || alignment > ALIGNMENT_MAX || (alignment & (alignment - 1)))
+		return status_fail(error, CUTTLE_MODEL, "GGUF: general.alignment is not a power of two from 8 to 65536");
+	if (parts > 1)
+		return status_fail(error, CUTTLE_MODEL, "GGUF: this is one part of a split model; merge the parts into one file first");
+	if (!file->tensor_count) return CUTTLE_OK;
+
+	uint64_t *offsets = calloc(file->tensor_count, sizeof *offsets);
+	if (!offsets) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	for (size_t i = 0; i < file->tensor_count && !status; i++) status = parse_tensor(cursor, &file->tensors[i], &offsets[i], error);
+	if (!status) status = place_tensors(cursor, file, offsets, alignment, error);
+	free(offsets);
+	return status;
+}
+
+static enum cuttle_status parse_header(struct cursor *cursor, struct gguf *file, struct cuttle_error *error) {
+	char magic[4] = {0};
+	uint32_t version;
+	uint64_t tensors, entries;
+	if (!take(cursor, magic, sizeof magic) || memcmp(magic, "GGUF", 4))
+		return status_fail(error, CUTTLE_MODEL, "this is not a GGUF file");
+	if (!take(cursor, &version, sizeof version)) return status_fail(error, CUTTLE_MODEL, "GGUF: the header is cut off");
+	if (version == 0x02000000 || version == 0x03000000) return status_fail(error, CUTTLE_MODEL, "GGUF: the file is big-endian");
+	if (version != 2 && version != 3)
+		return status_fail(error, CUTTLE_MODEL, "GGUF: version %u is not supported, only 2 and 3", (unsigned)version);
+	if (!take(cursor, &tensors, sizeof tensors) || !take(cursor, &entries, sizeof entries))
+		return status_fail(error, CUTTLE_MODEL, "GGUF: the header is cut off");
+	size_t left = cursor->size - cursor->position;
+	if (entries > left / KEY_VALUE_MIN || tensors > (left - (size_t)entries * KEY_VALUE_MIN) / TENSOR_MIN)
+		return status_fail(error, CUTTLE_MODEL, "GGUF: the header announces more keys or tensors than the file can hold");
+	file->entry_count = (size_t)entries;
+	file->tensor_count = (size_t)tensors;
+	return CUTTLE_OK;
+}
+
+enum cuttle_status gguf_parse(const uint8_t *bytes, size_t size, struct gguf **file, struct cuttle_error *error) {
+	REQUIRE(file);
+	REQUIRE(bytes || !size);
+	*file = NULL;
+	struct gguf *parsed = calloc(1, sizeof *parsed);
+	if (!parsed) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	struct cursor cursor = {.bytes = bytes, .size = size};
+	enum cuttle_status status = parse_header(&cursor, parsed, error);
+	if (!status) {
+		// One more than needed: calloc(0) may return NULL, and qsort must not see NULL.
+		parsed->entries = calloc(parsed->entry_count + 1, sizeof *parsed->entries);
+		parsed->entries_by_key = calloc(parsed->entry_count + 1, sizeof *parsed->entries_by_key);
+		parsed->tensors = calloc(parsed->tensor_count + 1, sizeof *parsed->tensors);
+		parsed->tensors_by_name = calloc(parsed->tensor_count + 1, sizeof *parsed->tensors_by_name);
+		if (!parsed->entries || !parsed->entries_by_key || !parsed->tensors || !parsed->tensors_by_name)
+			status = status_fail(error, CUTTLE_NOMEM, "out of memory");
+	}
+	if (!status) status = parse_entries(&cursor, parsed, error);
+	if (!status) status = parse_tensors(&cursor, parsed, error);
+	if (status) gguf_free(&parsed);
+	*file = parsed;
+	return status;
+}
+
+void gguf_free(struct gguf **file) {
+	REQUIRE(file);
+	if (!*file) return;
+	free((*file)->entries);
+	free((*file)->entries_by_key);
+	free((*file)->tensors);
+	free((*file)->tensors_by_name);
+	free(*file);
+	*file = NULL;
+}
+
+size_t gguf_tensor_count(const struct gguf *file) {
+	return file->tensor_count;
+}
+
+const struct gguf_tensor *gguf_tensor_at(const struct gguf *file, size_t index) {
+	REQUIRE(index < file->tensor_count);
+	return &file->tensors[index];
+}
+
+const struct gguf_tensor *gguf_tensor_find(const struct gguf *file, const char *name) {
+	const struct gguf_tensor wanted = {.name = {name, strlen(name)}}, *key = &wanted;
+	const struct gguf_tensor *const *found =
+	    bsearch(&key, file->tensors_by_name, file->tensor_count, sizeof *file->tensors_by_name, compare_tensors);
+	return found ? *found : NULL;
+}
+
+static const struct entry *find(const struct gguf *file, const char *name) {
+	const struct entry wanted = {.key = {name, strlen(name)}}, *key = &wanted;
+	const struct entry *const *found =
+	    bsearch(&key, file->entries_by_key, file->entry_count, sizeof *file->entries_by_key, compare_entries);
+	return found ? *found : NULL;
+}
+
+bool gguf_has(const struct gguf *file, const char *key) {
+	return find(file, key) != NULL;
+}
+
+static enum cuttle_status absent(const char *key, bool required, struct cuttle_error *error) {
+	return required ? status_fail(error, CUTTLE_MODEL, "the model file lacks %s", key) : CUTTLE_OK;
+}
+
+static enum cuttle_status wrong_type(const struct entry *entry, const char *wanted, struct cuttle_error *error) {
+	return status_fail(error, CUTTLE_MODEL, "%.*s is %s %s, not %s", NAME(entry->key), entry->is_array ? "an array of" : "of type",
+	                   type_name(entry->type), wanted);
+}
+
+/* Element number `index` as an unsigned number; false for negative ones and for types that are not integers. */
+static bool unsigned_at(const struct entry *entry, size_t index, uint64_t *value) {
+	const uint8_t *place = entry->data + index * value_size(entry->type);
+	int64_t number = 0;
+	switch (entry->type) {
+	case GGUF_U8:
+		number = *place;
+		break;
+	case GGUF_I8:
+		number = (int8_t)*place;
+		break;
+	case GGUF_U16:
+		number = (uint16_t)(place[0] | place[1] << 8);
+		break;
+	case GGUF_I16:
+		number = (int16_t)(place[0] | place[1] << 8);
+		break;
+	case GGUF_U32:
+		memcpy(&number, place, 4);
+		break;
+	case GGUF_I32: {
+		int32_t narrow;
+		memcpy(&narrow, place, 4);
+		number = narrow;
+		break;
+	}
+	case GGUF_U64:
+		memcpy(value, place, 8);
+		return true;
+	case GGUF_I64:
+		memcpy(&number, place, 8);
+		break;
+	default:
+		return false;
+	}
+	*value = (uint64_t)number;
+	return number >= 0;
+}
+
+enum cuttle_status gguf_unsigned(const struct gguf *file, const char *key, bool required, uint64_t *value, struct cuttle_error *error) {
+	const struct entry *entry = find(file, key);
+	if (!entry) return absent(key, required, error);
+	uint64_t first = 0, other;
+	if (!entry->count || !unsigned_at(entry, 0, &first)) return wrong_type(entry, "a non-negative integer", error);
+	for (size_t i = 1; i < entry->count; i++)
+		if (!unsigned_at(entry, i, &other) || other != first)
+			return status_fail(error, CUTTLE_MODEL, "%s differs between layers, which cuttle does not support", key);
+	*value = first;
+	return CUTTLE_OK;
+}
+
+enum cuttle_status gguf_float(const struct gguf *file, const char *key, bool required, double *value, struct cuttle_error *error) {
+	const struct entry *entry = find(file, key);
+	if (!entry) return absent(key, required, error);
+	if (entry->is_array || (entry->type != GGUF_F32 && entry->type != GGUF_F64)) return wrong_type(entry, "f32", error);
+	float narrow;
+	if (entry->type == GGUF_F64) {
+		memcpy(value, entry->data, sizeof *value);
+	} else {
+		memcpy(&narrow, entry->data, sizeof narrow);
+		*value = (double)narrow;
+	}
+	return CUTTLE_OK;
+}
+
+enum cuttle_status gguf_bool(const struct gguf *file, const char *key, bool required, bool *value, struct cuttle_error *error) {
+	const struct entry *entry = find(file, key);
+	if (!entry) return absent(key, required, error);
+	if (entry->is_array || entry->type != GGUF_BOOL) return wrong_type(entry, "bool", error);
+	*value = *entry->data == 1;
+	return CUTTLE_OK;
+}
+
+/* The string whose length prefix is at *place; moves *place behind it. Lengths were checked when the file was parsed. */
+static struct gguf_string string_at(const uint8_t **place) {
+	uint64_t size;
+	memcpy(&size, *place, sizeof size);
+	struct gguf_string string = {(const char *)*place + sizeof size, (size_t)size};
+	*place += sizeof size + string.size;
+	return string;
+}
+
+enum cuttle_status gguf_text(const struct gguf *file, const char *key, bool required, struct gguf_string *value,
+                             struct cuttle_error *error) {
+	const struct entry *entry = find(file, key);
+	if (!entry) return absent(key, required, error);
+	if (entry->is_array || entry->type != GGUF_STRING) return wrong_type(entry, "string", error);
+	const uint8_t *place = entry->data;
+	*value = string_at(&place);
+	return CUTTLE_OK;
+}
+
+enum cuttle_status gguf_strings(const struct gguf *file, const char *key, bool required, struct gguf_string **values, size_t *count,
+                                struct cuttle_error *error) {
+	const struct entry *entry = find(file, key);
+	if (!entry) return absent(key, required, error);
+	if (!entry->is_array || entry->type != GGUF_STRING) return wrong_type(entry, "an array of strings", error);
+	struct gguf_string *strings = calloc(entry->count + 1, sizeof *strings);
+	if (!strings) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	const uint8_t *place = entry->data;
+	for (size_t i = 0; i < entry->count; i++) strings[i] = string_at(&place);
+	*values = strings;
+	*count = entry->count;
+	return CUTTLE_OK;
+}
+
+enum cuttle_status gguf_floats(const struct gguf *file, const char *key, bool required, float **values, size_t *count,
+                               struct cuttle_error *error) {
+	const struct entry *entry = find(file, key);
+	if (!entry) return absent(key, required, error);
+	if (!entry->is_array || entry->type != GGUF_F32) return wrong_type(entry, "an array of f32", error);
+	float *floats = calloc(entry->count + 1, sizeof *floats);
+	if (!floats) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	memcpy(floats, entry->data, entry->count * sizeof *floats);
+	*values = floats;
+	*count = entry->count;
+	return CUTTLE_OK;
+}
+
+enum cuttle_status gguf_ints(const struct gguf *file, const char *key, bool required, int32_t **values, size_t *count,
+                             struct cuttle_error *error) {
+	const struct entry *entry = find(file, key);
+	if (!entry) return absent(key, required, error);
+	if (!entry->is_array || (entry->type != GGUF_I32 && entry->type != GGUF_U32))
+		return wrong_type(entry, "an array of 32-bit integers", error);
+	int32_t *ints = calloc(entry->count + 1, sizeof *ints);
+	if (!ints) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	memcpy(ints, entry->data, entry->count * sizeof *ints);
+	if (entry->type == GGUF_U32)
+		for (size_t i = 0; i < entry->count; i++)
+			if (ints[i] < 0) {
+				free(ints);
+				return status_fail(error, CUTTLE_MODEL, "%s holds a number above 2^31-1", key);
+			}
+	*values = ints;
+	*count = entry->count;
+	return CUTTLE_OK;
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// GGUF v2/v3: bytes -> metadata and tensor table. Pure: (bytes, size) in, views into those bytes out; no I/O. The file is hostile.
+// Source: the GGUF specification (ggml docs/gguf.md).
+#ifndef CUTTLE_ENGINE_GGUF_H
+#define CUTTLE_ENGINE_GGUF_H
+
+#include "engine/cuttle.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum gguf_type { /* of a metadata value */
+	         GGUF_U8,
+	         GGUF_I8,
+	         GGUF_U16,
+	         GGUF_I16,
+	         GGUF_U32,
+	         GGUF_I32,
+	         GGUF_F32,
+	         GGUF_BOOL,
+	         GGUF_STRING,
+	         GGUF_ARRAY,
+	         GGUF_U64,
+	         GGUF_I64,
+	         GGUF_F64
+};
+
+enum gguf_tensor_type { GGUF_TENSOR_F32 = 0, GGUF_TENSOR_F16 = 1, GGUF_TENSOR_Q4_0 = 2, GGUF_TENSOR_Q4_1 = 3, GGUF_TENSOR_Q8_0 = 8 };
+
+struct gguf_string {
+	const char *text; /* not NUL-terminated, may hold NULs */
+	size_t size;
+};
+
+struct gguf_tensor {
+	struct gguf_string name;
+	uint32_t type;       /* always one of enum gguf_tensor_type */
+	uint32_t dimensions; /* 1..4 */
+	uint64_t shape[4];   /* shape[0] is the row length; unused ones are 1 */
+	const uint8_t *data; /* inside the file's bytes, wholly */
+	size_t bytes;
+};
+
+struct gguf;
+
+/* Parses bytes[size], which must outlive *file (all strings and tensor data point into it). MODEL: anything wrong, one line. NOMEM. */
+enum cuttle_status gguf_parse(const uint8_t *bytes, size_t size, struct gguf **file, struct cuttle_error *error);
+void gguf_free(struct gguf **file);
+
+size_t gguf_tensor_count(const struct gguf *file);
+const struct gguf_tensor *gguf_tensor_at(const struct gguf *file, size_t index);
+const struct gguf_tensor *gguf_tensor_find(const struct gguf *file, const char *name); /* NULL when absent */
+
+bool gguf_has(const struct gguf *file, const char *key);
+
+/* Each reads one key. When the key is absent: *value is left alone and OK is returned if `required` is false, else MODEL.
+ * A key of another type than asked for is MODEL. Unsigned accepts every integer type whose value is in 0..2^64-1; per-layer arrays of
+ * integers are accepted where all entries are equal. Float accepts F32 and F64, NaN and infinities included: the caller checks. */
+enum cuttle_status gguf_unsigned(const struct gguf *file, const char *key, bool required, uint64_t *value, struct cuttle_error *error);
+enum cuttle_status gguf_float(const struct gguf *file, const char *key, bool required, double *value, struct cuttle_error *error);
+enum cuttle_status gguf_bool(const struct gguf *file, const char *key, bool required, bool *value, struct cuttle_error *error);
+enum cuttle_status gguf_text(const struct gguf *file, const char *key, bool required, struct gguf_string *value,
+                             struct cuttle_error *error);
+
+/* Array of strings: a newly allocated array the caller frees (views of the texts). */
+enum cuttle_status gguf_strings(const struct gguf *file, const char *key, bool required, struct gguf_string **values, size_t *count,
+                                struct cuttle_error *error);
+/* Array of F32, or of 32-bit integers up to 2^31-1, copied out (unaligned in the file); the caller frees. Never NULL on OK when the key is
+ * there, even if it is empty. */
+enum cuttle_status gguf_floats(const struct gguf *file, const char *key, bool required, float **values, size_t *count,
+                               struct cuttle_error *error);
+enum cuttle_status gguf_ints(const struct gguf *file, const char *key, bool required, int32_t **values, size_t *count,
+                             struct cuttle_error *error);
+
+#endif

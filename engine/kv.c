@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/kv.h"
+
+#include "base/misuse.h"
+#include "kernels/f16.h"
+
+size_t kv_capacity(size_t tokens) {
+	return (tokens + KV_PAGE - 1) / KV_PAGE * KV_PAGE;
+}
+
+// The shared prefix may end inside a page.
+size_t kv_most_segments(size_t tokens) {
+	return kv_capacity(tokens) / KV_PAGE + 1;
+}
+
+bool kv_bytes(const struct model *model, size_t capacity, size_t *bytes) {
+	const size_t per_token = 2 * model->layers * model->kv_heads * model->head_size * sizeof(uint16_t);
+	return !__builtin_mul_overflow(capacity, per_token, bytes);
+}
+
+/* Keys of the page that holds token `at`; its values follow KV_PAGE * head_size later. */
+static uint16_t *page(const struct model *model, const struct kv_block *block, size_t layer, size_t kv_head, size_t at) {
+	return block->data + ((at / KV_PAGE * model->layers + layer) * model->kv_heads + kv_head) * 2 * KV_PAGE * model->head_size;
+}
+
+void kv_store(const struct model *model, struct context *context, size_t layer, size_t kv_head, size_t position, const float *key,
+              const float *value) {
+	REQUIRE(position >= context->shared_tokens && position - context->shared_tokens < context->own.capacity);
+	const size_t at = position - context->shared_tokens, size = model->head_size, in_page = at % KV_PAGE;
+	uint16_t *k = page(model, &context->own, layer, kv_head, at), *v = k + (KV_PAGE + in_page) * size;
+	k += in_page / ATTENTION_TILE * ATTENTION_TILE * size + in_page % ATTENTION_TILE;
+	for (size_t d = 0; d < size; d++) {
+		k[d * ATTENTION_TILE] = f16_of_float(key[d]);
+		v[d] = f16_of_float(value[d]);
+	}
+}
+
+static size_t add_segments(const struct model *model, const struct kv_block *block, size_t layer, size_t kv_head, size_t tokens,
+                           struct attention_segment *segments) {
+	size_t count = 0;
+	for (size_t at = 0; at < tokens; at += KV_PAGE) {
+		const uint16_t *k = page(model, block, layer, kv_head, at);
+		segments[count++] =
+		    (struct attention_segment){k, k + KV_PAGE * model->head_size, tokens - at < KV_PAGE ? tokens - at : KV_PAGE};
+	}
+	return count;
+}
+
+size_t kv_segments(const struct model *model, const struct context *context, size_t layer, size_t kv_head, size_t tokens,
+                   struct attention_segment *segments) {
+	const size_t shared = tokens < context->shared_tokens ? tokens : context->shared_tokens;
+	const size_t count = shared ? add_segments(model, context->shared, layer, kv_head, shared, segments) : 0;
+	return count + add_segments(model, &context->own, layer, kv_head, tokens - shared, segments + count);
+}

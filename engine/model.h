@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Llama-family model in memory: hyper-parameters, packed weights, vocabulary, worker threads. Immutable after model_open, but for the
+// threads.
+#ifndef CUTTLE_ENGINE_MODEL_H
+#define CUTTLE_ENGINE_MODEL_H
+
+#include "engine/chat.h"
+#include "engine/region.h"
+#include "engine/threads.h"
+#include "engine/vocab.h"
+#include "kernels/kernels.h"
+
+struct layer {
+	const float *attention_norm, *ffn_norm; /* [width] */
+	struct packed_matrix query, key, value,
+	    output;                          /* [heads*head_size or kv_heads*head_size][width], output [width][heads*head_size] */
+	struct packed_matrix gate, up, down; /* [ffn][width], down [width][ffn] */
+};
+
+struct model {
+	size_t layers, width, heads, kv_heads, head_size, ffn, vocab_size, context, rotated;
+	float norm_epsilon;
+	double *rope_frequencies;             /* [rotated/2] */
+	struct layer *layer;                  /* [layers] */
+	struct packed_matrix embedding, head; /* [vocab_size][width]; the same matrix when tied */
+	const float *output_norm;             /* [width] */
+	struct vocab *vocab;
+	enum chat_format chat;
+	struct threads *threads;
+	struct region weights;
+	bool blas_prompts; /* --isa blas */
+	struct cuttle_model_info info;
+};
+
+/* The public handle is the model itself. */
+struct cuttle_model {
+	struct model model;
+};
+
+/* Fills *model from the bytes of a GGUF file, whose tensor pages it lets go as it packs them (bytes must be a private writable mapping).
+ * On failure what was built is released by model_release. MODEL, NOMEM. */
+enum cuttle_status model_build(struct model *model, uint8_t *bytes, size_t size, struct cuttle_error *error);
+void model_release(struct model *model);
+
+#endif

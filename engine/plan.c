@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/plan.h"
+
+#include "base/misuse.h"
+#include "engine/status.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { DEFAULT_CHUNK = 256, DEFAULT_CONTEXT = 4096, MAX_BATCH = 4096, MAX_TOKENS = 1 << 20, MAX_CHUNK = 1 << 14 };
+
+void cuttle_budget_none(struct cuttle_budget *budget) {
+	*budget = (struct cuttle_budget){NAN, NAN, NAN, NAN, NAN, 0, 0};
+}
+
+enum cuttle_status cuttle_budget_solve(struct cuttle_budget *budget, enum cuttle_unknown unknown, struct cuttle_error *error) {
+	REQUIRE(budget);
+	struct dp_budget inner = {budget->epsilon,     budget->delta, budget->rho,   budget->clip,
+	                          budget->temperature, budget->batch, budget->tokens};
+	static const enum dp_unknown unknowns[] = {[CUTTLE_CLIP] = DP_CLIP,   [CUTTLE_EPSILON] = DP_EPSILON, [CUTTLE_RHO] = DP_RHO,
+	                                           [CUTTLE_DELTA] = DP_DELTA, [CUTTLE_TOKENS] = DP_TOKENS,   [CUTTLE_BATCH] = DP_BATCH};
+	const char *reason = "";
+	if (dp_budget_solve(&inner, unknowns[unknown], &reason)) return status_fail(error, CUTTLE_USAGE, "%s", reason);
+	*budget = (struct cuttle_budget){inner.epsilon, inner.delta, inner.rho, inner.clip, inner.temperature, inner.batch, inner.tokens};
+	return CUTTLE_OK;
+}
+
+enum cuttle_status plan_status(enum dp_status status, struct cuttle_error *error) {
+	switch (status) {
+	case DP_OK:
+		return CUTTLE_OK;
+	case DP_BAD_PARAMETER:
+		return status_fail(error, CUTTLE_USAGE, "%s", dp_status_text(status));
+	case DP_NO_MEMORY:
+		return status_fail(error, CUTTLE_NOMEM, "%s", dp_status_text(status));
+	case DP_PUBLIC_NOT_FINITE:
+		return status_fail(error, CUTTLE_MODEL, "%s", dp_status_text(status));
+	default:
+		return status_fail(error, CUTTLE_INTERNAL, "%s", dp_status_text(status));
+	}
+}
+
+void cuttle_plan_params_default(struct cuttle_plan_params *params) {
+	*params = (struct cuttle_plan_params){.struct_size = sizeof *params,
+	                                      .epsilon = NAN,
+	                                      .clip = NAN,
+	                                      .delta = 1e-6,
+	                                      .temperature = 1.0,
+	                                      .batch = 7,
+	                                      .tokens = 200,
+	                                      .top_k = 100,
+	                                      .kind = "text"};
+}
+
+static enum cuttle_status check_params(const struct cuttle_plan_params *p, struct cuttle_error *error) {
+	if (p->struct_size != sizeof *p) return status_fail(error, CUTTLE_USAGE, "plan params of another library version");
+	if (isnan(p->epsilon) == isnan(p->clip)) return status_fail(error, CUTTLE_USAGE, "give epsilon or clip, not both and not neither");
+	if (!p->kind || !*p->kind) return status_fail(error, CUTTLE_USAGE, "the kind of text may not be empty");
+	if (p->batch < 1 || p->batch > MAX_BATCH)
+		return status_fail(error, CUTTLE_USAGE, "batch size %u is outside 1..%d", p->batch, MAX_BATCH);
+	if (p->tokens < 1 || p->tokens > MAX_TOKENS)
+		return status_fail(error, CUTTLE_USAGE, "%u tokens are outside 1..%d", p->tokens, MAX_TOKENS);
+	if (p->prompt_chunk > MAX_CHUNK) return status_fail(error, CUTTLE_USAGE, "prompt chunk %u is above %d", p->prompt_chunk, MAX_CHUNK);
+	return CUTTLE_OK;
+}
+
+/* From epsilon or clip to the integers, and back to what they guarantee. */
+static enum cuttle_status calibrate(struct cuttle_plan *plan, const struct cuttle_plan_params *p, struct cuttle_error *error) {
+	struct dp_integers *integers = &plan->integers;
+	integers->batch = p->batch;
+	integers->tokens = p->tokens;
+	if (dp_temperature_ratio(p->temperature, &integers->temperature_num, &integers->temperature_den))
+		return status_fail(error, CUTTLE_USAGE, "temperature must be in 0.000001..1000");
+	if (!(p->delta >= 1e-300 && p->delta < 1.0)) return status_fail(error, CUTTLE_USAGE, "delta must be above 0 and below 1");
+	const char *reason = "epsilon is out of range";
+	if (!isnan(p->epsilon)) {
+		if (dp_calibrate(integers, p->epsilon, p->delta, &reason)) return status_fail(error, CUTTLE_USAGE, "%s", reason);
+	} else {
+		if (!(p->clip > 0.0 && p->clip < 1e6) || dp_fraction_bits(p->batch, p->clip, &integers->fraction_bits))
+			return status_fail(error, CUTTLE_USAGE, "this clip is too small or too large for a batch of %u", p->batch);
+		integers->clip_fixed = dp_clip_fixed(p->clip, integers->fraction_bits);
+	}
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status make_mechanism(struct cuttle_plan *plan, const struct cuttle_plan_params *p, struct cuttle_error *error) {
+	const struct vocab *vocab = plan->model->vocab;
+	const size_t size = plan->model->vocab_size;
+	uint8_t *allowed = malloc(size);
+	if (!allowed) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	for (size_t i = 0; i < size; i++) allowed[i] = vocab_drawable(vocab, (int32_t)i);
+	plan->seeded = (struct seeded){.seed = p->insecure_seed};
+	const struct dp_invisibleink_params params = {.batch = p->batch,
+	                                              .top_k = p->top_k,
+	                                              .tokens = p->tokens,
+	                                              .vocab = size,
+	                                              .temperature_num = plan->integers.temperature_num,
+	                                              .temperature_den = plan->integers.temperature_den,
+	                                              .clip_fixed = plan->integers.clip_fixed,
+	                                              .fraction_bits = plan->integers.fraction_bits,
+	                                              .allowed = allowed,
+	                                              .random = p->insecure ? seeded_random(&plan->seeded) : dp_random_system()};
+	const enum dp_status status = dp_invisibleink_new(&params, &plan->mechanism);
+	free(allowed);
+	if (status == DP_BAD_PARAMETER)
+		return status_fail(error, CUTTLE_USAGE,
+		                   "clip / temperature = %.3g is out of reach of the exact weights; change -e, -B, -n or --temperature",
+		                   ldexp(plan->integers.clip_fixed, -(int)plan->integers.fraction_bits) / p->temperature);
+	return plan_status(status, error);
+}
+
+/* How long contexts and references may get. */
+static enum cuttle_status fit_context(struct cuttle_plan *plan, const struct cuttle_plan_params *p, struct cuttle_error *error) {
+	const struct prompt *prompt = &plan->prompt;
+	size_t context = p->context ? p->context : plan->model->context < DEFAULT_CONTEXT ? plan->model->context : DEFAULT_CONTEXT;
+	if (context > plan->model->context)
+		return status_fail(error, CUTTLE_USAGE, "context %zu is above the model's %zu", context, plan->model->context);
+	const size_t private_fixed = prompt->head.count + prompt->tail.count,
+	             longest = private_fixed > prompt->whole.count ? private_fixed : prompt->whole.count;
+	if (longest + p->tokens >= context)
+		return status_fail(error, CUTTLE_USAGE,
+		                   "prompt (%zu tokens) and text (%u) leave no room for a reference in a context of %zu", longest,
+		                   p->tokens, context);
+	plan->reference_tokens = context - private_fixed - p->tokens;
+	plan->guarantee.context = (uint32_t)context;
+	return CUTTLE_OK;
+}
+
+enum cuttle_status cuttle_plan_make(struct cuttle_model *model, const struct cuttle_plan_params *params, struct cuttle_plan **out,
+                                    struct cuttle_error *error) {
+	REQUIRE(model && params && out);
+	*out = NULL;
+	enum cuttle_status status = check_params(params, error);
+	if (status) return status;
+	struct cuttle_plan *plan = calloc(1, sizeof *plan);
+	if (!plan) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	plan->model = &model->model;
+	plan->chunk = params->prompt_chunk ? params->prompt_chunk : DEFAULT_CHUNK;
+	plan->share = !params->no_sharing;
+	if ((status = calibrate(plan, params, error)) || (status = prompt_write(plan->model, params, &plan->prompt, error)) ||
+	    (status = fit_context(plan, params, error)) || (status = make_mechanism(plan, params, error))) {
+		cuttle_plan_free(&plan);
+		return status;
+	}
+	struct cuttle_guarantee *g = &plan->guarantee;
+	g->rho = dp_guarantee_rho(&plan->integers);
+	g->epsilon = dp_guarantee_epsilon(&plan->integers, params->delta);
+	g->delta = params->delta;
+	g->clip = ldexp(plan->integers.clip_fixed, -(int)plan->integers.fraction_bits);
+	g->temperature = (double)plan->integers.temperature_num / (double)plan->integers.temperature_den;
+	g->clip_fixed = plan->integers.clip_fixed;
+	g->fraction_bits = plan->integers.fraction_bits;
+	g->batch = params->batch;
+	g->tokens = params->tokens;
+	g->top_k = params->top_k;
+	g->shared_prefix = (uint32_t)plan->prompt.shared;
+	g->reference_tokens = (uint32_t)plan->reference_tokens;
+	g->public_tokens = (uint32_t)plan->prompt.whole.count;
+	g->private_output = !params->insecure;
+	*out = plan;
+	return CUTTLE_OK;
+}
+
+void cuttle_plan_free(struct cuttle_plan **plan) {
+	if (!plan || !*plan) return;
+	dp_invisibleink_free(&(*plan)->mechanism);
+	prompt_free(&(*plan)->prompt);
+	free(*plan);
+	*plan = NULL;
+}
+
+void cuttle_plan_describe(const struct cuttle_plan *plan, struct cuttle_guarantee *guarantee) {
+	REQUIRE(plan && guarantee);
+	*guarantee = plan->guarantee;
+}
+
+const char *cuttle_plan_template(const struct cuttle_plan *plan) {
+	return plan->prompt.canonical;
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/prompt.h"
+
+#include "engine/status.h"
+#include "engine/unicode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTES_PER_TOKEN = 16 };
+static const char placeholder[] = "{reference}";
+
+/* A prompt under construction: its tokens, and its words for the canonical form. */
+struct writer {
+	const struct model *model;
+	struct cuttle_error *error;
+	struct tokens tokens;
+	char *words;
+	size_t length;
+	enum cuttle_status status;
+};
+
+static void write_piece(struct writer *w, const char *text, size_t size, bool special) {
+	if (w->status) return;
+	const size_t capacity = w->tokens.count + cuttle_tokens_bound(size);
+	int32_t *ids = realloc(w->tokens.ids, capacity * sizeof *ids);
+	if (ids) w->tokens.ids = ids;
+	char *words = realloc(w->words, w->length + size + 1);
+	if (words) w->words = words;
+	if (!ids || !words) {
+		w->status = status_fail(w->error, CUTTLE_NOMEM, "out of memory writing the prompts");
+		return;
+	}
+	memcpy(words + w->length, text, size);
+	words[w->length += size] = 0;
+	w->status = vocab_tokenize(w->model->vocab, text, size, special, ids, capacity, &w->tokens.count, w->error);
+}
+
+static void write_text(struct writer *w, const char *text) {
+	write_piece(w, text, strlen(text), false);
+}
+static void write_template(struct writer *w, const char *text) {
+	write_piece(w, text, strlen(text), true);
+}
+
+static void start(struct writer *w, const struct model *model, struct cuttle_error *error) {
+	*w = (struct writer){.model = model, .error = error};
+	const struct vocab *vocab = model->vocab;
+	write_piece(w, "", 0, false);
+	if (!w->status && vocab_add_bos(vocab) && vocab_bos(vocab) >= 0) w->tokens.ids[w->tokens.count++] = vocab_bos(vocab);
+}
+
+static void write_examples(struct writer *w, const struct cuttle_plan_params *params, const char *before_each) {
+	for (size_t i = 0; i < params->example_count; i++) {
+		write_text(w, before_each);
+		write_text(w, params->examples[i]);
+		write_text(w, "\n\n");
+	}
+}
+
+/* "A collection of KINDs.\n\n### KIND\n<example>\n\n### KIND\n": a document the model continues. */
+static void write_continue(struct writer *w, const struct cuttle_plan_params *params, const char *header) {
+	write_text(w, "A collection of ");
+	write_text(w, params->kind);
+	write_text(w, "s.\n\n");
+	write_examples(w, params, header);
+	write_text(w, header);
+}
+
+static enum cuttle_status continue_form(struct writer *whole, struct writer *head, struct writer *tail,
+                                        const struct cuttle_plan_params *params) {
+	char *header = malloc(strlen(params->kind) + 8);
+	if (!header) return status_fail(whole->error, CUTTLE_NOMEM, "out of memory writing the prompts");
+	strcat(strcat(strcpy(header, "### "), params->kind), "\n");
+	write_continue(whole, params, header);
+	write_continue(head, params, header);
+	write_text(tail, "\n\n");
+	write_text(tail, header);
+	free(header);
+	return CUTTLE_OK;
+}
+
+static void open_user_turn(struct writer *w, const struct chat_pieces *pieces, const struct cuttle_plan_params *params) {
+	if (params->system && *params->system) {
+		write_template(w, pieces->before_system);
+		write_text(w, params->system);
+		write_template(w, pieces->before_user);
+	} else {
+		write_template(w, pieces->before_user_alone);
+	}
+	if (params->example_count) {
+		write_text(w, "Here are examples of what is wanted.\n\n");
+		write_examples(w, params, "");
+	}
+}
+
+static enum cuttle_status instruct_form(struct writer *whole, struct writer *head, struct writer *tail,
+                                        const struct cuttle_plan_params *params) {
+	const struct chat_pieces *pieces = chat_pieces(whole->model->chat);
+	if (!pieces)
+		return status_fail(whole->error, CUTTLE_USAGE, "this model has no chat format that cuttle knows; use --template continue");
+	open_user_turn(whole, pieces, params);
+	write_text(whole, "Write one new ");
+	write_text(whole, params->kind);
+	write_text(whole, ". Write nothing else.");
+	write_template(whole, pieces->after_user);
+	open_user_turn(head, pieces, params);
+	write_text(head, "This is a ");
+	write_text(head, params->kind);
+	write_text(head, ":\n\n");
+	write_text(tail, "\n\nWrite one new ");
+	write_text(tail, params->kind);
+	write_text(tail, " like it. Write nothing else.");
+	write_template(tail, pieces->after_user);
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status custom_form(struct writer *whole, struct writer *head, struct writer *tail,
+                                      const struct cuttle_plan_params *params) {
+	const char *private = params->prompt_private, *place = private ? strstr(private, placeholder) : NULL;
+	if (!params->prompt_public || !*params->prompt_public || !place || strstr(place + 1, placeholder))
+		return status_fail(whole->error, CUTTLE_USAGE, "give both prompts; the private one must hold %s exactly once", placeholder);
+	write_examples(whole, params, "");
+	write_text(whole, params->prompt_public);
+	write_examples(head, params, "");
+	write_piece(head, private, (size_t)(place - private), false);
+	write_text(tail, place + strlen(placeholder));
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status join_words(struct prompt *prompt, const struct writer *whole, const struct writer *head,
+                                     const struct writer *tail, struct cuttle_error *error) {
+	static const char first[] = "public:\n", second[] = "\nprivate:\n";
+	prompt->canonical = malloc(whole->length + head->length + tail->length + sizeof first + sizeof second + sizeof placeholder);
+	if (!prompt->canonical) return status_fail(error, CUTTLE_NOMEM, "out of memory writing the prompts");
+	strcat(strcat(strcpy(prompt->canonical, first), whole->words), second);
+	strcat(strcat(strcat(prompt->canonical, head->words), placeholder), tail->words);
+	return CUTTLE_OK;
+}
+
+enum cuttle_status prompt_write(const struct model *model, const struct cuttle_plan_params *params, struct prompt *prompt,
+                                struct cuttle_error *error) {
+	*prompt = (struct prompt){0};
+	struct writer whole, head, tail = {.model = model, .error = error};
+	start(&whole, model, error);
+	start(&head, model, error);
+	write_text(&tail, "");
+	enum cuttle_status status;
+	switch (params->form) {
+	case CUTTLE_CONTINUE:
+		status = continue_form(&whole, &head, &tail, params);
+		break;
+	case CUTTLE_INSTRUCT:
+		status = instruct_form(&whole, &head, &tail, params);
+		break;
+	case CUTTLE_CUSTOM:
+		status = custom_form(&whole, &head, &tail, params);
+		break;
+	default:
+		status = status_fail(error, CUTTLE_USAGE, "unknown prompt form");
+	}
+	const struct writer *writers[] = {&whole, &head, &tail};
+	for (size_t i = 0; i < 3 && !status; i++) status = writers[i]->status;
+	if (!status) status = join_words(prompt, &whole, &head, &tail, error);
+	prompt->whole = whole.tokens;
+	prompt->head = head.tokens;
+	prompt->tail = tail.tokens;
+	for (size_t i = 0; i < 3; i++) free(writers[i]->words);
+	if (!status && (!prompt->whole.count || prompt->whole.count > UINT32_MAX || prompt->head.count > UINT32_MAX))
+		status = status_fail(error, CUTTLE_USAGE, "the public prompt holds no token");
+	if (status) {
+		prompt_free(prompt);
+		return status;
+	}
+	while (prompt->shared < prompt->whole.count - 1 && prompt->shared < prompt->head.count &&
+	       prompt->whole.ids[prompt->shared] == prompt->head.ids[prompt->shared])
+		prompt->shared++;
+	prompt->shared -= prompt->shared % ATTENTION_TILE;
+	if (params->form == CUTTLE_CONTINUE) prompt->stop = "\n###";
+	return CUTTLE_OK;
+}
+
+void prompt_free(struct prompt *prompt) {
+	free(prompt->whole.ids);
+	free(prompt->head.ids);
+	free(prompt->tail.ids);
+	free(prompt->canonical);
+	*prompt = (struct prompt){0};
+}
+
+size_t prompt_reference_capacity(size_t limit) {
+	return cuttle_tokens_bound(limit * BYTES_PER_TOKEN);
+}
+
+static bool blank(char c) {
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+size_t prompt_reference(const struct model *model, const char *text, size_t size, size_t limit, int32_t *ids) {
+	if (!text || !utf8_valid(text, size)) return 0;
+	for (; size && blank(*text); text++, size--) {}
+	while (size && blank(text[size - 1])) size--;
+	if (size > limit * BYTES_PER_TOKEN) {
+		size = limit * BYTES_PER_TOKEN;
+		while (size && ((unsigned char)text[size] & 0xc0) == 0x80) size--;
+	}
+	size_t count = 0;
+	if (!size || vocab_tokenize(model->vocab, text, size, false, ids, prompt_reference_capacity(limit), &count, NULL)) return 0;
+	return count < limit ? count : limit;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/seeded.h"
+
+#include <string.h>
+
+/* The finaliser of SplitMix64 (Steele, Lea, Flood 2014). */
+static uint64_t mix(uint64_t x) {
+	x += 0x9e3779b97f4a7c15u;
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return x ^ x >> 31;
+}
+
+static enum dp_status fill(void *user, void *bytes, size_t size) {
+	struct seeded *s = user;
+	for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
+		const uint64_t word = mix(mix(mix(mix(s->seed) ^ s->text) ^ s->step) ^ s->counter++);
+		memcpy((char *)bytes + at, &word, size - at < sizeof word ? size - at : sizeof word);
+	}
+	return DP_OK;
+}
+
+struct dp_random seeded_random(struct seeded *seeded) {
+	return (struct dp_random){fill, seeded};
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/threads.h"
+
+#include "base/misuse.h"
+#include "engine/status.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { SPINS = 4000, MAX_THREADS = 256 };
+
+struct threads {
+	// Queue number in the high half, next task in the low one: a worker that wakes late finds another queue number and takes nothing.
+	_Alignas(64) _Atomic uint64_t ticket;
+	_Alignas(64) _Atomic uint32_t done;
+	_Alignas(64) _Atomic uint32_t posted; // futex word: changes with every queue
+	_Atomic uint32_t sleepers;
+	_Atomic uint32_t tasks;
+	_Atomic(threads_task *) task;
+	_Atomic(void *) context;
+	_Atomic bool stop;
+	unsigned count;
+	struct seat {
+		struct threads *threads;
+		unsigned id;
+		pthread_t thread;
+	} seats[MAX_THREADS];
+};
+
+static void pause_briefly(void) {
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+static void work(struct threads *threads, unsigned id) {
+	for (;;) {
+		uint64_t ticket = atomic_load_explicit(&threads->ticket, memory_order_acquire);
+		const uint32_t index = (uint32_t)ticket;
+		// These belong to the ticket's queue only if the exchange below succeeds.
+		const uint32_t tasks = atomic_load_explicit(&threads->tasks, memory_order_relaxed);
+		threads_task *task = atomic_load_explicit(&threads->task, memory_order_relaxed);
+		void *context = atomic_load_explicit(&threads->context, memory_order_relaxed);
+		if (index >= tasks) return;
+		if (!atomic_compare_exchange_weak_explicit(&threads->ticket, &ticket, ticket + 1, memory_order_acq_rel,
+		                                           memory_order_acquire))
+			continue;
+		task(context, index, id);
+		atomic_fetch_add_explicit(&threads->done, 1, memory_order_release);
+	}
+}
+
+static void *worker(void *argument) {
+	const struct seat *self = argument;
+	struct threads *threads = self->threads;
+	uint32_t seen = 0;
+	for (;;) {
+		uint32_t posted = atomic_load_explicit(&threads->posted, memory_order_acquire);
+		for (int spin = 0; posted == seen && spin < SPINS; spin++) {
+			pause_briefly();
+			posted = atomic_load_explicit(&threads->posted, memory_order_acquire);
+		}
+		while (posted == seen) {
+			atomic_fetch_add(&threads->sleepers, 1);
+			syscall(SYS_futex, &threads->posted, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+			atomic_fetch_sub(&threads->sleepers, 1);
+			posted = atomic_load_explicit(&threads->posted, memory_order_acquire);
+		}
+		seen = posted;
+		if (atomic_load(&threads->stop)) return NULL;
+		work(threads, self->id);
+	}
+}
+
+static void post(struct threads *threads) {
+	atomic_fetch_add(&threads->posted, 1);
+	if (atomic_load(&threads->sleepers)) syscall(SYS_futex, &threads->posted, FUTEX_WAKE_PRIVATE, MAX_THREADS, NULL, NULL, 0);
+}
+
+void threads_run(struct threads *threads, size_t tasks, threads_task *task, void *context) {
+	REQUIRE(tasks <= UINT32_MAX);
+	if (threads->count == 1 || tasks < 2) {
+		for (size_t i = 0; i < tasks; i++) task(context, i, 0);
+		return;
+	}
+	const uint64_t queue = (atomic_load_explicit(&threads->ticket, memory_order_relaxed) >> 32) + 1;
+	// With no task to take, late workers of the last queue fall through while the fields change.
+	atomic_store_explicit(&threads->ticket, queue << 32 | UINT32_MAX, memory_order_release);
+	atomic_store_explicit(&threads->done, 0, memory_order_relaxed);
+	atomic_store_explicit(&threads->tasks, (uint32_t)tasks, memory_order_relaxed);
+	atomic_store_explicit(&threads->task, task, memory_order_relaxed);
+	atomic_store_explicit(&threads->context, context, memory_order_relaxed);
+	atomic_store_explicit(&threads->ticket, (queue + 1) << 32, memory_order_release);
+	post(threads);
+	work(threads, 0);
+	for (int spin = 0; atomic_load_explicit(&threads->done, memory_order_acquire) != tasks; spin++) {
+		if (spin < SPINS) pause_briefly();
+		else sched_yield(); // the core of whoever holds the last task may be ours
+	}
+}
+
+enum cuttle_status threads_new(unsigned count, struct threads **out, struct cuttle_error *error) {
+	*out = NULL;
+	if (!count) {
+		cpu_set_t cores;
+		count = sched_getaffinity(0, sizeof cores, &cores) ? 1 : (unsigned)CPU_COUNT(&cores);
+	}
+	if (count > MAX_THREADS) count = MAX_THREADS;
+	struct threads *threads = aligned_alloc(64, (sizeof *threads + 63) / 64 * 64);
+	if (!threads) return status_fail(error, CUTTLE_NOMEM, "out of memory starting threads");
+	*threads = (struct threads){.count = 1};
+	// Signals are the caller's: workers block them all.
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	for (; threads->count < count; threads->count++) {
+		struct seat *seat = &threads->seats[threads->count];
+		*seat = (struct seat){threads, threads->count, 0};
+		if (pthread_create(&seat->thread, NULL, worker, seat)) break;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	*out = threads;
+	return CUTTLE_OK;
+}
+
+void threads_free(struct threads **threads) {
+	if (!*threads) return;
+	atomic_store(&(*threads)->stop, true);
+	post(*threads);
+	for (unsigned i = 1; i < (*threads)->count; i++) pthread_join((*threads)->seats[i].thread, NULL);
+	free(*threads);
+	*threads = NULL;
+}
+
+unsigned threads_count(const struct threads *threads) {
+	return threads->count;
+}

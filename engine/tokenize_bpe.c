@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Byte-level BPE. The pre-tokenizers' regular expressions are written out as linear scanners: no text can make them recurse or backtrack.
+// Sources: GPT-2 encoder.py (its pattern), llama.cpp src/llama-vocab.cpp (smollm: digits apart first; llama-bpe's pattern).
+#include "engine/vocab_internal.h"
+
+#include "engine/status.h"
+#include "engine/unicode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t bpe_letter(unsigned char byte) {
+	if ((byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte != 0xad)) return byte;
+	if (byte <= 0x20) return 0x100u + byte;
+	return byte == 0xad ? 0x143 : 0x121u + (byte - 0x7fu);
+}
+
+int bpe_byte(uint32_t letter) {
+	if (letter >= 0x100 && letter <= 0x120) return (int)(letter - 0x100);
+	if (letter >= 0x121 && letter <= 0x142) return (int)(letter - 0x121 + 0x7f);
+	if (letter == 0x143) return 0xad;
+	return letter < 0x100 && bpe_letter((unsigned char)letter) == letter ? (int)letter : -1;
+}
+
+/* Class of the character at `position` < end, and where it ends. The text is valid UTF-8. */
+static enum unicode_class class_at(const char *text, size_t position, size_t end, size_t *after) {
+	uint32_t code_point;
+	*after = position + utf8_decode(text + position, end - position, &code_point);
+	return unicode_class(code_point);
+}
+
+/* End of the run of one class that begins at `position`; *last is where its last character begins (position when the run is empty). */
+static size_t run_end(const char *text, size_t position, size_t end, enum unicode_class class, size_t *last) {
+	*last = position;
+	for (size_t after; position < end && class_at(text, position, end, &after) == class; position = after) *last = position;
+	return position;
+}
+
+/* 's|'t|'re|'ve|'m|'ll|'d at the start of text: its length, or 0. */
+static size_t contraction(const char *text, size_t size, bool any_case) {
+	if (size < 2 || text[0] != '\'') return 0;
+	char fold = any_case ? 0x20 : 0, first = (char)(text[1] | fold), second = size > 2 ? (char)(text[2] | fold) : '\0';
+	if (first == 's' || first == 't' || first == 'm' || first == 'd') return 2;
+	if ((first == 'r' && second == 'e') || (first == 'v' && second == 'e') || (first == 'l' && second == 'l')) return 3;
+	return 0;
+}
+
+/* \s+(?!\S)|\s+ at white space: all but the last character of a run that something follows, if that leaves any. */
+static size_t space_end(const char *text, size_t position, size_t end) {
+	size_t last, after = run_end(text, position, end, UNICODE_SPACE, &last);
+	return after < end && last > position ? last : after;
+}
+
+/* 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+ */
+static size_t gpt2_word(const char *text, size_t position, size_t end) {
+	size_t length = contraction(text + position, end - position, false), ignored;
+	if (length) return position + length;
+	size_t start = position + (text[position] == ' ' && position + 1 < end);
+	enum unicode_class class = class_at(text, start, end, &ignored);
+	return class == UNICODE_SPACE ? space_end(text, position, end) : run_end(text, start, end, class, &ignored);
+}
+
+static bool newline(char byte) {
+	return byte == '\r' || byte == '\n';
+}
+
+/* (?:'[sS]|..)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+ */
+static size_t llama3_word(const char *text, size_t position, size_t end) {
+	size_t length = contraction(text + position, end - position, true), after, ignored;
+	if (length) return position + length;
+	enum unicode_class class = class_at(text, position, end, &after);
+	if (class == UNICODE_LETTER) return run_end(text, position, end, class, &ignored);
+	if (class == UNICODE_NUMBER) {
+		for (int digits = 1; digits < 3 && after < end && class_at(text, after, end, &ignored) == UNICODE_NUMBER; digits++)
+			after = ignored;
+		return after;
+	}
+	enum unicode_class next = after < end ? class_at(text, after, end, &ignored) : UNICODE_SPACE;
+	if (next == UNICODE_LETTER && !newline(text[position])) return run_end(text, after, end, next, &ignored);
+	if (class == UNICODE_OTHER || (text[position] == ' ' && next == UNICODE_OTHER)) {
+		size_t word = run_end(text, class == UNICODE_OTHER ? position : after, end, UNICODE_OTHER, &ignored);
+		while (word < end && newline(text[word])) word++;
+		return word;
+	}
+	size_t run = run_end(text, position, end, UNICODE_SPACE, &ignored);
+	for (size_t i = run; i > position; i--)
+		if (newline(text[i - 1])) return i;
+	return space_end(text, position, end);
+}
+
+struct bpe_rules {
+	const struct vocab *vocab;
+};
+
+static bool lookup(const void *rules, const struct merge_symbol *left, const struct merge_symbol *right, uint32_t *rank, int32_t *id) {
+	const struct vocab *vocab = ((const struct bpe_rules *)rules)->vocab;
+	if (left->id < 0 || right->id < 0) return false;
+	uint64_t pair = (uint64_t)left->id << 32 | (uint32_t)right->id;
+	size_t low = 0, high = vocab->rule_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (vocab->rules[middle].pair < pair) low = middle + 1;
+		else high = middle;
+	}
+	if (low == vocab->rule_count || vocab->rules[low].pair != pair) return false;
+	*rank = vocab->rules[low].rank;
+	*id = vocab->rules[low].merged;
+	return true;
+}
+
+/* The token that a whole word is, or -1. */
+static int32_t whole_word(const struct vocab *vocab, const char *word, size_t size) {
+	char letters[VOCAB_TOKEN_MAX + 4];
+	size_t length = 0;
+	for (size_t i = 0; i < size && length <= vocab->longest; i++)
+		length += utf8_encode(bpe_letter((unsigned char)word[i]), letters + length);
+	int32_t id = length <= vocab->longest ? vocab_find(vocab, letters, length) : -1;
+	return id >= 0 && vocab_ordinary(vocab, id) ? id : -1;
+}
+
+static enum cuttle_status put_word(struct token_run *run, const char *word, size_t size, struct cuttle_error *error) {
+	const struct vocab *vocab = run->vocab;
+	int32_t whole = vocab->ignore_merges ? whole_word(vocab, word, size) : -1;
+	bool fits = whole < 0 || token_run_put(run, whole);
+	if (whole < 0) {
+		if (size >= MERGE_NONE) return status_fail(error, CUTTLE_USAGE, "a word is longer than this tokenizer takes (4 GiB)");
+		if (!merge_reserve(&run->space, size)) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+		for (size_t i = 0; i < size; i++)
+			run->space.symbols[i] =
+			    (struct merge_symbol){.start = (uint32_t)i, .length = 1, .id = vocab->byte_token[(unsigned char)word[i]]};
+		const struct bpe_rules rules = {vocab};
+		merge_run(&run->space, size, lookup, &rules);
+		// Bytes that the vocabulary lacks vanish, as in llama.cpp and in Hugging Face's tokenizers without an unknown token.
+		for (uint32_t at = 0; at != MERGE_NONE; at = run->space.symbols[at].next)
+			if (run->space.symbols[at].id >= 0) fits &= token_run_put(run, run->space.symbols[at].id);
+	}
+	return fits ? CUTTLE_OK : status_fail(error, CUTTLE_USAGE, "the token array is too small");
+}
+
+/* End of the piece that the scanner may look at: smollm sets every \p{N} apart before GPT-2's pattern sees the text. */
+static size_t piece_end(enum vocab_split split, const char *text, size_t position, size_t end) {
+	if (split != VOCAB_SPLIT_SMOLLM) return end;
+	size_t start = position, after;
+	for (; position < end; position = after)
+		if (class_at(text, position, end, &after) == UNICODE_NUMBER) return position > start ? position : after;
+	return end;
+}
+
+static enum cuttle_status put_words(struct token_run *run, const char *text, size_t size, struct cuttle_error *error) {
+	enum vocab_split split = run->vocab->split;
+	for (size_t position = 0; position < size;) {
+		size_t piece = piece_end(split, text, position, size);
+		while (position < piece) {
+			size_t after = split == VOCAB_SPLIT_LLAMA3 ? llama3_word(text, position, piece) : gpt2_word(text, position, piece);
+			enum cuttle_status status = put_word(run, text + position, after - position, error);
+			if (status) return status;
+			position = after;
+		}
+	}
+	return CUTTLE_OK;
+}
+
+enum cuttle_status tokenize_bpe(struct token_run *run, const char *text, size_t size, struct cuttle_error *error) {
+	if (utf8_valid(text, size)) return put_words(run, text, size, error);
+	char *mended = size > SIZE_MAX / 4 ? NULL : malloc(size * 3);
+	if (!mended) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	size_t length = 0;
+	for (size_t i = 0, step; i < size; i += step) {
+		uint32_t code_point;
+		step = utf8_decode(text + i, size - i, &code_point);
+		if (!step) step = 1;
+		length += utf8_encode(code_point, mended + length);
+	}
+	enum cuttle_status status = put_words(run, mended, length, error);
+	free(mended);
+	return status;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Character classes by binary search in a generated table of ranges.
+#include "engine/unicode.h"
+
+#include "engine/unicode_table.h"
+
+enum unicode_class unicode_class(uint32_t code_point) {
+	if (code_point < 0x80) {
+		if ((code_point | 0x20) - 'a' < 26) return UNICODE_LETTER;
+		if (code_point - '0' < 10) return UNICODE_NUMBER;
+		return code_point == ' ' || code_point - '\t' < 5 ? UNICODE_SPACE : UNICODE_OTHER;
+	}
+	if (code_point > 0x10ffff) return UNICODE_OTHER;
+	size_t low = 0, high = sizeof unicode_table / sizeof *unicode_table;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+		if (unicode_table[middle] >> 2 <= code_point) low = middle;
+		else high = middle;
+	}
+	return (enum unicode_class)(unicode_table[low] & 3);
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exact draw: every u of a small W, a chi-square of a million draws, and a system source that fails in every way it can.
+#include "tests/test_dp_support.h"
+
+#include <errno.h>
+#include <sys/random.h>
+#include <sys/types.h>
+
+#include "dp/draw.h"
+
+/* ---- the system source, replaced at link time -------------------------------------------------------------------------------------------
+ */
+
+static int scenario[8]; /* what successive calls answer: > 0 that many bytes, 0 none, < 0 -errno */
+static size_t calls;
+
+ssize_t getrandom(void *bytes, size_t size, unsigned flags) {
+	assert_int_equal(flags, 0);
+	assert_true(calls < 8);
+	int answer = scenario[calls++];
+	if (answer < 0) {
+		errno = -answer;
+		return -1;
+	}
+	if ((size_t)answer > size) answer = (int)size;
+	memset(bytes, 0x5a, (size_t)answer);
+	return answer;
+}
+
+static enum dp_status system_fill(unsigned char *bytes, size_t size, const int *answers, size_t count) {
+	memset(scenario, 0, sizeof scenario);
+	memcpy(scenario, answers, count * sizeof *answers);
+	calls = 0;
+	struct dp_random random = dp_random_system();
+	return random.fill(random.user, bytes, size);
+}
+
+static void system_source(void **state) {
+	(void)state;
+	unsigned char bytes[33] = {0}, want[32];
+	memset(want, 0x5a, 32);
+	assert_int_equal(system_fill(bytes, 32, (int[]){32}, 1), DP_OK);
+	assert_int_equal(calls, 1);
+	memset(bytes, 0, sizeof bytes);
+	assert_int_equal(system_fill(bytes, 32, (int[]){-EINTR, 1, 15, -EINTR, 100}, 5), DP_OK);
+	assert_int_equal(calls, 5);
+	assert_memory_equal(bytes, want, 32);
+	assert_int_equal(bytes[32], 0);
+	assert_int_equal(system_fill(bytes, 32, (int[]){-ENOSYS}, 1), DP_NO_ENTROPY);
+	assert_int_equal(system_fill(bytes, 32, (int[]){-EAGAIN}, 1), DP_NO_ENTROPY);
+	assert_int_equal(system_fill(bytes, 32, (int[]){31, -EIO}, 2), DP_NO_ENTROPY);
+	assert_int_equal(system_fill(bytes, 32, (int[]){31, 0}, 2), DP_NO_ENTROPY);
+	assert_int_equal(calls, 2);
+}
+
+static void no_index_without_entropy(void **state) {
+	(void)state;
+	const unsigned __int128 weights[3] = {1, 2, 3};
+	struct dp_random random = dp_random_system();
+	size_t index = 77;
+	memset(scenario, 0, sizeof scenario);
+	calls = 0;
+	assert_int_equal(dp_draw(weights, 3, &random, &index), DP_NO_ENTROPY);
+	assert_int_equal(index, 77);
+}
+
+/* ---- the draw ---------------------------------------------------------------------------------------------------------------------------
+ */
+
+/* Hands out a list of words, each as the low bits of 128. */
+struct words {
+	const unsigned __int128 *word;
+	size_t count, next;
+};
+
+static enum dp_status fill_words(void *user, void *bytes, size_t size) {
+	struct words *words = user;
+	assert_int_equal(size, 16);
+	if (words->next == words->count) return DP_NO_ENTROPY;
+	memcpy(bytes, &words->word[words->next++], 16);
+	return DP_OK;
+}
+
+/* W = 6: three bits, 6 and 7 are thrown away, and the bits above the mask do not matter. */
+static void every_u(void **state) {
+	(void)state;
+	const unsigned __int128 weights[5] = {1, 0, 2, 3, 0};
+	static const size_t want[6] = {0, 2, 2, 3, 3, 3};
+	for (unsigned u = 0; u < 6; u++) {
+		assert_int_equal(dp_pick(weights, 5, u), want[u]);
+		const unsigned __int128 list[3] = {7, ((unsigned __int128)0xabcdef << 80) + 6, ((unsigned __int128)0x7654321 << 99) + u};
+		struct words words = {list, 3, 0};
+		struct dp_random random = {fill_words, &words};
+		size_t index = 77;
+		assert_int_equal(dp_draw(weights, 5, &random, &index), DP_OK);
+		assert_int_equal(index, want[u]);
+		assert_int_equal(words.next, 3);
+	}
+	const unsigned __int128 large[2] = {(unsigned __int128)1 << 125, ((unsigned __int128)1 << 125) + 1};
+	assert_int_equal(dp_pick(large, 2, large[0] - 1), 0);
+	assert_int_equal(dp_pick(large, 2, large[0]), 1);
+	assert_int_equal(dp_pick(large, 2, large[0] + large[1] - 1), 1);
+	const unsigned __int128 one[1] = {1};
+	assert_int_equal(dp_pick(one, 1, 0), 0);
+	assert_misuse((void)dp_pick(one, 0, 0));
+}
+
+static enum dp_status fill_ones(void *user, void *bytes, size_t size) {
+	++*(int *)user;
+	memset(bytes, 0xff, size);
+	return DP_OK;
+}
+
+/* All ones is never below W unless W is 2^n: such a source is stuck, and the draw gives up rather than hang. */
+static void a_stuck_source(void **state) {
+	(void)state;
+	const unsigned __int128 weights[2] = {3, 3};
+	int asked = 0;
+	struct dp_random random = {fill_ones, &asked};
+	size_t index = 77;
+	assert_int_equal(dp_draw(weights, 2, &random, &index), DP_NO_ENTROPY);
+	assert_int_equal(index, 77);
+	assert_int_equal(asked, 1000);
+}
+
+/* Chi-square of n draws over `tokens` cells; every expected count is above 5. */
+static double chi_square(const unsigned __int128 *weights, size_t tokens, uint64_t seed, size_t n) {
+	size_t seen[32] = {0};
+	struct dp_random random = {test_fill, &seed};
+	unsigned __int128 total = 0;
+	for (size_t i = 0; i < tokens; i++) total += weights[i];
+	for (size_t i = 0; i < n; i++) {
+		size_t index;
+		assert_int_equal(dp_draw(weights, tokens, &random, &index), DP_OK);
+		assert_true(index < tokens);
+		seen[index]++;
+	}
+	double sum = 0;
+	for (size_t i = 0; i < tokens; i++) {
+		double expected = (double)n * ((double)weights[i] / (double)total);
+		assert_true(expected > 5);
+		sum += ((double)seen[i] - expected) * ((double)seen[i] - expected) / expected;
+	}
+	return sum;
+}
+
+/* Limits: the 1 - 1e-6 quantiles of chi-square with 7 and 31 degrees of freedom. The generator's seed is fixed: no chance is left. */
+static void a_million_draws(void **state) {
+	(void)state;
+	/* the worked example of design note privacy.md 1.4, k = 8 */
+	static const uint64_t a[8] = {72057594037927936, 47503293704291351, 38569650720382781, 5914847507444773,
+	                              3899307798347416,  485520249509175,   28218159270045144, 4962390906005};
+	static const uint64_t e[8] = {4827464775455934, 4503599627370496, 4503599627370496, 5174619878871092,
+	                              4201461957169036, 4503599627370496, 4058081510359235, 5174619878871092};
+	unsigned __int128 weights[32];
+	for (int i = 0; i < 8; i++) weights[i] = (unsigned __int128)a[i] * e[i];
+	double example = chi_square(weights, 8, 42, 1000000);
+	assert_true(example < 40.52);
+	uint64_t seed = 9;
+	for (int i = 0; i < 32; i++) weights[i] = (unsigned __int128)test_random(&seed) << (i % 7 + 50);
+	assert_true(chi_square(weights, 32, 43, 1000000) < 87.13);
+	/* teeth: odds wrong by 1 % in the likeliest token are seen */
+	for (int i = 0; i < 8; i++) weights[i] = (unsigned __int128)a[i] * e[i];
+	size_t seen = 0, n = 1000000;
+	struct dp_random random = {test_fill, &seed};
+	for (size_t i = 0; i < n; i++) {
+		size_t index;
+		assert_int_equal(dp_draw(weights, 8, &random, &index), DP_OK);
+		seen += index == 0;
+	}
+	double p = 0.386846827006084, deviation = ((double)seen - 1.01 * p * (double)n) / 487.0;
+	assert_true(deviation < -4.9);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(system_source),  cmocka_unit_test(no_index_without_entropy), cmocka_unit_test(every_u),
+	    cmocka_unit_test(a_stuck_source), cmocka_unit_test(a_million_draws),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// Theorem A on 12,000 random and adversarial neighbours, in exact integers: for every two candidates y, z
+//   w(y) w'(z) <= e^eta w(z) w'(y),   eta = 2 Chat kappa (1 + 1e-9),
+// where ' is the world with one reference null. Odds, not probabilities: the normalisers cancel, and what is left is exact.
+#include "tests/test_dp_support.h"
+
+#include <math.h>
+
+#include "dp/invisibleink.h"
+#include "kernels/kernels.h"
+
+enum { VOCAB_MAX = 64, BATCH_MAX = 8, LIMBS = 10 };
+
+/* ---- little-endian numbers of 320 bits, 32 at a time ------------------------------------------------------------------------------------
+ */
+
+struct wide {
+	uint32_t limb[LIMBS];
+};
+
+static struct wide wide(unsigned __int128 value) {
+	struct wide w = {{0}};
+	for (int i = 0; i < 4; i++) w.limb[i] = (uint32_t)(value >> 32 * i);
+	return w;
+}
+
+static struct wide times(const struct wide *a, unsigned __int128 value) {
+	const struct wide b = wide(value);
+	struct wide product = {{0}};
+	for (int j = 0; j < 4; j++) {
+		uint64_t carry = 0;
+		for (int i = 0; i + j < LIMBS; i++) {
+			carry += (uint64_t)a->limb[i] * b.limb[j] + product.limb[i + j];
+			product.limb[i + j] = (uint32_t)carry;
+			carry >>= 32;
+		}
+	}
+	return product;
+}
+
+static int compare(const struct wide *a, const struct wide *b) {
+	for (int i = LIMBS; i-- > 0;)
+		if (a->limb[i] != b->limb[i]) return a->limb[i] < b->limb[i] ? -1 : 1;
+	return 0;
+}
+
+static void the_numbers_themselves(void **state) {
+	(void)state;
+	const unsigned __int128 ones = ~(unsigned __int128)0;
+	struct wide a = wide(ones), square = times(&a, ones), b = wide(ones - 1), c = wide(1);
+	/* (2^128 - 1)^2 = 2^256 - 2^129 + 1 */
+	static const uint32_t want[LIMBS] = {1, 0, 0, 0, 0xfffffffe, 0xffffffff, 0xffffffff, 0xffffffff, 0, 0};
+	assert_memory_equal(square.limb, want, sizeof want);
+	assert_int_equal(compare(&a, &b), 1);
+	assert_int_equal(compare(&c, &b), -1);
+	assert_int_equal(compare(&a, &a), 0);
+	struct wide shifted = times(&square, (unsigned __int128)1 << 63);
+	assert_int_equal(shifted.limb[1], 0x80000000u);
+	assert_int_equal(shifted.limb[0], 0);
+}
+
+/* ---- neighbours -------------------------------------------------------------------------------------------------------------------------
+ */
+
+struct world {
+	float row[1 + BATCH_MAX][VOCAB_MAX]; /* row 0 is public */
+	bool null[1 + BATCH_MAX];
+};
+
+struct outcome {
+	size_t count;
+	uint32_t candidates[VOCAB_MAX];
+	unsigned __int128 weight[VOCAB_MAX];
+	uint64_t a[VOCAB_MAX], e[VOCAB_MAX];
+};
+
+static void run(struct dp_invisibleink *m, const struct world *world, uint32_t batch, struct outcome *out) {
+	const uint32_t *candidates;
+	uint32_t token;
+	dp_invisibleink_begin(m, 0);
+	assert_int_equal(dp_invisibleink_public(m, world->row[0], &candidates, &out->count), DP_OK);
+	memcpy(out->candidates, candidates, out->count * sizeof *candidates);
+	for (uint32_t i = 1; i <= batch; i++) {
+		float logits[VOCAB_MAX];
+		for (size_t c = 0; c < out->count; c++) logits[c] = world->row[i][candidates[c]];
+		if (!world->null[i]) dp_invisibleink_private(m, logits);
+	}
+	for (size_t c = 0; c < out->count; c++) {
+		out->a[c] = dp_invisibleink_public_weight(m, c);
+		out->e[c] = dp_invisibleink_private_weight(m, c);
+		out->weight[c] = (unsigned __int128)out->a[c] * out->e[c];
+		assert_true(out->weight[c] > 0);
+	}
+	assert_int_equal(dp_invisibleink_draw(m, &token), DP_OK);
+}
+
+/* One logit of a private row: near the public one, a tie, far away, or as hostile as a float can be. */
+static float hostile(uint64_t *seed, float public, float clip, int mood) {
+	switch (mood == 5 ? test_below(seed, 5) : (uint64_t)mood) {
+	case 0:
+		return public + test_between(seed, -2 * clip, 2 * clip);
+	case 1:
+		return public + (test_below(seed, 2) ? clip : -clip);
+	case 2:
+		return test_below(seed, 2) ? 3.4e38f : -3.4e38f;
+	case 3:
+		return test_between(seed, -50, 50);
+	default:
+		return public;
+	}
+}
+
+static void make_world(uint64_t *seed, struct world *world, uint32_t batch, size_t vocab, float clip) {
+	const float span = ldexpf(1, (int)test_below(seed, 12) - 5);
+	const int mood = (int)test_below(seed, 6);
+	for (size_t y = 0; y < vocab; y++) {
+		world->row[0][y] = test_between(seed, -span, span);
+		if (test_below(seed, 4) == 0 && y > 0) world->row[0][y] = world->row[0][y - 1];
+		if (test_below(seed, 200) == 0) world->row[0][y] = test_below(seed, 2) ? 3.4e38f : -3.4e38f;
+	}
+	for (uint32_t i = 1; i <= batch; i++) {
+		world->null[i] = test_below(seed, 5) == 0;
+		for (size_t y = 0; y < vocab; y++) world->row[i][y] = hostile(seed, world->row[0][y], clip, mood);
+		if (test_below(seed, 8) == 0) {
+			static const float odd[] = {NAN, INFINITY, -INFINITY};
+			world->row[i][test_below(seed, vocab)] = odd[test_below(seed, 3)];
+		}
+	}
+}
+
+struct bound {
+	uint64_t factor; /* floor(e^eta 2^shift) or less */
+	unsigned shift;
+	long double eta;
+};
+
+/* The margin under the true e^eta is 2^-60, far below the slack of 1e-9 eta. */
+static struct bound bound_of(const struct dp_invisibleink_params *p) {
+	long double kappa = (long double)p->temperature_den / ((long double)p->temperature_num * p->batch * (1u << p->fraction_bits));
+	long double eta = 2.0L * p->clip_fixed * kappa * (1.0L + 1e-9L);
+	struct bound bound = {.shift = 62 - (unsigned)ceill(eta / logl(2.0L)), .eta = eta};
+	bound.factor = (uint64_t)floorl(ldexpl(expl(eta) * (1.0L - 0x1p-60L), (int)bound.shift));
+	return bound;
+}
+
+/* Every ordered pair of candidates, so both directions of the ratio; returns the number of pairs beyond the bound and the widest log odds
+ * ratio seen. */
+static size_t beyond(const struct outcome *x, const struct outcome *y, struct bound bound, long double *widest) {
+	size_t count = 0;
+	long double low = INFINITY, high = -INFINITY;
+	for (size_t i = 0; i < x->count; i++) {
+		const struct wide wi = wide(x->weight[i]);
+		for (size_t j = 0; j < x->count; j++) {
+			const struct wide wj = wide(x->weight[j]), left = times(&wi, y->weight[j]), right = times(&wj, y->weight[i]);
+			const struct wide scaled = times(&left, (unsigned __int128)1 << bound.shift), limit = times(&right, bound.factor);
+			count += compare(&scaled, &limit) > 0;
+		}
+		long double ratio = logl((long double)x->e[i] / (long double)y->e[i]);
+		low = fminl(low, ratio);
+		high = fmaxl(high, ratio);
+	}
+	*widest = high - low;
+	return count;
+}
+
+static struct dp_invisibleink *random_mechanism(uint64_t *seed, struct dp_invisibleink_params *params, uint64_t *source) {
+	for (;;) {
+		struct dp_invisibleink *m;
+		unsigned bits = 4 + (unsigned)test_below(seed, 9);
+		*params = (struct dp_invisibleink_params){.batch = 1 + (uint32_t)test_below(seed, BATCH_MAX),
+		                                          .tokens = 1,
+		                                          .vocab = 2 + test_below(seed, VOCAB_MAX - 1),
+		                                          .temperature_num = 1 + (int64_t)test_below(seed, 20),
+		                                          .temperature_den = 1 + (int64_t)test_below(seed, 20),
+		                                          .clip_fixed = 1 + (int32_t)test_below(seed, UINT64_C(2) << bits),
+		                                          .fraction_bits = bits,
+		                                          .random = {test_fill, source}};
+		params->top_k = (uint32_t)test_below(seed, params->vocab + 2);
+		enum dp_status status = dp_invisibleink_new(params, &m);
+		if (status == DP_OK) return m;
+		assert_int_equal(status, DP_BAD_PARAMETER);
+	}
+}
+
+static void odds_of_neighbours(void **state) {
+	(void)state;
+	uint64_t seed = 7, source = 8;
+	size_t pairs = 0, tight = 0, swapped_beyond = 0, swaps = 0;
+	static struct world world, swapped;
+	static struct outcome all, fewer, other;
+	for (int mechanism = 0; mechanism < 120; mechanism++) {
+		struct dp_invisibleink_params p;
+		struct dp_invisibleink *m = random_mechanism(&seed, &p, &source);
+		const struct bound bound = bound_of(&p);
+		for (int instance = 0; instance < 100; instance++) {
+			make_world(&seed, &world, p.batch, p.vocab, ldexpf((float)p.clip_fixed, -(int)p.fraction_bits));
+			const size_t j = 1 + test_below(&seed, p.batch);
+			world.null[j] = false;
+			run(m, &world, p.batch, &all);
+			world.null[j] = true;
+			run(m, &world, p.batch, &fewer);
+			/* V+ and A are functions of the public row alone */
+			assert_int_equal(all.count, fewer.count);
+			assert_memory_equal(all.candidates, fewer.candidates, all.count * sizeof *all.candidates);
+			assert_memory_equal(all.a, fewer.a, all.count * sizeof *all.a);
+			long double widest;
+			assert_int_equal(beyond(&all, &fewer, bound, &widest), 0);
+			tight += widest > 0.9999L * bound.eta;
+			pairs++;
+			if (instance % 10 != 0) continue;
+			/* teeth: exchanging a record for its opposite is not what eta covers, and the comparison sees it */
+			swapped = world;
+			swapped.null[j] = world.null[j] = false;
+			for (size_t y = 0; y < p.vocab; y++) {
+				world.row[j][y] = world.row[0][y] + (y & 1 ? 1e6f : -1e6f);
+				swapped.row[j][y] = world.row[0][y] - (y & 1 ? 1e6f : -1e6f);
+			}
+			run(m, &world, p.batch, &all);
+			run(m, &swapped, p.batch, &other);
+			swapped_beyond += beyond(&all, &other, bound, &widest) > 0;
+			swaps++;
+		}
+		dp_invisibleink_free(&m);
+	}
+	assert_int_equal(pairs, 12000);
+	assert_true(tight > 1000); /* the bound is attained, so a clip or a sum wrong by one unit would break it */
+	assert_true(swapped_beyond > swaps / 2);
+}
+
+/* The order of the rows does not matter, and every tier of the kernels gives the same weights. */
+static void order_and_tiers(void **state) {
+	(void)state;
+	uint64_t seed = 17, source = 18;
+	const struct kernels *tables[8];
+	size_t tiers = kernels_available(tables);
+	static struct world world, mirrored;
+	static struct outcome first, again;
+	for (int i = 0; i < 300; i++) {
+		struct dp_invisibleink_params p;
+		struct dp_invisibleink *m = random_mechanism(&seed, &p, &source);
+		make_world(&seed, &world, p.batch, p.vocab, ldexpf((float)p.clip_fixed, -(int)p.fraction_bits));
+		mirrored = world;
+		for (size_t row = 1; row <= p.batch; row++) {
+			memcpy(mirrored.row[row], world.row[1 + p.batch - row], sizeof world.row[row]);
+			mirrored.null[row] = world.null[1 + p.batch - row];
+		}
+		assert_true(kernels_set("scalar"));
+		run(m, &world, p.batch, &first);
+		for (size_t tier = 0; tier < tiers; tier++) {
+			assert_true(kernels_set(tables[tier]->name));
+			run(m, &mirrored, p.batch, &again);
+			assert_int_equal(first.count, again.count);
+			assert_memory_equal(first.e, again.e, first.count * sizeof *first.e);
+		}
+		assert_true(kernels_set("auto"));
+		dp_invisibleink_free(&m);
+	}
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(the_numbers_themselves),
+	    cmocka_unit_test(odds_of_neighbours),
+	    cmocka_unit_test(order_and_tiers),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two factors: the exhaustive bound of design note privacy.md 1.4, and that the self check refuses a table that is wrong anywhere.
+#include "tests/test_dp_support.h"
+
+#include <math.h>
+
+#include "dp/weights.h"
+
+/* lambda^ - Chat kappa from the published table, two digits; E there was rounded from 60 digits. */
+static void published_bounds(void **state) {
+	(void)state;
+	static const struct {
+		uint32_t batch;
+		unsigned bits;
+		int64_t num, den;
+		int32_t clip;
+		unsigned q;
+		long double lambda, excess;
+	} rows[] = {{7, 8, 6, 5, 168, 52, 0.078125L, 3.2e-16L},
+	            {7, 10, 6, 5, 675, 52, 0.0784737723L, 3.6e-16L},
+	            {3, 8, 1, 1, 512, 50, 0.6666666667L, 4.7e-15L},
+	            {15, 6, 4, 5, 256, 45, 0.3333333333L, 3.0e-12L}};
+	for (size_t i = 0; i < 4; i++) {
+		struct dp_weights w;
+		assert_int_equal(dp_weights_init(&w, 50000, rows[i].batch, rows[i].clip, rows[i].bits, rows[i].num, rows[i].den), DP_OK);
+		assert_int_equal(w.private_bits, rows[i].q);
+		long double lambda = 0, exact = (long double)rows[i].clip * rows[i].den /
+		                                ((long double)rows[i].num * rows[i].batch * (1u << rows[i].bits));
+		for (int32_t s = -w.sum_limit; s <= w.sum_limit - w.clip_fixed; s++) {
+			uint64_t low = dp_weight_private(&w, s), high = dp_weight_private(&w, s + w.clip_fixed);
+			lambda = fmaxl(lambda, log1pl((long double)(high - low) / (long double)low));
+		}
+		assert_true(fabsl(exact - rows[i].lambda) < 1e-10L);
+		assert_true(fabsl((lambda - exact) / rows[i].excess - 1.0L) < 0.02L);
+		/* the bound the check uses lies between Chat kappa and Chat kappa (1 + 1e-9) */
+		assert_true(ldexpl((long double)w.bound, -56) <= exact * (1.0L + 1e-9L));
+		assert_true(ldexpl((long double)w.bound, -56) > exact * (1.0L + 0.99e-9L));
+		dp_weights_release(&w);
+	}
+}
+
+/* One entry off by a little more than eta's 1e-9 in either direction, or out of order, at either end and inside. */
+static void check_refuses(void **state) {
+	(void)state;
+	struct dp_weights w;
+	assert_int_equal(dp_weights_init(&w, 50000, 7, 675, 10, 6, 5), DP_OK);
+	const int32_t at[] = {-w.sum_limit, -w.sum_limit + 1, -1, 0, 1, 674, 675, w.sum_limit - 1, w.sum_limit};
+	for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+		uint64_t *entry = w.table + w.sum_limit + at[i], right = *entry;
+		bool first = at[i] == -w.sum_limit, last = at[i] == w.sum_limit;
+		*entry = 0;
+		assert_int_equal(dp_weights_check(&w), DP_SELF_CHECK);
+		*entry = UINT64_MAX;
+		assert_int_equal(dp_weights_check(&w), DP_SELF_CHECK);
+		*entry = first ? right - right / 1000000000 : right + right / 1000000000;
+		if (first || last) assert_int_equal(dp_weights_check(&w), DP_SELF_CHECK);
+		*entry = last ? right - right / 5000 : right + right / 5000; /* above its successor, under its predecessor */
+		assert_int_equal(dp_weights_check(&w), DP_SELF_CHECK);
+		*entry = right;
+		assert_int_equal(dp_weights_check(&w), DP_OK);
+	}
+	w.clip_fixed++; /* a clip larger than the one accounted for */
+	assert_int_equal(dp_weights_check(&w), DP_SELF_CHECK);
+	w.clip_fixed--;
+	w.bound -= w.bound / 500000000; /* a bound under Chat kappa */
+	assert_int_equal(dp_weights_check(&w), DP_SELF_CHECK);
+	dp_weights_release(&w);
+}
+
+static void refuses_negative(const struct dp_weights *weights) {
+	assert_misuse(dp_weight_public(weights, -1));
+}
+
+static void public_factor(void **state) {
+	(void)state;
+	static const struct {
+		size_t vocab;
+		unsigned bits;
+	} sizes[] = {{1, 56}, {1 << 17, 56}, {(1 << 17) + 1, 55}, {1 << 24, 49}};
+	for (size_t i = 0; i < 4; i++) {
+		struct dp_weights w;
+		assert_int_equal(dp_weights_init(&w, sizes[i].vocab, 7, 2703, 12, 6, 5), DP_OK);
+		assert_int_equal(w.public_bits, sizes[i].bits);
+		uint64_t last = (uint64_t)1 << sizes[i].bits;
+		assert_true(dp_weight_public(&w, 0) == last);
+		for (int64_t below = 1; below < INT64_C(1) << 27; below += 1 + below / 64) {
+			uint64_t weight = dp_weight_public(&w, below);
+			assert_true(weight >= 1 && weight <= last);
+			last = weight;
+		}
+		assert_true(dp_weight_public(&w, INT64_C(1) << 27) == 1);
+		/* the largest W: every token at the top of both factors */
+		unsigned __int128 total = (unsigned __int128)sizes[i].vocab * dp_weight_public(&w, 0) * dp_weight_private(&w, w.sum_limit);
+		assert_true(total <= (unsigned __int128)1 << 126);
+		refuses_negative(&w);
+		dp_weights_release(&w);
+	}
+}
+
+static void bad_parameters(void **state) {
+	(void)state;
+	struct dp_weights w;
+	assert_int_equal(dp_weights_init(&w, 0, 7, 100, 12, 1, 1), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, ((size_t)1 << 24) + 1, 7, 100, 12, 1, 1), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 9, 0, 100, 12, 1, 1), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 9, 7, 0, 12, 1, 1), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 9, 7, -5, 12, 1, 1), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 9, 7, INT32_MAX, 12, 1, 1), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 9, UINT32_MAX, INT32_MAX, 12, 1, 1), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 9, 7, 100, 17, 1, 1), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 9, 7, 100, 12, 0, 1), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 9, 7, 100, 12, 1, 0), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 9, 7, 100, 12, INT64_C(1) << 31, 1), DP_BAD_PARAMETER);
+	/* C/tau too large for 53 bits, then C/(B tau) too small */
+	assert_int_equal(dp_weights_init(&w, 9, 1, 100 << 12, 12, 1, 1), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 9, 1, 8 << 12, 12, 1, 1), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 9, 1, 7 << 12, 12, 1, 1), DP_OK);
+	dp_weights_release(&w);
+	assert_int_equal(dp_weights_init(&w, 9, 1 << 21, 1, 12, 1, 1), DP_BAD_PARAMETER);
+	assert_null(w.table);
+}
+
+/* No parameter that the up-front bound lets through may fail the self check, and the other way round it must not refuse what is usual. */
+static void never_a_false_alarm(void **state) {
+	(void)state;
+	uint64_t seed = 21;
+	int made = 0;
+	for (int i = 0; i < 3000; i++) {
+		unsigned bits = 4 + (unsigned)test_below(&seed, 9);
+		uint32_t batch = 1 + (uint32_t)test_below(&seed, 12);
+		int32_t clip = 1 + (int32_t)test_below(&seed, (6u << bits) / (1 + test_below(&seed, 60)) + 1);
+		if ((uint64_t)clip * batch > 3000) continue;
+		struct dp_weights w;
+		enum dp_status status =
+		    dp_weights_init(&w, 9, batch, clip, bits, 1 + (int64_t)test_below(&seed, 30), 1 + (int64_t)test_below(&seed, 20));
+		assert_true(status == DP_OK || status == DP_BAD_PARAMETER);
+		made += status == DP_OK;
+		dp_weights_release(&w);
+	}
+	assert_true(made > 500);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(published_bounds), cmocka_unit_test(check_refuses),       cmocka_unit_test(public_factor),
+	    cmocka_unit_test(bad_parameters),   cmocka_unit_test(never_a_false_alarm),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

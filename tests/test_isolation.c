@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Row isolation: a row's logits are a function of its own tokens and the weights, bit for bit, whatever else is in the batch, however the
+// prompts are cut, on any number of threads and in every kernel tier.
+#include "engine/lockstep.h"
+#include "tests/tiny_model.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { STEPS = 3, CANDIDATES = 40, HEAD = 37, TAIL = 5, MOST_REFERENCES = 9, LONGEST = 90 };
+
+struct world {
+	int32_t whole[HEAD + TAIL], tail[TAIL];
+	int32_t reference[MOST_REFERENCES][LONGEST];
+	size_t length[MOST_REFERENCES];
+	uint32_t candidates[CANDIDATES];
+};
+
+/* Logits of one batch: the public row's, and each private row's by the number of its reference. */
+struct answer {
+	float public_row[STEPS][TINY_VOCAB];
+	float private_row[STEPS][MOST_REFERENCES][CANDIDATES];
+};
+
+struct setting {
+	size_t chunk;
+	bool share;
+};
+
+static void make_world(struct world *world, uint64_t seed) {
+	for (size_t i = 0; i < HEAD + TAIL; i++) world->whole[i] = (int32_t)(tiny_random(&seed) % TINY_BYTES);
+	memcpy(world->tail, world->whole + HEAD, sizeof world->tail);
+	for (size_t r = 0; r < MOST_REFERENCES; r++) {
+		world->length[r] = 1 + tiny_random(&seed) % LONGEST;
+		for (size_t i = 0; i < LONGEST; i++) world->reference[r][i] = (int32_t)(tiny_random(&seed) % TINY_BYTES);
+	}
+	for (uint32_t i = 0; i < CANDIDATES; i++) world->candidates[i] = i * 6 + (i > 20);
+}
+
+/* Runs references[count] (numbers into the world; -1 = null) in lock step; rows come back under their reference's number. */
+static void run(struct cuttle_model *model, const struct world *world, const int *references, size_t count, struct setting setting,
+                struct answer *answer) {
+	const struct prompt prompt = {.whole = {(int32_t *)world->whole, HEAD + TAIL},
+	                              .head = {(int32_t *)world->whole, HEAD},
+	                              .tail = {(int32_t *)world->tail, TAIL},
+	                              .shared = HEAD / 16 * 16};
+	const struct lockstep_params params = {&prompt, count, 256, setting.chunk, setting.share};
+	struct lockstep *lockstep;
+	assert_int_equal(lockstep_new(&model->model, &params, &lockstep, NULL), CUTTLE_OK);
+	const struct logit_source source = lockstep_source(lockstep);
+	struct tokens tokens[MOST_REFERENCES];
+	size_t rows = 0;
+	for (size_t i = 0; i < count; i++) {
+		tokens[i] = references[i] < 0 ? (struct tokens){0}
+		                              : (struct tokens){(int32_t *)world->reference[references[i]], world->length[references[i]]};
+		rows += references[i] >= 0;
+	}
+	assert_int_equal(source.begin(source.self, tokens, count, &(struct tokens){0}, NULL), CUTTLE_OK);
+	for (size_t step = 0; step < STEPS; step++) {
+		memcpy(answer->public_row[step], source.public_logits(source.self), sizeof answer->public_row[step]);
+		source.private_logits(source.self, world->candidates, CANDIDATES);
+		assert_int_equal(source.rows(source.self), rows);
+		for (size_t i = 0, row = 0; i < count; i++)
+			if (references[i] >= 0)
+				memcpy(answer->private_row[step][references[i]], source.row(source.self, row++),
+				       sizeof answer->private_row[step][0]);
+		source.append(source.self, 65 + (int32_t)step);
+	}
+	lockstep_free(&lockstep);
+}
+
+static void assert_same_rows(const struct answer *answer, const struct answer *expected, const int *references, size_t count) {
+	for (size_t step = 0; step < STEPS; step++) {
+		assert_memory_equal(answer->public_row[step], expected->public_row[step], sizeof answer->public_row[step]);
+		for (size_t i = 0; i < count; i++)
+			if (references[i] >= 0)
+				assert_memory_equal(answer->private_row[step][references[i]], expected->private_row[step][references[i]],
+				                    sizeof answer->private_row[step][0]);
+	}
+}
+
+/* What every row is when it is alone with the public row, by the scalar kernels, one token a pass. */
+static void run_alone(struct cuttle_model *model, const struct world *world, struct answer *expected) {
+	for (int r = 0; r < MOST_REFERENCES; r++) {
+		struct answer one;
+		run(model, world, &r, 1, (struct setting){1, false}, &one);
+		memcpy(expected->public_row, one.public_row, sizeof one.public_row);
+		for (size_t step = 0; step < STEPS; step++)
+			memcpy(expected->private_row[step][r], one.private_row[step][r], sizeof one.private_row[step][r]);
+	}
+}
+
+static void check_all_ways(enum gguf_tensor_type matrix, enum gguf_tensor_type embedding) {
+	static struct world world;
+	static struct answer expected, answer;
+	make_world(&world, 7);
+	const int batches[][MOST_REFERENCES] = {{0, 1, 2, 3, 4, 5, 6, 7, 8},
+	                                        {8, 7, 6, 5, 4, 3, 2, 1, 0},
+	                                        {-1, 1, -1, 3, 4, -1, 6, 7, -1},
+	                                        {5, -1, -1, -1, -1, -1, -1, -1, -1},
+	                                        {-1, -1, -1, -1, -1, -1, -1, -1, -1}};
+	const struct setting settings[] = {{1, true}, {7, false}, {64, true}, {512, false}, {512, true}};
+	assert_true(kernels_set("scalar"));
+	struct cuttle_model *model = tiny_model_open(matrix, embedding, 1);
+	run_alone(model, &world, &expected);
+	cuttle_model_free(&model);
+	const struct kernels *tables[8];
+	const size_t tiers = kernels_available(tables);
+	for (unsigned threads = 1; threads <= 4; threads++) {
+		model = tiny_model_open(matrix, embedding, threads);
+		for (size_t tier = 0; tier < tiers; tier++) {
+			// Tiers and threads do not meet in one place: the best tier sees every number of threads, the others one.
+			if (tier + 1 < tiers && threads != 2) continue;
+			assert_true(kernels_set(tables[tier]->name));
+			for (size_t s = tier ? 0 : 3; s < sizeof settings / sizeof *settings; s++)
+				for (size_t b = 0; b < sizeof batches / sizeof *batches; b++) {
+					run(model, &world, batches[b], MOST_REFERENCES, settings[s], &answer);
+					assert_same_rows(&answer, &expected, batches[b], MOST_REFERENCES);
+				}
+		}
+		cuttle_model_free(&model);
+	}
+	kernels_set("auto");
+}
+
+static void test_q4_1(void **state) {
+	(void)state, check_all_ways(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0);
+}
+static void test_q4_0(void **state) {
+	(void)state, check_all_ways(GGUF_TENSOR_Q4_0, GGUF_TENSOR_F16);
+}
+static void test_q8_0(void **state) {
+	(void)state, check_all_ways(GGUF_TENSOR_Q8_0, GGUF_TENSOR_Q4_0);
+}
+static void test_f16(void **state) {
+	(void)state, check_all_ways(GGUF_TENSOR_F16, GGUF_TENSOR_F32);
+}
+static void test_f32(void **state) {
+	(void)state, check_all_ways(GGUF_TENSOR_F32, GGUF_TENSOR_Q4_1);
+}
+
+/* A private context with the public context's tokens is the public row: the null reference of the theorem, seen from the engine. */
+static void test_same_tokens_same_logits(void **state) {
+	(void)state;
+	static struct world world;
+	static struct answer answer;
+	make_world(&world, 11);
+	struct cuttle_model *model = tiny_model_open(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, 2);
+	// head + reference + tail spells the public prompt when the reference is its middle.
+	const struct prompt prompt = {
+	    .whole = {world.whole, HEAD + TAIL}, .head = {world.whole, HEAD - 6}, .tail = {world.tail, TAIL}, .shared = 16};
+	const struct lockstep_params params = {&prompt, 2, 256, 64, true};
+	struct lockstep *lockstep;
+	assert_int_equal(lockstep_new(&model->model, &params, &lockstep, NULL), CUTTLE_OK);
+	const struct logit_source source = lockstep_source(lockstep);
+	const struct tokens references[] = {{world.reference[0], 40}, {world.whole + HEAD - 6, 6}};
+	assert_int_equal(source.begin(source.self, references, 2, &(struct tokens){0}, NULL), CUTTLE_OK);
+	for (size_t step = 0; step < STEPS; step++) {
+		memcpy(answer.public_row[0], source.public_logits(source.self), sizeof answer.public_row[0]);
+		source.private_logits(source.self, world.candidates, CANDIDATES);
+		const float *other = source.row(source.self, 0), *same = source.row(source.self, 1);
+		size_t differing = 0;
+		for (size_t i = 0; i < CANDIDATES; i++) {
+			assert_memory_equal(&same[i], &answer.public_row[0][world.candidates[i]], sizeof(float));
+			differing += other[i] != same[i];
+		}
+		assert_true(differing > CANDIDATES / 2);
+		source.append(source.self, 70);
+	}
+	lockstep_free(&lockstep);
+	cuttle_model_free(&model);
+}
+
+/* A row that is not finite leaves the others alone. */
+static void test_poisoned_row(void **state) {
+	(void)state;
+	static struct world world, poisoned;
+	static struct answer expected, answer;
+	make_world(&world, 13);
+	poisoned = world;
+	poisoned.reference[4][0] = TINY_NAN;
+	struct cuttle_model *model = tiny_model_open(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, 2);
+	const int all[] = {0, 1, 2, 3, 4, 5, 6, 7, 8}, others[] = {0, 1, 2, 3, -1, 5, 6, 7, 8};
+	run(model, &world, all, MOST_REFERENCES, (struct setting){64, true}, &expected);
+	run(model, &poisoned, all, MOST_REFERENCES, (struct setting){64, true}, &answer);
+	assert_same_rows(&answer, &expected, others, MOST_REFERENCES);
+	for (size_t i = 0; i < CANDIDATES; i++) assert_true(answer.private_row[0][4][i] != answer.private_row[0][4][i]);
+	// The next batch uses the same memory: nothing of the poison may be left in it.
+	run(model, &world, all, MOST_REFERENCES, (struct setting){64, true}, &answer);
+	assert_same_rows(&answer, &expected, all, MOST_REFERENCES);
+	cuttle_model_free(&model);
+}
+
+/* Memory of an earlier batch is reused: what lies beyond a context's tokens must not be read. */
+static void test_reused_memory(void **state) {
+	(void)state;
+	static struct world world;
+	make_world(&world, 17);
+	struct cuttle_model *model = tiny_model_open(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, 1);
+	const struct prompt prompt = {
+	    .whole = {world.whole, HEAD + TAIL}, .head = {world.whole, HEAD}, .tail = {world.tail, TAIL}, .shared = 32};
+	const struct lockstep_params params = {&prompt, 1, 256, 64, true};
+	struct lockstep *lockstep;
+	assert_int_equal(lockstep_new(&model->model, &params, &lockstep, NULL), CUTTLE_OK);
+	const struct logit_source source = lockstep_source(lockstep);
+	float first[CANDIDATES];
+	world.reference[1][60] = TINY_NAN;
+	const struct tokens batches[] = {{world.reference[0], 20}, {world.reference[1], 80}, {world.reference[0], 20}};
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(source.begin(source.self, &batches[i], 1, &(struct tokens){0}, NULL), CUTTLE_OK);
+		source.private_logits(source.self, world.candidates, CANDIDATES);
+		if (i == 0) memcpy(first, source.row(source.self, 0), sizeof first);
+	}
+	assert_memory_equal(source.row(source.self, 0), first, sizeof first);
+	lockstep_free(&lockstep);
+	cuttle_model_free(&model);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_q4_1),         cmocka_unit_test(test_q4_0),          cmocka_unit_test(test_q8_0),
+	    cmocka_unit_test(test_f16),          cmocka_unit_test(test_f32),           cmocka_unit_test(test_same_tokens_same_logits),
+	    cmocka_unit_test(test_poisoned_row), cmocka_unit_test(test_reused_memory),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model file as a whole, hostile or only wrong: refused with one line, or loaded; never a crash, never a wrong shape taken.
+#include "engine/model.h"
+#include "engine/rope.h"
+#include "tests/gguf_writer.h"
+#include "tests/tiny_model.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* Builds a model from a private copy, as cuttle_model_open does. */
+static enum cuttle_status build(const uint8_t *bytes, size_t size, struct cuttle_error *error) {
+	struct region copy;
+	assert_true(region_map(&copy, size, false));
+	memcpy(copy.base, bytes, size);
+	struct model model = {0};
+	assert_int_equal(threads_new(1, &model.threads, NULL), CUTTLE_OK);
+	const enum cuttle_status status = model_build(&model, copy.base, size, error);
+	model_release(&model);
+	region_unmap(&copy, false);
+	return status;
+}
+
+static size_t metadata_size(const uint8_t *bytes, size_t size) {
+	struct gguf *file;
+	assert_int_equal(gguf_parse(bytes, size, &file, NULL), CUTTLE_OK);
+	const size_t data = (size_t)(gguf_tensor_at(file, 0)->data - bytes);
+	gguf_free(&file);
+	return data;
+}
+
+static void test_truncated_anywhere(void **state) {
+	(void)state;
+	size_t size;
+	uint8_t *bytes = tiny_model_bytes(GGUF_TENSOR_Q4_0, GGUF_TENSOR_Q8_0, 1, &size);
+	struct cuttle_error error = {""};
+	assert_int_equal(build(bytes, size, &error), CUTTLE_OK);
+	const size_t metadata = metadata_size(bytes, size);
+	for (size_t cut = 1; cut < size; cut += cut < metadata ? 1 : 997) {
+		error.message[0] = 0;
+		assert_int_equal(build(bytes, cut, &error), CUTTLE_MODEL);
+		assert_true(error.message[0] && !strchr(error.message, '\n'));
+	}
+	free(bytes);
+}
+
+static void test_flipped_bits(void **state) {
+	(void)state;
+	size_t size;
+	uint8_t *bytes = tiny_model_bytes(GGUF_TENSOR_Q4_0, GGUF_TENSOR_Q8_0, 1, &size);
+	const size_t metadata = metadata_size(bytes, size);
+	for (size_t bit = 0; bit < 8 * metadata; bit += 3) {
+		bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		const enum cuttle_status status = build(bytes, size, NULL);
+		assert_true(status == CUTTLE_OK || status == CUTTLE_MODEL || status == CUTTLE_NOMEM);
+		bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	free(bytes);
+}
+
+/* Weights of all ones and random bytes: whatever they say, scoring ends with numbers or with a status. */
+static void test_hostile_weights(void **state) {
+	(void)state;
+	for (int way = 0; way < 3; way++) {
+		size_t size;
+		uint8_t *bytes = tiny_model_bytes(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, 1, &size);
+		const size_t metadata = metadata_size(bytes, size);
+		uint64_t random = 5;
+		for (size_t i = metadata; i < size; i++) bytes[i] = way == 0 ? 0xff : way == 1 ? 0 : (uint8_t)tiny_random(&random);
+		char path[] = "/tmp/cuttle-hostile-XXXXXX";
+		const int file = mkstemp(path);
+		assert_true(file >= 0 && write(file, bytes, size) == (ssize_t)size && !close(file));
+		struct cuttle_model *model;
+		assert_int_equal(cuttle_model_open(path, NULL, &model, NULL), CUTTLE_OK);
+		int32_t ids[40], top1[40];
+		double logprobs[40];
+		for (int i = 0; i < 40; i++) ids[i] = i * 5;
+		const enum cuttle_status status = cuttle_score(model, ids, 40, logprobs, top1, NULL);
+		assert_true(status == (way == 1 ? CUTTLE_OK : CUTTLE_MODEL));
+		cuttle_model_free(&model);
+		unlink(path);
+		free(bytes);
+	}
+}
+
+/* The key's first value is replaced in the bytes: enough for the u32 keys of the tiny model. */
+static void assert_key_refused(const char *key, uint32_t value) {
+	size_t size;
+	uint8_t *bytes = tiny_model_bytes(GGUF_TENSOR_Q4_0, GGUF_TENSOR_Q8_0, 1, &size);
+	uint8_t *found = memmem(bytes, size, key, strlen(key));
+	assert_non_null(found);
+	memcpy(found + strlen(key) + 4, &value, sizeof value);
+	struct cuttle_error error = {""};
+	if (build(bytes, size, &error) != CUTTLE_MODEL) fail_msg("%s = %u was taken", key, value);
+	free(bytes);
+}
+
+static void test_hyperparameters(void **state) {
+	(void)state;
+	const uint32_t wrong[] = {0, 1, 3, 7, 33, 100, 1u << 31, UINT32_MAX};
+	const char *const keys[] = {"llama.block_count", "llama.embedding_length", "llama.feed_forward_length",
+	                            "llama.attention.head_count", "llama.attention.head_count_kv"};
+	for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+		for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) assert_key_refused(keys[k], wrong[i]);
+	assert_key_refused("llama.context_length", 0);
+	for (size_t i = 0; i < 3; i++) {
+		const float epsilon[] = {0.0f, NAN, -1.0f};
+		uint32_t bits;
+		memcpy(&bits, &epsilon[i], sizeof bits);
+		assert_key_refused("llama.attention.layer_norm_rms_epsilon", bits);
+	}
+}
+
+static void test_missing_and_unknown(void **state) {
+	(void)state;
+	size_t size;
+	uint8_t *bytes = tiny_model_bytes(GGUF_TENSOR_Q4_0, GGUF_TENSOR_Q8_0, 1, &size);
+	const char *const names[] = {"blk.1.ffn_up.weight", "token_embd.weight", "output_norm.weight", "blk.0.attn_q.weight"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		uint8_t *found = memmem(bytes, size, names[i], strlen(names[i]));
+		assert_non_null(found);
+		found[4] ^= 1; // one tensor is missing, and one has a name nobody knows
+		struct cuttle_error error = {""};
+		assert_int_equal(build(bytes, size, &error), CUTTLE_MODEL);
+		found[4] ^= 1;
+	}
+	free(bytes);
+	struct cuttle_model *model;
+	struct cuttle_error error = {""};
+	assert_int_equal(cuttle_model_open("/nonexistent/model.gguf", NULL, &model, &error), CUTTLE_MODEL);
+	assert_null(model);
+	assert_int_equal(cuttle_model_open("/dev/null", NULL, &model, &error), CUTTLE_MODEL);
+	assert_int_equal(cuttle_model_open("/tmp", NULL, &model, &error), CUTTLE_MODEL);
+}
+
+static void test_rope_angles(void **state) {
+	(void)state;
+	double frequencies[64];
+	float cos_sin[128];
+	const double bases[] = {10000.0, 100000.0, 500000.0};
+	for (size_t b = 0; b < 3; b++) {
+		rope_frequencies(bases[b], 128, NULL, 1.0, frequencies);
+		for (size_t position = 0; position < 131072; position += 977) {
+			rope_angles(position, frequencies, 128, cos_sin);
+			for (size_t i = 0; i < 64; i++) {
+				const double angle = (double)position * pow(bases[b], -(double)i / 64.0);
+				assert_true(fabs(cos_sin[2 * i] - cos(angle)) < 1e-7 && fabs(cos_sin[2 * i + 1] - sin(angle)) < 1e-7);
+			}
+		}
+	}
+	const float factors[] = {1.0f, 8.0f};
+	rope_frequencies(10000.0, 4, factors, 2.0, frequencies);
+	assert_true(fabs(frequencies[0] - 0.5) < 1e-15 && fabs(frequencies[1] - 0.01 / 16.0) < 1e-15);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_truncated_anywhere), cmocka_unit_test(test_flipped_bits),        cmocka_unit_test(test_hostile_weights),
+	    cmocka_unit_test(test_hyperparameters),    cmocka_unit_test(test_missing_and_unknown), cmocka_unit_test(test_rope_angles),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

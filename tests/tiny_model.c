@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/tiny_model.h"
+
+#include "base/utf8.h"
+#include "kernels/f16.h"
+#include "tests/gguf_writer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+uint64_t tiny_random(uint64_t *state) {
+	*state += 0x9e3779b97f4a7c15u;
+	uint64_t x = *state;
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return x ^ x >> 31;
+}
+
+static float uniform(uint64_t *state, float limit) {
+	return ((float)(tiny_random(state) >> 40) * 0x1p-23f - 1.0f) * limit;
+}
+
+static void put_f16(uint8_t *to, float value) {
+	const uint16_t half = f16_of_float(value);
+	memcpy(to, &half, sizeof half);
+}
+
+/* Random rows of `row` numbers of about the given size, in the file's own format. */
+static void write_matrix(struct gguf_writer *writer, const char *name, enum gguf_tensor_type type, size_t row, size_t rows, float size,
+                         uint64_t *state) {
+	static const size_t block_bytes[] = {
+	    [GGUF_TENSOR_F32] = 4, [GGUF_TENSOR_F16] = 2, [GGUF_TENSOR_Q4_0] = 18, [GGUF_TENSOR_Q4_1] = 20, [GGUF_TENSOR_Q8_0] = 34};
+	const size_t block = type == GGUF_TENSOR_F32 || type == GGUF_TENSOR_F16 ? 1 : 32, blocks = row * rows / block,
+	             bytes = blocks * block_bytes[type];
+	uint8_t *data = malloc(bytes);
+	if (!data) abort();
+	for (size_t i = 0; i < bytes; i++) data[i] = (uint8_t)tiny_random(state);
+	for (size_t i = 0; i < blocks; i++) {
+		uint8_t *to = data + i * block_bytes[type];
+		const float value = uniform(state, size), step = size * (0.5f + fabsf(uniform(state, 0.5f)));
+		switch (type) {
+		case GGUF_TENSOR_F32:
+			memcpy(to, &value, sizeof value);
+			break;
+		case GGUF_TENSOR_F16:
+			put_f16(to, value);
+			break;
+		case GGUF_TENSOR_Q8_0:
+			put_f16(to, step / 100.0f);
+			break;
+		case GGUF_TENSOR_Q4_0:
+			put_f16(to, step / 8.0f);
+			break;
+		case GGUF_TENSOR_Q4_1:
+			put_f16(to, step / 8.0f), put_f16(to + 2, -step);
+			break;
+		}
+	}
+	if (!strcmp(name, "token_embd.weight")) { // one token poisons every row that reads it
+		uint8_t *to = data + TINY_NAN * (row / block) * block_bytes[type];
+		if (type == GGUF_TENSOR_F32) memcpy(to, &(float){NAN}, sizeof(float));
+		else put_f16(to, NAN);
+	}
+	gguf_write_tensor(writer, name, type, rows > 1 ? 2 : 1, (const uint64_t[]){row, rows}, data, bytes);
+	free(data);
+}
+
+static void write_vocab(struct gguf_writer *writer) {
+	static char texts[TINY_VOCAB][16];
+	static struct gguf_string tokens[TINY_VOCAB];
+	static int32_t types[TINY_VOCAB];
+	uint32_t extra = 0;
+	for (uint32_t i = 0; i < TINY_VOCAB; i++) {
+		types[i] = i < TINY_BYTES || i == TINY_NAN ? 1 : 3;
+		size_t size;
+		if (i < TINY_BYTES) { // GPT-2's letters for bytes
+			const bool printable = (i >= '!' && i <= '~') || (i >= 0xa1 && i <= 0xac) || i >= 0xae;
+			size = utf8_encode(printable ? i : 256 + extra++, texts[i]);
+		} else {
+			size = (size_t)snprintf(texts[i], sizeof texts[i], "%s",
+			                        i == TINY_EOS     ? "<|im_end|>"
+			                        : i == TINY_START ? "<|im_start|>"
+			                                          : "zzz");
+		}
+		tokens[i] = (struct gguf_string){texts[i], size};
+	}
+	gguf_write_text(writer, "tokenizer.ggml.model", "gpt2");
+	gguf_write_text(writer, "tokenizer.ggml.pre", "smollm");
+	gguf_write_strings(writer, "tokenizer.ggml.tokens", tokens, TINY_VOCAB);
+	gguf_write_array(writer, "tokenizer.ggml.token_type", GGUF_I32, types, TINY_VOCAB);
+	gguf_write_strings(writer, "tokenizer.ggml.merges", (const struct gguf_string[]){{"z z", 3}}, 0);
+	gguf_write_u32(writer, "tokenizer.ggml.eos_token_id", TINY_EOS);
+	gguf_write_u32(writer, "tokenizer.ggml.bos_token_id", TINY_START);
+	gguf_write_bool(writer, "tokenizer.ggml.add_bos_token", false);
+	gguf_write_text(writer, "tokenizer.chat_template", "<|im_start|>");
+}
+
+uint8_t *tiny_model_bytes(enum gguf_tensor_type matrix, enum gguf_tensor_type embedding, uint64_t seed, size_t *size) {
+	struct gguf_writer *writer = gguf_writer_new();
+	gguf_write_text(writer, "general.architecture", "llama");
+	gguf_write_text(writer, "general.name", "tiny");
+	gguf_write_u32(writer, "llama.block_count", TINY_LAYERS);
+	gguf_write_u32(writer, "llama.embedding_length", TINY_WIDTH);
+	gguf_write_u32(writer, "llama.feed_forward_length", TINY_FFN);
+	gguf_write_u32(writer, "llama.context_length", TINY_CONTEXT);
+	gguf_write_u32(writer, "llama.attention.head_count", TINY_HEADS);
+	gguf_write_u32(writer, "llama.attention.head_count_kv", TINY_KV_HEADS);
+	gguf_write_f32(writer, "llama.attention.layer_norm_rms_epsilon", 1e-5f);
+	write_vocab(writer);
+	uint64_t state = seed;
+	const size_t kv = TINY_WIDTH / TINY_HEADS * TINY_KV_HEADS;
+	write_matrix(writer, "token_embd.weight", embedding, TINY_WIDTH, TINY_VOCAB, 1.0f, &state);
+	write_matrix(writer, "output.weight", embedding, TINY_WIDTH, TINY_VOCAB, 1.0f, &state);
+	write_matrix(writer, "output_norm.weight", GGUF_TENSOR_F32, TINY_WIDTH, 1, 1.5f, &state);
+	for (int layer = 0; layer < TINY_LAYERS; layer++) {
+		const struct {
+			const char *name;
+			size_t row, rows;
+		} tensors[] = {
+		    {"attn_norm", TINY_WIDTH, 1},       {"ffn_norm", TINY_WIDTH, 1},      {"attn_q", TINY_WIDTH, TINY_WIDTH},
+		    {"attn_k", TINY_WIDTH, kv},         {"attn_v", TINY_WIDTH, kv},       {"attn_output", TINY_WIDTH, TINY_WIDTH},
+		    {"ffn_gate", TINY_WIDTH, TINY_FFN}, {"ffn_up", TINY_WIDTH, TINY_FFN}, {"ffn_down", TINY_FFN, TINY_WIDTH}};
+		for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
+			char name[64];
+			snprintf(name, sizeof name, "blk.%d.%s.weight", layer, tensors[i].name);
+			write_matrix(writer, name, tensors[i].rows == 1 ? GGUF_TENSOR_F32 : matrix, tensors[i].row, tensors[i].rows,
+			             tensors[i].rows == 1 ? 1.5f : 0.4f, &state);
+		}
+	}
+	return gguf_writer_finish(&writer, size);
+}
+
+struct cuttle_model *tiny_model_open(enum gguf_tensor_type matrix, enum gguf_tensor_type embedding, unsigned threads) {
+	char path[] = "/tmp/cuttle-tiny-XXXXXX";
+	size_t size;
+	uint8_t *bytes = tiny_model_bytes(matrix, embedding, 1, &size);
+	const int file = mkstemp(path);
+	if (file < 0 || write(file, bytes, size) != (ssize_t)size || close(file)) abort();
+	free(bytes);
+	struct cuttle_model_params params;
+	cuttle_model_params_default(&params);
+	params.threads = threads;
+	struct cuttle_model *model;
+	struct cuttle_error error;
+	if (cuttle_model_open(path, &params, &model, &error)) {
+		fprintf(stderr, "tiny model: %s\n", error.message);
+		abort();
+	}
+	unlink(path);
+	return model;
+}
