@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { MAX_LAYERS = 512, MAX_WIDTH = 65536, MAX_HEAD_SIZE = 256, MAX_CONTEXT = 1 << 20, NAME = 64 };
+enum { MAX_LAYERS = 512, MAX_WIDTH = 65536, MAX_FFN = 1 << 18, MAX_HEAD_SIZE = 256, MAX_CONTEXT = 1 << 20, NAME = 64 };
 
 struct builder {
 	struct model *model;
@@ -74,7 +74,7 @@ static enum cuttle_status read_shape(struct builder *b, double *rope_base, doubl
 	double epsilon = 0.0;
 	if ((status = read_size(b, "llama.block_count", true, 1, MAX_LAYERS, &m->layers)) ||
 	    (status = read_size(b, "llama.embedding_length", true, 32, MAX_WIDTH, &m->width)) ||
-	    (status = read_size(b, "llama.feed_forward_length", true, 32, 4 * MAX_WIDTH, &m->ffn)) ||
+	    (status = read_size(b, "llama.feed_forward_length", true, 32, MAX_FFN, &m->ffn)) ||
 	    (status = read_size(b, "llama.context_length", true, 16, UINT32_MAX, &m->context)) ||
 	    (status = read_size(b, "llama.attention.head_count", true, 1, MAX_WIDTH, &m->heads)) ||
 	    (status = (m->kv_heads = m->heads, read_size(b, "llama.attention.head_count_kv", false, 1, m->heads, &m->kv_heads))) ||

@@ -4,6 +4,7 @@
 #include "engine/status.h"
 #include "engine/unicode.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,13 +129,19 @@ static enum cuttle_status custom_form(struct writer *whole, struct writer *head,
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status join_words(struct prompt *prompt, const struct writer *whole, const struct writer *head,
-                                     const struct writer *tail, struct cuttle_error *error) {
-	static const char first[] = "public:\n", second[] = "\nprivate:\n";
-	prompt->canonical = malloc(whole->length + head->length + tail->length + sizeof first + sizeof second + sizeof placeholder);
-	if (!prompt->canonical) return status_fail(error, CUTTLE_NOMEM, "out of memory writing the prompts");
-	strcat(strcat(strcpy(prompt->canonical, first), whole->words), second);
-	strcat(strcat(strcat(prompt->canonical, head->words), placeholder), tail->words);
+/* The words of both prompts, the stop string, and the tokens: two plans of the same form write the same string only if they are the same.
+ */
+static enum cuttle_status join_words(struct prompt *prompt, const struct writer *const writers[3], struct cuttle_error *error) {
+	size_t size;
+	FILE *out = open_memstream(&prompt->canonical, &size);
+	if (!out) return status_fail(error, CUTTLE_NOMEM, "out of memory writing the prompts");
+	fprintf(out, "public:\n%s\nprivate:\n%s%s%s", writers[0]->words, writers[1]->words, placeholder, writers[2]->words);
+	fprintf(out, "\nstop:\n%s\ntokens:", prompt->stop ? prompt->stop : "");
+	for (size_t i = 0; i < 3; i++) {
+		fputc('\n', out);
+		for (size_t t = 0; t < writers[i]->tokens.count; t++) fprintf(out, " %d", (int)writers[i]->tokens.ids[t]);
+	}
+	if (fclose(out) || !prompt->canonical) return status_fail(error, CUTTLE_NOMEM, "out of memory writing the prompts");
 	return CUTTLE_OK;
 }
 
@@ -161,7 +168,8 @@ enum cuttle_status prompt_write(const struct model *model, const struct cuttle_p
 	}
 	const struct writer *writers[] = {&whole, &head, &tail};
 	for (size_t i = 0; i < 3 && !status; i++) status = writers[i]->status;
-	if (!status) status = join_words(prompt, &whole, &head, &tail, error);
+	if (params->form == CUTTLE_CONTINUE) prompt->stop = "\n###";
+	if (!status) status = join_words(prompt, writers, error);
 	prompt->whole = whole.tokens;
 	prompt->head = head.tokens;
 	prompt->tail = tail.tokens;
@@ -176,7 +184,6 @@ enum cuttle_status prompt_write(const struct model *model, const struct cuttle_p
 	       prompt->whole.ids[prompt->shared] == prompt->head.ids[prompt->shared])
 		prompt->shared++;
 	prompt->shared -= prompt->shared % ATTENTION_TILE;
-	if (params->form == CUTTLE_CONTINUE) prompt->stop = "\n###";
 	return CUTTLE_OK;
 }
 

@@ -16,8 +16,7 @@ for file in "${sources[@]}"; do
 done
 grep -nE '[[:blank:]]+$' "${texts[@]}" && say "trailing white space"
 for file in "${texts[@]}"; do [ -z "$(tail -c1 "$file")" ] || say "$file: no newline at the end"; done
-# shellcheck disable=SC2016
-LC_ALL=C grep -nP '[\x{200B}-\x{200F}\x{202A}-\x{202E}]' "${texts[@]}" && say "invisible characters"
+LC_ALL=C.UTF-8 grep -nP '[\x{200B}-\x{200F}\x{202A}-\x{202E}]' "${texts[@]}" && say "invisible characters"
 for file in "${sources[@]}"; do
 	lines=$(wc -l <"$file")
 	case $file in *_table.h) ;; *) [ "$lines" -le 800 ] || say "$file: $lines lines" ;; esac
@@ -27,19 +26,24 @@ done
 # Who may include whom.
 arrow() { # room, rooms it may include
 	local offence
-	offence=$(grep -nE '^#include "' "$1"/*.[ch] | grep -vE "#include \"($2)/")
+	offence=$(grep -nE '^#include "' "$1"/*.[ch] | grep -vE "#include \"($2)")
 	[ -z "$offence" ] || { echo "$offence"; say "$1/ includes a room it may not"; }
 }
-arrow base 'base'
-arrow kernels 'base|kernels'
-arrow dp 'base|dp|kernels'
+arrow base 'base/'
+arrow kernels 'base/|kernels/'
+arrow dp 'base/|dp/|kernels/'
 grep -nE '^#include "kernels/' dp/*.[ch] | grep -v kernels/kernels.h && say "dp/ may include kernels/kernels.h only"
-arrow engine 'base|kernels|dp|engine'
-arrow io 'base|io|engine/cuttle.h'
-arrow tools 'base|tools|io|engine/cuttle.h'
+arrow engine 'base/|kernels/|dp/|engine/'
+arrow io 'base/|io/|engine/cuttle.h'
+arrow tools 'base/|tools/|io/|engine/cuttle.h'
 arrow examples 'engine/cuttle.h'
 
-checks='-*,bugprone-*,clang-analyzer-*,-bugprone-easily-swappable-parameters,-bugprone-narrowing-conversions,-bugprone-reserved-identifier,-bugprone-macro-parentheses,-bugprone-assignment-in-if-condition,-clang-analyzer-security.insecureAPI.*'
+# Off: what cannot know that a count of zero goes with a NULL, or that a fixed-length tag is no string.
+checks='-*,bugprone-*,clang-analyzer-unix.*,clang-analyzer-deadcode.*'
+for off in easily-swappable-parameters narrowing-conversions reserved-identifier macro-parentheses assignment-in-if-condition \
+	sizeof-expression suspicious-string-compare not-null-terminated-result integer-division signed-char-misuse; do
+	checks="$checks,-bugprone-$off"
+done
 for file in $(git ls-files 'base/*.c' 'dp/*.c' 'engine/*.c' 'io/*.c' 'tools/*.c' 'kernels/*_scalar.c' 'kernels/pack.c' 'kernels/kernels.c'); do
 	clang-tidy --quiet --warnings-as-errors='*' -checks="$checks" "$file" -- -std=c11 -I. -D_GNU_SOURCE -Wno-psabi 2>/dev/null || say "$file: clang-tidy"
 done
