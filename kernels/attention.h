@@ -5,10 +5,10 @@
 //   m = max over t;  p[t] = exp(s[t] - m) (exp_f32.h);  z = canonical sum of p: 16 lanes, lane t mod 16, then the halving tree
 //   out[h][d] = (fma over t ascending of p[t] * v[t][d]) / z
 //
-// Keys and values are fp16. Keys lie in tiles of 16 tokens, [tile][d][16], values [token][d]. A row's tokens are the segments' one after the
-// other; every segment but the last holds a multiple of 16 tokens, so the arithmetic does not know where a segment ends.
-// Shapes: q[heads][head_size], scores scratch [heads][tokens rounded up to 16], out[heads][head_size]; head_size a multiple of 16.
-// Tiles are whole: keys beyond a segment's tokens are readable (their content does not matter).
+// Keys and values are fp16. Keys lie in tiles of 16 tokens, [tile][d][16], values [token][d]. A row's tokens are the segments' one after
+// the other; every segment but the last holds a multiple of 16 tokens, so the arithmetic does not know where a segment ends. Shapes:
+// q[heads][head_size], scores scratch [heads][tokens rounded up to 16], out[heads][head_size]; head_size a multiple of 16. Tiles are whole:
+// keys beyond a segment's tokens are readable (their content does not matter).
 #ifndef CUTTLE_KERNELS_ATTENTION_H
 #define CUTTLE_KERNELS_ATTENTION_H
 

@@ -10,7 +10,9 @@
 #define INLINE static inline __attribute__((always_inline))
 enum { HEADS = 4, FLIGHT = 4 };
 
-INLINE __m512 load_f16(const uint16_t *half) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)half)); }
+INLINE __m512 load_f16(const uint16_t *half) {
+	return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)half));
+}
 
 INLINE void score_tiles(size_t heads, size_t tiles, const float *q, size_t head_size, const uint16_t *k, float inv_sqrt, float *scores,
                         size_t padded) {
@@ -84,10 +86,17 @@ void attention_avx512(const float *q, size_t heads, size_t head_size, const stru
 	for (size_t h = 0; h < heads; h += HEADS, q += HEADS * head_size, out += HEADS * head_size) {
 		const size_t left = heads - h;
 		switch (left < HEADS ? left : HEADS) {
-		case 1: some_heads(1, q, head_size, segments, segment_count, tokens, inv_sqrt, scores, out); break;
-		case 2: some_heads(2, q, head_size, segments, segment_count, tokens, inv_sqrt, scores, out); break;
-		case 3: some_heads(3, q, head_size, segments, segment_count, tokens, inv_sqrt, scores, out); break;
-		default: some_heads(4, q, head_size, segments, segment_count, tokens, inv_sqrt, scores, out);
+		case 1:
+			some_heads(1, q, head_size, segments, segment_count, tokens, inv_sqrt, scores, out);
+			break;
+		case 2:
+			some_heads(2, q, head_size, segments, segment_count, tokens, inv_sqrt, scores, out);
+			break;
+		case 3:
+			some_heads(3, q, head_size, segments, segment_count, tokens, inv_sqrt, scores, out);
+			break;
+		default:
+			some_heads(4, q, head_size, segments, segment_count, tokens, inv_sqrt, scores, out);
 		}
 	}
 }

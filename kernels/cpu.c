@@ -23,5 +23,7 @@ unsigned cpu_flags(void) {
 	return flags;
 }
 #else
-unsigned cpu_flags(void) { return 0; }
+unsigned cpu_flags(void) {
+	return 0;
+}
 #endif

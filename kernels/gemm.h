@@ -27,11 +27,11 @@ enum packed_type { PACKED_F32, PACKED_F16, PACKED_Q8_0, PACKED_Q4_0, PACKED_Q4_1
 
 struct packed_matrix {
 	enum packed_type type;
-	size_t channels; /* n, as in the model; groups = ceil(n / 16) */
-	size_t k;        /* multiple of 32 */
-	const void *weights;       /* 64-byte aligned */
-	const uint16_t *scales;    /* fp16, block types */
-	const uint16_t *minima;    /* fp16, Q4_1 */
+	size_t channels;        /* n, as in the model; groups = ceil(n / 16) */
+	size_t k;               /* multiple of 32 */
+	const void *weights;    /* 64-byte aligned */
+	const uint16_t *scales; /* fp16, block types */
+	const uint16_t *minima; /* fp16, Q4_1 */
 };
 
 /* Rows of activations as a gemm wants them: x for the float types, the rest for the block types. */

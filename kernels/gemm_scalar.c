@@ -25,7 +25,8 @@ void gemm_q8_scalar(float *out, size_t out_stride, bool add, const struct gemm_r
 				const int8_t *a = rows->q + r * rows->k + b * GEMM_BLOCK;
 				for (size_t c = 0; c < GEMM_GROUP; c++) {
 					int32_t isum = 0;
-					for (size_t j = 0; j < GEMM_BLOCK; j++) isum += ((int)packed[j / 4 * 64 + c * 4 + j % 4] - 128) * a[j];
+					for (size_t j = 0; j < GEMM_BLOCK; j++)
+						isum += ((int)packed[j / 4 * 64 + c * 4 + j % 4] - 128) * a[j];
 					acc[c] = fmaf(float_of_f16(scales[c]) * rows->scale[r * blocks + b], (float)isum, acc[c]);
 				}
 			}
@@ -73,8 +74,8 @@ void gemm_float_scalar(float *out, size_t out_stride, bool add, const struct gem
 			for (size_t j = 0; j < w->k; j++)
 				for (size_t c = 0; c < GEMM_GROUP; c++) {
 					const size_t at = base + j * GEMM_GROUP + c;
-					const float weight =
-					    w->type == PACKED_F32 ? ((const float *)w->weights)[at] : float_of_f16(((const uint16_t *)w->weights)[at]);
+					const float weight = w->type == PACKED_F32 ? ((const float *)w->weights)[at]
+					                                           : float_of_f16(((const uint16_t *)w->weights)[at]);
 					acc[c] = fmaf(weight, rows->x[r * rows->k + j], acc[c]);
 				}
 			store(out, out_stride, add, r, place, acc);

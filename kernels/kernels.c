@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define TABLE(tier)                                                                                                                       \
+#define TABLE(tier)                                                                                                                        \
 	{                                                                                                                                  \
-		#tier, rowquant_##tier, gemm_q8_##tier, gemm_q4_##tier, gemm_float_##tier, attention_##tier, rmsnorm_##tier, rope_##tier,  \
+#tier, rowquant_##tier, gemm_q8_##tier, gemm_q4_##tier, gemm_float_##tier, attention_##tier, rmsnorm_##tier, rope_##tier,  \
 		    swiglu_##tier, dclip_##tier                                                                                            \
 	}
 

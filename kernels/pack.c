@@ -16,7 +16,9 @@ static const struct format formats[] = {[PACKED_F32] = {1, 4, 64, 0},
                                         [PACKED_Q4_0] = {32, 18, 256, 2},
                                         [PACKED_Q4_1] = {32, 20, 256, 4}};
 
-size_t pack_row_bytes(enum packed_type type, size_t k) { return k / formats[type].block * formats[type].file_bytes; }
+size_t pack_row_bytes(enum packed_type type, size_t k) {
+	return k / formats[type].block * formats[type].file_bytes;
+}
 
 bool pack_sizes(enum packed_type type, size_t channels, size_t k, size_t *weights, size_t *scales, size_t *minima) {
 	const struct format *format = &formats[type];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rowwise: the small ops over one row of floats. One body (rowwise_body.h) compiled once per tier: plain loops over 16 lanes, FMA only where
-// written, so every tier gives the same bits.
+// rowwise: the small ops over one row of floats. One body (rowwise_body.h) compiled once per tier: plain loops over 16 lanes, FMA only
+// where written, so every tier gives the same bits.
 #ifndef CUTTLE_KERNELS_ROWWISE_H
 #define CUTTLE_KERNELS_ROWWISE_H
 

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernel tests share: seeded numbers, guarded buffers, comparison of bits, and gemm problems from plain to hostile.
+#ifndef CUTTLE_TESTS_KERNEL_CASES_H
+#define CUTTLE_TESTS_KERNEL_CASES_H
+
+#include "kernels/f16.h"
+#include "kernels/kernels.h"
+#include "kernels/pack.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+struct numbers {
+	uint64_t state;
+};
+
+/* splitmix64. */
+static inline uint64_t next_bits(struct numbers *numbers) {
+	uint64_t z = numbers->state += 0x9e3779b97f4a7c15u;
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return z ^ z >> 31;
+}
+
+static inline size_t below(struct numbers *numbers, size_t bound) {
+	return (size_t)(next_bits(numbers) % bound);
+}
+
+/* In [-1, 1). */
+static inline float plain(struct numbers *numbers) {
+	return (float)(next_bits(numbers) >> 40) * 0x1p-23f - 1.0f;
+}
+
+/* Any bit pattern one time in four, else a value that has gone wrong somewhere before. */
+static inline float hostile(struct numbers *numbers) {
+	static const float values[] = {0.0f,  -0.0f,     1.0f,       -1.0f,     0.5f,      -2.5f,     INFINITY,        -INFINITY,
+	                               NAN,   0x1p-149f, -0x1p-149f, 0x1p-126f, 0x1p-101f, 0x1p-100f, 0x1.fffffep127f, -0x1p127f,
+	                               88.1f, -87.5f,    1e4f,       1e-30f};
+	const size_t pick = below(numbers, 4 * sizeof values / sizeof *values / 3);
+	return pick < sizeof values / sizeof *values ? values[pick] : float_of_bits((uint32_t)next_bits(numbers));
+}
+
+/* A buffer between two guards, its start `shift` bytes off 64-byte alignment. */
+struct guarded {
+	unsigned char *base;
+	size_t bytes, shift;
+};
+enum { GUARD = 192, GUARD_BYTE = 0xa7 };
+
+static inline void *guarded_new(struct guarded *guarded, size_t bytes, size_t shift) {
+	const size_t all = (bytes + shift + 2 * GUARD + 63) / 64 * 64;
+	*guarded = (struct guarded){.base = aligned_alloc(64, all), .bytes = bytes, .shift = shift};
+	assert_non_null(guarded->base);
+	memset(guarded->base, GUARD_BYTE, all);
+	return guarded->base + GUARD + shift;
+}
+
+/* Fails when a byte outside the buffer has changed; frees it. */
+static inline void guarded_end(struct guarded *guarded) {
+	const size_t all = (guarded->bytes + guarded->shift + 2 * GUARD + 63) / 64 * 64;
+	for (size_t i = 0; i < all; i++)
+		if (i < GUARD + guarded->shift || i >= GUARD + guarded->shift + guarded->bytes)
+			if (guarded->base[i] != GUARD_BYTE)
+				fail_msg("a write %zd bytes from the start of a buffer of %zu", i - GUARD - guarded->shift, guarded->bytes);
+	free(guarded->base);
+}
+
+/* Equal as bits; two NaN are equal whatever their payload. */
+static inline void expect_same(const char *what, const char *tier, const float *expected, const float *got, size_t count) {
+	for (size_t i = 0; i < count; i++)
+		if (memcmp(&expected[i], &got[i], sizeof(float)) && !(isnan(expected[i]) && isnan(got[i])))
+			fail_msg("%s, %s: element %zu of %zu is %a (%08x), should be %a (%08x)", what, tier, i, count, (double)got[i],
+			         bits_of_float(got[i]), (double)expected[i], bits_of_float(expected[i]));
+}
+
+static inline void expect_near(const char *what, const char *tier, double expected, double got, double bound) {
+	if (!(fabs(expected - got) <= bound)) fail_msg("%s, %s: %.9g, should be %.9g within %.3g", what, tier, got, expected, bound);
+}
+
+static inline void *new_array(size_t count, size_t size) {
+	void *array = calloc(count ? count : 1, size);
+	assert_non_null(array);
+	return array;
+}
+
+enum mood { PLAIN, EXTREME, HOSTILE, MOODS };
+
+/* One matrix and its rows, in file format and packed. */
+struct problem {
+	enum packed_type type;
+	size_t channels, k, rows, groups;
+	uint8_t *file;
+	struct packed_matrix matrix;
+	float *x, *scale, *scaled_sum;
+	int8_t *q;
+	int32_t *sum;
+	struct gemm_rows given;
+};
+
+static inline bool is_float(enum packed_type type) {
+	return type == PACKED_F32 || type == PACKED_F16;
+}
+
+static inline void fill_file(struct problem *problem, struct numbers *numbers, enum mood mood) {
+	const size_t bytes = problem->channels * pack_row_bytes(problem->type, problem->k);
+	const size_t block = problem->type == PACKED_Q8_0 ? 34 : problem->type == PACKED_Q4_0 ? 18 : 20;
+	if (is_float(problem->type)) {
+		for (size_t i = 0; i < problem->channels * problem->k; i++) {
+			const float value = mood == HOSTILE && below(numbers, 64) == 0 ? hostile(numbers) : plain(numbers);
+			const uint16_t half = f16_of_float(value);
+			if (problem->type == PACKED_F32) memcpy(problem->file + 4 * i, &value, 4);
+			else memcpy(problem->file + 2 * i, &half, 2);
+		}
+		return;
+	}
+	for (size_t i = 0; i < bytes; i++) problem->file[i] = (uint8_t)next_bits(numbers);
+	for (size_t i = 0; i < bytes; i += block) {
+		uint16_t scales[2] = {f16_of_float(plain(numbers) * 0.01f), f16_of_float(plain(numbers))};
+		for (size_t j = 0; mood == HOSTILE && j < 2; j++)
+			if (below(numbers, 16) == 0) scales[j] = (uint16_t)(below(numbers, 2) ? next_bits(numbers) : 0);
+		const size_t header = problem->type == PACKED_Q4_1 ? 4 : 2;
+		memcpy(problem->file + i, scales, header);
+		if (mood != EXTREME) continue;
+		static const uint8_t ends[4] = {0x80, 0x7f, 0xff, 0x00};
+		const uint8_t end = ends[below(numbers, 4)];
+		for (size_t j = header; j < block; j++) problem->file[i + j] = below(numbers, 64) ? end : ends[below(numbers, 4)];
+	}
+}
+
+static inline void fill_rows(struct problem *problem, struct numbers *numbers, enum mood mood) {
+	const size_t blocks = problem->k / GEMM_BLOCK;
+	for (size_t i = 0; i < problem->rows * problem->k; i++)
+		problem->x[i] = mood == HOSTILE && below(numbers, 256) == 0 ? hostile(numbers) : plain(numbers);
+	for (size_t r = 0; r < problem->rows; r++)
+		rowquant_scalar(problem->x + r * problem->k, problem->k, problem->q + r * problem->k, problem->scale + r * blocks,
+		                problem->scaled_sum + r * blocks, problem->sum + r * blocks);
+	if (mood != EXTREME) return;
+	for (size_t b = 0; b < problem->rows * blocks; b++) {
+		const size_t sign = below(numbers, 3);
+		problem->sum[b] = 0;
+		for (size_t j = 0; j < GEMM_BLOCK; j++) {
+			const bool minus = sign == 2 ? below(numbers, 2) : sign;
+			problem->q[b * GEMM_BLOCK + j] = minus ? -127 : 127;
+			problem->sum[b] += minus ? -127 : 127;
+		}
+		problem->scaled_sum[b] = problem->scale[b] * (float)problem->sum[b];
+	}
+}
+
+static inline struct problem problem_new(struct numbers *numbers, enum packed_type type, size_t channels, size_t k, size_t rows,
+                                         enum mood mood) {
+	struct problem problem = {
+	    .type = type, .channels = channels, .k = k, .rows = rows, .groups = (channels + GEMM_GROUP - 1) / GEMM_GROUP};
+	size_t weights, scales, minima;
+	assert_true(pack_sizes(type, channels, k, &weights, &scales, &minima));
+	void *packed = aligned_alloc(64, weights);
+	assert_non_null(packed);
+	problem.file = new_array(channels, pack_row_bytes(type, k));
+	problem.matrix = (struct packed_matrix){
+	    .type = type, .channels = channels, .k = k, .weights = packed, .scales = new_array(scales, 1), .minima = new_array(minima, 1)};
+	const size_t blocks = rows * k / GEMM_BLOCK;
+	problem.x = new_array(rows * k, sizeof *problem.x);
+	problem.q = new_array(rows * k, sizeof *problem.q);
+	problem.scale = new_array(blocks, sizeof *problem.scale);
+	problem.scaled_sum = new_array(blocks, sizeof *problem.scaled_sum);
+	problem.sum = new_array(blocks, sizeof *problem.sum);
+	problem.given = (struct gemm_rows){rows, k, problem.x, problem.q, problem.scale, problem.scaled_sum, problem.sum};
+	fill_file(&problem, numbers, mood);
+	fill_rows(&problem, numbers, mood);
+	pack_groups(&problem.matrix, problem.file, 0, problem.groups);
+	return problem;
+}
+
+static inline void problem_free(struct problem *problem) {
+	free((void *)problem->matrix.weights);
+	free((void *)problem->matrix.scales);
+	free((void *)problem->matrix.minima);
+	free(problem->file);
+	free(problem->x);
+	free(problem->q);
+	free(problem->scale);
+	free(problem->scaled_sum);
+	free(problem->sum);
+}
+
+/* Rows [first, first + count) of a problem as a gemm's argument. */
+static inline struct gemm_rows rows_of(const struct problem *problem, size_t first, size_t count) {
+	const size_t blocks = problem->k / GEMM_BLOCK;
+	return (struct gemm_rows){count,
+	                          problem->k,
+	                          problem->x + first * problem->k,
+	                          problem->q + first * problem->k,
+	                          problem->scale + first * blocks,
+	                          problem->scaled_sum + first * blocks,
+	                          problem->sum + first * blocks};
+}
+
+static inline gemm_fn *gemm_of(const struct kernels *kernels, enum packed_type type) {
+	return is_float(type) ? kernels->gemm_float : type == PACKED_Q8_0 ? kernels->gemm_q8 : kernels->gemm_q4;
+}
+
+/* One attention problem: whole tiles of keys, their tail hostile, and the values. */
+struct contexts {
+	size_t heads, head_size, tokens, padded;
+	float *q;
+	uint16_t *k, *v;
+};
+
+static inline struct contexts contexts_new(struct numbers *numbers, size_t heads, size_t head_size, size_t tokens, enum mood mood) {
+	struct contexts contexts = {heads, head_size, tokens, (tokens + 15) / 16 * 16, NULL, NULL, NULL};
+	contexts.q = new_array(heads * head_size, sizeof *contexts.q);
+	contexts.k = new_array(contexts.padded * head_size, sizeof *contexts.k);
+	contexts.v = new_array(tokens * head_size, sizeof *contexts.v);
+	const float reach = mood == EXTREME ? 60.0f : 2.0f;
+	for (size_t i = 0; i < heads * head_size; i++)
+		contexts.q[i] = mood == HOSTILE && below(numbers, 400) == 0 ? hostile(numbers) : plain(numbers) * reach;
+	for (size_t i = 0; i < contexts.padded * head_size; i++) {
+		const size_t token = i / (16 * head_size) * 16 + i % 16;
+		const bool bad = token >= tokens || (mood == HOSTILE && below(numbers, 2000) == 0);
+		contexts.k[i] = f16_of_float(bad ? hostile(numbers) : plain(numbers) * reach);
+	}
+	for (size_t i = 0; i < tokens * head_size; i++)
+		contexts.v[i] = f16_of_float(mood == HOSTILE && below(numbers, 2000) == 0 ? hostile(numbers) : plain(numbers));
+	return contexts;
+}
+
+static inline void contexts_free(struct contexts *contexts) {
+	free(contexts->q);
+	free(contexts->k);
+	free(contexts->v);
+}
+
+#endif
