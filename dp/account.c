@@ -4,6 +4,7 @@
 #include "dp/account.h"
 
 #include "base/misuse.h"
+#include "dp/weights.h"
 
 #include <float.h>
 #include <math.h>
@@ -281,6 +282,11 @@ enum dp_status dp_calibrate(struct dp_integers *integers, double epsilon, double
 	if (status != DP_OK) {
 		if (reason) *reason = "clip would be out of range";
 		return status;
+	}
+	if (dp_weights_bits(i.batch, i.clip_fixed, i.fraction_bits, i.temperature_num, i.temperature_den) == 0) {
+		if (reason)
+			*reason = "clip would be out of range of the weights: clip / temperature must lie between 0.000001 batch and 28";
+		return DP_BAD_PARAMETER;
 	}
 	*integers = i;
 	return DP_OK;

@@ -74,8 +74,8 @@ double dp_guarantee_rho(const struct dp_integers *integers);
 double dp_guarantee_epsilon(const struct dp_integers *integers, double delta);
 
 /* Calibration with nothing left to chance: reads batch, tokens and the temperature of *integers, sets fraction_bits and the largest
- * clip_fixed whose dp_guarantee_epsilon is at most epsilon. DP_BAD_PARAMETER: out of domain, or no clip fits the integers; *reason as
- * above. */
+ * clip_fixed whose dp_guarantee_epsilon is at most epsilon. DP_BAD_PARAMETER: out of domain, no clip fits the integers, or the weights
+ * cannot hold it (dp_weights_bits: C/tau above about 30), so that dp_invisibleink_new takes what comes out; *reason as above. */
 enum dp_status dp_calibrate(struct dp_integers *integers, double epsilon, double delta, const char **reason);
 
 #endif

@@ -6,13 +6,14 @@
 #include <stddef.h>
 #include "dp/entropy.h"
 #include "dp/status.h"
+#include "dp/wide.h"
 
-/* The first i whose prefix sum weights[0] + ... + weights[i] exceeds u. n >= 1, W < 2^127, u < W. Reads every weight whatever u is. */
-size_t dp_pick(const unsigned __int128 *weights, size_t n, unsigned __int128 u);
+/* The first i whose prefix sum weights[0] + ... + weights[i] exceeds u. n >= 1, W < 2^255, u < W. Reads every weight whatever u is. */
+size_t dp_pick(const struct dp_wide *weights, size_t n, struct dp_wide u);
 
-/* Draws u uniformly from 0 .. W-1 (128 bits at a time, masked to the length of W, again while u >= W) and picks. 0 < W < 2^127.
+/* Draws u uniformly from 0 .. W-1 (256 bits at a time, masked to the length of W, again while u >= W) and picks. 0 < W < 2^255.
  * DP_NO_ENTROPY: the source failed, or its bits were out of range 1000 times running (chance below 2^-1000 for uniform bits); *index is
  * not written. The random bits are wiped. */
-enum dp_status dp_draw(const unsigned __int128 *weights, size_t n, const struct dp_random *random, size_t *index);
+enum dp_status dp_draw(const struct dp_wide *weights, size_t n, const struct dp_random *random, size_t *index);
 
 #endif

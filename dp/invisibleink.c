@@ -19,17 +19,17 @@ struct dp_invisibleink {
 	struct dp_invisibleink_params params; /* allowed points to our copy */
 	struct dp_weights weights;
 	enum stage stage;
-	uint32_t spent;                  /* tokens of this batch drawn */
-	uint32_t private;                /* private rows of this step */
-	size_t count;                    /* candidates */
-	int64_t largest;                 /* L_pub of the likeliest candidate */
-	uint8_t *allowed;                /* [vocab] or NULL */
-	int32_t *fixed;                  /* [vocab] L_pub */
-	int32_t *heap;                   /* [min(k, vocab)] */
-	uint32_t *candidates;            /* [vocab], count in use, as the three below */
-	int32_t *candidate_fixed;        /* L_pub of the candidates */
-	int32_t *sum;                    /* S; private */
-	unsigned __int128 *token_weight; /* A E; private */
+	uint32_t spent;               /* tokens of this batch drawn */
+	uint32_t private;             /* private rows of this step */
+	size_t count;                 /* candidates */
+	int64_t largest;              /* L_pub of the likeliest candidate */
+	uint8_t *allowed;             /* [vocab] or NULL */
+	int32_t *fixed;               /* [vocab] L_pub */
+	int32_t *heap;                /* [min(k, vocab)] */
+	uint32_t *candidates;         /* [vocab], count in use, as the three below */
+	int32_t *candidate_fixed;     /* L_pub of the candidates */
+	int32_t *sum;                 /* S; private */
+	struct dp_wide *token_weight; /* A E; private */
 };
 
 static void *rows(size_t count, size_t size) {
@@ -64,9 +64,9 @@ enum dp_status dp_invisibleink_new(const struct dp_invisibleink_params *params, 
 	REQUIRE(params && out && params->random.fill);
 	*out = NULL;
 	struct dp_weights weights;
-	if (params->tokens < 1) return DP_BAD_PARAMETER;
-	enum dp_status status = dp_weights_init(&weights, params->vocab, params->batch, params->clip_fixed, params->fraction_bits,
-	                                        params->temperature_num, params->temperature_den);
+	if (params->tokens < 1 || params->vocab < 1 || params->vocab > (size_t)1 << 24) return DP_BAD_PARAMETER;
+	enum dp_status status = dp_weights_init(&weights, params->batch, params->clip_fixed, params->fraction_bits, params->temperature_num,
+	                                        params->temperature_den);
 	if (status != DP_OK) return status;
 	struct dp_invisibleink *m = calloc(1, sizeof *m);
 	if (!m) {
@@ -140,7 +140,7 @@ enum dp_status dp_invisibleink_draw(struct dp_invisibleink *m, uint32_t *token) 
 	m->spent++;
 	m->stage = STAGE_BEGUN;
 	for (size_t i = 0; i < m->count; i++)
-		m->token_weight[i] = (unsigned __int128)dp_invisibleink_public_weight(m, i) * dp_invisibleink_private_weight(m, i);
+		m->token_weight[i] = dp_wide_product(dp_invisibleink_public_weight(m, i), dp_invisibleink_private_weight(m, i));
 	size_t drawn;
 	enum dp_status status = dp_draw(m->token_weight, m->count, &m->params.random, &drawn);
 	if (status == DP_OK) *token = m->candidates[drawn];
@@ -162,7 +162,7 @@ uint64_t dp_invisibleink_public_weight(const struct dp_invisibleink *m, size_t c
 	return dp_weight_public(&m->weights, m->largest - m->candidate_fixed[candidate]);
 }
 
-uint64_t dp_invisibleink_private_weight(const struct dp_invisibleink *m, size_t candidate) {
+unsigned __int128 dp_invisibleink_private_weight(const struct dp_invisibleink *m, size_t candidate) {
 	REQUIRE(candidate < m->count);
 	return dp_weight_private(&m->weights, m->sum[candidate]);
 }

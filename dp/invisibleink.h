@@ -6,7 +6,7 @@
 //   L_i(y) = clamp(round_half_even(phi_i(y) 2^F), -2^26, 2^26)                     phi_i: logits of row i
 //   V+     = { y allowed : B (L_pub(y) - l) >= -2 Chat },  l = the k-th largest L_pub among the allowed
 //   S(y)   = sum_i clamp(L_i(y) - L_pub(y), -Chat, +Chat)                          a null reference adds 0
-//   P(y)   = A(y) E(S(y)) / sum over V+,   A = round(2^a exp((L_pub(y) - max) B kappa)), at least 1;  E(s) = round(2^q exp(s kappa))
+//   P(y)   = A(y) E(S(y)) / sum over V+,   A = round(2^56 exp((L_pub(y) - max) B kappa)), at least 1;  E(s) = round(2^q exp(s kappa))
 //   kappa  = temperature_den / (temperature_num B 2^F)
 //
 // Guarantee of all tokens of one batch together, under "replace one reference by null": rho-zCDP, rho = T eta^2 / 8,
@@ -37,7 +37,7 @@ struct dp_invisibleink_params {
 
 /* Builds the mechanism, makes the table of E and checks it exhaustively. Every byte it will ever need is allocated here.
  * DP_BAD_PARAMETER: a bound above is broken, no token is allowed, or C/tau is so large or so small that the integer weights cannot hold
- * eta (about 1e-6 < C/(B tau) and C/tau < 7 work). DP_SELF_CHECK: the table is not what it must be. DP_NO_MEMORY.
+ * eta (dp/weights.h: 1e-6 < C/(B tau) and C/tau < 28 work, for large B too). DP_SELF_CHECK: the table is not what it must be. DP_NO_MEMORY.
  * On failure *out is NULL and the caller owns nothing. */
 enum dp_status dp_invisibleink_new(const struct dp_invisibleink_params *params, struct dp_invisibleink **out);
 
@@ -67,6 +67,6 @@ uint32_t dp_invisibleink_spent(const struct dp_invisibleink *mechanism);
 /* For tests and auditors only, private: S, A, E of candidate number i (< count) of the last step. */
 int32_t dp_invisibleink_sum(const struct dp_invisibleink *mechanism, size_t candidate);
 uint64_t dp_invisibleink_public_weight(const struct dp_invisibleink *mechanism, size_t candidate);
-uint64_t dp_invisibleink_private_weight(const struct dp_invisibleink *mechanism, size_t candidate);
+unsigned __int128 dp_invisibleink_private_weight(const struct dp_invisibleink *mechanism, size_t candidate);
 
 #endif

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "dp/account.h"
+#include "dp/weights.h"
 
 #define NONE ((double)NAN)
 
@@ -268,6 +269,21 @@ static void extremes(void **state) {
 	}
 }
 
+/* What is calibrated can be built: large batches are, up to the limit of the weights, and beyond it the refusal comes here. */
+static void large_batches(void **state) {
+	(void)state;
+	static const uint32_t batches[] = {1, 7, 15, 31, 63, 127, 159, 200, 1000};
+	for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
+		struct dp_integers n = {.batch = batches[i], .tokens = 100, .temperature_num = 1, .temperature_den = 1};
+		const struct dp_integers before = n;
+		const char *reason = NULL;
+		const bool good = batches[i] <= 159;
+		assert_int_equal(dp_calibrate(&n, 10, 1e-6, &reason), good ? DP_OK : DP_BAD_PARAMETER);
+		if (good) assert_true(dp_weights_bits(n.batch, n.clip_fixed, n.fraction_bits, 1, 1) > 0);
+		else assert_true(strncmp(reason, "clip", 4) == 0 && memcmp(&n, &before, sizeof n) == 0);
+	}
+}
+
 static void integers(void **state) {
 	(void)state;
 	int64_t num, den;
@@ -312,11 +328,11 @@ static void integers(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(epsilon_vectors),      cmocka_unit_test(rho_vectors),  cmocka_unit_test(delta_vectors),
-	    cmocka_unit_test(bun_steinke),          cmocka_unit_test(clip_vectors), cmocka_unit_test(engine_vectors),
-	    cmocka_unit_test(round_trips),          cmocka_unit_test(refusals),     cmocka_unit_test(extremes),
-	    cmocka_unit_test(rho_from_either_side), cmocka_unit_test(integers),     cmocka_unit_test(calibration_at_the_edge),
-	    cmocka_unit_test(tokens_round_down),
+	    cmocka_unit_test(epsilon_vectors),      cmocka_unit_test(rho_vectors),   cmocka_unit_test(delta_vectors),
+	    cmocka_unit_test(bun_steinke),          cmocka_unit_test(clip_vectors),  cmocka_unit_test(engine_vectors),
+	    cmocka_unit_test(round_trips),          cmocka_unit_test(refusals),      cmocka_unit_test(extremes),
+	    cmocka_unit_test(rho_from_either_side), cmocka_unit_test(integers),      cmocka_unit_test(calibration_at_the_edge),
+	    cmocka_unit_test(tokens_round_down),    cmocka_unit_test(large_batches),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

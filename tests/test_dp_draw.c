@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "dp/draw.h"
+#include "dp/weights.h"
 
 /* ---- the system source, replaced at link time -------------------------------------------------------------------------------------------
  */
@@ -55,7 +56,7 @@ static void system_source(void **state) {
 
 static void no_index_without_entropy(void **state) {
 	(void)state;
-	const unsigned __int128 weights[3] = {1, 2, 3};
+	const struct dp_wide weights[3] = {{1, 0}, {2, 0}, {3, 0}};
 	struct dp_random random = dp_random_system();
 	size_t index = 77;
 	memset(scenario, 0, sizeof scenario);
@@ -67,42 +68,57 @@ static void no_index_without_entropy(void **state) {
 /* ---- the draw ---------------------------------------------------------------------------------------------------------------------------
  */
 
-/* Hands out a list of words, each as the low bits of 128. */
+/* Hands out a list of 256-bit words. */
 struct words {
-	const unsigned __int128 *word;
+	const struct dp_wide *word;
 	size_t count, next;
 };
 
 static enum dp_status fill_words(void *user, void *bytes, size_t size) {
 	struct words *words = user;
-	assert_int_equal(size, 16);
+	assert_int_equal(size, 32);
 	if (words->next == words->count) return DP_NO_ENTROPY;
-	memcpy(bytes, &words->word[words->next++], 16);
+	memcpy(bytes, &words->word[words->next++], 32);
 	return DP_OK;
 }
 
-/* W = 6: three bits, 6 and 7 are thrown away, and the bits above the mask do not matter. */
+/* W = 6, or 6 2^128: three bits, 6 and 7 are thrown away, and the bits above the mask do not matter. */
 static void every_u(void **state) {
 	(void)state;
-	const unsigned __int128 weights[5] = {1, 0, 2, 3, 0};
+	static const unsigned weights[5] = {1, 0, 2, 3, 0};
 	static const size_t want[6] = {0, 2, 2, 3, 3, 3};
-	for (unsigned u = 0; u < 6; u++) {
-		assert_int_equal(dp_pick(weights, 5, u), want[u]);
-		const unsigned __int128 list[3] = {7, ((unsigned __int128)0xabcdef << 80) + 6, ((unsigned __int128)0x7654321 << 99) + u};
-		struct words words = {list, 3, 0};
-		struct dp_random random = {fill_words, &words};
-		size_t index = 77;
-		assert_int_equal(dp_draw(weights, 5, &random, &index), DP_OK);
-		assert_int_equal(index, want[u]);
-		assert_int_equal(words.next, 3);
-	}
-	const unsigned __int128 large[2] = {(unsigned __int128)1 << 125, ((unsigned __int128)1 << 125) + 1};
-	assert_int_equal(dp_pick(large, 2, large[0] - 1), 0);
-	assert_int_equal(dp_pick(large, 2, large[0]), 1);
-	assert_int_equal(dp_pick(large, 2, large[0] + large[1] - 1), 1);
-	const unsigned __int128 one[1] = {1};
-	assert_int_equal(dp_pick(one, 1, 0), 0);
-	assert_misuse((void)dp_pick(one, 0, 0));
+	for (int wide = 0; wide < 2; wide++)
+		for (unsigned u = 0; u < 6; u++) {
+			struct dp_wide w[5], list[3] = {{7, 0}, {((unsigned __int128)0xabcdef << 80) + 6, 7}, {0, 0}};
+			for (int i = 0; i < 5; i++) w[i] = wide ? (struct dp_wide){0, weights[i]} : (struct dp_wide){weights[i], 0};
+			if (wide) list[0] = (struct dp_wide){0, 7}, list[1] = (struct dp_wide){5, ((unsigned __int128)0xabcdef << 80) + 6};
+			list[2] = (struct dp_wide){((unsigned __int128)0x7654321 << 99) + u, 0};
+			if (wide) list[2] = (struct dp_wide){~list[2].low, list[2].low};
+			assert_int_equal(dp_pick(w, 5, wide ? (struct dp_wide){~list[2].low, u} : (struct dp_wide){u, 0}), want[u]);
+			struct words words = {list, 3, 0};
+			struct dp_random random = {fill_words, &words};
+			size_t index = 77;
+			assert_int_equal(dp_draw(w, 5, &random, &index), DP_OK);
+			assert_int_equal(index, want[u]);
+			assert_int_equal(words.next, 3);
+		}
+	/* the carry between the halves, on either side of each boundary */
+	const unsigned __int128 ones = ~(unsigned __int128)0;
+	const struct dp_wide large[2] = {{ones, 5}, {2, ones >> 2}};
+	assert_int_equal(dp_pick(large, 2, (struct dp_wide){ones - 1, 5}), 0);
+	assert_int_equal(dp_pick(large, 2, (struct dp_wide){ones, 5}), 1);
+	assert_int_equal(dp_pick(large, 2, (struct dp_wide){0, 6}), 1);
+	assert_int_equal(dp_pick(large, 2, (struct dp_wide){0, (ones >> 2) + 6}), 1);
+	/* W = 2^128: no bit of the lower half is masked off */
+	const struct dp_wide halves[2] = {{ones / 2 + 1, 0}, {ones / 2 + 1, 0}}, middle = {ones / 2 + 1, ones << 1};
+	struct words words = {&middle, 1, 0};
+	struct dp_random random = {fill_words, &words};
+	size_t index = 77;
+	assert_int_equal(dp_draw(halves, 2, &random, &index), DP_OK);
+	assert_int_equal(index, 1);
+	const struct dp_wide one[1] = {{1, 0}};
+	assert_int_equal(dp_pick(one, 1, (struct dp_wide){0, 0}), 0);
+	assert_misuse((void)dp_pick(one, 0, (struct dp_wide){0, 0}));
 }
 
 static enum dp_status fill_ones(void *user, void *bytes, size_t size) {
@@ -114,7 +130,7 @@ static enum dp_status fill_ones(void *user, void *bytes, size_t size) {
 /* All ones is never below W unless W is 2^n: such a source is stuck, and the draw gives up rather than hang. */
 static void a_stuck_source(void **state) {
 	(void)state;
-	const unsigned __int128 weights[2] = {3, 3};
+	const struct dp_wide weights[2] = {{3, 0}, {3, 0}};
 	int asked = 0;
 	struct dp_random random = {fill_ones, &asked};
 	size_t index = 77;
@@ -123,12 +139,16 @@ static void a_stuck_source(void **state) {
 	assert_int_equal(asked, 1000);
 }
 
+static double real(struct dp_wide w) {
+	return (double)w.low + 0x1p128 * (double)w.high;
+}
+
 /* Chi-square of n draws over `tokens` cells; every expected count is above 5. */
-static double chi_square(const unsigned __int128 *weights, size_t tokens, uint64_t seed, size_t n) {
+static double chi_square(const struct dp_wide *weights, size_t tokens, uint64_t seed, size_t n) {
 	size_t seen[32] = {0};
 	struct dp_random random = {test_fill, &seed};
-	unsigned __int128 total = 0;
-	for (size_t i = 0; i < tokens; i++) total += weights[i];
+	double total = 0;
+	for (size_t i = 0; i < tokens; i++) total += real(weights[i]);
 	for (size_t i = 0; i < n; i++) {
 		size_t index;
 		assert_int_equal(dp_draw(weights, tokens, &random, &index), DP_OK);
@@ -137,7 +157,7 @@ static double chi_square(const unsigned __int128 *weights, size_t tokens, uint64
 	}
 	double sum = 0;
 	for (size_t i = 0; i < tokens; i++) {
-		double expected = (double)n * ((double)weights[i] / (double)total);
+		double expected = (double)n * (real(weights[i]) / total);
 		assert_true(expected > 5);
 		sum += ((double)seen[i] - expected) * ((double)seen[i] - expected) / expected;
 	}
@@ -152,15 +172,15 @@ static void a_million_draws(void **state) {
 	                              3899307798347416,  485520249509175,   28218159270045144, 4962390906005};
 	static const uint64_t e[8] = {4827464775455934, 4503599627370496, 4503599627370496, 5174619878871092,
 	                              4201461957169036, 4503599627370496, 4058081510359235, 5174619878871092};
-	unsigned __int128 weights[32];
-	for (int i = 0; i < 8; i++) weights[i] = (unsigned __int128)a[i] * e[i];
+	struct dp_wide weights[32];
+	for (int i = 0; i < 8; i++) weights[i] = dp_wide_product(a[i], e[i]);
 	double example = chi_square(weights, 8, 42, 1000000);
 	assert_true(example < 40.52);
 	uint64_t seed = 9;
-	for (int i = 0; i < 32; i++) weights[i] = (unsigned __int128)test_random(&seed) << (i % 7 + 50);
+	for (int i = 0; i < 32; i++) weights[i] = dp_wide_product(test_random(&seed), (unsigned __int128)1 << (i % 7 + 50));
 	assert_true(chi_square(weights, 32, 43, 1000000) < 87.13);
 	/* teeth: odds wrong by 1 % in the likeliest token are seen */
-	for (int i = 0; i < 8; i++) weights[i] = (unsigned __int128)a[i] * e[i];
+	for (int i = 0; i < 8; i++) weights[i] = dp_wide_product(a[i], e[i]);
 	size_t seen = 0, n = 1000000;
 	struct dp_random random = {test_fill, &seed};
 	for (size_t i = 0; i < n; i++) {
@@ -172,10 +192,34 @@ static void a_million_draws(void **state) {
 	assert_true(deviation < -4.9);
 }
 
+/* B = 127 at C/tau = 22: E spans 55 of its 64 bits here, A takes back what E gives (from 2^56 down to 2), and each of 32 tokens is seen as
+ * often as its integers say. */
+static void a_wide_table(void **state) {
+	(void)state;
+	enum { NAT = 127 << 8 }; /* units of S */
+	struct dp_weights w;
+	assert_int_equal(dp_weights_init(&w, 127, 22 << 8, 8, 1, 1), DP_OK);
+	struct dp_wide weights[32], total = {0, 0};
+	uint64_t seed = 12;
+	unsigned __int128 smallest = ~(unsigned __int128)0, largest = 0;
+	for (int i = 0; i < 32; i++) {
+		const int32_t sum = w.sum_limit - i * (38 * NAT / 31) - (int32_t)test_below(&seed, NAT / 4);
+		const unsigned __int128 e = dp_weight_private(&w, sum);
+		weights[i] = dp_wide_product(dp_weight_public(&w, (sum + 17 * NAT) / 127), e);
+		total = dp_wide_sum(total, weights[i]);
+		smallest = e < smallest ? e : smallest;
+		largest = e > largest ? e : largest;
+	}
+	assert_true(largest >> 54 > smallest);
+	assert_true(total.high > 0); /* what 128 bits would have lost */
+	assert_true(chi_square(weights, 32, 44, 1000000) < 87.13);
+	dp_weights_release(&w);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(system_source),  cmocka_unit_test(no_index_without_entropy), cmocka_unit_test(every_u),
-	    cmocka_unit_test(a_stuck_source), cmocka_unit_test(a_million_draws),
+	    cmocka_unit_test(a_stuck_source), cmocka_unit_test(a_million_draws),          cmocka_unit_test(a_wide_table),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

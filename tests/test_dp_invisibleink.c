@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "dp/invisibleink.h"
+#include "dp/wide.h"
 
 enum { V = 8, B = 3 };
 
@@ -13,7 +14,7 @@ static const float public_row[V] = {4, 3.5f, 3.25f, 1, .5f, -2, 2.875f, -7.5f};
 static const float private_rows[B][V] = {
     {4, 4.5f, 3, 1, .5f, -2, 2.875f, 9}, {3.75f, 3.5f, 3.5f, 2, .5f, -2, 3, -7.5f}, {5, 3, 3.25f, 1, .25f, -2, 2, -7.5f}};
 
-/* A source that hands out one 128-bit number, or fails when told to. */
+/* A source that hands out one number of 256 bits, the upper half 0, or fails when told to. */
 struct one_number {
 	unsigned __int128 u;
 	bool broken;
@@ -21,9 +22,10 @@ struct one_number {
 
 static enum dp_status fill_number(void *user, void *bytes, size_t size) {
 	struct one_number *number = user;
-	assert_int_equal(size, 16);
+	assert_int_equal(size, 32);
 	if (number->broken) return DP_NO_ENTROPY;
-	memcpy(bytes, &number->u, 16);
+	const struct dp_wide u = {number->u, 0};
+	memcpy(bytes, &u, 32);
 	return DP_OK;
 }
 
@@ -314,7 +316,7 @@ static void bad_parameters(void **state) {
 	REFUSED(params.clip_fixed = 0);
 	REFUSED(params.clip_fixed = INT32_MAX);
 	REFUSED(params.fraction_bits = 17);
-	REFUSED(params.temperature_num = 1; params.temperature_den = 50); /* C/tau = 25 */
+	REFUSED(params.temperature_num = 1; params.temperature_den = 80); /* C/tau = 40 */
 #undef REFUSED
 	struct dp_invisibleink_params params = example(NULL, 3);
 	params.random.fill = NULL;

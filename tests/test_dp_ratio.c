@@ -1,40 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-// Theorem A on 12,000 random and adversarial neighbours, in exact integers: for every two candidates y, z
+// Theorem A on 12,000 random and adversarial neighbours, and on large batches, in exact integers: for every two candidates y, z
 //   w(y) w'(z) <= e^eta w(z) w'(y),   eta = 2 Chat kappa (1 + 1e-9),
 // where ' is the world with one reference null. Odds, not probabilities: the normalisers cancel, and what is left is exact.
 #include "tests/test_dp_support.h"
 
 #include <math.h>
 
+#include "dp/account.h"
 #include "dp/invisibleink.h"
+#include "dp/wide.h"
 #include "kernels/kernels.h"
 
-enum { VOCAB_MAX = 64, BATCH_MAX = 8, LIMBS = 10 };
+enum { VOCAB_MAX = 64, BATCH_MAX = 127, LIMBS = 16 };
 
-/* ---- little-endian numbers of 320 bits, 32 at a time ------------------------------------------------------------------------------------
+/* ---- little-endian numbers of 512 bits, 32 at a time -----------------------------------------------------------------------------------
  */
 
 struct wide {
 	uint32_t limb[LIMBS];
 };
 
-static struct wide wide(unsigned __int128 value) {
+static struct wide wide(struct dp_wide value) {
 	struct wide w = {{0}};
-	for (int i = 0; i < 4; i++) w.limb[i] = (uint32_t)(value >> 32 * i);
+	for (int i = 0; i < 4; i++) {
+		w.limb[i] = (uint32_t)(value.low >> 32 * i);
+		w.limb[i + 4] = (uint32_t)(value.high >> 32 * i);
+	}
 	return w;
 }
 
-static struct wide times(const struct wide *a, unsigned __int128 value) {
-	const struct wide b = wide(value);
+static struct wide narrow(unsigned __int128 value) {
+	return wide((struct dp_wide){value, 0});
+}
+
+static struct wide times(const struct wide *a, struct wide b) {
 	struct wide product = {{0}};
-	for (int j = 0; j < 4; j++) {
+	uint64_t lost = 0;
+	int length = LIMBS; /* of a: most of both numbers is zeros */
+	while (length > 0 && a->limb[length - 1] == 0) length--;
+	for (int j = 0; j < LIMBS; j++) {
+		if (b.limb[j] == 0) continue;
 		uint64_t carry = 0;
-		for (int i = 0; i + j < LIMBS; i++) {
+		for (int i = 0; i + j < LIMBS && (i < length || carry > 0); i++) {
 			carry += (uint64_t)a->limb[i] * b.limb[j] + product.limb[i + j];
 			product.limb[i + j] = (uint32_t)carry;
 			carry >>= 32;
 		}
+		lost |= carry;
 	}
+	assert_int_equal(lost, 0);
 	return product;
 }
 
@@ -47,16 +61,50 @@ static int compare(const struct wide *a, const struct wide *b) {
 static void the_numbers_themselves(void **state) {
 	(void)state;
 	const unsigned __int128 ones = ~(unsigned __int128)0;
-	struct wide a = wide(ones), square = times(&a, ones), b = wide(ones - 1), c = wide(1);
+	struct wide a = narrow(ones), square = times(&a, a), b = narrow(ones - 1), c = narrow(1);
 	/* (2^128 - 1)^2 = 2^256 - 2^129 + 1 */
 	static const uint32_t want[LIMBS] = {1, 0, 0, 0, 0xfffffffe, 0xffffffff, 0xffffffff, 0xffffffff, 0, 0};
 	assert_memory_equal(square.limb, want, sizeof want);
 	assert_int_equal(compare(&a, &b), 1);
 	assert_int_equal(compare(&c, &b), -1);
 	assert_int_equal(compare(&a, &a), 0);
-	struct wide shifted = times(&square, (unsigned __int128)1 << 63);
+	struct wide shifted = times(&square, narrow((unsigned __int128)1 << 63));
 	assert_int_equal(shifted.limb[1], 0x80000000u);
 	assert_int_equal(shifted.limb[0], 0);
+}
+
+/* dp/wide.h, whose arithmetic the mechanism itself uses, against the numbers above. */
+static void the_mechanisms_numbers(void **state) {
+	(void)state;
+	uint64_t seed = 3;
+	for (int i = 0; i < 20000; i++) {
+		unsigned __int128 f[2];
+		uint64_t g[2];
+		struct dp_wide product[2];
+		struct wide check[2], sum = {{0}};
+		for (int n = 0; n < 2; n++) {
+			f[n] = ((unsigned __int128)test_random(&seed) << 64 | test_random(&seed)) >> test_below(&seed, 128);
+			g[n] = test_random(&seed) >> test_below(&seed, 64);
+			if (test_below(&seed, 8) == 0) f[n] = ~(unsigned __int128)0 << test_below(&seed, 128);
+			if (test_below(&seed, 8) == 0) g[n] = UINT64_MAX;
+			if (n == 1 && test_below(&seed, 4) == 0) f[1] = f[0];
+			if (n == 1 && test_below(&seed, 2) == 0) g[1] = g[0] + test_below(&seed, 2);
+			product[n] = dp_wide_product(g[n], f[n]);
+			const struct wide left = narrow(f[n]), have = wide(product[n]);
+			check[n] = times(&left, narrow(g[n]));
+			assert_memory_equal(&have, &check[n], sizeof have);
+		}
+		uint64_t carry = 0;
+		for (int limb = 0; limb < LIMBS; limb++) {
+			carry += (uint64_t)check[0].limb[limb] + check[1].limb[limb];
+			sum.limb[limb] = (uint32_t)carry;
+			carry >>= 32;
+		}
+		const struct wide have = wide(dp_wide_sum(product[0], product[1]));
+		assert_memory_equal(&have, &sum, sizeof have);
+		assert_int_equal(dp_wide_less(product[0], product[1]), compare(&check[0], &check[1]) < 0);
+		assert_int_equal(dp_wide_less(product[1], product[0]), compare(&check[1], &check[0]) < 0);
+	}
 }
 
 /* ---- neighbours -------------------------------------------------------------------------------------------------------------------------
@@ -70,8 +118,9 @@ struct world {
 struct outcome {
 	size_t count;
 	uint32_t candidates[VOCAB_MAX];
-	unsigned __int128 weight[VOCAB_MAX];
-	uint64_t a[VOCAB_MAX], e[VOCAB_MAX];
+	struct wide weight[VOCAB_MAX];
+	uint64_t a[VOCAB_MAX];
+	unsigned __int128 e[VOCAB_MAX];
 };
 
 static void run(struct dp_invisibleink *m, const struct world *world, uint32_t batch, struct outcome *out) {
@@ -88,8 +137,9 @@ static void run(struct dp_invisibleink *m, const struct world *world, uint32_t b
 	for (size_t c = 0; c < out->count; c++) {
 		out->a[c] = dp_invisibleink_public_weight(m, c);
 		out->e[c] = dp_invisibleink_private_weight(m, c);
-		out->weight[c] = (unsigned __int128)out->a[c] * out->e[c];
-		assert_true(out->weight[c] > 0);
+		assert_true(out->a[c] > 0 && out->e[c] > 0);
+		const struct wide e = narrow(out->e[c]);
+		out->weight[c] = times(&e, narrow(out->a[c]));
 	}
 	assert_int_equal(dp_invisibleink_draw(m, &token), DP_OK);
 }
@@ -129,30 +179,29 @@ static void make_world(uint64_t *seed, struct world *world, uint32_t batch, size
 }
 
 struct bound {
-	uint64_t factor; /* floor(e^eta 2^shift) or less */
-	unsigned shift;
+	struct wide factor, scale; /* factor / scale <= e^eta */
 	long double eta;
 };
 
-/* The margin under the true e^eta is 2^-60, far below the slack of 1e-9 eta. */
+/* The margin under the true e^eta is 2^-60 (1 + eta), far below the slack of 1e-9 eta. */
 static struct bound bound_of(const struct dp_invisibleink_params *p) {
 	long double kappa = (long double)p->temperature_den / ((long double)p->temperature_num * p->batch * (1u << p->fraction_bits));
-	long double eta = 2.0L * p->clip_fixed * kappa * (1.0L + 1e-9L);
-	struct bound bound = {.shift = 62 - (unsigned)ceill(eta / logl(2.0L)), .eta = eta};
-	bound.factor = (uint64_t)floorl(ldexpl(expl(eta) * (1.0L - 0x1p-60L), (int)bound.shift));
-	return bound;
+	long double eta = 2.0L * p->clip_fixed * kappa * (1.0L + 1e-9L), factor = expl(eta) * (1.0L - 0x1p-60L * (1.0L + eta));
+	const int length = (int)ceill(eta / logl(2.0L));
+	const struct wide digits = narrow((uint64_t)floorl(ldexpl(factor, 62 - length)));
+	if (length <= 62) return (struct bound){digits, narrow((uint64_t)1 << (62 - length)), eta};
+	return (struct bound){times(&digits, narrow((uint64_t)1 << (length - 62))), narrow(1), eta};
 }
 
 /* Every ordered pair of candidates, so both directions of the ratio; returns the number of pairs beyond the bound and the widest log odds
  * ratio seen. */
-static size_t beyond(const struct outcome *x, const struct outcome *y, struct bound bound, long double *widest) {
+static size_t beyond(const struct outcome *x, const struct outcome *y, const struct bound *bound, long double *widest) {
 	size_t count = 0;
 	long double low = INFINITY, high = -INFINITY;
 	for (size_t i = 0; i < x->count; i++) {
-		const struct wide wi = wide(x->weight[i]);
 		for (size_t j = 0; j < x->count; j++) {
-			const struct wide wj = wide(x->weight[j]), left = times(&wi, y->weight[j]), right = times(&wj, y->weight[i]);
-			const struct wide scaled = times(&left, (unsigned __int128)1 << bound.shift), limit = times(&right, bound.factor);
+			const struct wide left = times(&x->weight[i], y->weight[j]), right = times(&x->weight[j], y->weight[i]);
+			const struct wide scaled = times(&left, bound->scale), limit = times(&right, bound->factor);
 			count += compare(&scaled, &limit) > 0;
 		}
 		long double ratio = logl((long double)x->e[i] / (long double)y->e[i]);
@@ -167,7 +216,7 @@ static struct dp_invisibleink *random_mechanism(uint64_t *seed, struct dp_invisi
 	for (;;) {
 		struct dp_invisibleink *m;
 		unsigned bits = 4 + (unsigned)test_below(seed, 9);
-		*params = (struct dp_invisibleink_params){.batch = 1 + (uint32_t)test_below(seed, BATCH_MAX),
+		*params = (struct dp_invisibleink_params){.batch = 1 + (uint32_t)test_below(seed, 8),
 		                                          .tokens = 1,
 		                                          .vocab = 2 + test_below(seed, VOCAB_MAX - 1),
 		                                          .temperature_num = 1 + (int64_t)test_below(seed, 20),
@@ -182,49 +231,88 @@ static struct dp_invisibleink *random_mechanism(uint64_t *seed, struct dp_invisi
 	}
 }
 
+struct tally {
+	size_t pairs, tight, swaps, swapped_beyond;
+};
+
+static void try_neighbours(struct dp_invisibleink *m, const struct dp_invisibleink_params *p, int instances, uint64_t *seed,
+                           struct tally *tally) {
+	static struct world world, swapped;
+	static struct outcome all, fewer, other;
+	const struct bound bound = bound_of(p);
+	for (int instance = 0; instance < instances; instance++) {
+		make_world(seed, &world, p->batch, p->vocab, ldexpf((float)p->clip_fixed, -(int)p->fraction_bits));
+		const size_t j = 1 + test_below(seed, p->batch);
+		world.null[j] = false;
+		run(m, &world, p->batch, &all);
+		world.null[j] = true;
+		run(m, &world, p->batch, &fewer);
+		/* V+ and A are functions of the public row alone */
+		assert_int_equal(all.count, fewer.count);
+		assert_memory_equal(all.candidates, fewer.candidates, all.count * sizeof *all.candidates);
+		assert_memory_equal(all.a, fewer.a, all.count * sizeof *all.a);
+		long double widest;
+		assert_int_equal(beyond(&all, &fewer, &bound, &widest), 0);
+		tally->tight += widest > 0.9999L * bound.eta;
+		tally->pairs++;
+		if (instance % 10 != 0) continue;
+		/* teeth: exchanging a record for its opposite is not what eta covers, and the comparison sees it */
+		swapped = world;
+		swapped.null[j] = world.null[j] = false;
+		for (size_t y = 0; y < p->vocab; y++) {
+			world.row[j][y] = world.row[0][y] + (y & 1 ? 1e6f : -1e6f);
+			swapped.row[j][y] = world.row[0][y] - (y & 1 ? 1e6f : -1e6f);
+		}
+		run(m, &world, p->batch, &all);
+		run(m, &swapped, p->batch, &other);
+		tally->swapped_beyond += beyond(&all, &other, &bound, &widest) > 0;
+		tally->swaps++;
+	}
+}
+
 static void odds_of_neighbours(void **state) {
 	(void)state;
 	uint64_t seed = 7, source = 8;
-	size_t pairs = 0, tight = 0, swapped_beyond = 0, swaps = 0;
-	static struct world world, swapped;
-	static struct outcome all, fewer, other;
+	struct tally tally = {0};
 	for (int mechanism = 0; mechanism < 120; mechanism++) {
 		struct dp_invisibleink_params p;
 		struct dp_invisibleink *m = random_mechanism(&seed, &p, &source);
-		const struct bound bound = bound_of(&p);
-		for (int instance = 0; instance < 100; instance++) {
-			make_world(&seed, &world, p.batch, p.vocab, ldexpf((float)p.clip_fixed, -(int)p.fraction_bits));
-			const size_t j = 1 + test_below(&seed, p.batch);
-			world.null[j] = false;
-			run(m, &world, p.batch, &all);
-			world.null[j] = true;
-			run(m, &world, p.batch, &fewer);
-			/* V+ and A are functions of the public row alone */
-			assert_int_equal(all.count, fewer.count);
-			assert_memory_equal(all.candidates, fewer.candidates, all.count * sizeof *all.candidates);
-			assert_memory_equal(all.a, fewer.a, all.count * sizeof *all.a);
-			long double widest;
-			assert_int_equal(beyond(&all, &fewer, bound, &widest), 0);
-			tight += widest > 0.9999L * bound.eta;
-			pairs++;
-			if (instance % 10 != 0) continue;
-			/* teeth: exchanging a record for its opposite is not what eta covers, and the comparison sees it */
-			swapped = world;
-			swapped.null[j] = world.null[j] = false;
-			for (size_t y = 0; y < p.vocab; y++) {
-				world.row[j][y] = world.row[0][y] + (y & 1 ? 1e6f : -1e6f);
-				swapped.row[j][y] = world.row[0][y] - (y & 1 ? 1e6f : -1e6f);
-			}
-			run(m, &world, p.batch, &all);
-			run(m, &swapped, p.batch, &other);
-			swapped_beyond += beyond(&all, &other, bound, &widest) > 0;
-			swaps++;
-		}
+		try_neighbours(m, &p, 100, &seed, &tally);
 		dp_invisibleink_free(&m);
 	}
-	assert_int_equal(pairs, 12000);
-	assert_true(tight > 1000); /* the bound is attained, so a clip or a sum wrong by one unit would break it */
-	assert_true(swapped_beyond > swaps / 2);
+	assert_int_equal(tally.pairs, 12000);
+	assert_true(tally.tight > 1000); /* the bound is attained, so a clip or a sum wrong by one unit would break it */
+	assert_true(tally.swapped_beyond > tally.swaps / 2);
+}
+
+/* Epsilon 10 at delta 1e-6 for a large batch, as dp_calibrate makes it. */
+static void odds_of_large_batches(void **state) {
+	(void)state;
+	static const struct {
+		uint32_t batch, tokens;
+		double exponent; /* C/tau */
+	} rows[] = {{31, 60, 7.02}, {63, 100, 11.05}, {127, 100, 22.28}};
+	uint64_t seed = 27, source = 28;
+	for (int i = 0; i < 3; i++) {
+		struct dp_integers n = {.batch = rows[i].batch, .tokens = rows[i].tokens, .temperature_num = 1, .temperature_den = 1};
+		assert_int_equal(dp_calibrate(&n, 10, 1e-6, NULL), DP_OK);
+		assert_true(fabs(ldexp(n.clip_fixed, -(int)n.fraction_bits) - rows[i].exponent) < 0.01);
+		const struct dp_invisibleink_params p = {.batch = n.batch,
+		                                         .tokens = n.tokens,
+		                                         .vocab = 32,
+		                                         .temperature_num = n.temperature_num,
+		                                         .temperature_den = n.temperature_den,
+		                                         .clip_fixed = n.clip_fixed,
+		                                         .fraction_bits = n.fraction_bits,
+		                                         .random = {test_fill, &source}};
+		struct dp_invisibleink *m;
+		struct tally tally = {0};
+		assert_int_equal(dp_invisibleink_new(&p, &m), DP_OK);
+		try_neighbours(m, &p, 200, &seed, &tally);
+		dp_invisibleink_free(&m);
+		assert_true(tally.tight > 20);
+		assert_true(tally.swapped_beyond > tally.swaps / 2);
+	}
 }
 
 /* The order of the rows does not matter, and every tier of the kernels gives the same weights. */
@@ -259,9 +347,8 @@ static void order_and_tiers(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(the_numbers_themselves),
-	    cmocka_unit_test(odds_of_neighbours),
-	    cmocka_unit_test(order_and_tiers),
+	    cmocka_unit_test(the_numbers_themselves), cmocka_unit_test(the_mechanisms_numbers), cmocka_unit_test(odds_of_neighbours),
+	    cmocka_unit_test(odds_of_large_batches),  cmocka_unit_test(order_and_tiers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
