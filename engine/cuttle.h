@@ -143,6 +143,7 @@ struct cuttle_plan_params {
 	size_t example_count;
 	bool insecure; /* draw from insecure_seed, NOT PRIVATE: the output is a function of the data */
 	uint64_t insecure_seed;
+	uint32_t parallel;     /* texts in flight at once, 0 = as many as suits the batch. Results do not depend on it. */
 	uint32_t prompt_chunk; /* rows per prompt pass, 0 = default. Results do not depend on it. */
 	bool no_sharing;       /* give every context its own copy of the shared prefix. Results do not depend on it. */
 };
@@ -185,7 +186,7 @@ struct cuttle_text {
 
 struct cuttle_progress {
 	size_t texts, texts_done; /* of this job */
-	uint32_t tokens_done;     /* of the text in hand */
+	size_t tokens_done;       /* of all texts, those of an earlier run included */
 	const char *phase;        /* "prompt", "decode" */
 };
 

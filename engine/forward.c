@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { ROWS_INLINE = 16, ROWS_PER_TASK = 8, TASKS_PER_THREAD = 8 };
 
@@ -34,7 +35,14 @@ struct forward {
 	const struct row *rows;
 	size_t count, layer;
 	bool by_blas;
+	struct forward_time time;
 };
+
+static uint64_t now(void) {
+	struct timespec clock;
+	clock_gettime(CLOCK_MONOTONIC, &clock);
+	return (uint64_t)clock.tv_sec * 1000000000u + (uint64_t)clock.tv_nsec;
+}
 
 static size_t widest(const struct model *m) {
 	const size_t attention = m->heads * m->head_size, most = m->width > m->ffn ? m->width : m->ffn;
@@ -159,7 +167,9 @@ static void multiply(struct forward *f, size_t rows, size_t k, const struct prod
 	if (by_blas) products.step = gemm_blas_panel(k);
 #endif
 	for (size_t i = 0; i < count; i++) tasks += (list[i].places + products.step - 1) / products.step;
+	const uint64_t start = now();
 	threads_run(f->model->threads, tasks, product_task, &products);
+	f->time.gemm += now() - start;
 }
 
 static struct product whole(const struct packed_matrix *w, float *out, bool add) {
@@ -229,9 +239,11 @@ static void row_task(void *context, size_t index, unsigned worker) {
 static void each_row(struct forward *f, void (*row)(struct forward *, size_t), size_t count) {
 	struct row_phase phase = {f, row, count};
 	const size_t tasks = (count + ROWS_PER_TASK - 1) / ROWS_PER_TASK;
+	const uint64_t start = now();
 	if (count >= ROWS_INLINE) threads_run(f->model->threads, tasks, row_task, &phase);
 	else // waking a worker costs more than these few rows
 		for (size_t i = 0; i < tasks; i++) row_task(&phase, i, 0);
+	f->time.rows += now() - start;
 }
 
 static void attention_task(void *context, size_t index, unsigned worker) {
@@ -259,7 +271,9 @@ static void run_layer(struct forward *f, size_t layer_index) {
 	                            whole(&layer->value, f->value, false)},
 	         3, f->by_blas);
 	each_row(f, rotate_and_store_row, rows);
+	const uint64_t start = now();
 	threads_run(m->threads, rows * m->kv_heads, attention_task, f);
+	f->time.attention += now() - start;
 	each_row(f, attention_output_row, rows);
 	multiply(f, rows, m->heads * m->head_size, (struct product[]){whole(&layer->output, f->x, true)}, 1, f->by_blas);
 	each_row(f, ffn_input_row, rows);
@@ -288,9 +302,16 @@ void forward_head(struct forward *f, const float *const *hidden, size_t count, c
                   size_t out_stride) {
 	REQUIRE(count && count <= f->max_head_rows);
 	const struct model *m = f->model;
+	const uint64_t start = now(), gemm = f->time.gemm;
 	for (size_t row = 0; row < count; row++) {
 		kernels_get()->rmsnorm(hidden[row], m->output_norm, m->width, m->norm_epsilon, f->normed + row * m->width);
 		quantise_row(f, row, m->width);
 	}
 	multiply(f, count, m->width, (struct product[]){{&m->head, out, out_stride, false, groups, places}}, 1, false);
+	f->time.gemm = gemm; // the head's product counts as head
+	f->time.head += now() - start;
+}
+
+struct forward_time forward_time(const struct forward *forward) {
+	return forward->time;
 }

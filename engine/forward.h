@@ -15,11 +15,18 @@ struct row {
 
 struct forward;
 
+/* Where the time of all calls went, in nanoseconds of the calling thread's clock: for benchmarks. */
+struct forward_time {
+	uint64_t gemm, attention, rows, head; /* rows: norms, rotation, quantisation, storing */
+};
+
 /* Scratch for at most max_rows rows a call, contexts of at most max_tokens tokens, head outputs of at most max_head_rows rows at once.
  * NOMEM. */
 enum cuttle_status forward_new(const struct model *model, size_t max_rows, size_t max_head_rows, size_t max_tokens, struct forward **out,
                                struct cuttle_error *error);
 void forward_free(struct forward **forward);
+
+struct forward_time forward_time(const struct forward *forward);
 
 /* Runs the layers. Rows of one context stand in ascending position and each context's earlier positions are in its cache or in this call;
  * the rows' keys and values are stored. A context may not be another's shared prefix in the same call. 1 <= count <= max_rows.

@@ -9,20 +9,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Texts are started, and handed out, in index order; in between they are in flight side by side. Text t lives in transcripts[t % ring]. */
 struct run {
 	struct cuttle_plan *plan;
 	const struct cuttle_job *job;
 	const struct logit_source *source;
 	struct cuttle_error *error;
-	struct transcript transcript;
-	int32_t *reference_ids;    /* [B][reference capacity], private */
-	struct tokens *references; /* [B] */
+	struct transcript *transcripts; /* [ring] */
+	size_t ring;                    /* how far a text may be ahead of the first that is not handed out */
+	size_t started, delivered;      /* texts so far */
+	size_t *slots;                  /* [source->slots] the text in each, or IDLE */
+	int32_t *next;                  /* [source->slots] the token just drawn there */
+	int32_t *reference_ids;         /* [B][reference capacity], private */
+	struct tokens *references;      /* [B] */
 	struct cuttle_progress progress;
 };
+#define IDLE SIZE_MAX
+
+static struct transcript *transcript_of(struct run *run, size_t text) {
+	return &run->transcripts[text % run->ring];
+}
 
 static bool report(struct run *run, const char *phase) {
 	run->progress.phase = phase;
-	run->progress.tokens_done = (uint32_t)run->transcript.count;
+	run->progress.texts_done = run->delivered;
 	return run->job->progress && run->job->progress(run->job->user, &run->progress);
 }
 
@@ -34,73 +44,114 @@ static enum cuttle_status stopped(struct run *run) {
 	return status_fail(run->error, CUTTLE_PARTIAL, "stopped; the same command continues");
 }
 
-/* Tokens an earlier run drew for this text go back into the transcript. */
-static enum cuttle_status replay(struct run *run, size_t text) {
+/* Tokens an earlier run drew for this text go back into its transcript. */
+static enum cuttle_status replay(struct run *run, size_t index) {
+	struct transcript *transcript = transcript_of(run, index);
 	const int32_t *ids = NULL;
-	const size_t count = run->job->drawn ? run->job->drawn(run->job->user, text, &ids) : 0;
-	transcript_begin(&run->transcript);
-	for (size_t i = 0; i < count && !run->transcript.complete; i++) {
+	const size_t count = run->job->drawn ? run->job->drawn(run->job->user, index, &ids) : 0;
+	transcript_begin(transcript);
+	for (size_t i = 0; i < count && !transcript->complete; i++) {
 		if (ids[i] < 0 || (size_t)ids[i] >= run->source->vocab)
 			return status_fail(run->error, CUTTLE_MODEL, "the journal holds tokens of another model");
-		transcript_add(&run->transcript, ids[i]);
+		transcript_add(transcript, ids[i]);
 	}
+	run->progress.tokens_done += transcript->count;
 	return CUTTLE_OK;
 }
 
 /* The references of a text in their places; what cannot be read is null and says nothing. */
-static void read_references(struct run *run, size_t text) {
+static void read_references(struct run *run, size_t index) {
 	const uint32_t batch = run->plan->integers.batch;
 	const size_t limit = run->plan->reference_tokens, capacity = prompt_reference_capacity(limit);
 	for (size_t i = 0; i < batch; i++) {
 		const char *words = NULL;
 		size_t size = 0;
-		run->job->reference(run->job->user, text * batch + i, &words, &size);
+		run->job->reference(run->job->user, index * batch + i, &words, &size);
 		struct tokens *tokens = &run->references[i];
 		tokens->ids = run->reference_ids + i * capacity;
 		tokens->count = prompt_reference(run->plan->model, words, size, limit, tokens->ids);
 	}
 }
 
-static enum cuttle_status draw_token(struct run *run, size_t text) {
-	struct dp_invisibleink *mechanism = run->plan->mechanism;
-	const struct logit_source *source = run->source;
-	const uint32_t *candidates;
-	size_t count;
-	uint32_t token;
-	run->plan->seeded.text = text;
-	run->plan->seeded.step = run->transcript.count;
-	run->plan->seeded.counter = 0;
-	enum dp_status status = dp_invisibleink_public(mechanism, source->public_logits(source->self), &candidates, &count);
-	if (status) return plan_status(status, run->error);
-	source->private_logits(source->self, candidates, count);
-	for (size_t i = 0; i < source->rows(source->self); i++) dp_invisibleink_private(mechanism, source->row(source->self, i));
-	if ((status = dp_invisibleink_draw(mechanism, &token))) return plan_status(status, run->error);
-	const uint32_t step = (uint32_t)run->transcript.count;
-	if (run->job->token && run->job->token(run->job->user, text, step, (int32_t)token)) return stopped(run);
-	transcript_add(&run->transcript, (int32_t)token);
+/* Hands out what is complete, in order. */
+static enum cuttle_status deliver(struct run *run) {
+	for (; run->delivered < run->started && transcript_of(run, run->delivered)->complete; run->delivered++) {
+		struct transcript *transcript = transcript_of(run, run->delivered);
+		struct cuttle_text done = {.index = run->delivered, .tokens = (uint32_t)transcript->count, .finish = transcript->finish};
+		done.text = transcript_text(transcript, &done.size);
+		if (run->job->text(run->job->user, &done)) return stopped(run);
+	}
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status write_text(struct run *run, size_t text) {
-	enum cuttle_status status = replay(run, text);
-	if (!status && !run->transcript.complete) {
-		if (report(run, "prompt")) return stopped(run);
-		const struct interruption interruption = {wanted, run};
-		const struct tokens already = {run->transcript.ids, run->transcript.count};
-		read_references(run, text);
-		dp_invisibleink_begin(run->plan->mechanism, (uint32_t)already.count);
-		if (run->source->begin(run->source->self, run->references, run->plan->integers.batch, &already, &interruption))
-			return stopped(run);
-		for (;;) {
-			if ((status = draw_token(run, text)) || run->transcript.complete) break;
-			if (report(run, "decode")) return stopped(run);
-			run->source->append(run->source->self, run->transcript.ids[run->transcript.count - 1]);
+/* Puts the next text that still needs tokens into the slot, when there is one and the ring has room. */
+static enum cuttle_status fill_slot(struct run *run, size_t slot) {
+	while (run->slots[slot] == IDLE && run->started < run->job->texts && run->started < run->delivered + run->ring) {
+		const size_t index = run->started;
+		enum cuttle_status status = replay(run, index);
+		if (status) return status;
+		run->started++;
+		struct transcript *transcript = transcript_of(run, index);
+		if (!transcript->complete) {
+			if (report(run, "prompt")) return stopped(run);
+			const struct interruption interruption = {wanted, run};
+			const struct tokens already = {transcript->ids, transcript->count};
+			read_references(run, index);
+			if (run->source->begin(run->source->self, slot, run->references, run->plan->integers.batch, &already,
+			                       &interruption))
+				return stopped(run);
+			run->slots[slot] = index;
+		} else if ((status = deliver(run))) {
+			return status;
 		}
 	}
-	if (status) return status;
-	struct cuttle_text done = {.index = text, .tokens = (uint32_t)run->transcript.count, .finish = run->transcript.finish};
-	done.text = transcript_text(&run->transcript, &done.size);
-	return run->job->text(run->job->user, &done) ? stopped(run) : CUTTLE_OK;
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status draw_token(struct run *run, size_t slot) {
+	struct dp_invisibleink *mechanism = run->plan->mechanism;
+	const struct logit_source *source = run->source;
+	struct transcript *transcript = transcript_of(run, run->slots[slot]);
+	const uint32_t step = (uint32_t)transcript->count, *candidates;
+	size_t count;
+	uint32_t token;
+	run->plan->seeded.text = run->slots[slot];
+	run->plan->seeded.step = step;
+	run->plan->seeded.counter = 0;
+	// One mechanism serves all texts in flight: it is told each time what this text has spent, and refuses beyond T.
+	dp_invisibleink_begin(mechanism, step);
+	enum dp_status status = dp_invisibleink_public(mechanism, source->public_row(source->self, slot), &candidates, &count);
+	if (status) return plan_status(status, run->error);
+	source->private_logits(source->self, slot, candidates, count);
+	for (size_t i = 0; i < source->rows(source->self, slot); i++) dp_invisibleink_private(mechanism, source->row(source->self, i));
+	if ((status = dp_invisibleink_draw(mechanism, &token))) return plan_status(status, run->error);
+	if (run->job->token && run->job->token(run->job->user, run->slots[slot], step, (int32_t)token)) return stopped(run);
+	transcript_add(transcript, (int32_t)token);
+	run->next[slot] = (int32_t)token;
+	run->progress.tokens_done++;
+	if (transcript->complete) {
+		source->end(source->self, slot);
+		run->slots[slot] = IDLE;
+	}
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status run_texts(struct run *run) {
+	const struct logit_source *source = run->source;
+	enum cuttle_status status = CUTTLE_OK;
+	while (run->delivered < run->job->texts) {
+		for (size_t slot = 0; slot < source->slots; slot++)
+			if ((status = fill_slot(run, slot))) return status;
+		if (run->delivered == run->job->texts) break;
+		source->public_logits(source->self);
+		for (size_t slot = 0; slot < source->slots; slot++)
+			if (run->slots[slot] != IDLE && (status = draw_token(run, slot))) return status;
+		if ((status = deliver(run))) return status;
+		if (report(run, "decode")) return stopped(run);
+		source->append(source->self, run->next);
+	}
+	report(run, "done");
+	return CUTTLE_OK;
 }
 
 enum cuttle_status generate_run(struct cuttle_plan *plan, const struct cuttle_job *job, const struct logit_source *source,
@@ -109,21 +160,23 @@ enum cuttle_status generate_run(struct cuttle_plan *plan, const struct cuttle_jo
 	struct region region = {0};
 	size_t total = 0;
 	const size_t batch = plan->integers.batch, capacity = prompt_reference_capacity(plan->reference_tokens);
-	enum cuttle_status status = transcript_new(plan->model->vocab, plan->prompt.stop, plan->integers.tokens, &run.transcript, error);
-	if (!status && (!region_add(&total, batch * capacity, sizeof(int32_t)) || !region_add(&total, batch, sizeof(struct tokens)) ||
-	                !region_map(&region, total, true)))
-		status = status_fail(error, CUTTLE_NOMEM, "out of memory for %zu references", batch);
-	if (!status) {
-		run.reference_ids = region_carve(&region, batch * capacity * sizeof(int32_t));
-		run.references = region_carve(&region, batch * sizeof(struct tokens));
-	}
-	for (size_t text = 0; text < job->texts && !status; text++) {
-		status = write_text(&run, text);
-		run.progress.texts_done = text + 1;
-	}
-	if (!status) report(&run, "done");
+	enum cuttle_status status = CUTTLE_OK;
+	run.ring = 2 * source->slots;
+	if (!region_add(&total, batch * capacity, sizeof(int32_t)) || !region_add(&total, batch, sizeof(struct tokens)) ||
+	    !region_add(&total, run.ring, sizeof *run.transcripts) || !region_add(&total, source->slots, sizeof *run.slots) ||
+	    !region_add(&total, source->slots, sizeof *run.next) || !region_map(&region, total, true))
+		return status_fail(error, CUTTLE_NOMEM, "out of memory for %zu references", batch);
+	run.reference_ids = region_carve(&region, batch * capacity * sizeof(int32_t));
+	run.references = region_carve(&region, batch * sizeof(struct tokens));
+	run.transcripts = region_carve(&region, run.ring * sizeof *run.transcripts);
+	run.slots = region_carve(&region, source->slots * sizeof *run.slots);
+	run.next = region_carve(&region, source->slots * sizeof *run.next);
+	for (size_t slot = 0; slot < source->slots; slot++) run.slots[slot] = IDLE;
+	for (size_t i = 0; i < run.ring && !status; i++)
+		status = transcript_new(plan->model->vocab, plan->prompt.stop, plan->integers.tokens, &run.transcripts[i], error);
+	if (!status) status = run_texts(&run);
+	for (size_t i = 0; i < run.ring; i++) transcript_free(&run.transcripts[i]);
 	region_unmap(&region, true);
-	transcript_free(&run.transcript);
 	return status;
 }
 
@@ -136,6 +189,7 @@ enum cuttle_status cuttle_job_run(struct cuttle_plan *plan, const struct cuttle_
 	if (job->struct_size != sizeof *job) return status_fail(error, CUTTLE_USAGE, "job of another library version");
 	const struct lockstep_params params = {.prompt = &plan->prompt,
 	                                       .batch = plan->integers.batch,
+	                                       .slots = job->texts && job->texts < plan->slots ? job->texts : plan->slots,
 	                                       .context = plan->guarantee.context,
 	                                       .chunk = plan->chunk,
 	                                       .share = plan->share};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The B + 1 contexts of one batch: one shared prefix computed once per run, prompts prefilled together, then one token appended to all.
-// The public context is row 0; null references have no row.
+// The B + 1 contexts of each text in flight: one shared prefix computed once per run, prompts prefilled together, then one token appended
+// to all. The public context is a text's first row; null references have no row. All rows of all texts go through the weights together.
 #ifndef CUTTLE_ENGINE_LOCKSTEP_H
 #define CUTTLE_ENGINE_LOCKSTEP_H
 
@@ -11,6 +11,7 @@ struct lockstep;
 struct lockstep_params {
 	const struct prompt *prompt; /* outlives the lockstep */
 	size_t batch;                /* B */
+	size_t slots;                /* texts in flight */
 	size_t context;              /* tokens of the longest context */
 	size_t chunk;                /* rows per prompt pass */
 	bool share;                  /* false: every context computes and keeps its own copy of the prefix */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the generation loop needs of a model: the next-token logits of one public and up to B private contexts that grow by the same tokens.
+// What the generation loop needs of a model: the next-token logits of one public and up to B private contexts that grow by the same tokens,
+// for several texts at once.
 // lockstep.h is the real one; tests put stubs behind it.
 #ifndef CUTTLE_ENGINE_LOGIT_SOURCE_H
 #define CUTTLE_ENGINE_LOGIT_SOURCE_H
@@ -12,20 +13,23 @@ struct interruption {
 	void *user;
 };
 
+/* A slot holds the contexts of one text; texts in different slots never influence each other. */
 struct logit_source {
 	void *self;
-	size_t vocab;
-	/* Starts a batch: references[batch], of which a count of 0 is null; then appends already[already_count] to every context.
-	 * PARTIAL: interrupted. Nothing else can fail. */
-	enum cuttle_status (*begin)(void *self, const struct tokens *references, size_t batch, const struct tokens *already,
+	size_t vocab, slots;
+	/* Starts a batch in a slot: references[batch], of which a count of 0 is null; then appends already[already_count] to every context.
+	 * PARTIAL: interrupted, the slot stays idle. Nothing else can fail. */
+	enum cuttle_status (*begin)(void *self, size_t slot, const struct tokens *references, size_t batch, const struct tokens *already,
 	                            const struct interruption *interruption);
-	const float *(*public_logits)(void *self); /* [vocab], valid until append */
-	/* Logits of the private rows for candidates[count], which are ascending; afterwards row(i) gives those of the i-th reference that
-	 * is not null, i < rows(). */
-	void (*private_logits)(void *self, const uint32_t *candidates, size_t count);
-	size_t (*rows)(void *self);
+	void (*end)(void *self, size_t slot);                /* the slot is idle */
+	void (*public_logits)(void *self);                   /* of every slot that is not idle */
+	const float *(*public_row)(void *self, size_t slot); /* [vocab], valid until append */
+	/* Logits of the slot's private rows for candidates[count], which are ascending; afterwards row(i) gives those of the i-th reference
+	 * that is not null, i < rows(slot). */
+	void (*private_logits)(void *self, size_t slot, const uint32_t *candidates, size_t count);
+	size_t (*rows)(void *self, size_t slot);
 	const float *(*row)(void *self, size_t index);
-	void (*append)(void *self, int32_t token); /* to every context */
+	void (*append)(void *self, const int32_t *tokens); /* tokens[slot] to every context of the slot; idle slots' are not read */
 };
 
 #endif

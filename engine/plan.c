@@ -2,12 +2,22 @@
 #include "engine/plan.h"
 
 #include "base/misuse.h"
+#include "engine/kv.h"
 #include "engine/status.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-enum { DEFAULT_CHUNK = 256, DEFAULT_CONTEXT = 4096, MAX_BATCH = 4096, MAX_TOKENS = 1 << 20, MAX_CHUNK = 1 << 14 };
+enum {
+	DEFAULT_CHUNK = 256,
+	DEFAULT_CONTEXT = 4096,
+	MAX_BATCH = 4096,
+	MAX_TOKENS = 1 << 20,
+	MAX_CHUNK = 1 << 14,
+	MAX_PARALLEL = 256,
+	ROWS_WANTED = 32
+};
 
 void cuttle_budget_none(struct cuttle_budget *budget) {
 	*budget = (struct cuttle_budget){NAN, NAN, NAN, NAN, NAN, 0, 0};
@@ -61,6 +71,8 @@ static enum cuttle_status check_params(const struct cuttle_plan_params *p, struc
 	if (p->tokens < 1 || p->tokens > MAX_TOKENS)
 		return status_fail(error, CUTTLE_USAGE, "%u tokens are outside 1..%d", p->tokens, MAX_TOKENS);
 	if (p->prompt_chunk > MAX_CHUNK) return status_fail(error, CUTTLE_USAGE, "prompt chunk %u is above %d", p->prompt_chunk, MAX_CHUNK);
+	if (p->parallel > MAX_PARALLEL)
+		return status_fail(error, CUTTLE_USAGE, "%u texts in flight are above %d", p->parallel, MAX_PARALLEL);
 	return CUTTLE_OK;
 }
 
@@ -126,6 +138,17 @@ static enum cuttle_status fit_context(struct cuttle_plan *plan, const struct cut
 	return CUTTLE_OK;
 }
 
+/* Texts in flight: more rows share one pass over the weights, until the rows themselves are the work, or memory is short. */
+static size_t choose_slots(const struct cuttle_plan *plan, uint32_t asked) {
+	const size_t rows = plan->integers.batch + 1;
+	size_t slots = asked ? asked : rows < ROWS_WANTED ? ROWS_WANTED / rows : 1, text_bytes;
+	const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+	const size_t memory = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : SIZE_MAX;
+	if (!kv_bytes(plan->model, rows * kv_capacity(plan->guarantee.context), &text_bytes)) return 1;
+	while (!asked && slots > 1 && text_bytes > memory / 2 / slots) slots--;
+	return slots;
+}
+
 enum cuttle_status cuttle_plan_make(struct cuttle_model *model, const struct cuttle_plan_params *params, struct cuttle_plan **out,
                                     struct cuttle_error *error) {
 	REQUIRE(model && params && out);
@@ -142,6 +165,7 @@ enum cuttle_status cuttle_plan_make(struct cuttle_model *model, const struct cut
 		cuttle_plan_free(&plan);
 		return status;
 	}
+	plan->slots = choose_slots(plan, params->parallel);
 	struct cuttle_guarantee *g = &plan->guarantee;
 	g->rho = dp_guarantee_rho(&plan->integers);
 	g->epsilon = dp_guarantee_epsilon(&plan->integers, params->delta);

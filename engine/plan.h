@@ -14,7 +14,7 @@ struct cuttle_plan {
 	struct dp_integers integers;
 	struct dp_invisibleink *mechanism; /* the weight table, checked; one job at a time */
 	struct seeded seeded;
-	size_t chunk, reference_tokens;
+	size_t chunk, reference_tokens, slots;
 	bool share;
 	struct cuttle_guarantee guarantee;
 };

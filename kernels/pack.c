@@ -52,8 +52,12 @@ void pack_groups(const struct packed_matrix *to, const uint8_t *source, size_t b
 				const uint8_t *raw = real ? source + channel * row_bytes + b * format->file_bytes : zero;
 				memcpy((uint16_t *)to->scales + at, raw, sizeof(uint16_t));
 				if (to->type == PACKED_Q4_1) memcpy((uint16_t *)to->minima + at, raw + 2, sizeof(uint16_t));
-				for (size_t j = 0; j < element; j++)
-					packed[j / 4 * 64 + c * 4 + j % 4] = raw[format->header + j] ^ (to->type == PACKED_Q8_0 ? 0x80 : 0);
+				for (size_t j = 0; j < element; j += 4) { // the four k of one channel stay together
+					uint32_t four;
+					memcpy(&four, raw + format->header + j, sizeof four);
+					if (to->type == PACKED_Q8_0) four ^= 0x80808080u;
+					memcpy(packed + j * GEMM_GROUP + c * 4, &four, sizeof four);
+				}
 			}
 		}
 }

@@ -82,7 +82,7 @@ static size_t give_drawn(void *user, size_t text, const int32_t **tokens) {
 
 static int take_token(void *user, size_t text, uint32_t step, int32_t token) {
 	struct memory *memory = user;
-	if (memory->counts[text] == 0) memory->allocations_at_first = atomic_load(&allocations);
+	if (text == TEXTS - 1 && memory->counts[text] == 0) memory->allocations_at_first = atomic_load(&allocations);
 	memory->allocations_at_last = atomic_load(&allocations);
 	assert_int_equal(step, memory->counts[text]);
 	memory->tokens[text][memory->counts[text]++] = token;
@@ -186,6 +186,7 @@ static void test_same_bytes(void **state) {
 			struct cuttle_plan_params params = seeded_params();
 			params.prompt_chunk = chunks[i % 4];
 			params.no_sharing = i >= 4;
+			params.parallel = 1 + (uint32_t)i % 5;
 			struct cuttle_model *other = open_model(1 + i % 3);
 			assert_int_equal(run_params(other, &params, &again), CUTTLE_OK);
 			assert_same_output(&again, &first);
@@ -214,10 +215,12 @@ static void test_resume_anywhere(void **state) {
 		static struct memory part;
 		part = (struct memory){.stop_after = stop};
 		remember_references(&part);
-		const struct cuttle_plan_params params = seeded_params();
+		struct cuttle_plan_params params = seeded_params();
+		params.parallel = 1 + stop % 4; // interrupted with some texts in flight, continued with others
 		assert_int_equal(run_params(model, &params, &part), CUTTLE_PARTIAL);
 		part.stop_after = 0;
 		part.resume = true;
+		params.parallel = 1 + stop / 4 % 3;
 		assert_int_equal(run_params(model, &params, &part), CUTTLE_OK);
 		assert_same_output(&part, &whole);
 		assert_int_equal(part.drawn_now, total - stop); // what was drawn is never drawn again
@@ -361,6 +364,7 @@ static void test_bad_plans(void **state) {
 	BAD(tokens, TINY_CONTEXT);
 	BAD(context, TINY_CONTEXT + 1);
 	BAD(context, 10);
+	BAD(parallel, 1000);
 	BAD(kind, "");
 	BAD(form, CUTTLE_CUSTOM); // without prompts
 #undef BAD

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Row isolation: a row's logits are a function of its own tokens and the weights, bit for bit, whatever else is in the batch, however the
-// prompts are cut, on any number of threads and in every kernel tier.
+// prompts are cut, whatever other texts are in flight, on any number of threads and in every kernel tier.
 #include "engine/lockstep.h"
 #include "tests/tiny_model.h"
 
@@ -29,6 +29,7 @@ struct answer {
 struct setting {
 	size_t chunk;
 	bool share;
+	size_t slots; /* texts in flight: the batch in question is in the last slot, others hold a batch of other references */
 };
 
 static void make_world(struct world *world, uint64_t seed) {
@@ -48,7 +49,7 @@ static void run(struct cuttle_model *model, const struct world *world, const int
 	                              .head = {(int32_t *)world->whole, HEAD},
 	                              .tail = {(int32_t *)world->tail, TAIL},
 	                              .shared = HEAD / 16 * 16};
-	const struct lockstep_params params = {&prompt, count, 256, setting.chunk, setting.share};
+	const struct lockstep_params params = {&prompt, count, setting.slots, 256, setting.chunk, setting.share};
 	struct lockstep *lockstep;
 	assert_int_equal(lockstep_new(&model->model, &params, &lockstep, NULL), CUTTLE_OK);
 	const struct logit_source source = lockstep_source(lockstep);
@@ -59,16 +60,27 @@ static void run(struct cuttle_model *model, const struct world *world, const int
 		                              : (struct tokens){(int32_t *)world->reference[references[i]], world->length[references[i]]};
 		rows += references[i] >= 0;
 	}
-	assert_int_equal(source.begin(source.self, tokens, count, &(struct tokens){0}, NULL), CUTTLE_OK);
+	const size_t slot = setting.slots - 1;
+	int32_t next[4] = {1, 2, 3, 4};
+	for (size_t other = 0; other < slot; other++) {
+		struct tokens decoys[MOST_REFERENCES] = {0};
+		for (size_t i = 0; i < count; i++)
+			if (i % 3 != other) decoys[i] = (struct tokens){(int32_t *)world->reference[(i + 4) % MOST_REFERENCES], 1 + 11 * i};
+		assert_int_equal(source.begin(source.self, other, decoys, count, &(struct tokens){0}, NULL), CUTTLE_OK);
+	}
+	assert_int_equal(source.begin(source.self, slot, tokens, count, &(struct tokens){0}, NULL), CUTTLE_OK);
 	for (size_t step = 0; step < STEPS; step++) {
-		memcpy(answer->public_row[step], source.public_logits(source.self), sizeof answer->public_row[step]);
-		source.private_logits(source.self, world->candidates, CANDIDATES);
-		assert_int_equal(source.rows(source.self), rows);
+		source.public_logits(source.self);
+		memcpy(answer->public_row[step], source.public_row(source.self, slot), sizeof answer->public_row[step]);
+		source.private_logits(source.self, slot, world->candidates, CANDIDATES);
+		assert_int_equal(source.rows(source.self, slot), rows);
 		for (size_t i = 0, row = 0; i < count; i++)
 			if (references[i] >= 0)
 				memcpy(answer->private_row[step][references[i]], source.row(source.self, row++),
 				       sizeof answer->private_row[step][0]);
-		source.append(source.self, 65 + (int32_t)step);
+		next[slot] = 65 + (int32_t)step;
+		source.append(source.self, next);
+		if (slot > 1 && step == 1) source.end(source.self, 0); // a text that ends takes nothing with it
 	}
 	lockstep_free(&lockstep);
 }
@@ -87,7 +99,7 @@ static void assert_same_rows(const struct answer *answer, const struct answer *e
 static void run_alone(struct cuttle_model *model, const struct world *world, struct answer *expected) {
 	for (int r = 0; r < MOST_REFERENCES; r++) {
 		struct answer one;
-		run(model, world, &r, 1, (struct setting){1, false}, &one);
+		run(model, world, &r, 1, (struct setting){1, false, 1}, &one);
 		memcpy(expected->public_row, one.public_row, sizeof one.public_row);
 		for (size_t step = 0; step < STEPS; step++)
 			memcpy(expected->private_row[step][r], one.private_row[step][r], sizeof one.private_row[step][r]);
@@ -103,7 +115,7 @@ static void check_all_ways(enum gguf_tensor_type matrix, enum gguf_tensor_type e
 	                                        {-1, 1, -1, 3, 4, -1, 6, 7, -1},
 	                                        {5, -1, -1, -1, -1, -1, -1, -1, -1},
 	                                        {-1, -1, -1, -1, -1, -1, -1, -1, -1}};
-	const struct setting settings[] = {{1, true}, {7, false}, {64, true}, {512, false}, {512, true}};
+	const struct setting settings[] = {{1, true, 2}, {7, false, 1}, {64, true, 4}, {512, false, 3}, {512, true, 1}};
 	assert_true(kernels_set("scalar"));
 	struct cuttle_model *model = tiny_model_open(matrix, embedding, 1);
 	run_alone(model, &world, &expected);
@@ -153,15 +165,16 @@ static void test_same_tokens_same_logits(void **state) {
 	// head + reference + tail spells the public prompt when the reference is its middle.
 	const struct prompt prompt = {
 	    .whole = {world.whole, HEAD + TAIL}, .head = {world.whole, HEAD - 6}, .tail = {world.tail, TAIL}, .shared = 16};
-	const struct lockstep_params params = {&prompt, 2, 256, 64, true};
+	const struct lockstep_params params = {&prompt, 2, 1, 256, 64, true};
 	struct lockstep *lockstep;
 	assert_int_equal(lockstep_new(&model->model, &params, &lockstep, NULL), CUTTLE_OK);
 	const struct logit_source source = lockstep_source(lockstep);
 	const struct tokens references[] = {{world.reference[0], 40}, {world.whole + HEAD - 6, 6}};
-	assert_int_equal(source.begin(source.self, references, 2, &(struct tokens){0}, NULL), CUTTLE_OK);
+	assert_int_equal(source.begin(source.self, 0, references, 2, &(struct tokens){0}, NULL), CUTTLE_OK);
 	for (size_t step = 0; step < STEPS; step++) {
-		memcpy(answer.public_row[0], source.public_logits(source.self), sizeof answer.public_row[0]);
-		source.private_logits(source.self, world.candidates, CANDIDATES);
+		source.public_logits(source.self);
+		memcpy(answer.public_row[0], source.public_row(source.self, 0), sizeof answer.public_row[0]);
+		source.private_logits(source.self, 0, world.candidates, CANDIDATES);
 		const float *other = source.row(source.self, 0), *same = source.row(source.self, 1);
 		size_t differing = 0;
 		for (size_t i = 0; i < CANDIDATES; i++) {
@@ -169,7 +182,7 @@ static void test_same_tokens_same_logits(void **state) {
 			differing += other[i] != same[i];
 		}
 		assert_true(differing > CANDIDATES / 2);
-		source.append(source.self, 70);
+		source.append(source.self, &(int32_t){70});
 	}
 	lockstep_free(&lockstep);
 	cuttle_model_free(&model);
@@ -185,12 +198,12 @@ static void test_poisoned_row(void **state) {
 	poisoned.reference[4][0] = TINY_NAN;
 	struct cuttle_model *model = tiny_model_open(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, 2);
 	const int all[] = {0, 1, 2, 3, 4, 5, 6, 7, 8}, others[] = {0, 1, 2, 3, -1, 5, 6, 7, 8};
-	run(model, &world, all, MOST_REFERENCES, (struct setting){64, true}, &expected);
-	run(model, &poisoned, all, MOST_REFERENCES, (struct setting){64, true}, &answer);
+	run(model, &world, all, MOST_REFERENCES, (struct setting){64, true, 1}, &expected);
+	run(model, &poisoned, all, MOST_REFERENCES, (struct setting){64, true, 1}, &answer);
 	assert_same_rows(&answer, &expected, others, MOST_REFERENCES);
 	for (size_t i = 0; i < CANDIDATES; i++) assert_true(answer.private_row[0][4][i] != answer.private_row[0][4][i]);
 	// The next batch uses the same memory: nothing of the poison may be left in it.
-	run(model, &world, all, MOST_REFERENCES, (struct setting){64, true}, &answer);
+	run(model, &world, all, MOST_REFERENCES, (struct setting){64, true, 1}, &answer);
 	assert_same_rows(&answer, &expected, all, MOST_REFERENCES);
 	cuttle_model_free(&model);
 }
@@ -203,7 +216,7 @@ static void test_reused_memory(void **state) {
 	struct cuttle_model *model = tiny_model_open(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, 1);
 	const struct prompt prompt = {
 	    .whole = {world.whole, HEAD + TAIL}, .head = {world.whole, HEAD}, .tail = {world.tail, TAIL}, .shared = 32};
-	const struct lockstep_params params = {&prompt, 1, 256, 64, true};
+	const struct lockstep_params params = {&prompt, 1, 1, 256, 64, true};
 	struct lockstep *lockstep;
 	assert_int_equal(lockstep_new(&model->model, &params, &lockstep, NULL), CUTTLE_OK);
 	const struct logit_source source = lockstep_source(lockstep);
@@ -211,8 +224,8 @@ static void test_reused_memory(void **state) {
 	world.reference[1][60] = TINY_NAN;
 	const struct tokens batches[] = {{world.reference[0], 20}, {world.reference[1], 80}, {world.reference[0], 20}};
 	for (size_t i = 0; i < 3; i++) {
-		assert_int_equal(source.begin(source.self, &batches[i], 1, &(struct tokens){0}, NULL), CUTTLE_OK);
-		source.private_logits(source.self, world.candidates, CANDIDATES);
+		assert_int_equal(source.begin(source.self, 0, &batches[i], 1, &(struct tokens){0}, NULL), CUTTLE_OK);
+		source.private_logits(source.self, 0, world.candidates, CANDIDATES);
 		if (i == 0) memcpy(first, source.row(source.self, 0), sizeof first);
 	}
 	assert_memory_equal(source.row(source.self, 0), first, sizeof first);
