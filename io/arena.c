@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Growing memory for private text.
+#include "io/arena.h"
+
+#include "base/misuse.h"
+#include <sodium.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+bool arena_reserve(struct arena *arena, size_t more) {
+	size_t needed, capacity = arena->capacity ? arena->capacity : (size_t)1 << 16;
+	if (__builtin_add_overflow(arena->used, more, &needed) || needed > SIZE_MAX / 4) return false;
+	if (needed <= arena->capacity) return true;
+	while (capacity < needed) capacity *= 2;
+	// mremap moves pages instead of copying them: no stale copy of a private text stays behind.
+	void *bytes = arena->bytes ? mremap(arena->bytes, arena->capacity, capacity, MREMAP_MAYMOVE)
+	                           : mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (bytes == MAP_FAILED) return false;
+	(void)madvise(bytes, capacity, MADV_DONTDUMP);
+	arena->bytes = bytes;
+	arena->capacity = capacity;
+	return true;
+}
+
+void arena_grew(struct arena *arena, size_t size) {
+	REQUIRE(size <= arena->capacity - arena->used);
+	arena->used += size;
+	if (arena->used > arena->high) arena->high = arena->used;
+}
+
+bool arena_append(struct arena *arena, const void *bytes, size_t size) {
+	if (!arena_reserve(arena, size)) return false;
+	if (size) memcpy(arena->bytes + arena->used, bytes, size);
+	arena_grew(arena, size);
+	return true;
+}
+
+void arena_free(struct arena *arena) {
+	if (arena->bytes) {
+		sodium_memzero(arena->bytes, arena->high);
+		(void)munmap(arena->bytes, arena->capacity);
+	}
+	*arena = (struct arena){0};
+}

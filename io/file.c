@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small file chores shared by the rest of io/.
+#include "io/file.h"
+
+#include "io/fail.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum cuttle_status file_read(const char *path, size_t most, char **text, size_t *size, struct cuttle_error *error) {
+	*text = NULL;
+	*size = 0;
+	FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;
+	if (!file) return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", path, strerror(errno));
+	char *bytes = malloc(most + 1);
+	size_t used = bytes ? fread(bytes, 1, most + 1, file) : 0;
+	int problem = ferror(file) ? errno : 0;
+	if (file != stdin) (void)fclose(file);
+	if (bytes && !problem && used <= most) {
+		bytes[used] = 0;
+		*text = bytes;
+		*size = used;
+		return CUTTLE_OK;
+	}
+	bool no_memory = !bytes;
+	free(bytes);
+	path = file_shown(path);
+	if (no_memory) return io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s", path);
+	if (problem) return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", path, strerror(problem));
+	return io_fail(error, CUTTLE_INPUT, "%s is longer than %zu bytes", path, most);
+}
+
+int file_write(int file, const void *bytes, size_t size) {
+	const char *at = bytes;
+	while (size) {
+		ssize_t done = write(file, at, size);
+		if (done < 0 && errno == EINTR) continue;
+		if (done < 0) return errno;
+		at += done;
+		size -= (size_t)done;
+	}
+	return 0;
+}
+
+int file_sync_folder(const char *path) {
+	const char *slash = strrchr(path, '/');
+	char *folder = slash == path ? strdup("/") : slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
+	if (!folder) return ENOMEM;
+	int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int problem = file < 0 ? errno : 0;
+	// Some file systems cannot sync a folder (EINVAL): their rename is as durable as it will get.
+	if (file >= 0 && fsync(file) != 0 && errno != EINVAL) problem = errno;
+	if (file >= 0) (void)close(file);
+	free(folder);
+	return problem;
+}
+
+char *file_name(const char *path, const char *ending) {
+	char *name;
+	return asprintf(&name, "%s%s", path, ending) < 0 ? NULL : name;
+}
+
+int file_replace(const char *path, const void *bytes, size_t size) {
+	char *part = file_name(path, ".tmp");
+	if (!part) return ENOMEM;
+	int file = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	int problem = file < 0 ? errno : file_write(file, bytes, size);
+	if (!problem && fsync(file) != 0) problem = errno;
+	if (file >= 0 && close(file) != 0 && !problem) problem = errno;
+	if (!problem && rename(part, path) != 0) problem = errno;
+	if (problem && file >= 0) (void)unlink(part);
+	free(part);
+	return problem ? problem : file_sync_folder(path);
+}
+
+bool file_ends_in(const char *path, const char *ending) {
+	size_t size = strlen(path), length = strlen(ending);
+	return size > length && !strcasecmp(path + size - length, ending);
+}
+
+bool file_same(const char *one, const char *other) {
+	struct stat a, b;
+	return !stat(one, &a) && !stat(other, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+enum cuttle_status file_regular(const char *path, struct cuttle_error *error) {
+	struct stat state;
+	if (stat(path, &state) != 0 || S_ISREG(state.st_mode)) return CUTTLE_OK;
+	return io_fail(error, CUTTLE_USAGE, "%s is not a regular file; for standard output write -", path);
+}
+
+const char *file_shown(const char *path) {
+	return strcmp(path, "-") ? path : "standard input";
+}
+
+enum cuttle_status sink_open(struct sink *sink, const char *path, struct cuttle_error *error) {
+	*sink = (struct sink){.file = STDOUT_FILENO, .path = "standard output"};
+	if (!path || !strcmp(path, "-")) return CUTTLE_OK;
+	sink->path = path;
+	enum cuttle_status status = file_regular(path, error);
+	if (status) return status;
+	sink->part = file_name(path, ".part");
+	if (!sink->part) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	sink->file = open(sink->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (sink->file >= 0) return CUTTLE_OK;
+	int problem = errno;
+	free(sink->part);
+	return io_fail(error, CUTTLE_USAGE, "cannot create %s.part: %s", path, strerror(problem));
+}
+
+enum cuttle_status sink_write(struct sink *sink, const void *bytes, size_t size, struct cuttle_error *error) {
+	int problem = file_write(sink->file, bytes, size);
+	return problem ? io_fail(error, CUTTLE_INTERNAL, "cannot write %s: %s", sink->path, strerror(problem)) : CUTTLE_OK;
+}
+
+enum cuttle_status sink_close(struct sink *sink, enum cuttle_status status, struct cuttle_error *error) {
+	if (!sink->part) return status;
+	int problem = !status && fsync(sink->file) != 0 ? errno : 0;
+	if (close(sink->file) != 0 && !problem) problem = errno;
+	if (!status && !problem && rename(sink->part, sink->path) != 0) problem = errno;
+	if (status || problem) (void)unlink(sink->part);
+	free(sink->part);
+	if (!status && problem) return io_fail(error, CUTTLE_INTERNAL, "cannot write %s: %s", sink->path, strerror(problem));
+	return status;
+}

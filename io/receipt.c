@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// The receipt of a run.
+#include "io/receipt.h"
+
+#include "io/jsonout.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char ADJACENCY[] = "replace one reference by null";
+static const char UNIT[] = "one record of the input";
+static const char NOT_PRIVATE[] =
+    "NOT PRIVATE: drawn from a chosen seed, so the texts are a function of the references; there is no guarantee";
+
+/* To a multiple of 1 / parts, never below the value. */
+static double upwards(double value, double parts) {
+	double rounded = ceil(value * parts) / parts;
+	return rounded < value ? value : rounded;
+}
+
+void receipt_sentence(const struct cuttle_guarantee *guarantee, size_t texts, char sentence[RECEIPT_SENTENCE]) {
+	if (!guarantee->private_output) {
+		(void)snprintf(sentence, RECEIPT_SENTENCE, "%s.", NOT_PRIVATE);
+		return;
+	}
+	char factor[32] = "";
+	double epsilon = upwards(guarantee->epsilon, 1e4);
+	if (epsilon < 12) (void)snprintf(factor, sizeof factor, " = %.6g", upwards(exp(epsilon), epsilon < 4 ? 1e2 : 1));
+	(void)snprintf(
+	    sentence, RECEIPT_SENTENCE,
+	    "Guarantee: whatever anyone concludes from all %zu texts together, they would have concluded nearly as well without any one "
+	    "record: its odds change by at most a factor of e^%.10g%s, save with probability %.6g. That is (epsilon = %.10g, delta = "
+	    "%.6g)-differential privacy per record, where one record is replaced by nothing.",
+	    texts, epsilon, factor, guarantee->delta, epsilon, guarantee->delta);
+}
+
+static json_t *json_of(const struct receipt *receipt, const char *isa, const char *fingerprint, const char *output_sha256) {
+	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
+	char sentence[RECEIPT_SENTENCE];
+	receipt_sentence(guarantee, receipt->texts, sentence);
+	const struct jsonout_member members[] = {
+	    {"adjacency", json_string(ADJACENCY)},
+	    {"batch", json_integer(guarantee->batch)},
+	    {"clip", json_real(guarantee->clip)},
+	    {"clip_fixed", json_integer(guarantee->clip_fixed)},
+	    {"command_sha256", json_string(fingerprint)},
+	    {"context", json_integer(guarantee->context)},
+	    {"delta", json_real(guarantee->delta)},
+	    {"epsilon", json_real(guarantee->epsilon)},
+	    {"fraction_bits", json_integer(guarantee->fraction_bits)},
+	    {"guarantee", json_string(sentence)},
+	    {"isa", json_string(isa)},
+	    {"model_bytes", json_integer((json_int_t)receipt->model.file_bytes)},
+	    {"model_name", jsonout_text(receipt->model.name, strlen(receipt->model.name))},
+	    {"model_sha256", json_string(receipt->model_sha256)},
+	    {"output_sha256", json_string(output_sha256)},
+	    {"private", json_boolean(guarantee->private_output)},
+	    {"reference_tokens", json_integer(guarantee->reference_tokens)},
+	    {"rho", json_real(guarantee->rho)},
+	    {"temperature", json_real(guarantee->temperature)},
+	    {"template_sha256", json_string(receipt->template_sha256)},
+	    {"texts", json_integer((json_int_t)receipt->texts)},
+	    {"tokens", json_integer(guarantee->tokens)},
+	    {"top_k", json_integer(guarantee->top_k)},
+	    {"unit", json_string(UNIT)},
+	    {"version", json_string(cuttle_version())},
+	};
+	json_t *stamp = json_pack(guarantee->private_output ? "{}" : "{s:s}", "note", "NOT PRIVATE");
+	return jsonout_extend(stamp, members, sizeof members / sizeof *members);
+}
+
+char *receipt_dump(const struct receipt *receipt, const char *fingerprint, const char *output_sha256, size_t *size) {
+	return jsonout_dump(json_of(receipt, receipt->isa, fingerprint, output_sha256), JSON_SORT_KEYS | JSON_INDENT(2), size);
+}
+
+bool receipt_fingerprint(const struct receipt *receipt, const struct receipt_command *command, char fingerprint[HASH_TEXT]) {
+	// Every tier but OpenBLAS gives the same bits, so moving to another machine is no other command.
+	json_t *shown = json_of(receipt, strstr(receipt->isa, "blas") ? "blas" : "exact", "", "");
+	const struct jsonout_member members[] = {
+	    {"input", jsonout_text(command->input, strlen(command->input))},
+	    {"text_field", jsonout_text(command->text_field, strlen(command->text_field))},
+	    {"input_format", json_string(command->input_format)},
+	    {"output_format", json_string(command->output_format)},
+	    {"insecure_seed", json_integer((json_int_t)command->insecure_seed)},
+	};
+	size_t size;
+	char *text = jsonout_dump(jsonout_extend(shown, members, sizeof members / sizeof *members), JSON_SORT_KEYS, &size);
+	if (text) hash_of(text, size, fingerprint);
+	free(text);
+	return text != NULL;
+}
+
+static void copy_hash(const json_t *value, char hash[HASH_TEXT]) {
+	hash[0] = 0;
+	if (json_string_length(value) == HASH_TEXT - 1) memcpy(hash, json_string_value(value), HASH_TEXT);
+}
+
+bool receipt_read(const char *path, char fingerprint[HASH_TEXT], char output_sha256[HASH_TEXT]) {
+	char *bytes;
+	size_t size;
+	json_t *root = NULL;
+	if (!file_read(path, (size_t)1 << 20, &bytes, &size, NULL)) root = json_loadb(bytes, size, 0, NULL);
+	free(bytes);
+	copy_hash(json_object_get(root, "command_sha256"), fingerprint);
+	copy_hash(json_object_get(root, "output_sha256"), output_sha256);
+	json_decref(root);
+	return file_same(path, path);
+}

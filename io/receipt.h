@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The receipt: everything the guarantee of an output depends on, as JSON with sorted keys. No date and no machine name, so that the same
+// run gives the same bytes; nothing about the references.
+#ifndef CUTTLE_IO_RECEIPT_H
+#define CUTTLE_IO_RECEIPT_H
+
+#include "io/hash.h"
+
+struct receipt {
+	struct cuttle_guarantee guarantee;
+	struct cuttle_model_info model;
+	char model_sha256[HASH_TEXT], template_sha256[HASH_TEXT];
+	size_t texts;
+	const char *isa;
+};
+
+/* What else makes two commands the same command; with the receipt's parameters it is the fingerprint. */
+struct receipt_command {
+	const char *input, *text_field;
+	const char *input_format, *output_format;
+	uint64_t insecure_seed; /* UINT64_MAX when the output is private */
+};
+
+/* SHA-256 of all parameters, and never of the input's content. False: out of memory. */
+bool receipt_fingerprint(const struct receipt *receipt, const struct receipt_command *command, char fingerprint[HASH_TEXT]);
+
+/* The receipt, to be freed; *size is its length. NULL: out of memory. */
+char *receipt_dump(const struct receipt *receipt, const char *fingerprint, const char *output_sha256, size_t *size);
+
+/* The two hashes of a receipt in a file, "" where the file or the field is missing. Returns whether the file exists. NOMEM reads as "". */
+bool receipt_read(const char *path, char fingerprint[HASH_TEXT], char output_sha256[HASH_TEXT]);
+
+enum { RECEIPT_SENTENCE = 512 };
+/* The guarantee in one plain sentence. Numbers are rounded up. */
+void receipt_sentence(const struct cuttle_guarantee *guarantee, size_t texts, char sentence[RECEIPT_SENTENCE]);
+
+#endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chunks and lines of a file, through wiped memory.
+#include "io/source.h"
+
+#include "io/fail.h"
+#include "io/file.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CHUNK = 1 << 16 };
+
+enum cuttle_status source_open(struct source *source, const char *path, struct cuttle_error *error) {
+	*source = (struct source){.path = file_shown(path), .file = STDIN_FILENO};
+	if (strcmp(path, "-") != 0) source->file = open(path, O_RDONLY | O_CLOEXEC);
+	if (source->file < 0) return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", path, strerror(errno));
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status read_some(struct source *source, struct cuttle_error *error) {
+	if (!arena_reserve(&source->buffer, CHUNK)) return io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s", source->path);
+	ssize_t got;
+	do got = read(source->file, source->buffer.bytes + source->buffer.used, CHUNK);
+	while (got < 0 && errno == EINTR);
+	if (got < 0) return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", source->path, strerror(errno));
+	if (got == 0) source->ended = true;
+	arena_grew(&source->buffer, (size_t)got);
+	return CUTTLE_OK;
+}
+
+/* More bytes behind those not yet read. */
+static enum cuttle_status fill(struct source *source, struct cuttle_error *error) {
+	struct arena *buffer = &source->buffer;
+	if (source->start) {
+		memmove(buffer->bytes, buffer->bytes + source->start, buffer->used - source->start);
+		buffer->used -= source->start;
+		source->scanned -= source->start;
+		source->start = 0;
+	}
+	enum cuttle_status status = read_some(source, error);
+	if (source->begun) return status;
+	while (!status && !source->ended && buffer->used < 3) status = read_some(source, error);
+	if (!status && buffer->used >= 3 && !memcmp(buffer->bytes, "\xEF\xBB\xBF", 3)) source->start = source->scanned = 3;
+	source->begun = true;
+	return status;
+}
+
+enum cuttle_status source_line(struct source *source, const char **line, size_t *size, struct cuttle_error *error) {
+	*line = NULL;
+	*size = 0;
+	for (;;) {
+		struct arena *buffer = &source->buffer;
+		char *newline =
+		    buffer->used > source->scanned ? memchr(buffer->bytes + source->scanned, '\n', buffer->used - source->scanned) : NULL;
+		if (newline || (source->ended && buffer->used > source->start)) {
+			size_t end = newline ? (size_t)(newline - buffer->bytes) : buffer->used;
+			*line = buffer->bytes + source->start;
+			*size = end - source->start;
+			source->start = source->scanned = newline ? end + 1 : end;
+			return CUTTLE_OK;
+		}
+		if (source->ended) return CUTTLE_OK;
+		source->scanned = buffer->used;
+		enum cuttle_status status = fill(source, error);
+		if (status) return status;
+	}
+}
+
+enum cuttle_status source_chunk(struct source *source, const char **chunk, size_t *size, struct cuttle_error *error) {
+	*chunk = NULL;
+	*size = 0;
+	while (!source->ended && !*size) {
+		source->start = source->scanned = source->buffer.used;
+		enum cuttle_status status = fill(source, error);
+		if (status) return status;
+		*chunk = source->buffer.bytes + source->start;
+		*size = source->buffer.used - source->start;
+	}
+	return CUTTLE_OK;
+}
+
+void source_close(struct source *source) {
+	arena_free(&source->buffer);
+	if (source->file > STDIN_FILENO) (void)close(source->file);
+	source->file = -1;
+}

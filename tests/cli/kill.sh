@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# kill -9 at random moments, then the same command again: the seeded output equals an undisturbed one byte for byte; a private one has each
+# index once, an honest receipt, and no token that was ever journalled is drawn again.
+# shellcheck source=/dev/null
+. "$(dirname "$(realpath "$0")")/check.bash"
+need_model
+texts=4 tokens=12 seeded_kills=20 private_kills=5
+short && texts=2 tokens=4 seeded_kills=5 private_kills=2
+references $((2 * texts))
+base=(generate -i refs.jsonl -B 2 -N "$texts" -n "$tokens" -e 10 --kind note -q)
+now() { date +%s%N; }
+
+begin=$(now)
+exits 0 "${base[@]}" --dry-run
+loaded=$((($(now) - begin) / 1000000))
+begin=$(now)
+exits 0 "${base[@]}" --insecure-seed 1 -o whole.jsonl
+whole=$((($(now) - begin) / 1000000))
+# Moments from a little before the model stands to the very end.
+first=$((loaded * 8 / 10))
+span=$((whole + whole / 10 - first))
+
+# killed COMMAND...: true when the process was killed before its end.
+killed() {
+	"$CUTTLE" "$@" >out 2>err &
+	local pid=$!
+	local wait_ms=$((first + (RANDOM * 32768 + RANDOM) % span))
+	sleep "$(printf '%d.%03d' $((wait_ms / 1000)) $((wait_ms % 1000)))"
+	kill -9 $pid 2>/dev/null
+	wait $pid 2>/dev/null
+	local code=$?
+	[ $code = 137 ] && return 0
+	[ $code = 0 ] || fail "exit $code: $(cat err)"
+	return 1
+}
+
+# The journal may only grow: its whole lines are a beginning of the next one.
+grew() {
+	[ -f "$1.journal" ] || return 0
+	if [ -f before ]; then
+		head -n "$(wc -l <before)" "$1.journal" | cmp -s - <(head -n "$(wc -l <before)" before) || fail "journalled tokens changed"
+	fi
+	cp "$1.journal" before
+}
+
+kills=0
+while [ $kills -lt $seeded_kills ]; do
+	rm -f out.* before
+	while killed "${base[@]}" --insecure-seed 1 -o out.jsonl; do
+		kills=$((kills + 1))
+		grew out.jsonl
+		[ $kills -lt $seeded_kills ] || break
+	done
+	exits 0 "${base[@]}" --insecure-seed 1 -o out.jsonl
+	same out.jsonl whole.jsonl "other bytes after $kills kills"
+	same out.receipt.json whole.receipt.json "another receipt after $kills kills"
+	nothing_left out
+done
+
+kills=0
+while [ $kills -lt $private_kills ]; do
+	rm -f p.* before
+	while killed "${base[@]}" -o p.jsonl; do
+		kills=$((kills + 1))
+		grew p.jsonl
+		[ $kills -lt $private_kills ] || break
+	done
+	exits 0 "${base[@]}" -o p.jsonl
+	[ "$(indices p.jsonl)" = "$(seq -s' ' 0 $((texts - 1)))" ] || fail "indices: $(cat p.jsonl)"
+	[ "$(sed 's/^{"index":[0-9]*,//' p.jsonl | sort -u | wc -l)" = "$texts" ] || fail "a text stands twice: $(cat p.jsonl)"
+	says p.receipt.json '"private": true'
+	says p.receipt.json "\"output_sha256\": \"$(hash_of p.jsonl)\""
+done

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# cuttle tokenize, detokenize, score and model info on the same texts.
+# shellcheck source=/dev/null
+. "$(dirname "$(realpath "$0")")/check.bash"
+need_model
+
+printf '%s\n' '{"text":"Hello  world\n\t3.14 caf\u00e9 \ud83d\udc19","id":"a"}' '{"text":null}' '{"text":"x","id":9}' \
+	'{"text":"The cat sat on the mat."}' >texts.jsonl
+exits 0 tokenize -i texts.jsonl -o ids.jsonl
+[ "$(wc -l <ids.jsonl)" = 4 ] || fail "tokenize: $(cat ids.jsonl)"
+[ "$(sed -n 2p ids.jsonl)" = '{"ids":null}' ] || fail "tokenize: $(cat ids.jsonl)"
+exits 0 detokenize -i ids.jsonl
+printf '%s\n' '{"text":"Hello  world\n\t3.14 café 🐙"}' '{"text":""}' '{"text":"x"}' '{"text":"The cat sat on the mat."}' >wanted
+same out wanted detokenize
+"$CUTTLE" tokenize <texts.jsonl | "$CUTTLE" detokenize --raw >raw || fail "pipe"
+printf 'Hello  world\n\t3.14 café 🐙xThe cat sat on the mat.' >wanted
+same raw wanted "detokenize --raw"
+refused 4 detokenize -i texts.jsonl
+echo '{"ids":[99999999]}' >far.jsonl
+refused 4 detokenize -i far.jsonl
+for verb in tokenize detokenize score; do
+	refused 4 $verb -i /nonexistent
+	refused 4 $verb -i .
+	refused 2 $verb -i ids.jsonl -o .
+	refused 2 $verb -i ids.jsonl -o nowhere/out
+	"$CUTTLE" $verb -i ids.jsonl >/dev/full 2>err
+	[ $? = 1 ] || fail "$verb: a full disk is not noticed"
+done
+
+exits 0 score -i texts.jsonl
+[ "$(wc -l <out)" = 5 ] || fail "score lines"
+[ "$(sed 's/^{"id":\([^,]*\),.*/\1/' out | head -4 | tr '\n' ' ')" = '"a" 1 9 3 ' ] || fail "score ids: $(cat out)"
+tail -1 out >last
+says last '^\{"perplexity":[0-9.e+]+,"tokens":[0-9]+\}$'
+sed -n 2p out >null
+says null '^\{"id":1,"ids":\[\],"logprobs":\[\],"top1":\[\],"perplexity":null\}$'
+sed -n 4p out | awk -F'[][]' '{ n = split($2, a, ","); m = split($4, b, ","); k = split($6, c, ","); exit !(n == m + 1 && m == k) }' ||
+	fail "score lengths"
+exits 0 score -i texts.jsonl -c 4
+says err 'longer than 4 tokens'
+exits 0 model info --json
+says out '"vocab": 49152|"vocab": [0-9]+'

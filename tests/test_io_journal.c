@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/journal: torn at every byte, damaged in the middle, of another command, held by another process.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "io/journal.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/cuttle-journal-XXXXXX";
+static char path[128];
+static char ours[HASH_TEXT], other[HASH_TEXT];
+
+static struct journal *open_it(enum journal_state *state) {
+	struct journal *journal;
+	struct cuttle_error error;
+	assert_int_equal(journal_open(path, &journal, &error), CUTTLE_OK);
+	assert_int_equal(journal_load(journal, ours, 3, state, &error), CUTTLE_OK);
+	return journal;
+}
+
+/* Three texts of 2, 3 and 1 tokens. Returns the bytes. */
+static size_t sample(char *bytes, size_t room) {
+	static const int32_t tokens[3][3] = {{5, 49151}, {0, 7, 7}, {12}};
+	static const uint32_t counts[] = {2, 3, 1};
+	enum journal_state state;
+	(void)unlink(path);
+	struct journal *journal = open_it(&state);
+	assert_int_equal(state, JOURNAL_NEW);
+	assert_int_equal(journal_restart(journal, ours), 0);
+	for (size_t text = 0; text < 3; text++)
+		for (uint32_t step = 0; step < counts[text]; step++)
+			assert_int_equal(journal_append(journal, text, step, tokens[text][step]), 0);
+	assert_int_equal(journal_sync(journal), 0);
+	journal_close(&journal);
+	assert_null(journal);
+	FILE *file = fopen(path, "rb");
+	assert_non_null(file);
+	size_t size = fread(bytes, 1, room, file);
+	assert_int_equal(fclose(file), 0);
+	return size;
+}
+
+static void put(const char *bytes, size_t size) {
+	FILE *file = fopen(path, "wb");
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes, 1, size, file), size);
+	assert_int_equal(fclose(file), 0);
+}
+
+static size_t drawn(const struct journal *journal) {
+	const int32_t *tokens;
+	size_t count = 0;
+	for (size_t text = 0; text < 4; text++) count += journal_drawn(journal, text, &tokens);
+	return count;
+}
+
+static void tokens_come_back(void **state) {
+	(void)state;
+	char bytes[2048];
+	enum journal_state found;
+	const int32_t *tokens;
+	(void)sample(bytes, sizeof bytes);
+	struct journal *journal = open_it(&found);
+	assert_int_equal(found, JOURNAL_OURS);
+	assert_int_equal(journal_drawn(journal, 0, &tokens), 2);
+	assert_int_equal(tokens[1], 49151);
+	assert_int_equal(journal_drawn(journal, 1, &tokens), 3);
+	assert_int_equal(journal_drawn(journal, 2, &tokens), 1);
+	assert_int_equal(tokens[0], 12);
+	assert_int_equal(journal_drawn(journal, 3, &tokens), 0);
+	assert_null(tokens);
+	journal_close(&journal);
+}
+
+static void torn_at_every_byte(void **state) {
+	(void)state;
+	char bytes[2048];
+	size_t size = sample(bytes, sizeof bytes), header = (size_t)(strchr(bytes, '\n') - bytes) + 1;
+	for (size_t cut = 0; cut <= size; cut++) {
+		size_t lines = 0, good = header;
+		for (size_t i = header; i < cut; i++) {
+			if (bytes[i] != '\n') continue;
+			lines++;
+			good = i + 1;
+		}
+		enum journal_state found;
+		put(bytes, cut);
+		struct journal *journal = open_it(&found);
+		assert_int_equal(found, lines || cut > header ? JOURNAL_OURS : JOURNAL_NEW);
+		assert_int_equal(drawn(journal), lines);
+		if (lines) {
+			// What follows the cut must be read again as if it had never been torn.
+			struct stat now;
+			assert_int_equal(stat(path, &now), 0);
+			assert_int_equal(now.st_size, good);
+			size_t text = lines < 2 ? 0 : lines < 5 ? 1 : 2;
+			uint32_t step = (uint32_t)(lines < 2 ? lines : lines < 5 ? lines - 2 : lines - 5);
+			assert_int_equal(journal_append(journal, text, step, 99), 0);
+			journal_close(&journal);
+			journal = open_it(&found);
+			assert_int_equal(found, JOURNAL_OURS);
+			assert_int_equal(drawn(journal), lines + 1);
+		}
+		journal_close(&journal);
+	}
+}
+
+static void torn_end_of_zeros(void **state) {
+	(void)state;
+	char bytes[4096] = {0};
+	size_t size = sample(bytes, 2048);
+	enum journal_state found;
+	memset(bytes + size, 0, 1000);
+	put(bytes, size + 1000);
+	struct journal *journal = open_it(&found);
+	assert_int_equal(found, JOURNAL_OURS);
+	assert_int_equal(drawn(journal), 6);
+	journal_close(&journal);
+}
+
+static void damage_in_the_middle(void **state) {
+	(void)state;
+	char bytes[2048];
+	size_t size = sample(bytes, sizeof bytes), header = (size_t)(strchr(bytes, '\n') - bytes) + 1;
+	size_t last = size - 1;
+	while (bytes[last - 1] != '\n') last--;
+	for (size_t i = header; i < last - 1; i++) {
+		enum journal_state found;
+		char kept = bytes[i];
+		bytes[i] ^= 1;
+		put(bytes, size);
+		struct journal *journal = open_it(&found);
+		assert_int_equal(found, JOURNAL_DAMAGED);
+		journal_close(&journal);
+		bytes[i] = kept;
+	}
+	// A line that is right but stands twice, or out of order.
+	enum journal_state found;
+	memcpy(bytes + size, bytes + header, size - header);
+	put(bytes, 2 * size - header);
+	struct journal *journal = open_it(&found);
+	assert_int_equal(found, JOURNAL_DAMAGED);
+	journal_close(&journal);
+}
+
+static void other_commands(void **state) {
+	(void)state;
+	char bytes[2048];
+	size_t size = sample(bytes, sizeof bytes), header = (size_t)(strchr(bytes, '\n') - bytes) + 1;
+	enum journal_state found;
+	struct journal *journal;
+	struct cuttle_error error;
+	assert_int_equal(journal_open(path, &journal, &error), CUTTLE_OK);
+	assert_int_equal(journal_load(journal, other, 3, &found, &error), CUTTLE_OK);
+	assert_int_equal(found, JOURNAL_OTHER);
+	journal_close(&journal);
+	assert_int_equal(access(path, F_OK), 0);
+	put("some file of somebody\n", 22);
+	journal = open_it(&found);
+	assert_int_equal(found, JOURNAL_OTHER);
+	journal_close(&journal);
+	assert_int_equal(access(path, F_OK), 0);
+	// Nothing was drawn yet: nothing is lost, and it is tidied away.
+	put(bytes, header);
+	assert_int_equal(journal_open(path, &journal, &error), CUTTLE_OK);
+	assert_int_equal(journal_load(journal, other, 3, &found, &error), CUTTLE_OK);
+	assert_int_equal(found, JOURNAL_NEW);
+	journal_close(&journal);
+	assert_int_not_equal(access(path, F_OK), 0);
+	// More texts than the command has.
+	put(bytes, size);
+	assert_int_equal(journal_open(path, &journal, &error), CUTTLE_OK);
+	assert_int_equal(journal_load(journal, ours, 2, &found, &error), CUTTLE_OK);
+	assert_int_equal(found, JOURNAL_DAMAGED);
+	journal_close(&journal);
+}
+
+/* Texts in flight side by side: their lines interleave, each text's own steps stay in order. */
+static void interleaved_texts(void **state) {
+	(void)state;
+	static const struct {
+		size_t text;
+		uint32_t step;
+	} lines[] = {{0, 0}, {2, 0}, {1, 0}, {2, 1}, {0, 1}, {2, 2}, {1, 1}, {0, 2}};
+	enum journal_state found;
+	(void)unlink(path);
+	struct journal *journal = open_it(&found);
+	assert_int_equal(journal_restart(journal, ours), 0);
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+		assert_int_equal(journal_append(journal, lines[i].text, lines[i].step, (int32_t)(10 * lines[i].text + lines[i].step)), 0);
+	journal_close(&journal);
+	journal = open_it(&found);
+	assert_int_equal(found, JOURNAL_OURS);
+	for (size_t text = 0; text < 3; text++) {
+		const int32_t *tokens;
+		const size_t count = text == 1 ? 2 : 3;
+		assert_int_equal(journal_drawn(journal, text, &tokens), count);
+		for (size_t step = 0; step < count; step++) assert_int_equal(tokens[step], 10 * text + step);
+	}
+	// A step that is there twice is damage: which of the two was published?
+	assert_int_equal(journal_append(journal, 1, 1, 99), 0);
+	journal_close(&journal);
+	journal = open_it(&found);
+	assert_int_equal(found, JOURNAL_DAMAGED);
+	journal_close(&journal);
+}
+
+static void one_process_alone(void **state) {
+	(void)state;
+	enum journal_state found;
+	char bytes[2048];
+	(void)sample(bytes, sizeof bytes);
+	struct journal *journal = open_it(&found), *second;
+	pid_t child = fork();
+	if (child == 0) {
+		struct cuttle_error error;
+		_exit(journal_open(path, &second, &error) == CUTTLE_USAGE && strstr(error.message, "another process") ? 0 : 1);
+	}
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	// After the owner removed it, the name is free at once, although the owner still holds its file.
+	assert_int_equal(journal_remove(journal), 0);
+	struct cuttle_error error;
+	assert_int_equal(journal_open(path, &second, &error), CUTTLE_OK);
+	journal_close(&journal);
+	assert_int_equal(access(path, F_OK), 0);
+	journal_close(&second);
+}
+
+static int make_folder(void **state) {
+	(void)state;
+	hash_of("ours", 4, ours);
+	hash_of("other", 5, other);
+	if (!mkdtemp(folder)) return -1;
+	(void)snprintf(path, sizeof path, "%s/out.journal", folder);
+	return 0;
+}
+
+static int remove_folder(void **state) {
+	(void)state;
+	(void)unlink(path);
+	return rmdir(folder);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(tokens_come_back),     cmocka_unit_test(torn_at_every_byte), cmocka_unit_test(torn_end_of_zeros),
+	    cmocka_unit_test(damage_in_the_middle), cmocka_unit_test(other_commands),     cmocka_unit_test(one_process_alone),
+	    cmocka_unit_test(interleaved_texts),
+	};
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

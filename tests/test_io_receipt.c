@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/receipt and io/jsonout: canonical bytes, a fingerprint of every parameter, JSON that another parser reads back exactly.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "io/jsonout.h"
+#include "io/receipt.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct receipt sample(void) {
+	struct receipt receipt = {.texts = 5, .isa = "scalar"};
+	receipt.guarantee = (struct cuttle_guarantee){.epsilon = 2.9999999,
+	                                              .delta = 1e-6,
+	                                              .rho = 0.185,
+	                                              .clip = 0.2285,
+	                                              .temperature = 1.2,
+	                                              .clip_fixed = 935,
+	                                              .fraction_bits = 12,
+	                                              .batch = 7,
+	                                              .tokens = 500,
+	                                              .top_k = 100,
+	                                              .context = 2048,
+	                                              .private_output = true};
+	(void)strcpy(receipt.model.name, "a \"model\"\n");
+	receipt.model.file_bytes = 98362432;
+	hash_of("model", 5, receipt.model_sha256);
+	hash_of("template", 8, receipt.template_sha256);
+	return receipt;
+}
+
+static void keys_are_sorted_and_values_right(void **state) {
+	(void)state;
+	struct receipt receipt = sample();
+	size_t one_size, two_size;
+	char *one = receipt_dump(&receipt, "f", "o", &one_size), *two = receipt_dump(&receipt, "f", "o", &two_size);
+	assert_non_null(one);
+	assert_int_equal(one_size, two_size);
+	assert_memory_equal(one, two, one_size);
+	assert_int_equal(one[one_size - 1], '\n');
+	json_t *root = json_loadb(one, one_size, JSON_REJECT_DUPLICATES, NULL), *value;
+	assert_non_null(root);
+	const char *key, *before = "";
+	// jansson keeps the order of the file.
+	json_object_foreach(root, key, value) {
+		assert_true(strcmp(before, key) < 0);
+		before = key;
+	}
+	assert_true(json_real_value(json_object_get(root, "epsilon")) == 2.9999999);
+	assert_int_equal(json_integer_value(json_object_get(root, "clip_fixed")), 935);
+	assert_int_equal(json_integer_value(json_object_get(root, "texts")), 5);
+	assert_string_equal(json_string_value(json_object_get(root, "adjacency")), "replace one reference by null");
+	assert_string_equal(json_string_value(json_object_get(root, "unit")), "one record of the input");
+	assert_string_equal(json_string_value(json_object_get(root, "model_name")), "a \"model\"\n");
+	assert_true(json_is_true(json_object_get(root, "private")));
+	assert_null(json_object_get(root, "note"));
+	json_decref(root);
+	free(one);
+	free(two);
+}
+
+static void insecure_runs_say_so(void **state) {
+	(void)state;
+	struct receipt receipt = sample();
+	size_t size;
+	receipt.guarantee.private_output = false;
+	char *text = receipt_dump(&receipt, "f", "o", &size);
+	json_t *root = json_loadb(text, size, 0, NULL);
+	assert_true(json_is_false(json_object_get(root, "private")));
+	assert_string_equal(json_string_value(json_object_get(root, "note")), "NOT PRIVATE");
+	assert_non_null(strstr(json_string_value(json_object_get(root, "guarantee")), "NOT PRIVATE"));
+	assert_null(strstr(json_string_value(json_object_get(root, "guarantee")), "differential privacy"));
+	json_decref(root);
+	free(text);
+}
+
+static void the_sentence_rounds_up(void **state) {
+	(void)state;
+	struct receipt receipt = sample();
+	char sentence[RECEIPT_SENTENCE];
+	receipt_sentence(&receipt.guarantee, 5, sentence);
+	assert_non_null(strstr(sentence, "(epsilon = 3, delta = 1e-06)-differential privacy"));
+	receipt.guarantee.epsilon = 3.00001;
+	receipt_sentence(&receipt.guarantee, 5, sentence);
+	assert_non_null(strstr(sentence, "(epsilon = 3.0001, "));
+}
+
+static void fingerprints_differ(void **state) {
+	(void)state;
+	struct receipt receipt = sample(), changed = receipt;
+	struct receipt_command command = {"in.jsonl", "text", "auto", "jsonl", 0}, other = command;
+	char first[HASH_TEXT], second[HASH_TEXT];
+	assert_true(receipt_fingerprint(&receipt, &command, first));
+	assert_int_equal(strlen(first), 64);
+	changed.isa = "avx512";
+	assert_true(receipt_fingerprint(&changed, &command, second));
+	assert_string_equal(first, second);
+#define DIFFERS(change)                                                                                                                    \
+	do {                                                                                                                               \
+		changed = receipt;                                                                                                         \
+		other = command;                                                                                                           \
+		change;                                                                                                                    \
+		assert_true(receipt_fingerprint(&changed, &other, second));                                                                \
+		assert_string_not_equal(first, second);                                                                                    \
+	} while (0)
+	DIFFERS(changed.isa = "blas");
+	DIFFERS(changed.texts = 6);
+	DIFFERS(changed.guarantee.clip_fixed++);
+	DIFFERS(changed.guarantee.delta = nextafter(1e-6, 1));
+	DIFFERS(changed.guarantee.temperature = 1.200001);
+	DIFFERS(changed.guarantee.tokens++);
+	DIFFERS(changed.guarantee.batch++);
+	DIFFERS(changed.guarantee.top_k++);
+	DIFFERS(changed.guarantee.context++);
+	DIFFERS(changed.guarantee.private_output = false);
+	DIFFERS(changed.model_sha256[0] ^= 1);
+	DIFFERS(changed.template_sha256[0] ^= 1);
+	DIFFERS(other.input = "other.jsonl");
+	DIFFERS(other.text_field = "body");
+	DIFFERS(other.output_format = "csv");
+	receipt.guarantee.private_output = false;
+	assert_true(receipt_fingerprint(&receipt, &command, first));
+	DIFFERS(other.insecure_seed = 1);
+}
+
+static void documents_read_back(void **state) {
+	(void)state;
+	static const double reals[] = {0, -0.5, 0.1, 1.0 / 3, 5e-324, 1.7976931348623157e308, 123456789, 2.5e-7, NAN, INFINITY};
+	static const int32_t integers[] = {INT32_MIN, 0, 49151};
+	static const char odd[] = "\x01\"\\\n\t\0\xE2\x82\xAC\xED\xA0\x80\xF0\x9F\x90\x99\xC3";
+	static const char wanted[] = "\x01\"\\\n\t\0\xE2\x82\xAC\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xF0\x9F\x90\x99\xEF\xBF\xBD";
+	enum { REALS = sizeof reals / sizeof *reals };
+	json_t *list = json_array();
+	for (size_t i = 0; i < REALS; i++) assert_int_equal(json_array_append_new(list, jsonout_real(reals[i])), 0);
+	const struct jsonout_member members[] = {
+	    {"reals", list}, {"integers", jsonout_integers(integers, 3)}, {"text", jsonout_text(odd, sizeof odd - 1)}};
+	size_t size;
+	char *text = jsonout_dump(jsonout_extend(json_object(), members, 3), JSON_COMPACT, &size);
+	assert_non_null(text);
+	assert_ptr_equal(memchr(text, '\n', size), text + size - 1);
+	json_t *root = json_loadb(text, size, JSON_ALLOW_NUL, NULL);
+	list = json_object_get(root, "reals");
+	for (size_t i = 0; i < REALS; i++)
+		if (isfinite(reals[i])) assert_true(json_real_value(json_array_get(list, i)) == reals[i]);
+		else assert_true(json_is_null(json_array_get(list, i)));
+	list = json_object_get(root, "integers");
+	for (size_t i = 0; i < 3; i++) assert_true(json_integer_value(json_array_get(list, i)) == integers[i]);
+	assert_int_equal(json_string_length(json_object_get(root, "text")), sizeof wanted - 1);
+	assert_memory_equal(json_string_value(json_object_get(root, "text")), wanted, sizeof wanted - 1);
+	json_decref(root);
+	free(text);
+}
+
+static void a_missing_member_is_no_document(void **state) {
+	(void)state;
+	const struct jsonout_member members[] = {{"one", json_integer(1)}, {"two", NULL}, {"three", json_integer(3)}};
+	size_t size = 1;
+	assert_null(jsonout_dump(jsonout_extend(json_object(), members, 3), 0, &size));
+	assert_int_equal(size, 0);
+	assert_null(jsonout_extend(NULL, &(struct jsonout_member){"one", json_integer(1)}, 1));
+}
+
+static void sha256_is_sha256(void **state) {
+	(void)state;
+	char text[HASH_TEXT];
+	hash_of("abc", 3, text);
+	assert_string_equal(text, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"); // FIPS 180-4, example 1
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(keys_are_sorted_and_values_right),
+	    cmocka_unit_test(insecure_runs_say_so),
+	    cmocka_unit_test(the_sentence_rounds_up),
+	    cmocka_unit_test(fingerprints_differ),
+	    cmocka_unit_test(documents_read_back),
+	    cmocka_unit_test(a_missing_member_is_no_document),
+	    cmocka_unit_test(sha256_is_sha256),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/records: every odd record keeps its place as null; only the file as a whole can be wrong; messages have no word of the content.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "io/records.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BYTES(literal) literal, sizeof(literal) - 1
+static char folder[] = "/tmp/cuttle-records-XXXXXX";
+static char path[128];
+
+static void write_bytes(const char *name, const char *bytes, size_t size) {
+	(void)snprintf(path, sizeof path, "%s/%s", folder, name);
+	FILE *file = fopen(path, "wb");
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes, 1, size, file), size);
+	assert_int_equal(fclose(file), 0);
+}
+
+static struct records *read_limited(const char *name, const char *bytes, size_t size, size_t limit) {
+	struct cuttle_error error;
+	struct records *records;
+	struct records_request request = {path, "text", "id", RECORDS_AUTO, limit};
+	write_bytes(name, bytes, size);
+	assert_int_equal(records_read(&request, &records, &error), CUTTLE_OK);
+	return records;
+}
+
+/* Texts joined by '|', "~" for null, ids behind '#'. */
+static void expect(const char *name, const char *bytes, size_t size, const char *wanted) {
+	struct records *records = read_limited(name, bytes, size, SIZE_MAX);
+	char shown[1024] = "";
+	size_t used = 0;
+	for (size_t i = 0; i < records_count(records); i++) {
+		size_t text_size, id_size;
+		const char *text = records_text(records, i, &text_size), *id = records_id(records, i, &id_size);
+		used += (size_t)snprintf(shown + used, sizeof shown - used, "%s%.*s", i ? "|" : "", text ? (int)text_size : 1,
+		                         text ? text : "~");
+		if (id) used += (size_t)snprintf(shown + used, sizeof shown - used, "#%.*s", (int)id_size, id);
+	}
+	assert_string_equal(shown, wanted);
+	records_free(&records);
+	assert_null(records);
+}
+
+static void jsonl_oddities(void **state) {
+	(void)state;
+	expect("a.jsonl", BYTES(""), "");
+	expect("a.jsonl", BYTES("\n"), "~");
+	expect("a.jsonl", BYTES("{\"text\":\"a\"}\n{\"text\":\"b\"}"), "a|b");
+	expect("a.jsonl", BYTES("\xEF\xBB\xBF{\"text\":\"a\"}\r\n\r\n{\"text\":\"b\"}\r\n"), "a|~|b");
+	expect(
+	    "a.jsonl",
+	    BYTES(
+	        "{\"text\":null}\n{\"text\":7}\n{\"other\":\"x\"}\n[\"text\"]\n\"text\"\nnot json\n{\"text\":\"z\"}x\n{\"text\":\"ok\"}\n"),
+	    "~|~|~|~|~|~|~|ok");
+	expect("a.jsonl", BYTES("{\"text\":\"\xFF\"}\n{\"text\":\"\\ud800\"}\n{\"text\":\"\xC3\xA9\"}\n{\"text\":\"\"}\n"),
+	       "~|~|\xC3\xA9|");
+	expect("a.jsonl", BYTES("{\"text\":\"a\",\"id\":7}\n{\"id\":\"x\\\"y\",\"text\":\"b\"}\n{\"id\":[1],\"text\":\"c\"}\n"),
+	       "a#7|b#\"x\\\"y\"|c");
+	expect("a.jsonl", BYTES("{\"text\":\"a\",\"n\":99999999999999999999999}\n"), "a");
+	expect("a.txt", BYTES("{\"text\":\"by default JSONL\"}\n"), "by default JSONL");
+	expect("a.jsonl", BYTES("a\0b\n{\"text\":\"c\"}\n"), "~|c");
+}
+
+static void csv_oddities(void **state) {
+	(void)state;
+	expect("a.csv", BYTES("text\na\nb"), "a|b");
+	expect("a.CSV", BYTES("\xEF\xBB\xBFid,text\r\n1,a\r\n2,b\r\n"), "a#\"1\"|b#\"2\"");
+	expect("a.csv", BYTES("x,text\n1,\"two\nlines, and \"\"quotes\"\"\"\n2,b\n"), "two\nlines, and \"quotes\"|b");
+	expect("a.csv", BYTES("x,text\nshort\n1,\n1,\"\"\n1,\xFF\n1,ok,more\n"), "~|||~|ok");
+	expect("a.csv", BYTES("text\na\n\nb\n\n"), "a|~|b|~");
+	expect("a.csv", BYTES("text\r\na\r\n\r\n  \r\nb\r\n"), "a|~|~|b");
+	expect("a.csv", BYTES("text\ra\rb\r"), "a|b");
+	expect("a.csv", BYTES("\n\r\ntext\na\n"), "a");
+	expect("a.csv", BYTES("text\n\"open to the end\nof the file"), "open to the end\nof the file");
+	expect("a.csv", BYTES("text\n"), "");
+}
+
+static void nul_bytes_are_kept(void **state) {
+	(void)state;
+	size_t size;
+	struct records *records = read_limited("a.jsonl", BYTES("{\"text\":\"a\\u0000b\"}\n"), SIZE_MAX);
+	assert_memory_equal(records_text(records, 0, &size), "a\0b", 3);
+	assert_int_equal(size, 3);
+	records_free(&records);
+	records = read_limited("a.csv", BYTES("text\n\"a\0b\"\n"), SIZE_MAX);
+	assert_memory_equal(records_text(records, 0, &size), "a\0b", 3);
+	assert_int_equal(size, 3);
+	records_free(&records);
+}
+
+static void very_long_lines(void **state) {
+	(void)state;
+	enum { LONG = 8 << 20 };
+	char *bytes = malloc(LONG + 64);
+	assert_non_null(bytes);
+	for (int csv = 0; csv < 2; csv++) {
+		size_t used = (size_t)sprintf(bytes, csv ? "text\nfirst\n\"" : "{\"text\":\"first\"}\n{\"text\":\""), size;
+		memset(bytes + used, 'x', LONG);
+		used += LONG;
+		used += (size_t)sprintf(bytes + used, csv ? "\"\nlast\n" : "\"}\n{\"text\":\"last\"}\n");
+		struct records *records = read_limited(csv ? "a.csv" : "a.jsonl", bytes, used, SIZE_MAX);
+		assert_int_equal(records_count(records), 3);
+		const char *text = records_text(records, 1, &size);
+		assert_int_equal(size, LONG);
+		assert_true(text[0] == 'x' && text[LONG - 1] == 'x');
+		assert_memory_equal(records_text(records, 2, &size), "last", 4);
+		records_free(&records);
+	}
+	free(bytes);
+}
+
+/* Records that cross every boundary of the reader's chunks. */
+static void many_records(void **state) {
+	(void)state;
+	enum { MANY = 30000 };
+	char *bytes = malloc((size_t)MANY * 48), wanted[32];
+	assert_non_null(bytes);
+	for (int csv = 0; csv < 2; csv++) {
+		size_t used = csv ? (size_t)sprintf(bytes, "text\r\n") : 0, size;
+		for (int i = 0; i < MANY; i++)
+			used += (size_t)sprintf(bytes + used, csv ? "\"n\n%d\"\r\n" : "{\"text\":\"n\\n%d\"}\n", i * 37);
+		struct records *records = read_limited(csv ? "a.csv" : "a.jsonl", bytes, used, SIZE_MAX);
+		assert_int_equal(records_count(records), MANY);
+		for (size_t i = 0; i < MANY; i++) {
+			int length = sprintf(wanted, "n\n%d", (int)i * 37);
+			const char *text = records_text(records, i, &size);
+			assert_int_equal(size, length);
+			assert_memory_equal(text, wanted, size);
+		}
+		records_free(&records);
+		records = read_limited(csv ? "a.csv" : "a.jsonl", bytes, used, 123);
+		assert_int_equal(records_count(records), 123);
+		records_free(&records);
+	}
+	free(bytes);
+}
+
+static void limits(void **state) {
+	(void)state;
+	struct records *records = read_limited("a.jsonl", BYTES("{\"text\":\"a\"}\n{\"text\":\"b\"}\n"), 1);
+	assert_int_equal(records_count(records), 1);
+	records_free(&records);
+	records = read_limited("a.csv", BYTES("text\na\nb\n"), 0);
+	assert_int_equal(records_count(records), 0);
+	records_free(&records);
+}
+
+static void refuse(const char *name, const char *bytes, size_t size) {
+	struct cuttle_error error = {""};
+	struct records *records;
+	write_bytes(name, bytes, size);
+	struct records_request request = {path, "text", NULL, RECORDS_AUTO, SIZE_MAX};
+	assert_int_equal(records_read(&request, &records, &error), CUTTLE_INPUT);
+	assert_null(records);
+	assert_true(strlen(error.message) > 0);
+	assert_null(strstr(error.message, "secret"));
+	assert_null(strchr(error.message, '\n'));
+}
+
+static void wrong_files(void **state) {
+	(void)state;
+	struct cuttle_error error;
+	struct records *records;
+	refuse("b.csv", BYTES(""));
+	refuse("b.csv", BYTES("\n\n"));
+	refuse("b.csv", BYTES("secret,other\nsecret,1\n"));
+	struct records_request request = {"/nonexistent/file", "text", NULL, RECORDS_AUTO, SIZE_MAX};
+	assert_int_equal(records_read(&request, &records, &error), CUTTLE_INPUT);
+	request.path = folder;
+	assert_int_equal(records_read(&request, &records, &error), CUTTLE_INPUT);
+	assert_null(records);
+}
+
+static void format_overrides_the_ending(void **state) {
+	(void)state;
+	struct cuttle_error error;
+	struct records *records;
+	write_bytes("a.jsonl", BYTES("text\na\n"));
+	struct records_request request = {path, "text", NULL, RECORDS_CSV, SIZE_MAX};
+	assert_int_equal(records_read(&request, &records, &error), CUTTLE_OK);
+	assert_int_equal(records_count(records), 1);
+	records_free(&records);
+}
+
+static int make_folder(void **state) {
+	(void)state;
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state) {
+	(void)state;
+	static const char *const names[] = {"a.jsonl", "a.csv", "a.CSV", "a.txt", "b.csv"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		(void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+		(void)unlink(path);
+	}
+	return rmdir(folder);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(jsonl_oddities),     cmocka_unit_test(csv_oddities),
+	    cmocka_unit_test(nul_bytes_are_kept), cmocka_unit_test(very_long_lines),
+	    cmocka_unit_test(many_records),       cmocka_unit_test(limits),
+	    cmocka_unit_test(wrong_files),        cmocka_unit_test(format_overrides_the_ending),
+	};
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// tools/options: one table behind parsing, environment and help.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+// The command's objects are in no library, so the file under test is compiled in.
+#include "tools/options.c"
+
+struct values {
+	const char *name;
+	double epsilon, clip;
+	uint64_t count, seed;
+	int mode;
+	bool fast;
+};
+
+static const struct option_entry ENTRIES[] = {
+    {.name = "name", .letter = 'm', OPTION(struct values, name), .argument = "NAME", .help = "a name"},
+    {.name = "epsilon", .letter = 'e', .group = 1, OPTION(struct values, epsilon), .argument = "EPS", .help = "a number"},
+    {.name = "clip", .group = 1, OPTION(struct values, clip), .argument = "C", .help = "another"},
+    {.name = "max-count", .letter = 'n', OPTION(struct values, count), .argument = "N", .help = "a count", .most = 1000},
+    {.name = "seed", OPTION(struct values, seed), .argument = "N", .help = "any"},
+    {.name = "mode", OPTION(struct values, mode), .argument = "auto|json|off", .help = "a choice"},
+    {.name = "fast", .letter = 'q', OPTION(struct values, fast), .help = "a flag"},
+};
+static const struct verb VERB = {.name = "test", .usage = "", .summary = "", .options = ENTRIES, .option_count = 7};
+
+static struct values values;
+static struct cuttle_error error;
+static int operand;
+
+/* Splits the line at spaces and parses it. */
+static enum options_result parse(const char *line) {
+	static char copy[256];
+	char *words[16] = {(char *)"test"};
+	int count = 1;
+	(void)snprintf(copy, sizeof copy, "%s", line);
+	for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) words[count++] = word;
+	values = (struct values){.epsilon = NAN, .clip = NAN, .seed = COUNT_NONE};
+	error.message[0] = 0;
+	return options_parse(&VERB, count, words, &values, &operand, &error);
+}
+
+static void all_kinds(void **state) {
+	(void)state;
+	assert_int_equal(parse("-m x --epsilon 2.5 what -n 1000 --seed 0 --mode=off -q"), OPTIONS_OK);
+	assert_string_equal(values.name, "x");
+	assert_true(values.epsilon == 2.5);
+	assert_int_equal(values.count, 1000);
+	assert_int_equal(values.seed, 0);
+	assert_int_equal(values.mode, 2);
+	assert_true(values.fast);
+	assert_int_equal(operand, 8 + 3);
+	assert_int_equal(parse(""), OPTIONS_OK);
+	assert_true(isnan(values.epsilon) && values.seed == COUNT_NONE && !values.fast);
+	assert_int_equal(parse("--seed 18446744073709551614"), OPTIONS_OK);
+	assert_int_equal(parse("-e -1"), OPTIONS_OK);
+	assert_int_equal(parse("-h"), OPTIONS_HELP);
+	assert_int_equal(parse("-e 1 --help"), OPTIONS_HELP);
+}
+
+static void wrong_ones(void **state) {
+	(void)state;
+	static const char *const lines[] = {"-e x",
+	                                    "-e 1x",
+	                                    "-e nan",
+	                                    "-e inf",
+	                                    "-e 1e999",
+	                                    "-e 1e-999",
+	                                    "-e",
+	                                    "--epsilon",
+	                                    "-n 1001",
+	                                    "-n -1",
+	                                    "-n +1",
+	                                    "-n 1.5",
+	                                    "-n 0x10",
+	                                    "--seed 18446744073709551615",
+	                                    "--seed 99999999999999999999",
+	                                    "--mode on",
+	                                    "--mode aut",
+	                                    "--bogus",
+	                                    "-z",
+	                                    "--fast=1",
+	                                    "-e 1 --clip 2"};
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+		assert_int_equal(parse(lines[i]), OPTIONS_WRONG);
+		assert_true(strlen(error.message) > 0);
+		assert_null(strchr(error.message, '\n'));
+	}
+}
+
+static void environment(void **state) {
+	(void)state;
+	assert_int_equal(setenv("CUTTLE_MAX_COUNT", "12", 1) | setenv("CUTTLE_FAST", "1", 1) | setenv("CUTTLE_EPSILON", "4", 1), 0);
+	assert_int_equal(parse(""), OPTIONS_OK);
+	assert_true(values.count == 12 && values.fast && values.epsilon == 4);
+	assert_int_equal(parse("-n 3"), OPTIONS_OK);
+	assert_int_equal(values.count, 3);
+	// A flag silences the variable of what it excludes.
+	assert_int_equal(parse("--clip 1"), OPTIONS_OK);
+	assert_true(values.clip == 1 && isnan(values.epsilon));
+	assert_int_equal(setenv("CUTTLE_CLIP", "2", 1), 0);
+	assert_int_equal(parse(""), OPTIONS_WRONG);
+	assert_int_equal(unsetenv("CUTTLE_CLIP") | setenv("CUTTLE_EPSILON", "", 1), 0);
+	assert_int_equal(parse(""), OPTIONS_OK);
+	assert_true(isnan(values.epsilon));
+	assert_int_equal(setenv("CUTTLE_FAST", "0", 1), 0);
+	assert_int_equal(parse(""), OPTIONS_OK);
+	assert_false(values.fast);
+	assert_int_equal(setenv("CUTTLE_FAST", "maybe", 1), 0);
+	assert_int_equal(parse(""), OPTIONS_WRONG);
+	assert_non_null(strstr(error.message, "CUTTLE_FAST"));
+	assert_int_equal(unsetenv("CUTTLE_FAST") | setenv("CUTTLE_MAX_COUNT", "12 ", 1), 0);
+	assert_int_equal(parse(""), OPTIONS_WRONG);
+	assert_int_equal(unsetenv("CUTTLE_MAX_COUNT") | unsetenv("CUTTLE_EPSILON"), 0);
+}
+
+static void help_names_every_option(void **state) {
+	(void)state;
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	assert_non_null(file);
+	options_help(&VERB, file);
+	assert_int_equal(fclose(file), 0);
+	for (size_t i = 0; i < VERB.option_count; i++) assert_non_null(strstr(text, ENTRIES[i].name));
+	free(text);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {cmocka_unit_test(all_kinds), cmocka_unit_test(wrong_ones), cmocka_unit_test(environment),
+	                                   cmocka_unit_test(help_names_every_option)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

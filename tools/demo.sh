@@ -1,0 +1,27 @@
+#!/bin/sh
+# The main job on this machine: private clinical notes from the invented ones of this repository. usage: demo.sh CUTTLE MODEL
+set -eu
+cuttle=$1 model=$2
+folder=demo
+mkdir -p "$folder"
+# A demo is run to be seen again; its references are invented, so drawing from them twice harms nobody.
+rm -f "$folder"/notes.jsonl "$folder"/notes.jsonl.* "$folder"/notes.receipt.json
+
+"$cuttle" generate -m "$model" -i tools/samples/notes.jsonl -o "$folder/notes.jsonl" --public-examples tools/samples/public.jsonl \
+	--kind "clinical note" -e 10 --delta 1e-6 -B 31 -N 8 -n 96 --temperature 0.8 -k 50
+
+echo
+echo "8 clinical notes, each written from 31 notes of tools/samples/notes.jsonl that it may not give away:"
+python3 - "$folder/notes.jsonl" <<'PYTHON'
+import json, sys, textwrap
+for line in open(sys.argv[1], encoding="utf-8"):
+    note = json.loads(line)
+    print()
+    print(textwrap.fill(note["text"], 110, initial_indent="  %d. " % (note["index"] + 1), subsequent_indent="     "))
+receipt = json.load(open(sys.argv[1].replace(".jsonl", ".receipt.json"), encoding="utf-8"))
+print()
+print(textwrap.fill(receipt["guarantee"], 110))
+PYTHON
+echo
+echo "texts:   $folder/notes.jsonl"
+echo "receipt: $folder/notes.receipt.json (what was spent, on what, by what)"

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuttle generate: private texts from a file of sensitive documents.
+#include "tools/verbs.h"
+
+#include "io/fail.h"
+#include "io/file.h"
+#include "io/records.h"
+#include "io/secrecy.h"
+#include "tools/progress.h"
+#include "tools/setup.h"
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VALUE(member) OPTION(struct generate_values, member)
+enum { GROUP_BUDGET = 1 };
+
+// clang-format off
+static const struct option_entry OPTIONS[] = {
+	MODEL_OPTIONS(struct generate_values),
+	{.name = "input", .letter = 'i', VALUE(input), .argument = "FILE",
+	 .help = "references: one sensitive document per record, JSONL or CSV; - is standard input"},
+	{.name = "output", .letter = 'o', VALUE(output), .argument = "FILE",
+	 .help = "texts, JSONL or CSV by the ending; - is standard output, which cannot be continued"},
+	{.name = "epsilon", .letter = 'e', .group = GROUP_BUDGET, VALUE(epsilon), .argument = "EPS",
+	 .help = "privacy loss per record, from which the clip follows"},
+	{.name = "clip", .group = GROUP_BUDGET, VALUE(clip), .argument = "C",
+	 .help = "bound of each logit difference, instead of -e"},
+	{.name = "delta", VALUE(delta), .argument = "D",
+	 .help = "probability that epsilon does not hold (default 1e-6)"},
+	{.name = "batch-size", .letter = 'B', VALUE(batch), .argument = "B", .most = UINT32_MAX,
+	 .help = "references per text (default 7)"},
+	{.name = "num", .letter = 'N', VALUE(texts), .argument = "TEXTS", .most = SIZE_MAX / 2,
+	 .help = "texts to write; N x B references are needed (default 100)"},
+	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .most = UINT32_MAX,
+	 .help = "hard cap of tokens per text (default 200)"},
+	{.name = "temperature", VALUE(temperature), .argument = "TAU",
+	 .help = "sampling temperature (default 1.0)"},
+	{.name = "top-k", .letter = 'k', VALUE(top_k), .argument = "K", .most = UINT32_MAX,
+	 .help = "draw among the public model's top k and what one batch could lift there (default 100, 0 = all)"},
+	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS", .most = UINT32_MAX,
+	 .help = "longest prompt plus text; longer references are cut (default: the model's context, at most 4096)"},
+	{.name = "text-field", VALUE(text_field), .argument = "NAME",
+	 .help = "field or column with the document (default text)"},
+	{.name = "input-format", VALUE(input_format), .argument = "auto|jsonl|csv",
+	 .help = "auto: by the ending .csv"},
+	{.name = "output-format", VALUE(output_format), .argument = "auto|jsonl|csv",
+	 .help = "auto: by the ending .csv"},
+	{.name = "template", VALUE(form), .argument = "continue|instruct",
+	 .help = "continue (default): plain text, the reference as one more example of its kind; "
+	         "instruct: a request in the model's chat format"},
+	{.name = "kind", VALUE(kind), .argument = "NOUN",
+	 .help = "what a document is, e.g. \"clinical note\" (default text)"},
+	{.name = "system", VALUE(system), .argument = "TEXT",
+	 .help = "system message of --template instruct"},
+	{.name = "public-examples", VALUE(public_examples), .argument = "FILE",
+	 .help = "texts that are public, put before everything in every prompt; with small models they matter most"},
+	{.name = "examples-field", VALUE(examples_field), .argument = "NAME",
+	 .help = "field of the public examples (default: that of the references)"},
+	{.name = "prompt-public", VALUE(prompt_public), .argument = "FILE",
+	 .help = "own public prompt, used byte for byte; with --prompt-private"},
+	{.name = "prompt-private", VALUE(prompt_private), .argument = "FILE",
+	 .help = "own private prompt, with {reference} in it once"},
+	{.name = "receipt", VALUE(receipt), .argument = "FILE",
+	 .help = "where the receipt goes (default: out.jsonl -> out.receipt.json)"},
+	{.name = "overwrite", VALUE(overwrite),
+	 .help = "replace the output, receipt and journal of another command"},
+	{.name = "dry-run", VALUE(dry_run),
+	 .help = "print the effective configuration, clip and guarantee, and stop before reading any reference"},
+	{.name = "progress", VALUE(progress), .argument = "auto|json|off",
+	 .help = "on standard error (default auto)"},
+	{.name = "quiet", .letter = 'q', VALUE(quiet),
+	 .help = "no progress and no sentences, errors only"},
+	{.name = "insecure-seed", VALUE(insecure_seed), .argument = "SEED",
+	 .help = "draw from this seed, for tests: the output is NOT PRIVATE and says so"},
+	{.name = "prompt-chunk", VALUE(prompt_chunk), .argument = "ROWS", .most = UINT32_MAX,
+	 .help = "rows per prompt pass; results do not depend on it"},
+	{.name = "no-sharing", VALUE(no_sharing),
+	 .help = "compute the shared prefix per context; results do not depend on it"},
+};
+
+static const char ABOUT[] =
+	"Text number b is written from references b*B to b*B+B-1, so N x B records are needed; what follows them is not read. "
+	"The guarantee is per record of the input, where one record is replaced by nothing: if a person has several records, "
+	"put them into one.\n\n"
+
+	"A record without the field, with something else than a text in it, with bytes that are not UTF-8, or blank, counts as null: "
+	"it keeps its place, adds nothing, and is not reported. That is by design: a warning would tell about a record. "
+	"A reference that is too long is cut.\n\n"
+
+	"Each token is journalled in OUT.journal the moment it is drawn. After a kill, a power cut or a full disk the same command "
+	"continues, and a text that was interrupted half-way is continued from its journal and never drawn again: its tokens have "
+	"been drawn from the private references already, so a second try would spend the privacy budget a second time, and choosing "
+	"between two tries would void the guarantee. When all texts are there, OUT and its receipt are put in place and the journal "
+	"is removed; the same command then says that it is complete. The content of the input is not compared: a command continued "
+	"on a changed input continues on the changed one.\n\n"
+
+	"Standard output has no journal: a run interrupted there has spent what it spent.\n";
+// clang-format on
+
+/* Set by the first SIGINT or SIGTERM. A signal handler has no other place to leave a word. */
+static volatile sig_atomic_t stop_asked;
+
+static void on_signal(int number) {
+	(void)number;
+	stop_asked = 1;
+	// The second one stops at once.
+	(void)signal(SIGINT, SIG_DFL);
+	(void)signal(SIGTERM, SIG_DFL);
+}
+
+struct run {
+	const struct records *records;
+	struct output *output;
+	struct progress progress;
+};
+
+static void on_reference(void *user, size_t index, const char **text, size_t *size) {
+	const struct run *run = user;
+	*text = records_text(run->records, index, size);
+}
+
+static size_t on_drawn(void *user, size_t text, const int32_t **tokens) {
+	return output_drawn(((struct run *)user)->output, text, tokens);
+}
+
+static int on_token(void *user, size_t text, uint32_t step, int32_t token) {
+	struct run *run = user;
+	const int32_t *tokens;
+	bool fresh = step >= output_drawn(run->output, text, &tokens);
+	if (output_token(run->output, text, step, token) != 0) return 1;
+	if (fresh) progress_token(&run->progress);
+	return stop_asked != 0;
+}
+
+static int on_text(void *user, const struct cuttle_text *text) {
+	struct run *run = user;
+	if (output_text(run->output, text) != 0) return 1;
+	progress_text(&run->progress);
+	return 0;
+}
+
+static int on_progress(void *user, const struct cuttle_progress *progress) {
+	(void)user;
+	(void)progress;
+	return stop_asked != 0;
+}
+
+/* What is wrong with the files named, or NULL. */
+static const char *wrong_files(const struct generate_values *values) {
+	const char *const inputs[] = {values->input, values->prompt_public, values->prompt_private, values->public_examples};
+	size_t streams = 0;
+	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+		if (!inputs[i]) continue;
+		streams += !strcmp(inputs[i], "-");
+		if (file_same(inputs[i], values->output) || (values->receipt && file_same(inputs[i], values->receipt)))
+			return "an input is also an output";
+	}
+	if (streams > 1) return "only one input can be standard input";
+	if (!values->receipt) return NULL;
+	if (!strcmp(values->receipt, values->output)) return "--receipt and --output are the same file";
+	return strcmp(values->receipt, "-") ? NULL : "--receipt: must be a file";
+}
+
+static const char *contradiction(const struct generate_values *values) {
+	if (isnan(values->epsilon) && isnan(values->clip)) return "give the privacy loss with -e EPS, or --clip C";
+	if (!values->prompt_public != !values->prompt_private) return "--prompt-public and --prompt-private go together";
+	if (values->prompt_public && values->form != CHOICE_NONE) return "--template and own prompts exclude each other";
+	if (!values->texts) return "--num: must be a whole number above 0";
+	if (values->dry_run) return NULL;
+	if (!values->input) return "no references: give -i FILE";
+	if (!values->output) return "no output: give -o FILE";
+	return wrong_files(values);
+}
+
+static enum cuttle_status read_references(const struct generate_values *values, struct records **records, struct cuttle_error *error) {
+	size_t needed;
+	*records = NULL;
+	if (__builtin_mul_overflow((size_t)values->texts, (size_t)values->batch, &needed))
+		return io_fail(error, CUTTLE_USAGE, "N x B is too large");
+	struct records_request request = {values->input, values->text_field, NULL, (enum records_format)values->input_format, needed};
+	enum cuttle_status status = records_read(&request, records, error);
+	if (!status && records_count(*records) < needed)
+		status = io_fail(error, CUTTLE_INPUT, "%s has %zu records, but N x B = %zu x %zu = %zu are needed",
+		                 file_shown(values->input), records_count(*records), (size_t)values->texts, (size_t)values->batch, needed);
+	return status;
+}
+
+/* Receipt and output in place. */
+static enum cuttle_status publish(const struct setup *setup, struct output *output, struct cuttle_error *error) {
+	char sha256[HASH_TEXT];
+	size_t size;
+	enum cuttle_status status = output_seal(output, sha256, error);
+	if (status) return status;
+	char *receipt = receipt_dump(&setup->receipt, setup->fingerprint, sha256, &size);
+	if (!receipt) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	status = output_publish(output, receipt, size, error);
+	free(receipt);
+	return status;
+}
+
+static enum cuttle_status run_job(const struct generate_values *values, const struct setup *setup, struct run *run,
+                                  struct cuttle_error *error) {
+	struct cuttle_job job;
+	cuttle_job_default(&job);
+	job.texts = values->texts;
+	job.user = run;
+	job.reference = on_reference;
+	job.drawn = on_drawn;
+	job.token = on_token;
+	job.text = on_text;
+	job.progress = on_progress;
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)sigaction(SIGTERM, &action, NULL);
+	bool stream = !strcmp(values->output, "-");
+	progress_begin(&run->progress, values->quiet ? PROGRESS_OFF : (enum progress_mode)values->progress, values->texts,
+	               output_texts_drawn(run->output));
+	enum cuttle_status status = cuttle_job_run(setup->plan, &job, error);
+	progress_end(&run->progress);
+	if (status == CUTTLE_PARTIAL && output_problem(run->output, error)) return output_problem(run->output, NULL);
+	if (status == CUTTLE_PARTIAL && stream)
+		return io_fail(error, status, "stopped; what was written stands, but standard output cannot be continued");
+	if (status == CUTTLE_PARTIAL) return io_fail(error, status, "stopped; the same command continues from here");
+	return status;
+}
+
+/* What a run without a receipt, or without a guarantee, must say even when quiet. */
+static void say_guarantee(const struct generate_values *values, const struct setup *setup) {
+	char sentence[RECEIPT_SENTENCE];
+	bool no_receipt = !strcmp(values->output, "-") && !values->receipt;
+	if (values->quiet && !no_receipt && setup->receipt.guarantee.private_output) return;
+	receipt_sentence(&setup->receipt.guarantee, setup->receipt.texts, sentence);
+	fprintf(stderr, "%s\n", sentence);
+}
+
+static void say_done(const struct generate_values *values, const struct setup *setup, const struct output *output) {
+	const char *receipt = output_receipt_path(output);
+	if (receipt && !values->quiet)
+		fprintf(stderr, "%zu texts in %s, receipt in %s\n", setup->receipt.texts,
+		        strcmp(values->output, "-") ? values->output : "standard output", receipt);
+}
+
+static enum cuttle_status generate(const struct generate_values *values, const struct setup *setup, struct cuttle_error *error) {
+	struct run run = {0};
+	struct records *records = NULL;
+	bool complete;
+	struct output_request request = {.path = values->output,
+	                                 .receipt_path = values->receipt,
+	                                 .fingerprint = setup->fingerprint,
+	                                 .format = setup->format,
+	                                 .texts = values->texts,
+	                                 .private_output = setup->receipt.guarantee.private_output,
+	                                 .overwrite = values->overwrite};
+	// The references come first: a stream must not have begun when they turn out to be too few.
+	enum cuttle_status status = read_references(values, &records, error);
+	if (!status) status = output_open(&request, &run.output, &complete, error);
+	if (!status) say_guarantee(values, setup);
+	if (!status && complete) {
+		fprintf(stderr, "%s is already complete\n", values->output);
+	} else if (!status) {
+		run.records = records;
+		status = run_job(values, setup, &run, error);
+		if (!status) status = publish(setup, run.output, error);
+		if (!status) say_done(values, setup, run.output);
+	}
+	output_close(&run.output);
+	records_free(&records);
+	return status;
+}
+
+static int run(const struct verb *verb, int argc, char **argv) {
+	struct generate_values values = setup_defaults();
+	struct cuttle_error error;
+	struct setup setup;
+	int operand, code;
+	secrecy_begin();
+	if (!verb_begin(verb, argc, argv, &values, &operand, &code)) return code;
+	if (operand != argc) return verb_refuse(verb, CUTTLE_USAGE, "what has no option before it has no meaning here; see --help");
+	const char *problem = contradiction(&values);
+	if (problem) return verb_refuse(verb, CUTTLE_USAGE, problem);
+	code = setup_make(verb, &values, &setup);
+	if (!code && values.dry_run) {
+		setup_print(&values, &setup);
+	} else if (!code) {
+		enum cuttle_status status = generate(&values, &setup, &error);
+		if (status) code = verb_fail(verb, status, &error);
+	}
+	setup_free(&setup);
+	return code;
+}
+
+const struct verb generate_verb = {
+    .name = "generate",
+    .usage = "-m MODEL -i REFS -o OUT -e EPS [OPTION]...",
+    .summary = "private texts from a file of sensitive documents",
+    .about = ABOUT,
+    .options = OPTIONS,
+    .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+    .run = run,
+};

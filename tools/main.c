@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cuttle command: picks the verb.
+#include "tools/verbs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { VERB_COUNT = 6 };
+static const struct verb *const VERBS[VERB_COUNT] = {&generate_verb, &budget_verb,     &score_verb,
+                                                     &tokenize_verb, &detokenize_verb, &model_verb};
+
+static const struct verb *find(const char *name) {
+	for (size_t i = 0; i < VERB_COUNT; i++)
+		if (!strcmp(VERBS[i]->name, name)) return VERBS[i];
+	return NULL;
+}
+
+static void overview(FILE *file) {
+	fprintf(file,
+	        "usage: cuttle VERB [OPTION]...\n\nWrites text from sensitive documents under differential privacy, on ordinary CPUs.\n\n");
+	for (size_t i = 0; i < VERB_COUNT; i++) fprintf(file, "  %-12s %s\n", VERBS[i]->name, VERBS[i]->summary);
+	fprintf(file, "\n`cuttle help VERB` or `cuttle VERB --help` shows its options; `cuttle --version` the version.\n\n"
+	              "Exit codes:\n"
+	              "  0  done\n"
+	              "  1  internal error: the machine failed (no entropy, standard output cannot be written, self check)\n"
+	              "  2  usage: a wrong option, or an output of another command in the way\n"
+	              "  3  budget refused\n"
+	              "  4  input invalid: the file as a whole cannot be used, or holds too few records\n"
+	              "  5  model invalid\n"
+	              "  6  partial: stopped before the end; the same command continues\n"
+	              "  8  out of memory\n");
+}
+
+static int unknown(const char *name) {
+	fprintf(stderr, "cuttle: there is no verb %s; see cuttle --help\n", name);
+	return CUTTLE_USAGE;
+}
+
+static int dispatch(int argc, char **argv) {
+	if (argc < 2) {
+		overview(stderr);
+		return CUTTLE_USAGE;
+	}
+	const char *name = argv[1];
+	if (!strcmp(name, "--version")) {
+		printf("cuttle %s\n", cuttle_version());
+		return CUTTLE_OK;
+	}
+	bool help = !strcmp(name, "help");
+	if (!strcmp(name, "--help") || !strcmp(name, "-h") || (help && argc < 3)) {
+		overview(stdout);
+		return CUTTLE_OK;
+	}
+	if (help) name = argv[2];
+	const struct verb *verb = find(name);
+	if (!verb) return unknown(name);
+	if (!help) return verb->run(verb, argc - 1, argv + 1);
+	options_help(verb, stdout);
+	return CUTTLE_OK;
+}
+
+/* Puts something that can be neither read nor written where a standard stream is closed, so that no file of ours takes its place. */
+static void fill_streams(void) {
+	for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
+		if (fcntl(file, F_GETFD) < 0) (void)open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+int main(int argc, char **argv) {
+	fill_streams();
+	// A closed pipe or a file size limit is then an error of write, reported like a full disk.
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	int code = dispatch(argc, argv);
+	if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+	fprintf(stderr, "cuttle: cannot write standard output: %s\n", strerror(errno));
+	return code ? code : CUTTLE_INTERNAL;
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options to model, plan and receipt.
+#include "tools/setup.h"
+
+#include "base/utf8.h"
+#include "io/fail.h"
+#include "io/file.h"
+#include "io/records.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_EXAMPLES = 1024, MOST_PROMPT = 1 << 20 };
+
+struct generate_values setup_defaults(void) {
+	struct cuttle_plan_params plan;
+	cuttle_plan_params_default(&plan);
+	return (struct generate_values){.text_field = "text",
+	                                .kind = plan.kind,
+	                                .epsilon = NAN,
+	                                .clip = NAN,
+	                                .delta = plan.delta,
+	                                .temperature = plan.temperature,
+	                                .batch = plan.batch,
+	                                .texts = 100,
+	                                .tokens = plan.tokens,
+	                                .top_k = plan.top_k,
+	                                .context = plan.context,
+	                                .insecure_seed = COUNT_NONE,
+	                                .prompt_chunk = plan.prompt_chunk,
+	                                .form = CHOICE_NONE};
+}
+
+static void hash_bytes(void *user, const void *bytes, size_t size) {
+	hash_add(user, bytes, size);
+}
+
+static int open_model(const struct verb *verb, const struct generate_values *values, struct setup *setup) {
+	struct hash hash;
+	struct cuttle_model_params params;
+	hash_begin(&hash);
+	cuttle_model_params_default(&params);
+	params.on_bytes = hash_bytes;
+	params.user = &hash;
+	int code = verb_open(verb, &values->open, &params, &setup->model);
+	if (code) return code;
+	hash_end(&hash, setup->receipt.model_sha256);
+	cuttle_model_describe(setup->model, &setup->receipt.model);
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status read_prompt(const char *path, char **prompt, struct cuttle_error *error) {
+	size_t size;
+	enum cuttle_status status = file_read(path, MOST_PROMPT, prompt, &size, error);
+	if (!status && (strlen(*prompt) != size || !utf8_valid(*prompt, size)))
+		status = io_fail(error, CUTTLE_INPUT, "%s: a prompt must be UTF-8 without NUL", path);
+	return status;
+}
+
+static enum cuttle_status read_examples(const struct generate_values *values, struct setup *setup, struct cuttle_error *error) {
+	const char *path = values->public_examples;
+	struct records_request request = {path, values->examples_field ? values->examples_field : values->text_field, NULL, RECORDS_AUTO,
+	                                  MOST_EXAMPLES + 1};
+	struct records *records;
+	enum cuttle_status status = records_read(&request, &records, error);
+	if (status) return status;
+	size_t count = records_count(records);
+	setup->examples = calloc(count + 1, sizeof *setup->examples);
+	if (!setup->examples) {
+		records_free(&records);
+		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	}
+	if (count > MOST_EXAMPLES) status = io_fail(error, CUTTLE_INPUT, "%s: more than %d public examples", path, MOST_EXAMPLES);
+	for (size_t i = 0; !status && i < count; i++) {
+		size_t size;
+		const char *text = records_text(records, i, &size);
+		// These are public, so unlike a reference a wrong one is worth an error.
+		if (!text || !size || memchr(text, 0, size))
+			status = io_fail(error, CUTTLE_INPUT, "%s: record %zu has no text in its field %s", path, i, request.field);
+		else if (!(setup->examples[setup->example_count++] = strndup(text, size)))
+			status = io_fail(error, CUTTLE_NOMEM, "out of memory");
+	}
+	records_free(&records);
+	return status;
+}
+
+static enum cuttle_status read_public(const struct generate_values *values, struct setup *setup, struct cuttle_error *error) {
+	enum cuttle_status status = CUTTLE_OK;
+	if (values->prompt_public) status = read_prompt(values->prompt_public, &setup->prompt_public, error);
+	if (!status && values->prompt_private) status = read_prompt(values->prompt_private, &setup->prompt_private, error);
+	if (!status && values->public_examples) status = read_examples(values, setup, error);
+	return status;
+}
+
+static enum cuttle_status make_plan(const struct generate_values *values, struct setup *setup, struct cuttle_error *error) {
+	struct cuttle_plan_params params;
+	cuttle_plan_params_default(&params);
+	params.epsilon = values->epsilon;
+	params.clip = values->clip;
+	params.delta = values->delta;
+	params.temperature = values->temperature;
+	params.batch = (uint32_t)values->batch;
+	params.tokens = (uint32_t)values->tokens;
+	params.top_k = (uint32_t)values->top_k;
+	params.context = (uint32_t)values->context;
+	params.form = values->prompt_public ? CUTTLE_CUSTOM : values->form == 1 ? CUTTLE_INSTRUCT : CUTTLE_CONTINUE;
+	params.kind = values->kind;
+	params.system = values->system;
+	params.prompt_public = setup->prompt_public;
+	params.prompt_private = setup->prompt_private;
+	params.examples = (const char *const *)setup->examples;
+	params.example_count = setup->example_count;
+	params.insecure = values->insecure_seed != COUNT_NONE;
+	params.insecure_seed = params.insecure ? values->insecure_seed : 0;
+	params.prompt_chunk = (uint32_t)values->prompt_chunk;
+	params.no_sharing = values->no_sharing;
+	return cuttle_plan_make(setup->model, &params, &setup->plan, error);
+}
+
+/* In the order of the option's choices. */
+static const char *const FORMATS[] = {"auto", "jsonl", "csv"};
+
+static enum cuttle_status fill_receipt(const struct generate_values *values, struct setup *setup, struct cuttle_error *error) {
+	const char *template = cuttle_plan_template(setup->plan);
+	cuttle_plan_describe(setup->plan, &setup->receipt.guarantee);
+	setup->receipt.texts = values->texts;
+	setup->receipt.isa = cuttle_isa();
+	hash_of(template, strlen(template), setup->receipt.template_sha256);
+	setup->format = values->output_format ? (enum output_format)(values->output_format - 1)
+	                                      : output_format_of(values->output ? values->output : "");
+	struct receipt_command command = {.input = values->input ? values->input : "",
+	                                  .text_field = values->text_field,
+	                                  .input_format = FORMATS[values->input_format],
+	                                  .output_format = FORMATS[1 + setup->format],
+	                                  .insecure_seed = values->insecure_seed};
+	if (receipt_fingerprint(&setup->receipt, &command, setup->fingerprint)) return CUTTLE_OK;
+	return io_fail(error, CUTTLE_NOMEM, "out of memory");
+}
+
+int setup_make(const struct verb *verb, const struct generate_values *values, struct setup *setup) {
+	struct cuttle_error error;
+	*setup = (struct setup){0};
+	int code = open_model(verb, values, setup);
+	if (code) return code;
+	enum cuttle_status status = read_public(values, setup, &error);
+	if (!status) status = make_plan(values, setup, &error);
+	if (!status) status = fill_receipt(values, setup, &error);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
+void setup_free(struct setup *setup) {
+	cuttle_plan_free(&setup->plan);
+	cuttle_model_free(&setup->model);
+	for (size_t i = 0; i < setup->example_count; i++) free(setup->examples[i]);
+	free(setup->examples);
+	free(setup->prompt_public);
+	free(setup->prompt_private);
+	*setup = (struct setup){0};
+}
+
+void setup_print(const struct generate_values *values, const struct setup *setup) {
+	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
+	const struct cuttle_model_info *model = &setup->receipt.model;
+	printf("model         %s (%" PRIu64 " bytes)\nmodel sha256  %s\nkernels       %s\n", values->open.model, model->file_bytes,
+	       setup->receipt.model_sha256, cuttle_isa());
+	printf("texts N       %zu, of at most n = %" PRIu32 " tokens\nbatch B       %" PRIu32 " references per text: %" PRIu64 " needed\n",
+	       setup->receipt.texts, guarantee->tokens, guarantee->batch, (uint64_t)setup->receipt.texts * guarantee->batch);
+	printf("temperature   %.10g\ntop-k         %" PRIu32 "\n", guarantee->temperature, guarantee->top_k);
+	printf("clip          %.10g (%" PRId32 " / 2^%" PRIu32 ")\n", guarantee->clip, guarantee->clip_fixed, guarantee->fraction_bits);
+	printf("epsilon       %.10g\ndelta         %g\nrho           %.10g\n", guarantee->epsilon, guarantee->delta, guarantee->rho);
+	printf("context       %" PRIu32 " tokens: %" PRIu32 " shared by all prompts, %" PRIu32 " in the public prompt, at most %" PRIu32
+	       " of a reference\n",
+	       guarantee->context, guarantee->shared_prefix, guarantee->public_tokens, guarantee->reference_tokens);
+	printf("template      %s\ncommand       %s\n", setup->receipt.template_sha256, setup->fingerprint);
+	char sentence[RECEIPT_SENTENCE];
+	receipt_sentence(guarantee, setup->receipt.texts, sentence);
+	printf("%s\n", sentence);
+}

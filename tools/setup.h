@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a generate run stands on before it reads a private byte: options, model, prompts, plan, and the receipt that follows from them.
+#ifndef CUTTLE_TOOLS_SETUP_H
+#define CUTTLE_TOOLS_SETUP_H
+
+#include "io/output.h"
+#include "io/receipt.h"
+#include "tools/verbs.h"
+
+struct generate_values {
+	struct model_values open;
+	const char *input, *output, *receipt, *text_field, *public_examples, *examples_field;
+	const char *prompt_public, *prompt_private, *kind, *system;
+	double epsilon, clip, delta, temperature;
+	uint64_t batch, texts, tokens, top_k, context, insecure_seed, prompt_chunk;
+	int form, progress, input_format, output_format;
+	bool dry_run, overwrite, no_sharing, quiet;
+};
+
+struct setup {
+	struct cuttle_model *model;
+	struct cuttle_plan *plan;
+	struct receipt receipt;
+	enum output_format format;
+	char fingerprint[HASH_TEXT];
+	/* Copies the plan's parameters point into. */
+	char *prompt_public, *prompt_private, **examples;
+	size_t example_count;
+};
+
+/* Values as they are when nothing is given; the plan's come from the library. */
+struct generate_values setup_defaults(void);
+
+/* Opens the model (hashing what is read), reads prompts and public examples, makes the plan. Prints on failure and returns the exit code,
+ * else 0. setup_free in any case. */
+int setup_make(const struct verb *verb, const struct generate_values *values, struct setup *setup);
+void setup_free(struct setup *setup);
+
+/* The effective configuration and the guarantee, on standard output. */
+void setup_print(const struct generate_values *values, const struct setup *setup);
+
+#endif

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// How verbs begin, open their model and report.
+#include "tools/verbs.h"
+
+bool verb_begin(const struct verb *verb, int argc, char **argv, void *values, int *operands, int *exit_code) {
+	struct cuttle_error error;
+	enum options_result result = options_parse(verb, argc, argv, values, operands, &error);
+	*exit_code = CUTTLE_OK;
+	if (result == OPTIONS_HELP) options_help(verb, stdout);
+	if (result == OPTIONS_WRONG) *exit_code = verb_fail(verb, CUTTLE_USAGE, &error);
+	return result == OPTIONS_OK;
+}
+
+int verb_refuse(const struct verb *verb, enum cuttle_status status, const char *message) {
+	fprintf(stderr, "cuttle %s: %s\n", verb->name, message);
+	return (int)status;
+}
+
+int verb_fail(const struct verb *verb, enum cuttle_status status, const struct cuttle_error *error) {
+	return verb_refuse(verb, status, error->message);
+}
+
+int verb_print(const struct verb *verb, json_t *root, size_t flags) {
+	struct sink sink;
+	struct cuttle_error error;
+	enum cuttle_status status = sink_open(&sink, "-", &error);
+	if (!status) status = jsonout_write(&sink, root, flags, &error);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
+int verb_open(const struct verb *verb, const struct model_values *values, const struct cuttle_model_params *params,
+              struct cuttle_model **model) {
+	struct cuttle_error error;
+	struct cuttle_model_params all;
+	*model = NULL;
+	if (!values->model) return verb_refuse(verb, CUTTLE_USAGE, "no model: give -m FILE or set CUTTLE_MODEL");
+	enum cuttle_status status = values->isa ? cuttle_isa_set(values->isa, &error) : CUTTLE_OK;
+	cuttle_model_params_default(&all);
+	if (params) all = *params;
+	all.threads = (unsigned)values->threads;
+	if (!status) status = cuttle_model_open(values->model, &all, model, &error);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
+int verb_texts(const struct verb *verb, const struct text_values *values, const char *id_field,
+               enum cuttle_status (*lines)(void *user, struct cuttle_model *model, const struct records *records, struct sink *sink,
+                                           struct cuttle_error *error),
+               void *user) {
+	struct cuttle_model *model;
+	struct records *records;
+	struct sink sink;
+	struct cuttle_error error;
+	int code = verb_open(verb, &values->open, NULL, &model);
+	if (code) return code;
+	struct records_request request = {values->input, values->field, id_field, (enum records_format)values->format, SIZE_MAX};
+	enum cuttle_status status = records_read(&request, &records, &error);
+	if (!status) status = sink_open(&sink, values->output, &error);
+	if (!status) {
+		status = lines(user, model, records, &sink, &error);
+		status = sink_close(&sink, status, &error);
+	}
+	records_free(&records);
+	cuttle_model_free(&model);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
