@@ -31,7 +31,8 @@ enum cuttle_status cuttle_isa_set(const char *name, struct cuttle_error *error) 
 		return status_fail(error, CUTTLE_USAGE, "--isa blas: this build has no OpenBLAS (install libopenblas-dev and build again)");
 #endif
 	if (!kernels_set(blas ? "auto" : name))
-		return status_fail(error, CUTTLE_USAGE, "--isa %.20s: not a tier of this CPU (auto, scalar, avx2, avx512, blas)", name);
+		return status_fail(error, CUTTLE_USAGE,
+		                   "--isa %.20s: not a tier of this CPU (auto, scalar, neon, dotprod, avx2, avx512, amx, blas)", name);
 #if defined(CUTTLE_BLAS)
 	if (blas) gemm_blas_init();
 #endif
@@ -97,6 +98,9 @@ enum cuttle_status cuttle_model_open(const char *path, const struct cuttle_model
 	if (!status) status = read_file(path, &params, &bytes, error);
 	if (!status) status = model_build(&handle->model, bytes.base, bytes.size, error);
 	region_unmap(&bytes, false);
+	if (!status && params.lock && mlock(handle->model.weights.base, handle->model.weights.size))
+		status = status_fail(error, CUTTLE_USAGE, "--mlock: %s (raise the limit with ulimit -l, at least %zu KiB)", strerror(errno),
+		                     handle->model.weights.size >> 10);
 #if defined(CUTTLE_BLAS)
 	const struct model *m = &handle->model;
 	if (!status && m->blas_prompts &&

@@ -2,6 +2,7 @@
 #include "engine/threads.h"
 
 #include "base/misuse.h"
+#include "engine/cores.h"
 #include "engine/status.h"
 
 #include <linux/futex.h>
@@ -45,10 +46,11 @@ static void work(struct threads *threads, unsigned id) {
 	for (;;) {
 		uint64_t ticket = atomic_load_explicit(&threads->ticket, memory_order_acquire);
 		const uint32_t index = (uint32_t)ticket;
-		// These belong to the ticket's queue only if the exchange below succeeds.
-		const uint32_t tasks = atomic_load_explicit(&threads->tasks, memory_order_relaxed);
-		threads_task *task = atomic_load_explicit(&threads->task, memory_order_relaxed);
-		void *context = atomic_load_explicit(&threads->context, memory_order_relaxed);
+		// These belong to the ticket's queue only if the exchange below succeeds. Acquire and release, for who sees a field of the next
+		// queue must see its ticket too, and fail.
+		const uint32_t tasks = atomic_load_explicit(&threads->tasks, memory_order_acquire);
+		threads_task *task = atomic_load_explicit(&threads->task, memory_order_acquire);
+		void *context = atomic_load_explicit(&threads->context, memory_order_acquire);
 		if (index >= tasks) return;
 		if (!atomic_compare_exchange_weak_explicit(&threads->ticket, &ticket, ticket + 1, memory_order_acq_rel,
 		                                           memory_order_acquire))
@@ -95,9 +97,9 @@ void threads_run(struct threads *threads, size_t tasks, threads_task *task, void
 	// With no task to take, late workers of the last queue fall through while the fields change.
 	atomic_store_explicit(&threads->ticket, queue << 32 | UINT32_MAX, memory_order_release);
 	atomic_store_explicit(&threads->done, 0, memory_order_relaxed);
-	atomic_store_explicit(&threads->tasks, (uint32_t)tasks, memory_order_relaxed);
-	atomic_store_explicit(&threads->task, task, memory_order_relaxed);
-	atomic_store_explicit(&threads->context, context, memory_order_relaxed);
+	atomic_store_explicit(&threads->tasks, (uint32_t)tasks, memory_order_release);
+	atomic_store_explicit(&threads->task, task, memory_order_release);
+	atomic_store_explicit(&threads->context, context, memory_order_release);
 	atomic_store_explicit(&threads->ticket, (queue + 1) << 32, memory_order_release);
 	post(threads);
 	work(threads, 0);
@@ -109,10 +111,7 @@ void threads_run(struct threads *threads, size_t tasks, threads_task *task, void
 
 enum cuttle_status threads_new(unsigned count, struct threads **out, struct cuttle_error *error) {
 	*out = NULL;
-	if (!count) {
-		cpu_set_t cores;
-		count = sched_getaffinity(0, sizeof cores, &cores) ? 1 : (unsigned)CPU_COUNT(&cores);
-	}
+	if (!count) count = cores_available();
 	if (count > MAX_THREADS) count = MAX_THREADS;
 	struct threads *threads = aligned_alloc(64, (sizeof *threads + 63) / 64 * 64);
 	if (!threads) return status_fail(error, CUTTLE_NOMEM, "out of memory starting threads");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Row isolation: a row's logits are a function of its own tokens and the weights, bit for bit, whatever else is in the batch, however the
-// prompts are cut, whatever other texts are in flight, on any number of threads and in every kernel tier.
+// prompts are cut, whatever other texts are in flight, on any number of threads and in every kernel tier; and the same bits on every
+// machine: they are written down here. CUTTLE_TEST_SHORT=1 takes a third of the ways, for emulated processors.
 #include "engine/lockstep.h"
 #include "tests/tiny_model.h"
 
@@ -106,7 +107,14 @@ static void run_alone(struct cuttle_model *model, const struct world *world, str
 	}
 }
 
-static void check_all_ways(enum gguf_tensor_type matrix, enum gguf_tensor_type embedding) {
+/* FNV-1a, 64 bits. */
+static uint64_t fingerprint_of(const void *bytes, size_t size) {
+	uint64_t hash = 0xcbf29ce484222325u;
+	for (size_t i = 0; i < size; i++) hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3u;
+	return hash;
+}
+
+static void check_all_ways(enum gguf_tensor_type matrix, enum gguf_tensor_type embedding, uint64_t fingerprint) {
 	static struct world world;
 	static struct answer expected, answer;
 	make_world(&world, 7);
@@ -120,6 +128,9 @@ static void check_all_ways(enum gguf_tensor_type matrix, enum gguf_tensor_type e
 	struct cuttle_model *model = tiny_model_open(matrix, embedding, 1);
 	run_alone(model, &world, &expected);
 	cuttle_model_free(&model);
+	if (fingerprint_of(&expected, sizeof expected) != fingerprint)
+		fail_msg("the logits' fingerprint is %016llx", (unsigned long long)fingerprint_of(&expected, sizeof expected));
+	const bool brief = getenv("CUTTLE_TEST_SHORT") != NULL;
 	const struct kernels *tables[8];
 	const size_t tiers = kernels_available(tables);
 	for (unsigned threads = 1; threads <= 4; threads++) {
@@ -128,11 +139,13 @@ static void check_all_ways(enum gguf_tensor_type matrix, enum gguf_tensor_type e
 			// Tiers and threads do not meet in one place: the best tier sees every number of threads, the others one.
 			if (tier + 1 < tiers && threads != 2) continue;
 			assert_true(kernels_set(tables[tier]->name));
-			for (size_t s = tier ? 0 : 3; s < sizeof settings / sizeof *settings; s++)
+			for (size_t s = tier ? 0 : 3; s < sizeof settings / sizeof *settings; s++) {
+				if (brief && s % 3 != threads % 3) continue;
 				for (size_t b = 0; b < sizeof batches / sizeof *batches; b++) {
 					run(model, &world, batches[b], MOST_REFERENCES, settings[s], &answer);
 					assert_same_rows(&answer, &expected, batches[b], MOST_REFERENCES);
 				}
+			}
 		}
 		cuttle_model_free(&model);
 	}
@@ -140,19 +153,61 @@ static void check_all_ways(enum gguf_tensor_type matrix, enum gguf_tensor_type e
 }
 
 static void test_q4_1(void **state) {
-	(void)state, check_all_ways(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0);
+	(void)state, check_all_ways(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, 0x59850440466c3ef5u);
 }
 static void test_q4_0(void **state) {
-	(void)state, check_all_ways(GGUF_TENSOR_Q4_0, GGUF_TENSOR_F16);
+	(void)state, check_all_ways(GGUF_TENSOR_Q4_0, GGUF_TENSOR_F16, 0xabbcc52d43c0eed3u);
 }
 static void test_q8_0(void **state) {
-	(void)state, check_all_ways(GGUF_TENSOR_Q8_0, GGUF_TENSOR_Q4_0);
+	(void)state, check_all_ways(GGUF_TENSOR_Q8_0, GGUF_TENSOR_Q4_0, 0xbb67eb205342c212u);
 }
 static void test_f16(void **state) {
-	(void)state, check_all_ways(GGUF_TENSOR_F16, GGUF_TENSOR_F32);
+	(void)state, check_all_ways(GGUF_TENSOR_F16, GGUF_TENSOR_F32, 0xa992d6cd36e5f7d4u);
 }
 static void test_f32(void **state) {
-	(void)state, check_all_ways(GGUF_TENSOR_F32, GGUF_TENSOR_Q4_1);
+	(void)state, check_all_ways(GGUF_TENSOR_F32, GGUF_TENSOR_Q4_1, 0xcd4633bb62e2f775u);
+}
+
+/* 1 to 33 rows and 64 in one call, the same references again and again: every kernel meets every tile and every rest. */
+static void test_every_number_of_rows(void **state) {
+	(void)state;
+	static struct world world;
+	static struct answer expected;
+	make_world(&world, 19);
+	for (size_t r = 0; r < MOST_REFERENCES; r++) world.length[r] = 1 + world.length[r] % 12;
+	struct cuttle_model *model = tiny_model_open(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, 2);
+	assert_true(kernels_set("scalar"));
+	run_alone(model, &world, &expected);
+	const struct kernels *tables[8];
+	const size_t tiers = kernels_available(tables);
+	const struct prompt prompt = {
+	    .whole = {world.whole, HEAD + TAIL}, .head = {world.whole, HEAD}, .tail = {world.tail, TAIL}, .shared = 32};
+	for (size_t tier = 0; tier < tiers; tier++) {
+		assert_true(kernels_set(tables[tier]->name));
+		for (size_t batch = 1; batch <= 63; batch += batch == 32 ? 31 : 1) {
+			const struct lockstep_params params = {&prompt, batch, 1, 256, 64, true};
+			struct lockstep *lockstep;
+			struct tokens tokens[63];
+			assert_int_equal(lockstep_new(&model->model, &params, &lockstep, NULL), CUTTLE_OK);
+			const struct logit_source source = lockstep_source(lockstep);
+			for (size_t i = 0; i < batch; i++)
+				tokens[i] = (struct tokens){world.reference[i % MOST_REFERENCES], world.length[i % MOST_REFERENCES]};
+			assert_int_equal(source.begin(source.self, 0, tokens, batch, &(struct tokens){0}, NULL), CUTTLE_OK);
+			for (size_t step = 0; step < STEPS; step++) {
+				source.public_logits(source.self);
+				assert_memory_equal(source.public_row(source.self, 0), expected.public_row[step],
+				                    sizeof expected.public_row[0]);
+				source.private_logits(source.self, 0, world.candidates, CANDIDATES);
+				for (size_t i = 0; i < batch; i++)
+					assert_memory_equal(source.row(source.self, i), expected.private_row[step][i % MOST_REFERENCES],
+					                    sizeof expected.private_row[0][0]);
+				source.append(source.self, &(int32_t){65 + (int32_t)step});
+			}
+			lockstep_free(&lockstep);
+		}
+	}
+	kernels_set("auto");
+	cuttle_model_free(&model);
 }
 
 /* A private context with the public context's tokens is the public row: the null reference of the theorem, seen from the engine. */
@@ -235,9 +290,15 @@ static void test_reused_memory(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_q4_1),         cmocka_unit_test(test_q4_0),          cmocka_unit_test(test_q8_0),
-	    cmocka_unit_test(test_f16),          cmocka_unit_test(test_f32),           cmocka_unit_test(test_same_tokens_same_logits),
-	    cmocka_unit_test(test_poisoned_row), cmocka_unit_test(test_reused_memory),
+	    cmocka_unit_test(test_q4_1),
+	    cmocka_unit_test(test_q4_0),
+	    cmocka_unit_test(test_q8_0),
+	    cmocka_unit_test(test_f16),
+	    cmocka_unit_test(test_f32),
+	    cmocka_unit_test(test_every_number_of_rows),
+	    cmocka_unit_test(test_same_tokens_same_logits),
+	    cmocka_unit_test(test_poisoned_row),
+	    cmocka_unit_test(test_reused_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

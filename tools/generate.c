@@ -74,6 +74,8 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "no progress and no sentences, errors only"},
 	{.name = "insecure-seed", VALUE(insecure_seed), .argument = "SEED",
 	 .help = "draw from this seed, for tests: the output is NOT PRIVATE and says so"},
+	{.name = "parallel", VALUE(parallel), .argument = "TEXTS", .most = UINT32_MAX,
+	 .help = "texts in flight at once (default: as suits B and memory); results do not depend on it"},
 	{.name = "prompt-chunk", VALUE(prompt_chunk), .argument = "ROWS", .most = UINT32_MAX,
 	 .help = "rows per prompt pass; results do not depend on it"},
 	{.name = "no-sharing", VALUE(no_sharing),

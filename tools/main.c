@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { VERB_COUNT = 6 };
-static const struct verb *const VERBS[VERB_COUNT] = {&generate_verb, &budget_verb,     &score_verb,
-                                                     &tokenize_verb, &detokenize_verb, &model_verb};
+enum { VERB_COUNT = 7 };
+static const struct verb *const VERBS[VERB_COUNT] = {&generate_verb,   &budget_verb, &score_verb, &tokenize_verb,
+                                                     &detokenize_verb, &model_verb,  &bench_verb};
 
 static const struct verb *find(const char *name) {
 	for (size_t i = 0; i < VERB_COUNT; i++)

@@ -114,6 +114,7 @@ static enum cuttle_status make_plan(const struct generate_values *values, struct
 	params.insecure = values->insecure_seed != COUNT_NONE;
 	params.insecure_seed = params.insecure ? values->insecure_seed : 0;
 	params.prompt_chunk = (uint32_t)values->prompt_chunk;
+	params.parallel = (uint32_t)values->parallel;
 	params.no_sharing = values->no_sharing;
 	return cuttle_plan_make(setup->model, &params, &setup->plan, error);
 }

@@ -12,7 +12,7 @@ struct generate_values {
 	const char *input, *output, *receipt, *text_field, *public_examples, *examples_field;
 	const char *prompt_public, *prompt_private, *kind, *system;
 	double epsilon, clip, delta, temperature;
-	uint64_t batch, texts, tokens, top_k, context, insecure_seed, prompt_chunk;
+	uint64_t batch, texts, tokens, top_k, context, insecure_seed, prompt_chunk, parallel;
 	int form, progress, input_format, output_format;
 	bool dry_run, overwrite, no_sharing, quiet;
 };

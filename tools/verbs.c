@@ -2,6 +2,12 @@
 // How verbs begin, open their model and report.
 #include "tools/verbs.h"
 
+#include "io/fail.h"
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
 bool verb_begin(const struct verb *verb, int argc, char **argv, void *values, int *operands, int *exit_code) {
 	struct cuttle_error error;
 	enum options_result result = options_parse(verb, argc, argv, values, operands, &error);
@@ -28,6 +34,25 @@ int verb_print(const struct verb *verb, json_t *root, size_t flags) {
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
+/* Binds the process, before any thread is started. */
+static enum cuttle_status bind_to(const char *mask, struct cuttle_error *error) {
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	const char *digits = mask[0] == '0' && (mask[1] == 'x' || mask[1] == 'X') ? mask + 2 : mask;
+	const size_t count = strlen(digits);
+	bool good = count > 0 && count <= CPU_SETSIZE / 4 && strspn(digits, "0123456789abcdefABCDEF") == count;
+	for (size_t i = 0; good && i < count; i++) {
+		const char digit[] = {digits[count - 1 - i], 0};
+		const unsigned long bits = strtoul(digit, NULL, 16);
+		for (size_t bit = 0; bit < 4; bit++)
+			if (bits >> bit & 1) CPU_SET(4 * i + bit, &set);
+	}
+	if (!good || !CPU_COUNT(&set)) return io_fail(error, CUTTLE_USAGE, "--cpu-mask: must be a hexadecimal number above 0");
+	if (sched_setaffinity(0, sizeof set, &set) != 0)
+		return io_fail(error, CUTTLE_USAGE, "--cpu-mask: %s: %s", mask, strerror(errno));
+	return CUTTLE_OK;
+}
+
 int verb_open(const struct verb *verb, const struct model_values *values, const struct cuttle_model_params *params,
               struct cuttle_model **model) {
 	struct cuttle_error error;
@@ -35,9 +60,11 @@ int verb_open(const struct verb *verb, const struct model_values *values, const 
 	*model = NULL;
 	if (!values->model) return verb_refuse(verb, CUTTLE_USAGE, "no model: give -m FILE or set CUTTLE_MODEL");
 	enum cuttle_status status = values->isa ? cuttle_isa_set(values->isa, &error) : CUTTLE_OK;
+	if (!status && values->cpu_mask) status = bind_to(values->cpu_mask, &error);
 	cuttle_model_params_default(&all);
 	if (params) all = *params;
 	all.threads = (unsigned)values->threads;
+	all.lock = values->mlock;
 	if (!status) status = cuttle_model_open(values->model, &all, model, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }

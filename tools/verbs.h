@@ -7,7 +7,7 @@
 #include "io/records.h"
 #include "tools/options.h"
 
-extern const struct verb generate_verb, budget_verb, score_verb, tokenize_verb, detokenize_verb, model_verb;
+extern const struct verb generate_verb, budget_verb, score_verb, tokenize_verb, detokenize_verb, model_verb, bench_verb;
 
 /* Parses the options. False: the verb ends now with *exit_code (help was printed, or one line on standard error). */
 bool verb_begin(const struct verb *verb, int argc, char **argv, void *values, int *operands, int *exit_code);
@@ -20,8 +20,9 @@ int verb_print(const struct verb *verb, json_t *root, size_t flags);
 
 /* What every verb with a model takes. */
 struct model_values {
-	const char *model, *isa;
+	const char *model, *isa, *cpu_mask;
 	uint64_t threads;
+	bool mlock;
 };
 /* Sets the kernels and opens the model; params may be NULL. Prints on failure and returns the exit code, else 0. */
 int verb_open(const struct verb *verb, const struct model_values *values, const struct cuttle_model_params *params,
@@ -47,7 +48,12 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 	{.name = "threads", .letter = 't', OPTION(structure, open.threads), .argument = "COUNT", .most = 1024, \
 	 .help = "worker threads (default: the cores this process may use); results do not depend on it"}, \
 	{.name = "isa", OPTION(structure, open.isa), .argument = "NAME", \
-	 .help = "kernels: auto, scalar, avx2, avx512, or blas (OpenBLAS reads the prompts); all but blas give the same bits"}
+	 .help = "kernels: auto, scalar, avx2, avx512, amx (only when named: not yet run on a real CPU), neon, dotprod, or blas (OpenBLAS " \
+	         "reads the prompts); all but blas give the same bits"}, \
+	{.name = "cpu-mask", .letter = 'C', OPTION(structure, open.cpu_mask), .argument = "HEX", \
+	 .help = "run on these processors only, e.g. 3 for the first two"}, \
+	{.name = "mlock", OPTION(structure, open.mlock), \
+	 .help = "keep the weights in memory"}
 #define OUTPUT_OPTION(structure, member) \
 	{.name = "output", .letter = 'o', OPTION(structure, member), .argument = "FILE", \
 	 .help = "default -, standard output"}
