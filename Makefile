@@ -4,7 +4,7 @@ BUILD ?= build
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 CFLAGS ?= -O3 -g
 BLAS ?= $(if $(wildcard /usr/include/*/cblas.h /usr/include/cblas.h),1,0)
-ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 
 # Neither changes a value: no errno from sqrtf, no claim to see floating-point exceptions.
 ARITHMETIC := -fno-fast-math -ffp-contract=off -fno-math-errno -fno-trapping-math
@@ -20,7 +20,10 @@ endif
 
 CORE := $(wildcard base/*.c engine/*.c dp/*.c) $(wildcard kernels/*.c)
 ifneq ($(ARCH),x86_64)
-CORE := $(filter-out %_avx2.c %_avx512.c,$(CORE))
+CORE := $(filter-out %_avx2.c %_avx512.c %_amx.c,$(CORE))
+endif
+ifneq ($(ARCH),aarch64)
+CORE := $(filter-out %_neon.c %_dotprod.c,$(CORE))
 endif
 ifneq ($(BLAS),1)
 CORE := $(filter-out %_blas.c,$(CORE))
@@ -29,7 +32,7 @@ IO := $(wildcard io/*.c)
 TOOLS := $(wildcard tools/*.c)
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 SUPPORT := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/test_%.c tests/gen_%.c,$(wildcard tests/*.c)))
-SOURCES := $(wildcard base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] io/*.[ch] tools/*.[ch] tests/*.[ch] examples/*.c)
+SOURCES := $(wildcard base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] io/*.[ch] tools/*.[ch] tests/*.[ch] examples/*.c models/*.c)
 object = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 MODEL ?= models/SmolLM2-135M-Instruct.Q4_1.gguf
@@ -37,8 +40,14 @@ MODEL ?= models/SmolLM2-135M-Instruct.Q4_1.gguf
 all: $(BUILD)/cuttle $(BUILD)/example $(BUILD)/libcuttle.a
 
 # Instruction-set flags live here and nowhere else.
+$(BUILD)/kernels/%_dotprod.o: TIER := -march=armv8.2-a+dotprod
 $(BUILD)/kernels/%_avx2.o: TIER := -mavx2 -mfma -mf16c
-$(BUILD)/kernels/%_avx512.o: TIER := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mavx2 -mfma -mf16c -mprefer-vector-width=512
+AVX512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mavx2 -mfma -mf16c -mprefer-vector-width=512
+$(BUILD)/kernels/%_avx512.o: TIER := $(AVX512)
+$(BUILD)/kernels/%_amx.o: TIER := $(AVX512) -mamx-tile -mamx-int8
+ifeq ($(ARCH),x86_64)
+$(BUILD)/tests/test_amx_emulated.o: TIER := $(AVX512)
+endif
 
 # Says which package is missing, once, instead of a page of compiler errors.
 $(BUILD)/packages: setup.sh
@@ -65,6 +74,9 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)
 $(BUILD)/example: $(BUILD)/examples/generate.o $(BUILD)/libcuttle.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(CORE_LIBS) -o $@
+$(BUILD)/make-random: $(call object,models/make_random.c base/utf8.c base/misuse.c)
+	@echo LD $@
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ -lm -o $@
 
 $(BUILD)/tests/test_unicode: TEST_LIBS := -lutf8proc
 

@@ -41,8 +41,9 @@ CUTTLE_API const char *cuttle_version(void);
 
 /* ---- instruction sets ---------------------------------------------------------------------------------------------------------------- */
 
-/* Forces the kernel tier: "auto", "scalar", "avx2", "avx512", or "blas" (auto with OpenBLAS for prompts). Every tier but blas gives the
- * same bits. USAGE when the name is unknown or this CPU or build lacks it. Call it before the first cuttle_model_open, from one thread. */
+/* Forces the kernel tier: "auto", "scalar", "neon", "dotprod", "avx2", "avx512", "amx", or "blas" (auto with OpenBLAS for prompts). Every
+ * tier but blas gives the same bits. USAGE when the name is unknown or this CPU or build lacks it. Call it before the first
+ * cuttle_model_open, from one thread. */
 CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_isa_set(const char *name, struct cuttle_error *error);
 CUTTLE_API const char *cuttle_isa(void); /* name of the tier in use */
 
@@ -53,6 +54,7 @@ struct cuttle_model;
 struct cuttle_model_params {
 	size_t struct_size; /* set by the default function */
 	unsigned threads;   /* worker threads, 0 = the cores this process may use. Results do not depend on it. */
+	bool lock;          /* keep the weights in memory (mlock); USAGE when the system refuses */
 	/* Sees every byte of the file once, in order, as it is read: to hash exactly what is loaded. May be NULL. */
 	void (*on_bytes)(void *user, const void *bytes, size_t size);
 	void *user;
@@ -213,5 +215,33 @@ CUTTLE_API void cuttle_job_default(struct cuttle_job *job);
  * MODEL: the public logits are not finite, or replayed tokens are outside the vocabulary. NOMEM. Private texts cannot cause an error. */
 CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_job_run(struct cuttle_plan *plan, const struct cuttle_job *job,
                                                             struct cuttle_error *error);
+
+/* ---- bench --------------------------------------------------------------------------------------------------------------------------- */
+
+struct cuttle_bench_params {
+	size_t struct_size;
+	uint32_t batch;    /* B; 0 = each text's public context alone */
+	uint32_t parallel; /* texts in flight, 0 = as cuttle_plan_make chooses */
+	uint32_t prompt;   /* tokens of each context, random and nothing shared; at least 4 */
+	uint32_t steps;    /* tokens per text: drawn, not simulated, k = 100, epsilon = 10, delta = 1e-6, and never the end */
+};
+enum cuttle_bench_part { CUTTLE_GEMM, CUTTLE_ATTENTION, CUTTLE_ROWS, CUTTLE_HEAD, CUTTLE_DCLIP, CUTTLE_DRAW, CUTTLE_OTHER, CUTTLE_PARTS };
+struct cuttle_bench_result {
+	uint32_t parallel, threads;               /* really used */
+	double prompt_tokens_per_s;               /* of all contexts */
+	double step_ms, step_p10_ms, step_p90_ms; /* median and percentiles over the steps */
+	double rows_per_s, tokens_per_s;          /* parallel * (B + 1), and parallel, per median step */
+	double parts_ms[CUTTLE_PARTS];            /* means over the middle half of the steps, per step */
+	double weight_bytes, multiply_adds;       /* per step: weights read once, bytes by bytes */
+	uint64_t rss_bytes;                       /* at the end */
+};
+/* Measures one setting, once. USAGE: out of range. NOMEM. Else as cuttle_job_run. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_bench(struct cuttle_model *model, const struct cuttle_bench_params *params,
+                                                          struct cuttle_bench_result *result, struct cuttle_error *error);
+/* The machine's, with the model's threads: bytes read from DRAM, and multiply-adds of bytes in registers by the tier in use, per second.
+ * NOMEM: no 512 MiB to read. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_bench_ceilings(struct cuttle_model *model, double *bytes, double *multiply_adds,
+                                                                   struct cuttle_error *error);
+CUTTLE_API uint64_t cuttle_bench_rss(void); /* bytes of this process in memory, 0 = the system does not say */
 
 #endif

@@ -2,7 +2,6 @@
 #include "engine/lockstep.h"
 
 #include "base/misuse.h"
-#include "engine/forward.h"
 #include "engine/status.h"
 
 #include <stdlib.h>
@@ -277,4 +276,8 @@ struct logit_source lockstep_source(struct lockstep *lockstep) {
 	                             private_rows,
 	                             private_row,
 	                             append};
+}
+
+struct forward_time lockstep_time(const struct lockstep *lockstep) {
+	return forward_time(lockstep->forward);
 }

@@ -4,6 +4,7 @@
 #ifndef CUTTLE_ENGINE_LOCKSTEP_H
 #define CUTTLE_ENGINE_LOCKSTEP_H
 
+#include "engine/forward.h"
 #include "engine/logit_source.h"
 
 struct lockstep;
@@ -23,5 +24,8 @@ enum cuttle_status lockstep_new(const struct model *model, const struct lockstep
 void lockstep_free(struct lockstep **lockstep);
 
 struct logit_source lockstep_source(struct lockstep *lockstep);
+
+/* Where its time went so far. */
+struct forward_time lockstep_time(const struct lockstep *lockstep);
 
 #endif

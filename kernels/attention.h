@@ -26,6 +26,6 @@ struct attention_segment {
 typedef void attention_fn(const float *q, size_t heads, size_t head_size, const struct attention_segment *segments, size_t segment_count,
                           float inv_sqrt, float *scores, float *out);
 
-attention_fn attention_scalar, attention_avx2, attention_avx512;
+attention_fn attention_scalar, attention_neon, attention_avx2, attention_avx512;
 
 #endif

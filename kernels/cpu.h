@@ -3,11 +3,20 @@
 #ifndef CUTTLE_KERNELS_CPU_H
 #define CUTTLE_KERNELS_CPU_H
 
+#include <stdbool.h>
+
 enum cpu_flags {
-	CPU_AVX2 = 1,  /* AVX2, FMA, F16C */
-	CPU_AVX512 = 2 /* AVX-512 F BW DQ VL VNNI, on top of the above */
+	CPU_DOTPROD = 16, /* aarch64: sdot; ASIMD is part of the base */
+	CPU_AVX2 = 1,     /* AVX2, FMA, F16C */
+	CPU_AVX512 = 2,   /* AVX-512 F BW DQ VL VNNI, on top of the above */
+	CPU_AMX = 4       /* AMX-TILE, AMX-INT8, on top of the above; usable after cpu_amx_request */
 };
 
 unsigned cpu_flags(void);
+
+/* Asks Linux to let this process use AMX tiles, which it grants per process, for good, to all threads. It is asked by who wants the tiles
+ * and by no other, because signal stacks must be larger afterwards. May be asked again. False when refused or not on x86-64.
+ * Source: Linux, Documentation/arch/x86/xstate.rst. */
+bool cpu_amx_request(void);
 
 #endif

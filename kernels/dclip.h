@@ -18,6 +18,7 @@
 typedef bool dclip_fn(const float *row, const int32_t *public_fixed, size_t n, unsigned fraction_bits, int32_t clip, int32_t *sum);
 
 dclip_fn dclip_scalar;
+dclip_fn dclip_neon;
 dclip_fn dclip_avx2;
 dclip_fn dclip_avx512;
 

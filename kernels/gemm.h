@@ -50,7 +50,10 @@ typedef void gemm_fn(float *out, size_t out_stride, bool add, const struct gemm_
                      const uint32_t *groups, size_t begin, size_t end);
 
 gemm_fn gemm_q8_scalar, gemm_q4_scalar, gemm_float_scalar;
+gemm_fn gemm_q8_neon, gemm_q4_neon, gemm_float_neon;
+gemm_fn gemm_q8_dotprod, gemm_q4_dotprod;
 gemm_fn gemm_q8_avx2, gemm_q4_avx2, gemm_float_avx2;
 gemm_fn gemm_q8_avx512, gemm_q4_avx512, gemm_float_avx512;
+gemm_fn gemm_q8_amx, gemm_q4_amx; /* below 8 rows the avx512 ones */
 
 #endif

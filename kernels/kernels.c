@@ -6,39 +6,51 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define TABLE(tier)                                                                                                                        \
+/* The block gemms and their peak of `name`, all else of `rest`. */
+#define TABLE(name, rest)                                                                                                                  \
 	{                                                                                                                                  \
-#tier, rowquant_##tier, gemm_q8_##tier, gemm_q4_##tier, gemm_float_##tier, attention_##tier, rmsnorm_##tier, rope_##tier,  \
-		    swiglu_##tier, dclip_##tier                                                                                            \
+#name, rowquant_##rest, gemm_q8_##name, gemm_q4_##name, gemm_float_##rest, attention_##rest, rmsnorm_##rest, rope_##rest,  \
+		    swiglu_##rest, dclip_##rest, int8_peak_##name                                                                          \
 	}
 
-static const struct {
+// In the order of preference: "auto" takes the last this CPU can run. AMX stands before AVX-512, which every CPU with AMX has too, and so
+// runs only when it is named: its tests have passed on emulated tiles alone. Where tests/test_kernels passes on a real one, it goes last.
+static const struct tier {
 	unsigned needs;
 	struct kernels table;
 } tiers[] = {
-    {0, TABLE(scalar)},
-#if defined(__x86_64__)
-    {CPU_AVX2, TABLE(avx2)},
-    {CPU_AVX512, TABLE(avx512)},
+    {0, TABLE(scalar, scalar)},
+#if defined(__aarch64__)
+    {0, TABLE(neon, neon)},
+    {CPU_DOTPROD, TABLE(dotprod, neon)},
+#elif defined(__x86_64__)
+    {CPU_AVX2, TABLE(avx2, avx2)},
+    {CPU_AVX512 | CPU_AMX, TABLE(amx, avx512)},
+    {CPU_AVX512, TABLE(avx512, avx512)},
 #endif
 };
 enum { TIERS = sizeof tiers / sizeof *tiers };
 
 static _Atomic(const struct kernels *) in_use;
 
+/* Asks for the tiles last, and so never on the way to another tier. */
+static bool runs(const struct tier *tier, unsigned flags) {
+	return (tier->needs & flags) == tier->needs && (!(tier->needs & CPU_AMX) || cpu_amx_request());
+}
+
 size_t kernels_available(const struct kernels *tables[8]) {
 	const unsigned flags = cpu_flags();
 	size_t count = 0;
 	for (size_t i = 0; i < TIERS; i++)
-		if ((tiers[i].needs & flags) == tiers[i].needs) tables[count++] = &tiers[i].table;
+		if (runs(&tiers[i], flags)) tables[count++] = &tiers[i].table;
 	return count;
 }
 
 bool kernels_set(const char *name) {
-	const struct kernels *tables[8];
-	for (size_t i = kernels_available(tables); i--;)
-		if (!strcmp(name, "auto") || !strcmp(name, tables[i]->name)) {
-			atomic_store(&in_use, tables[i]);
+	const unsigned flags = cpu_flags();
+	for (size_t i = TIERS; i--;)
+		if ((!strcmp(name, "auto") || !strcmp(name, tiers[i].table.name)) && runs(&tiers[i], flags)) {
+			atomic_store(&in_use, &tiers[i].table);
 			return true;
 		}
 	return false;

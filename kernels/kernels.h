@@ -6,6 +6,7 @@
 #include "kernels/attention.h"
 #include "kernels/dclip.h"
 #include "kernels/gemm.h"
+#include "kernels/peak.h"
 #include "kernels/rowquant.h"
 #include "kernels/rowwise.h"
 
@@ -18,16 +19,17 @@ struct kernels {
 	rope_fn *rope;
 	swiglu_fn *swiglu;
 	dclip_fn *dclip;
+	int8_peak_fn *int8_peak;
 };
 
 /* The table in use: the best tier of this CPU until kernels_set forces another. */
 const struct kernels *kernels_get(void);
 
-/* Forces a tier by name ("scalar", "avx2", "avx512", or "auto" for the best). False when the name is unknown or this CPU lacks it.
- * Not thread-safe: before any work is started. */
+/* Forces a tier by name ("scalar", "neon", "dotprod", "avx2", "amx", "avx512", or "auto" for the best). False when the name is unknown or
+ * this CPU lacks it. Not thread-safe: before any work is started. */
 bool kernels_set(const char *name);
 
-/* The tables this CPU can run, worst first, for tests; returns their number (at most 8). */
+/* The tables this CPU can run, the one "auto" takes last, for tests; returns their number (at most 8). */
 size_t kernels_available(const struct kernels *tables[8]);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sixteen floats as one value: the canonical lanes of every reduction, held in vectors of the tier's own width. (One 64-byte vector for
-// every tier would be simpler, but gcc takes a vector wider than the registers apart into scalars at each comparison.)
+// every tier would be simpler, but gcc takes a vector wider than the registers apart into scalars at each comparison.) The flags of the
+// file choose the tier; LANES_NEON asks for ASIMD, which every aarch64 file has, the scalar tier's too.
 #ifndef CUTTLE_KERNELS_LANES_H
 #define CUTTLE_KERNELS_LANES_H
 
@@ -9,6 +10,8 @@
 #include <stddef.h>
 #if defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(LANES_NEON)
+#include <arm_neon.h>
 #endif
 
 // Inlined always: no call passes these types, so the ABI they have on this tier does not matter (-Wno-psabi).
@@ -66,6 +69,8 @@ static LANES_INLINE lanes_part lanes_part_fma(lanes_part a, lanes_part b, lanes_
 	return (lanes_part)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif defined(__AVX2__)
 	return (lanes_part)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(LANES_NEON)
+	return (lanes_part)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 #else
 	for (int i = 0; i < LANES_PART; i++) c[i] = fmaf(a[i], b[i], c[i]);
 	return c;

@@ -14,6 +14,6 @@
 
 typedef void rowquant_fn(const float *x, size_t k, int8_t *q, float *scale, float *scaled_sum, int32_t *sum);
 
-rowquant_fn rowquant_scalar, rowquant_avx2, rowquant_avx512;
+rowquant_fn rowquant_scalar, rowquant_neon, rowquant_avx2, rowquant_avx512;
 
 #endif

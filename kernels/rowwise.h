@@ -17,8 +17,8 @@ typedef void rope_fn(float *x, size_t heads, size_t head_size, const float *cos_
 /* out[i] = (gate[i] / (1 + exp(-gate[i]))) * up[i]. n a multiple of 16. out may be gate. */
 typedef void swiglu_fn(const float *gate, const float *up, size_t n, float *out);
 
-rmsnorm_fn rmsnorm_scalar, rmsnorm_avx2, rmsnorm_avx512;
-rope_fn rope_scalar, rope_avx2, rope_avx512;
-swiglu_fn swiglu_scalar, swiglu_avx2, swiglu_avx512;
+rmsnorm_fn rmsnorm_scalar, rmsnorm_neon, rmsnorm_avx2, rmsnorm_avx512;
+rope_fn rope_scalar, rope_neon, rope_avx2, rope_avx512;
+swiglu_fn swiglu_scalar, swiglu_neon, swiglu_avx2, swiglu_avx512;
 
 #endif

@@ -9,7 +9,8 @@
 enum { MOST = 32, MOST_REPETITIONS = 100 }; /* of a list */
 
 struct bench_values {
-	const char *model, *isa, *prompts, *batches, *parallels, *threads;
+	struct model_values open; /* but for the threads */
+	const char *prompts, *batches, *parallels, *threads;
 	uint64_t steps, repetitions;
 	int format;
 };
@@ -17,7 +18,7 @@ struct bench_values {
 // clang-format off
 #define VALUE(member) OPTION(struct bench_values, member)
 static const struct option_entry OPTIONS[] = {
-	{.name = "model", .letter = 'm', VALUE(model), .argument = "FILE", .help = "the model, a GGUF file"},
+	{.name = "model", .letter = 'm', VALUE(open.model), .argument = "FILE", .help = "the model, a GGUF file"},
 	{.name = "prompt", .letter = 'p', VALUE(prompts), .argument = "TOKENS,...",
 	 .help = "tokens in each context before the first step (default 400)"},
 	{.name = "steps", .letter = 'n', VALUE(steps), .argument = "STEPS", .most = UINT32_MAX,
@@ -32,8 +33,11 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "of each setting (default 3)"},
 	{.name = "format", .letter = 'o', VALUE(format), .argument = "md|json|csv",
 	 .help = "of standard output, which the shell can put into a file (default md)"},
-	{.name = "isa", VALUE(isa), .argument = "NAME",
+	{.name = "isa", VALUE(open.isa), .argument = "NAME",
 	 .help = "kernels: auto, or the name of a tier; all but blas give the same bits"},
+	{.name = "cpu-mask", .letter = 'C', VALUE(open.cpu_mask), .argument = "HEX",
+	 .help = "run on these processors only, e.g. 3 for the first two"},
+	{.name = "mlock", VALUE(open.mlock), .help = "keep the weights in memory"},
 };
 
 static const char ABOUT[] =
@@ -143,10 +147,11 @@ static int measure(struct bench *bench, struct cuttle_model *model, const struct
 
 /* Everything that is measured with one number of threads. */
 static int with_threads(struct bench *bench, uint32_t threads) {
-	const struct model_values open = {bench->values->model, bench->values->isa, threads};
+	const struct model_values open = {.model = bench->values->model, .isa = bench->values->isa, .threads = threads};
 	struct cuttle_model *model;
 	struct cuttle_error error;
 	struct ceilings *ceilings = &bench->table.ceilings[bench->table.ceilings_count++];
+	open.threads = threads;
 	const double start = seconds();
 	int code = verb_open(bench->verb, &open, NULL, &model);
 	if (code) return code;
