@@ -2,6 +2,7 @@
 MAKEFLAGS += -r
 BUILD ?= build
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
+AR := $(if $(filter default,$(origin AR)),$(shell $(CC) -print-prog-name=ar),$(AR))
 CFLAGS ?= -O3 -g
 BLAS ?= $(if $(wildcard /usr/include/*/cblas.h /usr/include/cblas.h),1,0)
 ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
@@ -12,7 +13,7 @@ WARNINGS := -Wall -Wextra -Werror -Wvla -Wmissing-prototypes -Wstrict-prototypes
 override CPPFLAGS += -I. -D_GNU_SOURCE
 override CFLAGS += -std=c11 $(ARITHMETIC) $(WARNINGS) -fno-omit-frame-pointer -fvisibility=hidden -pthread -MMD -MP
 CORE_LIBS := -lm -pthread
-IO_LIBS := -ljansson -lcsv -lsodium
+IO_LIBS := -ljansson -lcsv -lsodium -lsqlite3
 ifeq ($(BLAS),1)
 override CPPFLAGS += -DCUTTLE_BLAS
 CORE_LIBS += -lopenblas
@@ -127,7 +128,7 @@ install: all
 	install -Dm644 engine/cuttle.h $(DESTDIR)$(PREFIX)/include/cuttle.h
 
 clean:
-	rm -rf build build-asan build-clang
+	rm -rf build build-*/
 
 .PHONY: all help demo test tests check core asan format lint install clean
 .SECONDARY:

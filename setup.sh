@@ -1,8 +1,8 @@
 #!/bin/sh
-# Installs the Debian packages that a target needs, when it may; else prints the command. usage: ./setup.sh check|build|demo|test|ci
+# Installs the Debian packages that a target needs, when it may; else prints the command. usage: ./setup.sh check|build|demo|test|arm|ci
 # check installs nothing: it says what a build lacks.
 set -eu
-needed="gcc make libc6-dev libjansson-dev libcsv-dev libsodium-dev"
+needed="gcc make libc6-dev libjansson-dev libcsv-dev libsodium-dev libsqlite3-dev"
 build="$needed libopenblas-dev"
 model="python3 python3-pip ca-certificates"
 case "${1:-build}" in
@@ -10,8 +10,9 @@ check) wanted=$needed ;;
 build) wanted=$build ;;
 demo) wanted="$build $model" ;;
 test) wanted="$build $model libcmocka-dev libutf8proc-dev" ;;
+arm) wanted="$needed gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" ;;
 ci) wanted="$build $model libcmocka-dev libutf8proc-dev clang clang-format clang-tidy libclang-rt-14-dev shellcheck git" ;;
-*) echo "usage: $0 check|build|demo|test|ci" >&2; exit 2 ;;
+*) echo "usage: $0 check|build|demo|test|arm|ci" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null; then

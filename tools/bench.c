@@ -147,7 +147,7 @@ static int measure(struct bench *bench, struct cuttle_model *model, const struct
 
 /* Everything that is measured with one number of threads. */
 static int with_threads(struct bench *bench, uint32_t threads) {
-	const struct model_values open = {.model = bench->values->model, .isa = bench->values->isa, .threads = threads};
+	struct model_values open = bench->values->open;
 	struct cuttle_model *model;
 	struct cuttle_error error;
 	struct ceilings *ceilings = &bench->table.ceilings[bench->table.ceilings_count++];

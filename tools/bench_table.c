@@ -40,7 +40,7 @@ static const struct column PARTS[] = {
 	{"attention", "attention", PART(CUTTLE_ATTENTION), 1, 4, 2},
 	{"rows", "rows", PART(CUTTLE_ROWS), 1, 4, 2},
 	{"head", "head", PART(CUTTLE_HEAD), 1, 4, 2},
-	{"dclip", "dclip", PART(CUTTLE_DCLIP), 1, 4, 2},
+	{"dclip", "dclip", PART(CUTTLE_DCLIP), 1, 4, 3},
 	{"draw", "draw", PART(CUTTLE_DRAW), 1, 4, 2},
 	{"other", "other", PART(CUTTLE_OTHER), 1, 4, 2},
 };

@@ -5,7 +5,7 @@
 . "$(dirname "$(realpath "$0")")/check.bash"
 need_model
 texts=3 tokens=6 long=30
-short && texts=2 tokens=2 long=20
+short && texts=2 tokens=2 long=8
 needed=$((2 * texts))
 references $needed
 paid=(generate -i refs.jsonl -B 2 -N "$texts" -e 10 --kind note)
@@ -103,10 +103,10 @@ compgen -G 'more*' >/dev/null && fail "a run that did not begin left something"
 "$CUTTLE" "${run[@]}" -o - >/dev/full 2>err
 [ $? = 1 ] || fail "a full disk under -o - is not noticed"
 
-# A full disk (here: a limit of 1 KiB per file) stops the run; with room again the same command ends in the same bytes.
-big=("${paid[@]}" -n "$long" --insecure-seed 3 -q)
+# A full disk (here: a limit of 400 bytes per file, about 11 tokens of journal) stops the run; with room again the same command ends in the same bytes.
+big=("${paid[@]}" -n 8 --insecure-seed 3 -q)
 exits 0 "${big[@]}" -o roomy.jsonl
-(ulimit -f 1 && exits 6 "${big[@]}" -o tight.jsonl) || exit 1
+(prlimit --fsize=400 --pid "$BASHPID" && exits 6 "${big[@]}" -o tight.jsonl) || exit 1
 says err 'the same command continues'
 exits 0 "${big[@]}" -o tight.jsonl
 same tight.jsonl roomy.jsonl "other bytes after a full disk"

@@ -1,0 +1,69 @@
+#!/bin/bash
+# The aarch64 build, on a machine that is none: cross build, then the tests under qemu-user on a CPU with dot products and on one without,
+# both at once; then the real model, when it is there, whose text must be the native one's. Takes two to four minutes on two cores.
+# The arm64 libraries come from the Debian sources of this machine into the build folder; its own package state stays as it is.
+# usage: tests/arm.sh  Environment: CUTTLE, a native build to compare with; CUTTLE_MODEL.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+./setup.sh arm
+build=$PWD/build-arm
+debian=$build/debian
+libraries=$debian/root/usr/lib/aarch64-linux-gnu
+native=${CUTTLE:-build/cuttle} model=${CUTTLE_MODEL:-models/SmolLM2-135M-Instruct.Q4_1.gguf}
+export CUTTLE_TEST_SHORT=1 QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
+
+fetch() {
+	rm -rf "$debian"
+	mkdir -p "$debian"/{state/lists/partial,cache/archives/partial,root}
+	: >"$debian/status"
+	local apt=(apt-get -qq -o APT::Architecture=amd64 -o APT::Architectures::=arm64 -o APT::Sandbox::User=root -o Dir::State="$debian/state"
+		-o Dir::State::status="$debian/status" -o Dir::Cache="$debian/cache") package
+	"${apt[@]}" update
+	(cd "$debian" && for package in libcmocka-dev libcmocka0 libjansson-dev libjansson4 libcsv-dev libcsv3 libsodium-dev libsodium23; do
+		"${apt[@]}" download "$package:arm64"
+	done)
+	for package in "$debian"/*.deb; do dpkg-deb -x "$package" "$debian/root"; done
+	rm -rf "$debian/state" "$debian/cache" # a hundred megabytes of package lists
+	touch "$debian/complete"
+}
+[ -e "$debian/complete" ] || fetch
+
+kernels="test_kernels test_isolation test_generate test_model"
+rest="test_chat test_dp_invisibleink test_dp_topk test_gguf test_io_journal test_io_output test_io_receipt test_io_records"
+programs=()
+for name in $kernels $rest; do programs+=("$build/tests/$name"); done
+make --no-print-directory -j2 CC=aarch64-linux-gnu-gcc BLAS=0 BUILD="$build" CPPFLAGS="-I$debian/root/usr/include" \
+	LDFLAGS="-L$libraries -Wl,-rpath,$libraries" "$build/libcuttle.a" "$build/cuttle" "${programs[@]}"
+
+run_on() { # CPU, its tiers, tests
+	local cpu=$1 tiers=$2 name log
+	log=$build/$1.log
+	for name in $3; do
+		echo "== $name on $cpu"
+		qemu-aarch64 -cpu "$cpu" "$build/tests/$name" || return 1
+	done >"$log" 2>&1
+	grep -q "tiers: $tiers\$" "$log"
+}
+run_on neoverse-n1 "scalar neon dotprod" "$kernels" &
+with=$!
+run_on cortex-a53 "scalar neon" "$kernels $rest" &
+without=$!
+bad=0
+wait $with || { cat "$build/neoverse-n1.log"; bad=1; }
+wait $without || { cat "$build/cortex-a53.log"; bad=1; }
+[ $bad = 0 ] || { echo "arm: FAILED" >&2; exit 1; }
+
+if [ -e "$model" ] && [ -x "$native" ]; then
+	rm -rf "$build/run" && mkdir "$build/run"
+	echo '{"text":"Ada Brook, 41, gardener. Sprained the left ankle on wet steps. Rest, ice, elastic bandage."}' >"$build/run/in.jsonl"
+	generate() { # name, program...
+		"${@:2}" generate -q -m "$model" -i "$build/run/in.jsonl" -o "$build/run/$1.jsonl" --clip 0.5 -B 1 -N 1 -n 4 --insecure-seed 7 2>&1 |
+			grep -v '^NOT PRIVATE' || true
+	}
+	generate native "$native"
+	generate arm qemu-aarch64 -cpu neoverse-n1 "$build/cuttle"
+	cmp "$build/run/native.jsonl" "$build/run/arm.jsonl"
+else
+	echo "arm: no model or no native build, texts not compared"
+fi
+echo "arm: passed"

@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# cuttle bench: every setting of the lists, in three formats, and what it refuses.
+# shellcheck source=/dev/null
+. "$(dirname "$(realpath "$0")")/check.bash"
+
+exits 0 bench --help
+says out 'usage: cuttle bench'
+awk 'length > 110 { exit 1 }' out || fail "bench --help has long lines"
+refused 2 bench --no-such-option
+refused 2 bench -B 1,,2
+refused 2 bench -B 1,x
+refused 2 bench -B ''
+refused 2 bench -p 16, -B 1
+refused 2 bench -r 0
+refused 2 bench -o xml
+refused 2 bench stray
+(unset CUTTLE_MODEL && refused 2 bench) || exit 1
+refused 5 bench -m /nonexistent
+need_model
+refused 2 bench -p 3
+refused 2 bench -n 0
+refused 2 bench -p 100000000
+
+sizes=(-p 8 -n 4)
+exits 0 bench "${sizes[@]}" -B 0,2 --parallel 1,2 -t 1,2 -r 2 -o json
+[ "$(wc -l <err)" = 8 ] || fail "progress: $(cat err)"
+[ "$(grep -c '"batch": ' out)" = 8 ] || fail "not 8 runs: $(cat out)"
+for key in machine cpu cores isa version ceilings dram_bytes_per_s int8_multiply_adds_per_s load_s loaded_rss_bytes runs batch parallel \
+	prompt threads prompt_tokens_per_s step_ms step_ms_min step_ms_max rows_per_s private_tokens_per_s parts_ms gemm attention rows head \
+	dclip draw other weight_bytes multiply_adds dram_share int8_share nearer rss_bytes; do
+	says out "\"$key\": "
+done
+# Our own reader of JSON is the judge: one line is one record.
+tr -d '\n' <out | sed 's/^{/{"text":"x",/' >whole.jsonl
+exits 0 tokenize -i whole.jsonl
+[ "$(wc -l <out)" = 1 ] || fail "the JSON is not one document"
+
+exits 0 bench "${sizes[@]}" -B 2 -t 2 -r 1 -o csv
+[ "$(wc -l <out)" = 2 ] || fail "csv: $(cat out)"
+[ "$(awk -F, '{ print NF }' out | uniq | wc -l)" = 1 ] || fail "csv lines differ: $(cat out)"
+says out '^batch,parallel,prompt,.*,isa$'
+exits 0 bench "${sizes[@]}" -B 2 --parallel 0 -t 2 -r 1
+says out '^\| B \| G \| prompt \|'
+[ "$(tail -3 out | awk -F'|' '{ print NF }' | uniq | wc -l)" = 1 ] || fail "md: $(cat out)"
+"$CUTTLE" bench "${sizes[@]}" -B 2 -r 1 -t 2 -o csv >/dev/full 2>err
+[ $? = 1 ] || fail "a full disk is not noticed"
