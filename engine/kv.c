@@ -2,7 +2,6 @@
 #include "engine/kv.h"
 
 #include "base/misuse.h"
-#include "kernels/f16.h"
 
 size_t kv_capacity(size_t tokens) {
 	return (tokens + KV_PAGE - 1) / KV_PAGE * KV_PAGE;
@@ -29,10 +28,11 @@ void kv_store(const struct model *model, struct context *context, size_t layer, 
 	const size_t at = position - context->shared_tokens, size = model->head_size, in_page = at % KV_PAGE;
 	uint16_t *k = page(model, &context->own, layer, kv_head, at), *v = k + (KV_PAGE + in_page) * size;
 	k += in_page / ATTENTION_TILE * ATTENTION_TILE * size + in_page % ATTENTION_TILE;
-	for (size_t d = 0; d < size; d++) {
-		k[d * ATTENTION_TILE] = f16_of_float(key[d]);
-		v[d] = f16_of_float(value[d]);
-	}
+	uint16_t narrow[256];
+	REQUIRE(size <= sizeof narrow / sizeof *narrow);
+	kernels_get()->narrow(value, size, v);
+	kernels_get()->narrow(key, size, narrow);
+	for (size_t d = 0; d < size; d++) k[d * ATTENTION_TILE] = narrow[d];
 }
 
 static size_t add_segments(const struct model *model, const struct kv_block *block, size_t layer, size_t kv_head, size_t tokens,

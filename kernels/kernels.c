@@ -10,7 +10,7 @@
 #define TABLE(name, rest)                                                                                                                  \
 	{                                                                                                                                  \
 #name, rowquant_##rest, gemm_q8_##name, gemm_q4_##name, gemm_float_##rest, attention_##rest, rmsnorm_##rest, rope_##rest,  \
-		    swiglu_##rest, dclip_##rest, int8_peak_##name                                                                          \
+		    narrow_##rest, swiglu_##rest, dclip_##rest, int8_peak_##name                                                           \
 	}
 
 // In the order of preference: "auto" takes the last this CPU can run. AMX stands before AVX-512, which every CPU with AMX has too, and so

@@ -17,6 +17,7 @@ struct kernels {
 	attention_fn *attention;
 	rmsnorm_fn *rmsnorm;
 	rope_fn *rope;
+	narrow_fn *narrow;
 	swiglu_fn *swiglu;
 	dclip_fn *dclip;
 	int8_peak_fn *int8_peak;

@@ -102,6 +102,48 @@ static LANES_INLINE lanes lanes_max(lanes a, lanes b) {
 	return lanes_greater(a, b, a, b);
 }
 
+#if defined(__AVX512F__)
+#define LANES_EVEN 0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14
+#define LANES_ODD 1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15
+#define LANES_SWAP 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14
+#elif defined(__AVX2__)
+#define LANES_EVEN 0, 0, 2, 2, 4, 4, 6, 6
+#define LANES_ODD 1, 1, 3, 3, 5, 5, 7, 7
+#define LANES_SWAP 1, 0, 3, 2, 5, 4, 7, 6
+#else
+#define LANES_EVEN 0, 0, 2, 2
+#define LANES_ODD 1, 1, 3, 3
+#define LANES_SWAP 1, 0, 3, 2
+#endif
+
+/* Pairs (a, b) turned by pairs (cos, sin): (fma(a, cos, -(b*sin)), fma(a, sin, b*cos)). */
+static LANES_INLINE lanes_part lanes_part_turn(lanes_part x, lanes_part cos_sin) {
+	lanes_part_bits minus_first = {0};
+	for (int i = 0; i < LANES_PART; i += 2) minus_first[i] = 0x80000000u;
+	const lanes_part a = __builtin_shufflevector(x, x, LANES_EVEN), b = __builtin_shufflevector(x, x, LANES_ODD);
+	const lanes_part sin_cos = __builtin_shufflevector(cos_sin, cos_sin, LANES_SWAP);
+	return lanes_part_fma(a, cos_sin, b * (lanes_part)((lanes_part_bits)sin_cos ^ minus_first));
+}
+
+static LANES_INLINE lanes lanes_turn(lanes x, lanes cos_sin) {
+	LANES_EACH(lanes_part_turn(x.part[i], cos_sin.part[i]));
+}
+
+/* To fp16, nearest even. */
+static LANES_INLINE void lanes_store_f16(uint16_t *to, lanes value) {
+	for (int i = 0; i < LANES_PARTS; i++) {
+#if defined(__AVX512F__)
+		_mm256_storeu_si256((__m256i *)to, _mm512_cvtps_ph((__m512)value.part[i], _MM_FROUND_TO_NEAREST_INT));
+#elif defined(__AVX2__)
+		_mm_storeu_si128((__m128i *)(to + i * LANES_PART), _mm256_cvtps_ph((__m256)value.part[i], _MM_FROUND_TO_NEAREST_INT));
+#elif defined(LANES_NEON)
+		vst1_f16((float16_t *)(to + i * LANES_PART), vcvt_f16_f32((float32x4_t)value.part[i]));
+#else
+		for (int j = 0; j < LANES_PART; j++) to[i * LANES_PART + j] = f16_of_float(value.part[i][j]);
+#endif
+	}
+}
+
 /* The halving tree: lane j takes lane j + 8, then j + 4, j + 2, j + 1. */
 static LANES_INLINE float lanes_sum(lanes value) {
 #if defined(__AVX2__)

@@ -5,6 +5,7 @@
 #define CUTTLE_KERNELS_ROWWISE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* out[i] = (x[i] * (1 / sqrt(S/n + epsilon))) * weight[i], S = canonical sum of fma(x,x,.): lane i mod 16, then the halving tree.
  * n a multiple of 16. out may be x. */
@@ -17,8 +18,12 @@ typedef void rope_fn(float *x, size_t heads, size_t head_size, const float *cos_
 /* out[i] = (gate[i] / (1 + exp(-gate[i]))) * up[i]. n a multiple of 16. out may be gate. */
 typedef void swiglu_fn(const float *gate, const float *up, size_t n, float *out);
 
+/* out[i] = x[i] in fp16, rounded to nearest even. n a multiple of 16. */
+typedef void narrow_fn(const float *x, size_t n, uint16_t *out);
+
 rmsnorm_fn rmsnorm_scalar, rmsnorm_neon, rmsnorm_avx2, rmsnorm_avx512;
 rope_fn rope_scalar, rope_neon, rope_avx2, rope_avx512;
+narrow_fn narrow_scalar, narrow_neon, narrow_avx2, narrow_avx512;
 swiglu_fn swiglu_scalar, swiglu_neon, swiglu_avx2, swiglu_avx512;
 
 #endif

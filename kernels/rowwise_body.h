@@ -19,14 +19,20 @@ void TIER(rmsnorm)(const float *x, const float *weight, size_t n, float epsilon,
 
 void TIER(rope)(float *x, size_t heads, size_t head_size, const float *cos_sin, size_t rotated) {
 	REQUIRE(rotated % 2 == 0 && rotated <= head_size);
-	for (size_t h = 0; h < heads; h++) {
-		float *head = x + h * head_size;
-		for (size_t i = 0; i < rotated; i += 2) {
+	for (float *head = x; heads--; head += head_size) {
+		size_t i = 0;
+		for (; i + LANES <= rotated; i += LANES) lanes_store(head + i, lanes_turn(lanes_load(head + i), lanes_load(cos_sin + i)));
+		for (; i < rotated; i += 2) {
 			const float a = head[i], b = head[i + 1], cosine = cos_sin[i], sine = cos_sin[i + 1];
 			head[i] = fmaf(a, cosine, -(b * sine));
 			head[i + 1] = fmaf(a, sine, b * cosine);
 		}
 	}
+}
+
+void TIER(narrow)(const float *x, size_t n, uint16_t *out) {
+	REQUIRE(n % LANES == 0);
+	for (size_t i = 0; i < n; i += LANES) lanes_store_f16(out + i, lanes_load(x + i));
 }
 
 void TIER(swiglu)(const float *gate, const float *up, size_t n, float *out) {

@@ -6,13 +6,14 @@ cd "$(dirname "$0")/.."
 ./setup.sh arm
 build=${1:-build}
 export CUTTLE_TEST_SHORT=1
+unset OPENBLAS_CORETYPE # OpenBLAS must look at the processor, too
 programs=()
 for name in test_kernels test_isolation test_generate test_model; do programs+=("$build/tests/$name"); done
 make --no-print-directory -j2 BUILD="$build" "$build/cuttle" "${programs[@]}"
 
 run_on() { # CPU, its tiers
 	local program
-	for program in "${programs[@]}" "$build/cuttle budget epsilon --clip 0.5 -B 7 -n 100"; do
+	for program in "${programs[@]}" "$build/cuttle budget epsilon --clip 0.5 -B 7 -n 100 --temperature 1"; do
 		echo "== $program on $1"
 		# shellcheck disable=SC2086
 		qemu-x86_64 -cpu "$1" $program || return 1

@@ -385,6 +385,26 @@ static int64_t dclip_difference(float value, int32_t public_fixed, unsigned frac
 	return difference > clip ? clip : difference < -clip ? -clip : difference;
 }
 
+/* Any bits at all, and every tie between two neighbouring halves. */
+static void test_narrow(void **state) {
+	(void)state;
+	for (uint32_t round = 0; round < 4096; round++) {
+		float in[32];
+		uint16_t out[32 + 1] = {0};
+		for (uint32_t i = 0; i < 32; i++) {
+			const uint16_t half = (uint16_t)(round * 16 + i / 2);
+			in[i] = i % 2 ? float_of_bits((uint32_t)next_bits(&numbers))
+			              : 0.5f * (float_of_f16(half) + float_of_f16((uint16_t)(half + 1)));
+		}
+		for (size_t t = 0; t < tier_count; t++) {
+			tiers[t]->narrow(in, 32, out);
+			for (size_t i = 0; i < 32; i++)
+				if (in[i] == in[i]) assert_int_equal(out[i], f16_of_float(in[i]));
+			assert_int_equal(out[32], 0);
+		}
+	}
+}
+
 static void test_dclip(void **state) {
 	(void)state;
 	for (size_t round = 0; round < 2000; round++) {
@@ -541,7 +561,8 @@ int main(int argc, char **argv) {
 	    cmocka_unit_test(test_dispatch),        cmocka_unit_test(test_f16),       cmocka_unit_test(test_exp),
 	    cmocka_unit_test(test_exp_lanes),       cmocka_unit_test(test_pack),      cmocka_unit_test(test_rowquant),
 	    cmocka_unit_test(test_gemm_definition), cmocka_unit_test(test_gemm_blas), cmocka_unit_test(test_gemm_same_bits),
-	    cmocka_unit_test(test_attention),       cmocka_unit_test(test_rowwise),   cmocka_unit_test(test_dclip),
+	    cmocka_unit_test(test_attention),       cmocka_unit_test(test_rowwise),   cmocka_unit_test(test_narrow),
+	    cmocka_unit_test(test_dclip),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
