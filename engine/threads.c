@@ -46,8 +46,8 @@ static void work(struct threads *threads, unsigned id) {
 	for (;;) {
 		uint64_t ticket = atomic_load_explicit(&threads->ticket, memory_order_acquire);
 		const uint32_t index = (uint32_t)ticket;
-		// These belong to the ticket's queue only if the exchange below succeeds. Acquire and release, for who sees a field of the next
-		// queue must see its ticket too, and fail.
+		// These belong to the ticket's queue only if the exchange below succeeds. Acquire and release, for who sees a field of the
+		// next queue must see its ticket too, and fail.
 		const uint32_t tasks = atomic_load_explicit(&threads->tasks, memory_order_acquire);
 		threads_task *task = atomic_load_explicit(&threads->task, memory_order_acquire);
 		void *context = atomic_load_explicit(&threads->context, memory_order_acquire);

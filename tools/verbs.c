@@ -48,8 +48,7 @@ static enum cuttle_status bind_to(const char *mask, struct cuttle_error *error) 
 			if (bits >> bit & 1) CPU_SET(4 * i + bit, &set);
 	}
 	if (!good || !CPU_COUNT(&set)) return io_fail(error, CUTTLE_USAGE, "--cpu-mask: must be a hexadecimal number above 0");
-	if (sched_setaffinity(0, sizeof set, &set) != 0)
-		return io_fail(error, CUTTLE_USAGE, "--cpu-mask: %s: %s", mask, strerror(errno));
+	if (sched_setaffinity(0, sizeof set, &set) != 0) return io_fail(error, CUTTLE_USAGE, "--cpu-mask: %s: %s", mask, strerror(errno));
 	return CUTTLE_OK;
 }
 
