@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
-enum { ROWS = 4, HALVES = 2, PREFETCH_BYTES = 1024 };
+enum { ROWS = 4, HALVES = 2, PREFETCH_BYTES = 4096 };
 
 INLINE __m256i load(const uint8_t *from) {
 	return _mm256_loadu_si256((const __m256i *)from);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
-enum { ROWS = 8, WIDE_ROWS = 4, WIDTH = 2, PREFETCH_BYTES = 1024 };
+enum { ROWS = 8, WIDE_ROWS = 4, WIDTH = 2, PREFETCH_BYTES = 4096 };
 
 INLINE __m512i broadcast4(const int8_t *q) {
 	int32_t four;
