@@ -19,14 +19,14 @@ fetch() {
 	local apt=(apt-get -qq -o APT::Architecture=amd64 -o APT::Architectures::=arm64 -o APT::Sandbox::User=root -o Dir::State="$debian/state"
 		-o Dir::State::status="$debian/status" -o Dir::Cache="$debian/cache") package
 	"${apt[@]}" update
-	(cd "$debian" && for package in libcmocka-dev libcmocka0 libjansson-dev libjansson4 libcsv-dev libcsv3 libsodium-dev libsodium23; do
-		"${apt[@]}" download "$package:arm64"
-	done)
+	(cd "$debian" && for package in $packages; do "${apt[@]}" download "$package:arm64"; done)
 	for package in "$debian"/*.deb; do dpkg-deb -x "$package" "$debian/root"; done
 	rm -rf "$debian/state" "$debian/cache" # a hundred megabytes of package lists
-	touch "$debian/complete"
+	echo "$packages" >"$debian/complete"
 }
-[ -e "$debian/complete" ] || fetch
+# What the Makefile links, with the library behind each -dev package.
+packages="libcmocka-dev libcmocka0 libjansson-dev libjansson4 libcsv-dev libcsv3 libsodium-dev libsodium23 libsqlite3-dev libsqlite3-0"
+[ "$(cat "$debian/complete" 2>/dev/null)" = "$packages" ] || fetch
 
 kernels="test_kernels test_isolation test_generate test_model"
 rest="test_chat test_dp_invisibleink test_dp_topk test_gguf test_io_journal test_io_output test_io_receipt test_io_records"
