@@ -35,7 +35,19 @@ void receipt_sentence(const struct cuttle_guarantee *guarantee, size_t texts, ch
 	    texts, epsilon, factor, guarantee->delta, epsilon, guarantee->delta);
 }
 
-static json_t *json_of(const struct receipt *receipt, const char *isa, const char *fingerprint, const char *output_sha256) {
+static json_t *json_of_ledger(const struct receipt_ledger *ledger) {
+	if (!*ledger->entry) return json_null();
+	const struct jsonout_member members[] = {
+	    {"dataset", json_string(ledger->dataset)},
+	    {"entry", json_string(ledger->entry)},
+	    {"rho", json_real(ledger->rho)},
+	    {"unit_key", json_string(ledger->unit_key)},
+	};
+	return jsonout_extend(json_object(), members, sizeof members / sizeof *members);
+}
+
+static json_t *json_of(const struct receipt *receipt, const struct receipt_ledger *ledger, const char *isa, const char *fingerprint,
+                       const char *output_sha256) {
 	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
 	char sentence[RECEIPT_SENTENCE];
 	receipt_sentence(guarantee, receipt->texts, sentence);
@@ -51,6 +63,7 @@ static json_t *json_of(const struct receipt *receipt, const char *isa, const cha
 	    {"fraction_bits", json_integer(guarantee->fraction_bits)},
 	    {"guarantee", json_string(sentence)},
 	    {"isa", json_string(isa)},
+	    {"ledger", json_of_ledger(ledger)},
 	    {"model_bytes", json_integer((json_int_t)receipt->model.file_bytes)},
 	    {"model_name", jsonout_text(receipt->model.name, strlen(receipt->model.name))},
 	    {"model_sha256", json_string(receipt->model_sha256)},
@@ -71,12 +84,14 @@ static json_t *json_of(const struct receipt *receipt, const char *isa, const cha
 }
 
 char *receipt_dump(const struct receipt *receipt, const char *fingerprint, const char *output_sha256, size_t *size) {
-	return jsonout_dump(json_of(receipt, receipt->isa, fingerprint, output_sha256), JSON_SORT_KEYS | JSON_INDENT(2), size);
+	return jsonout_dump(json_of(receipt, &receipt->ledger, receipt->isa, fingerprint, output_sha256), JSON_SORT_KEYS | JSON_INDENT(2),
+	                    size);
 }
 
 bool receipt_fingerprint(const struct receipt *receipt, const struct receipt_command *command, char fingerprint[HASH_TEXT]) {
 	// Every tier but OpenBLAS gives the same bits, so moving to another machine is no other command.
-	json_t *shown = json_of(receipt, strstr(receipt->isa, "blas") ? "blas" : "exact", "", "");
+	const struct receipt_ledger none = {.entry = ""};
+	json_t *shown = json_of(receipt, &none, strstr(receipt->isa, "blas") ? "blas" : "exact", "", "");
 	const struct jsonout_member members[] = {
 	    {"input", jsonout_text(command->input, strlen(command->input))},
 	    {"text_field", jsonout_text(command->text_field, strlen(command->text_field))},

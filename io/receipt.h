@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The receipt: everything the guarantee of an output depends on, as JSON with sorted keys. No date and no machine name, so that the same
-// run gives the same bytes; nothing about the references.
+// run gives the same bytes; nothing about the references. It names its entry in the ledger, and the ledger's entries name each other.
 #ifndef CUTTLE_IO_RECEIPT_H
 #define CUTTLE_IO_RECEIPT_H
 
 #include "io/hash.h"
+
+/* The charge in the ledger, when there was one. */
+struct receipt_ledger {
+	char dataset[129], unit_key[129];
+	char entry[HASH_TEXT]; /* "" = nobody counted */
+	double rho;            /* the most it charged one unit */
+};
 
 struct receipt {
 	struct cuttle_guarantee guarantee;
@@ -12,6 +19,7 @@ struct receipt {
 	char model_sha256[HASH_TEXT], template_sha256[HASH_TEXT];
 	size_t texts;
 	const char *isa;
+	struct receipt_ledger ledger; /* no part of the fingerprint */
 };
 
 /* What else makes two commands the same command; with the receipt's parameters it is the fingerprint. */

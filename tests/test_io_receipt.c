@@ -78,6 +78,27 @@ static void insecure_runs_say_so(void **state) {
 	free(text);
 }
 
+static void the_ledger_is_no_part_of_the_command(void **state) {
+	(void)state;
+	struct receipt receipt = sample();
+	const struct receipt_command command = {"in.jsonl", "text", "auto", "jsonl", 0};
+	char before[HASH_TEXT], after[HASH_TEXT];
+	size_t size;
+	assert_true(receipt_fingerprint(&receipt, &command, before));
+	char *text = receipt_dump(&receipt, "f", "o", &size);
+	assert_non_null(strstr(text, "\n  \"ledger\": null,\n"));
+	free(text);
+	receipt.ledger.rho = 0.75;
+	(void)strcpy(receipt.ledger.dataset, "notes");
+	hash_of("entry", 5, receipt.ledger.entry);
+	assert_true(receipt_fingerprint(&receipt, &command, after));
+	assert_string_equal(before, after);
+	text = receipt_dump(&receipt, "f", "o", &size);
+	assert_non_null(strstr(text, "\"dataset\": \"notes\""));
+	assert_non_null(strstr(text, receipt.ledger.entry));
+	free(text);
+}
+
 static void the_sentence_rounds_up(void **state) {
 	(void)state;
 	struct receipt receipt = sample();
@@ -175,6 +196,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(keys_are_sorted_and_values_right),
 	    cmocka_unit_test(insecure_runs_say_so),
+	    cmocka_unit_test(the_ledger_is_no_part_of_the_command),
 	    cmocka_unit_test(the_sentence_rounds_up),
 	    cmocka_unit_test(fingerprints_differ),
 	    cmocka_unit_test(documents_read_back),

@@ -8,6 +8,7 @@
 #include "io/secrecy.h"
 #include "tools/progress.h"
 #include "tools/setup.h"
+#include "tools/spending.h"
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -64,6 +65,10 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "own private prompt, with {reference} in it once"},
 	{.name = "receipt", VALUE(receipt), .argument = "FILE",
 	 .help = "where the receipt goes (default: out.jsonl -> out.receipt.json)"},
+	{.name = "ledger", VALUE(ledger), .argument = "FILE",
+	 .help = "count this run in the ledger before it draws; exit 3 when it would go over the limit (see cuttle help ledger)"},
+	{.name = "dataset", VALUE(dataset), .argument = "NAME",
+	 .help = "the data set in the ledger that the references are"},
 	{.name = "overwrite", VALUE(overwrite),
 	 .help = "replace the output, receipt and journal of another command"},
 	{.name = "dry-run", VALUE(dry_run),
@@ -98,7 +103,10 @@ static const char ABOUT[] =
 	"is removed; the same command then says that it is complete. The content of the input is not compared: a command continued "
 	"on a changed input continues on the changed one.\n\n"
 
-	"Standard output has no journal: a run interrupted there has spent what it spent.\n";
+	"With --ledger the run is charged for all its tokens before it draws, and not again when it is continued: its name in the ledger "
+	"stands in OUT.run until the output is there. A run from --insecure-seed is never charged.\n\n"
+
+	"Standard output has no journal: a run interrupted there has spent what it spent, and the next one is charged anew.\n";
 // clang-format on
 
 /* Set by the first SIGINT or SIGTERM. A signal handler has no other place to leave a word. */
@@ -116,6 +124,9 @@ struct run {
 	const struct records *records;
 	struct output *output;
 	struct progress progress;
+	struct spending spending;
+	enum cuttle_status refused; /* by the ledger, at the first token */
+	struct cuttle_error refusal;
 };
 
 static void on_reference(void *user, size_t index, const char **text, size_t *size) {
@@ -131,7 +142,8 @@ static int on_token(void *user, size_t text, uint32_t step, int32_t token) {
 	struct run *run = user;
 	const int32_t *tokens;
 	bool fresh = step >= output_drawn(run->output, text, &tokens);
-	if (output_token(run->output, text, step, token) != 0) return 1;
+	if (fresh) run->refused = spending_draw(&run->spending, &run->refusal);
+	if (run->refused || output_token(run->output, text, step, token) != 0) return 1;
 	if (fresh) progress_token(&run->progress);
 	return stop_asked != 0;
 }
@@ -151,7 +163,8 @@ static int on_progress(void *user, const struct cuttle_progress *progress) {
 
 /* What is wrong with the files named, or NULL. */
 static const char *wrong_files(const struct generate_values *values) {
-	const char *const inputs[] = {values->input, values->prompt_public, values->prompt_private, values->public_examples};
+	const char *const inputs[] = {values->input, values->prompt_public, values->prompt_private, values->public_examples,
+	                              values->ledger};
 	size_t streams = 0;
 	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
 		if (!inputs[i]) continue;
@@ -169,6 +182,7 @@ static const char *contradiction(const struct generate_values *values) {
 	if (isnan(values->epsilon) && isnan(values->clip)) return "give the privacy loss with -e EPS, or --clip C";
 	if (!values->prompt_public != !values->prompt_private) return "--prompt-public and --prompt-private go together";
 	if (values->prompt_public && values->form != CHOICE_NONE) return "--template and own prompts exclude each other";
+	if (!values->ledger != !values->dataset) return "--ledger and --dataset go together";
 	if (!values->texts) return "--num: must be a whole number above 0";
 	if (values->dry_run) return NULL;
 	if (!values->input) return "no references: give -i FILE";
@@ -176,12 +190,13 @@ static const char *contradiction(const struct generate_values *values) {
 	return wrong_files(values);
 }
 
-static enum cuttle_status read_references(const struct generate_values *values, struct records **records, struct cuttle_error *error) {
+static enum cuttle_status read_references(const struct generate_values *values, const char *unit_key, struct records **records,
+                                          struct cuttle_error *error) {
 	size_t needed;
 	*records = NULL;
 	if (__builtin_mul_overflow((size_t)values->texts, (size_t)values->batch, &needed))
 		return io_fail(error, CUTTLE_USAGE, "N x B is too large");
-	struct records_request request = {values->input, values->text_field, NULL, (enum records_format)values->input_format, needed};
+	struct records_request request = {values->input, values->text_field, unit_key, (enum records_format)values->input_format, needed};
 	enum cuttle_status status = records_read(&request, records, error);
 	if (!status && records_count(*records) < needed)
 		status = io_fail(error, CUTTLE_INPUT, "%s has %zu records, but N x B = %zu x %zu = %zu are needed",
@@ -221,6 +236,10 @@ static enum cuttle_status run_job(const struct generate_values *values, const st
 	               output_texts_drawn(run->output));
 	enum cuttle_status status = cuttle_job_run(setup->plan, &job, error);
 	progress_end(&run->progress);
+	if (status == CUTTLE_PARTIAL && run->refused) {
+		*error = run->refusal;
+		return run->refused;
+	}
 	if (status == CUTTLE_PARTIAL && output_problem(run->output, error)) return output_problem(run->output, NULL);
 	if (status == CUTTLE_PARTIAL && stream)
 		return io_fail(error, status, "stopped; what was written stands, but standard output cannot be continued");
@@ -235,6 +254,8 @@ static void say_guarantee(const struct generate_values *values, const struct set
 	if (values->quiet && !no_receipt && setup->receipt.guarantee.private_output) return;
 	receipt_sentence(&setup->receipt.guarantee, setup->receipt.texts, sentence);
 	fprintf(stderr, "%s\n", sentence);
+	if (!values->quiet && !values->ledger && setup->receipt.guarantee.private_output)
+		fprintf(stderr, "No ledger: nobody counts what several runs over the same references spend together.\n");
 }
 
 static void say_done(const struct generate_values *values, const struct setup *setup, const struct output *output) {
@@ -244,7 +265,7 @@ static void say_done(const struct generate_values *values, const struct setup *s
 		        strcmp(values->output, "-") ? values->output : "standard output", receipt);
 }
 
-static enum cuttle_status generate(const struct generate_values *values, const struct setup *setup, struct cuttle_error *error) {
+static enum cuttle_status generate(const struct generate_values *values, struct setup *setup, struct cuttle_error *error) {
 	struct run run = {0};
 	struct records *records = NULL;
 	bool complete;
@@ -256,8 +277,10 @@ static enum cuttle_status generate(const struct generate_values *values, const s
 	                                 .private_output = setup->receipt.guarantee.private_output,
 	                                 .overwrite = values->overwrite};
 	// The references come first: a stream must not have begun when they turn out to be too few.
-	enum cuttle_status status = read_references(values, &records, error);
+	enum cuttle_status status = spending_open(values, setup, &run.spending, error);
+	if (!status) status = read_references(values, spending_key(&run.spending), &records, error);
 	if (!status) status = output_open(&request, &run.output, &complete, error);
+	if (!status && !complete) status = spending_reserve(&run.spending, setup, records, output_texts_drawn(run.output) > 0, error);
 	if (!status) say_guarantee(values, setup);
 	if (!status && complete) {
 		fprintf(stderr, "%s is already complete\n", values->output);
@@ -267,6 +290,8 @@ static enum cuttle_status generate(const struct generate_values *values, const s
 		if (!status) status = publish(setup, run.output, error);
 		if (!status) say_done(values, setup, run.output);
 	}
+	if (!status) spending_done(&run.spending);
+	spending_close(&run.spending);
 	output_close(&run.output);
 	records_free(&records);
 	return status;

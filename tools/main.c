@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { VERB_COUNT = 7 };
-static const struct verb *const VERBS[VERB_COUNT] = {&generate_verb,   &budget_verb, &score_verb, &tokenize_verb,
-                                                     &detokenize_verb, &model_verb,  &bench_verb};
+enum { VERB_COUNT = 9 };
+static const struct verb *const VERBS[VERB_COUNT] = {&generate_verb, &budget_verb, &score_verb,  &tokenize_verb, &detokenize_verb,
+                                                     &model_verb,    &bench_verb,  &ledger_verb, &receipt_verb};
 
 static const struct verb *find(const char *name) {
 	for (size_t i = 0; i < VERB_COUNT; i++)
@@ -31,6 +31,7 @@ static void overview(FILE *file) {
 	              "  4  input invalid: the file as a whole cannot be used, or holds too few records\n"
 	              "  5  model invalid\n"
 	              "  6  partial: stopped before the end; the same command continues\n"
+	              "  7  the ledger is missing, busy, damaged or was edited\n"
 	              "  8  out of memory\n");
 }
 

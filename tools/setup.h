@@ -11,6 +11,7 @@ struct generate_values {
 	struct model_values open;
 	const char *input, *output, *receipt, *text_field, *public_examples, *examples_field;
 	const char *prompt_public, *prompt_private, *kind, *system;
+	const char *ledger, *dataset;
 	double epsilon, clip, delta, temperature;
 	uint64_t batch, texts, tokens, top_k, context, insecure_seed, prompt_chunk, parallel;
 	int form, progress, input_format, output_format;

@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the entries of the chain mean: limits, reservations, what they add up to.
+#include "io/ledger.h"
+
+#include "base/misuse.h"
+#include "base/utf8.h"
+#include "io/fail.h"
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct ledger {
+	struct chain *chain;
+};
+
+struct reservation {
+	char run[LEDGER_RUN];
+	struct ledger_run found;
+	struct charges charges; /* of a released one: none */
+};
+
+/* One data set's entries, understood. */
+struct history {
+	const char *name;
+	struct ledger_dataset dataset;
+	bool exists, no_memory;
+	struct reservation *runs; /* in order */
+	size_t count, room;
+};
+
+/* ---- reading ---------------------------------------------------------------------------------------------------------------------------
+ */
+
+static void free_history(struct history *history) {
+	for (size_t i = 0; i < history->count; i++) charges_free(&history->runs[i].charges);
+	free(history->runs);
+	*history = (struct history){0};
+}
+
+static struct reservation *find(const struct history *history, const char *run) {
+	for (size_t i = history->count; i-- > 0;)
+		if (!strcmp(history->runs[i].run, run)) return &history->runs[i];
+	return NULL;
+}
+
+static bool copy(char *to, size_t room, const char *from) {
+	size_t size = strlen(from) + 1;
+	if (size > room) return false;
+	memcpy(to, from, size);
+	return true;
+}
+
+static bool positive(double value) {
+	return value > 0 && isfinite(value);
+}
+
+static bool begin_dataset(struct history *history, const struct chain_entry *entry) {
+	struct ledger_dataset *dataset = &history->dataset;
+	if (history->exists || !positive(entry->rho)) return false;
+	history->exists = copy(dataset->name, LEDGER_NAME, entry->dataset) && copy(dataset->unit_key, LEDGER_NAME, entry->unit_key);
+	dataset->rho = entry->rho;
+	dataset->epsilon = entry->epsilon;
+	dataset->delta = entry->delta;
+	return history->exists;
+}
+
+static bool add_run(struct history *history, const struct chain_entry *entry) {
+	if (!history->exists || find(history, entry->run)) return false;
+	if (history->count == history->room) {
+		size_t room = 2 * history->room + 16;
+		struct reservation *runs = reallocarray(history->runs, room, sizeof *runs);
+		history->no_memory |= !runs;
+		if (!runs) return false;
+		history->runs = runs;
+		history->room = room;
+	}
+	struct reservation *added = &history->runs[history->count];
+	*added = (struct reservation){.found = {.state = LEDGER_RESERVED, .rho = entry->rho}, .charges = entry->charges};
+	bool right = copy(added->run, LEDGER_RUN, entry->run) && copy(added->found.command, HASH_TEXT, entry->command) &&
+	             copy(added->found.entry, HASH_TEXT, entry->hash);
+	if (!right) return false;
+	added->charges.bytes = malloc(entry->charges.size + 1);
+	history->no_memory |= !added->charges.bytes;
+	if (!added->charges.bytes) return false;
+	if (entry->charges.size) memcpy(added->charges.bytes, entry->charges.bytes, entry->charges.size);
+	history->count++;
+	return true;
+}
+
+static bool change_run(struct history *history, const struct chain_entry *entry, enum ledger_state state) {
+	struct reservation *run = find(history, entry->run);
+	if (!run || run->found.state != LEDGER_RESERVED) return false;
+	run->found.state = state;
+	if (state == LEDGER_RELEASED) charges_free(&run->charges);
+	return true;
+}
+
+static enum cuttle_status understand(void *user, const struct chain_entry *entry) {
+	struct history *history = user;
+	bool right = false;
+	if (strcmp(entry->dataset, history->name) != 0) return CUTTLE_OK;
+	if (!strcmp(entry->kind, "dataset")) right = begin_dataset(history, entry);
+	if (!strcmp(entry->kind, "reserve")) right = add_run(history, entry);
+	if (!strcmp(entry->kind, "draw")) right = change_run(history, entry, LEDGER_DRAWN);
+	if (!strcmp(entry->kind, "release")) right = change_run(history, entry, LEDGER_RELEASED);
+	return right ? CUTTLE_OK : CUTTLE_LEDGER;
+}
+
+/* What the data set has spent, also with `more` (may be NULL). */
+static enum cuttle_status sum(const struct history *history, const struct charges *more, double *spent, struct cuttle_error *error) {
+	size_t count = 0;
+	const struct charges **all = calloc(history->count + 1, sizeof *all);
+	bool summed = all != NULL;
+	if (all) {
+		for (size_t i = 0; i < history->count; i++)
+			if (history->runs[i].charges.size) all[count++] = &history->runs[i].charges;
+		if (more) all[count++] = more;
+		summed = units_spent(all, count, spent);
+	}
+	free(all);
+	return summed ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
+}
+
+/* Reads the whole chain, and out of it the data set. free_history in any case. */
+static enum cuttle_status load(struct ledger *ledger, const char *dataset, struct history *history, struct cuttle_error *error) {
+	*history = (struct history){.name = dataset};
+	if (error) error->message[0] = 0;
+	enum cuttle_status status = chain_walk(ledger->chain, understand, history, error);
+	if (history->no_memory) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	if (status && error && !error->message[0])
+		return io_fail(error, status, "the ledger is damaged or was edited: an entry makes no sense");
+	return status;
+}
+
+static enum cuttle_status missing(const char *dataset, struct cuttle_error *error) {
+	return io_fail(error, CUTTLE_USAGE, "the ledger has no data set %.128s; cuttle ledger init adds it", dataset);
+}
+
+static enum cuttle_status load_existing(struct ledger *ledger, const char *dataset, struct history *history, struct cuttle_error *error) {
+	enum cuttle_status status = load(ledger, dataset, history, error);
+	return !status && !history->exists ? missing(dataset, error) : status;
+}
+
+/* ---- the file --------------------------------------------------------------------------------------------------------------------------
+ */
+
+enum cuttle_status ledger_create(const char *path, struct cuttle_error *error) {
+	if (sodium_init() < 0) return io_fail(error, CUTTLE_INTERNAL, "libsodium cannot begin");
+	return chain_create(path, error);
+}
+
+enum cuttle_status ledger_open(const char *path, struct ledger **ledger, struct cuttle_error *error) {
+	*ledger = NULL;
+	if (sodium_init() < 0) return io_fail(error, CUTTLE_INTERNAL, "libsodium cannot begin");
+	struct ledger *made = calloc(1, sizeof *made);
+	if (!made) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	enum cuttle_status status = chain_open(path, &made->chain, error);
+	if (status) ledger_close(&made);
+	*ledger = made;
+	return status;
+}
+
+void ledger_close(struct ledger **ledger) {
+	if (*ledger) chain_close(&(*ledger)->chain);
+	free(*ledger);
+	*ledger = NULL;
+}
+
+/* ---- data sets -------------------------------------------------------------------------------------------------------------------------
+ */
+
+double ledger_epsilon(const struct ledger_dataset *dataset, double rho, bool up) {
+	struct cuttle_budget budget;
+	if (rho == dataset->rho) return dataset->epsilon;
+	if (!(rho > 0)) return 0;
+	if (rho < DBL_MIN && !up) return 0;
+	cuttle_budget_none(&budget);
+	budget.rho = fmax(rho, DBL_MIN);
+	budget.delta = dataset->delta;
+	if (cuttle_budget_solve(&budget, CUTTLE_EPSILON, NULL)) return INFINITY;
+	// The solver rounds up by less than this.
+	return up ? budget.epsilon : budget.epsilon * (1 - 1e-9);
+}
+
+static bool good_name(const char *name) {
+	size_t size = strlen(name);
+	if (!size || size >= LEDGER_NAME || !utf8_valid(name, size)) return false;
+	for (size_t i = 0; i < size; i++)
+		if ((unsigned char)name[i] < 0x20 || name[i] == 0x7F) return false;
+	return true;
+}
+
+static enum cuttle_status complete(struct ledger_dataset *dataset, struct cuttle_error *error) {
+	struct cuttle_budget budget;
+	if (!good_name(dataset->name))
+		return io_fail(error, CUTTLE_USAGE, "the data set's name must be 1 to 128 bytes of text in one line");
+	if (*dataset->unit_key && !good_name(dataset->unit_key))
+		return io_fail(error, CUTTLE_USAGE, "the unit key must be 1 to 128 bytes of text in one line");
+	cuttle_budget_none(&budget);
+	bool from_epsilon = isnan(dataset->rho);
+	budget.delta = dataset->delta;
+	if (from_epsilon) budget.epsilon = dataset->epsilon;
+	else budget.rho = dataset->rho;
+	enum cuttle_status status = cuttle_budget_solve(&budget, from_epsilon ? CUTTLE_RHO : CUTTLE_EPSILON, error);
+	if (status) return status;
+	dataset->epsilon = budget.epsilon;
+	dataset->rho = budget.rho;
+	return CUTTLE_OK;
+}
+
+enum cuttle_status ledger_add(struct ledger *ledger, struct ledger_dataset *dataset, struct cuttle_error *error) {
+	char hash[HASH_TEXT];
+	struct history history;
+	enum cuttle_status status = complete(dataset, error);
+	if (!status) status = chain_begin(ledger->chain, error);
+	if (status) return status;
+	status = load(ledger, dataset->name, &history, error);
+	if (!status && history.exists) status = io_fail(error, CUTTLE_USAGE, "the ledger has a data set %s already", dataset->name);
+	const struct chain_entry entry = {.time = time(NULL),
+	                                  .kind = "dataset",
+	                                  .dataset = dataset->name,
+	                                  .run = "",
+	                                  .command = "",
+	                                  .unit_key = dataset->unit_key,
+	                                  .rho = dataset->rho,
+	                                  .epsilon = dataset->epsilon,
+	                                  .delta = dataset->delta};
+	if (!status) status = chain_append(ledger->chain, &entry, hash, error);
+	free_history(&history);
+	return chain_end(ledger->chain, status, error);
+}
+
+static uint64_t standing_runs(const struct history *history) {
+	uint64_t runs = 0;
+	for (size_t i = 0; i < history->count; i++) runs += history->runs[i].found.state != LEDGER_RELEASED;
+	return runs;
+}
+
+enum cuttle_status ledger_look(struct ledger *ledger, const char *dataset, struct ledger_standing *standing, struct cuttle_error *error) {
+	struct history history;
+	*standing = (struct ledger_standing){0};
+	enum cuttle_status status = load_existing(ledger, dataset, &history, error);
+	if (!status) status = sum(&history, NULL, &standing->spent, error);
+	if (!status) {
+		standing->dataset = history.dataset;
+		standing->left = units_left(history.dataset.rho, standing->spent);
+		standing->runs = standing_runs(&history);
+	}
+	free_history(&history);
+	return status;
+}
+
+/* ---- runs ------------------------------------------------------------------------------------------------------------------------------
+ */
+
+void ledger_name_run(char run[LEDGER_RUN]) {
+	unsigned char name[LEDGER_RUN / 2];
+	randombytes_buf(name, sizeof name);
+	(void)sodium_bin2hex(run, LEDGER_RUN, name, sizeof name);
+}
+
+enum cuttle_status ledger_find(struct ledger *ledger, const char *dataset, const char *run, struct ledger_run *found,
+                               struct cuttle_error *error) {
+	struct history history;
+	*found = (struct ledger_run){.state = LEDGER_UNKNOWN};
+	enum cuttle_status status = load_existing(ledger, dataset, &history, error);
+	const struct reservation *reservation = status ? NULL : find(&history, run);
+	if (reservation) *found = reservation->found;
+	free_history(&history);
+	return status;
+}
+
+/* The unit's name: BLAKE2b-128 of the data set and the value, under the file's key. Somebody without a value has a name of another length
+ * of input than any value gives. */
+static void name_unit(const struct ledger *ledger, const char *dataset, enum ledger_owner owner, const char *value, size_t size,
+                      unsigned char unit[UNIT_NAME]) {
+	crypto_generichash_state state;
+	const unsigned char marked = owner == LEDGER_VALUE;
+	(void)crypto_generichash_init(&state, chain_key(ledger->chain), CHAIN_KEY, UNIT_NAME);
+	(void)crypto_generichash_update(&state, (const unsigned char *)dataset, strlen(dataset) + 1);
+	(void)crypto_generichash_update(&state, &marked, 1);
+	if (marked) (void)crypto_generichash_update(&state, (const unsigned char *)value, size);
+	(void)crypto_generichash_final(&state, unit, UNIT_NAME);
+	sodium_memzero(&state, sizeof state);
+}
+
+static bool charge_keys(const struct ledger *ledger, const struct ledger_request *request, struct charges *charges) {
+	struct unit_record *records = calloc((size_t)request->count, sizeof *records);
+	size_t count = 0;
+	if (!records) return false;
+	for (uint64_t index = request->first; index < request->first + request->count; index++) {
+		const char *value = NULL;
+		size_t size = 0;
+		enum ledger_owner owner = request->unit(request->user, index, &value, &size);
+		if (owner == LEDGER_NOBODY) continue;
+		name_unit(ledger, request->dataset, owner, value, size, records[count].unit);
+		records[count++].batch = index / request->batch;
+	}
+	bool made = charges_of_records(records, count, request->rho, charges);
+	free(records);
+	return made;
+}
+
+static enum cuttle_status charge(const struct ledger *ledger, const struct history *history, const struct ledger_request *request,
+                                 struct charges *charges, struct cuttle_error *error) {
+	uint64_t end;
+	if (!positive(request->rho)) return io_fail(error, CUTTLE_USAGE, "rho must be positive and finite");
+	if (!request->count || __builtin_add_overflow(request->first, request->count, &end))
+		return io_fail(error, CUTTLE_USAGE, "there are no records to charge, or too many");
+	bool keyed = *history->dataset.unit_key != 0, made;
+	if (keyed && request->unit) made = charge_keys(ledger, request, charges);
+	else if (keyed) made = charges_of_lines(0, UINT64_MAX, request->rho, charges);
+	else made = charges_of_lines(request->first, end, request->rho, charges);
+	return made ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
+}
+
+static enum cuttle_status refuse(const struct history *history, double asked, double spent, struct cuttle_error *error) {
+	const struct ledger_dataset *dataset = &history->dataset;
+	const double rho[] = {asked, spent, dataset->rho, units_left(dataset->rho, spent)};
+	const bool up[] = {true, true, false, false};
+	char rhos[4][UNITS_NUMBER], epsilons[4][UNITS_NUMBER];
+	for (int i = 0; i < 4; i++) {
+		units_print(rho[i], up[i], rhos[i]);
+		units_print(ledger_epsilon(dataset, rho[i], up[i]), up[i], epsilons[i]);
+	}
+	return io_fail(
+	    error, CUTTLE_BUDGET,
+	    "refused: data set %.128s: rho asked %s, spent %s of %s, remaining %s (epsilon at delta %g: asked %s, spent %s of %s, "
+	    "remaining %s)",
+	    dataset->name, rhos[0], rhos[1], rhos[2], rhos[3], dataset->delta, epsilons[0], epsilons[1], epsilons[2], epsilons[3]);
+}
+
+static enum cuttle_status append_state(struct ledger *ledger, const char *kind, const char *dataset, const char *run, int64_t moment,
+                                       struct cuttle_error *error) {
+	char hash[HASH_TEXT];
+	const struct chain_entry entry = {.time = moment, .kind = kind, .dataset = dataset, .run = run, .command = "", .unit_key = ""};
+	return chain_append(ledger->chain, &entry, hash, error);
+}
+
+static enum cuttle_status append_run(struct ledger *ledger, const struct ledger_request *request, const struct charges *charges,
+                                     struct ledger_run *found, struct cuttle_error *error) {
+	const struct chain_entry entry = {.time = time(NULL),
+	                                  .kind = "reserve",
+	                                  .dataset = request->dataset,
+	                                  .run = request->run,
+	                                  .command = request->command,
+	                                  .unit_key = "",
+	                                  .rho = found->rho,
+	                                  .charges = *charges};
+	enum cuttle_status status = chain_append(ledger->chain, &entry, found->entry, error);
+	if (!status && request->drawn) status = append_state(ledger, "draw", request->dataset, request->run, 0, error);
+	return status;
+}
+
+enum cuttle_status ledger_reserve(struct ledger *ledger, const struct ledger_request *request, bool dry, struct ledger_run *found,
+                                  struct cuttle_error *error) {
+	REQUIRE(strlen(request->run) == LEDGER_RUN - 1 && strlen(request->command) < HASH_TEXT && (!request->unit || request->batch));
+	struct history history;
+	struct charges charges = {0};
+	double before = 0, after = 0;
+	*found = (struct ledger_run){.state = request->drawn ? LEDGER_DRAWN : LEDGER_RESERVED};
+	(void)copy(found->command, HASH_TEXT, request->command);
+	enum cuttle_status status = chain_begin(ledger->chain, error);
+	if (status) return status;
+	status = load_existing(ledger, request->dataset, &history, error);
+	if (!status && find(&history, request->run))
+		status = io_fail(error, CUTTLE_USAGE, "run %s has a reservation already", request->run);
+	if (!status) status = charge(ledger, &history, request, &charges, error);
+	if (!status) status = sum(&history, NULL, &before, error);
+	if (!status) status = sum(&history, &charges, &after, error);
+	found->rho = charges_most(&charges);
+	// Written so that no NaN could pass.
+	if (!status && !(after <= history.dataset.rho)) status = refuse(&history, found->rho, before, error);
+	if (!status && !dry) status = append_run(ledger, request, &charges, found, error);
+	charges_free(&charges);
+	free_history(&history);
+	return chain_end(ledger->chain, status, error);
+}
+
+enum cuttle_status ledger_draw(struct ledger *ledger, const char *dataset, const char *run, struct cuttle_error *error) {
+	struct history history;
+	enum cuttle_status status = chain_begin(ledger->chain, error);
+	if (status) return status;
+	status = load_existing(ledger, dataset, &history, error);
+	const struct reservation *reservation = status ? NULL : find(&history, run);
+	enum ledger_state state = reservation ? reservation->found.state : LEDGER_UNKNOWN;
+	if (!status && state == LEDGER_RESERVED) status = append_state(ledger, "draw", dataset, run, 0, error);
+	else if (!status && state != LEDGER_DRAWN)
+		status = io_fail(error, CUTTLE_BUDGET, "refused: the reservation of run %s was released", run);
+	free_history(&history);
+	return chain_end(ledger->chain, status, error);
+}
+
+enum cuttle_status ledger_release(struct ledger *ledger, const char *dataset, const char *run, struct cuttle_error *error) {
+	struct history history;
+	enum cuttle_status status = chain_begin(ledger->chain, error);
+	if (status) return status;
+	status = load_existing(ledger, dataset, &history, error);
+	const struct reservation *reservation = status ? NULL : find(&history, run);
+	enum ledger_state state = reservation ? reservation->found.state : LEDGER_UNKNOWN;
+	if (!status && state == LEDGER_DRAWN)
+		status = io_fail(error, CUTTLE_USAGE, "run %s has drawn tokens: what it spent cannot be given back", run);
+	else if (!status && state != LEDGER_RESERVED)
+		status = io_fail(error, CUTTLE_USAGE, "there is no reservation of run %.64s to release", run);
+	else if (!status) status = append_state(ledger, "release", dataset, run, time(NULL), error);
+	free_history(&history);
+	return chain_end(ledger->chain, status, error);
+}
+
+/* ---- looking through -------------------------------------------------------------------------------------------------------------------
+ */
+
+struct look_through {
+	const char *dataset;
+	bool seen;
+	enum cuttle_status (*each)(void *user, const struct chain_entry *entry);
+	void *user;
+};
+
+static enum cuttle_status show(void *user, const struct chain_entry *entry) {
+	struct look_through *look = user;
+	if (look->dataset && strcmp(look->dataset, entry->dataset) != 0) return CUTTLE_OK;
+	look->seen = true;
+	return look->each(look->user, entry);
+}
+
+enum cuttle_status ledger_walk(struct ledger *ledger, const char *dataset,
+                               enum cuttle_status (*each)(void *user, const struct chain_entry *entry), void *user,
+                               struct cuttle_error *error) {
+	struct look_through look = {dataset, false, each, user};
+	enum cuttle_status status = chain_walk(ledger->chain, show, &look, error);
+	return !status && dataset && !look.seen ? missing(dataset, error) : status;
+}
+
+struct inspection {
+	const char *hash;
+	char *head, (*names)[LEDGER_NAME]; /* of every data set */
+	size_t count;
+	uint64_t entries;
+	bool found, no_memory;
+};
+
+static enum cuttle_status inspect(void *user, const struct chain_entry *entry) {
+	struct inspection *inspection = user;
+	inspection->entries++;
+	inspection->found |= inspection->hash && !strcmp(inspection->hash, entry->hash);
+	(void)copy(inspection->head, HASH_TEXT, entry->hash);
+	for (size_t i = 0; i < inspection->count; i++)
+		if (!strcmp(inspection->names[i], entry->dataset)) return CUTTLE_OK;
+	void *names = reallocarray(inspection->names, inspection->count + 1, sizeof *inspection->names);
+	if (names) inspection->names = names;
+	else inspection->no_memory = true;
+	if (!names || !copy(inspection->names[inspection->count], LEDGER_NAME, entry->dataset)) return CUTTLE_LEDGER;
+	inspection->count++;
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status check_dataset(struct ledger *ledger, const char *name, struct cuttle_error *error) {
+	struct history history;
+	double spent;
+	enum cuttle_status status = load_existing(ledger, name, &history, error);
+	if (!status) status = sum(&history, NULL, &spent, error);
+	if (!status && !(spent <= history.dataset.rho))
+		status = io_fail(error, CUTTLE_LEDGER, "the ledger is damaged or was edited: data set %s is over its limit", name);
+	free_history(&history);
+	return status;
+}
+
+enum cuttle_status ledger_verify(struct ledger *ledger, const char *hash, uint64_t *entries, char head[HASH_TEXT],
+                                 struct cuttle_error *error) {
+	struct inspection inspection = {.hash = hash, .head = head};
+	struct cuttle_error reason = {{0}};
+	head[0] = 0;
+	enum cuttle_status status = chain_check(ledger->chain, &reason);
+	if (!status) status = chain_walk(ledger->chain, inspect, &inspection, &reason);
+	if (inspection.no_memory) status = io_fail(&reason, CUTTLE_NOMEM, "out of memory");
+	else if (status && !reason.message[0])
+		(void)io_fail(&reason, status, "the ledger is damaged or was edited: an entry makes no sense");
+	for (size_t i = 0; !status && i < inspection.count; i++) status = check_dataset(ledger, inspection.names[i], &reason);
+	if (!status && hash && !inspection.found)
+		status = io_fail(&reason, CUTTLE_LEDGER, "the ledger has no entry %.64s: it is an older copy, or another ledger", hash);
+	free(inspection.names);
+	*entries = inspection.entries;
+	if (error) *error = reason;
+	return status;
+}

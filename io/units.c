@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Charges of runs and their sums.
+#include "io/units.h"
+
+#include "base/misuse.h"
+#include <endian.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- rounding --------------------------------------------------------------------------------------------------------------------------
+ */
+
+/* a + b - sum exactly (Knuth's two-sum; a sum of doubles has no underflow). */
+static double lost(double a, double b, double sum) {
+	double part = sum - a;
+	return (a - (sum - part)) + (b - part);
+}
+
+double units_add(double a, double b) {
+	double sum = a + b;
+	return isfinite(sum) && lost(a, b, sum) > 0 ? nextafter(sum, INFINITY) : sum;
+}
+
+double units_multiply(uint64_t count, double rho) {
+	// Beyond 2^53 the count itself rounds, so it goes up first; the rest of the product is a multiple of rho's last bit, so fma has it.
+	double times = (double)count;
+	if (times < 0x1p63 && (uint64_t)times < count) times = nextafter(times, INFINITY);
+	double product = times * rho;
+	return isfinite(product) && fma(times, rho, -product) > 0 ? nextafter(product, INFINITY) : product;
+}
+
+double units_left(double limit, double spent) {
+	double left = limit - spent;
+	if (!(left > 0)) return 0;
+	return lost(limit, -spent, left) < 0 ? nextafter(left, 0) : left;
+}
+
+void units_print(double value, bool up, char text[UNITS_NUMBER]) {
+	double shown = value;
+	for (int i = 0;; i++) {
+		(void)snprintf(text, UNITS_NUMBER, "%.6g", shown);
+		double back = strtod(text, NULL);
+		if (i == 8 || !(value > 0) || !isfinite(value) || (up ? back >= value : back <= value)) return;
+		// By half a digit at a time: the next try lands on the neighbour.
+		double digit = pow(10, floor(log10(value)) - 5);
+		shown = back + (up ? digit : -digit) * (1 + i / 4);
+		if (shown < 0) shown = 0;
+	}
+}
+
+/* ---- charges of one run ----------------------------------------------------------------------------------------------------------------
+ */
+
+union charge {
+	struct {
+		uint64_t first, end;
+	} span;
+	unsigned char unit[UNIT_NAME];
+};
+
+static double read_charge(const struct charges *charges, size_t index, union charge *charge) {
+	const unsigned char *at = charges->bytes + index * CHARGE_BYTES;
+	uint64_t bits;
+	double rho;
+	memcpy(charge, at, UNIT_NAME);
+	if (!charges->by_key) {
+		charge->span.first = le64toh(charge->span.first);
+		charge->span.end = le64toh(charge->span.end);
+	}
+	memcpy(&bits, at + UNIT_NAME, sizeof bits);
+	bits = le64toh(bits);
+	memcpy(&rho, &bits, sizeof rho);
+	return rho;
+}
+
+static void write_charge(struct charges *charges, const unsigned char unit[UNIT_NAME], double rho) {
+	unsigned char *at = charges->bytes + charges->size;
+	uint64_t bits;
+	memcpy(&bits, &rho, sizeof bits);
+	bits = htole64(bits);
+	memcpy(at, unit, UNIT_NAME);
+	memcpy(at + UNIT_NAME, &bits, sizeof bits);
+	charges->size += CHARGE_BYTES;
+}
+
+static size_t count_of(const struct charges *charges) {
+	return charges->size / CHARGE_BYTES;
+}
+
+bool charges_of_lines(uint64_t first, uint64_t end, double rho, struct charges *charges) {
+	REQUIRE(first < end);
+	const uint64_t span[2] = {htole64(first), htole64(end)};
+	unsigned char place[UNIT_NAME];
+	memcpy(place, span, sizeof place);
+	*charges = (struct charges){.bytes = malloc(CHARGE_BYTES)};
+	if (charges->bytes) write_charge(charges, place, rho);
+	return charges->bytes != NULL;
+}
+
+static int by_unit_and_batch(const void *one, const void *other) {
+	const struct unit_record *a = one, *b = other;
+	int order = memcmp(a->unit, b->unit, UNIT_NAME);
+	return order ? order : (a->batch > b->batch) - (a->batch < b->batch);
+}
+
+bool charges_of_records(struct unit_record *records, size_t count, double rho, struct charges *charges) {
+	*charges = (struct charges){.by_key = true, .bytes = calloc(count + 1, CHARGE_BYTES)};
+	if (!charges->bytes) return false;
+	if (count) qsort(records, count, sizeof *records, by_unit_and_batch);
+	for (size_t at = 0; at < count;) {
+		const unsigned char *unit = records[at].unit;
+		double sum = 0;
+		for (size_t end = at; at < count && !memcmp(records[at].unit, unit, UNIT_NAME); at = end) {
+			while (end < count && !by_unit_and_batch(&records[at], &records[end])) end++;
+			// A group has fewer records than memory has bytes, far below 2^32: its square fits.
+			uint64_t group = end - at;
+			sum = units_add(sum, units_multiply(group * group, rho));
+		}
+		write_charge(charges, unit, sum);
+	}
+	return true;
+}
+
+void charges_free(struct charges *charges) {
+	free(charges->bytes);
+	*charges = (struct charges){0};
+}
+
+bool charges_valid(const struct charges *charges) {
+	union charge charge, before = {0};
+	if (charges->size % CHARGE_BYTES) return false;
+	for (size_t i = 0; i < count_of(charges); i++) {
+		double rho = read_charge(charges, i, &charge);
+		if (!(rho > 0) || !isfinite(rho)) return false;
+		if (!charges->by_key && charge.span.first >= charge.span.end) return false;
+		if (charges->by_key && i && memcmp(before.unit, charge.unit, UNIT_NAME) >= 0) return false;
+		before = charge;
+	}
+	return true;
+}
+
+double charges_most(const struct charges *charges) {
+	union charge charge;
+	double most = 0;
+	for (size_t i = 0; i < count_of(charges); i++) most = fmax(most, read_charge(charges, i, &charge));
+	return most;
+}
+
+/* ---- sums over runs --------------------------------------------------------------------------------------------------------------------
+ */
+
+struct share {
+	union charge whom;
+	double rho;
+};
+
+/* Ties are broken by rho, so that a sum does not depend on the order of the runs. */
+static int by_rho(const struct share *a, const struct share *b) {
+	return (a->rho > b->rho) - (a->rho < b->rho);
+}
+
+static int by_unit(const void *one, const void *other) {
+	const struct share *a = one, *b = other;
+	int order = memcmp(a->whom.unit, b->whom.unit, UNIT_NAME);
+	return order ? order : by_rho(a, b);
+}
+
+static int by_first(const void *one, const void *other) {
+	const struct share *a = one, *b = other;
+	int order = (a->whom.span.first > b->whom.span.first) - (a->whom.span.first < b->whom.span.first);
+	return order ? order : by_rho(a, b);
+}
+
+static double most_by_key(struct share *shares, size_t count) {
+	double most = 0, sum = 0;
+	if (count) qsort(shares, count, sizeof *shares, by_unit);
+	for (size_t i = 0; i < count; i++) {
+		if (i && memcmp(shares[i - 1].whom.unit, shares[i].whom.unit, UNIT_NAME) != 0) sum = 0;
+		sum = units_add(sum, shares[i].rho);
+		most = fmax(most, sum);
+	}
+	return most;
+}
+
+/* The deepest stack of spans stands at the first line of one of them. */
+static double most_by_line(struct share *shares, size_t count) {
+	double most = 0;
+	if (count) qsort(shares, count, sizeof *shares, by_first);
+	for (size_t i = 0; i < count; i++) {
+		const uint64_t line = shares[i].whom.span.first;
+		double sum = 0;
+		if (i + 1 < count && shares[i + 1].whom.span.first == line) continue;
+		for (size_t j = 0; j <= i; j++)
+			if (shares[j].whom.span.end > line) sum = units_add(sum, shares[j].rho);
+		most = fmax(most, sum);
+	}
+	return most;
+}
+
+bool units_spent(const struct charges *const *all, size_t count, double *spent) {
+	size_t keys = 0, spans = 0, total = 0;
+	for (size_t i = 0; i < count; i++) total += count_of(all[i]);
+	struct share *shares = calloc(total + 1, sizeof *shares);
+	if (!shares) return false;
+	// Keys from the front, spans from the back.
+	for (size_t i = 0; i < count; i++) {
+		for (size_t j = 0; j < count_of(all[i]); j++) {
+			struct share *share = all[i]->by_key ? &shares[keys++] : &shares[total - ++spans];
+			share->rho = read_charge(all[i], j, &share->whom);
+		}
+	}
+	*spent = units_add(most_by_line(shares + keys, spans), most_by_key(shares, keys));
+	free(shares);
+	return true;
+}

@@ -1,0 +1,211 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# cuttle ledger, generate --ledger, cuttle receipt: exit codes, refusal, resume, release, what a receipt shows.
+# shellcheck source=/dev/null
+. "$(dirname "$(realpath "$0")")/check.bash"
+model=$CUTTLE_MODEL
+unset CUTTLE_MODEL # receipt verify would compare it
+
+# Without a model: the ledger alone.
+notes=(--ledger l --dataset notes)
+refused 7 ledger show "${notes[@]}"
+refused 2 ledger show --ledger l
+refused 2 ledger show --dataset notes
+refused 2 ledger
+refused 2 ledger spend "${notes[@]}"
+refused 2 ledger init "${notes[@]}"
+for bad in 0 -1 nan inf x; do
+	refused 2 ledger init "${notes[@]}" --epsilon-limit "$bad"
+	refused 2 ledger init "${notes[@]}" --rho-limit "$bad"
+	refused 2 ledger init "${notes[@]}" --epsilon-limit 1 --delta-limit "$bad"
+done
+refused 2 ledger init "${notes[@]}" --epsilon-limit 1 --rho-limit 1
+rm -f l
+exits 0 ledger init "${notes[@]}" --epsilon-limit 10 --delta-limit 1e-6
+[ "$(stat -c %a l)" = 600 ] || fail "the ledger's mode is $(stat -c %a l)"
+says out '^limit      rho 1\.53927 +epsilon 10$'
+says out '^spent      rho 0 '
+says out '^runs       0'
+refused 2 ledger init "${notes[@]}" --epsilon-limit 20
+exits 0 ledger init --ledger l --dataset people --rho-limit 1 --unit-key name
+says out 'everybody with one value of name'
+refused 2 ledger show --ledger l --dataset nobody
+
+for bad in 0 -1 nan inf 1e-320 x; do refused 2 ledger reserve "${notes[@]}" --rho "$bad"; done
+exits 0 ledger check "${notes[@]}" --rho 1.5
+exits 0 ledger reserve "${notes[@]}" --rho 1 --count 100
+run=$(head -1 out)
+exits 0 ledger reserve "${notes[@]}" --rho 1 --count 100 --run "$run"
+refused 2 ledger reserve "${notes[@]}" --rho 1.1 --count 100 --run "$run"
+exits 0 ledger show "${notes[@]}" --json
+says out '"rho_spent":1.0,.*"runs":1}'
+refused 3 ledger check "${notes[@]}" --rho 1
+says err 'rho asked 1, spent 1 of 1\.53927, remaining 0\.53927[0-9]* '
+refused 3 ledger reserve "${notes[@]}" --rho 1
+exits 0 ledger reserve "${notes[@]}" --rho 1 --first 100
+refused 2 ledger release "${notes[@]}" --run "$run"
+refused 2 ledger release "${notes[@]}" --run 0
+refused 2 ledger release "${notes[@]}"
+exits 0 ledger history "${notes[@]}"
+[ "$(wc -l <out)" = 5 ] || fail "history: $(cat out)"
+exits 0 ledger export --ledger l
+[ "$(wc -l <out)" = 6 ] || fail "export: $(cat out)"
+# Each line's hash is that of the line without it; each names the one before. Anybody can check that, without cuttle.
+before=
+while read -r line; do
+	hash=${line#*\"hash\":\"}
+	hash=${hash%%\"*}
+	[ "$(echo "${line/\"hash\":\"$hash\",/}" | sha256sum | cut -d' ' -f1)" = "$hash" ] || fail "the hash of $line"
+	[ -z "$before" ] || grep -q "\"previous\":\"$before\"" <<<"$line" || fail "the chain at $line"
+	before=$hash
+done <out
+exits 0 ledger verify --ledger l
+says out "^6 entries, .*$before"
+exits 0 ledger verify --ledger l --head "$before"
+refused 7 ledger verify --ledger l --head "$(printf '%064d' 1)"
+cp l damaged
+printf 'X' | dd of=damaged bs=1 seek=5000 conv=notrunc status=none
+refused 7 ledger verify --ledger damaged
+truncate -s 4096 damaged
+refused 7 ledger verify --ledger damaged
+exits 0 help ledger
+exits 0 help receipt
+
+export CUTTLE_MODEL=$model
+need_model
+texts=2 tokens=6 long=30
+short && tokens=2 long=20
+references $((2 * texts))
+base=(generate -m "$model" -i refs.jsonl -B 2 -N "$texts" --kind note)
+paid=("${base[@]}" -n "$tokens" -e 3)
+unset CUTTLE_MODEL
+spent() { # rho spent by data set $1
+	exits 0 ledger show --ledger l --dataset "$1" --json
+	sed 's/.*"rho_spent":\([^,]*\),.*/\1/' out
+}
+
+exits 0 ledger init --ledger l --dataset docs --epsilon-limit 5
+docs=(--ledger l --dataset docs)
+refused 2 "${paid[@]}" -o a.jsonl --ledger l
+refused 2 "${paid[@]}" -o a.jsonl --dataset docs
+refused 2 "${paid[@]}" -o a.jsonl --ledger l --dataset nobody
+refused 7 "${paid[@]}" -o a.jsonl --ledger damaged --dataset docs
+compgen -G 'a.*' >/dev/null && fail "a run that did not begin left something"
+exits 0 "${paid[@]}" -o a.jsonl
+says err '^No ledger: nobody counts'
+exits 0 "${paid[@]}" -o seeded.jsonl --insecure-seed 1 "${docs[@]}"
+grep -q ledger err && fail "a seeded run speaks of the ledger"
+[ "$(spent docs)" = 0.0 ] || fail "a seeded run was charged"
+
+exits 0 "${paid[@]}" -o b.jsonl "${docs[@]}"
+grep -q 'nobody counts' err && fail "somebody counts"
+once=$(spent docs)
+[ "$once" != 0.0 ] || fail "nothing was charged"
+nothing_left b
+[ ! -e b.jsonl.run ] || fail "the run's name is left over"
+exits 0 "${paid[@]}" -o b.jsonl "${docs[@]}"
+says err 'already complete'
+[ "$(spent docs)" = "$once" ] || fail "a complete run was charged again"
+exits 0 "${paid[@]}" -o - -q "${docs[@]}"
+twice=$(spent docs)
+[ "$twice" != "$once" ] || fail "a second run was not charged"
+# 3 and 3 of 5: rho has room for two, not for three.
+refused 3 "${paid[@]}" -o c.jsonl "${docs[@]}"
+says err 'refused: data set docs: rho asked 0\.18[0-9]*, spent 0\.3[67]'
+compgen -G 'c.*' >/dev/null && fail "a refused run left something"
+[ "$(spent docs)" = "$twice" ] || fail "a refused run was charged"
+
+# The receipt.
+exits 0 receipt verify b.receipt.json --output b.jsonl --model "$model" --ledger l
+says out 'The receipt agrees with itself'
+says out '^Promised'
+says out '^Not promised'
+refused 4 receipt verify b.receipt.json --output a.jsonl
+sed 's/"index":1/"index":2/' b.jsonl >changed.jsonl
+refused 4 receipt verify b.receipt.json --output changed.jsonl
+says err 'not the output'
+refused 4 receipt verify b.receipt.json --model refs.jsonl
+says err 'not the model'
+refused 7 receipt verify a.receipt.json --ledger l
+refused 4 receipt verify seeded.receipt.json
+says err 'NOT PRIVATE'
+refused 4 receipt verify refs.jsonl
+refused 4 receipt verify nothing.json
+refused 2 receipt verify
+while read -r edit; do
+	sed "$edit" b.receipt.json >edited.json
+	cmp -s edited.json b.receipt.json && fail "$edit changes nothing"
+	refused 4 receipt verify edited.json
+done <<-'END'
+	s/"tokens": [0-9]*/"tokens": 1/
+	s/"batch": 2/"batch": 20/
+	s/"epsilon": [0-9.]*/"epsilon": 1.5/
+	s/"rho": 0.[0-9]*,$/"rho": 0.01,/
+	s/"delta": [0-9.e-]*/"delta": 1e-9/
+	s/epsilon = [0-9.]*/epsilon = 1/
+	s/"private": true/"private": 1/
+	s/"texts": 2/"texts": 3/
+	s/^  "temperature"/   "temperature"/
+	s/"top_k".*//
+END
+sed 's/"entry": "../"entry": "00/' b.receipt.json >edited.json
+refused 7 receipt verify edited.json --ledger l
+
+# Stopped and continued: one charge, before the first token and after it.
+exits 0 ledger init --ledger l --dataset long --epsilon-limit 10
+long=("${base[@]}" -n "$long" -e 5 --ledger l --dataset long -o p.jsonl --progress json)
+# begun DATASET KIND COMMAND...: starts the command and waits for such an entry, or for the command's end.
+begun() {
+	local dataset=$1 kind=$2
+	shift 2
+	"$CUTTLE" "$@" >out 2>err &
+	pid=$!
+	while kill -0 $pid 2>/dev/null && ! "$CUTTLE" ledger history --ledger l --dataset "$dataset" | grep -q " $kind "; do sleep 0.01; done
+}
+for moment in reserve draw; do
+	begun long $moment "${long[@]}"
+	kill -9 $pid 2>/dev/null
+	wait $pid 2>/dev/null
+	[ "$moment" = draw ] || first=$(spent long)
+done
+exits 0 "${long[@]}"
+[ "$(spent long)" = "$first" ] || {
+	# The one unlucky moment, drawn but not yet journalled, is charged again.
+	exits 0 ledger show --ledger l --dataset long
+	says out '^runs       2'
+}
+exits 0 receipt verify p.receipt.json --output p.jsonl --ledger l
+exits 0 ledger verify --ledger l
+
+# What was reserved and never drew can be released; a run that finds that out stops before it shows a token.
+exits 0 ledger init --ledger l --dataset free --epsilon-limit 10
+free=("${base[@]}" -n 2 -e 5 --ledger l --dataset free -o f.jsonl)
+begun free reserve "${free[@]}"
+kill -STOP $pid
+run=$(cat f.jsonl.run)
+if "$CUTTLE" ledger release --ledger l --dataset free --run "$run" 2>/dev/null; then
+	[ "$(spent free)" = 0.0 ] || fail "released and still charged"
+	kill -CONT $pid
+	wait $pid
+	[ $? = 3 ] || fail "a released run goes on"
+	says err 'was released'
+	[ ! -e f.jsonl ] || fail "a released run has an output"
+else
+	kill -CONT $pid
+	wait $pid || fail "a stopped run does not go on: $(cat err)"
+fi
+
+# Units by key: Anna has both records of the first text, so rho counts four times.
+exits 0 ledger init --ledger l --dataset persons --rho-limit 1 --unit-key who
+{
+	echo '{"text":"A note of Anna.","who":"Anna"}'
+	echo '{"text":"Another note.","who":"Anna"}'
+	echo '{"text":"A note of Berta.","who":"Berta"}'
+	echo '{"text":"A note of Carla.","who":3}'
+} >refs.jsonl
+exits 0 "${paid[@]}" -o k.jsonl --ledger l --dataset persons -q
+awk -v all="$(spent persons)" -v one="$(sed -n 's/^  "rho": \(.*\),/\1/p' k.receipt.json)" \
+	'BEGIN { ratio = all / one; exit !(ratio > 3.999999 && ratio < 4.000001) }' || fail "not four times: $(spent persons)"
+refused 3 "${paid[@]}" -o k2.jsonl --ledger l --dataset persons
+exits 0 receipt verify k.receipt.json --ledger l --output k.jsonl
+says out 'counted per value of who: it has the entry'

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuttle receipt verify: whether a receipt agrees with itself, its output, its model and its ledger, and what it promises.
+#include "tools/verbs.h"
+
+#include "io/fail.h"
+#include "io/ledger.h"
+#include "io/receipt.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VALUE(member) OPTION(struct receipt_values, member)
+
+struct receipt_values {
+	const char *output, *model, *ledger;
+};
+
+// clang-format off
+static const struct option_entry OPTIONS[] = {
+	{.name = "output", .letter = 'o', VALUE(output), .argument = "FILE",
+	 .help = "the output: its hash must be the receipt's"},
+	{.name = "model", .letter = 'm', VALUE(model), .argument = "FILE",
+	 .help = "the model: its hash must be the receipt's"},
+	{.name = "ledger", VALUE(ledger), .argument = "FILE",
+	 .help = "the ledger: it must have the receipt's entry, with its numbers, in an unbroken chain"},
+};
+
+static const char ABOUT[] =
+	"Recomputes rho and epsilon from the integers in the receipt, compares what is given with its hashes, and says in words what is "
+	"promised and what is not. Exit 0: all of it agrees and the output is private. Exit 4: something does not agree, or the output is NOT "
+	"PRIVATE. Exit 7: the ledger lacks the entry, or cannot be trusted.\n\n"
+
+	"A receipt has no signature: it proves that its numbers belong together and to these files, not who wrote it.\n";
+// clang-format on
+
+enum { MOST_RECEIPT = 1 << 20 };
+
+struct claim {
+	struct cuttle_guarantee guarantee;
+	size_t texts;
+	const char *sentence, *command_sha256, *output_sha256, *model_sha256, *template_sha256; /* the document's; never NULL */
+	const json_t *ledger;                                                                   /* an object, or NULL */
+};
+
+static bool get_count(const json_t *root, const char *key, uint64_t most, uint64_t *value) {
+	const json_t *member = json_object_get(root, key);
+	json_int_t number = json_integer_value(member);
+	*value = number > 0 ? (uint64_t)number : 0;
+	return json_is_integer(member) && number >= 0 && *value <= most;
+}
+
+static bool get_real(const json_t *root, const char *key, double *value) {
+	const json_t *member = json_object_get(root, key);
+	*value = json_real_value(member);
+	return json_is_real(member) && *value > 0 && isfinite(*value);
+}
+
+static bool get_text(const json_t *root, const char *key, const char **text) {
+	*text = json_string_value(json_object_get(root, key));
+	return *text != NULL;
+}
+
+static bool read_claim(const json_t *root, struct claim *claim) {
+	struct cuttle_guarantee *guarantee = &claim->guarantee;
+	const json_t *private_output = json_object_get(root, "private"), *ledger = json_object_get(root, "ledger");
+	uint64_t batch = 0, tokens = 0, clip_fixed = 0, fraction_bits = 0, texts = 0;
+	*claim = (struct claim){.ledger = json_is_object(ledger) ? ledger : NULL};
+	bool right = json_is_boolean(private_output) && (claim->ledger || json_is_null(ledger));
+	right &= get_count(root, "batch", UINT32_MAX, &batch) && get_count(root, "tokens", UINT32_MAX, &tokens);
+	right &= get_count(root, "clip_fixed", INT32_MAX, &clip_fixed) && get_count(root, "fraction_bits", 30, &fraction_bits);
+	right &= get_count(root, "texts", SIZE_MAX / 2, &texts);
+	right &= get_real(root, "clip", &guarantee->clip) && get_real(root, "temperature", &guarantee->temperature);
+	right &= get_real(root, "rho", &guarantee->rho) && get_real(root, "epsilon", &guarantee->epsilon);
+	right &= get_real(root, "delta", &guarantee->delta);
+	right &= get_text(root, "guarantee", &claim->sentence) && get_text(root, "command_sha256", &claim->command_sha256);
+	right &= get_text(root, "output_sha256", &claim->output_sha256) && get_text(root, "model_sha256", &claim->model_sha256);
+	right &= get_text(root, "template_sha256", &claim->template_sha256);
+	if (!right || !batch || !tokens || !clip_fixed || !texts) return false;
+	guarantee->private_output = json_is_true(private_output);
+	guarantee->batch = (uint32_t)batch;
+	guarantee->tokens = (uint32_t)tokens;
+	guarantee->clip_fixed = (int32_t)clip_fixed;
+	guarantee->fraction_bits = (uint32_t)fraction_bits;
+	claim->texts = (size_t)texts;
+	return true;
+}
+
+/* ---- the numbers -----------------------------------------------------------------------------------------------------------------------
+ */
+
+/* What is claimed must not be below what follows, nor so far above that it belongs to other numbers: the mechanism's own margin (1e-9 of
+ * the step's loss, squared in rho) and the rounding of the receipt's digits are far smaller. */
+static bool agrees(double claimed, double follows) {
+	return claimed >= follows * (1 - 1e-12) && claimed <= follows * (1 + 1e-6);
+}
+
+/* Whether the sentence is that of the numbers. The digits of epsilon went up a little after the sentence was made. */
+static bool says(const struct claim *claim, double factor) {
+	char sentence[RECEIPT_SENTENCE];
+	struct cuttle_guarantee guarantee = claim->guarantee;
+	guarantee.epsilon *= factor;
+	receipt_sentence(&guarantee, claim->texts, sentence);
+	return !strcmp(sentence, claim->sentence);
+}
+
+static const char *wrong_numbers(const struct claim *claim) {
+	const struct cuttle_guarantee *guarantee = &claim->guarantee;
+	const double clip = ldexp(guarantee->clip_fixed, -(int)guarantee->fraction_bits);
+	struct cuttle_budget rho, epsilon;
+	if (!agrees(guarantee->clip, clip)) return "clip is not clip_fixed / 2^fraction_bits";
+	cuttle_budget_none(&rho);
+	rho.clip = clip;
+	rho.temperature = guarantee->temperature;
+	rho.batch = guarantee->batch;
+	rho.tokens = guarantee->tokens;
+	if (cuttle_budget_solve(&rho, CUTTLE_RHO, NULL)) return "its parameters are out of range";
+	if (!agrees(guarantee->rho, rho.rho)) return "rho does not follow from clip, batch, temperature and tokens";
+	cuttle_budget_none(&epsilon);
+	epsilon.rho = guarantee->rho;
+	epsilon.delta = guarantee->delta;
+	if (cuttle_budget_solve(&epsilon, CUTTLE_EPSILON, NULL)) return "its parameters are out of range";
+	if (!agrees(guarantee->epsilon, epsilon.epsilon)) return "epsilon does not follow from rho and delta";
+	return says(claim, 1) || says(claim, 1 - 1e-13) ? NULL : "its sentence says something else than its numbers";
+}
+
+/* The bytes that the same content has when this program writes it. */
+static bool canonical(json_t *root, const char *bytes, size_t size) {
+	size_t wanted;
+	char *text = jsonout_dump(json_incref(root), JSON_SORT_KEYS | JSON_INDENT(2), &wanted);
+	bool same = text && wanted == size && !memcmp(text, bytes, size);
+	free(text);
+	return same;
+}
+
+/* ---- the files -------------------------------------------------------------------------------------------------------------------------
+ */
+
+static enum cuttle_status check_file(const char *path, const char *what, const char *wanted, struct cuttle_error *error) {
+	char is[HASH_TEXT];
+	if (!path) return CUTTLE_OK;
+	enum cuttle_status status = hash_file(path, is, error);
+	if (!status && strcmp(is, wanted) != 0)
+		status = io_fail(error, CUTTLE_INPUT, "%s is not the %s of this receipt: other bytes", path, what);
+	return status;
+}
+
+struct entry_search {
+	const struct claim *claim;
+	const char *hash, *dataset;
+	double rho;
+	bool found, right;
+};
+
+static enum cuttle_status look_at(void *user, const struct chain_entry *entry) {
+	struct entry_search *search = user;
+	if (strcmp(entry->hash, search->hash) != 0) return CUTTLE_OK;
+	search->found = true;
+	search->right = !strcmp(entry->kind, "reserve") && !strcmp(entry->dataset, search->dataset) && agrees(search->rho, entry->rho) &&
+	                search->rho >= search->claim->guarantee.rho * (1 - 1e-12) && !strcmp(entry->command, search->claim->command_sha256);
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status check_ledger(const char *path, const struct claim *claim, struct cuttle_error *error) {
+	struct ledger *ledger;
+	struct entry_search search = {.claim = claim};
+	if (!path) return CUTTLE_OK;
+	if (!claim->ledger) return io_fail(error, CUTTLE_LEDGER, "this run was counted in no ledger");
+	if (!get_text(claim->ledger, "entry", &search.hash) || !get_text(claim->ledger, "dataset", &search.dataset) ||
+	    !get_real(claim->ledger, "rho", &search.rho))
+		return io_fail(error, CUTTLE_INPUT, "the receipt's ledger entry lacks a field");
+	enum cuttle_status status = ledger_open(path, &ledger, error);
+	if (status) return status;
+	status = ledger_walk(ledger, NULL, look_at, &search, error);
+	ledger_close(&ledger);
+	if (!status && !search.found) status = io_fail(error, CUTTLE_LEDGER, "%s has no entry %.64s", path, search.hash);
+	if (!status && !search.right) status = io_fail(error, CUTTLE_LEDGER, "%s has this receipt's entry with other numbers", path);
+	return status;
+}
+
+/* ---- the words -------------------------------------------------------------------------------------------------------------------------
+ */
+
+static void explain(const struct claim *claim, const struct receipt_values *values) {
+	const char *key = NULL, *dataset = NULL;
+	const struct cuttle_guarantee *guarantee = &claim->guarantee;
+	printf(
+	    "The receipt agrees with itself: epsilon %.6g at delta %g follows from clip %d / 2^%u, %u references and at most %u tokens per "
+	    "text, temperature %g.\n",
+	    guarantee->epsilon, guarantee->delta, (int)guarantee->clip_fixed, (unsigned)guarantee->fraction_bits,
+	    (unsigned)guarantee->batch, (unsigned)guarantee->tokens, guarantee->temperature);
+	printf("output   %s\n", values->output ? "these are its bytes" : "not compared (--output)");
+	printf("model    %s\n", values->model ? "this is its model" : "not compared (--model)");
+	if (claim->ledger && get_text(claim->ledger, "dataset", &dataset) && get_text(claim->ledger, "unit_key", &key))
+		printf("ledger   data set %s%s%s%s\n", dataset, *key ? ", counted per value of " : "", key,
+		       values->ledger ? ": it has the entry" : ", not compared (--ledger)");
+	else printf("ledger   nobody counted\n");
+	printf("\nPromised\n  %s\n", claim->sentence);
+	printf(
+	    "  Clipping and drawing are exact integer arithmetic; how a text turned out changes nothing of this, nor does it cost less.\n");
+	printf("\nNot promised\n"
+	       "  - This much for a person with several records: g of them in one text multiply rho by g^2, in g texts by g.\n"
+	       "  - Anything about other runs over the same records: their rho adds to this one's%s.\n"
+	       "  - Secrecy of prompts, public examples, the model's training data, or how many records there are: they count as public.\n"
+	       "  - Anything against someone who could watch the run: its time, its memory, its files.\n"
+	       "  - That the texts are true, or that no name in them is anybody's: names can come from the model.\n"
+	       "  - That this receipt is genuine: it has no signature.\n",
+	       claim->ledger ? "; the ledger counts those it was told of" : ", and nobody counted them");
+}
+
+static enum cuttle_status verify(const char *path, const struct receipt_values *values, struct cuttle_error *error) {
+	struct claim claim;
+	char *bytes;
+	size_t size;
+	enum cuttle_status status = file_read(path, MOST_RECEIPT, &bytes, &size, error);
+	if (status) return status;
+	json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL);
+	const char *problem = NULL;
+	if (!root || !read_claim(root, &claim)) problem = "it is no receipt, or lacks a field";
+	else if (!canonical(root, bytes, size)) problem = "its bytes are not those that cuttle writes";
+	else problem = wrong_numbers(&claim);
+	if (problem) status = io_fail(error, CUTTLE_INPUT, "%s: %s", file_shown(path), problem);
+	if (!status) status = check_file(values->output, "output", claim.output_sha256, error);
+	if (!status) status = check_file(values->model, "model", claim.model_sha256, error);
+	if (!status && !claim.guarantee.private_output) status = io_fail(error, CUTTLE_INPUT, "%s", claim.sentence);
+	if (!status) status = check_ledger(values->ledger, &claim, error);
+	if (!status) explain(&claim, values);
+	json_decref(root);
+	free(bytes);
+	return status;
+}
+
+static int run(const struct verb *verb, int argc, char **argv) {
+	struct receipt_values values = {0};
+	struct cuttle_error error = {"out of memory"};
+	int operand, code;
+	if (!verb_begin(verb, argc, argv, &values, &operand, &code)) return code;
+	if (operand + 2 != argc || strcmp(argv[operand], "verify") != 0)
+		return verb_refuse(verb, CUTTLE_USAGE, "say what to do: verify FILE");
+	enum cuttle_status status = verify(argv[operand + 1], &values, &error);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
+const struct verb receipt_verb = {
+    .name = "receipt",
+    .usage = "verify RECEIPT [--output FILE] [--model FILE] [--ledger FILE]",
+    .summary = "what a receipt promises, and whether it agrees with its output",
+    .about = ABOUT,
+    .options = OPTIONS,
+    .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+    .run = run,
+};
