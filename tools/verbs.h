@@ -7,7 +7,8 @@
 #include "io/records.h"
 #include "tools/options.h"
 
-extern const struct verb generate_verb, budget_verb, score_verb, tokenize_verb, detokenize_verb, model_verb, bench_verb, ledger_verb, receipt_verb;
+extern const struct verb generate_verb, budget_verb, score_verb, tokenize_verb, detokenize_verb, model_verb, bench_verb, ledger_verb,
+    receipt_verb;
 
 /* Parses the options. False: the verb ends now with *exit_code (help was printed, or one line on standard error). */
 bool verb_begin(const struct verb *verb, int argc, char **argv, void *values, int *operands, int *exit_code);
