@@ -2,7 +2,7 @@
 MAKEFLAGS += -r
 BUILD ?= build
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
-AR := $(if $(filter default,$(origin AR)),$(shell $(CC) -print-prog-name=ar),$(AR))
+AR := $(if $(filter default,$(origin AR)),$(shell $(CC) -print-prog-name=ar 2>/dev/null),$(AR))
 CFLAGS ?= -O3 -g
 BLAS ?= $(if $(wildcard /usr/include/*/cblas.h /usr/include/cblas.h),1,0)
 ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
