@@ -4,6 +4,7 @@
 #include "dp/account.h"
 
 #include "base/misuse.h"
+#include "dp/exact.h"
 #include "dp/weights.h"
 
 #include <float.h>
@@ -50,6 +51,12 @@ double dp_rho_of_clip(double clip, uint32_t batch, double temperature, uint32_t 
 double dp_clip_of_rho(double rho, uint32_t batch, double temperature, uint32_t tokens) {
 	REQUIRE(positive(rho) && positive(temperature) && batch >= 1 && tokens >= 1);
 	return down((long double)batch * (long double)temperature * sqrtl(2.0L * (long double)rho / tokens) * (1.0L - SIMPLE));
+}
+
+double dp_group_rho(double rho, uint32_t records, bool same_batch) {
+	REQUIRE(positive(rho) && records >= 1);
+	const long double times = same_batch ? (long double)records * records : records;
+	return up((long double)rho * times);
 }
 
 /* ---- rho <-> (epsilon, delta) -----------------------------------------------------------------------------------------------------------
@@ -127,6 +134,9 @@ double dp_epsilon_bun_steinke(double rho, double delta) {
 /* ---- solving for one field --------------------------------------------------------------------------------------------------------------
  */
 
+static const char NO_MEMORY[] = "out of memory", NO_DELTA[] = "delta would be 1: no guarantee at this epsilon",
+                  NO_TOKENS[] = "tokens would be 0: the budget does not pay for one token";
+
 static bool given(double x) {
 	return !isnan(x);
 }
@@ -143,6 +153,8 @@ static const char *complaint(const struct dp_budget *b) {
 
 /* The unknown's own value does not count; and rho may stand only for what it follows from. */
 static const char *missing(const struct dp_budget *b, enum dp_unknown unknown) {
+	if (b->accountant == DP_EXACT && unknown != DP_RHO && given(b->rho))
+		return "rho is given: the exact accountant does not start from it";
 	const bool allowance = unknown == DP_CLIP || unknown == DP_TOKENS || unknown == DP_BATCH; /* rho from epsilon and delta */
 	if (given(b->rho) && allowance && given(b->epsilon)) return "rho and epsilon are both given: leave one out";
 	if (given(b->rho) && !allowance && given(b->clip)) return "rho and clip are both given: leave one out";
@@ -179,11 +191,11 @@ static const char *solve(struct dp_budget *b, enum dp_unknown unknown) {
 		return positive(b->epsilon) ? NULL : "epsilon would be out of range";
 	case DP_DELTA:
 		b->delta = dp_delta_of_rho(b->rho, b->epsilon);
-		return b->delta < 1.0 ? NULL : "delta would be 1: no guarantee at this epsilon";
+		return b->delta < 1.0 ? NULL : NO_DELTA;
 	case DP_TOKENS:
 		x = (long double)b->batch * (long double)b->temperature / (long double)b->clip;
 		x = floorl(2.0L * (long double)b->rho * x * x * (1.0L - SIMPLE));
-		if (x < 1.0L) return "tokens would be 0: the budget does not pay for one token";
+		if (x < 1.0L) return NO_TOKENS;
 		if (x > UINT32_MAX) return "tokens would be out of range";
 		b->tokens = (uint32_t)x;
 		return NULL;
@@ -196,8 +208,34 @@ static const char *solve(struct dp_budget *b, enum dp_unknown unknown) {
 	return NULL;
 }
 
+static const char *solve_exact(struct dp_budget *b, enum dp_unknown unknown) {
+	if (unknown != DP_TOKENS && b->tokens > DP_EXACT_TOKENS)
+		return "tokens would be out of range of the exact accountant, which goes up to 32768: use zcdp";
+	const long double scale = (long double)b->batch * (long double)b->temperature / 2.0L;
+	double eta = unknown == DP_CLIP || unknown == DP_BATCH ? 0.0 : up((long double)b->clip / scale * (1.0L + SIMPLE));
+	enum dp_status status = DP_OK;
+	if (eta == 0.0) status = dp_exact_eta(b->epsilon, b->delta, b->tokens, 0, &eta);
+	else if (unknown == DP_EPSILON) status = dp_exact_epsilon(eta, b->tokens, b->delta, 0, &b->epsilon);
+	else if (unknown == DP_DELTA) status = dp_exact_delta(eta, b->tokens, b->epsilon, 0, &b->delta);
+	else status = dp_exact_tokens(eta, b->epsilon, b->delta, &b->tokens);
+	if (status == DP_NO_MEMORY) return NO_MEMORY;
+	if (status != DP_OK) return "this would be out of range of the exact accountant: use zcdp";
+	if (unknown == DP_CLIP) b->clip = down((long double)eta * scale * (1.0L - SIMPLE));
+	if (unknown == DP_CLIP && !positive(b->clip)) return "clip would be out of range";
+	if (unknown == DP_DELTA && b->delta >= 1.0) return NO_DELTA;
+	if (unknown == DP_TOKENS && b->tokens < 1) return NO_TOKENS;
+	if (unknown == DP_BATCH) {
+		const long double x =
+		    ceill(2.0L * (long double)b->clip / ((long double)b->temperature * (long double)eta) * (1.0L + SIMPLE));
+		if (x > UINT32_MAX) return "batch would be out of range";
+		b->batch = x < 1.0L ? 1 : (uint32_t)x;
+	}
+	b->rho = dp_rho_of_clip(b->clip, b->batch, b->temperature, b->tokens);
+	return positive(b->rho) ? NULL : "rho would be out of range";
+}
+
 enum dp_status dp_budget_solve(struct dp_budget *budget, enum dp_unknown unknown, const char **reason) {
-	REQUIRE(budget && (unsigned)unknown <= DP_BATCH);
+	REQUIRE(budget && (unsigned)unknown <= DP_BATCH && (unsigned)budget->accountant <= DP_EXACT);
 	struct dp_budget b = *budget;
 	if (unknown == DP_CLIP) b.clip = (double)NAN;
 	if (unknown == DP_EPSILON) b.epsilon = (double)NAN;
@@ -205,9 +243,9 @@ enum dp_status dp_budget_solve(struct dp_budget *budget, enum dp_unknown unknown
 	if (unknown == DP_DELTA) b.delta = (double)NAN;
 	const char *why = complaint(&b);
 	if (!why) why = missing(&b, unknown);
-	if (!why) why = solve(&b, unknown);
+	if (!why) why = b.accountant == DP_EXACT && unknown != DP_RHO ? solve_exact(&b, unknown) : solve(&b, unknown);
 	if (reason) *reason = why;
-	if (why) return DP_BAD_PARAMETER;
+	if (why) return why == NO_MEMORY ? DP_NO_MEMORY : DP_BAD_PARAMETER;
 	*budget = b;
 	return DP_OK;
 }
@@ -249,38 +287,60 @@ int32_t dp_clip_fixed(double clip, unsigned fraction_bits) {
 	return (int32_t)fixed;
 }
 
-double dp_guarantee_rho(const struct dp_integers *i) {
+/* eta / 2 of the integers, the self check's 1e-9 included. */
+static long double guarantee_lambda(const struct dp_integers *i) {
 	REQUIRE(i->batch >= 1 && i->tokens >= 1 && i->temperature_num >= 1 && i->temperature_den >= 1 && i->clip_fixed >= 1);
-	long double scale = ldexpl((long double)i->temperature_num, (int)i->fraction_bits) * i->batch;
-	long double lambda = (long double)i->clip_fixed * (long double)i->temperature_den / scale * (1.0L + 1e-9L);
-	return up(i->tokens * lambda * lambda / 2.0L * (1.0L + SIMPLE));
+	const long double scale = ldexpl((long double)i->temperature_num, (int)i->fraction_bits) * i->batch;
+	return (long double)i->clip_fixed * (long double)i->temperature_den / scale * (1.0L + 1e-9L);
+}
+
+double dp_guarantee_rho(const struct dp_integers *integers) {
+	const long double lambda = guarantee_lambda(integers);
+	return up(integers->tokens * lambda * lambda / 2.0L * (1.0L + SIMPLE));
 }
 
 double dp_guarantee_epsilon(const struct dp_integers *integers, double delta) {
 	return dp_epsilon_of_rho(dp_guarantee_rho(integers), delta);
 }
 
-enum dp_status dp_calibrate(struct dp_integers *integers, double epsilon, double delta, const char **reason) {
-	double temperature = (double)integers->temperature_num / (double)integers->temperature_den;
+enum dp_status dp_guarantee_exact(const struct dp_integers *integers, double delta, double *epsilon) {
+	return dp_exact_epsilon(up(2.0L * guarantee_lambda(integers) * (1.0L + SIMPLE)), integers->tokens, delta, 0, epsilon);
+}
+
+/* *epsilon of the accountant. */
+static enum dp_status guarantee(const struct dp_integers *integers, enum dp_accountant accountant, double delta, double *epsilon) {
+	if (accountant == DP_EXACT) return dp_guarantee_exact(integers, delta, epsilon);
+	*epsilon = dp_guarantee_epsilon(integers, delta);
+	return DP_OK;
+}
+
+static enum dp_status calibrate(struct dp_integers *integers, enum dp_accountant accountant, double epsilon, double delta,
+                                const char **reason) {
 	struct dp_budget b = {.epsilon = epsilon,
 	                      .delta = delta,
 	                      .rho = (double)NAN,
 	                      .clip = (double)NAN,
-	                      .temperature = temperature,
+	                      .temperature = (double)integers->temperature_num / (double)integers->temperature_den,
 	                      .batch = integers->batch,
-	                      .tokens = integers->tokens};
+	                      .tokens = integers->tokens,
+	                      .accountant = accountant};
 	enum dp_status status = dp_budget_solve(&b, DP_CLIP, reason);
 	if (status != DP_OK) return status;
 	struct dp_integers i = *integers;
 	status = dp_fraction_bits(b.batch, b.clip, &i.fraction_bits);
 	if (status == DP_OK) {
-		/* The real clip, rounded down, is right but for the last 1e-9 of the guarantee: one step down at most mends that. */
-		i.clip_fixed = dp_clip_fixed(b.clip, i.fraction_bits);
-		if (dp_guarantee_epsilon(&i, delta) > epsilon) i.clip_fixed--;
-		if (i.clip_fixed < 1) status = DP_BAD_PARAMETER;
+		/* The real clip is right but for the last 1e-9 of the guarantee, and the exact one a little low: from there down to what
+		 * holds. */
+		double reached = (double)INFINITY;
+		i.clip_fixed = dp_clip_fixed(accountant == DP_EXACT ? b.clip * (1.0 + 1e-6) : b.clip, i.fraction_bits);
+		for (; status == DP_OK && i.clip_fixed >= 1; i.clip_fixed--) {
+			status = guarantee(&i, accountant, delta, &reached);
+			if (reached <= epsilon) break;
+		}
+		if (i.clip_fixed < 1 && status == DP_OK) status = DP_BAD_PARAMETER;
 	}
 	if (status != DP_OK) {
-		if (reason) *reason = "clip would be out of range";
+		if (reason) *reason = status == DP_NO_MEMORY ? NO_MEMORY : "clip would be out of range";
 		return status;
 	}
 	if (dp_weights_bits(i.batch, i.clip_fixed, i.fraction_bits, i.temperature_num, i.temperature_den) == 0) {
@@ -290,4 +350,12 @@ enum dp_status dp_calibrate(struct dp_integers *integers, double epsilon, double
 	}
 	*integers = i;
 	return DP_OK;
+}
+
+enum dp_status dp_calibrate(struct dp_integers *integers, double epsilon, double delta, const char **reason) {
+	return calibrate(integers, DP_ZCDP, epsilon, delta, reason);
+}
+
+enum dp_status dp_calibrate_exact(struct dp_integers *integers, double epsilon, double delta, const char **reason) {
+	return calibrate(integers, DP_EXACT, epsilon, delta, reason);
 }

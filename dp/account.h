@@ -9,15 +9,19 @@
 //
 // Rounding is always to the safe side: what is promised (epsilon, delta, rho of a mechanism, batch) goes up; what is allowed (clip, tokens,
 // rho of an epsilon and delta) goes down. The margin is a few units of the last place plus 1e-16 of the largest term, under 1e-12 relative
-// wherever the answer is not the small difference of large terms. Every function takes bounded time for every input (fixed iterations).
+// wherever the answer is not the small difference of large terms (DP_EXACT: as dp/exact.h says). Every function takes bounded time for
+// every input (fixed iterations).
 //
 // Domain of the functions that return a double: rho, epsilon, clip, temperature positive, finite and not subnormal; delta in (0, 1), not
 // subnormal; counts >= 1. Anything else is a caller bug; user input goes through dp_budget_solve, which refuses politely.
 #ifndef CUTTLE_DP_ACCOUNT_H
 #define CUTTLE_DP_ACCOUNT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "dp/status.h"
+
+enum dp_accountant { DP_ZCDP, DP_EXACT };
 
 /* rho of T tokens, rounded up; +infinity on overflow. */
 double dp_rho_of_clip(double clip, uint32_t batch, double temperature, uint32_t tokens);
@@ -32,17 +36,24 @@ double dp_rho_of_epsilon(double epsilon, double delta);
 /* Bun & Steinke 2016, Proposition 1.3: rho + 2 sqrt(rho ln(1/delta)), rounded up. Weaker; for comparison with papers that use it. */
 double dp_epsilon_bun_steinke(double rho, double delta);
 
+/* What `records` >= 1 references of one person cost together: rho records^2 when they stand in one batch (group privacy of zCDP, Bun &
+ * Steinke 2016, Proposition 1.9), rho records when each stands in a batch of its own (composition). Rounded up; +infinity on overflow. */
+double dp_group_rho(double rho, uint32_t records, bool same_batch);
+
 /* A field that is not given is NaN (0 for the counts). Mirrors struct cuttle_budget of engine/cuttle.h. */
 struct dp_budget {
 	double epsilon, delta, rho, clip, temperature;
 	uint32_t batch, tokens;
+	enum dp_accountant accountant;
 };
 enum dp_unknown { DP_CLIP, DP_EPSILON, DP_RHO, DP_DELTA, DP_TOKENS, DP_BATCH };
 
 /* Fills the unknown, and rho where it was not given, from the other fields; what stood in the unknown is ignored.
  *   CLIP, TOKENS, BATCH  from rho, or from epsilon and delta; and the other three of clip, temperature, batch, tokens
  *   EPSILON              from delta and either rho, or clip, temperature, batch and tokens;   DELTA  likewise from epsilon
- *   RHO                  from clip, temperature, batch and tokens (rounded up), or from epsilon and delta (an allowance, rounded down)
+ *   RHO                  from clip, temperature, batch and tokens (rounded up), or from epsilon and delta (an allowance, rounded down);
+ *                        of either accountant it is the same
+ * DP_EXACT takes no rho for the others, and rho is then what clip, temperature, batch and tokens cost in zCDP. DP_NO_MEMORY: DP_EXACT only.
  * DP_BAD_PARAMETER: *reason (a static string, may be a NULL pointer) names the field that is missing, out of its domain, given twice over
  * (rho beside what determines rho), or the answer that is out of range. The budget is then unchanged. */
 enum dp_status dp_budget_solve(struct dp_budget *budget, enum dp_unknown unknown, const char **reason);
@@ -72,10 +83,14 @@ struct dp_integers {
 double dp_guarantee_rho(const struct dp_integers *integers);
 /* epsilon of that rho, rounded up. */
 double dp_guarantee_epsilon(const struct dp_integers *integers, double delta);
+/* epsilon of that eta and T by dp/exact.h, rounded up. DP_BAD_PARAMETER: beyond its limits. DP_NO_MEMORY. */
+enum dp_status dp_guarantee_exact(const struct dp_integers *integers, double delta, double *epsilon);
 
 /* Calibration with nothing left to chance: reads batch, tokens and the temperature of *integers, sets fraction_bits and the largest
  * clip_fixed whose dp_guarantee_epsilon is at most epsilon. DP_BAD_PARAMETER: out of domain, no clip fits the integers, or the weights
  * cannot hold it (dp_weights_bits: C/tau above about 30), so that dp_invisibleink_new takes what comes out; *reason as above. */
 enum dp_status dp_calibrate(struct dp_integers *integers, double epsilon, double delta, const char **reason);
+/* The same for dp_guarantee_exact; DP_NO_MEMORY besides. */
+enum dp_status dp_calibrate_exact(struct dp_integers *integers, double epsilon, double delta, const char **reason);
 
 #endif

@@ -101,18 +101,18 @@ CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_detokenize(const struct cutt
 CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_score(struct cuttle_model *model, const int32_t *ids, size_t count, double *logprobs,
                                                           int32_t *top1, struct cuttle_error *error);
 
-/* ---- budgets (no model needed) --------------------------------------------------------------------------------------------------------
- */
+/* ---- budgets (no model needed) ------------------------------------------------------------------------------------------------------- */
 
-/* Per-text guarantee under "replace one reference by null": rho = T C^2 / (2 B^2 tau^2) (InvisibleInk Thm 2) and (epsilon, delta) from rho
- * by Canonne-Kamath-Steinke 2020. A field that is not given is NaN (or 0 for counts). */
+/* Per-text guarantee under "replace one reference by null", rho = T C^2 / (2 B^2 tau^2) (InvisibleInk Thm 2). epsilon: ZCDP from rho
+ * (Canonne-Kamath-Steinke 2020); EXACT, 5 to 7 % less, not from rho, T at most 32768 (dp/exact.h). Not given: NaN, or 0 for counts. */
 struct cuttle_budget {
 	double epsilon, delta, rho, clip, temperature;
 	uint32_t batch;  /* B: private references per text */
 	uint32_t tokens; /* T: hard cap of private tokens per text */
+	enum cuttle_accountant { CUTTLE_ZCDP, CUTTLE_EXACT } accountant;
 };
 enum cuttle_unknown { CUTTLE_CLIP, CUTTLE_EPSILON, CUTTLE_RHO, CUTTLE_DELTA, CUTTLE_TOKENS, CUTTLE_BATCH };
-CUTTLE_API void cuttle_budget_none(struct cuttle_budget *budget); /* nothing given */
+CUTTLE_API void cuttle_budget_none(struct cuttle_budget *budget); /* nothing given, zCDP */
 
 /* Fills the unknown (and rho) from the others; epsilon, delta, rho, batch rounded up, clip and tokens down. clip is the real number here,
  * not yet the integer one. USAGE names the missing or impossible field. */
@@ -129,7 +129,7 @@ enum cuttle_form {
 
 struct cuttle_plan_params {
 	size_t struct_size;
-	double epsilon;     /* NaN when clip is given */
+	double epsilon;     /* NaN when clip is given; the accountant's */
 	double clip;        /* NaN when epsilon is given; rounded down to a multiple of 2^-F */
 	double delta;       /* 1e-6 */
 	double temperature; /* 1.0; rounded to six decimals */
@@ -137,6 +137,7 @@ struct cuttle_plan_params {
 	uint32_t tokens;    /* T, hard cap per text, 200 */
 	uint32_t top_k;     /* k of Top-k+, 100; 0 = whole vocabulary */
 	uint32_t context;   /* longest prompt plus text in tokens, 0 = min(model's context, 4096) */
+	enum cuttle_accountant accountant;
 	enum cuttle_form form;
 	const char *kind;            /* "text"; public */
 	const char *system;          /* system message of the chat forms, NULL = none; public */
@@ -150,7 +151,7 @@ struct cuttle_plan_params {
 	uint32_t prompt_chunk; /* rows per prompt pass, 0 = default. Results do not depend on it. */
 	bool no_sharing;       /* give every context its own copy of the shared prefix. Results do not depend on it. */
 };
-CUTTLE_API void cuttle_plan_params_default(struct cuttle_plan_params *params);
+CUTTLE_API void cuttle_plan_params_default(struct cuttle_plan_params *params); /* EXACT */
 
 struct cuttle_plan;
 
@@ -161,8 +162,9 @@ CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_plan_make(struct cuttle_mode
 CUTTLE_API void cuttle_plan_free(struct cuttle_plan **plan);
 
 struct cuttle_guarantee {
-	double epsilon, delta, rho, clip; /* of the integers really used; epsilon and rho rounded up */
-	double temperature;
+	double epsilon, epsilon_exact; /* ZCDP and EXACT (NaN where it is out of range), of the integers really used; rounded up, as rho */
+	double delta, rho, clip, temperature;
+	enum cuttle_accountant accountant;
 	int32_t clip_fixed; /* clip * 2^fraction_bits */
 	uint32_t fraction_bits, batch, tokens, top_k, context;
 	uint32_t shared_prefix;    /* tokens every prompt begins with, computed once */

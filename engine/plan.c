@@ -20,18 +20,30 @@ enum {
 };
 
 void cuttle_budget_none(struct cuttle_budget *budget) {
-	*budget = (struct cuttle_budget){NAN, NAN, NAN, NAN, NAN, 0, 0};
+	*budget = (struct cuttle_budget){NAN, NAN, NAN, NAN, NAN, 0, 0, CUTTLE_ZCDP};
+}
+
+static enum dp_accountant accountant_of(enum cuttle_accountant accountant) {
+	return accountant == CUTTLE_EXACT ? DP_EXACT : DP_ZCDP;
 }
 
 enum cuttle_status cuttle_budget_solve(struct cuttle_budget *budget, enum cuttle_unknown unknown, struct cuttle_error *error) {
 	REQUIRE(budget);
-	struct dp_budget inner = {budget->epsilon,     budget->delta, budget->rho,   budget->clip,
-	                          budget->temperature, budget->batch, budget->tokens};
+	struct dp_budget inner = {.epsilon = budget->epsilon,
+	                          .delta = budget->delta,
+	                          .rho = budget->rho,
+	                          .clip = budget->clip,
+	                          .temperature = budget->temperature,
+	                          .batch = budget->batch,
+	                          .tokens = budget->tokens,
+	                          .accountant = accountant_of(budget->accountant)};
 	static const enum dp_unknown unknowns[] = {[CUTTLE_CLIP] = DP_CLIP,   [CUTTLE_EPSILON] = DP_EPSILON, [CUTTLE_RHO] = DP_RHO,
 	                                           [CUTTLE_DELTA] = DP_DELTA, [CUTTLE_TOKENS] = DP_TOKENS,   [CUTTLE_BATCH] = DP_BATCH};
 	const char *reason = "";
-	if (dp_budget_solve(&inner, unknowns[unknown], &reason)) return status_fail(error, CUTTLE_USAGE, "%s", reason);
-	*budget = (struct cuttle_budget){inner.epsilon, inner.delta, inner.rho, inner.clip, inner.temperature, inner.batch, inner.tokens};
+	const enum dp_status status = dp_budget_solve(&inner, unknowns[unknown], &reason);
+	if (status) return status_fail(error, status == DP_NO_MEMORY ? CUTTLE_NOMEM : CUTTLE_USAGE, "%s", reason);
+	*budget = (struct cuttle_budget){inner.epsilon,     inner.delta, inner.rho,    inner.clip,
+	                                 inner.temperature, inner.batch, inner.tokens, budget->accountant};
 	return CUTTLE_OK;
 }
 
@@ -59,6 +71,7 @@ void cuttle_plan_params_default(struct cuttle_plan_params *params) {
 	                                      .batch = 7,
 	                                      .tokens = 200,
 	                                      .top_k = 100,
+	                                      .accountant = CUTTLE_EXACT,
 	                                      .kind = "text"};
 }
 
@@ -68,6 +81,7 @@ static enum cuttle_status check_params(const struct cuttle_plan_params *p, struc
 	if (!p->kind || !*p->kind) return status_fail(error, CUTTLE_USAGE, "the kind of text may not be empty");
 	if (p->batch < 1 || p->batch > MAX_BATCH)
 		return status_fail(error, CUTTLE_USAGE, "batch size %u is outside 1..%d", p->batch, MAX_BATCH);
+	if ((unsigned)p->accountant > CUTTLE_EXACT) return status_fail(error, CUTTLE_USAGE, "there is no such accountant");
 	if (p->tokens < 1 || p->tokens > MAX_TOKENS)
 		return status_fail(error, CUTTLE_USAGE, "%u tokens are outside 1..%d", p->tokens, MAX_TOKENS);
 	if (p->prompt_chunk > MAX_CHUNK) return status_fail(error, CUTTLE_USAGE, "prompt chunk %u is above %d", p->prompt_chunk, MAX_CHUNK);
@@ -86,13 +100,32 @@ static enum cuttle_status calibrate(struct cuttle_plan *plan, const struct cuttl
 	if (!(p->delta >= 1e-300 && p->delta < 1.0)) return status_fail(error, CUTTLE_USAGE, "delta must be above 0 and below 1");
 	const char *reason = "epsilon is out of range";
 	if (!isnan(p->epsilon)) {
-		if (dp_calibrate(integers, p->epsilon, p->delta, &reason)) return status_fail(error, CUTTLE_USAGE, "%s", reason);
+		const bool exact = p->accountant == CUTTLE_EXACT;
+		const enum dp_status status = exact ? dp_calibrate_exact(integers, p->epsilon, p->delta, &reason)
+		                                    : dp_calibrate(integers, p->epsilon, p->delta, &reason);
+		if (status) return status_fail(error, status == DP_NO_MEMORY ? CUTTLE_NOMEM : CUTTLE_USAGE, "%s", reason);
 	} else {
 		if (!(p->clip > 0.0 && p->clip < 1e6) || dp_fraction_bits(p->batch, p->clip, &integers->fraction_bits))
 			return status_fail(error, CUTTLE_USAGE, "this clip is too small or too large for a batch of %u", p->batch);
 		integers->clip_fixed = dp_clip_fixed(p->clip, integers->fraction_bits);
 	}
 	return CUTTLE_OK;
+}
+
+/* What both accountants say of the integers. Beyond the exact one's limits there is no number of it, which only matters where it was meant.
+ */
+static enum cuttle_status account(struct cuttle_plan *plan, const struct cuttle_plan_params *p, struct cuttle_error *error) {
+	struct cuttle_guarantee *g = &plan->guarantee;
+	g->accountant = p->accountant;
+	g->delta = p->delta;
+	g->rho = dp_guarantee_rho(&plan->integers);
+	g->epsilon = dp_guarantee_epsilon(&plan->integers, p->delta);
+	const enum dp_status status = dp_guarantee_exact(&plan->integers, p->delta, &g->epsilon_exact);
+	if (status == DP_OK) return CUTTLE_OK;
+	g->epsilon_exact = NAN;
+	if (status == DP_BAD_PARAMETER && p->accountant == CUTTLE_EXACT)
+		return status_fail(error, CUTTLE_USAGE, "this is out of range of the exact accountant; use zcdp");
+	return status == DP_BAD_PARAMETER ? CUTTLE_OK : plan_status(status, error);
 }
 
 static enum cuttle_status make_mechanism(struct cuttle_plan *plan, const struct cuttle_plan_params *p, struct cuttle_error *error) {
@@ -160,16 +193,14 @@ enum cuttle_status cuttle_plan_make(struct cuttle_model *model, const struct cut
 	plan->model = &model->model;
 	plan->chunk = params->prompt_chunk ? params->prompt_chunk : DEFAULT_CHUNK;
 	plan->share = !params->no_sharing;
-	if ((status = calibrate(plan, params, error)) || (status = prompt_write(plan->model, params, &plan->prompt, error)) ||
-	    (status = fit_context(plan, params, error)) || (status = make_mechanism(plan, params, error))) {
+	if ((status = calibrate(plan, params, error)) || (status = account(plan, params, error)) ||
+	    (status = prompt_write(plan->model, params, &plan->prompt, error)) || (status = fit_context(plan, params, error)) ||
+	    (status = make_mechanism(plan, params, error))) {
 		cuttle_plan_free(&plan);
 		return status;
 	}
 	plan->slots = choose_slots(plan, params->parallel);
 	struct cuttle_guarantee *g = &plan->guarantee;
-	g->rho = dp_guarantee_rho(&plan->integers);
-	g->epsilon = dp_guarantee_epsilon(&plan->integers, params->delta);
-	g->delta = params->delta;
 	g->clip = ldexp(plan->integers.clip_fixed, -(int)plan->integers.fraction_bits);
 	g->temperature = (double)plan->integers.temperature_num / (double)plan->integers.temperature_den;
 	g->clip_fixed = plan->integers.clip_fixed;

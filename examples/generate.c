@@ -61,7 +61,7 @@ int main(int argc, char **argv) {
 	}
 	if (!status) {
 		cuttle_plan_describe(plan, &guarantee);
-		printf("--- (epsilon = %.4f, delta = %g)-differentially private for each reference ---\n", guarantee.epsilon,
+		printf("--- (epsilon = %.4f, delta = %g)-differentially private for each reference ---\n", guarantee.epsilon_exact,
 		       guarantee.delta);
 	}
 	cuttle_plan_free(&plan);

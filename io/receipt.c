@@ -19,13 +19,17 @@ static double upwards(double value, double parts) {
 	return rounded < value ? value : rounded;
 }
 
+double receipt_epsilon(const struct cuttle_guarantee *guarantee) {
+	return guarantee->accountant == CUTTLE_EXACT ? guarantee->epsilon_exact : guarantee->epsilon;
+}
+
 void receipt_sentence(const struct cuttle_guarantee *guarantee, size_t texts, char sentence[RECEIPT_SENTENCE]) {
 	if (!guarantee->private_output) {
 		(void)snprintf(sentence, RECEIPT_SENTENCE, "%s.", NOT_PRIVATE);
 		return;
 	}
 	char factor[32] = "";
-	double epsilon = upwards(guarantee->epsilon, 1e4);
+	double epsilon = upwards(receipt_epsilon(guarantee), 1e4);
 	if (epsilon < 12) (void)snprintf(factor, sizeof factor, " = %.6g", upwards(exp(epsilon), epsilon < 4 ? 1e2 : 1));
 	(void)snprintf(
 	    sentence, RECEIPT_SENTENCE,
@@ -52,6 +56,7 @@ static json_t *json_of(const struct receipt *receipt, const struct receipt_ledge
 	char sentence[RECEIPT_SENTENCE];
 	receipt_sentence(guarantee, receipt->texts, sentence);
 	const struct jsonout_member members[] = {
+	    {"accountant", json_string(guarantee->accountant == CUTTLE_EXACT ? "exact" : "zcdp")},
 	    {"adjacency", json_string(ADJACENCY)},
 	    {"batch", json_integer(guarantee->batch)},
 	    {"clip", json_real(guarantee->clip)},
@@ -60,6 +65,7 @@ static json_t *json_of(const struct receipt *receipt, const struct receipt_ledge
 	    {"context", json_integer(guarantee->context)},
 	    {"delta", json_real(guarantee->delta)},
 	    {"epsilon", json_real(guarantee->epsilon)},
+	    {"epsilon_exact", jsonout_real(guarantee->epsilon_exact)},
 	    {"fraction_bits", json_integer(guarantee->fraction_bits)},
 	    {"guarantee", json_string(sentence)},
 	    {"isa", json_string(isa)},

@@ -38,6 +38,9 @@ char *receipt_dump(const struct receipt *receipt, const char *fingerprint, const
 /* The two hashes of a receipt in a file, "" where the file or the field is missing. Returns whether the file exists. NOMEM reads as "". */
 bool receipt_read(const char *path, char fingerprint[HASH_TEXT], char output_sha256[HASH_TEXT]);
 
+/* Of the accountant that was asked for. */
+double receipt_epsilon(const struct cuttle_guarantee *guarantee);
+
 enum { RECEIPT_SENTENCE = 512 };
 /* The guarantee in one plain sentence. Numbers are rounded up. */
 void receipt_sentence(const struct cuttle_guarantee *guarantee, size_t texts, char sentence[RECEIPT_SENTENCE]);

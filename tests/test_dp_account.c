@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "dp/account.h"
+#include "dp/exact.h"
 #include "dp/weights.h"
 
 #define NONE ((double)NAN)
@@ -105,7 +106,7 @@ static void clip_vectors(void **state) {
 	static const int table12[4] = {8, 23, 36, 66};
 	for (int t = 0; t < 3; t++)
 		for (int e = 0; e < 4; e++) {
-			struct dp_budget b = {epsilon[e], 1e-6, NONE, NONE, temperature[t], 7, 500};
+			struct dp_budget b = {epsilon[e], 1e-6, NONE, NONE, temperature[t], 7, 500, DP_ZCDP};
 			assert_int_equal(dp_budget_solve(&b, DP_CLIP, NULL), DP_OK);
 			assert_near(b.clip, clip[t][e], 1e-12);
 			assert_true(b.clip <= clip[t][e]);
@@ -159,8 +160,8 @@ static void calibration_at_the_edge(void **state) {
 static void tokens_round_down(void **state) {
 	(void)state;
 	for (uint32_t tokens = 2; tokens < 1000; tokens++) {
-		struct dp_budget less = {NONE, NONE, nextafter(tokens / 2.0, 0), 1, 1, 1, 0};
-		struct dp_budget more = {NONE, NONE, nextafter(tokens / 2.0, 1e9), 1, 1, 1, 0};
+		struct dp_budget less = {NONE, NONE, nextafter(tokens / 2.0, 0), 1, 1, 1, 0, DP_ZCDP};
+		struct dp_budget more = {NONE, NONE, nextafter(tokens / 2.0, 1e9), 1, 1, 1, 0, DP_ZCDP};
 		assert_int_equal(dp_budget_solve(&less, DP_TOKENS, NULL), DP_OK);
 		assert_int_equal(less.tokens, tokens - 1);
 		assert_int_equal(dp_budget_solve(&more, DP_TOKENS, NULL), DP_OK);
@@ -175,19 +176,19 @@ static void round_trips(void **state) {
 		double clip = exp2(test_between(&seed, -10, 4)), tau = test_between(&seed, 0.3f, 3),
 		       delta = exp2(test_between(&seed, -60, -1));
 		uint32_t batch = 1 + (uint32_t)test_below(&seed, 200), tokens = 1 + (uint32_t)test_below(&seed, 4000);
-		struct dp_budget b = {NONE, delta, NONE, clip, tau, batch, tokens};
+		struct dp_budget b = {NONE, delta, NONE, clip, tau, batch, tokens, DP_ZCDP};
 		assert_int_equal(dp_budget_solve(&b, DP_EPSILON, NULL), DP_OK);
 		double rho = b.rho;
-		struct dp_budget c = {b.epsilon, delta, NONE, NONE, tau, batch, tokens};
+		struct dp_budget c = {b.epsilon, delta, NONE, NONE, tau, batch, tokens, DP_ZCDP};
 		assert_int_equal(dp_budget_solve(&c, DP_CLIP, NULL), DP_OK);
 		if (b.epsilon > 1e-3) assert_near(c.clip, clip, 1e-9);
-		struct dp_budget t = {NONE, NONE, rho, clip, tau, batch, 0}, n = {NONE, NONE, rho, clip, tau, 0, tokens};
+		struct dp_budget t = {NONE, NONE, rho, clip, tau, batch, 0, DP_ZCDP}, n = {NONE, NONE, rho, clip, tau, 0, tokens, DP_ZCDP};
 		assert_int_equal(dp_budget_solve(&t, DP_TOKENS, NULL), DP_OK);
 		assert_int_equal(t.tokens, tokens);
 		assert_int_equal(dp_budget_solve(&n, DP_BATCH, NULL), DP_OK);
 		assert_in_range(n.batch, batch, batch + 1); /* up: rho was rounded up, so batch itself nearly always */
 		assert_true(dp_rho_of_clip(clip, n.batch, tau, tokens) <= rho || n.batch == batch);
-		struct dp_budget d = {b.epsilon, NONE, rho, NONE, NONE, 0, 0};
+		struct dp_budget d = {b.epsilon, NONE, rho, NONE, NONE, 0, 0, DP_ZCDP};
 		if (b.epsilon > 1e-3) {
 			assert_int_equal(dp_budget_solve(&d, DP_DELTA, NULL), DP_OK);
 			assert_near(d.delta, delta, 1e-9);
@@ -197,7 +198,7 @@ static void round_trips(void **state) {
 
 static void rho_from_either_side(void **state) {
 	(void)state;
-	struct dp_budget up = {NONE, NONE, NONE, 0.5, 1, 7, 500}, down = {3, 1e-6, NONE, NONE, NONE, 0, 0};
+	struct dp_budget up = {NONE, NONE, NONE, 0.5, 1, 7, 500, DP_ZCDP}, down = {3, 1e-6, NONE, NONE, NONE, 0, 0, DP_ZCDP};
 	assert_int_equal(dp_budget_solve(&up, DP_RHO, NULL), DP_OK);
 	assert_near(up.rho, 500 * 0.25 / 98, 1e-15);
 	assert_int_equal(dp_budget_solve(&down, DP_RHO, NULL), DP_OK);
@@ -216,36 +217,36 @@ static void refuses(struct dp_budget b, enum dp_unknown unknown, const char *fie
 static void refusals(void **state) {
 	(void)state;
 	const double inf = (double)INFINITY;
-	refuses((struct dp_budget){NONE, 1e-6, NONE, NONE, 1, 7, 500}, DP_CLIP, "epsilon is missing");
-	refuses((struct dp_budget){3, NONE, NONE, NONE, 1, 7, 500}, DP_CLIP, "delta is missing");
-	refuses((struct dp_budget){3, 1e-6, NONE, NONE, NONE, 7, 500}, DP_CLIP, "temperature is missing");
-	refuses((struct dp_budget){3, 1e-6, NONE, NONE, 1, 0, 500}, DP_CLIP, "batch is missing");
-	refuses((struct dp_budget){3, 1e-6, NONE, NONE, 1, 7, 0}, DP_CLIP, "tokens is missing");
-	refuses((struct dp_budget){3, 1e-6, 1, NONE, 1, 7, 500}, DP_CLIP, "rho and epsilon");
-	refuses((struct dp_budget){3, 1e-6, NONE, NONE, 1, 7, 0}, DP_TOKENS, "clip is missing");
-	refuses((struct dp_budget){3, 1e-6, NONE, NONE, 1, 0, 7}, DP_BATCH, "clip is missing");
-	refuses((struct dp_budget){NONE, 1e-6, NONE, NONE, 1, 7, 500}, DP_EPSILON, "clip is missing");
-	refuses((struct dp_budget){NONE, NONE, NONE, 1, 1, 7, 500}, DP_EPSILON, "delta is missing");
-	refuses((struct dp_budget){NONE, 1e-6, 1, 1, 1, 7, 500}, DP_EPSILON, "rho and clip");
-	refuses((struct dp_budget){NONE, NONE, NONE, 1, 1, 7, 500}, DP_DELTA, "epsilon is missing");
-	refuses((struct dp_budget){NONE, NONE, NONE, NONE, 1, 7, 500}, DP_RHO, "clip is missing");
-	refuses((struct dp_budget){3, NONE, NONE, NONE, 1, 7, 500}, DP_RHO, "delta is missing");
-	refuses((struct dp_budget){3, 1e-6, NONE, 1, 1, 7, 500}, DP_RHO, "epsilon and clip");
+	refuses((struct dp_budget){NONE, 1e-6, NONE, NONE, 1, 7, 500, DP_ZCDP}, DP_CLIP, "epsilon is missing");
+	refuses((struct dp_budget){3, NONE, NONE, NONE, 1, 7, 500, DP_ZCDP}, DP_CLIP, "delta is missing");
+	refuses((struct dp_budget){3, 1e-6, NONE, NONE, NONE, 7, 500, DP_ZCDP}, DP_CLIP, "temperature is missing");
+	refuses((struct dp_budget){3, 1e-6, NONE, NONE, 1, 0, 500, DP_ZCDP}, DP_CLIP, "batch is missing");
+	refuses((struct dp_budget){3, 1e-6, NONE, NONE, 1, 7, 0, DP_ZCDP}, DP_CLIP, "tokens is missing");
+	refuses((struct dp_budget){3, 1e-6, 1, NONE, 1, 7, 500, DP_ZCDP}, DP_CLIP, "rho and epsilon");
+	refuses((struct dp_budget){3, 1e-6, NONE, NONE, 1, 7, 0, DP_ZCDP}, DP_TOKENS, "clip is missing");
+	refuses((struct dp_budget){3, 1e-6, NONE, NONE, 1, 0, 7, DP_ZCDP}, DP_BATCH, "clip is missing");
+	refuses((struct dp_budget){NONE, 1e-6, NONE, NONE, 1, 7, 500, DP_ZCDP}, DP_EPSILON, "clip is missing");
+	refuses((struct dp_budget){NONE, NONE, NONE, 1, 1, 7, 500, DP_ZCDP}, DP_EPSILON, "delta is missing");
+	refuses((struct dp_budget){NONE, 1e-6, 1, 1, 1, 7, 500, DP_ZCDP}, DP_EPSILON, "rho and clip");
+	refuses((struct dp_budget){NONE, NONE, NONE, 1, 1, 7, 500, DP_ZCDP}, DP_DELTA, "epsilon is missing");
+	refuses((struct dp_budget){NONE, NONE, NONE, NONE, 1, 7, 500, DP_ZCDP}, DP_RHO, "clip is missing");
+	refuses((struct dp_budget){3, NONE, NONE, NONE, 1, 7, 500, DP_ZCDP}, DP_RHO, "delta is missing");
+	refuses((struct dp_budget){3, 1e-6, NONE, 1, 1, 7, 500, DP_ZCDP}, DP_RHO, "epsilon and clip");
 	const double bad[] = {0, -1, inf, -inf, 1e-310, -0.0};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-		refuses((struct dp_budget){bad[i], 1e-6, NONE, NONE, 1, 7, 500}, DP_CLIP, "epsilon");
-		refuses((struct dp_budget){3, bad[i], NONE, NONE, 1, 7, 500}, DP_CLIP, "delta");
-		refuses((struct dp_budget){NONE, NONE, bad[i], NONE, 1, 7, 500}, DP_CLIP, "rho");
-		refuses((struct dp_budget){NONE, 1e-6, NONE, bad[i], 1, 7, 500}, DP_EPSILON, "clip");
-		refuses((struct dp_budget){3, 1e-6, NONE, NONE, bad[i], 7, 500}, DP_CLIP, "temperature");
+		refuses((struct dp_budget){bad[i], 1e-6, NONE, NONE, 1, 7, 500, DP_ZCDP}, DP_CLIP, "epsilon");
+		refuses((struct dp_budget){3, bad[i], NONE, NONE, 1, 7, 500, DP_ZCDP}, DP_CLIP, "delta");
+		refuses((struct dp_budget){NONE, NONE, bad[i], NONE, 1, 7, 500, DP_ZCDP}, DP_CLIP, "rho");
+		refuses((struct dp_budget){NONE, 1e-6, NONE, bad[i], 1, 7, 500, DP_ZCDP}, DP_EPSILON, "clip");
+		refuses((struct dp_budget){3, 1e-6, NONE, NONE, bad[i], 7, 500, DP_ZCDP}, DP_CLIP, "temperature");
 	}
-	refuses((struct dp_budget){3, 1, NONE, NONE, 1, 7, 500}, DP_CLIP, "delta");
-	refuses((struct dp_budget){NONE, 1e-6, NONE, 1e300, 1, 7, 500}, DP_EPSILON, "rho would be");
-	refuses((struct dp_budget){NONE, 1e-6, NONE, 1e-300, 1, 7, 500}, DP_EPSILON, "rho would be");
-	refuses((struct dp_budget){1e-3, 1e-6, NONE, 1e9, 1, 7, 0}, DP_TOKENS, "tokens would be 0");
-	refuses((struct dp_budget){10, 1e-6, NONE, 1e-9, 1, 7, 0}, DP_TOKENS, "tokens would be out");
-	refuses((struct dp_budget){1e-3, 1e-6, NONE, 1e12, 1, 0, 9}, DP_BATCH, "batch would be out");
-	refuses((struct dp_budget){1, NONE, 1e6, NONE, 1, 0, 9}, DP_DELTA, "delta would be 1");
+	refuses((struct dp_budget){3, 1, NONE, NONE, 1, 7, 500, DP_ZCDP}, DP_CLIP, "delta");
+	refuses((struct dp_budget){NONE, 1e-6, NONE, 1e300, 1, 7, 500, DP_ZCDP}, DP_EPSILON, "rho would be");
+	refuses((struct dp_budget){NONE, 1e-6, NONE, 1e-300, 1, 7, 500, DP_ZCDP}, DP_EPSILON, "rho would be");
+	refuses((struct dp_budget){1e-3, 1e-6, NONE, 1e9, 1, 7, 0, DP_ZCDP}, DP_TOKENS, "tokens would be 0");
+	refuses((struct dp_budget){10, 1e-6, NONE, 1e-9, 1, 7, 0, DP_ZCDP}, DP_TOKENS, "tokens would be out");
+	refuses((struct dp_budget){1e-3, 1e-6, NONE, 1e12, 1, 0, 9, DP_ZCDP}, DP_BATCH, "batch would be out");
+	refuses((struct dp_budget){1, NONE, 1e6, NONE, 1, 0, 9, DP_ZCDP}, DP_DELTA, "delta would be 1");
 }
 
 /* Any pair of doubles is answered, at once and on the safe side, from 1e-300 to 1e300. */
@@ -262,7 +263,7 @@ static void extremes(void **state) {
 			if (isnormal(rho) && power <= 10) assert_true(dp_delta_of_rho(rho, x) <= deltas[d] * (1 + 1e-9) + 1e-15);
 			last_rho = rho;
 			last_epsilon = epsilon;
-			struct dp_budget b = {x, deltas[d], NONE, NONE, 1, 7, 500};
+			struct dp_budget b = {x, deltas[d], NONE, NONE, 1, 7, 500, DP_ZCDP};
 			enum dp_status status = dp_budget_solve(&b, DP_CLIP, NULL);
 			assert_true(status == DP_OK || status == DP_BAD_PARAMETER);
 		}
@@ -322,8 +323,98 @@ static void integers(void **state) {
 	assert_true(strncmp(reason, "delta", 5) == 0);
 	assert_misuse(dp_rho_of_clip(1, 0, 1, 1));
 	assert_misuse(dp_epsilon_of_rho(1, 1));
-	struct dp_budget b = {3, 1e-6, NONE, NONE, 1, 7, 500};
+	struct dp_budget b = {3, 1e-6, NONE, NONE, 1, 7, 500, DP_ZCDP};
 	assert_misuse((void)dp_budget_solve(&b, (enum dp_unknown)17, NULL));
+}
+
+/* Each field from the others by the exact accountant; 0.11716856 is the design note's eta for epsilon = 1, T = 200, times B tau / 2. */
+static void exact_budgets(void **state) {
+	(void)state;
+	struct dp_budget clip = {1, 1e-6, NONE, NONE, 1, 7, 200, DP_EXACT};
+	assert_int_equal(dp_budget_solve(&clip, DP_CLIP, NULL), DP_OK);
+	assert_near(clip.clip, 0.11716856, 5e-7);
+	assert_true(clip.rho == dp_rho_of_clip(clip.clip, 7, 1, 200));
+	assert_true(dp_epsilon_of_rho(clip.rho, 1e-6) > 1.05);
+	struct dp_budget epsilon = clip, delta = clip, tokens = clip, batch = clip, rho = clip;
+	epsilon.rho = delta.rho = tokens.rho = batch.rho = epsilon.epsilon = rho.epsilon = NONE;
+	assert_int_equal(dp_budget_solve(&epsilon, DP_EPSILON, NULL), DP_OK);
+	assert_true(epsilon.epsilon <= 1 && epsilon.epsilon > 1 - 1e-6);
+	assert_int_equal(dp_budget_solve(&delta, DP_DELTA, NULL), DP_OK);
+	assert_true(delta.delta <= 1e-6 && delta.delta > 1e-6 * (1 - 1e-6));
+	tokens.clip *= 1 - 1e-6;
+	assert_int_equal(dp_budget_solve(&tokens, DP_TOKENS, NULL), DP_OK);
+	assert_int_equal(tokens.tokens, 200);
+	tokens.clip *= 1 + 2e-6;
+	tokens.rho = NONE;
+	assert_int_equal(dp_budget_solve(&tokens, DP_TOKENS, NULL), DP_OK);
+	assert_int_equal(tokens.tokens, 199);
+	batch.batch = 0;
+	assert_int_equal(dp_budget_solve(&batch, DP_BATCH, NULL), DP_OK);
+	assert_int_equal(batch.batch, 7);
+	batch.clip *= 1 + 1e-6;
+	batch.rho = NONE;
+	assert_int_equal(dp_budget_solve(&batch, DP_BATCH, NULL), DP_OK);
+	assert_int_equal(batch.batch, 8);
+	assert_int_equal(dp_budget_solve(&rho, DP_RHO, NULL), DP_OK);
+	assert_true(rho.rho == clip.rho);
+
+	refuses((struct dp_budget){NONE, 1e-6, 1, NONE, 1, 7, 200, DP_EXACT}, DP_CLIP, "rho is given");
+	refuses((struct dp_budget){1, 1e-6, NONE, NONE, 1, 7, DP_EXACT_TOKENS + 1, DP_EXACT}, DP_CLIP, "tokens would be out");
+	refuses((struct dp_budget){1e6, 1e-6, NONE, NONE, 1, 7, 200, DP_EXACT}, DP_CLIP, "this would be out of range of the exact");
+	refuses((struct dp_budget){NONE, 1e-6, NONE, 1e6, 1, 7, 200, DP_EXACT}, DP_EPSILON, "this would be out of range of the exact");
+	refuses((struct dp_budget){1, 1e-305, NONE, NONE, 1, 7, 200, DP_EXACT}, DP_CLIP, "this would be out of range of the exact");
+	refuses((struct dp_budget){1e-3, 1e-6, NONE, 10, 1, 1, 0, DP_EXACT}, DP_TOKENS, "tokens would be 0");
+	refuses((struct dp_budget){1, 1e-6, NONE, 1e-3, 1, 100, 0, DP_EXACT}, DP_TOKENS, "this would be out of range of the exact");
+	refuses((struct dp_budget){1, 1e-6, NONE, 1e9, 1, 0, 200, DP_EXACT}, DP_BATCH, "batch would be out");
+	refuses((struct dp_budget){0, 1e-6, NONE, NONE, 1, 7, 200, DP_EXACT}, DP_CLIP, "epsilon");
+	refuses((struct dp_budget){1, 1, NONE, NONE, 1, 7, 200, DP_EXACT}, DP_CLIP, "delta");
+	refuses((struct dp_budget){1, 1e-6, NONE, NONE, 1, 0, 200, DP_EXACT}, DP_CLIP, "batch is missing");
+	struct dp_budget b = {1, 1e-6, NONE, NONE, 1, 7, 200, (enum dp_accountant)2};
+	assert_misuse((void)dp_budget_solve(&b, DP_CLIP, NULL));
+}
+
+/* The largest Chat whose exact epsilon is within what was asked, and always more of it than zCDP allows. */
+static void exact_calibration(void **state) {
+	(void)state;
+	uint64_t seed = 12;
+	for (int i = 0; i < 25; i++) {
+		struct dp_integers n = {.batch = 1 + (uint32_t)test_below(&seed, 60), .tokens = 1 + (uint32_t)test_below(&seed, 25)};
+		assert_int_equal(dp_temperature_ratio(test_between(&seed, 0.5f, 2), &n.temperature_num, &n.temperature_den), DP_OK);
+		struct dp_integers zcdp = n;
+		const double asked = exp2(test_between(&seed, -2, 3.5f)), delta = exp2(test_between(&seed, -40, -4));
+		double epsilon;
+		if (dp_calibrate(&zcdp, asked, delta, NULL)) continue;
+		if (dp_calibrate_exact(&n, asked, delta, NULL)) fail_msg("epsilon %g, delta %g, batch %u", asked, delta, n.batch);
+		assert_int_equal(dp_guarantee_exact(&n, delta, &epsilon), DP_OK);
+		assert_true(epsilon <= asked && dp_guarantee_epsilon(&n, delta) >= epsilon);
+		assert_true(n.clip_fixed >= zcdp.clip_fixed && n.fraction_bits == zcdp.fraction_bits);
+		n.clip_fixed++;
+		assert_int_equal(dp_guarantee_exact(&n, delta, &epsilon), DP_OK);
+		if (!(epsilon > asked)) fail_msg("Chat %d also gives %.12g of %.12g", n.clip_fixed, epsilon, asked);
+	}
+	/* T = 200, B = 7, tau = 1.2: the exact epsilon of the integers is in (1 - 1 / Chat, 1] of what was asked. */
+	struct dp_integers n = {.batch = 7, .tokens = 200, .temperature_num = 6, .temperature_den = 5};
+	assert_int_equal(dp_calibrate_exact(&n, 10, 1e-6, NULL), DP_OK);
+	assert_int_equal(n.clip_fixed, 4505); /* floor(0.26188856 * 4.2 * 4096) */
+	const char *reason = NULL;
+	n.tokens = DP_EXACT_TOKENS + 1;
+	assert_int_equal(dp_calibrate_exact(&n, 10, 1e-6, &reason), DP_BAD_PARAMETER);
+	assert_true(strncmp(reason, "tokens", 6) == 0);
+	double epsilon;
+	assert_int_equal(dp_guarantee_exact(&n, 1e-6, &epsilon), DP_BAD_PARAMETER);
+}
+
+static void groups(void **state) {
+	(void)state;
+	assert_true(dp_group_rho(0.5, 1, true) == 0.5 && dp_group_rho(0.5, 1, false) == 0.5);
+	assert_true(dp_group_rho(0.5, 3, true) == 4.5 && dp_group_rho(0.5, 3, false) == 1.5);
+	assert_true(isinf(dp_group_rho(1e300, UINT32_MAX, true)));
+	const double third = dp_group_rho(1.0 / 3, 3, false); /* 1 - 2^-54: up */
+	assert_true(third == 1);
+	/* Two records of one batch move S by 2 Chat: as one record at twice the clip. */
+	assert_near(dp_group_rho(dp_rho_of_clip(0.5, 7, 1.2, 500), 2, true), dp_rho_of_clip(1, 7, 1.2, 500), 1e-15);
+	assert_misuse((void)dp_group_rho(0.5, 0, true));
+	assert_misuse((void)dp_group_rho(NONE, 1, true));
 }
 
 int main(void) {
@@ -332,7 +423,8 @@ int main(void) {
 	    cmocka_unit_test(bun_steinke),          cmocka_unit_test(clip_vectors),  cmocka_unit_test(engine_vectors),
 	    cmocka_unit_test(round_trips),          cmocka_unit_test(refusals),      cmocka_unit_test(extremes),
 	    cmocka_unit_test(rho_from_either_side), cmocka_unit_test(integers),      cmocka_unit_test(calibration_at_the_edge),
-	    cmocka_unit_test(tokens_round_down),    cmocka_unit_test(large_batches),
+	    cmocka_unit_test(tokens_round_down),    cmocka_unit_test(large_batches), cmocka_unit_test(exact_budgets),
+	    cmocka_unit_test(exact_calibration),    cmocka_unit_test(groups),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -370,6 +370,7 @@ static void test_bad_plans(void **state) {
 	BAD(context, TINY_CONTEXT + 1);
 	BAD(context, 10);
 	BAD(parallel, 1000);
+	BAD(accountant, (enum cuttle_accountant)2);
 	BAD(kind, "");
 	BAD(form, CUTTLE_CUSTOM); // without prompts
 #undef BAD

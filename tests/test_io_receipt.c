@@ -15,6 +15,7 @@
 static struct receipt sample(void) {
 	struct receipt receipt = {.texts = 5, .isa = "scalar"};
 	receipt.guarantee = (struct cuttle_guarantee){.epsilon = 2.9999999,
+	                                              .epsilon_exact = 2.79,
 	                                              .delta = 1e-6,
 	                                              .rho = 0.185,
 	                                              .clip = 0.2285,
@@ -51,6 +52,8 @@ static void keys_are_sorted_and_values_right(void **state) {
 		before = key;
 	}
 	assert_true(json_real_value(json_object_get(root, "epsilon")) == 2.9999999);
+	assert_true(json_real_value(json_object_get(root, "epsilon_exact")) == 2.79);
+	assert_string_equal(json_string_value(json_object_get(root, "accountant")), "zcdp");
 	assert_int_equal(json_integer_value(json_object_get(root, "clip_fixed")), 935);
 	assert_int_equal(json_integer_value(json_object_get(root, "texts")), 5);
 	assert_string_equal(json_string_value(json_object_get(root, "adjacency")), "replace one reference by null");
@@ -108,6 +111,17 @@ static void the_sentence_rounds_up(void **state) {
 	receipt.guarantee.epsilon = 3.00001;
 	receipt_sentence(&receipt.guarantee, 5, sentence);
 	assert_non_null(strstr(sentence, "(epsilon = 3.0001, "));
+	// The sentence is that of the accountant asked for; one that has no number is null in the document.
+	receipt.guarantee.accountant = CUTTLE_EXACT;
+	receipt_sentence(&receipt.guarantee, 5, sentence);
+	assert_non_null(strstr(sentence, "(epsilon = 2.79, "));
+	assert_true(receipt_epsilon(&receipt.guarantee) == 2.79);
+	receipt.guarantee.accountant = CUTTLE_ZCDP;
+	receipt.guarantee.epsilon_exact = NAN;
+	size_t size;
+	char *text = receipt_dump(&receipt, "f", "o", &size);
+	assert_non_null(strstr(text, "\"epsilon_exact\": null"));
+	free(text);
 }
 
 static void fingerprints_differ(void **state) {
@@ -134,6 +148,7 @@ static void fingerprints_differ(void **state) {
 	DIFFERS(changed.guarantee.delta = nextafter(1e-6, 1));
 	DIFFERS(changed.guarantee.temperature = 1.200001);
 	DIFFERS(changed.guarantee.tokens++);
+	DIFFERS(changed.guarantee.accountant = CUTTLE_EXACT);
 	DIFFERS(changed.guarantee.batch++);
 	DIFFERS(changed.guarantee.top_k++);
 	DIFFERS(changed.guarantee.context++);

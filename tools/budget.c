@@ -12,6 +12,7 @@ struct budget_values {
 	const char *epsilon, *batch; /* lists for plan */
 	double delta, rho, clip, temperature;
 	uint64_t tokens;
+	int accountant;
 	bool json;
 };
 
@@ -31,6 +32,8 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "hard cap of tokens per text"},
 	{.name = "temperature", VALUE(temperature), .argument = "TAU",
 	 .help = "sampling temperature"},
+	{.name = "accountant", VALUE(accountant), .argument = "zcdp|exact",
+	 .help = "how epsilon follows: from rho (default), or by exact composition of the tokens, 5 to 7 % less"},
 	{.name = "json", VALUE(json),
 	 .help = "print all fields as JSON"},
 };
@@ -38,7 +41,9 @@ static const struct option_entry OPTIONS[] = {
 static const char ABOUT[] =
 	"The first line of the answer is the number alone. Clip and tokens are rounded down, epsilon, rho, delta and batch up. "
 	"rho = T C^2 / (2 B^2 tau^2) per text (InvisibleInk, Theorem 2), and epsilon from rho and delta by Canonne, Kamath and Steinke "
-	"(2020). References of different texts do not overlap, so the loss per record is that of one text.\n";
+	"(2020), or, with --accountant exact, from C / (B tau), T and delta by exact composition (Dong, Durfee and Rogers, 2020), which needs no "
+	"rho, takes up to 32768 tokens, and holds for one run alone: it does not add up over runs, as rho does. References of different texts "
+	"do not overlap, so the loss per record is that of one text.\n";
 // clang-format on
 
 /* In the order of enum cuttle_unknown. */
@@ -75,6 +80,7 @@ static json_t *json_of(const struct cuttle_budget *budget) {
 	    {"batch", budget->batch ? json_integer(budget->batch) : json_null()},
 	    {"tokens", budget->tokens ? json_integer(budget->tokens) : json_null()},
 	    {"temperature", jsonout_real(budget->temperature)},
+	    {"accountant", json_string(budget->accountant == CUTTLE_EXACT ? "exact" : "zcdp")},
 	};
 	return jsonout_extend(json_object(), members, sizeof members / sizeof *members);
 }
@@ -116,16 +122,33 @@ static void print_answer(const struct cuttle_budget *budget, enum cuttle_unknown
 	if (unknown != CUTTLE_TOKENS) part("tokens", budget->tokens, ", ");
 	part("temperature", budget->temperature, ", ");
 	if (unknown != CUTTLE_RHO) printf("rho %.6g, ", budget->rho);
+	if (budget->accountant == CUTTLE_EXACT) printf("by exact composition, ");
 	printf("per text and per record, where one record is replaced by null.\n");
 }
 
-static void print_rows(const struct cuttle_budget *rows, size_t count) {
+/* epsilon of the row's clip by the other accountant; NaN where that has none. */
+static double other_epsilon(const struct cuttle_budget *row) {
+	struct cuttle_budget other = *row;
+	other.accountant = row->accountant == CUTTLE_EXACT ? CUTTLE_ZCDP : CUTTLE_EXACT;
+	other.epsilon = other.rho = NAN;
+	return cuttle_budget_solve(&other, CUTTLE_EPSILON, NULL) ? NAN : other.epsilon;
+}
+
+/* Rows of one epsilon follow each other; the other accountant's epsilon is then the same, as clip / batch is. */
+static void print_rows(const struct cuttle_budget *rows, size_t count, size_t batch_count) {
+	const bool exact = rows->accountant == CUTTLE_EXACT;
+	double other = NAN;
 	printf("delta %g, at most %u tokens per text, temperature %g\n\n", rows->delta, rows->tokens, rows->temperature);
-	printf("%10s %8s %12s %14s %12s\n", "epsilon", "batch", "clip", "shift/token", "rho");
-	for (const struct cuttle_budget *row = rows; row < rows + count; row++) {
+	printf("%10s %8s %12s %14s %12s %12s\n", exact ? "exact eps" : "epsilon", "batch", "clip", "shift/token", "rho",
+	       exact ? "zcdp eps" : "exact eps");
+	for (size_t i = 0; i < count; i++) {
+		const struct cuttle_budget *row = rows + i;
 		// Down, like every clip: what is copied from the table must not spend more.
 		double clip = floor(row->clip * 1e6) / 1e6;
-		printf("%10g %8u %12.6f %14.6f %12.6g\n", row->epsilon, row->batch, clip, clip / (row->batch * row->temperature), row->rho);
+		if (i % batch_count == 0) other = ceil(other_epsilon(row) * 1e5) / 1e5;
+		printf("%10g %8u %12.6f %14.6f %12.6g ", row->epsilon, row->batch, clip, clip / (row->batch * row->temperature), row->rho);
+		if (isfinite(other)) printf("%12.5f\n", other);
+		else printf("%12s\n", "-");
 	}
 	printf("\nshift/token = clip / (batch * temperature): the most one record can move the log-weight of a token.\n");
 }
@@ -149,11 +172,19 @@ static int plan(const struct verb *verb, const struct budget_values *values, str
 		rows[row] = *known;
 		rows[row].epsilon = epsilons[row / batch_count];
 		(void)count_of(batches[row % batch_count], &rows[row].batch);
+		const struct cuttle_budget *first = &rows[row - row % batch_count];
+		if (known->accountant == CUTTLE_EXACT && first < &rows[row]) {
+			// The exact accountant takes a second or so, and only clip / batch matters to it. Down by a few units of the last
+			// place.
+			rows[row].clip = first->clip / first->batch * rows[row].batch * (1 - 1e-15);
+			rows[row].rho = first->rho;
+			continue;
+		}
 		enum cuttle_status status = cuttle_budget_solve(&rows[row], CUTTLE_CLIP, &error);
 		if (status) return verb_fail(verb, status, &error);
 	}
 	if (!values->json) {
-		print_rows(rows, row_count);
+		print_rows(rows, row_count, batch_count);
 		return CUTTLE_OK;
 	}
 	json_t *list = json_array();
@@ -191,6 +222,7 @@ static int run(const struct verb *verb, int argc, char **argv) {
 	if (values.tokens == 0) return verb_refuse(verb, CUTTLE_USAGE, "--max-tokens: must be a whole number above 0");
 	cuttle_budget_none(&budget);
 	budget.delta = isnan(values.delta) && (is_plan || unknown != CUTTLE_DELTA) ? 1e-6 : values.delta;
+	budget.accountant = (enum cuttle_accountant)values.accountant;
 	budget.rho = values.rho;
 	budget.clip = values.clip;
 	budget.temperature = values.temperature;

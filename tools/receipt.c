@@ -26,7 +26,7 @@ static const struct option_entry OPTIONS[] = {
 };
 
 static const char ABOUT[] =
-	"Recomputes rho and epsilon from the integers in the receipt, compares what is given with its hashes, and says in words what is "
+	"Recomputes rho and both epsilons from the integers in the receipt, compares what is given with its hashes, and says in words what is "
 	"promised and what is not. Exit 0: all of it agrees and the output is private. Exit 4: something does not agree, or the output is NOT "
 	"PRIVATE. Exit 7: the ledger lacks the entry, or cannot be trusted.\n\n"
 
@@ -38,8 +38,9 @@ enum { MOST_RECEIPT = 1 << 20 };
 struct claim {
 	struct cuttle_guarantee guarantee;
 	size_t texts;
-	const char *sentence, *command_sha256, *output_sha256, *model_sha256, *template_sha256; /* the document's; never NULL */
-	const json_t *ledger;                                                                   /* an object, or NULL */
+	const char *accountant, *sentence, *command_sha256, *output_sha256, *model_sha256,
+	    *template_sha256; /* the document's; never NULL */
+	const json_t *ledger; /* an object, or NULL */
 };
 
 static bool get_count(const json_t *root, const char *key, uint64_t most, uint64_t *value) {
@@ -71,11 +72,16 @@ static bool read_claim(const json_t *root, struct claim *claim) {
 	right &= get_count(root, "texts", SIZE_MAX / 2, &texts);
 	right &= get_real(root, "clip", &guarantee->clip) && get_real(root, "temperature", &guarantee->temperature);
 	right &= get_real(root, "rho", &guarantee->rho) && get_real(root, "epsilon", &guarantee->epsilon);
-	right &= get_real(root, "delta", &guarantee->delta);
+	right &= get_real(root, "delta", &guarantee->delta) && get_text(root, "accountant", &claim->accountant);
+	guarantee->epsilon_exact = NAN;
+	if (!json_is_null(json_object_get(root, "epsilon_exact"))) right &= get_real(root, "epsilon_exact", &guarantee->epsilon_exact);
 	right &= get_text(root, "guarantee", &claim->sentence) && get_text(root, "command_sha256", &claim->command_sha256);
 	right &= get_text(root, "output_sha256", &claim->output_sha256) && get_text(root, "model_sha256", &claim->model_sha256);
 	right &= get_text(root, "template_sha256", &claim->template_sha256);
+	const bool exact = right && !strcmp(claim->accountant, "exact");
+	right &= exact ? !isnan(guarantee->epsilon_exact) : right && !strcmp(claim->accountant, "zcdp");
 	if (!right || !batch || !tokens || !clip_fixed || !texts) return false;
+	guarantee->accountant = exact ? CUTTLE_EXACT : CUTTLE_ZCDP;
 	guarantee->private_output = json_is_true(private_output);
 	guarantee->batch = (uint32_t)batch;
 	guarantee->tokens = (uint32_t)tokens;
@@ -99,6 +105,7 @@ static bool says(const struct claim *claim, double factor) {
 	char sentence[RECEIPT_SENTENCE];
 	struct cuttle_guarantee guarantee = claim->guarantee;
 	guarantee.epsilon *= factor;
+	guarantee.epsilon_exact *= factor;
 	receipt_sentence(&guarantee, claim->texts, sentence);
 	return !strcmp(sentence, claim->sentence);
 }
@@ -106,7 +113,7 @@ static bool says(const struct claim *claim, double factor) {
 static const char *wrong_numbers(const struct claim *claim) {
 	const struct cuttle_guarantee *guarantee = &claim->guarantee;
 	const double clip = ldexp(guarantee->clip_fixed, -(int)guarantee->fraction_bits);
-	struct cuttle_budget rho, epsilon;
+	struct cuttle_budget rho, epsilon, exact;
 	if (!agrees(guarantee->clip, clip)) return "clip is not clip_fixed / 2^fraction_bits";
 	cuttle_budget_none(&rho);
 	rho.clip = clip;
@@ -120,6 +127,13 @@ static const char *wrong_numbers(const struct claim *claim) {
 	epsilon.delta = guarantee->delta;
 	if (cuttle_budget_solve(&epsilon, CUTTLE_EPSILON, NULL)) return "its parameters are out of range";
 	if (!agrees(guarantee->epsilon, epsilon.epsilon)) return "epsilon does not follow from rho and delta";
+	exact = rho;
+	exact.rho = NAN;
+	exact.delta = guarantee->delta;
+	exact.accountant = CUTTLE_EXACT;
+	const bool known = !isnan(guarantee->epsilon_exact);
+	if (known && cuttle_budget_solve(&exact, CUTTLE_EPSILON, NULL)) return "its parameters are out of range";
+	if (known && !agrees(guarantee->epsilon_exact, exact.epsilon)) return "epsilon_exact does not follow from clip, tokens and delta";
 	return says(claim, 1) || says(claim, 1 - 1e-13) ? NULL : "its sentence says something else than its numbers";
 }
 
@@ -183,11 +197,11 @@ static enum cuttle_status check_ledger(const char *path, const struct claim *cla
 static void explain(const struct claim *claim, const struct receipt_values *values) {
 	const char *key = NULL, *dataset = NULL;
 	const struct cuttle_guarantee *guarantee = &claim->guarantee;
-	printf(
-	    "The receipt agrees with itself: epsilon %.6g at delta %g follows from clip %d / 2^%u, %u references and at most %u tokens per "
-	    "text, temperature %g.\n",
-	    guarantee->epsilon, guarantee->delta, (int)guarantee->clip_fixed, (unsigned)guarantee->fraction_bits,
-	    (unsigned)guarantee->batch, (unsigned)guarantee->tokens, guarantee->temperature);
+	printf("The receipt agrees with itself: epsilon %.6g (%s) at delta %g follows from clip %d / 2^%u, %u references and at most %u "
+	       "tokens per "
+	       "text, temperature %g.\n",
+	       receipt_epsilon(guarantee), claim->accountant, guarantee->delta, (int)guarantee->clip_fixed,
+	       (unsigned)guarantee->fraction_bits, (unsigned)guarantee->batch, (unsigned)guarantee->tokens, guarantee->temperature);
 	printf("output   %s\n", values->output ? "these are its bytes" : "not compared (--output)");
 	printf("model    %s\n", values->model ? "this is its model" : "not compared (--model)");
 	if (claim->ledger && get_text(claim->ledger, "dataset", &dataset) && get_text(claim->ledger, "unit_key", &key))

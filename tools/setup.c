@@ -29,7 +29,8 @@ struct generate_values setup_defaults(void) {
 	                                .context = plan.context,
 	                                .insecure_seed = COUNT_NONE,
 	                                .prompt_chunk = plan.prompt_chunk,
-	                                .form = CHOICE_NONE};
+	                                .form = CHOICE_NONE,
+	                                .accountant = CHOICE_NONE};
 }
 
 static void hash_bytes(void *user, const void *bytes, size_t size) {
@@ -101,6 +102,9 @@ static enum cuttle_status make_plan(const struct generate_values *values, struct
 	params.delta = values->delta;
 	params.temperature = values->temperature;
 	params.batch = (uint32_t)values->batch;
+	// A ledger adds up rho, so there epsilon is that of rho unless the user says otherwise.
+	if (values->accountant != CHOICE_NONE) params.accountant = (enum cuttle_accountant)values->accountant;
+	else if (values->ledger) params.accountant = CUTTLE_ZCDP;
 	params.tokens = (uint32_t)values->tokens;
 	params.top_k = (uint32_t)values->top_k;
 	params.context = (uint32_t)values->context;
@@ -169,7 +173,11 @@ void setup_print(const struct generate_values *values, const struct setup *setup
 	       setup->receipt.texts, guarantee->tokens, guarantee->batch, (uint64_t)setup->receipt.texts * guarantee->batch);
 	printf("temperature   %.10g\ntop-k         %" PRIu32 "\n", guarantee->temperature, guarantee->top_k);
 	printf("clip          %.10g (%" PRId32 " / 2^%" PRIu32 ")\n", guarantee->clip, guarantee->clip_fixed, guarantee->fraction_bits);
-	printf("epsilon       %.10g\ndelta         %g\nrho           %.10g\n", guarantee->epsilon, guarantee->delta, guarantee->rho);
+	printf("epsilon       %.10g (%s)\n", receipt_epsilon(guarantee),
+	       guarantee->accountant == CUTTLE_EXACT ? "exact composition" : "zCDP");
+	if (guarantee->accountant == CUTTLE_EXACT) printf("epsilon       %.10g (zCDP)\n", guarantee->epsilon);
+	else if (isfinite(guarantee->epsilon_exact)) printf("epsilon       %.10g (exact composition)\n", guarantee->epsilon_exact);
+	printf("delta         %g\nrho           %.10g\n", guarantee->delta, guarantee->rho);
 	printf("context       %" PRIu32 " tokens: %" PRIu32 " shared by all prompts, %" PRIu32 " in the public prompt, at most %" PRIu32
 	       " of a reference\n",
 	       guarantee->context, guarantee->shared_prefix, guarantee->public_tokens, guarantee->reference_tokens);

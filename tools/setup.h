@@ -14,7 +14,7 @@ struct generate_values {
 	const char *ledger, *dataset;
 	double epsilon, clip, delta, temperature;
 	uint64_t batch, texts, tokens, top_k, context, insecure_seed, prompt_chunk, parallel;
-	int form, progress, input_format, output_format;
+	int form, progress, input_format, output_format, accountant;
 	bool dry_run, overwrite, no_sharing, quiet;
 };
 

@@ -129,6 +129,13 @@ exits 0 "${private[@]}"
 grep -q 'NOT PRIVATE' p.jsonl p.receipt.json && fail "a private run is stamped"
 says p.receipt.json '"private": true'
 
-exits 0 generate -e 3 -B 7 -n 500 --temperature 1.2 --dry-run
+exits 0 generate -e 3 -B 7 -n 500 --temperature 1.2 --dry-run --accountant zcdp
 says out '^clip .*0\.228'
+says out '^epsilon +2\.99[0-9]* \(zCDP\)'
+says out '^epsilon +2\.79[0-9]* \(exact composition\)'
+says out 'epsilon = 2\.99.*-differential privacy'
+exits 0 generate -e 3 -B 7 -n 200 --temperature 1.2 --dry-run
+says out '^clip .*0\.384'
+says out '^epsilon +2\.99[0-9]* \(exact composition\)'
+says out '^epsilon +3\.21[0-9]* \(zCDP\)'
 says out 'differential privacy per record|differentially private|-differential privacy'

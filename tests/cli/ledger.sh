@@ -120,6 +120,9 @@ exits 0 receipt verify b.receipt.json --output b.jsonl --model "$model" --ledger
 says out 'The receipt agrees with itself'
 says out '^Promised'
 says out '^Not promised'
+says out 'epsilon [0-9.]* \(zcdp\)'
+exits 0 receipt verify a.receipt.json
+says out 'epsilon [0-9.]* \(exact\)'
 refused 4 receipt verify b.receipt.json --output a.jsonl
 sed 's/"index":1/"index":2/' b.jsonl >changed.jsonl
 refused 4 receipt verify b.receipt.json --output changed.jsonl
@@ -140,8 +143,11 @@ done <<-'END'
 	s/"tokens": [0-9]*/"tokens": 1/
 	s/"batch": 2/"batch": 20/
 	s/"epsilon": [0-9.]*/"epsilon": 1.5/
+	s/"epsilon_exact": [0-9.]*/"epsilon_exact": 1.5/
+	s/"accountant": "zcdp"/"accountant": "exact"/
 	s/"rho": 0.[0-9]*,$/"rho": 0.01,/
 	s/"delta": [0-9.e-]*/"delta": 1e-9/
+	s/"epsilon_exact": [0-9.]*/"epsilon_exact": ""/
 	s/epsilon = [0-9.]*/epsilon = 1/
 	s/"private": true/"private": 1/
 	s/"texts": 2/"texts": 3/

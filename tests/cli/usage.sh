@@ -19,7 +19,7 @@ for verb in generate budget score tokenize detokenize model; do
 done
 exits 0 generate --help
 for flag in -m -i -o -e --delta -B -N -n --temperature -k -t -c --text-field --template --prompt-public --prompt-private --kind \
-	--public-examples --system --clip --dry-run --progress --insecure-seed --isa --receipt --overwrite --prompt-chunk --no-sharing -q; do
+	--public-examples --system --clip --dry-run --progress --insecure-seed --isa --accountant --receipt --overwrite --prompt-chunk --no-sharing -q; do
 	says out "(^|[ ,])${flag}[ ,]"
 done
 refused 2 frobnicate
