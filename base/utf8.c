@@ -49,3 +49,12 @@ bool utf8_valid(const char *text, size_t size) {
 	}
 	return true;
 }
+
+static bool blank(char c) {
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+void utf8_trim(const char **text, size_t *size) {
+	for (; *size && blank(**text); ++*text) --*size;
+	while (*size && blank((*text)[*size - 1])) --*size;
+}

@@ -19,4 +19,7 @@ size_t utf8_encode(uint32_t code_point, char text[4]);
 /* Whether text[size] is well-formed throughout. The empty text is; NUL bytes are legal. */
 bool utf8_valid(const char *text, size_t size);
 
+/* Takes the ASCII white space off both ends. */
+void utf8_trim(const char **text, size_t *size);
+
 #endif

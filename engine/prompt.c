@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/prompt.h"
 
+#include "base/utf8.h"
 #include "engine/status.h"
-#include "engine/unicode.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,14 +199,9 @@ size_t prompt_reference_capacity(size_t limit) {
 	return cuttle_tokens_bound(limit * BYTES_PER_TOKEN);
 }
 
-static bool blank(char c) {
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 size_t prompt_reference(const struct model *model, const char *text, size_t size, size_t limit, int32_t *ids) {
 	if (!text || !utf8_valid(text, size)) return 0;
-	for (; size && blank(*text); text++, size--) {}
-	while (size && blank(text[size - 1])) size--;
+	utf8_trim(&text, &size);
 	if (size > limit * BYTES_PER_TOKEN) {
 		size = limit * BYTES_PER_TOKEN;
 		while (size && ((unsigned char)text[size] & 0xc0) == 0x80) size--;

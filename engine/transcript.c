@@ -2,8 +2,8 @@
 #include "engine/transcript.h"
 
 #include "base/misuse.h"
+#include "base/utf8.h"
 #include "engine/status.h"
-#include "engine/unicode.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,19 +63,16 @@ void transcript_add(struct transcript *t, int32_t token) {
 	}
 }
 
-static bool blank(char c) {
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 const char *transcript_text(struct transcript *t, size_t *size) {
-	size_t begin = 0, end = t->raw_size, written = 0;
-	while (begin < end && blank(t->raw[begin])) begin++;
-	while (end > begin && blank(t->raw[end - 1])) end--;
-	while (begin < end) {
+	const char *raw = t->raw;
+	size_t left = t->raw_size, written = 0;
+	utf8_trim(&raw, &left);
+	while (left) {
 		uint32_t code_point;
-		const size_t length = utf8_decode(t->raw + begin, end - begin, &code_point);
+		const size_t length = utf8_decode(raw, left, &code_point), step = length ? length : 1;
 		written += utf8_encode(code_point, t->text + written);
-		begin += length ? length : 1;
+		raw += step;
+		left -= step;
 	}
 	*size = written;
 	return t->text;
