@@ -98,7 +98,8 @@ static enum cuttle_status allocate(struct bench *b) {
 	                                       .slots = slots,
 	                                       .context = prompt + b->params.steps,
 	                                       .chunk = b->plan->chunk,
-	                                       .share = false};
+	                                       .share = false,
+	                                       .resident = true};
 	return lockstep_new(b->model, &params, &b->lockstep, b->error);
 }
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { ROWS_INLINE = 16, ROWS_PER_TASK = 8, TASKS_PER_THREAD = 8 };
+enum { ROWS_INLINE = 16, ROWS_PER_TASK = 8, TASKS_PER_THREAD = 32 };
 
 struct forward {
 	const struct model *model;
@@ -161,7 +161,8 @@ static void multiply(struct forward *f, size_t rows, size_t k, const struct prod
 	products.input = (struct gemm_rows){rows, k, f->normed, f->q, f->scale, f->scaled_sum, f->sum};
 	size_t places = 0, tasks = 0;
 	for (size_t i = 0; i < count; i++) places += list[i].places;
-	products.step = places / ((size_t)threads_count(f->model->threads) * TASKS_PER_THREAD) + 1;
+	// Even, for the kernels' widest tiles hold two groups.
+	products.step = (places / ((size_t)threads_count(f->model->threads) * TASKS_PER_THREAD) / 2 + 1) * 2;
 #if defined(CUTTLE_BLAS)
 	// Panels are cut by the matrix alone: a product's shape may not depend on the number of threads.
 	if (by_blas) products.step = gemm_blas_panel(k);

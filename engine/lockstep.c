@@ -99,6 +99,7 @@ enum cuttle_status lockstep_new(const struct model *model, const struct lockstep
 		lockstep_free(&l);
 		return status;
 	}
+	if (params->resident) memset(l->region.base, 0, l->region.size);
 	lay_out(l, &l->region, NULL);
 	*out = l;
 	return CUTTLE_OK;

@@ -16,6 +16,7 @@ struct lockstep_params {
 	size_t context;              /* tokens of the longest context */
 	size_t chunk;                /* rows per prompt pass */
 	bool share;                  /* false: every context computes and keeps its own copy of the prefix */
+	bool resident;               /* true: all memory is touched now, as it is for every text of a run but the first */
 };
 
 /* Allocates everything a run needs. NOMEM. */

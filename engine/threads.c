@@ -16,9 +16,13 @@
 
 enum { SPINS = 4000, MAX_THREADS = 256 };
 
-struct threads {
-	// Queue number in the high half, next task in the low one: a worker that wakes late finds another queue number and takes nothing.
+/* Where the next task of one worker's share stands: the queue's number in the high half, the task in the low one, so that a worker that
+ * wakes late finds another queue number and takes nothing. */
+struct share {
 	_Alignas(64) _Atomic uint64_t ticket;
+};
+
+struct threads {
 	_Alignas(64) _Atomic uint32_t done;
 	_Alignas(64) _Atomic uint32_t posted; // futex word: changes with every queue
 	_Atomic uint32_t sleepers;
@@ -32,6 +36,7 @@ struct threads {
 		unsigned id;
 		pthread_t thread;
 	} seats[MAX_THREADS];
+	struct share shares[MAX_THREADS];
 };
 
 static void pause_briefly(void) {
@@ -42,21 +47,35 @@ static void pause_briefly(void) {
 #endif
 }
 
-static void work(struct threads *threads, unsigned id) {
-	for (;;) {
-		uint64_t ticket = atomic_load_explicit(&threads->ticket, memory_order_acquire);
+/* First task of a worker's share. */
+static uint32_t share_begin(size_t tasks, unsigned id, unsigned count) {
+	return (uint32_t)(tasks * id / count);
+}
+
+/* Does what is left of a share and returns the number of tasks done. */
+static uint32_t work_off(struct threads *threads, unsigned owner, unsigned id) {
+	struct share *share = &threads->shares[owner];
+	for (uint32_t done = 0;;) {
+		uint64_t ticket = atomic_load_explicit(&share->ticket, memory_order_acquire);
 		const uint32_t index = (uint32_t)ticket;
 		// These belong to the ticket's queue only if the exchange below succeeds. Acquire and release, for who sees a field of the
 		// next queue must see its ticket too, and fail.
 		const uint32_t tasks = atomic_load_explicit(&threads->tasks, memory_order_acquire);
 		threads_task *task = atomic_load_explicit(&threads->task, memory_order_acquire);
 		void *context = atomic_load_explicit(&threads->context, memory_order_acquire);
-		if (index >= tasks) return;
-		if (!atomic_compare_exchange_weak_explicit(&threads->ticket, &ticket, ticket + 1, memory_order_acq_rel,
-		                                           memory_order_acquire))
+		if (index >= share_begin(tasks, owner + 1, threads->count)) return done;
+		if (!atomic_compare_exchange_weak_explicit(&share->ticket, &ticket, ticket + 1, memory_order_acq_rel, memory_order_acquire))
 			continue;
 		task(context, index, id);
-		atomic_fetch_add_explicit(&threads->done, 1, memory_order_release);
+		done++;
+	}
+}
+
+/* The worker's own share in order, for what one task fetches ahead is what the next one reads; then what the others have left. */
+static void work(struct threads *threads, unsigned id) {
+	for (unsigned i = 0; i < threads->count; i++) {
+		const uint32_t done = work_off(threads, (id + i) % threads->count, id);
+		if (done) atomic_fetch_add_explicit(&threads->done, done, memory_order_release);
 	}
 }
 
@@ -93,14 +112,17 @@ void threads_run(struct threads *threads, size_t tasks, threads_task *task, void
 		for (size_t i = 0; i < tasks; i++) task(context, i, 0);
 		return;
 	}
-	const uint64_t queue = (atomic_load_explicit(&threads->ticket, memory_order_relaxed) >> 32) + 1;
+	const uint64_t queue = (atomic_load_explicit(&threads->shares[0].ticket, memory_order_relaxed) >> 32) + 1;
 	// With no task to take, late workers of the last queue fall through while the fields change.
-	atomic_store_explicit(&threads->ticket, queue << 32 | UINT32_MAX, memory_order_release);
+	for (unsigned i = 0; i < threads->count; i++)
+		atomic_store_explicit(&threads->shares[i].ticket, queue << 32 | UINT32_MAX, memory_order_release);
 	atomic_store_explicit(&threads->done, 0, memory_order_relaxed);
 	atomic_store_explicit(&threads->tasks, (uint32_t)tasks, memory_order_release);
 	atomic_store_explicit(&threads->task, task, memory_order_release);
 	atomic_store_explicit(&threads->context, context, memory_order_release);
-	atomic_store_explicit(&threads->ticket, (queue + 1) << 32, memory_order_release);
+	for (unsigned i = 0; i < threads->count; i++)
+		atomic_store_explicit(&threads->shares[i].ticket, (queue + 1) << 32 | share_begin(tasks, i, threads->count),
+		                      memory_order_release);
 	post(threads);
 	work(threads, 0);
 	for (int spin = 0; atomic_load_explicit(&threads->done, memory_order_acquire) != tasks; spin++) {

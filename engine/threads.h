@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Worker threads: one queue of numbered tasks at a time, taken one by one, so that a slow or busy core does less and nobody waits for it
-// idly. Who does a task never changes what it computes.
+// Worker threads: one queue of numbered tasks at a time, in one share per worker, taken one by one; who has done his own helps the others,
+// so that a slow or busy core does less and nobody waits for it idly. Who does a task never changes what it computes.
 #ifndef CUTTLE_ENGINE_THREADS_H
 #define CUTTLE_ENGINE_THREADS_H
 

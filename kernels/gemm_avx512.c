@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemm with AVX-512 VNNI: one zmm is 16 channels x 4 k, activations are broadcast from memory. Up to 8 rows go in tiles of 8 rows x 1
-// group, which read the weights once (decoding waits for memory); more rows in tiles of 4 x 2, which need fewer broadcasts (prompts wait
+// group, which read the weights once (decoding waits for memory); more rows in tiles of 5 x 2, which need fewer broadcasts (prompts wait
 // for arithmetic).
 #include "base/misuse.h"
 #include "kernels/gemm.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
-enum { ROWS = 8, WIDE_ROWS = 4, WIDTH = 2, PREFETCH_BYTES = 4096 };
+enum { ROWS = 8, WIDE_ROWS = 5, WIDTH = 2, PREFETCH_BYTES = 4096 };
 
 INLINE __m512i broadcast4(const int8_t *q) {
 	int32_t four;
@@ -49,25 +49,25 @@ INLINE void tile_q8(size_t count, size_t width, float *out, size_t out_stride, b
 	__m512 acc[WIDTH][ROWS];
 	zero(count, width, acc);
 	for (size_t b = 0; b < blocks; b++) {
-		__m512i weights[WIDTH][8];
-		__m512 weight_scale[WIDTH];
-		for (size_t g = 0; g < width; g++) {
-			for (size_t i = 0; i < 8; i++) {
-				weights[g][i] = _mm512_loadu_si512(packed[g] + b * 512 + 64 * i);
-				_mm_prefetch((const char *)packed[g] + b * 512 + PREFETCH_BYTES + 64 * i, _MM_HINT_T0);
-			}
-			weight_scale[g] = load_f16(scales[g] + b * GEMM_GROUP);
-		}
-		for (size_t r = 0; r < count; r++) {
-			const int8_t *a = q + r * w->k + b * GEMM_BLOCK;
-			__m512i isum[WIDTH];
-			for (size_t g = 0; g < width; g++) isum[g] = _mm512_set1_epi32(-128 * sum[r * blocks + b]);
-			for (size_t i = 0; i < 8; i++)
-				for (size_t g = 0; g < width; g++)
-					isum[g] = _mm512_dpbusd_epi32(isum[g], weights[g][i], broadcast4(a + 4 * i));
+		__m512i isum[WIDTH][ROWS];
+		for (size_t r = 0; r < count; r++)
+			for (size_t g = 0; g < width; g++) isum[g][r] = _mm512_set1_epi32(-128 * sum[r * blocks + b]);
+		for (size_t i = 0; i < 8; i++) {
+			__m512i weights[WIDTH];
 			for (size_t g = 0; g < width; g++) {
-				const __m512 both = _mm512_mul_ps(weight_scale[g], _mm512_set1_ps(scale[r * blocks + b]));
-				acc[g][r] = _mm512_fmadd_ps(both, _mm512_cvtepi32_ps(isum[g]), acc[g][r]);
+				weights[g] = _mm512_loadu_si512(packed[g] + b * 512 + 64 * i);
+				if (width == 1) _mm_prefetch((const char *)packed[g] + b * 512 + PREFETCH_BYTES + 64 * i, _MM_HINT_T0);
+			}
+			for (size_t r = 0; r < count; r++) {
+				const __m512i four = broadcast4(q + r * w->k + b * GEMM_BLOCK + 4 * i);
+				for (size_t g = 0; g < width; g++) isum[g][r] = _mm512_dpbusd_epi32(isum[g][r], weights[g], four);
+			}
+		}
+		for (size_t g = 0; g < width; g++) {
+			const __m512 weight_scale = load_f16(scales[g] + b * GEMM_GROUP);
+			for (size_t r = 0; r < count; r++) {
+				const __m512 both = _mm512_mul_ps(weight_scale, _mm512_set1_ps(scale[r * blocks + b]));
+				acc[g][r] = _mm512_fmadd_ps(both, _mm512_cvtepi32_ps(isum[g][r]), acc[g][r]);
 			}
 		}
 	}
@@ -91,33 +91,33 @@ INLINE void tile_q4(size_t count, size_t width, bool has_minimum, float *out, si
 	__m512 acc[WIDTH][ROWS];
 	zero(count, width, acc);
 	for (size_t b = 0; b < blocks; b++) {
-		__m512i low[WIDTH][4], high[WIDTH][4];
-		__m512 weight_scale[WIDTH], minimum[WIDTH];
-		for (size_t g = 0; g < width; g++) {
-			for (size_t i = 0; i < 4; i++) {
-				const __m512i both = _mm512_loadu_si512(packed[g] + b * 256 + 64 * i);
-				_mm_prefetch((const char *)packed[g] + b * 256 + PREFETCH_BYTES + 64 * i, _MM_HINT_T0);
-				low[g][i] = _mm512_and_si512(both, nibble);
-				high[g][i] = _mm512_and_si512(_mm512_srli_epi16(both, 4), nibble);
-			}
-			weight_scale[g] = load_f16(scales[g] + b * GEMM_GROUP);
-			minimum[g] = has_minimum ? load_f16(minima[g] + b * GEMM_GROUP) : _mm512_setzero_ps();
-		}
-		for (size_t r = 0; r < count; r++) {
-			const int8_t *a = q + r * w->k + b * GEMM_BLOCK;
-			__m512i isum[WIDTH];
+		__m512i isum[WIDTH][ROWS];
+		for (size_t r = 0; r < count; r++)
 			for (size_t g = 0; g < width; g++)
-				isum[g] = has_minimum ? _mm512_setzero_si512() : _mm512_set1_epi32(-8 * sum[r * blocks + b]);
-			for (size_t i = 0; i < 4; i++)
-				for (size_t g = 0; g < width; g++) isum[g] = _mm512_dpbusd_epi32(isum[g], low[g][i], broadcast4(a + 4 * i));
-			for (size_t i = 0; i < 4; i++)
-				for (size_t g = 0; g < width; g++)
-					isum[g] = _mm512_dpbusd_epi32(isum[g], high[g][i], broadcast4(a + 16 + 4 * i));
+				isum[g][r] = has_minimum ? _mm512_setzero_si512() : _mm512_set1_epi32(-8 * sum[r * blocks + b]);
+		for (size_t i = 0; i < 4; i++) {
+			__m512i low[WIDTH], high[WIDTH];
 			for (size_t g = 0; g < width; g++) {
-				const __m512 both = _mm512_mul_ps(weight_scale[g], _mm512_set1_ps(scale[r * blocks + b]));
-				acc[g][r] = _mm512_fmadd_ps(both, _mm512_cvtepi32_ps(isum[g]), acc[g][r]);
+				const __m512i both = _mm512_loadu_si512(packed[g] + b * 256 + 64 * i);
+				if (width == 1) _mm_prefetch((const char *)packed[g] + b * 256 + PREFETCH_BYTES + 64 * i, _MM_HINT_T0);
+				low[g] = _mm512_and_si512(both, nibble);
+				high[g] = _mm512_and_si512(_mm512_srli_epi16(both, 4), nibble);
+			}
+			for (size_t r = 0; r < count; r++) {
+				const int8_t *a = q + r * w->k + b * GEMM_BLOCK + 4 * i;
+				const __m512i first_half = broadcast4(a), second_half = broadcast4(a + 16);
+				for (size_t g = 0; g < width; g++) isum[g][r] = _mm512_dpbusd_epi32(isum[g][r], low[g], first_half);
+				for (size_t g = 0; g < width; g++) isum[g][r] = _mm512_dpbusd_epi32(isum[g][r], high[g], second_half);
+			}
+		}
+		for (size_t g = 0; g < width; g++) {
+			const __m512 weight_scale = load_f16(scales[g] + b * GEMM_GROUP);
+			const __m512 minimum = has_minimum ? load_f16(minima[g] + b * GEMM_GROUP) : _mm512_setzero_ps();
+			for (size_t r = 0; r < count; r++) {
+				const __m512 both = _mm512_mul_ps(weight_scale, _mm512_set1_ps(scale[r * blocks + b]));
+				acc[g][r] = _mm512_fmadd_ps(both, _mm512_cvtepi32_ps(isum[g][r]), acc[g][r]);
 				if (has_minimum)
-					acc[g][r] = _mm512_fmadd_ps(minimum[g], _mm512_set1_ps(scaled_sum[r * blocks + b]), acc[g][r]);
+					acc[g][r] = _mm512_fmadd_ps(minimum, _mm512_set1_ps(scaled_sum[r * blocks + b]), acc[g][r]);
 			}
 		}
 	}
@@ -166,6 +166,8 @@ INLINE void tile_float(size_t count, size_t width, bool half, float *out, size_t
 				CASE(12, TILE, 2, WIDTH, __VA_ARGS__)                                                                      \
 				CASE(13, TILE, 3, WIDTH, __VA_ARGS__)                                                                      \
 				CASE(14, TILE, 4, WIDTH, __VA_ARGS__)                                                                      \
+				CASE(15, TILE, 5, WIDTH, __VA_ARGS__)                                                                      \
+				CASE(16, TILE, 6, WIDTH, __VA_ARGS__)                                                                      \
 			}                                                                                                                  \
 		}                                                                                                                          \
 		place += width;                                                                                                            \

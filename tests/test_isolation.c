@@ -50,7 +50,7 @@ static void run(struct cuttle_model *model, const struct world *world, const int
 	                              .head = {(int32_t *)world->whole, HEAD},
 	                              .tail = {(int32_t *)world->tail, TAIL},
 	                              .shared = HEAD / 16 * 16};
-	const struct lockstep_params params = {&prompt, count, setting.slots, 256, setting.chunk, setting.share};
+	const struct lockstep_params params = {&prompt, count, setting.slots, 256, setting.chunk, setting.share, false};
 	struct lockstep *lockstep;
 	assert_int_equal(lockstep_new(&model->model, &params, &lockstep, NULL), CUTTLE_OK);
 	const struct logit_source source = lockstep_source(lockstep);
@@ -185,7 +185,7 @@ static void test_every_number_of_rows(void **state) {
 	for (size_t tier = 0; tier < tiers; tier++) {
 		assert_true(kernels_set(tables[tier]->name));
 		for (size_t batch = 1; batch <= 63; batch += batch == 32 ? 31 : 1) {
-			const struct lockstep_params params = {&prompt, batch, 1, 256, 64, true};
+			const struct lockstep_params params = {&prompt, batch, 1, 256, 64, true, false};
 			struct lockstep *lockstep;
 			struct tokens tokens[63];
 			assert_int_equal(lockstep_new(&model->model, &params, &lockstep, NULL), CUTTLE_OK);
@@ -220,7 +220,7 @@ static void test_same_tokens_same_logits(void **state) {
 	// head + reference + tail spells the public prompt when the reference is its middle.
 	const struct prompt prompt = {
 	    .whole = {world.whole, HEAD + TAIL}, .head = {world.whole, HEAD - 6}, .tail = {world.tail, TAIL}, .shared = 16};
-	const struct lockstep_params params = {&prompt, 2, 1, 256, 64, true};
+	const struct lockstep_params params = {&prompt, 2, 1, 256, 64, true, false};
 	struct lockstep *lockstep;
 	assert_int_equal(lockstep_new(&model->model, &params, &lockstep, NULL), CUTTLE_OK);
 	const struct logit_source source = lockstep_source(lockstep);
@@ -271,7 +271,7 @@ static void test_reused_memory(void **state) {
 	struct cuttle_model *model = tiny_model_open(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, 1);
 	const struct prompt prompt = {
 	    .whole = {world.whole, HEAD + TAIL}, .head = {world.whole, HEAD}, .tail = {world.tail, TAIL}, .shared = 32};
-	const struct lockstep_params params = {&prompt, 1, 1, 256, 64, true};
+	const struct lockstep_params params = {&prompt, 1, 1, 256, 64, true, false};
 	struct lockstep *lockstep;
 	assert_int_equal(lockstep_new(&model->model, &params, &lockstep, NULL), CUTTLE_OK);
 	const struct logit_source source = lockstep_source(lockstep);
