@@ -51,7 +51,6 @@ CUTTLE_API const char *cuttle_isa(void); /* name of the tier in use */
 /* ---- model --------------------------------------------------------------------------------------------------------------------------- */
 
 struct cuttle_model;
-
 struct cuttle_model_params {
 	size_t struct_size; /* set by the default function */
 	unsigned threads;   /* worker threads, 0 = the cores this process may use. Results do not depend on it. */
@@ -135,6 +134,7 @@ struct cuttle_plan_params {
 	double temperature; /* 1.0; rounded to six decimals */
 	uint32_t batch;     /* B, 7 */
 	uint32_t tokens;    /* T, hard cap per text, 200 */
+	uint32_t spread;    /* G: texts one person's references stand in, at most one in each; the guarantee is for all of them. 1 */
 	uint32_t top_k;     /* k of Top-k+, 100; 0 = whole vocabulary */
 	uint32_t context;   /* longest prompt plus text in tokens, 0 = min(model's context, 4096) */
 	enum cuttle_accountant accountant;
@@ -144,7 +144,8 @@ struct cuttle_plan_params {
 	const char *prompt_public;   /* CUSTOM only */
 	const char *prompt_private;  /* CUSTOM only */
 	const char *const *examples; /* texts that are public, put before everything in every prompt */
-	size_t example_count;
+	const char *const *headings; /* public lines ("genre: sea"), one of them in both prompts of a job; CUSTOM: at "{category}" */
+	size_t example_count, heading_count;
 	bool insecure; /* draw from insecure_seed, NOT PRIVATE: the output is a function of the data */
 	uint64_t insecure_seed;
 	uint32_t parallel;     /* texts in flight at once, 0 = as many as suits the batch. Results do not depend on it. */
@@ -154,7 +155,6 @@ struct cuttle_plan_params {
 CUTTLE_API void cuttle_plan_params_default(struct cuttle_plan_params *params); /* EXACT */
 
 struct cuttle_plan;
-
 /* Everything is copied; the model must outlive the plan. USAGE: a parameter is out of range, or prompts plus tokens do not fit the context.
  * INTERNAL: the exhaustive check of the weight table failed. NOMEM. */
 CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_plan_make(struct cuttle_model *model, const struct cuttle_plan_params *params,
@@ -166,7 +166,7 @@ struct cuttle_guarantee {
 	double delta, rho, clip, temperature;
 	enum cuttle_accountant accountant;
 	int32_t clip_fixed; /* clip * 2^fraction_bits */
-	uint32_t fraction_bits, batch, tokens, top_k, context;
+	uint32_t fraction_bits, batch, tokens, spread, top_k, context;
 	uint32_t shared_prefix;    /* tokens every prompt begins with, computed once */
 	uint32_t reference_tokens; /* a reference is cut to this many tokens */
 	uint32_t public_tokens;    /* tokens of the public prompt */
@@ -174,8 +174,8 @@ struct cuttle_guarantee {
 };
 CUTTLE_API void cuttle_plan_describe(const struct cuttle_plan *plan, struct cuttle_guarantee *guarantee);
 
-/* The prompts in one canonical string (public: the reference is a placeholder), for hashing. Owned by the plan. */
-CUTTLE_API const char *cuttle_plan_template(const struct cuttle_plan *plan);
+/* A heading's prompts in one canonical string (public: the reference is a placeholder), for hashing; NULL behind the last heading. */
+CUTTLE_API const char *cuttle_plan_template(const struct cuttle_plan *plan, size_t heading);
 
 /* ---- job ----------------------------------------------------------------------------------------------------------------------------- */
 
@@ -197,7 +197,7 @@ struct cuttle_progress {
 
 struct cuttle_job {
 	size_t struct_size;
-	size_t texts; /* N: texts 0 .. N-1 */
+	size_t texts, heading; /* N: texts 0 .. N-1, all under this one of the plan's headings */
 	void *user;
 	/* Reference number `index` (0 .. N*B-1). *text must stay valid until this is called for another text's batch or the job ends.
 	 * NULL, empty, blank, not UTF-8 or not finite under the model: the null reference. May not fail: what cannot be read is null. */

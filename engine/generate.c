@@ -173,7 +173,7 @@ enum cuttle_status generate_run(struct cuttle_plan *plan, const struct cuttle_jo
 	run.next = region_carve(&region, source->slots * sizeof *run.next);
 	for (size_t slot = 0; slot < source->slots; slot++) run.slots[slot] = IDLE;
 	for (size_t i = 0; i < run.ring && !status; i++)
-		status = transcript_new(plan->model->vocab, plan->prompt.stop, plan->integers.tokens, &run.transcripts[i], error);
+		status = transcript_new(plan->model->vocab, plan->prompts->stop, plan->guarantee.tokens, &run.transcripts[i], error);
 	if (!status) status = run_texts(&run);
 	for (size_t i = 0; i < run.ring; i++) transcript_free(&run.transcripts[i]);
 	region_unmap(&region, true);
@@ -187,7 +187,9 @@ void cuttle_job_default(struct cuttle_job *job) {
 enum cuttle_status cuttle_job_run(struct cuttle_plan *plan, const struct cuttle_job *job, struct cuttle_error *error) {
 	REQUIRE(plan && job && job->reference && job->text);
 	if (job->struct_size != sizeof *job) return status_fail(error, CUTTLE_USAGE, "job of another library version");
-	const struct lockstep_params params = {.prompt = &plan->prompt,
+	if (job->heading >= plan->prompt_count) return status_fail(error, CUTTLE_USAGE, "the plan has no such heading");
+	plan->seeded.heading = job->heading;
+	const struct lockstep_params params = {.prompt = &plan->prompts[job->heading],
 	                                       .batch = plan->integers.batch,
 	                                       .slots = job->texts && job->texts < plan->slots ? job->texts : plan->slots,
 	                                       .context = plan->guarantee.context,

@@ -70,6 +70,7 @@ void cuttle_plan_params_default(struct cuttle_plan_params *params) {
 	                                      .temperature = 1.0,
 	                                      .batch = 7,
 	                                      .tokens = 200,
+	                                      .spread = 1,
 	                                      .top_k = 100,
 	                                      .accountant = CUTTLE_EXACT,
 	                                      .kind = "text"};
@@ -84,6 +85,9 @@ static enum cuttle_status check_params(const struct cuttle_plan_params *p, struc
 	if ((unsigned)p->accountant > CUTTLE_EXACT) return status_fail(error, CUTTLE_USAGE, "there is no such accountant");
 	if (p->tokens < 1 || p->tokens > MAX_TOKENS)
 		return status_fail(error, CUTTLE_USAGE, "%u tokens are outside 1..%d", p->tokens, MAX_TOKENS);
+	if (p->spread < 1 || p->spread > MAX_TOKENS / p->tokens)
+		return status_fail(error, CUTTLE_USAGE, "%u texts of one person, %u tokens each, are outside 1..%d tokens", p->spread,
+		                   p->tokens, MAX_TOKENS);
 	if (p->prompt_chunk > MAX_CHUNK) return status_fail(error, CUTTLE_USAGE, "prompt chunk %u is above %d", p->prompt_chunk, MAX_CHUNK);
 	if (p->parallel > MAX_PARALLEL)
 		return status_fail(error, CUTTLE_USAGE, "%u texts in flight are above %d", p->parallel, MAX_PARALLEL);
@@ -94,7 +98,7 @@ static enum cuttle_status check_params(const struct cuttle_plan_params *p, struc
 static enum cuttle_status calibrate(struct cuttle_plan *plan, const struct cuttle_plan_params *p, struct cuttle_error *error) {
 	struct dp_integers *integers = &plan->integers;
 	integers->batch = p->batch;
-	integers->tokens = p->tokens;
+	integers->tokens = p->tokens * p->spread;
 	if (dp_temperature_ratio(p->temperature, &integers->temperature_num, &integers->temperature_den))
 		return status_fail(error, CUTTLE_USAGE, "temperature must be in 0.000001..1000");
 	if (!(p->delta >= 1e-300 && p->delta < 1.0)) return status_fail(error, CUTTLE_USAGE, "delta must be above 0 and below 1");
@@ -154,20 +158,44 @@ static enum cuttle_status make_mechanism(struct cuttle_plan *plan, const struct 
 	return plan_status(status, error);
 }
 
-/* How long contexts and references may get. */
+static size_t larger(size_t a, size_t b) {
+	return a > b ? a : b;
+}
+
+static enum cuttle_status write_prompts(struct cuttle_plan *plan, const struct cuttle_plan_params *p, struct cuttle_error *error) {
+	const size_t count = p->heading_count ? p->heading_count : 1;
+	plan->prompts = calloc(count, sizeof *plan->prompts);
+	if (!plan->prompts) return status_fail(error, CUTTLE_NOMEM, "out of memory writing the prompts");
+	for (; plan->prompt_count < count; plan->prompt_count++) {
+		const char *heading = p->heading_count ? p->headings[plan->prompt_count] : NULL;
+		enum cuttle_status status = prompt_write(plan->model, p, heading, &plan->prompts[plan->prompt_count], error);
+		if (status) return status;
+	}
+	return CUTTLE_OK;
+}
+
+/* How long contexts and references may get: the same under all headings. */
 static enum cuttle_status fit_context(struct cuttle_plan *plan, const struct cuttle_plan_params *p, struct cuttle_error *error) {
-	const struct prompt *prompt = &plan->prompt;
+	struct cuttle_guarantee *g = &plan->guarantee;
+	size_t private_fixed = 0, longest = 0, whole = 0, shared = SIZE_MAX;
+	for (const struct prompt *prompt = plan->prompts; prompt < plan->prompts + plan->prompt_count; prompt++) {
+		private_fixed = larger(private_fixed, prompt->head.count + prompt->tail.count);
+		whole = larger(whole, prompt->whole.count);
+		longest = larger(private_fixed, whole);
+		shared = prompt->shared < shared ? prompt->shared : shared;
+	}
 	size_t context = p->context ? p->context : plan->model->context < DEFAULT_CONTEXT ? plan->model->context : DEFAULT_CONTEXT;
 	if (context > plan->model->context)
 		return status_fail(error, CUTTLE_USAGE, "context %zu is above the model's %zu", context, plan->model->context);
-	const size_t private_fixed = prompt->head.count + prompt->tail.count,
-	             longest = private_fixed > prompt->whole.count ? private_fixed : prompt->whole.count;
 	if (longest + p->tokens >= context)
 		return status_fail(error, CUTTLE_USAGE,
 		                   "prompt (%zu tokens) and text (%u) leave no room for a reference in a context of %zu", longest,
 		                   p->tokens, context);
 	plan->reference_tokens = context - private_fixed - p->tokens;
-	plan->guarantee.context = (uint32_t)context;
+	g->context = (uint32_t)context;
+	g->reference_tokens = (uint32_t)plan->reference_tokens;
+	g->shared_prefix = (uint32_t)shared;
+	g->public_tokens = (uint32_t)whole;
 	return CUTTLE_OK;
 }
 
@@ -194,7 +222,7 @@ enum cuttle_status cuttle_plan_make(struct cuttle_model *model, const struct cut
 	plan->chunk = params->prompt_chunk ? params->prompt_chunk : DEFAULT_CHUNK;
 	plan->share = !params->no_sharing;
 	if ((status = calibrate(plan, params, error)) || (status = account(plan, params, error)) ||
-	    (status = prompt_write(plan->model, params, &plan->prompt, error)) || (status = fit_context(plan, params, error)) ||
+	    (status = write_prompts(plan, params, error)) || (status = fit_context(plan, params, error)) ||
 	    (status = make_mechanism(plan, params, error))) {
 		cuttle_plan_free(&plan);
 		return status;
@@ -207,10 +235,8 @@ enum cuttle_status cuttle_plan_make(struct cuttle_model *model, const struct cut
 	g->fraction_bits = plan->integers.fraction_bits;
 	g->batch = params->batch;
 	g->tokens = params->tokens;
+	g->spread = params->spread;
 	g->top_k = params->top_k;
-	g->shared_prefix = (uint32_t)plan->prompt.shared;
-	g->reference_tokens = (uint32_t)plan->reference_tokens;
-	g->public_tokens = (uint32_t)plan->prompt.whole.count;
 	g->private_output = !params->insecure;
 	*out = plan;
 	return CUTTLE_OK;
@@ -219,7 +245,8 @@ enum cuttle_status cuttle_plan_make(struct cuttle_model *model, const struct cut
 void cuttle_plan_free(struct cuttle_plan **plan) {
 	if (!plan || !*plan) return;
 	dp_invisibleink_free(&(*plan)->mechanism);
-	prompt_free(&(*plan)->prompt);
+	for (size_t i = 0; i < (*plan)->prompt_count; i++) prompt_free(&(*plan)->prompts[i]);
+	free((*plan)->prompts);
 	free(*plan);
 	*plan = NULL;
 }
@@ -229,6 +256,7 @@ void cuttle_plan_describe(const struct cuttle_plan *plan, struct cuttle_guarante
 	*guarantee = plan->guarantee;
 }
 
-const char *cuttle_plan_template(const struct cuttle_plan *plan) {
-	return plan->prompt.canonical;
+const char *cuttle_plan_template(const struct cuttle_plan *plan, size_t heading) {
+	REQUIRE(plan);
+	return heading < plan->prompt_count ? plan->prompts[heading].canonical : NULL;
 }

@@ -10,8 +10,9 @@
 
 struct cuttle_plan {
 	const struct model *model;
-	struct prompt prompt;
-	struct dp_integers integers;
+	struct prompt *prompts; /* one per heading, at least one */
+	size_t prompt_count;
+	struct dp_integers integers;       /* of all texts that one unit's references stand in: tokens is T times spread */
 	struct dp_invisibleink *mechanism; /* the weight table, checked; one job at a time */
 	struct seeded seeded;
 	size_t chunk, reference_tokens, slots;

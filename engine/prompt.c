@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { BYTES_PER_TOKEN = 16 };
-static const char placeholder[] = "{reference}";
+static const char placeholder[] = "{reference}", heading_place[] = "{category}";
 
 /* A prompt under construction: its tokens, and its words for the canonical form. */
 struct writer {
@@ -40,6 +40,20 @@ static void write_piece(struct writer *w, const char *text, size_t size, bool sp
 static void write_text(struct writer *w, const char *text) {
 	write_piece(w, text, strlen(text), false);
 }
+/* A piece of an own prompt: the heading, when there is one, in its place. Whether it stood there. */
+static bool write_custom(struct writer *w, const char *text, size_t size, const char *heading) {
+	const char *place = heading ? memmem(text, size, heading_place, strlen(heading_place)) : NULL;
+	if (!place) {
+		write_piece(w, text, size, false);
+		return false;
+	}
+	const char *rest = place + strlen(heading_place);
+	write_piece(w, text, (size_t)(place - text), false);
+	write_text(w, heading);
+	write_custom(w, rest, size - (size_t)(rest - text), heading);
+	return true;
+}
+
 static void write_template(struct writer *w, const char *text) {
 	write_piece(w, text, strlen(text), true);
 }
@@ -59,6 +73,13 @@ static void write_examples(struct writer *w, const struct cuttle_plan_params *pa
 	}
 }
 
+static void write_heading(struct writer *w, const char *before, const char *heading, const char *after) {
+	if (!heading) return;
+	write_text(w, before);
+	write_text(w, heading);
+	write_text(w, after);
+}
+
 /* "A collection of KINDs.\n\n### KIND\n<example>\n\n### KIND\n": a document the model continues. */
 static void write_continue(struct writer *w, const struct cuttle_plan_params *params, const char *header) {
 	write_text(w, "A collection of ");
@@ -69,14 +90,17 @@ static void write_continue(struct writer *w, const struct cuttle_plan_params *pa
 }
 
 static enum cuttle_status continue_form(struct writer *whole, struct writer *head, struct writer *tail,
-                                        const struct cuttle_plan_params *params) {
+                                        const struct cuttle_plan_params *params, const char *heading) {
 	char *header = malloc(strlen(params->kind) + 8);
 	if (!header) return status_fail(whole->error, CUTTLE_NOMEM, "out of memory writing the prompts");
 	strcat(strcat(strcpy(header, "### "), params->kind), "\n");
 	write_continue(whole, params, header);
+	write_heading(whole, "", heading, "\n");
 	write_continue(head, params, header);
+	write_heading(head, "", heading, "\n");
 	write_text(tail, "\n\n");
 	write_text(tail, header);
+	write_heading(tail, "", heading, "\n");
 	free(header);
 	return CUTTLE_OK;
 }
@@ -96,7 +120,7 @@ static void open_user_turn(struct writer *w, const struct chat_pieces *pieces, c
 }
 
 static enum cuttle_status instruct_form(struct writer *whole, struct writer *head, struct writer *tail,
-                                        const struct cuttle_plan_params *params) {
+                                        const struct cuttle_plan_params *params, const char *heading) {
 	const struct chat_pieces *pieces = chat_pieces(whole->model->chat);
 	if (!pieces)
 		return status_fail(whole->error, CUTTLE_USAGE, "this model has no chat format that cuttle knows; use --template continue");
@@ -104,29 +128,34 @@ static enum cuttle_status instruct_form(struct writer *whole, struct writer *hea
 	write_text(whole, "Write one new ");
 	write_text(whole, params->kind);
 	write_text(whole, ". Write nothing else.");
+	write_heading(whole, "\n\n", heading, "");
 	write_template(whole, pieces->after_user);
 	open_user_turn(head, pieces, params);
 	write_text(head, "This is a ");
 	write_text(head, params->kind);
 	write_text(head, ":\n\n");
+	write_heading(head, "", heading, "\n\n");
 	write_text(tail, "\n\nWrite one new ");
 	write_text(tail, params->kind);
 	write_text(tail, " like it. Write nothing else.");
+	write_heading(tail, "\n\n", heading, "");
 	write_template(tail, pieces->after_user);
 	return CUTTLE_OK;
 }
 
 static enum cuttle_status custom_form(struct writer *whole, struct writer *head, struct writer *tail,
-                                      const struct cuttle_plan_params *params) {
+                                      const struct cuttle_plan_params *params, const char *heading) {
 	const char *private = params->prompt_private, *place = private ? strstr(private, placeholder) : NULL;
 	if (!params->prompt_public || !*params->prompt_public || !place || strstr(place + 1, placeholder))
 		return status_fail(whole->error, CUTTLE_USAGE, "give both prompts; the private one must hold %s exactly once", placeholder);
 	write_examples(whole, params, "");
-	write_text(whole, params->prompt_public);
+	bool both = write_custom(whole, params->prompt_public, strlen(params->prompt_public), heading);
 	write_examples(head, params, "");
-	write_piece(head, private, (size_t)(place - private), false);
-	write_text(tail, place + strlen(placeholder));
-	return CUTTLE_OK;
+	const char *rest = place + strlen(placeholder);
+	const bool before = write_custom(head, private, (size_t)(place - private), heading);
+	both &= write_custom(tail, rest, strlen(rest), heading) || before;
+	if (!heading || both) return CUTTLE_OK;
+	return status_fail(whole->error, CUTTLE_USAGE, "both prompts must hold %s, for the category", heading_place);
 }
 
 /* The words of both prompts, the stop string, and the tokens: two plans of the same form write the same string only if they are the same.
@@ -145,8 +174,8 @@ static enum cuttle_status join_words(struct prompt *prompt, const struct writer 
 	return CUTTLE_OK;
 }
 
-enum cuttle_status prompt_write(const struct model *model, const struct cuttle_plan_params *params, struct prompt *prompt,
-                                struct cuttle_error *error) {
+enum cuttle_status prompt_write(const struct model *model, const struct cuttle_plan_params *params, const char *heading,
+                                struct prompt *prompt, struct cuttle_error *error) {
 	*prompt = (struct prompt){0};
 	struct writer whole, head, tail = {.model = model, .error = error};
 	start(&whole, model, error);
@@ -155,13 +184,13 @@ enum cuttle_status prompt_write(const struct model *model, const struct cuttle_p
 	enum cuttle_status status;
 	switch (params->form) {
 	case CUTTLE_CONTINUE:
-		status = continue_form(&whole, &head, &tail, params);
+		status = continue_form(&whole, &head, &tail, params, heading);
 		break;
 	case CUTTLE_INSTRUCT:
-		status = instruct_form(&whole, &head, &tail, params);
+		status = instruct_form(&whole, &head, &tail, params, heading);
 		break;
 	case CUTTLE_CUSTOM:
-		status = custom_form(&whole, &head, &tail, params);
+		status = custom_form(&whole, &head, &tail, params, heading);
 		break;
 	default:
 		status = status_fail(error, CUTTLE_USAGE, "unknown prompt form");

@@ -19,9 +19,10 @@ struct prompt {
 	char *canonical;          /* both prompts in words, "{reference}" in the private one; public */
 };
 
-/* Writes the prompts. USAGE: a form the model cannot do, a missing or contradictory field. NOMEM. On failure *prompt is empty. */
-enum cuttle_status prompt_write(const struct model *model, const struct cuttle_plan_params *params, struct prompt *prompt,
-                                struct cuttle_error *error);
+/* Writes the prompts, under a heading or none (NULL). USAGE: a form the model cannot do, a missing or contradictory field. NOMEM. On
+ * failure *prompt is empty. */
+enum cuttle_status prompt_write(const struct model *model, const struct cuttle_plan_params *params, const char *heading,
+                                struct prompt *prompt, struct cuttle_error *error);
 void prompt_free(struct prompt *prompt);
 
 /* Most tokens of one reference: reads one text, trims white space, and cuts it by this rule, which knows nothing but `limit`:

@@ -14,7 +14,7 @@ static uint64_t mix(uint64_t x) {
 static enum dp_status fill(void *user, void *bytes, size_t size) {
 	struct seeded *s = user;
 	for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
-		const uint64_t word = mix(mix(mix(mix(s->seed) ^ s->text) ^ s->step) ^ s->counter++);
+		const uint64_t word = mix(mix(mix(mix(s->seed) ^ s->heading << 48 ^ s->text) ^ s->step) ^ s->counter++);
 		memcpy((char *)bytes + at, &word, size - at < sizeof word ? size - at : sizeof word);
 	}
 	return DP_OK;

@@ -383,8 +383,87 @@ static void test_bad_plans(void **state) {
 	struct cuttle_plan *plan;
 	assert_int_equal(cuttle_plan_make(model, &bad, &plan, NULL), CUTTLE_OK);
 	const char *expected = "public:\nA fish:\nprivate:\nLike {reference}, a fish:\nstop:\n\ntokens:\n 65 32 102";
-	assert_memory_equal(cuttle_plan_template(plan), expected, strlen(expected));
+	assert_memory_equal(cuttle_plan_template(plan, 0), expected, strlen(expected));
 	cuttle_plan_free(&plan);
+	cuttle_model_free(&model);
+}
+
+/* The category stands in both prompts, in every form, and a plan of several has each one's as if it were alone. */
+static void test_headings(void **state) {
+	(void)state;
+	static const char *const headings[] = {"genre: sea", "genre: a long walk on land"};
+	struct cuttle_model *model = open_model(1);
+	struct cuttle_plan *plan, *alone;
+	struct cuttle_guarantee all, one;
+	for (int form = CUTTLE_CONTINUE; form <= CUTTLE_CUSTOM; form++) {
+		struct cuttle_plan_params params = seeded_params();
+		params.form = (enum cuttle_form)form;
+		params.prompt_public = "Of {category}:";
+		params.prompt_private = "{reference}, of {category}";
+		params.headings = headings;
+		params.heading_count = 2;
+		if (cuttle_plan_make(model, &params, &plan, NULL)) {
+			assert_int_equal(form, CUTTLE_INSTRUCT); // the tiny model has no chat format
+			continue;
+		}
+		cuttle_plan_describe(plan, &all);
+		for (size_t i = 0; i < 2; i++) {
+			params.headings = headings + i;
+			params.heading_count = 1;
+			assert_int_equal(cuttle_plan_make(model, &params, &alone, NULL), CUTTLE_OK);
+			cuttle_plan_describe(alone, &one);
+			assert_string_equal(cuttle_plan_template(plan, i), cuttle_plan_template(alone, 0));
+			const char *private = strstr(cuttle_plan_template(plan, i), "private:");
+			assert_non_null(strstr(private, headings[i]));
+			assert_true(strstr(cuttle_plan_template(plan, i), headings[i]) < private);
+			assert_int_equal(all.clip_fixed, one.clip_fixed);
+			assert_true(all.reference_tokens <= one.reference_tokens && all.public_tokens >= one.public_tokens);
+			cuttle_plan_free(&alone);
+		}
+		assert_int_equal(all.reference_tokens, one.reference_tokens); // that of the longer prompt
+		assert_null(cuttle_plan_template(plan, 2));
+		struct cuttle_job job;
+		cuttle_job_default(&job);
+		job.heading = 2;
+		job.reference = give_reference;
+		job.text = take_text;
+		assert_int_equal(cuttle_job_run(plan, &job, NULL), CUTTLE_USAGE);
+		cuttle_plan_free(&plan);
+	}
+	struct cuttle_plan_params params = seeded_params();
+	params.form = CUTTLE_CUSTOM;
+	params.prompt_public = "Of {category}:";
+	params.prompt_private = "{reference}, of the same";
+	params.headings = headings;
+	params.heading_count = 1;
+	assert_refused(model, &params);
+	cuttle_model_free(&model);
+}
+
+/* Texts of G times T tokens for one person cost what one text of G T tokens costs, and no text gets longer. */
+static void test_spread(void **state) {
+	(void)state;
+	struct cuttle_model *model = open_model(1);
+	struct cuttle_plan_params params = seeded_params();
+	struct cuttle_guarantee wide, longer;
+	struct cuttle_plan *plan;
+	params.spread = 3;
+	params.tokens = 5;
+	assert_int_equal(cuttle_plan_make(model, &params, &plan, NULL), CUTTLE_OK);
+	cuttle_plan_describe(plan, &wide);
+	cuttle_plan_free(&plan);
+	params.spread = 1;
+	params.tokens = 15;
+	assert_int_equal(cuttle_plan_make(model, &params, &plan, NULL), CUTTLE_OK);
+	cuttle_plan_describe(plan, &longer);
+	cuttle_plan_free(&plan);
+	assert_true(wide.rho == longer.rho && wide.epsilon == longer.epsilon && wide.epsilon_exact == longer.epsilon_exact);
+	assert_int_equal(wide.tokens, 5);
+	assert_int_equal(wide.spread, 3);
+	params.spread = 0;
+	assert_refused(model, &params);
+	params.spread = 1 << 20;
+	assert_refused(model, &params);
 	cuttle_model_free(&model);
 }
 
@@ -394,6 +473,7 @@ int main(void) {
 	    cmocka_unit_test(test_null_references), cmocka_unit_test(test_long_reference),
 	    cmocka_unit_test(test_finish),          cmocka_unit_test(test_no_allocation_after_prefill),
 	    cmocka_unit_test(test_bad_plans),       cmocka_unit_test(test_private_run_draws_afresh),
+	    cmocka_unit_test(test_headings),        cmocka_unit_test(test_spread),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,7 +127,7 @@ static enum cuttle_status make_plan(const struct generate_values *values, struct
 static const char *const FORMATS[] = {"auto", "jsonl", "csv"};
 
 static enum cuttle_status fill_receipt(const struct generate_values *values, struct setup *setup, struct cuttle_error *error) {
-	const char *template = cuttle_plan_template(setup->plan);
+	const char *template = cuttle_plan_template(setup->plan, 0);
 	cuttle_plan_describe(setup->plan, &setup->receipt.guarantee);
 	setup->receipt.texts = values->texts;
 	setup->receipt.isa = cuttle_isa();
