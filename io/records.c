@@ -10,6 +10,9 @@
 #include "io/source.h"
 #include <csv.h>
 #include <jansson.h>
+#include <math.h>
+#include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,36 +22,43 @@ struct span {
 	size_t offset, size;
 	bool present;
 };
-struct entry {
-	struct span text, id;
-};
+/* A record is a row of spans: its text, its id, its labels. */
+enum { TEXT, ID, LABELS };
 struct records {
-	struct arena texts, entries;
+	struct arena texts, spans;
+	size_t width; /* spans in a row */
 };
 
 struct csv_walk {
 	struct records *records;
 	const struct records_request *request;
-	struct entry row;
-	long column, text_column, id_column; /* NONE until the header names them */
-	int ended_by;                        /* the character that ended the last row, while nothing came after it */
+	struct span row[LABELS + RECORDS_LABELS];
+	long column, columns[LABELS + RECORDS_LABELS]; /* NONE until the header names them */
+	int ended_by;                                  /* the character that ended the last row, while nothing came after it */
 	bool header_read, no_memory;
 };
-
-static struct entry *entries(const struct records *records) {
-	return (struct entry *)(void *)records->entries.bytes;
-}
 
 static bool keep(struct records *records, struct span *span, const char *text, size_t size) {
 	*span = (struct span){records->texts.used, size, true};
 	return arena_append(&records->texts, text, size);
 }
 
-static bool add(struct records *records, const struct entry *entry) {
-	return arena_append(&records->entries, entry, sizeof *entry);
+static bool add(struct records *records, const struct span *row) {
+	return arena_append(&records->spans, row, records->width * sizeof *row);
+}
+
+static bool keep_number(struct records *records, struct span *span, double value) {
+	char digits[32];
+	int size = snprintf(digits, sizeof digits, "%.15g", value);
+	bool kept = keep(records, span, digits, (size_t)size);
+	sodium_memzero(digits, sizeof digits);
+	return kept;
 }
 
 static bool keep_id(struct records *records, struct span *span, const json_t *id) {
+	// An integer was read as a real where another member was too large for one; it is the same id.
+	const double value = json_real_value(id);
+	if (json_is_real(id)) return value != rint(value) || fabs(value) >= 1e15 || keep_number(records, span, value);
 	if (!json_is_string(id) && !json_is_integer(id)) return true;
 	char *text = json_dumps(id, JSON_ENCODE_ANY | JSON_COMPACT);
 	bool kept = text && keep(records, span, text, strlen(text));
@@ -56,8 +66,13 @@ static bool keep_id(struct records *records, struct span *span, const json_t *id
 	return kept;
 }
 
+static bool keep_label(struct records *records, struct span *span, const json_t *label) {
+	if (json_is_string(label)) return keep(records, span, json_string_value(label), json_string_length(label));
+	return !json_is_number(label) || keep_number(records, span, json_number_value(label));
+}
+
 static bool add_json(struct records *records, const struct records_request *request, const char *line, size_t size) {
-	struct entry entry = {0};
+	struct span row[LABELS + RECORDS_LABELS] = {0};
 	json_error_t problem;
 	json_t *root = json_loadb(line, size, JSON_ALLOW_NUL, &problem);
 	// An integer too large for jansson elsewhere in the object does not make the record wrong.
@@ -65,10 +80,12 @@ static bool add_json(struct records *records, const struct records_request *requ
 	if (!root && json_error_code(&problem) == json_error_out_of_memory) return false;
 	const json_t *text = json_object_get(root, request->field);
 	bool kept = true;
-	if (json_is_string(text)) kept = keep(records, &entry.text, json_string_value(text), json_string_length(text));
-	if (kept && request->id_field) kept = keep_id(records, &entry.id, json_object_get(root, request->id_field));
+	if (json_is_string(text)) kept = keep(records, &row[TEXT], json_string_value(text), json_string_length(text));
+	if (kept && request->id_field) kept = keep_id(records, &row[ID], json_object_get(root, request->id_field));
+	for (size_t i = 0; kept && i < request->label_count; i++)
+		kept = keep_label(records, &row[LABELS + i], json_object_get(root, request->labels[i]));
 	json_decref(root);
-	return kept && add(records, &entry);
+	return kept && add(records, row);
 }
 
 static enum cuttle_status read_jsonl(struct records *records, const struct records_request *request, struct source *source,
@@ -84,6 +101,11 @@ static enum cuttle_status read_jsonl(struct records *records, const struct recor
 	}
 }
 
+/* What the member or column of a span is called, or NULL. */
+static const char *wanted(const struct records_request *request, size_t span) {
+	return span == TEXT ? request->field : span == ID ? request->id_field : request->labels[span - LABELS];
+}
+
 static bool names(const char *field, size_t size, const char *name) {
 	return name && size == strlen(name) && !memcmp(field, name, size);
 }
@@ -94,15 +116,16 @@ static void csv_field(void *field, size_t size, void *user) {
 	walk->ended_by = NONE;
 	if (walk->no_memory) return;
 	if (!walk->header_read) {
-		if (walk->text_column == NONE && names(field, size, walk->request->field)) walk->text_column = column;
-		if (walk->id_column == NONE && names(field, size, walk->request->id_field)) walk->id_column = column;
+		for (size_t i = 0; i < walk->records->width; i++)
+			if (walk->columns[i] == NONE && names(field, size, wanted(walk->request, i))) walk->columns[i] = column;
 		return;
 	}
 	if (records_count(walk->records) >= walk->request->limit || !utf8_valid(field, size)) return;
-	if (column == walk->text_column) walk->no_memory |= !keep(walk->records, &walk->row.text, field, size);
-	if (column == walk->id_column) {
+	for (size_t i = 0; i < walk->records->width; i++)
+		if (i != ID && column == walk->columns[i]) walk->no_memory |= !keep(walk->records, &walk->row[i], field, size);
+	if (column == walk->columns[ID]) {
 		json_t *id = json_stringn(field, size);
-		walk->no_memory |= !id || !keep_id(walk->records, &walk->row.id, id);
+		walk->no_memory |= !id || !keep_id(walk->records, &walk->row[ID], id);
 		json_decref(id);
 	}
 }
@@ -121,8 +144,8 @@ static void csv_row(int ended_by, void *user) {
 		walk->header_read = !blank;
 		return;
 	}
-	if (!walk->no_memory && records_count(walk->records) < walk->request->limit) walk->no_memory |= !add(walk->records, &walk->row);
-	walk->row = (struct entry){0};
+	if (!walk->no_memory && records_count(walk->records) < walk->request->limit) walk->no_memory |= !add(walk->records, walk->row);
+	memset(walk->row, 0, sizeof walk->row);
 }
 
 static enum cuttle_status walk_csv(struct csv_walk *walk, struct csv_parser *parser, struct source *source, struct cuttle_error *error) {
@@ -136,7 +159,7 @@ static enum cuttle_status walk_csv(struct csv_walk *walk, struct csv_parser *par
 		         : csv_fini(parser, csv_field, csv_row, walk) != 0)
 			walk->no_memory = true;
 		if (walk->no_memory) return io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s", source->path);
-		if (walk->header_read && walk->text_column == NONE)
+		if (walk->header_read && walk->columns[TEXT] == NONE)
 			return io_fail(error, CUTTLE_INPUT, "%s: the header row has no column %s", source->path, request->field);
 	}
 	if (!walk->header_read) return io_fail(error, CUTTLE_INPUT, "%s: there is no header row", source->path);
@@ -145,8 +168,9 @@ static enum cuttle_status walk_csv(struct csv_walk *walk, struct csv_parser *par
 
 static enum cuttle_status read_csv(struct records *records, const struct records_request *request, struct source *source,
                                    struct cuttle_error *error) {
-	struct csv_walk walk = {.records = records, .request = request, .text_column = NONE, .id_column = NONE, .ended_by = NONE};
+	struct csv_walk walk = {.records = records, .request = request, .ended_by = NONE};
 	struct csv_parser parser;
+	for (size_t i = 0; i < records->width; i++) walk.columns[i] = NONE;
 	// Every line end is reported, because a blank line is a record too: the null one of a file with one column.
 	REQUIRE(csv_init(&parser, CSV_REPALL_NL) == 0);
 	csv_set_realloc_func(&parser, secrecy_realloc);
@@ -157,9 +181,11 @@ static enum cuttle_status read_csv(struct records *records, const struct records
 }
 
 enum cuttle_status records_read(const struct records_request *request, struct records **records, struct cuttle_error *error) {
+	REQUIRE(request->label_count <= RECORDS_LABELS);
 	*records = NULL;
 	struct records *made = calloc(1, sizeof *made);
 	if (!made) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	made->width = LABELS + request->label_count;
 	struct source source;
 	enum cuttle_status status = source_open(&source, request->path, error);
 	if (!status) {
@@ -175,28 +201,32 @@ enum cuttle_status records_read(const struct records_request *request, struct re
 void records_free(struct records **records) {
 	if (*records) {
 		arena_free(&(*records)->texts);
-		arena_free(&(*records)->entries);
+		arena_free(&(*records)->spans);
 	}
 	free(*records);
 	*records = NULL;
 }
 
 size_t records_count(const struct records *records) {
-	return records->entries.used / sizeof(struct entry);
+	return records->spans.used / (records->width * sizeof(struct span));
 }
 
-static const char *at(const struct records *records, const struct span *span, size_t *size) {
+static const char *at(const struct records *records, size_t index, size_t which, size_t *size) {
+	REQUIRE(index < records_count(records) && which < records->width);
+	const struct span *span = (const struct span *)(const void *)records->spans.bytes + index * records->width + which;
 	*size = span->present ? span->size : 0;
 	if (!span->present) return NULL;
 	return span->size ? records->texts.bytes + span->offset : "";
 }
 
 const char *records_text(const struct records *records, size_t index, size_t *size) {
-	REQUIRE(index < records_count(records));
-	return at(records, &entries(records)[index].text, size);
+	return at(records, index, TEXT, size);
 }
 
 const char *records_id(const struct records *records, size_t index, size_t *size) {
-	REQUIRE(index < records_count(records));
-	return at(records, &entries(records)[index].id, size);
+	return at(records, index, ID, size);
+}
+
+const char *records_label(const struct records *records, size_t index, size_t label, size_t *size) {
+	return at(records, index, LABELS + label, size);
 }

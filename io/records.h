@@ -9,6 +9,7 @@
 
 #include "engine/cuttle.h"
 
+enum { RECORDS_LABELS = 8 };
 enum records_format { RECORDS_AUTO, RECORDS_JSONL, RECORDS_CSV };
 
 struct records_request {
@@ -17,6 +18,10 @@ struct records_request {
 	const char *id_field;       /* kept beside the text; NULL = none */
 	enum records_format format; /* AUTO: CSV when the path ends in .csv, else JSONL */
 	size_t limit;               /* reads no record after this many; SIZE_MAX = all */
+	/* More members or columns, at most RECORDS_LABELS, kept as plain words; each is what it is whatever the rest of the record holds.
+	 */
+	const char *const *labels;
+	size_t label_count;
 };
 
 struct records;
@@ -31,5 +36,7 @@ size_t records_count(const struct records *records);
 const char *records_text(const struct records *records, size_t index, size_t *size);
 /* The id as JSON (a string or an integer), or NULL when the record has none. */
 const char *records_id(const struct records *records, size_t index, size_t *size);
+/* The record's value of one of the request's labels: a string as it is, a number in digits (5 and 5.0 are both "5"), or NULL. */
+const char *records_label(const struct records *records, size_t index, size_t label, size_t *size);
 
 #endif

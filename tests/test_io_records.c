@@ -27,7 +27,7 @@ static void write_bytes(const char *name, const char *bytes, size_t size) {
 static struct records *read_limited(const char *name, const char *bytes, size_t size, size_t limit) {
 	struct cuttle_error error;
 	struct records *records;
-	struct records_request request = {path, "text", "id", RECORDS_AUTO, limit};
+	struct records_request request = {.path = path, .field = "text", .id_field = "id", .limit = limit};
 	write_bytes(name, bytes, size);
 	assert_int_equal(records_read(&request, &records, &error), CUTTLE_OK);
 	return records;
@@ -82,6 +82,38 @@ static void csv_oddities(void **state) {
 	expect("a.csv", BYTES("\n\r\ntext\na\n"), "a");
 	expect("a.csv", BYTES("text\n\"open to the end\nof the file"), "open to the end\nof the file");
 	expect("a.csv", BYTES("text\n"), "");
+}
+
+/* Labels in plain words, and ids, are what they are whatever else the record holds. */
+static void labels(void **state) {
+	(void)state;
+	static const char *const fields[] = {"kind", "stars"};
+	static const char *const files[] = {
+	    "{\"text\":\"a\",\"id\":7,\"kind\":\"x y\",\"stars\":5}\n{\"stars\":5.0,\"id\":7,\"n\":99999999999999999999999}\n"
+	    "{\"text\":7,\"kind\":[1],\"stars\":4.5}\nnot json\n",
+	    "stars,kind,text\n5,x y,a\n5\n4.5\n\xFF\n",
+	};
+	for (int csv = 0; csv < 2; csv++) {
+		size_t size;
+		struct records *records;
+		write_bytes(csv ? "a.csv" : "a.jsonl", files[csv], strlen(files[csv]));
+		struct records_request request = {path, "text", csv ? NULL : "id", RECORDS_AUTO, SIZE_MAX, fields, 2};
+		assert_int_equal(records_read(&request, &records, NULL), CUTTLE_OK);
+		assert_int_equal(records_count(records), 4);
+		assert_memory_equal(records_label(records, 0, 0, &size), "x y", 3);
+		assert_int_equal(size, 3);
+		for (size_t i = 0; i < 2; i++) {
+			assert_memory_equal(records_label(records, i, 1, &size), "5", 1);
+			assert_int_equal(size, 1);
+			if (!csv) assert_memory_equal(records_id(records, i, &size), "7", 1);
+		}
+		assert_null(records_label(records, 1, 0, &size));
+		assert_memory_equal(records_label(records, 2, 1, &size), "4.5", 3);
+		assert_null(records_label(records, 2, 0, &size));
+		assert_null(records_label(records, 3, 0, &size));
+		assert_null(records_label(records, 3, 1, &size));
+		records_free(&records);
+	}
 }
 
 static void nul_bytes_are_kept(void **state) {
@@ -158,7 +190,7 @@ static void refuse(const char *name, const char *bytes, size_t size) {
 	struct cuttle_error error = {""};
 	struct records *records;
 	write_bytes(name, bytes, size);
-	struct records_request request = {path, "text", NULL, RECORDS_AUTO, SIZE_MAX};
+	struct records_request request = {.path = path, .field = "text", .limit = SIZE_MAX};
 	assert_int_equal(records_read(&request, &records, &error), CUTTLE_INPUT);
 	assert_null(records);
 	assert_true(strlen(error.message) > 0);
@@ -173,7 +205,7 @@ static void wrong_files(void **state) {
 	refuse("b.csv", BYTES(""));
 	refuse("b.csv", BYTES("\n\n"));
 	refuse("b.csv", BYTES("secret,other\nsecret,1\n"));
-	struct records_request request = {"/nonexistent/file", "text", NULL, RECORDS_AUTO, SIZE_MAX};
+	struct records_request request = {.path = "/nonexistent/file", .field = "text", .limit = SIZE_MAX};
 	assert_int_equal(records_read(&request, &records, &error), CUTTLE_INPUT);
 	request.path = folder;
 	assert_int_equal(records_read(&request, &records, &error), CUTTLE_INPUT);
@@ -185,7 +217,7 @@ static void format_overrides_the_ending(void **state) {
 	struct cuttle_error error;
 	struct records *records;
 	write_bytes("a.jsonl", BYTES("text\na\n"));
-	struct records_request request = {path, "text", NULL, RECORDS_CSV, SIZE_MAX};
+	struct records_request request = {.path = path, .field = "text", .format = RECORDS_CSV, .limit = SIZE_MAX};
 	assert_int_equal(records_read(&request, &records, &error), CUTTLE_OK);
 	assert_int_equal(records_count(records), 1);
 	records_free(&records);
@@ -208,10 +240,15 @@ static int remove_folder(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(jsonl_oddities),     cmocka_unit_test(csv_oddities),
-	    cmocka_unit_test(nul_bytes_are_kept), cmocka_unit_test(very_long_lines),
-	    cmocka_unit_test(many_records),       cmocka_unit_test(limits),
-	    cmocka_unit_test(wrong_files),        cmocka_unit_test(format_overrides_the_ending),
+	    cmocka_unit_test(jsonl_oddities),
+	    cmocka_unit_test(csv_oddities),
+	    cmocka_unit_test(labels),
+	    cmocka_unit_test(nul_bytes_are_kept),
+	    cmocka_unit_test(very_long_lines),
+	    cmocka_unit_test(many_records),
+	    cmocka_unit_test(limits),
+	    cmocka_unit_test(wrong_files),
+	    cmocka_unit_test(format_overrides_the_ending),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -78,7 +78,11 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 	struct cuttle_error error;
 	int code = verb_open(verb, &values->open, NULL, &model);
 	if (code) return code;
-	struct records_request request = {values->input, values->field, id_field, (enum records_format)values->format, SIZE_MAX};
+	struct records_request request = {.path = values->input,
+	                                  .field = values->field,
+	                                  .id_field = id_field,
+	                                  .format = (enum records_format)values->format,
+	                                  .limit = SIZE_MAX};
 	enum cuttle_status status = records_read(&request, &records, &error);
 	if (!status) status = sink_open(&sink, values->output, &error);
 	if (!status) {
