@@ -272,16 +272,14 @@ enum cuttle_status ledger_find(struct ledger *ledger, const char *dataset, const
 	return status;
 }
 
-/* The unit's name: BLAKE2b-128 of the data set and the value, under the file's key. Somebody without a value has a name of another length
- * of input than any value gives. */
-static void name_unit(const struct ledger *ledger, const char *dataset, enum ledger_owner owner, const char *value, size_t size,
-                      unsigned char unit[UNIT_NAME]) {
+/* The unit's name: BLAKE2b-128 of the data set and the value, under the file's key. */
+static void name_unit(const struct ledger *ledger, const char *dataset, const char *value, size_t size, unsigned char unit[UNIT_NAME]) {
 	crypto_generichash_state state;
-	const unsigned char marked = owner == LEDGER_VALUE;
+	const unsigned char value_follows = 1;
 	(void)crypto_generichash_init(&state, chain_key(ledger->chain), CHAIN_KEY, UNIT_NAME);
 	(void)crypto_generichash_update(&state, (const unsigned char *)dataset, strlen(dataset) + 1);
-	(void)crypto_generichash_update(&state, &marked, 1);
-	if (marked) (void)crypto_generichash_update(&state, (const unsigned char *)value, size);
+	(void)crypto_generichash_update(&state, &value_follows, 1);
+	(void)crypto_generichash_update(&state, (const unsigned char *)value, size);
 	(void)crypto_generichash_final(&state, unit, UNIT_NAME);
 	sodium_memzero(&state, sizeof state);
 }
@@ -293,9 +291,8 @@ static bool charge_keys(const struct ledger *ledger, const struct ledger_request
 	for (uint64_t index = request->first; index < request->first + request->count; index++) {
 		const char *value = NULL;
 		size_t size = 0;
-		enum ledger_owner owner = request->unit(request->user, index, &value, &size);
-		if (owner == LEDGER_NOBODY) continue;
-		name_unit(ledger, request->dataset, owner, value, size, records[count].unit);
+		if (!request->unit(request->user, index, &value, &size)) continue;
+		name_unit(ledger, request->dataset, value, size, records[count].unit);
 		records[count++].batch = index / request->batch;
 	}
 	bool made = charges_of_records(records, count, request->rho, charges);

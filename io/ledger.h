@@ -19,7 +19,7 @@
 //                   records of one value in a batch cost g^2 rho. Now a charge, a refusal and `spent` tell how often values repeat, though
 //                   not whose: naming a key declares that pattern public. The file keeps BLAKE2b-128 of the value under a random key of its
 //                   own: names without meaning to others, but the key stands in the file, so whoever holds the file can test a guess.
-//                   Records with a text and no value count as one and the same unit (they could be); those with neither, as none.
+//                   A record without a value is nobody's: no run may read it, and it is not charged (io/places.h nulls it).
 //
 // What is written: io/chain.h. Every call reads and checks the whole chain. What no file can show by itself is an older copy of it put
 // back, or its last entries lost with a write-ahead log that was thrown away after a crash: keep a hash elsewhere (each receipt holds one)
@@ -80,8 +80,6 @@ enum cuttle_status ledger_find(struct ledger *ledger, const char *dataset, const
 /* The name of a new run: random. */
 void ledger_name_run(char run[LEDGER_RUN]);
 
-/* Whose a record is: a null one's, one's without a value, or the value's. */
-enum ledger_owner { LEDGER_NOBODY, LEDGER_SOMEBODY, LEDGER_VALUE };
 struct ledger_request {
 	const char *dataset;
 	const char *run;     /* LEDGER_RUN - 1 hex digits, new to the ledger */
@@ -89,10 +87,10 @@ struct ledger_request {
 	double rho;          /* of one text, hence of one batch */
 	bool drawn;          /* whether it can be released: false, until ledger_draw */
 	/* Data set of lines: the first record and how many. Data set of keys: if unit is NULL everybody is charged rho, else each record's
-	 * batch is index / batch, and unit says whose record it is. */
+	 * batch is index / batch, and unit says whose record it is; false: nobody's, it is not read. */
 	uint64_t first, count, batch;
 	void *user;
-	enum ledger_owner (*unit)(void *user, uint64_t index, const char **value, size_t *size);
+	bool (*unit)(void *user, uint64_t index, const char **value, size_t *size);
 };
 /* Charges, durably, or changes nothing. found: the entry, and what it charges at most. BUDGET: over the limit; the message has what was
  * asked, spent and left. USAGE: no such data set, the run's name is taken, rho not positive and finite, no records. `dry`: only says

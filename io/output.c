@@ -54,11 +54,22 @@ static int put(struct output *output, const char *bytes, size_t size) {
 	return 0;
 }
 
+/* A comma and a cell of at most 128 public bytes. */
+static int put_cell(struct output *output, const char *words) {
+	char cell[1 + 2 * 128 + 2] = ",";
+	const size_t size = csv_write(cell + 1, sizeof cell - 1, words, strlen(words));
+	REQUIRE(size < sizeof cell);
+	return put(output, cell, 1 + size);
+}
+
 static int begin_lines(struct output *output) {
 	hash_begin(&output->hash);
 	if (output->request.format != OUTPUT_CSV) return 0;
-	const char *header = output->request.private_output ? "index,text,tokens,finish\r\n" : "index,text,tokens,finish,private,note\r\n";
-	return put(output, header, strlen(header));
+	const struct categories *categories = output->request.categories;
+	const char *end = output->request.private_output ? "\r\n" : ",private,note\r\n";
+	int status = put(output, "index,text,tokens,finish", strlen("index,text,tokens,finish"));
+	for (size_t i = 0; !status && categories && i < categories->field_count; i++) status = put_cell(output, categories->fields[i]);
+	return status ? status : put(output, end, strlen(end));
 }
 
 /* ---- what stands already ---------------------------------------------------------------------------------------------------------------
@@ -230,11 +241,20 @@ static const char *finish_name(enum cuttle_finish finish) {
 	return finish == CUTTLE_FINISH_EOS ? "eos" : finish == CUTTLE_FINISH_STOP ? "stop" : "length";
 }
 
+static void add_word(json_t **line, const char *key, const char *word) {
+	*line = jsonout_extend(*line, &(struct jsonout_member){key, json_string(word)}, 1);
+}
+
 static int json_line(struct output *output, const struct cuttle_text *text) {
-	bool stamped = !output->request.private_output;
-	json_t *line = json_pack("{s:I, s:s%, s:I, s:s, s:o*, s:s*}", "index", (json_int_t)text->index, "text", text->text, text->size,
-	                         "tokens", (json_int_t)text->tokens, "finish", finish_name(text->finish), "private",
-	                         stamped ? json_false() : NULL, "note", stamped ? "NOT PRIVATE" : NULL);
+	const struct categories *categories = output->request.categories;
+	json_t *line = json_pack("{s:I, s:s%, s:I, s:s}", "index", (json_int_t)text->index, "text", text->text, text->size, "tokens",
+	                         (json_int_t)text->tokens, "finish", finish_name(text->finish));
+	for (size_t i = 0; line && categories && i < categories->field_count; i++)
+		add_word(&line, categories->fields[i], categories_of(categories, text->index)->values[i]);
+	if (line && !output->request.private_output) {
+		line = jsonout_extend(line, &(struct jsonout_member){"private", json_false()}, 1);
+		add_word(&line, "note", "NOT PRIVATE");
+	}
 	size_t size;
 	char *bytes = jsonout_dump(line, JSON_COMPACT, &size);
 	int status = bytes ? put(output, bytes, size) : failed(output, "", ENOMEM);
@@ -249,11 +269,14 @@ static int csv_line(struct output *output, const struct cuttle_text *text) {
 	if (!row) return failed(output, "", ENOMEM);
 	size_t used = (size_t)snprintf(row, room, "%zu,", text->index);
 	used += csv_write(row + used, size, text->text, text->size);
-	used += (size_t)snprintf(row + used, room - used, ",%u,%s%s\r\n", text->tokens, finish_name(text->finish),
-	                         output->request.private_output ? "" : ",false,NOT PRIVATE");
+	used += (size_t)snprintf(row + used, room - used, ",%u,%s", text->tokens, finish_name(text->finish));
 	int status = put(output, row, used);
 	free(row);
-	return status;
+	const struct categories *categories = output->request.categories;
+	const char *end = output->request.private_output ? "\r\n" : ",false,NOT PRIVATE\r\n";
+	for (size_t i = 0; !status && categories && i < categories->field_count; i++)
+		status = put_cell(output, categories_of(categories, text->index)->values[i]);
+	return status ? status : put(output, end, strlen(end));
 }
 
 int output_text(struct output *output, const struct cuttle_text *text) {

@@ -9,6 +9,7 @@
 #ifndef CUTTLE_IO_OUTPUT_H
 #define CUTTLE_IO_OUTPUT_H
 
+#include "io/categories.h"
 #include "io/hash.h"
 
 enum output_format { OUTPUT_JSONL, OUTPUT_CSV };
@@ -21,7 +22,8 @@ struct output_request {
 	const char *fingerprint;  /* HASH_TEXT */
 	enum output_format format;
 	size_t texts;
-	bool private_output; /* false: every line is stamped NOT PRIVATE */
+	const struct categories *categories; /* NULL = none; else each line has its category's fields */
+	bool private_output;                 /* false: every line is stamped NOT PRIVATE */
 	bool overwrite;
 };
 

@@ -3,6 +3,7 @@
 #include "io/receipt.h"
 
 #include "io/jsonout.h"
+#include "io/units.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,24 @@ double receipt_epsilon(const struct cuttle_guarantee *guarantee) {
 	return guarantee->accountant == CUTTLE_EXACT ? guarantee->epsilon_exact : guarantee->epsilon;
 }
 
-void receipt_sentence(const struct cuttle_guarantee *guarantee, size_t texts, char sentence[RECEIPT_SENTENCE]) {
+enum cuttle_status receipt_weigh(struct receipt *receipt, uint64_t weight, struct cuttle_error *error) {
+	struct cuttle_guarantee *guarantee = &receipt->guarantee;
+	struct cuttle_budget budget;
+	receipt->unit.weight = weight;
+	if (weight == 1) return CUTTLE_OK;
+	cuttle_budget_none(&budget);
+	budget.rho = units_multiply(weight, guarantee->rho);
+	budget.delta = guarantee->delta;
+	enum cuttle_status status = cuttle_budget_solve(&budget, CUTTLE_EPSILON, error);
+	if (status) return status;
+	guarantee->rho = budget.rho;
+	guarantee->epsilon = budget.epsilon;
+	guarantee->epsilon_exact = NAN;
+	guarantee->accountant = CUTTLE_ZCDP;
+	return CUTTLE_OK;
+}
+
+void receipt_sentence(const struct cuttle_guarantee *guarantee, size_t texts, const char *unit_key, char sentence[RECEIPT_SENTENCE]) {
 	if (!guarantee->private_output) {
 		(void)snprintf(sentence, RECEIPT_SENTENCE, "%s.", NOT_PRIVATE);
 		return;
@@ -31,12 +49,15 @@ void receipt_sentence(const struct cuttle_guarantee *guarantee, size_t texts, ch
 	char factor[32] = "";
 	double epsilon = upwards(receipt_epsilon(guarantee), 1e4);
 	if (epsilon < 12) (void)snprintf(factor, sizeof factor, " = %.6g", upwards(exp(epsilon), epsilon < 4 ? 1e2 : 1));
-	(void)snprintf(
-	    sentence, RECEIPT_SENTENCE,
-	    "Guarantee: whatever anyone concludes from all %zu texts together, they would have concluded nearly as well without any one "
-	    "record: its odds change by at most a factor of e^%.10g%s, save with probability %.6g. That is (epsilon = %.10g, delta = "
-	    "%.6g)-differential privacy per record, where one record is replaced by nothing.",
-	    texts, epsilon, factor, guarantee->delta, epsilon, guarantee->delta);
+	const char *const of = unit_key ? " of " : "", *const key = unit_key ? unit_key : "";
+	(void)snprintf(sentence, RECEIPT_SENTENCE,
+	               "Guarantee: whatever anyone concludes from all %zu texts together, they would have concluded nearly as well without "
+	               "%s%s%s: its "
+	               "odds change by at most a factor of e^%.10g%s, save with probability %.6g. That is (epsilon = %.10g, delta = "
+	               "%.6g)-differential privacy per %s%s%s, where %s replaced by nothing.",
+	               texts, unit_key ? "the records of any one value" : "any one record", of, key, epsilon, factor, guarantee->delta,
+	               epsilon, guarantee->delta, unit_key ? "value" : "record", of, key,
+	               unit_key ? "all its records are" : "one record is");
 }
 
 static json_t *json_of_ledger(const struct receipt_ledger *ledger) {
@@ -50,15 +71,36 @@ static json_t *json_of_ledger(const struct receipt_ledger *ledger) {
 	return jsonout_extend(json_object(), members, sizeof members / sizeof *members);
 }
 
+static json_t *json_of_unit(const struct receipt_unit *unit) {
+	return unit->key ? json_pack("s+", "everybody with one value of ", unit->key) : json_string(UNIT);
+}
+
+static json_t *json_of_categories(const struct categories *categories) {
+	json_t *list = categories ? json_array() : json_null();
+	for (size_t i = 0; categories && i < categories->count; i++) {
+		const struct category *category = &categories->all[i];
+		json_t *values = json_object(), *entry = json_pack("{s:I, s:o}", "texts", (json_int_t)category->texts, "values", values);
+		bool made = entry != NULL;
+		for (size_t j = 0; made && j < categories->field_count; j++)
+			made = json_object_set_new(values, categories->fields[j], json_string(category->values[j])) == 0;
+		if (made && json_array_append_new(list, entry) == 0) continue;
+		if (!made) json_decref(entry);
+		json_decref(list);
+		return NULL;
+	}
+	return list;
+}
+
 static json_t *json_of(const struct receipt *receipt, const struct receipt_ledger *ledger, const char *isa, const char *fingerprint,
                        const char *output_sha256) {
 	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
 	char sentence[RECEIPT_SENTENCE];
-	receipt_sentence(guarantee, receipt->texts, sentence);
+	receipt_sentence(guarantee, receipt->texts, receipt->unit.key, sentence);
 	const struct jsonout_member members[] = {
 	    {"accountant", json_string(guarantee->accountant == CUTTLE_EXACT ? "exact" : "zcdp")},
 	    {"adjacency", json_string(ADJACENCY)},
 	    {"batch", json_integer(guarantee->batch)},
+	    {"categories", json_of_categories(receipt->categories)},
 	    {"clip", json_real(guarantee->clip)},
 	    {"clip_fixed", json_integer(guarantee->clip_fixed)},
 	    {"command_sha256", json_string(fingerprint)},
@@ -82,7 +124,10 @@ static json_t *json_of(const struct receipt *receipt, const struct receipt_ledge
 	    {"texts", json_integer((json_int_t)receipt->texts)},
 	    {"tokens", json_integer(guarantee->tokens)},
 	    {"top_k", json_integer(guarantee->top_k)},
-	    {"unit", json_string(UNIT)},
+	    {"unit", json_of_unit(&receipt->unit)},
+	    {"unit_key", receipt->unit.key ? json_string(receipt->unit.key) : json_null()},
+	    {"unit_limited", json_boolean(receipt->unit.limited)},
+	    {"unit_weight", json_integer((json_int_t)receipt->unit.weight)},
 	    {"version", json_string(cuttle_version())},
 	};
 	json_t *stamp = json_pack(guarantee->private_output ? "{}" : "{s:s}", "note", "NOT PRIVATE");

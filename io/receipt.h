@@ -4,6 +4,7 @@
 #ifndef CUTTLE_IO_RECEIPT_H
 #define CUTTLE_IO_RECEIPT_H
 
+#include "io/categories.h"
 #include "io/hash.h"
 
 /* The charge in the ledger, when there was one. */
@@ -13,8 +14,17 @@ struct receipt_ledger {
 	double rho;            /* the most it charged one unit */
 };
 
+/* Whom the guarantee is for. */
+struct receipt_unit {
+	const char *key; /* everybody with one value of this field; NULL = one record */
+	bool limited;    /* one record per text, in at most `weight` texts, is all that is read of one unit (io/places.h) */
+	uint64_t weight; /* what a unit costs, in rho of one text; at least 1 */
+};
+
 struct receipt {
-	struct cuttle_guarantee guarantee;
+	struct cuttle_guarantee guarantee; /* for a whole unit */
+	struct receipt_unit unit;
+	const struct categories *categories; /* NULL = none */
 	struct cuttle_model_info model;
 	char model_sha256[HASH_TEXT], template_sha256[HASH_TEXT];
 	size_t texts;
@@ -41,8 +51,12 @@ bool receipt_read(const char *path, char fingerprint[HASH_TEXT], char output_sha
 /* Of the accountant that was asked for. */
 double receipt_epsilon(const struct cuttle_guarantee *guarantee);
 
-enum { RECEIPT_SENTENCE = 512 };
-/* The guarantee in one plain sentence. Numbers are rounded up. */
-void receipt_sentence(const struct cuttle_guarantee *guarantee, size_t texts, char sentence[RECEIPT_SENTENCE]);
+/* Makes the guarantee of one text that of a unit of this weight, by zCDP where several of its records may stand in one text. USAGE: out of
+ * range. */
+enum cuttle_status receipt_weigh(struct receipt *receipt, uint64_t weight, struct cuttle_error *error);
+
+enum { RECEIPT_SENTENCE = 1024 };
+/* The guarantee in one plain sentence, for one value of unit_key (NULL: one record). Numbers are rounded up. */
+void receipt_sentence(const struct cuttle_guarantee *guarantee, size_t texts, const char *unit_key, char sentence[RECEIPT_SENTENCE]);
 
 #endif

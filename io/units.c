@@ -99,16 +99,24 @@ bool charges_of_lines(uint64_t first, uint64_t end, double rho, struct charges *
 	return charges->bytes != NULL;
 }
 
+bool units_same(const struct unit_record *a, const struct unit_record *b) {
+	return !memcmp(a->unit, b->unit, UNIT_NAME);
+}
+
 static int by_unit_and_batch(const void *one, const void *other) {
 	const struct unit_record *a = one, *b = other;
 	int order = memcmp(a->unit, b->unit, UNIT_NAME);
 	return order ? order : (a->batch > b->batch) - (a->batch < b->batch);
 }
 
+void units_sort(struct unit_record *records, size_t count) {
+	if (count) qsort(records, count, sizeof *records, by_unit_and_batch);
+}
+
 bool charges_of_records(struct unit_record *records, size_t count, double rho, struct charges *charges) {
 	*charges = (struct charges){.by_key = true, .bytes = calloc(count + 1, CHARGE_BYTES)};
 	if (!charges->bytes) return false;
-	if (count) qsort(records, count, sizeof *records, by_unit_and_batch);
+	units_sort(records, count);
 	for (size_t at = 0; at < count;) {
 		const unsigned char *unit = records[at].unit;
 		double sum = 0;

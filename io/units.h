@@ -29,6 +29,9 @@ struct unit_record {
 	unsigned char unit[UNIT_NAME];
 	uint64_t batch;
 };
+bool units_same(const struct unit_record *a, const struct unit_record *b);
+/* By unit, then by batch. */
+void units_sort(struct unit_record *records, size_t count);
 
 /* Charges as they stand in the ledger, 24 bytes each, little-endian: a span {first, end, rho} of lines first .. end-1, or {unit, rho}. */
 enum { CHARGE_BYTES = 24 };

@@ -13,7 +13,7 @@
 #include <string.h>
 
 static struct receipt sample(void) {
-	struct receipt receipt = {.texts = 5, .isa = "scalar"};
+	struct receipt receipt = {.texts = 5, .isa = "scalar", .unit.weight = 1};
 	receipt.guarantee = (struct cuttle_guarantee){.epsilon = 2.9999999,
 	                                              .epsilon_exact = 2.79,
 	                                              .delta = 1e-6,
@@ -106,14 +106,14 @@ static void the_sentence_rounds_up(void **state) {
 	(void)state;
 	struct receipt receipt = sample();
 	char sentence[RECEIPT_SENTENCE];
-	receipt_sentence(&receipt.guarantee, 5, sentence);
+	receipt_sentence(&receipt.guarantee, 5, NULL, sentence);
 	assert_non_null(strstr(sentence, "(epsilon = 3, delta = 1e-06)-differential privacy"));
 	receipt.guarantee.epsilon = 3.00001;
-	receipt_sentence(&receipt.guarantee, 5, sentence);
+	receipt_sentence(&receipt.guarantee, 5, NULL, sentence);
 	assert_non_null(strstr(sentence, "(epsilon = 3.0001, "));
 	// The sentence is that of the accountant asked for; one that has no number is null in the document.
 	receipt.guarantee.accountant = CUTTLE_EXACT;
-	receipt_sentence(&receipt.guarantee, 5, sentence);
+	receipt_sentence(&receipt.guarantee, 5, NULL, sentence);
 	assert_non_null(strstr(sentence, "(epsilon = 2.79, "));
 	assert_true(receipt_epsilon(&receipt.guarantee) == 2.79);
 	receipt.guarantee.accountant = CUTTLE_ZCDP;

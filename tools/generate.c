@@ -4,18 +4,17 @@
 
 #include "io/fail.h"
 #include "io/file.h"
-#include "io/records.h"
 #include "io/secrecy.h"
 #include "tools/progress.h"
-#include "tools/setup.h"
 #include "tools/spending.h"
+#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define VALUE(member) OPTION(struct generate_values, member)
-enum { GROUP_BUDGET = 1 };
+enum { GROUP_BUDGET = 1, GROUP_TEXTS, GROUP_LIMIT };
 
 // clang-format off
 static const struct option_entry OPTIONS[] = {
@@ -35,7 +34,7 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "probability that epsilon does not hold (default 1e-6)"},
 	{.name = "batch-size", .letter = 'B', VALUE(batch), .argument = "B", .most = UINT32_MAX,
 	 .help = "references per text (default 7)"},
-	{.name = "num", .letter = 'N', VALUE(texts), .argument = "TEXTS", .most = SIZE_MAX / 2,
+	{.name = "num", .letter = 'N', .group = GROUP_TEXTS, VALUE(texts), .argument = "TEXTS", .most = SIZE_MAX / 2,
 	 .help = "texts to write; N x B references are needed (default 100)"},
 	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .most = UINT32_MAX,
 	 .help = "hard cap of tokens per text (default 200)"},
@@ -47,6 +46,19 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "longest prompt plus text; longer references are cut (default: the model's context, at most 4096)"},
 	{.name = "text-field", VALUE(text_field), .argument = "NAME",
 	 .help = "field or column with the document (default text)"},
+	{.name = "unit-key", VALUE(unit_key), .argument = "FIELD",
+	 .help = "field or column that says whose a record is: the guarantee is then for everybody with one value of it; a record without one "
+	         "is not read"},
+	{.name = "one-per-unit", .group = GROUP_LIMIT, VALUE(one_per_unit),
+	 .help = "read one record of each unit, its first one: -e is then what a whole person costs"},
+	{.name = "records-per-unit", .group = GROUP_LIMIT, VALUE(records_per_unit), .argument = "G", .most = UINT32_MAX,
+	 .help = "read at most G records of each unit, one per text, the first ones: -e is then what all of them cost together"},
+	{.name = "category-field", VALUE(category_fields), .argument = "FIELD",
+	 .help = "field or column with the records' category, which counts as public; up to four times, for categories of several fields"},
+	{.name = "categories", VALUE(categories), .argument = "LIST|FILE",
+	 .help = "the categories to write: A,B,C, or a FILE that ends in .csv or .jsonl with each category field and, if wanted, its share"},
+	{.name = "num-per-category", .group = GROUP_TEXTS, VALUE(texts_per_category), .argument = "TEXTS", .most = SIZE_MAX / 2,
+	 .help = "texts for each share of 1, instead of -N, which is spread over the categories by their shares"},
 	{.name = "input-format", VALUE(input_format), .argument = "auto|jsonl|csv",
 	 .help = "auto: by the ending .csv"},
 	{.name = "output-format", VALUE(output_format), .argument = "auto|jsonl|csv",
@@ -93,7 +105,19 @@ static const struct option_entry OPTIONS[] = {
 static const char ABOUT[] =
 	"Text number b is written from references b*B to b*B+B-1, so N x B records are needed; what follows them is not read. "
 	"The guarantee is per record of the input, where one record is replaced by nothing: if a person has several records, "
-	"put them into one.\n\n"
+	"put them into one, or name the field that says whose they are.\n\n"
+
+	"--unit-key FIELD alone reads all records and declares FIELD public: who has how many, and where, since what the most frequent value "
+	"costs is told, in the receipt too. -e is then still for one record; g records of one value in one text cost g^2 of its rho, in g "
+	"texts g. --one-per-unit and --records-per-unit G bound that beforehand: the other records of the value become null in their "
+	"places, -e is for the whole value, and FIELD stays as private as the texts, but for a ledger's charge. Records in the order of persons "
+	"lose most: shuffle them first, by public lot.\n\n"
+
+	"--category-field FIELD writes texts of the declared categories, each from records of that category alone, in their order, with "
+	"\"FIELD: value\" in all prompts and in the output; examples that have FIELD show it too, and own prompts hold {category}. It declares "
+	"public which category each record has, so how many there are of each; a line that cannot be read has none. The guarantee says that "
+	"nobody learns what a record of a category says, not that there was one. If that is too much, leave the option out. Records of other "
+	"categories are not read.\n\n"
 
 	"A record without the field, with something else than a text in it, with bytes that are not UTF-8, or blank, counts as null: "
 	"it keeps its place, adds nothing, and is not reported. That is by design: a warning would tell about a record. "
@@ -124,7 +148,8 @@ static void on_signal(int number) {
 }
 
 struct run {
-	const struct records *records;
+	const struct references *references;
+	size_t first, batch; /* the job's first text: the engine counts from 0 under each category */
 	struct output *output;
 	struct progress progress;
 	struct spending spending;
@@ -134,16 +159,18 @@ struct run {
 
 static void on_reference(void *user, size_t index, const char **text, size_t *size) {
 	const struct run *run = user;
-	*text = records_text(run->records, index, size);
+	*text = references_text(run->references, run->first * run->batch + index, size);
 }
 
 static size_t on_drawn(void *user, size_t text, const int32_t **tokens) {
-	return output_drawn(((struct run *)user)->output, text, tokens);
+	const struct run *run = user;
+	return output_drawn(run->output, run->first + text, tokens);
 }
 
 static int on_token(void *user, size_t text, uint32_t step, int32_t token) {
 	struct run *run = user;
 	const int32_t *tokens;
+	text += run->first;
 	bool fresh = step >= output_drawn(run->output, text, &tokens);
 	if (fresh) run->refused = spending_draw(&run->spending, &run->refusal);
 	if (run->refused || output_token(run->output, text, step, token) != 0) return 1;
@@ -153,7 +180,9 @@ static int on_token(void *user, size_t text, uint32_t step, int32_t token) {
 
 static int on_text(void *user, const struct cuttle_text *text) {
 	struct run *run = user;
-	if (output_text(run->output, text) != 0) return 1;
+	struct cuttle_text counted = *text;
+	counted.index += run->first;
+	if (output_text(run->output, &counted) != 0) return 1;
 	progress_text(&run->progress);
 	return 0;
 }
@@ -186,25 +215,13 @@ static const char *contradiction(const struct generate_values *values) {
 	if (!values->prompt_public != !values->prompt_private) return "--prompt-public and --prompt-private go together";
 	if (values->prompt_public && values->form != CHOICE_NONE) return "--template and own prompts exclude each other";
 	if (!values->ledger != !values->dataset) return "--ledger and --dataset go together";
+	const char *problem = references_contradiction(values);
+	if (problem) return problem;
 	if (!values->texts) return "--num: must be a whole number above 0";
 	if (values->dry_run) return NULL;
 	if (!values->input) return "no references: give -i FILE";
 	if (!values->output) return "no output: give -o FILE";
 	return wrong_files(values);
-}
-
-static enum cuttle_status read_references(const struct generate_values *values, const char *unit_key, struct records **records,
-                                          struct cuttle_error *error) {
-	size_t needed;
-	*records = NULL;
-	if (__builtin_mul_overflow((size_t)values->texts, (size_t)values->batch, &needed))
-		return io_fail(error, CUTTLE_USAGE, "N x B is too large");
-	struct records_request request = {values->input, values->text_field, unit_key, (enum records_format)values->input_format, needed};
-	enum cuttle_status status = records_read(&request, records, error);
-	if (!status && records_count(*records) < needed)
-		status = io_fail(error, CUTTLE_INPUT, "%s has %zu records, but N x B = %zu x %zu = %zu are needed",
-		                 file_shown(values->input), records_count(*records), (size_t)values->texts, (size_t)values->batch, needed);
-	return status;
 }
 
 /* Receipt and output in place. */
@@ -220,11 +237,24 @@ static enum cuttle_status publish(const struct setup *setup, struct output *outp
 	return status;
 }
 
+/* One job per category, one after the other: each has prompts of its own. */
+static enum cuttle_status run_categories(const struct setup *setup, struct run *run, struct cuttle_job *job, struct cuttle_error *error) {
+	const struct categories *categories = &setup->categories;
+	enum cuttle_status status = CUTTLE_OK;
+	job->texts = setup->receipt.texts;
+	if (!categories->count) return cuttle_job_run(setup->plan, job, error);
+	for (job->heading = 0; !status && job->heading < categories->count; job->heading++) {
+		job->texts = categories->all[job->heading].texts;
+		if (job->texts) status = cuttle_job_run(setup->plan, job, error);
+		run->first += job->texts;
+	}
+	return status;
+}
+
 static enum cuttle_status run_job(const struct generate_values *values, const struct setup *setup, struct run *run,
                                   struct cuttle_error *error) {
 	struct cuttle_job job;
 	cuttle_job_default(&job);
-	job.texts = values->texts;
 	job.user = run;
 	job.reference = on_reference;
 	job.drawn = on_drawn;
@@ -235,9 +265,9 @@ static enum cuttle_status run_job(const struct generate_values *values, const st
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);
 	bool stream = !strcmp(values->output, "-");
-	progress_begin(&run->progress, values->quiet ? PROGRESS_OFF : (enum progress_mode)values->progress, values->texts,
+	progress_begin(&run->progress, values->quiet ? PROGRESS_OFF : (enum progress_mode)values->progress, setup->receipt.texts,
 	               output_texts_drawn(run->output));
-	enum cuttle_status status = cuttle_job_run(setup->plan, &job, error);
+	enum cuttle_status status = run_categories(setup, run, &job, error);
 	progress_end(&run->progress);
 	if (status == CUTTLE_PARTIAL && run->refused) {
 		*error = run->refusal;
@@ -255,8 +285,14 @@ static void say_guarantee(const struct generate_values *values, const struct set
 	char sentence[RECEIPT_SENTENCE];
 	bool no_receipt = !strcmp(values->output, "-") && !values->receipt;
 	if (values->quiet && !no_receipt && setup->receipt.guarantee.private_output) return;
-	receipt_sentence(&setup->receipt.guarantee, setup->receipt.texts, sentence);
+	receipt_sentence(&setup->receipt.guarantee, setup->receipt.texts, setup->receipt.unit.key, sentence);
 	fprintf(stderr, "%s\n", sentence);
+	if (!values->quiet && setup->receipt.unit.weight > 1 && !setup->receipt.unit.limited && setup->receipt.guarantee.private_output)
+		fprintf(stderr,
+		        "Warning: one value of %s has so many records in these texts that they cost it %" PRIu64
+		        " times the rho of one record, "
+		        "which is what -e or --clip were for. --one-per-unit or --records-per-unit bound that.\n",
+		        values->unit_key, setup->receipt.unit.weight);
 	if (!values->quiet && !values->ledger && setup->receipt.guarantee.private_output)
 		fprintf(stderr, "No ledger: nobody counts what several runs over the same references spend together.\n");
 }
@@ -270,25 +306,27 @@ static void say_done(const struct generate_values *values, const struct setup *s
 
 static enum cuttle_status generate(const struct generate_values *values, struct setup *setup, struct cuttle_error *error) {
 	struct run run = {0};
-	struct records *records = NULL;
+	struct references references = {0};
 	bool complete;
 	struct output_request request = {.path = values->output,
 	                                 .receipt_path = values->receipt,
 	                                 .fingerprint = setup->fingerprint,
 	                                 .format = setup->format,
-	                                 .texts = values->texts,
+	                                 .texts = setup->receipt.texts,
+	                                 .categories = setup->receipt.categories,
 	                                 .private_output = setup->receipt.guarantee.private_output,
 	                                 .overwrite = values->overwrite};
 	// The references come first: a stream must not have begun when they turn out to be too few.
 	enum cuttle_status status = spending_open(values, setup, &run.spending, error);
-	if (!status) status = read_references(values, spending_key(&run.spending), &records, error);
+	if (!status) status = references_read(values, setup, &references, error);
 	if (!status) status = output_open(&request, &run.output, &complete, error);
-	if (!status && !complete) status = spending_reserve(&run.spending, setup, records, output_texts_drawn(run.output) > 0, error);
+	if (!status && !complete) status = spending_reserve(&run.spending, setup, &references, output_texts_drawn(run.output) > 0, error);
 	if (!status) say_guarantee(values, setup);
 	if (!status && complete) {
 		fprintf(stderr, "%s is already complete\n", values->output);
 	} else if (!status) {
-		run.records = records;
+		run.references = &references;
+		run.batch = setup->receipt.guarantee.batch;
 		status = run_job(values, setup, &run, error);
 		if (!status) status = publish(setup, run.output, error);
 		if (!status) say_done(values, setup, run.output);
@@ -296,7 +334,7 @@ static enum cuttle_status generate(const struct generate_values *values, struct 
 	if (!status) spending_done(&run.spending);
 	spending_close(&run.spending);
 	output_close(&run.output);
-	records_free(&records);
+	references_free(&references);
 	return status;
 }
 

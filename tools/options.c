@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_OPTIONS = 40, LONG_BASE = 256, HELP_COLUMN = 31, HELP_WIDTH = 110, VARIABLE = 64 };
+enum { MOST_OPTIONS = 64, LONG_BASE = 256, HELP_COLUMN = 31, HELP_WIDTH = 110, VARIABLE = 64 };
 
 static void wrong(struct cuttle_error *error, const char *option, const char *problem) {
 	(void)io_fail(error, CUTTLE_USAGE, "%s: %s", option, problem);
@@ -69,6 +69,15 @@ static bool set(const struct option_entry *entry, const char *text, void *values
 	case OPTION_TEXT:
 		*(const char **)(void *)place = text;
 		return true;
+	case OPTION_LIST: {
+		struct option_list *list = (struct option_list *)(void *)place;
+		if (list->count == OPTION_MOST) {
+			wrong(error, option, "is given too often");
+			return false;
+		}
+		list->texts[list->count++] = text;
+		return true;
+	}
 	case OPTION_REAL:
 		if (options_real(text, (double *)(void *)place)) return true;
 		wrong(error, option, "must be a number");

@@ -6,7 +6,14 @@
 #include "engine/cuttle.h"
 #include <stdio.h>
 
-enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_REAL, OPTION_COUNT, OPTION_CHOICE };
+enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_LIST, OPTION_REAL, OPTION_COUNT, OPTION_CHOICE };
+
+/* What an option that may be given several times was given. */
+enum { OPTION_MOST = 4 };
+struct option_list {
+	const char *texts[OPTION_MOST];
+	size_t count;
+};
 
 struct option_entry {
 	const char *name; /* long name; the environment variable is CUTTLE_ and it in capitals, '-' as '_' */
@@ -24,6 +31,7 @@ struct option_entry {
 	.kind = _Generic(((structure *)0)->member,                                                                                        \
 	    bool: OPTION_FLAG,                                                                                                            \
 	    const char *: OPTION_TEXT,                                                                                                    \
+	    struct option_list: OPTION_LIST,                                                                                              \
 	    double: OPTION_REAL,                                                                                                          \
 	    uint64_t: OPTION_COUNT,                                                                                                       \
 	    int: OPTION_CHOICE),                                                                                                          \
@@ -46,7 +54,8 @@ struct verb {
 enum options_result { OPTIONS_OK, OPTIONS_HELP, OPTIONS_WRONG };
 
 /* Parses argv[1..] over the defaults in *values; flag beats environment beats default. Operands are moved to argv[*operands..argc-1].
- * -h and --help: OPTIONS_HELP. OPTIONS_WRONG: unknown or repeated-against-its-group option, bad number, missing argument; error says which.
+ * -h and --help: OPTIONS_HELP. OPTIONS_WRONG: unknown or repeated-against-its-group option, a list too long, bad number, missing argument;
+ * error says which.
  * Texts point into argv or the environment. Uses getopt's state: one thread only. */
 enum options_result options_parse(const struct verb *verb, int argc, char **argv, void *values, int *operands, struct cuttle_error *error);
 

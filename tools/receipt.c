@@ -5,6 +5,7 @@
 #include "io/fail.h"
 #include "io/ledger.h"
 #include "io/receipt.h"
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +40,9 @@ struct claim {
 	struct cuttle_guarantee guarantee;
 	size_t texts;
 	const char *accountant, *sentence, *command_sha256, *output_sha256, *model_sha256,
-	    *template_sha256; /* the document's; never NULL */
-	const json_t *ledger; /* an object, or NULL */
+	    *template_sha256;              /* the document's; never NULL */
+	const json_t *ledger, *categories; /* an object, a list, or NULL */
+	struct receipt_unit unit;
 };
 
 static bool get_count(const json_t *root, const char *key, uint64_t most, uint64_t *value) {
@@ -64,9 +66,17 @@ static bool get_text(const json_t *root, const char *key, const char **text) {
 static bool read_claim(const json_t *root, struct claim *claim) {
 	struct cuttle_guarantee *guarantee = &claim->guarantee;
 	const json_t *private_output = json_object_get(root, "private"), *ledger = json_object_get(root, "ledger");
+	const json_t *key = json_object_get(root, "unit_key"), *limited = json_object_get(root, "unit_limited"),
+	             *categories = json_object_get(root, "categories");
 	uint64_t batch = 0, tokens = 0, clip_fixed = 0, fraction_bits = 0, texts = 0;
-	*claim = (struct claim){.ledger = json_is_object(ledger) ? ledger : NULL};
+	*claim = (struct claim){.ledger = json_is_object(ledger) ? ledger : NULL,
+	                        .categories = json_is_array(categories) ? categories : NULL,
+	                        .unit = {.key = json_string_value(key), .limited = json_is_true(limited)}};
 	bool right = json_is_boolean(private_output) && (claim->ledger || json_is_null(ledger));
+	right &= (claim->categories || json_is_null(categories)) && (claim->unit.key || json_is_null(key)) && json_is_boolean(limited);
+	right &= get_count(root, "unit_weight", INT64_MAX, &claim->unit.weight) && claim->unit.weight > 0;
+	// One record cannot cost more than one, nor be limited.
+	right &= claim->unit.key || (claim->unit.weight == 1 && !claim->unit.limited);
 	right &= get_count(root, "batch", UINT32_MAX, &batch) && get_count(root, "tokens", UINT32_MAX, &tokens);
 	right &= get_count(root, "clip_fixed", INT32_MAX, &clip_fixed) && get_count(root, "fraction_bits", 30, &fraction_bits);
 	right &= get_count(root, "texts", SIZE_MAX / 2, &texts);
@@ -106,7 +116,7 @@ static bool says(const struct claim *claim, double factor) {
 	struct cuttle_guarantee guarantee = claim->guarantee;
 	guarantee.epsilon *= factor;
 	guarantee.epsilon_exact *= factor;
-	receipt_sentence(&guarantee, claim->texts, sentence);
+	receipt_sentence(&guarantee, claim->texts, claim->unit.key, sentence);
 	return !strcmp(sentence, claim->sentence);
 }
 
@@ -121,7 +131,8 @@ static const char *wrong_numbers(const struct claim *claim) {
 	rho.batch = guarantee->batch;
 	rho.tokens = guarantee->tokens;
 	if (cuttle_budget_solve(&rho, CUTTLE_RHO, NULL)) return "its parameters are out of range";
-	if (!agrees(guarantee->rho, rho.rho)) return "rho does not follow from clip, batch, temperature and tokens";
+	if (!agrees(guarantee->rho, rho.rho * (double)claim->unit.weight))
+		return "rho does not follow from clip, batch, temperature, tokens and unit_weight";
 	cuttle_budget_none(&epsilon);
 	epsilon.rho = guarantee->rho;
 	epsilon.delta = guarantee->delta;
@@ -132,6 +143,10 @@ static const char *wrong_numbers(const struct claim *claim) {
 	exact.delta = guarantee->delta;
 	exact.accountant = CUTTLE_EXACT;
 	const bool known = !isnan(guarantee->epsilon_exact);
+	// Exact composition is of texts that have one record of the unit each, as a limit makes them.
+	if (known && claim->unit.weight > 1 && !claim->unit.limited) return "epsilon_exact is not known of several records in one text";
+	if (known && claim->unit.weight > UINT32_MAX / exact.tokens) return "its parameters are out of range";
+	exact.tokens *= (uint32_t)claim->unit.weight;
 	if (known && cuttle_budget_solve(&exact, CUTTLE_EPSILON, NULL)) return "its parameters are out of range";
 	if (known && !agrees(guarantee->epsilon_exact, exact.epsilon)) return "epsilon_exact does not follow from clip, tokens and delta";
 	return says(claim, 1) || says(claim, 1 - 1e-13) ? NULL : "its sentence says something else than its numbers";
@@ -170,7 +185,8 @@ static enum cuttle_status look_at(void *user, const struct chain_entry *entry) {
 	if (strcmp(entry->hash, search->hash) != 0) return CUTTLE_OK;
 	search->found = true;
 	search->right = !strcmp(entry->kind, "reserve") && !strcmp(entry->dataset, search->dataset) && agrees(search->rho, entry->rho) &&
-	                search->rho >= search->claim->guarantee.rho * (1 - 1e-12) && !strcmp(entry->command, search->claim->command_sha256);
+	                search->rho >= search->claim->guarantee.rho / (double)search->claim->unit.weight * (1 - 1e-12) &&
+	                !strcmp(entry->command, search->claim->command_sha256);
 	return CUTTLE_OK;
 }
 
@@ -208,12 +224,22 @@ static void explain(const struct claim *claim, const struct receipt_values *valu
 		printf("ledger   data set %s%s%s%s\n", dataset, *key ? ", counted per value of " : "", key,
 		       values->ledger ? ": it has the entry" : ", not compared (--ledger)");
 	else printf("ledger   nobody counted\n");
+	if (claim->unit.key && claim->unit.limited)
+		printf("unit     everybody with one value of %s: one record in each of at most %" PRIu64 " texts was read\n",
+		       claim->unit.key, claim->unit.weight);
+	else if (claim->unit.key)
+		printf("unit     everybody with one value of %s: the most frequent one costs %" PRIu64 " times the rho of one record\n",
+		       claim->unit.key, claim->unit.weight);
+	if (claim->categories) printf("category %zu declared\n", json_array_size(claim->categories));
 	printf("\nPromised\n  %s\n", claim->sentence);
 	printf(
 	    "  Clipping and drawing are exact integer arithmetic; how a text turned out changes nothing of this, nor does it cost less.\n");
-	printf("\nNot promised\n"
-	       "  - This much for a person with several records: g of them in one text multiply rho by g^2, in g texts by g.\n"
-	       "  - Anything about other runs over the same records: their rho adds to this one's%s.\n"
+	printf("\nNot promised\n");
+	if (!claim->unit.key)
+		printf("  - This much for a person with several records: g of them in one text multiply rho by g^2, in g texts by g.\n");
+	else if (!claim->unit.limited) printf("  - Secrecy of which records have the same %s: it counts as public.\n", claim->unit.key);
+	if (claim->categories) printf("  - Secrecy of the category of any record: it counts as public.\n");
+	printf("  - Anything about other runs over the same records: their rho adds to this one's%s.\n"
 	       "  - Secrecy of prompts, public examples, the model's training data, or how many records there are: they count as public.\n"
 	       "  - Anything against someone who could watch the run: its time, its memory, its files.\n"
 	       "  - That the texts are true, or that no name in them is anybody's: names can come from the model.\n"

@@ -28,6 +28,8 @@ struct generate_values setup_defaults(void) {
 	                                .top_k = plan.top_k,
 	                                .context = plan.context,
 	                                .insecure_seed = COUNT_NONE,
+	                                .texts_per_category = COUNT_NONE,
+	                                .records_per_unit = COUNT_NONE,
 	                                .prompt_chunk = plan.prompt_chunk,
 	                                .form = CHOICE_NONE,
 	                                .accountant = CHOICE_NONE};
@@ -59,10 +61,32 @@ static enum cuttle_status read_prompt(const char *path, char **prompt, struct cu
 	return status;
 }
 
+/* The text, under its category where the record names one. */
+static char *example_of(const struct generate_values *values, const struct records *records, size_t index) {
+	const struct option_list *fields = &values->category_fields;
+	char *example = NULL;
+	size_t size, known = 0, length;
+	const char *text = records_text(records, index, &size);
+	FILE *out = open_memstream(&example, &length);
+	if (!out) return NULL;
+	while (known < fields->count && records_label(records, index, known, &length)) known++;
+	for (size_t i = 0; known == fields->count && i < known; i++) {
+		const char *value = records_label(records, index, i, &length);
+		(void)fprintf(out, "%s: %.*s\n", fields->texts[i], (int)length, value);
+	}
+	(void)fwrite(text, 1, size, out);
+	if (!fclose(out)) return example;
+	free(example);
+	return NULL;
+}
+
 static enum cuttle_status read_examples(const struct generate_values *values, struct setup *setup, struct cuttle_error *error) {
 	const char *path = values->public_examples;
-	struct records_request request = {path, values->examples_field ? values->examples_field : values->text_field, NULL, RECORDS_AUTO,
-	                                  MOST_EXAMPLES + 1};
+	const struct records_request request = {.path = path,
+	                                        .field = values->examples_field ? values->examples_field : values->text_field,
+	                                        .limit = MOST_EXAMPLES + 1,
+	                                        .labels = values->category_fields.texts,
+	                                        .label_count = values->category_fields.count};
 	struct records *records;
 	enum cuttle_status status = records_read(&request, &records, error);
 	if (status) return status;
@@ -79,7 +103,7 @@ static enum cuttle_status read_examples(const struct generate_values *values, st
 		// These are public, so unlike a reference a wrong one is worth an error.
 		if (!text || !size || memchr(text, 0, size))
 			status = io_fail(error, CUTTLE_INPUT, "%s: record %zu has no text in its field %s", path, i, request.field);
-		else if (!(setup->examples[setup->example_count++] = strndup(text, size)))
+		else if (!(setup->examples[setup->example_count++] = example_of(values, records, i)))
 			status = io_fail(error, CUTTLE_NOMEM, "out of memory");
 	}
 	records_free(&records);
@@ -91,7 +115,29 @@ static enum cuttle_status read_public(const struct generate_values *values, stru
 	if (values->prompt_public) status = read_prompt(values->prompt_public, &setup->prompt_public, error);
 	if (!status && values->prompt_private) status = read_prompt(values->prompt_private, &setup->prompt_private, error);
 	if (!status && values->public_examples) status = read_examples(values, setup, error);
+	if (!status && values->categories)
+		status = categories_read(values->category_fields.texts, values->category_fields.count, values->categories,
+		                         &setup->categories, error);
 	return status;
+}
+
+uint64_t setup_unit_limit(const struct generate_values *values) {
+	return values->one_per_unit ? 1 : values->records_per_unit != COUNT_NONE ? values->records_per_unit : 0;
+}
+
+/* How many texts, of which category, for whom. */
+static enum cuttle_status fill_parts(const struct generate_values *values, struct setup *setup, struct cuttle_error *error) {
+	const uint64_t limit = setup_unit_limit(values), shares = categories_shares(&setup->categories);
+	uint64_t texts = values->texts;
+	if (values->texts_per_category != COUNT_NONE && __builtin_mul_overflow(values->texts_per_category, shares, &texts))
+		texts = SIZE_MAX;
+	if (texts > SIZE_MAX / 2) return io_fail(error, CUTTLE_USAGE, "--num-per-category: too many texts");
+	setup->receipt.texts = (size_t)texts;
+	setup->receipt.unit = (struct receipt_unit){.key = values->unit_key, .limited = limit > 0, .weight = limit ? limit : 1};
+	if (!setup->categories.count) return CUTTLE_OK;
+	categories_spread(&setup->categories, setup->receipt.texts);
+	setup->receipt.categories = &setup->categories;
+	return CUTTLE_OK;
 }
 
 static enum cuttle_status make_plan(const struct generate_values *values, struct setup *setup, struct cuttle_error *error) {
@@ -111,6 +157,11 @@ static enum cuttle_status make_plan(const struct generate_values *values, struct
 	params.form = values->prompt_public ? CUTTLE_CUSTOM : values->form == 1 ? CUTTLE_INSTRUCT : CUTTLE_CONTINUE;
 	params.kind = values->kind;
 	params.system = values->system;
+	params.spread = (uint32_t)setup->receipt.unit.weight;
+	const char *headings[MOST_CATEGORIES];
+	for (size_t i = 0; i < setup->categories.count; i++) headings[i] = setup->categories.all[i].heading;
+	params.headings = headings;
+	params.heading_count = setup->categories.count;
 	params.prompt_public = setup->prompt_public;
 	params.prompt_private = setup->prompt_private;
 	params.examples = (const char *const *)setup->examples;
@@ -127,11 +178,13 @@ static enum cuttle_status make_plan(const struct generate_values *values, struct
 static const char *const FORMATS[] = {"auto", "jsonl", "csv"};
 
 static enum cuttle_status fill_receipt(const struct generate_values *values, struct setup *setup, struct cuttle_error *error) {
-	const char *template = cuttle_plan_template(setup->plan, 0);
+	const char *template;
+	struct hash hash;
+	hash_begin(&hash);
+	for (size_t i = 0; (template = cuttle_plan_template(setup->plan, i)); i++) hash_add(&hash, template, strlen(template));
+	hash_end(&hash, setup->receipt.template_sha256);
 	cuttle_plan_describe(setup->plan, &setup->receipt.guarantee);
-	setup->receipt.texts = values->texts;
 	setup->receipt.isa = cuttle_isa();
-	hash_of(template, strlen(template), setup->receipt.template_sha256);
 	setup->format = values->output_format ? (enum output_format)(values->output_format - 1)
 	                                      : output_format_of(values->output ? values->output : "");
 	struct receipt_command command = {.input = values->input ? values->input : "",
@@ -149,6 +202,7 @@ int setup_make(const struct verb *verb, const struct generate_values *values, st
 	int code = open_model(verb, values, setup);
 	if (code) return code;
 	enum cuttle_status status = read_public(values, setup, &error);
+	if (!status) status = fill_parts(values, setup, &error);
 	if (!status) status = make_plan(values, setup, &error);
 	if (!status) status = fill_receipt(values, setup, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
@@ -159,9 +213,30 @@ void setup_free(struct setup *setup) {
 	cuttle_model_free(&setup->model);
 	for (size_t i = 0; i < setup->example_count; i++) free(setup->examples[i]);
 	free(setup->examples);
+	categories_free(&setup->categories);
 	free(setup->prompt_public);
 	free(setup->prompt_private);
 	*setup = (struct setup){0};
+}
+
+static void print_parts(const struct setup *setup) {
+	const struct receipt_unit *unit = &setup->receipt.unit;
+	for (size_t i = 0; i < setup->categories.count; i++) {
+		const struct category *category = &setup->categories.all[i];
+		printf("category      %zu texts, %" PRIu64 " references", category->texts,
+		       (uint64_t)category->texts * setup->receipt.guarantee.batch);
+		for (size_t j = 0; j < setup->categories.field_count; j++)
+			printf(", %s: %s", setup->categories.fields[j], category->values[j]);
+		printf("\n");
+	}
+	if (unit->limited)
+		printf("unit          everybody with one value of %s: one record in each of at most %" PRIu64 " texts\n", unit->key,
+		       unit->weight);
+	else if (unit->key)
+		printf("unit          everybody with one value of %s: the run will say what the most frequent one costs; below, no value "
+		       "is twice "
+		       "there\n",
+		       unit->key);
 }
 
 void setup_print(const struct generate_values *values, const struct setup *setup) {
@@ -171,6 +246,7 @@ void setup_print(const struct generate_values *values, const struct setup *setup
 	       setup->receipt.model_sha256, cuttle_isa());
 	printf("texts N       %zu, of at most n = %" PRIu32 " tokens\nbatch B       %" PRIu32 " references per text: %" PRIu64 " needed\n",
 	       setup->receipt.texts, guarantee->tokens, guarantee->batch, (uint64_t)setup->receipt.texts * guarantee->batch);
+	print_parts(setup);
 	printf("temperature   %.10g\ntop-k         %" PRIu32 "\n", guarantee->temperature, guarantee->top_k);
 	printf("clip          %.10g (%" PRId32 " / 2^%" PRIu32 ")\n", guarantee->clip, guarantee->clip_fixed, guarantee->fraction_bits);
 	printf("epsilon       %.10g (%s)\n", receipt_epsilon(guarantee),
@@ -183,6 +259,6 @@ void setup_print(const struct generate_values *values, const struct setup *setup
 	       guarantee->context, guarantee->shared_prefix, guarantee->public_tokens, guarantee->reference_tokens);
 	printf("template      %s\ncommand       %s\n", setup->receipt.template_sha256, setup->fingerprint);
 	char sentence[RECEIPT_SENTENCE];
-	receipt_sentence(guarantee, setup->receipt.texts, sentence);
+	receipt_sentence(guarantee, setup->receipt.texts, setup->receipt.unit.key, sentence);
 	printf("%s\n", sentence);
 }

@@ -11,11 +11,12 @@ struct generate_values {
 	struct model_values open;
 	const char *input, *output, *receipt, *text_field, *public_examples, *examples_field;
 	const char *prompt_public, *prompt_private, *kind, *system;
-	const char *ledger, *dataset;
+	const char *ledger, *dataset, *unit_key, *categories;
+	struct option_list category_fields;
 	double epsilon, clip, delta, temperature;
-	uint64_t batch, texts, tokens, top_k, context, insecure_seed, prompt_chunk, parallel;
+	uint64_t batch, texts, tokens, top_k, context, insecure_seed, prompt_chunk, parallel, texts_per_category, records_per_unit;
 	int form, progress, input_format, output_format, accountant;
-	bool dry_run, overwrite, no_sharing, quiet;
+	bool dry_run, overwrite, no_sharing, quiet, one_per_unit;
 };
 
 struct setup {
@@ -24,6 +25,7 @@ struct setup {
 	struct receipt receipt;
 	enum output_format format;
 	char fingerprint[HASH_TEXT];
+	struct categories categories; /* of none: one run of all texts */
 	/* Copies the plan's parameters point into. */
 	char *prompt_public, *prompt_private, **examples;
 	size_t example_count;
@@ -36,6 +38,9 @@ struct generate_values setup_defaults(void);
  * else 0. setup_free in any case. */
 int setup_make(const struct verb *verb, const struct generate_values *values, struct setup *setup);
 void setup_free(struct setup *setup);
+
+/* G of --records-per-unit or --one-per-unit; 0 = neither. */
+uint64_t setup_unit_limit(const struct generate_values *values);
 
 /* The effective configuration and the guarantee, on standard output. */
 void setup_print(const struct generate_values *values, const struct setup *setup);

@@ -4,6 +4,7 @@
 
 #include "io/fail.h"
 #include "io/file.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,13 +21,15 @@ enum cuttle_status spending_open(const struct generate_values *values, const str
 	status = ledger_look(ledger, values->dataset, &standing, error);
 	ledger_close(&ledger);
 	spending->dataset = standing.dataset;
+	const char *counted = standing.dataset.unit_key, *asked = values->unit_key ? values->unit_key : "";
+	if (!status && strcmp(counted, asked) != 0)
+		return io_fail(error, CUTTLE_USAGE,
+		               *counted ? "data set %.64s counts per value of %.128s: give --unit-key with that"
+		                        : "data set %.64s counts lines, not values of %.128s: --unit-key needs one made with it",
+		               values->dataset, *counted ? counted : asked);
 	if (status || !strcmp(values->output, "-")) return status;
 	spending->name_file = file_name(values->output, ".run");
 	return spending->name_file ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
-}
-
-const char *spending_key(const struct spending *spending) {
-	return *spending->dataset.unit_key ? spending->dataset.unit_key : NULL;
 }
 
 /* The name in OUT.run, or none. */
@@ -49,32 +52,38 @@ static enum cuttle_status write_name(struct spending *spending, struct cuttle_er
 	return problem ? io_fail(error, CUTTLE_PARTIAL, "cannot write %s: %s", spending->name_file, strerror(problem)) : CUTTLE_OK;
 }
 
-static enum ledger_owner owner(void *user, uint64_t index, const char **value, size_t *size) {
-	const struct records *records = user;
-	size_t text_size;
-	if ((*value = records_id(records, (size_t)index, size))) return LEDGER_VALUE;
-	return records_text(records, (size_t)index, &text_size) ? LEDGER_SOMEBODY : LEDGER_NOBODY;
+static bool owner(void *user, uint64_t index, const char **value, size_t *size) {
+	*value = references_unit(user, (size_t)index, size);
+	return *value != NULL;
+}
+
+/* rho of one text, never below what it is. */
+static double rho_of_text(const struct receipt *receipt) {
+	const double rho = receipt->guarantee.rho, weight = (double)receipt->unit.weight;
+	return weight > 1 ? nextafter(rho / weight, INFINITY) : rho;
 }
 
 static enum cuttle_status reserve(struct ledger *ledger, struct spending *spending, const struct setup *setup,
-                                  const struct records *records, struct ledger_run *found, struct cuttle_error *error) {
-	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
+                                  const struct references *references, struct ledger_run *found, struct cuttle_error *error) {
+	const struct places *places = &references->places;
+	// In a data set of lines all up to the last one read are charged: which of them were read is no business of the ledger's.
+	const bool lines = !*spending->dataset.unit_key;
 	enum cuttle_status status = write_name(spending, error);
 	if (status) return status;
 	const struct ledger_request request = {.dataset = spending->dataset.name,
 	                                       .run = spending->run,
 	                                       .command = setup->fingerprint,
-	                                       .rho = guarantee->rho,
-	                                       .count = (uint64_t)setup->receipt.texts * guarantee->batch,
-	                                       .batch = guarantee->batch,
-	                                       .user = (void *)(uintptr_t)records, // the callback only reads
+	                                       .rho = rho_of_text(&setup->receipt),
+	                                       .count = lines ? places->lines : places->count,
+	                                       .batch = setup->receipt.guarantee.batch,
+	                                       .user = (void *)(uintptr_t)references, // the callback only reads
 	                                       .unit = owner};
 	status = ledger_reserve(ledger, &request, false, found, error);
 	if (status && spending->name_file) (void)unlink(spending->name_file);
 	return status;
 }
 
-enum cuttle_status spending_reserve(struct spending *spending, struct setup *setup, const struct records *records, bool resumed,
+enum cuttle_status spending_reserve(struct spending *spending, struct setup *setup, const struct references *references, bool resumed,
                                     struct cuttle_error *error) {
 	struct ledger *ledger;
 	struct ledger_run found = {.state = LEDGER_UNKNOWN};
@@ -84,7 +93,7 @@ enum cuttle_status spending_reserve(struct spending *spending, struct setup *set
 	if (read_name(spending)) status = ledger_find(ledger, spending->dataset.name, spending->run, &found, error);
 	const bool stands = found.state == LEDGER_RESERVED || (found.state == LEDGER_DRAWN && resumed);
 	if (!status && (!stands || strcmp(found.command, setup->fingerprint) != 0))
-		status = reserve(ledger, spending, setup, records, &found, error);
+		status = reserve(ledger, spending, setup, references, &found, error);
 	// What the journal holds was drawn, by whatever run: it can never be released.
 	if (!status && resumed) status = ledger_draw(ledger, spending->dataset.name, spending->run, error);
 	ledger_close(&ledger);

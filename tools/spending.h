@@ -8,8 +8,7 @@
 #define CUTTLE_TOOLS_SPENDING_H
 
 #include "io/ledger.h"
-#include "io/records.h"
-#include "tools/setup.h"
+#include "tools/references.h"
 
 struct spending {
 	const char *path; /* the ledger's; NULL = nobody counts */
@@ -19,14 +18,12 @@ struct spending {
 	bool drawn;
 };
 
-/* Before the references are read: finds the data set, so that the field of its units is known. A run that is not private is not counted.
- * spending_close in any case. */
+/* Before the references are read: finds the data set. A run that is not private is not counted. USAGE: the data set counts other units than
+ * the run. spending_close in any case. */
 enum cuttle_status spending_open(const struct generate_values *values, const struct setup *setup, struct spending *spending,
                                  struct cuttle_error *error);
-/* The field to read beside the text, or NULL. */
-const char *spending_key(const struct spending *spending);
 /* Before any forward pass. `resumed`: the journal has tokens. Writes the entry into the receipt. BUDGET: refused. */
-enum cuttle_status spending_reserve(struct spending *spending, struct setup *setup, const struct records *records, bool resumed,
+enum cuttle_status spending_reserve(struct spending *spending, struct setup *setup, const struct references *references, bool resumed,
                                     struct cuttle_error *error);
 /* Before a fresh token may be seen; the first one counts. */
 enum cuttle_status spending_draw(struct spending *spending, struct cuttle_error *error);

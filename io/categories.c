@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Declared categories.
+#include "io/categories.h"
+
+#include "base/misuse.h"
+#include "base/utf8.h"
+#include "io/fail.h"
+#include "io/file.h"
+#include "io/records.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONGEST = 128, MOST_SHARE = 1000000 };
+static const char SHARE[] = "share";
+
+/* One line of text that can stand in a prompt. */
+static bool is_line(const char *text, size_t size) {
+	if (!size || size > LONGEST || !utf8_valid(text, size)) return false;
+	for (size_t i = 0; i < size; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 127) return false;
+	return true;
+}
+
+static enum cuttle_status check_fields(const char *const *fields, size_t count, struct cuttle_error *error) {
+	static const char *const taken[] = {"index", "text", "tokens", "finish", "private", "note", SHARE};
+	for (size_t i = 0; i < count; i++) {
+		if (!is_line(fields[i], strlen(fields[i])))
+			return io_fail(error, CUTTLE_USAGE, "a category's field must be 1 to %d bytes of text in one line", LONGEST);
+		for (size_t j = 0; j < sizeof taken / sizeof *taken; j++)
+			if (!strcmp(fields[i], taken[j]))
+				return io_fail(error, CUTTLE_USAGE, "no category's field can be called %s", taken[j]);
+		for (size_t j = 0; j < i; j++)
+			if (!strcmp(fields[i], fields[j]))
+				return io_fail(error, CUTTLE_USAGE, "category field %s is given twice", fields[i]);
+	}
+	return CUTTLE_OK;
+}
+
+/* What stands above a text of these values, to be freed; NULL: out of memory. */
+static char *heading_of(const char *const *fields, size_t field_count, char *const values[]) {
+	char *heading = NULL;
+	size_t size;
+	FILE *out = open_memstream(&heading, &size);
+	if (!out) return NULL;
+	for (size_t i = 0; i < field_count; i++) (void)fprintf(out, "%s%s: %s", i ? "\n" : "", fields[i], values[i]);
+	if (!fclose(out)) return heading;
+	free(heading);
+	return NULL;
+}
+
+/* Adds a category of these values. `where` names it in messages. */
+static enum cuttle_status add(struct categories *categories, const char *where, const char *const values[], const size_t sizes[],
+                              uint64_t share, struct cuttle_error *error) {
+	const char *const *fields = categories->fields;
+	for (size_t i = 0; i < categories->field_count; i++)
+		if (!values[i] || !is_line(values[i], sizes[i]))
+			return io_fail(error, CUTTLE_INPUT, "%s: %s must be 1 to %d bytes of text in one line", where, fields[i], LONGEST);
+	if (categories_find(categories, values, sizes) < categories->count)
+		return io_fail(error, CUTTLE_INPUT, "%s: this category is there already", where);
+	if (categories->count == MOST_CATEGORIES) return io_fail(error, CUTTLE_INPUT, "more than %d categories", MOST_CATEGORIES);
+	struct category *category = &categories->all[categories->count++];
+	bool made = true;
+	for (size_t i = 0; i < categories->field_count; i++) made &= (category->values[i] = strndup(values[i], sizes[i])) != NULL;
+	category->share = share;
+	if (made) category->heading = heading_of(fields, categories->field_count, category->values);
+	return category->heading ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
+}
+
+static enum cuttle_status read_list(struct categories *categories, const char *list, struct cuttle_error *error) {
+	enum cuttle_status status = CUTTLE_OK;
+	if (categories->field_count != 1)
+		return io_fail(error, CUTTLE_USAGE, "categories of several fields are declared in a file: --categories FILE.csv");
+	while (!status && list) {
+		const char *comma = strchrnul(list, ',');
+		const size_t size = (size_t)(comma - list);
+		status = add(categories, "--categories", &list, &size, 1, error);
+		list = *comma ? comma + 1 : NULL;
+	}
+	return status;
+}
+
+/* A share in words, 1 where there is none; 0 for what is no share. */
+static uint64_t share_of(const char *words, size_t size) {
+	char digits[8], *end;
+	if (!words) return 1;
+	if (!size || size >= sizeof digits || strspn(words, "0123456789") < size) return 0;
+	memcpy(digits, words, size);
+	digits[size] = 0;
+	const uint64_t share = strtoull(digits, &end, 10);
+	return *end || share > MOST_SHARE ? 0 : share;
+}
+
+static enum cuttle_status read_file(struct categories *categories, const char *path, struct cuttle_error *error) {
+	const char *labels[CATEGORY_FIELDS + 1];
+	for (size_t i = 0; i < categories->field_count; i++) labels[i] = categories->fields[i];
+	labels[categories->field_count] = SHARE;
+	const struct records_request request = {.path = path,
+	                                        .field = categories->fields[0],
+	                                        .limit = MOST_CATEGORIES + 1,
+	                                        .labels = labels,
+	                                        .label_count = categories->field_count + 1};
+	struct records *records;
+	enum cuttle_status status = records_read(&request, &records, error);
+	for (size_t i = 0; !status && i < records_count(records); i++) {
+		const char *values[CATEGORY_FIELDS + 1];
+		size_t sizes[CATEGORY_FIELDS + 1];
+		char where[LONGEST];
+		for (size_t j = 0; j <= categories->field_count; j++) values[j] = records_label(records, i, j, &sizes[j]);
+		const uint64_t share = share_of(values[categories->field_count], sizes[categories->field_count]);
+		(void)snprintf(where, sizeof where, "%.90s: record %zu", path, i + 1);
+		if (!share) status = io_fail(error, CUTTLE_INPUT, "%s: a share must be a whole number from 1 to %d", where, MOST_SHARE);
+		else status = add(categories, where, values, sizes, share, error);
+	}
+	records_free(&records);
+	return status;
+}
+
+enum cuttle_status categories_read(const char *const *fields, size_t field_count, const char *declared, struct categories *categories,
+                                   struct cuttle_error *error) {
+	REQUIRE(field_count && field_count <= CATEGORY_FIELDS);
+	*categories = (struct categories){.field_count = field_count, .all = calloc(MOST_CATEGORIES, sizeof(struct category))};
+	memcpy(categories->fields, fields, field_count * sizeof *fields);
+	if (!categories->all) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	const bool file = file_ends_in(declared, ".csv") || file_ends_in(declared, ".json") || file_ends_in(declared, ".jsonl");
+	enum cuttle_status status = check_fields(fields, field_count, error);
+	if (!status) status = (file ? read_file : read_list)(categories, declared, error);
+	if (!status && !categories->count) status = io_fail(error, CUTTLE_INPUT, "%s declares no category", declared);
+	return status;
+}
+
+void categories_free(struct categories *categories) {
+	for (size_t i = 0; i < categories->count; i++) {
+		for (size_t j = 0; j < CATEGORY_FIELDS; j++) free(categories->all[i].values[j]);
+		free(categories->all[i].heading);
+	}
+	free(categories->all);
+	*categories = (struct categories){0};
+}
+
+uint64_t categories_shares(const struct categories *categories) {
+	uint64_t sum = 0;
+	for (size_t i = 0; i < categories->count; i++) sum += categories->all[i].share;
+	return sum;
+}
+
+void categories_spread(struct categories *categories, size_t texts) {
+	const uint64_t shares = categories_shares(categories);
+	uint64_t sum = 0;
+	size_t dealt = 0;
+	for (size_t i = 0; i < categories->count; i++) {
+		sum += categories->all[i].share;
+		const size_t until = (size_t)((unsigned __int128)texts * sum / shares);
+		categories->all[i].texts = until - dealt;
+		dealt = until;
+	}
+}
+
+size_t categories_find(const struct categories *categories, const char *const values[], const size_t sizes[]) {
+	for (size_t i = 0; i < categories->count; i++) {
+		size_t same = 0;
+		for (; same < categories->field_count && values[same]; same++) {
+			const char *value = categories->all[i].values[same];
+			if (strlen(value) != sizes[same] || memcmp(value, values[same], sizes[same]) != 0) break;
+		}
+		if (same == categories->field_count) return i;
+	}
+	return categories->count;
+}
+
+const struct category *categories_of(const struct categories *categories, size_t text) {
+	const struct category *category = categories->all;
+	for (; text >= category->texts; category++) text -= category->texts;
+	return category;
+}
