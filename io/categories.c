@@ -80,11 +80,11 @@ static enum cuttle_status read_list(struct categories *categories, const char *l
 	return status;
 }
 
-/* A share in words, 1 where there is none; 0 for what is no share. */
+/* A share in words, 1 where there are none; 0 for what is no share. */
 static uint64_t share_of(const char *words, size_t size) {
 	char digits[8], *end;
-	if (!words) return 1;
-	if (!size || size >= sizeof digits || strspn(words, "0123456789") < size) return 0;
+	if (!words || !size) return 1;
+	if (size >= sizeof digits || strspn(words, "0123456789") < size) return 0;
 	memcpy(digits, words, size);
 	digits[size] = 0;
 	const uint64_t share = strtoull(digits, &end, 10);
@@ -150,7 +150,7 @@ void categories_spread(struct categories *categories, size_t texts) {
 	size_t dealt = 0;
 	for (size_t i = 0; i < categories->count; i++) {
 		sum += categories->all[i].share;
-		const size_t until = (size_t)((unsigned __int128)texts * sum / shares);
+		const size_t until = (size_t)(((unsigned __int128)2 * texts * sum + shares) / 2 / shares);
 		categories->all[i].texts = until - dealt;
 		dealt = until;
 	}

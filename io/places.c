@@ -6,14 +6,18 @@
 #include "io/file.h"
 #include "io/units.h"
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static enum cuttle_status too_few(const struct places_request *request, size_t has, const struct category *category,
                                   struct cuttle_error *error) {
 	const size_t texts = category ? category->texts : request->texts;
-	return io_fail(error, CUTTLE_INPUT, "%.80s has %zu records%s%.150s, but N x B = %zu x %u = %zu are needed",
-	               file_shown(request->path), has, category ? " of " : "", category ? category->heading : "", texts, request->batch,
-	               texts * request->batch);
+	char which[160];
+	(void)snprintf(which, sizeof which, "%s", category ? category->heading : "");
+	for (char *at = which; (at = strchr(at, '\n')); at++) *at = ',';
+	return io_fail(error, CUTTLE_INPUT, "%.80s has %zu records%s%s, but N x B = %zu x %u = %zu are needed", file_shown(request->path),
+	               has, category ? " of " : "", which, texts, request->batch, texts * request->batch);
 }
 
 static enum cuttle_status by_index(const struct places_request *request, struct places *places, struct cuttle_error *error) {

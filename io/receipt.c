@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char ADJACENCY[] = "replace one reference by null";
+/* [of a unit][with categories] */
+static const char *const ADJACENCY[2][2] = {
+    {"replace one reference by null", "replace one reference by null; its category stays"},
+    {"replace all references of one unit by null", "replace all references of one unit by null; their categories stay"}};
 static const char UNIT[] = "one record of the input";
 static const char NOT_PRIVATE[] =
     "NOT PRIVATE: drawn from a chosen seed, so the texts are a function of the references; there is no guarantee";
@@ -98,7 +101,7 @@ static json_t *json_of(const struct receipt *receipt, const struct receipt_ledge
 	receipt_sentence(guarantee, receipt->texts, receipt->unit.key, sentence);
 	const struct jsonout_member members[] = {
 	    {"accountant", json_string(guarantee->accountant == CUTTLE_EXACT ? "exact" : "zcdp")},
-	    {"adjacency", json_string(ADJACENCY)},
+	    {"adjacency", json_string(ADJACENCY[receipt->unit.key != NULL][receipt->categories != NULL])},
 	    {"batch", json_integer(guarantee->batch)},
 	    {"categories", json_of_categories(receipt->categories)},
 	    {"clip", json_real(guarantee->clip)},

@@ -102,6 +102,42 @@ static void the_ledger_is_no_part_of_the_command(void **state) {
 	free(text);
 }
 
+static void units_and_categories(void **state) {
+	(void)state;
+	struct receipt receipt = sample();
+	struct categories categories;
+	char before[HASH_TEXT], after[HASH_TEXT];
+	const struct receipt_command command = {"in.jsonl", "text", "auto", "jsonl", 0};
+	size_t size;
+	assert_true(receipt_fingerprint(&receipt, &command, before));
+	receipt.unit = (struct receipt_unit){.key = "who", .weight = 1};
+	assert_true(receipt_fingerprint(&receipt, &command, after));
+	assert_string_not_equal(before, after);
+	// Five times the rho, and the epsilon of that; exact composition has no number for it.
+	receipt.guarantee.accountant = CUTTLE_EXACT;
+	assert_int_equal(receipt_weigh(&receipt, 1, NULL), CUTTLE_OK);
+	assert_true(receipt.guarantee.rho == 0.185 && receipt.guarantee.epsilon_exact == 2.79);
+	assert_int_equal(receipt_weigh(&receipt, 5, NULL), CUTTLE_OK);
+	assert_true(receipt.guarantee.rho >= 0.925 && receipt.guarantee.rho < 0.925000001);
+	assert_true(receipt.guarantee.epsilon > 7.3 && receipt.guarantee.epsilon < 7.5 && isnan(receipt.guarantee.epsilon_exact));
+	assert_int_equal(receipt.guarantee.accountant, CUTTLE_ZCDP);
+	assert_int_equal(categories_read((const char *const[]){"kind"}, 1, "sea,land", &categories, NULL), CUTTLE_OK);
+	categories_spread(&categories, 5);
+	receipt.categories = &categories;
+	char *text = receipt_dump(&receipt, "f", "o", &size);
+	json_t *root = json_loadb(text, size, 0, NULL), *land = json_array_get(json_object_get(root, "categories"), 1);
+	assert_int_equal(json_integer_value(json_object_get(land, "texts")), 3);
+	assert_string_equal(json_string_value(json_object_get(json_object_get(land, "values"), "kind")), "land");
+	assert_string_equal(json_string_value(json_object_get(root, "adjacency")),
+	                    "replace all references of one unit by null; their categories stay");
+	assert_string_equal(json_string_value(json_object_get(root, "unit")), "everybody with one value of who");
+	assert_int_equal(json_integer_value(json_object_get(root, "unit_weight")), 5);
+	assert_non_null(strstr(json_string_value(json_object_get(root, "guarantee")), "privacy per value of who"));
+	json_decref(root);
+	free(text);
+	categories_free(&categories);
+}
+
 static void the_sentence_rounds_up(void **state) {
 	(void)state;
 	struct receipt receipt = sample();
@@ -212,6 +248,7 @@ int main(void) {
 	    cmocka_unit_test(keys_are_sorted_and_values_right),
 	    cmocka_unit_test(insecure_runs_say_so),
 	    cmocka_unit_test(the_ledger_is_no_part_of_the_command),
+	    cmocka_unit_test(units_and_categories),
 	    cmocka_unit_test(the_sentence_rounds_up),
 	    cmocka_unit_test(fingerprints_differ),
 	    cmocka_unit_test(documents_read_back),

@@ -59,7 +59,7 @@ static const char ABOUT[] =
 	"By default a unit is a line of the data set: lines must keep their places and new ones go behind. What the ledger says is then "
 	"a function of public numbers alone. With --unit-key everybody with the same value is a unit, and g records of it in one text cost "
 	"g^2 rho; that a run is refused, and what is spent, then tells how often values repeat. The ledger keeps keyed hashes of the "
-	"values: treat the file like the documents. Records without a value count as one unit.\n";
+	"values: treat the file like the documents. generate names the same field with --unit-key, and does not read records without a value.\n";
 // clang-format on
 
 static json_t *json_of(const struct ledger_standing *standing) {

@@ -233,9 +233,8 @@ static void print_parts(const struct setup *setup) {
 		printf("unit          everybody with one value of %s: one record in each of at most %" PRIu64 " texts\n", unit->key,
 		       unit->weight);
 	else if (unit->key)
-		printf("unit          everybody with one value of %s: the run will say what the most frequent one costs; below, no value "
-		       "is twice "
-		       "there\n",
+		printf("unit          everybody with one value of %s: a run says what the most frequent one costs; below it is one "
+		       "record\n",
 		       unit->key);
 }
 
@@ -259,6 +258,7 @@ void setup_print(const struct generate_values *values, const struct setup *setup
 	       guarantee->context, guarantee->shared_prefix, guarantee->public_tokens, guarantee->reference_tokens);
 	printf("template      %s\ncommand       %s\n", setup->receipt.template_sha256, setup->fingerprint);
 	char sentence[RECEIPT_SENTENCE];
-	receipt_sentence(guarantee, setup->receipt.texts, setup->receipt.unit.key, sentence);
+	const struct receipt_unit *unit = &setup->receipt.unit;
+	receipt_sentence(guarantee, setup->receipt.texts, unit->limited ? unit->key : NULL, sentence);
 	printf("%s\n", sentence);
 }

@@ -209,9 +209,13 @@ exits 0 ledger init --ledger l --dataset persons --rho-limit 1 --unit-key who
 	echo '{"text":"A note of Berta.","who":"Berta"}'
 	echo '{"text":"A note of Carla.","who":3}'
 } >refs.jsonl
-exits 0 "${paid[@]}" -o k.jsonl --ledger l --dataset persons -q
+refused 2 "${paid[@]}" -o k.jsonl --ledger l --dataset persons
+says err "counts per value of who"
+refused 2 "${paid[@]}" -o k.jsonl "${docs[@]}" --unit-key who
+exits 0 "${paid[@]}" -o k.jsonl --ledger l --dataset persons --unit-key who -q
+says k.receipt.json '"unit_weight": 4,'
 awk -v all="$(spent persons)" -v one="$(sed -n 's/^  "rho": \(.*\),/\1/p' k.receipt.json)" \
-	'BEGIN { ratio = all / one; exit !(ratio > 3.999999 && ratio < 4.000001) }' || fail "not four times: $(spent persons)"
-refused 3 "${paid[@]}" -o k2.jsonl --ledger l --dataset persons
+	'BEGIN { ratio = all / one; exit !(ratio > 0.999999 && ratio < 1.000001) }' || fail "not the receipt's: $(spent persons)"
+refused 3 "${paid[@]}" -o k2.jsonl --ledger l --dataset persons --unit-key who
 exits 0 receipt verify k.receipt.json --ledger l --output k.jsonl
 says out 'counted per value of who: it has the entry'

@@ -1,0 +1,145 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# cuttle generate with units and categories: who is charged what, what is read, which text is of which category, and that both resume.
+# shellcheck source=/dev/null
+. "$(dirname "$(realpath "$0")")/check.bash"
+need_model
+number() { sed -n "s/^  \"$1\": \(.*\),/\1/p" "$2"; } # the value of a receipt's member
+{
+	echo '{"text":"A note of Anna.","who":"Anna","kind":"sea","stars":5}'
+	echo '{"text":"More of Anna.","who":"Anna","kind":"land","stars":5.0}'
+	echo '{"text":"A note of Berta.","who":"Berta","kind":"sky","stars":1}'
+	echo '{"text":"A note of Carla.","who":3,"kind":"land","stars":5}'
+	echo '{"text":"A note of nobody.","kind":"sea","stars":5}'
+	echo '{"text":"Anna again.","who":"Anna","kind":"land","stars":4}'
+	echo '{"text":"Berta again.","who":"Berta","kind":"land","stars":5}'
+	echo '{"text":"Not to be read.","who":"Anna","kind":"sea","stars":5}'
+} >refs.jsonl
+base=(generate -i refs.jsonl -B 2 -n 2 --kind note -q -e 3)
+paid=("${base[@]}" -N 2)
+
+# Units: Anna has both records of the first text, Berta and Carla one each.
+exits 0 "${paid[@]}" -o all.jsonl --unit-key who
+[ "$(number unit_weight all.receipt.json)" = 4 ] || fail "weight $(number unit_weight all.receipt.json)"
+[ "$(number accountant all.receipt.json)" = '"zcdp"' ] || fail "several records in one text by exact composition"
+exits 0 "${paid[@]}" -o one.jsonl --unit-key who --one-per-unit
+awk -v all="$(number rho all.receipt.json)" -v one="$(number rho one.receipt.json)" \
+	'BEGIN { ratio = all / one; exit !(ratio > 3.999999 && ratio < 4.000001) }' || fail "not four times the rho"
+exits 0 "${paid[@]}" -o two.jsonl --unit-key who --records-per-unit 2
+awk -v e="$(number epsilon_exact two.receipt.json)" 'BEGIN { exit !(e > 2.9 && e <= 3) }' || fail "-e is not for the whole unit"
+awk -v two="$(number clip_fixed two.receipt.json)" -v one="$(number clip_fixed one.receipt.json)" 'BEGIN { exit !(two < 0.75 * one) }' ||
+	fail "two records cost no more than one"
+for each in all one two; do
+	exits 0 receipt verify $each.receipt.json --output $each.jsonl
+	says out 'privacy per value of who'
+done
+says out 'at most 2 texts'
+while read -r edit; do
+	sed "$edit" all.receipt.json >edited.json
+	cmp -s edited.json all.receipt.json && fail "$edit changes nothing"
+	refused 4 receipt verify edited.json
+done <<-'END'
+	s/"unit_weight": 4/"unit_weight": 1/
+	s/"unit_weight": 4/"unit_weight": 0/
+	s/"unit_limited": false/"unit_limited": 0/
+	s/"unit_key": "who"/"unit_key": null/
+	s/"unit_key": "who"/"unit_key": "text"/
+	s/"epsilon_exact": null/"epsilon_exact": 2.5/
+	s/"categories": null/"categories": 1/
+END
+exits 0 "${paid[@]/-q/--progress=off}" -o loud.jsonl --unit-key who --overwrite
+says err '^Warning: one value of who .* 4 times the rho .*--one-per-unit'
+exits 0 "${paid[@]}" --dry-run --unit-key who --records-per-unit 3
+says out '^unit .*at most 3 texts'
+
+# What is over the limit, and who has no key, is null: the very same bytes as when nothing stands there.
+seeded=("${paid[@]}" --insecure-seed 1)
+exits 0 "${seeded[@]}" -N 3 -o - --unit-key who --one-per-unit
+cp out limited
+sed -e '2s/.*/{}/' -e '5,6s/.*/{}/' refs.jsonl >nulled.jsonl
+exits 0 "${seeded[@]}" -N 3 -o - --unit-key who --one-per-unit -i nulled.jsonl
+same out limited "a record over the limit was read"
+exits 0 "${seeded[@]}" -N 3 -o -
+cmp -s out limited && fail "a limit changes nothing"
+# Without Anna nothing moves.
+sed '/Anna/s/.*/{}/' refs.jsonl >nulled.jsonl
+exits 0 "${seeded[@]}" -N 3 -o - --unit-key who --one-per-unit -i nulled.jsonl
+[ "$(tail -n +2 out)" = "$(tail -n +2 limited)" ] || fail "without Anna another text changes"
+
+refused 4 "${paid[@]}" -o x.jsonl --unit-key whom
+refused 2 "${paid[@]}" -o x.jsonl --one-per-unit
+refused 2 "${paid[@]}" -o x.jsonl --unit-key who --records-per-unit 0
+refused 2 "${paid[@]}" -o x.jsonl --unit-key who --records-per-unit 2 --one-per-unit
+refused 2 "${paid[@]}" -o x.jsonl --unit-key who --records-per-unit 4000000000
+
+# The ledger charges what was read: with a limit Anna pays for one record.
+exits 0 ledger init --ledger l --dataset persons --rho-limit 10 --unit-key who
+exits 0 "${paid[@]}" -o led.jsonl --unit-key who --one-per-unit --ledger l --dataset persons
+exits 0 receipt verify led.receipt.json --output led.jsonl --ledger l
+exits 0 ledger show --ledger l --dataset persons --json
+says out "\"rho_spent\":$(number rho led.receipt.json)"
+
+# Categories: texts 0 of sea (records 0 and 4), 1 of land (1 and 3).
+sorted=("${seeded[@]}" --category-field kind --categories 'sea,land')
+exits 0 "${sorted[@]}" -o cat.jsonl
+[ "$(sed 's/.*"kind":"\([a-z]*\)".*/\1/' cat.jsonl | paste -sd' ')" = 'sea land' ] || fail "categories: $(cat cat.jsonl)"
+[ "$(indices cat.jsonl)" = '0 1' ] || fail "indices: $(cat cat.jsonl)"
+says cat.receipt.json '"kind": "land"'
+exits 0 "${sorted[@]}" -o -
+same out cat.jsonl "a stream has other bytes"
+exits 0 "${base[@]}" --insecure-seed 1 --category-field kind --categories 'sea,land' -o - --num-per-category 1
+same out cat.jsonl "one text per category is not two texts"
+sed '3s/of Berta/of somebody else/' refs.jsonl >other.jsonl
+exits 0 "${sorted[@]}" -o - -i other.jsonl
+same out cat.jsonl "a record of another category was read"
+exits 0 "${sorted[@]}" -o table.csv
+[ "$(head -1 table.csv)" = $'index,text,tokens,finish,"kind",private,note\r' ] || fail "CSV header: $(head -1 table.csv)"
+says table.csv '^1,.*,"land",false'
+# Declared in a file, of two fields, by shares: both texts are of land and 5.
+printf 'stars,kind,share\n5,land,3\n1,sky,\n' >categories.csv
+fields=(--category-field kind --category-field stars --categories categories.csv)
+exits 0 "${seeded[@]}" -N 1 "${fields[@]}" -o -
+says out '"kind":"land","stars":"5"'
+exits 0 "${base[@]}" --num-per-category 2 "${fields[@]}" --dry-run
+says out '^category +6 texts, 12 references, kind: land, stars: 5'
+says out '^category +2 texts, 4 references, kind: sky, stars: 1'
+# Examples show their category; own prompts must have a place for it.
+printf 'text,kind\nCalm water.,sea\n' >examples.csv
+exits 0 "${sorted[@]}" -o - --public-examples examples.csv
+printf 'A {category} note:\n' >public.txt
+printf 'Like this: {reference}\nA {category} note:\n' >private.txt
+exits 0 "${sorted[@]}" -o - --prompt-public public.txt --prompt-private private.txt
+printf 'Like this: {reference}\nA note:\n' >private.txt
+refused 2 "${sorted[@]}" -o - --prompt-public public.txt --prompt-private private.txt
+
+refused 2 "${paid[@]}" -o x.jsonl --category-field kind
+refused 2 "${paid[@]}" -o x.jsonl --categories sea
+refused 2 "${base[@]}" -o x.jsonl --num-per-category 2
+refused 2 "${sorted[@]}" -o x.jsonl --num-per-category 2
+refused 2 "${base[@]}" -o x.jsonl "${fields[@]}" --num-per-category 0
+refused 2 "${paid[@]}" -o x.jsonl --category-field text --categories sea
+refused 4 "${paid[@]}" -o x.jsonl --category-field kind --categories sea,sea
+refused 4 "${paid[@]}" -o x.jsonl --category-field kind --categories nothing.csv
+refused 4 "${sorted[@]}" -o x.jsonl -N 4
+says err 'refs.jsonl has 3 records of kind: sea, but N x B = 2 x 2 = 4'
+compgen -G 'x.*' >/dev/null && fail "a run that did not begin left something"
+
+# With a ledger of lines everything up to the last line read is charged.
+exits 0 ledger init --ledger l --dataset lines --rho-limit 10
+counted=("${paid[@]}" --category-field kind --categories 'sea,land' --ledger l --dataset lines)
+exits 0 "${counted[@]}" -o lines.jsonl
+exits 0 receipt verify lines.receipt.json --output lines.jsonl --ledger l
+says out '^category 2 declared'
+exits 0 ledger check --ledger l --dataset lines --rho 9.99 --first 5
+refused 3 ledger check --ledger l --dataset lines --rho 9.99 --first 4
+
+# Stopped in the first category or the second, the same command ends in the same bytes (a limit of bytes per file stops it).
+long=("${sorted[@]}" -n 8)
+exits 0 "${long[@]}" -o roomy.jsonl
+for room in 250 420; do
+	(prlimit --fsize=$room --pid "$BASHPID" && exits 6 "${long[@]}" -o tight.jsonl) || exit 1
+	exits 0 "${long[@]}" -o tight.jsonl --parallel 1
+	same tight.jsonl roomy.jsonl "other bytes after a stop at $room bytes"
+	nothing_left tight
+	rm tight.*
+done
