@@ -11,9 +11,9 @@
 // one run alone, so it is not counted here: a run whose clip was found by it costs more rho than its epsilon suggests.
 //
 // What a unit is, and what may be seen. The data set says so once, when it is made:
-//   unit_key ""     a unit is a line of the file. A run of N texts reads lines 0 .. N*B-1, so what it costs, and whether it is refused, is
-//   a
-//                   function of public numbers alone. A text never reaches the ledger. Lines must keep their places; new ones go behind.
+//   unit_key ""     a unit is a line of the file. A run of N texts reads lines 0 .. N*B-1 (with categories, which are public, it is charged
+//                   for all up to the last it reads), so what it costs, and whether it is refused, is a function of public things alone.
+//                   A text never reaches the ledger. Lines must keep their places; new ones go behind.
 //                   This is the default: it is exactly the guarantee "replace one record by null", and nothing is told about any record.
 //   unit_key FIELD  a unit is everybody with the same value there (the text field itself is allowed: equal texts are then one unit). g
 //                   records of one value in a batch cost g^2 rho. Now a charge, a refusal and `spent` tell how often values repeat, though
