@@ -47,8 +47,21 @@ static LANES_INLINE void lanes_store(float *to, lanes value) {
 	for (int i = 0; i < LANES_PARTS; i++) memcpy(to + i * LANES_PART, &value.part[i], sizeof value.part[i]);
 }
 
+/* By name per tier: the portable `{0} + value` is an addition, which costs one and turns -0 into 0. */
+static LANES_INLINE lanes_part lanes_part_of(float value) {
+#if defined(__AVX512F__)
+	return (lanes_part)_mm512_set1_ps(value);
+#elif defined(__AVX2__)
+	return (lanes_part)_mm256_set1_ps(value);
+#elif defined(LANES_NEON)
+	return (lanes_part)vdupq_n_f32(value);
+#else
+	return (lanes_part){value, value, value, value};
+#endif
+}
+
 static LANES_INLINE lanes lanes_of(float value) {
-	LANES_EACH((lanes_part){0} + value);
+	LANES_EACH(lanes_part_of(value));
 }
 static LANES_INLINE lanes lanes_add(lanes a, lanes b) {
 	LANES_EACH(a.part[i] + b.part[i]);
@@ -79,6 +92,20 @@ static LANES_INLINE lanes_part lanes_part_fma(lanes_part a, lanes_part b, lanes_
 
 static LANES_INLINE lanes lanes_fma(lanes a, lanes b, lanes c) {
 	LANES_EACH(lanes_part_fma(a.part[i], b.part[i], c.part[i]));
+}
+
+static LANES_INLINE lanes_part lanes_part_of_f16(const uint16_t *from) {
+#if defined(__AVX512F__)
+	return (lanes_part)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)from));
+#elif defined(__AVX2__)
+	return (lanes_part)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)from));
+#elif defined(LANES_NEON)
+	return (lanes_part)vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(from)));
+#else
+	lanes_part value;
+	for (int i = 0; i < LANES_PART; i++) value[i] = float_of_f16(from[i]);
+	return value;
+#endif
 }
 
 /* a > b ? yes : no, per lane. */
