@@ -5,39 +5,14 @@
 
 #include "base/misuse.h"
 #include "dp/exact.h"
+#include "dp/rounding.h"
 #include "dp/weights.h"
 
-#include <float.h>
-#include <math.h>
-#include <stdbool.h>
 #include <stddef.h>
-
-_Static_assert(LDBL_MANT_DIG >= 64 && LDBL_MAX_EXP >= 16384, "the margins below are for a wide long double");
 
 #define BISECTIONS 100     /* from 1e+-700 down to the last bit of ln b */
 #define SHORTEST_B 1e-700L /* beyond what any double can ask for */
 #define LONGEST_B 1e700L
-#define SIMPLE 0x1p-59L /* relative margin of a handful of long double operations */
-#define TERM 1e-16L     /* margin of a sum, per size of its terms */
-
-static double up(long double x) {
-	if (x > DBL_MAX) return (double)INFINITY;
-	double d = (double)x;
-	return (long double)d < x ? nextafter(d, (double)INFINITY) : d;
-}
-
-static double down(long double x) {
-	if (x > DBL_MAX) return (double)INFINITY;
-	double d = (double)x;
-	return (long double)d > x ? nextafter(d, 0.0) : d;
-}
-
-static bool positive(double x) {
-	return isnormal(x) && x > 0.0;
-}
-static bool probability(double x) {
-	return positive(x) && x < 1.0;
-}
 
 /* ---- clip, batch, temperature, tokens <-> rho -------------------------------------------------------------------------------------------
  */
@@ -135,7 +110,7 @@ double dp_epsilon_bun_steinke(double rho, double delta) {
  */
 
 static const char NO_MEMORY[] = "out of memory", NO_DELTA[] = "delta would be 1: no guarantee at this epsilon",
-                  NO_TOKENS[] = "tokens would be 0: the budget does not pay for one token";
+                  NO_CLIP[] = "clip would be out of range", NO_TOKENS[] = "tokens would be 0: the budget does not pay for one token";
 
 static bool given(double x) {
 	return !isnan(x);
@@ -148,6 +123,7 @@ static const char *complaint(const struct dp_budget *b) {
 	if (given(b->rho) && !positive(b->rho)) return "rho must be positive and finite";
 	if (given(b->clip) && !positive(b->clip)) return "clip must be positive and finite";
 	if (given(b->temperature) && !positive(b->temperature)) return "temperature must be positive and finite";
+	if (b->grid && (b->grid < DP_EXACT_LEAST_GRID || b->grid > DP_EXACT_MOST_GRID)) return "grid must lie between 8 and 1024";
 	return NULL;
 }
 
@@ -173,7 +149,15 @@ static const char *missing(const struct dp_budget *b, enum dp_unknown unknown) {
 	return NULL;
 }
 
-static const char *solve(struct dp_budget *b, enum dp_unknown unknown) {
+/* References of the group in one batch, and batches with any. */
+static uint32_t group_in_batch(const struct dp_budget *b) {
+	return b->group > 1 && !b->spread ? b->group : 1;
+}
+static uint32_t group_batches(const struct dp_budget *b) {
+	return b->group > 1 && b->spread ? b->group : 1;
+}
+
+static const char *solve_zcdp(struct dp_budget *b, enum dp_unknown unknown) {
 	if (!given(b->rho)) {
 		const bool allowance = unknown == DP_CLIP || unknown == DP_TOKENS || unknown == DP_BATCH || !given(b->clip);
 		b->rho = allowance ? dp_rho_of_epsilon(b->epsilon, b->delta) : dp_rho_of_clip(b->clip, b->batch, b->temperature, b->tokens);
@@ -185,7 +169,7 @@ static const char *solve(struct dp_budget *b, enum dp_unknown unknown) {
 		return NULL;
 	case DP_CLIP:
 		b->clip = dp_clip_of_rho(b->rho, b->batch, b->temperature, b->tokens);
-		return positive(b->clip) ? NULL : "clip would be out of range";
+		return positive(b->clip) ? NULL : NO_CLIP;
 	case DP_EPSILON:
 		b->epsilon = dp_epsilon_of_rho(b->rho, b->delta);
 		return positive(b->epsilon) ? NULL : "epsilon would be out of range";
@@ -195,10 +179,9 @@ static const char *solve(struct dp_budget *b, enum dp_unknown unknown) {
 	case DP_TOKENS:
 		x = (long double)b->batch * (long double)b->temperature / (long double)b->clip;
 		x = floorl(2.0L * (long double)b->rho * x * x * (1.0L - SIMPLE));
-		if (x < 1.0L) return NO_TOKENS;
 		if (x > UINT32_MAX) return "tokens would be out of range";
-		b->tokens = (uint32_t)x;
-		return NULL;
+		b->tokens = (uint32_t)x - (uint32_t)x % group_batches(b);
+		return b->tokens < 1 ? NO_TOKENS : NULL;
 	case DP_BATCH:
 		break;
 	}
@@ -214,16 +197,17 @@ static const char *solve_exact(struct dp_budget *b, enum dp_unknown unknown) {
 	const long double scale = (long double)b->batch * (long double)b->temperature / 2.0L;
 	double eta = unknown == DP_CLIP || unknown == DP_BATCH ? 0.0 : up((long double)b->clip / scale * (1.0L + SIMPLE));
 	enum dp_status status = DP_OK;
-	if (eta == 0.0) status = dp_exact_eta(b->epsilon, b->delta, b->tokens, 0, &eta);
-	else if (unknown == DP_EPSILON) status = dp_exact_epsilon(eta, b->tokens, b->delta, 0, &b->epsilon);
-	else if (unknown == DP_DELTA) status = dp_exact_delta(eta, b->tokens, b->epsilon, 0, &b->delta);
-	else status = dp_exact_tokens(eta, b->epsilon, b->delta, &b->tokens);
+	if (eta == 0.0) status = dp_exact_eta(b->epsilon, b->delta, b->tokens, b->grid, &eta);
+	else if (unknown == DP_EPSILON) status = dp_exact_epsilon(eta, b->tokens, b->delta, b->grid, &b->epsilon);
+	else if (unknown == DP_DELTA) status = dp_exact_delta(eta, b->tokens, b->epsilon, b->grid, &b->delta);
+	else status = dp_exact_tokens(eta, b->epsilon, b->delta, b->grid, &b->tokens);
 	if (status == DP_NO_MEMORY) return NO_MEMORY;
 	if (status != DP_OK) return "this would be out of range of the exact accountant: use zcdp";
 	if (unknown == DP_CLIP) b->clip = down((long double)eta * scale * (1.0L - SIMPLE));
-	if (unknown == DP_CLIP && !positive(b->clip)) return "clip would be out of range";
+	if (unknown == DP_CLIP && !positive(b->clip)) return NO_CLIP;
 	if (unknown == DP_DELTA && b->delta >= 1.0) return NO_DELTA;
-	if (unknown == DP_TOKENS && b->tokens < 1) return NO_TOKENS;
+	if (unknown == DP_TOKENS) b->tokens -= b->tokens % group_batches(b);
+	if (b->tokens < 1) return NO_TOKENS;
 	if (unknown == DP_BATCH) {
 		const long double x =
 		    ceill(2.0L * (long double)b->clip / ((long double)b->temperature * (long double)eta) * (1.0L + SIMPLE));
@@ -234,6 +218,23 @@ static const char *solve_exact(struct dp_budget *b, enum dp_unknown unknown) {
 	return positive(b->rho) ? NULL : "rho would be out of range";
 }
 
+/* For the group: in one batch it moves sums by `group` clips, as one reference at that clip would; in a batch each, its tokens add up. */
+static const char *solve(struct dp_budget *b, enum dp_unknown unknown) {
+	const uint32_t in_batch = group_in_batch(b), batches = group_batches(b);
+	struct dp_budget whole = *b;
+	if (__builtin_mul_overflow(b->tokens, batches, &whole.tokens)) return "tokens times group would be out of range";
+	if (in_batch > 1) whole.clip = up((long double)b->clip * in_batch * (1.0L + SIMPLE));
+	if (isinf(whole.clip)) return "clip times group would be out of range";
+	const char *why = b->accountant == DP_EXACT && unknown != DP_RHO ? solve_exact(&whole, unknown) : solve_zcdp(&whole, unknown);
+	if (why) return why;
+	whole.tokens /= batches;
+	if (unknown != DP_CLIP) whole.clip = b->clip;
+	else if (in_batch > 1) whole.clip = down((long double)whole.clip / in_batch * (1.0L - SIMPLE));
+	if (unknown == DP_CLIP && !positive(whole.clip)) return NO_CLIP;
+	*b = whole;
+	return NULL;
+}
+
 enum dp_status dp_budget_solve(struct dp_budget *budget, enum dp_unknown unknown, const char **reason) {
 	REQUIRE(budget && (unsigned)unknown <= DP_BATCH && (unsigned)budget->accountant <= DP_EXACT);
 	struct dp_budget b = *budget;
@@ -241,9 +242,10 @@ enum dp_status dp_budget_solve(struct dp_budget *budget, enum dp_unknown unknown
 	if (unknown == DP_EPSILON) b.epsilon = (double)NAN;
 	if (unknown == DP_RHO) b.rho = (double)NAN;
 	if (unknown == DP_DELTA) b.delta = (double)NAN;
+	if (unknown == DP_TOKENS) b.tokens = 0;
 	const char *why = complaint(&b);
 	if (!why) why = missing(&b, unknown);
-	if (!why) why = b.accountant == DP_EXACT && unknown != DP_RHO ? solve_exact(&b, unknown) : solve(&b, unknown);
+	if (!why) why = solve(&b, unknown);
 	if (reason) *reason = why;
 	if (why) return why == NO_MEMORY ? DP_NO_MEMORY : DP_BAD_PARAMETER;
 	*budget = b;
@@ -340,7 +342,7 @@ static enum dp_status calibrate(struct dp_integers *integers, enum dp_accountant
 		if (i.clip_fixed < 1 && status == DP_OK) status = DP_BAD_PARAMETER;
 	}
 	if (status != DP_OK) {
-		if (reason) *reason = status == DP_NO_MEMORY ? NO_MEMORY : "clip would be out of range";
+		if (reason) *reason = status == DP_NO_MEMORY ? NO_MEMORY : NO_CLIP;
 		return status;
 	}
 	if (dp_weights_bits(i.batch, i.clip_fixed, i.fraction_bits, i.temperature_num, i.temperature_den) == 0) {

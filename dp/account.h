@@ -45,6 +45,9 @@ struct dp_budget {
 	double epsilon, delta, rho, clip, temperature;
 	uint32_t batch, tokens;
 	enum dp_accountant accountant;
+	unsigned grid;  /* of DP_EXACT, as in dp/exact.h */
+	uint32_t group; /* references of one person, whom epsilon, delta and rho are about; 0 = 1 */
+	bool spread;    /* each of them stands in a batch of its own; else all in one */
 };
 enum dp_unknown { DP_CLIP, DP_EPSILON, DP_RHO, DP_DELTA, DP_TOKENS, DP_BATCH };
 
@@ -54,6 +57,8 @@ enum dp_unknown { DP_CLIP, DP_EPSILON, DP_RHO, DP_DELTA, DP_TOKENS, DP_BATCH };
  *   RHO                  from clip, temperature, batch and tokens (rounded up), or from epsilon and delta (an allowance, rounded down);
  *                        of either accountant it is the same
  * DP_EXACT takes no rho for the others, and rho is then what clip, temperature, batch and tokens cost in zCDP. DP_NO_MEMORY: DP_EXACT only.
+ * A group in one batch is accounted as one reference at `group` times the clip, a spread one as one reference in a batch of `group` times
+ * the tokens: rho as dp_group_rho, and the same for DP_EXACT, whose steps then have range group eta, or are group T.
  * DP_BAD_PARAMETER: *reason (a static string, may be a NULL pointer) names the field that is missing, out of its domain, given twice over
  * (rho beside what determines rho), or the answer that is out of range. The budget is then unchanged. */
 enum dp_status dp_budget_solve(struct dp_budget *budget, enum dp_unknown unknown, const char **reason);

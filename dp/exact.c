@@ -12,8 +12,6 @@
 #include <stdlib.h>
 
 enum {
-	LEAST_GRID = 8,
-	MOST_GRID = 1024,
 	LANES = 16,   /* vertices per pass of the inner loop: what gcc and clang both keep in registers */
 	MARGIN = 2,   /* vertices beside what a step reads */
 	ATTEMPTS = 80 /* of a search */
@@ -202,11 +200,15 @@ unsigned dp_exact_grid(uint32_t tokens) {
 	return tokens <= 512 ? 128 : tokens <= 1024 ? 64 : tokens <= 4096 ? 32 : tokens <= 8192 ? 16 : 8;
 }
 
+static bool good_grid(unsigned grid) {
+	return grid == 0 || (grid >= DP_EXACT_LEAST_GRID && grid <= DP_EXACT_MOST_GRID);
+}
+
 /* Sets the grid. */
 static bool within_limits(unsigned *grid, uint32_t tokens) {
-	if (tokens < 1 || tokens > DP_EXACT_TOKENS) return false;
+	if (tokens < 1 || tokens > DP_EXACT_TOKENS || !good_grid(*grid)) return false;
 	if (*grid == 0) *grid = dp_exact_grid(tokens);
-	return *grid >= LEAST_GRID && *grid <= MOST_GRID;
+	return true;
 }
 
 static double largest_eta(uint32_t tokens) {
@@ -316,7 +318,7 @@ enum dp_status dp_exact_eta(double epsilon, double delta, uint32_t tokens, unsig
 	const double start = sqrt(8.0 * dp_rho_of_epsilon(epsilon, delta) / tokens);
 	if (!good_eta(start, tokens)) return DP_BAD_PARAMETER;
 	/* Coarse first: up to 64 times cheaper, with nearly the same slope, and too low by a part of about 0.44 / grid^2. */
-	const unsigned coarse = grid / 8 < LEAST_GRID ? LEAST_GRID : grid / 8;
+	const unsigned coarse = grid / 8 < DP_EXACT_LEAST_GRID ? DP_EXACT_LEAST_GRID : grid / 8;
 	const double greatest = log(largest_eta(tokens));
 	struct search s = {.epsilon = epsilon, .delta = delta, .x = fmin(log(1.06 * start), greatest), .slope = 30.0, .tokens = tokens};
 	enum dp_status status = seek(&s, coarse);
@@ -329,16 +331,17 @@ enum dp_status dp_exact_eta(double epsilon, double delta, uint32_t tokens, unsig
 	return DP_OK;
 }
 
-enum dp_status dp_exact_tokens(double eta, double epsilon, double delta, uint32_t *tokens) {
+enum dp_status dp_exact_tokens(double eta, double epsilon, double delta, unsigned grid, uint32_t *tokens) {
 	REQUIRE(tokens);
-	if (!good_eta(eta, 1) || !good_epsilon(epsilon) || !good_delta(delta)) return DP_BAD_PARAMETER;
+	if (!good_eta(eta, 1) || !good_epsilon(epsilon) || !good_delta(delta) || !good_grid(grid)) return DP_BAD_PARAMETER;
 	const double limit = fmin(DP_EXACT_TOKENS, floor(8.0 * DP_EXACT_RHO / eta / eta));
 	if (limit < 1.0 || epsilon >= limit * eta) return DP_BAD_PARAMETER;
 	double most = ceil(1.2 * 8.0 * dp_rho_of_epsilon(epsilon, delta) / eta / eta) + 8.0;
 	for (;; most *= 4.0) {
 		most = fmin(most, limit);
 		const uint32_t steps = (uint32_t)most;
-		const struct question question = {eta, epsilon, epsilon, deviations(delta), steps, dp_exact_grid((uint32_t)(most / 1.2))};
+		const unsigned points = grid ? grid : dp_exact_grid((uint32_t)(most / 1.2));
+		const struct question question = {eta, epsilon, epsilon, deviations(delta), steps, points};
 		struct recursion r;
 		const enum dp_status status = begin(&r, &question);
 		if (status != DP_OK) return status;

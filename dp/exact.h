@@ -20,6 +20,8 @@
 
 #define DP_EXACT_TOKENS (UINT32_C(1) << 15)
 #define DP_EXACT_RHO 512.0
+#define DP_EXACT_LEAST_GRID 8
+#define DP_EXACT_MOST_GRID 1024
 
 /* Points per eta when none are asked for: 128 up to 512 tokens, then fewer, 8 at the limit. */
 unsigned dp_exact_grid(uint32_t tokens);
@@ -35,6 +37,6 @@ enum dp_status dp_exact_epsilon(double eta, uint32_t tokens, double delta, unsig
 enum dp_status dp_exact_eta(double epsilon, double delta, uint32_t tokens, unsigned grid, double *eta);
 
 /* The most tokens within epsilon and delta; may be 0. DP_BAD_PARAMETER also where they are more than DP_EXACT_TOKENS. */
-enum dp_status dp_exact_tokens(double eta, double epsilon, double delta, uint32_t *tokens);
+enum dp_status dp_exact_tokens(double eta, double epsilon, double delta, unsigned grid, uint32_t *tokens);
 
 #endif

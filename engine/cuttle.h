@@ -8,8 +8,7 @@
 //
 // Every function that can fail returns a status; a message of one line goes to *error, which may be NULL. On failure output handles are
 // NULL and the caller owns nothing. Breaking a precondition (a NULL where none is allowed) aborts with one line. The library never calls
-// exit(), never writes to stdout or stderr, and has no global mutable state but the kernel table, set at most once before the first model
-// is opened.
+// exit(), never writes to stdout or stderr, and has no global mutable state but the kernel table, set once at most, before any model opens.
 #ifndef CUTTLE_H
 #define CUTTLE_H
 
@@ -106,8 +105,9 @@ CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_score(struct cuttle_model *m
  * (Canonne-Kamath-Steinke 2020); EXACT, 5 to 7 % less, not from rho, T at most 32768 (dp/exact.h). Not given: NaN, or 0 for counts. */
 struct cuttle_budget {
 	double epsilon, delta, rho, clip, temperature;
-	uint32_t batch;  /* B: private references per text */
-	uint32_t tokens; /* T: hard cap of private tokens per text */
+	uint32_t batch, tokens; /* B: private references per text; T: hard cap of private tokens per text */
+	uint32_t group, grid;   /* references of one person, whom epsilon, delta, rho are about, 0 = 1; points of EXACT, 0 = as suits T */
+	bool spread;            /* the group's references are in a text each: group times rho; else all in one: group^2 */
 	enum cuttle_accountant { CUTTLE_ZCDP, CUTTLE_EXACT } accountant;
 };
 enum cuttle_unknown { CUTTLE_CLIP, CUTTLE_EPSILON, CUTTLE_RHO, CUTTLE_DELTA, CUTTLE_TOKENS, CUTTLE_BATCH };

@@ -20,7 +20,7 @@ enum {
 };
 
 void cuttle_budget_none(struct cuttle_budget *budget) {
-	*budget = (struct cuttle_budget){NAN, NAN, NAN, NAN, NAN, 0, 0, CUTTLE_ZCDP};
+	*budget = (struct cuttle_budget){.epsilon = NAN, .delta = NAN, .rho = NAN, .clip = NAN, .temperature = NAN};
 }
 
 static enum dp_accountant accountant_of(enum cuttle_accountant accountant) {
@@ -36,14 +36,21 @@ enum cuttle_status cuttle_budget_solve(struct cuttle_budget *budget, enum cuttle
 	                          .temperature = budget->temperature,
 	                          .batch = budget->batch,
 	                          .tokens = budget->tokens,
-	                          .accountant = accountant_of(budget->accountant)};
+	                          .accountant = accountant_of(budget->accountant),
+	                          .grid = budget->grid,
+	                          .group = budget->group,
+	                          .spread = budget->spread};
 	static const enum dp_unknown unknowns[] = {[CUTTLE_CLIP] = DP_CLIP,   [CUTTLE_EPSILON] = DP_EPSILON, [CUTTLE_RHO] = DP_RHO,
 	                                           [CUTTLE_DELTA] = DP_DELTA, [CUTTLE_TOKENS] = DP_TOKENS,   [CUTTLE_BATCH] = DP_BATCH};
 	const char *reason = "";
 	const enum dp_status status = dp_budget_solve(&inner, unknowns[unknown], &reason);
 	if (status) return status_fail(error, status == DP_NO_MEMORY ? CUTTLE_NOMEM : CUTTLE_USAGE, "%s", reason);
-	*budget = (struct cuttle_budget){inner.epsilon,     inner.delta, inner.rho,    inner.clip,
-	                                 inner.temperature, inner.batch, inner.tokens, budget->accountant};
+	budget->epsilon = inner.epsilon;
+	budget->delta = inner.delta;
+	budget->rho = inner.rho;
+	budget->clip = inner.clip;
+	budget->batch = inner.batch;
+	budget->tokens = inner.tokens;
 	return CUTTLE_OK;
 }
 

@@ -106,7 +106,7 @@ static void clip_vectors(void **state) {
 	static const int table12[4] = {8, 23, 36, 66};
 	for (int t = 0; t < 3; t++)
 		for (int e = 0; e < 4; e++) {
-			struct dp_budget b = {epsilon[e], 1e-6, NONE, NONE, temperature[t], 7, 500, DP_ZCDP};
+			struct dp_budget b = {epsilon[e], 1e-6, NONE, NONE, temperature[t], 7, 500, .accountant = DP_ZCDP};
 			assert_int_equal(dp_budget_solve(&b, DP_CLIP, NULL), DP_OK);
 			assert_near(b.clip, clip[t][e], 1e-12);
 			assert_true(b.clip <= clip[t][e]);
@@ -160,8 +160,8 @@ static void calibration_at_the_edge(void **state) {
 static void tokens_round_down(void **state) {
 	(void)state;
 	for (uint32_t tokens = 2; tokens < 1000; tokens++) {
-		struct dp_budget less = {NONE, NONE, nextafter(tokens / 2.0, 0), 1, 1, 1, 0, DP_ZCDP};
-		struct dp_budget more = {NONE, NONE, nextafter(tokens / 2.0, 1e9), 1, 1, 1, 0, DP_ZCDP};
+		struct dp_budget less = {NONE, NONE, nextafter(tokens / 2.0, 0), 1, 1, 1, 0, .accountant = DP_ZCDP};
+		struct dp_budget more = {NONE, NONE, nextafter(tokens / 2.0, 1e9), 1, 1, 1, 0, .accountant = DP_ZCDP};
 		assert_int_equal(dp_budget_solve(&less, DP_TOKENS, NULL), DP_OK);
 		assert_int_equal(less.tokens, tokens - 1);
 		assert_int_equal(dp_budget_solve(&more, DP_TOKENS, NULL), DP_OK);
@@ -176,19 +176,20 @@ static void round_trips(void **state) {
 		double clip = exp2(test_between(&seed, -10, 4)), tau = test_between(&seed, 0.3f, 3),
 		       delta = exp2(test_between(&seed, -60, -1));
 		uint32_t batch = 1 + (uint32_t)test_below(&seed, 200), tokens = 1 + (uint32_t)test_below(&seed, 4000);
-		struct dp_budget b = {NONE, delta, NONE, clip, tau, batch, tokens, DP_ZCDP};
+		struct dp_budget b = {NONE, delta, NONE, clip, tau, batch, tokens, .accountant = DP_ZCDP};
 		assert_int_equal(dp_budget_solve(&b, DP_EPSILON, NULL), DP_OK);
 		double rho = b.rho;
-		struct dp_budget c = {b.epsilon, delta, NONE, NONE, tau, batch, tokens, DP_ZCDP};
+		struct dp_budget c = {b.epsilon, delta, NONE, NONE, tau, batch, tokens, .accountant = DP_ZCDP};
 		assert_int_equal(dp_budget_solve(&c, DP_CLIP, NULL), DP_OK);
 		if (b.epsilon > 1e-3) assert_near(c.clip, clip, 1e-9);
-		struct dp_budget t = {NONE, NONE, rho, clip, tau, batch, 0, DP_ZCDP}, n = {NONE, NONE, rho, clip, tau, 0, tokens, DP_ZCDP};
+		struct dp_budget t = {NONE, NONE, rho, clip, tau, batch, 0, .accountant = DP_ZCDP},
+		                 n = {NONE, NONE, rho, clip, tau, 0, tokens, .accountant = DP_ZCDP};
 		assert_int_equal(dp_budget_solve(&t, DP_TOKENS, NULL), DP_OK);
 		assert_int_equal(t.tokens, tokens);
 		assert_int_equal(dp_budget_solve(&n, DP_BATCH, NULL), DP_OK);
 		assert_in_range(n.batch, batch, batch + 1); /* up: rho was rounded up, so batch itself nearly always */
 		assert_true(dp_rho_of_clip(clip, n.batch, tau, tokens) <= rho || n.batch == batch);
-		struct dp_budget d = {b.epsilon, NONE, rho, NONE, NONE, 0, 0, DP_ZCDP};
+		struct dp_budget d = {b.epsilon, NONE, rho, NONE, NONE, 0, 0, .accountant = DP_ZCDP};
 		if (b.epsilon > 1e-3) {
 			assert_int_equal(dp_budget_solve(&d, DP_DELTA, NULL), DP_OK);
 			assert_near(d.delta, delta, 1e-9);
@@ -198,7 +199,8 @@ static void round_trips(void **state) {
 
 static void rho_from_either_side(void **state) {
 	(void)state;
-	struct dp_budget up = {NONE, NONE, NONE, 0.5, 1, 7, 500, DP_ZCDP}, down = {3, 1e-6, NONE, NONE, NONE, 0, 0, DP_ZCDP};
+	struct dp_budget up = {NONE, NONE, NONE, 0.5, 1, 7, 500, .accountant = DP_ZCDP},
+	                 down = {3, 1e-6, NONE, NONE, NONE, 0, 0, .accountant = DP_ZCDP};
 	assert_int_equal(dp_budget_solve(&up, DP_RHO, NULL), DP_OK);
 	assert_near(up.rho, 500 * 0.25 / 98, 1e-15);
 	assert_int_equal(dp_budget_solve(&down, DP_RHO, NULL), DP_OK);
@@ -217,36 +219,36 @@ static void refuses(struct dp_budget b, enum dp_unknown unknown, const char *fie
 static void refusals(void **state) {
 	(void)state;
 	const double inf = (double)INFINITY;
-	refuses((struct dp_budget){NONE, 1e-6, NONE, NONE, 1, 7, 500, DP_ZCDP}, DP_CLIP, "epsilon is missing");
-	refuses((struct dp_budget){3, NONE, NONE, NONE, 1, 7, 500, DP_ZCDP}, DP_CLIP, "delta is missing");
-	refuses((struct dp_budget){3, 1e-6, NONE, NONE, NONE, 7, 500, DP_ZCDP}, DP_CLIP, "temperature is missing");
-	refuses((struct dp_budget){3, 1e-6, NONE, NONE, 1, 0, 500, DP_ZCDP}, DP_CLIP, "batch is missing");
-	refuses((struct dp_budget){3, 1e-6, NONE, NONE, 1, 7, 0, DP_ZCDP}, DP_CLIP, "tokens is missing");
-	refuses((struct dp_budget){3, 1e-6, 1, NONE, 1, 7, 500, DP_ZCDP}, DP_CLIP, "rho and epsilon");
-	refuses((struct dp_budget){3, 1e-6, NONE, NONE, 1, 7, 0, DP_ZCDP}, DP_TOKENS, "clip is missing");
-	refuses((struct dp_budget){3, 1e-6, NONE, NONE, 1, 0, 7, DP_ZCDP}, DP_BATCH, "clip is missing");
-	refuses((struct dp_budget){NONE, 1e-6, NONE, NONE, 1, 7, 500, DP_ZCDP}, DP_EPSILON, "clip is missing");
-	refuses((struct dp_budget){NONE, NONE, NONE, 1, 1, 7, 500, DP_ZCDP}, DP_EPSILON, "delta is missing");
-	refuses((struct dp_budget){NONE, 1e-6, 1, 1, 1, 7, 500, DP_ZCDP}, DP_EPSILON, "rho and clip");
-	refuses((struct dp_budget){NONE, NONE, NONE, 1, 1, 7, 500, DP_ZCDP}, DP_DELTA, "epsilon is missing");
-	refuses((struct dp_budget){NONE, NONE, NONE, NONE, 1, 7, 500, DP_ZCDP}, DP_RHO, "clip is missing");
-	refuses((struct dp_budget){3, NONE, NONE, NONE, 1, 7, 500, DP_ZCDP}, DP_RHO, "delta is missing");
-	refuses((struct dp_budget){3, 1e-6, NONE, 1, 1, 7, 500, DP_ZCDP}, DP_RHO, "epsilon and clip");
+	refuses((struct dp_budget){NONE, 1e-6, NONE, NONE, 1, 7, 500, .accountant = DP_ZCDP}, DP_CLIP, "epsilon is missing");
+	refuses((struct dp_budget){3, NONE, NONE, NONE, 1, 7, 500, .accountant = DP_ZCDP}, DP_CLIP, "delta is missing");
+	refuses((struct dp_budget){3, 1e-6, NONE, NONE, NONE, 7, 500, .accountant = DP_ZCDP}, DP_CLIP, "temperature is missing");
+	refuses((struct dp_budget){3, 1e-6, NONE, NONE, 1, 0, 500, .accountant = DP_ZCDP}, DP_CLIP, "batch is missing");
+	refuses((struct dp_budget){3, 1e-6, NONE, NONE, 1, 7, 0, .accountant = DP_ZCDP}, DP_CLIP, "tokens is missing");
+	refuses((struct dp_budget){3, 1e-6, 1, NONE, 1, 7, 500, .accountant = DP_ZCDP}, DP_CLIP, "rho and epsilon");
+	refuses((struct dp_budget){3, 1e-6, NONE, NONE, 1, 7, 0, .accountant = DP_ZCDP}, DP_TOKENS, "clip is missing");
+	refuses((struct dp_budget){3, 1e-6, NONE, NONE, 1, 0, 7, .accountant = DP_ZCDP}, DP_BATCH, "clip is missing");
+	refuses((struct dp_budget){NONE, 1e-6, NONE, NONE, 1, 7, 500, .accountant = DP_ZCDP}, DP_EPSILON, "clip is missing");
+	refuses((struct dp_budget){NONE, NONE, NONE, 1, 1, 7, 500, .accountant = DP_ZCDP}, DP_EPSILON, "delta is missing");
+	refuses((struct dp_budget){NONE, 1e-6, 1, 1, 1, 7, 500, .accountant = DP_ZCDP}, DP_EPSILON, "rho and clip");
+	refuses((struct dp_budget){NONE, NONE, NONE, 1, 1, 7, 500, .accountant = DP_ZCDP}, DP_DELTA, "epsilon is missing");
+	refuses((struct dp_budget){NONE, NONE, NONE, NONE, 1, 7, 500, .accountant = DP_ZCDP}, DP_RHO, "clip is missing");
+	refuses((struct dp_budget){3, NONE, NONE, NONE, 1, 7, 500, .accountant = DP_ZCDP}, DP_RHO, "delta is missing");
+	refuses((struct dp_budget){3, 1e-6, NONE, 1, 1, 7, 500, .accountant = DP_ZCDP}, DP_RHO, "epsilon and clip");
 	const double bad[] = {0, -1, inf, -inf, 1e-310, -0.0};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-		refuses((struct dp_budget){bad[i], 1e-6, NONE, NONE, 1, 7, 500, DP_ZCDP}, DP_CLIP, "epsilon");
-		refuses((struct dp_budget){3, bad[i], NONE, NONE, 1, 7, 500, DP_ZCDP}, DP_CLIP, "delta");
-		refuses((struct dp_budget){NONE, NONE, bad[i], NONE, 1, 7, 500, DP_ZCDP}, DP_CLIP, "rho");
-		refuses((struct dp_budget){NONE, 1e-6, NONE, bad[i], 1, 7, 500, DP_ZCDP}, DP_EPSILON, "clip");
-		refuses((struct dp_budget){3, 1e-6, NONE, NONE, bad[i], 7, 500, DP_ZCDP}, DP_CLIP, "temperature");
+		refuses((struct dp_budget){bad[i], 1e-6, NONE, NONE, 1, 7, 500, .accountant = DP_ZCDP}, DP_CLIP, "epsilon");
+		refuses((struct dp_budget){3, bad[i], NONE, NONE, 1, 7, 500, .accountant = DP_ZCDP}, DP_CLIP, "delta");
+		refuses((struct dp_budget){NONE, NONE, bad[i], NONE, 1, 7, 500, .accountant = DP_ZCDP}, DP_CLIP, "rho");
+		refuses((struct dp_budget){NONE, 1e-6, NONE, bad[i], 1, 7, 500, .accountant = DP_ZCDP}, DP_EPSILON, "clip");
+		refuses((struct dp_budget){3, 1e-6, NONE, NONE, bad[i], 7, 500, .accountant = DP_ZCDP}, DP_CLIP, "temperature");
 	}
-	refuses((struct dp_budget){3, 1, NONE, NONE, 1, 7, 500, DP_ZCDP}, DP_CLIP, "delta");
-	refuses((struct dp_budget){NONE, 1e-6, NONE, 1e300, 1, 7, 500, DP_ZCDP}, DP_EPSILON, "rho would be");
-	refuses((struct dp_budget){NONE, 1e-6, NONE, 1e-300, 1, 7, 500, DP_ZCDP}, DP_EPSILON, "rho would be");
-	refuses((struct dp_budget){1e-3, 1e-6, NONE, 1e9, 1, 7, 0, DP_ZCDP}, DP_TOKENS, "tokens would be 0");
-	refuses((struct dp_budget){10, 1e-6, NONE, 1e-9, 1, 7, 0, DP_ZCDP}, DP_TOKENS, "tokens would be out");
-	refuses((struct dp_budget){1e-3, 1e-6, NONE, 1e12, 1, 0, 9, DP_ZCDP}, DP_BATCH, "batch would be out");
-	refuses((struct dp_budget){1, NONE, 1e6, NONE, 1, 0, 9, DP_ZCDP}, DP_DELTA, "delta would be 1");
+	refuses((struct dp_budget){3, 1, NONE, NONE, 1, 7, 500, .accountant = DP_ZCDP}, DP_CLIP, "delta");
+	refuses((struct dp_budget){NONE, 1e-6, NONE, 1e300, 1, 7, 500, .accountant = DP_ZCDP}, DP_EPSILON, "rho would be");
+	refuses((struct dp_budget){NONE, 1e-6, NONE, 1e-300, 1, 7, 500, .accountant = DP_ZCDP}, DP_EPSILON, "rho would be");
+	refuses((struct dp_budget){1e-3, 1e-6, NONE, 1e9, 1, 7, 0, .accountant = DP_ZCDP}, DP_TOKENS, "tokens would be 0");
+	refuses((struct dp_budget){10, 1e-6, NONE, 1e-9, 1, 7, 0, .accountant = DP_ZCDP}, DP_TOKENS, "tokens would be out");
+	refuses((struct dp_budget){1e-3, 1e-6, NONE, 1e12, 1, 0, 9, .accountant = DP_ZCDP}, DP_BATCH, "batch would be out");
+	refuses((struct dp_budget){1, NONE, 1e6, NONE, 1, 0, 9, .accountant = DP_ZCDP}, DP_DELTA, "delta would be 1");
 }
 
 /* Any pair of doubles is answered, at once and on the safe side, from 1e-300 to 1e300. */
@@ -263,7 +265,7 @@ static void extremes(void **state) {
 			if (isnormal(rho) && power <= 10) assert_true(dp_delta_of_rho(rho, x) <= deltas[d] * (1 + 1e-9) + 1e-15);
 			last_rho = rho;
 			last_epsilon = epsilon;
-			struct dp_budget b = {x, deltas[d], NONE, NONE, 1, 7, 500, DP_ZCDP};
+			struct dp_budget b = {x, deltas[d], NONE, NONE, 1, 7, 500, .accountant = DP_ZCDP};
 			enum dp_status status = dp_budget_solve(&b, DP_CLIP, NULL);
 			assert_true(status == DP_OK || status == DP_BAD_PARAMETER);
 		}
@@ -323,14 +325,14 @@ static void integers(void **state) {
 	assert_true(strncmp(reason, "delta", 5) == 0);
 	assert_misuse(dp_rho_of_clip(1, 0, 1, 1));
 	assert_misuse(dp_epsilon_of_rho(1, 1));
-	struct dp_budget b = {3, 1e-6, NONE, NONE, 1, 7, 500, DP_ZCDP};
+	struct dp_budget b = {3, 1e-6, NONE, NONE, 1, 7, 500, .accountant = DP_ZCDP};
 	assert_misuse((void)dp_budget_solve(&b, (enum dp_unknown)17, NULL));
 }
 
 /* Each field from the others by the exact accountant; 0.11716856 is the design note's eta for epsilon = 1, T = 200, times B tau / 2. */
 static void exact_budgets(void **state) {
 	(void)state;
-	struct dp_budget clip = {1, 1e-6, NONE, NONE, 1, 7, 200, DP_EXACT};
+	struct dp_budget clip = {1, 1e-6, NONE, NONE, 1, 7, 200, .accountant = DP_EXACT};
 	assert_int_equal(dp_budget_solve(&clip, DP_CLIP, NULL), DP_OK);
 	assert_near(clip.clip, 0.11716856, 5e-7);
 	assert_true(clip.rho == dp_rho_of_clip(clip.clip, 7, 1, 200));
@@ -358,18 +360,22 @@ static void exact_budgets(void **state) {
 	assert_int_equal(dp_budget_solve(&rho, DP_RHO, NULL), DP_OK);
 	assert_true(rho.rho == clip.rho);
 
-	refuses((struct dp_budget){NONE, 1e-6, 1, NONE, 1, 7, 200, DP_EXACT}, DP_CLIP, "rho is given");
-	refuses((struct dp_budget){1, 1e-6, NONE, NONE, 1, 7, DP_EXACT_TOKENS + 1, DP_EXACT}, DP_CLIP, "tokens would be out");
-	refuses((struct dp_budget){1e6, 1e-6, NONE, NONE, 1, 7, 200, DP_EXACT}, DP_CLIP, "this would be out of range of the exact");
-	refuses((struct dp_budget){NONE, 1e-6, NONE, 1e6, 1, 7, 200, DP_EXACT}, DP_EPSILON, "this would be out of range of the exact");
-	refuses((struct dp_budget){1, 1e-305, NONE, NONE, 1, 7, 200, DP_EXACT}, DP_CLIP, "this would be out of range of the exact");
-	refuses((struct dp_budget){1e-3, 1e-6, NONE, 10, 1, 1, 0, DP_EXACT}, DP_TOKENS, "tokens would be 0");
-	refuses((struct dp_budget){1, 1e-6, NONE, 1e-3, 1, 100, 0, DP_EXACT}, DP_TOKENS, "this would be out of range of the exact");
-	refuses((struct dp_budget){1, 1e-6, NONE, 1e9, 1, 0, 200, DP_EXACT}, DP_BATCH, "batch would be out");
-	refuses((struct dp_budget){0, 1e-6, NONE, NONE, 1, 7, 200, DP_EXACT}, DP_CLIP, "epsilon");
-	refuses((struct dp_budget){1, 1, NONE, NONE, 1, 7, 200, DP_EXACT}, DP_CLIP, "delta");
-	refuses((struct dp_budget){1, 1e-6, NONE, NONE, 1, 0, 200, DP_EXACT}, DP_CLIP, "batch is missing");
-	struct dp_budget b = {1, 1e-6, NONE, NONE, 1, 7, 200, (enum dp_accountant)2};
+	refuses((struct dp_budget){NONE, 1e-6, 1, NONE, 1, 7, 200, .accountant = DP_EXACT}, DP_CLIP, "rho is given");
+	refuses((struct dp_budget){1, 1e-6, NONE, NONE, 1, 7, DP_EXACT_TOKENS + 1, .accountant = DP_EXACT}, DP_CLIP, "tokens would be out");
+	refuses((struct dp_budget){1e6, 1e-6, NONE, NONE, 1, 7, 200, .accountant = DP_EXACT}, DP_CLIP,
+	        "this would be out of range of the exact");
+	refuses((struct dp_budget){NONE, 1e-6, NONE, 1e6, 1, 7, 200, .accountant = DP_EXACT}, DP_EPSILON,
+	        "this would be out of range of the exact");
+	refuses((struct dp_budget){1, 1e-305, NONE, NONE, 1, 7, 200, .accountant = DP_EXACT}, DP_CLIP,
+	        "this would be out of range of the exact");
+	refuses((struct dp_budget){1e-3, 1e-6, NONE, 10, 1, 1, 0, .accountant = DP_EXACT}, DP_TOKENS, "tokens would be 0");
+	refuses((struct dp_budget){1, 1e-6, NONE, 1e-3, 1, 100, 0, .accountant = DP_EXACT}, DP_TOKENS,
+	        "this would be out of range of the exact");
+	refuses((struct dp_budget){1, 1e-6, NONE, 1e9, 1, 0, 200, .accountant = DP_EXACT}, DP_BATCH, "batch would be out");
+	refuses((struct dp_budget){0, 1e-6, NONE, NONE, 1, 7, 200, .accountant = DP_EXACT}, DP_CLIP, "epsilon");
+	refuses((struct dp_budget){1, 1, NONE, NONE, 1, 7, 200, .accountant = DP_EXACT}, DP_CLIP, "delta");
+	refuses((struct dp_budget){1, 1e-6, NONE, NONE, 1, 0, 200, .accountant = DP_EXACT}, DP_CLIP, "batch is missing");
+	struct dp_budget b = {1, 1e-6, NONE, NONE, 1, 7, 200, .accountant = (enum dp_accountant)2};
 	assert_misuse((void)dp_budget_solve(&b, DP_CLIP, NULL));
 }
 

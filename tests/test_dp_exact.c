@@ -169,9 +169,9 @@ static void there_and_back(void **state) {
 		assert_true(delta_of(eta * (1 + 1e-6), tokens, epsilon, 16) > delta);
 		assert_true(epsilon_of(eta, tokens, delta, 16) <= epsilon * (1 + 1e-12));
 		uint32_t most;
-		assert_int_equal(dp_exact_tokens(default_eta * (1 - 1e-6), epsilon, delta, &most), DP_OK);
+		assert_int_equal(dp_exact_tokens(default_eta * (1 - 1e-6), epsilon, delta, 0, &most), DP_OK);
 		assert_int_equal(most, tokens);
-		assert_int_equal(dp_exact_tokens(default_eta * (1 + 1e-6), epsilon, delta, &most), DP_OK);
+		assert_int_equal(dp_exact_tokens(default_eta * (1 + 1e-6), epsilon, delta, 0, &most), DP_OK);
 		assert_int_equal(most, tokens - 1);
 	}
 }
@@ -252,9 +252,9 @@ static void refusals(void **state) {
 		REFUSED(dp_exact_epsilon(0.1, 8, bad[i], 0, &answer));
 		REFUSED(dp_exact_eta(bad[i], 1e-6, 8, 0, &answer));
 		REFUSED(dp_exact_eta(1, bad[i], 8, 0, &answer));
-		REFUSED(dp_exact_tokens(bad[i], 1, 1e-6, &tokens));
-		REFUSED(dp_exact_tokens(0.1, bad[i], 1e-6, &tokens));
-		REFUSED(dp_exact_tokens(0.1, 1, bad[i], &tokens));
+		REFUSED(dp_exact_tokens(bad[i], 1, 1e-6, 0, &tokens));
+		REFUSED(dp_exact_tokens(0.1, bad[i], 1e-6, 0, &tokens));
+		REFUSED(dp_exact_tokens(0.1, 1, bad[i], 0, &tokens));
 	}
 	REFUSED(dp_exact_epsilon(0.1, 8, 1, 0, &answer));
 	REFUSED(dp_exact_epsilon(0.1, 0, 1e-6, 0, &answer));
@@ -264,10 +264,10 @@ static void refusals(void **state) {
 	REFUSED(dp_exact_epsilon(0.1, 8, 1e-6, 1025, &answer));
 	REFUSED(dp_exact_eta(1e9, 1e-6, 8, 0, &answer));
 	REFUSED(dp_exact_eta(680, 1e-6, 8, 0, &answer));
-	REFUSED(dp_exact_tokens(0.0001, 10, 1e-6, &tokens));
-	REFUSED(dp_exact_tokens(0.1, 1e300, 1e-6, &tokens));
+	REFUSED(dp_exact_tokens(0.0001, 10, 1e-6, 0, &tokens));
+	REFUSED(dp_exact_tokens(0.1, 1e300, 1e-6, 0, &tokens));
 	assert_true(answer == 17 && tokens == 17);
-	assert_int_equal(dp_exact_tokens(3, 0.5, 1e-6, &tokens), DP_OK);
+	assert_int_equal(dp_exact_tokens(3, 0.5, 1e-6, 0, &tokens), DP_OK);
 	assert_int_equal(tokens, 0);
 	assert_misuse((void)dp_exact_epsilon(0.1, 8, 1e-6, 0, NULL));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuttle budget: one of clip, epsilon, rho, delta, tokens, batch from the others, or a table of plans. Needs no model.
-#include "tools/verbs.h"
+#include "tools/plan.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,12 +9,13 @@
 #define VALUE(member) OPTION(struct budget_values, member)
 
 struct budget_values {
-	const char *epsilon, *batch; /* lists for plan */
-	double delta, rho, clip, temperature;
-	uint64_t tokens;
-	int accountant;
-	bool json;
+	const char *epsilon, *batch, *bench; /* the first two are lists for plan */
+	double delta, rho, clip, temperature, rows_per_s;
+	uint64_t tokens, group, grid, texts;
+	int accountant, format;
+	bool json, spread;
 };
+enum { GROUP_FORMAT = 1, GROUP_TIME, MOST_GRID = 1024 };
 
 // clang-format off
 static const struct option_entry OPTIONS[] = {
@@ -33,8 +34,23 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "temperature", VALUE(temperature), .argument = "TAU",
 	 .help = "sampling temperature"},
 	{.name = "accountant", VALUE(accountant), .argument = "zcdp|exact",
-	 .help = "how epsilon follows: from rho (default), or by exact composition of the tokens, 5 to 7 % less"},
-	{.name = "json", VALUE(json),
+	 .help = "how epsilon follows: from rho (default), or by exact composition of the tokens, 5 to 7 % less; plan shows both"},
+	{.name = "grid", VALUE(grid), .argument = "POINTS", .most = MOST_GRID,
+	 .help = "of the exact accountant, 8 to 1024: the answer is never wrong, nearer to the truth with more, and time grows as the "
+	         "square (default 128 up to 512 tokens, where the answer is within 0.01 %, then fewer)"},
+	{.name = "group", .letter = 'g', VALUE(group), .argument = "G", .most = UINT32_MAX,
+	 .help = "epsilon, delta and rho are those of a person with G references, all in one text: G^2 rho (default 1)"},
+	{.name = "spread", VALUE(spread),
+	 .help = "the references of --group stand in another text each: G rho"},
+	{.name = "num", .letter = 'N', VALUE(texts), .argument = "TEXTS", .most = UINT32_MAX,
+	 .help = "plan: texts to write (default 100)"},
+	{.name = "bench", .group = GROUP_TIME, VALUE(bench), .argument = "FILE",
+	 .help = "plan: take the speed from what cuttle bench -o json printed on the machine"},
+	{.name = "rows-per-second", .group = GROUP_TIME, VALUE(rows_per_s), .argument = "R",
+	 .help = "plan: take this speed instead, of B + 1 rows per token"},
+	{.name = "format", .letter = 'o', .group = GROUP_FORMAT, VALUE(format), .argument = "md|json|csv",
+	 .help = "plan: of the table (default md)"},
+	{.name = "json", .group = GROUP_FORMAT, VALUE(json),
 	 .help = "print all fields as JSON"},
 };
 
@@ -43,33 +59,14 @@ static const char ABOUT[] =
 	"rho = T C^2 / (2 B^2 tau^2) per text (InvisibleInk, Theorem 2), and epsilon from rho and delta by Canonne, Kamath and Steinke "
 	"(2020), or, with --accountant exact, from C / (B tau), T and delta by exact composition (Dong, Durfee and Rogers, 2020), which needs no "
 	"rho, takes up to 32768 tokens, and holds for one run alone: it does not add up over runs, as rho does. References of different texts "
-	"do not overlap, so the loss per record is that of one text.\n";
+	"do not overlap, so the loss per record is that of one text. With --group it is that of a person: as one record at G times the clip, or, "
+	"with --spread, as one record in a text of G times the tokens; clip, batch, tokens and temperature remain those of the run.\n"
+	"plan is a table: clips by both accountants, the references that N texts need, and with --bench or --rows-per-second the hours.\n";
 // clang-format on
 
 /* In the order of enum cuttle_unknown. */
 static const char *const UNKNOWNS[] = {"clip", "epsilon", "rho", "delta", "tokens", "batch"};
-enum { UNKNOWN_COUNT = 6, MOST_LIST = 32, NUMBER = 48 };
-
-/* The members of a comma-separated list, each parsed as a number. Returns how many, 0 when one is wrong. */
-static size_t list(const char *text, double values[MOST_LIST]) {
-	char item[NUMBER];
-	for (size_t count = 0; count < MOST_LIST; text++) {
-		size_t size = strcspn(text, ",");
-		if (size >= sizeof item) return 0;
-		memcpy(item, text, size);
-		item[size] = 0;
-		if (!options_real(item, &values[count++])) return 0;
-		text += size;
-		if (!*text) return count;
-	}
-	return 0;
-}
-
-static bool count_of(double value, uint32_t *count) {
-	if (!(value >= 1 && value <= UINT32_MAX) || value != floor(value)) return false;
-	*count = (uint32_t)value;
-	return true;
-}
+enum { UNKNOWN_COUNT = 6, NUMBER = 48 };
 
 static json_t *json_of(const struct cuttle_budget *budget) {
 	const struct jsonout_member members[] = {
@@ -81,6 +78,8 @@ static json_t *json_of(const struct cuttle_budget *budget) {
 	    {"tokens", budget->tokens ? json_integer(budget->tokens) : json_null()},
 	    {"temperature", jsonout_real(budget->temperature)},
 	    {"accountant", json_string(budget->accountant == CUTTLE_EXACT ? "exact" : "zcdp")},
+	    {"group", json_integer(budget->group)},
+	    {"spread", json_boolean(budget->spread)},
 	};
 	return jsonout_extend(json_object(), members, sizeof members / sizeof *members);
 }
@@ -123,83 +122,33 @@ static void print_answer(const struct cuttle_budget *budget, enum cuttle_unknown
 	part("temperature", budget->temperature, ", ");
 	if (unknown != CUTTLE_RHO) printf("rho %.6g, ", budget->rho);
 	if (budget->accountant == CUTTLE_EXACT) printf("by exact composition, ");
-	printf("per text and per record, where one record is replaced by null.\n");
+	if (budget->group <= 1) printf("per text and per record, where one record is replaced by null.\n");
+	else
+		printf("per person with %u records, %s, where all of them are replaced by null.\n", budget->group,
+		       budget->spread ? "each in another text" : "all in one text");
 }
 
-/* epsilon of the row's clip by the other accountant; NaN where that has none. */
-static double other_epsilon(const struct cuttle_budget *row) {
-	struct cuttle_budget other = *row;
-	other.accountant = row->accountant == CUTTLE_EXACT ? CUTTLE_ZCDP : CUTTLE_EXACT;
-	other.epsilon = other.rho = NAN;
-	return cuttle_budget_solve(&other, CUTTLE_EPSILON, NULL) ? NAN : other.epsilon;
-}
-
-/* Rows of one epsilon follow each other; the other accountant's epsilon is then the same, as clip / batch is. */
-static void print_rows(const struct cuttle_budget *rows, size_t count, size_t batch_count) {
-	const bool exact = rows->accountant == CUTTLE_EXACT;
-	double other = NAN;
-	printf("delta %g, at most %u tokens per text, temperature %g\n\n", rows->delta, rows->tokens, rows->temperature);
-	printf("%10s %8s %12s %14s %12s %12s\n", exact ? "exact eps" : "epsilon", "batch", "clip", "shift/token", "rho",
-	       exact ? "zcdp eps" : "exact eps");
-	for (size_t i = 0; i < count; i++) {
-		const struct cuttle_budget *row = rows + i;
-		// Down, like every clip: what is copied from the table must not spend more.
-		double clip = floor(row->clip * 1e6) / 1e6;
-		if (i % batch_count == 0) other = ceil(other_epsilon(row) * 1e5) / 1e5;
-		printf("%10g %8u %12.6f %14.6f %12.6g ", row->epsilon, row->batch, clip, clip / (row->batch * row->temperature), row->rho);
-		if (isfinite(other)) printf("%12.5f\n", other);
-		else printf("%12s\n", "-");
-	}
-	printf("\nshift/token = clip / (batch * temperature): the most one record can move the log-weight of a token.\n");
-}
-
-static int plan(const struct verb *verb, const struct budget_values *values, struct cuttle_budget *known) {
-	double epsilons[MOST_LIST], batches[MOST_LIST];
-	uint32_t count;
-	size_t epsilon_count = list(values->epsilon ? values->epsilon : "1,3,5,10", epsilons);
-	size_t batch_count = list(values->batch ? values->batch : "7,15,31,63", batches);
-	bool right = batch_count > 0;
-	for (size_t i = 0; i < batch_count; i++) right &= count_of(batches[i], &count);
-	if (!right)
-		return verb_refuse(verb, CUTTLE_USAGE, "--batch-size: must be a whole number above 0, or a list of up to 32 with commas");
-	if (!epsilon_count) return verb_refuse(verb, CUTTLE_USAGE, "--epsilon: must be a number, or a list of up to 32 with commas");
-	if (isfinite(known->clip) || isfinite(known->rho))
-		return verb_refuse(verb, CUTTLE_USAGE, "plan finds clip and rho; do not give them");
-	struct cuttle_budget rows[MOST_LIST * MOST_LIST];
-	size_t row_count = epsilon_count * batch_count;
-	for (size_t row = 0; row < row_count; row++) {
-		struct cuttle_error error;
-		rows[row] = *known;
-		rows[row].epsilon = epsilons[row / batch_count];
-		(void)count_of(batches[row % batch_count], &rows[row].batch);
-		const struct cuttle_budget *first = &rows[row - row % batch_count];
-		if (known->accountant == CUTTLE_EXACT && first < &rows[row]) {
-			// The exact accountant takes a second or so, and only clip / batch matters to it. Down by a few units of the last
-			// place.
-			rows[row].clip = first->clip / first->batch * rows[row].batch * (1 - 1e-15);
-			rows[row].rho = first->rho;
-			continue;
-		}
-		enum cuttle_status status = cuttle_budget_solve(&rows[row], CUTTLE_CLIP, &error);
-		if (status) return verb_fail(verb, status, &error);
-	}
-	if (!values->json) {
-		print_rows(rows, row_count, batch_count);
-		return CUTTLE_OK;
-	}
-	json_t *list = json_array();
-	for (size_t row = 0; row < row_count; row++)
-		if (json_array_append_new(list, json_of(&rows[row])) != 0) return verb_refuse(verb, CUTTLE_NOMEM, "out of memory");
-	return verb_print(verb, list, JSON_COMPACT);
+static int plan(const struct verb *verb, const struct budget_values *values, const struct cuttle_budget *known) {
+	const struct plan_request request = {.epsilons = values->epsilon ? values->epsilon : "1,3,5,10",
+	                                     .batches = values->batch ? values->batch : "7,15,31,63",
+	                                     .known = *known,
+	                                     .texts = (double)values->texts,
+	                                     .rows_per_s = values->rows_per_s,
+	                                     .bench = values->bench,
+	                                     .format = values->json ? PLAN_JSON : (enum plan_format)values->format};
+	if (values->texts < 1) return verb_refuse(verb, CUTTLE_USAGE, "--num: must be a whole number above 0");
+	if (values->rows_per_s <= 0) return verb_refuse(verb, CUTTLE_USAGE, "--rows-per-second: must be above 0");
+	return plan_print(verb, &request);
 }
 
 static int solve(const struct verb *verb, const struct budget_values *values, struct cuttle_budget *budget, enum cuttle_unknown unknown) {
 	struct cuttle_error error;
-	double batch = NAN;
+	uint64_t batch = 0;
 	if (values->epsilon && !options_real(values->epsilon, &budget->epsilon))
 		return verb_refuse(verb, CUTTLE_USAGE, "--epsilon: must be a number");
-	if (values->batch && (!options_real(values->batch, &batch) || !count_of(batch, &budget->batch)))
+	if (values->batch && (!options_count(values->batch, UINT32_MAX, &batch) || !batch))
 		return verb_refuse(verb, CUTTLE_USAGE, "--batch-size: must be a whole number above 0");
+	budget->batch = (uint32_t)batch;
 	if (isfinite(answer(budget, unknown)) && answer(budget, unknown) != 0)
 		return verb_refuse(verb, CUTTLE_USAGE, "the unknown is also given; leave it out");
 	enum cuttle_status status = cuttle_budget_solve(budget, unknown, &error);
@@ -210,7 +159,8 @@ static int solve(const struct verb *verb, const struct budget_values *values, st
 }
 
 static int run(const struct verb *verb, int argc, char **argv) {
-	struct budget_values values = {.delta = NAN, .rho = NAN, .clip = NAN, .temperature = NAN, .tokens = COUNT_NONE};
+	struct budget_values values = {
+	    .delta = NAN, .rho = NAN, .clip = NAN, .temperature = NAN, .rows_per_s = NAN, .tokens = COUNT_NONE, .group = 1, .texts = 100};
 	struct cuttle_budget budget;
 	int operand, code;
 	if (!verb_begin(verb, argc, argv, &values, &operand, &code)) return code;
@@ -220,6 +170,7 @@ static int run(const struct verb *verb, int argc, char **argv) {
 	if (operand + 1 != argc || (unknown == UNKNOWN_COUNT && !is_plan))
 		return verb_refuse(verb, CUTTLE_USAGE, "say what is wanted: clip, epsilon, rho, delta, tokens, batch or plan");
 	if (values.tokens == 0) return verb_refuse(verb, CUTTLE_USAGE, "--max-tokens: must be a whole number above 0");
+	if (values.group == 0) return verb_refuse(verb, CUTTLE_USAGE, "--group: must be a whole number above 0");
 	cuttle_budget_none(&budget);
 	budget.delta = isnan(values.delta) && (is_plan || unknown != CUTTLE_DELTA) ? 1e-6 : values.delta;
 	budget.accountant = (enum cuttle_accountant)values.accountant;
@@ -227,6 +178,9 @@ static int run(const struct verb *verb, int argc, char **argv) {
 	budget.clip = values.clip;
 	budget.temperature = values.temperature;
 	budget.tokens = values.tokens == COUNT_NONE ? 0 : (uint32_t)values.tokens;
+	budget.grid = (unsigned)values.grid;
+	budget.group = (uint32_t)values.group;
+	budget.spread = values.spread;
 	return is_plan ? plan(verb, &values, &budget) : solve(verb, &values, &budget, (enum cuttle_unknown)unknown);
 }
 
