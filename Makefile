@@ -89,6 +89,7 @@ help:
 	@echo 'make check     every test, with what is installed already'
 	@echo 'make core      $(BUILD)/libcuttle.a with libc, libm and pthread alone (BLAS=0), for appliances'
 	@echo 'make asan      every test under ASan and UBSan, in $(BUILD)-asan'
+	@echo 'make coverage  how much of dp/ its tests reach, in $(BUILD)-coverage'
 	@echo 'make format    clang-format in place;  make lint  style, include arrows, clang-tidy, shellcheck'
 	@echo 'make install   into $$(DESTDIR)$$(PREFIX), PREFIX=/usr/local'
 	@echo 'variables      CC=gcc|clang  BLAS=1|0  BUILD=folder  MODEL=file.gguf'
@@ -115,6 +116,11 @@ core: $(BUILD)/libcuttle.a
 asan:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-asan CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all' check
 
+coverage:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)-coverage CC=gcc CFLAGS='-O1 -g --coverage' measure
+measure: $(addprefix $(BUILD)/tests/,$(filter test_dp_%,$(TESTS)))
+	@CUTTLE_TEST_SHORT=1 tests/coverage.sh $(BUILD) $^
+
 format:
 	clang-format -i $(SOURCES)
 
@@ -130,6 +136,6 @@ install: all
 clean:
 	rm -rf build build-*/
 
-.PHONY: all help demo test tests check core asan format lint install clean
+.PHONY: all help demo test tests check core asan coverage measure format lint install clean
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

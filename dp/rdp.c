@@ -7,6 +7,7 @@
 
 enum { THIRDS = 150 }; /* of a search */
 
+#define NEAR_ONE 0x1p-58L /* margin of a logarithm whose argument may be near one, where its error is absolute */
 #define LEAST_B 1e-6L
 #define MOST_B 1e9L
 
@@ -17,7 +18,7 @@ static long double bounded_range(long double eta, long double b) {
 	long double u = logl((b + 1.0L) / b * r / (rest + r));
 	u = u < 0.0L ? 0.0L : u > eta ? eta : u;
 	const long double inside = logl(rest - r * expm1l(-u));
-	const long double exact = (b * (eta - u) + inside + TERM * (b * eta + fabsl(inside))) / b;
+	const long double exact = (b * (eta - u) + inside + NEAR_ONE * (1.0L + b * eta + fabsl(inside))) / b;
 	return fminl(exact, fminl((b + 1.0L) * eta * eta / 8.0L, eta));
 }
 

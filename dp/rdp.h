@@ -4,7 +4,8 @@
 // there). To (epsilon, delta): Canonne, Kamath & Steinke 2020 (arXiv 2004.00010), Proposition 12,
 //   epsilon = loss + ln(1 - 1/alpha) - ln(alpha delta) / (alpha - 1).
 //
-// Everything is rounded up, by a few units of the last place plus 1e-16 of the largest term. Sizes are positive, finite and not subnormal,
+// Everything is rounded up, by a few units of the last place plus 1e-16 of the largest term; BOUNDED_RANGE by up to 4e-18 / (alpha - 1) a
+// step besides, as long as that is under alpha eta^2 / 8. Sizes are positive, finite and not subnormal,
 // counts >= 1, alpha > 1 and finite, delta in (0, 1) and not subnormal: anything else is a caller bug.
 // No amplification by sampling: every step sees every record. Source: design note privacy.md 2.3 and 3.
 #ifndef CUTTLE_DP_RDP_H

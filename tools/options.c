@@ -80,7 +80,7 @@ static bool set(const struct option_entry *entry, const char *text, void *values
 	}
 	case OPTION_REAL:
 		if (options_real(text, (double *)(void *)place)) return true;
-		wrong(error, option, "must be a number");
+		wrong(error, option, "must be a number, finite and not below 2.3e-308 in size");
 		return false;
 	case OPTION_COUNT: {
 		uint64_t most = entry->most ? entry->most : COUNT_NONE - 1;
