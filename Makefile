@@ -80,6 +80,7 @@ $(BUILD)/make-random: $(call object,models/make_random.c base/utf8.c base/misuse
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ -lm -o $@
 
 $(BUILD)/tests/test_unicode: TEST_LIBS := -lutf8proc
+$(BUILD)/tests/test_dp_failures: TEST_LIBS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=getrandom,--wrap=expl
 
 # ---- what people type -----------------------------------------------------------------------------------------------------------------
 help:

@@ -49,4 +49,4 @@ END {
 	exit !(r >= 0.98 * l && g >= 0.95 * b)
 }' "$folder"/*.gcov >"$folder/table" && good=1 || good=0
 sort -V "$folder/table" | cut -c2-
-[ $good = 1 ] || { echo "coverage: under 98 % of the lines or 95 % of the branches"; exit 1; }
+[ "$good" = 1 ] || { echo "coverage: under 98 % of the lines or 95 % of the branches"; exit 1; }

@@ -383,7 +383,7 @@ static void exact_budgets(void **state) {
 static void exact_calibration(void **state) {
 	(void)state;
 	uint64_t seed = 12;
-	for (int i = 0; i < 25; i++) {
+	for (int i = 0; i < test_cases(25); i++) {
 		struct dp_integers n = {.batch = 1 + (uint32_t)test_below(&seed, 60), .tokens = 1 + (uint32_t)test_below(&seed, 25)};
 		assert_int_equal(dp_temperature_ratio(test_between(&seed, 0.5f, 2), &n.temperature_num, &n.temperature_den), DP_OK);
 		struct dp_integers zcdp = n;

@@ -115,7 +115,7 @@ static void the_note_s_eight_steps(void **state) {
 static void between_the_bounds(void **state) {
 	(void)state;
 	uint64_t seed = 21;
-	for (int i = 0; i < 60; i++) {
+	for (int i = 0; i < test_cases(60); i++) {
 		const uint32_t tokens = 1 + (uint32_t)test_below(&seed, 60);
 		const double delta = exp2(test_between(&seed, -50, -2)), eta = exp2(test_between(&seed, -6, 2)) / sqrt(tokens);
 		const double rho = tokens * eta * eta / 8, zcdp = dp_epsilon_of_rho(rho, delta), fine = epsilon_of(eta, tokens, delta, 32);
@@ -135,7 +135,7 @@ static void the_note_s_table(void **state) {
 	(void)state;
 	static const double asked[4] = {1, 3, 5, 10}, at500[4] = {0.92750, 2.79835, 4.67665, 9.39084};
 	static const double lower500[4] = {0.92688, 2.79643, 4.67348, 9.38403};
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < test_cases(4); i++) {
 		const double eta = eta_zcdp(asked[i], 1e-6, 500), epsilon = epsilon_of(eta, 500, 1e-6, 64);
 		assert_above(epsilon, at500[i], 1.5e-4, 6e-6);
 		assert_true(epsilon > lower500[i]);
@@ -145,13 +145,13 @@ static void the_note_s_table(void **state) {
 	assert_above(epsilon_of(eta_zcdp(10, 1e-6, 200), 200, 1e-6, 0), 9.37687, 0, 6e-6);
 	assert_above(epsilon_of(eta_zcdp(10, 1e-6, 900), 900, 1e-6, 32), 9.39451, 6e-4, 6e-6);
 	static const double eta200[4] = {0.03347673, 0.09165664, 0.14444690, 0.26188856};
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < test_cases(4); i++) {
 		const double eta = eta_of(asked[i], 1e-6, 200, 0);
 		if (fabs(eta / eta200[i] - 1) > 5e-7) fail_msg("eta %.9g, want %.9g", eta, eta200[i]);
 		assert_true(epsilon_of(eta, 200, 1e-6, 0) <= asked[i]);
 	}
 	static const double eta500[4] = {0.02116938, 0.05794113, 0.09128951, 0.16541393};
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < test_cases(4); i++) {
 		const double eta = eta_of(asked[i], 1e-6, 500, 32);
 		if (!(eta < eta500[i] && eta > eta500[i] * (1 - 6e-4))) fail_msg("eta %.9g, want a little less than %.9g", eta, eta500[i]);
 	}
@@ -161,7 +161,7 @@ static void the_note_s_table(void **state) {
 static void there_and_back(void **state) {
 	(void)state;
 	uint64_t seed = 22;
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < test_cases(20); i++) {
 		const uint32_t tokens = 1 + (uint32_t)test_below(&seed, 30);
 		const double epsilon = exp2(test_between(&seed, -5, 5)), delta = exp2(test_between(&seed, -60, -1));
 		const double eta = eta_of(epsilon, delta, tokens, 16), default_eta = eta_of(epsilon, delta, tokens, 0);

@@ -8,12 +8,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "base/misuse.h"
 #include "dp/entropy.h"
+
+/* How many of so many cases: a fifth with CUTTLE_TEST_SHORT=1, for emulated processors and counted branches. */
+static inline int test_cases(int whole) {
+	return getenv("CUTTLE_TEST_SHORT") ? (whole + 4) / 5 : whole;
+}
 
 /* Weyl sequence through a 64-bit mixer. */
 static inline uint64_t test_random(uint64_t *state) {

@@ -13,6 +13,11 @@ between() {
 	awk -v a="$(answer)" -v low="$1" -v high="$2" 'BEGIN { exit !(a > low && a <= high) }' || fail "$(answer) is not in ($1, $2]"
 }
 
+# near VALUE [TIMES]: the answer is that, to nine digits.
+near() {
+	awk -v a="$(answer)" -v b="$1" -v times="${2-1}" 'BEGIN { exit !((a / b / times - 1) ^ 2 < 1e-18) }' || fail "$(answer) is not $1 times ${2-1}"
+}
+
 for pair in 1:0.0829 3:0.2285 5:0.3615 10:0.6591; do
 	exits 0 budget clip -e "${pair%:*}" "${common[@]}"
 	says out "^${pair#*:}[0-9]*$"
@@ -32,25 +37,38 @@ between 0.9999e-6 1e-6
 exits 0 budget rho --clip "$clip" -B 7 "${sampling[@]}"
 between 0.18506 0.18508
 exits 0 budget clip -e 3 "${common[@]}" --json
-says out '^\{"epsilon":3\.0,"delta":9\.9999999999999995e-0?7,"rho":0\.18506[0-9]*,"clip":0\.2285[0-9]*,"batch":7,"tokens":500,"temperature":1\.2,"accountant":"zcdp"\}$'
-exits 0 budget plan "${sampling[@]}"
-says out '^ +3 +7 +0\.228547 '
-[ "$(grep -c '^ *[0-9]' out)" = 16 ] || fail "plan has not 4 x 4 rows"
-exits 0 budget plan "${sampling[@]}" -e 2 -B 8,16 --json
-says out '^\[\{"epsilon":2\.0,.*"batch":8,.*\},\{"epsilon":2\.0,.*"batch":16,.*\}\]$'
-
+says out '^\{"epsilon":3\.0,"delta":9\.9999999999999995e-0?7,"rho":0\.18506[0-9]*,"clip":0\.2285[0-9]*,"batch":7,"tokens":500,"temperature":1\.2,"accountant":"zcdp","group":1,"spread":false\}$'
 # The exact accountant: what the paper's clips cost, and the clips that cost as much.
 exact=("${common[@]}" --accountant exact)
-for pair in 0829:0.9273,0.9275 6591:9.3900,9.3905; do
-	exits 0 budget epsilon --clip "0.${pair%:*}" "${exact[@]}"
-	numbers=${pair#*:}
-	between "${numbers%,*}" "${numbers#*,}"
-done
+# epsilon_is CLIP TOKENS LOW HIGH, clip_is EPSILON TOKENS CLIP
+epsilon_is() {
+	exits 0 budget epsilon --clip "$1" "${exact[@]}" -n "$2"
+	between "$3" "$4"
+}
+clip_is() {
+	exits 0 budget clip -e "$1" "${exact[@]}" -n "$2"
+	[ "$(printf %.5f "$(answer)")" = "$3" ] || fail "clip for $1, $2 tokens: $(answer)"
+}
+epsilon_is 0.0829 500 0.92729 0.92750
+epsilon_is 0.2285 500 2.79760 2.79835
+epsilon_is 0.3615 500 4.67630 4.67665
+epsilon_is 0.6591 500 9.39037 9.39084
+epsilon_is 0.13109376 200 0.92736 0.92738
+epsilon_is 1.04216841 200 9.37685 9.37693
 says out 'by exact composition'
-for pair in 1:0.08891 10:0.69474; do
-	exits 0 budget clip -e "${pair%:*}" "${exact[@]}"
-	[ "$(printf %.5f "$(answer)")" = "${pair#*:}" ] || fail "clip for ${pair%:*}: $(answer)"
-done
+while read -r -a numbers; do clip_is "${numbers[@]}"; done <<-'END'
+	1 500 0.08891
+	3 500 0.24335
+	5 500 0.38342
+	10 500 0.69474
+	1 200 0.14060
+	3 200 0.38496
+	5 200 0.60668
+	10 200 1.09993
+END
+# Coarser is larger, never smaller.
+exits 0 budget epsilon --clip 0.6591 "${exact[@]}" --grid 32
+between 9.3904 9.3952
 # Fewer tokens take less time.
 few=(--delta 1e-6 -B 7 -n 50 --temperature 1.2 --accountant exact)
 exits 0 budget clip -e 3 "${few[@]}"
@@ -67,38 +85,151 @@ exits 0 budget rho --clip "$clip" "${few[@]}"
 cp out first
 exits 0 budget rho --clip "$clip" -B 7 -n 50 --temperature 1.2
 [ "$(head -1 first)" = "$(answer)" ] || fail "rho depends on the accountant"
-exits 0 budget plan -e 3 -B 7,14 -n 50 --temperature 1.2 --accountant exact
-awk -v clip="$clip" '/^ *3/ { if (($3 - clip * $2 / 7) ^ 2 > 1e-11) exit 1; n++ } END { exit n != 2 }' out || fail "plan: $(cat out)"
 exits 0 budget clip -e 3 "${few[@]}" --json
-says out '"accountant":"exact"\}$'
+says out '"accountant":"exact","group":1,"spread":false\}$'
 refused 2 budget clip --rho 1 "${few[@]}"
 refused 2 budget clip -e 3 "${few[@]}" -n 32769
 says err 'use zcdp'
 refused 2 budget clip -e 1e6 "${few[@]}"
 refused 2 budget clip -e 3 "${few[@]}" --accountant best
 
-while read -r -a wrong; do refused 2 budget clip "${common[@]}" "${wrong[@]}"; done <<-'END'
-	-e 0
-	-e -1
-	-e nan
-	-e inf
-	-e 3x
-	-e 1e999
-	-e 3,5
-	-e
-	-e 3 --delta 1
-	-e 3 --delta 0
-	-e 3 --delta -1e-6
-	-e 3 -B 0
-	-e 3 -B 7.5
-	-e 3 -B -7
-	-e 3 -B 4294967296
-	-e 3 -n 0
-	-e 3 -n 99999999999999999999
-	-e 3 --temperature 0
-	-e 3 --temperature -1
-	-e 3 --clip 1
-END
+# A person with several references: g of them in one text cost g^2 rho, as one at g times the clip, in g texts g rho, as g times the tokens.
+for accountant in zcdp exact; do
+	with=(--delta 1e-6 -B 7 --temperature 1.2 --accountant "$accountant")
+	exits 0 budget epsilon --clip 0.3 "${with[@]}" -n 60
+	together=$(answer)
+	exits 0 budget epsilon --clip 0.1 "${with[@]}" -n 60 --group 3
+	near "$together"
+	says out 'per person with 3 records, all in one text'
+	exits 0 budget epsilon --clip 0.3 "${with[@]}" -n 20 -g 3 --spread
+	[ "$(answer)" = "$together" ] || fail "spread: $(answer), not $together"
+	exits 0 budget clip -e 2 "${with[@]}" -n 60
+	alone=$(answer)
+	exits 0 budget clip -e 2 "${with[@]}" -n 60 -g 3
+	awk -v one="$alone" -v of_three="$(answer)" 'BEGIN { exit !(of_three <= one / 3 && of_three > one / 3 * (1 - 1e-9)) }' || fail "clip of a group"
+done
+exits 0 budget rho --clip 0.1 -B 7 -n 60 --temperature 1.2
+alone=$(answer)
+exits 0 budget rho --clip 0.1 -B 7 -n 60 --temperature 1.2 -g 3
+near "$alone" 9
+exits 0 budget rho --clip 0.1 -B 7 -n 60 --temperature 1.2 -g 3 --spread
+near "$alone" 3
+exits 0 budget clip -e 2 --delta 1e-6 -B 7 -n 60 --temperature 1.2 -g 3 --json
+says out '"group":3,"spread":false\}$'
+
+# plan: both accountants, rounded to the safe side, what it takes, and in every format.
+exits 0 budget plan "${sampling[@]}"
+says out '^\| 3 \| 1e-06 \| 7 \| 500 \| 1\.2 \| 0\.228547 \| 0\.243352 \| 0\.18507 \| 0\.209824 \| 700 \| - \|$'
+[ "$(grep -c '^| [0-9]' out)" = 16 ] || fail "plan has not 4 x 4 rows"
+says out '^hours need --bench FILE'
+grep -qi 'clipped' out && fail "plan speaks of what is private"
+quick=(--temperature 1.2 -n 50)
+exits 0 budget plan "${quick[@]}" -e 2 -B 8,16 -N 40 --rows-per-second 900 --json
+says out '^\[\{"epsilon":2\.0,"delta":9\.9999999999999995e-0?7,"batch":8,"tokens":50,.*"references":320,"seconds":20\.0,"rows_per_s":900\.0,"bench_batch":null,'
+says out '"batch":16,.*"references":640,"seconds":37\.7'
+cp out json
+exits 0 budget plan "${quick[@]}" -e 2 -B 8,16 -N 40 --rows-per-second 900 -o json
+same json out "plan -o json is not --json"
+exits 0 budget plan "${quick[@]}" -e 2 -B 8,16 -o csv
+[ "$(wc -l <out)" = 3 ] || fail "plan -o csv: $(cat out)"
+says out '^epsilon,delta,batch,tokens,temperature,clip_zcdp,clip_exact,rho_zcdp,rho_exact,texts,references,seconds,'
+awk -F, 'NR > 1 { if (NF != 16 || $12 != "") exit 1; share[NR] = $7 / $3 } END { exit (share[2] / share[3] - 1) ^ 2 > 1e-20 }' out || fail "csv: $(cat out)"
+exits 0 budget clip -e 2 -B 8 "${quick[@]}" --accountant exact
+clip=$(answer)
+exits 0 budget plan "${quick[@]}" -e 2 -B 8 -o csv
+[ "$(awk -F, -v clip="$clip" 'NR == 2 { print $7 == clip }' out)" = 1 ] || fail "plan and clip differ: $(cat out)"
+exits 0 budget plan --temperature 1.2 -n 40000 -e 2 -B 8
+says out '^\| 2 \| 1e-06 \| 8 \| 40000 \| 1\.2 \| 0\.[0-9]* \| - \|'
+exits 0 budget plan "${quick[@]}" -e 2 -B 8 --group 4
+says out '^epsilon, delta and rho are those of a person with 4 references, all in one text'
+
+# Two runs of a bench: B = 9 takes the faster one with B = 7, whose contexts of 400 tokens are read at 1,000 tokens a second.
+run='"prompt":400,"prompt_tokens_per_s":1000,"rows_per_s":'
+echo "{\"runs\":[{\"batch\":31,${run}1300},{\"batch\":7,${run}800.5},{\"batch\":7,${run}1000}]}" >bench.json
+exits 0 budget plan "${quick[@]}" -e 2 -B 9 -N 40 --bench bench.json --json
+says out '"seconds":180\.0,"rows_per_s":1000\.0,"bench_batch":7,"bench_prompt":400,"prompt_tokens_per_s":1000\.0'
+exits 0 budget plan "${quick[@]}" -e 2 -B 9 -N 40 --bench bench.json
+says out '\| 360 \| 0\.05 \|$'
+says out '^hours: 40 texts, every one to its cap, .*bench\.json'
+exits 4 budget plan "${quick[@]}" -e 2 -B 9 --bench absent.json
+for broken in '' '[]' '{}' '{"runs":[]}' '{"runs":[{}]}' '{"runs":[{"batch":7,"prompt":4,"prompt_tokens_per_s":0,"rows_per_s":9}]}' '{"runs":3'; do
+	echo "$broken" >broken.json
+	refused 4 budget plan "${quick[@]}" -e 2 -B 9 --bench broken.json
+done
+
+# Everything wrong, by both accountants: one line, exit 2.
+for accountant in zcdp exact; do
+	while read -r -a wrong; do
+		without=("${common[@]}")
+		case ${wrong[0]} in
+		delta) without=(-B 7 "${sampling[@]}") ;;
+		tokens) without=(--delta 1e-6 -B 7 --temperature 1.2) ;;
+		batch) without=(--delta 1e-6 "${sampling[@]}") ;;
+		esac
+		refused 2 budget "${wrong[0]}" "${without[@]}" "${wrong[@]:1}" --accountant "$accountant"
+	done <<-'END'
+		clip -e 0
+		clip -e -1
+		clip -e nan
+		clip -e inf
+		clip -e 3x
+		clip -e 1e999
+		clip -e 1e-310
+		clip -e 3,5
+		clip -e
+		clip -e 3 --delta 1
+		clip -e 3 --delta 1.5
+		clip -e 3 --delta 0
+		clip -e 3 --delta -1e-6
+		clip -e 3 --delta nan
+		clip -e 3 --delta inf
+		clip -e 3 --delta 1e-310
+		clip -e 1e-300 --delta 1e-305
+		clip -e 3 -B 0
+		clip -e 3 -B 7.5
+		clip -e 3 -B -7
+		clip -e 3 -B 4294967296
+		clip -e 3 -n 0
+		clip -e 3 -n -1
+		clip -e 3 -n 1.5
+		clip -e 3 -n 4294967296
+		clip -e 3 -n 99999999999999999999
+		clip -e 3 --temperature 0
+		clip -e 3 --temperature -1
+		clip -e 3 --temperature nan
+		clip -e 3 --temperature inf
+		clip -e 3 --temperature 1e-310
+		clip -e 3 --clip 1
+		clip -e 3 --group 0
+		clip -e 3 --group -1
+		clip -e 3 --group 4294967296
+		clip -e 3 --group 4294967295 --spread
+		clip -e 3 --grid 7
+		clip -e 3 --grid 1025
+		clip -e 3 --rho 1
+		epsilon --clip 0
+		epsilon --clip -1
+		epsilon --clip nan
+		epsilon --clip inf
+		epsilon --clip 1e-310
+		epsilon --clip 1e-300
+		epsilon --clip 1e300
+		epsilon --clip 1.7e308 --group 4
+		epsilon --clip 1 --rho 1
+		epsilon --rho 0
+		epsilon --rho nan
+		delta -e 3 --clip 1e300
+		delta -e 0 --clip 1
+		delta -e 3
+		rho --clip 1e300
+		rho --clip 1e-300
+		tokens -e 1e-9 --clip 100
+		tokens -e 300 --clip 1e-9
+		tokens -e 3
+		batch -e 1e-9 --clip 1e9
+		batch -e 3
+	END
+done
 refused 2 budget clip -e 3 -B 7 --temperature 1.2
 refused 2 budget epsilon --clip 0 "${common[@]}"
 refused 2 budget delta -e 3 "${common[@]}"
@@ -115,3 +246,11 @@ refused 2 budget plan "${sampling[@]}" -e 3,-1
 refused 2 budget plan --temperature 1.2
 refused 2 budget plan -n 500
 refused 2 budget plan "${sampling[@]}" -e 3 -B "$(seq -s, 1 33)"
+refused 2 budget plan "${sampling[@]}" -e 3 -B 7.5
+refused 2 budget plan "${sampling[@]}" -e 3 -N 0
+refused 2 budget plan "${sampling[@]}" -e 3 --rows-per-second 0
+refused 2 budget plan "${sampling[@]}" -e 3 --rows-per-second -1
+refused 2 budget plan "${sampling[@]}" -e 3 --rows-per-second 900 --bench bench.json
+refused 2 budget plan "${sampling[@]}" -e 3 -o xml
+refused 2 budget plan "${sampling[@]}" -e 3 -o md --json
+refused 2 budget plan "${sampling[@]}" -e 3 --delta 0

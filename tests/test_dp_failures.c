@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// When memory, the system's randomness or libm fail under dp/: each allocation in turn, each kind of answer of getrandom, an exponential
+// that is a little wrong. The linker puts the functions below in the place of the real ones.
+#include "tests/test_dp_support.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <sys/random.h>
+#include <sys/types.h>
+
+#include "dp/account.h"
+#include "dp/exact.h"
+#include "dp/invisibleink.h"
+#include "dp/weights.h"
+
+#define NONE ((double)NAN)
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+ssize_t __real_getrandom(void *bytes, size_t size, unsigned flags);
+long double __real_expl(long double x);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+ssize_t __wrap_getrandom(void *bytes, size_t size, unsigned flags);
+long double __wrap_expl(long double x);
+
+/* Allocations that still succeed; what getrandom answers, one after the other, then 0 for the real one; a factor above expl(x > 0). */
+static int allocations = INT_MAX, answers[4], next_answer;
+static long double wrong = 1;
+
+static bool fails(void) {
+	return allocations < INT_MAX && allocations-- == 0;
+}
+
+void *__wrap_malloc(size_t size) {
+	return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+	return fails() ? NULL : __real_calloc(count, size);
+}
+
+ssize_t __wrap_getrandom(void *bytes, size_t size, unsigned flags) {
+	const int answer = next_answer < 4 ? answers[next_answer++] : 0;
+	if (answer == 0) return __real_getrandom(bytes, size, flags);
+	if (answer > 0) return answer > (int)size ? answer : __real_getrandom(bytes, (size_t)answer, flags);
+	errno = -answer;
+	return -1;
+}
+
+long double __wrap_expl(long double x) {
+	return __real_expl(x) * (x > 0 ? wrong : 1);
+}
+
+/* Fails allocation 0, 1, 2, ... of the call, until none is left to fail. Returns how many there are. */
+#define EACH_ALLOCATION(call, after)                                                                                                       \
+	for (int nth_ = 0;; nth_++) {                                                                                                      \
+		allocations = nth_;                                                                                                        \
+		const enum dp_status status_ = (call);                                                                                     \
+		const bool reached_ = allocations < 0;                                                                                     \
+		allocations = INT_MAX;                                                                                                     \
+		if (!reached_) {                                                                                                           \
+			assert_int_equal(status_, DP_OK);                                                                                  \
+			assert_true(nth_ > 0);                                                                                             \
+			break;                                                                                                             \
+		}                                                                                                                          \
+		assert_int_equal(status_, DP_NO_MEMORY);                                                                                   \
+		after;                                                                                                                     \
+	}
+
+static void no_memory_for_the_accountants(void **state) {
+	(void)state;
+	double answer = 17;
+	uint32_t tokens = 17;
+	EACH_ALLOCATION(dp_exact_delta(0.1, 9, 0.2, 16, &answer), assert_true(answer == 17));
+	answer = 17;
+	EACH_ALLOCATION(dp_exact_epsilon(0.1, 9, 1e-3, 16, &answer), assert_true(answer == 17));
+	answer = 17;
+	EACH_ALLOCATION(dp_exact_eta(1, 1e-3, 9, 16, &answer), assert_true(answer == 17));
+	EACH_ALLOCATION(dp_exact_tokens(0.1, 0.3, 1e-3, 16, &tokens), assert_true(tokens == 17));
+	struct dp_budget b = {.epsilon = 1,
+	                      .delta = 1e-3,
+	                      .rho = NONE,
+	                      .clip = NONE,
+	                      .temperature = 1,
+	                      .batch = 7,
+	                      .tokens = 9,
+	                      .accountant = DP_EXACT,
+	                      .grid = 16};
+	const char *reason = NULL;
+	EACH_ALLOCATION(dp_budget_solve(&b, DP_CLIP, &reason), assert_string_equal(reason, "out of memory"));
+	struct dp_integers n = {.batch = 7, .tokens = 2, .temperature_num = 1, .temperature_den = 1};
+	EACH_ALLOCATION(dp_calibrate_exact(&n, 3, 1e-3, &reason), assert_true(n.clip_fixed == 0 && !strcmp(reason, "out of memory")));
+	n.clip_fixed = 0;
+	EACH_ALLOCATION(dp_calibrate_exact(&n, 3, 1e-3, NULL), assert_int_equal(n.clip_fixed, 0));
+	answer = 17;
+	EACH_ALLOCATION(dp_guarantee_exact(&n, 1e-3, &answer), assert_true(answer == 17));
+}
+
+static const uint8_t allowed[5] = {1, 0, 1, 1, 1};
+static const struct dp_invisibleink_params mechanism = {.batch = 2,
+                                                        .top_k = 3,
+                                                        .tokens = 9,
+                                                        .vocab = 5,
+                                                        .temperature_num = 1,
+                                                        .temperature_den = 1,
+                                                        .clip_fixed = 100,
+                                                        .fraction_bits = 8,
+                                                        .allowed = allowed};
+
+static void no_memory_for_the_mechanism(void **state) {
+	(void)state;
+	struct dp_invisibleink_params params = mechanism;
+	struct dp_invisibleink *m;
+	params.random = dp_random_system();
+	EACH_ALLOCATION(dp_invisibleink_new(&params, &m), assert_null(m));
+	dp_invisibleink_free(&m);
+	assert_null(m);
+	dp_invisibleink_free(&m);
+}
+
+/* A table of weights from an exponential that is wrong by a millionth above 0 is found out: no mechanism. */
+static void a_libm_that_errs(void **state) {
+	(void)state;
+	struct dp_invisibleink_params params = mechanism;
+	struct dp_invisibleink *m;
+	struct dp_weights weights;
+	params.random = dp_random_system();
+	wrong = 1 + 1e-6L;
+	assert_int_equal(dp_invisibleink_new(&params, &m), DP_SELF_CHECK);
+	assert_null(m);
+	assert_int_equal(dp_weights_init(&weights, 2, 100, 8, 1, 1), DP_SELF_CHECK);
+	assert_null(weights.table);
+	wrong = 1;
+	assert_int_equal(dp_invisibleink_new(&params, &m), DP_OK);
+	dp_invisibleink_free(&m);
+}
+
+static enum dp_status fill_after(int first, int second, unsigned char *bytes, size_t size) {
+	const struct dp_random random = dp_random_system();
+	memset(bytes, 0, size);
+	answers[0] = first;
+	answers[1] = second;
+	answers[2] = answers[3] = next_answer = 0;
+	return random.fill(random.user, bytes, size);
+}
+
+static bool no_stretch_of_zeros(const unsigned char *bytes, size_t size) {
+	size_t zeros = 0;
+	for (size_t i = 0; i < size && zeros < 8; i++) zeros = bytes[i] ? 0 : zeros + 1;
+	return zeros < 8;
+}
+
+/* Interrupted and short answers are continued to the last byte; anything else is a failure. */
+static void getrandom_in_every_mood(void **state) {
+	(void)state;
+	unsigned char bytes[32];
+	assert_int_equal(fill_after(-EINTR, -EINTR, bytes, sizeof bytes), DP_OK);
+	assert_true(no_stretch_of_zeros(bytes, sizeof bytes));
+	assert_int_equal(fill_after(5, -EINTR, bytes, sizeof bytes), DP_OK);
+	assert_true(no_stretch_of_zeros(bytes, sizeof bytes));
+	assert_int_equal(fill_after(-ENOSYS, 0, bytes, sizeof bytes), DP_NO_ENTROPY);
+	assert_int_equal(fill_after(9, -EIO, bytes, sizeof bytes), DP_NO_ENTROPY);
+	assert_int_equal(fill_after(33, 0, bytes, sizeof bytes), DP_NO_ENTROPY);
+	assert_int_equal(fill_after(0, 0, bytes, 0), DP_OK);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(no_memory_for_the_accountants),
+	    cmocka_unit_test(no_memory_for_the_mechanism),
+	    cmocka_unit_test(a_libm_that_errs),
+	    cmocka_unit_test(getrandom_in_every_mood),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
