@@ -220,10 +220,11 @@ static void exact(void **state) {
 		apart.tokens = 36 / group;
 		assert_int_equal(dp_budget_solve(&apart, DP_CLIP, NULL), DP_OK);
 		assert_down(apart.clip, (quad)eta * 7 * (quad)1.2 / 2, 1e-15, "clip");
-		few.clip = apart.clip * (1 - 1e-6);
+		assert_int_equal(dp_exact_eta(2, 1e-6, 37, 32, &eta), DP_OK); /* of which the third reference cannot use the last */
+		few.clip = eta * 7 * 1.2 / 2 * (1 - 1e-6);
 		few.rho = NONE;
 		assert_int_equal(dp_budget_solve(&few, DP_TOKENS, NULL), DP_OK);
-		assert_int_equal(few.tokens, 36 / group);
+		assert_int_equal(few.tokens, 37 / group);
 		assert_up(few.rho, group * true_rho(few.clip, 7, 1.2, few.tokens), 3e-16, "rho");
 	}
 }
