@@ -187,7 +187,7 @@ static const char *solve_zcdp(struct dp_budget *b, enum dp_unknown unknown) {
 	}
 	x = ceill((long double)b->clip / (long double)b->temperature * sqrtl(b->tokens / (2.0L * (long double)b->rho)) * (1.0L + SIMPLE));
 	if (x > UINT32_MAX) return "batch would be out of range";
-	b->batch = x < 1.0L ? 1 : (uint32_t)x;
+	b->batch = (uint32_t)x;
 	return NULL;
 }
 
@@ -212,7 +212,7 @@ static const char *solve_exact(struct dp_budget *b, enum dp_unknown unknown) {
 		const long double x =
 		    ceill(2.0L * (long double)b->clip / ((long double)b->temperature * (long double)eta) * (1.0L + SIMPLE));
 		if (x > UINT32_MAX) return "batch would be out of range";
-		b->batch = x < 1.0L ? 1 : (uint32_t)x;
+		b->batch = (uint32_t)x;
 	}
 	b->rho = dp_rho_of_clip(b->clip, b->batch, b->temperature, b->tokens);
 	return positive(b->rho) ? NULL : "rho would be out of range";

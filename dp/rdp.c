@@ -15,8 +15,7 @@ enum { THIRDS = 150 }; /* of a search */
  * exp(u) = (b + 1) r / (b (E + r)). */
 static long double bounded_range(long double eta, long double b) {
 	const long double rest = expl(-b * eta), r = expm1l(-b * eta) / expm1l(-eta);
-	long double u = logl((b + 1.0L) / b * r / (rest + r));
-	u = u < 0.0L ? 0.0L : u > eta ? eta : u;
+	const long double u = logl((b + 1.0L) / b * r / (rest + r));
 	const long double inside = logl(rest - r * expm1l(-u));
 	const long double exact = (b * (eta - u) + inside + NEAR_ONE * (1.0L + b * eta + fabsl(inside))) / b;
 	return fminl(exact, fminl((b + 1.0L) * eta * eta / 8.0L, eta));
@@ -38,14 +37,14 @@ static long double one_loss(const struct dp_rdp_event *event, double order) {
 }
 
 double dp_rdp_loss(const struct dp_rdp_event *list, size_t events, double order) {
-	REQUIRE(order > 1.0 && isfinite(order));
+	REQUIRE(order > 1.0 && order <= DP_RDP_ORDER);
 	long double sum = 0.0L;
 	for (size_t i = 0; i < events; i++) sum += (long double)list[i].count * one_loss(&list[i], order);
 	return up(sum * (1.0L + TERM));
 }
 
 double dp_rdp_epsilon_at(double loss, double order, double delta) {
-	REQUIRE(loss >= 0.0 && order > 1.0 && isfinite(order) && probability(delta));
+	REQUIRE(loss >= 0.0 && order > 1.0 && order <= DP_RDP_ORDER && probability(delta));
 	const long double b = (long double)order - 1.0L;
 	const long double tail = -logl((long double)delta) / b, width = log1pl(b) / b, shift = log1pl(1.0L / b);
 	const double epsilon = up((long double)loss + tail - width - shift + TERM * ((long double)loss + tail + width + shift));

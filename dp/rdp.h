@@ -6,13 +6,15 @@
 //
 // Everything is rounded up, by a few units of the last place plus 1e-16 of the largest term; BOUNDED_RANGE by up to 4e-18 / (alpha - 1) a
 // step besides, as long as that is under alpha eta^2 / 8. Sizes are positive, finite and not subnormal,
-// counts >= 1, alpha > 1 and finite, delta in (0, 1) and not subnormal: anything else is a caller bug.
+// counts >= 1, 1 < alpha <= DP_RDP_ORDER, delta in (0, 1) and not subnormal: anything else is a caller bug.
 // No amplification by sampling: every step sees every record. Source: design note privacy.md 2.3 and 3.
 #ifndef CUTTLE_DP_RDP_H
 #define CUTTLE_DP_RDP_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#define DP_RDP_ORDER 0x1p40 /* the largest that is computed */
 
 enum dp_rdp_kind {
 	/* Bounded range eta = size, as the exponential mechanism: exactly max over t in [0, eta] of the divergence of generalised

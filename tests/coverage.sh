@@ -31,7 +31,7 @@ awk '
 	if (times + 0 > 0) line[place] = 1
 }
 /^branch/ {
-	way = place "/" branch++
+	way = place "#" branch++
 	if (!(way in taken)) { taken[way] = 0; branches[file]++ }
 	if ($4 + 0 > 0) taken[way] = 1
 }
@@ -39,7 +39,7 @@ END {
 	for (place in line) { split(place, part, ":"); reached[part[1]] += line[place] }
 	for (way in taken) { split(way, part, ":"); gone[part[1]] += taken[way] }
 	for (place in line) if (!line[place]) printf "2missed line    %s:%s\n", place, text[place]
-	for (way in taken) if (!taken[way]) { place = way; sub(/\/.*/, "", place); printf "2missed branch  %s:%s\n", place, text[place] }
+	for (way in taken) if (!taken[way]) { place = way; sub(/#.*/, "", place); printf "2missed branch  %s:%s\n", place, text[place] }
 	for (file in lines) {
 		printf "1%-22s %5.1f %% of %4d lines, %5.1f %% of %4d branches\n", file, 100 * reached[file] / lines[file], lines[file],
 			branches[file] ? 100 * gone[file] / branches[file] : 100, branches[file]

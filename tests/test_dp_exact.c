@@ -272,12 +272,30 @@ static void refusals(void **state) {
 	assert_misuse((void)dp_exact_epsilon(0.1, 8, 1e-6, 0, NULL));
 }
 
+/* Questions that no caller can put: outside the window, and where the polygon is level. */
+static void readings(void **state) {
+	(void)state;
+	double vertices[] = {0.5, nextafter(0.5, 0)};
+	const struct recursion level = {.question = {.low = 0}, .h = 0.1, .ratio = expm1(0.1), .vertex = vertices, .low = 0, .high = 1};
+	assert_misuse((void)read_delta(&level, -0.2));
+	assert_true(isinf(read_epsilon(&level, 0.4)));
+	const double end = read_epsilon(&level, vertices[1]);
+	assert_true(end >= 0.1 && end < 0.1 * (1 + 1e-12));
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_single_step),      cmocka_unit_test(two_and_three_steps), cmocka_unit_test(the_note_s_eight_steps),
-	    cmocka_unit_test(between_the_bounds), cmocka_unit_test(the_note_s_table),    cmocka_unit_test(there_and_back),
-	    cmocka_unit_test(narrow_windows),     cmocka_unit_test(more_costs_more),     cmocka_unit_test(ends),
+	    cmocka_unit_test(a_single_step),
+	    cmocka_unit_test(two_and_three_steps),
+	    cmocka_unit_test(the_note_s_eight_steps),
+	    cmocka_unit_test(between_the_bounds),
+	    cmocka_unit_test(the_note_s_table),
+	    cmocka_unit_test(there_and_back),
+	    cmocka_unit_test(narrow_windows),
+	    cmocka_unit_test(more_costs_more),
+	    cmocka_unit_test(ends),
 	    cmocka_unit_test(refusals),
+	    cmocka_unit_test(readings),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,14 +4,18 @@
 #include "tests/test_dp_support.h"
 
 #include <errno.h>
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <sys/random.h>
 #include <sys/types.h>
 
 #include "dp/account.h"
+#include "dp/draw.h"
 #include "dp/exact.h"
+#include "dp/fixed.h"
 #include "dp/invisibleink.h"
+#include "dp/topk.h"
 #include "dp/weights.h"
 
 #define NONE ((double)NAN)
@@ -166,8 +170,135 @@ static void getrandom_in_every_mood(void **state) {
 	assert_int_equal(fill_after(0, 0, bytes, 0), DP_OK);
 }
 
+/* Those that no other test breaks. */
+static void preconditions(void **state) {
+	(void)state;
+	const double bad[] = {0, -1, 1e-310, INFINITY, NONE};
+	for (volatile size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		assert_misuse((void)dp_rho_of_clip(bad[i], 1, 1, 1));
+		assert_misuse((void)dp_rho_of_clip(1, 1, bad[i], 1));
+		assert_misuse((void)dp_clip_of_rho(bad[i], 1, 1, 1));
+		assert_misuse((void)dp_clip_of_rho(1, 1, bad[i], 1));
+		assert_misuse((void)dp_delta_of_rho(bad[i], 1));
+		assert_misuse((void)dp_delta_of_rho(1, bad[i]));
+		assert_misuse((void)dp_epsilon_of_rho(bad[i], 0.1));
+		assert_misuse((void)dp_epsilon_of_rho(1, bad[i]));
+		assert_misuse((void)dp_rho_of_epsilon(bad[i], 0.1));
+		assert_misuse((void)dp_rho_of_epsilon(1, bad[i]));
+		assert_misuse((void)dp_epsilon_bun_steinke(bad[i], 0.1));
+		assert_misuse((void)dp_epsilon_bun_steinke(1, bad[i]));
+	}
+	assert_misuse((void)dp_rho_of_clip(1, 1, 1, 0));
+	assert_misuse((void)dp_clip_of_rho(1, 0, 1, 1));
+	assert_misuse((void)dp_clip_of_rho(1, 1, 1, 0));
+	assert_misuse((void)dp_budget_solve(NULL, DP_CLIP, NULL));
+	assert_misuse((void)dp_clip_fixed(0, 12));
+	assert_misuse((void)dp_clip_fixed(1, 17));
+	assert_misuse((void)dp_clip_fixed(1e6, 12));
+	const struct dp_integers good = {1, 1, 1, 1, 1, 8};
+	struct dp_integers none[5] = {good, good, good, good, good};
+	none[0].batch = none[1].tokens = 0;
+	none[2].temperature_num = none[3].temperature_den = none[4].clip_fixed = 0;
+	for (volatile int i = 0; i < 5; i++) assert_misuse((void)dp_guarantee_rho(&none[i]));
+	assert_misuse((void)dp_exact_delta(1, 1, 1, 0, NULL));
+	assert_misuse((void)dp_exact_eta(1, 0.1, 1, 0, NULL));
+	assert_misuse((void)dp_exact_tokens(1, 1, 0.1, 0, NULL));
+
+	const struct dp_random random = dp_random_system();
+	const struct dp_wide nothing = {0, 0}, vast = {0, (unsigned __int128)1 << 127};
+	size_t index;
+	assert_misuse((void)dp_draw(&nothing, 1, &random, &index));
+	assert_misuse((void)dp_draw(&vast, 1, &random, &index));
+	assert_misuse((void)dp_pick(&vast, 0, nothing));
+	float logit = 1;
+	int32_t fixed = 1, heap;
+	uint32_t candidate;
+	assert_misuse((void)dp_fix_public(&logit, 1, 17, &fixed));
+	assert_misuse((void)dp_topk(&fixed, NULL, 0, 0, 1, 1, &heap, &candidate));
+	assert_misuse((void)dp_topk(&fixed, NULL, ((size_t)1 << 24) + 1, 0, 1, 1, &heap, &candidate));
+	assert_misuse((void)dp_topk(&fixed, NULL, 1, 0, 0, 1, &heap, &candidate));
+	assert_misuse((void)dp_topk(&fixed, NULL, 1, 0, 1, -1, &heap, &candidate));
+
+	struct dp_invisibleink_params params = mechanism;
+	struct dp_invisibleink *volatile made = NULL;
+	struct dp_invisibleink *m;
+	assert_misuse((void)dp_invisibleink_new(&params, &m));
+	params.random = random;
+	assert_misuse((void)dp_invisibleink_new(NULL, &m));
+	assert_misuse((void)dp_invisibleink_new(&params, NULL));
+	assert_int_equal(dp_invisibleink_new(&params, &m), DP_OK);
+	made = m;
+	assert_misuse((void)dp_invisibleink_sum(made, 0));
+	assert_misuse((void)dp_invisibleink_public_weight(made, 0));
+	assert_misuse((void)dp_invisibleink_private_weight(made, 0));
+	m = made;
+	dp_invisibleink_free(&m);
+}
+
+static double given(double x, double otherwise) {
+	return x != 0 ? x : otherwise;
+}
+
+/* Answers at and beyond the ends of double, by either accountant. */
+static void beyond_the_range(void **state) {
+	(void)state;
+	static const struct {
+		struct dp_budget budget;
+		enum dp_unknown unknown;
+		const char *reason;
+	} v[] = {
+	    /* 0: not given, or delta 1e-6, temperature 1, batch 7, tokens 500 */
+	    {{.epsilon = 1e300, .temperature = 1e300}, DP_CLIP, "clip would be out"},
+	    {{.epsilon = 3, .temperature = 1e-307}, DP_CLIP, "clip would be out"},
+	    {{.epsilon = 3, .temperature = 1.5e-307, .group = 4}, DP_CLIP, "clip would be out"},
+	    {{.epsilon = 3, .temperature = 1e308, .accountant = DP_EXACT, .batch = 1u << 30}, DP_CLIP, "clip would be out"},
+	    {{.epsilon = 3, .temperature = 1e-307, .accountant = DP_EXACT, .grid = 8}, DP_CLIP, "clip would be out"},
+	    {{.rho = DBL_MAX}, DP_EPSILON, "epsilon would be out"},
+	    {{.clip = 1e-300, .epsilon = 3, .accountant = DP_EXACT, .grid = 8}, DP_BATCH, "rho would be out"},
+	    {{.clip = 32, .epsilon = 1e-300, .batch = 1, .tokens = 1, .accountant = DP_EXACT}, DP_DELTA, "delta would be 1"},
+	    {{.clip = 1, .tokens = 1u << 31, .group = 2, .spread = true}, DP_EPSILON, "tokens times group"},
+	    {{.clip = 1e308, .group = 2}, DP_EPSILON, "clip times group"},
+	    {{.epsilon = 3, .grid = 7}, DP_CLIP, "grid must lie"},
+	    {{.epsilon = 3, .grid = 1025}, DP_CLIP, "grid must lie"},
+	    {{.epsilon = 500, .clip = 4, .batch = 1, .delta = 0.99, .accountant = DP_EXACT}, DP_TOKENS, "this would be out"},
+	};
+	for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
+		struct dp_budget b = v[i].budget;
+		b.epsilon = given(b.epsilon, NONE);
+		b.rho = given(b.rho, NONE);
+		b.clip = given(b.clip, NONE);
+		b.delta = given(b.delta, 1e-6);
+		b.temperature = given(b.temperature, 1);
+		b.batch = (uint32_t)given(b.batch, 7);
+		b.tokens = (uint32_t)given(b.tokens, 500);
+		const char *reason = "";
+		if (dp_budget_solve(&b, v[i].unknown, &reason) != DP_BAD_PARAMETER ||
+		    strncmp(reason, v[i].reason, strlen(v[i].reason)) != 0)
+			fail_msg("case %zu: \"%s\", not \"%s\"", i, reason, v[i].reason);
+		assert_int_equal(dp_budget_solve(&b, v[i].unknown, NULL), DP_BAD_PARAMETER);
+	}
+	assert_true(dp_rho_of_epsilon(DBL_MIN, DBL_MIN) == 0);
+	double answer;
+	uint32_t tokens;
+	assert_int_equal(dp_exact_delta(0.1, 8, 1, 7, &answer), DP_BAD_PARAMETER);
+	assert_int_equal(dp_exact_eta(1, 0.1, 8, 7, &answer), DP_BAD_PARAMETER);
+	assert_int_equal(dp_exact_tokens(0.1, 1, 0.1, 7, &tokens), DP_BAD_PARAMETER);
+	assert_int_equal(dp_exact_tokens(64 * (1 + 5e-10), 1, 0.1, 0, &tokens), DP_BAD_PARAMETER);
+	/* At large delta many more tokens fit than zCDP would have it. */
+	assert_int_equal(dp_exact_tokens(0.01, 1e-6, 0.25, 8, &tokens), DP_OK);
+	assert_true(tokens > 8 + 1.2 * 8 * dp_rho_of_epsilon(1e-6, 0.25) / 1e-4);
+	/* The least clip there is, for which a hair of the budget is missing. */
+	struct dp_integers n = {.batch = 7, .tokens = 200, .temperature_num = 6, .temperature_den = 5};
+	const double hair = dp_epsilon_of_rho(dp_rho_of_clip(0x1p-12, 7, 1.2, 200), 1e-6) * (1 + 1e-11);
+	const char *reason = "";
+	assert_int_equal(dp_calibrate(&n, hair, 1e-6, &reason), DP_BAD_PARAMETER);
+	assert_string_equal(reason, "clip would be out of range");
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(preconditions),
+	    cmocka_unit_test(beyond_the_range),
 	    cmocka_unit_test(no_memory_for_the_accountants),
 	    cmocka_unit_test(no_memory_for_the_mechanism),
 	    cmocka_unit_test(a_libm_that_errs),
