@@ -10,7 +10,8 @@
 //
 // Limits: the same eta for every step, tokens <= DP_EXACT_TOKENS, tokens eta^2 / 8 <= DP_EXACT_RHO, eta >= 1e-100; 1e-300 <= delta < 1,
 // epsilon positive and finite; grid 8 to 1024, or 0 for dp_exact_grid. Outside: DP_BAD_PARAMETER. Time grows as grid^2 tokens^1.5: about
-// 0.4 s for 500 tokens at 128, 0.1 s at 64, 0.02 s at 32, and under 2 s for whatever the default grid meets within the limits.
+// 0.4 s for 500 tokens at 128, 0.1 s at 64, 0.03 s at 32, and under 2 s for whatever the default grid meets within the limits; for eta
+// three times that.
 // Every function: DP_OK, DP_BAD_PARAMETER or DP_NO_MEMORY; on failure the answer is not written.
 #ifndef CUTTLE_DP_EXACT_H
 #define CUTTLE_DP_EXACT_H
