@@ -7,9 +7,8 @@ set -eu
 build=$(realpath "$1")
 shift
 find "$build" -name '*.gcda' -delete
-for program; do
-	"$program" >"$build/coverage.log" 2>&1 || { tail -20 "$build/coverage.log"; echo "coverage: $program failed"; exit 1; }
-done
+# shellcheck disable=SC2016 # for the inner shell
+printf '%s\n' "$@" | xargs -P "$(nproc)" -n 1 sh -c '"$0" >"$0.log" 2>&1 || { tail -20 "$0.log"; echo "coverage: $0 failed"; exit 1; }'
 folder=$build/coverage
 rm -rf "$folder" && mkdir "$folder"
 for notes in "$build"/dp/*.gcno "$build"/tests/test_dp_*.gcno; do
