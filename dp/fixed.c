@@ -15,7 +15,7 @@ static int32_t fix(float logit, double scale) {
 	return whole;
 }
 
-bool dp_fix_public(const float *logits, size_t n, unsigned fraction_bits, int32_t *fixed) {
+bool dp_fix(const float *logits, size_t n, unsigned fraction_bits, int32_t *fixed) {
 	REQUIRE(fraction_bits <= 16);
 	const double scale = (double)(1u << fraction_bits);
 	bool finite = true;

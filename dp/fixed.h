@@ -9,8 +9,8 @@
 
 #define DP_FIXED_LIMIT (INT32_C(1) << 26)
 
-/* fixed[i] = L of logits[i], i < n. F = fraction_bits <= 16. False when any logit is NaN or infinite; fixed is then unspecified.
- * Exact, whatever the rounding mode of the processor. The private rows get the same format from kernels/dclip.h. */
-bool dp_fix_public(const float *logits, size_t n, unsigned fraction_bits, int32_t *fixed);
+/* fixed[i] = L of logits[i], i < n. F = fraction_bits <= 16. False when any logit is NaN or infinite, which counts as 0.
+ * Exact, whatever the rounding mode of the processor. kernels/dclip.h makes the same of a private row. */
+bool dp_fix(const float *logits, size_t n, unsigned fraction_bits, int32_t *fixed);
 
 #endif

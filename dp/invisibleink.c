@@ -2,6 +2,7 @@
 #include "dp/invisibleink.h"
 
 #include "base/misuse.h"
+#include "dp/center.h"
 #include "dp/draw.h"
 #include "dp/fixed.h"
 #include "dp/topk.h"
@@ -12,8 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a batch stands. The order public -> private -> draw is what the theorem composes over, so it is enforced, not trusted. */
-enum stage { STAGE_NEW, STAGE_BEGUN, STAGE_STEP, STAGE_SILENT };
+/* Where a batch stands. The order public -> private -> draw is what the theorem composes over, so it is enforced, not trusted: in a step of
+ * A alone no private row can be added. */
+enum stage { STAGE_NEW, STAGE_BEGUN, STAGE_STEP, STAGE_ALONE, STAGE_SILENT };
 
 struct dp_invisibleink {
 	struct dp_invisibleink_params params; /* allowed points to our copy */
@@ -28,6 +30,7 @@ struct dp_invisibleink {
 	int32_t *heap;                /* [min(k, vocab)] */
 	uint32_t *candidates;         /* [vocab], count in use, as the three below */
 	int32_t *candidate_fixed;     /* L_pub of the candidates */
+	int32_t *centred;             /* with `center`: L_pub + s_i of the row just added; private */
 	int32_t *sum;                 /* S; private */
 	struct dp_wide *token_weight; /* A E; private */
 };
@@ -42,9 +45,11 @@ static enum dp_status allocate(struct dp_invisibleink *m, const uint8_t *allowed
 	m->heap = rows(k, sizeof *m->heap);
 	m->candidates = rows(vocab, sizeof *m->candidates);
 	m->candidate_fixed = rows(vocab, sizeof *m->candidate_fixed);
+	m->centred = rows(m->params.center ? vocab : 0, sizeof *m->centred);
 	m->sum = rows(vocab, sizeof *m->sum);
 	m->token_weight = rows(vocab, sizeof *m->token_weight);
-	if (!m->fixed || !m->heap || !m->candidates || !m->candidate_fixed || !m->sum || !m->token_weight) return DP_NO_MEMORY;
+	if (!m->fixed || !m->heap || !m->candidates || !m->candidate_fixed || !m->centred || !m->sum || !m->token_weight)
+		return DP_NO_MEMORY;
 	m->params.allowed = NULL;
 	if (!allowed) return DP_OK;
 	m->allowed = rows(vocab, 1);
@@ -85,6 +90,7 @@ void dp_invisibleink_free(struct dp_invisibleink **mechanism) {
 	struct dp_invisibleink *m = *mechanism;
 	*mechanism = NULL;
 	if (!m) return;
+	if (m->centred && m->params.center) explicit_bzero(m->centred, m->params.vocab * sizeof *m->centred);
 	if (m->sum) explicit_bzero(m->sum, m->params.vocab * sizeof *m->sum);
 	if (m->token_weight) explicit_bzero(m->token_weight, m->params.vocab * sizeof *m->token_weight);
 	dp_weights_release(&m->weights);
@@ -93,6 +99,7 @@ void dp_invisibleink_free(struct dp_invisibleink **mechanism) {
 	free(m->heap);
 	free(m->candidates);
 	free(m->candidate_fixed);
+	free(m->centred);
 	free(m->sum);
 	free(m->token_weight);
 	free(m);
@@ -103,15 +110,12 @@ void dp_invisibleink_begin(struct dp_invisibleink *m, uint32_t spent) {
 	if (m->stage != STAGE_SILENT) m->stage = STAGE_BEGUN;
 }
 
-enum dp_status dp_invisibleink_public(struct dp_invisibleink *m, const float *logits, const uint32_t **candidates, size_t *count) {
-	REQUIRE(m->stage == STAGE_BEGUN || m->stage == STAGE_SILENT);
-	*candidates = NULL;
-	*count = 0;
-	if (m->spent >= m->params.tokens) return DP_SPENT;
+/* V+ of the public row, nothing in S. */
+static enum dp_status start(struct dp_invisibleink *m, const float *logits, enum stage stage) {
 	if (m->stage == STAGE_SILENT) return DP_NO_ENTROPY;
 	const struct dp_invisibleink_params *p = &m->params;
 	m->count = 0;
-	if (!dp_fix_public(logits, p->vocab, p->fraction_bits, m->fixed)) return DP_PUBLIC_NOT_FINITE;
+	if (!dp_fix(logits, p->vocab, p->fraction_bits, m->fixed)) return DP_PUBLIC_NOT_FINITE;
 	m->count = dp_topk(m->fixed, p->allowed, p->vocab, p->top_k, p->batch, p->clip_fixed, m->heap, m->candidates);
 	m->largest = INT64_MIN;
 	for (size_t i = 0; i < m->count; i++) {
@@ -120,10 +124,34 @@ enum dp_status dp_invisibleink_public(struct dp_invisibleink *m, const float *lo
 	}
 	memset(m->sum, 0, m->count * sizeof *m->sum);
 	m->private = 0;
-	m->stage = STAGE_STEP;
+	m->stage = stage;
+	return DP_OK;
+}
+
+enum dp_status dp_invisibleink_public(struct dp_invisibleink *m, const float *logits, const uint32_t **candidates, size_t *count) {
+	REQUIRE(m->stage == STAGE_BEGUN || m->stage == STAGE_SILENT);
+	*candidates = NULL;
+	*count = 0;
+	if (m->spent >= m->params.tokens) return DP_SPENT;
+	enum dp_status status = start(m, logits, STAGE_STEP);
+	if (status != DP_OK) return status;
 	*candidates = m->candidates;
 	*count = m->count;
 	return DP_OK;
+}
+
+enum dp_status dp_invisibleink_alone(struct dp_invisibleink *m, const float *logits) {
+	REQUIRE(m->stage == STAGE_BEGUN || m->stage == STAGE_SILENT);
+	return start(m, logits, STAGE_ALONE);
+}
+
+bool dp_invisibleink_sure(struct dp_invisibleink *m, uint32_t millionths) {
+	REQUIRE(m->stage == STAGE_STEP && m->private == 0);
+	unsigned __int128 whole = 0; /* at most 2^24 2^56 */
+	for (size_t i = 0; i < m->count; i++) whole += dp_invisibleink_public_weight(m, i);
+	const bool sure = (unsigned __int128)1000000 * dp_weight_public(&m->weights, 0) >= millionths * whole;
+	if (sure) m->stage = STAGE_ALONE;
+	return sure;
 }
 
 void dp_invisibleink_private(struct dp_invisibleink *m, const float *logits) {
@@ -131,13 +159,21 @@ void dp_invisibleink_private(struct dp_invisibleink *m, const float *logits) {
 	REQUIRE(m->private < m->params.batch);
 	m->private ++;
 	/* Whether the row was finite is private: the answer is dropped, and a row that was not has left the sum alone. */
-	(void)kernels_get()->dclip(logits, m->candidate_fixed, m->count, m->params.fraction_bits, m->params.clip_fixed, m->sum);
+	const int32_t *center = m->candidate_fixed;
+	if (m->params.center) {
+		(void)dp_fix(logits, m->count, m->params.fraction_bits, m->centred);
+		dp_center(m->centred, m->candidate_fixed, m->count);
+		center = m->centred;
+	}
+	(void)kernels_get()->dclip(logits, center, m->count, m->params.fraction_bits, m->params.clip_fixed, m->sum);
 }
 
 enum dp_status dp_invisibleink_draw(struct dp_invisibleink *m, uint32_t *token) {
-	REQUIRE(m->stage == STAGE_STEP);
-	REQUIRE(m->spent < m->params.tokens);
-	m->spent++;
+	REQUIRE(m->stage == STAGE_STEP || m->stage == STAGE_ALONE);
+	if (m->stage == STAGE_STEP) {
+		REQUIRE(m->spent < m->params.tokens);
+		m->spent++;
+	}
 	m->stage = STAGE_BEGUN;
 	for (size_t i = 0; i < m->count; i++)
 		m->token_weight[i] = dp_wide_product(dp_invisibleink_public_weight(m, i), dp_invisibleink_private_weight(m, i));

@@ -2,10 +2,12 @@
 // InvisibleInk (NeurIPS 2025, Algorithm 1) in exact integers: one token at a time from one public row and up to B private rows.
 //
 // Per token:  public -> private, once per reference that is not null, in any order -> draw.
+// Or, at no cost: public -> sure (if it says so) -> draw, or: alone -> draw. Such a token is drawn from A alone.
 //
 //   L_i(y) = clamp(round_half_even(phi_i(y) 2^F), -2^26, 2^26)                     phi_i: logits of row i
 //   V+     = { y allowed : B (L_pub(y) - l) >= -2 Chat },  l = the k-th largest L_pub among the allowed
-//   S(y)   = sum_i clamp(L_i(y) - L_pub(y), -Chat, +Chat)                          a null reference adds 0
+//   S(y)   = sum_i clamp(L_i(y) - L_pub(y) - s_i, -Chat, +Chat)                    a null reference adds 0
+//   s_i    = 0, or with `center` the median over V+ of L_i - L_pub
 //   P(y)   = A(y) E(S(y)) / sum over V+,   A = round(2^56 exp((L_pub(y) - max) B kappa)), at least 1;  E(s) = round(2^q exp(s kappa))
 //   kappa  = temperature_den / (temperature_num B 2^F)
 //
@@ -16,6 +18,7 @@
 #ifndef CUTTLE_DP_INVISIBLEINK_H
 #define CUTTLE_DP_INVISIBLEINK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "dp/entropy.h"
@@ -26,11 +29,12 @@ struct dp_invisibleink;
 struct dp_invisibleink_params {
 	uint32_t batch;                           /* B >= 1: private references, the null ones counted */
 	uint32_t top_k;                           /* k; 0, or more than the allowed tokens, means every allowed token */
-	uint32_t tokens;                          /* T >= 1: hard cap of tokens drawn per batch */
+	uint32_t tokens;                          /* T >= 1: hard cap of tokens drawn per batch, those at no cost aside */
 	size_t vocab;                             /* 1 .. 2^24 */
 	int64_t temperature_num, temperature_den; /* tau = num / den, both in 1 .. 2^31 - 1 */
 	int32_t clip_fixed;                       /* Chat = C 2^F >= 1, with B Chat <= 2^21 */
 	unsigned fraction_bits;                   /* F, at most 16 */
+	bool center;                              /* differences are taken from their median before they are clipped */
 	const uint8_t *allowed;                   /* [vocab], nonzero = may be drawn; copied; NULL = every token. Public. */
 	struct dp_random random;                  /* copied; dp_random_system() for a private output */
 };
@@ -53,12 +57,19 @@ void dp_invisibleink_begin(struct dp_invisibleink *mechanism, uint32_t spent);
  * batch may go on with another public row). DP_NO_ENTROPY: the source failed earlier. On failure *candidates is NULL and *count 0. */
 enum dp_status dp_invisibleink_public(struct dp_invisibleink *mechanism, const float *logits, const uint32_t **candidates, size_t *count);
 
+/* Starts a step that ends with a token drawn from A over V+ alone, whatever is left of T. Statuses as above, without DP_SPENT. */
+enum dp_status dp_invisibleink_alone(struct dp_invisibleink *mechanism, const float *logits);
+
+/* After `public` and before any private row: whether A alone gives its likeliest candidate a probability of at least millionths / 10^6,
+ * compared in integers. Then the step goes on as one of `alone`. A function of the public logits and the parameters. */
+bool dp_invisibleink_sure(struct dp_invisibleink *mechanism, uint32_t millionths);
+
 /* Adds one private row: logits[count], in the order of the candidates. A row with a NaN or an infinity adds exactly nothing, as a null
- * reference, which is simply no call. At most B calls per step; a further one is a caller bug. */
+ * reference, which is simply no call. At most B calls per step, and none in a step of A alone; a further one is a caller bug. */
 void dp_invisibleink_private(struct dp_invisibleink *mechanism, const float *logits);
 
-/* Draws the step's token and ends the step. The token counts as spent before it is returned, also when the draw fails.
- * DP_NO_ENTROPY: *token is not written and this mechanism never draws again. */
+/* Draws the step's token and ends the step. The token counts as spent before it is drawn, also when the draw fails; one of A alone does
+ * not. DP_NO_ENTROPY: *token is not written and this mechanism never draws again. */
 enum dp_status dp_invisibleink_draw(struct dp_invisibleink *mechanism, uint32_t *token);
 
 /* Tokens of this batch drawn so far, those of `begin` included. */

@@ -6,8 +6,8 @@
 //
 // When any row[i] is NaN or infinite the row is null: sum is left untouched and false is returned. The answer is a function of this row and
 // the public row alone; it is private and decides nothing that can be seen.
-// Shapes: row[n], public_fixed[n] (|.| <= 2^26), sum[n]; no alignment needed; no aliasing. 0 <= clip <= 2^26. fraction_bits <= 16.
-// Source: design note privacy.md 1.4; InvisibleInk eq. 4 (DClip).
+// Shapes: row[n], public_fixed[n] (|.| <= 2^28: a centred row comes with the shift already in it, dp/center.h), sum[n]; no alignment
+// needed; no aliasing. 0 <= clip <= 2^26. fraction_bits <= 16. Source: design note privacy.md 1.4; InvisibleInk eq. 4 (DClip).
 #ifndef CUTTLE_KERNELS_DCLIP_H
 #define CUTTLE_KERNELS_DCLIP_H
 

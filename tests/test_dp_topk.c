@@ -15,7 +15,7 @@ static void halves_go_to_even(void **state) {
 	                               -0.49999997f, 1e30f, -1e30f, -0.0f, 67108864.0f, 1e-42f};
 	static const int32_t want[] = {0, 2, 2, 0, -2, -2, 0, 0, DP_FIXED_LIMIT, -DP_FIXED_LIMIT, 0, DP_FIXED_LIMIT, 0};
 	int32_t fixed[13];
-	assert_true(dp_fix_public(logits, 13, 0, fixed));
+	assert_true(dp_fix(logits, 13, 0, fixed));
 	assert_memory_equal(fixed, want, sizeof fixed);
 }
 
@@ -27,7 +27,7 @@ static void fixed_is_round_half_even(void **state) {
 		float logit = ldexpf(test_between(&seed, -1, 1), (int)test_below(&seed, 40) - 15);
 		if (i & 1) logit = ldexpf((float)((int)test_below(&seed, 4001) - 2000), -(int)bits - 1); /* ties */
 		int32_t fixed;
-		assert_true(dp_fix_public(&logit, 1, bits, &fixed));
+		assert_true(dp_fix(&logit, 1, bits, &fixed));
 		double want = fmax(-DP_FIXED_LIMIT, fmin(DP_FIXED_LIMIT, nearbyint(ldexp((double)logit, (int)bits))));
 		assert_int_equal(fixed, (int64_t)want);
 		/* A private row has the same format: its difference to itself is 0, and to 0 the value itself. */
@@ -48,7 +48,7 @@ static void not_finite(void **state) {
 			int32_t fixed[5], sum[5] = {9, 9, 9, 9, 9};
 			const int32_t zeros[5] = {0}, nines[5] = {9, 9, 9, 9, 9};
 			logits[at] = bad[i];
-			assert_false(dp_fix_public(logits, 5, 12, fixed));
+			assert_false(dp_fix(logits, 5, 12, fixed));
 			assert_false(dclip_scalar(logits, zeros, 5, 12, 100, sum));
 			assert_memory_equal(sum, nines, sizeof sum);
 		}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every transcript of a small vocabulary, through the mechanism's own integers, in two neighbouring worlds, against an adversary that
 // chooses all logits from what was drawn so far: the exact delta of the pair, at every epsilon of a grid, is never above what the
-// accountants promise, and for the worst adversary it is nearly all of it. Design note privacy.md 4.2, test 3.
+// accountants promise, and for the worst adversary it is nearly all of it. So too in every way to spend better, where a batch goes on after
+// the end of a text, or with tokens that cost nothing. Design note privacy.md 4.2, test 3.
 #include "tests/test_dp_support.h"
 
 #include <math.h>
@@ -17,7 +18,7 @@ enum { MOST_VOCAB = 4, MOST_TOKENS = 8, EPSILONS = 24, GRID = 64, PER_ETA = 64 }
 struct step {
 	const struct dp_integers *integers;
 	size_t vocab;
-	uint32_t drawn;
+	uint32_t drawn, free_drawn;
 	double loss;      /* ln P / P' of the transcript so far */
 	uint64_t history; /* a number of its own for every prefix */
 	float public[MOST_VOCAB], record[MOST_VOCAB], other[MOST_VOCAB];
@@ -33,11 +34,19 @@ struct attack {
 	bool exchanged; /* the other world has another record instead of none: not covered by the guarantee */
 };
 
+/* How tokens are spent, as engine/transcript.c does it. */
+struct mode {
+	const char *name;
+	bool center, bank, complete;
+	uint32_t sure, free_tokens; /* millionths; most of a batch */
+};
+
 struct enumeration {
 	struct dp_invisibleink *mechanism;
 	const struct dp_integers *integers;
 	const struct attack *attack;
-	size_t vocab, transcripts;
+	const struct mode *mode;
+	size_t vocab, transcripts, costless;
 	long double delta[2][EPSILONS], sum[2]; /* P against P', and P' against P */
 	double epsilon[EPSILONS];
 };
@@ -130,30 +139,58 @@ static void ending(struct step *step, const struct attack *attack) {
 	step->record[step->vocab - 1] = step->public[step->vocab - 1] + 50;
 }
 
+/* The same, with a public row that is now and then sure of a token the record objects to. */
+static void sometimes_sure(struct step *step, const struct attack *attack) {
+	uint64_t seed = step->history + 1;
+	ending(step, attack);
+	if (test_below(&seed, 3) > 0) return;
+	const size_t y = test_below(&seed, step->vocab);
+	step->public[y] = 30;
+	step->record[y] = -30;
+}
+
+/* Randomised response whose differences have their median at 0: a token between the two has nearly no mass. */
+static void balanced(struct step *step, const struct attack *attack) {
+	step->vocab = 2;
+	steady(step, attack);
+	step->vocab = 3;
+	step->public[2] = step->other[2] = step->public[1];
+	step->record[2] = step->record[1];
+	step->public[1] = step->other[1] = step->record[1] = -40;
+}
+
 /* ---- enumeration ----------------------------------------------------------------------------------------------------------------------
  */
 
-/* ln of the probabilities of every token in one world. */
-static void probabilities(struct enumeration *e, const struct step *step, const float *record, long double log_p[MOST_VOCAB]) {
+/* Begins a step of one world. Whether it is one of the public row alone. */
+static bool alone(struct enumeration *e, const struct step *step) {
 	const uint32_t *candidates;
 	size_t count;
-	long double whole = 0;
-	float row[MOST_VOCAB];
 	dp_invisibleink_begin(e->mechanism, step->drawn);
+	if (step->drawn == e->integers->tokens) {
+		assert_int_equal(dp_invisibleink_alone(e->mechanism, step->public), DP_OK);
+		return true;
+	}
 	assert_int_equal(dp_invisibleink_public(e->mechanism, step->public, &candidates, &count), DP_OK);
 	assert_int_equal(count, e->vocab);
-	for (uint32_t i = 1; i < e->integers->batch; i++) {
-		for (size_t y = 0; y < count; y++) row[y] = step->other[candidates[y]];
-		dp_invisibleink_private(e->mechanism, row);
-	}
-	for (size_t y = 0; record && y < count; y++) row[y] = record[candidates[y]];
-	if (record) dp_invisibleink_private(e->mechanism, row);
+	for (uint32_t y = 0; y < count; y++) assert_int_equal(candidates[y], y);
+	return step->free_drawn < e->mode->free_tokens && e->mode->sure > 0 && dp_invisibleink_sure(e->mechanism, e->mode->sure);
+}
+
+/* ln of the probabilities of every token in one world. Returns whether they cost nothing. */
+static bool probabilities(struct enumeration *e, const struct step *step, const float *record, long double log_p[MOST_VOCAB]) {
+	const size_t count = e->vocab;
+	long double whole = 0;
+	const bool costless = alone(e, step);
+	for (uint32_t i = 1; i < e->integers->batch && !costless; i++) dp_invisibleink_private(e->mechanism, step->other);
+	if (record && !costless) dp_invisibleink_private(e->mechanism, record);
 	for (size_t y = 0; y < count; y++) {
 		log_p[y] = (long double)dp_invisibleink_public_weight(e->mechanism, y) *
 		           (long double)dp_invisibleink_private_weight(e->mechanism, y);
 		whole += log_p[y];
 	}
 	for (size_t y = 0; y < count; y++) log_p[y] = logl(log_p[y] / whole);
+	return costless;
 }
 
 static void leaf(struct enumeration *e, long double log_p, long double log_q) {
@@ -168,29 +205,36 @@ static void leaf(struct enumeration *e, long double log_p, long double log_q) {
 	}
 }
 
-static void visit(struct enumeration *e, uint32_t drawn, uint64_t history, long double log_p, long double log_q) {
-	if (drawn == e->integers->tokens) {
+static void visit(struct enumeration *e, uint32_t drawn, uint32_t free_drawn, uint64_t history, long double log_p, long double log_q) {
+	const uint32_t tokens = e->integers->tokens;
+	if (drawn == tokens && !(e->mode->complete && free_drawn < e->mode->free_tokens)) {
 		leaf(e, log_p, log_q);
 		return;
 	}
-	struct step step = {
-	    .integers = e->integers, .vocab = e->vocab, .drawn = drawn, .loss = (double)(log_p - log_q), .history = history};
+	struct step step = {.integers = e->integers,
+	                    .vocab = e->vocab,
+	                    .drawn = drawn,
+	                    .free_drawn = free_drawn,
+	                    .loss = (double)(log_p - log_q),
+	                    .history = history};
 	e->attack->choose(&step, e->attack);
 	float opposite[MOST_VOCAB];
 	for (size_t y = 0; y < e->vocab; y++) opposite[y] = 2 * step.public[y] - step.record[y];
 	long double with[MOST_VOCAB], without[MOST_VOCAB];
-	probabilities(e, &step, step.record, with);
-	probabilities(e, &step, e->attack->exchanged ? opposite : NULL, without);
+	const bool costless = probabilities(e, &step, step.record, with);
+	assert_int_equal(probabilities(e, &step, e->attack->exchanged ? opposite : NULL, without), costless);
+	e->costless += costless;
 	for (size_t y = 0; y < e->vocab; y++) {
 		const long double p = log_p + with[y], q = log_q + without[y];
-		if (step.ends && y == e->vocab - 1) leaf(e, p, q);
-		else visit(e, drawn + 1, history * MOST_VOCAB + y + 1, p, q);
+		if (step.ends && y == e->vocab - 1 && (!e->mode->bank || drawn + !costless == tokens)) leaf(e, p, q);
+		else visit(e, drawn + !costless, free_drawn + costless, history * MOST_VOCAB + y + 1, p, q);
 	}
 }
 
 /* Fills delta. */
-static void enumerate(struct enumeration *e, const struct dp_integers *integers, size_t vocab, const struct attack *attack) {
-	*e = (struct enumeration){.integers = integers, .attack = attack, .vocab = vocab};
+static void enumerate_mode(struct enumeration *e, const struct dp_integers *integers, size_t vocab, const struct attack *attack,
+                           const struct mode *mode) {
+	*e = (struct enumeration){.integers = integers, .attack = attack, .vocab = vocab, .mode = mode};
 	const struct dp_invisibleink_params params = {.batch = integers->batch,
 	                                              .tokens = integers->tokens,
 	                                              .vocab = vocab,
@@ -198,12 +242,18 @@ static void enumerate(struct enumeration *e, const struct dp_integers *integers,
 	                                              .temperature_den = integers->temperature_den,
 	                                              .clip_fixed = integers->clip_fixed,
 	                                              .fraction_bits = integers->fraction_bits,
+	                                              .center = mode->center,
 	                                              .random = dp_random_system()};
 	assert_int_equal(dp_invisibleink_new(&params, &e->mechanism), DP_OK);
 	for (int i = 0; i < EPSILONS; i++) e->epsilon[i] = eta_of(integers) * integers->tokens * (i + 0.5) / EPSILONS;
-	visit(e, 0, 1, 0, 0);
+	visit(e, 0, 0, 1, 0, 0);
 	dp_invisibleink_free(&e->mechanism);
 	for (int way = 0; way < 2; way++) assert_true(fabsl(e->sum[way] - 1) < 1e-12L);
+}
+
+static void enumerate(struct enumeration *e, const struct dp_integers *integers, size_t vocab, const struct attack *attack) {
+	static const struct mode plain = {.name = "plain"};
+	enumerate_mode(e, integers, vocab, attack, &plain);
 }
 
 static double promised(const struct dp_integers *integers, double epsilon) {
@@ -219,7 +269,8 @@ static void assert_kept(const struct enumeration *e) {
 		assert_true(limit <= zcdp);
 		for (int way = 0; way < 2; way++) /* 1e-16: rounding of a sum of up to 65,536 probabilities in long double */
 			if (e->delta[way][i] > limit + 1e-16)
-				fail_msg("%s: delta(%g) = %.12Lg, promised %.12g", e->attack->name, e->epsilon[i], e->delta[way][i], limit);
+				fail_msg("%s, %s: delta(%g) = %.12Lg, promised %.12g", e->attack->name, e->mode->name, e->epsilon[i],
+				         e->delta[way][i], limit);
 	}
 }
 
@@ -311,9 +362,54 @@ static void an_exchange_is_seen(void **state) {
 	}
 }
 
+/* No way to spend better gives an adversary more than the promise of T tokens, though all but the first draw more than T. */
+static void nor_however_it_is_spent(void **state) {
+	(void)state;
+	static const struct mode modes[] = {
+	    {.name = "center", .center = true},
+	    {.name = "bank", .bank = true},
+	    {.name = "public when", .sure = 900000, .free_tokens = 3},
+	    {.name = "complete", .complete = true, .free_tokens = 3},
+	    {.name = "all", .center = true, .bank = true, .complete = true, .sure = 900000, .free_tokens = 3},
+	};
+	static const struct attack attacks[] = {
+	    {.name = "steady", .choose = steady, .t = 0.5},
+	    {.name = "erratic", .choose = erratic},
+	    {.name = "ending", .choose = ending},
+	    {.name = "sometimes sure", .choose = sometimes_sure},
+	};
+	struct dp_integers few[2] = {INTEGERS[0], INTEGERS[2]};
+	struct enumeration e;
+	few[0].tokens = 5;
+	few[1].tokens = 4;
+	for (size_t i = 0; i < 2; i++)
+		for (size_t vocab = 2; vocab <= MOST_VOCAB; vocab++)
+			for (size_t mode = 0; mode < sizeof modes / sizeof *modes; mode++)
+				for (size_t a = 0; a < sizeof attacks / sizeof *attacks; a++) {
+					enumerate_mode(&e, &few[i], vocab, &attacks[a], &modes[mode]);
+					assert_kept(&e);
+					if (modes[mode].complete || (modes[mode].sure && a == 3)) assert_true(e.costless > 0);
+					else if (!modes[mode].sure) assert_int_equal(e.costless, 0);
+				}
+	/* and each mode leaves the worst adversary what it had, so none of them is loose either */
+	struct attack worst = {.name = "worst", .choose = steady};
+	const double eta = eta_of(&few[0]);
+	for (int at = 2; at < EPSILONS / 2; at++) {
+		enumerate(&e, &few[0], 2, &worst);
+		const double lower = non_adaptive(eta, few[0].tokens, e.epsilon[at], &worst.t);
+		for (size_t mode = 0; mode < sizeof modes / sizeof *modes; mode++) {
+			worst.choose = modes[mode].center ? balanced : steady;
+			enumerate_mode(&e, &few[0], modes[mode].center ? 3 : 2, &worst, &modes[mode]);
+			const double wins = (double)fmaxl(e.delta[0][at], e.delta[1][at]);
+			if (wins < 0.95 * lower) fail_msg("%s, epsilon %g: %g of %g", modes[mode].name, e.epsilon[at], wins, lower);
+		}
+	}
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(no_adversary_wins_more),
+	    cmocka_unit_test(nor_however_it_is_spent),
 	    cmocka_unit_test(the_worst_wins_nearly_all),
 	    cmocka_unit_test(an_exchange_is_seen),
 	};

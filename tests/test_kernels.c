@@ -410,7 +410,7 @@ static void test_dclip(void **state) {
 	for (size_t round = 0; round < 2000; round++) {
 		const size_t n = round % 50 == 0 ? 1840 : below(&numbers, 41);
 		const unsigned fraction_bits = (unsigned)below(&numbers, 17);
-		const int32_t limit = 1 << 26, clips[4] = {0, 1, limit, (int32_t)below(&numbers, (size_t)limit)},
+		const int32_t limit = 1 << 26, farthest = 1 << 28, clips[4] = {0, 1, limit, (int32_t)below(&numbers, (size_t)limit)},
 		              clip = clips[below(&numbers, 4)];
 		float *row = new_array(n, sizeof *row);
 		int32_t *public_fixed = new_array(n, sizeof *public_fixed), *before = new_array(n, sizeof *before);
@@ -422,7 +422,7 @@ static void test_dclip(void **state) {
 			if (kind == 1) row[i] = ldexpf(plain(&numbers), (int)below(&numbers, 250) - 122);
 			if (round % 4 == 0 && below(&numbers, 20) == 0) row[i] = hostile(&numbers);
 			finite = finite && isfinite(row[i]);
-			public_fixed[i] = kind == 2 ? (below(&numbers, 2) ? limit : -limit)
+			public_fixed[i] = kind == 2 ? (below(&numbers, 2) ? farthest : -farthest)
 			                            : (int32_t)(row[i] < 99 && row[i] > -99 ? row[i] * 60000.0f : 5);
 			before[i] = (int32_t)below(&numbers, 1 << 30);
 		}
