@@ -67,11 +67,9 @@ CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_model_open(const char *path,
 CUTTLE_API void cuttle_model_free(struct cuttle_model **model); /* nulls the handle; NULL handles are fine */
 
 struct cuttle_model_info {
-	char name[64];         /* general.name, "" when absent */
-	char architecture[32]; /* "llama" */
-	char tokenizer[32];    /* "gpt2/smollm", "llama" */
-	char chat[16];         /* "chatml", "zephyr", "llama-3", "llama-2", or "none" */
-	char types[64];        /* tensor types and how many of each: "Q4_1 x210, F32 x61" */
+	char name[64], architecture[32]; /* general.name, "" when absent; "llama" */
+	char tokenizer[32], chat[16];    /* "gpt2/smollm", "llama"; "chatml", "zephyr", "llama-3", "llama-2", or "none" */
+	char types[64];                  /* tensor types and how many of each: "Q4_1 x210, F32 x61" */
 	uint64_t file_bytes, parameters, packed_bytes;
 	uint32_t layers, width, heads, kv_heads, head_size, ffn, vocab, context;
 	int32_t bos, eos; /* -1 = none */
@@ -105,7 +103,7 @@ CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_score(struct cuttle_model *m
  * (Canonne-Kamath-Steinke 2020); EXACT, 5 to 7 % less, not from rho, T at most 32768 (dp/exact.h). Not given: NaN, or 0 for counts. */
 struct cuttle_budget {
 	double epsilon, delta, rho, clip, temperature;
-	uint32_t batch, tokens; /* B: private references per text; T: hard cap of private tokens per text */
+	uint32_t batch, tokens; /* B: private references per text; T: hard cap of private tokens per batch */
 	uint32_t group, grid;   /* references of one person, whom epsilon, delta, rho are about, 0 = 1; points of EXACT, 0 = as suits T */
 	bool spread;            /* the group's references are in a text each: group times rho; else all in one: group^2 */
 	enum cuttle_accountant { CUTTLE_ZCDP, CUTTLE_EXACT } accountant;
@@ -120,6 +118,15 @@ CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_budget_solve(struct cuttle_b
 
 /* ---- plan ---------------------------------------------------------------------------------------------------------------------------- */
 
+/* Ways to spend better, under the same guarantee (dp/PRIVACY.md, steps 12 to 15). All off: what cuttle_plan_params_default sets. */
+struct cuttle_savings {
+	bool center;          /* each reference's differences are clipped around their median over V+ */
+	bool token_bank;      /* tokens left when a text ends early serve further texts of the same batch */
+	bool complete;        /* after T tokens a text goes on from the public prompt alone */
+	double public_when;   /* so does a step whose public top probability is at least this, up to 1e-6; 0 = never */
+	uint32_t free_tokens; /* U: at most so many tokens of a batch from the public prompt alone; 0 = T, if anything gives any */
+};
+
 enum cuttle_form {
 	CUTTLE_CONTINUE, /* plain text: a collection of KINDs, each under "### KIND"; stops at "\n###" */
 	CUTTLE_INSTRUCT, /* the model's own chat format asks for one new KIND */
@@ -128,29 +135,23 @@ enum cuttle_form {
 
 struct cuttle_plan_params {
 	size_t struct_size;
-	double epsilon;     /* NaN when clip is given; the accountant's */
-	double clip;        /* NaN when epsilon is given; rounded down to a multiple of 2^-F */
-	double delta;       /* 1e-6 */
-	double temperature; /* 1.0; rounded to six decimals */
-	uint32_t batch;     /* B, 7 */
-	uint32_t tokens;    /* T, hard cap per text, 200 */
-	uint32_t spread;    /* G: texts one person's references stand in, at most one in each; the guarantee is for all of them. 1 */
-	uint32_t top_k;     /* k of Top-k+, 100; 0 = whole vocabulary */
-	uint32_t context;   /* longest prompt plus text in tokens, 0 = min(model's context, 4096) */
+	double epsilon, clip;      /* one of them, the other NaN: the accountant's; rounded down to a multiple of 2^-F */
+	double delta, temperature; /* 1e-6; 1.0, rounded to six decimals */
+	uint32_t batch, tokens;    /* B, 7; T, hard cap of private tokens per batch, 200 */
+	uint32_t spread;           /* G: texts one person's references stand in, at most one in each; the guarantee is for all of them. 1 */
+	uint32_t top_k, context;   /* k, 100, 0 = whole vocabulary; longest prompt plus text in tokens, 0 = min(model's context, 4096) */
 	enum cuttle_accountant accountant;
+	struct cuttle_savings savings;
 	enum cuttle_form form;
-	const char *kind;            /* "text"; public */
-	const char *system;          /* system message of the chat forms, NULL = none; public */
-	const char *prompt_public;   /* CUSTOM only */
-	const char *prompt_private;  /* CUSTOM only */
-	const char *const *examples; /* texts that are public, put before everything in every prompt */
+	const char *kind, *system;                  /* "text"; system message of the chat forms, NULL = none; both public */
+	const char *prompt_public, *prompt_private; /* CUSTOM only */
+	const char *const *examples;                /* texts that are public, put before everything in every prompt */
 	const char *const *headings; /* public lines ("genre: sea"), one of them in both prompts of a job; CUSTOM: at "{category}" */
 	size_t example_count, heading_count;
 	bool insecure; /* draw from insecure_seed, NOT PRIVATE: the output is a function of the data */
 	uint64_t insecure_seed;
-	uint32_t parallel;     /* texts in flight at once, 0 = as many as suits the batch. Results do not depend on it. */
-	uint32_t prompt_chunk; /* rows per prompt pass, 0 = default. Results do not depend on it. */
-	bool no_sharing;       /* give every context its own copy of the shared prefix. Results do not depend on it. */
+	uint32_t parallel, prompt_chunk; /* texts in flight, rows per prompt pass; 0 = as suits. Results do not depend on them. */
+	bool no_sharing;                 /* give every context its own copy of the shared prefix. Results do not depend on it. */
 };
 CUTTLE_API void cuttle_plan_params_default(struct cuttle_plan_params *params); /* EXACT */
 
@@ -165,7 +166,8 @@ struct cuttle_guarantee {
 	double epsilon, epsilon_exact; /* ZCDP and EXACT (NaN where it is out of range), of the integers really used; rounded up, as rho */
 	double delta, rho, clip, temperature;
 	enum cuttle_accountant accountant;
-	int32_t clip_fixed; /* clip * 2^fraction_bits */
+	struct cuttle_savings savings; /* as they are used */
+	int32_t clip_fixed;            /* clip * 2^fraction_bits */
 	uint32_t fraction_bits, batch, tokens, spread, top_k, context;
 	uint32_t shared_prefix;    /* tokens every prompt begins with, computed once */
 	uint32_t reference_tokens; /* a reference is cut to this many tokens */
@@ -182,30 +184,30 @@ CUTTLE_API const char *cuttle_plan_template(const struct cuttle_plan *plan, size
 enum cuttle_finish { CUTTLE_FINISH_EOS, CUTTLE_FINISH_STOP, CUTTLE_FINISH_LENGTH };
 
 struct cuttle_text {
-	size_t index;
-	const char *text; /* valid UTF-8, stop string removed; valid during the callback only */
-	size_t size;      /* bytes */
-	uint32_t tokens;  /* drawn, the end token included */
+	size_t index, batch;          /* differ with a token bank */
+	const char *text;             /* valid UTF-8, stop string removed; valid during the callback only */
+	size_t size;                  /* bytes */
+	uint32_t tokens, free_tokens; /* drawn, the end token included; of them from the public prompt alone */
 	enum cuttle_finish finish;
 };
 
 struct cuttle_progress {
-	size_t texts, texts_done; /* of this job */
-	size_t tokens_done;       /* of all texts, those of an earlier run included */
-	const char *phase;        /* "prompt", "decode" */
+	size_t texts, texts_done, tokens_done; /* of this job, those of an earlier run included; texts as the job counts them */
+	const char *phase;                     /* "prompt", "decode" */
 };
 
 struct cuttle_job {
 	size_t struct_size;
-	size_t texts, heading; /* N: texts 0 .. N-1, all under this one of the plan's headings */
+	size_t texts, heading; /* N: texts, with a token bank batches, 0 .. N-1 ("text" below), under this one of the plan's headings */
 	void *user;
 	/* Reference number `index` (0 .. N*B-1). *text must stay valid until this is called for another text's batch or the job ends.
 	 * NULL, empty, blank, not UTF-8 or not finite under the model: the null reference. May not fail: what cannot be read is null. */
 	void (*reference)(void *user, size_t index, const char **text, size_t *size);
-	/* Tokens an earlier run already drew for this text (resume). They are replayed, never drawn again: two draws would spend twice.
-	 * Returns their number and sets *tokens, valid until the next call. NULL = none. */
+	/* What `token` was given for this text by an earlier run (resume). It is replayed, never drawn again: two draws would spend twice.
+	 * Returns the number and sets *tokens, valid until the next call. NULL = none. */
 	size_t (*drawn)(void *user, size_t text, const int32_t **tokens);
-	/* A token was drawn: record it before anything else may see it. Nonzero stops the job with PARTIAL. NULL = not recorded. */
+	/* A token t was drawn, ~t from the public prompt alone: record it before anything else may see it. Nonzero stops the job with
+	 * PARTIAL. NULL = not recorded. */
 	int (*token)(void *user, size_t text, uint32_t step, int32_t token);
 	/* A text is complete. Called in index order. Nonzero stops the job with PARTIAL. */
 	int (*text)(void *user, const struct cuttle_text *text);
@@ -223,10 +225,9 @@ CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_job_run(struct cuttle_plan *
 
 struct cuttle_bench_params {
 	size_t struct_size;
-	uint32_t batch;    /* B; 0 = each text's public context alone */
-	uint32_t parallel; /* texts in flight, 0 = as cuttle_plan_make chooses */
-	uint32_t prompt;   /* tokens of each context, random and nothing shared; at least 4 */
-	uint32_t steps;    /* tokens per text: drawn, not simulated, k = 100, epsilon = 10, delta = 1e-6, and never the end */
+	uint32_t batch, parallel; /* B, 0 = each text's public context alone; texts in flight, 0 = as cuttle_plan_make chooses */
+	uint32_t prompt;          /* tokens of each context, random and nothing shared; at least 4 */
+	uint32_t steps;           /* tokens per text: drawn, not simulated, k = 100, epsilon = 10, delta = 1e-6, and never the end */
 };
 enum cuttle_bench_part { CUTTLE_GEMM, CUTTLE_ATTENTION, CUTTLE_ROWS, CUTTLE_HEAD, CUTTLE_DCLIP, CUTTLE_DRAW, CUTTLE_OTHER, CUTTLE_PARTS };
 struct cuttle_bench_result {

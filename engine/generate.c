@@ -9,16 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Texts are started, and handed out, in index order; in between they are in flight side by side. Text t lives in transcripts[t % ring]. */
+/* Batches are started, and their texts handed out, in index order; in between they are in flight side by side. Batch b lives in
+ * transcripts[b % ring]. */
 struct run {
 	struct cuttle_plan *plan;
 	const struct cuttle_job *job;
 	const struct logit_source *source;
 	struct cuttle_error *error;
 	struct transcript *transcripts; /* [ring] */
-	size_t ring;                    /* how far a text may be ahead of the first that is not handed out */
-	size_t started, delivered;      /* texts so far */
-	size_t *slots;                  /* [source->slots] the text in each, or IDLE */
+	struct transcript reader;       /* goes through a complete one again, text by text */
+	size_t ring;                    /* how far a batch may be ahead of the first that is not handed out */
+	size_t started, delivered;      /* batches so far */
+	size_t texts;                   /* handed out */
+	size_t *slots;                  /* [source->slots] the batch in each, or IDLE */
 	int32_t *next;                  /* [source->slots] the token just drawn there */
 	int32_t *reference_ids;         /* [B][reference capacity], private */
 	struct tokens *references;      /* [B] */
@@ -26,8 +29,8 @@ struct run {
 };
 #define IDLE SIZE_MAX
 
-static struct transcript *transcript_of(struct run *run, size_t text) {
-	return &run->transcripts[text % run->ring];
+static struct transcript *transcript_of(struct run *run, size_t batch) {
+	return &run->transcripts[batch % run->ring];
 }
 
 static bool report(struct run *run, const char *phase) {
@@ -44,14 +47,14 @@ static enum cuttle_status stopped(struct run *run) {
 	return status_fail(run->error, CUTTLE_PARTIAL, "stopped; the same command continues");
 }
 
-/* Tokens an earlier run drew for this text go back into its transcript. */
+/* Tokens an earlier run drew for this batch go back into its transcript. */
 static enum cuttle_status replay(struct run *run, size_t index) {
 	struct transcript *transcript = transcript_of(run, index);
 	const int32_t *ids = NULL;
 	const size_t count = run->job->drawn ? run->job->drawn(run->job->user, index, &ids) : 0;
 	transcript_begin(transcript);
 	for (size_t i = 0; i < count && !transcript->complete; i++) {
-		if (ids[i] < 0 || (size_t)ids[i] >= run->source->vocab)
+		if ((size_t)transcript_token(ids[i]) >= run->source->vocab || !transcript_may_add(transcript, ids[i]))
 			return status_fail(run->error, CUTTLE_MODEL, "the journal holds tokens of another model");
 		transcript_add(transcript, ids[i]);
 	}
@@ -59,7 +62,7 @@ static enum cuttle_status replay(struct run *run, size_t index) {
 	return CUTTLE_OK;
 }
 
-/* The references of a text in their places; what cannot be read is null and says nothing. */
+/* The references of a batch in their places; what cannot be read is null and says nothing. */
 static void read_references(struct run *run, size_t index) {
 	const uint32_t batch = run->plan->integers.batch;
 	const size_t limit = run->plan->reference_tokens, capacity = prompt_reference_capacity(limit);
@@ -76,63 +79,96 @@ static void read_references(struct run *run, size_t index) {
 /* Hands out what is complete, in order. */
 static enum cuttle_status deliver(struct run *run) {
 	for (; run->delivered < run->started && transcript_of(run, run->delivered)->complete; run->delivered++) {
-		struct transcript *transcript = transcript_of(run, run->delivered);
-		struct cuttle_text done = {.index = run->delivered, .tokens = (uint32_t)transcript->count, .finish = transcript->finish};
-		done.text = transcript_text(transcript, &done.size);
-		if (run->job->text(run->job->user, &done)) return stopped(run);
-	}
-	return CUTTLE_OK;
-}
-
-/* Puts the next text that still needs tokens into the slot, when there is one and the ring has room. */
-static enum cuttle_status fill_slot(struct run *run, size_t slot) {
-	while (run->slots[slot] == IDLE && run->started < run->job->texts && run->started < run->delivered + run->ring) {
-		const size_t index = run->started;
-		enum cuttle_status status = replay(run, index);
-		if (status) return status;
-		run->started++;
-		struct transcript *transcript = transcript_of(run, index);
-		if (!transcript->complete) {
-			if (report(run, "prompt")) return stopped(run);
-			const struct interruption interruption = {wanted, run};
-			const struct tokens already = {transcript->ids, transcript->count};
-			read_references(run, index);
-			if (run->source->begin(run->source->self, slot, run->references, run->plan->integers.batch, &already,
-			                       &interruption))
-				return stopped(run);
-			run->slots[slot] = index;
-		} else if ((status = deliver(run))) {
-			return status;
+		const struct transcript *transcript = transcript_of(run, run->delivered);
+		transcript_begin(&run->reader);
+		for (size_t i = 0; i < transcript->count; i++) {
+			transcript_add(&run->reader, transcript->drawn[i]);
+			if (!run->reader.ended) continue;
+			struct cuttle_text done = {.index = run->texts++,
+			                           .batch = run->delivered,
+			                           .tokens = (uint32_t)run->reader.length,
+			                           .free_tokens = run->reader.free_tokens,
+			                           .finish = run->reader.finish};
+			done.text = transcript_text(&run->reader, &done.size);
+			if (run->job->text(run->job->user, &done)) return stopped(run);
 		}
 	}
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status draw_token(struct run *run, size_t slot) {
+/* Lays the contexts of a batch into its slot, for its first text, its next one, or one that an earlier run left half-way. */
+static enum cuttle_status begin_text(struct run *run, size_t slot) {
+	const struct transcript *transcript = transcript_of(run, run->slots[slot]);
+	const struct interruption interruption = {wanted, run};
+	const struct tokens already = {transcript->ids, transcript->ended ? 0 : transcript->length};
+	if (report(run, "prompt")) return stopped(run);
+	if (transcript->spent < transcript->rules.tokens) read_references(run, run->slots[slot]);
+	else memset(run->references, 0, run->plan->integers.batch * sizeof *run->references);
+	if (run->source->begin(run->source->self, slot, run->references, run->plan->integers.batch, &already, &interruption))
+		return stopped(run);
+	return CUTTLE_OK;
+}
+
+/* Gets the slot ready for a step: its batch's next text, or the next batch that still needs tokens, when there is one and the ring has
+ * room. */
+static enum cuttle_status fill_slot(struct run *run, size_t slot) {
+	if (run->slots[slot] != IDLE) return transcript_of(run, run->slots[slot])->ended ? begin_text(run, slot) : CUTTLE_OK;
+	while (run->slots[slot] == IDLE && run->started < run->job->texts && run->started < run->delivered + run->ring) {
+		const size_t index = run->started;
+		enum cuttle_status status = replay(run, index);
+		if (status) return status;
+		run->started++;
+		if (!transcript_of(run, index)->complete) {
+			run->slots[slot] = index;
+			return begin_text(run, slot);
+		}
+		if ((status = deliver(run))) return status;
+	}
+	return CUTTLE_OK;
+}
+
+/* One step of InvisibleInk, or one from the public row alone: after T, or where that row is sure. Which of them is public. */
+static enum dp_status draw(struct run *run, size_t slot, const struct transcript *transcript, int32_t *drawn) {
 	struct dp_invisibleink *mechanism = run->plan->mechanism;
 	const struct logit_source *source = run->source;
-	struct transcript *transcript = transcript_of(run, run->slots[slot]);
-	const uint32_t step = (uint32_t)transcript->count, *candidates;
+	const float *public_row = source->public_row(source->self, slot);
+	const uint32_t *candidates;
 	size_t count;
 	uint32_t token;
+	// One mechanism serves all batches in flight: it is told each time what this one has spent, and refuses beyond T.
+	dp_invisibleink_begin(mechanism, transcript->spent);
+	bool alone = transcript->spent == transcript->rules.tokens;
+	enum dp_status status =
+	    alone ? dp_invisibleink_alone(mechanism, public_row) : dp_invisibleink_public(mechanism, public_row, &candidates, &count);
+	if (status) return status;
+	if (!alone && run->plan->sure && transcript_may_add(transcript, -1)) alone = dp_invisibleink_sure(mechanism, run->plan->sure);
+	if (!alone) {
+		source->private_logits(source->self, slot, candidates, count);
+		for (size_t i = 0; i < source->rows(source->self, slot); i++)
+			dp_invisibleink_private(mechanism, source->row(source->self, i));
+	}
+	status = dp_invisibleink_draw(mechanism, &token);
+	if (!status) *drawn = alone ? ~(int32_t)token : (int32_t)token;
+	return status;
+}
+
+static enum cuttle_status draw_token(struct run *run, size_t slot) {
+	const struct logit_source *source = run->source;
+	struct transcript *transcript = transcript_of(run, run->slots[slot]);
+	const uint32_t step = (uint32_t)transcript->count;
+	int32_t drawn;
 	run->plan->seeded.text = run->slots[slot];
 	run->plan->seeded.step = step;
 	run->plan->seeded.counter = 0;
-	// One mechanism serves all texts in flight: it is told each time what this text has spent, and refuses beyond T.
-	dp_invisibleink_begin(mechanism, step);
-	enum dp_status status = dp_invisibleink_public(mechanism, source->public_row(source->self, slot), &candidates, &count);
+	const enum dp_status status = draw(run, slot, transcript, &drawn);
 	if (status) return plan_status(status, run->error);
-	source->private_logits(source->self, slot, candidates, count);
-	for (size_t i = 0; i < source->rows(source->self, slot); i++) dp_invisibleink_private(mechanism, source->row(source->self, i));
-	if ((status = dp_invisibleink_draw(mechanism, &token))) return plan_status(status, run->error);
-	if (run->job->token && run->job->token(run->job->user, run->slots[slot], step, (int32_t)token)) return stopped(run);
-	transcript_add(transcript, (int32_t)token);
-	run->next[slot] = (int32_t)token;
+	if (run->job->token && run->job->token(run->job->user, run->slots[slot], step, drawn)) return stopped(run);
+	transcript_add(transcript, drawn);
+	run->next[slot] = transcript_token(drawn);
 	run->progress.tokens_done++;
-	if (transcript->complete) {
-		source->end(source->self, slot);
-		run->slots[slot] = IDLE;
-	}
+	if (transcript->ended) source->end(source->self, slot);
+	else if (transcript->spent == transcript->rules.tokens) source->alone(source->self, slot);
+	if (transcript->complete) run->slots[slot] = IDLE;
 	return CUTTLE_OK;
 }
 
@@ -172,10 +208,14 @@ enum cuttle_status generate_run(struct cuttle_plan *plan, const struct cuttle_jo
 	run.slots = region_carve(&region, source->slots * sizeof *run.slots);
 	run.next = region_carve(&region, source->slots * sizeof *run.next);
 	for (size_t slot = 0; slot < source->slots; slot++) run.slots[slot] = IDLE;
-	for (size_t i = 0; i < run.ring && !status; i++)
-		status = transcript_new(plan->model->vocab, plan->prompts->stop, plan->guarantee.tokens, &run.transcripts[i], error);
+	const struct cuttle_savings *savings = &plan->guarantee.savings;
+	const struct transcript_rules rules = {plan->model->vocab,   plan->prompts->stop, plan->guarantee.tokens,
+	                                       savings->free_tokens, savings->token_bank, savings->complete};
+	for (size_t i = 0; i < run.ring && !status; i++) status = transcript_new(&rules, &run.transcripts[i], error);
+	if (!status) status = transcript_new(&rules, &run.reader, error);
 	if (!status) status = run_texts(&run);
 	for (size_t i = 0; i < run.ring; i++) transcript_free(&run.transcripts[i]);
+	transcript_free(&run.reader);
 	region_unmap(&region, true);
 	return status;
 }

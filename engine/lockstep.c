@@ -216,6 +216,12 @@ static void end(void *self, size_t slot) {
 	((struct lockstep *)self)->active[slot] = 0;
 }
 
+static void alone(void *self, size_t slot) {
+	struct lockstep *l = self;
+	REQUIRE(l->active[slot]);
+	l->active[slot] = 1;
+}
+
 /* ---- decode
  * ------------------------------------------------------------------------------------------------------------------------------ */
 
@@ -271,6 +277,7 @@ struct logit_source lockstep_source(struct lockstep *lockstep) {
 	                             lockstep->params.slots,
 	                             begin,
 	                             end,
+	                             alone,
 	                             public_logits,
 	                             public_row,
 	                             private_logits,

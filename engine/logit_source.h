@@ -22,6 +22,7 @@ struct logit_source {
 	enum cuttle_status (*begin)(void *self, size_t slot, const struct tokens *references, size_t batch, const struct tokens *already,
 	                            const struct interruption *interruption);
 	void (*end)(void *self, size_t slot);                /* the slot is idle */
+	void (*alone)(void *self, size_t slot);              /* its private contexts are needed no more: rows(slot) is 0 from here on */
 	void (*public_logits)(void *self);                   /* of every slot that is not idle */
 	const float *(*public_row)(void *self, size_t slot); /* [vocab], valid until append */
 	/* Logits of the slot's private rows for candidates[count], which are ascending; afterwards row(i) gives those of the i-th reference

@@ -92,6 +92,12 @@ static enum cuttle_status check_params(const struct cuttle_plan_params *p, struc
 	if ((unsigned)p->accountant > CUTTLE_EXACT) return status_fail(error, CUTTLE_USAGE, "there is no such accountant");
 	if (p->tokens < 1 || p->tokens > MAX_TOKENS)
 		return status_fail(error, CUTTLE_USAGE, "%u tokens are outside 1..%d", p->tokens, MAX_TOKENS);
+	if (p->savings.free_tokens > MAX_TOKENS)
+		return status_fail(error, CUTTLE_USAGE, "%u free tokens are above %d", p->savings.free_tokens, MAX_TOKENS);
+	if (p->savings.public_when != 0.0 && !(p->savings.public_when >= 1e-6 && p->savings.public_when <= 1.0))
+		return status_fail(error, CUTTLE_USAGE, "the public top probability must be in 0.000001..1");
+	if (p->savings.free_tokens && !p->savings.complete && p->savings.public_when == 0.0)
+		return status_fail(error, CUTTLE_USAGE, "there are no free tokens without public completion or a public top probability");
 	if (p->spread < 1 || p->spread > MAX_TOKENS / p->tokens)
 		return status_fail(error, CUTTLE_USAGE, "%u texts of one person, %u tokens each, are outside 1..%d tokens", p->spread,
 		                   p->tokens, MAX_TOKENS);
@@ -121,6 +127,15 @@ static enum cuttle_status calibrate(struct cuttle_plan *plan, const struct cuttl
 		integers->clip_fixed = dp_clip_fixed(p->clip, integers->fraction_bits);
 	}
 	return CUTTLE_OK;
+}
+
+/* The ways to spend better as integers, and as the guarantee tells them. */
+static void choose_savings(struct cuttle_plan *plan, const struct cuttle_savings *asked, uint32_t tokens) {
+	struct cuttle_savings *savings = &plan->guarantee.savings;
+	*savings = *asked;
+	plan->sure = (uint32_t)lround(asked->public_when * 1e6);
+	savings->public_when = plan->sure / 1e6;
+	if (!asked->free_tokens && (asked->complete || plan->sure)) savings->free_tokens = tokens;
 }
 
 /* What both accountants say of the integers. Beyond the exact one's limits there is no number of it, which only matters where it was meant.
@@ -154,6 +169,7 @@ static enum cuttle_status make_mechanism(struct cuttle_plan *plan, const struct 
 	                                              .temperature_den = plan->integers.temperature_den,
 	                                              .clip_fixed = plan->integers.clip_fixed,
 	                                              .fraction_bits = plan->integers.fraction_bits,
+	                                              .center = p->savings.center,
 	                                              .allowed = allowed,
 	                                              .random = p->insecure ? seeded_random(&plan->seeded) : dp_random_system()};
 	const enum dp_status status = dp_invisibleink_new(&params, &plan->mechanism);
@@ -194,11 +210,12 @@ static enum cuttle_status fit_context(struct cuttle_plan *plan, const struct cut
 	size_t context = p->context ? p->context : plan->model->context < DEFAULT_CONTEXT ? plan->model->context : DEFAULT_CONTEXT;
 	if (context > plan->model->context)
 		return status_fail(error, CUTTLE_USAGE, "context %zu is above the model's %zu", context, plan->model->context);
-	if (longest + p->tokens >= context)
+	const size_t text = (size_t)p->tokens + g->savings.free_tokens;
+	if (longest + text >= context)
 		return status_fail(error, CUTTLE_USAGE,
-		                   "prompt (%zu tokens) and text (%u) leave no room for a reference in a context of %zu", longest,
-		                   p->tokens, context);
-	plan->reference_tokens = context - private_fixed - p->tokens;
+		                   "prompt (%zu tokens) and text (%zu) leave no room for a reference in a context of %zu", longest, text,
+		                   context);
+	plan->reference_tokens = context - private_fixed - text;
 	g->context = (uint32_t)context;
 	g->reference_tokens = (uint32_t)plan->reference_tokens;
 	g->shared_prefix = (uint32_t)shared;
@@ -228,6 +245,7 @@ enum cuttle_status cuttle_plan_make(struct cuttle_model *model, const struct cut
 	plan->model = &model->model;
 	plan->chunk = params->prompt_chunk ? params->prompt_chunk : DEFAULT_CHUNK;
 	plan->share = !params->no_sharing;
+	choose_savings(plan, &params->savings, params->tokens);
 	if ((status = calibrate(plan, params, error)) || (status = account(plan, params, error)) ||
 	    (status = write_prompts(plan, params, error)) || (status = fit_context(plan, params, error)) ||
 	    (status = make_mechanism(plan, params, error))) {

@@ -15,6 +15,7 @@ struct cuttle_plan {
 	struct dp_integers integers;       /* of all texts that one unit's references stand in: tokens is T times spread */
 	struct dp_invisibleink *mechanism; /* the weight table, checked; one job at a time */
 	struct seeded seeded;
+	uint32_t sure; /* millionths: a public row at least this sure of its likeliest token draws alone; 0 = never */
 	size_t chunk, reference_tokens, slots;
 	bool share;
 	struct cuttle_guarantee guarantee;

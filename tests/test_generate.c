@@ -209,18 +209,19 @@ static void test_same_bytes(void **state) {
 	cuttle_model_free(&model);
 }
 
-static void test_resume_anywhere(void **state) {
-	(void)state;
+static void resume_anywhere(const struct cuttle_plan_params *plain) {
 	static struct memory whole;
 	struct cuttle_model *model = open_model(2);
-	run_model(model, &whole);
+	whole = (struct memory){0};
+	remember_references(&whole);
+	assert_int_equal(run_params(model, plain, &whole), CUTTLE_OK);
 	size_t total = 0;
 	for (size_t i = 0; i < TEXTS; i++) total += whole.counts[i];
 	for (size_t stop = 1; stop <= total; stop += brief() ? 13 : 3) {
 		static struct memory part;
 		part = (struct memory){.stop_after = stop};
 		remember_references(&part);
-		struct cuttle_plan_params params = seeded_params();
+		struct cuttle_plan_params params = *plain;
 		params.parallel = 1 + stop % 4; // interrupted with some texts in flight, continued with others
 		assert_int_equal(run_params(model, &params, &part), CUTTLE_PARTIAL);
 		part.stop_after = 0;
@@ -231,6 +232,16 @@ static void test_resume_anywhere(void **state) {
 		assert_int_equal(part.drawn_now, total - stop); // what was drawn is never drawn again
 	}
 	cuttle_model_free(&model);
+}
+
+static void test_resume_anywhere(void **state) {
+	(void)state;
+	struct cuttle_plan_params params = seeded_params();
+	resume_anywhere(&params);
+	// With free tokens, after some of which a resumed text has its public context alone.
+	params.tokens = 12;
+	params.savings = (struct cuttle_savings){.center = true, .complete = true, .public_when = 0.05, .free_tokens = TOKENS - 12};
+	resume_anywhere(&params);
 }
 
 /* Whatever cannot be read counts as null: the same bytes as no reference at all. */
