@@ -21,7 +21,7 @@ struct output {
 	int file;
 	struct journal *journal;
 	struct hash hash;
-	size_t texts_done;
+	size_t texts_done, batches_done;
 	enum cuttle_status status;
 	struct cuttle_error problem;
 };
@@ -66,8 +66,9 @@ static int begin_lines(struct output *output) {
 	hash_begin(&output->hash);
 	if (output->request.format != OUTPUT_CSV) return 0;
 	const struct categories *categories = output->request.categories;
-	const char *end = output->request.private_output ? "\r\n" : ",private,note\r\n";
-	int status = put(output, "index,text,tokens,finish", strlen("index,text,tokens,finish"));
+	const char *end = output->request.private_output ? "\r\n" : ",private,note\r\n",
+	           *begin = output->request.batches ? "index,text,tokens,finish,batch,free" : "index,text,tokens,finish";
+	int status = put(output, begin, strlen(begin));
 	for (size_t i = 0; !status && categories && i < categories->field_count; i++) status = put_cell(output, categories->fields[i]);
 	return status ? status : put(output, end, strlen(end));
 }
@@ -249,8 +250,13 @@ static int json_line(struct output *output, const struct cuttle_text *text) {
 	const struct categories *categories = output->request.categories;
 	json_t *line = json_pack("{s:I, s:s%, s:I, s:s}", "index", (json_int_t)text->index, "text", text->text, text->size, "tokens",
 	                         (json_int_t)text->tokens, "finish", finish_name(text->finish));
+	if (output->request.batches) {
+		const struct jsonout_member members[] = {{"batch", json_integer((json_int_t)text->batch)},
+		                                         {"free", json_integer((json_int_t)text->free_tokens)}};
+		line = jsonout_extend(line, members, 2);
+	}
 	for (size_t i = 0; line && categories && i < categories->field_count; i++)
-		add_word(&line, categories->fields[i], categories_of(categories, text->index)->values[i]);
+		add_word(&line, categories->fields[i], categories_of(categories, text->batch)->values[i]);
 	if (line && !output->request.private_output) {
 		line = jsonout_extend(line, &(struct jsonout_member){"private", json_false()}, 1);
 		add_word(&line, "note", "NOT PRIVATE");
@@ -270,21 +276,23 @@ static int csv_line(struct output *output, const struct cuttle_text *text) {
 	size_t used = (size_t)snprintf(row, room, "%zu,", text->index);
 	used += csv_write(row + used, size, text->text, text->size);
 	used += (size_t)snprintf(row + used, room - used, ",%u,%s", text->tokens, finish_name(text->finish));
+	if (output->request.batches) used += (size_t)snprintf(row + used, room - used, ",%zu,%u", text->batch, text->free_tokens);
 	int status = put(output, row, used);
 	free(row);
 	const struct categories *categories = output->request.categories;
 	const char *end = output->request.private_output ? "\r\n" : ",false,NOT PRIVATE\r\n";
 	for (size_t i = 0; !status && categories && i < categories->field_count; i++)
-		status = put_cell(output, categories_of(categories, text->index)->values[i]);
+		status = put_cell(output, categories_of(categories, text->batch)->values[i]);
 	return status ? status : put(output, end, strlen(end));
 }
 
 int output_text(struct output *output, const struct cuttle_text *text) {
-	REQUIRE(text->index == output->texts_done);
+	REQUIRE(text->index == output->texts_done && text->batch < output->request.texts);
 	// Durable tokens first: a text that can be seen must never be drawn a second time.
 	int problem = output->journal ? journal_sync(output->journal) : 0;
 	if (problem) return failed(output, ".journal", problem);
 	output->texts_done++;
+	output->batches_done = text->batch + 1;
 	return output->request.format == OUTPUT_CSV ? csv_line(output, text) : json_line(output, text);
 }
 
@@ -292,7 +300,7 @@ int output_text(struct output *output, const struct cuttle_text *text) {
  */
 
 enum cuttle_status output_seal(struct output *output, char sha256[HASH_TEXT], struct cuttle_error *error) {
-	REQUIRE(output->texts_done == output->request.texts);
+	REQUIRE(output->batches_done == output->request.texts);
 	if (output->part && fsync(output->file) != 0) (void)failed(output, ".part", errno);
 	hash_end(&output->hash, sha256);
 	return output_problem(output, error);

@@ -21,9 +21,10 @@ struct output_request {
 	const char *receipt_path; /* NULL = beside the output: out.jsonl -> out.receipt.json; none for standard output */
 	const char *fingerprint;  /* HASH_TEXT */
 	enum output_format format;
-	size_t texts;
+	size_t texts;                        /* or batches, as the job counts */
 	const struct categories *categories; /* NULL = none; else each line has its category's fields */
 	bool private_output;                 /* false: every line is stamped NOT PRIVATE */
+	bool batches;                        /* every line names its batch, and how many of its tokens were free */
 	bool overwrite;
 };
 

@@ -54,13 +54,13 @@ void receipt_sentence(const struct cuttle_guarantee *guarantee, size_t texts, co
 	if (epsilon < 12) (void)snprintf(factor, sizeof factor, " = %.6g", upwards(exp(epsilon), epsilon < 4 ? 1e2 : 1));
 	const char *const of = unit_key ? " of " : "", *const key = unit_key ? unit_key : "";
 	(void)snprintf(sentence, RECEIPT_SENTENCE,
-	               "Guarantee: whatever anyone concludes from all %zu texts together, they would have concluded nearly as well without "
+	               "Guarantee: whatever anyone concludes from all %s%zu %s together, they would have concluded nearly as well without "
 	               "%s%s%s: its "
 	               "odds change by at most a factor of e^%.10g%s, save with probability %.6g. That is (epsilon = %.10g, delta = "
 	               "%.6g)-differential privacy per %s%s%s, where %s replaced by nothing.",
-	               texts, unit_key ? "the records of any one value" : "any one record", of, key, epsilon, factor, guarantee->delta,
-	               epsilon, guarantee->delta, unit_key ? "value" : "record", of, key,
-	               unit_key ? "all its records are" : "one record is");
+	               guarantee->savings.token_bank ? "texts of " : "", texts, guarantee->savings.token_bank ? "batches" : "texts",
+	               unit_key ? "the records of any one value" : "any one record", of, key, epsilon, factor, guarantee->delta, epsilon,
+	               guarantee->delta, unit_key ? "value" : "record", of, key, unit_key ? "all its records are" : "one record is");
 }
 
 static json_t *json_of_ledger(const struct receipt_ledger *ledger) {
@@ -72,6 +72,25 @@ static json_t *json_of_ledger(const struct receipt_ledger *ledger) {
 	    {"unit_key", json_string(ledger->unit_key)},
 	};
 	return jsonout_extend(json_object(), members, sizeof members / sizeof *members);
+}
+
+/* What is off is not named. */
+static json_t *add_savings(json_t *object, const struct cuttle_savings *savings) {
+	const struct {
+		bool on;
+		const char *key;
+		json_t *value;
+	} members[] = {
+	    {savings->center, "center", json_string("median")},
+	    {savings->token_bank, "token_bank", json_true()},
+	    {savings->complete, "complete", json_true()},
+	    {savings->public_when > 0, "public_when", json_real(savings->public_when)},
+	    {savings->free_tokens > 0, "free_tokens", json_integer(savings->free_tokens)},
+	};
+	for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+		if (members[i].on) object = jsonout_extend(object, &(struct jsonout_member){members[i].key, members[i].value}, 1);
+		else json_decref(members[i].value);
+	return object;
 }
 
 static json_t *json_of_unit(const struct receipt_unit *unit) {
@@ -124,7 +143,7 @@ static json_t *json_of(const struct receipt *receipt, const struct receipt_ledge
 	    {"rho", json_real(guarantee->rho)},
 	    {"temperature", json_real(guarantee->temperature)},
 	    {"template_sha256", json_string(receipt->template_sha256)},
-	    {"texts", json_integer((json_int_t)receipt->texts)},
+	    {guarantee->savings.token_bank ? "batches" : "texts", json_integer((json_int_t)receipt->texts)},
 	    {"tokens", json_integer(guarantee->tokens)},
 	    {"top_k", json_integer(guarantee->top_k)},
 	    {"unit", json_of_unit(&receipt->unit)},
@@ -134,7 +153,7 @@ static json_t *json_of(const struct receipt *receipt, const struct receipt_ledge
 	    {"version", json_string(cuttle_version())},
 	};
 	json_t *stamp = json_pack(guarantee->private_output ? "{}" : "{s:s}", "note", "NOT PRIVATE");
-	return jsonout_extend(stamp, members, sizeof members / sizeof *members);
+	return add_savings(jsonout_extend(stamp, members, sizeof members / sizeof *members), &guarantee->savings);
 }
 
 char *receipt_dump(const struct receipt *receipt, const char *fingerprint, const char *output_sha256, size_t *size) {

@@ -75,7 +75,8 @@ static enum outcome live(const struct output_request *request, size_t draws, boo
 			assert_int_equal(output_token(output, t, step, (int32_t)(100 * t + step)), 0);
 		}
 		int size = snprintf(text, sizeof text, "text \"%zu\",\n", t);
-		struct cuttle_text line = {t, text, (size_t)size, STEPS, t ? CUTTLE_FINISH_EOS : CUTTLE_FINISH_LENGTH};
+		struct cuttle_text line = {.index = t, .batch = t, .text = text, .size = (size_t)size, .tokens = STEPS};
+		line.finish = t ? CUTTLE_FINISH_EOS : CUTTLE_FINISH_LENGTH;
 		assert_int_equal(output_text(output, &line), 0);
 	}
 	assert_int_equal(output_seal(output, sha256, &error), CUTTLE_OK);
@@ -215,6 +216,40 @@ static void csv_and_stamp(void **state) {
 	assert_non_null(strstr(bytes, ",\"private\":false,\"note\":\"NOT PRIVATE\"}\n"));
 }
 
+/* With a token bank a batch may have several texts; the end is where the batches are. */
+static void batches_and_free_tokens(void **state) {
+	(void)state;
+	static const char *const wanted[2] = {
+	    "{\"index\":0,\"text\":\"a\",\"tokens\":4,\"finish\":\"eos\",\"batch\":0,\"free\":1}\n"
+	    "{\"index\":1,\"text\":\"a\",\"tokens\":4,\"finish\":\"eos\",\"batch\":0,\"free\":1}\n"
+	    "{\"index\":2,\"text\":\"a\",\"tokens\":4,\"finish\":\"eos\",\"batch\":1,\"free\":1}\n"
+	    "{\"index\":3,\"text\":\"a\",\"tokens\":4,\"finish\":\"eos\",\"batch\":2,\"free\":1}\n",
+	    "index,text,tokens,finish,batch,free,private,note\r\n0,\"a\",4,eos,0,1,false,NOT PRIVATE\r\n"
+	    "1,\"a\",4,eos,0,1,false,NOT PRIVATE\r\n2,\"a\",4,eos,1,1,false,NOT PRIVATE\r\n3,\"a\",4,eos,2,1,false,NOT PRIVATE\r\n"};
+	static const size_t batches[] = {0, 0, 1, 2};
+	for (int csv = 0; csv < 2; csv++) {
+		struct output_request request = request_of(ours);
+		struct output *output;
+		struct cuttle_error error;
+		bool complete;
+		char sha256[HASH_TEXT], bytes[1024];
+		clean();
+		request.batches = true;
+		request.format = csv ? OUTPUT_CSV : OUTPUT_JSONL;
+		request.private_output = !csv;
+		assert_int_equal(output_open(&request, &output, &complete, &error), CUTTLE_OK);
+		for (size_t i = 0; i < 4; i++) {
+			const struct cuttle_text line = {i, batches[i], "a", 1, 4, 1, CUTTLE_FINISH_EOS};
+			assert_int_equal(output_text(output, &line), 0);
+		}
+		assert_int_equal(output_seal(output, sha256, &error), CUTTLE_OK);
+		assert_int_equal(output_publish(output, "{}\n", 3, &error), CUTTLE_OK);
+		output_close(&output);
+		(void)read_file(out, bytes, sizeof bytes);
+		assert_string_equal(bytes, wanted[csv]);
+	}
+}
+
 static void places_that_cannot_be_written(void **state) {
 	(void)state;
 	struct output_request request = request_of(ours);
@@ -264,6 +299,7 @@ int main(void) {
 	    cmocka_unit_test(what_is_not_ours_is_refused),
 	    cmocka_unit_test(overwrite_replaces),
 	    cmocka_unit_test(csv_and_stamp),
+	    cmocka_unit_test(batches_and_free_tokens),
 	    cmocka_unit_test(places_that_cannot_be_written),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

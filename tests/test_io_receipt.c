@@ -102,6 +102,24 @@ static void the_ledger_is_no_part_of_the_command(void **state) {
 	free(text);
 }
 
+static void what_is_off_is_not_named(void **state) {
+	(void)state;
+	static const char *const keys[] = {"center", "token_bank", "complete", "public_when", "free_tokens", "batches"};
+	struct receipt receipt = sample();
+	const struct cuttle_savings on = {.center = true, .token_bank = true, .complete = true, .public_when = 0.9, .free_tokens = 9};
+	for (int all = 0; all < 2; all++) {
+		size_t size;
+		if (all) receipt.guarantee.savings = on;
+		char *text = receipt_dump(&receipt, "f", "o", &size);
+		json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+		for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) assert_int_equal(json_object_get(root, keys[i]) != NULL, all);
+		assert_int_equal(json_object_get(root, "texts") != NULL, !all);
+		assert_int_equal(strstr(json_string_value(json_object_get(root, "guarantee")), "all texts of 5 batches") != NULL, all);
+		json_decref(root);
+		free(text);
+	}
+}
+
 static void units_and_categories(void **state) {
 	(void)state;
 	struct receipt receipt = sample();
@@ -189,6 +207,11 @@ static void fingerprints_differ(void **state) {
 	DIFFERS(changed.guarantee.top_k++);
 	DIFFERS(changed.guarantee.context++);
 	DIFFERS(changed.guarantee.private_output = false);
+	DIFFERS(changed.guarantee.savings.center = true);
+	DIFFERS(changed.guarantee.savings.token_bank = true);
+	DIFFERS(changed.guarantee.savings.complete = true);
+	DIFFERS(changed.guarantee.savings.public_when = 0.9);
+	DIFFERS(changed.guarantee.savings.free_tokens = 1);
 	DIFFERS(changed.model_sha256[0] ^= 1);
 	DIFFERS(changed.template_sha256[0] ^= 1);
 	DIFFERS(other.input = "other.jsonl");
@@ -248,6 +271,7 @@ int main(void) {
 	    cmocka_unit_test(keys_are_sorted_and_values_right),
 	    cmocka_unit_test(insecure_runs_say_so),
 	    cmocka_unit_test(the_ledger_is_no_part_of_the_command),
+	    cmocka_unit_test(what_is_off_is_not_named),
 	    cmocka_unit_test(units_and_categories),
 	    cmocka_unit_test(the_sentence_rounds_up),
 	    cmocka_unit_test(fingerprints_differ),

@@ -35,13 +35,23 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "batch-size", .letter = 'B', VALUE(batch), .argument = "B", .most = UINT32_MAX,
 	 .help = "references per text (default 7)"},
 	{.name = "num", .letter = 'N', .group = GROUP_TEXTS, VALUE(texts), .argument = "TEXTS", .most = SIZE_MAX / 2,
-	 .help = "texts to write; N x B references are needed (default 100)"},
+	 .help = "texts to write, with --token-bank batches; N x B references are needed (default 100)"},
 	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .most = UINT32_MAX,
-	 .help = "hard cap of tokens per text (default 200)"},
+	 .help = "hard cap of tokens per text, with --token-bank per batch; this is what is paid for (default 200)"},
 	{.name = "temperature", VALUE(temperature), .argument = "TAU",
 	 .help = "sampling temperature (default 1.0)"},
 	{.name = "top-k", .letter = 'k', VALUE(top_k), .argument = "K", .most = UINT32_MAX,
 	 .help = "draw among the public model's top k and what one batch could lift there (default 100, 0 = all)"},
+	{.name = "center", VALUE(center), .argument = "median|none",
+	 .help = "median: clip each reference's logit differences around their median, not around 0 (default none)"},
+	{.name = "token-bank", VALUE(token_bank),
+	 .help = "when a text ends before T, write further texts from the same batch with what is left of T"},
+	{.name = "public-when", VALUE(public_when), .argument = "P",
+	 .help = "where the public prompt alone gives its likeliest token a probability of at least P, draw from it alone, free of charge"},
+	{.name = "complete", VALUE(complete),
+	 .help = "after T tokens let the public prompt alone finish the text, free of charge, instead of cutting it"},
+	{.name = "free-tokens", VALUE(free_tokens), .argument = "U", .most = UINT32_MAX,
+	 .help = "most tokens that are free of charge, per text or, with --token-bank, batch (default T)"},
 	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS", .most = UINT32_MAX,
 	 .help = "longest prompt plus text; longer references are cut (default: the model's context, at most 4096)"},
 	{.name = "text-field", VALUE(text_field), .argument = "NAME",
@@ -123,6 +133,10 @@ static const char ABOUT[] =
 	"it keeps its place, adds nothing, and is not reported. That is by design: a warning would tell about a record. "
 	"A reference that is too long is cut.\n\n"
 
+	"--center, --token-bank, --public-when and --complete leave the guarantee as it is (see dp/PRIVACY.md) and change what it buys; all are "
+	"off by default. With any of the last three each text comes with its batch and the number of its tokens that were free. N x B "
+	"references and T tokens per batch are charged whatever becomes of them.\n\n"
+
 	"Each token is journalled in OUT.journal the moment it is drawn. After a kill, a power cut or a full disk the same command "
 	"continues, and a text that was interrupted half-way is continued from its journal and never drawn again: its tokens have "
 	"been drawn from the private references already, so a second try would spend the privacy budget a second time, and choosing "
@@ -149,7 +163,8 @@ static void on_signal(int number) {
 
 struct run {
 	const struct references *references;
-	size_t first, batch; /* the job's first text: the engine counts from 0 under each category */
+	size_t first, batch; /* the job's first text (with a token bank, batch): the engine counts from 0 under each category */
+	size_t texts;        /* handed out so far */
 	struct output *output;
 	struct progress progress;
 	struct spending spending;
@@ -181,9 +196,10 @@ static int on_token(void *user, size_t text, uint32_t step, int32_t token) {
 static int on_text(void *user, const struct cuttle_text *text) {
 	struct run *run = user;
 	struct cuttle_text counted = *text;
-	counted.index += run->first;
+	counted.index = run->texts++;
+	counted.batch += run->first;
 	if (output_text(run->output, &counted) != 0) return 1;
-	progress_text(&run->progress);
+	if (counted.batch == run->progress.texts_done) progress_text(&run->progress);
 	return 0;
 }
 
@@ -300,7 +316,8 @@ static void say_guarantee(const struct generate_values *values, const struct set
 static void say_done(const struct generate_values *values, const struct setup *setup, const struct output *output) {
 	const char *receipt = output_receipt_path(output);
 	if (receipt && !values->quiet)
-		fprintf(stderr, "%zu texts in %s, receipt in %s\n", setup->receipt.texts,
+		fprintf(stderr, "%zu %s in %s, receipt in %s\n", setup->receipt.texts,
+		        setup->receipt.guarantee.savings.token_bank ? "batches of texts" : "texts",
 		        strcmp(values->output, "-") ? values->output : "standard output", receipt);
 }
 
@@ -315,6 +332,8 @@ static enum cuttle_status generate(const struct generate_values *values, struct 
 	                                 .texts = setup->receipt.texts,
 	                                 .categories = setup->receipt.categories,
 	                                 .private_output = setup->receipt.guarantee.private_output,
+	                                 .batches = setup->receipt.guarantee.savings.token_bank ||
+	                                            setup->receipt.guarantee.savings.free_tokens > 0,
 	                                 .overwrite = values->overwrite};
 	// The references come first: a stream must not have begun when they turn out to be too few.
 	enum cuttle_status status = spending_open(values, setup, &run.spending, error);

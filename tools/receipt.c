@@ -63,6 +63,24 @@ static bool get_text(const json_t *root, const char *key, const char **text) {
 	return *text != NULL;
 }
 
+/* The ways to spend better; what is off is not named. */
+static bool get_savings(const json_t *root, struct cuttle_savings *savings) {
+	const char *center = NULL;
+	uint64_t free_tokens = 0;
+	*savings = (struct cuttle_savings){.center = json_object_get(root, "center"),
+	                                   .token_bank = json_object_get(root, "token_bank"),
+	                                   .complete = json_object_get(root, "complete")};
+	bool right = !savings->center || (get_text(root, "center", &center) && !strcmp(center, "median"));
+	right &= !savings->token_bank || json_is_true(json_object_get(root, "token_bank"));
+	right &= !savings->complete || json_is_true(json_object_get(root, "complete"));
+	if (json_object_get(root, "public_when"))
+		right &= get_real(root, "public_when", &savings->public_when) && savings->public_when <= 1;
+	const bool any = savings->complete || savings->public_when > 0, named = json_object_get(root, "free_tokens");
+	right &= any == named && (!named || (get_count(root, "free_tokens", UINT32_MAX, &free_tokens) && free_tokens > 0));
+	savings->free_tokens = (uint32_t)free_tokens;
+	return right;
+}
+
 static bool read_claim(const json_t *root, struct claim *claim) {
 	struct cuttle_guarantee *guarantee = &claim->guarantee;
 	const json_t *private_output = json_object_get(root, "private"), *ledger = json_object_get(root, "ledger");
@@ -79,7 +97,8 @@ static bool read_claim(const json_t *root, struct claim *claim) {
 	right &= claim->unit.key || (claim->unit.weight == 1 && !claim->unit.limited);
 	right &= get_count(root, "batch", UINT32_MAX, &batch) && get_count(root, "tokens", UINT32_MAX, &tokens);
 	right &= get_count(root, "clip_fixed", INT32_MAX, &clip_fixed) && get_count(root, "fraction_bits", 30, &fraction_bits);
-	right &= get_count(root, "texts", SIZE_MAX / 2, &texts);
+	right &= get_savings(root, &guarantee->savings);
+	right &= get_count(root, guarantee->savings.token_bank ? "batches" : "texts", SIZE_MAX / 2, &texts);
 	right &= get_real(root, "clip", &guarantee->clip) && get_real(root, "temperature", &guarantee->temperature);
 	right &= get_real(root, "rho", &guarantee->rho) && get_real(root, "epsilon", &guarantee->epsilon);
 	right &= get_real(root, "delta", &guarantee->delta) && get_text(root, "accountant", &claim->accountant);
@@ -210,14 +229,26 @@ static enum cuttle_status check_ledger(const char *path, const struct claim *cla
 /* ---- the words -------------------------------------------------------------------------------------------------------------------------
  */
 
+static void explain_savings(const struct cuttle_savings *savings) {
+	if (savings->center) printf("  Each reference's differences were clipped around their own median, which costs nothing.\n");
+	if (savings->token_bank)
+		printf("  Where a text ended early, what was left wrote further texts; all of a batch's share its tokens.\n");
+	if (savings->free_tokens)
+		printf("  Up to %u tokens of a batch were drawn without looking at a reference, which costs nothing:%s%s.\n",
+		       (unsigned)savings->free_tokens, savings->public_when > 0 ? " where the public prompt was sure" : "",
+		       !savings->complete         ? ""
+		       : savings->public_when > 0 ? ", and after the last paid token"
+		                                  : " after the last paid token");
+}
+
 static void explain(const struct claim *claim, const struct receipt_values *values) {
 	const char *key = NULL, *dataset = NULL;
 	const struct cuttle_guarantee *guarantee = &claim->guarantee;
 	printf("The receipt agrees with itself: epsilon %.6g (%s) at delta %g follows from clip %d / 2^%u, %u references and at most %u "
-	       "tokens per "
-	       "text, temperature %g.\n",
+	       "paid tokens per %s, temperature %g.\n",
 	       receipt_epsilon(guarantee), claim->accountant, guarantee->delta, (int)guarantee->clip_fixed,
-	       (unsigned)guarantee->fraction_bits, (unsigned)guarantee->batch, (unsigned)guarantee->tokens, guarantee->temperature);
+	       (unsigned)guarantee->fraction_bits, (unsigned)guarantee->batch, (unsigned)guarantee->tokens,
+	       guarantee->savings.token_bank ? "batch" : "text", guarantee->temperature);
 	printf("output   %s\n", values->output ? "these are its bytes" : "not compared (--output)");
 	printf("model    %s\n", values->model ? "this is its model" : "not compared (--model)");
 	if (claim->ledger && get_text(claim->ledger, "dataset", &dataset) && get_text(claim->ledger, "unit_key", &key))
@@ -234,6 +265,7 @@ static void explain(const struct claim *claim, const struct receipt_values *valu
 	printf("\nPromised\n  %s\n", claim->sentence);
 	printf(
 	    "  Clipping and drawing are exact integer arithmetic; how a text turned out changes nothing of this, nor does it cost less.\n");
+	explain_savings(&guarantee->savings);
 	printf("\nNot promised\n");
 	if (!claim->unit.key)
 		printf("  - This much for a person with several records: g of them in one text multiply rho by g^2, in g texts by g.\n");

@@ -32,7 +32,8 @@ struct generate_values setup_defaults(void) {
 	                                .records_per_unit = COUNT_NONE,
 	                                .prompt_chunk = plan.prompt_chunk,
 	                                .form = CHOICE_NONE,
-	                                .accountant = CHOICE_NONE};
+	                                .accountant = CHOICE_NONE,
+	                                .center = CHOICE_NONE};
 }
 
 static void hash_bytes(void *user, const void *bytes, size_t size) {
@@ -154,6 +155,11 @@ static enum cuttle_status make_plan(const struct generate_values *values, struct
 	params.tokens = (uint32_t)values->tokens;
 	params.top_k = (uint32_t)values->top_k;
 	params.context = (uint32_t)values->context;
+	params.savings = (struct cuttle_savings){.center = values->center == 0,
+	                                         .token_bank = values->token_bank,
+	                                         .complete = values->complete,
+	                                         .public_when = values->public_when,
+	                                         .free_tokens = (uint32_t)values->free_tokens};
 	params.form = values->prompt_public ? CUTTLE_CUSTOM : values->form == 1 ? CUTTLE_INSTRUCT : CUTTLE_CONTINUE;
 	params.kind = values->kind;
 	params.system = values->system;
@@ -238,14 +244,26 @@ static void print_parts(const struct setup *setup) {
 		       unit->key);
 }
 
+static void print_savings(const struct cuttle_guarantee *guarantee) {
+	const struct cuttle_savings *savings = &guarantee->savings;
+	if (savings->center) printf("differences   clipped around their median\n");
+	if (savings->token_bank) printf("token bank    what is left of n begins further texts\n");
+	if (savings->public_when > 0) printf("public when   the top probability is %.6g or more\n", savings->public_when);
+	if (savings->complete) printf("complete      after n tokens from the public prompt alone\n");
+	if (savings->free_tokens)
+		printf("free tokens   at most %" PRIu32 " %s\n", savings->free_tokens, savings->token_bank ? "per batch" : "per text");
+}
+
 void setup_print(const struct generate_values *values, const struct setup *setup) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
 	const struct cuttle_model_info *model = &setup->receipt.model;
 	printf("model         %s (%" PRIu64 " bytes)\nmodel sha256  %s\nkernels       %s\n", values->open.model, model->file_bytes,
 	       setup->receipt.model_sha256, cuttle_isa());
-	printf("texts N       %zu, of at most n = %" PRIu32 " tokens\nbatch B       %" PRIu32 " references per text: %" PRIu64 " needed\n",
-	       setup->receipt.texts, guarantee->tokens, guarantee->batch, (uint64_t)setup->receipt.texts * guarantee->batch);
+	printf("%s%zu, of at most n = %" PRIu32 " tokens\nbatch B       %" PRIu32 " references per text: %" PRIu64 " needed\n",
+	       guarantee->savings.token_bank ? "batches N     " : "texts N       ", setup->receipt.texts, guarantee->tokens,
+	       guarantee->batch, (uint64_t)setup->receipt.texts * guarantee->batch);
 	print_parts(setup);
+	print_savings(guarantee);
 	printf("temperature   %.10g\ntop-k         %" PRIu32 "\n", guarantee->temperature, guarantee->top_k);
 	printf("clip          %.10g (%" PRId32 " / 2^%" PRIu32 ")\n", guarantee->clip, guarantee->clip_fixed, guarantee->fraction_bits);
 	printf("epsilon       %.10g (%s)\n", receipt_epsilon(guarantee),

@@ -13,10 +13,11 @@ struct generate_values {
 	const char *prompt_public, *prompt_private, *kind, *system;
 	const char *ledger, *dataset, *unit_key, *categories;
 	struct option_list category_fields;
-	double epsilon, clip, delta, temperature;
-	uint64_t batch, texts, tokens, top_k, context, insecure_seed, prompt_chunk, parallel, texts_per_category, records_per_unit;
-	int form, progress, input_format, output_format, accountant;
-	bool dry_run, overwrite, no_sharing, quiet, one_per_unit;
+	double epsilon, clip, delta, temperature, public_when;
+	uint64_t batch, texts, tokens, top_k, context, insecure_seed, prompt_chunk, parallel, texts_per_category, records_per_unit,
+	    free_tokens;
+	int form, progress, input_format, output_format, accountant, center;
+	bool dry_run, overwrite, no_sharing, quiet, one_per_unit, token_bank, complete;
 };
 
 struct setup {
