@@ -33,7 +33,7 @@ IO := $(wildcard io/*.c)
 TOOLS := $(wildcard tools/*.c)
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 SUPPORT := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/test_%.c tests/gen_%.c,$(wildcard tests/*.c)))
-SOURCES := $(wildcard base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] io/*.[ch] tools/*.[ch] tests/*.[ch] examples/*.c models/*.c)
+SOURCES := $(wildcard base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] io/*.[ch] tools/*.[ch] tests/*.[ch] examples/*.c bench/*.c models/*.c)
 object = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 MODEL ?= models/SmolLM2-135M-Instruct.Q4_1.gguf
@@ -78,6 +78,10 @@ $(BUILD)/example: $(BUILD)/examples/generate.o $(BUILD)/libcuttle.a
 $(BUILD)/make-random: $(call object,models/make_random.c base/utf8.c base/misuse.c)
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ -lm -o $@
+
+$(BUILD)/likelihood: $(call object,bench/likelihood.c) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle.a
+	@echo LD $@
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 
 $(BUILD)/tests/test_unicode: TEST_LIBS := -lutf8proc
 $(BUILD)/tests/test_dp_failures: TEST_LIBS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=getrandom,--wrap=expl
