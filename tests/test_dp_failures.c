@@ -213,7 +213,7 @@ static void preconditions(void **state) {
 	float logit = 1;
 	int32_t fixed = 1, heap;
 	uint32_t candidate;
-	assert_misuse((void)dp_fix_public(&logit, 1, 17, &fixed));
+	assert_misuse((void)dp_fix(&logit, 1, 17, &fixed));
 	assert_misuse((void)dp_topk(&fixed, NULL, 0, 0, 1, 1, &heap, &candidate));
 	assert_misuse((void)dp_topk(&fixed, NULL, ((size_t)1 << 24) + 1, 0, 1, 1, &heap, &candidate));
 	assert_misuse((void)dp_topk(&fixed, NULL, 1, 0, 0, 1, &heap, &candidate));
