@@ -29,7 +29,7 @@ enum cuttle_status {
 	CUTTLE_INPUT = 4,    /* an input file's structure is wrong, or holds too few records */
 	CUTTLE_MODEL = 5,    /* the model file is malformed or of an unsupported kind */
 	CUTTLE_PARTIAL = 6,  /* stopped before the end; the same call with the same journal completes the work */
-	CUTTLE_LEDGER = 7,   /* the budget ledger is missing, busy, damaged or was edited (the command only) */
+	CUTTLE_LEDGER = 7,   /* the budget ledger is missing, busy, damaged or edited, or a receipt does not hold (the command only) */
 	CUTTLE_NOMEM = 8
 };
 

@@ -146,6 +146,7 @@ static json_t *json_of(const struct receipt *receipt, const struct receipt_ledge
 	    {guarantee->savings.token_bank ? "batches" : "texts", json_integer((json_int_t)receipt->texts)},
 	    {"tokens", json_integer(guarantee->tokens)},
 	    {"top_k", json_integer(guarantee->top_k)},
+	    {"trace", json_boolean(receipt->trace)},
 	    {"unit", json_of_unit(&receipt->unit)},
 	    {"unit_key", receipt->unit.key ? json_string(receipt->unit.key) : json_null()},
 	    {"unit_limited", json_boolean(receipt->unit.limited)},
@@ -156,9 +157,25 @@ static json_t *json_of(const struct receipt *receipt, const struct receipt_ledge
 	return add_savings(jsonout_extend(stamp, members, sizeof members / sizeof *members), &guarantee->savings);
 }
 
+char *receipt_canonical(json_t *root, size_t *size) {
+	return jsonout_dump(root, JSON_SORT_KEYS | JSON_INDENT(2), size);
+}
+
+/* Takes the document and returns it with the key and the signature. */
+static json_t *sign(json_t *root, const struct signature_key *signer) {
+	char signature[SIGNATURE_TEXT];
+	size_t size;
+	root = jsonout_extend(root, &(struct jsonout_member){"public_key", json_string(signature_public(signer))}, 1);
+	char *bytes = receipt_canonical(json_incref(root), &size);
+	if (bytes) signature_sign(signer, bytes, size, signature);
+	root = jsonout_extend(root, &(struct jsonout_member){"signature", bytes ? json_string(signature) : NULL}, 1);
+	free(bytes);
+	return root;
+}
+
 char *receipt_dump(const struct receipt *receipt, const char *fingerprint, const char *output_sha256, size_t *size) {
-	return jsonout_dump(json_of(receipt, &receipt->ledger, receipt->isa, fingerprint, output_sha256), JSON_SORT_KEYS | JSON_INDENT(2),
-	                    size);
+	json_t *root = json_of(receipt, &receipt->ledger, receipt->isa, fingerprint, output_sha256);
+	return receipt_canonical(receipt->signer ? sign(root, receipt->signer) : root, size);
 }
 
 bool receipt_fingerprint(const struct receipt *receipt, const struct receipt_command *command, char fingerprint[HASH_TEXT]) {

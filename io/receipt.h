@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receipt: everything the guarantee of an output depends on, as JSON with sorted keys. No date and no machine name, so that the same
-// run gives the same bytes; nothing about the references. It names its entry in the ledger, and the ledger's entries name each other.
+// The receipt: everything the guarantee of an output depends on, as canonical JSON. No date and no machine name, so that the same run gives
+// the same bytes; nothing about the references. It names its entry in the ledger, and the ledger's entries name each other.
+//
+// Canonical: one object in UTF-8, keys in byte order and each once, one member a line, two spaces a level, ": " and "," and "\n" as the only
+// white space, real numbers in 17 digits, a newline at the end (jansson's dump with JSON_SORT_KEYS, JSON_INDENT(2)). There is one such
+// text of a document. The signature is of these bytes without the line of the signature itself, which is never the last member:
+//   grep -v '^  "signature": ' out.receipt.json
 #ifndef CUTTLE_IO_RECEIPT_H
 #define CUTTLE_IO_RECEIPT_H
 
 #include "io/categories.h"
 #include "io/hash.h"
+#include "io/signature.h"
+#include <jansson.h>
 
 /* The charge in the ledger, when there was one. */
 struct receipt_ledger {
@@ -29,7 +36,9 @@ struct receipt {
 	char model_sha256[HASH_TEXT], template_sha256[HASH_TEXT];
 	size_t texts;
 	const char *isa;
-	struct receipt_ledger ledger; /* no part of the fingerprint */
+	bool trace;                         /* private diagnostics were written beside the output */
+	struct receipt_ledger ledger;       /* this and what follows: no part of the fingerprint */
+	const struct signature_key *signer; /* NULL = not signed */
 };
 
 /* What else makes two commands the same command; with the receipt's parameters it is the fingerprint. */
@@ -41,6 +50,9 @@ struct receipt_command {
 
 /* SHA-256 of all parameters, and never of the input's content. False: out of memory. */
 bool receipt_fingerprint(const struct receipt *receipt, const struct receipt_command *command, char fingerprint[HASH_TEXT]);
+
+/* A document in its canonical bytes, to be freed; *size is their number. Takes root, which may be NULL. NULL: out of memory. */
+char *receipt_canonical(json_t *root, size_t *size);
 
 /* The receipt, to be freed; *size is its length. NULL: out of memory. */
 char *receipt_dump(const struct receipt *receipt, const char *fingerprint, const char *output_sha256, size_t *size);

@@ -94,6 +94,8 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "count this run in the ledger before it draws; exit 3 when it would go over the limit (see cuttle help ledger)"},
 	{.name = "dataset", VALUE(dataset), .argument = "NAME",
 	 .help = "the data set in the ledger that the references are"},
+	{.name = "sign", VALUE(sign), .argument = "FILE",
+	 .help = "sign the receipt with this secret key (made by cuttle ledger key)"},
 	{.name = "overwrite", VALUE(overwrite),
 	 .help = "replace the output, receipt and journal of another command"},
 	{.name = "dry-run", VALUE(dry_run),
@@ -211,8 +213,8 @@ static int on_progress(void *user, const struct cuttle_progress *progress) {
 
 /* What is wrong with the files named, or NULL. */
 static const char *wrong_files(const struct generate_values *values) {
-	const char *const inputs[] = {values->input, values->prompt_public, values->prompt_private, values->public_examples,
-	                              values->ledger};
+	const char *const inputs[] = {values->input,           values->prompt_public, values->prompt_private,
+	                              values->public_examples, values->ledger,        values->sign};
 	size_t streams = 0;
 	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
 		if (!inputs[i]) continue;
@@ -233,6 +235,8 @@ static const char *contradiction(const struct generate_values *values) {
 	if (!values->ledger != !values->dataset) return "--ledger and --dataset go together";
 	const char *problem = references_contradiction(values);
 	if (problem) return problem;
+	if (values->sign && !values->receipt && values->output && !strcmp(values->output, "-"))
+		return "--sign: there is no receipt to sign; give --receipt FILE";
 	if (!values->texts) return "--num: must be a whole number above 0";
 	if (values->dry_run) return NULL;
 	if (!values->input) return "no references: give -i FILE";

@@ -4,6 +4,7 @@
 
 #include "io/fail.h"
 #include "io/ledger.h"
+#include "io/signature.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #define VALUE(member) OPTION(struct ledger_values, member)
 
 struct ledger_values {
-	const char *ledger, *dataset, *unit_key, *run, *head;
+	const char *ledger, *dataset, *unit_key, *run, *head, *sign;
 	double epsilon_limit, delta_limit, rho_limit, rho;
 	uint64_t first, count;
 	bool json;
@@ -42,6 +43,8 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "release: the run; reserve: its name, 32 hex digits; asked twice with the same numbers it is charged once (default: a new name)"},
 	{.name = "head", VALUE(head), .argument = "HASH",
 	 .help = "verify: an entry that must be there, kept elsewhere; finds an older copy put in the ledger's place"},
+	{.name = "sign", VALUE(sign), .argument = "FILE",
+	 .help = "key: the secret key to make, with FILE.pub beside it; generate --sign FILE signs receipts with it"},
 	{.name = "json", VALUE(json),
 	 .help = "show: all fields as JSON"},
 };
@@ -54,7 +57,8 @@ static const char ABOUT[] =
 
 	"show prints limit, spent, remaining and the number of runs; history the entries; check says whether a loss would be refused; "
 	"reserve charges what other programs spend, for ever; release gives back what a run reserved that was ended before its first "
-	"token; export prints the entries as JSON lines, without units; verify checks every byte of the file and the chain of hashes.\n\n"
+	"token; export prints the entries as JSON lines, without units; verify checks every byte of the file and the chain of hashes. "
+	"key makes a pair of Ed25519 keys (no ledger needed) and prints the public one, which receipt verify --key takes.\n\n"
 
 	"By default a unit is a line of the data set: lines must keep their places and new ones go behind. What the ledger says is then "
 	"a function of public numbers alone. With --unit-key everybody with the same value is a unit, and g records of it in one text cost "
@@ -183,13 +187,22 @@ static enum cuttle_status verify(const struct ledger_values *values, struct ledg
 	return status;
 }
 
-enum action { INIT, SHOW, HISTORY, CHECK, VERIFY, EXPORT, RESERVE, RELEASE, ACTIONS };
-static const char *const NAMES[ACTIONS] = {"init", "show", "history", "check", "verify", "export", "reserve", "release"};
+static enum cuttle_status make_key(const char *path, struct cuttle_error *error) {
+	char public_key[SIGNATURE_PUBLIC];
+	enum cuttle_status status = signature_make(path, public_key, error);
+	if (!status) printf("%s\nThe public key, also in %s.pub; the secret one is in %s.\n", public_key, path, path);
+	return status;
+}
+
+enum action { INIT, KEY, SHOW, HISTORY, CHECK, VERIFY, EXPORT, RESERVE, RELEASE, ACTIONS };
+static const char *const NAMES[ACTIONS] = {"init", "key", "show", "history", "check", "verify", "export", "reserve", "release"};
 
 static enum cuttle_status act(const struct verb *verb, const struct ledger_values *values, enum action action, struct cuttle_error *error) {
 	struct ledger *ledger;
-	enum cuttle_status status = action == INIT ? init(verb, values, error) : ledger_open(values->ledger, &ledger, error);
-	if (status || action == INIT) return status;
+	if (action == INIT) return init(verb, values, error);
+	if (action == KEY) return make_key(values->sign, error);
+	enum cuttle_status status = ledger_open(values->ledger, &ledger, error);
+	if (status) return status;
 	switch (action) {
 	case SHOW:
 		status = show(verb, values, ledger, error);
@@ -209,6 +222,7 @@ static enum cuttle_status act(const struct verb *verb, const struct ledger_value
 		status = ledger_release(ledger, values->dataset, values->run, error);
 		break;
 	case INIT:
+	case KEY:
 	case ACTIONS:
 		break;
 	}
@@ -220,6 +234,7 @@ static enum cuttle_status act(const struct verb *verb, const struct ledger_value
 static const char *lacks(const struct ledger_values *values, enum action action) {
 	const bool all = action == HISTORY || action == EXPORT || action == VERIFY;
 	const bool charges = action == CHECK || action == RESERVE;
+	if (action == KEY) return values->sign ? NULL : "where does the key go? Give --sign FILE";
 	if (!values->ledger) return "no ledger: give --ledger FILE";
 	if (!values->dataset && !all) return "no data set: give --dataset NAME";
 	if (action == INIT && isnan(values->epsilon_limit) == isnan(values->rho_limit))
@@ -240,7 +255,8 @@ static int run(const struct verb *verb, int argc, char **argv) {
 	if (!verb_begin(verb, argc, argv, &values, &operand, &code)) return code;
 	while (operand < argc && action < ACTIONS && strcmp(argv[operand], NAMES[action]) != 0) action++;
 	if (operand + 1 != argc || action == ACTIONS)
-		return verb_refuse(verb, CUTTLE_USAGE, "say what to do: init, show, history, check, verify, export, reserve or release");
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "say what to do: init, key, show, history, check, verify, export, reserve or release");
 	const char *problem = lacks(&values, (enum action)action);
 	if (problem) return verb_refuse(verb, CUTTLE_USAGE, problem);
 	enum cuttle_status status = act(verb, &values, (enum action)action, &error);
@@ -249,7 +265,7 @@ static int run(const struct verb *verb, int argc, char **argv) {
 
 const struct verb ledger_verb = {
     .name = "ledger",
-    .usage = "init|show|history|check|verify|export|reserve|release --ledger FILE --dataset NAME [OPTION]...",
+    .usage = "init|key|show|history|check|verify|export|reserve|release --ledger FILE --dataset NAME [OPTION]...",
     .summary = "the privacy budget of data sets, counted over runs",
     .about = ABOUT,
     .options = OPTIONS,

@@ -31,7 +31,7 @@ static void overview(FILE *file) {
 	              "  4  input invalid: the file as a whole cannot be used, or holds too few records\n"
 	              "  5  model invalid\n"
 	              "  6  partial: stopped before the end; the same command continues\n"
-	              "  7  the ledger is missing, busy, damaged or was edited\n"
+	              "  7  the ledger is missing, busy, damaged or was edited; a receipt does not hold\n"
 	              "  8  out of memory\n");
 }
 

@@ -13,7 +13,7 @@
 #define VALUE(member) OPTION(struct receipt_values, member)
 
 struct receipt_values {
-	const char *output, *model, *ledger;
+	const char *output, *model, *ledger, *key;
 };
 
 // clang-format off
@@ -24,14 +24,19 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "the model: its hash must be the receipt's"},
 	{.name = "ledger", VALUE(ledger), .argument = "FILE",
 	 .help = "the ledger: it must have the receipt's entry, with its numbers, in an unbroken chain"},
+	{.name = "key", VALUE(key), .argument = "PUBLIC",
+	 .help = "the receipt must be signed with this key: its 64 digits, or the file with them that cuttle ledger key made"},
 };
 
 static const char ABOUT[] =
-	"Recomputes rho and both epsilons from the integers in the receipt, compares what is given with its hashes, and says in words what is "
-	"promised and what is not. Exit 0: all of it agrees and the output is private. Exit 4: something does not agree, or the output is NOT "
-	"PRIVATE. Exit 7: the ledger lacks the entry, or cannot be trusted.\n\n"
+	"Recomputes rho and both epsilons from the integers in the receipt, compares what is given with its hashes, checks its signature, and "
+	"says in words what is promised and what is not. Exit 0: all of it agrees and the output is private. Exit 7: something was changed, or "
+	"belongs to another receipt: a number, a byte, the output, the model, the signature, the key, the ledger. Exit 4: a file cannot be read "
+	"or is no receipt, or the output is NOT PRIVATE.\n\n"
 
-	"A receipt has no signature: it proves that its numbers belong together and to these files, not who wrote it.\n";
+	"A receipt without signature proves that its numbers belong together and to these files, not who wrote it; one that is signed was "
+	"written by somebody with the secret key, so --key is what counts: anybody can sign with a key of their own. The signature "
+	"(Ed25519) is of the receipt's bytes without the line \"signature\".\n";
 // clang-format on
 
 enum { MOST_RECEIPT = 1 << 20 };
@@ -40,9 +45,11 @@ struct claim {
 	struct cuttle_guarantee guarantee;
 	size_t texts;
 	const char *accountant, *sentence, *command_sha256, *output_sha256, *model_sha256,
-	    *template_sha256;              /* the document's; never NULL */
-	const json_t *ledger, *categories; /* an object, a list, or NULL */
+	    *template_sha256;               /* the document's; never NULL */
+	const json_t *ledger, *categories;  /* an object, a list, or NULL */
+	const char *public_key, *signature; /* both or none */
 	struct receipt_unit unit;
+	bool trace;
 };
 
 static bool get_count(const json_t *root, const char *key, uint64_t most, uint64_t *value) {
@@ -85,12 +92,12 @@ static bool read_claim(const json_t *root, struct claim *claim) {
 	struct cuttle_guarantee *guarantee = &claim->guarantee;
 	const json_t *private_output = json_object_get(root, "private"), *ledger = json_object_get(root, "ledger");
 	const json_t *key = json_object_get(root, "unit_key"), *limited = json_object_get(root, "unit_limited"),
-	             *categories = json_object_get(root, "categories");
+	             *categories = json_object_get(root, "categories"), *trace = json_object_get(root, "trace");
 	uint64_t batch = 0, tokens = 0, clip_fixed = 0, fraction_bits = 0, texts = 0;
 	*claim = (struct claim){.ledger = json_is_object(ledger) ? ledger : NULL,
 	                        .categories = json_is_array(categories) ? categories : NULL,
 	                        .unit = {.key = json_string_value(key), .limited = json_is_true(limited)}};
-	bool right = json_is_boolean(private_output) && (claim->ledger || json_is_null(ledger));
+	bool right = json_is_boolean(private_output) && (claim->ledger || json_is_null(ledger)) && json_is_boolean(trace);
 	right &= (claim->categories || json_is_null(categories)) && (claim->unit.key || json_is_null(key)) && json_is_boolean(limited);
 	right &= get_count(root, "unit_weight", INT64_MAX, &claim->unit.weight) && claim->unit.weight > 0;
 	// One record cannot cost more than one, nor be limited.
@@ -107,11 +114,14 @@ static bool read_claim(const json_t *root, struct claim *claim) {
 	right &= get_text(root, "guarantee", &claim->sentence) && get_text(root, "command_sha256", &claim->command_sha256);
 	right &= get_text(root, "output_sha256", &claim->output_sha256) && get_text(root, "model_sha256", &claim->model_sha256);
 	right &= get_text(root, "template_sha256", &claim->template_sha256);
+	const bool public_key = get_text(root, "public_key", &claim->public_key);
+	right &= public_key == get_text(root, "signature", &claim->signature);
 	const bool exact = right && !strcmp(claim->accountant, "exact");
 	right &= exact ? !isnan(guarantee->epsilon_exact) : right && !strcmp(claim->accountant, "zcdp");
 	if (!right || !batch || !tokens || !clip_fixed || !texts) return false;
 	guarantee->accountant = exact ? CUTTLE_EXACT : CUTTLE_ZCDP;
 	guarantee->private_output = json_is_true(private_output);
+	claim->trace = json_is_true(trace);
 	guarantee->batch = (uint32_t)batch;
 	guarantee->tokens = (uint32_t)tokens;
 	guarantee->clip_fixed = (int32_t)clip_fixed;
@@ -174,10 +184,25 @@ static const char *wrong_numbers(const struct claim *claim) {
 /* The bytes that the same content has when this program writes it. */
 static bool canonical(json_t *root, const char *bytes, size_t size) {
 	size_t wanted;
-	char *text = jsonout_dump(json_incref(root), JSON_SORT_KEYS | JSON_INDENT(2), &wanted);
+	char *text = receipt_canonical(json_incref(root), &wanted);
 	bool same = text && wanted == size && !memcmp(text, bytes, size);
 	free(text);
 	return same;
+}
+
+/* Takes the signature out of the document: what is left is what was signed. */
+static const char *wrong_signature(json_t *root, const struct claim *claim, const char *key) {
+	char signature[SIGNATURE_TEXT];
+	size_t size;
+	if (!claim->signature) return key ? "it has no signature" : NULL;
+	if (key && strcmp(key, claim->public_key) != 0) return "it is signed with another key";
+	if (strlen(claim->signature) >= sizeof signature) return "its signature is wrong";
+	memcpy(signature, claim->signature, strlen(claim->signature) + 1);
+	(void)json_object_del(root, "signature");
+	char *bytes = receipt_canonical(json_incref(root), &size);
+	const bool right = bytes && signature_right(claim->public_key, signature, bytes, size);
+	free(bytes);
+	return right ? NULL : "its signature is wrong: it was changed after it was signed";
 }
 
 /* ---- the files -------------------------------------------------------------------------------------------------------------------------
@@ -188,7 +213,7 @@ static enum cuttle_status check_file(const char *path, const char *what, const c
 	if (!path) return CUTTLE_OK;
 	enum cuttle_status status = hash_file(path, is, error);
 	if (!status && strcmp(is, wanted) != 0)
-		status = io_fail(error, CUTTLE_INPUT, "%s is not the %s of this receipt: other bytes", path, what);
+		status = io_fail(error, CUTTLE_LEDGER, "%s is not the %s of this receipt: other bytes", path, what);
 	return status;
 }
 
@@ -217,9 +242,12 @@ static enum cuttle_status check_ledger(const char *path, const struct claim *cla
 	if (!get_text(claim->ledger, "entry", &search.hash) || !get_text(claim->ledger, "dataset", &search.dataset) ||
 	    !get_real(claim->ledger, "rho", &search.rho))
 		return io_fail(error, CUTTLE_INPUT, "the receipt's ledger entry lacks a field");
+	uint64_t entries;
+	char head[HASH_TEXT];
 	enum cuttle_status status = ledger_open(path, &ledger, error);
 	if (status) return status;
-	status = ledger_walk(ledger, NULL, look_at, &search, error);
+	status = ledger_verify(ledger, NULL, &entries, head, error);
+	if (!status) status = ledger_walk(ledger, NULL, look_at, &search, error);
 	ledger_close(&ledger);
 	if (!status && !search.found) status = io_fail(error, CUTTLE_LEDGER, "%s has no entry %.64s", path, search.hash);
 	if (!status && !search.right) status = io_fail(error, CUTTLE_LEDGER, "%s has this receipt's entry with other numbers", path);
@@ -262,6 +290,9 @@ static void explain(const struct claim *claim, const struct receipt_values *valu
 		printf("unit     everybody with one value of %s: the most frequent one costs %" PRIu64 " times the rho of one record\n",
 		       claim->unit.key, claim->unit.weight);
 	if (claim->categories) printf("category %zu declared\n", json_array_size(claim->categories));
+	if (claim->public_key)
+		printf("signed   with key %s%s\n", claim->public_key, values->key ? ": the one given" : ", not compared (--key)");
+	else printf("signed   by nobody\n");
 	printf("\nPromised\n  %s\n", claim->sentence);
 	printf(
 	    "  Clipping and drawing are exact integer arithmetic; how a text turned out changes nothing of this, nor does it cost less.\n");
@@ -275,22 +306,30 @@ static void explain(const struct claim *claim, const struct receipt_values *valu
 	       "  - Secrecy of prompts, public examples, the model's training data, or how many records there are: they count as public.\n"
 	       "  - Anything against someone who could watch the run: its time, its memory, its files.\n"
 	       "  - That the texts are true, or that no name in them is anybody's: names can come from the model.\n"
-	       "  - That this receipt is genuine: it has no signature.\n",
-	       claim->ledger ? "; the ledger counts those it was told of" : ", and nobody counted them");
+	       "  - %s\n",
+	       claim->ledger ? "; the ledger counts those it was told of" : ", and nobody counted them",
+	       !claim->public_key ? "That this receipt is genuine: it has no signature."
+	       : values->key      ? "That its signer told the truth: the signature says who wrote it, and that it stands as written."
+	                          : "Who wrote it: its key is whosoever; compare it with --key.");
+	if (claim->trace)
+		printf("  - Anything once the trace is seen: this run also wrote one (--trace). It holds private numbers; it may not leave "
+		       "with the texts.\n");
 }
 
 static enum cuttle_status verify(const char *path, const struct receipt_values *values, struct cuttle_error *error) {
 	struct claim claim;
-	char *bytes;
+	char *bytes, key[SIGNATURE_PUBLIC];
 	size_t size;
-	enum cuttle_status status = file_read(path, MOST_RECEIPT, &bytes, &size, error);
+	enum cuttle_status status = values->key ? signature_read_public(values->key, key, error) : CUTTLE_OK;
+	if (!status) status = file_read(path, MOST_RECEIPT, &bytes, &size, error);
 	if (status) return status;
 	json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL);
 	const char *problem = NULL;
-	if (!root || !read_claim(root, &claim)) problem = "it is no receipt, or lacks a field";
+	const bool receipt = root && read_claim(root, &claim);
+	if (!receipt) problem = "it is no receipt, or lacks a field";
 	else if (!canonical(root, bytes, size)) problem = "its bytes are not those that cuttle writes";
-	else problem = wrong_numbers(&claim);
-	if (problem) status = io_fail(error, CUTTLE_INPUT, "%s: %s", file_shown(path), problem);
+	else if (!(problem = wrong_signature(root, &claim, values->key ? key : NULL))) problem = wrong_numbers(&claim);
+	if (problem) status = io_fail(error, receipt ? CUTTLE_LEDGER : CUTTLE_INPUT, "%s: %s", file_shown(path), problem);
 	if (!status) status = check_file(values->output, "output", claim.output_sha256, error);
 	if (!status) status = check_file(values->model, "model", claim.model_sha256, error);
 	if (!status && !claim.guarantee.private_output) status = io_fail(error, CUTTLE_INPUT, "%s", claim.sentence);
@@ -314,7 +353,7 @@ static int run(const struct verb *verb, int argc, char **argv) {
 
 const struct verb receipt_verb = {
     .name = "receipt",
-    .usage = "verify RECEIPT [--output FILE] [--model FILE] [--ledger FILE]",
+    .usage = "verify RECEIPT [--output FILE] [--model FILE] [--ledger FILE] [--key PUBLIC]",
     .summary = "what a receipt promises, and whether it agrees with its output",
     .about = ABOUT,
     .options = OPTIONS,

@@ -190,6 +190,8 @@ static enum cuttle_status fill_receipt(const struct generate_values *values, str
 	for (size_t i = 0; (template = cuttle_plan_template(setup->plan, i)); i++) hash_add(&hash, template, strlen(template));
 	hash_end(&hash, setup->receipt.template_sha256);
 	cuttle_plan_describe(setup->plan, &setup->receipt.guarantee);
+	setup->receipt.trace = values->trace != NULL;
+	setup->receipt.signer = setup->signer;
 	setup->receipt.isa = cuttle_isa();
 	setup->format = values->output_format ? (enum output_format)(values->output_format - 1)
 	                                      : output_format_of(values->output ? values->output : "");
@@ -209,6 +211,7 @@ int setup_make(const struct verb *verb, const struct generate_values *values, st
 	if (code) return code;
 	enum cuttle_status status = read_public(values, setup, &error);
 	if (!status) status = fill_parts(values, setup, &error);
+	if (!status && values->sign) status = signature_open(values->sign, &setup->signer, &error);
 	if (!status) status = make_plan(values, setup, &error);
 	if (!status) status = fill_receipt(values, setup, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
@@ -217,6 +220,7 @@ int setup_make(const struct verb *verb, const struct generate_values *values, st
 void setup_free(struct setup *setup) {
 	cuttle_plan_free(&setup->plan);
 	cuttle_model_free(&setup->model);
+	signature_close(&setup->signer);
 	for (size_t i = 0; i < setup->example_count; i++) free(setup->examples[i]);
 	free(setup->examples);
 	categories_free(&setup->categories);

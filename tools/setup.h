@@ -11,7 +11,7 @@ struct generate_values {
 	struct model_values open;
 	const char *input, *output, *receipt, *text_field, *public_examples, *examples_field;
 	const char *prompt_public, *prompt_private, *kind, *system;
-	const char *ledger, *dataset, *unit_key, *categories;
+	const char *ledger, *dataset, *sign, *trace, *unit_key, *categories;
 	struct option_list category_fields;
 	double epsilon, clip, delta, temperature, public_when;
 	uint64_t batch, texts, tokens, top_k, context, insecure_seed, prompt_chunk, parallel, texts_per_category, records_per_unit,
@@ -24,6 +24,7 @@ struct setup {
 	struct cuttle_model *model;
 	struct cuttle_plan *plan;
 	struct receipt receipt;
+	struct signature_key *signer; /* NULL = the receipt is not signed */
 	enum output_format format;
 	char fingerprint[HASH_TEXT];
 	struct categories categories; /* of none: one run of all texts */
