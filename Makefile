@@ -137,6 +137,7 @@ install: all
 	install -Dm755 $(BUILD)/cuttle $(DESTDIR)$(PREFIX)/bin/cuttle
 	install -Dm644 $(BUILD)/libcuttle.a $(DESTDIR)$(PREFIX)/lib/libcuttle.a
 	install -Dm644 engine/cuttle.h $(DESTDIR)$(PREFIX)/include/cuttle.h
+	install -Dm644 engine/trace.h $(DESTDIR)$(PREFIX)/include/cuttle-trace.h
 
 clean:
 	rm -rf build build-*/

@@ -188,6 +188,11 @@ uint32_t dp_invisibleink_spent(const struct dp_invisibleink *m) {
 	return m->spent;
 }
 
+const uint32_t *dp_invisibleink_candidates(const struct dp_invisibleink *m, size_t *count) {
+	*count = m->count;
+	return m->candidates;
+}
+
 int32_t dp_invisibleink_sum(const struct dp_invisibleink *m, size_t candidate) {
 	REQUIRE(candidate < m->count);
 	return m->sum[candidate];

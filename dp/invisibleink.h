@@ -75,7 +75,8 @@ enum dp_status dp_invisibleink_draw(struct dp_invisibleink *mechanism, uint32_t 
 /* Tokens of this batch drawn so far, those of `begin` included. */
 uint32_t dp_invisibleink_spent(const struct dp_invisibleink *mechanism);
 
-/* For tests and auditors only, private: S, A, E of candidate number i (< count) of the last step. */
+/* For tests, auditors and traces only, private: the candidates of the last step, and S, A, E of number i (< count) of them. */
+const uint32_t *dp_invisibleink_candidates(const struct dp_invisibleink *mechanism, size_t *count);
 int32_t dp_invisibleink_sum(const struct dp_invisibleink *mechanism, size_t candidate);
 uint64_t dp_invisibleink_public_weight(const struct dp_invisibleink *mechanism, size_t candidate);
 unsigned __int128 dp_invisibleink_private_weight(const struct dp_invisibleink *mechanism, size_t candidate);

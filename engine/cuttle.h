@@ -205,13 +205,13 @@ struct cuttle_job {
 	/* What `token` was given for this text by an earlier run (resume). It is replayed, never drawn again: two draws would spend twice.
 	 * Returns the number and sets *tokens, valid until the next call. NULL = none. */
 	size_t (*drawn)(void *user, size_t text, const int32_t **tokens);
-	/* A token t was drawn, ~t from the public prompt alone: record it before anything else may see it. Nonzero stops the job with
-	 * PARTIAL. NULL = not recorded. */
+	/* A token t was drawn, ~t from the public prompt alone: record it first of all. Nonzero stops with PARTIAL. NULL = not recorded. */
 	int (*token)(void *user, size_t text, uint32_t step, int32_t token);
 	/* A text is complete. Called in index order. Nonzero stops the job with PARTIAL. */
 	int (*text)(void *user, const struct cuttle_text *text);
 	/* Called often, from the calling thread, with public quantities only. Nonzero stops the job with PARTIAL. NULL = none. */
 	int (*progress)(void *user, const struct cuttle_progress *progress);
+	const struct cuttle_trace *trace; /* PRIVATE diagnostics of each step, engine/trace.h; NULL = none */
 };
 CUTTLE_API void cuttle_job_default(struct cuttle_job *job);
 

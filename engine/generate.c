@@ -2,6 +2,7 @@
 #include "engine/generate.h"
 
 #include "base/misuse.h"
+#include "engine/diagnosis.h"
 #include "engine/lockstep.h"
 #include "engine/status.h"
 #include "engine/transcript.h"
@@ -152,6 +153,12 @@ static enum dp_status draw(struct run *run, size_t slot, const struct transcript
 	return status;
 }
 
+static bool traced(struct run *run, size_t slot, uint32_t step, int32_t drawn) {
+	struct cuttle_trace_step seen = {.text = run->slots[slot], .step = step, .token = transcript_token(drawn)};
+	diagnosis_of(run->plan, run->source, slot, drawn < 0, &seen);
+	return run->job->trace->step(run->job->trace->user, &seen) != 0;
+}
+
 static enum cuttle_status draw_token(struct run *run, size_t slot) {
 	const struct logit_source *source = run->source;
 	struct transcript *transcript = transcript_of(run, run->slots[slot]);
@@ -163,6 +170,7 @@ static enum cuttle_status draw_token(struct run *run, size_t slot) {
 	const enum dp_status status = draw(run, slot, transcript, &drawn);
 	if (status) return plan_status(status, run->error);
 	if (run->job->token && run->job->token(run->job->user, run->slots[slot], step, drawn)) return stopped(run);
+	if (run->job->trace && traced(run, slot, step, drawn)) return stopped(run);
 	transcript_add(transcript, drawn);
 	run->next[slot] = transcript_token(drawn);
 	run->progress.tokens_done++;

@@ -34,8 +34,8 @@ arrow kernels 'base/|kernels/'
 arrow dp 'base/|dp/|kernels/'
 grep -nE '^#include "kernels/' dp/*.[ch] | grep -v kernels/kernels.h && say "dp/ may include kernels/kernels.h only"
 arrow engine 'base/|kernels/|dp/|engine/'
-arrow io 'base/|io/|engine/cuttle.h'
-arrow tools 'base/|tools/|io/|engine/cuttle.h'
+arrow io 'base/|io/|engine/(cuttle|trace).h'
+arrow tools 'base/|tools/|io/|engine/(cuttle|trace).h'
 arrow examples 'engine/cuttle.h'
 
 # Off: what cannot know that a count of zero goes with a NULL, or that a fixed-length tag is no string.

@@ -5,6 +5,7 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/secrecy.h"
+#include "io/trace.h"
 #include "tools/progress.h"
 #include "tools/spending.h"
 #include <inttypes.h>
@@ -106,6 +107,8 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "no progress and no sentences, errors only"},
 	{.name = "insecure-seed", VALUE(insecure_seed), .argument = "SEED",
 	 .help = "draw from this seed, for tests: the output is NOT PRIVATE and says so"},
+	{.name = "trace", VALUE(trace), .argument = "FILE",
+	 .help = "write what each step looked like inside: PRIVATE numbers that no guarantee covers, for research; see below"},
 	{.name = "parallel", VALUE(parallel), .argument = "TEXTS", .most = UINT32_MAX,
 	 .help = "texts in flight at once (default: as suits B and memory); results do not depend on it"},
 	{.name = "prompt-chunk", VALUE(prompt_chunk), .argument = "ROWS", .most = UINT32_MAX,
@@ -149,6 +152,11 @@ static const char ABOUT[] =
 	"With --ledger the run is charged for all its tokens before it draws, and not again when it is continued: its name in the ledger "
 	"stands in OUT.run until the output is there. A run from --insecure-seed is never charged.\n\n"
 
+	"--trace makes a new file, mode 0600, with a JSON line for each token drawn: candidates |V+|, private rows, effective k (e^entropy of "
+	"what was drawn from), share of logit differences at the clip, and the token's probability and rank, public and as drawn. It is "
+	"computed from the references without protection: whoever sees it has no guarantee, and the guarantee of the texts is only as good "
+	"as the file stays where the references are. The receipt says that there is one.\n\n"
+
 	"Standard output has no journal: a run interrupted there has spent what it spent, and the next one is charged anew.\n";
 // clang-format on
 
@@ -170,6 +178,7 @@ struct run {
 	struct output *output;
 	struct progress progress;
 	struct spending spending;
+	struct trace *trace;
 	enum cuttle_status refused; /* by the ledger, at the first token */
 	struct cuttle_error refusal;
 };
@@ -177,6 +186,13 @@ struct run {
 static void on_reference(void *user, size_t index, const char **text, size_t *size) {
 	const struct run *run = user;
 	*text = references_text(run->references, run->first * run->batch + index, size);
+}
+
+static int on_trace(void *user, const struct cuttle_trace_step *step) {
+	const struct run *run = user;
+	struct cuttle_trace_step seen = *step;
+	seen.text += run->first;
+	return trace_step(run->trace, &seen);
 }
 
 static size_t on_drawn(void *user, size_t text, const int32_t **tokens) {
@@ -223,6 +239,9 @@ static const char *wrong_files(const struct generate_values *values) {
 			return "an input is also an output";
 	}
 	if (streams > 1) return "only one input can be standard input";
+	if (values->trace && (!strcmp(values->trace, "-") || !strcmp(values->trace, values->output) ||
+	                      (values->receipt && !strcmp(values->trace, values->receipt))))
+		return "--trace: must be a file of its own, never an output";
 	if (!values->receipt) return NULL;
 	if (!strcmp(values->receipt, values->output)) return "--receipt and --output are the same file";
 	return strcmp(values->receipt, "-") ? NULL : "--receipt: must be a file";
@@ -281,6 +300,8 @@ static enum cuttle_status run_job(const struct generate_values *values, const st
 	job.token = on_token;
 	job.text = on_text;
 	job.progress = on_progress;
+	const struct cuttle_trace trace = {on_trace, run};
+	if (run->trace) job.trace = &trace;
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);
@@ -294,6 +315,7 @@ static enum cuttle_status run_job(const struct generate_values *values, const st
 		return run->refused;
 	}
 	if (status == CUTTLE_PARTIAL && output_problem(run->output, error)) return output_problem(run->output, NULL);
+	if (status == CUTTLE_PARTIAL && trace_problem(run->trace, error)) return status;
 	if (status == CUTTLE_PARTIAL && stream)
 		return io_fail(error, status, "stopped; what was written stands, but standard output cannot be continued");
 	if (status == CUTTLE_PARTIAL) return io_fail(error, status, "stopped; the same command continues from here");
@@ -343,7 +365,9 @@ static enum cuttle_status generate(const struct generate_values *values, struct 
 	enum cuttle_status status = spending_open(values, setup, &run.spending, error);
 	if (!status) status = references_read(values, setup, &references, error);
 	if (!status) status = output_open(&request, &run.output, &complete, error);
-	if (!status && !complete) status = spending_reserve(&run.spending, setup, &references, output_texts_drawn(run.output) > 0, error);
+	const bool resumed = !status && !complete && output_texts_drawn(run.output) > 0;
+	if (!status && !complete && values->trace) status = trace_open(values->trace, setup->fingerprint, resumed, &run.trace, error);
+	if (!status && !complete) status = spending_reserve(&run.spending, setup, &references, resumed, error);
 	if (!status) say_guarantee(values, setup);
 	if (!status && complete) {
 		fprintf(stderr, "%s is already complete\n", values->output);
@@ -356,6 +380,7 @@ static enum cuttle_status generate(const struct generate_values *values, struct 
 	}
 	if (!status) spending_done(&run.spending);
 	spending_close(&run.spending);
+	trace_close(&run.trace);
 	output_close(&run.output);
 	references_free(&references);
 	return status;
