@@ -53,7 +53,7 @@ struct cuttle_model;
 struct cuttle_model_params {
 	size_t struct_size; /* set by the default function */
 	unsigned threads;   /* worker threads, 0 = the cores this process may use. Results do not depend on it. */
-	bool lock;          /* keep the weights in memory (mlock); USAGE when the system refuses */
+	bool lock;          /* keep weights, and contexts of jobs, in memory (mlock); USAGE, here or in the job, when the system refuses */
 	/* Sees every byte of the file once, in order, as it is read: to hash exactly what is loaded. May be NULL. */
 	void (*on_bytes)(void *user, const void *bytes, size_t size);
 	void *user;

@@ -100,6 +100,11 @@ enum cuttle_status forward_new(const struct model *model, size_t max_rows, size_
 		free(f);
 		return status_fail(error, CUTTLE_NOMEM, "out of memory for the activations of %zu rows", max_rows);
 	}
+	const enum cuttle_status status = model->lock ? region_lock(&f->region, error) : CUTTLE_OK;
+	if (status) {
+		forward_free(&f);
+		return status;
+	}
 	lay_out(f, &f->region, NULL);
 	for (size_t position = 0; position < max_tokens; position++)
 		rope_angles(position, model->rope_frequencies, model->rotated, f->cos_sin + position * model->rotated);

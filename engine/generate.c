@@ -204,7 +204,6 @@ enum cuttle_status generate_run(struct cuttle_plan *plan, const struct cuttle_jo
 	struct region region = {0};
 	size_t total = 0;
 	const size_t batch = plan->integers.batch, capacity = prompt_reference_capacity(plan->reference_tokens);
-	enum cuttle_status status = CUTTLE_OK;
 	run.ring = 2 * source->slots;
 	if (!region_add(&total, batch * capacity, sizeof(int32_t)) || !region_add(&total, batch, sizeof(struct tokens)) ||
 	    !region_add(&total, run.ring, sizeof *run.transcripts) || !region_add(&total, source->slots, sizeof *run.slots) ||
@@ -216,6 +215,7 @@ enum cuttle_status generate_run(struct cuttle_plan *plan, const struct cuttle_jo
 	run.slots = region_carve(&region, source->slots * sizeof *run.slots);
 	run.next = region_carve(&region, source->slots * sizeof *run.next);
 	for (size_t slot = 0; slot < source->slots; slot++) run.slots[slot] = IDLE;
+	if (!status && plan->model->lock) status = region_lock(&region, error);
 	const struct cuttle_savings *savings = &plan->guarantee.savings;
 	const struct transcript_rules rules = {plan->model->vocab,   plan->prompts->stop, plan->guarantee.tokens,
 	                                       savings->free_tokens, savings->token_bank, savings->complete};

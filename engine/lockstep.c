@@ -95,6 +95,7 @@ enum cuttle_status lockstep_new(const struct model *model, const struct lockstep
 	enum cuttle_status status = forward_new(model, most_rows(l), heads, params->context, &l->forward, error);
 	if (!status && (!lay_out(l, NULL, &total) || !region_map(&l->region, total, true)))
 		status = status_fail(error, CUTTLE_NOMEM, "out of memory for the contexts of %zu references", params->batch);
+	if (!status && model->lock) status = region_lock(&l->region, error);
 	if (status) {
 		lockstep_free(&l);
 		return status;

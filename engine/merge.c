@@ -5,6 +5,13 @@
 #include "base/misuse.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* The words of a reference pass through here: what is given up is wiped. */
+static void give_up(void *block, size_t size) {
+	if (block) explicit_bzero(block, size);
+	free(block);
+}
 
 bool merge_reserve(struct merge_space *space, size_t count) {
 	REQUIRE(count < MERGE_NONE);
@@ -13,19 +20,22 @@ bool merge_reserve(struct merge_space *space, size_t count) {
 	if (capacity < space->capacity * 2) capacity = space->capacity * 2;
 	// Each merge takes one candidate out and puts at most two in: never more than 2 * count at once.
 	if (capacity > SIZE_MAX / 2 / sizeof *space->heap / 2) return false;
-	struct merge_symbol *symbols = realloc(space->symbols, capacity * sizeof *symbols);
-	if (!symbols) return false;
-	space->symbols = symbols;
-	struct merge_candidate *heap = realloc(space->heap, capacity * 2 * sizeof *heap);
-	if (!heap) return false;
-	space->heap = heap;
-	space->capacity = capacity;
+	struct merge_symbol *symbols = malloc(capacity * sizeof *symbols);
+	struct merge_candidate *heap = malloc(capacity * 2 * sizeof *heap);
+	if (!symbols || !heap) {
+		free(symbols);
+		free(heap);
+		return false;
+	}
+	if (space->capacity) memcpy(symbols, space->symbols, space->capacity * sizeof *symbols);
+	merge_free(space);
+	*space = (struct merge_space){symbols, heap, capacity, 0};
 	return true;
 }
 
 void merge_free(struct merge_space *space) {
-	free(space->symbols);
-	free(space->heap);
+	give_up(space->symbols, space->capacity * sizeof *space->symbols);
+	give_up(space->heap, space->capacity * 2 * sizeof *space->heap);
 	*space = (struct merge_space){0};
 }
 

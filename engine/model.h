@@ -29,6 +29,7 @@ struct model {
 	struct threads *threads;
 	struct region weights;
 	bool blas_prompts; /* --isa blas */
+	bool lock;         /* --mlock */
 	struct cuttle_model_info info;
 };
 

@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -98,9 +97,8 @@ enum cuttle_status cuttle_model_open(const char *path, const struct cuttle_model
 	if (!status) status = read_file(path, &params, &bytes, error);
 	if (!status) status = model_build(&handle->model, bytes.base, bytes.size, error);
 	region_unmap(&bytes, false);
-	if (!status && params.lock && mlock(handle->model.weights.base, handle->model.weights.size))
-		status = status_fail(error, CUTTLE_USAGE, "--mlock: %s (raise the limit with ulimit -l, at least %zu KiB)", strerror(errno),
-		                     handle->model.weights.size >> 10);
+	handle->model.lock = params.lock;
+	if (!status && params.lock) status = region_lock(&handle->model.weights, error);
 #if defined(CUTTLE_BLAS)
 	const struct model *m = &handle->model;
 	if (!status && m->blas_prompts &&

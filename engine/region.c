@@ -2,10 +2,13 @@
 #include "engine/region.h"
 
 #include "base/misuse.h"
+#include "engine/status.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 bool region_map(struct region *region, size_t size, bool secret) {
 	*region = (struct region){0};
@@ -18,10 +21,31 @@ bool region_map(struct region *region, size_t size, bool secret) {
 	return true;
 }
 
+enum cuttle_status region_lock(const struct region *region, struct cuttle_error *error) {
+	// On fault: most of a context's room is never touched, and must not become resident for being locked.
+	if (!mlock2(region->base, region->size, MLOCK_ONFAULT)) return CUTTLE_OK;
+	return status_fail(error, CUTTLE_USAGE,
+	                   "--mlock: the system does not lock %zu MiB more: %s; raise the limit (ulimit -l), or make it less with a smaller "
+	                   "--ctx-size or --parallel",
+	                   (region->size >> 20) + 1, strerror(errno));
+}
+
+/* What was never touched is not resident, and must not become so for being wiped. */
+static void wipe(const struct region *region) {
+	enum { PAGES = 256 };
+	unsigned char resident[PAGES];
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	for (size_t at = 0; at < region->used; at += PAGES * page) {
+		const size_t size = region->size - at < PAGES * page ? region->size - at : PAGES * page;
+		if (mincore(region->base + at, size, resident)) memset(resident, 1, sizeof resident);
+		for (size_t i = 0; i * page < size; i++)
+			if (resident[i] & 1) explicit_bzero(region->base + at + i * page, size - i * page < page ? size - i * page : page);
+	}
+}
+
 void region_unmap(struct region *region, bool secret) {
 	if (!region->base) return;
-	// Dropping the pages wipes them without touching those that never were resident.
-	if (secret && madvise(region->base, region->size, MADV_DONTNEED)) explicit_bzero(region->base, region->used);
+	if (secret) wipe(region);
 	munmap(region->base, region->size);
 	*region = (struct region){0};
 }

@@ -3,8 +3,7 @@
 #ifndef CUTTLE_ENGINE_REGION_H
 #define CUTTLE_ENGINE_REGION_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "engine/cuttle.h"
 
 struct region {
 	unsigned char *base;
@@ -14,6 +13,9 @@ struct region {
 /* Maps size bytes. `secret` memory (private texts, keys and values, logits) is left out of core dumps. False: no memory; region is empty.
  */
 bool region_map(struct region *region, size_t size, bool secret);
+
+/* Keeps what is touched of it from being swapped out. USAGE: the system refuses; the message says how much was asked. */
+enum cuttle_status region_lock(const struct region *region, struct cuttle_error *error);
 
 /* Wipes (when it is secret, all that was carved) and unmaps; an empty region is fine. */
 void region_unmap(struct region *region, bool secret);

@@ -75,6 +75,7 @@ enum cuttle_status tokenize_spm(struct token_run *run, const char *text, size_t 
 		}
 	}
 	enum cuttle_status status = merge_text(run, escaped, length, error);
+	explicit_bzero(escaped, length);
 	free(escaped);
 	return status;
 }

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { NONE = -1 };
 
@@ -196,6 +197,10 @@ enum cuttle_status records_read(const struct records_request *request, struct re
 	if (status) records_free(&made);
 	*records = made;
 	return status;
+}
+
+void records_lock(const struct records *records) {
+	if (records->texts.used) (void)mlock(records->texts.bytes, records->texts.used);
 }
 
 void records_free(struct records **records) {

@@ -28,6 +28,8 @@ struct records;
 
 /* INPUT: the file cannot be read, or its CSV header is missing or lacks the column; no message has a word of the content. NOMEM. */
 enum cuttle_status records_read(const struct records_request *request, struct records **records, struct cuttle_error *error);
+/* Keeps the texts in memory (mlock) where the system allows it. Whether it did stays unsaid: it would tell how long they are. */
+void records_lock(const struct records *records);
 /* Wipes the texts; nulls the handle. NULL handles are fine. */
 void records_free(struct records **records);
 

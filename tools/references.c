@@ -35,6 +35,7 @@ enum cuttle_status references_read(const struct generate_values *values, struct 
 	// Without categories what follows the last place is not read; too large a product is places_make's to refuse.
 	if (!receipt->categories && __builtin_mul_overflow(places.texts, (size_t)places.batch, &request.limit)) request.limit = 0;
 	enum cuttle_status status = records_read(&request, &references->records, error);
+	if (!status && values->open.mlock) records_lock(references->records);
 	places.records = references->records;
 	if (!status) status = places_make(&places, &references->places, error);
 	if (!status && !receipt->unit.limited) status = receipt_weigh(&setup->receipt, references->places.weight, error);

@@ -54,7 +54,7 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 	{.name = "cpu-mask", .letter = 'C', OPTION(structure, open.cpu_mask), .argument = "HEX", \
 	 .help = "run on these processors only, e.g. 3 for the first two"}, \
 	{.name = "mlock", OPTION(structure, open.mlock), \
-	 .help = "keep the weights in memory"}
+	 .help = "keep the weights and what is computed from the references in memory, never on a swap disk; exit 2 when ulimit -l is too small"}
 #define OUTPUT_OPTION(structure, member) \
 	{.name = "output", .letter = 'o', OPTION(structure, member), .argument = "FILE", \
 	 .help = "default -, standard output"}
