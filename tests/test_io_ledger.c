@@ -409,8 +409,9 @@ static void eight_processes_never_overspend(void **state) {
 	verifies(path);
 }
 
-/* Says 'R' after each reservation, 'g' before each giving back. */
+/* Says 'b' when it begins, 'R' after each reservation, 'g' before each giving back. */
 static void spend_until_killed(int pipe) {
+	if (write(pipe, "b", 1) != 1) _exit(1);
 	for (unsigned i = 0;; i++) {
 		struct ledger *ledger;
 		char run[LEDGER_RUN];
@@ -441,6 +442,8 @@ static void killed_at_any_moment(void **state) {
 		if (child == 0) spend_until_killed(ends[1]);
 		(void)close(ends[1]);
 		random = random * 6364136223846793005U + 1442695040888963407U;
+		// From when it runs: on a busy machine most would else be killed before they did anything.
+		assert_int_equal(read(ends[0], said, 1), 1);
 		const struct timespec moment = {.tv_nsec = (long)((random >> 33) % 40000000)};
 		(void)nanosleep(&moment, NULL);
 		assert_int_equal(kill(child, SIGKILL), 0);

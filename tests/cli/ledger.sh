@@ -71,6 +71,23 @@ refused 7 ledger verify --ledger damaged
 exits 0 help ledger
 exits 0 help receipt
 
+# Keys.
+refused 2 ledger key
+refused 2 ledger key --sign nowhere/key
+exits 0 ledger key --sign key
+[ "$(stat -c %a key)" = 600 ] || fail "the secret key's mode is $(stat -c %a key)"
+[ "$(head -1 out)" = "$(cat key.pub)" ] || fail "another public key: $(cat out)"
+grep -q "$(cut -d' ' -f2 key)" out && fail "the secret key was printed"
+public=$(cat key.pub)
+cp key before
+refused 2 ledger key --sign key
+same key before "a key was replaced"
+rm key.pub && mkdir key2.pub
+refused 2 ledger key --sign key2
+[ ! -e key2 ] || fail "half a key is left"
+exits 0 ledger key --sign other
+cmp -s other key && fail "two keys are the same"
+
 export CUTTLE_MODEL=$model
 need_model
 texts=2 tokens=6 long=30
@@ -93,11 +110,34 @@ refused 7 "${paid[@]}" -o a.jsonl --ledger damaged --dataset docs
 compgen -G 'a.*' >/dev/null && fail "a run that did not begin left something"
 exits 0 "${paid[@]}" -o a.jsonl
 says err '^No ledger: nobody counts'
-exits 0 "${paid[@]}" -o seeded.jsonl --insecure-seed 1 "${docs[@]}"
-grep -q ledger err && fail "a seeded run speaks of the ledger"
+# A run from a seed is NOT PRIVATE wherever it shows, quiet or not, and goes nowhere near a ledger.
+cp -p l untouched
+rm -f l-wal l-shm
+for quiet in '' -q; do
+	exits 0 "${paid[@]}" -o seeded.jsonl --insecure-seed 1 "${docs[@]}" --overwrite $quiet
+	says err 'NOT PRIVATE'
+	grep -q ledger err && fail "a seeded run speaks of the ledger"
+	[ "$(grep -c '"private":false,"note":"NOT PRIVATE"}$' seeded.jsonl)" = "$texts" ] || fail "lines are not stamped"
+	says seeded.receipt.json '"note": "NOT PRIVATE"'
+	says seeded.receipt.json '"guarantee": "NOT PRIVATE'
+	says seeded.receipt.json '"ledger": null'
+done
+exits 0 "${paid[@]}" -o table.csv --insecure-seed 1 "${docs[@]}" -q
+[ "$(grep -c ',false,NOT PRIVATE.$' table.csv)" = "$texts" ] || fail "CSV lines are not stamped"
+exits 0 "${paid[@]}" -o - --insecure-seed 1 --ledger damaged --dataset nobody -q
+[ "$(grep -c 'NOT PRIVATE' out)" = "$texts" ] || fail "a stream is not stamped"
+same l untouched "a seeded run wrote the ledger"
+[ "$(stat -c %y l)" = "$(stat -c %y untouched)" ] || fail "a seeded run opened the ledger"
+[ ! -e l-wal ] && [ ! -e seeded.jsonl.run ] || fail "a seeded run opened the ledger"
 [ "$(spent docs)" = 0.0 ] || fail "a seeded run was charged"
 
-exits 0 "${paid[@]}" -o b.jsonl "${docs[@]}"
+refused 4 "${paid[@]}" -o b.jsonl --sign key.pub -q
+refused 4 "${paid[@]}" -o b.jsonl --sign nowhere -q
+refused 2 "${paid[@]}" -o - --sign key -q
+chmod 640 key
+refused 2 "${paid[@]}" -o b.jsonl --sign key -q
+chmod 600 key
+exits 0 "${paid[@]}" -o b.jsonl "${docs[@]}" --sign key
 grep -q 'nobody counts' err && fail "somebody counts"
 once=$(spent docs)
 [ "$once" != 0.0 ] || fail "nothing was charged"
@@ -116,6 +156,45 @@ compgen -G 'c.*' >/dev/null && fail "a refused run left something"
 [ "$(spent docs)" = "$twice" ] || fail "a refused run was charged"
 
 # The receipt.
+exits 0 receipt verify b.receipt.json --output b.jsonl --model "$model" --ledger l --key "$public"
+says out "^signed .*$public: the one given"
+says out 'epsilon [0-9.]* \(zcdp\)'
+exits 0 receipt verify b.receipt.json
+says out 'compare it with --key'
+# The signature is what any other program makes of the file without its line.
+if command -v openssl xxd >/dev/null; then
+	{ printf '\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00' && xxd -r -p <<<"$public"; } >public.der
+	grep -v '^  "signature": ' b.receipt.json >signed
+	sed -n 's/^  "signature": "\(.*\)",/\1/p' b.receipt.json | xxd -r -p >signature
+	openssl pkeyutl -verify -pubin -keyform DER -inkey public.der -rawin -in signed -sigfile signature >/dev/null || fail "OpenSSL disagrees"
+fi
+refused 7 receipt verify b.receipt.json --key "$(cat other.pub)"
+says err 'another key'
+refused 7 receipt verify b.receipt.json --key other.pub
+refused 4 receipt verify b.receipt.json --key nowhere
+refused 4 receipt verify b.receipt.json --key key
+sed '/^  "signature"/d' b.receipt.json >half.json
+refused 4 receipt verify half.json
+sed '/^  "signature"/d; /^  "public_key"/d' b.receipt.json >stripped.json
+refused 7 receipt verify stripped.json --key "$public"
+says err 'no signature'
+# Fields that no number follows from: without a signature nobody can tell.
+while read -r edit; do
+	sed "$edit" b.receipt.json >edited.json
+	cmp -s edited.json b.receipt.json && fail "$edit changes nothing"
+	refused 7 receipt verify edited.json
+	says err 'signature is wrong'
+	sed "$edit" stripped.json >edited.json
+	exits 0 receipt verify edited.json
+done <<-'END'
+	s/"top_k": [0-9]*/"top_k": 7/
+	s/"version": ".*"/"version": "9"/
+	s/"model_name": ".*"/"model_name": "another"/
+	s/"isa": ".*"/"isa": "abacus"/
+END
+sed "s/$public/$(cat other.pub)/" b.receipt.json >edited.json
+refused 7 receipt verify edited.json
+refused 7 receipt verify edited.json --key other.pub
 exits 0 receipt verify b.receipt.json --output b.jsonl --model "$model" --ledger l
 says out 'The receipt agrees with itself'
 says out '^Promised'
@@ -123,11 +202,11 @@ says out '^Not promised'
 says out 'epsilon [0-9.]* \(zcdp\)'
 exits 0 receipt verify a.receipt.json
 says out 'epsilon [0-9.]* \(exact\)'
-refused 4 receipt verify b.receipt.json --output a.jsonl
+refused 7 receipt verify b.receipt.json --output a.jsonl
 sed 's/"index":1/"index":2/' b.jsonl >changed.jsonl
-refused 4 receipt verify b.receipt.json --output changed.jsonl
+refused 7 receipt verify b.receipt.json --output changed.jsonl
 says err 'not the output'
-refused 4 receipt verify b.receipt.json --model refs.jsonl
+refused 7 receipt verify b.receipt.json --model refs.jsonl
 says err 'not the model'
 refused 7 receipt verify a.receipt.json --ledger l
 refused 4 receipt verify seeded.receipt.json
@@ -135,10 +214,18 @@ says err 'NOT PRIVATE'
 refused 4 receipt verify refs.jsonl
 refused 4 receipt verify nothing.json
 refused 2 receipt verify
+refused 4 receipt verify b.receipt.json --output nothing.jsonl
 while read -r edit; do
+	sed "$edit" stripped.json >edited.json
+	cmp -s edited.json stripped.json && fail "$edit changes nothing"
+	"$CUTTLE" receipt verify edited.json >out 2>err
+	case $? in
+	7) grep -Eq 'follow|sentence|bytes|is not' err || fail "$edit: $(cat err)" ;;
+	4) grep -q 'no receipt' err || fail "$edit: $(cat err)" ;;
+	*) fail "$edit passes: $(cat out err)" ;;
+	esac
 	sed "$edit" b.receipt.json >edited.json
-	cmp -s edited.json b.receipt.json && fail "$edit changes nothing"
-	refused 4 receipt verify edited.json
+	"$CUTTLE" receipt verify edited.json >out 2>err && fail "$edit passes, signed"
 done <<-'END'
 	s/"tokens": [0-9]*/"tokens": 1/
 	s/"batch": 2/"batch": 20/
