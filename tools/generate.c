@@ -208,7 +208,7 @@ static int on_token(void *user, size_t text, uint32_t step, int32_t token) {
 	if (fresh) run->refused = spending_draw(&run->spending, &run->refusal);
 	if (run->refused || output_token(run->output, text, step, token) != 0) return 1;
 	if (fresh) progress_token(&run->progress);
-	return stop_asked != 0;
+	return 0; // on_progress stops, when all that was drawn side by side is recorded and traced
 }
 
 static int on_text(void *user, const struct cuttle_text *text) {
