@@ -215,7 +215,7 @@ enum cuttle_status generate_run(struct cuttle_plan *plan, const struct cuttle_jo
 	run.slots = region_carve(&region, source->slots * sizeof *run.slots);
 	run.next = region_carve(&region, source->slots * sizeof *run.next);
 	for (size_t slot = 0; slot < source->slots; slot++) run.slots[slot] = IDLE;
-	if (!status && plan->model->lock) status = region_lock(&region, error);
+	enum cuttle_status status = plan->model->lock ? region_lock(&region, error) : CUTTLE_OK;
 	const struct cuttle_savings *savings = &plan->guarantee.savings;
 	const struct transcript_rules rules = {plan->model->vocab,   plan->prompts->stop, plan->guarantee.tokens,
 	                                       savings->free_tokens, savings->token_bank, savings->complete};

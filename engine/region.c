@@ -24,10 +24,11 @@ bool region_map(struct region *region, size_t size, bool secret) {
 enum cuttle_status region_lock(const struct region *region, struct cuttle_error *error) {
 	// On fault: most of a context's room is never touched, and must not become resident for being locked.
 	if (!mlock2(region->base, region->size, MLOCK_ONFAULT)) return CUTTLE_OK;
-	return status_fail(error, CUTTLE_USAGE,
-	                   "--mlock: the system does not lock %zu MiB more: %s; raise the limit (ulimit -l), or make it less with a smaller "
-	                   "--ctx-size or --parallel",
-	                   (region->size >> 20) + 1, strerror(errno));
+	return status_fail(
+	    error, CUTTLE_USAGE,
+	    "--mlock: the system does not lock %zu MiB more: %s; raise the limit (ulimit -l), or make it less with a smaller "
+	    "--ctx-size or --parallel",
+	    (region->size >> 20) + 1, strerror(errno));
 }
 
 /* What was never touched is not resident, and must not become so for being wiped. */

@@ -2,8 +2,8 @@
 // The receipt: everything the guarantee of an output depends on, as canonical JSON. No date and no machine name, so that the same run gives
 // the same bytes; nothing about the references. It names its entry in the ledger, and the ledger's entries name each other.
 //
-// Canonical: one object in UTF-8, keys in byte order and each once, one member a line, two spaces a level, ": " and "," and "\n" as the only
-// white space, real numbers in 17 digits, a newline at the end (jansson's dump with JSON_SORT_KEYS, JSON_INDENT(2)). There is one such
+// Canonical: one object in UTF-8, keys in byte order and each once, one member a line, two spaces a level, ": " and "," and "\n" as the
+// only white space, real numbers in 17 digits, a newline at the end (jansson's dump with JSON_SORT_KEYS, JSON_INDENT(2)). There is one such
 // text of a document. The signature is of these bytes without the line of the signature itself, which is never the last member:
 //   grep -v '^  "signature": ' out.receipt.json
 #ifndef CUTTLE_IO_RECEIPT_H

@@ -79,13 +79,13 @@ enum cuttle_status trace_open(const char *path, const char fingerprint[HASH_TEXT
 int trace_step(void *user, const struct cuttle_trace_step *step) {
 	struct trace *trace = user;
 	char line[LINE];
-	const int length = snprintf(line, sizeof line,
-	                            "{\"text\":%zu,\"step\":%" PRIu32 ",\"token\":%" PRId32 ",\"candidates\":%" PRIu32
-	                            ",\"private_rows\":%" PRIu32 ",\"effective_k\":%.6g,\"clipped\":%.6g,\"public_top\":%.6g,"
-	                            "\"public_probability\":%.6g,\"probability\":%.6g,\"public_rank\":%" PRIu32 ",\"rank\":%" PRIu32 "}",
-	                            step->text, step->step, step->token, step->candidates, step->private_rows, step->effective_k,
-	                            step->clipped, step->public_top, step->public_probability, step->probability, step->public_rank,
-	                            step->rank);
+	const int length =
+	    snprintf(line, sizeof line,
+	             "{\"text\":%zu,\"step\":%" PRIu32 ",\"token\":%" PRId32 ",\"candidates\":%" PRIu32 ",\"private_rows\":%" PRIu32
+	             ",\"effective_k\":%.6g,\"clipped\":%.6g,\"public_top\":%.6g,"
+	             "\"public_probability\":%.6g,\"probability\":%.6g,\"public_rank\":%" PRIu32 ",\"rank\":%" PRIu32 "}",
+	             step->text, step->step, step->token, step->candidates, step->private_rows, step->effective_k, step->clipped,
+	             step->public_top, step->public_probability, step->probability, step->public_rank, step->rank);
 	REQUIRE(length > 0 && length < LINE);
 	memset(line + length, ' ', (size_t)(LINE - 1 - length));
 	line[LINE - 1] = '\n';

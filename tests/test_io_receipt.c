@@ -11,6 +11,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static struct receipt sample(void) {
 	struct receipt receipt = {.texts = 5, .isa = "scalar", .unit.weight = 1};
@@ -212,6 +214,7 @@ static void fingerprints_differ(void **state) {
 	DIFFERS(changed.guarantee.savings.complete = true);
 	DIFFERS(changed.guarantee.savings.public_when = 0.9);
 	DIFFERS(changed.guarantee.savings.free_tokens = 1);
+	DIFFERS(changed.trace = true);
 	DIFFERS(changed.model_sha256[0] ^= 1);
 	DIFFERS(changed.template_sha256[0] ^= 1);
 	DIFFERS(other.input = "other.jsonl");
@@ -266,6 +269,103 @@ static void sha256_is_sha256(void **state) {
 	assert_string_equal(text, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"); // FIPS 180-4, example 1
 }
 
+/* Writes text to a new file of that mode in /tmp; returns its name. */
+static const char *file_of(const char *text, mode_t mode) {
+	static char path[] = "/tmp/cuttle-receipt-XXXXXX";
+	memcpy(path + sizeof path - 7, "XXXXXX", 6);
+	const int file = mkstemp(path);
+	assert_true(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
+	assert_int_equal(fchmod(file, mode) | close(file), 0);
+	return path;
+}
+
+static const char SEED[] = "cuttle-secret-key 9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60\n"; // RFC 8032, 7.1, test 1
+static const char PUBLIC[] = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
+
+static void signatures_are_ed25519(void **state) {
+	(void)state;
+	struct signature_key *key;
+	char signature[SIGNATURE_TEXT], other[SIGNATURE_TEXT];
+	const char *path = file_of(SEED, 0600);
+	assert_int_equal(signature_open(path, &key, NULL), CUTTLE_OK);
+	assert_string_equal(signature_public(key), PUBLIC);
+	signature_sign(key, "", 0, signature);
+	assert_string_equal(signature, "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46b"
+	                               "d25bf5f0595bbe24655141438e7a100b");
+	assert_true(signature_right(PUBLIC, signature, "", 0));
+	assert_false(signature_right(PUBLIC, signature, "x", 1));
+	for (size_t i = 0; i < sizeof signature - 1; i++) {
+		(void)strcpy(other, signature);
+		other[i] = other[i] == '0' ? '1' : '0';
+		assert_false(signature_right(PUBLIC, other, "", 0));
+		other[i] = 'x';
+		assert_false(signature_right(PUBLIC, other, "", 0));
+	}
+	assert_false(signature_right("", signature, "", 0));
+	assert_false(signature_right(PUBLIC, PUBLIC, "", 0));
+	signature_close(&key);
+	assert_null(key);
+	assert_int_equal(unlink(path), 0);
+}
+
+static void a_bad_key_is_no_key(void **state) {
+	(void)state;
+	struct signature_key *key;
+	char public_key[SIGNATURE_PUBLIC], text[128];
+	const char *path;
+	static const mode_t open_modes[] = {0640, 0604, 0620, 0601};
+	for (size_t i = 0; i < 4; i++) {
+		path = file_of(SEED, open_modes[i]);
+		assert_int_equal(signature_open(path, &key, NULL), CUTTLE_USAGE);
+		assert_null(key);
+		assert_int_equal(unlink(path), 0);
+	}
+	for (size_t cut = 0; cut < sizeof SEED + 1; cut++) {
+		(void)snprintf(text, sizeof text, "%.*s%s", (int)cut, SEED, cut == sizeof SEED ? "\n" : "");
+		if (cut == sizeof SEED - 1) text[40] = 'g';
+		path = file_of(text, 0600);
+		assert_int_equal(signature_open(path, &key, NULL), CUTTLE_INPUT);
+		assert_int_equal(signature_read_public(path, public_key, NULL), CUTTLE_INPUT);
+		assert_int_equal(unlink(path), 0);
+	}
+	assert_int_equal(signature_open("/tmp", &key, NULL), CUTTLE_INPUT);
+	assert_int_equal(signature_read_public(PUBLIC, public_key, NULL), CUTTLE_OK);
+	(void)snprintf(text, sizeof text, "%s\n", PUBLIC);
+	path = file_of(text, 0644);
+	memset(public_key, 0, sizeof public_key);
+	assert_int_equal(signature_read_public(path, public_key, NULL), CUTTLE_OK);
+	assert_string_equal(public_key, PUBLIC);
+	assert_int_equal(unlink(path), 0);
+}
+
+static void the_signature_is_of_the_rest(void **state) {
+	(void)state;
+	struct receipt receipt = sample();
+	struct signature_key *key;
+	const char *path = file_of(SEED, 0600);
+	size_t size, plain_size;
+	char before[HASH_TEXT], after[HASH_TEXT], signature[SIGNATURE_TEXT];
+	const struct receipt_command command = {"in.jsonl", "text", "auto", "jsonl", 0};
+	assert_int_equal(signature_open(path, &key, NULL), CUTTLE_OK);
+	assert_true(receipt_fingerprint(&receipt, &command, before));
+	char *plain = receipt_dump(&receipt, "f", "o", &plain_size);
+	receipt.signer = key;
+	assert_true(receipt_fingerprint(&receipt, &command, after));
+	assert_string_equal(before, after);
+	char *text = receipt_dump(&receipt, "f", "o", &size);
+	char *line = strstr(text, "\n  \"signature\": \"") + 1, *end = strchr(line, '\n') + 1;
+	memcpy(signature, strchr(line, ':') + 3, SIGNATURE_TEXT - 1);
+	signature[SIGNATURE_TEXT - 1] = 0;
+	memmove(line, end, (size_t)(text + size - end));
+	size -= (size_t)(end - line);
+	assert_true(signature_right(PUBLIC, signature, text, size));
+	assert_int_equal(size, plain_size + strlen("  \"public_key\": \"\",\n") + strlen(PUBLIC));
+	free(text);
+	free(plain);
+	signature_close(&key);
+	assert_int_equal(unlink(path), 0);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(keys_are_sorted_and_values_right),
@@ -278,6 +378,9 @@ int main(void) {
 	    cmocka_unit_test(documents_read_back),
 	    cmocka_unit_test(a_missing_member_is_no_document),
 	    cmocka_unit_test(sha256_is_sha256),
+	    cmocka_unit_test(signatures_are_ed25519),
+	    cmocka_unit_test(a_bad_key_is_no_key),
+	    cmocka_unit_test(the_signature_is_of_the_rest),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,7 +119,8 @@ static struct mapping mapping_of(const void *address) {
 	return place.mapping;
 }
 
-/* ---- every unmapping of memory that is not dumped is looked at ---------------------------------------------------------------------------
+/* ---- every unmapping of memory that is not dumped is looked at
+ * ---------------------------------------------------------------------------
  */
 
 static size_t unmapped, unwiped;
@@ -139,7 +140,8 @@ int munmap(void *address, size_t size) {
 	return (int)syscall(SYS_munmap, address, size);
 }
 
-/* ---- a job over a file that has the secret in it ------------------------------------------------------------------------------------------
+/* ---- a job over a file that has the secret in it
+ * ------------------------------------------------------------------------------------------
  */
 
 enum ending { AT_THE_END, AT_A_TOKEN, AT_A_PROMPT, AT_A_TRACE, BY_NAN, WITHOUT_A_JOB };
