@@ -128,7 +128,7 @@ exits 0 "${paid[@]}" -o - --insecure-seed 1 --ledger damaged --dataset nobody -q
 [ "$(grep -c 'NOT PRIVATE' out)" = "$texts" ] || fail "a stream is not stamped"
 same l untouched "a seeded run wrote the ledger"
 [ "$(stat -c %y l)" = "$(stat -c %y untouched)" ] || fail "a seeded run opened the ledger"
-[ ! -e l-wal ] && [ ! -e seeded.jsonl.run ] || fail "a seeded run opened the ledger"
+for file in l-wal seeded.jsonl.run; do [ ! -e $file ] || fail "a seeded run left $file"; done
 [ "$(spent docs)" = 0.0 ] || fail "a seeded run was charged"
 
 refused 4 "${paid[@]}" -o b.jsonl --sign key.pub -q
