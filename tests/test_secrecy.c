@@ -225,7 +225,8 @@ static void run_scene(struct cuttle_model *model, const char *path, enum ending 
 	params.insecure_seed = 1;
 	ASSERT(!cuttle_plan_make(model, &params, &plan, &error));
 	// A missing column is found when some of the file has been read.
-	const struct records_request request = {path, ending == WITHOUT_A_JOB ? "other" : "text", "id", RECORDS_AUTO, TEXTS * BATCH};
+	const struct records_request request = {
+	    .path = path, .field = ending == WITHOUT_A_JOB ? "other" : "text", .id_field = "id", .limit = TEXTS * BATCH};
 	const enum cuttle_status read = records_read(&request, &records, &error);
 	if (!read && ending != WITHOUT_A_JOB) {
 		struct scene scene = {.records = records, .ending = ending};

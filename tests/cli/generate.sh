@@ -116,7 +116,7 @@ private=("${paid[@]}" -n "$long" -o p.jsonl --progress json)
 "$CUTTLE" "${private[@]}" >out 2>err &
 pid=$!
 while kill -0 $pid 2>/dev/null && ! grep -q texts_done err; do sleep 0.02; done
-kill -TERM $pid
+kill -TERM $pid 2>/dev/null || true # it may be done already
 wait $pid
 case $? in
 6) says err 'the same command continues' ;;

@@ -86,7 +86,7 @@ says out "all texts of $batches batches"
 while read -r edit; do
 	sed "$edit" b.receipt.json >edited.json
 	cmp -s edited.json b.receipt.json && fail "$edit changes nothing"
-	refused 4 receipt verify edited.json
+	refused 7 receipt verify edited.json
 done <<-'END'
 	s/"center": "median"/"center": "mean"/
 	s/"token_bank": true/"token_bank": 1/

@@ -37,7 +37,7 @@ says out 'at most 2 texts'
 while read -r edit; do
 	sed "$edit" all.receipt.json >edited.json
 	cmp -s edited.json all.receipt.json && fail "$edit changes nothing"
-	refused 4 receipt verify edited.json
+	refused 7 receipt verify edited.json
 done <<-'END'
 	s/"unit_weight": 4/"unit_weight": 1/
 	s/"unit_weight": 4/"unit_weight": 0/
