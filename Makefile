@@ -92,6 +92,7 @@ help:
 	@echo 'make demo      packages, model, build, then private clinical notes from the invented ones in tools/samples'
 	@echo 'make test      packages, model, build, every test'
 	@echo 'make check     every test, with what is installed already'
+	@echo 'make test-nightly  statistics with fresh random bits and more of them, a canary game, timing; about 5 minutes'
 	@echo 'make core      $(BUILD)/libcuttle.a with libc, libm and pthread alone (BLAS=0), for appliances'
 	@echo 'make asan      every test under ASan and UBSan, in $(BUILD)-asan'
 	@echo 'make coverage  how much of dp/ its tests reach, in $(BUILD)-coverage'
@@ -115,6 +116,12 @@ tests: $(addprefix $(BUILD)/tests/,$(TESTS))
 
 check: all tests
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_EXAMPLE=$(BUILD)/example CUTTLE_MODEL=$(MODEL) tests/run.sh $(addprefix $(BUILD)/tests/,$(TESTS))
+
+NIGHTLY := test_dp_oracle test_sampling test_canary test_timing
+test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY))
+	@CUTTLE_TEST_NIGHTLY=1 CUTTLE_TEST_CLI=0 tests/run.sh $^
+	@echo "== tests/oracle/accountant.py"
+	@tests/oracle/accountant.py | diff - tests/golden/accountant.txt
 
 core: $(BUILD)/libcuttle.a
 
@@ -142,6 +149,6 @@ install: all
 clean:
 	rm -rf build build-*/
 
-.PHONY: all help demo test tests check core asan coverage measure format lint install clean
+.PHONY: all help demo test test-nightly tests check core asan coverage measure format lint install clean
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

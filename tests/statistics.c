@@ -97,6 +97,10 @@ bool nightly(void) {
 	return getenv("CUTTLE_TEST_NIGHTLY") != NULL;
 }
 
+size_t repetitions(size_t by_day, size_t by_night) {
+	return nightly() ? by_night : getenv("CUTTLE_TEST_SHORT") ? by_day * 2 / 5 : by_day;
+}
+
 uint64_t nightly_seed(uint64_t fixed) {
 	const char *asked = getenv("CUTTLE_TEST_SEED");
 	uint64_t seed = fixed;

@@ -88,8 +88,9 @@ static void the_same_law(void **state) {
 	static struct instance x;
 	uint64_t seed = nightly_seed(31);
 	struct dp_random random = {test_fill, &seed};
+	const size_t instances = repetitions(2500, 100000);
 	size_t made = 0;
-	for (int i = 0; made < (nightly() ? 100000 : 2500); i++) {
+	while (made < instances) {
 		struct dp_invisibleink *m;
 		random_instance(&seed, &x, &random);
 		if (dp_invisibleink_new(&x.params, &m) != DP_OK) continue;
@@ -111,7 +112,7 @@ static void the_coin(void **state) {
 	static const unsigned gamma[][2] = {{0, 1}, {1, 1000}, {1, 3}, {1, 1}, {3, 2}, {2, 1}, {22, 7}, {6, 1}};
 	uint64_t seed = nightly_seed(32);
 	const struct dp_random random = {test_fill, &seed};
-	const size_t n = nightly() ? 10000000 : 300000;
+	const size_t n = repetitions(300000, 10000000);
 	for (size_t i = 0; i < sizeof gamma / sizeof *gamma; i++) {
 		size_t seen[2] = {0, 0};
 		for (size_t j = 0; j < n; j++) seen[oracle_coin(gamma[i][0], gamma[i][1], &random)]++;
@@ -198,7 +199,7 @@ static void against_the_rejection_sampler(void **state) {
 	uint64_t one = 33, other = 34;
 	const struct dp_random ours = nightly() ? dp_random_system() : (struct dp_random){test_fill, &one};
 	const struct dp_random theirs = nightly() ? dp_random_system() : (struct dp_random){test_fill, &other};
-	const size_t n = nightly() ? 2000000 : 250000; /* of each instance */
+	const size_t n = repetitions(250000, 2000000); /* of each instance */
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
 		size_t drawn[VOCAB_MAX], wanted[VOCAB_MAX] = {0};
 		double p[VOCAB_MAX], all[VOCAB_MAX] = {0};

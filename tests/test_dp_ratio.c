@@ -4,12 +4,14 @@
 // where ' is the world with one reference null. Odds, not probabilities: the normalisers cancel, and what is left is exact.
 #include "tests/test_dp_support.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "dp/account.h"
 #include "dp/invisibleink.h"
 #include "dp/wide.h"
 #include "kernels/kernels.h"
+#include "tests/dp_oracle.h"
 
 enum { VOCAB_MAX = 64, BATCH_MAX = 127, LIMBS = 16 };
 
@@ -152,7 +154,7 @@ static float hostile(uint64_t *seed, float public, float clip, int mood) {
 	case 1:
 		return public + (test_below(seed, 2) ? clip : -clip);
 	case 2:
-		return test_below(seed, 2) ? 3.4e38f : -3.4e38f;
+		return test_below(seed, 2) ? FLT_MAX : -FLT_MAX;
 	case 3:
 		return test_between(seed, -50, 50);
 	default:
@@ -166,7 +168,7 @@ static void make_world(uint64_t *seed, struct world *world, uint32_t batch, size
 	for (size_t y = 0; y < vocab; y++) {
 		world->row[0][y] = test_between(seed, -span, span);
 		if (test_below(seed, 4) == 0 && y > 0) world->row[0][y] = world->row[0][y - 1];
-		if (test_below(seed, 200) == 0) world->row[0][y] = test_below(seed, 2) ? 3.4e38f : -3.4e38f;
+		if (test_below(seed, 200) == 0) world->row[0][y] = test_below(seed, 2) ? FLT_MAX : -FLT_MAX;
 	}
 	for (uint32_t i = 1; i <= batch; i++) {
 		world->null[i] = test_below(seed, 5) == 0;
@@ -233,7 +235,29 @@ static struct dp_invisibleink *random_mechanism(uint64_t *seed, struct dp_invisi
 
 struct tally {
 	size_t pairs, tight, swaps, swapped_beyond;
+	size_t largest, tied, odd, odd_changed, nulls, alone; /* pairs that have one, see `describe` */
 };
+
+/* What is adversarial about a pair in which row j is the one that becomes null. */
+static void describe(const struct world *world, const struct dp_invisibleink_params *p, size_t j, struct tally *tally) {
+	bool largest = false, tied = false, odd = false, odd_changed = false;
+	size_t nulls = 0;
+	for (size_t y = 1; y < p->vocab; y++) tied |= world->row[0][y] == world->row[0][y - 1];
+	for (size_t i = 1; i <= p->batch; i++) {
+		nulls += world->null[i];
+		for (size_t y = 0; y < p->vocab && !world->null[i]; y++) {
+			largest |= fabsf(world->row[i][y]) == FLT_MAX;
+			odd |= !isfinite(world->row[i][y]);
+			odd_changed |= i == j && !isfinite(world->row[i][y]);
+		}
+	}
+	tally->largest += largest;
+	tally->tied += tied;
+	tally->odd += odd;
+	tally->odd_changed += odd_changed;
+	tally->nulls += nulls > 0;
+	tally->alone += p->batch > 1 && nulls == p->batch - 1;
+}
 
 static void try_neighbours(struct dp_invisibleink *m, const struct dp_invisibleink_params *p, int instances, uint64_t *seed,
                            struct tally *tally) {
@@ -244,6 +268,7 @@ static void try_neighbours(struct dp_invisibleink *m, const struct dp_invisiblei
 		make_world(seed, &world, p->batch, p->vocab, ldexpf((float)p->clip_fixed, -(int)p->fraction_bits));
 		const size_t j = 1 + test_below(seed, p->batch);
 		world.null[j] = false;
+		describe(&world, p, j, tally);
 		run(m, &world, p->batch, &all);
 		world.null[j] = true;
 		run(m, &world, p->batch, &fewer);
@@ -277,12 +302,19 @@ static void odds_of_neighbours(void **state) {
 	for (int mechanism = 0; mechanism < 120; mechanism++) {
 		struct dp_invisibleink_params p;
 		struct dp_invisibleink *m = random_mechanism(&seed, &p, &source);
+		struct dp_weights w;
+		assert_int_equal(dp_weights_init(&w, p.batch, p.clip_fixed, p.fraction_bits, p.temperature_num, p.temperature_den), DP_OK);
+		assert_null(oracle_table(&w, &p));
+		dp_weights_release(&w);
 		try_neighbours(m, &p, 100, &seed, &tally);
 		dp_invisibleink_free(&m);
 	}
 	assert_int_equal(tally.pairs, 12000);
 	assert_true(tally.tight > 1000); /* the bound is attained, so a clip or a sum wrong by one unit would break it */
 	assert_true(tally.swapped_beyond > tally.swaps / 2);
+	/* every kind of adversary was there: +-FLT_MAX, ties, NaN or infinity in some row and in row j, nulls beside j, and nulls only */
+	assert_true(tally.largest > 2000 && tally.tied > 6000 && tally.odd > 3000 && tally.odd_changed > 1000);
+	assert_true(tally.nulls > 4000 && tally.alone > 200);
 }
 
 /* Epsilon 10 at delta 1e-6 for a large batch, as dp_calibrate makes it. */
