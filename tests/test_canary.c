@@ -132,7 +132,7 @@ static double lower_bound(struct cuttle_model *model, double clip, double *promi
 	if (cuttle_plan_make(model, &params, &plan, &error)) fail_msg("%s", error.message);
 	cuttle_plan_describe(plan, &guarantee);
 	*promised = fmin(guarantee.epsilon, guarantee.epsilon_exact);
-	with = (struct game){.model = model, .reference = CANARY, .texts = repetitions(200, MOST_TEXTS)};
+	with = (struct game){.model = model, .reference = CANARY, .texts = nightly() ? MOST_TEXTS : 200};
 	without = (struct game){.model = model, .texts = with.texts};
 	play(&with, plan);
 	play(&without, plan);
