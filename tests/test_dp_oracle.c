@@ -88,7 +88,7 @@ static void the_same_law(void **state) {
 	static struct instance x;
 	uint64_t seed = nightly_seed(31);
 	struct dp_random random = {test_fill, &seed};
-	const size_t instances = repetitions(2500, 100000);
+	const size_t instances = repetitions(2500, 30000);
 	size_t made = 0;
 	while (made < instances) {
 		struct dp_invisibleink *m;
@@ -199,7 +199,7 @@ static void against_the_rejection_sampler(void **state) {
 	uint64_t one = 33, other = 34;
 	const struct dp_random ours = nightly() ? dp_random_system() : (struct dp_random){test_fill, &one};
 	const struct dp_random theirs = nightly() ? dp_random_system() : (struct dp_random){test_fill, &other};
-	const size_t n = repetitions(250000, 2000000); /* of each instance */
+	const size_t n = repetitions(250000, 1000000); /* of each instance */
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
 		size_t drawn[VOCAB_MAX], wanted[VOCAB_MAX] = {0};
 		double p[VOCAB_MAX], all[VOCAB_MAX] = {0};

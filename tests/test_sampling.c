@@ -217,7 +217,7 @@ static void a_million_tokens(void **state) {
 	struct dp_invisibleink_params params;
 	double p[TINY_VOCAB];
 	make_world(&world);
-	generate(&world, CLIP, 1.2, CELLS, repetitions(1000000, 10000000), &count, &params);
+	generate(&world, CLIP, 1.2, CELLS, repetitions(1000000, 3000000), &count, &params);
 	odds(&world, &params, p);
 	assert_true(fit(count.seen, p, TINY_VOCAB, count.drawn) > FALSE_ALARM);
 }
@@ -303,7 +303,7 @@ static bool proves_more(double claimed, int32_t clip_fixed, size_t n) {
 static void the_ratio_of_two_worlds(void **state) {
 	(void)state;
 	const double eta = 2 * ldexp(CLIP, -12) / (BATCH * 1.2); /* 0.157 */
-	assert_false(proves_more(eta, CLIP, repetitions(150000, 5300000)));
+	assert_false(proves_more(eta, CLIP, repetitions(150000, 2000000)));
 	/* power: clips that are larger than what is claimed */
 	const struct {
 		double claimed, times;
