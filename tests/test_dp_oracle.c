@@ -59,7 +59,7 @@ static void random_instance(uint64_t *seed, struct instance *x, struct dp_random
 	}
 }
 
-/* V+ and S exactly; the odds of every two candidates to 1e-9 and what rounding A to a whole number may do. */
+/* V+ and S exactly; the odds of every two candidates to what E may be off (1e-9 of lambda) and A rounded. */
 static void assert_same_law(struct dp_invisibleink *m, const struct instance *x) {
 	static struct oracle_law law;
 	const uint32_t *candidates;
@@ -67,13 +67,14 @@ static void assert_same_law(struct dp_invisibleink *m, const struct instance *x)
 	oracle_law(&x->params, x->public, x->row, &law);
 	assert_int_equal(count, law.count);
 	assert_memory_equal(candidates, law.token, count * sizeof *candidates);
+	const long double lambda = (long double)x->params.clip_fixed * (long double)law.kappa_num / (long double)law.kappa_den;
 	long double first = 0, first_room = 0;
 	for (size_t c = 0; c < count; c++) {
 		assert_int_equal(dp_invisibleink_sum(m, c), law.sum[c]);
 		const long double a = (long double)dp_invisibleink_public_weight(m, c),
 		                  e = (long double)dp_invisibleink_private_weight(m, c);
 		const long double ideal = -(long double)law.gap[c] * (long double)law.kappa_num / (long double)law.kappa_den;
-		const long double away = logl(a) + logl(e) - ideal, room = 1e-9L + 1 / a;
+		const long double away = logl(a) + logl(e) - ideal, room = 1e-9L * lambda + 1e-12L + 1 / a;
 		if (c == 0) {
 			first = away;
 			first_room = room;
