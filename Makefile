@@ -92,7 +92,7 @@ help:
 	@echo 'make demo      packages, model, build, then private clinical notes from the invented ones in tools/samples'
 	@echo 'make test      packages, model, build, every test'
 	@echo 'make check     every test, with what is installed already'
-	@echo 'make test-nightly  statistics with fresh random bits and more of them, a canary game, timing; about 5 minutes'
+	@echo 'make test-nightly  statistics with fresh random bits and more of them, a canary game, timing; minutes'
 	@echo 'make core      $(BUILD)/libcuttle.a with libc, libm and pthread alone (BLAS=0), for appliances'
 	@echo 'make asan      every test under ASan and UBSan, in $(BUILD)-asan'
 	@echo 'make coverage  how much of dp/ its tests reach, in $(BUILD)-coverage'
