@@ -40,7 +40,7 @@ static const float *row(void *self, size_t index) {
 
 static void step_of(size_t count, double temperature, struct cuttle_trace_step *step) {
 	struct dp_invisibleink *mechanism;
-	struct cuttle_plan plan = {.guarantee = {.clip = 0.5}};
+	struct cuttle_plan plan = {.guarantee = {.clip_fixed = 1 << 11, .fraction_bits = 12}};
 	const struct logit_source source = {.self = &count, .public_row = public_row, .rows = rows, .row = row};
 	const struct dp_invisibleink_params params = {.batch = ROWS,
 	                                              .top_k = 3,
@@ -62,7 +62,7 @@ static void step_of(size_t count, double temperature, struct cuttle_trace_step *
 	assert_int_equal(dp_invisibleink_draw(mechanism, &token), DP_OK);
 	plan.mechanism = mechanism;
 	*step = (struct cuttle_trace_step){.token = (int32_t)token};
-	diagnosis_of(&plan, &source, 5, step);
+	diagnosis_of(&plan, &source, 5, false, step);
 	dp_invisibleink_free(&mechanism);
 }
 
