@@ -112,7 +112,7 @@ test:
 	@$(MAKE) --no-print-directory -j2 all tests
 	@$(MAKE) --no-print-directory check
 
-tests: $(addprefix $(BUILD)/tests/,$(TESTS))
+tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny)
 
 check: all tests
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_EXAMPLE=$(BUILD)/example CUTTLE_MODEL=$(MODEL) tests/run.sh $(addprefix $(BUILD)/tests/,$(TESTS))

@@ -169,9 +169,9 @@ struct cuttle_guarantee {
 	struct cuttle_savings savings; /* as they are used */
 	int32_t clip_fixed;            /* clip * 2^fraction_bits */
 	uint32_t fraction_bits, batch, tokens, spread, top_k, context;
-	uint32_t public_tokens, shared_prefix; /* tokens of the public prompt; those every prompt begins with, computed once */
-	uint32_t reference_tokens;             /* a reference is cut to this many tokens */
-	bool private_output;                   /* false when the plan is insecure */
+	uint32_t public_tokens, shared_prefix;      /* tokens of the public prompt; those every prompt begins with, computed once */
+	uint32_t reference_tokens, reference_bytes; /* a reference is cut to this many */
+	bool private_output;                        /* false when the plan is insecure */
 };
 CUTTLE_API void cuttle_plan_describe(const struct cuttle_plan *plan, struct cuttle_guarantee *guarantee);
 

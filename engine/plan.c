@@ -218,6 +218,7 @@ static enum cuttle_status fit_context(struct cuttle_plan *plan, const struct cut
 	plan->reference_tokens = context - private_fixed - text;
 	g->context = (uint32_t)context;
 	g->reference_tokens = (uint32_t)plan->reference_tokens;
+	g->reference_bytes = (uint32_t)prompt_reference_bytes(plan->reference_tokens);
 	g->shared_prefix = (uint32_t)shared;
 	g->public_tokens = (uint32_t)whole;
 	return CUTTLE_OK;

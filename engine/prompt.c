@@ -224,15 +224,19 @@ void prompt_free(struct prompt *prompt) {
 	*prompt = (struct prompt){0};
 }
 
+size_t prompt_reference_bytes(size_t limit) {
+	return limit * BYTES_PER_TOKEN;
+}
+
 size_t prompt_reference_capacity(size_t limit) {
-	return cuttle_tokens_bound(limit * BYTES_PER_TOKEN);
+	return cuttle_tokens_bound(prompt_reference_bytes(limit));
 }
 
 size_t prompt_reference(const struct model *model, const char *text, size_t size, size_t limit, int32_t *ids) {
 	if (!text || !utf8_valid(text, size)) return 0;
 	utf8_trim(&text, &size);
-	if (size > limit * BYTES_PER_TOKEN) {
-		size = limit * BYTES_PER_TOKEN;
+	if (size > prompt_reference_bytes(limit)) {
+		size = prompt_reference_bytes(limit);
 		while (size && ((unsigned char)text[size] & 0xc0) == 0x80) size--;
 	}
 	size_t count = 0;

@@ -30,5 +30,6 @@ void prompt_free(struct prompt *prompt);
  * reference: NULL, blank, not UTF-8. ids[prompt_reference_capacity(limit)]. A failed allocation also reads as null: an error would tell. */
 size_t prompt_reference(const struct model *model, const char *text, size_t size, size_t limit, int32_t *ids);
 size_t prompt_reference_capacity(size_t limit);
+size_t prompt_reference_bytes(size_t limit);
 
 #endif

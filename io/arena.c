@@ -15,7 +15,7 @@ bool arena_reserve(struct arena *arena, size_t more) {
 	while (capacity < needed) capacity *= 2;
 	// mremap moves pages instead of copying them: no stale copy of a private text stays behind.
 	void *bytes = arena->bytes ? mremap(arena->bytes, arena->capacity, capacity, MREMAP_MAYMOVE)
-	                           : mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	                           : mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (bytes == MAP_FAILED) return false;
 	(void)madvise(bytes, capacity, MADV_DONTDUMP);
 	arena->bytes = bytes;

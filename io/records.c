@@ -17,7 +17,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { NONE = -1 };
+/* JSON: what jansson may take for one record, more than any line needs that is one text. WORD: bytes of an id or a label beside a cut text,
+ * six times as many as JSON at most, in quotes. */
+enum { NONE = -1, JSON = 3 << 25, WORD = 1024, WORD_JSON = 6 * WORD + 2 };
 
 struct span {
 	size_t offset, size;
@@ -27,7 +29,8 @@ struct span {
 enum { TEXT, ID, LABELS };
 struct records {
 	struct arena texts, spans;
-	size_t width; /* spans in a row */
+	size_t width;      /* spans in a row */
+	size_t most, each; /* of a text, and of all that is kept of a record; 0 = any number */
 };
 
 struct csv_walk {
@@ -36,7 +39,7 @@ struct csv_walk {
 	struct span row[LABELS + RECORDS_LABELS];
 	long column, columns[LABELS + RECORDS_LABELS]; /* NONE until the header names them */
 	int ended_by;                                  /* the character that ended the last row, while nothing came after it */
-	bool header_read, no_memory;
+	bool header_read, too_long, no_memory;         /* too_long: the field being read */
 };
 
 static bool keep(struct records *records, struct span *span, const char *text, size_t size) {
@@ -44,8 +47,30 @@ static bool keep(struct records *records, struct span *span, const char *text, s
 	return arena_append(&records->texts, text, size);
 }
 
+/* The text as it is, or cut at a character. */
+static bool keep_text(struct records *records, struct span *span, const char *text, size_t size) {
+	if (records->most) utf8_trim(&text, &size);
+	if (records->most && size > records->most) {
+		size = records->most;
+		while (size && ((unsigned char)text[size] & 0xC0) == 0x80) size--;
+	}
+	return keep(records, span, text, size);
+}
+
+static bool keep_word(struct records *records, struct span *span, const char *text, size_t size) {
+	return (records->most && size > WORD) || keep(records, span, text, size);
+}
+
+/* Room for one more record, whatever it will hold: what is taken depends on how many there are. */
+static bool make_room(struct records *records) {
+	size_t all;
+	if (!records->most) return true;
+	return !__builtin_mul_overflow(records->each, records_count(records) + 1, &all) &&
+	       arena_reserve(&records->texts, all - records->texts.used);
+}
+
 static bool add(struct records *records, const struct span *row) {
-	return arena_append(&records->spans, row, records->width * sizeof *row);
+	return arena_append(&records->spans, row, records->width * sizeof *row) && make_room(records);
 }
 
 static bool keep_number(struct records *records, struct span *span, double value) {
@@ -61,27 +86,30 @@ static bool keep_id(struct records *records, struct span *span, const json_t *id
 	const double value = json_real_value(id);
 	if (json_is_real(id)) return value != rint(value) || fabs(value) >= 1e15 || keep_number(records, span, value);
 	if (!json_is_string(id) && !json_is_integer(id)) return true;
+	if (records->most && json_string_length(id) > WORD) return true;
 	char *text = json_dumps(id, JSON_ENCODE_ANY | JSON_COMPACT);
-	bool kept = text && keep(records, span, text, strlen(text));
+	bool kept = !text || keep(records, span, text, strlen(text));
 	secrecy_free(text);
 	return kept;
 }
 
 static bool keep_label(struct records *records, struct span *span, const json_t *label) {
-	if (json_is_string(label)) return keep(records, span, json_string_value(label), json_string_length(label));
+	if (json_is_string(label)) return keep_word(records, span, json_string_value(label), json_string_length(label));
 	return !json_is_number(label) || keep_number(records, span, json_number_value(label));
 }
 
 static bool add_json(struct records *records, const struct records_request *request, const char *line, size_t size) {
 	struct span row[LABELS + RECORDS_LABELS] = {0};
-	json_error_t problem;
-	json_t *root = json_loadb(line, size, JSON_ALLOW_NUL, &problem);
-	// An integer too large for jansson elsewhere in the object does not make the record wrong.
-	if (!root) root = json_loadb(line, size, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &problem);
-	if (!root && json_error_code(&problem) == json_error_out_of_memory) return false;
+	secrecy_json(JSON);
+	json_t *root = json_loadb(line, size, JSON_ALLOW_NUL, NULL);
+	// An integer too large for jansson elsewhere in the object does not make the record wrong. One that takes too much memory is null.
+	if (!root) {
+		secrecy_json(JSON);
+		root = json_loadb(line, size, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
+	}
 	const json_t *text = json_object_get(root, request->field);
 	bool kept = true;
-	if (json_is_string(text)) kept = keep(records, &row[TEXT], json_string_value(text), json_string_length(text));
+	if (json_is_string(text)) kept = keep_text(records, &row[TEXT], json_string_value(text), json_string_length(text));
 	if (kept && request->id_field) kept = keep_id(records, &row[ID], json_object_get(root, request->id_field));
 	for (size_t i = 0; kept && i < request->label_count; i++)
 		kept = keep_label(records, &row[LABELS + i], json_object_get(root, request->labels[i]));
@@ -114,19 +142,22 @@ static bool names(const char *field, size_t size, const char *name) {
 static void csv_field(void *field, size_t size, void *user) {
 	struct csv_walk *walk = user;
 	long column = walk->column++;
+	const bool too_long = walk->too_long;
 	walk->ended_by = NONE;
-	if (walk->no_memory) return;
+	walk->too_long = false;
+	if (walk->no_memory || too_long) return;
 	if (!walk->header_read) {
 		for (size_t i = 0; i < walk->records->width; i++)
 			if (walk->columns[i] == NONE && names(field, size, wanted(walk->request, i))) walk->columns[i] = column;
 		return;
 	}
 	if (records_count(walk->records) >= walk->request->limit || !utf8_valid(field, size)) return;
-	for (size_t i = 0; i < walk->records->width; i++)
-		if (i != ID && column == walk->columns[i]) walk->no_memory |= !keep(walk->records, &walk->row[i], field, size);
+	if (column == walk->columns[TEXT]) walk->no_memory |= !keep_text(walk->records, &walk->row[TEXT], field, size);
+	for (size_t i = LABELS; i < walk->records->width; i++)
+		if (column == walk->columns[i]) walk->no_memory |= !keep_word(walk->records, &walk->row[i], field, size);
 	if (column == walk->columns[ID]) {
 		json_t *id = json_stringn(field, size);
-		walk->no_memory |= !id || !keep_id(walk->records, &walk->row[ID], id);
+		walk->no_memory |= !keep_id(walk->records, &walk->row[ID], id);
 		json_decref(id);
 	}
 }
@@ -149,6 +180,25 @@ static void csv_row(int ended_by, void *user) {
 	memset(walk->row, 0, sizeof walk->row);
 }
 
+static void *grow_field(void *block, size_t size) {
+	return size > SOURCE_LINE ? NULL : secrecy_realloc(block, size);
+}
+
+/* Parses, and gives up the beginning of a field that cannot grow: it is too long, or memory is short, which must not show either. False:
+ * there is no memory at all. */
+static bool parse_chunk(struct csv_walk *walk, struct csv_parser *parser, const char *chunk, size_t size) {
+	for (;;) {
+		size_t done = csv_parse(parser, chunk, size, csv_field, csv_row, walk);
+		if (done == size) return true;
+		if (parser->entry_size < 2) return false;
+		walk->too_long = true;
+		parser->entry_pos /= 2;
+		parser->spaces = 0;
+		chunk += done;
+		size -= done;
+	}
+}
+
 static enum cuttle_status walk_csv(struct csv_walk *walk, struct csv_parser *parser, struct source *source, struct cuttle_error *error) {
 	const struct records_request *request = walk->request;
 	size_t size = 1;
@@ -156,8 +206,7 @@ static enum cuttle_status walk_csv(struct csv_walk *walk, struct csv_parser *par
 		const char *chunk;
 		enum cuttle_status status = source_chunk(source, &chunk, &size, error);
 		if (status) return status;
-		if (size ? csv_parse(parser, chunk, size, csv_field, csv_row, walk) != size
-		         : csv_fini(parser, csv_field, csv_row, walk) != 0)
+		if (size ? !parse_chunk(walk, parser, chunk, size) : csv_fini(parser, csv_field, csv_row, walk) != 0)
 			walk->no_memory = true;
 		if (walk->no_memory) return io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s", source->path);
 		if (walk->header_read && walk->columns[TEXT] == NONE)
@@ -174,7 +223,7 @@ static enum cuttle_status read_csv(struct records *records, const struct records
 	for (size_t i = 0; i < records->width; i++) walk.columns[i] = NONE;
 	// Every line end is reported, because a blank line is a record too: the null one of a file with one column.
 	REQUIRE(csv_init(&parser, CSV_REPALL_NL) == 0);
-	csv_set_realloc_func(&parser, secrecy_realloc);
+	csv_set_realloc_func(&parser, grow_field);
 	csv_set_free_func(&parser, secrecy_free);
 	enum cuttle_status status = walk_csv(&walk, &parser, source, error);
 	csv_free(&parser);
@@ -187,12 +236,18 @@ enum cuttle_status records_read(const struct records_request *request, struct re
 	struct records *made = calloc(1, sizeof *made);
 	if (!made) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	made->width = LABELS + request->label_count;
+	made->most = request->most;
 	struct source source;
-	enum cuttle_status status = source_open(&source, request->path, error);
+	enum cuttle_status status = CUTTLE_OK;
+	if (__builtin_add_overflow(request->most, (request->id_field ? WORD_JSON : 0) + request->label_count * WORD, &made->each) ||
+	    !make_room(made))
+		status = io_fail(error, CUTTLE_NOMEM, "out of memory for the records");
+	if (!status) status = source_open(&source, request->path, error);
 	if (!status) {
 		bool csv = request->format == RECORDS_AUTO ? file_ends_in(request->path, ".csv") : request->format == RECORDS_CSV;
 		status = (csv ? read_csv : read_jsonl)(made, request, &source, error);
 		source_close(&source);
+		secrecy_json(SIZE_MAX);
 	}
 	if (status) records_free(&made);
 	*records = made;

@@ -2,8 +2,8 @@
 // Records of a JSONL or CSV file: one text each, in order, each keeping its place whatever it holds.
 //
 // A record that is wrong (a line that is not a JSON object, a missing field, one that is not a string, invalid UTF-8, a row that is too
-// short, a blank line) is null, silently: under "replace one reference by null" a warning about one record would be a leak, and dropping it
-// would move the others to other batches. Only what belongs to the file as a whole is an error.
+// short, a blank line, more than 16 MiB) is null, silently: under "replace one reference by null" a warning about one record would be a
+// leak, and dropping it would move the others to other batches. Only what belongs to the file as a whole is an error.
 #ifndef CUTTLE_IO_RECORDS_H
 #define CUTTLE_IO_RECORDS_H
 
@@ -22,6 +22,9 @@ struct records_request {
 	 */
 	const char *const *labels;
 	size_t label_count;
+	/* Of each text so many bytes are kept, without the white space around it, and an id or a label of more than 1,024 bytes is none;
+	 * how much memory is held then follows from the number of records alone. 0: all is kept, which only public records may be. */
+	size_t most;
 };
 
 struct records;

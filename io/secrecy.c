@@ -2,7 +2,9 @@
 // Process-wide care for private text.
 #include "io/secrecy.h"
 
+#include "io/fail.h"
 #include <jansson.h>
+#include <limits.h>
 #include <malloc.h>
 #include <sodium.h>
 #include <stdint.h>
@@ -26,9 +28,44 @@ void *secrecy_realloc(void *block, size_t size) {
 	return grown;
 }
 
+/* What jansson may still take. Its functions are given nothing that could carry this. */
+static size_t json_left = SIZE_MAX;
+
+static void *json_malloc(size_t size) {
+	if (size > json_left) return NULL;
+	if (json_left != SIZE_MAX) json_left -= size;
+	return malloc(size);
+}
+
+void secrecy_json(size_t most) {
+	json_left = most;
+}
+
 void secrecy_begin(void) {
 	struct rlimit none = {0, 0};
 	(void)setrlimit(RLIMIT_CORE, &none);
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	json_set_alloc_funcs(malloc, secrecy_free);
+	json_set_alloc_funcs(json_malloc, secrecy_free);
+}
+
+/* The stack that the deepest JSON may need, so that it has grown already. */
+static __attribute__((noinline)) void grow_stack(void) {
+	volatile char stack[1 << 20];
+	stack[0] = 0;
+	(void)stack[0];
+}
+
+enum cuttle_status secrecy_room(struct cuttle_error *error) {
+	enum { BLOCKS = 4, BLOCK = (1 << 25) - (1 << 16) };
+	void *blocks[BLOCKS];
+	size_t count = 0;
+	// Blocks up to 32 MB come from the heap, and what the heap has it keeps.
+	(void)mallopt(M_MMAP_THRESHOLD, 1 << 25);
+	(void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
+	while (count < BLOCKS && (blocks[count] = malloc(BLOCK))) count++;
+	const bool all = count == BLOCKS;
+	while (count) free(blocks[--count]);
+	if (!all) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	grow_stack();
+	return CUTTLE_OK;
 }

@@ -2,6 +2,7 @@
 // Chunks and lines of a file, through wiped memory.
 #include "io/source.h"
 
+#include "base/misuse.h"
 #include "io/fail.h"
 #include "io/file.h"
 #include <errno.h>
@@ -15,11 +16,14 @@ enum cuttle_status source_open(struct source *source, const char *path, struct c
 	*source = (struct source){.path = file_shown(path), .file = STDIN_FILENO};
 	if (strcmp(path, "-") != 0) source->file = open(path, O_RDONLY | O_CLOEXEC);
 	if (source->file < 0) return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", path, strerror(errno));
-	return CUTTLE_OK;
+	// The line so far, and twice what a read may bring: the buffer never grows.
+	if (arena_reserve(&source->buffer, SOURCE_LINE + 2 * CHUNK)) return CUTTLE_OK;
+	source_close(source);
+	return io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s", source->path);
 }
 
 static enum cuttle_status read_some(struct source *source, struct cuttle_error *error) {
-	if (!arena_reserve(&source->buffer, CHUNK)) return io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s", source->path);
+	REQUIRE(source->buffer.capacity - source->buffer.used >= CHUNK);
 	ssize_t got;
 	do got = read(source->file, source->buffer.bytes + source->buffer.used, CHUNK);
 	while (got < 0 && errno == EINTR);
@@ -56,12 +60,15 @@ enum cuttle_status source_line(struct source *source, const char **line, size_t 
 		if (newline || (source->ended && buffer->used > source->start)) {
 			size_t end = newline ? (size_t)(newline - buffer->bytes) : buffer->used;
 			*line = buffer->bytes + source->start;
-			*size = end - source->start;
+			*size = source->too_long || end - source->start > SOURCE_LINE ? 0 : end - source->start;
+			source->too_long = false;
 			source->start = source->scanned = newline ? end + 1 : end;
 			return CUTTLE_OK;
 		}
 		if (source->ended) return CUTTLE_OK;
 		source->scanned = buffer->used;
+		source->too_long |= buffer->used - source->start > SOURCE_LINE;
+		if (source->too_long) source->start = buffer->used - 1;
 		enum cuttle_status status = fill(source, error);
 		if (status) return status;
 	}

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "io/records.h"
+#include "io/source.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +98,8 @@ static void labels(void **state) {
 		size_t size;
 		struct records *records;
 		write_bytes(csv ? "a.csv" : "a.jsonl", files[csv], strlen(files[csv]));
-		struct records_request request = {path, "text", csv ? NULL : "id", RECORDS_AUTO, SIZE_MAX, fields, 2};
+		const struct records_request request = {
+		    .path = path, .field = "text", .id_field = csv ? NULL : "id", .limit = SIZE_MAX, .labels = fields, .label_count = 2};
 		assert_int_equal(records_read(&request, &records, NULL), CUTTLE_OK);
 		assert_int_equal(records_count(records), 4);
 		assert_memory_equal(records_label(records, 0, 0, &size), "x y", 3);
@@ -127,6 +129,88 @@ static void nul_bytes_are_kept(void **state) {
 	assert_memory_equal(records_text(records, 0, &size), "a\0b", 3);
 	assert_int_equal(size, 3);
 	records_free(&records);
+}
+
+/* Above SOURCE_LINE a record is null, wherever the reads happen to end, and those beside it are what they were. */
+static void enormous_lines(void **state) {
+	(void)state;
+	enum { MOST = SOURCE_LINE };
+	char *bytes = malloc(MOST + 256);
+	assert_non_null(bytes);
+	for (size_t shift = 0; shift < 3; shift++)
+		for (size_t over = 0; over < 2; over++) {
+			size_t used = (size_t)sprintf(bytes, "{\"text\":\"%.*s\"}\n", (int)(shift * 40),
+			                              "1234567890123456789012345678901234567890"
+			                              "1234567890123456789012345678901234567890");
+			const size_t begin = used;
+			used += (size_t)sprintf(bytes + used, "{\"text\":\"");
+			while (used < begin + MOST + over - 2) bytes[used++] = 'x';
+			used += (size_t)sprintf(bytes + used, "\"}\n{\"text\":\"last\"}\n");
+			struct records *records = read_limited("a.jsonl", bytes, used, SIZE_MAX);
+			assert_int_equal(records_count(records), 3);
+			size_t size;
+			assert_true((records_text(records, 1, &size) != NULL) == !over);
+			assert_memory_equal(records_text(records, 2, &size), "last", 4);
+			records_free(&records);
+		}
+	memcpy(bytes, "text\nfirst\n", 11);
+	memset(bytes + 11, 'x', MOST + 1);
+	memcpy(bytes + 11 + MOST + 1, "\nlast\n", 6);
+	struct records *records = read_limited("a.csv", bytes, 11 + MOST + 7, SIZE_MAX);
+	size_t size;
+	assert_int_equal(records_count(records), 3);
+	assert_null(records_text(records, 1, &size));
+	assert_memory_equal(records_text(records, 2, &size), "last", 4);
+	records_free(&records);
+	free(bytes);
+}
+
+static void cut_texts(void **state) {
+	(void)state;
+	struct records *records;
+	size_t size;
+	const struct records_request request = {.path = path, .field = "text", .limit = 3, .most = 5};
+	write_bytes("a.jsonl", BYTES("{\"text\":\"  abcdefg\"}\n{\"text\":\"abcd\xC3\xA9\"}\n{\"text\":\" ab \"}\n"));
+	assert_int_equal(records_read(&request, &records, NULL), CUTTLE_OK);
+	const char *const wanted[] = {"abcde", "abcd", "ab"};
+	for (size_t i = 0; i < 3; i++) {
+		const char *text = records_text(records, i, &size);
+		assert_int_equal(size, strlen(wanted[i]));
+		assert_memory_equal(text, wanted[i], size);
+	}
+	records_free(&records);
+}
+
+/* Beside a text that may be cut a word of more than 1,024 bytes is none; one of as many as that is kept, though six times as long in JSON.
+ */
+static void long_words(void **state) {
+	(void)state;
+	enum { MOST = 1024 };
+	static const char *const fields[] = {"kind"};
+	for (size_t over = 0; over < 2; over++)
+		for (int csv = 0; csv < 2; csv++) {
+			char bytes[16 * MOST], word[6 * MOST + 8] = "";
+			for (size_t i = 0; i < MOST + over; i++) strcat(word, csv ? "\001" : "\\u0001");
+			const int used = snprintf(bytes, sizeof bytes,
+			                          csv ? "id,kind,text\n%s,%s,a\n" : "{\"id\":\"%s\",\"kind\":\"%s\"}\n", word, word);
+			const struct records_request request = {.path = path,
+			                                        .field = csv ? "text" : "kind",
+			                                        .id_field = "id",
+			                                        .limit = SIZE_MAX,
+			                                        .labels = fields,
+			                                        .label_count = 1,
+			                                        .most = 5};
+			struct records *records;
+			size_t size;
+			write_bytes(csv ? "a.csv" : "a.jsonl", bytes, (size_t)used);
+			assert_int_equal(records_read(&request, &records, NULL), CUTTLE_OK);
+			assert_int_equal(records_count(records), 1);
+			assert_true((records_label(records, 0, 0, &size) != NULL) == !over);
+			assert_int_equal(size, over ? 0 : MOST);
+			assert_true((records_id(records, 0, &size) != NULL) == !over);
+			assert_int_equal(size, over ? 0 : 6 * MOST + 2);
+			records_free(&records);
+		}
 }
 
 static void very_long_lines(void **state) {
@@ -240,15 +324,12 @@ static int remove_folder(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(jsonl_oddities),
-	    cmocka_unit_test(csv_oddities),
-	    cmocka_unit_test(labels),
-	    cmocka_unit_test(nul_bytes_are_kept),
-	    cmocka_unit_test(very_long_lines),
-	    cmocka_unit_test(many_records),
-	    cmocka_unit_test(limits),
-	    cmocka_unit_test(wrong_files),
-	    cmocka_unit_test(format_overrides_the_ending),
+	    cmocka_unit_test(jsonl_oddities), cmocka_unit_test(csv_oddities),
+	    cmocka_unit_test(labels),         cmocka_unit_test(nul_bytes_are_kept),
+	    cmocka_unit_test(enormous_lines), cmocka_unit_test(cut_texts),
+	    cmocka_unit_test(long_words),     cmocka_unit_test(very_long_lines),
+	    cmocka_unit_test(many_records),   cmocka_unit_test(limits),
+	    cmocka_unit_test(wrong_files),    cmocka_unit_test(format_overrides_the_ending),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -83,7 +83,7 @@ static void write_vocab(struct gguf_writer *writer) {
 			size = (size_t)snprintf(texts[i], sizeof texts[i], "%s",
 			                        i == TINY_EOS     ? "<|im_end|>"
 			                        : i == TINY_START ? "<|im_start|>"
-			                                          : "zzz");
+			                                          : "zz");
 		}
 		tokens[i] = (struct gguf_string){texts[i], size};
 	}
@@ -91,7 +91,7 @@ static void write_vocab(struct gguf_writer *writer) {
 	gguf_write_text(writer, "tokenizer.ggml.pre", "smollm");
 	gguf_write_strings(writer, "tokenizer.ggml.tokens", tokens, TINY_VOCAB);
 	gguf_write_array(writer, "tokenizer.ggml.token_type", GGUF_I32, types, TINY_VOCAB);
-	gguf_write_strings(writer, "tokenizer.ggml.merges", (const struct gguf_string[]){{"z z", 3}}, 0);
+	gguf_write_strings(writer, "tokenizer.ggml.merges", (const struct gguf_string[]){{"z z", 3}}, 1);
 	gguf_write_u32(writer, "tokenizer.ggml.eos_token_id", TINY_EOS);
 	gguf_write_u32(writer, "tokenizer.ggml.bos_token_id", TINY_START);
 	gguf_write_bool(writer, "tokenizer.ggml.add_bos_token", false);

@@ -16,7 +16,7 @@ enum {
 	TINY_BYTES = 256, /* tokens 0..255 are the bytes */
 	TINY_EOS = 256,   /* "<|im_end|>" */
 	TINY_START = 257, /* "<|im_start|>" */
-	TINY_NAN = 258,   /* "zzz": its embedding is not finite */
+	TINY_NAN = 258,   /* "zz", the one merge: its embedding is not finite */
 	TINY_VOCAB = 259
 };
 

@@ -134,7 +134,8 @@ static const char ABOUT[] =
 	"nobody learns what a record of a category says, not that there was one. If that is too much, leave the option out. Records of other "
 	"categories are not read.\n\n"
 
-	"A record without the field, with something else than a text in it, with bytes that are not UTF-8, or blank, counts as null: "
+	"A record without the field, with something else than a text in it, with bytes that are not UTF-8, of more than 16 MiB, or blank, "
+	"counts as null: "
 	"it keeps its place, adds nothing, and is not reported. That is by design: a warning would tell about a record. "
 	"A reference that is too long is cut.\n\n"
 

@@ -3,6 +3,7 @@
 #include "tools/references.h"
 
 #include "base/misuse.h"
+#include "io/secrecy.h"
 #include <string.h>
 
 const char *references_contradiction(const struct generate_values *values) {
@@ -30,11 +31,13 @@ enum cuttle_status references_read(const struct generate_values *values, struct 
 	                                  .format = (enum records_format)values->input_format,
 	                                  .limit = SIZE_MAX,
 	                                  .labels = values->category_fields.texts,
-	                                  .label_count = values->category_fields.count};
+	                                  .label_count = values->category_fields.count,
+	                                  .most = receipt->guarantee.reference_bytes};
 	*references = (struct references){0};
 	// Without categories what follows the last place is not read; too large a product is places_make's to refuse.
 	if (!receipt->categories && __builtin_mul_overflow(places.texts, (size_t)places.batch, &request.limit)) request.limit = 0;
-	enum cuttle_status status = records_read(&request, &references->records, error);
+	enum cuttle_status status = secrecy_room(error);
+	if (!status) status = records_read(&request, &references->records, error);
 	if (!status && values->open.mlock) records_lock(references->records);
 	places.records = references->records;
 	if (!status) status = places_make(&places, &references->places, error);
