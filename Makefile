@@ -96,6 +96,7 @@ help:
 	@echo 'make core      $(BUILD)/libcuttle.a with libc, libm and pthread alone (BLAS=0), for appliances'
 	@echo 'make asan      every test under ASan and UBSan, in $(BUILD)-asan'
 	@echo 'make coverage  how much of dp/ its tests reach, in $(BUILD)-coverage'
+	@echo 'make mutants   breaks each promise once, as tests/mutants say, and wants a test to fail;  MUTANTS="name..." for some'
 	@echo 'make format    clang-format in place;  make lint  style, include arrows, clang-tidy, shellcheck'
 	@echo 'make install   into $$(DESTDIR)$$(PREFIX), PREFIX=/usr/local'
 	@echo 'variables      CC=gcc|clang  BLAS=1|0  BUILD=folder  MODEL=file.gguf'
@@ -133,6 +134,9 @@ coverage:
 measure: $(addprefix $(BUILD)/tests/,$(filter test_dp_%,$(TESTS)))
 	@CUTTLE_TEST_SHORT=1 tests/coverage.sh $(BUILD) $^
 
+mutants:
+	@CUTTLE_MODEL=$(MODEL) tests/mutants/run.sh $(MUTANTS)
+
 format:
 	clang-format -i $(SOURCES)
 
@@ -149,6 +153,6 @@ install: all
 clean:
 	rm -rf build build-*/
 
-.PHONY: all help demo test test-nightly tests check core asan coverage measure format lint install clean
+.PHONY: all help demo test test-nightly tests check core asan coverage measure mutants format lint install clean
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -116,6 +116,9 @@ static void every_u(void **state) {
 	size_t index = 77;
 	assert_int_equal(dp_draw(halves, 2, &random, &index), DP_OK);
 	assert_int_equal(index, 1);
+	struct dp_wide many[1000];
+	for (size_t i = 0; i < 1000; i++) many[i] = (struct dp_wide){1, 0};
+	for (size_t i = 0; i < 1000; i++) assert_int_equal(dp_pick(many, 1000, (struct dp_wide){i, 0}), i);
 	const struct dp_wide one[1] = {{1, 0}};
 	assert_int_equal(dp_pick(one, 1, (struct dp_wide){0, 0}), 0);
 	assert_misuse((void)dp_pick(one, 0, (struct dp_wide){0, 0}));

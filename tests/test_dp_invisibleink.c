@@ -120,6 +120,27 @@ static void worked_example(void **state) {
 	}
 }
 
+/* The first and the last u of every token's share, for all rows and without each: the weights shown are those that are drawn from. */
+static void the_weights_decide(void **state) {
+	(void)state;
+	struct one_number number = {0};
+	struct dp_invisibleink_params params = example(&number, 8);
+	struct dp_invisibleink *m = make(&params);
+	uint32_t tokens[V], token;
+	for (int without = -1; without < B; without++) {
+		unsigned __int128 before = 0;
+		for (size_t i = 0; i < 2 * V; i++) {
+			assert_int_equal(feed(m, without, tokens), V);
+			const unsigned __int128 share = dp_invisibleink_public_weight(m, i / 2) * dp_invisibleink_private_weight(m, i / 2);
+			number.u = i % 2 ? before + share - 1 : before;
+			before += i % 2 ? share : 0;
+			assert_int_equal(dp_invisibleink_draw(m, &token), DP_OK);
+			assert_int_equal(token, tokens[i / 2]);
+		}
+	}
+	dp_invisibleink_free(&m);
+}
+
 /* Range of ln(P/P') over the tokens when row j is null: 2 d/(B tau) with d = the spread of the row's clipped differences. */
 static void nulling_a_row(void **state) {
 	(void)state;
@@ -222,6 +243,11 @@ static void the_cap(void **state) {
 		assert_int_equal(count, 0);
 		refuses_to_draw(m);
 	}
+	/* a step counts whoever is there, and if nobody is */
+	dp_invisibleink_begin(m, 3);
+	assert_int_equal(dp_invisibleink_public(m, public_row, &candidates, &count), DP_OK);
+	assert_int_equal(dp_invisibleink_draw(m, &token), DP_OK);
+	assert_int_equal(dp_invisibleink_spent(m), 4);
 	/* a batch cannot be begun in the middle of a step to win a token back */
 	dp_invisibleink_begin(m, 3);
 	feed(m, -1, tokens);
@@ -329,9 +355,11 @@ static void bad_parameters(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(worked_example), cmocka_unit_test(nulling_a_row),  cmocka_unit_test(null_is_nothing),
-	    cmocka_unit_test(allowed_tokens), cmocka_unit_test(the_cap),        cmocka_unit_test(the_order),
-	    cmocka_unit_test(no_entropy),     cmocka_unit_test(bad_parameters), cmocka_unit_test(public_row_not_finite),
+	    cmocka_unit_test(worked_example), cmocka_unit_test(the_weights_decide),
+	    cmocka_unit_test(nulling_a_row),  cmocka_unit_test(null_is_nothing),
+	    cmocka_unit_test(allowed_tokens), cmocka_unit_test(the_cap),
+	    cmocka_unit_test(the_order),      cmocka_unit_test(no_entropy),
+	    cmocka_unit_test(bad_parameters), cmocka_unit_test(public_row_not_finite),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,34 @@
 // The two factors: the exhaustive bound of design note privacy.md 1.4, and that the self check refuses a table that is wrong anywhere.
 #include "tests/test_dp_support.h"
 
+#include <dlfcn.h>
 #include <math.h>
 
 #include "dp/weights.h"
+
+/* ---- a libm that can be wrong -----------------------------------------------------------------------------------------------------------
+ */
+
+static long double wrong_by; /* what exp of 1/2 is off by, relatively */
+
+long double expl(long double x) {
+	static long double (*real)(long double);
+	if (!real) *(void **)&real = dlsym(RTLD_NEXT, "expl");
+	return x == 0.5L ? real(x) * (1.0L + wrong_by) : real(x);
+}
+
+/* A table is looked at when it is made, not only when somebody asks. */
+static void made_wrong(void **state) {
+	(void)state;
+	struct dp_weights w;
+	for (int bad = 0; bad < 2; bad++) {
+		wrong_by = bad ? 1e-8L : 0.0L; /* a part in 1e9 is allowed for */
+		assert_int_equal(dp_weights_init(&w, 7, 512, 8, 1, 1), bad ? DP_SELF_CHECK : DP_OK);
+		assert_int_equal(w.table == NULL, bad);
+		dp_weights_release(&w);
+	}
+	wrong_by = 0.0L;
+}
 
 /* lambda^ - Chat kappa from the published table, two digits; E there was rounded from 60 digits. */
 static void published_bounds(void **state) {
@@ -233,9 +258,10 @@ static void never_a_false_alarm(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(published_bounds),   cmocka_unit_test(wide_bounds),    cmocka_unit_test(both_widths),
-	    cmocka_unit_test(check_refuses_wide), cmocka_unit_test(sharp_bounds),   cmocka_unit_test(check_refuses),
-	    cmocka_unit_test(public_factor),      cmocka_unit_test(bad_parameters), cmocka_unit_test(never_a_false_alarm),
+	    cmocka_unit_test(made_wrong),          cmocka_unit_test(published_bounds),   cmocka_unit_test(wide_bounds),
+	    cmocka_unit_test(both_widths),         cmocka_unit_test(check_refuses_wide), cmocka_unit_test(sharp_bounds),
+	    cmocka_unit_test(check_refuses),       cmocka_unit_test(public_factor),      cmocka_unit_test(bad_parameters),
+	    cmocka_unit_test(never_a_false_alarm),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,6 +118,31 @@ static void labels(void **state) {
 	}
 }
 
+/* What is wrong with a record is nobody's business: not a byte of it on standard output or standard error. */
+static void nothing_is_said(void **state) {
+	(void)state;
+	char said[128];
+	(void)snprintf(said, sizeof said, "%s/said", folder);
+	FILE *file = fopen(said, "w+b");
+	const int streams[] = {dup(STDOUT_FILENO), dup(STDERR_FILENO)};
+	assert_non_null(file);
+	assert_true(dup2(fileno(file), STDOUT_FILENO) >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
+	struct records *json =
+	    read_limited("a.jsonl", BYTES("not json\n{\"text\":7}\n\n{\"text\":\"\xFF\"}\n{}\n{\"text\":\"\"}\n"), SIZE_MAX);
+	struct records *csv = read_limited("a.csv", BYTES("text\n\xFF\n\n\"\"\n\"open"), SIZE_MAX);
+	assert_int_equal(fflush(NULL), 0);
+	assert_true(dup2(streams[0], STDOUT_FILENO) >= 0 && dup2(streams[1], STDERR_FILENO) >= 0);
+	for (int i = 0; i < 2; i++) (void)close(streams[i]);
+	assert_int_equal(fseek(file, 0, SEEK_END), 0);
+	assert_int_equal(ftell(file), 0);
+	assert_int_equal(records_count(json), 6);
+	assert_int_equal(records_count(csv), 4);
+	records_free(&json);
+	records_free(&csv);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(unlink(said), 0);
+}
+
 static void nul_bytes_are_kept(void **state) {
 	(void)state;
 	size_t size;
@@ -324,12 +349,19 @@ static int remove_folder(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(jsonl_oddities), cmocka_unit_test(csv_oddities),
-	    cmocka_unit_test(labels),         cmocka_unit_test(nul_bytes_are_kept),
-	    cmocka_unit_test(enormous_lines), cmocka_unit_test(cut_texts),
-	    cmocka_unit_test(long_words),     cmocka_unit_test(very_long_lines),
-	    cmocka_unit_test(many_records),   cmocka_unit_test(limits),
-	    cmocka_unit_test(wrong_files),    cmocka_unit_test(format_overrides_the_ending),
+	    cmocka_unit_test(jsonl_oddities),
+	    cmocka_unit_test(csv_oddities),
+	    cmocka_unit_test(nothing_is_said),
+	    cmocka_unit_test(labels),
+	    cmocka_unit_test(nul_bytes_are_kept),
+	    cmocka_unit_test(enormous_lines),
+	    cmocka_unit_test(cut_texts),
+	    cmocka_unit_test(long_words),
+	    cmocka_unit_test(very_long_lines),
+	    cmocka_unit_test(many_records),
+	    cmocka_unit_test(limits),
+	    cmocka_unit_test(wrong_files),
+	    cmocka_unit_test(format_overrides_the_ending),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -57,7 +57,8 @@ static void run(struct cuttle_model *model, const struct world *world, const int
 	struct tokens tokens[MOST_REFERENCES];
 	size_t rows = 0;
 	for (size_t i = 0; i < count; i++) {
-		tokens[i] = references[i] < 0 ? (struct tokens){0}
+		// A null reference has a place where its tokens would stand; that it has none is what counts.
+		tokens[i] = references[i] < 0 ? (struct tokens){(int32_t *)world->reference[0], 0}
 		                              : (struct tokens){(int32_t *)world->reference[references[i]], world->length[references[i]]};
 		rows += references[i] >= 0;
 	}

@@ -412,7 +412,8 @@ static void test_dclip(void **state) {
 		const unsigned fraction_bits = (unsigned)below(&numbers, 17);
 		const int32_t limit = 1 << 26, farthest = 1 << 28, clips[4] = {0, 1, limit, (int32_t)below(&numbers, (size_t)limit)},
 		              clip = clips[below(&numbers, 4)];
-		float *row = new_array(n, sizeof *row);
+		float *row = new_array(n + 1, sizeof *row);
+		row[n] = NAN; // in the engine the next row stands here
 		int32_t *public_fixed = new_array(n, sizeof *public_fixed), *before = new_array(n, sizeof *before);
 		bool finite = true;
 		for (size_t i = 0; i < n; i++) {

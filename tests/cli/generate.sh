@@ -78,13 +78,28 @@ exits 0 "${one[@]}" -o - --template instruct --system 'You are a clerk.'
 exits 0 "${one[@]}" -o - --public-examples refs.csv
 
 # A reference that is wrong says nothing, and is the null reference wherever it is wrong.
-for odd in '' 'not json' '{"text":7}' '{"other":"x"}' '{"text":""}'; do
+for odd in '' 'not json' '{"text":7}' '{"other":"x"}' '{"text":""}' '{"text":" \n "}'; do
 	{ sed 1q refs.jsonl && echo "$odd"; } >odd.jsonl
 	exits 0 "${one[@]}" -i odd.jsonl -o - --progress off
 	[ -f odd.first ] || { cp out odd.first && cp err err.first; }
 	same out odd.first "the null reference '$odd' differs"
 	same err err.first "the null reference '$odd' speaks"
 done
+exits 0 "${one[@]}" -o - --progress off
+same err err.first "references that are there speak"
+
+# No core file, from before the first reference is read: here it waits for them.
+mkfifo pipe
+"$CUTTLE" "${one[@]}" -i - -o - <pipe >out 2>err &
+pid=$!
+exec 9>pipe
+for ((tries = 0; tries < 500; tries++)); do
+	[[ $(grep 'core file' /proc/$pid/limits) =~ size\ +0\ +0\  ]] && break
+	sleep 0.02
+done
+exec 9>&-
+wait $pid
+[ $tries -lt 500 ] || fail "a crash would write the references to disk"
 
 refused 4 "${run[@]}" -o more.jsonl -N $((texts + 1))
 says err "$needed records.*$((texts + 1)) x 2 = $((needed + 2))"

@@ -202,7 +202,7 @@ says out '^Not promised'
 says out 'epsilon [0-9.]* \(zcdp\)'
 exits 0 receipt verify a.receipt.json
 says out 'epsilon [0-9.]* \(exact\)'
-refused 7 receipt verify b.receipt.json --output a.jsonl
+refused 7 receipt verify b.receipt.json --output seeded.jsonl # a.jsonl may be the same two tokens
 sed 's/"index":1/"index":2/' b.jsonl >changed.jsonl
 refused 7 receipt verify b.receipt.json --output changed.jsonl
 says err 'not the output'
@@ -269,6 +269,23 @@ exits 0 "${long[@]}"
 }
 exits 0 receipt verify p.receipt.json --output p.jsonl --ledger l
 exits 0 ledger verify --ledger l
+
+# A charge pays for the tokens drawn under it, and for no others. A run begun without the ledger is charged when it is continued with it,
+# also where OUT.run names another run's charge; and its own charge is no ticket for the same command from the start.
+exits 0 ledger init --ledger l --dataset late --epsilon-limit 20
+late=("${base[@]}" -n 8 -e 3 -q -o q.jsonl --accountant zcdp)
+(prlimit --fsize=150 --pid "$BASHPID" && exits 6 "${late[@]}") || exit 1
+exits 0 ledger reserve --ledger l --dataset late --rho 0.001
+head -1 out >q.jsonl.run
+exits 0 "${late[@]}" --ledger l --dataset late
+late_once=$(spent late)
+awk -v spent="$late_once" 'BEGIN { exit !(spent > 0.1) }' || fail "a run that was continued spent $late_once"
+exits 0 ledger history --ledger l --dataset late
+grep ' reserve ' out | tail -1 | grep -Eo '[0-9a-f]{32}' | head -1 >q.jsonl.run
+[ -s q.jsonl.run ] || fail "the history names no run: $(cat out)"
+rm q.jsonl q.receipt.json
+exits 0 "${late[@]}" --ledger l --dataset late
+[ "$(spent late)" != "$late_once" ] || fail "the same charge paid for a second run"
 
 # What was reserved and never drew can be released; a run that finds that out stops before it shows a token.
 exits 0 ledger init --ledger l --dataset free --epsilon-limit 10
