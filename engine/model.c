@@ -89,7 +89,8 @@ static enum cuttle_status read_shape(struct builder *b, double *rope_base, doubl
 	if ((status = read_size(b, "llama.attention.value_length", false, 16, MAX_HEAD_SIZE, &value_length))) return status;
 	m->norm_epsilon = (float)epsilon;
 	if (m->context > MAX_CONTEXT) m->context = MAX_CONTEXT;
-	if (m->heads % m->kv_heads || m->head_size % 16 || m->head_size > MAX_HEAD_SIZE || m->rotated % 2 || value_length != m->head_size)
+	if (m->heads % m->kv_heads || m->heads / m->kv_heads > ATTENTION_MOST_HEADS || m->head_size % 16 || m->head_size > MAX_HEAD_SIZE ||
+	    m->rotated % 2 || value_length != m->head_size)
 		return status_fail(b->error, CUTTLE_MODEL, "model: %zu heads, %zu KV heads of %zu (%zu turned) are not supported", m->heads,
 		                   m->kv_heads, m->head_size, m->rotated);
 	if (m->width % 32 || m->ffn % 32 || m->heads * m->head_size % 32)

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ATTENTION_TILE = 16 };
+enum { ATTENTION_TILE = 16, ATTENTION_MOST_HEADS = 128 /* of one KV head */ };
 
 struct attention_segment {
 	const uint16_t *k; /* fp16 [tiles][head_size][16] */

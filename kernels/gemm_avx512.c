@@ -56,7 +56,7 @@ INLINE void tile_q8(size_t count, size_t width, float *out, size_t out_stride, b
 			__m512i weights[WIDTH];
 			for (size_t g = 0; g < width; g++) {
 				weights[g] = _mm512_loadu_si512(packed[g] + b * 512 + 64 * i);
-				if (width == 1) _mm_prefetch((const char *)packed[g] + b * 512 + PREFETCH_BYTES + 64 * i, _MM_HINT_T0);
+				_mm_prefetch((const char *)packed[g] + b * 512 + PREFETCH_BYTES + 64 * i, _MM_HINT_T0);
 			}
 			for (size_t r = 0; r < count; r++) {
 				const __m512i four = broadcast4(q + r * w->k + b * GEMM_BLOCK + 4 * i);
@@ -99,7 +99,7 @@ INLINE void tile_q4(size_t count, size_t width, bool has_minimum, float *out, si
 			__m512i low[WIDTH], high[WIDTH];
 			for (size_t g = 0; g < width; g++) {
 				const __m512i both = _mm512_loadu_si512(packed[g] + b * 256 + 64 * i);
-				if (width == 1) _mm_prefetch((const char *)packed[g] + b * 256 + PREFETCH_BYTES + 64 * i, _MM_HINT_T0);
+				_mm_prefetch((const char *)packed[g] + b * 256 + PREFETCH_BYTES + 64 * i, _MM_HINT_T0);
 				low[g] = _mm512_and_si512(both, nibble);
 				high[g] = _mm512_and_si512(_mm512_srli_epi16(both, 4), nibble);
 			}
