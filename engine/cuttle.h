@@ -60,14 +60,14 @@ struct cuttle_model_params {
 };
 CUTTLE_API void cuttle_model_params_default(struct cuttle_model_params *params);
 
-/* Reads a GGUF file (Llama family; F32, F16, Q8_0, Q4_0, Q4_1). params may be NULL.
+/* Reads a GGUF file (llama, qwen2, qwen3; F32, F16, Q8_0, Q4_0, Q4_1). params may be NULL.
  * MODEL: malformed, unsupported or unreadable file. NOMEM. USAGE: bad params. */
 CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_model_open(const char *path, const struct cuttle_model_params *params,
                                                                struct cuttle_model **model, struct cuttle_error *error);
 CUTTLE_API void cuttle_model_free(struct cuttle_model **model); /* nulls the handle; NULL handles are fine */
 
 struct cuttle_model_info {
-	char name[64], architecture[32]; /* general.name, "" when absent; "llama" */
+	char name[64], architecture[32]; /* general.name, "" when absent; "llama", "qwen2", "qwen3" */
 	char tokenizer[32], chat[16];    /* "gpt2/smollm", "llama"; "chatml", "zephyr", "llama-3", "llama-2", or "none" */
 	char types[64];                  /* tensor types and how many of each: "Q4_1 x210, F32 x61" */
 	uint64_t file_bytes, parameters, packed_bytes;

@@ -202,12 +202,27 @@ static void attention_input_row(struct forward *f, size_t row) {
 	quantise_row(f, row, m->width);
 }
 
+static void add_bias(float *x, const float *bias, size_t count) {
+	for (size_t i = 0; bias && i < count; i++) x[i] += bias[i];
+}
+
+static void norm_heads(const struct model *m, float *x, const float *weight, size_t heads) {
+	for (size_t h = 0; weight && h < heads; h++, x += m->head_size) kernels_get()->rmsnorm(x, weight, m->head_size, m->norm_epsilon, x);
+}
+
 static void rotate_and_store_row(struct forward *f, size_t row) {
 	const struct model *m = f->model;
+	const struct layer *layer = &m->layer[f->layer];
 	const struct row *r = &f->rows[row];
 	const float *cos_sin = f->cos_sin + r->position * m->rotated;
+	float *query = f->query + row * m->heads * m->head_size;
 	float *key = f->key + row * m->kv_heads * m->head_size, *value = f->value + row * m->kv_heads * m->head_size;
-	kernels_get()->rope(f->query + row * m->heads * m->head_size, m->heads, m->head_size, cos_sin, m->rotated);
+	add_bias(query, layer->query_bias, m->heads * m->head_size);
+	add_bias(key, layer->key_bias, m->kv_heads * m->head_size);
+	add_bias(value, layer->value_bias, m->kv_heads * m->head_size);
+	norm_heads(m, query, layer->query_norm, m->heads);
+	norm_heads(m, key, layer->key_norm, m->kv_heads);
+	kernels_get()->rope(query, m->heads, m->head_size, cos_sin, m->rotated);
 	kernels_get()->rope(key, m->kv_heads, m->head_size, cos_sin, m->rotated);
 	for (size_t h = 0; h < m->kv_heads; h++)
 		kv_store(m, r->context, f->layer, h, r->position, key + h * m->head_size, value + h * m->head_size);

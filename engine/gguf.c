@@ -363,6 +363,15 @@ bool gguf_has(const struct gguf *file, const char *key) {
 	return find(file, key) != NULL;
 }
 
+size_t gguf_key_count(const struct gguf *file) {
+	return file->entry_count;
+}
+
+struct gguf_string gguf_key_at(const struct gguf *file, size_t index) {
+	REQUIRE(index < file->entry_count);
+	return file->entries[index].key;
+}
+
 static enum cuttle_status absent(const char *key, bool required, struct cuttle_error *error) {
 	return required ? status_fail(error, CUTTLE_MODEL, "the model file lacks %s", key) : CUTTLE_OK;
 }

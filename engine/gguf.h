@@ -52,6 +52,8 @@ const struct gguf_tensor *gguf_tensor_at(const struct gguf *file, size_t index);
 const struct gguf_tensor *gguf_tensor_find(const struct gguf *file, const char *name); /* NULL when absent */
 
 bool gguf_has(const struct gguf *file, const char *key);
+size_t gguf_key_count(const struct gguf *file);
+struct gguf_string gguf_key_at(const struct gguf *file, size_t index); /* printable */
 
 /* Each reads one key. When the key is absent: *value is left alone and OK is returned if `required` is false, else MODEL.
  * A key of another type than asked for is MODEL. Unsigned accepts every integer type whose value is in 0..2^64-1; per-layer arrays of

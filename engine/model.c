@@ -12,93 +12,17 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { MAX_LAYERS = 512, MAX_WIDTH = 65536, MAX_FFN = 1 << 18, MAX_HEAD_SIZE = 256, MAX_CONTEXT = 1 << 20, NAME = 64 };
+enum { NAME = 64 };
 
 struct builder {
 	struct model *model;
 	const struct gguf *file;
 	uint8_t *bytes;
 	struct cuttle_error *error;
-	size_t seen;       /* tensors of the file that found their place */
+	bool *placed;      /* [tensors of the file] whether it found its place */
 	uint32_t types[9]; /* how many of each gguf_tensor_type */
 	uint64_t parameters;
 };
-
-static enum cuttle_status read_size(struct builder *b, const char *key, bool required, size_t least, size_t most, size_t *value) {
-	uint64_t read = *value;
-	const enum cuttle_status status = gguf_unsigned(b->file, key, required, &read, b->error);
-	if (status) return status;
-	if (read < least || read > most)
-		return status_fail(b->error, CUTTLE_MODEL, "model: %s is %llu, outside %zu..%zu", key, (unsigned long long)read, least,
-		                   most);
-	*value = (size_t)read;
-	return CUTTLE_OK;
-}
-
-static enum cuttle_status refuse_other_maths(struct builder *b, double *rope_scale) {
-	struct gguf_string text = {0};
-	enum cuttle_status status = gguf_text(b->file, "llama.rope.scaling.type", false, &text, b->error);
-	if (status) return status;
-	const bool linear = text.size == 6 && !memcmp(text.text, "linear", 6);
-	if (text.size && !linear && !(text.size == 4 && !memcmp(text.text, "none", 4)))
-		return status_fail(b->error, CUTTLE_MODEL, "model: rope scaling \"%.*s\" is not supported",
-		                   (int)(text.size > 40 ? 40 : text.size), text.text);
-	if (linear) {
-		status = gguf_float(b->file, "llama.rope.scaling.factor", true, rope_scale, b->error);
-		if (status) return status;
-		if (!(*rope_scale >= 1.0 && *rope_scale <= 1e4))
-			return status_fail(b->error, CUTTLE_MODEL, "model: rope scaling factor out of range");
-	}
-	static const char *const zero_only[] = {
-	    "llama.expert_count",           "llama.attention.sliding_window", "llama.attention.clamp_kqv",
-	    "llama.attn_logit_softcapping", "llama.final_logit_softcapping",  "llama.logit_scale",
-	    "llama.residual_scale",         "llama.embedding_scale",          "llama.attention.scale"};
-	for (size_t i = 0; i < sizeof zero_only / sizeof *zero_only; i++) {
-		if (!gguf_has(b->file, zero_only[i])) continue;
-		uint64_t value = 1;
-		if (gguf_unsigned(b->file, zero_only[i], false, &value, NULL) || value)
-			return status_fail(b->error, CUTTLE_MODEL, "model: %s is not supported", zero_only[i]);
-	}
-	return CUTTLE_OK;
-}
-
-static enum cuttle_status read_shape(struct builder *b, double *rope_base, double *rope_scale) {
-	struct model *m = b->model;
-	struct gguf_string architecture = {0};
-	enum cuttle_status status = gguf_text(b->file, "general.architecture", true, &architecture, b->error);
-	if (status) return status;
-	if (architecture.size != 5 || memcmp(architecture.text, "llama", 5))
-		return status_fail(b->error, CUTTLE_MODEL, "model: architecture \"%.*s\" is not supported (only llama)",
-		                   (int)(architecture.size > 40 ? 40 : architecture.size), architecture.text);
-	snprintf(m->info.architecture, sizeof m->info.architecture, "llama");
-	double epsilon = 0.0;
-	if ((status = read_size(b, "llama.block_count", true, 1, MAX_LAYERS, &m->layers)) ||
-	    (status = read_size(b, "llama.embedding_length", true, 32, MAX_WIDTH, &m->width)) ||
-	    (status = read_size(b, "llama.feed_forward_length", true, 32, MAX_FFN, &m->ffn)) ||
-	    (status = read_size(b, "llama.context_length", true, 16, UINT32_MAX, &m->context)) ||
-	    (status = read_size(b, "llama.attention.head_count", true, 1, MAX_WIDTH, &m->heads)) ||
-	    (status = (m->kv_heads = m->heads, read_size(b, "llama.attention.head_count_kv", false, 1, m->heads, &m->kv_heads))) ||
-	    (status = (m->head_size = m->width / m->heads,
-	               read_size(b, "llama.attention.key_length", false, 16, MAX_HEAD_SIZE, &m->head_size))) ||
-	    (status = (m->rotated = m->head_size, read_size(b, "llama.rope.dimension_count", false, 2, m->head_size, &m->rotated))) ||
-	    (status = gguf_float(b->file, "llama.attention.layer_norm_rms_epsilon", true, &epsilon, b->error)) ||
-	    (status = gguf_float(b->file, "llama.rope.freq_base", false, rope_base, b->error)) ||
-	    (status = refuse_other_maths(b, rope_scale)))
-		return status;
-	size_t value_length = m->head_size;
-	if ((status = read_size(b, "llama.attention.value_length", false, 16, MAX_HEAD_SIZE, &value_length))) return status;
-	m->norm_epsilon = (float)epsilon;
-	if (m->context > MAX_CONTEXT) m->context = MAX_CONTEXT;
-	if (m->heads % m->kv_heads || m->heads / m->kv_heads > ATTENTION_MOST_HEADS || m->head_size % 16 || m->head_size > MAX_HEAD_SIZE ||
-	    m->rotated % 2 || value_length != m->head_size)
-		return status_fail(b->error, CUTTLE_MODEL, "model: %zu heads, %zu KV heads of %zu (%zu turned) are not supported", m->heads,
-		                   m->kv_heads, m->head_size, m->rotated);
-	if (m->width % 32 || m->ffn % 32 || m->heads * m->head_size % 32)
-		return status_fail(b->error, CUTTLE_MODEL, "model: widths must be multiples of 32");
-	if (!(epsilon > 0.0 && epsilon < 1.0)) return status_fail(b->error, CUTTLE_MODEL, "model: norm epsilon out of range");
-	if (!(*rope_base >= 1.0 && *rope_base <= 1e9)) return status_fail(b->error, CUTTLE_MODEL, "model: rope base out of range");
-	return CUTTLE_OK;
-}
 
 /* The tensor of that name, its shape checked ([rows][row], rows 0 for a vector); NULL and OK when absent and not required. */
 static enum cuttle_status find(struct builder *b, const char *name, size_t row, size_t rows, bool required,
@@ -110,7 +34,7 @@ static enum cuttle_status find(struct builder *b, const char *name, size_t row, 
 	if (tensor->shape[0] != row || second != (rows ? rows : 1))
 		return status_fail(b->error, CUTTLE_MODEL, "model: tensor %s has shape [%llu, %llu], expected [%zu, %zu]", name,
 		                   (unsigned long long)tensor->shape[0], (unsigned long long)tensor->shape[1], row, rows ? rows : 1);
-	b->seen++;
+	b->placed[tensor - gguf_tensor_at(b->file, 0)] = true;
 	b->types[tensor->type]++;
 	b->parameters += (uint64_t)row * (rows ? rows : 1);
 	return CUTTLE_OK;
@@ -138,6 +62,10 @@ static enum cuttle_status add_size(struct builder *b, const struct gguf_tensor *
 	    !region_add(total, 1, weights) || !region_add(total, 1, scales) || !region_add(total, 1, minima))
 		return status_fail(b->error, CUTTLE_MODEL, "model: too large");
 	return CUTTLE_OK;
+}
+
+static enum cuttle_status add_vector(struct builder *b, const struct gguf_tensor *tensor, size_t *total) {
+	return region_add(total, 1, tensor->bytes) ? CUTTLE_OK : status_fail(b->error, CUTTLE_MODEL, "model: too large");
 }
 
 struct packing {
@@ -182,28 +110,110 @@ static const float *copy_vector(struct model *m, const struct gguf_tensor *tenso
 	return copy;
 }
 
-/* The tensors of one layer in the order of struct layer: two vectors, seven matrices. */
-enum { LAYER_TENSORS = 9, LAYER_VECTORS = 2 };
+/* The tensors of one layer, in this order: seven matrices, then vectors, the last five only where the architecture has them. */
+enum {
+	QUERY,
+	KEY,
+	VALUE,
+	OUTPUT,
+	GATE,
+	UP,
+	DOWN,
+	MATRICES,
+	ATTENTION_NORM = MATRICES,
+	FFN_NORM,
+	QUERY_BIAS,
+	KEY_BIAS,
+	VALUE_BIAS,
+	QUERY_NORM,
+	KEY_NORM,
+	LAYER_TENSORS
+};
 
 static enum cuttle_status find_layer(struct builder *b, size_t layer, const struct gguf_tensor *found[LAYER_TENSORS]) {
 	const struct model *m = b->model;
 	const size_t query = m->heads * m->head_size, key = m->kv_heads * m->head_size;
+	const bool biases = m->architecture->biases, norms = m->architecture->head_norms;
 	const struct {
 		const char *name;
 		size_t row, rows;
+		bool absent;
 	} expected[LAYER_TENSORS] = {
-	    {"attn_norm", m->width, 0},     {"ffn_norm", m->width, 0},    {"attn_q", m->width, query},
-	    {"attn_k", m->width, key},      {"attn_v", m->width, key},    {"attn_output", query, m->width},
-	    {"ffn_gate", m->width, m->ffn}, {"ffn_up", m->width, m->ffn}, {"ffn_down", m->ffn, m->width},
+	    [QUERY] = {"attn_q.weight", m->width, query, false},
+	    [KEY] = {"attn_k.weight", m->width, key, false},
+	    [VALUE] = {"attn_v.weight", m->width, key, false},
+	    [OUTPUT] = {"attn_output.weight", query, m->width, false},
+	    [GATE] = {"ffn_gate.weight", m->width, m->ffn, false},
+	    [UP] = {"ffn_up.weight", m->width, m->ffn, false},
+	    [DOWN] = {"ffn_down.weight", m->ffn, m->width, false},
+	    [ATTENTION_NORM] = {"attn_norm.weight", m->width, 0, false},
+	    [FFN_NORM] = {"ffn_norm.weight", m->width, 0, false},
+	    [QUERY_BIAS] = {"attn_q.bias", query, 0, !biases},
+	    [KEY_BIAS] = {"attn_k.bias", key, 0, !biases},
+	    [VALUE_BIAS] = {"attn_v.bias", key, 0, !biases},
+	    [QUERY_NORM] = {"attn_q_norm.weight", m->head_size, 0, !norms},
+	    [KEY_NORM] = {"attn_k_norm.weight", m->head_size, 0, !norms},
 	};
 	for (size_t i = 0; i < LAYER_TENSORS; i++) {
+		if (expected[i].absent) continue;
 		char name[NAME];
-		snprintf(name, sizeof name, "blk.%zu.%s.weight", layer, expected[i].name);
+		snprintf(name, sizeof name, "blk.%zu.%s", layer, expected[i].name);
 		const enum cuttle_status status = find(b, name, expected[i].row, expected[i].rows, true, &found[i]);
 		if (status) return status;
-		if (i < LAYER_VECTORS && found[i]->type != GGUF_TENSOR_F32)
+		if (i >= MATRICES && found[i]->type != GGUF_TENSOR_F32)
 			return status_fail(b->error, CUTTLE_MODEL, "model: tensor %s must be F32", name);
 	}
+	return CUTTLE_OK;
+}
+
+/* Rows (or entries) i and i + rotated/2 of each head become 2i and 2i + 1, in the file's bytes. Attention is a sum over a head's rows, so
+ * that queries and keys in another order, both the same, mean the same. */
+static enum cuttle_status pair_halves(struct builder *b, const struct gguf_tensor *tensor, size_t rows) {
+	const struct model *m = b->model;
+	if (!tensor || !m->architecture->rotates_halves) return CUTTLE_OK;
+	const size_t row = tensor->bytes / rows, half = m->rotated / 2;
+	uint8_t *const head = malloc(m->rotated * row);
+	if (!head) return status_fail(b->error, CUTTLE_NOMEM, "out of memory reading the model");
+	uint8_t *at = b->bytes + (tensor->data - b->bytes);
+	for (size_t done = 0; done < rows; done += m->head_size, at += m->head_size * row) {
+		for (size_t i = 0; i < half; i++) {
+			memcpy(head + 2 * i * row, at + i * row, row);
+			memcpy(head + (2 * i + 1) * row, at + (i + half) * row, row);
+		}
+		memcpy(at, head, m->rotated * row);
+	}
+	free(head);
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status pair_layer(struct builder *b, const struct gguf_tensor *const found[LAYER_TENSORS]) {
+	const struct model *m = b->model;
+	const size_t query = m->heads * m->head_size, key = m->kv_heads * m->head_size;
+	enum cuttle_status status;
+	if ((status = pair_halves(b, found[QUERY], query)) || (status = pair_halves(b, found[KEY], key)) ||
+	    (status = pair_halves(b, found[QUERY_BIAS], query)) || (status = pair_halves(b, found[KEY_BIAS], key)) ||
+	    (status = pair_halves(b, found[QUERY_NORM], m->head_size)) || (status = pair_halves(b, found[KEY_NORM], m->head_size)))
+		return status;
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status read_layer(struct builder *b, const struct gguf_tensor *const found[LAYER_TENSORS], struct layer *layer) {
+	struct model *m = b->model;
+	struct packed_matrix *const matrices[] = {
+	    [QUERY] = &layer->query, [KEY] = &layer->key, [VALUE] = &layer->value, [OUTPUT] = &layer->output,
+	    [GATE] = &layer->gate,   [UP] = &layer->up,   [DOWN] = &layer->down};
+	const float **const vectors[] = {[ATTENTION_NORM] = &layer->attention_norm,
+	                                 [FFN_NORM] = &layer->ffn_norm,
+	                                 [QUERY_BIAS] = &layer->query_bias,
+	                                 [KEY_BIAS] = &layer->key_bias,
+	                                 [VALUE_BIAS] = &layer->value_bias,
+	                                 [QUERY_NORM] = &layer->query_norm,
+	                                 [KEY_NORM] = &layer->key_norm};
+	const enum cuttle_status status = pair_layer(b, found);
+	if (status) return status;
+	for (size_t i = 0; i < MATRICES; i++) *matrices[i] = pack(m, found[i]);
+	for (size_t i = MATRICES; i < LAYER_TENSORS; i++)
+		if (found[i]) *vectors[i] = copy_vector(m, found[i]);
 	return CUTTLE_OK;
 }
 
@@ -235,17 +245,20 @@ static enum cuttle_status find_weights(struct builder *b, const struct gguf_tens
 	    (status = find(b, "output.weight", m->width, m->vocab_size, false, &ends[2])))
 		return status;
 	if (ends[1]->type != GGUF_TENSOR_F32) return status_fail(b->error, CUTTLE_MODEL, "model: output_norm must be F32");
-	if ((status = add_size(b, ends[0], total)) || (ends[2] && (status = add_size(b, ends[2], total)))) return status;
+	if ((status = add_size(b, ends[0], total)) || (status = add_vector(b, ends[1], total)) ||
+	    (ends[2] && (status = add_size(b, ends[2], total))))
+		return status;
 	for (size_t i = 0; i < m->layers; i++) {
 		if ((status = find_layer(b, i, found[i]))) return status;
-		for (size_t t = LAYER_VECTORS; t < LAYER_TENSORS; t++)
-			if ((status = add_size(b, found[i][t], total))) return status;
+		for (size_t t = 0; t < LAYER_TENSORS; t++)
+			if (found[i][t] && (status = t < MATRICES ? add_size(b, found[i][t], total) : add_vector(b, found[i][t], total)))
+				return status;
 	}
-	if (b->seen != gguf_tensor_count(b->file))
-		return status_fail(b->error, CUTTLE_MODEL, "model: %zu tensors of kinds this program does not know",
-		                   gguf_tensor_count(b->file) - b->seen);
-	if (!region_add(total, 1 + 2 * m->layers, (m->width * sizeof(float) + 63) / 64 * 64))
-		return status_fail(b->error, CUTTLE_MODEL, "model: too large");
+	for (size_t i = 0; i < gguf_tensor_count(b->file); i++)
+		if (!b->placed[i])
+			return status_fail(b->error, CUTTLE_MODEL, "model: tensor %.*s is not supported in %s",
+			                   (int)gguf_tensor_at(b->file, i)->name.size, gguf_tensor_at(b->file, i)->name.text,
+			                   m->architecture->name);
 	return CUTTLE_OK;
 }
 
@@ -264,14 +277,7 @@ static enum cuttle_status read_weights(struct builder *b) {
 		m->embedding = pack(m, ends[0]);
 		m->output_norm = copy_vector(m, ends[1]);
 		m->head = ends[2] ? pack(m, ends[2]) : m->embedding;
-		for (size_t i = 0; i < m->layers; i++) {
-			struct layer *layer = &m->layer[i];
-			layer->attention_norm = copy_vector(m, found[i][0]);
-			layer->ffn_norm = copy_vector(m, found[i][1]);
-			struct packed_matrix *const matrices[] = {&layer->query, &layer->key, &layer->value, &layer->output,
-			                                          &layer->gate,  &layer->up,  &layer->down};
-			for (size_t t = LAYER_VECTORS; t < LAYER_TENSORS; t++) *matrices[t - LAYER_VECTORS] = pack(m, found[i][t]);
-		}
+		for (size_t i = 0; i < m->layers && !status; i++) status = read_layer(b, found[i], &m->layer[i]);
 	}
 	free(found);
 	return status;
@@ -280,6 +286,7 @@ static enum cuttle_status read_weights(struct builder *b) {
 static void describe(struct builder *b, size_t size) {
 	struct model *m = b->model;
 	struct cuttle_model_info *info = &m->info;
+	snprintf(info->architecture, sizeof info->architecture, "%s", m->architecture->name);
 	struct gguf_string name = {0};
 	if (!gguf_text(b->file, "general.name", false, &name, NULL))
 		for (size_t i = 0; i < name.size && i < sizeof info->name - 1; i++) // a hostile name must not reach a terminal
@@ -318,10 +325,17 @@ static void describe(struct builder *b, size_t size) {
 enum cuttle_status model_build(struct model *model, uint8_t *bytes, size_t size, struct cuttle_error *error) {
 	struct gguf *file = NULL;
 	struct builder b = {.model = model, .bytes = bytes, .error = error};
-	double rope_base = 10000.0, rope_scale = 1.0;
+	double rope_base, rope_scale;
 	enum cuttle_status status = gguf_parse(bytes, size, &file, error);
 	b.file = file;
-	if (status || (status = read_shape(&b, &rope_base, &rope_scale)) || (status = vocab_read(file, &model->vocab, error))) goto out;
+	if (status || (status = architecture_read(file, model, &rope_base, &rope_scale, error)) ||
+	    (status = vocab_read(file, &model->vocab, error)))
+		goto out;
+	b.placed = calloc(gguf_tensor_count(file) + 1, sizeof *b.placed);
+	if (!b.placed) {
+		status = status_fail(error, CUTTLE_NOMEM, "out of memory reading the model");
+		goto out;
+	}
 	model->vocab_size = vocab_size(model->vocab);
 	struct gguf_string chat = {0};
 	if ((status = gguf_text(file, "tokenizer.chat_template", false, &chat, error))) goto out;
@@ -329,6 +343,7 @@ enum cuttle_status model_build(struct model *model, uint8_t *bytes, size_t size,
 	if ((status = read_rope(&b, rope_base, rope_scale)) || (status = read_weights(&b))) goto out;
 	describe(&b, size);
 out:
+	free(b.placed);
 	gguf_free(&file);
 	return status;
 }

@@ -4,20 +4,27 @@
 #ifndef CUTTLE_ENGINE_MODEL_H
 #define CUTTLE_ENGINE_MODEL_H
 
+#include "engine/architecture.h"
 #include "engine/chat.h"
 #include "engine/region.h"
 #include "engine/threads.h"
 #include "engine/vocab.h"
 #include "kernels/kernels.h"
 
+enum { MAX_HEAD_SIZE = 256 };
+
 struct layer {
-	const float *attention_norm, *ffn_norm; /* [width] */
+	const float *attention_norm, *ffn_norm;          /* [width] */
+	const float *query_bias, *key_bias, *value_bias; /* as many as outputs; NULL where the architecture has none */
+	const float *query_norm, *key_norm;              /* [head_size]; NULL where the architecture has none */
 	struct packed_matrix query, key, value,
 	    output;                          /* [heads*head_size or kv_heads*head_size][width], output [width][heads*head_size] */
 	struct packed_matrix gate, up, down; /* [ffn][width], down [width][ffn] */
 };
 
+/* Where the file's heads rotate in halves, the rows of query and key are put into adjacent pairs as they are read: one rotation for all. */
 struct model {
+	const struct architecture *architecture;
 	size_t layers, width, heads, kv_heads, head_size, ffn, vocab_size, context, rotated;
 	float norm_epsilon;
 	double *rope_frequencies;             /* [rotated/2] */

@@ -3,7 +3,6 @@
 
 #include "base/utf8.h"
 #include "kernels/f16.h"
-#include "tests/gguf_writer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -68,7 +67,7 @@ static void write_matrix(struct gguf_writer *writer, const char *name, enum gguf
 	free(data);
 }
 
-static void write_vocab(struct gguf_writer *writer) {
+void tiny_vocab_write(struct gguf_writer *writer) {
 	static char texts[TINY_VOCAB][16];
 	static struct gguf_string tokens[TINY_VOCAB];
 	static int32_t types[TINY_VOCAB];
@@ -109,7 +108,7 @@ uint8_t *tiny_model_bytes(enum gguf_tensor_type matrix, enum gguf_tensor_type em
 	gguf_write_u32(writer, "llama.attention.head_count", TINY_HEADS);
 	gguf_write_u32(writer, "llama.attention.head_count_kv", TINY_KV_HEADS);
 	gguf_write_f32(writer, "llama.attention.layer_norm_rms_epsilon", 1e-5f);
-	write_vocab(writer);
+	tiny_vocab_write(writer);
 	uint64_t state = seed;
 	const size_t kv = TINY_WIDTH / TINY_HEADS * TINY_KV_HEADS;
 	write_matrix(writer, "token_embd.weight", embedding, TINY_WIDTH, TINY_VOCAB, 1.0f, &state);

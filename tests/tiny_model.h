@@ -4,7 +4,7 @@
 #define CUTTLE_TESTS_TINY_MODEL_H
 
 #include "engine/cuttle.h"
-#include "engine/gguf.h"
+#include "tests/gguf_writer.h"
 
 enum {
 	TINY_LAYERS = 2,
@@ -22,6 +22,9 @@ enum {
 
 /* A GGUF file; matrices of type `matrix`, embedding and head of type `embedding`. The caller frees. */
 uint8_t *tiny_model_bytes(enum gguf_tensor_type matrix, enum gguf_tensor_type embedding, uint64_t seed, size_t *size);
+
+/* Its vocabulary, with TINY_VOCAB tokens. */
+void tiny_vocab_write(struct gguf_writer *writer);
 
 /* Writes it to a temporary file, opens it with `threads`, removes the file. Ends the test when that fails. */
 struct cuttle_model *tiny_model_open(enum gguf_tensor_type matrix, enum gguf_tensor_type embedding, unsigned threads);
