@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Byte-level BPE. The pre-tokenizers' regular expressions are written out as linear scanners: no text can make them recurse or backtrack.
-// Sources: GPT-2 encoder.py (its pattern), llama.cpp src/llama-vocab.cpp (smollm: digits apart first; llama-bpe's pattern).
+// Sources: GPT-2 encoder.py (its pattern), llama.cpp src/llama-vocab.cpp (smollm: digits apart first; the patterns of llama-bpe and qwen2;
+// default: what it does for files that do not say).
 #include "engine/vocab_internal.h"
 
 #include "engine/status.h"
@@ -22,11 +23,13 @@ int bpe_byte(uint32_t letter) {
 	return letter < 0x100 && bpe_letter((unsigned char)letter) == letter ? (int)letter : -1;
 }
 
-/* Class of the character at `position` < end, and where it ends. The text is valid UTF-8. */
+/* Class of the character at `position` < end, and where it ends; punctuation is OTHER, as in all patterns but one. The text is valid
+ * UTF-8. */
 static enum unicode_class class_at(const char *text, size_t position, size_t end, size_t *after) {
 	uint32_t code_point;
 	*after = position + utf8_decode(text + position, end - position, &code_point);
-	return unicode_class(code_point);
+	const enum unicode_class class = unicode_class(code_point);
+	return class == UNICODE_PUNCTUATION ? UNICODE_OTHER : class;
 }
 
 /* End of the run of one class that begins at `position`; *last is where its last character begins (position when the run is empty). */
@@ -64,14 +67,15 @@ static bool newline(char byte) {
 	return byte == '\r' || byte == '\n';
 }
 
-/* (?:'[sS]|..)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+ */
-static size_t llama3_word(const char *text, size_t position, size_t end) {
+/* (?:'[sS]|..)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,most_digits}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+ */
+static size_t llama3_word(const char *text, size_t position, size_t end, int most_digits) {
 	size_t length = contraction(text + position, end - position, true), after, ignored;
 	if (length) return position + length;
 	enum unicode_class class = class_at(text, position, end, &after);
 	if (class == UNICODE_LETTER) return run_end(text, position, end, class, &ignored);
 	if (class == UNICODE_NUMBER) {
-		for (int digits = 1; digits < 3 && after < end && class_at(text, after, end, &ignored) == UNICODE_NUMBER; digits++)
+		for (int digits = 1; digits < most_digits && after < end && class_at(text, after, end, &ignored) == UNICODE_NUMBER;
+		     digits++)
 			after = ignored;
 		return after;
 	}
@@ -86,6 +90,43 @@ static size_t llama3_word(const char *text, size_t position, size_t end) {
 	for (size_t i = run; i > position; i--)
 		if (newline(text[i - 1])) return i;
 	return space_end(text, position, end);
+}
+
+/* [\p{P}$+<=>^~|] */
+static bool mark_at(const char *text, size_t position, size_t end, size_t *after) {
+	uint32_t code_point;
+	*after = position + utf8_decode(text + position, end - position, &code_point);
+	return unicode_class(code_point) == UNICODE_PUNCTUATION || (code_point && code_point < 0x80 && strchr("$+<=>^~|", (int)code_point));
+}
+
+static bool three_digits(const char *text, size_t position, size_t end) {
+	for (size_t i = position; i < position + 3; i++)
+		if (i >= end || text[i] < '0' || text[i] > '9') return false;
+	return true;
+}
+
+/* GPT-2's pattern, then \p{N}+ apart from the space before it, then [0-9][0-9][0-9] apart from whatever numbers are around them. */
+static size_t default_word(const char *text, size_t position, size_t end) {
+	size_t after;
+	if (text[position] == ' ' && position + 1 < end && class_at(text, position + 1, end, &after) == UNICODE_NUMBER) return position + 1;
+	if (class_at(text, position, end, &after) != UNICODE_NUMBER) return gpt2_word(text, position, end);
+	if (three_digits(text, position, end)) return position + 3;
+	for (size_t next = after; after < end && !three_digits(text, after, end); after = next)
+		if (class_at(text, after, end, &next) != UNICODE_NUMBER) break;
+	return after;
+}
+
+static size_t word_end(enum vocab_split split, const char *text, size_t position, size_t end) {
+	switch (split) {
+	case VOCAB_SPLIT_LLAMA3:
+		return llama3_word(text, position, end, 3);
+	case VOCAB_SPLIT_QWEN2:
+		return llama3_word(text, position, end, 1);
+	case VOCAB_SPLIT_DEFAULT:
+		return default_word(text, position, end);
+	default:
+		return gpt2_word(text, position, end);
+	}
 }
 
 struct bpe_rules {
@@ -137,10 +178,16 @@ static enum cuttle_status put_word(struct token_run *run, const char *word, size
 	return fits ? CUTTLE_OK : status_fail(error, CUTTLE_USAGE, "the token array is too small");
 }
 
-/* End of the piece that the scanner may look at: smollm sets every \p{N} apart before GPT-2's pattern sees the text. */
+/* End of the piece that the scanner may look at: smollm sets every \p{N} apart before GPT-2's pattern sees the text, default every run of
+ * marks. */
 static size_t piece_end(enum vocab_split split, const char *text, size_t position, size_t end) {
-	if (split != VOCAB_SPLIT_SMOLLM) return end;
 	size_t start = position, after;
+	if (split == VOCAB_SPLIT_DEFAULT) {
+		const bool mark = mark_at(text, position, end, &after);
+		for (position = after; position < end && mark_at(text, position, end, &after) == mark;) position = after;
+		return position;
+	}
+	if (split != VOCAB_SPLIT_SMOLLM) return end;
 	for (; position < end; position = after)
 		if (class_at(text, position, end, &after) == UNICODE_NUMBER) return position > start ? position : after;
 	return end;
@@ -151,7 +198,7 @@ static enum cuttle_status put_words(struct token_run *run, const char *text, siz
 	for (size_t position = 0; position < size;) {
 		size_t piece = piece_end(split, text, position, size);
 		while (position < piece) {
-			size_t after = split == VOCAB_SPLIT_LLAMA3 ? llama3_word(text, position, piece) : gpt2_word(text, position, piece);
+			size_t after = word_end(split, text, position, piece);
 			enum cuttle_status status = put_word(run, text + position, after - position, error);
 			if (status) return status;
 			position = after;

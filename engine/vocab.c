@@ -71,9 +71,11 @@ static enum cuttle_status read_kind(const struct gguf *file, struct vocab *vocab
 	} splits[] = {
 	    {"smollm", "gpt2/smollm", VOCAB_SPLIT_SMOLLM},       {"gpt-2", "gpt2/gpt-2", VOCAB_SPLIT_GPT2},
 	    {"llama-bpe", "gpt2/llama-bpe", VOCAB_SPLIT_LLAMA3}, {"llama3", "gpt2/llama-bpe", VOCAB_SPLIT_LLAMA3},
-	    {"llama-v3", "gpt2/llama-bpe", VOCAB_SPLIT_LLAMA3},
+	    {"llama-v3", "gpt2/llama-bpe", VOCAB_SPLIT_LLAMA3},  {"falcon3", "gpt2/llama-bpe", VOCAB_SPLIT_LLAMA3},
+	    {"qwen2", "gpt2/qwen2", VOCAB_SPLIT_QWEN2},          {"deepseek-r1-qwen", "gpt2/qwen2", VOCAB_SPLIT_QWEN2},
+	    {"default", "gpt2/default", VOCAB_SPLIT_DEFAULT},
 	};
-	struct gguf_string model, pre = {"", 0};
+	struct gguf_string model, pre = {"default", 7};
 	enum cuttle_status status = gguf_text(file, "tokenizer.ggml.model", true, &model, error);
 	if (!status) status = gguf_text(file, "tokenizer.ggml.pre", false, &pre, error);
 	if (status) return status;
@@ -84,10 +86,6 @@ static enum cuttle_status read_kind(const struct gguf *file, struct vocab *vocab
 	}
 	if (!equals(model, "gpt2"))
 		return status_fail(error, CUTTLE_MODEL, "the model's tokenizer is '%.*s'; cuttle has 'gpt2' and 'llama'", SHOWN(model));
-	if (!pre.size || equals(pre, "default"))
-		return status_fail(
-		    error, CUTTLE_MODEL,
-		    "the model file does not say how text is split before BPE (tokenizer.ggml.pre); convert the model again");
 	for (size_t i = 0; i < sizeof splits / sizeof *splits; i++)
 		if (equals(pre, splits[i].pre)) {
 			vocab->kind = splits[i].kind;
@@ -95,7 +93,8 @@ static enum cuttle_status read_kind(const struct gguf *file, struct vocab *vocab
 			vocab->ignore_merges = vocab->add_bos = vocab->split == VOCAB_SPLIT_LLAMA3;
 			return CUTTLE_OK;
 		}
-	return status_fail(error, CUTTLE_MODEL, "the model's pre-tokenizer is '%.*s'; cuttle has smollm, gpt-2 and llama-bpe", SHOWN(pre));
+	return status_fail(error, CUTTLE_MODEL,
+	                   "the model's pre-tokenizer is '%.*s'; cuttle has smollm, gpt-2, llama-bpe, qwen2 and default", SHOWN(pre));
 }
 
 /* Copies the texts and leaves as much room again for what the tokens write. */

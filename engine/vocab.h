@@ -23,7 +23,7 @@ enum cuttle_status vocab_read(const struct gguf *file, struct vocab **vocab, str
 void vocab_free(struct vocab **vocab);
 
 size_t vocab_size(const struct vocab *vocab);
-const char *vocab_kind(const struct vocab *vocab); /* "gpt2/smollm", "gpt2/gpt-2", "llama", for people */
+const char *vocab_kind(const struct vocab *vocab); /* "gpt2/smollm", "llama", ...; "gpt2/default": the file does not say */
 int32_t vocab_bos(const struct vocab *vocab);      /* -1 = none */
 int32_t vocab_eos(const struct vocab *vocab);      /* -1 = none */
 bool vocab_add_bos(const struct vocab *vocab);

@@ -9,7 +9,7 @@
 
 enum { VOCAB_TOKEN_MAX = 4096 }; /* bytes of a token's text; the longest real ones are runs of 256 spaces */
 
-enum vocab_split { VOCAB_SPLIT_NONE, VOCAB_SPLIT_GPT2, VOCAB_SPLIT_SMOLLM, VOCAB_SPLIT_LLAMA3 };
+enum vocab_split { VOCAB_SPLIT_NONE, VOCAB_SPLIT_GPT2, VOCAB_SPLIT_SMOLLM, VOCAB_SPLIT_LLAMA3, VOCAB_SPLIT_QWEN2, VOCAB_SPLIT_DEFAULT };
 
 struct vocab_token {
 	struct gguf_string text;  /* as stored in the file */

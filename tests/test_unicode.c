@@ -16,6 +16,7 @@ static void test_classes(void **state) {
 		enum unicode_class expected = UNICODE_OTHER;
 		if (category[0] == 'L') expected = UNICODE_LETTER;
 		if (category[0] == 'N') expected = UNICODE_NUMBER;
+		if (category[0] == 'P') expected = UNICODE_PUNCTUATION;
 		if (category[0] == 'Z' || (code_point >= 9 && code_point <= 13) || code_point == 0x85) expected = UNICODE_SPACE;
 		if (unicode_class(code_point) != expected)
 			fail_msg("U+%04X: %d, utf8proc says %s", code_point, unicode_class(code_point), category);

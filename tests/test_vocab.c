@@ -575,9 +575,8 @@ static void test_refuses_kinds_and_counts(void **state) {
 	REFUSED((bad.tokens[260] = (struct gguf_string){huge, sizeof huge}), "longer than");
 
 	sketch_bpe(&good);
-	REFUSED(bad.pre = NULL, "tokenizer.ggml.pre");
-	REFUSED(bad.pre = "default", "tokenizer.ggml.pre");
-	REFUSED(bad.pre = "qwen2", "'qwen2'");
+	REFUSED(bad.pre = "tekken", "'tekken'");
+	REFUSED(bad.pre = "", "''");
 	REFUSED(bad.merge_count = 0, "lacks tokenizer.ggml.merges");
 	static const char *const merges[] = {"", "a", "ab", "a ", " b", "a  b", "a c", "zz b", "b zz", "a b c", "b a", " ", "  "};
 	for (size_t i = 0; i < sizeof merges / sizeof *merges; i++) REFUSED(add_merge(&bad, merges[i]), "merge 3");

@@ -52,6 +52,18 @@ static enum cuttle_status bind_to(const char *mask, struct cuttle_error *error) 
 	return CUTTLE_OK;
 }
 
+/* A model file that leaves something to be guessed is used, loudly. */
+static void warn_of_guesses(const struct verb *verb, const struct cuttle_model *model) {
+	struct cuttle_model_info info;
+	cuttle_model_describe(model, &info);
+	if (strcmp(info.tokenizer, "gpt2/default") != 0) return;
+	fprintf(
+	    stderr,
+	    "cuttle %s: warning: the model file does not say how its tokenizer splits text (tokenizer.ggml.pre); the guess may be wrong "
+	    "and the texts poor: convert the model again\n",
+	    verb->name);
+}
+
 int verb_open(const struct verb *verb, const struct model_values *values, const struct cuttle_model_params *params,
               struct cuttle_model **model) {
 	struct cuttle_error error;
@@ -65,6 +77,7 @@ int verb_open(const struct verb *verb, const struct model_values *values, const 
 	all.threads = (unsigned)values->threads;
 	all.lock = values->mlock;
 	if (!status) status = cuttle_model_open(values->model, &all, model, &error);
+	if (!status) warn_of_guesses(verb, *model);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 

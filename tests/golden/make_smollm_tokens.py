@@ -89,4 +89,5 @@ def main():
                 out.write(" ".join([data.hex() or "-"] + [str(i) for i in tokenizer.encode(text, add_special_tokens=False).ids]) + "\n")
 
 
-main()
+if __name__ == "__main__":
+    main()
