@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Four chat formats and the marks by which a template is known as one of them.
-// Sources: the chat_template texts of SmolLM2, TinyLlama-Chat (Zephyr), Llama 3 and Llama 2.
+// Seven chat formats and the marks by which a template is known as one of them.
+// Sources: the chat_template texts of SmolLM2, Qwen2, Qwen3, TinyLlama-Chat (Zephyr), Llama 3 and Llama 2; for Mistral, its cookbook's
+// chat_templates.md (v1: "[INST] U [/INST]", v3: "[INST] U[/INST]", Tekken: "[INST]U[/INST]"; which of them is the tokenizer's doing).
 #include "engine/chat.h"
 
 #include "base/misuse.h"
@@ -14,18 +15,36 @@ static bool contains(const char *text, size_t size, const char *mark) {
 enum chat_format chat_recognise(const char *text, size_t size) {
 	REQUIRE(text || !size);
 	if (!size) return CHAT_NONE;
-	if (contains(text, size, "<|im_start|>")) return CHAT_CHATML;
+	if (contains(text, size, "<|im_start|>")) {
+		// Phi-4 and SmolVLM use the mark otherwise. Qwen3 thinks aloud unless its thoughts are given as empty.
+		if (contains(text, size, "<|im_sep|>") || contains(text, size, "<end_of_utterance>")) return CHAT_NONE;
+		return contains(text, size, "enable_thinking") ? CHAT_QWEN3 : CHAT_CHATML;
+	}
 	if (contains(text, size, "<|start_header_id|>")) return CHAT_LLAMA3;
-	if (contains(text, size, "<|user|>") && contains(text, size, "<|assistant|>")) return CHAT_ZEPHYR;
-	if (contains(text, size, "[INST]")) return CHAT_LLAMA2;
-	return CHAT_NONE;
+	if (contains(text, size, "<|user|>") && contains(text, size, "<|assistant|>"))
+		return contains(text, size, "<|end|>") || contains(text, size, "<|endoftext|>") ? CHAT_NONE : CHAT_ZEPHYR;
+	if (!contains(text, size, "[INST]")) return CHAT_NONE;
+	if (contains(text, size, "[SYSTEM_PROMPT]")) return CHAT_MISTRAL_V7;
+	return contains(text, size, "<<SYS>>") ? CHAT_LLAMA2 : CHAT_MISTRAL;
 }
 
+bool chat_writes_bos(const char *text, size_t size, struct gguf_string bos) {
+	return size && (contains(text, size, "bos_token") || (bos.size && memmem(text, size, bos.text, bos.size)));
+}
+
+static const char *const names[] = {
+    [CHAT_NONE] = "none",      [CHAT_CHATML] = "chatml",   [CHAT_ZEPHYR] = "zephyr",         [CHAT_LLAMA3] = "llama-3",
+    [CHAT_LLAMA2] = "llama-2", [CHAT_MISTRAL] = "mistral", [CHAT_MISTRAL_V7] = "mistral-v7", [CHAT_QWEN3] = "qwen3"};
+
 const char *chat_name(enum chat_format format) {
-	static const char *const names[] = {
-	    [CHAT_NONE] = "none", [CHAT_CHATML] = "chatml", [CHAT_ZEPHYR] = "zephyr", [CHAT_LLAMA3] = "llama-3", [CHAT_LLAMA2] = "llama-2"};
 	REQUIRE((size_t)format < sizeof names / sizeof *names);
 	return names[format];
+}
+
+enum chat_format chat_named(const char *name) {
+	for (size_t i = 1; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(name, names[i])) return (enum chat_format)i;
+	return CHAT_NONE;
 }
 
 const struct chat_pieces *chat_pieces(enum chat_format format) {
@@ -44,8 +63,17 @@ const struct chat_pieces *chat_pieces(enum chat_format format) {
 	                     .after_user = "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"},
 	    [CHAT_LLAMA2] = {.before_system = "[INST] <<SYS>>\n",
 	                     .before_user = "\n<</SYS>>\n\n",
-	                     .before_user_alone = "[INST] ",
-	                     .after_user = " [/INST]"},
+	                     .before_user_alone = "[INST]",
+	                     .after_user = "[/INST]"},
+	    [CHAT_MISTRAL] = {.before_system = "[INST]", .before_user = "\n\n", .before_user_alone = "[INST]", .after_user = "[/INST]"},
+	    [CHAT_MISTRAL_V7] = {.before_system = "[SYSTEM_PROMPT]",
+	                         .before_user = "[/SYSTEM_PROMPT][INST]",
+	                         .before_user_alone = "[INST]",
+	                         .after_user = "[/INST]"},
+	    [CHAT_QWEN3] = {.before_system = "<|im_start|>system\n",
+	                    .before_user = "<|im_end|>\n<|im_start|>user\n",
+	                    .before_user_alone = "<|im_start|>user\n",
+	                    .after_user = "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"},
 	};
 	REQUIRE((size_t)format < sizeof pieces / sizeof *pieces);
 	return format == CHAT_NONE ? NULL : &pieces[format];

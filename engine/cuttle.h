@@ -68,7 +68,7 @@ CUTTLE_API void cuttle_model_free(struct cuttle_model **model); /* nulls the han
 
 struct cuttle_model_info {
 	char name[64], architecture[32]; /* general.name, "" when absent; "llama", "qwen2", "qwen3" */
-	char tokenizer[32], chat[16];    /* "gpt2/smollm", "llama"; "chatml", "zephyr", "llama-3", "llama-2", or "none" */
+	char tokenizer[32], chat[16];    /* "llama", "gpt2/qwen2"; chatml zephyr llama-3 llama-2 mistral mistral-v7 qwen3 or "none" */
 	char types[64];                  /* tensor types and how many of each: "Q4_1 x210, F32 x61" */
 	uint64_t file_bytes, parameters, packed_bytes;
 	uint32_t layers, width, heads, kv_heads, head_size, ffn, vocab, context;
@@ -143,7 +143,7 @@ struct cuttle_plan_params {
 	enum cuttle_accountant accountant;
 	struct cuttle_savings savings;
 	enum cuttle_form form;
-	const char *kind, *system;                  /* "text"; system message of the chat forms, NULL = none; both public */
+	const char *kind, *system, *chat_format;    /* "text"; INSTRUCT: system message (NULL = none), format (NULL = its own); public */
 	const char *prompt_public, *prompt_private; /* CUSTOM only */
 	const char *const *examples;                /* texts that are public, put before everything in every prompt */
 	const char *const *headings; /* public lines ("genre: sea"), one of them in both prompts of a job; CUSTOM: at "{category}" */

@@ -340,6 +340,8 @@ enum cuttle_status model_build(struct model *model, uint8_t *bytes, size_t size,
 	struct gguf_string chat = {0};
 	if ((status = gguf_text(file, "tokenizer.chat_template", false, &chat, error))) goto out;
 	model->chat = chat_recognise(chat.text, chat.size);
+	const int32_t bos = vocab_bos(model->vocab);
+	model->chat_bos = bos >= 0 && chat_writes_bos(chat.text, chat.size, vocab_piece(model->vocab, bos));
 	if ((status = read_rope(&b, rope_base, rope_scale)) || (status = read_weights(&b))) goto out;
 	describe(&b, size);
 out:

@@ -33,6 +33,7 @@ struct model {
 	const float *output_norm;             /* [width] */
 	struct vocab *vocab;
 	enum chat_format chat;
+	bool chat_bos; /* the chat template puts BOS first */
 	struct threads *threads;
 	struct region weights;
 	bool blas_prompts; /* --isa blas */

@@ -54,15 +54,21 @@ static bool write_custom(struct writer *w, const char *text, size_t size, const 
 	return true;
 }
 
+/* A piece of a chat format. When it begins with the BOS that already stands there, one of the two goes. */
 static void write_template(struct writer *w, const char *text) {
+	const bool first = w->tokens.count == 1 && w->tokens.ids[0] == vocab_bos(w->model->vocab);
 	write_piece(w, text, strlen(text), true);
+	if (first && w->tokens.count > 1 && w->tokens.ids[1] == w->tokens.ids[0])
+		memmove(w->tokens.ids, w->tokens.ids + 1, --w->tokens.count * sizeof *w->tokens.ids);
 }
 
-static void start(struct writer *w, const struct model *model, struct cuttle_error *error) {
+/* BOS stands once where the tokenizer adds it, or the chat template writes it, or both. */
+static void start(struct writer *w, const struct model *model, enum cuttle_form form, struct cuttle_error *error) {
 	*w = (struct writer){.model = model, .error = error};
 	const struct vocab *vocab = model->vocab;
+	const bool bos = vocab_add_bos(vocab) || (form == CUTTLE_INSTRUCT && model->chat_bos);
 	write_piece(w, "", 0, false);
-	if (!w->status && vocab_add_bos(vocab) && vocab_bos(vocab) >= 0) w->tokens.ids[w->tokens.count++] = vocab_bos(vocab);
+	if (!w->status && bos && vocab_bos(vocab) >= 0) w->tokens.ids[w->tokens.count++] = vocab_bos(vocab);
 }
 
 static void write_examples(struct writer *w, const struct cuttle_plan_params *params, const char *before_each) {
@@ -121,9 +127,17 @@ static void open_user_turn(struct writer *w, const struct chat_pieces *pieces, c
 
 static enum cuttle_status instruct_form(struct writer *whole, struct writer *head, struct writer *tail,
                                         const struct cuttle_plan_params *params, const char *heading) {
-	const struct chat_pieces *pieces = chat_pieces(whole->model->chat);
+	const enum chat_format format = params->chat_format ? chat_named(params->chat_format) : whole->model->chat;
+	const struct chat_pieces *pieces = chat_pieces(format);
+	if (!pieces && params->chat_format)
+		return status_fail(
+		    whole->error, CUTTLE_USAGE,
+		    "there is no chat format \"%.20s\"; cuttle has chatml, zephyr, llama-3, llama-2, mistral, mistral-v7 and qwen3",
+		    params->chat_format);
 	if (!pieces)
-		return status_fail(whole->error, CUTTLE_USAGE, "this model has no chat format that cuttle knows; use --template continue");
+		return status_fail(whole->error, CUTTLE_USAGE,
+		                   "the model file has no chat template that cuttle knows; use --template continue, or name the format "
+		                   "with --chat-format");
 	open_user_turn(whole, pieces, params);
 	write_text(whole, "Write one new ");
 	write_text(whole, params->kind);
@@ -178,8 +192,8 @@ enum cuttle_status prompt_write(const struct model *model, const struct cuttle_p
                                 struct prompt *prompt, struct cuttle_error *error) {
 	*prompt = (struct prompt){0};
 	struct writer whole, head, tail = {.model = model, .error = error};
-	start(&whole, model, error);
-	start(&head, model, error);
+	start(&whole, model, params->form, error);
+	start(&head, model, params->form, error);
 	write_text(&tail, "");
 	enum cuttle_status status;
 	switch (params->form) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chat formats: recognised by their marks alone, and a whole turn of each written out.
-#include "engine/chat.h"
+// Chat formats: recognised by their marks alone, a whole turn of each written out, and BOS once.
+#include "engine/prompt.h"
+#include "tests/tiny_model.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +26,17 @@ static void test_recognises(void **state) {
 	assert_int_equal(recognise("{% for m in messages %}{{'<|im_start|>' + m['role'] + '\n'}}{% endfor %}"), CHAT_CHATML);
 	assert_int_equal(recognise("{{ '<|start_header_id|>' + role + '<|end_header_id|>\n\n' }}"), CHAT_LLAMA3);
 	assert_int_equal(recognise("{% if user %}{{ '<|user|>\n' }}{% else %}{{ '<|assistant|>\n' }}{% endif %}"), CHAT_ZEPHYR);
-	assert_int_equal(recognise("{{ bos_token + '[INST] ' + content + ' [/INST]' }}"), CHAT_LLAMA2);
+	assert_int_equal(recognise("{{ '[INST] <<SYS>>\\n' + system + '\\n<</SYS>>\\n\\n' + content + ' [/INST]' }}"), CHAT_LLAMA2);
+	assert_int_equal(recognise("{{ bos_token + '[INST] ' + content + ' [/INST]' }}"), CHAT_MISTRAL);
+	assert_int_equal(recognise("{{ ' [INST] ' + system_message + '\\n\\n' + content + ' [/INST]' }}"), CHAT_MISTRAL);
+	assert_int_equal(recognise("{{- \"[AVAILABLE_TOOLS] [\" }}{{- \"[INST] \" + content + \"[/INST]\" }}"), CHAT_MISTRAL);
+	assert_int_equal(recognise("{{- \"[INST]\" + content + \"[/INST]\" }}"), CHAT_MISTRAL);
+	assert_int_equal(recognise("{{ '[SYSTEM_PROMPT] ' + system + '[/SYSTEM_PROMPT][INST] ' + content + '[/INST]' }}"), CHAT_MISTRAL_V7);
+	assert_int_equal(recognise("{{ '<|im_start|>assistant\\n' }}{% if enable_thinking is false %}<think>{% endif %}"), CHAT_QWEN3);
+	assert_int_equal(recognise("<|im_start|>user<|im_sep|>"), CHAT_NONE);
+	assert_int_equal(recognise("<|im_start|>User:<end_of_utterance>"), CHAT_NONE);
+	assert_int_equal(recognise("<|user|>\n<|end|>\n<|assistant|>"), CHAT_NONE);
+	assert_int_equal(recognise("<|header_start|>user<|header_end|>"), CHAT_NONE);
 	assert_int_equal(recognise("{{ '<|user|>' }}"), CHAT_NONE);
 	assert_int_equal(recognise("{{ '<|assistant|>' }}"), CHAT_NONE);
 	assert_int_equal(recognise("<|im_start|"), CHAT_NONE);
@@ -54,20 +65,113 @@ static void test_turns(void **state) {
 	            "<|start_header_id|>system<|end_header_id|>\n\nS<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nU<|eot_id|>"
 	            "<|start_header_id|>assistant<|end_header_id|>\n\n",
 	            "<|start_header_id|>user<|end_header_id|>\n\nU<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n");
-	assert_turn(CHAT_LLAMA2, "[INST] <<SYS>>\nS\n<</SYS>>\n\nU [/INST]", "[INST] U [/INST]");
+	assert_turn(CHAT_LLAMA2, "[INST] <<SYS>>\nS\n<</SYS>>\n\nU[/INST]", "[INST]U[/INST]");
+	assert_turn(CHAT_MISTRAL, "[INST]S\n\nU[/INST]", "[INST]U[/INST]");
+	assert_turn(CHAT_MISTRAL_V7, "[SYSTEM_PROMPT]S[/SYSTEM_PROMPT][INST]U[/INST]", "[INST]U[/INST]");
+	assert_turn(CHAT_QWEN3,
+	            "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nU<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
+	            "<|im_start|>user\nU<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n");
 	assert_null(chat_pieces(CHAT_NONE));
 }
 
 static void test_names(void **state) {
 	(void)state;
+	static const char *const names[] = {"chatml", "zephyr", "llama-3", "llama-2", "mistral", "mistral-v7", "qwen3"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const enum chat_format format = chat_named(names[i]);
+		assert_int_not_equal(format, CHAT_NONE);
+		assert_string_equal(chat_name(format), names[i]);
+	}
 	assert_string_equal(chat_name(CHAT_NONE), "none");
-	assert_string_equal(chat_name(CHAT_CHATML), "chatml");
-	assert_string_equal(chat_name(CHAT_ZEPHYR), "zephyr");
-	assert_string_equal(chat_name(CHAT_LLAMA3), "llama-3");
-	assert_string_equal(chat_name(CHAT_LLAMA2), "llama-2");
+	assert_int_equal(chat_named("none"), CHAT_NONE);
+	assert_int_equal(chat_named("qwen"), CHAT_NONE);
+	assert_int_equal(chat_named(""), CHAT_NONE);
+}
+
+static void test_writes_bos(void **state) {
+	(void)state;
+	const struct gguf_string bos = {"<|begin_of_text|>", 17}, none = {NULL, 0};
+	assert_true(chat_writes_bos("{{- bos_token }}", 16, bos));
+	assert_true(chat_writes_bos("<|begin_of_text|><|start_header_id|>", 36, bos));
+	assert_false(chat_writes_bos("<|start_header_id|>", 19, bos));
+	assert_false(chat_writes_bos("<|start_header_id|>", 19, none));
+	assert_false(chat_writes_bos(NULL, 0, bos));
+}
+
+/* BOS stands once, whether the tokenizer adds it, the template writes it, the format begins with it, or all of that. */
+static void test_one_bos(void **state) {
+	(void)state;
+	static const char key[] = "tokenizer.ggml.add_bos_token";
+	for (int way = 0; way < 4; way++) {
+		const bool adds = way & 1, writes = way & 2;
+		struct gguf_writer *writer = gguf_writer_new();
+		tiny_vocab_write(writer);
+		size_t size;
+		uint8_t *bytes = gguf_writer_finish(&writer, &size), *found = memmem(bytes, size, key, sizeof key - 1);
+		assert_non_null(found);
+		found[sizeof key - 1 + 4] = adds;
+		struct gguf *file;
+		struct model model = {.chat_bos = writes};
+		assert_int_equal(gguf_parse(bytes, size, &file, NULL), CUTTLE_OK);
+		assert_int_equal(vocab_read(file, &model.vocab, NULL), CUTTLE_OK);
+		gguf_free(&file);
+		free(bytes);
+		const struct {
+			enum cuttle_form form;
+			const char *format;
+			bool bos;
+		} cases[] = {
+		    {CUTTLE_CONTINUE, NULL, adds}, {CUTTLE_INSTRUCT, "chatml", true}, {CUTTLE_INSTRUCT, "llama-3", adds || writes}};
+		for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+			struct cuttle_plan_params params;
+			struct prompt prompt;
+			cuttle_plan_params_default(&params);
+			params.form = cases[i].form;
+			params.chat_format = cases[i].format;
+			assert_int_equal(prompt_write(&model, &params, NULL, &prompt, NULL), CUTTLE_OK);
+			const struct tokens *const starts[] = {&prompt.whole, &prompt.head};
+			for (size_t p = 0; p < 2; p++) {
+				assert_int_equal(starts[p]->ids[0] == TINY_START, cases[i].bos);
+				assert_int_not_equal(starts[p]->ids[1], TINY_START);
+			}
+			prompt_free(&prompt);
+		}
+		vocab_free(&model.vocab);
+	}
+}
+
+static void test_forced_format(void **state) {
+	(void)state;
+	struct gguf_writer *writer = gguf_writer_new();
+	tiny_vocab_write(writer);
+	size_t size;
+	uint8_t *bytes = gguf_writer_finish(&writer, &size);
+	struct gguf *file;
+	struct model model = {.chat = CHAT_NONE};
+	assert_int_equal(gguf_parse(bytes, size, &file, NULL), CUTTLE_OK);
+	assert_int_equal(vocab_read(file, &model.vocab, NULL), CUTTLE_OK);
+	struct cuttle_plan_params params;
+	struct cuttle_error error;
+	struct prompt prompt;
+	cuttle_plan_params_default(&params);
+	params.form = CUTTLE_INSTRUCT;
+	assert_int_equal(prompt_write(&model, &params, NULL, &prompt, &error), CUTTLE_USAGE);
+	assert_non_null(strstr(error.message, "--template continue"));
+	params.chat_format = "vicuna";
+	assert_int_equal(prompt_write(&model, &params, NULL, &prompt, &error), CUTTLE_USAGE);
+	assert_non_null(strstr(error.message, "\"vicuna\""));
+	params.chat_format = "mistral";
+	assert_int_equal(prompt_write(&model, &params, NULL, &prompt, &error), CUTTLE_OK);
+	assert_non_null(strstr(prompt.canonical, "[INST]Write one new text. Write nothing else.[/INST]"));
+	prompt_free(&prompt);
+	vocab_free(&model.vocab);
+	gguf_free(&file);
+	free(bytes);
 }
 
 int main(void) {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_recognises), cmocka_unit_test(test_turns), cmocka_unit_test(test_names)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_recognises), cmocka_unit_test(test_turns),
+	                                   cmocka_unit_test(test_names),      cmocka_unit_test(test_writes_bos),
+	                                   cmocka_unit_test(test_one_bos),    cmocka_unit_test(test_forced_format)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

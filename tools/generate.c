@@ -77,6 +77,9 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "template", VALUE(form), .argument = "continue|instruct",
 	 .help = "continue (default): plain text, the reference as one more example of its kind; "
 	         "instruct: a request in the model's chat format"},
+	{.name = "chat-format", VALUE(chat_format), .argument = "NAME",
+	 .help = "that format, instead of the one the model's template is known as: chatml (Qwen2 too), zephyr, llama-3, llama-2, mistral, "
+	         "mistral-v7, qwen3"},
 	{.name = "kind", VALUE(kind), .argument = "NOUN",
 	 .help = "what a document is, e.g. \"clinical note\" (default text)"},
 	{.name = "system", VALUE(system), .argument = "TEXT",
@@ -252,6 +255,7 @@ static const char *contradiction(const struct generate_values *values) {
 	if (isnan(values->epsilon) && isnan(values->clip)) return "give the privacy loss with -e EPS, or --clip C";
 	if (!values->prompt_public != !values->prompt_private) return "--prompt-public and --prompt-private go together";
 	if (values->prompt_public && values->form != CHOICE_NONE) return "--template and own prompts exclude each other";
+	if (values->chat_format && values->form != 1) return "--chat-format needs --template instruct";
 	if (!values->ledger != !values->dataset) return "--ledger and --dataset go together";
 	const char *problem = references_contradiction(values);
 	if (problem) return problem;

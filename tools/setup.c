@@ -163,6 +163,7 @@ static enum cuttle_status make_plan(const struct generate_values *values, struct
 	params.form = values->prompt_public ? CUTTLE_CUSTOM : values->form == 1 ? CUTTLE_INSTRUCT : CUTTLE_CONTINUE;
 	params.kind = values->kind;
 	params.system = values->system;
+	params.chat_format = values->chat_format;
 	params.spread = (uint32_t)setup->receipt.unit.weight;
 	const char *headings[MOST_CATEGORIES];
 	for (size_t i = 0; i < setup->categories.count; i++) headings[i] = setup->categories.all[i].heading;

@@ -10,7 +10,7 @@
 struct generate_values {
 	struct model_values open;
 	const char *input, *output, *receipt, *text_field, *public_examples, *examples_field;
-	const char *prompt_public, *prompt_private, *kind, *system;
+	const char *prompt_public, *prompt_private, *kind, *system, *chat_format;
 	const char *ledger, *dataset, *sign, *trace, *unit_key, *categories;
 	struct option_list category_fields;
 	double epsilon, clip, delta, temperature, public_when;
