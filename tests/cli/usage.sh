@@ -18,7 +18,7 @@ for verb in generate budget score tokenize detokenize model; do
 	refused 2 $verb --no-such-option
 done
 exits 0 generate --help
-for flag in -m -i -o -e --delta -B -N -n --temperature -k -t -c --text-field --template --prompt-public --prompt-private --kind \
+for flag in -m -i -o -e --delta -B -N -n --temperature -k -t -c --text-field --template --chat-format --prompt-public --prompt-private --kind \
 	--public-examples --system --clip --dry-run --progress --insecure-seed --isa --accountant --receipt --overwrite --prompt-chunk --no-sharing -q; do
 	says out "(^|[ ,])${flag}[ ,]"
 done
@@ -31,6 +31,7 @@ references 2
 run=(generate -e 3 -i refs.jsonl -o out.jsonl)
 refused 2 generate -i refs.jsonl -o out.jsonl
 refused 2 generate -e 3 --clip 1
+refused 2 "${run[@]}" --chat-format chatml
 refused 2 generate -e 3 -o out.jsonl
 refused 2 generate -e 3 -i refs.jsonl
 refused 2 "${run[@]}" -o refs.jsonl
