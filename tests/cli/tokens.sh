@@ -41,3 +41,17 @@ exits 0 score -i texts.jsonl -c 4
 says err 'longer than 4 tokens'
 exits 0 model info --json
 says out '"vocab": 49152|"vocab": [0-9]+'
+
+# A file that does not name its pre-tokenizer is read with a warning, one that names another is not read.
+gen=$(dirname "$CUTTLE")/tests/gen_tiny
+"$gen" tiny.gguf || fail "no tiny model: make $gen"
+LC_ALL=C sed 's/tokenizer\.ggml\.pre/tokenizer.ggml.prx/' tiny.gguf >silent.gguf
+exits 0 tokenize -m tiny.gguf -i texts.jsonl
+[ ! -s err ] || fail "a warning without reason: $(cat err)"
+exits 0 tokenize -m silent.gguf -i texts.jsonl
+says err 'warning: .*tokenizer.ggml.pre'
+exits 0 model info -m silent.gguf
+says out 'gpt2/default'
+LC_ALL=C sed 's/smollm/tekken/' tiny.gguf >other.gguf
+refused 5 tokenize -m other.gguf -i texts.jsonl
+says err "'tekken'"
