@@ -6,7 +6,6 @@
 #include "engine/status.h"
 #include "kernels/pack.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
