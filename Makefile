@@ -33,7 +33,9 @@ IO := $(wildcard io/*.c)
 TOOLS := $(wildcard tools/*.c)
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 SUPPORT := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/test_%.c tests/gen_%.c,$(wildcard tests/*.c)))
-SOURCES := $(wildcard base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] io/*.[ch] tools/*.[ch] tests/*.[ch] examples/*.c bench/*.c models/*.c)
+FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+T ?= 60
+SOURCES := $(wildcard tests/fuzz/*.[ch] base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] io/*.[ch] tools/*.[ch] tests/*.[ch] examples/*.c bench/*.c models/*.c)
 object = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 MODEL ?= models/SmolLM2-135M-Instruct.Q4_1.gguf
@@ -72,6 +74,15 @@ $(BUILD)/cuttle: $(call object,$(TOOLS)) $(BUILD)/libcuttle-io.a $(BUILD)/libcut
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ -lcmocka $(TEST_LIBS) $(IO_LIBS) $(CORE_LIBS) -o $@
+$(BUILD)/replay/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle.a
+	@mkdir -p $(@D)
+	@echo LD $@
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
+# Only clang has this; make fuzz sets the flags.
+$(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle.a
+	@mkdir -p $(@D)
+	@echo LD $@
+	@$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 $(BUILD)/example: $(BUILD)/examples/generate.o $(BUILD)/libcuttle.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(CORE_LIBS) -o $@
@@ -95,6 +106,7 @@ help:
 	@echo 'make test-nightly  statistics with fresh random bits and more of them, a canary game, timing; minutes'
 	@echo 'make core      $(BUILD)/libcuttle.a with libc, libm and pthread alone (BLAS=0), for appliances'
 	@echo 'make asan      every test under ASan and UBSan, in $(BUILD)-asan'
+	@echo 'make fuzz      libFuzzer (clang) on the readers of foreign files, T=60 seconds each, in $(BUILD)-fuzz'
 	@echo 'make coverage  how much of dp/ its tests reach, in $(BUILD)-coverage'
 	@echo 'make mutants   breaks each promise once, as tests/mutants say, and wants a test to fail;  MUTANTS="name..." for some'
 	@echo 'make format    clang-format in place;  make lint  style, include arrows, clang-tidy, shellcheck'
@@ -113,10 +125,10 @@ test:
 	@$(MAKE) --no-print-directory -j2 all tests
 	@$(MAKE) --no-print-directory check
 
-tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny)
+tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny) $(addprefix $(BUILD)/replay/,$(FUZZ))
 
 check: all tests
-	@CUTTLE=$(BUILD)/cuttle CUTTLE_EXAMPLE=$(BUILD)/example CUTTLE_MODEL=$(MODEL) tests/run.sh $(addprefix $(BUILD)/tests/,$(TESTS))
+	@CUTTLE=$(BUILD)/cuttle CUTTLE_EXAMPLE=$(BUILD)/example CUTTLE_MODEL=$(MODEL) tests/run.sh $(addprefix $(BUILD)/tests/,$(TESTS)) $(addprefix $(BUILD)/replay/,$(FUZZ))
 
 NIGHTLY := test_dp_oracle test_sampling test_canary test_timing
 test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY))
@@ -128,6 +140,11 @@ core: $(BUILD)/libcuttle.a
 
 asan:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-asan CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all' check
+
+fuzz:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)-fuzz CC=clang CFLAGS='-O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' fuzz-run
+fuzz-run: $(foreach target,$(FUZZ),$(BUILD)/replay/$(target) $(BUILD)/fuzz/$(target))
+	@tests/fuzz/run.sh $(BUILD) $(T) $(FUZZ)
 
 coverage:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-coverage CC=gcc CFLAGS='-O1 -g --coverage' measure
@@ -153,6 +170,6 @@ install: all
 clean:
 	rm -rf build build-*/
 
-.PHONY: all help demo test test-nightly tests check core asan coverage measure mutants format lint install clean
+.PHONY: all help demo test test-nightly tests check core asan fuzz fuzz-run coverage measure mutants format lint install clean
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -16,6 +16,7 @@ enum {
 	STRING_MAX = 1 << 20,          /* of a value; the longest legitimate one is a chat template of a few KiB */
 	KEY_VALUE_MIN = 8 + 1 + 4 + 1, /* bytes of the smallest metadata entry: length, one letter, type, one byte */
 	TENSOR_MIN = 8 + 1 + 4 + 8 + 4 + 8,
+	COUNT_MAX = 1 << 17, /* of keys, and of tensors: what they take in memory is several times what they take in the file */
 	ALIGNMENT_DEFAULT = 32,
 	ALIGNMENT_MAX = 64 << 10
 };
@@ -296,6 +297,8 @@ static enum cuttle_status parse_header(struct cursor *cursor, struct gguf *file,
 	size_t left = cursor->size - cursor->position;
 	if (entries > left / KEY_VALUE_MIN || tensors > (left - (size_t)entries * KEY_VALUE_MIN) / TENSOR_MIN)
 		return status_fail(error, CUTTLE_MODEL, "GGUF: the header announces more keys or tensors than the file can hold");
+	if (entries > COUNT_MAX || tensors > COUNT_MAX)
+		return status_fail(error, CUTTLE_MODEL, "GGUF: the file has more than %d keys or tensors", COUNT_MAX);
 	file->entry_count = (size_t)entries;
 	file->tensor_count = (size_t)tensors;
 	return CUTTLE_OK;

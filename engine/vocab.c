@@ -13,6 +13,9 @@
 
 #define SHOWN(string) (int)((string).size < 60 ? (string).size : 60), (string).text
 
+/* What a vocabulary takes in memory is many times what it takes in the file. The largest published one has 262,144 tokens of 2 MiB. */
+enum { TOKENS_MAX = 300000, TEXT_MAX = 4 << 20, MERGES_MAX = 1 << 19 };
+
 static int compare(struct gguf_string a, struct gguf_string b) {
 	size_t shorter = a.size < b.size ? a.size : b.size;
 	int order = shorter ? memcmp(a.text, b.text, shorter) : 0;
@@ -99,7 +102,8 @@ static enum cuttle_status read_kind(const struct gguf *file, struct vocab *vocab
 
 /* Copies the texts and leaves as much room again for what the tokens write. */
 static enum cuttle_status copy_texts(struct vocab *vocab, const struct gguf_string *texts, size_t count, struct cuttle_error *error) {
-	if (!count || count > INT32_MAX) return status_fail(error, CUTTLE_MODEL, "the vocabulary is empty or too large");
+	if (!count || count > TOKENS_MAX)
+		return status_fail(error, CUTTLE_MODEL, "the vocabulary is empty or has more than %d tokens", TOKENS_MAX);
 	size_t total = 0;
 	for (size_t i = 0; i < count; i++) {
 		if (texts[i].size > VOCAB_TOKEN_MAX)
@@ -107,8 +111,9 @@ static enum cuttle_status copy_texts(struct vocab *vocab, const struct gguf_stri
 		// Cannot wrap: the texts lie side by side in the file.
 		total += texts[i].size;
 	}
+	if (total > TEXT_MAX) return status_fail(error, CUTTLE_MODEL, "the vocabulary's texts are longer than %d MiB", TEXT_MAX >> 20);
 	vocab->tokens = calloc(count, sizeof *vocab->tokens);
-	vocab->arena = total > SIZE_MAX / 2 - 1 ? NULL : malloc(total * 2 + 1);
+	vocab->arena = malloc(total * 2 + 1);
 	vocab->by_text = calloc(count, sizeof *vocab->by_text);
 	if (!vocab->tokens || !vocab->arena || !vocab->by_text) return no_memory(error);
 	vocab->size = count;
@@ -307,7 +312,7 @@ static enum cuttle_status read_merges(const struct gguf *file, struct vocab *voc
 	size_t count = 0;
 	enum cuttle_status status = gguf_strings(file, "tokenizer.ggml.merges", true, &merges, &count, error);
 	if (status) return status;
-	if (count >= UINT32_MAX) status = status_fail(error, CUTTLE_MODEL, "there are too many merges");
+	if (count > MERGES_MAX) status = status_fail(error, CUTTLE_MODEL, "there are more than %d merges", MERGES_MAX);
 	vocab->rules = status ? NULL : calloc(count + 1, sizeof *vocab->rules);
 	if (!status && !vocab->rules) status = no_memory(error);
 	for (size_t i = 0; i < count && !status; i++)

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a fuzz target has. libFuzzer calls LLVMFuzzerTestOneInput; replay.c stands in for it where there is no libFuzzer. A new target is a
+// new tests/fuzz/fuzz_*.c with these two functions: the Makefile finds it by name.
+#ifndef CUTTLE_TESTS_FUZZ_H
+#define CUTTLE_TESTS_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Feeds bytes[size] to the code under test; ends the process when something is wrong. Returns 0. */
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+/* Seed number `index` of the corpus, to be freed; NULL behind the last one. */
+uint8_t *fuzz_seed(size_t index, size_t *size);
+
+#endif
