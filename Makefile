@@ -95,7 +95,11 @@ $(BUILD)/likelihood: $(call object,bench/likelihood.c) $(BUILD)/libcuttle-io.a $
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 
 $(BUILD)/tests/test_unicode: TEST_LIBS := -lutf8proc
-$(BUILD)/tests/test_dp_failures: TEST_LIBS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=getrandom,--wrap=expl
+wrap = -Wl,$(subst $() $(),$(comma),$(addprefix --wrap=,$(1)))
+comma := ,
+$(BUILD)/tests/test_alloc_failure: TEST_LIBS := $(call wrap,malloc calloc realloc reallocarray aligned_alloc strdup strndup asprintf open_memstream free \
+	mmap mremap munmap)
+$(BUILD)/tests/test_dp_failures: TEST_LIBS := $(call wrap,malloc calloc getrandom expl)
 
 # ---- what people type -----------------------------------------------------------------------------------------------------------------
 help:

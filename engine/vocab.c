@@ -281,9 +281,11 @@ static enum cuttle_status read_scores(const struct gguf *file, struct vocab *voc
 	for (int byte = 0; byte < 256 && !status; byte++) {
 		char name[8], raw = (char)byte;
 		snprintf(name, sizeof name, "<0x%02X>", (unsigned)byte);
-		int32_t id = vocab_find(vocab, name, 6);
-		if (id < 0) id = vocab_find(vocab, &raw, 1);
-		if (id < 0) id = unknown;
+		const int32_t candidates[] = {vocab_find(vocab, name, 6), vocab_find(vocab, &raw, 1), unknown};
+		int32_t id = -1;
+		// Text must not be able to spell a control token, whatever the file calls a byte.
+		for (size_t i = 0; id < 0 && i < 3; i++)
+			if (candidates[i] >= 0 && vocab->tokens[candidates[i]].type != VOCAB_CONTROL) id = candidates[i];
 		if (id < 0) status = status_fail(error, CUTTLE_MODEL, "the vocabulary has neither %s nor an unknown token", name);
 		vocab->byte_token[byte] = id;
 	}

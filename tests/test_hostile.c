@@ -420,6 +420,9 @@ static void rule_11_vocabulary(void **state) {
 		expect_tokens(tokens, byte, "of type byte", names[i]);
 		expect_tokens(tokens, normal, NULL, names[i]);
 	}
+	static const int32_t control[MICRO_VOCAB] = {3, 3, 3, 1, 1, 1};
+	const struct gguf_string plain[MICRO_VOCAB] = {{"<unk>", 5}, {"<s>", 3}, {"</s>", 4}, {"a", 1}, {"b", 1}, {"ab", 2}};
+	expect_tokens(plain, control, "nor an unknown", "a control token for what has no other"); // no text becomes a control token
 	const struct gguf_string twice[MICRO_VOCAB] = {{"<unk>", 5}, {"a", 1}, {"a", 1}, {"a", 1}, {"", 0}, {"", 0}};
 	expect_tokens(twice, normal, NULL, "one text several times");
 	char *text = calloc(1, 1 << 16);
