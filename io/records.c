@@ -39,7 +39,8 @@ struct csv_walk {
 	struct span row[LABELS + RECORDS_LABELS];
 	long column, columns[LABELS + RECORDS_LABELS]; /* NONE until the header names them */
 	int ended_by;                                  /* the character that ended the last row, while nothing came after it */
-	bool header_read, too_long, no_memory;         /* too_long: the field being read */
+	size_t header_line;
+	bool header_read, too_long, no_memory; /* too_long: the field being read */
 };
 
 static bool keep(struct records *records, struct span *span, const char *text, size_t size) {
@@ -174,6 +175,7 @@ static void csv_row(int ended_by, void *user) {
 	walk->column = 0;
 	if (!walk->header_read) {
 		walk->header_read = !blank;
+		walk->header_line += blank;
 		return;
 	}
 	if (!walk->no_memory && records_count(walk->records) < walk->request->limit) walk->no_memory |= !add(walk->records, walk->row);
@@ -210,15 +212,17 @@ static enum cuttle_status walk_csv(struct csv_walk *walk, struct csv_parser *par
 			walk->no_memory = true;
 		if (walk->no_memory) return io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s", source->path);
 		if (walk->header_read && walk->columns[TEXT] == NONE)
-			return io_fail(error, CUTTLE_INPUT, "%s: the header row has no column %s", source->path, request->field);
+			return io_fail(error, CUTTLE_INPUT, "%s, line %zu: the header row has no column %s", source->path,
+			               walk->header_line, request->field);
 	}
-	if (!walk->header_read) return io_fail(error, CUTTLE_INPUT, "%s: there is no header row", source->path);
+	if (!walk->header_read)
+		return io_fail(error, CUTTLE_INPUT, "%s, line %zu: there is no header row", source->path, walk->header_line);
 	return CUTTLE_OK;
 }
 
 static enum cuttle_status read_csv(struct records *records, const struct records_request *request, struct source *source,
                                    struct cuttle_error *error) {
-	struct csv_walk walk = {.records = records, .request = request, .ended_by = NONE};
+	struct csv_walk walk = {.records = records, .request = request, .ended_by = NONE, .header_line = 1};
 	struct csv_parser parser;
 	for (size_t i = 0; i < records->width; i++) walk.columns[i] = NONE;
 	// Every line end is reported, because a blank line is a record too: the null one of a file with one column.

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define BYTES(literal) literal, sizeof(literal) - 1
@@ -69,6 +70,10 @@ static void jsonl_oddities(void **state) {
 	expect("a.jsonl", BYTES("{\"text\":\"a\",\"n\":99999999999999999999999}\n"), "a");
 	expect("a.txt", BYTES("{\"text\":\"by default JSONL\"}\n"), "by default JSONL");
 	expect("a.jsonl", BYTES("a\0b\n{\"text\":\"c\"}\n"), "~|c");
+	expect("a.jsonl", BYTES("{\"text\":\"a\",\"id\":1,\"text\":\"b\",\"id\":2}\n{\"text\":\"a\",\"text\":7}\n"), "b#2|~");
+	expect("a.jsonl", BYTES("\xFF\xFE{\0\"\0\n\0{\"text\":\"c\"}\n"), "~|~");
+	expect("a.jsonl", BYTES("[{\"text\":\"a\"},\n{\"text\":\"b\"}]\n{\"text\":\n\"c\"}\n"), "~|~|~|~");
+	expect("a.jsonl", BYTES(" {\"text\":\"a\"}\t\r\n{\"text\":\"b\"}\r\r\n{\"text\":\"c\"}\0\n"), "a|b|~");
 }
 
 static void csv_oddities(void **state) {
@@ -83,6 +88,9 @@ static void csv_oddities(void **state) {
 	expect("a.csv", BYTES("\n\r\ntext\na\n"), "a");
 	expect("a.csv", BYTES("text\n\"open to the end\nof the file"), "open to the end\nof the file");
 	expect("a.csv", BYTES("text\n"), "");
+	expect("a.csv", BYTES("text,id,text,id\na,1,b,2\n"), "a#\"1\""); // of two columns of one name the first
+	expect("a.csv", BYTES("\xEF\xBB\xBF\"text\",\"x\"\r\n\"a\",1\r\n"), "a");
+	expect("a.csv", BYTES("x,text\n1,a\"b\"\"c\n3,\"\"\"f\"\"\"\n"), "a\"b\"\"c|\"f\"");
 }
 
 /* Labels in plain words, and ids, are what they are whatever else the record holds. */
@@ -259,6 +267,65 @@ static void very_long_lines(void **state) {
 	free(bytes);
 }
 
+/* A line of 100 MB, NULs but for its ends, is one null record; the memory of the reader is what it was. */
+static void a_line_of_100_megabytes(void **state) {
+	(void)state;
+	for (int csv = 0; csv < 2; csv++) {
+		const char *const begin = csv ? "text\n\"" : "{\"text\":\"", *const end = csv ? "\"\nlast\n" : "\"}\n{\"text\":\"last\"}\n";
+		struct rusage before, after;
+		struct records *records;
+		size_t size;
+		write_bytes(csv ? "a.csv" : "a.jsonl", begin, strlen(begin));
+		FILE *file = fopen(path, "ab");
+		assert_non_null(file);
+		assert_int_equal(ftruncate(fileno(file), 100000000), 0);
+		assert_true(fputs(end, file) >= 0);
+		assert_int_equal(fclose(file), 0);
+		const struct records_request request = {.path = path, .field = "text", .limit = SIZE_MAX, .most = 1000};
+		getrusage(RUSAGE_SELF, &before);
+		assert_int_equal(records_read(&request, &records, NULL), CUTTLE_OK);
+		getrusage(RUSAGE_SELF, &after);
+		assert_int_equal(records_count(records), 2);
+		assert_null(records_text(records, 0, &size));
+		assert_memory_equal(records_text(records, 1, &size), "last", 4);
+#if !defined(__SANITIZE_ADDRESS__)
+		assert_true(after.ru_maxrss - before.ru_maxrss < 40 << 10); // KiB
+#endif
+		records_free(&records);
+		assert_int_equal(truncate(path, 0), 0);
+	}
+}
+
+/* A million records: what is held is the places and the texts as cut, and no more than the first `limit` of them. */
+static void a_million_records(void **state) {
+	(void)state;
+	enum { MILLION = 1000000, CUT = 20 };
+	struct rusage before, after;
+	struct records *records;
+	size_t size;
+	write_bytes("a.jsonl", "", 0);
+	FILE *file = fopen(path, "wb");
+	assert_non_null(file);
+	for (int i = 0; i < MILLION; i++) fprintf(file, "{\"text\":\"%07d and what is cut of each of these records\"}\n", i);
+	assert_int_equal(fclose(file), 0);
+	struct records_request request = {.path = path, .field = "text", .limit = 3100, .most = CUT};
+	for (int all = 0; all < 2; all++) {
+		if (all) request.limit = SIZE_MAX;
+		getrusage(RUSAGE_SELF, &before);
+		assert_int_equal(records_read(&request, &records, NULL), CUTTLE_OK);
+		getrusage(RUSAGE_SELF, &after);
+		const size_t count = all ? MILLION : 3100;
+		assert_int_equal(records_count(records), count);
+		assert_memory_equal(records_text(records, count - 1, &size), all ? "0999999 and what is " : "0003099 and what is ", CUT);
+		assert_int_equal(size, CUT);
+#if !defined(__SANITIZE_ADDRESS__)
+		assert_true((after.ru_maxrss - before.ru_maxrss) * 1024 < (long)(count * (CUT + 2 * 24 + 8)) + (4 << 20));
+#endif
+		records_free(&records);
+	}
+	assert_int_equal(truncate(path, 0), 0);
+}
+
 /* Records that cross every boundary of the reader's chunks. */
 static void many_records(void **state) {
 	(void)state;
@@ -295,14 +362,14 @@ static void limits(void **state) {
 	records_free(&records);
 }
 
-static void refuse(const char *name, const char *bytes, size_t size) {
+static void refuse(const char *name, const char *bytes, size_t size, const char *where) {
 	struct cuttle_error error = {""};
 	struct records *records;
 	write_bytes(name, bytes, size);
 	struct records_request request = {.path = path, .field = "text", .limit = SIZE_MAX};
 	assert_int_equal(records_read(&request, &records, &error), CUTTLE_INPUT);
 	assert_null(records);
-	assert_true(strlen(error.message) > 0);
+	assert_non_null(strstr(error.message, where));
 	assert_null(strstr(error.message, "secret"));
 	assert_null(strchr(error.message, '\n'));
 }
@@ -311,9 +378,11 @@ static void wrong_files(void **state) {
 	(void)state;
 	struct cuttle_error error;
 	struct records *records;
-	refuse("b.csv", BYTES(""));
-	refuse("b.csv", BYTES("\n\n"));
-	refuse("b.csv", BYTES("secret,other\nsecret,1\n"));
+	refuse("b.csv", BYTES(""), "line 1: ");
+	refuse("b.csv", BYTES("\n\n"), "line 3: ");
+	refuse("b.csv", BYTES("secret,other\nsecret,1\n"), "line 1: ");
+	refuse("b.csv", BYTES("\r\n\r\nsecret,other\r\nsecret,1\r\n"), "line 3: ");
+	refuse("b.csv", BYTES("\xFF\xFEt\0e\0x\0t\0\n\0a\0\n\0"), "line 1: ");
 	struct records_request request = {.path = "/nonexistent/file", .field = "text", .limit = SIZE_MAX};
 	assert_int_equal(records_read(&request, &records, &error), CUTTLE_INPUT);
 	request.path = folder;
@@ -360,6 +429,8 @@ int main(void) {
 	    cmocka_unit_test(very_long_lines),
 	    cmocka_unit_test(many_records),
 	    cmocka_unit_test(limits),
+	    cmocka_unit_test(a_line_of_100_megabytes),
+	    cmocka_unit_test(a_million_records),
 	    cmocka_unit_test(wrong_files),
 	    cmocka_unit_test(format_overrides_the_ending),
 	};
