@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A process that may take more and more memory: exit 8 with one line and no file left, until all is well.
+# shellcheck source=/dev/null
 . "$(dirname "$0")/check.bash"
 need_model
 if nm "$CUTTLE" 2>/dev/null | grep -q __asan_init; then
@@ -26,5 +27,5 @@ for mib in 90 150 220 300 400 600 1200 2400; do
 	[ -z "$(find . -name 'out.*')" ] || fail "left with $mib MiB: $(find . -name 'out.*')"
 	refusals=$((refusals + 1))
 done
-[ $code = 0 ] || fail "exit $code with $mib MiB: $(cat stderr)"
+[ "$code" = 0 ] || fail "exit $code with $mib MiB: $(cat stderr)"
 [ $refusals -ge 2 ] || fail "memory was short $refusals times only"
