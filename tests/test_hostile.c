@@ -669,8 +669,8 @@ static uint8_t *fat_file(int kind, size_t *size, const char **what) {
 		gguf_write_strings(writer, "tokenizer.ggml.tokens", strings, MANY);
 		break;
 	case 4:
-		for (size_t i = 0; i < 6000; i++) strings[i] = (struct gguf_string){text, 4096};
-		gguf_write_strings(writer, "tokenizer.ggml.tokens", strings, 6000);
+		for (size_t i = 0; i < 12000; i++) strings[i] = (struct gguf_string){text, 4096};
+		gguf_write_strings(writer, "tokenizer.ggml.tokens", strings, 12000);
 		break;
 	case 5:
 		for (size_t i = 0; i < MANY; i++) numbers[i] = 4;
