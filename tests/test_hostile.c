@@ -511,9 +511,10 @@ static void rule_12_weights(void **state) {
 	}
 }
 
+/* Of the processor: how busy the machine is does not count. */
 static double seconds(void) {
 	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
 	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
