@@ -29,13 +29,13 @@ endif
 ifneq ($(BLAS),1)
 CORE := $(filter-out %_blas.c,$(CORE))
 endif
-IO := $(wildcard io/*.c)
+IO := $(wildcard io/*.c convert/*.c)
 TOOLS := $(wildcard tools/*.c)
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 SUPPORT := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/test_%.c tests/gen_%.c,$(wildcard tests/*.c)))
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 T ?= 60
-SOURCES := $(wildcard tests/fuzz/*.[ch] base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] io/*.[ch] tools/*.[ch] tests/*.[ch] examples/*.c bench/*.c models/*.c)
+SOURCES := $(wildcard tests/fuzz/*.[ch] base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] io/*.[ch] convert/*.[ch] tools/*.[ch] tests/*.[ch] examples/*.c bench/*.c models/*.c)
 object = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 MODEL ?= models/SmolLM2-135M-Instruct.Q4_1.gguf

@@ -69,8 +69,9 @@ static enum cuttle_status refuse_other_maths(struct reader *r) {
 	    "residual_scale",  "embedding_scale",   "use_parallel_residual"};
 	const char *const name = r->model->architecture->name;
 	const size_t prefix = strlen(name) + 1;
-	for (size_t i = 0; i < gguf_key_count(r->file); i++) {
-		const struct gguf_string whole = gguf_key_at(r->file, i);
+	for (size_t i = 0; i < gguf_entry_count(r->file); i++) {
+		struct gguf_string whole;
+		(void)gguf_entry_at(r->file, i, &whole);
 		if (whole.size <= prefix || memcmp(whole.text, name, prefix - 1) || whole.text[prefix - 1] != '.') continue;
 		const struct gguf_string own = {whole.text + prefix, whole.size - prefix};
 		if (AMONG(own, known)) continue;

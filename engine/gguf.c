@@ -27,6 +27,7 @@ struct entry {
 	bool is_array;
 	size_t count;        /* 1 when not an array */
 	const uint8_t *data; /* the value, or the elements one after another; strings with their length prefixes */
+	struct gguf_string whole;
 };
 
 struct gguf {
@@ -157,8 +158,10 @@ static enum cuttle_status parse_entry(struct cursor *cursor, struct entry *entry
 
 static enum cuttle_status parse_entries(struct cursor *cursor, struct gguf *file, struct cuttle_error *error) {
 	for (size_t i = 0; i < file->entry_count; i++) {
+		const size_t start = cursor->position;
 		enum cuttle_status status = parse_entry(cursor, &file->entries[i], error);
 		if (status) return status;
+		file->entries[i].whole = (struct gguf_string){(const char *)cursor->bytes + start, cursor->position - start};
 		file->entries_by_key[i] = &file->entries[i];
 	}
 	qsort(file->entries_by_key, file->entry_count, sizeof *file->entries_by_key, compare_entries);
@@ -168,7 +171,7 @@ static enum cuttle_status parse_entries(struct cursor *cursor, struct gguf *file
 	return CUTTLE_OK;
 }
 
-static const char *tensor_type_name(uint32_t type) {
+const char *gguf_type_name(uint32_t type) {
 	static const char *const names[] = {
 	    [0] = "F32",      [1] = "F16",     [2] = "Q4_0",     [3] = "Q4_1",   [6] = "Q5_0",    [7] = "Q5_1",   [8] = "Q8_0",
 	    [9] = "Q8_1",     [10] = "Q2_K",   [11] = "Q3_K",    [12] = "Q4_K",  [13] = "Q5_K",   [14] = "Q6_K",  [15] = "Q8_K",
@@ -217,7 +220,7 @@ static enum cuttle_status parse_tensor(struct cursor *cursor, struct gguf_tensor
 
 	uint64_t block_elements, block_bytes, elements = 1, bytes;
 	if (!block_layout(tensor->type, &block_elements, &block_bytes)) {
-		const char *type = tensor_type_name(tensor->type);
+		const char *type = gguf_type_name(tensor->type);
 		if (type)
 			return status_fail(error, CUTTLE_MODEL, "tensor %.*s has type %s, which cuttle does not read yet",
 			                   NAME(tensor->name), type);
@@ -271,7 +274,9 @@ static enum cuttle_status parse_tensors(struct cursor *cursor, struct gguf *file
 	if (alignment < 8 || alignment > ALIGNMENT_MAX || (alignment & (alignment - 1)))
 		return status_fail(error, CUTTLE_MODEL, "GGUF: general.alignment is not a power of two from 8 to 65536");
 	if (parts > 1)
-		return status_fail(error, CUTTLE_MODEL, "GGUF: this is one part of a split model; merge the parts into one file first");
+		return status_fail(
+		    error, CUTTLE_MODEL,
+		    "GGUF: this is one part of a split model; first run llama-gguf-split --merge FIRST-PART.gguf WHOLE.gguf");
 	if (!file->tensor_count) return CUTTLE_OK;
 
 	uint64_t *offsets = calloc(file->tensor_count, sizeof *offsets);
@@ -366,13 +371,14 @@ bool gguf_has(const struct gguf *file, const char *key) {
 	return find(file, key) != NULL;
 }
 
-size_t gguf_key_count(const struct gguf *file) {
+size_t gguf_entry_count(const struct gguf *file) {
 	return file->entry_count;
 }
 
-struct gguf_string gguf_key_at(const struct gguf *file, size_t index) {
+struct gguf_string gguf_entry_at(const struct gguf *file, size_t index, struct gguf_string *key) {
 	REQUIRE(index < file->entry_count);
-	return file->entries[index].key;
+	*key = file->entries[index].key;
+	return file->entries[index].whole;
 }
 
 static enum cuttle_status absent(const char *key, bool required, struct cuttle_error *error) {

@@ -47,13 +47,17 @@ struct gguf;
 enum cuttle_status gguf_parse(const uint8_t *bytes, size_t size, struct gguf **file, struct cuttle_error *error);
 void gguf_free(struct gguf **file);
 
+const char *gguf_type_name(uint32_t tensor_type); /* "Q4_0", also of types cuttle does not read; NULL when it does not exist */
 size_t gguf_tensor_count(const struct gguf *file);
 const struct gguf_tensor *gguf_tensor_at(const struct gguf *file, size_t index);
 const struct gguf_tensor *gguf_tensor_find(const struct gguf *file, const char *name); /* NULL when absent */
 
 bool gguf_has(const struct gguf *file, const char *key);
-size_t gguf_key_count(const struct gguf *file);
-struct gguf_string gguf_key_at(const struct gguf *file, size_t index); /* printable */
+
+/* Metadata entry number `index` of gguf_entry_count, in file order: its key (printable), and all its bytes (key, type, value) as they stand
+ * in the file. */
+size_t gguf_entry_count(const struct gguf *file);
+struct gguf_string gguf_entry_at(const struct gguf *file, size_t index, struct gguf_string *key);
 
 /* Each reads one key. When the key is absent: *value is left alone and OK is returned if `required` is false, else MODEL.
  * A key of another type than asked for is MODEL. Unsigned accepts every integer type whose value is in 0..2^64-1; per-layer arrays of

@@ -35,6 +35,20 @@ enum cuttle_status file_read(const char *path, size_t most, char **text, size_t 
 	return io_fail(error, CUTTLE_INPUT, "%s is longer than %zu bytes", path, most);
 }
 
+enum cuttle_status file_read_at(int file, const char *path, uint64_t at, void *bytes, size_t size, struct cuttle_error *error) {
+	char *to = bytes;
+	while (size) {
+		ssize_t got = at > INT64_MAX ? 0 : pread(file, to, size, (off_t)at);
+		if (got < 0 && errno == EINTR) continue;
+		if (got < 0) return io_fail(error, CUTTLE_MODEL, "cannot read %s: %s", path, strerror(errno));
+		if (!got) return io_fail(error, CUTTLE_MODEL, "%s shrank while being read", path);
+		to += got;
+		at += (uint64_t)got;
+		size -= (size_t)got;
+	}
+	return CUTTLE_OK;
+}
+
 int file_write(int file, const void *bytes, size_t size) {
 	const char *at = bytes;
 	while (size) {

@@ -8,6 +8,9 @@
 /* Reads a file of at most `most` bytes (below SIZE_MAX) into *text (malloc, NUL behind it). INPUT: cannot be read or is longer. NOMEM. */
 enum cuttle_status file_read(const char *path, size_t most, char **text, size_t *size, struct cuttle_error *error);
 
+/* Reads exactly `size` bytes at a place of an open file; path is for the message. MODEL: unreadable, or the file ends before. */
+enum cuttle_status file_read_at(int file, const char *path, uint64_t at, void *bytes, size_t size, struct cuttle_error *error);
+
 /* Writes everything. Returns 0 or the errno. */
 int file_write(int file, const void *bytes, size_t size);
 

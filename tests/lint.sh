@@ -35,7 +35,8 @@ arrow dp 'base/|dp/|kernels/'
 grep -nE '^#include "kernels/' dp/*.[ch] | grep -v kernels/kernels.h && say "dp/ may include kernels/kernels.h only"
 arrow engine 'base/|kernels/|dp/|engine/'
 arrow io 'base/|io/|engine/(cuttle|trace).h'
-arrow tools 'base/|tools/|io/|engine/(cuttle|trace).h'
+arrow convert 'base/|convert/|io/|engine/(cuttle|gguf).h|kernels/f16.h'
+arrow tools 'base/|tools/|io/|convert/|engine/(cuttle|trace|gguf).h'
 arrow examples 'engine/cuttle.h'
 
 # Off: what cannot know that a count of zero goes with a NULL, or that a fixed-length tag is no string.
@@ -44,7 +45,7 @@ for off in easily-swappable-parameters narrowing-conversions reserved-identifier
 	sizeof-expression suspicious-string-compare not-null-terminated-result integer-division signed-char-misuse; do
 	checks="$checks,-bugprone-$off"
 done
-for file in $(git ls-files 'base/*.c' 'dp/*.c' 'engine/*.c' 'io/*.c' 'tools/*.c' 'kernels/*_scalar.c' 'kernels/pack.c' 'kernels/kernels.c'); do
+for file in $(git ls-files 'base/*.c' 'dp/*.c' 'engine/*.c' 'io/*.c' 'convert/*.c' 'tools/*.c' 'kernels/*_scalar.c' 'kernels/pack.c' 'kernels/kernels.c'); do
 	clang-tidy --quiet --warnings-as-errors='*' -checks="$checks" "$file" -- -std=c11 -I. -D_GNU_SOURCE -Wno-psabi 2>/dev/null || say "$file: clang-tidy"
 done
 mapfile -t scripts < <(git ls-files '*.sh' .ci/run)

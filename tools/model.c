@@ -1,19 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuttle model info: what a model file holds.
+// cuttle model: what a model file holds, whether it is the one that was meant, and making one from other files.
 #include "tools/verbs.h"
+
+#include "convert/convert.h"
+#include "convert/gguf_in.h"
+#include "convert/quantize.h"
+#include "io/fail.h"
+#include "io/hash.h"
 
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
-struct model_info_values {
+struct model_verb_values {
 	struct model_values open;
-	bool json;
+	const char *input, *output, *sha256;
+	int type;
+	bool json, tensors, overwrite;
 };
 
 static const struct option_entry OPTIONS[] = {
-    MODEL_OPTIONS(struct model_info_values),
-    {.name = "json", OPTION(struct model_info_values, json), .help = "print as JSON"},
+    MODEL_OPTIONS(struct model_verb_values),
+    {.name = "json", OPTION(struct model_verb_values, json), .help = "info: print as JSON"},
+    {.name = "tensors", OPTION(struct model_verb_values, tensors), .help = "info: list the tensors, also of a file cuttle cannot run"},
+    {.name = "sha256",
+     OPTION(struct model_verb_values, sha256),
+     .argument = "HEX",
+     .help = "verify: what the file's SHA-256 must be, else exit 5 (default: print it)"},
+    {.name = "input",
+     .letter = 'i',
+     OPTION(struct model_verb_values, input),
+     .argument = "PATH",
+     .help = "convert: a Hugging Face folder; quantize: a GGUF file"},
+    {.name = "output",
+     .letter = 'o',
+     OPTION(struct model_verb_values, output),
+     .argument = "FILE",
+     .help = "convert, quantize: the GGUF file to write"},
+    {.name = "type",
+     OPTION(struct model_verb_values, type),
+     .argument = WEIGHT_TYPES,
+     .help = "convert, quantize: of the matrices (convert: default f16)"},
+    {.name = "overwrite", OPTION(struct model_verb_values, overwrite), .help = "convert, quantize: replace a file that is there"},
 };
+
+static const char ABOUT[] = "convert reads config.json, tokenizer.json, tokenizer_config.json and safetensors (F32, F16, BF16, in one file "
+                            "or several) of a Llama or "
+                            "Mistral model. quantize reads F32, F16, BF16 and Q8_0. Vectors stay f32, and the embedding and the head of q4 "
+                            "files are q8_0. The output "
+                            "appears when it is whole.\n";
 
 static json_t *json_of(const struct cuttle_model_info *info) {
 	const struct jsonout_member members[] = {
@@ -54,26 +89,90 @@ static void print_plain(const struct cuttle_model_info *info) {
 	printf("output head   %s\nkernels       %s\n", info->tied_head ? "the embedding" : "its own", cuttle_isa());
 }
 
-static int run(const struct verb *verb, int argc, char **argv) {
-	struct model_info_values values = {.json = false};
+static void tensor_line(void *user, const struct gguf_tensor *tensor, const char *type) {
+	(void)user;
+	printf("%.*s\t%s\t", (int)tensor->name.size, tensor->name.text, type);
+	for (uint32_t i = 0; i < tensor->dimensions; i++) printf("%s%" PRIu64, i ? "x" : "", tensor->shape[i]);
+	printf("\t%zu\n", tensor->bytes);
+}
+
+static int info(const struct verb *verb, const struct model_verb_values *values) {
 	struct cuttle_model *model;
-	struct cuttle_model_info info;
-	int operand, code;
-	if (!verb_begin(verb, argc, argv, &values, &operand, &code)) return code;
-	if (operand + 1 != argc || strcmp(argv[operand], "info") != 0) return verb_refuse(verb, CUTTLE_USAGE, "say what is wanted: info");
-	code = verb_open(verb, &values.open, NULL, &model);
+	struct cuttle_model_info described;
+	struct cuttle_error error;
+	if (values->tensors) {
+		if (!values->open.model || values->json) return verb_refuse(verb, CUTTLE_USAGE, "--tensors wants -m FILE and no --json");
+		const enum cuttle_status status = gguf_in_list(values->open.model, tensor_line, NULL, &error);
+		return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+	}
+	int code = verb_open(verb, &values->open, NULL, &model);
 	if (code) return code;
-	cuttle_model_describe(model, &info);
-	if (values.json) code = verb_print(verb, json_of(&info), JSON_INDENT(2));
-	else print_plain(&info);
+	cuttle_model_describe(model, &described);
+	if (values->json) code = verb_print(verb, json_of(&described), JSON_INDENT(2));
+	else print_plain(&described);
 	cuttle_model_free(&model);
 	return code;
 }
 
+static int verify(const struct verb *verb, const struct model_verb_values *values) {
+	const char *wanted = values->sha256;
+	char sum[HASH_TEXT];
+	struct cuttle_error error;
+	if (!values->open.model) return verb_refuse(verb, CUTTLE_USAGE, "no model: give -m FILE or set CUTTLE_MODEL");
+	if (wanted && (strlen(wanted) != HASH_TEXT - 1 || strspn(wanted, "0123456789abcdefABCDEF") != HASH_TEXT - 1))
+		return verb_refuse(verb, CUTTLE_USAGE, "--sha256: must be 64 hex digits");
+	const enum cuttle_status status = hash_file(values->open.model, sum, &error);
+	if (status) return verb_fail(verb, status, &error);
+	if (wanted && strcasecmp(wanted, sum) != 0) {
+		(void)io_fail(&error, CUTTLE_MODEL, "%s has SHA-256 %s: it is another file", values->open.model, sum);
+		return verb_fail(verb, CUTTLE_MODEL, &error);
+	}
+	printf("%s  %s\n", sum, values->open.model);
+	return CUTTLE_OK;
+}
+
+static void note(void *user, const char *line) {
+	fprintf(stderr, "cuttle %s: %s\n", ((const struct verb *)user)->name, line);
+}
+
+/* One living line, for whoever watches. */
+static void progress(void *user, size_t done, size_t count) {
+	(void)user;
+	if (isatty(STDERR_FILENO)) fprintf(stderr, "\r%zu of %zu tensors%s", done, count, done == count ? "\n" : "");
+}
+
+static int make(const struct verb *verb, const struct model_verb_values *values, bool converts) {
+	struct cuttle_error error;
+	const struct rewrite_report report = {(void *)verb, note, progress};
+	if (!values->input || !values->output) return verb_refuse(verb, CUTTLE_USAGE, "give the input with -i and the output with -o");
+	if (!converts && values->type == CHOICE_NONE) return verb_refuse(verb, CUTTLE_USAGE, "quantize to what? Give --type");
+	const struct weight_type *type = weight_type(values->type == CHOICE_NONE ? WEIGHT_F16 : (enum weight_name)values->type);
+	enum cuttle_status status = rewrite_allowed(values->output, values->overwrite, &error);
+	if (!status) status = (converts ? convert : quantize)(values->input, values->output, type, &report, &error);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
+static int run(const struct verb *verb, int argc, char **argv) {
+	struct model_verb_values values = {.type = CHOICE_NONE};
+	int operand, code;
+	if (!verb_begin(verb, argc, argv, &values, &operand, &code)) return code;
+	const char *action = operand < argc ? argv[operand] : "";
+	const bool checks = !strcmp(action, "verify");
+	if (checks && operand + 2 == argc) values.open.model = argv[++operand];
+	if (operand + 1 == argc) {
+		if (checks) return verify(verb, &values);
+		if (!strcmp(action, "info")) return info(verb, &values);
+		if (!strcmp(action, "convert")) return make(verb, &values, true);
+		if (!strcmp(action, "quantize")) return make(verb, &values, false);
+	}
+	return verb_refuse(verb, CUTTLE_USAGE, "say what is wanted: info, verify, convert or quantize");
+}
+
 const struct verb model_verb = {
     .name = "model",
-    .usage = "info -m MODEL [--json]",
-    .summary = "what a model file holds",
+    .usage = "info|verify -m MODEL [OPTION]... or convert|quantize -i PATH -o FILE [OPTION]...",
+    .summary = "what a model file holds; making one from a Hugging Face folder or in fewer bits",
+    .about = ABOUT,
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
     .run = run,

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams tensors a few megabytes at a time: memory does not depend on the model's size.
+#include "convert/rewrite.h"
+
+#include "io/fail.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CHUNK = 1 << 20 }; /* values */
+
+#define NAME(string) (int)((string).size < 64 ? (string).size : 64), (string).text
+
+static bool named(const struct rewrite_tensor *tensor, const char *name) {
+	return tensor->name.size == strlen(name) && !memcmp(tensor->name.text, name, tensor->name.size);
+}
+
+const struct weight_type *rewrite_type(const struct weight_type *wanted, const struct rewrite_tensor *tensor,
+                                       const struct rewrite_report *report) {
+	if (tensor->dimensions == 1) return weight_type(WEIGHT_F32);
+	const bool end = named(tensor, "output.weight") || named(tensor, "token_embd.weight");
+	if (end && (wanted == weight_type(WEIGHT_Q4_0) || wanted == weight_type(WEIGHT_Q4_1))) wanted = weight_type(WEIGHT_Q8_0);
+	if (tensor->shape[0] % wanted->block == 0) return wanted;
+	char line[160];
+	(void)snprintf(line, sizeof line, "%.*s: rows of %llu are not whole blocks of %s, kept as f16", NAME(tensor->name),
+	               (unsigned long long)tensor->shape[0], wanted->name);
+	if (report->note) report->note(report->user, line);
+	return weight_type(WEIGHT_F16);
+}
+
+enum cuttle_status rewrite_allowed(const char *path, bool overwrite, struct cuttle_error *error) {
+	if (overwrite || access(path, F_OK) != 0) return CUTTLE_OK;
+	return io_fail(error, CUTTLE_USAGE, "%s is there already; --overwrite replaces it", path);
+}
+
+struct space {
+	float *values;
+	uint8_t *blocks;
+};
+
+static enum cuttle_status pour_tensor(struct gguf_out *out, const struct rewrite_tensor *tensor, size_t index, rewrite_reader reader,
+                                      void *user, struct cuttle_error *error) {
+	const uint64_t row = tensor->shape[0], total = row * tensor->shape[1] * tensor->shape[2] * tensor->shape[3];
+	const size_t most = row < CHUNK ? CHUNK / row * row : row;
+	struct space space = {calloc(most, sizeof *space.values), calloc(most / tensor->type->block, tensor->type->block_bytes)};
+	enum cuttle_status status = space.values && space.blocks ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
+	for (uint64_t first = 0; !status && first < total;) {
+		const size_t count = total - first < most ? (size_t)(total - first) : most;
+		status = reader(user, index, first, count, space.values, error);
+		if (!status && !weight_write(tensor->type, space.values, count, space.blocks))
+			status = io_fail(error, CUTTLE_MODEL, "tensor %.*s holds a value that is not finite or too large for %s",
+			                 NAME(tensor->name), tensor->type->name);
+		if (!status) status = gguf_out_data(out, space.blocks, count / tensor->type->block * tensor->type->block_bytes, error);
+		first += count;
+	}
+	free(space.values);
+	free(space.blocks);
+	return status ? status : gguf_out_pad(out, error);
+}
+
+enum cuttle_status rewrite_pour(struct gguf_out *out, const char *path, const struct rewrite_tensor *tensors, size_t count,
+                                rewrite_reader reader, void *user, const struct rewrite_report *report, struct cuttle_error *error) {
+	struct sink sink;
+	for (size_t i = 0; i < count; i++) gguf_out_tensor(out, tensors[i].name, tensors[i].type, tensors[i].dimensions, tensors[i].shape);
+	enum cuttle_status status = sink_open(&sink, path, error);
+	if (status) return status;
+	status = gguf_out_begin(out, &sink, error);
+	for (size_t i = 0; !status && i < count; i++) {
+		status = pour_tensor(out, &tensors[i], i, reader, user, error);
+		if (!status && report->progress) report->progress(report->user, i + 1, count);
+	}
+	return sink_close(&sink, status, error);
+}
