@@ -46,23 +46,25 @@ static enum cuttle_status read_text(const struct job *job, const char *name, boo
 	return status == CUTTLE_INPUT ? CUTTLE_MODEL : status;
 }
 
-static enum cuttle_status read_json(const struct job *job, const char *name, bool required, json_t **root, struct cuttle_error *error) {
+static enum cuttle_status read_json(const struct job *job, const char *name, bool required, size_t flags, json_t **root,
+                                    struct cuttle_error *error) {
 	char *text;
 	size_t size = 0;
 	json_error_t problem;
 	enum cuttle_status status = read_text(job, name, required, &text, &size, error);
 	if (status || !text) return status;
-	*root = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &problem);
+	*root = json_loadb(text, size, flags | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &problem);
 	free(text);
 	if (!*root && json_error_code(&problem) == json_error_out_of_memory) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	return *root ? CUTTLE_OK : io_fail(error, CUTTLE_MODEL, "%s, line %d: %.160s", name, problem.line, problem.text);
 }
 
 static enum cuttle_status read_files(struct job *job, struct cuttle_error *error) {
-	enum cuttle_status status = read_json(job, "config.json", true, &job->config, error);
+	enum cuttle_status status = read_json(job, "config.json", true, 0, &job->config, error);
 	if (!status) status = hf_config_read(job->config, &job->shape, error);
-	if (!status) status = read_json(job, "tokenizer.json", true, &job->tokenizer, error);
-	if (!status) status = read_json(job, "tokenizer_config.json", false, &job->tokenizer_config, error);
+	if (!status) status = read_json(job, "tokenizer.json", true, 0, &job->tokenizer, error);
+	// Its model_max_length is 10^30 when nobody set it.
+	if (!status) status = read_json(job, "tokenizer_config.json", false, JSON_DECODE_INT_AS_REAL, &job->tokenizer_config, error);
 	if (!status) status = read_text(job, "chat_template.jinja", false, &job->template, &job->template_size, error);
 	return status ? status : safetensors_open(job->folder, &job->files, error);
 }

@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Hugging Face folders with random weights -> cuttle model convert -> the same tokens and log-probabilities as transformers, 256 tokens a text.
+# usage: convert.sh PYTHON_WITH_TRANSFORMERS [CUTTLE]     not part of make test
+set -eu
+here=$(dirname "$(realpath "$0")")
+python=$1 cuttle=$(realpath "${2:-build/cuttle}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+check() { # KIND SIZE WHICH BOUND; STORE and SHARD in the environment
+	echo "== $1, $2 weights, stored ${STORE-f32}${SHARD+, in shards}"
+	rm -rf "$work/hf"
+	"$python" "$here/make_hf.py" "$1" "$2" "$work/hf" 2>/dev/null
+	"$cuttle" model convert -i "$work/hf" -o "$work/m.gguf" --type f32 --overwrite
+	"$cuttle" score -m "$work/m.gguf" -i "$work/hf/texts.jsonl" -c 256 -o "$work/ours.jsonl" 2>/dev/null
+	"$python" "$here/compare_hf.py" "$work/hf/scores.json" "$work/ours.jsonl" "$3" "$4"
+}
+for kind in llama32 tinyllama mistral; do
+	check $kind usual plain 1e-3
+	check $kind large rounded 1e-3
+done
+STORE=bf16 SHARD=300KB check llama32 large rounded 1e-3
+STORE=f16 check tinyllama large rounded 1e-3

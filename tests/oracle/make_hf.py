@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hugging Face folders with random weights, offline, and what transformers says of 256 tokens, for tests/oracle/convert.sh.
+usage: make_hf.py llama32|tinyllama|mistral usual|large FOLDER     makes FOLDER, FOLDER/texts.jsonl and FOLDER/scores.json
+usual: weights as transformers begins a training; large: sharp attention and logits that vary by 3.5, as after one. There, what cuttle
+rounds on purpose (keys and values to f16) shows, so scores.json also has what transformers says with that rounding."""
+import json
+import os
+import random
+import sys
+
+import torch
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from transformers.models.llama import modeling_llama
+from transformers.models.mistral import modeling_mistral
+from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, PreTrainedTokenizerFast
+
+LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+here = os.path.dirname(os.path.abspath(__file__))
+prose = [json.loads(line)["text"] for line in open(os.path.join(here, "../golden/prose.jsonl"), encoding="utf-8")]
+
+
+def llama3_tokenizer():
+    tokenizer = Tokenizer(models.BPE(ignore_merges=True))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(Regex(LLAMA3), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.train_from_iterator(prose, trainers.BpeTrainer(
+        vocab_size=1000, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+    tokenizer.add_special_tokens(["<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"])
+    begin = tokenizer.token_to_id("<|begin_of_text|>")
+    tokenizer.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=False), processors.TemplateProcessing(
+        single="<|begin_of_text|> $A", pair="<|begin_of_text|> $A $B", special_tokens=[("<|begin_of_text|>", begin)])])
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<|begin_of_text|>", eos_token="<|eot_id|>")
+
+
+def sentencepiece_tokenizer():
+    """Tokens best first, and for each all ways to halve it, which is what transformers makes of a SentencePiece model."""
+    normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
+    trained = Tokenizer(models.BPE())
+    trained.normalizer = normalizer
+    trained.pre_tokenizer = pre_tokenizers.Split("\u2581", "merged_with_next")
+    trained.train_from_iterator(prose, trainers.BpeTrainer(vocab_size=600, show_progress=False))
+    by_id = sorted(trained.get_vocab(), key=trained.get_vocab().get)
+    words, letters = [t for t in by_id if len(t) > 1], [t for t in by_id if len(t) == 1]
+    tokens = ["<unk>", "<s>", "</s>"] + [f"<0x{i:02X}>" for i in range(256)] + words + letters
+    vocab = {token: i for i, token in enumerate(tokens)}
+    merges = []
+    for word in words:
+        halves = [(word[:i], word[i:]) for i in range(1, len(word)) if word[:i] in vocab and word[i:] in vocab]
+        merges += sorted(halves, key=lambda pair: (vocab[pair[0]], vocab[pair[1]]))
+    tokenizer = Tokenizer(models.BPE(vocab, merges, unk_token="<unk>", byte_fallback=True, fuse_unk=True))
+    tokenizer.normalizer = normalizer
+    tokenizer.decoder = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
+    tokenizer.add_special_tokens([AddedToken(t, special=True, normalized=False) for t in ("<unk>", "<s>", "</s>")])
+    tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", pair="<s> $A <s> $B", special_tokens=[("<s>", 1)])
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>")
+
+
+def make(kind, size):
+    torch.manual_seed(1)
+    common = dict(hidden_size=128, intermediate_size=320, num_hidden_layers=3, num_attention_heads=8, num_key_value_heads=2,
+                  rms_norm_eps=1e-5, max_position_embeddings=2048)
+    if kind == "llama32":
+        tokenizer = llama3_tokenizer()
+        # So small an original length that 256 positions reach every branch of the scaling.
+        scaling = dict(rope_type="llama3", rope_theta=500000.0, factor=32.0, low_freq_factor=1.0, high_freq_factor=4.0,
+                       original_max_position_embeddings=64)
+        config = LlamaConfig(vocab_size=1024, tie_word_embeddings=True, rope_parameters=scaling, **common)
+        model = LlamaForCausalLM(config)
+    elif kind == "tinyllama":
+        tokenizer = sentencepiece_tokenizer()
+        model = LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), tie_word_embeddings=False, **common))
+    else:
+        tokenizer = sentencepiece_tokenizer()
+        model = MistralForCausalLM(MistralConfig(vocab_size=len(tokenizer), head_dim=32, sliding_window=None, **common))
+    for name, weight in model.named_parameters() if size == "large" else ():
+        if weight.dim() == 1:
+            torch.nn.init.uniform_(weight, 0.5, 1.5)
+        elif "embed_tokens" in name or "lm_head" in name:
+            torch.nn.init.normal_(weight, std=0.3)
+        else:
+            torch.nn.init.normal_(weight, std=0.08)
+    config = model.config
+    config.bos_token_id, config.eos_token_id = tokenizer.bos_token_id, tokenizer.eos_token_id
+    return tokenizer, model.float()
+
+
+kind, size, folder = sys.argv[1:4]
+tokenizer, model = make(kind, size)
+dtype = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}[os.environ.get("STORE", "f32")]
+for weight in model.parameters():  # not model.to: it would round the RoPE frequencies, too
+    weight.data = weight.data.to(dtype)
+model.save_pretrained(folder, max_shard_size=os.environ.get("SHARD", "50GB"))
+for weight in model.parameters():
+    weight.data = weight.data.float()
+tokenizer.save_pretrained(folder)
+random.seed(1)
+odd = ["".join(chr(random.choice([32, 32, 97, 101, 0xe9, 0x4e2d, 0x1f600, 10, 48, 39])) for _ in range(200)) for _ in range(20)]
+texts = prose + odd
+with open(os.path.join(folder, "texts.jsonl"), "w", encoding="utf-8") as file:
+    for text in texts:
+        file.write(json.dumps({"text": text}) + "\n")
+
+
+def score(ids):
+    logits = model(torch.tensor([ids[:256]])).logits[0].double()
+    logprobs = torch.log_softmax(logits, -1)
+    return [logprobs[i, ids[i + 1]].item() for i in range(min(256, len(ids)) - 1)], logits.std().item()
+
+
+model.config._attn_implementation = "eager"
+repeat = modeling_llama.repeat_kv
+scores = []
+with torch.no_grad():
+    for text in texts:
+        ids = tokenizer(text)["input_ids"]
+        plain, spread = score(ids)
+        modeling_llama.repeat_kv = modeling_mistral.repeat_kv = lambda states, times: repeat(states.half().float(), times)
+        rounded = score(ids)[0]
+        modeling_llama.repeat_kv = modeling_mistral.repeat_kv = repeat
+        scores.append(dict(ids=ids, plain=plain, rounded=rounded, spread=spread))
+json.dump(scores, open(os.path.join(folder, "scores.json"), "w"))
