@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conversion and quantisation: a folder made from a GGUF becomes that GGUF again, and blocks are rounded as the reference rounds them.
+#include "convert/convert.h"
+#include "convert/gguf_in.h"
+#include "convert/quantize.h"
+
+#include "io/hash.h"
+#include "tests/tiny_model.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const struct rewrite_report SILENT = {0};
+
+/* The hashes are those of the Python package gguf 0.19.0, whose numpy quantisers are bit-exact to ggml's reference, on the same values. */
+static void test_rounding(void **state) {
+	(void)state;
+	enum { COUNT = 64 << 10 };
+	static float x[COUNT];
+	static uint8_t blocks[4 * COUNT];
+	static const struct {
+		enum weight_name type;
+		const char *hash;
+	} golden[] = {{WEIGHT_F16, "81e394ef51a784bf923e692c588e9b2ca2b615ff266da40bd76096cc89c21d06"},
+	              {WEIGHT_BF16, "9bd9136bba6a1253c27d9ba1d681b114e5b4e672905df9dd66449162b7e39242"},
+	              {WEIGHT_Q8_0, "94f81fbd558d65352084d31d687f3e7c239ee27cde06d0fa986528117e6c6287"},
+	              {WEIGHT_Q4_0, "694182068fbd9b823941c2933df37d6cea46dc5c0950eec4886034bf473cdd1a"},
+	              {WEIGHT_Q4_1, "a0b24269fb9c3b9cd4cd5ebd3895bcb7c3ce8486f4a7739f8bae699770f3fbec"}};
+	for (uint32_t i = 0; i < COUNT; i++)
+		x[i] = i < 32 ? 0.0f : ldexpf((float)((double)(i * 2654435761u) / 0x1p31 - 1.0), (int)(i / 32 % 24) - 12);
+	for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
+		const struct weight_type *type = weight_type(golden[i].type);
+		char hash[HASH_TEXT];
+		assert_true(weight_write(type, x, COUNT, blocks));
+		hash_of(blocks, (size_t)COUNT / type->block * type->block_bytes, hash);
+		assert_string_equal(hash, golden[i].hash);
+	}
+}
+
+static void test_what_does_not_fit(void **state) {
+	(void)state;
+	static const float bad[] = {NAN, INFINITY, -INFINITY, 3e38f};
+	for (int type = 0; type < WEIGHT_COUNT; type++)
+		for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+			float x[32] = {1e-45f, -1e-45f, 1.0f};
+			uint8_t blocks[128];
+			assert_true(weight_write(weight_type((enum weight_name)type), x, 32, blocks));
+			x[7] = bad[i];
+			const bool wide = type == WEIGHT_F32 || type == WEIGHT_BF16;
+			assert_int_equal(weight_write(weight_type((enum weight_name)type), x, 32, blocks), wide && i == 3);
+		}
+}
+
+// ---- a folder -------------------------------------------------------------------------------------------------------------------------
+
+struct folder {
+	char path[64], output[80];
+	uint8_t *bytes;
+	size_t size;
+	struct gguf *gguf; /* the model that the folder says */
+};
+
+static FILE *begin(const struct folder *folder, const char *name) {
+	char path[128];
+	snprintf(path, sizeof path, "%s/%s", folder->path, name);
+	FILE *file = fopen(path, "wb");
+	assert_non_null(file);
+	return file;
+}
+
+static void write_config(const struct folder *folder, const char *more) {
+	FILE *file = begin(folder, "config.json");
+	fprintf(
+	    file,
+	    "{\"architectures\":[\"LlamaForCausalLM\"],\"hidden_size\":%d,\"intermediate_size\":%d,\"num_hidden_layers\":%d,"
+	    "\"num_attention_heads\":%d,\"num_key_value_heads\":%d,\"max_position_embeddings\":%d,\"rms_norm_eps\":1e-5,\"vocab_size\":%d,"
+	    "\"bos_token_id\":%d,\"eos_token_id\":[%d]%s}",
+	    TINY_WIDTH, TINY_FFN, TINY_LAYERS, TINY_HEADS, TINY_KV_HEADS, TINY_CONTEXT, TINY_VOCAB, TINY_START, TINY_EOS, more);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void write_tokenizer(const struct folder *folder) {
+	struct gguf_string *tokens;
+	size_t count;
+	FILE *file = begin(folder, "tokenizer.json");
+	assert_int_equal(gguf_strings(folder->gguf, "tokenizer.ggml.tokens", true, &tokens, &count, NULL), CUTTLE_OK);
+	fprintf(file, "{\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Digits\",\"individual_digits\":true},"
+	              "{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":true}]},\"added_tokens\":[");
+	for (int id = TINY_EOS; id <= TINY_START; id++)
+		fprintf(file, "%s{\"id\":%d,\"special\":true,\"content\":\"%.*s\"}", id == TINY_EOS ? "" : ",", id, (int)tokens[id].size,
+		        tokens[id].text);
+	fprintf(file, "],\"model\":{\"type\":\"BPE\",\"merges\":[[\"z\",\"z\"]],\"vocab\":{");
+	for (size_t id = 0; id < count; id++) {
+		const bool quoted = tokens[id].size == 1 && strchr("\"\\", *tokens[id].text);
+		fprintf(file, "%s\"%s%.*s\":%zu", id ? "," : "", quoted ? "\\" : "", (int)tokens[id].size, tokens[id].text, id);
+	}
+	fprintf(file, "}}}");
+	assert_int_equal(fclose(file), 0);
+	file = begin(folder, "tokenizer_config.json");
+	fprintf(file, "{\"chat_template\":\"<|im_start|>\",\"eos_token\":{\"content\":\"<|im_end|>\"},\"model_max_length\":%s}",
+	        "1000000000000000019884624838656");
+	assert_int_equal(fclose(file), 0);
+	free(tokens);
+}
+
+/* transformers' name of a tensor. */
+static void their_name(struct gguf_string name, char theirs[128]) {
+	static const char *const parts[][2] = {
+	    {"attn_norm", "input_layernorm"}, {"attn_q", "self_attn.q_proj"},      {"attn_k", "self_attn.k_proj"},
+	    {"attn_v", "self_attn.v_proj"},   {"attn_output", "self_attn.o_proj"}, {"ffn_norm", "post_attention_layernorm"},
+	    {"ffn_gate", "mlp.gate_proj"},    {"ffn_up", "mlp.up_proj"},           {"ffn_down", "mlp.down_proj"}};
+	char ours[65] = {0};
+	memcpy(ours, name.text, name.size);
+	unsigned layer;
+	char part[64];
+	snprintf(theirs, 128, "%s",
+	         !strcmp(ours, "token_embd.weight") ? "model.embed_tokens.weight"
+	         : !strcmp(ours, "output.weight")   ? "lm_head.weight"
+	                                            : "model.norm.weight");
+	if (sscanf(ours, "blk.%u.%63[a-z_].weight", &layer, part) != 2) return;
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (!strcmp(part, parts[i][0])) snprintf(theirs, 128, "model.layers.%u.%s.weight", layer, parts[i][1]);
+}
+
+/* Their rows: of a head of Q or K, the even ones come first. */
+static void write_rows(FILE *file, const struct gguf_tensor *tensor, bool turned) {
+	const size_t head = TINY_WIDTH / TINY_HEADS, row = (size_t)tensor->shape[0] * sizeof(float);
+	for (size_t i = 0; i < tensor->shape[1]; i++) {
+		const size_t within = i % head, from = within < head / 2 ? 2 * within : 2 * (within - head / 2) + 1;
+		const size_t source = turned ? i - within + from : i;
+		assert_int_equal(fwrite(tensor->data + source * row, 1, row, file), row);
+	}
+}
+
+static void write_weights(const struct folder *folder, const char *extra) {
+	static char header[1 << 14];
+	size_t used = 0, offset = 0;
+	FILE *file = begin(folder, "model.safetensors");
+	for (size_t i = 0; i < gguf_tensor_count(folder->gguf); i++) {
+		const struct gguf_tensor *tensor = gguf_tensor_at(folder->gguf, i);
+		char name[128], shape[64];
+		their_name(tensor->name, name);
+		if (tensor->dimensions == 1) snprintf(shape, sizeof shape, "%zu", (size_t)tensor->shape[0]);
+		else snprintf(shape, sizeof shape, "%zu,%zu", (size_t)tensor->shape[1], (size_t)tensor->shape[0]);
+		used += (size_t)snprintf(header + used, sizeof header - used,
+		                         "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}", i ? "," : "{", name,
+		                         shape, offset, offset + tensor->bytes);
+		offset += tensor->bytes;
+	}
+	if (extra) {
+		used += (size_t)snprintf(header + used, sizeof header - used,
+		                         ",\"%s\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[%zu,%zu]}", extra, offset, offset + 4);
+		offset += 4;
+	}
+	header[used++] = '}';
+	assert_int_equal(fwrite(&(uint64_t){used}, 8, 1, file), 1);
+	assert_int_equal(fwrite(header, 1, used, file), used);
+	for (size_t i = 0; i < gguf_tensor_count(folder->gguf); i++) {
+		const struct gguf_tensor *tensor = gguf_tensor_at(folder->gguf, i);
+		char name[128];
+		their_name(tensor->name, name);
+		write_rows(file, tensor, strstr(name, "q_proj") || strstr(name, "k_proj"));
+	}
+	if (extra) assert_int_equal(fwrite(&(float){1.0f}, 4, 1, file), 1);
+	assert_int_equal(fclose(file), 0);
+}
+
+static int set_up(void **state) {
+	struct folder *folder = calloc(1, sizeof *folder);
+	assert_non_null(folder);
+	snprintf(folder->path, sizeof folder->path, "/tmp/cuttle-convert-XXXXXX");
+	assert_non_null(mkdtemp(folder->path));
+	snprintf(folder->output, sizeof folder->output, "%s/m.gguf", folder->path);
+	folder->bytes = tiny_model_bytes(GGUF_TENSOR_F32, GGUF_TENSOR_F32, 1, &folder->size);
+	assert_int_equal(gguf_parse(folder->bytes, folder->size, &folder->gguf, NULL), CUTTLE_OK);
+	const struct gguf_tensor *embedding = gguf_tensor_find(folder->gguf, "token_embd.weight");
+	const size_t poison = (size_t)(embedding->data - folder->bytes) + (size_t)TINY_NAN * TINY_WIDTH * sizeof(float);
+	memset(folder->bytes + poison, 0, sizeof(float));
+	write_config(folder, "");
+	write_tokenizer(folder);
+	write_weights(folder, NULL);
+	*state = folder;
+	return 0;
+}
+
+static int tear_down(void **state) {
+	static const char *const names[] = {"config.json",       "tokenizer.json", "tokenizer_config.json",
+	                                    "model.safetensors", "m.gguf",         "n.gguf"};
+	struct folder *folder = *state;
+	char path[128];
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		snprintf(path, sizeof path, "%s/%s", folder->path, names[i]);
+		(void)unlink(path);
+	}
+	assert_int_equal(rmdir(folder->path), 0); // nothing half-written
+	gguf_free(&folder->gguf);
+	free(folder->bytes);
+	free(folder);
+	return 0;
+}
+
+static void scores_of(const char *path, double *logprobs, size_t count) {
+	struct cuttle_model *model;
+	struct cuttle_error error = {""};
+	int32_t ids[256], top[256];
+	for (size_t i = 0; i < count; i++) ids[i] = (int32_t)(i * 37 % TINY_BYTES);
+	if (cuttle_model_open(path, NULL, &model, &error)) fail_msg("%s", error.message);
+	assert_int_equal(cuttle_score(model, ids, count, logprobs, top, NULL), CUTTLE_OK);
+	cuttle_model_free(&model);
+}
+
+static void test_same_model(void **state) {
+	const struct folder *folder = *state;
+	struct cuttle_error error = {""};
+	struct gguf_in in;
+	if (convert(folder->path, folder->output, weight_type(WEIGHT_F32), &SILENT, &error)) fail_msg("%s", error.message);
+	assert_int_equal(gguf_in_open(&in, folder->output, &error), CUTTLE_OK);
+	assert_int_equal(gguf_tensor_count(in.gguf), gguf_tensor_count(folder->gguf));
+	for (size_t i = 0; i < gguf_tensor_count(in.gguf); i++) {
+		const struct gguf_tensor *ours = gguf_tensor_at(in.gguf, i);
+		char name[65] = {0};
+		memcpy(name, ours->name.text, ours->name.size);
+		const struct gguf_tensor *wanted = gguf_tensor_find(folder->gguf, name);
+		assert_non_null(wanted);
+		assert_int_equal(ours->bytes, wanted->bytes);
+		uint8_t *bytes = malloc(ours->bytes);
+		assert_int_equal(gguf_in_read(&in, ours, 0, bytes, ours->bytes, &error), CUTTLE_OK);
+		assert_memory_equal(bytes, wanted->data, ours->bytes);
+		free(bytes);
+	}
+	gguf_in_close(&in);
+	double ours[256], wanted[256];
+	scores_of(folder->output, ours, 256);
+	FILE *file = begin(folder, "n.gguf");
+	assert_int_equal(fwrite(folder->bytes, 1, folder->size, file), folder->size);
+	assert_int_equal(fclose(file), 0);
+	char other[96];
+	snprintf(other, sizeof other, "%s/n.gguf", folder->path);
+	scores_of(other, wanted, 256);
+	assert_memory_equal(ours, wanted, 255 * sizeof *ours);
+}
+
+static void test_quantize(void **state) {
+	const struct folder *folder = *state;
+	char other[96], first[HASH_TEXT], second[HASH_TEXT];
+	double logprobs[256];
+	snprintf(other, sizeof other, "%s/n.gguf", folder->path);
+	assert_int_equal(convert(folder->path, folder->output, weight_type(WEIGHT_F32), &SILENT, NULL), CUTTLE_OK);
+	static const enum weight_name types[] = {WEIGHT_F16, WEIGHT_Q8_0, WEIGHT_Q4_0, WEIGHT_Q4_1};
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+		for (int again = 0; again < 2; again++) {
+			assert_int_equal(quantize(folder->output, other, weight_type(types[i]), &SILENT, NULL), CUTTLE_OK);
+			assert_int_equal(hash_file(other, again ? second : first, NULL), CUTTLE_OK);
+		}
+		assert_string_equal(first, second);
+		scores_of(other, logprobs, 256);
+	}
+	// What is at 4 bits is not quantised again.
+	assert_int_equal(quantize(other, folder->output, weight_type(WEIGHT_Q8_0), &SILENT, NULL), CUTTLE_MODEL);
+}
+
+static void refused(const struct folder *folder, const char *why) {
+	struct cuttle_error error = {""};
+	assert_int_equal(convert(folder->path, folder->output, weight_type(WEIGHT_F32), &SILENT, &error), CUTTLE_MODEL);
+	if (!strstr(error.message, why)) fail_msg("says %s, not %s", error.message, why);
+	assert_int_not_equal(access(folder->output, F_OK), 0);
+}
+
+static void test_refusals(void **state) {
+	struct folder *folder = *state;
+	static const char *const settings[][2] = {{",\"hidden_act\":\"gelu\"", "hidden_act"},
+	                                          {",\"attention_bias\":true", "attention_bias"},
+	                                          {",\"num_local_experts\":8", "num_local_experts"},
+	                                          {",\"rope_scaling\":{\"type\":\"yarn\",\"factor\":2}", "yarn"},
+	                                          {",\"head_dim\":512", "head_dim"},
+	                                          {",\"tie_word_embeddings\":3,\"rope_theta\":0.5", "rope_theta"},
+	                                          {",\"hidden_size\":32", "duplicate"},
+	                                          {",\"head_dim\":32", "shape"},
+	                                          {",\"rope_parameters\":{\"rope_type\":\"llama3\",\"factor\":8}", "low_freq_factor"}};
+	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+		write_config(folder, settings[i][0]);
+		refused(folder, settings[i][1]);
+	}
+	write_config(folder, "");
+	write_weights(folder, "model.layers.0.self_attn.q_proj.bias");
+	refused(folder, "q_proj.bias");
+	const float bad = NAN;
+	memcpy(folder->bytes + (gguf_tensor_find(folder->gguf, "blk.1.ffn_up.weight")->data - folder->bytes) + 8, &bad, sizeof bad);
+	write_weights(folder, NULL);
+	refused(folder, "not finite");
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_rounding), cmocka_unit_test(test_what_does_not_fit),
+	                                   cmocka_unit_test_setup_teardown(test_same_model, set_up, tear_down),
+	                                   cmocka_unit_test_setup_teardown(test_quantize, set_up, tear_down),
+	                                   cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
