@@ -58,6 +58,9 @@ static void test_truncated_and_flipped(void **state) {
 static void test_bad(void **state) {
 	(void)state;
 #define TENSOR(shape, offsets) "{\"a\":{\"dtype\":\"F32\",\"shape\":[" shape "],\"data_offsets\":[" offsets "]}}"
+#define TWICE                                                                                                                              \
+	("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"                                                                \
+	 "\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}")
 #define PAIR(one, other)                                                                                                                   \
 	"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[" one                                                                   \
 	"]},\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[" other "]}}"
@@ -88,8 +91,7 @@ static void test_bad(void **state) {
 	                                      TENSOR("2", "9223372036854775800,9223372036854775807"),
 	                                      PAIR("0,8", "0,8"),
 	                                      PAIR("0,8", "4,12"),
-	                                      "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},\"a\":{\"dtype\":\"F32\","
-	                                      "\"shape\":[2],\"data_offsets\":[0,8]}}"};
+	                                      TWICE};
 	struct safetensors_table table;
 	for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
 		if (parse(headers[i], strlen(headers[i]), 8, &table) != CUTTLE_MODEL) fail_msg("believed: %s", headers[i]);
