@@ -190,7 +190,7 @@ static void add_work(struct cuttle_bench_result *result, const struct packed_mat
 	(void)pack_sizes(w->type, w->channels, w->k, &weights, &scales, &minima); // the matrix is there, so nothing overflows
 	const double all = (double)((w->channels + GEMM_GROUP - 1) / GEMM_GROUP);
 	result->weight_bytes += (double)(weights + scales + minima) * groups / all;
-	if (w->type != PACKED_F32 && w->type != PACKED_F16) result->multiply_adds += groups * GEMM_GROUP * (double)w->k * rows;
+	if (!packed_is_float(w->type)) result->multiply_adds += groups * GEMM_GROUP * (double)w->k * rows;
 }
 
 static void count_work(const struct bench *b, struct cuttle_bench_result *result) {

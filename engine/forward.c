@@ -20,13 +20,13 @@ struct forward {
 	const struct model *model;
 	size_t max_rows, max_head_rows, max_tokens, score_floats, most_segments;
 	struct region region;
-	float *x;                   /* [max_rows][width], the residual stream */
-	float *normed;              /* [max_rows][widest]: input of the next gemm in fp32 */
-	float *query, *key, *value; /* [max_rows][heads or kv_heads][head_size] */
-	float *gate, *up;           /* [max_rows][ffn] */
-	int8_t *q;                  /* [max_rows][widest]: normed, quantised */
-	float *scale, *scaled_sum;  /* [max_rows][widest/32] */
-	int32_t *sum;
+	float *x;                           /* [max_rows][width], the residual stream */
+	float *normed;                      /* [max_rows][widest]: input of the next gemm in fp32 */
+	float *query, *key, *value;         /* [max_rows][heads or kv_heads][head_size] */
+	float *gate, *up;                   /* [max_rows][ffn] */
+	int8_t *q;                          /* [max_rows][widest]: normed, quantised */
+	float *scale, *scaled_sum;          /* [max_rows][widest/32] */
+	int32_t *sum, *half_sum;            /* [max_rows][widest/32], [..][widest/16] */
 	float *scores;                      /* [threads][score_floats] */
 	struct attention_segment *segments; /* [threads][most_segments] */
 	float *panel;                       /* [threads][GEMM_BLAS_SCRATCH], blas prompts only */
@@ -74,6 +74,7 @@ static bool lay_out(struct forward *f, struct region *region, size_t *total) {
 	    {(void **)&f->scale, rows, wide / GEMM_BLOCK * sizeof(float)},
 	    {(void **)&f->scaled_sum, rows, wide / GEMM_BLOCK * sizeof(float)},
 	    {(void **)&f->sum, rows, wide / GEMM_BLOCK * sizeof(int32_t)},
+	    {(void **)&f->half_sum, rows, wide / GEMM_HALF * sizeof(int32_t)},
 	    {(void **)&f->scores, threads, f->score_floats * sizeof(float)},
 	    {(void **)&f->segments, threads, f->most_segments * sizeof *f->segments},
 	    {(void **)&f->panel, threads, panel * sizeof(float)},
@@ -154,16 +155,13 @@ static void product_task(void *context, size_t index, unsigned worker) {
 	}
 #endif
 	(void)worker;
-	const struct kernels *kernels = kernels_get();
-	gemm_fn *gemm = kernels->gemm_float;
-	if (product->w->type == PACKED_Q8_0) gemm = kernels->gemm_q8;
-	else if (product->w->type == PACKED_Q4_0 || product->w->type == PACKED_Q4_1) gemm = kernels->gemm_q4;
+	gemm_fn *gemm = kernels_gemm(kernels_get(), product->w->type);
 	gemm(product->out, product->out_stride, product->add, &products->input, product->w, product->groups, begin, end);
 }
 
 static void multiply(struct forward *f, size_t rows, size_t k, const struct product *list, size_t count, bool by_blas) {
 	struct products products = {.forward = f, .list = list, .count = count, .by_blas = by_blas};
-	products.input = (struct gemm_rows){rows, k, f->normed, f->q, f->scale, f->scaled_sum, f->sum};
+	products.input = (struct gemm_rows){rows, k, f->normed, f->q, f->scale, f->scaled_sum, f->sum, f->half_sum};
 	size_t places = 0, tasks = 0;
 	for (size_t i = 0; i < count; i++) places += list[i].places;
 	// Even, for the kernels' widest tiles hold two groups.
@@ -188,7 +186,7 @@ static struct product whole(const struct packed_matrix *w, float *out, bool add)
 static void quantise_row(struct forward *f, size_t row, size_t k) {
 	const size_t blocks = k / GEMM_BLOCK;
 	kernels_get()->rowquant(f->normed + row * k, k, f->q + row * k, f->scale + row * blocks, f->scaled_sum + row * blocks,
-	                        f->sum + row * blocks);
+	                        f->sum + row * blocks, f->half_sum + 2 * row * blocks);
 }
 
 static void embed_row(struct forward *f, size_t row) {

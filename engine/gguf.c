@@ -182,27 +182,19 @@ const char *gguf_type_name(uint32_t type) {
 	return type < sizeof names / sizeof *names ? names[type] : NULL;
 }
 
-/* Elements and bytes of one block; false when cuttle does not read the type. Block layouts: ggml-common.h (half scale, then quants). */
-static bool block_layout(uint32_t type, uint64_t *elements, uint64_t *bytes) {
-	switch (type) {
-	case GGUF_TENSOR_F32:
-		*elements = 1, *bytes = 4;
-		return true;
-	case GGUF_TENSOR_F16:
-		*elements = 1, *bytes = 2;
-		return true;
-	case GGUF_TENSOR_Q4_0:
-		*elements = 32, *bytes = 2 + 16;
-		return true;
-	case GGUF_TENSOR_Q4_1:
-		*elements = 32, *bytes = 2 + 2 + 16;
-		return true;
-	case GGUF_TENSOR_Q8_0:
-		*elements = 32, *bytes = 2 + 32;
-		return true;
-	default:
-		return false;
-	}
+// Block layouts: ggml-common.h.
+bool gguf_tensor_block(uint32_t type, uint64_t *elements, uint64_t *bytes) {
+	static const uint16_t blocks[GGUF_TENSOR_TYPES][2] = {
+	    [GGUF_TENSOR_F32] = {1, 4},      [GGUF_TENSOR_F16] = {1, 2},      [GGUF_TENSOR_BF16] = {1, 2},
+	    [GGUF_TENSOR_Q4_0] = {32, 18},   [GGUF_TENSOR_Q4_1] = {32, 20},   [GGUF_TENSOR_Q5_0] = {32, 22},
+	    [GGUF_TENSOR_Q5_1] = {32, 24},   [GGUF_TENSOR_Q8_0] = {32, 34},   [GGUF_TENSOR_IQ4_NL] = {32, 18},
+	    [GGUF_TENSOR_Q2_K] = {256, 84},  [GGUF_TENSOR_Q3_K] = {256, 110}, [GGUF_TENSOR_Q4_K] = {256, 144},
+	    [GGUF_TENSOR_Q5_K] = {256, 176}, [GGUF_TENSOR_Q6_K] = {256, 210}, [GGUF_TENSOR_IQ4_XS] = {256, 136},
+	};
+	if (type >= GGUF_TENSOR_TYPES || !blocks[type][0]) return false;
+	*elements = blocks[type][0];
+	*bytes = blocks[type][1];
+	return true;
 }
 
 /* Reads one tensor's description; its offset is left in *offset because the data's start is not known yet. */
@@ -219,7 +211,7 @@ static enum cuttle_status parse_tensor(struct cursor *cursor, struct gguf_tensor
 		return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s is cut off", NAME(tensor->name));
 
 	uint64_t block_elements, block_bytes, elements = 1, bytes;
-	if (!block_layout(tensor->type, &block_elements, &block_bytes)) {
+	if (!gguf_tensor_block(tensor->type, &block_elements, &block_bytes)) {
 		const char *type = gguf_type_name(tensor->type);
 		if (type)
 			return status_fail(error, CUTTLE_MODEL, "tensor %.*s has type %s, which cuttle does not read yet",

@@ -25,7 +25,24 @@ enum gguf_type { /* of a metadata value */
 	         GGUF_F64
 };
 
-enum gguf_tensor_type { GGUF_TENSOR_F32 = 0, GGUF_TENSOR_F16 = 1, GGUF_TENSOR_Q4_0 = 2, GGUF_TENSOR_Q4_1 = 3, GGUF_TENSOR_Q8_0 = 8 };
+enum gguf_tensor_type { /* those cuttle reads, by their number in the file */
+	                GGUF_TENSOR_F32 = 0,
+	                GGUF_TENSOR_F16 = 1,
+	                GGUF_TENSOR_Q4_0 = 2,
+	                GGUF_TENSOR_Q4_1 = 3,
+	                GGUF_TENSOR_Q5_0 = 6,
+	                GGUF_TENSOR_Q5_1 = 7,
+	                GGUF_TENSOR_Q8_0 = 8,
+	                GGUF_TENSOR_Q2_K = 10,
+	                GGUF_TENSOR_Q3_K = 11,
+	                GGUF_TENSOR_Q4_K = 12,
+	                GGUF_TENSOR_Q5_K = 13,
+	                GGUF_TENSOR_Q6_K = 14,
+	                GGUF_TENSOR_IQ4_NL = 20,
+	                GGUF_TENSOR_IQ4_XS = 23,
+	                GGUF_TENSOR_BF16 = 30
+};
+enum { GGUF_TENSOR_TYPES = GGUF_TENSOR_BF16 + 1 };
 
 struct gguf_string {
 	const char *text; /* not NUL-terminated, may hold NULs */
@@ -51,6 +68,12 @@ const char *gguf_type_name(uint32_t tensor_type); /* "Q4_0", also of types cuttl
 size_t gguf_tensor_count(const struct gguf *file);
 const struct gguf_tensor *gguf_tensor_at(const struct gguf *file, size_t index);
 const struct gguf_tensor *gguf_tensor_find(const struct gguf *file, const char *name); /* NULL when absent */
+
+/* The name of a type of a file, NULL for a number that has none. */
+const char *gguf_type_name(uint32_t type);
+
+/* Elements and bytes of one block; false when cuttle does not read the type. */
+bool gguf_tensor_block(uint32_t type, uint64_t *elements, uint64_t *bytes);
 
 bool gguf_has(const struct gguf *file, const char *key);
 

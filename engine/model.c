@@ -19,7 +19,7 @@ struct builder {
 	uint8_t *bytes;
 	struct cuttle_error *error;
 	bool *placed;      /* [tensors of the file] whether it found its place */
-	uint32_t types[9]; /* how many of each gguf_tensor_type */
+	uint32_t types[GGUF_TENSOR_TYPES]; /* how many of each */
 	uint64_t parameters;
 };
 
@@ -40,18 +40,14 @@ static enum cuttle_status find(struct builder *b, const char *name, size_t row, 
 }
 
 static enum packed_type packed_type_of(uint32_t type) {
-	switch (type) {
-	case GGUF_TENSOR_F16:
-		return PACKED_F16;
-	case GGUF_TENSOR_Q4_0:
-		return PACKED_Q4_0;
-	case GGUF_TENSOR_Q4_1:
-		return PACKED_Q4_1;
-	case GGUF_TENSOR_Q8_0:
-		return PACKED_Q8_0;
-	default:
-		return PACKED_F32;
-	}
+	static const enum packed_type packed[GGUF_TENSOR_TYPES] = {
+	    [GGUF_TENSOR_F32] = PACKED_F32,   [GGUF_TENSOR_F16] = PACKED_F16,   [GGUF_TENSOR_BF16] = PACKED_BF16,
+	    [GGUF_TENSOR_Q4_0] = PACKED_Q4_0, [GGUF_TENSOR_Q4_1] = PACKED_Q4_1, [GGUF_TENSOR_Q5_0] = PACKED_Q5_0,
+	    [GGUF_TENSOR_Q5_1] = PACKED_Q5_1, [GGUF_TENSOR_Q8_0] = PACKED_Q8_0, [GGUF_TENSOR_IQ4_NL] = PACKED_IQ4_NL,
+	    [GGUF_TENSOR_Q2_K] = PACKED_Q2_K, [GGUF_TENSOR_Q3_K] = PACKED_Q3_K, [GGUF_TENSOR_Q4_K] = PACKED_Q4_K,
+	    [GGUF_TENSOR_Q5_K] = PACKED_Q5_K, [GGUF_TENSOR_Q6_K] = PACKED_Q6_K, [GGUF_TENSOR_IQ4_XS] = PACKED_IQ4_XS,
+	};
+	return packed[type];
 }
 
 /* First pass: the bytes every tensor needs once packed. */
@@ -292,19 +288,11 @@ static void describe(struct builder *b, size_t size) {
 			info->name[i] = name.text[i] < 0x20 || name.text[i] > 0x7e ? '?' : name.text[i];
 	snprintf(info->tokenizer, sizeof info->tokenizer, "%s", vocab_kind(m->vocab));
 	snprintf(info->chat, sizeof info->chat, "%s", chat_name(m->chat));
-	static const struct {
-		enum gguf_tensor_type type;
-		const char *name;
-	} types[] = {{GGUF_TENSOR_Q8_0, "Q8_0"},
-	             {GGUF_TENSOR_Q4_1, "Q4_1"},
-	             {GGUF_TENSOR_Q4_0, "Q4_0"},
-	             {GGUF_TENSOR_F16, "F16"},
-	             {GGUF_TENSOR_F32, "F32"}};
 	size_t at = 0;
-	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-		if (b->types[types[i].type] && at < sizeof info->types)
-			at += (size_t)snprintf(info->types + at, sizeof info->types - at, "%s%s x%u", at ? ", " : "", types[i].name,
-			                       b->types[types[i].type]);
+	for (uint32_t type = GGUF_TENSOR_TYPES; type--;)
+		if (b->types[type] && at < sizeof info->types)
+			at += (size_t)snprintf(info->types + at, sizeof info->types - at, "%s%s x%u", at ? ", " : "",
+			                       gguf_type_name(type), b->types[type]);
 	info->file_bytes = size;
 	info->parameters = b->parameters;
 	info->packed_bytes = m->weights.used;

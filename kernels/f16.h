@@ -27,6 +27,11 @@ static inline float float_of_f16(uint16_t half) {
 	return sign ? -value : value;
 }
 
+/* bf16 is the upper half of an fp32. */
+static inline float float_of_bf16(uint16_t upper) {
+	return float_of_bits((uint32_t)upper << 16);
+}
+
 static inline uint16_t f16_of_float(float value) {
 	const uint32_t bits = bits_of_float(value), magnitude = bits & 0x7fffffff;
 	const uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);

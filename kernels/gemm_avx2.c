@@ -24,6 +24,14 @@ INLINE __m256 load_f16(const uint16_t *half) {
 	return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)half));
 }
 
+/* Weights of a float type from weight `at` on. */
+INLINE __m256 load_float(enum packed_type type, const void *weights, size_t at) {
+	if (type == PACKED_F32) return _mm256_loadu_ps((const float *)weights + at);
+	const uint16_t *half = (const uint16_t *)weights + at;
+	if (type == PACKED_F16) return load_f16(half);
+	return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)half)), 16));
+}
+
 INLINE void store(float *out, size_t out_stride, bool add, size_t rows, __m256 acc[ROWS][HALVES]) {
 	for (size_t r = 0; r < rows; r++)
 		for (size_t h = 0; h < HALVES; h++) {
@@ -131,8 +139,8 @@ INLINE void tile_q4(size_t count, bool has_minimum, float *out, size_t out_strid
 	store(out, out_stride, add, count, acc);
 }
 
-INLINE void tile_float(size_t count, bool half, float *out, size_t out_stride, bool add, const struct gemm_rows *rows, size_t first,
-                       const struct packed_matrix *w, size_t group) {
+INLINE void tile_float(size_t count, enum packed_type type, float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
+                       size_t first, const struct packed_matrix *w, size_t group) {
 	const size_t base = group * w->k * GEMM_GROUP;
 	const float *x = rows->x + first * w->k;
 	__m256 acc[ROWS][HALVES];
@@ -140,8 +148,7 @@ INLINE void tile_float(size_t count, bool half, float *out, size_t out_stride, b
 	for (size_t j = 0; j < w->k; j++)
 		for (size_t h = 0; h < HALVES; h++) {
 			const size_t at = base + j * GEMM_GROUP + 8 * h;
-			const __m256 weight =
-			    half ? load_f16((const uint16_t *)w->weights + at) : _mm256_loadu_ps((const float *)w->weights + at);
+			const __m256 weight = load_float(type, w->weights, at);
 			for (size_t r = 0; r < count; r++) acc[r][h] = _mm256_fmadd_ps(weight, _mm256_set1_ps(x[r * w->k + j]), acc[r][h]);
 		}
 	store(out, out_stride, add, count, acc);
@@ -189,10 +196,12 @@ void gemm_q4_avx2(float *out, size_t out_stride, bool add, const struct gemm_row
 
 void gemm_float_avx2(float *out, size_t out_stride, bool add, const struct gemm_rows *rows, const struct packed_matrix *w,
                      const uint32_t *groups, size_t begin, size_t end) {
-	REQUIRE((w->type == PACKED_F32 || w->type == PACKED_F16) && w->k == rows->k);
+	REQUIRE(packed_is_float(w->type) && w->k == rows->k);
 	if (w->type == PACKED_F16) {
-		FOR_TILES(tile_float, true COMMA)
+		FOR_TILES(tile_float, PACKED_F16 COMMA)
+	} else if (w->type == PACKED_BF16) {
+		FOR_TILES(tile_float, PACKED_BF16 COMMA)
 	} else {
-		FOR_TILES(tile_float, false COMMA)
+		FOR_TILES(tile_float, PACKED_F32 COMMA)
 	}
 }

@@ -26,6 +26,14 @@ INLINE void zero(size_t rows, size_t width, __m512 acc[WIDTH][ROWS]) {
 		for (size_t r = 0; r < rows; r++) acc[g][r] = _mm512_setzero_ps();
 }
 
+/* Weights of a float type from weight `at` on. */
+INLINE __m512 load_float(enum packed_type type, const void *weights, size_t at) {
+	if (type == PACKED_F32) return _mm512_loadu_ps((const float *)weights + at);
+	const uint16_t *half = (const uint16_t *)weights + at;
+	if (type == PACKED_F16) return load_f16(half);
+	return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)half)), 16));
+}
+
 INLINE void store(float *out, size_t out_stride, bool add, size_t rows, const __m512 *acc) {
 	for (size_t r = 0; r < rows; r++) {
 		float *to = out + r * out_stride;
@@ -124,16 +132,15 @@ INLINE void tile_q4(size_t count, size_t width, bool has_minimum, float *out, si
 	for (size_t g = 0; g < width; g++) store(out + g * GEMM_GROUP, out_stride, add, count, acc[g]);
 }
 
-INLINE void tile_float(size_t count, size_t width, bool half, float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
-                       size_t first, const struct packed_matrix *w, const size_t *group) {
+INLINE void tile_float(size_t count, size_t width, enum packed_type type, float *out, size_t out_stride, bool add,
+                       const struct gemm_rows *rows, size_t first, const struct packed_matrix *w, const size_t *group) {
 	const float *x = rows->x + first * w->k;
 	__m512 acc[WIDTH][ROWS];
 	zero(count, width, acc);
 	for (size_t j = 0; j < w->k; j++)
 		for (size_t g = 0; g < width; g++) {
 			const size_t at = (group[g] * w->k + j) * GEMM_GROUP;
-			const __m512 weight =
-			    half ? load_f16((const uint16_t *)w->weights + at) : _mm512_loadu_ps((const float *)w->weights + at);
+			const __m512 weight = load_float(type, w->weights, at);
 			for (size_t r = 0; r < count; r++) acc[g][r] = _mm512_fmadd_ps(weight, _mm512_set1_ps(x[r * w->k + j]), acc[g][r]);
 		}
 	for (size_t g = 0; g < width; g++) store(out + g * GEMM_GROUP, out_stride, add, count, acc[g]);
@@ -192,10 +199,12 @@ void gemm_q4_avx512(float *out, size_t out_stride, bool add, const struct gemm_r
 
 void gemm_float_avx512(float *out, size_t out_stride, bool add, const struct gemm_rows *rows, const struct packed_matrix *w,
                        const uint32_t *groups, size_t begin, size_t end) {
-	REQUIRE((w->type == PACKED_F32 || w->type == PACKED_F16) && w->k == rows->k);
+	REQUIRE(packed_is_float(w->type) && w->k == rows->k);
 	if (w->type == PACKED_F16) {
-		FOR_TILES(tile_float, true COMMA)
+		FOR_TILES(tile_float, PACKED_F16 COMMA)
+	} else if (w->type == PACKED_BF16) {
+		FOR_TILES(tile_float, PACKED_BF16 COMMA)
 	} else {
-		FOR_TILES(tile_float, false COMMA)
+		FOR_TILES(tile_float, PACKED_F32 COMMA)
 	}
 }

@@ -131,8 +131,10 @@ INLINE void tile_floats(enum packed_type type, size_t count, float *out, size_t 
 	for (size_t i = 0; i < w->k; i++)
 		for (size_t j = 0; j < QUARTERS; j++) {
 			const size_t at = base + i * GEMM_GROUP + 4 * j;
-			const float32x4_t weight =
-			    type == PACKED_F16 ? load_f16((const uint16_t *)w->weights + at) : vld1q_f32((const float *)w->weights + at);
+			float32x4_t weight;
+			if (type == PACKED_F32) weight = vld1q_f32((const float *)w->weights + at);
+			else if (type == PACKED_F16) weight = load_f16((const uint16_t *)w->weights + at);
+			else weight = vreinterpretq_f32_u32(vshll_n_u16(vld1_u16((const uint16_t *)w->weights + at), 16));
 			for (size_t r = 0; r < count; r++) acc[r][j] = vfmaq_n_f32(acc[r][j], weight, x[r * w->k + i]);
 		}
 	store(out, out_stride, add, count, acc);
@@ -140,7 +142,7 @@ INLINE void tile_floats(enum packed_type type, size_t count, float *out, size_t 
 
 INLINE void tile(enum packed_type type, size_t count, float *out, size_t out_stride, bool add, const struct gemm_rows *rows, size_t first,
                  const struct packed_matrix *w, size_t group) {
-	if (type == PACKED_F32 || type == PACKED_F16) tile_floats(type, count, out, out_stride, add, rows, first, w, group);
+	if (packed_is_float(type)) tile_floats(type, count, out, out_stride, add, rows, first, w, group);
 	else tile_blocks(type, count, out, out_stride, add, rows, first, w, group);
 }
 
@@ -184,7 +186,8 @@ void gemm_q4_neon(float *out, size_t out_stride, bool add, const struct gemm_row
 
 void gemm_float_neon(float *out, size_t out_stride, bool add, const struct gemm_rows *rows, const struct packed_matrix *w,
                      const uint32_t *groups, size_t begin, size_t end) {
-	REQUIRE((w->type == PACKED_F32 || w->type == PACKED_F16) && w->k == rows->k);
+	REQUIRE(packed_is_float(w->type) && w->k == rows->k);
 	if (w->type == PACKED_F16) all_tiles(PACKED_F16, out, out_stride, add, rows, w, groups, begin, end);
+	else if (w->type == PACKED_BF16) all_tiles(PACKED_BF16, out, out_stride, add, rows, w, groups, begin, end);
 	else all_tiles(PACKED_F32, out, out_stride, add, rows, w, groups, begin, end);
 }

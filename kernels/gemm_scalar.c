@@ -66,7 +66,7 @@ void gemm_q4_scalar(float *out, size_t out_stride, bool add, const struct gemm_r
 
 void gemm_float_scalar(float *out, size_t out_stride, bool add, const struct gemm_rows *rows, const struct packed_matrix *w,
                        const uint32_t *groups, size_t begin, size_t end) {
-	REQUIRE((w->type == PACKED_F32 || w->type == PACKED_F16) && w->k == rows->k);
+	REQUIRE(packed_is_float(w->type) && w->k == rows->k);
 	for (size_t place = begin; place < end; place++) {
 		const size_t base = (groups ? groups[place] : place) * w->k * GEMM_GROUP;
 		for (size_t r = 0; r < rows->rows; r++) {
@@ -74,8 +74,9 @@ void gemm_float_scalar(float *out, size_t out_stride, bool add, const struct gem
 			for (size_t j = 0; j < w->k; j++)
 				for (size_t c = 0; c < GEMM_GROUP; c++) {
 					const size_t at = base + j * GEMM_GROUP + c;
-					const float weight = w->type == PACKED_F32 ? ((const float *)w->weights)[at]
-					                                           : float_of_f16(((const uint16_t *)w->weights)[at]);
+					const float weight = w->type == PACKED_F32   ? ((const float *)w->weights)[at]
+					                     : w->type == PACKED_F16 ? float_of_f16(((const uint16_t *)w->weights)[at])
+					                                             : float_of_bf16(((const uint16_t *)w->weights)[at]);
 					acc[c] = fmaf(weight, rows->x[r * rows->k + j], acc[c]);
 				}
 			store(out, out_stride, add, r, place, acc);

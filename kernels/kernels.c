@@ -6,11 +6,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* The block gemms and their peak of `name`, all else of `rest`. */
-#define TABLE(name, rest)                                                                                                                  \
+/* The gemms of Q8_0 and Q4_x and their peak of `name`, those of the other block types of `planes`, all else of `rest`. */
+#define TABLE(name, planes, rest)                                                                                                          \
 	{                                                                                                                                  \
-#name, rowquant_##rest, gemm_q8_##name, gemm_q4_##name, gemm_float_##rest, attention_##rest, rmsnorm_##rest, rope_##rest,  \
-		    narrow_##rest, swiglu_##rest, dclip_##rest, int8_peak_##name                                                           \
+#name, rowquant_##rest, gemm_q8_##name, gemm_q4_##name, gemm_planes_##planes, gemm_float_##rest, attention_##rest,         \
+		    rmsnorm_##rest, rope_##rest, narrow_##rest, swiglu_##rest, dclip_##rest, int8_peak_##name                              \
 	}
 
 // In the order of preference: "auto" takes the last this CPU can run. AMX stands before AVX-512, which every CPU with AMX has too, and so
@@ -19,14 +19,14 @@ static const struct tier {
 	unsigned needs;
 	struct kernels table;
 } tiers[] = {
-    {0, TABLE(scalar, scalar)},
+    {0, TABLE(scalar, scalar, scalar)},
 #if defined(__aarch64__)
-    {0, TABLE(neon, neon)},
-    {CPU_DOTPROD, TABLE(dotprod, neon)},
+    {0, TABLE(neon, neon, neon)},
+    {CPU_DOTPROD, TABLE(dotprod, dotprod, neon)},
 #elif defined(__x86_64__)
-    {CPU_AVX2, TABLE(avx2, avx2)},
-    {CPU_AVX512 | CPU_AMX, TABLE(amx, avx512)},
-    {CPU_AVX512, TABLE(avx512, avx512)},
+    {CPU_AVX2, TABLE(avx2, avx2, avx2)},
+    {CPU_AVX512 | CPU_AMX, TABLE(amx, avx512, avx512)},
+    {CPU_AVX512, TABLE(avx512, avx512, avx512)},
 #endif
 };
 enum { TIERS = sizeof tiers / sizeof *tiers };

@@ -13,7 +13,7 @@
 struct kernels {
 	const char *name;
 	rowquant_fn *rowquant;
-	gemm_fn *gemm_q8, *gemm_q4, *gemm_float;
+	gemm_fn *gemm_q8, *gemm_q4, *gemm_planes, *gemm_float;
 	attention_fn *attention;
 	rmsnorm_fn *rmsnorm;
 	rope_fn *rope;
@@ -22,6 +22,13 @@ struct kernels {
 	dclip_fn *dclip;
 	int8_peak_fn *int8_peak;
 };
+
+/* The gemm for weights of this type. */
+static inline gemm_fn *kernels_gemm(const struct kernels *kernels, enum packed_type type) {
+	if (packed_is_float(type)) return kernels->gemm_float;
+	if (type == PACKED_Q8_0) return kernels->gemm_q8;
+	return type == PACKED_Q4_0 || type == PACKED_Q4_1 ? kernels->gemm_q4 : kernels->gemm_planes;
+}
 
 /* The table in use: the best tier of this CPU until kernels_set forces another. */
 const struct kernels *kernels_get(void);

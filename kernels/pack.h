@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights as files store them -> the packed layout of gemm.h, and single channels back to fp32.
-// Sources: GGUF block formats (ggml): Q8_0 = {fp16 d; int8 q[32]}, Q4_0 = {fp16 d; 16 bytes}, Q4_1 = {fp16 d; fp16 m; 16 bytes}, byte j of
-// a 4-bit block holding element j (low nibble) and j + 16 (high).
 #ifndef CUTTLE_KERNELS_PACK_H
 #define CUTTLE_KERNELS_PACK_H
 
 #include "kernels/gemm.h"
+
+/* Weights and bytes of one block in the file. */
+size_t pack_block(enum packed_type type);
+size_t pack_block_bytes(enum packed_type type);
 
 /* Bytes of the three parts for a matrix of this type and shape, each rounded up to 64; false when a product overflows. */
 bool pack_sizes(enum packed_type type, size_t channels, size_t k, size_t *weights, size_t *scales, size_t *minima);
@@ -19,5 +21,10 @@ void pack_groups(const struct packed_matrix *to, const uint8_t *source, size_t b
 
 /* One channel in fp32: d * q, or d * q + m with two roundings, as the file format defines it. out[k]. */
 void pack_row(const struct packed_matrix *w, size_t channel, float *out);
+
+/* Of a block type, channel 16 * group + c: the integer weights 32 * block .. + 31, and the scale (from w->scales) or minimum (w->minima) of
+ * weight number j. */
+void pack_integers(const struct packed_matrix *w, size_t group, size_t c, size_t block, int8_t weights[GEMM_BLOCK]);
+float pack_scale(const struct packed_matrix *w, const uint16_t *scales, size_t group, size_t c, size_t j);
 
 #endif

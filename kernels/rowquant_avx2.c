@@ -22,14 +22,14 @@ static int32_t total(__m256i values) {
 	return _mm_cvtsi128_si32(_mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xb1)));
 }
 
-void rowquant_avx2(const float *x, size_t k, int8_t *q, float *scale, float *scaled_sum, int32_t *sum) {
+void rowquant_avx2(const float *x, size_t k, int8_t *q, float *scale, float *scaled_sum, int32_t *sum, int32_t *half_sum) {
 	REQUIRE(k % GEMM_BLOCK == 0);
 	const __m256i magnitude = _mm256_set1_epi32(0x7fffffff), magic_bits = _mm256_set1_epi32(0x4b400000);
 	const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
 	const __m256 magic = _mm256_set1_ps(12582912.0f);
 	for (size_t block = 0; block < k / GEMM_BLOCK; block++) {
 		__m256 in[PARTS];
-		__m256i most = _mm256_setzero_si256(), out[PARTS], sums = most;
+		__m256i most = _mm256_setzero_si256(), out[PARTS];
 		for (size_t i = 0; i < PARTS; i++) {
 			in[i] = _mm256_loadu_ps(x + block * GEMM_BLOCK + 8 * i);
 			most = _mm256_max_epu32(most, _mm256_and_si256(_mm256_castps_si256(in[i]), magnitude));
@@ -44,14 +44,15 @@ void rowquant_avx2(const float *x, size_t k, int8_t *q, float *scale, float *sca
 			for (size_t i = 0; i < PARTS; i++) {
 				const __m256 rounded = _mm256_add_ps(_mm256_mul_ps(in[i], inverse), magic);
 				out[i] = _mm256_sub_epi32(_mm256_castps_si256(rounded), magic_bits);
-				sums = _mm256_add_epi32(sums, out[i]);
 			}
 			scale[block] = amax / 127.0f;
 		}
 		const __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(out[0], out[1]), _mm256_packs_epi32(out[2], out[3]));
 		// The packs work in 128-bit halves and leave the groups of four as 0 2 4 6 1 3 5 7.
 		_mm256_storeu_si256((__m256i *)(q + block * GEMM_BLOCK), _mm256_permutevar8x32_epi32(bytes, order));
-		sum[block] = total(sums);
+		half_sum[2 * block] = total(_mm256_add_epi32(out[0], out[1]));
+		half_sum[2 * block + 1] = total(_mm256_add_epi32(out[2], out[3]));
+		sum[block] = half_sum[2 * block] + half_sum[2 * block + 1];
 		scaled_sum[block] = scale[block] * (float)sum[block];
 	}
 }

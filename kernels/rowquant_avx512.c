@@ -6,7 +6,7 @@
 #include <immintrin.h>
 #include <math.h>
 
-void rowquant_avx512(const float *x, size_t k, int8_t *q, float *scale, float *scaled_sum, int32_t *sum) {
+void rowquant_avx512(const float *x, size_t k, int8_t *q, float *scale, float *scaled_sum, int32_t *sum, int32_t *half_sum) {
 	REQUIRE(k % GEMM_BLOCK == 0);
 	const __m512i magnitude = _mm512_set1_epi32(0x7fffffff), magic_bits = _mm512_set1_epi32(0x4b400000);
 	const __m512 magic = _mm512_set1_ps(12582912.0f);
@@ -27,7 +27,9 @@ void rowquant_avx512(const float *x, size_t k, int8_t *q, float *scale, float *s
 		}
 		_mm_storeu_si128((__m128i *)(q + block * GEMM_BLOCK), _mm512_cvtepi32_epi8(low_q));
 		_mm_storeu_si128((__m128i *)(q + block * GEMM_BLOCK + 16), _mm512_cvtepi32_epi8(high_q));
-		sum[block] = _mm512_reduce_add_epi32(_mm512_add_epi32(low_q, high_q));
+		half_sum[2 * block] = _mm512_reduce_add_epi32(low_q);
+		half_sum[2 * block + 1] = _mm512_reduce_add_epi32(high_q);
+		sum[block] = half_sum[2 * block] + half_sum[2 * block + 1];
 		scaled_sum[block] = scale[block] * (float)sum[block];
 	}
 }

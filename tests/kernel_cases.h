@@ -98,37 +98,42 @@ struct problem {
 	struct packed_matrix matrix;
 	float *x, *scale, *scaled_sum;
 	int8_t *q;
-	int32_t *sum;
+	int32_t *sum, *half_sum;
 	struct gemm_rows given;
 };
 
-static inline bool is_float(enum packed_type type) {
-	return type == PACKED_F32 || type == PACKED_F16;
+/* Where a block type keeps its fp16 scale and minimum in a block of the file; the same place twice where it has no minimum. */
+static inline void find_scales(enum packed_type type, size_t places[2]) {
+	static const uint8_t odd[PACKED_TYPES] = {[PACKED_Q6_K] = 208, [PACKED_Q3_K] = 108, [PACKED_Q2_K] = 80};
+	places[0] = odd[type];
+	places[1] = places[0] + (packed_has_minimum(type) ? 2 : 0);
 }
 
 static inline void fill_file(struct problem *problem, struct numbers *numbers, enum mood mood) {
-	const size_t bytes = problem->channels * pack_row_bytes(problem->type, problem->k);
-	const size_t block = problem->type == PACKED_Q8_0 ? 34 : problem->type == PACKED_Q4_0 ? 18 : 20;
-	if (is_float(problem->type)) {
+	const enum packed_type type = problem->type;
+	const size_t bytes = problem->channels * pack_row_bytes(type, problem->k), block = pack_block_bytes(type);
+	if (packed_is_float(type)) {
 		for (size_t i = 0; i < problem->channels * problem->k; i++) {
 			const float value = mood == HOSTILE && below(numbers, 64) == 0 ? hostile(numbers) : plain(numbers);
-			const uint16_t half = f16_of_float(value);
-			if (problem->type == PACKED_F32) memcpy(problem->file + 4 * i, &value, 4);
+			const uint16_t half = type == PACKED_F16 ? f16_of_float(value) : (uint16_t)(bits_of_float(value) >> 16);
+			if (type == PACKED_F32) memcpy(problem->file + 4 * i, &value, 4);
 			else memcpy(problem->file + 2 * i, &half, 2);
 		}
 		return;
 	}
 	for (size_t i = 0; i < bytes; i++) problem->file[i] = (uint8_t)next_bits(numbers);
+	static const uint8_t ends[4] = {0x80, 0x7f, 0xff, 0x00};
 	for (size_t i = 0; i < bytes; i += block) {
-		uint16_t scales[2] = {f16_of_float(plain(numbers) * 0.01f), f16_of_float(plain(numbers))};
-		for (size_t j = 0; mood == HOSTILE && j < 2; j++)
-			if (below(numbers, 16) == 0) scales[j] = (uint16_t)(below(numbers, 2) ? next_bits(numbers) : 0);
-		const size_t header = problem->type == PACKED_Q4_1 ? 4 : 2;
-		memcpy(problem->file + i, scales, header);
-		if (mood != EXTREME) continue;
-		static const uint8_t ends[4] = {0x80, 0x7f, 0xff, 0x00};
 		const uint8_t end = ends[below(numbers, 4)];
-		for (size_t j = header; j < block; j++) problem->file[i + j] = below(numbers, 64) ? end : ends[below(numbers, 4)];
+		for (size_t j = 0; mood == EXTREME && j < block; j++)
+			problem->file[i + j] = below(numbers, 64) ? end : ends[below(numbers, 4)];
+		uint16_t scales[2] = {f16_of_float(plain(numbers) * 0.01f), f16_of_float(plain(numbers))};
+		size_t places[2];
+		find_scales(type, places);
+		for (size_t j = 2; j--;) {
+			if (mood == HOSTILE && below(numbers, 16) == 0) scales[j] = (uint16_t)(below(numbers, 2) ? next_bits(numbers) : 0);
+			memcpy(problem->file + i + places[j], &scales[j], sizeof scales[j]);
+		}
 	}
 }
 
@@ -138,15 +143,16 @@ static inline void fill_rows(struct problem *problem, struct numbers *numbers, e
 		problem->x[i] = mood == HOSTILE && below(numbers, 256) == 0 ? hostile(numbers) : plain(numbers);
 	for (size_t r = 0; r < problem->rows; r++)
 		rowquant_scalar(problem->x + r * problem->k, problem->k, problem->q + r * problem->k, problem->scale + r * blocks,
-		                problem->scaled_sum + r * blocks, problem->sum + r * blocks);
+		                problem->scaled_sum + r * blocks, problem->sum + r * blocks, problem->half_sum + 2 * r * blocks);
 	if (mood != EXTREME) return;
 	for (size_t b = 0; b < problem->rows * blocks; b++) {
 		const size_t sign = below(numbers, 3);
-		problem->sum[b] = 0;
+		problem->sum[b] = problem->half_sum[2 * b] = problem->half_sum[2 * b + 1] = 0;
 		for (size_t j = 0; j < GEMM_BLOCK; j++) {
 			const bool minus = sign == 2 ? below(numbers, 2) : sign;
 			problem->q[b * GEMM_BLOCK + j] = minus ? -127 : 127;
 			problem->sum[b] += minus ? -127 : 127;
+			problem->half_sum[2 * b + j / GEMM_HALF] += minus ? -127 : 127;
 		}
 		problem->scaled_sum[b] = problem->scale[b] * (float)problem->sum[b];
 	}
@@ -169,7 +175,8 @@ static inline struct problem problem_new(struct numbers *numbers, enum packed_ty
 	problem.scale = new_array(blocks, sizeof *problem.scale);
 	problem.scaled_sum = new_array(blocks, sizeof *problem.scaled_sum);
 	problem.sum = new_array(blocks, sizeof *problem.sum);
-	problem.given = (struct gemm_rows){rows, k, problem.x, problem.q, problem.scale, problem.scaled_sum, problem.sum};
+	problem.half_sum = new_array(2 * blocks, sizeof *problem.half_sum);
+	problem.given = (struct gemm_rows){rows, k, problem.x, problem.q, problem.scale, problem.scaled_sum, problem.sum, problem.half_sum};
 	fill_file(&problem, numbers, mood);
 	fill_rows(&problem, numbers, mood);
 	pack_groups(&problem.matrix, problem.file, 0, problem.groups);
@@ -186,6 +193,7 @@ static inline void problem_free(struct problem *problem) {
 	free(problem->scale);
 	free(problem->scaled_sum);
 	free(problem->sum);
+	free(problem->half_sum);
 }
 
 /* Rows [first, first + count) of a problem as a gemm's argument. */
@@ -197,11 +205,8 @@ static inline struct gemm_rows rows_of(const struct problem *problem, size_t fir
 	                          problem->q + first * problem->k,
 	                          problem->scale + first * blocks,
 	                          problem->scaled_sum + first * blocks,
-	                          problem->sum + first * blocks};
-}
-
-static inline gemm_fn *gemm_of(const struct kernels *kernels, enum packed_type type) {
-	return is_float(type) ? kernels->gemm_float : type == PACKED_Q8_0 ? kernels->gemm_q8 : kernels->gemm_q4;
+	                          problem->sum + first * blocks,
+	                          problem->half_sum + 2 * first * blocks};
 }
 
 /* One attention problem: whole tiles of keys, their tail hostile, and the values. */

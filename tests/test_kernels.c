@@ -20,8 +20,14 @@ static struct numbers numbers;
 static const struct kernels *tiers[8];
 static size_t tier_count;
 
-static const size_t ks[] = {32, 64, 576, 1536};
-enum { K_COUNT = sizeof ks / sizeof *ks, MOST_ROWS = 64 };
+enum { K_COUNT = 4, MOST_ROWS = 64 };
+
+/* Row lengths: whole blocks of the type, odd and even numbers of them. */
+static size_t k_of(enum packed_type type, size_t i) {
+	static const size_t ks[2][K_COUNT] = {{32, 64, 576, 1536}, {256, 512, 768, 1536}};
+	return ks[packed_has_levels(type)][i];
+}
+
 static const size_t row_counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 33, 64};
 enum { ROW_COUNTS = sizeof row_counts / sizeof *row_counts };
 
@@ -38,7 +44,7 @@ static void check_gemm(const struct kernels *tier, const struct problem *problem
 			memcpy(out + r * stride + i * GEMM_GROUP, start + (first + r) * all + (groups ? groups[i] : i) * GEMM_GROUP,
 			       GEMM_GROUP * sizeof *out);
 	const struct gemm_rows rows = rows_of(problem, first, count);
-	gemm_of(tier, problem->type)(out, stride, start != NULL, &rows, &problem->matrix, groups, begin, end);
+	kernels_gemm(tier, problem->type)(out, stride, start != NULL, &rows, &problem->matrix, groups, begin, end);
 	for (size_t r = 0; r < count; r++) {
 		for (size_t i = begin; i < end; i++)
 			expect_same("gemm", tier->name, expected + (first + r) * all + (groups ? groups[i] : i) * GEMM_GROUP,
@@ -53,12 +59,12 @@ static void check_gemm(const struct kernels *tier, const struct problem *problem
 /* Each tier, each number of rows, single rows, sparse groups, add: all must give the scalar tier's bits for the whole problem at once. */
 static void gemm_same_bits(enum packed_type type, enum mood mood) {
 	for (size_t i = 0; i < K_COUNT; i++) {
-		struct problem problem =
-		    problem_new(&numbers, type, 16 * (1 + below(&numbers, 3)) - below(&numbers, 16), ks[i], MOST_ROWS, mood);
+		const size_t channels = 16 * (1 + below(&numbers, 3)) - below(&numbers, 16);
+		struct problem problem = problem_new(&numbers, type, channels, k_of(type, i), MOST_ROWS, mood);
 		const size_t all = problem.groups * GEMM_GROUP;
 		float *expected = new_array(MOST_ROWS * all, sizeof *expected), *start = new_array(MOST_ROWS * all, sizeof *start);
 		float *sum = new_array(MOST_ROWS * all, sizeof *sum);
-		gemm_of(tiers[0], type)(expected, all, false, &problem.given, &problem.matrix, NULL, 0, problem.groups);
+		kernels_gemm(tiers[0], type)(expected, all, false, &problem.given, &problem.matrix, NULL, 0, problem.groups);
 		for (size_t j = 0; j < MOST_ROWS * all; j++) {
 			start[j] = plain(&numbers);
 			sum[j] = start[j] + expected[j];
@@ -87,68 +93,45 @@ static void gemm_same_bits(enum packed_type type, enum mood mood) {
 
 static void test_gemm_same_bits(void **state) {
 	(void)state;
-	for (enum packed_type type = PACKED_F32; type <= PACKED_Q4_1; type++)
+	for (enum packed_type type = PACKED_F32; type < PACKED_TYPES; type++)
 		for (enum mood mood = PLAIN; mood < MOODS; mood++) gemm_same_bits(type, mood);
 }
 
-/* The file's own bytes in double, no packed layout involved. */
-static double file_weight(const struct problem *problem, size_t channel, size_t j) {
-	const uint8_t *row = problem->file + channel * pack_row_bytes(problem->type, problem->k);
-	float value;
-	uint16_t half[2];
-	switch (problem->type) {
-	case PACKED_F32:
-		memcpy(&value, row + 4 * j, 4);
-		return (double)value;
-	case PACKED_F16:
-		memcpy(half, row + 2 * j, 2);
-		return (double)float_of_f16(half[0]);
-	case PACKED_Q8_0:
-		row += j / 32 * 34;
-		break;
-	case PACKED_Q4_0:
-		row += j / 32 * 18;
-		break;
-	default:
-		row += j / 32 * 20;
+/* Against the weights of pack_row's making, which tests/test_types.c holds to the file's. */
+static void gemm_definition(enum packed_type type, size_t k, enum mood mood) {
+	struct problem problem = problem_new(&numbers, type, 19, k, 3, mood);
+	float out[3 * 32], *weights = new_array(k, sizeof *weights);
+	kernels_gemm(tiers[0], type)(out, 32, false, &problem.given, &problem.matrix, NULL, 0, 2);
+	const bool is_float = packed_is_float(type), has_minimum = packed_has_minimum(type);
+	// A float type rounds once per k; a block type once per fma and once per product of scales.
+	const double steps = is_float ? (double)k : (double)(k / packed_span(type)) * 2 + 3;
+	for (size_t c = 0; c < 32; c++) {
+		if (c < 19) pack_row(&problem.matrix, c, weights);
+		else memset(weights, 0, k * sizeof *weights);
+		for (size_t r = 0; r < 3; r++) {
+			double sum = 0, size = 0;
+			for (size_t j = 0; j < k; j++) {
+				const size_t at = r * k + j;
+				const double a = is_float ? (double)problem.x[at] : (double)problem.scale[at / 32] * problem.q[at];
+				// The two parts of a weight with a minimum may cancel.
+				const double minimum =
+				    has_minimum ? (double)pack_scale(&problem.matrix, problem.matrix.minima, c / 16, c % 16, j) : 0;
+				sum += (double)weights[j] * a;
+				size += (fabs((double)weights[j]) + 2 * fabs(minimum)) * fabs(a);
+			}
+			// Beside the gemm's own roundings: one of each weight.
+			expect_near("gemm", "scalar", sum, (double)out[r * 32 + c], (steps + 1) * 0x1p-24 * size);
+		}
 	}
-	memcpy(half, row, 4);
-	const double scale = (double)float_of_f16(half[0]);
-	const size_t place = j % 32;
-	if (problem->type == PACKED_Q8_0) return scale * (int8_t)row[2 + place];
-	const uint8_t byte = row[(problem->type == PACKED_Q4_1 ? 4 : 2) + place % 16];
-	const int nibble = place < 16 ? byte & 15 : byte >> 4;
-	return problem->type == PACKED_Q4_0 ? scale * (nibble - 8) : scale * nibble + (double)float_of_f16(half[1]);
+	free(weights);
+	problem_free(&problem);
 }
 
 static void test_gemm_definition(void **state) {
 	(void)state;
-	for (enum packed_type type = PACKED_F32; type <= PACKED_Q4_1; type++)
+	for (enum packed_type type = PACKED_F32; type < PACKED_TYPES; type++)
 		for (size_t i = 0; i < K_COUNT; i++)
-			for (enum mood mood = PLAIN; mood <= EXTREME; mood++) {
-				struct problem problem = problem_new(&numbers, type, 19, ks[i], 3, mood);
-				float out[3 * 32];
-				gemm_of(tiers[0], type)(out, 32, false, &problem.given, &problem.matrix, NULL, 0, 2);
-				// A float type rounds once per k; a block type once per fma and once per product of scales.
-				const double steps = is_float(type) ? (double)ks[i] : (double)ks[i] / 32 * 2 + 3;
-				for (size_t r = 0; r < 3; r++)
-					for (size_t c = 0; c < 32; c++) {
-						double sum = 0, size = 0;
-						for (size_t j = 0; c < 19 && j < ks[i]; j++) {
-							const size_t at = r * ks[i] + j;
-							const double a = is_float(type) ? (double)problem.x[at]
-							                                : (double)problem.scale[at / 32] * problem.q[at];
-							sum += file_weight(&problem, c, j) * a;
-							size += fabs(file_weight(&problem, c, j) * a);
-						}
-						// Q4_1's two parts may cancel: 15 |scale| <= 0.15, so |minimum| <= |weight| + 0.15.
-						if (type == PACKED_Q4_1)
-							for (size_t b = 0; b < ks[i] / 32; b++)
-								size += 32 * 127 * 0.3 * (double)problem.scale[r * ks[i] / 32 + b];
-						expect_near("gemm", "scalar", sum, (double)out[r * 32 + c], steps * 0x1p-24 * size);
-					}
-				problem_free(&problem);
-			}
+			for (enum mood mood = PLAIN; mood <= EXTREME; mood++) gemm_definition(type, k_of(type, i), mood);
 }
 
 static void test_gemm_blas(void **state) {
@@ -156,15 +139,16 @@ static void test_gemm_blas(void **state) {
 #if defined(CUTTLE_BLAS)
 	gemm_blas_init();
 	float *scratch = new_array(GEMM_BLAS_SCRATCH, sizeof *scratch);
-	for (enum packed_type type = PACKED_Q8_0; type <= PACKED_Q4_1; type++)
+	for (enum packed_type type = PACKED_Q8_0; type < PACKED_TYPES; type++)
 		for (size_t i = 0; i < K_COUNT; i++) {
-			const size_t k = ks[i], panel = gemm_blas_panel(k), count = 9, groups = panel + 2, all = groups * GEMM_GROUP;
+			const size_t k = k_of(type, i), panel = gemm_blas_panel(k), count = 9, groups = panel + 2,
+			             all = groups * GEMM_GROUP;
 			struct problem problem = problem_new(&numbers, type, all - 5, k, count, PLAIN);
 			float *ours = new_array(count * all, sizeof *ours), *oracle = new_array(count * all, sizeof *oracle);
 			float *weights = new_array(k, sizeof *weights);
 			for (size_t j = 0; j < count * k; j++) problem.x[j] = problem.scale[j / 32] * (float)problem.q[j];
 			for (size_t j = 0; j < count * all; j++) ours[j] = oracle[j] = plain(&numbers);
-			gemm_of(tiers[tier_count - 1], type)(ours, all, true, &problem.given, &problem.matrix, NULL, 0, groups);
+			kernels_gemm(tiers[tier_count - 1], type)(ours, all, true, &problem.given, &problem.matrix, NULL, 0, groups);
 			gemm_blas(oracle, all, true, &problem.given, &problem.matrix, NULL, 0, panel, scratch);
 			gemm_blas(oracle, all, true, &problem.given, &problem.matrix, NULL, panel, groups, scratch);
 			for (size_t c = 0; c < all; c++) {
@@ -181,9 +165,11 @@ static void test_gemm_blas(void **state) {
 			const uint32_t sparse[3] = {(uint32_t)groups - 1, 0, 1};
 			float few[9 * 48];
 			gemm_blas(few, 48, false, &problem.given, &problem.matrix, sparse, 0, 3, scratch);
-			gemm_of(tiers[0], type)(ours, 48, false, &problem.given, &problem.matrix, sparse, 0, 3);
+			kernels_gemm(tiers[0], type)(ours, 48, false, &problem.given, &problem.matrix, sparse, 0, 3);
+			const double reach = packed_has_levels(type) ? 64 : 1; // a second scale and a second minimum are up to 127
 			for (size_t j = 0; j < 9 * 48; j++)
-				expect_near("sparse BLAS", "blas", (double)few[j], (double)ours[j], 1e-4 + 1e-4 * fabs((double)ours[j]));
+				expect_near("sparse BLAS", "blas", (double)few[j], (double)ours[j],
+				            1e-4 * reach + 1e-4 * fabs((double)ours[j]));
 			free(ours);
 			free(oracle);
 			free(weights);
@@ -196,23 +182,13 @@ static void test_gemm_blas(void **state) {
 #endif
 }
 
-static void test_pack(void **state) {
+static void test_pack_sizes(void **state) {
 	(void)state;
-	for (enum packed_type type = PACKED_F32; type <= PACKED_Q4_1; type++)
-		for (size_t channels = 1; channels <= 33; channels += 8) {
-			struct problem problem = problem_new(&numbers, type, channels, 96, 1, PLAIN);
-			float row[96];
-			for (size_t c = 0; c < channels; c++) {
-				pack_row(&problem.matrix, c, row);
-				for (size_t j = 0; j < 96; j++)
-					expect_near("pack_row", "pack", file_weight(&problem, c, j), (double)row[j], 2e-7);
-			}
-			problem_free(&problem);
-		}
 	size_t weights, scales, minima;
 	assert_false(pack_sizes(PACKED_F32, SIZE_MAX, 32, &weights, &scales, &minima));
 	assert_false(pack_sizes(PACKED_Q8_0, SIZE_MAX / 1024, SIZE_MAX / 1024, &weights, &scales, &minima));
 	assert_false(pack_sizes(PACKED_Q4_1, SIZE_MAX / 16, 32, &weights, &scales, &minima));
+	assert_false(pack_sizes(PACKED_Q2_K, SIZE_MAX / 16, 256, &weights, &scales, &minima));
 }
 
 static void test_rowquant(void **state) {
@@ -229,12 +205,13 @@ static void test_rowquant(void **state) {
 		for (size_t i = 0; round < 20 && i < GEMM_BLOCK; i++) from[i] = (float)i * 4 - 126.5f + 63.0f * (i == 0);
 		if (round < 20) from[5] = -127.0f;
 		for (size_t t = 0; t < tier_count; t++) {
-			struct guarded guards[4];
+			struct guarded guards[5];
 			int8_t *q = guarded_new(&guards[0], K, below(&numbers, 64));
 			float *scale = guarded_new(&guards[1], BLOCKS * sizeof *scale, 4),
 			      *scaled_sum = guarded_new(&guards[2], BLOCKS * sizeof *scale, 8);
 			int32_t *sum = guarded_new(&guards[3], BLOCKS * sizeof *sum, 12);
-			tiers[t]->rowquant(from, K, q, scale, scaled_sum, sum);
+			int32_t *half_sum = guarded_new(&guards[4], 2 * BLOCKS * sizeof *sum, 4);
+			tiers[t]->rowquant(from, K, q, scale, scaled_sum, sum, half_sum);
 			for (size_t b = 0; b < BLOCKS; b++) {
 				const float *in = from + b * GEMM_BLOCK;
 				float amax = 0;
@@ -245,7 +222,7 @@ static void test_rowquant(void **state) {
 				}
 				const bool used = finite && amax >= 0x1p-100f;
 				const float expected_scale = !finite ? NAN : used ? amax / 127.0f : 0.0f;
-				int32_t total = 0;
+				int32_t total = 0, halves[2] = {0};
 				for (size_t j = 0; j < GEMM_BLOCK; j++) {
 					const int value = q[b * GEMM_BLOCK + j];
 					const float scaled = used ? in[j] * (127.0f / amax) : 0.0f;
@@ -255,12 +232,14 @@ static void test_rowquant(void **state) {
 						expect_near("rowquant", tiers[t]->name, (double)in[j] * 127 / (double)amax, value,
 						            0.5 + 3e-5);
 					total += value;
+					halves[j / GEMM_HALF] += value;
 				}
 				assert_int_equal(sum[b], total);
+				assert_memory_equal(half_sum + 2 * b, halves, sizeof halves);
 				expect_same("rowquant scale", tiers[t]->name, &expected_scale, &scale[b], 1);
 				expect_same("rowquant sum", tiers[t]->name, &(float){expected_scale * (float)total}, &scaled_sum[b], 1);
 			}
-			for (size_t i = 0; i < 4; i++) guarded_end(&guards[i]);
+			for (size_t i = 0; i < 5; i++) guarded_end(&guards[i]);
 		}
 	}
 }
@@ -559,10 +538,10 @@ int main(int argc, char **argv) {
 		return 0;
 	}
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_dispatch),        cmocka_unit_test(test_f16),       cmocka_unit_test(test_exp),
-	    cmocka_unit_test(test_exp_lanes),       cmocka_unit_test(test_pack),      cmocka_unit_test(test_rowquant),
-	    cmocka_unit_test(test_gemm_definition), cmocka_unit_test(test_gemm_blas), cmocka_unit_test(test_gemm_same_bits),
-	    cmocka_unit_test(test_attention),       cmocka_unit_test(test_rowwise),   cmocka_unit_test(test_narrow),
+	    cmocka_unit_test(test_dispatch),        cmocka_unit_test(test_f16),        cmocka_unit_test(test_exp),
+	    cmocka_unit_test(test_exp_lanes),       cmocka_unit_test(test_pack_sizes), cmocka_unit_test(test_rowquant),
+	    cmocka_unit_test(test_gemm_definition), cmocka_unit_test(test_gemm_blas),  cmocka_unit_test(test_gemm_same_bits),
+	    cmocka_unit_test(test_attention),       cmocka_unit_test(test_rowwise),    cmocka_unit_test(test_narrow),
 	    cmocka_unit_test(test_dclip),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

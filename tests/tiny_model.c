@@ -30,38 +30,36 @@ static void put_f16(uint8_t *to, float value) {
 /* Random rows of `row` numbers of about the given size, in the file's own format. */
 static void write_matrix(struct gguf_writer *writer, const char *name, enum gguf_tensor_type type, size_t row, size_t rows, float size,
                          uint64_t *state) {
-	static const size_t block_bytes[] = {
-	    [GGUF_TENSOR_F32] = 4, [GGUF_TENSOR_F16] = 2, [GGUF_TENSOR_Q4_0] = 18, [GGUF_TENSOR_Q4_1] = 20, [GGUF_TENSOR_Q8_0] = 34};
-	const size_t block = type == GGUF_TENSOR_F32 || type == GGUF_TENSOR_F16 ? 1 : 32, blocks = row * rows / block,
-	             bytes = blocks * block_bytes[type];
+	// Where a block keeps its fp16 scale and what that is divided by, for integers and second scales of any bits; the same of minima.
+	static const struct {
+		uint8_t scale, minimum;
+		float by, minimum_by;
+	} layouts[GGUF_TENSOR_TYPES] = {
+	    [GGUF_TENSOR_Q8_0] = {0, 0, 100, 0},    [GGUF_TENSOR_Q4_0] = {0, 0, 8, 0},    [GGUF_TENSOR_Q4_1] = {0, 2, 8, -1},
+	    [GGUF_TENSOR_Q5_0] = {0, 0, 16, 0},     [GGUF_TENSOR_Q5_1] = {0, 2, 16, -1},  [GGUF_TENSOR_IQ4_NL] = {0, 0, 100, 0},
+	    [GGUF_TENSOR_IQ4_XS] = {0, 0, 2000, 0}, [GGUF_TENSOR_Q4_K] = {0, 2, 256, 32}, [GGUF_TENSOR_Q5_K] = {0, 2, 512, 32},
+	    [GGUF_TENSOR_Q6_K] = {208, 0, 2048, 0}, [GGUF_TENSOR_Q3_K] = {108, 0, 64, 0}, [GGUF_TENSOR_Q2_K] = {80, 82, 16, 8},
+	};
+	uint64_t block, block_bytes;
+	if (!gguf_tensor_block(type, &block, &block_bytes)) abort();
+	const size_t blocks = row * rows / block, bytes = blocks * block_bytes;
 	uint8_t *data = malloc(bytes);
 	if (!data) abort();
 	for (size_t i = 0; i < bytes; i++) data[i] = (uint8_t)tiny_random(state);
 	for (size_t i = 0; i < blocks; i++) {
-		uint8_t *to = data + i * block_bytes[type];
+		uint8_t *to = data + i * block_bytes;
 		const float value = uniform(state, size), step = size * (0.5f + fabsf(uniform(state, 0.5f)));
-		switch (type) {
-		case GGUF_TENSOR_F32:
-			memcpy(to, &value, sizeof value);
-			break;
-		case GGUF_TENSOR_F16:
-			put_f16(to, value);
-			break;
-		case GGUF_TENSOR_Q8_0:
-			put_f16(to, step / 100.0f);
-			break;
-		case GGUF_TENSOR_Q4_0:
-			put_f16(to, step / 8.0f);
-			break;
-		case GGUF_TENSOR_Q4_1:
-			put_f16(to, step / 8.0f), put_f16(to + 2, -step);
-			break;
-		}
+		if (type == GGUF_TENSOR_F32) memcpy(to, &value, sizeof value);
+		else if (type == GGUF_TENSOR_F16) put_f16(to, value);
+		else if (type == GGUF_TENSOR_BF16) memcpy(to, (const uint8_t *)&value + 2, 2);
+		else put_f16(to + layouts[type].scale, step / layouts[type].by);
+		if (layouts[type].minimum) put_f16(to + layouts[type].minimum, step / layouts[type].minimum_by);
 	}
 	if (!strcmp(name, "token_embd.weight")) { // one token poisons every row that reads it
-		uint8_t *to = data + TINY_NAN * (row / block) * block_bytes[type];
+		uint8_t *to = data + TINY_NAN * (row / block) * block_bytes;
+		const uint16_t nan = 0x7fc0; // as fp16 and as bf16
 		if (type == GGUF_TENSOR_F32) memcpy(to, &(float){NAN}, sizeof(float));
-		else put_f16(to, NAN);
+		else memcpy(to + layouts[type].scale, &nan, sizeof nan);
 	}
 	gguf_write_tensor(writer, name, type, rows > 1 ? 2 : 1, (const uint64_t[]){row, rows}, data, bytes);
 	free(data);
@@ -99,29 +97,32 @@ void tiny_vocab_write(struct gguf_writer *writer) {
 
 uint8_t *tiny_model_bytes(enum gguf_tensor_type matrix, enum gguf_tensor_type embedding, uint64_t seed, size_t *size) {
 	struct gguf_writer *writer = gguf_writer_new();
+	uint64_t block = 0, embedding_block = 0, ignored;
+	if (!gguf_tensor_block(matrix, &block, &ignored) || !gguf_tensor_block(embedding, &embedding_block, &ignored)) abort();
+	const bool wide = block > 32 || embedding_block > 32;
+	const size_t width = wide ? TINY_WIDE_WIDTH : TINY_WIDTH, ffn = wide ? TINY_WIDE_FFN : TINY_FFN;
 	gguf_write_text(writer, "general.architecture", "llama");
 	gguf_write_text(writer, "general.name", "tiny");
 	gguf_write_u32(writer, "llama.block_count", TINY_LAYERS);
-	gguf_write_u32(writer, "llama.embedding_length", TINY_WIDTH);
-	gguf_write_u32(writer, "llama.feed_forward_length", TINY_FFN);
+	gguf_write_u32(writer, "llama.embedding_length", (uint32_t)width);
+	gguf_write_u32(writer, "llama.feed_forward_length", (uint32_t)ffn);
 	gguf_write_u32(writer, "llama.context_length", TINY_CONTEXT);
 	gguf_write_u32(writer, "llama.attention.head_count", TINY_HEADS);
 	gguf_write_u32(writer, "llama.attention.head_count_kv", TINY_KV_HEADS);
 	gguf_write_f32(writer, "llama.attention.layer_norm_rms_epsilon", 1e-5f);
 	tiny_vocab_write(writer);
 	uint64_t state = seed;
-	const size_t kv = TINY_WIDTH / TINY_HEADS * TINY_KV_HEADS;
-	write_matrix(writer, "token_embd.weight", embedding, TINY_WIDTH, TINY_VOCAB, 1.0f, &state);
-	write_matrix(writer, "output.weight", embedding, TINY_WIDTH, TINY_VOCAB, 1.0f, &state);
-	write_matrix(writer, "output_norm.weight", GGUF_TENSOR_F32, TINY_WIDTH, 1, 1.5f, &state);
+	const size_t kv = width / TINY_HEADS * TINY_KV_HEADS;
+	write_matrix(writer, "token_embd.weight", embedding, width, TINY_VOCAB, 1.0f, &state);
+	write_matrix(writer, "output.weight", embedding, width, TINY_VOCAB, 1.0f, &state);
+	write_matrix(writer, "output_norm.weight", GGUF_TENSOR_F32, width, 1, 1.5f, &state);
 	for (int layer = 0; layer < TINY_LAYERS; layer++) {
 		const struct {
 			const char *name;
 			size_t row, rows;
-		} tensors[] = {
-		    {"attn_norm", TINY_WIDTH, 1},       {"ffn_norm", TINY_WIDTH, 1},      {"attn_q", TINY_WIDTH, TINY_WIDTH},
-		    {"attn_k", TINY_WIDTH, kv},         {"attn_v", TINY_WIDTH, kv},       {"attn_output", TINY_WIDTH, TINY_WIDTH},
-		    {"ffn_gate", TINY_WIDTH, TINY_FFN}, {"ffn_up", TINY_WIDTH, TINY_FFN}, {"ffn_down", TINY_FFN, TINY_WIDTH}};
+		} tensors[] = {{"attn_norm", width, 1},  {"ffn_norm", width, 1}, {"attn_q", width, width},
+		               {"attn_k", width, kv},    {"attn_v", width, kv},  {"attn_output", width, width},
+		               {"ffn_gate", width, ffn}, {"ffn_up", width, ffn}, {"ffn_down", ffn, width}};
 		for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
 			char name[64];
 			snprintf(name, sizeof name, "blk.%d.%s.weight", layer, tensors[i].name);

@@ -12,6 +12,8 @@ enum {
 	TINY_HEADS = 4,
 	TINY_KV_HEADS = 2,
 	TINY_FFN = 96,
+	TINY_WIDE_WIDTH = 256, /* and head size 64, for types whose blocks are 256 long */
+	TINY_WIDE_FFN = 512,
 	TINY_CONTEXT = 512,
 	TINY_BYTES = 256, /* tokens 0..255 are the bytes */
 	TINY_EOS = 256,   /* "<|im_end|>" */

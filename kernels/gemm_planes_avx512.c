@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// gemm over planes of bits with AVX-512 VNNI: one zmm is 16 channels x 4 k, activations are broadcast from memory.
+#include "kernels/gemm.h"
+
+#include <immintrin.h>
+#include <string.h>
+
+#define INLINE static inline __attribute__((always_inline))
+#define GEMM_PLANES gemm_planes_avx512
+enum { CHANNELS = 16, ROWS = 8, TABLE_OFFSET = 128, PREFETCH_BYTES = 4096 };
+typedef __m512 vfloat;
+typedef __m512i vint, vbytes;
+
+INLINE void prefetch(const uint8_t *packed) {
+	_mm_prefetch((const char *)packed + PREFETCH_BYTES, _MM_HINT_T0);
+}
+
+INLINE vbytes bytes_load(const uint8_t *from) {
+	return _mm512_loadu_si512(from);
+}
+INLINE vbytes bytes_field(vbytes x, int n, int mask) {
+	if (n > 0) x = _mm512_srli_epi16(x, (unsigned)n);
+	if (n < 0) x = _mm512_slli_epi16(x, (unsigned)-n);
+	return _mm512_and_si512(x, _mm512_set1_epi8((char)mask));
+}
+INLINE vbytes bytes_or(vbytes a, vbytes b) {
+	return _mm512_or_si512(a, b);
+}
+INLINE vbytes bytes_table(vbytes codes) {
+	const __m128i table = _mm_setr_epi8(GEMM_IQ4_TABLE);
+	const __m128i raised = _mm_xor_si128(table, _mm_set1_epi8((char)0x80));
+	return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(raised), codes);
+}
+INLINE vint dot(enum packed_type type, vint isum, const vbytes codes[4], const int8_t *a) {
+	(void)type;
+	for (size_t i = 0; i < 4; i++) {
+		int32_t four;
+		memcpy(&four, a + 4 * i, sizeof four);
+		isum = _mm512_dpbusd_epi32(isum, codes[i], _mm512_set1_epi32(four));
+	}
+	return isum;
+}
+
+INLINE vint int_of(int32_t value) {
+	return _mm512_set1_epi32(value);
+}
+INLINE vfloat float_of_int(vint value) {
+	return _mm512_cvtepi32_ps(value);
+}
+INLINE vfloat float_zero(void) {
+	return _mm512_setzero_ps();
+}
+INLINE vfloat float_of(float value) {
+	return _mm512_set1_ps(value);
+}
+INLINE vfloat float_load(const float *from) {
+	return _mm512_loadu_ps(from);
+}
+INLINE void float_store(float *to, vfloat value) {
+	_mm512_storeu_ps(to, value);
+}
+INLINE vfloat float_add(vfloat a, vfloat b) {
+	return _mm512_add_ps(a, b);
+}
+INLINE vfloat float_mul(vfloat a, vfloat b) {
+	return _mm512_mul_ps(a, b);
+}
+INLINE vfloat float_fma(vfloat a, vfloat b, vfloat c) {
+	return _mm512_fmadd_ps(a, b, c);
+}
+INLINE vfloat float_of_f16(const uint16_t *half) {
+	return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)half));
+}
+INLINE vfloat float_of_i8(const int8_t *from) {
+	return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)from)));
+}
+
+#include "kernels/gemm_planes_body.h"

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// gemm over planes of bits (gemm.h), once for every vector tier. The including file gives the tier:
+//   CHANNELS channels in a vector, ROWS of a tile (at most 8), TABLE_OFFSET: what its values of the IQ4 table have been raised by
+//   vfloat, vint, vbytes: CHANNELS floats, CHANNELS int32, CHANNELS x 4 bytes
+//   bytes_load; bytes_field(x, n, mask): x >> n (n may be negative) & mask, per byte, mask within the byte it came from; bytes_or
+//   bytes_table: each byte, 0..15, by its value in the table
+//   dot(type, isum, codes, a): isum[channel] += sum of 4 x 4 codes times a[16], exact
+//   float_zero, float_of, float_load, float_store, float_add, float_mul, float_fma(a, b, c) = a * b + c, float_of_f16, float_of_i8
+//   int_of, float_of_int, prefetch
+#include "base/misuse.h"
+
+enum { PARTS = GEMM_GROUP / CHANNELS, SUPER_BLOCKS = GEMM_SUPER / GEMM_BLOCK };
+
+/* The codes of one half of a block for one part of a group, k = 4i .. 4i + 3 of the half in codes[i]. */
+INLINE void unpack(enum packed_type type, const uint8_t *packed, size_t half, size_t part, vbytes codes[4]) {
+	const size_t bits = packed_bits(type);
+	packed += part * 4 * CHANNELS;
+#pragma GCC unroll 4
+	for (size_t i = 0; i < 4; i++) {
+		const uint8_t *plane = packed;
+		vbytes code = {0};
+		int up = 0; // where the plane's bits go in the code
+		if (bits & 4) {
+			code = bytes_field(bytes_load(plane + 64 * i), 4 * (int)half, 15);
+			plane += 256, up = 4;
+		}
+		if (bits & 2) {
+			const vbytes field = bytes_field(bytes_load(plane + 64 * half), 2 * (int)i - up, 3 << up);
+			code = up ? bytes_or(code, field) : field;
+			plane += 128, up += 2;
+		}
+		if (bits & 1) code = bytes_or(code, bytes_field(bytes_load(plane), (int)(4 * half + i) - up, 1 << up));
+		codes[i] = packed_has_table(type) ? bytes_table(code) : code;
+	}
+}
+
+/* The scales (or minima) of one part of a group in the given half of block b; `scales` is the group's start. */
+INLINE vfloat scale_of(enum packed_type type, const uint16_t *scales, size_t b, size_t half, size_t part) {
+	if (!packed_has_levels(type)) return float_of_f16(scales + b * GEMM_GROUP + part * CHANNELS);
+	scales += b / SUPER_BLOCKS * (packed_scale_bytes(type) / 2);
+	const size_t at = packed_span(type) == GEMM_HALF ? b % SUPER_BLOCKS * 2 + half : b % SUPER_BLOCKS;
+	const int8_t *second = (const int8_t *)(scales + GEMM_GROUP) + at * GEMM_GROUP;
+	return float_mul(float_of_f16(scales + part * CHANNELS), float_of_i8(second + part * CHANNELS));
+}
+
+/* `count` rows from row `first` on, one group of channels; type and count are constants after inlining. */
+INLINE void tile(enum packed_type type, size_t count, float *out, size_t out_stride, bool add, const struct gemm_rows *rows, size_t first,
+                 const struct packed_matrix *w, size_t group) {
+	const bool halved = packed_span(type) == GEMM_HALF, has_minimum = packed_has_minimum(type);
+	const int offset = packed_has_table(type) ? TABLE_OFFSET : packed_offset(type);
+	const size_t blocks = w->k / GEMM_BLOCK, bytes = packed_bits(type) * 64;
+	const size_t scale_halves = packed_scale_bytes(type) / 2 * (packed_has_levels(type) ? blocks / SUPER_BLOCKS : blocks);
+	const uint8_t *packed = (const uint8_t *)w->weights + group * blocks * bytes;
+	const uint16_t *scales = w->scales + group * scale_halves, *minima = has_minimum ? w->minima + group * scale_halves : NULL;
+	const int8_t *q = rows->q + first * w->k;
+	const float *scale = rows->scale + first * blocks, *scaled_sum = rows->scaled_sum + first * blocks;
+	const int32_t *sum = rows->sum + first * blocks, *half_sum = rows->half_sum + 2 * first * blocks;
+	vfloat acc[PARTS][ROWS];
+	for (size_t part = 0; part < PARTS; part++)
+		for (size_t r = 0; r < count; r++) acc[part][r] = float_zero();
+	for (size_t b = 0; b < blocks; b++, packed += bytes) {
+		for (size_t i = 0; i < bytes; i += 64) prefetch(packed + i);
+		for (size_t part = 0; part < PARTS; part++) {
+			vint isum[ROWS];
+#pragma GCC unroll 2
+			for (size_t half = 0; half < 2; half++) {
+				vbytes codes[4];
+				unpack(type, packed, half, part, codes);
+				for (size_t r = 0; r < count; r++) {
+					const size_t at = r * blocks + b;
+					if (halved) isum[r] = int_of(offset ? -offset * half_sum[2 * at + half] : 0);
+					else if (!half) isum[r] = int_of(offset ? -offset * sum[at] : 0);
+					isum[r] = dot(type, isum[r], codes, q + r * w->k + b * GEMM_BLOCK + half * GEMM_HALF);
+				}
+				if (!halved && !half) continue;
+				const vfloat weight_scale = scale_of(type, scales, b, half, part);
+				const vfloat minimum = has_minimum ? scale_of(type, minima, b, half, part) : float_zero();
+				for (size_t r = 0; r < count; r++) {
+					const size_t at = r * blocks + b;
+					vfloat *to = &acc[part][r];
+					*to = float_fma(float_mul(weight_scale, float_of(scale[at])), float_of_int(isum[r]), *to);
+					if (!has_minimum) continue;
+					const float reach = halved ? scale[at] * (float)half_sum[2 * at + half] : scaled_sum[at];
+					*to = float_fma(minimum, float_of(reach), *to);
+				}
+			}
+		}
+	}
+	for (size_t r = 0; r < count; r++)
+		for (size_t part = 0; part < PARTS; part++) {
+			float *to = out + r * out_stride + part * CHANNELS;
+			float_store(to, add ? float_add(float_load(to), acc[part][r]) : acc[part][r]);
+		}
+}
+
+/* All rows of each group in tiles and a rest; the tile's shape changes who computes, never what. */
+#define COUNT(N)                                                                                                                           \
+	case N:                                                                                                                            \
+		if (N <= ROWS) tile(type, N <= ROWS ? N : 1, to, out_stride, add, rows, first, w, group);                                  \
+		break;
+INLINE void all_tiles(enum packed_type type, float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
+                      const struct packed_matrix *w, const uint32_t *groups, size_t begin, size_t end) {
+	for (size_t place = begin; place < end; place++) {
+		const size_t group = groups ? groups[place] : place;
+		for (size_t first = 0; first < rows->rows; first += ROWS) {
+			float *to = out + first * out_stride + place * GEMM_GROUP;
+			const size_t left = rows->rows - first;
+			switch (left < ROWS ? left : ROWS) {
+				COUNT(1)
+				COUNT(2)
+				COUNT(3)
+				COUNT(4)
+				COUNT(5)
+				COUNT(6)
+				COUNT(7)
+				COUNT(8)
+			}
+		}
+	}
+}
+
+#define TYPE(NAME)                                                                                                                         \
+	case NAME:                                                                                                                         \
+		all_tiles(NAME, out, out_stride, add, rows, w, groups, begin, end);                                                        \
+		break;
+void GEMM_PLANES(float *out, size_t out_stride, bool add, const struct gemm_rows *rows, const struct packed_matrix *w,
+                 const uint32_t *groups, size_t begin, size_t end) {
+	REQUIRE(w->type >= PACKED_Q5_0 && w->type < PACKED_TYPES && w->k == rows->k);
+	switch (w->type) {
+		TYPE(PACKED_Q5_0)
+		TYPE(PACKED_Q5_1)
+		TYPE(PACKED_IQ4_NL)
+		TYPE(PACKED_IQ4_XS)
+		TYPE(PACKED_Q4_K)
+		TYPE(PACKED_Q5_K)
+		TYPE(PACKED_Q6_K)
+		TYPE(PACKED_Q3_K)
+		TYPE(PACKED_Q2_K)
+	default:
+		break;
+	}
+}
