@@ -69,9 +69,6 @@ size_t gguf_tensor_count(const struct gguf *file);
 const struct gguf_tensor *gguf_tensor_at(const struct gguf *file, size_t index);
 const struct gguf_tensor *gguf_tensor_find(const struct gguf *file, const char *name); /* NULL when absent */
 
-/* The name of a type of a file, NULL for a number that has none. */
-const char *gguf_type_name(uint32_t type);
-
 /* Elements and bytes of one block; false when cuttle does not read the type. */
 bool gguf_tensor_block(uint32_t type, uint64_t *elements, uint64_t *bytes);
 

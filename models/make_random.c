@@ -26,6 +26,7 @@ struct shape {
 static const struct shape shapes[] = {
     {"tinyllama", 22, 2048, 32, 4, 5632, 32000, 2048, false, 1e4f, false, SENTENCEPIECE},
     {"llama-3.2-1b", 16, 2048, 32, 8, 8192, 128256, 131072, true, 5e5f, true, BPE_LLAMA3},
+    {"width-512", 8, 512, 8, 4, 1536, 32000, 2048, true, 1e4f, false, SENTENCEPIECE}, // nobody's: the smallest for blocks of 256
     {"smollm2-360m", 32, 960, 15, 5, 2560, 49152, 8192, true, 1e5f, false, BPE_SMOLLM},
 };
 
@@ -34,13 +35,29 @@ static const struct type {
 	enum gguf_tensor_type type;
 	uint32_t block, block_bytes;
 	uint32_t file_type; /* general.file_type, llama.cpp's number for people */
+	// Of blocks: where the fp16 scale is; standard deviation of what it multiplies when all bits are random; where the fp16 minimum is
+	// and its size in scales, so that the mean is 0.
+	uint32_t scale_at;
+	float deviation;
+	uint32_t minimum_at;
+	float minimum;
 } types[] = {
-    {"q4_0", GGUF_TENSOR_Q4_0, 32, 18, 2},
-    {"q4_1", GGUF_TENSOR_Q4_1, 32, 20, 3},
-    {"q8_0", GGUF_TENSOR_Q8_0, 32, 34, 7},
-    {"f16", GGUF_TENSOR_F16, 1, 2, 1},
+    {"q4_0", GGUF_TENSOR_Q4_0, 32, 18, 2, 0, 4.6f, 0, 0},
+    {"q4_1", GGUF_TENSOR_Q4_1, 32, 20, 3, 0, 4.6f, 2, -7.5f},
+    {"q5_0", GGUF_TENSOR_Q5_0, 32, 22, 8, 0, 9.2f, 0, 0},
+    {"q5_1", GGUF_TENSOR_Q5_1, 32, 24, 9, 0, 9.2f, 2, -15.5f},
+    {"q8_0", GGUF_TENSOR_Q8_0, 32, 34, 7, 0, 73.3f, 0, 0}, // quantisers write -127..127
+    {"q2_k", GGUF_TENSOR_Q2_K, 256, 84, 10, 80, 13.9f, 82, 1.5f},
+    {"q3_k", GGUF_TENSOR_Q3_K, 256, 110, 12, 108, 43.0f, 0, 0},
+    {"q4_k", GGUF_TENSOR_Q4_K, 256, 144, 15, 0, 258.0f, 2, 7.5f},
+    {"q5_k", GGUF_TENSOR_Q5_K, 256, 176, 17, 0, 525.0f, 2, 15.5f},
+    {"q6_k", GGUF_TENSOR_Q6_K, 256, 210, 18, 208, 1366.0f, 0, 0},
+    {"iq4_nl", GGUF_TENSOR_IQ4_NL, 32, 18, 25, 0, 67.4f, 0, 0},
+    {"iq4_xs", GGUF_TENSOR_IQ4_XS, 256, 136, 30, 0, 1247.0f, 0, 0},
+    {"f16", GGUF_TENSOR_F16, 1, 2, 1, 0, 0, 0, 0},
+    {"bf16", GGUF_TENSOR_BF16, 1, 2, 32, 0, 0, 0, 0},
 };
-static const struct type f32 = {"f32", GGUF_TENSOR_F32, 1, 4, 0};
+static const struct type f32 = {"f32", GGUF_TENSOR_F32, 1, 4, 0, 0, 0, 0, 0};
 
 struct tensor {
 	char name[NAME];
@@ -295,24 +312,19 @@ static void fill_block(uint8_t *to, const struct type *type, float size, uint64_
 		const uint64_t bits = draw(state);
 		memcpy(to + type->block_bytes - 8 - i, &bits, sizeof bits);
 	}
-	switch (type->type) {
-	case GGUF_TENSOR_Q4_0: // 16 values of standard deviation 4.6
-		fill_f16(to, scale / 4.6f);
-		break;
-	case GGUF_TENSOR_Q4_1:
-		fill_f16(to, scale / 4.6f);
-		fill_f16(to + 2, -7.5f * scale / 4.6f);
-		break;
-	case GGUF_TENSOR_Q8_0: // quantisers write -127..127, 73.3
-		fill_f16(to, scale / 73.3f);
-		for (size_t i = 2; i < type->block_bytes; i++) to[i] += to[i] == 0x80;
-		break;
-	case GGUF_TENSOR_F16: // uniform of standard deviation `size`
-		fill_f16(to, uniform(state) * size * 1.7320508f);
-		break;
-	case GGUF_TENSOR_F32:
-		fail("F32 is for vectors");
+	if (type->scale_at) { // the first bytes are integers too
+		const uint64_t bits = draw(state);
+		memcpy(to, &bits, type->block_bytes % 8);
 	}
+	if (type->block == 1) { // uniform of standard deviation `size`
+		const float value = uniform(state) * size * 1.7320508f;
+		if (type->type == GGUF_TENSOR_F16) fill_f16(to, value);
+		else memcpy(to, (const uint8_t *)&value + 2, 2);
+		return;
+	}
+	fill_f16(to + type->scale_at, scale / type->deviation);
+	if (type->minimum_at) fill_f16(to + type->minimum_at, type->minimum * scale / type->deviation);
+	for (size_t i = 2; type->type == GGUF_TENSOR_Q8_0 && i < type->block_bytes; i++) to[i] += to[i] == 0x80;
 }
 
 /* Source: the "llama3" RoPE scaling of Llama-3.2-1B's config.json (factor 32, low 1, high 4, 8192 positions). */
@@ -396,9 +408,12 @@ int main(int argc, char **argv) {
 	for (size_t i = 0; argc >= 4 && i < sizeof types / sizeof *types; i++)
 		if (!strcmp(argv[2], types[i].name)) type = &types[i];
 	if (!shape || !type || argc > 5) {
-		fprintf(stderr, "usage: make-random tinyllama|llama-3.2-1b|smollm2-360m q4_0|q4_1|q8_0|f16 FILE [SEED]\n");
+		fprintf(stderr, "usage: make-random tinyllama|llama-3.2-1b|smollm2-360m|width-512 TYPE FILE [SEED], TYPE one of");
+		for (size_t i = 0; i < sizeof types / sizeof *types; i++) fprintf(stderr, " %s", types[i].name);
+		fprintf(stderr, "\n");
 		return 2;
 	}
+	if (shape->width % type->block || shape->ffn % type->block) fail("the rows of this shape are not whole blocks of this type");
 	FILE *file = fopen(argv[3], "wb");
 	if (!file) fail("cannot open the file");
 	write_file(file, shape, type, argc > 4 ? strtoull(argv[4], NULL, 10) : 1);

@@ -28,7 +28,7 @@ fetch() {
 packages="libcmocka-dev libcmocka0 libjansson-dev libjansson4 libcsv-dev libcsv3 libsodium-dev libsodium23 libsqlite3-dev libsqlite3-0"
 [ "$(cat "$debian/complete" 2>/dev/null)" = "$packages" ] || fetch
 
-kernels="test_kernels test_isolation test_generate test_model"
+kernels="test_kernels test_types test_isolation test_generate test_model"
 rest="test_chat test_dp_invisibleink test_dp_topk test_gguf test_io_journal test_io_output test_io_receipt test_io_records"
 programs=()
 for name in $kernels $rest; do programs+=("$build/tests/$name"); done

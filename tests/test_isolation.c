@@ -115,7 +115,7 @@ static uint64_t fingerprint_of(const void *bytes, size_t size) {
 	return hash;
 }
 
-static void check_all_ways(enum gguf_tensor_type matrix, enum gguf_tensor_type embedding, uint64_t fingerprint) {
+static void check_ways(enum gguf_tensor_type matrix, enum gguf_tensor_type embedding, uint64_t fingerprint, bool brief) {
 	static struct world world;
 	static struct answer expected, answer;
 	make_world(&world, 7);
@@ -131,7 +131,6 @@ static void check_all_ways(enum gguf_tensor_type matrix, enum gguf_tensor_type e
 	cuttle_model_free(&model);
 	if (fingerprint_of(&expected, sizeof expected) != fingerprint)
 		fail_msg("the logits' fingerprint is %016llx", (unsigned long long)fingerprint_of(&expected, sizeof expected));
-	const bool brief = getenv("CUTTLE_TEST_SHORT") != NULL;
 	const struct kernels *tables[8];
 	const size_t tiers = kernels_available(tables);
 	for (unsigned threads = 1; threads <= 4; threads++) {
@@ -153,6 +152,10 @@ static void check_all_ways(enum gguf_tensor_type matrix, enum gguf_tensor_type e
 	kernels_set("auto");
 }
 
+static void check_all_ways(enum gguf_tensor_type matrix, enum gguf_tensor_type embedding, uint64_t fingerprint) {
+	check_ways(matrix, embedding, fingerprint, getenv("CUTTLE_TEST_SHORT") != NULL);
+}
+
 static void test_q4_1(void **state) {
 	(void)state, check_all_ways(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, 0x59850440466c3ef5u);
 }
@@ -167,6 +170,22 @@ static void test_f16(void **state) {
 }
 static void test_f32(void **state) {
 	(void)state, check_all_ways(GGUF_TENSOR_F32, GGUF_TENSOR_Q4_1, 0xcd4633bb62e2f775u);
+}
+
+/* The other types, each as a layer's and as an embedding's: fewer ways, for what they share is seen above. */
+static void test_other_types(void **state) {
+	(void)state;
+	static const struct {
+		enum gguf_tensor_type matrix, embedding;
+		uint64_t fingerprint;
+	} pairs[] = {
+	    {GGUF_TENSOR_BF16, GGUF_TENSOR_Q5_0, 0xe679b95175fd3173u},   {GGUF_TENSOR_Q5_0, GGUF_TENSOR_BF16, 0xeaa4b6e6c1b08feeu},
+	    {GGUF_TENSOR_Q5_1, GGUF_TENSOR_IQ4_NL, 0x6665cf6845e09bccu}, {GGUF_TENSOR_IQ4_NL, GGUF_TENSOR_Q5_1, 0x9749e09548cad72au},
+	    {GGUF_TENSOR_Q4_K, GGUF_TENSOR_Q6_K, 0x61bb2fef7a73de39u},   {GGUF_TENSOR_Q5_K, GGUF_TENSOR_Q4_K, 0xd364001e7c64a0f5u},
+	    {GGUF_TENSOR_Q6_K, GGUF_TENSOR_Q5_K, 0x86da4793640fc648u},   {GGUF_TENSOR_Q3_K, GGUF_TENSOR_Q2_K, 0x941f55a7bc277dcfu},
+	    {GGUF_TENSOR_Q2_K, GGUF_TENSOR_IQ4_XS, 0x64e28bbd12119d4eu}, {GGUF_TENSOR_IQ4_XS, GGUF_TENSOR_Q3_K, 0xb4b65842a2511988u}};
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+		check_ways(pairs[i].matrix, pairs[i].embedding, pairs[i].fingerprint, true);
 }
 
 /* 1 to 33 rows and 64 in one call, the same references again and again: every kernel meets every tile and every rest. */
@@ -296,6 +315,7 @@ int main(void) {
 	    cmocka_unit_test(test_q8_0),
 	    cmocka_unit_test(test_f16),
 	    cmocka_unit_test(test_f32),
+	    cmocka_unit_test(test_other_types),
 	    cmocka_unit_test(test_every_number_of_rows),
 	    cmocka_unit_test(test_same_tokens_same_logits),
 	    cmocka_unit_test(test_poisoned_row),
