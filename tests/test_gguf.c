@@ -289,9 +289,9 @@ static void test_tensors(void **state) {
 	static const struct {
 		uint32_t type;
 		const char *message;
-	} types[] = {{12, "type Q4_K, which cuttle does not read yet"},
-	             {14, "type Q6_K"},
-	             {30, "type BF16"},
+	} types[] = {{16, "type IQ2_XXS, which cuttle does not read yet"},
+	             {15, "type Q8_K"},
+	             {34, "type TQ1_0"},
 	             {4, "unknown type 4"},
 	             {31, "unknown type 31"},
 	             {40, "unknown type"},
