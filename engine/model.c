@@ -18,7 +18,7 @@ struct builder {
 	const struct gguf *file;
 	uint8_t *bytes;
 	struct cuttle_error *error;
-	bool *placed;      /* [tensors of the file] whether it found its place */
+	bool *placed;                      /* [tensors of the file] whether it found its place */
 	uint32_t types[GGUF_TENSOR_TYPES]; /* how many of each */
 	uint64_t parameters;
 };
@@ -291,8 +291,8 @@ static void describe(struct builder *b, size_t size) {
 	size_t at = 0;
 	for (uint32_t type = GGUF_TENSOR_TYPES; type--;)
 		if (b->types[type] && at < sizeof info->types)
-			at += (size_t)snprintf(info->types + at, sizeof info->types - at, "%s%s x%u", at ? ", " : "",
-			                       gguf_type_name(type), b->types[type]);
+			at += (size_t)snprintf(info->types + at, sizeof info->types - at, "%s%s x%u", at ? ", " : "", gguf_type_name(type),
+			                       b->types[type]);
 	info->file_bytes = size;
 	info->parameters = b->parameters;
 	info->packed_bytes = m->weights.used;
