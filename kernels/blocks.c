@@ -31,20 +31,6 @@ void block_read(enum packed_type type, const uint8_t *raw, struct block *block) 
 	memset(block->code, 0, packed_has_levels(type) ? GEMM_SUPER : GEMM_BLOCK);
 	uint8_t high[GEMM_SUPER / GEMM_HALF] = {0};
 	switch (type) {
-	case PACKED_Q8_0: // d, 32 bytes
-		take_half(&block->scale, raw);
-		for (size_t j = 0; j < GEMM_BLOCK; j++) block->code[j] = raw[2 + j] ^ 0x80;
-		break;
-	case PACKED_Q4_0: // d, nibbles
-	case PACKED_IQ4_NL:
-		take_half(&block->scale, raw);
-		take(block->code, raw + 2, 32, 4, 16, 0);
-		break;
-	case PACKED_Q4_1: // d, m, nibbles
-		take_half(&block->scale, raw);
-		take_half(&block->minimum, raw + 2);
-		take(block->code, raw + 4, 32, 4, 16, 0);
-		break;
 	case PACKED_Q5_0: // d, fifth bits, nibbles
 	case PACKED_Q5_1: // d, m, fifth bits, nibbles
 		take_half(&block->scale, raw);

@@ -8,11 +8,11 @@
 
 struct block {
 	uint8_t code[GEMM_SUPER];                                              /* of as many weights as the block has */
-	uint16_t scale, minimum;                                               /* fp16; a minimum is added (Q4_1, Q5_1) */
+	uint16_t scale, minimum;                                               /* fp16; a minimum is added (Q5_1) */
 	int8_t scales[GEMM_SUPER / GEMM_HALF], minima[GEMM_SUPER / GEMM_HALF]; /* of the second level, per part */
 };
 
-/* raw: the block's bytes, no alignment needed. Block types only. */
+/* raw: the block's bytes, no alignment needed. Block types only, but for those whose codes pack.c copies as they stand. */
 void block_read(enum packed_type type, const uint8_t *raw, struct block *block);
 
 #endif

@@ -62,7 +62,6 @@ static void pack_codes(enum packed_type type, uint8_t *packed, size_t c, const u
 	const size_t bits = packed_bits(type);
 	uint8_t *plane = packed + 4 * c;
 	unsigned shift = 0;
-	for (size_t quad = 0; bits == 8 && quad < 8; quad++) memcpy(plane + 64 * quad, code + 4 * quad, 4);
 	if (bits & 4) {
 		for (size_t quad = 0; quad < 4; quad++) {
 			const uint32_t both = (quad_of(code, quad) & 0x0f0f0f0f) | (quad_of(code, 4 + quad) & 0x0f0f0f0f) << 4;
@@ -124,7 +123,7 @@ void pack_groups(const struct packed_matrix *to, const uint8_t *source, size_t b
 				struct block block;
 				if (header) { // nothing to take apart: a large model is there 20 times as fast
 					memcpy(&block.scale, raw, sizeof block.scale);
-					memcpy(&block.minimum, raw + 2, sizeof block.minimum);
+					if (packed_has_minimum(type)) memcpy(&block.minimum, raw + 2, sizeof block.minimum);
 					pack_plain_codes(type, packed, c, raw + header);
 				} else block_read(type, raw, &block);
 				for (size_t j = 0; !header && j < weights; j += GEMM_BLOCK)
