@@ -47,9 +47,9 @@ $(BUILD)/kernels/%_dotprod.o: TIER := -march=armv8.2-a+dotprod
 $(BUILD)/kernels/%_avx2.o: TIER := -mavx2 -mfma -mf16c
 AVX512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mavx2 -mfma -mf16c -mprefer-vector-width=512
 $(BUILD)/kernels/%_avx512.o: TIER := $(AVX512)
-$(BUILD)/kernels/%_amx.o: TIER := $(AVX512) -mamx-tile -mamx-int8
+$(BUILD)/kernels/%_amx.o: TIER := $(AVX512) -mgfni -mamx-tile -mamx-int8
 ifeq ($(ARCH),x86_64)
-$(BUILD)/tests/test_amx_emulated.o: TIER := $(AVX512)
+$(BUILD)/tests/test_amx_emulated.o: TIER := $(AVX512) -mgfni
 endif
 
 # Says which package is missing, once, instead of a page of compiler errors.

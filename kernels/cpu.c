@@ -26,7 +26,7 @@ unsigned cpu_flags(void) {
 	const unsigned avx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
 	if ((b & avx512) != avx512 || !(c & bit_AVX512VNNI) || (state & zmm) != zmm) return flags;
 	flags |= CPU_AVX512;
-	if ((d & AMX_TILE) && (d & AMX_INT8) && (state & tiles) == tiles) flags |= CPU_AMX;
+	if ((c & bit_GFNI) && (d & AMX_TILE) && (d & AMX_INT8) && (state & tiles) == tiles) flags |= CPU_AMX;
 	return flags;
 }
 #else

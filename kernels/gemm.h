@@ -85,7 +85,7 @@ gemm_fn gemm_q8_neon, gemm_q4_neon, gemm_planes_neon, gemm_float_neon;
 gemm_fn gemm_q8_dotprod, gemm_q4_dotprod, gemm_planes_dotprod;
 gemm_fn gemm_q8_avx2, gemm_q4_avx2, gemm_planes_avx2, gemm_float_avx2;
 gemm_fn gemm_q8_avx512, gemm_q4_avx512, gemm_planes_avx512, gemm_float_avx512;
-gemm_fn gemm_q8_amx, gemm_q4_amx; /* below 8 rows the avx512 ones */
+gemm_fn gemm_q8_amx, gemm_q4_amx, gemm_planes_amx; /* below 16 rows the avx512 ones */
 
 /* What the table above says, as constants once the type is one. */
 static inline bool packed_is_float(enum packed_type type) {

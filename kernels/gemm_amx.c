@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm with AMX int8: the block of 16 channels x 32 k of gemm.h is a B tile as it lies in memory (unsigned), up to 16 rows of activations
-// are an A tile (signed), and a C tile holds the exact sums of one block. What follows it is the arithmetic of gemm.h in AVX-512.
-//   TDPBSUD (Intel SDM): C[row][channel] += sum over k of (signed) A[row][k] * (unsigned) B[k / 4][4 channel + k % 4], in int32.
+// gemm with AMX int8, of every block type. Weights are unpacked once for all rows, a run of blocks at a time, to signed bytes in the order
+// of a B tile, with their scales and minima in fp32; up to 16 rows of activations are an A tile, and a C tile holds the exact sums of one
+// part for 16 rows x 16 channels. What follows is the arithmetic of gemm.h in AVX-512, its running sums in registers.
+//   TDPBSSD (Intel SDM): C[row][channel] += sum over k of A[row][k] * B[k / 4][4 channel + k % 4], signed, in int32.
 #include "base/misuse.h"
 #include "kernels/gemm.h"
 
 #include <immintrin.h>
+#include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
-// The tile instructions do not tell gcc 12 what they read (ldtilecfg: 8 bytes of the 64; tileloadd: nothing): this writes it out first.
+// The tile instructions do not tell gcc 12 what they read and write (ldtilecfg: 8 bytes of the 64; tileloadd: nothing): this does.
 #define WRITTEN(address) __asm__ volatile("" : : "r"(address) : "memory")
 
 enum {
-	ROWS_LEAST = 8, /* below, AVX-512 has the same bits sooner */
-	TILE_ROWS = 16,
-	PASS_ROWS = 64, /* rows that share an unpacked block; their sums stay in L1 */
-	WIDTH = 2,
-	TILE_BYTES = 512,
-	TILE_SUMS = TILE_ROWS * GEMM_GROUP,
-	PREFETCH_BYTES = 1024
+	TILE_ROWS = 16,  /* with fewer, AVX-512 has the same bits as soon */
+	PASS_ROWS = 128, /* rows that share a run of unpacked blocks; what they read of it and of their own stays in L2 */
+	RUN = 32,        /* blocks: 16 KiB of weights, in L1 */
+	HALVES = 2,
+	BLOCK_BYTES = GEMM_BLOCK * GEMM_GROUP,
+	SUPER_BLOCKS = GEMM_SUPER / GEMM_BLOCK,
+	PREFETCH_BYTES = 4096
 };
 
 /* The operand of LDTILECFG, palette 1. */
@@ -29,145 +31,232 @@ struct tile_configuration {
 };
 _Static_assert(sizeof(struct tile_configuration) == 64, "as LDTILECFG reads it");
 
-/* Tiles 0-3: C of [row tile][group]; 4, 5: A of the row tiles; 6, 7: B of the groups. The instructions take literal numbers alone. */
-static void configure(size_t height) {
+/* Tiles 0, 1: C; 2, 3: A; 4, 5: B, each for every other part. */
+static void configure(size_t span) {
 	struct tile_configuration configuration = {.palette = 1};
-	for (size_t tile = 0; tile < 8; tile++) {
-		configuration.rows[tile] = (uint8_t)(tile < 6 ? height : GEMM_BLOCK / 4);
-		configuration.row_bytes[tile] = tile == 4 || tile == 5 ? GEMM_BLOCK : 4 * GEMM_GROUP;
+	for (size_t tile = 0; tile < 6; tile++) {
+		configuration.rows[tile] = (uint8_t)(tile < 4 ? TILE_ROWS : span / 4);
+		configuration.row_bytes[tile] = (uint16_t)(tile / 2 == 1 ? span : 4 * GEMM_GROUP);
 	}
 	WRITTEN(&configuration);
 	_tile_loadconfig(&configuration);
+}
+
+/* Unpacked weights of one group: a run of blocks. */
+struct run {
+	_Alignas(64) int8_t weights[RUN][BLOCK_BYTES];
+	_Alignas(64) float scale[RUN * HALVES][GEMM_GROUP], minimum[RUN * HALVES][GEMM_GROUP]; /* per part */
+};
+
+/* The matrix of GF2P8AFFINEQB that moves bit `from + j` of a byte to `to + j`, j < count, and with `sign` the last one to all above too. */
+INLINE __m512i field(unsigned from, unsigned to, unsigned count, bool sign) {
+	uint64_t matrix = 0;
+#pragma GCC unroll 8
+	for (unsigned bit = 0; bit < 8; bit++) {
+		const bool above = sign && bit >= to + count;
+		if (bit >= to && (bit < to + count || above))
+			matrix |= (uint64_t)1 << (8 * (7 - bit) + (above ? from + count - 1 : from + bit - to));
+	}
+	return _mm512_set1_epi64((int64_t)matrix);
+}
+
+/* One plane's part of the codes. */
+INLINE __m512i plane_of(const uint8_t *plane, __m512i matrix) {
+	return _mm512_gf2p8affine_epi64_epi8(_mm512_loadu_si512(plane), matrix, 0);
+}
+
+/* Vector i of half `half` of a block, [16 channels][4 k], as weights. A type's offset is half of its codes' range, so that code - offset is
+ * the code with its top bit copied upwards, which the plane that holds it, the last, does on the way, and then turned with its copies. */
+INLINE __m512i weights_of(enum packed_type type, const uint8_t *packed, unsigned half, unsigned i) {
+	if (type == PACKED_Q8_0) return _mm512_xor_si512(_mm512_loadu_si512(packed + 64 * (4 * half + i)), _mm512_set1_epi8((char)0x80));
+	const size_t bits = packed_bits(type);
+	const int offset = packed_offset(type);
+	__m512i code = _mm512_setzero_si512();
+	unsigned up = 0;
+	if (bits & 4) {
+		code = plane_of(packed + 64 * i, field(4 * half, 0, 4, offset && bits == 4));
+		packed += 256, up = 4;
+	}
+	if (bits & 2) {
+		code = _mm512_or_si512(code, plane_of(packed + 64 * half, field(2 * i, up, 2, offset && !(bits & 1))));
+		packed += 128, up += 2;
+	}
+	if (bits & 1) code = _mm512_or_si512(code, plane_of(packed, field(4 * half + i, up, 1, offset)));
+	if (packed_has_table(type)) return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_setr_epi8(GEMM_IQ4_TABLE)), code);
+	return offset ? _mm512_xor_si512(code, _mm512_set1_epi8((char)-offset)) : code;
 }
 
 INLINE __m512 load_f16(const uint16_t *half) {
 	return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)half));
 }
 
-INLINE void unpack(uint8_t *to, const uint8_t *packed) {
-	const __m512i nibble = _mm512_set1_epi8(15);
-	for (size_t i = 0; i < 4; i++) {
-		const __m512i both = _mm512_loadu_si512(packed + 64 * i);
-		_mm512_store_si512(to + 64 * i, _mm512_and_si512(both, nibble));
-		_mm512_store_si512(to + TILE_BYTES / 2 + 64 * i, _mm512_and_si512(_mm512_srli_epi16(both, 4), nibble));
+/* The scales (or minima) of part `part` of the group whose first they are. */
+INLINE __m512 scale_of(enum packed_type type, const uint16_t *scales, size_t part) {
+	if (!packed_has_levels(type)) return load_f16(scales + part * GEMM_GROUP);
+	const size_t parts = GEMM_SUPER / packed_span(type);
+	scales += part / parts * (packed_scale_bytes(type) / 2);
+	const int8_t *second = (const int8_t *)(scales + GEMM_GROUP) + part % parts * GEMM_GROUP;
+	return _mm512_mul_ps(load_f16(scales), _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)second))));
+}
+
+/* Blocks [begin, end) of a group. */
+INLINE void unpack(enum packed_type type, struct run *run, const struct packed_matrix *w, size_t group, size_t begin, size_t end) {
+	const size_t blocks = w->k / GEMM_BLOCK, bytes = packed_bits(type) * 64, parts = GEMM_BLOCK / packed_span(type);
+	const uint8_t *packed = (const uint8_t *)w->weights + (group * blocks + begin) * bytes;
+	const size_t first_scale = group * (packed_scale_bytes(type) / 2) * (packed_has_levels(type) ? blocks / SUPER_BLOCKS : blocks);
+	for (size_t b = begin; b < end; b++, packed += bytes) {
+		for (size_t i = 0; i < bytes; i += 64) _mm_prefetch((const char *)packed + PREFETCH_BYTES + i, _MM_HINT_T0);
+		int8_t *to = run->weights[b - begin];
+#pragma GCC unroll 2
+		for (unsigned half = 0; half < HALVES; half++)
+#pragma GCC unroll 4
+			for (unsigned i = 0; i < 4; i++, to += 64) _mm512_store_si512(to, weights_of(type, packed, half, i));
+		for (size_t part = b * parts; part < (b + 1) * parts; part++) {
+			_mm512_store_ps(run->scale[part - begin * parts], scale_of(type, w->scales + first_scale, part));
+			if (packed_has_minimum(type))
+				_mm512_store_ps(run->minimum[part - begin * parts], scale_of(type, w->minima + first_scale, part));
+		}
 	}
 }
 
-/* isum[row tile][group] of one block for one or two row tiles and the groups of B. */
-INLINE void block_sums(bool two, size_t width, const int8_t *upper, const int8_t *lower, size_t k, int32_t isum[2][WIDTH][TILE_SUMS]) {
-	_tile_zero(0);
-	_tile_loadd(4, upper, k);
-	_tile_dpbsud(0, 4, 6);
-	if (width == WIDTH) {
+/* The exact sums of one part for a tile of rows. The instructions take literal numbers alone. */
+INLINE void product(bool odd, int32_t isum[TILE_ROWS][GEMM_GROUP], const int8_t *a, size_t k, const int8_t *weights) {
+	if (odd) {
 		_tile_zero(1);
-		_tile_dpbsud(1, 4, 7);
+		_tile_loadd(3, a, k);
+		_tile_loadd(5, weights, 64);
+		_tile_dpbssd(1, 3, 5);
+		_tile_stored(1, isum, 64);
+	} else {
+		_tile_zero(0);
+		_tile_loadd(2, a, k);
+		_tile_loadd(4, weights, 64);
+		_tile_dpbssd(0, 2, 4);
+		_tile_stored(0, isum, 64);
 	}
-	if (two) {
-		_tile_zero(2);
-		_tile_loadd(5, lower, k);
-		_tile_dpbsud(2, 5, 6);
-		if (width == WIDTH) {
-			_tile_zero(3);
-			_tile_dpbsud(3, 5, 7);
-		}
-	}
-	_tile_stored(0, isum[0][0], 64);
-	if (width == WIDTH) _tile_stored(1, isum[0][1], 64);
-	if (two) _tile_stored(2, isum[1][0], 64);
-	if (two && width == WIDTH) _tile_stored(3, isum[1][1], 64);
 }
 
-/* One row's block of one group: its exact sums, corrected for weights stored unsigned, into its running sums. */
-INLINE void add_block(enum packed_type type, float *acc, const int32_t *isum, __m512 weight_scale, __m512 minimum,
-                      const struct gemm_rows *rows, size_t at) {
-	const int32_t offset = type == PACKED_Q8_0 ? 128 : type == PACKED_Q4_0 ? 8 : 0;
-	const __m512i exact = _mm512_sub_epi32(_mm512_load_si512(isum), _mm512_set1_epi32(offset ? offset * rows->sum[at] : 0));
-	const __m512 both = _mm512_mul_ps(weight_scale, _mm512_set1_ps(rows->scale[at]));
-	__m512 value = _mm512_fmadd_ps(both, _mm512_cvtepi32_ps(exact), _mm512_load_ps(acc));
-	if (type == PACKED_Q4_1) value = _mm512_fmadd_ps(minimum, _mm512_set1_ps(rows->scaled_sum[at]), value);
-	_mm512_store_ps(acc, value);
+/* A tile of rows from row `first` on takes a run of `count` blocks, block `begin` of k the first; span and has_minimum are constants after
+ * inlining. The tile instructions are one part ahead. */
+INLINE void tile(size_t span, bool has_minimum, float acc[TILE_ROWS][GEMM_GROUP], const struct gemm_rows *rows, size_t first,
+                 const struct run *run, size_t begin, size_t count) {
+	_Alignas(64) int32_t isum[2][TILE_ROWS][GEMM_GROUP];
+	const size_t k = rows->k, blocks = k / GEMM_BLOCK, parts = count * (GEMM_BLOCK / span);
+	const int8_t *a = rows->q + first * k + begin * GEMM_BLOCK, *weights = run->weights[0];
+	const float *scale = rows->scale + first * blocks + begin, *scaled_sum = rows->scaled_sum + first * blocks + begin;
+	const int32_t *half_sum = rows->half_sum + HALVES * (first * blocks + begin);
+	__m512 sum[TILE_ROWS];
+	for (size_t r = 0; r < TILE_ROWS; r++) sum[r] = _mm512_load_ps(acc[r]);
+	product(false, isum[0], a, k, weights);
+	for (size_t part = 0; part < parts; part += 2)
+#pragma GCC unroll 2
+		for (size_t odd = 0; odd < 2; odd++) {
+			const size_t at = part + odd, next = at + 1;
+			if (at >= parts) break;
+			if (next < parts) product(!odd, isum[!odd], a + next * span, k, weights + next * span * GEMM_GROUP);
+			const size_t b = at * span / GEMM_BLOCK;
+			const __m512 weight_scale = _mm512_load_ps(run->scale[at]);
+			const __m512 minimum = has_minimum ? _mm512_load_ps(run->minimum[at]) : _mm512_setzero_ps();
+#pragma GCC unroll 16
+			for (size_t r = 0; r < TILE_ROWS; r++) {
+				const float scale_a = scale[r * blocks + b];
+				const __m512 exact = _mm512_cvtepi32_ps(_mm512_load_si512(isum[odd][r]));
+				sum[r] = _mm512_fmadd_ps(_mm512_mul_ps(weight_scale, _mm512_set1_ps(scale_a)), exact, sum[r]);
+				if (!has_minimum) continue;
+				const float reach =
+				    span == GEMM_BLOCK ? scaled_sum[r * blocks + b] : scale_a * (float)half_sum[r * blocks * HALVES + at];
+				sum[r] = _mm512_fmadd_ps(minimum, _mm512_set1_ps(reach), sum[r]);
+			}
+		}
+	for (size_t r = 0; r < TILE_ROWS; r++) _mm512_store_ps(acc[r], sum[r]);
 }
 
-/* Up to PASS_ROWS rows from row `first` on, `width` groups of channels. `type` and `width` are constants after inlining. A row tile that
- * would reach beyond the last row starts sooner and its rows that were done already are left alone: no tile ever holds padding. */
-INLINE void pass(enum packed_type type, size_t width, size_t height, float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
-                 size_t first, const struct packed_matrix *w, const size_t *group) {
-	const size_t blocks = w->k / GEMM_BLOCK, packed_bytes = type == PACKED_Q8_0 ? TILE_BYTES : TILE_BYTES / 2;
-	const size_t end = rows->rows - first < PASS_ROWS ? rows->rows : first + PASS_ROWS, start_most = rows->rows - height;
-	_Alignas(64) float acc[PASS_ROWS][WIDTH][GEMM_GROUP];
-	_Alignas(64) int32_t isum[2][WIDTH][TILE_SUMS];
-	_Alignas(64) uint8_t unpacked[WIDTH][TILE_BYTES];
-	for (size_t r = first; r < end; r++)
-		for (size_t g = 0; g < width; g++) _mm512_store_ps(acc[r - first][g], _mm512_setzero_ps());
-	for (size_t b = 0; b < blocks; b++) {
-		const uint8_t *tile[WIDTH];
-		__m512 weight_scale[WIDTH], minimum[WIDTH];
-		for (size_t g = 0; g < width; g++) {
-			tile[g] = (const uint8_t *)w->weights + (group[g] * blocks + b) * packed_bytes;
-			for (size_t i = 0; i < packed_bytes; i += 64) _mm_prefetch((const char *)tile[g] + PREFETCH_BYTES + i, _MM_HINT_T0);
-			const size_t at = (group[g] * blocks + b) * GEMM_GROUP;
-			weight_scale[g] = load_f16(w->scales + at);
-			minimum[g] = type == PACKED_Q4_1 ? load_f16(w->minima + at) : _mm512_setzero_ps();
-			if (type == PACKED_Q8_0) continue;
-			unpack(unpacked[g], tile[g]);
-			tile[g] = unpacked[g];
-		}
-		WRITTEN(unpacked);
-		_tile_loadd(6, tile[0], 64);
-		if (width == WIDTH) _tile_loadd(7, tile[WIDTH - 1], 64);
-		for (size_t upper = first; upper < end; upper += 2 * TILE_ROWS) {
-			const size_t from[2] = {upper, upper + TILE_ROWS};
-			const bool two = from[1] < end;
-			size_t start[2];
-			for (size_t t = 0; t < 2; t++) start[t] = from[t] < start_most ? from[t] : start_most;
-			const int8_t *q = rows->q + b * GEMM_BLOCK;
-			if (two) block_sums(true, width, q + start[0] * w->k, q + start[1] * w->k, w->k, isum);
-			else block_sums(false, width, q + start[0] * w->k, NULL, w->k, isum);
-			for (size_t t = 0; t < 1 + (size_t)two; t++)
-				for (size_t r = from[t]; r < start[t] + height; r++)
-					for (size_t g = 0; g < width; g++)
-						add_block(type, acc[r - first][g], &isum[t][g][(r - start[t]) * GEMM_GROUP],
-						          weight_scale[g], minimum[g], rows, r * blocks + b);
-		}
-	}
-	for (size_t r = first; r < end; r++)
-		for (size_t g = 0; g < width; g++) {
-			float *to = out + r * out_stride + g * GEMM_GROUP;
-			const __m512 value = _mm512_load_ps(acc[r - first][g]);
-			_mm512_storeu_ps(to, add ? _mm512_add_ps(_mm512_loadu_ps(to), value) : value);
-		}
+/* All of a pass's rows take a run. A tile that would reach beyond the last row starts sooner, and what it has of rows that were done
+ * already goes nowhere: no tile ever holds padding. */
+INLINE void tiles(size_t span, bool has_minimum, float acc[][GEMM_GROUP], const struct gemm_rows *rows, size_t first, size_t end,
+                  const struct run *run, size_t begin, size_t count) {
+	size_t r = first;
+	for (; end - r >= TILE_ROWS; r += TILE_ROWS) tile(span, has_minimum, acc + (r - first), rows, r, run, begin, count);
+	if (r == end) return;
+	_Alignas(64) float last[TILE_ROWS][GEMM_GROUP] = {{0}};
+	const size_t fresh = end - r, done = TILE_ROWS - fresh;
+	memcpy(last[done], acc[r - first], fresh * sizeof *acc);
+	tile(span, has_minimum, last, rows, end - TILE_ROWS, run, begin, count);
+	memcpy(acc[r - first], last[done], fresh * sizeof *acc);
 }
+
+typedef void unpack_fn(struct run *run, const struct packed_matrix *w, size_t group, size_t begin, size_t end);
+typedef void tiles_fn(float acc[][GEMM_GROUP], const struct gemm_rows *rows, size_t first, size_t end, const struct run *run, size_t begin,
+                      size_t count);
+#define UNPACK(TYPE)                                                                                                                       \
+	static void unpack_##TYPE(struct run *run, const struct packed_matrix *w, size_t group, size_t begin, size_t end) {                \
+		unpack(TYPE, run, w, group, begin, end);                                                                                   \
+	}
+#define TILES(NAME, SPAN, HAS_MINIMUM)                                                                                                     \
+	static void NAME(float acc[][GEMM_GROUP], const struct gemm_rows *rows, size_t first, size_t end, const struct run *run,           \
+	                 size_t begin, size_t count) {                                                                                     \
+		tiles(SPAN, HAS_MINIMUM, acc, rows, first, end, run, begin, count);                                                        \
+	}
+UNPACK(PACKED_Q8_0)
+UNPACK(PACKED_Q4_0)
+UNPACK(PACKED_Q4_1)
+UNPACK(PACKED_Q5_0)
+UNPACK(PACKED_Q5_1)
+UNPACK(PACKED_IQ4_NL)
+UNPACK(PACKED_IQ4_XS)
+UNPACK(PACKED_Q4_K)
+UNPACK(PACKED_Q5_K)
+UNPACK(PACKED_Q6_K)
+UNPACK(PACKED_Q3_K)
+UNPACK(PACKED_Q2_K)
+TILES(blocks_plain, GEMM_BLOCK, false)
+TILES(blocks_minimum, GEMM_BLOCK, true)
+TILES(halves_plain, GEMM_HALF, false)
+TILES(halves_minimum, GEMM_HALF, true)
 
 /* Tiles belong to the thread and are dear to save at a switch: they are taken and given back within one call. */
-INLINE void in_tiles(enum packed_type type, float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
-                     const struct packed_matrix *w, const uint32_t *groups, size_t begin, size_t end) {
-	const size_t height = rows->rows < TILE_ROWS ? rows->rows : TILE_ROWS;
-	configure(height);
-	for (size_t place = begin; place < end;) {
-		const size_t width = end - place < WIDTH ? 1 : WIDTH;
-		size_t group[WIDTH];
-		for (size_t g = 0; g < width; g++) group[g] = groups ? groups[place + g] : place + g;
-		for (size_t first = 0; first < rows->rows; first += PASS_ROWS) {
-			float *to = out + place * GEMM_GROUP;
-			if (width == WIDTH) pass(type, WIDTH, height, to, out_stride, add, rows, first, w, group);
-			else pass(type, 1, height, to, out_stride, add, rows, first, w, group);
+static void in_tiles(float *out, size_t out_stride, bool add, const struct gemm_rows *rows, const struct packed_matrix *w,
+                     const uint32_t *groups, size_t begin, size_t end) {
+	static unpack_fn *const unpackers[PACKED_TYPES] = {
+	    [PACKED_Q8_0] = unpack_PACKED_Q8_0,     [PACKED_Q4_0] = unpack_PACKED_Q4_0, [PACKED_Q4_1] = unpack_PACKED_Q4_1,
+	    [PACKED_Q5_0] = unpack_PACKED_Q5_0,     [PACKED_Q5_1] = unpack_PACKED_Q5_1, [PACKED_IQ4_NL] = unpack_PACKED_IQ4_NL,
+	    [PACKED_IQ4_XS] = unpack_PACKED_IQ4_XS, [PACKED_Q4_K] = unpack_PACKED_Q4_K, [PACKED_Q5_K] = unpack_PACKED_Q5_K,
+	    [PACKED_Q6_K] = unpack_PACKED_Q6_K,     [PACKED_Q3_K] = unpack_PACKED_Q3_K, [PACKED_Q2_K] = unpack_PACKED_Q2_K};
+	static tiles_fn *const takers[2][2] = {{blocks_plain, blocks_minimum}, {halves_plain, halves_minimum}};
+	unpack_fn *const unpacker = unpackers[w->type];
+	tiles_fn *const taker = takers[packed_span(w->type) == GEMM_HALF][packed_has_minimum(w->type)];
+	const size_t blocks = w->k / GEMM_BLOCK;
+	_Alignas(64) float acc[PASS_ROWS][GEMM_GROUP];
+	struct run run;
+	configure(packed_span(w->type));
+	for (size_t place = begin; place < end; place++) {
+		const size_t group = groups ? groups[place] : place;
+		for (size_t first = 0, last; first < rows->rows; first = last) {
+			last = rows->rows - first < PASS_ROWS ? rows->rows : first + PASS_ROWS;
+			memset(acc, 0, (last - first) * sizeof *acc);
+			for (size_t b = 0; b < blocks; b += RUN) {
+				const size_t count = blocks - b < RUN ? blocks - b : RUN;
+				unpacker(&run, w, group, b, b + count);
+				WRITTEN(&run);
+				taker(acc, rows, first, last, &run, b, count);
+			}
+			for (size_t r = first; r < last; r++) {
+				float *to = out + r * out_stride + place * GEMM_GROUP;
+				const __m512 value = _mm512_load_ps(acc[r - first]);
+				_mm512_storeu_ps(to, add ? _mm512_add_ps(_mm512_loadu_ps(to), value) : value);
+			}
 		}
-		place += width;
 	}
 	_tile_release();
 }
 
-void gemm_q8_amx(float *out, size_t out_stride, bool add, const struct gemm_rows *rows, const struct packed_matrix *w,
-                 const uint32_t *groups, size_t begin, size_t end) {
-	REQUIRE(w->type == PACKED_Q8_0 && w->k == rows->k);
-	if (rows->rows < ROWS_LEAST) gemm_q8_avx512(out, out_stride, add, rows, w, groups, begin, end);
-	else in_tiles(PACKED_Q8_0, out, out_stride, add, rows, w, groups, begin, end);
-}
-
-void gemm_q4_amx(float *out, size_t out_stride, bool add, const struct gemm_rows *rows, const struct packed_matrix *w,
-                 const uint32_t *groups, size_t begin, size_t end) {
-	REQUIRE((w->type == PACKED_Q4_0 || w->type == PACKED_Q4_1) && w->k == rows->k);
-	if (rows->rows < ROWS_LEAST) gemm_q4_avx512(out, out_stride, add, rows, w, groups, begin, end);
-	else if (w->type == PACKED_Q4_1) in_tiles(PACKED_Q4_1, out, out_stride, add, rows, w, groups, begin, end);
-	else in_tiles(PACKED_Q4_0, out, out_stride, add, rows, w, groups, begin, end);
-}
+#define GEMM(NAME, FEW)                                                                                                                    \
+	void NAME(float *out, size_t out_stride, bool add, const struct gemm_rows *rows, const struct packed_matrix *w,                    \
+	          const uint32_t *groups, size_t begin, size_t end) {                                                                      \
+		REQUIRE(!packed_is_float(w->type) && w->k == rows->k);                                                                     \
+		if (rows->rows < TILE_ROWS) FEW(out, out_stride, add, rows, w, groups, begin, end);                                        \
+		else in_tiles(out, out_stride, add, rows, w, groups, begin, end);                                                          \
+	}
+GEMM(gemm_q8_amx, gemm_q8_avx512)
+GEMM(gemm_q4_amx, gemm_q4_avx512)
+GEMM(gemm_planes_amx, gemm_planes_avx512)

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What gemm over planes of bits takes from ASIMD, with and without dot products: a q register is 4 channels x 4 k, a quarter of a group.
+#define LANES_NEON
 #include "kernels/gemm.h"
+#include "kernels/lanes.h"
 
 #include <arm_neon.h>
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
-enum { CHANNELS = 4, TABLE_OFFSET = 0 };
-typedef float32x4_t vfloat;
+enum { TABLE_OFFSET = 0 };
 typedef int32x4_t vint;
 typedef uint8x16_t vbytes;
 
@@ -33,35 +34,8 @@ INLINE vbytes bytes_table(vbytes codes) {
 INLINE vint int_of(int32_t value) {
 	return vdupq_n_s32(value);
 }
-INLINE vfloat float_of_int(vint value) {
-	return vcvtq_f32_s32(value);
-}
-INLINE vfloat float_zero(void) {
-	return vdupq_n_f32(0.0f);
-}
-INLINE vfloat float_of(float value) {
-	return vdupq_n_f32(value);
-}
-INLINE vfloat float_load(const float *from) {
-	return vld1q_f32(from);
-}
-INLINE void float_store(float *to, vfloat value) {
-	vst1q_f32(to, value);
-}
-INLINE vfloat float_add(vfloat a, vfloat b) {
-	return vaddq_f32(a, b);
-}
-INLINE vfloat float_mul(vfloat a, vfloat b) {
-	return vmulq_f32(a, b);
-}
-INLINE vfloat float_fma(vfloat a, vfloat b, vfloat c) {
-	return vfmaq_f32(c, a, b);
-}
-INLINE vfloat float_of_f16(const uint16_t *half) {
-	return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(half)));
-}
-INLINE vfloat float_of_i8(const int8_t *from) {
+INLINE lanes_part float_of_i8(const int8_t *from) {
 	uint32_t four;
 	memcpy(&four, from, sizeof four);
-	return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u32(vdup_n_u32(four))))));
+	return (lanes_part)vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u32(vdup_n_u32(four))))));
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemm over planes of bits with AVX2: a ymm is 8 channels x 4 k, half a group; up to 4 rows share each unpacked weight.
 #include "kernels/gemm.h"
+#include "kernels/lanes.h"
 
 #include <immintrin.h>
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
 #define GEMM_PLANES gemm_planes_avx2
-enum { CHANNELS = 8, ROWS = 4, TABLE_OFFSET = 0, PREFETCH_BYTES = 4096 };
-typedef __m256 vfloat;
+enum { ROWS = 4, TABLE_OFFSET = 0, PREFETCH_BYTES = 4096 };
 typedef __m256i vint, vbytes;
 
 INLINE void prefetch(const uint8_t *packed) {
@@ -55,35 +55,8 @@ INLINE vint dot(enum packed_type type, vint isum, const vbytes codes[4], const i
 INLINE vint int_of(int32_t value) {
 	return _mm256_set1_epi32(value);
 }
-INLINE vfloat float_of_int(vint value) {
-	return _mm256_cvtepi32_ps(value);
-}
-INLINE vfloat float_zero(void) {
-	return _mm256_setzero_ps();
-}
-INLINE vfloat float_of(float value) {
-	return _mm256_set1_ps(value);
-}
-INLINE vfloat float_load(const float *from) {
-	return _mm256_loadu_ps(from);
-}
-INLINE void float_store(float *to, vfloat value) {
-	_mm256_storeu_ps(to, value);
-}
-INLINE vfloat float_add(vfloat a, vfloat b) {
-	return _mm256_add_ps(a, b);
-}
-INLINE vfloat float_mul(vfloat a, vfloat b) {
-	return _mm256_mul_ps(a, b);
-}
-INLINE vfloat float_fma(vfloat a, vfloat b, vfloat c) {
-	return _mm256_fmadd_ps(a, b, c);
-}
-INLINE vfloat float_of_f16(const uint16_t *half) {
-	return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)half));
-}
-INLINE vfloat float_of_i8(const int8_t *from) {
-	return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)from)));
+INLINE lanes_part float_of_i8(const int8_t *from) {
+	return (lanes_part)_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)from)));
 }
 
 #include "kernels/gemm_planes_body.h"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemm over planes of bits with AVX-512 VNNI: one zmm is 16 channels x 4 k, activations are broadcast from memory.
 #include "kernels/gemm.h"
+#include "kernels/lanes.h"
 
 #include <immintrin.h>
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
 #define GEMM_PLANES gemm_planes_avx512
-enum { CHANNELS = 16, ROWS = 8, TABLE_OFFSET = 128, PREFETCH_BYTES = 4096 };
-typedef __m512 vfloat;
+enum { ROWS = 8, TABLE_OFFSET = 128, PREFETCH_BYTES = 4096 };
 typedef __m512i vint, vbytes;
 
 INLINE void prefetch(const uint8_t *packed) {
@@ -44,35 +44,8 @@ INLINE vint dot(enum packed_type type, vint isum, const vbytes codes[4], const i
 INLINE vint int_of(int32_t value) {
 	return _mm512_set1_epi32(value);
 }
-INLINE vfloat float_of_int(vint value) {
-	return _mm512_cvtepi32_ps(value);
-}
-INLINE vfloat float_zero(void) {
-	return _mm512_setzero_ps();
-}
-INLINE vfloat float_of(float value) {
-	return _mm512_set1_ps(value);
-}
-INLINE vfloat float_load(const float *from) {
-	return _mm512_loadu_ps(from);
-}
-INLINE void float_store(float *to, vfloat value) {
-	_mm512_storeu_ps(to, value);
-}
-INLINE vfloat float_add(vfloat a, vfloat b) {
-	return _mm512_add_ps(a, b);
-}
-INLINE vfloat float_mul(vfloat a, vfloat b) {
-	return _mm512_mul_ps(a, b);
-}
-INLINE vfloat float_fma(vfloat a, vfloat b, vfloat c) {
-	return _mm512_fmadd_ps(a, b, c);
-}
-INLINE vfloat float_of_f16(const uint16_t *half) {
-	return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)half));
-}
-INLINE vfloat float_of_i8(const int8_t *from) {
-	return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)from)));
+INLINE lanes_part float_of_i8(const int8_t *from) {
+	return (lanes_part)_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)from)));
 }
 
 #include "kernels/gemm_planes_body.h"

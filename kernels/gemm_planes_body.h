@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemm over planes of bits (gemm.h), once for every vector tier. The including file gives the tier:
-//   CHANNELS channels in a vector, ROWS of a tile (at most 8), TABLE_OFFSET: what its values of the IQ4 table have been raised by
-//   vfloat, vint, vbytes: CHANNELS floats, CHANNELS int32, CHANNELS x 4 bytes
+//   ROWS of a tile (at most 8), TABLE_OFFSET: what its values of the IQ4 table have been raised by
+//   vint, vbytes: LANES_PART int32, LANES_PART x 4 bytes; floats are lanes.h's
 //   bytes_load; bytes_field(x, n, mask): x >> n (n may be negative) & mask, per byte, mask within the byte it came from; bytes_or
 //   bytes_table: each byte, 0..15, by its value in the table
 //   dot(type, isum, codes, a): isum[channel] += sum of 4 x 4 codes times a[16], exact
-//   float_zero, float_of, float_load, float_store, float_add, float_mul, float_fma(a, b, c) = a * b + c, float_of_f16, float_of_i8
-//   int_of, float_of_int, prefetch
+//   int_of, float_of_i8, prefetch
 #include "base/misuse.h"
+#include "kernels/lanes.h"
 
-enum { PARTS = GEMM_GROUP / CHANNELS, SUPER_BLOCKS = GEMM_SUPER / GEMM_BLOCK };
+enum { SUPER_BLOCKS = GEMM_SUPER / GEMM_BLOCK };
 
 /* The codes of one half of a block for one part of a group, k = 4i .. 4i + 3 of the half in codes[i]. */
 INLINE void unpack(enum packed_type type, const uint8_t *packed, size_t half, size_t part, vbytes codes[4]) {
 	const size_t bits = packed_bits(type);
-	packed += part * 4 * CHANNELS;
+	packed += part * 4 * LANES_PART;
 #pragma GCC unroll 4
 	for (size_t i = 0; i < 4; i++) {
 		const uint8_t *plane = packed;
@@ -35,12 +35,12 @@ INLINE void unpack(enum packed_type type, const uint8_t *packed, size_t half, si
 }
 
 /* The scales (or minima) of one part of a group in the given half of block b; `scales` is the group's start. */
-INLINE vfloat scale_of(enum packed_type type, const uint16_t *scales, size_t b, size_t half, size_t part) {
-	if (!packed_has_levels(type)) return float_of_f16(scales + b * GEMM_GROUP + part * CHANNELS);
+INLINE lanes_part scale_of(enum packed_type type, const uint16_t *scales, size_t b, size_t half, size_t part) {
+	if (!packed_has_levels(type)) return lanes_part_of_f16(scales + b * GEMM_GROUP + part * LANES_PART);
 	scales += b / SUPER_BLOCKS * (packed_scale_bytes(type) / 2);
 	const size_t at = packed_span(type) == GEMM_HALF ? b % SUPER_BLOCKS * 2 + half : b % SUPER_BLOCKS;
 	const int8_t *second = (const int8_t *)(scales + GEMM_GROUP) + at * GEMM_GROUP;
-	return float_mul(float_of_f16(scales + part * CHANNELS), float_of_i8(second + part * CHANNELS));
+	return lanes_part_of_f16(scales + part * LANES_PART) * float_of_i8(second + part * LANES_PART);
 }
 
 /* `count` rows from row `first` on, one group of channels; type and count are constants after inlining. */
@@ -55,12 +55,12 @@ INLINE void tile(enum packed_type type, size_t count, float *out, size_t out_str
 	const int8_t *q = rows->q + first * w->k;
 	const float *scale = rows->scale + first * blocks, *scaled_sum = rows->scaled_sum + first * blocks;
 	const int32_t *sum = rows->sum + first * blocks, *half_sum = rows->half_sum + 2 * first * blocks;
-	vfloat acc[PARTS][ROWS];
-	for (size_t part = 0; part < PARTS; part++)
-		for (size_t r = 0; r < count; r++) acc[part][r] = float_zero();
+	lanes_part acc[LANES_PARTS][ROWS];
+	for (size_t part = 0; part < LANES_PARTS; part++)
+		for (size_t r = 0; r < count; r++) acc[part][r] = lanes_part_of(0.0f);
 	for (size_t b = 0; b < blocks; b++, packed += bytes) {
 		for (size_t i = 0; i < bytes; i += 64) prefetch(packed + i);
-		for (size_t part = 0; part < PARTS; part++) {
+		for (size_t part = 0; part < LANES_PARTS; part++) {
 			vint isum[ROWS];
 #pragma GCC unroll 2
 			for (size_t half = 0; half < 2; half++) {
@@ -73,23 +73,29 @@ INLINE void tile(enum packed_type type, size_t count, float *out, size_t out_str
 					isum[r] = dot(type, isum[r], codes, q + r * w->k + b * GEMM_BLOCK + half * GEMM_HALF);
 				}
 				if (!halved && !half) continue;
-				const vfloat weight_scale = scale_of(type, scales, b, half, part);
-				const vfloat minimum = has_minimum ? scale_of(type, minima, b, half, part) : float_zero();
+				const lanes_part weight_scale = scale_of(type, scales, b, half, part);
+				const lanes_part minimum = has_minimum ? scale_of(type, minima, b, half, part) : lanes_part_of(0.0f);
 				for (size_t r = 0; r < count; r++) {
 					const size_t at = r * blocks + b;
-					vfloat *to = &acc[part][r];
-					*to = float_fma(float_mul(weight_scale, float_of(scale[at])), float_of_int(isum[r]), *to);
+					lanes_part *to = &acc[part][r];
+					*to = lanes_part_fma(weight_scale * lanes_part_of(scale[at]),
+					                     __builtin_convertvector((lanes_part_int)isum[r], lanes_part), *to);
 					if (!has_minimum) continue;
 					const float reach = halved ? scale[at] * (float)half_sum[2 * at + half] : scaled_sum[at];
-					*to = float_fma(minimum, float_of(reach), *to);
+					*to = lanes_part_fma(minimum, lanes_part_of(reach), *to);
 				}
 			}
 		}
 	}
 	for (size_t r = 0; r < count; r++)
-		for (size_t part = 0; part < PARTS; part++) {
-			float *to = out + r * out_stride + part * CHANNELS;
-			float_store(to, add ? float_add(float_load(to), acc[part][r]) : acc[part][r]);
+		for (size_t part = 0; part < LANES_PARTS; part++) {
+			float *to = out + r * out_stride + part * LANES_PART;
+			lanes_part value = acc[part][r];
+			if (add) {
+				memcpy(&value, to, sizeof value);
+				value = value + acc[part][r];
+			}
+			memcpy(to, &value, sizeof value);
 		}
 }
 

@@ -13,8 +13,7 @@
 		    rmsnorm_##rest, rope_##rest, narrow_##rest, swiglu_##rest, dclip_##rest, int8_peak_##name                              \
 	}
 
-// In the order of preference: "auto" takes the last this CPU can run. AMX stands before AVX-512, which every CPU with AMX has too, and so
-// runs only when it is named: its tests have passed on emulated tiles alone. Where tests/test_kernels passes on a real one, it goes last.
+// In the order of preference: "auto" takes the last this CPU can run.
 static const struct tier {
 	unsigned needs;
 	struct kernels table;
@@ -25,8 +24,8 @@ static const struct tier {
     {CPU_DOTPROD, TABLE(dotprod, dotprod, neon)},
 #elif defined(__x86_64__)
     {CPU_AVX2, TABLE(avx2, avx2, avx2)},
-    {CPU_AVX512 | CPU_AMX, TABLE(amx, avx512, avx512)},
     {CPU_AVX512, TABLE(avx512, avx512, avx512)},
+    {CPU_AVX512 | CPU_AMX, TABLE(amx, amx, avx512)},
 #endif
 };
 enum { TIERS = sizeof tiers / sizeof *tiers };
