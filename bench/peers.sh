@@ -72,7 +72,8 @@ step_llama() {
 		tar -xzf "$cache"/llama/llama_cpp_python-*.tar.gz -C "$cache/llama/source" --strip-components=1
 		finish llama/source
 	fi
-	build_llama native llama-batched-bench -DGGML_NATIVE=ON
+	# Without AMX, whose path in this release ends with an illegal instruction (tiles used on a thread that has not configured them).
+	build_llama native llama-batched-bench -DGGML_NATIVE=ON -DCMAKE_C_FLAGS=-mno-amx-int8 -DCMAKE_CXX_FLAGS=-mno-amx-int8
 	# Only ggml-cpu depends on the instruction set, so AVX2 is the same program over another libggml-cpu.so.
 	build_llama avx2 ggml-cpu -DGGML_NATIVE=OFF -DGGML_SSE42=ON -DGGML_AVX=ON -DGGML_AVX2=ON -DGGML_FMA=ON -DGGML_F16C=ON -DGGML_BMI2=ON
 	finish llama

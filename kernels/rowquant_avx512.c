@@ -25,10 +25,14 @@ void rowquant_avx512(const float *x, size_t k, int8_t *q, float *scale, float *s
 			high_q = _mm512_sub_epi32(_mm512_castps_si512(_mm512_add_ps(_mm512_mul_ps(high, inverse), magic)), magic_bits);
 			scale[block] = amax / 127.0f;
 		}
-		_mm_storeu_si128((__m128i *)(q + block * GEMM_BLOCK), _mm512_cvtepi32_epi8(low_q));
-		_mm_storeu_si128((__m128i *)(q + block * GEMM_BLOCK + 16), _mm512_cvtepi32_epi8(high_q));
-		half_sum[2 * block] = _mm512_reduce_add_epi32(low_q);
-		half_sum[2 * block + 1] = _mm512_reduce_add_epi32(high_q);
+		const __m256i both = _mm256_set_m128i(_mm512_cvtepi32_epi8(high_q), _mm512_cvtepi32_epi8(low_q));
+		_mm256_storeu_si256((__m256i *)(q + block * GEMM_BLOCK), both);
+		// Each half of the register adds up its own 16: by fours, then across; half the instructions of two reductions of 16 lanes.
+		__m256i sums = _mm256_dpbusd_epi32(_mm256_setzero_si256(), _mm256_set1_epi8(1), both);
+		sums = _mm256_add_epi32(sums, _mm256_shuffle_epi32(sums, 0x4e));
+		sums = _mm256_add_epi32(sums, _mm256_shuffle_epi32(sums, 0xb1));
+		half_sum[2 * block] = _mm256_cvtsi256_si32(sums);
+		half_sum[2 * block + 1] = _mm_cvtsi128_si32(_mm256_extracti128_si256(sums, 1));
 		sum[block] = half_sum[2 * block] + half_sum[2 * block + 1];
 		scaled_sum[block] = scale[block] * (float)sum[block];
 	}
