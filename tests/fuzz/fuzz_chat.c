@@ -11,19 +11,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
 	const struct chat_pieces *pieces = chat_pieces(format);
 	if (!*chat_name(format) || !pieces != (format == CHAT_NONE)) abort();
 	if (pieces && !(pieces->before_user_alone && pieces->after_user)) abort();
+	if (chat_writes_bos((const char *)bytes, size, (struct gguf_string){"<s>", 3}) && !size) abort();
 	return 0;
 }
 
 uint8_t *fuzz_seed(size_t index, size_t *size) {
-	static const char *const seeds[] = {
-	    "{% for m in messages %}{{'<|im_start|>' + m['role'] + '\\n' + m['content'] + '<|im_end|>' + '\\n'}}{% endfor %}",
-	    "{{'<|user|>\\n' + message['content'] + eos_token}}{{'<|assistant|>\\n'}}",
-	    "<|start_header_id|>user<|end_header_id|>\\n\\n<|eot_id|>",
-	    "{{bos_token + '[INST] <<SYS>>\\n' + '<</SYS>>' + ' [/INST] '}}",
-	    "[INST] [/INST]",
-	    "nothing of the kind",
+	static const struct fuzz_literal seeds[] = {
+	    FUZZ_LITERAL("{% for m in messages %}{{'<|im_start|>' + m['role'] + '\\n' + m['content'] + '<|im_end|>' + '\\n'}}{% endfor %}"),
+	    FUZZ_LITERAL("{{'<|user|>\\n' + message['content'] + eos_token}}{{'<|assistant|>\\n'}}"),
+	    FUZZ_LITERAL("<|start_header_id|>user<|end_header_id|>\\n\\n<|eot_id|>"),
+	    FUZZ_LITERAL("{{bos_token + '[INST] <<SYS>>\\n' + '<</SYS>>' + ' [/INST] '}}"),
+	    FUZZ_LITERAL("[INST] [/INST]"),
+	    FUZZ_LITERAL("nothing of the kind"),
 	};
-	const bool there = index < sizeof seeds / sizeof *seeds;
-	*size = there ? strlen(seeds[index]) : 0;
-	return there ? (uint8_t *)strdup(seeds[index]) : NULL;
+	return fuzz_copy(seeds, sizeof seeds / sizeof *seeds, index, size);
 }

@@ -5,7 +5,6 @@
 #include "io/records.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,14 +29,13 @@ static void check(const struct records *records, const uint8_t *bytes, size_t si
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
 	static int file = -1;
 	static const char *const labels[] = {"kind"};
-	char path[64];
 	if (!size) return 0;
 	const uint8_t how = *bytes++;
 	size--;
-	if (file < 0) file = memfd_create("records", 0);
-	snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-	REQUIRE(file >= 0 && !ftruncate(file, 0) && pwrite(file, bytes, size, 0) == (ssize_t)size);
-	const struct records_request request = {.path = path,
+	// Memory as standard input: no path to look up.
+	if (file < 0) REQUIRE((file = memfd_create("records", 0)) >= 0 && dup2(file, STDIN_FILENO) == STDIN_FILENO);
+	REQUIRE(pwrite(file, bytes, size, 0) == (ssize_t)size && !ftruncate(file, (off_t)size) && !lseek(file, 0, SEEK_SET));
+	const struct records_request request = {.path = "-",
 	                                        .field = "text",
 	                                        .id_field = "id",
 	                                        .format = how & 1 ? RECORDS_CSV : RECORDS_JSONL,
@@ -55,21 +53,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
 }
 
 uint8_t *fuzz_seed(size_t index, size_t *size) {
-#define SEED(bytes)                                                                                                                        \
-	{ bytes, sizeof bytes - 1 }
-	static const struct {
-		const char *bytes;
-		size_t size;
-	} seeds[] = {
-	    SEED("\x00{\"text\":\"one\",\"id\":7,\"kind\":\"x\"}\n{\"text\":\"t\\u0000w\\ud83d\\udc19o\",\"kind\":5.0}\r\n\n[1]\n"),
-	    SEED("\x02\xEF\xBB\xBF{\"text\":\"  one two three\",\"id\":\"seven\"}\n{\"text\":1e999,\"n\":99999999999999999999999}\n"),
-	    SEED("\x01id,text,kind\r\n1,\"quoted \"\"text\"\", and\r\nlines\",x\r\n2,plain\n\n3,\xFF,y\n"),
-	    SEED("\x07\xEF\xBB\xBFtext\ra\r\"b\rc\"\rd\re\r\"open"),
+	static const struct fuzz_literal seeds[] = {
+	    FUZZ_LITERAL("\x00{\"text\":\"one\",\"id\":7,\"kind\":\"x\"}\n{\"text\":\"t\\u0000w\\ud83d\\udc19o\",\"kind\":5.0}\r\n\n[1]\n"),
+	    FUZZ_LITERAL(
+	        "\x02\xEF\xBB\xBF{\"text\":\"  one two three\",\"id\":\"seven\"}\n{\"text\":1e999,\"n\":99999999999999999999999}\n"),
+	    FUZZ_LITERAL("\x01id,text,kind\r\n1,\"quoted \"\"text\"\", and\r\nlines\",x\r\n2,plain\n\n3,\xFF,y\n"),
+	    FUZZ_LITERAL("\x07\xEF\xBB\xBFtext\ra\r\"b\rc\"\rd\re\r\"open"),
 	};
-#undef SEED
-	const bool there = index < sizeof seeds / sizeof *seeds;
-	*size = there ? seeds[index].size : 0;
-	uint8_t *seed = there ? malloc(*size) : NULL;
-	if (seed) memcpy(seed, seeds[index].bytes, *size);
-	return seed;
+	return fuzz_copy(seeds, sizeof seeds / sizeof *seeds, index, size);
 }

@@ -99,32 +99,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
 }
 
 uint8_t *fuzz_seed(size_t index, size_t *size) {
-#define SEED(bytes)                                                                                                                        \
-	{ bytes, sizeof bytes - 1 }
-	static const struct {
-		const char *bytes;
-		size_t size;
-	} seeds[] = {
+	static const struct fuzz_literal seeds[] = {
 	    // SentencePiece, and each pre-tokenizer: types are the length's high bits (1 normal, 2 unknown, 3 control, 4 user-defined, 6
 	    // byte).
-	    SEED("\x00\x06\x45\0<unk>\x63\0<s>\x23\0\xe2\x96\x81\x21\x10"
-	         "a\x21\x08"
-	         "b\x22\x20"
-	         "ab\x84\0<br>\x00 ab a<s>b<br>\xf0\x9f\x90\x99 \xff ba"),
-	    SEED("\x01\x05\x63\0<s>\x21\0a\x21\0b\x22\0ab\x22\0\xc4\xa0\x23\0aba\x02\x03"
-	         "a b\x04"
-	         "ab aab  don't 123 a\xc3\xa9\n\n <s> a"),
-	    SEED("\x11\x04\x63\0<s>\x21\0a\x21\0b\x22\0ab\x01\x03"
-	         "a bI'll 42  x\t\xe6\xbc\xa2 ab"),
-	    SEED("\x27\x04\x63\0<s>\x21\0a\x21\0b\x22\0ab\x01\x03"
-	         "a bI'LL 4242  x\r\n\xe6\xbc\xa2 ab"),
-	    SEED("\x31\x04\x63\0<s>\x21\0a\x21\0b\x22\0ab\x01\x03"
-	         "a bI'LL 4242  x\r\n\xe6\xbc\xa2 ab"),
+	    FUZZ_LITERAL("\x00\x06\x45\0<unk>\x63\0<s>\x23\0\xe2\x96\x81\x21\x10"
+	                 "a\x21\x08"
+	                 "b\x22\x20"
+	                 "ab\x84\0<br>\x00 ab a<s>b<br>\xf0\x9f\x90\x99 \xff ba"),
+	    FUZZ_LITERAL("\x01\x05\x63\0<s>\x21\0a\x21\0b\x22\0ab\x22\0\xc4\xa0\x23\0aba\x02\x03"
+	                 "a b\x04"
+	                 "ab aab  don't 123 a\xc3\xa9\n\n <s> a"),
+	    FUZZ_LITERAL("\x11\x04\x63\0<s>\x21\0a\x21\0b\x22\0ab\x01\x03"
+	                 "a bI'll 42  x\t\xe6\xbc\xa2 ab"),
+	    FUZZ_LITERAL("\x27\x04\x63\0<s>\x21\0a\x21\0b\x22\0ab\x01\x03"
+	                 "a bI'LL 4242  x\r\n\xe6\xbc\xa2 ab"),
+	    FUZZ_LITERAL("\x31\x04\x63\0<s>\x21\0a\x21\0b\x22\0ab\x01\x03"
+	                 "a bI'LL 4242  x\r\n\xe6\xbc\xa2 ab"),
 	};
-#undef SEED
-	const bool there = index < sizeof seeds / sizeof *seeds;
-	*size = there ? seeds[index].size : 0;
-	uint8_t *seed = there ? malloc(*size) : NULL;
-	if (seed) memcpy(seed, seeds[index].bytes, *size);
-	return seed;
+	return fuzz_copy(seeds, sizeof seeds / sizeof *seeds, index, size);
 }
