@@ -376,33 +376,35 @@ enum cuttle_status ledger_reserve(struct ledger *ledger, const struct ledger_req
 	return chain_end(ledger->chain, status, error);
 }
 
-enum cuttle_status ledger_draw(struct ledger *ledger, const char *dataset, const char *run, struct cuttle_error *error) {
-	struct history history;
+/* Begins a change of the chain and looks up the run's state in it. OK: chain_end has to follow; else nothing has begun. */
+static enum cuttle_status begin_change(struct ledger *ledger, const char *dataset, const char *run, enum ledger_state *state,
+                                       struct cuttle_error *error) {
+	struct ledger_run found;
 	enum cuttle_status status = chain_begin(ledger->chain, error);
 	if (status) return status;
-	status = load_existing(ledger, dataset, &history, error);
-	const struct reservation *reservation = status ? NULL : find(&history, run);
-	enum ledger_state state = reservation ? reservation->found.state : LEDGER_UNKNOWN;
-	if (!status && state == LEDGER_RESERVED) status = append_state(ledger, "draw", dataset, run, 0, error);
-	else if (!status && state != LEDGER_DRAWN)
+	status = ledger_find(ledger, dataset, run, &found, error);
+	*state = found.state;
+	return status ? chain_end(ledger->chain, status, error) : CUTTLE_OK;
+}
+
+enum cuttle_status ledger_draw(struct ledger *ledger, const char *dataset, const char *run, struct cuttle_error *error) {
+	enum ledger_state state;
+	enum cuttle_status status = begin_change(ledger, dataset, run, &state, error);
+	if (status) return status;
+	if (state == LEDGER_RESERVED) status = append_state(ledger, "draw", dataset, run, 0, error);
+	else if (state != LEDGER_DRAWN)
 		status = io_fail(error, CUTTLE_BUDGET, "refused: the reservation of run %s was released", run);
-	free_history(&history);
 	return chain_end(ledger->chain, status, error);
 }
 
 enum cuttle_status ledger_release(struct ledger *ledger, const char *dataset, const char *run, struct cuttle_error *error) {
-	struct history history;
-	enum cuttle_status status = chain_begin(ledger->chain, error);
+	enum ledger_state state;
+	enum cuttle_status status = begin_change(ledger, dataset, run, &state, error);
 	if (status) return status;
-	status = load_existing(ledger, dataset, &history, error);
-	const struct reservation *reservation = status ? NULL : find(&history, run);
-	enum ledger_state state = reservation ? reservation->found.state : LEDGER_UNKNOWN;
-	if (!status && state == LEDGER_DRAWN)
+	if (state == LEDGER_RESERVED) status = append_state(ledger, "release", dataset, run, time(NULL), error);
+	else if (state == LEDGER_DRAWN)
 		status = io_fail(error, CUTTLE_USAGE, "run %s has drawn tokens: what it spent cannot be given back", run);
-	else if (!status && state != LEDGER_RESERVED)
-		status = io_fail(error, CUTTLE_USAGE, "there is no reservation of run %.64s to release", run);
-	else if (!status) status = append_state(ledger, "release", dataset, run, time(NULL), error);
-	free_history(&history);
+	else status = io_fail(error, CUTTLE_USAGE, "there is no reservation of run %.64s to release", run);
 	return chain_end(ledger->chain, status, error);
 }
 
