@@ -12,21 +12,24 @@
 
 struct merge_symbol {
 	uint32_t start, length;  /* bytes of the text it stands for; length 0 = merged into a symbol before it */
-	uint32_t previous, next; /* neighbours, MERGE_NONE at the ends; set by merge_run */
+	uint32_t previous, next; /* neighbours, MERGE_NONE at the ends */
 	int32_t id;              /* token, -1 = none */
+	uint32_t rank;           /* of the merge with the next one, MERGE_NONE = none */
+	int32_t merged;          /* what that merge makes */
 };
 
-struct merge_candidate {
-	uint64_t order; /* rank << 32 | left symbol */
-	uint32_t length;
-	int32_t id;
-};
+enum { MERGE_QUEUES = 3 };
 
 /* Scratch memory, reused from word to word. All zero = empty. */
 struct merge_space {
 	struct merge_symbol *symbols;
-	struct merge_candidate *heap;
-	size_t capacity, heap_count;
+	uint64_t *heap; /* candidates: rank << 32 | left symbol */
+	struct merge_queue {
+		uint64_t *items; /* ascending from first to end */
+		size_t first, end;
+	} queues[MERGE_QUEUES];
+	size_t capacity, heap_end, heap_most; /* of the heap: behind its last candidate, and the furthest that this has been */
+	size_t queue_most[MERGE_QUEUES];
 };
 
 /* Room for `count` symbols (their values are kept). False when out of memory; the space stays usable. */
@@ -37,7 +40,7 @@ void merge_free(struct merge_space *space);
 typedef bool merge_lookup(const void *rules, const struct merge_symbol *left, const struct merge_symbol *right, uint32_t *rank,
                           int32_t *id);
 
-/* Merges space->symbols[0..count), which the caller filled with start, length > 0 and id, side by side; count <= the room reserved.
+/* Merges space->symbols[0..count), in which the caller set start, length > 0 and id, side by side; count <= the room reserved.
  * Afterwards symbol 0 and those reached by `next` from it are the result. */
 void merge_run(struct merge_space *space, size_t count, merge_lookup *lookup, const void *rules);
 

@@ -137,13 +137,14 @@ static bool lookup(const void *rules, const struct merge_symbol *left, const str
 	const struct vocab *vocab = ((const struct bpe_rules *)rules)->vocab;
 	if (left->id < 0 || right->id < 0) return false;
 	uint64_t pair = (uint64_t)left->id << 32 | (uint32_t)right->id;
-	size_t low = 0, high = vocab->rule_count;
+	size_t low = vocab->first_rule[left->id], high = vocab->first_rule[left->id + 1];
+	const size_t end = high;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (vocab->rules[middle].pair < pair) low = middle + 1;
 		else high = middle;
 	}
-	if (low == vocab->rule_count || vocab->rules[low].pair != pair) return false;
+	if (low == end || vocab->rules[low].pair != pair) return false;
 	*rank = vocab->rules[low].rank;
 	*id = vocab->rules[low].merged;
 	return true;

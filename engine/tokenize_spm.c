@@ -10,17 +10,27 @@
 struct spm_rules {
 	const struct vocab *vocab;
 	const char *text;
+	struct spm_pair *pairs;
 };
 
-static bool lookup(const void *rules, const struct merge_symbol *left, const struct merge_symbol *right, uint32_t *rank, int32_t *id) {
-	const struct vocab *vocab = ((const struct spm_rules *)rules)->vocab;
-	size_t length = (size_t)left->length + right->length;
+static bool lookup(const void *given, const struct merge_symbol *left, const struct merge_symbol *right, uint32_t *rank, int32_t *id) {
+	const struct spm_rules *rules = given;
+	const struct vocab *vocab = rules->vocab;
+	const size_t length = (size_t)left->length + right->length;
 	if (length > vocab->longest) return false;
-	int32_t found = vocab_find(vocab, ((const struct spm_rules *)rules)->text + left->start, length);
-	// llama.cpp would also take control and byte tokens here; text must not be able to spell them.
-	if (found < 0 || !vocab_ordinary(vocab, found)) return false;
-	*rank = vocab->tokens[found].rank;
-	*id = found;
+	const bool tokens = left->id >= 0 && right->id >= 0;
+	const uint64_t pair = (uint64_t)((int64_t)left->id + 1) << 32 | (uint32_t)right->id;
+	struct spm_pair *known = &rules->pairs[pair * 0x9e3779b97f4a7c15 >> 32 & (SPM_PAIRS - 1)], unknown;
+	if (!tokens) known = &unknown;
+	if (!tokens || known->pair != pair) {
+		const int32_t found = vocab_find(vocab, rules->text + left->start, length);
+		// llama.cpp would also take control and byte tokens here; text must not be able to spell them.
+		const bool ordinary = found >= 0 && vocab_ordinary(vocab, found);
+		*known = (struct spm_pair){pair, ordinary ? vocab->tokens[found].rank : 0, ordinary ? found : -1};
+	}
+	if (known->merged < 0) return false;
+	*rank = known->rank;
+	*id = known->merged;
 	return true;
 }
 
@@ -32,8 +42,10 @@ static uint32_t character_length(unsigned char lead) {
 static enum cuttle_status merge_text(struct token_run *run, const char *text, size_t size, struct cuttle_error *error) {
 	const struct vocab *vocab = run->vocab;
 	if (size >= MERGE_NONE) return status_fail(error, CUTTLE_USAGE, "a text is longer than this tokenizer takes (4 GiB)");
-	if (!merge_reserve(&run->space, size)) return status_fail(error, CUTTLE_NOMEM, "out of memory");
 	size_t count = 0;
+	for (size_t i = 0; i < size; i += character_length((unsigned char)text[i])) count++;
+	if (!merge_reserve(&run->space, count)) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	count = 0;
 	for (size_t i = 0; i < size; count++) {
 		size_t length = character_length((unsigned char)text[i]);
 		if (length > size - i) length = size - i;
@@ -42,7 +54,7 @@ static enum cuttle_status merge_text(struct token_run *run, const char *text, si
 		run->space.symbols[count] = (struct merge_symbol){.start = (uint32_t)i, .length = (uint32_t)length, .id = id};
 		i += length;
 	}
-	const struct spm_rules rules = {vocab, text};
+	const struct spm_rules rules = {vocab, text, run->pairs};
 	merge_run(&run->space, count, lookup, &rules);
 
 	bool fits = true;

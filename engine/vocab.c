@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and checks tokenizer.ggml.* and answers questions about tokens. Texts are looked up by binary search: nothing to collide.
+// Reads and checks tokenizer.ggml.* and answers questions about tokens.
 #include "engine/vocab_internal.h"
 
 #include "base/misuse.h"
@@ -16,21 +16,8 @@
 /* What a vocabulary takes in memory is many times what it takes in the file. The largest published one has 262,144 tokens of 2 MiB. */
 enum { TOKENS_MAX = 300000, TEXT_MAX = 4 << 20, MERGES_MAX = 1 << 19 };
 
-static int compare(struct gguf_string a, struct gguf_string b) {
-	size_t shorter = a.size < b.size ? a.size : b.size;
-	int order = shorter ? memcmp(a.text, b.text, shorter) : 0;
-	return order ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 static bool equals(struct gguf_string string, const char *text) {
 	return string.size == strlen(text) && !memcmp(string.text, text, string.size);
-}
-
-/* By text; of equal texts the highest id first. */
-static int compare_texts(const void *a, const void *b) {
-	const struct vocab_text *left = a, *right = b;
-	int order = compare(left->text, right->text);
-	return order ? order : (left->id < right->id) - (left->id > right->id);
 }
 
 static int compare_rules(const void *a, const void *b) {
@@ -47,20 +34,6 @@ struct scored {
 static int compare_scores(const void *a, const void *b) {
 	float left = ((const struct scored *)a)->score, right = ((const struct scored *)b)->score;
 	return (left < right) - (left > right);
-}
-
-int32_t vocab_find(const struct vocab *vocab, const char *text, size_t size) {
-	if (!size || size > vocab->longest) return -1;
-	const struct gguf_string wanted = {text, size};
-	size_t low = 0, high = vocab->text_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = compare(vocab->by_text[middle].text, wanted);
-		if (!order) return vocab->by_text[middle].id;
-		if (order < 0) low = middle + 1;
-		else high = middle;
-	}
-	return -1;
 }
 
 static enum cuttle_status no_memory(struct cuttle_error *error) {
@@ -114,8 +87,7 @@ static enum cuttle_status copy_texts(struct vocab *vocab, const struct gguf_stri
 	if (total > TEXT_MAX) return status_fail(error, CUTTLE_MODEL, "the vocabulary's texts are longer than %d MiB", TEXT_MAX >> 20);
 	vocab->tokens = calloc(count, sizeof *vocab->tokens);
 	vocab->arena = malloc(total * 2 + 1);
-	vocab->by_text = calloc(count, sizeof *vocab->by_text);
-	if (!vocab->tokens || !vocab->arena || !vocab->by_text) return no_memory(error);
+	if (!vocab->tokens || !vocab->arena) return no_memory(error);
 	vocab->size = count;
 	char *free_space = vocab->arena;
 	for (size_t i = 0; i < count; i++) {
@@ -123,17 +95,8 @@ static enum cuttle_status copy_texts(struct vocab *vocab, const struct gguf_stri
 		vocab->tokens[i].text = (struct gguf_string){free_space, texts[i].size};
 		vocab->tokens[i].type = VOCAB_NORMAL;
 		free_space += texts[i].size;
-		if (!texts[i].size) continue;
-		vocab->by_text[vocab->text_count++] = (struct vocab_text){vocab->tokens[i].text, (int32_t)i};
-		if (texts[i].size > vocab->longest) vocab->longest = texts[i].size;
 	}
-	qsort(vocab->by_text, vocab->text_count, sizeof *vocab->by_text, compare_texts);
-	// Of tokens with the same text the last one wins, as in llama.cpp.
-	size_t kept = 0;
-	for (size_t i = 0; i < vocab->text_count; i++)
-		if (!kept || compare(vocab->by_text[kept - 1].text, vocab->by_text[i].text)) vocab->by_text[kept++] = vocab->by_text[i];
-	vocab->text_count = kept;
-	return CUTTLE_OK;
+	return vocab_sort(vocab) ? CUTTLE_OK : no_memory(error);
 }
 
 static enum cuttle_status read_tokens(const struct gguf *file, struct vocab *vocab, struct cuttle_error *error) {
@@ -327,6 +290,11 @@ static enum cuttle_status read_merges(const struct gguf *file, struct vocab *voc
 	for (size_t i = 0; i < vocab->rule_count; i++)
 		if (!kept || vocab->rules[kept - 1].pair != vocab->rules[i].pair) vocab->rules[kept++] = vocab->rules[i];
 	vocab->rule_count = kept;
+	vocab->first_rule = calloc(vocab->size + 1, sizeof *vocab->first_rule);
+	if (!vocab->first_rule) return no_memory(error);
+	for (size_t i = 0; i < kept; i++) vocab->first_rule[(vocab->rules[i].pair >> 32) + 1] = (uint32_t)i + 1;
+	for (size_t i = 1; i <= vocab->size; i++)
+		if (!vocab->first_rule[i]) vocab->first_rule[i] = vocab->first_rule[i - 1];
 	for (int byte = 0; byte < 256; byte++) {
 		char letter[4];
 		int32_t id = vocab_find(vocab, letter, utf8_encode(bpe_letter((unsigned char)byte), letter));
@@ -371,6 +339,7 @@ void vocab_free(struct vocab **vocab) {
 	free((*vocab)->arena);
 	free((*vocab)->by_text);
 	free((*vocab)->rules);
+	free((*vocab)->first_rule);
 	special_free(&(*vocab)->special);
 	free(*vocab);
 	*vocab = NULL;
@@ -433,6 +402,7 @@ enum cuttle_status vocab_tokenize(const struct vocab *vocab, const char *text, s
 		position = end + matches[i].length;
 	}
 	merge_free(&run.space);
+	explicit_bzero(run.pairs, sizeof run.pairs);
 	free(matches);
 	if (!status) *count = run.count;
 	return status;

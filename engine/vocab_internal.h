@@ -20,6 +20,7 @@ struct vocab_token {
 };
 
 struct vocab_text {
+	uint64_t head; /* the first eight bytes as a number, for a fast comparison */
 	struct gguf_string text;
 	int32_t id;
 };
@@ -40,10 +41,19 @@ struct vocab {
 	size_t text_count, longest;
 	struct vocab_rule *rules; /* sorted by pair, distinct */
 	size_t rule_count;
+	uint32_t *first_rule; /* [size + 1]: of a left token; the next one's is where they end */
 	struct special_set special;
 	int32_t byte_token[256]; /* -1 = none */
 	int32_t bos, eos;
 	bool add_bos, add_space_prefix, ignore_merges;
+};
+
+/* SPM: what two tokens side by side make. Texts repeat their pairs, and looking one up by its text is a search. */
+enum { SPM_PAIRS = 512 };
+struct spm_pair {
+	uint64_t pair; /* left + 1 << 32 | right; 0 = none yet */
+	uint32_t rank;
+	int32_t merged; /* -1 = nothing */
 };
 
 /* One call of vocab_tokenize. */
@@ -52,6 +62,7 @@ struct token_run {
 	int32_t *ids;
 	size_t capacity, count;
 	struct merge_space space;
+	struct spm_pair pairs[SPM_PAIRS];
 };
 
 /* False when the caller's array is full. */
@@ -66,6 +77,9 @@ static inline bool vocab_ordinary(const struct vocab *vocab, int32_t id) {
 	enum vocab_token_type type = vocab->tokens[id].type;
 	return type == VOCAB_NORMAL || type == VOCAB_USER_DEFINED || type == VOCAB_UNUSED;
 }
+
+/* Makes by_text from the tokens' texts. False: out of memory. */
+bool vocab_sort(struct vocab *vocab);
 
 /* The printable character that GPT-2's byte alphabet has for a byte, and its inverse (-1 = not of the alphabet).
  * Source: openai/gpt-2, encoder.py, bytes_to_unicode. */
