@@ -108,7 +108,7 @@ help:
 	@echo 'make demo      packages, model, build, then private clinical notes from the invented ones in tools/samples'
 	@echo 'make test      packages, model, build, every test'
 	@echo 'make check     every test, with what is installed already'
-	@echo 'make test-nightly  statistics with fresh random bits and more of them, a canary game, timing; minutes'
+	@echo 'make test-nightly  statistics with fresh random bits and more of them, a canary game, timing, 10 MiB of one character; minutes'
 	@echo 'make core      $(BUILD)/libcuttle.a with libc, libm and pthread alone (BLAS=0), for appliances'
 	@echo 'make asan      every test under ASan and UBSan, in $(BUILD)-asan'
 	@echo 'make fuzz      libFuzzer (clang) on the readers of foreign files, T=60 seconds each, in $(BUILD)-fuzz'
@@ -135,7 +135,7 @@ tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny) $(addprefix $(BUILD)/repla
 check: all tests
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_EXAMPLE=$(BUILD)/example CUTTLE_MODEL=$(MODEL) tests/run.sh $(addprefix $(BUILD)/tests/,$(TESTS)) $(addprefix $(BUILD)/replay/,$(FUZZ))
 
-NIGHTLY := test_dp_oracle test_sampling test_canary test_timing
+NIGHTLY := test_dp_oracle test_sampling test_canary test_timing test_vocab test_splits
 test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY))
 	@CUTTLE_TEST_NIGHTLY=1 CUTTLE_TEST_CLI=0 tests/run.sh $^
 	@echo "== tests/oracle/accountant.py"

@@ -4,6 +4,7 @@
 
 #include "engine/unicode.h"
 #include "tests/gguf_writer.h"
+#include "tests/statistics.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -219,42 +220,95 @@ static void test_smollm_golden(void **state) {
 	vocab_free(&vocab);
 }
 
-/* The same vocabulary, written anew with another pre-tokenizer. */
-static void test_llama_bpe_golden(void **state) {
-	(void)state;
-	size_t size, tokens, merges, types;
-	uint8_t *bytes = read_whole(model_path(), &size);
-	if (!bytes) {
+/* The model's metadata; skips when it is not here. */
+static struct gguf *open_model(uint8_t **bytes) {
+	struct gguf *file;
+	size_t size;
+	*bytes = read_whole(model_path(), &size);
+	if (!*bytes) {
 		print_message("skipped: %s is not here\n", model_path());
 		skip();
 	}
-	struct gguf *file;
+	assert_int_equal(gguf_parse(*bytes, size, &file, NULL), CUTTLE_OK);
+	return file;
+}
+
+/* Its vocabulary, written anew with another pre-tokenizer. */
+static struct vocab *split_as(const struct gguf *file, const char *pre) {
+	size_t size, tokens, merges, types;
 	struct gguf_string *token_texts, *merge_texts;
 	int32_t *token_types;
-	assert_int_equal(gguf_parse(bytes, size, &file, NULL), CUTTLE_OK);
 	assert_int_equal(gguf_strings(file, "tokenizer.ggml.tokens", true, &token_texts, &tokens, NULL), CUTTLE_OK);
 	assert_int_equal(gguf_strings(file, "tokenizer.ggml.merges", true, &merge_texts, &merges, NULL), CUTTLE_OK);
 	assert_int_equal(gguf_ints(file, "tokenizer.ggml.token_type", true, &token_types, &types, NULL), CUTTLE_OK);
 	struct gguf_writer *writer = gguf_writer_new();
 	gguf_write_text(writer, "tokenizer.ggml.model", "gpt2");
-	gguf_write_text(writer, "tokenizer.ggml.pre", "llama-bpe");
+	gguf_write_text(writer, "tokenizer.ggml.pre", pre);
 	gguf_write_strings(writer, "tokenizer.ggml.tokens", token_texts, tokens);
 	gguf_write_strings(writer, "tokenizer.ggml.merges", merge_texts, merges);
 	gguf_write_array(writer, "tokenizer.ggml.token_type", GGUF_I32, token_types, types);
 	gguf_write_u32(writer, "tokenizer.ggml.bos_token_id", 1);
-	size_t written;
-	uint8_t *rewritten = gguf_writer_finish(&writer, &written);
+	uint8_t *bytes = gguf_writer_finish(&writer, &size);
 	free(token_texts);
 	free(merge_texts);
 	free(token_types);
+	struct vocab *vocab = vocab_of(bytes, size);
+	free(bytes);
+	return vocab;
+}
+
+static void test_llama_bpe_golden(void **state) {
+	(void)state;
+	uint8_t *bytes;
+	struct gguf *file = open_model(&bytes);
+	struct vocab *vocab = split_as(file, "llama-bpe");
 	gguf_free(&file);
 	free(bytes);
-	struct vocab *vocab = vocab_of(rewritten, written);
-	free(rewritten);
 	assert_string_equal(vocab_kind(vocab), "gpt2/llama-bpe");
 	assert_true(vocab_add_bos(vocab));
 	run_golden(vocab, "tests/golden/llama_bpe_tokens.txt");
 	vocab_free(&vocab);
+}
+
+/* 2 MiB of a character, at night 10: those must not take 2 seconds. By day a sanitizer may be at work; quadratic would be hours. */
+static size_t run_size(void) {
+	return (size_t)(nightly() ? 10 : 2) << 20;
+}
+
+static size_t tokens_of_run(const struct vocab *vocab, const char *unit) {
+	const size_t size = run_size(), step = *unit ? strlen(unit) : 1, bound = vocab_tokens_bound(size);
+	size_t count = 0;
+	char *text = malloc(size);
+	int32_t *ids = malloc(bound * sizeof *ids);
+	assert_true(text && ids);
+	for (size_t i = 0; i < size; i++) text[i] = unit[i % step];
+	const clock_t begin = clock();
+	assert_int_equal(vocab_tokenize(vocab, text, size, false, ids, bound, &count, NULL), CUTTLE_OK);
+	const double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+	print_message("%s, %zu MiB of '%s': %zu tokens, %.2f s\n", vocab_kind(vocab), size >> 20,
+	              isprint((unsigned char)*unit) ? unit : "..", count, seconds);
+	assert_true(seconds < (nightly() ? 2 : 5));
+	free(text);
+	free(ids);
+	return count;
+}
+
+static void time_runs(struct vocab *vocab) {
+	static const char *const units[] = {"a", " ", "\xf0\x9f\x98\x80", "\0"};
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++) assert_in_range(tokens_of_run(vocab, units[i]), 1, 2 * run_size());
+	vocab_free(&vocab);
+}
+
+static void test_runs_with_real_vocabularies(void **state) {
+	(void)state;
+	static const char *const pre[] = {"smollm", "gpt-2", "llama-bpe", "qwen2", "default"};
+	struct vocab *pieces = open_vocab("../shared/data/vocab/llama-spm.gguf");
+	if (pieces) time_runs(pieces);
+	uint8_t *bytes;
+	struct gguf *file = open_model(&bytes);
+	for (size_t i = 0; i < (nightly() ? sizeof pre / sizeof *pre : 1); i++) time_runs(split_as(file, pre[i]));
+	gguf_free(&file);
+	free(bytes);
 }
 
 /* ---- vocabularies made here -------------------------------------------------------------------------------------------------------- */
@@ -503,7 +557,7 @@ static void test_round_trip(void **state) {
 }
 
 /* Runs of 2, 4, .. 4096 letters are tokens: the longest chain of merges a word of one letter can have. */
-static void test_a_mebibyte_of_one_letter(void **state) {
+static void test_runs_of_one_letter(void **state) {
 	(void)state;
 	static char runs[12][4097], merges[12][4100];
 	for (int spm = 0; spm < 2; spm++) {
@@ -518,26 +572,9 @@ static void test_a_mebibyte_of_one_letter(void **state) {
 		}
 		if (spm) add_token(&sketch, "z", VOCAB_NORMAL, -20);
 		struct vocab *vocab = sketched(&sketch);
-		size_t size = 1 << 20, count = 0;
-		char *text = malloc(size);
-		int32_t *ids = malloc((size + 4) * sizeof *ids);
-		assert_true(text && ids);
-		static const char letters[] = "z \n1!\xff"
-		                              "U";
-		for (size_t i = 0; i < sizeof letters - 1; i++) {
-			memset(text, letters[i], size);
-			size_t used = letters[i] == '\xff' ? size / 3 : size; // each bad byte becomes three
-			clock_t begin = clock();
-			count = 0;
-			assert_int_equal(vocab_tokenize(vocab, text, used, false, ids, size + 4, &count, NULL), CUTTLE_OK);
-			double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
-			print_message("%s, 1 MiB of byte %02x: %zu tokens, %.3f s\n", vocab_kind(vocab), (unsigned char)letters[i], count,
-			              seconds);
-			assert_true(seconds < 5); // a sanitizer's time; quadratic would be hours
-			if (letters[i] == 'z') assert_int_equal(count, (size >> 12) + (size_t)spm);
-		}
-		free(text);
-		free(ids);
+		assert_int_equal(tokens_of_run(vocab, "z"), (run_size() >> 12) + (size_t)spm);
+		static const char *const units[] = {" ", "\n", "1", "!", "\xff", "U"};
+		for (size_t i = 0; i < sizeof units / sizeof *units; i++) assert_true(tokens_of_run(vocab, units[i]));
 		vocab_free(&vocab);
 	}
 }
@@ -616,17 +653,12 @@ static void test_every_bit(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_gpt2_vectors),
-	    cmocka_unit_test(test_spm_vectors),
-	    cmocka_unit_test(test_smollm_golden),
-	    cmocka_unit_test(test_llama_bpe_golden),
-	    cmocka_unit_test(test_bpe_by_hand),
-	    cmocka_unit_test(test_llama_bpe_by_hand),
-	    cmocka_unit_test(test_special_tokens),
-	    cmocka_unit_test(test_spm_by_hand),
-	    cmocka_unit_test(test_round_trip),
-	    cmocka_unit_test(test_a_mebibyte_of_one_letter),
-	    cmocka_unit_test(test_refuses_kinds_and_counts),
+	    cmocka_unit_test(test_gpt2_vectors),       cmocka_unit_test(test_spm_vectors),
+	    cmocka_unit_test(test_smollm_golden),      cmocka_unit_test(test_llama_bpe_golden),
+	    cmocka_unit_test(test_bpe_by_hand),        cmocka_unit_test(test_llama_bpe_by_hand),
+	    cmocka_unit_test(test_special_tokens),     cmocka_unit_test(test_spm_by_hand),
+	    cmocka_unit_test(test_round_trip),         cmocka_unit_test(test_runs_with_real_vocabularies),
+	    cmocka_unit_test(test_runs_of_one_letter), cmocka_unit_test(test_refuses_kinds_and_counts),
 	    cmocka_unit_test(test_every_bit),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
