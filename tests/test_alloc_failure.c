@@ -13,6 +13,7 @@
 #include "io/output.h"
 #include "io/receipt.h"
 #include "io/records.h"
+#include "tests/files.h"
 #include "tests/micro_model.h"
 #include <limits.h>
 #include <stdio.h>
@@ -289,13 +290,6 @@ static void forget_output(void) {
 	memset(drawn, 0xff, sizeof drawn);
 }
 
-static size_t slurp(const char *path, char *bytes, size_t room) {
-	FILE *file = fopen(path, "rb");
-	const size_t size = file ? fread(bytes, 1, room, file) : 0;
-	if (file) (void)fclose(file);
-	return size;
-}
-
 /* Fails, and is continued: the same bytes as of an undisturbed run, and no token drawn twice (write_texts sees to that). */
 static enum cuttle_status write_and_continue(struct cuttle_error *error) {
 	static char whole[4096];
@@ -305,14 +299,14 @@ static enum cuttle_status write_and_continue(struct cuttle_error *error) {
 	const enum cuttle_status status = write_output(error);
 	const bool failed_now = left < 0;
 	left = failed_now ? INT_MAX : left;
-	size_t size = slurp(out_path, bytes, sizeof bytes);
+	size_t size = files_get(out_path, bytes, sizeof bytes);
 	assert_true(!size || (!whole_size && !status) || size == whole_size); // nothing under the output's own name but all of it
 	struct cuttle_error again = {""};
 	if (status) assert_int_equal(write_output(&again), CUTTLE_OK);
-	size = slurp(out_path, bytes, sizeof bytes);
+	size = files_get(out_path, bytes, sizeof bytes);
 	if (!whole_size) memcpy(whole, bytes, whole_size = size);
 	assert_true(size > 0 && size == whole_size && !memcmp(bytes, whole, size));
-	assert_true(slurp(receipt_path, bytes, sizeof bytes) > 100);
+	assert_true(files_get(receipt_path, bytes, sizeof bytes) > 100);
 	if (failed_now) left = -1;
 	return status;
 }
@@ -339,13 +333,6 @@ static void writing_an_output(void **state) {
 	each_allocation(write_and_continue, 20);
 }
 
-static void put_file(const char *path, const void *bytes, size_t size) {
-	FILE *file = fopen(path, "wb");
-	assert_non_null(file);
-	assert_int_equal(fwrite(bytes, 1, size, file), size);
-	assert_int_equal(fclose(file), 0);
-}
-
 static int begin(void **state) {
 	(void)state;
 	static const char jsonl[] = "{\"text\":\"a\",\"id\":1,\"kind\":\"x\"}\n{\"text\":\"b\",\"id\":\"two\"}\nnot JSON\n";
@@ -361,10 +348,10 @@ static int begin(void **state) {
 	struct gguf_writer *writer = micro_model_begin(MICRO_SPM, "llama.context_length");
 	gguf_write_u32(writer, "llama.context_length", 1024);
 	uint8_t *bytes = gguf_writer_finish(&writer, &size);
-	put_file(model_path, bytes, size);
+	files_put(model_path, bytes, size);
 	free(bytes);
-	put_file(records_path, jsonl, sizeof jsonl - 1);
-	put_file(csv_path, csv, sizeof csv - 1);
+	files_put(records_path, jsonl, sizeof jsonl - 1);
+	files_put(csv_path, csv, sizeof csv - 1);
 	struct cuttle_error error = {""};
 	if (cuttle_model_open(model_path, NULL, &model, &error) || plan_of(&plan, &error)) {
 		print_error("%s\n", error.message);

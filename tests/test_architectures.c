@@ -3,6 +3,7 @@
 // probability. Then what an architecture may not have: keys and tensors that would change the maths are refused by name.
 #include "engine/model.h"
 #include "kernels/f16.h"
+#include "tests/files.h"
 #include "tests/tiny_model.h"
 
 #include <math.h>
@@ -237,8 +238,7 @@ static void reference(const struct shape *s, const struct gguf *file, const int3
 
 static enum cuttle_status open_bytes(const uint8_t *bytes, size_t size, struct cuttle_model **model, struct cuttle_error *error) {
 	char path[] = "/tmp/cuttle-architecture-XXXXXX";
-	const int file = mkstemp(path);
-	assert_true(file >= 0 && write(file, bytes, size) == (ssize_t)size && !close(file));
+	files_put_new(path, bytes, size);
 	const enum cuttle_status status = cuttle_model_open(path, NULL, model, error);
 	unlink(path);
 	return status;

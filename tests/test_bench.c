@@ -2,6 +2,7 @@
 // cuttle_bench on a tiny model: the numbers agree with each other and with what can be counted by hand.
 #include "engine/cuttle.h"
 #include "kernels/kernels.h"
+#include "tests/files.h"
 #include "tests/tiny_model.h"
 
 #include <setjmp.h>
@@ -21,8 +22,7 @@ static struct cuttle_model *open_model(void) {
 	uint8_t *bytes = tiny_model_bytes(GGUF_TENSOR_Q4_1, GGUF_TENSOR_F32, 1, &size);
 	for (size_t i = 0; i + 4 <= size; i += 4)
 		if (!memcmp(bytes + i, &(uint32_t){0x7fc00000}, 4)) memset(bytes + i, 0, 4);
-	const int file = mkstemp(path);
-	assert_true(file >= 0 && write(file, bytes, size) == (ssize_t)size && !close(file));
+	files_put_new(path, bytes, size);
 	free(bytes);
 	struct cuttle_model_params params;
 	cuttle_model_params_default(&params);

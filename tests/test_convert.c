@@ -5,6 +5,7 @@
 #include "convert/quantize.h"
 
 #include "io/hash.h"
+#include "tests/files.h"
 #include "tests/tiny_model.h"
 
 #include <math.h>
@@ -195,12 +196,7 @@ static int tear_down(void **state) {
 	static const char *const names[] = {"config.json",       "tokenizer.json", "tokenizer_config.json",
 	                                    "model.safetensors", "m.gguf",         "n.gguf"};
 	struct folder *folder = *state;
-	char path[128];
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		snprintf(path, sizeof path, "%s/%s", folder->path, names[i]);
-		(void)unlink(path);
-	}
-	assert_int_equal(rmdir(folder->path), 0); // nothing half-written
+	assert_int_equal(files_remove(folder->path, names, sizeof names / sizeof *names), 0); // nothing half-written
 	gguf_free(&folder->gguf);
 	free(folder->bytes);
 	free(folder);
@@ -239,11 +235,9 @@ static void test_same_model(void **state) {
 	gguf_in_close(&in);
 	double ours[256], wanted[256];
 	scores_of(folder->output, ours, 256);
-	FILE *file = begin(folder, "n.gguf");
-	assert_int_equal(fwrite(folder->bytes, 1, folder->size, file), folder->size);
-	assert_int_equal(fclose(file), 0);
 	char other[96];
 	snprintf(other, sizeof other, "%s/n.gguf", folder->path);
+	files_put(other, folder->bytes, folder->size);
 	scores_of(other, wanted, 256);
 	assert_memory_equal(ours, wanted, 255 * sizeof *ours);
 }

@@ -12,6 +12,7 @@
 //	 9 shapes                                  rule_09
 // And for any file: a changed bit anywhere in header and table (every_bit), memory and time (fat_files).
 #include "engine/model.h"
+#include "tests/files.h"
 #include "tests/micro_model.h"
 
 #include <math.h>
@@ -92,13 +93,6 @@ static size_t table_end(const uint8_t *bytes, size_t size) {
 
 static char path[] = "/tmp/cuttle-hostile-XXXXXX";
 
-static void write_path(const uint8_t *bytes, size_t size) {
-	FILE *file = fopen(path, "wb");
-	assert_non_null(file);
-	assert_int_equal(fwrite(bytes, 1, size, file), size);
-	assert_int_equal(fclose(file), 0);
-}
-
 static void rule_01_no_partial_object(void **state) {
 	(void)state;
 	size_t size;
@@ -106,7 +100,7 @@ static void rule_01_no_partial_object(void **state) {
 	for (size_t cut = 1; cut <= size; cut += 97) {
 		struct cuttle_model *model = (struct cuttle_model *)1;
 		struct cuttle_error error = {""};
-		write_path(bytes, size - cut);
+		files_put(path, bytes, size - cut);
 		assert_int_equal(cuttle_model_open(path, NULL, &model, &error), CUTTLE_MODEL);
 		assert_null(model);
 		assert_true(error.message[0]);
@@ -302,7 +296,7 @@ static void rule_08_tensors(void **state) {
 	struct cuttle_error error = {""};
 	assert_non_null(large);
 	memcpy(large, bytes, size);
-	write_path(large, 9 << 20);
+	files_put(path, large, 9 << 20);
 	cuttle_model_params_default(&params);
 	params.on_bytes = cut_file;
 	assert_int_equal(cuttle_model_open(path, &params, &model, &error), CUTTLE_MODEL);
@@ -476,7 +470,7 @@ static void rule_12_weights(void **state) {
 			if (way < 8) bytes[i] = fills[way];
 			else if (way < 24 || random >> 56 < 8) bytes[i] = (uint8_t)(random >> 40);
 		}
-		write_path(bytes, size);
+		files_put(path, bytes, size);
 		free(bytes);
 		struct cuttle_model_params open;
 		struct cuttle_model *model;
@@ -724,7 +718,7 @@ static void fat_files(void **state) {
 	uint8_t *bytes;
 	for (int kind = 0; (bytes = fat_file(kind, &size, &what)); kind++) {
 		int status;
-		write_path(bytes, size);
+		files_put(path, bytes, size);
 		free(bytes);
 		fflush(stdout);
 		const pid_t child = fork();

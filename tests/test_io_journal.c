@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "io/journal.h"
+#include "tests/files.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,18 +43,7 @@ static size_t sample(char *bytes, size_t room) {
 	assert_int_equal(journal_sync(journal), 0);
 	journal_close(&journal);
 	assert_null(journal);
-	FILE *file = fopen(path, "rb");
-	assert_non_null(file);
-	size_t size = fread(bytes, 1, room, file);
-	assert_int_equal(fclose(file), 0);
-	return size;
-}
-
-static void put(const char *bytes, size_t size) {
-	FILE *file = fopen(path, "wb");
-	assert_non_null(file);
-	assert_int_equal(fwrite(bytes, 1, size, file), size);
-	assert_int_equal(fclose(file), 0);
+	return files_get(path, bytes, room);
 }
 
 static size_t drawn(const struct journal *journal) {
@@ -93,7 +83,7 @@ static void torn_at_every_byte(void **state) {
 			good = i + 1;
 		}
 		enum journal_state found;
-		put(bytes, cut);
+		files_put(path, bytes, cut);
 		struct journal *journal = open_it(&found);
 		assert_int_equal(found, lines || cut > header ? JOURNAL_OURS : JOURNAL_NEW);
 		assert_int_equal(drawn(journal), lines);
@@ -120,7 +110,7 @@ static void torn_end_of_zeros(void **state) {
 	size_t size = sample(bytes, 2048);
 	enum journal_state found;
 	memset(bytes + size, 0, 1000);
-	put(bytes, size + 1000);
+	files_put(path, bytes, size + 1000);
 	struct journal *journal = open_it(&found);
 	assert_int_equal(found, JOURNAL_OURS);
 	assert_int_equal(drawn(journal), 6);
@@ -137,7 +127,7 @@ static void damage_in_the_middle(void **state) {
 		enum journal_state found;
 		char kept = bytes[i];
 		bytes[i] ^= 1;
-		put(bytes, size);
+		files_put(path, bytes, size);
 		struct journal *journal = open_it(&found);
 		assert_int_equal(found, JOURNAL_DAMAGED);
 		journal_close(&journal);
@@ -146,7 +136,7 @@ static void damage_in_the_middle(void **state) {
 	// A line that is right but stands twice, or out of order.
 	enum journal_state found;
 	memcpy(bytes + size, bytes + header, size - header);
-	put(bytes, 2 * size - header);
+	files_put(path, bytes, 2 * size - header);
 	struct journal *journal = open_it(&found);
 	assert_int_equal(found, JOURNAL_DAMAGED);
 	journal_close(&journal);
@@ -164,20 +154,20 @@ static void other_commands(void **state) {
 	assert_int_equal(found, JOURNAL_OTHER);
 	journal_close(&journal);
 	assert_int_equal(access(path, F_OK), 0);
-	put("some file of somebody\n", 22);
+	files_put(path, "some file of somebody\n", 22);
 	journal = open_it(&found);
 	assert_int_equal(found, JOURNAL_OTHER);
 	journal_close(&journal);
 	assert_int_equal(access(path, F_OK), 0);
 	// Nothing was drawn yet: nothing is lost, and it is tidied away.
-	put(bytes, header);
+	files_put(path, bytes, header);
 	assert_int_equal(journal_open(path, &journal, &error), CUTTLE_OK);
 	assert_int_equal(journal_load(journal, other, 3, &found, &error), CUTTLE_OK);
 	assert_int_equal(found, JOURNAL_NEW);
 	journal_close(&journal);
 	assert_int_not_equal(access(path, F_OK), 0);
 	// More texts than the command has.
-	put(bytes, size);
+	files_put(path, bytes, size);
 	assert_int_equal(journal_open(path, &journal, &error), CUTTLE_OK);
 	assert_int_equal(journal_load(journal, ours, 2, &found, &error), CUTTLE_OK);
 	assert_int_equal(found, JOURNAL_DAMAGED);

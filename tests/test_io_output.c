@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "io/output.h"
+#include "tests/files.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,19 +31,13 @@ static bool exists(const char *path) {
 }
 
 static size_t read_file(const char *path, char *bytes, size_t room) {
-	FILE *file = fopen(path, "rb");
-	assert_non_null(file);
-	size_t size = fread(bytes, 1, room - 1, file);
-	assert_int_equal(fclose(file), 0);
+	const size_t size = files_get(path, bytes, room - 1);
 	bytes[size] = 0;
 	return size;
 }
 
 static void write_file(const char *path, const char *text) {
-	FILE *file = fopen(path, "wb");
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
+	files_put(path, text, strlen(text));
 }
 
 static struct output_request request_of(const char *fingerprint) {

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "io/places.h"
+#include "tests/files.h"
 #include "tests/tiny_model.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,10 +21,7 @@ static char path[128];
 
 static void write_file(const char *name, const char *text) {
 	(void)snprintf(path, sizeof path, "%s/%s", folder, name);
-	FILE *file = fopen(path, "w");
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
+	files_put(path, text, strlen(text));
 }
 
 /* ---- categories ------------------------------------------------------------------------------------------------------------------------
@@ -288,11 +286,7 @@ static int make_folder(void **state) {
 static int remove_folder(void **state) {
 	(void)state;
 	static const char *const names[] = {"c.csv", "c.jsonl", "r.jsonl"};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		(void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-		(void)unlink(path);
-	}
-	return rmdir(folder);
+	return files_remove(folder, names, sizeof names / sizeof *names);
 }
 
 int main(void) {

@@ -8,6 +8,7 @@
 
 #include "io/jsonout.h"
 #include "io/receipt.h"
+#include "tests/files.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,9 +274,8 @@ static void sha256_is_sha256(void **state) {
 static const char *file_of(const char *text, mode_t mode) {
 	static char path[] = "/tmp/cuttle-receipt-XXXXXX";
 	memcpy(path + sizeof path - 7, "XXXXXX", 6);
-	const int file = mkstemp(path);
-	assert_true(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
-	assert_int_equal(fchmod(file, mode) | close(file), 0);
+	files_put_new(path, text, strlen(text));
+	assert_int_equal(chmod(path, mode), 0);
 	return path;
 }
 

@@ -8,6 +8,7 @@
 
 #include "io/records.h"
 #include "io/source.h"
+#include "tests/files.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +21,7 @@ static char path[128];
 
 static void write_bytes(const char *name, const char *bytes, size_t size) {
 	(void)snprintf(path, sizeof path, "%s/%s", folder, name);
-	FILE *file = fopen(path, "wb");
-	assert_non_null(file);
-	assert_int_equal(fwrite(bytes, 1, size, file), size);
-	assert_int_equal(fclose(file), 0);
+	files_put(path, bytes, size);
 }
 
 static struct records *read_limited(const char *name, const char *bytes, size_t size, size_t limit) {
@@ -409,11 +407,7 @@ static int make_folder(void **state) {
 static int remove_folder(void **state) {
 	(void)state;
 	static const char *const names[] = {"a.jsonl", "a.csv", "a.CSV", "a.txt", "b.csv"};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		(void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-		(void)unlink(path);
-	}
-	return rmdir(folder);
+	return files_remove(folder, names, sizeof names / sizeof *names);
 }
 
 int main(void) {

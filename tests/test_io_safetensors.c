@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The safetensors header reader: what a good header says, and that no bad one is believed.
 #include "io/safetensors.h"
+#include "tests/files.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -106,10 +107,7 @@ static void test_bad(void **state) {
 static void write_file(const char *folder, const char *name, const void *bytes, size_t size) {
 	char path[256];
 	snprintf(path, sizeof path, "%s/%s", folder, name);
-	FILE *file = fopen(path, "wb");
-	assert_non_null(file);
-	assert_int_equal(fwrite(bytes, 1, size, file), size);
-	assert_int_equal(fclose(file), 0);
+	files_put(path, bytes, size);
 }
 
 /* A file with one tensor `name` of two floats; header_size as announced, 0 = the truth. */
@@ -175,9 +173,7 @@ static void test_files(void **state) {
 	assert_true(values[0] == 1.5f && values[1] == -2.0f);
 	safetensors_close(&files);
 	static const char *const names[] = {"model.safetensors", "1.safetensors", "2.safetensors", "model.safetensors.index.json"};
-	assert_int_equal(chdir(folder), 0);
-	for (size_t i = 0; i < 4; i++) assert_int_equal(unlink(names[i]), 0);
-	assert_int_equal(rmdir(folder), 0);
+	assert_int_equal(files_remove(folder, names, sizeof names / sizeof *names), 0);
 }
 
 int main(void) {

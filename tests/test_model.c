@@ -2,6 +2,7 @@
 // A model file as a whole, hostile or only wrong: refused with one line, or loaded; never a crash, never a wrong shape taken.
 #include "engine/model.h"
 #include "engine/rope.h"
+#include "tests/files.h"
 #include "tests/gguf_writer.h"
 #include "tests/tiny_model.h"
 
@@ -75,8 +76,7 @@ static void test_hostile_weights(void **state) {
 		uint64_t random = 5;
 		for (size_t i = metadata; i < size; i++) bytes[i] = way == 0 ? 0xff : way == 1 ? 0 : (uint8_t)tiny_random(&random);
 		char path[] = "/tmp/cuttle-hostile-XXXXXX";
-		const int file = mkstemp(path);
-		assert_true(file >= 0 && write(file, bytes, size) == (ssize_t)size && !close(file));
+		files_put_new(path, bytes, size);
 		struct cuttle_model *model;
 		assert_int_equal(cuttle_model_open(path, NULL, &model, NULL), CUTTLE_OK);
 		int32_t ids[40], top1[40];

@@ -13,6 +13,7 @@
 #include "io/arena.h"
 #include "io/records.h"
 #include "io/secrecy.h"
+#include "tests/files.h"
 #include "tests/tiny_model.h"
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -392,8 +393,7 @@ static void lock_and_be_refused(void) {
 	char path[] = "/tmp/cuttle-secrecy-XXXXXX";
 	size_t size, of_model = 0, of_job = 0;
 	uint8_t *bytes = tiny_model_bytes(GGUF_TENSOR_F32, GGUF_TENSOR_F32, 1, &size);
-	const int file = mkstemp(path);
-	ASSERT(file >= 0 && write(file, bytes, size) == (ssize_t)size && !close(file));
+	files_put_new(path, bytes, size);
 	free(bytes);
 	cuttle_model_params_default(&params);
 	params.lock = true;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/files.h"
 #include "tests/tiny_model.h"
 
 #include "base/utf8.h"
@@ -137,8 +138,7 @@ struct cuttle_model *tiny_model_open(enum gguf_tensor_type matrix, enum gguf_ten
 	char path[] = "/tmp/cuttle-tiny-XXXXXX";
 	size_t size;
 	uint8_t *bytes = tiny_model_bytes(matrix, embedding, 1, &size);
-	const int file = mkstemp(path);
-	if (file < 0 || write(file, bytes, size) != (ssize_t)size || close(file)) abort();
+	files_put_new(path, bytes, size);
 	free(bytes);
 	struct cuttle_model_params params;
 	cuttle_model_params_default(&params);

@@ -63,6 +63,17 @@ nothing_left() {
 	done
 }
 
+# edits_noticed RECEIPT: each line of standard input is a sed command that changes the receipt; verify must not believe what comes of it.
+edits_noticed() {
+	local edit
+	while read -r edit; do
+		sed "$edit" "$1" >edited.json
+		cmp -s edited.json "$1" && fail "$edit changes nothing"
+		"$CUTTLE" receipt verify edited.json >out 2>err
+		case $? in 4 | 7) ;; *) fail "$edit is not noticed" ;; esac
+	done
+}
+
 # hash_of FILE
 hash_of() { sha256sum "$1" | cut -d' ' -f1; }
 

@@ -83,12 +83,7 @@ says out 'around their own median'
 says out 'wrote further texts'
 says out 'Up to 7 tokens of a batch were drawn without looking at a reference'
 says out "all texts of $batches batches"
-while read -r edit; do
-	sed "$edit" b.receipt.json >edited.json
-	cmp -s edited.json b.receipt.json && fail "$edit changes nothing"
-	"$CUTTLE" receipt verify edited.json >out 2>err
-	case $? in 4 | 7) ;; *) fail "$edit is not noticed" ;; esac
-done <<-'END'
+edits_noticed b.receipt.json <<-'END'
 	s/"center": "median"/"center": "mean"/
 	s/"token_bank": true/"token_bank": 1/
 	s/"token_bank": true/"token_bank": false/
