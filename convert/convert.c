@@ -53,7 +53,7 @@ static enum cuttle_status read_json(const struct job *job, const char *name, boo
 	json_error_t problem;
 	enum cuttle_status status = read_text(job, name, required, &text, &size, error);
 	if (status || !text) return status;
-	*root = json_loadb(text, size, flags | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &problem);
+	*root = json_loadb(text, size, flags | JSON_REJECT_DUPLICATES, &problem);
 	free(text);
 	if (!*root && json_error_code(&problem) == json_error_out_of_memory) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	return *root ? CUTTLE_OK : io_fail(error, CUTTLE_MODEL, "%s, line %d: %.160s", name, problem.line, problem.text);

@@ -94,7 +94,7 @@ enum cuttle_status hf_config_read(const json_t *root, struct hf_config *config, 
 	config->head_size = config->heads ? config->width / config->heads : 0;
 	if (!status) status = whole(root, "head_dim", HF_HEAD_MOST, &config->head_size, error);
 	if (!status) status = whole(root, "max_position_embeddings", UINT32_MAX, &config->context, error);
-	if (!status) status = whole(root, "vocab_size", 1 << 24, &config->vocab, error);
+	if (!status) status = whole(root, "vocab_size", GGUF_TOKENS_MOST, &config->vocab, error);
 	if (!status) status = real(root, "rms_norm_eps", 1e-30, 0.5, &config->norm_epsilon, error);
 	// Within its window, a model with sliding attention is one without.
 	uint64_t window = config->context;

@@ -58,6 +58,9 @@ struct gguf_tensor {
 	size_t bytes;
 };
 
+/* Of a vocabulary: in memory it takes many times what it takes in the file. The largest published one has 262,144. */
+enum { GGUF_TOKENS_MOST = 300000 };
+
 struct gguf;
 
 /* Parses bytes[size], which must outlive *file (all strings and tensor data point into it). MODEL: anything wrong, one line. NOMEM. */

@@ -13,8 +13,7 @@
 
 #define SHOWN(string) (int)((string).size < 60 ? (string).size : 60), (string).text
 
-/* What a vocabulary takes in memory is many times what it takes in the file. The largest published one has 262,144 tokens of 2 MiB. */
-enum { TOKENS_MAX = 300000, TEXT_MAX = 4 << 20, MERGES_MAX = 1 << 19 };
+enum { TEXT_MAX = 4 << 20, MERGES_MAX = 1 << 19 }; /* published ones have 2 MiB of texts */
 
 static bool equals(struct gguf_string string, const char *text) {
 	return string.size == strlen(text) && !memcmp(string.text, text, string.size);
@@ -75,8 +74,8 @@ static enum cuttle_status read_kind(const struct gguf *file, struct vocab *vocab
 
 /* Copies the texts and leaves as much room again for what the tokens write. */
 static enum cuttle_status copy_texts(struct vocab *vocab, const struct gguf_string *texts, size_t count, struct cuttle_error *error) {
-	if (!count || count > TOKENS_MAX)
-		return status_fail(error, CUTTLE_MODEL, "the vocabulary is empty or has more than %d tokens", TOKENS_MAX);
+	if (!count || count > GGUF_TOKENS_MOST)
+		return status_fail(error, CUTTLE_MODEL, "the vocabulary is empty or has more than %d tokens", GGUF_TOKENS_MOST);
 	size_t total = 0;
 	for (size_t i = 0; i < count; i++) {
 		if (texts[i].size > VOCAB_TOKEN_MAX)

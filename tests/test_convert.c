@@ -2,6 +2,7 @@
 // Conversion and quantisation: a folder made from a GGUF becomes that GGUF again, and blocks are rounded as the reference rounds them.
 #include "convert/convert.h"
 #include "convert/gguf_in.h"
+#include "convert/hf_config.h"
 #include "convert/quantize.h"
 
 #include "io/hash.h"
@@ -284,6 +285,13 @@ static void test_refusals(void **state) {
 		refused(folder, settings[i][1]);
 	}
 	write_config(folder, "");
+	// Not read to the NUL: that would be another token.
+	static const char longer[] = "{\"eos_token\":\"<|im_end|>\\u0000\"}";
+	char path[96];
+	snprintf(path, sizeof path, "%s/tokenizer_config.json", folder->path);
+	files_put(path, longer, strlen(longer));
+	refused(folder, "\\u0000");
+	write_tokenizer(folder);
 	write_weights(folder, "model.layers.0.self_attn.q_proj.bias");
 	refused(folder, "q_proj.bias");
 	const float bad = NAN;
@@ -292,8 +300,25 @@ static void test_refusals(void **state) {
 	refused(folder, "not finite");
 }
 
+/* More tokens than a file may have are refused before anything is as large as they. */
+static void test_largest_vocabulary(void **state) {
+	(void)state;
+	for (int over = 0; over < 2; over++) {
+		struct hf_config config;
+		struct cuttle_error error = {""};
+		json_t *root = json_pack("{s[s]s:i s:i s:i s:i s:i s:f s:i}", "architectures", "LlamaForCausalLM", "hidden_size", 2,
+		                         "intermediate_size", 1, "num_hidden_layers", 1, "num_attention_heads", 1,
+		                         "max_position_embeddings", 1, "rms_norm_eps", 1e-5, "vocab_size", GGUF_TOKENS_MOST + over);
+		assert_int_equal(hf_config_read(root, &config, &error), over ? CUTTLE_MODEL : CUTTLE_OK);
+		assert_true(!over == !strstr(error.message, "vocab_size"));
+		json_decref(root);
+	}
+}
+
 int main(void) {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_rounding), cmocka_unit_test(test_what_does_not_fit),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_rounding),
+	                                   cmocka_unit_test(test_largest_vocabulary),
+	                                   cmocka_unit_test(test_what_does_not_fit),
 	                                   cmocka_unit_test_setup_teardown(test_same_model, set_up, tear_down),
 	                                   cmocka_unit_test_setup_teardown(test_quantize, set_up, tear_down),
 	                                   cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down)};

@@ -21,8 +21,8 @@ static void must_explain(enum cuttle_status status, const struct cuttle_error *e
 static void check_config(const struct hf_config *config) {
 	REQUIRE(config->layers && config->layers <= 512 && config->width && config->ffn && config->heads && config->context);
 	REQUIRE(config->kv_heads && config->kv_heads <= config->heads && config->head_size && config->head_size <= HF_HEAD_MOST);
-	REQUIRE(config->head_size % 2 == 0 && config->vocab && config->norm_epsilon > 0.0 && config->rope_base >= 1.0 &&
-	        config->linear >= 1.0);
+	REQUIRE(config->head_size % 2 == 0 && config->vocab && config->vocab <= GGUF_TOKENS_MOST && config->norm_epsilon > 0.0 &&
+	        config->rope_base >= 1.0 && config->linear >= 1.0);
 	for (size_t i = 0; config->has_rope_factors && i < config->head_size / 2; i++)
 		REQUIRE(config->rope_factors[i] >= 1.0f && config->rope_factors[i] <= 1e4f);
 }
@@ -47,7 +47,7 @@ static void check_file(struct gguf_out *out) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
-	json_t *root = json_loadb((const char *)bytes, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+	json_t *root = json_loadb((const char *)bytes, size, JSON_REJECT_DUPLICATES, NULL);
 	if (!root) return 0;
 	struct cuttle_error error = {""};
 	struct hf_config config;
