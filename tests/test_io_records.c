@@ -9,6 +9,7 @@
 #include "io/records.h"
 #include "io/source.h"
 #include "tests/files.h"
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -265,12 +266,21 @@ static void very_long_lines(void **state) {
 	free(bytes);
 }
 
+/* Starts the process's peak of memory anew: what earlier tests took would hide what the next call takes. */
+static struct rusage usage_from_here(void) {
+	struct rusage usage;
+	const int file = open("/proc/self/clear_refs", O_WRONLY);
+	if (file >= 0) assert_true(write(file, "5", 1) == 1 && !close(file));
+	getrusage(RUSAGE_SELF, &usage);
+	return usage;
+}
+
 /* A line of 100 MB, NULs but for its ends, is one null record; the memory of the reader is what it was. */
 static void a_line_of_100_megabytes(void **state) {
 	(void)state;
 	for (int csv = 0; csv < 2; csv++) {
 		const char *const begin = csv ? "text\n\"" : "{\"text\":\"", *const end = csv ? "\"\nlast\n" : "\"}\n{\"text\":\"last\"}\n";
-		struct rusage before, after;
+		struct rusage after;
 		struct records *records;
 		size_t size;
 		write_bytes(csv ? "a.csv" : "a.jsonl", begin, strlen(begin));
@@ -280,14 +290,15 @@ static void a_line_of_100_megabytes(void **state) {
 		assert_true(fputs(end, file) >= 0);
 		assert_int_equal(fclose(file), 0);
 		const struct records_request request = {.path = path, .field = "text", .limit = SIZE_MAX, .most = 1000};
-		getrusage(RUSAGE_SELF, &before);
+		const struct rusage before = usage_from_here();
 		assert_int_equal(records_read(&request, &records, NULL), CUTTLE_OK);
 		getrusage(RUSAGE_SELF, &after);
 		assert_int_equal(records_count(records), 2);
 		assert_null(records_text(records, 0, &size));
 		assert_memory_equal(records_text(records, 1, &size), "last", 4);
+		print_message("100 MB in a line: %ld KiB more\n", after.ru_maxrss - before.ru_maxrss);
 #if !defined(__SANITIZE_ADDRESS__)
-		assert_true(after.ru_maxrss - before.ru_maxrss < 40 << 10); // KiB
+		assert_true(after.ru_maxrss - before.ru_maxrss < 48 << 10); // KiB: 16 MiB of the line, and of libcsv's field 24
 #endif
 		records_free(&records);
 		assert_int_equal(truncate(path, 0), 0);
@@ -298,7 +309,7 @@ static void a_line_of_100_megabytes(void **state) {
 static void a_million_records(void **state) {
 	(void)state;
 	enum { MILLION = 1000000, CUT = 20 };
-	struct rusage before, after;
+	struct rusage after;
 	struct records *records;
 	size_t size;
 	write_bytes("a.jsonl", "", 0);
@@ -309,13 +320,14 @@ static void a_million_records(void **state) {
 	struct records_request request = {.path = path, .field = "text", .limit = 3100, .most = CUT};
 	for (int all = 0; all < 2; all++) {
 		if (all) request.limit = SIZE_MAX;
-		getrusage(RUSAGE_SELF, &before);
+		const struct rusage before = usage_from_here();
 		assert_int_equal(records_read(&request, &records, NULL), CUTTLE_OK);
 		getrusage(RUSAGE_SELF, &after);
 		const size_t count = all ? MILLION : 3100;
 		assert_int_equal(records_count(records), count);
 		assert_memory_equal(records_text(records, count - 1, &size), all ? "0999999 and what is " : "0003099 and what is ", CUT);
 		assert_int_equal(size, CUT);
+		print_message("%zu of a million records: %ld KiB more\n", count, after.ru_maxrss - before.ru_maxrss);
 #if !defined(__SANITIZE_ADDRESS__)
 		assert_true((after.ru_maxrss - before.ru_maxrss) * 1024 < (long)(count * (CUT + 2 * 24 + 8)) + (4 << 20));
 #endif
