@@ -392,8 +392,7 @@ enum cuttle_status ledger_draw(struct ledger *ledger, const char *dataset, const
 	enum cuttle_status status = begin_change(ledger, dataset, run, &state, error);
 	if (status) return status;
 	if (state == LEDGER_RESERVED) status = append_state(ledger, "draw", dataset, run, 0, error);
-	else if (state != LEDGER_DRAWN)
-		status = io_fail(error, CUTTLE_BUDGET, "refused: the reservation of run %s was released", run);
+	else if (state != LEDGER_DRAWN) status = io_fail(error, CUTTLE_BUDGET, "refused: the reservation of run %s was released", run);
 	return chain_end(ledger->chain, status, error);
 }
 
