@@ -7,7 +7,6 @@
 #include "engine/unicode.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,12 +156,13 @@ static enum cuttle_status read_specials(const struct gguf *file, struct vocab *v
 	return CUTTLE_OK;
 }
 
+static const char DIGITS[] = "0123456789ABCDEF";
+
 /* The byte of "<0xHH>", or -1. */
 static int byte_name(struct gguf_string text) {
-	static const char digits[] = "0123456789ABCDEF";
 	if (text.size != 6 || memcmp(text.text, "<0x", 3) || text.text[5] != '>') return -1;
-	const char *high = memchr(digits, text.text[3], 16), *low = memchr(digits, text.text[4], 16);
-	return high && low ? (int)((high - digits) * 16 + (low - digits)) : -1;
+	const char *high = memchr(DIGITS, text.text[3], 16), *low = memchr(DIGITS, text.text[4], 16);
+	return high && low ? (int)((high - DIGITS) * 16 + (low - DIGITS)) : -1;
 }
 
 /* What the token writes, put at *space. SentencePiece: U+2581 is a space. */
@@ -241,8 +241,7 @@ static enum cuttle_status read_scores(const struct gguf *file, struct vocab *voc
 	free(order);
 	free(scores);
 	for (int byte = 0; byte < 256 && !status; byte++) {
-		char name[8], raw = (char)byte;
-		snprintf(name, sizeof name, "<0x%02X>", (unsigned)byte);
+		const char name[] = {'<', '0', 'x', DIGITS[byte / 16], DIGITS[byte % 16], '>', 0}, raw = (char)byte;
 		const int32_t candidates[] = {vocab_find(vocab, name, 6), vocab_find(vocab, &raw, 1), unknown};
 		int32_t id = -1;
 		// Text must not be able to spell a control token, whatever the file calls a byte.
