@@ -276,7 +276,8 @@ static size_t run_size(void) {
 }
 
 static size_t tokens_of_run(const struct vocab *vocab, const char *unit) {
-	const size_t size = run_size(), step = *unit ? strlen(unit) : 1, bound = vocab_tokens_bound(size);
+	// A byte that is no UTF-8 becomes three.
+	const size_t size = run_size() / (*unit == '\xff' ? 3 : 1), step = *unit ? strlen(unit) : 1, bound = vocab_tokens_bound(size);
 	size_t count = 0;
 	char *text = malloc(size);
 	int32_t *ids = malloc(bound * sizeof *ids);
