@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { JSON_MOST = 64 << 20, NAME = 64, LAYER_TENSORS = 9, END_TENSORS = 4 };
+enum { JSON_MOST = 64 << 20, NAME = 64, LAYER_TENSORS = 14, END_TENSORS = 4 };
 
 struct source {
 	char name[NAME];                         /* in the GGUF file */
@@ -95,23 +95,32 @@ static enum cuttle_status find(struct job *job, const char *name, const char *th
 static enum cuttle_status find_layer(struct job *job, uint64_t layer, struct cuttle_error *error) {
 	const struct hf_config *shape = &job->shape;
 	const uint64_t query = shape->heads * shape->head_size, key = shape->kv_heads * shape->head_size;
+	const uint64_t turned_head = shape->kind->pairs ? shape->head_size : 0;
+	const bool biases = shape->kind->biases, norms = shape->kind->head_norms;
 	const struct {
 		const char *name, *theirs;
 		uint64_t row, rows, head;
-	} parts[LAYER_TENSORS] = {{"attn_norm", "input_layernorm", shape->width, 0, 0},
-	                          {"attn_q", "self_attn.q_proj", shape->width, query, shape->head_size},
-	                          {"attn_k", "self_attn.k_proj", shape->width, key, shape->head_size},
-	                          {"attn_v", "self_attn.v_proj", shape->width, key, 0},
-	                          {"attn_output", "self_attn.o_proj", query, shape->width, 0},
-	                          {"ffn_norm", "post_attention_layernorm", shape->width, 0, 0},
-	                          {"ffn_gate", "mlp.gate_proj", shape->width, shape->ffn, 0},
-	                          {"ffn_up", "mlp.up_proj", shape->width, shape->ffn, 0},
-	                          {"ffn_down", "mlp.down_proj", shape->ffn, shape->width, 0}};
+		bool absent;
+	} parts[LAYER_TENSORS] = {{"attn_norm.weight", "input_layernorm.weight", shape->width, 0, 0, false},
+	                          {"attn_q.weight", "self_attn.q_proj.weight", shape->width, query, turned_head, false},
+	                          {"attn_k.weight", "self_attn.k_proj.weight", shape->width, key, turned_head, false},
+	                          {"attn_v.weight", "self_attn.v_proj.weight", shape->width, key, 0, false},
+	                          {"attn_q.bias", "self_attn.q_proj.bias", query, 0, 0, !biases},
+	                          {"attn_k.bias", "self_attn.k_proj.bias", key, 0, 0, !biases},
+	                          {"attn_v.bias", "self_attn.v_proj.bias", key, 0, 0, !biases},
+	                          {"attn_q_norm.weight", "self_attn.q_norm.weight", shape->head_size, 0, 0, !norms},
+	                          {"attn_k_norm.weight", "self_attn.k_norm.weight", shape->head_size, 0, 0, !norms},
+	                          {"attn_output.weight", "self_attn.o_proj.weight", query, shape->width, 0, false},
+	                          {"ffn_norm.weight", "post_attention_layernorm.weight", shape->width, 0, 0, false},
+	                          {"ffn_gate.weight", "mlp.gate_proj.weight", shape->width, shape->ffn, 0, false},
+	                          {"ffn_up.weight", "mlp.up_proj.weight", shape->width, shape->ffn, 0, false},
+	                          {"ffn_down.weight", "mlp.down_proj.weight", shape->ffn, shape->width, 0, false}};
 	enum cuttle_status status = CUTTLE_OK;
 	for (size_t i = 0; !status && i < LAYER_TENSORS; i++) {
 		char name[NAME], theirs[2 * NAME];
-		(void)snprintf(name, sizeof name, "blk.%u.%s.weight", (unsigned)layer, parts[i].name);
-		(void)snprintf(theirs, sizeof theirs, "model.layers.%u.%s.weight", (unsigned)layer, parts[i].theirs);
+		if (parts[i].absent) continue;
+		(void)snprintf(name, sizeof name, "blk.%u.%s", (unsigned)layer, parts[i].name);
+		(void)snprintf(theirs, sizeof theirs, "model.layers.%u.%s", (unsigned)layer, parts[i].theirs);
 		status = find(job, name, theirs, parts[i].row, parts[i].rows, parts[i].head, error);
 	}
 	return status;
@@ -123,7 +132,7 @@ static enum cuttle_status refuse_others(const struct job *job, struct cuttle_err
 		const struct safetensors_tensor *tensor = safetensors_at(job->files, i);
 		bool used = (job->shape.tied && !strcmp(tensor->name, "lm_head.weight")) || strstr(tensor->name, ".rotary_emb.inv_freq");
 		for (size_t s = 0; !used && s < job->count; s++) used = job->sources[s].tensor == tensor;
-		if (!used) return io_fail(error, CUTTLE_MODEL, "tensor %.100s is none a Llama has", tensor->name);
+		if (!used) return io_fail(error, CUTTLE_MODEL, "tensor %.100s is none that %s has", tensor->name, job->shape.kind->name);
 	}
 	return CUTTLE_OK;
 }
@@ -192,12 +201,11 @@ static enum cuttle_status write_metadata(const struct job *job, const struct wei
 	char *name = strdup(job->folder);
 	if (!name) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	for (size_t size = strlen(name); size > 1 && name[size - 1] == '/'; size--) name[size - 1] = 0;
-	gguf_out_text(out, "general.architecture", "llama", 5);
+	hf_config_write(&job->shape, out);
 	gguf_out_text(out, "general.name", basename(name), strlen(basename(name)));
 	gguf_out_u32(out, "general.file_type", type->file_type);
 	gguf_out_u32(out, "general.quantization_version", 2);
 	free(name);
-	hf_config_write(&job->shape, out);
 	write_template(job, out);
 	return hf_vocab_write(&(struct hf_vocab){job->tokenizer, job->tokenizer_config, job->config, (size_t)job->shape.vocab}, out, error);
 }

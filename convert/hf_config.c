@@ -5,9 +5,17 @@
 #include "io/fail.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define FAIL(...) io_fail(error, CUTTLE_MODEL, "config.json: " __VA_ARGS__)
+
+static const struct hf_kind KINDS[] = {
+    {.name = "LlamaForCausalLM", .architecture = "llama", .pairs = true},
+    {.name = "MistralForCausalLM", .architecture = "llama", .pairs = true},
+    {.name = "Qwen2ForCausalLM", .architecture = "qwen2", .biases = true, .window_if_used = true},
+    {.name = "Qwen3ForCausalLM", .architecture = "qwen3", .head_norms = true, .window_if_used = true, .head_size = 128},
+};
 
 /* *value is the default when the key is absent or null; 0 there: the key is required. */
 static enum cuttle_status whole(const json_t *root, const char *key, uint64_t most, uint64_t *value, struct cuttle_error *error) {
@@ -26,20 +34,33 @@ static enum cuttle_status real(const json_t *root, const char *key, double least
 	return *value >= least && *value <= most ? CUTTLE_OK : FAIL("%s must be a number from %g to %g", key, least, most);
 }
 
+static enum cuttle_status read_kind(const json_t *root, struct hf_config *config, struct cuttle_error *error) {
+	const char *name = json_string_value(json_array_get(json_object_get(root, "architectures"), 0));
+	for (size_t i = 0; name && i < sizeof KINDS / sizeof *KINDS; i++)
+		if (!strcmp(name, KINDS[i].name)) config->kind = &KINDS[i];
+	return config->kind ? CUTTLE_OK
+	                    : FAIL("the architecture is %.60s; Llama, Mistral, Qwen2 and Qwen3 (ForCausalLM) are converted",
+	                           name ? name : "not said");
+}
+
 static enum cuttle_status refuse_other_maths(const json_t *root, struct cuttle_error *error) {
 	static const char *const off[] = {"attention_bias", "mlp_bias",          "quantization_config",
 	                                  "logit_scale",    "num_local_experts", "use_qk_norm"};
-	const char *kind = json_string_value(json_array_get(json_object_get(root, "architectures"), 0));
 	const char *activation = json_string_value(json_object_get(root, "hidden_act"));
-	if (!kind || (strcmp(kind, "LlamaForCausalLM") != 0 && strcmp(kind, "MistralForCausalLM") != 0))
-		return FAIL("the architecture is %.60s; LlamaForCausalLM and MistralForCausalLM are converted", kind ? kind : "not said");
 	if (activation && strcmp(activation, "silu") != 0) return FAIL("hidden_act %.40s is not supported", activation);
 	for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
 		const json_t *value = json_object_get(root, off[i]);
 		if (value && !json_is_null(value) && !json_is_false(value)) return FAIL("%s is not supported", off[i]);
 	}
-	const json_t *part = json_object_get(root, "partial_rotary_factor");
+	const json_t *part = json_object_get(root, "partial_rotary_factor"), *kind;
+	if (!part) part = json_object_get(json_object_get(root, "rope_parameters"), "partial_rotary_factor");
 	if (json_is_number(part) && json_number_value(part) != 1.0) return FAIL("partial_rotary_factor is not supported");
+	size_t i;
+	json_array_foreach(json_object_get(root, "layer_types"), i, kind) {
+		const char *name = json_string_value(kind);
+		if (!name || (strcmp(name, "full_attention") != 0 && strcmp(name, "sliding_attention") != 0))
+			return FAIL("a layer of type %.40s is not supported", name ? name : "unknown");
+	}
 	return CUTTLE_OK;
 }
 
@@ -84,21 +105,23 @@ static enum cuttle_status read_rope(const json_t *root, struct hf_config *config
 
 enum cuttle_status hf_config_read(const json_t *root, struct hf_config *config, struct cuttle_error *error) {
 	*config = (struct hf_config){0};
-	enum cuttle_status status = refuse_other_maths(root, error);
+	enum cuttle_status status = read_kind(root, config, error);
+	if (!status) status = refuse_other_maths(root, error);
 	if (!status) status = whole(root, "num_hidden_layers", 512, &config->layers, error);
 	if (!status) status = whole(root, "hidden_size", 65536, &config->width, error);
 	if (!status) status = whole(root, "intermediate_size", 1 << 18, &config->ffn, error);
 	if (!status) status = whole(root, "num_attention_heads", 65536, &config->heads, error);
 	config->kv_heads = config->heads;
 	if (!status) status = whole(root, "num_key_value_heads", config->heads, &config->kv_heads, error);
-	config->head_size = config->heads ? config->width / config->heads : 0;
+	if (!status) config->head_size = config->kind->head_size ? config->kind->head_size : config->width / config->heads;
 	if (!status) status = whole(root, "head_dim", HF_HEAD_MOST, &config->head_size, error);
 	if (!status) status = whole(root, "max_position_embeddings", UINT32_MAX, &config->context, error);
 	if (!status) status = whole(root, "vocab_size", GGUF_TOKENS_MOST, &config->vocab, error);
 	if (!status) status = real(root, "rms_norm_eps", 1e-30, 0.5, &config->norm_epsilon, error);
 	// Within its window, a model with sliding attention is one without.
 	uint64_t window = config->context;
-	if (!status) status = whole(root, "sliding_window", UINT32_MAX, &window, error);
+	const bool slides = !status && (!config->kind->window_if_used || json_is_true(json_object_get(root, "use_sliding_window")));
+	if (slides) status = whole(root, "sliding_window", UINT32_MAX, &window, error);
 	if (status) return status;
 	if (window < config->context) config->context = window;
 	if (config->head_size % 2 || config->head_size > HF_HEAD_MOST)
@@ -107,20 +130,33 @@ enum cuttle_status hf_config_read(const json_t *root, struct hf_config *config, 
 	return read_rope(root, config, error);
 }
 
+/* The kind's name of a key, in `key`. */
+static const char *own(const struct hf_config *config, const char *name, char key[64]) {
+	(void)snprintf(key, 64, "%s.%s", config->kind->architecture, name);
+	return key;
+}
+
 void hf_config_write(const struct hf_config *config, struct gguf_out *out) {
-	gguf_out_u32(out, "llama.block_count", (uint32_t)config->layers);
-	gguf_out_u32(out, "llama.context_length", (uint32_t)config->context);
-	gguf_out_u32(out, "llama.embedding_length", (uint32_t)config->width);
-	gguf_out_u32(out, "llama.feed_forward_length", (uint32_t)config->ffn);
-	gguf_out_u32(out, "llama.attention.head_count", (uint32_t)config->heads);
-	gguf_out_u32(out, "llama.attention.head_count_kv", (uint32_t)config->kv_heads);
-	gguf_out_u32(out, "llama.attention.key_length", (uint32_t)config->head_size);
-	gguf_out_u32(out, "llama.attention.value_length", (uint32_t)config->head_size);
-	gguf_out_f32(out, "llama.attention.layer_norm_rms_epsilon", (float)config->norm_epsilon);
-	gguf_out_u32(out, "llama.rope.dimension_count", (uint32_t)config->head_size);
-	gguf_out_f32(out, "llama.rope.freq_base", (float)config->rope_base);
-	gguf_out_u32(out, "llama.vocab_size", (uint32_t)config->vocab);
+	const struct {
+		const char *name;
+		uint64_t value;
+	} sizes[] = {{"block_count", config->layers},
+	             {"context_length", config->context},
+	             {"embedding_length", config->width},
+	             {"feed_forward_length", config->ffn},
+	             {"attention.head_count", config->heads},
+	             {"attention.head_count_kv", config->kv_heads},
+	             {"attention.key_length", config->head_size},
+	             {"attention.value_length", config->head_size},
+	             {"rope.dimension_count", config->head_size},
+	             {"vocab_size", config->vocab}};
+	char key[64];
+	gguf_out_text(out, "general.architecture", config->kind->architecture, strlen(config->kind->architecture));
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+		gguf_out_u32(out, own(config, sizes[i].name, key), (uint32_t)sizes[i].value);
+	gguf_out_f32(out, own(config, "attention.layer_norm_rms_epsilon", key), (float)config->norm_epsilon);
+	gguf_out_f32(out, own(config, "rope.freq_base", key), (float)config->rope_base);
 	if (config->linear == 1.0) return;
-	gguf_out_text(out, "llama.rope.scaling.type", "linear", 6);
-	gguf_out_f32(out, "llama.rope.scaling.factor", (float)config->linear);
+	gguf_out_text(out, own(config, "rope.scaling.type", key), "linear", 6);
+	gguf_out_f32(out, own(config, "rope.scaling.factor", key), (float)config->linear);
 }

@@ -7,6 +7,7 @@
 
 #include "io/hash.h"
 #include "tests/files.h"
+#include "tests/hf_folder.h"
 #include "tests/tiny_model.h"
 
 #include <math.h>
@@ -70,16 +71,8 @@ struct folder {
 	struct gguf *gguf; /* the model that the folder says */
 };
 
-static FILE *begin(const struct folder *folder, const char *name) {
-	char path[128];
-	snprintf(path, sizeof path, "%s/%s", folder->path, name);
-	FILE *file = fopen(path, "wb");
-	assert_non_null(file);
-	return file;
-}
-
 static void write_config(const struct folder *folder, const char *more) {
-	FILE *file = begin(folder, "config.json");
+	FILE *file = hf_folder_file(folder->path, "config.json");
 	fprintf(
 	    file,
 	    "{\"architectures\":[\"LlamaForCausalLM\"],\"hidden_size\":%d,\"intermediate_size\":%d,\"num_hidden_layers\":%d,"
@@ -87,30 +80,6 @@ static void write_config(const struct folder *folder, const char *more) {
 	    "\"bos_token_id\":%d,\"eos_token_id\":[%d]%s}",
 	    TINY_WIDTH, TINY_FFN, TINY_LAYERS, TINY_HEADS, TINY_KV_HEADS, TINY_CONTEXT, TINY_VOCAB, TINY_START, TINY_EOS, more);
 	assert_int_equal(fclose(file), 0);
-}
-
-static void write_tokenizer(const struct folder *folder) {
-	struct gguf_string *tokens;
-	size_t count;
-	FILE *file = begin(folder, "tokenizer.json");
-	assert_int_equal(gguf_strings(folder->gguf, "tokenizer.ggml.tokens", true, &tokens, &count, NULL), CUTTLE_OK);
-	fprintf(file, "{\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Digits\",\"individual_digits\":true},"
-	              "{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":true}]},\"added_tokens\":[");
-	for (int id = TINY_EOS; id <= TINY_START; id++)
-		fprintf(file, "%s{\"id\":%d,\"special\":true,\"content\":\"%.*s\"}", id == TINY_EOS ? "" : ",", id, (int)tokens[id].size,
-		        tokens[id].text);
-	fprintf(file, "],\"model\":{\"type\":\"BPE\",\"merges\":[[\"z\",\"z\"]],\"vocab\":{");
-	for (size_t id = 0; id < count; id++) {
-		const bool quoted = tokens[id].size == 1 && strchr("\"\\", *tokens[id].text);
-		fprintf(file, "%s\"%s%.*s\":%zu", id ? "," : "", quoted ? "\\" : "", (int)tokens[id].size, tokens[id].text, id);
-	}
-	fprintf(file, "}}}");
-	assert_int_equal(fclose(file), 0);
-	file = begin(folder, "tokenizer_config.json");
-	fprintf(file, "{\"chat_template\":\"<|im_start|>\",\"eos_token\":{\"content\":\"<|im_end|>\"},\"model_max_length\":%s}",
-	        "1000000000000000019884624838656");
-	assert_int_equal(fclose(file), 0);
-	free(tokens);
 }
 
 /* transformers' name of a tensor. */
@@ -133,53 +102,72 @@ static void their_name(struct gguf_string name, char theirs[128]) {
 }
 
 /* Their rows: of a head of Q or K, the even ones come first. */
-static void write_rows(FILE *file, const struct gguf_tensor *tensor, bool turned) {
-	const size_t head = TINY_WIDTH / TINY_HEADS, row = (size_t)tensor->shape[0] * sizeof(float);
+static float *their_rows(const struct gguf_tensor *tensor, bool turned) {
+	const size_t head = TINY_WIDTH / TINY_HEADS, row = (size_t)tensor->shape[0];
+	float *rows = malloc(tensor->bytes);
+	assert_non_null(rows);
 	for (size_t i = 0; i < tensor->shape[1]; i++) {
 		const size_t within = i % head, from = within < head / 2 ? 2 * within : 2 * (within - head / 2) + 1;
 		const size_t source = turned ? i - within + from : i;
-		assert_int_equal(fwrite(tensor->data + source * row, 1, row, file), row);
+		memcpy(rows + i * row, tensor->data + source * row * sizeof *rows, row * sizeof *rows);
 	}
+	return rows;
 }
 
+/* With one tensor more, or NULL. */
 static void write_weights(const struct folder *folder, const char *extra) {
-	static char header[1 << 14];
-	size_t used = 0, offset = 0;
-	FILE *file = begin(folder, "model.safetensors");
-	for (size_t i = 0; i < gguf_tensor_count(folder->gguf); i++) {
+	enum { MOST = 32 };
+	static struct hf_tensor tensors[MOST];
+	const size_t count = gguf_tensor_count(folder->gguf);
+	assert_true(count < MOST);
+	for (size_t i = 0; i < count; i++) {
 		const struct gguf_tensor *tensor = gguf_tensor_at(folder->gguf, i);
-		char name[128], shape[64];
-		their_name(tensor->name, name);
-		if (tensor->dimensions == 1) snprintf(shape, sizeof shape, "%zu", (size_t)tensor->shape[0]);
-		else snprintf(shape, sizeof shape, "%zu,%zu", (size_t)tensor->shape[1], (size_t)tensor->shape[0]);
-		used += (size_t)snprintf(header + used, sizeof header - used,
-		                         "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}", i ? "," : "{", name,
-		                         shape, offset, offset + tensor->bytes);
-		offset += tensor->bytes;
+		struct hf_tensor *theirs = &tensors[i];
+		their_name(tensor->name, theirs->name);
+		theirs->rows = tensor->dimensions == 1 ? 0 : (size_t)tensor->shape[1];
+		theirs->row = (size_t)tensor->shape[0];
+		theirs->values = their_rows(tensor, strstr(theirs->name, "q_proj") || strstr(theirs->name, "k_proj"));
 	}
-	if (extra) {
-		used += (size_t)snprintf(header + used, sizeof header - used,
-		                         ",\"%s\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[%zu,%zu]}", extra, offset, offset + 4);
-		offset += 4;
+	tensors[count] = (struct hf_tensor){.row = 1, .values = &(float){1.0f}};
+	if (extra) strcpy(tensors[count].name, extra);
+	hf_folder_weights(folder->path, WEIGHT_F32, tensors, count + (extra != NULL));
+	for (size_t i = 0; i < count; i++) free(tensors[i].values);
+}
+
+/* Qwen's files name a window that they do not use. */
+static void test_windows(void **state) {
+	(void)state;
+	static const struct {
+		const char *kind, *more;
+		uint64_t context;
+	} cases[] = {{"Qwen2", "\"sliding_window\":128", 512},
+	             {"Qwen2", "\"sliding_window\":128,\"use_sliding_window\":false", 512},
+	             {"Qwen3", "\"sliding_window\":128,\"use_sliding_window\":true", 128},
+	             {"Qwen3", "\"sliding_window\":null,\"use_sliding_window\":true", 512},
+	             {"Mistral", "\"sliding_window\":128", 128},
+	             {"Mistral", "\"sliding_window\":null", 512}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		json_t *root =
+		    json_pack("{s:[o], s:i, s:i, s:i, s:i, s:i, s:i, s:f}", "architectures", json_sprintf("%sForCausalLM", cases[i].kind),
+		              "hidden_size", 64, "intermediate_size", 96, "num_hidden_layers", 2, "num_attention_heads", 4,
+		              "max_position_embeddings", 512, "vocab_size", 9, "rms_norm_eps", 1e-5);
+		char more[96];
+		snprintf(more, sizeof more, "{%s}", cases[i].more);
+		json_t *added = json_loads(more, 0, NULL);
+		struct hf_config config;
+		assert_int_equal(json_object_update(root, added), 0);
+		assert_int_equal(hf_config_read(root, &config, NULL), CUTTLE_OK);
+		assert_int_equal(config.context, cases[i].context);
+		assert_int_equal(config.head_size, strcmp(cases[i].kind, "Qwen3") ? 16 : 128);
+		json_decref(added);
+		json_decref(root);
 	}
-	header[used++] = '}';
-	assert_int_equal(fwrite(&(uint64_t){used}, 8, 1, file), 1);
-	assert_int_equal(fwrite(header, 1, used, file), used);
-	for (size_t i = 0; i < gguf_tensor_count(folder->gguf); i++) {
-		const struct gguf_tensor *tensor = gguf_tensor_at(folder->gguf, i);
-		char name[128];
-		their_name(tensor->name, name);
-		write_rows(file, tensor, strstr(name, "q_proj") || strstr(name, "k_proj"));
-	}
-	if (extra) assert_int_equal(fwrite(&(float){1.0f}, 4, 1, file), 1);
-	assert_int_equal(fclose(file), 0);
 }
 
 static int set_up(void **state) {
 	struct folder *folder = calloc(1, sizeof *folder);
 	assert_non_null(folder);
-	snprintf(folder->path, sizeof folder->path, "/tmp/cuttle-convert-XXXXXX");
-	assert_non_null(mkdtemp(folder->path));
+	hf_folder_make(folder->path);
 	snprintf(folder->output, sizeof folder->output, "%s/m.gguf", folder->path);
 	folder->bytes = tiny_model_bytes(GGUF_TENSOR_F32, GGUF_TENSOR_F32, 1, &folder->size);
 	assert_int_equal(gguf_parse(folder->bytes, folder->size, &folder->gguf, NULL), CUTTLE_OK);
@@ -187,17 +175,17 @@ static int set_up(void **state) {
 	const size_t poison = (size_t)(embedding->data - folder->bytes) + (size_t)TINY_NAN * TINY_WIDTH * sizeof(float);
 	memset(folder->bytes + poison, 0, sizeof(float));
 	write_config(folder, "");
-	write_tokenizer(folder);
+	hf_folder_tokenizer(folder->path);
 	write_weights(folder, NULL);
 	*state = folder;
 	return 0;
 }
 
 static int tear_down(void **state) {
-	static const char *const names[] = {"config.json",       "tokenizer.json", "tokenizer_config.json",
+	static const char *const files[] = {"config.json",       "tokenizer.json", "tokenizer_config.json",
 	                                    "model.safetensors", "m.gguf",         "n.gguf"};
 	struct folder *folder = *state;
-	assert_int_equal(files_remove(folder->path, names, sizeof names / sizeof *names), 0); // nothing half-written
+	assert_int_equal(files_remove(folder->path, files, sizeof files / sizeof *files), 0); // nothing half-written
 	gguf_free(&folder->gguf);
 	free(folder->bytes);
 	free(folder);
@@ -279,6 +267,7 @@ static void test_refusals(void **state) {
 	                                          {",\"tie_word_embeddings\":3,\"rope_theta\":0.5", "rope_theta"},
 	                                          {",\"hidden_size\":32", "duplicate"},
 	                                          {",\"head_dim\":32", "shape"},
+	                                          {",\"layer_types\":[\"full_attention\",\"linear_attention\"]", "linear_attention"},
 	                                          {",\"rope_parameters\":{\"rope_type\":\"llama3\",\"factor\":8}", "low_freq_factor"}};
 	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
 		write_config(folder, settings[i][0]);
@@ -291,7 +280,7 @@ static void test_refusals(void **state) {
 	snprintf(path, sizeof path, "%s/tokenizer_config.json", folder->path);
 	files_put(path, longer, strlen(longer));
 	refused(folder, "\\u0000");
-	write_tokenizer(folder);
+	hf_folder_tokenizer(folder->path);
 	write_weights(folder, "model.layers.0.self_attn.q_proj.bias");
 	refused(folder, "q_proj.bias");
 	const float bad = NAN;
@@ -319,6 +308,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_rounding),
 	                                   cmocka_unit_test(test_largest_vocabulary),
 	                                   cmocka_unit_test(test_what_does_not_fit),
+	                                   cmocka_unit_test(test_windows),
 	                                   cmocka_unit_test_setup_teardown(test_same_model, set_up, tear_down),
 	                                   cmocka_unit_test_setup_teardown(test_quantize, set_up, tear_down),
 	                                   cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down)};

@@ -15,9 +15,11 @@ check() { # KIND SIZE WHICH BOUND; STORE and SHARD in the environment
 	"$cuttle" score -m "$work/m.gguf" -i "$work/hf/texts.jsonl" -c 256 -o "$work/ours.jsonl" 2>/dev/null
 	"$python" "$here/compare_hf.py" "$work/hf/scores.json" "$work/ours.jsonl" "$3" "$4"
 }
-for kind in llama32 tinyllama mistral; do
+for kind in llama32 tinyllama mistral qwen2 qwen3; do
 	check $kind usual plain 1e-3
 	check $kind large rounded 1e-3
 done
-STORE=bf16 SHARD=300KB check llama32 large rounded 1e-3
-STORE=f16 check tinyllama large rounded 1e-3
+for store in f16 bf16; do
+	for kind in llama32 tinyllama mistral qwen2 qwen3; do STORE=$store check $kind usual plain 1e-3; done
+	STORE=$store SHARD=300KB check llama32 large rounded 1e-3
+done

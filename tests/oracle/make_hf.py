@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hugging Face folders with random weights, offline, and what transformers says of 256 tokens, for tests/oracle/convert.sh.
-usage: make_hf.py llama32|tinyllama|mistral usual|large FOLDER     makes FOLDER, FOLDER/texts.jsonl and FOLDER/scores.json
+usage: make_hf.py llama32|tinyllama|mistral|qwen2|qwen3 usual|large FOLDER     makes FOLDER, FOLDER/texts.jsonl and FOLDER/scores.json
 usual: weights as transformers begins a training; large: sharp attention and logits that vary by 3.5, as after one. There, what cuttle
 rounds on purpose (keys and values to f16) shows, so scores.json also has what transformers says with that rounding."""
 import json
@@ -12,25 +12,42 @@ import torch
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers.models.llama import modeling_llama
 from transformers.models.mistral import modeling_mistral
+from transformers.models.qwen2 import modeling_qwen2
+from transformers.models.qwen3 import modeling_qwen3
 from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, PreTrainedTokenizerFast
+from transformers import Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM
 
-LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+HOMES = modeling_llama, modeling_mistral, modeling_qwen2, modeling_qwen3
+PATTERN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|NUMBERS| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
 here = os.path.dirname(os.path.abspath(__file__))
 prose = [json.loads(line)["text"] for line in open(os.path.join(here, "../golden/prose.jsonl"), encoding="utf-8")]
 
 
-def llama3_tokenizer():
-    tokenizer = Tokenizer(models.BPE(ignore_merges=True))
+def byte_level(numbers, ignore_merges, specials):
+    tokenizer = Tokenizer(models.BPE(ignore_merges=ignore_merges))
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Split(Regex(LLAMA3), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+        [pre_tokenizers.Split(Regex(PATTERN.replace("NUMBERS", numbers)), "isolated"),
+         pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.train_from_iterator(prose, trainers.BpeTrainer(
         vocab_size=1000, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
-    tokenizer.add_special_tokens(["<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"])
+    tokenizer.add_special_tokens(specials)
+    return tokenizer
+
+
+def llama3_tokenizer():
+    tokenizer = byte_level(r"\p{N}{1,3}", True, ["<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"])
     begin = tokenizer.token_to_id("<|begin_of_text|>")
     tokenizer.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=False), processors.TemplateProcessing(
         single="<|begin_of_text|> $A", pair="<|begin_of_text|> $A $B", special_tokens=[("<|begin_of_text|>", begin)])])
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<|begin_of_text|>", eos_token="<|eot_id|>")
+
+
+def qwen_tokenizer():
+    tokenizer = byte_level(r"\p{N}", False, ["<|endoftext|>", "<|im_start|>", "<|im_end|>"])
+    tokenizer.add_tokens([AddedToken("<think>", special=False, normalized=False)])
+    tokenizer.normalizer = normalizers.NFC()
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>")
 
 
 def sentencepiece_tokenizer():
@@ -70,11 +87,21 @@ def make(kind, size):
     elif kind == "tinyllama":
         tokenizer = sentencepiece_tokenizer()
         model = LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), tie_word_embeddings=False, **common))
+    elif kind == "qwen2":
+        tokenizer = qwen_tokenizer()
+        model = Qwen2ForCausalLM(Qwen2Config(vocab_size=1024, tie_word_embeddings=True, **common))
+    elif kind == "qwen3":
+        tokenizer = qwen_tokenizer()
+        model = Qwen3ForCausalLM(Qwen3Config(vocab_size=1024, head_dim=32, **common))
     else:
         tokenizer = sentencepiece_tokenizer()
         model = MistralForCausalLM(MistralConfig(vocab_size=len(tokenizer), head_dim=32, sliding_window=None, **common))
-    for name, weight in model.named_parameters() if size == "large" else ():
-        if weight.dim() == 1:
+    for name, weight in model.named_parameters():
+        if name.endswith(".bias"):  # which begin as zeros
+            torch.nn.init.normal_(weight, std=0.3 if size == "large" else 0.02)
+        elif size == "usual":
+            continue
+        elif weight.dim() == 1:
             torch.nn.init.uniform_(weight, 0.5, 1.5)
         elif "embed_tokens" in name or "lm_head" in name:
             torch.nn.init.normal_(weight, std=0.3)
@@ -115,8 +142,10 @@ with torch.no_grad():
     for text in texts:
         ids = tokenizer(text)["input_ids"]
         plain, spread = score(ids)
-        modeling_llama.repeat_kv = modeling_mistral.repeat_kv = lambda states, times: repeat(states.half().float(), times)
+        for home in HOMES:
+            home.repeat_kv = lambda states, times: repeat(states.half().float(), times)
         rounded = score(ids)[0]
-        modeling_llama.repeat_kv = modeling_mistral.repeat_kv = repeat
+        for home in HOMES:
+            home.repeat_kv = repeat
         scores.append(dict(ids=ids, plain=plain, rounded=rounded, spread=spread))
 json.dump(scores, open(os.path.join(folder, "scores.json"), "w"))
