@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuttle_score against golden/prose_scores.txt: Hugging Face transformers in float64 over the same dequantised weights.
 // The bounds leave room for int8 activations and nothing else; golden/README.md says what an ideal int8 engine reaches.
+// And against golden/type_scores.txt: the tiny model in each type, in float64 with int8 activations.
 #include "engine/cuttle.h"
+#include "tests/tiny_model.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -119,6 +121,39 @@ static void test_score_refuses_bad_tokens(void **state) {
 	assert_int_equal(cuttle_score(model, ids, 1, logprobs, top1, NULL), CUTTLE_USAGE);
 }
 
+/* Every path from a type's blocks to a probability. Here both sides round activations, so that what is left is luck at the steps. */
+static void test_types_match_golden(void **state) {
+	(void)state;
+	enum { TOKENS = 128, NAME = 16 };
+	FILE *file = fopen("tests/golden/type_scores.txt", "r");
+	assert_non_null(file);
+	char name[NAME];
+	int32_t ids[TOKENS], top1[TOKENS];
+	size_t types = 0;
+	for (int32_t i = 0; i < TOKENS; i++) ids[i] = (i * i * 7 + i * 37) % 251;
+	assert_int_equal(fscanf(file, "#%*[^\n] "), 0);
+	for (; fscanf(file, "%15s ", name) == 1; types++) {
+		double logprobs[TOKENS], golden, sum = 0, distance = 0;
+		uint32_t type = 0;
+		while (type < GGUF_TENSOR_TYPES && (!gguf_type_name(type) || strcmp(gguf_type_name(type), name))) type++;
+		assert_in_range(type, 0, GGUF_TENSOR_TYPES - 1);
+		struct cuttle_model *model = tiny_model_open((enum gguf_tensor_type)type, (enum gguf_tensor_type)type, 1);
+		assert_int_equal(cuttle_score(model, ids, TOKENS, logprobs, top1, NULL), CUTTLE_OK);
+		cuttle_model_free(&model);
+		for (size_t i = 0; i + 1 < TOKENS; i++) {
+			assert_int_equal(fscanf(file, "%lf ", &golden), 1);
+			sum += golden - logprobs[i];
+			distance += fabs(golden - logprobs[i]);
+		}
+		const double ratio = exp(sum / (TOKENS - 1));
+		distance /= TOKENS - 1;
+		print_message("%s: perplexity x %.5f, mean |d logprob| %.4f\n", name, ratio, distance);
+		assert_true(fabs(ratio - 1.0) <= 0.005);
+	}
+	assert_int_equal(types, 15);
+	fclose(file);
+}
+
 static int open_model(void **state) {
 	const char *path = getenv("CUTTLE_MODEL");
 	if (!path || !*path) path = "models/SmolLM2-135M-Instruct.Q4_1.gguf";
@@ -144,6 +179,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_prose_matches_golden),
 	    cmocka_unit_test(test_score_refuses_bad_tokens),
+	    cmocka_unit_test(test_types_match_golden),
 	};
 	return cmocka_run_group_tests_name("score", tests, open_model, close_model);
 }

@@ -97,11 +97,15 @@ void tiny_vocab_write(struct gguf_writer *writer) {
 }
 
 uint8_t *tiny_model_bytes(enum gguf_tensor_type matrix, enum gguf_tensor_type embedding, uint64_t seed, size_t *size) {
-	struct gguf_writer *writer = gguf_writer_new();
 	uint64_t block = 0, embedding_block = 0, ignored;
 	if (!gguf_tensor_block(matrix, &block, &ignored) || !gguf_tensor_block(embedding, &embedding_block, &ignored)) abort();
 	const bool wide = block > 32 || embedding_block > 32;
-	const size_t width = wide ? TINY_WIDE_WIDTH : TINY_WIDTH, ffn = wide ? TINY_WIDE_FFN : TINY_FFN;
+	return tiny_model_of_width(matrix, embedding, wide ? TINY_WIDE_WIDTH : TINY_WIDTH, seed, size);
+}
+
+uint8_t *tiny_model_of_width(enum gguf_tensor_type matrix, enum gguf_tensor_type embedding, size_t width, uint64_t seed, size_t *size) {
+	struct gguf_writer *writer = gguf_writer_new();
+	const size_t ffn = width == TINY_WIDTH ? TINY_FFN : 2 * width;
 	gguf_write_text(writer, "general.architecture", "llama");
 	gguf_write_text(writer, "general.name", "tiny");
 	gguf_write_u32(writer, "llama.block_count", TINY_LAYERS);
@@ -116,7 +120,7 @@ uint8_t *tiny_model_bytes(enum gguf_tensor_type matrix, enum gguf_tensor_type em
 	const size_t kv = width / TINY_HEADS * TINY_KV_HEADS;
 	write_matrix(writer, "token_embd.weight", embedding, width, TINY_VOCAB, 1.0f, &state);
 	write_matrix(writer, "output.weight", embedding, width, TINY_VOCAB, 1.0f, &state);
-	write_matrix(writer, "output_norm.weight", GGUF_TENSOR_F32, width, 1, 1.5f, &state);
+	write_matrix(writer, "output_norm.weight", GGUF_TENSOR_F32, width, 1, 1.5f * TINY_WIDTH / (float)width, &state);
 	for (int layer = 0; layer < TINY_LAYERS; layer++) {
 		const struct {
 			const char *name;

@@ -12,8 +12,7 @@ enum {
 	TINY_HEADS = 4,
 	TINY_KV_HEADS = 2,
 	TINY_FFN = 96,
-	TINY_WIDE_WIDTH = 256, /* and head size 64, for types whose blocks are 256 long */
-	TINY_WIDE_FFN = 512,
+	TINY_WIDE_WIDTH = 256, /* and head size 64, FFN 512, for types whose blocks are 256 long */
 	TINY_CONTEXT = 512,
 	TINY_BYTES = 256, /* tokens 0..255 are the bytes */
 	TINY_EOS = 256,   /* "<|im_end|>" */
@@ -24,6 +23,9 @@ enum {
 
 /* A GGUF file; matrices of type `matrix`, embedding and head of type `embedding`. The caller frees. */
 uint8_t *tiny_model_bytes(enum gguf_tensor_type matrix, enum gguf_tensor_type embedding, uint64_t seed, size_t *size);
+
+/* The same, `width` instead of 64 and the FFN twice that. */
+uint8_t *tiny_model_of_width(enum gguf_tensor_type matrix, enum gguf_tensor_type embedding, size_t width, uint64_t seed, size_t *size);
 
 /* Its vocabulary, with TINY_VOCAB tokens. */
 void tiny_vocab_write(struct gguf_writer *writer);
