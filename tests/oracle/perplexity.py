@@ -65,11 +65,11 @@ class Model:
         tokens = len(x)
         q, k, v = (self.linear(x, at + part).reshape(tokens, -1, self.size) for part in ("attn_q", "attn_k", "attn_v"))
         q, k, v = self.rotate(q), self.keep(self.rotate(k)), self.keep(v)
-        k, v = (np.repeat(part, self.heads // self.kv_heads, 1) for part in (k, v))
-        scores = np.einsum("thi,uhi->htu", q, k) / np.sqrt(self.size)
+        q, k, v = (np.repeat(part, self.heads // part.shape[1], 1).swapaxes(0, 1) for part in (q, k, v))  # [heads][tokens][size]
+        scores = q @ k.swapaxes(1, 2) / np.sqrt(self.size)
         scores[:, np.triu(np.ones((tokens, tokens), bool), 1)] = -np.inf
         scores = np.exp(scores - scores.max(-1, keepdims=True))
-        out = np.einsum("htu,uhi->thi", scores / scores.sum(-1, keepdims=True), v)
+        out = (scores / scores.sum(-1, keepdims=True) @ v).swapaxes(0, 1)
         return self.linear(out.reshape(tokens, -1), at + "attn_output")
 
     def logprobs(self, ids):
