@@ -17,17 +17,24 @@ static bool named(const struct rewrite_tensor *tensor, const char *name) {
 	return tensor->name.size == strlen(name) && !memcmp(tensor->name.text, name, tensor->name.size);
 }
 
+static const struct weight_type *smaller_blocks(const struct weight_type *type) {
+	if (type == weight_type(WEIGHT_Q4_K)) return weight_type(WEIGHT_Q4_1);
+	return weight_type(type == weight_type(WEIGHT_Q6_K) ? WEIGHT_Q8_0 : WEIGHT_F16);
+}
+
 const struct weight_type *rewrite_type(const struct weight_type *wanted, const struct rewrite_tensor *tensor,
                                        const struct rewrite_report *report) {
 	if (tensor->dimensions == 1) return weight_type(WEIGHT_F32);
 	const bool end = named(tensor, "output.weight") || named(tensor, "token_embd.weight");
 	if (end && (wanted == weight_type(WEIGHT_Q4_0) || wanted == weight_type(WEIGHT_Q4_1))) wanted = weight_type(WEIGHT_Q8_0);
-	if (tensor->shape[0] % wanted->block == 0) return wanted;
+	if (end && wanted == weight_type(WEIGHT_Q4_K)) wanted = weight_type(WEIGHT_Q6_K);
+	const struct weight_type *type = wanted;
+	while (tensor->shape[0] % type->block) type = smaller_blocks(type);
 	char line[160];
-	(void)snprintf(line, sizeof line, "%.*s: rows of %llu are not whole blocks of %s, kept as f16", NAME(tensor->name),
-	               (unsigned long long)tensor->shape[0], wanted->name);
-	if (report->note) report->note(report->user, line);
-	return weight_type(WEIGHT_F16);
+	(void)snprintf(line, sizeof line, "%.*s: rows of %llu are not whole blocks of %s, kept as %s", NAME(tensor->name),
+	               (unsigned long long)tensor->shape[0], wanted->name, type->name);
+	if (type != wanted && report->note) report->note(report->user, line);
+	return type;
 }
 
 enum cuttle_status rewrite_allowed(const char *path, bool overwrite, struct cuttle_error *error) {

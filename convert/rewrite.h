@@ -20,7 +20,8 @@ struct rewrite_report {
 };
 
 /* The type for a tensor when `wanted` was asked for: vectors are F32; the head of a Q4 file (and an embedding, which may be the head) is
- * Q8_0, as is usual; rows that are not whole blocks are F16, which is noted. */
+ * Q8_0, of a Q4_K file Q6_K, as is usual. Rows that are not whole blocks take the type of smaller blocks that is nearest, which is noted:
+ * Q4_1 for Q4_K, Q8_0 for Q6_K, F16 for all others. */
 const struct weight_type *rewrite_type(const struct weight_type *wanted, const struct rewrite_tensor *tensor,
                                        const struct rewrite_report *report);
 

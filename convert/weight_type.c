@@ -3,6 +3,7 @@
 #include "convert/weight_type.h"
 
 #include "base/misuse.h"
+#include "convert/k_quants.h"
 #include "kernels/f16.h"
 
 #include <math.h>
@@ -10,8 +11,14 @@
 enum { BLOCK = 32 };
 
 static const struct weight_type TYPES[WEIGHT_COUNT] = {
-    [WEIGHT_F32] = {"f32", 0, 0, 1, 4},        [WEIGHT_F16] = {"f16", 1, 1, 1, 2},        [WEIGHT_BF16] = {"bf16", 30, 32, 1, 2},
-    [WEIGHT_Q8_0] = {"q8_0", 8, 7, BLOCK, 34}, [WEIGHT_Q4_0] = {"q4_0", 2, 2, BLOCK, 18}, [WEIGHT_Q4_1] = {"q4_1", 3, 3, BLOCK, 20},
+    [WEIGHT_F32] = {"f32", 0, 0, 1, 4},
+    [WEIGHT_F16] = {"f16", 1, 1, 1, 2},
+    [WEIGHT_BF16] = {"bf16", 30, 32, 1, 2},
+    [WEIGHT_Q8_0] = {"q8_0", 8, 7, BLOCK, 34},
+    [WEIGHT_Q4_0] = {"q4_0", 2, 2, BLOCK, 18},
+    [WEIGHT_Q4_1] = {"q4_1", 3, 3, BLOCK, 20},
+    [WEIGHT_Q4_K] = {"q4_k", 12, 14, K_BLOCK, Q4_K_BYTES},
+    [WEIGHT_Q6_K] = {"q6_k", 14, 18, K_BLOCK, Q6_K_BYTES},
 };
 
 const struct weight_type *weight_type(enum weight_name name) {
@@ -131,6 +138,12 @@ bool weight_write(const struct weight_type *type, const float *values, size_t co
 			break;
 		case WEIGHT_Q4_1:
 			finite = write_q4_1(blocks, values + i);
+			break;
+		case WEIGHT_Q4_K:
+			finite = k_write_q4(blocks, values + i);
+			break;
+		case WEIGHT_Q6_K:
+			finite = k_write_q6(blocks, values + i);
 			break;
 		case WEIGHT_COUNT:
 			break;

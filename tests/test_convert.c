@@ -53,12 +53,13 @@ static void test_what_does_not_fit(void **state) {
 	static const float bad[] = {NAN, INFINITY, -INFINITY, 3e38f};
 	for (int type = 0; type < WEIGHT_COUNT; type++)
 		for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-			float x[32] = {1e-45f, -1e-45f, 1.0f};
-			uint8_t blocks[128];
-			assert_true(weight_write(weight_type((enum weight_name)type), x, 32, blocks));
+			enum { COUNT = 256 };
+			float x[COUNT] = {1e-45f, -1e-45f, 1.0f};
+			uint8_t blocks[COUNT * sizeof *x];
+			assert_true(weight_write(weight_type((enum weight_name)type), x, COUNT, blocks));
 			x[7] = bad[i];
 			const bool wide = type == WEIGHT_F32 || type == WEIGHT_BF16;
-			assert_int_equal(weight_write(weight_type((enum weight_name)type), x, 32, blocks), wide && i == 3);
+			assert_int_equal(weight_write(weight_type((enum weight_name)type), x, COUNT, blocks), wide && i == 3);
 		}
 }
 
@@ -231,22 +232,36 @@ static void test_same_model(void **state) {
 	assert_memory_equal(ours, wanted, 255 * sizeof *ours);
 }
 
+static void count_note(void *user, const char *line) {
+	assert_non_null(strstr(line, "not whole blocks of"));
+	++*(size_t *)user;
+}
+
+/* From each type that may be quantised to each that can be written: a model that runs, the same every time. */
 static void test_quantize(void **state) {
 	const struct folder *folder = *state;
+	static const enum weight_name sources[] = {WEIGHT_F32, WEIGHT_F16, WEIGHT_BF16, WEIGHT_Q8_0};
 	char other[96], first[HASH_TEXT], second[HASH_TEXT];
 	double logprobs[256];
 	snprintf(other, sizeof other, "%s/n.gguf", folder->path);
-	assert_int_equal(convert(folder->path, folder->output, weight_type(WEIGHT_F32), &SILENT, NULL), CUTTLE_OK);
-	static const enum weight_name types[] = {WEIGHT_F16, WEIGHT_Q8_0, WEIGHT_Q4_0, WEIGHT_Q4_1};
-	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-		for (int again = 0; again < 2; again++) {
-			assert_int_equal(quantize(folder->output, other, weight_type(types[i]), &SILENT, NULL), CUTTLE_OK);
-			assert_int_equal(hash_file(other, again ? second : first, NULL), CUTTLE_OK);
+	for (size_t source = 0; source < sizeof sources / sizeof *sources; source++) {
+		assert_int_equal(convert(folder->path, folder->output, weight_type(sources[source]), &SILENT, NULL), CUTTLE_OK);
+		for (int type = 0; type < WEIGHT_COUNT; type++) {
+			const bool fits = weight_type((enum weight_name)type)->block <= TINY_WIDTH;
+			for (int again = 0; again < 2; again++) {
+				size_t notes = 0;
+				const struct rewrite_report report = {.user = &notes, .note = count_note};
+				assert_int_equal(quantize(folder->output, other, weight_type((enum weight_name)type), &report, NULL),
+				                 CUTTLE_OK);
+				assert_int_equal(notes, fits ? 0 : 7 * TINY_LAYERS + 2);
+				assert_int_equal(hash_file(other, again ? second : first, NULL), CUTTLE_OK);
+			}
+			assert_string_equal(first, second);
+			scores_of(other, logprobs, 256);
 		}
-		assert_string_equal(first, second);
-		scores_of(other, logprobs, 256);
 	}
 	// What is at 4 bits is not quantised again.
+	assert_int_equal(quantize(folder->output, other, weight_type(WEIGHT_Q4_1), &SILENT, NULL), CUTTLE_OK);
 	assert_int_equal(quantize(other, folder->output, weight_type(WEIGHT_Q8_0), &SILENT, NULL), CUTTLE_MODEL);
 }
 

@@ -60,6 +60,13 @@ cp out first
 exits 0 model info -m c.gguf --tensors
 same out first "quantised twice and once"
 
+exits 0 model quantize -i m.gguf -o q.gguf --type q4_k --overwrite
+says err '^cuttle model: blk.0.ffn_up.weight: rows of 32 are not whole blocks of q4_k, kept as q4_1$'
+says err '^cuttle model: token_embd.weight: rows of 32 are not whole blocks of q6_k, kept as q8_0$'
+exits 0 model info -m q.gguf --tensors
+says out '^token_embd.weight	Q8_0	'
+says out '^blk.0.attn_q.weight	Q4_1	'
+
 sum=$(hash_of m.gguf)
 exits 0 model verify m.gguf
 says out "^$sum  m.gguf$"
