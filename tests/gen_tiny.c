@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the tiny model of tests/tiny_model.h, for shell tests that need hundreds of runs and for tests/oracle. usage: gen_tiny FILE [TYPE
-// [WIDTH]] TYPE as GGUF names it, for all matrices; without it they are Q4_1, and embedding and head Q8_0.
+// Writes the tiny model of tests/tiny_model.h, for shell tests that need hundreds of runs and for tests/oracle.
+// usage: gen_tiny FILE [TYPE WIDTH]     TYPE as GGUF names it, of all matrices; without it they are Q4_1, and embedding and head Q8_0
 #include "tests/tiny_model.h"
 
 #include <stdio.h>
@@ -8,23 +8,23 @@
 #include <string.h>
 
 static uint8_t *bytes_of(const char *name, const char *width, size_t *size) {
-	if (!name) return tiny_model_bytes(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, 1, size);
 	for (uint32_t number = 0; number < GGUF_TENSOR_TYPES; number++) {
 		uint64_t block, bytes;
-		const enum gguf_tensor_type type = (enum gguf_tensor_type)number;
-		if (!gguf_tensor_block(number, &block, &bytes) || strcmp(gguf_type_name(number), name) != 0) continue;
-		return width ? tiny_model_of_width(type, type, strtoul(width, NULL, 10), 1, size) : tiny_model_bytes(type, type, 1, size);
+		if (gguf_tensor_block(number, &block, &bytes) && !strcmp(gguf_type_name(number), name))
+			return tiny_model_of_width((enum gguf_tensor_type)number, strtoul(width, NULL, 10), size);
 	}
 	return NULL;
 }
 
 int main(int argc, char **argv) {
 	size_t size;
-	uint8_t *bytes = argc > 1 && argc < 5 ? bytes_of(argc > 2 ? argv[2] : NULL, argc > 3 ? argv[3] : NULL, &size) : NULL;
+	uint8_t *bytes = argc == 2   ? tiny_model_bytes(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, 1, &size)
+	                 : argc == 4 ? bytes_of(argv[2], argv[3], &size)
+	                             : NULL;
 	FILE *file = bytes ? fopen(argv[1], "wb") : NULL;
 	if (!file) {
 		free(bytes);
-		fprintf(stderr, "usage: gen_tiny FILE [TYPE [WIDTH]]\n");
+		fprintf(stderr, "usage: gen_tiny FILE [TYPE WIDTH]\n");
 		return 2;
 	}
 	const bool written = fwrite(bytes, 1, size, file) == size;

@@ -137,7 +137,11 @@ static void test_types_match_golden(void **state) {
 		uint32_t type = 0;
 		while (type < GGUF_TENSOR_TYPES && (!gguf_type_name(type) || strcmp(gguf_type_name(type), name))) type++;
 		assert_in_range(type, 0, GGUF_TENSOR_TYPES - 1);
-		struct cuttle_model *model = tiny_model_open((enum gguf_tensor_type)type, (enum gguf_tensor_type)type, 1);
+		uint64_t block, block_bytes;
+		size_t size;
+		assert_true(gguf_tensor_block(type, &block, &block_bytes));
+		uint8_t *bytes = tiny_model_of_width((enum gguf_tensor_type)type, block > 32 ? TINY_WIDE_WIDTH : TINY_WIDTH, &size);
+		struct cuttle_model *model = tiny_model_open_bytes(bytes, size, 1);
 		assert_int_equal(cuttle_score(model, ids, TOKENS, logprobs, top1, NULL), CUTTLE_OK);
 		cuttle_model_free(&model);
 		for (size_t i = 0; i + 1 < TOKENS; i++) {

@@ -96,14 +96,8 @@ void tiny_vocab_write(struct gguf_writer *writer) {
 	gguf_write_text(writer, "tokenizer.chat_template", "<|im_start|>");
 }
 
-uint8_t *tiny_model_bytes(enum gguf_tensor_type matrix, enum gguf_tensor_type embedding, uint64_t seed, size_t *size) {
-	uint64_t block = 0, embedding_block = 0, ignored;
-	if (!gguf_tensor_block(matrix, &block, &ignored) || !gguf_tensor_block(embedding, &embedding_block, &ignored)) abort();
-	const bool wide = block > 32 || embedding_block > 32;
-	return tiny_model_of_width(matrix, embedding, wide ? TINY_WIDE_WIDTH : TINY_WIDTH, seed, size);
-}
-
-uint8_t *tiny_model_of_width(enum gguf_tensor_type matrix, enum gguf_tensor_type embedding, size_t width, uint64_t seed, size_t *size) {
+static uint8_t *model_bytes(enum gguf_tensor_type matrix, enum gguf_tensor_type embedding, size_t width, float output_norm, uint64_t seed,
+                            size_t *size) {
 	struct gguf_writer *writer = gguf_writer_new();
 	const size_t ffn = width == TINY_WIDTH ? TINY_FFN : 2 * width;
 	gguf_write_text(writer, "general.architecture", "llama");
@@ -120,7 +114,7 @@ uint8_t *tiny_model_of_width(enum gguf_tensor_type matrix, enum gguf_tensor_type
 	const size_t kv = width / TINY_HEADS * TINY_KV_HEADS;
 	write_matrix(writer, "token_embd.weight", embedding, width, TINY_VOCAB, 1.0f, &state);
 	write_matrix(writer, "output.weight", embedding, width, TINY_VOCAB, 1.0f, &state);
-	write_matrix(writer, "output_norm.weight", GGUF_TENSOR_F32, width, 1, 1.5f * TINY_WIDTH / (float)width, &state);
+	write_matrix(writer, "output_norm.weight", GGUF_TENSOR_F32, width, 1, output_norm, &state);
 	for (int layer = 0; layer < TINY_LAYERS; layer++) {
 		const struct {
 			const char *name;
@@ -138,10 +132,24 @@ uint8_t *tiny_model_of_width(enum gguf_tensor_type matrix, enum gguf_tensor_type
 	return gguf_writer_finish(&writer, size);
 }
 
+uint8_t *tiny_model_bytes(enum gguf_tensor_type matrix, enum gguf_tensor_type embedding, uint64_t seed, size_t *size) {
+	uint64_t block = 0, embedding_block = 0, ignored;
+	if (!gguf_tensor_block(matrix, &block, &ignored) || !gguf_tensor_block(embedding, &embedding_block, &ignored)) abort();
+	return model_bytes(matrix, embedding, block > 32 || embedding_block > 32 ? TINY_WIDE_WIDTH : TINY_WIDTH, 1.5f, seed, size);
+}
+
+uint8_t *tiny_model_of_width(enum gguf_tensor_type type, size_t width, size_t *size) {
+	return model_bytes(type, type, width, 1.5f * TINY_WIDTH / (float)width, 1, size);
+}
+
 struct cuttle_model *tiny_model_open(enum gguf_tensor_type matrix, enum gguf_tensor_type embedding, unsigned threads) {
-	char path[] = "/tmp/cuttle-tiny-XXXXXX";
 	size_t size;
 	uint8_t *bytes = tiny_model_bytes(matrix, embedding, 1, &size);
+	return tiny_model_open_bytes(bytes, size, threads);
+}
+
+struct cuttle_model *tiny_model_open_bytes(uint8_t *bytes, size_t size, unsigned threads) {
+	char path[] = "/tmp/cuttle-tiny-XXXXXX";
 	files_put_new(path, bytes, size);
 	free(bytes);
 	struct cuttle_model_params params;
