@@ -69,11 +69,12 @@ static void make_plans(struct bench *b, const char *kind, const char *const *exa
 
 /* The references of a held-out text; the first records are the public examples. */
 static void read_references(const struct bench *b, size_t first, struct tokens *references, int32_t *ids, size_t capacity, size_t limit) {
+	const struct prompt *prompt = b->plans[0][0]->prompts;
 	for (size_t i = 0; i < BATCH; i++) {
 		size_t size;
 		const char *text = records_text(b->records, first + i, &size);
 		references[i].ids = ids + i * capacity;
-		references[i].count = prompt_reference(&b->model->model, text, size, limit, references[i].ids);
+		references[i].count = prompt_reference(&b->model->model, prompt, text, size, limit, references[i].ids);
 	}
 }
 

@@ -17,8 +17,9 @@ enum chat_format chat_named(const char *name);
 bool chat_writes_bos(const char *text, size_t size, struct gguf_string bos);
 
 /* One turn of system + user in pieces, to be tokenised with parse_special true: before_system + system + before_user + user + after_user
- * opens the assistant's answer. With no system message, before_user_alone stands for before_system .. before_user. Where a template has a
- * space between its mark and the text and all its tokenizers are SentencePiece, the piece leaves it to them: they put it there. */
+ * opens the assistant's answer. With no system message, before_user_alone stands for before_system .. before_user. A space at either
+ * end of a piece belongs to a word of SentencePiece, which begins with it. Where a token of its own stands instead of the word, there is
+ * none; nor in byte-level vocabularies of that format (Mistral's Tekken). */
 struct chat_pieces {
 	const char *before_system, *before_user, *before_user_alone, *after_user;
 };

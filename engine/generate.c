@@ -66,6 +66,7 @@ static enum cuttle_status replay(struct run *run, size_t index) {
 /* The references of a batch in their places; what cannot be read is null and says nothing. */
 static void read_references(struct run *run, size_t index) {
 	const uint32_t batch = run->plan->integers.batch;
+	const struct prompt *prompt = &run->plan->prompts[run->job->heading];
 	const size_t limit = run->plan->reference_tokens, capacity = prompt_reference_capacity(limit);
 	for (size_t i = 0; i < batch; i++) {
 		const char *words = NULL;
@@ -73,7 +74,7 @@ static void read_references(struct run *run, size_t index) {
 		run->job->reference(run->job->user, index * batch + i, &words, &size);
 		struct tokens *tokens = &run->references[i];
 		tokens->ids = run->reference_ids + i * capacity;
-		tokens->count = prompt_reference(run->plan->model, words, size, limit, tokens->ids);
+		tokens->count = prompt_reference(run->plan->model, prompt, words, size, limit, tokens->ids);
 	}
 }
 

@@ -16,25 +16,46 @@ struct writer {
 	const struct model *model;
 	struct cuttle_error *error;
 	struct tokens tokens;
+	enum vocab_lead lead; /* of the next piece */
 	char *words;
 	size_t length;
 	enum cuttle_status status;
 };
 
-static void write_piece(struct writer *w, const char *text, size_t size, bool special) {
-	if (w->status) return;
-	const size_t capacity = w->tokens.count + cuttle_tokens_bound(size);
+static void append(struct writer *w, enum vocab_lead lead, const char *text, size_t size, bool special) {
+	const struct vocab *vocab = w->model->vocab;
+	const size_t before = w->tokens.count, capacity = before + cuttle_tokens_bound(size);
 	int32_t *ids = realloc(w->tokens.ids, capacity * sizeof *ids);
-	if (ids) w->tokens.ids = ids;
-	char *words = realloc(w->words, w->length + size + 1);
-	if (words) w->words = words;
-	if (!ids || !words) {
+	if (!ids) {
 		w->status = status_fail(w->error, CUTTLE_NOMEM, "out of memory writing the prompts");
 		return;
 	}
+	w->tokens.ids = ids;
+	w->status = vocab_tokenize_piece(vocab, lead, text, size, special, ids, capacity, &w->tokens.count, w->error);
+	w->lead = w->tokens.count > before ? vocab_lead_after(vocab, ids[w->tokens.count - 1]) : lead;
+}
+
+/* A single space at the end of a piece is left to the next one's first word: always in a template, whose pieces say so (chat.h), else for
+ * SentencePiece. */
+static void write_piece(struct writer *w, const char *text, size_t size, bool special) {
+	if (w->status) return;
+	char *words = realloc(w->words, w->length + size + 1);
+	if (!words) {
+		w->status = status_fail(w->error, CUTTLE_NOMEM, "out of memory writing the prompts");
+		return;
+	}
+	w->words = words;
 	memcpy(words + w->length, text, size);
 	words[w->length += size] = 0;
-	w->status = vocab_tokenize(w->model->vocab, text, size, special, ids, capacity, &w->tokens.count, w->error);
+	const bool first = special && size && *text == ' ', single = size > 1 ? text[size - 2] != ' ' : w->lead == VOCAB_TEXT;
+	const bool last = size > first && text[size - 1] == ' ' && single && (special || vocab_is_spm(w->model->vocab));
+	append(w, first ? VOCAB_SPACE : w->lead, text + first, size - first - last, special);
+	if (last) w->lead = VOCAB_SPACE;
+}
+
+/* A prompt that ends in a space has it as a token. */
+static void finish(struct writer *w) {
+	if (!w->status && w->lead == VOCAB_SPACE) append(w, VOCAB_TEXT, " ", 1, false);
 }
 
 static void write_text(struct writer *w, const char *text) {
@@ -191,7 +212,7 @@ static enum cuttle_status join_words(struct prompt *prompt, const struct writer 
 enum cuttle_status prompt_write(const struct model *model, const struct cuttle_plan_params *params, const char *heading,
                                 struct prompt *prompt, struct cuttle_error *error) {
 	*prompt = (struct prompt){0};
-	struct writer whole, head, tail = {.model = model, .error = error};
+	struct writer whole, head, tail = {.model = model, .error = error, .lead = VOCAB_TEXT};
 	start(&whole, model, params->form, error);
 	start(&head, model, params->form, error);
 	write_text(&tail, "");
@@ -209,6 +230,8 @@ enum cuttle_status prompt_write(const struct model *model, const struct cuttle_p
 	default:
 		status = status_fail(error, CUTTLE_USAGE, "unknown prompt form");
 	}
+	finish(&whole);
+	finish(&tail);
 	const struct writer *writers[] = {&whole, &head, &tail};
 	for (size_t i = 0; i < 3 && !status; i++) status = writers[i]->status;
 	if (params->form == CUTTLE_CONTINUE) prompt->stop = "\n###";
@@ -216,6 +239,7 @@ enum cuttle_status prompt_write(const struct model *model, const struct cuttle_p
 	prompt->whole = whole.tokens;
 	prompt->head = head.tokens;
 	prompt->tail = tail.tokens;
+	prompt->lead = head.lead;
 	for (size_t i = 0; i < 3; i++) free(writers[i]->words);
 	if (!status && (!prompt->whole.count || prompt->whole.count > UINT32_MAX || prompt->head.count > UINT32_MAX))
 		status = status_fail(error, CUTTLE_USAGE, "the public prompt holds no token");
@@ -246,14 +270,15 @@ size_t prompt_reference_capacity(size_t limit) {
 	return cuttle_tokens_bound(prompt_reference_bytes(limit));
 }
 
-size_t prompt_reference(const struct model *model, const char *text, size_t size, size_t limit, int32_t *ids) {
+size_t prompt_reference(const struct model *model, const struct prompt *prompt, const char *text, size_t size, size_t limit, int32_t *ids) {
 	if (!text || !utf8_valid(text, size)) return 0;
 	utf8_trim(&text, &size);
 	if (size > prompt_reference_bytes(limit)) {
 		size = prompt_reference_bytes(limit);
 		while (size && ((unsigned char)text[size] & 0xc0) == 0x80) size--;
 	}
+	const size_t capacity = prompt_reference_capacity(limit);
 	size_t count = 0;
-	if (!size || vocab_tokenize(model->vocab, text, size, false, ids, prompt_reference_capacity(limit), &count, NULL)) return 0;
+	if (!size || vocab_tokenize_piece(model->vocab, prompt->lead, text, size, false, ids, capacity, &count, NULL)) return 0;
 	return count < limit ? count : limit;
 }

@@ -74,7 +74,7 @@ enum cuttle_status tokenize_spm(struct token_run *run, const char *text, size_t 
 	char *escaped = size > SIZE_MAX / 4 ? NULL : malloc((size + 1) * 3);
 	if (!escaped) return status_fail(error, CUTTLE_NOMEM, "out of memory");
 	size_t length = 0;
-	if (run->vocab->add_space_prefix) {
+	if (run->lead == VOCAB_SPACE || (run->lead == VOCAB_START && run->vocab->add_space_prefix)) {
 		memcpy(escaped, "\xe2\x96\x81", 3);
 		length = 3;
 	}

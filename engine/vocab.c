@@ -351,6 +351,10 @@ static const struct vocab_token *token_of(const struct vocab *vocab, int32_t id)
 size_t vocab_size(const struct vocab *vocab) {
 	return vocab->size;
 }
+bool vocab_is_spm(const struct vocab *vocab) {
+	return vocab->split == VOCAB_SPLIT_NONE;
+}
+
 const char *vocab_kind(const struct vocab *vocab) {
 	return vocab->kind;
 }
@@ -382,22 +386,32 @@ size_t vocab_tokens_bound(size_t bytes) {
 	return bytes > (SIZE_MAX - 4) / 4 ? SIZE_MAX : bytes * 4 + 4;
 }
 
+enum vocab_lead vocab_lead_after(const struct vocab *vocab, int32_t id) {
+	const enum vocab_token_type type = vocab_type(vocab, id);
+	return type == VOCAB_CONTROL || type == VOCAB_UNKNOWN || type == VOCAB_USER_DEFINED ? VOCAB_START : VOCAB_TEXT;
+}
+
 enum cuttle_status vocab_tokenize(const struct vocab *vocab, const char *text, size_t size, bool parse_special, int32_t *ids,
                                   size_t capacity, size_t *count, struct cuttle_error *error) {
+	return vocab_tokenize_piece(vocab, VOCAB_START, text, size, parse_special, ids, capacity, count, error);
+}
+
+enum cuttle_status vocab_tokenize_piece(const struct vocab *vocab, enum vocab_lead lead, const char *text, size_t size, bool parse_special,
+                                        int32_t *ids, size_t capacity, size_t *count, struct cuttle_error *error) {
 	REQUIRE(vocab && count && *count <= capacity && (text || !size) && (ids || !capacity));
 	struct special_match *matches = NULL;
 	size_t match_count = 0, position = 0;
 	if (!special_find(&vocab->special, text, size, parse_special, &matches, &match_count)) return no_memory(error);
-	struct token_run run = {.vocab = vocab, .ids = ids, .capacity = capacity, .count = *count};
+	struct token_run run = {.vocab = vocab, .ids = ids, .capacity = capacity, .count = *count, .lead = lead};
 	enum cuttle_status status = CUTTLE_OK;
 	for (size_t i = 0; i <= match_count && !status; i++) {
 		size_t end = i < match_count ? matches[i].position : size;
 		if (end > position)
-			status =
-			    (vocab->split == VOCAB_SPLIT_NONE ? tokenize_spm : tokenize_bpe)(&run, text + position, end - position, error);
+			status = (vocab_is_spm(vocab) ? tokenize_spm : tokenize_bpe)(&run, text + position, end - position, error);
 		if (status || i == match_count) break;
 		if (!token_run_put(&run, matches[i].id)) status = status_fail(error, CUTTLE_USAGE, "the token array is too small");
 		position = end + matches[i].length;
+		run.lead = VOCAB_START;
 	}
 	merge_free(&run.space);
 	explicit_bzero(run.pairs, sizeof run.pairs);

@@ -23,6 +23,7 @@ enum cuttle_status vocab_read(const struct gguf *file, struct vocab **vocab, str
 void vocab_free(struct vocab **vocab);
 
 size_t vocab_size(const struct vocab *vocab);
+bool vocab_is_spm(const struct vocab *vocab);      /* SentencePiece */
 const char *vocab_kind(const struct vocab *vocab); /* "gpt2/smollm", "llama", ...; "gpt2/default": the file does not say */
 int32_t vocab_bos(const struct vocab *vocab);      /* -1 = none */
 int32_t vocab_eos(const struct vocab *vocab);      /* -1 = none */
@@ -41,11 +42,24 @@ bool vocab_drawable(const struct vocab *vocab, int32_t id);
 /* An upper bound of the tokens that `bytes` bytes of text become, BOS included. */
 size_t vocab_tokens_bound(size_t bytes);
 
+/* What stands before a piece of a longer text. Only SentencePiece asks: its words begin with their space. */
+enum vocab_lead {
+	VOCAB_START, /* nothing, or a special token: a space is put before the piece where the file says so (add_space_prefix) */
+	VOCAB_TEXT,  /* other text: none is put */
+	VOCAB_SPACE  /* a space that becomes part of the piece's first word */
+};
+
 /* Appends the tokens of text[size] to ids[*count..capacity). parse_special: whether control tokens written out in the text become those
  * tokens; true only for the chat templates' own pieces, never for anybody's text. No BOS is added. O(n log n) on any input.
  * USAGE when capacity is short (vocab_tokens_bound is enough). NOMEM. On failure *count is unchanged. */
 enum cuttle_status vocab_tokenize(const struct vocab *vocab, const char *text, size_t size, bool parse_special, int32_t *ids,
                                   size_t capacity, size_t *count, struct cuttle_error *error);
+/* The same of a piece. Behind a special token within it, VOCAB_START holds, as llama.cpp does (and transformers where legacy is true; GGUF
+ * does not say what legacy was). A piece that is empty or begins with a special token has no first word: then its lead says nothing. */
+enum cuttle_status vocab_tokenize_piece(const struct vocab *vocab, enum vocab_lead lead, const char *text, size_t size, bool parse_special,
+                                        int32_t *ids, size_t capacity, size_t *count, struct cuttle_error *error);
+/* How a piece that follows the token must begin: VOCAB_START or VOCAB_TEXT. */
+enum vocab_lead vocab_lead_after(const struct vocab *vocab, int32_t id);
 
 /* Appends the bytes of ids[count] to text[*size..capacity) as far as they fit; *size grows by the full length either way. Control tokens
  * have no bytes. `at_start` strips the one leading space that SentencePiece puts before a text. Ids must be in range. */

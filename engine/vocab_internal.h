@@ -61,6 +61,7 @@ struct token_run {
 	const struct vocab *vocab;
 	int32_t *ids;
 	size_t capacity, count;
+	enum vocab_lead lead; /* of the next fragment */
 	struct merge_space space;
 	struct spm_pair pairs[SPM_PAIRS];
 };
@@ -86,7 +87,7 @@ bool vocab_sort(struct vocab *vocab);
 uint32_t bpe_letter(unsigned char byte);
 int bpe_byte(uint32_t letter);
 
-/* Each appends the tokens of text[size], a fragment that holds no special tokens and stands at the start of the text or behind one.
+/* Each appends the tokens of text[size], a fragment that holds no special tokens and stands behind what run->lead says.
  * USAGE: array full. NOMEM. */
 enum cuttle_status tokenize_bpe(struct token_run *run, const char *text, size_t size, struct cuttle_error *error);
 enum cuttle_status tokenize_spm(struct token_run *run, const char *text, size_t size, struct cuttle_error *error);

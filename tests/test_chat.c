@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,8 +66,8 @@ static void test_turns(void **state) {
 	            "<|start_header_id|>system<|end_header_id|>\n\nS<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nU<|eot_id|>"
 	            "<|start_header_id|>assistant<|end_header_id|>\n\n",
 	            "<|start_header_id|>user<|end_header_id|>\n\nU<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n");
-	assert_turn(CHAT_LLAMA2, "[INST] <<SYS>>\nS\n<</SYS>>\n\nU[/INST]", "[INST]U[/INST]");
-	assert_turn(CHAT_MISTRAL, "[INST]S\n\nU[/INST]", "[INST]U[/INST]");
+	assert_turn(CHAT_LLAMA2, "[INST] <<SYS>>\nS\n<</SYS>>\n\nU [/INST]", "[INST] U [/INST]");
+	assert_turn(CHAT_MISTRAL, "[INST] S\n\nU [/INST]", "[INST] U [/INST]");
 	assert_turn(CHAT_MISTRAL_V7, "[SYSTEM_PROMPT]S[/SYSTEM_PROMPT][INST]U[/INST]", "[INST]U[/INST]");
 	assert_turn(CHAT_QWEN3,
 	            "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nU<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
@@ -162,16 +163,163 @@ static void test_forced_format(void **state) {
 	assert_non_null(strstr(error.message, "\"vicuna\""));
 	params.chat_format = "mistral";
 	assert_int_equal(prompt_write(&model, &params, NULL, &prompt, &error), CUTTLE_OK);
-	assert_non_null(strstr(prompt.canonical, "[INST]Write one new text. Write nothing else.[/INST]"));
+	assert_non_null(strstr(prompt.canonical, "[INST] Write one new text. Write nothing else. [/INST]"));
 	prompt_free(&prompt);
 	vocab_free(&model.vocab);
 	gguf_free(&file);
 	free(bytes);
 }
 
+/* ---- SentencePiece: pieces make the tokens that the whole text makes --------------------------------------------------------------------
+ */
+
+#define WORD "\xe2\x96\x81" /* U+2581 */
+enum { SPM_BYTES = 3, SPM_MOST = 600 };
+
+/* <unk>, <s>, </s>, the bytes, printable characters, each with a space before it, "[INST]" and "[/INST]". These are marks of their own (v3)
+ * or text; a byte of `spaced` says whether texts begin with a space. */
+static void spm_vocab(struct model *model, bool marks, bool spaced) {
+	static char texts[SPM_MOST][8];
+	static struct gguf_string tokens[SPM_MOST];
+	static int32_t types[SPM_MOST];
+	static float scores[SPM_MOST];
+	size_t count = 0;
+#define ADD(type, ...)                                                                                                                     \
+	do {                                                                                                                               \
+		snprintf(texts[count], sizeof texts[count], __VA_ARGS__);                                                                  \
+		types[count] = (type);                                                                                                     \
+		scores[count] = -(float)count;                                                                                             \
+		tokens[count] = (struct gguf_string){texts[count], strlen(texts[count])};                                                  \
+		count++;                                                                                                                   \
+	} while (0)
+	ADD(VOCAB_UNKNOWN, "<unk>");
+	ADD(VOCAB_CONTROL, "<s>");
+	ADD(VOCAB_CONTROL, "</s>");
+	for (unsigned byte = 0; byte < 256; byte++) ADD(VOCAB_BYTE, "<0x%02X>", byte);
+	for (char c = '!'; c <= '~'; c++) ADD(VOCAB_NORMAL, WORD "%c", c);
+	ADD(VOCAB_NORMAL, WORD);
+	for (char c = '!'; c <= '~'; c++) ADD(VOCAB_NORMAL, "%c", c);
+	if (marks) ADD(VOCAB_CONTROL, "[INST]");
+	if (marks) ADD(VOCAB_CONTROL, "[/INST]");
+#undef ADD
+	struct gguf_writer *writer = gguf_writer_new();
+	gguf_write_text(writer, "tokenizer.ggml.model", "llama");
+	gguf_write_strings(writer, "tokenizer.ggml.tokens", tokens, count);
+	gguf_write_array(writer, "tokenizer.ggml.token_type", GGUF_I32, types, count);
+	gguf_write_array(writer, "tokenizer.ggml.scores", GGUF_F32, scores, count);
+	gguf_write_u32(writer, "tokenizer.ggml.bos_token_id", 1);
+	gguf_write_u32(writer, "tokenizer.ggml.eos_token_id", 2);
+	gguf_write_u32(writer, "tokenizer.ggml.unknown_token_id", 0);
+	gguf_write_bool(writer, "tokenizer.ggml.add_space_prefix", spaced);
+	size_t size;
+	uint8_t *bytes = gguf_writer_finish(&writer, &size);
+	struct gguf *file;
+	assert_int_equal(gguf_parse(bytes, size, &file, NULL), CUTTLE_OK);
+	assert_int_equal(vocab_read(file, &model->vocab, NULL), CUTTLE_OK);
+	gguf_free(&file);
+	free(bytes);
+}
+
+/* `parts` one after another must be BOS and the tokens of `text` as a whole. */
+static void assert_whole(const struct model *model, const struct tokens *parts, size_t count, const char *text, size_t size) {
+	int32_t ids[4096];
+	size_t found = 0, at = 1;
+	assert_int_equal(vocab_tokenize(model->vocab, text, size, true, ids, sizeof ids / sizeof *ids, &found, NULL), CUTTLE_OK);
+	assert_int_equal(parts->ids[0], vocab_bos(model->vocab));
+	for (size_t i = 0; i < found; i++, at++) {
+		while (count && at == parts->count) {
+			parts++;
+			count--;
+			at = 0;
+		}
+		if (!count || parts->ids[at] != ids[i])
+			fail_msg("token %zu of '%.*s' is not %d but %d", i, (int)size, text, ids[i], count ? parts->ids[at] : -1);
+	}
+	while (count > 1 && at == parts->count && !parts[1].count) {
+		parts++;
+		count--;
+		at = 0;
+	}
+	assert_true(count == 1 && at == parts->count);
+}
+
+static void check_pieces(const struct model *model, const struct cuttle_plan_params *params, const char *heading) {
+	static const char words[] = "Kept  short. ", place[] = "{reference}";
+	struct prompt prompt;
+	assert_int_equal(prompt_write(model, params, heading, &prompt, NULL), CUTTLE_OK);
+	const char *public = strchr(prompt.canonical, '\n') + 1, *public_end = strstr(public, "\nprivate:\n");
+	const char *private = public_end + strlen("\nprivate:\n"), *reference = strstr(private, place);
+	const char *stop = strstr(reference, "\nstop:\n");
+	assert_whole(model, &prompt.whole, 1, public, (size_t)(public_end - public));
+	int32_t ids[1 << 13];
+	assert_true(prompt_reference_capacity(64) <= sizeof ids / sizeof *ids);
+	const struct tokens parts[] = {prompt.head, {ids, prompt_reference(model, &prompt, words, strlen(words), 64, ids)}, prompt.tail};
+	char text[4096];
+	const int size = snprintf(text, sizeof text, "%.*sKept  short.%.*s", (int)(reference - private), private,
+	                          (int)(stop - reference - (ptrdiff_t)strlen(place)), reference + strlen(place));
+	assert_whole(model, parts, 3, text, (size_t)size);
+	prompt_free(&prompt);
+}
+
+static void test_pieces(void **state) {
+	(void)state;
+	static const char *const formats[] = {"llama-2", "zephyr", "mistral", "chatml"}, *const examples[] = {"One of them.", "Another "};
+	static const char *const custom[][2] = {{"Write a {category} note: ", "Like {reference} this {category}:\n"},
+	                                        {"{category} notes", "{reference}, {category} "},
+	                                        {"On {category} \n", "A {category} {reference}"}};
+	for (int spaced = 0; spaced < 2; spaced++) {
+		struct model model = {0};
+		struct cuttle_plan_params params;
+		spm_vocab(&model, false, spaced);
+		cuttle_plan_params_default(&params);
+		params.kind = "ward note";
+		params.examples = examples;
+		for (params.example_count = 0; params.example_count < 3; params.example_count += 2) {
+			params.form = CUTTLE_CONTINUE;
+			check_pieces(&model, &params, NULL);
+			check_pieces(&model, &params, "Surgery");
+			params.form = CUTTLE_INSTRUCT;
+			for (size_t i = 0; i < 2 * sizeof formats / sizeof *formats; i++) {
+				params.chat_format = formats[i / 2];
+				params.system = i % 2 ? "Be brief." : NULL;
+				check_pieces(&model, &params, i % 2 ? "Surgery" : NULL);
+			}
+			params.form = CUTTLE_CUSTOM;
+			for (size_t i = 0; i < sizeof custom / sizeof *custom; i++) {
+				params.prompt_public = custom[i][0];
+				params.prompt_private = custom[i][1];
+				check_pieces(&model, &params, "Surgery");
+			}
+		}
+		vocab_free(&model.vocab);
+	}
+}
+
+/* Where [INST] is a token, the space before the user's text is the only one. */
+static void test_mistral_marks(void **state) {
+	(void)state;
+	struct model model = {0};
+	struct cuttle_plan_params params;
+	struct prompt prompt;
+	spm_vocab(&model, true, true);
+	cuttle_plan_params_default(&params);
+	params.form = CUTTLE_INSTRUCT;
+	params.chat_format = "mistral";
+	assert_int_equal(prompt_write(&model, &params, NULL, &prompt, NULL), CUTTLE_OK);
+	const int32_t start = vocab_find(model.vocab, "[INST]", 6), end = vocab_find(model.vocab, "[/INST]", 7);
+	const struct tokens *whole = &prompt.whole;
+	assert_int_equal(whole->ids[1], start);
+	assert_int_equal(whole->ids[2], vocab_find(model.vocab, WORD "W", 4));
+	assert_int_equal(whole->ids[whole->count - 2], vocab_find(model.vocab, ".", 1));
+	assert_int_equal(whole->ids[whole->count - 1], end);
+	prompt_free(&prompt);
+	vocab_free(&model.vocab);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_recognises), cmocka_unit_test(test_turns),
 	                                   cmocka_unit_test(test_names),      cmocka_unit_test(test_writes_bos),
-	                                   cmocka_unit_test(test_one_bos),    cmocka_unit_test(test_forced_format)};
+	                                   cmocka_unit_test(test_one_bos),    cmocka_unit_test(test_forced_format),
+	                                   cmocka_unit_test(test_pieces),     cmocka_unit_test(test_mistral_marks)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
