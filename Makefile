@@ -90,9 +90,9 @@ $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BU
 $(BUILD)/example: $(BUILD)/examples/generate.o $(BUILD)/libcuttle.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(CORE_LIBS) -o $@
-$(BUILD)/make-random: $(call object,models/make_random.c base/utf8.c base/misuse.c)
+$(BUILD)/make-random: $(call object,models/make_random.c) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle.a
 	@echo LD $@
-	@$(CC) $(CFLAGS) $(LDFLAGS) $^ -lm -o $@
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 
 $(BUILD)/likelihood: $(call object,bench/likelihood.c) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle.a
 	@echo LD $@

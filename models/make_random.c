@@ -2,7 +2,7 @@
 // Writes GGUF files of real models' shapes with random weights and a made-up vocabulary, for speed tests. Streams: memory stays small.
 // usage: make-random SHAPE TYPE FILE [SEED]
 #include "base/utf8.h"
-#include "engine/gguf.h"
+#include "convert/gguf_out.h"
 #include "kernels/f16.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 32, BYTES = 256, LETTERS = 26, TENSORS = 512, NAME = 64 };
+enum { BYTES = 256, LETTERS = 26, TENSORS = 512, NAME = 64, TEXT = 32 };
 enum tokenizer { SENTENCEPIECE, BPE_SMOLLM, BPE_LLAMA3 };
 
 struct shape {
@@ -31,10 +31,7 @@ static const struct shape shapes[] = {
 };
 
 static const struct type {
-	const char *name;
-	enum gguf_tensor_type type;
-	uint32_t block, block_bytes;
-	uint32_t file_type; /* general.file_type, llama.cpp's number for people */
+	struct weight_type as;
 	// Of blocks: where the fp16 scale is; standard deviation of what it multiplies when all bits are random; where the fp16 minimum is
 	// and its size in scales, so that the mean is 0.
 	uint32_t scale_at;
@@ -42,22 +39,22 @@ static const struct type {
 	uint32_t minimum_at;
 	float minimum;
 } types[] = {
-    {"q4_0", GGUF_TENSOR_Q4_0, 32, 18, 2, 0, 4.6f, 0, 0},
-    {"q4_1", GGUF_TENSOR_Q4_1, 32, 20, 3, 0, 4.6f, 2, -7.5f},
-    {"q5_0", GGUF_TENSOR_Q5_0, 32, 22, 8, 0, 9.2f, 0, 0},
-    {"q5_1", GGUF_TENSOR_Q5_1, 32, 24, 9, 0, 9.2f, 2, -15.5f},
-    {"q8_0", GGUF_TENSOR_Q8_0, 32, 34, 7, 0, 73.3f, 0, 0}, // quantisers write -127..127
-    {"q2_k", GGUF_TENSOR_Q2_K, 256, 84, 10, 80, 13.9f, 82, 1.5f},
-    {"q3_k", GGUF_TENSOR_Q3_K, 256, 110, 12, 108, 43.0f, 0, 0},
-    {"q4_k", GGUF_TENSOR_Q4_K, 256, 144, 15, 0, 258.0f, 2, 7.5f},
-    {"q5_k", GGUF_TENSOR_Q5_K, 256, 176, 17, 0, 525.0f, 2, 15.5f},
-    {"q6_k", GGUF_TENSOR_Q6_K, 256, 210, 18, 208, 1366.0f, 0, 0},
-    {"iq4_nl", GGUF_TENSOR_IQ4_NL, 32, 18, 25, 0, 67.4f, 0, 0},
-    {"iq4_xs", GGUF_TENSOR_IQ4_XS, 256, 136, 30, 0, 1247.0f, 0, 0},
-    {"f16", GGUF_TENSOR_F16, 1, 2, 1, 0, 0, 0, 0},
-    {"bf16", GGUF_TENSOR_BF16, 1, 2, 32, 0, 0, 0, 0},
+    {{"q4_0", GGUF_TENSOR_Q4_0, 2, 32, 18}, 0, 4.6f, 0, 0},
+    {{"q4_1", GGUF_TENSOR_Q4_1, 3, 32, 20}, 0, 4.6f, 2, -7.5f},
+    {{"q5_0", GGUF_TENSOR_Q5_0, 8, 32, 22}, 0, 9.2f, 0, 0},
+    {{"q5_1", GGUF_TENSOR_Q5_1, 9, 32, 24}, 0, 9.2f, 2, -15.5f},
+    {{"q8_0", GGUF_TENSOR_Q8_0, 7, 32, 34}, 0, 73.3f, 0, 0}, // quantisers write -127..127
+    {{"q2_k", GGUF_TENSOR_Q2_K, 10, 256, 84}, 80, 13.9f, 82, 1.5f},
+    {{"q3_k", GGUF_TENSOR_Q3_K, 12, 256, 110}, 108, 43.0f, 0, 0},
+    {{"q4_k", GGUF_TENSOR_Q4_K, 15, 256, 144}, 0, 258.0f, 2, 7.5f},
+    {{"q5_k", GGUF_TENSOR_Q5_K, 17, 256, 176}, 0, 525.0f, 2, 15.5f},
+    {{"q6_k", GGUF_TENSOR_Q6_K, 18, 256, 210}, 208, 1366.0f, 0, 0},
+    {{"iq4_nl", GGUF_TENSOR_IQ4_NL, 25, 32, 18}, 0, 67.4f, 0, 0},
+    {{"iq4_xs", GGUF_TENSOR_IQ4_XS, 30, 256, 136}, 0, 1247.0f, 0, 0},
+    {{"f16", GGUF_TENSOR_F16, 1, 1, 2}, 0, 0, 0, 0},
+    {{"bf16", GGUF_TENSOR_BF16, 32, 1, 2}, 0, 0, 0, 0},
 };
-static const struct type f32 = {"f32", GGUF_TENSOR_F32, 1, 4, 0, 0, 0, 0, 0};
+static const struct type f32 = {{"f32", GGUF_TENSOR_F32, 0, 1, 4}, 0, 0, 0, 0};
 
 struct tensor {
 	char name[NAME];
@@ -89,53 +86,14 @@ static float uniform(uint64_t *state) {
 	return (float)(draw(state) >> 40) * 0x1p-23f - 1.0f;
 }
 
-// ---- values ---------------------------------------------------------------------------------------------------------------------------
-
-static void put(FILE *file, const void *data, size_t size) {
-	if (fwrite(data, 1, size, file) != size) fail("cannot write the file");
-}
-static void put_u32(FILE *file, uint32_t value) {
-	put(file, &value, sizeof value);
-}
-static void put_u64(FILE *file, uint64_t value) {
-	put(file, &value, sizeof value);
-}
-static void put_text(FILE *file, const char *text) {
-	put_u64(file, strlen(text));
-	put(file, text, strlen(text));
+static void *reserve(size_t count, size_t size) {
+	void *space = calloc(count, size);
+	if (!space) fail("out of memory");
+	return space;
 }
 
-/* The metadata; `count` entries so far. */
-struct entries {
-	FILE *file;
-	uint64_t count;
-};
-
-static void entry(struct entries *entries, const char *key, enum gguf_type type) {
-	put_text(entries->file, key);
-	put_u32(entries->file, type);
-	entries->count++;
-}
-static void entry_text(struct entries *entries, const char *key, const char *value) {
-	entry(entries, key, GGUF_STRING);
-	put_text(entries->file, value);
-}
-static void entry_u32(struct entries *entries, const char *key, uint32_t value) {
-	entry(entries, key, GGUF_U32);
-	put_u32(entries->file, value);
-}
-static void entry_f32(struct entries *entries, const char *key, float value) {
-	entry(entries, key, GGUF_F32);
-	put(entries->file, &value, sizeof value);
-}
-static void entry_bool(struct entries *entries, const char *key, bool value) {
-	entry(entries, key, GGUF_BOOL);
-	put(entries->file, &(uint8_t){value}, 1);
-}
-static void entry_array(struct entries *entries, const char *key, enum gguf_type type, uint64_t count) {
-	entry(entries, key, GGUF_ARRAY);
-	put_u32(entries->file, type);
-	put_u64(entries->file, count);
+static void put_text(struct gguf_out *out, const char *key, const char *text) {
+	gguf_out_text(out, key, text, strlen(text));
 }
 
 // ---- vocabulary -----------------------------------------------------------------------------------------------------------------------
@@ -215,7 +173,7 @@ static int32_t token_type(const struct shape *shape, const struct layout *layout
 	return id == 0 ? UNKNOWN : id < 3 ? CONTROL : BYTE;
 }
 
-static void write_vocab(struct entries *entries, const struct shape *shape) {
+static void write_vocab(struct gguf_out *out, const struct shape *shape) {
 	static const char *const pre[] = {"default", "smollm", "llama-bpe"};
 	static const uint32_t ids[][2] = {{1, 2}, {1, 2}, {128000, 128009}}; // beginning and end of a text
 	// What tells the chat formats apart is enough of a template.
@@ -224,38 +182,42 @@ static void write_vocab(struct entries *entries, const struct shape *shape) {
 	                                   "{{ '<|start_header_id|>' + messages[0]['content'] + '<|eot_id|>' }}"};
 	const struct layout layout = layout_of(shape);
 	const bool bpe = shape->tokenizer != SENTENCEPIECE;
-	char text[32];
-	entry_text(entries, "tokenizer.ggml.model", bpe ? "gpt2" : "llama");
-	entry_text(entries, "tokenizer.ggml.pre", pre[shape->tokenizer]);
-	entry_array(entries, "tokenizer.ggml.tokens", GGUF_STRING, shape->vocab);
+	char(*texts)[TEXT] = reserve(shape->vocab, TEXT);
+	struct gguf_string *strings = reserve(shape->vocab, sizeof *strings);
+	int32_t *kinds = reserve(shape->vocab, sizeof *kinds);
+	float *scores = reserve(shape->vocab, sizeof *scores);
 	for (uint32_t id = 0; id < shape->vocab; id++) {
-		token_text(shape, &layout, id, text);
-		put_text(entries->file, text);
+		token_text(shape, &layout, id, texts[id]);
+		strings[id] = (struct gguf_string){texts[id], strlen(texts[id])};
+		kinds[id] = token_type(shape, &layout, id);
+		scores[id] = id < layout.letters ? 0.0f : -(float)(id - layout.letters);
 	}
-	entry_array(entries, "tokenizer.ggml.token_type", GGUF_I32, shape->vocab);
-	for (uint32_t id = 0; id < shape->vocab; id++) put_u32(entries->file, (uint32_t)token_type(shape, &layout, id));
+	put_text(out, "tokenizer.ggml.model", bpe ? "gpt2" : "llama");
+	put_text(out, "tokenizer.ggml.pre", pre[shape->tokenizer]);
+	gguf_out_strings(out, "tokenizer.ggml.tokens", strings, shape->vocab);
+	gguf_out_array(out, "tokenizer.ggml.token_type", GGUF_I32, kinds, shape->vocab);
 	if (bpe) {
-		entry_array(entries, "tokenizer.ggml.merges", GGUF_STRING, layout.word_count);
-		for (uint32_t i = 0; i < layout.word_count; i++) {
+		for (uint32_t i = 0; i < layout.word_count; i++) { // "ab c" makes "abc"
+			char *text = texts[i];
 			word(i, layout.space_mark, text);
 			const size_t length = strlen(text);
 			text[length] = text[length - 1];
 			text[length - 1] = ' ';
-			text[length + 1] = '\0';
-			put_text(entries->file, text);
+			strings[i] = (struct gguf_string){text, length + 1};
 		}
+		gguf_out_strings(out, "tokenizer.ggml.merges", strings, layout.word_count);
 	} else {
-		entry_array(entries, "tokenizer.ggml.scores", GGUF_F32, shape->vocab);
-		for (uint32_t id = 0; id < shape->vocab; id++) {
-			const float score = id < layout.letters ? 0.0f : -(float)(id - layout.letters);
-			put(entries->file, &score, sizeof score);
-		}
-		entry_u32(entries, "tokenizer.ggml.unknown_token_id", 0);
+		gguf_out_array(out, "tokenizer.ggml.scores", GGUF_F32, scores, shape->vocab);
+		gguf_out_u32(out, "tokenizer.ggml.unknown_token_id", 0);
 	}
-	entry_u32(entries, "tokenizer.ggml.bos_token_id", ids[shape->tokenizer][0]);
-	entry_u32(entries, "tokenizer.ggml.eos_token_id", ids[shape->tokenizer][1]);
-	entry_bool(entries, "tokenizer.ggml.add_bos_token", shape->tokenizer != BPE_SMOLLM);
-	entry_text(entries, "tokenizer.chat_template", chat[shape->tokenizer]);
+	gguf_out_u32(out, "tokenizer.ggml.bos_token_id", ids[shape->tokenizer][0]);
+	gguf_out_u32(out, "tokenizer.ggml.eos_token_id", ids[shape->tokenizer][1]);
+	gguf_out_bool(out, "tokenizer.ggml.add_bos_token", shape->tokenizer != BPE_SMOLLM);
+	put_text(out, "tokenizer.chat_template", chat[shape->tokenizer]);
+	free(texts);
+	free(strings);
+	free(kinds);
+	free(scores);
 }
 
 // ---- tensors --------------------------------------------------------------------------------------------------------------------------
@@ -296,10 +258,6 @@ static void plan_tensors(struct plan *plan, const struct shape *shape, const str
 	}
 }
 
-static uint64_t tensor_bytes(const struct tensor *tensor) {
-	return tensor->row * (tensor->rows ? tensor->rows : 1) / tensor->type->block * tensor->type->block_bytes;
-}
-
 static void fill_f16(uint8_t *to, float value) {
 	const uint16_t half = f16_of_float(value);
 	memcpy(to, &half, sizeof half);
@@ -308,23 +266,23 @@ static void fill_f16(uint8_t *to, float value) {
 /* Random bits are the block's integers, uniform in their range; a scale of either sign gives them standard deviation `size`. */
 static void fill_block(uint8_t *to, const struct type *type, float size, uint64_t *state) {
 	const float sign = draw(state) & 1 ? size : -size, scale = sign * (1.0f + 0.25f * uniform(state));
-	for (size_t i = 0; i + 8 <= type->block_bytes; i += 8) {
+	for (size_t i = 0; i + 8 <= type->as.block_bytes; i += 8) {
 		const uint64_t bits = draw(state);
-		memcpy(to + type->block_bytes - 8 - i, &bits, sizeof bits);
+		memcpy(to + type->as.block_bytes - 8 - i, &bits, sizeof bits);
 	}
 	if (type->scale_at) { // the first bytes are integers too
 		const uint64_t bits = draw(state);
-		memcpy(to, &bits, type->block_bytes % 8);
+		memcpy(to, &bits, type->as.block_bytes % 8);
 	}
-	if (type->block == 1) { // uniform of standard deviation `size`
+	if (type->as.block == 1) { // uniform of standard deviation `size`
 		const float value = uniform(state) * size * 1.7320508f;
-		if (type->type == GGUF_TENSOR_F16) fill_f16(to, value);
+		if (type->as.id == GGUF_TENSOR_F16) fill_f16(to, value);
 		else memcpy(to, (const uint8_t *)&value + 2, 2);
 		return;
 	}
 	fill_f16(to + type->scale_at, scale / type->deviation);
 	if (type->minimum_at) fill_f16(to + type->minimum_at, type->minimum * scale / type->deviation);
-	for (size_t i = 2; type->type == GGUF_TENSOR_Q8_0 && i < type->block_bytes; i++) to[i] += to[i] == 0x80;
+	for (size_t i = 2; type->as.id == GGUF_TENSOR_Q8_0 && i < type->as.block_bytes; i++) to[i] += to[i] == 0x80;
 }
 
 /* Source: the "llama3" RoPE scaling of Llama-3.2-1B's config.json (factor 32, low 1, high 4, 8192 positions). */
@@ -336,68 +294,62 @@ static float rope_factor(const struct shape *shape, uint64_t index, uint64_t cou
 	return (float)(1.0 / ((1.0 - smooth) / 32.0 + smooth));
 }
 
-static void write_tensor(FILE *file, const struct shape *shape, const struct tensor *tensor, uint64_t *state) {
+static enum cuttle_status write_tensor(struct gguf_out *out, const struct shape *shape, const struct tensor *tensor, uint64_t *state,
+                                       struct cuttle_error *error) {
 	static uint8_t buffer[40 << 10]; // a row of the widest matrix fits
-	const uint64_t blocks = tensor->row / tensor->type->block;
-	for (uint64_t row = 0; row < tensor->rows; row++) {
-		for (uint64_t i = 0; i < blocks; i++) fill_block(buffer + i * tensor->type->block_bytes, tensor->type, tensor->size, state);
-		put(file, buffer, blocks * tensor->type->block_bytes);
+	const uint64_t blocks = tensor->row / tensor->type->as.block;
+	enum cuttle_status status = CUTTLE_OK;
+	for (uint64_t row = 0; !status && row < tensor->rows; row++) {
+		for (uint64_t i = 0; i < blocks; i++)
+			fill_block(buffer + i * tensor->type->as.block_bytes, tensor->type, tensor->size, state);
+		status = gguf_out_data(out, buffer, blocks * tensor->type->as.block_bytes, error);
 	}
-	for (uint64_t i = 0; !tensor->rows && i < tensor->row; i++) {
+	for (uint64_t i = 0; !status && !tensor->rows && i < tensor->row; i++) {
 		const float value = isnan(tensor->size) ? rope_factor(shape, i, tensor->row) : 1.0f + tensor->size * uniform(state);
-		put(file, &value, sizeof value);
+		status = gguf_out_data(out, &value, sizeof value, error);
 	}
-	static const uint8_t zeros[ALIGNMENT];
-	put(file, zeros, (ALIGNMENT - tensor_bytes(tensor) % ALIGNMENT) % ALIGNMENT);
+	return status ? status : gguf_out_pad(out, error);
 }
 
-static void write_metadata(struct entries *entries, const struct shape *shape, const struct type *type) {
+static void write_metadata(struct gguf_out *out, const struct shape *shape, const struct type *type) {
 	char name[NAME];
-	snprintf(name, sizeof name, "random %s %s", shape->name, type->name);
-	entry_text(entries, "general.architecture", "llama");
-	entry_text(entries, "general.name", name);
-	entry_u32(entries, "general.file_type", type->file_type);
-	entry_u32(entries, "general.quantization_version", 2);
-	entry_u32(entries, "llama.block_count", shape->layers);
-	entry_u32(entries, "llama.context_length", shape->context);
-	entry_u32(entries, "llama.embedding_length", shape->width);
-	entry_u32(entries, "llama.feed_forward_length", shape->ffn);
-	entry_u32(entries, "llama.attention.head_count", shape->heads);
-	entry_u32(entries, "llama.attention.head_count_kv", shape->kv_heads);
-	entry_f32(entries, "llama.attention.layer_norm_rms_epsilon", 1e-5f);
-	entry_u32(entries, "llama.rope.dimension_count", shape->width / shape->heads);
-	entry_f32(entries, "llama.rope.freq_base", shape->rope_base);
-	entry_u32(entries, "llama.vocab_size", shape->vocab);
-	write_vocab(entries, shape);
+	snprintf(name, sizeof name, "random %s %s", shape->name, type->as.name);
+	put_text(out, "general.architecture", "llama");
+	put_text(out, "general.name", name);
+	gguf_out_u32(out, "general.file_type", type->as.file_type);
+	gguf_out_u32(out, "general.quantization_version", 2);
+	gguf_out_u32(out, "llama.block_count", shape->layers);
+	gguf_out_u32(out, "llama.context_length", shape->context);
+	gguf_out_u32(out, "llama.embedding_length", shape->width);
+	gguf_out_u32(out, "llama.feed_forward_length", shape->ffn);
+	gguf_out_u32(out, "llama.attention.head_count", shape->heads);
+	gguf_out_u32(out, "llama.attention.head_count_kv", shape->kv_heads);
+	gguf_out_f32(out, "llama.attention.layer_norm_rms_epsilon", 1e-5f);
+	gguf_out_u32(out, "llama.rope.dimension_count", shape->width / shape->heads);
+	gguf_out_f32(out, "llama.rope.freq_base", shape->rope_base);
+	gguf_out_u32(out, "llama.vocab_size", shape->vocab);
+	write_vocab(out, shape);
 }
 
-static void write_file(FILE *file, const struct shape *shape, const struct type *type, uint64_t seed) {
+static void write_file(const char *path, const struct shape *shape, const struct type *type, uint64_t seed) {
 	static struct plan plan;
+	struct sink sink;
+	struct cuttle_error error;
+	struct gguf_out *out = gguf_out_new();
+	if (!out) fail("out of memory");
 	plan_tensors(&plan, shape, type);
-	put(file, "GGUF", 4);
-	put_u32(file, 3);
-	put_u64(file, plan.count);
-	const long count_position = ftell(file);
-	put_u64(file, 0);
-	struct entries entries = {file, 0};
-	write_metadata(&entries, shape, type);
-	uint64_t offset = 0;
+	write_metadata(out, shape, type);
 	for (size_t i = 0; i < plan.count; i++) {
 		const struct tensor *tensor = &plan.tensors[i];
-		put_text(file, tensor->name);
-		put_u32(file, tensor->rows ? 2 : 1);
-		put_u64(file, tensor->row);
-		if (tensor->rows) put_u64(file, tensor->rows);
-		put_u32(file, tensor->type->type);
-		put_u64(file, offset);
-		offset += (tensor_bytes(tensor) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+		gguf_out_tensor(out, (struct gguf_string){tensor->name, strlen(tensor->name)}, &tensor->type->as, tensor->rows ? 2 : 1,
+		                (const uint64_t[]){tensor->row, tensor->rows});
 	}
-	const long end = ftell(file);
-	if (count_position < 0 || end < 0 || fseek(file, count_position, SEEK_SET)) fail("the file must be a regular one");
-	put_u64(file, entries.count);
-	if (fseek(file, end, SEEK_SET)) fail("the file must be a regular one");
-	for (long position = end; position % ALIGNMENT; position++) put(file, "", 1);
-	for (size_t i = 0; i < plan.count; i++) write_tensor(file, shape, &plan.tensors[i], &seed);
+	enum cuttle_status status = sink_open(&sink, path, &error);
+	if (status) fail(error.message);
+	status = gguf_out_begin(out, &sink, &error);
+	for (size_t i = 0; !status && i < plan.count; i++) status = write_tensor(out, shape, &plan.tensors[i], &seed, &error);
+	if (sink_close(&sink, status, &error)) fail(error.message);
+	gguf_out_free(&out);
 }
 
 int main(int argc, char **argv) {
@@ -406,17 +358,14 @@ int main(int argc, char **argv) {
 	for (size_t i = 0; argc >= 4 && i < sizeof shapes / sizeof *shapes; i++)
 		if (!strcmp(argv[1], shapes[i].name)) shape = &shapes[i];
 	for (size_t i = 0; argc >= 4 && i < sizeof types / sizeof *types; i++)
-		if (!strcmp(argv[2], types[i].name)) type = &types[i];
+		if (!strcmp(argv[2], types[i].as.name)) type = &types[i];
 	if (!shape || !type || argc > 5) {
 		fprintf(stderr, "usage: make-random tinyllama|llama-3.2-1b|smollm2-360m|width-512 TYPE FILE [SEED], TYPE one of");
-		for (size_t i = 0; i < sizeof types / sizeof *types; i++) fprintf(stderr, " %s", types[i].name);
+		for (size_t i = 0; i < sizeof types / sizeof *types; i++) fprintf(stderr, " %s", types[i].as.name);
 		fprintf(stderr, "\n");
 		return 2;
 	}
-	if (shape->width % type->block || shape->ffn % type->block) fail("the rows of this shape are not whole blocks of this type");
-	FILE *file = fopen(argv[3], "wb");
-	if (!file) fail("cannot open the file");
-	write_file(file, shape, type, argc > 4 ? strtoull(argv[4], NULL, 10) : 1);
-	if (fclose(file)) fail("cannot write the file");
+	if (shape->width % type->as.block || shape->ffn % type->as.block) fail("the rows of this shape are not whole blocks of this type");
+	write_file(argv[3], shape, type, argc > 4 ? strtoull(argv[4], NULL, 10) : 1);
 	return 0;
 }
