@@ -354,7 +354,6 @@ size_t vocab_size(const struct vocab *vocab) {
 bool vocab_is_spm(const struct vocab *vocab) {
 	return vocab->split == VOCAB_SPLIT_NONE;
 }
-
 const char *vocab_kind(const struct vocab *vocab) {
 	return vocab->kind;
 }
