@@ -1,15 +1,39 @@
-#!/bin/sh
-# Runs test programs and the shell tests of tests/cli, one after the other, from the repository root. usage: run.sh PROGRAM...
-# Environment: CUTTLE, CUTTLE_EXAMPLE, CUTTLE_MODEL; CUTTLE_ISA forces the command's kernel tier; CUTTLE_TEST_CLI=0 leaves the shell tests out.
+#!/bin/bash
+# Runs test programs and the shell tests of tests/cli, as many at once as there are processors, from the repository root. What each prints
+# appears whole, in the order given. usage: run.sh PROGRAM...
+# Environment: CUTTLE, CUTTLE_EXAMPLE, CUTTLE_MODEL; CUTTLE_ISA forces the command's kernel tier; CUTTLE_TEST_CLI=0 leaves the shell tests
+# out; CUTTLE_TEST_JOBS, how many at once.
 set -u
-passed=0 failed=
 [ "${CUTTLE_TEST_CLI-1}" = 0 ] || set -- "$@" tests/cli/*.sh
-for program in "$@"; do
-	echo "== $program"
-	if "./$program"; then passed=$((passed + 1)); else failed="$failed $program"; fi
+programs=("$@") most=${CUTTLE_TEST_JOBS:-$(nproc)} shown=0 failed=
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+trap 'kill 0' INT TERM
+
+run() { # number
+	"./${programs[$1]}" >"$folder/$1.log" 2>&1
+	echo $? >"$folder/$1.new" && mv "$folder/$1.new" "$folder/$1.status"
+}
+
+show() { # those that have ended, up to the first that has not
+	while [ -e "$folder/$shown.status" ]; do
+		echo "== ${programs[$shown]}"
+		cat "$folder/$shown.log"
+		[ "$(cat "$folder/$shown.status")" = 0 ] || failed="$failed ${programs[$shown]}"
+		rm "$folder/$shown".*
+		shown=$((shown + 1))
+	done
+}
+
+for ((number = 0; number < ${#programs[@]}; number++)); do
+	[ "$(jobs -rp | wc -l)" -lt "$most" ] || wait -n
+	show
+	run "$number" &
 done
+wait
+show
 if [ -n "$failed" ]; then
 	echo "FAILED:$failed" >&2
 	exit 1
 fi
-echo "all $passed test programs passed"
+echo "all $shown test programs passed"
