@@ -140,7 +140,7 @@ check: all tests
 
 NIGHTLY := test_dp_oracle test_sampling test_canary test_timing test_vocab test_splits
 test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY))
-	@CUTTLE_TEST_NIGHTLY=1 CUTTLE_TEST_CLI=0 tests/run.sh $^
+	@CUTTLE_TEST_NIGHTLY=1 CUTTLE_TEST_CLI=0 CUTTLE_TEST_JOBS=1 tests/run.sh $^
 	@echo "== tests/oracle/accountant.py"
 	@tests/oracle/accountant.py | diff - tests/golden/accountant.txt
 
