@@ -6,7 +6,7 @@
 //	 3 counts of keys and tensors              rule_03                    12 weights               rule_12
 //	 4 lengths of keys, strings and names      rule_04                    13 tokenising            rule_13, test_vocab
 //	 5 arrays                                  rule_05                    14 chat template         rule_14
-//	 6 duplicates, absent and mistyped keys    rule_06                    15 safetensors           rule_15
+//	 6 duplicates, absent and mistyped keys    rule_06                    15 safetensors           rule_15, test_io_safetensors
 //	 7 alignment                               rule_07                    16 split files           rule_16
 //	 8 tensors, and a file that shrinks        rule_08, test_gguf         17 fuzzing in CI         tests/fuzz, make fuzz
 //	 9 shapes                                  rule_09
