@@ -9,8 +9,8 @@
 
 enum { Q4_PART = 32, Q4_PARTS = K_BLOCK / Q4_PART, Q6_PART = 16, Q6_PARTS = K_BLOCK / Q6_PART, STEPS = 9 };
 
-/* Step number i of the grid about a step: 0.8 to 1.04 of it. Below 1 the outermost weights are cut, which often costs less than it gains.
- */
+/* Step number i of the grid about a step: 0.8 to 1.04 of it. Below 1 the outermost weights are cut, which often costs less than it
+ * gains. */
 static float grid(int i) {
 	return 0.8f + 0.03f * (float)i;
 }
@@ -34,8 +34,7 @@ static float inverse_of(float x) {
 	return isfinite(inverse) ? inverse : 0.0f;
 }
 
-/* ---- Q4_K -----------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- Q4_K ---------------------------------------------------------------------------------------------------------------------------- */
 
 struct line { /* step * q - minimum, both at least 0 */
 	float step, minimum;
@@ -135,8 +134,7 @@ bool k_write_q4(uint8_t to[Q4_K_BYTES], const float *x) {
 	return true;
 }
 
-/* ---- Q6_K -----------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- Q6_K ---------------------------------------------------------------------------------------------------------------------------- */
 
 static double q6_error(const float *x, float step) {
 	const float inverse = inverse_of(step);
