@@ -14,8 +14,7 @@
 #define SHORTEST_B 1e-700L /* beyond what any double can ask for */
 #define LONGEST_B 1e700L
 
-/* ---- clip, batch, temperature, tokens <-> rho -------------------------------------------------------------------------------------------
- */
+/* ---- clip, batch, temperature, tokens <-> rho ---------------------------------------------------------------------------------------- */
 
 double dp_rho_of_clip(double clip, uint32_t batch, double temperature, uint32_t tokens) {
 	REQUIRE(positive(clip) && positive(temperature) && batch >= 1 && tokens >= 1);
@@ -34,8 +33,7 @@ double dp_group_rho(double rho, uint32_t records, bool same_batch) {
 	return up((long double)rho * times);
 }
 
-/* ---- rho <-> (epsilon, delta) -----------------------------------------------------------------------------------------------------------
- */
+/* ---- rho <-> (epsilon, delta) -------------------------------------------------------------------------------------------------------- */
 
 /* rho, epsilon and L = ln(1/delta); each search reads two of them. */
 struct conversion {
@@ -106,8 +104,7 @@ double dp_epsilon_bun_steinke(double rho, double delta) {
 	return up(((long double)rho + 2.0L * sqrtl((long double)rho * log_inverse(delta))) * (1.0L + SIMPLE));
 }
 
-/* ---- solving for one field --------------------------------------------------------------------------------------------------------------
- */
+/* ---- solving for one field ----------------------------------------------------------------------------------------------------------- */
 
 static const char NO_MEMORY[] = "out of memory", NO_DELTA[] = "delta would be 1: no guarantee at this epsilon",
                   NO_CLIP[] = "clip would be out of range", NO_TOKENS[] = "tokens would be 0: the budget does not pay for one token";
@@ -252,8 +249,7 @@ enum dp_status dp_budget_solve(struct dp_budget *budget, enum dp_unknown unknown
 	return DP_OK;
 }
 
-/* ---- integers ---------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- integers ------------------------------------------------------------------------------------------------------------------------ */
 
 enum dp_status dp_temperature_ratio(double temperature, int64_t *num, int64_t *den) {
 	if (!(temperature >= 1e-6 && temperature <= 1000.0)) return DP_BAD_PARAMETER;

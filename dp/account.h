@@ -63,8 +63,7 @@ enum dp_unknown { DP_CLIP, DP_EPSILON, DP_RHO, DP_DELTA, DP_TOKENS, DP_BATCH };
  * (rho beside what determines rho), or the answer that is out of range. The budget is then unchanged. */
 enum dp_status dp_budget_solve(struct dp_budget *budget, enum dp_unknown unknown, const char **reason);
 
-/* ---- the integers that the mechanism really uses ----------------------------------------------------------------------------------------
- */
+/* ---- the integers that the mechanism really uses ------------------------------------------------------------------------------------- */
 
 /* tau rounded to six decimals, as a fraction in lowest terms. DP_BAD_PARAMETER unless 1e-6 <= tau <= 1000 (NaN refused). */
 enum dp_status dp_temperature_ratio(double temperature, int64_t *num, int64_t *den);

@@ -193,8 +193,7 @@ static enum dp_status finish(struct recursion *r, const struct question *questio
 	return status;
 }
 
-/* ---- questions ------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- questions ----------------------------------------------------------------------------------------------------------------------- */
 
 unsigned dp_exact_grid(uint32_t tokens) {
 	return tokens <= 512 ? 128 : tokens <= 1024 ? 64 : tokens <= 4096 ? 32 : tokens <= 8192 ? 16 : 8;

@@ -49,8 +49,7 @@ uint64_t cuttle_bench_rss(void) {
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* ---- one setting ------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- one setting --------------------------------------------------------------------------------------------------------------------- */
 
 /* The plan of a private run of this size, which checks the numbers on the way. */
 static enum cuttle_status make_plan(struct bench *b, struct cuttle_model *model) {

@@ -120,8 +120,7 @@ void forward_free(struct forward **forward) {
 	*forward = NULL;
 }
 
-/* ---- products: the gemms that share one input, as one queue of tasks ------------------------------------------------------------------
- */
+/* ---- products: the gemms that share one input, as one queue of tasks ----------------------------------------------------------------- */
 
 struct product {
 	const struct packed_matrix *w;
@@ -180,8 +179,7 @@ static struct product whole(const struct packed_matrix *w, float *out, bool add)
 	return (struct product){w, out, w->channels, add, NULL, (w->channels + GEMM_GROUP - 1) / GEMM_GROUP};
 }
 
-/* ---- what is done row by row -----------------------------------------------------------------------------------------------------------
- */
+/* ---- what is done row by row --------------------------------------------------------------------------------------------------------- */
 
 static void quantise_row(struct forward *f, size_t row, size_t k) {
 	const size_t blocks = k / GEMM_BLOCK;
@@ -276,8 +274,7 @@ static void attention_task(void *context, size_t index, unsigned worker) {
 	                         f->scores + worker * f->score_floats, f->normed + at);
 }
 
-/* ---- the layers ------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- the layers ---------------------------------------------------------------------------------------------------------------------- */
 
 static void run_layer(struct forward *f, size_t layer_index) {
 	const struct model *m = f->model;

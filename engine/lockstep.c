@@ -114,8 +114,7 @@ void lockstep_free(struct lockstep **lockstep) {
 	*lockstep = NULL;
 }
 
-/* ---- prefill: rows of all contexts one after the other, cut into passes anywhere --------------------------------------------------------
- */
+/* ---- prefill: rows of all contexts one after the other, cut into passes anywhere ----------------------------------------------------- */
 
 struct pass {
 	struct lockstep *lockstep;

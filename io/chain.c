@@ -84,8 +84,7 @@ static enum cuttle_status integer(struct chain *chain, const char *sql, int64_t 
 	return code == SQLITE_ROW ? CUTTLE_OK : failed(chain, code, error);
 }
 
-/* ---- opening ---------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- opening ------------------------------------------------------------------------------------------------------------------------- */
 
 static enum cuttle_status connect(const char *path, struct chain **chain, struct cuttle_error *error) {
 	*chain = NULL;
@@ -188,8 +187,7 @@ enum cuttle_status chain_create(const char *path, struct cuttle_error *error) {
 	return status;
 }
 
-/* ---- transactions ----------------------------------------------------------------------------------------------------------------------
- */
+/* ---- transactions -------------------------------------------------------------------------------------------------------------------- */
 
 enum cuttle_status chain_begin(struct chain *chain, struct cuttle_error *error) {
 	return execute(chain, "BEGIN IMMEDIATE", error);
@@ -201,8 +199,7 @@ enum cuttle_status chain_end(struct chain *chain, enum cuttle_status status, str
 	return status;
 }
 
-/* ---- entries ---------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- entries ------------------------------------------------------------------------------------------------------------------------- */
 
 /* All 17 digits: a hash of less would not notice a change of the last ones. */
 static json_t *exact(double value) {
@@ -336,8 +333,7 @@ enum cuttle_status chain_append(struct chain *chain, const struct chain_entry *e
 	return CUTTLE_OK;
 }
 
-/* ---- the file --------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- the file ------------------------------------------------------------------------------------------------------------------------ */
 
 static enum cuttle_status check_schema(struct chain *chain, struct cuttle_error *error) {
 	sqlite3_stmt *row;

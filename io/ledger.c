@@ -30,8 +30,7 @@ struct history {
 	size_t count, room;
 };
 
-/* ---- reading ---------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- reading ------------------------------------------------------------------------------------------------------------------------- */
 
 static void free_history(struct history *history) {
 	for (size_t i = 0; i < history->count; i++) charges_free(&history->runs[i].charges);
@@ -143,8 +142,7 @@ static enum cuttle_status load_existing(struct ledger *ledger, const char *datas
 	return !status && !history->exists ? missing(dataset, error) : status;
 }
 
-/* ---- the file --------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- the file ------------------------------------------------------------------------------------------------------------------------ */
 
 enum cuttle_status ledger_create(const char *path, struct cuttle_error *error) {
 	if (sodium_init() < 0) return io_fail(error, CUTTLE_INTERNAL, "libsodium cannot begin");
@@ -168,8 +166,7 @@ void ledger_close(struct ledger **ledger) {
 	*ledger = NULL;
 }
 
-/* ---- data sets -------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- data sets ----------------------------------------------------------------------------------------------------------------------- */
 
 double ledger_epsilon(const struct ledger_dataset *dataset, double rho, bool up) {
 	struct cuttle_budget budget;
@@ -252,8 +249,7 @@ enum cuttle_status ledger_look(struct ledger *ledger, const char *dataset, struc
 	return status;
 }
 
-/* ---- runs ------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- runs ---------------------------------------------------------------------------------------------------------------------------- */
 
 void ledger_name_run(char run[LEDGER_RUN]) {
 	unsigned char name[LEDGER_RUN / 2];
@@ -407,8 +403,7 @@ enum cuttle_status ledger_release(struct ledger *ledger, const char *dataset, co
 	return chain_end(ledger->chain, status, error);
 }
 
-/* ---- looking through -------------------------------------------------------------------------------------------------------------------
- */
+/* ---- looking through ----------------------------------------------------------------------------------------------------------------- */
 
 struct look_through {
 	const char *dataset;

@@ -73,8 +73,7 @@ static int begin_lines(struct output *output) {
 	return status ? status : put(output, end, strlen(end));
 }
 
-/* ---- what stands already ---------------------------------------------------------------------------------------------------------------
- */
+/* ---- what stands already ------------------------------------------------------------------------------------------------------------- */
 
 struct standing {
 	bool output, receipt; /* exist */
@@ -150,8 +149,7 @@ static enum cuttle_status begin_file(struct output *output, bool *complete, stru
 	return begin_lines(output) ? output_problem(output, error) : CUTTLE_OK;
 }
 
-/* ---- opening ---------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- opening ------------------------------------------------------------------------------------------------------------------------- */
 
 static char *receipt_beside(const char *path) {
 	static const char *const endings[] = {".jsonl", ".csv", ".json"};
@@ -216,8 +214,7 @@ void output_close(struct output **output) {
 	*output = NULL;
 }
 
-/* ---- the run ---------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- the run ------------------------------------------------------------------------------------------------------------------------- */
 
 size_t output_texts_drawn(const struct output *output) {
 	const int32_t *tokens;
@@ -296,8 +293,7 @@ int output_text(struct output *output, const struct cuttle_text *text) {
 	return output->request.format == OUTPUT_CSV ? csv_line(output, text) : json_line(output, text);
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- the end ------------------------------------------------------------------------------------------------------------------------- */
 
 enum cuttle_status output_seal(struct output *output, char sha256[HASH_TEXT], struct cuttle_error *error) {
 	REQUIRE(output->batches_done == output->request.texts);

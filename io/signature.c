@@ -39,8 +39,7 @@ void signature_close(struct signature_key **key) {
 	*key = NULL;
 }
 
-/* ---- files -----------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- files --------------------------------------------------------------------------------------------------------------------------- */
 
 static enum cuttle_status put(const char *path, mode_t mode, const char *bytes, size_t size, struct cuttle_error *error) {
 	int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
@@ -129,8 +128,7 @@ enum cuttle_status signature_read_public(const char *given, char public_key[SIGN
 	return status;
 }
 
-/* ---- signing ---------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- signing ------------------------------------------------------------------------------------------------------------------------- */
 
 const char *signature_public(const struct signature_key *key) {
 	return key->public_key;

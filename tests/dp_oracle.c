@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the law ----------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- the law ------------------------------------------------------------------------------------------------------------------------- */
 
 /* clamp(round_half_even(x 2^F), +-2^26) from the bits of the float: x = sign digits 2^exponent. */
 static int64_t fixed(float x, unsigned fraction_bits) {
@@ -68,8 +67,7 @@ void oracle_probabilities(const struct oracle_law *law, double *p) {
 	for (size_t c = 0; c < law->count; c++) p[c] = (double)(weight[c] / whole);
 }
 
-/* ---- the draw ---------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- the draw ------------------------------------------------------------------------------------------------------------------------ */
 
 /* Uniform below n: as many bits as n - 1 has, again while they are too large. */
 static unsigned __int128 below(unsigned __int128 n, const struct dp_random *random) {
@@ -104,8 +102,7 @@ size_t oracle_draw(const struct oracle_law *law, const struct dp_random *random)
 	}
 }
 
-/* ---- the table --------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- the table ----------------------------------------------------------------------------------------------------------------------- */
 
 /* A number of 64 bits before the point and 256 after it, or a whole number of 320 bits; least limb first. */
 enum { LIMBS = 5 };

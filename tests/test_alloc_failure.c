@@ -115,8 +115,7 @@ int __wrap_munmap(void *address, size_t size) {
 	return __real_munmap(address, size);
 }
 
-/* ---- the work, as one call each --------------------------------------------------------------------------------------------------------
- */
+/* ---- the work, as one call each ------------------------------------------------------------------------------------------------------ */
 
 enum { TEXTS = 2, BATCH = 2, TOKENS = 4 };
 static char folder[] = "/tmp/cuttle-alloc-XXXXXX", model_path[64], records_path[64], csv_path[64], out_path[64], receipt_path[64];
@@ -227,8 +226,7 @@ static enum cuttle_status read_csv(struct cuttle_error *error) {
 	return read_records(csv_path, error);
 }
 
-/* ---- an output, from its journal to its receipt ----------------------------------------------------------------------------------------
- */
+/* ---- an output, from its journal to its receipt -------------------------------------------------------------------------------------- */
 
 static int32_t drawn[TEXTS][TOKENS]; /* what was drawn, -1 = not yet: two draws would spend twice */
 

@@ -170,8 +170,7 @@ static void test_forced_format(void **state) {
 	free(bytes);
 }
 
-/* ---- SentencePiece: pieces make the tokens that the whole text makes --------------------------------------------------------------------
- */
+/* ---- SentencePiece: pieces make the tokens that the whole text makes ----------------------------------------------------------------- */
 
 #define WORD "\xe2\x96\x81" /* U+2581 */
 enum { SPM_BYTES = 3, SPM_MOST = 600 };

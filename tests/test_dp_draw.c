@@ -9,8 +9,7 @@
 #include "dp/draw.h"
 #include "dp/weights.h"
 
-/* ---- the system source, replaced at link time -------------------------------------------------------------------------------------------
- */
+/* ---- the system source, replaced at link time ---------------------------------------------------------------------------------------- */
 
 static int scenario[8]; /* what successive calls answer: > 0 that many bytes, 0 none, < 0 -errno */
 static size_t calls;
@@ -65,8 +64,7 @@ static void no_index_without_entropy(void **state) {
 	assert_int_equal(index, 77);
 }
 
-/* ---- the draw ---------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- the draw ------------------------------------------------------------------------------------------------------------------------ */
 
 /* Hands out a list of 256-bit words. */
 struct words {

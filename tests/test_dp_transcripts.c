@@ -57,8 +57,7 @@ static double eta_of(const struct dp_integers *n) {
 	return 2 * lambda * (1 + 1e-9) * (1 + 1e-15);
 }
 
-/* ---- adversaries ----------------------------------------------------------------------------------------------------------------------
- */
+/* ---- adversaries --------------------------------------------------------------------------------------------------------------------- */
 
 /* Randomised response at t: the record lifts token 0 and lowers the others, and the public mass of token 0 puts the two losses at t and
  * t - eta. */
@@ -159,8 +158,7 @@ static void balanced(struct step *step, const struct attack *attack) {
 	step->public[1] = step->other[1] = step->record[1] = -40;
 }
 
-/* ---- enumeration ----------------------------------------------------------------------------------------------------------------------
- */
+/* ---- enumeration --------------------------------------------------------------------------------------------------------------------- */
 
 /* Begins a step of one world. Whether it is one of the public row alone. */
 static bool alone(struct enumeration *e, const struct step *step) {

@@ -13,8 +13,7 @@
 #include "dp/invisibleink.h"
 #include "tests/tiny_model.h"
 
-/* ---- getrandom(2), replaced at link time ------------------------------------------------------------------------------------------------
- */
+/* ---- getrandom(2), replaced at link time --------------------------------------------------------------------------------------------- */
 
 enum fault { WORKS, FAILS, INTERRUPTED, SHORT, EMPTY, HALF_THEN_FAILS };
 
@@ -47,8 +46,7 @@ static void inject(enum fault kind, size_t after, uint64_t bits) {
 	calls = 0;
 }
 
-/* ---- a private job ----------------------------------------------------------------------------------------------------------------------
- */
+/* ---- a private job ------------------------------------------------------------------------------------------------------------------- */
 
 enum { TEXTS = 3, TOKENS = 12, BATCH = 2 };
 

@@ -16,8 +16,7 @@
 
 #include <cmocka.h>
 
-/* ---- every allocation of the process is counted -----------------------------------------------------------------------------------------
- */
+/* ---- every allocation of the process is counted -------------------------------------------------------------------------------------- */
 
 static atomic_size_t allocations;
 
@@ -51,8 +50,7 @@ void *mmap(void *address, size_t size, int protection, int flags, int file, off_
 }
 #endif
 
-/* ---- a job that remembers ---------------------------------------------------------------------------------------------------------------
- */
+/* ---- a job that remembers ------------------------------------------------------------------------------------------------------------ */
 
 enum { TEXTS = 3, TOKENS = 24, BATCH = 3 };
 
@@ -171,8 +169,7 @@ static struct cuttle_model *open_model(unsigned threads) {
 	return tiny_model_open(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, threads);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- tests --------------------------------------------------------------------------------------------------------------------------- */
 
 static void test_same_bytes(void **state) {
 	(void)state;

@@ -88,8 +88,7 @@ static void verifies(const char *file) {
 	if (verify(file, NULL, &error)) fail_msg("%s", error.message);
 }
 
-/* ---- numbers ---------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- numbers ------------------------------------------------------------------------------------------------------------------------- */
 
 static void sums_never_lose(void **state) {
 	(void)state;
@@ -144,8 +143,7 @@ static void epsilons_round_both_ways(void **state) {
 	assert_true(ledger_epsilon(&dataset, 1, false) == 7.75);
 }
 
-/* ---- charging --------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- charging ------------------------------------------------------------------------------------------------------------------------ */
 
 static void limits_are_checked(void **state) {
 	(void)state;
@@ -245,8 +243,7 @@ static void lines_compose_in_parallel(void **state) {
 	verifies(path);
 }
 
-/* ---- keys ------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- keys ---------------------------------------------------------------------------------------------------------------------------- */
 
 static bool owner(void *user, uint64_t index, const char **value, size_t *size) {
 	const char *name = ((const char *const *)user)[index];
@@ -326,8 +323,7 @@ static void lines_look_at_no_record(void **state) {
 	ledger_close(&ledger);
 }
 
-/* ---- a run's life ----------------------------------------------------------------------------------------------------------------------
- */
+/* ---- a run's life -------------------------------------------------------------------------------------------------------------------- */
 
 static enum ledger_state state_of(struct ledger *ledger, const char *run) {
 	struct ledger_run found;
@@ -366,8 +362,7 @@ static void what_was_drawn_stays(void **state) {
 	verifies(path);
 }
 
-/* ---- many processes, and death ---------------------------------------------------------------------------------------------------------
- */
+/* ---- many processes, and death ------------------------------------------------------------------------------------------------------- */
 
 enum { WORKERS = 8, TRIES = 50, ROOM = 100 };
 
@@ -467,8 +462,7 @@ static void killed_at_any_moment(void **state) {
 	assert_true(reserved > 0);
 }
 
-/* ---- edits -----------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- edits --------------------------------------------------------------------------------------------------------------------------- */
 
 static size_t sample(char *bytes, size_t room) {
 	char run[LEDGER_RUN];

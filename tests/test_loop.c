@@ -76,8 +76,7 @@ static size_t tokens_of(const char *text, size_t limit, int32_t *ids) {
 	return count;
 }
 
-/* ---- the model and the job --------------------------------------------------------------------------------------------------------------
- */
+/* ---- the model and the job ----------------------------------------------------------------------------------------------------------- */
 
 struct stub {
 	size_t limit, begun;
@@ -208,8 +207,7 @@ static void run(struct cuttle_plan *plan, struct stub *stub) {
 	assert_int_equal(stub->begun, TEXTS);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- tests --------------------------------------------------------------------------------------------------------------------------- */
 
 /* A mechanism by the guarantee's own numbers. */
 static struct dp_invisibleink *mechanism_told(const struct cuttle_guarantee *told, struct seeded *seeded) {

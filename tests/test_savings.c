@@ -16,8 +16,7 @@
 
 enum { BATCHES = 5, BATCH = 3, TOKENS = 12, FREE = 4, MOST = TOKENS + FREE, SLOTS = 4, MOST_TEXTS = BATCHES * MOST };
 
-/* ---- a source of logits -----------------------------------------------------------------------------------------------------------------
- */
+/* ---- a source of logits -------------------------------------------------------------------------------------------------------------- */
 
 struct stub {
 	struct slot {
@@ -121,8 +120,7 @@ static void append(void *self, const int32_t *tokens) {
 		if (stub->slots[i].busy) stub->slots[i].history = mix(stub->slots[i].history, tokens[i]);
 }
 
-/* ---- a job that remembers and checks ----------------------------------------------------------------------------------------------------
- */
+/* ---- a job that remembers and checks ------------------------------------------------------------------------------------------------- */
 
 struct memory {
 	struct stub stub;
@@ -222,8 +220,7 @@ static const struct {
 };
 enum { MODE_COUNT = sizeof MODES / sizeof *MODES };
 
-/* ---- tests ------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- tests --------------------------------------------------------------------------------------------------------------------------- */
 
 /* The texts are those that the tokens spell, one after the other, and each batch goes on exactly as far as its mode says. */
 static void check_texts(const struct memory *m) {

@@ -41,8 +41,7 @@ enum { SEARCHABLE = 0 };
 enum { SEARCHABLE = 1 };
 #endif
 
-/* ---- the memory of this process ---------------------------------------------------------------------------------------------------------
- */
+/* ---- the memory of this process ------------------------------------------------------------------------------------------------------ */
 
 struct mapping {
 	unsigned char *begin, *end;
@@ -346,8 +345,7 @@ static void no_core_is_dumped(void **state) {
 	assert_false(WCOREDUMP(status));
 }
 
-/* ---- lock ------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- lock ---------------------------------------------------------------------------------------------------------------------------- */
 
 static void count_locked(void *user, const struct mapping *mapping) {
 	if (mapping->locked) *(size_t *)user += (size_t)(mapping->end - mapping->begin);

@@ -86,8 +86,7 @@ static const char *nearer(const struct measurement *run) {
 	return run->dram_share > run->int8_share ? "dram" : "int8";
 }
 
-/* ---- Markdown ---------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- Markdown ------------------------------------------------------------------------------------------------------------------------ */
 
 static void headings(const struct column *columns, size_t count, bool rule) {
 	for (size_t i = 0; i < count; i++)
@@ -128,8 +127,7 @@ static void print_md(const struct bench_table *table) {
 	}
 }
 
-/* ---- CSV --------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- CSV ----------------------------------------------------------------------------------------------------------------------------- */
 
 static void csv_cells(const void *of, const struct column *columns, size_t count) {
 	for (size_t i = 0; i < count; i++) printf("%.*f,", columns[i].decimals, value(of, &columns[i]));
@@ -157,8 +155,7 @@ static void print_csv(const struct bench_table *table) {
 	}
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- JSON ---------------------------------------------------------------------------------------------------------------------------- */
 
 static json_t *json_of(const void *of, const struct column *columns, size_t count) {
 	json_t *object = json_object();

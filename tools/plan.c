@@ -69,8 +69,7 @@ static size_t list(const char *text, double values[MOST_LIST]) {
 	return 0;
 }
 
-/* ---- time -------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- time ---------------------------------------------------------------------------------------------------------------------------- */
 
 static bool member(const json_t *run, const char *key, double least, double *value) {
 	*value = json_number_value(json_object_get(run, key));
@@ -116,8 +115,7 @@ static enum cuttle_status add_time(const struct plan_request *request, struct ta
 	return good ? CUTTLE_OK : io_fail(error, CUTTLE_INPUT, "%s: not what cuttle bench -o json prints", file_shown(request->bench));
 }
 
-/* ---- output -----------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- output -------------------------------------------------------------------------------------------------------------------------- */
 
 static double value(const struct row *row, const struct column *column) {
 	return *(const double *)(const void *)((const char *)row + column->offset);
@@ -205,8 +203,7 @@ static int print(const struct verb *verb, const struct plan_request *request, co
 	return verb_print(verb, rows, JSON_COMPACT);
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- rows ---------------------------------------------------------------------------------------------------------------------------- */
 
 /* clip and rho of the row by one accountant. NaN where it is beyond the exact one. */
 static enum cuttle_status solve(const struct plan_request *request, const struct row *row, enum cuttle_accountant accountant, double *clip,

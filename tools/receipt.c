@@ -130,8 +130,7 @@ static bool read_claim(const json_t *root, struct claim *claim) {
 	return true;
 }
 
-/* ---- the numbers -----------------------------------------------------------------------------------------------------------------------
- */
+/* ---- the numbers --------------------------------------------------------------------------------------------------------------------- */
 
 /* What is claimed must not be below what follows, nor so far above that it belongs to other numbers: the mechanism's own margin (1e-9 of
  * the step's loss, squared in rho) and the rounding of the receipt's digits are far smaller. */
@@ -205,8 +204,7 @@ static const char *wrong_signature(json_t *root, const struct claim *claim, cons
 	return right ? NULL : "its signature is wrong: it was changed after it was signed";
 }
 
-/* ---- the files -------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- the files ----------------------------------------------------------------------------------------------------------------------- */
 
 static enum cuttle_status check_file(const char *path, const char *what, const char *wanted, struct cuttle_error *error) {
 	char is[HASH_TEXT];
@@ -254,8 +252,7 @@ static enum cuttle_status check_ledger(const char *path, const struct claim *cla
 	return status;
 }
 
-/* ---- the words -------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- the words ----------------------------------------------------------------------------------------------------------------------- */
 
 static void explain_savings(const struct cuttle_savings *savings) {
 	if (savings->center) printf("  Each reference's differences were clipped around their own median, which costs nothing.\n");
