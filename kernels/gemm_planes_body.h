@@ -9,7 +9,7 @@
 #include "base/misuse.h"
 #include "kernels/lanes.h"
 
-enum { SUPER_BLOCKS = GEMM_SUPER / GEMM_BLOCK };
+enum { SUPER_BLOCKS = GEMM_SUPER / GEMM_BLOCK, SUPER_HALVES = GEMM_SUPER / GEMM_HALF };
 
 /* The codes of one half of a block for one part of a group, k = 4i .. 4i + 3 of the half in codes[i]. */
 INLINE void unpack(enum packed_type type, const uint8_t *packed, size_t half, size_t part, vbytes codes[4]) {
@@ -58,8 +58,18 @@ INLINE void tile(enum packed_type type, size_t count, float *out, size_t out_str
 	lanes_part acc[LANES_PARTS][ROWS];
 	for (size_t part = 0; part < LANES_PARTS; part++)
 		for (size_t r = 0; r < count; r++) acc[part][r] = lanes_part_of(0.0f);
+	// Of the halves of 256 weights, so that a half's are broadcast from memory: what the offset takes away, and scaled_sum.
+	int32_t away[ROWS][SUPER_HALVES];
+	float reach[ROWS][SUPER_HALVES];
 	for (size_t b = 0; b < blocks; b++, packed += bytes) {
 		for (size_t i = 0; i < bytes; i += 64) prefetch(packed + i);
+		if (halved && b % SUPER_BLOCKS == 0)
+			for (size_t r = 0; r < count; r++)
+				for (size_t i = 0; i < SUPER_HALVES; i++) {
+					const int32_t whole = half_sum[2 * (r * blocks + b) + i];
+					away[r][i] = -offset * whole;
+					reach[r][i] = scale[r * blocks + b + i / 2] * (float)whole;
+				}
 		for (size_t part = 0; part < LANES_PARTS; part++) {
 			vint isum[ROWS];
 #pragma GCC unroll 2
@@ -68,7 +78,7 @@ INLINE void tile(enum packed_type type, size_t count, float *out, size_t out_str
 				unpack(type, packed, half, part, codes);
 				for (size_t r = 0; r < count; r++) {
 					const size_t at = r * blocks + b;
-					if (halved) isum[r] = int_of(offset ? -offset * half_sum[2 * at + half] : 0);
+					if (halved) isum[r] = int_of(offset ? away[r][b % SUPER_BLOCKS * 2 + half] : 0);
 					else if (!half) isum[r] = int_of(offset ? -offset * sum[at] : 0);
 					isum[r] = dot(type, isum[r], codes, q + r * w->k + b * GEMM_BLOCK + half * GEMM_HALF);
 				}
@@ -81,8 +91,8 @@ INLINE void tile(enum packed_type type, size_t count, float *out, size_t out_str
 					*to = lanes_part_fma(weight_scale * lanes_part_of(scale[at]),
 					                     __builtin_convertvector((lanes_part_int)isum[r], lanes_part), *to);
 					if (!has_minimum) continue;
-					const float reach = halved ? scale[at] * (float)half_sum[2 * at + half] : scaled_sum[at];
-					*to = lanes_part_fma(minimum, lanes_part_of(reach), *to);
+					const float factor = halved ? reach[r][b % SUPER_BLOCKS * 2 + half] : scaled_sum[at];
+					*to = lanes_part_fma(minimum, lanes_part_of(factor), *to);
 				}
 			}
 		}
