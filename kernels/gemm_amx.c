@@ -5,6 +5,7 @@
 //   TDPBSSD (Intel SDM): C[row][channel] += sum over k of A[row][k] * B[k / 4][4 channel + k % 4], signed, in int32.
 #include "base/misuse.h"
 #include "kernels/gemm.h"
+#include "kernels/lanes.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -86,17 +87,14 @@ INLINE __m512i weights_of(enum packed_type type, const uint8_t *packed, unsigned
 	return offset ? _mm512_xor_si512(code, _mm512_set1_epi8((char)-offset)) : code;
 }
 
-INLINE __m512 load_f16(const uint16_t *half) {
-	return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)half));
-}
-
 /* The scales (or minima) of part `part` of the group whose first they are. */
 INLINE __m512 scale_of(enum packed_type type, const uint16_t *scales, size_t part) {
-	if (!packed_has_levels(type)) return load_f16(scales + part * GEMM_GROUP);
+	if (!packed_has_levels(type)) return (__m512)lanes_part_of_f16(scales + part * GEMM_GROUP);
 	const size_t parts = GEMM_SUPER / packed_span(type);
 	scales += part / parts * (packed_scale_bytes(type) / 2);
 	const int8_t *second = (const int8_t *)(scales + GEMM_GROUP) + part % parts * GEMM_GROUP;
-	return _mm512_mul_ps(load_f16(scales), _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)second))));
+	return _mm512_mul_ps((__m512)lanes_part_of_f16(scales),
+	                     _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)second))));
 }
 
 /* Blocks [begin, end) of a group. */
