@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Worker threads: one queue of numbered tasks at a time, in one share per worker, taken one by one; who has done his own helps the others,
-// so that a slow or busy core does less and nobody waits for it idly. Who does a task never changes what it computes.
+// so that a slow or busy core does less and nobody waits for it idly. A worker whose core another process takes in the middle of a task
+// goes on with it on the caller's, and where there is a core for each, workers keep off the caller's otherwise: threads that this file
+// started have their affinity changed, never the caller's. Who does a task, and where, never changes what it computes.
 #ifndef CUTTLE_ENGINE_THREADS_H
 #define CUTTLE_ENGINE_THREADS_H
 
