@@ -16,7 +16,7 @@
 
 enum {
 	TILE_ROWS = 16,  /* with fewer, AVX-512 has the same bits as soon */
-	PASS_ROWS = 128, /* rows that share a run of unpacked blocks; what they read of it and of their own stays in L2 */
+	PASS_ROWS = 512, /* rows that share a run of unpacked blocks: their sums, 32 KiB, stay in L2 */
 	RUN = 32,        /* blocks: 16 KiB of weights, in L1 */
 	HALVES = 2,
 	BLOCK_BYTES = GEMM_BLOCK * GEMM_GROUP,

@@ -58,6 +58,7 @@ static void compare(const struct problem *problem, size_t first, size_t count, b
 static void gemm_same_bits(enum packed_type type, enum mood mood) {
 	enum { MOST_ROWS = 147 };
 	static const size_t counts[] = {1, 15, 16, 17, 24, 31, 32, 33, 127, 128, 129, MOST_ROWS};
+	static const size_t long_counts[] = {PASS_ROWS, PASS_ROWS + 1, PASS_ROWS + 33};
 	static const size_t ks[] = {96, 1056}, ks_of_levels[] = {256, 1280}; // the longer ones are more than a run
 	for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
 		struct problem problem = problem_new(&numbers, type, 16 * (1 + i) + 1 + below(&numbers, 15),
@@ -71,6 +72,9 @@ static void gemm_same_bits(enum packed_type type, enum mood mood) {
 		compare(&problem, 0, 16, false, sparse, 4, 4 + 1);
 		problem_free(&problem);
 	}
+	struct problem problem = problem_new(&numbers, type, 16, packed_has_levels(type) ? 256 : 96, PASS_ROWS + 33, mood);
+	for (size_t j = 0; j < sizeof long_counts / sizeof *long_counts; j++) compare(&problem, 0, long_counts[j], j % 2, NULL, 0, 1);
+	problem_free(&problem);
 }
 
 static void test_gemm_same_bits(void **state) {
