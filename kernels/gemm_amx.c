@@ -134,17 +134,29 @@ INLINE void product(bool odd, int32_t isum[TILE_ROWS][GEMM_GROUP], const int8_t 
 	}
 }
 
+/* A run's running sums: where those of the run before lie, [row][16], NULL if there is none; where they go, and whether added. */
+struct sums {
+	const float *from;
+	float *to;
+	size_t to_stride; /* floats */
+	bool add;
+};
+
+INLINE void put(float *to, bool add, __m512 sum) {
+	_mm512_storeu_ps(to, add ? _mm512_add_ps(_mm512_loadu_ps(to), sum) : sum);
+}
+
 /* A tile of rows from row `first` on takes a run of `count` blocks, block `begin` of k the first; span and has_minimum are constants after
  * inlining. The tile instructions are one part ahead. */
-INLINE void tile(size_t span, bool has_minimum, float acc[TILE_ROWS][GEMM_GROUP], const struct gemm_rows *rows, size_t first,
-                 const struct run *run, size_t begin, size_t count) {
+INLINE void tile(size_t span, bool has_minimum, struct sums sums, const struct gemm_rows *rows, size_t first, const struct run *run,
+                 size_t begin, size_t count) {
 	_Alignas(64) int32_t isum[2][TILE_ROWS][GEMM_GROUP];
 	const size_t k = rows->k, blocks = k / GEMM_BLOCK, parts = count * (GEMM_BLOCK / span);
 	const int8_t *a = rows->q + first * k + begin * GEMM_BLOCK, *weights = run->weights[0];
 	const float *scale = rows->scale + first * blocks + begin, *scaled_sum = rows->scaled_sum + first * blocks + begin;
 	const int32_t *half_sum = rows->half_sum + HALVES * (first * blocks + begin);
 	__m512 sum[TILE_ROWS];
-	for (size_t r = 0; r < TILE_ROWS; r++) sum[r] = _mm512_load_ps(acc[r]);
+	for (size_t r = 0; r < TILE_ROWS; r++) sum[r] = sums.from ? _mm512_load_ps(sums.from + r * GEMM_GROUP) : _mm512_setzero_ps();
 	product(false, isum[0], a, k, weights);
 	for (size_t part = 0; part < parts; part += 2)
 #pragma GCC unroll 2
@@ -166,34 +178,37 @@ INLINE void tile(size_t span, bool has_minimum, float acc[TILE_ROWS][GEMM_GROUP]
 				sum[r] = _mm512_fmadd_ps(minimum, _mm512_set1_ps(reach), sum[r]);
 			}
 		}
-	for (size_t r = 0; r < TILE_ROWS; r++) _mm512_store_ps(acc[r], sum[r]);
+	for (size_t r = 0; r < TILE_ROWS; r++) put(sums.to + r * sums.to_stride, sums.add, sum[r]);
 }
 
-/* All of a pass's rows take a run. A tile that would reach beyond the last row starts sooner, and what it has of rows that were done
- * already goes nowhere: no tile ever holds padding. */
-INLINE void tiles(size_t span, bool has_minimum, float acc[][GEMM_GROUP], const struct gemm_rows *rows, size_t first, size_t end,
+/* All of a pass's rows, [first, end), take a run; sums are the first row's. A tile that would reach beyond the last row starts sooner, and
+ * what it has of rows that were done already goes nowhere: no tile ever holds padding. */
+INLINE void tiles(size_t span, bool has_minimum, struct sums sums, const struct gemm_rows *rows, size_t first, size_t end,
                   const struct run *run, size_t begin, size_t count) {
-	size_t r = first;
-	for (; end - r >= TILE_ROWS; r += TILE_ROWS) tile(span, has_minimum, acc + (r - first), rows, r, run, begin, count);
-	if (r == end) return;
+	for (; end - first >= TILE_ROWS; first += TILE_ROWS) {
+		tile(span, has_minimum, sums, rows, first, run, begin, count);
+		if (sums.from) sums.from += TILE_ROWS * GEMM_GROUP;
+		sums.to += TILE_ROWS * sums.to_stride;
+	}
+	if (first == end) return;
 	_Alignas(64) float last[TILE_ROWS][GEMM_GROUP] = {{0}};
-	const size_t fresh = end - r, done = TILE_ROWS - fresh;
-	memcpy(last[done], acc[r - first], fresh * sizeof *acc);
-	tile(span, has_minimum, last, rows, end - TILE_ROWS, run, begin, count);
-	memcpy(acc[r - first], last[done], fresh * sizeof *acc);
+	const size_t fresh = end - first, done = TILE_ROWS - fresh;
+	if (sums.from) memcpy(last[done], sums.from, fresh * sizeof *last);
+	tile(span, has_minimum, (struct sums){last[0], last[0], GEMM_GROUP, false}, rows, end - TILE_ROWS, run, begin, count);
+	for (size_t r = 0; r < fresh; r++) put(sums.to + r * sums.to_stride, sums.add, _mm512_load_ps(last[done + r]));
 }
 
 typedef void unpack_fn(struct run *run, const struct packed_matrix *w, size_t group, size_t begin, size_t end);
-typedef void tiles_fn(float acc[][GEMM_GROUP], const struct gemm_rows *rows, size_t first, size_t end, const struct run *run, size_t begin,
+typedef void tiles_fn(struct sums sums, const struct gemm_rows *rows, size_t first, size_t end, const struct run *run, size_t begin,
                       size_t count);
 #define UNPACK(TYPE)                                                                                                                       \
 	static void unpack_##TYPE(struct run *run, const struct packed_matrix *w, size_t group, size_t begin, size_t end) {                \
 		unpack(TYPE, run, w, group, begin, end);                                                                                   \
 	}
 #define TILES(NAME, SPAN, HAS_MINIMUM)                                                                                                     \
-	static void NAME(float acc[][GEMM_GROUP], const struct gemm_rows *rows, size_t first, size_t end, const struct run *run,           \
-	                 size_t begin, size_t count) {                                                                                     \
-		tiles(SPAN, HAS_MINIMUM, acc, rows, first, end, run, begin, count);                                                        \
+	static void NAME(struct sums sums, const struct gemm_rows *rows, size_t first, size_t end, const struct run *run, size_t begin,    \
+	                 size_t count) {                                                                                                   \
+		tiles(SPAN, HAS_MINIMUM, sums, rows, first, end, run, begin, count);                                                       \
 	}
 UNPACK(PACKED_Q8_0)
 UNPACK(PACKED_Q4_0)
@@ -231,17 +246,14 @@ static void in_tiles(float *out, size_t out_stride, bool add, const struct gemm_
 		const size_t group = groups ? groups[place] : place;
 		for (size_t first = 0, last; first < rows->rows; first = last) {
 			last = rows->rows - first < PASS_ROWS ? rows->rows : first + PASS_ROWS;
-			memset(acc, 0, (last - first) * sizeof *acc);
+			const struct sums whole = {NULL, out + first * out_stride + place * GEMM_GROUP, out_stride, add};
 			for (size_t b = 0; b < blocks; b += RUN) {
 				const size_t count = blocks - b < RUN ? blocks - b : RUN;
+				struct sums sums = b + count == blocks ? whole : (struct sums){NULL, acc[0], GEMM_GROUP, false};
+				if (b) sums.from = acc[0];
 				unpacker(&run, w, group, b, b + count);
 				WRITTEN(&run);
-				taker(acc, rows, first, last, &run, b, count);
-			}
-			for (size_t r = first; r < last; r++) {
-				float *to = out + r * out_stride + place * GEMM_GROUP;
-				const __m512 value = _mm512_load_ps(acc[r - first]);
-				_mm512_storeu_ps(to, add ? _mm512_add_ps(_mm512_loadu_ps(to), value) : value);
+				taker(sums, rows, first, last, &run, b, count);
 			}
 		}
 	}
