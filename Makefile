@@ -21,7 +21,7 @@ endif
 
 CORE := $(wildcard base/*.c engine/*.c dp/*.c) $(wildcard kernels/*.c)
 ifneq ($(ARCH),x86_64)
-CORE := $(filter-out %_avx2.c %_avx512.c %_amx.c,$(CORE))
+CORE := $(filter-out %_avx2.c %_avxvnni.c %_avx512.c %_amx.c,$(CORE))
 endif
 ifneq ($(ARCH),aarch64)
 CORE := $(filter-out %_neon.c %_dotprod.c,$(CORE))
@@ -45,6 +45,7 @@ all: $(BUILD)/cuttle $(BUILD)/example $(BUILD)/libcuttle.a
 # Instruction-set flags live here and nowhere else.
 $(BUILD)/kernels/%_dotprod.o: TIER := -march=armv8.2-a+dotprod
 $(BUILD)/kernels/%_avx2.o: TIER := -mavx2 -mfma -mf16c
+$(BUILD)/kernels/%_avxvnni.o: TIER := -mavx2 -mfma -mf16c -mavxvnni
 AVX512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mavx2 -mfma -mf16c -mprefer-vector-width=512
 $(BUILD)/kernels/%_avx512.o: TIER := $(AVX512)
 $(BUILD)/kernels/%_amx.o: TIER := $(AVX512) -mgfni -mamx-tile -mamx-int8

@@ -41,8 +41,8 @@ CUTTLE_API const char *cuttle_version(void);
 
 /* ---- instruction sets ---------------------------------------------------------------------------------------------------------------- */
 
-/* Forces the kernel tier: "auto", "scalar", "neon", "dotprod", "avx2", "avx512", "amx", or "blas" (auto with OpenBLAS for prompts). Every
- * tier but blas gives the same bits. USAGE when the name is unknown or this CPU or build lacks it. Call it before the first
+/* Forces the kernel tier: "auto", "scalar", "neon", "dotprod", "avx2", "avxvnni", "avx512", "amx", or "blas" (auto with OpenBLAS for
+ * prompts). Every tier but blas gives the same bits. USAGE when the name is unknown or this CPU or build lacks it. Call it before the first
  * cuttle_model_open, from one thread. */
 CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_isa_set(const char *name, struct cuttle_error *error);
 CUTTLE_API const char *cuttle_isa(void); /* name of the tier in use */

@@ -31,7 +31,8 @@ enum cuttle_status cuttle_isa_set(const char *name, struct cuttle_error *error) 
 #endif
 	if (!kernels_set(blas ? "auto" : name))
 		return status_fail(error, CUTTLE_USAGE,
-		                   "--isa %.20s: not a tier of this CPU (auto, scalar, neon, dotprod, avx2, avx512, amx, blas)", name);
+		                   "--isa %.20s: not a tier of this CPU (auto, scalar, neon, dotprod, avx2, avxvnni, avx512, amx, blas)",
+		                   name);
 #if defined(CUTTLE_BLAS)
 	if (blas) gemm_blas_init();
 #endif

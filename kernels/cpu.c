@@ -6,8 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// As gcc and clang name these bits of CPUID leaf 7, EDX, differently, and older kernel headers lack the request.
-enum { AMX_TILE = 1 << 24, AMX_INT8 = 1 << 25, REQUEST_STATE = 0x1023, TILE_DATA = 18 };
+// As gcc and clang name these bits of CPUID leaf 7 (EDX, and EAX of its subleaf 1) differently, and older kernel headers lack the request.
+enum { AVX_VNNI = 1 << 4, AMX_TILE = 1 << 24, AMX_INT8 = 1 << 25, REQUEST_STATE = 0x1023, TILE_DATA = 18 };
 
 static unsigned long long saved_state(void) {
 	unsigned low, high;
@@ -22,7 +22,8 @@ unsigned cpu_flags(void) {
 	const unsigned long long state = saved_state(), ymm = 0x06, zmm = 0xe6, tiles = 0x60000;
 	if ((c & fma_f16c) != fma_f16c || (state & ymm) != ymm) return 0;
 	if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & bit_AVX2)) return 0;
-	unsigned flags = CPU_AVX2;
+	unsigned flags = CPU_AVX2, more, none;
+	if (__get_cpuid_count(7, 1, &more, &none, &none, &none) && (more & AVX_VNNI)) flags |= CPU_AVXVNNI;
 	const unsigned avx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
 	if ((b & avx512) != avx512 || !(c & bit_AVX512VNNI) || (state & zmm) != zmm) return flags;
 	flags |= CPU_AVX512;

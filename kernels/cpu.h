@@ -8,6 +8,7 @@
 enum cpu_flags {
 	CPU_DOTPROD = 16, /* aarch64: sdot; ASIMD is part of the base */
 	CPU_AVX2 = 1,     /* AVX2, FMA, F16C */
+	CPU_AVXVNNI = 8,  /* AVX-VNNI, on top of AVX2 */
 	CPU_AVX512 = 2,   /* AVX-512 F BW DQ VL VNNI, on top of the above */
 	CPU_AMX = 4       /* AMX-TILE, AMX-INT8, GFNI, on top of the above; usable after cpu_amx_request */
 };

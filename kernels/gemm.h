@@ -84,6 +84,7 @@ gemm_fn gemm_q8_scalar, gemm_q4_scalar, gemm_planes_scalar, gemm_float_scalar;
 gemm_fn gemm_q8_neon, gemm_q4_neon, gemm_planes_neon, gemm_float_neon;
 gemm_fn gemm_q8_dotprod, gemm_q4_dotprod, gemm_planes_dotprod;
 gemm_fn gemm_q8_avx2, gemm_q4_avx2, gemm_planes_avx2, gemm_float_avx2;
+gemm_fn gemm_q8_avxvnni, gemm_q4_avxvnni, gemm_planes_avxvnni;
 gemm_fn gemm_q8_avx512, gemm_q4_avx512, gemm_planes_avx512, gemm_float_avx512;
 gemm_fn gemm_q8_amx, gemm_q4_amx, gemm_planes_amx; /* below 16 rows the avx512 ones */
 

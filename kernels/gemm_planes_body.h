@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemm over planes of bits (gemm.h), once for every vector tier. The including file gives the tier:
+//   GEMM_PLANES, its function; GEMM_Q4 and GEMM_Q8 where these types have no kernels of their own
 //   ROWS of a tile (at most 8), TABLE_OFFSET: what its values of the IQ4 table have been raised by
 //   vint, vbytes: LANES_PART int32, LANES_PART x 4 bytes; floats are lanes.h's
 //   bytes_load; bytes_field(x, n, mask): x >> n (n may be negative) & mask, per byte, mask within the byte it came from; bytes_or
@@ -17,6 +18,10 @@ INLINE void unpack(enum packed_type type, const uint8_t *packed, size_t half, si
 	packed += part * 4 * LANES_PART;
 #pragma GCC unroll 4
 	for (size_t i = 0; i < 4; i++) {
+		if (bits == 8) {
+			codes[i] = bytes_load(packed + 64 * (4 * half + i));
+			continue;
+		}
 		const uint8_t *plane = packed;
 		vbytes code = {0};
 		int up = 0; // where the plane's bits go in the code
@@ -156,3 +161,18 @@ void GEMM_PLANES(float *out, size_t out_stride, bool add, const struct gemm_rows
 		break;
 	}
 }
+
+#if defined(GEMM_Q4)
+void GEMM_Q4(float *out, size_t out_stride, bool add, const struct gemm_rows *rows, const struct packed_matrix *w, const uint32_t *groups,
+             size_t begin, size_t end) {
+	REQUIRE((w->type == PACKED_Q4_0 || w->type == PACKED_Q4_1) && w->k == rows->k);
+	if (w->type == PACKED_Q4_0) all_tiles(PACKED_Q4_0, out, out_stride, add, rows, w, groups, begin, end);
+	else all_tiles(PACKED_Q4_1, out, out_stride, add, rows, w, groups, begin, end);
+}
+
+void GEMM_Q8(float *out, size_t out_stride, bool add, const struct gemm_rows *rows, const struct packed_matrix *w, const uint32_t *groups,
+             size_t begin, size_t end) {
+	REQUIRE(w->type == PACKED_Q8_0 && w->k == rows->k);
+	all_tiles(PACKED_Q8_0, out, out_stride, add, rows, w, groups, begin, end);
+}
+#endif

@@ -23,9 +23,8 @@ static const struct tier {
     {0, TABLE(neon, neon, neon)},
     {CPU_DOTPROD, TABLE(dotprod, dotprod, neon)},
 #elif defined(__x86_64__)
-    {CPU_AVX2, TABLE(avx2, avx2, avx2)},
-    {CPU_AVX512, TABLE(avx512, avx512, avx512)},
-    {CPU_AVX512 | CPU_AMX, TABLE(amx, amx, avx512)},
+    {CPU_AVX2, TABLE(avx2, avx2, avx2)},         {CPU_AVX2 | CPU_AVXVNNI, TABLE(avxvnni, avxvnni, avx2)},
+    {CPU_AVX512, TABLE(avx512, avx512, avx512)}, {CPU_AVX512 | CPU_AMX, TABLE(amx, amx, avx512)},
 #endif
 };
 enum { TIERS = sizeof tiers / sizeof *tiers };

@@ -33,8 +33,8 @@ static inline gemm_fn *kernels_gemm(const struct kernels *kernels, enum packed_t
 /* The table in use: the best tier of this CPU until kernels_set forces another. */
 const struct kernels *kernels_get(void);
 
-/* Forces a tier by name ("scalar", "neon", "dotprod", "avx2", "amx", "avx512", or "auto" for the best). False when the name is unknown or
- * this CPU lacks it. Not thread-safe: before any work is started. */
+/* Forces a tier by name ("scalar", "neon", "dotprod", "avx2", "avxvnni", "avx512", "amx", or "auto" for the best). False when the name is
+ * unknown or this CPU lacks it. Not thread-safe: before any work is started. */
 bool kernels_set(const char *name);
 
 /* The tables this CPU can run, the one "auto" takes last, for tests; returns their number (at most 8). */

@@ -13,6 +13,7 @@ int8_peak_fn int8_peak_scalar; /* the compiler's own code, on bytes that stay in
 int8_peak_fn int8_peak_neon;
 int8_peak_fn int8_peak_dotprod;
 int8_peak_fn int8_peak_avx2;
+int8_peak_fn int8_peak_avxvnni;
 int8_peak_fn int8_peak_avx512;
 int8_peak_fn int8_peak_amx;
 

@@ -49,7 +49,7 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 	{.name = "threads", .letter = 't', OPTION(structure, open.threads), .argument = "COUNT", .most = 1024, \
 	 .help = "worker threads (default: the cores this process may use); results do not depend on it"}, \
 	{.name = "isa", OPTION(structure, open.isa), .argument = "NAME", \
-	 .help = "kernels: auto, scalar, avx2, avx512, amx, neon, dotprod, or blas (OpenBLAS " \
+	 .help = "kernels: auto, scalar, avx2, avxvnni, avx512, amx, neon, dotprod, or blas (OpenBLAS " \
 	         "reads the prompts); all but blas give the same bits"}, \
 	{.name = "cpu-mask", .letter = 'C', OPTION(structure, open.cpu_mask), .argument = "HEX", \
 	 .help = "run on these processors only, e.g. 3 for the first two"}, \
