@@ -5,7 +5,7 @@
 //   TDPBSSD (Intel SDM): C[row][channel] += sum over k of A[row][k] * B[k / 4][4 channel + k % 4], signed, in int32.
 #include "base/misuse.h"
 #include "kernels/gemm.h"
-#include "kernels/lanes.h"
+#include "kernels/part_scale.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -87,16 +87,6 @@ INLINE __m512i weights_of(enum packed_type type, const uint8_t *packed, unsigned
 	return offset ? _mm512_xor_si512(code, _mm512_set1_epi8((char)-offset)) : code;
 }
 
-/* The scales (or minima) of part `part` of the group whose first they are. */
-INLINE __m512 scale_of(enum packed_type type, const uint16_t *scales, size_t part) {
-	if (!packed_has_levels(type)) return (__m512)lanes_part_of_f16(scales + part * GEMM_GROUP);
-	const size_t parts = GEMM_SUPER / packed_span(type);
-	scales += part / parts * (packed_scale_bytes(type) / 2);
-	const int8_t *second = (const int8_t *)(scales + GEMM_GROUP) + part % parts * GEMM_GROUP;
-	return _mm512_mul_ps((__m512)lanes_part_of_f16(scales),
-	                     _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)second))));
-}
-
 /* Blocks [begin, end) of a group. */
 INLINE void unpack(enum packed_type type, struct run *run, const struct packed_matrix *w, size_t group, size_t begin, size_t end) {
 	const size_t blocks = w->k / GEMM_BLOCK, bytes = packed_bits(type) * 64, parts = GEMM_BLOCK / packed_span(type);
@@ -110,9 +100,10 @@ INLINE void unpack(enum packed_type type, struct run *run, const struct packed_m
 #pragma GCC unroll 4
 			for (unsigned i = 0; i < 4; i++, to += 64) _mm512_store_si512(to, weights_of(type, packed, half, i));
 		for (size_t part = b * parts; part < (b + 1) * parts; part++) {
-			_mm512_store_ps(run->scale[part - begin * parts], scale_of(type, w->scales + first_scale, part));
+			_mm512_store_ps(run->scale[part - begin * parts], (__m512)part_scale(type, w->scales + first_scale, part, 0));
 			if (packed_has_minimum(type))
-				_mm512_store_ps(run->minimum[part - begin * parts], scale_of(type, w->minima + first_scale, part));
+				_mm512_store_ps(run->minimum[part - begin * parts],
+				                (__m512)part_scale(type, w->minima + first_scale, part, 0));
 		}
 	}
 }

@@ -34,8 +34,3 @@ INLINE vbytes bytes_table(vbytes codes) {
 INLINE vint int_of(int32_t value) {
 	return vdupq_n_s32(value);
 }
-INLINE lanes_part float_of_i8(const int8_t *from) {
-	uint32_t four;
-	memcpy(&four, from, sizeof four);
-	return (lanes_part)vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u32(vdup_n_u32(four))))));
-}

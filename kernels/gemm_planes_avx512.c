@@ -44,8 +44,5 @@ INLINE vint dot(enum packed_type type, vint isum, const vbytes codes[4], const i
 INLINE vint int_of(int32_t value) {
 	return _mm512_set1_epi32(value);
 }
-INLINE lanes_part float_of_i8(const int8_t *from) {
-	return (lanes_part)_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)from)));
-}
 
 #include "kernels/gemm_planes_body.h"

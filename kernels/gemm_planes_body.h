@@ -6,9 +6,9 @@
 //   bytes_load; bytes_field(x, n, mask): x >> n (n may be negative) & mask, per byte, mask within the byte it came from; bytes_or
 //   bytes_table: each byte, 0..15, by its value in the table
 //   dot(type, isum, codes, a): isum[channel] += sum of 4 x 4 codes times a[16], exact
-//   int_of, float_of_i8, prefetch
+//   int_of, prefetch
 #include "base/misuse.h"
-#include "kernels/lanes.h"
+#include "kernels/part_scale.h"
 
 enum { SUPER_BLOCKS = GEMM_SUPER / GEMM_BLOCK, SUPER_HALVES = GEMM_SUPER / GEMM_HALF };
 
@@ -37,15 +37,6 @@ INLINE void unpack(enum packed_type type, const uint8_t *packed, size_t half, si
 		if (bits & 1) code = bytes_or(code, bytes_field(bytes_load(plane), (int)(4 * half + i) - up, 1 << up));
 		codes[i] = packed_has_table(type) ? bytes_table(code) : code;
 	}
-}
-
-/* The scales (or minima) of one part of a group in the given half of block b; `scales` is the group's start. */
-INLINE lanes_part scale_of(enum packed_type type, const uint16_t *scales, size_t b, size_t half, size_t part) {
-	if (!packed_has_levels(type)) return lanes_part_of_f16(scales + b * GEMM_GROUP + part * LANES_PART);
-	scales += b / SUPER_BLOCKS * (packed_scale_bytes(type) / 2);
-	const size_t at = packed_span(type) == GEMM_HALF ? b % SUPER_BLOCKS * 2 + half : b % SUPER_BLOCKS;
-	const int8_t *second = (const int8_t *)(scales + GEMM_GROUP) + at * GEMM_GROUP;
-	return lanes_part_of_f16(scales + part * LANES_PART) * float_of_i8(second + part * LANES_PART);
 }
 
 /* `count` rows from row `first` on, one group of channels; type and count are constants after inlining. */
@@ -88,8 +79,10 @@ INLINE void tile(enum packed_type type, size_t count, float *out, size_t out_str
 					isum[r] = dot(type, isum[r], codes, q + r * w->k + b * GEMM_BLOCK + half * GEMM_HALF);
 				}
 				if (!halved && !half) continue;
-				const lanes_part weight_scale = scale_of(type, scales, b, half, part);
-				const lanes_part minimum = has_minimum ? scale_of(type, minima, b, half, part) : lanes_part_of(0.0f);
+				const size_t at_scale = halved ? 2 * b + half : b;
+				const lanes_part weight_scale = part_scale(type, scales, at_scale, part * LANES_PART);
+				const lanes_part minimum =
+				    has_minimum ? part_scale(type, minima, at_scale, part * LANES_PART) : lanes_part_of(0.0f);
 				for (size_t r = 0; r < count; r++) {
 					const size_t at = r * blocks + b;
 					lanes_part *to = &acc[part][r];

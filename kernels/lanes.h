@@ -108,6 +108,18 @@ static LANES_INLINE lanes_part lanes_part_of_f16(const uint16_t *from) {
 #endif
 }
 
+static LANES_INLINE lanes_part lanes_part_of_i8(const int8_t *from) {
+#if defined(__AVX512F__)
+	return (lanes_part)_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)from)));
+#elif defined(__AVX2__)
+	return (lanes_part)_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)from)));
+#else
+	lanes_part value;
+	for (int i = 0; i < LANES_PART; i++) value[i] = (float)from[i];
+	return value;
+#endif
+}
+
 /* a > b ? yes : no, per lane. */
 static LANES_INLINE lanes_part lanes_part_greater(lanes_part a, lanes_part b, lanes_part yes, lanes_part no) {
 #if defined(__AVX512F__)
