@@ -8,6 +8,7 @@
 #include "kernels/exp_f32.h"
 
 #include <stddef.h>
+#include <string.h>
 #if defined(__AVX2__)
 #include <immintrin.h>
 #elif defined(LANES_NEON)
@@ -113,6 +114,10 @@ static LANES_INLINE lanes_part lanes_part_of_i8(const int8_t *from) {
 	return (lanes_part)_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)from)));
 #elif defined(__AVX2__)
 	return (lanes_part)_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)from)));
+#elif defined(LANES_NEON)
+	uint32_t four;
+	memcpy(&four, from, sizeof four);
+	return (lanes_part)vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u32(vdup_n_u32(four))))));
 #else
 	lanes_part value;
 	for (int i = 0; i < LANES_PART; i++) value[i] = (float)from[i];
