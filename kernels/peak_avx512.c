@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// peak with AVX-512 VNNI: vpdpbusd, 64 multiply-adds; 16 sums hide its latency.
-#include "kernels/peak.h"
-
+// peak with AVX-512 VNNI: vpdpbusd, 64 multiply-adds.
 #include <immintrin.h>
-#include <stddef.h>
 
-enum { SUMS = 16, REPEATS = 8 };
+#define INT8_PEAK int8_peak_avx512
+#define IN_REGISTER "+v"
+enum { SUMS = 16, MULTIPLY_ADDS = 64 };
+typedef __m512i vsums;
 
-uint64_t int8_peak_avx512(uint64_t rounds) {
-	__m512i sum[SUMS];
-	const __m512i weights = _mm512_set1_epi8(3), a = _mm512_set1_epi8(-4);
-	for (size_t i = 0; i < SUMS; i++) sum[i] = _mm512_setzero_si512();
-	for (uint64_t round = 0; round < rounds; round++)
-#pragma GCC unroll 8
-		for (size_t repeat = 0; repeat < REPEATS; repeat++) {
-#pragma GCC unroll 16
-			for (size_t i = 0; i < SUMS; i++) {
-				sum[i] = _mm512_dpbusd_epi32(sum[i], weights, a);
-				__asm__ volatile("" : "+v"(sum[i]));
-			}
-		}
-	return rounds * REPEATS * SUMS * 64;
+static inline vsums zero(void) {
+	return _mm512_setzero_si512();
 }
+
+static inline vsums multiply_add(vsums sum) {
+	return _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(3), _mm512_set1_epi8(-4));
+}
+
+#include "kernels/peak_body.h"
