@@ -247,9 +247,10 @@ enum cuttle_status cuttle_plan_make(struct cuttle_model *model, const struct cut
 	plan->chunk = params->prompt_chunk ? params->prompt_chunk : DEFAULT_CHUNK;
 	plan->share = !params->no_sharing;
 	choose_savings(plan, &params->savings, params->tokens);
-	if ((status = calibrate(plan, params, error)) || (status = account(plan, params, error)) ||
-	    (status = write_prompts(plan, params, error)) || (status = fit_context(plan, params, error)) ||
-	    (status = make_mechanism(plan, params, error))) {
+	// Accounting takes longest, so what can be refused without it is refused before.
+	if ((status = calibrate(plan, params, error)) || (status = write_prompts(plan, params, error)) ||
+	    (status = fit_context(plan, params, error)) || (status = make_mechanism(plan, params, error)) ||
+	    (status = account(plan, params, error))) {
 		cuttle_plan_free(&plan);
 		return status;
 	}
