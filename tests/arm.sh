@@ -1,13 +1,13 @@
 #!/bin/bash
-# The aarch64 build, on a machine that is none: cross build, then the tests under qemu-user on a CPU with dot products and on one without,
-# both at once; then the real model, when it is there, whose text must be the native one's. Takes two to four minutes on two cores.
+# The aarch64 build, on a machine that is none: cross build, then the tests under qemu-user on a CPU with dot products and on one without;
+# then the real model, when it is there, whose text must be the native one's.
 # The arm64 libraries come from the Debian sources of this machine into the build folder; its own package state stays as it is.
 # usage: tests/arm.sh  Environment: CUTTLE, a native build to compare with; CUTTLE_MODEL.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 ./setup.sh arm
-build=$PWD/build-arm
-debian=$build/debian
+build="build-arm"
+debian=$PWD/$build/debian
 libraries=$debian/root/usr/lib/aarch64-linux-gnu
 native=${CUTTLE:-build/cuttle} model=${CUTTLE_MODEL:-models/SmolLM2-135M-Instruct.Q4_1.gguf}
 export CUTTLE_TEST_SHORT=1 QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
@@ -28,30 +28,17 @@ fetch() {
 packages="libcmocka-dev libcmocka0 libjansson-dev libjansson4 libcsv-dev libcsv3 libsodium-dev libsodium23 libsqlite3-dev libsqlite3-0"
 [ "$(cat "$debian/complete" 2>/dev/null)" = "$packages" ] || fetch
 
-kernels="test_kernels test_types test_isolation test_generate test_model"
-rest="test_chat test_dp_invisibleink test_dp_topk test_gguf test_io_journal test_io_output test_io_receipt test_io_records"
-programs=()
-for name in $kernels $rest; do programs+=("$build/tests/$name"); done
+kernels=("$build"/tests/test_{kernels,types,isolation,generate,model})
+rest=("$build"/tests/test_{chat,dp_invisibleink,dp_topk,gguf,io_journal,io_output,io_receipt,io_records})
 make --no-print-directory -j2 CC=aarch64-linux-gnu-gcc BLAS=0 BUILD="$build" CPPFLAGS="-I$debian/root/usr/include" \
-	LDFLAGS="-L$libraries -Wl,-rpath,$libraries" "$build/libcuttle.a" "$build/cuttle" "${programs[@]}"
+	LDFLAGS="-L$libraries -Wl,-rpath,$libraries" "$build/cuttle" "${kernels[@]}" "${rest[@]}"
 
-run_on() { # CPU, its tiers, tests
-	local cpu=$1 tiers=$2 name log
-	log=$build/$1.log
-	for name in $3; do
-		echo "== $name on $cpu"
-		qemu-aarch64 -cpu "$cpu" "$build/tests/$name" || return 1
-	done >"$log" 2>&1
-	grep -q "tiers: $tiers\$" "$log"
+run_on() { # CPU, its tiers, programs
+	CUTTLE_TEST_CLI=0 CUTTLE_TEST_RUNNER="qemu-aarch64 -cpu $1" tests/run.sh "${@:3}" | tee "$build/log"
+	grep -q "tiers: $2\$" "$build/log" || { echo "arm: $1 has other tiers than $2" >&2; exit 1; }
 }
-run_on neoverse-n1 "scalar neon dotprod" "$kernels" &
-with=$!
-run_on cortex-a53 "scalar neon" "$kernels $rest" &
-without=$!
-bad=0
-wait $with || { cat "$build/neoverse-n1.log"; bad=1; }
-wait $without || { cat "$build/cortex-a53.log"; bad=1; }
-[ $bad = 0 ] || { echo "arm: FAILED" >&2; exit 1; }
+run_on neoverse-n1 "scalar neon dotprod" "${kernels[@]}"
+run_on cortex-a53 "scalar neon" "${kernels[@]}" "${rest[@]}"
 
 if [ -e "$model" ] && [ -x "$native" ]; then
 	rm -rf "$build/run" && mkdir "$build/run"

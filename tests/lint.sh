@@ -45,9 +45,10 @@ for off in easily-swappable-parameters narrowing-conversions reserved-identifier
 	sizeof-expression suspicious-string-compare not-null-terminated-result integer-division signed-char-misuse; do
 	checks="$checks,-bugprone-$off"
 done
-for file in $(git ls-files 'base/*.c' 'dp/*.c' 'engine/*.c' 'io/*.c' 'convert/*.c' 'tools/*.c' 'kernels/*_scalar.c' 'kernels/pack.c' 'kernels/kernels.c'); do
-	clang-tidy --quiet --warnings-as-errors='*' -checks="$checks" "$file" -- -std=c11 -I. -D_GNU_SOURCE -Wno-psabi 2>/dev/null || say "$file: clang-tidy"
-done
+# shellcheck disable=SC2016 # for the inner shell
+git ls-files 'base/*.c' 'dp/*.c' 'engine/*.c' 'io/*.c' 'convert/*.c' 'tools/*.c' 'kernels/*_scalar.c' 'kernels/pack.c' 'kernels/kernels.c' |
+	CHECKS=$checks xargs -P "$(nproc)" -n 1 sh -c \
+		'clang-tidy --quiet --warnings-as-errors="*" -checks="$CHECKS" "$0" -- -std=c11 -I. -D_GNU_SOURCE -Wno-psabi 2>/dev/null' || say "clang-tidy"
 mapfile -t scripts < <(git ls-files '*.sh' .ci/run)
 shellcheck "${scripts[@]}" || say "shellcheck"
 exit $bad

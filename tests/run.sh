@@ -1,8 +1,8 @@
 #!/bin/bash
 # Runs test programs and the shell tests of tests/cli, as many at once as there are processors, from the repository root. What each prints
-# appears whole, in the order given. usage: run.sh PROGRAM...
+# appears whole, in the order given, with its seconds. usage: run.sh PROGRAM...
 # Environment: CUTTLE, CUTTLE_EXAMPLE, CUTTLE_MODEL; CUTTLE_ISA forces the command's kernel tier; CUTTLE_TEST_CLI=0 leaves the shell tests
-# out; CUTTLE_TEST_JOBS, how many at once.
+# out; CUTTLE_TEST_JOBS, how many at once; CUTTLE_TEST_RUNNER, the emulator that runs the programs.
 set -u
 [ "${CUTTLE_TEST_CLI-1}" = 0 ] || set -- "$@" tests/cli/*.sh
 programs=("$@") most=${CUTTLE_TEST_JOBS:-$(nproc)} shown=0 failed=
@@ -11,15 +11,19 @@ trap 'rm -rf "$folder"' EXIT
 trap 'kill 0' INT TERM
 
 run() { # number
-	"./${programs[$1]}" >"$folder/$1.log" 2>&1
-	echo $? >"$folder/$1.new" && mv "$folder/$1.new" "$folder/$1.status"
+	local began=$SECONDS status=0
+	# shellcheck disable=SC2086 # a command and its arguments
+	${CUTTLE_TEST_RUNNER-} "./${programs[$1]}" >"$folder/$1.log" 2>&1 || status=$?
+	echo $status $((SECONDS - began)) >"$folder/$1.new" && mv "$folder/$1.new" "$folder/$1.status"
 }
 
 show() { # those that have ended, up to the first that has not
+	local status seconds
 	while [ -e "$folder/$shown.status" ]; do
-		echo "== ${programs[$shown]}"
+		read -r status seconds <"$folder/$shown.status"
+		echo "== ${programs[$shown]}, $seconds s"
 		cat "$folder/$shown.log"
-		[ "$(cat "$folder/$shown.status")" = 0 ] || failed="$failed ${programs[$shown]}"
+		[ "$status" = 0 ] || failed="$failed ${programs[$shown]}"
 		rm "$folder/$shown".*
 		shown=$((shown + 1))
 	done
