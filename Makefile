@@ -61,7 +61,7 @@ $(BUILD)/packages: setup.sh
 $(BUILD)/%.o: %.c | $(BUILD)/packages
 	@mkdir -p $(@D)
 	@echo CC $<
-	@$(CC) $(CPPFLAGS) $(CFLAGS) $(TIER) $(if $(filter kernels/gemm_%,$<),$(GEMM)) -c $< -o $@
+	@$(CC) $(CPPFLAGS) $(CFLAGS) $(TIER) $(WATCHED) -c $< -o $@
 
 $(BUILD)/libcuttle.a: $(call object,$(CORE))
 	@rm -f $@
@@ -84,6 +84,7 @@ $(BUILD)/replay/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(SUPPOR
 $(foreach room,base engine io convert,$(BUILD)/$(room)/%.o): TIER := $(COVERED)
 $(patsubst %,$(BUILD)/%.o,base/utf8 engine/merge engine/special engine/unicode engine/vocab_find): \
 	TIER := $(COVERED) $(COVERED:%=-fno-sanitize-coverage=trace-cmp)
+$(BUILD)/kernels/gemm_%.o: WATCHED := $(GEMMS)
 $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle.a
 	@mkdir -p $(@D)
 	@echo LD $@
@@ -152,7 +153,7 @@ asan:
 
 fuzz:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-fuzz CC=clang CFLAGS='-O2 -g -fsanitize=address,undefined -fno-sanitize-recover=all' \
-		COVERED=-fsanitize=fuzzer-no-link GEMM=-fno-sanitize=all fuzz-run
+		COVERED=-fsanitize=fuzzer-no-link GEMMS=-fno-sanitize=all fuzz-run
 fuzz-run: $(foreach target,$(FUZZ),$(BUILD)/replay/$(target) $(BUILD)/fuzz/$(target))
 	@tests/fuzz/run.sh $(BUILD) $(T) $(FUZZ)
 

@@ -20,9 +20,11 @@ generate native
 for processor in Conroe=scalar Haswell=avx2; do
 	name=${processor%=*} kernels=${processor#*=}
 	echo "== $name, $kernels"
-	qemu-x86_64 -cpu "$name" "$build/cuttle" model info -m "$folder/tiny.gguf" 2>/dev/null | grep -x "kernels  *$kernels"
+	qemu-x86_64 -cpu "$name" "$build/cuttle" model info -m "$folder/tiny.gguf" 2>/dev/null | grep -x "kernels  *$kernels" ||
+		{ echo "baseline: $name has other kernels than $kernels" >&2; exit 1; }
 	generate "$name" qemu-x86_64 -cpu "$name"
 	cmp "$folder/native.jsonl" "$folder/$name.jsonl"
+	qemu-x86_64 -cpu "$name" "$build/cuttle" budget epsilon --clip 0.5 -B 7 -n 100 --temperature 1
 done
 CUTTLE_TEST_SHORT=1 qemu-x86_64 -cpu Conroe "$build/tests/test_kernels" 2>"$folder/log" || { cat "$folder/log"; exit 1; }
 echo "baseline: passed"

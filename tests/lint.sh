@@ -48,7 +48,8 @@ done
 # shellcheck disable=SC2016 # for the inner shell
 git ls-files 'base/*.c' 'dp/*.c' 'engine/*.c' 'io/*.c' 'convert/*.c' 'tools/*.c' 'kernels/*_scalar.c' 'kernels/pack.c' 'kernels/kernels.c' |
 	CHECKS=$checks xargs -P "$(nproc)" -n 1 sh -c \
-		'clang-tidy --quiet --warnings-as-errors="*" -checks="$CHECKS" "$0" -- -std=c11 -I. -D_GNU_SOURCE -Wno-psabi 2>/dev/null' || say "clang-tidy"
+		'clang-tidy --quiet --warnings-as-errors="*" -checks="$CHECKS" "$0" -- -std=c11 -I. -D_GNU_SOURCE -Wno-psabi 2>/dev/null ||
+			{ echo "lint: $0: clang-tidy"; exit 1; }' || bad=1
 mapfile -t scripts < <(git ls-files '*.sh' .ci/run)
 shellcheck "${scripts[@]}" || say "shellcheck"
 exit $bad

@@ -97,8 +97,12 @@ bool nightly(void) {
 	return getenv("CUTTLE_TEST_NIGHTLY") != NULL;
 }
 
+bool briefly(void) {
+	return getenv("CUTTLE_TEST_SHORT") != NULL;
+}
+
 size_t repetitions(size_t by_day, size_t by_night) {
-	return nightly() ? by_night : getenv("CUTTLE_TEST_SHORT") ? by_day * 2 / 5 : by_day;
+	return nightly() ? by_night : briefly() ? by_day * 2 / 5 : by_day;
 }
 
 uint64_t nightly_seed(uint64_t fixed) {

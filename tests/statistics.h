@@ -26,6 +26,9 @@ double proportion_below(size_t k, size_t n, double alpha); /* it is at most this
 /* CUTTLE_TEST_NIGHTLY=1: larger sizes and fresh randomness of the system. */
 bool nightly(void);
 
+/* CUTTLE_TEST_SHORT=1: the smallest sizes that still test the thing, for sanitizers and emulated processors. */
+bool briefly(void);
+
 /* How often: a test of `by_day` repetitions does two fifths of them under CUTTLE_TEST_SHORT=1, and `by_night` of them at night. */
 size_t repetitions(size_t by_day, size_t by_night);
 

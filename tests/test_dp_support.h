@@ -15,10 +15,11 @@
 
 #include "base/misuse.h"
 #include "dp/entropy.h"
+#include "tests/statistics.h"
 
 /* How many of so many cases: a fifth with CUTTLE_TEST_SHORT=1, for emulated processors and counted branches. */
 static inline int test_cases(int whole) {
-	return getenv("CUTTLE_TEST_SHORT") ? (whole + 4) / 5 : whole;
+	return briefly() ? (whole + 4) / 5 : whole;
 }
 
 /* Weyl sequence through a 64-bit mixer. */

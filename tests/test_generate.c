@@ -3,6 +3,7 @@
 // caps, stops, and no allocation once a text is being decoded.
 #include "engine/cuttle.h"
 #include "kernels/kernels.h"
+#include "tests/statistics.h"
 #include "tests/tiny_model.h"
 
 #include <dlfcn.h>
@@ -160,11 +161,6 @@ static void assert_same_output(const struct memory *a, const struct memory *b) {
 	}
 }
 
-/* CUTTLE_TEST_SHORT=1: a third of the loops, for emulated processors. */
-static bool brief(void) {
-	return getenv("CUTTLE_TEST_SHORT") != NULL;
-}
-
 static struct cuttle_model *open_model(unsigned threads) {
 	return tiny_model_open(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, threads);
 }
@@ -181,7 +177,7 @@ static void test_same_bytes(void **state) {
 	for (size_t tier = 0; tier < tiers; tier++) {
 		kernels_set(tables[tier]->name);
 		const uint32_t chunks[] = {0, 1, 7, 512};
-		for (size_t i = brief(); i < 8; i += 1 + 2 * brief()) {
+		for (size_t i = briefly(); i < 8; i += 1 + 2 * briefly()) {
 			static struct memory again;
 			again = (struct memory){0};
 			remember_references(&again);
@@ -214,7 +210,7 @@ static void resume_anywhere(const struct cuttle_plan_params *plain) {
 	assert_int_equal(run_params(model, plain, &whole), CUTTLE_OK);
 	size_t total = 0;
 	for (size_t i = 0; i < TEXTS; i++) total += whole.counts[i];
-	for (size_t stop = 1; stop <= total; stop += brief() ? 13 : 3) {
+	for (size_t stop = 1; stop <= total; stop += briefly() ? 13 : 3) {
 		static struct memory part;
 		part = (struct memory){.stop_after = stop};
 		remember_references(&part);

@@ -14,6 +14,7 @@
 #include "engine/model.h"
 #include "tests/files.h"
 #include "tests/micro_model.h"
+#include "tests/statistics.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -545,7 +546,7 @@ static void rule_13_tokenising(void **state) {
 	gguf_free(&file);
 	free(bytes);
 	// CUTTLE_TEST_SHORT=1: for emulated processors and valgrind.
-	const size_t text_size = getenv("CUTTLE_TEST_SHORT") ? 1 << 17 : 1 << 20, bound = vocab_tokens_bound(text_size);
+	const size_t text_size = briefly() ? 1 << 17 : 1 << 20, bound = vocab_tokens_bound(text_size);
 	char *text = malloc(text_size);
 	int32_t *ids = malloc(bound * sizeof *ids);
 	assert_true(text && ids);

@@ -114,7 +114,7 @@ static void test_random_strings(void **state) {
 static void test_long_runs(void **state) {
 	(void)state;
 	static const char *const units[] = {"a", " ", "\xf0\x9f\x98\x80", "\0", "1", "\xd9\xa3", "'", "\r\n", " \xd9\xa3"};
-	const size_t size = nightly() ? 10 << 20 : getenv("CUTTLE_TEST_SHORT") ? 1 << 18 : 2 << 20;
+	const size_t size = nightly() ? 10 << 20 : briefly() ? 1 << 18 : 2 << 20;
 	char *text = malloc(size);
 	int32_t *ids = malloc(vocab_tokens_bound(size) * sizeof *ids);
 	assert_true(text && ids);

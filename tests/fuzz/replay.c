@@ -2,6 +2,7 @@
 // A main for a fuzz target without libFuzzer. usage: TARGET [FILE]... replays these files; TARGET --write FOLDER writes the seeds there;
 // without arguments every seed is replayed: whole, cut at every byte, and changed in 20,000 reproducible ways.
 #include "tests/fuzz/fuzz.h"
+#include "tests/statistics.h"
 #include "tests/tiny_model.h"
 
 #include <stdio.h>
@@ -58,7 +59,7 @@ int main(int argc, char **argv) {
 	for (int i = 1; i < argc; i++)
 		if (replay_file(argv[i])) return 1;
 	if (argc > 1) return 0;
-	size_t seeds = 0, size, ways = getenv("CUTTLE_TEST_SHORT") ? CHANGED / 10 : CHANGED;
+	size_t seeds = 0, size, ways = briefly() ? CHANGED / 10 : CHANGED;
 	while (free(fuzz_seed(seeds, &size)), size) seeds++;
 	uint64_t random = 1;
 	for (size_t i = 0; i < seeds; i++) {
