@@ -3,6 +3,7 @@ MAKEFLAGS += -r
 BUILD ?= build
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 AR := $(if $(filter default,$(origin AR)),$(shell $(CC) -print-prog-name=ar 2>/dev/null),$(AR))
+OBJCOPY := $(or $(OBJCOPY),$(shell $(CC) -print-prog-name=objcopy 2>/dev/null))
 CFLAGS ?= -O3 -g
 BLAS ?= $(if $(wildcard /usr/include/*/cblas.h /usr/include/cblas.h),1,0)
 ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
@@ -11,7 +12,7 @@ ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 ARITHMETIC := -fno-fast-math -ffp-contract=off -fno-math-errno -fno-trapping-math
 WARNINGS := -Wall -Wextra -Werror -Wvla -Wmissing-prototypes -Wstrict-prototypes -Wundef -Wshadow -Wno-psabi
 override CPPFLAGS += -I. -D_GNU_SOURCE
-override CFLAGS += -std=c11 $(ARITHMETIC) $(WARNINGS) -fno-omit-frame-pointer -fvisibility=hidden -pthread -MMD -MP
+override CFLAGS += -std=c11 $(ARITHMETIC) $(WARNINGS) -fno-omit-frame-pointer -fvisibility=hidden -fPIC -pthread -MMD -MP
 CORE_LIBS := -lm -pthread
 IO_LIBS := -ljansson -lcsv -lsodium -lsqlite3
 ifeq ($(BLAS),1)
@@ -19,7 +20,7 @@ override CPPFLAGS += -DCUTTLE_BLAS
 CORE_LIBS += -lopenblas
 endif
 
-CORE := $(wildcard base/*.c engine/*.c dp/*.c) $(wildcard kernels/*.c)
+CORE := $(wildcard base/*.c engine/*.c engine/*/*.c dp/*.c kernels/*.c)
 ifneq ($(ARCH),x86_64)
 CORE := $(filter-out %_avx2.c %_avxvnni.c %_avx512.c %_amx.c,$(CORE))
 endif
@@ -31,16 +32,19 @@ CORE := $(filter-out %_blas.c,$(CORE))
 endif
 IO := $(wildcard io/*.c convert/*.c)
 TOOLS := $(wildcard tools/*.c)
-TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
-SUPPORT := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/test_%.c tests/gen_%.c,$(wildcard tests/*.c)))
+# A program is named like its file, whichever folder the file is in: tests/dp/test_dp_draw.c makes build/tests/test_dp_draw.
+PROGRAMS := $(wildcard tests/*/test_*.c tests/support/gen_*.c)
+TESTS := $(filter test_%,$(notdir $(PROGRAMS:.c=)))
+SUPPORT := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(PROGRAMS) $(wildcard tests/fuzz/*.c),$(wildcard tests/*/*.c)))
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 T ?= 60
-SOURCES := $(wildcard tests/fuzz/*.[ch] base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] io/*.[ch] convert/*.[ch] tools/*.[ch] tests/*.[ch] examples/*.c bench/*.c models/*.c)
+SOURCES := $(wildcard base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] engine/*/*.[ch] io/*.[ch] convert/*.[ch] tools/*.[ch] tests/*/*.[ch] examples/*.c examples/*.cpp bench/*.c models/*.c)
 object = $(patsubst %.c,$(BUILD)/%.o,$(1))
+program_object = $(call object,$(filter %/$(1).c,$(PROGRAMS)))
 
 MODEL ?= models/SmolLM2-135M-Instruct.Q4_1.gguf
 
-all: $(BUILD)/cuttle $(BUILD)/example $(BUILD)/libcuttle.a
+all: $(BUILD)/packages $(BUILD)/cuttle $(BUILD)/example $(BUILD)/libcuttle.a
 
 # Instruction-set flags live here and nowhere else.
 $(BUILD)/kernels/%_dotprod.o: TIER := -march=armv8.2-a+dotprod
@@ -50,53 +54,68 @@ AVX512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mavx2 -mfma -
 $(BUILD)/kernels/%_avx512.o: TIER := $(AVX512)
 $(BUILD)/kernels/%_amx.o: TIER := $(AVX512) -mgfni -mamx-tile -mamx-int8
 ifeq ($(ARCH),x86_64)
-$(BUILD)/tests/test_amx_emulated.o: TIER := $(AVX512) -mgfni
+$(BUILD)/tests/kernels/test_amx_emulated.o: TIER := $(AVX512) -mgfni
 endif
 
-# Says which package is missing, once, instead of a page of compiler errors.
+# Says which package is missing, once, instead of a page of compiler errors. The library needs none of them.
 $(BUILD)/packages: setup.sh
 	@./setup.sh check
 	@mkdir -p $(@D) && touch $@
+$(call object,$(filter-out $(CORE) examples/%,$(filter %.c,$(SOURCES)))): | $(BUILD)/packages
 
-$(BUILD)/%.o: %.c | $(BUILD)/packages
+# What everything is built with. The file changes with its content only, and then everything is built anew.
+FLAGS = $(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COVERED) $(GEMMS) BLAS=$(BLAS)
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(FLAGS))' >$@
+
+$(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo CC $<
 	@$(CC) $(CPPFLAGS) $(CFLAGS) $(TIER) $(WATCHED) -c $< -o $@
 
+# For whoever uses the library: one object, whose symbols are local but for cuttle_*, so that no name collides with a name of others.
 $(BUILD)/libcuttle.a: $(call object,$(CORE))
+	@$(CC) -r -nostdlib $^ -o $(BUILD)/libcuttle.o
+	@$(OBJCOPY) --wildcard --keep-global-symbol='cuttle_*' $(BUILD)/libcuttle.o
+	@rm -f $@
+	@$(AR) rcs $@ $(BUILD)/libcuttle.o
+# For the command and the tests, which look inside.
+$(BUILD)/libcuttle-inside.a: $(call object,$(CORE))
 	@rm -f $@
 	@$(AR) rcs $@ $^
 $(BUILD)/libcuttle-io.a: $(call object,$(IO))
 	@rm -f $@
 	@$(AR) rcs $@ $^
-$(BUILD)/cuttle: $(call object,$(TOOLS)) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle.a
+$(BUILD)/cuttle: $(call object,$(TOOLS)) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
-$(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle.a
+.SECONDEXPANSION:
+$(addprefix $(BUILD)/tests/,$(notdir $(PROGRAMS:.c=))): $(BUILD)/tests/%: $$(call program_object,$$*) $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ -lcmocka $(TEST_LIBS) $(IO_LIBS) $(CORE_LIBS) -o $@
-$(BUILD)/replay/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle.a
+$(BUILD)/replay/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@mkdir -p $(@D)
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 # Only clang has this; make fuzz sets the flags. Kernels read no files, and from the comparisons of sorting and searching there is nothing to
 # learn: to follow them would only make every execution slower. Gemms, which take clang minutes with sanitizers, are left to make asan.
 $(foreach room,base engine io convert,$(BUILD)/$(room)/%.o): TIER := $(COVERED)
-$(patsubst %,$(BUILD)/%.o,base/utf8 engine/merge engine/special engine/unicode engine/vocab_find): \
+$(patsubst %,$(BUILD)/%.o,base/utf8 engine/text/merge engine/text/special engine/text/unicode engine/text/vocab_find): \
 	TIER := $(COVERED) $(COVERED:%=-fno-sanitize-coverage=trace-cmp)
 $(BUILD)/kernels/gemm_%.o: WATCHED := $(GEMMS)
-$(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle.a
+$(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@mkdir -p $(@D)
 	@echo LD $@
 	@$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 $(BUILD)/example: $(BUILD)/examples/generate.o $(BUILD)/libcuttle.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(CORE_LIBS) -o $@
-$(BUILD)/make-random: $(call object,models/make_random.c) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle.a
+$(BUILD)/make-random: $(call object,models/make_random.c) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 
-$(BUILD)/likelihood: $(call object,bench/likelihood.c) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle.a
+$(BUILD)/likelihood: $(call object,bench/likelihood.c) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 
@@ -105,23 +124,25 @@ wrap = -Wl,$(subst $() $(),$(comma),$(addprefix --wrap=,$(1)))
 comma := ,
 $(BUILD)/tests/test_alloc_failure: TEST_LIBS := $(call wrap,malloc calloc realloc reallocarray aligned_alloc strdup strndup asprintf open_memstream free \
 	mmap mremap munmap)
-$(BUILD)/tests/test_dp_failures: TEST_LIBS := $(call wrap,malloc calloc getrandom expl)
+$(BUILD)/tests/test_dp_failures: TEST_LIBS := $(call wrap,malloc calloc free getrandom expl)
 
-# ---- what people type -----------------------------------------------------------------------------------------------------------------
+# ---- what people type ----------------------------------------------------------------------------
 help:
 	@echo 'make           build $(BUILD)/cuttle and $(BUILD)/libcuttle.a'
-	@echo 'make demo      packages, model, build, then private clinical notes from the invented ones in tools/samples'
+	@echo 'make demo      packages, model, build, then private clinical notes from the invented ones in tools/samples;'
+	@echo '               stopped, it continues; rm -r demo for new ones'
 	@echo 'make test      packages, model, build, every test'
 	@echo 'make check     every test, with what is installed already'
 	@echo 'make test-nightly  statistics with fresh random bits and more of them, a canary game, timing, 10 MiB of one character; minutes'
-	@echo 'make core      $(BUILD)/libcuttle.a with libc, libm and pthread alone (BLAS=0), for appliances'
+	@echo 'make core      $(BUILD)-core/libcuttle.a, which needs libc, libm and pthread alone, for appliances; CC=aarch64-linux-gnu-gcc'
 	@echo 'make asan      every test under ASan and UBSan, in $(BUILD)-asan'
+	@echo 'make tsan      threads that share a model, under TSan, in $(BUILD)-tsan'
 	@echo 'make fuzz      libFuzzer (clang) on the readers of foreign files, T=60 seconds each, in $(BUILD)-fuzz'
 	@echo 'make coverage  how much of dp/ its tests reach, in $(BUILD)-coverage'
 	@echo 'make mutants   breaks each promise once, as tests/mutants say, and wants a test to fail;  MUTANTS="name..." for some'
 	@echo 'make format    clang-format in place;  make lint  style, include arrows, clang-tidy, shellcheck'
-	@echo 'make install   into $$(DESTDIR)$$(PREFIX), PREFIX=/usr/local'
-	@echo 'variables      CC=gcc|clang  BLAS=1|0  BUILD=folder  MODEL=file.gguf'
+	@echo 'make install   command, library and headers (C and C++) into $$(DESTDIR)$$(PREFIX), PREFIX=/usr/local'
+	@echo 'variables      CC=gcc|clang  CFLAGS  BLAS=1|0  BUILD=folder  MODEL=file.gguf; what another setting changes is built anew'
 
 demo:
 	@./setup.sh demo
@@ -146,10 +167,18 @@ test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY))
 	@echo "== tests/oracle/accountant.py"
 	@tests/oracle/accountant.py | diff - tests/golden/accountant.txt
 
-core: $(BUILD)/libcuttle.a
+core:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)-core BLAS=0 $(BUILD)-core/libcuttle.a $(BUILD)-core/example
 
 asan:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-asan CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all' check
+
+# Threads that share a model. Kernels and their tables are left to the tests of kernels: their loops would take minutes here.
+TSAN := test_shared test_threads
+tsan:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)-tsan BLAS=0 CFLAGS='-O1 -g -fsanitize=thread' tsan-run
+tsan-run: $(addprefix $(BUILD)/tests/,$(TSAN))
+	@CUTTLE_TEST_CLI=0 CUTTLE_TEST_JOBS=1 TSAN_OPTIONS=halt_on_error=1 tests/run.sh $^
 
 fuzz:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-fuzz CC=clang CFLAGS='-O2 -g -fsanitize=address,undefined -fno-sanitize-recover=all' \
@@ -176,11 +205,11 @@ install: all
 	install -Dm755 $(BUILD)/cuttle $(DESTDIR)$(PREFIX)/bin/cuttle
 	install -Dm644 $(BUILD)/libcuttle.a $(DESTDIR)$(PREFIX)/lib/libcuttle.a
 	install -Dm644 engine/cuttle.h $(DESTDIR)$(PREFIX)/include/cuttle.h
-	install -Dm644 engine/trace.h $(DESTDIR)$(PREFIX)/include/cuttle-trace.h
+	install -Dm644 engine/cuttle/trace.h $(DESTDIR)$(PREFIX)/include/cuttle-trace.h
 
 clean:
 	rm -rf build build-*/
 
-.PHONY: all help demo test test-nightly tests check core asan fuzz fuzz-run coverage measure mutants format lint install clean
+.PHONY: all help demo test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage measure mutants format lint install clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

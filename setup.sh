@@ -1,6 +1,10 @@
 #!/bin/sh
-# Installs the Debian packages that a target needs, when it may; else prints the command. usage: ./setup.sh check|build|demo|test|arm|ci
-# check installs nothing: it says what a build lacks.
+# Installs the Debian packages that a target needs. Where it may not, it prints the command.
+# usage: ./setup.sh check|build|demo|test|arm|ci
+# check installs nothing: it names the packages that a build lacks.
+# usage: ./setup.sh download FOLDER
+# It fetches the packages of `test` and all that they need, for a machine without network. It also
+# fetches those that are installed here: that machine may lack them.
 set -eu
 needed="gcc make libc6-dev libjansson-dev libcsv-dev libsodium-dev libsqlite3-dev"
 build="$needed libopenblas-dev"
@@ -9,11 +13,22 @@ case "${1:-build}" in
 check) wanted=$needed ;;
 build) wanted=$build ;;
 demo) wanted="$build $model" ;;
-test) wanted="$build $model libcmocka-dev libutf8proc-dev" ;;
+test | download) wanted="$build $model g++ libcmocka-dev libutf8proc-dev" ;;
 arm) wanted="$needed gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" ;;
-ci) wanted="$build $model libcmocka-dev libutf8proc-dev clang clang-format clang-tidy libclang-rt-14-dev shellcheck git" ;;
-*) echo "usage: $0 check|build|demo|test|arm|ci" >&2; exit 2 ;;
+ci) wanted="$build $model g++ libcmocka-dev libutf8proc-dev clang clang-format clang-tidy libclang-rt-14-dev shellcheck git" ;;
+*) echo "usage: $0 check|build|demo|test|arm|ci, or $0 download FOLDER" >&2; exit 2 ;;
 esac
+
+if [ "${1:-}" = download ]; then
+	[ -n "${2:-}" ] || { echo "usage: $0 download FOLDER" >&2; exit 2; }
+	mkdir -p "$2/partial"
+	# With an empty status file no package counts as installed. So apt fetches all that these need.
+	# shellcheck disable=SC2086
+	apt-get -o Dir::State::status=/dev/null -o Dir::Cache::archives="$(cd "$2" && pwd)" -o Debug::NoLocking=1 -y -qq \
+		--no-install-recommends --download-only install $wanted
+	rmdir "$2/partial"
+	exit 0
+fi
 
 if ! command -v dpkg-query >/dev/null; then
 	echo "setup: this is no Debian system; make sure these are there: $wanted" >&2
@@ -21,10 +36,10 @@ if ! command -v dpkg-query >/dev/null; then
 fi
 missing=
 for package in $wanted; do
-	# A tool that came by another way than its package counts.
+	# A tool counts as installed even when it did not come from its package.
 	case $package in
 	python3-pip) python3 -m pip --version >/dev/null 2>&1 && continue ;;
-	gcc | make | python3 | clang | clang-format | clang-tidy | shellcheck | git) command -v "$package" >/dev/null && continue ;;
+	gcc | g++ | make | python3 | clang | clang-format | clang-tidy | shellcheck | git) command -v "$package" >/dev/null && continue ;;
 	esac
 	state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || state=none
 	[ "$state" = installed ] || missing="$missing $package"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// misuse.c: see misuse.h.
 #include "base/misuse.h"
 
 #include <stdio.h>

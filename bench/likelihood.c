@@ -1,10 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each way to spend does to the mechanism's distribution: the mean log-likelihood that it gives, token by token, to real texts that
-// are in no batch, each with a batch of its own. Nothing is drawn and nothing here is private output: for data that may be shown.
+// Measures how well the mechanism predicts real texts, for each way to spend the privacy budget.
+// The measure is the mean log-likelihood per token. Each text has a batch of references of its own,
+// and is itself in no batch. Nothing is drawn. The output is not private: use data that may be
+// shown.
 //
-// usage: likelihood MODEL DATA.jsonl KIND T FEWER TEXTS LENGTH      FEWER: the T that goes with free tokens. Prints tab-separated lines.
-#include "engine/generate.h"
-#include "engine/lockstep.h"
+// usage: likelihood MODEL DATA.jsonl KIND T FEWER TEXTS LENGTH
+//   T       private tokens per batch
+//   FEWER   the same, for the two ways with a lower -n, which have free tokens
+//   TEXTS   texts that are measured
+//   LENGTH  tokens of each text that are measured, at most
+// The first two records are public examples. Then come 8 records for each text: the text itself and
+// its 7 references.
+//
+// Prints a line for each epsilon and way, with these columns between tabs: epsilon, way, T, clip,
+// mean number of candidates in V+, share of tokens that are in V+, mean log-likelihood of those,
+// its difference to the default, the standard error of that, share of free tokens.
+#include "engine/run/generate.h"
+#include "engine/forward/lockstep.h"
 #include "io/records.h"
 
 #include <math.h>
@@ -12,17 +24,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 7, EXAMPLES = 2, CONTEXT = 2048, MOST_REFERENCE = 256, MOST_VOCAB = 1 << 17, MOST_BYTES = 1 << 16 };
+enum {
+	BATCH = 7,            /* references of one text */
+	EXAMPLES = 2,         /* public examples in each prompt */
+	CONTEXT = 2048,       /* tokens of one context, at most */
+	MOST_REFERENCE = 256, /* tokens of one reference, at most */
+	MOST_VOCAB = 1 << 17, /* tokens of the model's vocabulary, at most */
+	MOST_BYTES = 1 << 16  /* bytes of a text, below this */
+};
 static const double EPSILONS[] = {1, 3, 10};
 enum { EPSILON_COUNT = sizeof EPSILONS / sizeof *EPSILONS };
 
-/* One mechanism per epsilon and kind; the modes below read one or two of them. */
+/* There is one plan, with its mechanism, for each epsilon and kind. */
 enum plan_kind { PLAIN, CENTERED, FEWER, FEWER_CENTERED, PLAN_KINDS };
-enum mode { MODE_ALONE, MODE_PLAIN, MODE_CENTER, MODE_WHEN_90, MODE_WHEN_50, MODE_FEWER, MODE_ALL, MODES };
+/* The ways to spend that are compared. Each uses the plan of one kind. */
+enum mode {
+	MODE_ALONE,
+	MODE_PLAIN,
+	MODE_CENTER,
+	MODE_WHEN_90,
+	MODE_WHEN_50,
+	MODE_FEWER,
+	MODE_ALL,
+	MODES
+};
 static const struct {
 	const char *name;
 	enum plan_kind plan;
-	uint32_t sure; /* millionths; 0 = no free tokens */
+	uint32_t sure; /* of --public-when, in millionths; 0: no free tokens */
 } MODE[MODES] = {
     {"public prompt alone", PLAIN, 0},
     {"default", PLAIN, 0},
@@ -33,23 +62,27 @@ static const struct {
     {"that and --center median", FEWER_CENTERED, 500000},
 };
 
-struct bench {
+struct likelihood_bench {
 	struct cuttle_model *model;
 	struct cuttle_plan *plans[EPSILON_COUNT][PLAN_KINDS];
 	struct records *records;
 	struct lockstep *lockstep;
-	double sum[EPSILON_COUNT][MODES], candidates[EPSILON_COUNT];
-	/* Differences to the default, for their standard errors. */
-	double gain[EPSILON_COUNT][MODES], gain_squared[EPSILON_COUNT][MODES];
-	size_t within[EPSILON_COUNT], tokens, free[MODES];
+	double sum[EPSILON_COUNT][MODES];          /* log-likelihoods */
+	double candidates[EPSILON_COUNT];          /* tokens in V+, summed over steps */
+	double gain[EPSILON_COUNT][MODES];         /* differences to the default */
+	double gain_squared[EPSILON_COUNT][MODES]; /* their squares */
+	size_t within[EPSILON_COUNT];              /* tokens that were in V+ */
+	size_t tokens;                             /* steps */
+	size_t free[MODES];                        /* steps that cost nothing */
 };
 
-static void stop(const char *what) {
+static void stop_bench(const char *what) {
 	fprintf(stderr, "likelihood: %s\n", what);
 	exit(1);
 }
 
-static void make_plans(struct bench *b, const char *kind, const char *const *examples, const uint32_t *tokens) {
+static void make_bench_plans(struct likelihood_bench *b, const char *kind,
+                             const char *const *examples, const uint32_t *tokens) {
 	struct cuttle_error error;
 	for (size_t e = 0; e < EPSILON_COUNT; e++)
 		for (int k = 0; k < PLAN_KINDS; k++) {
@@ -63,24 +96,31 @@ static void make_plans(struct bench *b, const char *kind, const char *const *exa
 			params.example_count = EXAMPLES;
 			params.savings.center = k % 2;
 			params.context = CONTEXT;
-			if (cuttle_plan_make(b->model, &params, &b->plans[e][k], &error)) stop(error.message);
+			if (cuttle_plan_make(b->model, &params, &b->plans[e][k], &error))
+				stop_bench(error.message);
 		}
 }
 
-/* The references of a held-out text; the first records are the public examples. */
-static void read_references(const struct bench *b, size_t first, struct tokens *references, int32_t *ids, size_t capacity, size_t limit) {
+/* Reads records first .. first+BATCH-1 as the references of one text. */
+static void tokenize_references(const struct likelihood_bench *b, size_t first,
+                                struct tokens *references, int32_t *ids, size_t capacity,
+                                size_t limit) {
 	const struct prompt *prompt = b->plans[0][0]->prompts;
 	for (size_t i = 0; i < BATCH; i++) {
 		size_t size;
 		const char *text = records_text(b->records, first + i, &size);
 		references[i].ids = ids + i * capacity;
-		references[i].count = prompt_reference(&b->model->model, prompt, text, size, limit, references[i].ids);
+		references[i].count = prompt_reference(&b->model->model, prompt, text, size, limit,
+		                                       references[i].ids);
 	}
 }
 
-/* ln P of the token by A E over V+, or by A alone. NaN: it is not in V+. */
-static double log_likelihood(const struct dp_invisibleink *mechanism, const uint32_t *candidates, size_t count, uint32_t token,
-                             bool alone) {
+/* The log-likelihood of `token`: ln of its weight over the sum of all weights in V+. The weight is
+ * A * E, or A if `alone`: the public and the private factor of dp/PRIVACY.md. NaN: the token is not
+ * in V+. */
+static double compute_log_likelihood(const struct dp_invisibleink *mechanism,
+                                     const uint32_t *candidates, size_t count, uint32_t token,
+                                     bool alone) {
 	long double whole = 0, its = NAN;
 	for (size_t i = 0; i < count; i++) {
 		long double weight = (long double)dp_invisibleink_public_weight(mechanism, i);
@@ -91,8 +131,10 @@ static double log_likelihood(const struct dp_invisibleink *mechanism, const uint
 	return (double)logl(its / whole);
 }
 
-/* All plans on one step. `widest` is the plan whose V+ holds every other's: its private logits serve them all. */
-static void step(struct bench *b, const struct logit_source *source, uint32_t token) {
+/* Measures `token` under all plans. The plan `widest` has the largest V+, which holds every other
+ * plan's V+. So its private logits serve all plans. */
+static void measure_step(struct likelihood_bench *b, const struct logit_source *source,
+                         uint32_t token) {
 	static float row[MOST_VOCAB];
 	static uint32_t wide[MOST_VOCAB];
 	const float *public_row = source->public_row(source->self, 0);
@@ -101,7 +143,8 @@ static void step(struct bench *b, const struct logit_source *source, uint32_t to
 	size_t wide_count, count;
 	bool alone[MODES] = {[MODE_ALONE] = true};
 	dp_invisibleink_begin(widest, 0);
-	if (dp_invisibleink_public(widest, public_row, &candidates, &wide_count)) stop("public logits");
+	if (dp_invisibleink_public(widest, public_row, &candidates, &wide_count))
+		stop_bench("public logits");
 	memcpy(wide, candidates, wide_count * sizeof *wide);
 	source->private_logits(source->self, 0, wide, wide_count);
 	for (size_t e = 0; e < EPSILON_COUNT; e++) {
@@ -109,12 +152,14 @@ static void step(struct bench *b, const struct logit_source *source, uint32_t to
 		for (int k = 0; k < PLAN_KINDS; k++) {
 			struct dp_invisibleink *m = b->plans[e][k]->mechanism;
 			dp_invisibleink_begin(m, 0);
-			if (dp_invisibleink_public(m, public_row, &candidates, &count)) stop("public logits");
+			if (dp_invisibleink_public(m, public_row, &candidates, &count))
+				stop_bench("public logits");
 			for (int mode = 0; mode < MODES && e == 0 && k == PLAIN; mode++) {
 				if (!MODE[mode].sure) continue;
 				alone[mode] = dp_invisibleink_sure(m, MODE[mode].sure);
 				dp_invisibleink_begin(m, 0);
-				if (dp_invisibleink_public(m, public_row, &candidates, &count)) stop("public logits");
+				if (dp_invisibleink_public(m, public_row, &candidates, &count))
+					stop_bench("public logits");
 			}
 			if (k == PLAIN) b->candidates[e] += (double)count;
 			for (size_t r = 0; r < source->rows(source->self, 0); r++) {
@@ -127,7 +172,8 @@ static void step(struct bench *b, const struct logit_source *source, uint32_t to
 			}
 			for (int mode = 0; mode < MODES; mode++)
 				if (MODE[mode].plan == (enum plan_kind)k)
-					found[mode] = log_likelihood(m, candidates, count, token, alone[mode]);
+					found[mode] = compute_log_likelihood(m, candidates, count,
+					                                     token, alone[mode]);
 		}
 		if (isnan(found[MODE_PLAIN])) continue;
 		b->within[e]++;
@@ -142,63 +188,77 @@ static void step(struct bench *b, const struct logit_source *source, uint32_t to
 	for (int mode = 0; mode < MODES; mode++) b->free[mode] += alone[mode];
 }
 
-static void read_text(struct bench *b, size_t number, size_t length) {
+static void measure_text(struct likelihood_bench *b, size_t number, size_t length) {
 	static int32_t ids[2 * MOST_BYTES];
 	const struct cuttle_plan *plan = b->plans[0][0];
 	const struct logit_source source = lockstep_source(b->lockstep);
-	const size_t first = EXAMPLES + number * (BATCH + 1), capacity = prompt_reference_capacity(MOST_REFERENCE);
+	const size_t first = EXAMPLES + number * (BATCH + 1),
+	             capacity = prompt_reference_capacity(MOST_REFERENCE);
 	struct tokens references[BATCH];
 	size_t size, count;
 	const char *text = records_text(b->records, first, &size);
-	if (!text || size >= MOST_BYTES || cuttle_tokenize(b->model, text, size, false, ids, 2 * MOST_BYTES, &count, NULL)) return;
+	if (!text || size >= MOST_BYTES ||
+	    cuttle_tokenize(b->model, text, size, false, ids, 2 * MOST_BYTES, &count, NULL))
+		return;
 	int32_t *reference_ids = malloc(BATCH * capacity * sizeof *reference_ids);
-	if (!reference_ids) stop("out of memory");
-	read_references(b, first + 1, references, reference_ids, capacity, MOST_REFERENCE);
-	(void)source.begin(source.self, 0, references, plan->integers.batch, &(struct tokens){0}, NULL);
+	if (!reference_ids) stop_bench("out of memory");
+	tokenize_references(b, first + 1, references, reference_ids, capacity, MOST_REFERENCE);
+	(void)source.begin(source.self, 0, references, plan->integers.batch, &(struct tokens){0},
+	                   NULL);
 	for (size_t i = 0; i < count && i < length; i++) {
 		source.public_logits(source.self);
-		step(b, &source, (uint32_t)ids[i]);
+		measure_step(b, &source, (uint32_t)ids[i]);
 		source.append(source.self, &ids[i]);
 	}
 	source.end(source.self, 0);
 	free(reference_ids);
 }
 
-static void print(const struct bench *b) {
+static void print_results(const struct likelihood_bench *b) {
 	for (size_t e = 0; e < EPSILON_COUNT; e++)
 		for (int mode = 0; mode < MODES; mode++) {
 			const struct cuttle_guarantee *g = &b->plans[e][MODE[mode].plan]->guarantee;
 			const double n = (double)b->within[e], mean = b->gain[e][mode] / n;
-			const double error = sqrt(fmax(0, b->gain_squared[e][mode] / n - mean * mean) / n);
-			const double free_share = MODE[mode].sure ? (double)b->free[mode] / (double)b->tokens : 0;
-			printf("%g\t%s\t%u\t%.3f\t%.1f\t%.4f\t%.4f\t%+.4f\t%.4f\t%.3f\n", EPSILONS[e], MODE[mode].name, g->tokens, g->clip,
-			       b->candidates[e] / (double)b->tokens, n / (double)b->tokens, b->sum[e][mode] / n, mean, error, free_share);
+			const double error =
+			    sqrt(fmax(0, b->gain_squared[e][mode] / n - mean * mean) / n);
+			const double free_share =
+			    MODE[mode].sure ? (double)b->free[mode] / (double)b->tokens : 0;
+			printf("%g\t%s\t%u\t%.3f\t%.1f\t%.4f\t%.4f\t%+.4f\t%.4f\t%.3f\n",
+			       EPSILONS[e], MODE[mode].name, g->tokens, g->clip,
+			       b->candidates[e] / (double)b->tokens, n / (double)b->tokens,
+			       b->sum[e][mode] / n, mean, error, free_share);
 		}
 }
 
 int main(int argc, char **argv) {
-	static struct bench b;
+	static struct likelihood_bench b;
 	struct cuttle_error error;
-	if (argc != 8) stop("usage: likelihood MODEL DATA.jsonl KIND T FEWER TEXTS LENGTH");
+	if (argc != 8) stop_bench("usage: likelihood MODEL DATA.jsonl KIND T FEWER TEXTS LENGTH");
 	const uint32_t tokens[] = {(uint32_t)atoi(argv[4]), (uint32_t)atoi(argv[5])};
 	const size_t texts = (size_t)atoi(argv[6]), length = (size_t)atoi(argv[7]);
-	const struct records_request request = {.path = argv[2], .field = "text", .limit = EXAMPLES + texts * (BATCH + 1)};
+	const struct records_request request = {
+	    .path = argv[2], .field = "text", .limit = EXAMPLES + texts * (BATCH + 1)};
 	char *examples[EXAMPLES];
-	if (records_read(&request, &b.records, &error)) stop(error.message);
-	if (records_count(b.records) < request.limit) stop("too few records");
+	if (records_read(&request, &b.records, &error)) stop_bench(error.message);
+	if (records_count(b.records) < request.limit) stop_bench("too few records");
 	for (size_t i = 0; i < EXAMPLES; i++) {
 		size_t size;
 		const char *text = records_text(b.records, i, &size);
 		examples[i] = strndup(text ? text : "", size);
 	}
-	if (cuttle_model_open(argv[1], NULL, &b.model, &error)) stop(error.message);
-	if (b.model->model.vocab_size > MOST_VOCAB) stop("a vocabulary this large does not fit");
-	make_plans(&b, argv[3], (const char *const *)examples, tokens);
-	const struct lockstep_params params = {
-	    .prompt = b.plans[0][0]->prompts, .batch = BATCH, .slots = 1, .context = CONTEXT, .chunk = 256, .share = true};
-	if (lockstep_new(&b.model->model, &params, &b.lockstep, &error)) stop(error.message);
-	for (size_t i = 0; i < texts; i++) read_text(&b, i, length);
-	print(&b);
+	if (cuttle_model_open(argv[1], NULL, &b.model, &error)) stop_bench(error.message);
+	if (b.model->model.vocab_size > MOST_VOCAB)
+		stop_bench("a vocabulary this large does not fit");
+	make_bench_plans(&b, argv[3], (const char *const *)examples, tokens);
+	const struct lockstep_params params = {.prompt = b.plans[0][0]->prompts,
+	                                       .batch = BATCH,
+	                                       .slots = 1,
+	                                       .context = CONTEXT,
+	                                       .chunk = 256,
+	                                       .share = true};
+	if (lockstep_new(&b.model->model, &params, &b.lockstep, &error)) stop_bench(error.message);
+	for (size_t i = 0; i < texts; i++) measure_text(&b, i, length);
+	print_results(&b);
 	lockstep_free(&b.lockstep);
 	for (size_t e = 0; e < EPSILON_COUNT; e++)
 		for (int k = 0; k < PLAN_KINDS; k++) cuttle_plan_free(&b.plans[e][k]);

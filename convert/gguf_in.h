@@ -1,28 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GGUF file opened to be rewritten or listed: metadata in memory, tensor data read where it lies, so that a file may be larger than
-// memory.
+// gguf_in.h: opens a GGUF file to rewrite or list it, even one larger than memory.
+// Called by quantize.c and by `cuttle model`. It reads public model files only; no private data
+// passes here.
+// The metadata is in memory. gguf_in_read fetches tensor data from the file, part by part:
+//
+//	struct gguf_in in;
+//	if (!(status = gguf_in_open(&in, path, error))) {
+//		status = gguf_in_read(&in, gguf_tensor_at(in.gguf, 0), 0, bytes, size, error);
+//		gguf_in_close(&in);
+//	}
 #ifndef CUTTLE_CONVERT_GGUF_IN_H
 #define CUTTLE_CONVERT_GGUF_IN_H
 
 #include "engine/gguf.h"
 
 struct gguf_in {
-	int file;
-	uint8_t *bytes; /* address space as large as the file; only its beginning has content */
-	size_t size;
-	struct gguf *gguf;
+	int file;          /* descriptor */
+	uint8_t *bytes;    /* address space as long as the file; only its beginning has content */
+	size_t size;       /* bytes of the file */
+	struct gguf *gguf; /* the metadata; do not read its tensors' data, use gguf_in_read */
 };
 
-/* MODEL: unreadable or malformed. NOMEM. On failure there is nothing to close. */
+/* MODEL: the file is unreadable or malformed. NOMEM: out of memory. After a failure there is
+ * nothing to close. */
 enum cuttle_status gguf_in_open(struct gguf_in *in, const char *path, struct cuttle_error *error);
 void gguf_in_close(struct gguf_in *in);
 
-/* Bytes first..first+size-1 of the tensor. MODEL: unreadable, or the file shrank. */
-enum cuttle_status gguf_in_read(const struct gguf_in *in, const struct gguf_tensor *tensor, uint64_t first, void *bytes, size_t size,
+/* Reads bytes first..first+size-1 of the tensor. MODEL: they are unreadable, or the file shrank. */
+enum cuttle_status gguf_in_read(const struct gguf_in *in, const struct gguf_tensor *tensor,
+                                uint64_t first, void *bytes, size_t size,
                                 struct cuttle_error *error);
 
-/* Calls `line` for each tensor, in the file's order. MODEL, NOMEM. */
-enum cuttle_status gguf_in_list(const char *path, void (*line)(void *user, const struct gguf_tensor *tensor, const char *type), void *user,
-                                struct cuttle_error *error);
+/* Opens the file at `path` and calls `line` for each tensor, in the file's order. `type` is the
+ * name of the tensor's type. Errors as gguf_in_open. */
+enum cuttle_status gguf_in_list(const char *path,
+                                void (*line)(void *user, const struct gguf_tensor *tensor,
+                                             const char *type),
+                                void *user, struct cuttle_error *error);
 
 #endif

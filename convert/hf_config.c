@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both places where transformers has put the RoPE settings are read: rope_theta with rope_scaling, and rope_parameters (since version 5).
+// How config.json is read; hf_config.h says what is refused.
+// transformers has put the RoPE settings in two places, and both are read: rope_theta with
+// rope_scaling, and since its version 5 rope_parameters.
 #include "convert/hf_config.h"
 
 #include "io/fail.h"
@@ -14,82 +16,117 @@ static const struct hf_kind KINDS[] = {
     {.name = "LlamaForCausalLM", .architecture = "llama", .pairs = true},
     {.name = "MistralForCausalLM", .architecture = "llama", .pairs = true},
     {.name = "Qwen2ForCausalLM", .architecture = "qwen2", .biases = true, .window_if_used = true},
-    {.name = "Qwen3ForCausalLM", .architecture = "qwen3", .head_norms = true, .window_if_used = true, .head_size = 128},
+    {.name = "Qwen3ForCausalLM",
+     .architecture = "qwen3",
+     .head_norms = true,
+     .window_if_used = true,
+     .head_size = 128},
 };
 
-/* *value is the default when the key is absent or null; 0 there: the key is required. */
-static enum cuttle_status whole(const json_t *root, const char *key, uint64_t most, uint64_t *value, struct cuttle_error *error) {
+/* Reads a whole number from 1 to `most`. *value holds the default for a key that is absent or null;
+ * a default of 0 means that the key is required. */
+static enum cuttle_status read_whole_number(const json_t *root, const char *key, uint64_t most,
+                                            uint64_t *value, struct cuttle_error *error) {
 	const json_t *found = json_object_get(root, key);
 	if ((!found || json_is_null(found)) && *value) return CUTTLE_OK;
-	if (!json_is_integer(found) || json_integer_value(found) < 1 || (uint64_t)json_integer_value(found) > most)
-		return FAIL("%s must be a whole number from 1 to %llu", key, (unsigned long long)most);
+	if (!json_is_integer(found) || json_integer_value(found) < 1 ||
+	    (uint64_t)json_integer_value(found) > most)
+		return FAIL("%s must be a whole number from 1 to %llu", key,
+		            (unsigned long long)most);
 	*value = (uint64_t)json_integer_value(found);
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status real(const json_t *root, const char *key, double least, double most, double *value, struct cuttle_error *error) {
+static enum cuttle_status read_real_number(const json_t *root, const char *key, double least,
+                                           double most, double *value, struct cuttle_error *error) {
 	const json_t *found = json_object_get(root, key);
 	if ((!found || json_is_null(found)) && *value > 0.0) return CUTTLE_OK;
 	*value = json_is_number(found) ? json_number_value(found) : NAN;
-	return *value >= least && *value <= most ? CUTTLE_OK : FAIL("%s must be a number from %g to %g", key, least, most);
+	return *value >= least && *value <= most
+	           ? CUTTLE_OK
+	           : FAIL("%s must be a number from %g to %g", key, least, most);
 }
 
-static enum cuttle_status read_kind(const json_t *root, struct hf_config *config, struct cuttle_error *error) {
-	const char *name = json_string_value(json_array_get(json_object_get(root, "architectures"), 0));
+static enum cuttle_status read_hf_kind(const json_t *root, struct hf_config *config,
+                                       struct cuttle_error *error) {
+	const char *name =
+	    json_string_value(json_array_get(json_object_get(root, "architectures"), 0));
 	for (size_t i = 0; name && i < sizeof KINDS / sizeof *KINDS; i++)
 		if (!strcmp(name, KINDS[i].name)) config->kind = &KINDS[i];
 	return config->kind ? CUTTLE_OK
-	                    : FAIL("the architecture is %.60s; Llama, Mistral, Qwen2 and Qwen3 (ForCausalLM) are converted",
+	                    : FAIL("the architecture is %.60s; Llama, Mistral, Qwen2 and Qwen3 "
+	                           "(ForCausalLM) are converted",
 	                           name ? name : "not said");
 }
 
-static enum cuttle_status refuse_other_maths(const json_t *root, struct cuttle_error *error) {
-	static const char *const off[] = {"attention_bias", "mlp_bias",          "quantization_config",
-	                                  "logit_scale",    "num_local_experts", "use_qk_norm"};
+static enum cuttle_status refuse_other_settings(const json_t *root, struct cuttle_error *error) {
+	static const char *const off[] = {"attention_bias",      "mlp_bias",
+	                                  "quantization_config", "logit_scale",
+	                                  "num_local_experts",   "use_qk_norm"};
 	const char *activation = json_string_value(json_object_get(root, "hidden_act"));
-	if (activation && strcmp(activation, "silu") != 0) return FAIL("hidden_act %.40s is not supported", activation);
+	if (activation && strcmp(activation, "silu") != 0)
+		return FAIL("hidden_act %.40s is not supported", activation);
 	for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
 		const json_t *value = json_object_get(root, off[i]);
-		if (value && !json_is_null(value) && !json_is_false(value)) return FAIL("%s is not supported", off[i]);
+		if (value && !json_is_null(value) && !json_is_false(value))
+			return FAIL("%s is not supported", off[i]);
 	}
 	const json_t *part = json_object_get(root, "partial_rotary_factor"), *kind;
-	if (!part) part = json_object_get(json_object_get(root, "rope_parameters"), "partial_rotary_factor");
-	if (json_is_number(part) && json_number_value(part) != 1.0) return FAIL("partial_rotary_factor is not supported");
+	if (!part)
+		part = json_object_get(json_object_get(root, "rope_parameters"),
+		                       "partial_rotary_factor");
+	if (json_is_number(part) && json_number_value(part) != 1.0)
+		return FAIL("partial_rotary_factor is not supported");
 	size_t i;
 	json_array_foreach(json_object_get(root, "layer_types"), i, kind) {
 		const char *name = json_string_value(kind);
-		if (!name || (strcmp(name, "full_attention") != 0 && strcmp(name, "sliding_attention") != 0))
-			return FAIL("a layer of type %.40s is not supported", name ? name : "unknown");
+		if (!name ||
+		    (strcmp(name, "full_attention") != 0 && strcmp(name, "sliding_attention") != 0))
+			return FAIL("a layer of type %.40s is not supported",
+			            name ? name : "unknown");
 	}
 	return CUTTLE_OK;
 }
 
-/* Source: transformers, modeling_rope_utils, "llama3": long waves are slowed by `factor`, short ones not, those between in part. */
-static enum cuttle_status read_llama3(const json_t *scaling, struct hf_config *config, struct cuttle_error *error) {
+/* Source: transformers, modeling_rope_utils, "llama3". Rotations with a long wavelength are slowed
+ * by `factor`, those with a short one stay, and those between are slowed in part. */
+static enum cuttle_status read_llama3(const json_t *scaling, struct hf_config *config,
+                                      struct cuttle_error *error) {
 	double factor = 0.0, low = 0.0, high = 0.0, positions = 0.0;
-	enum cuttle_status status = real(scaling, "factor", 1.0, 1e4, &factor, error);
-	if (!status) status = real(scaling, "low_freq_factor", 1e-3, 1e4, &low, error);
-	if (!status) status = real(scaling, "high_freq_factor", 1e-3, 1e4, &high, error);
-	if (!status) status = real(scaling, "original_max_position_embeddings", 1.0, 1e9, &positions, error);
+	enum cuttle_status status = read_real_number(scaling, "factor", 1.0, 1e4, &factor, error);
+	if (!status) status = read_real_number(scaling, "low_freq_factor", 1e-3, 1e4, &low, error);
+	if (!status)
+		status = read_real_number(scaling, "high_freq_factor", 1e-3, 1e4, &high, error);
+	if (!status)
+		status = read_real_number(scaling, "original_max_position_embeddings", 1.0, 1e9,
+		                          &positions, error);
 	if (status) return status;
 	if (!(high > low)) return FAIL("high_freq_factor must be above low_freq_factor");
 	for (size_t i = 0; i < config->head_size / 2; i++) {
-		const double wave = 2.0 * M_PI * pow(config->rope_base, 2.0 * (double)i / (double)config->head_size);
+		const double wave =
+		    2.0 * M_PI *
+		    pow(config->rope_base, 2.0 * (double)i / (double)config->head_size);
 		const double smooth = (positions / wave - low) / (high - low);
-		const double divisor = wave < positions / high  ? 1.0
-		                       : wave > positions / low ? factor
-		                                                : 1.0 / ((1.0 - smooth) / factor + smooth);
+		const double divisor = wave < positions / high ? 1.0
+		                       : wave > positions / low
+		                           ? factor
+		                           : 1.0 / ((1.0 - smooth) / factor + smooth);
 		config->rope_factors[i] = (float)divisor;
 	}
 	config->has_rope_factors = true;
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status read_rope(const json_t *root, struct hf_config *config, struct cuttle_error *error) {
-	const json_t *settings = json_object_get(root, "rope_parameters"), *scaling = json_object_get(root, "rope_scaling");
+static enum cuttle_status read_rope_settings(const json_t *root, struct hf_config *config,
+                                             struct cuttle_error *error) {
+	const json_t *settings = json_object_get(root, "rope_parameters"),
+	             *scaling = json_object_get(root, "rope_scaling");
 	config->rope_base = 10000.0;
-	enum cuttle_status status = real(root, "rope_theta", 1.0, 1e9, &config->rope_base, error);
-	if (!status && settings) status = real(settings, "rope_theta", 1.0, 1e9, &config->rope_base, error);
+	enum cuttle_status status =
+	    read_real_number(root, "rope_theta", 1.0, 1e9, &config->rope_base, error);
+	if (!status && settings)
+		status =
+		    read_real_number(settings, "rope_theta", 1.0, 1e9, &config->rope_base, error);
 	if (status) return status;
 	if (json_is_object(settings)) scaling = settings;
 	config->linear = 1.0;
@@ -100,38 +137,59 @@ static enum cuttle_status read_rope(const json_t *root, struct hf_config *config
 	if (!strcmp(kind, "llama3")) return read_llama3(scaling, config, error);
 	if (strcmp(kind, "linear") != 0) return FAIL("RoPE scaling %.40s is not supported", kind);
 	config->linear = 0.0;
-	return real(scaling, "factor", 1.0, 1e4, &config->linear, error);
+	return read_real_number(scaling, "factor", 1.0, 1e4, &config->linear, error);
 }
 
-enum cuttle_status hf_config_read(const json_t *root, struct hf_config *config, struct cuttle_error *error) {
+enum cuttle_status hf_config_read(const json_t *root, struct hf_config *config,
+                                  struct cuttle_error *error) {
 	*config = (struct hf_config){0};
-	enum cuttle_status status = read_kind(root, config, error);
-	if (!status) status = refuse_other_maths(root, error);
-	if (!status) status = whole(root, "num_hidden_layers", 512, &config->layers, error);
-	if (!status) status = whole(root, "hidden_size", 65536, &config->width, error);
-	if (!status) status = whole(root, "intermediate_size", 1 << 18, &config->ffn, error);
-	if (!status) status = whole(root, "num_attention_heads", 65536, &config->heads, error);
+	enum cuttle_status status = read_hf_kind(root, config, error);
+	if (!status) status = refuse_other_settings(root, error);
+	if (!status)
+		status = read_whole_number(root, "num_hidden_layers", 512, &config->layers, error);
+	if (!status) status = read_whole_number(root, "hidden_size", 65536, &config->width, error);
+	if (!status)
+		status = read_whole_number(root, "intermediate_size", 1 << 18, &config->ffn, error);
+	if (!status)
+		status =
+		    read_whole_number(root, "num_attention_heads", 65536, &config->heads, error);
 	config->kv_heads = config->heads;
-	if (!status) status = whole(root, "num_key_value_heads", config->heads, &config->kv_heads, error);
-	if (!status) config->head_size = config->kind->head_size ? config->kind->head_size : config->width / config->heads;
-	if (!status) status = whole(root, "head_dim", HF_HEAD_MOST, &config->head_size, error);
-	if (!status) status = whole(root, "max_position_embeddings", UINT32_MAX, &config->context, error);
-	if (!status) status = whole(root, "vocab_size", GGUF_TOKENS_MOST, &config->vocab, error);
-	if (!status) status = real(root, "rms_norm_eps", 1e-30, 0.5, &config->norm_epsilon, error);
-	// Within its window, a model with sliding attention is one without.
+	if (!status)
+		status = read_whole_number(root, "num_key_value_heads", config->heads,
+		                           &config->kv_heads, error);
+	if (!status)
+		config->head_size = config->kind->head_size ? config->kind->head_size
+		                                            : config->width / config->heads;
+	if (!status)
+		status =
+		    read_whole_number(root, "head_dim", HF_HEAD_MOST, &config->head_size, error);
+	if (!status)
+		status = read_whole_number(root, "max_position_embeddings", UINT32_MAX,
+		                           &config->context, error);
+	if (!status)
+		status =
+		    read_whole_number(root, "vocab_size", GGUF_TOKENS_MOST, &config->vocab, error);
+	if (!status)
+		status = read_real_number(root, "rms_norm_eps", 1e-30, 0.5, &config->norm_epsilon,
+		                          error);
+	// Sliding attention sees the last `window` tokens. In a context no longer than that, it
+	// sees everything: so we cut the context to the window and compute full attention.
 	uint64_t window = config->context;
-	const bool slides = !status && (!config->kind->window_if_used || json_is_true(json_object_get(root, "use_sliding_window")));
-	if (slides) status = whole(root, "sliding_window", UINT32_MAX, &window, error);
+	const bool slides = !status && (!config->kind->window_if_used ||
+	                                json_is_true(json_object_get(root, "use_sliding_window")));
+	if (slides) status = read_whole_number(root, "sliding_window", UINT32_MAX, &window, error);
 	if (status) return status;
 	if (window < config->context) config->context = window;
 	if (config->head_size % 2 || config->head_size > HF_HEAD_MOST)
-		return FAIL("heads of %llu are not supported", (unsigned long long)config->head_size);
+		return FAIL("heads of %llu are not supported",
+		            (unsigned long long)config->head_size);
 	config->tied = json_is_true(json_object_get(root, "tie_word_embeddings"));
-	return read_rope(root, config, error);
+	return read_rope_settings(root, config, error);
 }
 
-/* The kind's name of a key, in `key`. */
-static const char *own(const struct hf_config *config, const char *name, char key[64]) {
+/* Writes the architecture's name of a key into `key`, as "llama.block_count"; returns `key`. */
+static const char *make_metadata_key(const struct hf_config *config, const char *name,
+                                     char key[64]) {
 	(void)snprintf(key, 64, "%s.%s", config->kind->architecture, name);
 	return key;
 }
@@ -151,12 +209,17 @@ void hf_config_write(const struct hf_config *config, struct gguf_out *out) {
 	             {"rope.dimension_count", config->head_size},
 	             {"vocab_size", config->vocab}};
 	char key[64];
-	gguf_out_text(out, "general.architecture", config->kind->architecture, strlen(config->kind->architecture));
+	gguf_out_text(out, "general.architecture", config->kind->architecture,
+	              strlen(config->kind->architecture));
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-		gguf_out_u32(out, own(config, sizes[i].name, key), (uint32_t)sizes[i].value);
-	gguf_out_f32(out, own(config, "attention.layer_norm_rms_epsilon", key), (float)config->norm_epsilon);
-	gguf_out_f32(out, own(config, "rope.freq_base", key), (float)config->rope_base);
+		gguf_out_u32(out, make_metadata_key(config, sizes[i].name, key),
+		             (uint32_t)sizes[i].value);
+	gguf_out_f32(out, make_metadata_key(config, "attention.layer_norm_rms_epsilon", key),
+	             (float)config->norm_epsilon);
+	gguf_out_f32(out, make_metadata_key(config, "rope.freq_base", key),
+	             (float)config->rope_base);
 	if (config->linear == 1.0) return;
-	gguf_out_text(out, own(config, "rope.scaling.type", key), "linear", 6);
-	gguf_out_f32(out, own(config, "rope.scaling.factor", key), (float)config->linear);
+	gguf_out_text(out, make_metadata_key(config, "rope.scaling.type", key), "linear", 6);
+	gguf_out_f32(out, make_metadata_key(config, "rope.scaling.factor", key),
+	             (float)config->linear);
 }

@@ -1,34 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// config.json of a Hugging Face model: its kind, the numbers, and a refusal of everything that would change the maths.
+// hf_config.h: reads config.json of a Hugging Face model and writes its numbers as GGUF metadata.
+// Called by convert.c; no private data passes here.
+// Rule: a setting that would change the maths is refused unless the engine computes it.
 #ifndef CUTTLE_CONVERT_HF_CONFIG_H
 #define CUTTLE_CONVERT_HF_CONFIG_H
 
 #include "convert/gguf_out.h"
 #include <jansson.h>
 
-enum { HF_HEAD_MOST = 256 };
+enum { HF_HEAD_MOST = 256 }; /* the largest head_size */
 
-/* What the kinds of model that are converted differ in. Source: modeling_llama, _mistral, _qwen2, _qwen3 of transformers. */
+/* How the kinds of model that are converted differ. Source: modeling_llama, _mistral, _qwen2,
+ * _qwen3 of transformers. */
 struct hf_kind {
-	const char *name, *architecture; /* config.json's, and general.architecture */
-	bool pairs;          /* in GGUF, rows of Q and K that rotate together are neighbours; else halves apart, as in the folder */
-	bool biases;         /* of query, key and value */
-	bool head_norms;     /* of each query and key head */
-	bool window_if_used; /* sliding_window says nothing without use_sliding_window */
-	uint64_t head_size;  /* where head_dim is not said; 0: width / heads */
+	const char *name;         /* in config.json, as "LlamaForCausalLM" */
+	const char *architecture; /* general.architecture in GGUF, as "llama" */
+	bool pairs; /* GGUF has the two rows of Q or K that rotate together as neighbours; if false,
+	               half a head apart, as in the folder */
+	bool biases;         /* query, key and value have biases */
+	bool head_norms;     /* each query and key head is normalised */
+	bool window_if_used; /* sliding_window counts only where use_sliding_window is true */
+	uint64_t head_size;  /* where config.json has no head_dim; 0: width / heads */
 };
 
 struct hf_config {
 	const struct hf_kind *kind;
 	uint64_t layers, width, ffn, heads, kv_heads, head_size, context, vocab;
-	double norm_epsilon, rope_base, linear; /* factor of linear RoPE scaling, 1 = none */
-	float rope_factors[HF_HEAD_MOST / 2];   /* "llama3" RoPE scaling: what the angles are divided by, [head_size/2] */
-	bool has_rope_factors, tied;
+	double norm_epsilon, rope_base;
+	double linear; /* factor of linear RoPE scaling; 1: none */
+	/* [head_size/2] divisors of the RoPE angles, of "llama3" RoPE scaling */
+	float rope_factors[HF_HEAD_MOST / 2];
+	bool has_rope_factors;
+	bool tied; /* the head is the embedding */
 };
 
-/* MODEL: another architecture, a number missing or out of range, or a setting that is not supported; the message names the key. */
-enum cuttle_status hf_config_read(const json_t *root, struct hf_config *config, struct cuttle_error *error);
-/* The architecture and its keys. */
+/* Fills *config from the parsed config.json. MODEL: another architecture, a number that is missing
+ * or out of range, or a setting that is not supported; the message names the key. */
+enum cuttle_status hf_config_read(const json_t *root, struct hf_config *config,
+                                  struct cuttle_error *error);
+/* Writes general.architecture and the keys of that architecture, as "llama.block_count". The tensor
+ * of rope_factors is for the caller to write. */
 void hf_config_write(const struct hf_config *config, struct gguf_out *out);
 
 #endif

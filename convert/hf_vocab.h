@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// tokenizer.json -> tokenizer.ggml.*: byte-level BPE with a known pre-tokenizer, or SentencePiece's BPE with byte fallback.
+// hf_vocab.h: writes a Hugging Face tokenizer as the GGUF keys tokenizer.ggml.*.
+// Called by convert.c; no private data passes here. Two kinds of tokenizer.json are converted:
+// byte-level BPE with a known pre-tokenizer, and SentencePiece's BPE with byte fallback.
 #ifndef CUTTLE_CONVERT_HF_VOCAB_H
 #define CUTTLE_CONVERT_HF_VOCAB_H
 
 #include "convert/gguf_out.h"
 #include <jansson.h>
 
-/* The parsed files; those but `tokenizer` may be NULL. `size` is the model's vocabulary: ids without a token become unused ones. */
+/* The parsed files, borrowed. */
 struct hf_vocab {
-	const json_t *tokenizer, *tokenizer_config, *config;
-	size_t size;
+	const json_t *tokenizer;        /* tokenizer.json */
+	const json_t *tokenizer_config; /* tokenizer_config.json, or NULL */
+	const json_t *config;           /* config.json, or NULL */
+	size_t size; /* tokens of the model; an id that has none becomes an unused token */
 };
 
-/* MODEL: a tokenizer GGUF cannot express to the token, or that contradicts itself; the message says what. NOMEM. */
-enum cuttle_status hf_vocab_write(const struct hf_vocab *vocab, struct gguf_out *out, struct cuttle_error *error);
+/* Adds the keys to `out`. MODEL: the tokenizer contradicts itself, or no GGUF file would give the
+ * same tokens for every text; the message says why. NOMEM: out of memory. */
+enum cuttle_status hf_vocab_write(const struct hf_vocab *vocab, struct gguf_out *out,
+                                  struct cuttle_error *error);
 
 #endif

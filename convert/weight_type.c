@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and rounding of each weight type, block by block.
+// Reads and rounds each weight type, block by block; weight_type.h has the formulas.
 #include "convert/weight_type.h"
 
 #include "base/misuse.h"
@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-enum { BLOCK = 32 };
+enum { BLOCK = 32 }; /* values of a block of Q8_0, Q4_0 and Q4_1 */
 
 static const struct weight_type TYPES[WEIGHT_COUNT] = {
     [WEIGHT_F32] = {"f32", 0, 0, 1, 4},
@@ -38,14 +38,15 @@ static float read_half(const uint8_t *from) {
 	return float_of_f16(half);
 }
 
-/* False when the value is not finite as a half. */
+/* Stores the fp16 nearest to `value`. False: that fp16 is not finite. */
 static bool write_half(uint8_t *to, float value) {
 	const uint16_t half = f16_of_float(value);
 	memcpy(to, &half, sizeof half);
 	return (half & 0x7c00) != 0x7c00;
 }
 
-bool weight_read(const struct weight_type *type, const uint8_t *blocks, size_t count, float *values) {
+bool weight_read(const struct weight_type *type, const uint8_t *blocks, size_t count,
+                 float *values) {
 	REQUIRE(count % type->block == 0);
 	switch ((enum weight_name)(type - TYPES)) {
 	case WEIGHT_F32:
@@ -55,7 +56,9 @@ bool weight_read(const struct weight_type *type, const uint8_t *blocks, size_t c
 		for (size_t i = 0; i < count; i++) values[i] = read_half(blocks + 2 * i);
 		return true;
 	case WEIGHT_BF16:
-		for (size_t i = 0; i < count; i++) values[i] = float_of_bits((uint32_t)(blocks[2 * i] | blocks[2 * i + 1] << 8) << 16);
+		for (size_t i = 0; i < count; i++)
+			values[i] =
+			    float_of_bits((uint32_t)(blocks[2 * i] | blocks[2 * i + 1] << 8) << 16);
 		return true;
 	case WEIGHT_Q8_0:
 		for (size_t i = 0; i < count; i++) {
@@ -69,7 +72,8 @@ bool weight_read(const struct weight_type *type, const uint8_t *blocks, size_t c
 }
 
 static bool write_bf16(uint8_t *to, float value) {
-	const uint32_t bits = bits_of_float(value), rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+	const uint32_t bits = bits_of_float(value),
+	               rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 	to[0] = (uint8_t)rounded;
 	to[1] = (uint8_t)(rounded >> 8);
 	return isfinite(value) && (rounded & 0x7f80) != 0x7f80;
@@ -79,17 +83,21 @@ static bool write_q8_0(uint8_t *to, const float *x) {
 	float most = 0.0f;
 	for (size_t i = 0; i < BLOCK; i++) most = fmaxf(most, fabsf(x[i]));
 	const float step = most / 127.0f, inverse = step != 0.0f ? 1.0f / step : 0.0f;
-	// A step so small that its inverse is infinite is zero as a half, too.
-	for (size_t i = 0; i < BLOCK; i++) to[2 + i] = (uint8_t)(isfinite(inverse) ? (int8_t)roundf(x[i] * inverse) : 0);
+	// Where the inverse of a tiny step is infinite, all codes are 0: that step is 0 as an fp16.
+	for (size_t i = 0; i < BLOCK; i++)
+		to[2 + i] = (uint8_t)(isfinite(inverse) ? (int8_t)roundf(x[i] * inverse) : 0);
 	return write_half(to, step);
 }
 
-/* Two values a byte: the first half of the block in the low nibbles. */
+/* Writes the codes of a block, two to a byte: byte 3 has code 3 in its lower 4 bits and code 19 in
+ * its upper 4. A code is (x - least) * inverse + offset, cut to 0..15 and rounded down. */
 static void write_nibbles(uint8_t *to, const float *x, float least, float inverse, float offset) {
 	for (size_t i = 0; i < BLOCK / 2; i++) {
 		uint8_t pair[2];
 		for (size_t j = 0; j < 2; j++) {
-			const float q = isfinite(inverse) ? (x[i + j * BLOCK / 2] - least) * inverse + offset : offset;
+			const float q = isfinite(inverse)
+			                    ? (x[i + j * BLOCK / 2] - least) * inverse + offset
+			                    : offset;
 			pair[j] = q < 15.0f ? (uint8_t)q : 15;
 		}
 		to[i] = (uint8_t)(pair[0] | pair[1] << 4);
@@ -116,11 +124,13 @@ static bool write_q4_1(uint8_t *to, const float *x) {
 	return write_half(to, step) && write_half(to + 2, least);
 }
 
-bool weight_write(const struct weight_type *type, const float *values, size_t count, uint8_t *blocks) {
+bool weight_write(const struct weight_type *type, const float *values, size_t count,
+                  uint8_t *blocks) {
 	REQUIRE(count % type->block == 0);
 	bool finite = true;
 	for (size_t i = 0; i < count; i++) finite &= isfinite(values[i]) != 0;
-	for (size_t i = 0; finite && i < count; i += type->block, blocks += type->block_bytes) switch ((enum weight_name)(type - TYPES)) {
+	for (size_t i = 0; finite && i < count; i += type->block, blocks += type->block_bytes)
+		switch ((enum weight_name)(type - TYPES)) {
 		case WEIGHT_F32:
 			memcpy(blocks, &values[i], sizeof values[i]);
 			break;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// center.c: see center.h. The median is found by bisection over its value, without sorting, so the
+// work hardly depends on the private row.
 #include "dp/center.h"
 
 #include "base/misuse.h"
@@ -6,7 +8,8 @@
 
 void dp_center(int32_t *row, const int32_t *public_fixed, size_t n) {
 	REQUIRE(n >= 1);
-	int32_t below = -2 * DP_FIXED_LIMIT - 1, median = 2 * DP_FIXED_LIMIT; /* too few differences are <= below, enough are <= median */
+	/* Always: fewer than half of the differences are <= below, at least half are <= median. */
+	int32_t below = -2 * DP_FIXED_LIMIT - 1, median = 2 * DP_FIXED_LIMIT;
 	while (median - below > 1) {
 		const int32_t middle = below + (median - below) / 2;
 		size_t within = 0;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// draw.c: see draw.h. Loops over the weights do the same work whatever the private values are. Only
+// the number of tries depends on them, through W.
 #include "dp/draw.h"
 
 #include "base/misuse.h"
@@ -6,7 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A source that is out of range this often running is stuck: for uniform bits each try succeeds with chance of one half at least. */
+/* Tries before the source counts as stuck. With uniform bits each try succeeds with a chance of at
+ * least one half. */
 #define DRAW_TRIES 1000
 
 size_t dp_pick(const struct dp_wide *weights, size_t n, struct dp_wide u) {
@@ -20,17 +23,19 @@ size_t dp_pick(const struct dp_wide *weights, size_t n, struct dp_wide u) {
 	return pick;
 }
 
-/* Every bit up to the highest one of x. */
-static unsigned __int128 filled(unsigned __int128 x) {
+/* Sets every bit below the highest one of x: 0b101000 becomes 0b111111. */
+static unsigned __int128 fill_low_bits(unsigned __int128 x) {
 	for (unsigned shift = 1; shift < 128; shift *= 2) x |= x >> shift;
 	return x;
 }
 
-enum dp_status dp_draw(const struct dp_wide *weights, size_t n, const struct dp_random *random, size_t *index) {
+enum dp_status dp_draw(const struct dp_wide *weights, size_t n, const struct dp_random *random,
+                       size_t *index) {
 	struct dp_wide total = {0, 0}, u;
 	for (size_t i = 0; i < n; i++) total = dp_wide_sum(total, weights[i]);
 	REQUIRE((total.low | total.high) != 0 && total.high >> 127 == 0);
-	const struct dp_wide mask = {total.high ? ~(unsigned __int128)0 : filled(total.low), filled(total.high)};
+	const struct dp_wide mask = {total.high ? ~(unsigned __int128)0 : fill_low_bits(total.low),
+	                             fill_low_bits(total.high)};
 	enum dp_status status = DP_NO_ENTROPY;
 	for (int tries = 0; tries < DRAW_TRIES; tries++) {
 		if (random->fill(random->user, &u, sizeof u) != DP_OK) break;

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exact draw: P(i) = weights[i] / W with W = sum of weights, no rounding anywhere. Source: design note privacy.md 1.4.
+// draw.h: the exact draw. P(i) = weights[i] / W, W = the sum of all weights, without any rounding.
+//
+// Called by dp/invisibleink.c once per token. Weights and random bits are private.
+// Example: with the weights 2, 3, 5 a number u is drawn from 0 .. 9. u = 0, 1 give 0; u = 2, 3, 4
+// give 1; u = 5 .. 9 give 2. Source: dp/PRIVACY.md, step 7.
 #ifndef CUTTLE_DP_DRAW_H
 #define CUTTLE_DP_DRAW_H
 
@@ -8,12 +12,15 @@
 #include "dp/status.h"
 #include "dp/wide.h"
 
-/* The first i whose prefix sum weights[0] + ... + weights[i] exceeds u. n >= 1, W < 2^255, u < W. Reads every weight whatever u is. */
+/* The first i whose prefix sum weights[0] + ... + weights[i] exceeds u. n >= 1, W < 2^255, u < W.
+ * It reads every weight, whatever u is. */
 size_t dp_pick(const struct dp_wide *weights, size_t n, struct dp_wide u);
 
-/* Draws u uniformly from 0 .. W-1 (256 bits at a time, masked to the length of W, again while u >= W) and picks. 0 < W < 2^255.
- * DP_NO_ENTROPY: the source failed, or its bits were out of range 1000 times running (chance below 2^-1000 for uniform bits); *index is
- * not written. The random bits are wiped. */
-enum dp_status dp_draw(const struct dp_wide *weights, size_t n, const struct dp_random *random, size_t *index);
+/* Draws u uniformly from 0 .. W-1 and picks. 0 < W < 2^255. It takes 256 random bits, keeps as many
+ * as W is long, and starts again while u >= W. The random bits are wiped. DP_NO_ENTROPY: the source
+ * failed, or u was out of range 1000 times running (chance below 2^-1000 for uniform bits). *index
+ * is then not written. */
+enum dp_status dp_draw(const struct dp_wide *weights, size_t n, const struct dp_random *random,
+                       size_t *index);
 
 #endif

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// entropy.c: see entropy.h. Each call asks the kernel anew; nothing is kept between calls.
 #include "dp/entropy.h"
 
 #include <errno.h>

@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where random bits come from: the operating system, or nothing. No user-space generator, no fallback.
+// entropy.h: where random bits come from. They come from the operating system, or there are none:
+// cuttle has no generator of its own and no fallback.
+//
+// engine/run/plan.c takes dp_random_system(); dp/draw.c reads the source for each token. The bits
+// are private. engine/run/seeded.h and the tests bring other sources, whose output is not private.
 #ifndef CUTTLE_DP_ENTROPY_H
 #define CUTTLE_DP_ENTROPY_H
 
 #include <stddef.h>
 #include "dp/status.h"
 
-/* A source of uniform, independent bits. fill writes `size` bytes and returns DP_OK, or returns DP_NO_ENTROPY and then nothing it wrote is
- * used. The privacy theorem assumes that the bits are uniform and independent of the data and of every earlier bit; any source but
- * dp_random_system() makes the output a function of the data for whoever knows the source. */
+/* A source of uniform, independent bits. The privacy theorem assumes that the bits are uniform, and
+ * independent of the data and of every earlier bit. Any source but dp_random_system() makes the
+ * output a function of the data for whoever knows the source. */
 struct dp_random {
+	/* Writes `size` bytes and returns DP_OK. Or returns DP_NO_ENTROPY; what it wrote is then
+	 * not used. */
 	enum dp_status (*fill)(void *user, void *bytes, size_t size);
-	void *user;
+	void *user; /* passed to fill */
 };
 
-/* getrandom(2) of the kernel's own generator: interrupted and short reads are continued, any other failure is DP_NO_ENTROPY.
- * Source: design note privacy.md 1.5. */
+/* getrandom(2), the kernel's own generator. Interrupted and short reads are continued. Any other
+ * failure is DP_NO_ENTROPY. Source: dp/PRIVACY.md, step 7. */
 struct dp_random dp_random_system(void);
 
 #endif

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recursion on a polygon. Every rounding is upwards or covered by ROUNDING; the windows decide how tight the answer is, never whether
-// it is right.
+// exact.c: the recursion of exact.h, on polygons. dp/PRIVACY.md, steps 10 and 11, proves it.
+//
+// V_k is held at its vertices, the points e = j h with h = eta / grid, for j inside a window. One
+// step computes the vertices of V_{k+1} from those of V_k: take_step, maximise_over_t. V_T is then
+// read at an epsilon, or for a delta. dp_exact_eta repeats all this for one eta after another.
+// Every rounding is upwards, or covered by ROUNDING. The windows decide how tight the answer is,
+// never whether it is right.
 #include "dp/exact.h"
 
 #include "base/misuse.h"
@@ -12,55 +17,70 @@
 #include <stdlib.h>
 
 enum {
-	LANES = 16,   /* vertices per pass of the inner loop: what gcc and clang both keep in registers */
-	MARGIN = 2,   /* vertices beside what a step reads */
-	ATTEMPTS = 80 /* of a search */
+	LANES = 16,   /* vertices per pass of the inner loop: gcc and clang keep 16 in registers */
+	MARGIN = 2,   /* spare vertices of an array, at each end beyond what a step reads */
+	ATTEMPTS = 80 /* of seek_eta */
 };
 
 #define UNWATCHED __attribute__((no_sanitize("address", "undefined")))
-#define ROUNDING 0x1p-45 /* relative; one step makes less than 2^-46 */
-#define UNSEEN 1e-7      /* part of delta that losses beyond the windows may add */
-#define AIM 2e-7         /* dp_exact_eta ends with ln(delta reached / delta) in [-5/4 AIM, -1/4 AIM] */
+#define ROUNDING 0x1p-45 /* relative margin of one step; its rounding errors are below 2^-46 */
+#define UNSEEN 1e-7      /* the part of delta that losses beyond the windows may add */
+#define AIM 2e-7 /* dp_exact_eta ends with ln(delta reached / delta) in [-5/4 AIM, -1/4 AIM] */
 #define LEAST_ETA 1e-100
 #define LEAST_DELTA 1e-300
 
-/* Which recursion: for epsilons from low to high, following a sum of losses as far as `deviations` of its standard deviation. */
+/* What one recursion is computed for. */
 struct question {
-	double eta, low, high, deviations;
-	uint32_t tokens;
-	unsigned grid;
+	double eta;
+	double low;        /* the least epsilon that will be read */
+	double high;       /* the largest epsilon that will be read */
+	double deviations; /* how far a window follows a sum of losses, in standard deviations */
+	uint32_t tokens;   /* T, steps */
+	unsigned grid;     /* m, cells per eta */
 };
 
-/* Vertices of V_k at e = j h for low <= j <= high. Left of them the polygon goes to (exp(e) = 0, V = 1), right of them it is constant;
- * `extend` writes such vertices out, as far as a step reads. Element j - first of an array belongs to vertex j, or to the cell from j to
- * j + 1. */
+/* The polygon of V_k has vertices at e = j h for low <= j <= high. A cell is the part from vertex j
+ * to vertex j + 1. Example: eta 0.4 and grid 8 make h = 0.05; vertex 3 is at e = 0.15.
+ * Left of the window, below j = low, the polygon is straight to the point exp(e) = 0, V = 1. Right
+ * of the window it is constant. extend_polygon writes such vertices out, as far as a step reads.
+ * In vertex, next, bend and inverse, element j - first belongs to vertex j, or to its cell. */
 struct recursion {
 	struct question question;
-	double h, ratio;        /* eta / grid, exp(h) - 1 */
-	double *down, *up;      /* [grid + 1] p_t and 1 - p_t at t = i h, rounded up */
-	double *vertex, *next;  /* V_k, V_{k+1} */
-	double *bend, *inverse; /* D of PRIVACY.md, 1 / (4 D) */
-	int64_t first, low, high;
-	uint32_t done; /* k */
+	double h;        /* eta / grid */
+	double ratio;    /* exp(h) - 1 */
+	double *down;    /* [grid + 1] p_t at t = i h, rounded up */
+	double *up;      /* [grid + 1] 1 - p_t at t = i h, rounded up */
+	double *vertex;  /* V_k */
+	double *next;    /* V_{k+1} */
+	double *bend;    /* D of PRIVACY.md */
+	double *inverse; /* 1 / (4 D) */
+	int64_t first;   /* the j of element 0 */
+	int64_t low;     /* the window's first vertex */
+	int64_t high;    /* the window's last vertex */
+	uint32_t done;   /* k */
 };
 
-/* How far from zero a sum of n losses gets, in h: its mean is at most n eta^2 / 8, each has range eta (Hoeffding), none is beyond eta. */
-static double spread(const struct question *q, double n) {
+/* How far from zero a sum of n losses gets, in units of h. Its mean is at most n eta^2 / 8. Each
+ * loss has range eta, so by Hoeffding's bound it counts as a standard deviation of eta / 2. No loss
+ * is beyond eta, so the sum is not beyond n eta. `far` counts in units of eta. */
+static double reach_of_sum(const struct question *q, double n) {
 	const double far = n * q->eta / 8.0 + q->deviations / 2.0 * sqrt(n);
 	return q->grid * (far < n ? far : n);
 }
 
-/* Where V_k is neither nearly 1 - exp(e) nor nearly 0, and still matters to V_T between low and high. */
-static void window(const struct recursion *r, uint32_t k, int64_t *low, int64_t *high) {
+/* Places the window of V_k: the e where V_k is neither nearly 1 - exp(e) nor nearly 0, and that V_T
+ * between the question's low and high still depends on. The number of vertices becomes a multiple
+ * of LANES. */
+static void place_window(const struct recursion *r, uint32_t k, int64_t *low, int64_t *high) {
 	const struct question *q = &r->question;
-	const double here = spread(q, k), rest = spread(q, q->tokens - k);
+	const double here = reach_of_sum(q, k), rest = reach_of_sum(q, q->tokens - k);
 	*low = (int64_t)floor(fmax(-here, q->low / r->h - rest)) - 1;
 	int64_t count = (int64_t)ceil(fmin(here, q->high / r->h + rest)) + 2 - *low;
 	if (count < 2) count = 2;
 	*high = *low + (count + LANES - 1) / LANES * LANES - 1;
 }
 
-static void end(struct recursion *r) {
+static void free_recursion(struct recursion *r) {
 	free(r->down);
 	free(r->up);
 	free(r->vertex);
@@ -69,14 +89,16 @@ static void end(struct recursion *r) {
 	free(r->inverse);
 }
 
-/* At V_0, which two cells describe exactly. */
-static enum dp_status begin(struct recursion *r, const struct question *question) {
+/* Starts at V_0. Two cells describe it exactly: with vertices at -h, 0 and h, it is straight in
+ * exp(e) up to e = 0, and 0 from there on. The arrays are made for the widest of all windows. */
+static enum dp_status begin_recursion(struct recursion *r, const struct question *question) {
 	const int64_t m = question->grid;
-	*r = (struct recursion){.question = *question, .h = question->eta / (double)m, .low = -1, .high = 1};
+	*r = (struct recursion){
+	    .question = *question, .h = question->eta / (double)m, .low = -1, .high = 1};
 	r->ratio = expm1(r->h);
 	int64_t least = r->low, most = r->high, low, high;
 	for (uint32_t k = 1; k <= question->tokens; k++) {
-		window(r, k, &low, &high);
+		place_window(r, k, &low, &high);
 		if (low < least) least = low;
 		if (high > most) most = high;
 	}
@@ -89,7 +111,7 @@ static enum dp_status begin(struct recursion *r, const struct question *question
 	r->down = calloc((size_t)m + 1, sizeof *r->down);
 	r->up = calloc((size_t)m + 1, sizeof *r->up);
 	if (!r->vertex || !r->next || !r->bend || !r->inverse || !r->down || !r->up) {
-		end(r);
+		free_recursion(r);
 		return DP_NO_MEMORY;
 	}
 	const long double eta = (long double)question->eta, whole = -expm1l(-eta);
@@ -102,28 +124,37 @@ static enum dp_status begin(struct recursion *r, const struct question *question
 	return DP_OK;
 }
 
-/* Writes out the vertices from low to high that the polygon has but its window has not. */
-static void extend(struct recursion *r, int64_t low, int64_t high) {
+/* Writes out the vertices from low to high that lie outside the window. */
+static void extend_polygon(struct recursion *r, int64_t low, int64_t high) {
 	const double left = r->vertex[r->low - r->first], right = r->vertex[r->high - r->first];
 	for (int64_t j = r->low - 1; j >= low; j--) {
-		const double x = (double)(j - r->low) * r->h; /* 1 + (V - 1) exp(x), as a sum of positive terms */
+		const double x = (double)(j - r->low) * r->h;
+		/* This is 1 + (V - 1) exp(x), as a sum of positive terms: rounding errors stay
+		 * relative. */
 		const double v = (left * exp(x) - expm1(x)) * (1.0 + ROUNDING);
 		r->vertex[j - r->first] = v < 1.0 ? v : 1.0;
 	}
 	for (int64_t j = r->high + 1; j <= high; j++) r->vertex[j - r->first] = right;
 }
 
-/* V_{k+1} at LANES points from V_k at vertex[0 .. LANES - 1] and grid vertices on either side: the greatest over all t in [0, eta].
- * Sanitizers would spend most of a test run here; what is read has been written by `step` and `extend`, under their eyes, just before. */
-UNWATCHED static void maximise(const struct recursion *r, const double *vertex, const double *bend, const double *inverse, double *next) {
+/* Computes V_{k+1} at LANES vertices: the greatest value over all t in [0, eta]. It reads V_k at
+ * vertex[0 .. LANES - 1] and at `grid` vertices on either side. For each vertex and each i from 1
+ * to grid it covers the t from (i - 1) h to i h: `last` and `mixed` are the objective at the two
+ * ends, and the quadratic bounds it in between (PRIVACY.md, step 11). Sanitizers would spend most
+ * of a test run here, so they are off. take_step and extend_polygon, where they are on, have just
+ * written all that is read here. */
+UNWATCHED static void maximise_over_t(const struct recursion *r, const double *vertex,
+                                      const double *bend, const double *inverse, double *next) {
 	const int64_t m = r->question.grid;
 	double best[LANES], last[LANES];
 	for (int l = 0; l < LANES; l++) best[l] = last[l] = vertex[l];
 	for (int64_t i = 1; i <= m; i++) {
 		const double p = r->down[i], q = r->up[i];
-		const double *lower = vertex - i, *upper = lower + m, *b = bend - i, *by = inverse - i;
+		const double *lower = vertex - i, *upper = lower + m, *b = bend - i,
+		             *by = inverse - i;
 		for (int l = 0; l < LANES; l++) {
 			const double mixed = p * lower[l] + q * upper[l];
+			/* Delta + D of PRIVACY.md, to be clamped to [0, 2 D] */
 			double z = mixed - last[l] + b[l], most = b[l] + b[l];
 			z = z > 0.0 ? z : 0.0;
 			z = z < most ? z : most;
@@ -139,22 +170,26 @@ UNWATCHED static void maximise(const struct recursion *r, const double *vertex, 
 	}
 }
 
-static void step(struct recursion *r) {
+static void take_step(struct recursion *r) {
 	const int64_t m = r->question.grid;
 	const double shrink = exp(-r->question.eta), scale = r->ratio / -expm1(-r->question.eta);
 	int64_t low, high;
-	window(r, r->done + 1, &low, &high);
-	extend(r, low - m, high + m + 1);
+	place_window(r, r->done + 1, &low, &high);
+	extend_polygon(r, low - m, high + m + 1);
+	/* The 2^-49 V_j makes up for the rounding errors of D. Where D is below DBL_MIN, 1 / (4 D)
+	 * would overflow and 0 stands for it. That leaves out at most D, and every new vertex gets
+	 * DBL_MIN on top. */
 	for (int64_t j = low - m; j <= high; j++) {
 		const double *here = r->vertex + (j - r->first), *there = here + m;
-		const double falls = (here[0] - here[1]) - shrink * (there[0] - there[1]) + 0x1p-49 * here[0];
+		const double falls =
+		    (here[0] - here[1]) - shrink * (there[0] - there[1]) + 0x1p-49 * here[0];
 		const double bend = falls > 0.0 ? falls * scale : 0.0;
 		r->bend[j - r->first] = bend;
 		r->inverse[j - r->first] = bend > DBL_MIN ? 0.25 / bend : 0.0;
 	}
 	for (int64_t j = low; j <= high; j += LANES) {
 		const int64_t at = j - r->first;
-		maximise(r, r->vertex + at, r->bend + at, r->inverse + at, r->next + at);
+		maximise_over_t(r, r->vertex + at, r->bend + at, r->inverse + at, r->next + at);
 	}
 	double *const swap = r->vertex;
 	r->vertex = r->next;
@@ -164,19 +199,23 @@ static void step(struct recursion *r) {
 	r->done++;
 }
 
-/* The polygon at an epsilon inside the window, rounded up. */
+/* The polygon's delta at an epsilon that is not left of the window, rounded up. */
 static double read_delta(const struct recursion *r, double epsilon) {
 	const double cell = floor(epsilon / r->h);
 	REQUIRE(cell >= (double)r->low);
 	if (cell >= (double)r->high) return r->vertex[r->high - r->first];
-	const double left = r->vertex[(int64_t)cell - r->first], right = r->vertex[(int64_t)cell + 1 - r->first];
-	/* How much of the cell lies behind, in exp(e). Less is more delta. */
+	const double left = r->vertex[(int64_t)cell - r->first],
+	             right = r->vertex[(int64_t)cell + 1 - r->first];
+	/* The part of the cell left of epsilon, measured in exp(e). It is rounded down, since a
+	 * smaller part gives a larger delta. */
 	const double behind = expm1(epsilon - cell * r->h) / r->ratio - 0x1p-50 * (2.0 + cell);
-	const double delta = (left - (left - right) * (behind > 0.0 ? behind : 0.0)) * (1.0 + ROUNDING);
+	const double delta =
+	    (left - (left - right) * (behind > 0.0 ? behind : 0.0)) * (1.0 + ROUNDING);
 	return delta < 1.0 ? delta : 1.0;
 }
 
-/* The least epsilon at which the polygon is within delta, rounded up: -1 where it is at `low` already, +infinity where it nowhere is. */
+/* The least epsilon at which the polygon is within delta, rounded up. It is -1 where the polygon is
+ * within delta at the question's low already, and +infinity where it is nowhere. */
 static double read_epsilon(const struct recursion *r, double delta) {
 	const int64_t least = (int64_t)floor(r->question.low / r->h);
 	const double *vertex = r->vertex - r->first;
@@ -189,24 +228,28 @@ static double read_epsilon(const struct recursion *r, double delta) {
 	return ((double)j * r->h + log1p((part < 1.0 ? part : 1.0) * r->ratio)) * (1.0 + ROUNDING);
 }
 
-static enum dp_status finish(struct recursion *r, const struct question *question) {
-	const enum dp_status status = begin(r, question);
-	while (status == DP_OK && r->done < question->tokens) step(r);
+static enum dp_status run_recursion(struct recursion *r, const struct question *question) {
+	const enum dp_status status = begin_recursion(r, question);
+	while (status == DP_OK && r->done < question->tokens) take_step(r);
 	return status;
 }
 
-/* ---- questions ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 unsigned dp_exact_grid(uint32_t tokens) {
-	return tokens <= 512 ? 128 : tokens <= 1024 ? 64 : tokens <= 4096 ? 32 : tokens <= 8192 ? 16 : 8;
+	return tokens <= 512    ? 128
+	       : tokens <= 1024 ? 64
+	       : tokens <= 4096 ? 32
+	       : tokens <= 8192 ? 16
+	                        : 8;
 }
 
 static bool good_grid(unsigned grid) {
 	return grid == 0 || (grid >= DP_EXACT_LEAST_GRID && grid <= DP_EXACT_MOST_GRID);
 }
 
-/* Sets the grid. */
-static bool within_limits(unsigned *grid, uint32_t tokens) {
+/* False where tokens or grid are beyond the limits. Sets the grid where it is 0. */
+static bool settle_grid(unsigned *grid, uint32_t tokens) {
 	if (tokens < 1 || tokens > DP_EXACT_TOKENS || !good_grid(*grid)) return false;
 	if (*grid == 0) *grid = dp_exact_grid(tokens);
 	return true;
@@ -228,71 +271,93 @@ static bool good_delta(double delta) {
 	return delta >= LEAST_DELTA && delta < 1.0;
 }
 
-static double rho_of(double eta, uint32_t tokens) {
+static double rho_of_eta(double eta, uint32_t tokens) {
 	return tokens * eta * eta / 8.0;
 }
 
-static double deviations(double delta) {
+/* By Hoeffding's bound a sum is beyond d standard deviations with a probability of at most
+ * exp(-d^2 / 2). This is the d that makes it delta UNSEEN. */
+static double deviations_of_delta(double delta) {
 	return sqrt(-2.0 * (log(delta) + log(UNSEEN)));
 }
 
-/* dp_exact_delta; `scale`, a delta of nearly the right size, decides nothing but the windows. */
-static enum dp_status delta_at(double eta, uint32_t tokens, double epsilon, double scale, unsigned grid, double *delta) {
-	const struct question question = {eta, epsilon, epsilon, deviations(scale), tokens, grid};
+/* dp_exact_delta without its checks. `scale` is a delta of nearly the right size. It decides the
+ * windows and nothing else. */
+static enum dp_status compute_delta(double eta, uint32_t tokens, double epsilon, double scale,
+                                    unsigned grid, double *delta) {
+	const struct question question = {eta,    epsilon, epsilon, deviations_of_delta(scale),
+	                                  tokens, grid};
 	struct recursion r;
 	*delta = DBL_MIN;
-	if (epsilon >= tokens * eta * (1.0 + ROUNDING)) return DP_OK; /* no loss is as large */
-	const enum dp_status status = finish(&r, &question);
+	if (epsilon >= tokens * eta * (1.0 + ROUNDING)) return DP_OK; /* no loss is so large */
+	const enum dp_status status = run_recursion(&r, &question);
 	if (status != DP_OK) return status;
 	*delta = fmax(read_delta(&r, epsilon), DBL_MIN);
-	end(&r);
+	free_recursion(&r);
 	return DP_OK;
 }
 
-enum dp_status dp_exact_delta(double eta, uint32_t tokens, double epsilon, unsigned grid, double *delta) {
+enum dp_status dp_exact_delta(double eta, uint32_t tokens, double epsilon, unsigned grid,
+                              double *delta) {
 	REQUIRE(delta);
-	if (!within_limits(&grid, tokens) || !good_eta(eta, tokens) || !good_epsilon(epsilon)) return DP_BAD_PARAMETER;
+	if (!settle_grid(&grid, tokens) || !good_eta(eta, tokens) || !good_epsilon(epsilon))
+		return DP_BAD_PARAMETER;
 	double answer;
-	const enum dp_status status = delta_at(eta, tokens, epsilon, dp_delta_of_rho(rho_of(eta, tokens), epsilon), grid, &answer);
+	const enum dp_status status = compute_delta(
+	    eta, tokens, epsilon, dp_delta_of_rho(rho_of_eta(eta, tokens), epsilon), grid, &answer);
 	if (status == DP_OK) *delta = answer;
 	return status;
 }
 
-enum dp_status dp_exact_epsilon(double eta, uint32_t tokens, double delta, unsigned grid, double *epsilon) {
+enum dp_status dp_exact_epsilon(double eta, uint32_t tokens, double delta, unsigned grid,
+                                double *epsilon) {
 	REQUIRE(epsilon);
-	if (!within_limits(&grid, tokens) || !good_eta(eta, tokens) || !good_delta(delta)) return DP_BAD_PARAMETER;
-	/* Both are bounds themselves. */
-	const double high = fmin(dp_epsilon_of_rho(rho_of(eta, tokens) * (1.0 + ROUNDING), delta), tokens * eta * (1.0 + ROUNDING));
-	/* The answer is nearly always between 0.92 and 0.95 of that; where it is less, at large delta, all of it is looked at. */
-	struct question question = {eta, 0.85 * high, high, deviations(delta), tokens, grid};
+	if (!settle_grid(&grid, tokens) || !good_eta(eta, tokens) || !good_delta(delta))
+		return DP_BAD_PARAMETER;
+	/* epsilon by zCDP, and the largest possible loss. Both are bounds of the answer. */
+	const double high =
+	    fmin(dp_epsilon_of_rho(rho_of_eta(eta, tokens) * (1.0 + ROUNDING), delta),
+	         tokens * eta * (1.0 + ROUNDING));
+	/* The answer is nearly always 0.92 to 0.95 of `high`, so look from 0.85 on. At large delta
+	 * it may be less: then the second attempt looks from 0 on. */
+	struct question question = {eta,    0.85 * high, high, deviations_of_delta(delta),
+	                            tokens, grid};
 	double answer = -1.0;
 	for (int attempt = 0; attempt < 2 && answer < 0.0; attempt++) {
 		struct recursion r;
-		const enum dp_status status = finish(&r, &question);
+		const enum dp_status status = run_recursion(&r, &question);
 		if (status != DP_OK) return status;
 		answer = read_epsilon(&r, delta);
-		end(&r);
+		free_recursion(&r);
 		question.low = 0.0;
 	}
 	*epsilon = fmax(fmin(answer, high), DBL_MIN);
 	return DP_OK;
 }
 
-/* A search for the eta whose delta at epsilon is `delta`, over x = ln eta, by secants kept inside a bracket. */
-struct search {
-	double epsilon, delta, x, slope, low, high; /* low: within delta, high: beyond it */
+/* A search for the eta whose delta at epsilon is `delta`. It goes over x = ln eta, by the secant
+ * method inside a bracket. */
+struct eta_search {
+	double epsilon;
+	double delta;
+	double x;     /* the next ln eta to try */
+	double slope; /* of ln delta over ln eta, as last measured */
+	double low;   /* the last x tried whose delta is within `delta`; -infinity: none */
+	double high;  /* the last x tried whose delta is beyond `delta`; +infinity: none */
 	uint32_t tokens;
 };
 
-/* Until low, whose delta has been computed and is within, is as near to the root as AIM says. It is -infinity where there was none. */
-static enum dp_status seek(struct search *s, unsigned grid) {
+/* Searches until `low` is as near to the root as AIM says. The delta of `low` has been computed and
+ * is within. `low` stays -infinity where no x tried was within. */
+static enum dp_status seek_eta(struct eta_search *s, unsigned grid) {
 	const double greatest = log(largest_eta(s->tokens));
 	double before = (double)NAN, missed_before = (double)NAN;
 	s->low = -(double)INFINITY;
 	s->high = (double)INFINITY;
 	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
 		double delta;
-		const enum dp_status status = delta_at(exp(s->x), s->tokens, s->epsilon, s->delta, grid, &delta);
+		const enum dp_status status =
+		    compute_delta(exp(s->x), s->tokens, s->epsilon, s->delta, grid, &delta);
 		if (status != DP_OK) return status;
 		const double missed = log(delta / s->delta) + AIM / 4.0;
 		if (missed <= 0.0) s->low = s->x;
@@ -300,12 +365,16 @@ static enum dp_status seek(struct search *s, unsigned grid) {
 		if (missed <= 0.0 && (missed >= -AIM || s->x >= greatest)) break;
 		const double slope = (missed - missed_before) / (s->x - before);
 		if (slope > 0.0 && slope < (double)INFINITY) s->slope = slope;
-		/* Near epsilon = tokens eta delta falls off a cliff, where secants creep. */
-		const bool bracket = !isinf(s->low) && !isinf(s->high), creeping = bracket && fabs(missed) > fabs(missed_before) / 2.0;
+		/* Where epsilon is near tokens eta, the largest possible loss, delta drops so
+		 * steeply that secants make small steps only. If the last one did not halve the
+		 * distance, halve the bracket instead. */
+		const bool bracket = !isinf(s->low) && !isinf(s->high),
+		           creeping = bracket && fabs(missed) > fabs(missed_before) / 2.0;
 		const double x = s->x - (missed + AIM / 2.0) / s->slope;
 		before = s->x;
 		missed_before = missed;
-		if (x > s->low && x < s->high && !creeping) s->x = fmax(fmin(x, s->x + 0.5), s->x - 0.5);
+		if (x > s->low && x < s->high && !creeping)
+			s->x = fmax(fmin(x, s->x + 0.5), s->x - 0.5);
 		else if (bracket) s->x = (s->low + s->high) / 2.0;
 		else s->x += isinf(s->high) ? 0.1 : -0.1;
 		s->x = fmin(s->x, greatest);
@@ -313,28 +382,37 @@ static enum dp_status seek(struct search *s, unsigned grid) {
 	return DP_OK;
 }
 
-enum dp_status dp_exact_eta(double epsilon, double delta, uint32_t tokens, unsigned grid, double *eta) {
+enum dp_status dp_exact_eta(double epsilon, double delta, uint32_t tokens, unsigned grid,
+                            double *eta) {
 	REQUIRE(eta);
-	if (!within_limits(&grid, tokens) || !good_epsilon(epsilon) || !good_delta(delta)) return DP_BAD_PARAMETER;
+	if (!settle_grid(&grid, tokens) || !good_epsilon(epsilon) || !good_delta(delta))
+		return DP_BAD_PARAMETER;
 	const double start = sqrt(8.0 * dp_rho_of_epsilon(epsilon, delta) / tokens);
 	if (!good_eta(start, tokens)) return DP_BAD_PARAMETER;
-	/* Coarse first: up to 64 times cheaper, with nearly the same slope, and too low by a part of about 0.44 / grid^2. */
+	/* Search on a coarse grid first: it is up to 64 times cheaper and has nearly the same
+	 * slope. Its eta is too low by a part of about 0.44 / grid^2: 0.0069 at grid 8. */
 	const unsigned coarse = grid / 8 < DP_EXACT_LEAST_GRID ? DP_EXACT_LEAST_GRID : grid / 8;
 	const double greatest = log(largest_eta(tokens));
-	struct search s = {.epsilon = epsilon, .delta = delta, .x = fmin(log(1.06 * start), greatest), .slope = 30.0, .tokens = tokens};
-	enum dp_status status = seek(&s, coarse);
+	struct eta_search s = {.epsilon = epsilon,
+	                       .delta = delta,
+	                       .x = fmin(log(1.06 * start), greatest),
+	                       .slope = 30.0,
+	                       .tokens = tokens};
+	enum dp_status status = seek_eta(&s, coarse);
 	s.x = fmin(s.x + 0.44 / coarse / coarse - 0.44 / grid / grid, greatest);
-	if (status == DP_OK) status = seek(&s, grid);
+	if (status == DP_OK) status = seek_eta(&s, grid);
 	if (status != DP_OK) return status;
-	/* At the limit itself the largest eta may be beyond it. */
+	/* Where the search ends at the limit, the largest eta may lie beyond it. */
 	if (isinf(s.low) || s.low >= greatest) return DP_BAD_PARAMETER;
 	*eta = exp(s.low);
 	return DP_OK;
 }
 
-enum dp_status dp_exact_tokens(double eta, double epsilon, double delta, unsigned grid, uint32_t *tokens) {
+enum dp_status dp_exact_tokens(double eta, double epsilon, double delta, unsigned grid,
+                               uint32_t *tokens) {
 	REQUIRE(tokens);
-	if (!good_eta(eta, 1) || !good_epsilon(epsilon) || !good_delta(delta) || !good_grid(grid)) return DP_BAD_PARAMETER;
+	if (!good_eta(eta, 1) || !good_epsilon(epsilon) || !good_delta(delta) || !good_grid(grid))
+		return DP_BAD_PARAMETER;
 	const double limit = fmin(DP_EXACT_TOKENS, floor(8.0 * DP_EXACT_RHO / eta / eta));
 	if (limit < 1.0 || epsilon >= limit * eta) return DP_BAD_PARAMETER;
 	double most = ceil(1.2 * 8.0 * dp_rho_of_epsilon(epsilon, delta) / eta / eta) + 8.0;
@@ -342,17 +420,18 @@ enum dp_status dp_exact_tokens(double eta, double epsilon, double delta, unsigne
 		most = fmin(most, limit);
 		const uint32_t steps = (uint32_t)most;
 		const unsigned points = grid ? grid : dp_exact_grid((uint32_t)(most / 1.2));
-		const struct question question = {eta, epsilon, epsilon, deviations(delta), steps, points};
+		const struct question question = {
+		    eta, epsilon, epsilon, deviations_of_delta(delta), steps, points};
 		struct recursion r;
-		const enum dp_status status = begin(&r, &question);
+		const enum dp_status status = begin_recursion(&r, &question);
 		if (status != DP_OK) return status;
 		bool within = true;
 		while (within && r.done < steps) {
-			step(&r);
+			take_step(&r);
 			within = read_delta(&r, epsilon) <= delta * (1.0 - AIM / 4.0);
 		}
 		const uint32_t done = r.done;
-		end(&r);
+		free_recursion(&r);
 		if (!within) {
 			*tokens = done - 1;
 			return DP_OK;

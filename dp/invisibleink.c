@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// invisibleink.c: the steps of invisibleink.h, in the order public, private, draw.
+//
+// The parts stand in files of their own: fixed.c (L), topk.c (V+), center.c (s_i), kernels/dclip.h
+// (S), weights.c (A and E), draw.c. Here they meet. All memory is allocated once, in
+// dp_invisibleink_new, so no step can fail for want of it.
 #include "dp/invisibleink.h"
 
 #include "base/misuse.h"
@@ -13,46 +18,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a batch stands. The order public -> private -> draw is what the theorem composes over, so it is enforced, not trusted: in a step of
- * A alone no private row can be added. */
-enum stage { STAGE_NEW, STAGE_BEGUN, STAGE_STEP, STAGE_ALONE, STAGE_SILENT };
+/* Where a batch stands. The theorem composes over steps in the order public, private, draw. So the
+ * code enforces this order: the functions of a step REQUIRE their stage. */
+enum stage {
+	STAGE_NEW,   /* no batch yet */
+	STAGE_BEGUN, /* between two steps */
+	STAGE_STEP,  /* in a paid step: private rows may come */
+	STAGE_ALONE, /* in a step of A alone: no private row can be added */
+	STAGE_SILENT /* the random source has failed: nothing is ever drawn again */
+};
 
 struct dp_invisibleink {
 	struct dp_invisibleink_params params; /* allowed points to our copy */
 	struct dp_weights weights;
 	enum stage stage;
-	uint32_t spent;               /* tokens of this batch drawn */
-	uint32_t private;             /* private rows of this step */
-	size_t count;                 /* candidates */
-	int64_t largest;              /* L_pub of the likeliest candidate */
-	uint8_t *allowed;             /* [vocab] or NULL */
-	int32_t *fixed;               /* [vocab] L_pub */
-	int32_t *heap;                /* [min(k, vocab)] */
-	uint32_t *candidates;         /* [vocab], count in use, as the three below */
-	int32_t *candidate_fixed;     /* L_pub of the candidates */
-	int32_t *centred;             /* with `center`: L_pub + s_i of the row just added; private */
-	int32_t *sum;                 /* S; private */
-	struct dp_wide *token_weight; /* A E; private */
+	uint32_t spent;       /* paid tokens of this batch drawn */
+	uint32_t private;     /* private rows added in this step */
+	size_t count;         /* candidates of this step */
+	int64_t largest;      /* L_pub of the likeliest candidate */
+	uint8_t *allowed;     /* [vocab], or NULL: every token */
+	int32_t *fixed;       /* [vocab] L_pub */
+	int32_t *heap;        /* [min(k, vocab)] scratch of dp_topk */
+	uint32_t *candidates; /* [vocab], the first `count` in use; so in the four arrays below */
+	int32_t *candidate_fixed; /* [vocab] L_pub of the candidates */
+	int32_t *centred; /* [vocab] L_pub + s_i of the row just added, with `center`; private */
+	int32_t *sum;     /* [vocab] S; private */
+	struct dp_wide *token_weight; /* [vocab] A E; private */
 };
 
-static void *rows(size_t count, size_t size) {
+static void *allocate_rows(size_t count, size_t size) {
 	return calloc(count > 0 ? count : 1, size);
 }
 
-static enum dp_status allocate(struct dp_invisibleink *m, const uint8_t *allowed) {
+static enum dp_status allocate_arrays(struct dp_invisibleink *m, const uint8_t *allowed) {
 	const size_t vocab = m->params.vocab, k = m->params.top_k < vocab ? m->params.top_k : vocab;
-	m->fixed = rows(vocab, sizeof *m->fixed);
-	m->heap = rows(k, sizeof *m->heap);
-	m->candidates = rows(vocab, sizeof *m->candidates);
-	m->candidate_fixed = rows(vocab, sizeof *m->candidate_fixed);
-	m->centred = rows(m->params.center ? vocab : 0, sizeof *m->centred);
-	m->sum = rows(vocab, sizeof *m->sum);
-	m->token_weight = rows(vocab, sizeof *m->token_weight);
-	if (!m->fixed || !m->heap || !m->candidates || !m->candidate_fixed || !m->centred || !m->sum || !m->token_weight)
+	m->fixed = allocate_rows(vocab, sizeof *m->fixed);
+	m->heap = allocate_rows(k, sizeof *m->heap);
+	m->candidates = allocate_rows(vocab, sizeof *m->candidates);
+	m->candidate_fixed = allocate_rows(vocab, sizeof *m->candidate_fixed);
+	m->centred = allocate_rows(m->params.center ? vocab : 0, sizeof *m->centred);
+	m->sum = allocate_rows(vocab, sizeof *m->sum);
+	m->token_weight = allocate_rows(vocab, sizeof *m->token_weight);
+	if (!m->fixed || !m->heap || !m->candidates || !m->candidate_fixed || !m->centred ||
+	    !m->sum || !m->token_weight)
 		return DP_NO_MEMORY;
 	m->params.allowed = NULL;
 	if (!allowed) return DP_OK;
-	m->allowed = rows(vocab, 1);
+	m->allowed = allocate_rows(vocab, 1);
 	if (!m->allowed) return DP_NO_MEMORY;
 	memcpy(m->allowed, allowed, vocab);
 	m->params.allowed = m->allowed;
@@ -65,13 +77,16 @@ static bool any_allowed(const uint8_t *allowed, size_t vocab) {
 	return any;
 }
 
-enum dp_status dp_invisibleink_new(const struct dp_invisibleink_params *params, struct dp_invisibleink **out) {
+enum dp_status dp_invisibleink_new(const struct dp_invisibleink_params *params,
+                                   struct dp_invisibleink **out) {
 	REQUIRE(params && out && params->random.fill);
 	*out = NULL;
 	struct dp_weights weights;
-	if (params->tokens < 1 || params->vocab < 1 || params->vocab > (size_t)1 << 24) return DP_BAD_PARAMETER;
-	enum dp_status status = dp_weights_init(&weights, params->batch, params->clip_fixed, params->fraction_bits, params->temperature_num,
-	                                        params->temperature_den);
+	if (params->tokens < 1 || params->vocab < 1 || params->vocab > (size_t)1 << 24)
+		return DP_BAD_PARAMETER;
+	enum dp_status status =
+	    dp_weights_init(&weights, params->batch, params->clip_fixed, params->fraction_bits,
+	                    params->temperature_num, params->temperature_den);
 	if (status != DP_OK) return status;
 	struct dp_invisibleink *m = calloc(1, sizeof *m);
 	if (!m) {
@@ -80,7 +95,8 @@ enum dp_status dp_invisibleink_new(const struct dp_invisibleink_params *params, 
 	}
 	m->params = *params;
 	m->weights = weights;
-	status = any_allowed(params->allowed, params->vocab) ? allocate(m, params->allowed) : DP_BAD_PARAMETER;
+	status = any_allowed(params->allowed, params->vocab) ? allocate_arrays(m, params->allowed)
+	                                                     : DP_BAD_PARAMETER;
 	if (status == DP_OK) *out = m;
 	else dp_invisibleink_free(&m);
 	return status;
@@ -90,9 +106,11 @@ void dp_invisibleink_free(struct dp_invisibleink **mechanism) {
 	struct dp_invisibleink *m = *mechanism;
 	*mechanism = NULL;
 	if (!m) return;
-	if (m->centred && m->params.center) explicit_bzero(m->centred, m->params.vocab * sizeof *m->centred);
+	if (m->centred && m->params.center)
+		explicit_bzero(m->centred, m->params.vocab * sizeof *m->centred);
 	if (m->sum) explicit_bzero(m->sum, m->params.vocab * sizeof *m->sum);
-	if (m->token_weight) explicit_bzero(m->token_weight, m->params.vocab * sizeof *m->token_weight);
+	if (m->token_weight)
+		explicit_bzero(m->token_weight, m->params.vocab * sizeof *m->token_weight);
 	dp_weights_release(&m->weights);
 	free(m->allowed);
 	free(m->fixed);
@@ -110,13 +128,14 @@ void dp_invisibleink_begin(struct dp_invisibleink *m, uint32_t spent) {
 	if (m->stage != STAGE_SILENT) m->stage = STAGE_BEGUN;
 }
 
-/* V+ of the public row, nothing in S. */
-static enum dp_status start(struct dp_invisibleink *m, const float *logits, enum stage stage) {
+/* Finds V+ of the public row and empties S. */
+static enum dp_status start_step(struct dp_invisibleink *m, const float *logits, enum stage stage) {
 	if (m->stage == STAGE_SILENT) return DP_NO_ENTROPY;
 	const struct dp_invisibleink_params *p = &m->params;
 	m->count = 0;
 	if (!dp_fix(logits, p->vocab, p->fraction_bits, m->fixed)) return DP_PUBLIC_NOT_FINITE;
-	m->count = dp_topk(m->fixed, p->allowed, p->vocab, p->top_k, p->batch, p->clip_fixed, m->heap, m->candidates);
+	m->count = dp_topk(m->fixed, p->allowed, p->vocab, p->top_k, p->batch, p->clip_fixed,
+	                   m->heap, m->candidates);
 	m->largest = INT64_MIN;
 	for (size_t i = 0; i < m->count; i++) {
 		m->candidate_fixed[i] = m->fixed[m->candidates[i]];
@@ -128,12 +147,13 @@ static enum dp_status start(struct dp_invisibleink *m, const float *logits, enum
 	return DP_OK;
 }
 
-enum dp_status dp_invisibleink_public(struct dp_invisibleink *m, const float *logits, const uint32_t **candidates, size_t *count) {
+enum dp_status dp_invisibleink_public(struct dp_invisibleink *m, const float *logits,
+                                      const uint32_t **candidates, size_t *count) {
 	REQUIRE(m->stage == STAGE_BEGUN || m->stage == STAGE_SILENT);
 	*candidates = NULL;
 	*count = 0;
 	if (m->spent >= m->params.tokens) return DP_SPENT;
-	enum dp_status status = start(m, logits, STAGE_STEP);
+	enum dp_status status = start_step(m, logits, STAGE_STEP);
 	if (status != DP_OK) return status;
 	*candidates = m->candidates;
 	*count = m->count;
@@ -142,14 +162,15 @@ enum dp_status dp_invisibleink_public(struct dp_invisibleink *m, const float *lo
 
 enum dp_status dp_invisibleink_alone(struct dp_invisibleink *m, const float *logits) {
 	REQUIRE(m->stage == STAGE_BEGUN || m->stage == STAGE_SILENT);
-	return start(m, logits, STAGE_ALONE);
+	return start_step(m, logits, STAGE_ALONE);
 }
 
 bool dp_invisibleink_sure(struct dp_invisibleink *m, uint32_t millionths) {
 	REQUIRE(m->stage == STAGE_STEP && m->private == 0);
-	unsigned __int128 whole = 0; /* at most 2^24 2^56 */
+	unsigned __int128 whole = 0; /* at most 2^24 2^56: no overflow */
 	for (size_t i = 0; i < m->count; i++) whole += dp_invisibleink_public_weight(m, i);
-	const bool sure = (unsigned __int128)1000000 * dp_weight_public(&m->weights, 0) >= millionths * whole;
+	const bool sure =
+	    (unsigned __int128)1000000 * dp_weight_public(&m->weights, 0) >= millionths * whole;
 	if (sure) m->stage = STAGE_ALONE;
 	return sure;
 }
@@ -158,14 +179,16 @@ void dp_invisibleink_private(struct dp_invisibleink *m, const float *logits) {
 	REQUIRE(m->stage == STAGE_STEP);
 	REQUIRE(m->private < m->params.batch);
 	m->private ++;
-	/* Whether the row was finite is private: the answer is dropped, and a row that was not has left the sum alone. */
+	/* dp_fix and dclip tell whether the row is finite. That is private, so their answers are
+	 * dropped. dclip leaves the sum alone where it is not. */
 	const int32_t *center = m->candidate_fixed;
 	if (m->params.center) {
 		(void)dp_fix(logits, m->count, m->params.fraction_bits, m->centred);
 		dp_center(m->centred, m->candidate_fixed, m->count);
 		center = m->centred;
 	}
-	(void)kernels_get()->dclip(logits, center, m->count, m->params.fraction_bits, m->params.clip_fixed, m->sum);
+	(void)kernels_get()->dclip(logits, center, m->count, m->params.fraction_bits,
+	                           m->params.clip_fixed, m->sum);
 }
 
 enum dp_status dp_invisibleink_draw(struct dp_invisibleink *m, uint32_t *token) {
@@ -176,7 +199,8 @@ enum dp_status dp_invisibleink_draw(struct dp_invisibleink *m, uint32_t *token) 
 	}
 	m->stage = STAGE_BEGUN;
 	for (size_t i = 0; i < m->count; i++)
-		m->token_weight[i] = dp_wide_product(dp_invisibleink_public_weight(m, i), dp_invisibleink_private_weight(m, i));
+		m->token_weight[i] = dp_wide_product(dp_invisibleink_public_weight(m, i),
+		                                     dp_invisibleink_private_weight(m, i));
 	size_t drawn;
 	enum dp_status status = dp_draw(m->token_weight, m->count, &m->params.random, &drawn);
 	if (status == DP_OK) *token = m->candidates[drawn];
@@ -203,7 +227,8 @@ uint64_t dp_invisibleink_public_weight(const struct dp_invisibleink *m, size_t c
 	return dp_weight_public(&m->weights, m->largest - m->candidate_fixed[candidate]);
 }
 
-unsigned __int128 dp_invisibleink_private_weight(const struct dp_invisibleink *m, size_t candidate) {
+unsigned __int128 dp_invisibleink_private_weight(const struct dp_invisibleink *m,
+                                                 size_t candidate) {
 	REQUIRE(candidate < m->count);
 	return dp_weight_private(&m->weights, m->sum[candidate]);
 }

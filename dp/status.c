@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// status.c: see status.h.
 #include "dp/status.h"
 
 const char *dp_status_text(enum dp_status status) {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unsigned integers of 256 bits: as much arithmetic as exact weights need. No function branches on a value.
+// wide.h: unsigned integers of 256 bits, with the sum, product and comparison that weights need.
+//
+// Called by dp/draw.c, dp/weights.c and dp/invisibleink.c. Values may be private: no function
+// branches on one. Example: 2^130 + 3 is {.low = 3, .high = 4}.
 #ifndef CUTTLE_DP_WIDE_H
 #define CUTTLE_DP_WIDE_H
 
@@ -7,19 +10,21 @@
 #include <stdint.h>
 
 struct dp_wide {
-	unsigned __int128 low, high;
+	unsigned __int128 low;
+	unsigned __int128 high; /* in units of 2^128 */
 };
 
-/* a + b; the sum is below 2^256. */
+/* a + b. The caller knows that the sum is below 2^256. */
 static inline struct dp_wide dp_wide_sum(struct dp_wide a, struct dp_wide b) {
 	const unsigned __int128 low = a.low + b.low;
 	return (struct dp_wide){low, a.high + b.high + (low < b.low)};
 }
 
-/* a b, whatever they are. */
+/* a b. It is below 2^192, so no value overflows. */
 static inline struct dp_wide dp_wide_product(uint64_t a, unsigned __int128 b) {
 	const unsigned __int128 upper = a * (b >> 64);
-	return dp_wide_sum((struct dp_wide){(unsigned __int128)a * (uint64_t)b, 0}, (struct dp_wide){upper << 64, upper >> 64});
+	return dp_wide_sum((struct dp_wide){(unsigned __int128)a * (uint64_t)b, 0},
+	                   (struct dp_wide){upper << 64, upper >> 64});
 }
 
 /* Whether a < b. */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// GGUF reader over one bounded cursor. Names are sorted rather than hashed: no choice of names makes it quadratic.
+// Reads through one cursor, which never passes the end of the bytes. The file stores in this order:
+// header (magic "GGUF", version, number of tensors, number of keys), keys, table of tensors,
+// padding, the tensors' data. Names are sorted rather than hashed, so no choice of names makes the
+// search quadratic.
 #include "engine/gguf.h"
 
 #include "base/misuse.h"
@@ -8,67 +11,81 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "GGUF values are copied as they stand in the file: little-endian");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "GGUF values are copied as they stand in the file: little-endian");
 
 enum {
-	KEY_MAX = 65535,               /* the specification's own bound */
-	NAME_MAX_BYTES = 64,           /* of a tensor; the specification's own bound */
-	STRING_MAX = 1 << 20,          /* of a value; the longest legitimate one is a chat template of a few KiB */
-	KEY_VALUE_MIN = 8 + 1 + 4 + 1, /* bytes of the smallest metadata entry: length, one letter, type, one byte */
+	/* Bytes of a key, and of a tensor's name: the specification's own bounds. */
+	KEY_MAX = 65535,
+	NAME_MAX_BYTES = 64,
+	/* Bytes of a string value. The longest legitimate one is a chat template of a few KiB. */
+	STRING_MAX = 1 << 20,
+	/* Bytes of the smallest metadata entry: length of the key, one letter, type, one byte. */
+	KEY_VALUE_MIN = 8 + 1 + 4 + 1,
+	/* Bytes of the smallest entry of the table of tensors: length of the name, one letter,
+	 * number of dimensions, one dimension, type, offset. */
 	TENSOR_MIN = 8 + 1 + 4 + 8 + 4 + 8,
-	COUNT_MAX = 1 << 17, /* of keys, and of tensors: what they take in memory is several times what they take in the file */
+	/* Most keys, and most tensors. They take several times more bytes in memory than in the
+	 * file. */
+	COUNT_MAX = 1 << 17,
+	/* Bytes: the tensors' data begin at multiples of this. */
 	ALIGNMENT_DEFAULT = 32,
 	ALIGNMENT_MAX = 64 << 10
 };
 
-struct entry {
+struct metadata_entry {
 	struct gguf_string key;
 	enum gguf_type type; /* of the value, or of the elements when is_array */
 	bool is_array;
-	size_t count;        /* 1 when not an array */
-	const uint8_t *data; /* the value, or the elements one after another; strings with their length prefixes */
-	struct gguf_string whole;
+	size_t count;        /* elements; 1 when not an array */
+	const uint8_t *data; /* the elements side by side; strings with their length prefixes */
+	struct gguf_string whole; /* all bytes of the entry */
 };
 
 struct gguf {
-	struct entry *entries;
-	const struct entry **entries_by_key;
+	struct metadata_entry *entries;               /* in file order */
+	const struct metadata_entry **entries_by_key; /* sorted, distinct */
 	size_t entry_count;
-	struct gguf_tensor *tensors;
-	const struct gguf_tensor **tensors_by_name;
-	size_t tensor_count;
+	struct gguf_tensor *tensors;                /* in file order */
+	const struct gguf_tensor **tensors_by_name; /* sorted, distinct */
+	size_t tensor_count;                        /* 0 when only the keys are read */
+	size_t announced;                           /* tensors that the header says there are */
 };
 
 struct cursor {
 	const uint8_t *bytes;
-	size_t size, position; /* position <= size, always */
+	size_t size;     /* bytes that are there */
+	size_t position; /* the next byte; position <= size, always */
+	size_t whole;    /* bytes of the file, of which `size` are there */
 };
 
-/* Printable part of a name in messages: "%.*s" takes NAME(string). */
+/* A name in a message, at most 80 bytes of it: "%.*s" takes NAME(string). */
 #define NAME(string) (int)((string).size < 80 ? (string).size : 80), (string).text
 
-static bool take(struct cursor *cursor, void *value, size_t size) {
+static bool take_bytes(struct cursor *cursor, void *value, size_t size) {
 	if (size > cursor->size - cursor->position) return false;
 	memcpy(value, cursor->bytes + cursor->position, size);
 	cursor->position += size;
 	return true;
 }
 
-static bool skip(struct cursor *cursor, size_t size) {
+static bool skip_bytes(struct cursor *cursor, size_t size) {
 	if (size > cursor->size - cursor->position) return false;
 	cursor->position += size;
 	return true;
 }
 
-static bool take_string(struct cursor *cursor, size_t longest, struct gguf_string *string) {
+static bool take_gguf_string(struct cursor *cursor, size_t longest, struct gguf_string *string) {
 	uint64_t size;
-	if (!take(cursor, &size, sizeof size) || size > longest || size > cursor->size - cursor->position) return false;
+	if (!take_bytes(cursor, &size, sizeof size) || size > longest ||
+	    size > cursor->size - cursor->position)
+		return false;
 	string->text = (const char *)cursor->bytes + cursor->position;
 	string->size = (size_t)size;
-	return skip(cursor, string->size);
+	return skip_bytes(cursor, string->size);
 }
 
-static bool printable(struct gguf_string string) {
+static bool is_printable(struct gguf_string string) {
 	for (size_t i = 0; i < string.size; i++)
 		if (string.text[i] < 0x21 || string.text[i] > 0x7e) return false;
 	return string.size > 0;
@@ -81,19 +98,23 @@ static int compare_strings(struct gguf_string a, struct gguf_string b) {
 }
 
 static int compare_entries(const void *a, const void *b) {
-	return compare_strings((*(const struct entry *const *)a)->key, (*(const struct entry *const *)b)->key);
+	return compare_strings((*(const struct metadata_entry *const *)a)->key,
+	                       (*(const struct metadata_entry *const *)b)->key);
 }
 
 static int compare_tensors(const void *a, const void *b) {
-	return compare_strings((*(const struct gguf_tensor *const *)a)->name, (*(const struct gguf_tensor *const *)b)->name);
+	return compare_strings((*(const struct gguf_tensor *const *)a)->name,
+	                       (*(const struct gguf_tensor *const *)b)->name);
 }
 
-static int compare_places(const void *a, const void *b) {
-	const uint8_t *left = (*(const struct gguf_tensor *const *)a)->data, *right = (*(const struct gguf_tensor *const *)b)->data;
+static int compare_tensor_places(const void *a, const void *b) {
+	const uint8_t *left = (*(const struct gguf_tensor *const *)a)->data,
+	              *right = (*(const struct gguf_tensor *const *)b)->data;
 	return (left > right) - (left < right);
 }
 
-/* Bytes of one value in the file; strings have no fixed size (0), nor have arrays or types that do not exist. */
+/* Bytes of one value in the file. 0 for strings and arrays, whose size varies, and for types that
+ * do not exist. */
 static size_t value_size(enum gguf_type type) {
 	switch (type) {
 	case GGUF_U8:
@@ -118,66 +139,87 @@ static size_t value_size(enum gguf_type type) {
 	return 0;
 }
 
-static const char *type_name(enum gguf_type type) {
-	static const char *const names[] = {"u8", "i8", "u16", "i16", "u32", "i32", "f32", "bool", "string", "array", "u64", "i64", "f64"};
+static const char *value_type_name(enum gguf_type type) {
+	static const char *const names[] = {"u8",   "i8",     "u16",   "i16", "u32", "i32", "f32",
+	                                    "bool", "string", "array", "u64", "i64", "f64"};
 	return names[type];
 }
 
-static enum cuttle_status parse_entry(struct cursor *cursor, struct entry *entry, struct cuttle_error *error) {
+static enum cuttle_status parse_entry(struct cursor *cursor, struct metadata_entry *entry,
+                                      struct cuttle_error *error) {
 	uint32_t type;
-	if (!take_string(cursor, KEY_MAX, &entry->key) || !printable(entry->key) || !take(cursor, &type, sizeof type))
-		return status_fail(error, CUTTLE_MODEL, "GGUF: a metadata key is cut off, too long, empty or not printable");
+	if (!take_gguf_string(cursor, KEY_MAX, &entry->key) || !is_printable(entry->key) ||
+	    !take_bytes(cursor, &type, sizeof type))
+		return status_fail(
+		    error, CUTTLE_MODEL,
+		    "GGUF: a metadata key is cut off, too long, empty or not printable");
 	entry->is_array = type == GGUF_ARRAY;
 	uint64_t count = 1;
-	if (entry->is_array && (!take(cursor, &type, sizeof type) || !take(cursor, &count, sizeof count)))
-		return status_fail(error, CUTTLE_MODEL, "GGUF: key %.*s is cut off", NAME(entry->key));
-	if (type > GGUF_F64 || type == GGUF_ARRAY)
-		return status_fail(error, CUTTLE_MODEL, "GGUF: key %.*s has a type that does not exist or is an array of arrays",
+	if (entry->is_array &&
+	    (!take_bytes(cursor, &type, sizeof type) || !take_bytes(cursor, &count, sizeof count)))
+		return status_fail(error, CUTTLE_MODEL, "GGUF: key %.*s is cut off",
 		                   NAME(entry->key));
+	if (type > GGUF_F64 || type == GGUF_ARRAY)
+		return status_fail(
+		    error, CUTTLE_MODEL,
+		    "GGUF: key %.*s has a type that does not exist or is an array of arrays",
+		    NAME(entry->key));
 	entry->type = (enum gguf_type)type;
 	size_t smallest = type == GGUF_STRING ? sizeof(uint64_t) : value_size(entry->type);
 	if (count > (cursor->size - cursor->position) / smallest)
-		return status_fail(error, CUTTLE_MODEL, "GGUF: the value of %.*s is longer than the file", NAME(entry->key));
+		return status_fail(error, CUTTLE_MODEL,
+		                   "GGUF: the value of %.*s is longer than the file",
+		                   NAME(entry->key));
 	entry->count = (size_t)count;
 	entry->data = cursor->bytes + cursor->position;
 	if (type == GGUF_STRING) {
 		struct gguf_string ignored;
 		for (size_t i = 0; i < entry->count; i++)
-			if (!take_string(cursor, STRING_MAX, &ignored))
-				return status_fail(error, CUTTLE_MODEL, "GGUF: a string of %.*s is cut off or longer than 1 MiB",
-				                   NAME(entry->key));
+			if (!take_gguf_string(cursor, STRING_MAX, &ignored))
+				return status_fail(
+				    error, CUTTLE_MODEL,
+				    "GGUF: a string of %.*s is cut off or longer than 1 MiB",
+				    NAME(entry->key));
 		return CUTTLE_OK;
 	}
-	skip(cursor, entry->count * smallest);
+	skip_bytes(cursor, entry->count * smallest);
 	if (type == GGUF_BOOL)
 		for (size_t i = 0; i < entry->count; i++)
 			if (entry->data[i] > 1)
-				return status_fail(error, CUTTLE_MODEL, "GGUF: a truth value of %.*s is neither 0 nor 1", NAME(entry->key));
+				return status_fail(error, CUTTLE_MODEL,
+				                   "GGUF: a truth value of %.*s is neither 0 nor 1",
+				                   NAME(entry->key));
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status parse_entries(struct cursor *cursor, struct gguf *file, struct cuttle_error *error) {
+static enum cuttle_status parse_entries(struct cursor *cursor, struct gguf *file,
+                                        struct cuttle_error *error) {
 	for (size_t i = 0; i < file->entry_count; i++) {
 		const size_t start = cursor->position;
 		enum cuttle_status status = parse_entry(cursor, &file->entries[i], error);
 		if (status) return status;
-		file->entries[i].whole = (struct gguf_string){(const char *)cursor->bytes + start, cursor->position - start};
+		file->entries[i].whole = (struct gguf_string){(const char *)cursor->bytes + start,
+		                                              cursor->position - start};
 		file->entries_by_key[i] = &file->entries[i];
 	}
-	qsort(file->entries_by_key, file->entry_count, sizeof *file->entries_by_key, compare_entries);
+	qsort(file->entries_by_key, file->entry_count, sizeof *file->entries_by_key,
+	      compare_entries);
 	for (size_t i = 1; i < file->entry_count; i++)
 		if (!compare_entries(&file->entries_by_key[i - 1], &file->entries_by_key[i]))
-			return status_fail(error, CUTTLE_MODEL, "GGUF: key %.*s stands twice", NAME(file->entries_by_key[i]->key));
+			return status_fail(error, CUTTLE_MODEL, "GGUF: key %.*s stands twice",
+			                   NAME(file->entries_by_key[i]->key));
 	return CUTTLE_OK;
 }
 
 const char *gguf_type_name(uint32_t type) {
 	static const char *const names[] = {
-	    [0] = "F32",      [1] = "F16",     [2] = "Q4_0",     [3] = "Q4_1",   [6] = "Q5_0",    [7] = "Q5_1",   [8] = "Q8_0",
-	    [9] = "Q8_1",     [10] = "Q2_K",   [11] = "Q3_K",    [12] = "Q4_K",  [13] = "Q5_K",   [14] = "Q6_K",  [15] = "Q8_K",
-	    [16] = "IQ2_XXS", [17] = "IQ2_XS", [18] = "IQ3_XXS", [19] = "IQ1_S", [20] = "IQ4_NL", [21] = "IQ3_S", [22] = "IQ2_S",
-	    [23] = "IQ4_XS",  [24] = "I8",     [25] = "I16",     [26] = "I32",   [27] = "I64",    [28] = "F64",   [29] = "IQ1_M",
-	    [30] = "BF16",    [34] = "TQ1_0",  [35] = "TQ2_0",   [39] = "MXFP4",
+	    [0] = "F32",     [1] = "F16",      [2] = "Q4_0",   [3] = "Q4_1",    [6] = "Q5_0",
+	    [7] = "Q5_1",    [8] = "Q8_0",     [9] = "Q8_1",   [10] = "Q2_K",   [11] = "Q3_K",
+	    [12] = "Q4_K",   [13] = "Q5_K",    [14] = "Q6_K",  [15] = "Q8_K",   [16] = "IQ2_XXS",
+	    [17] = "IQ2_XS", [18] = "IQ3_XXS", [19] = "IQ1_S", [20] = "IQ4_NL", [21] = "IQ3_S",
+	    [22] = "IQ2_S",  [23] = "IQ4_XS",  [24] = "I8",    [25] = "I16",    [26] = "I32",
+	    [27] = "I64",    [28] = "F64",     [29] = "IQ1_M", [30] = "BF16",   [34] = "TQ1_0",
+	    [35] = "TQ2_0",  [39] = "MXFP4",
 	};
 	return type < sizeof names / sizeof *names ? names[type] : NULL;
 }
@@ -185,11 +227,14 @@ const char *gguf_type_name(uint32_t type) {
 // Block layouts: ggml-common.h.
 bool gguf_tensor_block(uint32_t type, uint64_t *elements, uint64_t *bytes) {
 	static const uint16_t blocks[GGUF_TENSOR_TYPES][2] = {
-	    [GGUF_TENSOR_F32] = {1, 4},      [GGUF_TENSOR_F16] = {1, 2},      [GGUF_TENSOR_BF16] = {1, 2},
-	    [GGUF_TENSOR_Q4_0] = {32, 18},   [GGUF_TENSOR_Q4_1] = {32, 20},   [GGUF_TENSOR_Q5_0] = {32, 22},
-	    [GGUF_TENSOR_Q5_1] = {32, 24},   [GGUF_TENSOR_Q8_0] = {32, 34},   [GGUF_TENSOR_IQ4_NL] = {32, 18},
-	    [GGUF_TENSOR_Q2_K] = {256, 84},  [GGUF_TENSOR_Q3_K] = {256, 110}, [GGUF_TENSOR_Q4_K] = {256, 144},
-	    [GGUF_TENSOR_Q5_K] = {256, 176}, [GGUF_TENSOR_Q6_K] = {256, 210}, [GGUF_TENSOR_IQ4_XS] = {256, 136},
+	    [GGUF_TENSOR_F32] = {1, 4},        [GGUF_TENSOR_F16] = {1, 2},
+	    [GGUF_TENSOR_BF16] = {1, 2},       [GGUF_TENSOR_Q4_0] = {32, 18},
+	    [GGUF_TENSOR_Q4_1] = {32, 20},     [GGUF_TENSOR_Q5_0] = {32, 22},
+	    [GGUF_TENSOR_Q5_1] = {32, 24},     [GGUF_TENSOR_Q8_0] = {32, 34},
+	    [GGUF_TENSOR_IQ4_NL] = {32, 18},   [GGUF_TENSOR_Q2_K] = {256, 84},
+	    [GGUF_TENSOR_Q3_K] = {256, 110},   [GGUF_TENSOR_Q4_K] = {256, 144},
+	    [GGUF_TENSOR_Q5_K] = {256, 176},   [GGUF_TENSOR_Q6_K] = {256, 210},
+	    [GGUF_TENSOR_IQ4_XS] = {256, 136},
 	};
 	if (type >= GGUF_TENSOR_TYPES || !blocks[type][0]) return false;
 	*elements = blocks[type][0];
@@ -197,132 +242,207 @@ bool gguf_tensor_block(uint32_t type, uint64_t *elements, uint64_t *bytes) {
 	return true;
 }
 
-/* Reads one tensor's description; its offset is left in *offset because the data's start is not known yet. */
-static enum cuttle_status parse_tensor(struct cursor *cursor, struct gguf_tensor *tensor, uint64_t *offset, struct cuttle_error *error) {
-	if (!take_string(cursor, NAME_MAX_BYTES, &tensor->name) || !printable(tensor->name))
-		return status_fail(error, CUTTLE_MODEL, "GGUF: a tensor's name is cut off, longer than 64 bytes, empty or not printable");
-	if (!take(cursor, &tensor->dimensions, sizeof tensor->dimensions))
-		return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s is cut off", NAME(tensor->name));
+/* Reads one tensor's description. *offset is where its data begin, counted from the first tensor's
+ * data; where those begin is not known yet. */
+static enum cuttle_status parse_tensor(struct cursor *cursor, struct gguf_tensor *tensor,
+                                       uint64_t *offset, struct cuttle_error *error) {
+	if (!take_gguf_string(cursor, NAME_MAX_BYTES, &tensor->name) || !is_printable(tensor->name))
+		return status_fail(error, CUTTLE_MODEL,
+		                   "GGUF: a tensor's name is cut off, longer than 64 bytes, empty "
+		                   "or not printable");
+	if (!take_bytes(cursor, &tensor->dimensions, sizeof tensor->dimensions))
+		return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s is cut off",
+		                   NAME(tensor->name));
 	if (tensor->dimensions < 1 || tensor->dimensions > 4)
-		return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s does not have 1 to 4 dimensions", NAME(tensor->name));
+		return status_fail(error, CUTTLE_MODEL,
+		                   "GGUF: tensor %.*s does not have 1 to 4 dimensions",
+		                   NAME(tensor->name));
 	for (uint32_t i = 0; i < 4; i++) tensor->shape[i] = 1;
-	if (!take(cursor, tensor->shape, tensor->dimensions * sizeof *tensor->shape) || !take(cursor, &tensor->type, sizeof tensor->type) ||
-	    !take(cursor, offset, sizeof *offset))
-		return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s is cut off", NAME(tensor->name));
+	if (!take_bytes(cursor, tensor->shape, tensor->dimensions * sizeof *tensor->shape) ||
+	    !take_bytes(cursor, &tensor->type, sizeof tensor->type) ||
+	    !take_bytes(cursor, offset, sizeof *offset))
+		return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s is cut off",
+		                   NAME(tensor->name));
 
 	uint64_t block_elements, block_bytes, elements = 1, bytes;
 	if (!gguf_tensor_block(tensor->type, &block_elements, &block_bytes)) {
 		const char *type = gguf_type_name(tensor->type);
 		if (type)
-			return status_fail(error, CUTTLE_MODEL, "tensor %.*s has type %s, which cuttle does not read yet",
-			                   NAME(tensor->name), type);
-		return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s has unknown type %u", NAME(tensor->name),
-		                   (unsigned)tensor->type);
+			return status_fail(
+			    error, CUTTLE_MODEL,
+			    "tensor %.*s has type %s, which cuttle does not read yet",
+			    NAME(tensor->name), type);
+		return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s has unknown type %u",
+		                   NAME(tensor->name), (unsigned)tensor->type);
 	}
 	for (uint32_t i = 0; i < tensor->dimensions; i++)
-		if (!tensor->shape[i] || __builtin_mul_overflow(elements, tensor->shape[i], &elements))
-			return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s has an impossible shape", NAME(tensor->name));
+		if (!tensor->shape[i] ||
+		    __builtin_mul_overflow(elements, tensor->shape[i], &elements))
+			return status_fail(error, CUTTLE_MODEL,
+			                   "GGUF: tensor %.*s has an impossible shape",
+			                   NAME(tensor->name));
 	if (tensor->shape[0] % block_elements)
-		return status_fail(error, CUTTLE_MODEL, "GGUF: the rows of tensor %.*s are not whole blocks", NAME(tensor->name));
-	if (__builtin_mul_overflow(elements / block_elements, block_bytes, &bytes) || bytes > SIZE_MAX)
-		return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s has an impossible shape", NAME(tensor->name));
+		return status_fail(error, CUTTLE_MODEL,
+		                   "GGUF: the rows of tensor %.*s are not whole blocks",
+		                   NAME(tensor->name));
+	if (__builtin_mul_overflow(elements / block_elements, block_bytes, &bytes) ||
+	    bytes > SIZE_MAX)
+		return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s has an impossible shape",
+		                   NAME(tensor->name));
 	tensor->bytes = (size_t)bytes;
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status place_tensors(const struct cursor *cursor, struct gguf *file, const uint64_t *offsets, uint64_t alignment,
+static enum cuttle_status place_tensors(const struct cursor *cursor, struct gguf *file,
+                                        const uint64_t *offsets, uint64_t alignment,
                                         struct cuttle_error *error) {
-	size_t start = cursor->position, padding = (size_t)((alignment - start % alignment) % alignment);
-	if (padding > cursor->size - start) return status_fail(error, CUTTLE_MODEL, "GGUF: the file ends before the tensors' data");
+	size_t start = cursor->position,
+	       padding = (size_t)((alignment - start % alignment) % alignment);
+	if (padding > cursor->whole - start)
+		return status_fail(error, CUTTLE_MODEL,
+		                   "GGUF: the file ends before the tensors' data");
 	start += padding;
-	size_t available = cursor->size - start;
+	size_t available = cursor->whole - start;
 	for (size_t i = 0; i < file->tensor_count; i++) {
 		struct gguf_tensor *tensor = &file->tensors[i];
-		if (offsets[i] % alignment) return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s is not aligned", NAME(tensor->name));
+		if (offsets[i] % alignment)
+			return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s is not aligned",
+			                   NAME(tensor->name));
 		if (offsets[i] > available || tensor->bytes > available - offsets[i])
-			return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s lies outside the file", NAME(tensor->name));
+			return status_fail(error, CUTTLE_MODEL,
+			                   "GGUF: tensor %.*s lies outside the file",
+			                   NAME(tensor->name));
 		tensor->data = cursor->bytes + start + offsets[i];
 		file->tensors_by_name[i] = tensor;
 	}
-	qsort(file->tensors_by_name, file->tensor_count, sizeof *file->tensors_by_name, compare_places);
+	// Sorted by place at first, so that each tensor is next to the one that it might overlap.
+	qsort(file->tensors_by_name, file->tensor_count, sizeof *file->tensors_by_name,
+	      compare_tensor_places);
 	for (size_t i = 1; i < file->tensor_count; i++) {
-		const struct gguf_tensor *previous = file->tensors_by_name[i - 1], *next = file->tensors_by_name[i];
+		const struct gguf_tensor *previous = file->tensors_by_name[i - 1],
+		                         *next = file->tensors_by_name[i];
 		if (previous->bytes > (size_t)(next->data - previous->data))
-			return status_fail(error, CUTTLE_MODEL, "GGUF: tensors %.*s and %.*s overlap", NAME(previous->name),
-			                   NAME(next->name));
+			return status_fail(error, CUTTLE_MODEL,
+			                   "GGUF: tensors %.*s and %.*s overlap",
+			                   NAME(previous->name), NAME(next->name));
 	}
-	qsort(file->tensors_by_name, file->tensor_count, sizeof *file->tensors_by_name, compare_tensors);
+	qsort(file->tensors_by_name, file->tensor_count, sizeof *file->tensors_by_name,
+	      compare_tensors);
 	for (size_t i = 1; i < file->tensor_count; i++)
 		if (!compare_tensors(&file->tensors_by_name[i - 1], &file->tensors_by_name[i]))
-			return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s stands twice", NAME(file->tensors_by_name[i]->name));
+			return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s stands twice",
+			                   NAME(file->tensors_by_name[i]->name));
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status parse_tensors(struct cursor *cursor, struct gguf *file, struct cuttle_error *error) {
+static enum cuttle_status parse_tensors(struct cursor *cursor, struct gguf *file,
+                                        struct cuttle_error *error) {
 	uint64_t alignment = ALIGNMENT_DEFAULT, parts = 0;
-	enum cuttle_status status = gguf_unsigned(file, "general.alignment", false, &alignment, error);
+	enum cuttle_status status =
+	    gguf_unsigned(file, "general.alignment", false, &alignment, error);
 	if (!status) status = gguf_unsigned(file, "split.count", false, &parts, error);
 	if (status) return status;
 	if (alignment < 8 || alignment > ALIGNMENT_MAX || (alignment & (alignment - 1)))
-		return status_fail(error, CUTTLE_MODEL, "GGUF: general.alignment is not a power of two from 8 to 65536");
+		return status_fail(error, CUTTLE_MODEL,
+		                   "GGUF: general.alignment is not a power of two from 8 to 65536");
 	if (parts > 1)
-		return status_fail(
-		    error, CUTTLE_MODEL,
-		    "GGUF: this is one part of a split model; first run llama-gguf-split --merge FIRST-PART.gguf WHOLE.gguf");
+		return status_fail(error, CUTTLE_MODEL,
+		                   "GGUF: this is one part of a split model; first run "
+		                   "llama-gguf-split --merge FIRST-PART.gguf WHOLE.gguf");
 	if (!file->tensor_count) return CUTTLE_OK;
 
 	uint64_t *offsets = calloc(file->tensor_count, sizeof *offsets);
 	if (!offsets) return status_fail(error, CUTTLE_NOMEM, "out of memory");
-	for (size_t i = 0; i < file->tensor_count && !status; i++) status = parse_tensor(cursor, &file->tensors[i], &offsets[i], error);
+	for (size_t i = 0; i < file->tensor_count && !status; i++)
+		status = parse_tensor(cursor, &file->tensors[i], &offsets[i], error);
 	if (!status) status = place_tensors(cursor, file, offsets, alignment, error);
 	free(offsets);
 	return status;
 }
 
-static enum cuttle_status parse_header(struct cursor *cursor, struct gguf *file, struct cuttle_error *error) {
+bool gguf_begins(const char magic[4]) {
+	return !memcmp(magic, "GGUF", 4);
+}
+
+static enum cuttle_status parse_header(struct cursor *cursor, struct gguf *file,
+                                       struct cuttle_error *error) {
 	char magic[4] = {0};
 	uint32_t version;
 	uint64_t tensors, entries;
-	if (!take(cursor, magic, sizeof magic) || memcmp(magic, "GGUF", 4))
+	if (!take_bytes(cursor, magic, sizeof magic) || !gguf_begins(magic))
 		return status_fail(error, CUTTLE_MODEL, "this is not a GGUF file");
-	if (!take(cursor, &version, sizeof version)) return status_fail(error, CUTTLE_MODEL, "GGUF: the header is cut off");
-	if (version == 0x02000000 || version == 0x03000000) return status_fail(error, CUTTLE_MODEL, "GGUF: the file is big-endian");
-	if (version != 2 && version != 3)
-		return status_fail(error, CUTTLE_MODEL, "GGUF: version %u is not supported, only 2 and 3", (unsigned)version);
-	if (!take(cursor, &tensors, sizeof tensors) || !take(cursor, &entries, sizeof entries))
+	if (!take_bytes(cursor, &version, sizeof version))
 		return status_fail(error, CUTTLE_MODEL, "GGUF: the header is cut off");
-	size_t left = cursor->size - cursor->position;
-	if (entries > left / KEY_VALUE_MIN || tensors > (left - (size_t)entries * KEY_VALUE_MIN) / TENSOR_MIN)
-		return status_fail(error, CUTTLE_MODEL, "GGUF: the header announces more keys or tensors than the file can hold");
+	if (version == 0x02000000 || version == 0x03000000)
+		return status_fail(error, CUTTLE_MODEL, "GGUF: the file is big-endian");
+	if (version != 2 && version != 3)
+		return status_fail(error, CUTTLE_MODEL,
+		                   "GGUF: version %u is not supported, only 2 and 3",
+		                   (unsigned)version);
+	if (!take_bytes(cursor, &tensors, sizeof tensors) ||
+	    !take_bytes(cursor, &entries, sizeof entries))
+		return status_fail(error, CUTTLE_MODEL, "GGUF: the header is cut off");
+	size_t left = cursor->whole - cursor->position;
+	if (entries > left / KEY_VALUE_MIN ||
+	    tensors > (left - (size_t)entries * KEY_VALUE_MIN) / TENSOR_MIN)
+		return status_fail(
+		    error, CUTTLE_MODEL,
+		    "GGUF: the header announces more keys or tensors than the file can hold");
 	if (entries > COUNT_MAX || tensors > COUNT_MAX)
-		return status_fail(error, CUTTLE_MODEL, "GGUF: the file has more than %d keys or tensors", COUNT_MAX);
+		return status_fail(error, CUTTLE_MODEL,
+		                   "GGUF: the file has more than %d keys or tensors", COUNT_MAX);
 	file->entry_count = (size_t)entries;
-	file->tensor_count = (size_t)tensors;
+	file->announced = (size_t)tensors;
 	return CUTTLE_OK;
 }
 
-enum cuttle_status gguf_parse(const uint8_t *bytes, size_t size, struct gguf **file, struct cuttle_error *error) {
+static enum cuttle_status parse_file(struct cursor cursor, bool tensors, struct gguf **file,
+                                     struct cuttle_error *error) {
 	REQUIRE(file);
-	REQUIRE(bytes || !size);
+	REQUIRE(cursor.bytes || !cursor.size);
 	*file = NULL;
 	struct gguf *parsed = calloc(1, sizeof *parsed);
 	if (!parsed) return status_fail(error, CUTTLE_NOMEM, "out of memory");
-	struct cursor cursor = {.bytes = bytes, .size = size};
 	enum cuttle_status status = parse_header(&cursor, parsed, error);
 	if (!status) {
+		if (tensors) parsed->tensor_count = parsed->announced;
 		// One more than needed: calloc(0) may return NULL, and qsort must not see NULL.
 		parsed->entries = calloc(parsed->entry_count + 1, sizeof *parsed->entries);
-		parsed->entries_by_key = calloc(parsed->entry_count + 1, sizeof *parsed->entries_by_key);
+		parsed->entries_by_key =
+		    calloc(parsed->entry_count + 1, sizeof *parsed->entries_by_key);
 		parsed->tensors = calloc(parsed->tensor_count + 1, sizeof *parsed->tensors);
-		parsed->tensors_by_name = calloc(parsed->tensor_count + 1, sizeof *parsed->tensors_by_name);
-		if (!parsed->entries || !parsed->entries_by_key || !parsed->tensors || !parsed->tensors_by_name)
+		parsed->tensors_by_name =
+		    calloc(parsed->tensor_count + 1, sizeof *parsed->tensors_by_name);
+		if (!parsed->entries || !parsed->entries_by_key || !parsed->tensors ||
+		    !parsed->tensors_by_name)
 			status = status_fail(error, CUTTLE_NOMEM, "out of memory");
 	}
 	if (!status) status = parse_entries(&cursor, parsed, error);
-	if (!status) status = parse_tensors(&cursor, parsed, error);
+	if (!status && tensors) status = parse_tensors(&cursor, parsed, error);
 	if (status) gguf_free(&parsed);
 	*file = parsed;
 	return status;
+}
+
+enum cuttle_status gguf_parse(const uint8_t *bytes, size_t size, struct gguf **file,
+                              struct cuttle_error *error) {
+	return gguf_parse_beginning(bytes, size, size, file, error);
+}
+
+enum cuttle_status gguf_parse_beginning(const uint8_t *bytes, size_t held, size_t size,
+                                        struct gguf **file, struct cuttle_error *error) {
+	return parse_file((struct cursor){.bytes = bytes, .size = held, .whole = size}, true, file,
+	                  error);
+}
+
+enum cuttle_status gguf_parse_keys(const uint8_t *bytes, size_t held, size_t size,
+                                   struct gguf **file, struct cuttle_error *error) {
+	return parse_file((struct cursor){.bytes = bytes, .size = held, .whole = size}, false, file,
+	                  error);
+}
+
+size_t gguf_tensors_announced(const struct gguf *file) {
+	return file->announced;
 }
 
 void gguf_free(struct gguf **file) {
@@ -348,19 +468,21 @@ const struct gguf_tensor *gguf_tensor_at(const struct gguf *file, size_t index) 
 const struct gguf_tensor *gguf_tensor_find(const struct gguf *file, const char *name) {
 	const struct gguf_tensor wanted = {.name = {name, strlen(name)}}, *key = &wanted;
 	const struct gguf_tensor *const *found =
-	    bsearch(&key, file->tensors_by_name, file->tensor_count, sizeof *file->tensors_by_name, compare_tensors);
+	    bsearch(&key, file->tensors_by_name, file->tensor_count, sizeof *file->tensors_by_name,
+	            compare_tensors);
 	return found ? *found : NULL;
 }
 
-static const struct entry *find(const struct gguf *file, const char *name) {
-	const struct entry wanted = {.key = {name, strlen(name)}}, *key = &wanted;
-	const struct entry *const *found =
-	    bsearch(&key, file->entries_by_key, file->entry_count, sizeof *file->entries_by_key, compare_entries);
+static const struct metadata_entry *find_metadata_entry(const struct gguf *file, const char *name) {
+	const struct metadata_entry wanted = {.key = {name, strlen(name)}}, *key = &wanted;
+	const struct metadata_entry *const *found =
+	    bsearch(&key, file->entries_by_key, file->entry_count, sizeof *file->entries_by_key,
+	            compare_entries);
 	return found ? *found : NULL;
 }
 
 bool gguf_has(const struct gguf *file, const char *key) {
-	return find(file, key) != NULL;
+	return find_metadata_entry(file, key) != NULL;
 }
 
 size_t gguf_entry_count(const struct gguf *file) {
@@ -373,17 +495,22 @@ struct gguf_string gguf_entry_at(const struct gguf *file, size_t index, struct g
 	return file->entries[index].whole;
 }
 
-static enum cuttle_status absent(const char *key, bool required, struct cuttle_error *error) {
-	return required ? status_fail(error, CUTTLE_MODEL, "the model file lacks %s", key) : CUTTLE_OK;
+static enum cuttle_status report_absent(const char *key, bool required,
+                                        struct cuttle_error *error) {
+	return required ? status_fail(error, CUTTLE_MODEL, "the model file lacks %s", key)
+	                : CUTTLE_OK;
 }
 
-static enum cuttle_status wrong_type(const struct entry *entry, const char *wanted, struct cuttle_error *error) {
-	return status_fail(error, CUTTLE_MODEL, "%.*s is %s %s, not %s", NAME(entry->key), entry->is_array ? "an array of" : "of type",
-	                   type_name(entry->type), wanted);
+static enum cuttle_status report_wrong_type(const struct metadata_entry *entry, const char *wanted,
+                                            struct cuttle_error *error) {
+	return status_fail(error, CUTTLE_MODEL, "%.*s is %s %s, not %s", NAME(entry->key),
+	                   entry->is_array ? "an array of" : "of type",
+	                   value_type_name(entry->type), wanted);
 }
 
-/* Element number `index` as an unsigned number; false for negative ones and for types that are not integers. */
-static bool unsigned_at(const struct entry *entry, size_t index, uint64_t *value) {
+/* Reads element number `index` as an unsigned number. False for negative numbers and for types that
+ * are not integers. */
+static bool read_unsigned(const struct metadata_entry *entry, size_t index, uint64_t *value) {
 	const uint8_t *place = entry->data + index * value_size(entry->type);
 	int64_t number = 0;
 	switch (entry->type) {
@@ -421,22 +548,28 @@ static bool unsigned_at(const struct entry *entry, size_t index, uint64_t *value
 	return number >= 0;
 }
 
-enum cuttle_status gguf_unsigned(const struct gguf *file, const char *key, bool required, uint64_t *value, struct cuttle_error *error) {
-	const struct entry *entry = find(file, key);
-	if (!entry) return absent(key, required, error);
+enum cuttle_status gguf_unsigned(const struct gguf *file, const char *key, bool required,
+                                 uint64_t *value, struct cuttle_error *error) {
+	const struct metadata_entry *entry = find_metadata_entry(file, key);
+	if (!entry) return report_absent(key, required, error);
 	uint64_t first = 0, other;
-	if (!entry->count || !unsigned_at(entry, 0, &first)) return wrong_type(entry, "a non-negative integer", error);
+	if (!entry->count || !read_unsigned(entry, 0, &first))
+		return report_wrong_type(entry, "a non-negative integer", error);
 	for (size_t i = 1; i < entry->count; i++)
-		if (!unsigned_at(entry, i, &other) || other != first)
-			return status_fail(error, CUTTLE_MODEL, "%s differs between layers, which cuttle does not support", key);
+		if (!read_unsigned(entry, i, &other) || other != first)
+			return status_fail(
+			    error, CUTTLE_MODEL,
+			    "%s differs between layers, which cuttle does not support", key);
 	*value = first;
 	return CUTTLE_OK;
 }
 
-enum cuttle_status gguf_float(const struct gguf *file, const char *key, bool required, double *value, struct cuttle_error *error) {
-	const struct entry *entry = find(file, key);
-	if (!entry) return absent(key, required, error);
-	if (entry->is_array || (entry->type != GGUF_F32 && entry->type != GGUF_F64)) return wrong_type(entry, "f32", error);
+enum cuttle_status gguf_float(const struct gguf *file, const char *key, bool required,
+                              double *value, struct cuttle_error *error) {
+	const struct metadata_entry *entry = find_metadata_entry(file, key);
+	if (!entry) return report_absent(key, required, error);
+	if (entry->is_array || (entry->type != GGUF_F32 && entry->type != GGUF_F64))
+		return report_wrong_type(entry, "f32", error);
 	float narrow;
 	if (entry->type == GGUF_F64) {
 		memcpy(value, entry->data, sizeof *value);
@@ -447,16 +580,19 @@ enum cuttle_status gguf_float(const struct gguf *file, const char *key, bool req
 	return CUTTLE_OK;
 }
 
-enum cuttle_status gguf_bool(const struct gguf *file, const char *key, bool required, bool *value, struct cuttle_error *error) {
-	const struct entry *entry = find(file, key);
-	if (!entry) return absent(key, required, error);
-	if (entry->is_array || entry->type != GGUF_BOOL) return wrong_type(entry, "bool", error);
+enum cuttle_status gguf_bool(const struct gguf *file, const char *key, bool required, bool *value,
+                             struct cuttle_error *error) {
+	const struct metadata_entry *entry = find_metadata_entry(file, key);
+	if (!entry) return report_absent(key, required, error);
+	if (entry->is_array || entry->type != GGUF_BOOL)
+		return report_wrong_type(entry, "bool", error);
 	*value = *entry->data == 1;
 	return CUTTLE_OK;
 }
 
-/* The string whose length prefix is at *place; moves *place behind it. Lengths were checked when the file was parsed. */
-static struct gguf_string string_at(const uint8_t **place) {
+/* Returns the string whose length prefix is at *place, and moves *place to its end. Lengths were
+ * checked when the file was parsed. */
+static struct gguf_string read_stored_string(const uint8_t **place) {
 	uint64_t size;
 	memcpy(&size, *place, sizeof size);
 	struct gguf_string string = {(const char *)*place + sizeof size, (size_t)size};
@@ -464,35 +600,39 @@ static struct gguf_string string_at(const uint8_t **place) {
 	return string;
 }
 
-enum cuttle_status gguf_text(const struct gguf *file, const char *key, bool required, struct gguf_string *value,
-                             struct cuttle_error *error) {
-	const struct entry *entry = find(file, key);
-	if (!entry) return absent(key, required, error);
-	if (entry->is_array || entry->type != GGUF_STRING) return wrong_type(entry, "string", error);
+enum cuttle_status gguf_text(const struct gguf *file, const char *key, bool required,
+                             struct gguf_string *value, struct cuttle_error *error) {
+	const struct metadata_entry *entry = find_metadata_entry(file, key);
+	if (!entry) return report_absent(key, required, error);
+	if (entry->is_array || entry->type != GGUF_STRING)
+		return report_wrong_type(entry, "string", error);
 	const uint8_t *place = entry->data;
-	*value = string_at(&place);
+	*value = read_stored_string(&place);
 	return CUTTLE_OK;
 }
 
-enum cuttle_status gguf_strings(const struct gguf *file, const char *key, bool required, struct gguf_string **values, size_t *count,
+enum cuttle_status gguf_strings(const struct gguf *file, const char *key, bool required,
+                                struct gguf_string **values, size_t *count,
                                 struct cuttle_error *error) {
-	const struct entry *entry = find(file, key);
-	if (!entry) return absent(key, required, error);
-	if (!entry->is_array || entry->type != GGUF_STRING) return wrong_type(entry, "an array of strings", error);
+	const struct metadata_entry *entry = find_metadata_entry(file, key);
+	if (!entry) return report_absent(key, required, error);
+	if (!entry->is_array || entry->type != GGUF_STRING)
+		return report_wrong_type(entry, "an array of strings", error);
 	struct gguf_string *strings = calloc(entry->count + 1, sizeof *strings);
 	if (!strings) return status_fail(error, CUTTLE_NOMEM, "out of memory");
 	const uint8_t *place = entry->data;
-	for (size_t i = 0; i < entry->count; i++) strings[i] = string_at(&place);
+	for (size_t i = 0; i < entry->count; i++) strings[i] = read_stored_string(&place);
 	*values = strings;
 	*count = entry->count;
 	return CUTTLE_OK;
 }
 
-enum cuttle_status gguf_floats(const struct gguf *file, const char *key, bool required, float **values, size_t *count,
-                               struct cuttle_error *error) {
-	const struct entry *entry = find(file, key);
-	if (!entry) return absent(key, required, error);
-	if (!entry->is_array || entry->type != GGUF_F32) return wrong_type(entry, "an array of f32", error);
+enum cuttle_status gguf_floats(const struct gguf *file, const char *key, bool required,
+                               float **values, size_t *count, struct cuttle_error *error) {
+	const struct metadata_entry *entry = find_metadata_entry(file, key);
+	if (!entry) return report_absent(key, required, error);
+	if (!entry->is_array || entry->type != GGUF_F32)
+		return report_wrong_type(entry, "an array of f32", error);
 	float *floats = calloc(entry->count + 1, sizeof *floats);
 	if (!floats) return status_fail(error, CUTTLE_NOMEM, "out of memory");
 	memcpy(floats, entry->data, entry->count * sizeof *floats);
@@ -501,12 +641,12 @@ enum cuttle_status gguf_floats(const struct gguf *file, const char *key, bool re
 	return CUTTLE_OK;
 }
 
-enum cuttle_status gguf_ints(const struct gguf *file, const char *key, bool required, int32_t **values, size_t *count,
-                             struct cuttle_error *error) {
-	const struct entry *entry = find(file, key);
-	if (!entry) return absent(key, required, error);
+enum cuttle_status gguf_ints(const struct gguf *file, const char *key, bool required,
+                             int32_t **values, size_t *count, struct cuttle_error *error) {
+	const struct metadata_entry *entry = find_metadata_entry(file, key);
+	if (!entry) return report_absent(key, required, error);
 	if (!entry->is_array || (entry->type != GGUF_I32 && entry->type != GGUF_U32))
-		return wrong_type(entry, "an array of 32-bit integers", error);
+		return report_wrong_type(entry, "an array of 32-bit integers", error);
 	int32_t *ints = calloc(entry->count + 1, sizeof *ints);
 	if (!ints) return status_fail(error, CUTTLE_NOMEM, "out of memory");
 	memcpy(ints, entry->data, entry->count * sizeof *ints);
@@ -514,7 +654,8 @@ enum cuttle_status gguf_ints(const struct gguf *file, const char *key, bool requ
 		for (size_t i = 0; i < entry->count; i++)
 			if (ints[i] < 0) {
 				free(ints);
-				return status_fail(error, CUTTLE_MODEL, "%s holds a number above 2^31-1", key);
+				return status_fail(error, CUTTLE_MODEL,
+				                   "%s holds a number above 2^31-1", key);
 			}
 	*values = ints;
 	*count = entry->count;

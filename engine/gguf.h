@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// GGUF v2/v3: bytes -> metadata and tensor table. Pure: (bytes, size) in, views into those bytes out; no I/O. The file is hostile.
-// Source: the GGUF specification (ggml docs/gguf.md).
+// gguf.h: reads a model file in the format GGUF, version 2 or 3: its keys and its table of tensors.
+// Called by the model, the vocabulary and convert. No private data.
+//     gguf_parse(bytes, size, &file, error);
+//     uint64_t layers = 0;
+//     gguf_unsigned(file, "llama.block_count", true, &layers, error);
+//     gguf_free(&file);
+// It takes bytes in memory and gives views into them; it reads no file. The bytes are hostile, so
+// everything is checked. Source: the GGUF specification (ggml docs/gguf.md).
 #ifndef CUTTLE_ENGINE_GGUF_H
 #define CUTTLE_ENGINE_GGUF_H
 
@@ -53,52 +59,88 @@ struct gguf_tensor {
 	struct gguf_string name;
 	uint32_t type;       /* always one of enum gguf_tensor_type */
 	uint32_t dimensions; /* 1..4 */
-	uint64_t shape[4];   /* shape[0] is the row length; unused ones are 1 */
-	const uint8_t *data; /* inside the file's bytes, wholly */
-	size_t bytes;
+	uint64_t shape[4];   /* elements; shape[0] is the row length; unused ones are 1 */
+	const uint8_t *data; /* all of it lies inside the file's bytes */
+	size_t bytes;        /* of data */
 };
 
-/* Of a vocabulary: in memory it takes many times what it takes in the file. The largest published one has 262,144. */
+/* Most tokens of a vocabulary. There is a bound because a vocabulary takes many times more bytes in
+ * memory than in the file. The largest published one has 262,144. */
 enum { GGUF_TOKENS_MOST = 300000 };
 
 struct gguf;
 
-/* Parses bytes[size], which must outlive *file (all strings and tensor data point into it). MODEL: anything wrong, one line. NOMEM. */
-enum cuttle_status gguf_parse(const uint8_t *bytes, size_t size, struct gguf **file, struct cuttle_error *error);
+/* Parses bytes[size]. The bytes must outlive *file, for all strings and tensor data point into
+ * them. The caller frees *file; it is NULL on failure. MODEL: anything wrong, in one line. NOMEM.
+ */
+enum cuttle_status gguf_parse(const uint8_t *bytes, size_t size, struct gguf **file,
+                              struct cuttle_error *error);
+
+/* The same for a file of `size` bytes when only the first `held` are there. All of bytes[size] must
+ * be mapped. The tensors' data may be missing: their pointers are right, but must not be read.
+ * MODEL: also when the keys or the table of tensors go on after the first `held` bytes. */
+enum cuttle_status gguf_parse_beginning(const uint8_t *bytes, size_t held, size_t size,
+                                        struct gguf **file, struct cuttle_error *error);
+
+/* The same for the keys alone. The table of tensors is not looked at; gguf_tensor_count is 0. */
+enum cuttle_status gguf_parse_keys(const uint8_t *bytes, size_t held, size_t size,
+                                   struct gguf **file, struct cuttle_error *error);
 void gguf_free(struct gguf **file);
 
-const char *gguf_type_name(uint32_t tensor_type); /* "Q4_0", also of types cuttle does not read; NULL when it does not exist */
+/* Whether a file that begins with these four bytes may be GGUF. */
+bool gguf_begins(const char magic[4]);
+
+/* How many tensors the header says there are. */
+size_t gguf_tensors_announced(const struct gguf *file);
+
+/* The name of a tensor type, such as "Q4_0", also where cuttle does not read the type. NULL when
+ * the type does not exist. */
+const char *gguf_type_name(uint32_t tensor_type);
+
+/* The tensors by index, 0 .. count-1, in file order, or by name (NULL when absent). They belong to
+ * the file. */
 size_t gguf_tensor_count(const struct gguf *file);
 const struct gguf_tensor *gguf_tensor_at(const struct gguf *file, size_t index);
-const struct gguf_tensor *gguf_tensor_find(const struct gguf *file, const char *name); /* NULL when absent */
+const struct gguf_tensor *gguf_tensor_find(const struct gguf *file, const char *name);
 
-/* Elements and bytes of one block; false when cuttle does not read the type. */
+/* Elements and bytes of one block of this type: 32 and 18 for Q4_0. False when cuttle does not read
+ * the type. */
 bool gguf_tensor_block(uint32_t type, uint64_t *elements, uint64_t *bytes);
 
+/* Whether the key is there, of whatever type. */
 bool gguf_has(const struct gguf *file, const char *key);
 
-/* Metadata entry number `index` of gguf_entry_count, in file order: its key (printable), and all its bytes (key, type, value) as they stand
- * in the file. */
+/* The metadata entries by index, 0 .. count-1, in file order. *key is the entry's key (printable).
+ * Returned are all its bytes (key, type, value) as they stand in the file. */
 size_t gguf_entry_count(const struct gguf *file);
 struct gguf_string gguf_entry_at(const struct gguf *file, size_t index, struct gguf_string *key);
 
-/* Each reads one key. When the key is absent: *value is left alone and OK is returned if `required` is false, else MODEL.
- * A key of another type than asked for is MODEL. Unsigned accepts every integer type whose value is in 0..2^64-1; per-layer arrays of
- * integers are accepted where all entries are equal. Float accepts F32 and F64, NaN and infinities included: the caller checks. */
-enum cuttle_status gguf_unsigned(const struct gguf *file, const char *key, bool required, uint64_t *value, struct cuttle_error *error);
-enum cuttle_status gguf_float(const struct gguf *file, const char *key, bool required, double *value, struct cuttle_error *error);
-enum cuttle_status gguf_bool(const struct gguf *file, const char *key, bool required, bool *value, struct cuttle_error *error);
-enum cuttle_status gguf_text(const struct gguf *file, const char *key, bool required, struct gguf_string *value,
+/* Each reads one key. An absent key: MODEL if `required`, else OK, and *value stays as it is. A key
+ * of another type than asked for: MODEL.
+ * gguf_unsigned accepts every integer type when the value is in 0..2^64-1. It also accepts an array
+ * of integers, one per layer, when all are equal.
+ * gguf_float accepts F32 and F64, NaN and infinities included: the caller checks. */
+enum cuttle_status gguf_unsigned(const struct gguf *file, const char *key, bool required,
+                                 uint64_t *value, struct cuttle_error *error);
+enum cuttle_status gguf_float(const struct gguf *file, const char *key, bool required,
+                              double *value, struct cuttle_error *error);
+enum cuttle_status gguf_bool(const struct gguf *file, const char *key, bool required, bool *value,
                              struct cuttle_error *error);
+enum cuttle_status gguf_text(const struct gguf *file, const char *key, bool required,
+                             struct gguf_string *value, struct cuttle_error *error);
 
-/* Array of strings: a newly allocated array the caller frees (views of the texts). */
-enum cuttle_status gguf_strings(const struct gguf *file, const char *key, bool required, struct gguf_string **values, size_t *count,
+/* Reads an array of strings into a new array of views, which the caller frees. Errors as above, and
+ * NOMEM. */
+enum cuttle_status gguf_strings(const struct gguf *file, const char *key, bool required,
+                                struct gguf_string **values, size_t *count,
                                 struct cuttle_error *error);
-/* Array of F32, or of 32-bit integers up to 2^31-1, copied out (unaligned in the file); the caller frees. Never NULL on OK when the key is
- * there, even if it is empty. */
-enum cuttle_status gguf_floats(const struct gguf *file, const char *key, bool required, float **values, size_t *count,
-                               struct cuttle_error *error);
-enum cuttle_status gguf_ints(const struct gguf *file, const char *key, bool required, int32_t **values, size_t *count,
-                             struct cuttle_error *error);
+
+/* Reads an array of F32, or of 32-bit integers up to 2^31-1, into a new array, which the caller
+ * frees. It is a copy because numbers are unaligned in the file. On OK it is not NULL when the key
+ * is there, even if it is empty. Errors as above, and NOMEM. */
+enum cuttle_status gguf_floats(const struct gguf *file, const char *key, bool required,
+                               float **values, size_t *count, struct cuttle_error *error);
+enum cuttle_status gguf_ints(const struct gguf *file, const char *key, bool required,
+                             int32_t **values, size_t *count, struct cuttle_error *error);
 
 #endif

@@ -1,25 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// Growing memory for private text: pages of its own, left out of core dumps, wiped before they go back.
+// arena.h: one block of memory that grows, for private text.
+//
+// Called by io/records and io/source for texts and ids, by io/survey for tokens. Private data is
+// kept here. Therefore the block has memory pages of its own, which stay out of core dumps. They
+// are wiped before the system gets them back.
+//
+//     struct arena arena = {0};
+//     if (!arena_append(&arena, "abc", 3)) ...          arena.used is 3
+//     arena_free(&arena);
+//
+// The block may move when it grows: keep offsets into it, not pointers, until it is full.
 #ifndef CUTTLE_IO_ARENA_H
 #define CUTTLE_IO_ARENA_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Zero-initialise. bytes moves when the arena grows, so keep offsets, not pointers, until it is full. */
+/* Begin with all members zero. */
 struct arena {
-	char *bytes;
-	size_t used, capacity;
-	size_t high; /* most bytes ever used: what must be wiped */
+	char *bytes;     /* NULL until something is reserved */
+	size_t used;     /* bytes that hold data; a caller may lower it */
+	size_t capacity; /* bytes that are mapped */
+	size_t high;     /* the most bytes ever used: arena_free wipes so many */
 };
 
-/* Room for `more` bytes after `used`. False: out of memory, nothing changed. */
+/* Makes room for `more` bytes after `used`. False: out of memory, nothing changed. */
 bool arena_reserve(struct arena *arena, size_t more);
-/* Appends a copy. False: out of memory, nothing changed. */
+/* Appends a copy of bytes[size]. False: out of memory, nothing changed. */
 bool arena_append(struct arena *arena, const void *bytes, size_t size);
-/* Says that `size` reserved bytes after `used` have been written. */
+/* Raises `used` after the caller itself wrote `size` bytes into the reserved room. */
 void arena_grew(struct arena *arena, size_t size);
-/* Wipes and unmaps; the arena is empty and usable again. */
+/* Wipes the bytes and unmaps them. The arena is then empty and usable again. */
 void arena_free(struct arena *arena);
 
 #endif

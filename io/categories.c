@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declared categories.
+// How categories are declared and dealt out: see categories.h. A list and a file come to the same
+// function, add_category. It refuses a value that is missing and a category that is there already.
 #include "io/categories.h"
 
 #include "base/misuse.h"
@@ -11,77 +12,88 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST = 128, MOST_SHARE = 1000000 };
+enum { MOST_SHARE = 1000000 }; /* the largest share that may be declared */
 static const char SHARE[] = "share";
 
-/* One line of text that can stand in a prompt. */
-static bool is_line(const char *text, size_t size) {
-	if (!size || size > LONGEST || !utf8_valid(text, size)) return false;
-	for (size_t i = 0; i < size; i++)
-		if ((unsigned char)text[i] < ' ' || text[i] == 127) return false;
-	return true;
-}
-
-static enum cuttle_status check_fields(const char *const *fields, size_t count, struct cuttle_error *error) {
-	static const char *const taken[] = {"index", "text", "tokens", "finish", "private", "note", SHARE};
+static enum cuttle_status check_fields(const char *const *fields, size_t count,
+                                       struct cuttle_error *error) {
+	// The members that io/output writes itself, and the column of the shares.
+	static const char *const taken[] = {"index",   "text", "tokens", "finish",
+	                                    "private", "note", SHARE};
 	for (size_t i = 0; i < count; i++) {
-		if (!is_line(fields[i], strlen(fields[i])))
-			return io_fail(error, CUTTLE_USAGE, "a category's field must be 1 to %d bytes of text in one line", LONGEST);
+		if (!utf8_name(fields[i], strlen(fields[i])))
+			return io_fail(
+			    error, CUTTLE_USAGE,
+			    "a category's field must be 1 to %d bytes of text in one line",
+			    UTF8_NAME);
 		for (size_t j = 0; j < sizeof taken / sizeof *taken; j++)
 			if (!strcmp(fields[i], taken[j]))
-				return io_fail(error, CUTTLE_USAGE, "no category's field can be called %s", taken[j]);
+				return io_fail(error, CUTTLE_USAGE,
+				               "no category's field can be called %s", taken[j]);
 		for (size_t j = 0; j < i; j++)
 			if (!strcmp(fields[i], fields[j]))
-				return io_fail(error, CUTTLE_USAGE, "category field %s is given twice", fields[i]);
+				return io_fail(error, CUTTLE_USAGE,
+				               "category field %s is given twice", fields[i]);
 	}
 	return CUTTLE_OK;
 }
 
-/* What stands above a text of these values, to be freed; NULL: out of memory. */
-static char *heading_of(const char *const *fields, size_t field_count, char *const values[]) {
+/* Makes the heading of a text with these values, such as "genre: sea\nlanguage: English". The
+ * caller frees it. NULL: out of memory. */
+static char *make_heading(const char *const *fields, size_t field_count, char *const values[]) {
 	char *heading = NULL;
 	size_t size;
 	FILE *out = open_memstream(&heading, &size);
 	if (!out) return NULL;
-	for (size_t i = 0; i < field_count; i++) (void)fprintf(out, "%s%s: %s", i ? "\n" : "", fields[i], values[i]);
+	for (size_t i = 0; i < field_count; i++)
+		(void)fprintf(out, "%s%s: %s", i ? "\n" : "", fields[i], values[i]);
 	if (!fclose(out)) return heading;
 	free(heading);
 	return NULL;
 }
 
-/* Adds a category of these values. `where` names it in messages. */
-static enum cuttle_status add(struct categories *categories, const char *where, const char *const values[], const size_t sizes[],
-                              uint64_t share, struct cuttle_error *error) {
+/* Adds a category with these values. `where` names it in messages. */
+static enum cuttle_status add_category(struct categories *categories, const char *where,
+                                       const char *const values[], const size_t sizes[],
+                                       uint64_t share, struct cuttle_error *error) {
 	const char *const *fields = categories->fields;
 	for (size_t i = 0; i < categories->field_count; i++)
-		if (!values[i] || !is_line(values[i], sizes[i]))
-			return io_fail(error, CUTTLE_INPUT, "%s: %s must be 1 to %d bytes of text in one line", where, fields[i], LONGEST);
+		if (!values[i] || !utf8_name(values[i], sizes[i]))
+			return io_fail(error, CUTTLE_INPUT,
+			               "%s: %s must be 1 to %d bytes of text in one line", where,
+			               fields[i], UTF8_NAME);
 	if (categories_find(categories, values, sizes) < categories->count)
 		return io_fail(error, CUTTLE_INPUT, "%s: this category is there already", where);
-	if (categories->count == MOST_CATEGORIES) return io_fail(error, CUTTLE_INPUT, "more than %d categories", MOST_CATEGORIES);
+	if (categories->count == MOST_CATEGORIES)
+		return io_fail(error, CUTTLE_INPUT, "more than %d categories", MOST_CATEGORIES);
 	struct category *category = &categories->all[categories->count++];
 	bool made = true;
-	for (size_t i = 0; i < categories->field_count; i++) made &= (category->values[i] = strndup(values[i], sizes[i])) != NULL;
+	for (size_t i = 0; i < categories->field_count; i++)
+		made &= (category->values[i] = strndup(values[i], sizes[i])) != NULL;
 	category->share = share;
-	if (made) category->heading = heading_of(fields, categories->field_count, category->values);
+	if (made)
+		category->heading = make_heading(fields, categories->field_count, category->values);
 	return category->heading ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
 }
 
-static enum cuttle_status read_list(struct categories *categories, const char *list, struct cuttle_error *error) {
+static enum cuttle_status read_category_list(struct categories *categories, const char *list,
+                                             struct cuttle_error *error) {
 	enum cuttle_status status = CUTTLE_OK;
 	if (categories->field_count != 1)
-		return io_fail(error, CUTTLE_USAGE, "categories of several fields are declared in a file: --categories FILE.csv");
+		return io_fail(
+		    error, CUTTLE_USAGE,
+		    "categories of several fields are declared in a file: --categories FILE.csv");
 	while (!status && list) {
 		const char *comma = strchrnul(list, ',');
 		const size_t size = (size_t)(comma - list);
-		status = add(categories, "--categories", &list, &size, 1, error);
+		status = add_category(categories, "--categories", &list, &size, 1, error);
 		list = *comma ? comma + 1 : NULL;
 	}
 	return status;
 }
 
-/* A share in words, 1 where there are none; 0 for what is no share. */
-static uint64_t share_of(const char *words, size_t size) {
+/* Returns the share that `words` spell in digits. No words mean 1. 0: they are no share. */
+static uint64_t parse_share(const char *words, size_t size) {
 	char digits[8], *end;
 	if (!words || !size) return 1;
 	if (size >= sizeof digits || strspn(words, "0123456789") < size) return 0;
@@ -91,41 +103,58 @@ static uint64_t share_of(const char *words, size_t size) {
 	return *end || share > MOST_SHARE ? 0 : share;
 }
 
-static enum cuttle_status read_file(struct categories *categories, const char *path, struct cuttle_error *error) {
+static enum cuttle_status read_category_file(struct categories *categories, const char *path,
+                                             struct cuttle_error *error) {
 	const char *labels[CATEGORY_FIELDS + 1];
 	for (size_t i = 0; i < categories->field_count; i++) labels[i] = categories->fields[i];
 	labels[categories->field_count] = SHARE;
-	const struct records_request request = {.path = path,
-	                                        .field = categories->fields[0],
-	                                        .limit = MOST_CATEGORIES + 1,
-	                                        .labels = labels,
-	                                        .label_count = categories->field_count + 1};
+	const struct records_request request = {
+	    .path = path,
+	    .field = categories->fields[0],
+	    .format = file_ends_in(path, ".csv") ? RECORDS_CSV : RECORDS_JSONL,
+	    .limit = MOST_CATEGORIES + 1,
+	    .labels = labels,
+	    .label_count = categories->field_count + 1};
 	struct records *records;
 	enum cuttle_status status = records_read(&request, &records, error);
 	for (size_t i = 0; !status && i < records_count(records); i++) {
 		const char *values[CATEGORY_FIELDS + 1];
 		size_t sizes[CATEGORY_FIELDS + 1];
-		char where[LONGEST];
-		for (size_t j = 0; j <= categories->field_count; j++) values[j] = records_label(records, i, j, &sizes[j]);
-		const uint64_t share = share_of(values[categories->field_count], sizes[categories->field_count]);
+		char where[UTF8_NAME];
+		for (size_t j = 0; j <= categories->field_count; j++)
+			values[j] = records_label(records, i, j, &sizes[j]);
+		const uint64_t share =
+		    parse_share(values[categories->field_count], sizes[categories->field_count]);
 		(void)snprintf(where, sizeof where, "%.90s: record %zu", path, i + 1);
-		if (!share) status = io_fail(error, CUTTLE_INPUT, "%s: a share must be a whole number from 1 to %d", where, MOST_SHARE);
-		else status = add(categories, where, values, sizes, share, error);
+		if (!share)
+			status = io_fail(error, CUTTLE_INPUT,
+			                 "%s: a share must be a whole number from 1 to %d", where,
+			                 MOST_SHARE);
+		else status = add_category(categories, where, values, sizes, share, error);
 	}
 	records_free(&records);
 	return status;
 }
 
-enum cuttle_status categories_read(const char *const *fields, size_t field_count, const char *declared, struct categories *categories,
+bool categories_in_file(const char *declared) {
+	return file_ends_in(declared, ".csv") || file_ends_in(declared, ".json") ||
+	       file_ends_in(declared, ".jsonl");
+}
+
+enum cuttle_status categories_read(const char *const *fields, size_t field_count,
+                                   const char *declared, struct categories *categories,
                                    struct cuttle_error *error) {
 	REQUIRE(field_count && field_count <= CATEGORY_FIELDS);
-	*categories = (struct categories){.field_count = field_count, .all = calloc(MOST_CATEGORIES, sizeof(struct category))};
+	*categories = (struct categories){.field_count = field_count,
+	                                  .all = calloc(MOST_CATEGORIES, sizeof(struct category))};
 	memcpy(categories->fields, fields, field_count * sizeof *fields);
 	if (!categories->all) return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	const bool file = file_ends_in(declared, ".csv") || file_ends_in(declared, ".json") || file_ends_in(declared, ".jsonl");
 	enum cuttle_status status = check_fields(fields, field_count, error);
-	if (!status) status = (file ? read_file : read_list)(categories, declared, error);
-	if (!status && !categories->count) status = io_fail(error, CUTTLE_INPUT, "%s declares no category", declared);
+	if (!status)
+		status = (categories_in_file(declared) ? read_category_file : read_category_list)(
+		    categories, declared, error);
+	if (!status && !categories->count)
+		status = io_fail(error, CUTTLE_INPUT, "%s declares no category", declared);
 	return status;
 }
 
@@ -149,19 +178,25 @@ void categories_spread(struct categories *categories, size_t texts) {
 	uint64_t sum = 0;
 	size_t dealt = 0;
 	for (size_t i = 0; i < categories->count; i++) {
+		// `until` is texts * sum / shares, rounded to the nearest. For 10 texts and shares
+		// 1, 1, 1: 3.33, 6.67 and 10 become 3, 7 and 10, hence parts of 3, 4 and 3.
 		sum += categories->all[i].share;
-		const size_t until = (size_t)(((unsigned __int128)2 * texts * sum + shares) / 2 / shares);
+		const size_t until =
+		    (size_t)(((unsigned __int128)2 * texts * sum + shares) / 2 / shares);
 		categories->all[i].texts = until - dealt;
 		dealt = until;
 	}
 }
 
-size_t categories_find(const struct categories *categories, const char *const values[], const size_t sizes[]) {
+size_t categories_find(const struct categories *categories, const char *const values[],
+                       const size_t sizes[]) {
 	for (size_t i = 0; i < categories->count; i++) {
 		size_t same = 0;
 		for (; same < categories->field_count && values[same]; same++) {
 			const char *value = categories->all[i].values[same];
-			if (strlen(value) != sizes[same] || memcmp(value, values[same], sizes[same]) != 0) break;
+			if (strlen(value) != sizes[same] ||
+			    memcmp(value, values[same], sizes[same]) != 0)
+				break;
 		}
 		if (same == categories->field_count) return i;
 	}

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small file chores shared by the rest of io/.
+// How files are put in place: see file.h. Reads and writes go on after a signal (EINTR), and after
+// the system took only a part.
 #include "io/file.h"
 
 #include "io/fail.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum cuttle_status file_read(const char *path, size_t most, char **text, size_t *size, struct cuttle_error *error) {
+enum cuttle_status file_read(const char *path, size_t most, char **text, size_t *size,
+                             struct cuttle_error *error) {
 	*text = NULL;
 	*size = 0;
 	FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;
@@ -31,16 +34,20 @@ enum cuttle_status file_read(const char *path, size_t most, char **text, size_t 
 	free(bytes);
 	path = file_shown(path);
 	if (no_memory) return io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s", path);
-	if (problem) return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", path, strerror(problem));
+	if (problem)
+		return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", path, strerror(problem));
 	return io_fail(error, CUTTLE_INPUT, "%s is longer than %zu bytes", path, most);
 }
 
-enum cuttle_status file_read_at(int file, const char *path, uint64_t at, void *bytes, size_t size, struct cuttle_error *error) {
+enum cuttle_status file_read_at(int file, const char *path, uint64_t at, void *bytes, size_t size,
+                                struct cuttle_error *error) {
 	char *to = bytes;
 	while (size) {
 		ssize_t got = at > INT64_MAX ? 0 : pread(file, to, size, (off_t)at);
 		if (got < 0 && errno == EINTR) continue;
-		if (got < 0) return io_fail(error, CUTTLE_MODEL, "cannot read %s: %s", path, strerror(errno));
+		if (got < 0)
+			return io_fail(error, CUTTLE_MODEL, "cannot read %s: %s", path,
+			               strerror(errno));
 		if (!got) return io_fail(error, CUTTLE_MODEL, "%s shrank while being read", path);
 		to += got;
 		at += (uint64_t)got;
@@ -61,13 +68,19 @@ int file_write(int file, const void *bytes, size_t size) {
 	return 0;
 }
 
-int file_sync_folder(const char *path) {
+char *file_folder(const char *path) {
 	const char *slash = strrchr(path, '/');
-	char *folder = slash == path ? strdup("/") : slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
+	if (!slash) return strdup(".");
+	return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
+int file_sync_folder(const char *path) {
+	char *folder = file_folder(path);
 	if (!folder) return ENOMEM;
 	int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int problem = file < 0 ? errno : 0;
-	// Some file systems cannot sync a folder (EINVAL): their rename is as durable as it will get.
+	// EINVAL: this file system cannot sync a folder. There is no way to make the rename more
+	// durable, so it is no failure.
 	if (file >= 0 && fsync(file) != 0 && errno != EINVAL) problem = errno;
 	if (file >= 0) (void)close(file);
 	free(folder);
@@ -79,15 +92,33 @@ char *file_name(const char *path, const char *ending) {
 	return asprintf(&name, "%s%s", path, ending) < 0 ? NULL : name;
 }
 
+int file_scratch(const char *path, const char *ending, mode_t mode, char **name) {
+	unsigned char random[8];
+	char tag[2 * sizeof random + 1];
+	randombytes_buf(random, sizeof random);
+	(void)sodium_bin2hex(tag, sizeof tag, random, sizeof random);
+	if (asprintf(name, "%s%s-%s", path, ending, tag) < 0) {
+		*name = NULL;
+		errno = ENOMEM;
+		return -1;
+	}
+	const int file = open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	if (file >= 0) return file;
+	const int problem = errno;
+	free(*name);
+	*name = NULL;
+	errno = problem;
+	return -1;
+}
+
 int file_replace(const char *path, const void *bytes, size_t size) {
-	char *part = file_name(path, ".tmp");
-	if (!part) return ENOMEM;
-	int file = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	char *part;
+	int file = file_scratch(path, FILE_TMP, 0666, &part);
 	int problem = file < 0 ? errno : file_write(file, bytes, size);
 	if (!problem && fsync(file) != 0) problem = errno;
 	if (file >= 0 && close(file) != 0 && !problem) problem = errno;
 	if (!problem && rename(part, path) != 0) problem = errno;
-	if (problem && file >= 0) (void)unlink(part);
+	if (problem && part) (void)unlink(part);
 	free(part);
 	return problem ? problem : file_sync_folder(path);
 }
@@ -105,12 +136,17 @@ bool file_same(const char *one, const char *other) {
 enum cuttle_status file_regular(const char *path, struct cuttle_error *error) {
 	struct stat state;
 	if (stat(path, &state) != 0 || S_ISREG(state.st_mode)) return CUTTLE_OK;
-	return io_fail(error, CUTTLE_USAGE, "%s is not a regular file; for standard output write -", path);
+	return io_fail(error, CUTTLE_USAGE, "%s is not a regular file; for standard output write -",
+	               path);
 }
 
 const char *file_shown(const char *path) {
 	return strcmp(path, "-") ? path : "standard input";
 }
+
+/* Name of the scratch file of the sink that was opened last; NULL if that is closed. It is global
+ * because a signal handler gets no argument that could name the sink. */
+static const char *volatile open_part;
 
 enum cuttle_status sink_open(struct sink *sink, const char *path, struct cuttle_error *error) {
 	*sink = (struct sink){.file = STDOUT_FILENO, .path = "standard output"};
@@ -118,27 +154,38 @@ enum cuttle_status sink_open(struct sink *sink, const char *path, struct cuttle_
 	sink->path = path;
 	enum cuttle_status status = file_regular(path, error);
 	if (status) return status;
-	sink->part = file_name(path, ".part");
-	if (!sink->part) return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	sink->file = open(sink->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	sink->file = file_scratch(path, FILE_PART, 0666, &sink->part);
+	open_part = sink->part;
 	if (sink->file >= 0) return CUTTLE_OK;
-	int problem = errno;
-	free(sink->part);
-	return io_fail(error, CUTTLE_USAGE, "cannot create %s.part: %s", path, strerror(problem));
+	if (errno == ENOMEM) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	return io_fail(error, CUTTLE_USAGE, "cannot create a file beside %s: %s", path,
+	               strerror(errno));
 }
 
-enum cuttle_status sink_write(struct sink *sink, const void *bytes, size_t size, struct cuttle_error *error) {
+void sink_abandon(void) {
+	const char *part = open_part;
+	if (part) (void)unlink(part);
+}
+
+enum cuttle_status sink_write(struct sink *sink, const void *bytes, size_t size,
+                              struct cuttle_error *error) {
 	int problem = file_write(sink->file, bytes, size);
-	return problem ? io_fail(error, CUTTLE_INTERNAL, "cannot write %s: %s", sink->path, strerror(problem)) : CUTTLE_OK;
+	return problem ? io_fail(error, CUTTLE_INTERNAL, "cannot write %s: %s", sink->path,
+	                         strerror(problem))
+	               : CUTTLE_OK;
 }
 
-enum cuttle_status sink_close(struct sink *sink, enum cuttle_status status, struct cuttle_error *error) {
+enum cuttle_status sink_close(struct sink *sink, enum cuttle_status status,
+                              struct cuttle_error *error) {
 	if (!sink->part) return status;
 	int problem = !status && fsync(sink->file) != 0 ? errno : 0;
 	if (close(sink->file) != 0 && !problem) problem = errno;
 	if (!status && !problem && rename(sink->part, sink->path) != 0) problem = errno;
 	if (status || problem) (void)unlink(sink->part);
+	open_part = NULL;
 	free(sink->part);
-	if (!status && problem) return io_fail(error, CUTTLE_INTERNAL, "cannot write %s: %s", sink->path, strerror(problem));
+	if (!status && problem)
+		return io_fail(error, CUTTLE_INTERNAL, "cannot write %s: %s", sink->path,
+		               strerror(problem));
 	return status;
 }

@@ -1,51 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole small files, writes that finish or say why, replacement in one step, and a sink that is a file or standard output.
+// file.h: reads small files whole, writes files whole or says why not, and puts them in place.
+//
+// Called by io/, convert/ and tools/. Private data may pass through sink_write and file_write. A
+// file is put in place in one step: it is written under a scratch name, synced, then renamed. So
+// nobody sees half a file. struct sink does the same for lines, or writes to standard output:
+//
+//     struct sink sink;
+//     status = sink_open(&sink, path, error);       on failure there is nothing to close
+//     status = sink_write(&sink, bytes, size, error);
+//     status = sink_close(&sink, status, error);
 #ifndef CUTTLE_IO_FILE_H
 #define CUTTLE_IO_FILE_H
 
 #include "engine/cuttle.h"
+#include <sys/types.h>
 
-/* Reads a file of at most `most` bytes (below SIZE_MAX) into *text (malloc, NUL behind it). INPUT: cannot be read or is longer. NOMEM. */
-enum cuttle_status file_read(const char *path, size_t most, char **text, size_t *size, struct cuttle_error *error);
+/* Reads a whole file of at most `most` bytes; most is below SIZE_MAX. "-" is standard input. *text
+ * gets the bytes and a NUL behind them; the caller frees it. *size does not count the NUL. After a
+ * failure *text is NULL.
+ * INPUT: the file cannot be read or is longer. NOMEM. */
+enum cuttle_status file_read(const char *path, size_t most, char **text, size_t *size,
+                             struct cuttle_error *error);
 
-/* Reads exactly `size` bytes at a place of an open file; path is for the message. MODEL: unreadable, or the file ends before. */
-enum cuttle_status file_read_at(int file, const char *path, uint64_t at, void *bytes, size_t size, struct cuttle_error *error);
+/* Reads exactly `size` bytes of an open file, from byte `at` on. `path` is for the message.
+ * MODEL: they cannot be read, or the file ends before. */
+enum cuttle_status file_read_at(int file, const char *path, uint64_t at, void *bytes, size_t size,
+                                struct cuttle_error *error);
 
-/* Writes everything. Returns 0 or the errno. */
+/* Writes all `size` bytes. Returns 0 or the errno. */
 int file_write(int file, const void *bytes, size_t size);
 
-/* Makes a rename or unlink of path durable. Returns 0 or the errno. */
+/* Syncs the folder of path: a rename or unlink of path is then durable. Returns 0 or the errno. */
 int file_sync_folder(const char *path);
 
-/* Puts a whole file in place: PATH.tmp, sync, rename, sync. Returns 0 or the errno; on failure the old file stands. */
+/* A scratch file is called PATH, then an ending, '-' and 16 random hex digits, such as
+ * out.jsonl.part-0f3c... paths_check refuses inputs with such names. */
+#define FILE_PART ".part" /* the ending for a sink, and for the texts of a run */
+#define FILE_TMP ".tmp"   /* the ending for file_replace */
+
+/* Makes a new, empty scratch file beside path, open for reading and writing. The umask applies to
+ * `mode`. Returns its descriptor; *name is its name, which the caller frees. On failure it returns
+ * -1, sets errno, and *name is NULL. */
+int file_scratch(const char *path, const char *ending, mode_t mode, char **name);
+
+/* Puts a whole file in place: scratch file, sync, rename, sync of the folder. Returns 0 or the
+ * errno. If it fails before the rename, the old file stands. */
 int file_replace(const char *path, const void *bytes, size_t size);
 
-/* Whether path ends in `ending`, in whatever case, with something before it. */
+/* Whether path ends in `ending`, in upper or lower case, with something before it: "a.CSV" ends in
+ * ".csv", the path ".csv" does not. */
 bool file_ends_in(const char *path, const char *ending);
 
-/* Whether both paths name one existing file. */
+/* Whether both paths name the same file, and it exists. */
 bool file_same(const char *one, const char *other);
 
-/* USAGE: something else than a file stands at path. A path where nothing stands is right. */
+/* USAGE: at path stands something other than a regular file. OK: a file, or nothing, stands there.
+ */
 enum cuttle_status file_regular(const char *path, struct cuttle_error *error);
 
-/* How messages name an input: "-" is standard input. */
+/* The folder of path: "/tmp" of "/tmp/a", "." of "a". The caller frees it. NULL: out of memory. */
+char *file_folder(const char *path);
+
+/* The name of an input in messages: path itself, or "standard input" for "-". */
 const char *file_shown(const char *path);
 
-/* path + ending, to be freed; NULL when out of memory. */
+/* path with `ending` behind it. The caller frees it. NULL: out of memory. */
 char *file_name(const char *path, const char *ending);
 
-/* Lines to PATH.part, renamed to PATH by sink_close, or straight to standard output when path is "-" or NULL. */
+/* Writes lines to a scratch file, which sink_close renames to path. If path is "-" or NULL, it
+ * writes them straight to standard output. */
 struct sink {
-	int file;
-	char *part;       /* NULL for standard output */
-	const char *path; /* the caller's */
+	int file;         /* descriptor */
+	char *part;       /* name of the scratch file; NULL for standard output */
+	const char *path; /* the caller's string, or "standard output"; for messages too */
 };
-/* USAGE: cannot be created. NOMEM. On failure there is nothing to close. */
+/* USAGE: at path stands something other than a file, or a file beside it cannot be created. NOMEM.
+ * On failure there is nothing to close. */
 enum cuttle_status sink_open(struct sink *sink, const char *path, struct cuttle_error *error);
-/* INTERNAL: cannot be written (no space, broken pipe). */
-enum cuttle_status sink_write(struct sink *sink, const void *bytes, size_t size, struct cuttle_error *error);
-/* After OK: sync and rename, INTERNAL as sink_write. After a failure the part is removed, and that failure is returned; *error stands. */
-enum cuttle_status sink_close(struct sink *sink, enum cuttle_status status, struct cuttle_error *error);
+/* INTERNAL: the bytes cannot be written (no space, broken pipe). */
+enum cuttle_status sink_write(struct sink *sink, const void *bytes, size_t size,
+                              struct cuttle_error *error);
+/* With status OK it syncs the scratch file and renames it. INTERNAL: as for sink_write. With
+ * another status it removes the scratch file and returns that status; *error stays as it is. For
+ * standard output it only returns `status`. */
+enum cuttle_status sink_close(struct sink *sink, enum cuttle_status status,
+                              struct cuttle_error *error);
+/* Removes the scratch file of the sink that was opened last, if that sink is still open. The
+ * handler of a signal that ends the process calls it. */
+void sink_abandon(void);
 
 #endif

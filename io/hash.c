@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SHA-256 over libsodium.
+// SHA-256 by libsodium: see hash.h.
 #include "io/hash.h"
 
 #include "io/fail.h"
@@ -40,7 +40,8 @@ enum cuttle_status hash_file(const char *path, char text[HASH_TEXT], struct cutt
 			if (got > 0) hash_add(&hash, chunk, (size_t)got);
 	int problem = errno;
 	if (file >= 0) (void)close(file);
-	if (got < 0) return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", path, strerror(problem));
+	if (got < 0)
+		return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", path, strerror(problem));
 	hash_end(&hash, text);
 	return CUTTLE_OK;
 }

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// SHA-256 of what streams by, as 64 lower-case hex digits.
+// hash.h: SHA-256 of bytes or of a file, as 64 lower-case hex digits.
+//
+// Called by io/ and tools/model. Do not publish its hash of a private text: whoever has the hash
+// can test a guess of the text. io/binding.h has a digest with a key for that. Bytes may come in
+// pieces, and how they are cut makes no difference:
+//
+//     hash_begin(&hash); hash_add(&hash, "ab", 2); hash_add(&hash, "c", 1); hash_end(&hash, text);
+//
+// gives the same digits as hash_of("abc", 3, text).
 #ifndef CUTTLE_IO_HASH_H
 #define CUTTLE_IO_HASH_H
 
 #include "engine/cuttle.h"
 #include <sodium.h>
 
-enum { HASH_TEXT = 65 }; /* 64 digits and the NUL */
+enum { HASH_TEXT = 65 }; /* bytes of a hash as text: 64 digits and a NUL */
 
 struct hash {
 	crypto_hash_sha256_state state;
@@ -15,9 +23,9 @@ struct hash {
 void hash_begin(struct hash *hash);
 void hash_add(struct hash *hash, const void *bytes, size_t size);
 void hash_end(struct hash *hash, char text[HASH_TEXT]);
-/* All at once. */
+/* All three in one call. */
 void hash_of(const void *bytes, size_t size, char text[HASH_TEXT]);
-/* Of a file's content. INPUT: cannot be read. NOMEM. */
+/* Hashes a file's content. INPUT: the file cannot be read. */
 enum cuttle_status hash_file(const char *path, char text[HASH_TEXT], struct cuttle_error *error);
 
 #endif

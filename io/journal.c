@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The journal of drawn tokens.
+// How a journal is locked, written and read (journal.h shows the lines).
+//
+// Reading, step by step: read_first_line says whose journal it is. parse_lines checks every line;
+// wrong lines may stand only at the end. sort_into_texts puts the tokens text after text. With 3
+// tokens of text 0 and 2 of text 1:
+//     tokens = {a0, a1, a2, b0, b1}      starts = {0, 3, 5}
+// So text 1 has tokens[3] and tokens[4]: from starts[1] to before starts[2].
 #include "io/journal.h"
 
+#include "base/misuse.h"
 #include "io/fail.h"
 #include "io/file.h"
 #include <errno.h>
@@ -14,23 +21,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* AHEAD: texts are in flight side by side, so lines of several interleave, but no text is begun this far before all others were. */
-enum { LINE = 96, AHEAD = 4096 };
-static const char HEADER[] = "cuttle-journal 1 ";
-
-struct journal {
-	char *path;
-	int file;
-	bool appended;  /* since the last sync */
-	bool worthless; /* known to hold no token: removed when closed */
-	unsigned char key[crypto_shorthash_KEYBYTES];
-	int32_t *tokens; /* of all texts, text after text */
-	size_t *starts;  /* texts_seen + 1 offsets into tokens */
-	size_t texts_seen;
+enum {
+	LINE = 96,   /* bytes for the line of a token; the longest has 61 */
+	AHEAD = 4096 /* texts: a journal of n tokens holds no text above number n + AHEAD */
+};
+static const char FORMAT[] = "cuttle-journal ";   /* how a journal of any version begins */
+static const char HEADER[] = "cuttle-journal 2 "; /* how one of this version begins */
+enum {
+	COMMAND = sizeof HEADER - 1 + HASH_TEXT, /* bytes before the input's digest: 17 + 65 = 82 */
+	FIRST_LINE = COMMAND + HASH_TEXT         /* bytes of the first line: 82 + 65 = 147 */
 };
 
-/* Takes the lock on the file that has the name now: the one opened may have been unlinked by its finished owner meanwhile. */
-static int lock(struct journal *journal, bool *busy) {
+struct journal {
+	char *path;                                   /* owned */
+	int file;                                     /* descriptor; the lock is on it */
+	bool appended;                                /* a token was appended since the last sync */
+	bool worthless;                               /* it surely holds no token */
+	unsigned char key[crypto_shorthash_KEYBYTES]; /* of the checks */
+	int32_t *tokens;                              /* loaded ones, text after text */
+	size_t *starts;                               /* [texts_seen + 1] offsets into tokens */
+	size_t texts_seen;                            /* highest number of a loaded text, plus 1 */
+};
+
+/* Opens the file and locks it. Returns 0 or the errno; *busy: another process has the lock.
+ * Between the open and the lock its owner may have finished and unlinked the file. Then the lock is
+ * on a file without a name. So it tries again with the file that has the name now. */
+static int lock_named_file(struct journal *journal, bool *busy) {
 	for (;;) {
 		struct stat held, named;
 		journal->file = open(journal->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -41,12 +57,16 @@ static int lock(struct journal *journal, bool *busy) {
 		}
 		if (fstat(journal->file, &held) != 0) return errno;
 		if (!S_ISREG(held.st_mode)) return EINVAL;
-		if (!stat(journal->path, &named) && held.st_ino == named.st_ino && held.st_dev == named.st_dev) return 0;
+		journal->worthless = held.st_size == 0;
+		if (!stat(journal->path, &named) && held.st_ino == named.st_ino &&
+		    held.st_dev == named.st_dev)
+			return 0;
 		(void)close(journal->file);
 	}
 }
 
-enum cuttle_status journal_open(const char *path, struct journal **journal, struct cuttle_error *error) {
+enum cuttle_status journal_open(const char *path, struct journal **journal,
+                                struct cuttle_error *error) {
 	*journal = NULL;
 	struct journal *made = calloc(1, sizeof *made);
 	if (made) made->path = strdup(path);
@@ -55,7 +75,7 @@ enum cuttle_status journal_open(const char *path, struct journal **journal, stru
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	}
 	bool busy = false;
-	int problem = lock(made, &busy);
+	int problem = lock_named_file(made, &busy);
 	if (!problem) {
 		*journal = made;
 		return CUTTLE_OK;
@@ -63,15 +83,25 @@ enum cuttle_status journal_open(const char *path, struct journal **journal, stru
 	if (made->file >= 0) (void)close(made->file);
 	free(made->path);
 	free(made);
-	if (busy) return io_fail(error, CUTTLE_USAGE, "another process is writing this output (it holds %s)", path);
+	if (busy)
+		return io_fail(error, CUTTLE_USAGE,
+		               "another process is writing this output (it holds %s)", path);
 	return io_fail(error, CUTTLE_USAGE, "cannot create %s: %s", path, strerror(problem));
 }
 
-static void set_key(struct journal *journal, const char fingerprint[HASH_TEXT]) {
-	(void)crypto_generichash(journal->key, sizeof journal->key, (const unsigned char *)fingerprint, HASH_TEXT - 1, NULL, 0);
+/* Writes the first line into `line`, and makes the key of the checks from it. */
+static void render_first_line(struct journal *journal, const struct journal_owner *owner,
+                              char line[FIRST_LINE + 1]) {
+	const int size =
+	    snprintf(line, FIRST_LINE + 1, "%s%s %s\n", HEADER, owner->fingerprint, owner->input);
+	REQUIRE(size == FIRST_LINE);
+	(void)crypto_generichash(journal->key, sizeof journal->key, (const unsigned char *)line,
+	                         FIRST_LINE, NULL, 0);
 }
 
-static size_t render(const struct journal *journal, char line[LINE], size_t text, uint32_t step, int32_t token) {
+/* Writes the line of a token into `line`. Returns its bytes with the newline; there is no NUL. */
+static size_t render_token_line(const struct journal *journal, char line[LINE], size_t text,
+                                uint32_t step, int32_t token) {
 	unsigned char check[crypto_shorthash_BYTES];
 	int size = snprintf(line, LINE, "%zu %" PRIu32 " %" PRId32 " ", text, step, token);
 	(void)crypto_shorthash(check, (const unsigned char *)line, (size_t)size, journal->key);
@@ -81,33 +111,38 @@ static size_t render(const struct journal *journal, char line[LINE], size_t text
 	return (size_t)size;
 }
 
-/* Whether line[size], newline included, is exactly what render makes of its own numbers. */
-static bool parse(const struct journal *journal, const char *line, size_t size, size_t *text, uint32_t *step, int32_t *token) {
+/* Reads the three numbers of line[size], which has the newline, and renders them again. False: that
+ * gives another line, so the check or something else is wrong. */
+static bool parse_token_line(const struct journal *journal, const char *line, size_t size,
+                             size_t *text, uint32_t *step, int32_t *token) {
 	char copy[LINE], again[LINE];
 	if (size >= LINE) return false;
 	memcpy(copy, line, size);
 	copy[size] = 0;
 	if (sscanf(copy, "%zu %" SCNu32 " %" SCNd32, text, step, token) != 3) return false;
-	return render(journal, again, *text, *step, *token) == size && !memcmp(again, line, size);
+	return render_token_line(journal, again, *text, *step, *token) == size &&
+	       !memcmp(again, line, size);
 }
 
-struct drawn {
-	size_t text;
-	uint32_t step;
+struct drawn_token {
+	size_t text;   /* number of the text */
+	uint32_t step; /* its place in the text: 0, 1, 2 ... */
 	int32_t token;
 };
 
-/* Parses the token lines into drawn[*count]. *good = bytes up to the first wrong line. False: a right line stands behind a wrong one. */
-static bool parse_lines(const struct journal *journal, const char *bytes, size_t size, size_t begin, struct drawn *drawn, size_t *count,
-                        size_t *good) {
+/* Parses the lines of bytes[size] from byte `begin` on into drawn[*count]. *good is the number of
+ * bytes before the first wrong line. False: a right line stands behind a wrong one. */
+static bool parse_lines(const struct journal *journal, const char *bytes, size_t size, size_t begin,
+                        struct drawn_token *drawn, size_t *count, size_t *good) {
 	bool torn = false;
 	*count = 0;
 	*good = begin;
 	for (size_t at = begin; at < size;) {
 		const char *newline = memchr(bytes + at, '\n', size - at);
 		size_t end = newline ? (size_t)(newline - bytes) + 1 : size;
-		struct drawn *line = &drawn[*count];
-		bool right = newline && parse(journal, bytes + at, end - at, &line->text, &line->step, &line->token);
+		struct drawn_token *line = &drawn[*count];
+		bool right = newline && parse_token_line(journal, bytes + at, end - at, &line->text,
+		                                         &line->step, &line->token);
 		at = end;
 		torn |= !right;
 		if (!right) continue;
@@ -118,20 +153,28 @@ static bool parse_lines(const struct journal *journal, const char *bytes, size_t
 	return true;
 }
 
-/* Sorts the lines into texts. False: damaged (a step is missing or twice there, or a text is none of the command's). */
-static bool sort_into_texts(struct journal *journal, const struct drawn *drawn, size_t count, size_t texts) {
+/* Puts the drawn tokens into tokens and starts. False: the journal is damaged. A step is missing or
+ * there twice, or the command has no such text. */
+static bool sort_into_texts(struct journal *journal, const struct drawn_token *drawn, size_t count,
+                            size_t texts) {
 	for (size_t i = 0; i < count; i++) {
+		// At most 256 texts are in flight (engine/run/plan.c). Every text before those has
+		// a token here.
 		if (drawn[i].text >= texts || drawn[i].text > count + AHEAD) return false;
 		if (drawn[i].text >= journal->texts_seen) journal->texts_seen = drawn[i].text + 1;
-		// For now the number of the text's tokens, one place up.
+		// Until the sum below, starts[text + 1] counts the text's tokens: {0, 3, 2} for 3
+		// and 2 tokens. The sum makes {0, 3, 5} of it.
 		if (drawn[i].step != journal->starts[drawn[i].text + 1]++) return false;
 	}
-	for (size_t text = 0; text < journal->texts_seen; text++) journal->starts[text + 1] += journal->starts[text];
-	for (size_t i = 0; i < count; i++) journal->tokens[journal->starts[drawn[i].text] + drawn[i].step] = drawn[i].token;
+	for (size_t text = 0; text < journal->texts_seen; text++)
+		journal->starts[text + 1] += journal->starts[text];
+	for (size_t i = 0; i < count; i++)
+		journal->tokens[journal->starts[drawn[i].text] + drawn[i].step] = drawn[i].token;
 	return true;
 }
 
-static int read_all(const struct journal *journal, char **bytes, size_t *size) {
+/* Reads the file into *bytes, which the caller frees. Returns 0 or the errno. */
+static int read_whole_journal(const struct journal *journal, char **bytes, size_t *size) {
 	struct stat state;
 	if (fstat(journal->file, &state) != 0) return errno;
 	*size = (size_t)state.st_size;
@@ -146,30 +189,48 @@ static int read_all(const struct journal *journal, char **bytes, size_t *size) {
 	return 0;
 }
 
-static enum journal_state interpret(struct journal *journal, const char *bytes, size_t size, const char *fingerprint, size_t texts,
-                                    struct drawn *drawn, size_t *good) {
-	char header[sizeof HEADER + HASH_TEXT];
-	size_t length = (size_t)snprintf(header, sizeof header, "%s%s\n", HEADER, fingerprint);
+static enum journal_state read_first_line(const char line[FIRST_LINE + 1], const char *bytes,
+                                          size_t size) {
+	const size_t format = sizeof FORMAT - 1;
+	if (memcmp(bytes, FORMAT, size < format ? size : format) != 0) return JOURNAL_FOREIGN;
+	// The first line is torn, so nothing was drawn yet.
+	if (size < FIRST_LINE)
+		return memcmp(bytes, line, size < COMMAND ? size : COMMAND) ? JOURNAL_OTHER
+		                                                            : JOURNAL_NEW;
+	if (!memcmp(bytes, line, FIRST_LINE))
+		return size == FIRST_LINE ? JOURNAL_NEW : JOURNAL_OURS;
+	if (!memcmp(bytes, line, COMMAND)) return JOURNAL_CHANGED;
+	// Another command, which wrote its first line and drew nothing.
+	return size == FIRST_LINE && bytes[FIRST_LINE - 1] == '\n' &&
+	               !memcmp(bytes, HEADER, sizeof HEADER - 1)
+	           ? JOURNAL_NEW
+	           : JOURNAL_OTHER;
+}
+
+static enum journal_state interpret_journal(struct journal *journal,
+                                            const char line[FIRST_LINE + 1], const char *bytes,
+                                            size_t size, size_t texts, struct drawn_token *drawn,
+                                            size_t *good) {
 	*good = 0;
-	// A torn first line of this command, or a whole one of any: nothing was drawn yet.
-	if (size < length) return memcmp(bytes, header, size) ? JOURNAL_OTHER : JOURNAL_NEW;
-	if (size == length && !memcmp(bytes + length - 1, "\n", 1) && !memcmp(bytes, HEADER, sizeof HEADER - 1)) return JOURNAL_NEW;
-	if (memcmp(bytes, header, length) != 0) return JOURNAL_OTHER;
+	const enum journal_state state = read_first_line(line, bytes, size);
+	if (state != JOURNAL_OURS) return state;
 	size_t count;
-	bool whole = parse_lines(journal, bytes, size, length, drawn, &count, good) && sort_into_texts(journal, drawn, count, texts);
+	bool whole = parse_lines(journal, bytes, size, FIRST_LINE, drawn, &count, good) &&
+	             sort_into_texts(journal, drawn, count, texts);
 	return whole ? JOURNAL_OURS : JOURNAL_DAMAGED;
 }
 
-enum cuttle_status journal_load(struct journal *journal, const char fingerprint[HASH_TEXT], size_t texts, enum journal_state *state,
+enum cuttle_status journal_load(struct journal *journal, const struct journal_owner *owner,
+                                size_t texts, enum journal_state *state,
                                 struct cuttle_error *error) {
-	char *bytes = NULL;
-	struct drawn *drawn = NULL;
+	char line[FIRST_LINE + 1], *bytes = NULL;
+	struct drawn_token *drawn = NULL;
 	size_t size = 0, good;
 	*state = JOURNAL_DAMAGED;
-	set_key(journal, fingerprint);
-	int problem = read_all(journal, &bytes, &size);
+	render_first_line(journal, owner, line);
+	int problem = read_whole_journal(journal, &bytes, &size);
 	if (!problem) {
-		// The shortest token line is longer than 16 bytes, so this is more than enough.
+		// The shortest line of a token has 23 bytes, so this is more than enough.
 		const size_t lines = size / 16 + 1;
 		drawn = calloc(lines, sizeof *drawn);
 		journal->tokens = calloc(lines, sizeof *journal->tokens);
@@ -177,25 +238,30 @@ enum cuttle_status journal_load(struct journal *journal, const char fingerprint[
 		if (!drawn || !journal->tokens || !journal->starts) problem = ENOMEM;
 	}
 	if (!problem && bytes) {
-		*state = interpret(journal, bytes, size, fingerprint, texts, drawn, &good);
+		*state = interpret_journal(journal, line, bytes, size, texts, drawn, &good);
 		journal->worthless = *state == JOURNAL_NEW;
-		if (*state == JOURNAL_OURS && good < size && ftruncate(journal->file, (off_t)good) != 0) problem = errno;
+		if (*state == JOURNAL_OURS && good < size &&
+		    ftruncate(journal->file, (off_t)good) != 0)
+			problem = errno;
 	}
 	free(drawn);
 	free(bytes);
-	if (problem == ENOMEM) return io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s", journal->path);
-	if (problem) return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", journal->path, strerror(problem));
+	if (problem == ENOMEM)
+		return io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s",
+		               journal->path);
+	if (problem)
+		return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", journal->path,
+		               strerror(problem));
 	return CUTTLE_OK;
 }
 
-int journal_restart(struct journal *journal, const char fingerprint[HASH_TEXT]) {
-	char header[sizeof HEADER + HASH_TEXT];
-	int length = snprintf(header, sizeof header, "%s%s\n", HEADER, fingerprint);
-	set_key(journal, fingerprint);
+int journal_restart(struct journal *journal, const struct journal_owner *owner) {
+	char line[FIRST_LINE + 1];
+	render_first_line(journal, owner, line);
 	journal->texts_seen = 0;
 	journal->worthless = true;
 	if (ftruncate(journal->file, 0) != 0) return errno;
-	int problem = file_write(journal->file, header, (size_t)length);
+	int problem = file_write(journal->file, line, FIRST_LINE);
 	if (!problem && fsync(journal->file) != 0) problem = errno;
 	return problem ? problem : file_sync_folder(journal->path);
 }
@@ -213,7 +279,7 @@ int journal_append(struct journal *journal, size_t text, uint32_t step, int32_t 
 	char line[LINE];
 	journal->appended = true;
 	journal->worthless = false;
-	return file_write(journal->file, line, render(journal, line, text, step, token));
+	return file_write(journal->file, line, render_token_line(journal, line, text, step, token));
 }
 
 int journal_sync(struct journal *journal) {
@@ -227,7 +293,8 @@ bool journal_worthless(const struct journal *journal) {
 }
 
 int journal_remove(struct journal *journal) {
-	journal->worthless = false; // from here on the name may be another process's journal
+	// journal_close must not unlink now: the name may already be another process's journal.
+	journal->worthless = false;
 	return unlink(journal->path) != 0 && errno != ENOENT ? errno : 0;
 }
 

@@ -1,41 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
-// The journal of drawn tokens: what makes a run resumable without drawing anything twice.
+// journal.h: the journal of drawn tokens. With it a killed run goes on and draws nothing twice.
 //
-// A drawn token is private output that has been paid for. It is written here, by write(2), before anything else may see it, so that a run
-// that was killed goes on from it. The first line names the command by its fingerprint; each further line is "TEXT STEP TOKEN CHECK", where
-// CHECK is SipHash-2-4 of the rest under the fingerprint. A torn end (no newline, or a wrong check) was never acted upon: it is cut off.
+// Called by io/output. A drawn token is private output that has been paid for. It is written here
+// by write(2) before anything else may see it. An example, of 3 tokens in 2 texts:
+//
+//     cuttle-journal 2 FINGERPRINT INPUT     64 hex digits each (struct journal_owner)
+//     0 0 4711 4f5d0c2ab19e7386              text 0, step 0: token 4711, and its check
+//     1 0 12 90ab31c4d5e6f708                texts are drawn side by side: lines interleave
+//     0 1 9 0b1c2d3e4f506172                 text 0, step 1: token 9
+//
+// The check is SipHash-2-4 of the line before it. Its key is a hash of the first line. A torn end
+// (no newline, or a wrong check) was never acted upon, so journal_load cuts it off.
+// A run with a token bank draws batches: there "text" means the number of a batch.
 #ifndef CUTTLE_IO_JOURNAL_H
 #define CUTTLE_IO_JOURNAL_H
 
 #include "io/hash.h"
 
 enum journal_state {
-	JOURNAL_NEW,    /* no token was ever recorded in it */
-	JOURNAL_OURS,   /* of this command; its tokens are loaded */
-	JOURNAL_OTHER,  /* of another command, or no journal at all */
-	JOURNAL_DAMAGED /* of this command, but a wrong line stands before a right one */
+	JOURNAL_NEW,     /* it never held a token */
+	JOURNAL_OURS,    /* of this command and this input; its tokens are loaded */
+	JOURNAL_CHANGED, /* of this command, but begun with another input */
+	JOURNAL_OTHER,   /* of another command */
+	JOURNAL_DAMAGED, /* of this command and input, but damaged: a wrong line before a right
+	                  * one, a step missing or there twice, a text that the command has not */
+	JOURNAL_FOREIGN  /* somebody's file, not a journal */
+};
+
+/* Whose journal it is. Both strings have 64 hex digits. */
+struct journal_owner {
+	const char *fingerprint; /* of the command (io/receipt.h) */
+	const char *input;       /* digest of what was read, under the key (io/binding.h) */
 };
 
 struct journal;
 
-/* Opens or creates the file, for this process alone. USAGE: cannot be created, or another process holds it. NOMEM. */
-enum cuttle_status journal_open(const char *path, struct journal **journal, struct cuttle_error *error);
-/* Reads it as the journal of a command of `texts` texts and cuts a torn end off. INPUT: cannot be read. NOMEM. */
-enum cuttle_status journal_load(struct journal *journal, const char fingerprint[HASH_TEXT], size_t texts, enum journal_state *state,
+/* Opens or creates the file and locks it for this process. USAGE: it cannot be created, or another
+ * process holds the lock. NOMEM. */
+enum cuttle_status journal_open(const char *path, struct journal **journal,
                                 struct cuttle_error *error);
-/* Empties the file and writes the first line, durably. Returns 0 or the errno. */
-int journal_restart(struct journal *journal, const char fingerprint[HASH_TEXT]);
-/* Tokens loaded for a text; *tokens is valid until journal_close. */
+/* Reads the journal of a command that writes `texts` texts, and sets *state. If it is OURS, its
+ * tokens are loaded and a torn end is cut off; else the file stays as it is. INPUT: it cannot be
+ * read. NOMEM. */
+enum cuttle_status journal_load(struct journal *journal, const struct journal_owner *owner,
+                                size_t texts, enum journal_state *state,
+                                struct cuttle_error *error);
+/* Empties the file, writes the first line and syncs. Returns 0 or the errno. */
+int journal_restart(struct journal *journal, const struct journal_owner *owner);
+/* Returns how many tokens of a text were loaded. *tokens points at them, in the order of their
+ * steps, until journal_close; it is NULL where the journal has no such text. */
 size_t journal_drawn(const struct journal *journal, size_t text, const int32_t **tokens);
-/* Records one token. Returns 0 or the errno. */
+/* Writes the line of one token, without a sync. Returns 0 or the errno. */
 int journal_append(struct journal *journal, size_t text, uint32_t step, int32_t token);
-/* Makes what was appended durable. Returns 0 or the errno. */
+/* Syncs what was appended: it then survives a power cut. Returns 0 or the errno. */
 int journal_sync(struct journal *journal);
-/* Whether it is known to hold no token, so that nothing is lost with it. */
+/* Whether the journal surely holds no token. Then nothing is lost if it is removed. */
 bool journal_worthless(const struct journal *journal);
-/* Unlinks the file. Returns 0 or the errno. */
+/* Unlinks the file; the lock is held until journal_close. Returns 0 or the errno. */
 int journal_remove(struct journal *journal);
-/* Closes, gives the lock back, and removes the file when it holds no token; nulls the handle. NULL handles are fine. */
+/* Removes the file if it surely holds no token. Closes it, which gives up the lock, and sets the
+ * handle to NULL. The handle may be NULL already. */
 void journal_close(struct journal **journal);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON documents over jansson.
+// JSON documents by jansson: see jsonout.h.
 #include "io/jsonout.h"
 
 #include "base/utf8.h"
@@ -9,7 +9,8 @@
 
 json_t *jsonout_text(const char *text, size_t size) {
 	if (utf8_valid(text, size)) return json_stringn(text, size);
-	// U+FFFD is three bytes long and no character grows.
+	// A wrong byte becomes U+FFFD, three bytes. A right character keeps its length. So three
+	// times the size is always enough.
 	char *valid = reallocarray(NULL, size, 3);
 	size_t used = 0;
 	for (size_t at = 0; valid && at < size;) {
@@ -39,7 +40,8 @@ json_t *jsonout_integers(const int32_t *values, size_t count) {
 
 json_t *jsonout_extend(json_t *object, const struct jsonout_member *members, size_t count) {
 	bool failed = false;
-	for (size_t i = 0; i < count; i++) failed |= json_object_set_new(object, members[i].key, members[i].value) != 0;
+	for (size_t i = 0; i < count; i++)
+		failed |= json_object_set_new(object, members[i].key, members[i].value) != 0;
 	if (!failed) return object;
 	json_decref(object);
 	return NULL;
@@ -59,10 +61,12 @@ char *jsonout_dump(json_t *root, size_t flags, size_t *size) {
 	return text;
 }
 
-enum cuttle_status jsonout_write(struct sink *sink, json_t *root, size_t flags, struct cuttle_error *error) {
+enum cuttle_status jsonout_write(struct sink *sink, json_t *root, size_t flags,
+                                 struct cuttle_error *error) {
 	size_t size;
 	char *text = jsonout_dump(root, flags, &size);
-	enum cuttle_status status = text ? sink_write(sink, text, size, error) : io_fail(error, CUTTLE_NOMEM, "out of memory");
+	enum cuttle_status status = text ? sink_write(sink, text, size, error)
+	                                 : io_fail(error, CUTTLE_NOMEM, "out of memory");
 	free(text);
 	return status;
 }

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the entries of the chain mean: limits, reservations, what they add up to.
+// How the ledger works (ledger.h says what it counts, and why).
+//
+// Besides its key the file holds only entries. Each call walks through all of them (load_history)
+// and rebuilds the state of one data set: its limit and its runs. For example, after the entries
+// dataset, reserve, draw, close there is one run, and it is closed. If an entry cannot follow the
+// ones before it, the ledger is damaged: a draw after a release, for example. A change begins a
+// transaction first. So nobody else can write between the check of the limit and the new entry.
 #include "io/ledger.h"
 
 #include "base/misuse.h"
@@ -17,20 +23,22 @@ struct ledger {
 
 struct reservation {
 	char run[LEDGER_RUN];
-	struct ledger_run found;
-	struct charges charges; /* of a released one: none */
+	struct ledger_run found; /* what ledger_find tells of the run */
+	struct charges charges;  /* owned; empty once the run is released */
 };
 
-/* One data set's entries, understood. */
+/* What the entries of one data set add up to. */
 struct history {
-	const char *name;
-	struct ledger_dataset dataset;
-	bool exists, no_memory;
-	struct reservation *runs; /* in order */
-	size_t count, room;
+	const char *name;              /* of the data set; the caller's string */
+	struct ledger_dataset dataset; /* its limit and key, once `exists` */
+	bool exists;                   /* the data set's own entry was seen */
+	bool no_memory;                /* memory ran out during the walk */
+	struct reservation *runs;      /* in the order of their reservations */
+	size_t count;                  /* of runs */
+	size_t room;                   /* for so many runs there is memory */
 };
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void free_history(struct history *history) {
 	for (size_t i = 0; i < history->count; i++) charges_free(&history->runs[i].charges);
@@ -38,27 +46,29 @@ static void free_history(struct history *history) {
 	*history = (struct history){0};
 }
 
-static struct reservation *find(const struct history *history, const char *run) {
+static struct reservation *find_reservation(const struct history *history, const char *run) {
 	for (size_t i = history->count; i-- > 0;)
 		if (!strcmp(history->runs[i].run, run)) return &history->runs[i];
 	return NULL;
 }
 
-static bool copy(char *to, size_t room, const char *from) {
+/* Copies the string `from` with its NUL. False: it has more than `room` bytes. */
+static bool copy_string(char *to, size_t room, const char *from) {
 	size_t size = strlen(from) + 1;
 	if (size > room) return false;
 	memcpy(to, from, size);
 	return true;
 }
 
-static bool positive(double value) {
+static bool is_valid_rho(double value) {
 	return value > 0 && isfinite(value);
 }
 
 static bool begin_dataset(struct history *history, const struct chain_entry *entry) {
 	struct ledger_dataset *dataset = &history->dataset;
-	if (history->exists || !positive(entry->rho)) return false;
-	history->exists = copy(dataset->name, LEDGER_NAME, entry->dataset) && copy(dataset->unit_key, LEDGER_NAME, entry->unit_key);
+	if (history->exists || !is_valid_rho(entry->rho)) return false;
+	history->exists = copy_string(dataset->name, LEDGER_NAME, entry->dataset) &&
+	                  copy_string(dataset->unit_key, LEDGER_NAME, entry->unit_key);
 	dataset->rho = entry->rho;
 	dataset->epsilon = entry->epsilon;
 	dataset->delta = entry->delta;
@@ -66,7 +76,7 @@ static bool begin_dataset(struct history *history, const struct chain_entry *ent
 }
 
 static bool add_run(struct history *history, const struct chain_entry *entry) {
-	if (!history->exists || find(history, entry->run)) return false;
+	if (!history->exists || find_reservation(history, entry->run)) return false;
 	if (history->count == history->room) {
 		size_t room = 2 * history->room + 16;
 		struct reservation *runs = reallocarray(history->runs, room, sizeof *runs);
@@ -76,39 +86,49 @@ static bool add_run(struct history *history, const struct chain_entry *entry) {
 		history->room = room;
 	}
 	struct reservation *added = &history->runs[history->count];
-	*added = (struct reservation){.found = {.state = LEDGER_RESERVED, .rho = entry->rho}, .charges = entry->charges};
-	bool right = copy(added->run, LEDGER_RUN, entry->run) && copy(added->found.command, HASH_TEXT, entry->command) &&
-	             copy(added->found.entry, HASH_TEXT, entry->hash);
+	*added = (struct reservation){.found = {.state = LEDGER_RESERVED, .rho = entry->rho},
+	                              .charges = entry->charges};
+	bool right = copy_string(added->run, LEDGER_RUN, entry->run) &&
+	             copy_string(added->found.command, HASH_TEXT, entry->command) &&
+	             copy_string(added->found.entry, HASH_TEXT, entry->hash);
 	if (!right) return false;
 	added->charges.bytes = malloc(entry->charges.size + 1);
 	history->no_memory |= !added->charges.bytes;
 	if (!added->charges.bytes) return false;
-	if (entry->charges.size) memcpy(added->charges.bytes, entry->charges.bytes, entry->charges.size);
+	if (entry->charges.size)
+		memcpy(added->charges.bytes, entry->charges.bytes, entry->charges.size);
 	history->count++;
 	return true;
 }
 
-static bool change_run(struct history *history, const struct chain_entry *entry, enum ledger_state state) {
-	struct reservation *run = find(history, entry->run);
-	if (!run || run->found.state != LEDGER_RESERVED) return false;
-	run->found.state = state;
-	if (state == LEDGER_RELEASED) charges_free(&run->charges);
-	return true;
+static bool change_run(struct history *history, const struct chain_entry *entry,
+                       enum ledger_state from, enum ledger_state to) {
+	struct reservation *run = find_reservation(history, entry->run);
+	if (!run || run->found.state != from) return false;
+	run->found.state = to;
+	if (to == LEDGER_RELEASED) charges_free(&run->charges);
+	return to != LEDGER_CLOSED || copy_string(run->found.output, HASH_TEXT, entry->command);
 }
 
-static enum cuttle_status understand(void *user, const struct chain_entry *entry) {
+/* Takes one entry of the walk into the history. LEDGER: it cannot follow the ones before it. */
+static enum cuttle_status apply_entry(void *user, const struct chain_entry *entry) {
 	struct history *history = user;
 	bool right = false;
 	if (strcmp(entry->dataset, history->name) != 0) return CUTTLE_OK;
 	if (!strcmp(entry->kind, "dataset")) right = begin_dataset(history, entry);
 	if (!strcmp(entry->kind, "reserve")) right = add_run(history, entry);
-	if (!strcmp(entry->kind, "draw")) right = change_run(history, entry, LEDGER_DRAWN);
-	if (!strcmp(entry->kind, "release")) right = change_run(history, entry, LEDGER_RELEASED);
+	if (!strcmp(entry->kind, "draw"))
+		right = change_run(history, entry, LEDGER_RESERVED, LEDGER_DRAWN);
+	if (!strcmp(entry->kind, "close"))
+		right = change_run(history, entry, LEDGER_DRAWN, LEDGER_CLOSED);
+	if (!strcmp(entry->kind, "release"))
+		right = change_run(history, entry, LEDGER_RESERVED, LEDGER_RELEASED);
 	return right ? CUTTLE_OK : CUTTLE_LEDGER;
 }
 
-/* What the data set has spent, also with `more` (may be NULL). */
-static enum cuttle_status sum(const struct history *history, const struct charges *more, double *spent, struct cuttle_error *error) {
+/* Computes what the data set has spent, `more` included. `more` may be NULL. */
+static enum cuttle_status sum_charges(const struct history *history, const struct charges *more,
+                                      double *spent, struct cuttle_error *error) {
 	size_t count = 0;
 	const struct charges **all = calloc(history->count + 1, sizeof *all);
 	bool summed = all != NULL;
@@ -122,34 +142,41 @@ static enum cuttle_status sum(const struct history *history, const struct charge
 	return summed ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
 }
 
-/* Reads the whole chain, and out of it the data set. free_history in any case. */
-static enum cuttle_status load(struct ledger *ledger, const char *dataset, struct history *history, struct cuttle_error *error) {
+/* Reads the whole chain and from it the data set, which need not exist. Call free_history after it,
+ * also after a failure. */
+static enum cuttle_status load_history(struct ledger *ledger, const char *dataset,
+                                       struct history *history, struct cuttle_error *error) {
 	*history = (struct history){.name = dataset};
 	if (error) error->message[0] = 0;
-	enum cuttle_status status = chain_walk(ledger->chain, understand, history, error);
+	enum cuttle_status status = chain_walk(ledger->chain, apply_entry, history, error);
 	if (history->no_memory) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (status && error && !error->message[0])
-		return io_fail(error, status, "the ledger is damaged or was edited: an entry makes no sense");
+		return io_fail(error, status,
+		               "the ledger is damaged or was edited: an entry makes no sense");
 	return status;
 }
 
-static enum cuttle_status missing(const char *dataset, struct cuttle_error *error) {
-	return io_fail(error, CUTTLE_USAGE, "the ledger has no data set %.128s; cuttle ledger init adds it", dataset);
+static enum cuttle_status refuse_missing_dataset(const char *dataset, struct cuttle_error *error) {
+	return io_fail(error, CUTTLE_USAGE,
+	               "the ledger has no data set %.128s; cuttle ledger init adds it", dataset);
 }
 
-static enum cuttle_status load_existing(struct ledger *ledger, const char *dataset, struct history *history, struct cuttle_error *error) {
-	enum cuttle_status status = load(ledger, dataset, history, error);
-	return !status && !history->exists ? missing(dataset, error) : status;
+/* The same for a data set that must exist. */
+static enum cuttle_status load_dataset(struct ledger *ledger, const char *dataset,
+                                       struct history *history, struct cuttle_error *error) {
+	enum cuttle_status status = load_history(ledger, dataset, history, error);
+	return !status && !history->exists ? refuse_missing_dataset(dataset, error) : status;
 }
 
-/* ---- the file ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 enum cuttle_status ledger_create(const char *path, struct cuttle_error *error) {
 	if (sodium_init() < 0) return io_fail(error, CUTTLE_INTERNAL, "libsodium cannot begin");
 	return chain_create(path, error);
 }
 
-enum cuttle_status ledger_open(const char *path, struct ledger **ledger, struct cuttle_error *error) {
+enum cuttle_status ledger_open(const char *path, struct ledger **ledger,
+                               struct cuttle_error *error) {
 	*ledger = NULL;
 	if (sodium_init() < 0) return io_fail(error, CUTTLE_INTERNAL, "libsodium cannot begin");
 	struct ledger *made = calloc(1, sizeof *made);
@@ -166,7 +193,7 @@ void ledger_close(struct ledger **ledger) {
 	*ledger = NULL;
 }
 
-/* ---- data sets ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- data sets ------------------------------------------------------------------------------- */
 
 double ledger_epsilon(const struct ledger_dataset *dataset, double rho, bool up) {
 	struct cuttle_budget budget;
@@ -177,44 +204,44 @@ double ledger_epsilon(const struct ledger_dataset *dataset, double rho, bool up)
 	budget.rho = fmax(rho, DBL_MIN);
 	budget.delta = dataset->delta;
 	if (cuttle_budget_solve(&budget, CUTTLE_EPSILON, NULL)) return INFINITY;
-	// The solver rounds up by less than this.
+	// The solver rounds up by less than 1e-9 of epsilon. Taking that off rounds down.
 	return up ? budget.epsilon : budget.epsilon * (1 - 1e-9);
 }
 
-static bool good_name(const char *name) {
-	size_t size = strlen(name);
-	if (!size || size >= LEDGER_NAME || !utf8_valid(name, size)) return false;
-	for (size_t i = 0; i < size; i++)
-		if ((unsigned char)name[i] < 0x20 || name[i] == 0x7F) return false;
-	return true;
-}
-
-static enum cuttle_status complete(struct ledger_dataset *dataset, struct cuttle_error *error) {
+/* Checks the names, and computes rho from epsilon or epsilon from rho. */
+static enum cuttle_status complete_limit(struct ledger_dataset *dataset,
+                                         struct cuttle_error *error) {
 	struct cuttle_budget budget;
-	if (!good_name(dataset->name))
-		return io_fail(error, CUTTLE_USAGE, "the data set's name must be 1 to 128 bytes of text in one line");
-	if (*dataset->unit_key && !good_name(dataset->unit_key))
-		return io_fail(error, CUTTLE_USAGE, "the unit key must be 1 to 128 bytes of text in one line");
+	if (!utf8_name(dataset->name, strlen(dataset->name)))
+		return io_fail(error, CUTTLE_USAGE,
+		               "the data set's name must be 1 to 128 bytes of text in one line");
+	if (*dataset->unit_key && !utf8_name(dataset->unit_key, strlen(dataset->unit_key)))
+		return io_fail(error, CUTTLE_USAGE,
+		               "the unit key must be 1 to 128 bytes of text in one line");
 	cuttle_budget_none(&budget);
 	bool from_epsilon = isnan(dataset->rho);
 	budget.delta = dataset->delta;
 	if (from_epsilon) budget.epsilon = dataset->epsilon;
 	else budget.rho = dataset->rho;
-	enum cuttle_status status = cuttle_budget_solve(&budget, from_epsilon ? CUTTLE_RHO : CUTTLE_EPSILON, error);
+	enum cuttle_status status =
+	    cuttle_budget_solve(&budget, from_epsilon ? CUTTLE_RHO : CUTTLE_EPSILON, error);
 	if (status) return status;
 	dataset->epsilon = budget.epsilon;
 	dataset->rho = budget.rho;
 	return CUTTLE_OK;
 }
 
-enum cuttle_status ledger_add(struct ledger *ledger, struct ledger_dataset *dataset, struct cuttle_error *error) {
+enum cuttle_status ledger_add(struct ledger *ledger, struct ledger_dataset *dataset,
+                              struct cuttle_error *error) {
 	char hash[HASH_TEXT];
 	struct history history;
-	enum cuttle_status status = complete(dataset, error);
+	enum cuttle_status status = complete_limit(dataset, error);
 	if (!status) status = chain_begin(ledger->chain, error);
 	if (status) return status;
-	status = load(ledger, dataset->name, &history, error);
-	if (!status && history.exists) status = io_fail(error, CUTTLE_USAGE, "the ledger has a data set %s already", dataset->name);
+	status = load_history(ledger, dataset->name, &history, error);
+	if (!status && history.exists)
+		status = io_fail(error, CUTTLE_USAGE, "the ledger has a data set %s already",
+		                 dataset->name);
 	const struct chain_entry entry = {.time = time(NULL),
 	                                  .kind = "dataset",
 	                                  .dataset = dataset->name,
@@ -229,27 +256,29 @@ enum cuttle_status ledger_add(struct ledger *ledger, struct ledger_dataset *data
 	return chain_end(ledger->chain, status, error);
 }
 
-static uint64_t standing_runs(const struct history *history) {
+static uint64_t count_standing_runs(const struct history *history) {
 	uint64_t runs = 0;
-	for (size_t i = 0; i < history->count; i++) runs += history->runs[i].found.state != LEDGER_RELEASED;
+	for (size_t i = 0; i < history->count; i++)
+		runs += history->runs[i].found.state != LEDGER_RELEASED;
 	return runs;
 }
 
-enum cuttle_status ledger_look(struct ledger *ledger, const char *dataset, struct ledger_standing *standing, struct cuttle_error *error) {
+enum cuttle_status ledger_look(struct ledger *ledger, const char *dataset,
+                               struct ledger_standing *standing, struct cuttle_error *error) {
 	struct history history;
 	*standing = (struct ledger_standing){0};
-	enum cuttle_status status = load_existing(ledger, dataset, &history, error);
-	if (!status) status = sum(&history, NULL, &standing->spent, error);
+	enum cuttle_status status = load_dataset(ledger, dataset, &history, error);
+	if (!status) status = sum_charges(&history, NULL, &standing->spent, error);
 	if (!status) {
 		standing->dataset = history.dataset;
 		standing->left = units_left(history.dataset.rho, standing->spent);
-		standing->runs = standing_runs(&history);
+		standing->runs = count_standing_runs(&history);
 	}
 	free_history(&history);
 	return status;
 }
 
-/* ---- runs ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
 void ledger_name_run(char run[LEDGER_RUN]) {
 	unsigned char name[LEDGER_RUN / 2];
@@ -257,31 +286,44 @@ void ledger_name_run(char run[LEDGER_RUN]) {
 	(void)sodium_bin2hex(run, LEDGER_RUN, name, sizeof name);
 }
 
-enum cuttle_status ledger_find(struct ledger *ledger, const char *dataset, const char *run, struct ledger_run *found,
-                               struct cuttle_error *error) {
+enum cuttle_status ledger_find(struct ledger *ledger, const char *dataset, const char *run,
+                               struct ledger_run *found, struct cuttle_error *error) {
 	struct history history;
 	*found = (struct ledger_run){.state = LEDGER_UNKNOWN};
-	enum cuttle_status status = load_existing(ledger, dataset, &history, error);
-	const struct reservation *reservation = status ? NULL : find(&history, run);
+	enum cuttle_status status = load_dataset(ledger, dataset, &history, error);
+	const struct reservation *reservation = status ? NULL : find_reservation(&history, run);
 	if (reservation) *found = reservation->found;
 	free_history(&history);
 	return status;
 }
 
-/* The unit's name: BLAKE2b-128 of the data set and the value, under the file's key. */
-static void name_unit(const struct ledger *ledger, const char *dataset, const char *value, size_t size, unsigned char unit[UNIT_NAME]) {
+/* Makes the unit's name: BLAKE2b-128 under the file's key. It is taken of the data set's name, a
+ * NUL, a byte 1 and the value: of the 8 bytes notes 00 01 7 for the value 7 of data set notes. */
+static void name_unit(const struct ledger *ledger, const char *dataset, const char *value,
+                      size_t size, unsigned char unit[UNIT_NAME]) {
 	crypto_generichash_state state;
 	const unsigned char value_follows = 1;
 	(void)crypto_generichash_init(&state, chain_key(ledger->chain), CHAIN_KEY, UNIT_NAME);
-	(void)crypto_generichash_update(&state, (const unsigned char *)dataset, strlen(dataset) + 1);
+	(void)crypto_generichash_update(&state, (const unsigned char *)dataset,
+	                                strlen(dataset) + 1);
 	(void)crypto_generichash_update(&state, &value_follows, 1);
 	(void)crypto_generichash_update(&state, (const unsigned char *)value, size);
 	(void)crypto_generichash_final(&state, unit, UNIT_NAME);
 	sodium_memzero(&state, sizeof state);
 }
 
-static bool charge_keys(const struct ledger *ledger, const struct ledger_request *request, struct charges *charges) {
-	struct unit_record *records = calloc((size_t)request->count, sizeof *records);
+/* Whether the owner is written as digits in quotes, such as "7". In older versions "7" and 7 were
+ * two units. So in an old ledger either name may have been charged. */
+static bool is_quoted_number(const char *value, size_t size) {
+	return size > 2 && value[0] == '"' && value[size - 1] == '"' &&
+	       strspn(value + 1, "-0123456789") == size - 2;
+}
+
+/* Charges the owners of the request's records. An owner "7" is charged under the names "7" and 7.
+ * So there is room for two names a record. */
+static bool charge_keys(const struct ledger *ledger, const struct ledger_request *request,
+                        struct charges *charges) {
+	struct unit_record *records = calloc((size_t)request->count, 2 * sizeof *records);
 	size_t count = 0;
 	if (!records) return false;
 	for (uint64_t index = request->first; index < request->first + request->count; index++) {
@@ -290,16 +332,21 @@ static bool charge_keys(const struct ledger *ledger, const struct ledger_request
 		if (!request->unit(request->user, index, &value, &size)) continue;
 		name_unit(ledger, request->dataset, value, size, records[count].unit);
 		records[count++].batch = index / request->batch;
+		if (!is_quoted_number(value, size)) continue;
+		name_unit(ledger, request->dataset, value + 1, size - 2, records[count].unit);
+		records[count++].batch = index / request->batch;
 	}
 	bool made = charges_of_records(records, count, request->rho, charges);
 	free(records);
 	return made;
 }
 
-static enum cuttle_status charge(const struct ledger *ledger, const struct history *history, const struct ledger_request *request,
-                                 struct charges *charges, struct cuttle_error *error) {
+static enum cuttle_status make_charges(const struct ledger *ledger, const struct history *history,
+                                       const struct ledger_request *request,
+                                       struct charges *charges, struct cuttle_error *error) {
 	uint64_t end;
-	if (!positive(request->rho)) return io_fail(error, CUTTLE_USAGE, "rho must be positive and finite");
+	if (!is_valid_rho(request->rho))
+		return io_fail(error, CUTTLE_USAGE, "rho must be positive and finite");
 	if (!request->count || __builtin_add_overflow(request->first, request->count, &end))
 		return io_fail(error, CUTTLE_USAGE, "there are no records to charge, or too many");
 	bool keyed = *history->dataset.unit_key != 0, made;
@@ -309,7 +356,8 @@ static enum cuttle_status charge(const struct ledger *ledger, const struct histo
 	return made ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
 }
 
-static enum cuttle_status refuse(const struct history *history, double asked, double spent, struct cuttle_error *error) {
+static enum cuttle_status refuse_over_limit(const struct history *history, double asked,
+                                            double spent, struct cuttle_error *error) {
 	const struct ledger_dataset *dataset = &history->dataset;
 	const double rho[] = {asked, spent, dataset->rho, units_left(dataset->rho, spent)};
 	const bool up[] = {true, true, false, false};
@@ -318,22 +366,32 @@ static enum cuttle_status refuse(const struct history *history, double asked, do
 		units_print(rho[i], up[i], rhos[i]);
 		units_print(ledger_epsilon(dataset, rho[i], up[i]), up[i], epsilons[i]);
 	}
-	return io_fail(
-	    error, CUTTLE_BUDGET,
-	    "refused: data set %.128s: rho asked %s, spent %s of %s, remaining %s (epsilon at delta %g: asked %s, spent %s of %s, "
-	    "remaining %s)",
-	    dataset->name, rhos[0], rhos[1], rhos[2], rhos[3], dataset->delta, epsilons[0], epsilons[1], epsilons[2], epsilons[3]);
+	return io_fail(error, CUTTLE_BUDGET,
+	               "refused: data set %.128s: rho asked %s, spent %s of %s, remaining %s "
+	               "(epsilon at delta %g: asked %s, spent %s of %s, "
+	               "remaining %s)",
+	               dataset->name, rhos[0], rhos[1], rhos[2], rhos[3], dataset->delta,
+	               epsilons[0], epsilons[1], epsilons[2], epsilons[3]);
 }
 
-static enum cuttle_status append_state(struct ledger *ledger, const char *kind, const char *dataset, const char *run, int64_t moment,
+static enum cuttle_status append_state(struct ledger *ledger, const struct chain_entry *entry,
                                        struct cuttle_error *error) {
 	char hash[HASH_TEXT];
-	const struct chain_entry entry = {.time = moment, .kind = kind, .dataset = dataset, .run = run, .command = "", .unit_key = ""};
-	return chain_append(ledger->chain, &entry, hash, error);
+	struct chain_entry whole = *entry;
+	whole.unit_key = "";
+	if (!whole.command) whole.command = "";
+	return chain_append(ledger->chain, &whole, hash, error);
 }
 
-static enum cuttle_status append_run(struct ledger *ledger, const struct ledger_request *request, const struct charges *charges,
-                                     struct ledger_run *found, struct cuttle_error *error) {
+static enum cuttle_status append_draw(struct ledger *ledger, const char *dataset, const char *run,
+                                      struct cuttle_error *error) {
+	return append_state(
+	    ledger, &(struct chain_entry){.kind = "draw", .dataset = dataset, .run = run}, error);
+}
+
+static enum cuttle_status append_run(struct ledger *ledger, const struct ledger_request *request,
+                                     const struct charges *charges, struct ledger_run *found,
+                                     struct cuttle_error *error) {
 	const struct chain_entry entry = {.time = time(NULL),
 	                                  .kind = "reserve",
 	                                  .dataset = request->dataset,
@@ -343,137 +401,210 @@ static enum cuttle_status append_run(struct ledger *ledger, const struct ledger_
 	                                  .rho = found->rho,
 	                                  .charges = *charges};
 	enum cuttle_status status = chain_append(ledger->chain, &entry, found->entry, error);
-	if (!status && request->drawn) status = append_state(ledger, "draw", request->dataset, request->run, 0, error);
+	if (!status && request->drawn)
+		status = append_draw(ledger, request->dataset, request->run, error);
 	return status;
 }
 
-enum cuttle_status ledger_reserve(struct ledger *ledger, const struct ledger_request *request, bool dry, struct ledger_run *found,
-                                  struct cuttle_error *error) {
-	REQUIRE(strlen(request->run) == LEDGER_RUN - 1 && strlen(request->command) < HASH_TEXT && (!request->unit || request->batch));
+enum cuttle_status ledger_reserve(struct ledger *ledger, const struct ledger_request *request,
+                                  bool dry, struct ledger_run *found, struct cuttle_error *error) {
+	REQUIRE(strlen(request->run) == LEDGER_RUN - 1 && strlen(request->command) < HASH_TEXT &&
+	        (!request->unit || request->batch));
 	struct history history;
 	struct charges charges = {0};
 	double before = 0, after = 0;
 	*found = (struct ledger_run){.state = request->drawn ? LEDGER_DRAWN : LEDGER_RESERVED};
-	(void)copy(found->command, HASH_TEXT, request->command);
+	(void)copy_string(found->command, HASH_TEXT, request->command);
 	enum cuttle_status status = chain_begin(ledger->chain, error);
 	if (status) return status;
-	status = load_existing(ledger, request->dataset, &history, error);
-	if (!status && find(&history, request->run))
-		status = io_fail(error, CUTTLE_USAGE, "run %s has a reservation already", request->run);
-	if (!status) status = charge(ledger, &history, request, &charges, error);
-	if (!status) status = sum(&history, NULL, &before, error);
-	if (!status) status = sum(&history, &charges, &after, error);
+	status = load_dataset(ledger, request->dataset, &history, error);
+	if (!status && find_reservation(&history, request->run))
+		status =
+		    io_fail(error, CUTTLE_USAGE, "run %s has a reservation already", request->run);
+	if (!status) status = make_charges(ledger, &history, request, &charges, error);
+	if (!status) status = sum_charges(&history, NULL, &before, error);
+	if (!status) status = sum_charges(&history, &charges, &after, error);
 	found->rho = charges_most(&charges);
-	// Written so that no NaN could pass.
-	if (!status && !(after <= history.dataset.rho)) status = refuse(&history, found->rho, before, error);
+	// Not `after > limit`: that is false for a NaN, which would then pass.
+	if (!status && !(after <= history.dataset.rho))
+		status = refuse_over_limit(&history, found->rho, before, error);
 	if (!status && !dry) status = append_run(ledger, request, &charges, found, error);
 	charges_free(&charges);
 	free_history(&history);
 	return chain_end(ledger->chain, status, error);
 }
 
-/* Begins a change of the chain and looks up the run's state in it. OK: chain_end has to follow; else nothing has begun. */
-static enum cuttle_status begin_change(struct ledger *ledger, const char *dataset, const char *run, enum ledger_state *state,
-                                       struct cuttle_error *error) {
-	struct ledger_run found;
+enum cuttle_status ledger_match(struct ledger *ledger, const struct ledger_request *request,
+                                struct ledger_run *found, bool *same, struct cuttle_error *error) {
+	struct history history;
+	struct charges charges = {0};
+	*found = (struct ledger_run){.state = LEDGER_UNKNOWN};
+	*same = false;
+	enum cuttle_status status = load_dataset(ledger, request->dataset, &history, error);
+	const struct reservation *reservation =
+	    status ? NULL : find_reservation(&history, request->run);
+	if (reservation) {
+		*found = reservation->found;
+		status = make_charges(ledger, &history, request, &charges, error);
+		*same = !status && !strcmp(found->command, request->command) &&
+		        charges_same(&reservation->charges, &charges);
+	}
+	charges_free(&charges);
+	free_history(&history);
+	return status;
+}
+
+/* Begins a transaction and looks the run up. After OK chain_end must follow. After a failure the
+ * transaction has ended. */
+static enum cuttle_status begin_change(struct ledger *ledger, const char *dataset, const char *run,
+                                       struct ledger_run *found, struct cuttle_error *error) {
 	enum cuttle_status status = chain_begin(ledger->chain, error);
 	if (status) return status;
-	status = ledger_find(ledger, dataset, run, &found, error);
-	*state = found.state;
+	status = ledger_find(ledger, dataset, run, found, error);
 	return status ? chain_end(ledger->chain, status, error) : CUTTLE_OK;
 }
 
-enum cuttle_status ledger_draw(struct ledger *ledger, const char *dataset, const char *run, struct cuttle_error *error) {
-	enum ledger_state state;
-	enum cuttle_status status = begin_change(ledger, dataset, run, &state, error);
+static enum cuttle_status refuse_closed_run(const struct ledger_run *found,
+                                            struct cuttle_error *error) {
+	return io_fail(error, CUTTLE_BUDGET,
+	               "refused: this charge (entry %.12s) has paid for the output with SHA-256 "
+	               "%.12s and pays for no other; begin a run of its "
+	               "own, under another output name",
+	               found->entry, found->output);
+}
+
+enum cuttle_status ledger_draw(struct ledger *ledger, const char *dataset, const char *run,
+                               struct cuttle_error *error) {
+	struct ledger_run found;
+	enum cuttle_status status = begin_change(ledger, dataset, run, &found, error);
 	if (status) return status;
-	if (state == LEDGER_RESERVED) status = append_state(ledger, "draw", dataset, run, 0, error);
-	else if (state != LEDGER_DRAWN) status = io_fail(error, CUTTLE_BUDGET, "refused: the reservation of run %s was released", run);
+	if (found.state == LEDGER_RESERVED) status = append_draw(ledger, dataset, run, error);
+	else if (found.state == LEDGER_CLOSED) status = refuse_closed_run(&found, error);
+	else if (found.state != LEDGER_DRAWN)
+		status = io_fail(error, CUTTLE_BUDGET,
+		                 found.state == LEDGER_RELEASED
+		                     ? "refused: the reservation of run %s was released"
+		                     : "refused: run %s has no reservation",
+		                 run);
 	return chain_end(ledger->chain, status, error);
 }
 
-enum cuttle_status ledger_release(struct ledger *ledger, const char *dataset, const char *run, struct cuttle_error *error) {
-	enum ledger_state state;
-	enum cuttle_status status = begin_change(ledger, dataset, run, &state, error);
+enum cuttle_status ledger_finish(struct ledger *ledger, const char *dataset, const char *run,
+                                 const char output[HASH_TEXT], struct cuttle_error *error) {
+	struct ledger_run found;
+	const struct chain_entry entry = {
+	    .kind = "close", .dataset = dataset, .run = run, .command = output};
+	enum cuttle_status status = begin_change(ledger, dataset, run, &found, error);
 	if (status) return status;
-	if (state == LEDGER_RESERVED) status = append_state(ledger, "release", dataset, run, time(NULL), error);
-	else if (state == LEDGER_DRAWN)
-		status = io_fail(error, CUTTLE_USAGE, "run %s has drawn tokens: what it spent cannot be given back", run);
-	else status = io_fail(error, CUTTLE_USAGE, "there is no reservation of run %.64s to release", run);
+	if (found.state == LEDGER_DRAWN) status = append_state(ledger, &entry, error);
+	else if (found.state != LEDGER_CLOSED)
+		status = io_fail(error, CUTTLE_BUDGET, "refused: run %s has drawn nothing", run);
+	else if (strcmp(found.output, output) != 0) status = refuse_closed_run(&found, error);
 	return chain_end(ledger->chain, status, error);
 }
 
-/* ---- looking through ----------------------------------------------------------------------------------------------------------------- */
+enum cuttle_status ledger_release(struct ledger *ledger, const char *dataset, const char *run,
+                                  struct cuttle_error *error) {
+	struct ledger_run found;
+	const struct chain_entry entry = {
+	    .time = time(NULL), .kind = "release", .dataset = dataset, .run = run};
+	enum cuttle_status status = begin_change(ledger, dataset, run, &found, error);
+	if (status) return status;
+	if (found.state == LEDGER_RESERVED) status = append_state(ledger, &entry, error);
+	else if (found.state == LEDGER_DRAWN || found.state == LEDGER_CLOSED)
+		status =
+		    io_fail(error, CUTTLE_USAGE,
+		            "run %s has drawn tokens: what it spent cannot be given back", run);
+	else
+		status = io_fail(error, CUTTLE_USAGE,
+		                 "there is no reservation of run %.64s to release", run);
+	return chain_end(ledger->chain, status, error);
+}
 
-struct look_through {
-	const char *dataset;
-	bool seen;
+/* ---- looking through ------------------------------------------------------------------------- */
+
+struct walk_filter {
+	const char *dataset; /* NULL = all data sets */
+	bool seen;           /* an entry was passed on */
 	enum cuttle_status (*each)(void *user, const struct chain_entry *entry);
 	void *user;
 };
 
-static enum cuttle_status show(void *user, const struct chain_entry *entry) {
-	struct look_through *look = user;
+static enum cuttle_status show_entry(void *user, const struct chain_entry *entry) {
+	struct walk_filter *look = user;
 	if (look->dataset && strcmp(look->dataset, entry->dataset) != 0) return CUTTLE_OK;
 	look->seen = true;
 	return look->each(look->user, entry);
 }
 
 enum cuttle_status ledger_walk(struct ledger *ledger, const char *dataset,
-                               enum cuttle_status (*each)(void *user, const struct chain_entry *entry), void *user,
-                               struct cuttle_error *error) {
-	struct look_through look = {dataset, false, each, user};
-	enum cuttle_status status = chain_walk(ledger->chain, show, &look, error);
-	return !status && dataset && !look.seen ? missing(dataset, error) : status;
+                               enum cuttle_status (*each)(void *user,
+                                                          const struct chain_entry *entry),
+                               void *user, struct cuttle_error *error) {
+	struct walk_filter look = {dataset, false, each, user};
+	enum cuttle_status status = chain_walk(ledger->chain, show_entry, &look, error);
+	return !status && dataset && !look.seen ? refuse_missing_dataset(dataset, error) : status;
 }
 
 struct inspection {
-	const char *hash;
-	char *head, (*names)[LEDGER_NAME]; /* of every data set */
-	size_t count;
-	uint64_t entries;
-	bool found, no_memory;
+	const char *hash; /* that is looked for, or NULL */
+	char *head;       /* [HASH_TEXT] gets the hash of each entry, at last of the last */
+	char (*names)[LEDGER_NAME]; /* [count] of the data sets seen so far */
+	size_t count;               /* of names */
+	uint64_t entries;           /* seen so far */
+	bool found;                 /* an entry has the hash */
+	bool no_memory;             /* memory ran out during the walk */
 };
 
-static enum cuttle_status inspect(void *user, const struct chain_entry *entry) {
+static enum cuttle_status inspect_entry(void *user, const struct chain_entry *entry) {
 	struct inspection *inspection = user;
 	inspection->entries++;
 	inspection->found |= inspection->hash && !strcmp(inspection->hash, entry->hash);
-	(void)copy(inspection->head, HASH_TEXT, entry->hash);
+	(void)copy_string(inspection->head, HASH_TEXT, entry->hash);
 	for (size_t i = 0; i < inspection->count; i++)
 		if (!strcmp(inspection->names[i], entry->dataset)) return CUTTLE_OK;
-	void *names = reallocarray(inspection->names, inspection->count + 1, sizeof *inspection->names);
+	void *names =
+	    reallocarray(inspection->names, inspection->count + 1, sizeof *inspection->names);
 	if (names) inspection->names = names;
 	else inspection->no_memory = true;
-	if (!names || !copy(inspection->names[inspection->count], LEDGER_NAME, entry->dataset)) return CUTTLE_LEDGER;
+	if (!names ||
+	    !copy_string(inspection->names[inspection->count], LEDGER_NAME, entry->dataset))
+		return CUTTLE_LEDGER;
 	inspection->count++;
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status check_dataset(struct ledger *ledger, const char *name, struct cuttle_error *error) {
+static enum cuttle_status check_dataset(struct ledger *ledger, const char *name,
+                                        struct cuttle_error *error) {
 	struct history history;
 	double spent;
-	enum cuttle_status status = load_existing(ledger, name, &history, error);
-	if (!status) status = sum(&history, NULL, &spent, error);
+	enum cuttle_status status = load_dataset(ledger, name, &history, error);
+	if (!status) status = sum_charges(&history, NULL, &spent, error);
 	if (!status && !(spent <= history.dataset.rho))
-		status = io_fail(error, CUTTLE_LEDGER, "the ledger is damaged or was edited: data set %s is over its limit", name);
+		status = io_fail(
+		    error, CUTTLE_LEDGER,
+		    "the ledger is damaged or was edited: data set %s is over its limit", name);
 	free_history(&history);
 	return status;
 }
 
-enum cuttle_status ledger_verify(struct ledger *ledger, const char *hash, uint64_t *entries, char head[HASH_TEXT],
-                                 struct cuttle_error *error) {
+enum cuttle_status ledger_verify(struct ledger *ledger, const char *hash, uint64_t *entries,
+                                 char head[HASH_TEXT], struct cuttle_error *error) {
 	struct inspection inspection = {.hash = hash, .head = head};
 	struct cuttle_error reason = {{0}};
 	head[0] = 0;
 	enum cuttle_status status = chain_check(ledger->chain, &reason);
-	if (!status) status = chain_walk(ledger->chain, inspect, &inspection, &reason);
+	if (!status) status = chain_walk(ledger->chain, inspect_entry, &inspection, &reason);
 	if (inspection.no_memory) status = io_fail(&reason, CUTTLE_NOMEM, "out of memory");
 	else if (status && !reason.message[0])
-		(void)io_fail(&reason, status, "the ledger is damaged or was edited: an entry makes no sense");
-	for (size_t i = 0; !status && i < inspection.count; i++) status = check_dataset(ledger, inspection.names[i], &reason);
+		(void)io_fail(&reason, status,
+		              "the ledger is damaged or was edited: an entry makes no sense");
+	for (size_t i = 0; !status && i < inspection.count; i++)
+		status = check_dataset(ledger, inspection.names[i], &reason);
 	if (!status && hash && !inspection.found)
-		status = io_fail(&reason, CUTTLE_LEDGER, "the ledger has no entry %.64s: it is an older copy, or another ledger", hash);
+		status = io_fail(
+		    &reason, CUTTLE_LEDGER,
+		    "the ledger has no entry %.64s: it is an older copy, or another ledger", hash);
 	free(inspection.names);
 	*entries = inspection.entries;
 	if (error) *error = reason;

@@ -1,117 +1,203 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger: how much privacy each data set has spent, in a file that only grows, and that refuses what would go over the limit.
+// ledger.h: how much privacy each data set has spent, and the limit that no run may exceed.
 //
-// It stands in io/ and not in dp/, because it needs SQLite and libsodium while the core builds with libc alone; no line of it draws a
-// token.
+// Called by tools/ledger, tools/spending and tools/receipt. Owners of records pass through (a text
+// only where it is the owner). Names of data sets, keys and runs are public. A run's way:
 //
-// What is counted. rho of zCDP, per unit (io/units.h), for any number of runs in any order, each decided after seeing the others' output:
-// a limit on the sum is a privacy filter (Feldman & Zrnic 2021, zCDP; design note privacy.md 2.4b). A run is charged rho of all T tokens of
-// its texts, however soon they end. (epsilon, delta) are shown for orientation: the largest rho whose (epsilon, delta) by Canonne, Kamath
-// and Steinke is the one asked for is the limit. Spent is rounded up, what is left down. The exact accountant's smaller epsilon is that of
-// one run alone, so it is not counted here: a run whose clip was found by it costs more rho than its epsilon suggests.
+//     ledger_name_run(name);                                  a new random name
+//     ledger_reserve(ledger, &request, false, &run, error);   BUDGET: over the limit
+//     ledger_draw(ledger, dataset, name, error);              before its first token may be seen
+//     ledger_finish(ledger, dataset, name, sha256, error);    before its output is put in place
 //
-// What a unit is, and what may be seen. The data set says so once, when it is made:
-//   unit_key ""     a unit is a line of the file. A run of N texts reads lines 0 .. N*B-1 (with categories, which are public, it is charged
-//                   for all up to the last it reads), so what it costs, and whether it is refused, is a function of public things alone.
-//                   A text never reaches the ledger. Lines must keep their places; new ones go behind.
-//                   This is the default: it is exactly the guarantee "replace one record by null", and nothing is told about any record.
-//   unit_key FIELD  a unit is everybody with the same value there (the text field itself is allowed: equal texts are then one unit). g
-//                   records of one value in a batch cost g^2 rho. Now a charge, a refusal and `spent` tell how often values repeat, though
-//                   not whose: naming a key declares that pattern public. The file keeps BLAKE2b-128 of the value under a random key of its
-//                   own: names without meaning to others, but the key stands in the file, so whoever holds the file can test a guess.
-//                   A record without a value is nobody's: no run may read it, and it is not charged (io/places.h nulls it).
-//
-// What is written: io/chain.h. Every call reads and checks the whole chain. What no file can show by itself is an older copy of it put
-// back, or its last entries lost with a write-ahead log that was thrown away after a crash: keep a hash elsewhere (each receipt holds one)
-// and let ledger_verify look for it.
-//
-// A run's life: reserved (nothing drawn) -> drawn, from before its first token may be seen; or reserved -> released. A reservation stands
-// after a crash. Drawn is for ever.
-//
-// Errors of every call: LEDGER: cannot be opened, busy for 10 s, cannot be written, damaged, or edited. NOMEM. Data set names, keys and
-// runs are public.
+// Every call reads and checks the whole chain of entries. Errors of every call: LEDGER: the file
+// cannot be opened or written, is busy for 30 s without a change, is damaged or was edited. NOMEM.
 #ifndef CUTTLE_IO_LEDGER_H
 #define CUTTLE_IO_LEDGER_H
 
 #include "io/chain.h"
 
-enum { LEDGER_NAME = 129, LEDGER_RUN = 33 };
+/* Why the ledger stands in io/ and not in dp/: it needs SQLite and libsodium, while the core builds
+ * with libc alone. No line of it draws a token.
+ *
+ * What is counted. The ledger counts rho of zCDP for each unit (io/units.h). There may be any
+ * number of runs in any order. Each may be chosen after seeing the outputs of the others. Even so a
+ * limit on the sum is a privacy filter (Feldman & Zrnic 2021, zCDP; dp/PRIVACY.md, step 19). A
+ * run is charged the rho of all T tokens of its texts, however soon they end. Spent is rounded up,
+ * and the rest is rounded down.
+ *
+ * (epsilon, delta) are shown for orientation, by the formula of Canonne, Kamath and Steinke. A
+ * limit given as (epsilon, delta) becomes the largest rho that gives this (epsilon, delta). The
+ * exact accountant's epsilon is smaller, but it holds for one run alone. So it is not counted here.
+ * A run whose clip was found by it costs more rho than its epsilon suggests.
+ *
+ * What a unit is. The data set says so once, when it is made. There are two kinds:
+ *
+ * unit_key ""      A unit is a line of the file. This is the default. It is exactly the guarantee
+ *                  "replace one record by null", and nothing is told about any record. A run of N
+ *                  texts reads and is charged for lines 0 to N*B-1. With categories, which are
+ *                  public, it is charged for all lines up to the last it reads. So its cost, and
+ *                  whether it is refused, depend on public things alone. Lines must keep their
+ *                  places. New lines go behind the others. A text never reaches the ledger.
+ *
+ * unit_key FIELD   A unit is everybody with the same value of FIELD. FIELD may be the text field:
+ *                  then equal texts are one unit. g records of one value in a batch cost g^2 rho: 3
+ *                  records cost 9 rho. So a charge, a refusal and `spent` tell how often values
+ *                  repeat, though not whose. Naming a key declares that pattern public.
+ *                  The ledger does not keep a value. It keeps BLAKE2b-128 of the value under the
+ *                  file's random key. The key stands in the same file, so whoever holds the file
+ *                  can test a guess of a value; to others the names mean nothing.
+ *                  A record without a value is nobody's. No run may read it (io/places.h nulls it),
+ *                  and it is not charged.
+ *                  The number 7 and the string "7" are one value. Older versions charged them as
+ *                  two. So a charge now goes to both names, and a unit charged under either stays
+ *                  charged. Only old charges of both are not added up: 0.1 of 7 and 0.2 of "7"
+ *                  count as 0.2.
+ *
+ * What is written: io/chain.h. Two losses cannot be seen in the file itself. Somebody may put an
+ * older copy back. Or its last entries may be lost after a crash, if the write-ahead log was thrown
+ * away. Against both, keep a hash elsewhere (each receipt holds one) and let ledger_verify look for
+ * it.
+ *
+ * The life of a run, and the calls that change it:
+ *
+ *     ledger_reserve -> reserved   nothing is drawn yet; stays so after a crash
+ *     ledger_draw    -> drawn      before its first token may be seen; it can never be released
+ *     ledger_finish  -> closed     with the hash of its output
+ *     ledger_release -> released   from reserved only
+ *
+ * One charge pays for one output: a closed run draws no more, and takes no output with another
+ * hash. */
+
+enum {
+	LEDGER_NAME = 129, /* bytes for the name of a data set or a key: 128 and a NUL */
+	LEDGER_RUN = 33    /* bytes for the name of a run: 32 hex digits and a NUL */
+};
+
+/* Endings of the files that SQLite keeps beside a ledger while it is in use. */
+#define LEDGER_BESIDE "-wal", "-shm", "-journal"
 
 struct ledger;
 struct ledger_dataset {
-	char name[LEDGER_NAME];     /* 1..128 bytes of UTF-8 without control characters */
-	char unit_key[LEDGER_NAME]; /* "" = lines */
-	double rho, epsilon, delta; /* the limit */
+	char name[LEDGER_NAME];     /* 1 to 128 bytes of UTF-8 without control characters */
+	char unit_key[LEDGER_NAME]; /* the field that names units; "" = units are lines */
+	double rho;                 /* the limit: the most that may be charged to one unit */
+	double epsilon;             /* the same limit as (epsilon, delta) */
+	double delta;
 };
 
-/* Makes the file (mode 0600) when there is none or an empty one; else checks that it is a ledger. */
+/* Makes the file, with mode 0600, if there is none or an empty one. Else it checks that the file is
+ * a ledger. INTERNAL: libsodium cannot begin. */
 enum cuttle_status ledger_create(const char *path, struct cuttle_error *error);
-enum cuttle_status ledger_open(const char *path, struct ledger **ledger, struct cuttle_error *error);
-/* Nulls the handle. NULL handles are fine. */
+/* INTERNAL: libsodium cannot begin. */
+enum cuttle_status ledger_open(const char *path, struct ledger **ledger,
+                               struct cuttle_error *error);
+/* Closes the file and sets the handle to NULL. The handle may be NULL already. */
 void ledger_close(struct ledger **ledger);
 
-/* Adds a data set; fills in epsilon from rho, or rho (rounded down) where it is NaN. USAGE: it exists; a bad name; a limit that is not
- * positive and finite; delta not in (0, 1). */
-enum cuttle_status ledger_add(struct ledger *ledger, struct ledger_dataset *dataset, struct cuttle_error *error);
+/* Adds a data set. If its rho is NaN, rho is computed from epsilon and delta, rounded down. Else
+ * epsilon is computed from rho and delta. USAGE: the data set exists; the name or the key is not as
+ * above; a limit is not positive and finite; delta is not in (0, 1). */
+enum cuttle_status ledger_add(struct ledger *ledger, struct ledger_dataset *dataset,
+                              struct cuttle_error *error);
 
 struct ledger_standing {
 	struct ledger_dataset dataset;
-	double spent, left; /* rho, rounded up and down */
-	uint64_t runs;      /* reserved or drawn */
+	double spent;  /* rho of the unit that is charged most, rounded up */
+	double left;   /* rho up to the limit, rounded down */
+	uint64_t runs; /* how many are reserved, drawn or closed */
 };
-/* USAGE: no such data set. */
-enum cuttle_status ledger_look(struct ledger *ledger, const char *dataset, struct ledger_standing *standing, struct cuttle_error *error);
+/* USAGE: there is no such data set. */
+enum cuttle_status ledger_look(struct ledger *ledger, const char *dataset,
+                               struct ledger_standing *standing, struct cuttle_error *error);
 
-/* epsilon of rho at the data set's delta (CKS20), rounded up or down; 0 for 0; the limit's for the whole limit; +infinity where it is out
- * of range. */
+/* epsilon of rho at the data set's delta (Canonne, Kamath and Steinke 2020), rounded up or down. It
+ * is 0 for rho = 0, and the limit's epsilon for the limit's rho. Out of range it is +infinity. */
 double ledger_epsilon(const struct ledger_dataset *dataset, double rho, bool up);
 
-enum ledger_state { LEDGER_UNKNOWN, LEDGER_RESERVED, LEDGER_DRAWN, LEDGER_RELEASED };
+enum ledger_state {
+	LEDGER_UNKNOWN, /* the data set has no such run */
+	LEDGER_RESERVED,
+	LEDGER_DRAWN,
+	LEDGER_CLOSED,
+	LEDGER_RELEASED
+};
 struct ledger_run {
 	enum ledger_state state;
-	char command[HASH_TEXT];
-	char entry[HASH_TEXT]; /* hash of the reservation's entry */
-	double rho;            /* the most it charges one unit */
+	char command[HASH_TEXT]; /* hash of the command that was charged, or "" */
+	char entry[HASH_TEXT];   /* hash of the reservation's entry */
+	char output[HASH_TEXT];  /* SHA-256 of the output of a closed run, else "" */
+	double rho;              /* the most it charges one unit */
 };
-/* UNKNOWN for a run that the data set does not have. USAGE: no such data set. */
-enum cuttle_status ledger_find(struct ledger *ledger, const char *dataset, const char *run, struct ledger_run *found,
-                               struct cuttle_error *error);
+/* Looks a run up. Its state is UNKNOWN if the data set does not have it. USAGE: there is no such
+ * data set. */
+enum cuttle_status ledger_find(struct ledger *ledger, const char *dataset, const char *run,
+                               struct ledger_run *found, struct cuttle_error *error);
 
-/* The name of a new run: random. */
+/* Makes the name of a new run: 32 random hex digits. */
 void ledger_name_run(char run[LEDGER_RUN]);
 
 struct ledger_request {
 	const char *dataset;
-	const char *run;     /* LEDGER_RUN - 1 hex digits, new to the ledger */
-	const char *command; /* what was run: SHA-256, or "" */
-	double rho;          /* of one text, hence of one batch */
-	bool drawn;          /* whether it can be released: false, until ledger_draw */
-	/* Data set of lines: the first record and how many. Data set of keys: if unit is NULL everybody is charged rho, else each record's
-	 * batch is index / batch, and unit says whose record it is; false: nobody's, it is not read. */
-	uint64_t first, count, batch;
-	void *user;
+	const char *run;     /* LEDGER_RUN - 1 hex digits; the data set has no run of that name */
+	const char *command; /* what is run: a SHA-256 in hex, or "" */
+	double rho;          /* of one text, hence of one batch; positive and finite */
+	bool drawn;          /* true: drawn at once, so it can never be released */
+	/* Who is charged. In a data set of lines: the lines first to first + count - 1, rho each.
+	 * In a data set of keys, without `unit`: everybody, rho each. With `unit`: record i, from
+	 * `first` on, is in batch i / batch. unit says whose record i is. Each owner is charged g^2
+	 * rho for g records in a batch. */
+	uint64_t first; /* number of the first record */
+	uint64_t count; /* of records, at least 1 */
+	uint64_t batch; /* records in a batch, B; at least 1 where unit is given */
+	void *user;     /* passed to unit */
+	/* Gives the owner of a record, as records_id writes it. False: the record is nobody's and
+	 * is not read. */
 	bool (*unit)(void *user, uint64_t index, const char **value, size_t *size);
 };
-/* Charges, durably, or changes nothing. found: the entry, and what it charges at most. BUDGET: over the limit; the message has what was
- * asked, spent and left. USAGE: no such data set, the run's name is taken, rho not positive and finite, no records. `dry`: only says
- * whether. */
-enum cuttle_status ledger_reserve(struct ledger *ledger, const struct ledger_request *request, bool dry, struct ledger_run *found,
-                                  struct cuttle_error *error);
-/* Before the run's first token may be seen. Does nothing for one drawn already. BUDGET: it has no reservation, or it was released. */
-enum cuttle_status ledger_draw(struct ledger *ledger, const char *dataset, const char *run, struct cuttle_error *error);
-/* Gives a reservation back. USAGE: there is none, or the run has drawn: what was drawn cannot be taken back. */
-enum cuttle_status ledger_release(struct ledger *ledger, const char *dataset, const char *run, struct cuttle_error *error);
-
-/* Shows the data set's entries (NULL: all) in order; a nonzero answer of `each` ends it and is returned. Kinds: "dataset" (rho, epsilon and
- * delta are the limit), "reserve" (rho is the most it charges one unit), "draw" (with no time: it would tell how long the references took
- * to read), "release". USAGE: no such data set. */
-enum cuttle_status ledger_walk(struct ledger *ledger, const char *dataset,
-                               enum cuttle_status (*each)(void *user, const struct chain_entry *entry), void *user,
+/* Charges the request and syncs the file; on failure nothing is charged. It fills *found with the
+ * new entry and the most that it charges one unit. With `dry` it only says whether it would charge.
+ * BUDGET: it would exceed the limit; the message says what was asked, is spent and is left. USAGE:
+ * there is no such data set; it has a run of that name; rho is not positive and finite; there are
+ * no records. */
+enum cuttle_status ledger_reserve(struct ledger *ledger, const struct ledger_request *request,
+                                  bool dry, struct ledger_run *found, struct cuttle_error *error);
+/* Looks up the request's run, as ledger_find does. *same: the run's entry has the request's
+ * command, and charges exactly what the request would be charged now. Only then may the entry pay
+ * for the request. USAGE: as for ledger_reserve. */
+enum cuttle_status ledger_match(struct ledger *ledger, const struct ledger_request *request,
+                                struct ledger_run *found, bool *same, struct cuttle_error *error);
+/* Marks a reserved run as drawn. Call it before the run's first token may be seen. It does nothing
+ * if the run is drawn already. BUDGET: the run has no reservation, was released, or is closed.
+ * USAGE: there is no such data set. */
+enum cuttle_status ledger_draw(struct ledger *ledger, const char *dataset, const char *run,
                                struct cuttle_error *error);
+/* Closes a drawn run with the SHA-256 of its output. Call it before the output is put in place. It
+ * does nothing if the run was closed with the same hash. BUDGET: the run was closed with another
+ * output, or has drawn nothing. USAGE: there is no such data set. */
+enum cuttle_status ledger_finish(struct ledger *ledger, const char *dataset, const char *run,
+                                 const char output[HASH_TEXT], struct cuttle_error *error);
+/* Gives a reservation back. USAGE: there is no such data set or reservation, or the run has drawn:
+ * what was drawn cannot be taken back. */
+enum cuttle_status ledger_release(struct ledger *ledger, const char *dataset, const char *run,
+                                  struct cuttle_error *error);
 
-/* Everything: chain_check, the chain, the sense of its entries, each sum within its limit, and, when hash is not NULL, that an entry has
- * it. *entries = how many there are, head = the hash of the last ("" of none). */
-enum cuttle_status ledger_verify(struct ledger *ledger, const char *hash, uint64_t *entries, char head[HASH_TEXT],
-                                 struct cuttle_error *error);
+/* Passes the entries of the data set (NULL: of all data sets) to `each`, in order. A nonzero answer
+ * of `each` ends the walk and is returned. The kinds of entries:
+ *   "dataset"   rho, epsilon and delta are its limit
+ *   "reserve"   rho is the most it charges one unit; command is the request's
+ *   "draw"      time is 0: it would tell how long the references took to read
+ *   "close"     time is 0, for the same reason; command is the SHA-256 of the output
+ *   "release"
+ * USAGE: there is no such data set. */
+enum cuttle_status ledger_walk(struct ledger *ledger, const char *dataset,
+                               enum cuttle_status (*each)(void *user,
+                                                          const struct chain_entry *entry),
+                               void *user, struct cuttle_error *error);
+
+/* Checks the file (chain_check) and every hash. Checks that each entry can follow the ones
+ * before it, and that no data set is over its limit. If `hash` is not NULL, an entry must have it.
+ * *entries is how many entries there are. `head` is the hash of the last one, "" for none. */
+enum cuttle_status ledger_verify(struct ledger *ledger, const char *hash, uint64_t *entries,
+                                 char head[HASH_TEXT], struct cuttle_error *error);
 
 #endif

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output of a run: texts into OUT.part, tokens into OUT.journal, and at the end receipt, then OUT, each put in place in one step.
+// output.h: writes the texts of a run to a file that can be continued, or to standard output.
 //
-// The texts are a pure function of the journalled tokens. So after a kill at any moment the same command rebuilds OUT.part from the journal
-// and goes on; only when OUT and its receipt stand is the journal removed. Which moment it was is read off the disk:
-//   OUT and a receipt of this command that has OUT's hash   complete (a journal may be left over: it is removed)
-//   a journal of this command                                to be continued
-//   anything else in the way                                 another command's work: refused, unless `overwrite`
+// Called by cuttle generate, from output_open to output_close. Drawn tokens, texts and the receipt
+// pass through, all of them output. Of the private input it is told a keyed digest alone.
+//
+// A run that writes OUT has these files beside it until its end:
+//   OUT.journal      every drawn token (io/journal.h)
+//   OUT.journal.key  the key that binds the run to its input (io/binding.h)
+//   OUT.part-TAG     the lines of OUT so far; TAG comes from the key, so no other file has the name
+// The texts follow from the journalled tokens alone. So after a kill at any moment the same command
+// rebuilds OUT.part-TAG from the journal and goes on.
 #ifndef CUTTLE_IO_OUTPUT_H
 #define CUTTLE_IO_OUTPUT_H
 
@@ -17,41 +21,72 @@ enum output_format { OUTPUT_JSONL, OUTPUT_CSV };
 enum output_format output_format_of(const char *path);
 
 struct output_request {
-	const char *path;         /* "-" = standard output: lines as they come, no journal, nothing to continue */
-	const char *receipt_path; /* NULL = beside the output: out.jsonl -> out.receipt.json; none for standard output */
-	const char *fingerprint;  /* HASH_TEXT */
+	/* "-" = standard output: lines go out at once, without a journal. Such a run cannot be
+	 * continued. */
+	const char *path;
+	/* NULL = beside the output: out.jsonl -> out.receipt.json; none for standard output. */
+	const char *receipt_path;
+	const char *fingerprint; /* of the command; HASH_TEXT */
 	enum output_format format;
-	size_t texts;                        /* or batches, as the job counts */
-	const struct categories *categories; /* NULL = none; else each line has its category's fields */
+	size_t texts; /* how many the run draws; with `batches`, how many batches */
+	const struct categories *categories; /* NULL = none; else each line has its category's
+	                                        fields */
 	bool private_output;                 /* false: every line is stamped NOT PRIVATE */
-	bool batches;                        /* every line names its batch, and how many of its tokens were free */
+	bool batches; /* each line also has its batch, and how many of its tokens were free */
 	bool overwrite;
+	/* Writes into `digest`, as HASH_TEXT, the digest under `key` of all that the run will read.
+	 * Not called for standard output. */
+	void (*digest)(void *user, const unsigned char *key, char *digest);
+	void *user;
 };
 
 struct output;
 
-/* *complete: this very command's output stands already, there is nothing to do (and *output is NULL).
- * USAGE: another command's output, receipt or journal is in the way; another process is at work; a file cannot be created.
- * INPUT: the journal is damaged. PARTIAL: the journal's first line cannot be written. NOMEM. */
-enum cuttle_status output_open(const struct output_request *request, struct output **output, bool *complete, struct cuttle_error *error);
-/* Texts whose tokens are in the journal, the last perhaps half-way. */
+/* Looks at the files that stand and decides by them:
+ *   OUT, and this command's receipt with OUT's hash    complete; its left-over journal is removed
+ *   this command's journal, begun with this input      the run is continued
+ *   this command's journal, begun with another input   refused, unless `overwrite`
+ *   a file OUT.journal that is no journal of cuttle    refused, always
+ *   anything else, such as another command's work      refused, unless `overwrite`
+ * When complete, *complete is true, *output is NULL and nothing is left to do.
+ * USAGE: refused, as above; the file of the key is no key, or a path is no regular file; another
+ * process is at work; a file cannot be created. INPUT: the journal is damaged, without
+ * `overwrite`; it or OUT cannot be read. PARTIAL: the key, the journal's first line or the output's
+ * header row cannot be written. INTERNAL: the header row cannot be written to standard output;
+ * libsodium cannot begin. NOMEM. */
+enum cuttle_status output_open(const struct output_request *request, struct output **output,
+                               bool *complete, struct cuttle_error *error);
+/* How many texts have tokens in the journal. The last of them may be incomplete. */
 size_t output_texts_drawn(const struct output *output);
 
-/* For struct cuttle_job. `output_token` ignores tokens that came from the journal. Nonzero: see output_problem. */
+/* The next three are for struct cuttle_job. */
+/* How many tokens of this text the journal held when it was opened; *tokens lists them, until
+ * output_close. */
 size_t output_drawn(const struct output *output, size_t text, const int32_t **tokens);
+/* Writes a token into the journal, but ignores one that came from there. Nonzero: see
+ * output_problem. */
 int output_token(struct output *output, size_t text, uint32_t step, int32_t token);
+/* Writes the line of a finished text. Nonzero: see output_problem. */
 int output_text(struct output *output, const struct cuttle_text *text);
-/* What the last nonzero return was about: PARTIAL, or INTERNAL for standard output, which cannot be continued; OK when nothing failed. */
+/* Why the last call returned nonzero. PARTIAL: a file; the same command continues. INTERNAL:
+ * standard output, which cannot be continued. OK: no call did. */
 enum cuttle_status output_problem(const struct output *output, struct cuttle_error *error);
 
-/* After the last text: all of it is durable; its hash. PARTIAL or INTERNAL as above. */
-enum cuttle_status output_seal(struct output *output, char sha256[HASH_TEXT], struct cuttle_error *error);
-/* Puts the receipt (when it has a path) and the output in place and removes the journal. PARTIAL or INTERNAL as above. */
-enum cuttle_status output_publish(struct output *output, const void *receipt, size_t size, struct cuttle_error *error);
+/* After the last text: makes all lines durable and gives their hash. PARTIAL or INTERNAL as
+ * above. */
+enum cuttle_status output_seal(struct output *output, char sha256[HASH_TEXT],
+                               struct cuttle_error *error);
+/* Puts the receipt (when it has a path) in place, then the output, then removes the journal. Each
+ * appears whole, in one step. PARTIAL or INTERNAL as above. */
+enum cuttle_status output_publish(struct output *output, const void *receipt, size_t size,
+                                  struct cuttle_error *error);
+/* Where the receipt of an output file goes by default, to be freed; NULL when out of memory. */
+char *output_receipt_beside(const char *path);
 /* Where the receipt goes; NULL when nowhere. */
 const char *output_receipt_path(const struct output *output);
 
-/* Closes and nulls the handle; the journal stays unless the output was published or nothing was drawn. NULL handles are fine. */
+/* Closes and nulls the handle. The journal stays, unless the output was published or no token was
+ * drawn. NULL handles are fine. */
 void output_close(struct output **output);
 
 #endif

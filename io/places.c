@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records in their places.
+// Fills the places of places.h by number or by category. With units, it then makes null the places
+// that a unit may not have.
 #include "io/places.h"
 
 #include "io/fail.h"
@@ -10,26 +11,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum cuttle_status too_few(const struct places_request *request, size_t has, const struct category *category,
-                                  struct cuttle_error *error) {
+/* `has`: the records that there are, of the category or of the file (NULL). */
+static enum cuttle_status refuse_too_few(const struct places_request *request, size_t has,
+                                         const struct category *category,
+                                         struct cuttle_error *error) {
 	const size_t texts = category ? category->texts : request->texts;
 	char which[160];
 	(void)snprintf(which, sizeof which, "%s", category ? category->heading : "");
 	for (char *at = which; (at = strchr(at, '\n')); at++) *at = ',';
-	return io_fail(error, CUTTLE_INPUT, "%.80s has %zu records%s%s, but N x B = %zu x %u = %zu are needed", file_shown(request->path),
-	               has, category ? " of " : "", which, texts, request->batch, texts * request->batch);
+	return io_fail(
+	    error, CUTTLE_INPUT,
+	    "%.80s has %zu records%s%s, but N x B = %zu x %u = %zu are needed; lower -N or -B",
+	    file_shown(request->path), has, category ? " of " : "", which, texts, request->batch,
+	    texts * request->batch);
 }
 
-static enum cuttle_status by_index(const struct places_request *request, struct places *places, struct cuttle_error *error) {
+static enum cuttle_status place_by_index(const struct places_request *request,
+                                         struct places *places, struct cuttle_error *error) {
 	const size_t count = records_count(request->records);
-	if (count < places->count) return too_few(request, count, NULL, error);
+	if (count < places->count) return refuse_too_few(request, count, NULL, error);
 	for (size_t i = 0; i < places->count; i++) places->records[i] = i;
 	places->lines = places->count;
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status by_category(const struct places_request *request, struct places *places, struct cuttle_error *error) {
+static enum cuttle_status place_by_category(const struct places_request *request,
+                                            struct places *places, struct cuttle_error *error) {
 	const struct categories *categories = request->categories;
+	// Category i has the places before end[i]; next[i] is its first free one. With texts 2 and
+	// 1 and B = 4: next = {0, 8}, end = {8, 12}.
 	size_t next[MOST_CATEGORIES], end[MOST_CATEGORIES], begin = 0;
 	for (size_t i = 0; i < categories->count; i++) {
 		next[i] = begin;
@@ -38,7 +48,8 @@ static enum cuttle_status by_category(const struct places_request *request, stru
 	for (size_t i = 0; i < records_count(request->records); i++) {
 		const char *values[CATEGORY_FIELDS];
 		size_t sizes[CATEGORY_FIELDS];
-		for (size_t j = 0; j < categories->field_count; j++) values[j] = records_label(request->records, i, j, &sizes[j]);
+		for (size_t j = 0; j < categories->field_count; j++)
+			values[j] = records_label(request->records, i, j, &sizes[j]);
 		const size_t category = categories_find(categories, values, sizes);
 		if (category == categories->count || next[category] == end[category]) continue;
 		places->records[next[category]++] = i;
@@ -46,20 +57,26 @@ static enum cuttle_status by_category(const struct places_request *request, stru
 	}
 	for (size_t i = 0; i < categories->count; i++) {
 		const struct category *category = &categories->all[i];
-		if (next[i] < end[i]) return too_few(request, next[i] + category->texts * request->batch - end[i], category, error);
+		if (next[i] < end[i])
+			return refuse_too_few(request,
+			                      next[i] + category->texts * request->batch - end[i],
+			                      category, error);
 	}
 	return CUTTLE_OK;
 }
 
-/* Nulls what is over the limit; units[count] are sorted, and their batch is a place. */
-static void limit_units(const struct places_request *request, struct places *places, struct unit_record *units, size_t *count) {
+/* Makes the places over the limit null, and drops them from units[count]. The units are sorted, and
+ * the `batch` of each is a place, so place / B is its text. */
+static void limit_units(const struct places_request *request, struct places *places,
+                        struct unit_record *units, size_t *count) {
 	size_t kept = 0;
 	uint64_t texts = 0;
 	for (size_t i = 0; i < *count; i++) {
 		const struct unit_record *before = kept ? &units[kept - 1] : NULL;
 		const bool same = before && units_same(before, &units[i]);
 		texts = same ? texts : 0;
-		if (texts == request->limit || (same && before->batch / request->batch == units[i].batch / request->batch)) {
+		if (texts == request->limit ||
+		    (same && before->batch / request->batch == units[i].batch / request->batch)) {
 			places->records[units[i].batch] = PLACE_NULL;
 			continue;
 		}
@@ -69,16 +86,20 @@ static void limit_units(const struct places_request *request, struct places *pla
 	*count = kept;
 }
 
-static enum cuttle_status weigh(struct places *places, struct unit_record *units, size_t count, struct cuttle_error *error) {
+/* Sets `weight` where there is no limit; the `batch` of each unit is a text. */
+static enum cuttle_status weigh_units(struct places *places, struct unit_record *units,
+                                      size_t count, struct cuttle_error *error) {
 	struct charges charges;
 	const bool made = charges_of_records(units, count, 1, &charges);
-	// A sum of squares of counts of places: whole, and exact up to 2^53.
+	// With rho = 1 each charge is a sum of squared counts: an integer, exact up to 2^53.
 	if (made) places->weight = (uint64_t)charges_most(&charges);
 	charges_free(&charges);
 	return made ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
 }
 
-static enum cuttle_status find_units(const struct places_request *request, struct places *places, struct cuttle_error *error) {
+/* Applies the rules of units to places that are filled, and sets `weight`. */
+static enum cuttle_status apply_units(const struct places_request *request, struct places *places,
+                                      struct cuttle_error *error) {
 	struct unit_record *units = calloc(places->count, sizeof *units);
 	enum cuttle_status status = CUTTLE_OK;
 	size_t count = 0;
@@ -90,31 +111,36 @@ static enum cuttle_status find_units(const struct places_request *request, struc
 			places->records[place] = PLACE_NULL;
 			continue;
 		}
-		(void)crypto_generichash(units[count].unit, UNIT_NAME, (const unsigned char *)id, size, NULL, 0);
+		(void)crypto_generichash(units[count].unit, UNIT_NAME, (const unsigned char *)id,
+		                         size, NULL, 0);
 		units[count++].batch = place;
 	}
-	if (!count) status = io_fail(error, CUTTLE_INPUT, "%s: no record has a %s", file_shown(request->path), request->unit_key);
+	if (!count)
+		status = io_fail(error, CUTTLE_INPUT, "%s: no record has a %s",
+		                 file_shown(request->path), request->unit_key);
 	if (!status && request->limit) {
 		units_sort(units, count);
 		limit_units(request, places, units, &count);
 		places->weight = request->limit;
 	} else if (!status) {
 		for (size_t i = 0; i < count; i++) units[i].batch /= request->batch;
-		status = weigh(places, units, count, error);
+		status = weigh_units(places, units, count, error);
 	}
 	sodium_memzero(units, places->count * sizeof *units);
 	free(units);
 	return status;
 }
 
-enum cuttle_status places_make(const struct places_request *request, struct places *places, struct cuttle_error *error) {
+enum cuttle_status places_make(const struct places_request *request, struct places *places,
+                               struct cuttle_error *error) {
 	*places = (struct places){.weight = 1};
 	if (__builtin_mul_overflow(request->texts, (size_t)request->batch, &places->count))
 		return io_fail(error, CUTTLE_USAGE, "N x B is too large");
 	places->records = calloc(places->count, sizeof *places->records);
 	if (!places->records) return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	enum cuttle_status status = (request->categories ? by_category : by_index)(request, places, error);
-	if (!status && request->unit_key) status = find_units(request, places, error);
+	enum cuttle_status status =
+	    (request->categories ? place_by_category : place_by_index)(request, places, error);
+	if (!status && request->unit_key) status = apply_units(request, places, error);
 	return status;
 }
 

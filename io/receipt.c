@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receipt of a run.
+// Builds the receipt of receipt.h with jansson. receipt_json has its members in one table; the
+// fingerprint is a hash of the same document with some of them blanked.
 #include "io/receipt.h"
 
 #include "io/jsonout.h"
@@ -9,25 +10,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* [of a unit][with categories] */
+/* By [0 = a unit is a record, 1 = it is a key's value][1 = with categories]. */
 static const char *const ADJACENCY[2][2] = {
     {"replace one reference by null", "replace one reference by null; its category stays"},
-    {"replace all references of one unit by null", "replace all references of one unit by null; their categories stay"}};
+    {"replace all references of one unit by null",
+     "replace all references of one unit by null; their categories stay"}};
 static const char UNIT[] = "one record of the input";
-static const char NOT_PRIVATE[] =
-    "NOT PRIVATE: drawn from a chosen seed, so the texts are a function of the references; there is no guarantee";
+static const char NOT_PRIVATE[] = "NOT PRIVATE: drawn from a chosen seed, so the texts are a "
+                                  "function of the references; there is no guarantee";
 
-/* To a multiple of 1 / parts, never below the value. */
-static double upwards(double value, double parts) {
+/* Rounds up to a multiple of 1 / parts: 0.31 with 10 parts is 0.4. Never below the value, even
+ * where value * parts rounds down. */
+static double round_upwards(double value, double parts) {
 	double rounded = ceil(value * parts) / parts;
 	return rounded < value ? value : rounded;
 }
 
 double receipt_epsilon(const struct cuttle_guarantee *guarantee) {
-	return guarantee->accountant == CUTTLE_EXACT ? guarantee->epsilon_exact : guarantee->epsilon;
+	return guarantee->accountant == CUTTLE_EXACT ? guarantee->epsilon_exact
+	                                             : guarantee->epsilon;
 }
 
-enum cuttle_status receipt_weigh(struct receipt *receipt, uint64_t weight, struct cuttle_error *error) {
+enum cuttle_status receipt_weigh(struct receipt *receipt, uint64_t weight,
+                                 struct cuttle_error *error) {
 	struct cuttle_guarantee *guarantee = &receipt->guarantee;
 	struct cuttle_budget budget;
 	receipt->unit.weight = weight;
@@ -44,37 +49,40 @@ enum cuttle_status receipt_weigh(struct receipt *receipt, uint64_t weight, struc
 	return CUTTLE_OK;
 }
 
-void receipt_sentence(const struct cuttle_guarantee *guarantee, size_t texts, const char *unit_key, char sentence[RECEIPT_SENTENCE]) {
+void receipt_sentence(const struct cuttle_guarantee *guarantee, size_t texts, const char *unit_key,
+                      char sentence[RECEIPT_SENTENCE]) {
 	if (!guarantee->private_output) {
 		(void)snprintf(sentence, RECEIPT_SENTENCE, "%s.", NOT_PRIVATE);
 		return;
 	}
-	char factor[32] = "";
-	double epsilon = upwards(receipt_epsilon(guarantee), 1e4);
-	if (epsilon < 12) (void)snprintf(factor, sizeof factor, " = %.6g", upwards(exp(epsilon), epsilon < 4 ? 1e2 : 1));
+	char factor[32] = "", delta[UNITS_NUMBER];
+	units_print(guarantee->delta, true, delta);
+	double epsilon = round_upwards(receipt_epsilon(guarantee), 1e4);
+	if (epsilon < 12)
+		(void)snprintf(factor, sizeof factor, " = %.6g",
+		               round_upwards(exp(epsilon), epsilon < 4 ? 1e2 : 1));
 	const char *const of = unit_key ? " of " : "", *const key = unit_key ? unit_key : "";
 	(void)snprintf(sentence, RECEIPT_SENTENCE,
-	               "Guarantee: whatever anyone concludes from all %s%zu %s together, they would have concluded nearly as well without "
-	               "%s%s%s: its "
-	               "odds change by at most a factor of e^%.10g%s, save with probability %.6g. That is (epsilon = %.10g, delta = "
-	               "%.6g)-differential privacy per %s%s%s, where %s replaced by nothing.",
-	               guarantee->savings.token_bank ? "texts of " : "", texts, guarantee->savings.token_bank ? "batches" : "texts",
-	               unit_key ? "the records of any one value" : "any one record", of, key, epsilon, factor, guarantee->delta, epsilon,
-	               guarantee->delta, unit_key ? "value" : "record", of, key, unit_key ? "all its records are" : "one record is");
+	               "Guarantee: whatever anyone concludes from all %s%zu %s together, they "
+	               "would have concluded nearly as well without "
+	               "%s%s%s: the "
+	               "probability of any event is at most e^%.10g%s times what it would be "
+	               "without, plus delta = %s, and the other way "
+	               "round. That is (epsilon = %.10g, delta = %s)-differential privacy per "
+	               "%s%s%s, where %s replaced by nothing.",
+	               guarantee->savings.token_bank ? "texts of " : "", texts,
+	               guarantee->savings.token_bank ? "batches" : "texts",
+	               unit_key ? "the records of any one value" : "any one record", of, key,
+	               epsilon, factor, delta, epsilon, delta, unit_key ? "value" : "record", of,
+	               key, unit_key ? "all its records are" : "one record is");
 }
 
 static json_t *json_of_ledger(const struct receipt_ledger *ledger) {
 	if (!*ledger->entry) return json_null();
-	const struct jsonout_member members[] = {
-	    {"dataset", json_string(ledger->dataset)},
-	    {"entry", json_string(ledger->entry)},
-	    {"rho", json_real(ledger->rho)},
-	    {"unit_key", json_string(ledger->unit_key)},
-	};
-	return jsonout_extend(json_object(), members, sizeof members / sizeof *members);
+	return json_pack("{s:s, s:f}", "entry", ledger->entry, "rho", ledger->rho);
 }
 
-/* What is off is not named. */
+/* Adds a member for each saving that is on, and none for one that is off. */
 static json_t *add_savings(json_t *object, const struct cuttle_savings *savings) {
 	const struct {
 		bool on;
@@ -88,23 +96,29 @@ static json_t *add_savings(json_t *object, const struct cuttle_savings *savings)
 	    {savings->free_tokens > 0, "free_tokens", json_integer(savings->free_tokens)},
 	};
 	for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-		if (members[i].on) object = jsonout_extend(object, &(struct jsonout_member){members[i].key, members[i].value}, 1);
+		if (members[i].on)
+			object = jsonout_extend(
+			    object, &(struct jsonout_member){members[i].key, members[i].value}, 1);
 		else json_decref(members[i].value);
 	return object;
 }
 
 static json_t *json_of_unit(const struct receipt_unit *unit) {
-	return unit->key ? json_pack("s+", "everybody with one value of ", unit->key) : json_string(UNIT);
+	return unit->key ? json_pack("s+", "everybody with one value of ", unit->key)
+	                 : json_string(UNIT);
 }
 
 static json_t *json_of_categories(const struct categories *categories) {
 	json_t *list = categories ? json_array() : json_null();
 	for (size_t i = 0; categories && i < categories->count; i++) {
 		const struct category *category = &categories->all[i];
-		json_t *values = json_object(), *entry = json_pack("{s:I, s:o}", "texts", (json_int_t)category->texts, "values", values);
+		json_t *values = json_object(),
+		       *entry = json_pack("{s:I, s:o}", "texts", (json_int_t)category->texts,
+		                          "values", values);
 		bool made = entry != NULL;
 		for (size_t j = 0; made && j < categories->field_count; j++)
-			made = json_object_set_new(values, categories->fields[j], json_string(category->values[j])) == 0;
+			made = json_object_set_new(values, categories->fields[j],
+			                           json_string(category->values[j])) == 0;
 		if (made && json_array_append_new(list, entry) == 0) continue;
 		if (!made) json_decref(entry);
 		json_decref(list);
@@ -113,37 +127,44 @@ static json_t *json_of_categories(const struct categories *categories) {
 	return list;
 }
 
-static json_t *json_of(const struct receipt *receipt, const struct receipt_ledger *ledger, const char *isa, const char *fingerprint,
-                       const char *output_sha256) {
+json_t *receipt_json(const struct receipt *receipt, const char *fingerprint,
+                     const char *output_sha256) {
 	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
+	const bool exact = guarantee->accountant == CUTTLE_EXACT;
 	char sentence[RECEIPT_SENTENCE];
 	receipt_sentence(guarantee, receipt->texts, receipt->unit.key, sentence);
 	const struct jsonout_member members[] = {
-	    {"accountant", json_string(guarantee->accountant == CUTTLE_EXACT ? "exact" : "zcdp")},
-	    {"adjacency", json_string(ADJACENCY[receipt->unit.key != NULL][receipt->categories != NULL])},
+	    {"accountant", json_string(exact ? "exact" : "zcdp")},
+	    {"adjacency",
+	     json_string(ADJACENCY[receipt->unit.key != NULL][receipt->categories != NULL])},
 	    {"batch", json_integer(guarantee->batch)},
 	    {"categories", json_of_categories(receipt->categories)},
 	    {"clip", json_real(guarantee->clip)},
 	    {"clip_fixed", json_integer(guarantee->clip_fixed)},
 	    {"command_sha256", json_string(fingerprint)},
 	    {"context", json_integer(guarantee->context)},
+	    {"dataset", receipt->dataset ? json_string(receipt->dataset) : json_null()},
+	    {"date", json_string(receipt->date)},
 	    {"delta", json_real(guarantee->delta)},
-	    {"epsilon", json_real(guarantee->epsilon)},
-	    {"epsilon_exact", jsonout_real(guarantee->epsilon_exact)},
+	    {"epsilon", json_real(receipt_epsilon(guarantee))},
+	    {exact ? "epsilon_zcdp" : "epsilon_exact",
+	     jsonout_real(exact ? guarantee->epsilon : guarantee->epsilon_exact)},
 	    {"fraction_bits", json_integer(guarantee->fraction_bits)},
 	    {"guarantee", json_string(sentence)},
-	    {"isa", json_string(isa)},
-	    {"ledger", json_of_ledger(ledger)},
+	    {"isa", json_string(receipt->isa)},
+	    {"ledger", json_of_ledger(&receipt->ledger)},
 	    {"model_bytes", json_integer((json_int_t)receipt->model.file_bytes)},
 	    {"model_name", jsonout_text(receipt->model.name, strlen(receipt->model.name))},
 	    {"model_sha256", json_string(receipt->model_sha256)},
 	    {"output_sha256", json_string(output_sha256)},
 	    {"private", json_boolean(guarantee->private_output)},
+	    {"receipt", json_integer(RECEIPT_FORMAT)},
 	    {"reference_tokens", json_integer(guarantee->reference_tokens)},
 	    {"rho", json_real(guarantee->rho)},
 	    {"temperature", json_real(guarantee->temperature)},
 	    {"template_sha256", json_string(receipt->template_sha256)},
-	    {guarantee->savings.token_bank ? "batches" : "texts", json_integer((json_int_t)receipt->texts)},
+	    {guarantee->savings.token_bank ? "batches" : "texts",
+	     json_integer((json_int_t)receipt->texts)},
 	    {"tokens", json_integer(guarantee->tokens)},
 	    {"top_k", json_integer(guarantee->top_k)},
 	    {"trace", json_boolean(receipt->trace)},
@@ -153,35 +174,47 @@ static json_t *json_of(const struct receipt *receipt, const struct receipt_ledge
 	    {"unit_weight", json_integer((json_int_t)receipt->unit.weight)},
 	    {"version", json_string(cuttle_version())},
 	};
-	json_t *stamp = json_pack(guarantee->private_output ? "{}" : "{s:s}", "note", "NOT PRIVATE");
-	return add_savings(jsonout_extend(stamp, members, sizeof members / sizeof *members), &guarantee->savings);
+	json_t *stamp =
+	    json_pack(guarantee->private_output ? "{}" : "{s:s}", "note", "NOT PRIVATE");
+	return add_savings(jsonout_extend(stamp, members, sizeof members / sizeof *members),
+	                   &guarantee->savings);
 }
 
 char *receipt_canonical(json_t *root, size_t *size) {
 	return jsonout_dump(root, JSON_SORT_KEYS | JSON_INDENT(2), size);
 }
 
-/* Takes the document and returns it with the key and the signature. */
-static json_t *sign(json_t *root, const struct signature_key *signer) {
+/* Takes the document and returns it with the key and the signature. The signed bytes have the key
+ * already. */
+static json_t *sign_document(json_t *root, const struct signature_key *signer) {
 	char signature[SIGNATURE_TEXT];
 	size_t size;
-	root = jsonout_extend(root, &(struct jsonout_member){"public_key", json_string(signature_public(signer))}, 1);
+	root = jsonout_extend(
+	    root, &(struct jsonout_member){"public_key", json_string(signature_public(signer))}, 1);
 	char *bytes = receipt_canonical(json_incref(root), &size);
 	if (bytes) signature_sign(signer, bytes, size, signature);
-	root = jsonout_extend(root, &(struct jsonout_member){"signature", bytes ? json_string(signature) : NULL}, 1);
+	root = jsonout_extend(
+	    root, &(struct jsonout_member){"signature", bytes ? json_string(signature) : NULL}, 1);
 	free(bytes);
 	return root;
 }
 
-char *receipt_dump(const struct receipt *receipt, const char *fingerprint, const char *output_sha256, size_t *size) {
-	json_t *root = json_of(receipt, &receipt->ledger, receipt->isa, fingerprint, output_sha256);
-	return receipt_canonical(receipt->signer ? sign(root, receipt->signer) : root, size);
+char *receipt_dump(const struct receipt *receipt, const char *fingerprint,
+                   const char *output_sha256, size_t *size) {
+	json_t *root = receipt_json(receipt, fingerprint, output_sha256);
+	return receipt_canonical(receipt->signer ? sign_document(root, receipt->signer) : root,
+	                         size);
 }
 
-bool receipt_fingerprint(const struct receipt *receipt, const struct receipt_command *command, char fingerprint[HASH_TEXT]) {
-	// Every tier but OpenBLAS gives the same bits, so moving to another machine is no other command.
-	const struct receipt_ledger none = {.entry = ""};
-	json_t *shown = json_of(receipt, &none, strstr(receipt->isa, "blas") ? "blas" : "exact", "", "");
+bool receipt_fingerprint(const struct receipt *receipt, const struct receipt_command *command,
+                         char fingerprint[HASH_TEXT]) {
+	struct receipt same = *receipt;
+	// All instruction sets but OpenBLAS give the same bits. So a run that moves to another
+	// machine is still the same command.
+	same.isa = strstr(receipt->isa, "blas") ? "blas" : "exact";
+	same.date[0] = 0;
+	same.dataset = NULL;
+	same.ledger = (struct receipt_ledger){.entry = ""};
 	const struct jsonout_member members[] = {
 	    {"input", jsonout_text(command->input, strlen(command->input))},
 	    {"text_field", jsonout_text(command->text_field, strlen(command->text_field))},
@@ -190,7 +223,9 @@ bool receipt_fingerprint(const struct receipt *receipt, const struct receipt_com
 	    {"insecure_seed", json_integer((json_int_t)command->insecure_seed)},
 	};
 	size_t size;
-	char *text = jsonout_dump(jsonout_extend(shown, members, sizeof members / sizeof *members), JSON_SORT_KEYS, &size);
+	char *text = jsonout_dump(
+	    jsonout_extend(receipt_json(&same, "", ""), members, sizeof members / sizeof *members),
+	    JSON_SORT_KEYS, &size);
 	if (text) hash_of(text, size, fingerprint);
 	free(text);
 	return text != NULL;
@@ -198,14 +233,16 @@ bool receipt_fingerprint(const struct receipt *receipt, const struct receipt_com
 
 static void copy_hash(const json_t *value, char hash[HASH_TEXT]) {
 	hash[0] = 0;
-	if (json_string_length(value) == HASH_TEXT - 1) memcpy(hash, json_string_value(value), HASH_TEXT);
+	if (json_string_length(value) == HASH_TEXT - 1)
+		memcpy(hash, json_string_value(value), HASH_TEXT);
 }
 
 bool receipt_read(const char *path, char fingerprint[HASH_TEXT], char output_sha256[HASH_TEXT]) {
 	char *bytes;
 	size_t size;
 	json_t *root = NULL;
-	if (!file_read(path, (size_t)1 << 20, &bytes, &size, NULL)) root = json_loadb(bytes, size, 0, NULL);
+	if (!file_read(path, (size_t)1 << 20, &bytes, &size, NULL))
+		root = json_loadb(bytes, size, 0, NULL);
 	free(bytes);
 	copy_hash(json_object_get(root, "command_sha256"), fingerprint);
 	copy_hash(json_object_get(root, "output_sha256"), output_sha256);

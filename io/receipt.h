@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receipt: everything the guarantee of an output depends on, as canonical JSON. No date and no machine name, so that the same run gives
-// the same bytes; nothing about the references. It names its entry in the ledger, and the ledger's entries name each other.
+// receipt.h: the receipt of a run, a JSON document of all that its guarantee depends on.
 //
-// Canonical: one object in UTF-8, keys in byte order and each once, one member a line, two spaces a level, ": " and "," and "\n" as the
-// only white space, real numbers in 17 digits, a newline at the end (jansson's dump with JSON_SORT_KEYS, JSON_INDENT(2)). There is one such
-// text of a document. The signature is of these bytes without the line of the signature itself, which is never the last member:
-//   grep -v '^  "signature": ' out.receipt.json
+// Called by cuttle generate, receipt and ledger. It says nothing about the references and names no
+// machine. Every member is a choice or an input of the run, or follows from these. So cuttle
+// receipt verify can compute the latter again.
+//
+// The same run gives the same bytes, but for the date. The date is a day: that on which the command
+// that finished the output began, taken before it reads a reference. The day of its end would tell
+// how long the references took.
+//
+// A receipt may name its entry in a ledger. The entries of a ledger name each other.
 #ifndef CUTTLE_IO_RECEIPT_H
 #define CUTTLE_IO_RECEIPT_H
 
@@ -14,18 +18,28 @@
 #include "io/signature.h"
 #include <jansson.h>
 
+enum {
+	/* The number in the member "receipt". It rises when a member is new, goes, or gets other
+	 * words. Format 1 has no such member. */
+	RECEIPT_FORMAT = 2,
+	RECEIPT_DATE = sizeof "2026-01-31" /* bytes, with the NUL */
+};
+
 /* The charge in the ledger, when there was one. */
 struct receipt_ledger {
-	char dataset[129], unit_key[129];
-	char entry[HASH_TEXT]; /* "" = nobody counted */
+	char entry[HASH_TEXT]; /* "" = the run charged no ledger */
 	double rho;            /* the most it charged one unit */
 };
 
 /* Whom the guarantee is for. */
 struct receipt_unit {
-	const char *key; /* everybody with one value of this field; NULL = one record */
-	bool limited;    /* one record per text, in at most `weight` texts, is all that is read of one unit (io/places.h) */
-	uint64_t weight; /* what a unit costs, in rho of one text; at least 1 */
+	/* The field of the unit: all records with one value of it are one unit. NULL = each record
+	 * is one. */
+	const char *key;
+	/* true: of one unit the run reads at most one record per text, in at most `weight` texts
+	 * (io/places.h). */
+	bool limited;
+	uint64_t weight; /* the cost of a unit, in rho of one text; at least 1 */
 };
 
 struct receipt {
@@ -34,41 +48,66 @@ struct receipt {
 	const struct categories *categories; /* NULL = none */
 	struct cuttle_model_info model;
 	char model_sha256[HASH_TEXT], template_sha256[HASH_TEXT];
-	size_t texts;
-	const char *isa;
-	bool trace;                         /* private diagnostics were written beside the output */
-	struct receipt_ledger ledger;       /* this and what follows: no part of the fingerprint */
+	size_t texts;    /* of the run; with a token bank, its batches */
+	const char *isa; /* the kernels' instruction set */
+	bool trace;      /* private diagnostics were written beside the output */
+	/* No field from here on is in the fingerprint. A run may be continued on another day. One
+	 * that began without ledger, name or signature may be continued with them. */
+	char date[RECEIPT_DATE]; /* UTC */
+	const char *dataset;     /* the owner's name of the input; NULL = none */
+	struct receipt_ledger ledger;
 	const struct signature_key *signer; /* NULL = not signed */
 };
 
-/* What else makes two commands the same command; with the receipt's parameters it is the fingerprint. */
+/* With the receipt's parameters these are the fingerprint. Two commands with one fingerprint are
+ * the same command. */
 struct receipt_command {
 	const char *input, *text_field;
 	const char *input_format, *output_format;
 	uint64_t insecure_seed; /* UINT64_MAX when the output is private */
 };
 
-/* SHA-256 of all parameters, and never of the input's content. False: out of memory. */
-bool receipt_fingerprint(const struct receipt *receipt, const struct receipt_command *command, char fingerprint[HASH_TEXT]);
+/* SHA-256 of all parameters, never of the input's content. False: out of memory. */
+bool receipt_fingerprint(const struct receipt *receipt, const struct receipt_command *command,
+                         char fingerprint[HASH_TEXT]);
 
-/* A document in its canonical bytes, to be freed; *size is their number. Takes root, which may be NULL. NULL: out of memory. */
+/* The receipt without key and signature. NULL: out of memory. */
+json_t *receipt_json(const struct receipt *receipt, const char *fingerprint,
+                     const char *output_sha256);
+/* A document in its canonical bytes, to be freed; *size is their number. Takes root, which may be
+ * NULL. NULL: out of memory.
+ *
+ * Canonical: one object in UTF-8, with its keys in byte order and each key once. One member a line,
+ * two spaces a level, no white space but these, ": ", "\n" and the newline at the end. Real numbers
+ * have 17 digits. (jansson's dump with JSON_SORT_KEYS, JSON_INDENT(2).) So a document has only one
+ * such text.
+ *
+ * The signature is of these bytes without the line of the signature itself:
+ *   grep -v '^  "signature": ' out.receipt.json
+ * The signature is never the last member, so the rest stays valid JSON. */
 char *receipt_canonical(json_t *root, size_t *size);
 
-/* The receipt, to be freed; *size is its length. NULL: out of memory. */
-char *receipt_dump(const struct receipt *receipt, const char *fingerprint, const char *output_sha256, size_t *size);
+/* The receipt with its key and signature when it has a signer, to be freed; *size is its length.
+ * NULL: out of memory. */
+char *receipt_dump(const struct receipt *receipt, const char *fingerprint,
+                   const char *output_sha256, size_t *size);
 
-/* The two hashes of a receipt in a file, "" where the file or the field is missing. Returns whether the file exists. NOMEM reads as "". */
+/* The two hashes of a receipt in a file, or "" where the file, the member or memory is missing.
+ * Returns whether the file exists. */
 bool receipt_read(const char *path, char fingerprint[HASH_TEXT], char output_sha256[HASH_TEXT]);
 
-/* Of the accountant that was asked for. */
+/* The epsilon of the accountant that was asked for. */
 double receipt_epsilon(const struct cuttle_guarantee *guarantee);
 
-/* Makes the guarantee of one text that of a unit of this weight, by zCDP where several of its records may stand in one text. USAGE: out of
- * range. */
-enum cuttle_status receipt_weigh(struct receipt *receipt, uint64_t weight, struct cuttle_error *error);
+/* The guarantee, which was for a unit of weight 1, becomes that for a unit of this weight. Above 1
+ * it is by zCDP: the unit may have several records in one text. USAGE: out of range. */
+enum cuttle_status receipt_weigh(struct receipt *receipt, uint64_t weight,
+                                 struct cuttle_error *error);
 
 enum { RECEIPT_SENTENCE = 1024 };
-/* The guarantee in one plain sentence, for one value of unit_key (NULL: one record). Numbers are rounded up. */
-void receipt_sentence(const struct cuttle_guarantee *guarantee, size_t texts, const char *unit_key, char sentence[RECEIPT_SENTENCE]);
+/* The guarantee in one plain sentence, for one value of unit_key (NULL: for one record). epsilon,
+ * e^epsilon and delta are rounded up. */
+void receipt_sentence(const struct cuttle_guarantee *guarantee, size_t texts, const char *unit_key,
+                      char sentence[RECEIPT_SENTENCE]);
 
 #endif

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSONL through jansson line by line, CSV through libcsv in its lenient mode.
+// How records.h reads: JSONL line by line through jansson, CSV through libcsv in its lenient mode.
+//
+// All that is kept is in two arenas. `texts` has the bytes, one after the other; `spans` says where
+// they are. With one label a record has 3 spans, its text, id and label: those of record 2 are
+// spans 6, 7 and 8.
 #include "io/records.h"
 
 #include "base/misuse.h"
 #include "base/utf8.h"
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/formats.h"
 #include "io/secrecy.h"
 #include "io/source.h"
 #include <csv.h>
@@ -17,52 +22,67 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* JSON: what jansson may take for one record, more than any line needs that is one text. WORD: bytes of an id or a label beside a cut text,
- * six times as many as JSON at most, in quotes. */
-enum { NONE = -1, JSON = 3 << 25, WORD = 1024, WORD_JSON = 6 * WORD + 2 };
+enum {
+	NONE = -1,      /* no column, or no character */
+	JSON = 3 << 25, /* bytes that jansson may take for one record: 96 MiB. A line that is one
+	                   text never needs so many. */
+	WORD = 1024,    /* bytes of an id or a label at most, where texts are cut */
+	WORD_JSON = 6 * WORD + 2 /* bytes of that id as JSON at most: \u0001 for each byte, and two
+	                            quotes */
+};
 
 struct span {
-	size_t offset, size;
-	bool present;
+	size_t offset, size; /* bytes in `texts` */
+	/* RECORD_READABLE: the record has these bytes. Else it has none, and for a text the state
+	 * says why. */
+	enum record_state state;
 };
 /* A record is a row of spans: its text, its id, its labels. */
 enum { TEXT, ID, LABELS };
 struct records {
 	struct arena texts, spans;
-	size_t width;      /* spans in a row */
-	size_t most, each; /* of a text, and of all that is kept of a record; 0 = any number */
+	size_t width; /* spans in a row */
+	size_t most;  /* bytes kept of a text at most; 0 = any number */
+	size_t each;  /* bytes kept of a record at most; of no meaning when `most` is 0 */
+	bool id_is_owner;
 };
 
 struct csv_walk {
 	struct records *records;
 	const struct records_request *request;
-	struct span row[LABELS + RECORDS_LABELS];
-	long column, columns[LABELS + RECORDS_LABELS]; /* NONE until the header names them */
-	int ended_by;                                  /* the character that ended the last row, while nothing came after it */
-	size_t header_line;
-	bool header_read, too_long, no_memory; /* too_long: the field being read */
+	struct span row[LABELS + RECORDS_LABELS]; /* of the record being read */
+	long column;                              /* number of the field being read, in its row */
+	long columns[LABELS + RECORDS_LABELS];    /* column of each span; NONE until the header row
+	                                             names it */
+	int ended_by; /* the character that ended the last row; NONE when something came after it */
+	size_t header_line; /* number of the header row's line, from 1 */
+	bool header_read;
+	bool too_long; /* the field being read is too long */
+	bool no_memory;
 };
 
-static bool keep(struct records *records, struct span *span, const char *text, size_t size) {
-	*span = (struct span){records->texts.used, size, true};
+static bool keep_bytes(struct records *records, struct span *span, const char *text, size_t size) {
+	*span = (struct span){records->texts.used, size, RECORD_READABLE};
 	return arena_append(&records->texts, text, size);
 }
 
-/* The text as it is, or cut at a character. */
+/* Keeps a text. With `most` it is trimmed and cut to so many bytes, never inside a character. */
 static bool keep_text(struct records *records, struct span *span, const char *text, size_t size) {
 	if (records->most) utf8_trim(&text, &size);
 	if (records->most && size > records->most) {
 		size = records->most;
 		while (size && ((unsigned char)text[size] & 0xC0) == 0x80) size--;
 	}
-	return keep(records, span, text, size);
+	return keep_bytes(records, span, text, size);
 }
 
+/* Keeps a label that is a string. Where texts are cut, one longer than WORD is left out. */
 static bool keep_word(struct records *records, struct span *span, const char *text, size_t size) {
-	return (records->most && size > WORD) || keep(records, span, text, size);
+	return (records->most && size > WORD) || keep_bytes(records, span, text, size);
 }
 
-/* Room for one more record, whatever it will hold: what is taken depends on how many there are. */
+/* Reserves the most that one more record can take. So the memory follows from the number of records
+ * alone: with `each` = 100 there is room for 400 bytes after 3 records, even if all are null. */
 static bool make_room(struct records *records) {
 	size_t all;
 	if (!records->most) return true;
@@ -70,92 +90,153 @@ static bool make_room(struct records *records) {
 	       arena_reserve(&records->texts, all - records->texts.used);
 }
 
-static bool add(struct records *records, const struct span *row) {
-	return arena_append(&records->spans, row, records->width * sizeof *row) && make_room(records);
+static bool add_row(struct records *records, const struct span *row) {
+	return arena_append(&records->spans, row, records->width * sizeof *row) &&
+	       make_room(records);
 }
 
 static bool keep_number(struct records *records, struct span *span, double value) {
 	char digits[32];
 	int size = snprintf(digits, sizeof digits, "%.15g", value);
-	bool kept = keep(records, span, digits, (size_t)size);
+	bool kept = keep_bytes(records, span, digits, (size_t)size);
 	sodium_memzero(digits, sizeof digits);
 	return kept;
 }
 
 static bool keep_id(struct records *records, struct span *span, const json_t *id) {
-	// An integer was read as a real where another member was too large for one; it is the same id.
-	const double value = json_real_value(id);
-	if (json_is_real(id)) return value != rint(value) || fabs(value) >= 1e15 || keep_number(records, span, value);
-	if (!json_is_string(id) && !json_is_integer(id)) return true;
+	// When an integer in the record is too large for jansson, add_json has all of them read as
+	// reals. The real 7.0 is then the same id as 7.
+	const double real = json_real_value(id);
+	const bool whole =
+	    json_is_integer(id) || (json_is_real(id) && real == rint(real) && fabs(real) < 1e15);
+	if (!json_is_string(id) && !whole) return true;
 	if (records->most && json_string_length(id) > WORD) return true;
-	char *text = json_dumps(id, JSON_ENCODE_ANY | JSON_COMPACT);
-	bool kept = !text || keep(records, span, text, strlen(text));
-	secrecy_free(text);
+	char digits[32], *text = digits;
+	const json_int_t number = json_is_real(id) ? (json_int_t)real : json_integer_value(id);
+	if (json_is_string(id)) text = json_dumps(id, JSON_ENCODE_ANY | JSON_COMPACT);
+	else
+		(void)snprintf(digits, sizeof digits,
+		               records->id_is_owner ? "\"%" JSON_INTEGER_FORMAT "\""
+		                                    : "%" JSON_INTEGER_FORMAT,
+		               number);
+	bool kept = !text || keep_bytes(records, span, text, strlen(text));
+	if (text != digits) secrecy_free(text);
+	sodium_memzero(digits, sizeof digits);
 	return kept;
 }
 
 static bool keep_label(struct records *records, struct span *span, const json_t *label) {
-	if (json_is_string(label)) return keep_word(records, span, json_string_value(label), json_string_length(label));
+	if (json_is_string(label))
+		return keep_word(records, span, json_string_value(label),
+		                 json_string_length(label));
 	return !json_is_number(label) || keep_number(records, span, json_number_value(label));
 }
 
-static bool add_json(struct records *records, const struct records_request *request, const char *line, size_t size) {
+static bool is_blank(const char *text, size_t size) {
+	utf8_trim(&text, &size);
+	return !size;
+}
+
+/* For a line without a text: why it has none. `root` is the line as JSON, NULL = it is not. */
+static enum record_state state_of_line(const char *line, size_t size, const json_t *root,
+                                       const json_t *text) {
+	if (is_blank(line, size)) return RECORD_BLANK;
+	if (!utf8_valid(line, size)) return RECORD_NOT_UTF8;
+	if (!json_is_object(root)) return RECORD_NOT_JSON;
+	return text ? RECORD_NOT_TEXT : RECORD_NO_FIELD;
+}
+
+static void tell_fields(const struct records_request *request, json_t *root) {
+	const char *name;
+	json_t *value;
+	json_object_foreach(root, name, value)
+	    request->on_field(request->user, name, strlen(name), json_string_length(value));
+}
+
+static bool add_json(struct records *records, const struct records_request *request,
+                     const struct source *source, const char *line, size_t size) {
 	struct span row[LABELS + RECORDS_LABELS] = {0};
 	secrecy_json(JSON);
 	json_t *root = json_loadb(line, size, JSON_ALLOW_NUL, NULL);
-	// An integer too large for jansson elsewhere in the object does not make the record wrong. One that takes too much memory is null.
+	// jansson fails when any integer of the line is too large for it. That does not make the
+	// record wrong: the second try reads integers as reals. A line that takes more than JSON
+	// bytes fails twice and is null.
 	if (!root) {
 		secrecy_json(JSON);
 		root = json_loadb(line, size, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
 	}
 	const json_t *text = json_object_get(root, request->field);
 	bool kept = true;
-	if (json_is_string(text)) kept = keep_text(records, &row[TEXT], json_string_value(text), json_string_length(text));
-	if (kept && request->id_field) kept = keep_id(records, &row[ID], json_object_get(root, request->id_field));
+	row[TEXT].state = source->cut ? RECORD_TOO_LONG : state_of_line(line, size, root, text);
+	if (request->on_field) tell_fields(request, root);
+	if (json_is_string(text))
+		kept = keep_text(records, &row[TEXT], json_string_value(text),
+		                 json_string_length(text));
+	if (kept && request->id_field)
+		kept = keep_id(records, &row[ID], json_object_get(root, request->id_field));
 	for (size_t i = 0; kept && i < request->label_count; i++)
-		kept = keep_label(records, &row[LABELS + i], json_object_get(root, request->labels[i]));
+		kept = keep_label(records, &row[LABELS + i],
+		                  json_object_get(root, request->labels[i]));
 	json_decref(root);
-	return kept && add(records, row);
+	return kept && add_row(records, row);
 }
 
-static enum cuttle_status read_jsonl(struct records *records, const struct records_request *request, struct source *source,
-                                     struct cuttle_error *error) {
+static enum cuttle_status read_jsonl_records(struct records *records,
+                                             const struct records_request *request,
+                                             struct source *source, struct cuttle_error *error) {
 	for (;;) {
 		const char *line = NULL;
 		size_t size = 0;
 		enum cuttle_status status = CUTTLE_OK;
-		if (records_count(records) < request->limit) status = source_line(source, &line, &size, error);
+		if (records_count(records) < request->limit)
+			status = source_line(source, &line, &size, error);
 		if (status || !line) return status;
-		if (!add_json(records, request, line, size))
-			return io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s", source->path);
+		if (!add_json(records, request, source, line, size))
+			return io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s",
+			               source->path);
 	}
 }
 
-/* What the member or column of a span is called, or NULL. */
-static const char *wanted(const struct records_request *request, size_t span) {
-	return span == TEXT ? request->field : span == ID ? request->id_field : request->labels[span - LABELS];
+/* The name of the member or column that a span holds, or NULL. */
+static const char *field_of_span(const struct records_request *request, size_t span) {
+	return span == TEXT ? request->field
+	       : span == ID ? request->id_field
+	                    : request->labels[span - LABELS];
 }
 
-static bool names(const char *field, size_t size, const char *name) {
+static bool is_named(const char *field, size_t size, const char *name) {
 	return name && size == strlen(name) && !memcmp(field, name, size);
 }
 
-static void csv_field(void *field, size_t size, void *user) {
+/* libcsv calls this at the end of each field. */
+static void take_csv_field(void *field, size_t size, void *user) {
 	struct csv_walk *walk = user;
 	long column = walk->column++;
 	const bool too_long = walk->too_long;
 	walk->ended_by = NONE;
 	walk->too_long = false;
-	if (walk->no_memory || too_long) return;
-	if (!walk->header_read) {
-		for (size_t i = 0; i < walk->records->width; i++)
-			if (walk->columns[i] == NONE && names(field, size, wanted(walk->request, i))) walk->columns[i] = column;
+	if (walk->no_memory) return;
+	struct span *text = column == walk->columns[TEXT] ? &walk->row[TEXT] : NULL;
+	if (too_long) {
+		if (text) text->state = RECORD_TOO_LONG;
 		return;
 	}
-	if (records_count(walk->records) >= walk->request->limit || !utf8_valid(field, size)) return;
-	if (column == walk->columns[TEXT]) walk->no_memory |= !keep_text(walk->records, &walk->row[TEXT], field, size);
+	if (!walk->header_read) {
+		if (walk->request->on_field)
+			walk->request->on_field(walk->request->user, field, size, 0);
+		for (size_t i = 0; i < walk->records->width; i++)
+			if (walk->columns[i] == NONE &&
+			    is_named(field, size, field_of_span(walk->request, i)))
+				walk->columns[i] = column;
+		return;
+	}
+	if (text) text->state = RECORD_NOT_UTF8;
+	if (records_count(walk->records) >= walk->request->limit || !utf8_valid(field, size))
+		return;
+	if (text) walk->no_memory |= !keep_text(walk->records, text, field, size);
 	for (size_t i = LABELS; i < walk->records->width; i++)
-		if (column == walk->columns[i]) walk->no_memory |= !keep_word(walk->records, &walk->row[i], field, size);
+		if (column == walk->columns[i])
+			walk->no_memory |= !keep_word(walk->records, &walk->row[i], field, size);
 	if (column == walk->columns[ID]) {
 		json_t *id = json_stringn(field, size);
 		walk->no_memory |= !keep_id(walk->records, &walk->row[ID], id);
@@ -163,7 +244,8 @@ static void csv_field(void *field, size_t size, void *user) {
 	}
 }
 
-static void csv_row(int ended_by, void *user) {
+/* libcsv calls this at the end of each row, with the character that ended it. */
+static void end_csv_row(int ended_by, void *user) {
 	struct csv_walk *walk = user;
 	bool blank = walk->column == 0;
 	// libcsv reports both characters of CR LF; the second one is not a blank row.
@@ -178,7 +260,9 @@ static void csv_row(int ended_by, void *user) {
 		walk->header_line += blank;
 		return;
 	}
-	if (!walk->no_memory && records_count(walk->records) < walk->request->limit) walk->no_memory |= !add(walk->records, walk->row);
+	if (blank) walk->row[TEXT].state = RECORD_BLANK;
+	if (!walk->no_memory && records_count(walk->records) < walk->request->limit)
+		walk->no_memory |= !add_row(walk->records, walk->row);
 	memset(walk->row, 0, sizeof walk->row);
 }
 
@@ -186,11 +270,13 @@ static void *grow_field(void *block, size_t size) {
 	return size > SOURCE_LINE ? NULL : secrecy_realloc(block, size);
 }
 
-/* Parses, and gives up the beginning of a field that cannot grow: it is too long, or memory is short, which must not show either. False:
- * there is no memory at all. */
-static bool parse_chunk(struct csv_walk *walk, struct csv_parser *parser, const char *chunk, size_t size) {
+/* Parses a chunk. libcsv stops where a field cannot grow: it is too long, or memory is short, and
+ * neither may show. Half of the field is then thrown away to go on, and too_long makes it null in
+ * the end. False: there is no memory at all. */
+static bool parse_chunk(struct csv_walk *walk, struct csv_parser *parser, const char *chunk,
+                        size_t size) {
 	for (;;) {
-		size_t done = csv_parse(parser, chunk, size, csv_field, csv_row, walk);
+		size_t done = csv_parse(parser, chunk, size, take_csv_field, end_csv_row, walk);
 		if (done == size) return true;
 		if (parser->entry_size < 2) return false;
 		walk->too_long = true;
@@ -201,32 +287,43 @@ static bool parse_chunk(struct csv_walk *walk, struct csv_parser *parser, const 
 	}
 }
 
-static enum cuttle_status walk_csv(struct csv_walk *walk, struct csv_parser *parser, struct source *source, struct cuttle_error *error) {
+static enum cuttle_status walk_csv(struct csv_walk *walk, struct csv_parser *parser,
+                                   struct source *source, struct cuttle_error *error) {
 	const struct records_request *request = walk->request;
 	size_t size = 1;
 	while (size && (!walk->header_read || records_count(walk->records) < request->limit)) {
 		const char *chunk;
 		enum cuttle_status status = source_chunk(source, &chunk, &size, error);
 		if (status) return status;
-		if (size ? !parse_chunk(walk, parser, chunk, size) : csv_fini(parser, csv_field, csv_row, walk) != 0)
+		if (size ? !parse_chunk(walk, parser, chunk, size)
+		         : csv_fini(parser, take_csv_field, end_csv_row, walk) != 0)
 			walk->no_memory = true;
-		if (walk->no_memory) return io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s", source->path);
+		if (walk->no_memory)
+			return io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s",
+			               source->path);
 		if (walk->header_read && walk->columns[TEXT] == NONE)
-			return io_fail(error, CUTTLE_INPUT, "%s, line %zu: the header row has no column %s", source->path,
-			               walk->header_line, request->field);
+			return io_fail(error, CUTTLE_INPUT,
+			               "%s, line %zu: the header row has no column %s",
+			               source->path, walk->header_line, request->field);
 	}
 	if (!walk->header_read)
-		return io_fail(error, CUTTLE_INPUT, "%s, line %zu: there is no header row", source->path, walk->header_line);
+		return io_fail(error, CUTTLE_INPUT, "%s, line %zu: there is no header row",
+		               source->path, walk->header_line);
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status read_csv(struct records *records, const struct records_request *request, struct source *source,
-                                   struct cuttle_error *error) {
-	struct csv_walk walk = {.records = records, .request = request, .ended_by = NONE, .header_line = 1};
+static enum cuttle_status read_csv_records(struct records *records,
+                                           const struct records_request *request,
+                                           struct source *source, char delimiter,
+                                           struct cuttle_error *error) {
+	struct csv_walk walk = {
+	    .records = records, .request = request, .ended_by = NONE, .header_line = 1};
 	struct csv_parser parser;
 	for (size_t i = 0; i < records->width; i++) walk.columns[i] = NONE;
-	// Every line end is reported, because a blank line is a record too: the null one of a file with one column.
+	// libcsv must report every line end, because a blank line is a record too. In a file with
+	// one column it is how a null record looks.
 	REQUIRE(csv_init(&parser, CSV_REPALL_NL) == 0);
+	csv_set_delim(&parser, (unsigned char)delimiter);
 	csv_set_realloc_func(&parser, grow_field);
 	csv_set_free_func(&parser, secrecy_free);
 	enum cuttle_status status = walk_csv(&walk, &parser, source, error);
@@ -234,22 +331,47 @@ static enum cuttle_status read_csv(struct records *records, const struct records
 	return status;
 }
 
-enum cuttle_status records_read(const struct records_request *request, struct records **records, struct cuttle_error *error) {
+/* Decides by the request and the file's name alone. *delimiter is that of CSV, or 0 for JSONL. */
+static enum cuttle_status choose_format(const struct records_request *request, char *delimiter,
+                                        struct cuttle_error *error) {
+	const char *asked = request->delimiter;
+	const bool tsv = file_ends_in(request->path, ".tsv"),
+	           csv = tsv || asked || file_ends_in(request->path, ".csv");
+	*delimiter = 0;
+	if (asked && request->format == RECORDS_JSONL)
+		return io_fail(error, CUTTLE_USAGE,
+		               "--delimiter is for CSV, but JSONL was asked for");
+	if (request->format == RECORDS_AUTO && !csv)
+		return formats_check_name(request->path, error);
+	if (request->format == RECORDS_JSONL) return CUTTLE_OK;
+	*delimiter = asked && strcmp(asked, "\\t") ? *asked : asked || tsv ? '\t' : ',';
+	if (!asked || *delimiter == '\t' ||
+	    (*asked > ' ' && *asked <= '~' && *asked != '"' && !asked[1]))
+		return CUTTLE_OK;
+	return io_fail(error, CUTTLE_USAGE,
+	               "--delimiter: must be one character such as ';', or '\\t' for a tab");
+}
+
+enum cuttle_status records_read(const struct records_request *request, struct records **records,
+                                struct cuttle_error *error) {
 	REQUIRE(request->label_count <= RECORDS_LABELS);
 	*records = NULL;
 	struct records *made = calloc(1, sizeof *made);
 	if (!made) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	made->width = LABELS + request->label_count;
 	made->most = request->most;
+	made->id_is_owner = request->id_is_owner;
 	struct source source;
-	enum cuttle_status status = CUTTLE_OK;
-	if (__builtin_add_overflow(request->most, (request->id_field ? WORD_JSON : 0) + request->label_count * WORD, &made->each) ||
-	    !make_room(made))
+	char delimiter;
+	enum cuttle_status status = choose_format(request, &delimiter, error);
+	const size_t words = (request->id_field ? WORD_JSON : 0) + request->label_count * WORD;
+	if (!status &&
+	    (__builtin_add_overflow(request->most, words, &made->each) || !make_room(made)))
 		status = io_fail(error, CUTTLE_NOMEM, "out of memory for the records");
 	if (!status) status = source_open(&source, request->path, error);
 	if (!status) {
-		bool csv = request->format == RECORDS_AUTO ? file_ends_in(request->path, ".csv") : request->format == RECORDS_CSV;
-		status = (csv ? read_csv : read_jsonl)(made, request, &source, error);
+		status = delimiter ? read_csv_records(made, request, &source, delimiter, error)
+		                   : read_jsonl_records(made, request, &source, error);
 		source_close(&source);
 		secrecy_json(SIZE_MAX);
 	}
@@ -275,22 +397,36 @@ size_t records_count(const struct records *records) {
 	return records->spans.used / (records->width * sizeof(struct span));
 }
 
-static const char *at(const struct records *records, size_t index, size_t which, size_t *size) {
+static const struct span *span_of(const struct records *records, size_t index, size_t which) {
 	REQUIRE(index < records_count(records) && which < records->width);
-	const struct span *span = (const struct span *)(const void *)records->spans.bytes + index * records->width + which;
-	*size = span->present ? span->size : 0;
-	if (!span->present) return NULL;
+	return (const struct span *)(const void *)records->spans.bytes + index * records->width +
+	       which;
+}
+
+/* The bytes of a span, or NULL where there are none. */
+static const char *bytes_of_span(const struct records *records, size_t index, size_t which,
+                                 size_t *size) {
+	const struct span *span = span_of(records, index, which);
+	*size = span->state == RECORD_READABLE ? span->size : 0;
+	if (span->state != RECORD_READABLE) return NULL;
 	return span->size ? records->texts.bytes + span->offset : "";
 }
 
 const char *records_text(const struct records *records, size_t index, size_t *size) {
-	return at(records, index, TEXT, size);
+	return bytes_of_span(records, index, TEXT, size);
+}
+
+enum record_state records_state(const struct records *records, size_t index) {
+	size_t size;
+	const char *text = records_text(records, index, &size);
+	if (text) return is_blank(text, size) ? RECORD_BLANK : RECORD_READABLE;
+	return span_of(records, index, TEXT)->state;
 }
 
 const char *records_id(const struct records *records, size_t index, size_t *size) {
-	return at(records, index, ID, size);
+	return bytes_of_span(records, index, ID, size);
 }
 
 const char *records_label(const struct records *records, size_t index, size_t label, size_t *size) {
-	return at(records, index, LABELS + label, size);
+	return bytes_of_span(records, index, LABELS + label, size);
 }

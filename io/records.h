@@ -1,47 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of a JSONL or CSV file: one text each, in order, each keeping its place whatever it holds.
+// records.h: reads a JSONL or CSV file into records: a text each, in the order of the file.
 //
-// A record that is wrong (a line that is not a JSON object, a missing field, one that is not a string, invalid UTF-8, a row that is too
-// short, a blank line, more than 16 MiB) is null, silently: under "replace one reference by null" a warning about one record would be a
-// leak, and dropping it would move the others to other batches. Only what belongs to the file as a whole is an error.
+// Called by generate, inspect, categories.c and others. The texts are private: they stay in memory
+// that is wiped (io/arena.h). Each record keeps its number, whatever it holds.
+//
+// A wrong record is null, silently: a line that is no JSON object, a field that is missing or no
+// string, invalid UTF-8, a row that is too short, a blank line, more than 16 MiB. The guarantee is
+// for "replace one reference by null". A warning about one record would leak that it is wrong.
+// Dropping the record would move the others to other batches. Only the file as a whole can be an
+// error: by its name, by first bytes that mark a foreign format (io/formats.h), or by its CSV
+// header row.
 #ifndef CUTTLE_IO_RECORDS_H
 #define CUTTLE_IO_RECORDS_H
 
 #include "engine/cuttle.h"
 
-enum { RECORDS_LABELS = 8 };
+enum { RECORDS_LABELS = 8 }; /* labels of a request, at most */
 enum records_format { RECORDS_AUTO, RECORDS_JSONL, RECORDS_CSV };
 
 struct records_request {
-	const char *path;           /* "-" = standard input */
-	const char *field;          /* member of the object, or column of the header row */
-	const char *id_field;       /* kept beside the text; NULL = none */
-	enum records_format format; /* AUTO: CSV when the path ends in .csv, else JSONL */
-	size_t limit;               /* reads no record after this many; SIZE_MAX = all */
-	/* More members or columns, at most RECORDS_LABELS, kept as plain words; each is what it is whatever the rest of the record holds.
-	 */
+	const char *path;     /* "-" = standard input */
+	const char *field;    /* of the text: member of the object, or column of the header row */
+	const char *id_field; /* likewise of the id; NULL = no ids */
+	bool id_is_owner;     /* the id 7 is read as "7", so both are one person */
+	enum records_format format; /* AUTO: CSV when the path ends in .csv or .tsv or a delimiter
+	                               is given, else JSONL */
+	const char *delimiter; /* of CSV: one visible ASCII character, or "\\t" for a tab; NULL = a
+	                          tab for .tsv, else a comma */
+	size_t limit;          /* reads no record after this many; SIZE_MAX = all */
+	/* More members or columns, at most RECORDS_LABELS, kept as plain words. A wrong text does
+	 * not change them. */
 	const char *const *labels;
 	size_t label_count;
-	/* Of each text so many bytes are kept, without the white space around it, and an id or a label of more than 1,024 bytes is none;
-	 * how much memory is held then follows from the number of records alone. 0: all is kept, which only public records may be. */
+	/* Bytes kept of each text, after the white space around it is gone. An id or a label of
+	 * more than 1,024 bytes is then none. So the memory follows from the number of records
+	 * alone. 0 = everything is kept: for public records, or for their owner alone. */
 	size_t most;
+	/* For the owner of the records alone. Told each member of each object with the bytes of its
+	 * text (0 = no text), or each column of the header row. NULL = nobody is told. */
+	void (*on_field)(void *user, const char *name, size_t name_size, size_t text_size);
+	void *user;
+};
+
+/* What became of a record. Private: nothing that others see may depend on it. */
+enum record_state {
+	RECORD_NO_FIELD, /* the object has no such member, or the row is too short */
+	RECORD_NOT_JSON, /* the line is not a JSON object */
+	RECORD_NOT_TEXT, /* the member is not a string */
+	RECORD_NOT_UTF8,
+	RECORD_TOO_LONG, /* the line or the field has more than 16 MiB */
+	RECORD_BLANK,    /* the line or the text is empty, or all white space */
+	RECORD_READABLE,
+	RECORD_STATES /* how many states there are */
 };
 
 struct records;
 
-/* INPUT: the file cannot be read, or its CSV header is missing or lacks the column; no message has a word of the content. NOMEM. */
-enum cuttle_status records_read(const struct records_request *request, struct records **records, struct cuttle_error *error);
-/* Keeps the texts in memory (mlock) where the system allows it. Whether it did stays unsaid: it would tell how long they are. */
+/* INPUT: the file cannot be read, is of a foreign format (AUTO: also by the ending of its name), or
+ * its CSV header is missing or lacks the column. USAGE: a delimiter that is none, or one for JSONL.
+ * NOMEM. No message has a word of the content. */
+enum cuttle_status records_read(const struct records_request *request, struct records **records,
+                                struct cuttle_error *error);
+/* Keeps the texts out of the swap (mlock) where the system allows it. Whether it did stays unsaid:
+ * it would tell how long they are. */
 void records_lock(const struct records *records);
 /* Wipes the texts; nulls the handle. NULL handles are fine. */
 void records_free(struct records **records);
 
 size_t records_count(const struct records *records);
-/* The text (valid UTF-8, may hold NUL, no terminator), or NULL for a null record. Valid until records_free. */
+/* The text (valid UTF-8, may hold NUL, no terminator), or NULL for a null record. Valid until
+ * records_free. */
 const char *records_text(const struct records *records, size_t index, size_t *size);
+/* RECORD_READABLE: the record has a text that is not blank. Else: why it has none. */
+enum record_state records_state(const struct records *records, size_t index);
 /* The id as JSON (a string or an integer), or NULL when the record has none. */
 const char *records_id(const struct records *records, size_t index, size_t *size);
-/* The record's value of one of the request's labels: a string as it is, a number in digits (5 and 5.0 are both "5"), or NULL. */
+/* The record's value of one of the request's labels: a string as it is, a number in digits (5
+ * and 5.0 are both "5"), or NULL. */
 const char *records_label(const struct records *records, size_t index, size_t label, size_t *size);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Process-wide care for private text.
+// Sets up the whole process for private text, as secrecy.h says: limits of the system, malloc's
+// settings and jansson's allocation functions.
 #include "io/secrecy.h"
 
 #include "io/fail.h"
@@ -28,10 +29,11 @@ void *secrecy_realloc(void *block, size_t size) {
 	return grown;
 }
 
-/* What jansson may still take. Its functions are given nothing that could carry this. */
+/* Bytes that jansson may still allocate; SIZE_MAX = any number. It is static because jansson gives
+ * its allocation functions no pointer of the caller. */
 static size_t json_left = SIZE_MAX;
 
-static void *json_malloc(size_t size) {
+static void *allocate_json(size_t size) {
 	if (size > json_left) return NULL;
 	if (json_left != SIZE_MAX) json_left -= size;
 	return malloc(size);
@@ -45,10 +47,10 @@ void secrecy_begin(void) {
 	struct rlimit none = {0, 0};
 	(void)setrlimit(RLIMIT_CORE, &none);
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	json_set_alloc_funcs(json_malloc, secrecy_free);
+	json_set_alloc_funcs(allocate_json, secrecy_free);
 }
 
-/* The stack that the deepest JSON may need, so that it has grown already. */
+/* Grows the stack by 1 MiB, more than the deepest JSON needs. */
 static __attribute__((noinline)) void grow_stack(void) {
 	volatile char stack[1 << 20];
 	stack[0] = 0;
@@ -56,10 +58,11 @@ static __attribute__((noinline)) void grow_stack(void) {
 }
 
 enum cuttle_status secrecy_room(struct cuttle_error *error) {
+	// Together 128 MiB less 256 KiB: more than jansson may take for a record (io/records.c).
 	enum { BLOCKS = 4, BLOCK = (1 << 25) - (1 << 16) };
 	void *blocks[BLOCKS];
 	size_t count = 0;
-	// Blocks up to 32 MB come from the heap, and what the heap has it keeps.
+	// malloc takes blocks of up to 32 MiB from the heap, and the heap keeps what it once had.
 	(void)mallopt(M_MMAP_THRESHOLD, 1 << 25);
 	(void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
 	while (count < BLOCKS && (blocks[count] = malloc(BLOCK))) count++;

@@ -1,22 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process does before it reads private text: no core dumps, no debugger of another user, libraries' heap wiped when freed.
+// secrecy.h: protects the process that reads private text.
+//
+// generate and inspect call secrecy_begin first. From then on there are no core dumps, and no
+// debugger of another user can attach. jansson's memory is wiped when freed. generate calls
+// secrecy_room after it has read the public files and before it reads a reference. From then on the
+// memory that the process holds does not depend on what the texts say.
 #ifndef CUTTLE_IO_SECRECY_H
 #define CUTTLE_IO_SECRECY_H
 
 #include "engine/cuttle.h"
 
-/* Call once, at the start of a process that will read private text and before any other function of io/. */
+/* Call once, when a process that will read private text starts, before any other function of io/.
+ */
 void secrecy_begin(void);
 
-/* Grows heap and stack to what reading a record can need at most, once and for all: from then on how much memory the process holds, and so
- * whether a later allocation fails, does not depend on what private texts say. Call it after the public files are read and before the
- * references are. NOMEM. */
+/* Grows heap and stack once to what reading any record can need. After that, the memory that the
+ * process holds does not depend on private texts. So they do not decide whether a later allocation
+ * fails either. NOMEM. */
 enum cuttle_status secrecy_room(struct cuttle_error *error);
 
-/* How many bytes jansson may allocate from now on, freed ones included; SIZE_MAX = any number. Means nothing without secrecy_begin. */
+/* How many bytes jansson may allocate from now on; a freed byte still counts. SIZE_MAX = any
+ * number. Has no effect without secrecy_begin. */
 void secrecy_json(size_t most);
 
-/* malloc's free and realloc that wipe the block they give up. The realloc grows by doubling, so that byte-wise growers stay linear. */
+/* free and realloc for malloc's blocks, which wipe the block they give up. When a block must grow,
+ * the new one has room for 2 * size bytes. So a caller that grows byte by byte (libcsv) copies each
+ * byte only a few times. */
 void secrecy_free(void *block);
 void *secrecy_realloc(void *block, size_t size);
 

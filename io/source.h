@@ -1,29 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file or standard input, read as chunks or lines through wiped memory of one size, whatever the lines are. A byte order mark at the
-// start is skipped.
+// source.h: reads a file or standard input as lines or as chunks.
+//
+// Called by io/records.c and io/tokenlines.c. The bytes may be private. They pass through one
+// buffer, which is wiped at the end. Its size is fixed, however long the lines are.
+// A UTF-8 byte order mark at the start is skipped. A file that begins with the mark of a foreign
+// format is refused (io/formats.h).
+//
+// Open, read until *line is NULL (or *size is 0 for chunks), close.
 #ifndef CUTTLE_IO_SOURCE_H
 #define CUTTLE_IO_SOURCE_H
 
 #include "engine/cuttle.h"
 #include "io/arena.h"
 
-enum { SOURCE_LINE = 1 << 24 };
+enum { SOURCE_LINE = 1 << 24 }; /* bytes of the longest line, 16 MiB */
 
 struct source {
 	const char *path; /* for messages */
 	int file;
 	struct arena buffer;
-	size_t start, scanned;       /* first unread byte; bytes before it are known to hold no newline */
-	bool begun, ended, too_long; /* too_long: the line being read, of which only the end is kept */
+	size_t start;   /* offset in the buffer of the first byte not given yet */
+	size_t scanned; /* bytes start .. scanned-1 of the buffer hold no newline */
+	bool ended;     /* the file has no more bytes */
+	bool too_long;  /* the line being read is too long, and only its end is kept */
+	bool cut;       /* the line given last was too long, and was given as an empty one */
 };
 
-/* INPUT: cannot be opened. NOMEM. On failure there is nothing to close. */
+/* Opens the file and reads its first bytes. INPUT: cannot be opened or read, or is of a foreign
+ * format. NOMEM. On failure there is nothing to close. */
 enum cuttle_status source_open(struct source *source, const char *path, struct cuttle_error *error);
-/* The next line without its newline, or *line = NULL at the end. A line without a newline at the end counts; nothing after the last newline
- * does not. One of more than SOURCE_LINE bytes is given as an empty one. Valid until the next call. INPUT: read error. */
-enum cuttle_status source_line(struct source *source, const char **line, size_t *size, struct cuttle_error *error);
-/* The next bytes, *size = 0 at the end. Do not mix with source_line. Errors as source_line. */
-enum cuttle_status source_chunk(struct source *source, const char **chunk, size_t *size, struct cuttle_error *error);
+/* The next line without its newline, or *line = NULL at the end. "a\nb" and "a\nb\n" both have two
+ * lines. A line of more than SOURCE_LINE bytes is given as an empty one, and `cut` is set. Valid
+ * until the next call. INPUT: read error. */
+enum cuttle_status source_line(struct source *source, const char **line, size_t *size,
+                               struct cuttle_error *error);
+/* The next bytes, or *size = 0 at the end. Valid until the next call. Do not mix with source_line.
+ * INPUT: read error. */
+enum cuttle_status source_chunk(struct source *source, const char **chunk, size_t *size,
+                                struct cuttle_error *error);
 /* Wipes and closes. */
 void source_close(struct source *source);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of token ids.
+// How tokenlines.h reads: lines through io/source.h, each parsed by jansson. One array, which
+// grows, serves all lines.
 #include "io/tokenlines.h"
 
 #include "io/fail.h"
@@ -7,16 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum cuttle_status tokenlines_open(struct tokenlines *lines, const char *path, struct cuttle_error *error) {
+enum cuttle_status tokenlines_open(struct tokenlines *lines, const char *path,
+                                   struct cuttle_error *error) {
 	*lines = (struct tokenlines){0};
 	return source_open(&lines->source, path, error);
 }
 
-static enum cuttle_status copy(struct tokenlines *lines, const json_t *list, struct cuttle_error *error) {
+/* Copies a list of JSON integers to lines->ids, which grows to twice the list. */
+static enum cuttle_status copy_ids(struct tokenlines *lines, const json_t *list,
+                                   struct cuttle_error *error) {
 	size_t count = json_array_size(list);
 	if (count >= lines->capacity) {
 		int32_t *grown = reallocarray(lines->ids, 2 * (count + 1), sizeof *grown);
-		if (!grown) return io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s", lines->source.path);
+		if (!grown)
+			return io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s",
+			               lines->source.path);
 		lines->ids = grown;
 		lines->capacity = 2 * (count + 1);
 	}
@@ -24,13 +30,16 @@ static enum cuttle_status copy(struct tokenlines *lines, const json_t *list, str
 		const json_t *id = json_array_get(list, i);
 		json_int_t number = json_integer_value(id);
 		if (!json_is_integer(id) || number < INT32_MIN || number > INT32_MAX)
-			return io_fail(error, CUTTLE_INPUT, "%s: line %zu: an id is not a 32-bit integer", lines->source.path, lines->line);
+			return io_fail(error, CUTTLE_INPUT,
+			               "%s: line %zu: an id is not a 32-bit integer",
+			               lines->source.path, lines->line);
 		lines->ids[i] = (int32_t)number;
 	}
 	return CUTTLE_OK;
 }
 
-enum cuttle_status tokenlines_next(struct tokenlines *lines, const int32_t **ids, size_t *count, struct cuttle_error *error) {
+enum cuttle_status tokenlines_next(struct tokenlines *lines, const int32_t **ids, size_t *count,
+                                   struct cuttle_error *error) {
 	const char *line;
 	size_t size;
 	*ids = NULL;
@@ -40,8 +49,11 @@ enum cuttle_status tokenlines_next(struct tokenlines *lines, const int32_t **ids
 	lines->line++;
 	json_t *root = json_loadb(line, size, 0, NULL);
 	const json_t *list = json_object_get(root, "ids");
-	if (json_is_array(list) || json_is_null(list)) status = copy(lines, list, error);
-	else status = io_fail(error, CUTTLE_INPUT, "%s: line %zu is not an object with a list \"ids\"", lines->source.path, lines->line);
+	if (json_is_array(list) || json_is_null(list)) status = copy_ids(lines, list, error);
+	else
+		status = io_fail(error, CUTTLE_INPUT,
+		                 "%s: line %zu is not an object with a list \"ids\"",
+		                 lines->source.path, lines->line);
 	if (!status) {
 		*ids = lines->ids;
 		*count = json_array_size(list);

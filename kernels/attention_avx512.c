@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// attention with AVX-512: see attention_body.h.
 #define TIER(name) name##_avx512
-#define TILES                                                                                                                              \
+#define TILES                                                                                      \
 	{ 0, 4, 4, 4, 4 }
 #include "kernels/attention_body.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// On x86-64, CPUID says what the CPU can do, and the register XCR0 what the operating system saves.
+// On aarch64 the kernel says both, in the auxiliary vector.
 #include "kernels/cpu.h"
 
 #if defined(__x86_64__)
@@ -6,10 +8,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// As gcc and clang name these bits of CPUID leaf 7 (EDX, and EAX of its subleaf 1) differently, and older kernel headers lack the request.
-enum { AVX_VNNI = 1 << 4, AMX_TILE = 1 << 24, AMX_INT8 = 1 << 25, REQUEST_STATE = 0x1023, TILE_DATA = 18 };
+// Named here, since gcc and clang name the bits of CPUID differently, and older kernel headers lack
+// the request.
+enum {
+	AVX_VNNI = 1 << 4,      /* CPUID leaf 7, subleaf 1, EAX */
+	AMX_TILE = 1 << 24,     /* CPUID leaf 7, EDX */
+	AMX_INT8 = 1 << 25,     /* CPUID leaf 7, EDX */
+	REQUEST_STATE = 0x1023, /* of arch_prctl: ARCH_REQ_XCOMP_PERM */
+	TILE_DATA = 18          /* its argument: the tiles' number among the register states */
+};
 
-static unsigned long long saved_state(void) {
+/* XCR0: one bit for each register state that the operating system saves. */
+static unsigned long long read_saved_state(void) {
 	unsigned low, high;
 	__asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
 	return (unsigned long long)high << 32 | low;
@@ -19,15 +29,20 @@ unsigned cpu_flags(void) {
 	unsigned a, b, c, d;
 	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return 0;
 	const unsigned fma_f16c = bit_FMA | bit_F16C | bit_AVX;
-	const unsigned long long state = saved_state(), ymm = 0x06, zmm = 0xe6, tiles = 0x60000;
+	const unsigned long long state = read_saved_state();
+	const unsigned long long ymm = 0x06;      // bits 1, 2: xmm, upper halves of ymm
+	const unsigned long long zmm = 0xe6;      // and bits 5-7: masks, upper zmm, zmm 16-31
+	const unsigned long long tiles = 0x60000; // bits 17, 18: tile configuration, tile data
 	if ((c & fma_f16c) != fma_f16c || (state & ymm) != ymm) return 0;
 	if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & bit_AVX2)) return 0;
 	unsigned flags = CPU_AVX2, more, none;
-	if (__get_cpuid_count(7, 1, &more, &none, &none, &none) && (more & AVX_VNNI)) flags |= CPU_AVXVNNI;
+	if (__get_cpuid_count(7, 1, &more, &none, &none, &none) && (more & AVX_VNNI))
+		flags |= CPU_AVXVNNI;
 	const unsigned avx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
 	if ((b & avx512) != avx512 || !(c & bit_AVX512VNNI) || (state & zmm) != zmm) return flags;
 	flags |= CPU_AVX512;
-	if ((c & bit_GFNI) && (d & AMX_TILE) && (d & AMX_INT8) && (state & tiles) == tiles) flags |= CPU_AMX;
+	if ((c & bit_GFNI) && (d & AMX_TILE) && (d & AMX_INT8) && (state & tiles) == tiles)
+		flags |= CPU_AMX;
 	return flags;
 }
 #else

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the CPU can do and the operating system saves.
+// cpu.h: says which instruction sets may be used. Called by kernels.c and by tests.
+// An instruction set counts only if the CPU has it and the operating system saves its registers.
 #ifndef CUTTLE_KERNELS_CPU_H
 #define CUTTLE_KERNELS_CPU_H
 
@@ -10,14 +11,15 @@ enum cpu_flags {
 	CPU_AVX2 = 1,     /* AVX2, FMA, F16C */
 	CPU_AVXVNNI = 8,  /* AVX-VNNI, on top of AVX2 */
 	CPU_AVX512 = 2,   /* AVX-512 F BW DQ VL VNNI, on top of the above */
-	CPU_AMX = 4       /* AMX-TILE, AMX-INT8, GFNI, on top of the above; usable after cpu_amx_request */
+	CPU_AMX = 4       /* AMX-TILE, AMX-INT8, GFNI, on top of the above; cpu_amx_request first */
 };
 
+/* The flags of this CPU, or-ed. */
 unsigned cpu_flags(void);
 
-/* Asks Linux to let this process use AMX tiles, which it grants per process, for good, to all threads. It is asked by who wants the tiles
- * and by no other, because signal stacks must be larger afterwards. May be asked again. False when refused or not on x86-64.
- * Source: Linux, Documentation/arch/x86/xstate.rst. */
+/* Asks Linux to let this process use AMX tiles. Linux grants them to all threads of the process,
+ * for good. Ask only to use them: from then on signal stacks must be larger. May be asked again.
+ * False when refused or not on x86-64. Source: Linux, Documentation/arch/x86/xstate.rst. */
 bool cpu_amx_request(void);
 
 #endif

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// exp in fp32 as one fixed expression, so that every tier and every libm gives the same bits. Relative error below 3e-7 on [-87, 88];
-// 0 below -87, exp(88) above 88, NaN for NaN.
-//   t = fma(x, log2 e, 1.5 * 2^23), n = t - 1.5 * 2^23;  r = fma(n, -ln2_hi, x), r = fma(n, -ln2_lo, r);
-//   Taylor polynomial of degree 7 in r by Horner with fma; times 2^n, built from the low bits of t.
+// exp_f32.h: exp in fp32 as one fixed expression, so every tier and every libm gives the same bits.
+// Called by the softmax of attention and by swiglu, both through lanes.h. Values may be private.
+// On [-87, 88] the relative error is below 3e-7. Below -87 the result is 0, above 88 it is exp(88),
+// and for NaN it is NaN.
+// How: exp(x) = 2^n * exp(r) with n the nearest integer to x / ln 2 and r = x - n * ln 2.
+//   t = fma(x, log2 e, 1.5 * 2^23)                     the addition rounds to an integer
+//   n = t - 1.5 * 2^23
+//   r = fma(n, -ln2_hi, x), r = fma(n, -ln2_lo, r)     ln 2 = ln2_hi + ln2_lo
+//   p = the Taylor polynomial of degree 7 in r, by Horner's rule with fma
+//   exp(x) = p * 2^n, and 2^n is built from the low bits of t
 #ifndef CUTTLE_KERNELS_EXP_F32_H
 #define CUTTLE_KERNELS_EXP_F32_H
 
@@ -12,11 +18,13 @@
 
 #define EXP_LOW (-87.0f)
 #define EXP_HIGH 88.0f
-#define EXP_MAGIC 12582912.0f
+#define EXP_MAGIC 12582912.0f // 1.5 * 2^23: floats near it are integers, so adding it rounds
 #define EXP_LOG2E 0x1.715476p+0f
 #define EXP_LN2_HI 0x1.62e400p-1f
 #define EXP_LN2_LO 0x1.7f7d1cp-20f
-static const float exp_taylor[8] = {1.0f, 1.0f, 0.5f, 0x1.555556p-3f, 0x1.555556p-5f, 0x1.111112p-7f, 0x1.6c16c2p-10f, 0x1.a01a02p-13f};
+static const float exp_taylor[8] = {
+    1.0f,           1.0f, 0.5f, 0x1.555556p-3f, 0x1.555556p-5f, 0x1.111112p-7f, 0x1.6c16c2p-10f,
+    0x1.a01a02p-13f};
 
 static inline float exp_f32(float x) {
 	const float bounded = EXP_HIGH < x ? EXP_HIGH : x;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// fp16 <-> fp32 in integer arithmetic, equal to the hardware conversions (round to nearest even) on every finite value and infinity.
+// f16.h: converts between fp16 and fp32 in integer arithmetic.
+// Called by the scalar tier, by pack.c and by converters. Values may be private.
+// Finite values and infinity give the same bits as the hardware's conversions: rounded to the
+// nearest, ties to even.
 #ifndef CUTTLE_KERNELS_F16_H
 #define CUTTLE_KERNELS_F16_H
 
@@ -20,9 +23,11 @@ static inline uint32_t bits_of_float(float value) {
 
 static inline float float_of_f16(uint16_t half) {
 	const uint32_t sign = (uint32_t)(half & 0x8000) << 16, magnitude = half & 0x7fff;
-	if (magnitude >= 0x7c00) return float_of_bits(sign | 0x7f800000 | magnitude << 13 | (magnitude > 0x7c00) << 22);
+	if (magnitude >= 0x7c00)
+		return float_of_bits(sign | 0x7f800000 | magnitude << 13 |
+		                     (magnitude > 0x7c00) << 22);
 	if (magnitude >= 0x0400) return float_of_bits(sign | ((magnitude << 13) + 0x38000000));
-	// Subnormal halves are multiples of 2^-24, all exact in fp32.
+	// A subnormal fp16 is a multiple of 2^-24, which fp32 holds exactly.
 	const float value = (float)magnitude * 0x1p-24f;
 	return sign ? -value : value;
 }
@@ -37,7 +42,9 @@ static inline uint16_t f16_of_float(float value) {
 	const uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
 	if (magnitude > 0x7f800000) return sign | 0x7e00 | (magnitude >> 13 & 0x3ff);
 	if (magnitude >= 0x477ff000) return sign | 0x7c00;
-	if (magnitude < 0x38800000) { // below the smallest normal half: the sum's last place is 2^-24, so the addition rounds to even
+	if (magnitude < 0x38800000) {
+		// Below the smallest normal fp16. The sum's last bit stands for 2^-24, as that of a
+		// subnormal fp16 does: the addition rounds there, ties to even.
 		const float sum = float_of_bits(magnitude) + 0.5f;
 		return sign | (uint16_t)(bits_of_float(sum) - bits_of_float(0.5f));
 	}

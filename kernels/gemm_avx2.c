@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm with AVX2: two ymm are 16 channels x 4 k, up to 4 rows share each unpacked weight. Integer sums stay in registers over a block, the
-// fp32 accumulators go through the first-level cache once per block.
+// gemm with AVX2. Two ymm hold 16 channels x 4 k; up to 4 rows share each unpacked weight. Integer
+// sums stay in registers during a block. The fp32 accumulators go through the first-level cache
+// once per block. The types with planes of bits are in gemm_planes_avx2.c.
 #include "base/misuse.h"
 #include "kernels/gemm.h"
 
@@ -8,9 +9,13 @@
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
-enum { ROWS = 4, HALVES = 2, PREFETCH_BYTES = 4096 };
+enum {
+	ROWS = 4,             /* of a tile */
+	HALVES = 2,           /* of a group: 8 channels, a ymm */
+	PREFETCH_BYTES = 4096 /* from the weights in use to those fetched ahead */
+};
 
-INLINE __m256i load(const uint8_t *from) {
+INLINE __m256i load_ymm(const uint8_t *from) {
 	return _mm256_loadu_si256((const __m256i *)from);
 }
 
@@ -24,30 +29,35 @@ INLINE __m256 load_f16(const uint16_t *half) {
 	return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)half));
 }
 
-/* Weights of a float type from weight `at` on. */
+/* Eight weights of a float type, from weight `at` on, in fp32. */
 INLINE __m256 load_float(enum packed_type type, const void *weights, size_t at) {
 	if (type == PACKED_F32) return _mm256_loadu_ps((const float *)weights + at);
 	const uint16_t *half = (const uint16_t *)weights + at;
 	if (type == PACKED_F16) return load_f16(half);
-	return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)half)), 16));
+	return _mm256_castsi256_ps(
+	    _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)half)), 16));
 }
 
-INLINE void store(float *out, size_t out_stride, bool add, size_t rows, __m256 acc[ROWS][HALVES]) {
+INLINE void store_accumulators(float *out, size_t out_stride, bool add, size_t rows,
+                               __m256 acc[ROWS][HALVES]) {
 	for (size_t r = 0; r < rows; r++)
 		for (size_t h = 0; h < HALVES; h++) {
 			float *to = out + r * out_stride + 8 * h;
-			_mm256_storeu_ps(to, add ? _mm256_add_ps(_mm256_loadu_ps(to), acc[r][h]) : acc[r][h]);
+			_mm256_storeu_ps(to, add ? _mm256_add_ps(_mm256_loadu_ps(to), acc[r][h])
+			                         : acc[r][h]);
 		}
 }
 
-INLINE void zero(size_t rows, __m256 acc[ROWS][HALVES]) {
+INLINE void clear_accumulators(size_t rows, __m256 acc[ROWS][HALVES]) {
 	for (size_t r = 0; r < rows; r++) acc[r][0] = acc[r][1] = _mm256_setzero_ps();
 }
 
-/* `count` rows (a constant after inlining) from row `first` on, one group of channels. Bytes are widened to 16 bits, even k and odd k
- * apart: madd then adds two exact products per channel, and no intermediate can saturate for any weight. */
-INLINE void tile_q8(size_t count, float *out, size_t out_stride, bool add, const struct gemm_rows *rows, size_t first,
-                    const struct packed_matrix *w, size_t group) {
+/* Computes `count` rows from row `first` on, by one group of channels. count is a constant after
+ * inlining. Bytes are widened to 16 bits: k = 0 and 2 of each four in one register, k = 1 and 3 in
+ * another. madd then adds two exact products per channel, and for no weight does a sum saturate. */
+INLINE void tile_q8(size_t count, float *out, size_t out_stride, bool add,
+                    const struct gemm_rows *rows, size_t first, const struct packed_matrix *w,
+                    size_t group) {
 	const size_t blocks = w->k / GEMM_BLOCK;
 	const uint8_t *packed = (const uint8_t *)w->weights + group * blocks * 512;
 	const uint16_t *scales = w->scales + group * blocks * GEMM_GROUP;
@@ -56,13 +66,14 @@ INLINE void tile_q8(size_t count, float *out, size_t out_stride, bool add, const
 	const int32_t *sum = rows->sum + first * blocks;
 	const __m256i low_byte = _mm256_set1_epi16(0xff);
 	__m256 acc[ROWS][HALVES];
-	zero(count, acc);
+	clear_accumulators(count, acc);
 	for (size_t b = 0; b < blocks; b++, packed += 512, scales += GEMM_GROUP) {
 		int16_t even[ROWS][16], odd[ROWS][16];
 		__m256i isum[ROWS][HALVES];
 		for (size_t r = 0; r < count; r++) {
-			const __m256i a = load((const uint8_t *)q + r * w->k + b * GEMM_BLOCK);
-			_mm256_storeu_si256((__m256i *)even[r], _mm256_srai_epi16(_mm256_slli_epi16(a, 8), 8));
+			const __m256i a = load_ymm((const uint8_t *)q + r * w->k + b * GEMM_BLOCK);
+			_mm256_storeu_si256((__m256i *)even[r],
+			                    _mm256_srai_epi16(_mm256_slli_epi16(a, 8), 8));
 			_mm256_storeu_si256((__m256i *)odd[r], _mm256_srai_epi16(a, 8));
 			isum[r][0] = isum[r][1] = _mm256_set1_epi32(-128 * sum[r * blocks + b]);
 		}
@@ -70,48 +81,58 @@ INLINE void tile_q8(size_t count, float *out, size_t out_stride, bool add, const
 			__m256i even_w[HALVES], odd_w[HALVES];
 			_mm_prefetch((const char *)packed + PREFETCH_BYTES + 64 * i, _MM_HINT_T0);
 			for (size_t h = 0; h < HALVES; h++) {
-				const __m256i both = load(packed + 64 * i + 32 * h);
+				const __m256i both = load_ymm(packed + 64 * i + 32 * h);
 				even_w[h] = _mm256_and_si256(both, low_byte);
 				odd_w[h] = _mm256_srli_epi16(both, 8);
 			}
 			for (size_t r = 0; r < count; r++) {
-				const __m256i even_a = broadcast4(even[r] + 2 * i), odd_a = broadcast4(odd[r] + 2 * i);
+				const __m256i even_a = broadcast4(even[r] + 2 * i),
+				              odd_a = broadcast4(odd[r] + 2 * i);
 				for (size_t h = 0; h < HALVES; h++) {
-					isum[r][h] = _mm256_add_epi32(isum[r][h], _mm256_madd_epi16(even_w[h], even_a));
-					isum[r][h] = _mm256_add_epi32(isum[r][h], _mm256_madd_epi16(odd_w[h], odd_a));
+					isum[r][h] = _mm256_add_epi32(
+					    isum[r][h], _mm256_madd_epi16(even_w[h], even_a));
+					isum[r][h] = _mm256_add_epi32(
+					    isum[r][h], _mm256_madd_epi16(odd_w[h], odd_a));
 				}
 			}
 		}
 		for (size_t r = 0; r < count; r++)
 			for (size_t h = 0; h < HALVES; h++) {
-				const __m256 both = _mm256_mul_ps(load_f16(scales + 8 * h), _mm256_set1_ps(scale[r * blocks + b]));
-				acc[r][h] = _mm256_fmadd_ps(both, _mm256_cvtepi32_ps(isum[r][h]), acc[r][h]);
+				const __m256 both =
+				    _mm256_mul_ps(load_f16(scales + 8 * h),
+				                  _mm256_set1_ps(scale[r * blocks + b]));
+				acc[r][h] = _mm256_fmadd_ps(both, _mm256_cvtepi32_ps(isum[r][h]),
+				                            acc[r][h]);
 			}
 	}
-	store(out, out_stride, add, count, acc);
+	store_accumulators(out, out_stride, add, count, acc);
 }
 
-/* maddubs sums stay in 16 bits over the block: 15 * 127 * 2 * 8 = 30480. */
-INLINE void tile_q4(size_t count, bool has_minimum, float *out, size_t out_stride, bool add, const struct gemm_rows *rows, size_t first,
-                    const struct packed_matrix *w, size_t group) {
+/* Like tile_q8, but the sums of maddubs fit in 16 bits for a whole block. A lane adds 8 of them,
+ * two products each: 15 * 127 * 2 * 8 = 30480, below 32768. */
+INLINE void tile_q4(size_t count, bool has_minimum, float *out, size_t out_stride, bool add,
+                    const struct gemm_rows *rows, size_t first, const struct packed_matrix *w,
+                    size_t group) {
 	const size_t blocks = w->k / GEMM_BLOCK;
 	const uint8_t *packed = (const uint8_t *)w->weights + group * blocks * 256;
 	const uint16_t *scales = w->scales + group * blocks * GEMM_GROUP;
 	const uint16_t *minima = has_minimum ? w->minima + group * blocks * GEMM_GROUP : NULL;
 	const int8_t *q = rows->q + first * w->k;
-	const float *scale = rows->scale + first * blocks, *scaled_sum = rows->scaled_sum + first * blocks;
+	const float *scale = rows->scale + first * blocks,
+	            *scaled_sum = rows->scaled_sum + first * blocks;
 	const int32_t *sum = rows->sum + first * blocks;
 	const __m256i nibble = _mm256_set1_epi8(15), ones = _mm256_set1_epi16(1);
 	__m256 acc[ROWS][HALVES];
-	zero(count, acc);
+	clear_accumulators(count, acc);
 	for (size_t b = 0; b < blocks; b++, packed += 256, scales += GEMM_GROUP) {
 		__m256i pairs[ROWS][HALVES];
-		for (size_t r = 0; r < count; r++) pairs[r][0] = pairs[r][1] = _mm256_setzero_si256();
+		for (size_t r = 0; r < count; r++)
+			pairs[r][0] = pairs[r][1] = _mm256_setzero_si256();
 		for (size_t i = 0; i < 4; i++) {
 			__m256i low[HALVES], high[HALVES];
 			_mm_prefetch((const char *)packed + PREFETCH_BYTES + 64 * i, _MM_HINT_T0);
 			for (size_t h = 0; h < HALVES; h++) {
-				const __m256i both = load(packed + 64 * i + 32 * h);
+				const __m256i both = load_ymm(packed + 64 * i + 32 * h);
 				low[h] = _mm256_and_si256(both, nibble);
 				high[h] = _mm256_and_si256(_mm256_srli_epi16(both, 4), nibble);
 			}
@@ -119,73 +140,88 @@ INLINE void tile_q4(size_t count, bool has_minimum, float *out, size_t out_strid
 				const int8_t *a = q + r * w->k + b * GEMM_BLOCK + 4 * i;
 				const __m256i low_a = broadcast4(a), high_a = broadcast4(a + 16);
 				for (size_t h = 0; h < HALVES; h++) {
-					pairs[r][h] = _mm256_add_epi16(pairs[r][h], _mm256_maddubs_epi16(low[h], low_a));
-					pairs[r][h] = _mm256_add_epi16(pairs[r][h], _mm256_maddubs_epi16(high[h], high_a));
+					pairs[r][h] = _mm256_add_epi16(
+					    pairs[r][h], _mm256_maddubs_epi16(low[h], low_a));
+					pairs[r][h] = _mm256_add_epi16(
+					    pairs[r][h], _mm256_maddubs_epi16(high[h], high_a));
 				}
 			}
 		}
 		for (size_t r = 0; r < count; r++)
 			for (size_t h = 0; h < HALVES; h++) {
 				__m256i isum = _mm256_madd_epi16(pairs[r][h], ones);
-				if (!has_minimum) isum = _mm256_sub_epi32(isum, _mm256_set1_epi32(8 * sum[r * blocks + b]));
-				const __m256 both = _mm256_mul_ps(load_f16(scales + 8 * h), _mm256_set1_ps(scale[r * blocks + b]));
-				acc[r][h] = _mm256_fmadd_ps(both, _mm256_cvtepi32_ps(isum), acc[r][h]);
+				if (!has_minimum)
+					isum = _mm256_sub_epi32(
+					    isum, _mm256_set1_epi32(8 * sum[r * blocks + b]));
+				const __m256 both =
+				    _mm256_mul_ps(load_f16(scales + 8 * h),
+				                  _mm256_set1_ps(scale[r * blocks + b]));
+				acc[r][h] =
+				    _mm256_fmadd_ps(both, _mm256_cvtepi32_ps(isum), acc[r][h]);
 				if (has_minimum) {
-					const __m256 minimum = load_f16(minima + b * GEMM_GROUP + 8 * h);
-					acc[r][h] = _mm256_fmadd_ps(minimum, _mm256_set1_ps(scaled_sum[r * blocks + b]), acc[r][h]);
+					const __m256 minimum =
+					    load_f16(minima + b * GEMM_GROUP + 8 * h);
+					acc[r][h] = _mm256_fmadd_ps(
+					    minimum, _mm256_set1_ps(scaled_sum[r * blocks + b]),
+					    acc[r][h]);
 				}
 			}
 	}
-	store(out, out_stride, add, count, acc);
+	store_accumulators(out, out_stride, add, count, acc);
 }
 
-INLINE void tile_float(size_t count, enum packed_type type, float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
-                       size_t first, const struct packed_matrix *w, size_t group) {
+/* Like tile_q8, for a float type. */
+INLINE void tile_float(size_t count, enum packed_type type, float *out, size_t out_stride, bool add,
+                       const struct gemm_rows *rows, size_t first, const struct packed_matrix *w,
+                       size_t group) {
 	const size_t base = group * w->k * GEMM_GROUP;
 	const float *x = rows->x + first * w->k;
 	__m256 acc[ROWS][HALVES];
-	zero(count, acc);
+	clear_accumulators(count, acc);
 	for (size_t j = 0; j < w->k; j++)
 		for (size_t h = 0; h < HALVES; h++) {
 			const size_t at = base + j * GEMM_GROUP + 8 * h;
 			const __m256 weight = load_float(type, w->weights, at);
-			for (size_t r = 0; r < count; r++) acc[r][h] = _mm256_fmadd_ps(weight, _mm256_set1_ps(x[r * w->k + j]), acc[r][h]);
+			for (size_t r = 0; r < count; r++)
+				acc[r][h] = _mm256_fmadd_ps(weight, _mm256_set1_ps(x[r * w->k + j]),
+				                            acc[r][h]);
 		}
-	store(out, out_stride, add, count, acc);
+	store_accumulators(out, out_stride, add, count, acc);
 }
 
-/* All rows of one group in tiles of 4 and a rest; the tile size changes who computes, never what. */
-#define FOR_TILES(TILE, ...)                                                                                                               \
-	for (size_t place = begin; place < end; place++) {                                                                                 \
-		const size_t group = groups ? groups[place] : place;                                                                       \
-		for (size_t first = 0; first < rows->rows; first += ROWS) {                                                                \
-			float *to = out + first * out_stride + place * GEMM_GROUP;                                                         \
-			const size_t left = rows->rows - first;                                                                            \
-			switch (left < ROWS ? left : ROWS) {                                                                               \
-			case 1:                                                                                                            \
-				TILE(1, __VA_ARGS__ to, out_stride, add, rows, first, w, group);                                           \
-				break;                                                                                                     \
-			case 2:                                                                                                            \
-				TILE(2, __VA_ARGS__ to, out_stride, add, rows, first, w, group);                                           \
-				break;                                                                                                     \
-			case 3:                                                                                                            \
-				TILE(3, __VA_ARGS__ to, out_stride, add, rows, first, w, group);                                           \
-				break;                                                                                                     \
-			default:                                                                                                           \
-				TILE(4, __VA_ARGS__ to, out_stride, add, rows, first, w, group);                                           \
-			}                                                                                                                  \
-		}                                                                                                                          \
+/* Computes all rows of each group in tiles of 4 rows and a smaller last one. Example: 11 rows are
+ * tiles of 4, 4 and 3. The size of a tile does not change the arithmetic of a row. */
+#define FOR_TILES(TILE, ...)                                                                       \
+	for (size_t place = begin; place < end; place++) {                                         \
+		const size_t group = groups ? groups[place] : place;                               \
+		for (size_t first = 0; first < rows->rows; first += ROWS) {                        \
+			float *to = out + first * out_stride + place * GEMM_GROUP;                 \
+			const size_t left = rows->rows - first;                                    \
+			switch (left < ROWS ? left : ROWS) {                                       \
+			case 1:                                                                    \
+				TILE(1, __VA_ARGS__ to, out_stride, add, rows, first, w, group);   \
+				break;                                                             \
+			case 2:                                                                    \
+				TILE(2, __VA_ARGS__ to, out_stride, add, rows, first, w, group);   \
+				break;                                                             \
+			case 3:                                                                    \
+				TILE(3, __VA_ARGS__ to, out_stride, add, rows, first, w, group);   \
+				break;                                                             \
+			default:                                                                   \
+				TILE(4, __VA_ARGS__ to, out_stride, add, rows, first, w, group);   \
+			}                                                                          \
+		}                                                                                  \
 	}
 #define COMMA ,
 
-void gemm_q8_avx2(float *out, size_t out_stride, bool add, const struct gemm_rows *rows, const struct packed_matrix *w,
-                  const uint32_t *groups, size_t begin, size_t end) {
+void gemm_q8_avx2(float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
+                  const struct packed_matrix *w, const uint32_t *groups, size_t begin, size_t end) {
 	REQUIRE(w->type == PACKED_Q8_0 && w->k == rows->k);
 	FOR_TILES(tile_q8, )
 }
 
-void gemm_q4_avx2(float *out, size_t out_stride, bool add, const struct gemm_rows *rows, const struct packed_matrix *w,
-                  const uint32_t *groups, size_t begin, size_t end) {
+void gemm_q4_avx2(float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
+                  const struct packed_matrix *w, const uint32_t *groups, size_t begin, size_t end) {
 	REQUIRE((w->type == PACKED_Q4_0 || w->type == PACKED_Q4_1) && w->k == rows->k);
 	if (w->type == PACKED_Q4_1) {
 		FOR_TILES(tile_q4, true COMMA)
@@ -194,8 +230,9 @@ void gemm_q4_avx2(float *out, size_t out_stride, bool add, const struct gemm_row
 	}
 }
 
-void gemm_float_avx2(float *out, size_t out_stride, bool add, const struct gemm_rows *rows, const struct packed_matrix *w,
-                     const uint32_t *groups, size_t begin, size_t end) {
+void gemm_float_avx2(float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
+                     const struct packed_matrix *w, const uint32_t *groups, size_t begin,
+                     size_t end) {
 	REQUIRE(packed_is_float(w->type) && w->k == rows->k);
 	if (w->type == PACKED_F16) {
 		FOR_TILES(tile_float, PACKED_F16 COMMA)

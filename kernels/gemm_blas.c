@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Each panel of channels is turned into fp32 and multiplied by all rows, in one call of the BLAS.
 #include "kernels/gemm_blas.h"
 
 #include "base/misuse.h"
@@ -17,19 +18,24 @@ size_t gemm_blas_panel(size_t k) {
 	return GEMM_BLAS_K_MOST / k;
 }
 
-void gemm_blas(float *out, size_t out_stride, bool add, const struct gemm_rows *rows, const struct packed_matrix *w, const uint32_t *groups,
-               size_t begin, size_t end, float *scratch) {
+void gemm_blas(float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
+               const struct packed_matrix *w, const uint32_t *groups, size_t begin, size_t end,
+               float *scratch) {
 	const size_t k = w->k, panel = gemm_blas_panel(k);
 	REQUIRE(k == rows->k && begin % panel == 0);
 	REQUIRE(rows->rows <= INT_MAX && out_stride <= INT_MAX);
 	for (size_t place = begin; place < end; place += panel) {
 		const size_t count = end - place < panel ? end - place : panel;
 		for (size_t i = 0; i < count * GEMM_GROUP; i++) {
-			const size_t at = place + i / GEMM_GROUP, channel = (groups ? groups[at] : at) * GEMM_GROUP + i % GEMM_GROUP;
+			const size_t at = place + i / GEMM_GROUP,
+			             channel =
+			                 (groups ? groups[at] : at) * GEMM_GROUP + i % GEMM_GROUP;
 			if (channel < w->channels) pack_row(w, channel, scratch + i * k);
 			else memset(scratch + i * k, 0, k * sizeof *scratch);
 		}
-		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)rows->rows, (blasint)(count * GEMM_GROUP), (blasint)k, 1.0f,
-		            rows->x, (blasint)k, scratch, (blasint)k, add ? 1.0f : 0.0f, out + place * GEMM_GROUP, (blasint)out_stride);
+		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)rows->rows,
+		            (blasint)(count * GEMM_GROUP), (blasint)k, 1.0f, rows->x, (blasint)k,
+		            scratch, (blasint)k, add ? 1.0f : 0.0f, out + place * GEMM_GROUP,
+		            (blasint)out_stride);
 	}
 }

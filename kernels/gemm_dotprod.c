@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm with the dot products of ARMv8.2: a q register is 4 channels x 4 k, a quarter of a group. Up to 8 sums are in flight, to hide the
-// latency of sdot: 8 rows x 1 quarter, or fewer rows and more quarters. Weights are unpacked once per tile; the fp32 accumulators go
-// through the first-level cache once per block.
+// gemm with the dot products of ARMv8.2. A q register holds 4 channels x 4 k: a quarter of a group.
+// Up to 8 independent sums hide the latency of sdot: 8 rows x 1 quarter, or fewer rows and more
+// quarters. Weights are unpacked once per tile. The fp32 accumulators go through the first-level
+// cache once per block. The types with planes of bits are in gemm_planes_dotprod.c.
 #include "base/misuse.h"
 #include "kernels/gemm.h"
 
 #include <arm_neon.h>
 
 #define INLINE static inline __attribute__((always_inline))
-enum { ROWS = 8, QUARTERS = 4 };
+enum {
+	ROWS = 8,    /* of a tile */
+	QUARTERS = 4 /* of a group: 4 channels each */
+};
 
 INLINE float32x4_t load_f16(const uint16_t *half) {
 	return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(half)));
 }
 
-/* `lane` is a constant once its loop is unrolled, but the intrinsic wants it spelt. */
-INLINE int32x4_t dot(int32x4_t sum, int8x16_t weights, int8x16_t a, size_t lane) {
+/* sum += weights times four activations of `a`, those of lane `lane`. `lane` is a constant once its
+ * loop is unrolled; but the intrinsic takes only a literal. */
+INLINE int32x4_t add_lane_products(int32x4_t sum, int8x16_t weights, int8x16_t a, size_t lane) {
 	switch (lane) {
 	case 0:
 		return vdotq_laneq_s32(sum, weights, a, 0);
@@ -28,29 +33,36 @@ INLINE int32x4_t dot(int32x4_t sum, int8x16_t weights, int8x16_t a, size_t lane)
 	}
 }
 
-/* The signed weights of quarter `quarter` for k = 4 * quad .. + 3 (low) and 16 + 4 * quad .. + 3 (high) of a block; Q4_0 still lacks its
- * - 8, which comes in through the sum of the activations. */
-INLINE void unpack(enum packed_type type, const uint8_t *packed, size_t quad, size_t quarter, int8x16_t *low, int8x16_t *high) {
-	const uint8x16_t both = vld1q_u8(packed + 64 * quad + 16 * quarter), sign = vdupq_n_u8(0x80);
+/* Eight weights of each channel of quarter `quarter` in a block. low: k = 4 * quad .. 4 * quad + 3;
+ * high: these k plus 16. Weights of Q4_0 come without their - 8: isum begins at -8 times the sum of
+ * the activations. */
+INLINE void unpack_quarter(enum packed_type type, const uint8_t *packed, size_t quad,
+                           size_t quarter, int8x16_t *low, int8x16_t *high) {
+	const uint8x16_t both = vld1q_u8(packed + 64 * quad + 16 * quarter),
+	                 sign = vdupq_n_u8(0x80);
 	if (type == PACKED_Q8_0) {
 		*low = vreinterpretq_s8_u8(veorq_u8(both, sign));
-		*high = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(packed + 64 * (quad + 4) + 16 * quarter), sign));
+		*high = vreinterpretq_s8_u8(
+		    veorq_u8(vld1q_u8(packed + 64 * (quad + 4) + 16 * quarter), sign));
 	} else {
 		*low = vreinterpretq_s8_u8(vandq_u8(both, vdupq_n_u8(15)));
 		*high = vreinterpretq_s8_u8(vshrq_n_u8(both, 4));
 	}
 }
 
-/* `count` rows from row `first` on, one group of channels, `width` quarters at a time; type, count and width are constants after inlining.
- */
-INLINE void tile(enum packed_type type, size_t count, size_t width, float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
-                 size_t first, const struct packed_matrix *w, size_t group) {
+/* Computes `count` rows from row `first` on, by one group of channels, `width` quarters at a time.
+ * type, count and width are constants after inlining. */
+INLINE void compute_tile(enum packed_type type, size_t count, size_t width, float *out,
+                         size_t out_stride, bool add, const struct gemm_rows *rows, size_t first,
+                         const struct packed_matrix *w, size_t group) {
 	const size_t blocks = w->k / GEMM_BLOCK, bytes = type == PACKED_Q8_0 ? 512 : 256;
 	const uint8_t *packed = (const uint8_t *)w->weights + group * blocks * bytes;
 	const uint16_t *scales = w->scales + group * blocks * GEMM_GROUP;
-	const uint16_t *minima = type == PACKED_Q4_1 ? w->minima + group * blocks * GEMM_GROUP : NULL;
+	const uint16_t *minima =
+	    type == PACKED_Q4_1 ? w->minima + group * blocks * GEMM_GROUP : NULL;
 	const int8_t *q = rows->q + first * w->k;
-	const float *scale = rows->scale + first * blocks, *scaled_sum = rows->scaled_sum + first * blocks;
+	const float *scale = rows->scale + first * blocks,
+	            *scaled_sum = rows->scaled_sum + first * blocks;
 	const int32_t *sum = rows->sum + first * blocks;
 	float32x4_t acc[QUARTERS][ROWS];
 	for (size_t j = 0; j < QUARTERS; j++)
@@ -63,24 +75,33 @@ INLINE void tile(enum packed_type type, size_t count, size_t width, float *out, 
 				a[r][0] = vld1q_s8(q + r * w->k + b * GEMM_BLOCK);
 				a[r][1] = vld1q_s8(q + r * w->k + b * GEMM_BLOCK + 16);
 				for (size_t j = 0; j < width; j++)
-					isum[j][r] = vdupq_n_s32(type == PACKED_Q4_0 ? -8 * sum[r * blocks + b] : 0);
+					isum[j][r] = vdupq_n_s32(
+					    type == PACKED_Q4_0 ? -8 * sum[r * blocks + b] : 0);
 			}
 #pragma GCC unroll 4
 			for (size_t quad = 0; quad < 4; quad++)
 				for (size_t j = 0; j < width; j++) {
 					int8x16_t low, high;
-					unpack(type, packed, quad, from + j, &low, &high);
-					for (size_t r = 0; r < count; r++) isum[j][r] = dot(isum[j][r], low, a[r][0], quad);
-					for (size_t r = 0; r < count; r++) isum[j][r] = dot(isum[j][r], high, a[r][1], quad);
+					unpack_quarter(type, packed, quad, from + j, &low, &high);
+					for (size_t r = 0; r < count; r++)
+						isum[j][r] = add_lane_products(isum[j][r], low,
+						                               a[r][0], quad);
+					for (size_t r = 0; r < count; r++)
+						isum[j][r] = add_lane_products(isum[j][r], high,
+						                               a[r][1], quad);
 				}
 			for (size_t j = 0; j < width; j++) {
 				const float32x4_t weight_scale = load_f16(scales + 4 * (from + j));
 				for (size_t r = 0; r < count; r++) {
-					const float32x4_t both = vmulq_n_f32(weight_scale, scale[r * blocks + b]);
-					acc[from + j][r] = vfmaq_f32(acc[from + j][r], both, vcvtq_f32_s32(isum[j][r]));
+					const float32x4_t both =
+					    vmulq_n_f32(weight_scale, scale[r * blocks + b]);
+					acc[from + j][r] = vfmaq_f32(acc[from + j][r], both,
+					                             vcvtq_f32_s32(isum[j][r]));
 					if (type != PACKED_Q4_1) continue;
-					const float32x4_t minimum = load_f16(minima + b * GEMM_GROUP + 4 * (from + j));
-					acc[from + j][r] = vfmaq_n_f32(acc[from + j][r], minimum, scaled_sum[r * blocks + b]);
+					const float32x4_t minimum =
+					    load_f16(minima + b * GEMM_GROUP + 4 * (from + j));
+					acc[from + j][r] = vfmaq_n_f32(acc[from + j][r], minimum,
+					                               scaled_sum[r * blocks + b]);
 				}
 			}
 		}
@@ -91,9 +112,11 @@ INLINE void tile(enum packed_type type, size_t count, size_t width, float *out, 
 		}
 }
 
-/* All rows of each group in tiles of 8 and a rest; the tile's shape changes who computes, never what. */
-INLINE void all_tiles(enum packed_type type, float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
-                      const struct packed_matrix *w, const uint32_t *groups, size_t begin, size_t end) {
+/* Computes all rows of each group in tiles of 8 rows and a smaller last one. Example: 11 rows are
+ * tiles of 8 and 3. The shape of a tile does not change the arithmetic of a row. */
+INLINE void all_tiles(enum packed_type type, float *out, size_t out_stride, bool add,
+                      const struct gemm_rows *rows, const struct packed_matrix *w,
+                      const uint32_t *groups, size_t begin, size_t end) {
 	for (size_t place = begin; place < end; place++) {
 		const size_t group = groups ? groups[place] : place;
 		for (size_t first = 0; first < rows->rows; first += ROWS) {
@@ -101,42 +124,53 @@ INLINE void all_tiles(enum packed_type type, float *out, size_t out_stride, bool
 			const size_t left = rows->rows - first;
 			switch (left < ROWS ? left : ROWS) {
 			case 1:
-				tile(type, 1, 4, to, out_stride, add, rows, first, w, group);
+				compute_tile(type, 1, 4, to, out_stride, add, rows, first, w,
+				             group);
 				break;
 			case 2:
-				tile(type, 2, 4, to, out_stride, add, rows, first, w, group);
+				compute_tile(type, 2, 4, to, out_stride, add, rows, first, w,
+				             group);
 				break;
 			case 3:
-				tile(type, 3, 2, to, out_stride, add, rows, first, w, group);
+				compute_tile(type, 3, 2, to, out_stride, add, rows, first, w,
+				             group);
 				break;
 			case 4:
-				tile(type, 4, 2, to, out_stride, add, rows, first, w, group);
+				compute_tile(type, 4, 2, to, out_stride, add, rows, first, w,
+				             group);
 				break;
 			case 5:
-				tile(type, 5, 1, to, out_stride, add, rows, first, w, group);
+				compute_tile(type, 5, 1, to, out_stride, add, rows, first, w,
+				             group);
 				break;
 			case 6:
-				tile(type, 6, 1, to, out_stride, add, rows, first, w, group);
+				compute_tile(type, 6, 1, to, out_stride, add, rows, first, w,
+				             group);
 				break;
 			case 7:
-				tile(type, 7, 1, to, out_stride, add, rows, first, w, group);
+				compute_tile(type, 7, 1, to, out_stride, add, rows, first, w,
+				             group);
 				break;
 			default:
-				tile(type, 8, 1, to, out_stride, add, rows, first, w, group);
+				compute_tile(type, 8, 1, to, out_stride, add, rows, first, w,
+				             group);
 			}
 		}
 	}
 }
 
-void gemm_q8_dotprod(float *out, size_t out_stride, bool add, const struct gemm_rows *rows, const struct packed_matrix *w,
-                     const uint32_t *groups, size_t begin, size_t end) {
+void gemm_q8_dotprod(float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
+                     const struct packed_matrix *w, const uint32_t *groups, size_t begin,
+                     size_t end) {
 	REQUIRE(w->type == PACKED_Q8_0 && w->k == rows->k);
 	all_tiles(PACKED_Q8_0, out, out_stride, add, rows, w, groups, begin, end);
 }
 
-void gemm_q4_dotprod(float *out, size_t out_stride, bool add, const struct gemm_rows *rows, const struct packed_matrix *w,
-                     const uint32_t *groups, size_t begin, size_t end) {
+void gemm_q4_dotprod(float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
+                     const struct packed_matrix *w, const uint32_t *groups, size_t begin,
+                     size_t end) {
 	REQUIRE((w->type == PACKED_Q4_0 || w->type == PACKED_Q4_1) && w->k == rows->k);
-	if (w->type == PACKED_Q4_1) all_tiles(PACKED_Q4_1, out, out_stride, add, rows, w, groups, begin, end);
+	if (w->type == PACKED_Q4_1)
+		all_tiles(PACKED_Q4_1, out, out_stride, add, rows, w, groups, begin, end);
 	else all_tiles(PACKED_Q4_0, out, out_stride, add, rows, w, groups, begin, end);
 }

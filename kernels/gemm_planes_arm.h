@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What gemm over planes of bits takes from ASIMD, with and without dot products: a q register is 4 channels x 4 k, a quarter of a group.
+// gemm_planes_arm.h: what gemm_planes_body.h needs, in ASIMD instructions.
+// Included by the tiers with and without dot products; these define add_products and ROWS.
+// A q register holds 4 channels x 4 k, a quarter of a group.
 #define LANES_NEON
 #include "kernels/gemm.h"
 #include "kernels/lanes.h"
@@ -12,8 +14,8 @@ enum { TABLE_OFFSET = 0 };
 typedef int32x4_t vint;
 typedef uint8x16_t vbytes;
 
-/* Streams of loads are prefetched by the cores themselves. */
-INLINE void prefetch(const uint8_t *packed) {
+/* Does nothing: these cores prefetch a stream of loads themselves. */
+INLINE void prefetch_weights(const uint8_t *packed) {
 	(void)packed;
 }
 

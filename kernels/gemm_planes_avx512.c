@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm over planes of bits with AVX-512 VNNI: one zmm is 16 channels x 4 k, activations are broadcast from memory.
+// gemm over planes of bits with AVX-512 VNNI. One zmm holds 16 channels x 4 k; activations are
+// broadcast from memory. vpdpbusd takes weights without a sign, so the IQ4 table is raised by 128.
+// The loops are in gemm_planes_body.h.
 #include "kernels/gemm.h"
 #include "kernels/lanes.h"
 
@@ -8,10 +10,14 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #define GEMM_PLANES gemm_planes_avx512
-enum { ROWS = 8, TABLE_OFFSET = 128, PREFETCH_BYTES = 4096 };
+enum {
+	ROWS = 8,             /* of a tile */
+	TABLE_OFFSET = 128,   /* added to each value of the IQ4 table */
+	PREFETCH_BYTES = 4096 /* from the weights in use to those fetched ahead */
+};
 typedef __m512i vint, vbytes;
 
-INLINE void prefetch(const uint8_t *packed) {
+INLINE void prefetch_weights(const uint8_t *packed) {
 	_mm_prefetch((const char *)packed + PREFETCH_BYTES, _MM_HINT_T0);
 }
 
@@ -31,7 +37,7 @@ INLINE vbytes bytes_table(vbytes codes) {
 	const __m128i raised = _mm_xor_si128(table, _mm_set1_epi8((char)0x80));
 	return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(raised), codes);
 }
-INLINE vint dot(enum packed_type type, vint isum, const vbytes codes[4], const int8_t *a) {
+INLINE vint add_products(enum packed_type type, vint isum, const vbytes codes[4], const int8_t *a) {
 	(void)type;
 	for (size_t i = 0; i < 4; i++) {
 		int32_t four;

@@ -1,19 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm over planes of bits (gemm.h), once for every vector tier. The including file gives the tier:
-//   GEMM_PLANES, its function; GEMM_Q4 and GEMM_Q8 where these types have no kernels of their own
-//   ROWS of a tile (at most 8), TABLE_OFFSET: what its values of the IQ4 table have been raised by
-//   vint, vbytes: LANES_PART int32, LANES_PART x 4 bytes; floats are lanes.h's
-//   bytes_load; bytes_field(x, n, mask): x >> n (n may be negative) & mask, per byte, mask within the byte it came from; bytes_or
-//   bytes_table: each byte, 0..15, by its value in the table
-//   dot(type, isum, codes, a): isum[channel] += sum of 4 x 4 codes times a[16], exact
-//   int_of, prefetch
+// gemm_planes_body.h: the gemm over planes of bits (gemm.h), included once by each vector tier.
+// Rows may be private; weights are public.
+// A tile is up to ROWS rows by one group of 16 channels. The channels of a group are computed
+// LANES_PART at a time (lanes.h): with AVX2 first channels 0-7, then 8-15.
+// Example: gemm_planes_avx2.c defines its instructions, then includes this file.
+
+// The including file defines:
+//   GEMM_PLANES         the name of its gemm
+//   GEMM_Q4, GEMM_Q8    the same for Q4_x and Q8_0; only if these have no kernels of their own
+//   ROWS                rows of a tile, at most 8
+//   TABLE_OFFSET        what its bytes_table adds to each value of the IQ4 table
+//   vint                a vector of LANES_PART int32
+//   vbytes              a vector of 4 bytes for each of LANES_PART channels
+//   bytes_load(from)    the bytes at that address
+//   bytes_or(a, b)      a | b
+//   bytes_field(x, n, mask)    per byte (x >> n) & mask; for n < 0 (x << -n) & mask. Bits of the
+//                              byte beside it may be shifted in: mask must take them away.
+//   bytes_table(codes)         each code, 0 .. 15, by its value in the IQ4 table
+//   int_of(value)              value in every lane
+//   add_products(type, isum, codes, a)    adds to each channel its 16 codes times a[16], exact
+//   prefetch_weights(packed)              fetches what a later block reads
 #include "base/misuse.h"
 #include "kernels/part_scale.h"
 
 enum { SUPER_BLOCKS = GEMM_SUPER / GEMM_BLOCK, SUPER_HALVES = GEMM_SUPER / GEMM_HALF };
 
-/* The codes of one half of a block for one part of a group, k = 4i .. 4i + 3 of the half in codes[i]. */
-INLINE void unpack(enum packed_type type, const uint8_t *packed, size_t half, size_t part, vbytes codes[4]) {
+/* Joins the planes of half a block, 16 weights of k, into codes. `part` says which LANES_PART
+ * channels of the group. codes[i] holds k = 4 * i .. 4 * i + 3 of that half.
+ * Example: Q5_K, half 1, i = 2. Bits 0-3 of the code are the high nibble of vector 2. Bit 4 is bit
+ * 6 of the last plane: shifted right by 6 - 4 = 2, under the mask 1 << 4. */
+INLINE void unpack_codes(enum packed_type type, const uint8_t *packed, size_t half, size_t part,
+                         vbytes codes[4]) {
 	const size_t bits = packed_bits(type);
 	packed += part * 4 * LANES_PART;
 #pragma GCC unroll 4
@@ -24,72 +41,99 @@ INLINE void unpack(enum packed_type type, const uint8_t *packed, size_t half, si
 		}
 		const uint8_t *plane = packed;
 		vbytes code = {0};
-		int up = 0; // where the plane's bits go in the code
+		int up = 0; // the lowest bit of the code that this plane holds
 		if (bits & 4) {
 			code = bytes_field(bytes_load(plane + 64 * i), 4 * (int)half, 15);
 			plane += 256, up = 4;
 		}
 		if (bits & 2) {
-			const vbytes field = bytes_field(bytes_load(plane + 64 * half), 2 * (int)i - up, 3 << up);
+			const vbytes field =
+			    bytes_field(bytes_load(plane + 64 * half), 2 * (int)i - up, 3 << up);
 			code = up ? bytes_or(code, field) : field;
 			plane += 128, up += 2;
 		}
-		if (bits & 1) code = bytes_or(code, bytes_field(bytes_load(plane), (int)(4 * half + i) - up, 1 << up));
+		if (bits & 1)
+			code = bytes_or(code, bytes_field(bytes_load(plane),
+			                                  (int)(4 * half + i) - up, 1 << up));
 		codes[i] = packed_has_table(type) ? bytes_table(code) : code;
 	}
 }
 
-/* `count` rows from row `first` on, one group of channels; type and count are constants after inlining. */
-INLINE void tile(enum packed_type type, size_t count, float *out, size_t out_stride, bool add, const struct gemm_rows *rows, size_t first,
-                 const struct packed_matrix *w, size_t group) {
+/* Computes `count` rows from row `first` on, by one group of channels. type and count are constants
+ * after inlining. */
+INLINE void compute_tile(enum packed_type type, size_t count, float *out, size_t out_stride,
+                         bool add, const struct gemm_rows *rows, size_t first,
+                         const struct packed_matrix *w, size_t group) {
 	const bool halved = packed_span(type) == GEMM_HALF, has_minimum = packed_has_minimum(type);
 	const int offset = packed_has_table(type) ? TABLE_OFFSET : packed_offset(type);
 	const size_t blocks = w->k / GEMM_BLOCK, bytes = packed_bits(type) * 64;
-	const size_t scale_halves = packed_scale_bytes(type) / 2 * (packed_has_levels(type) ? blocks / SUPER_BLOCKS : blocks);
+	const size_t scale_halves = packed_scale_bytes(type) / 2 *
+	                            (packed_has_levels(type) ? blocks / SUPER_BLOCKS : blocks);
 	const uint8_t *packed = (const uint8_t *)w->weights + group * blocks * bytes;
-	const uint16_t *scales = w->scales + group * scale_halves, *minima = has_minimum ? w->minima + group * scale_halves : NULL;
+	const uint16_t *scales = w->scales + group * scale_halves,
+	               *minima = has_minimum ? w->minima + group * scale_halves : NULL;
 	const int8_t *q = rows->q + first * w->k;
-	const float *scale = rows->scale + first * blocks, *scaled_sum = rows->scaled_sum + first * blocks;
-	const int32_t *sum = rows->sum + first * blocks, *half_sum = rows->half_sum + 2 * first * blocks;
+	const float *scale = rows->scale + first * blocks,
+	            *scaled_sum = rows->scaled_sum + first * blocks;
+	const int32_t *sum = rows->sum + first * blocks,
+	              *half_sum = rows->half_sum + 2 * first * blocks;
 	lanes_part acc[LANES_PARTS][ROWS];
 	for (size_t part = 0; part < LANES_PARTS; part++)
 		for (size_t r = 0; r < count; r++) acc[part][r] = lanes_part_of(0.0f);
-	// Of the halves of 256 weights, so that a half's are broadcast from memory: what the offset takes away, and scaled_sum.
-	int32_t away[ROWS][SUPER_HALVES];
-	float reach[ROWS][SUPER_HALVES];
+	// Only types whose parts are halves: one value per row and half (16 halves in 256 weights).
+	// They are in arrays so that they can be broadcast from memory.
+	int32_t offset_correction[ROWS][SUPER_HALVES]; // isum begins here instead of at 0
+	float scaled_half_sum[ROWS][SUPER_HALVES];     // scaled_sum of gemm.h
 	for (size_t b = 0; b < blocks; b++, packed += bytes) {
-		for (size_t i = 0; i < bytes; i += 64) prefetch(packed + i);
+		for (size_t i = 0; i < bytes; i += 64) prefetch_weights(packed + i);
 		if (halved && b % SUPER_BLOCKS == 0)
 			for (size_t r = 0; r < count; r++)
 				for (size_t i = 0; i < SUPER_HALVES; i++) {
 					const int32_t whole = half_sum[2 * (r * blocks + b) + i];
-					away[r][i] = -offset * whole;
-					reach[r][i] = scale[r * blocks + b + i / 2] * (float)whole;
+					offset_correction[r][i] = -offset * whole;
+					scaled_half_sum[r][i] =
+					    scale[r * blocks + b + i / 2] * (float)whole;
 				}
 		for (size_t part = 0; part < LANES_PARTS; part++) {
 			vint isum[ROWS];
 #pragma GCC unroll 2
 			for (size_t half = 0; half < 2; half++) {
 				vbytes codes[4];
-				unpack(type, packed, half, part, codes);
+				unpack_codes(type, packed, half, part, codes);
 				for (size_t r = 0; r < count; r++) {
 					const size_t at = r * blocks + b;
-					if (halved) isum[r] = int_of(offset ? away[r][b % SUPER_BLOCKS * 2 + half] : 0);
-					else if (!half) isum[r] = int_of(offset ? -offset * sum[at] : 0);
-					isum[r] = dot(type, isum[r], codes, q + r * w->k + b * GEMM_BLOCK + half * GEMM_HALF);
+					if (halved)
+						isum[r] = int_of(
+						    offset ? offset_correction[r][b % SUPER_BLOCKS *
+						                                      2 +
+						                                  half]
+						           : 0);
+					else if (!half)
+						isum[r] = int_of(offset ? -offset * sum[at] : 0);
+					isum[r] = add_products(type, isum[r], codes,
+					                       q + r * w->k + b * GEMM_BLOCK +
+					                           half * GEMM_HALF);
 				}
 				if (!halved && !half) continue;
 				const size_t at_scale = halved ? 2 * b + half : b;
-				const lanes_part weight_scale = part_scale(type, scales, at_scale, part * LANES_PART);
+				const lanes_part weight_scale =
+				    part_scale(type, scales, at_scale, part * LANES_PART);
 				const lanes_part minimum =
-				    has_minimum ? part_scale(type, minima, at_scale, part * LANES_PART) : lanes_part_of(0.0f);
+				    has_minimum
+				        ? part_scale(type, minima, at_scale, part * LANES_PART)
+				        : lanes_part_of(0.0f);
 				for (size_t r = 0; r < count; r++) {
 					const size_t at = r * blocks + b;
 					lanes_part *to = &acc[part][r];
-					*to = lanes_part_fma(weight_scale * lanes_part_of(scale[at]),
-					                     __builtin_convertvector((lanes_part_int)isum[r], lanes_part), *to);
+					*to =
+					    lanes_part_fma(weight_scale * lanes_part_of(scale[at]),
+					                   __builtin_convertvector(
+					                       (lanes_part_int)isum[r], lanes_part),
+					                   *to);
 					if (!has_minimum) continue;
-					const float factor = halved ? reach[r][b % SUPER_BLOCKS * 2 + half] : scaled_sum[at];
+					const float factor =
+					    halved ? scaled_half_sum[r][b % SUPER_BLOCKS * 2 + half]
+					           : scaled_sum[at];
 					*to = lanes_part_fma(minimum, lanes_part_of(factor), *to);
 				}
 			}
@@ -107,13 +151,18 @@ INLINE void tile(enum packed_type type, size_t count, float *out, size_t out_str
 		}
 }
 
-/* All rows of each group in tiles and a rest; the tile's shape changes who computes, never what. */
-#define COUNT(N)                                                                                                                           \
-	case N:                                                                                                                            \
-		if (N <= ROWS) tile(type, N <= ROWS ? N : 1, to, out_stride, add, rows, first, w, group);                                  \
+/* Computes all rows of each group in tiles of ROWS rows and a smaller last one. Example: 11 rows
+ * with ROWS = 8 are tiles of 8 and 3. The size of a tile does not change the arithmetic of a row.
+ */
+#define COUNT(N)                                                                                   \
+	case N:                                                                                    \
+		if (N <= ROWS)                                                                     \
+			compute_tile(type, N <= ROWS ? N : 1, to, out_stride, add, rows, first, w, \
+			             group);                                                       \
 		break;
-INLINE void all_tiles(enum packed_type type, float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
-                      const struct packed_matrix *w, const uint32_t *groups, size_t begin, size_t end) {
+INLINE void all_tiles(enum packed_type type, float *out, size_t out_stride, bool add,
+                      const struct gemm_rows *rows, const struct packed_matrix *w,
+                      const uint32_t *groups, size_t begin, size_t end) {
 	for (size_t place = begin; place < end; place++) {
 		const size_t group = groups ? groups[place] : place;
 		for (size_t first = 0; first < rows->rows; first += ROWS) {
@@ -133,12 +182,12 @@ INLINE void all_tiles(enum packed_type type, float *out, size_t out_stride, bool
 	}
 }
 
-#define TYPE(NAME)                                                                                                                         \
-	case NAME:                                                                                                                         \
-		all_tiles(NAME, out, out_stride, add, rows, w, groups, begin, end);                                                        \
+#define TYPE(NAME)                                                                                 \
+	case NAME:                                                                                 \
+		all_tiles(NAME, out, out_stride, add, rows, w, groups, begin, end);                \
 		break;
-void GEMM_PLANES(float *out, size_t out_stride, bool add, const struct gemm_rows *rows, const struct packed_matrix *w,
-                 const uint32_t *groups, size_t begin, size_t end) {
+void GEMM_PLANES(float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
+                 const struct packed_matrix *w, const uint32_t *groups, size_t begin, size_t end) {
 	REQUIRE(w->type >= PACKED_Q5_0 && w->type < PACKED_TYPES && w->k == rows->k);
 	switch (w->type) {
 		TYPE(PACKED_Q5_0)
@@ -156,15 +205,16 @@ void GEMM_PLANES(float *out, size_t out_stride, bool add, const struct gemm_rows
 }
 
 #if defined(GEMM_Q4)
-void GEMM_Q4(float *out, size_t out_stride, bool add, const struct gemm_rows *rows, const struct packed_matrix *w, const uint32_t *groups,
-             size_t begin, size_t end) {
+void GEMM_Q4(float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
+             const struct packed_matrix *w, const uint32_t *groups, size_t begin, size_t end) {
 	REQUIRE((w->type == PACKED_Q4_0 || w->type == PACKED_Q4_1) && w->k == rows->k);
-	if (w->type == PACKED_Q4_0) all_tiles(PACKED_Q4_0, out, out_stride, add, rows, w, groups, begin, end);
+	if (w->type == PACKED_Q4_0)
+		all_tiles(PACKED_Q4_0, out, out_stride, add, rows, w, groups, begin, end);
 	else all_tiles(PACKED_Q4_1, out, out_stride, add, rows, w, groups, begin, end);
 }
 
-void GEMM_Q8(float *out, size_t out_stride, bool add, const struct gemm_rows *rows, const struct packed_matrix *w, const uint32_t *groups,
-             size_t begin, size_t end) {
+void GEMM_Q8(float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
+             const struct packed_matrix *w, const uint32_t *groups, size_t begin, size_t end) {
 	REQUIRE(w->type == PACKED_Q8_0 && w->k == rows->k);
 	all_tiles(PACKED_Q8_0, out, out_stride, add, rows, w, groups, begin, end);
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm over planes of bits with the dot products of ARMv8.2: up to 8 rows, so that 8 sums hide the latency of sdot.
+// gemm over planes of bits with the dot products of ARMv8.2. A tile has up to 8 rows: 8 independent
+// sums hide the latency of sdot. The loops are in gemm_planes_body.h.
 #include "kernels/gemm_planes_arm.h"
 
 #define GEMM_PLANES gemm_planes_dotprod
 enum { ROWS = 8 };
 
-INLINE vint dot(enum packed_type type, vint isum, const vbytes codes[4], const int8_t *a) {
+INLINE vint add_products(enum packed_type type, vint isum, const vbytes codes[4], const int8_t *a) {
 	(void)type;
 	const int8x16_t all = vld1q_s8(a);
 	isum = vdotq_laneq_s32(isum, vreinterpretq_s8_u8(codes[0]), all, 0);

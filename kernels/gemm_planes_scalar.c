@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm over planes of bits as gemm.h defines it: the definition every tier is compared with.
+// gemm over planes of bits in plain C, as gemm.h defines it. Tests compare every tier with it.
 #include "base/misuse.h"
 #include "kernels/gemm.h"
 #include "kernels/pack.h"
@@ -8,16 +8,16 @@
 
 enum { ROWS = 8 };
 
-/* Sums of `span` weights by the same number of activations. */
-static int32_t dot(const int8_t *weights, const int8_t *a, size_t span) {
+static int32_t sum_products(const int8_t *weights, const int8_t *a, size_t span) {
 	int32_t sum = 0;
 	for (size_t j = 0; j < span; j++) sum += weights[j] * a[j];
 	return sum;
 }
 
-/* Up to 8 rows from row `first` on, channel c of a group: the rows share each unpacked block. */
-static void channel(float acc[ROWS], const struct gemm_rows *rows, size_t first, size_t count, const struct packed_matrix *w, size_t group,
-                    size_t c) {
+/* Computes channel c of a group for `count` rows, at most 8, from row `first` on. The rows share
+ * each unpacked block. */
+static void compute_channel(float acc[ROWS], const struct gemm_rows *rows, size_t first,
+                            size_t count, const struct packed_matrix *w, size_t group, size_t c) {
 	static const int8_t ones[GEMM_BLOCK] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
 	                                        1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 	const size_t blocks = w->k / GEMM_BLOCK, span = packed_span(w->type);
@@ -31,21 +31,30 @@ static void channel(float acc[ROWS], const struct gemm_rows *rows, size_t first,
 		for (size_t r = 0; r < count; r++) {
 			const int8_t *a = rows->q + (first + r) * w->k + from;
 			const float scale_a = rows->scale[(first + r) * blocks + from / GEMM_BLOCK];
-			acc[r] = fmaf(scale * scale_a, (float)dot(weights + from % GEMM_BLOCK, a, span), acc[r]);
-			if (has_minimum) acc[r] = fmaf(minimum, scale_a * (float)dot(ones, a, span), acc[r]);
+			acc[r] =
+			    fmaf(scale * scale_a,
+			         (float)sum_products(weights + from % GEMM_BLOCK, a, span), acc[r]);
+			if (has_minimum)
+				acc[r] = fmaf(minimum, scale_a * (float)sum_products(ones, a, span),
+				              acc[r]);
 		}
 	}
 }
 
-void gemm_planes_scalar(float *out, size_t out_stride, bool add, const struct gemm_rows *rows, const struct packed_matrix *w,
-                        const uint32_t *groups, size_t begin, size_t end) {
+void gemm_planes_scalar(float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
+                        const struct packed_matrix *w, const uint32_t *groups, size_t begin,
+                        size_t end) {
 	REQUIRE(w->type >= PACKED_Q5_0 && w->type < PACKED_TYPES && w->k == rows->k);
 	for (size_t place = begin; place < end; place++)
 		for (size_t first = 0; first < rows->rows; first += ROWS)
 			for (size_t c = 0; c < GEMM_GROUP; c++) {
-				const size_t left = rows->rows - first, count = left < ROWS ? left : ROWS;
-				float acc[ROWS], *to = out + first * out_stride + place * GEMM_GROUP + c;
-				channel(acc, rows, first, count, w, groups ? groups[place] : place, c);
-				for (size_t r = 0; r < count; r++, to += out_stride) *to = add ? *to + acc[r] : acc[r];
+				const size_t left = rows->rows - first,
+				             count = left < ROWS ? left : ROWS;
+				float acc[ROWS],
+				    *to = out + first * out_stride + place * GEMM_GROUP + c;
+				compute_channel(acc, rows, first, count, w,
+				                groups ? groups[place] : place, c);
+				for (size_t r = 0; r < count; r++, to += out_stride)
+					*to = add ? *to + acc[r] : acc[r];
 			}
 }

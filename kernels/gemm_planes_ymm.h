@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What gemm over planes of bits takes from AVX2, with and without VNNI: a ymm is 8 channels x 4 k, half a group.
+// gemm_planes_ymm.h: what gemm_planes_body.h needs, in AVX2 instructions.
+// Included by the tiers with and without VNNI; these define add_products and bytes_table.
+// A ymm holds 8 channels x 4 k, half a group.
 #include "kernels/gemm.h"
 #include "kernels/lanes.h"
 
@@ -7,10 +9,13 @@
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
-enum { ROWS = 4, PREFETCH_BYTES = 4096 };
+enum {
+	ROWS = 4,             /* of a tile */
+	PREFETCH_BYTES = 4096 /* from the weights in use to those fetched ahead */
+};
 typedef __m256i vint, vbytes;
 
-INLINE void prefetch(const uint8_t *packed) {
+INLINE void prefetch_weights(const uint8_t *packed) {
 	_mm_prefetch((const char *)packed + PREFETCH_BYTES, _MM_HINT_T0);
 }
 

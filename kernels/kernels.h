@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dispatch table: one function per op, chosen once at start. Every tier gives the same bits (see each op's header).
+// kernels.h: the table of functions ("kernels") that do the arithmetic of a forward pass.
+// A tier is one such table, written for one set of instructions, as "avx2". All tiers give the
+// same bits; each op's header says by which order of arithmetic.
+// Called by the engine's forward pass, and by dp/ for dclip. Rows and sums may be private;
+// weights are public.
+// Example: kernels_get()->rmsnorm(x, weight, n, epsilon, out);
+// Rule: choose the tier before any work is started. It then stays for the whole process.
 #ifndef CUTTLE_KERNELS_KERNELS_H
 #define CUTTLE_KERNELS_KERNELS_H
 
@@ -13,7 +19,10 @@
 struct kernels {
 	const char *name;
 	rowquant_fn *rowquant;
-	gemm_fn *gemm_q8, *gemm_q4, *gemm_planes, *gemm_float;
+	gemm_fn *gemm_q8;     /* Q8_0 */
+	gemm_fn *gemm_q4;     /* Q4_0, Q4_1 */
+	gemm_fn *gemm_planes; /* the other block types */
+	gemm_fn *gemm_float;  /* F32, F16, BF16 */
 	attention_fn *attention;
 	rmsnorm_fn *rmsnorm;
 	rope_fn *rope;
@@ -30,14 +39,16 @@ static inline gemm_fn *kernels_gemm(const struct kernels *kernels, enum packed_t
 	return type == PACKED_Q4_0 || type == PACKED_Q4_1 ? kernels->gemm_q4 : kernels->gemm_planes;
 }
 
-/* The table in use: the best tier of this CPU until kernels_set forces another. */
+/* The table in use. It is the best tier of this CPU, until kernels_set forces another. */
 const struct kernels *kernels_get(void);
 
-/* Forces a tier by name ("scalar", "neon", "dotprod", "avx2", "avxvnni", "avx512", "amx", or "auto" for the best). False when the name is
- * unknown or this CPU lacks it. Not thread-safe: before any work is started. */
+/* Forces a tier by name: "scalar", "neon", "dotprod", "avx2", "avxvnni", "avx512", "amx", or "auto"
+ * for the best. False when the name is unknown or this CPU lacks it. Not thread-safe: call it
+ * before any work is started. */
 bool kernels_set(const char *name);
 
-/* The tables this CPU can run, the one "auto" takes last, for tests; returns their number (at most 8). */
+/* For tests: the tables this CPU can run. The last of them is the one "auto" takes. Returns their
+ * number, at most 8. */
 size_t kernels_available(const struct kernels *tables[8]);
 
 #endif

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sixteen floats as one value: the canonical lanes of every reduction, held in vectors of the tier's own width. (One 64-byte vector for
-// every tier would be simpler, but gcc takes a vector wider than the registers apart into scalars at each comparison.) The flags of the
-// file choose the tier; LANES_NEON asks for ASIMD, which every aarch64 file has, the scalar tier's too.
+// lanes.h: sixteen floats as one value, with the same arithmetic on every tier.
+// Included by attention, rowwise and the gemms over planes. Values may be private.
+// Sums over a row of floats are made in these 16 lanes: lane t % 16 takes entry t, then the halving
+// tree of lanes_sum adds the lanes. So all tiers add in the same order: this is the canonical sum.
+// The lanes lie in parts, vectors of the tier's own width. Example: with AVX2 two parts of 8.
+// (One 64-byte vector for every tier would be simpler. But gcc splits a vector wider than the
+// registers into scalars at each comparison.)
+// The compiler flags of a file choose its tier. LANES_NEON is defined to choose ASIMD: the flags
+// cannot tell, since every aarch64 file has it, the scalar tier's too.
 #ifndef CUTTLE_KERNELS_LANES_H
 #define CUTTLE_KERNELS_LANES_H
 
@@ -15,7 +21,8 @@
 #include <arm_neon.h>
 #endif
 
-// Inlined always: no call passes these types, so the ABI they have on this tier does not matter (-Wno-psabi).
+// Always inlined, so no call passes these types. Their ABI differs from tier to tier and does not
+// matter then (-Wno-psabi).
 #define LANES_INLINE inline __attribute__((always_inline))
 #if defined(__AVX512F__)
 enum { LANES_PART = 16 };
@@ -32,23 +39,25 @@ typedef struct {
 	lanes_part part[LANES_PARTS];
 } lanes;
 
-#define LANES_EACH(expression)                                                                                                             \
-	lanes result;                                                                                                                      \
-	for (int i = 0; i < LANES_PARTS; i++) result.part[i] = (expression);                                                               \
+#define LANES_EACH(expression)                                                                     \
+	lanes result;                                                                              \
+	for (int i = 0; i < LANES_PARTS; i++) result.part[i] = (expression);                       \
 	return result
 
-// One part at a time: gcc copies the whole struct through memory.
+// One part at a time: gcc would copy the whole struct through memory.
 static LANES_INLINE lanes lanes_load(const float *from) {
 	lanes value;
-	for (int i = 0; i < LANES_PARTS; i++) memcpy(&value.part[i], from + i * LANES_PART, sizeof value.part[i]);
+	for (int i = 0; i < LANES_PARTS; i++)
+		memcpy(&value.part[i], from + i * LANES_PART, sizeof value.part[i]);
 	return value;
 }
 
 static LANES_INLINE void lanes_store(float *to, lanes value) {
-	for (int i = 0; i < LANES_PARTS; i++) memcpy(to + i * LANES_PART, &value.part[i], sizeof value.part[i]);
+	for (int i = 0; i < LANES_PARTS; i++)
+		memcpy(to + i * LANES_PART, &value.part[i], sizeof value.part[i]);
 }
 
-/* By name per tier: the portable `{0} + value` is an addition, which costs one and turns -0 into 0. */
+/* Each tier's own instruction. The portable `{0} + value` costs an addition and turns -0 into 0. */
 static LANES_INLINE lanes_part lanes_part_of(float value) {
 #if defined(__AVX512F__)
 	return (lanes_part)_mm512_set1_ps(value);
@@ -77,7 +86,8 @@ static LANES_INLINE lanes lanes_div(lanes a, lanes b) {
 	LANES_EACH(a.part[i] / b.part[i]);
 }
 
-/* FMA needs naming per tier: no portable spelling of it keeps both the vector and the single rounding. */
+/* a * b + c, rounded once, by each tier's own instruction. No portable spelling keeps both the
+ * vector and the single rounding. */
 static LANES_INLINE lanes_part lanes_part_fma(lanes_part a, lanes_part b, lanes_part c) {
 #if defined(__AVX512F__)
 	return (lanes_part)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
@@ -111,13 +121,16 @@ static LANES_INLINE lanes_part lanes_part_of_f16(const uint16_t *from) {
 
 static LANES_INLINE lanes_part lanes_part_of_i8(const int8_t *from) {
 #if defined(__AVX512F__)
-	return (lanes_part)_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)from)));
+	return (lanes_part)_mm512_cvtepi32_ps(
+	    _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)from)));
 #elif defined(__AVX2__)
-	return (lanes_part)_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)from)));
+	return (lanes_part)_mm256_cvtepi32_ps(
+	    _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)from)));
 #elif defined(LANES_NEON)
 	uint32_t four;
 	memcpy(&four, from, sizeof four);
-	return (lanes_part)vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u32(vdup_n_u32(four))))));
+	return (lanes_part)vcvtq_f32_s32(
+	    vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u32(vdup_n_u32(four))))));
 #else
 	lanes_part value;
 	for (int i = 0; i < LANES_PART; i++) value[i] = (float)from[i];
@@ -126,11 +139,14 @@ static LANES_INLINE lanes_part lanes_part_of_i8(const int8_t *from) {
 }
 
 /* a > b ? yes : no, per lane. */
-static LANES_INLINE lanes_part lanes_part_greater(lanes_part a, lanes_part b, lanes_part yes, lanes_part no) {
+static LANES_INLINE lanes_part lanes_part_greater(lanes_part a, lanes_part b, lanes_part yes,
+                                                  lanes_part no) {
 #if defined(__AVX512F__)
-	return (lanes_part)_mm512_mask_blend_ps(_mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_GT_OQ), (__m512)no, (__m512)yes);
+	return (lanes_part)_mm512_mask_blend_ps(
+	    _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_GT_OQ), (__m512)no, (__m512)yes);
 #elif defined(__AVX2__)
-	return (lanes_part)_mm256_blendv_ps((__m256)no, (__m256)yes, _mm256_cmp_ps((__m256)a, (__m256)b, _CMP_GT_OQ));
+	return (lanes_part)_mm256_blendv_ps((__m256)no, (__m256)yes,
+	                                    _mm256_cmp_ps((__m256)a, (__m256)b, _CMP_GT_OQ));
 #else
 	const lanes_part_int mask = a > b;
 	return (lanes_part)(((lanes_part_int)yes & mask) | ((lanes_part_int)no & ~mask));
@@ -141,7 +157,7 @@ static LANES_INLINE lanes lanes_greater(lanes a, lanes b, lanes yes, lanes no) {
 	LANES_EACH(lanes_part_greater(a.part[i], b.part[i], yes.part[i], no.part[i]));
 }
 
-/* a > b ? a : b, so a NaN in a loses. */
+/* a > b ? a : b per lane. So where a is NaN, b is taken. */
 static LANES_INLINE lanes lanes_max(lanes a, lanes b) {
 	return lanes_greater(a, b, a, b);
 }
@@ -160,11 +176,13 @@ static LANES_INLINE lanes lanes_max(lanes a, lanes b) {
 #define LANES_SWAP 1, 0, 3, 2
 #endif
 
-/* Pairs (a, b) turned by pairs (cos, sin): (fma(a, cos, -(b*sin)), fma(a, sin, b*cos)). */
+/* Turns pairs of neighbours (a, b) by pairs (cos, sin). The result is
+ * (fma(a, cos, -(b*sin)), fma(a, sin, b*cos)). */
 static LANES_INLINE lanes_part lanes_part_turn(lanes_part x, lanes_part cos_sin) {
 	lanes_part_bits minus_first = {0};
 	for (int i = 0; i < LANES_PART; i += 2) minus_first[i] = 0x80000000u;
-	const lanes_part a = __builtin_shufflevector(x, x, LANES_EVEN), b = __builtin_shufflevector(x, x, LANES_ODD);
+	const lanes_part a = __builtin_shufflevector(x, x, LANES_EVEN),
+	                 b = __builtin_shufflevector(x, x, LANES_ODD);
 	const lanes_part sin_cos = __builtin_shufflevector(cos_sin, cos_sin, LANES_SWAP);
 	return lanes_part_fma(a, cos_sin, b * (lanes_part)((lanes_part_bits)sin_cos ^ minus_first));
 }
@@ -173,22 +191,27 @@ static LANES_INLINE lanes lanes_turn(lanes x, lanes cos_sin) {
 	LANES_EACH(lanes_part_turn(x.part[i], cos_sin.part[i]));
 }
 
-/* To fp16, nearest even. */
+/* To fp16, rounded to the nearest, ties to even. */
 static LANES_INLINE void lanes_store_f16(uint16_t *to, lanes value) {
 	for (int i = 0; i < LANES_PARTS; i++) {
 #if defined(__AVX512F__)
-		_mm256_storeu_si256((__m256i *)to, _mm512_cvtps_ph((__m512)value.part[i], _MM_FROUND_TO_NEAREST_INT));
+		_mm256_storeu_si256((__m256i *)to, _mm512_cvtps_ph((__m512)value.part[i],
+		                                                   _MM_FROUND_TO_NEAREST_INT));
 #elif defined(__AVX2__)
-		_mm_storeu_si128((__m128i *)(to + i * LANES_PART), _mm256_cvtps_ph((__m256)value.part[i], _MM_FROUND_TO_NEAREST_INT));
+		_mm_storeu_si128((__m128i *)(to + i * LANES_PART),
+		                 _mm256_cvtps_ph((__m256)value.part[i], _MM_FROUND_TO_NEAREST_INT));
 #elif defined(LANES_NEON)
-		vst1_f16((float16_t *)(to + i * LANES_PART), vcvt_f16_f32((float32x4_t)value.part[i]));
+		vst1_f16((float16_t *)(to + i * LANES_PART),
+		         vcvt_f16_f32((float32x4_t)value.part[i]));
 #else
-		for (int j = 0; j < LANES_PART; j++) to[i * LANES_PART + j] = f16_of_float(value.part[i][j]);
+		for (int j = 0; j < LANES_PART; j++)
+			to[i * LANES_PART + j] = f16_of_float(value.part[i][j]);
 #endif
 	}
 }
 
-/* The halving tree: lane j takes lane j + 8, then j + 4, j + 2, j + 1. */
+/* The end of the canonical sum, the halving tree: lane j adds lane j + 8, for j = 0 .. 7. Then lane
+ * j adds lane j + 4, then j + 2, then j + 1. Lane 0 is the sum. */
 static LANES_INLINE float lanes_sum(lanes value) {
 #if defined(__AVX2__)
 #if defined(__AVX512F__)
@@ -197,7 +220,8 @@ static LANES_INLINE float lanes_sum(lanes value) {
 #else
 	const __m256 eight = _mm256_add_ps((__m256)value.part[0], (__m256)value.part[1]);
 #endif
-	const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+	const __m128 four =
+	    _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
 	const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
 	return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 #else
@@ -206,7 +230,7 @@ static LANES_INLINE float lanes_sum(lanes value) {
 #endif
 }
 
-/* exp_f32.h, sixteen at a time. */
+/* The exp of exp_f32.h, sixteen at a time. */
 static LANES_INLINE lanes lanes_exp(lanes x) {
 	const lanes high = lanes_of(EXP_HIGH), magic = lanes_of(EXP_MAGIC);
 	const lanes bounded = lanes_greater(x, high, high, x);
@@ -217,12 +241,14 @@ static LANES_INLINE lanes lanes_exp(lanes x) {
 	lanes p = lanes_of(exp_taylor[7]);
 	for (int i = 6; i >= 0; i--) p = lanes_fma(p, r, lanes_of(exp_taylor[i]));
 	lanes scale;
-	for (int i = 0; i < LANES_PARTS; i++) scale.part[i] = (lanes_part)(((lanes_part_bits)t.part[i] + 127u) << 23);
+	for (int i = 0; i < LANES_PARTS; i++)
+		scale.part[i] = (lanes_part)(((lanes_part_bits)t.part[i] + 127u) << 23);
 	return lanes_greater(lanes_of(EXP_LOW), x, lanes_of(0.0f), lanes_mul(p, scale));
 }
 
-/* The softmax of attention.h over scores[padded], padded a multiple of 16 with -Inf beyond the tokens: scores become exp(s - m), their
- * canonical sum is returned. */
+/* The softmax of attention.h, before the division. Each score s becomes exp(s - m), where m is the
+ * largest; their canonical sum is returned. scores[padded]: padded is a multiple of 16, and scores
+ * beyond the tokens are -Inf. */
 static LANES_INLINE float lanes_softmax(float *scores, size_t padded) {
 	lanes most = lanes_of(-INFINITY);
 	for (size_t i = 0; i < padded; i += LANES) most = lanes_max(lanes_load(scores + i), most);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// peak: multiply-adds of bytes, as many a second as the instructions of a tier's block gemms can do with everything in registers. What it
-// computes means nothing; how long it takes is the ceiling of those gemms.
+// peak.h: multiply-adds of bytes, as fast as the instructions of a tier's block gemms allow.
+// Called by the engine's benchmark (ceilings.c) through the table of kernels.h. No private data.
+// All operands are in registers. So no block gemm of this tier does more multiply-adds a second.
+// What is computed means nothing; only the time counts.
+// Example: 10 seconds for a call that returns 5e12 are a ceiling of 0.5e12 multiply-adds a second.
 #ifndef CUTTLE_KERNELS_PEAK_H
 #define CUTTLE_KERNELS_PEAK_H
 
@@ -9,7 +12,8 @@
 /* Runs `rounds` rounds and returns the multiply-adds done, a fixed number per round. */
 typedef uint64_t int8_peak_fn(uint64_t rounds);
 
-int8_peak_fn int8_peak_scalar; /* the compiler's own code, on bytes that stay in the first-level cache */
+/* The scalar one is the compiler's own code, on bytes that stay in the first-level cache. */
+int8_peak_fn int8_peak_scalar;
 int8_peak_fn int8_peak_neon;
 int8_peak_fn int8_peak_dotprod;
 int8_peak_fn int8_peak_avx2;

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// peak with AMX: tdpbsud on full tiles, 16 x 16 x 64 multiply-adds, two tiles of A by two of B.
+// peak with AMX: tdpbsud on full tiles does 16 x 16 x 64 multiply-adds. Two tiles of A (4, 5) times
+// two of B (6, 7) give four tiles of sums (0-3).
 #include "kernels/peak.h"
 
 #include <immintrin.h>
 #include <stddef.h>
 
-enum { TILES = 8, TILE_ROWS = 16, TILE_BYTES = 64, REPEATS = 8 };
+enum {
+	TILES = 8,       /* all that there are */
+	TILE_ROWS = 16,  /* the most */
+	TILE_BYTES = 64, /* of a row, the most */
+	REPEATS = 8      /* in a round */
+};
 
 /* The operand of LDTILECFG, palette 1. */
 struct tile_configuration {
@@ -21,9 +27,9 @@ uint64_t int8_peak_amx(uint64_t rounds) {
 		configuration.rows[tile] = TILE_ROWS;
 		configuration.row_bytes[tile] = TILE_BYTES;
 	}
-	// gcc 12 believes that ldtilecfg reads 8 bytes alone.
+	// gcc 12 takes ldtilecfg to read only 8 of these 64 bytes. This has it write them all.
 	__asm__ volatile("" : : "r"(&configuration) : "memory");
-	_tile_loadconfig(&configuration); // and all tiles are zero
+	_tile_loadconfig(&configuration); // this also sets all tiles to zero
 	for (uint64_t round = 0; round < rounds; round++)
 #pragma GCC unroll 8
 		for (size_t repeat = 0; repeat < REPEATS; repeat++) {

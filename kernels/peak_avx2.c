@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// peak with AVX2: vpmaddubsw and vpaddw, 32 multiply-adds; the widening to 32 bits, once a block, is left out.
+// peak with AVX2: vpmaddubsw and vpaddw do 32 multiply-adds. A gemm also widens its sums to 32
+// bits, once per block; that is left out.
 #include "kernels/peak.h"
 
 #include <immintrin.h>
 #include <stddef.h>
 
-enum { SUMS = 8, WEIGHTS = 4, REPEATS = 8 };
+enum {
+	SUMS = 8,    /* vectors of sums */
+	WEIGHTS = 4, /* vectors of weights, each for two sums */
+	REPEATS = 8  /* in a round */
+};
 
 uint64_t int8_peak_avx2(uint64_t rounds) {
 	__m256i sum[SUMS], weights[WEIGHTS], a[2];
@@ -15,9 +20,13 @@ uint64_t int8_peak_avx2(uint64_t rounds) {
 	for (uint64_t round = 0; round < rounds; round++)
 #pragma GCC unroll 8
 		for (size_t repeat = 0; repeat < REPEATS; repeat++) {
-			__asm__ volatile("" : "+x"(a[0]), "+x"(a[1])); // new to the compiler: no product may be kept
+			// The compiler must take a as changed. Otherwise it would multiply only
+			// once.
+			__asm__ volatile("" : "+x"(a[0]), "+x"(a[1]));
 #pragma GCC unroll 8
-			for (size_t i = 0; i < SUMS; i++) sum[i] = _mm256_add_epi16(sum[i], _mm256_maddubs_epi16(weights[i / 2], a[i % 2]));
+			for (size_t i = 0; i < SUMS; i++)
+				sum[i] = _mm256_add_epi16(
+				    sum[i], _mm256_maddubs_epi16(weights[i / 2], a[i % 2]));
 		}
 	for (size_t i = 0; i < SUMS; i++) __asm__ volatile("" : : "x"(sum[i]));
 	return rounds * REPEATS * SUMS * 32;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// peak with AVX-512 VNNI: vpdpbusd, 64 multiply-adds.
+// peak with AVX-512 VNNI: vpdpbusd does 64 multiply-adds. The loop is in peak_body.h.
 #include <immintrin.h>
 
 #define INT8_PEAK int8_peak_avx512
@@ -7,7 +7,7 @@
 enum { SUMS = 16, MULTIPLY_ADDS = 64 };
 typedef __m512i vsums;
 
-static inline vsums zero(void) {
+static inline vsums zero_sums(void) {
 	return _mm512_setzero_si512();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// peak with AVX-VNNI: vpdpbusd on ymm, 32 multiply-adds.
+// peak with AVX-VNNI: vpdpbusd on ymm does 32 multiply-adds. The loop is in peak_body.h.
 #include <immintrin.h>
 
 #define INT8_PEAK int8_peak_avxvnni
@@ -7,7 +7,7 @@
 enum { SUMS = 12, MULTIPLY_ADDS = 32 };
 typedef __m256i vsums;
 
-static inline vsums zero(void) {
+static inline vsums zero_sums(void) {
 	return _mm256_setzero_si256();
 }
 

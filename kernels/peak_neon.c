@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// peak with baseline ASIMD: smlal, 8 multiply-adds; the widening to 32 bits, once in a while, is left out.
+// peak with baseline ASIMD: smlal does 8 multiply-adds. A gemm also widens its sums to 32 bits,
+// once in a while; that is left out. The loop is in peak_body.h.
 #include <arm_neon.h>
 
 #define INT8_PEAK int8_peak_neon
@@ -7,7 +8,7 @@
 enum { SUMS = 16, MULTIPLY_ADDS = 8 };
 typedef int16x8_t vsums;
 
-static inline vsums zero(void) {
+static inline vsums zero_sums(void) {
 	return vdupq_n_s16(0);
 }
 

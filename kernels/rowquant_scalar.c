@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// rowquant in plain C, as rowquant.h defines it. Tests compare every tier with it.
 #include "base/misuse.h"
 #include "kernels/f16.h"
 #include "kernels/gemm.h"
@@ -6,9 +7,11 @@
 
 #include <math.h>
 
-static const uint32_t infinity_bits = 0x7f800000, tiny_bits = (127 - 100) << 23;
+static const uint32_t infinity_bits = 0x7f800000;
+static const uint32_t tiny_bits = (127 - 100) << 23; // 2^-100
 
-void rowquant_scalar(const float *x, size_t k, int8_t *q, float *scale, float *scaled_sum, int32_t *sum, int32_t *half_sum) {
+void rowquant_scalar(const float *x, size_t k, int8_t *q, float *scale, float *scaled_sum,
+                     int32_t *sum, int32_t *half_sum) {
 	REQUIRE(k % GEMM_BLOCK == 0);
 	for (size_t block = 0; block < k / GEMM_BLOCK; block++) {
 		const float *in = x + block * GEMM_BLOCK;
@@ -25,7 +28,8 @@ void rowquant_scalar(const float *x, size_t k, int8_t *q, float *scale, float *s
 		} else {
 			const float amax = float_of_bits(amax_bits), inverse = 127.0f / amax;
 			for (size_t i = 0; i < GEMM_BLOCK; i++) {
-				// Adding 1.5 * 2^23 rounds to the nearest even integer, whatever the libm.
+				// Adding 1.5 * 2^23 rounds to the nearest integer, ties to even,
+				// whatever the libm.
 				const float rounded = in[i] * inverse + 12582912.0f;
 				out[i] = (int8_t)(int32_t)(bits_of_float(rounded) - 0x4b400000u);
 				halves[i / GEMM_HALF] += out[i];

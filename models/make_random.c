@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes GGUF files of real models' shapes with random weights and a made-up vocabulary, for speed tests. Streams: memory stays small.
+// Writes GGUF files for speed tests: the shapes of real models, random weights and made-up words.
+// Weights go straight to the file, so little memory is needed. The same seed gives the same file.
 // usage: make-random SHAPE TYPE FILE [SEED]
 #include "base/utf8.h"
 #include "convert/gguf_out.h"
@@ -10,7 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTES = 256, LETTERS = 26, TENSORS = 512, NAME = 64, TEXT = 32 };
+enum {
+	BYTES = 256,   /* tokens that stand for one byte */
+	LETTERS = 26,  /* a to z */
+	TENSORS = 512, /* tensors of a file, at most */
+	NAME = 64,     /* bytes of a tensor's name, with its NUL */
+	TEXT = 32      /* bytes of a token's text, with its NUL */
+};
 enum tokenizer { SENTENCEPIECE, BPE_SMOLLM, BPE_LLAMA3 };
 
 struct shape {
@@ -22,28 +29,27 @@ struct shape {
 	enum tokenizer tokenizer;
 };
 
-/* Sources: the config.json files of TinyLlama-1.1B-Chat-v1.0, Llama-3.2-1B-Instruct and SmolLM2-360M-Instruct. */
+/* Sources: the config.json files of TinyLlama-1.1B-Chat-v1.0, Llama-3.2-1B-Instruct and
+ * SmolLM2-360M-Instruct. width-512 is no real model: it is the smallest for blocks of 256. */
 static const struct shape shapes[] = {
     {"tinyllama", 22, 2048, 32, 4, 5632, 32000, 2048, false, 1e4f, false, SENTENCEPIECE},
     {"llama-3.2-1b", 16, 2048, 32, 8, 8192, 128256, 131072, true, 5e5f, true, BPE_LLAMA3},
-    {"width-512", 8, 512, 8, 4, 1536, 32000, 2048, true, 1e4f, false, SENTENCEPIECE}, // nobody's: the smallest for blocks of 256
+    {"width-512", 8, 512, 8, 4, 1536, 32000, 2048, true, 1e4f, false, SENTENCEPIECE},
     {"smollm2-360m", 32, 960, 15, 5, 2560, 49152, 8192, true, 1e5f, false, BPE_SMOLLM},
 };
 
 static const struct type {
 	struct weight_type as;
-	// Of blocks: where the fp16 scale is; standard deviation of what it multiplies when all bits are random; where the fp16 minimum is
-	// and its size in scales, so that the mean is 0.
-	uint32_t scale_at;
-	float deviation;
-	uint32_t minimum_at;
-	float minimum;
+	uint32_t scale_at; /* byte of a block where its fp16 scale is */
+	float deviation;   /* standard deviation of the scale's factors when all bits are random */
+	uint32_t minimum_at; /* byte of a block where its fp16 minimum is; 0: it has none */
+	float minimum;       /* minimum / scale for which the weights' mean is 0 */
 } types[] = {
     {{"q4_0", GGUF_TENSOR_Q4_0, 2, 32, 18}, 0, 4.6f, 0, 0},
     {{"q4_1", GGUF_TENSOR_Q4_1, 3, 32, 20}, 0, 4.6f, 2, -7.5f},
     {{"q5_0", GGUF_TENSOR_Q5_0, 8, 32, 22}, 0, 9.2f, 0, 0},
     {{"q5_1", GGUF_TENSOR_Q5_1, 9, 32, 24}, 0, 9.2f, 2, -15.5f},
-    {{"q8_0", GGUF_TENSOR_Q8_0, 7, 32, 34}, 0, 73.3f, 0, 0}, // quantisers write -127..127
+    {{"q8_0", GGUF_TENSOR_Q8_0, 7, 32, 34}, 0, 73.3f, 0, 0}, // codes -127..127, no -128
     {{"q2_k", GGUF_TENSOR_Q2_K, 10, 256, 84}, 80, 13.9f, 82, 1.5f},
     {{"q3_k", GGUF_TENSOR_Q3_K, 12, 256, 110}, 108, 43.0f, 0, 0},
     {{"q4_k", GGUF_TENSOR_Q4_K, 15, 256, 144}, 0, 258.0f, 2, 7.5f},
@@ -59,8 +65,10 @@ static const struct type f32 = {{"f32", GGUF_TENSOR_F32, 0, 1, 4}, 0, 0, 0, 0};
 struct tensor {
 	char name[NAME];
 	const struct type *type;
-	uint64_t row, rows; /* rows 0: a vector */
-	float size;         /* standard deviation of a matrix; NAN: the vector is the RoPE factors */
+	uint64_t row;  /* values of one row */
+	uint64_t rows; /* 0: a vector */
+	float size;    /* of a matrix: standard deviation. Of a vector: its values are 1 - size to
+	                  1 + size; NAN: they are the RoPE factors */
 };
 
 struct plan {
@@ -68,13 +76,13 @@ struct plan {
 	size_t count;
 };
 
-static _Noreturn void fail(const char *message) {
+static _Noreturn void fail_with(const char *message) {
 	fprintf(stderr, "make-random: %s\n", message);
 	exit(1);
 }
 
 /* SplitMix64. */
-static uint64_t draw(uint64_t *state) {
+static uint64_t draw_bits(uint64_t *state) {
 	uint64_t x = *state += 0x9e3779b97f4a7c15u;
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
 	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
@@ -82,25 +90,26 @@ static uint64_t draw(uint64_t *state) {
 }
 
 /* In [-1, 1). */
-static float uniform(uint64_t *state) {
-	return (float)(draw(state) >> 40) * 0x1p-23f - 1.0f;
+static float draw_uniform(uint64_t *state) {
+	return (float)(draw_bits(state) >> 40) * 0x1p-23f - 1.0f;
 }
 
-static void *reserve(size_t count, size_t size) {
+static void *reserve_zeros(size_t count, size_t size) {
 	void *space = calloc(count, size);
-	if (!space) fail("out of memory");
+	if (!space) fail_with("out of memory");
 	return space;
 }
 
-static void put_text(struct gguf_out *out, const char *key, const char *text) {
+static void write_metadata_text(struct gguf_out *out, const char *key, const char *text) {
 	gguf_out_text(out, key, text, strlen(text));
 }
 
-// ---- vocabulary -----------------------------------------------------------------------------------------------------------------------
+// ---- vocabulary ----
 
-/* A made-up word, shortest first: a letter or the mark of a space, then letters. Every word without its last letter is a word or a single
- * letter, so that pairs can be merged up to it. The result is at least two letters long. */
-static void word(uint32_t index, const char *space_mark, char text[32]) {
+/* Writes made-up word number `index`. A word is a letter or the mark of a space, then one letter or
+ * more. The shortest words come first: aa ab .. az ba .. zz, then the space with a .. z, then aaa.
+ * A word without its last letter is a word or a single letter. So merges can make every word. */
+static void write_word(uint32_t index, const char *space_mark, char text[32]) {
 	uint64_t words = (LETTERS + 1) * LETTERS, rest = index;
 	size_t length = 2, at = 0;
 	for (; rest >= words; length++, words *= LETTERS) rest -= words;
@@ -108,43 +117,57 @@ static void word(uint32_t index, const char *space_mark, char text[32]) {
 	rest %= words / (LETTERS + 1);
 	if (first == LETTERS) at = (size_t)snprintf(text, 32, "%s", space_mark);
 	else text[at++] = (char)('a' + first);
-	for (size_t i = length - 1; i > 0; i--, rest /= LETTERS) text[at + i - 1] = (char)('a' + rest % LETTERS);
+	for (size_t i = length - 1; i > 0; i--, rest /= LETTERS)
+		text[at + i - 1] = (char)('a' + rest % LETTERS);
 	text[at + length - 1] = '\0';
 }
 
-/* GPT-2's letter for a byte: printable bytes are themselves, the others take the letters from U+0100 on. */
-static void byte_letter(uint32_t byte, char text[32]) {
+/* Writes GPT-2's letter for a byte. A printable byte is itself. The others are U+0100, U+0101 .. in
+ * order: byte 0 is U+0100, the space (byte 32) is U+0120. */
+static void write_byte_letter(uint32_t byte, char text[32]) {
 	uint32_t extra = BYTES;
 	for (uint32_t i = 0; i <= byte; i++) {
-		const bool printable = (i >= '!' && i <= '~') || (i >= 0xa1 && i <= 0xac) || i >= 0xae;
+		const bool printable =
+		    (i >= '!' && i <= '~') || (i >= 0xa1 && i <= 0xac) || i >= 0xae;
 		if (i == byte) text[utf8_encode(printable ? i : extra, text)] = '\0';
 		extra += !printable;
 	}
 }
 
-/* Where the made-up words stand, behind or before the special tokens. */
+/* Which ids are which tokens. */
 struct layout {
-	uint32_t special, specials, letters, words, word_count;
+	uint32_t special;    /* first special token */
+	uint32_t specials;   /* how many */
+	uint32_t letters;    /* first letter */
+	uint32_t words;      /* first made-up word */
+	uint32_t word_count; /* how many */
 	const char *space_mark;
 };
 
-static struct layout layout_of(const struct shape *shape) {
+static struct layout get_layout(const struct shape *shape) {
 	switch (shape->tokenizer) {
 	case SENTENCEPIECE: // <unk> <s> </s>, 256 bytes, the space and printable ASCII, words
-		return (struct layout){0, 3 + BYTES, 3 + BYTES, 3 + BYTES + 95, shape->vocab - 3 - BYTES - 95, "\xe2\x96\x81"};
+		return (struct layout){0,
+		                       3 + BYTES,
+		                       3 + BYTES,
+		                       3 + BYTES + 95,
+		                       shape->vocab - 3 - BYTES - 95,
+		                       "\xe2\x96\x81"};
 	case BPE_SMOLLM: // specials, 256 letters for bytes, words
-		return (struct layout){0, 17, 17, 17 + BYTES, shape->vocab - 17 - BYTES, "\xc4\xa0"};
+		return (struct layout){0,         17, 17, 17 + BYTES, shape->vocab - 17 - BYTES,
+		                       "\xc4\xa0"};
 	case BPE_LLAMA3: // 256 letters for bytes, words, specials
 		return (struct layout){128000, 256, 0, BYTES, 128000 - BYTES, "\xc4\xa0"};
 	}
-	fail("no such tokenizer");
+	fail_with("no such tokenizer");
 }
 
-static void special_name(const struct shape *shape, uint32_t index, char text[32]) {
+static void write_special_name(const struct shape *shape, uint32_t index, char text[32]) {
 	static const char *const sentencepiece[] = {"<unk>", "<s>", "</s>"};
 	static const char *const smollm[] = {"<|endoftext|>", "<|im_start|>", "<|im_end|>"};
-	static const char *const llama3[] = {[0] = "<|begin_of_text|>", [1] = "<|end_of_text|>", [6] = "<|start_header_id|>",
-	                                     [7] = "<|end_header_id|>", [8] = "<|eom_id|>",      [9] = "<|eot_id|>"};
+	static const char *const llama3[] = {
+	    [0] = "<|begin_of_text|>", [1] = "<|end_of_text|>", [6] = "<|start_header_id|>",
+	    [7] = "<|end_header_id|>", [8] = "<|eom_id|>",      [9] = "<|eot_id|>"};
 	const char *name = NULL;
 	if (shape->tokenizer == SENTENCEPIECE && index >= 3) {
 		snprintf(text, 32, "<0x%02X>", index - 3);
@@ -157,49 +180,54 @@ static void special_name(const struct shape *shape, uint32_t index, char text[32
 	else snprintf(text, 32, "<|reserved_%u|>", index);
 }
 
-static void token_text(const struct shape *shape, const struct layout *layout, uint32_t id, char text[32]) {
+static void write_token_text(const struct shape *shape, const struct layout *layout, uint32_t id,
+                             char text[32]) {
 	const uint32_t letter = id - layout->letters;
-	if (id - layout->special < layout->specials) special_name(shape, id - layout->special, text);
-	else if (id - layout->words < layout->word_count) word(id - layout->words, layout->space_mark, text);
-	else if (shape->tokenizer != SENTENCEPIECE) byte_letter(letter, text);
+	if (id - layout->special < layout->specials)
+		write_special_name(shape, id - layout->special, text);
+	else if (id - layout->words < layout->word_count)
+		write_word(id - layout->words, layout->space_mark, text);
+	else if (shape->tokenizer != SENTENCEPIECE) write_byte_letter(letter, text);
 	else if (!letter) snprintf(text, 32, "%s", layout->space_mark);
 	else snprintf(text, 32, "%c", (int)(' ' + letter));
 }
 
-static int32_t token_type(const struct shape *shape, const struct layout *layout, uint32_t id) {
+static int32_t get_token_type(const struct shape *shape, const struct layout *layout, uint32_t id) {
 	enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, BYTE = 6 };
 	if (id - layout->special >= layout->specials) return NORMAL;
 	if (shape->tokenizer != SENTENCEPIECE) return CONTROL;
 	return id == 0 ? UNKNOWN : id < 3 ? CONTROL : BYTE;
 }
 
-static void write_vocab(struct gguf_out *out, const struct shape *shape) {
+static void write_made_up_vocab(struct gguf_out *out, const struct shape *shape) {
 	static const char *const pre[] = {"default", "smollm", "llama-bpe"};
-	static const uint32_t ids[][2] = {{1, 2}, {1, 2}, {128000, 128009}}; // beginning and end of a text
-	// What tells the chat formats apart is enough of a template.
-	static const char *const chat[] = {"{{ '<|user|>' + messages[0]['content'] + '</s><|assistant|>' }}",
-	                                   "{{ '<|im_start|>' + messages[0]['content'] + '<|im_end|>' }}",
-	                                   "{{ '<|start_header_id|>' + messages[0]['content'] + '<|eot_id|>' }}"};
-	const struct layout layout = layout_of(shape);
+	// Ids of the beginning and the end of a text.
+	static const uint32_t ids[][2] = {{1, 2}, {1, 2}, {128000, 128009}};
+	// Short templates: they hold the marks by which the engine tells the chat formats apart.
+	static const char *const chat[] = {
+	    "{{ '<|user|>' + messages[0]['content'] + '</s><|assistant|>' }}",
+	    "{{ '<|im_start|>' + messages[0]['content'] + '<|im_end|>' }}",
+	    "{{ '<|start_header_id|>' + messages[0]['content'] + '<|eot_id|>' }}"};
+	const struct layout layout = get_layout(shape);
 	const bool bpe = shape->tokenizer != SENTENCEPIECE;
-	char(*texts)[TEXT] = reserve(shape->vocab, TEXT);
-	struct gguf_string *strings = reserve(shape->vocab, sizeof *strings);
-	int32_t *kinds = reserve(shape->vocab, sizeof *kinds);
-	float *scores = reserve(shape->vocab, sizeof *scores);
+	char(*texts)[TEXT] = reserve_zeros(shape->vocab, TEXT);
+	struct gguf_string *strings = reserve_zeros(shape->vocab, sizeof *strings);
+	int32_t *kinds = reserve_zeros(shape->vocab, sizeof *kinds);
+	float *scores = reserve_zeros(shape->vocab, sizeof *scores);
 	for (uint32_t id = 0; id < shape->vocab; id++) {
-		token_text(shape, &layout, id, texts[id]);
+		write_token_text(shape, &layout, id, texts[id]);
 		strings[id] = (struct gguf_string){texts[id], strlen(texts[id])};
-		kinds[id] = token_type(shape, &layout, id);
+		kinds[id] = get_token_type(shape, &layout, id);
 		scores[id] = id < layout.letters ? 0.0f : -(float)(id - layout.letters);
 	}
-	put_text(out, "tokenizer.ggml.model", bpe ? "gpt2" : "llama");
-	put_text(out, "tokenizer.ggml.pre", pre[shape->tokenizer]);
+	write_metadata_text(out, "tokenizer.ggml.model", bpe ? "gpt2" : "llama");
+	write_metadata_text(out, "tokenizer.ggml.pre", pre[shape->tokenizer]);
 	gguf_out_strings(out, "tokenizer.ggml.tokens", strings, shape->vocab);
 	gguf_out_array(out, "tokenizer.ggml.token_type", GGUF_I32, kinds, shape->vocab);
 	if (bpe) {
-		for (uint32_t i = 0; i < layout.word_count; i++) { // "ab c" makes "abc"
+		for (uint32_t i = 0; i < layout.word_count; i++) { // the merge "ab c" makes "abc"
 			char *text = texts[i];
-			word(i, layout.space_mark, text);
+			write_word(i, layout.space_mark, text);
 			const size_t length = strlen(text);
 			text[length] = text[length - 1];
 			text[length - 1] = ' ';
@@ -213,29 +241,37 @@ static void write_vocab(struct gguf_out *out, const struct shape *shape) {
 	gguf_out_u32(out, "tokenizer.ggml.bos_token_id", ids[shape->tokenizer][0]);
 	gguf_out_u32(out, "tokenizer.ggml.eos_token_id", ids[shape->tokenizer][1]);
 	gguf_out_bool(out, "tokenizer.ggml.add_bos_token", shape->tokenizer != BPE_SMOLLM);
-	put_text(out, "tokenizer.chat_template", chat[shape->tokenizer]);
+	write_metadata_text(out, "tokenizer.chat_template", chat[shape->tokenizer]);
 	free(texts);
 	free(strings);
 	free(kinds);
 	free(scores);
 }
 
-// ---- tensors --------------------------------------------------------------------------------------------------------------------------
+// ---- tensors ----
 
-static void add(struct plan *plan, const char *name, const struct type *type, uint64_t row, uint64_t rows, float size) {
+static void plan_tensor(struct plan *plan, const char *name, const struct type *type, uint64_t row,
+                        uint64_t rows, float size) {
 	struct tensor *tensor = &plan->tensors[plan->count++];
 	*tensor = (struct tensor){.type = type, .row = row, .rows = rows, .size = size};
 	snprintf(tensor->name, sizeof tensor->name, "%s.weight", name);
 }
 
-/* Matrices keep the size of normalised inputs, so that attention scores vary by about 1; the head spreads logits by about 3. */
-static void plan_tensors(struct plan *plan, const struct shape *shape, const struct type *type) {
-	const float by_width = 1.0f / sqrtf((float)shape->width), by_ffn = 1.0f / sqrtf((float)shape->ffn);
+/* Lists the tensors. A matrix keeps the size of normalised inputs: with rows of 2048 values, its
+ * standard deviation is 1 / sqrt(2048). Then attention scores vary by about 1. The head's is three
+ * times that, so logits vary by about 3. An embedding that is not the head too has 1. */
+static void plan_all_tensors(struct plan *plan, const struct shape *shape,
+                             const struct type *type) {
+	const float by_width = 1.0f / sqrtf((float)shape->width),
+	            by_ffn = 1.0f / sqrtf((float)shape->ffn);
 	const uint64_t kv = shape->width / shape->heads * shape->kv_heads;
-	add(plan, "token_embd", type, shape->width, shape->vocab, shape->tied ? 3.0f * by_width : 1.0f);
-	add(plan, "output_norm", &f32, shape->width, 0, 0.1f);
-	if (!shape->tied) add(plan, "output", type, shape->width, shape->vocab, 3.0f * by_width);
-	if (shape->rope_factors) add(plan, "rope_freqs", &f32, shape->width / shape->heads / 2, 0, NAN);
+	plan_tensor(plan, "token_embd", type, shape->width, shape->vocab,
+	            shape->tied ? 3.0f * by_width : 1.0f);
+	plan_tensor(plan, "output_norm", &f32, shape->width, 0, 0.1f);
+	if (!shape->tied)
+		plan_tensor(plan, "output", type, shape->width, shape->vocab, 3.0f * by_width);
+	if (shape->rope_factors)
+		plan_tensor(plan, "rope_freqs", &f32, shape->width / shape->heads / 2, 0, NAN);
 	for (uint32_t layer = 0; layer < shape->layers; layer++) {
 		const struct {
 			const char *name;
@@ -253,69 +289,81 @@ static void plan_tensors(struct plan *plan, const struct shape *shape, const str
 		for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
 			char name[NAME / 2];
 			snprintf(name, sizeof name, "blk.%u.%s", layer, parts[i].name);
-			add(plan, name, parts[i].rows ? type : &f32, parts[i].row, parts[i].rows, parts[i].size);
+			plan_tensor(plan, name, parts[i].rows ? type : &f32, parts[i].row,
+			            parts[i].rows, parts[i].size);
 		}
 	}
 }
 
-static void fill_f16(uint8_t *to, float value) {
+static void store_f16(uint8_t *to, float value) {
 	const uint16_t half = f16_of_float(value);
 	memcpy(to, &half, sizeof half);
 }
 
-/* Random bits are the block's integers, uniform in their range; a scale of either sign gives them standard deviation `size`. */
-static void fill_block(uint8_t *to, const struct type *type, float size, uint64_t *state) {
-	const float sign = draw(state) & 1 ? size : -size, scale = sign * (1.0f + 0.25f * uniform(state));
+/* Fills one block. Its integers are random bits, uniform in their range. Its scale, of either sign,
+ * gives the weights the standard deviation `size`. */
+static void fill_random_block(uint8_t *to, const struct type *type, float size, uint64_t *state) {
+	const float sign = draw_bits(state) & 1 ? size : -size,
+	            scale = sign * (1.0f + 0.25f * draw_uniform(state));
 	for (size_t i = 0; i + 8 <= type->as.block_bytes; i += 8) {
-		const uint64_t bits = draw(state);
+		const uint64_t bits = draw_bits(state);
 		memcpy(to + type->as.block_bytes - 8 - i, &bits, sizeof bits);
 	}
-	if (type->scale_at) { // the first bytes are integers too
-		const uint64_t bits = draw(state);
+	// Where the scale is not in front, the first bytes are integers, too.
+	if (type->scale_at) {
+		const uint64_t bits = draw_bits(state);
 		memcpy(to, &bits, type->as.block_bytes % 8);
 	}
 	if (type->as.block == 1) { // uniform of standard deviation `size`
-		const float value = uniform(state) * size * 1.7320508f;
-		if (type->as.id == GGUF_TENSOR_F16) fill_f16(to, value);
+		const float value = draw_uniform(state) * size * 1.7320508f;
+		if (type->as.id == GGUF_TENSOR_F16) store_f16(to, value);
 		else memcpy(to, (const uint8_t *)&value + 2, 2);
 		return;
 	}
-	fill_f16(to + type->scale_at, scale / type->deviation);
-	if (type->minimum_at) fill_f16(to + type->minimum_at, type->minimum * scale / type->deviation);
-	for (size_t i = 2; type->as.id == GGUF_TENSOR_Q8_0 && i < type->as.block_bytes; i++) to[i] += to[i] == 0x80;
+	store_f16(to + type->scale_at, scale / type->deviation);
+	if (type->minimum_at)
+		store_f16(to + type->minimum_at, type->minimum * scale / type->deviation);
+	for (size_t i = 2; type->as.id == GGUF_TENSOR_Q8_0 && i < type->as.block_bytes; i++)
+		to[i] += to[i] == 0x80;
 }
 
-/* Source: the "llama3" RoPE scaling of Llama-3.2-1B's config.json (factor 32, low 1, high 4, 8192 positions). */
-static float rope_factor(const struct shape *shape, uint64_t index, uint64_t count) {
-	const double wavelength = 2.0 * M_PI * pow(shape->rope_base, (double)index / (double)count), positions = 8192.0;
+/* Source: the "llama3" RoPE scaling of Llama-3.2-1B's config.json (factor 32, low 1, high 4, 8192
+ * positions). */
+static float compute_rope_factor(const struct shape *shape, uint64_t index, uint64_t count) {
+	const double wavelength = 2.0 * M_PI * pow(shape->rope_base, (double)index / (double)count),
+	             positions = 8192.0;
 	if (wavelength < positions / 4.0) return 1.0f;
 	if (wavelength > positions / 1.0) return 32.0f;
 	const double smooth = (positions / wavelength - 1.0) / (4.0 - 1.0);
 	return (float)(1.0 / ((1.0 - smooth) / 32.0 + smooth));
 }
 
-static enum cuttle_status write_tensor(struct gguf_out *out, const struct shape *shape, const struct tensor *tensor, uint64_t *state,
-                                       struct cuttle_error *error) {
+static enum cuttle_status write_random_tensor(struct gguf_out *out, const struct shape *shape,
+                                              const struct tensor *tensor, uint64_t *state,
+                                              struct cuttle_error *error) {
 	static uint8_t buffer[40 << 10]; // a row of the widest matrix fits
 	const uint64_t blocks = tensor->row / tensor->type->as.block;
 	enum cuttle_status status = CUTTLE_OK;
 	for (uint64_t row = 0; !status && row < tensor->rows; row++) {
 		for (uint64_t i = 0; i < blocks; i++)
-			fill_block(buffer + i * tensor->type->as.block_bytes, tensor->type, tensor->size, state);
+			fill_random_block(buffer + i * tensor->type->as.block_bytes, tensor->type,
+			                  tensor->size, state);
 		status = gguf_out_data(out, buffer, blocks * tensor->type->as.block_bytes, error);
 	}
 	for (uint64_t i = 0; !status && !tensor->rows && i < tensor->row; i++) {
-		const float value = isnan(tensor->size) ? rope_factor(shape, i, tensor->row) : 1.0f + tensor->size * uniform(state);
+		const float value = isnan(tensor->size) ? compute_rope_factor(shape, i, tensor->row)
+		                                        : 1.0f + tensor->size * draw_uniform(state);
 		status = gguf_out_data(out, &value, sizeof value, error);
 	}
 	return status ? status : gguf_out_pad(out, error);
 }
 
-static void write_metadata(struct gguf_out *out, const struct shape *shape, const struct type *type) {
+static void write_model_metadata(struct gguf_out *out, const struct shape *shape,
+                                 const struct type *type) {
 	char name[NAME];
 	snprintf(name, sizeof name, "random %s %s", shape->name, type->as.name);
-	put_text(out, "general.architecture", "llama");
-	put_text(out, "general.name", name);
+	write_metadata_text(out, "general.architecture", "llama");
+	write_metadata_text(out, "general.name", name);
 	gguf_out_u32(out, "general.file_type", type->as.file_type);
 	gguf_out_u32(out, "general.quantization_version", 2);
 	gguf_out_u32(out, "llama.block_count", shape->layers);
@@ -328,27 +376,30 @@ static void write_metadata(struct gguf_out *out, const struct shape *shape, cons
 	gguf_out_u32(out, "llama.rope.dimension_count", shape->width / shape->heads);
 	gguf_out_f32(out, "llama.rope.freq_base", shape->rope_base);
 	gguf_out_u32(out, "llama.vocab_size", shape->vocab);
-	write_vocab(out, shape);
+	write_made_up_vocab(out, shape);
 }
 
-static void write_file(const char *path, const struct shape *shape, const struct type *type, uint64_t seed) {
+static void write_random_model(const char *path, const struct shape *shape, const struct type *type,
+                               uint64_t seed) {
 	static struct plan plan;
 	struct sink sink;
 	struct cuttle_error error;
 	struct gguf_out *out = gguf_out_new();
-	if (!out) fail("out of memory");
-	plan_tensors(&plan, shape, type);
-	write_metadata(out, shape, type);
+	if (!out) fail_with("out of memory");
+	plan_all_tensors(&plan, shape, type);
+	write_model_metadata(out, shape, type);
 	for (size_t i = 0; i < plan.count; i++) {
 		const struct tensor *tensor = &plan.tensors[i];
-		gguf_out_tensor(out, (struct gguf_string){tensor->name, strlen(tensor->name)}, &tensor->type->as, tensor->rows ? 2 : 1,
+		gguf_out_tensor(out, (struct gguf_string){tensor->name, strlen(tensor->name)},
+		                &tensor->type->as, tensor->rows ? 2 : 1,
 		                (const uint64_t[]){tensor->row, tensor->rows});
 	}
 	enum cuttle_status status = sink_open(&sink, path, &error);
-	if (status) fail(error.message);
+	if (status) fail_with(error.message);
 	status = gguf_out_begin(out, &sink, &error);
-	for (size_t i = 0; !status && i < plan.count; i++) status = write_tensor(out, shape, &plan.tensors[i], &seed, &error);
-	if (sink_close(&sink, status, &error)) fail(error.message);
+	for (size_t i = 0; !status && i < plan.count; i++)
+		status = write_random_tensor(out, shape, &plan.tensors[i], &seed, &error);
+	if (sink_close(&sink, status, &error)) fail_with(error.message);
 	gguf_out_free(&out);
 }
 
@@ -360,12 +411,15 @@ int main(int argc, char **argv) {
 	for (size_t i = 0; argc >= 4 && i < sizeof types / sizeof *types; i++)
 		if (!strcmp(argv[2], types[i].as.name)) type = &types[i];
 	if (!shape || !type || argc > 5) {
-		fprintf(stderr, "usage: make-random tinyllama|llama-3.2-1b|smollm2-360m|width-512 TYPE FILE [SEED], TYPE one of");
-		for (size_t i = 0; i < sizeof types / sizeof *types; i++) fprintf(stderr, " %s", types[i].as.name);
+		fprintf(stderr, "usage: make-random tinyllama|llama-3.2-1b|smollm2-360m|width-512 "
+		                "TYPE FILE [SEED], TYPE one of");
+		for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+			fprintf(stderr, " %s", types[i].as.name);
 		fprintf(stderr, "\n");
 		return 2;
 	}
-	if (shape->width % type->as.block || shape->ffn % type->as.block) fail("the rows of this shape are not whole blocks of this type");
-	write_file(argv[3], shape, type, argc > 4 ? strtoull(argv[4], NULL, 10) : 1);
+	if (shape->width % type->as.block || shape->ffn % type->as.block)
+		fail_with("the rows of this shape are not whole blocks of this type");
+	write_random_model(argv[3], shape, type, argc > 4 ? strtoull(argv[4], NULL, 10) : 1);
 	return 0;
 }

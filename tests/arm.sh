@@ -1,8 +1,11 @@
 #!/bin/bash
-# The aarch64 build, on a machine that is none: cross build, then the tests under qemu-user on a CPU with dot products and on one without;
-# then the real model, when it is there, whose text must be the native one's.
-# The arm64 libraries come from the Debian sources of this machine into the build folder; its own package state stays as it is.
-# usage: tests/arm.sh  Environment: CUTTLE, a native build to compare with; CUTTLE_MODEL.
+# Builds for aarch64 on a machine that is not, and runs the tests under qemu-user. They run on one
+# processor with dot products and on one without. Where the real model is there, its text must be
+# the native one's.
+# The arm64 libraries come from this machine's Debian sources into the build folder. The machine's
+# own package state stays as it is.
+# usage: tests/arm.sh
+# Environment: CUTTLE, a native build to compare with; CUTTLE_MODEL.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 ./setup.sh arm
@@ -21,10 +24,11 @@ fetch() {
 	"${apt[@]}" update
 	(cd "$debian" && for package in $packages; do "${apt[@]}" download "$package:arm64"; done)
 	for package in "$debian"/*.deb; do dpkg-deb -x "$package" "$debian/root"; done
-	rm -rf "$debian/state" "$debian/cache" # a hundred megabytes of package lists
+	# The package lists are a hundred megabytes.
+	rm -rf "$debian/state" "$debian/cache"
 	echo "$packages" >"$debian/complete"
 }
-# What the Makefile links, with the library behind each -dev package.
+# The -dev packages that the Makefile links, and the library behind each.
 packages="libcmocka-dev libcmocka0 libjansson-dev libjansson4 libcsv-dev libcsv3 libsodium-dev libsodium23 libsqlite3-dev libsqlite3-0"
 [ "$(cat "$debian/complete" 2>/dev/null)" = "$packages" ] || fetch
 

@@ -1,12 +1,14 @@
 #!/bin/bash
-# The x86-64 build on old processors, under qemu-user: no illegal instruction, the right kernels, the same texts. Conroe (2006) has SSSE3 and
-# no more, Haswell has AVX2 and no AVX-512. Emulated vectors are slow: the AVX2 kernels are tested by themselves on real processors.
+# Runs the x86-64 build on old processors, under qemu-user. It fails on an illegal instruction, on
+# the wrong kernels, or if texts differ. Conroe (2006) has SSSE3 and no more. Haswell has AVX2 and
+# no AVX-512. Emulated vectors are slow, so the AVX2 kernels' own tests run on real processors.
 # usage: tests/baseline.sh [BUILD]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 ./setup.sh arm
 build=${1:-build}
-unset OPENBLAS_CORETYPE # OpenBLAS must look at the processor, too
+# OpenBLAS must choose its kernels by the emulated processor, too.
+unset OPENBLAS_CORETYPE
 make --no-print-directory -j2 BUILD="$build" "$build"/cuttle "$build"/tests/{gen_tiny,test_kernels}
 folder=$build/baseline
 rm -rf "$folder" && mkdir "$folder"

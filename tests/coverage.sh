@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Lines and branches of dp/ that its own tests reach: per file and together, then each one missed. Fails under 98 % and 95 %.
-# usage: coverage.sh BUILD PROGRAM..., all built by gcc with --coverage. Branches are gcov's, those of every && and ?: counted;
-# a file that a test includes instead of linking is counted once, and reached where either copy is.
+# Reports which lines and branches of dp/ its own tests reach: per file, together, then each one
+# missed. It fails under 98 % of the lines or 95 % of the branches.
+# usage: coverage.sh BUILD PROGRAM..., all built by gcc with --coverage
+# Branches are gcov's: those of every && and ?: count. A file that a test includes instead of
+# linking it counts once. A line of it is reached where either copy reaches it.
 set -eu
 build=$(realpath "$1")
 shift
@@ -11,7 +13,7 @@ find "$build" -name '*.gcda' -delete
 printf '%s\n' "$@" | xargs -P "$(nproc)" -n 1 sh -c '"$0" >"$0.log" 2>&1 || { tail -20 "$0.log"; echo "coverage: $0 failed"; exit 1; }'
 folder=$build/coverage
 rm -rf "$folder" && mkdir "$folder"
-for notes in "$build"/dp/*.gcno "$build"/tests/test_dp_*.gcno; do
+for notes in "$build"/dp/*.gcno "$build"/tests/dp/test_dp_*.gcno; do
 	[ -r "${notes%.gcno}.gcda" ] || continue
 	gcov -b -c -r -o "$notes" "${notes%.gcno}.gcda" >/dev/null
 	for text in *.c.gcov; do [ ! -e "dp/${text%.gcov}" ] || mv "$text" "$folder/$(basename "$notes" .gcno).$text"; done

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Style: format, white space, SPDX lines, the include arrows of the house, clang-tidy, shellcheck. Says every offence, then fails.
+# Checks the style: format, white space, SPDX lines, the include arrows of the house. Then it runs
+# clang-tidy and shellcheck. It reports every offence, then fails.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 bad=0
@@ -7,8 +8,8 @@ say() {
 	echo "lint: $*"
 	bad=1
 }
-mapfile -t sources < <(git ls-files '*.c' '*.h')
-mapfile -t texts < <(git ls-files '*.c' '*.h' '*.sh' '*.md' Makefile .ci/run '*README*')
+mapfile -t sources < <(git ls-files '*.c' '*.h' '*.cpp')
+mapfile -t texts < <(git ls-files '*.c' '*.h' '*.cpp' '*.sh' '*.md' Makefile .ci/run '*README*')
 
 clang-format --dry-run -Werror "${sources[@]}" || say "run make format"
 for file in "${sources[@]}"; do
@@ -19,27 +20,46 @@ for file in "${texts[@]}"; do [ -z "$(tail -c1 "$file")" ] || say "$file: no new
 LC_ALL=C.UTF-8 grep -nP '[\x{200B}-\x{200F}\x{202A}-\x{202E}]' "${texts[@]}" && say "invisible characters"
 for file in "${sources[@]}"; do
 	lines=$(wc -l <"$file")
-	case $file in *_table.h) ;; *) [ "$lines" -le 800 ] || say "$file: $lines lines" ;; esac
+	case $file in *_table.h) ;; *) [ "$lines" -le 1000 ] || say "$file: $lines lines" ;; esac
 done
-[ "$(wc -l <engine/cuttle.h)" -le 250 ] || say "engine/cuttle.h is over 250 lines"
 
-# Who may include whom.
-arrow() { # room, rooms it may include
+# arrow ROOM ROOMS: reports each file of the room that includes another room than those.
+arrow() {
 	local offence
-	offence=$(grep -nE '^#include "' "$1"/*.[ch] | grep -vE "#include \"($2)")
+	offence=$(grep -nE '^#include "' "$1"/*.[ch]* | grep -vE "#include \"($2)")
 	[ -z "$offence" ] || { echo "$offence"; say "$1/ includes a room it may not"; }
 }
+# Within the engine each room may include those below it: cuttle, status and gguf under all of them,
+# run on top.
+ground='base/|engine/(cuttle|status|gguf|params)\.h|engine/cuttle/'
 arrow base 'base/'
 arrow kernels 'base/|kernels/'
 arrow dp 'base/|dp/|kernels/'
 grep -nE '^#include "kernels/' dp/*.[ch] | grep -v kernels/kernels.h && say "dp/ may include kernels/kernels.h only"
-arrow engine 'base/|kernels/|dp/|engine/'
-arrow io 'base/|io/|engine/(cuttle|trace).h'
+arrow engine "$ground"
+arrow engine/cuttle 'engine/(cuttle/|cuttle\.h)'
+arrow engine/machine "$ground|engine/machine/"
+arrow engine/text "$ground|engine/text/"
+arrow engine/model "$ground|engine/(machine|text|model)/|kernels/"
+# Until the loop takes lists of tokens, a context is laid out from a prompt.
+arrow engine/forward "$ground|engine/(machine|text|model|forward)/|engine/run/prompt\.h|kernels/"
+arrow engine/run "$ground|engine/(machine|text|model|forward|run)/|kernels/|dp/"
+arrow io 'base/|io/|engine/(cuttle|cuttle/trace).h'
 arrow convert 'base/|convert/|io/|engine/(cuttle|gguf).h|kernels/f16.h'
-arrow tools 'base/|tools/|io/|convert/|engine/(cuttle|trace|gguf).h'
+arrow tools 'base/|tools/|io/|convert/|engine/(cuttle|cuttle/trace|gguf).h'
 arrow examples 'engine/cuttle.h'
 
-# Off: what cannot know that a count of zero goes with a NULL, or that a fixed-length tag is no string.
+# ARCHITECTURE.md names what there is: each file in it exists, and each folder is in it. A name in
+# capitals stands for any name.
+while read -r file; do
+	[ -e "$file" ] || [[ $file =~ [A-Z] ]] || say "ARCHITECTURE.md names $file, which is not there"
+done < <(grep -oE '[a-z]+(/[A-Za-z0-9_]+)+\.(c|h|sh|md)' ARCHITECTURE.md | sort -u)
+while read -r folder; do
+	grep -qE "^ *${folder##*/}/ " ARCHITECTURE.md || say "ARCHITECTURE.md lacks the folder $folder"
+done < <(git ls-files '*/*' | sed 's,/[^/]*$,,' | grep -vx -e .ci -e tools/samples | sort -u)
+
+# These checks are off: clang-tidy cannot know that a count of zero goes with a NULL, or that a tag
+# of fixed length is no string.
 checks='-*,bugprone-*,clang-analyzer-unix.*,clang-analyzer-deadcode.*'
 for off in easily-swappable-parameters narrowing-conversions reserved-identifier macro-parentheses assignment-in-if-condition \
 	sizeof-expression suspicious-string-compare not-null-terminated-result integer-division signed-char-misuse; do

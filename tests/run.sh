@@ -1,8 +1,14 @@
 #!/bin/bash
-# Runs test programs and the shell tests of tests/cli, as many at once as there are processors, from the repository root. What each prints
-# appears whole, in the order given, with its seconds. usage: run.sh PROGRAM...
-# Environment: CUTTLE, CUTTLE_EXAMPLE, CUTTLE_MODEL; CUTTLE_ISA forces the command's kernel tier; CUTTLE_TEST_CLI=0 leaves the shell tests
-# out; CUTTLE_TEST_JOBS, how many at once; CUTTLE_TEST_RUNNER, the emulator that runs the programs.
+# Runs test programs and the shell tests of tests/cli, from the repository root. As many run at
+# once as there are processors. The output of each appears whole, in the order given, with its
+# seconds.
+# usage: run.sh PROGRAM...
+# Environment:
+#   CUTTLE, CUTTLE_EXAMPLE, CUTTLE_MODEL    what the tests run and read
+#   CUTTLE_ISA                              forces the command's kernel tier
+#   CUTTLE_TEST_CLI=0                       leaves the shell tests out
+#   CUTTLE_TEST_JOBS                        how many run at once
+#   CUTTLE_TEST_RUNNER                      the emulator that runs the programs
 set -u
 [ "${CUTTLE_TEST_CLI-1}" = 0 ] || set -- "$@" tests/cli/*.sh
 programs=("$@") most=${CUTTLE_TEST_JOBS:-$(nproc)} shown=0 failed=
@@ -10,14 +16,17 @@ folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 trap 'kill 0' INT TERM
 
-run() { # number
+# run NUMBER: runs that program. Its output goes to NUMBER.log. NUMBER.status gets its exit code and
+# seconds, and appears only when both are written.
+run() {
 	local began=$SECONDS status=0
 	# shellcheck disable=SC2086 # a command and its arguments
 	${CUTTLE_TEST_RUNNER-} "./${programs[$1]}" >"$folder/$1.log" 2>&1 || status=$?
 	echo $status $((SECONDS - began)) >"$folder/$1.new" && mv "$folder/$1.new" "$folder/$1.status"
 }
 
-show() { # those that have ended, up to the first that has not
+# show: prints the output of the programs that have ended, up to the first that still runs.
+show() {
 	local status seconds
 	while [ -e "$folder/$shown.status" ]; do
 		read -r status seconds <"$folder/$shown.status"

@@ -1,40 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cuttle bench found, as a Markdown table, CSV or JSON.
+// Prints what cuttle bench measured, as a Markdown table, CSV or JSON.
+//
+// tools/bench.c fills a struct bench_table and calls bench_table_print once, at its end. No private
+// data passes through: bench uses random tokens. A number that was not measured is NaN. Every
+// number that a column shows is a double, since a column knows only its offset.
 #ifndef CUTTLE_TOOLS_BENCH_TABLE_H
 #define CUTTLE_TOOLS_BENCH_TABLE_H
 
 #include "tools/verbs.h"
 
-/* One setting, over all its repetitions. Numbers a column shows are doubles. */
+/* One combination of settings, over all its repetitions. Least and most are over the repetitions;
+ * the other results are those of one repetition, the middle one. */
 struct measurement {
-	double batch, parallel, prompt, steps, threads, repetitions;
-	double prompt_tokens_per_s, prompt_least, prompt_most;
-	double step_ms, step_least, step_most, step_p10, step_p90;
-	double rows_per_s, tokens_per_s;
-	double parts[CUTTLE_PARTS];
-	double weight_bytes, multiply_adds, dram_share, int8_share, rss_bytes;
+	double batch;               /* references per text (B) */
+	double parallel;            /* texts in flight */
+	double prompt;              /* tokens in each context before the first step */
+	double steps;               /* private tokens per text */
+	double threads;             /* worker threads */
+	double repetitions;         /* measurements of this combination */
+	double prompt_tokens_per_s; /* of all contexts, the middle repetition by this number */
+	double prompt_least;        /* the same, least */
+	double prompt_most;         /* the same, most */
+	double step_ms;             /* median of the steps, the middle repetition by this number */
+	double step_least;          /* the same, least */
+	double step_most;           /* the same, most */
+	double step_p10;            /* milliseconds: 10th percentile of the steps */
+	double step_p90;            /* milliseconds: 90th percentile of the steps */
+	double rows_per_s;          /* rows (one token of one context) per second */
+	double tokens_per_s;        /* private tokens per second, all texts in flight together */
+	double parts[CUTTLE_PARTS]; /* milliseconds per step that each part takes */
+	double weight_bytes;        /* bytes of weights read per step */
+	double multiply_adds;       /* multiply-adds of bytes per step */
+	double dram_share;          /* bytes per second of gemm and head over the DRAM ceiling */
+	double int8_share;          /* multiply-adds per second of both over the int8 ceiling */
+	double rss_bytes;           /* memory of the process at the end */
 };
 
-/* The machine with one number of threads. */
+/* What the machine can do with one number of threads. A ceiling that was not measured is NaN, and
+ * so are the shares of it. */
 struct ceilings {
-	double threads, bytes_per_s, multiply_adds_per_s, load_s, loaded_rss_bytes;
+	double threads;             /* worker threads */
+	double bytes_per_s;         /* ceiling: bytes read from DRAM per second */
+	double multiply_adds_per_s; /* ceiling: multiply-adds of bytes in registers per second */
+	double load_s;              /* seconds that opening the model took */
+	double loaded_rss_bytes;    /* memory of the process after that */
 };
 
 struct bench_table {
-	char cpu[96];
-	long cores; /* this process may use */
-	const char *isa;
+	char cpu[96];        /* name of the processor */
+	long cores;          /* that this process may use, 0 = unknown */
+	double others_share; /* of the processors' time, that others took; NaN = unknown */
+	const char *isa;     /* kernels in use */
 	struct cuttle_model_info model;
-	struct ceilings *ceilings;
-	struct measurement *runs;
-	size_t ceilings_count, run_count;
+	struct ceilings *ceilings; /* [ceilings_count], one for each number of threads */
+	struct measurement *runs;  /* [run_count], one for each combination of settings */
+	size_t ceilings_count;
+	size_t run_count;
 };
 
 enum bench_format { BENCH_MD, BENCH_JSON, BENCH_CSV };
 
-/* Names the processor and counts its cores. */
+/* Sets cpu and cores. */
 void bench_table_machine(struct bench_table *table);
 /* Prints on standard output, or on failure one line on standard error; returns the exit code. */
-int bench_table_print(const struct verb *verb, const struct bench_table *table, enum bench_format format);
+int bench_table_print(const struct verb *verb, const struct bench_table *table,
+                      enum bench_format format);
 
 #endif

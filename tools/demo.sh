@@ -1,16 +1,28 @@
 #!/bin/sh
-# The main job on this machine: private clinical notes from the invented ones of this repository. usage: demo.sh CUTTLE MODEL
+# Does the main job on this machine: writes private clinical notes from the invented notes of this
+# repository. A demo that was stopped continues. A complete one is shown again.
+# usage: demo.sh CUTTLE MODEL
 set -eu
+# Ctrl-C stops the run, but not this script: it says how to go on.
+trap : INT
 cuttle=$1 model=$2
 folder=demo
 mkdir -p "$folder"
-# A demo is run to be seen again; its references are invented, so drawing from them twice harms nobody.
-rm -f "$folder"/notes.jsonl "$folder"/notes.jsonl.* "$folder"/notes.receipt.json
+# The references are invented, so drawing from them twice harms nobody.
+again="rm -r $folder && make demo draws new ones"
 
-"$cuttle" generate -m "$model" -i tools/samples/notes.jsonl -o "$folder/notes.jsonl" --public-examples tools/samples/public.jsonl \
-	--kind "clinical note" -e 10 --delta 1e-6 -B 31 -N 8 -n 96 --temperature 0.8 -k 50
+if "$cuttle" generate -m "$model" -i tools/samples/notes.jsonl -o "$folder/notes.jsonl" --public-examples tools/samples/public.jsonl \
+	--kind "clinical note" -e 10 --delta 1e-6 -B 31 -N 8 -n 96 --temperature 0.8 -k 50; then
+	echo
+else
+	code=$?
+	case $code in
+	6) echo "make demo continues where it stopped; $again" >&2 ;;
+	2) echo "if $folder is of another version: $again" >&2 ;;
+	esac
+	exit $code
+fi
 
-echo
 echo "8 clinical notes, each written from 31 notes of tools/samples/notes.jsonl that it may not give away:"
 python3 - "$folder/notes.jsonl" <<'PYTHON'
 import json, sys, textwrap
@@ -25,3 +37,4 @@ PYTHON
 echo
 echo "texts:   $folder/notes.jsonl"
 echo "receipt: $folder/notes.receipt.json (what was spent, on what, by what)"
+echo "again:   $again"

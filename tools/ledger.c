@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuttle ledger: the budget of data sets, counted over runs.
+// cuttle ledger: shows and changes the ledger, which counts the budget of data sets over all runs.
+//
+// io/ledger.h does the counting. Here are the options, one function for each action, and the
+// printing. No private text passes through. With --unit-key what the ledger says tells how often
+// values repeat (io/ledger.h).
 #include "tools/verbs.h"
 
 #include "io/fail.h"
@@ -13,9 +17,18 @@
 #define VALUE(member) OPTION(struct ledger_values, member)
 
 struct ledger_values {
-	const char *ledger, *dataset, *unit_key, *run, *head, *sign;
-	double epsilon_limit, delta_limit, rho_limit, rho;
-	uint64_t first, count;
+	const char *ledger;   /* path */
+	const char *dataset;  /* name */
+	const char *unit_key; /* init: the field whose values are units; NULL = lines are */
+	const char *run;      /* release, reserve: 32 hex digits */
+	const char *head;     /* verify: hash of an entry that must be there, 64 hex digits */
+	const char *sign;     /* key: path of the secret key to make */
+	double epsilon_limit; /* init */
+	double delta_limit;   /* init */
+	double rho_limit;     /* init */
+	double rho;           /* check, reserve: of one text */
+	uint64_t first;       /* check, reserve: number of the first record, from 0 */
+	uint64_t count;       /* check, reserve: records; COUNT_NONE = all from the first on */
 	bool json;
 };
 
@@ -25,48 +38,69 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "the ledger"},
 	{.name = "dataset", VALUE(dataset), .argument = "NAME",
 	 .help = "the data set in it"},
-	{.name = "epsilon-limit", VALUE(epsilon_limit), .argument = "EPS",
+	{.name = "epsilon-limit", VALUE(epsilon_limit), .range = EPSILON_RANGE, .argument = "EPS",
 	 .help = "init: all runs together may lose this much, at --delta-limit"},
-	{.name = "delta-limit", VALUE(delta_limit), .argument = "D",
-	 .help = "init: probability that epsilon does not hold (default 1e-6); epsilons of the ledger are shown at it"},
-	{.name = "rho-limit", VALUE(rho_limit), .argument = "RHO",
+	{.name = "delta-limit", VALUE(delta_limit), .range = DELTA_RANGE, .argument = "D",
+	 .help = "init: what is added to the probability of any event, beside its factor "
+	         "e^epsilon (default 1e-6); epsilons of the ledger are shown at it"},
+	{.name = "rho-limit", VALUE(rho_limit), .range = RHO_RANGE, .argument = "RHO",
 	 .help = "init: the limit in zero-concentrated privacy loss, instead of --epsilon-limit"},
 	{.name = "unit-key", VALUE(unit_key), .argument = "FIELD",
-	 .help = "init: count per value of this field or column instead of per line; how often values repeat may then be seen"},
-	{.name = "rho", VALUE(rho), .argument = "RHO",
+	 .help = "init: count per value of this field or column instead of per line; how often "
+	         "values repeat may then be seen"},
+	{.name = "rho", VALUE(rho), .range = RHO_RANGE, .argument = "RHO",
 	 .help = "check, reserve: the privacy loss of one text (generate --dry-run prints it)"},
 	{.name = "first", VALUE(first), .argument = "LINE",
 	 .help = "check, reserve: the first record it reads, from 0 (default 0)"},
 	{.name = "count", VALUE(count), .argument = "LINES",
 	 .help = "check, reserve: how many (default all there are and will be)"},
 	{.name = "run", VALUE(run), .argument = "RUN",
-	 .help = "release: the run; reserve: its name, 32 hex digits; asked twice with the same numbers it is charged once (default: a new name)"},
+	 .help = "release: the run; reserve: its name, 32 hex digits; asked twice with the same "
+	         "numbers it is charged once (default: a new name)"},
 	{.name = "head", VALUE(head), .argument = "HASH",
-	 .help = "verify: an entry that must be there, kept elsewhere; finds an older copy put in the ledger's place"},
+	 .help = "verify: an entry that must be there, kept elsewhere; finds an older copy put "
+	         "in the ledger's place"},
 	{.name = "sign", VALUE(sign), .argument = "FILE",
-	 .help = "key: the secret key to make, with FILE.pub beside it; generate --sign FILE signs receipts with it"},
+	 .help = "key: the secret key to make, with FILE.pub beside it; generate --sign FILE "
+	         "signs receipts with it"},
 	{.name = "json", VALUE(json),
-	 .help = "show: all fields as JSON"},
+	 .help = "show, list: all fields as JSON"},
 };
 
 static const char ABOUT[] =
-	"init adds a data set with its limit, and makes the file when there is none. generate --ledger FILE --dataset NAME then reserves "
-	"before its first token what all its tokens can cost, and is refused (exit 3) when that would go over the limit. Losses add up in "
-	"rho, whichever accountant found the clip; spent is rounded up, remaining down. A command that continues an interrupted run is not charged again; one that draws anew "
-	"is.\n\n"
+	"init adds a data set with its limit, and makes the file when there is none. generate "
+	"--ledger FILE --dataset NAME then reserves before its first token what all its tokens can "
+	"cost, and is refused (exit 3) when that would go over the limit. Losses add up in rho, "
+	"whichever accountant found the clip; spent is rounded up, remaining down. A command that "
+	"continues an interrupted run is not charged again; one that draws anew is.\n\n"
 
-	"show prints limit, spent, remaining and the number of runs; history the entries; check says whether a loss would be refused; "
-	"reserve charges what other programs spend, for ever; release gives back what a run reserved that was ended before its first "
-	"token; export prints the entries as JSON lines, without units; verify checks every byte of the file and the chain of hashes. "
-	"key makes a pair of Ed25519 keys (no ledger needed) and prints the public one, which receipt verify --key takes.\n\n"
+	"list prints each data set's limit, spent, remaining and runs, and so does show without "
+	"--dataset; show prints those of one; history prints the entries, with the rho of each, "
+	"its epsilon at the data set's delta, and the first digits of the SHA-256 of the output "
+	"that a run ended with; check says whether a loss would be refused; reserve charges what "
+	"other programs spend, for ever; release gives back what a run reserved that was ended "
+	"before its first token; export prints the entries as JSON lines, without units; verify "
+	"checks every byte of the file and the chain of hashes. key makes a pair of Ed25519 keys "
+	"(no ledger needed) and prints the public one, which receipt verify --key takes.\n\n"
 
-	"By default a unit is a line of the data set: lines must keep their places and new ones go behind. What the ledger says is then "
-	"a function of public numbers alone. With --unit-key everybody with the same value is a unit, and g records of it in one text cost "
-	"g^2 rho; that a run is refused, and what is spent, then tells how often values repeat. The ledger keeps keyed hashes of the "
-	"values: treat the file like the documents. generate names the same field with --unit-key, and does not read records without a value.\n";
+	"By default a unit is a line of the data set: lines must keep their places and new ones "
+	"go behind. What the ledger says is then a function of public numbers alone. With "
+	"--unit-key everybody with the same value is a unit, and g records of it in one text cost "
+	"g^2 rho; that a run is refused, and what is spent, then tells how often values repeat. "
+	"The ledger keeps keyed hashes of the values: treat the file like the documents. A number "
+	"is the text of its digits: 7 and \"7\" are one value. generate names the same field with "
+	"--unit-key, and does not read records without a value.\n";
 // clang-format on
 
-static json_t *json_of(const struct ledger_standing *standing) {
+/* Headings and rows of `list`, rows of `history`: the same widths in each column. */
+#define LIST_HEADINGS                                                                              \
+	"LIMIT rho    epsilon      SPENT rho    epsilon      LEFT rho     epsilon      DELTA    "  \
+	"RUNS     DATA SET"
+#define LIST_ROW "%-12s %-12s %-12s %-12s %-12s %-12s %-8g %-8llu %s\n"
+#define HISTORY_ROW "%-6s %-20s %-8s %-12s %-12s %-32s %-12s %s\n"
+enum { OUTPUT_DIGITS = 12 }; /* hex digits of an output's SHA-256 that history shows */
+
+static json_t *encode_standing(const struct ledger_standing *standing) {
 	const struct ledger_dataset *dataset = &standing->dataset;
 	const struct jsonout_member members[] = {
 	    {"dataset", json_string(dataset->name)},
@@ -83,56 +117,152 @@ static json_t *json_of(const struct ledger_standing *standing) {
 	return jsonout_extend(json_object(), members, sizeof members / sizeof *members);
 }
 
-static void print_line(const char *what, const struct ledger_dataset *dataset, double rho, bool up) {
+static void print_standing_line(const char *what, const struct ledger_dataset *dataset, double rho,
+                                bool up) {
 	char number[UNITS_NUMBER], epsilon[UNITS_NUMBER];
 	units_print(rho, up, number);
 	units_print(ledger_epsilon(dataset, rho, up), up, epsilon);
 	printf("%-10s rho %-12s epsilon %s\n", what, number, epsilon);
 }
 
-static enum cuttle_status show(const struct verb *verb, const struct ledger_values *values, struct ledger *ledger,
-                               struct cuttle_error *error) {
+static enum cuttle_status show_dataset(const struct verb *verb, const struct ledger_values *values,
+                                       struct ledger *ledger, struct cuttle_error *error) {
 	struct ledger_standing standing;
 	const struct ledger_dataset *dataset = &standing.dataset;
 	enum cuttle_status status = ledger_look(ledger, values->dataset, &standing, error);
 	if (status) return status;
-	if (values->json) return (enum cuttle_status)verb_print(verb, json_of(&standing), JSON_COMPACT);
-	printf("data set   %s\nunit       %s%s\n", dataset->name, *dataset->unit_key ? "everybody with one value of " : "one line",
-	       dataset->unit_key);
-	print_line("limit", dataset, dataset->rho, false);
-	print_line("spent", dataset, standing.spent, true);
-	print_line("remaining", dataset, standing.left, false);
-	printf("delta      %g\nruns       %llu\n", dataset->delta, (unsigned long long)standing.runs);
+	if (values->json)
+		return (enum cuttle_status)verb_print(verb, encode_standing(&standing),
+		                                      JSON_COMPACT);
+	printf("data set   %s\nunit       %s%s\n", dataset->name,
+	       *dataset->unit_key ? "everybody with one value of " : "one line", dataset->unit_key);
+	print_standing_line("limit", dataset, dataset->rho, false);
+	print_standing_line("spent", dataset, standing.spent, true);
+	print_standing_line("remaining", dataset, standing.left, false);
+	printf("delta      %g\nruns       %llu\n", dataset->delta,
+	       (unsigned long long)standing.runs);
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status init(const struct verb *verb, const struct ledger_values *values, struct cuttle_error *error) {
-	struct ledger_dataset dataset = {.rho = values->rho_limit, .epsilon = values->epsilon_limit, .delta = values->delta_limit};
+/* The data sets of a ledger, in the order in which they were made. */
+struct datasets {
+	struct ledger_dataset *all;
+	size_t count;
+};
+
+static enum cuttle_status collect_dataset(void *user, const struct chain_entry *entry) {
+	struct datasets *datasets = user;
+	if (strcmp(entry->kind, "dataset") != 0) return CUTTLE_OK;
+	struct ledger_dataset *all = realloc(datasets->all, (datasets->count + 1) * sizeof *all);
+	if (!all) return CUTTLE_NOMEM;
+	datasets->all = all;
+	struct ledger_dataset *dataset = &all[datasets->count++];
+	*dataset = (struct ledger_dataset){
+	    .rho = entry->rho, .epsilon = entry->epsilon, .delta = entry->delta};
+	(void)snprintf(dataset->name, sizeof dataset->name, "%s", entry->dataset);
+	(void)snprintf(dataset->unit_key, sizeof dataset->unit_key, "%s", entry->unit_key);
+	return CUTTLE_OK;
+}
+
+static void print_standing_row(const struct ledger_standing *standing) {
+	const struct ledger_dataset *dataset = &standing->dataset;
+	const double rho[] = {dataset->rho, standing->spent, standing->left};
+	char cells[6][UNITS_NUMBER];
+	for (size_t i = 0; i < 3; i++) {
+		units_print(rho[i], i == 1, cells[2 * i]);
+		units_print(ledger_epsilon(dataset, rho[i], i == 1), i == 1, cells[2 * i + 1]);
+	}
+	printf(LIST_ROW, cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], dataset->delta,
+	       (unsigned long long)standing->runs, dataset->name);
+}
+
+/* Prints every data set with limit, spent and remaining. */
+static enum cuttle_status list_datasets(const struct verb *verb, const struct ledger_values *values,
+                                        struct ledger *ledger, struct cuttle_error *error) {
+	struct datasets datasets = {0};
+	json_t *rows = values->json ? json_array() : NULL;
+	enum cuttle_status status = ledger_walk(ledger, NULL, collect_dataset, &datasets, error);
+	if (!status && !values->json) puts(LIST_HEADINGS);
+	for (size_t i = 0; i < datasets.count && !status; i++) {
+		struct ledger_standing standing;
+		status = ledger_look(ledger, datasets.all[i].name, &standing, error);
+		if (!status && !values->json) print_standing_row(&standing);
+		if (!status && values->json &&
+		    json_array_append_new(rows, encode_standing(&standing)) != 0)
+			status = io_fail(error, CUTTLE_NOMEM, "out of memory");
+	}
+	free(datasets.all);
+	if (!status && values->json)
+		return (enum cuttle_status)verb_print(verb, rows, JSON_COMPACT);
+	json_decref(rows);
+	return status;
+}
+
+static enum cuttle_status init_dataset(const struct verb *verb, const struct ledger_values *values,
+                                       struct cuttle_error *error) {
+	struct ledger_dataset dataset = {.rho = values->rho_limit,
+	                                 .epsilon = values->epsilon_limit,
+	                                 .delta = values->delta_limit};
 	struct ledger *ledger;
 	(void)snprintf(dataset.name, sizeof dataset.name, "%s", values->dataset);
-	(void)snprintf(dataset.unit_key, sizeof dataset.unit_key, "%s", values->unit_key ? values->unit_key : "");
+	(void)snprintf(dataset.unit_key, sizeof dataset.unit_key, "%s",
+	               values->unit_key ? values->unit_key : "");
 	enum cuttle_status status = ledger_create(values->ledger, error);
 	if (!status) status = ledger_open(values->ledger, &ledger, error);
 	if (status) return status;
 	status = ledger_add(ledger, &dataset, error);
-	if (!status) status = show(verb, values, ledger, error);
+	if (!status) status = show_dataset(verb, values, ledger, error);
 	ledger_close(&ledger);
 	return status;
 }
 
-static enum cuttle_status history_line(void *user, const struct chain_entry *entry) {
-	char date[32] = "-", rho[UNITS_NUMBER] = "-";
+/* The data set of that name, or NULL. An entry's epsilon is shown at its data set's delta. */
+static const struct ledger_dataset *find_dataset(const struct datasets *datasets,
+                                                 const char *name) {
+	for (size_t i = 0; i < datasets->count; i++)
+		if (!strcmp(datasets->all[i].name, name)) return &datasets->all[i];
+	return NULL;
+}
+
+static enum cuttle_status print_history_entry(void *user, const struct chain_entry *entry) {
+	char date[32] = "-", rho[UNITS_NUMBER] = "-", epsilon[UNITS_NUMBER] = "-",
+	     output[OUTPUT_DIGITS + 1] = "-";
 	const time_t seconds = (time_t)entry->time;
 	struct tm broken;
-	(void)user;
-	if (entry->time && gmtime_r(&seconds, &broken)) (void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &broken);
-	if (entry->rho > 0) units_print(entry->rho, strcmp(entry->kind, "dataset") != 0, rho);
-	printf("%-6lld %-20s %-8s %-12s %-32s %s\n", (long long)entry->number, date, entry->kind, rho, *entry->run ? entry->run : "-",
-	       entry->dataset);
+	const bool limit = !strcmp(entry->kind, "dataset");
+	struct datasets *datasets = user;
+	if (!datasets->count)
+		printf(HISTORY_ROW, "ENTRY", "TIME", "KIND", "RHO", "EPSILON", "RUN", "OUTPUT",
+		       "DATA SET");
+	const enum cuttle_status status = collect_dataset(datasets, entry);
+	if (status) return status;
+	const struct ledger_dataset *dataset = find_dataset(datasets, entry->dataset);
+	if (entry->time && gmtime_r(&seconds, &broken))
+		(void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &broken);
+	if (entry->rho > 0) units_print(entry->rho, !limit, rho);
+	if (entry->rho > 0 && dataset)
+		units_print(ledger_epsilon(dataset, entry->rho, !limit), !limit, epsilon);
+	// An entry that closes a run holds the output's hash where others hold the command's.
+	if (!strcmp(entry->kind, "close"))
+		(void)snprintf(output, sizeof output, "%s", entry->command);
+	char number[24];
+	(void)snprintf(number, sizeof number, "%lld", (long long)entry->number);
+	printf(HISTORY_ROW, number, date, entry->kind, rho, epsilon, *entry->run ? entry->run : "-",
+	       output, entry->dataset);
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status export_line(void *user, const struct chain_entry *entry) {
+/* Prints the entries of one data set, or of all. */
+static enum cuttle_status print_history(const struct ledger_values *values, struct ledger *ledger,
+                                        struct cuttle_error *error) {
+	struct datasets datasets = {0};
+	const enum cuttle_status status =
+	    ledger_walk(ledger, values->dataset, print_history_entry, &datasets, error);
+	free(datasets.all);
+	return status;
+}
+
+static enum cuttle_status export_entry(void *user, const struct chain_entry *entry) {
 	size_t size;
 	(void)user;
 	char *line = chain_json(entry, true, &size);
@@ -142,81 +272,102 @@ static enum cuttle_status export_line(void *user, const struct chain_entry *entr
 	return CUTTLE_OK;
 }
 
-static bool hex(const char *text, size_t digits) {
+static bool check_hex(const char *text, size_t digits) {
 	return strlen(text) == digits && strspn(text, "0123456789abcdef") == digits;
 }
 
-/* A run's name stands for one charge: asked again with the same numbers it is not charged again. */
-static enum cuttle_status charge_once(struct ledger *ledger, const struct ledger_request *request, struct ledger_run *found,
-                                      struct cuttle_error *error) {
-	enum cuttle_status status = ledger_find(ledger, request->dataset, request->run, found, error);
+/* Charges a run once. A run of that name with the same numbers is not charged again; with other
+ * numbers it is refused. */
+static enum cuttle_status charge_once(struct ledger *ledger, const struct ledger_request *request,
+                                      struct ledger_run *found, struct cuttle_error *error) {
+	enum cuttle_status status =
+	    ledger_find(ledger, request->dataset, request->run, found, error);
 	if (status) return status;
-	if (found->state == LEDGER_UNKNOWN) return ledger_reserve(ledger, request, false, found, error);
+	if (found->state == LEDGER_UNKNOWN)
+		return ledger_reserve(ledger, request, false, found, error);
 	if (strcmp(found->command, request->command) != 0)
-		return io_fail(error, CUTTLE_USAGE, "run %s was charged with other numbers", request->run);
+		return io_fail(error, CUTTLE_USAGE, "run %s was charged with other numbers",
+		               request->run);
 	return ledger_draw(ledger, request->dataset, request->run, error);
 }
 
-static enum cuttle_status charge(const struct ledger_values *values, struct ledger *ledger, bool dry, struct cuttle_error *error) {
+static enum cuttle_status charge_units(const struct ledger_values *values, struct ledger *ledger,
+                                       bool dry, struct cuttle_error *error) {
 	struct ledger_run found;
 	char run[LEDGER_RUN], command[HASH_TEXT], numbers[96];
 	ledger_name_run(run);
 	if (values->run) (void)snprintf(run, sizeof run, "%s", values->run);
-	(void)snprintf(numbers, sizeof numbers, "%a %llu %llu", values->rho, (unsigned long long)values->first,
-	               (unsigned long long)values->count);
+	(void)snprintf(numbers, sizeof numbers, "%a %llu %llu", values->rho,
+	               (unsigned long long)values->first, (unsigned long long)values->count);
 	hash_of(numbers, strlen(numbers), command);
-	const struct ledger_request request = {.dataset = values->dataset,
-	                                       .run = run,
-	                                       .command = command,
-	                                       .rho = values->rho,
-	                                       .drawn = true,
-	                                       .first = values->first,
-	                                       .count = values->count == COUNT_NONE ? UINT64_MAX - values->first : values->count};
-	enum cuttle_status status =
-	    dry ? ledger_reserve(ledger, &request, true, &found, error) : charge_once(ledger, &request, &found, error);
+	const struct ledger_request request = {
+	    .dataset = values->dataset,
+	    .run = run,
+	    .command = command,
+	    .rho = values->rho,
+	    .drawn = true,
+	    .first = values->first,
+	    .count = values->count == COUNT_NONE ? UINT64_MAX - values->first : values->count};
+	enum cuttle_status status = dry ? ledger_reserve(ledger, &request, true, &found, error)
+	                                : charge_once(ledger, &request, &found, error);
 	if (!status && dry) printf("it would not be refused\n");
-	else if (!status) printf("%s\nThe run's name; it is charged in entry %s.\n", run, found.entry);
+	else if (!status)
+		printf("%s\nThe run's name; it is charged in entry %s.\n", run, found.entry);
 	return status;
 }
 
-static enum cuttle_status verify(const struct ledger_values *values, struct ledger *ledger, struct cuttle_error *error) {
+static enum cuttle_status verify_ledger(const struct ledger_values *values, struct ledger *ledger,
+                                        struct cuttle_error *error) {
 	uint64_t entries;
 	char head[HASH_TEXT];
 	enum cuttle_status status = ledger_verify(ledger, values->head, &entries, head, error);
-	if (!status) printf("%llu entries, each as it was written; the last is %s\n", (unsigned long long)entries, *head ? head : "none");
+	if (!status)
+		printf("%llu entries, each as it was written; the last is %s\n",
+		       (unsigned long long)entries, *head ? head : "none");
 	return status;
 }
 
 static enum cuttle_status make_key(const char *path, struct cuttle_error *error) {
 	char public_key[SIGNATURE_PUBLIC];
 	enum cuttle_status status = signature_make(path, public_key, error);
-	if (!status) printf("%s\nThe public key, also in %s.pub; the secret one is in %s.\n", public_key, path, path);
+	if (!status)
+		printf("%s\nThe public key, also in %s.pub; the secret one is in %s.\n", public_key,
+		       path, path);
 	return status;
 }
 
-enum action { INIT, KEY, SHOW, HISTORY, CHECK, VERIFY, EXPORT, RESERVE, RELEASE, ACTIONS };
-static const char *const NAMES[ACTIONS] = {"init", "key", "show", "history", "check", "verify", "export", "reserve", "release"};
+enum action { INIT, KEY, LIST, SHOW, HISTORY, CHECK, VERIFY, EXPORT, RESERVE, RELEASE, ACTIONS };
+static const char *const NAMES[ACTIONS] = {"init",  "key",    "list",   "show",    "history",
+                                           "check", "verify", "export", "reserve", "release"};
 
-static enum cuttle_status act(const struct verb *verb, const struct ledger_values *values, enum action action, struct cuttle_error *error) {
+static enum cuttle_status perform_action(const struct verb *verb,
+                                         const struct ledger_values *values, enum action action,
+                                         struct cuttle_error *error) {
 	struct ledger *ledger;
-	if (action == INIT) return init(verb, values, error);
+	if (action == INIT) return init_dataset(verb, values, error);
 	if (action == KEY) return make_key(values->sign, error);
 	enum cuttle_status status = ledger_open(values->ledger, &ledger, error);
 	if (status) return status;
 	switch (action) {
+	case LIST:
+		status = list_datasets(verb, values, ledger, error);
+		break;
 	case SHOW:
-		status = show(verb, values, ledger, error);
+		status =
+		    (values->dataset ? show_dataset : list_datasets)(verb, values, ledger, error);
 		break;
 	case HISTORY:
+		status = print_history(values, ledger, error);
+		break;
 	case EXPORT:
-		status = ledger_walk(ledger, values->dataset, action == EXPORT ? export_line : history_line, NULL, error);
+		status = ledger_walk(ledger, values->dataset, export_entry, NULL, error);
 		break;
 	case CHECK:
 	case RESERVE:
-		status = charge(values, ledger, action == CHECK, error);
+		status = charge_units(values, ledger, action == CHECK, error);
 		break;
 	case VERIFY:
-		status = verify(values, ledger, error);
+		status = verify_ledger(values, ledger, error);
 		break;
 	case RELEASE:
 		status = ledger_release(ledger, values->dataset, values->run, error);
@@ -230,45 +381,78 @@ static enum cuttle_status act(const struct verb *verb, const struct ledger_value
 	return status;
 }
 
-/* What the action lacks, or NULL. */
-static const char *lacks(const struct ledger_values *values, enum action action) {
-	const bool all = action == HISTORY || action == EXPORT || action == VERIFY;
+/* Refuses an action that lacks an option; returns the exit code. `all`: actions for which no data
+ * set needs to be named. */
+static int refuse_incomplete_ledger(const struct verb *verb, const struct ledger_values *values,
+                                    enum action action) {
+	const bool all = action == LIST || action == SHOW || action == HISTORY ||
+	                 action == EXPORT || action == VERIFY || action == KEY;
+	const struct verb_need needs[] = {
+	    {action == KEY && !values->sign, "--sign FILE"},
+	    {action != KEY && !values->ledger, "--ledger FILE"},
+	    {!all && !values->dataset, "--dataset NAME"},
+	    {action == INIT && isnan(values->epsilon_limit) && isnan(values->rho_limit),
+	     "--epsilon-limit EPS or --rho-limit RHO"},
+	    {(action == CHECK || action == RESERVE) && isnan(values->rho), "--rho RHO"},
+	    {action == RELEASE && !values->run, "--run RUN (cuttle ledger history prints it)"},
+	};
+	return verb_lacks(verb, needs, sizeof needs / sizeof *needs);
+}
+
+/* Says what is wrong with the action's values; NULL = nothing. */
+static const char *name_mistake(const struct ledger_values *values, enum action action) {
 	const bool charges = action == CHECK || action == RESERVE;
-	if (action == KEY) return values->sign ? NULL : "where does the key go? Give --sign FILE";
-	if (!values->ledger) return "no ledger: give --ledger FILE";
-	if (!values->dataset && !all) return "no data set: give --dataset NAME";
-	if (action == INIT && isnan(values->epsilon_limit) == isnan(values->rho_limit))
-		return "give one of --epsilon-limit and --rho-limit";
-	if (action == INIT && (strlen(values->dataset) >= LEDGER_NAME || (values->unit_key && strlen(values->unit_key) >= LEDGER_NAME)))
+	if (action == INIT && !isnan(values->epsilon_limit) && !isnan(values->rho_limit))
+		return "give one of --epsilon-limit and --rho-limit, not both";
+	if (action == INIT && (strlen(values->dataset) >= LEDGER_NAME ||
+	                       (values->unit_key && strlen(values->unit_key) >= LEDGER_NAME)))
 		return "--dataset and --unit-key: at most 128 bytes";
-	if (charges && !(values->rho > 0)) return "--rho: must be a number above 0";
-	if (action == RELEASE && !values->run) return "which run? Give --run, as history prints it";
-	if (action == RESERVE && values->run && !hex(values->run, LEDGER_RUN - 1)) return "--run: must be 32 hex digits, in lower case";
-	if (values->head && !hex(values->head, HASH_TEXT - 1)) return "--head: must be 64 hex digits, in lower case";
+	if (charges && values->rho <= 0) return "--rho: must be a number " RHO_RANGE;
+	if (action == RESERVE && values->run && !check_hex(values->run, LEDGER_RUN - 1))
+		return "--run: must be 32 hex digits, in lower case";
+	if (values->head && !check_hex(values->head, HASH_TEXT - 1))
+		return "--head: must be 64 hex digits, in lower case";
 	return NULL;
 }
 
-static int run(const struct verb *verb, int argc, char **argv) {
-	struct ledger_values values = {.epsilon_limit = NAN, .delta_limit = 1e-6, .rho_limit = NAN, .rho = NAN, .count = COUNT_NONE};
+/* Checks the paths. The action key writes a pair of files; all others open the ledger alone. */
+static int check_ledger_files(const struct verb *verb, const struct ledger_values *values,
+                              enum action action) {
+	const struct path_use key = {"--sign", values->sign, PATH_RECORD, NULL, {SIGNATURE_BESIDE}};
+	const struct path_use ledger = {
+	    "--ledger", values->ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}};
+	return verb_paths(verb, action == KEY ? &key : &ledger, 1);
+}
+
+static int run_ledger_verb(const struct verb *verb, int argc, char **argv) {
+	struct ledger_values values = {.epsilon_limit = NAN,
+	                               .delta_limit = 1e-6,
+	                               .rho_limit = NAN,
+	                               .rho = NAN,
+	                               .count = COUNT_NONE};
 	struct cuttle_error error = {"out of memory"};
-	int operand, code, action = 0;
+	int operand, code;
+	size_t action;
 	if (!verb_begin(verb, argc, argv, &values, &operand, &code)) return code;
-	while (operand < argc && action < ACTIONS && strcmp(argv[operand], NAMES[action]) != 0) action++;
-	if (operand + 1 != argc || action == ACTIONS)
-		return verb_refuse(verb, CUTTLE_USAGE,
-		                   "say what to do: init, key, show, history, check, verify, export, reserve or release");
-	const char *problem = lacks(&values, (enum action)action);
+	if (!verb_action(verb, operand + 1 == argc ? argv[operand] : NULL, NAMES, ACTIONS, &action))
+		return CUTTLE_USAGE;
+	code = refuse_incomplete_ledger(verb, &values, (enum action)action);
+	if (code) return code;
+	const char *problem = name_mistake(&values, (enum action)action);
 	if (problem) return verb_refuse(verb, CUTTLE_USAGE, problem);
-	enum cuttle_status status = act(verb, &values, (enum action)action, &error);
+	code = check_ledger_files(verb, &values, (enum action)action);
+	if (code) return code;
+	enum cuttle_status status = perform_action(verb, &values, (enum action)action, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
 const struct verb ledger_verb = {
     .name = "ledger",
-    .usage = "init|key|show|history|check|verify|export|reserve|release --ledger FILE --dataset NAME [OPTION]...",
+    .usage = "init|key|list|show|history|check|verify|export|reserve|release [OPTION]...",
     .summary = "the privacy budget of data sets, counted over runs",
+    .example = "init --ledger spent.db --dataset notes --epsilon-limit 10 --delta-limit 1e-6",
     .about = ABOUT,
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
-    .run = run,
+    .run = run_ledger_verb,
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options from the command line and the environment, and their help.
+// Reads options from the command line and then from the environment, and prints their help. It
+// makes getopt_long's tables from the verb's table, and stores each value at its entry's offset.
 #include "tools/options.h"
 
 #include "base/misuse.h"
@@ -11,10 +12,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_OPTIONS = 64, LONG_BASE = 256, HELP_COLUMN = 31, HELP_WIDTH = 110, VARIABLE = 64 };
+enum {
+	MOST_OPTIONS = 64, /* most options of a verb */
+	LONG_BASE = 256,   /* getopt returns this plus the entry's number for a long option; it is
+	                      above every letter */
+	HELP_COLUMN = 31,  /* column where the help of an option begins */
+	HELP_WIDTH = 110,  /* most columns of a line of help */
+	VARIABLE = 64,     /* bytes of an environment variable's name, with its NUL */
+	NAME_SIZE = 32     /* bytes of an option's or verb's name, with its NUL */
+};
 
-static void wrong(struct cuttle_error *error, const char *option, const char *problem) {
+static void set_option_error(struct cuttle_error *error, const char *option, const char *problem) {
 	(void)io_fail(error, CUTTLE_USAGE, "%s: %s", option, problem);
+}
+
+/* Says which value was refused and what is allowed. Returns false. */
+static bool refuse_value(struct cuttle_error *error, const char *option, const char *text,
+                         const char *allowed) {
+	(void)io_fail(error, CUTTLE_USAGE, "%s: \"%.40s\" is not %s", option, text, allowed);
+	return false;
 }
 
 bool options_real(const char *text, double *value) {
@@ -39,7 +55,7 @@ bool options_count(const char *text, uint64_t most, uint64_t *value) {
 	return parsed <= most;
 }
 
-static int choice(const char *names, const char *text) {
+static int parse_choice(const char *names, const char *text) {
 	size_t size = strlen(text);
 	for (int position = 0; names; position++) {
 		const char *bar = strchr(names, '|');
@@ -50,29 +66,30 @@ static int choice(const char *names, const char *text) {
 	return CHOICE_NONE;
 }
 
-static bool truth(const char *text, bool *value) {
-	int position = choice("0|1|false|true|no|yes", text);
+static bool parse_truth(const char *text, bool *value) {
+	int position = parse_choice("0|1|false|true|no|yes", text);
 	*value = position % 2 == 1;
 	return position != CHOICE_NONE;
 }
 
-/* Stores the text (NULL: a flag on the command line) in the entry's place. `option` names it in messages. */
-static bool set(const struct option_entry *entry, const char *text, void *values, const char *option, struct cuttle_error *error) {
+/* Stores the value that `text` gives at the entry's offset. text is NULL for a flag on the command
+ * line. Messages name the option as `option`. */
+static bool set_option(const struct option_entry *entry, const char *text, void *values,
+                       const char *option, struct cuttle_error *error) {
 	char *place = (char *)values + entry->offset;
-	char problem[128];
+	char allowed[128];
 	switch (entry->kind) {
 	case OPTION_FLAG:
 		*(bool *)place = true;
-		if (!text || truth(text, (bool *)place)) return true;
-		wrong(error, option, "must be 0 or 1");
-		return false;
+		if (!text || parse_truth(text, (bool *)place)) return true;
+		return refuse_value(error, option, text, "0 or 1");
 	case OPTION_TEXT:
 		*(const char **)(void *)place = text;
 		return true;
 	case OPTION_LIST: {
 		struct option_list *list = (struct option_list *)(void *)place;
 		if (list->count == OPTION_MOST) {
-			wrong(error, option, "is given too often");
+			set_option_error(error, option, "is given too often");
 			return false;
 		}
 		list->texts[list->count++] = text;
@@ -80,72 +97,151 @@ static bool set(const struct option_entry *entry, const char *text, void *values
 	}
 	case OPTION_REAL:
 		if (options_real(text, (double *)(void *)place)) return true;
-		wrong(error, option, "must be a number, finite and not below 2.3e-308 in size");
-		return false;
+		(void)snprintf(allowed, sizeof allowed, "a number%s%s", entry->range ? " " : "",
+		               entry->range ? entry->range : "");
+		return refuse_value(error, option, text, allowed);
 	case OPTION_COUNT: {
 		uint64_t most = entry->most ? entry->most : COUNT_NONE - 1;
-		if (options_count(text, most, (uint64_t *)(void *)place)) return true;
-		(void)snprintf(problem, sizeof problem, "must be a whole number from 0 to %llu", (unsigned long long)most);
-		wrong(error, option, problem);
-		return false;
+		if (options_count(text, most, (uint64_t *)(void *)place) &&
+		    *(uint64_t *)(void *)place >= entry->least)
+			return true;
+		(void)snprintf(allowed, sizeof allowed,
+		               most <= UINT32_MAX ? "a whole number from %llu to %llu"
+		                                  : "a whole number, %llu or more",
+		               (unsigned long long)entry->least, (unsigned long long)most);
+		return refuse_value(error, option, text, allowed);
 	}
 	case OPTION_CHOICE:
-		*(int *)(void *)place = choice(entry->argument, text);
+		*(int *)(void *)place = parse_choice(entry->argument, text);
 		if (*(int *)(void *)place != CHOICE_NONE) return true;
-		(void)snprintf(problem, sizeof problem, "must be one of %s", entry->argument);
-		wrong(error, option, problem);
-		return false;
+		(void)snprintf(allowed, sizeof allowed, "one of %s", entry->argument);
+		return refuse_value(error, option, text, allowed);
 	}
 	return false;
 }
 
-static void variable(const struct option_entry *entry, char name[VARIABLE]) {
+static void name_variable(const struct option_entry *entry, char name[VARIABLE]) {
 	(void)snprintf(name, VARIABLE, "CUTTLE_%s", entry->name);
 	for (char *at = name; *at; at++) *at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
 }
 
-/* The other option of entry's group that was given, or NULL. */
-static const struct option_entry *rival(const struct verb *verb, const struct option_entry *entry, const bool *given) {
+/* Another option of the entry's group that was given, or NULL. */
+static const struct option_entry *find_rival(const struct verb *verb,
+                                             const struct option_entry *entry, const bool *given) {
 	for (size_t i = 0; entry->group && i < verb->option_count; i++)
-		if (given[i] && &verb->options[i] != entry && verb->options[i].group == entry->group) return &verb->options[i];
+		if (given[i] && &verb->options[i] != entry &&
+		    verb->options[i].group == entry->group)
+			return &verb->options[i];
 	return NULL;
 }
 
-static bool from_environment(const struct verb *verb, void *values, const bool *on_line, struct cuttle_error *error) {
+static bool read_environment(const struct verb *verb, void *values, const bool *on_line,
+                             struct cuttle_error *error) {
 	bool given[MOST_OPTIONS] = {0};
 	for (size_t i = 0; i < verb->option_count; i++) {
 		char name[VARIABLE];
-		variable(&verb->options[i], name);
+		name_variable(&verb->options[i], name);
 		const char *text = getenv(name);
-		if (!text || !*text || on_line[i] || rival(verb, &verb->options[i], on_line)) continue;
-		if (!set(&verb->options[i], text, values, name, error)) return false;
+		if (!text || !*text || on_line[i] || find_rival(verb, &verb->options[i], on_line))
+			continue;
+		if (!set_option(&verb->options[i], text, values, name, error)) return false;
 		given[i] = true;
-		if (rival(verb, &verb->options[i], given)) {
-			wrong(error, name, "contradicts another variable; set one of them");
+		if (find_rival(verb, &verb->options[i], given)) {
+			set_option_error(error, name,
+			                 "contradicts another variable; set one of them");
 			return false;
 		}
 	}
 	return true;
 }
 
-static void unknown(int argc, char **argv, bool missing, struct cuttle_error *error) {
-	char name[3] = {'-', (char)optopt, 0};
-	const char *option = optopt && optopt < LONG_BASE ? name : optind > 0 && optind <= argc ? argv[optind - 1] : "option";
-	wrong(error, option,
-	      missing               ? "needs an argument"
-	      : optopt >= LONG_BASE ? "takes no argument"
-	                            : "is not an option here; see --help");
+/* How many letters must be put in, left out, replaced, or exchanged with the next one to turn a
+ * into b: from "bugdet" to "budget" it is 1. Both are shorter than NAME_SIZE. row[j] is this number
+ * for the first i letters of a and the first j of b; last belongs to i - 1, older to i - 2. */
+static size_t count_typos(const char *a, const char *b) {
+	size_t rows[3][NAME_SIZE + 1], *older = rows[0], *last = rows[1], *row = rows[2];
+	const size_t width = strlen(b);
+	for (size_t j = 0; j <= width; j++) last[j] = older[j] = j;
+	for (size_t i = 1; i <= strlen(a); i++) {
+		row[0] = i;
+		for (size_t j = 1; j <= width; j++) {
+			size_t least = last[j - 1] + (a[i - 1] != b[j - 1]);
+			if (last[j] + 1 < least) least = last[j] + 1;
+			if (row[j - 1] + 1 < least) least = row[j - 1] + 1;
+			const bool exchanged =
+			    i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+			if (exchanged && older[j - 2] + 1 < least) least = older[j - 2] + 1;
+			row[j] = least;
+		}
+		size_t *const reused = older;
+		older = last;
+		last = row;
+		row = reused;
+	}
+	return last[width];
 }
 
-/* Fills the tables of getopt_long. */
-static void tables(const struct verb *verb, struct option *longs, char *shorts) {
+const char *options_nearest(const char *typed, const char *const names[], size_t count) {
+	const char *nearest = NULL, *begun = NULL;
+	size_t typos = SIZE_MAX, begins = 0;
+	if (!*typed || strlen(typed) >= NAME_SIZE) return NULL;
+	for (size_t i = 0; i < count; i++) {
+		REQUIRE(strlen(names[i]) < NAME_SIZE);
+		const size_t distance = count_typos(typed, names[i]);
+		if (distance < typos && 3 * distance <= strlen(names[i])) {
+			typos = distance;
+			nearest = names[i];
+		}
+		if (strncmp(names[i], typed, strlen(typed)) != 0) continue;
+		begins++;
+		begun = names[i];
+	}
+	return begins == 1 ? begun : nearest;
+}
+
+/* Sets the error for an option that the verb does not have. */
+static void refuse_unknown_option(const struct verb *verb, const char *option,
+                                  struct cuttle_error *error) {
+	const char *names[MOST_OPTIONS];
+	char typed[NAME_SIZE];
+	for (size_t i = 0; i < verb->option_count; i++) names[i] = verb->options[i].name;
+	const char *name = option + strspn(option, "-");
+	(void)snprintf(typed, sizeof typed, "%.*s", (int)strcspn(name, "="), name);
+	const char *meant =
+	    option[1] == '-' ? options_nearest(typed, names, verb->option_count) : NULL;
+	if (meant)
+		(void)io_fail(error, CUTTLE_USAGE,
+		              "%.80s: is not an option here; did you mean --%s?", option, meant);
+	else
+		(void)io_fail(error, CUTTLE_USAGE,
+		              "%.80s: is not an option here; cuttle help %s shows those there are",
+		              option, verb->name);
+}
+
+/* Sets the error for what getopt could not read. optopt is then the letter, or the number that
+ * make_getopt_tables gave a long option, or 0 for an unknown long option. */
+static void explain_getopt_error(const struct verb *verb, int argc, char **argv, bool missing,
+                                 struct cuttle_error *error) {
+	const char letter[3] = {'-', (char)optopt, 0};
+	const char *option = optopt && optopt < LONG_BASE   ? letter
+	                     : optind > 0 && optind <= argc ? argv[optind - 1]
+	                                                    : "option";
+	if (missing) set_option_error(error, option, "needs a value after it");
+	else if (optopt >= LONG_BASE) set_option_error(error, option, "takes no value");
+	else refuse_unknown_option(verb, option, error);
+}
+
+/* Makes the tables of getopt_long. `shorts` begins with ':', so that getopt returns ':' for a
+ * missing argument. */
+static void make_getopt_tables(const struct verb *verb, struct option *longs, char *shorts) {
 	REQUIRE(verb->option_count <= MOST_OPTIONS);
 	*shorts++ = ':';
 	*shorts++ = 'h';
 	for (size_t i = 0; i < verb->option_count; i++) {
 		const struct option_entry *entry = &verb->options[i];
 		bool argument = entry->kind != OPTION_FLAG;
-		longs[i] = (struct option){entry->name, argument ? required_argument : no_argument, NULL, LONG_BASE + (int)i};
+		longs[i] = (struct option){entry->name, argument ? required_argument : no_argument,
+		                           NULL, LONG_BASE + (int)i};
 		if (!entry->letter) continue;
 		*shorts++ = entry->letter;
 		if (argument) *shorts++ = ':';
@@ -155,45 +251,47 @@ static void tables(const struct verb *verb, struct option *longs, char *shorts) 
 	longs[verb->option_count + 1] = (struct option){0};
 }
 
-static size_t position(const struct verb *verb, int found) {
+static size_t find_entry(const struct verb *verb, int found) {
 	if (found >= LONG_BASE) return (size_t)(found - LONG_BASE);
 	size_t i = 0;
 	while (verb->options[i].letter != found) i++;
 	return i;
 }
 
-enum options_result options_parse(const struct verb *verb, int argc, char **argv, void *values, int *operands, struct cuttle_error *error) {
+enum options_result options_parse(const struct verb *verb, int argc, char **argv, void *values,
+                                  int *operands, struct cuttle_error *error) {
 	struct option longs[MOST_OPTIONS + 2];
 	char shorts[2 * MOST_OPTIONS + 4];
 	bool given[MOST_OPTIONS] = {0};
 	int found;
-	tables(verb, longs, shorts);
+	make_getopt_tables(verb, longs, shorts);
 	opterr = 0;
-	optind = 0; // glibc and musl: start afresh
+	optind = 0; // makes getopt begin anew, in glibc and musl
 	while ((found = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
 		if (found == 'h') return OPTIONS_HELP;
 		if (found == '?' || found == ':') {
-			unknown(argc, argv, found == ':', error);
+			explain_getopt_error(verb, argc, argv, found == ':', error);
 			return OPTIONS_WRONG;
 		}
-		size_t i = position(verb, found);
+		size_t i = find_entry(verb, found);
 		const struct option_entry *entry = &verb->options[i];
 		char name[VARIABLE];
 		(void)snprintf(name, sizeof name, "--%s", entry->name);
 		given[i] = true;
-		if (rival(verb, entry, given)) {
-			(void)io_fail(error, CUTTLE_USAGE, "--%s and --%s exclude each other", rival(verb, entry, given)->name,
-			              entry->name);
+		if (find_rival(verb, entry, given)) {
+			(void)io_fail(error, CUTTLE_USAGE, "--%s and --%s exclude each other",
+			              find_rival(verb, entry, given)->name, entry->name);
 			return OPTIONS_WRONG;
 		}
-		if (!set(entry, optarg, values, name, error)) return OPTIONS_WRONG;
+		if (!set_option(entry, optarg, values, name, error)) return OPTIONS_WRONG;
 	}
 	*operands = optind;
-	return from_environment(verb, values, given, error) ? OPTIONS_OK : OPTIONS_WRONG;
+	return read_environment(verb, values, given, error) ? OPTIONS_OK : OPTIONS_WRONG;
 }
 
-/* Words wrapped between two columns; the cursor stands at `at`. Newlines in the text are kept. */
-static void wrap(FILE *file, const char *text, int at, int indent) {
+/* Prints the words of the text up to column HELP_WIDTH, further lines from column `indent` on. The
+ * cursor stands in column `at`. Newlines in the text are kept. */
+static void print_wrapped(FILE *file, const char *text, int at, int indent) {
 	for (bool begins = true; *text;) {
 		size_t word = strcspn(text, " \n");
 		if (!begins && at + 1 + (int)word > HELP_WIDTH) {
@@ -210,21 +308,38 @@ static void wrap(FILE *file, const char *text, int at, int indent) {
 	fputc('\n', file);
 }
 
+/* The heading that the help has before this option, where it has one. */
+static void print_heading(FILE *file, const struct verb *verb, const char *option) {
+	const struct option_heading *heading = verb->headings;
+	while (heading && heading->option && strcmp(heading->option, option) != 0) heading++;
+	if (!heading || !heading->option) return;
+	fprintf(file, "%s%s:\n", heading == verb->headings ? "" : "\n", heading->heading);
+}
+
 void options_help(const struct verb *verb, FILE *file) {
 	fprintf(file, "usage: cuttle %s %s\n\n%s\n\n", verb->name, verb->usage, verb->summary);
+	if (verb->example)
+		fprintf(file, "For example:\n    cuttle %s %s\n", verb->name, verb->example);
+	if (verb->another) fprintf(file, "    cuttle %s %s\n", verb->name, verb->another);
+	if (verb->example) fputc('\n', file);
 	for (size_t i = 0; i < verb->option_count; i++) {
 		const struct option_entry *entry = &verb->options[i];
+		print_heading(file, verb, entry->name);
 		char letter[8] = "    ";
 		if (entry->letter) (void)snprintf(letter, sizeof letter, "-%c, ", entry->letter);
 		int at =
-		    fprintf(file, "  %s--%s%s%s", letter, entry->name, entry->argument ? " " : "", entry->argument ? entry->argument : "");
+		    fprintf(file, "  %s--%s%s%s", letter, entry->name, entry->argument ? " " : "",
+		            entry->argument ? entry->argument : "");
 		if (at >= HELP_COLUMN) at = fprintf(file, "\n") - 1;
 		fprintf(file, "%*s", HELP_COLUMN - at, "");
-		wrap(file, entry->help, HELP_COLUMN, HELP_COLUMN);
+		print_wrapped(file, entry->help, HELP_COLUMN, HELP_COLUMN);
 	}
 	fprintf(file, "  -h, --help\n\n");
-	if (verb->about) wrap(file, verb->about, 0, 0);
+	if (verb->about) print_wrapped(file, verb->about, 0, 0);
 	char example[VARIABLE];
-	variable(&verb->options[0], example);
-	fprintf(file, "Each long option can also be set in the environment, as %s and so on; the command line wins.\n", example);
+	name_variable(&verb->options[0], example);
+	fprintf(file,
+	        "Each long option can also be set in the environment, as %s and so on; the command "
+	        "line wins.\n",
+	        example);
 }

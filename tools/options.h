@@ -1,67 +1,114 @@
 // SPDX-License-Identifier: Apache-2.0
-// One option table per verb: parsing, help and environment are all read from it.
+// Options of the command. Each verb has one table of struct option_entry; parsing, help and the
+// environment variables all come from it. tools/verbs.c calls options_parse and options_help.
+// Values are paths, names and numbers, never private text. For example:
+//   struct values { uint64_t tokens; };
+//   {.name = "max-tokens", .letter = 'n', OPTION(struct values, tokens), .argument = "T",
+//    .help = "hard cap of tokens", .least = 1}
+// This entry reads -n 200, --max-tokens 200 and CUTTLE_MAX_TOKENS=200 into values.tokens.
 #ifndef CUTTLE_TOOLS_OPTIONS_H
 #define CUTTLE_TOOLS_OPTIONS_H
 
 #include "engine/cuttle.h"
 #include <stdio.h>
 
-enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_LIST, OPTION_REAL, OPTION_COUNT, OPTION_CHOICE };
+enum option_kind {
+	OPTION_FLAG,  /* bool: true when it is given */
+	OPTION_TEXT,  /* const char *: the argument */
+	OPTION_LIST,  /* struct option_list: may be given several times */
+	OPTION_REAL,  /* double: a finite number */
+	OPTION_COUNT, /* uint64_t: a whole number */
+	OPTION_CHOICE /* int: one of several names, by its position from 0 */
+};
 
-/* What an option that may be given several times was given. */
-enum { OPTION_MOST = 4 };
+/* The arguments of an option that may be given several times. */
+enum { OPTION_MOST = 4 }; /* most of them */
 struct option_list {
 	const char *texts[OPTION_MOST];
 	size_t count;
 };
 
 struct option_entry {
-	const char *name; /* long name; the environment variable is CUTTLE_ and it in capitals, '-' as '_' */
-	char letter;      /* short name, 0 = none */
-	char group;       /* options of one group exclude each other: a flag silences the environment of the rest; 0 = none */
+	/* Long name. The environment variable has it in capitals behind CUTTLE_, with '_' for '-':
+	 * max-tokens is CUTTLE_MAX_TOKENS. */
+	const char *name;
+	char letter; /* short name, 0 = none */
+	/* Options of one group exclude each other; 0 = none. One on the command line also makes the
+	 * environment variables of the others count for nothing. */
+	char group;
 	enum option_kind kind;
-	size_t offset;        /* of the value in the verb's struct */
-	const char *argument; /* shown in help; for CHOICE the names, "auto|json|off", whose positions are the values; NULL for FLAG */
+	size_t offset; /* bytes from the start of the verb's struct to the value */
+	/* Shown in help; NULL for FLAG. For CHOICE it holds the names: with "auto|json|off" the
+	 * argument json gives the value 1. */
+	const char *argument;
 	const char *help;
-	uint64_t most; /* COUNT: greatest value, 0 = UINT64_MAX - 1 */
+	uint64_t least; /* COUNT: smallest value */
+	uint64_t most;  /* COUNT: greatest value; 0 = UINT64_MAX - 1 */
+	/* REAL: says in messages which numbers have a meaning, as "above 0, as in 3"; NULL = any.
+	 * Parsing does not check it: whoever uses the value does. */
+	const char *range;
 };
 
-/* The kind follows from the member's type, so a table cannot disagree with the struct it fills. */
-#define OPTION(structure, member)                                                                                                          \
-	.kind = _Generic(((structure *)0)->member,                                                                                        \
-	    bool: OPTION_FLAG,                                                                                                            \
-	    const char *: OPTION_TEXT,                                                                                                    \
-	    struct option_list: OPTION_LIST,                                                                                              \
-	    double: OPTION_REAL,                                                                                                          \
-	    uint64_t: OPTION_COUNT,                                                                                                       \
-	    int: OPTION_CHOICE),                                                                                                          \
-	.offset = offsetof(structure, member)
+/* In the help, this heading stands before the option of that name. */
+struct option_heading {
+	const char *option; /* long name; NULL ends a list of headings */
+	const char *heading;
+};
 
-/* What a COUNT or CHOICE member holds when an option without default was not given. */
+/* Kind and offset of a member. The kind comes from the member's type, so a table cannot disagree
+ * with its struct. */
+// clang-format off
+#define OPTION(structure, member) \
+	.kind = _Generic(((structure *)0)->member, \
+	    bool: OPTION_FLAG, \
+	    const char *: OPTION_TEXT, \
+	    struct option_list: OPTION_LIST, \
+	    double: OPTION_REAL, \
+	    uint64_t: OPTION_COUNT, \
+	    int: OPTION_CHOICE), \
+	.offset = offsetof(structure, member)
+// clang-format on
+
+/* The value of a COUNT or CHOICE member whose option has no default and was not given. The verb
+ * sets it before parsing. */
 #define COUNT_NONE UINT64_MAX
 #define CHOICE_NONE (-1)
 
 struct verb {
 	const char *name;
-	const char *usage;   /* what follows the name */
+	const char *usage;   /* behind the name, in the usage line */
 	const char *summary; /* one line */
-	const char *about;   /* paragraphs after the options, may be NULL */
+	const char *example; /* behind the name, in a command that works; it fits one line */
+	const char *another; /* a second one for the help, NULL = none */
+	const char *about;   /* paragraphs after the options; NULL = none */
 	const struct option_entry *options;
 	size_t option_count;
+	/* Where the help groups the options, and ends it with {NULL}; NULL = not at all. */
+	const struct option_heading *headings;
 	int (*run)(const struct verb *verb, int argc, char **argv);
 };
 
 enum options_result { OPTIONS_OK, OPTIONS_HELP, OPTIONS_WRONG };
 
-/* Parses argv[1..] over the defaults in *values; flag beats environment beats default. Operands are moved to argv[*operands..argc-1].
- * -h and --help: OPTIONS_HELP. OPTIONS_WRONG: unknown or repeated-against-its-group option, a list too long, bad number, missing argument;
- * error says which.
- * Texts point into argv or the environment. Uses getopt's state: one thread only. */
-enum options_result options_parse(const struct verb *verb, int argc, char **argv, void *values, int *operands, struct cuttle_error *error);
+/* Parses argv[1..] and the environment into *values, which holds the defaults. An option on the
+ * command line beats its environment variable, and that beats the default. Arguments that belong to
+ * no option (operands) are moved to argv[*operands..argc-1]. Texts point into argv or the
+ * environment. Uses the global state of getopt: one thread only.
+ * OPTIONS_HELP: -h or --help was given.
+ * OPTIONS_WRONG: an unknown option, two options of one group, a list too long, a bad value, a
+ * missing argument; error says which. */
+enum options_result options_parse(const struct verb *verb, int argc, char **argv, void *values,
+                                  int *operands, struct cuttle_error *error);
 
-/* The whole text must be a finite number, or an integer of at most `most`. Also used for lists. */
+/* Read a number from the whole text. Also used for the items of lists. False, with *value unchanged
+ * by options_real: it is no finite number, or no whole number of at most `most`. */
 bool options_real(const char *text, double *value);
 bool options_count(const char *text, uint64_t most, uint64_t *value);
+
+/* Guesses which of names[count] was meant; NULL = none. First choice is the only name that begins
+ * with what was typed. Second is the nearest name, when at most a third of its letters are wrong:
+ * "genrate" has one typo, and "generate" has eight letters. */
+const char *options_nearest(const char *typed, const char *const names[], size_t count);
 
 void options_help(const struct verb *verb, FILE *file);
 

@@ -1,40 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
+// make_rows computes the clips of all rows. estimate_rows adds their time and memory
+// (tools/pace.h). print_table prints them in one of three forms. All forms read COLUMNS, so a
+// number that is added there appears in each form.
 #include "tools/plan.h"
 
 #include "io/fail.h"
+#include "tools/load.h"
+#include "tools/pace.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LIST = 32, MOST_ROWS = MOST_LIST * MOST_LIST, NUMBER = 48, MOST_BENCH = 1 << 24 };
-
-/* How fast a machine is, where rows are contexts: one public, B private. */
-struct pace {
-	double rows_per_s, batch, prompt, prompt_tokens_per_s; /* the last three NaN where only the first is known */
+enum {
+	MOST_LIST = 32,                    /* numbers in a list of epsilons or batches */
+	MOST_ROWS = MOST_LIST * MOST_LIST, /* one for each pair */
+	NUMBER = 48                        /* bytes of a printed number, with its NUL */
 };
 
-/* What is NaN is unknown, or out of the accountant's range. */
-struct row {
-	double epsilon, delta, batch, tokens, temperature;
-	double clip_zcdp, clip_exact, rho_zcdp, rho_exact;
-	double texts, references, seconds;
-	struct pace pace;
+/* NaN: unknown, or out of the accountant's range. */
+struct plan_row {
+	double epsilon;
+	double delta;
+	double batch;       /* B, references per text */
+	double tokens;      /* T, at most so many per text */
+	double temperature; /* tau */
+	double clip_zcdp;   /* the largest clip by zCDP */
+	double clip_exact;  /* the largest clip by exact composition */
+	double rho_zcdp;    /* what clip_zcdp costs per text */
+	double rho_exact;   /* what clip_exact costs per text */
+	double texts;       /* to be written */
+	double references;  /* that they need */
+	double seconds;     /* that they take */
+	double memory;      /* bytes of the process */
+	struct pace pace;   /* the measurement that seconds and memory come from */
 };
 
-struct table {
-	struct row rows[MOST_ROWS];
+struct plan_table {
+	struct plan_row rows[MOST_ROWS];
 	size_t count;
 };
 
-enum rounding { NEAREST, DOWN, UP };
-static const struct column {
-	const char *key, *title;
-	size_t offset;
-	double unit; /* of the title */
-	enum rounding rounding;
-	bool whole;
+/* How Markdown rounds a number: to six digits, or ROUGH to three. */
+enum rounding { NEAREST, DOWN, UP, ROUGH };
+
+/* How one number of a row is shown. For example seconds has the unit 1 / 3600: 7200 is 7200 in
+ * JSON, and 2 under "hours". */
+static const struct plan_column {
+	const char *key;        /* name in JSON and CSV */
+	const char *title;      /* heading in Markdown; NULL = not shown there */
+	size_t offset;          /* bytes from the start of the row to the number, a double */
+	double unit;            /* Markdown shows the number times this */
+	enum rounding rounding; /* in Markdown */
+	bool whole;             /* printed without a point */
 } COLUMNS[] = {
-#define AT(member) offsetof(struct row, member)
+#define AT(member) offsetof(struct plan_row, member)
     {"epsilon", "epsilon", AT(epsilon), 1, NEAREST, false},
     {"delta", "delta", AT(delta), 1, NEAREST, false},
     {"batch", "B", AT(batch), 1, NEAREST, true},
@@ -46,16 +65,18 @@ static const struct column {
     {"rho_exact", "rho exact", AT(rho_exact), 1, UP, false},
     {"texts", NULL, AT(texts), 1, NEAREST, true},
     {"references", "references", AT(references), 1, NEAREST, true},
-    {"seconds", "hours", AT(seconds), 1.0 / 3600, NEAREST, false},
+    {"seconds", "hours", AT(seconds), 1.0 / 3600, ROUGH, false},
     {"rows_per_s", NULL, AT(pace.rows_per_s), 1, NEAREST, false},
     {"bench_batch", NULL, AT(pace.batch), 1, NEAREST, true},
     {"bench_prompt", NULL, AT(pace.prompt), 1, NEAREST, true},
     {"prompt_tokens_per_s", NULL, AT(pace.prompt_tokens_per_s), 1, NEAREST, false},
+    {"memory_bytes", "GB", AT(memory), 1e-9, ROUGH, false},
 };
 enum { COLUMN_COUNT = sizeof COLUMNS / sizeof *COLUMNS };
 
-/* The members of a comma-separated list. Returns how many, 0 when one is no number. */
-static size_t list(const char *text, double values[MOST_LIST]) {
+/* Reads a list such as "1,3,5". Returns how many numbers it has; 0: one is no number, or there are
+ * too many. */
+static size_t parse_numbers(const char *text, double values[MOST_LIST]) {
 	char item[NUMBER];
 	for (size_t count = 0; count < MOST_LIST; text++) {
 		size_t size = strcspn(text, ",");
@@ -69,73 +90,84 @@ static size_t list(const char *text, double values[MOST_LIST]) {
 	return 0;
 }
 
-/* ---- time ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- time and memory ------------------------------------------------------------------------- */
 
-static bool member(const json_t *run, const char *key, double least, double *value) {
-	*value = json_number_value(json_object_get(run, key));
-	return json_is_number(json_object_get(run, key)) && *value >= least && *value <= 1e15;
+/* Measures each B of the table once. Every B above PACE_MOST_BATCH shares the measurement of that
+ * one. */
+static enum cuttle_status measure_batches(struct cuttle_model *model,
+                                          const struct plan_table *table, struct paces *paces,
+                                          struct cuttle_error *error) {
+	enum cuttle_status status = CUTTLE_OK;
+	paces->all = calloc(table->count, sizeof *paces->all);
+	if (!paces->all) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	for (size_t i = 0; i < table->count && !status; i++) {
+		struct pace *pace = &paces->all[paces->count];
+		bool known = false;
+		for (size_t j = 0; j < paces->count; j++)
+			known = known ||
+			        paces->all[j].batch == fmin(table->rows[i].batch, PACE_MOST_BATCH);
+		if (known) continue;
+		status = pace_measure(model, (uint32_t)table->rows[i].batch, 0, pace, error);
+		paces->count += !status;
+	}
+	return status;
 }
 
-/* The run of the bench with the batch nearest to each row's, and of those the fastest. */
-static bool nearest(const json_t *runs, double batch, struct pace *nearest) {
-	const double least = 1e-9;
-	*nearest = (struct pace){.batch = INFINITY};
-	for (size_t i = 0; i < json_array_size(runs); i++) {
-		const json_t *run = json_array_get(runs, i);
-		struct pace pace;
-		if (!member(run, "batch", 0, &pace.batch) || !member(run, "prompt", 0, &pace.prompt) ||
-		    !member(run, "rows_per_s", least, &pace.rows_per_s) ||
-		    !member(run, "prompt_tokens_per_s", least, &pace.prompt_tokens_per_s))
-			return false;
-		const double farther = fabs(pace.batch - batch) - fabs(nearest->batch - batch);
-		if (farther < 0 || (farther == 0 && pace.rows_per_s > nearest->rows_per_s)) *nearest = pace;
+/* Sets pace, seconds and memory of each row. They come from the bench's file, else from a
+ * measurement of the model, else from the rows per second that were given. */
+static enum cuttle_status estimate_rows(const struct plan_request *request,
+                                        struct cuttle_model *model, struct plan_table *table,
+                                        struct cuttle_error *error) {
+	struct paces paces = {0};
+	enum cuttle_status status = CUTTLE_OK;
+	if (request->bench) status = paces_read(request->bench, &paces, error);
+	else if (model) status = measure_batches(model, table, &paces, error);
+	for (size_t i = 0; i < table->count && !status; i++) {
+		struct plan_row *row = &table->rows[i];
+		row->pace = (struct pace){.batch = NAN,
+		                          .prompt = NAN,
+		                          .prompt_tokens_per_s = NAN,
+		                          .rows_per_s = request->rows_per_s};
+		if (paces.count) row->pace = *paces_nearest(&paces, row->batch);
+		const double prompt = model ? PACE_PROMPT : row->pace.prompt;
+		row->seconds =
+		    pace_seconds(&row->pace, row->texts, row->batch, prompt, row->tokens);
+		row->memory = paces.count
+		                  ? pace_memory(&row->pace, row->batch, 0, prompt + row->tokens)
+		                  : NAN;
 	}
-	return json_array_size(runs) > 0;
+	paces_free(&paces);
+	return status;
 }
 
-static enum cuttle_status add_time(const struct plan_request *request, struct table *table, struct cuttle_error *error) {
-	json_t *root = NULL;
-	if (request->bench) {
-		char *bytes;
-		size_t size;
-		const enum cuttle_status status = file_read(request->bench, MOST_BENCH, &bytes, &size, error);
-		if (status) return status;
-		root = json_loadb(bytes, size, 0, NULL);
-		free(bytes);
-	}
-	bool good = true;
-	for (size_t i = 0; i < table->count; i++) {
-		struct row *row = &table->rows[i];
-		row->pace = (struct pace){request->rows_per_s, NAN, NAN, NAN};
-		if (request->bench) good = good && nearest(json_object_get(root, "runs"), row->batch, &row->pace);
-		const double prompt = request->bench ? row->pace.prompt / row->pace.prompt_tokens_per_s : 0;
-		row->seconds = row->texts * (row->batch + 1) * (row->tokens / row->pace.rows_per_s + prompt);
-	}
-	json_decref(root);
-	return good ? CUTTLE_OK : io_fail(error, CUTTLE_INPUT, "%s: not what cuttle bench -o json prints", file_shown(request->bench));
-}
+/* ---- output ---------------------------------------------------------------------------------- */
 
-/* ---- output -------------------------------------------------------------------------------------------------------------------------- */
-
-static double value(const struct row *row, const struct column *column) {
+static double read_plan_cell(const struct plan_row *row, const struct plan_column *column) {
 	return *(const double *)(const void *)((const char *)row + column->offset);
 }
 
-/* Six digits, to the side that is safe to copy. */
-static void print_cell(double number, enum rounding rounding) {
+/* Prints a clip rounded down and a rho rounded up, so that a number copied from the table promises
+ * no less privacy: six digits. A measured number has three digits. For example 0.12345678, DOWN:
+ * printf gives 0.123457, which is more. So half a unit of the sixth digit is taken off first:
+ * 0.123456. */
+static void print_plan_cell(double number, enum rounding rounding) {
 	char text[NUMBER];
 	if (!isfinite(number)) {
 		printf(" - |");
 		return;
 	}
-	(void)snprintf(text, sizeof text, "%.6g", number);
+	(void)snprintf(text, sizeof text, "%.*g", rounding == ROUGH ? 3 : 6, number);
 	const double shown = strtod(text, NULL), half = pow(10, floor(log10(number)) - 5) / 2;
-	if (rounding == DOWN && shown > number) (void)snprintf(text, sizeof text, "%.6g", number - half);
-	if (rounding == UP && shown < number) (void)snprintf(text, sizeof text, "%.6g", number + half);
+	if (rounding == DOWN && shown > number)
+		(void)snprintf(text, sizeof text, "%.6g", number - half);
+	if (rounding == UP && shown < number)
+		(void)snprintf(text, sizeof text, "%.6g", number + half);
 	printf(" %s |", text);
 }
 
-static void print_md(const struct plan_request *request, const struct table *table) {
+static const char MEMORY[] = "GB: the process when such contexts have grown to their end.";
+
+static void print_plan_md(const struct plan_request *request, const struct plan_table *table) {
 	const struct cuttle_budget *known = &request->known;
 	for (int rule = 0; rule < 2; rule++) {
 		putchar('|');
@@ -146,68 +178,81 @@ static void print_md(const struct plan_request *request, const struct table *tab
 	for (size_t i = 0; i < table->count; i++) {
 		putchar('|');
 		for (size_t c = 0; c < COLUMN_COUNT; c++) {
-			const struct column *column = &COLUMNS[c];
-			const double number = value(&table->rows[i], column) * column->unit;
+			const struct plan_column *column = &COLUMNS[c];
+			const double number =
+			    read_plan_cell(&table->rows[i], column) * column->unit;
 			if (!column->title) continue;
 			if (column->whole) printf(" %.0f |", number);
-			else print_cell(number, column->rounding);
+			else print_plan_cell(number, column->rounding);
 		}
 		putchar('\n');
 	}
 	if (known->group > 1)
-		printf("\nepsilon, delta and rho are those of a person with %u references, %s.\n", known->group,
-		       known->spread ? "each in another text" : "all in one text");
-	printf(
-	    "\nclip is rounded down, rho up. exact allows more for one run alone; rho exact is what that clip costs where runs add up.\n");
+		printf("\nepsilon, delta and rho are those of a person with %u references, %s.\n",
+		       known->group, known->spread ? "each in another text" : "all in one text");
+	printf("\nclip is rounded down, rho up. exact allows more for one run alone; rho exact is "
+	       "what that clip costs where runs add up.\n");
 	if (request->bench)
-		printf("hours: %.0f texts, every one to its cap, one at a time as in the run of %s with the nearest B, whose prompt is "
-		       "read in "
-		       "every context.\n",
-		       request->texts, request->bench);
+		printf("hours: %.0f texts, every one to its cap, as in the run of %s with the "
+		       "nearest B, whose prompt is read in every context. %s\n",
+		       request->texts, request->bench, MEMORY);
+	else if (request->open.model)
+		printf("hours: %.0f texts, every one to its cap, prompts of %d tokens, as measured "
+		       "now on %.0f threads. %s\n",
+		       request->texts, PACE_PROMPT, table->rows->pace.threads, MEMORY);
 	else if (!isnan(request->rows_per_s))
-		printf("hours: %.0f texts, every one to its cap, B + 1 rows a token, %g rows a second; prompts are not counted.\n",
+		printf("hours: %.0f texts, every one to its cap, B + 1 rows a token, %g rows a "
+		       "second; prompts are not counted.\n",
 		       request->texts, request->rows_per_s);
-	else printf("hours need --bench FILE, which cuttle bench -o json makes, or --rows-per-second R.\n");
+	else
+		printf("hours and memory need -m MODEL, which measures for some seconds, or "
+		       "--bench FILE, which cuttle bench -o json makes.\n");
 }
 
-static void print_csv(const struct table *table) {
+static void print_plan_csv(const struct plan_table *table) {
 	for (size_t c = 0; c < COLUMN_COUNT; c++) printf("%s%s", c ? "," : "", COLUMNS[c].key);
 	putchar('\n');
 	for (size_t i = 0; i < table->count; i++)
 		for (size_t c = 0; c < COLUMN_COUNT; c++) {
-			const double number = value(&table->rows[i], &COLUMNS[c]);
+			const double number = read_plan_cell(&table->rows[i], &COLUMNS[c]);
 			if (c) putchar(',');
 			if (isfinite(number)) printf("%.*g", 17, number);
 			if (c + 1 == COLUMN_COUNT) putchar('\n');
 		}
 }
 
-static json_t *json_of(const struct row *row) {
+static json_t *encode_plan_row(const struct plan_row *row) {
 	json_t *object = json_object();
 	for (size_t c = 0; c < COLUMN_COUNT && object; c++) {
-		const double number = value(row, &COLUMNS[c]);
+		const double number = read_plan_cell(row, &COLUMNS[c]);
 		const bool whole = COLUMNS[c].whole && isfinite(number);
-		const struct jsonout_member member = {COLUMNS[c].key, whole ? json_integer((json_int_t)number) : jsonout_real(number)};
+		const struct jsonout_member member = {COLUMNS[c].key,
+		                                      whole ? json_integer((json_int_t)number)
+		                                            : jsonout_real(number)};
 		object = jsonout_extend(object, &member, 1);
 	}
 	return object;
 }
 
-static int print(const struct verb *verb, const struct plan_request *request, const struct table *table) {
-	if (request->format == PLAN_MD) print_md(request, table);
-	if (request->format == PLAN_CSV) print_csv(table);
+static int print_table(const struct verb *verb, const struct plan_request *request,
+                       const struct plan_table *table) {
+	if (request->format == PLAN_MD) print_plan_md(request, table);
+	if (request->format == PLAN_CSV) print_plan_csv(table);
 	if (request->format != PLAN_JSON) return CUTTLE_OK;
 	json_t *rows = json_array();
 	for (size_t i = 0; i < table->count; i++)
-		if (json_array_append_new(rows, json_of(&table->rows[i])) != 0) return verb_refuse(verb, CUTTLE_NOMEM, "out of memory");
+		if (json_array_append_new(rows, encode_plan_row(&table->rows[i])) != 0)
+			return verb_refuse(verb, CUTTLE_NOMEM, "out of memory");
 	return verb_print(verb, rows, JSON_COMPACT);
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
-/* clip and rho of the row by one accountant. NaN where it is beyond the exact one. */
-static enum cuttle_status solve(const struct plan_request *request, const struct row *row, enum cuttle_accountant accountant, double *clip,
-                                double *rho, struct cuttle_error *error) {
+/* Computes clip and rho of the row by one accountant. Both are NaN when the exact one cannot say.
+ */
+static enum cuttle_status solve_row(const struct plan_request *request, const struct plan_row *row,
+                                    enum cuttle_accountant accountant, double *clip, double *rho,
+                                    struct cuttle_error *error) {
 	struct cuttle_budget budget = request->known;
 	budget.epsilon = row->epsilon;
 	budget.batch = (uint32_t)row->batch;
@@ -222,25 +267,32 @@ static enum cuttle_status solve(const struct plan_request *request, const struct
 	return status;
 }
 
-static enum cuttle_status fill(const struct plan_request *request, const double *epsilons, const double *batches, size_t batch_count,
-                               struct table *table, struct cuttle_error *error) {
+static enum cuttle_status make_rows(const struct plan_request *request, const double *epsilons,
+                                    const double *batches, size_t batch_count,
+                                    struct plan_table *table, struct cuttle_error *error) {
 	const struct cuttle_budget *known = &request->known;
 	for (size_t i = 0; i < table->count; i++) {
-		struct row *row = &table->rows[i];
-		const struct row *first = row - i % batch_count;
-		*row = (struct row){.epsilon = epsilons[i / batch_count],
-		                    .delta = known->delta,
-		                    .batch = batches[i % batch_count],
-		                    .tokens = known->tokens,
-		                    .temperature = known->temperature,
-		                    .texts = request->texts};
+		struct plan_row *row = &table->rows[i];
+		// The first row with the same epsilon.
+		const struct plan_row *first = row - i % batch_count;
+		*row = (struct plan_row){.epsilon = epsilons[i / batch_count],
+		                         .delta = known->delta,
+		                         .batch = batches[i % batch_count],
+		                         .tokens = known->tokens,
+		                         .temperature = known->temperature,
+		                         .texts = request->texts};
 		row->references = row->texts * row->batch;
-		enum cuttle_status status = solve(request, row, CUTTLE_ZCDP, &row->clip_zcdp, &row->rho_zcdp, error);
+		enum cuttle_status status =
+		    solve_row(request, row, CUTTLE_ZCDP, &row->clip_zcdp, &row->rho_zcdp, error);
 		if (status) return status;
-		if (first == row) status = solve(request, row, CUTTLE_EXACT, &row->clip_exact, &row->rho_exact, error);
+		if (first == row)
+			status = solve_row(request, row, CUTTLE_EXACT, &row->clip_exact,
+			                   &row->rho_exact, error);
 		if (status) return status;
 		if (first == row) continue;
-		// The exact accountant takes a second or so, and only clip / batch matters to it. Down by a few units of the last place.
+		// The exact accountant takes a second or so. To it only clip / batch matters, so
+		// the clip of the first row is scaled: 0.5 at B = 7 is 1.07 at B = 15. The last
+		// factor rounds it down by a few units of the last place.
 		row->clip_exact = first->clip_exact / first->batch * row->batch * (1 - 1e-15);
 		row->rho_exact = first->rho_exact;
 	}
@@ -250,21 +302,40 @@ static enum cuttle_status fill(const struct plan_request *request, const double 
 int plan_print(const struct verb *verb, const struct plan_request *request) {
 	double epsilons[MOST_LIST], batches[MOST_LIST];
 	struct cuttle_error error;
-	const size_t epsilon_count = list(request->epsilons, epsilons), batch_count = list(request->batches, batches);
+	const size_t epsilon_count = parse_numbers(request->epsilons, epsilons),
+	             batch_count = parse_numbers(request->batches, batches);
 	bool right = batch_count > 0;
 	for (size_t i = 0; i < batch_count; i++)
-		right = right && batches[i] >= 1 && batches[i] <= UINT32_MAX && batches[i] == floor(batches[i]);
+		right = right && batches[i] >= 1 && batches[i] <= UINT32_MAX &&
+		        batches[i] == floor(batches[i]);
 	if (!right)
-		return verb_refuse(verb, CUTTLE_USAGE, "--batch-size: must be a whole number above 0, or a list of up to 32 with commas");
-	if (!epsilon_count) return verb_refuse(verb, CUTTLE_USAGE, "--epsilon: must be a number, or a list of up to 32 with commas");
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "--batch-size: must be a whole number above 0, or a list of up "
+		                   "to 32 with commas");
+	if (!epsilon_count)
+		return verb_refuse(
+		    verb, CUTTLE_USAGE,
+		    "--epsilon: must be a number, or a list of up to 32 with commas");
 	if (isfinite(request->known.clip) || isfinite(request->known.rho))
 		return verb_refuse(verb, CUTTLE_USAGE, "plan finds clip and rho; do not give them");
-	struct table *table = calloc(1, sizeof *table);
+	const struct path_use bench = PATH_ALONE("--bench", request->bench, PATH_STREAM);
+	const int refused = verb_paths(verb, &bench, 1);
+	if (refused) return refused;
+	struct plan_table *table = calloc(1, sizeof *table);
 	if (!table) return verb_refuse(verb, CUTTLE_NOMEM, "out of memory");
 	table->count = epsilon_count * batch_count;
-	enum cuttle_status status = fill(request, epsilons, batches, batch_count, table, &error);
-	if (!status) status = add_time(request, table, &error);
-	const int code = status ? verb_fail(verb, status, &error) : print(verb, request, table);
+	struct cuttle_model *model = NULL;
+	struct load load;
+	enum cuttle_status status =
+	    make_rows(request, epsilons, batches, batch_count, table, &error);
+	int code = CUTTLE_OK;
+	if (!status && request->open.model) code = verb_open(verb, &request->open, NULL, &model);
+	load_begin(&load);
+	if (!status && !code) status = estimate_rows(request, model, table, &error);
+	if (status) code = verb_fail(verb, status, &error);
+	if (!code && model) load_warn(verb->name, load_of_others(&load));
+	if (!code) code = print_table(verb, request, table);
+	cuttle_model_free(&model);
 	free(table);
 	return code;
 }

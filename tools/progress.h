@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress of a generate run on standard error: one living line on a terminal, JSON lines, a sparse line now and then, or nothing.
+// Shows the progress of a generate run on standard error. On a terminal that is one line, rewritten
+// in place: the living line. Else it is JSON lines, or a plain line now and then, or nothing.
 //
-// Public quantities only: texts and tokens done. Time tells how long the references are, so no line that could end in a log holds any, nor
-// does the number of lines depend on it; only the living line, which whoever watches the terminal sees pass anyway, shows a rate.
+// tools/generate.c calls it. Only public numbers are shown: texts and tokens done. How long a run
+// takes tells how long the references are. So no line that could end in a log holds a time. Nor
+// does the number of such lines depend on it. The living line alone shows a rate, and for how
+// many seconds references have been read: whoever watches the terminal sees that anyway. Rates
+// count what this run drew, not what an earlier run did.
 #ifndef CUTTLE_TOOLS_PROGRESS_H
 #define CUTTLE_TOOLS_PROGRESS_H
 
@@ -11,16 +15,31 @@
 enum progress_mode { PROGRESS_AUTO, PROGRESS_JSON, PROGRESS_OFF };
 
 struct progress {
-	enum { PROGRESS_NONE, PROGRESS_LINE, PROGRESS_LINES, PROGRESS_SPARSE } style;
-	size_t texts, texts_done, texts_before; /* before: finished by an earlier run */
-	uint64_t tokens;                        /* drawn by this run */
-	double began, shown;                    /* seconds */
-	size_t texts_shown;
-	bool line_open;
+	enum {
+		PROGRESS_NONE,
+		PROGRESS_LINE,  /* the living line */
+		PROGRESS_LINES, /* a JSON line after each text */
+		PROGRESS_SPARSE /* a plain line after each tenth of the texts */
+	} style;
+	size_t texts;        /* of the run */
+	size_t texts_done;   /* by this run or an earlier one */
+	size_t texts_before; /* done by an earlier run */
+	uint64_t tokens;     /* drawn by this run */
+	double began;        /* clock in seconds: when the run began */
+	double shown;        /* clock in seconds: when the living line was last printed */
+	size_t texts_shown;  /* texts_done in the last plain line */
+	size_t reading; /* number, from 1, of the text whose references are read now; 0 = none */
+	double reading_since; /* clock in seconds: when that began */
+	bool line_open;       /* the cursor stands in the living line */
 };
 
-void progress_begin(struct progress *progress, enum progress_mode mode, size_t texts, size_t texts_before);
+void progress_begin(struct progress *progress, enum progress_mode mode, size_t texts);
+/* Says that the references of text number `text`, from 0, are being read. Call it now and then
+ * until they are. */
+void progress_reading(struct progress *progress, size_t text);
+/* Counts one token that this run drew. */
 void progress_token(struct progress *progress);
+/* Counts one text that is done, by this run or an earlier one. */
 void progress_text(struct progress *progress);
 /* Ends a living line, so that something else can be printed. */
 void progress_end(struct progress *progress);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a generate run has to do with the ledger: reserve before anything is drawn, say so before anything drawn is seen, and not pay twice.
+// Charges a generate run in the ledger: before a token is drawn, and only once. tools/generate.c
+// calls open, reserve, draw, finish, done and close, in this order.
 //
-// A run has a random name, kept beside its output in OUT.run until the output is in place. The same command finds it there: a reservation
-// of that name which has drawn nothing, or whose tokens are in the journal, is this run's, and is not charged again. In every other case
-// (no name, no journal, another command, released) the run is charged in full. Standard output cannot be continued: each time is a new run.
+// A run has a random name. It stands in OUT.run until the output is in place, so the same command
+// finds it. The reservation of that name is used again, and the run not charged twice, when both
+// hold: it charges exactly what this run would be charged now; and nothing was drawn under it, or
+// what was drawn is in the journal. Else (no name, no journal, another command, other owners, a
+// released name) the run is charged in full. The finished output's hash closes the reservation: one
+// charge pays for one output. Standard output cannot be continued, so each run there is new.
 #ifndef CUTTLE_TOOLS_SPENDING_H
 #define CUTTLE_TOOLS_SPENDING_H
 
@@ -11,23 +15,33 @@
 #include "tools/references.h"
 
 struct spending {
-	const char *path; /* the ledger's; NULL = nobody counts */
+	const char *path; /* of the ledger; NULL = nobody counts, and all calls below do nothing */
 	struct ledger_dataset dataset;
-	char run[LEDGER_RUN];
-	char *name_file; /* NULL for standard output */
-	bool drawn;
+	char run[LEDGER_RUN]; /* the run's name, 32 hex digits */
+	char *name_file;      /* path of OUT.run; NULL for standard output */
+	bool drawn;           /* the ledger knows that a token was drawn */
 };
 
-/* Before the references are read: finds the data set. A run that is not private is not counted. USAGE: the data set counts other units than
- * the run. spending_close in any case. */
-enum cuttle_status spending_open(const struct generate_values *values, const struct setup *setup, struct spending *spending,
-                                 struct cuttle_error *error);
-/* Before any forward pass. `resumed`: the journal has tokens. Writes the entry into the receipt. BUDGET: refused. */
-enum cuttle_status spending_reserve(struct spending *spending, struct setup *setup, const struct references *references, bool resumed,
+/* Finds the data set. Call it before the references are read. A run that is not private is not
+ * counted. Call spending_close in any case. USAGE: the data set counts other units than the run.
+ * NOMEM, or as ledger_open and ledger_look. */
+enum cuttle_status spending_open(const struct generate_values *values, const struct setup *setup,
+                                 struct spending *spending, struct cuttle_error *error);
+/* Charges the run, or finds its charge. Call it before any forward pass. `resumed` says that the
+ * journal has tokens. Sets the charge in the receipt. BUDGET: the ledger refuses. USAGE: a file
+ * that is no run's name stands at OUT.run. PARTIAL: OUT.run cannot be written. Else as ledger_open,
+ * ledger_match, ledger_reserve and ledger_draw. */
+enum cuttle_status spending_reserve(struct spending *spending, struct setup *setup,
+                                    const struct references *references, bool resumed,
                                     struct cuttle_error *error);
-/* Before a fresh token may be seen; the first one counts. */
+/* Tells the ledger that the run draws. Call it for each fresh token, before the token may be seen;
+ * only the first call writes. Errors as ledger_open and ledger_draw. */
 enum cuttle_status spending_draw(struct spending *spending, struct cuttle_error *error);
-/* The output is in place. */
+/* Closes the charge with the output's hash. Call it when the output is whole and not yet in place.
+ * BUDGET: this charge has paid for another output. Else as ledger_open and ledger_finish. */
+enum cuttle_status spending_finish(struct spending *spending, const char output_sha256[HASH_TEXT],
+                                   struct cuttle_error *error);
+/* Removes OUT.run. Call it when the output is in place. */
 void spending_done(struct spending *spending);
 void spending_close(struct spending *spending);
 

@@ -1,20 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
-// How verbs begin, open their model and report.
+// The functions that the verbs share: they parse, check, open the model, and print errors.
+// tools/verbs.h says what each promises.
 #include "tools/verbs.h"
 
 #include "io/fail.h"
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-bool verb_begin(const struct verb *verb, int argc, char **argv, void *values, int *operands, int *exit_code) {
+static void abandon_on_signal(int number) {
+	sink_abandon();
+	(void)raise(number); // this time it ends the process, due to SA_RESETHAND
+}
+
+/* A signal that was ignored before, as under nohup, stays ignored. */
+static void handle_ends(void) {
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	const struct sigaction action = {.sa_handler = abandon_on_signal,
+	                                 .sa_flags = (int)(SA_RESETHAND | SA_NODEFER)};
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		struct sigaction old;
+		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler == SIG_DFL)
+			(void)sigaction(numbers[i], &action, NULL);
+	}
+}
+
+bool verb_begin(const struct verb *verb, int argc, char **argv, void *values, int *operands,
+                int *exit_code) {
 	struct cuttle_error error;
-	enum options_result result = options_parse(verb, argc, argv, values, operands, &error);
+	int first;
+	enum options_result result = options_parse(verb, argc, argv, values, &first, &error);
 	*exit_code = CUTTLE_OK;
+	if (result == OPTIONS_OK && !operands && first < argc) {
+		(void)io_fail(
+		    &error, CUTTLE_USAGE,
+		    "unexpected argument %.80s: each value follows its option, as in -i FILE",
+		    argv[first]);
+		result = OPTIONS_WRONG;
+	}
+	if (operands) *operands = first;
 	if (result == OPTIONS_HELP) options_help(verb, stdout);
 	if (result == OPTIONS_WRONG) *exit_code = verb_fail(verb, CUTTLE_USAGE, &error);
+	handle_ends();
 	return result == OPTIONS_OK;
+}
+
+int verb_lacks(const struct verb *verb, const struct verb_need *needs, size_t count) {
+	struct cuttle_error error = {""};
+	size_t missing = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (!needs[i].missing) continue;
+		const size_t used = strlen(error.message);
+		(void)snprintf(error.message + used, sizeof error.message - used, "%s%s",
+		               missing++ ? ", " : "missing: ", needs[i].option);
+	}
+	const size_t used = strlen(error.message);
+	(void)snprintf(error.message + used, sizeof error.message - used,
+	               "; for example: cuttle %s %s", verb->name, verb->example);
+	return missing ? verb_fail(verb, CUTTLE_USAGE, &error) : CUTTLE_OK;
+}
+
+bool verb_action(const struct verb *verb, const char *typed, const char *const names[],
+                 size_t count, size_t *action) {
+	for (*action = 0; typed && *action < count; ++*action)
+		if (!strcmp(typed, names[*action])) return true;
+	const char *meant = typed ? options_nearest(typed, names, count) : NULL;
+	if (meant)
+		fprintf(stderr, "cuttle %s: there is no %s here; did you mean cuttle %s %s?\n",
+		        verb->name, typed, verb->name, meant);
+	else
+		fprintf(stderr, "cuttle %s: say what to do: cuttle %s %s\n", verb->name, verb->name,
+		        verb->usage);
+	return false;
 }
 
 int verb_refuse(const struct verb *verb, enum cuttle_status status, const char *message) {
@@ -22,8 +81,15 @@ int verb_refuse(const struct verb *verb, enum cuttle_status status, const char *
 	return (int)status;
 }
 
-int verb_fail(const struct verb *verb, enum cuttle_status status, const struct cuttle_error *error) {
+int verb_fail(const struct verb *verb, enum cuttle_status status,
+              const struct cuttle_error *error) {
 	return verb_refuse(verb, status, error->message);
+}
+
+int verb_paths(const struct verb *verb, const struct path_use *uses, size_t count) {
+	struct cuttle_error error;
+	const enum cuttle_status status = paths_check(uses, count, &error);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
 int verb_print(const struct verb *verb, json_t *root, size_t flags) {
@@ -34,67 +100,88 @@ int verb_print(const struct verb *verb, json_t *root, size_t flags) {
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
-/* Binds the process, before any thread is started. */
-static enum cuttle_status bind_to(const char *mask, struct cuttle_error *error) {
+/* Binds the process to the processors of the mask. Call it before any thread is started, as threads
+ * inherit it. Mask "5" is processors 0 and 2. */
+static enum cuttle_status bind_processors(const char *mask, struct cuttle_error *error) {
 	cpu_set_t set;
 	CPU_ZERO(&set);
 	const char *digits = mask[0] == '0' && (mask[1] == 'x' || mask[1] == 'X') ? mask + 2 : mask;
 	const size_t count = strlen(digits);
-	bool good = count > 0 && count <= CPU_SETSIZE / 4 && strspn(digits, "0123456789abcdefABCDEF") == count;
+	bool good = count > 0 && count <= CPU_SETSIZE / 4 &&
+	            strspn(digits, "0123456789abcdefABCDEF") == count;
 	for (size_t i = 0; good && i < count; i++) {
 		const char digit[] = {digits[count - 1 - i], 0};
 		const unsigned long bits = strtoul(digit, NULL, 16);
 		for (size_t bit = 0; bit < 4; bit++)
 			if (bits >> bit & 1) CPU_SET(4 * i + bit, &set);
 	}
-	if (!good || !CPU_COUNT(&set)) return io_fail(error, CUTTLE_USAGE, "--cpu-mask: must be a hexadecimal number above 0");
-	if (sched_setaffinity(0, sizeof set, &set) != 0) return io_fail(error, CUTTLE_USAGE, "--cpu-mask: %s: %s", mask, strerror(errno));
+	if (!good || !CPU_COUNT(&set))
+		return io_fail(error, CUTTLE_USAGE,
+		               "--cpu-mask: must be a hexadecimal number above 0");
+	if (sched_setaffinity(0, sizeof set, &set) != 0)
+		return io_fail(error, CUTTLE_USAGE, "--cpu-mask: %s: %s", mask, strerror(errno));
 	return CUTTLE_OK;
 }
 
-/* A model file that leaves something to be guessed is used, loudly. */
+/* Warns when the model file does not say how its tokenizer splits text. The model is used all the
+ * same. */
 static void warn_of_guesses(const struct verb *verb, const struct cuttle_model *model) {
 	struct cuttle_model_info info;
 	cuttle_model_describe(model, &info);
 	if (strcmp(info.tokenizer, "gpt2/default") != 0) return;
-	fprintf(
-	    stderr,
-	    "cuttle %s: warning: the model file does not say how its tokenizer splits text (tokenizer.ggml.pre); the guess may be wrong "
-	    "and the texts poor: convert the model again\n",
-	    verb->name);
+	fprintf(stderr,
+	        "cuttle %s: warning: the model file does not say how its tokenizer splits text "
+	        "(tokenizer.ggml.pre); the guess may be wrong and the texts poor: convert the "
+	        "model again\n",
+	        verb->name);
 }
 
-int verb_open(const struct verb *verb, const struct model_values *values, const struct cuttle_model_params *params,
-              struct cuttle_model **model) {
+int verb_open(const struct verb *verb, const struct model_values *values,
+              const struct cuttle_model_params *params, struct cuttle_model **model) {
 	struct cuttle_error error;
 	struct cuttle_model_params all;
 	*model = NULL;
-	if (!values->model) return verb_refuse(verb, CUTTLE_USAGE, "no model: give -m FILE or set CUTTLE_MODEL");
+	const struct verb_need need = {!values->model || !*values->model, VERB_MODEL};
+	if (verb_lacks(verb, &need, 1)) return CUTTLE_USAGE;
 	enum cuttle_status status = values->isa ? cuttle_isa_set(values->isa, &error) : CUTTLE_OK;
-	if (!status && values->cpu_mask) status = bind_to(values->cpu_mask, &error);
+	if (!status && values->cpu_mask) status = bind_processors(values->cpu_mask, &error);
 	cuttle_model_params_default(&all);
 	if (params) all = *params;
 	all.threads = (unsigned)values->threads;
 	all.lock = values->mlock;
+	all.vocabulary_only = values->vocabulary_only;
 	if (!status) status = cuttle_model_open(values->model, &all, model, &error);
 	if (!status) warn_of_guesses(verb, *model);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
+int verb_text_paths(const struct verb *verb, const struct model_values *open, const char *input,
+                    const char *output) {
+	const struct path_use uses[] = {
+	    PATH_ALONE("-m", open->model, PATH_MODEL),
+	    PATH_ALONE("-i", input, PATH_STREAM),
+	    PATH_ALONE("-o", output, PATH_OUTPUT),
+	};
+	return verb_paths(verb, uses, sizeof uses / sizeof *uses);
+}
+
 int verb_texts(const struct verb *verb, const struct text_values *values, const char *id_field,
-               enum cuttle_status (*lines)(void *user, struct cuttle_model *model, const struct records *records, struct sink *sink,
+               enum cuttle_status (*lines)(void *user, struct cuttle_model *model,
+                                           const struct records *records, struct sink *sink,
                                            struct cuttle_error *error),
                void *user) {
 	struct cuttle_model *model;
 	struct records *records;
 	struct sink sink;
 	struct cuttle_error error;
-	int code = verb_open(verb, &values->open, NULL, &model);
+	int code = verb_text_paths(verb, &values->open, values->input, values->output);
+	if (!code) code = verb_open(verb, &values->open, NULL, &model);
 	if (code) return code;
 	struct records_request request = {.path = values->input,
 	                                  .field = values->field,
 	                                  .id_field = id_field,
 	                                  .format = (enum records_format)values->format,
+	                                  .delimiter = values->delimiter,
 	                                  .limit = SIZE_MAX};
 	enum cuttle_status status = records_read(&request, &records, &error);
 	if (!status) status = sink_open(&sink, values->output, &error);

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# cuttle bench: every setting of the lists, in three formats, and what it refuses.
+# Tests `cuttle bench`. It fails if a setting of the lists is not measured, if one of the three
+# formats is malformed, or if a wrong request is not refused.
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
 
@@ -10,6 +11,7 @@ awk 'length > 110 { exit 1 }' out || fail "bench --help has long lines"
 refused 2 bench --no-such-option
 refused 2 bench -B 1,,2
 refused 2 bench -B 1,x
+says err '--batch-size: "1,x" is not a list of up to 32 whole numbers'
 refused 2 bench -B ''
 refused 2 bench -p 16, -B 1
 refused 2 bench -r 0
@@ -24,9 +26,9 @@ refused 2 bench -p 100000000
 
 sizes=(-p 8 -n 4)
 exits 0 bench "${sizes[@]}" -B 0,2 --parallel 1,2 -t 1,2 -r 2 -o json
-[ "$(wc -l <err)" = 8 ] || fail "progress: $(cat err)"
+[ "$(grep -c '^cuttle bench: [1-8] of 8: ' err)" = 8 ] || fail "progress: $(cat err)"
 [ "$(grep -c '"batch": ' out)" = 8 ] || fail "not 8 runs: $(cat out)"
-for key in machine cpu cores isa version ceilings dram_bytes_per_s int8_multiply_adds_per_s load_s loaded_rss_bytes runs batch parallel \
+for key in machine cpu cores isa version others_share ceilings dram_bytes_per_s int8_multiply_adds_per_s load_s loaded_rss_bytes runs batch parallel \
 	prompt threads prompt_tokens_per_s step_ms step_ms_min step_ms_max rows_per_s private_tokens_per_s parts_ms gemm attention rows head \
 	dclip draw other weight_bytes multiply_adds dram_share int8_share nearer rss_bytes; do
 	says out "\"$key\": "
@@ -45,3 +47,23 @@ says out '^\| B \| G \| prompt \|'
 [ "$(tail -3 out | awk -F'|' '{ print NF }' | uniq | wc -l)" = 1 ] || fail "md: $(cat out)"
 "$CUTTLE" bench "${sizes[@]}" -B 2 -r 1 -t 2 -o csv >/dev/full 2>err
 [ $? = 1 ] || fail "a full disk is not noticed"
+
+# Without the ceilings nothing that needs them has a value, in any format.
+exits 0 bench "${sizes[@]}" -B 2 -t 2 -r 1 --no-ceilings -o json
+for key in dram_bytes_per_s int8_multiply_adds_per_s dram_share int8_share nearer; do says out "\"$key\": null"; done
+says out '"load_s": [0-9.]+'
+exits 0 bench "${sizes[@]}" -B 2 -t 2 -r 1 --no-ceilings -o csv
+[ "$(awk -F, '{ print NF }' out | uniq | wc -l)" = 1 ] || fail "csv lines differ: $(cat out)"
+grep -q nan out && fail "csv: $(cat out)"
+exits 0 bench "${sizes[@]}" -B 2 -t 2 -r 1 --no-ceilings
+says out ' \| - \| - \| [0-9]+ \| - \|$'
+# Others at work are told of, with their share.
+if [ -r /proc/stat ]; then
+	for ((i = 0; i < $(nproc); i++)); do
+		while :; do :; done &
+		busy+=($!)
+	done
+	exits 0 bench -p 64 -n 32 -B 2 -t 1 -r 1
+	kill "${busy[@]}"
+	says err "warning: others took [0-9]+ % of this machine's processor time"
+fi

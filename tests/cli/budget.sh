@@ -1,8 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# cuttle budget: the paper's numbers, every unknown from the others, and every wrong request refused.
+# Tests `cuttle budget`. It fails if the paper's numbers do not come out, if an unknown does not
+# follow from the others, or if a wrong request is not refused.
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
+model=$CUTTLE_MODEL
+unset CUTTLE_MODEL # plan would measure it
 sampling=(-n 500 --temperature 1.2)
 common=(--delta 1e-6 -B 7 "${sampling[@]}")
 
@@ -122,9 +125,9 @@ says out '"group":3,"spread":false\}$'
 # plan: both accountants, rounded to the safe side, what it takes, and in every format.
 if ! short; then
 	exits 0 budget plan "${sampling[@]}"
-	says out '^\| 3 \| 1e-06 \| 7 \| 500 \| 1\.2 \| 0\.228547 \| 0\.243352 \| 0\.18507 \| 0\.209824 \| 700 \| - \|$'
+	says out '^\| 3 \| 1e-06 \| 7 \| 500 \| 1\.2 \| 0\.228547 \| 0\.243352 \| 0\.18507 \| 0\.209824 \| 700 \| - \| - \|$'
 	[ "$(grep -c '^| [0-9]' out)" = 16 ] || fail "plan has not 4 x 4 rows"
-	says out '^hours need --bench FILE'
+	says out '^hours and memory need -m MODEL, .* or --bench FILE'
 	grep -qi 'clipped' out && fail "plan speaks of what is private"
 fi
 quick=(--temperature 1.2 -n 50)
@@ -137,7 +140,7 @@ same json out "plan -o json is not --json"
 exits 0 budget plan "${quick[@]}" -e 2 -B 8,16 -o csv
 [ "$(wc -l <out)" = 3 ] || fail "plan -o csv: $(cat out)"
 says out '^epsilon,delta,batch,tokens,temperature,clip_zcdp,clip_exact,rho_zcdp,rho_exact,texts,references,seconds,'
-awk -F, 'NR > 1 { if (NF != 16 || $12 != "") exit 1; share[NR] = $7 / $3 }
+awk -F, 'NR > 1 { if (NF != 17 || $12 != "") exit 1; share[NR] = $7 / $3 }
 	END { exit (share[2] / share[3] - 1) ^ 2 > 1e-20 }' out || fail "csv: $(cat out)"
 exits 0 budget clip -e 2 -B 8 "${quick[@]}" --accountant exact
 clip=$(answer)
@@ -154,7 +157,7 @@ echo "{\"runs\":[{\"batch\":31,${run}1300},{\"batch\":7,${run}800.5},{\"batch\":
 exits 0 budget plan "${quick[@]}" -e 2 -B 9 -N 40 --bench bench.json --json
 says out '"seconds":180\.0,"rows_per_s":1000\.0,"bench_batch":7,"bench_prompt":400,"prompt_tokens_per_s":1000\.0'
 exits 0 budget plan "${quick[@]}" -e 2 -B 9 -N 40 --bench bench.json
-says out '\| 360 \| 0\.05 \|$'
+says out '\| 360 \| 0\.05 \| - \|$'
 says out '^hours: 40 texts, every one to its cap, .*bench\.json'
 exits 4 budget plan "${quick[@]}" -e 2 -B 9 --bench absent.json
 for broken in '' '[]' '{}' '{"runs":[]}' '{"runs":[{}]}' '{"runs":3' \
@@ -162,6 +165,27 @@ for broken in '' '[]' '{}' '{"runs":[]}' '{"runs":[{}]}' '{"runs":3' \
 	echo "$broken" >broken.json
 	refused 4 budget plan "${quick[@]}" -e 2 -B 9 --bench broken.json
 done
+
+# With what the bench says of memory: 4 texts of 8 contexts of 400 + 50 tokens at 1 MB a token, less 1 of 100 + 20 that are in the 2 GB.
+run='"parallel":1,"steps":20,"rss_bytes":2e9,"step_ms":10,"prompt_tokens_per_s":1000,"rows_per_s":1000'
+echo "{\"model\":{\"kv_bytes_per_token\":1000000},\"runs\":[{\"batch\":7,\"prompt\":100,$run}]}" >memory.json
+exits 0 budget plan "${quick[@]}" -e 2 -B 7,40 --bench memory.json --json
+says out '"batch":7,.*"memory_bytes":5840000000\.0\},\{.*"batch":40,.*"memory_bytes":7190000000\.0\}'
+# Half of a step is attention, which grows from 110 tokens to 125: 100 texts of 8 contexts, 50 steps of a row in 1 / 1000 s and prompts.
+echo "{\"runs\":[{\"batch\":7,\"prompt\":100,\"parts_ms\":{\"attention\":5},$run}]}" >attention.json
+exits 0 budget plan "${quick[@]}" -e 2 -B 7 --bench attention.json --json
+says out '"seconds":12[12]\.[0-9]*,.*"memory_bytes":null'
+
+# Measured here, when there is a model and a machine that is not slow.
+if [ -r "$model" ] && ! short; then
+	exits 0 budget plan "${quick[@]}" -e 2 -B 2,3 -N 1 -m "$model" --json
+	awk -F'"seconds":|"memory_bytes":' '{ exit !($2 + 0 > 0 && $3 + 0 > 5e7) }' out || fail "not measured: $(cat out)"
+	says out '"bench_batch":2,.*"bench_batch":3,'
+	CUTTLE_MODEL=$model exits 0 budget plan "${quick[@]}" -e 2 -B 2 -N 1
+	says out '^hours: 1 texts, .* as measured now on [0-9]+ threads'
+	refused 2 budget plan "${quick[@]}" -e 2 -B 2 -m "$model" --bench bench.json
+fi
+refused 5 budget plan "${quick[@]}" -e 2 -B 2 -m absent.gguf
 
 # Everything wrong, by both accountants: one line, exit 2.
 for accountant in zcdp exact; do
@@ -241,6 +265,20 @@ refused 2 budget epsilon --clip 0 "${common[@]}"
 refused 2 budget delta -e 3 "${common[@]}"
 refused 2 budget
 refused 2 budget clap "${common[@]}"
+says err 'did you mean cuttle budget clip\?'
+# All that is missing is named at once; rho stands for what it follows from.
+refused 2 budget clip
+says err 'missing: -e EPS or --rho RHO, --temperature TAU, -B B, -n T; for example: cuttle budget '
+refused 2 budget batch -e 3
+says err 'missing: --clip C, --temperature TAU, -n T;'
+refused 2 budget rho
+says err 'missing: --clip C or -e EPS, --temperature TAU, -B B, -n T;'
+refused 2 budget plan
+says err 'missing: --temperature TAU, -n T;'
+exits 0 budget epsilon --rho 0.2
+exits 0 budget delta -e 3 --rho 0.2
+exits 0 budget rho -e 3
+exits 0 budget clip --rho 0.2 "${common[@]}"
 refused 2 budget clip epsilon "${common[@]}"
 refused 2 budget plan "${sampling[@]}" -e 1,,3
 refused 2 budget plan "${sampling[@]}" -e ,

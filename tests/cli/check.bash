@@ -1,12 +1,18 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# What the shell tests of the command share. Each test is a bash script that sources this file; it ends with 0 when all is well.
-# Environment: CUTTLE, CUTTLE_MODEL; CUTTLE_TEST_SHORT=1 takes the smallest sizes that still test the thing, for kernels that are slow.
+# What the shell tests of the command share. Each test is a bash script that sources this file. It
+# ends with exit code 0 when all is well; otherwise it prints FAILED and the reason.
+# Environment: CUTTLE, CUTTLE_MODEL. CUTTLE_TEST_SHORT=1 takes the smallest sizes that can still
+# fail, where kernels are slow.
 set -u
 CUTTLE=$(realpath "${CUTTLE:-build/cuttle}")
 CUTTLE_MODEL=$(realpath -m "${CUTTLE_MODEL:-models/SmolLM2-135M-Instruct.Q4_1.gguf}")
 export CUTTLE_MODEL
-export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0}" # generate is not dumpable, so the leak checker cannot look into it
+# A receipt has the day on which its command began. With a fixed day, two receipts are equal even
+# when midnight comes between them.
+export SOURCE_DATE_EPOCH=1700000000
+# generate forbids other processes to look into it, and that keeps the leak checker out, too.
+export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -22,9 +28,22 @@ need_model() {
 	exit 0
 }
 
+# need_tiny: makes a tiny model, tiny.gguf. All commands that follow use it.
+need_tiny() {
+	local gen
+	gen=$(dirname "$CUTTLE")/tests/gen_tiny
+	[ -x "$gen" ] || {
+		echo "skipped: ${0##*/}: there is no $gen (make tests)"
+		exit 0
+	}
+	"$gen" tiny.gguf || fail "no tiny model"
+	export CUTTLE_MODEL=$PWD/tiny.gguf OPENBLAS_NUM_THREADS=1
+}
+
 short() { [ -n "${CUTTLE_TEST_SHORT-}" ]; }
 
-# exits WANTED ARG...: runs cuttle, keeps what it said in files out and err.
+# exits WANTED ARG...: runs cuttle, which must end with exit code WANTED. Its standard output goes
+# to the file out, its standard error to the file err.
 exits() {
 	local wanted=$1
 	shift
@@ -33,11 +52,28 @@ exits() {
 	[ $code = "$wanted" ] || fail "cuttle $*: exit $code instead of $wanted: $(cat err)"
 }
 
-# refused WANTED ARG...: nothing but one line on standard error.
+# refused WANTED ARG...: like exits. cuttle must write one line on standard error and nothing else.
 refused() {
 	exits "$@"
 	[ "$(wc -l <err)" = 1 ] || fail "cuttle ${*:2}: not one line of error: $(cat err)"
 	[ ! -s out ] || fail "cuttle ${*:2}: output besides the error"
+}
+
+# coreless ARG...: cuttle must forbid core files before it reads the first record. Here it waits
+# for records on standard input while the limit is read.
+coreless() {
+	local pid tries
+	mkfifo pipe
+	"$CUTTLE" "$@" <pipe >out 2>err &
+	pid=$!
+	exec 9>pipe
+	for ((tries = 0; tries < 500; tries++)); do
+		[[ $(grep 'core file' /proc/$pid/limits) =~ size\ +0\ +0\  ]] && break
+		sleep 0.02
+	done
+	exec 9>&-
+	wait $pid
+	[ $tries -lt 500 ] || fail "a crash of cuttle $* would write the references to disk"
 }
 
 # says FILE PATTERN: a line of the file matches the extended regular expression.
@@ -45,25 +81,26 @@ says() {
 	grep -Eq -e "$2" "$1" || fail "$1 does not say $2: $(cat "$1")"
 }
 
-# same FILE FILE WHAT: equal bytes.
+# same FILE FILE WHAT: the files have equal bytes; WHAT names the failure.
 same() {
 	cmp -s "$1" "$2" || fail "$3: $(head -c 300 "$1") instead of $(head -c 300 "$2")"
 }
 
-# indices FILE: the indices of its lines, in one line.
+# indices FILE: prints the indices of its lines, as "0 1 2".
 indices() {
 	sed 's/^{"index":\([0-9]*\),.*/\1/' "$1" | paste -sd' '
 }
 
-# nothing_left NAME: no file of an unfinished run.
+# nothing_left NAME: no file of an unfinished run with the output NAME is there.
 nothing_left() {
 	local file
 	for file in "$1"*; do
-		case $file in *journal | *part | *tmp) fail "left over: $file" ;; esac
+		case $file in *journal | *.key | *.part* | *.tmp* | *.run) fail "left over: $file" ;; esac
 	done
 }
 
-# edits_noticed RECEIPT: each line of standard input is a sed command that changes the receipt; verify must not believe what comes of it.
+# edits_noticed RECEIPT: each line of standard input is a sed command that changes the receipt.
+# receipt verify must refuse every changed receipt.
 edits_noticed() {
 	local edit
 	while read -r edit; do
@@ -74,12 +111,60 @@ edits_noticed() {
 	done
 }
 
-# hash_of FILE
+# hash_of FILE: prints its SHA-256.
 hash_of() { sha256sum "$1" | cut -d' ' -f1; }
 
-# references COUNT: short invented notes in refs.jsonl.
+# references COUNT: writes COUNT short invented notes to refs.jsonl.
 references() {
 	local more=", a gardener, has coughed for a week. Lungs clear. Rest and fluids"
 	short && more=
 	for i in $(seq 1 "$1"); do echo "{\"text\":\"Patient $i$more.\"}"; done >refs.jsonl
+}
+
+# byte_letters: prints the 256 letters of byte-level BPE as JSON members with their ids. A printable
+# byte is its own letter; the others have the letters from U+0100 on.
+byte_letters() {
+	local byte extra=256 letter
+	for byte in {0..255}; do
+		if ((byte >= 33 && byte <= 126 || byte >= 161 && byte <= 172 || byte >= 174)); then letter=$byte; else letter=$((extra++)); fi
+		printf '"\\u%04x":%d,' "$letter" "$byte"
+	done
+}
+
+# tensors [NAME SHAPE BYTES]...: prints these tensors as members of a safetensors header.
+tensors() {
+	local offset=0 comma=
+	while [ $# -gt 0 ]; do
+		printf '%s"%s.weight":{"dtype":"BF16","shape":[%s],"data_offsets":[%d,%d]}' "$comma" "$1" "$2" $offset $((offset += $3))
+		comma=,
+		shift 3
+	done
+}
+
+# small_folder FOLDER: makes a Hugging Face folder with a one-layer model of zeros.
+small_folder() {
+	local layer=model.layers.0 header size
+	mkdir "$1"
+	printf '%s' '{"architectures":["LlamaForCausalLM"],"hidden_size":32,"intermediate_size":32,"num_hidden_layers":1,' \
+		'"num_attention_heads":2,"max_position_embeddings":64,"rms_norm_eps":1e-5,"vocab_size":260,"tie_word_embeddings":true}' \
+		>"$1/config.json"
+	printf '%s' '{"pre_tokenizer":{"type":"ByteLevel","use_regex":true},"added_tokens":[{"id":256,"content":"<e>","special":true}],' \
+		"\"model\":{\"type\":\"BPE\",\"merges\":[\"a b\"],\"vocab\":{$(byte_letters)\"ab\":257}}}" >"$1/tokenizer.json"
+	echo '{"eos_token":"<e>","model_max_length":1000000000000000019884624838656}' >"$1/tokenizer_config.json"
+	header="{$(tensors model.embed_tokens 260,32 16640 model.norm 32 64 \
+		$layer.input_layernorm 32 64 $layer.post_attention_layernorm 32 64 \
+		$layer.self_attn.q_proj 32,32 2048 $layer.self_attn.k_proj 32,32 2048 $layer.self_attn.v_proj 32,32 2048 \
+		$layer.self_attn.o_proj 32,32 2048 $layer.mlp.gate_proj 32,32 2048 $layer.mlp.up_proj 32,32 2048 $layer.mlp.down_proj 32,32 2048)}"
+	size=${#header}
+	{
+		printf '%b\0\0\0\0\0\0' "$(printf '\\x%02x\\x%02x' $((size & 255)) $((size >> 8)))"
+		printf %s "$header"
+		head -c 31168 /dev/zero
+	} >"$1/model.safetensors"
+}
+
+# pace: writes pace.json, as `cuttle bench -o json` prints it. With it, a dry run need not measure,
+# and prints the same each time.
+pace() {
+	echo '{"runs":[{"batch":7,"prompt":400,"prompt_tokens_per_s":1000,"rows_per_s":1000}]}' >pace.json
 }

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# cuttle ledger, generate --ledger, cuttle receipt: exit codes, refusal, resume, release, what a receipt shows.
+# Tests `cuttle ledger`, `generate --ledger` and `cuttle receipt`. It fails if an exit code is
+# wrong, if a run without enough budget is not refused, if resuming charges twice or releasing
+# frees what was drawn, or if a receipt shows something else than what was spent.
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
 model=$CUTTLE_MODEL
@@ -9,11 +11,19 @@ unset CUTTLE_MODEL # receipt verify would compare it
 # Without a model: the ledger alone.
 notes=(--ledger l --dataset notes)
 refused 7 ledger show "${notes[@]}"
-refused 2 ledger show --ledger l
+refused 7 ledger show --ledger l
+refused 7 ledger list --ledger l
 refused 2 ledger show --dataset notes
+says err 'missing: --ledger FILE; for example: cuttle ledger '
 refused 2 ledger
+says err 'say what to do: cuttle ledger init\|key\|list\|show'
 refused 2 ledger spend "${notes[@]}"
+refused 2 ledger histroy "${notes[@]}"
+says err 'did you mean cuttle ledger history\?'
 refused 2 ledger init "${notes[@]}"
+says err 'missing: --epsilon-limit EPS or --rho-limit RHO;'
+refused 2 ledger reserve
+says err 'missing: --ledger FILE, --dataset NAME, --rho RHO;'
 for bad in 0 -1 nan inf x; do
 	refused 2 ledger init "${notes[@]}" --epsilon-limit "$bad"
 	refused 2 ledger init "${notes[@]}" --rho-limit "$bad"
@@ -47,7 +57,27 @@ refused 2 ledger release "${notes[@]}" --run "$run"
 refused 2 ledger release "${notes[@]}" --run 0
 refused 2 ledger release "${notes[@]}"
 exits 0 ledger history "${notes[@]}"
-[ "$(wc -l <out)" = 5 ] || fail "history: $(cat out)"
+[ "$(wc -l <out)" = 6 ] || fail "history: $(cat out)"
+says out '^ENTRY +TIME +KIND +RHO +EPSILON +RUN +OUTPUT +DATA SET$'
+says out "^1 .* dataset +1\.53927 +10 +- +- +notes\$"
+exits 0 ledger show "${notes[@]}" --json
+spent=$(sed 's/.*"epsilon_spent":\([0-9]*\.[0-9][0-9]\).*/\1/' out)
+exits 0 ledger history "${notes[@]}"
+says out "^3 .* reserve +1 +${spent}[0-9]* +$run +- +notes\$"
+refused 2 ledger history --ledger l --dataset nobody
+# list, and show without a name: every data set, with the numbers that show has.
+exits 0 ledger list --ledger l
+[ "$(wc -l <out)" = 3 ] || fail "list: $(cat out)"
+says out '^LIMIT rho +epsilon +SPENT rho +epsilon +LEFT rho +epsilon +DELTA +RUNS +DATA SET$'
+says out "^1\.53927 +10 +1 +${spent}[0-9]* +0\.53927[0-9]* +[0-9.]+ +1e-06 +2 +notes\$"
+says out '^1 +[0-9.]+ +0 +0 +1 +[0-9.]+ +1e-06 +0 +people$'
+cp out first
+exits 0 ledger show --ledger l
+same out first "show without a data set is not list"
+exits 0 ledger show "${notes[@]}" --json
+one=$(cat out)
+exits 0 ledger list --ledger l --json
+[ "$(head -c $((${#one} + 2)) out)" = "[$one," ] || fail "list --json: $(cat out)"
 exits 0 ledger export --ledger l
 [ "$(wc -l <out)" = 6 ] || fail "export: $(cat out)"
 # Each line's hash is that of the line without it; each names the one before. Anybody can check that, without cuttle.
@@ -104,7 +134,6 @@ spent() { # rho spent by data set $1
 exits 0 ledger init --ledger l --dataset docs --epsilon-limit 5
 docs=(--ledger l --dataset docs)
 refused 2 "${paid[@]}" -o a.jsonl --ledger l
-refused 2 "${paid[@]}" -o a.jsonl --dataset docs
 refused 2 "${paid[@]}" -o a.jsonl --ledger l --dataset nobody
 refused 7 "${paid[@]}" -o a.jsonl --ledger damaged --dataset docs
 compgen -G 'a.*' >/dev/null && fail "a run that did not begin left something"
@@ -178,7 +207,7 @@ refused 4 receipt verify half.json
 sed '/^  "signature"/d; /^  "public_key"/d' b.receipt.json >stripped.json
 refused 7 receipt verify stripped.json --key "$public"
 says err 'no signature'
-# Fields that no number follows from: without a signature nobody can tell.
+# Members that nothing follows to: without a signature nobody can tell, and that is said.
 while read -r edit; do
 	sed "$edit" b.receipt.json >edited.json
 	cmp -s edited.json b.receipt.json && fail "$edit changes nothing"
@@ -186,11 +215,22 @@ while read -r edit; do
 	says err 'signature is wrong'
 	sed "$edit" stripped.json >edited.json
 	exits 0 receipt verify edited.json
+	member=${edit#s/\"}
+	says out "^not checked: .*${member%%\"*}[,:]"
 done <<-'END'
 	s/"top_k": [0-9]*/"top_k": 7/
-	s/"version": ".*"/"version": "9"/
 	s/"model_name": ".*"/"model_name": "another"/
 	s/"isa": ".*"/"isa": "abacus"/
+	s/"date": ".*"/"date": "2024-02-29"/
+	s/"dataset": ".*"/"dataset": "other"/
+	s/"trace": false/"trace": true/
+	s/"command_sha256": "../"command_sha256": "00/
+	s/"template_sha256": "../"template_sha256": "00/
+	s/"model_sha256": "../"model_sha256": "00/
+	s/"output_sha256": "../"output_sha256": "00/
+	s/"model_bytes": [0-9]*/"model_bytes": 7/
+	s/"reference_tokens": [0-9]*/"reference_tokens": 7/
+	s/"context": [0-9]*/"context": 8000/
 END
 sed "s/$public/$(cat other.pub)/" b.receipt.json >edited.json
 refused 7 receipt verify edited.json
@@ -208,6 +248,9 @@ refused 7 receipt verify b.receipt.json --output changed.jsonl
 says err 'not the output'
 refused 7 receipt verify b.receipt.json --model refs.jsonl
 says err 'not the model'
+sed 's/"model_bytes": [0-9]*/"model_bytes": 7/' stripped.json >edited.json
+refused 7 receipt verify edited.json --model "$model"
+says err 'model_bytes'
 refused 7 receipt verify a.receipt.json --ledger l
 refused 4 receipt verify seeded.receipt.json
 says err 'NOT PRIVATE'
@@ -220,8 +263,8 @@ while read -r edit; do
 	cmp -s edited.json stripped.json && fail "$edit changes nothing"
 	"$CUTTLE" receipt verify edited.json >out 2>err
 	case $? in
-	7) grep -Eq 'follow|sentence|bytes|is not' err || fail "$edit: $(cat err)" ;;
-	4) grep -q 'no receipt' err || fail "$edit: $(cat err)" ;;
+	7) grep -Eq 'follow|bytes|is not|no room|does not write|no data set|charged less|add up' err || fail "$edit: $(cat err)" ;;
+	4) grep -Eq 'no receipt|another cuttle' err || fail "$edit: $(cat err)" ;;
 	*) fail "$edit passes: $(cat out err)" ;;
 	esac
 	sed "$edit" b.receipt.json >edited.json
@@ -240,7 +283,29 @@ done <<-'END'
 	s/"texts": 2/"texts": 3/
 	s/^  "temperature"/   "temperature"/
 	s/"top_k".*//
+	s/"top_k": [0-9]*/"top_k": -1/
+	s/replace one reference by null/replace one reference by any other/
+	s/"unit": ".*"/"unit": "one token of the input"/
+	s/"unit_key": null/"unit_key": "who"/
+	s/"clip": [0-9.]*/"clip": 0.5/
+	s/"clip_fixed": [0-9]*/"clip_fixed": 7/
+	s/"fraction_bits": [0-9]*/"fraction_bits": 11/
+	s/"temperature": [0-9.]*/"temperature": 7.5/
+	s/"categories": null/"categories": []/
+	s/"context": [0-9]*/"context": 7/
+	s/"reference_tokens": [0-9]*/"reference_tokens": 0/
+	s/"dataset": ".*"/"dataset": null/
+	s/"date": ".*"/"date": "2023-02-29"/
+	s/"rho": 0.[0-9]*$/"rho": 0.01/
+	s/"receipt": 2/"receipt": 3/
+	s/"version": ".*"/"version": "9"/
+	s/"isa": \(".*"\),/"isa": \1,\n  "isb": 1,/
+	s/"private": true/"note": "NOT PRIVATE",\n  "private": true/
 END
+# A receipt of the first format had other members.
+sed '/"receipt"/d; /"date"/d; /"dataset"/d' stripped.json >edited.json
+refused 4 receipt verify edited.json
+says err 'another cuttle .version 0\.1\.0; .*verify it with that one'
 sed 's/"entry": "../"entry": "00/' b.receipt.json >edited.json
 refused 7 receipt verify edited.json --ledger l
 
@@ -307,6 +372,8 @@ fi
 
 # Units by key: Anna has both records of the first text, so rho counts four times.
 exits 0 ledger init --ledger l --dataset persons --rho-limit 1 --unit-key who
+for i in 1 2 3 4; do echo "{\"text\":\"A note.\",\"who\":\"$i\"}"; done >refs.jsonl
+exits 0 "${paid[@]}" -o other.jsonl --ledger l --dataset persons --unit-key who -q
 {
 	echo '{"text":"A note of Anna.","who":"Anna"}'
 	echo '{"text":"Another note.","who":"Anna"}'
@@ -323,3 +390,19 @@ awk -v all="$(spent persons)" -v one="$(sed -n 's/^  "rho": \(.*\),/\1/p' k.rece
 refused 3 "${paid[@]}" -o k2.jsonl --ledger l --dataset persons --unit-key who
 exits 0 receipt verify k.receipt.json --ledger l --output k.jsonl
 says out 'counted per value of who: it has the entry'
+# The same command on other records paid for one record each: its charge is not enough for four times the rho.
+value() { sed -n "s/^    \"$1\": \(.*[^,]\),*\$/\1/p" "$2"; } # the value of a member of the receipt's ledger
+says other.receipt.json '"unit_weight": 1,'
+sed "s/$(value entry k.receipt.json)/$(value entry other.receipt.json)/" k.receipt.json >edited.json
+refused 7 receipt verify edited.json --ledger l
+says err 'entry with other numbers'
+sed -i "s/^    \"rho\": .*/    \"rho\": $(value rho other.receipt.json)/" edited.json
+refused 7 receipt verify edited.json --ledger l
+says err 'charged less'
+
+# A person stays one whether a system writes numbers or words: 1 in JSON and 1 in CSV pay together.
+exits 0 ledger init --ledger l --dataset numbers --rho-limit 0.2 --unit-key who
+for i in 1 2 3 4; do echo "{\"text\":\"A note.\",\"who\":$i}"; done >refs.jsonl
+{ echo text,who && for i in 1 2 3 4; do echo "A note.,$i"; done; } >words.csv
+exits 0 "${paid[@]}" -o n1.jsonl --ledger l --dataset numbers --unit-key who -q
+refused 3 "${paid[@]}" -i words.csv -o n2.jsonl --ledger l --dataset numbers --unit-key who -q

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A process that may take more and more memory: exit 8 with one line and no file left, until all is well.
+# Tests a run that may take only so much memory, then more, until it succeeds. It fails if a run
+# without enough does not end with exit code 8 and one line, or leaves a file.
 # shellcheck source=/dev/null
 . "$(dirname "$0")/check.bash"
 need_model
@@ -29,3 +30,30 @@ for mib in 90 150 220 300 400 600 1200 2400; do
 done
 [ "$code" = 0 ] || fail "exit $code with $mib MiB: $(cat stderr)"
 [ $refusals -ge 2 ] || fail "memory was short $refusals times only"
+
+# A dry run says all it knows before it says that memory is short, and a run says so at once.
+pace
+for dry in '--dry-run' ''; do
+	(
+		ulimit -v $((2400 << 10))
+		"$CUTTLE" generate -m "$CUTTLE_MODEL" -i refs.jsonl -o out.jsonl -B 400 -N 1 -n 8 -e 10 --bench pace.json -q $dry >stdout 2>stderr
+	)
+	code=$?
+	if [ -n "$dry" ]; then
+		[ $code = 4 ] || fail "a dry run on 4 records: exit $code: $(cat stderr)"
+		says stdout '^clip '
+		says stdout '^memory '
+	else
+		[ $code = 8 ] || fail "exit $code: $(cat stderr)"
+		says stderr '401 contexts of up to 4096 tokens needs .* make it less with a smaller --ctx-size'
+	fi
+done
+seq 400 | sed 's/.*/{"text":"note &"}/' >refs.jsonl
+(
+	ulimit -v $((2400 << 10))
+	"$CUTTLE" generate -m "$CUTTLE_MODEL" -i refs.jsonl -B 400 -N 1 -n 8 -e 10 --bench pace.json -q --dry-run >stdout 2>stderr
+)
+code=$?
+[ $code = 8 ] || fail "a dry run without the memory: exit $code: $(cat stderr)"
+says stdout '^clip '
+says stderr '401 contexts of up to 4096 tokens needs'

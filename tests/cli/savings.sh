@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# cuttle generate --center, --token-bank, --public-when, --complete: the same bytes with any number in flight and after kills, what outputs and
-# receipts say, what a ledger charges, and what is refused.
+# Tests `cuttle generate` with --center, --token-bank, --public-when and --complete. It fails if
+# bytes differ with the number of texts in flight or after a kill, if outputs, receipts or ledger
+# say other numbers than were spent, or if a wrong request is not refused.
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
 model=$CUTTLE_MODEL
@@ -107,7 +108,8 @@ exits 0 "${kinds[@]}" -o kinds.out.jsonl
 # CSV, and the effective configuration.
 exits 0 "${run[@]}" -o table.csv "${all[@]}"
 [ "$(head -1 table.csv)" = $'index,text,tokens,finish,batch,free,private,note\r' ] || fail "CSV header"
-exits 0 "${run[@]}" "${all[@]}" --dry-run
+pace
+exits 0 "${run[@]}" "${all[@]}" --dry-run --bench pace.json
 for line in 'around their median' '^token bank' '^public when .*0\.5 ' '^complete' '^free tokens +at most 7 per batch' "^batches N +$batches"; do
 	says out "$line"
 done

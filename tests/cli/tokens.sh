@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# cuttle tokenize, detokenize, score and model info on the same texts.
+# Tests `cuttle tokenize`, `detokenize`, `score` and `model info` on the same texts. It fails if
+# they disagree, or if a file that is no model is not refused at once.
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
 need_model
@@ -55,3 +56,41 @@ says out 'gpt2/default'
 LC_ALL=C sed 's/smollm/tekken/' tiny.gguf >other.gguf
 refused 5 tokenize -m other.gguf -i texts.jsonl
 says err "'tekken'"
+
+# Tokens need the vocabulary alone: of any architecture, and of a file without tensors. Scores need the weights.
+LC_ALL=C sed 's/llama/mamba/g' tiny.gguf >mamba.gguf
+exits 0 tokenize -m tiny.gguf -i texts.jsonl -o wanted
+exits 0 tokenize -m mamba.gguf -i texts.jsonl -o ids.jsonl
+same ids.jsonl wanted "tokens of another architecture"
+refused 5 model info mamba.gguf
+says err '"mamba" is not supported'
+refused 5 score -m mamba.gguf -i texts.jsonl
+dd if=/dev/zero of=mamba.gguf bs=1 seek=8 count=8 conv=notrunc 2>err || fail "dd: $(cat err)"
+exits 0 tokenize -m mamba.gguf -i texts.jsonl -o ids.jsonl
+same ids.jsonl wanted "tokens of a vocabulary alone"
+exits 0 detokenize -m mamba.gguf -i ids.jsonl
+cp out back
+exits 0 detokenize -m tiny.gguf -i ids.jsonl
+same back out "texts of a vocabulary alone"
+exits 0 model info mamba.gguf
+says out '^architecture  mamba$'
+says out '^tensors       none'
+exits 0 model info --json mamba.gguf
+says out '"tensors": 0'
+exits 0 model info tiny.gguf
+cp out first
+exits 0 model info -m tiny.gguf
+same out first "info with and without -m"
+refused 5 score -m mamba.gguf -i texts.jsonl
+
+# What is no file is refused at once, and what is no model before it is read.
+mkfifo pipe
+truncate -s 3T huge
+for name in pipe /dev/zero . huge; do
+	for verb in "model info" tokenize score; do
+		# shellcheck disable=SC2086 # a verb and its action
+		refused 5 $verb -m $name
+	done
+	refused 5 model info --tensors $name
+	refused 5 model quantize -i $name -o out.gguf --type q8_0
+done

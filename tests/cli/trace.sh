@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# generate --trace: a private file of its own, stamped, of public size, that nothing else depends on; and that no reference is quoted
-# anywhere, whatever goes wrong.
+# Tests `generate --trace`. It fails if the trace file can be read by others, lacks its stamp, has
+# a size that depends on private text, or changes anything else. It fails if any message quotes a
+# reference, whatever goes wrong.
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
 need_model

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# cuttle generate with units and categories: who is charged what, what is read, which text is of which category, and that both resume.
+# Tests `cuttle generate` with units and categories. It fails if the wrong person is charged, if a
+# record over the limit is read, if a text is of the wrong category, or if a run with either does
+# not resume.
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
 need_model
@@ -26,7 +28,7 @@ exits 0 "${paid[@]}" -o one.jsonl --unit-key who --one-per-unit
 awk -v all="$(number rho all.receipt.json)" -v one="$(number rho one.receipt.json)" \
 	'BEGIN { ratio = all / one; exit !(ratio > 3.999999 && ratio < 4.000001) }' || fail "not four times the rho"
 exits 0 "${paid[@]}" -o two.jsonl --unit-key who --records-per-unit 2
-awk -v e="$(number epsilon_exact two.receipt.json)" 'BEGIN { exit !(e > 2.9 && e <= 3) }' || fail "-e is not for the whole unit"
+awk -v e="$(number epsilon two.receipt.json)" 'BEGIN { exit !(e > 2.9 && e <= 3) }' || fail "-e is not for the whole unit"
 awk -v two="$(number clip_fixed two.receipt.json)" -v one="$(number clip_fixed one.receipt.json)" 'BEGIN { exit !(two < 0.75 * one) }' ||
 	fail "two records cost no more than one"
 for each in all one two; do
@@ -45,7 +47,8 @@ edits_noticed all.receipt.json <<-'END'
 END
 exits 0 "${paid[@]/-q/--progress=off}" -o loud.jsonl --unit-key who --overwrite
 says err '^Warning: one value of who .* 4 times the rho .*--one-per-unit'
-exits 0 "${paid[@]}" --dry-run --unit-key who --records-per-unit 3
+pace
+exits 0 "${paid[@]}" --dry-run --bench pace.json --unit-key who --records-per-unit 3
 says out '^unit .*at most 3 texts'
 
 # What is over the limit, and who has no key, is null: the very same bytes as when nothing stands there.
@@ -62,6 +65,14 @@ sed '/Anna/s/.*/{}/' refs.jsonl >nulled.jsonl
 exits 0 "${seeded[@]}" -N 3 -o - --unit-key who --one-per-unit -i nulled.jsonl
 [ "$(tail -n +2 out)" = "$(tail -n +2 limited)" ] || fail "without Anna another text changes"
 
+# 3 and "3" are one owner.
+for three in 3 '"3"'; do
+	sed '2s/.*/{"text":"More of Carla.","who":'"$three"'}/' refs.jsonl >three.jsonl
+	exits 0 "${paid[@]}" -o - -i three.jsonl --unit-key who --receipt three.json
+	[ "$(number unit_weight three.json)" = 2 ] || fail "Carla as $three weighs $(number unit_weight three.json)"
+	rm three.json
+done
+
 refused 4 "${paid[@]}" -o x.jsonl --unit-key whom
 refused 2 "${paid[@]}" -o x.jsonl --one-per-unit
 refused 2 "${paid[@]}" -o x.jsonl --unit-key who --records-per-unit 0
@@ -74,6 +85,12 @@ exits 0 "${paid[@]}" -o led.jsonl --unit-key who --one-per-unit --ledger l --dat
 exits 0 receipt verify led.receipt.json --output led.jsonl --ledger l
 exits 0 ledger show --ledger l --dataset persons --json
 says out "\"rho_spent\":$(number rho led.receipt.json)"
+
+# Who may stand in three texts and stands in one is charged for one: less than the receipt promises the unit, and right.
+exits 0 ledger init --ledger l --dataset three --rho-limit 10 --unit-key who
+exits 0 "${paid[@]}" -o g3.jsonl --unit-key who --records-per-unit 3 --ledger l --dataset three
+exits 0 receipt verify g3.receipt.json --output g3.jsonl --ledger l
+says g3.receipt.json '"unit_weight": 3,'
 
 # Categories: texts 0 of sea (records 0 and 4), 1 of land (1 and 3).
 sorted=("${seeded[@]}" --category-field kind --categories 'sea,land')
@@ -96,7 +113,8 @@ printf 'stars,kind,share\n5,land,3\n1,sky,\n' >categories.csv
 fields=(--category-field kind --category-field stars --categories categories.csv)
 exits 0 "${seeded[@]}" -N 1 "${fields[@]}" -o -
 says out '"kind":"land","stars":"5"'
-exits 0 "${base[@]}" --num-per-category 2 "${fields[@]}" --dry-run
+exits 4 "${base[@]}" --num-per-category 2 "${fields[@]}" --dry-run --bench pace.json
+says err 'has [0-9]+ records of kind: land,stars: 5, but N x B = 6 x 2 = 12 are needed'
 says out '^category +6 texts, 12 references, kind: land, stars: 5'
 says out '^category +2 texts, 4 references, kind: sky, stars: 1'
 # Examples show their category; own prompts must have a place for it.
@@ -126,6 +144,13 @@ counted=("${paid[@]}" --category-field kind --categories 'sea,land' --ledger l -
 exits 0 "${counted[@]}" -o lines.jsonl
 exits 0 receipt verify lines.receipt.json --output lines.jsonl --ledger l
 says out '^category 2 declared'
+edits_noticed lines.receipt.json <<-'END'
+	0,/"texts": 1/s//"texts": 2/
+	s/"kind": "sea"/"kind": "land"/
+	s/"kind": "sea"/"kine": "sea"/
+	s/"kind": "sea"/"kind": 1/
+	s/; its category stays//
+END
 exits 0 ledger check --ledger l --dataset lines --rho 9.99 --first 5
 refused 3 ledger check --ledger l --dataset lines --rho 9.99 --first 4
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Help, version, exit codes and one-line errors of every verb.
+# Tests what every verb says about itself. It fails if help, version or an exit code is wrong, or
+# if an error is not one line.
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
 
@@ -8,9 +9,10 @@ exits 0 --version
 says out '^cuttle [0-9]+\.[0-9]+\.[0-9]+$'
 exits 0 --help
 for code in 0 1 2 3 4 5 6 8; do says out "^  $code  "; done
-for verb in generate budget score tokenize detokenize model; do
+for verb in generate inspect budget score tokenize detokenize model bench ledger receipt; do
 	exits 0 $verb --help
 	says out "usage: cuttle $verb"
+	grep -A1 '^For example:$' out | grep -q "^    cuttle $verb " || fail "$verb --help has no example"
 	awk 'length > 110 { exit 1 }' out || fail "$verb --help has long lines"
 	cp out first
 	exits 0 help $verb
@@ -22,7 +24,28 @@ for flag in -m -i -o -e --delta -B -N -n --temperature -k -t -c --text-field --t
 	--public-examples --system --clip --dry-run --progress --insecure-seed --isa --accountant --receipt --overwrite --prompt-chunk --no-sharing -q; do
 	says out "(^|[ ,])${flag}[ ,]"
 done
+# Every option of generate stands under a heading, and two commands show how.
+[ "$(grep -c '^    cuttle generate ' out)" = 2 ] || fail "generate --help has not two examples"
+headings=$(grep -E '^[A-Z][a-z]+:$' out | paste -sd' ')
+[ "$headings" = 'Input: Privacy: Text: Prompts: Output: Machine: Tests:' ] || fail "headings: $headings"
+awk '/^Input:$/ { under = 1 } /^ +(-., )?--/ && !under { exit 1 }' out || fail "an option stands before the first heading"
 refused 2 frobnicate
+says err 'there is no verb frobnicate; cuttle --help'
+refused 2 gneerate
+says err 'did you mean cuttle generate\?'
+refused 2 help ledgre
+says err 'did you mean cuttle ledger\?'
+refused 2 model infp -m refs.jsonl
+(unset CUTTLE_MODEL && refused 2 generate) || exit 1
+says err 'missing: -m MODEL .*, -i REFS, -o OUT, -e EPS or --clip C; for example: cuttle generate -m '
+refused 2 generate -o out.jsonl
+says err 'missing: -i REFS, -e EPS or --clip C;'
+refused 2 generate --temprature 1
+says err '--temprature: .* did you mean --temperature\?'
+refused 2 generate -e ten
+says err '--epsilon: "ten" is not a number above 0, as in 3'
+refused 2 generate -e 3 -B 5000
+says err '--batch-size: "5000" is not a whole number from 1 to 4096'
 exits 2
 "$CUTTLE" --help >/dev/full 2>err
 [ $? = 1 ] || fail "a full disk under --help is not noticed"
@@ -43,10 +66,13 @@ refused 2 "${run[@]}" --prompt-public refs.jsonl
 refused 2 "${run[@]}" --template none
 refused 2 "${run[@]}" -N 0
 refused 2 "${run[@]}" stray
+says err 'unexpected argument stray: each value follows its option'
 CUTTLE_BATCH_SIZE=many refused 2 "${run[@]}"
 (unset CUTTLE_MODEL && refused 2 "${run[@]}") || exit 1
-refused 5 "${run[@]}" -m /nonexistent
 refused 5 "${run[@]}" -m .
 refused 5 "${run[@]}" -m refs.jsonl
+says err '^cuttle generate: model refs\.jsonl: '
+refused 5 "${run[@]}" -m /nonexistent
+says err '/nonexistent: '
 refused 5 model info -m refs.jsonl
 [ "$(echo *)" = "err first out refs.jsonl" ] || fail "a refused run left something behind: $(ls)"

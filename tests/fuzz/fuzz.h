@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fuzz target has. libFuzzer calls LLVMFuzzerTestOneInput; replay.c stands in for it where there is no libFuzzer. A new target is a
-// new tests/fuzz/fuzz_*.c with these two functions: the Makefile finds it by name.
+// fuzz.h: the two functions of a fuzz target. libFuzzer calls LLVMFuzzerTestOneInput; replay.c
+// stands in for it where there is no libFuzzer. To add a target, write a new tests/fuzz/fuzz_*.c
+// with these two functions: the Makefile finds it by name.
 #ifndef CUTTLE_TESTS_FUZZ_H
 #define CUTTLE_TESTS_FUZZ_H
 
@@ -20,10 +21,11 @@ struct fuzz_literal {
 	const char *bytes;
 	size_t size;
 };
-#define FUZZ_LITERAL(bytes)                                                                                                                \
+#define FUZZ_LITERAL(bytes)                                                                        \
 	{ bytes, sizeof bytes - 1 }
 
-static inline uint8_t *fuzz_copy(const struct fuzz_literal *seeds, size_t count, size_t index, size_t *size) {
+static inline uint8_t *fuzz_copy(const struct fuzz_literal *seeds, size_t count, size_t index,
+                                 size_t *size) {
 	*size = index < count ? seeds[index].size : 0;
 	uint8_t *seed = index < count ? malloc(*size) : NULL;
 	if (seed) memcpy(seed, seeds[index].bytes, *size);

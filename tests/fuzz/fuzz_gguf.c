@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a model file: refused with one line, or a model whose every part can be read.
+// Fuzzes the opening of a model: the input is a GGUF file. It fails if the file is neither refused
+// with one line nor a model whose every part can be read.
 #include "base/misuse.h"
-#include "engine/model.h"
+#include "engine/model/model.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/micro_model.h"
+#include "tests/support/micro_model.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static void must_explain(enum cuttle_status status, const struct cuttle_error *error) {
 	REQUIRE(status == CUTTLE_MODEL || status == CUTTLE_NOMEM);
-	REQUIRE(error->message[0] && !strchr(error->message, '\n') && memchr(error->message, 0, sizeof error->message));
+	REQUIRE(error->message[0] && !strchr(error->message, '\n') &&
+	        memchr(error->message, 0, sizeof error->message));
 }
 
 /* The bytes of every tensor of a file that parses are inside it. */
 static void read_all(const struct gguf *file, const uint8_t *bytes, size_t size) {
 	for (size_t i = 0; i < gguf_tensor_count(file); i++) {
 		const struct gguf_tensor *tensor = gguf_tensor_at(file, i);
-		REQUIRE(tensor->data >= bytes && tensor->data <= bytes + size && tensor->bytes <= (size_t)(bytes + size - tensor->data));
+		REQUIRE(tensor->data >= bytes && tensor->data <= bytes + size &&
+		        tensor->bytes <= (size_t)(bytes + size - tensor->data));
 		REQUIRE(!tensor->bytes || gguf_tensor_find(file, "") == NULL);
 	}
 }
 
-/* The model from a copy of its own, as building drops the bytes that it has read. One pool of threads serves all runs. */
+/* The model from a copy of its own, as building drops the bytes that it has read. One pool of
+ * threads serves all runs. */
 static void build(const uint8_t *bytes, size_t size) {
 	static struct threads *threads;
 	struct cuttle_error error = {""};
@@ -31,10 +35,26 @@ static void build(const uint8_t *bytes, size_t size) {
 	uint8_t *copy = malloc(size);
 	REQUIRE(copy != NULL);
 	memcpy(copy, bytes, size);
-	const enum cuttle_status status = model_build(&model, copy, size, &error);
+	const enum cuttle_status status = model_build(&model, copy, size, NULL, &error);
 	if (status) must_explain(status, &error);
-	else REQUIRE(model.vocab_size == vocab_size(model.vocab) && model.heads % model.kv_heads == 0);
+	else
+		REQUIRE(model.vocab_size == vocab_size(model.vocab) &&
+		        model.heads % model.kv_heads == 0);
 	model.threads = NULL;
+	model_release(&model);
+	free(copy);
+}
+
+/* The vocabulary, when only `held` bytes of the file are there. */
+static void build_vocabulary(const uint8_t *bytes, size_t held, size_t size) {
+	struct cuttle_error error = {""};
+	struct model model = {0};
+	uint8_t *copy = calloc(size + 1, 1);
+	REQUIRE(copy != NULL);
+	if (held) memcpy(copy, bytes, held);
+	const enum cuttle_status status = model_build_vocabulary(&model, copy, held, size, &error);
+	if (status) must_explain(status, &error);
+	else REQUIRE(model.info.vocab == vocab_size(model.vocab));
 	model_release(&model);
 	free(copy);
 }
@@ -47,12 +67,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
 	else read_all(file, bytes, size);
 	gguf_free(&file);
 	if (!status) build(bytes, size);
+	build_vocabulary(bytes, size, size);
+	build_vocabulary(bytes, size / 2, size);
 	return 0;
 }
 
 uint8_t *fuzz_seed(size_t index, size_t *size) {
 	*size = 0;
-	if (index == MICRO_SPM || index == MICRO_BPE) return micro_model_bytes((enum micro_tokenizer)index, size);
+	if (index == MICRO_SPM || index == MICRO_BPE)
+		return micro_model_bytes((enum micro_tokenizer)index, size);
 	if (index > 2) return NULL;
 	struct gguf_writer *writer = gguf_writer_new();
 	for (uint32_t type = GGUF_U8; type <= GGUF_F64; type++) {
@@ -61,8 +84,10 @@ uint8_t *fuzz_seed(size_t index, size_t *size) {
 		gguf_write_value(writer, key, type, (const uint64_t[]){1});
 		gguf_write_array(writer, array, type, (const uint64_t[]){1, 1}, 2);
 	}
-	gguf_write_strings(writer, "strings", (const struct gguf_string[]){{"", 0}, {"x\0y", 3}}, 2);
+	gguf_write_strings(writer, "strings", (const struct gguf_string[]){{"", 0}, {"x\0y", 3}},
+	                   2);
 	gguf_write_u32(writer, "general.alignment", 32);
-	gguf_write_tensor(writer, "t", GGUF_TENSOR_Q8_0, 4, (const uint64_t[]){32, 1, 1, 1}, (const uint8_t[34]){0}, 34);
+	gguf_write_tensor(writer, "t", GGUF_TENSOR_Q8_0, 4, (const uint64_t[]){32, 1, 1, 1},
+	                  (const uint8_t[34]){0}, 34);
 	return gguf_writer_finish(&writer, size);
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// An arbitrary vocabulary, and arbitrary bytes tokenised with it. The input is read as: kind, number of tokens, then for each its length,
-// type, score and text; number of merges, each of two lengths and texts; the rest is the text.
+// Fuzzes engine/text/: an arbitrary vocabulary, and arbitrary bytes that it tokenises. The input
+// is read as: kind; number of tokens; for each token its length, type, score and text; number of
+// merges; for each merge two lengths and two texts. The rest is the text to be tokenised. It fails
+// on a crash, or if tokens come out that are too many or not of the vocabulary.
 #include "base/misuse.h"
-#include "engine/vocab.h"
+#include "engine/text/vocab.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/gguf_writer.h"
+#include "tests/support/gguf_writer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +33,8 @@ static struct gguf_string take_string(struct input *input, size_t size) {
 }
 
 static uint8_t *file_of(struct input *input, size_t *size) {
-	static const char *const splits[] = {"smollm", "gpt-2", "llama-bpe", "qwen2", "tekken", "default"};
+	static const char *const splits[] = {"smollm", "gpt-2",  "llama-bpe",
+	                                     "qwen2",  "tekken", "default"};
 	struct gguf_string tokens[TOKENS], merges[MERGES];
 	int32_t types[TOKENS];
 	float scores[TOKENS];
@@ -58,14 +61,17 @@ static uint8_t *file_of(struct input *input, size_t *size) {
 	return gguf_writer_finish(&writer, size);
 }
 
-/* Tokens are of the vocabulary and within the bound, text spells no control token, and their bytes fit what was announced. */
+/* Tokens are of the vocabulary and within the bound, text spells no control token, and their bytes
+ * fit what was announced. */
 static void tokenize(const struct vocab *vocab, const char *text, size_t size, bool parse_special) {
 	const size_t bound = vocab_tokens_bound(size);
 	int32_t *ids = malloc(bound * sizeof *ids);
 	REQUIRE(ids != NULL);
 	size_t count = 0, fewer = 0, written = 0, again = 0;
 	struct cuttle_error error = {""};
-	REQUIRE(vocab_tokenize(vocab, text, size, parse_special, ids, bound, &count, &error) == CUTTLE_OK && count <= bound);
+	REQUIRE(vocab_tokenize(vocab, text, size, parse_special, ids, bound, &count, &error) ==
+	            CUTTLE_OK &&
+	        count <= bound);
 	for (size_t i = 0; i < count; i++) {
 		REQUIRE(ids[i] >= 0 && (size_t)ids[i] < vocab_size(vocab));
 		REQUIRE(parse_special || vocab_type(vocab, ids[i]) != VOCAB_CONTROL);
@@ -75,7 +81,10 @@ static void tokenize(const struct vocab *vocab, const char *text, size_t size, b
 	REQUIRE(bytes != NULL);
 	vocab_detokenize(vocab, ids, count, true, bytes, written, &again);
 	REQUIRE(again == written);
-	if (count) REQUIRE(vocab_tokenize(vocab, text, size, parse_special, ids, count - 1, &fewer, &error) == CUTTLE_USAGE && !fewer);
+	if (count)
+		REQUIRE(vocab_tokenize(vocab, text, size, parse_special, ids, count - 1, &fewer,
+		                       &error) == CUTTLE_USAGE &&
+		        !fewer);
 	free(bytes);
 	free(ids);
 }
@@ -88,7 +97,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
 	size_t file_size;
 	uint8_t *made = file_of(&input, &file_size);
 	REQUIRE(gguf_parse(made, file_size, &file, &error) == CUTTLE_OK);
-	if (vocab_read(file, &vocab, &error)) REQUIRE(!vocab && error.message[0] && !strchr(error.message, '\n'));
+	if (vocab_read(file, &vocab, &error))
+		REQUIRE(!vocab && error.message[0] && !strchr(error.message, '\n'));
 	gguf_free(&file);
 	free(made);
 	if (!vocab) return 0;
@@ -100,7 +110,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
 
 uint8_t *fuzz_seed(size_t index, size_t *size) {
 	static const struct fuzz_literal seeds[] = {
-	    // SentencePiece, and each pre-tokenizer: types are the length's high bits (1 normal, 2 unknown, 3 control, 4 user-defined, 6
+	    // SentencePiece, and each pre-tokenizer: types are the length's high bits (1 normal, 2
+	    // unknown, 3 control, 4 user-defined, 6
 	    // byte).
 	    FUZZ_LITERAL("\x00\x06\x45\0<unk>\x63\0<s>\x23\0\xe2\x96\x81\x21\x10"
 	                 "a\x21\x08"

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A main for a fuzz target without libFuzzer. usage: TARGET [FILE]... replays these files; TARGET --write FOLDER writes the seeds there;
-// without arguments every seed is replayed: whole, cut at every byte, and changed in 20,000 reproducible ways.
+// A main for a fuzz target where there is no libFuzzer.
+// usage: TARGET [FILE]...
+//   with files        replays these files
+//   --write FOLDER    writes the seeds to that folder
+//   nothing           replays every seed: whole, cut at every byte, and changed in 20,000 ways,
+//                     which are the same every time
 #include "tests/fuzz/fuzz.h"
-#include "tests/statistics.h"
-#include "tests/tiny_model.h"
+#include "tests/support/statistics.h"
+#include "tests/support/tiny_model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,9 +46,12 @@ static void give(const uint8_t *bytes, size_t size) {
 	free(copy);
 }
 
-/* Up to four changes, of a bit, a byte, or eight bytes that are one of the numbers that break things. */
+/* Up to four changes, of a bit, a byte, or eight bytes that are one of the numbers that break
+ * things. */
 static void change(uint8_t *bytes, size_t size, uint64_t *random) {
-	static const uint64_t numbers[] = {0, 1, 0x7fffffff, 0x80000000, 0xffffffff, UINT64_C(1) << 62, UINT64_C(1) << 63, UINT64_MAX};
+	static const uint64_t numbers[] = {
+	    0,         1, 0x7fffffff, 0x80000000, 0xffffffff, UINT64_C(1) << 62, UINT64_C(1) << 63,
+	    UINT64_MAX};
 	for (uint64_t left = tiny_random(random) % 4 + 1; left; left--) {
 		const uint64_t draw = tiny_random(random);
 		const size_t at = (size_t)(tiny_random(random) % size);

@@ -1,5 +1,7 @@
 #!/bin/sh
-# Each libFuzzer target for some seconds, from its seeds and what earlier runs found, which stays in BUILD/corpus. usage: run.sh BUILD SECONDS TARGET...
+# Runs each libFuzzer target for some seconds. It begins with its seeds and with what earlier runs
+# found, which stays in BUILD/corpus.
+# usage: run.sh BUILD SECONDS TARGET...
 set -eu
 build=$1 seconds=$2
 shift 2
@@ -8,7 +10,8 @@ for target; do
 	mkdir -p "$corpus"
 	"$build/replay/$target" --write "$corpus"
 	echo "== $target, $seconds s"
-	# What ends a target is left as BUILD/TARGET-crash-...: replay it with BUILD/replay/TARGET FILE.
+	# The input that makes a target fail is left as BUILD/TARGET-crash-... To run it again:
+	# BUILD/replay/TARGET FILE.
 	"$build/fuzz/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=8192 -print_final_stats=1 \
 		-artifact_prefix="$build/$target-" "$corpus" 2>"$build/$target.log" || {
 		tail -60 "$build/$target.log"

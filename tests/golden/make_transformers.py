@@ -3,7 +3,7 @@
 # Small models and what transformers says of 256 tokens: tests/golden/make_transformers.py > tests/golden/transformers.txt
 # Needs torch and transformers (2.13.0 and 5.23.0 made the file); nothing is fetched. A model is written as its name; its config.json and the
 # tensors as save_pretrained writes them; and ln P(ids[t+1] | ids[0..t]) in float32. Weights and ids follow from names, as `random` below and
-# tests/test_transformers.c do them, in steps that F32, F16 and BF16 hold alike.
+# tests/engine/test_transformers.c do them, in steps that F32, F16 and BF16 hold alike.
 import json
 import os
 import struct

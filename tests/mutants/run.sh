@@ -22,9 +22,9 @@ tar -cf - --exclude=./.git --exclude='./build-*' --exclude='./models/*.gguf' . |
 
 # passes PROGRAM [short]: builds it and what it needs, runs it, keeps what both say in `log`. 0: passed, 1: failed, 2: does not build.
 passes() {
-	local program=tests/cli/$1 needs=all
-	[[ $1 == *.sh ]] || program=build/tests/$1 needs=build/tests/$1
-	make -s -j2 "$needs" >log 2>&1 || return 2
+	local program=tests/cli/$1 needs=(all build/tests/gen_tiny)
+	[[ $1 == *.sh ]] || program=build/tests/$1 needs=("$program")
+	make -s -j2 "${needs[@]}" >log 2>&1 || return 2
 	{ env ${2:+CUTTLE_TEST_SHORT=1} timeout -k 5 600 "$program" || return 1; } >log 2>&1
 }
 
@@ -33,7 +33,7 @@ tests_from() {
 	local file
 	echo "$1 short"
 	echo "$1"
-	for file in tests/test_dp_*.c tests/test_[!d]*.c tests/cli/*.sh; do
+	for file in tests/dp/test_dp_*.c tests/*/test_[!d]*.c tests/cli/*.sh; do
 		file=$(basename -s .c "$file")
 		[ "$file" = "$1" ] || echo "$file"
 	done

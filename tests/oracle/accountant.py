@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # dp/account and dp/exact a second time, from the papers, in some forty lines of standard Python, and the vectors that it makes:
-#   tests/oracle/accountant.py > tests/golden/accountant.txt               (about 25 s; tests/test_dp_vectors.c reads the file)
+#   tests/oracle/accountant.py > tests/golden/accountant.txt               (about 25 s; tests/dp/test_dp_vectors.c reads the file)
 #   tests/oracle/accountant.py | diff - tests/golden/accountant.txt        (checks the file; part of `make test-nightly`)
 # Values are rounded down, so what dp/ promises may not be below them. Sources: Canonne, Kamath & Steinke 2020 (2004.00010); Bun & Steinke
 # 2016 (1605.02065); Dong, Durfee & Rogers 2020 (1909.13830).
@@ -117,6 +117,8 @@ def main():
         for clip_fixed in clips:  # B = 7, T = 500 at epsilon 1, 3, 5, 10: Table 12 of the paper
             show(guarantee, 7, 500, num, den, clip_fixed, 12, 1e-6)
     show(guarantee, 127, 100, 1, 1, 11417, 9, 1e-6)
+    for batch, tokens, clip_fixed, bits in ((31, 4, 65535, 11), (255, 100, 8162, 8), (1024, 100, 1996, 6), (4096, 100, 487, 4)):
+        show(guarantee, batch, tokens, 1, 1, clip_fixed, bits, 1e-6)  # the largest clips that the weights hold
     for eta, tokens, epsilons in ((0.5, 1, (0.1, 0.3)), (0.5, 8, (0.5, 1.0, 2.0)), (2.0, 4, (1.7, 4.0)), (0.02, 10, (0.05,))):
         for epsilon in epsilons:
             show(exact_delta, eta, tokens, epsilon, 32, tokens)
@@ -126,6 +128,8 @@ def main():
     for eta, width in ((0.156934553669, 110), (0.0197407, 110)):  # the paper's T = 500, epsilon 10 and 1 of zCDP
         show(exact_epsilon, eta, 500, 1e-6, 8, width)
         show(attack_epsilon, eta, 500, 1e-6, 8, width)
+    for clip, batch, tokens in ((65535 / 2**11, 31, 4), (8162 / 2**8, 255, 100), (1996 / 2**6, 1024, 100), (487 / 2**4, 4096, 100)):
+        show(exact_epsilon, 2 * clip / batch, tokens, 1e-6, 8, tokens)
 
 
 main()

@@ -160,7 +160,7 @@ def random(cuttle, gen_tiny, folder, *types):
 
 
 def golden(gen_tiny):
-    """The ids are those of tests/test_score.c."""
+    """The ids are those of tests/engine/test_score.c."""
     ids = [(i * i * 7 + i * 37) % 251 for i in range(GOLDEN_TOKENS)]
     print("# by tests/oracle/perplexity.py: a type, and ln P of tokens 1.. of the tiny model in it, in float64 with int8 activations")
     for name in SMALL + LARGE:

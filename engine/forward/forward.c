@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0
+// forward.c: one call of forward_rows, as run_layer does it for each layer.
+// Two kinds of work alternate. Row phases treat each row by itself: norms, rotation, quantising.
+// Products multiply all rows by one matrix: products with the same input share one queue of tasks.
+// Attention is between them, one task per row and KV head.
+// x, the residual stream, carries each row from layer to layer; attention and FFN add to it.
+// Every output element has one fixed order of additions (kernels/gemm.h), wherever tasks are cut.
+// So neither the number of threads nor the other rows change a row's bits.
+#include "engine/forward/forward.h"
+
+#include "base/misuse.h"
+#include "engine/model/rope.h"
+#include "engine/status.h"
+#include "kernels/pack.h"
+#if defined(CUTTLE_BLAS)
+#include "kernels/gemm_blas.h"
+#endif
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+	ROWS_INLINE = 16,     /* row phases with fewer rows wake no worker */
+	ROWS_PER_TASK = 8,    /* rows of one task of a row phase */
+	TASKS_PER_THREAD = 32 /* tasks per thread that products are cut into, about */
+};
+
+struct forward {
+	const struct model *model;
+	size_t max_rows;      /* rows of one forward_rows, at most */
+	size_t max_head_rows; /* rows of one forward_head, at most */
+	size_t max_tokens;    /* tokens of a context, at most */
+	size_t score_floats;  /* floats of one thread's attention scores */
+	size_t most_segments; /* segments of one context's keys and values, at most */
+	struct region region; /* all arrays below */
+
+	// Activations. R is the larger of max_rows and max_head_rows; widest is the largest input
+	// of a product, in floats.
+	float *x;          /* [R][width]: the residual stream */
+	float *normed;     /* [R][widest]: input of the next product, in fp32 */
+	float *query;      /* [R][heads][head_size] */
+	float *key;        /* [R][kv_heads][head_size] */
+	float *value;      /* [R][kv_heads][head_size] */
+	float *gate;       /* [R][ffn] */
+	float *up;         /* [R][ffn] */
+	int8_t *q;         /* [R][widest]: normed, quantised */
+	float *scale;      /* [R][widest/32]: of each block of 32 in q */
+	float *scaled_sum; /* [R][widest/32]: scale * sum */
+	int32_t *sum;      /* [R][widest/32]: sum of the block's q */
+	int32_t *half_sum; /* [R][widest/16]: sum of each half block's q */
+
+	// Scratch of the threads.
+	float *scores;                      /* [threads][score_floats] */
+	struct attention_segment *segments; /* [threads][most_segments] */
+	float *panel;                       /* [threads][GEMM_BLAS_SCRATCH], blas prompts only */
+
+	float *cos_sin; /* [max_tokens][rotated/2][2]: cosine and sine of each position's angles */
+
+	// The call in progress: tasks read it.
+	const struct row *rows; /* [count] */
+	size_t count;           /* rows of the call */
+	size_t layer;           /* the layer being computed */
+	bool by_blas;           /* products of this call go through OpenBLAS */
+	struct forward_time time;
+};
+
+/* Nanoseconds. */
+static uint64_t read_forward_clock(void) {
+	struct timespec clock;
+	clock_gettime(CLOCK_MONOTONIC, &clock);
+	return (uint64_t)clock.tv_sec * 1000000000u + (uint64_t)clock.tv_nsec;
+}
+
+/* Floats of the longest input of any product: heads * head_size, width or ffn. */
+static size_t widest_input_of(const struct model *m) {
+	const size_t attention = m->heads * m->head_size,
+	             most = m->width > m->ffn ? m->width : m->ffn;
+	return attention > most ? attention : most;
+}
+
+/* Called twice. With a NULL region it adds to *total what is needed; false on overflow. Then it
+ * carves the same pieces from the region. */
+static bool lay_out_forward(struct forward *f, struct region *region, size_t *total) {
+	const struct model *m = f->model;
+	// forward_head normalises and quantises its rows in the same arrays.
+	const size_t rows = f->max_rows > f->max_head_rows ? f->max_rows : f->max_head_rows,
+	             wide = widest_input_of(m), threads = threads_count(m->threads);
+	size_t panel = 0;
+#if defined(CUTTLE_BLAS)
+	if (m->blas_prompts) panel = GEMM_BLAS_SCRATCH;
+#endif
+	const struct {
+		void **place;
+		size_t count, bytes;
+	} parts[] = {
+	    {(void **)&f->x, rows, m->width * sizeof(float)},
+	    {(void **)&f->normed, rows, wide * sizeof(float)},
+	    {(void **)&f->query, rows, m->heads * m->head_size * sizeof(float)},
+	    {(void **)&f->key, rows, m->kv_heads * m->head_size * sizeof(float)},
+	    {(void **)&f->value, rows, m->kv_heads * m->head_size * sizeof(float)},
+	    {(void **)&f->gate, rows, m->ffn * sizeof(float)},
+	    {(void **)&f->up, rows, m->ffn * sizeof(float)},
+	    {(void **)&f->q, rows, wide},
+	    {(void **)&f->scale, rows, wide / GEMM_BLOCK * sizeof(float)},
+	    {(void **)&f->scaled_sum, rows, wide / GEMM_BLOCK * sizeof(float)},
+	    {(void **)&f->sum, rows, wide / GEMM_BLOCK * sizeof(int32_t)},
+	    {(void **)&f->half_sum, rows, wide / GEMM_HALF * sizeof(int32_t)},
+	    {(void **)&f->scores, threads, f->score_floats * sizeof(float)},
+	    {(void **)&f->segments, threads, f->most_segments * sizeof *f->segments},
+	    {(void **)&f->panel, threads, panel * sizeof(float)},
+	    {(void **)&f->cos_sin, f->max_tokens, m->rotated * sizeof(float)},
+	};
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		if (region) *parts[i].place = region_carve(region, parts[i].count * parts[i].bytes);
+		else if (!region_add(total, parts[i].count, parts[i].bytes)) return false;
+	}
+	return true;
+}
+
+/* The struct before anything is allocated: enough for lay_out_forward to count. */
+static struct forward describe_forward(const struct model *model, size_t max_rows,
+                                       size_t max_head_rows, size_t max_tokens) {
+	return (struct forward){
+	    .model = model,
+	    .max_rows = max_rows,
+	    .max_head_rows = max_head_rows,
+	    .max_tokens = max_tokens,
+	    .score_floats =
+	        (model->heads / model->kv_heads * kv_capacity(max_tokens) + 15) / 16 * 16,
+	    .most_segments = kv_most_segments(max_tokens)};
+}
+
+bool forward_bytes(const struct model *model, size_t max_rows, size_t max_head_rows,
+                   size_t max_tokens, size_t *bytes) {
+	struct forward f = describe_forward(model, max_rows, max_head_rows, max_tokens);
+	*bytes = 0;
+	return lay_out_forward(&f, NULL, bytes);
+}
+
+enum cuttle_status forward_new(const struct model *model, size_t max_rows, size_t max_head_rows,
+                               size_t max_tokens, struct forward **out,
+                               struct cuttle_error *error) {
+	REQUIRE(max_rows && max_head_rows && max_tokens);
+	*out = NULL;
+	struct forward *f = malloc(sizeof *f);
+	if (!f) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	*f = describe_forward(model, max_rows, max_head_rows, max_tokens);
+	size_t total = 0;
+	if (!lay_out_forward(f, NULL, &total) || !region_map(&f->region, total, true)) {
+		free(f);
+		return status_fail(error, CUTTLE_NOMEM,
+		                   "out of memory for the activations of %zu rows", max_rows);
+	}
+	const enum cuttle_status status = model->lock ? region_lock(&f->region, error) : CUTTLE_OK;
+	if (status) {
+		forward_free(&f);
+		return status;
+	}
+	lay_out_forward(f, &f->region, NULL);
+	for (size_t position = 0; position < max_tokens; position++)
+		rope_angles(position, model->rope_frequencies, model->rotated,
+		            f->cos_sin + position * model->rotated);
+	*out = f;
+	return CUTTLE_OK;
+}
+
+void forward_free(struct forward **forward) {
+	if (!*forward) return;
+	region_unmap(&(*forward)->region, true);
+	free(*forward);
+	*forward = NULL;
+}
+
+/* ---- products: the gemms that share one input are one queue of tasks ------------------------- */
+
+/* out = input * w^T, or out += that, for the listed groups of 16 channels of w. */
+struct product {
+	const struct packed_matrix *w;
+	float *out;
+	size_t out_stride;      /* floats from one row of out to the next */
+	bool add;               /* true: add to what out holds */
+	const uint32_t *groups; /* [places]; NULL = 0, 1, 2, ... */
+	size_t places;          /* groups to compute */
+};
+
+struct products {
+	struct forward *forward;
+	struct gemm_rows input;     /* all products have this input */
+	const struct product *list; /* [count] */
+	size_t count;               /* products */
+	size_t step;                /* groups per task */
+	bool by_blas;
+};
+
+/* Task `index` of the queue. The tasks of list[0] come first, then those of list[1], and so on.
+ * Example: step 4, products of 10 and 6 groups: tasks 0 to 2 are groups 0-3, 4-7 and 8-9 of the
+ * first product. Tasks 3 and 4 are groups 0-3 and 4-5 of the second. */
+static void multiply_task(void *context, size_t index, unsigned worker) {
+	const struct products *products = context;
+	const struct product *product = products->list;
+	for (size_t tasks;
+	     index >= (tasks = (product->places + products->step - 1) / products->step); product++)
+		index -= tasks;
+	const size_t begin = index * products->step, end = begin + products->step < product->places
+	                                                       ? begin + products->step
+	                                                       : product->places;
+#if defined(CUTTLE_BLAS)
+	if (products->by_blas) {
+		float *panel = products->forward->panel + (size_t)worker * GEMM_BLAS_SCRATCH;
+		gemm_blas(product->out, product->out_stride, product->add, &products->input,
+		          product->w, product->groups, begin, end, panel);
+		return;
+	}
+#endif
+	(void)worker;
+	gemm_fn *gemm = kernels_gemm(kernels_get(), product->w->type);
+	gemm(product->out, product->out_stride, product->add, &products->input, product->w,
+	     product->groups, begin, end);
+}
+
+/* Multiplies the first `rows` rows of normed by the matrix of every product in list[count]. A row
+ * has k floats. Quantised matrices take it from q, its quantised form. */
+static void multiply_products(struct forward *f, size_t rows, size_t k, const struct product *list,
+                              size_t count, bool by_blas) {
+	struct products products = {.forward = f, .list = list, .count = count, .by_blas = by_blas};
+	products.input = (struct gemm_rows){rows,          k,      f->normed,  f->q, f->scale,
+	                                    f->scaled_sum, f->sum, f->half_sum};
+	size_t places = 0, tasks = 0;
+	for (size_t i = 0; i < count; i++) places += list[i].places;
+	// A task has an even number of groups: the kernels' widest tiles hold two.
+	products.step =
+	    (places / ((size_t)threads_count(f->model->threads) * TASKS_PER_THREAD) / 2 + 1) * 2;
+#if defined(CUTTLE_BLAS)
+	// OpenBLAS may round differently when a product has another shape. So its shapes follow
+	// from the matrix alone, never from the number of threads.
+	if (by_blas) products.step = gemm_blas_panel(k);
+#endif
+	for (size_t i = 0; i < count; i++)
+		tasks += (list[i].places + products.step - 1) / products.step;
+	const uint64_t start = read_forward_clock();
+	threads_run(f->model->threads, tasks, multiply_task, &products);
+	f->time.gemm += read_forward_clock() - start;
+}
+
+/* The product with all channels of w. */
+static struct product whole_product_of(const struct packed_matrix *w, float *out, bool add) {
+	return (struct product){w,   out,  w->channels,
+	                        add, NULL, (w->channels + GEMM_GROUP - 1) / GEMM_GROUP};
+}
+
+/* ---- row phases ------------------------------------------------------------------------------ */
+
+static void quantise_row(struct forward *f, size_t row, size_t k) {
+	const size_t blocks = k / GEMM_BLOCK;
+	kernels_get()->rowquant(f->normed + row * k, k, f->q + row * k, f->scale + row * blocks,
+	                        f->scaled_sum + row * blocks, f->sum + row * blocks,
+	                        f->half_sum + 2 * row * blocks);
+}
+
+static void embed_row(struct forward *f, size_t row) {
+	pack_row(&f->model->embedding, (size_t)f->rows[row].token, f->x + row * f->model->width);
+}
+
+static void prepare_attention_row(struct forward *f, size_t row) {
+	const struct model *m = f->model;
+	kernels_get()->rmsnorm(f->x + row * m->width, m->layer[f->layer].attention_norm, m->width,
+	                       m->norm_epsilon, f->normed + row * m->width);
+	quantise_row(f, row, m->width);
+}
+
+static void add_bias(float *x, const float *bias, size_t count) {
+	for (size_t i = 0; bias && i < count; i++) x[i] += bias[i];
+}
+
+static void norm_heads(const struct model *m, float *x, const float *weight, size_t heads) {
+	for (size_t h = 0; weight && h < heads; h++, x += m->head_size)
+		kernels_get()->rmsnorm(x, weight, m->head_size, m->norm_epsilon, x);
+}
+
+static void rotate_and_store_row(struct forward *f, size_t row) {
+	const struct model *m = f->model;
+	const struct layer *layer = &m->layer[f->layer];
+	const struct row *r = &f->rows[row];
+	const float *cos_sin = f->cos_sin + r->position * m->rotated;
+	float *query = f->query + row * m->heads * m->head_size;
+	float *key = f->key + row * m->kv_heads * m->head_size,
+	      *value = f->value + row * m->kv_heads * m->head_size;
+	add_bias(query, layer->query_bias, m->heads * m->head_size);
+	add_bias(key, layer->key_bias, m->kv_heads * m->head_size);
+	add_bias(value, layer->value_bias, m->kv_heads * m->head_size);
+	norm_heads(m, query, layer->query_norm, m->heads);
+	norm_heads(m, key, layer->key_norm, m->kv_heads);
+	kernels_get()->rope(query, m->heads, m->head_size, cos_sin, m->rotated);
+	kernels_get()->rope(key, m->kv_heads, m->head_size, cos_sin, m->rotated);
+	for (size_t h = 0; h < m->kv_heads; h++)
+		kv_store(m, r->context, f->layer, h, r->position, key + h * m->head_size,
+		         value + h * m->head_size);
+}
+
+static void quantise_attention_row(struct forward *f, size_t row) {
+	quantise_row(f, row, f->model->heads * f->model->head_size);
+}
+
+static void prepare_ffn_row(struct forward *f, size_t row) {
+	const struct model *m = f->model;
+	kernels_get()->rmsnorm(f->x + row * m->width, m->layer[f->layer].ffn_norm, m->width,
+	                       m->norm_epsilon, f->normed + row * m->width);
+	quantise_row(f, row, m->width);
+}
+
+static void activate_ffn_row(struct forward *f, size_t row) {
+	const size_t ffn = f->model->ffn;
+	kernels_get()->swiglu(f->gate + row * ffn, f->up + row * ffn, ffn, f->normed + row * ffn);
+	quantise_row(f, row, ffn);
+}
+
+/* One function that every row passes through by itself. */
+struct row_phase {
+	struct forward *forward;
+	void (*row)(struct forward *forward, size_t row);
+	size_t count; /* rows */
+};
+
+static void run_phase_task(void *context, size_t index, unsigned worker) {
+	(void)worker;
+	const struct row_phase *phase = context;
+	for (size_t row = index * ROWS_PER_TASK;
+	     row < (index + 1) * ROWS_PER_TASK && row < phase->count; row++)
+		phase->row(phase->forward, row);
+}
+
+static void run_row_phase(struct forward *f, void (*row)(struct forward *, size_t), size_t count) {
+	struct row_phase phase = {f, row, count};
+	const size_t tasks = (count + ROWS_PER_TASK - 1) / ROWS_PER_TASK;
+	const uint64_t start = read_forward_clock();
+	if (count >= ROWS_INLINE) threads_run(f->model->threads, tasks, run_phase_task, &phase);
+	else // so few rows cost less than waking a worker
+		for (size_t i = 0; i < tasks; i++) run_phase_task(&phase, i, 0);
+	f->time.rows += read_forward_clock() - start;
+}
+
+/* Attention of one row's query heads that share one KV head. Writes to normed: the input of the
+ * output product. Example: kv_heads = 4, so task 9 is row 2, KV head 1. */
+static void attend_task(void *context, size_t index, unsigned worker) {
+	struct forward *f = context;
+	const struct model *m = f->model;
+	const size_t row = index / m->kv_heads, kv_head = index % m->kv_heads,
+	             group = m->heads / m->kv_heads;
+	const size_t at = (row * m->heads + kv_head * group) * m->head_size;
+	struct attention_segment *segments = f->segments + worker * f->most_segments;
+	const size_t count = kv_segments(m, f->rows[row].context, f->layer, kv_head,
+	                                 f->rows[row].position + 1, segments);
+	kernels_get()->attention(f->query + at, group, m->head_size, segments, count,
+	                         1.0f / sqrtf((float)m->head_size),
+	                         f->scores + worker * f->score_floats, f->normed + at);
+}
+
+/* ---- layers ---------------------------------------------------------------------------------- */
+
+static void run_layer(struct forward *f, size_t layer_index) {
+	const struct model *m = f->model;
+	const struct layer *layer = &m->layer[layer_index];
+	const size_t rows = f->count;
+	f->layer = layer_index;
+	run_row_phase(f, prepare_attention_row, rows);
+	multiply_products(f, rows, m->width,
+	                  (struct product[]){whole_product_of(&layer->query, f->query, false),
+	                                     whole_product_of(&layer->key, f->key, false),
+	                                     whole_product_of(&layer->value, f->value, false)},
+	                  3, f->by_blas);
+	run_row_phase(f, rotate_and_store_row, rows);
+	const uint64_t start = read_forward_clock();
+	threads_run(m->threads, rows * m->kv_heads, attend_task, f);
+	f->time.attention += read_forward_clock() - start;
+	run_row_phase(f, quantise_attention_row, rows);
+	multiply_products(f, rows, m->heads * m->head_size,
+	                  (struct product[]){whole_product_of(&layer->output, f->x, true)}, 1,
+	                  f->by_blas);
+	run_row_phase(f, prepare_ffn_row, rows);
+	multiply_products(f, rows, m->width,
+	                  (struct product[]){whole_product_of(&layer->gate, f->gate, false),
+	                                     whole_product_of(&layer->up, f->up, false)},
+	                  2, f->by_blas);
+	run_row_phase(f, activate_ffn_row, rows);
+	multiply_products(f, rows, m->ffn,
+	                  (struct product[]){whole_product_of(&layer->down, f->x, true)}, 1,
+	                  f->by_blas);
+}
+
+void forward_rows(struct forward *f, const struct row *rows, size_t count, bool by_blas) {
+	REQUIRE(count && count <= f->max_rows);
+	for (size_t i = 0; i < count; i++) {
+		REQUIRE(rows[i].token >= 0 && (size_t)rows[i].token < f->model->vocab_size &&
+		        rows[i].position < f->max_tokens);
+		REQUIRE(!by_blas || rows[i].context == rows[0].context);
+	}
+	f->rows = rows;
+	f->count = count;
+	f->by_blas = by_blas;
+	run_row_phase(f, embed_row, count);
+	for (size_t i = 0; i < f->model->layers; i++) run_layer(f, i);
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].hidden)
+			memcpy(rows[i].hidden, f->x + i * f->model->width,
+			       f->model->width * sizeof(float));
+}
+
+void forward_head(struct forward *f, const float *const *hidden, size_t count,
+                  const uint32_t *groups, size_t places, float *out, size_t out_stride) {
+	REQUIRE(count && count <= f->max_head_rows);
+	const struct model *m = f->model;
+	const uint64_t start = read_forward_clock(), gemm = f->time.gemm;
+	for (size_t row = 0; row < count; row++) {
+		kernels_get()->rmsnorm(hidden[row], m->output_norm, m->width, m->norm_epsilon,
+		                       f->normed + row * m->width);
+		quantise_row(f, row, m->width);
+	}
+	multiply_products(f, count, m->width,
+	                  (struct product[]){{&m->head, out, out_stride, false, groups, places}}, 1,
+	                  false);
+	f->time.gemm = gemm; // this product counts as head, not as gemm
+	f->time.head += read_forward_clock() - start;
+}
+
+struct forward_time forward_time(const struct forward *forward) {
+	return forward->time;
+}

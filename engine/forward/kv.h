@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// kv.h: the KV cache, the keys and values of every token of a context, in fp16.
+// Called by: forward.c stores and reads them; lockstep.c and score.c own the memory.
+// plan.c asks for sizes.
+// Private data: keys and values of private contexts. The owner maps the memory as secret.
+// How: a context is a prefix shared with other contexts, then a tail of its own.
+// The prefix is read only. Attention reads both as segments (kernels/attention.h), each of one
+// page.
+#ifndef CUTTLE_ENGINE_KV_H
+#define CUTTLE_ENGINE_KV_H
+
+#include "engine/model/model.h"
+
+/* Tokens of a page. A page holds their keys and values of all layers side by side. So memory is
+ * touched only as a context grows. */
+enum { KV_PAGE = 64 };
+
+/* Keys and values of `capacity` tokens. Layout: [page][layer][kv head], and in each place first the
+ * keys, 4 tiles of [head_size][16 tokens], then the values, [64 tokens][head_size]. */
+struct kv_block {
+	uint16_t *data;  /* fp16 */
+	size_t capacity; /* tokens, a multiple of KV_PAGE */
+};
+
+/* `tokens` rounded up to whole pages. Example: 65 gives 128. */
+size_t kv_capacity(size_t tokens);
+
+/* The most segments that a context of `tokens` tokens has. */
+size_t kv_most_segments(size_t tokens);
+
+/* Sets *bytes to the size of a block of `capacity` tokens. False on overflow. */
+bool kv_bytes(const struct model *model, size_t capacity, size_t *bytes);
+
+struct context {
+	const struct kv_block *shared; /* NULL when shared_tokens is 0 */
+	size_t shared_tokens;          /* tokens of the prefix, a multiple of 16 */
+	struct kv_block own;           /* the tokens after the prefix */
+};
+
+/* Stores the key and value of the token at `position`, head_size floats each, for one layer and one
+ * KV head. The key is rotated already. The position must lie in the context's own part. */
+void kv_store(const struct model *model, struct context *context, size_t layer, size_t kv_head,
+              size_t position, const float *key, const float *value);
+
+/* Writes the context's first `tokens` tokens as segments, and returns how many there are: at most
+ * kv_most_segments(tokens). */
+size_t kv_segments(const struct model *model, const struct context *context, size_t layer,
+                   size_t kv_head, size_t tokens, struct attention_segment *segments);
+
+#endif

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// architecture.c: reads and checks the hyper-parameters; see architecture.h.
+// Keys of an architecture begin with its name: "llama.block_count". First every such key of the
+// file must be known; then each one that is needed is read.
+#include "engine/model/architecture.h"
+
+#include "engine/model/model.h"
+#include "engine/status.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	MAX_LAYERS = 512,      /* transformer blocks */
+	MAX_WIDTH = 65536,     /* floats of a hidden state; heads too */
+	MAX_FFN = 1 << 18,     /* floats of the feed-forward part */
+	MAX_CONTEXT = 1 << 20, /* tokens; a longer context is cut to this */
+	KEY = 96               /* bytes of a key's full name, NUL included */
+};
+
+static const struct architecture architectures[] = {
+    {.name = "llama"},
+    {.name = "qwen2", .rotates_halves = true, .biases = true},
+    {.name = "qwen3", .rotates_halves = true, .head_norms = true},
+};
+
+struct hyper_reader {
+	const struct gguf *file;
+	struct model *model;
+	struct cuttle_error *error;
+	char key[KEY]; /* full name of the last key asked for */
+};
+
+/* The full name of a key: "block_count" becomes "llama.block_count". */
+static const char *write_full_key(struct hyper_reader *r, const char *name) {
+	(void)snprintf(r->key, sizeof r->key, "%s.%s", r->model->architecture->name, name);
+	return r->key;
+}
+
+/* Reads a size that must lie in least..most. Without the key *value stays as it is. */
+static enum cuttle_status read_size(struct hyper_reader *r, const char *name, bool required,
+                                    size_t least, size_t most, size_t *value) {
+	uint64_t read = *value;
+	const enum cuttle_status status =
+	    gguf_unsigned(r->file, write_full_key(r, name), required, &read, r->error);
+	if (status) return status;
+	if (read < least || read > most)
+		return status_fail(r->error, CUTTLE_MODEL, "model: %s is %llu, outside %zu..%zu",
+		                   r->key, (unsigned long long)read, least, most);
+	*value = (size_t)read;
+	return CUTTLE_OK;
+}
+
+static bool is_among(struct gguf_string name, const char *const *names, size_t count) {
+	for (size_t i = 0; i < count; i++)
+		if (name.size == strlen(names[i]) && !memcmp(name.text, names[i], name.size))
+			return true;
+	return false;
+}
+#define AMONG(name, names) is_among(name, names, sizeof(names) / sizeof *(names))
+
+/* Whether the key in r->key has the value 0, 0.0 or false, which switches its feature off. */
+static bool is_switched_off(const struct hyper_reader *r) {
+	uint64_t whole = 1;
+	double real = 1.0;
+	bool flag = true;
+	if (!gguf_unsigned(r->file, r->key, false, &whole, NULL)) return !whole;
+	if (!gguf_float(r->file, r->key, false, &real, NULL)) return real == 0.0;
+	return !gguf_bool(r->file, r->key, false, &flag, NULL) && !flag;
+}
+
+/* Whether the key is the use_parallel_residual of Qwen1.5 files, which is ignored. The converter of
+ * that time wrote it for every family whose configuration did not mention it. Qwen2's definition
+ * has no such switch: its residuals come one after the other, and so they are computed. */
+static bool is_qwen_leftover(const struct hyper_reader *r, struct gguf_string own) {
+	bool flag;
+	return !strcmp(r->model->architecture->name, "qwen2") &&
+	       is_among(own, (const char *const[]){"use_parallel_residual"}, 1) &&
+	       !gguf_bool(r->file, r->key, false, &flag, NULL);
+}
+
+/* Refuses a file with a key of its architecture that is not in one of these two lists. `known` keys
+ * are read elsewhere, or change nothing here. `zero_only` keys are accepted when they switch their
+ * feature off. */
+static enum cuttle_status refuse_unknown_keys(struct hyper_reader *r) {
+	static const char *const known[] = {
+	    "block_count", "embedding_length", "feed_forward_length", "context_length",
+	    "attention.head_count", "attention.head_count_kv", "attention.key_length",
+	    "attention.value_length", "attention.layer_norm_rms_epsilon",
+	    "attention.sliding_window", "rope.dimension_count", "rope.freq_base",
+	    "rope.scaling.type", "rope.scaling.factor", "rope.scale_linear",
+	    // The rest is ignored: we count the vocabulary ourselves, and the angles do not depend
+	    // on the training length.
+	    "vocab_size", "rope.scaling.original_context_length", "rope.scaling.finetuned",
+	    "tensor_data_layout"};
+	static const char *const zero_only[] = {
+	    "expert_count",           "expert_used_count",
+	    "attention.clamp_kqv",    "attention.max_alibi_bias",
+	    "attention.scale",        "logit_scale",
+	    "attn_logit_softcapping", "final_logit_softcapping",
+	    "residual_scale",         "embedding_scale",
+	    "use_parallel_residual"};
+	const char *const name = r->model->architecture->name;
+	const size_t prefix = strlen(name) + 1;
+	for (size_t i = 0; i < gguf_entry_count(r->file); i++) {
+		struct gguf_string whole;
+		(void)gguf_entry_at(r->file, i, &whole);
+		if (whole.size <= prefix || memcmp(whole.text, name, prefix - 1) ||
+		    whole.text[prefix - 1] != '.')
+			continue;
+		const struct gguf_string own = {whole.text + prefix, whole.size - prefix};
+		if (AMONG(own, known)) continue;
+		if (AMONG(own, zero_only)) {
+			(void)snprintf(r->key, sizeof r->key, "%.*s", (int)whole.size, whole.text);
+			if (is_switched_off(r) || is_qwen_leftover(r, own)) continue;
+		}
+		return status_fail(r->error, CUTTLE_MODEL, "model: %.*s is not supported",
+		                   (int)(whole.size < KEY ? whole.size : KEY), whole.text);
+	}
+	return CUTTLE_OK;
+}
+
+/* Reads the factor of linear scaling, as llama.cpp does. A factor is linear unless the type says
+ * otherwise. Type "none" ignores the factor, and a factor of 0 means none. */
+static enum cuttle_status read_rope_scale(struct hyper_reader *r, double *scale) {
+	struct gguf_string type = {"linear", 6};
+	enum cuttle_status status =
+	    gguf_text(r->file, write_full_key(r, "rope.scaling.type"), false, &type, r->error);
+	if (status) return status;
+	const bool none = is_among(type, (const char *const[]){"none"}, 1);
+	if (!none && !is_among(type, (const char *const[]){"linear"}, 1))
+		return status_fail(r->error, CUTTLE_MODEL,
+		                   "model: rope scaling \"%.*s\" is not supported",
+		                   (int)(type.size > 40 ? 40 : type.size), type.text);
+	double factor = 0.0;
+	if ((status = gguf_float(r->file, write_full_key(r, "rope.scale_linear"), false, &factor,
+	                         r->error)) ||
+	    (status = gguf_float(r->file, write_full_key(r, "rope.scaling.factor"), false, &factor,
+	                         r->error)))
+		return status;
+	if (none || factor == 0.0) return CUTTLE_OK;
+	if (!(factor >= 1.0 && factor <= 1e4))
+		return status_fail(r->error, CUTTLE_MODEL,
+		                   "model: rope scaling factor out of range");
+	*scale = factor;
+	return CUTTLE_OK;
+}
+
+/* Reads the longest context: the least of the file's own length, MAX_CONTEXT, and the sliding
+ * window if there is one. */
+static enum cuttle_status read_context(struct hyper_reader *r) {
+	struct model *m = r->model;
+	size_t window = 0;
+	enum cuttle_status status;
+	if ((status = read_size(r, "context_length", true, 16, UINT32_MAX, &m->context)) ||
+	    (status = read_size(r, "attention.sliding_window", false, 0, UINT32_MAX, &window)))
+		return status;
+	if (window && window < 16)
+		return status_fail(r->error, CUTTLE_MODEL, "model: %s is too small", r->key);
+	if (m->context > MAX_CONTEXT) m->context = MAX_CONTEXT;
+	if (window && window < m->context) m->context = window;
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status read_heads(struct hyper_reader *r) {
+	struct model *m = r->model;
+	enum cuttle_status status;
+	if ((status = read_size(r, "attention.head_count", true, 1, MAX_WIDTH, &m->heads)))
+		return status;
+	m->kv_heads = m->heads;
+	m->head_size = m->width / m->heads;
+	if ((status = read_size(r, "attention.head_count_kv", false, 1, m->heads, &m->kv_heads)) ||
+	    (status =
+	         read_size(r, "attention.key_length", false, 16, MAX_HEAD_SIZE, &m->head_size)))
+		return status;
+	size_t value_length = m->width / m->heads;
+	m->rotated = m->head_size;
+	if ((status =
+	         read_size(r, "attention.value_length", false, 16, MAX_HEAD_SIZE, &value_length)) ||
+	    (status = read_size(r, "rope.dimension_count", false, 2, m->head_size, &m->rotated)))
+		return status;
+	if (m->heads % m->kv_heads || m->heads / m->kv_heads > ATTENTION_MOST_HEADS ||
+	    m->head_size % 16 || m->head_size > MAX_HEAD_SIZE || m->rotated % 2 ||
+	    value_length != m->head_size)
+		return status_fail(r->error, CUTTLE_MODEL,
+		                   "model: %zu heads, %zu KV heads of %zu (%zu turned), values of "
+		                   "%zu are not supported",
+		                   m->heads, m->kv_heads, m->head_size, m->rotated, value_length);
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status read_architecture_name(struct hyper_reader *r) {
+	struct gguf_string name = {0};
+	const enum cuttle_status status =
+	    gguf_text(r->file, "general.architecture", true, &name, r->error);
+	if (status) return status;
+	for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++)
+		if (is_among(name, &architectures[i].name, 1))
+			r->model->architecture = &architectures[i];
+	if (!r->model->architecture)
+		return status_fail(
+		    r->error, CUTTLE_MODEL,
+		    "model: architecture \"%.*s\" is not supported (only llama, qwen2, qwen3)",
+		    (int)(name.size > 40 ? 40 : name.size), name.text);
+	return CUTTLE_OK;
+}
+
+enum cuttle_status architecture_read(const struct gguf *file, struct model *model,
+                                     double *rope_base, double *rope_scale,
+                                     struct cuttle_error *error) {
+	struct hyper_reader r = {.file = file, .model = model, .error = error};
+	struct model *m = model;
+	double epsilon = 0.0;
+	enum cuttle_status status;
+	*rope_base = 10000.0;
+	*rope_scale = 1.0;
+	if ((status = read_architecture_name(&r)) || (status = refuse_unknown_keys(&r)) ||
+	    (status = read_size(&r, "block_count", true, 1, MAX_LAYERS, &m->layers)) ||
+	    (status = read_size(&r, "embedding_length", true, 32, MAX_WIDTH, &m->width)) ||
+	    (status = read_size(&r, "feed_forward_length", true, 32, MAX_FFN, &m->ffn)) ||
+	    (status = read_context(&r)) || (status = read_heads(&r)) ||
+	    (status = gguf_float(file, write_full_key(&r, "attention.layer_norm_rms_epsilon"), true,
+	                         &epsilon, error)) ||
+	    (status =
+	         gguf_float(file, write_full_key(&r, "rope.freq_base"), false, rope_base, error)) ||
+	    (status = read_rope_scale(&r, rope_scale)))
+		return status;
+	m->norm_epsilon = (float)epsilon;
+	if (m->width % 32 || m->ffn % 32 || m->heads * m->head_size % 32)
+		return status_fail(error, CUTTLE_MODEL, "model: widths must be multiples of 32");
+	if (!(epsilon > 0.0 && epsilon < 1.0))
+		return status_fail(error, CUTTLE_MODEL, "model: norm epsilon out of range");
+	if (!(*rope_base >= 1.0 && *rope_base <= 1e9))
+		return status_fail(error, CUTTLE_MODEL, "model: rope base out of range");
+	return CUTTLE_OK;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// architecture.h: which models this engine computes, and the sizes of one of them.
+// Called by: model.c.
+// Private data: none.
+// How: architecture_read finds the architecture by name (llama, qwen2, qwen3), reads the model's
+// hyper-parameters from the file's keys, and checks each.
+// Rule: a key of the architecture that this engine does not know is refused, since it may change
+// the maths.
+// Sources: the GGUF specification (ggml docs/gguf.md); the model definitions of Llama, Qwen2 and
+// Qwen3.
+#ifndef CUTTLE_ENGINE_ARCHITECTURE_H
+#define CUTTLE_ENGINE_ARCHITECTURE_H
+
+#include "engine/gguf.h"
+
+struct model;
+
+/* What an architecture has beyond Llama. */
+struct architecture {
+	const char *name;    /* general.architecture, and the prefix of its keys: "qwen2" */
+	bool rotates_halves; /* pair i of a head is (i, i + rotated/2), not (2i, 2i + 1) */
+	bool biases;         /* query, key and value have biases */
+	bool head_norms;     /* RMS norms of each query and key head, before the rotation */
+};
+
+/* Fills the hyper-parameters of *model, all sizes but vocab_size. *rope_base and *rope_scale give
+ * the rotation's angles (rope.h). A sliding window bounds the context: up to the window's length it
+ * changes nothing.
+ * MODEL: a key is missing or out of range; the architecture is another one; this engine does not
+ * know a key of the architecture. */
+enum cuttle_status architecture_read(const struct gguf *file, struct model *model,
+                                     double *rope_base, double *rope_scale,
+                                     struct cuttle_error *error);
+
+#endif

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// model.h: a model of the Llama family in memory: sizes, packed weights, vocabulary, threads.
+// Called by: model_open.c builds and frees it; forward/ and run/ read it.
+// Private data: none.
+// How: cuttle_model_open (cuttle.h) reads the file's bytes, and model_build packs them.
+// Rule: nothing in it changes once it is open, except the state of its threads.
+// Any number of threads may read it at once.
+#ifndef CUTTLE_ENGINE_MODEL_H
+#define CUTTLE_ENGINE_MODEL_H
+
+#include "engine/model/architecture.h"
+#include "engine/text/chat.h"
+#include "engine/text/chat_system.h"
+#include "engine/machine/region.h"
+#include "engine/machine/threads.h"
+#include "engine/text/vocab.h"
+#include "kernels/kernels.h"
+
+enum { MAX_HEAD_SIZE = 256 }; /* floats */
+
+/* The weights of one transformer block. A matrix [n][k] has n outputs and k inputs. */
+struct layer {
+	const float *attention_norm; /* [width] */
+	const float *ffn_norm;       /* [width] */
+
+	/* NULL where the architecture has no biases. */
+	const float *query_bias; /* [heads * head_size] */
+	const float *key_bias;   /* [kv_heads * head_size] */
+	const float *value_bias; /* [kv_heads * head_size] */
+
+	/* NULL where the architecture has no head norms. */
+	const float *query_norm; /* [head_size] */
+	const float *key_norm;   /* [head_size] */
+
+	struct packed_matrix query;  /* [heads * head_size][width] */
+	struct packed_matrix key;    /* [kv_heads * head_size][width] */
+	struct packed_matrix value;  /* [kv_heads * head_size][width] */
+	struct packed_matrix output; /* [width][heads * head_size] */
+	struct packed_matrix gate;   /* [ffn][width] */
+	struct packed_matrix up;     /* [ffn][width] */
+	struct packed_matrix down;   /* [width][ffn] */
+};
+
+/* Rotation pairs entries 2i and 2i + 1 of a head, in every model. Some files pair i and i +
+ * rotated/2 (rotates_halves). Their rows of query and key are reordered as they are read. */
+struct model {
+	const struct architecture *architecture;
+	size_t layers;                  /* transformer blocks */
+	size_t width;                   /* floats of a token's hidden state */
+	size_t heads;                   /* query heads of a layer */
+	size_t kv_heads;                /* key and value heads of a layer */
+	size_t head_size;               /* floats of a head */
+	size_t ffn;                     /* floats of the feed-forward part */
+	size_t vocab_size;              /* tokens */
+	size_t context;                 /* longest context, in tokens */
+	size_t rotated;                 /* entries of a head that rotate; the others do not */
+	float norm_epsilon;             /* of all RMS norms */
+	double *rope_frequencies;       /* [rotated/2] radians per position */
+	struct layer *layer;            /* [layers] */
+	struct packed_matrix embedding; /* [vocab_size][width] */
+	struct packed_matrix head;      /* [vocab_size][width]; the embedding itself when tied */
+	const float *output_norm;       /* [width] */
+	struct vocab *vocab;
+	enum chat_format chat;
+	bool chat_bos; /* the chat template puts BOS first */
+
+	/* The system message that the chat template writes when nobody gives one; "" = none. */
+	char chat_system[CHAT_SYSTEM];
+
+	struct threads *threads;
+	struct region weights; /* all matrices and vectors */
+	bool blas_prompts;     /* --isa blas: OpenBLAS multiplies the prompts */
+	bool lock;             /* --mlock: weights and contexts stay out of swap */
+	bool vocabulary_only;  /* no weights; only the sizes that the file states */
+	struct cuttle_model_info info;
+};
+
+/* The public handle is the model itself. */
+struct cuttle_model {
+	struct model model;
+};
+
+/* Fills *model from the bytes of a GGUF file. `bytes` must be a private writable mapping. Rows of
+ * query and key may be reordered in place. The pages of packed tensors are given back to the system
+ * as packing goes on. params may be NULL. Only its on_progress is used, for packing, which is the
+ * second half of the work. After a failure model_release frees what was built.
+ * MODEL, NOMEM, PARTIAL. */
+enum cuttle_status model_build(struct model *model, uint8_t *bytes, size_t size,
+                               const struct cuttle_model_params *params,
+                               struct cuttle_error *error);
+
+/* Fills what describe, tokenize and detokenize need, from the first `held` bytes of a file of
+ * `size` bytes: the keys, and the table of tensors as far as it can be read. bytes[size] must be
+ * mapped. MODEL, NOMEM. */
+enum cuttle_status model_build_vocabulary(struct model *model, uint8_t *bytes, size_t held,
+                                          size_t size, struct cuttle_error *error);
+
+/* OK for a model with weights. USAGE when it was opened for its vocabulary alone. */
+enum cuttle_status model_needs_weights(const struct model *model, struct cuttle_error *error);
+
+/* Frees all that the model owns, but not *model itself. */
+void model_release(struct model *model);
+
+#endif

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// model_open.c: the public functions of a model, as cuttle.h describes them: instruction sets,
+// opening, describing, text <-> tokens.
+// Opening reads the file's bytes into memory of our own, then model.c builds the model from them.
+// With vocabulary_only it reads just the beginning of the file: the keys and the table of tensors.
+#include "engine/machine/memory.h"
+#include "engine/model/model.h"
+#include "engine/params.h"
+#include "engine/status.h"
+
+#include "base/misuse.h"
+
+#if defined(CUTTLE_BLAS)
+#include "kernels/gemm_blas.h"
+#endif
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Whether --isa chose OpenBLAS for prompts. The kernel table (kernels.h) is its other choice. */
+static bool prompts_by_blas;
+
+const char *cuttle_version(void) {
+	return CUTTLE_VERSION;
+}
+
+enum cuttle_status cuttle_isa_set(const char *name, struct cuttle_error *error) {
+	REQUIRE(name);
+	const bool blas = !strcmp(name, "blas");
+#if !defined(CUTTLE_BLAS)
+	if (blas)
+		return status_fail(error, CUTTLE_USAGE,
+		                   "--isa blas: this build has no OpenBLAS (install "
+		                   "libopenblas-dev and build again)");
+#endif
+	if (!kernels_set(blas ? "auto" : name))
+		return status_fail(error, CUTTLE_USAGE,
+		                   "--isa %.20s: not a tier of this CPU (auto, scalar, neon, "
+		                   "dotprod, avx2, avxvnni, avx512, amx, blas)",
+		                   name);
+#if defined(CUTTLE_BLAS)
+	if (blas) gemm_blas_init();
+#endif
+	prompts_by_blas = blas;
+	return CUTTLE_OK;
+}
+
+const char *cuttle_isa(void) {
+	return prompts_by_blas ? "blas" : kernels_get()->name;
+}
+
+void cuttle_model_params_default(struct cuttle_model_params *params) {
+	*params = (struct cuttle_model_params){.struct_size = sizeof *params};
+}
+
+/* Where a model's bytes come from. */
+struct model_source {
+	char name[176];       /* for messages */
+	int file;             /* descriptor; -1 = the bytes below */
+	const uint8_t *bytes; /* the caller's */
+	size_t size;          /* bytes */
+};
+
+enum {
+	STEP = 1 << 22,       /* bytes of one read */
+	HEAD_FIRST = 8 << 20, /* bytes read first: most files' keys end before that */
+	HEAD_MOST =
+	    256 << 20, /* bytes read for the keys at most: ten times the largest vocabulary */
+	TABLE_MOST = 16 << 20 /* bytes of the largest table of tensors that gguf_parse accepts */
+};
+
+/* Refuses what is no regular file, such as a folder, before anything is read. Sets the size. */
+static enum cuttle_status check_regular_file(struct model_source *source,
+                                             struct cuttle_error *error) {
+	struct stat about;
+	if (source->file < 0 || fstat(source->file, &about))
+		return status_fail(error, CUTTLE_MODEL, "%s", strerror(errno));
+	if (S_ISDIR(about.st_mode))
+		return status_fail(error, CUTTLE_MODEL,
+		                   "a folder; make a GGUF file of it with: cuttle model convert -i "
+		                   "FOLDER -o FILE");
+	if (!S_ISREG(about.st_mode)) return status_fail(error, CUTTLE_MODEL, "not a regular file");
+	source->size = (size_t)about.st_size;
+	return CUTTLE_OK;
+}
+
+/* Reads up to `size` bytes of the source from byte `at`. *got may be fewer, but is at least one. */
+static enum cuttle_status read_source_bytes(const struct model_source *source, size_t at, void *to,
+                                            size_t size, size_t *got, struct cuttle_error *error) {
+	*got = size;
+	if (source->file < 0) {
+		memcpy(to, source->bytes + at, size);
+		return CUTTLE_OK;
+	}
+	ssize_t result;
+	do result = pread(source->file, to, size, (off_t)at);
+	while (result < 0 && errno == EINTR);
+	if (result <= 0)
+		return status_fail(error, CUTTLE_MODEL, "%s",
+		                   result ? strerror(errno) : "it shrank while being read");
+	*got = (size_t)result;
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status check_magic(const struct model_source *source,
+                                      struct cuttle_error *error) {
+	char magic[4];
+	size_t got = 0;
+	enum cuttle_status status = CUTTLE_OK;
+	if (source->size >= sizeof magic)
+		status = read_source_bytes(source, 0, magic, sizeof magic, &got, error);
+	if (!status && (got < sizeof magic || !gguf_begins(magic)))
+		return status_fail(error, CUTTLE_MODEL, "this is not a GGUF file");
+	return status;
+}
+
+struct loading {
+	const struct model_source *source;
+	const struct cuttle_model_params *params;
+
+	/* Memory as large as the file. We do not map the file itself: when somebody truncates a
+	 * mapped file, reading it ends the process with SIGBUS. */
+	struct region region;
+	size_t held;   /* bytes read so far */
+	uint64_t work; /* bytes that on_progress counts to: read once, packed once */
+	struct cuttle_error *error;
+};
+
+/* Reads the file up to byte `end`, and gives the caller its bytes and its progress. */
+static enum cuttle_status read_model_up_to(struct loading *l, size_t end) {
+	const struct cuttle_model_params *params = l->params;
+	while (l->held < end) {
+		size_t got;
+		uint8_t *to = l->region.base + l->held;
+		const enum cuttle_status status =
+		    read_source_bytes(l->source, l->held, to,
+		                      end - l->held < STEP ? end - l->held : STEP, &got, l->error);
+		if (status) return status;
+		if (params->on_bytes) params->on_bytes(params->user, to, got);
+		l->held += got;
+		if (params->on_progress && params->on_progress(params->user, l->held, l->work))
+			return status_fail(l->error, CUTTLE_PARTIAL,
+			                   "stopped while the model was being read");
+	}
+	return CUTTLE_OK;
+}
+
+static size_t lesser_of(size_t a, size_t b) {
+	return a < b ? a : b;
+}
+
+/* Reads the keys and the table of tensors behind them. Nobody knows where the keys end, so twice as
+ * much is read until they can be parsed: 8 MiB, 16 MiB, ... */
+static enum cuttle_status read_model_head(struct loading *l) {
+	const size_t size = l->source->size;
+	struct gguf *keys = NULL;
+	enum cuttle_status status = CUTTLE_MODEL;
+	for (size_t end = HEAD_FIRST;
+	     status == CUTTLE_MODEL && l->held < lesser_of(size, HEAD_MOST); end *= 2) {
+		const enum cuttle_status read = read_model_up_to(l, lesser_of(size, end));
+		if (read) return read;
+		status = gguf_parse_keys(l->region.base, l->held, size, &keys, l->error);
+	}
+	gguf_free(&keys);
+	return status ? status : read_model_up_to(l, lesser_of(size, l->held + TABLE_MOST));
+}
+
+/* Reads the source and builds the model. */
+static enum cuttle_status load_model(struct loading *l, struct model *model) {
+	const struct model_source *source = l->source;
+	const bool head_only = l->params->vocabulary_only;
+	l->work = head_only ? source->size : 2 * (uint64_t)source->size;
+	enum cuttle_status status = check_magic(source, l->error);
+	if (!status && !head_only)
+		status = memory_check(source->size, "reading the model", "", l->error);
+	if (!status && !region_map(&l->region, source->size, false))
+		status = status_fail(l->error, CUTTLE_NOMEM, "out of memory reading the model");
+	if (!status) status = head_only ? read_model_head(l) : read_model_up_to(l, source->size);
+	if (!status && head_only)
+		status =
+		    model_build_vocabulary(model, l->region.base, l->held, source->size, l->error);
+	if (!status && !head_only)
+		status = model_build(model, l->region.base, source->size, l->params, l->error);
+	if (!status && head_only && l->held < source->size && l->params->on_progress)
+		(void)l->params->on_progress(l->params->user, l->work, l->work);
+	region_unmap(&l->region, false);
+	return status;
+}
+
+static enum cuttle_status open_model_source(const struct model_source *source,
+                                            const struct cuttle_model_params *given,
+                                            struct cuttle_model **out, struct cuttle_error *error) {
+	struct cuttle_model_params params;
+	struct cuttle_error reason = {""};
+	cuttle_model_params_default(&params);
+	if (given) {
+		const enum cuttle_status status =
+		    params_take(&params, sizeof params, given, "struct cuttle_model_params", error);
+		if (status) return status;
+	}
+	struct cuttle_model *handle = calloc(1, sizeof *handle);
+	if (!handle) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	struct model *m = &handle->model;
+	struct loading loading = {.source = source, .params = &params, .error = &reason};
+	m->blas_prompts = prompts_by_blas;
+	enum cuttle_status status =
+	    threads_new(params.vocabulary_only ? 1 : params.threads, &m->threads, &reason);
+	if (!status) status = load_model(&loading, m);
+	m->lock = params.lock;
+	if (!status && params.lock && m->weights.base) status = region_lock(&m->weights, &reason);
+#if defined(CUTTLE_BLAS)
+	if (!status && m->blas_prompts && !m->vocabulary_only &&
+	    (m->ffn > GEMM_BLAS_K_MOST || m->width > GEMM_BLAS_K_MOST ||
+	     m->heads * m->head_size > GEMM_BLAS_K_MOST))
+		status = status_fail(&reason, CUTTLE_USAGE,
+		                     "--isa blas: the model is wider than %d", GEMM_BLAS_K_MOST);
+#endif
+	if (status) {
+		cuttle_model_free(&handle);
+		return status_fail(error, status, "%s: %s", source->name, reason.message);
+	}
+	*out = handle;
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status open_model_file(struct model_source *source,
+                                          const struct cuttle_model_params *params,
+                                          struct cuttle_model **model, struct cuttle_error *error) {
+	struct cuttle_error reason;
+	const enum cuttle_status status = check_regular_file(source, &reason);
+	return status ? status_fail(error, status, "%s: %s", source->name, reason.message)
+	              : open_model_source(source, params, model, error);
+}
+
+enum cuttle_status cuttle_model_open(const char *path, const struct cuttle_model_params *params,
+                                     struct cuttle_model **model, struct cuttle_error *error) {
+	REQUIRE(path && model);
+	*model = NULL;
+	// Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
+	struct model_source source = {.file =
+	                                  open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+	(void)snprintf(source.name, sizeof source.name, "model %.160s", path);
+	const enum cuttle_status status = open_model_file(&source, params, model, error);
+	if (source.file >= 0) (void)close(source.file);
+	return status;
+}
+
+enum cuttle_status cuttle_model_open_fd(int file, const struct cuttle_model_params *params,
+                                        struct cuttle_model **model, struct cuttle_error *error) {
+	REQUIRE(file >= 0 && model);
+	*model = NULL;
+	struct model_source source = {.name = "the model's descriptor", .file = file};
+	return open_model_file(&source, params, model, error);
+}
+
+enum cuttle_status cuttle_model_open_memory(const void *bytes, size_t size,
+                                            const struct cuttle_model_params *params,
+                                            struct cuttle_model **model,
+                                            struct cuttle_error *error) {
+	REQUIRE((bytes || !size) && model);
+	*model = NULL;
+	const struct model_source source = {
+	    .name = "the model in memory", .file = -1, .bytes = bytes, .size = size};
+	return open_model_source(&source, params, model, error);
+}
+
+void cuttle_model_free(struct cuttle_model **model) {
+	if (!model || !*model) return;
+	model_release(&(*model)->model);
+	free(*model);
+	*model = NULL;
+}
+
+void cuttle_model_describe(const struct cuttle_model *model, struct cuttle_model_info *info) {
+	REQUIRE(model && info);
+	*info = model->model.info;
+}
+
+size_t cuttle_tokens_bound(size_t bytes) {
+	return vocab_tokens_bound(bytes);
+}
+
+enum cuttle_status cuttle_tokenize(const struct cuttle_model *handle, const char *text, size_t size,
+                                   bool with_bos, int32_t *ids, size_t capacity, size_t *count,
+                                   struct cuttle_error *error) {
+	REQUIRE(handle && (text || !size) && count && (ids || !capacity));
+	const struct vocab *vocab = handle->model.vocab;
+	*count = 0;
+	if (with_bos && vocab_add_bos(vocab) && vocab_bos(vocab) >= 0) {
+		if (!capacity) return status_fail(error, CUTTLE_USAGE, "token buffer too small");
+		ids[(*count)++] = vocab_bos(vocab);
+	}
+	return vocab_tokenize(vocab, text, size, false, ids, capacity, count, error);
+}
+
+enum cuttle_status cuttle_detokenize(const struct cuttle_model *handle, const int32_t *ids,
+                                     size_t count, char *text, size_t capacity, size_t *size,
+                                     struct cuttle_error *error) {
+	REQUIRE(handle && (ids || !count) && size && (text || !capacity));
+	for (size_t i = 0; i < count; i++)
+		if (ids[i] < 0 || (size_t)ids[i] >= handle->model.vocab_size)
+			return status_fail(error, CUTTLE_USAGE,
+			                   "token %d is outside the vocabulary of %zu", ids[i],
+			                   handle->model.vocab_size);
+	*size = 0;
+	vocab_detokenize(handle->model.vocab, ids, count, true, text, capacity, size);
+	return CUTTLE_OK;
+}

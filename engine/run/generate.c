@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// generate.c: the loop of generate.h.
+// A batch is B references and the texts written from them: one text, or several with a token bank.
+// One turn of run_texts gives every busy slot one token:
+//   fill_slot      an idle slot gets the next batch; tokens of an earlier run are replayed first
+//   draw_token     draws the slot's token; the caller records it before anything else sees it
+//   deliver_texts  hands out the texts of complete batches, in order
+//   append         of the logit source: the token goes to every context of its slot
+// Which slot draws, and how, follows from public things alone: the tokens drawn so far, the public
+// row and the plan.
+#include "engine/run/generate.h"
+
+#include "base/misuse.h"
+#include "engine/run/diagnosis.h"
+#include "engine/forward/lockstep.h"
+#include "engine/params.h"
+#include "engine/status.h"
+#include "engine/run/transcript.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One job in progress. Batches start in index order, and their texts are handed out in index order.
+ * In between several batches are in flight, one per slot. Batch b lives in transcripts[b % ring].
+ * Example: 4 slots give ring 8. While batch 2 is not handed out, batches 2 to 9 may have started;
+ * batch 10 waits, for its place transcripts[2] is still in use. */
+struct job_run {
+	struct cuttle_plan *plan;
+	const struct cuttle_job *job;
+	const struct logit_source *source;
+	struct cuttle_error *error;
+	struct transcript *transcripts; /* [ring] */
+	struct transcript reader;       /* reads a complete one again, text by text */
+	size_t ring;                    /* batches started but not handed out, at most */
+	size_t started;                 /* batches started so far */
+	size_t delivered;               /* batches handed out so far */
+	size_t texts;                   /* texts handed out so far */
+	size_t *slots;                  /* [source->slots] the batch in each slot, or IDLE */
+	int32_t *next;                  /* [source->slots] the token just drawn there */
+	int32_t *reference_ids;         /* [B][reference capacity], private */
+	struct tokens *references;      /* [B] */
+	struct cuttle_progress progress;
+};
+#define IDLE SIZE_MAX /* this slot holds no batch */
+
+static struct transcript *transcript_of(struct job_run *run, size_t batch) {
+	return &run->transcripts[batch % run->ring];
+}
+
+/* Tells the caller how far the job is. True when the caller asks to stop. */
+static bool report_progress(struct job_run *run, const char *phase) {
+	run->progress.phase = phase;
+	run->progress.texts_done = run->delivered;
+	return run->job->progress && run->job->progress(run->job->user, &run->progress);
+}
+
+/* Asked between two passes over the prompts (struct interruption). */
+static bool report_prompt_phase(void *user) {
+	return report_progress(user, "prompt");
+}
+
+static enum cuttle_status fail_stopped(struct job_run *run) {
+	return status_fail(run->error, CUTTLE_PARTIAL, "stopped; the same command continues");
+}
+
+/* Puts the tokens that an earlier run drew for this batch back into its transcript. */
+static enum cuttle_status replay_batch(struct job_run *run, size_t index) {
+	struct transcript *transcript = transcript_of(run, index);
+	const int32_t *ids = NULL;
+	const size_t count = run->job->drawn ? run->job->drawn(run->job->user, index, &ids) : 0;
+	transcript_begin(transcript);
+	for (size_t i = 0; i < count && !transcript->complete; i++) {
+		if ((size_t)transcript_token(ids[i]) >= run->source->vocab ||
+		    !transcript_may_add(transcript, ids[i]))
+			return status_fail(run->error, CUTTLE_MODEL,
+			                   "the journal holds tokens of another model");
+		transcript_add(transcript, ids[i]);
+	}
+	run->progress.tokens_done += transcript->count;
+	return CUTTLE_OK;
+}
+
+/* Reads the references of a batch as tokens. A reference that cannot be read becomes null, without
+ * an error: an error would tell something about it. */
+static void read_batch_references(struct job_run *run, size_t index) {
+	const uint32_t batch = run->plan->integers.batch;
+	const struct prompt *prompt = &run->plan->prompts[run->job->heading];
+	const size_t limit = run->plan->reference_tokens,
+	             capacity = prompt_reference_capacity(limit);
+	for (size_t i = 0; i < batch; i++) {
+		const char *words = NULL;
+		size_t size = 0;
+		run->job->reference(run->job->user, index * batch + i, &words, &size);
+		struct tokens *tokens = &run->references[i];
+		tokens->ids = run->reference_ids + i * capacity;
+		tokens->count =
+		    prompt_reference(run->plan->model, prompt, words, size, limit, tokens->ids);
+	}
+}
+
+/* Hands out the texts of complete batches, in order, up to the first batch that is not complete. */
+static enum cuttle_status deliver_texts(struct job_run *run) {
+	for (; run->delivered < run->started && transcript_of(run, run->delivered)->complete;
+	     run->delivered++) {
+		const struct transcript *transcript = transcript_of(run, run->delivered);
+		transcript_begin(&run->reader);
+		for (size_t i = 0; i < transcript->count; i++) {
+			transcript_add(&run->reader, transcript->drawn[i]);
+			if (!run->reader.ended) continue;
+			struct cuttle_text done = {.index = run->texts++,
+			                           .batch = run->delivered,
+			                           .tokens = (uint32_t)run->reader.length,
+			                           .free_tokens = run->reader.free_tokens,
+			                           .finish = run->reader.finish};
+			done.text = transcript_text(&run->reader, &done.size);
+			if (run->job->text(run->job->user, &done)) return fail_stopped(run);
+		}
+	}
+	return CUTTLE_OK;
+}
+
+/* Builds the contexts for the batch in a slot: for its first text, for its next one, or for a text
+ * that an earlier run left half-way. Once T tokens are spent no reference is read: all are null. */
+static enum cuttle_status begin_text(struct job_run *run, size_t slot) {
+	const struct transcript *transcript = transcript_of(run, run->slots[slot]);
+	const struct interruption interruption = {report_prompt_phase, run};
+	const struct tokens already = {transcript->ids, transcript->ended ? 0 : transcript->length};
+	if (report_progress(run, "prompt")) return fail_stopped(run);
+	if (transcript->spent < transcript->rules.tokens)
+		read_batch_references(run, run->slots[slot]);
+	else memset(run->references, 0, run->plan->integers.batch * sizeof *run->references);
+	if (run->source->begin(run->source->self, slot, run->references, run->plan->integers.batch,
+	                       &already, &interruption))
+		return fail_stopped(run);
+	return CUTTLE_OK;
+}
+
+/* Gets the slot ready for a step. A batch whose text has ended begins its next text. An idle slot
+ * takes the next batch that still needs tokens, if there is one and the ring has room. */
+static enum cuttle_status fill_slot(struct job_run *run, size_t slot) {
+	if (run->slots[slot] != IDLE)
+		return transcript_of(run, run->slots[slot])->ended ? begin_text(run, slot)
+		                                                   : CUTTLE_OK;
+	while (run->slots[slot] == IDLE && run->started < run->job->texts &&
+	       run->started < run->delivered + run->ring) {
+		const size_t index = run->started;
+		enum cuttle_status status = replay_batch(run, index);
+		if (status) return status;
+		run->started++;
+		if (!transcript_of(run, index)->complete) {
+			run->slots[slot] = index;
+			return begin_text(run, slot);
+		}
+		if ((status = deliver_texts(run))) return status;
+	}
+	return CUTTLE_OK;
+}
+
+/* Draws one token: by InvisibleInk, or from the public row alone. The public row alone draws after
+ * T private tokens, and where that row is sure (--public-when). Which of the two draws is public.
+ * *drawn is the token t, or ~t when the public row alone drew it. */
+static enum dp_status draw_step(struct job_run *run, size_t slot,
+                                const struct transcript *transcript, int32_t *drawn) {
+	struct dp_invisibleink *mechanism = run->plan->mechanism;
+	const struct logit_source *source = run->source;
+	const float *public_row = source->public_row(source->self, slot);
+	const uint32_t *candidates;
+	size_t count;
+	uint32_t token;
+	// One mechanism serves all batches in flight. Each time it is told what this batch has
+	// spent, and it refuses to draw beyond T.
+	dp_invisibleink_begin(mechanism, transcript->spent);
+	bool alone = transcript->spent == transcript->rules.tokens;
+	enum dp_status status =
+	    alone ? dp_invisibleink_alone(mechanism, public_row)
+	          : dp_invisibleink_public(mechanism, public_row, &candidates, &count);
+	if (status) return status;
+	if (!alone && run->plan->sure && transcript_may_add(transcript, -1))
+		alone = dp_invisibleink_sure(mechanism, run->plan->sure);
+	if (!alone) {
+		source->private_logits(source->self, slot, candidates, count);
+		for (size_t i = 0; i < source->rows(source->self, slot); i++)
+			dp_invisibleink_private(mechanism, source->row(source->self, i));
+	}
+	status = dp_invisibleink_draw(mechanism, &token);
+	if (!status) *drawn = alone ? ~(int32_t)token : (int32_t)token;
+	return status;
+}
+
+/* Gives the caller's trace the private numbers of the step. True when the trace asks to stop. */
+static bool report_traced_step(struct job_run *run, size_t slot, uint32_t step, int32_t drawn) {
+	struct cuttle_trace_step seen = {
+	    .text = run->slots[slot], .step = step, .token = transcript_token(drawn)};
+	diagnosis_of(run->plan, run->source, slot, drawn < 0, &seen);
+	return run->job->trace->step(run->job->trace->user, &seen) != 0;
+}
+
+/* Draws the slot's next token and has it recorded. The order matters: the token callback comes
+ * first, so a token that anything else has seen is always on record. */
+static enum cuttle_status draw_token(struct job_run *run, size_t slot) {
+	const struct logit_source *source = run->source;
+	struct transcript *transcript = transcript_of(run, run->slots[slot]);
+	const uint32_t step = (uint32_t)transcript->count;
+	int32_t drawn;
+	run->plan->seeded.text = run->slots[slot];
+	run->plan->seeded.step = step;
+	run->plan->seeded.counter = 0;
+	const enum dp_status status = draw_step(run, slot, transcript, &drawn);
+	if (status) return plan_status(status, run->error);
+	if (run->job->token && run->job->token(run->job->user, run->slots[slot], step, drawn))
+		return fail_stopped(run);
+	if (run->job->trace && report_traced_step(run, slot, step, drawn)) return fail_stopped(run);
+	transcript_add(transcript, drawn);
+	run->next[slot] = transcript_token(drawn);
+	run->progress.tokens_done++;
+	if (transcript->ended) source->end(source->self, slot);
+	else if (transcript->spent == transcript->rules.tokens) source->alone(source->self, slot);
+	if (transcript->complete) run->slots[slot] = IDLE;
+	return CUTTLE_OK;
+}
+
+/* The loop: one turn gives every busy slot one token. */
+static enum cuttle_status run_texts(struct job_run *run) {
+	const struct logit_source *source = run->source;
+	enum cuttle_status status = CUTTLE_OK;
+	while (run->delivered < run->job->texts) {
+		for (size_t slot = 0; slot < source->slots; slot++)
+			if ((status = fill_slot(run, slot))) return status;
+		if (run->delivered == run->job->texts) break;
+		source->public_logits(source->self);
+		for (size_t slot = 0; slot < source->slots; slot++)
+			if (run->slots[slot] != IDLE && (status = draw_token(run, slot)))
+				return status;
+		if ((status = deliver_texts(run))) return status;
+		if (report_progress(run, "decode")) return fail_stopped(run);
+		source->append(source->self, run->next);
+	}
+	report_progress(run, "done");
+	return CUTTLE_OK;
+}
+
+enum cuttle_status generate_run(struct cuttle_plan *plan, const struct cuttle_job *job,
+                                const struct logit_source *source, struct cuttle_error *error) {
+	struct job_run run = {.plan = plan,
+	                      .job = job,
+	                      .source = source,
+	                      .error = error,
+	                      .progress = {.texts = job->texts}};
+	struct region region = {0};
+	size_t total = 0;
+	const size_t batch = plan->integers.batch,
+	             capacity = prompt_reference_capacity(plan->reference_tokens);
+	run.ring = 2 * source->slots;
+	if (!region_add(&total, batch * capacity, sizeof(int32_t)) ||
+	    !region_add(&total, batch, sizeof(struct tokens)) ||
+	    !region_add(&total, run.ring, sizeof *run.transcripts) ||
+	    !region_add(&total, source->slots, sizeof *run.slots) ||
+	    !region_add(&total, source->slots, sizeof *run.next) ||
+	    !region_map(&region, total, true))
+		return status_fail(error, CUTTLE_NOMEM, "out of memory for %zu references", batch);
+	run.reference_ids = region_carve(&region, batch * capacity * sizeof(int32_t));
+	run.references = region_carve(&region, batch * sizeof(struct tokens));
+	run.transcripts = region_carve(&region, run.ring * sizeof *run.transcripts);
+	run.slots = region_carve(&region, source->slots * sizeof *run.slots);
+	run.next = region_carve(&region, source->slots * sizeof *run.next);
+	for (size_t slot = 0; slot < source->slots; slot++) run.slots[slot] = IDLE;
+	enum cuttle_status status = plan->model->lock ? region_lock(&region, error) : CUTTLE_OK;
+	const struct cuttle_savings *savings = &plan->guarantee.savings;
+	const struct transcript_rules rules = {plan->model->vocab,     plan->prompts->stop,
+	                                       plan->guarantee.tokens, savings->free_tokens,
+	                                       savings->token_bank,    savings->complete};
+	for (size_t i = 0; i < run.ring && !status; i++)
+		status = transcript_new(&rules, &run.transcripts[i], error);
+	if (!status) status = transcript_new(&rules, &run.reader, error);
+	if (!status) status = run_texts(&run);
+	for (size_t i = 0; i < run.ring; i++) transcript_free(&run.transcripts[i]);
+	transcript_free(&run.reader);
+	region_unmap(&region, true);
+	return status;
+}
+
+void cuttle_job_default(struct cuttle_job *job) {
+	*job = (struct cuttle_job){.struct_size = sizeof *job};
+}
+
+enum cuttle_status cuttle_job_run(struct cuttle_plan *plan, const struct cuttle_job *given,
+                                  struct cuttle_error *error) {
+	REQUIRE(plan && given);
+	struct cuttle_job taken;
+	const struct cuttle_job *const job = &taken;
+	cuttle_job_default(&taken);
+	enum cuttle_status status =
+	    params_take(&taken, sizeof taken, given, "struct cuttle_job", error);
+	if (status) return status;
+	REQUIRE(job->reference && job->text);
+	if (job->heading >= plan->prompt_count)
+		return status_fail(error, CUTTLE_USAGE, "the plan has no such heading");
+	plan->seeded.heading = job->heading;
+	const struct lockstep_params params = {
+	    .prompt = &plan->prompts[job->heading],
+	    .batch = plan->integers.batch,
+	    .slots = job->texts && job->texts < plan->slots ? job->texts : plan->slots,
+	    .context = plan->guarantee.context,
+	    .chunk = plan->chunk,
+	    .share = plan->share};
+	struct lockstep *lockstep;
+	status = lockstep_new(plan->model, &params, &lockstep, error);
+	if (status) return status;
+	const struct logit_source source = lockstep_source(lockstep);
+	status = generate_run(plan, job, &source, error);
+	lockstep_free(&lockstep);
+	return status;
+}

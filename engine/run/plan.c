@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+// plan.c: from the caller's parameters to a plan, see plan.h. The steps of cuttle_plan_make:
+//   check_plan_params  every number is in its range
+//   choose_savings     how many free tokens, and when a public row is sure
+//   choose_clip     epsilon or clip -> integers
+//   write_prompts      the prompts under each heading (prompt.c)
+//   fit_context        what room is left for a reference
+//   make_mechanism     the weight table
+//   account_budget     integers -> what they guarantee
+//   choose_slots, cuttle_plan_fits  how many texts are in flight, and whether memory is enough
+#include "engine/run/plan.h"
+
+#include "base/misuse.h"
+#include "engine/forward/kv.h"
+#include "engine/forward/lockstep.h"
+#include "engine/machine/memory.h"
+#include "engine/params.h"
+#include "engine/status.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+	DEFAULT_CHUNK = 256,    /* rows per pass over the prompts */
+	DEFAULT_CONTEXT = 4096, /* tokens of the longest context, if the model's is not shorter */
+	MAX_BATCH = 4096,       /* references per text */
+	MAX_TOKENS = 1 << 20,   /* free tokens of a batch; T times spread */
+	MAX_CHUNK = 1 << 14,    /* rows per pass over the prompts */
+	MAX_PARALLEL = 256,     /* texts in flight */
+	ROWS_WANTED = 32        /* rows per step that choose_slots aims at */
+};
+
+void cuttle_budget_none(struct cuttle_budget *budget) {
+	*budget = (struct cuttle_budget){
+	    .epsilon = NAN, .delta = NAN, .rho = NAN, .clip = NAN, .temperature = NAN};
+}
+
+static enum dp_accountant accountant_of(enum cuttle_accountant accountant) {
+	return accountant == CUTTLE_EXACT ? DP_EXACT : DP_ZCDP;
+}
+
+enum cuttle_status cuttle_budget_solve(struct cuttle_budget *budget, enum cuttle_unknown unknown,
+                                       struct cuttle_error *error) {
+	REQUIRE(budget);
+	struct dp_budget inner = {.epsilon = budget->epsilon,
+	                          .delta = budget->delta,
+	                          .rho = budget->rho,
+	                          .clip = budget->clip,
+	                          .temperature = budget->temperature,
+	                          .batch = budget->batch,
+	                          .tokens = budget->tokens,
+	                          .accountant = accountant_of(budget->accountant),
+	                          .grid = budget->grid,
+	                          .group = budget->group,
+	                          .spread = budget->spread};
+	static const enum dp_unknown unknowns[] = {
+	    [CUTTLE_CLIP] = DP_CLIP,   [CUTTLE_EPSILON] = DP_EPSILON, [CUTTLE_RHO] = DP_RHO,
+	    [CUTTLE_DELTA] = DP_DELTA, [CUTTLE_TOKENS] = DP_TOKENS,   [CUTTLE_BATCH] = DP_BATCH};
+	const char *reason = "";
+	const enum dp_status status = dp_budget_solve(&inner, unknowns[unknown], &reason);
+	if (status)
+		return status_fail(error, status == DP_NO_MEMORY ? CUTTLE_NOMEM : CUTTLE_USAGE,
+		                   "%s", reason);
+	budget->epsilon = inner.epsilon;
+	budget->delta = inner.delta;
+	budget->rho = inner.rho;
+	budget->clip = inner.clip;
+	budget->batch = inner.batch;
+	budget->tokens = inner.tokens;
+	return CUTTLE_OK;
+}
+
+enum cuttle_status plan_status(enum dp_status status, struct cuttle_error *error) {
+	switch (status) {
+	case DP_OK:
+		return CUTTLE_OK;
+	case DP_BAD_PARAMETER:
+		return status_fail(error, CUTTLE_USAGE, "%s", dp_status_text(status));
+	case DP_NO_MEMORY:
+		return status_fail(error, CUTTLE_NOMEM, "%s", dp_status_text(status));
+	case DP_PUBLIC_NOT_FINITE:
+		return status_fail(error, CUTTLE_MODEL, "%s", dp_status_text(status));
+	default:
+		return status_fail(error, CUTTLE_INTERNAL, "%s", dp_status_text(status));
+	}
+}
+
+void cuttle_plan_params_default(struct cuttle_plan_params *params) {
+	*params = (struct cuttle_plan_params){.struct_size = sizeof *params,
+	                                      .epsilon = NAN,
+	                                      .clip = NAN,
+	                                      .delta = 1e-6,
+	                                      .temperature = 1.0,
+	                                      .batch = 7,
+	                                      .tokens = 200,
+	                                      .spread = 1,
+	                                      .top_k = 100,
+	                                      .accountant = CUTTLE_EXACT,
+	                                      .kind = "text"};
+}
+
+static enum cuttle_status check_plan_params(const struct cuttle_plan_params *p,
+                                            struct cuttle_error *error) {
+	if (isnan(p->epsilon) == isnan(p->clip))
+		return status_fail(error, CUTTLE_USAGE,
+		                   "give epsilon or clip, not both and not neither");
+	if (!p->kind || !*p->kind)
+		return status_fail(error, CUTTLE_USAGE, "the kind of text may not be empty");
+	if (p->batch < 1 || p->batch > MAX_BATCH)
+		return status_fail(error, CUTTLE_USAGE, "batch size %u is outside 1..%d", p->batch,
+		                   MAX_BATCH);
+	if ((unsigned)p->accountant > CUTTLE_EXACT)
+		return status_fail(error, CUTTLE_USAGE, "there is no such accountant");
+	if (p->tokens < 1 || p->tokens > MAX_TOKENS)
+		return status_fail(error, CUTTLE_USAGE, "%u tokens are outside 1..%d", p->tokens,
+		                   MAX_TOKENS);
+	if (p->savings.free_tokens > MAX_TOKENS)
+		return status_fail(error, CUTTLE_USAGE, "%u free tokens are above %d",
+		                   p->savings.free_tokens, MAX_TOKENS);
+	if (p->savings.public_when != 0.0 &&
+	    !(p->savings.public_when >= 1e-6 && p->savings.public_when <= 1.0))
+		return status_fail(error, CUTTLE_USAGE,
+		                   "the public top probability must be in 0.000001..1");
+	if (p->savings.free_tokens && !p->savings.complete && p->savings.public_when == 0.0)
+		return status_fail(error, CUTTLE_USAGE,
+		                   "there are no free tokens without public completion or a public "
+		                   "top probability");
+	if (p->spread < 1 || p->spread > MAX_TOKENS / p->tokens)
+		return status_fail(
+		    error, CUTTLE_USAGE,
+		    "%u texts of one person, %u tokens each, are outside 1..%d tokens", p->spread,
+		    p->tokens, MAX_TOKENS);
+	if (p->prompt_chunk > MAX_CHUNK)
+		return status_fail(error, CUTTLE_USAGE, "prompt chunk %u is above %d",
+		                   p->prompt_chunk, MAX_CHUNK);
+	if (p->parallel > MAX_PARALLEL)
+		return status_fail(error, CUTTLE_USAGE, "%u texts in flight are above %d",
+		                   p->parallel, MAX_PARALLEL);
+	return CUTTLE_OK;
+}
+
+/* Finds the integers that the mechanism is built with. They follow from epsilon, or from the clip
+ * when epsilon is not given. The clip must be one that the weight table can hold. */
+static enum cuttle_status choose_clip(struct cuttle_plan *plan, const struct cuttle_plan_params *p,
+                                      struct cuttle_error *error) {
+	struct dp_integers *integers = &plan->integers;
+	integers->batch = p->batch;
+	integers->tokens = p->tokens * p->spread;
+	if (dp_temperature_ratio(p->temperature, &integers->temperature_num,
+	                         &integers->temperature_den))
+		return status_fail(error, CUTTLE_USAGE, "temperature must be in 0.000001..1000");
+	if (!(p->delta >= 1e-300 && p->delta < 1.0))
+		return status_fail(error, CUTTLE_USAGE, "delta must be above 0 and below 1");
+	double least, most;
+	if (dp_clip_range(integers, &least, &most))
+		return status_fail(error, CUTTLE_USAGE,
+		                   "there is no clip for a batch of %u at this temperature; change "
+		                   "-B or --temperature",
+		                   p->batch);
+	if (isnan(p->epsilon)) {
+		if (!(p->clip >= least && p->clip <= most) ||
+		    dp_fraction_bits(p->batch, p->clip, &integers->fraction_bits))
+			return status_fail(error, CUTTLE_USAGE,
+			                   "with a batch of %u at this temperature the clip must "
+			                   "lie between %.4f and %.4f",
+			                   p->batch, ceil(least * 1e4) / 1e4,
+			                   floor(most * 1e4) / 1e4);
+		integers->clip_fixed = dp_clip_fixed(p->clip, integers->fraction_bits);
+		return CUTTLE_OK;
+	}
+	const char *reason = "epsilon is out of range";
+	const enum dp_status status =
+	    p->accountant == CUTTLE_EXACT
+	        ? dp_calibrate_exact(integers, p->epsilon, p->delta, &reason)
+	        : dp_calibrate(integers, p->epsilon, p->delta, &reason);
+	if (status)
+		return status_fail(error, status == DP_NO_MEMORY ? CUTTLE_NOMEM : CUTTLE_USAGE,
+		                   "%s", reason);
+	plan->guarantee.clip_capped =
+	    integers->clip_fixed == dp_clip_fixed(most, integers->fraction_bits);
+	return CUTTLE_OK;
+}
+
+/* Turns the savings asked for into those the plan uses. public_when becomes millionths, and the
+ * guarantee states the rounded number. Free tokens not given become T, if anything can use them. */
+static void choose_savings(struct cuttle_plan *plan, const struct cuttle_savings *asked,
+                           uint32_t tokens) {
+	struct cuttle_savings *savings = &plan->guarantee.savings;
+	*savings = *asked;
+	plan->sure = (uint32_t)lround(asked->public_when * 1e6);
+	savings->public_when = plan->sure / 1e6;
+	if (!asked->free_tokens && (asked->complete || plan->sure)) savings->free_tokens = tokens;
+}
+
+/* Computes what both accountants say about the integers. Beyond its limits the exact accountant has
+ * no number: epsilon_exact is then NaN. That is an error only when the exact one was asked for. */
+static enum cuttle_status account_budget(struct cuttle_plan *plan,
+                                         const struct cuttle_plan_params *p,
+                                         struct cuttle_error *error) {
+	struct cuttle_guarantee *g = &plan->guarantee;
+	g->accountant = p->accountant;
+	g->delta = p->delta;
+	g->rho = dp_guarantee_rho(&plan->integers);
+	g->epsilon = dp_guarantee_epsilon(&plan->integers, p->delta);
+	const enum dp_status status =
+	    dp_guarantee_exact(&plan->integers, p->delta, &g->epsilon_exact);
+	if (status == DP_OK) return CUTTLE_OK;
+	g->epsilon_exact = NAN;
+	if (status == DP_BAD_PARAMETER && p->accountant == CUTTLE_EXACT)
+		return status_fail(error, CUTTLE_USAGE,
+		                   "this is out of range of the exact accountant; use zcdp");
+	return status == DP_BAD_PARAMETER ? CUTTLE_OK : plan_status(status, error);
+}
+
+static enum cuttle_status make_mechanism(struct cuttle_plan *plan,
+                                         const struct cuttle_plan_params *p,
+                                         struct cuttle_error *error) {
+	const struct vocab *vocab = plan->model->vocab;
+	const size_t size = plan->model->vocab_size;
+	uint8_t *allowed = malloc(size);
+	if (!allowed) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	for (size_t i = 0; i < size; i++) allowed[i] = vocab_drawable(vocab, (int32_t)i);
+	plan->seeded = (struct seeded){.seed = p->insecure_seed};
+	const struct dp_invisibleink_params params = {
+	    .batch = p->batch,
+	    .top_k = p->top_k,
+	    .tokens = p->tokens,
+	    .vocab = size,
+	    .temperature_num = plan->integers.temperature_num,
+	    .temperature_den = plan->integers.temperature_den,
+	    .clip_fixed = plan->integers.clip_fixed,
+	    .fraction_bits = plan->integers.fraction_bits,
+	    .center = p->savings.center,
+	    .allowed = allowed,
+	    .random = p->insecure ? seeded_random(&plan->seeded) : dp_random_system()};
+	const enum dp_status status = dp_invisibleink_new(&params, &plan->mechanism);
+	free(allowed);
+	return plan_status(status, error);
+}
+
+static size_t larger_of(size_t a, size_t b) {
+	return a > b ? a : b;
+}
+
+static enum cuttle_status write_prompts(struct cuttle_plan *plan,
+                                        const struct cuttle_plan_params *p,
+                                        struct cuttle_error *error) {
+	const size_t count = p->heading_count ? p->heading_count : 1;
+	plan->prompts = calloc(count, sizeof *plan->prompts);
+	if (!plan->prompts)
+		return status_fail(error, CUTTLE_NOMEM, "out of memory writing the prompts");
+	for (; plan->prompt_count < count; plan->prompt_count++) {
+		const char *heading = p->heading_count ? p->headings[plan->prompt_count] : NULL;
+		enum cuttle_status status = prompt_write(plan->model, p, heading,
+		                                         &plan->prompts[plan->prompt_count], error);
+		if (status) return status;
+	}
+	return CUTTLE_OK;
+}
+
+/* Sets how long contexts and references may get: the same under all headings. Example: context
+ * 4096, longest head + tail 60, T = 200, no free tokens: a reference is cut to 3836 tokens. */
+static enum cuttle_status fit_context(struct cuttle_plan *plan, const struct cuttle_plan_params *p,
+                                      struct cuttle_error *error) {
+	struct cuttle_guarantee *g = &plan->guarantee;
+	size_t private_fixed = 0, longest = 0, whole = 0, shared = SIZE_MAX;
+	for (const struct prompt *prompt = plan->prompts;
+	     prompt < plan->prompts + plan->prompt_count; prompt++) {
+		private_fixed = larger_of(private_fixed, prompt->head.count + prompt->tail.count);
+		whole = larger_of(whole, prompt->whole.count);
+		longest = larger_of(private_fixed, whole);
+		shared = prompt->shared < shared ? prompt->shared : shared;
+	}
+	size_t context = p->context                               ? p->context
+	                 : plan->model->context < DEFAULT_CONTEXT ? plan->model->context
+	                                                          : DEFAULT_CONTEXT;
+	if (context > plan->model->context)
+		return status_fail(error, CUTTLE_USAGE, "context %zu is above the model's %zu",
+		                   context, plan->model->context);
+	const size_t text = (size_t)p->tokens + g->savings.free_tokens;
+	if (longest + text >= context)
+		return status_fail(error, CUTTLE_USAGE,
+		                   "prompt (%zu tokens) and text (%zu) leave no room for a "
+		                   "reference in a context of %zu",
+		                   longest, text, context);
+	plan->reference_tokens = context - private_fixed - text;
+	g->context = (uint32_t)context;
+	g->reference_tokens = (uint32_t)plan->reference_tokens;
+	g->reference_bytes = (uint32_t)prompt_reference_bytes(plan->reference_tokens);
+	g->shared_prefix = (uint32_t)shared;
+	g->public_tokens = (uint32_t)whole;
+	return CUTTLE_OK;
+}
+
+/* Chooses how many texts are in flight. All rows of a step share one pass over the weights. So more
+ * rows cost little, until the rows themselves are the work: at about ROWS_WANTED. Example: B = 7 is
+ * 8 rows a text, so 4 texts. The contexts may take at most half of the memory available. */
+static size_t choose_slots(const struct cuttle_plan *plan, uint32_t asked) {
+	const size_t rows = plan->integers.batch + 1;
+	size_t slots = asked ? asked : rows < ROWS_WANTED ? ROWS_WANTED / rows : 1, text_bytes;
+	const size_t memory = memory_available();
+	if (!kv_bytes(plan->model, rows * kv_capacity(plan->guarantee.context), &text_bytes))
+		return 1;
+	while (!asked && slots > 1 && text_bytes > memory / 2 / slots) slots--;
+	return slots;
+}
+
+enum cuttle_status cuttle_plan_fits(const struct cuttle_plan *plan, struct cuttle_error *error) {
+	REQUIRE(plan);
+	const struct cuttle_guarantee *g = &plan->guarantee;
+	const struct prompt prompt = {.shared = g->shared_prefix};
+	const struct lockstep_params params = {.prompt = &prompt,
+	                                       .batch = plan->integers.batch,
+	                                       .slots = plan->slots,
+	                                       .context = g->context,
+	                                       .chunk = plan->chunk,
+	                                       .share = plan->share};
+	size_t bytes;
+	char what[96];
+	(void)snprintf(what, sizeof what, "a job with %zu contexts of up to %u tokens",
+	               plan->slots * (params.batch + 1), g->context);
+	if (!lockstep_bytes(plan->model, &params, &bytes)) bytes = SIZE_MAX;
+	return memory_check(bytes, what,
+	                    "; make it less with a smaller --ctx-size, --parallel or --batch-size",
+	                    error);
+}
+
+static void require_strings(const char *const *strings, size_t count) {
+	REQUIRE(strings || !count);
+	for (size_t i = 0; i < count; i++) REQUIRE(strings[i]);
+}
+
+enum cuttle_status cuttle_plan_make(struct cuttle_model *model,
+                                    const struct cuttle_plan_params *given,
+                                    struct cuttle_plan **out, struct cuttle_error *error) {
+	REQUIRE(model && given && out);
+	*out = NULL;
+	struct cuttle_plan_params taken;
+	const struct cuttle_plan_params *const params = &taken;
+	cuttle_plan_params_default(&taken);
+	enum cuttle_status status =
+	    params_take(&taken, sizeof taken, given, "struct cuttle_plan_params", error);
+	if (status) return status;
+	require_strings(params->examples, params->example_count);
+	require_strings(params->headings, params->heading_count);
+	if ((status = check_plan_params(params, error)) ||
+	    (status = model_needs_weights(&model->model, error)))
+		return status;
+	struct cuttle_plan *plan = calloc(1, sizeof *plan);
+	if (!plan) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	plan->model = &model->model;
+	plan->chunk = params->prompt_chunk ? params->prompt_chunk : DEFAULT_CHUNK;
+	plan->share = !params->no_sharing;
+	choose_savings(plan, &params->savings, params->tokens);
+	// Accounting takes longest, so what these others refuse is refused before it.
+	if ((status = choose_clip(plan, params, error)) ||
+	    (status = write_prompts(plan, params, error)) ||
+	    (status = fit_context(plan, params, error)) ||
+	    (status = make_mechanism(plan, params, error)) ||
+	    (status = account_budget(plan, params, error))) {
+		cuttle_plan_free(&plan);
+		return status;
+	}
+	plan->slots = choose_slots(plan, params->parallel);
+	if (!params->any_memory && (status = cuttle_plan_fits(plan, error))) {
+		cuttle_plan_free(&plan);
+		return status;
+	}
+	struct cuttle_guarantee *g = &plan->guarantee;
+	g->clip = ldexp(plan->integers.clip_fixed, -(int)plan->integers.fraction_bits);
+	g->temperature =
+	    (double)plan->integers.temperature_num / (double)plan->integers.temperature_den;
+	g->clip_fixed = plan->integers.clip_fixed;
+	g->fraction_bits = plan->integers.fraction_bits;
+	g->batch = params->batch;
+	g->tokens = params->tokens;
+	g->spread = params->spread;
+	g->top_k = params->top_k;
+	g->private_output = !params->insecure;
+	*out = plan;
+	return CUTTLE_OK;
+}
+
+void cuttle_plan_free(struct cuttle_plan **plan) {
+	if (!plan || !*plan) return;
+	dp_invisibleink_free(&(*plan)->mechanism);
+	for (size_t i = 0; i < (*plan)->prompt_count; i++) prompt_free(&(*plan)->prompts[i]);
+	free((*plan)->prompts);
+	free(*plan);
+	*plan = NULL;
+}
+
+void cuttle_plan_describe(const struct cuttle_plan *plan, struct cuttle_guarantee *guarantee) {
+	REQUIRE(plan && guarantee);
+	*guarantee = plan->guarantee;
+}
+
+const char *cuttle_plan_template(const struct cuttle_plan *plan, size_t heading) {
+	REQUIRE(plan);
+	return heading < plan->prompt_count ? plan->prompts[heading].canonical : NULL;
+}

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+// prompt.c: writes the prompts of prompt.h in three forms: continue, instruct and custom.
+// Three writers work side by side: `whole` the public prompt, `head` and `tail` the private one.
+// A writer gets one piece of text after the other and tokenises each by itself.
+// Spaces need care. SentencePiece joins a space to the word after it. So a piece's last space is
+// held back and waits for the next piece. After `head` it waits for the reference (prompt->lead).
+// Example: "one new " and "note" give the tokens of "one new", then those of " note".
+#include "engine/run/prompt.h"
+
+#include "base/utf8.h"
+#include "engine/status.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTES_PER_TOKEN = 16 }; /* bytes of a reference that are read per token of its limit */
+static const char placeholder[] = "{reference}", heading_place[] = "{category}";
+
+/* A prompt being written: its tokens, and its words for the canonical string. */
+struct prompt_writer {
+	const struct model *model;
+	struct cuttle_error *error;
+	struct tokens tokens;
+	enum vocab_lead lead;      /* what stands before the next piece */
+	char *words;               /* all pieces so far, NUL-terminated */
+	size_t length;             /* bytes of words */
+	enum cuttle_status status; /* the first failure; after it nothing more is written */
+};
+
+/* Tokenises a text behind `lead` and appends its tokens. */
+static void append_piece_tokens(struct prompt_writer *w, enum vocab_lead lead, const char *text,
+                                size_t size, bool special) {
+	const struct vocab *vocab = w->model->vocab;
+	const size_t before = w->tokens.count, capacity = before + cuttle_tokens_bound(size);
+	int32_t *ids = realloc(w->tokens.ids, capacity * sizeof *ids);
+	if (!ids) {
+		w->status =
+		    status_fail(w->error, CUTTLE_NOMEM, "out of memory writing the prompts");
+		return;
+	}
+	w->tokens.ids = ids;
+	w->status = vocab_tokenize_piece(vocab, lead, text, size, special, ids, capacity,
+	                                 &w->tokens.count, w->error);
+	w->lead =
+	    w->tokens.count > before ? vocab_lead_after(vocab, ids[w->tokens.count - 1]) : lead;
+}
+
+/* Writes one piece. `special`: it is a template's piece, so the names of special tokens in it
+ * become those tokens. A single space at the end of a piece is held back: it belongs to the next
+ * piece's first word. A template's pieces always mean it so (chat.h). Other pieces do with
+ * SentencePiece only. */
+static void write_piece(struct prompt_writer *w, const char *text, size_t size, bool special) {
+	if (w->status) return;
+	char *words = realloc(w->words, w->length + size + 1);
+	if (!words) {
+		w->status =
+		    status_fail(w->error, CUTTLE_NOMEM, "out of memory writing the prompts");
+		return;
+	}
+	w->words = words;
+	memcpy(words + w->length, text, size);
+	words[w->length += size] = 0;
+	const bool leading_space = special && size && *text == ' ',
+	           single = size > 1 ? text[size - 2] != ' ' : w->lead == VOCAB_TEXT;
+	const bool trailing_space = size > leading_space && text[size - 1] == ' ' && single &&
+	                            (special || vocab_is_spm(w->model->vocab));
+	append_piece_tokens(w, leading_space ? VOCAB_SPACE : w->lead, text + leading_space,
+	                    size - leading_space - trailing_space, special);
+	if (trailing_space) w->lead = VOCAB_SPACE;
+}
+
+/* Ends a prompt. A space still held back has no word after it: here the space becomes a token. */
+static void finish_prompt(struct prompt_writer *w) {
+	if (!w->status && w->lead == VOCAB_SPACE) append_piece_tokens(w, VOCAB_TEXT, " ", 1, false);
+}
+
+static void write_text(struct prompt_writer *w, const char *text) {
+	write_piece(w, text, strlen(text), false);
+}
+
+/* Writes a piece of a custom prompt. Each "{category}" in it becomes the heading, if there is one.
+ * Returns whether a heading was written. */
+static bool write_custom_piece(struct prompt_writer *w, const char *text, size_t size,
+                               const char *heading) {
+	const char *place =
+	    heading ? memmem(text, size, heading_place, strlen(heading_place)) : NULL;
+	if (!place) {
+		write_piece(w, text, size, false);
+		return false;
+	}
+	const char *rest = place + strlen(heading_place);
+	write_piece(w, text, (size_t)(place - text), false);
+	write_text(w, heading);
+	write_custom_piece(w, rest, size - (size_t)(rest - text), heading);
+	return true;
+}
+
+/* Writes a piece of a chat format. The prompt may be BOS alone so far, and the piece may begin with
+ * BOS too. Then one of the two is removed. */
+static void write_template_piece(struct prompt_writer *w, const char *text) {
+	const bool first = w->tokens.count == 1 && w->tokens.ids[0] == vocab_bos(w->model->vocab);
+	write_piece(w, text, strlen(text), true);
+	if (first && w->tokens.count > 1 && w->tokens.ids[1] == w->tokens.ids[0])
+		memmove(w->tokens.ids, w->tokens.ids + 1,
+		        --w->tokens.count * sizeof *w->tokens.ids);
+}
+
+/* Begins a prompt. It begins with BOS, once, when the tokenizer adds it, or the chat template of
+ * CUTTLE_INSTRUCT writes it, or both. */
+static void start_prompt(struct prompt_writer *w, const struct model *model, enum cuttle_form form,
+                         struct cuttle_error *error) {
+	*w = (struct prompt_writer){.model = model, .error = error};
+	const struct vocab *vocab = model->vocab;
+	const bool bos = vocab_add_bos(vocab) || (form == CUTTLE_INSTRUCT && model->chat_bos);
+	// The empty piece allocates the list of tokens, with room for BOS.
+	write_piece(w, "", 0, false);
+	if (!w->status && bos && vocab_bos(vocab) >= 0)
+		w->tokens.ids[w->tokens.count++] = vocab_bos(vocab);
+}
+
+static void write_examples(struct prompt_writer *w, const struct cuttle_plan_params *params,
+                           const char *before_each) {
+	for (size_t i = 0; i < params->example_count; i++) {
+		write_text(w, before_each);
+		write_text(w, params->examples[i]);
+		write_text(w, "\n\n");
+	}
+}
+
+static void write_heading(struct prompt_writer *w, const char *before, const char *heading,
+                          const char *after) {
+	if (!heading) return;
+	write_text(w, before);
+	write_text(w, heading);
+	write_text(w, after);
+}
+
+/* Writes a document that the model continues:
+ * "A collection of KINDs.\n\n### KIND\n<example>\n\n### KIND\n". */
+static void write_collection(struct prompt_writer *w, const struct cuttle_plan_params *params,
+                             const char *header) {
+	write_text(w, "A collection of ");
+	write_text(w, params->kind);
+	write_text(w, "s.\n\n");
+	write_examples(w, params, header);
+	write_text(w, header);
+}
+
+static enum cuttle_status write_continue_form(struct prompt_writer *whole,
+                                              struct prompt_writer *head,
+                                              struct prompt_writer *tail,
+                                              const struct cuttle_plan_params *params,
+                                              const char *heading) {
+	char *header = malloc(strlen(params->kind) + 8);
+	if (!header)
+		return status_fail(whole->error, CUTTLE_NOMEM, "out of memory writing the prompts");
+	strcat(strcat(strcpy(header, "### "), params->kind), "\n");
+	write_collection(whole, params, header);
+	write_heading(whole, "", heading, "\n");
+	write_collection(head, params, header);
+	write_heading(head, "", heading, "\n");
+	write_text(tail, "\n\n");
+	write_text(tail, header);
+	write_heading(tail, "", heading, "\n");
+	free(header);
+	return CUTTLE_OK;
+}
+
+/* Opens the user's turn: the system message if there is one, then the examples. Without `system`
+ * the template's own message is used. But a format given by name (chat_format) is not the
+ * template's, so then the template's message does not count. */
+static void open_user_turn(struct prompt_writer *w, const struct chat_pieces *pieces,
+                           const struct cuttle_plan_params *params) {
+	const char *own = params->chat_format ? "" : w->model->chat_system,
+	           *system = params->system ? params->system : own;
+	if (*system) {
+		write_template_piece(w, pieces->before_system);
+		write_text(w, system);
+		write_template_piece(w, pieces->before_user);
+	} else {
+		write_template_piece(w, pieces->before_user_alone);
+	}
+	if (params->example_count) {
+		write_text(w, "Here are examples of what is wanted.\n\n");
+		write_examples(w, params, "");
+	}
+}
+
+static enum cuttle_status write_instruct_form(struct prompt_writer *whole,
+                                              struct prompt_writer *head,
+                                              struct prompt_writer *tail,
+                                              const struct cuttle_plan_params *params,
+                                              const char *heading) {
+	const enum chat_format format =
+	    params->chat_format ? chat_named(params->chat_format) : whole->model->chat;
+	const struct chat_pieces *pieces = chat_pieces(format);
+	if (!pieces && params->chat_format)
+		return status_fail(whole->error, CUTTLE_USAGE,
+		                   "there is no chat format \"%.20s\"; cuttle has chatml, zephyr, "
+		                   "llama-3, llama-2, mistral, mistral-v7 and qwen3",
+		                   params->chat_format);
+	if (!pieces)
+		return status_fail(whole->error, CUTTLE_USAGE,
+		                   "the model file has no chat template that cuttle knows; use "
+		                   "--template continue, or name the format "
+		                   "with --chat-format");
+	open_user_turn(whole, pieces, params);
+	write_text(whole, "Write one new ");
+	write_text(whole, params->kind);
+	write_text(whole, ". Write nothing else.");
+	write_heading(whole, "\n\n", heading, "");
+	write_template_piece(whole, pieces->after_user);
+	open_user_turn(head, pieces, params);
+	write_text(head, "This is a ");
+	write_text(head, params->kind);
+	write_text(head, ":\n\n");
+	write_heading(head, "", heading, "\n\n");
+	write_text(tail, "\n\nWrite one new ");
+	write_text(tail, params->kind);
+	write_text(tail, " like it. Write nothing else.");
+	write_heading(tail, "\n\n", heading, "");
+	write_template_piece(tail, pieces->after_user);
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status write_custom_form(struct prompt_writer *whole, struct prompt_writer *head,
+                                            struct prompt_writer *tail,
+                                            const struct cuttle_plan_params *params,
+                                            const char *heading) {
+	const char *private = params->prompt_private,
+	           *place = private ? strstr(private, placeholder) : NULL;
+	if (!params->prompt_public || !*params->prompt_public || !place ||
+	    strstr(place + 1, placeholder))
+		return status_fail(whole->error, CUTTLE_USAGE,
+		                   "give both prompts; the private one must hold %s exactly once",
+		                   placeholder);
+	write_examples(whole, params, "");
+	bool both = write_custom_piece(whole, params->prompt_public, strlen(params->prompt_public),
+	                               heading);
+	write_examples(head, params, "");
+	const char *rest = place + strlen(placeholder);
+	const bool before = write_custom_piece(head, private, (size_t)(place - private), heading);
+	both &= write_custom_piece(tail, rest, strlen(rest), heading) || before;
+	if (!heading || both) return CUTTLE_OK;
+	return status_fail(whole->error, CUTTLE_USAGE,
+	                   "both prompts must hold %s, for the category", heading_place);
+}
+
+/* Writes prompt->canonical: the words of both prompts, the stop string, and all tokens. Two plans
+ * of the same form have the same string only when their prompts are the same. Layout:
+ * "public:\nWORDS\nprivate:\nHEAD{reference}TAIL\nstop:\nSTOP\ntokens:", then one line of tokens
+ * for each of whole, head and tail. */
+static enum cuttle_status join_words(struct prompt *prompt,
+                                     const struct prompt_writer *const writers[3],
+                                     struct cuttle_error *error) {
+	size_t size;
+	FILE *out = open_memstream(&prompt->canonical, &size);
+	if (!out) return status_fail(error, CUTTLE_NOMEM, "out of memory writing the prompts");
+	fprintf(out, "public:\n%s\nprivate:\n%s%s%s", writers[0]->words, writers[1]->words,
+	        placeholder, writers[2]->words);
+	fprintf(out, "\nstop:\n%s\ntokens:", prompt->stop ? prompt->stop : "");
+	for (size_t i = 0; i < 3; i++) {
+		fputc('\n', out);
+		for (size_t t = 0; t < writers[i]->tokens.count; t++)
+			fprintf(out, " %d", (int)writers[i]->tokens.ids[t]);
+	}
+	if (fclose(out) || !prompt->canonical)
+		return status_fail(error, CUTTLE_NOMEM, "out of memory writing the prompts");
+	return CUTTLE_OK;
+}
+
+enum cuttle_status prompt_write(const struct model *model, const struct cuttle_plan_params *params,
+                                const char *heading, struct prompt *prompt,
+                                struct cuttle_error *error) {
+	*prompt = (struct prompt){0};
+	struct prompt_writer whole, head,
+	    tail = {.model = model, .error = error, .lead = VOCAB_TEXT};
+	start_prompt(&whole, model, params->form, error);
+	start_prompt(&head, model, params->form, error);
+	write_text(&tail, "");
+	enum cuttle_status status;
+	switch (params->form) {
+	case CUTTLE_CONTINUE:
+		status = write_continue_form(&whole, &head, &tail, params, heading);
+		break;
+	case CUTTLE_INSTRUCT:
+		status = write_instruct_form(&whole, &head, &tail, params, heading);
+		break;
+	case CUTTLE_CUSTOM:
+		status = write_custom_form(&whole, &head, &tail, params, heading);
+		break;
+	default:
+		status = status_fail(error, CUTTLE_USAGE, "unknown prompt form");
+	}
+	finish_prompt(&whole);
+	finish_prompt(&tail);
+	const struct prompt_writer *writers[] = {&whole, &head, &tail};
+	for (size_t i = 0; i < 3 && !status; i++) status = writers[i]->status;
+	if (params->form == CUTTLE_CONTINUE) prompt->stop = "\n###";
+	if (!status) status = join_words(prompt, writers, error);
+	prompt->whole = whole.tokens;
+	prompt->head = head.tokens;
+	prompt->tail = tail.tokens;
+	prompt->lead = head.lead;
+	for (size_t i = 0; i < 3; i++) free(writers[i]->words);
+	if (!status && (!prompt->whole.count || prompt->whole.count > UINT32_MAX ||
+	                prompt->head.count > UINT32_MAX))
+		status = status_fail(error, CUTTLE_USAGE, "the public prompt holds no token");
+	if (status) {
+		prompt_free(prompt);
+		return status;
+	}
+	while (prompt->shared < prompt->whole.count - 1 && prompt->shared < prompt->head.count &&
+	       prompt->whole.ids[prompt->shared] == prompt->head.ids[prompt->shared])
+		prompt->shared++;
+	prompt->shared -= prompt->shared % ATTENTION_TILE;
+	return CUTTLE_OK;
+}
+
+void prompt_free(struct prompt *prompt) {
+	free(prompt->whole.ids);
+	free(prompt->head.ids);
+	free(prompt->tail.ids);
+	free(prompt->canonical);
+	*prompt = (struct prompt){0};
+}
+
+size_t prompt_reference_bytes(size_t limit) {
+	return limit * BYTES_PER_TOKEN;
+}
+
+size_t prompt_reference_capacity(size_t limit) {
+	return cuttle_tokens_bound(prompt_reference_bytes(limit));
+}
+
+size_t prompt_reference(const struct model *model, const struct prompt *prompt, const char *text,
+                        size_t size, size_t limit, int32_t *ids) {
+	if (!text || !utf8_valid(text, size)) return 0;
+	utf8_trim(&text, &size);
+	if (size > prompt_reference_bytes(limit)) {
+		size = prompt_reference_bytes(limit);
+		while (size && ((unsigned char)text[size] & 0xc0) == 0x80) size--;
+	}
+	const size_t capacity = prompt_reference_capacity(limit);
+	size_t count = 0;
+	if (!size || vocab_tokenize_piece(model->vocab, prompt->lead, text, size, false, ids,
+	                                  capacity, &count, NULL))
+		return 0;
+	return count < limit ? count : limit;
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// prompt.h: the public and the private prompt of a plan, as tokens.
+// Called by: run/plan.c writes prompts; run/generate.c reads references.
+// forward/lockstep.c lays out contexts from both.
+// Private data: prompt_reference takes one reference. Everything else is public.
+// How: both prompts are written from the same public words. Only the private one has a place for
+// the reference: its context is head + reference + tail.
+// Each piece is tokenised by itself, so a reference can never change the tokens around it.
+// Whether the reference's first word gets a space follows from the end of head, which is public.
+#ifndef CUTTLE_ENGINE_PROMPT_H
+#define CUTTLE_ENGINE_PROMPT_H
+
+#include "engine/model/model.h"
+
+/* A list of token numbers. */
+struct tokens {
+	int32_t *ids; /* [count] */
+	size_t count;
+};
+
+struct prompt {
+	struct tokens whole;  /* the public prompt */
+	struct tokens head;   /* the private prompt, before the reference */
+	struct tokens tail;   /* the private prompt, after the reference */
+	enum vocab_lead lead; /* what stands before the reference */
+
+	/* Tokens that both prompts begin with, a multiple of 16. It leaves out the last token of
+	 * `whole`, whose output gives the first logits. Example: 37 equal tokens give 32. */
+	size_t shared;
+
+	const char *stop; /* a text ends before this string; NULL = none */
+	char *canonical;  /* both prompts in one public string, see prompt.c */
+};
+
+/* Writes the prompts, under a heading or none (NULL). prompt_free frees them.
+ * USAGE: the model cannot do this form, or a field is missing or contradicts another. NOMEM.
+ * On failure *prompt is empty. */
+enum cuttle_status prompt_write(const struct model *model, const struct cuttle_plan_params *params,
+                                const char *heading, struct prompt *prompt,
+                                struct cuttle_error *error);
+
+/* Frees what prompt_write allocated, and empties *prompt. */
+void prompt_free(struct prompt *prompt);
+
+/* Turns the text of one reference into tokens, at most `limit`, and returns their number. White
+ * space at both ends is trimmed. Then the text is cut by a rule that knows nothing but `limit`: to
+ * 16 * limit bytes, at a character, then to `limit` tokens. Example: limit 100 keeps at most 1600
+ * bytes. The array has prompt_reference_capacity(limit) places.
+ * 0 is the null reference: the text is NULL, blank or not UTF-8. A failed allocation is null too,
+ * since an error would tell something about the text. */
+size_t prompt_reference(const struct model *model, const struct prompt *prompt, const char *text,
+                        size_t size, size_t limit, int32_t *ids);
+
+/* Places that prompt_reference needs in ids: the most tokens before the cut to `limit`. */
+size_t prompt_reference_capacity(size_t limit);
+
+/* Bytes that a reference is cut to: 16 * limit. */
+size_t prompt_reference_bytes(size_t limit);
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// transcript.c: counts private and free tokens, and finds the end of each text; see transcript.h.
+// Example: T = 4, bank, tokens a b EOS c: the first text is "ab" and spends 3; the second one is
+// "c" and ends by length, since all 4 private tokens are spent.
+#include "engine/run/transcript.h"
+
+#include "base/misuse.h"
+#include "base/utf8.h"
+#include "engine/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum cuttle_status transcript_new(const struct transcript_rules *rules,
+                                  struct transcript *transcript, struct cuttle_error *error) {
+	const size_t limit = (size_t)rules->tokens + rules->free_tokens;
+	*transcript = (struct transcript){.rules = *rules};
+	size_t longest = 1;
+	for (size_t i = 0; i < vocab_size(rules->vocab); i++) {
+		const size_t size = vocab_piece(rules->vocab, (int32_t)i).size;
+		longest = size > longest ? size : longest;
+	}
+	if (__builtin_mul_overflow(limit, longest, &transcript->raw_capacity) ||
+	    transcript->raw_capacity > SIZE_MAX / 4)
+		return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	transcript->drawn = malloc(limit * sizeof *transcript->drawn);
+	transcript->ids = malloc(limit * sizeof *transcript->ids);
+	transcript->raw = malloc(transcript->raw_capacity);
+	// One bad byte becomes U+FFFD, which has three bytes.
+	transcript->text = malloc(3 * transcript->raw_capacity);
+	if (transcript->drawn && transcript->ids && transcript->raw && transcript->text)
+		return CUTTLE_OK;
+	transcript_free(transcript);
+	return status_fail(error, CUTTLE_NOMEM, "out of memory");
+}
+
+void transcript_free(struct transcript *transcript) {
+	free(transcript->drawn);
+	free(transcript->ids);
+	free(transcript->raw);
+	free(transcript->text);
+	*transcript = (struct transcript){0};
+}
+
+/* Begins an empty text in the same batch. */
+static void reset_text(struct transcript *transcript) {
+	transcript->length = transcript->raw_size = 0;
+	transcript->free_tokens = 0;
+	transcript->ended = false;
+}
+
+void transcript_begin(struct transcript *transcript) {
+	reset_text(transcript);
+	transcript->count = 0;
+	transcript->spent = 0;
+	transcript->complete = false;
+}
+
+int32_t transcript_token(int32_t drawn) {
+	return drawn < 0 ? ~drawn : drawn;
+}
+
+static bool has_free_left(const struct transcript *transcript) {
+	return transcript->count - transcript->spent < transcript->rules.free_tokens;
+}
+
+bool transcript_may_add(const struct transcript *transcript, int32_t drawn) {
+	return !transcript->complete && (drawn < 0 ? has_free_left(transcript)
+	                                           : transcript->spent < transcript->rules.tokens);
+}
+
+/* Appends the bytes of the token to the text, and says whether the text is at its end. `before` is
+ * the number of bytes before this token. */
+static bool ends_text(struct transcript *t, int32_t token, size_t before) {
+	if (vocab_ends_text(t->rules.vocab, token)) {
+		t->finish = CUTTLE_FINISH_EOS;
+		return true;
+	}
+	vocab_detokenize(t->rules.vocab, &token, 1, t->length == 1, t->raw, t->raw_capacity,
+	                 &t->raw_size);
+	REQUIRE(t->raw_size <= t->raw_capacity);
+	const size_t stop = t->rules.stop ? strlen(t->rules.stop) : 0;
+	// Only a match that ends in the new bytes can be new. Example: a stop of 4 bytes, 10 bytes
+	// before: search from byte 6 on.
+	const size_t from = before >= stop ? before - stop : 0;
+	const char *found =
+	    stop ? memmem(t->raw + from, t->raw_size - from, t->rules.stop, stop) : NULL;
+	if (!found) return false;
+	t->raw_size = (size_t)(found - t->raw);
+	t->finish = CUTTLE_FINISH_STOP;
+	return true;
+}
+
+void transcript_add(struct transcript *t, int32_t drawn) {
+	REQUIRE(transcript_may_add(t, drawn));
+	if (t->ended) reset_text(t);
+	t->drawn[t->count++] = drawn;
+	t->ids[t->length++] = transcript_token(drawn);
+	t->spent += drawn >= 0;
+	t->free_tokens += drawn < 0;
+	const bool exhausted =
+	    t->spent >= t->rules.tokens && !(t->rules.completes && has_free_left(t));
+	t->ended = ends_text(t, transcript_token(drawn), t->raw_size);
+	t->complete = exhausted || (t->ended && (!t->rules.bank || t->spent >= t->rules.tokens));
+	if (t->ended || !exhausted) return;
+	t->ended = true;
+	t->finish = CUTTLE_FINISH_LENGTH;
+}
+
+const char *transcript_text(struct transcript *t, size_t *size) {
+	const char *raw = t->raw;
+	size_t left = t->raw_size, written = 0;
+	utf8_trim(&raw, &left);
+	while (left) {
+		uint32_t code_point;
+		const size_t length = utf8_decode(raw, left, &code_point),
+		             step = length ? length : 1;
+		written += utf8_encode(code_point, t->text + written);
+		raw += step;
+		left -= step;
+	}
+	*size = written;
+	return t->text;
+}

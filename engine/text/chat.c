@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Seven chat formats. Each is known by marks, such as "<|im_start|>", that its templates contain.
+// Sources: the chat_template texts of SmolLM2, Qwen2, Qwen3, TinyLlama-Chat (Zephyr), Llama 3 and
+// Llama 2; for Mistral, its cookbook's chat_templates.md. That one lists three versions, with U the
+// user message: v1 "[INST] U [/INST]", v3 "[INST] U[/INST]", Tekken "[INST]U[/INST]". One format
+// serves all three, since the spaces differ by the tokenizer alone.
+#include "engine/text/chat.h"
+
+#include "base/misuse.h"
+
+#include <string.h>
+
+static bool has_mark(const char *text, size_t size, const char *mark) {
+	return memmem(text, size, mark, strlen(mark)) != NULL;
+}
+
+enum chat_format chat_recognise(const char *text, size_t size) {
+	REQUIRE(text || !size);
+	if (!size) return CHAT_NONE;
+	if (has_mark(text, size, "<|im_start|>")) {
+		// Phi-4 and SmolVLM use this mark in formats of their own. Qwen3 is ChatML with an
+		// empty thought before the answer; without it the model writes its thoughts out.
+		if (has_mark(text, size, "<|im_sep|>") ||
+		    has_mark(text, size, "<end_of_utterance>"))
+			return CHAT_NONE;
+		return has_mark(text, size, "enable_thinking") ? CHAT_QWEN3 : CHAT_CHATML;
+	}
+	if (has_mark(text, size, "<|start_header_id|>")) return CHAT_LLAMA3;
+	if (has_mark(text, size, "<|user|>") && has_mark(text, size, "<|assistant|>"))
+		return has_mark(text, size, "<|end|>") || has_mark(text, size, "<|endoftext|>")
+		           ? CHAT_NONE
+		           : CHAT_ZEPHYR;
+	if (!has_mark(text, size, "[INST]")) return CHAT_NONE;
+	if (has_mark(text, size, "[SYSTEM_PROMPT]")) return CHAT_MISTRAL_V7;
+	return has_mark(text, size, "<<SYS>>") ? CHAT_LLAMA2 : CHAT_MISTRAL;
+}
+
+bool chat_writes_bos(const char *text, size_t size, struct gguf_string bos) {
+	return size && (has_mark(text, size, "bos_token") ||
+	                (bos.size && memmem(text, size, bos.text, bos.size)));
+}
+
+static const char *const names[] = {[CHAT_NONE] = "none",
+                                    [CHAT_CHATML] = "chatml",
+                                    [CHAT_ZEPHYR] = "zephyr",
+                                    [CHAT_LLAMA3] = "llama-3",
+                                    [CHAT_LLAMA2] = "llama-2",
+                                    [CHAT_MISTRAL] = "mistral",
+                                    [CHAT_MISTRAL_V7] = "mistral-v7",
+                                    [CHAT_QWEN3] = "qwen3"};
+
+const char *chat_name(enum chat_format format) {
+	REQUIRE((size_t)format < sizeof names / sizeof *names);
+	return names[format];
+}
+
+enum chat_format chat_named(const char *name) {
+	for (size_t i = 1; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(name, names[i])) return (enum chat_format)i;
+	return CHAT_NONE;
+}
+
+const struct chat_pieces *chat_pieces(enum chat_format format) {
+	static const struct chat_pieces pieces[] = {
+	    [CHAT_CHATML] = {.before_system = "<|im_start|>system\n",
+	                     .before_user = "<|im_end|>\n<|im_start|>user\n",
+	                     .before_user_alone = "<|im_start|>user\n",
+	                     .after_user = "<|im_end|>\n<|im_start|>assistant\n"},
+	    [CHAT_ZEPHYR] = {.before_system = "<|system|>\n",
+	                     .before_user = "</s>\n<|user|>\n",
+	                     .before_user_alone = "<|user|>\n",
+	                     .after_user = "</s>\n<|assistant|>\n"},
+	    [CHAT_LLAMA3] = {.before_system = "<|start_header_id|>system<|end_header_id|>\n\n",
+	                     .before_user =
+	                         "<|eot_id|><|start_header_id|>user<|end_header_id|>\n\n",
+	                     .before_user_alone = "<|start_header_id|>user<|end_header_id|>\n\n",
+	                     .after_user =
+	                         "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"},
+	    [CHAT_LLAMA2] = {.before_system = "[INST] <<SYS>>\n",
+	                     .before_user = "\n<</SYS>>\n\n",
+	                     .before_user_alone = "[INST] ",
+	                     .after_user = " [/INST]"},
+	    [CHAT_MISTRAL] = {.before_system = "[INST] ",
+	                      .before_user = "\n\n",
+	                      .before_user_alone = "[INST] ",
+	                      .after_user = " [/INST]"},
+	    [CHAT_MISTRAL_V7] = {.before_system = "[SYSTEM_PROMPT]",
+	                         .before_user = "[/SYSTEM_PROMPT][INST]",
+	                         .before_user_alone = "[INST]",
+	                         .after_user = "[/INST]"},
+	    [CHAT_QWEN3] = {.before_system = "<|im_start|>system\n",
+	                    .before_user = "<|im_end|>\n<|im_start|>user\n",
+	                    .before_user_alone = "<|im_start|>user\n",
+	                    .after_user =
+	                        "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"},
+	};
+	REQUIRE((size_t)format < sizeof pieces / sizeof *pieces);
+	return format == CHAT_NONE ? NULL : &pieces[format];
+}

@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Tests what makes two runs of `cuttle generate` the same command. Only the same command may
+# continue a journal. So every option that changes what is read or drawn must change the command's
+# fingerprint. It fails if one does not, if another option changes it, or if an option of the help
+# is in neither of the two tables below.
+# shellcheck source=/dev/null
+. "$(dirname "$(realpath "$0")")/check.bash"
+need_tiny
+"$(dirname "$CUTTLE")/tests/gen_tiny" other.gguf Q8_0 64 || fail "no other model"
+for i in $(seq 8); do echo "{\"text\":\"note $i\",\"more\":\"more $i\",\"who\":\"p$((i % 4))\",\"kind\":\"sea\"}"; done >refs.jsonl
+cp refs.jsonl others.jsonl
+printf 'text,more\nCalm water.,Rough water.\n' >examples.csv
+printf 'text,more\nCalm sea.,Rough water.\n' >calm.csv
+for name in one two; do
+	printf 'A note, %s:\n' $name >$name.public
+	printf 'Like {reference}. A note, %s:\n' $name >$name.private
+done
+printf 'kind,share\nsea,1\nland,1\n' >even.csv
+printf 'kind,share\nsea,3\nland,1\n' >uneven.csv
+pace
+cp pace.json again.json
+base=(generate -i refs.jsonl -o out.jsonl -B 2 -n 4 --bench pace.json)
+declare -A known
+
+# fingerprint OPTION...: of the command with these options. That the records are too few for some of them does not matter.
+fingerprint() {
+	"$CUTTLE" "${base[@]}" "$@" --dry-run >plan 2>err || [ $? = 4 ] || fail "$*: exit $?: $(cat err)"
+	sed -n 's/^command  *//p' plan
+}
+
+# commands: reads a line "OPTION | OPTIONS | OTHER OPTIONS" and sets `name`, `one` and `two`, the fingerprints of the two commands.
+commands() {
+	local first second
+	IFS='|' read -r name first second || return 1
+	name=${name//[[:space:]]/}
+	known[$name]=1
+	read -r -a first <<<"$first"
+	read -r -a second <<<"$second"
+	one=$(fingerprint "${first[@]}") || fail "--$name: $one"
+	two=$(fingerprint "${second[@]}") || fail "--$name: $two"
+	[ ${#one} = 64 ] || fail "--$name: no fingerprint: $one"
+}
+
+# What is read or drawn depends on these.
+while commands; do
+	[ "$one" != "$two" ] || fail "--$name is not in the command: a journal would be continued with another one"
+done <<-'END'
+	model|-e 3|-e 3 -m other.gguf
+	input|-e 3|-e 3 -i others.jsonl
+	epsilon|-e 3|-e 4
+	clip|--clip 1|--clip 1.1
+	accountant|-e 3 --accountant zcdp|-e 3 --accountant exact
+	accountant|--clip 1 --accountant zcdp|--clip 1 --accountant exact
+	delta|-e 3|-e 3 --delta 1e-5
+	delta|--clip 1|--clip 1 --delta 1e-5
+	batch-size|--clip 1|--clip 1 -B 3
+	num|-e 3|-e 3 -N 3
+	max-tokens|--clip 1|--clip 1 -n 5
+	temperature|--clip 1|--clip 1 --temperature 1.1
+	top-k|-e 3|-e 3 -k 99
+	center|-e 3|-e 3 --center median
+	token-bank|-e 3|-e 3 --token-bank
+	public-when|-e 3 --public-when 0.5|-e 3 --public-when 0.6
+	public-when|-e 3 --complete|-e 3 --complete --public-when 0.6
+	complete|-e 3 --public-when 0.5|-e 3 --public-when 0.5 --complete
+	free-tokens|-e 3 --complete|-e 3 --complete --free-tokens 3
+	ctx-size|-e 3|-e 3 -c 300
+	text-field|-e 3|-e 3 --text-field more
+	unit-key|-e 3|-e 3 --unit-key who
+	unit-key|-e 3 --unit-key who|-e 3 --unit-key more
+	unit-key|-e 3 --unit-key who --one-per-unit|-e 3 --unit-key more --one-per-unit
+	one-per-unit|-e 3 --unit-key who|-e 3 --unit-key who --one-per-unit
+	one-per-unit|--clip 1 --unit-key who|--clip 1 --unit-key who --one-per-unit
+	records-per-unit|--clip 1 --unit-key who|--clip 1 --unit-key who --records-per-unit 2
+	records-per-unit|--clip 1 --unit-key who --records-per-unit 3|--clip 1 --unit-key who --records-per-unit 2
+	category-field|-e 3|-e 3 --category-field kind --categories sea
+	category-field|-e 3 --category-field kind --categories sea|-e 3 --category-field who --categories sea
+	categories|-e 3 --category-field kind --categories sea,land|-e 3 --category-field kind --categories land,sea
+	categories|-e 3 --category-field kind --categories even.csv|-e 3 --category-field kind --categories uneven.csv
+	num-per-category|-e 3 --category-field kind --categories sea --num-per-category 2|-e 3 --category-field kind --categories sea --num-per-category 3
+	input-format|-e 3|-e 3 --input-format csv
+	delimiter|-e 3 --input-format csv|-e 3 --input-format csv --delimiter ;
+	output-format|-e 3|-e 3 --output-format csv
+	template|-e 3|-e 3 --template instruct --chat-format chatml
+	chat-format|-e 3 --template instruct --chat-format chatml|-e 3 --template instruct --chat-format zephyr
+	kind|-e 3|-e 3 --kind letter
+	system|-e 3 --template instruct --chat-format chatml|-e 3 --template instruct --chat-format chatml --system Write.
+	public-examples|-e 3|-e 3 --public-examples examples.csv
+	public-examples|-e 3 --public-examples examples.csv|-e 3 --public-examples calm.csv
+	examples-field|-e 3 --public-examples examples.csv|-e 3 --public-examples examples.csv --examples-field more
+	prompt-public|-e 3 --prompt-public one.public --prompt-private one.private|-e 3 --prompt-public two.public --prompt-private one.private
+	prompt-private|-e 3 --prompt-public one.public --prompt-private one.private|-e 3 --prompt-public one.public --prompt-private two.private
+	insecure-seed|-e 3|-e 3 --insecure-seed 1
+	insecure-seed|-e 3 --insecure-seed 1|-e 3 --insecure-seed 2
+	trace|-e 3|-e 3 --trace trace.jsonl
+END
+if "$CUTTLE" "${base[@]}" -e 3 --isa blas --dry-run >/dev/null 2>&1; then
+	[ "$(fingerprint -e 3)" != "$(fingerprint -e 3 --isa blas)" ] || fail "--isa blas gives other bits, but is the same command"
+fi
+
+# Nothing that is read or drawn depends on these, for the reason at the end of the line.
+exits 0 ledger init --ledger l --dataset notes --epsilon-limit 30
+exits 0 ledger key --sign k
+while IFS= read -r line; do
+	commands <<<"${line%% #*}" || fail "$line"
+	[ "$one" = "$two" ] || fail "--$name is in the command, although ${line##*# }"
+done <<-'END'
+	threads|-e 3 -t 1|-e 3 -t 2 # results do not depend on it
+	isa|-e 3|-e 3 --isa scalar # all tiers but blas give the same bits
+	cpu-mask|-e 3|-e 3 -C 1 # it says where, not what
+	mlock|-e 3|-e 3 # it says where, not what; not everybody may lock memory
+	output|-e 3|-e 3 -o elsewhere.jsonl # the journal stands beside the output
+	receipt|-e 3|-e 3 --receipt r.json # it is the same receipt in another place
+	ledger|-e 3 --accountant zcdp|-e 3 --accountant zcdp --ledger l --dataset notes # a run begun without one is charged when it goes on
+	dataset|-e 3 --ledger l --dataset notes|-e 3 --ledger l --dataset n # the run must be in the data set that is named now
+	sign|-e 3|-e 3 --sign k # it signs the same receipt
+	overwrite|-e 3|-e 3 --overwrite # it says what becomes of another command's files
+	dry-run|-e 3|-e 3 --dry-run # it draws nothing
+	bench|-e 3|-e 3 --bench again.json # it says how long the run will take
+	progress|-e 3|-e 3 --progress json # it is about standard error
+	quiet|-e 3|-e 3 -q # it is about standard error
+	parallel|-e 3|-e 3 --parallel 1 # results do not depend on it
+	prompt-chunk|-e 3|-e 3 --prompt-chunk 5 # results do not depend on it
+	no-sharing|-e 3|-e 3 --no-sharing # results do not depend on it
+END
+
+exits 0 help generate
+options=$(sed -nE 's/^  (-[A-Za-z],|   ) --([a-z-]+).*/\2/p' out)
+[ "$(wc -w <<<"$options")" -gt 40 ] || fail "the help shows too few options: $options"
+for name in $options; do
+	[ -n "${known[$name]-}" ] || [ "$name" = help ] || fail "does --$name make another command? Add it to a table of ${0##*/}"
+done
+
+# What a fingerprint is for: neither an output nor half of one is another command's.
+seeded=("${base[@]}" -N 2 -e 3 -q --insecure-seed 1)
+exits 0 "${seeded[@]}"
+for other in '--unit-key who' '--unit-key who --one-per-unit' '--text-field more' '-B 1'; do
+	# shellcheck disable=SC2086 # options and their values
+	refused 2 "${seeded[@]}" $other
+	says err "not this command's output"
+done
+rm out.*
+(prlimit --fsize=200 --pid "$BASHPID" && exits 6 "${seeded[@]}") || exit 1
+refused 2 "${seeded[@]}" --unit-key who
+says err 'belongs to another command'
+exits 0 "${seeded[@]}"

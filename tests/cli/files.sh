@@ -1,0 +1,323 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Tests that no file of the user's is destroyed. It fails if a verb writes over a file that it
+# reads, under whatever name. It fails if work begins before a file that cannot be read or written
+# is refused. It fails if a scratch file hits another file or is left in the end, or if a demo that
+# was stopped does not continue.
+tools=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")/tools
+# shellcheck source=/dev/null
+. "$(dirname "$(realpath "$0")")/check.bash"
+gen=$(dirname "$CUTTLE")/tests/gen_tiny
+"$gen" tiny.gguf || fail "no tiny model: make $gen"
+export CUTTLE_MODEL=$PWD/tiny.gguf
+references 4
+all() { find . -type f ! -name out ! -name err ! -name before ! -name after -exec sha256sum {} + | sort; }
+
+# spares WANTED ARG...: refused; every file stands as it was, and none is added.
+spares() {
+	all >before
+	refused "$@"
+	all >after
+	cmp -s before after || fail "cuttle ${*:2}: files changed: $(diff before after)"
+}
+# collides ARG...: spares, because two paths are the same.
+collides() {
+	spares 2 "$@"
+	says err 'would overwrite .*, which .* (reads|writes): choose another name$'
+}
+# names_of FILE: itself in other words.
+names_of() {
+	ln -f "$1" hard
+	ln -sf "$1" soft
+	echo "$1 ./$1 $PWD/$1 here/$1 ./here/./$1 hard soft"
+}
+ln -s . here
+
+# ---- generate
+run=(generate -e 10 -B 2 -N 2 -n 4 -c 96 --kind note -q)
+for written in z z.part z.part-0123456789abcdef z.tmp z.journal z.journal.key z.run z.run.tmp-1 z.receipt.json \
+	z.receipt.json.tmp z.receipt.json.tmp-2; do
+	cp refs.jsonl $written
+	for name in $written "./$written" "here/$written"; do
+		collides "${run[@]}" -i "$name" -o z
+		collides "${run[@]}" -i "$name" -o here/z --overwrite
+	done
+	rm $written
+done
+for written in z z.journal z.receipt.json; do
+	cp refs.jsonl $written
+	for name in $(names_of $written); do collides "${run[@]}" -i "$name" -o z --overwrite; done
+	collides "${run[@]}" -i - -o z --overwrite <$written
+	collides "${run[@]}" -i /dev/stdin -o z --overwrite <$written
+	rm $written hard soft
+done
+for input in --public-examples --prompt-public --prompt-private --categories --sign --ledger -m; do
+	more=()
+	case $input in
+	--prompt-public) more=(--prompt-private refs.jsonl) ;;
+	--prompt-private) more=(--prompt-public refs.jsonl) ;;
+	--categories) more=(--category-field ward) ;;
+	--ledger) more=(--dataset d) ;;
+	esac
+	for output in "-o x.jsonl" "-o x --receipt x.jsonl" "-o x --trace x.jsonl"; do
+		cp refs.jsonl x.jsonl
+		# shellcheck disable=SC2086 # two options
+		collides "${run[@]}" -i refs.jsonl $input x.jsonl "${more[@]}" $output --overwrite
+		rm x.jsonl
+	done
+done
+cp refs.jsonl x.receipt.json
+collides "${run[@]}" -i x.receipt.json -o x.jsonl --overwrite
+says err '^cuttle generate: -o x.jsonl would overwrite x.receipt.json, which -i reads: choose another name$'
+rm x.receipt.json
+collides "${run[@]}" -i refs.jsonl -o tiny.gguf --overwrite
+collides "${run[@]}" -i refs.jsonl -o x --receipt x
+collides "${run[@]}" -i refs.jsonl -o x --receipt x.journal
+collides "${run[@]}" -i refs.jsonl -o x --trace here/x.part
+collides "${run[@]}" -i refs.jsonl -o x --receipt y --trace ./y
+for beside in l-wal l-shm l-journal; do collides "${run[@]}" -i refs.jsonl -o $beside --ledger l --dataset d; done
+cp refs.jsonl out
+"$CUTTLE" "${run[@]}" -i refs.jsonl -o - --trace here/shown >shown 2>err
+[ $? = 2 ] || fail "standard output and the trace are one file: $(cat err)"
+cp refs.jsonl appended
+# shellcheck disable=SC2094 # that is the point
+"$CUTTLE" "${run[@]}" -i appended -o - >>appended 2>err
+[ $? = 2 ] || fail "appends to its input: $(cat err)"
+same appended refs.jsonl "the input was appended to"
+rm shown appended
+
+# What only looks alike is right.
+for input in z.parted z.jsonl z.journals zz.part; do
+	cp refs.jsonl $input
+	exits 0 "${run[@]}" -i $input -o z
+	same $input refs.jsonl "the input has changed"
+	rm z z.receipt.json $input
+done
+mkdir other
+cp refs.jsonl other/z.part
+exits 0 "${run[@]}" -i other/z.part -o z
+nothing_left z
+rm -r other z z.receipt.json
+
+# ---- verbs that read texts
+exits 0 tokenize -i refs.jsonl -o ids.jsonl
+for verb in tokenize detokenize score; do
+	for written in q q.part q.part-0123456789abcdef; do
+		cp ids.jsonl $written
+		for name in $(names_of $written); do
+			# A scratch file has a name of its own: links to what stands there are no danger.
+			[ $written = q ] || [[ $name == */* ]] || [ "$name" = $written ] || continue
+			collides $verb -i "$name" -o q
+		done
+		rm $written hard soft
+	done
+	cp ids.jsonl q
+	# shellcheck disable=SC2094 # that is the point
+	collides $verb -i - -o q <q
+	rm q
+	collides $verb -i ids.jsonl -o tiny.gguf
+	echo old >q
+	exits 0 $verb -i ids.jsonl -o q
+	[ "$(cat q)" != old ] || fail "$verb: the named output is not replaced"
+	nothing_left q
+	rm q
+done
+
+# ---- models
+small_folder hf
+exits 0 model convert -i hf -o m.gguf
+for written in x x.part x.part-1; do
+	cp m.gguf $written
+	collides model quantize -i $written -o x --type q8_0 --overwrite
+	collides model quantize -i here/$written -o ./x --type q8_0 --overwrite
+	rm $written
+done
+cp m.gguf x
+for name in $(names_of x); do collides model quantize -i "$name" -o x --type q8_0 --overwrite; done
+rm x hard soft
+spares 2 model quantize -i m.gguf -o tiny.gguf --type q8_0
+for file in config.json tokenizer.json tokenizer_config.json model.safetensors; do
+	collides model convert -i hf -o hf/$file --overwrite
+	ln -s hf/$file linked
+	collides model convert -i here/hf -o linked --overwrite
+	rm linked
+	mv hf/$file hf/x.part
+	ln -s x.part hf/$file
+	collides model convert -i hf -o hf/x.part --overwrite
+	mv hf/x.part hf/$file
+done
+exits 0 model convert -i hf -o hf/m.gguf
+exits 0 model convert -i hf -o hf/m.gguf --overwrite
+nothing_left hf/
+
+# ---- keys and ledgers
+for file in k k.pub; do
+	cp refs.jsonl $file
+	spares 2 ledger key --sign k
+	says err "$file exists; a key is never replaced"
+	rm $file
+done
+exits 0 ledger key --sign k
+cp refs.jsonl notes
+spares 7 ledger init --ledger notes --dataset d --rho-limit 1
+exits 0 ledger init --ledger l --dataset d --rho-limit 1
+collides "${run[@]}" -i refs.jsonl -o k --sign k --overwrite
+collides "${run[@]}" -i refs.jsonl -o l --ledger l --dataset d --overwrite
+
+# ---- empty paths, and folders that are not there or not ours
+for option in -m -i -o --receipt --trace --sign --public-examples; do
+	spares 2 "${run[@]}" -i refs.jsonl -o e $option ''
+	says err 'empty|no model'
+done
+spares 2 "${run[@]}" -i refs.jsonl -o e --ledger '' --dataset d
+spares 2 "${run[@]}" -i refs.jsonl -o e --prompt-public '' --prompt-private ''
+for verb in tokenize detokenize score; do
+	for option in -m -i -o; do spares 2 $verb -i ids.jsonl -o e $option ''; done
+	spares 2 $verb -i ids.jsonl -o nowhere/e
+	says err 'no folder nowhere;'
+	spares 2 $verb -i ids.jsonl -o refs.jsonl/e
+	says err 'no folder refs.jsonl;'
+done
+spares 2 model convert -i '' -o e
+spares 2 model convert -i hf -o ''
+spares 2 model quantize -i '' -o e --type q8_0
+spares 2 model quantize -i m.gguf -o '' --type q8_0
+spares 2 model quantize -i m.gguf -o nowhere/e --type q8_0
+spares 2 model convert -i hf -o nowhere/e
+spares 2 model verify ''
+spares 2 model info -m ''
+spares 2 bench -m ''
+spares 2 ledger key --sign ''
+spares 2 ledger key --sign nowhere/k
+spares 2 ledger show --ledger '' --dataset d
+spares 2 budget plan -e 1 -B 7 -n 5 --temperature 1 --bench ''
+spares 2 receipt verify ''
+exits 0 "${run[@]}" -i refs.jsonl -o r.jsonl
+for option in --output --model --ledger --key; do spares 2 receipt verify r.receipt.json $option ''; done
+for option in "-o nowhere/e" "-o e --receipt nowhere/e" "-o e --trace nowhere/e"; do
+	# shellcheck disable=SC2086 # two options
+	spares 2 "${run[@]}" -i refs.jsonl $option
+	says err 'no folder nowhere; make it first$'
+done
+mkdir -m 555 locked
+if setpriv --bounding-set=-all --inh-caps=-all true 2>/dev/null; then drop="setpriv --bounding-set=-all --inh-caps=-all"; else drop=; fi
+if ! $drop test -w locked; then
+	for options in "${run[*]} -i refs.jsonl" "tokenize -i refs.jsonl" "model quantize -i m.gguf --type q8_0"; do
+		# shellcheck disable=SC2086 # words
+		$drop "$CUTTLE" $options -o locked/e >out 2>err
+		[ $? = 2 ] || fail "$options -o locked/e: $(cat err)"
+		says err 'cannot write in the folder locked: '
+	done
+fi
+
+# ---- pipes, devices and folders as inputs
+mkfifo pipe
+soon() { timeout 20 "$@"; }
+waits_not() {
+	local wanted=$1
+	shift
+	soon "$CUTTLE" "$@" </dev/null >out 2>err
+	local code=$?
+	[ $code = "$wanted" ] || fail "cuttle $*: exit $code instead of $wanted: $(cat err)"
+	says err 'regular file|folder|device'
+}
+for odd in pipe /dev/null .; do
+	waits_not 5 tokenize -m $odd -i refs.jsonl
+	waits_not 5 "${run[@]}" -m $odd -i refs.jsonl -o e
+	waits_not 5 model verify $odd
+	waits_not 5 model info --tensors -m $odd
+	waits_not 5 model quantize -i $odd -o e --type q8_0
+	waits_not 7 ledger show --ledger $odd --dataset d
+	waits_not 7 "${run[@]}" -i refs.jsonl -o e --ledger $odd --dataset d
+	waits_not 4 "${run[@]}" -i refs.jsonl -o e --sign $odd
+	waits_not 4 receipt verify $odd
+	waits_not 4 receipt verify r.receipt.json --output $odd
+	waits_not 5 receipt verify r.receipt.json --model $odd
+	waits_not 7 receipt verify r.receipt.json --ledger $odd
+	waits_not 4 receipt verify r.receipt.json --key $odd
+	waits_not 2 "${run[@]}" -i refs.jsonl -o $odd
+	waits_not 2 "${run[@]}" -i refs.jsonl -o e --receipt $odd
+	waits_not 2 "${run[@]}" -i refs.jsonl -o e --trace $odd
+done
+waits_not 5 model convert -i pipe -o e
+cp -r hf piped
+rm piped/config.json
+mkfifo piped/config.json
+waits_not 5 model convert -i piped -o e
+mkfifo e.journal
+waits_not 2 "${run[@]}" -i refs.jsonl -o e
+rm e.journal
+for verb in tokenize detokenize score; do
+	waits_not 4 $verb -i .
+	waits_not 2 $verb -i ids.jsonl -o pipe
+done
+waits_not 4 "${run[@]}" -i . -o e
+waits_not 4 "${run[@]}" -i refs.jsonl --public-examples . -o e
+# Records are read once, from front to back: a pipe will do, by whatever name.
+for name in - /dev/stdin /dev/fd/0; do
+	exits 0 tokenize -i $name -o e < <(cat refs.jsonl)
+	same e ids.jsonl "tokenize -i $name"
+done
+exits 0 tokenize -i <(cat refs.jsonl) -o e
+same e ids.jsonl "tokenize of a pipe"
+cat refs.jsonl >pipe &
+exits 0 tokenize -i pipe -o e
+same e ids.jsonl "tokenize of a named pipe"
+rm e
+exits 0 "${run[@]}" -i <(cat refs.jsonl) -o e
+rm e e.receipt.json
+
+# ---- what is stopped leaves nothing. (What a shell starts in the background ignores SIGINT.)
+for signal in INT TERM HUP; do
+	seq 1 200000 | sed 's/.*/{"ids":[1,2,3,4,5,6,7,8]}/' >many.jsonl
+	env --default-signal "$CUTTLE" detokenize -i many.jsonl -o stopped 2>err &
+	pid=$!
+	for ((tries = 0; tries < 500; tries++)); do
+		compgen -G 'stopped.part-*' >/dev/null && break
+		sleep 0.01
+	done
+	kill -$signal $pid
+	wait $pid 2>/dev/null
+	code=$?
+	[ $code = $((128 + $(kill -l $signal))) ] || [ $code = 0 ] || fail "SIG$signal ends with $code"
+	compgen -G 'stopped.*' >/dev/null && fail "SIG$signal leaves $(compgen -G 'stopped.*')"
+	rm -f stopped many.jsonl
+done
+(prlimit --fsize=100 --pid "$BASHPID" && exits 1 tokenize -i refs.jsonl -o full) || exit 1
+compgen -G 'full*' >/dev/null && fail "a full disk leaves $(compgen -G 'full*')"
+true
+
+# ---- a demo that was stopped goes on, and says how to begin anew
+mkdir -p tools demo
+cp -r "$tools/samples" tools
+cat >small <<END
+#!/bin/sh
+cp demo/notes.jsonl.journal found 2>/dev/null
+[ -z "\$STOP" ] || { kill -INT \$PPID && exit 6; }
+exec \$LIMIT "$CUTTLE" "\$@" -B 2 -N 2 -n \${LONG-40} -c 512 --public-examples refs.jsonl
+END
+chmod +x small
+demo() {
+	"$tools/demo.sh" ./small tiny.gguf 2>&1 | cat >out
+	return "${PIPESTATUS[0]}"
+}
+STOP=1 demo
+[ $? = 6 ] || fail "a demo after Ctrl-C: $(cat out)"
+says out '^make demo continues where it stopped; rm -r demo && make demo draws new ones$'
+LIMIT='prlimit --fsize=600' demo
+[ $? = 6 ] || fail "a demo on a full disk: $(cat out)"
+says out '^make demo continues where it stopped; rm -r demo && make demo draws new ones$'
+cp demo/notes.jsonl.journal half
+[ "$(wc -l <half)" -gt 3 ] || fail "nothing was drawn before the demo stopped"
+demo || fail "a demo does not continue: $(cat out)"
+same found half "what was drawn already is lost"
+nothing_left demo/notes
+cp demo/notes.jsonl first
+demo || fail "a complete demo: $(cat out)"
+says out 'is already complete'
+says out '^again:   rm -r demo && make demo draws new ones$'
+same demo/notes.jsonl first "a complete demo was drawn anew"
+LONG=41 demo
+[ $? = 2 ] || fail "another command's demo: $(cat out)"
+says out 'rm -r demo && make demo'
+same demo/notes.jsonl first "another command's demo was destroyed"

@@ -1,0 +1,177 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Tests `cuttle inspect`. It fails if a count differs from the records, whose state is known here,
+# if the cut differs from that of generate, or if the suggested generate line does not run. It
+# fails if a verb does not refuse a file of another format by that format's name.
+# shellcheck source=/dev/null
+. "$(dirname "$(realpath "$0")")/check.bash"
+need_tiny
+unset CUTTLE_MODEL
+
+# member FILE PATH: a value of the JSON report, in Python's words.
+member() { python3 -c "import json, sys; print(json.load(open(sys.argv[1]))$2)" "$1" || fail "$1 has no $2"; }
+# tells PATH WANTED
+tells() { [ "$(member out "$1")" = "$2" ] || fail "$1 is $(member out "$1") instead of $2"; }
+
+{
+	echo '{"note":"one two three","who":"a","ward":"x"}'
+	echo '{"note":"one two three","who":"a","ward":"x"}'
+	echo '{"note":"four","who":"a","ward":"y, z"}'
+	echo '{"note":" five six ","who":7,"ward":"x"}'
+	echo '{"note":7,"who":"b","ward":"it'"'"'s"}'
+	echo '{"other":"seven"}'
+	echo '["note"]'
+	echo 'not JSON'
+	printf '{"note":"caf\xe9"}\n'
+	printf '%s\n' '{"note":" \t "}'
+	echo
+	printf '{"note":"%s"}\n' "$(head -c 17000000 /dev/zero | tr '\0' a)"
+} >notes.jsonl
+
+# ---- what is counted -----------------------------------------------------------------------------
+exits 0 inspect -i notes.jsonl --text-field note --unit-key who --category-field ward -B 2
+[ ! -s err ] || fail "something on standard error: $(cat err)"
+[[ $(head -1 out) == PRIVATE:* ]] || fail "the first line is not PRIVATE: $(head -1 out)"
+says out '^records +12$'
+says out '^readable +4, 1 of them the same'
+says out '^null +8$'
+says out '^bytes +least 4, .*, most 13$'
+says out '^owners +3 values of who, 7 records without one$'
+says out '^records each least 1, .* most 3$'
+says out '^categories +3, 7 records without one$'
+says out ' 3  ward: x$'
+grep -Eq 'two|four|five|caf' out && fail "a document or an owner is in the report: $(cat out)"
+exits 0 inspect -i notes.jsonl --text-field note --unit-key who --category-field ward -B 2 --json
+[ "$(sed -n 2p out | cut -c1-22)" = '  "PRIVATE": "PRIVATE:' ] || fail "the first member is not PRIVATE: $(head -2 out)"
+tells "['states']" "{'no_field': 1, 'not_json': 2, 'not_text': 1, 'not_utf8': 1, 'too_long': 1, 'blank': 2, 'readable': 4}"
+tells "['repeated']" 1
+tells "['bytes']['50']" 8
+tells "['records_per_owner']" "{'0': 1, '10': 1, '50': 1, '90': 1, '99': 1, '100': 3}"
+tells "['without_owner']" 7
+tells "['categories']" "[{'records': 3, 'ward': 'x'}, {'records': 1, 'ward': 'y, z'}, {'records': 1, 'ward': \"it's\"}]"
+tells "['fields']" "['note', 'who', 'ward', 'other']"
+cp out by_path
+exits 0 inspect -i - --text-field note --unit-key who --category-field ward -B 2 --json <notes.jsonl
+sed 's/notes.jsonl/-/' by_path >wanted
+same out wanted "standard input is inspected otherwise"
+
+# A field that no record has: the report names those that are there, and the line takes the one with the most text.
+sed 12d notes.jsonl >few.jsonl
+exits 0 inspect -i few.jsonl
+says out 'no record has a text in the field text'
+says out '^fields +note, who, ward, other$'
+says out '^cuttle generate .*--text-field note '
+printf 'who;note\na;"one; two"\nb\n' >notes.csv
+exits 4 inspect -i notes.csv --delimiter ';'
+says out '^fields +who, note$'
+says err 'the header row has no column text'
+exits 0 inspect -i notes.csv --delimiter ';' --text-field note
+says out '^readable +1,'
+says out ' 1  without the field'
+: >empty.jsonl
+exits 0 inspect -i empty.jsonl
+says out '^records +0$'
+says out 'no record to write from'
+
+# ---- the cut is generate's -----------------------------------------------------------------------
+for ((i = 1; i <= 30; i++)); do
+	echo "{\"text\":\"word$(seq -s" word" 1 $i)\"}"
+done >long.jsonl
+pace
+for plan in "-c 256 -n 20" "-c 256 -n 100 --kind letter" "-c 200 -n 10 --template instruct --system Hello."; do
+	# shellcheck disable=SC2086 # a list of options
+	exits 0 generate -m tiny.gguf --clip 0.5 -q --dry-run --bench pace.json $plan
+	room=$(sed -n 's/^context.* at most \([0-9]*\) of a reference$/\1/p' out)
+	cut=$("$CUTTLE" tokenize -m tiny.gguf -i long.jsonl | awk -F, -v room="$room" 'NF > room { cut++ } END { print cut + 0 }')
+	((cut > 0 && cut < 30)) || fail "$plan cuts $cut of 30 documents: that shows nothing"
+	# shellcheck disable=SC2086
+	exits 0 inspect -m tiny.gguf -i long.jsonl --json $plan
+	tells "['cut']" "$cut"
+	tells "['reference_tokens']" "$room"
+done
+
+# ---- the line runs -------------------------------------------------------------------------------
+# It reads all records, and no length and no null record moves it.
+for ((i = 0; i < 9; i++)); do echo "{\"note\":\"Note $i.\",\"who\":$((i / 2)),\"ward\":\"it's $((i % 2))\"}"; done >refs.jsonl
+line_of() { "$CUTTLE" inspect "$@" | sed -n '/^cuttle generate/p'; }
+runs() { # LINE TEXTS
+	local words
+	eval "words=($1)"
+	rm -f out.*
+	exits 0 "${words[@]:1}" -m tiny.gguf -n 2 -q
+	[ "$(wc -l <out.jsonl)" = "$2" ] || fail "$1 writes $(wc -l <out.jsonl) texts instead of $2"
+}
+runs "$(line_of -i refs.jsonl --text-field note -B 2)" 4
+runs "$(line_of -i refs.jsonl -B 2 --kind "ward's note")" 4
+runs "$(line_of -i refs.jsonl --text-field note -B 31)" 1
+runs "$(line_of -i refs.jsonl --text-field note -B 2 --unit-key who --category-field ward)" 4
+runs "$(line_of -i refs.jsonl --text-field note -B 2 --category-field ward --categories "it's 1")" 2
+# Names that a list cannot hold, or several fields, take a file.
+sed 's/"it.s 0"/"a, b"/' refs.jsonl >commas.jsonl
+printf 'ward\n"a, b"\nit'"'"'s 1\n' >categories.csv
+runs "$(line_of -i commas.jsonl --text-field note -B 2 --category-field ward)" 4
+line=$(line_of -i refs.jsonl --text-field note --unit-key who --category-field ward -B 2)
+says <(echo "$line") "--one-per-unit"
+sed 's/"Note [1-5]./"A much longer note than it was before./; s/"Note 6."/7/' refs.jsonl >moved.jsonl
+[ "$(line_of -i moved.jsonl --text-field note --unit-key who --category-field ward -B 2)" = "${line/refs/moved}" ] ||
+	fail "what documents say moves the generate line"
+exits 0 inspect -i refs.jsonl --text-field note --category-field ward -B 7
+says out 'fewer than B = 7 records of a category'
+
+refused 2 inspect
+refused 2 inspect -i refs.jsonl -B 0
+refused 2 inspect -i refs.jsonl --categories a
+refused 2 inspect -i refs.jsonl stray
+refused 2 inspect -i refs.jsonl -m tiny.gguf -c 10
+refused 4 inspect -i /nonexistent
+refused 5 inspect -i refs.jsonl -m refs.jsonl
+"$CUTTLE" inspect -i refs.jsonl >/dev/full 2>err
+[ $? = 1 ] || fail "a full disk is not noticed"
+
+coreless inspect -i -
+
+# ---- formats that are not ours -------------------------------------------------------------------
+export CUTTLE_MODEL=tiny.gguf
+"$CUTTLE" ledger init --ledger l --dataset notes --epsilon-limit 10 >/dev/null || fail "no ledger"
+"$CUTTLE" ledger export --ledger l >before
+gzip -c refs.jsonl >refs.jsonl.gz
+cp refs.jsonl.gz named.jsonl
+cp refs.jsonl refs.json
+cp refs.jsonl refs.xlsx
+run=(generate -e 3 -B 2 -N 1 -n 2 --text-field note -q -o never.jsonl --ledger l --dataset notes)
+while read -r file advice; do
+	refused 4 "${run[@]}" -i "$file"
+	says err "$file is .*$advice"
+	refused 4 inspect -i "$file"
+	refused 4 tokenize -i "$file"
+	refused 4 score -i "$file"
+	refused 4 "${run[@]}" -i refs.jsonl --public-examples "$file"
+	says err "$file is .*$advice"
+done <<-'END'
+	refs.jsonl.gz zcat refs.jsonl.gz
+	named.jsonl zcat named.jsonl
+	refs.json jq -c '.\[\]' refs.json
+	refs.xlsx libreoffice
+END
+refused 4 "${run[@]}" -i - <refs.jsonl.gz
+says err 'standard input is compressed by gzip'
+compgen -G 'never*' >/dev/null && fail "a refused run left something: $(echo never*)"
+"$CUTTLE" ledger export --ledger l >after
+same after before "a refused file was charged for"
+# What the message says to type is read.
+zcat refs.jsonl.gz | "$CUTTLE" "${run[@]}" -i - -o piped.jsonl 2>err || fail "zcat: $(cat err)"
+exits 0 "${run[@]}" -i refs.json --input-format jsonl -o array.jsonl --insecure-seed 1
+
+# TSV, by its ending or by its delimiter, is the CSV that it is; the delimiter is part of the command.
+printf 'note,who\nNote one.,a\n"Note, two.",b\n' >refs.csv
+printf 'note\twho\nNote one.\ta\nNote, two.\tb\n' >refs.tsv
+cp refs.tsv tabs
+seeded=(generate -e 3 -B 2 -N 1 -n 4 --text-field note -q --insecure-seed 1)
+exits 0 "${seeded[@]}" -i refs.csv -o csv.jsonl
+exits 0 "${seeded[@]}" -i refs.tsv -o tsv.jsonl
+same tsv.jsonl csv.jsonl "TSV is read otherwise"
+exits 0 "${seeded[@]}" -i tabs --delimiter '\t' -o tabs.jsonl
+same tabs.jsonl csv.jsonl "--delimiter is read otherwise"
+refused 2 "${seeded[@]}" -i refs.csv --delimiter , -o csv.jsonl
+refused 2 "${seeded[@]}" -i refs.csv --delimiter tab -o never.jsonl
+refused 2 "${seeded[@]}" -i refs.jsonl --input-format jsonl --delimiter , -o never.jsonl

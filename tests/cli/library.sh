@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Tests libcuttle.a as other programs use it. It fails if its header does not compile in C or C++,
+# if it shows a global name that is not cuttle_*, or if it does not work in a shared object, beside
+# functions with the same names as ours, or from C++.
+root=$(dirname "$(realpath "$0")")/../..
+# shellcheck source=/dev/null
+. "$root/tests/cli/check.bash"
+library=$(dirname "$CUTTLE")/libcuttle.a
+
+for header in engine/cuttle.h engine/cuttle/trace.h; do
+	echo "#include \"$header\"" >header.c
+	cp header.c header.cpp
+	for compiler in gcc clang; do
+		command -v $compiler >/dev/null || continue
+		$compiler -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$root" -fsyntax-only header.c 2>err || fail "$compiler $header: $(cat err)"
+	done
+	for compiler in g++ clang++; do
+		command -v $compiler >/dev/null || continue
+		$compiler -std=c++11 -Wall -Wextra -Wpedantic -Werror -I"$root" -fsyntax-only header.cpp 2>err ||
+			fail "$compiler $header: $(cat err)"
+	done
+done
+
+nm -g --defined-only "$library" >symbols || fail "nm $library"
+others=$(awk 'NF == 3 && $3 !~ /^cuttle_/ && $3 !~ /^__(asan|odr_asan|ubsan|tsan|gcov)/ { print $3 }' symbols)
+[ -z "$others" ] || fail "global names that are not cuttle_*: $others"
+grep -q ' T cuttle_job_run$' symbols || fail "cuttle_job_run is no global name: $(cat symbols)"
+
+# The library alone asks for no package, and what other flags change is built anew.
+build() { env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make --no-print-directory -C "$root" BUILD="$PWD/build" "$@" >out 2>err || fail "make $*: $(cat err)"; }
+build -n core
+grep -q setup.sh out && fail "make core asks for packages: $(grep setup.sh out)"
+for flags in -O0 -O1 "-O1 -DQUOTED='1'"; do
+	build CFLAGS="$flags" "$PWD/build/base/misuse.o"
+	says out '^CC base/misuse.c$'
+	build CFLAGS="$flags" "$PWD/build/base/misuse.o"
+	grep -q '^CC' out && fail "CFLAGS=$flags: built twice"
+done
+
+if nm "$CUTTLE" 2>/dev/null | grep -qE '__(asan|tsan)_init'; then
+	echo "skipped in part: ${0##*/}: nothing is linked with a library that has sanitizers"
+	exit 0
+fi
+libraries=(-lm -pthread)
+if nm "$library" | grep -q ' U cblas_'; then libraries+=(-lopenblas); fi
+
+# A program with functions of its own that have the names of ours, and all of the library in a shared object.
+gcc -shared -o libshared.so -Wl,--whole-archive "$library" -Wl,--no-whole-archive -Wl,-z,defs,-z,text "${libraries[@]}" 2>err ||
+	fail "shared object: $(cat err)"
+nm -D --defined-only libshared.so | awk '$3 !~ /^cuttle_/ { print $3 }' >foreign
+[ ! -s foreign ] || fail "the shared object shows $(cat foreign)"
+cat >main.c <<'C'
+#include "engine/cuttle.h"
+#include <stdio.h>
+#include <string.h>
+static int calls;
+void gguf_free(void *unused) { calls += unused == 0; }
+void kernels_get(void) { calls++; }
+int main(void) {
+	struct cuttle_model *model;
+	struct cuttle_error error;
+	if (cuttle_model_open("/dev/null", NULL, &model, &error) != CUTTLE_MODEL || calls) return 1;
+	puts(cuttle_isa());
+	return calls || strcmp(cuttle_version(), CUTTLE_VERSION) != 0;
+}
+C
+gcc -I"$root" main.c "$library" "${libraries[@]}" -o main 2>err || fail "beside names like ours: $(cat err)"
+./main >out || fail "a name like ours was called"
+gcc -I"$root" main.c -L. -lshared "${libraries[@]}" -Wl,-rpath,"$PWD" -o main-shared 2>err || fail "with the shared object: $(cat err)"
+./main-shared >out || fail "a name like ours was called by the shared object"
+
+command -v g++ >/dev/null || fail "there is no g++ (./setup.sh test)"
+g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -I"$root" "$root/examples/generate.cpp" "$library" "${libraries[@]}" -o generate 2>err ||
+	fail "examples/generate.cpp: $(cat err)"
+./generate /nonexistent/model note </dev/null >out 2>err && fail "no model, and exit 0"
+says err '^generate: model /nonexistent/model: '
+need_model
+for i in {1..9}; do echo "Patient $i has coughed for a week. Lungs clear. Rest and fluids."; done >lines
+./generate "$CUTTLE_MODEL" note <lines >out 2>err || fail "examples/generate.cpp: $(cat err)"
+[ "$(grep -c '^---$' out)" = 2 ] || fail "not two texts: $(cat out)"

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests engine/model/architecture.c and the forward pass. A random F32 model of each architecture
+// reads 96 tokens. A second forward pass, in double, follows the models' definitions.
+// It fails if one log-probability differs by more than float explains. It fails if a key or tensor
+// that would change the maths is not refused by name.
+#include "engine/model/model.h"
+#include "kernels/f16.h"
+#include "tests/support/files.h"
+#include "tests/support/tiny_model.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { TOKENS = 96, LAYERS = 2, WIDTH = 64, FFN = 96, HEADS = 4 };
+
+struct shape {
+	const char *architecture;
+	size_t kv_heads, head_size, rotated;
+	double base, linear; /* rope base; linear scaling, 0 = no key */
+	bool llama3, tied, biases, head_norms, halves, arrays, lengths;
+	const char *extra_key, *extra_tensor; /* a key of value `extra`, a vector of `width` */
+	double extra;
+};
+
+static const struct shape shapes[] = {
+    {.architecture = "llama", .kv_heads = 4, .head_size = 16, .rotated = 16, .base = 10000},
+    {.architecture = "llama",
+     .kv_heads = 2,
+     .head_size = 16,
+     .rotated = 16,
+     .base = 500000,
+     .llama3 = true,
+     .tied = true},
+    {.architecture = "llama",
+     .kv_heads = 1,
+     .head_size = 32,
+     .rotated = 32,
+     .base = 1e6,
+     .lengths = true,
+     .arrays = true},
+    {.architecture = "llama",
+     .kv_heads = 2,
+     .head_size = 16,
+     .rotated = 8,
+     .base = 10000,
+     .linear = 4},
+    {.architecture = "qwen2",
+     .kv_heads = 2,
+     .head_size = 16,
+     .rotated = 16,
+     .base = 1e6,
+     .tied = true,
+     .biases = true,
+     .halves = true},
+    {.architecture = "qwen2",
+     .kv_heads = 1,
+     .head_size = 16,
+     .rotated = 8,
+     .base = 10000,
+     .biases = true,
+     .halves = true,
+     .linear = 2},
+    {.architecture = "qwen3",
+     .kv_heads = 2,
+     .head_size = 32,
+     .rotated = 32,
+     .base = 1e6,
+     .head_norms = true,
+     .halves = true,
+     .lengths = true},
+};
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static const char *key(const struct shape *shape, const char *name) {
+	static char full[96];
+	snprintf(full, sizeof full, "%s.%s", shape->architecture, name);
+	return full;
+}
+
+static void write_random(struct gguf_writer *writer, const char *name, size_t row, size_t rows,
+                         float middle, float size, uint64_t *state) {
+	float *values = malloc(row * rows * sizeof *values);
+	assert_non_null(values);
+	for (size_t i = 0; i < row * rows; i++)
+		values[i] = middle + size * ((float)(tiny_random(state) >> 40) * 0x1p-23f - 1.0f);
+	gguf_write_tensor(writer, name, GGUF_TENSOR_F32, rows > 1 ? 2 : 1,
+	                  (const uint64_t[]){row, rows}, values, row * rows * sizeof *values);
+	free(values);
+}
+
+static void write_keys(struct gguf_writer *writer, const struct shape *s) {
+	gguf_write_text(writer, "general.architecture", s->architecture);
+	gguf_write_u32(writer, key(s, "block_count"), LAYERS);
+	gguf_write_u32(writer, key(s, "embedding_length"), WIDTH);
+	if (s->arrays)
+		gguf_write_array(writer, key(s, "feed_forward_length"), GGUF_I32,
+		                 (const int32_t[]){FFN, FFN}, LAYERS);
+	else gguf_write_u32(writer, key(s, "feed_forward_length"), FFN);
+	gguf_write_u32(writer, key(s, "context_length"), 256);
+	if (s->arrays)
+		gguf_write_array(writer, key(s, "attention.head_count"), GGUF_U32,
+		                 (const uint32_t[]){HEADS, HEADS}, LAYERS);
+	else gguf_write_u32(writer, key(s, "attention.head_count"), HEADS);
+	gguf_write_u32(writer, key(s, "attention.head_count_kv"), (uint32_t)s->kv_heads);
+	if (s->lengths)
+		gguf_write_u32(writer, key(s, "attention.key_length"), (uint32_t)s->head_size);
+	if (s->lengths)
+		gguf_write_u32(writer, key(s, "attention.value_length"), (uint32_t)s->head_size);
+	gguf_write_f32(writer, key(s, "attention.layer_norm_rms_epsilon"),
+	               1e-3f); // large enough to be missed
+	gguf_write_u32(writer, key(s, "rope.dimension_count"), (uint32_t)s->rotated);
+	gguf_write_f32(writer, key(s, "rope.freq_base"), (float)s->base);
+	if (s->linear > 0) gguf_write_f32(writer, key(s, "rope.scaling.factor"), (float)s->linear);
+	if (s->linear > 2) gguf_write_text(writer, key(s, "rope.scaling.type"), "linear");
+	if (s->extra_key) gguf_write_f32(writer, key(s, s->extra_key), (float)s->extra);
+	tiny_vocab_write(writer);
+}
+
+static uint8_t *write_model(const struct shape *s, size_t *size) {
+	struct gguf_writer *writer = gguf_writer_new();
+	write_keys(writer, s);
+	uint64_t state = 7;
+	const size_t query = HEADS * s->head_size, kv = s->kv_heads * s->head_size;
+	const struct {
+		const char *name;
+		size_t row, rows;
+		float middle, size;
+		bool absent;
+	} tensors[] = {{"attn_norm.weight", WIDTH, 1, 1, 0.5f, false},
+	               {"ffn_norm.weight", WIDTH, 1, 1, 0.5f, false},
+	               {"attn_q.weight", WIDTH, query, 0, 0.4f, false},
+	               {"attn_k.weight", WIDTH, kv, 0, 0.4f, false},
+	               {"attn_v.weight", WIDTH, kv, 0, 0.3f, false},
+	               {"attn_output.weight", query, WIDTH, 0, 0.3f, false},
+	               {"ffn_gate.weight", WIDTH, FFN, 0, 0.3f, false},
+	               {"ffn_up.weight", WIDTH, FFN, 0, 0.3f, false},
+	               {"ffn_down.weight", FFN, WIDTH, 0, 0.2f, false},
+	               {"attn_q.bias", query, 1, 0, 1, !s->biases},
+	               {"attn_k.bias", kv, 1, 0, 1, !s->biases},
+	               {"attn_v.bias", kv, 1, 0, 1, !s->biases},
+	               {"attn_q_norm.weight", s->head_size, 1, 1, 0.5f, !s->head_norms},
+	               {"attn_k_norm.weight", s->head_size, 1, 1, 0.5f, !s->head_norms}};
+	write_random(writer, "token_embd.weight", WIDTH, TINY_VOCAB, 0, 1, &state);
+	if (!s->tied) write_random(writer, "output.weight", WIDTH, TINY_VOCAB, 0, 0.3f, &state);
+	write_random(writer, "output_norm.weight", WIDTH, 1, s->tied ? 0.3f : 1, 0.2f, &state);
+	if (s->llama3) write_random(writer, "rope_freqs.weight", s->rotated / 2, 1, 5, 3, &state);
+	if (s->extra_tensor) write_random(writer, s->extra_tensor, WIDTH, 1, 0, 1, &state);
+	for (int layer = 0; layer < LAYERS; layer++)
+		for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
+			char name[64];
+			snprintf(name, sizeof name, "blk.%d.%s", layer, tensors[i].name);
+			if (!tensors[i].absent)
+				write_random(writer, name, tensors[i].row, tensors[i].rows,
+				             tensors[i].middle, tensors[i].size, &state);
+		}
+	return gguf_writer_finish(&writer, size);
+}
+
+/* ---- the reference --------------------------------------------------------------------------- */
+
+static const float *weights(const struct gguf *file, int layer, const char *name) {
+	char full[64];
+	if (layer < 0) snprintf(full, sizeof full, "%s", name);
+	else snprintf(full, sizeof full, "blk.%d.%s", layer, name);
+	const struct gguf_tensor *tensor = gguf_tensor_find(file, full);
+	return tensor ? (const float *)(const void *)tensor->data : NULL;
+}
+
+/* out[rows] = W x (+ bias) */
+static void linear(const float *w, const float *bias, const double *x, size_t row, size_t rows,
+                   double *out) {
+	for (size_t r = 0; r < rows; r++) {
+		out[r] = bias ? (double)bias[r] : 0.0;
+		for (size_t i = 0; i < row; i++) out[r] += (double)w[r * row + i] * x[i];
+	}
+}
+
+static void rms_norm(const float *weight, const double *x, size_t n, double *out) {
+	double squares = 0;
+	for (size_t i = 0; i < n; i++) squares += x[i] * x[i];
+	for (size_t i = 0; i < n; i++)
+		out[i] = x[i] / sqrt(squares / (double)n + (double)1e-3f) * (double)weight[i];
+}
+
+static void rotate(const struct shape *s, const float *factors, double *head, size_t position) {
+	for (size_t i = 0; i < s->rotated / 2; i++) {
+		double angle =
+		    (double)position * pow(s->base, -2.0 * (double)i / (double)s->rotated);
+		if (s->linear > 0) angle /= s->linear;
+		if (factors) angle /= (double)factors[i];
+		const size_t first = s->halves ? i : 2 * i,
+		             second = s->halves ? i + s->rotated / 2 : 2 * i + 1;
+		const double a = head[first], b = head[second];
+		head[first] = a * cos(angle) - b * sin(angle);
+		head[second] = a * sin(angle) + b * cos(angle);
+	}
+}
+
+/* The one liberty the engine takes: keys and values are kept in fp16. Without this the largest
+ * difference is 4e-3. */
+static void keep(double *x, size_t count) {
+	for (size_t i = 0; i < count; i++) x[i] = (double)float_of_f16(f16_of_float((float)x[i]));
+}
+
+static double queries[TOKENS][HEADS * 32], keys[TOKENS][HEADS * 32], values[TOKENS][HEADS * 32],
+    stream[TOKENS][WIDTH];
+
+static void project(const struct shape *s, const struct gguf *file, int layer, size_t t) {
+	double normed[WIDTH];
+	const size_t size = s->head_size, kv = s->kv_heads * size;
+	rms_norm(weights(file, layer, "attn_norm.weight"), stream[t], WIDTH, normed);
+	linear(weights(file, layer, "attn_q.weight"), weights(file, layer, "attn_q.bias"), normed,
+	       WIDTH, HEADS * size, queries[t]);
+	linear(weights(file, layer, "attn_k.weight"), weights(file, layer, "attn_k.bias"), normed,
+	       WIDTH, kv, keys[t]);
+	linear(weights(file, layer, "attn_v.weight"), weights(file, layer, "attn_v.bias"), normed,
+	       WIDTH, kv, values[t]);
+	for (size_t h = 0; h < HEADS + s->kv_heads; h++) {
+		double *head = h < HEADS ? queries[t] + h * size : keys[t] + (h - HEADS) * size;
+		if (s->head_norms)
+			rms_norm(weights(file, layer,
+			                 h < HEADS ? "attn_q_norm.weight" : "attn_k_norm.weight"),
+			         head, size, head);
+		rotate(s, weights(file, -1, "rope_freqs.weight"), head, t);
+	}
+	keep(keys[t], kv);
+	keep(values[t], kv);
+}
+
+static void attend(const struct shape *s, size_t t, double *out) {
+	const size_t size = s->head_size;
+	for (size_t h = 0; h < HEADS; h++) {
+		const size_t kv = h / (HEADS / s->kv_heads) * size;
+		double score[TOKENS], most = -INFINITY, sum = 0;
+		for (size_t u = 0; u <= t; u++) {
+			score[u] = 0;
+			for (size_t i = 0; i < size; i++)
+				score[u] += queries[t][h * size + i] * keys[u][kv + i];
+			score[u] /= sqrt((double)size);
+			most = fmax(most, score[u]);
+		}
+		for (size_t u = 0; u <= t; u++) sum += score[u] = exp(score[u] - most);
+		for (size_t i = 0; i < size; i++) {
+			out[h * size + i] = 0;
+			for (size_t u = 0; u <= t; u++)
+				out[h * size + i] += score[u] / sum * values[u][kv + i];
+		}
+	}
+}
+
+static void feed_forward(const struct gguf *file, int layer, double *x) {
+	double normed[WIDTH], gate[FFN], up[FFN], down[WIDTH];
+	rms_norm(weights(file, layer, "ffn_norm.weight"), x, WIDTH, normed);
+	linear(weights(file, layer, "ffn_gate.weight"), NULL, normed, WIDTH, FFN, gate);
+	linear(weights(file, layer, "ffn_up.weight"), NULL, normed, WIDTH, FFN, up);
+	for (size_t i = 0; i < FFN; i++) gate[i] = gate[i] / (1 + exp(-gate[i])) * up[i];
+	linear(weights(file, layer, "ffn_down.weight"), NULL, gate, FFN, WIDTH, down);
+	for (size_t i = 0; i < WIDTH; i++) x[i] += down[i];
+}
+
+/* ln P(ids[t + 1] | ids[0..t]) */
+static void reference(const struct shape *s, const struct gguf *file, const int32_t *ids,
+                      double *logprobs) {
+	const float *embedding = weights(file, -1, "token_embd.weight"),
+	            *head = s->tied ? embedding : weights(file, -1, "output.weight");
+	for (size_t t = 0; t < TOKENS; t++)
+		for (size_t i = 0; i < WIDTH; i++)
+			stream[t][i] = (double)embedding[(size_t)ids[t] * WIDTH + i];
+	for (int layer = 0; layer < LAYERS; layer++) {
+		for (size_t t = 0; t < TOKENS; t++) project(s, file, layer, t);
+		for (size_t t = 0; t < TOKENS; t++) {
+			double attention[HEADS * 32], out[WIDTH];
+			attend(s, t, attention);
+			linear(weights(file, layer, "attn_output.weight"), NULL, attention,
+			       HEADS * s->head_size, WIDTH, out);
+			for (size_t i = 0; i < WIDTH; i++) stream[t][i] += out[i];
+			feed_forward(file, layer, stream[t]);
+		}
+	}
+	for (size_t t = 0; t + 1 < TOKENS; t++) {
+		double normed[WIDTH], logits[TINY_VOCAB], sum = 0;
+		rms_norm(weights(file, -1, "output_norm.weight"), stream[t], WIDTH, normed);
+		linear(head, NULL, normed, WIDTH, TINY_VOCAB, logits);
+		for (size_t i = 0; i < TINY_VOCAB; i++) sum += exp(logits[i]);
+		logprobs[t] = logits[ids[t + 1]] - log(sum);
+	}
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static enum cuttle_status open_bytes(const uint8_t *bytes, size_t size, struct cuttle_model **model,
+                                     struct cuttle_error *error) {
+	char path[] = "/tmp/cuttle-architecture-XXXXXX";
+	files_put_new(path, bytes, size);
+	const enum cuttle_status status = cuttle_model_open(path, NULL, model, error);
+	unlink(path);
+	return status;
+}
+
+static void test_against_definitions(void **state) {
+	(void)state;
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		const struct shape *s = &shapes[i];
+		size_t size;
+		uint8_t *bytes = write_model(s, &size);
+		struct cuttle_model *model;
+		struct cuttle_error error;
+		if (open_bytes(bytes, size, &model, &error)) fail_msg("%zu: %s", i, error.message);
+		struct gguf *file;
+		assert_int_equal(gguf_parse(bytes, size, &file, NULL), CUTTLE_OK);
+		int32_t ids[TOKENS], top1[TOKENS];
+		double expected[TOKENS], found[TOKENS], worst = 0, least = 0;
+		uint64_t random = 11;
+		for (size_t t = 0; t < TOKENS; t++)
+			ids[t] = (int32_t)(tiny_random(&random) % TINY_NAN);
+		reference(s, file, ids, expected);
+		assert_int_equal(cuttle_score(model, ids, TOKENS, found, top1, &error), CUTTLE_OK);
+		for (size_t t = 0; t + 1 < TOKENS; t++) {
+			worst = fmax(worst, fabs(found[t] - expected[t]));
+			least = fmin(least, expected[t]);
+		}
+		print_message(
+		    "%s, case %zu: largest difference %.2g, log-probabilities down to %.1f\n",
+		    s->architecture, i, worst, least);
+		assert_true(worst < 1e-3 && least < -7.0);
+		gguf_free(&file);
+		cuttle_model_free(&model);
+		free(bytes);
+	}
+}
+
+static void assert_refused(struct shape shape, const char *message) {
+	size_t size;
+	uint8_t *bytes = write_model(&shape, &size);
+	struct cuttle_model *model;
+	struct cuttle_error error = {""};
+	if (open_bytes(bytes, size, &model, &error) != CUTTLE_MODEL ||
+	    !strstr(error.message, message))
+		fail_msg("wanted '%s', got '%s'", message, error.message);
+	free(bytes);
+}
+
+static void test_refusals(void **state) {
+	(void)state;
+	static const char *const names[] = {"gemma2",   "mistral3", "llama4", "qwen2moe",
+	                                    "qwen3moe", "phi3",     "lla",    "llamas"};
+	static const char *const changing[] = {"expert_count",
+	                                       "attention.clamp_kqv",
+	                                       "attention.max_alibi_bias",
+	                                       "attention.scale",
+	                                       "attn_logit_softcapping",
+	                                       "logit_scale",
+	                                       "final_logit_softcapping",
+	                                       "residual_scale",
+	                                       "embedding_scale",
+	                                       "use_parallel_residual"};
+	static const char *const unknown[] = {"rope.scaling.attn_factor",
+	                                      "rope.dimension_sections",
+	                                      "attention.sliding_window_pattern",
+	                                      "attention.key_length_swa",
+	                                      "attention.causal",
+	                                      "some.new_thing"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		struct shape shape = shapes[0];
+		shape.architecture = names[i];
+		assert_refused(shape, names[i]);
+	}
+	for (size_t i = 0; i < sizeof changing / sizeof *changing; i++) {
+		struct shape shape = shapes[0];
+		shape.extra_key = changing[i];
+		shape.extra = 0.5;
+		assert_refused(shape, changing[i]);
+		shape.extra = 0.0;
+		size_t size;
+		uint8_t *bytes = write_model(&shape, &size);
+		struct cuttle_model *model;
+		assert_int_equal(open_bytes(bytes, size, &model, NULL), CUTTLE_OK);
+		cuttle_model_free(&model);
+		free(bytes);
+	}
+	for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+		struct shape shape = shapes[0];
+		shape.extra_key = unknown[i];
+		assert_refused(shape, unknown[i]);
+	}
+	static const char *const tensors[] = {
+	    "blk.0.attn_q.bias",          "blk.0.attn_q_norm.weight",
+	    "blk.1.attn_output.bias",     "output.bias",
+	    "blk.0.post_ffw_norm.weight", "rope_factors_long.weight",
+	    "blk.0.ffn_gate_inp.weight"};
+	for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
+		struct shape shape = shapes[0];
+		shape.extra_tensor = tensors[i];
+		assert_refused(shape, tensors[i]);
+	}
+	struct shape shape = shapes[4];
+	shape.biases = false;
+	assert_refused(shape, "blk.0.attn_q.bias is missing");
+	shape = shapes[6];
+	shape.head_norms = false;
+	assert_refused(shape, "blk.0.attn_q_norm.weight is missing");
+}
+
+static void write_leftovers(struct gguf_writer *writer, const struct shape *shape, bool flag,
+                            const char *more) {
+	char key[64];
+	write_keys(writer, shape);
+	(void)snprintf(key, sizeof key, "%s.use_parallel_residual", shape->architecture);
+	if (flag) gguf_write_bool(writer, key, true);
+	else gguf_write_u32(writer, key, 1);
+	gguf_write_u32(writer, "tokenizer.ggml.padding_token_id", 0);
+	gguf_write_u32(writer, "general.quantization_version", 2);
+	if (more) gguf_write_bool(writer, more, true);
+}
+
+/* What Qwen1.5's files say and do not mean is no reason to refuse them; of another architecture,
+ * type or key it is. */
+static void test_qwen_leftovers(void **state) {
+	(void)state;
+	static const struct {
+		size_t shape;
+		bool flag;
+		const char *more, *refused;
+	} cases[] = {{4, true, NULL, NULL},
+	             {4, false, NULL, "qwen2.use_parallel_residual is not supported"},
+	             {4, true, "qwen2.attention.causal", "qwen2.attention.causal is not supported"},
+	             {0, true, NULL, "llama.use_parallel_residual is not supported"},
+	             {6, true, NULL, "qwen3.use_parallel_residual is not supported"}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct gguf_writer *writer = gguf_writer_new();
+		write_leftovers(writer, &shapes[cases[i].shape], cases[i].flag, cases[i].more);
+		size_t size;
+		uint8_t *bytes = gguf_writer_finish(&writer, &size);
+		struct gguf *file;
+		struct model model = {0};
+		struct cuttle_error error = {""};
+		double base, scale;
+		assert_int_equal(gguf_parse(bytes, size, &file, NULL), CUTTLE_OK);
+		assert_int_equal(architecture_read(file, &model, &base, &scale, &error),
+		                 cases[i].refused ? CUTTLE_MODEL : CUTTLE_OK);
+		if (cases[i].refused) assert_non_null(strstr(error.message, cases[i].refused));
+		gguf_free(&file);
+		free(bytes);
+	}
+}
+
+/* Beyond its window a sliding model computes something else: the context ends there. */
+static void test_sliding_window(void **state) {
+	(void)state;
+	size_t size;
+	uint8_t *bytes;
+	struct gguf_writer *writer = gguf_writer_new();
+	write_keys(writer, &shapes[0]);
+	gguf_write_u32(writer, "llama.attention.sliding_window", 64);
+	bytes = gguf_writer_finish(&writer, &size);
+	struct gguf *file;
+	struct model model = {0};
+	double base, scale;
+	struct cuttle_error error;
+	assert_int_equal(gguf_parse(bytes, size, &file, NULL), CUTTLE_OK);
+	assert_int_equal(architecture_read(file, &model, &base, &scale, &error), CUTTLE_OK);
+	assert_int_equal(model.context, 64);
+	gguf_free(&file);
+	free(bytes);
+}
+
+static void test_rope_types(void **state) {
+	(void)state;
+	static const struct {
+		const char *type;
+		double factor, scale; /* scale 0 = refused */
+	} cases[] = {{"none", 4, 1},   {"linear", 4, 4},   {"linear", 0, 1},
+	             {NULL, 4, 4},     {"yarn", 4, 0},     {"longrope", 4, 0},
+	             {"llama3", 8, 0}, {"linear", 0.5, 0}, {"linear", NAN, 0}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		size_t size;
+		struct gguf_writer *writer = gguf_writer_new();
+		write_keys(writer, &shapes[0]);
+		if (cases[i].type)
+			gguf_write_text(writer, "llama.rope.scaling.type", cases[i].type);
+		gguf_write_f32(writer, "llama.rope.scaling.factor", (float)cases[i].factor);
+		uint8_t *bytes = gguf_writer_finish(&writer, &size);
+		struct gguf *file;
+		struct model model = {0};
+		double base, scale;
+		assert_int_equal(gguf_parse(bytes, size, &file, NULL), CUTTLE_OK);
+		assert_int_equal(architecture_read(file, &model, &base, &scale, NULL),
+		                 cases[i].scale > 0 ? CUTTLE_OK : CUTTLE_MODEL);
+		if (cases[i].scale > 0) assert_true(scale == cases[i].scale);
+		gguf_free(&file);
+		free(bytes);
+	}
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_against_definitions), cmocka_unit_test(test_refusals),
+	    cmocka_unit_test(test_qwen_leftovers), cmocka_unit_test(test_sliding_window),
+	    cmocka_unit_test(test_rope_types)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,681 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests every op of every kernel tier that this processor has. It fails if one bit differs from
+// the scalar tier, or if the scalar tier is off from plain definitions in double or integers.
+// CUTTLE_TEST_SEED sets the seed. With `--bench` it prints times instead.
+#include "tests/kernels/kernel_bench.h"
+#include "tests/kernels/kernel_cases.h"
+
+#include "kernels/exp_f32.h"
+
+#include <time.h>
+#if defined(CUTTLE_BLAS)
+#include "kernels/gemm_blas.h"
+#endif
+#if defined(__x86_64__)
+#include "kernels/cpu.h"
+
+#include <immintrin.h>
+#endif
+
+static struct numbers numbers;
+static const struct kernels *tiers[8];
+static size_t tier_count;
+
+enum { K_COUNT = 4, MOST_ROWS = 64 };
+
+/* Row lengths: whole blocks of the type, odd and even numbers of them. */
+static size_t k_of(enum packed_type type, size_t i) {
+	static const size_t ks[2][K_COUNT] = {{32, 64, 576, 1536}, {256, 512, 768, 1536}};
+	return ks[packed_has_levels(type)][i];
+}
+
+static const size_t row_counts[] = {1,  2,  3,  4,  5,  6,  7,  8,  9, 10,
+                                    11, 12, 13, 14, 15, 16, 17, 33, 64};
+enum { ROW_COUNTS = sizeof row_counts / sizeof *row_counts };
+
+/* out of `tier` for rows [first, first + count), places [begin, end), between guards; added to
+ * `start` when that is not NULL. */
+static void check_gemm(const struct kernels *tier, const struct problem *problem,
+                       const float *expected, const float *start, size_t first, size_t count,
+                       const uint32_t *groups, size_t begin, size_t end) {
+	const size_t stride = end * GEMM_GROUP + draw_below(&numbers, 5),
+	             floats = (count - 1) * stride + end * GEMM_GROUP;
+	struct guarded guard;
+	float *out = guarded_new(&guard, floats * sizeof *out, 4 * draw_below(&numbers, 16)),
+	      untouched;
+	memcpy(&untouched, guard.base, sizeof untouched);
+	const size_t all = problem->groups * GEMM_GROUP;
+	for (size_t r = 0; start && r < count; r++)
+		for (size_t i = begin; i < end; i++)
+			memcpy(out + r * stride + i * GEMM_GROUP,
+			       start + (first + r) * all + (groups ? groups[i] : i) * GEMM_GROUP,
+			       GEMM_GROUP * sizeof *out);
+	const struct gemm_rows rows = slice_rows(problem, first, count);
+	kernels_gemm(tier, problem->type)(out, stride, start != NULL, &rows, &problem->matrix,
+	                                  groups, begin, end);
+	for (size_t r = 0; r < count; r++) {
+		for (size_t i = begin; i < end; i++)
+			expect_same("gemm", tier->name,
+			            expected + (first + r) * all +
+			                (groups ? groups[i] : i) * GEMM_GROUP,
+			            out + r * stride + i * GEMM_GROUP, GEMM_GROUP);
+		for (size_t i = 0; i < stride && r * stride + i < floats; i++)
+			if (i < begin * GEMM_GROUP || i >= end * GEMM_GROUP)
+				assert_memory_equal(&out[r * stride + i], &untouched,
+				                    sizeof untouched);
+	}
+	guarded_end(&guard);
+}
+
+/* Each tier, each number of rows, single rows, sparse groups, add: all must give the scalar tier's
+ * bits for the whole problem at once. */
+static void gemm_same_bits(enum packed_type type, enum mood mood) {
+	for (size_t i = 0; i < K_COUNT; i++) {
+		const size_t channels =
+		    16 * (1 + draw_below(&numbers, 3)) - draw_below(&numbers, 16);
+		struct problem problem =
+		    problem_new(&numbers, type, channels, k_of(type, i), MOST_ROWS, mood);
+		const size_t all = problem.groups * GEMM_GROUP;
+		float *expected = new_array(MOST_ROWS * all, sizeof *expected),
+		      *start = new_array(MOST_ROWS * all, sizeof *start);
+		float *sum = new_array(MOST_ROWS * all, sizeof *sum);
+		kernels_gemm(tiers[0], type)(expected, all, false, &problem.given, &problem.matrix,
+		                             NULL, 0, problem.groups);
+		for (size_t j = 0; j < MOST_ROWS * all; j++) {
+			start[j] = draw_plain(&numbers);
+			sum[j] = start[j] + expected[j];
+		}
+		for (size_t t = 0; t < tier_count; t++) {
+			for (size_t j = 0; t && j < ROW_COUNTS; j++) {
+				const size_t first =
+				    draw_below(&numbers, MOST_ROWS - row_counts[j] + 1);
+				check_gemm(tiers[t], &problem, expected, NULL, first, row_counts[j],
+				           NULL, 0, problem.groups);
+			}
+			for (size_t r = 0; r < MOST_ROWS; r += t ? 1 : 7)
+				check_gemm(tiers[t], &problem, expected, NULL, r, 1, NULL, 0,
+				           problem.groups);
+			check_gemm(tiers[t], &problem, sum, start, 3, 9, NULL, 0, problem.groups);
+			uint32_t sparse[7];
+			for (size_t j = 0; j < 7; j++)
+				sparse[j] = (uint32_t)draw_below(&numbers, problem.groups);
+			check_gemm(tiers[t], &problem, expected, NULL, 0, 8, sparse, 0, 7);
+			check_gemm(tiers[t], &problem, expected, NULL, 5, 3, sparse, 2, 6);
+			check_gemm(tiers[t], &problem, sum, start, 5, 1, sparse, 1, 2);
+			if (problem.groups > 1)
+				check_gemm(tiers[t], &problem, expected, NULL, 1, 11, NULL, 1,
+				           problem.groups);
+		}
+		free(expected);
+		free(start);
+		free(sum);
+		problem_free(&problem);
+	}
+}
+
+static void test_gemm_same_bits(void **state) {
+	(void)state;
+	for (enum packed_type type = PACKED_F32; type < PACKED_TYPES; type++)
+		for (enum mood mood = PLAIN; mood < MOODS; mood++) gemm_same_bits(type, mood);
+}
+
+/* Against the weights of pack_row's making, which tests/engine/test_types.c holds to the file's. */
+static void gemm_definition(enum packed_type type, size_t k, enum mood mood) {
+	struct problem problem = problem_new(&numbers, type, 19, k, 3, mood);
+	float out[3 * 32], *weights = new_array(k, sizeof *weights);
+	kernels_gemm(tiers[0], type)(out, 32, false, &problem.given, &problem.matrix, NULL, 0, 2);
+	const bool is_float = packed_is_float(type), has_minimum = packed_has_minimum(type);
+	// A float type rounds once per k; a block type once per fma and once per product of scales.
+	const double steps = is_float ? (double)k : (double)(k / packed_span(type)) * 2 + 3;
+	for (size_t c = 0; c < 32; c++) {
+		if (c < 19) pack_row(&problem.matrix, c, weights);
+		else memset(weights, 0, k * sizeof *weights);
+		for (size_t r = 0; r < 3; r++) {
+			double sum = 0, size = 0;
+			for (size_t j = 0; j < k; j++) {
+				const size_t at = r * k + j;
+				const double a =
+				    is_float ? (double)problem.x[at]
+				             : (double)problem.scale[at / 32] * problem.q[at];
+				// The two parts of a weight with a minimum may cancel.
+				const double minimum =
+				    has_minimum
+				        ? (double)pack_scale(&problem.matrix, problem.matrix.minima,
+				                             c / 16, c % 16, j)
+				        : 0;
+				sum += (double)weights[j] * a;
+				size += (fabs((double)weights[j]) + 2 * fabs(minimum)) * fabs(a);
+			}
+			// Beside the gemm's own roundings: one of each weight.
+			expect_near("gemm", "scalar", sum, (double)out[r * 32 + c],
+			            (steps + 1) * 0x1p-24 * size);
+		}
+	}
+	free(weights);
+	problem_free(&problem);
+}
+
+static void test_gemm_definition(void **state) {
+	(void)state;
+	for (enum packed_type type = PACKED_F32; type < PACKED_TYPES; type++)
+		for (size_t i = 0; i < K_COUNT; i++)
+			for (enum mood mood = PLAIN; mood <= EXTREME; mood++)
+				gemm_definition(type, k_of(type, i), mood);
+}
+
+static void test_gemm_blas(void **state) {
+	(void)state;
+#if defined(CUTTLE_BLAS)
+	gemm_blas_init();
+	float *scratch = new_array(GEMM_BLAS_SCRATCH, sizeof *scratch);
+	for (enum packed_type type = PACKED_Q8_0; type < PACKED_TYPES; type++)
+		for (size_t i = 0; i < K_COUNT; i++) {
+			const size_t k = k_of(type, i), panel = gemm_blas_panel(k), count = 9,
+			             groups = panel + 2, all = groups * GEMM_GROUP;
+			struct problem problem =
+			    problem_new(&numbers, type, all - 5, k, count, PLAIN);
+			float *ours = new_array(count * all, sizeof *ours),
+			      *oracle = new_array(count * all, sizeof *oracle);
+			float *weights = new_array(k, sizeof *weights);
+			for (size_t j = 0; j < count * k; j++)
+				problem.x[j] = problem.scale[j / 32] * (float)problem.q[j];
+			for (size_t j = 0; j < count * all; j++)
+				ours[j] = oracle[j] = draw_plain(&numbers);
+			kernels_gemm(tiers[tier_count - 1], type)(ours, all, true, &problem.given,
+			                                          &problem.matrix, NULL, 0, groups);
+			gemm_blas(oracle, all, true, &problem.given, &problem.matrix, NULL, 0,
+			          panel, scratch);
+			gemm_blas(oracle, all, true, &problem.given, &problem.matrix, NULL, panel,
+			          groups, scratch);
+			for (size_t c = 0; c < all; c++) {
+				if (c < problem.channels) pack_row(&problem.matrix, c, weights);
+				for (size_t r = 0; r < count; r++) {
+					double size = 1;
+					for (size_t j = 0; c < problem.channels && j < k; j++)
+						size += fabs((double)weights[j] *
+						             (double)problem.x[r * k + j]);
+					expect_near("gemm against BLAS", "blas",
+					            (double)oracle[r * all + c],
+					            (double)ours[r * all + c], 2e-6 * size);
+				}
+			}
+			// A sparse list picks the same channels; the bits may differ with the
+			// shape.
+			const uint32_t sparse[3] = {(uint32_t)groups - 1, 0, 1};
+			float few[9 * 48];
+			gemm_blas(few, 48, false, &problem.given, &problem.matrix, sparse, 0, 3,
+			          scratch);
+			kernels_gemm(tiers[0], type)(ours, 48, false, &problem.given,
+			                             &problem.matrix, sparse, 0, 3);
+			const double reach =
+			    packed_has_levels(type)
+			        ? 64
+			        : 1; // a second scale and a second minimum are up to 127
+			for (size_t j = 0; j < 9 * 48; j++)
+				expect_near("sparse BLAS", "blas", (double)few[j], (double)ours[j],
+				            1e-4 * reach + 1e-4 * fabs((double)ours[j]));
+			free(ours);
+			free(oracle);
+			free(weights);
+			problem_free(&problem);
+		}
+	free(scratch);
+#else
+	print_message("built without CUTTLE_BLAS: no oracle\n");
+	skip();
+#endif
+}
+
+static void test_pack_sizes(void **state) {
+	(void)state;
+	size_t weights, scales, minima;
+	assert_false(pack_sizes(PACKED_F32, SIZE_MAX, 32, &weights, &scales, &minima));
+	assert_false(
+	    pack_sizes(PACKED_Q8_0, SIZE_MAX / 1024, SIZE_MAX / 1024, &weights, &scales, &minima));
+	assert_false(pack_sizes(PACKED_Q4_1, SIZE_MAX / 16, 32, &weights, &scales, &minima));
+	assert_false(pack_sizes(PACKED_Q2_K, SIZE_MAX / 16, 256, &weights, &scales, &minima));
+}
+
+static void test_rowquant(void **state) {
+	(void)state;
+	enum { K = 1536, BLOCKS = K / GEMM_BLOCK };
+	for (size_t round = 0; round < 60; round++) {
+		float x[K + 1], *from = x + round % 2;
+		for (size_t i = 0; i < K; i++) {
+			const float spread = ldexpf(1.0f, (int)draw_below(&numbers, 3) * 60 - 100);
+			from[i] = draw_plain(&numbers) * (round < 20 ? 4.0f : spread);
+			if (round >= 40 && draw_below(&numbers, 40) == 0)
+				from[i] = draw_hostile(&numbers);
+		}
+		// One block of ties: with an amax of 127 every half is exact.
+		for (size_t i = 0; round < 20 && i < GEMM_BLOCK; i++)
+			from[i] = (float)i * 4 - 126.5f + 63.0f * (i == 0);
+		if (round < 20) from[5] = -127.0f;
+		for (size_t t = 0; t < tier_count; t++) {
+			struct guarded guards[5];
+			int8_t *q = guarded_new(&guards[0], K, draw_below(&numbers, 64));
+			float *scale = guarded_new(&guards[1], BLOCKS * sizeof *scale, 4),
+			      *scaled_sum = guarded_new(&guards[2], BLOCKS * sizeof *scale, 8);
+			int32_t *sum = guarded_new(&guards[3], BLOCKS * sizeof *sum, 12);
+			int32_t *half_sum = guarded_new(&guards[4], 2 * BLOCKS * sizeof *sum, 4);
+			tiers[t]->rowquant(from, K, q, scale, scaled_sum, sum, half_sum);
+			for (size_t b = 0; b < BLOCKS; b++) {
+				const float *in = from + b * GEMM_BLOCK;
+				float amax = 0;
+				bool finite = true;
+				for (size_t j = 0; j < GEMM_BLOCK; j++) {
+					finite = finite && isfinite(in[j]);
+					amax = fmaxf(amax, fabsf(in[j]));
+				}
+				const bool used = finite && amax >= 0x1p-100f;
+				const float expected_scale = !finite ? NAN
+				                             : used  ? amax / 127.0f
+				                                     : 0.0f;
+				int32_t total = 0, halves[2] = {0};
+				for (size_t j = 0; j < GEMM_BLOCK; j++) {
+					const int value = q[b * GEMM_BLOCK + j];
+					const float scaled = used ? in[j] * (127.0f / amax) : 0.0f;
+					if (value != (int)nearbyint((double)scaled))
+						fail_msg("rowquant, %s: %d for %a", tiers[t]->name,
+						         value, (double)scaled);
+					if (used)
+						expect_near("rowquant", tiers[t]->name,
+						            (double)in[j] * 127 / (double)amax,
+						            value, 0.5 + 3e-5);
+					total += value;
+					halves[j / GEMM_HALF] += value;
+				}
+				assert_int_equal(sum[b], total);
+				assert_memory_equal(half_sum + 2 * b, halves, sizeof halves);
+				expect_same("rowquant scale", tiers[t]->name, &expected_scale,
+				            &scale[b], 1);
+				expect_same("rowquant sum", tiers[t]->name,
+				            &(float){expected_scale * (float)total}, &scaled_sum[b],
+				            1);
+			}
+			for (size_t i = 0; i < 5; i++) guarded_end(&guards[i]);
+		}
+	}
+}
+
+static void attention_of(const struct kernels *tier, const struct contexts *contexts,
+                         const size_t *cuts, size_t cut_count, float *out) {
+	struct attention_segment segments[8];
+	for (size_t i = 0; i <= cut_count; i++) {
+		const size_t from = i ? cuts[i - 1] : 0,
+		             to = i < cut_count ? cuts[i] : contexts->tokens;
+		segments[i] =
+		    (struct attention_segment){contexts->k + from * contexts->head_size,
+		                               contexts->v + from * contexts->head_size, to - from};
+	}
+	struct guarded guards[2];
+	float *scores =
+	    guarded_new(&guards[0], contexts->heads * contexts->padded * sizeof *scores, 4);
+	float *own = guarded_new(&guards[1], contexts->heads * contexts->head_size * sizeof *own,
+	                         4 * draw_below(&numbers, 16));
+	tier->attention(contexts->q, contexts->heads, contexts->head_size, segments, cut_count + 1,
+	                0.125f, scores, own);
+	memcpy(out, own, contexts->heads * contexts->head_size * sizeof *own);
+	for (size_t i = 0; i < 2; i++) guarded_end(&guards[i]);
+}
+
+static void attention_definition(const struct contexts *contexts, const float *got) {
+	double *p = new_array(contexts->tokens, sizeof *p);
+	const size_t size = contexts->head_size;
+	for (size_t h = 0; h < contexts->heads; h++) {
+		double most = -INFINITY, total = 0, doubt = 0;
+		for (size_t t = 0; t < contexts->tokens; t++) {
+			double score = 0, reach = 0;
+			for (size_t d = 0; d < size; d++) {
+				const double product =
+				    (double)contexts->q[h * size + d] *
+				    (double)float_of_f16(
+				        contexts->k[(t / 16 * size + d) * 16 + t % 16]);
+				score += product;
+				reach += fabs(product);
+			}
+			p[t] = score * 0.125;
+			most = fmax(most, p[t]);
+			doubt = fmax(doubt, reach * 0.125);
+		}
+		for (size_t t = 0; t < contexts->tokens; t++) total += p[t] = exp(p[t] - most);
+		// A score is off by at most (size + 2) roundings of its reach, exp by 3e-7; each
+		// sum adds a rounding per token.
+		const double relative = 2 * (double)(size + 2) * 0x1p-24 * doubt + 6e-7 +
+		                        2 * (double)(contexts->tokens + 16) * 0x1p-24;
+		for (size_t d = 0; d < size; d++) {
+			double sum = 0, reach = 0;
+			for (size_t t = 0; t < contexts->tokens; t++) {
+				const double term =
+				    p[t] / total * (double)float_of_f16(contexts->v[t * size + d]);
+				sum += term;
+				reach += fabs(term);
+			}
+			expect_near("attention", "scalar", sum, (double)got[h * size + d],
+			            relative * reach + 1e-30);
+		}
+	}
+	free(p);
+}
+
+static void test_attention(void **state) {
+	(void)state;
+	static const size_t sizes[] = {64, 16, 48, 80, 128},
+	                    lengths[] = {1, 15, 16, 17, 64, 100, 333, 31};
+	for (size_t round = 0; round < 120; round++) {
+		const enum mood mood = (enum mood)(round % MOODS);
+		struct contexts contexts = contexts_new(&numbers, 1 + draw_below(&numbers, 9),
+		                                        sizes[round % 5], lengths[round % 8], mood);
+		const size_t floats = contexts.heads * contexts.head_size,
+		             tiles = (contexts.tokens - 1) / 16;
+		float *expected = new_array(floats, sizeof *expected),
+		      *got = new_array(floats, sizeof *got);
+		attention_of(tiers[0], &contexts, NULL, 0, expected);
+		if (mood != HOSTILE) attention_definition(&contexts, expected);
+		for (size_t t = 0; t < tier_count; t++)
+			for (size_t i = 0; i < 4; i++) {
+				size_t cuts[7], cut_count = i ? draw_below(&numbers, 8) : 0,
+				                from = 0;
+				for (size_t j = 0; j < cut_count; j++)
+					cuts[j] = from =
+					    from + 16 * draw_below(&numbers, tiles - from / 16 + 1);
+				attention_of(tiers[t], &contexts, cuts, cut_count, got);
+				expect_same("attention", tiers[t]->name, expected, got, floats);
+			}
+		free(expected);
+		free(got);
+		contexts_free(&contexts);
+	}
+}
+
+static void test_rowwise(void **state) {
+	(void)state;
+	static const size_t lengths[] = {16, 32, 576, 1536};
+	for (size_t round = 0; round < 48; round++) {
+		const size_t n = lengths[round % 4];
+		const bool is_hostile = round >= 32;
+		float a[1536], b[1536], expected[3][1536];
+		for (size_t i = 0; i < n; i++) {
+			a[i] = is_hostile && draw_below(&numbers, 500) == 0
+			           ? draw_hostile(&numbers)
+			           : draw_plain(&numbers) * 9.0f;
+			b[i] = is_hostile && draw_below(&numbers, 500) == 0 ? draw_hostile(&numbers)
+			                                                    : draw_plain(&numbers);
+		}
+		for (size_t t = 0; t < tier_count; t++) {
+			for (size_t op = 0; op < 3; op++) {
+				struct guarded guard;
+				const bool in_place = op == 1 || round % 2;
+				float *out = guarded_new(&guard, n * sizeof *out,
+				                         4 * draw_below(&numbers, 16));
+				if (in_place) memcpy(out, a, n * sizeof *out);
+				if (op == 0)
+					tiers[t]->rmsnorm(in_place ? out : a, b, n, 1e-5f, out);
+				if (op == 1)
+					tiers[t]->rope(out, n / 16, 16, b, round % 3 ? 16 : 10);
+				if (op == 2) tiers[t]->swiglu(in_place ? out : a, b, n, out);
+				if (t == 0) memcpy(expected[op], out, n * sizeof *out);
+				expect_same(op == 0   ? "rmsnorm"
+				            : op == 1 ? "rope"
+				                      : "swiglu",
+				            tiers[t]->name, expected[op], out, n);
+				guarded_end(&guard);
+			}
+		}
+		if (is_hostile) continue;
+		double squares = 0;
+		for (size_t i = 0; i < n; i++) squares += (double)a[i] * (double)a[i];
+		const double scale = 1 / sqrt(squares / (double)n + (double)1e-5f);
+		for (size_t i = 0; i < n; i++) {
+			const double x = (double)a[i], norm = x * scale * (double)b[i],
+			             gated = x / (1 + exp(-x)) * (double)b[i];
+			expect_near("rmsnorm", "scalar", norm, (double)expected[0][i],
+			            (double)n / 16 * 0x1p-24 * fabs(norm) +
+			                8 * 0x1p-24 * fabs(norm));
+			const size_t j = i % 16, turned = round % 3 ? 16 : 10,
+			             even = j & ~(size_t)1;
+			const double cosine = (double)b[even], sine = (double)b[even + 1],
+			             other = (double)a[i ^ 1];
+			const double rotated = j >= turned ? x
+			                       : j % 2     ? fma(other, sine, x * cosine)
+			                                   : fma(x, cosine, -other * sine);
+			expect_near("rope", "scalar", rotated, (double)expected[1][i],
+			            2 * 0x1p-24 * 18);
+			expect_near("swiglu", "scalar", gated, (double)expected[2][i],
+			            8e-7 * fabs(gated) + 1e-37);
+		}
+	}
+}
+
+static int64_t dclip_difference(float value, int32_t public_fixed, unsigned fraction_bits,
+                                int64_t clip) {
+	double scaled = nearbyint((double)value * (double)(1 << fraction_bits));
+	scaled = fmin(fmax(scaled, -0x1p26), 0x1p26);
+	const int64_t difference = (int64_t)scaled - public_fixed;
+	return difference > clip ? clip : difference < -clip ? -clip : difference;
+}
+
+/* Any bits at all, and every tie between two neighbouring halves. */
+static void test_narrow(void **state) {
+	(void)state;
+	for (uint32_t round = 0; round < 4096; round++) {
+		float in[32];
+		uint16_t out[32 + 1] = {0};
+		for (uint32_t i = 0; i < 32; i++) {
+			const uint16_t half = (uint16_t)(round * 16 + i / 2);
+			in[i] =
+			    i % 2
+			        ? float_of_bits((uint32_t)draw_test_bits(&numbers))
+			        : 0.5f * (float_of_f16(half) + float_of_f16((uint16_t)(half + 1)));
+		}
+		for (size_t t = 0; t < tier_count; t++) {
+			tiers[t]->narrow(in, 32, out);
+			for (size_t i = 0; i < 32; i++)
+				if (in[i] == in[i]) assert_int_equal(out[i], f16_of_float(in[i]));
+			assert_int_equal(out[32], 0);
+		}
+	}
+}
+
+static void test_dclip(void **state) {
+	(void)state;
+	for (size_t round = 0; round < 2000; round++) {
+		const size_t n = round % 50 == 0 ? 1840 : draw_below(&numbers, 41);
+		const unsigned fraction_bits = (unsigned)draw_below(&numbers, 17);
+		const int32_t limit = 1 << 26, farthest = 1 << 28,
+		              clips[4] = {0, 1, limit,
+		                          (int32_t)draw_below(&numbers, (size_t)limit)},
+		              clip = clips[draw_below(&numbers, 4)];
+		float *row = new_array(n + 1, sizeof *row);
+		row[n] = NAN; // in the engine the next row stands here
+		int32_t *public_fixed = new_array(n, sizeof *public_fixed),
+		        *before = new_array(n, sizeof *before);
+		bool finite = true;
+		for (size_t i = 0; i < n; i++) {
+			const size_t kind = draw_below(&numbers, 8);
+			row[i] = draw_plain(&numbers) * 40.0f;
+			if (kind == 0)
+				row[i] = ((float)draw_below(&numbers, 200) - 100.5f) /
+				         (float)(1u << fraction_bits);
+			if (kind == 1)
+				row[i] = ldexpf(draw_plain(&numbers),
+				                (int)draw_below(&numbers, 250) - 122);
+			if (round % 4 == 0 && draw_below(&numbers, 20) == 0)
+				row[i] = draw_hostile(&numbers);
+			finite = finite && isfinite(row[i]);
+			public_fixed[i] =
+			    kind == 2
+			        ? (draw_below(&numbers, 2) ? farthest : -farthest)
+			        : (int32_t)(row[i] < 99 && row[i] > -99 ? row[i] * 60000.0f : 5);
+			before[i] = (int32_t)draw_below(&numbers, 1 << 30);
+		}
+		for (size_t t = 0; t < tier_count; t++) {
+			struct guarded guard;
+			int32_t *sum =
+			    guarded_new(&guard, n * sizeof *sum, 4 * draw_below(&numbers, 16));
+			memcpy(sum, before, n * sizeof *sum);
+			assert_int_equal(
+			    tiers[t]->dclip(row, public_fixed, n, fraction_bits, clip, sum),
+			    finite);
+			for (size_t i = 0; i < n; i++) {
+				const int64_t expected =
+				    before[i] + (finite ? dclip_difference(row[i], public_fixed[i],
+				                                           fraction_bits, clip)
+				                        : 0);
+				if (sum[i] != expected)
+					fail_msg("dclip, %s: %d for %a, should be %lld",
+					         tiers[t]->name, sum[i], (double)row[i],
+					         (long long)expected);
+			}
+			guarded_end(&guard);
+		}
+		free(row);
+		free(public_fixed);
+		free(before);
+	}
+}
+
+static void test_exp(void **state) {
+	(void)state;
+	enum { STEP = 1021 };
+	for (uint32_t bits = 0; bits <= bits_of_float(88.0f); bits += STEP)
+		for (int sign = 0; sign < 2; sign++) {
+			const float x = sign ? -float_of_bits(bits) : float_of_bits(bits);
+			if (x < -87.0f) continue;
+			const double expected = exp((double)x);
+			expect_near("exp", "scalar", expected, (double)exp_f32(x), 3e-7 * expected);
+		}
+	assert_true(exp_f32(-87.001f) == 0 && exp_f32(-INFINITY) == 0 && isnan(exp_f32(NAN)));
+	assert_true(exp_f32(88.001f) == exp_f32(88.0f) && exp_f32(INFINITY) == exp_f32(88.0f) &&
+	            exp_f32(0) == 1);
+}
+
+/* The vector exp of each tier, seen from outside: attention leaves exp(s - 0) in its scratch when
+ * one key is zero and q <= 0 <= k; swiglu shows exp of positive numbers. */
+static void test_exp_lanes(void **state) {
+	(void)state;
+	enum { TOKENS = 400, HEAD = 16 };
+	static uint16_t k[TOKENS * HEAD], v[TOKENS * HEAD];
+	static float scores[TOKENS], gate[TOKENS], up[TOKENS], gated[TOKENS];
+	const struct attention_segment segment = {k, v, TOKENS};
+	for (size_t round = 0; round < 500; round++) {
+		float q[HEAD] = {-ldexpf(1.0f + fabsf(draw_plain(&numbers)),
+		                         (int)draw_below(&numbers, 10) - 3)},
+		      out[HEAD];
+		for (size_t t = 0; t < TOKENS; t++) {
+			k[t / 16 * 16 * HEAD + t % 16] =
+			    t ? f16_of_float(fabsf(draw_plain(&numbers))) : 0;
+			gate[t] = draw_plain(&numbers) * 100.0f;
+			up[t] = 1.0f;
+		}
+		for (size_t tier = 0; tier < tier_count; tier++) {
+			tiers[tier]->attention(q, 1, HEAD, &segment, 1, 1.0f, scores, out);
+			tiers[tier]->swiglu(gate, up, TOKENS, gated);
+			for (size_t t = 0; t < TOKENS; t++) {
+				const float score =
+				    q[0] * float_of_f16(k[t / 16 * 16 * HEAD + t % 16]);
+				expect_same("exp of a score", tiers[tier]->name,
+				            &(float){exp_f32(score)}, &scores[t], 1);
+				expect_same("exp in swiglu", tiers[tier]->name,
+				            &(float){gate[t] / (exp_f32(-gate[t]) + 1.0f)},
+				            &gated[t], 1);
+			}
+		}
+	}
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx,f16c"))) static uint16_t hardware_half(float value) {
+	return (uint16_t)_mm_cvtsi128_si32(
+	    _mm_cvtps_ph(_mm_set_ss(value), _MM_FROUND_TO_NEAREST_INT));
+}
+
+__attribute__((target("avx,f16c"))) static float hardware_float(uint16_t half) {
+	return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(half)));
+}
+
+static void expect_half(float value) {
+	const uint16_t ours = f16_of_float(value), theirs = hardware_half(value);
+	if (ours != theirs)
+		fail_msg("f16 of %a is %04x, should be %04x", (double)value, ours, theirs);
+}
+#endif
+
+static void test_f16(void **state) {
+	(void)state;
+	for (uint32_t half = 0; half < 0x10000; half++) {
+		const float value = float_of_f16((uint16_t)half);
+		const uint32_t magnitude = half & 0x7fff, exponent = magnitude >> 10,
+		               fraction = magnitude & 0x3ff;
+		if (exponent == 31 && fraction) {
+			assert_true(isnan(value) && (f16_of_float(value) & 0x7fff) > 0x7c00);
+			continue;
+		}
+		double expected = exponent == 31 ? INFINITY
+		                                 : ldexp(exponent ? 1024.0 + fraction : fraction,
+		                                         (int)(exponent ? exponent : 1) - 25);
+		expected = half & 0x8000 ? -expected : expected;
+		assert_true((double)value == expected && !signbit(value) == !signbit(expected));
+		assert_int_equal(f16_of_float(value), half);
+	}
+#if defined(__x86_64__)
+	if (!(cpu_flags() & CPU_AVX2)) return;
+	for (uint32_t half = 0; half < 0x10000; half++) {
+		expect_same("float of f16", "scalar", &(float){hardware_float((uint16_t)half)},
+		            &(float){float_of_f16((uint16_t)half)}, 1);
+		// Around the tie between this half and the next, and on either side of the half
+		// itself.
+		const float value = float_of_f16((uint16_t)half),
+		            next = float_of_f16((uint16_t)(half + 1));
+		const float places[2] = {value, isfinite(next) ? (value + next) / 2 : 65520.0f};
+		for (size_t i = 0; i < 2; i++)
+			for (uint32_t j = 0; j < 5; j++)
+				expect_half(float_of_bits(bits_of_float(places[i]) + j - 2));
+	}
+	for (size_t i = 0; i < 1000000; i++)
+		expect_half(float_of_bits((uint32_t)draw_test_bits(&numbers)));
+#endif
+}
+
+static void test_dispatch(void **state) {
+	(void)state;
+	assert_string_equal(tiers[0]->name, "scalar");
+	for (size_t t = 0; t < tier_count; t++) {
+		assert_true(kernels_set(tiers[t]->name));
+		assert_ptr_equal(kernels_get(), tiers[t]);
+	}
+	assert_false(kernels_set("avx3"));
+	assert_ptr_equal(kernels_get(), tiers[tier_count - 1]);
+	assert_true(kernels_set("auto"));
+	assert_ptr_equal(kernels_get(), tiers[tier_count - 1]);
+}
+
+int main(int argc, char **argv) {
+	const char *seed = getenv("CUTTLE_TEST_SEED");
+	numbers.state = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL);
+	tier_count = kernels_available(tiers);
+	printf("CUTTLE_TEST_SEED=%llu, tiers:", (unsigned long long)numbers.state);
+	for (size_t t = 0; t < tier_count; t++) printf(" %s", tiers[t]->name);
+	printf("\n");
+	fflush(stdout);
+	if (argc > 1 && !strcmp(argv[1], "--bench")) {
+		bench_all_tiers(tiers, tier_count);
+		return 0;
+	}
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_dispatch),
+	    cmocka_unit_test(test_f16),
+	    cmocka_unit_test(test_exp),
+	    cmocka_unit_test(test_exp_lanes),
+	    cmocka_unit_test(test_pack_sizes),
+	    cmocka_unit_test(test_rowquant),
+	    cmocka_unit_test(test_gemm_definition),
+	    cmocka_unit_test(test_gemm_blas),
+	    cmocka_unit_test(test_gemm_same_bits),
+	    cmocka_unit_test(test_attention),
+	    cmocka_unit_test(test_rowwise),
+	    cmocka_unit_test(test_narrow),
+	    cmocka_unit_test(test_dclip),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

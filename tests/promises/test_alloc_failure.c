@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests the promise for when memory runs out. Each allocation fails in turn, from opening a model
+// to the receipt of an output. It fails if the result is not NOMEM with one line, if memory leaks,
+// or if a file is left half-written.
+// The linker puts the functions below in the place of the real ones, for all code that is linked
+// statically. jansson is not: it is given them by its own interface. The C library's own
+// allocations do not fail. Live blocks and mappings are counted, so a leak shows without a
+// sanitizer, too.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "engine/cuttle.h"
+#include "io/output.h"
+#include "io/paths.h"
+#include "io/receipt.h"
+#include "io/records.h"
+#include "tests/support/files.h"
+#include "tests/support/micro_model.h"
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static int left = INT_MAX; /* allocations that still succeed */
+static long live;          /* blocks and mappings held */
+
+static bool fails(void) {
+	return left < INT_MAX && left-- <= 0;
+}
+
+static void *held(void *block) {
+	live += block != NULL;
+	return block;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *block, size_t size);
+void *__real_reallocarray(void *block, size_t count, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+char *__real_strdup(const char *text);
+char *__real_strndup(const char *text, size_t size);
+FILE *__real_open_memstream(char **bytes, size_t *size);
+void __real_free(void *block);
+void *__real_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset);
+void *__real_mremap(void *address, size_t old, size_t size, int flags);
+int __real_munmap(void *address, size_t size);
+
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+void *__wrap_reallocarray(void *block, size_t count, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t size);
+int __wrap_asprintf(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+FILE *__wrap_open_memstream(char **bytes, size_t *size);
+void __wrap_free(void *block);
+void *__wrap_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset);
+void *__wrap_mremap(void *address, size_t old, size_t size, int flags);
+int __wrap_munmap(void *address, size_t size);
+
+void *__wrap_malloc(size_t size) {
+	return fails() ? NULL : held(__real_malloc(size));
+}
+void *__wrap_calloc(size_t count, size_t size) {
+	return fails() ? NULL : held(__real_calloc(count, size));
+}
+void *__wrap_realloc(void *block, size_t size) {
+	if (fails()) return NULL;
+	void *grown = __real_realloc(block, size);
+	return block ? grown : held(grown);
+}
+void *__wrap_reallocarray(void *block, size_t count, size_t size) {
+	if (fails()) return NULL;
+	void *grown = __real_reallocarray(block, count, size);
+	return block ? grown : held(grown);
+}
+void *__wrap_aligned_alloc(size_t alignment, size_t size) {
+	return fails() ? NULL : held(__real_aligned_alloc(alignment, size));
+}
+char *__wrap_strdup(const char *text) {
+	return fails() ? NULL : held(__real_strdup(text));
+}
+char *__wrap_strndup(const char *text, size_t size) {
+	return fails() ? NULL : held(__real_strndup(text, size));
+}
+int __wrap_asprintf(char **text, const char *format, ...) {
+	if (fails()) return -1;
+	va_list arguments;
+	va_start(arguments, format);
+	const int size = vasprintf(text, format, arguments);
+	va_end(arguments);
+	if (size >= 0) live++;
+	return size;
+}
+FILE *__wrap_open_memstream(char **bytes, size_t *size) {
+	return fails() ? NULL
+	               : held(__real_open_memstream(
+	                     bytes, size)); // counts for the text, which the caller frees
+}
+void __wrap_free(void *block) {
+	live -= block != NULL;
+	__real_free(block);
+}
+void *__wrap_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset) {
+	if (fails()) return MAP_FAILED;
+	live++;
+	return __real_mmap(address, size, protection, flags, file, offset);
+}
+void *__wrap_mremap(void *address, size_t old, size_t size, int flags) {
+	return fails() ? MAP_FAILED : __real_mremap(address, old, size, flags);
+}
+int __wrap_munmap(void *address, size_t size) {
+	live--;
+	return __real_munmap(address, size);
+}
+
+/* ---- the work, as one call each -------------------------------------------------------------- */
+
+enum { TEXTS = 2, BATCH = 2, TOKENS = 4 };
+static char folder[] = "/tmp/cuttle-alloc-XXXXXX", model_path[64], records_path[64], csv_path[64],
+            out_path[64], receipt_path[64];
+static struct cuttle_model *model;
+static struct cuttle_plan *plan;
+
+/* Runs `work` with allocation 0, 1, 2, ... failing until none is left to fail; it must free all it
+ * took. */
+static void each_allocation(enum cuttle_status (*work)(struct cuttle_error *error), int at_least) {
+	struct cuttle_error error;
+	assert_int_equal(work(&error), CUTTLE_OK); // what is taken once and for all
+	for (int nth = 0;; nth++) {
+		const long before = live;
+		error = (struct cuttle_error){""};
+		left = nth;
+		const enum cuttle_status status = work(&error);
+		const bool reached = left < 0;
+		left = INT_MAX;
+		if (live != before)
+			fail_msg("allocation %d: %ld blocks are left", nth, live - before);
+		if (!reached) {
+			assert_int_equal(status, CUTTLE_OK);
+			assert_true(nth >= at_least);
+			return;
+		}
+		if (status != CUTTLE_NOMEM && status != CUTTLE_OK && status != CUTTLE_PARTIAL)
+			fail_msg("allocation %d: status %d, %s", nth, (int)status, error.message);
+		if (status) assert_true(error.message[0] && !strchr(error.message, '\n'));
+	}
+}
+
+static enum cuttle_status open_model(struct cuttle_error *error) {
+	struct cuttle_model_params params;
+	struct cuttle_model *opened = (struct cuttle_model *)1;
+	cuttle_model_params_default(&params);
+	params.threads = 1;
+	const enum cuttle_status status = cuttle_model_open(model_path, &params, &opened, error);
+	assert_true((status == CUTTLE_OK) == (opened != NULL));
+	assert_true(status == CUTTLE_OK ? left >= 0 : status == CUTTLE_NOMEM);
+	cuttle_model_free(&opened);
+	return status;
+}
+
+static enum cuttle_status plan_of(struct cuttle_plan **made, struct cuttle_error *error) {
+	static const char *const examples[] = {"a", "b"}, *const headings[] = {"x: a", "x: b"};
+	struct cuttle_plan_params params;
+	cuttle_plan_params_default(&params);
+	params.clip = 1;
+	params.batch = BATCH;
+	params.tokens = TOKENS;
+	params.kind = "ab";
+	params.examples = examples;
+	params.example_count = 2;
+	params.headings = headings;
+	params.heading_count = 2;
+	params.insecure = true;
+	return cuttle_plan_make(model, &params, made, error);
+}
+
+static enum cuttle_status make_plan(struct cuttle_error *error) {
+	struct cuttle_plan *made = (struct cuttle_plan *)1;
+	const enum cuttle_status status = plan_of(&made, error);
+	assert_true((status == CUTTLE_OK) == (made != NULL));
+	assert_true(status == CUTTLE_OK ? left >= 0 : status == CUTTLE_NOMEM);
+	cuttle_plan_free(&made);
+	return status;
+}
+
+static void give_reference(void *user, size_t index, const char **text, size_t *size) {
+	(void)user;
+	*text = index % 2 ? "a b" : "abab";
+	*size = strlen(*text);
+}
+
+static int take_text(void *user, const struct cuttle_text *text) {
+	assert_int_equal(text->index, (*(size_t *)user)++);
+	return 0;
+}
+
+static enum cuttle_status run_job(struct cuttle_error *error) {
+	struct cuttle_job job;
+	size_t done = 0;
+	cuttle_job_default(&job);
+	job.texts = TEXTS;
+	job.user = &done;
+	job.reference = give_reference;
+	job.text = take_text;
+	const enum cuttle_status status = cuttle_job_run(plan, &job, error);
+	assert_true(status == CUTTLE_OK ? done == TEXTS : status == CUTTLE_NOMEM && done < TEXTS);
+	return status;
+}
+
+/* A record for which there was no memory may be null, as one that is wrong; it keeps its place. */
+static enum cuttle_status read_records(const char *path, struct cuttle_error *error) {
+	static const char *const labels[] = {"kind"};
+	const struct records_request request = {.path = path,
+	                                        .field = "text",
+	                                        .id_field = "id",
+	                                        .limit = SIZE_MAX,
+	                                        .labels = labels,
+	                                        .label_count = 1,
+	                                        .most = 64};
+	struct records *records = (struct records *)1;
+	const enum cuttle_status status = records_read(&request, &records, error);
+	assert_true((status == CUTTLE_OK) == (records != NULL));
+	if (!status) assert_int_equal(records_count(records), 3);
+	records_free(&records);
+	return status;
+}
+
+static enum cuttle_status read_jsonl(struct cuttle_error *error) {
+	return read_records(records_path, error);
+}
+static enum cuttle_status read_csv(struct cuttle_error *error) {
+	return read_records(csv_path, error);
+}
+
+/* ---- an output, from its journal to its receipt ---------------------------------------------- */
+
+static enum cuttle_status compare_paths(struct cuttle_error *error) {
+	const struct path_use uses[] = {
+	    {"-i", records_path, PATH_STREAM, NULL, {NULL}},
+	    {"-o", out_path, PATH_OUTPUT, receipt_path, {".journal", ".run"}}};
+	return paths_check(uses, 2, error);
+}
+
+static int32_t drawn[TEXTS][TOKENS]; /* what was drawn, -1 = not yet: two draws would spend twice */
+
+static enum cuttle_status write_texts(struct output *output, struct cuttle_error *error) {
+	for (size_t t = 0; t < TEXTS; t++) {
+		const int32_t *tokens;
+		const size_t had = output_drawn(output, t, &tokens);
+		for (size_t step = 0; step < had; step++)
+			assert_int_equal(tokens[step], drawn[t][step]);
+		for (uint32_t step = (uint32_t)had; step < TOKENS; step++) {
+			assert_int_equal(drawn[t][step], -1);
+			if (output_token(output, t, step, (int32_t)(10 * t + step)))
+				return output_problem(output, error);
+			drawn[t][step] = (int32_t)(10 * t + step);
+		}
+		const struct cuttle_text text = {
+		    .index = t, .batch = t, .text = "ab\"", .size = 3, .tokens = TOKENS};
+		if (output_text(output, &text)) return output_problem(output, error);
+	}
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status write_output(struct cuttle_error *error) {
+	char fingerprint[HASH_TEXT] = "", sha256[HASH_TEXT];
+	struct receipt receipt = {
+	    .texts = TEXTS, .isa = "scalar", .unit.weight = 1, .guarantee.private_output = true};
+	const struct receipt_command command = {
+	    .input = "i", .text_field = "text", .input_format = "auto", .output_format = "jsonl"};
+	if (!receipt_fingerprint(&receipt, &command, fingerprint)) {
+		(void)snprintf(error->message, sizeof error->message, "out of memory");
+		return CUTTLE_NOMEM;
+	}
+	const struct output_request request = {.path = out_path,
+	                                       .fingerprint = fingerprint,
+	                                       .texts = TEXTS,
+	                                       .format = OUTPUT_JSONL,
+	                                       .private_output = true,
+	                                       .digest = files_digest};
+	struct output *output;
+	bool complete;
+	enum cuttle_status status = output_open(&request, &output, &complete, error);
+	assert_true(!(status && output));
+	if (status || complete) return status;
+	status = write_texts(output, error);
+	if (!status) status = output_seal(output, sha256, error);
+	size_t size;
+	char *text = status ? NULL : receipt_dump(&receipt, fingerprint, sha256, &size);
+	if (!status && !text) {
+		status = CUTTLE_NOMEM;
+		(void)snprintf(error->message, sizeof error->message, "out of memory");
+	}
+	if (!status) status = output_publish(output, text, size, error);
+	free(text);
+	output_close(&output);
+	return status;
+}
+
+static void forget_output(void) {
+	static const char *const endings[] = {"", ".journal", ".journal.key", ".tmp"};
+	char path[80];
+	for (size_t i = 0; i < 4; i++) {
+		(void)snprintf(path, sizeof path, "%s%s", out_path, endings[i]);
+		(void)unlink(path);
+	}
+	(void)unlink(receipt_path);
+	(void)snprintf(path, sizeof path, "%s.tmp", receipt_path);
+	(void)unlink(path);
+	memset(drawn, 0xff, sizeof drawn);
+}
+
+/* Fails, and is continued: the same bytes as of an undisturbed run, and no token drawn twice
+ * (write_texts sees to that). */
+static enum cuttle_status write_and_continue(struct cuttle_error *error) {
+	static char whole[4096];
+	static size_t whole_size;
+	char bytes[4096];
+	forget_output();
+	const enum cuttle_status status = write_output(error);
+	const bool failed_now = left < 0;
+	left = failed_now ? INT_MAX : left;
+	size_t size = files_get(out_path, bytes, sizeof bytes);
+	assert_true(!size || (!whole_size && !status) ||
+	            size == whole_size); // nothing under the output's own name but all of it
+	struct cuttle_error again = {""};
+	if (status) assert_int_equal(write_output(&again), CUTTLE_OK);
+	size = files_get(out_path, bytes, sizeof bytes);
+	if (!whole_size) memcpy(whole, bytes, whole_size = size);
+	assert_true(size > 0 && size == whole_size && !memcmp(bytes, whole, size));
+	assert_true(files_get(receipt_path, bytes, sizeof bytes) > 100);
+	if (failed_now) left = -1;
+	return status;
+}
+
+static void opening_a_model(void **state) {
+	(void)state;
+	each_allocation(open_model, 20);
+}
+static void making_a_plan(void **state) {
+	(void)state;
+	each_allocation(make_plan, 20);
+}
+static void running_a_job(void **state) {
+	(void)state;
+	each_allocation(run_job, 8);
+}
+static void reading_records(void **state) {
+	(void)state;
+	each_allocation(read_jsonl, 10);
+	each_allocation(read_csv, 5);
+}
+static void comparing_paths(void **state) {
+	(void)state;
+	each_allocation(compare_paths, 10);
+}
+static void writing_an_output(void **state) {
+	(void)state;
+	each_allocation(write_and_continue, 20);
+}
+
+static int begin(void **state) {
+	(void)state;
+	static const char jsonl[] =
+	    "{\"text\":\"a\",\"id\":1,\"kind\":\"x\"}\n{\"text\":\"b\",\"id\":\"two\"}\nnot JSON\n";
+	static const char csv[] = "id,text,kind\n1,\"a\nb\",x\n2,b,y\n3\n";
+	json_set_alloc_funcs(__wrap_malloc, __wrap_free);
+	if (!mkdtemp(folder)) return -1;
+	(void)snprintf(model_path, sizeof model_path, "%s/model.gguf", folder);
+	(void)snprintf(records_path, sizeof records_path, "%s/in.jsonl", folder);
+	(void)snprintf(csv_path, sizeof csv_path, "%s/in.csv", folder);
+	(void)snprintf(out_path, sizeof out_path, "%s/out.jsonl", folder);
+	(void)snprintf(receipt_path, sizeof receipt_path, "%s/out.receipt.json", folder);
+	size_t size;
+	struct gguf_writer *writer = micro_model_begin(MICRO_SPM, "llama.context_length");
+	gguf_write_u32(writer, "llama.context_length", 1024);
+	uint8_t *bytes = gguf_writer_finish(&writer, &size);
+	files_put(model_path, bytes, size);
+	free(bytes);
+	files_put(records_path, jsonl, sizeof jsonl - 1);
+	files_put(csv_path, csv, sizeof csv - 1);
+	struct cuttle_error error = {""};
+	if (cuttle_model_open(model_path, NULL, &model, &error) || plan_of(&plan, &error)) {
+		print_error("%s\n", error.message);
+		return -1;
+	}
+	return 0;
+}
+
+static int end(void **state) {
+	(void)state;
+	cuttle_plan_free(&plan);
+	cuttle_model_free(&model);
+	forget_output();
+	(void)unlink(model_path);
+	(void)unlink(records_path);
+	(void)unlink(csv_path);
+	return rmdir(folder);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(opening_a_model),   cmocka_unit_test(making_a_plan),
+	    cmocka_unit_test(running_a_job),     cmocka_unit_test(reading_records),
+	    cmocka_unit_test(writing_an_output), cmocka_unit_test(comparing_paths),
+	};
+	return cmocka_run_group_tests(tests, begin, end);
+}

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuttle inspect: shows the owner of the documents what generate would read. Everything it prints
+// is PRIVATE.
+//
+// The records are read as generate reads them, but whole. io/survey.h counts them, tools/setup.h
+// says where generate would cut a text (with -m only), and tools/suggestion.h makes the generate
+// line. An inspect_report collects all that, and is printed as a table or as JSON.
+#include "tools/verbs.h"
+
+#include "base/utf8.h"
+#include "io/secrecy.h"
+#include "tools/suggestion.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct inspect_values {
+	/* First, as VALUE below takes offsets in a struct generate_values. Each option but --json
+	 * has generate's name and meaning. */
+	struct generate_values run;
+	bool json;
+};
+
+#define VALUE(member) OPTION(struct generate_values, member)
+
+// clang-format off
+static const struct option_entry OPTIONS[] = {
+	{.name = "input", .letter = 'i', VALUE(input), .argument = "FILE",
+	 .help = "the documents, JSONL, CSV or TSV; - is standard input"},
+	{.name = "text-field", VALUE(text_field), .argument = "NAME",
+	 .help = "field or column with the document (default text)"},
+	{.name = "unit-key", VALUE(unit_key), .argument = "FIELD",
+	 .help = "field or column that says whose a record is: counts the records of each owner"},
+	{.name = "category-field", VALUE(category_fields), .argument = "FIELD",
+	 .help = "field or column with the records' category: counts the records of each; up to "
+	         "four times"},
+	{.name = "categories", VALUE(categories), .argument = "LIST|FILE",
+	 .help = "the categories to write, as in generate: their names are in the prompts, and "
+	         "take room there"},
+	FORMAT_OPTIONS(struct generate_values, input_format, delimiter),
+	{.name = "batch-size", .letter = 'B', VALUE(batch), .argument = "B", .most = UINT32_MAX,
+	 .help = "references per text, for the generate line (default 7)"},
+	MODEL_OPTIONS(struct generate_values),
+	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
+	 .most = UINT32_MAX,
+	 .help = "longest prompt plus text, as in generate; with -m: how many documents it cuts"},
+	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .most = UINT32_MAX,
+	 .help = "tokens of a text to write, with the free ones: a document has what they leave "
+	         "of -c (default 200)"},
+	PROMPT_OPTIONS,
+	{.name = "json", OPTION(struct inspect_values, json),
+	 .help = "one JSON document instead of the table"},
+};
+
+static const char ABOUT[] =
+	"generate never says what is wrong with a record, since a word about one record would tell "
+	"about it. So a wrong --text-field makes every document null and spends the budget on "
+	"nothing. This verb shows it before: readable and null documents, lengths, records of each "
+	"owner and category, and the generate line that fits.\n\n"
+
+	"What it prints is PRIVATE, as its first line says. It goes to standard output and nowhere "
+	"else, and costs no budget. Keep it where the documents are, and do not choose -e, -n or "
+	"-c by it: a parameter chosen after looking at the documents tells about them. The "
+	"generate line follows from the options, the number of records and the categories alone, "
+	"which count as public; only where no record has the field does it name the one with the "
+	"most text.\n\n"
+
+	"Lengths in tokens, and how many documents a context cuts, need -m MODEL.\n";
+// clang-format on
+
+static const char PRIVATE[] = "PRIVATE: these numbers come from the documents, and no guarantee "
+                              "covers them. Keep them where the documents are.";
+
+/* ---- names of fields ------------------------------------------------------------------------- */
+
+enum {
+	MOST_FIELDS = 64, /* names that are kept; later ones are left out */
+	FIELD_NAME = 128  /* bytes of a name; longer ones are left out */
+};
+struct field {
+	char name[FIELD_NAME + 1];
+	size_t bytes; /* of text in this field, all records together */
+};
+struct fields {
+	struct field all[MOST_FIELDS];
+	size_t count;
+};
+
+/* Counts the text in a field. Leaves out names that are too long or not text, and any after the
+ * first MOST_FIELDS. */
+static void collect_field(void *user, const char *name, size_t name_size, size_t text_size) {
+	struct fields *fields = user;
+	if (!name_size || name_size > FIELD_NAME || memchr(name, 0, name_size) ||
+	    !utf8_valid(name, name_size))
+		return;
+	size_t i = 0;
+	while (i < fields->count && (strlen(fields->all[i].name) != name_size ||
+	                             memcmp(fields->all[i].name, name, name_size) != 0))
+		i++;
+	if (i == MOST_FIELDS) return;
+	if (i == fields->count) memcpy(fields->all[fields->count++].name, name, name_size);
+	fields->all[i].bytes += text_size;
+}
+
+/* The field with the most text; NULL when no field has any. */
+static const struct field *choose_field(const struct fields *fields) {
+	const struct field *best = NULL;
+	for (size_t i = 0; i < fields->count; i++)
+		if (fields->all[i].bytes > (best ? best->bytes : 0)) best = &fields->all[i];
+	return best;
+}
+
+/* ---- the report ------------------------------------------------------------------------------ */
+
+static const struct record_words {
+	const char *key, *words;
+} STATES[RECORD_STATES] = {
+    [RECORD_NO_FIELD] = {"no_field", "without the field"},
+    [RECORD_NOT_JSON] = {"not_json", "not a JSON object"},
+    [RECORD_NOT_TEXT] = {"not_text", "with something else than a text in the field"},
+    [RECORD_NOT_UTF8] = {"not_utf8", "not UTF-8"},
+    [RECORD_TOO_LONG] = {"too_long", "longer than 16 MiB"},
+    [RECORD_BLANK] = {"blank", "blank"},
+    [RECORD_READABLE] = {"readable", "readable"},
+};
+
+/* Everything that is reported, for both forms: the table and JSON. */
+struct inspect_report {
+	const struct generate_values *values;
+	const struct records *records;
+	const struct survey *survey;
+	const struct fields *fields;
+	const struct cuttle_guarantee *guarantee; /* where texts are cut; NULL = no model */
+	const char *line;                         /* of generate; NULL = none fits */
+	bool missing;                             /* no record has a text in the field */
+};
+
+static void print_numbers(const char *title, const struct survey_numbers *numbers) {
+	printf("%-13s", title);
+	for (size_t i = 0; i < SURVEY_QUANTILES && numbers->count; i++) {
+		const unsigned percent = SURVEY_PERCENT[i];
+		if (percent == 0) printf("least %zu", numbers->at[i]);
+		else if (percent == 100) printf(", most %zu", numbers->at[i]);
+		else printf(", %u %% %zu", percent, numbers->at[i]);
+	}
+	printf(numbers->count ? "\n" : "none\n");
+}
+
+static void print_fields(const struct fields *fields) {
+	printf("%-13s", "fields");
+	for (size_t i = 0; i < fields->count; i++) {
+		fputs(i ? ", " : "", stdout);
+		suggestion_clean(stdout, fields->all[i].name, strlen(fields->all[i].name));
+	}
+	printf(fields->count ? "\n" : "none\n");
+}
+
+static void print_groups(const struct inspect_report *report) {
+	const struct survey *survey = report->survey;
+	const struct option_list *category_fields = &report->values->category_fields;
+	if (report->values->unit_key) {
+		printf("%-13s%zu values of %s, %zu records without one\n", "owners",
+		       survey->owners.count, report->values->unit_key, survey->unowned);
+		print_numbers("records each", &survey->owners);
+	}
+	if (!category_fields->count) return;
+	printf("%-13s%zu, %zu records without one\n", "categories", survey->category_count,
+	       survey->uncategorised);
+	for (size_t i = 0; i < survey->category_count; i++) {
+		printf("%-13s%8zu  ", "", survey->categories[i].count);
+		for (size_t j = 0; j < category_fields->count; j++) {
+			size_t size;
+			const char *label =
+			    records_label(report->records, survey->categories[i].record, j, &size);
+			printf("%s%s: ", j ? ", " : "", category_fields->texts[j]);
+			suggestion_clean(stdout, label, size);
+		}
+		putchar('\n');
+	}
+}
+
+static void print_report(const struct inspect_report *report) {
+	const struct survey *survey = report->survey;
+	const size_t count = records_count(report->records);
+	printf("%s\n%-13s%zu\n%-13s%zu, %zu of them the same as an earlier one\n%-13s%zu\n",
+	       PRIVATE, "records", count, "readable", survey->states[RECORD_READABLE],
+	       survey->repeated, "null", count - survey->states[RECORD_READABLE]);
+	for (size_t i = 0; i < RECORD_READABLE; i++)
+		if (survey->states[i])
+			printf("%-13s%8zu  %s\n", "", survey->states[i], STATES[i].words);
+	if (report->missing)
+		printf("%-13sno record has a text in the field %s\n", "",
+		       report->values->text_field);
+	print_fields(report->fields);
+	print_numbers("bytes", &survey->bytes);
+	if (report->guarantee) {
+		print_numbers("tokens", &survey->tokens);
+		printf("%-13s%zu: a context of %" PRIu32 " tokens has room for %" PRIu32
+		       " of a document\n",
+		       "cut", survey->cut, report->guarantee->context,
+		       report->guarantee->reference_tokens);
+	}
+	print_groups(report);
+	if (report->line)
+		printf("\nThe generate line that fits; choose -e, -n and --kind yourself:\n\n%s\n",
+		       report->line);
+	else if (!count) printf("\nThere is no record to write from.\n");
+	else
+		printf("\nThere are fewer than B = %" PRIu64
+		       " records of a category: give a smaller -B, or other categories.\n",
+		       report->values->batch);
+	if (report->line && strstr(report->line, " categories.csv "))
+		printf("\ncategories.csv is yours to write: a column for each category field, and "
+		       "a line for each category.\n");
+}
+
+static json_t *encode_survey_numbers(const struct survey_numbers *numbers) {
+	json_t *object = json_object();
+	for (size_t i = 0; i < SURVEY_QUANTILES && object && numbers->count; i++) {
+		char key[8];
+		(void)snprintf(key, sizeof key, "%u", SURVEY_PERCENT[i]);
+		const struct jsonout_member member = {key,
+		                                      json_integer((json_int_t)numbers->at[i])};
+		object = jsonout_extend(object, &member, 1);
+	}
+	return object;
+}
+
+static json_t *encode_category_counts(const struct inspect_report *report) {
+	const struct option_list *fields = &report->values->category_fields;
+	json_t *list = json_array();
+	for (size_t i = 0; list && i < report->survey->category_count; i++) {
+		const struct survey_category *category = &report->survey->categories[i];
+		json_t *object = json_pack("{s:I}", "records", (json_int_t)category->count);
+		for (size_t j = 0; j < fields->count && object; j++) {
+			size_t size;
+			const char *label =
+			    records_label(report->records, category->record, j, &size);
+			const struct jsonout_member member = {fields->texts[j],
+			                                      jsonout_text(label, size)};
+			object = jsonout_extend(object, &member, 1);
+		}
+		if (json_array_append_new(list, object) == 0) continue;
+		json_decref(list);
+		list = NULL;
+	}
+	return list;
+}
+
+static json_t *encode_fields(const struct fields *fields) {
+	json_t *list = json_array();
+	for (size_t i = 0; i < fields->count; i++)
+		if (json_array_append_new(list, json_string(fields->all[i].name)) != 0) break;
+	return list;
+}
+
+static json_t *encode_report(const struct inspect_report *report) {
+	const struct survey *survey = report->survey;
+	json_t *states = json_object();
+	for (size_t i = 0; i < RECORD_STATES && states; i++) {
+		const struct jsonout_member member = {STATES[i].key,
+		                                      json_integer((json_int_t)survey->states[i])};
+		states = jsonout_extend(states, &member, 1);
+	}
+	const struct jsonout_member members[] = {
+	    {"states", states},
+	    {"repeated", json_integer((json_int_t)survey->repeated)},
+	    {"fields", encode_fields(report->fields)},
+	    {"bytes", encode_survey_numbers(&survey->bytes)},
+	    {"generate", report->line ? json_string(report->line) : json_null()}};
+	json_t *root = json_pack("{s:s, s:I}", "PRIVATE", PRIVATE, "records",
+	                         (json_int_t)records_count(report->records));
+	root = jsonout_extend(root, members, sizeof members / sizeof *members);
+	if (report->guarantee) {
+		const struct jsonout_member more[] = {
+		    {"tokens", encode_survey_numbers(&survey->tokens)},
+		    {"cut", json_integer((json_int_t)survey->cut)},
+		    {"context", json_integer(report->guarantee->context)},
+		    {"reference_tokens", json_integer(report->guarantee->reference_tokens)}};
+		root = jsonout_extend(root, more, sizeof more / sizeof *more);
+	}
+	if (report->values->unit_key) {
+		const struct jsonout_member more[] = {
+		    {"owners", json_integer((json_int_t)survey->owners.count)},
+		    {"records_per_owner", encode_survey_numbers(&survey->owners)},
+		    {"without_owner", json_integer((json_int_t)survey->unowned)}};
+		root = jsonout_extend(root, more, sizeof more / sizeof *more);
+	}
+	if (report->values->category_fields.count) {
+		const struct jsonout_member more[] = {
+		    {"categories", encode_category_counts(report)},
+		    {"without_category", json_integer((json_int_t)survey->uncategorised)}};
+		root = jsonout_extend(root, more, sizeof more / sizeof *more);
+	}
+	return root;
+}
+
+/* ---- the verb -------------------------------------------------------------------------------- */
+
+/* Makes a plan, since the plan says where a document is cut. The clip does not change that, so this
+ * uses a clip of 1, which works for every batch size. */
+static int prepare_cut(const struct verb *verb, const struct generate_values *given,
+                       struct setup *setup) {
+	struct generate_values values = *given;
+	values.clip = 1;
+	values.accountant = CUTTLE_ZCDP;
+	values.dry_run = true; // nothing is drawn, so memory for it is no matter
+	return setup_make(verb, &values, setup);
+}
+
+static int tell_owner(const struct verb *verb, const struct inspect_values *values,
+                      const struct records *records, const struct fields *fields,
+                      const struct setup *setup) {
+	const struct generate_values *run = &values->run;
+	const struct cuttle_guarantee *guarantee = setup->plan ? &setup->receipt.guarantee : NULL;
+	const struct survey_request request = {
+	    .records = records,
+	    .model = setup->model,
+	    .reference_tokens = guarantee ? guarantee->reference_tokens : 0,
+	    .reference_bytes = guarantee ? guarantee->reference_bytes : 0,
+	    .owners = run->unit_key != NULL,
+	    .label_count = run->category_fields.count};
+	struct survey survey;
+	struct cuttle_error error;
+	int code = CUTTLE_OK;
+	const enum cuttle_status status = survey_make(&request, &survey, &error);
+	if (status) {
+		code = verb_fail(verb, status, &error);
+	} else {
+		const bool missing = !survey.states[RECORD_READABLE] && fields->count;
+		const struct field *found = missing ? choose_field(fields) : NULL;
+		char *line =
+		    suggestion_line(verb, run, records, &survey, found ? found->name : NULL);
+		const struct inspect_report report = {run,       records, &survey, fields,
+		                                      guarantee, line,    missing};
+		if (values->json) code = verb_print(verb, encode_report(&report), JSON_INDENT(2));
+		else print_report(&report);
+		secrecy_free(line);
+	}
+	survey_free(&survey);
+	return code;
+}
+
+static int inspect_file(const struct verb *verb, const struct inspect_values *values,
+                        const struct setup *setup) {
+	const struct generate_values *run = &values->run;
+	struct records *records;
+	struct cuttle_error error;
+	struct fields *fields = calloc(1, sizeof *fields);
+	if (!fields) return verb_refuse(verb, CUTTLE_NOMEM, "out of memory");
+	const struct records_request request = {.path = run->input,
+	                                        .field = run->text_field,
+	                                        .id_field = run->unit_key,
+	                                        .id_is_owner = true,
+	                                        .format = (enum records_format)run->input_format,
+	                                        .delimiter = run->delimiter,
+	                                        .limit = SIZE_MAX,
+	                                        .labels = run->category_fields.texts,
+	                                        .label_count = run->category_fields.count,
+	                                        .on_field = collect_field,
+	                                        .user = fields};
+	const enum cuttle_status status = records_read(&request, &records, &error);
+	if (!status && run->open.mlock) records_lock(records);
+	int code = status ? verb_fail(verb, status, &error)
+	                  : tell_owner(verb, values, records, fields, setup);
+	// records_read fails when a CSV header lacks the column. The names of its columns help
+	// then.
+	if (status && fields->count && !values->json) {
+		printf("%s\n", PRIVATE);
+		print_fields(fields);
+	}
+	records_free(&records);
+	secrecy_free(fields);
+	return code;
+}
+
+static int run_inspect_verb(const struct verb *verb, int argc, char **argv) {
+	struct inspect_values values = {.run = setup_defaults()};
+	struct setup setup = {0};
+	int operand, code;
+	secrecy_begin();
+	if (!verb_begin(verb, argc, argv, &values, &operand, &code)) return code;
+	if (operand != argc || !values.run.input)
+		return verb_refuse(verb, CUTTLE_USAGE, "give the documents with -i FILE");
+	if (values.run.categories && !values.run.category_fields.count)
+		return verb_refuse(verb, CUTTLE_USAGE, "--categories needs --category-field FIELD");
+	if (!values.run.batch)
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "--batch-size: must be a whole number above 0");
+	if (values.run.open.model) code = prepare_cut(verb, &values.run, &setup);
+	if (!code) code = inspect_file(verb, &values, &setup);
+	setup_free(&setup);
+	return code;
+}
+
+const struct verb inspect_verb = {
+    .name = "inspect",
+    .usage = "-i FILE [-m MODEL] [OPTION]...",
+    .summary = "what generate would read: PRIVATE, for the owner of the documents alone",
+    .example = "-i notes.jsonl -m MODEL.gguf --unit-key patient",
+    .another = "-i notes.csv --text-field note --category-field ward -m MODEL.gguf -c 2048",
+    .about = ABOUT,
+    .options = OPTIONS,
+    .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+    .run = run_inspect_verb,
+};

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Estimates how long a run takes on this machine with a model, and how much memory. A pace is one
+// measurement, made now (pace_measure) or read from what cuttle bench -o json printed (paces_read).
+// budget plan and generate --dry-run use it. No private data passes through. For example:
+//   pace_measure(model, 7, 0, &pace, &error);
+//   hours = pace_seconds(&pace, 100, 7, 400, 200) / 3600; // 100 texts, B = 7, 400 + 200 tokens
+#ifndef CUTTLE_TOOLS_PACE_H
+#define CUTTLE_TOOLS_PACE_H
+
+#include "engine/cuttle.h"
+
+/* One measurement. A row is one token of one context, public or private. NaN: not known. */
+struct pace {
+	double batch;               /* B, references per text */
+	double parallel;            /* texts in flight */
+	double threads;             /* worker threads */
+	double prompt;              /* tokens in each context before the first step */
+	double steps;               /* tokens drawn per text */
+	double prompt_tokens_per_s; /* of all contexts together */
+	double rows_per_s;          /* of all contexts together */
+	double attention_share;     /* part of a step's time, 0 to 1, that grows with the context */
+	double rss_bytes;           /* memory of the process at the end */
+	double kv_bytes;            /* memory that each token of a context adds */
+};
+
+struct paces {
+	struct pace *all; /* [count] */
+	size_t count;
+	double model_bytes; /* size of the measured model's file, NaN = unknown */
+};
+
+enum {
+	PACE_PROMPT = 400,   /* tokens of a prompt when nobody says how long prompts are */
+	PACE_MOST_BATCH = 31 /* the largest B that is measured. With the public context it makes 32
+	                        rows, which keep the machine busy; twice the rows then take twice
+	                        the time. */
+};
+
+/* Bytes of keys and values that each token of a context takes. */
+double pace_kv_bytes(const struct cuttle_model_info *info);
+
+/* Measures in a few seconds how fast the model writes with this batch, or with PACE_MOST_BATCH when
+ * batch is larger. `parallel` is the number of texts in flight, 0 = as a plan chooses. Takes the
+ * memory of a short run. Errors as cuttle_bench. */
+enum cuttle_status pace_measure(struct cuttle_model *model, uint32_t batch, uint32_t parallel,
+                                struct pace *pace, struct cuttle_error *error);
+/* Reads the measurements in a file of cuttle bench -o json; on success there is at least one. Call
+ * paces_free in any case. INPUT: the file cannot be read, or is not what cuttle bench -o json
+ * prints. NOMEM. */
+enum cuttle_status paces_read(const char *path, struct paces *paces, struct cuttle_error *error);
+void paces_free(struct paces *paces);
+/* The measurement with the nearest B; of several as near, the one with the most rows per second. */
+const struct pace *paces_nearest(const struct paces *paces, double batch);
+
+/* Seconds for `texts` texts. Each has B = batch private contexts and a public one, each with a
+ * prompt of `prompt` tokens. All `tokens` are drawn. The time of prompts is left out when it is
+ * unknown. */
+double pace_seconds(const struct pace *pace, double texts, double batch, double prompt,
+                    double tokens);
+/* Bytes of the process when all contexts in flight have grown to `context` tokens. `parallel` is
+ * the number of texts in flight, 0 = as many as a plan takes at most. */
+double pace_memory(const struct pace *pace, double batch, double parallel, double context);
+/* Bytes of memory in this machine, NaN = unknown. */
+double pace_machine_memory(void);
+
+#endif

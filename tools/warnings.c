@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// One function for each warning. Each says what is the matter and what to type instead.
+#include "tools/warnings.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Parameters. A smaller model needs examples to know what is wanted. */
+static const uint64_t SMALL_MODEL = 1000000000;
+
+/* A larger epsilon is hardly a promise. */
+static const double WEAK_EPSILON = 10;
+
+/* Share of the tokens that the documents can change. With less the texts are nearly public. */
+static const double FEW_TOKENS = 0.1;
+
+/* -n is too long when it is more than this many times the longest public example. */
+enum { LONG_TEXT = 4 };
+
+static void warn_examples(const struct generate_values *values, const struct setup *setup) {
+	// Own prompts can say what is wanted without examples.
+	if (values->prompt_public || setup->example_count ||
+	    setup->receipt.model.parameters >= SMALL_MODEL)
+		return;
+	fprintf(stderr,
+	        "Warning: no public examples. A model of %.0f million parameters hardly knows what "
+	        "to write without them: give two to four texts of the kind wanted with "
+	        "--public-examples FILE.\n",
+	        (double)setup->receipt.model.parameters / 1e6);
+}
+
+static void warn_epsilon(const struct cuttle_guarantee *guarantee) {
+	const double epsilon = receipt_epsilon(guarantee);
+	if (!(epsilon > WEAK_EPSILON)) return;
+	fprintf(stderr,
+	        "Warning: epsilon %.3g is hardly a promise: the texts may change the odds of a "
+	        "statement about a record by a factor of e^%.3g. Give a smaller -e or --clip; a "
+	        "larger -B makes up for it.\n",
+	        epsilon, epsilon);
+}
+
+/* A mechanism that publishes one of the records whole, drawn at random, has delta = 1 / records. */
+static void warn_delta(const struct setup *setup) {
+	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
+	const double records = (double)setup->receipt.texts * guarantee->batch;
+	if (guarantee->delta * records < 1) return;
+	fprintf(stderr,
+	        "Warning: delta %.3g is not below 1 / (N B) = %.3g. So large a delta would allow "
+	        "publishing a record now and then: give --delta %.0e or less.\n",
+	        guarantee->delta, 1 / records, pow(10, floor(log10(0.1 / records))));
+}
+
+/* Let x = clip / temperature. The references together move the logarithm of each token's weight by
+ * at most x, up or down. So they change the odds of any two tokens by a factor of at most e^2x. Two
+ * laws of a token with that ratio differ by at most tanh(x / 2) in the probability of any event. So
+ * at most this share of the tokens differs from what the public prompt alone would have given. For
+ * example: with x = 0.2 it is tanh(0.1), 10 % of the tokens. */
+static void warn_clip(const struct cuttle_guarantee *guarantee) {
+	const double reach = guarantee->clip / guarantee->temperature, share = tanh(reach / 2);
+	if (share >= FEW_TOKENS) return;
+	fprintf(stderr,
+	        "Warning: clip / temperature is %.3g, so the documents change at most %.2g %% of "
+	        "the tokens: the texts are nearly what the public prompt alone would give. Raise "
+	        "-B or -e, or lower -n.\n",
+	        reach, 100 * share);
+}
+
+static void warn_context(const struct cuttle_guarantee *guarantee) {
+	if (guarantee->reference_tokens >= guarantee->tokens) return;
+	fprintf(stderr,
+	        "Warning: texts may have %" PRIu32 " tokens, but of a document only %" PRIu32
+	        " fit beside them in a context of %" PRIu32
+	        ": lower -n, raise -c as far as the model goes, or give shorter public examples.\n",
+	        guarantee->tokens, guarantee->reference_tokens, guarantee->context);
+}
+
+/* Tokens of the longest public example. 0: there is none, or no memory to count; then nobody is
+ * warned. */
+static size_t measure_longest_example(const struct setup *setup) {
+	size_t longest = 0;
+	for (size_t i = 0; i < setup->example_count; i++) {
+		const size_t size = strlen(setup->examples[i]),
+		             capacity = cuttle_tokens_bound(size);
+		size_t count = 0;
+		int32_t *ids = reallocarray(NULL, capacity, sizeof *ids);
+		if (!ids || cuttle_tokenize(setup->model, setup->examples[i], size, false, ids,
+		                            capacity, &count, NULL))
+			count = 0;
+		free(ids);
+		if (count > longest) longest = count;
+	}
+	return longest;
+}
+
+/* Warns when most of what is paid for is lost, as texts end long before T. A token bank loses none
+ * of it. */
+static void warn_length(const struct setup *setup) {
+	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
+	const size_t longest = guarantee->savings.token_bank ? 0 : measure_longest_example(setup);
+	if (!longest || guarantee->tokens <= LONG_TEXT * longest) return;
+	fprintf(stderr,
+	        "Warning: every text is charged for %" PRIu32
+	        " tokens, and the longest public example has %zu: lower -n, or use the rest with "
+	        "--token-bank.\n",
+	        guarantee->tokens, longest);
+}
+
+void warnings_print(const struct generate_values *values, const struct setup *setup) {
+	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
+	if (values->quiet) return;
+	warn_examples(values, setup);
+	warn_epsilon(guarantee);
+	warn_delta(setup);
+	warn_clip(guarantee);
+	warn_context(guarantee);
+	warn_length(setup);
+	fprintf(stderr,
+	        "A record without the field %s is read as nothing, and generate may not say so. "
+	        "cuttle inspect -i FILE --text-field %s shows, to you alone, what can be read.\n",
+	        values->text_field, values->text_field);
+}
