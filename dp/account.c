@@ -386,29 +386,32 @@ enum dp_status dp_clip_range(const struct dp_integers *integers, double *least, 
 	return DP_OK;
 }
 
-/* eta / 2 of the integers, with the 1e-9 that the check of the table allows (dp/weights.h). */
-static long double lambda_of_integers(const struct dp_integers *i) {
+/* eta has the 1e-9 that the check of the table allows (dp/weights.h). */
+struct dp_claim dp_integers_claim(const struct dp_integers *i) {
 	REQUIRE(i->batch >= 1 && i->tokens >= 1 && i->temperature_num >= 1 &&
 	        i->temperature_den >= 1 && i->clip_fixed >= 1);
 	const long double scale =
 	    ldexpl((long double)i->temperature_num, (int)i->fraction_bits) * i->batch;
-	return (long double)i->clip_fixed * (long double)i->temperature_den / scale *
-	       (1.0L + 1e-9L);
+	const long double half_eta =
+	    (long double)i->clip_fixed * (long double)i->temperature_den / scale * (1.0L + 1e-9L);
+	return (struct dp_claim){
+	    .null = DP_NULL_IS_NOTHING, .units = i->tokens, .eta = 2.0L * half_eta};
 }
 
 double dp_guarantee_rho(const struct dp_integers *integers) {
-	const long double lambda = lambda_of_integers(integers);
-	return round_up(integers->tokens * lambda * lambda / 2.0L * (1.0L + SIMPLE));
+	const struct dp_claim claim = dp_integers_claim(integers);
+	return dp_claim_rho(&claim);
 }
 
 double dp_guarantee_epsilon(const struct dp_integers *integers, double delta) {
-	return dp_epsilon_of_rho(dp_guarantee_rho(integers), delta);
+	const struct dp_claim claim = dp_integers_claim(integers);
+	return dp_claim_epsilon(&claim, delta);
 }
 
 enum dp_status dp_guarantee_exact(const struct dp_integers *integers, double delta,
                                   double *epsilon) {
-	return dp_exact_epsilon(round_up(2.0L * lambda_of_integers(integers) * (1.0L + SIMPLE)),
-	                        integers->tokens, delta, 0, epsilon);
+	const struct dp_claim claim = dp_integers_claim(integers);
+	return dp_claim_exact(&claim, delta, epsilon);
 }
 
 static enum dp_status compute_epsilon(const struct dp_integers *integers,

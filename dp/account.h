@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "dp/claim.h"
 #include "dp/status.h"
 
 /* How T tokens become (epsilon, delta). */
@@ -137,13 +138,14 @@ struct dp_integers {
  * about 30 (dp/weights.h). DP_BAD_PARAMETER: they hold no clip, or a field is out of its domain. */
 enum dp_status dp_clip_range(const struct dp_integers *integers, double *least, double *most);
 
-/* rho = T eta^2 / 8, rounded up, with eta = 2 Chat kappa (1 + 1e-9). The mechanism's start-up check
- * proves this eta. All fields but F are at least 1. */
+/* What InvisibleInk with these integers claims: T units of eta = 2 Chat kappa (1 + 1e-9). The
+ * mechanism's start-up check proves this eta. All fields but F are at least 1. */
+struct dp_claim dp_integers_claim(const struct dp_integers *integers);
+
+/* The three answers of dp/claim.h about that claim: rho, epsilon by zCDP, epsilon by the exact
+ * accountant. */
 double dp_guarantee_rho(const struct dp_integers *integers);
-/* epsilon of that rho, rounded up. */
 double dp_guarantee_epsilon(const struct dp_integers *integers, double delta);
-/* epsilon of that eta and T by dp/exact.h, rounded up. DP_BAD_PARAMETER: beyond the limits of
- * dp/exact.h. DP_NO_MEMORY. */
 enum dp_status dp_guarantee_exact(const struct dp_integers *integers, double delta,
                                   double *epsilon);
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // claim.h: what a mechanism claims about itself, as numbers that accountants understand.
 //
-// Called by: each mechanism states its claim when it is built (mechanism.h); engine/run/plan.c
-// turns it into the guarantee. All numbers are public, and fixed before a private row is read: no
-// private data passes through.
-// Example: InvisibleInk with B = 7, tau = 1.2, C = 0.66 and T = 500 claims 500 units of bounded
-// range 2 C / (B tau) = 0.157, and that null adds nothing.
+// Called by: each mechanism states its claim when it is built (mechanism.h). engine/run/plan.c
+// turns it into the guarantee, and dp/account.c chooses a clip by it. All numbers are public, and
+// fixed before a private row is read: no private data passes through. Example: InvisibleInk with B
+// = 7, tau = 1.2, C = 0.66 and T = 500 claims 500 units of bounded range 2 C / (B tau) = 0.157, and
+// that null adds nothing.
 #ifndef CUTTLE_DP_CLAIM_H
 #define CUTTLE_DP_CLAIM_H
 
 #include "dp/rdp.h"
+#include "dp/status.h"
 
 /* What a null place does in the mechanism. The claim compares a reference with it. */
 enum dp_null {
@@ -34,5 +35,17 @@ struct dp_claim {
 	long double eta; /* nats; long, so that what follows from it is rounded once; 0 = none */
 	struct dp_rdp_event event; /* the cost of one unit, where eta is 0 */
 };
+
+/* The accounts of a claim with eta > 0; another claim is a caller bug. */
+
+/* rho of all units in zCDP: units eta^2 / 8, rounded up (Cesar & Rogers 2020, Lemma 3.2). */
+double dp_claim_rho(const struct dp_claim *claim);
+
+/* epsilon of that rho at delta, rounded up (dp/account.h). */
+double dp_claim_epsilon(const struct dp_claim *claim, double delta);
+
+/* epsilon at delta by exact composition, rounded up. DP_BAD_PARAMETER: beyond the limits of
+ * dp/exact.h. DP_NO_MEMORY. */
+enum dp_status dp_claim_exact(const struct dp_claim *claim, double delta, double *epsilon);
 
 #endif
