@@ -15,6 +15,7 @@
 // Prints a line for each epsilon and way, with these columns between tabs: epsilon, way, T, clip,
 // mean number of candidates in V+, share of tokens that are in V+, mean log-likelihood of those,
 // its difference to the default, the standard error of that, share of free tokens.
+#include "dp/invisibleink.h"
 #include "engine/run/generate.h"
 #include "engine/forward/lockstep.h"
 #include "io/records.h"
@@ -101,17 +102,18 @@ static void make_bench_plans(struct likelihood_bench *b, const char *kind,
 		}
 }
 
-/* Reads records first .. first+BATCH-1 as the references of one text. */
-static void tokenize_references(const struct likelihood_bench *b, size_t first,
-                                struct tokens *references, int32_t *ids, size_t capacity,
-                                size_t limit) {
+/* Writes the private contexts of records first .. first+BATCH-1, the references of one text. */
+static void write_contexts(const struct likelihood_bench *b, size_t first,
+                           struct place_context *places, int32_t *ids, size_t capacity,
+                           size_t limit) {
 	const struct prompt *prompt = b->plans[0][0]->prompts;
 	for (size_t i = 0; i < BATCH; i++) {
 		size_t size;
 		const char *text = records_text(b->records, first + i, &size);
-		references[i].ids = ids + i * capacity;
-		references[i].count = prompt_reference(&b->model->model, prompt, text, size, limit,
-		                                       references[i].ids);
+		int32_t *list = ids + i * capacity;
+		places[i] = (struct place_context){
+		    {list, prompt_private(&b->model->model, prompt, text, size, limit, list)},
+		    prompt->shared};
 	}
 }
 
@@ -138,7 +140,7 @@ static void measure_step(struct likelihood_bench *b, const struct logit_source *
 	static float row[MOST_VOCAB];
 	static uint32_t wide[MOST_VOCAB];
 	const float *public_row = source->public_row(source->self, 0);
-	struct dp_invisibleink *widest = b->plans[EPSILON_COUNT - 1][FEWER]->mechanism;
+	struct dp_invisibleink *widest = b->plans[EPSILON_COUNT - 1][FEWER]->mechanism.self;
 	const uint32_t *candidates;
 	size_t wide_count, count;
 	bool alone[MODES] = {[MODE_ALONE] = true};
@@ -146,11 +148,11 @@ static void measure_step(struct likelihood_bench *b, const struct logit_source *
 	if (dp_invisibleink_public(widest, public_row, &candidates, &wide_count))
 		stop_bench("public logits");
 	memcpy(wide, candidates, wide_count * sizeof *wide);
-	source->private_logits(source->self, 0, wide, wide_count);
+	source->private_logits(source->self, 0, 0, BATCH, wide, wide_count);
 	for (size_t e = 0; e < EPSILON_COUNT; e++) {
 		double found[MODES];
 		for (int k = 0; k < PLAN_KINDS; k++) {
-			struct dp_invisibleink *m = b->plans[e][k]->mechanism;
+			struct dp_invisibleink *m = b->plans[e][k]->mechanism.self;
 			dp_invisibleink_begin(m, 0);
 			if (dp_invisibleink_public(m, public_row, &candidates, &count))
 				stop_bench("public logits");
@@ -162,8 +164,9 @@ static void measure_step(struct likelihood_bench *b, const struct logit_source *
 					stop_bench("public logits");
 			}
 			if (k == PLAIN) b->candidates[e] += (double)count;
-			for (size_t r = 0; r < source->rows(source->self, 0); r++) {
-				const float *logits = source->row(source->self, r);
+			for (size_t place = 0; place < BATCH; place++) {
+				const float *logits = source->row(source->self, place);
+				if (!logits) continue;
 				for (size_t i = 0, at = 0; i < count; i++, at++) {
 					while (wide[at] != candidates[i]) at++;
 					row[i] = logits[at];
@@ -193,25 +196,25 @@ static void measure_text(struct likelihood_bench *b, size_t number, size_t lengt
 	const struct cuttle_plan *plan = b->plans[0][0];
 	const struct logit_source source = lockstep_source(b->lockstep);
 	const size_t first = EXAMPLES + number * (BATCH + 1),
-	             capacity = prompt_reference_capacity(MOST_REFERENCE);
-	struct tokens references[BATCH];
+	             capacity = prompt_private_capacity(plan->prompts, MOST_REFERENCE);
+	struct place_context places[BATCH];
 	size_t size, count;
 	const char *text = records_text(b->records, first, &size);
 	if (!text || size >= MOST_BYTES ||
 	    cuttle_tokenize(b->model, text, size, false, ids, 2 * MOST_BYTES, &count, NULL))
 		return;
-	int32_t *reference_ids = malloc(BATCH * capacity * sizeof *reference_ids);
-	if (!reference_ids) stop_bench("out of memory");
-	tokenize_references(b, first + 1, references, reference_ids, capacity, MOST_REFERENCE);
-	(void)source.begin(source.self, 0, references, plan->integers.batch, &(struct tokens){0},
-	                   NULL);
+	int32_t *place_ids = malloc(BATCH * capacity * sizeof *place_ids);
+	if (!place_ids) stop_bench("out of memory");
+	write_contexts(b, first + 1, places, place_ids, capacity, MOST_REFERENCE);
+	(void)source.begin(source.self, 0, &plan->prompts->whole, places, BATCH,
+	                   &(struct tokens){0}, NULL);
 	for (size_t i = 0; i < count && i < length; i++) {
 		source.public_logits(source.self);
 		measure_step(b, &source, (uint32_t)ids[i]);
 		source.append(source.self, &ids[i]);
 	}
 	source.end(source.self, 0);
-	free(reference_ids);
+	free(place_ids);
 }
 
 static void print_results(const struct likelihood_bench *b) {
@@ -250,12 +253,12 @@ int main(int argc, char **argv) {
 	if (b.model->model.vocab_size > MOST_VOCAB)
 		stop_bench("a vocabulary this large does not fit");
 	make_bench_plans(&b, argv[3], (const char *const *)examples, tokens);
-	const struct lockstep_params params = {.prompt = b.plans[0][0]->prompts,
+	const struct prompt *prompt = b.plans[0][0]->prompts;
+	const struct lockstep_params params = {.prefix = {prompt->whole.ids, prompt->shared},
 	                                       .batch = BATCH,
 	                                       .slots = 1,
 	                                       .context = CONTEXT,
-	                                       .chunk = 256,
-	                                       .share = true};
+	                                       .chunk = 256};
 	if (lockstep_new(&b.model->model, &params, &b.lockstep, &error)) stop_bench(error.message);
 	for (size_t i = 0; i < texts; i++) measure_text(&b, i, length);
 	print_results(&b);

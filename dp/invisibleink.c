@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// invisibleink.c: the steps of invisibleink.h, in the order public, private, draw.
+// invisibleink.c: the steps of invisibleink.h, in the order public, private, draw. At the end
+// stands the table of dp/mechanism.h over them.
 //
 // The parts stand in files of their own: fixed.c (L), topk.c (V+), center.c (s_i), kernels/dclip.h
 // (S), weights.c (A and E), draw.c. Here they meet. All memory is allocated once, in
@@ -7,6 +8,7 @@
 #include "dp/invisibleink.h"
 
 #include "base/misuse.h"
+#include "dp/account.h"
 #include "dp/center.h"
 #include "dp/draw.h"
 #include "dp/fixed.h"
@@ -231,4 +233,68 @@ unsigned __int128 dp_invisibleink_private_weight(const struct dp_invisibleink *m
                                                  size_t candidate) {
 	REQUIRE(candidate < m->count);
 	return dp_weight_private(&m->weights, m->sum[candidate]);
+}
+
+/* ---- the table of dp/mechanism.h ------------------------------------------------------------- */
+
+static void begin_ink_step(void *self, uint32_t places, uint32_t spent) {
+	struct dp_invisibleink *m = self;
+	REQUIRE(places <= m->params.batch);
+	dp_invisibleink_begin(m, spent);
+}
+
+/* Decides whether the token is free: by `spent`, the public row and the parameters alone. */
+static enum dp_status open_ink_step(void *self, const float *public_row, bool may_be_free,
+                                    struct dp_wanted *wanted) {
+	struct dp_invisibleink *m = self;
+	*wanted = (struct dp_wanted){.place = DP_EVERY_PLACE};
+	if (may_be_free && m->spent >= m->params.tokens)
+		return dp_invisibleink_alone(m, public_row);
+	enum dp_status status =
+	    dp_invisibleink_public(m, public_row, &wanted->tokens, &wanted->count);
+	if (status == DP_OK && may_be_free && m->params.sure &&
+	    dp_invisibleink_sure(m, m->params.sure))
+		wanted->count = 0;
+	return status;
+}
+
+static void add_ink_row(void *self, uint32_t place, const float *logits) {
+	struct dp_invisibleink *m = self;
+	REQUIRE(place < m->params.batch);
+	dp_invisibleink_private(m, logits);
+}
+
+static enum dp_status draw_ink_token(void *self, uint32_t *token, enum dp_fate *fate) {
+	struct dp_invisibleink *m = self;
+	const enum dp_fate drawn = m->stage == STAGE_ALONE ? DP_FREE : DP_PAID;
+	const enum dp_status status = dp_invisibleink_draw(m, token);
+	if (status == DP_OK) *fate = drawn;
+	return status;
+}
+
+static void free_ink(void *self) {
+	struct dp_invisibleink *m = self;
+	dp_invisibleink_free(&m);
+}
+
+enum dp_status dp_invisibleink_mechanism(const struct dp_invisibleink_params *params,
+                                         struct dp_mechanism *out) {
+	struct dp_invisibleink *m;
+	*out = (struct dp_mechanism){0};
+	enum dp_status status = dp_invisibleink_new(params, &m);
+	if (status != DP_OK) return status;
+	const struct dp_integers integers = {.batch = params->batch,
+	                                     .tokens = params->tokens,
+	                                     .temperature_num = params->temperature_num,
+	                                     .temperature_den = params->temperature_den,
+	                                     .clip_fixed = params->clip_fixed,
+	                                     .fraction_bits = params->fraction_bits};
+	*out = (struct dp_mechanism){.claim = dp_integers_claim(&integers),
+	                             .self = m,
+	                             .begin = begin_ink_step,
+	                             .open = open_ink_step,
+	                             .row = add_ink_row,
+	                             .draw = draw_ink_token,
+	                             .free = free_ink};
+	return DP_OK;
 }

@@ -2,7 +2,9 @@
 // invisibleink.h: InvisibleInk (NeurIPS 2025, Algorithm 1) in exact integers. It draws one token at
 // a time from one public row of logits and up to B private rows.
 //
-// Called by engine/run/generate.c (`draw`). Private rows go in; the drawn token comes out.
+// Called by the generation loop, through the table that dp_invisibleink_mechanism makes
+// (dp/mechanism.h). Tests and engine/run/diagnosis.c call the functions below themselves.
+// Private rows go in; the drawn token comes out.
 //   A paid token: dp_invisibleink_public, dp_invisibleink_private for each reference that is not
 //   null, in any order, dp_invisibleink_draw.
 //   A free token, drawn from the public weights A alone: dp_invisibleink_public,
@@ -17,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "dp/entropy.h"
+#include "dp/mechanism.h"
 #include "dp/status.h"
 
 /* The mechanism. Source: InvisibleInk, Theorem 2; dp/PRIVACY.md.
@@ -47,6 +50,9 @@ struct dp_invisibleink_params {
 	int32_t clip_fixed;     /* Chat = C 2^F >= 1, with B Chat <= 2^21 */
 	unsigned fraction_bits; /* F, at most 16 */
 	bool center;            /* take each row's median off its differences before clipping */
+	/* In millionths, for the table alone: where dp_invisibleink_sure answers true for it, open
+	 * decides for a free token. Example: 950000 is 0.95. 0 = never. */
+	uint32_t sure;
 	/* [vocab], nonzero = may be drawn; NULL = every token. Public; copied. */
 	const uint8_t *allowed;
 	struct dp_random random; /* dp_random_system() for a private output; copied */
@@ -62,6 +68,14 @@ enum dp_status dp_invisibleink_new(const struct dp_invisibleink_params *params,
 
 /* Wipes the private arrays, frees all memory and sets *mechanism to NULL. It may be NULL before. */
 void dp_invisibleink_free(struct dp_invisibleink **mechanism);
+
+/* Builds the same mechanism and fills *out, the table by which the loop calls it. out->claim is
+ * that of the integers (dp_integers_claim). out->self is the mechanism, for the functions below;
+ * out->free frees it. A step is free once all T tokens are paid, and where the public row is
+ * `sure`; then no row is wanted. Any other step wants V+ of every place. Fewer places than `batch`
+ * count as null ones. Statuses as above; on failure *out is empty. */
+enum dp_status dp_invisibleink_mechanism(const struct dp_invisibleink_params *params,
+                                         struct dp_mechanism *out);
 
 /* Starts a batch. `spent` paid tokens of it were drawn before: 0 for a new batch. Required before
  * the first step. */

@@ -41,8 +41,7 @@ arrow engine/cuttle 'engine/(cuttle/|cuttle\.h)'
 arrow engine/machine "$ground|engine/machine/"
 arrow engine/text "$ground|engine/text/"
 arrow engine/model "$ground|engine/(machine|text|model)/|kernels/"
-# Until the loop takes lists of tokens, a context is laid out from a prompt.
-arrow engine/forward "$ground|engine/(machine|text|model|forward)/|engine/run/prompt\.h|kernels/"
+arrow engine/forward "$ground|engine/(machine|text|model|forward)/|kernels/"
 arrow engine/run "$ground|engine/(machine|text|model|forward|run)/|kernels/|dp/"
 arrow io 'base/|io/|engine/(cuttle|cuttle/trace).h'
 arrow convert 'base/|convert/|io/|engine/(cuttle|gguf).h|kernels/f16.h'

@@ -51,7 +51,7 @@ struct forward_time forward_time(const struct forward *forward);
 
 /* Runs rows[count] through all layers, 1 <= count <= max_rows, and stores their keys and values.
  * Rows of one context stand in ascending position. A context's earlier positions are in its cache
- * or in this call. No context of the call may be the shared prefix of another one in it.
+ * or in this call. Tokens that another context of the call shares are in the cache already.
  * by_blas: OpenBLAS multiplies in fp32, and all rows must be of one context. */
 void forward_rows(struct forward *forward, const struct row *rows, size_t count, bool by_blas);
 

@@ -8,10 +8,10 @@ size_t kv_capacity(size_t tokens) {
 	return (tokens + KV_PAGE - 1) / KV_PAGE * KV_PAGE;
 }
 
-/* One more than the pages: the shared prefix may end inside a page, and the own part then begins a
- * page of its own. Example: 100 tokens, 80 of them shared: segments of 64, 16 and 20. */
+/* One more than the pages for each prefix: it may end inside a page, and the next part then begins
+ * a page of its own. Example: 100 tokens, 80 of them shared: segments of 64, 16 and 20. */
 size_t kv_most_segments(size_t tokens) {
-	return kv_capacity(tokens) / KV_PAGE + 1;
+	return kv_capacity(tokens) / KV_PAGE + KV_CHAIN - 1;
 }
 
 bool kv_bytes(const struct model *model, size_t capacity, size_t *bytes) {
@@ -65,8 +65,7 @@ size_t kv_segments(const struct model *model, const struct context *context, siz
                    size_t kv_head, size_t tokens, struct attention_segment *segments) {
 	const size_t shared = tokens < context->shared_tokens ? tokens : context->shared_tokens;
 	const size_t count =
-	    shared ? list_block_segments(model, context->shared, layer, kv_head, shared, segments)
-	           : 0;
+	    shared ? kv_segments(model, context->prefix, layer, kv_head, shared, segments) : 0;
 	return count + list_block_segments(model, &context->own, layer, kv_head, tokens - shared,
 	                                   segments + count);
 }

@@ -3,9 +3,11 @@
 // Called by: forward.c stores and reads them; lockstep.c and score.c own the memory.
 // plan.c asks for sizes.
 // Private data: keys and values of private contexts. The owner maps the memory as secret.
-// How: a context is a prefix shared with other contexts, then a tail of its own.
-// The prefix is read only. Attention reads both as segments (kernels/attention.h), each of one
-// page.
+// How: a context is a prefix, then a part of its own. The prefix is the beginning of another
+// context, which may have a prefix too. It is read only.
+// Example: a run's first 32 tokens; a document's context, 32 shared and 400 of its own; a private
+// one, whose first 240 tokens are the document's.
+// Attention reads all parts as segments (kernels/attention.h), each of one page.
 #ifndef CUTTLE_ENGINE_KV_H
 #define CUTTLE_ENGINE_KV_H
 
@@ -31,10 +33,13 @@ size_t kv_most_segments(size_t tokens);
 /* Sets *bytes to the size of a block of `capacity` tokens. False on overflow. */
 bool kv_bytes(const struct model *model, size_t capacity, size_t *bytes);
 
+/* Most contexts in a chain of prefixes: as in the example above. */
+enum { KV_CHAIN = 3 };
+
 struct context {
-	const struct kv_block *shared; /* NULL when shared_tokens is 0 */
-	size_t shared_tokens;          /* tokens of the prefix, a multiple of 16 */
-	struct kv_block own;           /* the tokens after the prefix */
+	const struct context *prefix; /* NULL when shared_tokens is 0 */
+	size_t shared_tokens;         /* tokens of the prefix, a multiple of 16 */
+	struct kv_block own;          /* the tokens after the prefix */
 };
 
 /* Stores the key and value of the token at `position`, head_size floats each, for one layer and one

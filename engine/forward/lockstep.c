@@ -4,6 +4,7 @@
 // cut from them. A pass may end anywhere. Example: chunk 256 and three contexts of 200 tokens give
 // passes of 256, 256 and 88 rows. By our own kernels the cuts change no bit.
 // By OpenBLAS they would: there each context has passes of its own.
+// A context that shares the beginning of its text's public context stands in a later pass than that.
 // Decode: a step is one row per context of every busy slot, all in one pass.
 // A row depends on the tokens of its own context alone (forward.h).
 #include "engine/forward/lockstep.h"
@@ -18,10 +19,9 @@ struct lockstep {
 	const struct model *model;
 	struct lockstep_params params;
 	struct forward *forward;
-	struct region region;   /* all arrays below, and the keys and values */
-	struct kv_block shared; /* the shared prefix, read only once it is filled */
-	bool shared_filled;
-	size_t shared_tokens; /* tokens of the shared prefix; 0 = nothing is shared */
+	struct region region;  /* all arrays below, and the keys and values */
+	struct context prefix; /* the run's prefix, read only once it is filled */
+	bool prefix_filled;
 
 	// One entry per context. Slot s owns B + 1 entries from s * (B + 1) on. It uses the first
 	// active[s] of them. The public context is its first entry. Example: B = 7, so slot 2 owns
@@ -31,8 +31,12 @@ struct lockstep {
 	float *hidden;             /* [width] each: last layer's output for the last token */
 	const float **hidden_rows; /* where each context's row of hidden begins */
 
-	// One entry per slot: its contexts in use, public + references that are not null; 0 = idle.
+	// One entry per slot: its contexts in use, public + places that are not null; 0 = idle.
 	size_t *active;
+
+	// [slots][B] which of the slot's contexts is a place's; 0 = the place is null. Example:
+	// places 0 and 2 of three are not null, so the slot's numbers are 1, 0, 2.
+	uint32_t *numbers;
 	struct row *rows;  /* [max(chunk, slots * (B + 1))] rows of the next pass */
 	int32_t *replayed; /* [slots] a token of an earlier run, while it is appended again */
 
@@ -43,10 +47,13 @@ struct lockstep {
 	float *public_logits;        /* [busy slots][vocabulary rounded up to 16] */
 
 	// What compute_private_logits works on: one slot at a time.
-	uint32_t *groups; /* [places] 16-token groups with a candidate; at most vocabulary/16 */
-	float *private_groups; /* [B][places * 16] logits of those groups */
+	uint32_t *groups; /* [groups] 16-token groups with a candidate; at most vocabulary/16 */
+	float *private_groups; /* [B][groups * 16] logits of those groups */
 	float *private_logits; /* [B][candidates] */
 	size_t candidates;     /* candidates of the last call */
+	size_t asked_slot;     /* slot of the last call */
+	size_t asked_first;    /* its first context of that slot that was asked for ... */
+	size_t asked_end;      /* ... and the one after the last */
 };
 
 static size_t count_vocab_groups(const struct model *m) {
@@ -82,6 +89,7 @@ static bool lay_out_lockstep(struct lockstep *l, struct region *region, size_t *
 	    {(void **)&l->hidden, contexts, m->width * sizeof(float)},
 	    {(void **)&l->hidden_rows, contexts, sizeof *l->hidden_rows},
 	    {(void **)&l->active, slots, sizeof *l->active},
+	    {(void **)&l->numbers, slots * batch, sizeof *l->numbers},
 	    {(void **)&l->rows, count_most_rows(l), sizeof *l->rows},
 	    {(void **)&l->replayed, slots, sizeof *l->replayed},
 	    {(void **)&l->public_hidden, slots, sizeof *l->public_hidden},
@@ -95,19 +103,17 @@ static bool lay_out_lockstep(struct lockstep *l, struct region *region, size_t *
 		if (region) *parts[i].place = region_carve(region, parts[i].count * parts[i].bytes);
 		else if (!region_add(total, parts[i].count, parts[i].bytes)) return false;
 	}
-	size_t shared_bytes, own_bytes;
-	l->shared.capacity = kv_capacity(l->shared_tokens);
-	const size_t own = kv_capacity(l->params.context - l->shared_tokens);
-	if (!kv_bytes(m, l->shared.capacity, &shared_bytes) || !kv_bytes(m, own, &own_bytes))
+	size_t prefix_bytes, own_bytes;
+	l->prefix.own.capacity = kv_capacity(l->params.prefix.count);
+	const size_t own = kv_capacity(l->params.context - l->params.prefix.count);
+	if (!kv_bytes(m, l->prefix.own.capacity, &prefix_bytes) || !kv_bytes(m, own, &own_bytes))
 		return false;
 	if (!region)
-		return region_add(total, 1, shared_bytes) &&
+		return region_add(total, 1, prefix_bytes) &&
 		       region_add(total, contexts, (own_bytes + 63) / 64 * 64);
-	l->shared.data = region_carve(region, shared_bytes);
+	l->prefix.own.data = region_carve(region, prefix_bytes);
 	for (size_t i = 0; i < contexts; i++) {
-		l->contexts[i] = (struct context){l->shared_tokens ? &l->shared : NULL,
-		                                  l->shared_tokens,
-		                                  {region_carve(region, own_bytes), own}};
+		l->contexts[i] = (struct context){NULL, 0, {region_carve(region, own_bytes), own}};
 		l->hidden_rows[i] = l->hidden + i * m->width;
 	}
 	return true;
@@ -116,9 +122,7 @@ static bool lay_out_lockstep(struct lockstep *l, struct region *region, size_t *
 /* The lockstep before anything is allocated: enough for lay_out_lockstep to count. */
 static struct lockstep describe_lockstep(const struct model *model,
                                          const struct lockstep_params *params) {
-	return (struct lockstep){.model = model,
-	                         .params = *params,
-	                         .shared_tokens = params->share ? params->prompt->shared : 0};
+	return (struct lockstep){.model = model, .params = *params};
 }
 
 bool lockstep_bytes(const struct model *model, const struct lockstep_params *params,
@@ -132,7 +136,8 @@ bool lockstep_bytes(const struct model *model, const struct lockstep_params *par
 enum cuttle_status lockstep_new(const struct model *model, const struct lockstep_params *params,
                                 struct lockstep **out, struct cuttle_error *error) {
 	REQUIRE(params->batch && params->slots && params->chunk &&
-	        params->context >= params->prompt->whole.count);
+	        params->prefix.count % ATTENTION_TILE == 0 &&
+	        params->prefix.count < params->context);
 	*out = NULL;
 	struct lockstep *l = malloc(sizeof *l);
 	if (!l) return status_fail(error, CUTTLE_NOMEM, "out of memory");
@@ -199,38 +204,35 @@ static void end_context(struct pass *pass) {
 	if (pass->lockstep->model->blas_prompts) flush_pass(pass);
 }
 
-static void fill_shared_prefix(struct lockstep *l, struct pass *pass) {
-	struct context prefix = {NULL, 0, l->shared};
+static void fill_run_prefix(struct lockstep *l, struct pass *pass) {
 	size_t length = 0;
-	queue_tokens(pass, &prefix, &length, l->params.prompt->whole.ids, l->shared_tokens, 0);
+	queue_tokens(pass, &l->prefix, &length, l->params.prefix.ids, l->params.prefix.count, 0);
 	// The contexts that come next read the prefix, so it must be complete.
 	flush_pass(pass);
-	l->shared_filled = !pass->stopped;
+	l->prefix_filled = !pass->stopped;
 }
 
-/* Fills the slot's next context with parts[0], parts[1], ... one after the other. The first
- * shared_tokens tokens are skipped, since the shared prefix holds them. The last token's output is
- * kept, for the first draw. Example: 32 shared tokens and parts of 20, 30 and 5 tokens: part 0 and
- * 12 tokens of part 1 are skipped; the output of the last token of part 2 is kept. */
+/* Fills the slot's next context with the list, then with the tokens drawn `already`. What the
+ * prefix holds is skipped: the first shared_tokens tokens of `prefix`, NULL = none. The last
+ * token's output is kept, for the first draw. Example: a list of 50 tokens, 32 of them shared, and
+ * 5 drawn ones: 18 + 5 rows; the output of the last drawn token is kept. */
 static void fill_context(struct lockstep *l, struct pass *pass, size_t slot,
-                         const struct tokens *parts, size_t count) {
-	const size_t place = slot * (l->params.batch + 1) + l->active[slot]++;
-	struct context *context = &l->contexts[place];
-	size_t *length = &l->lengths[place], skip = l->shared_tokens, last = 0;
-	*length = l->shared_tokens;
-	for (size_t i = 0; i < count; i++)
-		if (parts[i].count) last = i;
-	for (size_t i = 0; i < count; i++) {
-		const size_t skipped = skip < parts[i].count ? skip : parts[i].count;
-		const bool ends = i == last;
-		queue_tokens(pass, context, length, parts[i].ids, parts[i].count - ends, skipped);
-		skip -= skipped;
-		if (ends && !pass->stopped) {
-			const int32_t token = parts[i].ids[parts[i].count - 1];
-			l->rows[pass->count++] = (struct row){context, (*length)++, token,
-			                                      l->hidden + place * l->model->width};
-			if (pass->count == l->params.chunk) flush_pass(pass);
-		}
+                         const struct context *prefix, size_t shared_tokens,
+                         const struct tokens *list, const struct tokens *already) {
+	REQUIRE(list->count + already->count <= l->params.context && shared_tokens < list->count);
+	const size_t entry = slot * (l->params.batch + 1) + l->active[slot]++;
+	struct context *context = &l->contexts[entry];
+	size_t *length = &l->lengths[entry];
+	context->prefix = prefix;
+	context->shared_tokens = *length = shared_tokens;
+	const struct tokens *last = already->count ? already : list;
+	queue_tokens(pass, context, length, list->ids, list->count - (last == list), shared_tokens);
+	queue_tokens(pass, context, length, already->ids, already->count - (last == already), 0);
+	if (!pass->stopped) {
+		l->rows[pass->count++] =
+		    (struct row){context, (*length)++, last->ids[last->count - 1],
+		                 l->hidden + entry * l->model->width};
+		if (pass->count == l->params.chunk) flush_pass(pass);
 	}
 	end_context(pass);
 }
@@ -241,34 +243,68 @@ static void append_to_slots(struct lockstep *l, size_t wanted, const int32_t *to
 	for (size_t slot = 0; slot < l->params.slots; slot++)
 		for (size_t i = 0; i < l->active[slot] && (wanted == slot || wanted == SIZE_MAX);
 		     i++) {
-			const size_t place = slot * (l->params.batch + 1) + i;
+			const size_t entry = slot * (l->params.batch + 1) + i;
 			l->rows[count++] =
-			    (struct row){&l->contexts[place], l->lengths[place]++, tokens[slot],
-			                 l->hidden + place * l->model->width};
+			    (struct row){&l->contexts[entry], l->lengths[entry]++, tokens[slot],
+			                 l->hidden + entry * l->model->width};
 		}
 	if (count) forward_rows(l->forward, l->rows, count, false);
 }
 
-static enum cuttle_status begin_slot(void *self, size_t slot, const struct tokens *references,
-                                     size_t batch, const struct tokens *already,
+/* Checks what a list shares with another one: what they share is equal. */
+static void check_shared_tokens(const struct tokens *list, const struct tokens *other,
+                                size_t shared) {
+	REQUIRE(shared % ATTENTION_TILE == 0 && shared <= other->count && shared < list->count &&
+	        !memcmp(list->ids, other->ids, shared * sizeof *list->ids));
+}
+
+/* Fills the contexts of the places. One that shares more than the run's prefix reads the public
+ * context, which must then be complete before. */
+static void fill_places(struct lockstep *l, struct pass *pass, size_t slot,
+                        const struct tokens *public_context, const struct place_context *places,
+                        size_t count, const struct tokens *already) {
+	const struct tokens *prefix = &l->params.prefix;
+	const struct context *public = &l->contexts[slot * (l->params.batch + 1)];
+	bool complete = false;
+	for (size_t i = 0; i < count; i++) {
+		const struct place_context *place = &places[i];
+		if (!place->tokens.count) continue;
+		l->numbers[slot * l->params.batch + i] = (uint32_t)l->active[slot];
+		// OpenBLAS rounds a row by the rows beside it. A context whose passes begin
+		// elsewhere would get other numbers, so there only the run's prefix is shared.
+		if (place->shared <= prefix->count || l->model->blas_prompts) {
+			check_shared_tokens(&place->tokens, prefix, prefix->count);
+			fill_context(l, pass, slot, public->prefix, prefix->count, &place->tokens,
+			             already);
+			continue;
+		}
+		check_shared_tokens(&place->tokens, public_context, place->shared);
+		if (!complete) flush_pass(pass);
+		complete = true;
+		fill_context(l, pass, slot, public, place->shared, &place->tokens, already);
+	}
+}
+
+static enum cuttle_status begin_slot(void *self, size_t slot, const struct tokens *public_context,
+                                     const struct place_context *places, size_t count,
+                                     const struct tokens *already,
                                      const struct interruption *interruption) {
 	struct lockstep *l = self;
-	const struct prompt *prompt = l->params.prompt;
-	REQUIRE(batch == l->params.batch && slot < l->params.slots);
+	const struct tokens *prefix = &l->params.prefix;
+	REQUIRE(count <= l->params.batch && slot < l->params.slots);
 	struct pass pass = {l, interruption, 0, false};
-	if (l->shared_tokens && !l->shared_filled) fill_shared_prefix(l, &pass);
+	if (prefix->count && !l->prefix_filled) fill_run_prefix(l, &pass);
 	// Our own kernels give a token the same numbers in a prompt and in a step. So tokens drawn
 	// earlier join the prompt. OpenBLAS, used for prompts only, gives others: then each such
 	// token takes a step again.
 	const bool replay = l->model->blas_prompts;
 	const struct tokens rest = replay ? (struct tokens){0} : *already;
 	l->active[slot] = 0;
-	fill_context(l, &pass, slot, (struct tokens[]){prompt->whole, rest}, 2);
-	for (size_t i = 0; i < batch; i++)
-		if (references[i].count)
-			fill_context(
-			    l, &pass, slot,
-			    (struct tokens[]){prompt->head, references[i], prompt->tail, rest}, 4);
+	memset(l->numbers + slot * l->params.batch, 0, l->params.batch * sizeof *l->numbers);
+	check_shared_tokens(public_context, prefix, prefix->count);
+	fill_context(l, &pass, slot, prefix->count ? &l->prefix : NULL, prefix->count,
+	             public_context, &rest);
+	fill_places(l, &pass, slot, public_context, places, count, &rest);
 	flush_pass(&pass);
 	for (size_t i = 0; replay && i < already->count && !pass.stopped; i++) {
 		l->replayed[slot] = already->ids[i];
@@ -286,6 +322,7 @@ static void drop_private_contexts(void *self, size_t slot) {
 	struct lockstep *l = self;
 	REQUIRE(l->active[slot]);
 	l->active[slot] = 1;
+	memset(l->numbers + slot * l->params.batch, 0, l->params.batch * sizeof *l->numbers);
 }
 
 /* ---- decode ---------------------------------------------------------------------------------- */
@@ -309,36 +346,51 @@ static const float *public_row_of(void *self, size_t slot) {
 	return ((struct lockstep *)self)->public_rows[slot];
 }
 
-static void compute_private_logits(void *self, size_t slot, const uint32_t *candidates,
-                                   size_t count) {
+/* Finds the contexts of places first to first + count - 1 that are not null. They stand side by
+ * side, since contexts stand in the order of their places. */
+static void find_asked_contexts(struct lockstep *l, size_t slot, size_t first, size_t count) {
+	const uint32_t *numbers = l->numbers + slot * l->params.batch;
+	l->asked_slot = slot;
+	l->asked_first = l->asked_end = 0;
+	for (size_t place = first; place < first + count; place++) {
+		if (!numbers[place]) continue;
+		if (!l->asked_first) l->asked_first = numbers[place];
+		l->asked_end = numbers[place] + 1;
+	}
+}
+
+static void compute_private_logits(void *self, size_t slot, size_t first_place, size_t places,
+                                   const uint32_t *candidates, size_t count) {
 	struct lockstep *l = self;
+	REQUIRE(l->active[slot] && first_place + places <= l->params.batch);
+	find_asked_contexts(l, slot, first_place, places);
 	l->candidates = count;
-	if (l->active[slot] <= 1) return;
+	const size_t rows = l->asked_end - l->asked_first;
+	if (!rows) return;
 	// The head is computed in groups of 16 tokens. Example: candidates 3, 5 and 40 need groups
-	// 0 and 2, so places = 2; token 40 is then number 16 + 8 of a row of private_groups.
-	size_t places = 0;
+	// 0 and 2, so groups = 2; token 40 is then number 16 + 8 of a row of private_groups.
+	size_t groups = 0;
 	for (size_t i = 0; i < count; i++)
-		if (!places || l->groups[places - 1] != candidates[i] / GEMM_GROUP)
-			l->groups[places++] = candidates[i] / GEMM_GROUP;
-	const size_t stride = places * GEMM_GROUP, rows = l->active[slot] - 1;
-	forward_head(l->forward, l->hidden_rows + slot * (l->params.batch + 1) + 1, rows, l->groups,
-	             places, l->private_groups, stride);
+		if (!groups || l->groups[groups - 1] != candidates[i] / GEMM_GROUP)
+			l->groups[groups++] = candidates[i] / GEMM_GROUP;
+	const size_t stride = groups * GEMM_GROUP;
+	forward_head(l->forward, l->hidden_rows + slot * (l->params.batch + 1) + l->asked_first,
+	             rows, l->groups, groups, l->private_groups, stride);
 	for (size_t row = 0; row < rows; row++)
-		for (size_t i = 0, place = 0; i < count; i++) {
-			while (l->groups[place] != candidates[i] / GEMM_GROUP) place++;
+		for (size_t i = 0, group = 0; i < count; i++) {
+			while (l->groups[group] != candidates[i] / GEMM_GROUP) group++;
 			l->private_logits[row * count + i] =
-			    l->private_groups[row * stride + place * GEMM_GROUP +
+			    l->private_groups[row * stride + group * GEMM_GROUP +
 			                      candidates[i] % GEMM_GROUP];
 		}
 }
 
-static size_t count_private_rows(void *self, size_t slot) {
-	return ((struct lockstep *)self)->active[slot] - 1;
-}
-
-static const float *private_row_of(void *self, size_t index) {
+static const float *private_row_of(void *self, size_t place) {
 	const struct lockstep *l = self;
-	return l->private_logits + index * l->candidates;
+	REQUIRE(place < l->params.batch);
+	const uint32_t number = l->numbers[l->asked_slot * l->params.batch + place];
+	if (!number || number < l->asked_first || number >= l->asked_end) return NULL;
+	return l->private_logits + (number - l->asked_first) * l->candidates;
 }
 
 static void append_tokens(void *self, const int32_t *tokens) {
@@ -355,7 +407,6 @@ struct logit_source lockstep_source(struct lockstep *lockstep) {
 	                             compute_public_logits,
 	                             public_row_of,
 	                             compute_private_logits,
-	                             count_private_rows,
 	                             private_row_of,
 	                             append_tokens};
 }

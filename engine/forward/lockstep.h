@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // lockstep.h: the contexts of all texts in flight, which grow by one token at a time.
 // Called by: run/generate.c, run/plan.c (sizes only) and run/bench.c.
-// Private data: references pass through; its memory is wiped when it is freed.
+// Private data: private contexts pass through; its memory is wiped when it is freed.
 // How: lockstep_new, then the functions of lockstep_source (logit_source.h), then lockstep_free.
-// Each text has one public context and one for each of its B references that is not null.
-// Example: B = 7 and two null references give 1 + 5 contexts.
-// All contexts begin with the same tokens, the shared prefix: a run computes it once.
+// Each text has one public context and one for each of its B places that is not null.
+// Example: B = 7 and two null places give 1 + 5 contexts.
+// What contexts have in common is computed once, in two ways. All contexts of a run may begin with
+// the same tokens, the run's prefix. A private context may also share the beginning of its text's
+// public context (struct place_context).
 // The prompts of a text are prefilled together; then each step appends one token to all contexts.
 // All rows of all texts go through the weights together.
 #ifndef CUTTLE_ENGINE_LOCKSTEP_H
@@ -17,14 +19,14 @@
 struct lockstep;
 
 struct lockstep_params {
-	const struct prompt *prompt; /* must outlive the lockstep */
-	size_t batch;                /* B: references per text */
-	size_t slots;                /* texts in flight */
-	size_t context;              /* tokens of the longest context */
-	size_t chunk;                /* rows per prompt pass, at most */
-
-	/* false: every context computes and keeps its own copy of the shared prefix. */
-	bool share;
+	/* The run's prefix, with which every context begins. Its count is a multiple of 16, or 0:
+	 * then every context computes and keeps its own. The ids must outlive the lockstep; for
+	 * lockstep_bytes they may be NULL. */
+	struct tokens prefix;
+	size_t batch;   /* B: places per text, at most */
+	size_t slots;   /* texts in flight */
+	size_t context; /* tokens of the longest context */
+	size_t chunk;   /* rows per prompt pass, at most */
 
 	/* true: touches all memory now, so that a benchmark finds it as all texts of a run but the
 	 * first do. */

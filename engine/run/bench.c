@@ -35,11 +35,10 @@ struct bench_run {
 	struct cuttle_bench_params params;
 	struct cuttle_plan *plan; /* used for its mechanism and its choices, not for its prompts */
 	struct lockstep *lockstep;
-	struct prompt prompt;      /* the public context is prompt.whole; head and tail are empty */
-	struct tokens *references; /* [max(B, 1)] */
-	int32_t *drawable;         /* [drawable_count] tokens that the mechanism may draw */
-	int32_t *ids;              /* [max(B, 1) + 1][prompt] public context, then references */
-	int32_t *next;             /* [slots] the token just drawn there */
+	struct place_context *places; /* [max(B, 1)] private contexts; with B = 0 the one is null */
+	int32_t *drawable;            /* [drawable_count] tokens that the mechanism may draw */
+	int32_t *ids;  /* [max(B, 1) + 1][prompt] public context, then private ones */
+	int32_t *next; /* [slots] the token just drawn there */
 	size_t drawable_count;
 	struct step_time *steps; /* [steps] */
 
@@ -91,25 +90,21 @@ static enum cuttle_status make_bench_plan(struct bench_run *b, struct cuttle_mod
 }
 
 static enum cuttle_status allocate_bench(struct bench_run *b) {
-	const size_t batch = b->plan->integers.batch, prompt = b->params.prompt,
-	             slots = b->plan->slots;
-	b->references = calloc(batch, sizeof *b->references);
+	const size_t batch = b->plan->batch, prompt = b->params.prompt, slots = b->plan->slots;
+	b->places = calloc(batch, sizeof *b->places);
 	b->drawable = calloc(b->model->vocab_size, sizeof *b->drawable);
 	b->ids = calloc(batch + 1, prompt * sizeof *b->ids);
 	b->next = calloc(slots, sizeof *b->next);
 	b->steps = calloc(b->params.steps, sizeof *b->steps);
-	if (!b->references || !b->drawable || !b->ids || !b->next || !b->steps)
+	if (!b->places || !b->drawable || !b->ids || !b->next || !b->steps)
 		return status_fail(b->error, CUTTLE_NOMEM, "out of memory");
 	for (size_t i = 0; i < b->model->vocab_size; i++)
 		if (vocab_drawable(b->model->vocab, (int32_t)i))
 			b->drawable[b->drawable_count++] = (int32_t)i;
-	b->prompt.whole = (struct tokens){b->ids, prompt};
-	const struct lockstep_params params = {.prompt = &b->prompt,
-	                                       .batch = batch,
+	const struct lockstep_params params = {.batch = batch,
 	                                       .slots = slots,
 	                                       .context = prompt + b->params.steps,
 	                                       .chunk = b->plan->chunk,
-	                                       .share = false,
 	                                       .resident = true};
 	return lockstep_new(b->model, &params, &b->lockstep, b->error);
 }
@@ -129,10 +124,10 @@ static uint64_t time_prefill(struct bench_run *b) {
 			b->ids[i] = b->drawable[word % b->drawable_count];
 		}
 		for (size_t i = 0; i < batch; i++)
-			b->references[i] = (struct tokens){b->ids + (i + 1) * prompt, prompt};
+			b->places[i].tokens = (struct tokens){b->ids + (i + 1) * prompt, prompt};
 		const uint64_t start = read_bench_clock();
-		(void)source.begin(source.self, slot, b->references, b->plan->integers.batch,
-		                   &(struct tokens){0}, NULL);
+		(void)source.begin(source.self, slot, &(struct tokens){b->ids, prompt}, b->places,
+		                   b->plan->batch, &(struct tokens){0}, NULL);
 		spent += read_bench_clock() - start;
 	}
 	return spent;
@@ -146,30 +141,36 @@ static size_t count_candidate_groups(const uint32_t *candidates, size_t count) {
 	return groups;
 }
 
-/* Draws one token as the generation loop does, and adds its times to *step. */
+/* Draws one paid token as the generation loop does, and adds its times to *step. The bench's
+ * mechanism wants every place (InvisibleInk). */
 static enum cuttle_status time_draw(struct bench_run *b, const struct logit_source *source,
                                     size_t slot, uint32_t number, struct step_time *step) {
-	struct dp_invisibleink *mechanism = b->plan->mechanism;
-	const uint32_t *candidates;
+	const struct dp_mechanism *mechanism = &b->plan->mechanism;
+	struct dp_wanted wanted;
+	enum dp_fate fate;
 	uint32_t token;
-	size_t count;
+	const uint32_t batch = b->plan->batch;
 	const uint64_t start = read_bench_clock();
-	dp_invisibleink_begin(mechanism, number);
-	enum dp_status status = dp_invisibleink_public(
-	    mechanism, source->public_row(source->self, slot), &candidates, &count);
+	mechanism->begin(mechanism->self, batch, number);
+	enum dp_status status = mechanism->open(
+	    mechanism->self, source->public_row(source->self, slot), false, &wanted);
 	if (status) return plan_status(status, b->error);
 	step->parts[CUTTLE_DRAW] += read_bench_clock() - start;
-	source->private_logits(source->self, slot, candidates, count);
+	source->private_logits(source->self, slot, 0, batch, wanted.tokens, wanted.count);
+	const double groups = (double)count_candidate_groups(wanted.tokens, wanted.count);
 	const uint64_t clip = read_bench_clock();
-	const size_t rows = source->rows(source->self, slot);
-	for (size_t i = 0; i < rows; i++)
-		dp_invisibleink_private(mechanism, source->row(source->self, i));
+	bool any = false;
+	for (uint32_t place = 0; place < batch; place++) {
+		const float *logits = source->row(source->self, place);
+		if (logits) mechanism->row(mechanism->self, place, logits);
+		any |= logits != NULL;
+	}
 	const uint64_t draw = read_bench_clock();
 	step->parts[CUTTLE_DCLIP] += draw - clip;
-	if ((status = dp_invisibleink_draw(mechanism, &token)))
+	if ((status = mechanism->draw(mechanism->self, &token, &fate)))
 		return plan_status(status, b->error);
 	step->parts[CUTTLE_DRAW] += read_bench_clock() - draw;
-	if (rows) b->private_groups += (double)count_candidate_groups(candidates, count);
+	if (any) b->private_groups += groups;
 	b->next[slot] = (int32_t)token;
 	return CUTTLE_OK;
 }
@@ -268,7 +269,7 @@ static void summarise_steps(struct bench_run *b, uint64_t prefill_ns,
 static void free_bench(struct bench_run *b) {
 	if (b->lockstep) lockstep_free(&b->lockstep);
 	cuttle_plan_free(&b->plan);
-	free(b->references);
+	free(b->places);
 	free(b->drawable);
 	free(b->ids);
 	free(b->next);

@@ -7,14 +7,15 @@
 
 #include "base/misuse.h"
 #include "dp/fixed.h"
+#include "dp/invisibleink.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 /* The weight of candidate number i, in the law that the token was drawn from. */
 static double weight_of_candidate(const struct cuttle_plan *plan, size_t i) {
-	return (double)dp_invisibleink_public_weight(plan->mechanism, i) *
-	       (double)dp_invisibleink_private_weight(plan->mechanism, i);
+	return (double)dp_invisibleink_public_weight(plan->traced, i) *
+	       (double)dp_invisibleink_private_weight(plan->traced, i);
 }
 
 static int32_t fix_shown_logit(const struct cuttle_plan *plan, float logit) {
@@ -53,32 +54,35 @@ static int32_t find_lower_median(const struct differences *d) {
 	return low;
 }
 
-/* The share of all differences, centred if the plan says so, that lie at the clip or beyond it. */
-static double measure_clipped_share(const struct cuttle_plan *plan,
-                                    const struct logit_source *source, size_t slot,
-                                    const uint32_t *candidates, size_t count) {
-	const size_t rows = source->rows(source->self, slot);
+/* Counts the private rows of the step: sets step->private_rows, and step->clipped to the share of
+ * all differences, centred if the plan says so, that lie at the clip or beyond it. */
+static void measure_private_rows(const struct cuttle_plan *plan, const struct logit_source *source,
+                                 size_t slot, const uint32_t *candidates, size_t count,
+                                 struct cuttle_trace_step *step) {
 	size_t clipped = 0;
-	for (size_t r = 0; r < rows; r++) {
-		const struct differences d = {plan, source->row(source->self, r),
-		                              source->public_row(source->self, slot), candidates,
-		                              count};
+	for (size_t place = 0; place < plan->batch; place++) {
+		const float *row = source->row(source->self, place);
+		if (!row) continue;
+		step->private_rows++;
+		const struct differences d = {plan, row, source->public_row(source->self, slot),
+		                              candidates, count};
 		const int32_t center = plan->guarantee.savings.center ? find_lower_median(&d) : 0;
 		for (size_t i = 0; i < count; i++)
 			clipped +=
 			    abs(fixed_difference_of(&d, i) - center) >= plan->guarantee.clip_fixed;
 	}
-	return rows ? (double)clipped / ((double)rows * (double)count) : 0;
+	if (step->private_rows)
+		step->clipped = (double)clipped / ((double)step->private_rows * (double)count);
 }
 
 void diagnosis_of(const struct cuttle_plan *plan, const struct logit_source *source, size_t slot,
                   bool alone, struct cuttle_trace_step *step) {
 	size_t count, drawn = 0;
-	const uint32_t *candidates = dp_invisibleink_candidates(plan->mechanism, &count);
+	const uint32_t *candidates = dp_invisibleink_candidates(plan->traced, &count);
 	const float *logits = source->public_row(source->self, slot);
 	double public_sum = 0, public_most = 0, sum = 0, entropy = 0;
 	for (size_t i = 0; i < count; i++) {
-		const double weight = (double)dp_invisibleink_public_weight(plan->mechanism, i);
+		const double weight = (double)dp_invisibleink_public_weight(plan->traced, i);
 		public_sum += weight;
 		sum += weight_of_candidate(plan, i);
 		if (weight > public_most) public_most = weight;
@@ -94,11 +98,10 @@ void diagnosis_of(const struct cuttle_plan *plan, const struct logit_source *sou
 		step->rank += other > weight;
 	}
 	step->candidates = (uint32_t)count;
-	step->private_rows = alone ? 0 : (uint32_t)source->rows(source->self, slot);
 	step->effective_k = exp(entropy);
 	step->public_top = public_most / public_sum;
 	step->public_probability =
-	    (double)dp_invisibleink_public_weight(plan->mechanism, drawn) / public_sum;
+	    (double)dp_invisibleink_public_weight(plan->traced, drawn) / public_sum;
 	step->probability = weight / sum;
-	step->clipped = alone ? 0 : measure_clipped_share(plan, source, slot, candidates, count);
+	if (!alone) measure_private_rows(plan, source, slot, candidates, count, step);
 }

@@ -7,7 +7,7 @@
 //   deliver_texts  hands out the texts of complete batches, in order
 //   append         of the logit source: the token goes to every context of its slot
 // Which slot draws, and how, follows from public things alone: the tokens drawn so far, the public
-// row and the plan.
+// row and the plan. How a token is drawn, only the mechanism knows (dp/mechanism.h).
 #include "engine/run/generate.h"
 
 #include "base/misuse.h"
@@ -37,8 +37,8 @@ struct job_run {
 	size_t texts;                   /* texts handed out so far */
 	size_t *slots;                  /* [source->slots] the batch in each slot, or IDLE */
 	int32_t *next;                  /* [source->slots] the token just drawn there */
-	int32_t *reference_ids;         /* [B][reference capacity], private */
-	struct tokens *references;      /* [B] */
+	int32_t *place_ids;             /* [B][capacity of a private context], private */
+	struct place_context *places;   /* [B] the contexts of the text that begins */
 	struct cuttle_progress progress;
 };
 #define IDLE SIZE_MAX /* this slot holds no batch */
@@ -80,21 +80,22 @@ static enum cuttle_status replay_batch(struct job_run *run, size_t index) {
 	return CUTTLE_OK;
 }
 
-/* Reads the references of a batch as tokens. A reference that cannot be read becomes null, without
- * an error: an error would tell something about it. */
-static void read_batch_references(struct job_run *run, size_t index) {
-	const uint32_t batch = run->plan->integers.batch;
-	const struct prompt *prompt = &run->plan->prompts[run->job->heading];
-	const size_t limit = run->plan->reference_tokens,
-	             capacity = prompt_reference_capacity(limit);
-	for (size_t i = 0; i < batch; i++) {
+/* Writes the private contexts of a batch. A reference that cannot be read becomes null, without an
+ * error: an error would tell something about it. */
+static void write_places(struct job_run *run, size_t index) {
+	const struct cuttle_plan *plan = run->plan;
+	const struct prompt *prompt = &plan->prompts[run->job->heading];
+	const size_t limit = plan->reference_tokens,
+	             capacity = prompt_private_capacity(prompt, limit);
+	for (size_t i = 0; i < plan->batch; i++) {
 		const char *words = NULL;
 		size_t size = 0;
-		run->job->reference(run->job->user, index * batch + i, &words, &size);
-		struct tokens *tokens = &run->references[i];
-		tokens->ids = run->reference_ids + i * capacity;
-		tokens->count =
-		    prompt_reference(run->plan->model, prompt, words, size, limit, tokens->ids);
+		run->job->reference(run->job->user, index * plan->batch + i, &words, &size);
+		struct place_context *place = &run->places[i];
+		place->shared = plan->share ? prompt->shared : 0;
+		place->tokens.ids = run->place_ids + i * capacity;
+		place->tokens.count =
+		    prompt_private(plan->model, prompt, words, size, limit, place->tokens.ids);
 	}
 }
 
@@ -126,11 +127,11 @@ static enum cuttle_status begin_text(struct job_run *run, size_t slot) {
 	const struct interruption interruption = {report_prompt_phase, run};
 	const struct tokens already = {transcript->ids, transcript->ended ? 0 : transcript->length};
 	if (report_progress(run, "prompt")) return fail_stopped(run);
-	if (transcript->spent < transcript->rules.tokens)
-		read_batch_references(run, run->slots[slot]);
-	else memset(run->references, 0, run->plan->integers.batch * sizeof *run->references);
-	if (run->source->begin(run->source->self, slot, run->references, run->plan->integers.batch,
-	                       &already, &interruption))
+	if (transcript->spent < transcript->rules.tokens) write_places(run, run->slots[slot]);
+	else memset(run->places, 0, run->plan->batch * sizeof *run->places);
+	if (run->source->begin(run->source->self, slot,
+	                       &run->plan->prompts[run->job->heading].whole, run->places,
+	                       run->plan->batch, &already, &interruption))
 		return fail_stopped(run);
 	return CUTTLE_OK;
 }
@@ -156,35 +157,36 @@ static enum cuttle_status fill_slot(struct job_run *run, size_t slot) {
 	return CUTTLE_OK;
 }
 
-/* Draws one token: by InvisibleInk, or from the public row alone. The public row alone draws after
- * T private tokens, and where that row is sure (--public-when). Which of the two draws is public.
- * *drawn is the token t, or ~t when the public row alone drew it. */
+/* Draws one token as the mechanism wants it. A free token is allowed where the transcript may add
+ * one, which is public. *drawn is the token t, or ~t when the public row alone drew it. */
 static enum dp_status draw_step(struct job_run *run, size_t slot,
                                 const struct transcript *transcript, int32_t *drawn) {
-	struct dp_invisibleink *mechanism = run->plan->mechanism;
+	const struct dp_mechanism *mechanism = &run->plan->mechanism;
 	const struct logit_source *source = run->source;
-	const float *public_row = source->public_row(source->self, slot);
-	const uint32_t *candidates;
-	size_t count;
+	struct dp_wanted wanted;
+	enum dp_fate fate;
 	uint32_t token;
 	// One mechanism serves all batches in flight. Each time it is told what this batch has
 	// spent, and it refuses to draw beyond T.
-	dp_invisibleink_begin(mechanism, transcript->spent);
-	bool alone = transcript->spent == transcript->rules.tokens;
+	mechanism->begin(mechanism->self, run->plan->batch, transcript->spent);
 	enum dp_status status =
-	    alone ? dp_invisibleink_alone(mechanism, public_row)
-	          : dp_invisibleink_public(mechanism, public_row, &candidates, &count);
+	    mechanism->open(mechanism->self, source->public_row(source->self, slot),
+	                    transcript_may_add(transcript, -1), &wanted);
 	if (status) return status;
-	if (!alone && run->plan->sure && transcript_may_add(transcript, -1))
-		alone = dp_invisibleink_sure(mechanism, run->plan->sure);
-	if (!alone) {
-		source->private_logits(source->self, slot, candidates, count);
-		for (size_t i = 0; i < source->rows(source->self, slot); i++)
-			dp_invisibleink_private(mechanism, source->row(source->self, i));
+	if (wanted.count) {
+		const bool every = wanted.place == DP_EVERY_PLACE;
+		const uint32_t first = every ? 0 : wanted.place,
+		               end = every ? run->plan->batch : wanted.place + 1;
+		source->private_logits(source->self, slot, first, end - first, wanted.tokens,
+		                       wanted.count);
+		for (uint32_t place = first; place < end; place++) {
+			const float *logits = source->row(source->self, place);
+			if (logits) mechanism->row(mechanism->self, place, logits);
+		}
 	}
-	status = dp_invisibleink_draw(mechanism, &token);
-	if (!status) *drawn = alone ? ~(int32_t)token : (int32_t)token;
-	return status;
+	if ((status = mechanism->draw(mechanism->self, &token, &fate))) return status;
+	*drawn = fate == DP_FREE ? ~(int32_t)token : (int32_t)token;
+	return DP_OK;
 }
 
 /* Gives the caller's trace the private numbers of the step. True when the trace asks to stop. */
@@ -248,18 +250,18 @@ enum cuttle_status generate_run(struct cuttle_plan *plan, const struct cuttle_jo
 	                      .progress = {.texts = job->texts}};
 	struct region region = {0};
 	size_t total = 0;
-	const size_t batch = plan->integers.batch,
-	             capacity = prompt_reference_capacity(plan->reference_tokens);
+	const size_t batch = plan->batch, capacity = prompt_private_capacity(
+	                                      &plan->prompts[job->heading], plan->reference_tokens);
 	run.ring = 2 * source->slots;
 	if (!region_add(&total, batch * capacity, sizeof(int32_t)) ||
-	    !region_add(&total, batch, sizeof(struct tokens)) ||
+	    !region_add(&total, batch, sizeof *run.places) ||
 	    !region_add(&total, run.ring, sizeof *run.transcripts) ||
 	    !region_add(&total, source->slots, sizeof *run.slots) ||
 	    !region_add(&total, source->slots, sizeof *run.next) ||
 	    !region_map(&region, total, true))
 		return status_fail(error, CUTTLE_NOMEM, "out of memory for %zu references", batch);
-	run.reference_ids = region_carve(&region, batch * capacity * sizeof(int32_t));
-	run.references = region_carve(&region, batch * sizeof(struct tokens));
+	run.place_ids = region_carve(&region, batch * capacity * sizeof(int32_t));
+	run.places = region_carve(&region, batch * sizeof *run.places);
 	run.transcripts = region_carve(&region, run.ring * sizeof *run.transcripts);
 	run.slots = region_carve(&region, source->slots * sizeof *run.slots);
 	run.next = region_carve(&region, source->slots * sizeof *run.next);
@@ -296,13 +298,13 @@ enum cuttle_status cuttle_job_run(struct cuttle_plan *plan, const struct cuttle_
 	if (job->heading >= plan->prompt_count)
 		return status_fail(error, CUTTLE_USAGE, "the plan has no such heading");
 	plan->seeded.heading = job->heading;
+	const struct prompt *prompt = &plan->prompts[job->heading];
 	const struct lockstep_params params = {
-	    .prompt = &plan->prompts[job->heading],
-	    .batch = plan->integers.batch,
+	    .prefix = {prompt->whole.ids, plan->share ? prompt->shared : 0},
+	    .batch = plan->batch,
 	    .slots = job->texts && job->texts < plan->slots ? job->texts : plan->slots,
 	    .context = plan->guarantee.context,
-	    .chunk = plan->chunk,
-	    .share = plan->share};
+	    .chunk = plan->chunk};
 	struct lockstep *lockstep;
 	status = lockstep_new(plan->model, &params, &lockstep, error);
 	if (status) return status;

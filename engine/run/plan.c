@@ -2,15 +2,17 @@
 // plan.c: from the caller's parameters to a plan, see plan.h. The steps of cuttle_plan_make:
 //   check_plan_params  every number is in its range
 //   choose_savings     how many free tokens, and when a public row is sure
-//   choose_clip     epsilon or clip -> integers
+//   choose_clip        epsilon or clip -> integers
 //   write_prompts      the prompts under each heading (prompt.c)
 //   fit_context        what room is left for a reference
 //   make_mechanism     the weight table
-//   account_budget     integers -> what they guarantee
+//   account_budget     the mechanism's claim -> what it guarantees
 //   choose_slots, cuttle_plan_fits  how many texts are in flight, and whether memory is enough
 #include "engine/run/plan.h"
 
 #include "base/misuse.h"
+#include "dp/account.h"
+#include "dp/invisibleink.h"
 #include "engine/forward/kv.h"
 #include "engine/forward/lockstep.h"
 #include "engine/machine/memory.h"
@@ -141,10 +143,11 @@ static enum cuttle_status check_plan_params(const struct cuttle_plan_params *p,
 }
 
 /* Finds the integers that the mechanism is built with. They follow from epsilon, or from the clip
- * when epsilon is not given. The clip must be one that the weight table can hold. */
+ * when epsilon is not given. The clip must be one that the weight table can hold. Epsilon is about
+ * all texts that one person's references stand in: here integers->tokens is T times spread.
+ * Example: T = 200, spread 3: 600. */
 static enum cuttle_status choose_clip(struct cuttle_plan *plan, const struct cuttle_plan_params *p,
-                                      struct cuttle_error *error) {
-	struct dp_integers *integers = &plan->integers;
+                                      struct dp_integers *integers, struct cuttle_error *error) {
 	integers->batch = p->batch;
 	integers->tokens = p->tokens * p->spread;
 	if (dp_temperature_ratio(p->temperature, &integers->temperature_num,
@@ -182,29 +185,37 @@ static enum cuttle_status choose_clip(struct cuttle_plan *plan, const struct cut
 	return CUTTLE_OK;
 }
 
+/* Example: 0.95 is 950000. */
+static uint32_t millionths_of(double probability) {
+	return (uint32_t)lround(probability * 1e6);
+}
+
 /* Turns the savings asked for into those the plan uses. public_when becomes millionths, and the
  * guarantee states the rounded number. Free tokens not given become T, if anything can use them. */
 static void choose_savings(struct cuttle_plan *plan, const struct cuttle_savings *asked,
                            uint32_t tokens) {
 	struct cuttle_savings *savings = &plan->guarantee.savings;
 	*savings = *asked;
-	plan->sure = (uint32_t)lround(asked->public_when * 1e6);
-	savings->public_when = plan->sure / 1e6;
-	if (!asked->free_tokens && (asked->complete || plan->sure)) savings->free_tokens = tokens;
+	const uint32_t sure = millionths_of(asked->public_when);
+	savings->public_when = sure / 1e6;
+	if (!asked->free_tokens && (asked->complete || sure)) savings->free_tokens = tokens;
 }
 
-/* Computes what both accountants say about the integers. Beyond its limits the exact accountant has
- * no number: epsilon_exact is then NaN. That is an error only when the exact one was asked for. */
+/* Computes what both accountants say about the mechanism's claim. The guarantee is about all texts
+ * that one person's references stand in, so it counts the units of `spread` batches. Beyond its
+ * limits the exact accountant has no number: epsilon_exact is then NaN. That is an error only when
+ * the exact one was asked for. */
 static enum cuttle_status account_budget(struct cuttle_plan *plan,
                                          const struct cuttle_plan_params *p,
                                          struct cuttle_error *error) {
 	struct cuttle_guarantee *g = &plan->guarantee;
 	g->accountant = p->accountant;
 	g->delta = p->delta;
-	g->rho = dp_guarantee_rho(&plan->integers);
-	g->epsilon = dp_guarantee_epsilon(&plan->integers, p->delta);
-	const enum dp_status status =
-	    dp_guarantee_exact(&plan->integers, p->delta, &g->epsilon_exact);
+	struct dp_claim claim = plan->mechanism.claim;
+	claim.units *= p->spread;
+	g->rho = dp_claim_rho(&claim);
+	g->epsilon = dp_claim_epsilon(&claim, p->delta);
+	const enum dp_status status = dp_claim_exact(&claim, p->delta, &g->epsilon_exact);
 	if (status == DP_OK) return CUTTLE_OK;
 	g->epsilon_exact = NAN;
 	if (status == DP_BAD_PARAMETER && p->accountant == CUTTLE_EXACT)
@@ -215,6 +226,7 @@ static enum cuttle_status account_budget(struct cuttle_plan *plan,
 
 static enum cuttle_status make_mechanism(struct cuttle_plan *plan,
                                          const struct cuttle_plan_params *p,
+                                         const struct dp_integers *integers,
                                          struct cuttle_error *error) {
 	const struct vocab *vocab = plan->model->vocab;
 	const size_t size = plan->model->vocab_size;
@@ -227,14 +239,16 @@ static enum cuttle_status make_mechanism(struct cuttle_plan *plan,
 	    .top_k = p->top_k,
 	    .tokens = p->tokens,
 	    .vocab = size,
-	    .temperature_num = plan->integers.temperature_num,
-	    .temperature_den = plan->integers.temperature_den,
-	    .clip_fixed = plan->integers.clip_fixed,
-	    .fraction_bits = plan->integers.fraction_bits,
+	    .temperature_num = integers->temperature_num,
+	    .temperature_den = integers->temperature_den,
+	    .clip_fixed = integers->clip_fixed,
+	    .fraction_bits = integers->fraction_bits,
 	    .center = p->savings.center,
+	    .sure = millionths_of(p->savings.public_when),
 	    .allowed = allowed,
 	    .random = p->insecure ? seeded_random(&plan->seeded) : dp_random_system()};
-	const enum dp_status status = dp_invisibleink_new(&params, &plan->mechanism);
+	const enum dp_status status = dp_invisibleink_mechanism(&params, &plan->mechanism);
+	plan->traced = plan->mechanism.self;
 	free(allowed);
 	return plan_status(status, error);
 }
@@ -297,7 +311,7 @@ static enum cuttle_status fit_context(struct cuttle_plan *plan, const struct cut
  * rows cost little, until the rows themselves are the work: at about ROWS_WANTED. Example: B = 7 is
  * 8 rows a text, so 4 texts. The contexts may take at most half of the memory available. */
 static size_t choose_slots(const struct cuttle_plan *plan, uint32_t asked) {
-	const size_t rows = plan->integers.batch + 1;
+	const size_t rows = plan->batch + 1;
 	size_t slots = asked ? asked : rows < ROWS_WANTED ? ROWS_WANTED / rows : 1, text_bytes;
 	const size_t memory = memory_available();
 	if (!kv_bytes(plan->model, rows * kv_capacity(plan->guarantee.context), &text_bytes))
@@ -309,13 +323,11 @@ static size_t choose_slots(const struct cuttle_plan *plan, uint32_t asked) {
 enum cuttle_status cuttle_plan_fits(const struct cuttle_plan *plan, struct cuttle_error *error) {
 	REQUIRE(plan);
 	const struct cuttle_guarantee *g = &plan->guarantee;
-	const struct prompt prompt = {.shared = g->shared_prefix};
-	const struct lockstep_params params = {.prompt = &prompt,
-	                                       .batch = plan->integers.batch,
+	const struct lockstep_params params = {.prefix = {NULL, plan->share ? g->shared_prefix : 0},
+	                                       .batch = plan->batch,
 	                                       .slots = plan->slots,
 	                                       .context = g->context,
-	                                       .chunk = plan->chunk,
-	                                       .share = plan->share};
+	                                       .chunk = plan->chunk};
 	size_t bytes;
 	char what[96];
 	(void)snprintf(what, sizeof what, "a job with %zu contexts of up to %u tokens",
@@ -352,12 +364,14 @@ enum cuttle_status cuttle_plan_make(struct cuttle_model *model,
 	plan->model = &model->model;
 	plan->chunk = params->prompt_chunk ? params->prompt_chunk : DEFAULT_CHUNK;
 	plan->share = !params->no_sharing;
+	plan->batch = params->batch;
+	struct dp_integers integers = {0};
 	choose_savings(plan, &params->savings, params->tokens);
 	// Accounting takes longest, so what these others refuse is refused before it.
-	if ((status = choose_clip(plan, params, error)) ||
+	if ((status = choose_clip(plan, params, &integers, error)) ||
 	    (status = write_prompts(plan, params, error)) ||
 	    (status = fit_context(plan, params, error)) ||
-	    (status = make_mechanism(plan, params, error)) ||
+	    (status = make_mechanism(plan, params, &integers, error)) ||
 	    (status = account_budget(plan, params, error))) {
 		cuttle_plan_free(&plan);
 		return status;
@@ -368,11 +382,10 @@ enum cuttle_status cuttle_plan_make(struct cuttle_model *model,
 		return status;
 	}
 	struct cuttle_guarantee *g = &plan->guarantee;
-	g->clip = ldexp(plan->integers.clip_fixed, -(int)plan->integers.fraction_bits);
-	g->temperature =
-	    (double)plan->integers.temperature_num / (double)plan->integers.temperature_den;
-	g->clip_fixed = plan->integers.clip_fixed;
-	g->fraction_bits = plan->integers.fraction_bits;
+	g->clip = ldexp(integers.clip_fixed, -(int)integers.fraction_bits);
+	g->temperature = (double)integers.temperature_num / (double)integers.temperature_den;
+	g->clip_fixed = integers.clip_fixed;
+	g->fraction_bits = integers.fraction_bits;
 	g->batch = params->batch;
 	g->tokens = params->tokens;
 	g->spread = params->spread;
@@ -384,7 +397,7 @@ enum cuttle_status cuttle_plan_make(struct cuttle_model *model,
 
 void cuttle_plan_free(struct cuttle_plan **plan) {
 	if (!plan || !*plan) return;
-	dp_invisibleink_free(&(*plan)->mechanism);
+	if ((*plan)->mechanism.self) (*plan)->mechanism.free((*plan)->mechanism.self);
 	for (size_t i = 0; i < (*plan)->prompt_count; i++) prompt_free(&(*plan)->prompts[i]);
 	free((*plan)->prompts);
 	free(*plan);

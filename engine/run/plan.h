@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // plan.h: a plan, everything the guarantee depends on, fixed before a private text is read.
 // Called by: users make plans through cuttle.h; generate.c, bench.c and diagnosis.c read them.
+// Which mechanism a plan has, and with which parameters, plan.c alone knows.
 // Private data: none, except that the mechanism holds the state of the draw in progress.
 // How: cuttle_plan_make checks the params, finds the integers of the guarantee and writes the
 // prompts. Then it builds the mechanism and chooses how many texts are in flight.
 #ifndef CUTTLE_ENGINE_PLAN_H
 #define CUTTLE_ENGINE_PLAN_H
 
-#include "dp/account.h"
-#include "dp/invisibleink.h"
+#include "dp/mechanism.h"
 #include "engine/run/prompt.h"
 #include "engine/run/seeded.h"
 
@@ -17,16 +17,14 @@ struct cuttle_plan {
 	struct prompt *prompts; /* [prompt_count] one per heading, or one without headings */
 	size_t prompt_count;
 
-	/* What the guarantee is computed from. It is about all texts that one person's references
-	 * stand in: integers.tokens is T times spread. Example: T = 200, spread 3: 600. */
-	struct dp_integers integers;
+	struct dp_mechanism mechanism; /* one job at a time; its claim is that of one batch */
 
-	struct dp_invisibleink *mechanism; /* holds the checked weight table; one job at a time */
+	/* The same mechanism, for the PRIVATE trace alone (diagnosis.h): only InvisibleInk has one.
+	 * NULL: the plan has no trace. Owned by `mechanism`. */
+	const struct dp_invisibleink *traced;
+
 	struct seeded seeded; /* the mechanism draws from it when the plan is insecure */
-
-	/* In millionths. The public row alone draws when its likeliest token is at least this
-	 * probable. Example: 950000 is 0.95. 0 = never. */
-	uint32_t sure;
+	uint32_t batch;       /* B: places of a text */
 
 	size_t chunk;            /* rows per pass over the prompts */
 	size_t reference_tokens; /* a reference is cut to so many tokens */

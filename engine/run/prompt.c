@@ -349,3 +349,17 @@ size_t prompt_reference(const struct model *model, const struct prompt *prompt, 
 		return 0;
 	return count < limit ? count : limit;
 }
+
+size_t prompt_private_capacity(const struct prompt *prompt, size_t limit) {
+	return prompt->head.count + prompt_reference_capacity(limit) + prompt->tail.count;
+}
+
+size_t prompt_private(const struct model *model, const struct prompt *prompt, const char *text,
+                      size_t size, size_t limit, int32_t *ids) {
+	const struct tokens *head = &prompt->head, *tail = &prompt->tail;
+	const size_t count = prompt_reference(model, prompt, text, size, limit, ids + head->count);
+	if (!count) return 0;
+	memcpy(ids, head->ids, head->count * sizeof *ids);
+	memcpy(ids + head->count + count, tail->ids, tail->count * sizeof *ids);
+	return head->count + count + tail->count;
+}

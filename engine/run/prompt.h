@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // prompt.h: the public and the private prompt of a plan, as tokens.
-// Called by: run/plan.c writes prompts; run/generate.c reads references.
-// forward/lockstep.c lays out contexts from both.
-// Private data: prompt_reference takes one reference. Everything else is public.
+// Called by: run/plan.c writes prompts; run/generate.c makes a private context of each reference.
+// Private data: prompt_private and prompt_reference take one reference. All else is public.
 // How: both prompts are written from the same public words. Only the private one has a place for
 // the reference: its context is head + reference + tail.
 // Each piece is tokenised by itself, so a reference can never change the tokens around it.
@@ -11,12 +10,7 @@
 #define CUTTLE_ENGINE_PROMPT_H
 
 #include "engine/model/model.h"
-
-/* A list of token numbers. */
-struct tokens {
-	int32_t *ids; /* [count] */
-	size_t count;
-};
+#include "engine/text/tokens.h"
 
 struct prompt {
 	struct tokens whole;  /* the public prompt */
@@ -53,6 +47,15 @@ size_t prompt_reference(const struct model *model, const struct prompt *prompt, 
 
 /* Places that prompt_reference needs in ids: the most tokens before the cut to `limit`. */
 size_t prompt_reference_capacity(size_t limit);
+
+/* Writes the private context of one reference, head + reference + tail, and returns its number of
+ * tokens. The array has prompt_private_capacity places; its owner wipes it. 0 is the null
+ * reference, which has no context. Text, size and limit as for prompt_reference. */
+size_t prompt_private(const struct model *model, const struct prompt *prompt, const char *text,
+                      size_t size, size_t limit, int32_t *ids);
+
+/* Places that prompt_private needs in ids. */
+size_t prompt_private_capacity(const struct prompt *prompt, size_t limit);
 
 /* Bytes that a reference is cut to: 16 * limit. */
 size_t prompt_reference_bytes(size_t limit);

@@ -5,6 +5,8 @@
 // token is not the one that a second mechanism, built from the guarantee alone, draws from the
 // same rows.
 #include "engine/run/generate.h"
+#include "dp/account.h"
+#include "dp/invisibleink.h"
 #include "tests/support/tiny_model.h"
 
 #include <math.h>
@@ -88,38 +90,60 @@ static size_t tokens_of(const char *text, size_t limit, int32_t *ids) {
 /* ---- the model and the job ------------------------------------------------------------------- */
 
 struct stub {
+	const struct prompt *prompt;
 	size_t limit, begun;
 	uint64_t drawn[SLOTS], reference[SLOTS][BATCH];
-	int32_t first[SLOTS][BATCH];
-	size_t rows[SLOTS];
+	int32_t first[SLOTS][BATCH]; /* of a place's reference; 0 = the place is null */
+	size_t asked_slot, asked_first, asked_end;
 	float public_rows[SLOTS][TINY_VOCAB], private_rows[BATCH][TINY_VOCAB];
 	int32_t tokens[TEXTS][TOKENS]; /* what the job was told */
 	uint32_t counts[TEXTS];
 };
 
-static enum cuttle_status begin(void *self, size_t slot, const struct tokens *references,
-                                size_t batch, const struct tokens *already,
+/* The list begins with these tokens, and *list is what follows them. */
+static void assert_begins(struct tokens *list, const int32_t *ids, size_t count) {
+	assert_true(list->count >= count);
+	assert_memory_equal(list->ids, ids, count * sizeof *ids);
+	list->ids += count;
+	list->count -= count;
+}
+
+static enum cuttle_status begin(void *self, size_t slot, const struct tokens *public_context,
+                                const struct place_context *places, size_t batch,
+                                const struct tokens *already,
                                 const struct interruption *interruption) {
 	struct stub *stub = self;
+	const struct prompt *prompt = stub->prompt;
 	(void)interruption;
 	assert_int_equal(batch, BATCH);
 	assert_int_equal(already->count, 0);
-	stub->drawn[slot] = stub->rows[slot] = 0;
+	assert_int_equal(public_context->count, prompt->whole.count);
+	assert_memory_equal(public_context->ids, prompt->whole.ids,
+	                    prompt->whole.count * sizeof(int32_t));
+	stub->drawn[slot] = 0;
 	for (size_t i = 0; i < BATCH; i++) {
 		int32_t ids[CONTEXT];
 		const size_t count = tokens_of(RECORDS[stub->begun * BATCH + i], stub->limit, ids);
-		assert_int_equal(references[i].count, count);
-		assert_memory_equal(references[i].ids, ids, count * sizeof *ids);
-		if (!count) continue;
-		stub->first[slot][stub->rows[slot]] = ids[0];
-		stub->reference[slot][stub->rows[slot]++] = hash_of(ids, count);
+		struct tokens list = places[i].tokens;
+		stub->first[slot][i] = count ? ids[0] : 0;
+		if (!count) {
+			assert_int_equal(list.count, 0);
+			continue;
+		}
+		assert_begins(&list, prompt->head.ids, prompt->head.count);
+		assert_begins(&list, ids, count);
+		assert_begins(&list, prompt->tail.ids, prompt->tail.count);
+		assert_int_equal(list.count, 0);
+		assert_int_equal(places[i].shared, prompt->shared);
+		stub->reference[slot][i] = hash_of(ids, count);
 	}
 	stub->begun++;
 	return CUTTLE_OK;
 }
 
 static void end(void *self, size_t slot) {
-	((struct stub *)self)->rows[slot] = 0;
+	struct stub *stub = self;
+	memset(stub->first[slot], 0, sizeof stub->first[slot]);
 }
 
 static void public_logits(void *self) {
@@ -132,19 +156,21 @@ static const float *public_row(void *self, size_t slot) {
 	return ((struct stub *)self)->public_rows[slot];
 }
 
-static void private_logits(void *self, size_t slot, const uint32_t *candidates, size_t count) {
+static void private_logits(void *self, size_t slot, size_t first_place, size_t places,
+                           const uint32_t *candidates, size_t count) {
 	struct stub *stub = self;
-	for (size_t i = 0; i < stub->rows[slot]; i++)
+	stub->asked_slot = slot;
+	stub->asked_first = first_place;
+	stub->asked_end = first_place + places;
+	for (size_t i = first_place; i < stub->asked_end; i++)
 		fill_private(stub->drawn[slot], stub->reference[slot][i], stub->first[slot][i],
 		             candidates, count, stub->private_rows[i]);
 }
 
-static size_t rows(void *self, size_t slot) {
-	return ((struct stub *)self)->rows[slot];
-}
-
-static const float *row(void *self, size_t index) {
-	return ((struct stub *)self)->private_rows[index];
+static const float *row(void *self, size_t place) {
+	struct stub *stub = self;
+	const bool asked = place >= stub->asked_first && place < stub->asked_end;
+	return asked && stub->first[stub->asked_slot][place] ? stub->private_rows[place] : NULL;
 }
 
 static void append(void *self, const int32_t *tokens) {
@@ -206,7 +232,6 @@ static void run(struct cuttle_plan *plan, struct stub *stub) {
 	                                    .public_logits = public_logits,
 	                                    .public_row = public_row,
 	                                    .private_logits = private_logits,
-	                                    .rows = rows,
 	                                    .row = row,
 	                                    .append = append};
 	struct cuttle_job job;
@@ -216,7 +241,7 @@ static void run(struct cuttle_plan *plan, struct stub *stub) {
 	job.reference = give_reference;
 	job.token = take_token;
 	job.text = take_text;
-	*stub = (struct stub){.limit = plan->guarantee.reference_tokens};
+	*stub = (struct stub){.prompt = plan->prompts, .limit = plan->guarantee.reference_tokens};
 	assert_int_equal(generate_run(plan, &job, &source, NULL), CUTTLE_OK);
 	assert_int_equal(stub->begun, TEXTS);
 }
@@ -295,8 +320,7 @@ static void every_token_is_the_mechanisms(void **state) {
 static void the_plan_keeps_its_guarantee(void **state) {
 	(void)state;
 	float logits[TINY_VOCAB];
-	const uint32_t *candidates;
-	size_t count;
+	struct dp_wanted wanted;
 	struct cuttle_guarantee told;
 	struct cuttle_model *model = tiny_model_open(GGUF_TENSOR_Q8_0, GGUF_TENSOR_Q8_0, 1);
 	struct cuttle_plan_params params = plan_params(false);
@@ -304,17 +328,18 @@ static void the_plan_keeps_its_guarantee(void **state) {
 	cuttle_plan_describe(plan, &told);
 	assert_true(told.private_output);
 	fill_public(0, logits);
-	dp_invisibleink_begin(plan->mechanism, told.tokens);
-	assert_int_equal(dp_invisibleink_public(plan->mechanism, logits, &candidates, &count),
-	                 DP_SPENT);
-	dp_invisibleink_begin(plan->mechanism, told.tokens - 1);
-	assert_int_equal(dp_invisibleink_public(plan->mechanism, logits, &candidates, &count),
-	                 DP_OK);
-	for (size_t i = 0; i < count; i++) logits[i] = 1e6f;
-	for (uint32_t i = 1; i <= told.batch; i++) {
-		dp_invisibleink_private(plan->mechanism, logits);
-		assert_int_equal(dp_invisibleink_sum(plan->mechanism, 0),
-		                 told.clip_fixed * (int32_t)i);
+	const struct dp_mechanism *mechanism = &plan->mechanism;
+	mechanism->begin(mechanism->self, told.batch, told.tokens);
+	assert_int_equal(mechanism->open(mechanism->self, logits, false, &wanted), DP_SPENT);
+	assert_int_equal(wanted.count, 0);
+	mechanism->begin(mechanism->self, told.batch, told.tokens - 1);
+	assert_int_equal(mechanism->open(mechanism->self, logits, false, &wanted), DP_OK);
+	assert_int_equal(wanted.place, DP_EVERY_PLACE);
+	for (size_t i = 0; i < wanted.count; i++) logits[i] = 1e6f;
+	for (uint32_t i = 0; i < told.batch; i++) {
+		mechanism->row(mechanism->self, i, logits);
+		assert_int_equal(dp_invisibleink_sum(plan->traced, 0),
+		                 told.clip_fixed * (int32_t)(i + 1));
 	}
 	cuttle_plan_free(&plan);
 	// What is told follows from those integers, not from what was asked: of an epsilon for the

@@ -31,15 +31,18 @@ enum {
 struct stub {
 	struct slot {
 		bool busy;
-		size_t batch, rows; /* batch: only known while there are references */
-		uint64_t history;   /* of the text's tokens */
+		size_t batch;        /* only known while there are references */
+		bool present[BATCH]; /* the place is not null */
+		uint64_t history;    /* of the text's tokens */
 		float public_row[TINY_VOCAB];
 		bool sure;
 	} slots[SLOTS];
+	const struct prompt *prompt;
 	bool sure; /* of the row last handed out */
 	uint64_t private_seed;
 	float candidates[TINY_VOCAB],
 	    private_row[TINY_VOCAB]; /* the public row's, and with noise and an offset */
+	const struct slot *asked;    /* by the last private_logits */
 	size_t count;
 	size_t private_steps[BATCHES]; /* steps for which private rows were asked; of a batch of
 	                                  nulls they count to the first */
@@ -66,18 +69,21 @@ static void write_public_row(struct slot *slot) {
 		                                        : TINY_EOS] = 16;
 }
 
-static enum cuttle_status begin(void *self, size_t slot, const struct tokens *references,
-                                size_t batch, const struct tokens *already,
+static enum cuttle_status begin(void *self, size_t slot, const struct tokens *public_context,
+                                const struct place_context *places, size_t batch,
+                                const struct tokens *already,
                                 const struct interruption *interruption) {
 	struct stub *stub = self;
 	struct slot *s = &stub->slots[slot];
 	(void)interruption;
+	assert_int_equal(public_context->count, stub->prompt->whole.count);
 	assert_int_equal(batch, BATCH);
 	*s = (struct slot){.busy = true, .history = 7};
 	for (size_t i = 0; i < batch; i++)
-		if (references[i].count) {
-			s->rows++;
-			s->batch = (size_t)(references[i].ids[0] - 'A'); /* see give_reference */
+		if (places[i].tokens.count) {
+			s->present[i] = true;
+			// See give_reference: the reference is this letter.
+			s->batch = (size_t)(places[i].tokens.ids[stub->prompt->head.count] - 'A');
 		}
 	for (size_t i = 0; i < already->count; i++) {
 		assert_true(already->ids[i] >= 0);
@@ -92,7 +98,8 @@ static void end(void *self, size_t slot) {
 }
 
 static void alone(void *self, size_t slot) {
-	((struct stub *)self)->slots[slot].rows = 0;
+	struct slot *s = &((struct stub *)self)->slots[slot];
+	memset(s->present, 0, sizeof s->present);
 }
 
 static void public_logits(void *self) {
@@ -108,22 +115,23 @@ static const float *public_row(void *self, size_t slot) {
 	return stub->slots[slot].public_row;
 }
 
-static void private_logits(void *self, size_t slot, const uint32_t *candidates, size_t count) {
+static void private_logits(void *self, size_t slot, size_t first_place, size_t places,
+                           const uint32_t *candidates, size_t count) {
 	struct stub *stub = self;
 	const struct slot *s = &stub->slots[slot];
+	assert_int_equal(first_place, 0);
+	assert_int_equal(places, BATCH);
+	stub->asked = s;
 	stub->private_steps[s->batch]++;
 	stub->private_seed = s->history + 31 * s->batch;
 	stub->count = count;
 	for (size_t i = 0; i < count; i++) stub->candidates[i] = s->public_row[candidates[i]];
 }
 
-static size_t rows(void *self, size_t slot) {
-	return ((struct stub *)self)->slots[slot].rows;
-}
-
-static const float *row(void *self, size_t index) {
+static const float *row(void *self, size_t place) {
 	struct stub *stub = self;
-	uint64_t seed = stub->private_seed + index;
+	if (!stub->asked->present[place]) return NULL;
+	uint64_t seed = stub->private_seed + place;
 	for (size_t i = 0; i < stub->count; i++)
 		stub->private_row[i] = stub->candidates[i] + 1.5f + between(&seed, -2, 2);
 	return stub->private_row;
@@ -219,10 +227,11 @@ static enum cuttle_status run(struct cuttle_model *model, const struct cuttle_sa
 	job.token = take_token;
 	job.text = take_text;
 	memory->savings = savings;
+	memory->stub.prompt = plan->prompts;
 	memory->texts_done = memory->drawn_now = 0;
 	const struct logit_source source = {
-	    &memory->stub, TINY_VOCAB, slots,          begin, end, alone,
-	    public_logits, public_row, private_logits, rows,  row, append};
+	    &memory->stub, TINY_VOCAB, slots,          begin, end,   alone,
+	    public_logits, public_row, private_logits, row,   append};
 	const enum cuttle_status status = generate_run(plan, &job, &source, NULL);
 	cuttle_plan_free(&plan);
 	return status;

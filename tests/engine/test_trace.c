@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "dp/invisibleink.h"
 #include "engine/run/diagnosis.h"
 #include "io/trace.h"
 #include <fcntl.h>
@@ -30,21 +31,15 @@ static const float *public_row(void *self, size_t slot) {
 	return PUBLIC;
 }
 
-static size_t rows(void *self, size_t slot) {
-	(void)slot;
-	return *(size_t *)self;
-}
-
-static const float *row(void *self, size_t index) {
-	(void)self;
-	return PRIVATE[index];
+static const float *row(void *self, size_t place) {
+	return place < *(size_t *)self ? PRIVATE[place] : NULL;
 }
 
 static void step_of(size_t count, double temperature, struct cuttle_trace_step *step) {
 	struct dp_invisibleink *mechanism;
-	struct cuttle_plan plan = {.guarantee = {.clip_fixed = 1 << 11, .fraction_bits = 12}};
-	const struct logit_source source = {
-	    .self = &count, .public_row = public_row, .rows = rows, .row = row};
+	struct cuttle_plan plan = {.batch = ROWS,
+	                           .guarantee = {.clip_fixed = 1 << 11, .fraction_bits = 12}};
+	const struct logit_source source = {.self = &count, .public_row = public_row, .row = row};
 	const struct dp_invisibleink_params params = {.batch = ROWS,
 	                                              .top_k = 3,
 	                                              .tokens = 1,
@@ -65,7 +60,7 @@ static void step_of(size_t count, double temperature, struct cuttle_trace_step *
 	assert_int_equal(candidate_count, CANDIDATES);
 	for (size_t i = 0; i < count; i++) dp_invisibleink_private(mechanism, PRIVATE[i]);
 	assert_int_equal(dp_invisibleink_draw(mechanism, &token), DP_OK);
-	plan.mechanism = mechanism;
+	plan.traced = mechanism;
 	*step = (struct cuttle_trace_step){.token = (int32_t)token};
 	diagnosis_of(&plan, &source, 5, false, step);
 	dp_invisibleink_free(&mechanism);

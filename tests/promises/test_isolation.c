@@ -15,7 +15,16 @@
 
 #include <cmocka.h>
 
-enum { STEPS = 3, CANDIDATES = 40, HEAD = 37, TAIL = 5, MOST_REFERENCES = 9, LONGEST = 90 };
+enum {
+	STEPS = 3,
+	CANDIDATES = 40,
+	HEAD = 37, /* tokens before a reference */
+	TAIL = 5,  /* and after it */
+	SHARED = HEAD / 16 * 16,
+	MOST_REFERENCES = 9,
+	LONGEST = 90,
+	MOST_PLACES = 63
+};
 
 struct world {
 	int32_t whole[HEAD + TAIL], tail[TAIL];
@@ -49,56 +58,83 @@ static void make_world(struct world *world, uint64_t seed) {
 	for (uint32_t i = 0; i < CANDIDATES; i++) world->candidates[i] = i * 6 + (i > 20);
 }
 
+/* The private contexts of a batch. */
+struct batch {
+	int32_t ids[MOST_PLACES][HEAD + LONGEST + TAIL];
+	struct place_context places[MOST_PLACES];
+};
+
+/* Makes a place's context: `head` tokens of the public one, the reference, the tail. */
+static void set_place(struct batch *batch, size_t place, const struct world *world, size_t head,
+                      const int32_t *reference, size_t length, size_t shared) {
+	int32_t *ids = batch->ids[place];
+	memcpy(ids, world->whole, head * sizeof *ids);
+	memcpy(ids + head, reference, length * sizeof *ids);
+	memcpy(ids + head + length, world->tail, sizeof world->tail);
+	batch->places[place] = (struct place_context){{ids, head + length + TAIL}, shared};
+}
+
+static const struct tokens NOTHING = {0};
+
+static enum cuttle_status begin_batch(const struct logit_source *source, size_t slot,
+                                      const struct world *world, const struct batch *batch,
+                                      size_t count, const struct tokens *already) {
+	const struct tokens whole = {(int32_t *)world->whole, HEAD + TAIL};
+	return source->begin(source->self, slot, &whole, batch->places, count, already, NULL);
+}
+
+static struct lockstep *open_lockstep(struct cuttle_model *model,
+                                      const struct lockstep_params *params) {
+	struct lockstep *lockstep;
+	assert_int_equal(lockstep_new(&model->model, params, &lockstep, NULL), CUTTLE_OK);
+	return lockstep;
+}
+
 /* Runs references[count] (numbers into the world; -1 = null) in lock step; rows come back under
  * their reference's number. */
 static void run(struct cuttle_model *model, const struct world *world, const int *references,
                 size_t count, struct setting setting, struct answer *answer) {
-	const struct prompt prompt = {.whole = {(int32_t *)world->whole, HEAD + TAIL},
-	                              .head = {(int32_t *)world->whole, HEAD},
-	                              .tail = {(int32_t *)world->tail, TAIL},
-	                              .shared = HEAD / 16 * 16};
-	const struct lockstep_params params = {&prompt,       count,         setting.slots, 256,
-	                                       setting.chunk, setting.share, false};
-	struct lockstep *lockstep;
-	assert_int_equal(lockstep_new(&model->model, &params, &lockstep, NULL), CUTTLE_OK);
+	const size_t shared = setting.share ? SHARED : 0;
+	const struct lockstep_params params = {.prefix = {(int32_t *)world->whole, shared},
+	                                       .batch = count,
+	                                       .slots = setting.slots,
+	                                       .context = 256,
+	                                       .chunk = setting.chunk};
+	struct lockstep *lockstep = open_lockstep(model, &params);
 	const struct logit_source source = lockstep_source(lockstep);
-	struct tokens tokens[MOST_REFERENCES];
-	size_t rows = 0;
+	static struct batch batch, decoys;
 	for (size_t i = 0; i < count; i++) {
-		// A null reference has a place where its tokens would stand; that it has none is
-		// what counts.
-		tokens[i] = references[i] < 0
-		                ? (struct tokens){(int32_t *)world->reference[0], 0}
-		                : (struct tokens){(int32_t *)world->reference[references[i]],
-		                                  world->length[references[i]]};
-		rows += references[i] >= 0;
+		// A null place has a list where its tokens would stand; that it has none is what
+		// counts.
+		const size_t r = references[i] < 0 ? 0 : (size_t)references[i];
+		set_place(&batch, i, world, HEAD, world->reference[r], world->length[r], shared);
+		if (references[i] < 0) batch.places[i].tokens.count = 0;
 	}
 	const size_t slot = setting.slots - 1;
 	int32_t next[4] = {1, 2, 3, 4};
 	for (size_t other = 0; other < slot; other++) {
-		struct tokens decoys[MOST_REFERENCES] = {0};
+		decoys = (struct batch){0};
 		for (size_t i = 0; i < count; i++)
 			if (i % 3 != other)
-				decoys[i] = (struct tokens){
-				    (int32_t *)world->reference[(i + 4) % MOST_REFERENCES],
-				    1 + 11 * i};
-		assert_int_equal(
-		    source.begin(source.self, other, decoys, count, &(struct tokens){0}, NULL),
-		    CUTTLE_OK);
+				set_place(&decoys, i, world, HEAD,
+				          world->reference[(i + 4) % MOST_REFERENCES], 1 + 11 * i,
+				          shared);
+		assert_int_equal(begin_batch(&source, other, world, &decoys, count, &NOTHING),
+		                 CUTTLE_OK);
 	}
-	assert_int_equal(source.begin(source.self, slot, tokens, count, &(struct tokens){0}, NULL),
-	                 CUTTLE_OK);
+	assert_int_equal(begin_batch(&source, slot, world, &batch, count, &NOTHING), CUTTLE_OK);
 	for (size_t step = 0; step < STEPS; step++) {
 		source.public_logits(source.self);
 		memcpy(answer->public_row[step], source.public_row(source.self, slot),
 		       sizeof answer->public_row[step]);
-		source.private_logits(source.self, slot, world->candidates, CANDIDATES);
-		assert_int_equal(source.rows(source.self, slot), rows);
-		for (size_t i = 0, row = 0; i < count; i++)
-			if (references[i] >= 0)
-				memcpy(answer->private_row[step][references[i]],
-				       source.row(source.self, row++),
+		source.private_logits(source.self, slot, 0, count, world->candidates, CANDIDATES);
+		for (size_t i = 0; i < count; i++) {
+			const float *row = source.row(source.self, i);
+			assert_true((row != NULL) == (references[i] >= 0));
+			if (row)
+				memcpy(answer->private_row[step][references[i]], row,
 				       sizeof answer->private_row[step][0]);
+		}
 		next[slot] = 65 + (int32_t)step;
 		source.append(source.self, next);
 		if (slot > 1 && step == 1)
@@ -247,34 +283,32 @@ static void test_every_number_of_rows(void **state) {
 	run_alone(model, &world, 1, &expected);
 	const struct kernels *tables[8];
 	const size_t tiers = kernels_available(tables);
-	const struct prompt prompt = {.whole = {world.whole, HEAD + TAIL},
-	                              .head = {world.whole, HEAD},
-	                              .tail = {world.tail, TAIL},
-	                              .shared = 32};
 	for (size_t tier = 0; tier < tiers; tier++) {
 		assert_true(kernels_set(tables[tier]->name));
 		for (size_t batch = 1; batch <= 63; batch += briefly()     ? 1 + batch / 2
 		                                             : batch == 32 ? 31
 		                                                           : 1) {
-			const struct lockstep_params params = {&prompt, batch, 1,    256,
-			                                       64,      true,  false};
-			struct lockstep *lockstep;
-			struct tokens tokens[63];
-			assert_int_equal(lockstep_new(&model->model, &params, &lockstep, NULL),
-			                 CUTTLE_OK);
+			const struct lockstep_params params = {.prefix = {world.whole, SHARED},
+			                                       .batch = batch,
+			                                       .slots = 1,
+			                                       .context = 256,
+			                                       .chunk = 64};
+			struct lockstep *lockstep = open_lockstep(model, &params);
 			const struct logit_source source = lockstep_source(lockstep);
+			static struct batch all;
 			for (size_t i = 0; i < batch; i++)
-				tokens[i] = (struct tokens){world.reference[i % MOST_REFERENCES],
-				                            world.length[i % MOST_REFERENCES]};
-			assert_int_equal(
-			    source.begin(source.self, 0, tokens, batch, &(struct tokens){0}, NULL),
-			    CUTTLE_OK);
+				set_place(&all, i, &world, HEAD,
+				          world.reference[i % MOST_REFERENCES],
+				          world.length[i % MOST_REFERENCES], SHARED);
+			assert_int_equal(begin_batch(&source, 0, &world, &all, batch, &NOTHING),
+			                 CUTTLE_OK);
 			for (size_t step = 0; step < STEPS; step++) {
 				source.public_logits(source.self);
 				assert_memory_equal(source.public_row(source.self, 0),
 				                    expected.public_row[step],
 				                    sizeof expected.public_row[0]);
-				source.private_logits(source.self, 0, world.candidates, CANDIDATES);
+				source.private_logits(source.self, 0, 0, batch, world.candidates,
+				                      CANDIDATES);
 				for (size_t i = 0; i < batch; i++)
 					assert_memory_equal(
 					    source.row(source.self, i),
@@ -297,23 +331,20 @@ static void test_same_tokens_same_logits(void **state) {
 	static struct answer answer;
 	make_world(&world, 11);
 	struct cuttle_model *model = tiny_model_open(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, 2);
-	// head + reference + tail spells the public prompt when the reference is its middle.
-	const struct prompt prompt = {.whole = {world.whole, HEAD + TAIL},
-	                              .head = {world.whole, HEAD - 6},
-	                              .tail = {world.tail, TAIL},
-	                              .shared = 16};
-	const struct lockstep_params params = {&prompt, 2, 1, 256, 64, true, false};
-	struct lockstep *lockstep;
-	assert_int_equal(lockstep_new(&model->model, &params, &lockstep, NULL), CUTTLE_OK);
+	const struct lockstep_params params = {
+	    .prefix = {world.whole, 16}, .batch = 2, .slots = 1, .context = 256, .chunk = 64};
+	struct lockstep *lockstep = open_lockstep(model, &params);
 	const struct logit_source source = lockstep_source(lockstep);
-	const struct tokens references[] = {{world.reference[0], 40}, {world.whole + HEAD - 6, 6}};
-	assert_int_equal(source.begin(source.self, 0, references, 2, &(struct tokens){0}, NULL),
-	                 CUTTLE_OK);
+	static struct batch batch;
+	// The second context spells the public one, for its reference is that one's middle.
+	set_place(&batch, 0, &world, HEAD - 6, world.reference[0], 40, 16);
+	set_place(&batch, 1, &world, HEAD - 6, world.whole + HEAD - 6, 6, 16);
+	assert_int_equal(begin_batch(&source, 0, &world, &batch, 2, &NOTHING), CUTTLE_OK);
 	for (size_t step = 0; step < STEPS; step++) {
 		source.public_logits(source.self);
 		memcpy(answer.public_row[0], source.public_row(source.self, 0),
 		       sizeof answer.public_row[0]);
-		source.private_logits(source.self, 0, world.candidates, CANDIDATES);
+		source.private_logits(source.self, 0, 0, 2, world.candidates, CANDIDATES);
 		const float *other = source.row(source.self, 0), *same = source.row(source.self, 1);
 		size_t differing = 0;
 		for (size_t i = 0; i < CANDIDATES; i++) {
@@ -326,6 +357,83 @@ static void test_same_tokens_same_logits(void **state) {
 	}
 	lockstep_free(&lockstep);
 	cuttle_model_free(&model);
+}
+
+/* Logits of one text whose places share the beginning of its public context, or all compute their
+ * own. Asks for one place after the other, as DP-Fusion does. */
+static void run_document(struct cuttle_model *model, const struct world *world, size_t prefix,
+                         bool share, size_t chunk, float rows[STEPS][4][CANDIDATES],
+                         float public_rows[STEPS][TINY_VOCAB]) {
+	// Place 0 leaves the public context late, 1 early, 2 is null, 3 never leaves it.
+	static const size_t same[4] = {HEAD, 20, 0, HEAD};
+	static struct batch batch;
+	const struct tokens already = {(int32_t[]){70, 71, 72}, 3};
+	const struct lockstep_params params = {.prefix = {(int32_t *)world->whole, prefix},
+	                                       .batch = 4,
+	                                       .slots = 2,
+	                                       .context = 256,
+	                                       .chunk = chunk};
+	struct lockstep *lockstep = open_lockstep(model, &params);
+	const struct logit_source source = lockstep_source(lockstep);
+	for (size_t slot = 0; slot < 2; slot++) {
+		for (size_t i = 0; i < 4; i++) {
+			const size_t shared = share ? same[i] / 16 * 16 : 0,
+			             length = i == 3 ? 0 : 50 - 3 * i;
+			set_place(&batch, i, world, same[i], world->reference[i + slot], length,
+			          shared);
+			if (i == 2) batch.places[i].tokens.count = 0;
+		}
+		assert_int_equal(begin_batch(&source, slot, world, &batch, 4, &already), CUTTLE_OK);
+	}
+	for (size_t step = 0; step < STEPS; step++) {
+		source.public_logits(source.self);
+		memcpy(public_rows[step], source.public_row(source.self, 0), sizeof *public_rows);
+		for (size_t place = 0; place < 4; place++) {
+			source.private_logits(source.self, 0, place, 1, world->candidates,
+			                      CANDIDATES);
+			for (size_t i = 0; i < 4; i++) {
+				const float *row = source.row(source.self, i);
+				assert_true((row != NULL) == (i == place && i != 2));
+				if (row) memcpy(rows[step][i], row, sizeof rows[step][i]);
+			}
+		}
+		source.append(source.self, (int32_t[]){80 + (int32_t)step, 90});
+	}
+	source.alone(source.self, 0);
+	source.public_logits(source.self);
+	source.private_logits(source.self, 0, 0, 4, world->candidates, CANDIDATES);
+	for (size_t i = 0; i < 4; i++) assert_null(source.row(source.self, i));
+	lockstep_free(&lockstep);
+}
+
+/* What a private context shares with the public one, and whether the run has a prefix of its own,
+ * changes no bit. A place that shows what the public context shows has its row. */
+static void test_shared_with_public(void **state) {
+	(void)state;
+	static struct world world;
+	static float expected[STEPS][4][CANDIDATES], rows[STEPS][4][CANDIDATES],
+	    expected_public[STEPS][TINY_VOCAB], public_rows[STEPS][TINY_VOCAB];
+	make_world(&world, 23);
+	for (unsigned threads = 1; threads <= 2; threads++) {
+		struct cuttle_model *model =
+		    tiny_model_open(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, threads);
+		run_document(model, &world, 0, false, 1, expected, expected_public);
+		for (size_t prefix = 0; prefix <= 16; prefix += 16)
+			for (size_t chunk = 1; chunk <= 64; chunk += 21) {
+				run_document(model, &world, prefix, true, chunk, rows, public_rows);
+				assert_memory_equal(rows, expected, sizeof rows);
+				assert_memory_equal(public_rows, expected_public,
+				                    sizeof public_rows);
+			}
+		for (size_t step = 0; step < STEPS; step++)
+			for (size_t i = 0; i < CANDIDATES; i++) {
+				const float shown = expected_public[step][world.candidates[i]];
+				assert_memory_equal(&expected[step][3][i], &shown, sizeof shown);
+				assert_true(expected[step][0][i] != shown ||
+				            expected[step][1][i] != shown);
+			}
+		cuttle_model_free(&model);
+	}
 }
 
 /* A row that is not finite leaves the others alone. */
@@ -355,23 +463,18 @@ static void test_reused_memory(void **state) {
 	static struct world world;
 	make_world(&world, 17);
 	struct cuttle_model *model = tiny_model_open(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, 1);
-	const struct prompt prompt = {.whole = {world.whole, HEAD + TAIL},
-	                              .head = {world.whole, HEAD},
-	                              .tail = {world.tail, TAIL},
-	                              .shared = 32};
-	const struct lockstep_params params = {&prompt, 1, 1, 256, 64, true, false};
-	struct lockstep *lockstep;
-	assert_int_equal(lockstep_new(&model->model, &params, &lockstep, NULL), CUTTLE_OK);
+	const struct lockstep_params params = {
+	    .prefix = {world.whole, SHARED}, .batch = 1, .slots = 1, .context = 256, .chunk = 64};
+	struct lockstep *lockstep = open_lockstep(model, &params);
 	const struct logit_source source = lockstep_source(lockstep);
+	static struct batch batch;
 	float first[CANDIDATES];
 	world.reference[1][60] = TINY_NAN;
-	const struct tokens batches[] = {
-	    {world.reference[0], 20}, {world.reference[1], 80}, {world.reference[0], 20}};
 	for (size_t i = 0; i < 3; i++) {
-		assert_int_equal(
-		    source.begin(source.self, 0, &batches[i], 1, &(struct tokens){0}, NULL),
-		    CUTTLE_OK);
-		source.private_logits(source.self, 0, world.candidates, CANDIDATES);
+		set_place(&batch, 0, &world, HEAD, world.reference[i % 2], i == 1 ? 80 : 20,
+		          SHARED);
+		assert_int_equal(begin_batch(&source, 0, &world, &batch, 1, &NOTHING), CUTTLE_OK);
+		source.private_logits(source.self, 0, 0, 1, world.candidates, CANDIDATES);
 		if (i == 0) memcpy(first, source.row(source.self, 0), sizeof first);
 	}
 	assert_memory_equal(source.row(source.self, 0), first, sizeof first);
@@ -389,6 +492,7 @@ int main(void) {
 	    cmocka_unit_test(test_other_types),
 	    cmocka_unit_test(test_every_number_of_rows),
 	    cmocka_unit_test(test_same_tokens_same_logits),
+	    cmocka_unit_test(test_shared_with_public),
 	    cmocka_unit_test(test_poisoned_row),
 	    cmocka_unit_test(test_reused_memory),
 	};

@@ -8,6 +8,9 @@
 // does not notice, with as many tokens as its odds ask for.
 #include "tests/dp/test_dp_support.h"
 
+#include "dp/account.h"
+#include "dp/invisibleink.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -32,14 +35,15 @@ struct world {
 
 struct stub {
 	const struct world *world;
-	size_t rows;
 	float picked[BATCH][TINY_VOCAB];
 };
 
-static enum cuttle_status stub_begin(void *self, size_t slot, const struct tokens *references,
-                                     size_t batch, const struct tokens *already,
+static enum cuttle_status stub_begin(void *self, size_t slot, const struct tokens *public_context,
+                                     const struct place_context *places, size_t count,
+                                     const struct tokens *already,
                                      const struct interruption *interruption) {
-	(void)self, (void)slot, (void)references, (void)batch, (void)already, (void)interruption;
+	(void)self, (void)slot, (void)public_context, (void)places, (void)count, (void)already,
+	    (void)interruption;
 	return CUTTLE_OK;
 }
 
@@ -56,25 +60,19 @@ static const float *stub_public_row(void *self, size_t slot) {
 	return ((struct stub *)self)->world->public;
 }
 
-static void stub_private_logits(void *self, size_t slot, const uint32_t *candidates, size_t count) {
+static void stub_private_logits(void *self, size_t slot, size_t first_place, size_t places,
+                                const uint32_t *candidates, size_t count) {
 	(void)slot;
 	struct stub *stub = self;
-	stub->rows = 0;
-	for (size_t i = 0; i < BATCH; i++) {
+	for (size_t i = first_place; i < first_place + places; i++) {
 		const float *row = stub->world->row[i];
-		if (!row) continue;
-		for (size_t c = 0; c < count; c++) stub->picked[stub->rows][c] = row[candidates[c]];
-		stub->rows++;
+		for (size_t c = 0; row && c < count; c++) stub->picked[i][c] = row[candidates[c]];
 	}
 }
 
-static size_t stub_rows(void *self, size_t slot) {
-	(void)slot;
-	return ((struct stub *)self)->rows;
-}
-
-static const float *stub_row(void *self, size_t index) {
-	return ((struct stub *)self)->picked[index];
+static const float *stub_row(void *self, size_t place) {
+	struct stub *stub = self;
+	return stub->world->row[place] ? stub->picked[place] : NULL;
 }
 
 static void stub_append(void *self, const int32_t *tokens) {
@@ -142,15 +140,16 @@ static void generate(const struct world *world, int32_t clip_fixed, double tempe
 	wanted.insecure = !nightly();
 	wanted.insecure_seed = next_seed++;
 	if (cuttle_plan_make(model, &wanted, &plan, &error)) fail_msg("%s", error.message);
-	const struct dp_integers *integers = &plan->integers;
-	assert_int_equal(integers->clip_fixed, clip_fixed);
-	*params = (struct dp_invisibleink_params){.batch = integers->batch,
-	                                          .top_k = wanted.top_k,
+	const struct cuttle_guarantee *told = &plan->guarantee;
+	assert_int_equal(told->clip_fixed, clip_fixed);
+	*params = (struct dp_invisibleink_params){.batch = told->batch,
+	                                          .top_k = told->top_k,
 	                                          .vocab = TINY_VOCAB,
-	                                          .temperature_num = integers->temperature_num,
-	                                          .temperature_den = integers->temperature_den,
-	                                          .clip_fixed = integers->clip_fixed,
-	                                          .fraction_bits = integers->fraction_bits};
+	                                          .clip_fixed = told->clip_fixed,
+	                                          .fraction_bits = told->fraction_bits};
+	assert_int_equal(dp_temperature_ratio(told->temperature, &params->temperature_num,
+	                                      &params->temperature_den),
+	                 DP_OK);
 	const struct logit_source source = {.self = &stub,
 	                                    .vocab = TINY_VOCAB,
 	                                    .slots = 2,
@@ -159,7 +158,6 @@ static void generate(const struct world *world, int32_t clip_fixed, double tempe
 	                                    .public_logits = stub_public_logits,
 	                                    .public_row = stub_public_row,
 	                                    .private_logits = stub_private_logits,
-	                                    .rows = stub_rows,
 	                                    .row = stub_row,
 	                                    .append = stub_append};
 	*count = (struct count){.wanted = n};
