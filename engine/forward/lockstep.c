@@ -4,7 +4,7 @@
 // cut from them. A pass may end anywhere. Example: chunk 256 and three contexts of 200 tokens give
 // passes of 256, 256 and 88 rows. By our own kernels the cuts change no bit.
 // By OpenBLAS they would: there each context has passes of its own.
-// A context that shares the beginning of its text's public context stands in a later pass than that.
+// A context that shares the beginning of its text's public context comes in a later pass than it.
 // Decode: a step is one row per context of every busy slot, all in one pass.
 // A row depends on the tokens of its own context alone (forward.h).
 #include "engine/forward/lockstep.h"
