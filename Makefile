@@ -201,15 +201,17 @@ lint:
 	@tests/lint.sh
 
 PREFIX ?= /usr/local
-install: all
+install: all install-headers
 	install -Dm755 $(BUILD)/cuttle $(DESTDIR)$(PREFIX)/bin/cuttle
 	install -Dm644 $(BUILD)/libcuttle.a $(DESTDIR)$(PREFIX)/lib/libcuttle.a
+# cuttle.h and, beside it, the folder cuttle that it includes.
+install-headers:
 	install -Dm644 engine/cuttle.h $(DESTDIR)$(PREFIX)/include/cuttle.h
-	install -Dm644 engine/cuttle/trace.h $(DESTDIR)$(PREFIX)/include/cuttle-trace.h
+	install -Dm644 -t $(DESTDIR)$(PREFIX)/include/cuttle engine/cuttle/*.h
 
 clean:
 	rm -rf build build-*/
 
-.PHONY: all help demo test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage measure mutants format lint install clean FORCE
+.PHONY: all help demo test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage measure mutants format lint install install-headers clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

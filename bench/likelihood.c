@@ -16,6 +16,7 @@
 // mean number of candidates in V+, share of tokens that are in V+, mean log-likelihood of those,
 // its difference to the default, the standard error of that, share of free tokens.
 #include "dp/invisibleink.h"
+#include "engine/cuttle/text.h"
 #include "engine/run/generate.h"
 #include "engine/forward/lockstep.h"
 #include "io/records.h"

@@ -10,7 +10,7 @@
 #ifndef CUTTLE_ENGINE_GGUF_H
 #define CUTTLE_ENGINE_GGUF_H
 
-#include "engine/cuttle.h"
+#include "engine/cuttle/status.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -6,7 +6,7 @@
 #ifndef CUTTLE_ENGINE_PARAMS_H
 #define CUTTLE_ENGINE_PARAMS_H
 
-#include "engine/cuttle.h"
+#include "engine/cuttle/status.h"
 
 /* Copies the struct `given` over *taken. `given` begins with its size_t struct_size. *taken has
  * `size` bytes and holds the defaults; afterwards its own struct_size is `size`. `what` names the

@@ -6,7 +6,7 @@
 #ifndef CUTTLE_ENGINE_STATUS_H
 #define CUTTLE_ENGINE_STATUS_H
 
-#include "engine/cuttle.h"
+#include "engine/cuttle/status.h"
 
 /* Writes the line and returns `status`. The line is cut to the buffer; control characters and bytes
  * above 0x7e become '?'. error may be NULL: then it only returns. */

@@ -12,7 +12,7 @@
 #ifndef CUTTLE_IO_CATEGORIES_H
 #define CUTTLE_IO_CATEGORIES_H
 
-#include "engine/cuttle.h"
+#include "engine/cuttle/status.h"
 
 enum {
 	CATEGORY_FIELDS = 4,   /* most fields of a category */

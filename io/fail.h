@@ -8,7 +8,7 @@
 #ifndef CUTTLE_IO_FAIL_H
 #define CUTTLE_IO_FAIL_H
 
-#include "engine/cuttle.h"
+#include "engine/cuttle/status.h"
 
 /* Writes the line to *error and returns `status`. error may be NULL. A line that is too long is
  * cut, never inside a character. A control character becomes '?'. Never pass it anything that

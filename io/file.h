@@ -12,7 +12,7 @@
 #ifndef CUTTLE_IO_FILE_H
 #define CUTTLE_IO_FILE_H
 
-#include "engine/cuttle.h"
+#include "engine/cuttle/status.h"
 #include <sys/types.h>
 
 /* Reads a whole file of at most `most` bytes; most is below SIZE_MAX. "-" is standard input. *text

@@ -13,7 +13,7 @@
 #ifndef CUTTLE_IO_FORMATS_H
 #define CUTTLE_IO_FORMATS_H
 
-#include "engine/cuttle.h"
+#include "engine/cuttle/status.h"
 
 enum { FORMATS_MARK = 16 }; /* bytes of the longest mark, that of SQLite */
 

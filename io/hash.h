@@ -11,7 +11,7 @@
 #ifndef CUTTLE_IO_HASH_H
 #define CUTTLE_IO_HASH_H
 
-#include "engine/cuttle.h"
+#include "engine/cuttle/status.h"
 #include <sodium.h>
 
 enum { HASH_TEXT = 65 }; /* bytes of a hash as text: 64 digits and a NUL */

@@ -10,6 +10,7 @@
 
 #include "base/misuse.h"
 #include "base/utf8.h"
+#include "engine/cuttle/budget.h"
 #include "io/fail.h"
 #include <float.h>
 #include <math.h>

@@ -13,6 +13,7 @@
 #ifndef CUTTLE_IO_OUTPUT_H
 #define CUTTLE_IO_OUTPUT_H
 
+#include "engine/cuttle/job.h"
 #include "io/categories.h"
 #include "io/hash.h"
 

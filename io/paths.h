@@ -12,7 +12,7 @@
 #ifndef CUTTLE_IO_PATHS_H
 #define CUTTLE_IO_PATHS_H
 
-#include "engine/cuttle.h"
+#include "engine/cuttle/status.h"
 
 /* How a command uses a path. From PATH_LEDGER on, it writes. */
 enum path_role {

@@ -13,6 +13,8 @@
 #ifndef CUTTLE_IO_RECEIPT_H
 #define CUTTLE_IO_RECEIPT_H
 
+#include "engine/cuttle/guarantee.h"
+#include "engine/cuttle/model.h"
 #include "io/categories.h"
 #include "io/hash.h"
 #include "io/signature.h"

@@ -13,7 +13,7 @@
 #ifndef CUTTLE_IO_RECORDS_H
 #define CUTTLE_IO_RECORDS_H
 
-#include "engine/cuttle.h"
+#include "engine/cuttle/status.h"
 
 enum { RECORDS_LABELS = 8 }; /* labels of a request, at most */
 enum records_format { RECORDS_AUTO, RECORDS_JSONL, RECORDS_CSV };

@@ -10,7 +10,7 @@
 #ifndef CUTTLE_IO_SAFETENSORS_H
 #define CUTTLE_IO_SAFETENSORS_H
 
-#include "engine/cuttle.h"
+#include "engine/cuttle/status.h"
 
 enum safetensors_type { SAFETENSORS_F32, SAFETENSORS_F16, SAFETENSORS_BF16 };
 

@@ -8,7 +8,7 @@
 #ifndef CUTTLE_IO_SECRECY_H
 #define CUTTLE_IO_SECRECY_H
 
-#include "engine/cuttle.h"
+#include "engine/cuttle/status.h"
 
 /* Call once, when a process that will read private text starts, before any other function of io/.
  */

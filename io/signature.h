@@ -8,7 +8,7 @@
 #ifndef CUTTLE_IO_SIGNATURE_H
 #define CUTTLE_IO_SIGNATURE_H
 
-#include "engine/cuttle.h"
+#include "engine/cuttle/status.h"
 
 /* Ending of the public key's file, which stands beside the secret one. */
 #define SIGNATURE_BESIDE ".pub"

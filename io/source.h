@@ -10,7 +10,7 @@
 #ifndef CUTTLE_IO_SOURCE_H
 #define CUTTLE_IO_SOURCE_H
 
-#include "engine/cuttle.h"
+#include "engine/cuttle/status.h"
 #include "io/arena.h"
 
 enum { SOURCE_LINE = 1 << 24 }; /* bytes of the longest line, 16 MiB */

@@ -4,6 +4,7 @@
 #include "io/survey.h"
 
 #include "base/utf8.h"
+#include "engine/cuttle/text.h"
 #include "io/arena.h"
 #include "io/fail.h"
 #include "io/secrecy.h"

@@ -3,6 +3,7 @@
 // The text runs through the layers in chunks of 128 tokens; logits are made 16 rows at a time.
 // Nothing here is protected: the numbers go straight to the caller, without noise.
 #include "base/misuse.h"
+#include "engine/cuttle/text.h"
 #include "engine/forward/forward.h"
 #include "engine/status.h"
 

@@ -5,7 +5,7 @@
 #ifndef CUTTLE_ENGINE_MEMORY_H
 #define CUTTLE_ENGINE_MEMORY_H
 
-#include "engine/cuttle.h"
+#include "engine/cuttle/status.h"
 
 /* Bytes available: the least of three. The system's MemAvailable plus its free swap; the same for
  * what each control group (version 2) still allows; what RLIMIT_AS still allows. SIZE_MAX when the

@@ -11,7 +11,7 @@
 #ifndef CUTTLE_ENGINE_REGION_H
 #define CUTTLE_ENGINE_REGION_H
 
-#include "engine/cuttle.h"
+#include "engine/cuttle/status.h"
 
 struct region {
 	unsigned char *base; /* NULL = empty */

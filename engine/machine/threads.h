@@ -11,7 +11,7 @@
 #ifndef CUTTLE_ENGINE_THREADS_H
 #define CUTTLE_ENGINE_THREADS_H
 
-#include "engine/cuttle.h"
+#include "engine/cuttle/status.h"
 
 struct threads;
 /* index: which task. worker: 0 .. threads_count-1, so that each worker can have its own scratch

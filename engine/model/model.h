@@ -8,6 +8,7 @@
 #ifndef CUTTLE_ENGINE_MODEL_H
 #define CUTTLE_ENGINE_MODEL_H
 
+#include "engine/cuttle/model.h"
 #include "engine/model/architecture.h"
 #include "engine/text/chat.h"
 #include "engine/text/chat_system.h"

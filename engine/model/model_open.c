@@ -3,6 +3,7 @@
 // opening, describing, text <-> tokens.
 // Opening reads the file's bytes into memory of our own, then model.c builds the model from them.
 // With vocabulary_only it reads just the beginning of the file: the keys and the table of tensors.
+#include "engine/cuttle/text.h"
 #include "engine/machine/memory.h"
 #include "engine/model/model.h"
 #include "engine/params.h"

@@ -4,6 +4,7 @@
 // Tokens are drawn as the generation loop draws them, but an end token ends no text.
 // The result counts the bytes of weights read and the multiply-adds of one step. A reader can
 // compare them with the machine's two limits (ceilings.c).
+#include "engine/cuttle/bench.h"
 #include "engine/forward/lockstep.h"
 #include "engine/params.h"
 #include "engine/run/plan.h"

@@ -3,6 +3,7 @@
 // bytes read from DRAM per second, and multiply-adds of bytes per second.
 // Both are the best of many short windows. Another process on the machine disturbs some windows, so
 // it lowers the best one less than it lowers a run.
+#include "engine/cuttle/bench.h"
 #include "engine/model/model.h"
 #include "engine/status.h"
 

@@ -9,6 +9,7 @@
 #ifndef CUTTLE_ENGINE_GENERATE_H
 #define CUTTLE_ENGINE_GENERATE_H
 
+#include "engine/cuttle/job.h"
 #include "engine/forward/logit_source.h"
 #include "engine/run/plan.h"
 

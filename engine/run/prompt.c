@@ -8,6 +8,7 @@
 #include "engine/run/prompt.h"
 
 #include "base/utf8.h"
+#include "engine/cuttle/text.h"
 #include "engine/status.h"
 
 #include <stdio.h>

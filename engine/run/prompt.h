@@ -9,6 +9,7 @@
 #ifndef CUTTLE_ENGINE_PROMPT_H
 #define CUTTLE_ENGINE_PROMPT_H
 
+#include "engine/cuttle/plan.h"
 #include "engine/model/model.h"
 #include "engine/text/tokens.h"
 

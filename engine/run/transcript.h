@@ -10,6 +10,7 @@
 #ifndef CUTTLE_ENGINE_TRANSCRIPT_H
 #define CUTTLE_ENGINE_TRANSCRIPT_H
 
+#include "engine/cuttle/job.h"
 #include "engine/text/vocab.h"
 
 struct transcript_rules {

@@ -8,17 +8,25 @@ root=$(dirname "$(realpath "$0")")/../..
 . "$root/tests/cli/check.bash"
 library=$(dirname "$CUTTLE")/libcuttle.a
 
-for header in engine/cuttle.h engine/cuttle/trace.h; do
-	echo "#include \"$header\"" >header.c
-	cp header.c header.cpp
-	for compiler in gcc clang; do
-		command -v $compiler >/dev/null || continue
-		$compiler -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$root" -fsyntax-only header.c 2>err || fail "$compiler $header: $(cat err)"
-	done
-	for compiler in g++ clang++; do
-		command -v $compiler >/dev/null || continue
-		$compiler -std=c++11 -Wall -Wextra -Wpedantic -Werror -I"$root" -fsyntax-only header.cpp 2>err ||
-			fail "$compiler $header: $(cat err)"
+build() { env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make --no-print-directory -C "$root" BUILD="$PWD/build" "$@" >out 2>err || fail "make $*: $(cat err)"; }
+
+# Each header compiles alone, in the source tree and where it is installed.
+build install-headers DESTDIR="$PWD/installed" PREFIX=
+for folder in "$root/engine" installed/include; do
+	headers=("$folder/cuttle.h" "$folder"/cuttle/*.h)
+	[ ${#headers[@]} -ge 10 ] || fail "$folder has ${#headers[@]} public headers"
+	for header in "${headers[@]}"; do
+		echo "#include <${header#"$folder/"}>" >header.c
+		cp header.c header.cpp
+		for compiler in gcc clang; do
+			command -v $compiler >/dev/null || continue
+			$compiler -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$folder" -fsyntax-only header.c 2>err || fail "$compiler $header: $(cat err)"
+		done
+		for compiler in g++ clang++; do
+			command -v $compiler >/dev/null || continue
+			$compiler -std=c++11 -Wall -Wextra -Wpedantic -Werror -I"$folder" -fsyntax-only header.cpp 2>err ||
+				fail "$compiler $header: $(cat err)"
+		done
 	done
 done
 
@@ -28,7 +36,6 @@ others=$(awk 'NF == 3 && $3 !~ /^cuttle_/ && $3 !~ /^__(asan|odr_asan|ubsan|tsan
 grep -q ' T cuttle_job_run$' symbols || fail "cuttle_job_run is no global name: $(cat symbols)"
 
 # The library alone asks for no package, and what other flags change is built anew.
-build() { env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make --no-print-directory -C "$root" BUILD="$PWD/build" "$@" >out 2>err || fail "make $*: $(cat err)"; }
 build -n core
 grep -q setup.sh out && fail "make core asks for packages: $(grep setup.sh out)"
 for flags in -O0 -O1 "-O1 -DQUOTED='1'"; do

@@ -24,6 +24,7 @@
 // It fails if a wrong file is accepted or refused without saying why. Two tests hold for any file:
 // a changed bit anywhere in header and table does no harm (every_bit), and a file costs no more
 // memory and time than its size allows (fat_files).
+#include "engine/cuttle.h"
 #include "engine/model/model.h"
 #include "tests/support/files.h"
 #include "tests/support/micro_model.h"

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// guarantee.h: what a plan guarantees, and the integers that this follows from.
+// Called by: programs, with cuttle_plan_describe (plan.h); a receipt states these numbers.
+// No private data: all numbers are public.
+// Example: clip_fixed 675 and fraction_bits 10 are a clip of 675 / 1024 = 0.659 nats.
+#ifndef CUTTLE_GUARANTEE_H
+#define CUTTLE_GUARANTEE_H
+
+#include "budget.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a plan guarantees. Epsilons and rho are computed from the integers that are really used, and
+ * rounded up. */
+struct cuttle_guarantee {
+	double epsilon;       /* by zCDP */
+	double epsilon_exact; /* by exact composition; NaN where that is out of range */
+	double delta;         /* for every event E, P[E] <= e^epsilon P'[E] + delta */
+	double rho;           /* of zero-concentrated differential privacy */
+	double clip;          /* in nats: clip_fixed / 2^fraction_bits */
+	double temperature;   /* tau, rounded to six decimals */
+	enum cuttle_accountant accountant;
+	struct cuttle_savings savings; /* as the plan uses them */
+	int32_t clip_fixed;            /* the clip as an integer */
+	uint32_t fraction_bits;        /* F: logits are multiples of 2^-F */
+	uint32_t batch;                /* B */
+	uint32_t tokens;               /* T */
+	uint32_t spread;               /* G */
+	uint32_t top_k;                /* k */
+	uint32_t context;              /* longest prompt plus text, in tokens */
+	uint32_t public_tokens;        /* tokens of the public prompt */
+	uint32_t shared_prefix;        /* tokens that every prompt begins with, computed once */
+	uint32_t reference_tokens;     /* a reference is cut to so many tokens */
+	uint32_t reference_bytes;      /* before that it is cut to so many bytes */
+	bool private_output;           /* false when the plan is insecure */
+
+	/* Epsilon was asked for, and this clip is the largest that the weight table holds. The
+	 * epsilon above may then be less than the one asked for. */
+	bool clip_capped;
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

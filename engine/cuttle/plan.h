@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// plan.h: a plan fixes all that the guarantee depends on, before any private text is read.
+// Called by: programs, between opening a model and running jobs.
+// No private data: all parameters are public.
+// Example: params.epsilon = 10, cuttle_plan_make; cuttle_plan_describe then tells the clip.
+#ifndef CUTTLE_PLAN_H
+#define CUTTLE_PLAN_H
+
+#include "guarantee.h"
+#include "status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct cuttle_model; /* model.h */
+
+/* How the prompts are written. */
+enum cuttle_form {
+	/* Plain text: a collection of KINDs, each under "### KIND". A text stops at "\n###". */
+	CUTTLE_CONTINUE,
+
+	/* The model's own chat format asks for one new KIND. */
+	CUTTLE_INSTRUCT,
+
+	/* prompt_public and prompt_private as given. The private one holds "{reference}" once. */
+	CUTTLE_CUSTOM
+};
+
+/* All strings and arrays must be public. cuttle_plan_make reads and copies them: nobody reads them
+ * afterwards. */
+struct cuttle_plan_params {
+	size_t struct_size; /* set by the default function */
+
+	/* Epsilon of the accountant below. Give epsilon or the clip, and leave the other NaN. */
+	double epsilon;
+
+	double clip;        /* in nats; rounded down to a multiple of 2^-fraction_bits */
+	double delta;       /* default 1e-6 */
+	double temperature; /* default 1.0; rounded to six decimals */
+	uint32_t batch;     /* B: references per text; default 7 */
+	uint32_t tokens;    /* T: hard cap of private tokens per batch; default 200 */
+
+	/* G: one person's references stand in at most so many texts, at most one in each. The
+	 * guarantee is for all of them together. Default 1. */
+	uint32_t spread;
+
+	uint32_t top_k; /* k; default 100; 0 = the whole vocabulary */
+
+	/* Longest prompt plus text, in tokens. 0 = the model's context, at most 4096. */
+	uint32_t context;
+
+	enum cuttle_accountant accountant; /* default CUTTLE_EXACT */
+	struct cuttle_savings savings;     /* default all off */
+	enum cuttle_form form;             /* default CUTTLE_CONTINUE */
+	const char *kind; /* what a text is, for the prompts: "clinical note"; default "text" */
+
+	/* CUTTLE_INSTRUCT: system message. NULL = the template's own, "" = none. */
+	const char *system;
+
+	/* CUTTLE_INSTRUCT: name of a format, as in cuttle_model_info. NULL = the model's own. */
+	const char *chat_format;
+
+	const char *prompt_public;  /* CUTTLE_CUSTOM only */
+	const char *prompt_private; /* CUTTLE_CUSTOM only */
+
+	/* [example_count] public example texts. In every prompt they stand before the heading and
+	 * the reference; in CUTTLE_CUSTOM they stand before everything. */
+	const char *const *examples;
+
+	/* [heading_count] public lines such as "genre: sea". A job's prompts have one of them. In
+	 * CUTTLE_CUSTOM it stands at "{category}". */
+	const char *const *headings;
+
+	size_t example_count; /* above 0: examples, and each of them, may not be NULL */
+	size_t heading_count; /* above 0: headings, and each of them, may not be NULL */
+
+	/* NOT PRIVATE: draws from insecure_seed, so the output is a function of the data. */
+	bool insecure;
+
+	uint64_t insecure_seed; /* any number */
+
+	// Results do not depend on these.
+	uint32_t parallel;     /* texts in flight; 0 = as suits */
+	uint32_t prompt_chunk; /* rows per pass over the prompts; 0 = as suits */
+	bool no_sharing;       /* gives each context its own copy of the shared prefix */
+	bool any_memory;       /* only described, never run: cuttle_plan_fits is not asked */
+};
+
+/* Sets all members to their defaults. Epsilon and the clip are NaN: set one of them. */
+CUTTLE_API void cuttle_plan_params_default(struct cuttle_plan_params *params);
+
+struct cuttle_plan;
+
+/* Makes a plan. It keeps nothing of params. The model must outlive the plan. cuttle_plan_free frees
+ * it.
+ * USAGE: a parameter is out of range, prompts plus tokens do not fit the context, or the model has
+ * no weights.
+ * INTERNAL: the exhaustive check of the weight table failed.
+ * NOMEM: also when a job would need more memory than the system says is available. That is counted
+ * for the longest contexts that the plan allows. Jobs map that much, but touch only what their
+ * texts need. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status
+cuttle_plan_make(struct cuttle_model *model, const struct cuttle_plan_params *params,
+                 struct cuttle_plan **plan, struct cuttle_error *error);
+
+/* Frees the plan and sets the handle to NULL. A NULL handle is fine. */
+CUTTLE_API void cuttle_plan_free(struct cuttle_plan **plan);
+
+/* Checks that a job of the plan fits the memory that the system has available now, with contexts as
+ * long as they can be. cuttle_plan_make asks this, unless the plan may have any_memory. Ask before
+ * private texts take memory: how much is left later must not decide how a job ends.
+ * NOMEM: it may not fit; the message says how much is needed and how much there is. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_plan_fits(const struct cuttle_plan *plan,
+                                                              struct cuttle_error *error);
+
+/* Fills *guarantee (guarantee.h). */
+CUTTLE_API void cuttle_plan_describe(const struct cuttle_plan *plan,
+                                     struct cuttle_guarantee *guarantee);
+
+/* The prompts under heading number `heading`, in one canonical string for hashing. Without headings
+ * the number is 0. NULL when there is no such heading. The string is public, since it holds
+ * "{reference}" in the place of the reference. It belongs to the plan. */
+CUTTLE_API const char *cuttle_plan_template(const struct cuttle_plan *plan, size_t heading);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
