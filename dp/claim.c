@@ -5,9 +5,9 @@
 #include "dp/claim.h"
 
 #include "base/misuse.h"
-#include "dp/account.h"
 #include "dp/exact.h"
 #include "dp/rounding.h"
+#include "dp/zcdp.h"
 
 double dp_claim_rho(const struct dp_claim *claim) {
 	REQUIRE(claim->units >= 1 && claim->eta > 0.0L);

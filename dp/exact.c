@@ -9,7 +9,7 @@
 #include "dp/exact.h"
 
 #include "base/misuse.h"
-#include "dp/account.h"
+#include "dp/zcdp.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rounding.h: rounds a long double to a double, always to a named side.
 //
-// Called by dp/account.c and dp/rdp.c, which compute in long double and round once, at the end. It
+// Called by account.c, zcdp.c and rdp.c. They compute in long double and round once, at the end. It
 // also holds the checks of their arguments. No private data passes through.
 // Example: round_up(0.1L) is the double just above 0.1, round_down(0.1L) the double just below.
 #ifndef CUTTLE_DP_ROUNDING_H

@@ -12,6 +12,7 @@
 #include "dp/account.h"
 #include "dp/exact.h"
 #include "dp/weights.h"
+#include "dp/zcdp.h"
 
 #define NONE ((double)NAN)
 

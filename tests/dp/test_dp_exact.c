@@ -8,8 +8,8 @@
 #include <float.h>
 #include <math.h>
 
-#include "dp/account.h"
 #include "dp/exact.c" /* for its windows, which no caller can choose */
+#include "dp/zcdp.h"
 
 #define NONE ((double)NAN)
 

@@ -23,6 +23,7 @@
 #include "dp/topk.h"
 #include "dp/weights.h"
 #include "dp/wide.h"
+#include "dp/zcdp.h"
 
 #define NONE ((double)NAN)
 

@@ -8,8 +8,8 @@
 #include <float.h>
 #include <math.h>
 
-#include "dp/account.h"
 #include "dp/rdp.h"
+#include "dp/zcdp.h"
 
 static void assert_near(double got, double want, double part) {
 	if (!(fabs(got - want) <= part * fabs(want))) fail_msg("got %.12g, want %.12g", got, want);

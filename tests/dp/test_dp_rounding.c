@@ -11,6 +11,7 @@
 #include "dp/account.h"
 #include "dp/exact.h"
 #include "dp/rdp.h"
+#include "dp/zcdp.h"
 
 #if LDBL_MANT_DIG >= 113
 typedef long double quad;

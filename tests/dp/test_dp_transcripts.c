@@ -14,6 +14,7 @@
 #include "dp/account.h"
 #include "dp/exact.h"
 #include "dp/invisibleink.h"
+#include "dp/zcdp.h"
 
 enum { MOST_VOCAB = 4, MOST_TOKENS = 8, EPSILONS = 24, GRID = 64, PER_ETA = 64 };
 

@@ -10,6 +10,7 @@
 
 #include "dp/account.h"
 #include "dp/exact.h"
+#include "dp/zcdp.h"
 
 enum { MOST_ARGUMENTS = 7 };
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# dp/account and dp/exact a second time, from the papers, in some forty lines of standard Python, and the vectors that it makes:
+# dp/zcdp and dp/exact a second time, from the papers, in some forty lines of standard Python, and the vectors that it makes:
 #   tests/oracle/accountant.py > tests/golden/accountant.txt               (about 25 s; tests/dp/test_dp_vectors.c reads the file)
 #   tests/oracle/accountant.py | diff - tests/golden/accountant.txt        (checks the file; part of `make test-nightly`)
 # Values are rounded down, so what dp/ promises may not be below them. Sources: Canonne, Kamath & Steinke 2020 (2004.00010); Bun & Steinke
