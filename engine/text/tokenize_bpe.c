@@ -12,23 +12,11 @@
 #include "engine/text/vocab_internal.h"
 
 #include "engine/status.h"
+#include "engine/text/gpt2_bytes.h"
 #include "engine/text/unicode.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-uint32_t bpe_letter(unsigned char byte) {
-	if ((byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte != 0xad)) return byte;
-	if (byte <= 0x20) return 0x100u + byte;
-	return byte == 0xad ? 0x143 : 0x121u + (byte - 0x7fu);
-}
-
-int bpe_byte(uint32_t letter) {
-	if (letter >= 0x100 && letter <= 0x120) return (int)(letter - 0x100);
-	if (letter >= 0x121 && letter <= 0x142) return (int)(letter - 0x121 + 0x7f);
-	if (letter == 0x143) return 0xad;
-	return letter < 0x100 && bpe_letter((unsigned char)letter) == letter ? (int)letter : -1;
-}
 
 /* Returns the class of the character at `position` < end, and sets *after to its end. Punctuation
  * counts as OTHER here, as in all patterns but one. The text is valid UTF-8. */
@@ -184,7 +172,7 @@ static int32_t find_whole_word(const struct vocab *vocab, const char *word, size
 	char letters[VOCAB_TOKEN_MAX + 4];
 	size_t length = 0;
 	for (size_t i = 0; i < size && length <= vocab->longest; i++)
-		length += utf8_encode(bpe_letter((unsigned char)word[i]), letters + length);
+		length += utf8_encode(gpt2_letter((unsigned char)word[i]), letters + length);
 	int32_t id = length <= vocab->longest ? vocab_find(vocab, letters, length) : -1;
 	return id >= 0 && vocab_ordinary(vocab, id) ? id : -1;
 }

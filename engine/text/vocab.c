@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and checks tokenizer.ggml.*, answers questions about tokens, and cuts a text at its special
-// tokens. The file is hostile: every count, id and size is checked before it is used.
+// Reads and checks tokenizer.ggml.*, answers questions about tokens, and writes tokens as text. The
+// file is hostile: every count, id and size is checked before it is used.
 //
 // Reading goes in this order: the kind of tokenizer; the texts and types; the special tokens; what
 // each token writes; the scores (SentencePiece) or the merges (BPE).
@@ -8,6 +8,7 @@
 
 #include "base/misuse.h"
 #include "engine/status.h"
+#include "engine/text/gpt2_bytes.h"
 #include "engine/text/unicode.h"
 
 #include <math.h>
@@ -232,7 +233,7 @@ static void decode_bpe_bytes(struct vocab_token *token, char *space) {
 	for (size_t i = 0, step; i < token->text.size; i += step) {
 		uint32_t letter;
 		step = utf8_decode(token->text.text + i, token->text.size - i, &letter);
-		int byte = step ? bpe_byte(letter) : -1;
+		int byte = step ? gpt2_byte(letter) : -1;
 		if (!step) step = 1;
 		if (byte >= 0) {
 			space[length++] = (char)byte;
@@ -376,8 +377,8 @@ static enum cuttle_status read_merge_rules(const struct gguf *file, struct vocab
 		if (!vocab->first_rule[i]) vocab->first_rule[i] = vocab->first_rule[i - 1];
 	for (int byte = 0; byte < 256; byte++) {
 		char letter[4];
-		int32_t id =
-		    vocab_find(vocab, letter, utf8_encode(bpe_letter((unsigned char)byte), letter));
+		int32_t id = vocab_find(vocab, letter,
+		                        utf8_encode(gpt2_letter((unsigned char)byte), letter));
 		vocab->byte_token[byte] = id >= 0 && vocab_ordinary(vocab, id) ? id : -1;
 	}
 	return CUTTLE_OK;
@@ -467,54 +468,6 @@ bool vocab_drawable(const struct vocab *vocab, int32_t id) {
 	const struct vocab_token *token = look_up_token(vocab, id);
 	return token->ends_text || token->type == VOCAB_NORMAL || token->type == VOCAB_BYTE ||
 	       token->type == VOCAB_USER_DEFINED;
-}
-
-size_t vocab_tokens_bound(size_t bytes) {
-	return bytes > (SIZE_MAX - 4) / 4 ? SIZE_MAX : bytes * 4 + 4;
-}
-
-enum vocab_lead vocab_lead_after(const struct vocab *vocab, int32_t id) {
-	const enum vocab_token_type type = vocab_type(vocab, id);
-	return type == VOCAB_CONTROL || type == VOCAB_UNKNOWN || type == VOCAB_USER_DEFINED
-	           ? VOCAB_START
-	           : VOCAB_TEXT;
-}
-
-enum cuttle_status vocab_tokenize(const struct vocab *vocab, const char *text, size_t size,
-                                  bool parse_special, int32_t *ids, size_t capacity, size_t *count,
-                                  struct cuttle_error *error) {
-	return vocab_tokenize_piece(vocab, VOCAB_START, text, size, parse_special, ids, capacity,
-	                            count, error);
-}
-
-enum cuttle_status vocab_tokenize_piece(const struct vocab *vocab, enum vocab_lead lead,
-                                        const char *text, size_t size, bool parse_special,
-                                        int32_t *ids, size_t capacity, size_t *count,
-                                        struct cuttle_error *error) {
-	REQUIRE(vocab && count && *count <= capacity && (text || !size) && (ids || !capacity));
-	struct special_match *matches = NULL;
-	size_t match_count = 0, position = 0;
-	if (!special_find(&vocab->special, text, size, parse_special, &matches, &match_count))
-		return fail_vocab_memory(error);
-	struct token_run run = {
-	    .vocab = vocab, .ids = ids, .capacity = capacity, .count = *count, .lead = lead};
-	enum cuttle_status status = CUTTLE_OK;
-	for (size_t i = 0; i <= match_count && !status; i++) {
-		size_t end = i < match_count ? matches[i].position : size;
-		if (end > position)
-			status = (vocab_is_spm(vocab) ? tokenize_spm : tokenize_bpe)(
-			    &run, text + position, end - position, error);
-		if (status || i == match_count) break;
-		if (!token_run_put(&run, matches[i].id))
-			status = status_fail(error, CUTTLE_USAGE, "the token array is too small");
-		position = end + matches[i].length;
-		run.lead = VOCAB_START;
-	}
-	merge_free(&run.space);
-	explicit_bzero(run.pairs, sizeof run.pairs);
-	free(matches);
-	if (!status) *count = run.count;
-	return status;
 }
 
 void vocab_detokenize(const struct vocab *vocab, const int32_t *ids, size_t count, bool at_start,

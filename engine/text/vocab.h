@@ -6,8 +6,8 @@
 //     vocab_tokenize(vocab, "Hello", 5, false, ids, capacity, &count, error);
 //     vocab_free(&vocab);
 // The vocabulary is copied from GGUF metadata (tokenizer.ggml.*), so the file may be closed.
-// Behaviour follows llama.cpp's tokenizers exactly. The two algorithms
-// are in tokenize_bpe.c and tokenize_spm.c.
+// Behaviour follows llama.cpp's tokenizers exactly. vocab.c reads the vocabulary; tokenize.c takes
+// a text to the algorithm, tokenize_bpe.c or tokenize_spm.c.
 #ifndef CUTTLE_ENGINE_VOCAB_H
 #define CUTTLE_ENGINE_VOCAB_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// vocab_internal.h: what vocab.c, vocab_find.c and the two tokenizers share: the vocabulary in
-// memory, and the state of one tokenization. No other file includes it. Private text passes through
-// struct token_run.
+// vocab_internal.h: what vocab.c, vocab_find.c, tokenize.c and the two tokenizers share: the
+// vocabulary in memory, and the state of one tokenization. No other file includes it. Private text
+// passes through struct token_run.
 #ifndef CUTTLE_ENGINE_VOCAB_INTERNAL_H
 #define CUTTLE_ENGINE_VOCAB_INTERNAL_H
 
@@ -101,12 +101,6 @@ static inline bool vocab_ordinary(const struct vocab *vocab, int32_t id) {
 
 /* Makes by_text and `longest` from the tokens' texts. False: out of memory. */
 bool vocab_sort(struct vocab *vocab);
-
-/* GPT-2's byte alphabet has a printable character for each byte: U+0120 "Ġ" for a space. bpe_byte
- * is the inverse; -1 = the character is not in the alphabet. Source: openai/gpt-2, encoder.py,
- * bytes_to_unicode. */
-uint32_t bpe_letter(unsigned char byte);
-int bpe_byte(uint32_t letter);
 
 /* Each appends the tokens of text[size], a fragment of the text without special tokens; run->lead
  * says what stands before it. USAGE: array full. NOMEM. */
