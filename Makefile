@@ -140,7 +140,7 @@ help:
 	@echo 'make fuzz      libFuzzer (clang) on the readers of foreign files, T=60 seconds each, in $(BUILD)-fuzz'
 	@echo 'make coverage  how much of dp/ its tests reach, in $(BUILD)-coverage'
 	@echo 'make mutants   breaks each promise once, as tests/mutants say, and wants a test to fail;  MUTANTS="name..." for some'
-	@echo 'make format    clang-format in place;  make lint  style, include arrows, clang-tidy, shellcheck'
+	@echo 'make format    clang-format in place;  make lint  style, arrows of includes, circles of calls, clang-tidy, shellcheck'
 	@echo 'make install   command, library and headers (C and C++) into $$(DESTDIR)$$(PREFIX), PREFIX=/usr/local'
 	@echo 'variables      CC=gcc|clang  CFLAGS  BLAS=1|0  BUILD=folder  MODEL=file.gguf; what another setting changes is built anew'
 
@@ -197,8 +197,8 @@ mutants:
 format:
 	clang-format -i $(SOURCES)
 
-lint:
-	@tests/lint.sh
+lint: $(BUILD)/cuttle
+	@BUILD=$(BUILD) tests/lint.sh
 
 PREFIX ?= /usr/local
 install: all install-headers

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Checks the style: format, white space, SPDX lines, the include arrows of the house. Then it runs
-# clang-tidy and shellcheck. It reports every offence, then fails.
+# Checks the style: format, white space, SPDX lines, the include arrows of the house, circles of
+# calls. Then it runs clang-tidy and shellcheck. It reports every offence, then fails.
+# Environment: BUILD, the folder of the objects, as in the Makefile.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 bad=0
@@ -53,6 +54,29 @@ arrow io 'base/|io/|engine/cuttle/'
 arrow convert 'base/|convert/|io/|engine/(cuttle/status|gguf)\.h|kernels/f16\.h'
 arrow tools 'base/|tools/|io/|convert/|engine/(cuttle/|(cuttle|gguf)\.h)'
 arrow examples 'engine/cuttle.h'
+
+# Calls go one way, too: no file calls one that calls it back, be it over others. `make lint` builds
+# the objects first; tsort names the files of a circle.
+objects=()
+for file in "${sources[@]}"; do
+	object=${BUILD:-build}/${file%.c}.o
+	case $file in
+	tests/* | bench/* | models/* | examples/*) ;;
+	*.c) [ ! -e "$object" ] || objects+=("$object") ;;
+	esac
+done
+[ ${#objects[@]} -gt 0 ] || say "there are no objects in ${BUILD:-build}: run make lint"
+# A line of nm is "FILE.o: NAME TYPE ...", type U where the file calls and does not define NAME.
+nm -AgP "${objects[@]}" | awk '
+	{ sub(/:$/, "", $1) }
+	$3 == "U" { calls[$1 " " $2]; next }
+	{ home[$2] = $1 }
+	END {
+		for (call in calls) {
+			split(call, part, " ")
+			if (part[2] in home) print part[1], home[part[2]]
+		}
+	}' | tsort >/dev/null || say "files call each other in a circle"
 
 # ARCHITECTURE.md names what there is: each file in it exists, and each folder is in it. A name in
 # capitals stands for any name.
