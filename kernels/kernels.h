@@ -2,17 +2,19 @@
 // kernels.h: the table of functions ("kernels") that do the arithmetic of a forward pass.
 // A tier is one such table, written for one set of instructions, as "avx2". All tiers give the
 // same bits; each op's header says by which order of arithmetic.
-// Called by the engine's forward pass, and by dp/ for dclip. Rows and sums may be private;
-// weights are public.
+// Called by the engine's forward pass, and by dp/ for dclip, rowlaw and chisq. Rows, sums and laws
+// may be private; weights are public.
 // Example: kernels_get()->rmsnorm(x, weight, n, epsilon, out);
 // Rule: choose the tier before any work is started. It then stays for the whole process.
 #ifndef CUTTLE_KERNELS_KERNELS_H
 #define CUTTLE_KERNELS_KERNELS_H
 
 #include "kernels/attention.h"
+#include "kernels/chisq.h"
 #include "kernels/dclip.h"
 #include "kernels/gemm.h"
 #include "kernels/peak.h"
+#include "kernels/rowlaw.h"
 #include "kernels/rowquant.h"
 #include "kernels/rowwise.h"
 
@@ -29,6 +31,8 @@ struct kernels {
 	narrow_fn *narrow;
 	swiglu_fn *swiglu;
 	dclip_fn *dclip;
+	rowlaw_fn *rowlaw;
+	chisq_fn *chisq;
 	int8_peak_fn *int8_peak;
 };
 
