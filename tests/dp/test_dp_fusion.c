@@ -185,7 +185,7 @@ static void law_of_places(const struct dp_fusion_params *params, uint32_t places
 	dp_rowlaw_release(&rowlaw);
 }
 
-static void a_million_tokens(void **state) {
+static void a_million_mixtures(void **state) {
 	(void)state;
 	static const double alone[PLACES] = {1, 0, 0}, even[PLACES] = {1 / 3., 1 / 3., 1 / 3.},
 	                    uneven[PLACES] = {0.5, 0.25, 0.25};
@@ -703,7 +703,7 @@ int main(int argc, char **argv) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(worked_example),
 	    cmocka_unit_test(the_weights_decide),
-	    cmocka_unit_test(a_million_tokens),
+	    cmocka_unit_test(a_million_mixtures),
 	    cmocka_unit_test(places_are_uniform),
 	    cmocka_unit_test(null_is_the_public_row),
 	    cmocka_unit_test(a_budget_for_each_place),

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests dp/fusion.c and dp/rowlaw.c when memory fails, and what they leave behind in it. The linker
+// puts the functions below in the place of the real ones.
+// It fails if a failed allocation is not reported or costs another one, if a step allocates, or if
+// freed memory, or the mechanism after a draw, holds the private law.
+#include "tests/dp/test_dp_support.h"
+
+#include <limits.h>
+#include <malloc.h>
+
+#include "dp/fusion.h"
+#include "dp/rowlaw.h"
+
+enum { VOCAB = 16 };
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void __real_free(void *block);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void __wrap_free(void *block);
+
+static int still_allowed = INT_MAX; /* allocations that still succeed */
+static long blocks;                 /* allocated and not freed */
+
+/* What no freed block may hold, and how many blocks held it. */
+static uint64_t private_law[VOCAB];
+static bool searching;
+static int found;
+
+void *__wrap_malloc(size_t size) {
+	if (still_allowed < INT_MAX && still_allowed-- <= 0) return NULL;
+	blocks++;
+	return __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+	if (still_allowed < INT_MAX && still_allowed-- <= 0) return NULL;
+	blocks++;
+	return __real_calloc(count, size);
+}
+
+void __wrap_free(void *block) {
+	if (block && searching)
+		for (size_t i = 0; i < VOCAB; i++)
+			found += memmem(block, malloc_usable_size(block), &private_law[i],
+			                sizeof *private_law) != NULL;
+	blocks -= block != NULL;
+	__real_free(block);
+}
+
+static float public_logits[VOCAB], private_logits[VOCAB];
+
+static struct dp_fusion_params failing_example(uint64_t *seed) {
+	static const double each[2] = {0.1, 0.2};
+	static const uint8_t allowed[VOCAB] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+	for (size_t i = 0; i < VOCAB; i++) {
+		public_logits[i] = (float)(i * i % 7);
+		private_logits[i] = (float)(i * i % 5) + 0.37f;
+	}
+	return (struct dp_fusion_params){.rule = DP_FUSION_BOUNDED,
+	                                 .order = 3,
+	                                 .least_places = 2,
+	                                 .most_places = 2,
+	                                 .divergences = each,
+	                                 .tokens = 9,
+	                                 .top_k = VOCAB,
+	                                 .vocab = VOCAB,
+	                                 .temperature_num = 1,
+	                                 .temperature_den = 1,
+	                                 .allowed = allowed,
+	                                 .random = {test_fill, seed}};
+}
+
+static void no_memory(void **state) {
+	(void)state;
+	uint64_t seed = 1;
+	const struct dp_fusion_params params = failing_example(&seed);
+	int failures = 0;
+	for (enum dp_status status = DP_NO_MEMORY; status != DP_OK; failures++) {
+		struct dp_fusion *m;
+		const long before = blocks;
+		still_allowed = failures;
+		status = dp_fusion_new(&params, &m);
+		still_allowed = INT_MAX;
+		if (status == DP_OK) {
+			dp_fusion_free(&m);
+			assert_int_equal(blocks, before);
+			break;
+		}
+		assert_int_equal(status, DP_NO_MEMORY);
+		assert_null(m);
+		assert_int_equal(blocks, before);
+		struct dp_mechanism table;
+		still_allowed = failures;
+		assert_int_equal(dp_fusion_mechanism(&params, &table), DP_NO_MEMORY);
+		still_allowed = INT_MAX;
+		assert_null(table.self);
+		assert_int_equal(blocks, before);
+	}
+	assert_int_equal(failures, 10);
+	struct dp_rowlaw rowlaw;
+	still_allowed = 0;
+	assert_int_equal(dp_rowlaw_init(&rowlaw, 1, 1), DP_NO_MEMORY);
+	still_allowed = INT_MAX;
+	assert_null(rowlaw.table);
+	dp_rowlaw_release(&rowlaw);
+	uint64_t law[1];
+	assert_misuse((void)dp_rowlaw_make(&rowlaw, public_logits, 1, law));
+}
+
+/* A step, up to its row, with no memory to be had; the private law is noted. */
+static void open_and_mix(struct dp_fusion *m) {
+	struct dp_wanted wanted;
+	still_allowed = 0;
+	assert_int_equal(dp_fusion_open(m, public_logits, false, &wanted), DP_OK);
+	dp_fusion_row(m, wanted.place, private_logits);
+	still_allowed = INT_MAX;
+	const struct dp_fusion_step step = dp_fusion_inspect(m);
+	assert_true(step.share > 0 && step.count == VOCAB);
+	memcpy(private_law, step.b, sizeof private_law);
+}
+
+/* The private law of a step that was drawn, dropped, failed, or left open when the mechanism was
+ * freed. The last case shows that the search finds what is there. */
+static void nothing_private_stays(void **state) {
+	(void)state;
+	for (int what = 0; what < 4; what++) {
+		uint64_t seed = 2;
+		const struct dp_fusion_params params = failing_example(&seed);
+		struct dp_fusion *m;
+		uint32_t token;
+		enum dp_fate fate;
+		assert_int_equal(dp_fusion_new(&params, &m), DP_OK);
+		dp_fusion_begin(m, 2, 0);
+		open_and_mix(m);
+		const uint64_t *b = dp_fusion_inspect(m).b;
+		if (what == 0) assert_int_equal(dp_fusion_draw(m, &token, &fate), DP_OK);
+		if (what == 1) dp_fusion_begin(m, 2, 0);
+		for (size_t i = 0; i < VOCAB && what < 2; i++) assert_true(b[i] == 0);
+		found = 0;
+		searching = true;
+		if (what == 3) {
+			void *volatile copy = malloc(sizeof private_law);
+			assert_non_null(copy);
+			memcpy(copy, private_law, sizeof private_law);
+			free(copy);
+		}
+		dp_fusion_free(&m);
+		searching = false;
+		assert_int_equal(found > 0, what == 3);
+	}
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(no_memory),
+	    cmocka_unit_test(nothing_private_stays),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
