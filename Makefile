@@ -162,11 +162,13 @@ tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny) $(addprefix $(BUILD)/repla
 check: all tests
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_EXAMPLE=$(BUILD)/example CUTTLE_MODEL=$(MODEL) tests/run.sh $(addprefix $(BUILD)/tests/,$(TESTS)) $(addprefix $(BUILD)/replay/,$(FUZZ))
 
-NIGHTLY := test_dp_oracle test_sampling test_canary test_timing test_vocab test_splits
+NIGHTLY := test_dp_oracle test_dp_fusion test_sampling test_canary test_timing test_vocab test_splits
 test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY))
 	@CUTTLE_TEST_NIGHTLY=1 CUTTLE_TEST_CLI=0 CUTTLE_TEST_JOBS=1 tests/run.sh $^
 	@echo "== tests/oracle/accountant.py"
 	@tests/oracle/accountant.py | diff - tests/golden/accountant.txt
+	@echo "== tests/oracle/fusion.py"
+	@tests/oracle/fusion.py | diff - tests/golden/fusion.txt
 
 core:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-core BLAS=0 $(BUILD)-core/libcuttle.a $(BUILD)-core/example
