@@ -84,10 +84,9 @@ static double invert_epsilon(double epsilon, double delta, uint32_t tokens, uint
 	                          log1pl(-1.0L / order),
 	                  loss = spare / tokens;
 	if (!(loss > 0.0L)) return 0.0;
-	/* e^(b loss) - 1 = (e^(b c) - 1) / places */
-	if (b * loss > (long double)DP_SHARE_EXPONENT) return DP_SHARE_EXPONENT / (order - 1);
-	const long double c = log1pl(places * expm1l(b * loss)) / b,
-	                  most = (long double)DP_SHARE_EXPONENT / b;
+	/* e^(b loss) - 1 = (e^(b c) - 1) / places, where exp does not overflow */
+	const long double most = (long double)DP_SHARE_EXPONENT / b,
+	                  c = loss < most ? log1pl(places * expm1l(b * loss)) / b : most;
 	return round_down(fminl(c, most) * (1.0L - SIMPLE));
 }
 
