@@ -6,12 +6,16 @@
 #include "base/misuse.h"
 #include "dp/rounding.h"
 
+#include <string.h>
+
 enum { THIRDS = 150 }; /* steps of the search for an order; each cuts off a third of ln b */
 
 /* Margin for a logarithm whose argument may be near one: its error is then absolute. */
 #define NEAR_ONE 0x1p-58L
 #define LEAST_B 1e-6L /* the search for an order begins here */
 #define MOST_B 1e9L   /* and ends here */
+
+#define INFINITY_BITS (UINT64_C(0x7FF) << 52) /* +infinity as a double, read as an integer */
 
 /* With u = eta - t, b times the divergence of rdp.h is
  *   b (eta - u) + ln(E + r (1 - exp(-u))),   E = exp(-b eta),   r = (1 - E) / (1 - exp(-eta))
@@ -56,6 +60,27 @@ double dp_rdp_epsilon_at(double loss, double order, double delta) {
 	const double epsilon = round_up((long double)loss + tail - width - shift +
 	                                TERM * ((long double)loss + tail + width + shift));
 	return epsilon < DBL_MIN ? DBL_MIN : epsilon;
+}
+
+static double double_of_bits(uint64_t bits) {
+	double value;
+	memcpy(&value, &bits, sizeof value);
+	return value;
+}
+
+double dp_rdp_loss_at(double epsilon, double order, double delta) {
+	REQUIRE(positive(epsilon));
+	/* Doubles from 0 to infinity are in the order of their bits, read as integers. So the
+	 * search halves a range of integers. `low` is 0 or a loss that fits, `high` is one that
+	 * does not. */
+	uint64_t low = 0, high = INFINITY_BITS;
+	while (high - low > 1) {
+		const uint64_t middle = low + (high - low) / 2;
+		if (dp_rdp_epsilon_at(double_of_bits(middle), order, delta) <= epsilon)
+			low = middle;
+		else high = middle;
+	}
+	return double_of_bits(low);
 }
 
 double dp_rdp_epsilon(const struct dp_rdp_event *list, size_t events, double delta, double *order) {

@@ -2,8 +2,9 @@
 // rdp.h: Renyi differential privacy (Mironov 2017, arXiv 1702.07476), for mechanisms that zCDP
 // describes badly or not at all.
 //
-// Called by dp/fusion_account.c; it serves a mechanism that is not built yet, too (AugPE). All
-// numbers are public: no private data passes through.
+// Called by dp/fusion_account.c, and by engine/run/renyi.c for data sets whose ledger counts Renyi
+// losses; it serves a mechanism that is not built yet, too (AugPE). All numbers are public: no
+// private data passes through.
 // Example: 500 Gaussian steps with noise of 20 times the sensitivity, at delta 1e-6.
 //   struct dp_rdp_event noise = {.kind = DP_RDP_GAUSSIAN, .count = 500, .size = 1.0 / 20};
 //   epsilon = dp_rdp_epsilon(&noise, 1, 1e-6, NULL);
@@ -61,6 +62,10 @@ double dp_rdp_loss(const struct dp_rdp_event *list, size_t events, double order)
 
 /* epsilon of a loss at an order; at least DBL_MIN. The loss is not negative. */
 double dp_rdp_epsilon_at(double loss, double order, double delta);
+/* Its exact inverse: the largest double whose dp_rdp_epsilon_at is at most epsilon. So it is
+ * rounded down. 0 where that of every positive loss is above: at order 2 and delta 1e-6 no loss
+ * gives an epsilon below 12.43. epsilon is positive, finite and not subnormal. Bounded time. */
+double dp_rdp_loss_at(double epsilon, double order, double delta);
 
 /* The least such epsilon over the orders, for at least one event. *order becomes the order that
  * gives it; `order` may be NULL. Bounded time. */

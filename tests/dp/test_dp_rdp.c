@@ -147,6 +147,31 @@ static void gaussians(void **state) {
 	assert_true(isinf(dp_rdp_epsilon(&vast, 1, 1e-6, NULL)));
 }
 
+/* The loss found fits, and the next double does not. Most of it comes back from an epsilon. */
+static void losses_of_an_epsilon(void **state) {
+	(void)state;
+	static const double deltas[] = {1e-300, 1e-6, 1e-3, 0.25, 0.9},
+	                    epsilons[] = {DBL_MIN, 1e-9, 0.1, 5, 12.5, 100, 1e6, 1e300, DBL_MAX};
+	int found = 0;
+	for (int order = 2; order <= 16; order++)
+		for (size_t d = 0; d < sizeof deltas / sizeof *deltas; d++)
+			for (size_t e = 0; e < sizeof epsilons / sizeof *epsilons; e++) {
+				const double delta = deltas[d], epsilon = epsilons[e],
+				             loss = dp_rdp_loss_at(epsilon, order, delta);
+				assert_true(loss >= 0 && isfinite(loss));
+				assert_true(!(loss > 0) ||
+				            dp_rdp_epsilon_at(loss, order, delta) <= epsilon);
+				const double next = nextafter(loss, (double)INFINITY);
+				assert_true(!(dp_rdp_epsilon_at(next, order, delta) <= epsilon));
+				found += loss > 0;
+			}
+	assert_true(found > 200);
+	/* Order 2, delta 1e-6: epsilon = loss + ln(1/2) - ln(2e-6), which is 12.4292 for loss 0. */
+	assert_near(dp_rdp_loss_at(15, 2, 1e-6), 15 + log(4e-6), 1e-14);
+	assert_true(dp_rdp_loss_at(12.4292, 2, 1e-6) == 0 && dp_rdp_loss_at(12.4293, 2, 1e-6) > 0);
+	assert_near(dp_rdp_loss_at(dp_rdp_epsilon_at(0.3, 5, 1e-6), 5, 1e-6), 0.3, 1e-13);
+}
+
 static void misuse(void **state) {
 	(void)state;
 	const struct dp_rdp_event good = {DP_RDP_MIXTURE, 1, 0.1, 2, 8};
@@ -168,6 +193,9 @@ static void misuse(void **state) {
 	assert_misuse((void)dp_rdp_epsilon_at(1, 2, 1));
 	assert_misuse((void)dp_rdp_epsilon_at(1, 2, 0));
 	assert_misuse((void)dp_rdp_epsilon(&good, 0, 0.1, NULL));
+	assert_misuse((void)dp_rdp_loss_at(0, 2, 0.1));
+	assert_misuse((void)dp_rdp_loss_at((double)INFINITY, 2, 0.1));
+	assert_misuse((void)dp_rdp_loss_at(1, 1, 0.1));
 }
 
 int main(void) {
@@ -176,6 +204,7 @@ int main(void) {
 	    cmocka_unit_test(the_note_s_fusion),
 	    cmocka_unit_test(bounded_range_is_the_worst_response),
 	    cmocka_unit_test(gaussians),
+	    cmocka_unit_test(losses_of_an_epsilon),
 	    cmocka_unit_test(misuse),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
