@@ -67,6 +67,20 @@ CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_budget_solve(struct cuttle_b
                                                                  enum cuttle_unknown unknown,
                                                                  struct cuttle_error *error);
 
+/* For mechanisms that rho does not describe: a Renyi loss at one order (Mironov 2017). Losses at
+ * one order add up; from one order alone no rho follows. The order is a whole number, at least 2.
+ * cuttle_renyi_epsilon: the epsilon of a loss, rounded up (Canonne-Kamath-Steinke 2020).
+ * cuttle_renyi_loss: the largest loss of at most that epsilon, rounded down.
+ * Example: order 2, delta 1e-6: a loss of 1 gives epsilon 13.43. None gives less than 12.43.
+ * USAGE: order below 2; loss or epsilon not positive and finite; delta not in (0, 1); no loss gives
+ * so small an epsilon. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_renyi_epsilon(uint32_t order, double loss,
+                                                                  double delta, double *epsilon,
+                                                                  struct cuttle_error *error);
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_renyi_loss(uint32_t order, double epsilon,
+                                                               double delta, double *loss,
+                                                               struct cuttle_error *error);
+
 /* Ways to get more from the same guarantee (dp/PRIVACY.md, steps 12 to 15). All are off by default.
  * A token drawn from the public prompt alone is free: it does not count against T. */
 struct cuttle_savings {
