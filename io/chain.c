@@ -6,6 +6,11 @@
 //   entry 1   previous = H(key)               hash = H(its JSON, with previous, without hash)
 //   entry 2   previous = hash of entry 1      hash = H(its JSON, with previous, without hash)
 // So whoever changes entry 1 has to change every later entry too. A walk computes all hashes again.
+//
+// The table has no column for the order of a Renyi loss, so that ledgers from before there were
+// such losses stay as they are. The order stands behind the kind: "reserve rdp 2" in the column is
+// the kind "reserve" of order 2. Its JSON has members of its own. An older cuttle does not know
+// them, so its hash comes out different, and it refuses the ledger.
 #include "io/chain.h"
 
 #include "base/misuse.h"
@@ -316,6 +321,14 @@ static json_t *render_real(double value) {
 }
 
 char *chain_json(const struct chain_entry *entry, bool with_hash, size_t *size) {
+	json_t *start = json_pack(with_hash ? "{s:s}" : "{}", "hash", entry->hash);
+	if (entry->order) {
+		const struct jsonout_member measure[] = {
+		    {"measure", json_string("rdp")},
+		    {"order", json_integer(entry->order)},
+		};
+		start = jsonout_extend(start, measure, sizeof measure / sizeof *measure);
+	}
 	const struct jsonout_member members[] = {
 	    {"by_key", json_boolean(entry->charges.by_key)},
 	    {"charges_sha256", json_string(entry->charges_sha256)},
@@ -326,12 +339,11 @@ char *chain_json(const struct chain_entry *entry, bool with_hash, size_t *size) 
 	    {"kind", json_string(entry->kind)},
 	    {"number", json_integer(entry->number)},
 	    {"previous", json_string(entry->previous)},
-	    {"rho", render_real(entry->rho)},
+	    {entry->order ? "loss" : "rho", render_real(entry->rho)},
 	    {"run", json_string(entry->run)},
 	    {"time", json_integer(entry->time)},
 	    {"unit_key", json_string(entry->unit_key)},
 	};
-	json_t *start = json_pack(with_hash ? "{s:s}" : "{}", "hash", entry->hash);
 	return jsonout_dump(jsonout_extend(start, members, sizeof members / sizeof *members),
 	                    JSON_SORT_KEYS | JSON_COMPACT, size);
 }
@@ -364,9 +376,38 @@ enum {
 	HASH
 };
 
-/* Reads the row into *entry, whose strings and charges stay the row's. False: a string is missing.
- */
-static bool read_entry(sqlite3_stmt *row, struct chain_entry *entry) {
+enum { KIND_SIZE = 32 }; /* bytes for the text of column KIND, with its NUL */
+
+/* Writes the text of column KIND. A text that is cut is none that read_kind takes. */
+static void write_kind(const struct chain_entry *entry, char text[KIND_SIZE]) {
+	if (entry->order) (void)snprintf(text, KIND_SIZE, "%s rdp %u", entry->kind, entry->order);
+	else (void)snprintf(text, KIND_SIZE, "%s", entry->kind);
+}
+
+/* Reads the column's text into entry->kind, which stands in `kind` then, and entry->order. False:
+ * write_kind writes no such text, for example "reserve rdp 02". */
+static bool read_kind(const char *text, char kind[KIND_SIZE], struct chain_entry *entry) {
+	char again[KIND_SIZE];
+	const char *measure = strstr(text, " rdp ");
+	const size_t size = measure ? (size_t)(measure - text) : strlen(text);
+	if (size >= KIND_SIZE) return false;
+	memcpy(kind, text, size);
+	kind[size] = 0;
+	entry->kind = kind;
+	entry->order = measure ? (unsigned)strtoul(measure + strlen(" rdp "), NULL, 10) : 0;
+	write_kind(entry, again);
+	return !strcmp(again, text);
+}
+
+/* What an entry points at beside its row. */
+struct entry_texts {
+	char kind[KIND_SIZE];
+	char charges_sha256[HASH_TEXT];
+};
+
+/* Reads the row into *entry. Its other strings and its charges stay the row's. False: a string is
+ * missing, or the kind is none. */
+static bool read_entry(sqlite3_stmt *row, struct chain_entry *entry, struct entry_texts *own) {
 	const char *texts[HASH + 1];
 	static const int TEXTS[] = {KIND, DATASET, RUN, COMMAND, UNIT_KEY, PREVIOUS, HASH};
 	for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++)
@@ -375,7 +416,6 @@ static bool read_entry(sqlite3_stmt *row, struct chain_entry *entry) {
 	*entry = (struct chain_entry){
 	    .number = sqlite3_column_int64(row, NUMBER),
 	    .time = sqlite3_column_int64(row, TIME),
-	    .kind = texts[KIND],
 	    .dataset = texts[DATASET],
 	    .run = texts[RUN],
 	    .command = texts[COMMAND],
@@ -389,20 +429,20 @@ static bool read_entry(sqlite3_stmt *row, struct chain_entry *entry) {
 	                .size = (size_t)sqlite3_column_bytes(row, CHARGES)},
 	    .previous = texts[PREVIOUS],
 	    .hash = texts[HASH]};
-	return true;
+	return read_kind(texts[KIND], own->kind, entry);
 }
 
 /* Reads the row and checks it as the entry after chain->last: its number, its hash and its charges.
  */
 static enum cuttle_status check_entry(struct chain *chain, sqlite3_stmt *row,
-                                      struct chain_entry *entry, char charges_sha256[HASH_TEXT],
+                                      struct chain_entry *entry, struct entry_texts *own,
                                       struct cuttle_error *error) {
 	char hash[HASH_TEXT], what[64];
 	(void)snprintf(what, sizeof what, "entry %lld is not as it was written",
 	               (long long)chain->last + 1);
-	if (!read_entry(row, entry)) return refuse_damaged_chain(chain, what, error);
-	hash_of(entry->charges.bytes, entry->charges.size, charges_sha256);
-	entry->charges_sha256 = charges_sha256;
+	if (!read_entry(row, entry, own)) return refuse_damaged_chain(chain, what, error);
+	hash_of(entry->charges.bytes, entry->charges.size, own->charges_sha256);
+	entry->charges_sha256 = own->charges_sha256;
 	if (!hash_entry(entry, hash)) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (entry->number != chain->last + 1 || strcmp(entry->hash, hash) != 0 ||
 	    strcmp(entry->previous, chain->head) != 0)
@@ -418,7 +458,8 @@ enum cuttle_status chain_walk(struct chain *chain,
                                                          const struct chain_entry *entry),
                               void *user, struct cuttle_error *error) {
 	struct chain_entry entry;
-	char sql[256], charges_sha256[HASH_TEXT];
+	struct entry_texts own;
+	char sql[256];
 	sqlite3_stmt *row;
 	(void)snprintf(sql, sizeof sql, "SELECT %s FROM entry ORDER BY number", COLUMNS);
 	enum cuttle_status status = prepare_sql(chain, sql, &row, error);
@@ -427,7 +468,7 @@ enum cuttle_status chain_walk(struct chain *chain,
 	hash_of(chain->key, sizeof chain->key, chain->head);
 	int code = SQLITE_ROW;
 	while (!status && (code = sqlite3_step(row)) == SQLITE_ROW) {
-		status = check_entry(chain, row, &entry, charges_sha256, error);
+		status = check_entry(chain, row, &entry, &own, error);
 		if (!status && each) status = each(user, &entry);
 	}
 	if (!status && code != SQLITE_DONE) status = report_sqlite_error(chain, code, error);
@@ -438,7 +479,7 @@ enum cuttle_status chain_walk(struct chain *chain,
 enum cuttle_status chain_append(struct chain *chain, const struct chain_entry *entry,
                                 char hash[HASH_TEXT], struct cuttle_error *error) {
 	struct chain_entry added = *entry;
-	char sql[256], charges_sha256[HASH_TEXT];
+	char sql[256], charges_sha256[HASH_TEXT], kind[KIND_SIZE];
 	sqlite3_stmt *row;
 	hash_of(added.charges.bytes, added.charges.size, charges_sha256);
 	added.number = chain->last + 1;
@@ -450,7 +491,8 @@ enum cuttle_status chain_append(struct chain *chain, const struct chain_entry *e
 	               COLUMNS);
 	enum cuttle_status status = prepare_sql(chain, sql, &row, error);
 	if (status) return status;
-	const char *texts[] = {added.kind, added.dataset, added.run, added.command, added.unit_key};
+	write_kind(&added, kind);
+	const char *texts[] = {kind, added.dataset, added.run, added.command, added.unit_key};
 	const double reals[] = {added.rho, added.epsilon, added.delta};
 	int code = sqlite3_bind_int64(row, NUMBER + 1, added.number);
 	code |= sqlite3_bind_int64(row, TIME + 1, added.time);

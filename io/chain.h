@@ -27,6 +27,7 @@ struct chain_entry {
 	const char *run;      /* name of the run, or "" */
 	const char *command;  /* a SHA-256 in hex, or "" */
 	const char *unit_key; /* of a data set: the field that names units, or "" */
+	unsigned order;       /* > 0: `rho` is the Renyi loss at this order, not rho of zCDP */
 	double rho;           /* these three: io/ledger.h says of each kind what they are */
 	double epsilon;
 	double delta;
@@ -65,7 +66,9 @@ enum cuttle_status chain_append(struct chain *chain, const struct chain_entry *e
                                 char hash[HASH_TEXT], struct cuttle_error *error);
 
 /* Returns the entry as one line of canonical JSON with a newline: keys sorted, no spaces, real
- * numbers as strings of 17 digits. *size counts the newline. The caller frees it. Without its hash
+ * numbers as strings of 17 digits. With an order, "loss" stands for "rho", and the members
+ * "measure"
+ * ("rdp") and "order" are added. *size counts the newline. The caller frees it. Without its hash
  * it is exactly the text that the hash is taken of. NULL: out of memory. */
 char *chain_json(const struct chain_entry *entry, bool with_hash, size_t *size);
 

@@ -73,11 +73,14 @@ static bool begin_dataset(struct history *history, const struct chain_entry *ent
 	dataset->rho = entry->rho;
 	dataset->epsilon = entry->epsilon;
 	dataset->delta = entry->delta;
+	dataset->measure = entry->order ? LEDGER_RDP : LEDGER_RHO;
+	dataset->order = entry->order;
 	return history->exists;
 }
 
 static bool add_run(struct history *history, const struct chain_entry *entry) {
 	if (!history->exists || find_reservation(history, entry->run)) return false;
+	if (entry->order != history->dataset.order) return false;
 	if (history->count == history->room) {
 		size_t room = 2 * history->room + 16;
 		struct reservation *runs = reallocarray(history->runs, room, sizeof *runs);
@@ -196,11 +199,23 @@ void ledger_close(struct ledger **ledger) {
 
 /* ---- data sets ------------------------------------------------------------------------------- */
 
+/* The same for a Renyi loss. */
+static double convert_renyi_loss(const struct ledger_dataset *dataset, double loss, bool up) {
+	double epsilon;
+	if (cuttle_renyi_epsilon(dataset->order, loss, dataset->delta, &epsilon, NULL))
+		return INFINITY;
+	// It is rounded up by less than 1e-15 of its largest term. The terms are the loss and some
+	// below 1000, which may cancel. Taking the sum of both margins off rounds down.
+	return up ? epsilon : fmax(0, epsilon * (1 - 1e-12) - 1e-12);
+}
+
 double ledger_epsilon(const struct ledger_dataset *dataset, double rho, bool up) {
 	struct cuttle_budget budget;
 	if (rho == dataset->rho) return dataset->epsilon;
 	if (!(rho > 0)) return 0;
 	if (rho < DBL_MIN && !up) return 0;
+	if (dataset->measure == LEDGER_RDP)
+		return convert_renyi_loss(dataset, fmax(rho, DBL_MIN), up);
 	cuttle_budget_none(&budget);
 	budget.rho = fmax(rho, DBL_MIN);
 	budget.delta = dataset->delta;
@@ -209,16 +224,15 @@ double ledger_epsilon(const struct ledger_dataset *dataset, double rho, bool up)
 	return up ? budget.epsilon : budget.epsilon * (1 - 1e-9);
 }
 
-/* Checks the names, and computes rho from epsilon or epsilon from rho. */
-static enum cuttle_status complete_limit(struct ledger_dataset *dataset,
-                                         struct cuttle_error *error) {
+void ledger_print_measure(unsigned order, bool brief, char text[LEDGER_MEASURE]) {
+	if (order)
+		(void)snprintf(text, LEDGER_MEASURE, brief ? "rdp %u" : "Renyi losses at order %u",
+		               order);
+	else (void)snprintf(text, LEDGER_MEASURE, "%s", brief ? "rho" : "rho of zCDP");
+}
+
+static enum cuttle_status complete_rho(struct ledger_dataset *dataset, struct cuttle_error *error) {
 	struct cuttle_budget budget;
-	if (!utf8_name(dataset->name, strlen(dataset->name)))
-		return io_fail(error, CUTTLE_USAGE,
-		               "the data set's name must be 1 to 128 bytes of text in one line");
-	if (*dataset->unit_key && !utf8_name(dataset->unit_key, strlen(dataset->unit_key)))
-		return io_fail(error, CUTTLE_USAGE,
-		               "the unit key must be 1 to 128 bytes of text in one line");
 	cuttle_budget_none(&budget);
 	bool from_epsilon = isnan(dataset->rho);
 	budget.delta = dataset->delta;
@@ -230,6 +244,32 @@ static enum cuttle_status complete_limit(struct ledger_dataset *dataset,
 	dataset->epsilon = budget.epsilon;
 	dataset->rho = budget.rho;
 	return CUTTLE_OK;
+}
+
+static enum cuttle_status complete_renyi(struct ledger_dataset *dataset,
+                                         struct cuttle_error *error) {
+	if (isnan(dataset->rho))
+		return cuttle_renyi_loss(dataset->order, dataset->epsilon, dataset->delta,
+		                         &dataset->rho, error);
+	return cuttle_renyi_epsilon(dataset->order, dataset->rho, dataset->delta, &dataset->epsilon,
+	                            error);
+}
+
+/* Checks names and measure, and computes rho from epsilon or epsilon from rho. */
+static enum cuttle_status complete_limit(struct ledger_dataset *dataset,
+                                         struct cuttle_error *error) {
+	if (!utf8_name(dataset->name, strlen(dataset->name)))
+		return io_fail(error, CUTTLE_USAGE,
+		               "the data set's name must be 1 to 128 bytes of text in one line");
+	if (*dataset->unit_key && !utf8_name(dataset->unit_key, strlen(dataset->unit_key)))
+		return io_fail(error, CUTTLE_USAGE,
+		               "the unit key must be 1 to 128 bytes of text in one line");
+	const bool renyi = dataset->measure == LEDGER_RDP;
+	REQUIRE(renyi || !dataset->order);
+	if (renyi && (dataset->order < LEDGER_ORDER_LEAST || dataset->order > LEDGER_ORDER_MOST))
+		return io_fail(error, CUTTLE_USAGE, "the order must be from %d to %d",
+		               LEDGER_ORDER_LEAST, LEDGER_ORDER_MOST);
+	return renyi ? complete_renyi(dataset, error) : complete_rho(dataset, error);
 }
 
 enum cuttle_status ledger_add(struct ledger *ledger, struct ledger_dataset *dataset,
@@ -249,6 +289,7 @@ enum cuttle_status ledger_add(struct ledger *ledger, struct ledger_dataset *data
 	                                  .run = "",
 	                                  .command = "",
 	                                  .unit_key = dataset->unit_key,
+	                                  .order = dataset->order,
 	                                  .rho = dataset->rho,
 	                                  .epsilon = dataset->epsilon,
 	                                  .delta = dataset->delta};
@@ -342,15 +383,37 @@ static bool charge_keys(const struct ledger *ledger, const struct ledger_request
 	return made;
 }
 
+/* One order implies no zCDP, nor another order. So no charge is converted. */
+static enum cuttle_status refuse_other_measure(const struct ledger_dataset *dataset,
+                                               const struct ledger_request *request,
+                                               struct cuttle_error *error) {
+	char counted[LEDGER_MEASURE], asked[LEDGER_MEASURE];
+	ledger_print_measure(dataset->order, false, counted);
+	ledger_print_measure(request->order, false, asked);
+	return io_fail(error, CUTTLE_USAGE,
+	               "data set %.128s counts %s, and this is charged in %s: make a data set that "
+	               "counts these, by cuttle ledger init --measure",
+	               dataset->name, counted, asked);
+}
+
 static enum cuttle_status make_charges(const struct ledger *ledger, const struct history *history,
                                        const struct ledger_request *request,
                                        struct charges *charges, struct cuttle_error *error) {
+	const struct ledger_dataset *dataset = &history->dataset;
 	uint64_t end;
+	REQUIRE((request->measure == LEDGER_RDP) == (request->order > 0));
+	if (request->order != dataset->order) return refuse_other_measure(dataset, request, error);
 	if (!is_valid_rho(request->rho))
 		return io_fail(error, CUTTLE_USAGE, "rho must be positive and finite");
 	if (!request->count || __builtin_add_overflow(request->first, request->count, &end))
 		return io_fail(error, CUTTLE_USAGE, "there are no records to charge, or too many");
-	bool keyed = *history->dataset.unit_key != 0, made;
+	bool keyed = *dataset->unit_key != 0, made;
+	if (keyed && request->unit && request->batch > 1 && dataset->measure == LEDGER_RDP)
+		return io_fail(
+		    error, CUTTLE_USAGE,
+		    "data set %.64s counts Renyi losses per value of %.64s: a text may read one "
+		    "record, not %llu",
+		    dataset->name, dataset->unit_key, (unsigned long long)request->batch);
 	if (keyed && request->unit) made = charge_keys(ledger, request, charges);
 	else if (keyed) made = charges_of_lines(0, UINT64_MAX, request->rho, charges);
 	else made = charges_of_lines(request->first, end, request->rho, charges);
@@ -368,11 +431,11 @@ static enum cuttle_status refuse_over_limit(const struct history *history, doubl
 		units_print(ledger_epsilon(dataset, rho[i], up[i]), up[i], epsilons[i]);
 	}
 	return io_fail(error, CUTTLE_BUDGET,
-	               "refused: data set %.128s: rho asked %s, spent %s of %s, remaining %s "
+	               "refused: data set %.128s: %s asked %s, spent %s of %s, remaining %s "
 	               "(epsilon at delta %g: asked %s, spent %s of %s, "
 	               "remaining %s)",
-	               dataset->name, rhos[0], rhos[1], rhos[2], rhos[3], dataset->delta,
-	               epsilons[0], epsilons[1], epsilons[2], epsilons[3]);
+	               dataset->name, dataset->order ? "loss" : "rho", rhos[0], rhos[1], rhos[2],
+	               rhos[3], dataset->delta, epsilons[0], epsilons[1], epsilons[2], epsilons[3]);
 }
 
 static enum cuttle_status append_state(struct ledger *ledger, const struct chain_entry *entry,
@@ -399,6 +462,7 @@ static enum cuttle_status append_run(struct ledger *ledger, const struct ledger_
 	                                  .run = request->run,
 	                                  .command = request->command,
 	                                  .unit_key = "",
+	                                  .order = request->order,
 	                                  .rho = found->rho,
 	                                  .charges = *charges};
 	enum cuttle_status status = chain_append(ledger->chain, &entry, found->entry, error);

@@ -19,16 +19,29 @@
 /* Why the ledger stands in io/ and not in dp/: it needs SQLite and libsodium, while the core builds
  * with libc alone. No line of it draws a token.
  *
- * What is counted. The ledger counts rho of zCDP for each unit (io/units.h). There may be any
- * number of runs in any order. Each may be chosen after seeing the outputs of the others. Even so a
- * limit on the sum is a privacy filter (Feldman & Zrnic 2021, zCDP; dp/PRIVACY.md, step 19). A
- * run is charged the rho of all T tokens of its texts, however soon they end. Spent is rounded up,
- * and the rest is rounded down.
+ * What is counted. The ledger counts rho of zCDP for each unit (io/units.h). Or it counts Renyi
+ * losses, see "measure" below. There may be any number of runs in any order. Each may be chosen
+ * after seeing the outputs of the others. Even so a limit on the sum is a privacy filter (Feldman &
+ * Zrnic 2021, zCDP; dp/PRIVACY.md, step 19). A run is charged the rho of all T tokens of its texts,
+ * however soon they end. Spent is rounded up, and the rest is rounded down.
  *
  * (epsilon, delta) are shown for orientation, by the formula of Canonne, Kamath and Steinke. A
  * limit given as (epsilon, delta) becomes the largest rho that gives this (epsilon, delta). The
  * exact accountant's epsilon is smaller, but it holds for one run alone. So it is not counted here.
  * A run whose clip was found by it costs more rho than its epsilon suggests.
+ *
+ * The measure. The data set says it once, when it is made. There are two:
+ *
+ * LEDGER_RHO       rho of zCDP. This is the default.
+ * LEDGER_RDP       Renyi losses at one order (dp/rdp.h), for mechanisms that rho does not describe:
+ *                  a bound at one order implies no zCDP. Every number of such a data set that is
+ *                  called rho here is a Renyi loss at its order: limit, charge, spent and left.
+ *                  Losses at one order add up, and a limit on their sum is a filter at that order,
+ *                  by the same theorem. There is no rule for several records of one owner in one
+ *                  batch. So by key, a batch has one record: g records of one owner cost g times
+ *                  the loss of one.
+ *
+ * A request says what it is charged in. In another measure, or at another order, it is refused.
  *
  * What a unit is. The data set says so once, when it is made. There are two kinds:
  *
@@ -76,13 +89,26 @@ enum {
 /* Endings of the files that SQLite keeps beside a ledger while it is in use. */
 #define LEDGER_BESIDE "-wal", "-shm", "-journal"
 
+/* What a data set counts. */
+enum ledger_measure {
+	LEDGER_RHO, /* rho of zCDP */
+	LEDGER_RDP  /* Renyi losses at one order */
+};
+
+enum {
+	LEDGER_ORDER_LEAST = 2, /* orders of Renyi losses */
+	LEDGER_ORDER_MOST = 16
+};
+
 struct ledger;
 struct ledger_dataset {
-	char name[LEDGER_NAME];     /* 1 to 128 bytes of UTF-8 without control characters */
-	char unit_key[LEDGER_NAME]; /* the field that names units; "" = units are lines */
-	double rho;                 /* the limit: the most that may be charged to one unit */
-	double epsilon;             /* the same limit as (epsilon, delta) */
-	double delta;
+	char name[LEDGER_NAME];      /* 1 to 128 bytes of UTF-8 without control characters */
+	char unit_key[LEDGER_NAME];  /* the field that names units; "" = units are lines */
+	double rho;                  /* the limit: the most that may be charged to one unit */
+	double epsilon;              /* the same limit as (epsilon, delta) */
+	double delta;                /* in (0, 1) */
+	enum ledger_measure measure; /* what rho is */
+	unsigned order;              /* of LEDGER_RDP: 2 to 16; 0 for LEDGER_RHO */
 };
 
 /* Makes the file, with mode 0600, if there is none or an empty one. Else it checks that the file is
@@ -96,7 +122,8 @@ void ledger_close(struct ledger **ledger);
 
 /* Adds a data set. If its rho is NaN, rho is computed from epsilon and delta, rounded down. Else
  * epsilon is computed from rho and delta. USAGE: the data set exists; the name or the key is not as
- * above; a limit is not positive and finite; delta is not in (0, 1). */
+ * above; a limit is not positive and finite; delta is not in (0, 1); the order is none; epsilon is
+ * below that of every Renyi loss at this order. */
 enum cuttle_status ledger_add(struct ledger *ledger, struct ledger_dataset *dataset,
                               struct cuttle_error *error);
 
@@ -113,6 +140,11 @@ enum cuttle_status ledger_look(struct ledger *ledger, const char *dataset,
 /* epsilon of rho at the data set's delta (Canonne, Kamath and Steinke 2020), rounded up or down. It
  * is 0 for rho = 0, and the limit's epsilon for the limit's rho. Out of range it is +infinity. */
 double ledger_epsilon(const struct ledger_dataset *dataset, double rho, bool up);
+
+/* Prints what is counted at this order; 0 is for LEDGER_RHO. Brief: "rho" or "rdp 2". Else: "rho of
+ * zCDP" or "Renyi losses at order 2". */
+enum { LEDGER_MEASURE = 40 }; /* bytes for either, with the NUL */
+void ledger_print_measure(unsigned order, bool brief, char text[LEDGER_MEASURE]);
 
 enum ledger_state {
 	LEDGER_UNKNOWN, /* the data set has no such run */
@@ -141,11 +173,13 @@ struct ledger_request {
 	const char *run;     /* LEDGER_RUN - 1 hex digits; the data set has no run of that name */
 	const char *command; /* what is run: a SHA-256 in hex, or "" */
 	double rho;          /* of one text, hence of one batch; positive and finite */
-	bool drawn;          /* true: drawn at once, so it can never be released */
+	enum ledger_measure measure; /* what rho is: the data set's measure */
+	unsigned order;              /* of LEDGER_RDP: the data set's order; 0 for LEDGER_RHO */
+	bool drawn;                  /* true: drawn at once, so it can never be released */
 	/* Who is charged. In a data set of lines: the lines first to first + count - 1, rho each.
 	 * In a data set of keys, without `unit`: everybody, rho each. With `unit`: record i, from
 	 * `first` on, is in batch i / batch. unit says whose record i is. Each owner is charged g^2
-	 * rho for g records in a batch. */
+	 * rho for g records in a batch. Of LEDGER_RDP a batch has one record there. */
 	uint64_t first; /* number of the first record */
 	uint64_t count; /* of records, at least 1 */
 	uint64_t batch; /* records in a batch, B; at least 1 where unit is given */
@@ -158,7 +192,8 @@ struct ledger_request {
  * new entry and the most that it charges one unit. With `dry` it only says whether it would charge.
  * BUDGET: it would exceed the limit; the message says what was asked, is spent and is left. USAGE:
  * there is no such data set; it has a run of that name; rho is not positive and finite; there are
- * no records. */
+ * no records; the data set has another measure or order, and the message says which; it counts
+ * Renyi losses by key, and a batch has several records. */
 enum cuttle_status ledger_reserve(struct ledger *ledger, const struct ledger_request *request,
                                   bool dry, struct ledger_run *found, struct cuttle_error *error);
 /* Looks up the request's run, as ledger_find does. *same: the run's entry has the request's
@@ -183,8 +218,8 @@ enum cuttle_status ledger_release(struct ledger *ledger, const char *dataset, co
 
 /* Passes the entries of the data set (NULL: of all data sets) to `each`, in order. A nonzero answer
  * of `each` ends the walk and is returned. The kinds of entries:
- *   "dataset"   rho, epsilon and delta are its limit
- *   "reserve"   rho is the most it charges one unit; command is the request's
+ *   "dataset"   rho, epsilon and delta are its limit; order is 0 for LEDGER_RHO
+ *   "reserve"   rho is the most it charges one unit; order as above; command is the request's
  *   "draw"      time is 0: it would tell how long the references took to read
  *   "close"     time is 0, for the same reason; command is the SHA-256 of the output
  *   "release"

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// units.h: adds up the privacy cost (rho) of runs, for the unit that they cost most.
+// units.h: adds up the privacy cost of runs, for the unit that they cost most. The cost is rho of
+// zCDP. Where the ledger says so it is a Renyi loss at one order; here it is called rho all the
+// same.
 //
 // Called by the ledger and by places.c. A unit is a line of the data set, or all records with one
 // value of a key; the value comes here as a hash. The rules, with every rounding such that no cost
 // is understated:
 //   - zCDP adds up per unit (Bun & Steinke 2016, Lemma 2.3).
+//   - Renyi losses at one order add up per unit too (Mironov 2017, Proposition 1).
 //   - g records of a unit in one batch cost it g^2 rho (group privacy, Proposition 1.9). So 2 in
-//     one batch and 1 in another cost 5 rho.
+//     one batch and 1 in another cost 5 rho. Renyi losses have no such rule at one order: the
+//     ledger takes them only from batches of one record.
 //   - Batches that share no unit compose in parallel. So a data set has spent as much as the unit
 //     that spent most.
 #ifndef CUTTLE_IO_UNITS_H

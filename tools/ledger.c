@@ -25,8 +25,12 @@ struct ledger_values {
 	const char *sign;     /* key: path of the secret key to make */
 	double epsilon_limit; /* init */
 	double delta_limit;   /* init */
-	double rho_limit;     /* init */
+	double rho_limit;     /* init, where rho is counted */
+	double loss_limit;    /* init, where Renyi losses are counted */
 	double rho;           /* check, reserve: of one text */
+	double loss;          /* check, reserve: the Renyi loss of one text */
+	int measure;          /* init, check, reserve: enum ledger_measure */
+	uint64_t order;       /* with LEDGER_RDP: of the Renyi losses; COUNT_NONE = not given */
 	uint64_t first;       /* check, reserve: number of the first record, from 0 */
 	uint64_t count;       /* check, reserve: records; COUNT_NONE = all from the first on */
 	bool json;
@@ -45,11 +49,21 @@ static const struct option_entry OPTIONS[] = {
 	         "e^epsilon (default 1e-6); epsilons of the ledger are shown at it"},
 	{.name = "rho-limit", VALUE(rho_limit), .range = RHO_RANGE, .argument = "RHO",
 	 .help = "init: the limit in zero-concentrated privacy loss, instead of --epsilon-limit"},
+	{.name = "measure", VALUE(measure), .argument = "rho|rdp",
+	 .help = "init: what the data set counts, for ever: rho of zCDP (default), or Renyi losses "
+	         "at one order; check, reserve: which of them the loss is"},
+	{.name = "order", VALUE(order), .argument = "A",
+	 .least = LEDGER_ORDER_LEAST, .most = LEDGER_ORDER_MOST,
+	 .help = "with --measure rdp: the order of the Renyi losses, 2 to 16"},
+	{.name = "loss-limit", VALUE(loss_limit), .range = RHO_RANGE, .argument = "LOSS",
+	 .help = "init with --measure rdp: the limit as a Renyi loss, instead of --epsilon-limit"},
 	{.name = "unit-key", VALUE(unit_key), .argument = "FIELD",
 	 .help = "init: count per value of this field or column instead of per line; how often "
 	         "values repeat may then be seen"},
 	{.name = "rho", VALUE(rho), .range = RHO_RANGE, .argument = "RHO",
 	 .help = "check, reserve: the privacy loss of one text (generate --dry-run prints it)"},
+	{.name = "loss", VALUE(loss), .range = RHO_RANGE, .argument = "LOSS",
+	 .help = "check, reserve with --measure rdp: the Renyi loss of one text, instead of --rho"},
 	{.name = "first", VALUE(first), .argument = "LINE",
 	 .help = "check, reserve: the first record it reads, from 0 (default 0)"},
 	{.name = "count", VALUE(count), .argument = "LINES",
@@ -83,10 +97,16 @@ static const char ABOUT[] =
 	"checks every byte of the file and the chain of hashes. key makes a pair of Ed25519 keys "
 	"(no ledger needed) and prints the public one, which receipt verify --key takes.\n\n"
 
+	"A data set counts rho, as generate is charged, or with --measure rdp Renyi losses at one "
+	"order. From one order no rho follows, nor another order: a charge in another measure is "
+	"refused (exit 2). A small epsilon is out of reach there: at order 2 and delta 1e-6 any loss "
+	"gives more than 12.4, so give a larger --delta-limit. An older cuttle refuses a ledger with "
+	"such a data set (exit 7).\n\n"
+
 	"By default a unit is a line of the data set: lines must keep their places and new ones "
 	"go behind. What the ledger says is then a function of public numbers alone. With "
 	"--unit-key everybody with the same value is a unit, and g records of it in one text cost "
-	"g^2 rho; that a run is refused, and what is spent, then tells how often values repeat. "
+	"g^2 rho; of Renyi losses a text may read one such record; that a run is refused, and what is spent, then tells how often values repeat. "
 	"The ledger keeps keyed hashes of the values: treat the file like the documents. A number "
 	"is the text of its digits: 7 and \"7\" are one value. generate names the same field with "
 	"--unit-key, and does not read records without a value.\n";
@@ -94,23 +114,26 @@ static const char ABOUT[] =
 
 /* Headings and rows of `list`, rows of `history`: the same widths in each column. */
 #define LIST_HEADINGS                                                                              \
-	"LIMIT rho    epsilon      SPENT rho    epsilon      LEFT rho     epsilon      DELTA    "  \
-	"RUNS     DATA SET"
-#define LIST_ROW "%-12s %-12s %-12s %-12s %-12s %-12s %-8g %-8llu %s\n"
-#define HISTORY_ROW "%-6s %-20s %-8s %-12s %-12s %-32s %-12s %s\n"
+	"MEASURE LIMIT loss   epsilon      SPENT loss   epsilon      LEFT loss    epsilon      "   \
+	"DELTA    RUNS     DATA SET"
+#define LIST_ROW "%-7s %-12s %-12s %-12s %-12s %-12s %-12s %-8g %-8llu %s\n"
+#define HISTORY_ROW "%-6s %-20s %-8s %-7s %-12s %-12s %-32s %-12s %s\n"
 enum { OUTPUT_DIGITS = 12 }; /* hex digits of an output's SHA-256 that history shows */
 
 static json_t *encode_standing(const struct ledger_standing *standing) {
 	const struct ledger_dataset *dataset = &standing->dataset;
+	const bool renyi = dataset->measure == LEDGER_RDP;
 	const struct jsonout_member members[] = {
 	    {"dataset", json_string(dataset->name)},
 	    {"unit_key", json_string(dataset->unit_key)},
-	    {"rho_limit", jsonout_real(dataset->rho)},
+	    {"measure", json_string(renyi ? "rdp" : "rho")},
+	    {"order", renyi ? json_integer(dataset->order) : json_null()},
+	    {renyi ? "loss_limit" : "rho_limit", jsonout_real(dataset->rho)},
 	    {"epsilon_limit", jsonout_real(dataset->epsilon)},
 	    {"delta", jsonout_real(dataset->delta)},
-	    {"rho_spent", jsonout_real(standing->spent)},
+	    {renyi ? "loss_spent" : "rho_spent", jsonout_real(standing->spent)},
 	    {"epsilon_spent", jsonout_real(ledger_epsilon(dataset, standing->spent, true))},
-	    {"rho_remaining", jsonout_real(standing->left)},
+	    {renyi ? "loss_remaining" : "rho_remaining", jsonout_real(standing->left)},
 	    {"epsilon_remaining", jsonout_real(ledger_epsilon(dataset, standing->left, false))},
 	    {"runs", json_integer((json_int_t)standing->runs)},
 	};
@@ -122,7 +145,8 @@ static void print_standing_line(const char *what, const struct ledger_dataset *d
 	char number[UNITS_NUMBER], epsilon[UNITS_NUMBER];
 	units_print(rho, up, number);
 	units_print(ledger_epsilon(dataset, rho, up), up, epsilon);
-	printf("%-10s rho %-12s epsilon %s\n", what, number, epsilon);
+	printf("%-10s %s %-12s epsilon %s\n", what, dataset->measure == LEDGER_RDP ? "loss" : "rho",
+	       number, epsilon);
 }
 
 static enum cuttle_status show_dataset(const struct verb *verb, const struct ledger_values *values,
@@ -134,8 +158,11 @@ static enum cuttle_status show_dataset(const struct verb *verb, const struct led
 	if (values->json)
 		return (enum cuttle_status)verb_print(verb, encode_standing(&standing),
 		                                      JSON_COMPACT);
-	printf("data set   %s\nunit       %s%s\n", dataset->name,
-	       *dataset->unit_key ? "everybody with one value of " : "one line", dataset->unit_key);
+	char measure[LEDGER_MEASURE];
+	ledger_print_measure(dataset->order, false, measure);
+	printf("data set   %s\nunit       %s%s\nmeasure    %s\n", dataset->name,
+	       *dataset->unit_key ? "everybody with one value of " : "one line", dataset->unit_key,
+	       measure);
 	print_standing_line("limit", dataset, dataset->rho, false);
 	print_standing_line("spent", dataset, standing.spent, true);
 	print_standing_line("remaining", dataset, standing.left, false);
@@ -157,8 +184,11 @@ static enum cuttle_status collect_dataset(void *user, const struct chain_entry *
 	if (!all) return CUTTLE_NOMEM;
 	datasets->all = all;
 	struct ledger_dataset *dataset = &all[datasets->count++];
-	*dataset = (struct ledger_dataset){
-	    .rho = entry->rho, .epsilon = entry->epsilon, .delta = entry->delta};
+	*dataset = (struct ledger_dataset){.rho = entry->rho,
+	                                   .epsilon = entry->epsilon,
+	                                   .delta = entry->delta,
+	                                   .measure = entry->order ? LEDGER_RDP : LEDGER_RHO,
+	                                   .order = entry->order};
 	(void)snprintf(dataset->name, sizeof dataset->name, "%s", entry->dataset);
 	(void)snprintf(dataset->unit_key, sizeof dataset->unit_key, "%s", entry->unit_key);
 	return CUTTLE_OK;
@@ -167,13 +197,14 @@ static enum cuttle_status collect_dataset(void *user, const struct chain_entry *
 static void print_standing_row(const struct ledger_standing *standing) {
 	const struct ledger_dataset *dataset = &standing->dataset;
 	const double rho[] = {dataset->rho, standing->spent, standing->left};
-	char cells[6][UNITS_NUMBER];
+	char cells[6][UNITS_NUMBER], measure[LEDGER_MEASURE];
+	ledger_print_measure(dataset->order, true, measure);
 	for (size_t i = 0; i < 3; i++) {
 		units_print(rho[i], i == 1, cells[2 * i]);
 		units_print(ledger_epsilon(dataset, rho[i], i == 1), i == 1, cells[2 * i + 1]);
 	}
-	printf(LIST_ROW, cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], dataset->delta,
-	       (unsigned long long)standing->runs, dataset->name);
+	printf(LIST_ROW, measure, cells[0], cells[1], cells[2], cells[3], cells[4], cells[5],
+	       dataset->delta, (unsigned long long)standing->runs, dataset->name);
 }
 
 /* Prints every data set with limit, spent and remaining. */
@@ -198,11 +229,19 @@ static enum cuttle_status list_datasets(const struct verb *verb, const struct le
 	return status;
 }
 
+/* The order given, or 0. */
+static unsigned get_order(const struct ledger_values *values) {
+	return values->order == COUNT_NONE ? 0 : (unsigned)values->order;
+}
+
 static enum cuttle_status init_dataset(const struct verb *verb, const struct ledger_values *values,
                                        struct cuttle_error *error) {
-	struct ledger_dataset dataset = {.rho = values->rho_limit,
+	const bool renyi = values->measure == LEDGER_RDP;
+	struct ledger_dataset dataset = {.rho = renyi ? values->loss_limit : values->rho_limit,
 	                                 .epsilon = values->epsilon_limit,
-	                                 .delta = values->delta_limit};
+	                                 .delta = values->delta_limit,
+	                                 .measure = (enum ledger_measure)values->measure,
+	                                 .order = get_order(values)};
 	struct ledger *ledger;
 	(void)snprintf(dataset.name, sizeof dataset.name, "%s", values->dataset);
 	(void)snprintf(dataset.unit_key, sizeof dataset.unit_key, "%s",
@@ -225,21 +264,24 @@ static const struct ledger_dataset *find_dataset(const struct datasets *datasets
 }
 
 static enum cuttle_status print_history_entry(void *user, const struct chain_entry *entry) {
-	char date[32] = "-", rho[UNITS_NUMBER] = "-", epsilon[UNITS_NUMBER] = "-",
-	     output[OUTPUT_DIGITS + 1] = "-";
+	char date[32] = "-", loss[UNITS_NUMBER] = "-", epsilon[UNITS_NUMBER] = "-",
+	     output[OUTPUT_DIGITS + 1] = "-", measure[LEDGER_MEASURE] = "-";
 	const time_t seconds = (time_t)entry->time;
 	struct tm broken;
 	const bool limit = !strcmp(entry->kind, "dataset");
 	struct datasets *datasets = user;
 	if (!datasets->count)
-		printf(HISTORY_ROW, "ENTRY", "TIME", "KIND", "RHO", "EPSILON", "RUN", "OUTPUT",
-		       "DATA SET");
+		printf(HISTORY_ROW, "ENTRY", "TIME", "KIND", "MEASURE", "LOSS", "EPSILON", "RUN",
+		       "OUTPUT", "DATA SET");
 	const enum cuttle_status status = collect_dataset(datasets, entry);
 	if (status) return status;
 	const struct ledger_dataset *dataset = find_dataset(datasets, entry->dataset);
 	if (entry->time && gmtime_r(&seconds, &broken))
 		(void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &broken);
-	if (entry->rho > 0) units_print(entry->rho, !limit, rho);
+	if (entry->rho > 0) {
+		units_print(entry->rho, !limit, loss);
+		ledger_print_measure(entry->order, true, measure);
+	}
 	if (entry->rho > 0 && dataset)
 		units_print(ledger_epsilon(dataset, entry->rho, !limit), !limit, epsilon);
 	// An entry that closes a run holds the output's hash where others hold the command's.
@@ -247,8 +289,8 @@ static enum cuttle_status print_history_entry(void *user, const struct chain_ent
 		(void)snprintf(output, sizeof output, "%s", entry->command);
 	char number[24];
 	(void)snprintf(number, sizeof number, "%lld", (long long)entry->number);
-	printf(HISTORY_ROW, number, date, entry->kind, rho, epsilon, *entry->run ? entry->run : "-",
-	       output, entry->dataset);
+	printf(HISTORY_ROW, number, date, entry->kind, measure, loss, epsilon,
+	       *entry->run ? entry->run : "-", output, entry->dataset);
 	return CUTTLE_OK;
 }
 
@@ -294,17 +336,24 @@ static enum cuttle_status charge_once(struct ledger *ledger, const struct ledger
 static enum cuttle_status charge_units(const struct ledger_values *values, struct ledger *ledger,
                                        bool dry, struct cuttle_error *error) {
 	struct ledger_run found;
-	char run[LEDGER_RUN], command[HASH_TEXT], numbers[96];
+	char run[LEDGER_RUN], command[HASH_TEXT], numbers[96], measure[LEDGER_MEASURE] = "";
+	const double loss = values->measure == LEDGER_RDP ? values->loss : values->rho;
+	const unsigned order = get_order(values);
 	ledger_name_run(run);
 	if (values->run) (void)snprintf(run, sizeof run, "%s", values->run);
-	(void)snprintf(numbers, sizeof numbers, "%a %llu %llu", values->rho,
-	               (unsigned long long)values->first, (unsigned long long)values->count);
+	// Older versions charged rho alone and named no measure, and their charges still count.
+	if (order) ledger_print_measure(order, true, measure);
+	(void)snprintf(numbers, sizeof numbers, "%a %llu %llu%s", loss,
+	               (unsigned long long)values->first, (unsigned long long)values->count,
+	               measure);
 	hash_of(numbers, strlen(numbers), command);
 	const struct ledger_request request = {
 	    .dataset = values->dataset,
 	    .run = run,
 	    .command = command,
-	    .rho = values->rho,
+	    .rho = loss,
+	    .measure = (enum ledger_measure)values->measure,
+	    .order = order,
 	    .drawn = true,
 	    .first = values->first,
 	    .count = values->count == COUNT_NONE ? UINT64_MAX - values->first : values->count};
@@ -316,6 +365,15 @@ static enum cuttle_status charge_units(const struct ledger_values *values, struc
 	return status;
 }
 
+static enum cuttle_status print_dataset_measure(void *user, const struct chain_entry *entry) {
+	char measure[LEDGER_MEASURE];
+	(void)user;
+	if (strcmp(entry->kind, "dataset") != 0) return CUTTLE_OK;
+	ledger_print_measure(entry->order, false, measure);
+	printf("data set %s counts %s\n", entry->dataset, measure);
+	return CUTTLE_OK;
+}
+
 static enum cuttle_status verify_ledger(const struct ledger_values *values, struct ledger *ledger,
                                         struct cuttle_error *error) {
 	uint64_t entries;
@@ -324,7 +382,7 @@ static enum cuttle_status verify_ledger(const struct ledger_values *values, stru
 	if (!status)
 		printf("%llu entries, each as it was written; the last is %s\n",
 		       (unsigned long long)entries, *head ? head : "none");
-	return status;
+	return status ? status : ledger_walk(ledger, NULL, print_dataset_measure, NULL, error);
 }
 
 static enum cuttle_status make_key(const char *path, struct cuttle_error *error) {
@@ -387,13 +445,22 @@ static int refuse_incomplete_ledger(const struct verb *verb, const struct ledger
                                     enum action action) {
 	const bool all = action == LIST || action == SHOW || action == HISTORY ||
 	                 action == EXPORT || action == VERIFY || action == KEY;
+	const bool charges = action == CHECK || action == RESERVE,
+	           counts = action == INIT || charges, renyi = values->measure == LEDGER_RDP,
+	           in_losses = !isnan(values->loss) || !isnan(values->loss_limit) ||
+	                       values->order != COUNT_NONE,
+	           limited = !isnan(values->epsilon_limit) || !isnan(values->rho_limit) ||
+	                     !isnan(values->loss_limit);
 	const struct verb_need needs[] = {
 	    {action == KEY && !values->sign, "--sign FILE"},
 	    {action != KEY && !values->ledger, "--ledger FILE"},
 	    {!all && !values->dataset, "--dataset NAME"},
-	    {action == INIT && isnan(values->epsilon_limit) && isnan(values->rho_limit),
-	     "--epsilon-limit EPS or --rho-limit RHO"},
-	    {(action == CHECK || action == RESERVE) && isnan(values->rho), "--rho RHO"},
+	    {action == INIT && !limited, renyi ? "--epsilon-limit EPS or --loss-limit LOSS"
+	                                       : "--epsilon-limit EPS or --rho-limit RHO"},
+	    {counts && in_losses && !renyi, "--measure rdp (for --order, --loss and --loss-limit)"},
+	    {counts && renyi && values->order == COUNT_NONE, "--order A"},
+	    {charges && !in_losses && !renyi && isnan(values->rho), "--rho RHO"},
+	    {charges && renyi && isnan(values->loss), "--loss LOSS"},
 	    {action == RELEASE && !values->run, "--run RUN (cuttle ledger history prints it)"},
 	};
 	return verb_lacks(verb, needs, sizeof needs / sizeof *needs);
@@ -402,12 +469,20 @@ static int refuse_incomplete_ledger(const struct verb *verb, const struct ledger
 /* Says what is wrong with the action's values; NULL = nothing. */
 static const char *name_mistake(const struct ledger_values *values, enum action action) {
 	const bool charges = action == CHECK || action == RESERVE;
+	const bool renyi = values->measure == LEDGER_RDP,
+	           in_rho = !isnan(values->rho) || !isnan(values->rho_limit);
+	if ((action == INIT || charges) && renyi && in_rho)
+		return "--rho and --rho-limit are of --measure rho; with --measure rdp give "
+		       "--loss and --loss-limit";
 	if (action == INIT && !isnan(values->epsilon_limit) && !isnan(values->rho_limit))
 		return "give one of --epsilon-limit and --rho-limit, not both";
+	if (action == INIT && !isnan(values->epsilon_limit) && !isnan(values->loss_limit))
+		return "give one of --epsilon-limit and --loss-limit, not both";
 	if (action == INIT && (strlen(values->dataset) >= LEDGER_NAME ||
 	                       (values->unit_key && strlen(values->unit_key) >= LEDGER_NAME)))
 		return "--dataset and --unit-key: at most 128 bytes";
 	if (charges && values->rho <= 0) return "--rho: must be a number " RHO_RANGE;
+	if (charges && values->loss <= 0) return "--loss: must be a number " RHO_RANGE;
 	if (action == RESERVE && values->run && !check_hex(values->run, LEDGER_RUN - 1))
 		return "--run: must be 32 hex digits, in lower case";
 	if (values->head && !check_hex(values->head, HASH_TEXT - 1))
@@ -428,7 +503,10 @@ static int run_ledger_verb(const struct verb *verb, int argc, char **argv) {
 	struct ledger_values values = {.epsilon_limit = NAN,
 	                               .delta_limit = 1e-6,
 	                               .rho_limit = NAN,
+	                               .loss_limit = NAN,
 	                               .rho = NAN,
+	                               .loss = NAN,
+	                               .order = COUNT_NONE,
 	                               .count = COUNT_NONE};
 	struct cuttle_error error = {"out of memory"};
 	int operand, code;

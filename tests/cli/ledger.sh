@@ -3,6 +3,7 @@
 # Tests `cuttle ledger`, `generate --ledger` and `cuttle receipt`. It fails if an exit code is
 # wrong, if a run without enough budget is not refused, if resuming charges twice or releasing
 # frees what was drawn, or if a receipt shows something else than what was spent.
+golden=$(dirname "$(realpath "$0")")/../golden
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
 model=$CUTTLE_MODEL
@@ -58,19 +59,19 @@ refused 2 ledger release "${notes[@]}" --run 0
 refused 2 ledger release "${notes[@]}"
 exits 0 ledger history "${notes[@]}"
 [ "$(wc -l <out)" = 6 ] || fail "history: $(cat out)"
-says out '^ENTRY +TIME +KIND +RHO +EPSILON +RUN +OUTPUT +DATA SET$'
-says out "^1 .* dataset +1\.53927 +10 +- +- +notes\$"
+says out '^ENTRY +TIME +KIND +MEASURE +LOSS +EPSILON +RUN +OUTPUT +DATA SET$'
+says out "^1 .* dataset +rho +1\.53927 +10 +- +- +notes\$"
 exits 0 ledger show "${notes[@]}" --json
 spent=$(sed 's/.*"epsilon_spent":\([0-9]*\.[0-9][0-9]\).*/\1/' out)
 exits 0 ledger history "${notes[@]}"
-says out "^3 .* reserve +1 +${spent}[0-9]* +$run +- +notes\$"
+says out "^3 .* reserve +rho +1 +${spent}[0-9]* +$run +- +notes\$"
 refused 2 ledger history --ledger l --dataset nobody
 # list, and show without a name: every data set, with the numbers that show has.
 exits 0 ledger list --ledger l
 [ "$(wc -l <out)" = 3 ] || fail "list: $(cat out)"
-says out '^LIMIT rho +epsilon +SPENT rho +epsilon +LEFT rho +epsilon +DELTA +RUNS +DATA SET$'
-says out "^1\.53927 +10 +1 +${spent}[0-9]* +0\.53927[0-9]* +[0-9.]+ +1e-06 +2 +notes\$"
-says out '^1 +[0-9.]+ +0 +0 +1 +[0-9.]+ +1e-06 +0 +people$'
+says out '^MEASURE +LIMIT loss +epsilon +SPENT loss +epsilon +LEFT loss +epsilon +DELTA +RUNS +DATA SET$'
+says out "^rho +1\.53927 +10 +1 +${spent}[0-9]* +0\.53927[0-9]* +[0-9.]+ +1e-06 +2 +notes\$"
+says out '^rho +1 +[0-9.]+ +0 +0 +1 +[0-9.]+ +1e-06 +0 +people$'
 cp out first
 exits 0 ledger show --ledger l
 same out first "show without a data set is not list"
@@ -93,6 +94,88 @@ exits 0 ledger verify --ledger l
 says out "^6 entries, .*$before"
 exits 0 ledger verify --ledger l --head "$before"
 refused 7 ledger verify --ledger l --head "$(printf '%064d' 1)"
+# A ledger from before data sets had a measure: the same entries, bytes and hashes; the run it charged is charged no more.
+gunzip -c "$golden/ledger.gz" >old
+cp old before
+exits 0 ledger verify --ledger old --head 6806274b78c66892099290a8e074f13dce168258af191dee4fe6c5ab01a49d18
+says out '^6 entries, .*6806274b78c66892099290a8e074f13dce168258af191dee4fe6c5ab01a49d18$'
+says out '^data set people counts rho of zCDP$'
+exits 0 ledger export --ledger old
+[ "$(sha256sum <out | cut -d' ' -f1)" = d4147df38b7482bb53ec8b45e46add944bc261059fab75c09ae4973ea21a021a ] || fail "an old ledger's export: $(cat out)"
+same old before "reading changed an old ledger"
+exits 0 ledger show --ledger old --dataset people
+says out '^spent      rho 0\.1 '
+exits 0 ledger reserve --ledger old --dataset notes --rho 0.75 --count 100 --run 0123456789abcdef0123456789abcdef
+exits 0 ledger show --ledger old --dataset notes --json
+says out '"measure":"rho","order":null,.*"rho_spent":0\.75,.*"runs":1}'
+refused 3 ledger reserve --ledger old --dataset notes --rho 0.8
+exits 0 ledger reserve --ledger old --dataset notes --rho 0.5
+exits 0 ledger init --ledger old --dataset documents --measure rdp --order 2 --loss-limit 1
+exits 0 ledger export --ledger old
+[ "$(grep -c '"measure"' out)" = 1 ] || fail "an entry of rho says a measure: $(cat out)"
+exits 0 ledger verify --ledger old --head 6806274b78c66892099290a8e074f13dce168258af191dee4fe6c5ab01a49d18
+says out '^data set documents counts Renyi losses at order 2$'
+
+# A data set of Renyi losses at one order. Its charges are of that order, or none.
+documents=(--ledger r --dataset documents) renyi=(--measure rdp --order 2)
+refused 2 ledger init "${documents[@]}" --measure rdp --loss-limit 1
+says err 'missing: --order A;'
+refused 2 ledger init "${documents[@]}" "${renyi[@]}"
+says err 'missing: --epsilon-limit EPS or --loss-limit LOSS;'
+refused 2 ledger init "${documents[@]}" --order 2 --epsilon-limit 20
+says err 'missing: --measure rdp '
+refused 2 ledger init "${documents[@]}" "${renyi[@]}" --rho-limit 1
+says err 'give --loss and --loss-limit'
+refused 2 ledger init "${documents[@]}" "${renyi[@]}" --loss-limit 1 --epsilon-limit 20
+refused 2 ledger init "${documents[@]}" --measure zcdp --epsilon-limit 20
+for bad in 0 1 17 2.5 x; do refused 2 ledger init "${documents[@]}" --measure rdp --order "$bad" --loss-limit 1; done
+for bad in 0 -1 nan inf x; do refused 2 ledger init "${documents[@]}" "${renyi[@]}" --loss-limit "$bad"; done
+refused 2 ledger init "${documents[@]}" "${renyi[@]}" --epsilon-limit 12.4
+says err 'at order 2 and delta 1e-06 no Renyi loss gives epsilon 12\.4: it must be above 12\.4292'
+rm -f r
+exits 0 ledger init "${documents[@]}" "${renyi[@]}" --epsilon-limit 20
+says out '^measure    Renyi losses at order 2$'
+says out '^limit      loss 7\.57078 +epsilon 20$'
+exits 0 ledger init --ledger r --dataset notes --rho-limit 1
+says out '^measure    rho of zCDP$'
+refused 2 ledger reserve "${documents[@]}" "${renyi[@]}"
+says err 'missing: --loss LOSS;'
+for bad in 0 -1 nan inf x; do refused 2 ledger reserve "${documents[@]}" "${renyi[@]}" --loss "$bad"; done
+refused 2 ledger reserve "${documents[@]}" "${renyi[@]}" --rho 1
+refused 2 ledger reserve "${documents[@]}" --loss 1
+says err 'missing: --measure rdp '
+for action in check reserve; do
+	refused 2 ledger $action "${documents[@]}" --rho 1
+	says err 'data set documents counts Renyi losses at order 2, and this is charged in rho of zCDP'
+	refused 2 ledger $action "${documents[@]}" --measure rdp --order 3 --loss 1
+	says err 'counts Renyi losses at order 2, and this is charged in Renyi losses at order 3'
+	refused 2 ledger $action --ledger r --dataset notes "${renyi[@]}" --loss 1
+	says err 'counts rho of zCDP, and this is charged in Renyi losses at order 2'
+done
+exits 0 ledger check "${documents[@]}" "${renyi[@]}" --loss 7.5
+exits 0 ledger reserve "${documents[@]}" "${renyi[@]}" --loss 3 --count 10
+run=$(head -1 out)
+exits 0 ledger reserve "${documents[@]}" "${renyi[@]}" --loss 3 --count 10 --run "$run"
+refused 2 ledger reserve "${documents[@]}" "${renyi[@]}" --loss 2 --count 10 --run "$run"
+refused 2 ledger reserve "${documents[@]}" --rho 3 --count 10 --run "$run"
+refused 2 ledger reserve "${documents[@]}" --measure rdp --order 3 --loss 3 --count 10 --run "$run"
+# Lines do not share charges.
+exits 0 ledger reserve "${documents[@]}" "${renyi[@]}" --loss 4 --first 10
+refused 3 ledger reserve "${documents[@]}" "${renyi[@]}" --loss 4
+says err 'loss asked 4, spent 4 of 7\.57078, remaining 3\.57078 \(epsilon at delta 1e-06: asked 16\.4293, spent 16\.4293 of 20, remaining 15\.9999\)'
+exits 0 ledger show "${documents[@]}" --json
+says out '"measure":"rdp","order":2,"loss_limit":7\.57[0-9]*,.*"loss_spent":4\.0,.*"loss_remaining":3\.57.*"runs":2}'
+exits 0 ledger list --ledger r
+says out '^rdp 2   7\.57078 +20 +4 +16\.4293 +3\.57078 +15\.9999 +1e-06 +2 +documents$'
+says out '^rho +1 .* notes$'
+exits 0 ledger history --ledger r
+says out "^3 .* reserve +rdp 2 +3 +15\.4293 +$run +- +documents\$"
+exits 0 ledger verify --ledger r
+says out '^data set documents counts Renyi losses at order 2$'
+says out '^data set notes counts rho of zCDP$'
+exits 0 ledger export --ledger r
+says out '"kind":"reserve","loss":"3","measure":"rdp",.*"order":2,'
+
 cp l damaged
 printf 'X' | dd of=damaged bs=1 seek=5000 conv=notrunc status=none
 refused 7 ledger verify --ledger damaged
@@ -136,6 +219,9 @@ docs=(--ledger l --dataset docs)
 refused 2 "${paid[@]}" -o a.jsonl --ledger l
 refused 2 "${paid[@]}" -o a.jsonl --ledger l --dataset nobody
 refused 7 "${paid[@]}" -o a.jsonl --ledger damaged --dataset docs
+"$CUTTLE" "${paid[@]}" -o a.jsonl --ledger r --dataset documents -q >out 2>err
+[ $? = 2 ] || fail "a run in rho is charged to Renyi losses: $(cat err)"
+says err 'counts Renyi losses at order 2, and this is charged in rho of zCDP'
 compgen -G 'a.*' >/dev/null && fail "a run that did not begin left something"
 exits 0 "${paid[@]}" -o a.jsonl
 says err '^No ledger: nobody counts'

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ledger_cases.h: what the tests of the ledger share. It has a file of its own for each test, a
-// new ledger in it, and charges.
+// new ledger in it, charges, and edits of a copy.
 #ifndef CUTTLE_TESTS_LEDGER_CASES_H
 #define CUTTLE_TESTS_LEDGER_CASES_H
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,9 +17,10 @@
 #include <cmocka.h>
 
 #include "io/ledger.h"
+#include "io/pages.h"
 
 static char folder[] = "/tmp/cuttle-ledger-XXXXXX";
-static char path[64];
+static char path[64], copy_path[64];
 static const char COMMAND[] = "c0ffee";
 
 static inline struct ledger *open_ledger(const char *file) {
@@ -93,6 +95,69 @@ static inline void verifies(const char *file) {
 static inline long number_from(const char *name, long otherwise) {
 	const char *text = getenv(name);
 	return text && atol(text) > 0 ? atol(text) : otherwise;
+}
+
+/* ---- owners and edits ------------------------------------------------------------------------ */
+
+/* The owner of record `index`: a name of the list that `user` is, or nobody. */
+static inline bool owner(void *user, uint64_t index, const char **value, size_t *size) {
+	const char *name = ((const char *const *)user)[index];
+	if (!name) return false;
+	*value = name;
+	*size = strlen(name);
+	return true;
+}
+
+/* Makes the file copy_path of these bytes. */
+static inline void put_copy(const char *bytes, size_t size) {
+	remove_ledger(copy_path);
+	int file = open(copy_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	assert_int_equal(write(file, bytes, size), size);
+	assert_int_equal(close(file), 0);
+}
+
+static inline int collect(void *user, int columns, char **values, char **names) {
+	char *drop = ((char **)user)[0], *create = ((char **)user)[1];
+	(void)columns;
+	(void)names;
+	(void)sprintf(drop + strlen(drop), "DROP TRIGGER %s;", values[0]);
+	(void)sprintf(create + strlen(create), "%s;", values[1]);
+	return 0;
+}
+
+/* Takes all triggers away, edits, and puts them back as they were. */
+static inline void without_triggers(const char *edit) {
+	sqlite3 *database;
+	char drop[4096] = "", create[4096] = "", *both[] = {drop, create};
+	assert_int_equal(
+	    sqlite3_open_v2(copy_path, &database, SQLITE_OPEN_READWRITE, pages_layer()), SQLITE_OK);
+	assert_int_equal(
+	    sqlite3_exec(
+	        database,
+	        "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid",
+	        collect, both, NULL),
+	    SQLITE_OK);
+	assert_int_equal(sqlite3_exec(database, drop, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(database, edit, NULL, NULL, NULL), SQLITE_OK);
+	assert_true(sqlite3_changes(database) == 1);
+	assert_int_equal(sqlite3_exec(database, create, NULL, NULL, NULL), SQLITE_OK);
+	(void)sqlite3_close(database);
+}
+
+/* For cmocka_run_group_tests: the folder of `path` and `copy_path`. */
+static inline int make_folder(void **state) {
+	(void)state;
+	if (!mkdtemp(folder)) return -1;
+	(void)snprintf(path, sizeof path, "%s/ledger", folder);
+	(void)snprintf(copy_path, sizeof copy_path, "%s/copy", folder);
+	return 0;
+}
+
+static inline int remove_folder(void **state) {
+	(void)state;
+	remove_ledger(path);
+	remove_ledger(copy_path);
+	return rmdir(folder);
 }
 
 #endif

@@ -5,13 +5,9 @@
 // CUTTLE_TEST_BYTES=N flips every N-th byte of the file (default 29; 1: every byte).
 #include "tests/io/ledger_cases.h"
 
-#include "io/pages.h"
-#include <fcntl.h>
 #include <float.h>
 #include <math.h>
 #include <sys/stat.h>
-
-static char copy_path[64];
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
@@ -191,14 +187,6 @@ static void lines_compose_in_parallel(void **state) {
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
-
-static bool owner(void *user, uint64_t index, const char **value, size_t *size) {
-	const char *name = ((const char *const *)user)[index];
-	if (!name) return false;
-	*value = name;
-	*size = strlen(name);
-	return true;
-}
 
 static enum cuttle_status reserve_names(struct ledger *ledger, double rho, const char *const *names,
                                         uint64_t count, uint64_t batch, struct ledger_run *found,
@@ -504,13 +492,6 @@ static size_t sample(char *bytes, size_t room) {
 	return (size_t)size;
 }
 
-static void put_copy(const char *bytes, size_t size) {
-	remove_ledger(copy_path);
-	int file = open(copy_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	assert_int_equal(write(file, bytes, size), size);
-	assert_int_equal(close(file), 0);
-}
-
 static void every_flipped_byte_is_found(void **state) {
 	(void)state;
 	static char bytes[1 << 17];
@@ -570,34 +551,6 @@ static int sql(const char *layer, const char *statements) {
 	int code = sqlite3_exec(database, statements, NULL, NULL, NULL);
 	(void)sqlite3_close(database);
 	return code;
-}
-
-static int collect(void *user, int columns, char **values, char **names) {
-	char *drop = ((char **)user)[0], *create = ((char **)user)[1];
-	(void)columns;
-	(void)names;
-	(void)sprintf(drop + strlen(drop), "DROP TRIGGER %s;", values[0]);
-	(void)sprintf(create + strlen(create), "%s;", values[1]);
-	return 0;
-}
-
-/* Takes all triggers away, edits, and puts them back as they were. */
-static void without_triggers(const char *edit) {
-	sqlite3 *database;
-	char drop[4096] = "", create[4096] = "", *both[] = {drop, create};
-	assert_int_equal(
-	    sqlite3_open_v2(copy_path, &database, SQLITE_OPEN_READWRITE, pages_layer()), SQLITE_OK);
-	assert_int_equal(
-	    sqlite3_exec(
-	        database,
-	        "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid",
-	        collect, both, NULL),
-	    SQLITE_OK);
-	assert_int_equal(sqlite3_exec(database, drop, NULL, NULL, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(database, edit, NULL, NULL, NULL), SQLITE_OK);
-	assert_true(sqlite3_changes(database) == 1);
-	assert_int_equal(sqlite3_exec(database, create, NULL, NULL, NULL), SQLITE_OK);
-	(void)sqlite3_close(database);
 }
 
 static void edits_by_sql_are_found(void **state) {
@@ -703,21 +656,6 @@ static void busy_is_said(void **state) {
 	assert_int_equal(ledger_open("/nonexistent/ledger", &ledger, NULL), CUTTLE_LEDGER);
 	assert_null(ledger);
 	assert_int_equal(ledger_create("/nonexistent/ledger", NULL), CUTTLE_LEDGER);
-}
-
-static int make_folder(void **state) {
-	(void)state;
-	if (!mkdtemp(folder)) return -1;
-	(void)snprintf(path, sizeof path, "%s/ledger", folder);
-	(void)snprintf(copy_path, sizeof copy_path, "%s/copy", folder);
-	return 0;
-}
-
-static int remove_folder(void **state) {
-	(void)state;
-	remove_ledger(path);
-	remove_ledger(copy_path);
-	return rmdir(folder);
 }
 
 int main(void) {

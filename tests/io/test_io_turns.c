@@ -216,19 +216,6 @@ static void killed_at_any_moment(void **state) {
 	assert_true(reserved > 0 && (given > 0 || kills < 20));
 }
 
-static int make_folder(void **state) {
-	(void)state;
-	if (!mkdtemp(folder)) return -1;
-	(void)snprintf(path, sizeof path, "%s/ledger", folder);
-	return 0;
-}
-
-static int remove_folder(void **state) {
-	(void)state;
-	remove_ledger(path);
-	return rmdir(folder);
-}
-
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(eight_processes_never_overspend),

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests the measure of a data set: io/ledger.c and io/chain.c where a data set counts Renyi losses
+// at one order. It fails if a charge in rho or at another order is accepted, if a loss is rounded
+// to the wrong side, or if the measure can be edited in the file.
+#include "tests/io/ledger_cases.h"
+
+#include <math.h>
+
+/* A new ledger with one data set that counts Renyi losses at order 2. */
+static struct ledger *fresh_renyi(double limit, const char *unit_key) {
+	struct cuttle_error error = {{0}};
+	struct ledger_dataset dataset = {
+	    .name = "notes", .rho = limit, .delta = 1e-6, .measure = LEDGER_RDP, .order = 2};
+	(void)strcpy(dataset.unit_key, unit_key);
+	remove_ledger(path);
+	if (ledger_create(path, &error)) fail_msg("%s", error.message);
+	struct ledger *ledger = open_ledger(path);
+	if (ledger_add(ledger, &dataset, &error)) fail_msg("%s", error.message);
+	return ledger;
+}
+
+/* Charges the loss at the order to the lines first to first + 9. Order 0: rho. */
+static enum cuttle_status reserve_loss(struct ledger *ledger, unsigned order, double loss,
+                                       uint64_t first, struct cuttle_error *error) {
+	char run[LEDGER_RUN];
+	struct ledger_run found;
+	ledger_name_run(run);
+	const struct ledger_request request = {.dataset = "notes",
+	                                       .run = run,
+	                                       .command = COMMAND,
+	                                       .rho = loss,
+	                                       .measure = order ? LEDGER_RDP : LEDGER_RHO,
+	                                       .order = order,
+	                                       .first = first,
+	                                       .count = 10};
+	return ledger_reserve(ledger, &request, false, &found, error);
+}
+
+static enum cuttle_status reserve_losses_of(struct ledger *ledger, double loss,
+                                            const char *const *names, uint64_t count,
+                                            uint64_t batch, struct ledger_run *found,
+                                            struct cuttle_error *error) {
+	char run[LEDGER_RUN];
+	ledger_name_run(run);
+	const struct ledger_request request = {.dataset = "notes",
+	                                       .run = run,
+	                                       .command = COMMAND,
+	                                       .rho = loss,
+	                                       .measure = LEDGER_RDP,
+	                                       .order = 2,
+	                                       .count = count,
+	                                       .batch = batch,
+	                                       .user = (void *)(uintptr_t)names,
+	                                       .unit = owner};
+	return ledger_reserve(ledger, &request, false, found, error);
+}
+
+/* The limit in losses is the largest that keeps to the epsilon, at every order. */
+static void renyi_limits_keep_to_epsilon(void **state) {
+	(void)state;
+	struct cuttle_error error;
+	double epsilon, loss;
+	struct ledger *ledger = fresh(1, "");
+	for (unsigned order = 0; order < 20; order++) {
+		struct ledger_dataset dataset = {.rho = NAN,
+		                                 .epsilon = 20,
+		                                 .delta = 1e-6,
+		                                 .measure = LEDGER_RDP,
+		                                 .order = order};
+		(void)snprintf(dataset.name, sizeof dataset.name, "order %u", order);
+		const enum cuttle_status status = ledger_add(ledger, &dataset, &error);
+		assert_int_equal(status, order < 2 || order > 16 ? CUTTLE_USAGE : CUTTLE_OK);
+		if (status) continue;
+		assert_int_equal(cuttle_renyi_epsilon(order, dataset.rho, 1e-6, &epsilon, NULL),
+		                 CUTTLE_OK);
+		assert_true(epsilon <= 20);
+		assert_int_equal(cuttle_renyi_epsilon(order, nextafter(dataset.rho, INFINITY), 1e-6,
+		                                      &epsilon, NULL),
+		                 CUTTLE_OK);
+		assert_true(epsilon > 20);
+		struct ledger_standing now;
+		assert_int_equal(ledger_look(ledger, dataset.name, &now, &error), CUTTLE_OK);
+		assert_int_equal(now.dataset.measure, LEDGER_RDP);
+		assert_int_equal(now.dataset.order, order);
+		assert_true(now.dataset.rho == dataset.rho && now.left == dataset.rho);
+	}
+	static const double bad[] = {0, -1, NAN, INFINITY, 5e-324};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		assert_int_equal(cuttle_renyi_epsilon(2, bad[i], 0.5, &epsilon, NULL),
+		                 CUTTLE_USAGE);
+		assert_int_equal(cuttle_renyi_loss(2, bad[i], 0.5, &loss, NULL), CUTTLE_USAGE);
+		assert_int_equal(cuttle_renyi_epsilon(2, 1, bad[i], &epsilon, NULL), CUTTLE_USAGE);
+		assert_int_equal(cuttle_renyi_loss(2, 1, bad[i], &loss, NULL), CUTTLE_USAGE);
+	}
+	assert_int_equal(cuttle_renyi_epsilon(1, 1, 0.5, &epsilon, NULL), CUTTLE_USAGE);
+	assert_int_equal(cuttle_renyi_loss(2, 12.4, 1e-6, &loss, &error), CUTTLE_USAGE);
+	assert_non_null(strstr(error.message, "it must be above 12.4292"));
+	ledger_close(&ledger);
+	verifies(path);
+}
+
+static void renyi_epsilons_round_both_ways(void **state) {
+	(void)state;
+	// At order 2 and delta 1/4 epsilon is the loss: the other terms are ln 4, ln 2 and ln 2.
+	struct ledger_dataset dataset = {
+	    .rho = 9, .epsilon = 9, .delta = 0.25, .measure = LEDGER_RDP, .order = 2};
+	static const double losses[] = {5e-324, 1e-300, 1e-17, 1e-12, 0.1, 1, 8, 1e9};
+	for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+		assert_true(ledger_epsilon(&dataset, losses[i], true) >= losses[i]);
+		assert_true(ledger_epsilon(&dataset, losses[i], false) <= losses[i]);
+	}
+	assert_true(ledger_epsilon(&dataset, 1, true) - ledger_epsilon(&dataset, 1, false) < 1e-11);
+	assert_true(ledger_epsilon(&dataset, 0, true) == 0);
+	assert_true(ledger_epsilon(&dataset, 9, false) == 9);
+	dataset.delta = 1e-6;
+	assert_true(fabs(ledger_epsilon(&dataset, 1, true) - 1 + log(4e-6)) < 1e-9);
+}
+
+/* One order implies neither zCDP nor another order. */
+static void other_measures_are_refused(void **state) {
+	(void)state;
+	char run[LEDGER_RUN];
+	bool same;
+	struct ledger_run found;
+	struct cuttle_error error;
+	struct ledger *ledger = fresh_renyi(1, "");
+	assert_int_equal(reserve_loss(ledger, 0, 0.25, 0, &error), CUTTLE_USAGE);
+	assert_non_null(strstr(error.message, "counts Renyi losses at order 2, and this is charged "
+	                                      "in rho of zCDP"));
+	for (unsigned order = 1; order < 20; order++)
+		if (order != 2)
+			assert_int_equal(reserve_loss(ledger, order, 0.25, 0, &error),
+			                 CUTTLE_USAGE);
+	assert_non_null(strstr(error.message, "in Renyi losses at order 19"));
+	assert_true(standing(ledger).spent == 0 && standing(ledger).runs == 0);
+	assert_int_equal(reserve_loss(ledger, 2, 0.25, 0, &error), CUTTLE_OK);
+	ledger_name_run(run);
+	struct ledger_request request = {.dataset = "notes",
+	                                 .run = run,
+	                                 .command = COMMAND,
+	                                 .rho = 0.25,
+	                                 .measure = LEDGER_RDP,
+	                                 .order = 2,
+	                                 .count = 10};
+	assert_int_equal(ledger_reserve(ledger, &request, false, &found, &error), CUTTLE_OK);
+	assert_int_equal(ledger_match(ledger, &request, &found, &same, &error), CUTTLE_OK);
+	assert_true(same);
+	request.order = 3;
+	assert_int_equal(ledger_match(ledger, &request, &found, &same, &error), CUTTLE_USAGE);
+	assert_false(same);
+	ledger_close(&ledger);
+	verifies(path);
+	ledger = fresh(1, "");
+	assert_int_equal(reserve_loss(ledger, 2, 0.25, 0, &error), CUTTLE_USAGE);
+	assert_non_null(strstr(error.message, "counts rho of zCDP, and this is charged in Renyi "
+	                                      "losses at order 2"));
+	assert_true(standing(ledger).spent == 0);
+	ledger_close(&ledger);
+}
+
+static void renyi_losses_add_up(void **state) {
+	(void)state;
+	static const char *const names[] = {"Anna", "Berta", "Anna", "Anna", NULL};
+	struct ledger_run found;
+	struct cuttle_error error;
+	struct ledger *ledger = fresh_renyi(1, "");
+	assert_int_equal(reserve_loss(ledger, 2, 0.75, 0, &error), CUTTLE_OK);
+	assert_int_equal(reserve_loss(ledger, 2, 0.75, 10, &error), CUTTLE_OK);
+	assert_true(standing(ledger).spent == 0.75);
+	assert_int_equal(reserve_loss(ledger, 2, 0.5, 5, &error), CUTTLE_BUDGET);
+	assert_non_null(strstr(error.message, "loss asked 0.5, spent 0.75 of 1, remaining 0.25 "));
+	assert_int_equal(reserve_loss(ledger, 2, 0.25 - 0x1p-53, 5, &error), CUTTLE_OK);
+	// No charge is too small to count: rounded up, it takes all that is left.
+	assert_true(standing(ledger).left == 0x1p-53);
+	assert_int_equal(reserve_loss(ledger, 2, 5e-324, 5, &error), CUTTLE_OK);
+	assert_true(standing(ledger).spent == 1 && standing(ledger).left == 0);
+	assert_int_equal(reserve_loss(ledger, 2, 5e-324, 5, &error), CUTTLE_BUDGET);
+	ledger_close(&ledger);
+	verifies(path);
+	// By key: three texts from one record of Anna each cost three times the loss. Of one text
+	// from two records of a person nothing is known at this order.
+	ledger = fresh_renyi(1, "name");
+	assert_int_equal(reserve_losses_of(ledger, 0.25, names, 5, 2, &found, &error),
+	                 CUTTLE_USAGE);
+	assert_non_null(strstr(error.message, "a text may read one record, not 2"));
+	assert_int_equal(reserve_losses_of(ledger, 0.25, names, 5, 1, &found, &error), CUTTLE_OK);
+	assert_true(found.rho == 0.75 && standing(ledger).spent == 0.75);
+	assert_int_equal(reserve_losses_of(ledger, 0.5, names, 1, 1, &found, &error),
+	                 CUTTLE_BUDGET);
+	assert_int_equal(reserve_losses_of(ledger, 0.5, names + 1, 1, 1, &found, &error),
+	                 CUTTLE_OK);
+	assert_int_equal(reserve_loss(ledger, 2, 0.25, 0, &error), CUTTLE_OK); // for everybody
+	assert_true(standing(ledger).spent == 1);
+	ledger_close(&ledger);
+	verifies(path);
+}
+
+/* An entry with a right hash whose order is not the data set's makes no sense. */
+static void an_entry_of_another_order_is_found(void **state) {
+	(void)state;
+	char hash[HASH_TEXT];
+	struct chain *chain;
+	struct charges charges;
+	struct ledger_standing now;
+	struct cuttle_error error;
+	assert_true(charges_of_lines(0, 10, 0.25, &charges));
+	for (unsigned order = 0; order < 4; order++) {
+		struct ledger *ledger = fresh_renyi(1, "");
+		ledger_close(&ledger);
+		const struct chain_entry entry = {.kind = "reserve",
+		                                  .dataset = "notes",
+		                                  .run = "00000000000000000000000000000001",
+		                                  .command = "",
+		                                  .unit_key = "",
+		                                  .order = order,
+		                                  .rho = 0.25,
+		                                  .charges = charges};
+		assert_int_equal(chain_open(path, &chain, &error), CUTTLE_OK);
+		assert_int_equal(chain_begin(chain, &error), CUTTLE_OK);
+		assert_int_equal(chain_walk(chain, NULL, NULL, &error), CUTTLE_OK);
+		assert_int_equal(chain_append(chain, &entry, hash, &error), CUTTLE_OK);
+		assert_int_equal(chain_end(chain, CUTTLE_OK, &error), CUTTLE_OK);
+		chain_close(&chain);
+		ledger = open_ledger(path);
+		assert_int_equal(ledger_look(ledger, "notes", &now, &error),
+		                 order == 2 ? CUTTLE_OK : CUTTLE_LEDGER);
+		ledger_close(&ledger);
+		assert_int_equal(verify(path, NULL, &error),
+		                 order == 2 ? CUTTLE_OK : CUTTLE_LEDGER);
+	}
+	charges_free(&charges);
+}
+
+/* The chain covers what a data set and its charges count. */
+static void edits_of_the_measure_are_found(void **state) {
+	(void)state;
+	static char bytes[1 << 17];
+	static const char *const edits[] = {
+	    "UPDATE entry SET kind = 'dataset rdp 3' WHERE number = 1",
+	    "UPDATE entry SET kind = 'dataset rdp 02' WHERE number = 1",
+	    "UPDATE entry SET kind = 'dataset rdp 0' WHERE number = 1",
+	    "UPDATE entry SET kind = 'dataset' WHERE number = 1",
+	    "UPDATE entry SET kind = 'dataset rdp 4294967298' WHERE number = 1",
+	    "UPDATE entry SET kind = 'reserve rdp 3' WHERE number = 2",
+	    "UPDATE entry SET kind = 'reserve' WHERE number = 2",
+	    "UPDATE entry SET kind = 'dataset rdp 2' WHERE number = 3",
+	    "UPDATE entry SET kind = kind || ' rdp 2' WHERE number = 3",
+	    "UPDATE entry SET kind = kind || printf('%.40c', 'x') WHERE number = 3",
+	};
+	struct cuttle_error error = {{0}};
+	struct ledger *ledger = fresh_renyi(1, "");
+	struct ledger_dataset other = {.name = "other", .rho = 1, .delta = 1e-6};
+	assert_int_equal(reserve_loss(ledger, 2, 0.5, 0, &error), CUTTLE_OK);
+	assert_int_equal(ledger_add(ledger, &other, &error), CUTTLE_OK);
+	ledger_close(&ledger);
+	int file = open(path, O_RDONLY);
+	const ssize_t size = read(file, bytes, sizeof bytes);
+	(void)close(file);
+	assert_true(size > 4096 && size < (ssize_t)sizeof bytes);
+	for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+		put_copy(bytes, (size_t)size);
+		verifies(copy_path);
+		without_triggers(edits[i]);
+		assert_int_equal(verify(copy_path, NULL, &error), CUTTLE_LEDGER);
+		assert_non_null(strstr(error.message, "not as it was written"));
+	}
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(renyi_limits_keep_to_epsilon),
+	    cmocka_unit_test(renyi_epsilons_round_both_ways),
+	    cmocka_unit_test(other_measures_are_refused),
+	    cmocka_unit_test(renyi_losses_add_up),
+	    cmocka_unit_test(an_entry_of_another_order_is_found),
+	    cmocka_unit_test(edits_of_the_measure_are_found),
+	};
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
