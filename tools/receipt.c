@@ -87,7 +87,7 @@ static enum cuttle_status check_model(const char *path, const struct claim *clai
 struct entry_search {
 	const struct claim *claim;
 	char run[LEDGER_RUN]; /* the run of the receipt's entry; "" = not found yet */
-	bool same_unit;       /* the data set counts the receipt's units */
+	bool same_unit;       /* the data set counts the receipt's units, in rho */
 	bool found;           /* the receipt's entry is in the ledger */
 	bool right;           /* that entry reserves what the receipt says, for its command */
 	bool closed;          /* the run was closed later */
@@ -102,7 +102,7 @@ static enum cuttle_status match_entry(void *user, const struct chain_entry *entr
 	const char *key = receipt->unit.key ? receipt->unit.key : "";
 	const bool here = !strcmp(entry->dataset, receipt->dataset);
 	if (here && !strcmp(entry->kind, "dataset"))
-		search->same_unit = !strcmp(entry->unit_key, key);
+		search->same_unit = entry->order == 0 && !strcmp(entry->unit_key, key);
 	if (here && search->found && !strcmp(entry->kind, "close") &&
 	    !strcmp(entry->run, search->run)) {
 		search->closed = true;

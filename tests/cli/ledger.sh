@@ -395,6 +395,15 @@ says err 'another cuttle .version 0\.1\.0; .*verify it with that one'
 sed 's/"entry": "../"entry": "00/' b.receipt.json >edited.json
 refused 7 receipt verify edited.json --ledger l
 
+# An entry that charged a Renyi loss pays for no rho, where all other numbers agree.
+exits 0 ledger export --ledger r
+reserved=$(grep '"kind":"reserve"' out | head -1)
+member() { sed "s/.*\"$1\":\"\([^\"]*\)\".*/\1/" <<<"$reserved"; }
+sed "s/\"entry\": \".*\"/\"entry\": \"$(member hash)\"/; s/\"command_sha256\": \".*\"/\"command_sha256\": \"$(member command)\"/
+	s/\"dataset\": \".*\"/\"dataset\": \"documents\"/; s/^    \"rho\": [0-9.]*/    \"rho\": $(member loss).0/" stripped.json >edited.json
+refused 7 receipt verify edited.json --ledger r
+says err 'entry with other numbers'
+
 # Stopped and continued: one charge, before the first token and after it.
 exits 0 ledger init --ledger l --dataset long --epsilon-limit 10
 long=("${base[@]}" -n "$long" -e 5 --ledger l --dataset long -o p.jsonl --progress json)
