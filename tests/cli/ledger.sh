@@ -398,7 +398,7 @@ refused 7 receipt verify edited.json --ledger l
 # An entry that charged a Renyi loss pays for no rho, where all other numbers agree.
 exits 0 ledger export --ledger r
 reserved=$(grep '"kind":"reserve"' out | head -1)
-member() { sed "s/.*\"$1\":\"\([^\"]*\)\".*/\1/" <<<"$reserved"; }
+member() { grep -o "\"$1\":\"[^\"]*" <<<"$reserved" | cut -d\" -f4; }
 sed "s/\"entry\": \".*\"/\"entry\": \"$(member hash)\"/; s/\"command_sha256\": \".*\"/\"command_sha256\": \"$(member command)\"/
 	s/\"dataset\": \".*\"/\"dataset\": \"documents\"/; s/^    \"rho\": [0-9.]*/    \"rho\": $(member loss).0/" stripped.json >edited.json
 refused 7 receipt verify edited.json --ledger r
