@@ -89,13 +89,14 @@ static const char ABOUT[] =
 	"continues an interrupted run is not charged again; one that draws anew is.\n\n"
 
 	"list prints each data set's limit, spent, remaining and runs, and so does show without "
-	"--dataset; show prints those of one; history prints the entries, with the rho of each, "
+	"--dataset; show prints those of one; history prints the entries, with the loss of each, "
 	"its epsilon at the data set's delta, and the first digits of the SHA-256 of the output "
 	"that a run ended with; check says whether a loss would be refused; reserve charges what "
 	"other programs spend, for ever; release gives back what a run reserved that was ended "
 	"before its first token; export prints the entries as JSON lines, without units; verify "
-	"checks every byte of the file and the chain of hashes. key makes a pair of Ed25519 keys "
-	"(no ledger needed) and prints the public one, which receipt verify --key takes.\n\n"
+	"checks every byte of the file and the chain of hashes, and says what each data set counts. "
+	"key makes a pair of Ed25519 keys (no ledger needed) and prints the public one, which receipt "
+	"verify --key takes.\n\n"
 
 	"A data set counts rho, as generate is charged, or with --measure rdp Renyi losses at one "
 	"order. From one order no rho follows, nor another order: a charge in another measure is "
@@ -106,10 +107,11 @@ static const char ABOUT[] =
 	"By default a unit is a line of the data set: lines must keep their places and new ones "
 	"go behind. What the ledger says is then a function of public numbers alone. With "
 	"--unit-key everybody with the same value is a unit, and g records of it in one text cost "
-	"g^2 rho; of Renyi losses a text may read one such record; that a run is refused, and what is spent, then tells how often values repeat. "
-	"The ledger keeps keyed hashes of the values: treat the file like the documents. A number "
-	"is the text of its digits: 7 and \"7\" are one value. generate names the same field with "
-	"--unit-key, and does not read records without a value.\n";
+	"g^2 rho (of Renyi losses, a text may read one record alone); that a run is refused, and what "
+	"is spent, then tells how often values repeat. The ledger keeps keyed hashes of the values: "
+	"treat the file like the documents. A number is the text of its digits: 7 and \"7\" are one "
+	"value. generate names the same field with --unit-key, and does not read records without a "
+	"value.\n";
 // clang-format on
 
 /* Headings and rows of `list`, rows of `history`: the same widths in each column. */
