@@ -2,11 +2,12 @@
 // renyi.c: between a Renyi loss at one order and (epsilon, delta), see cuttle/budget.h. Who calls it: the
 // ledger, for data sets that count such losses. No private data: all numbers are public.
 // dp/rdp.c computes; here the arguments are checked, because users type them.
-#include "dp/rdp.h"
-#include "engine/status.h"
+#include "engine/cuttle/budget.h"
 
 #include "base/misuse.h"
+#include "dp/rdp.h"
 #include "dp/rounding.h"
+#include "engine/status.h"
 
 static enum cuttle_status check_renyi(uint32_t order, const char *what, double value, double delta,
                                       struct cuttle_error *error) {
