@@ -130,8 +130,8 @@ static const struct option_entry OPTIONS[] = {
 	         "this machine, which it measures for some seconds; with -i count the records, "
 	         "and exit 4 when they are too few; draw nothing"},
 	{.name = "bench", VALUE(bench), .argument = "FILE",
-	 .help = "dry-run: take time and memory from what cuttle bench -o json printed, instead "
-	         "of measuring"},
+	 .help = "dry-run: take the time from what cuttle bench -o json printed, instead of "
+	         "measuring"},
 	{.name = "progress", VALUE(progress), .argument = "auto|json|off",
 	 .help = "on standard error (default auto)"},
 	{.name = "quiet", .letter = 'q', VALUE(quiet),

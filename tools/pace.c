@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A measurement is a short run of cuttle_bench. A probe of one context comes first: its speed says
-// how many tokens fit into SECONDS. An estimate scales the measurement: time by rows and by the
-// length of the contexts, memory by their tokens.
+// how many tokens fit into SECONDS. An estimate of time scales the measurement by rows
+// and by the length of the contexts. Memory is what the plan of such a run says.
 #include "tools/pace.h"
 
 #include "io/fail.h"
@@ -12,14 +12,12 @@
 #include <unistd.h>
 
 enum {
-	MOST_BENCH = 1 << 24,           /* bytes of a file from cuttle bench */
-	PROBE_PROMPT = 32,              /* tokens of the probe's prompt */
-	PROBE_STEPS = 2,                /* tokens that the probe draws */
-	LEAST_PROMPT = 16,              /* tokens of the measurement's prompts, at least */
-	LEAST_STEPS = 6,                /* tokens that the measurement draws, at least */
-	MOST_STEPS = 32,                /* and at most */
-	FULL_ROWS = PACE_MOST_BATCH + 1 /* a plan takes more texts at once until it has so many
-	                                   rows: with B = 7 a text has 8 rows, so 4 texts */
+	MOST_BENCH = 1 << 24, /* bytes of a file from cuttle bench */
+	PROBE_PROMPT = 32,    /* tokens of the probe's prompt */
+	PROBE_STEPS = 2,      /* tokens that the probe draws */
+	LEAST_PROMPT = 16,    /* tokens of the measurement's prompts, at least */
+	LEAST_STEPS = 6,      /* tokens that the measurement draws, at least */
+	MOST_STEPS = 32       /* and at most */
 };
 static const double SECONDS = 1.5; /* planned for the prompts, and as much for the steps */
 
@@ -46,7 +44,7 @@ enum cuttle_status pace_measure(struct cuttle_model *model, uint32_t batch, uint
 	if (status) return status;
 	params.batch = batch < PACE_MOST_BATCH ? batch : PACE_MOST_BATCH;
 	params.parallel = parallel;
-	const double rows = fmax(FULL_ROWS, (params.batch + 1.0) * parallel);
+	const double rows = fmax(CUTTLE_STEP_ROWS, (params.batch + 1.0) * parallel);
 	const double step_s = fmax(result.step_ms / 1e3, rows / result.prompt_tokens_per_s);
 	params.steps = (uint32_t)clamp_between(LEAST_STEPS, SECONDS / step_s, MOST_STEPS);
 	const double room = fmin(PACE_PROMPT, (double)info.context - params.steps);
@@ -63,8 +61,8 @@ enum cuttle_status pace_measure(struct cuttle_model *model, uint32_t batch, uint
 	                      .rows_per_s = result.rows_per_s,
 	                      .attention_share = clamp_between(
 	                          0, result.parts_ms[CUTTLE_ATTENTION] / result.step_ms, 1),
-	                      .rss_bytes = (double)result.rss_bytes,
-	                      .kv_bytes = pace_kv_bytes(&info)};
+	                      .rss_bytes = NAN,
+	                      .kv_bytes = NAN};
 	return CUTTLE_OK;
 }
 
@@ -152,8 +150,40 @@ double pace_seconds(const struct pace *pace, double texts, double batch, double 
 	return texts * (batch + 1) * (tokens * step + read);
 }
 
-double pace_memory(const struct pace *pace, double batch, double parallel, double context) {
-	if (parallel < 1) parallel = fmax(1, floor(FULL_ROWS / (batch + 1)));
+double pace_process_bytes(uint64_t job_bytes) {
+	const uint64_t now = cuttle_bench_rss();
+	return now ? (double)now + (double)job_bytes : (double)NAN;
+}
+
+enum cuttle_status pace_memory(struct cuttle_model *model, double batch, double context,
+                               double *bytes, struct cuttle_error *error) {
+	struct cuttle_plan_params params;
+	struct cuttle_model_info info;
+	struct cuttle_guarantee guarantee;
+	struct cuttle_plan *plan;
+	cuttle_model_describe(model, &info);
+	cuttle_plan_params_default(&params);
+	// A plan of one token is made fast. Only batch and context matter to its job's memory.
+	params.epsilon = 1;
+	params.tokens = 1;
+	params.batch = (uint32_t)batch;
+	params.context = (uint32_t)fmin(context, info.context);
+	params.form = CUTTLE_CUSTOM;
+	params.prompt_public = "a";
+	params.prompt_private = "{reference}";
+	params.any_memory = true;
+	*bytes = NAN;
+	const enum cuttle_status status = cuttle_plan_make(model, &params, &plan, error);
+	if (status == CUTTLE_USAGE) return CUTTLE_OK;
+	if (status) return status;
+	cuttle_plan_describe(plan, &guarantee);
+	cuttle_plan_free(&plan);
+	*bytes = pace_process_bytes(guarantee.job_bytes);
+	return CUTTLE_OK;
+}
+
+double pace_memory_there(const struct pace *pace, double batch, double context) {
+	const double parallel = fmax(1, floor(CUTTLE_STEP_ROWS / (batch + 1)));
 	const double measured = pace->parallel * (pace->batch + 1) * (pace->prompt + pace->steps);
 	return pace->rss_bytes + pace->kv_bytes * (parallel * (batch + 1) * context - measured);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Estimates how long a run takes on this machine with a model, and how much memory. A pace is one
-// measurement, made now (pace_measure) or read from what cuttle bench -o json printed (paces_read).
-// budget plan and generate --dry-run use it. No private data passes through. For example:
+// Estimates how long a run takes on this machine with a model. A pace is one measurement, made now
+// (pace_measure) or read from what cuttle bench -o json printed (paces_read). Memory is counted,
+// not measured (pace_memory), where the model is at hand. budget plan and generate --dry-run use
+// it. No private data passes through. For example:
 //   pace_measure(model, 7, 0, &pace, &error);
 //   hours = pace_seconds(&pace, 100, 7, 400, 200) / 3600; // 100 texts, B = 7, 400 + 200 tokens
 #ifndef CUTTLE_TOOLS_PACE_H
@@ -19,8 +20,8 @@ struct pace {
 	double prompt_tokens_per_s; /* of all contexts together */
 	double rows_per_s;          /* of all contexts together */
 	double attention_share;     /* part of a step's time, 0 to 1, that grows with the context */
-	double rss_bytes;           /* memory of the process at the end */
-	double kv_bytes;            /* memory that each token of a context adds */
+	double rss_bytes;           /* memory of the process at the end, only from a file */
+	double kv_bytes;            /* memory that each token of a context adds, likewise */
 };
 
 struct paces {
@@ -30,10 +31,9 @@ struct paces {
 };
 
 enum {
-	PACE_PROMPT = 400,   /* tokens of a prompt when nobody says how long prompts are */
-	PACE_MOST_BATCH = 31 /* the largest B that is measured. With the public context it makes 32
-	                        rows, which keep the machine busy; twice the rows then take twice
-	                        the time. */
+	PACE_PROMPT = 400, /* tokens of a prompt when nobody says how long prompts are */
+	PACE_MOST_BATCH = CUTTLE_STEP_ROWS - 1 /* the largest B that is measured: with the public
+	                                          context it keeps the machine busy */
 };
 
 /* Bytes of keys and values that each token of a context takes. */
@@ -57,9 +57,17 @@ const struct pace *paces_nearest(const struct paces *paces, double batch);
  * unknown. */
 double pace_seconds(const struct pace *pace, double texts, double batch, double prompt,
                     double tokens);
-/* Bytes of the process when all contexts in flight have grown to `context` tokens. `parallel` is
- * the number of texts in flight, 0 = as many as a plan takes at most. */
-double pace_memory(const struct pace *pace, double batch, double parallel, double context);
+/* Sets *bytes to what this process takes with the model and a job of `batch` references per text,
+ * whose contexts grow to `context` tokens, or to the model's longest. NaN: the system does not say,
+ * or no plan has so large a batch. NOMEM; INTERNAL. */
+enum cuttle_status pace_memory(struct cuttle_model *model, double batch, double context,
+                               double *bytes, struct cuttle_error *error);
+/* This process with its model and a job that maps so many bytes (struct cuttle_guarantee). NaN: the
+ * system does not say. */
+double pace_process_bytes(uint64_t job_bytes);
+/* Estimates it from a file's measurement alone, when the model is not here: to rss_bytes it adds
+ * the contexts of a run as a plan chooses it, less those that were measured. */
+double pace_memory_there(const struct pace *pace, double batch, double context);
 /* Bytes of memory in this machine, NaN = unknown. */
 double pace_machine_memory(void);
 

@@ -124,6 +124,7 @@ static enum cuttle_status estimate_rows(const struct plan_request *request,
 	else if (model) status = measure_batches(model, table, &paces, error);
 	for (size_t i = 0; i < table->count && !status; i++) {
 		struct plan_row *row = &table->rows[i];
+		row->memory = NAN;
 		row->pace = (struct pace){.batch = NAN,
 		                          .prompt = NAN,
 		                          .prompt_tokens_per_s = NAN,
@@ -132,9 +133,10 @@ static enum cuttle_status estimate_rows(const struct plan_request *request,
 		const double prompt = model ? PACE_PROMPT : row->pace.prompt;
 		row->seconds =
 		    pace_seconds(&row->pace, row->texts, row->batch, prompt, row->tokens);
-		row->memory = paces.count
-		                  ? pace_memory(&row->pace, row->batch, 0, prompt + row->tokens)
-		                  : NAN;
+		const double context = prompt + row->tokens;
+		if (model) status = pace_memory(model, row->batch, context, &row->memory, error);
+		else if (paces.count)
+			row->memory = pace_memory_there(&row->pace, row->batch, context);
 	}
 	paces_free(&paces);
 	return status;

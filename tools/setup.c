@@ -380,8 +380,7 @@ static void print_time(double seconds) {
 
 /* Prints the time for references of typical length, and for references that fill their room. Memory
  * is for full ones. It does not depend on how long the references are: that is private. */
-static void print_cost(const struct generate_values *values, const struct setup *setup,
-                       const struct pace *pace) {
+static void print_cost(const struct setup *setup, const struct pace *pace) {
 	const struct cuttle_guarantee *g = &setup->receipt.guarantee;
 	const double texts = (double)setup->receipt.texts, batch = g->batch, tokens = g->tokens;
 	// Tokens of a prompt around its reference, without the shared prefix, which is computed
@@ -391,8 +390,7 @@ static void print_cost(const struct generate_values *values, const struct setup 
 	                                                  g->savings.free_tokens - room -
 	                                                  g->shared_prefix;
 	const double typical = fmin(PACE_PROMPT, room);
-	const double memory = pace_memory(pace, batch, (double)values->parallel, g->context) +
-	                      texts * batch * g->reference_bytes;
+	const double memory = pace_process_bytes(g->job_bytes) + texts * batch * g->reference_bytes;
 	const double has = pace_machine_memory();
 	printf("time          about ");
 	print_time(pace_seconds(pace, texts, batch, around + typical, tokens));
@@ -403,7 +401,7 @@ static void print_cost(const struct generate_values *values, const struct setup 
 		printf(" if each has %.0f", room);
 	}
 	printf("\nmemory        ");
-	if (isnan(memory)) printf("unknown: the file of --bench does not say\n");
+	if (isnan(memory)) printf("unknown: the system does not say\n");
 	else
 		printf("at most %.2f GB of this machine's %.2f GB%s\n", memory / 1e9, has / 1e9,
 		       memory > has ? ": TOO MUCH, lower -B, -c or --parallel" : "");
@@ -425,14 +423,14 @@ int setup_print_cost(const struct verb *verb, const struct generate_values *valu
 			    &error, CUTTLE_INPUT,
 			    "%s: measured with another model; measure this one with cuttle bench",
 			    file_shown(values->bench));
-		if (!status) print_cost(values, setup, paces_nearest(&paces, g->batch));
+		if (!status) print_cost(setup, paces_nearest(&paces, g->batch));
 		if (!status) printf("measured      by cuttle bench, in %s\n", values->bench);
 	} else {
 		load_begin(&load);
 		status = pace_measure(setup->model, g->batch, (uint32_t)values->parallel, &measured,
 		                      &error);
 		if (!status) load_warn(verb->name, load_of_others(&load));
-		if (!status) print_cost(values, setup, &measured);
+		if (!status) print_cost(setup, &measured);
 		if (!status)
 			printf("measured      now, on %.0f threads, with B = %.0f: %.0f prompt "
 			       "tokens and %.0f rows of steps a second\n",

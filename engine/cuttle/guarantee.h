@@ -34,11 +34,16 @@ struct cuttle_guarantee {
 	uint32_t shared_prefix;        /* tokens that every prompt begins with, computed once */
 	uint32_t reference_tokens;     /* a reference is cut to so many tokens */
 	uint32_t reference_bytes;      /* before that it is cut to so many bytes */
+	uint32_t parallel;             /* texts in flight */
 	bool private_output;           /* false when the plan is insecure */
 
 	/* Epsilon was asked for, and this clip is the largest that the weight table holds. The
 	 * epsilon above may then be less than the one asked for. */
 	bool clip_capped;
+
+	/* Bytes that a job maps beside the model and the plan, for contexts as long as they can be.
+	 * UINT64_MAX: more than can be counted. */
+	uint64_t job_bytes;
 };
 
 #ifdef __cplusplus

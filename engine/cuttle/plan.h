@@ -27,6 +27,11 @@ enum cuttle_form {
 	CUTTLE_CUSTOM
 };
 
+/* Rows of one step (B + 1 for each text in flight) that a plan aims at when it may choose
+ * `parallel`. They keep the machine busy: twice the rows then take twice the time. Example: B = 7
+ * is 8 rows a text, so 4 texts; B = 40 is 41, so 1. */
+enum { CUTTLE_STEP_ROWS = 32 };
+
 /* All strings and arrays must be public. cuttle_plan_make reads and copies them: nobody reads them
  * afterwards. */
 struct cuttle_plan_params {
@@ -81,7 +86,7 @@ struct cuttle_plan_params {
 	uint64_t insecure_seed; /* any number */
 
 	// Results do not depend on these.
-	uint32_t parallel;     /* texts in flight; 0 = as suits */
+	uint32_t parallel;     /* texts in flight; 0 = as suits, see CUTTLE_STEP_ROWS */
 	uint32_t prompt_chunk; /* rows per pass over the prompts; 0 = as suits */
 	bool no_sharing;       /* gives each context its own copy of the shared prefix */
 	bool any_memory;       /* only described, never run: cuttle_plan_fits is not asked */
@@ -107,10 +112,10 @@ cuttle_plan_make(struct cuttle_model *model, const struct cuttle_plan_params *pa
 /* Frees the plan and sets the handle to NULL. A NULL handle is fine. */
 CUTTLE_API void cuttle_plan_free(struct cuttle_plan **plan);
 
-/* Checks that a job of the plan fits the memory that the system has available now, with contexts as
- * long as they can be. cuttle_plan_make asks this, unless the plan may have any_memory. Ask before
- * private texts take memory: how much is left later must not decide how a job ends.
- * NOMEM: it may not fit; the message says how much is needed and how much there is. */
+/* Checks that a job of the plan, with its job_bytes, fits the memory that the system has available
+ * now. cuttle_plan_make asks this, unless the plan may have any_memory. Ask before private texts
+ * take memory: how much is left later must not decide how a job ends. NOMEM: it may not fit; the
+ * message says how much is needed and how much there is. */
 CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_plan_fits(const struct cuttle_plan *plan,
                                                               struct cuttle_error *error);
 

@@ -16,6 +16,7 @@
 #include "engine/forward/kv.h"
 #include "engine/forward/lockstep.h"
 #include "engine/machine/memory.h"
+#include "engine/machine/region.h"
 #include "engine/params.h"
 #include "engine/status.h"
 
@@ -29,8 +30,7 @@ enum {
 	MAX_BATCH = 4096,       /* references per text */
 	MAX_TOKENS = 1 << 20,   /* free tokens of a batch; T times spread */
 	MAX_CHUNK = 1 << 14,    /* rows per pass over the prompts */
-	MAX_PARALLEL = 256,     /* texts in flight */
-	ROWS_WANTED = 32        /* rows per step that choose_slots aims at */
+	MAX_PARALLEL = 256      /* texts in flight */
 };
 
 void cuttle_budget_none(struct cuttle_budget *budget) {
@@ -308,11 +308,12 @@ static enum cuttle_status fit_context(struct cuttle_plan *plan, const struct cut
 }
 
 /* Chooses how many texts are in flight. All rows of a step share one pass over the weights. So more
- * rows cost little, until the rows themselves are the work: at about ROWS_WANTED. Example: B = 7 is
- * 8 rows a text, so 4 texts. The contexts may take at most half of the memory available. */
+ * rows cost little, until the rows themselves are the work: at CUTTLE_STEP_ROWS. The contexts may
+ * take at most half of the memory available. */
 static size_t choose_slots(const struct cuttle_plan *plan, uint32_t asked) {
 	const size_t rows = plan->batch + 1;
-	size_t slots = asked ? asked : rows < ROWS_WANTED ? ROWS_WANTED / rows : 1, text_bytes;
+	size_t slots = asked ? asked : CUTTLE_STEP_ROWS / rows, text_bytes;
+	if (!slots) slots = 1;
 	const size_t memory = memory_available();
 	if (!kv_bytes(plan->model, rows * kv_capacity(plan->guarantee.context), &text_bytes))
 		return 1;
@@ -320,19 +321,35 @@ static size_t choose_slots(const struct cuttle_plan *plan, uint32_t asked) {
 	return slots;
 }
 
-enum cuttle_status cuttle_plan_fits(const struct cuttle_plan *plan, struct cuttle_error *error) {
-	REQUIRE(plan);
+/* What a job maps: the lockstep, and the tokens of B private contexts. UINT64_MAX: beyond counting.
+ */
+static uint64_t count_job_bytes(const struct cuttle_plan *plan) {
 	const struct cuttle_guarantee *g = &plan->guarantee;
 	const struct lockstep_params params = {.prefix = {NULL, plan->share ? g->shared_prefix : 0},
 	                                       .batch = plan->batch,
 	                                       .slots = plan->slots,
 	                                       .context = g->context,
 	                                       .chunk = plan->chunk};
+	size_t capacity = 0;
+	for (size_t i = 0; i < plan->prompt_count; i++) {
+		const size_t wanted =
+		    prompt_private_capacity(&plan->prompts[i], plan->reference_tokens);
+		if (capacity < wanted) capacity = wanted;
+	}
 	size_t bytes;
+	return lockstep_bytes(plan->model, &params, &bytes) &&
+	               region_add(&bytes, params.batch * capacity, sizeof(int32_t))
+	           ? bytes
+	           : UINT64_MAX;
+}
+
+enum cuttle_status cuttle_plan_fits(const struct cuttle_plan *plan, struct cuttle_error *error) {
+	REQUIRE(plan);
+	const struct cuttle_guarantee *g = &plan->guarantee;
+	const size_t bytes = g->job_bytes < SIZE_MAX ? (size_t)g->job_bytes : SIZE_MAX;
 	char what[96];
 	(void)snprintf(what, sizeof what, "a job with %zu contexts of up to %u tokens",
-	               plan->slots * (params.batch + 1), g->context);
-	if (!lockstep_bytes(plan->model, &params, &bytes)) bytes = SIZE_MAX;
+	               plan->slots * (plan->batch + 1), g->context);
 	return memory_check(bytes, what,
 	                    "; make it less with a smaller --ctx-size, --parallel or --batch-size",
 	                    error);
@@ -377,6 +394,8 @@ enum cuttle_status cuttle_plan_make(struct cuttle_model *model,
 		return status;
 	}
 	plan->slots = choose_slots(plan, params->parallel);
+	plan->guarantee.parallel = (uint32_t)plan->slots;
+	plan->guarantee.job_bytes = count_job_bytes(plan);
 	if (!params->any_memory && (status = cuttle_plan_fits(plan, error))) {
 		cuttle_plan_free(&plan);
 		return status;

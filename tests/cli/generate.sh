@@ -194,7 +194,7 @@ says out '^epsilon +3\.21[0-9]* \(zCDP\)'
 says out 'differential privacy per record|differentially private|-differential privacy'
 # 100 texts of 8 contexts: (200 + 400 + some tokens of prompt) / 1000 seconds each, 480 and some.
 says out '^time +about [89] minutes if references have 400 tokens, more than [0-9.]+ (minutes|hours) if each has [0-9]+$'
-says out '^memory +unknown'
+says out "^memory +at most [0-9.]+ GB of this machine's [0-9.]+ GB"
 says out '^measured +by cuttle bench, in pace\.json$'
 refused_after() { # says something, then ends with one line of error
 	exits "$@"

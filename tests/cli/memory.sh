@@ -57,3 +57,7 @@ code=$?
 [ $code = 8 ] || fail "a dry run without the memory: exit $code: $(cat stderr)"
 says stdout '^clip '
 says stderr '401 contexts of up to 4096 tokens needs'
+# Both count the same: the job, and beside it this process with its model, of some hundred MB.
+job=$(sed -n 's/.* needs \([0-9]*\) MiB.*/\1/p' stderr)
+awk -v job="$job" '/^memory/ { beside = $4 * 1e9 - job * 2 ^ 20; exit !(beside > 5e7 && beside < 1e9) }' stdout ||
+	fail "a dry run says $(grep '^memory' stdout), and the job needs $job MiB"

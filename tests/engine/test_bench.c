@@ -7,8 +7,10 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -137,11 +139,70 @@ static void test_ceilings(void **state) {
 	cuttle_model_free(&model);
 }
 
+/* Bytes of address space that this process has mapped. */
+static uint64_t mapped_bytes(void) {
+	unsigned long long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "re");
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%llu", &pages), 1);
+	assert_int_equal(fclose(file), 0);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void note_mapped_bytes(void *user, size_t index, const char **text, size_t *size) {
+	*(uint64_t *)user = mapped_bytes();
+	*text = NULL;
+	*size = index * 0;
+}
+
+static int take_any_text(void *user, const struct cuttle_text *text) {
+	return !user || !text;
+}
+
+/* A guarantee's job_bytes are what a job really maps: with shared prompts and without, for one text
+ * in flight and for four. */
+static void test_memory_of_a_job(void **state) {
+	(void)state;
+	struct cuttle_model *model = tiny_model_open_healthy(1);
+	for (uint32_t i = 0; i < 4; i++) {
+		struct cuttle_plan_params params;
+		struct cuttle_guarantee guarantee;
+		struct cuttle_plan *plan;
+		struct cuttle_job job;
+		cuttle_plan_params_default(&params);
+		params.epsilon = 10;
+		params.tokens = 4;
+		params.batch = 31;
+		params.parallel = i & 1 ? 4 : 1;
+		params.no_sharing = i & 2;
+		assert_int_equal(cuttle_plan_make(model, &params, &plan, NULL), CUTTLE_OK);
+		cuttle_plan_describe(plan, &guarantee);
+		assert_int_equal(guarantee.parallel, params.parallel);
+		const uint64_t before = mapped_bytes();
+		uint64_t within = 0;
+		cuttle_job_default(&job);
+		job.texts = params.parallel;
+		job.user = &within;
+		job.reference = note_mapped_bytes;
+		job.text = take_any_text;
+		assert_int_equal(cuttle_job_run(plan, &job, NULL), CUTTLE_OK);
+		// Beside its 8 or 21 MB the heap grows a little.
+		assert_in_range(within - before, guarantee.job_bytes,
+		                guarantee.job_bytes + (2 << 20));
+		print_message("a job of %llu bytes maps %llu\n",
+		              (unsigned long long)guarantee.job_bytes,
+		              (unsigned long long)(within - before));
+		cuttle_plan_free(&plan);
+	}
+	cuttle_model_free(&model);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_numbers),      cmocka_unit_test(test_parts_make_the_step),
-	    cmocka_unit_test(test_public_alone), cmocka_unit_test(test_parallel_chosen),
-	    cmocka_unit_test(test_bad_params),   cmocka_unit_test(test_ceilings),
+	    cmocka_unit_test(test_numbers),         cmocka_unit_test(test_parts_make_the_step),
+	    cmocka_unit_test(test_public_alone),    cmocka_unit_test(test_parallel_chosen),
+	    cmocka_unit_test(test_bad_params),      cmocka_unit_test(test_ceilings),
+	    cmocka_unit_test(test_memory_of_a_job),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
