@@ -50,11 +50,13 @@ INLINE void unpack_quarter(enum packed_type type, const uint8_t *packed, size_t 
 	}
 }
 
-/* Computes `count` rows from row `first` on, by one group of channels, `width` quarters at a time.
- * type, count and width are constants after inlining. */
-INLINE void compute_tile(enum packed_type type, size_t count, size_t width, float *out,
-                         size_t out_stride, bool add, const struct gemm_rows *rows, size_t first,
+/* Computes `count` rows from row `first` on, by one group of channels. Fewer rows take more
+ * quarters at a time, so that there are up to 8 sums. type and count are constants after inlining.
+ */
+INLINE void compute_tile(enum packed_type type, size_t count, float *out, size_t out_stride,
+                         bool add, const struct gemm_rows *rows, size_t first,
                          const struct packed_matrix *w, size_t group) {
+	const size_t width = count <= 2 ? 4 : count <= 4 ? 2 : 1; // quarters
 	const size_t blocks = w->k / GEMM_BLOCK, bytes = type == PACKED_Q8_0 ? 512 : 256;
 	const uint8_t *packed = (const uint8_t *)w->weights + group * blocks * bytes;
 	const uint16_t *scales = w->scales + group * blocks * GEMM_GROUP;
@@ -112,52 +114,7 @@ INLINE void compute_tile(enum packed_type type, size_t count, size_t width, floa
 		}
 }
 
-/* Computes all rows of each group in tiles of 8 rows and a smaller last one. Example: 11 rows are
- * tiles of 8 and 3. The shape of a tile does not change the arithmetic of a row. */
-INLINE void all_tiles(enum packed_type type, float *out, size_t out_stride, bool add,
-                      const struct gemm_rows *rows, const struct packed_matrix *w,
-                      const uint32_t *groups, size_t begin, size_t end) {
-	for (size_t place = begin; place < end; place++) {
-		const size_t group = groups ? groups[place] : place;
-		for (size_t first = 0; first < rows->rows; first += ROWS) {
-			float *to = out + first * out_stride + place * GEMM_GROUP;
-			const size_t left = rows->rows - first;
-			switch (left < ROWS ? left : ROWS) {
-			case 1:
-				compute_tile(type, 1, 4, to, out_stride, add, rows, first, w,
-				             group);
-				break;
-			case 2:
-				compute_tile(type, 2, 4, to, out_stride, add, rows, first, w,
-				             group);
-				break;
-			case 3:
-				compute_tile(type, 3, 2, to, out_stride, add, rows, first, w,
-				             group);
-				break;
-			case 4:
-				compute_tile(type, 4, 2, to, out_stride, add, rows, first, w,
-				             group);
-				break;
-			case 5:
-				compute_tile(type, 5, 1, to, out_stride, add, rows, first, w,
-				             group);
-				break;
-			case 6:
-				compute_tile(type, 6, 1, to, out_stride, add, rows, first, w,
-				             group);
-				break;
-			case 7:
-				compute_tile(type, 7, 1, to, out_stride, add, rows, first, w,
-				             group);
-				break;
-			default:
-				compute_tile(type, 8, 1, to, out_stride, add, rows, first, w,
-				             group);
-			}
-		}
-	}
-}
+#include "kernels/gemm_tiles.h"
 
 void gemm_q8_dotprod(float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
                      const struct packed_matrix *w, const uint32_t *groups, size_t begin,

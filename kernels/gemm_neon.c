@@ -186,32 +186,7 @@ INLINE void compute_tile(enum packed_type type, size_t count, float *out, size_t
 	else tile_blocks(type, count, out, out_stride, add, rows, first, w, group);
 }
 
-/* Computes all rows of each group in tiles of 4 rows and a smaller last one. Example: 11 rows are
- * tiles of 4, 4 and 3. The size of a tile does not change the arithmetic of a row. */
-INLINE void all_tiles(enum packed_type type, float *out, size_t out_stride, bool add,
-                      const struct gemm_rows *rows, const struct packed_matrix *w,
-                      const uint32_t *groups, size_t begin, size_t end) {
-	for (size_t place = begin; place < end; place++) {
-		const size_t group = groups ? groups[place] : place;
-		for (size_t first = 0; first < rows->rows; first += ROWS) {
-			float *to = out + first * out_stride + place * GEMM_GROUP;
-			const size_t left = rows->rows - first;
-			switch (left < ROWS ? left : ROWS) {
-			case 1:
-				compute_tile(type, 1, to, out_stride, add, rows, first, w, group);
-				break;
-			case 2:
-				compute_tile(type, 2, to, out_stride, add, rows, first, w, group);
-				break;
-			case 3:
-				compute_tile(type, 3, to, out_stride, add, rows, first, w, group);
-				break;
-			default:
-				compute_tile(type, 4, to, out_stride, add, rows, first, w, group);
-			}
-		}
-	}
-}
+#include "kernels/gemm_tiles.h"
 
 void gemm_q8_neon(float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
                   const struct packed_matrix *w, const uint32_t *groups, size_t begin, size_t end) {

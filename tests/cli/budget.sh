@@ -178,9 +178,9 @@ says out '"seconds":12[12]\.[0-9]*,.*"memory_bytes":null'
 
 # Measured here, when there is a model and a machine that is not slow.
 if [ -r "$model" ] && ! short; then
-	exits 0 budget plan "${quick[@]}" -e 2 -B 2,3 -N 1 -m "$model" --json
+	exits 0 budget plan "${quick[@]}" -e 2 -B 2,5000 -N 1 -m "$model" --json
 	awk -F'"seconds":|"memory_bytes":' '{ exit !($2 + 0 > 0 && $3 + 0 > 5e7) }' out || fail "not measured: $(cat out)"
-	says out '"bench_batch":2,.*"bench_batch":3,'
+	says out '"bench_batch":2,.*"bench_batch":31,.*"memory_bytes":null'
 	CUTTLE_MODEL=$model exits 0 budget plan "${quick[@]}" -e 2 -B 2 -N 1
 	says out '^hours: 1 texts, .* as measured now on [0-9]+ threads'
 	refused 2 budget plan "${quick[@]}" -e 2 -B 2 -m "$model" --bench bench.json
