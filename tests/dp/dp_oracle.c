@@ -3,6 +3,8 @@
 // draws by exact rejection sampling. dp_oracle.h says what it may be used for.
 #include "tests/dp/dp_oracle.h"
 
+#include "tests/dp/test_dp_support.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +35,22 @@ static int64_t fixed(float x, unsigned fraction_bits) {
 static int descending(const void *a, const void *b) {
 	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 	return (x < y) - (x > y);
+}
+
+struct dp_invisibleink_params oracle_params(uint64_t *seed, struct dp_random random) {
+	enum { MOST_BATCH = 8, MOST_VOCAB = 64 };
+	const unsigned bits = 4 + (unsigned)test_below(seed, 9);
+	const size_t vocab = 2 + test_below(seed, MOST_VOCAB - 1);
+	return (struct dp_invisibleink_params){
+	    .batch = 1 + (uint32_t)test_below(seed, MOST_BATCH),
+	    .top_k = (uint32_t)test_below(seed, vocab + 2),
+	    .tokens = 1,
+	    .vocab = vocab,
+	    .temperature_num = 1 + (int64_t)test_below(seed, 20),
+	    .temperature_den = 1 + (int64_t)test_below(seed, 20),
+	    .clip_fixed = 1 + (int32_t)test_below(seed, UINT64_C(2) << bits),
+	    .fraction_bits = bits,
+	    .random = random};
 }
 
 void oracle_law(const struct dp_invisibleink_params *p, const float *public,

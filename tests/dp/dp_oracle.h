@@ -25,6 +25,9 @@ struct oracle_law {
 	unsigned __int128 kappa_num, kappa_den; /* kappa, nats per unit of S */
 };
 
+/* Any parameters of a small mechanism, valid or not: B up to 8, 2 to 64 tokens. */
+struct dp_invisibleink_params oracle_params(uint64_t *seed, struct dp_random random);
+
 /* A row has params->vocab <= ORACLE_VOCAB logits, in token order. rows[i], i < params->batch, is
  * NULL for a null reference. */
 void oracle_law(const struct dp_invisibleink_params *params, const float *public,

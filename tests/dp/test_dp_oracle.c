@@ -39,18 +39,8 @@ static size_t feed(struct dp_invisibleink *m, const struct instance *x,
 static void random_instance(uint64_t *seed, struct instance *x, struct dp_random *random) {
 	static const float odd[] = {NAN,      INFINITY,  -INFINITY, 3.4e38f,
 	                            -3.4e38f, 0x1p-140f, -0.0f,     0x1p-13f};
-	const unsigned bits = 4 + (unsigned)test_below(seed, 9);
-	x->params = (struct dp_invisibleink_params){
-	    .batch = 1 + (uint32_t)test_below(seed, BATCH_MAX),
-	    .tokens = 1,
-	    .vocab = 2 + test_below(seed, VOCAB_MAX - 1),
-	    .temperature_num = 1 + (int64_t)test_below(seed, 20),
-	    .temperature_den = 1 + (int64_t)test_below(seed, 20),
-	    .clip_fixed = 1 + (int32_t)test_below(seed, UINT64_C(2) << bits),
-	    .fraction_bits = bits,
-	    .random = *random};
-	x->params.top_k = (uint32_t)test_below(seed, x->params.vocab + 2);
-	const float half = ldexpf(0.5f, -(int)bits);
+	x->params = oracle_params(seed, *random);
+	const float half = ldexpf(0.5f, -(int)x->params.fraction_bits);
 	const int mood = (int)test_below(seed, 4);
 	for (size_t y = 0; y < x->params.vocab; y++) {
 		x->public[y] = test_between(seed, -4, 4);

@@ -232,17 +232,7 @@ static struct dp_invisibleink *
 random_mechanism(uint64_t *seed, struct dp_invisibleink_params *params, uint64_t *source) {
 	for (;;) {
 		struct dp_invisibleink *m;
-		unsigned bits = 4 + (unsigned)test_below(seed, 9);
-		*params = (struct dp_invisibleink_params){
-		    .batch = 1 + (uint32_t)test_below(seed, 8),
-		    .tokens = 1,
-		    .vocab = 2 + test_below(seed, VOCAB_MAX - 1),
-		    .temperature_num = 1 + (int64_t)test_below(seed, 20),
-		    .temperature_den = 1 + (int64_t)test_below(seed, 20),
-		    .clip_fixed = 1 + (int32_t)test_below(seed, UINT64_C(2) << bits),
-		    .fraction_bits = bits,
-		    .random = {test_fill, source}};
-		params->top_k = (uint32_t)test_below(seed, params->vocab + 2);
+		*params = oracle_params(seed, (struct dp_random){test_fill, source});
 		enum dp_status status = dp_invisibleink_new(params, &m);
 		if (status == DP_OK) return m;
 		assert_int_equal(status, DP_BAD_PARAMETER);

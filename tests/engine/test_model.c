@@ -30,21 +30,13 @@ static enum cuttle_status build(const uint8_t *bytes, size_t size, struct cuttle
 	return status;
 }
 
-static size_t metadata_size(const uint8_t *bytes, size_t size) {
-	struct gguf *file;
-	assert_int_equal(gguf_parse(bytes, size, &file, NULL), CUTTLE_OK);
-	const size_t data = (size_t)(gguf_tensor_at(file, 0)->data - bytes);
-	gguf_free(&file);
-	return data;
-}
-
 static void test_truncated_anywhere(void **state) {
 	(void)state;
 	size_t size;
 	uint8_t *bytes = tiny_model_bytes(GGUF_TENSOR_Q4_0, GGUF_TENSOR_Q8_0, 1, &size);
 	struct cuttle_error error = {""};
 	assert_int_equal(build(bytes, size, &error), CUTTLE_OK);
-	const size_t metadata = metadata_size(bytes, size);
+	const size_t metadata = gguf_data_start(bytes, size);
 	for (size_t cut = 1; cut < size; cut += cut < metadata ? 1 : 997) {
 		error.message[0] = 0;
 		assert_int_equal(build(bytes, cut, &error), CUTTLE_MODEL);
@@ -57,7 +49,7 @@ static void test_flipped_bits(void **state) {
 	(void)state;
 	size_t size;
 	uint8_t *bytes = tiny_model_bytes(GGUF_TENSOR_Q4_0, GGUF_TENSOR_Q8_0, 1, &size);
-	const size_t metadata = metadata_size(bytes, size);
+	const size_t metadata = gguf_data_start(bytes, size);
 	for (size_t bit = 0; bit < 8 * metadata; bit += 3) {
 		bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		const enum cuttle_status status = build(bytes, size, NULL);
@@ -75,7 +67,7 @@ static void test_hostile_weights(void **state) {
 	for (int way = 0; way < 3; way++) {
 		size_t size;
 		uint8_t *bytes = tiny_model_bytes(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, 1, &size);
-		const size_t metadata = metadata_size(bytes, size);
+		const size_t metadata = gguf_data_start(bytes, size);
 		uint64_t random = 5;
 		for (size_t i = metadata; i < size; i++)
 			bytes[i] = way == 0 ? 0xff : way == 1 ? 0 : (uint8_t)tiny_random(&random);

@@ -104,14 +104,6 @@ static void expect_f32(const char *key, float value, const char *message) {
 	expect(writer, message, key);
 }
 
-static size_t table_end(const uint8_t *bytes, size_t size) {
-	struct gguf *file;
-	assert_int_equal(gguf_parse(bytes, size, &file, NULL), CUTTLE_OK);
-	const size_t end = (size_t)(gguf_tensor_at(file, 0)->data - bytes);
-	gguf_free(&file);
-	return end;
-}
-
 static char path[] = "/tmp/cuttle-hostile-XXXXXX";
 
 static void rule_01_no_partial_object(void **state) {
@@ -538,7 +530,7 @@ static void rule_12_weights(void **state) {
 		size_t size;
 		uint8_t *bytes = micro_model_bytes(MICRO_SPM, &size);
 		uint64_t random = (uint64_t)way * 0x9e3779b97f4a7c15u + 1;
-		for (size_t i = table_end(bytes, size); i < size; i++) {
+		for (size_t i = gguf_data_start(bytes, size); i < size; i++) {
 			random = random * 6364136223846793005u + 1442695040888963407u;
 			if (way < 8) bytes[i] = fills[way];
 			else if (way < 24 || random >> 56 < 8) bytes[i] = (uint8_t)(random >> 40);
@@ -700,7 +692,7 @@ static void every_bit(void **state) {
 	for (int tokenizer = MICRO_SPM; tokenizer <= MICRO_BPE; tokenizer++) {
 		size_t size, taken = 0;
 		uint8_t *bytes = micro_model_bytes((enum micro_tokenizer)tokenizer, &size);
-		const size_t bits = 8 * table_end(bytes, size);
+		const size_t bits = 8 * gguf_data_start(bytes, size);
 		for (size_t bit = 0; bit < bits; bit++) {
 			bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
 			const enum cuttle_status status = build(bytes, size, &error);

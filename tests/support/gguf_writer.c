@@ -3,6 +3,8 @@
 // gguf_writer_finish joins them.
 #include "tests/support/gguf_writer.h"
 
+#include "base/misuse.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,4 +143,12 @@ uint8_t *gguf_writer_finish(struct gguf_writer **writer, size_t *size) {
 	*writer = NULL;
 	*size = file.size;
 	return file.bytes;
+}
+
+size_t gguf_data_start(const uint8_t *bytes, size_t size) {
+	struct gguf *file;
+	REQUIRE(gguf_parse(bytes, size, &file, NULL) == CUTTLE_OK);
+	const size_t start = (size_t)(gguf_tensor_at(file, 0)->data - bytes);
+	gguf_free(&file);
+	return start;
 }

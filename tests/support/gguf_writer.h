@@ -46,4 +46,7 @@ void gguf_write_tensor(struct gguf_writer *writer, const char *name, uint32_t ty
  * The file ends with the last tensor's data, or with the metadata if there is no tensor. */
 uint8_t *gguf_writer_finish(struct gguf_writer **writer, size_t *size);
 
+/* Where the first tensor's data begins in a file, in bytes. The file must be a right one. */
+size_t gguf_data_start(const uint8_t *bytes, size_t size);
+
 #endif
