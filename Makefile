@@ -81,7 +81,7 @@ $(BUILD)/libcuttle.a: $(call object,$(CORE))
 	@rm -f $@
 	@$(AR) rcs $@ $(BUILD)/libcuttle.o
 # For the command and the tests, which look inside.
-$(BUILD)/libcuttle-inside.a: $(call object,$(CORE))
+$(BUILD)/libcuttle-inside.a: $(call object,$(CORE)) $(OTHERS)
 	@rm -f $@
 	@$(AR) rcs $@ $^
 $(BUILD)/libcuttle-io.a: $(call object,$(IO))
@@ -189,8 +189,10 @@ fuzz:
 fuzz-run: $(foreach target,$(FUZZ),$(BUILD)/replay/$(target) $(BUILD)/fuzz/$(target))
 	@tests/fuzz/run.sh $(BUILD) $(T) $(FUZZ)
 
-coverage:
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)-coverage CC=gcc CFLAGS='-O1 -g --coverage' measure
+# Only dp/ and its tests are built to be counted. The other objects are those of the usual build.
+coverage: $(call object,$(filter-out dp/%,$(CORE)) $(IO))
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)-coverage CC=gcc CFLAGS='-O1 -g --coverage' \
+		CORE='$(filter dp/%,$(CORE))' IO= OTHERS='$^' measure
 measure: $(addprefix $(BUILD)/tests/,$(filter test_dp_%,$(TESTS)))
 	@CUTTLE_TEST_SHORT=1 tests/coverage.sh $(BUILD) $^
 

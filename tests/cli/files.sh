@@ -7,9 +7,7 @@
 tools=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")/tools
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
-gen=$(dirname "$CUTTLE")/tests/gen_tiny
-"$gen" tiny.gguf || fail "no tiny model: make $gen"
-export CUTTLE_MODEL=$PWD/tiny.gguf
+need_tiny
 references 4
 all() { find . -type f ! -name out ! -name err ! -name before ! -name after -exec sha256sum {} + | sort; }
 

@@ -44,8 +44,7 @@ exits 0 model info --json
 says out '"vocab": 49152|"vocab": [0-9]+'
 
 # A file that does not name its pre-tokenizer is read with a warning, one that names another is not read.
-gen=$(dirname "$CUTTLE")/tests/gen_tiny
-"$gen" tiny.gguf || fail "no tiny model: make $gen"
+need_tiny
 LC_ALL=C sed 's/tokenizer\.ggml\.pre/tokenizer.ggml.prx/' tiny.gguf >silent.gguf
 exits 0 tokenize -m tiny.gguf -i texts.jsonl
 [ ! -s err ] || fail "a warning without reason: $(cat err)"
