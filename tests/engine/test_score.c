@@ -6,6 +6,7 @@
 // It fails if log-probabilities are off by more than those bounds, or if a token outside the
 // vocabulary is scored. It skips what needs a model that is not there.
 #include "engine/cuttle.h"
+#include "tests/support/statistics.h"
 #include "tests/support/tiny_model.h"
 
 #include <math.h>
@@ -21,6 +22,7 @@
 #define PROSE "tests/golden/prose.jsonl"
 #define SCORES "tests/golden/prose_scores.txt"
 #define LONGEST 600
+enum { BRIEF = 48 }; /* tokens of a text, with CUTTLE_TEST_SHORT=1 */
 
 struct golden {
 	char id[64];
@@ -76,8 +78,10 @@ static void score_one(struct cuttle_model *model, const struct golden *golden,
 	struct cuttle_error error = {""};
 	double logprobs[LONGEST];
 	int32_t top1[LONGEST];
-	ok(cuttle_score(model, golden->ids, golden->count, logprobs, top1, &error), &error);
-	for (size_t i = 0; i + 1 < golden->count; i++) {
+	// A token's score depends on those before it alone, so the first ones can stand for all.
+	const size_t count = briefly() && golden->count > BRIEF ? BRIEF : golden->count;
+	ok(cuttle_score(model, golden->ids, count, logprobs, top1, &error), &error);
+	for (size_t i = 0; i + 1 < count; i++) {
 		assert_true(isfinite(logprobs[i]));
 		assert_true(logprobs[i] <= 0.0);
 		tally->tokens++;
@@ -115,7 +119,7 @@ static void test_prose_matches_golden(void **state) {
 	print_message(
 	    "%zu tokens on %s: perplexity x %.5f, mean |d logprob| %.4f, top-1 agreement %.2f %%\n",
 	    tally.tokens, cuttle_isa(), ratio, distance, 100.0 * agreement);
-	assert_true(tally.tokens >= 2000);
+	assert_true(tally.tokens >= (briefly() ? 350 : 2000));
 	assert_true(fabs(ratio - 1.0) <= 0.015);
 	assert_true(distance <= 0.08);
 	assert_true(agreement >= 0.955);
