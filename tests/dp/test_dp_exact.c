@@ -124,7 +124,7 @@ static double non_adaptive(double eta, uint32_t tokens, double epsilon, int poin
 static void delta_is_no_probability_of_loss(void **state) {
 	(void)state;
 	static const double epsilon[3] = {1, 3, 10}, times[3] = {21.6, 9.0, 4.2};
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < test_cases(3); i++) {
 		const double eta = eta_of(epsilon[i], 1e-6, 500, 0);
 		const double ratio = attack(eta, 500, epsilon[i], 200, PROBABILITY) / 1e-6;
 		if (fabs(ratio / times[i] - 1) > 0.02)
@@ -185,8 +185,11 @@ static void the_note_s_table(void **state) {
 		assert_above(epsilon_of(eta, 500, 1e-6, 32), at500[i], 6e-4, 6e-6);
 	}
 	assert_above(epsilon_of(eta_zcdp(1, 1e-6, 200), 200, 1e-6, 128), 0.92737, 0, 6e-6);
-	assert_above(epsilon_of(eta_zcdp(10, 1e-6, 200), 200, 1e-6, 0), 9.37687, 0, 6e-6);
-	assert_above(epsilon_of(eta_zcdp(10, 1e-6, 900), 900, 1e-6, 32), 9.39451, 6e-4, 6e-6);
+	if (!briefly()) {
+		assert_above(epsilon_of(eta_zcdp(10, 1e-6, 200), 200, 1e-6, 0), 9.37687, 0, 6e-6);
+		assert_above(epsilon_of(eta_zcdp(10, 1e-6, 900), 900, 1e-6, 32), 9.39451, 6e-4,
+		             6e-6);
+	}
 	static const double eta200[4] = {0.03347673, 0.09165664, 0.14444690, 0.26188856};
 	for (int i = 0; i < test_cases(4); i++) {
 		const double eta = eta_of(asked[i], 1e-6, 200, 0);
