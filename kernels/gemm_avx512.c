@@ -51,7 +51,8 @@ INLINE void store_accumulators(float *out, size_t out_stride, bool add, size_t r
 }
 
 /* Computes `count` rows from row `first` on, by `width` groups of channels. Both are constants
- * after inlining. */
+ * after inlining. The loop over i is unrolled by order: by itself gcc does so for 5 rows, not
+ * for 8. */
 INLINE void tile_q8(size_t count, size_t width, float *out, size_t out_stride, bool add,
                     const struct gemm_rows *rows, size_t first, const struct packed_matrix *w,
                     const size_t *group) {
@@ -72,6 +73,7 @@ INLINE void tile_q8(size_t count, size_t width, float *out, size_t out_stride, b
 		for (size_t r = 0; r < count; r++)
 			for (size_t g = 0; g < width; g++)
 				isum[g][r] = _mm512_set1_epi32(-128 * sum[r * blocks + b]);
+#pragma GCC unroll 8
 		for (size_t i = 0; i < 8; i++) {
 			__m512i weights[WIDTH];
 			for (size_t g = 0; g < width; g++) {
@@ -102,6 +104,12 @@ INLINE void tile_q8(size_t count, size_t width, float *out, size_t out_stride, b
 		store_accumulators(out + g * GEMM_GROUP, out_stride, add, count, acc[g]);
 }
 
+/* -8 * sum in every lane. By vectors, for gcc takes the product of scalars through the stack. */
+INLINE __m512i minus_eight_times(int32_t sum) {
+	return _mm512_sub_epi32(_mm512_setzero_si512(),
+	                        _mm512_slli_epi32(_mm512_set1_epi32(sum), 3));
+}
+
 /* Like tile_q8. Q4_1 has minima and no offset, Q4_0 an offset and no minima. */
 INLINE void tile_q4(size_t count, size_t width, bool has_minimum, float *out, size_t out_stride,
                     bool add, const struct gemm_rows *rows, size_t first,
@@ -125,9 +133,9 @@ INLINE void tile_q4(size_t count, size_t width, bool has_minimum, float *out, si
 		__m512i isum[WIDTH][ROWS];
 		for (size_t r = 0; r < count; r++)
 			for (size_t g = 0; g < width; g++)
-				isum[g][r] = has_minimum
-				                 ? _mm512_setzero_si512()
-				                 : _mm512_set1_epi32(-8 * sum[r * blocks + b]);
+				isum[g][r] = has_minimum ? _mm512_setzero_si512()
+				                         : minus_eight_times(sum[r * blocks + b]);
+#pragma GCC unroll 4
 		for (size_t i = 0; i < 4; i++) {
 			__m512i low[WIDTH], high[WIDTH];
 			for (size_t g = 0; g < width; g++) {
@@ -190,72 +198,82 @@ INLINE void tile_float(size_t count, size_t width, enum packed_type type, float 
 		store_accumulators(out + g * GEMM_GROUP, out_stride, add, count, acc[g]);
 }
 
+/* Computes `count` rows from row `first` on, by `width` groups of channels. All of type, count and
+ * width are constants after inlining. */
+INLINE void compute_tile(enum packed_type type, size_t count, size_t width, float *out,
+                         size_t out_stride, bool add, const struct gemm_rows *rows, size_t first,
+                         const struct packed_matrix *w, const size_t *group) {
+	if (type == PACKED_Q8_0) tile_q8(count, width, out, out_stride, add, rows, first, w, group);
+	else if (packed_is_float(type))
+		tile_float(count, width, type, out, out_stride, add, rows, first, w, group);
+	else
+		tile_q4(count, width, type == PACKED_Q4_1, out, out_stride, add, rows, first, w,
+		        group);
+}
+
 /* Computes all rows of all places in tiles. The shape of a tile does not change the arithmetic of a
  * row. Example: 12 rows by 3 places are tiles of 5, 5 and 2 rows by 2 groups, then of 8 and 4 rows
  * by one group. */
-#define CASE(LABEL, TILE, COUNT, COLUMNS, ...)                                                     \
-	case LABEL:                                                                                \
-		TILE(COUNT, COLUMNS, __VA_ARGS__ to, out_stride, add, rows, first, w, group);      \
+#define TILE(COUNT, COLUMNS)                                                                       \
+	case COLUMNS * 10 + COUNT:                                                                 \
+		compute_tile(type, COUNT, COLUMNS, to, out_stride, add, rows, first, w, group);    \
 		break;
-#define FOR_TILES(TILE, ...)                                                                       \
-	for (size_t place = begin; place < end;) {                                                 \
-		const bool wide = rows->rows > ROWS && end - place >= WIDTH;                       \
-		const size_t width = wide ? WIDTH : 1, height = wide ? WIDE_ROWS : ROWS;           \
-		size_t group[WIDTH];                                                               \
-		for (size_t g = 0; g < width; g++)                                                 \
-			group[g] = groups ? groups[place + g] : place + g;                         \
-		for (size_t first = 0; first < rows->rows; first += height) {                      \
-			float *to = out + first * out_stride + place * GEMM_GROUP;                 \
-			const size_t left = rows->rows - first,                                    \
-			             count = left < height ? left : height;                        \
-			switch (wide ? 10 + count : count) {                                       \
-				CASE(1, TILE, 1, 1, __VA_ARGS__)                                   \
-				CASE(2, TILE, 2, 1, __VA_ARGS__)                                   \
-				CASE(3, TILE, 3, 1, __VA_ARGS__)                                   \
-				CASE(4, TILE, 4, 1, __VA_ARGS__)                                   \
-				CASE(5, TILE, 5, 1, __VA_ARGS__)                                   \
-				CASE(6, TILE, 6, 1, __VA_ARGS__)                                   \
-				CASE(7, TILE, 7, 1, __VA_ARGS__)                                   \
-				CASE(8, TILE, 8, 1, __VA_ARGS__)                                   \
-				CASE(11, TILE, 1, WIDTH, __VA_ARGS__)                              \
-				CASE(12, TILE, 2, WIDTH, __VA_ARGS__)                              \
-				CASE(13, TILE, 3, WIDTH, __VA_ARGS__)                              \
-				CASE(14, TILE, 4, WIDTH, __VA_ARGS__)                              \
-				CASE(15, TILE, 5, WIDTH, __VA_ARGS__)                              \
-				CASE(16, TILE, 6, WIDTH, __VA_ARGS__)                              \
-			}                                                                          \
-		}                                                                                  \
-		place += width;                                                                    \
+INLINE void all_tiles(enum packed_type type, float *out, size_t out_stride, bool add,
+                      const struct gemm_rows *rows, const struct packed_matrix *w,
+                      const uint32_t *groups, size_t begin, size_t end) {
+	for (size_t place = begin; place < end;) {
+		const bool wide = rows->rows > ROWS && end - place >= WIDTH;
+		const size_t width = wide ? WIDTH : 1, height = wide ? WIDE_ROWS : ROWS;
+		size_t group[WIDTH];
+		for (size_t g = 0; g < width; g++)
+			group[g] = groups ? groups[place + g] : place + g;
+		for (size_t first = 0; first < rows->rows; first += height) {
+			float *to = out + first * out_stride + place * GEMM_GROUP;
+			const size_t left = rows->rows - first,
+			             count = left < height ? left : height;
+			switch (width * 10 + count) {
+				TILE(1, 1)
+				TILE(2, 1)
+				TILE(3, 1)
+				TILE(4, 1)
+				TILE(5, 1)
+				TILE(6, 1)
+				TILE(7, 1)
+				TILE(8, 1)
+				TILE(1, WIDTH)
+				TILE(2, WIDTH)
+				TILE(3, WIDTH)
+				TILE(4, WIDTH)
+				TILE(5, WIDTH)
+			}
+		}
+		place += width;
 	}
-#define COMMA ,
+}
 
 void gemm_q8_avx512(float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
                     const struct packed_matrix *w, const uint32_t *groups, size_t begin,
                     size_t end) {
 	REQUIRE(w->type == PACKED_Q8_0 && w->k == rows->k);
-	FOR_TILES(tile_q8, )
+	all_tiles(PACKED_Q8_0, out, out_stride, add, rows, w, groups, begin, end);
 }
 
 void gemm_q4_avx512(float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
                     const struct packed_matrix *w, const uint32_t *groups, size_t begin,
                     size_t end) {
 	REQUIRE((w->type == PACKED_Q4_0 || w->type == PACKED_Q4_1) && w->k == rows->k);
-	if (w->type == PACKED_Q4_1) {
-		FOR_TILES(tile_q4, true COMMA)
-	} else {
-		FOR_TILES(tile_q4, false COMMA)
-	}
+	if (w->type == PACKED_Q4_1)
+		all_tiles(PACKED_Q4_1, out, out_stride, add, rows, w, groups, begin, end);
+	else all_tiles(PACKED_Q4_0, out, out_stride, add, rows, w, groups, begin, end);
 }
 
 void gemm_float_avx512(float *out, size_t out_stride, bool add, const struct gemm_rows *rows,
                        const struct packed_matrix *w, const uint32_t *groups, size_t begin,
                        size_t end) {
 	REQUIRE(packed_is_float(w->type) && w->k == rows->k);
-	if (w->type == PACKED_F16) {
-		FOR_TILES(tile_float, PACKED_F16 COMMA)
-	} else if (w->type == PACKED_BF16) {
-		FOR_TILES(tile_float, PACKED_BF16 COMMA)
-	} else {
-		FOR_TILES(tile_float, PACKED_F32 COMMA)
-	}
+	if (w->type == PACKED_F16)
+		all_tiles(PACKED_F16, out, out_stride, add, rows, w, groups, begin, end);
+	else if (w->type == PACKED_BF16)
+		all_tiles(PACKED_BF16, out, out_stride, add, rows, w, groups, begin, end);
+	else all_tiles(PACKED_F32, out, out_stride, add, rows, w, groups, begin, end);
 }
