@@ -30,7 +30,7 @@ endif
 ifneq ($(BLAS),1)
 CORE := $(filter-out %_blas.c,$(CORE))
 endif
-IO := $(wildcard io/*.c convert/*.c)
+IO := $(wildcard io/*.c convert/*.c workflow/*.c)
 TOOLS := $(wildcard tools/*.c)
 # A program is named like its file, whichever folder the file is in: tests/dp/test_dp_draw.c makes build/tests/test_dp_draw.
 PROGRAMS := $(wildcard tests/*/test_*.c tests/support/gen_*.c)
@@ -38,7 +38,7 @@ TESTS := $(filter test_%,$(notdir $(PROGRAMS:.c=)))
 SUPPORT := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(PROGRAMS) $(wildcard tests/fuzz/*.c),$(wildcard tests/*/*.c)))
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 T ?= 60
-SOURCES := $(wildcard base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] engine/*/*.[ch] io/*.[ch] convert/*.[ch] tools/*.[ch] tests/*/*.[ch] examples/*.c examples/*.cpp bench/*.c models/*.c)
+SOURCES := $(wildcard base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] engine/*/*.[ch] io/*.[ch] convert/*.[ch] workflow/*.[ch] tools/*.[ch] tests/*/*.[ch] examples/*.c examples/*.cpp bench/*.c models/*.c)
 object = $(patsubst %.c,$(BUILD)/%.o,$(1))
 program_object = $(call object,$(filter %/$(1).c,$(PROGRAMS)))
 

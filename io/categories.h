@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // categories.h: the categories of records that the operator declares, and the texts of each.
 //
-// Called by tools/setup through io/receipt.h, by io/places and io/output. A category is a list of
-// values, one for each declared field, such as genre "sea". Only the operator names categories, so
-// no name comes from the data. Values of private records pass through categories_find.
+// Called by workflow/setup, also through io/receipt.h, by io/places and io/output. A category is a
+// list of values, one for each declared field, such as genre "sea". Only the operator names
+// categories, so no name comes from the data. Values of private records pass through
+// categories_find.
 //
 // Declaring categories says that the category of every record counts as public. The categories of
 // all records, and nothing else, decide which record is read for which text (io/places.h).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // places.h: decides which record is read for which text.
 //
-// Called by tools/references.c. Text t reads places t B .. t B + B - 1; with B = 4, text 1 reads
+// Called by workflow/references.c. Text t reads places t B .. t B + B - 1; with B = 4, text 1 reads
 // places 4 .. 7. Each place has one record or is null. Ids and labels decide this, never a text.
 //
 // Without categories, record p stands in place p. With categories, each category has the places of

@@ -193,7 +193,7 @@ static int measure_threads(struct bench_state *bench, uint32_t threads) {
 	struct ceilings *ceilings = &bench->table.ceilings[bench->table.ceilings_count++];
 	open.threads = threads;
 	const double start = read_table_clock();
-	int code = verb_open(bench->verb, &open, NULL, &model);
+	int code = verb_open(bench->verb, &open, &model);
 	if (code) return code;
 	ceilings->load_s = read_table_clock() - start;
 	ceilings->loaded_rss_bytes = (double)cuttle_bench_rss();

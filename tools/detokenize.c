@@ -74,7 +74,7 @@ static int run_detokenize_verb(const struct verb *verb, int argc, char **argv) {
 	int code;
 	if (!verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
 	code = verb_text_paths(verb, &values.open, values.input, values.output);
-	if (!code) code = verb_open(verb, &values.open, NULL, &model);
+	if (!code) code = verb_open(verb, &values.open, &model);
 	if (code) return code;
 	enum cuttle_status status = tokenlines_open(&input, values.input, &error);
 	if (!status) {

@@ -2,10 +2,10 @@
 // cuttle inspect: shows the owner of the documents what generate would read. Everything it prints
 // is PRIVATE.
 //
-// The records are read as generate reads them, but whole. io/survey.h counts them, tools/setup.h
+// The records are read as generate reads them, but whole. io/survey.h counts them, workflow/setup.h
 // says where generate would cut a text (with -m only), and tools/suggestion.h makes the generate
 // line. An inspect_report collects all that, and is printed as a table or as JSON.
-#include "tools/verbs.h"
+#include "tools/values.h"
 
 #include "base/utf8.h"
 #include "io/secrecy.h"
@@ -21,23 +21,21 @@ struct inspect_values {
 	bool json;
 };
 
-#define VALUE(member) OPTION(struct generate_values, member)
-
 // clang-format off
 static const struct option_entry OPTIONS[] = {
-	{.name = "input", .letter = 'i', VALUE(input), .argument = "FILE",
+	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
 	 .help = "the documents, JSONL, CSV or TSV; - is standard input"},
-	{.name = "text-field", VALUE(text_field), .argument = "NAME",
+	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the document (default text)"},
-	{.name = "unit-key", VALUE(unit_key), .argument = "FIELD",
+	{.name = "unit-key", VALUE(request.unit_key), .argument = "FIELD",
 	 .help = "field or column that says whose a record is: counts the records of each owner"},
 	{.name = "category-field", VALUE(category_fields), .argument = "FIELD",
 	 .help = "field or column with the records' category: counts the records of each; up to "
 	         "four times"},
-	{.name = "categories", VALUE(categories), .argument = "LIST|FILE",
+	{.name = "categories", VALUE(request.categories), .argument = "LIST|FILE",
 	 .help = "the categories to write, as in generate: their names are in the prompts, and "
 	         "take room there"},
-	FORMAT_OPTIONS(struct generate_values, input_format, delimiter),
+	FORMAT_OPTIONS(struct generate_values, input_format, request.delimiter),
 	{.name = "batch-size", .letter = 'B', VALUE(batch), .argument = "B", .most = UINT32_MAX,
 	 .help = "references per text, for the generate line (default 7)"},
 	MODEL_OPTIONS(struct generate_values),
@@ -158,9 +156,9 @@ static void print_fields(const struct fields *fields) {
 static void print_groups(const struct inspect_report *report) {
 	const struct survey *survey = report->survey;
 	const struct option_list *category_fields = &report->values->category_fields;
-	if (report->values->unit_key) {
+	if (report->values->request.unit_key) {
 		printf("%-13s%zu values of %s, %zu records without one\n", "owners",
-		       survey->owners.count, report->values->unit_key, survey->unowned);
+		       survey->owners.count, report->values->request.unit_key, survey->unowned);
 		print_numbers("records each", &survey->owners);
 	}
 	if (!category_fields->count) return;
@@ -190,7 +188,7 @@ static void print_report(const struct inspect_report *report) {
 			printf("%-13s%8zu  %s\n", "", survey->states[i], STATES[i].words);
 	if (report->missing)
 		printf("%-13sno record has a text in the field %s\n", "",
-		       report->values->text_field);
+		       report->values->request.text_field);
 	print_fields(report->fields);
 	print_numbers("bytes", &survey->bytes);
 	if (report->guarantee) {
@@ -279,7 +277,7 @@ static json_t *encode_report(const struct inspect_report *report) {
 		    {"reference_tokens", json_integer(report->guarantee->reference_tokens)}};
 		root = jsonout_extend(root, more, sizeof more / sizeof *more);
 	}
-	if (report->values->unit_key) {
+	if (report->values->request.unit_key) {
 		const struct jsonout_member more[] = {
 		    {"owners", json_integer((json_int_t)survey->owners.count)},
 		    {"records_per_owner", encode_survey_numbers(&survey->owners)},
@@ -299,13 +297,17 @@ static json_t *encode_report(const struct inspect_report *report) {
 
 /* Makes a plan, since the plan says where a document is cut. The clip does not change that, so this
  * uses a clip of 1, which works for every batch size. */
-static int prepare_cut(const struct verb *verb, const struct generate_values *given,
-                       struct setup *setup) {
-	struct generate_values values = *given;
-	values.clip = 1;
-	values.accountant = CUTTLE_ZCDP;
-	values.dry_run = true; // nothing is drawn, so memory for it is no matter
-	return setup_make(verb, &values, setup);
+static int prepare_cut(const struct verb *verb, struct generate_values *values,
+                       struct setup_model *opened, struct setup *setup) {
+	struct cuttle_error error;
+	values->request.plan.clip = 1;
+	values->accountant = CUTTLE_ZCDP;
+	values->dry_run = true; // nothing is drawn, so memory for it is no matter
+	values_settle(values);
+	const int code = verb_open_hashed(verb, &values->open, opened);
+	if (code) return code;
+	const enum cuttle_status status = setup_make(&values->request, opened, setup, &error);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
 static int tell_owner(const struct verb *verb, const struct inspect_values *values,
@@ -318,7 +320,7 @@ static int tell_owner(const struct verb *verb, const struct inspect_values *valu
 	    .model = setup->model,
 	    .reference_tokens = guarantee ? guarantee->reference_tokens : 0,
 	    .reference_bytes = guarantee ? guarantee->reference_bytes : 0,
-	    .owners = run->unit_key != NULL,
+	    .owners = run->request.unit_key != NULL,
 	    .label_count = run->category_fields.count};
 	struct survey survey;
 	struct cuttle_error error;
@@ -348,12 +350,12 @@ static int inspect_file(const struct verb *verb, const struct inspect_values *va
 	struct cuttle_error error;
 	struct fields *fields = calloc(1, sizeof *fields);
 	if (!fields) return verb_refuse(verb, CUTTLE_NOMEM, "out of memory");
-	const struct records_request request = {.path = run->input,
-	                                        .field = run->text_field,
-	                                        .id_field = run->unit_key,
+	const struct records_request request = {.path = run->request.input,
+	                                        .field = run->request.text_field,
+	                                        .id_field = run->request.unit_key,
 	                                        .id_is_owner = true,
 	                                        .format = (enum records_format)run->input_format,
-	                                        .delimiter = run->delimiter,
+	                                        .delimiter = run->request.delimiter,
 	                                        .limit = SIZE_MAX,
 	                                        .labels = run->category_fields.texts,
 	                                        .label_count = run->category_fields.count,
@@ -375,21 +377,24 @@ static int inspect_file(const struct verb *verb, const struct inspect_values *va
 }
 
 static int run_inspect_verb(const struct verb *verb, int argc, char **argv) {
-	struct inspect_values values = {.run = setup_defaults()};
+	struct inspect_values values = {.run = values_defaults()};
+	struct setup_model opened = {0};
 	struct setup setup = {0};
 	int operand, code;
 	secrecy_begin();
 	if (!verb_begin(verb, argc, argv, &values, &operand, &code)) return code;
-	if (operand != argc || !values.run.input)
+	if (operand != argc || !values.run.request.input)
 		return verb_refuse(verb, CUTTLE_USAGE, "give the documents with -i FILE");
-	if (values.run.categories && !values.run.category_fields.count)
+	if (values.run.request.categories && !values.run.category_fields.count)
 		return verb_refuse(verb, CUTTLE_USAGE, "--categories needs --category-field FIELD");
 	if (!values.run.batch)
 		return verb_refuse(verb, CUTTLE_USAGE,
 		                   "--batch-size: must be a whole number above 0");
-	if (values.run.open.model) code = prepare_cut(verb, &values.run, &setup);
+	struct generate_values cut = values.run;
+	if (cut.open.model) code = prepare_cut(verb, &cut, &opened, &setup);
 	if (!code) code = inspect_file(verb, &values, &setup);
 	setup_free(&setup);
+	cuttle_model_free(&opened.model);
 	return code;
 }
 

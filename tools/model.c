@@ -139,7 +139,7 @@ static int show_model(const struct verb *verb, const struct model_verb_values *v
 		    gguf_in_list(values->open.model, print_tensor, NULL, &error);
 		return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 	}
-	int code = verb_open(verb, &values->open, NULL, &model);
+	int code = verb_open(verb, &values->open, &model);
 	if (code) return code;
 	cuttle_model_describe(model, &described);
 	if (described.tensors && *described.unsupported) {

@@ -331,7 +331,7 @@ int plan_print(const struct verb *verb, const struct plan_request *request) {
 	enum cuttle_status status =
 	    make_rows(request, epsilons, batches, batch_count, table, &error);
 	int code = CUTTLE_OK;
-	if (!status && request->open.model) code = verb_open(verb, &request->open, NULL, &model);
+	if (!status && request->open.model) code = verb_open(verb, &request->open, &model);
 	load_begin(&load);
 	if (!status && !code) status = estimate_rows(request, model, table, &error);
 	if (status) code = verb_fail(verb, status, &error);

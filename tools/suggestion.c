@@ -118,13 +118,13 @@ static bool print_categories(FILE *file, const struct generate_values *values,
 	size_t enough = 0, texts = 0;
 	while (enough < survey->category_count && survey->categories[enough].count >= batch)
 		enough++;
-	if (!values->categories && !enough) return false;
-	char *made = values->categories ? NULL : list_categories(records, survey, enough);
-	const char *list = values->categories ? values->categories : made;
+	if (!values->request.categories && !enough) return false;
+	char *made = values->request.categories ? NULL : list_categories(records, survey, enough);
+	const char *list = values->request.categories ? values->request.categories : made;
 	struct categories declared = {0};
 	const bool good =
 	    list && !categories_read(fields->texts, fields->count, list, &declared, NULL);
-	if (values->categories) {
+	if (values->request.categories) {
 		if (good) texts = count_share_texts(&declared, records, survey, batch);
 	} else {
 		// A list cannot hold categories of several fields, or a name with a comma in it.
@@ -143,7 +143,7 @@ static bool print_categories(FILE *file, const struct generate_values *values,
 char *suggestion_line(const struct verb *verb, const struct generate_values *given,
                       const struct records *records, const struct survey *survey,
                       const char *text_field) {
-	const struct generate_values defaults = setup_defaults();
+	const struct generate_values defaults = values_defaults();
 	struct generate_values values = *given;
 	const size_t count = records_count(records),
 	             batch = values.batch < count ? (size_t)values.batch : count;
@@ -151,7 +151,7 @@ char *suggestion_line(const struct verb *verb, const struct generate_values *giv
 	size_t size;
 	FILE *file = batch ? open_memstream(&line, &size) : NULL;
 	if (!file) return NULL;
-	if (text_field) values.text_field = text_field;
+	if (text_field) values.request.text_field = text_field;
 	fputs("cuttle generate", file);
 	values.batch = defaults.batch;
 	for (size_t i = 0; i < verb->option_count; i++)
@@ -162,7 +162,7 @@ char *suggestion_line(const struct verb *verb, const struct generate_values *giv
 	if (values.category_fields.count)
 		enough = print_categories(file, &values, records, survey, batch);
 	else fprintf(file, " -N %zu", count / batch);
-	if (values.unit_key) fputs(" --one-per-unit", file);
+	if (values.request.unit_key) fputs(" --one-per-unit", file);
 	if (fclose(file) == 0 && enough) return line;
 	secrecy_free(line);
 	return NULL;

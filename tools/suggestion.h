@@ -6,7 +6,7 @@
 #define CUTTLE_TOOLS_SUGGESTION_H
 
 #include "io/survey.h"
-#include "tools/setup.h"
+#include "tools/values.h"
 
 /* Makes the line. The caller gives it to secrecy_free. NULL: no category has enough records for one
  * text, there is no record at all, or no memory. The line repeats the options in `given`: the table

@@ -136,23 +136,38 @@ static void warn_of_guesses(const struct verb *verb, const struct cuttle_model *
 	        verb->name);
 }
 
-int verb_open(const struct verb *verb, const struct model_values *values,
-              const struct cuttle_model_params *params, struct cuttle_model **model) {
+/* Opens the model, and hashes it when `hash` is set. Prints on failure. Returns the exit code. */
+static int open_verb_model(const struct verb *verb, const struct model_values *values, bool hash,
+                           struct setup_model *opened) {
 	struct cuttle_error error;
-	struct cuttle_model_params all;
-	*model = NULL;
+	struct cuttle_model_params params;
+	*opened = (struct setup_model){0};
 	const struct verb_need need = {!values->model || !*values->model, VERB_MODEL};
 	if (verb_lacks(verb, &need, 1)) return CUTTLE_USAGE;
 	enum cuttle_status status = values->isa ? cuttle_isa_set(values->isa, &error) : CUTTLE_OK;
 	if (!status && values->cpu_mask) status = bind_processors(values->cpu_mask, &error);
-	cuttle_model_params_default(&all);
-	if (params) all = *params;
-	all.threads = (unsigned)values->threads;
-	all.lock = values->mlock;
-	all.vocabulary_only = values->vocabulary_only;
-	if (!status) status = cuttle_model_open(values->model, &all, model, &error);
-	if (!status) warn_of_guesses(verb, *model);
+	cuttle_model_params_default(&params);
+	params.threads = (unsigned)values->threads;
+	params.lock = values->mlock;
+	params.vocabulary_only = values->vocabulary_only;
+	if (!status)
+		status = hash ? setup_open(values->model, &params, opened, &error)
+		              : cuttle_model_open(values->model, &params, &opened->model, &error);
+	if (!status) warn_of_guesses(verb, opened->model);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
+int verb_open(const struct verb *verb, const struct model_values *values,
+              struct cuttle_model **model) {
+	struct setup_model opened;
+	const int code = open_verb_model(verb, values, false, &opened);
+	*model = opened.model;
+	return code;
+}
+
+int verb_open_hashed(const struct verb *verb, const struct model_values *values,
+                     struct setup_model *opened) {
+	return open_verb_model(verb, values, true, opened);
 }
 
 int verb_text_paths(const struct verb *verb, const struct model_values *open, const char *input,
@@ -175,7 +190,7 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 	struct sink sink;
 	struct cuttle_error error;
 	int code = verb_text_paths(verb, &values->open, values->input, values->output);
-	if (!code) code = verb_open(verb, &values->open, NULL, &model);
+	if (!code) code = verb_open(verb, &values->open, &model);
 	if (code) return code;
 	struct records_request request = {.path = values->input,
 	                                  .field = values->field,

@@ -3,7 +3,7 @@
 // calls a verb's run, in tools/VERB.c. For example:
 //   static int run_some_verb(const struct verb *verb, int argc, char **argv) {
 //           if (!verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
-//           code = verb_open(verb, &values.open, NULL, &model);
+//           code = verb_open(verb, &values.open, &model);
 // A function that returns an exit code has printed its one line on standard error when the code is
 // not 0. Private data passes through verb_print alone, as the report of cuttle inspect.
 #ifndef CUTTLE_TOOLS_VERBS_H
@@ -13,6 +13,7 @@
 #include "io/paths.h"
 #include "io/records.h"
 #include "tools/options.h"
+#include "workflow/setup.h"
 
 extern const struct verb generate_verb, inspect_verb, budget_verb, score_verb, tokenize_verb,
     detokenize_verb, model_verb, bench_verb, ledger_verb, receipt_verb;
@@ -56,10 +57,13 @@ struct model_values {
 	bool mlock;           /* keep weights and contexts out of swap */
 	bool vocabulary_only; /* no option: the verb needs no weights */
 };
-/* Sets kernels and processors and opens the model; params may be NULL. Prints on failure. Returns
- * the exit code, 0 when the model is open. */
+/* Sets kernels and processors and opens the model. Prints on failure. Returns the exit code, 0 when
+ * the model is open. */
 int verb_open(const struct verb *verb, const struct model_values *values,
-              const struct cuttle_model_params *params, struct cuttle_model **model);
+              struct cuttle_model **model);
+/* The same for a run, which needs the model's hash. */
+int verb_open_hashed(const struct verb *verb, const struct model_values *values,
+                     struct setup_model *opened);
 
 /* verb_paths for a verb with a model, an input and an output. Returns the exit code. */
 int verb_text_paths(const struct verb *verb, const struct model_values *open, const char *input,

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One function for each warning. Each says what is the matter and what to type instead.
-#include "tools/warnings.h"
+#include "workflow/warnings.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,22 +19,23 @@ static const double FEW_TOKENS = 0.1;
 /* -n is too long when it is more than this many times the longest public example. */
 enum { LONG_TEXT = 4 };
 
-static void warn_examples(const struct generate_values *values, const struct setup *setup) {
+static void warn_examples(FILE *file, const struct run_request *request,
+                          const struct setup *setup) {
 	// Own prompts can say what is wanted without examples.
-	if (values->prompt_public || setup->example_count ||
+	if (request->prompt_public || setup->example_count ||
 	    setup->receipt.model.parameters >= SMALL_MODEL)
 		return;
-	fprintf(stderr,
+	fprintf(file,
 	        "Warning: no public examples. A model of %.0f million parameters hardly knows what "
 	        "to write without them: give two to four texts of the kind wanted with "
 	        "--public-examples FILE.\n",
 	        (double)setup->receipt.model.parameters / 1e6);
 }
 
-static void warn_epsilon(const struct cuttle_guarantee *guarantee) {
+static void warn_epsilon(FILE *file, const struct cuttle_guarantee *guarantee) {
 	const double epsilon = receipt_epsilon(guarantee);
 	if (!(epsilon > WEAK_EPSILON)) return;
-	fprintf(stderr,
+	fprintf(file,
 	        "Warning: epsilon %.3g is hardly a promise: the texts may change the odds of a "
 	        "statement about a record by a factor of e^%.3g. Give a smaller -e or --clip; a "
 	        "larger -B makes up for it.\n",
@@ -43,11 +43,11 @@ static void warn_epsilon(const struct cuttle_guarantee *guarantee) {
 }
 
 /* A mechanism that publishes one of the records whole, drawn at random, has delta = 1 / records. */
-static void warn_delta(const struct setup *setup) {
+static void warn_delta(FILE *file, const struct setup *setup) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
 	const double records = (double)setup->receipt.texts * guarantee->batch;
 	if (guarantee->delta * records < 1) return;
-	fprintf(stderr,
+	fprintf(file,
 	        "Warning: delta %.3g is not below 1 / (N B) = %.3g. So large a delta would allow "
 	        "publishing a record now and then: give --delta %.0e or less.\n",
 	        guarantee->delta, 1 / records, pow(10, floor(log10(0.1 / records))));
@@ -58,19 +58,19 @@ static void warn_delta(const struct setup *setup) {
  * laws of a token with that ratio differ by at most tanh(x / 2) in the probability of any event. So
  * at most this share of the tokens differs from what the public prompt alone would have given. For
  * example: with x = 0.2 it is tanh(0.1), 10 % of the tokens. */
-static void warn_clip(const struct cuttle_guarantee *guarantee) {
+static void warn_clip(FILE *file, const struct cuttle_guarantee *guarantee) {
 	const double reach = guarantee->clip / guarantee->temperature, share = tanh(reach / 2);
 	if (share >= FEW_TOKENS) return;
-	fprintf(stderr,
+	fprintf(file,
 	        "Warning: clip / temperature is %.3g, so the documents change at most %.2g %% of "
 	        "the tokens: the texts are nearly what the public prompt alone would give. Raise "
 	        "-B or -e, or lower -n.\n",
 	        reach, 100 * share);
 }
 
-static void warn_context(const struct cuttle_guarantee *guarantee) {
+static void warn_context(FILE *file, const struct cuttle_guarantee *guarantee) {
 	if (guarantee->reference_tokens >= guarantee->tokens) return;
-	fprintf(stderr,
+	fprintf(file,
 	        "Warning: texts may have %" PRIu32 " tokens, but of a document only %" PRIu32
 	        " fit beside them in a context of %" PRIu32
 	        ": lower -n, raise -c as far as the model goes, or give shorter public examples.\n",
@@ -97,28 +97,27 @@ static size_t measure_longest_example(const struct setup *setup) {
 
 /* Warns when most of what is paid for is lost, as texts end long before T. A token bank loses none
  * of it. */
-static void warn_length(const struct setup *setup) {
+static void warn_length(FILE *file, const struct setup *setup) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
 	const size_t longest = guarantee->savings.token_bank ? 0 : measure_longest_example(setup);
 	if (!longest || guarantee->tokens <= LONG_TEXT * longest) return;
-	fprintf(stderr,
+	fprintf(file,
 	        "Warning: every text is charged for %" PRIu32
 	        " tokens, and the longest public example has %zu: lower -n, or use the rest with "
 	        "--token-bank.\n",
 	        guarantee->tokens, longest);
 }
 
-void warnings_print(const struct generate_values *values, const struct setup *setup) {
+void warnings_print(FILE *file, const struct run_request *request, const struct setup *setup) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
-	if (values->quiet) return;
-	warn_examples(values, setup);
-	warn_epsilon(guarantee);
-	warn_delta(setup);
-	warn_clip(guarantee);
-	warn_context(guarantee);
-	warn_length(setup);
-	fprintf(stderr,
+	warn_examples(file, request, setup);
+	warn_epsilon(file, guarantee);
+	warn_delta(file, setup);
+	warn_clip(file, guarantee);
+	warn_context(file, guarantee);
+	warn_length(file, setup);
+	fprintf(file,
 	        "A record without the field %s is read as nothing, and generate may not say so. "
 	        "cuttle inspect -i FILE --text-field %s shows, to you alone, what can be read.\n",
-	        values->text_field, values->text_field);
+	        request->text_field, request->text_field);
 }

@@ -1,30 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each call opens the ledger, does one thing and closes it, so no run keeps the ledger busy while
-// it draws. tools/spending.h says when a charge is used again.
-#include "tools/spending.h"
+// it draws. workflow/spending.h says when a charge is used again.
+#include "workflow/spending.h"
 
 #include "io/fail.h"
 #include "io/file.h"
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum cuttle_status spending_open(const struct generate_values *values, const struct setup *setup,
-                                 struct spending *spending, struct cuttle_error *error) {
+enum cuttle_status spending_open(const struct spending_request *request, struct spending *spending,
+                                 struct cuttle_error *error) {
 	struct ledger *ledger;
 	struct ledger_standing standing;
 	*spending = (struct spending){0};
-	if (!values->ledger || !setup->receipt.guarantee.private_output) return CUTTLE_OK;
-	spending->path = values->ledger;
-	enum cuttle_status status = ledger_open(values->ledger, &ledger, error);
+	if (!request->ledger) return CUTTLE_OK;
+	spending->path = request->ledger;
+	enum cuttle_status status = ledger_open(request->ledger, &ledger, error);
 	if (status) return status;
-	status = ledger_look(ledger, values->dataset, &standing, error);
+	status = ledger_look(ledger, request->dataset, &standing, error);
 	ledger_close(&ledger);
 	spending->dataset = standing.dataset;
 	const char *counted = standing.dataset.unit_key,
-	           *asked = values->unit_key ? values->unit_key : "";
+	           *asked = request->unit_key ? request->unit_key : "";
 	if (!status && strcmp(counted, asked) != 0)
 		return io_fail(
 		    error, CUTTLE_USAGE,
@@ -32,9 +31,9 @@ enum cuttle_status spending_open(const struct generate_values *values, const str
 		        ? "data set %.64s counts per value of %.128s: give --unit-key with that"
 		        : "data set %.64s counts lines, not values of %.128s: --unit-key needs one "
 		          "made with it",
-		    values->dataset, *counted ? counted : asked);
-	if (status || !strcmp(values->output, "-")) return status;
-	spending->name_file = file_name(values->output, ".run");
+		    request->dataset, *counted ? counted : asked);
+	if (status || !strcmp(request->output, "-")) return status;
+	spending->name_file = file_name(request->output, ".run");
 	return spending->name_file ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
 }
 
@@ -70,37 +69,6 @@ static enum cuttle_status write_run_name(struct spending *spending, struct cuttl
 	               : CUTTLE_OK;
 }
 
-static bool give_owner(void *user, uint64_t index, const char **value, size_t *size) {
-	*value = references_unit(user, (size_t)index, size);
-	return *value != NULL;
-}
-
-/* rho of one text, rounded up. The receipt's rho is for a whole unit, `weight` times that of a
- * text. With rho 0.3 and weight 3 this is the next number above 0.1. */
-static double compute_text_rho(const struct receipt *receipt) {
-	const double rho = receipt->guarantee.rho, weight = (double)receipt->unit.weight;
-	return weight > 1 ? nextafter(rho / weight, INFINITY) : rho;
-}
-
-/* The charge that the run asks for. The references must be read, as their owners decide it. */
-static struct ledger_request make_ledger_request(const struct spending *spending,
-                                                 const struct setup *setup,
-                                                 const struct references *references) {
-	const struct places *places = &references->places;
-	// In a data set of lines every line up to the last one read is charged. The ledger does not
-	// learn which of them were read.
-	const bool lines = !*spending->dataset.unit_key;
-	return (struct ledger_request){.dataset = spending->dataset.name,
-	                               .run = spending->run,
-	                               .command = setup->fingerprint,
-	                               .rho = compute_text_rho(&setup->receipt),
-	                               .count = lines ? places->lines : places->count,
-	                               .batch = setup->receipt.guarantee.batch,
-	                               .user =
-	                                   (void *)(uintptr_t)references, // the callback only reads
-	                               .unit = give_owner};
-}
-
 static enum cuttle_status reserve_run(struct ledger *ledger, struct spending *spending,
                                       const struct ledger_request *request,
                                       struct ledger_run *found, struct cuttle_error *error) {
@@ -130,20 +98,22 @@ static enum cuttle_status charge_run(struct ledger *ledger, struct spending *spe
 	return status;
 }
 
-enum cuttle_status spending_reserve(struct spending *spending, struct setup *setup,
-                                    const struct references *references, bool resumed,
+enum cuttle_status spending_reserve(struct spending *spending, const struct ledger_request *charge,
+                                    bool resumed, struct receipt_ledger *charged,
                                     struct cuttle_error *error) {
 	struct ledger *ledger;
 	struct ledger_run found = {.state = LEDGER_UNKNOWN};
 	if (!spending->path) return CUTTLE_OK;
 	enum cuttle_status status = ledger_open(spending->path, &ledger, error);
 	if (status) return status;
-	const struct ledger_request request = make_ledger_request(spending, setup, references);
+	struct ledger_request request = *charge;
+	request.dataset = spending->dataset.name;
+	request.run = spending->run;
 	status = charge_run(ledger, spending, &request, resumed, &found, error);
 	ledger_close(&ledger);
 	if (status) return status;
-	setup->receipt.ledger.rho = found.rho;
-	(void)snprintf(setup->receipt.ledger.entry, HASH_TEXT, "%s", found.entry);
+	charged->rho = found.rho;
+	(void)snprintf(charged->entry, HASH_TEXT, "%s", found.entry);
 	return CUTTLE_OK;
 }
 

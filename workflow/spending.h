@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Charges a generate run in the ledger: before a token is drawn, and only once. tools/generate.c
-// calls open, reserve, draw, finish, done and close, in this order.
+// spending.h: charges a run in the ledger: before a token is drawn, and only once.
+//
+// Called by workflow/run.c (open, close) and workflow/delivery.c (all others), in the order of the
+// functions below. It knows no mechanism: whoever runs one says what it costs, as a struct
+// ledger_request. Owners of records pass through that request, on their way to the ledger.
 //
 // A run has a random name. It stands in OUT.run until the output is in place, so the same command
 // finds it. The reservation of that name is used again, and the run not charged twice, when both
@@ -8,31 +11,39 @@
 // what was drawn is in the journal. Else (no name, no journal, another command, other owners, a
 // released name) the run is charged in full. The finished output's hash closes the reservation: one
 // charge pays for one output. Standard output cannot be continued, so each run there is new.
-#ifndef CUTTLE_TOOLS_SPENDING_H
-#define CUTTLE_TOOLS_SPENDING_H
+#ifndef CUTTLE_WORKFLOW_SPENDING_H
+#define CUTTLE_WORKFLOW_SPENDING_H
 
 #include "io/ledger.h"
-#include "tools/references.h"
+#include "io/receipt.h"
+
+struct spending_request {
+	const char *ledger;   /* path; NULL = nobody counts, and all calls below do nothing */
+	const char *dataset;  /* its name in the ledger */
+	const char *unit_key; /* field that says whose a record is; NULL = none */
+	const char *output;   /* path of OUT; "-" = standard output */
+};
 
 struct spending {
-	const char *path; /* of the ledger; NULL = nobody counts, and all calls below do nothing */
+	const char *path; /* of the ledger; NULL = nobody counts */
 	struct ledger_dataset dataset;
 	char run[LEDGER_RUN]; /* the run's name, 32 hex digits */
 	char *name_file;      /* path of OUT.run; NULL for standard output */
 	bool drawn;           /* the ledger knows that a token was drawn */
 };
 
-/* Finds the data set. Call it before the references are read. A run that is not private is not
- * counted. Call spending_close in any case. USAGE: the data set counts other units than the run.
+/* Finds the data set. Call it before the references are read. The request's ledger must outlive
+ * *spending. Call spending_close in any case. USAGE: the data set counts other units than the run.
  * NOMEM, or as ledger_open and ledger_look. */
-enum cuttle_status spending_open(const struct generate_values *values, const struct setup *setup,
-                                 struct spending *spending, struct cuttle_error *error);
-/* Charges the run, or finds its charge. Call it before any forward pass. `resumed` says that the
- * journal has tokens. Sets the charge in the receipt. BUDGET: the ledger refuses. USAGE: a file
- * that is no run's name stands at OUT.run. PARTIAL: OUT.run cannot be written. Else as ledger_open,
+enum cuttle_status spending_open(const struct spending_request *request, struct spending *spending,
+                                 struct cuttle_error *error);
+/* Charges the run, or finds its charge. Call it before any forward pass. `charge` says what is
+ * charged; its data set and run are set here. `resumed` says that the journal has tokens. Sets
+ * *charged to what the receipt shows of it. BUDGET: the ledger refuses. USAGE: a file that is no
+ * run's name stands at OUT.run. PARTIAL: OUT.run cannot be written. Else as ledger_open,
  * ledger_match, ledger_reserve and ledger_draw. */
-enum cuttle_status spending_reserve(struct spending *spending, struct setup *setup,
-                                    const struct references *references, bool resumed,
+enum cuttle_status spending_reserve(struct spending *spending, const struct ledger_request *charge,
+                                    bool resumed, struct receipt_ledger *charged,
                                     struct cuttle_error *error);
 /* Tells the ledger that the run draws. Call it for each fresh token, before the token may be seen;
  * only the first call writes. Errors as ledger_open and ledger_draw. */

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The texts of --dry-run, in the order in which they are printed. tools/pace.h estimates time and
+// memory.
+#include "tools/preview.h"
+
+#include "io/fail.h"
+#include "io/file.h"
+#include "tools/load.h"
+#include "tools/pace.h"
+#include <inttypes.h>
+#include <math.h>
+
+static void print_parts(const struct setup *setup) {
+	const struct receipt_unit *unit = &setup->receipt.unit;
+	for (size_t i = 0; i < setup->categories.count; i++) {
+		const struct category *category = &setup->categories.all[i];
+		printf("category      %zu texts, %" PRIu64 " references", category->texts,
+		       (uint64_t)category->texts * setup->receipt.guarantee.batch);
+		for (size_t j = 0; j < setup->categories.field_count; j++)
+			printf(", %s: %s", setup->categories.fields[j], category->values[j]);
+		printf("\n");
+	}
+	if (unit->limited)
+		printf("unit          everybody with one value of %s: one record in each of at "
+		       "most %" PRIu64 " texts\n",
+		       unit->key, unit->weight);
+	else if (unit->key)
+		printf("unit          everybody with one value of %s: a run says what the most "
+		       "frequent one costs; below it is one record\n",
+		       unit->key);
+}
+
+static void print_savings(const struct cuttle_guarantee *guarantee) {
+	const struct cuttle_savings *savings = &guarantee->savings;
+	if (savings->center) printf("differences   clipped around their median\n");
+	if (savings->token_bank) printf("token bank    what is left of n begins further texts\n");
+	if (savings->public_when > 0)
+		printf("public when   the top probability is %.6g or more\n", savings->public_when);
+	if (savings->complete)
+		printf("complete      after n tokens from the public prompt alone\n");
+	if (savings->free_tokens)
+		printf("free tokens   at most %" PRIu32 " %s\n", savings->free_tokens,
+		       savings->token_bank ? "per batch" : "per text");
+}
+
+void preview_say_cap(const struct generate_values *values, const struct setup *setup, FILE *file) {
+	if (setup->receipt.guarantee.clip_capped)
+		fprintf(file,
+		        "At this batch and temperature the weights hold no clip above %.6g. That "
+		        "one is used, and epsilon is what it comes to, less than the %g asked "
+		        "for.\n",
+		        setup->receipt.guarantee.clip, values->request.plan.epsilon);
+}
+
+void preview_print(const struct generate_values *values, const struct setup *setup) {
+	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
+	const struct cuttle_model_info *model = &setup->receipt.model;
+	printf("model         %s (%" PRIu64 " bytes)\nmodel sha256  %s\nkernels       %s\n",
+	       values->open.model, model->file_bytes, setup->receipt.model_sha256, cuttle_isa());
+	printf("%s%zu, of at most n = %" PRIu32 " tokens\nbatch B       %" PRIu32
+	       " references per text: %" PRIu64 " needed\n",
+	       guarantee->savings.token_bank ? "batches N     " : "texts N       ",
+	       setup->receipt.texts, guarantee->tokens, guarantee->batch,
+	       (uint64_t)setup->receipt.texts * guarantee->batch);
+	print_parts(setup);
+	print_savings(guarantee);
+	printf("temperature   %.10g\ntop-k         %" PRIu32 "\n", guarantee->temperature,
+	       guarantee->top_k);
+	printf("clip          %.10g (%" PRId32 " / 2^%" PRIu32 ")\n", guarantee->clip,
+	       guarantee->clip_fixed, guarantee->fraction_bits);
+	printf("epsilon       %.10g (%s)\n", receipt_epsilon(guarantee),
+	       guarantee->accountant == CUTTLE_EXACT ? "exact composition" : "zCDP");
+	if (guarantee->accountant == CUTTLE_EXACT)
+		printf("epsilon       %.10g (zCDP)\n", guarantee->epsilon);
+	else if (isfinite(guarantee->epsilon_exact))
+		printf("epsilon       %.10g (exact composition)\n", guarantee->epsilon_exact);
+	printf("delta         %g\nrho           %.10g\n", guarantee->delta, guarantee->rho);
+	printf("context       %" PRIu32 " tokens: %" PRIu32 " shared by all prompts, %" PRIu32
+	       " in the public prompt, at most %" PRIu32 " of a reference\n",
+	       guarantee->context, guarantee->shared_prefix, guarantee->public_tokens,
+	       guarantee->reference_tokens);
+	printf("template      %s\ncommand       %s\n", setup->receipt.template_sha256,
+	       setup->fingerprint);
+	char sentence[RECEIPT_SENTENCE];
+	const struct receipt_unit *unit = &setup->receipt.unit;
+	receipt_sentence(guarantee, setup->receipt.texts, unit->limited ? unit->key : NULL,
+	                 sentence);
+	preview_say_cap(values, setup, stdout);
+	printf("%s\n", sentence);
+}
+
+/* ---- time and memory ------------------------------------------------------------------------- */
+
+static void print_time(double seconds) {
+	if (seconds < 90) printf("%.0f seconds", fmax(1, seconds));
+	else if (seconds < 2 * 3600) printf("%.0f minutes", seconds / 60);
+	else printf("%.1f hours", seconds / 3600);
+}
+
+/* Prints the time for references of typical length, and for references that fill their room. Memory
+ * is for full ones. It does not depend on how long the references are: that is private. */
+static void print_cost(const struct setup *setup, const struct pace *pace) {
+	const struct cuttle_guarantee *g = &setup->receipt.guarantee;
+	const double texts = (double)setup->receipt.texts, batch = g->batch, tokens = g->tokens;
+	// Tokens of a prompt around its reference, without the shared prefix, which is computed
+	// once for all contexts. For example: a context of 1000, 200 tokens to draw, 600 of a
+	// reference, 150 shared, none free: 50.
+	const double room = g->reference_tokens, around = (double)g->context - tokens -
+	                                                  g->savings.free_tokens - room -
+	                                                  g->shared_prefix;
+	const double typical = fmin(PACE_PROMPT, room);
+	const double memory = pace_process_bytes(g->job_bytes) + texts * batch * g->reference_bytes;
+	const double has = pace_machine_memory();
+	printf("time          about ");
+	print_time(pace_seconds(pace, texts, batch, around + typical, tokens));
+	printf(" if references have %.0f tokens", typical);
+	if (room > typical) {
+		printf(", more than ");
+		print_time(pace_seconds(pace, texts, batch, around + room, tokens));
+		printf(" if each has %.0f", room);
+	}
+	printf("\nmemory        ");
+	if (isnan(memory)) printf("unknown: the system does not say\n");
+	else
+		printf("at most %.2f GB of this machine's %.2f GB%s\n", memory / 1e9, has / 1e9,
+		       memory > has ? ": TOO MUCH, lower -B, -c or --parallel" : "");
+}
+
+int preview_print_cost(const struct verb *verb, const struct generate_values *values,
+                       const struct setup *setup) {
+	const struct cuttle_guarantee *g = &setup->receipt.guarantee;
+	struct cuttle_error error;
+	struct paces paces = {0};
+	struct pace measured;
+	struct load load;
+	enum cuttle_status status;
+	if (values->bench) {
+		status = paces_read(values->bench, &paces, &error);
+		if (!status && paces.model_bytes != (double)setup->receipt.model.file_bytes &&
+		    !isnan(paces.model_bytes))
+			status = io_fail(
+			    &error, CUTTLE_INPUT,
+			    "%s: measured with another model; measure this one with cuttle bench",
+			    file_shown(values->bench));
+		if (!status) print_cost(setup, paces_nearest(&paces, g->batch));
+		if (!status) printf("measured      by cuttle bench, in %s\n", values->bench);
+	} else {
+		load_begin(&load);
+		status = pace_measure(setup->model, g->batch, (uint32_t)values->parallel, &measured,
+		                      &error);
+		if (!status) load_warn(verb->name, load_of_others(&load));
+		if (!status) print_cost(setup, &measured);
+		if (!status)
+			printf("measured      now, on %.0f threads, with B = %.0f: %.0f prompt "
+			       "tokens and %.0f rows of steps a second\n",
+			       measured.threads, measured.batch, measured.prompt_tokens_per_s,
+			       measured.rows_per_s);
+	}
+	paces_free(&paces);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}

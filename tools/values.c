@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Defaults of generate's options, and what they mean in a request.
+#include "tools/values.h"
+
+#include <stdlib.h>
+
+struct generate_values values_defaults(void) {
+	struct generate_values values = {.insecure_seed = COUNT_NONE,
+	                                 .form = CHOICE_NONE,
+	                                 .accountant = CHOICE_NONE,
+	                                 .center = CHOICE_NONE};
+	run_request_default(&values.request);
+	values.batch = values.request.plan.batch;
+	values.tokens = values.request.plan.tokens;
+	values.top_k = values.request.plan.top_k;
+	values.context = values.request.plan.context;
+	values.prompt_chunk = values.request.plan.prompt_chunk;
+	return values;
+}
+
+static void settle_plan(const struct generate_values *values, struct cuttle_plan_params *plan) {
+	plan->batch = (uint32_t)values->batch;
+	plan->tokens = (uint32_t)values->tokens;
+	plan->top_k = (uint32_t)values->top_k;
+	plan->context = (uint32_t)values->context;
+	plan->prompt_chunk = (uint32_t)values->prompt_chunk;
+	plan->parallel = (uint32_t)values->parallel;
+	plan->savings.center = values->center == 0;
+	plan->savings.free_tokens = (uint32_t)values->free_tokens;
+	if (values->form == 1) plan->form = CUTTLE_INSTRUCT;
+	// A ledger adds up rho. So with a ledger epsilon is that of rho, unless the user chooses.
+	if (values->accountant != CHOICE_NONE)
+		plan->accountant = (enum cuttle_accountant)values->accountant;
+	else if (values->request.ledger) plan->accountant = CUTTLE_ZCDP;
+	plan->insecure = values->insecure_seed != COUNT_NONE;
+	if (plan->insecure) plan->insecure_seed = values->insecure_seed;
+	plan->any_memory = values->dry_run;
+}
+
+void values_settle(struct generate_values *values) {
+	struct run_request *request = &values->request;
+	const char *epoch = getenv("SOURCE_DATE_EPOCH"), *output = request->output;
+	settle_plan(values, &request->plan);
+	request->model = values->open.model;
+	request->lock = values->open.mlock;
+	request->category_fields = values->category_fields.texts;
+	request->category_field_count = values->category_fields.count;
+	request->records_per_unit = values->one_per_unit ? 1 : values->records_per_unit;
+	request->input_format = (enum records_format)values->input_format;
+	request->output_format = values->output_format
+	                             ? (enum output_format)(values->output_format - 1)
+	                             : output_format_of(output ? output : "");
+	if (epoch && !options_count(epoch, UINT64_MAX, &request->now)) request->now = UINT64_MAX;
+}

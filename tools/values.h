@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of generate as values, for the verbs that have them: generate and inspect. An option
+// that a run takes as it stands goes into the request at once, as -i into request.input. The others
+// wait beside it until values_settle turns them into members of the request. For example:
+//   struct generate_values values = values_defaults();
+//   ... options_parse ... values_settle(&values); setup_make(&values.request, ...);
+// No private data passes through.
+#ifndef CUTTLE_TOOLS_VALUES_H
+#define CUTTLE_TOOLS_VALUES_H
+
+#include "tools/verbs.h"
+#include "workflow/request.h"
+
+struct generate_values {
+	struct model_values open;
+	struct run_request request; /* complete after values_settle */
+	const char *bench;          /* --dry-run: path of a file from cuttle bench -o json */
+	struct option_list category_fields; /* fields of the category */
+	uint64_t batch;                     /* B, references per text */
+	uint64_t tokens;                    /* T, at most so many per text */
+	uint64_t top_k;                     /* k, 0 = all */
+	uint64_t context;          /* longest prompt plus text in tokens, 0 = as the model allows */
+	uint64_t insecure_seed;    /* COUNT_NONE = the output is private */
+	uint64_t prompt_chunk;     /* rows per prompt pass, 0 = as suits */
+	uint64_t parallel;         /* texts in flight, 0 = as suits */
+	uint64_t records_per_unit; /* G; 0 = no limit */
+	uint64_t free_tokens;      /* U, most free tokens per batch; 0 = T, if any are free */
+	int form;                  /* --template: 0 continue, 1 instruct, CHOICE_NONE */
+	int progress;              /* enum progress_mode */
+	int input_format;          /* enum records_format */
+	int output_format;         /* 0 auto, else 1 + enum output_format */
+	int accountant; /* enum cuttle_accountant; CHOICE_NONE = zcdp with a ledger, else exact */
+	int center;     /* 0 median, 1 none, CHOICE_NONE = none */
+	bool dry_run;   /* print what the run would be, and draw nothing */
+	bool quiet;     /* errors only */
+	bool one_per_unit; /* read one record of each unit */
+};
+
+// clang-format off
+#define VALUE(member) OPTION(struct generate_values, member)
+/* Options of the prompts, for every verb that makes a run's plan. */
+#define PROMPT_OPTIONS \
+	{.name = "kind", VALUE(request.plan.kind), .argument = "NOUN", \
+	 .help = "what a document is, e.g. \"clinical note\" (default text)"}, \
+	{.name = "public-examples", VALUE(request.public_examples), .argument = "FILE", \
+	 .help = "texts that are public, put before everything in every prompt; with small " \
+	         "models they matter most"}, \
+	{.name = "examples-field", VALUE(request.examples_field), .argument = "NAME", \
+	 .help = "field of the public examples (default: that of the references)"}, \
+	{.name = "template", VALUE(form), .argument = "continue|instruct", \
+	 .help = "continue (default): plain text, the reference as one more example of its kind; " \
+	         "instruct: a request in the model's chat format"}, \
+	{.name = "chat-format", VALUE(request.plan.chat_format), .argument = "NAME", \
+	 .help = "that format, instead of the one the model's template is known as: chatml " \
+	         "(Qwen2 too), zephyr, llama-3, llama-2, mistral, mistral-v7, qwen3"}, \
+	{.name = "system", VALUE(request.plan.system), .argument = "TEXT", \
+	 .help = "system message of --template instruct; without it that of the model's own " \
+	         "template, if any; '' is none"}, \
+	{.name = "prompt-public", VALUE(request.prompt_public), .argument = "FILE", \
+	 .help = "own public prompt, used byte for byte; with --prompt-private"}, \
+	{.name = "prompt-private", VALUE(request.prompt_private), .argument = "FILE", \
+	 .help = "own private prompt, with {reference} in it once"}
+// clang-format on
+
+/* The values when no option is given. */
+struct generate_values values_defaults(void);
+
+/* Completes the request from the values beside it. It points into *values, which must stay where
+ * it is. SOURCE_DATE_EPOCH, when it is set, is the time of the run: then a run can be repeated byte
+ * for byte. setup_make refuses a wrong one. */
+void values_settle(struct generate_values *values);
+
+#endif

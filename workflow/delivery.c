@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each function calls io/output, io/trace and workflow/spending in the order that delivery.h
+// promises. Nothing else is between them.
+#include "workflow/delivery.h"
+
+#include "io/fail.h"
+#include <string.h>
+
+enum cuttle_status delivery_open(const struct output_request *request, const char *trace,
+                                 struct spending *spending, const struct ledger_request *charge,
+                                 struct delivery *delivery, bool *complete,
+                                 struct receipt_ledger *charged, struct cuttle_error *error) {
+	*delivery = (struct delivery){.spending = spending, .stream = !strcmp(request->path, "-")};
+	enum cuttle_status status = output_open(request, &delivery->output, complete, error);
+	if (status || *complete) return status;
+	const bool resumed = output_texts_drawn(delivery->output) > 0;
+	if (trace)
+		status = trace_open(trace, request->fingerprint, resumed, &delivery->trace, error);
+	if (!status) status = spending_reserve(spending, charge, resumed, charged, error);
+	return status;
+}
+
+int delivery_token(struct delivery *delivery, size_t text, uint32_t step, int32_t token,
+                   bool *fresh) {
+	const int32_t *tokens;
+	*fresh = step >= output_drawn(delivery->output, text, &tokens);
+	if (*fresh) delivery->refused = spending_draw(delivery->spending, &delivery->refusal);
+	if (delivery->refused) return 1;
+	return output_token(delivery->output, text, step, token);
+}
+
+enum cuttle_status delivery_explain(const struct delivery *delivery, struct cuttle_error *error) {
+	if (delivery->refused) {
+		if (error) *error = delivery->refusal;
+		return delivery->refused;
+	}
+	const enum cuttle_status status = output_problem(delivery->output, error);
+	if (status) return status;
+	if (trace_problem(delivery->trace, error)) return CUTTLE_PARTIAL;
+	return io_fail(
+	    error, CUTTLE_PARTIAL,
+	    delivery->stream
+	        ? "stopped; what was written stands, but standard output cannot be continued"
+	        : "stopped; the same command continues from here");
+}
+
+enum cuttle_status delivery_seal(struct delivery *delivery, char sha256[HASH_TEXT],
+                                 struct cuttle_error *error) {
+	enum cuttle_status status = output_seal(delivery->output, sha256, error);
+	if (!status) status = spending_finish(delivery->spending, sha256, error);
+	return status;
+}
+
+void delivery_close(struct delivery *delivery) {
+	trace_close(&delivery->trace);
+	output_close(&delivery->output);
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// delivery.h: carries what a run draws to its output: charged, journalled, shown, published.
+//
+// Called by workflow/run.c, in the order of the functions below. It knows no mechanism: tokens come
+// in, whatever drew them. They are output, as is the receipt. Steps of the PRIVATE trace
+// pass through to its file, and owners of records to the ledger. The order is the promise:
+//
+//     the output is opened, the run is charged     before a token is drawn
+//     the ledger knows that the run draws          before its first fresh token is kept
+//     a token is in the journal                    before anybody sees it
+//     the charge is closed with the output's hash  before the output is in place
+//
+// A token is fresh when this run drew it. Others come from the journal of an earlier run.
+#ifndef CUTTLE_WORKFLOW_DELIVERY_H
+#define CUTTLE_WORKFLOW_DELIVERY_H
+
+#include "io/output.h"
+#include "io/trace.h"
+#include "workflow/spending.h"
+
+struct delivery {
+	struct output *output; /* NULL: the output stands complete, or it could not be opened */
+	struct trace *trace;   /* NULL = none */
+	struct spending *spending;
+	bool stream;                 /* standard output, which cannot be continued */
+	enum cuttle_status refused;  /* what the ledger said at the first fresh token; OK = draw */
+	struct cuttle_error refusal; /* its message */
+};
+
+/* Opens output and trace (path; NULL = none), and charges the run. `spending` is open, and outlives
+ * *delivery; so do the request's strings. *complete: the output stands already, and nothing is
+ * charged or left to draw. Else *charged is what the receipt shows of the charge. Call
+ * delivery_close in any case. Errors as output_open, trace_open and spending_reserve. */
+enum cuttle_status delivery_open(const struct output_request *request, const char *trace,
+                                 struct spending *spending, const struct ledger_request *charge,
+                                 struct delivery *delivery, bool *complete,
+                                 struct receipt_ledger *charged, struct cuttle_error *error);
+
+/* Keeps a token, for struct cuttle_job; the number of the text counts over the whole run. *fresh:
+ * this run drew it. Nonzero: stop; delivery_explain says why. Texts go to output_text, steps of the
+ * trace to trace_step. */
+int delivery_token(struct delivery *delivery, size_t text, uint32_t step, int32_t token,
+                   bool *fresh);
+/* Why a job ended with PARTIAL: what the ledger refused, a file that cannot be written, or whoever
+ * asked it to stop. Returns the status to end with. */
+enum cuttle_status delivery_explain(const struct delivery *delivery, struct cuttle_error *error);
+
+/* After the last text: makes the output durable, gives its hash for the receipt, and closes the
+ * charge. Then the receipt can be made, and output_publish puts both in place. Errors as
+ * output_seal and spending_finish. */
+enum cuttle_status delivery_seal(struct delivery *delivery, char sha256[HASH_TEXT],
+                                 struct cuttle_error *error);
+/* Closes output and trace. The spending stays open. */
+void delivery_close(struct delivery *delivery);
+
+#endif

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// io/records.h reads the texts and io/places.h places them. Here a run's request becomes theirs,
+// and a place becomes a text, an owner to charge or a piece of the digest.
+#include "workflow/references.h"
+
+#include "base/misuse.h"
+#include "io/binding.h"
+#include "io/secrecy.h"
+#include <math.h>
+
+enum cuttle_status references_read(const struct run_request *request, struct setup *setup,
+                                   struct references *references, struct cuttle_error *error) {
+	const struct receipt *receipt = &setup->receipt;
+	struct places_request places = {.categories = receipt->categories,
+	                                .path = request->input,
+	                                .unit_key = request->unit_key,
+	                                .texts = receipt->texts,
+	                                .batch = receipt->guarantee.batch,
+	                                .limit = request->records_per_unit};
+	struct records_request wanted = {.path = request->input,
+	                                 .field = request->text_field,
+	                                 .id_field = request->unit_key,
+	                                 .id_is_owner = true,
+	                                 .format = request->input_format,
+	                                 .delimiter = request->delimiter,
+	                                 .limit = SIZE_MAX,
+	                                 .labels = request->category_fields,
+	                                 .label_count = request->category_field_count,
+	                                 .most = receipt->guarantee.reference_bytes};
+	*references = (struct references){.categories = request->category_field_count};
+	// Without categories no record after the last place is read. places_make refuses a product
+	// that is too large.
+	if (!receipt->categories &&
+	    __builtin_mul_overflow(places.texts, (size_t)places.batch, &wanted.limit))
+		wanted.limit = 0;
+	enum cuttle_status status = secrecy_room(error);
+	if (!status) status = records_read(&wanted, &references->records, error);
+	if (!status && request->lock) records_lock(references->records);
+	places.records = references->records;
+	if (!status) status = places_make(&places, &references->places, error);
+	if (!status && !receipt->unit.limited)
+		status = receipt_weigh(&setup->receipt, references->places.weight, error);
+	return status;
+}
+
+enum cuttle_status references_suffice(const struct run_request *request, const struct setup *setup,
+                                      struct cuttle_error *error) {
+	struct run_request counted = *request;
+	struct setup scratch = *setup;
+	struct references references;
+	counted.unit_key = NULL;
+	const enum cuttle_status status = references_read(&counted, &scratch, &references, error);
+	references_free(&references);
+	return status;
+}
+
+void references_free(struct references *references) {
+	records_free(&references->records);
+	places_free(&references->places);
+}
+
+static const char *return_nothing(size_t *size) {
+	*size = 0;
+	return NULL;
+}
+
+const char *references_text(const struct references *references, size_t place, size_t *size) {
+	REQUIRE(place < references->places.count);
+	const size_t record = references->places.records[place];
+	return record == PLACE_NULL ? return_nothing(size)
+	                            : records_text(references->records, record, size);
+}
+
+static void digest_record(struct binding_digest *digest, const struct references *references,
+                          size_t record) {
+	size_t size;
+	const char *bytes = records_text(references->records, record, &size);
+	binding_digest_add(digest, bytes, size);
+	bytes = records_id(references->records, record, &size);
+	binding_digest_add(digest, bytes, size);
+	for (size_t i = 0; i < references->categories; i++) {
+		bytes = records_label(references->records, record, i, &size);
+		binding_digest_add(digest, bytes, size);
+	}
+}
+
+void references_digest(void *user, const unsigned char *key, char *digest) {
+	const struct references *references = user;
+	const struct places *places = &references->places;
+	struct binding_digest state;
+	binding_digest_begin(&state, key);
+	for (size_t place = 0; place < places->count; place++) {
+		const bool null = places->records[place] == PLACE_NULL;
+		binding_digest_add(&state, null ? NULL : "", 0);
+		if (!null) digest_record(&state, references, places->records[place]);
+	}
+	binding_digest_end(&state, digest);
+}
+
+/* The owner of the record in a place. False: no record stands there, or it has no owner. */
+static bool give_owner(void *user, uint64_t index, const char **value, size_t *size) {
+	const struct references *references = user;
+	REQUIRE(index < references->places.count);
+	const size_t record = references->places.records[index];
+	*value = record == PLACE_NULL ? NULL : records_id(references->records, record, size);
+	return *value != NULL;
+}
+
+/* rho of one text, rounded up. The receipt's rho is for a whole unit, `weight` times that of a
+ * text. With rho 0.3 and weight 3 this is the next number above 0.1. */
+static double compute_text_rho(const struct receipt *receipt) {
+	const double rho = receipt->guarantee.rho, weight = (double)receipt->unit.weight;
+	return weight > 1 ? nextafter(rho / weight, INFINITY) : rho;
+}
+
+struct ledger_request references_charge(const struct references *references,
+                                        const struct setup *setup, bool lines) {
+	const struct places *places = &references->places;
+	// In a data set of lines every line up to the last one read is charged. The ledger does not
+	// learn which of them were read.
+	return (struct ledger_request){.command = setup->fingerprint,
+	                               .rho = compute_text_rho(&setup->receipt),
+	                               .count = lines ? places->lines : places->count,
+	                               .batch = setup->receipt.guarantee.batch,
+	                               .user =
+	                                   (void *)(uintptr_t)references, // the callback only reads
+	                               .unit = give_owner};
+}

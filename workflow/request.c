@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Defaults and checks of a request, which need no file to be open. The order of the checks decides
+// which of two faults is told, so it stays as it is.
+#include "workflow/request.h"
+
+#include "base/utf8.h"
+#include "io/fail.h"
+#include "io/ledger.h"
+#include "io/paths.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST_UNIT_KEY = 128 }; /* bytes of the name of the units' field */
+
+void run_request_default(struct run_request *request) {
+	*request =
+	    (struct run_request){.text_field = "text", .texts = 100, .now = (uint64_t)time(NULL)};
+	cuttle_plan_params_default(&request->plan);
+}
+
+/* Says what is wrong about units and categories; NULL = nothing. */
+static const char *name_group_contradiction(const struct run_request *request) {
+	if (request->records_per_unit && !request->unit_key)
+		return "--one-per-unit and --records-per-unit need --unit-key FIELD";
+	if (request->unit_key && (!*request->unit_key || strlen(request->unit_key) > MOST_UNIT_KEY))
+		return "--unit-key: must be 1 to 128 bytes";
+	if (!request->category_field_count != !request->categories)
+		return "--category-field and --categories go together";
+	// With these the output has members of its own by that name.
+	const struct cuttle_savings *savings = &request->plan.savings;
+	const bool batches = savings->token_bank || savings->complete || savings->public_when > 0;
+	for (size_t i = 0; batches && i < request->category_field_count; i++)
+		if (!strcmp(request->category_fields[i], "batch") ||
+		    !strcmp(request->category_fields[i], "free"))
+			return "--category-field: no field can be called batch or free with "
+			       "--token-bank, --public-when or --complete";
+	return request->texts_per_share && !request->categories
+	           ? "--num-per-category needs --category-field FIELD"
+	           : NULL;
+}
+
+static const char *name_contradiction(const struct run_request *request) {
+	if (!request->prompt_public != !request->prompt_private)
+		return "--prompt-public and --prompt-private go together";
+	if (request->plan.chat_format &&
+	    (request->prompt_public || request->plan.form != CUTTLE_INSTRUCT))
+		return "--chat-format needs --template instruct";
+	if (request->ledger && !request->dataset)
+		return "--ledger needs --dataset NAME, the data set in it";
+	if (request->dataset && !utf8_name(request->dataset, strlen(request->dataset)))
+		return "--dataset: must be 1 to 128 bytes of text in one line";
+	const char *problem = name_group_contradiction(request);
+	if (problem) return problem;
+	if (request->sign && !request->receipt && request->output && !strcmp(request->output, "-"))
+		return "--sign: there is no receipt to sign; give --receipt FILE";
+	return NULL;
+}
+
+enum cuttle_status run_request_check(const struct run_request *request,
+                                     struct cuttle_error *error) {
+	const char *problem = name_contradiction(request);
+	return problem ? io_fail(error, CUTTLE_USAGE, "%s", problem) : CUTTLE_OK;
+}
+
+enum cuttle_status run_request_paths(const struct run_request *request,
+                                     struct cuttle_error *error) {
+	const bool to_file = request->output && strcmp(request->output, "-") != 0;
+	const char *categories = request->categories && categories_in_file(request->categories)
+	                             ? request->categories
+	                             : NULL;
+	char *receipt =
+	    to_file && !request->receipt ? output_receipt_beside(request->output) : NULL;
+	if (to_file && !request->receipt && !receipt)
+		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	const struct path_use uses[] = {
+	    PATH_ALONE("-m", request->model, PATH_MODEL),
+	    PATH_ALONE("-i", request->input, PATH_STREAM),
+	    PATH_ALONE("--prompt-public", request->prompt_public, PATH_STREAM),
+	    PATH_ALONE("--prompt-private", request->prompt_private, PATH_STREAM),
+	    PATH_ALONE("--public-examples", request->public_examples, PATH_STREAM),
+	    PATH_ALONE("--categories", categories, PATH_STREAM),
+	    PATH_ALONE("--sign", request->sign, PATH_FILE),
+	    {"--ledger", request->ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
+	    {"-o", request->output, PATH_OUTPUT, receipt, {".journal", ".journal.key", ".run"}},
+	    PATH_ALONE("--receipt", request->receipt, PATH_RECORD),
+	    PATH_ALONE("--trace", request->trace, PATH_RECORD),
+	};
+	const enum cuttle_status status = paths_check(uses, sizeof uses / sizeof *uses, error);
+	free(receipt);
+	return status;
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// request.h: all that a run needs, as values: paths, fields, numbers.
+//
+// Called by whoever wants a run: cuttle generate fills a request from its options, cuttle inspect
+// to learn where a document is cut. The other files of workflow/ read it and change nothing in it.
+// No private data is in it, and no option parser either. For example:
+//
+//     struct run_request request;
+//     run_request_default(&request);
+//     request.input = "notes.jsonl", request.output = "out.jsonl", request.plan.epsilon = 3;
+//     status = run_request_check(&request, &error);
+//     if (!status) status = run_request_paths(&request, &error);
+//
+// Messages name a member as the option of generate does: --unit-key, -o.
+#ifndef CUTTLE_WORKFLOW_REQUEST_H
+#define CUTTLE_WORKFLOW_REQUEST_H
+
+#include "io/output.h"
+#include "io/records.h"
+
+/* Texts and paths are NULL when there is none. They are the caller's, and must outlive all that is
+ * made from the request. */
+struct run_request {
+	/* What the plan takes. setup_make adds what it reads from the files named below (own
+	 * prompts, examples, headings) and the spread, which follows from records_per_unit. */
+	struct cuttle_plan_params plan;
+	const char *model;           /* path of the model's file, for run_request_paths alone */
+	const char *input;           /* path of the references; "-" = standard input */
+	const char *delimiter;       /* between the columns of CSV */
+	const char *text_field;      /* field or column with the document */
+	const char *unit_key;        /* field that says whose a record is */
+	const char *public_examples; /* path */
+	const char *examples_field;  /* field of the public examples; NULL = text_field */
+	const char *prompt_public;   /* path of an own prompt; with it the plan's form is CUSTOM */
+	const char *prompt_private;  /* path of an own prompt */
+	const char *categories;      /* "A,B,C" or a path (io/categories.h) */
+	const char *output;          /* path; "-" = standard output */
+	const char *receipt;         /* path; NULL = beside the output */
+	const char *ledger;          /* path; NULL = nobody counts */
+	const char *dataset;         /* name of the references, in receipt and ledger */
+	const char *sign;            /* path of the secret key that signs the receipt */
+	const char *trace;           /* path of the PRIVATE diagnostics */
+	const char *const *category_fields; /* [category_field_count] fields of the category */
+	size_t category_field_count;        /* at most CATEGORY_FIELDS */
+	uint64_t texts;                     /* N, or batches with a token bank */
+	uint64_t texts_per_share;  /* texts of a category for each share of 1; 0 = deal out N */
+	uint64_t records_per_unit; /* G, most records of one unit that are read; 0 = all */
+	uint64_t now; /* seconds since 1970 when the run begins; the receipt has its day */
+	enum records_format input_format;
+	enum output_format output_format;
+	bool overwrite; /* replace another command's output */
+	bool lock;      /* keep the references out of swap */
+};
+
+/* Sets the defaults: those of the library, 100 texts, the field "text", the time now. */
+void run_request_default(struct run_request *request);
+
+/* Checks what contradicts itself, before any file is opened. USAGE: the message says what. */
+enum cuttle_status run_request_check(const struct run_request *request, struct cuttle_error *error);
+
+/* Checks every path that the run may open: none that it reads may be one that it writes. What is
+ * NULL is left out, as a dry run may lack it. Opens nothing. Errors as paths_check. */
+enum cuttle_status run_request_paths(const struct run_request *request, struct cuttle_error *error);
+
+#endif

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns a request into plan and receipt, in the order of setup_make. The order decides which of two
+// faults is told.
+#include "workflow/setup.h"
+
+#include "base/utf8.h"
+#include "io/fail.h"
+#include "io/file.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+	MOST_EXAMPLES = 1024, /* public examples */
+	MOST_PROMPT = 1 << 20 /* bytes of an own prompt */
+};
+/* Seconds since 1970 of 9999-12-31 23:59:59 UTC: later years have five digits. */
+#define END_OF_9999 253402300799u
+
+static void hash_bytes(void *user, const void *bytes, size_t size) {
+	hash_add(user, bytes, size);
+}
+
+enum cuttle_status setup_open(const char *path, const struct cuttle_model_params *params,
+                              struct setup_model *opened, struct cuttle_error *error) {
+	struct hash hash;
+	struct cuttle_model_params hashed;
+	*opened = (struct setup_model){0};
+	hash_begin(&hash);
+	cuttle_model_params_default(&hashed);
+	if (params) hashed = *params;
+	hashed.on_bytes = hash_bytes;
+	hashed.user = &hash;
+	const enum cuttle_status status = cuttle_model_open(path, &hashed, &opened->model, error);
+	if (!status) hash_end(&hash, opened->sha256);
+	return status;
+}
+
+static enum cuttle_status read_prompt(const char *path, char **prompt, struct cuttle_error *error) {
+	size_t size;
+	enum cuttle_status status = file_read(path, MOST_PROMPT, prompt, &size, error);
+	if (!status && (strlen(*prompt) != size || !utf8_valid(*prompt, size)))
+		status =
+		    io_fail(error, CUTTLE_INPUT, "%s: a prompt must be UTF-8 without NUL", path);
+	return status;
+}
+
+/* The text of a public example. Above it a line "FIELD: VALUE" for each category field, when the
+ * record has all of them. NULL: out of memory. */
+static char *make_example(const struct run_request *request, const struct records *records,
+                          size_t index) {
+	const size_t fields = request->category_field_count;
+	char *example = NULL;
+	size_t size, known = 0, length;
+	const char *text = records_text(records, index, &size);
+	FILE *out = open_memstream(&example, &length);
+	if (!out) return NULL;
+	while (known < fields && records_label(records, index, known, &length)) known++;
+	for (size_t i = 0; known == fields && i < known; i++) {
+		const char *value = records_label(records, index, i, &length);
+		(void)fprintf(out, "%s: %.*s\n", request->category_fields[i], (int)length, value);
+	}
+	(void)fwrite(text, 1, size, out);
+	if (!fclose(out)) return example;
+	free(example);
+	return NULL;
+}
+
+static enum cuttle_status read_examples(const struct run_request *request, struct setup *setup,
+                                        struct cuttle_error *error) {
+	const char *path = request->public_examples;
+	const struct records_request wanted = {
+	    .path = path,
+	    .field = request->examples_field ? request->examples_field : request->text_field,
+	    .limit = MOST_EXAMPLES + 1,
+	    .labels = request->category_fields,
+	    .label_count = request->category_field_count};
+	struct records *records;
+	enum cuttle_status status = records_read(&wanted, &records, error);
+	if (status) return status;
+	size_t count = records_count(records);
+	setup->examples = calloc(count + 1, sizeof *setup->examples);
+	if (!setup->examples) {
+		records_free(&records);
+		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	}
+	if (count > MOST_EXAMPLES)
+		status = io_fail(error, CUTTLE_INPUT, "%s: more than %d public examples", path,
+		                 MOST_EXAMPLES);
+	for (size_t i = 0; !status && i < count; i++) {
+		size_t size;
+		const char *text = records_text(records, i, &size);
+		// Examples are public. So a wrong one is an error, as it never is for a reference.
+		if (!text || !size || memchr(text, 0, size))
+			status = io_fail(error, CUTTLE_INPUT,
+			                 "%s: record %zu has no text in its field %s", path, i,
+			                 wanted.field);
+		else if (!(setup->examples[setup->example_count++] =
+		               make_example(request, records, i)))
+			status = io_fail(error, CUTTLE_NOMEM, "out of memory");
+	}
+	records_free(&records);
+	return status;
+}
+
+static enum cuttle_status read_public(const struct run_request *request, struct setup *setup,
+                                      struct cuttle_error *error) {
+	enum cuttle_status status = CUTTLE_OK;
+	if (request->prompt_public)
+		status = read_prompt(request->prompt_public, &setup->prompt_public, error);
+	if (!status && request->prompt_private)
+		status = read_prompt(request->prompt_private, &setup->prompt_private, error);
+	if (!status && request->public_examples) status = read_examples(request, setup, error);
+	if (!status && request->categories)
+		status = categories_read(request->category_fields, request->category_field_count,
+		                         request->categories, &setup->categories, error);
+	return status;
+}
+
+/* Decides how many texts are written of each category, and for which unit the guarantee is. */
+static enum cuttle_status set_parts(const struct run_request *request, struct setup *setup,
+                                    struct cuttle_error *error) {
+	const uint64_t limit = request->records_per_unit,
+	               shares = categories_shares(&setup->categories);
+	uint64_t texts = request->texts;
+	if (request->texts_per_share &&
+	    __builtin_mul_overflow(request->texts_per_share, shares, &texts))
+		texts = SIZE_MAX;
+	if (texts > SIZE_MAX / 2)
+		return io_fail(error, CUTTLE_USAGE, "--num-per-category: too many texts");
+	setup->receipt.texts = (size_t)texts;
+	setup->receipt.unit = (struct receipt_unit){
+	    .key = request->unit_key, .limited = limit > 0, .weight = limit ? limit : 1};
+	if (!setup->categories.count) return CUTTLE_OK;
+	categories_spread(&setup->categories, setup->receipt.texts);
+	setup->receipt.categories = &setup->categories;
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status make_setup_plan(const struct run_request *request, struct setup *setup,
+                                          struct cuttle_error *error) {
+	struct cuttle_plan_params params = request->plan;
+	if (request->prompt_public) params.form = CUTTLE_CUSTOM;
+	params.spread = (uint32_t)setup->receipt.unit.weight;
+	const char *headings[MOST_CATEGORIES];
+	for (size_t i = 0; i < setup->categories.count; i++)
+		headings[i] = setup->categories.all[i].heading;
+	params.headings = headings;
+	params.heading_count = setup->categories.count;
+	params.prompt_public = setup->prompt_public;
+	params.prompt_private = setup->prompt_private;
+	params.examples = (const char *const *)setup->examples;
+	params.example_count = setup->example_count;
+	return cuttle_plan_make(setup->model, &params, &setup->plan, error);
+}
+
+/* Sets the receipt's date to the day, in UTC, of the request's time. */
+static enum cuttle_status set_date(const struct run_request *request, struct setup *setup,
+                                   struct cuttle_error *error) {
+	struct tm parts;
+	if (request->now > END_OF_9999)
+		return io_fail(error, CUTTLE_USAGE,
+		               "SOURCE_DATE_EPOCH: must be seconds since 1970, a whole number");
+	const time_t moment = (time_t)request->now;
+	(void)strftime(setup->receipt.date, RECEIPT_DATE, "%Y-%m-%d", gmtime_r(&moment, &parts));
+	return CUTTLE_OK;
+}
+
+/* By enum records_format, and for outputs by 1 + enum output_format. */
+static const char *const FORMATS[] = {"auto", "jsonl", "csv"};
+
+static enum cuttle_status set_receipt(const struct run_request *request, struct setup *setup,
+                                      struct cuttle_error *error) {
+	const struct cuttle_plan_params *plan = &request->plan;
+	const char *template;
+	struct hash hash;
+	hash_begin(&hash);
+	for (size_t i = 0; (template = cuttle_plan_template(setup->plan, i)); i++)
+		hash_add(&hash, template, strlen(template));
+	hash_end(&hash, setup->receipt.template_sha256);
+	cuttle_plan_describe(setup->plan, &setup->receipt.guarantee);
+	setup->receipt.trace = request->trace != NULL;
+	setup->receipt.signer = setup->signer;
+	setup->receipt.isa = cuttle_isa();
+	// A delimiter belongs to the format, and so to the command: "csv ;".
+	char input_format[64];
+	(void)snprintf(input_format, sizeof input_format, "%s%s%.48s",
+	               FORMATS[request->input_format], request->delimiter ? " " : "",
+	               request->delimiter ? request->delimiter : "");
+	struct receipt_command command = {.input = request->input ? request->input : "",
+	                                  .text_field = request->text_field,
+	                                  .input_format = input_format,
+	                                  .output_format = FORMATS[1 + request->output_format],
+	                                  .insecure_seed =
+	                                      plan->insecure ? plan->insecure_seed : UINT64_MAX};
+	setup->receipt.dataset = request->dataset;
+	if (!receipt_fingerprint(&setup->receipt, &command, setup->fingerprint))
+		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	return set_date(request, setup, error);
+}
+
+enum cuttle_status setup_make(const struct run_request *request, const struct setup_model *opened,
+                              struct setup *setup, struct cuttle_error *error) {
+	*setup = (struct setup){.model = opened->model};
+	memcpy(setup->receipt.model_sha256, opened->sha256, HASH_TEXT);
+	cuttle_model_describe(setup->model, &setup->receipt.model);
+	enum cuttle_status status = read_public(request, setup, error);
+	if (!status) status = set_parts(request, setup, error);
+	if (!status && request->sign) status = signature_open(request->sign, &setup->signer, error);
+	if (!status) status = make_setup_plan(request, setup, error);
+	if (!status) status = set_receipt(request, setup, error);
+	return status;
+}
+
+void setup_free(struct setup *setup) {
+	cuttle_plan_free(&setup->plan);
+	signature_close(&setup->signer);
+	for (size_t i = 0; i < setup->example_count; i++) free(setup->examples[i]);
+	free(setup->examples);
+	categories_free(&setup->categories);
+	free(setup->prompt_public);
+	free(setup->prompt_private);
+	*setup = (struct setup){0};
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// setup.h: makes everything of a run that is fixed before a private byte is read.
+//
+// Called by cuttle generate before a run or a dry run, and by cuttle inspect, which uses the plan.
+// From a request it makes prompts, plan and receipt. No private data passes through: the references
+// are read later (workflow/references.h). All texts read here, prompts and examples, are public.
+// For example:
+//
+//     status = setup_open(path, NULL, &opened, &error);
+//     if (!status) status = setup_make(&request, &opened, &setup, &error);
+//     ... setup_free(&setup); cuttle_model_free(&opened.model);
+#ifndef CUTTLE_WORKFLOW_SETUP_H
+#define CUTTLE_WORKFLOW_SETUP_H
+
+#include "io/receipt.h"
+#include "workflow/request.h"
+
+/* A model, and the hash of what was read of its file. Any number of setups may use it. */
+struct setup_model {
+	struct cuttle_model *model;
+	char sha256[HASH_TEXT];
+};
+
+/* Opens the model at path and hashes the bytes that are read. params may be NULL; its on_bytes and
+ * user are not used. The caller frees opened->model. Errors as cuttle_model_open. */
+enum cuttle_status setup_open(const char *path, const struct cuttle_model_params *params,
+                              struct setup_model *opened, struct cuttle_error *error);
+
+struct setup {
+	struct cuttle_model *model; /* the caller's */
+	struct cuttle_plan *plan;
+	struct receipt receipt;       /* without the ledger's charge, which comes later */
+	struct signature_key *signer; /* NULL = the receipt is not signed */
+	char fingerprint[HASH_TEXT];  /* hash of all parameters, without the input's content */
+	struct categories categories; /* its count is 0 = one job writes all texts */
+	char *prompt_public;          /* own prompt, for the plan's parameters; NULL = none */
+	char *prompt_private;         /* own prompt, NULL = none */
+	char **examples;              /* [example_count] public examples */
+	size_t example_count;
+};
+
+/* Reads prompts, public examples and categories, and makes plan and receipt. Call setup_free in any
+ * case. Receipt and categories point into the request; it and the model must outlive setup.
+ * USAGE: there are too many texts; `now` is beyond the year 9999. INPUT: a prompt is not UTF-8
+ * without NUL; a public example has no text, or there are more than 1024. Else as file_read,
+ * records_read, categories_read, signature_open and cuttle_plan_make. NOMEM. */
+enum cuttle_status setup_make(const struct run_request *request, const struct setup_model *opened,
+                              struct setup *setup, struct cuttle_error *error);
+void setup_free(struct setup *setup);
+
+#endif
