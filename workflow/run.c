@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // run_texts goes through the steps that run.h lists. In between the engine draws, and calls the
-// functions below that begin with give_, keep_ or tell_. keep_token records each token before
-// anybody can see it.
+// functions below that begin with give_, keep_, deliver_ or tell_. keep_token records each token
+// before anybody can see it.
 #include "workflow/run.h"
 
 #include "io/fail.h"
@@ -52,7 +52,7 @@ static int keep_token(void *user, size_t text, uint32_t step, int32_t token) {
 	return 0;
 }
 
-static int keep_text(void *user, const struct cuttle_text *text) {
+static int deliver_text(void *user, const struct cuttle_text *text) {
 	struct run_state *run = user;
 	struct cuttle_text counted = *text;
 	counted.index = run->texts++;
@@ -96,7 +96,7 @@ static enum cuttle_status draw_texts(const struct setup *setup, struct run_state
 	job.reference = give_reference;
 	job.drawn = give_drawn;
 	job.token = keep_token;
-	job.text = keep_text;
+	job.text = deliver_text;
 	job.progress = tell_progress;
 	if (run->delivery.trace) job.trace = &trace;
 	const enum cuttle_status status = run_categories(setup, run, &job, error);

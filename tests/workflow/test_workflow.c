@@ -255,7 +255,7 @@ static void paths_that_collide(void **state) {
 	assert_int_equal(run_request_paths(&request, &error), CUTTLE_USAGE);
 }
 
-static int set_up(void **state) {
+static int prepare_workflow(void **state) {
 	(void)state;
 	size_t size;
 	char lines[TEXTS * BATCH * 64] = "";
@@ -275,7 +275,7 @@ static int set_up(void **state) {
 	return setup_open(model_path, NULL, &opened, &error) ? -1 : 0;
 }
 
-static int tear_down(void **state) {
+static int remove_workflow(void **state) {
 	(void)state;
 	static const char *const names[] = {"m.gguf", "in.jsonl", "one.jsonl", "two.jsonl"};
 	cuttle_model_free(&opened.model);
@@ -287,5 +287,5 @@ int main(void) {
 	    cmocka_unit_test(runs_share_a_model), cmocka_unit_test(stopped_runs_go_on),
 	    cmocka_unit_test(refusals_come_first), cmocka_unit_test(contradictions_have_an_order),
 	    cmocka_unit_test(paths_that_collide)};
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, prepare_workflow, remove_workflow);
 }
