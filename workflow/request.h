@@ -15,6 +15,7 @@
 #ifndef CUTTLE_WORKFLOW_REQUEST_H
 #define CUTTLE_WORKFLOW_REQUEST_H
 
+#include "engine/cuttle/plan.h"
 #include "io/output.h"
 #include "io/records.h"
 

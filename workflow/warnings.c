@@ -2,6 +2,8 @@
 // One function for each warning. Each says what is the matter and what to type instead.
 #include "workflow/warnings.h"
 
+#include "engine/cuttle/text.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

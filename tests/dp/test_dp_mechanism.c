@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "dp/account.h"
+#include "dp/zcdp.h"
 #include "dp/invisibleink.h"
 
 enum { MOST = 40, BATCH = 5, TOKENS = 6 };

@@ -4,6 +4,8 @@
 // to the wrong side, or if the measure can be edited in the file.
 #include "tests/io/ledger_cases.h"
 
+#include "engine/cuttle/budget.h"
+
 #include <math.h>
 
 /* A new ledger with one data set that counts Renyi losses at order 2. */
