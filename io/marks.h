@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// marks.h: makes of a text's spans a document of public strings and marks, and writes its contexts.
+//
+// Called by tools/ for cuttle sanitize. A mark has a place, a type, a group, and a content. Public
+// are the strings between marks, and number, order, types and groups of marks. Private are the
+// contents, with their lengths. So the blank text is the same whatever the contents are:
+//   text     Ann Roe of Bern met Bo.       marks 0..7 PERSON, 11..15 GPE, 20..22 PERSON
+//   blank    _ of _ met _.                 (or [PERSON] of [GPE] met [PERSON].)
+//   shown    Ann Roe of _ met Bo.          the group of PERSON shown
+//
+// Rules. Spans of one group that overlap are one mark. Where spans of two groups overlap, their
+// union is one mark, blank in every row (GROUP_BLANK). Marks of one group that touch are one mark.
+// A mark's type is that of the span in it which begins first. With a sweep, every other place where
+// a span's content stands between the boundaries of words (base/words.h) becomes a span as well, if
+// the content has 3 characters or more when the white space around it is gone.
+#ifndef CUTTLE_IO_MARKS_H
+#define CUTTLE_IO_MARKS_H
+
+#include "io/groups.h"
+#include "io/spans.h"
+
+struct mark {
+	size_t start;   /* byte of the text where it begins */
+	size_t end;     /* byte behind it */
+	uint32_t group; /* number, or GROUP_BLANK */
+	uint32_t type;  /* number in struct span_types */
+};
+
+/* Begin with all members zero; it may be used for text after text. */
+struct marks {
+	struct arena list; /* struct mark, from left to right; no two overlap */
+};
+
+/* Replaces what *marks had. INPUT: the spans overlap so much that a sweep would look for more than
+ * twice the text and 1 MiB. NOMEM. */
+enum cuttle_status marks_make(const struct spans *spans, const struct span_types *types,
+                              const struct groups *groups, bool sweep, struct marks *marks,
+                              struct cuttle_error *error);
+void marks_free(struct marks *marks);
+
+size_t marks_count(const struct marks *marks);
+const struct mark *marks_all(const struct marks *marks);
+/* The groups that have a mark: bit g for group g. */
+uint32_t marks_groups(const struct marks *marks);
+
+/* USAGE: the placeholder is empty, not UTF-8 in one line, or longer than 128 bytes. */
+enum cuttle_status marks_placeholder(const char *placeholder, struct cuttle_error *error);
+
+#define MARKS_BLANK UINT32_C(0) /* no group is shown: the public context */
+/* Puts a context behind what *out has: the text with the contents of the groups in `shown` (bit g
+ * for group g), and the placeholder in place of all others. Each "{type}" in the placeholder is the
+ * mark's type. What is written depends on the contents of the shown groups and on what is public,
+ * on nothing else. NOMEM. */
+enum cuttle_status marks_write(const struct marks *marks, const struct spans *spans,
+                               const struct span_types *types, uint32_t shown,
+                               const char *placeholder, struct arena *out,
+                               struct cuttle_error *error);
+
+#endif
