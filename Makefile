@@ -30,7 +30,7 @@ endif
 ifneq ($(BLAS),1)
 CORE := $(filter-out %_blas.c,$(CORE))
 endif
-IO := $(wildcard io/*.c convert/*.c workflow/*.c)
+IO := $(wildcard io/*.c convert/*.c tag/*.c workflow/*.c)
 TOOLS := $(wildcard tools/*.c)
 # A program is named like its file, whichever folder the file is in: tests/dp/test_dp_draw.c makes build/tests/test_dp_draw.
 PROGRAMS := $(wildcard tests/*/test_*.c tests/support/gen_*.c)
@@ -38,7 +38,7 @@ TESTS := $(filter test_%,$(notdir $(PROGRAMS:.c=)))
 SUPPORT := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(PROGRAMS) $(wildcard tests/fuzz/*.c),$(wildcard tests/*/*.c)))
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 T ?= 60
-SOURCES := $(wildcard base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] engine/*/*.[ch] io/*.[ch] convert/*.[ch] workflow/*.[ch] tools/*.[ch] tests/*/*.[ch] examples/*.c examples/*.cpp bench/*.c models/*.c)
+SOURCES := $(wildcard base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] engine/*/*.[ch] io/*.[ch] convert/*.[ch] tag/*.[ch] workflow/*.[ch] tools/*.[ch] tests/*/*.[ch] examples/*.c examples/*.cpp bench/*.c models/*.c)
 object = $(patsubst %.c,$(BUILD)/%.o,$(1))
 program_object = $(call object,$(filter %/$(1).c,$(PROGRAMS)))
 
@@ -100,8 +100,8 @@ $(BUILD)/replay/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(SUPPOR
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 # Only clang has this; make fuzz sets the flags. Kernels read no files, and from the comparisons of sorting and searching there is nothing to
 # learn: to follow them would only make every execution slower. Gemms, which take clang minutes with sanitizers, are left to make asan.
-$(foreach room,base engine io convert,$(BUILD)/$(room)/%.o): TIER := $(COVERED)
-$(patsubst %,$(BUILD)/%.o,base/utf8 engine/text/merge engine/text/special engine/text/unicode engine/text/vocab_find): \
+$(foreach room,base engine io convert tag,$(BUILD)/$(room)/%.o): TIER := $(COVERED)
+$(patsubst %,$(BUILD)/%.o,base/utf8 base/words engine/text/merge engine/text/special engine/text/unicode engine/text/vocab_find): \
 	TIER := $(COVERED) $(COVERED:%=-fno-sanitize-coverage=trace-cmp)
 $(BUILD)/kernels/gemm_%.o: WATCHED := $(GEMMS)
 $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
@@ -163,12 +163,14 @@ check: all tests
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_EXAMPLE=$(BUILD)/example CUTTLE_MODEL=$(MODEL) tests/run.sh $(addprefix $(BUILD)/tests/,$(TESTS)) $(addprefix $(BUILD)/replay/,$(FUZZ))
 
 NIGHTLY := test_dp_oracle test_dp_fusion test_sampling test_canary test_timing test_vocab test_splits
-test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY))
-	@CUTTLE_TEST_NIGHTLY=1 CUTTLE_TEST_CLI=0 CUTTLE_TEST_JOBS=1 tests/run.sh $^
+test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY)) $(BUILD)/cuttle
+	@CUTTLE_TEST_NIGHTLY=1 CUTTLE_TEST_CLI=0 CUTTLE_TEST_JOBS=1 tests/run.sh $(filter $(BUILD)/tests/%,$^)
 	@echo "== tests/oracle/accountant.py"
 	@tests/oracle/accountant.py | diff - tests/golden/accountant.txt
 	@echo "== tests/oracle/fusion.py"
 	@tests/oracle/fusion.py | diff - tests/golden/fusion.txt
+	@echo "== tests/cli/tag.sh"
+	@CUTTLE=$(BUILD)/cuttle CUTTLE_TEST_NIGHTLY=1 tests/cli/tag.sh
 
 core:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-core BLAS=0 $(BUILD)-core/libcuttle.a $(BUILD)-core/example
