@@ -1,0 +1,184 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Tests `cuttle tag`. It fails if spans are not found or written as they should be, if a file of the
+# user's is written over, or if a wrong line or a tagger that dies, hangs, or answers wrongly is not
+# refused with exit code 4, without output, a word of the text, or a process that is left.
+# shellcheck disable=SC2016 # the programs that it writes expand their own variables
+root=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")
+# shellcheck source=/dev/null
+. "$(dirname "$(realpath "$0")")/check.bash"
+unset CUTTLE_MODEL
+
+# ---- what is written -----------------------------------------------------------------------------
+printf '%s\n' '{"id":"a","text":"Dr. Zoë Roe: zoe@x.org","other":1}' '{"text":""}' '{"text":"Li","id":7}' >docs.jsonl
+printf '%s\n' \
+	'{"id":"a","text":"Dr. Zoë Roe: zoe@x.org","spans":[{"start":4,"end":11,"entity_type":"PERSON"},{"start":13,"end":22,"entity_type":"EMAIL_ADDRESS"}]}' \
+	'{"text":"","spans":[]}' '{"id":7,"text":"Li","spans":[]}' >wanted
+exits 0 tag -i docs.jsonl -o tagged.jsonl
+same tagged.jsonl wanted "tagged by rules"
+says err '^cuttle tag: tagged by rules 1: what they miss is not protected$'
+[ ! -s out ] || fail "something on standard output: $(cat out)"
+exits 0 tag -i - <docs.jsonl
+same out wanted "to standard output"
+exits 0 tag -i <(cat docs.jsonl)
+same out wanted "from a pipe"
+# What was written is read again, and other units count otherwise.
+exits 0 tag -i tagged.jsonl --tagger none
+same out wanted "its own spans"
+exits 0 tag -i docs.jsonl --offsets bytes
+says out '"start":14,"end":23,"entity_type":"EMAIL_ADDRESS"'
+exits 0 tag -i tagged.jsonl --tagger none --spans-field spans --offsets utf16
+says out '"start":13,"end":22,"entity_type":"EMAIL_ADDRESS"'
+printf '%s\n' 'LI' 'zoë' $'x.org\tHOST' >names
+exits 0 tag -i docs.jsonl --names names --tagger none
+says out '"spans":\[\{"start":4,"end":7,"entity_type":"PERSON"\},\{"start":17,"end":22,"entity_type":"HOST"\}\]'
+says out '"text":"Li","spans":\[\{"start":0,"end":2,"entity_type":"PERSON"\}\]'
+says err 'tagged by the names alone: '
+printf '%s\n' '{"doc":"d","t":"In Rome","annotations":{"x":{"entity_mentions":[{"start_offset":3,"end_offset":7,"entity_type":"LOC","identifier_type":"NO_MASK"}]}}}' >tab.jsonl
+exits 0 tag -i tab.jsonl --text-field t --id-field doc --tagger none
+[ "$(cat out)" = '{"doc":"d","t":"In Rome","spans":[{"start":3,"end":7,"entity_type":"LOC"}]}' ] || fail "TAB: $(cat out)"
+exits 0 tag -i tab.jsonl --text-field t --tagger none --leave-identifier NO_MASK
+[ "$(cat out)" = '{"t":"In Rome","spans":[]}' ] || fail "TAB: $(cat out)"
+
+# ---- recall and precision ------------------------------------------------------------------------
+printf '%s\n' '{"text":"Dr. Roe at 10:30 and Ann","gold":[{"start":4,"end":7,"label":"PERSON"},{"start":21,"end":24,"label":"PERSON"}]}' >gold.jsonl
+exits 0 tag -i gold.jsonl -o e --against gold
+[[ $(head -1 out) == PRIVATE:* ]] || fail "the first line is not PRIVATE: $(head -1 out)"
+says out '^PERSON +2 +0\.500 +0\.500 +1 +1\.000 +1\.000$'
+says out '^DATE_TIME +0 +- +- +1 +0\.000 +0\.000$'
+grep -q gold e && fail "the output has more than id, text and spans: $(cat e)"
+refused 2 tag -i gold.jsonl --against gold
+refused 4 tag -i docs.jsonl -o x --against gold
+rm e
+
+# ---- files ---------------------------------------------------------------------------------------
+echo mine >kept
+refused 2 tag -i docs.jsonl -o kept
+says err 'kept is there already; --overwrite replaces it$'
+[ "$(cat kept)" = mine ] || fail "a file was written over"
+exits 0 tag -i docs.jsonl -o kept --overwrite
+same kept wanted "the named output is not replaced"
+cp docs.jsonl before
+for name in docs.jsonl ./docs.jsonl "$PWD/docs.jsonl"; do
+	refused 2 tag -i docs.jsonl -o "$name" --overwrite
+	refused 2 tag -i tagged.jsonl --names docs.jsonl -o "$name" --overwrite
+done
+same docs.jsonl before "an input was written over"
+for option in -i -o --names; do refused 2 tag -i docs.jsonl -o e $option ''; done
+refused 2 tag -i docs.jsonl -o nowhere/e
+refused 4 tag -i nowhere
+refused 4 tag -i docs.jsonl --names nowhere
+printf 'Roe\tA\tB\n' >wrong
+refused 4 tag -i docs.jsonl --names wrong
+says err 'wrong: line 1 is not a name'
+printf '\n \n' >wrong
+refused 4 tag -i docs.jsonl --names wrong
+"$CUTTLE" tag -i docs.jsonl >/dev/full 2>err
+[ $? = 1 ] || fail "a full disk is not noticed: $(cat err)"
+coreless tag -i -
+
+# ---- wrong lines ---------------------------------------------------------------------------------
+# wrong LINE RULE ARG...: the second line of a file is refused by this rule, with nothing of it shown.
+wrong() {
+	{
+		head -1 tagged.jsonl
+		printf '%s\n' "$1"
+	} >wrong.jsonl
+	refused 4 tag -i wrong.jsonl -o e "${@:3}"
+	says err "^cuttle tag: wrong\.jsonl: line 2: .*$2"
+	grep -qi sesame err && fail "the error shows the text: $(cat err)"
+	compgen -G 'e*' | grep -vx err && fail "a refused run left something"
+	true
+}
+wrong '{"text":"Sesame"' 'not a JSON object'
+wrong '["Sesame"]' 'not a JSON object'
+wrong '' 'not a JSON object'
+wrong '{"txt":"Sesame"}' 'no text in the member text'
+wrong $'{"text":"Sesame\xff"}' 'not UTF-8'
+wrong '{"text":"Sesame"}' 'it has no spans' --tagger none
+wrong '{"text":"Sesame","spans":[{"start":0,"end":7,"label":"SESAME"}]}' 'span 1: it goes beyond the text' --tagger none
+wrong '{"text":"Sesame","spans":[{"start":3,"end":3,"label":"SESAME"}]}' 'span 1: its end is not behind' --tagger none
+wrong "{\"text\":\"$(head -c 17000000 /dev/zero | tr '\0' s)\"}" 'more than 16 MiB'
+
+# ---- another program -----------------------------------------------------------------------------
+# tagger NAME: makes a program of that name from standard input, with a line read in `line`.
+tagger() {
+	{
+		echo '#!/bin/bash'
+		cat
+	} >"$1"
+	chmod +x "$1"
+}
+tagger good <<'END'
+[ "$1 $2" = "one two" ] && [ "$KIND" = LETTER ] || exit 1
+n=0
+while read -r line; do
+	n=$((n + 1))
+	case $line in *'"text":""'*) echo "{\"id\":$n,\"spans\":[]}" ;; *) echo "{\"id\":$n,\"spans\":[{\"start\":0,\"end\":1,\"entity_type\":\"$KIND\"}]}" ;; esac
+done
+END
+KIND=LETTER exits 0 tag -i docs.jsonl -o e --tagger ' ./good  one two '
+[ "$(sed 's/.*"spans"://' e | paste -sd' ')" = '[{"start":0,"end":1,"entity_type":"LETTER"}]} []} [{"start":0,"end":1,"entity_type":"LETTER"}]}' ] ||
+	fail "by another program: $(cat e)"
+rm e
+# badly RULE: the tagger ./bad is refused by this rule; what it says on standard error is not shown.
+badly() {
+	refused 4 tag -i docs.jsonl -o e --tagger ./bad --tagger-seconds 2
+	says err "$1"
+	grep -Eqi 'zo[eë]|secret' err && fail "the error shows the text: $(cat err)"
+	compgen -G 'e*' | grep -vx err && fail "a failed tagger left something"
+	true
+}
+tagger bad <<<'read -r line; echo secret >&2; exit 3'
+badly 'the tagger at line 1: it ended'
+tagger bad <<<'exit 0'
+badly 'the tagger at line 1: it ended'
+tagger bad <<<'while read -r line; do echo "{\"id\":2,\"spans\":[]}"; done'
+badly "answer to line 1: its id is not the one"
+tagger bad <<<'while read -r line; do echo "$line"; done'
+badly "answer to line 1: it has no spans"
+tagger bad <<<'while read -r line; do echo "Zoe"; done'
+badly "answer to line 1: it is not a JSON object"
+tagger bad <<<'while read -r line; do echo "{\"id\":1,\"spans\":[{\"start\":0,\"end\":99,\"label\":\"Zoe\"}]}"; done'
+badly "answer to line 1: span 1: it goes beyond the text"
+tagger bad <<<'while read -r line; do echo "{\"id\":1,\"spans\":[]}"; echo; done'
+badly 'line [12]: (it wrote more than one line|it is not a JSON object)'
+tagger bad <<<'n=0; while read -r line; do n=$((n+1)); echo "{\"id\":$n,\"spans\":[]}"; done; exit 3'
+badly 'did not end with exit code 0'
+tagger bad <<<'n=0; while read -r line; do n=$((n+1)); echo "{\"id\":$n,\"spans\":[]}"; done; echo "{}"'
+badly 'wrote more lines than it was asked'
+tagger bad <<<'n=0; while read -r line; do n=$((n+1)); echo "{\"id\":$n,\"spans\":[]}"; done; kill -9 $$'
+badly 'did not end with exit code 0'
+# One that hangs is killed, with what it started.
+tagger bad <<<'sleep 1000.25 & echo $! >>started; wait'
+badly 'the tagger at line 1: it took too long'
+tagger bad <<<'n=0; while read -r line; do n=$((n+1)); echo "{\"id\":$n,\"spans\":[]}"; done; sleep 1000.25 & echo $! >>started; wait'
+badly 'did not end with exit code 0'
+# One that writes without end, and one that reads nothing of a line that fills the pipe.
+tagger bad <<<'yes | tr -d "\n"'
+badly 'the tagger at line 1: (its line has more than 16 MiB|it took too long)'
+printf '{"text":"%s"}\n' "$(head -c 300000 /dev/zero | tr '\0' z)" >long.jsonl
+tagger bad <<<'exec sleep 1000.25'
+refused 4 tag -i long.jsonl --tagger ./bad --tagger-seconds 1
+says err 'the tagger at line 1: it took too long'
+tagger bad <<<'exec <&-; sleep 1000.25 & echo $! >>started; wait'
+refused 4 tag -i long.jsonl --tagger ./bad --tagger-seconds 2
+says err 'the tagger at line 1: it ended, or reads no more'
+while read -r pid; do [ ! -e "/proc/$pid" ] || grep -q '^State:.Z' "/proc/$pid/status" || fail "a tagger's process is left"; done <started
+# A long line goes both ways at once.
+tagger echoing <<<'while read -r line; do echo "{\"spans\":[],${line#\{}"; done'
+exits 0 tag -i long.jsonl --tagger ./echoing
+refused 4 tag -i docs.jsonl --tagger ./nowhere
+says err 'cannot start the tagger ./nowhere: '
+refused 2 tag -i docs.jsonl --tagger ' '
+refused 2 tag -i docs.jsonl --tagger-seconds 0
+
+# ---- Presidio, at night, where it is installed ---------------------------------------------------
+[ -n "${CUTTLE_TEST_NIGHTLY-}" ] || exit 0
+presidio="python3 $root/examples/tag_presidio.py"
+if ! $presidio --check >/dev/null 2>&1; then
+	echo "skipped: ${0##*/}: examples/tag_presidio.py, as presidio-analyzer or its model is not installed"
+	exit 0
+fi
+exits 0 tag -i docs.jsonl --tagger "$presidio" --tagger-seconds 300
+says out '"entity_type":"EMAIL_ADDRESS"'

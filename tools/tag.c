@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuttle tag: finds what is private in documents and writes them with their spans, for cuttle
+// sanitize or for a look. Documents, output and the table of --against are private.
+//
+// io/source.c gives lines, io/spans.c reads one, tools/tagging.c finds the spans, io/spans.c writes
+// the line. tools/agreement.c counts for --against.
+#include "tools/verbs.h"
+
+#include "convert/rewrite.h"
+#include "io/fail.h"
+#include "io/secrecy.h"
+#include "io/source.h"
+#include "tools/agreement.h"
+#include "tools/tagging.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct tag_values {
+	struct tagging_values tagging;
+	const char *input;
+	const char *output;
+	const char *text_field;
+	const char *id_field;
+	const char *spans_field; /* NULL = as the tagger needs them */
+	const char *leave;       /* --leave-identifier; NULL = none */
+	const char *against;     /* member with the spans to compare with; NULL = none */
+	int format;              /* enum spans_format */
+	int offsets;             /* enum spans_offsets */
+	bool overwrite;
+};
+
+#define VALUE(member) OPTION(struct tag_values, member)
+
+// clang-format off
+static const struct option_entry OPTIONS[] = {
+	{.name = "input", .letter = 'i', VALUE(input), .argument = "FILE",
+	 .help = "the documents, JSONL, a file or a pipe (default -, standard input)"},
+	{.name = "output", .letter = 'o', VALUE(output), .argument = "FILE",
+	 .help = "the documents with their spans (default -, standard output); it appears when "
+	         "all is written"},
+	{.name = "overwrite", VALUE(overwrite),
+	 .help = "replace an output that is there, but never an input"},
+	TAGGING_OPTIONS(struct tag_values, tagging),
+	{.name = "against", VALUE(against), .argument = "FIELD",
+	 .help = "compare with the spans in this member (annotations: as TAB has them), and print "
+	         "recall and precision of each type on standard output: PRIVATE"},
+	{.name = "text-field", VALUE(text_field), .argument = "NAME",
+	 .help = "member with the text (default text)"},
+	{.name = "id-field", VALUE(id_field), .argument = "NAME",
+	 .help = "member with the id, which is copied (default id)"},
+	{.name = "spans-field", VALUE(spans_field), .argument = "NAME",
+	 .help = "keep the spans in this member, too (default: with --tagger none those in spans)"},
+	{.name = "spans-format", VALUE(format), .argument = "auto|presidio|tab",
+	 .help = "of the spans in the input: a list of start, end and entity_type (or label, or "
+	         "type), or TAB's annotations; auto: by the members that are there"},
+	{.name = "leave-identifier", VALUE(leave), .argument = "NAME",
+	 .help = "of TAB: spans of this identifier_type are public, as in NO_MASK"},
+	{.name = "offsets", VALUE(offsets), .argument = "codepoints|bytes|utf16",
+	 .help = "what start and end count, read and written (default codepoints, as in Python)"},
+};
+
+static const char ABOUT[] =
+	"Prints {\"id\",\"text\",\"spans\":[{\"start\",\"end\",\"entity_type\"}]} for each document; "
+	"end is the first position behind the span. The rules find EMAIL_ADDRESS, URL, IP_ADDRESS, "
+	"IBAN_CODE, CREDIT_CARD, US_SSN, PHONE_NUMBER, DATE_TIME, CODE, MONEY, and PERSON behind a "
+	"title. They know no other names: give a list of your own with --names.\n\n"
+
+	"A line that cannot be read, a wrong span, or a tagger that dies, is late or answers another "
+	"question ends the command with exit code 4, the line and the rule, and no output.\n\n"
+
+	"--against: recall is the share of the tagged spans that lie within found ones of their type, "
+	"hidden within found ones of any type; precision is the share of the found spans that touch a "
+	"tagged one of their type, private one of any type.\n";
+// clang-format on
+
+static const char PRIVATE[] = "PRIVATE: these numbers come from the documents, and no guarantee "
+                              "covers them. Keep them where the documents are.";
+
+/* All that the documents need, one after the other. */
+struct tag_run {
+	const struct tag_values *values;
+	struct spans_request request; /* how a line is read and written */
+	struct tagging tagging;
+	struct span_types types;
+	struct spans spans;  /* of the document */
+	struct spans tagged; /* those of --against */
+	struct agreement agreement;
+	size_t documents;
+};
+
+/* On a terminal: how many documents are done, now and then. */
+static void show_documents(const struct tag_run *run, bool last) {
+	enum { EACH = 64 };
+	if (!isatty(STDERR_FILENO) || (!last && run->documents % EACH)) return;
+	fprintf(stderr, "\r\033[K%zu documents%s", run->documents, last ? "\n" : "");
+}
+
+/* Writes the document's line. The bytes are private: they are wiped, unlike those of jsonout_write.
+ */
+static enum cuttle_status write_document(const struct tag_run *run, struct sink *sink,
+                                         struct cuttle_error *error) {
+	size_t size;
+	char *line = jsonout_dump(spans_encode(&run->request, &run->spans, &run->types),
+	                          JSON_COMPACT, &size);
+	const enum cuttle_status status = line ? sink_write(sink, line, size, error)
+	                                       : io_fail(error, CUTTLE_NOMEM, "out of memory");
+	secrecy_free(line);
+	return status;
+}
+
+static enum cuttle_status tag_document(struct tag_run *run, const char *line, size_t size,
+                                       struct sink *sink, struct cuttle_error *error) {
+	const char *against = run->values->against;
+	const size_t number = run->documents + 1;
+	enum cuttle_status status =
+	    spans_read(&run->request, line, size, number, &run->types, &run->spans, error);
+	if (!status && against) {
+		struct spans_request request = run->request;
+		request.spans_field = against;
+		if (!strcmp(against, "annotations")) request.format = SPANS_TAB;
+		status = spans_read(&request, line, size, number, &run->types, &run->tagged, error);
+	}
+	if (!status)
+		status = tagging_text(&run->tagging, &run->request, number, &run->types,
+		                      &run->spans, error);
+	if (!status && against)
+		status =
+		    agreement_add(&run->agreement, &run->types, &run->tagged, &run->spans, error);
+	if (!status) status = write_document(run, sink, error);
+	run->documents = number;
+	return status;
+}
+
+static enum cuttle_status tag_lines(struct tag_run *run, struct source *source, struct sink *sink,
+                                    struct cuttle_error *error) {
+	for (;;) {
+		const char *line;
+		size_t size;
+		enum cuttle_status status = source_line(source, &line, &size, error);
+		if (status || !line) return status;
+		// A line that is too long is given as an empty one; its length makes it be refused.
+		if (source->cut) size = (size_t)SOURCE_LINE + 1;
+		status = tag_document(run, line, size, sink, error);
+		if (status) return status;
+		show_documents(run, false);
+	}
+}
+
+static enum cuttle_status tag_file(struct tag_run *run, struct cuttle_error *error) {
+	struct source source;
+	struct sink sink;
+	enum cuttle_status status = tagging_open(&run->values->tagging, &run->tagging, error);
+	if (status) return status;
+	status = source_open(&source, run->values->input, error);
+	if (!status) {
+		run->request.path = source.path;
+		status = sink_open(&sink, run->values->output, error);
+		if (!status) {
+			status = tag_lines(run, &source, &sink, error);
+			status = tagging_close(&run->tagging, status, error);
+			status = sink_close(&sink, status, error);
+		}
+		source_close(&source);
+	}
+	return tagging_close(&run->tagging, status, error);
+}
+
+/* Checks the paths before one is opened. Returns the exit code. */
+static int check_tag_paths(const struct verb *verb, const struct tag_values *values) {
+	struct cuttle_error error;
+	const struct path_use uses[] = {
+	    PATH_ALONE("-i", values->input, PATH_STREAM),
+	    PATH_ALONE("--names", values->tagging.names, PATH_FILE),
+	    PATH_ALONE("-o", values->output, PATH_OUTPUT),
+	};
+	const int code = verb_paths(verb, uses, sizeof uses / sizeof *uses);
+	if (code || !strcmp(values->output, "-")) return code;
+	const enum cuttle_status status =
+	    rewrite_allowed(values->output, values->overwrite, &error);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
+static int run_tag_verb(const struct verb *verb, int argc, char **argv) {
+	struct tag_values values = {.tagging = TAGGING_DEFAULTS,
+	                            .input = "-",
+	                            .output = "-",
+	                            .text_field = "text",
+	                            .id_field = "id"};
+	struct cuttle_error error;
+	int code;
+	secrecy_begin();
+	if (!verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
+	if (values.against && !strcmp(values.output, "-"))
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "--against prints on standard output: name the documents' file "
+		                   "with -o FILE");
+	if ((code = check_tag_paths(verb, &values))) return code;
+	struct tag_run *run = calloc(1, sizeof *run);
+	if (!run) return verb_refuse(verb, CUTTLE_NOMEM, "out of memory");
+	run->values = &values;
+	run->request = (struct spans_request){.text_field = values.text_field,
+	                                      .id_field = values.id_field,
+	                                      .spans_field = values.spans_field,
+	                                      .leave_identifier = values.leave,
+	                                      .format = (enum spans_format)values.format,
+	                                      .offsets = (enum spans_offsets)values.offsets};
+	if (!values.spans_field && tagging_takes_own(&values.tagging))
+		run->request.spans_field = "spans";
+	const enum cuttle_status status = tag_file(run, &error);
+	if (!status) {
+		show_documents(run, true);
+		tagging_warn(verb, &values.tagging);
+	}
+	if (!status && values.against) {
+		printf("%s\n", PRIVATE);
+		agreement_print(&run->agreement, &run->types, stdout);
+	}
+	spans_free(&run->spans);
+	spans_free(&run->tagged);
+	secrecy_free(run);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
+const struct verb tag_verb = {
+    .name = "tag",
+    .usage = "[-i FILE] [-o FILE] [OPTION]...",
+    .summary = "finds what is private in documents: names, numbers, dates, places of them",
+    .example = "-i docs.jsonl -o tagged.jsonl --names patients.txt",
+    .another = "-i docs.jsonl -o tagged.jsonl --tagger \"python3 examples/tag_presidio.py\"",
+    .about = ABOUT,
+    .options = OPTIONS,
+    .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+    .run = run_tag_verb,
+};
