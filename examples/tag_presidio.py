@@ -22,8 +22,9 @@ def make_analyzer(language):
     from presidio_analyzer.nlp_engine import NlpEngineProvider
     import spacy.util
 
-    names = ("lg", "md", "sm")
-    models = [name for name in ("%s_core_web_%s" % (language, size) for size in names) if spacy.util.is_package(name)]
+    # Installed models are called as en_core_web_lg: of the language's, the largest is taken.
+    models = [name for name in spacy.util.get_installed_models() if name.startswith(language + "_core_")]
+    models.sort(key=lambda name: [size in name for size in ("_lg", "_md", "_sm")], reverse=True)
     if not models:
         sys.exit("no spaCy model of the language %s: python3 -m spacy download %s_core_web_lg" % (language, language))
     configuration = {"nlp_engine_name": "spacy", "models": [{"lang_code": language, "model_name": models[0]}]}
