@@ -10,6 +10,8 @@
 // Example: B = 7: text 2 is written from references 14 to 20.
 // Each token is drawn from one public and B private contexts, in exact integers (dp/PRIVACY.md).
 // The mechanism is InvisibleInk (NeurIPS 2025, Algorithm 1).
+// A *rewriter* does something else: it rewrites single documents whose private parts are marked, by
+// DP-Fusion (ICLR 2026). It stands beside plan and job, with a job of its own.
 #ifndef CUTTLE_H
 #define CUTTLE_H
 
@@ -21,6 +23,8 @@
 //   cuttle_plan_make        fixes the parameters; nothing private is read yet
 //   cuttle_plan_describe    says what is guaranteed
 //   cuttle_job_run          reads references, draws tokens, hands out texts
+//   cuttle_rewriter_run     rewrites documents; cuttle_rewriter_make comes before, as a plan does
+//   cuttle_rewrite_budget_solve  what that costs, without a model
 //   cuttle_bench            how long a run will take
 //   struct cuttle_trace     what each step looked like inside: PRIVATE
 #include "cuttle/status.h"
@@ -30,6 +34,8 @@
 #include "cuttle/guarantee.h"
 #include "cuttle/plan.h"
 #include "cuttle/job.h"
+#include "cuttle/rewrite_budget.h"
+#include "cuttle/rewrite.h"
 #include "cuttle/bench.h"
 #include "cuttle/trace.h"
 
