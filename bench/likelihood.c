@@ -17,7 +17,7 @@
 // its difference to the default, the standard error of that, share of free tokens.
 #include "dp/invisibleink.h"
 #include "engine/cuttle/text.h"
-#include "engine/run/generate.h"
+#include "engine/run/plan.h"
 #include "engine/forward/lockstep.h"
 #include "io/records.h"
 

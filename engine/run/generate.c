@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // generate.c: the loop of generate.h.
-// A batch is B references and the texts written from them: one text, or several with a token bank.
-// One turn of run_texts gives every busy slot one token:
+// A batch is what one text is written from: B references, or one document. With a token bank
+// several texts are written from it. One turn of run_texts gives every busy slot one token:
 //   fill_slot      an idle slot gets the next batch; tokens of an earlier run are replayed first
 //   draw_token     draws the slot's token; the caller records it before anything else sees it
 //   deliver_texts  hands out the texts of complete batches, in order
 //   append         of the logit source: the token goes to every context of its slot
 // Which slot draws, and how, follows from public things alone: the tokens drawn so far, the public
-// row and the plan. How a token is drawn, only the mechanism knows (dp/mechanism.h).
+// row and the batch's terms. How a token is drawn, only the mechanism knows (dp/mechanism.h).
 #include "engine/run/generate.h"
 
-#include "base/misuse.h"
-#include "engine/run/diagnosis.h"
-#include "engine/forward/lockstep.h"
-#include "engine/params.h"
+#include "engine/machine/region.h"
+#include "engine/model/model.h"
+#include "engine/run/plan.h"
 #include "engine/status.h"
-#include "engine/run/transcript.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* One job in progress. Batches start in index order, and their texts are handed out in index order.
@@ -25,8 +22,7 @@
  * Example: 4 slots give ring 8. While batch 2 is not handed out, batches 2 to 9 may have started;
  * batch 10 waits, for its place transcripts[2] is still in use. */
 struct job_run {
-	struct cuttle_plan *plan;
-	const struct cuttle_job *job;
+	const struct generation *job;
 	const struct logit_source *source;
 	struct cuttle_error *error;
 	struct transcript *transcripts; /* [ring] */
@@ -37,8 +33,8 @@ struct job_run {
 	size_t texts;                   /* texts handed out so far */
 	size_t *slots;                  /* [source->slots] the batch in each slot, or IDLE */
 	int32_t *next;                  /* [source->slots] the token just drawn there */
-	int32_t *place_ids;             /* [B][capacity of a private context], private */
-	struct place_context *places;   /* [B] the contexts of the text that begins */
+	int32_t *ids;                   /* [job->context_tokens] of the contexts, private */
+	struct place_context *places;   /* [job->places] the contexts of the text that begins */
 	struct cuttle_progress progress;
 };
 #define IDLE SIZE_MAX /* this slot holds no batch */
@@ -68,7 +64,7 @@ static enum cuttle_status replay_batch(struct job_run *run, size_t index) {
 	struct transcript *transcript = transcript_of(run, index);
 	const int32_t *ids = NULL;
 	const size_t count = run->job->drawn ? run->job->drawn(run->job->user, index, &ids) : 0;
-	transcript_begin(transcript);
+	transcript_begin(transcript, run->job->terms(run->job->self, index).unpaid);
 	for (size_t i = 0; i < count && !transcript->complete; i++) {
 		if ((size_t)transcript_token(ids[i]) >= run->source->vocab ||
 		    !transcript_may_add(transcript, ids[i]))
@@ -80,31 +76,12 @@ static enum cuttle_status replay_batch(struct job_run *run, size_t index) {
 	return CUTTLE_OK;
 }
 
-/* Writes the private contexts of a batch. A reference that cannot be read becomes null, without an
- * error: an error would tell something about it. */
-static void write_places(struct job_run *run, size_t index) {
-	const struct cuttle_plan *plan = run->plan;
-	const struct prompt *prompt = &plan->prompts[run->job->heading];
-	const size_t limit = plan->reference_tokens,
-	             capacity = prompt_private_capacity(prompt, limit);
-	for (size_t i = 0; i < plan->batch; i++) {
-		const char *words = NULL;
-		size_t size = 0;
-		run->job->reference(run->job->user, index * plan->batch + i, &words, &size);
-		struct place_context *place = &run->places[i];
-		place->shared = plan->share ? prompt->shared : 0;
-		place->tokens.ids = run->place_ids + i * capacity;
-		place->tokens.count =
-		    prompt_private(plan->model, prompt, words, size, limit, place->tokens.ids);
-	}
-}
-
 /* Hands out the texts of complete batches, in order, up to the first batch that is not complete. */
 static enum cuttle_status deliver_texts(struct job_run *run) {
 	for (; run->delivered < run->started && transcript_of(run, run->delivered)->complete;
 	     run->delivered++) {
 		const struct transcript *transcript = transcript_of(run, run->delivered);
-		transcript_begin(&run->reader);
+		transcript_begin(&run->reader, transcript->unpaid);
 		for (size_t i = 0; i < transcript->count; i++) {
 			transcript_add(&run->reader, transcript->drawn[i]);
 			if (!run->reader.ended) continue;
@@ -121,17 +98,21 @@ static enum cuttle_status deliver_texts(struct job_run *run) {
 }
 
 /* Builds the contexts for the batch in a slot: for its first text, for its next one, or for a text
- * that an earlier run left half-way. Once T tokens are spent no reference is read: all are null. */
+ * that an earlier run left half-way. Once T tokens are spent nothing private is read. */
 static enum cuttle_status begin_text(struct job_run *run, size_t slot) {
 	const struct transcript *transcript = transcript_of(run, run->slots[slot]);
 	const struct interruption interruption = {report_prompt_phase, run};
 	const struct tokens already = {transcript->ids, transcript->ended ? 0 : transcript->length};
+	const uint32_t places = run->job->terms(run->job->self, run->slots[slot]).places;
+	struct tokens public_context;
 	if (report_progress(run, "prompt")) return fail_stopped(run);
-	if (transcript->spent < transcript->rules.tokens) write_places(run, run->slots[slot]);
-	else memset(run->places, 0, run->plan->batch * sizeof *run->places);
-	if (run->source->begin(run->source->self, slot,
-	                       &run->plan->prompts[run->job->heading].whole, run->places,
-	                       run->plan->batch, &already, &interruption))
+	memset(run->places, 0, run->job->places * sizeof *run->places);
+	const enum cuttle_status status =
+	    run->job->contexts(run->job->self, run->slots[slot], transcript_is_spent(transcript),
+	                       run->ids, &public_context, run->places, run->error);
+	if (status) return status;
+	if (run->source->begin(run->source->self, slot, &public_context, run->places, places,
+	                       &already, &interruption))
 		return fail_stopped(run);
 	return CUTTLE_OK;
 }
@@ -161,14 +142,16 @@ static enum cuttle_status fill_slot(struct job_run *run, size_t slot) {
  * one, which is public. *drawn is the token t, or ~t when the public row alone drew it. */
 static enum dp_status draw_step(struct job_run *run, size_t slot,
                                 const struct transcript *transcript, int32_t *drawn) {
-	const struct dp_mechanism *mechanism = &run->plan->mechanism;
+	const struct batch_terms terms = run->job->terms(run->job->self, run->slots[slot]);
+	const struct dp_mechanism *mechanism = terms.mechanism;
 	const struct logit_source *source = run->source;
 	struct dp_wanted wanted;
 	enum dp_fate fate;
 	uint32_t token;
 	// One mechanism serves all batches in flight. Each time it is told what this batch has
-	// spent, and it refuses to draw beyond T.
-	mechanism->begin(mechanism->self, run->plan->batch, transcript->spent);
+	// spent, and it refuses to draw beyond T. A batch that may pay nothing has spent all.
+	mechanism->begin(mechanism->self, terms.places,
+	                 terms.unpaid ? transcript->rules.tokens : transcript->spent);
 	enum dp_status status =
 	    mechanism->open(mechanism->self, source->public_row(source->self, slot),
 	                    transcript_may_add(transcript, -1), &wanted);
@@ -176,7 +159,7 @@ static enum dp_status draw_step(struct job_run *run, size_t slot,
 	if (wanted.count) {
 		const bool every = wanted.place == DP_EVERY_PLACE;
 		const uint32_t first = every ? 0 : wanted.place,
-		               end = every ? run->plan->batch : wanted.place + 1;
+		               end = every ? terms.places : wanted.place + 1;
 		source->private_logits(source->self, slot, first, end - first, wanted.tokens,
 		                       wanted.count);
 		for (uint32_t place = first; place < end; place++) {
@@ -189,14 +172,6 @@ static enum dp_status draw_step(struct job_run *run, size_t slot,
 	return DP_OK;
 }
 
-/* Gives the caller's trace the private numbers of the step. True when the trace asks to stop. */
-static bool report_traced_step(struct job_run *run, size_t slot, uint32_t step, int32_t drawn) {
-	struct cuttle_trace_step seen = {
-	    .text = run->slots[slot], .step = step, .token = transcript_token(drawn)};
-	diagnosis_of(run->plan, run->source, slot, drawn < 0, &seen);
-	return run->job->trace->step(run->job->trace->user, &seen) != 0;
-}
-
 /* Draws the slot's next token and has it recorded. The order matters: the token callback comes
  * first, so a token that anything else has seen is always on record. */
 static enum cuttle_status draw_token(struct job_run *run, size_t slot) {
@@ -204,19 +179,21 @@ static enum cuttle_status draw_token(struct job_run *run, size_t slot) {
 	struct transcript *transcript = transcript_of(run, run->slots[slot]);
 	const uint32_t step = (uint32_t)transcript->count;
 	int32_t drawn;
-	run->plan->seeded.text = run->slots[slot];
-	run->plan->seeded.step = step;
-	run->plan->seeded.counter = 0;
+	run->job->seeded->text = run->slots[slot];
+	run->job->seeded->step = step;
+	run->job->seeded->counter = 0;
 	const enum dp_status status = draw_step(run, slot, transcript, &drawn);
 	if (status) return plan_status(status, run->error);
 	if (run->job->token && run->job->token(run->job->user, run->slots[slot], step, drawn))
 		return fail_stopped(run);
-	if (run->job->trace && report_traced_step(run, slot, step, drawn)) return fail_stopped(run);
+	if (run->job->trace &&
+	    run->job->trace(run->job->self, source, slot, run->slots[slot], step, drawn))
+		return fail_stopped(run);
 	transcript_add(transcript, drawn);
 	run->next[slot] = transcript_token(drawn);
 	run->progress.tokens_done++;
 	if (transcript->ended) source->end(source->self, slot);
-	else if (transcript->spent == transcript->rules.tokens) source->alone(source->self, slot);
+	else if (transcript_is_spent(transcript)) source->alone(source->self, slot);
 	if (transcript->complete) run->slots[slot] = IDLE;
 	return CUTTLE_OK;
 }
@@ -241,75 +218,34 @@ static enum cuttle_status run_texts(struct job_run *run) {
 	return CUTTLE_OK;
 }
 
-enum cuttle_status generate_run(struct cuttle_plan *plan, const struct cuttle_job *job,
-                                const struct logit_source *source, struct cuttle_error *error) {
-	struct job_run run = {.plan = plan,
-	                      .job = job,
-	                      .source = source,
-	                      .error = error,
-	                      .progress = {.texts = job->texts}};
+enum cuttle_status generate_run(const struct generation *job, const struct logit_source *source,
+                                struct cuttle_error *error) {
+	struct job_run run = {
+	    .job = job, .source = source, .error = error, .progress = {.texts = job->texts}};
 	struct region region = {0};
 	size_t total = 0;
-	const size_t batch = plan->batch, capacity = prompt_private_capacity(
-	                                      &plan->prompts[job->heading], plan->reference_tokens);
 	run.ring = 2 * source->slots;
-	if (!region_add(&total, batch * capacity, sizeof(int32_t)) ||
-	    !region_add(&total, batch, sizeof *run.places) ||
+	if (!region_add(&total, job->context_tokens, sizeof *run.ids) ||
+	    !region_add(&total, job->places, sizeof *run.places) ||
 	    !region_add(&total, run.ring, sizeof *run.transcripts) ||
 	    !region_add(&total, source->slots, sizeof *run.slots) ||
 	    !region_add(&total, source->slots, sizeof *run.next) ||
 	    !region_map(&region, total, true))
-		return status_fail(error, CUTTLE_NOMEM, "out of memory for %zu references", batch);
-	run.place_ids = region_carve(&region, batch * capacity * sizeof(int32_t));
-	run.places = region_carve(&region, batch * sizeof *run.places);
+		return status_fail(error, CUTTLE_NOMEM, "out of memory for %u private contexts",
+		                   job->places);
+	run.ids = region_carve(&region, job->context_tokens * sizeof *run.ids);
+	run.places = region_carve(&region, job->places * sizeof *run.places);
 	run.transcripts = region_carve(&region, run.ring * sizeof *run.transcripts);
 	run.slots = region_carve(&region, source->slots * sizeof *run.slots);
 	run.next = region_carve(&region, source->slots * sizeof *run.next);
 	for (size_t slot = 0; slot < source->slots; slot++) run.slots[slot] = IDLE;
-	enum cuttle_status status = plan->model->lock ? region_lock(&region, error) : CUTTLE_OK;
-	const struct cuttle_savings *savings = &plan->guarantee.savings;
-	const struct transcript_rules rules = {plan->model->vocab,     plan->prompts->stop,
-	                                       plan->guarantee.tokens, savings->free_tokens,
-	                                       savings->token_bank,    savings->complete};
+	enum cuttle_status status = job->model->lock ? region_lock(&region, error) : CUTTLE_OK;
 	for (size_t i = 0; i < run.ring && !status; i++)
-		status = transcript_new(&rules, &run.transcripts[i], error);
-	if (!status) status = transcript_new(&rules, &run.reader, error);
+		status = transcript_new(&job->rules, &run.transcripts[i], error);
+	if (!status) status = transcript_new(&job->rules, &run.reader, error);
 	if (!status) status = run_texts(&run);
 	for (size_t i = 0; i < run.ring; i++) transcript_free(&run.transcripts[i]);
 	transcript_free(&run.reader);
 	region_unmap(&region, true);
-	return status;
-}
-
-void cuttle_job_default(struct cuttle_job *job) {
-	*job = (struct cuttle_job){.struct_size = sizeof *job};
-}
-
-enum cuttle_status cuttle_job_run(struct cuttle_plan *plan, const struct cuttle_job *given,
-                                  struct cuttle_error *error) {
-	REQUIRE(plan && given);
-	struct cuttle_job taken;
-	const struct cuttle_job *const job = &taken;
-	cuttle_job_default(&taken);
-	enum cuttle_status status =
-	    params_take(&taken, sizeof taken, given, "struct cuttle_job", error);
-	if (status) return status;
-	REQUIRE(job->reference && job->text);
-	if (job->heading >= plan->prompt_count)
-		return status_fail(error, CUTTLE_USAGE, "the plan has no such heading");
-	plan->seeded.heading = job->heading;
-	const struct prompt *prompt = &plan->prompts[job->heading];
-	const struct lockstep_params params = {
-	    .prefix = {prompt->whole.ids, plan->share ? prompt->shared : 0},
-	    .batch = plan->batch,
-	    .slots = job->texts && job->texts < plan->slots ? job->texts : plan->slots,
-	    .context = plan->guarantee.context,
-	    .chunk = plan->chunk};
-	struct lockstep *lockstep;
-	status = lockstep_new(plan->model, &params, &lockstep, error);
-	if (status) return status;
-	const struct logit_source source = lockstep_source(lockstep);
-	status = generate_run(plan, job, &source, error);
-	lockstep_free(&lockstep);
 	return status;
 }

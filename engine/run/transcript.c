@@ -13,7 +13,7 @@
 
 enum cuttle_status transcript_new(const struct transcript_rules *rules,
                                   struct transcript *transcript, struct cuttle_error *error) {
-	const size_t limit = (size_t)rules->tokens + rules->free_tokens;
+	const size_t limit = rules->length;
 	*transcript = (struct transcript){.rules = *rules};
 	size_t longest = 1;
 	for (size_t i = 0; i < vocab_size(rules->vocab); i++) {
@@ -49,8 +49,9 @@ static void reset_text(struct transcript *transcript) {
 	transcript->ended = false;
 }
 
-void transcript_begin(struct transcript *transcript) {
+void transcript_begin(struct transcript *transcript, bool unpaid) {
 	reset_text(transcript);
+	transcript->unpaid = unpaid;
 	transcript->count = 0;
 	transcript->spent = 0;
 	transcript->complete = false;
@@ -60,13 +61,18 @@ int32_t transcript_token(int32_t drawn) {
 	return drawn < 0 ? ~drawn : drawn;
 }
 
+bool transcript_is_spent(const struct transcript *transcript) {
+	return transcript->unpaid || transcript->spent >= transcript->rules.tokens;
+}
+
 static bool has_free_left(const struct transcript *transcript) {
-	return transcript->count - transcript->spent < transcript->rules.free_tokens;
+	return transcript->unpaid ||
+	       transcript->count - transcript->spent < transcript->rules.free_tokens;
 }
 
 bool transcript_may_add(const struct transcript *transcript, int32_t drawn) {
-	return !transcript->complete && (drawn < 0 ? has_free_left(transcript)
-	                                           : transcript->spent < transcript->rules.tokens);
+	if (transcript->complete || transcript->count >= transcript->rules.length) return false;
+	return drawn < 0 ? has_free_left(transcript) : !transcript_is_spent(transcript);
 }
 
 /* Appends the bytes of the token to the text, and says whether the text is at its end. `before` is
@@ -98,10 +104,11 @@ void transcript_add(struct transcript *t, int32_t drawn) {
 	t->ids[t->length++] = transcript_token(drawn);
 	t->spent += drawn >= 0;
 	t->free_tokens += drawn < 0;
-	const bool exhausted =
-	    t->spent >= t->rules.tokens && !(t->rules.completes && has_free_left(t));
+	const bool goes_on =
+	    !transcript_is_spent(t) || ((t->unpaid || t->rules.completes) && has_free_left(t));
+	const bool exhausted = t->count == t->rules.length || !goes_on;
 	t->ended = ends_text(t, transcript_token(drawn), t->raw_size);
-	t->complete = exhausted || (t->ended && (!t->rules.bank || t->spent >= t->rules.tokens));
+	t->complete = exhausted || (t->ended && (!t->rules.bank || transcript_is_spent(t)));
 	if (t->ended || !exhausted) return;
 	t->ended = true;
 	t->finish = CUTTLE_FINISH_LENGTH;

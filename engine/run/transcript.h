@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // transcript.h: what one batch has drawn so far, and where its texts begin and end.
-// Called by: run/generate.c.
+// Called by: run/generate.c; run/job.c and run/rewrite.c state the rules.
 // Private data: none. It sees drawn tokens only, which the mechanism has protected.
 // How: transcript_begin for each batch, then transcript_add for each token until `complete`.
 // A batch is one text. With `bank` it is as many texts as its T private tokens are enough for.
 // A private token is drawn from the references and counts against T. A free token is drawn from the
-// public row alone. It is written as ~t: free token 5 is -6.
+// public row alone. It is written as ~t: free token 5 is -6. A batch without a private context is
+// unpaid: all its tokens are free.
 // Rule: everything here is a function of the tokens alone, so replayed tokens give the same texts.
 #ifndef CUTTLE_ENGINE_TRANSCRIPT_H
 #define CUTTLE_ENGINE_TRANSCRIPT_H
@@ -17,7 +18,8 @@ struct transcript_rules {
 	const struct vocab *vocab;
 	const char *stop;     /* a text ends before this string; NULL = none */
 	uint32_t tokens;      /* T: private tokens of the batch, at most */
-	uint32_t free_tokens; /* U: free tokens of the batch, at most */
+	uint32_t free_tokens; /* free tokens of the batch, at most, unless it is unpaid */
+	uint32_t length;      /* all tokens of the batch, at most */
 	bool bank;            /* private tokens left at the end of a text begin another text */
 	bool completes;       /* after T private tokens, a text goes on with free tokens */
 };
@@ -26,13 +28,14 @@ struct transcript {
 	struct transcript_rules rules;
 
 	/* The batch. */
-	int32_t *drawn; /* [rules.tokens + rules.free_tokens] t, or ~t for a free token */
+	int32_t *drawn; /* [rules.length] t, or ~t for a free token */
 	size_t count;   /* tokens in drawn */
 	uint32_t spent; /* private tokens among them */
+	bool unpaid;    /* all tokens are free */
 	bool complete;  /* the batch draws no more */
 
 	/* The text that the last token belongs to. */
-	int32_t *ids;              /* [rules.tokens + rules.free_tokens] its tokens, each as t */
+	int32_t *ids;              /* [rules.length] its tokens, each as t */
 	size_t length;             /* tokens in ids */
 	uint32_t free_tokens;      /* free tokens among them */
 	bool ended;                /* the text is at its end; the next token begins another one */
@@ -49,7 +52,7 @@ enum cuttle_status transcript_new(const struct transcript_rules *rules,
 void transcript_free(struct transcript *transcript);
 
 /* Begins a new batch: no token is drawn yet. */
-void transcript_begin(struct transcript *transcript);
+void transcript_begin(struct transcript *transcript, bool unpaid);
 
 /* Adds a token: t, or ~t when it is free. transcript_may_add must be true. */
 void transcript_add(struct transcript *transcript, int32_t drawn);
@@ -59,6 +62,9 @@ int32_t transcript_token(int32_t drawn);
 
 /* Whether the batch may draw one more token of this kind: free when drawn < 0, else private. */
 bool transcript_may_add(const struct transcript *transcript, int32_t drawn);
+
+/* Whether no private token is left to the batch, so that no private context is needed. */
+bool transcript_is_spent(const struct transcript *transcript);
 
 /* The text that the last token belongs to, *size bytes, not NUL-terminated. The stop string is cut
  * off. Bytes that are not UTF-8 become U+FFFD. White space at both ends is removed. The text

@@ -4,7 +4,7 @@
 // It fails if a reference does not reach the model whole, alone and in its place. It fails if a
 // token is not the one that a second mechanism, built from the guarantee alone, draws from the
 // same rows.
-#include "engine/run/generate.h"
+#include "engine/run/job.h"
 #include "dp/account.h"
 #include "dp/invisibleink.h"
 #include "tests/support/tiny_model.h"
@@ -242,7 +242,7 @@ static void run(struct cuttle_plan *plan, struct stub *stub) {
 	job.token = take_token;
 	job.text = take_text;
 	*stub = (struct stub){.prompt = plan->prompts, .limit = plan->guarantee.reference_tokens};
-	assert_int_equal(generate_run(plan, &job, &source, NULL), CUTTLE_OK);
+	assert_int_equal(job_generate(plan, &job, &source, NULL), CUTTLE_OK);
 	assert_int_equal(stub->begun, TEXTS);
 }
 

@@ -4,7 +4,7 @@
 // It fails if the loop calls a mechanism out of order, or tells it a wrong number of spent units.
 // It fails if a mechanism gets another row than it wants, or if another row is computed. It fails
 // if a free token is allowed where the batch has none left, or is not recorded as free.
-#include "engine/run/generate.h"
+#include "engine/run/job.h"
 #include "tests/support/tiny_model.h"
 
 #include <setjmp.h>
@@ -284,7 +284,7 @@ static enum cuttle_status run_mock(struct cuttle_model *model, struct record *r,
 	job.token = record_token;
 	job.text = count_text;
 	r->texts = r->now = 0;
-	const enum cuttle_status status = generate_run(plan, &job, &source, &error);
+	const enum cuttle_status status = job_generate(plan, &job, &source, &error);
 	cuttle_plan_free(&plan);
 	return status;
 }

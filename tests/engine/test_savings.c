@@ -4,7 +4,7 @@
 // It fails if the texts of a batch have more than T private tokens in all, or fewer than they
 // could. It fails if a token is free where it may not be, or if a private row is read for a free
 // one. It fails if texts change with how many are in flight, or with where a run was interrupted.
-#include "engine/run/generate.h"
+#include "engine/run/job.h"
 #include "tests/support/tiny_model.h"
 
 #include <math.h>
@@ -232,7 +232,7 @@ static enum cuttle_status run(struct cuttle_model *model, const struct cuttle_sa
 	const struct logit_source source = {
 	    &memory->stub, TINY_VOCAB, slots,          begin, end,   alone,
 	    public_logits, public_row, private_logits, row,   append};
-	const enum cuttle_status status = generate_run(plan, &job, &source, NULL);
+	const enum cuttle_status status = job_generate(plan, &job, &source, NULL);
 	cuttle_plan_free(&plan);
 	return status;
 }

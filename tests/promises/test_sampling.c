@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "engine/run/generate.h"
+#include "engine/run/job.h"
 #include "tests/dp/dp_oracle.h"
 #include "tests/support/statistics.h"
 #include "tests/support/tiny_model.h"
@@ -167,7 +167,7 @@ static void generate(const struct world *world, int32_t clip_fixed, double tempe
 	job.reference = no_reference;
 	job.token = count_token;
 	job.text = take_text;
-	assert_int_equal(generate_run(plan, &job, &source, &error), CUTTLE_PARTIAL);
+	assert_int_equal(job_generate(plan, &job, &source, &error), CUTTLE_PARTIAL);
 	assert_int_equal(count->drawn, n);
 	cuttle_plan_free(&plan);
 }
