@@ -1,36 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // plan.c: from the caller's parameters to a plan, see plan.h. The steps of cuttle_plan_make:
 //   check_plan_params  every number is in its range
-//   choose_savings     how many free tokens, and when a public row is sure
+//   savings_used       how many free tokens, and when a public row is sure (savings.c)
 //   choose_clip        epsilon or clip -> integers
 //   write_prompts      the prompts under each heading (prompt.c)
 //   fit_context        what room is left for a reference
 //   make_mechanism     the weight table
 //   account_budget     the mechanism's claim -> what it guarantees
-//   choose_slots, cuttle_plan_fits  how many texts are in flight, and whether memory is enough
+//   capacity_slots, cuttle_plan_fits  how many texts are in flight, and whether memory is enough
 #include "engine/run/plan.h"
 
 #include "base/misuse.h"
 #include "dp/account.h"
 #include "dp/invisibleink.h"
-#include "engine/forward/kv.h"
-#include "engine/forward/lockstep.h"
-#include "engine/machine/memory.h"
-#include "engine/machine/region.h"
 #include "engine/params.h"
+#include "engine/run/capacity.h"
+#include "engine/run/savings.h"
 #include "engine/status.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum {
-	DEFAULT_CHUNK = 256,    /* rows per pass over the prompts */
-	DEFAULT_CONTEXT = 4096, /* tokens of the longest context, if the model's is not shorter */
-	MAX_BATCH = 4096,       /* references per text */
-	MAX_TOKENS = 1 << 20,   /* free tokens of a batch; T times spread */
-	MAX_CHUNK = 1 << 14,    /* rows per pass over the prompts */
-	MAX_PARALLEL = 256      /* texts in flight */
+	MAX_BATCH = 4096,                /* references per text */
+	MAX_TOKENS = SAVINGS_MOST_TOKENS /* T times spread */
 };
 
 void cuttle_budget_none(struct cuttle_budget *budget) {
@@ -117,29 +110,13 @@ static enum cuttle_status check_plan_params(const struct cuttle_plan_params *p,
 	if (p->tokens < 1 || p->tokens > MAX_TOKENS)
 		return status_fail(error, CUTTLE_USAGE, "%u tokens are outside 1..%d", p->tokens,
 		                   MAX_TOKENS);
-	if (p->savings.free_tokens > MAX_TOKENS)
-		return status_fail(error, CUTTLE_USAGE, "%u free tokens are above %d",
-		                   p->savings.free_tokens, MAX_TOKENS);
-	if (p->savings.public_when != 0.0 &&
-	    !(p->savings.public_when >= 1e-6 && p->savings.public_when <= 1.0))
-		return status_fail(error, CUTTLE_USAGE,
-		                   "the public top probability must be in 0.000001..1");
-	if (p->savings.free_tokens && !p->savings.complete && p->savings.public_when == 0.0)
-		return status_fail(error, CUTTLE_USAGE,
-		                   "there are no free tokens without public completion or a public "
-		                   "top probability");
 	if (p->spread < 1 || p->spread > MAX_TOKENS / p->tokens)
 		return status_fail(
 		    error, CUTTLE_USAGE,
 		    "%u texts of one person, %u tokens each, are outside 1..%d tokens", p->spread,
 		    p->tokens, MAX_TOKENS);
-	if (p->prompt_chunk > MAX_CHUNK)
-		return status_fail(error, CUTTLE_USAGE, "prompt chunk %u is above %d",
-		                   p->prompt_chunk, MAX_CHUNK);
-	if (p->parallel > MAX_PARALLEL)
-		return status_fail(error, CUTTLE_USAGE, "%u texts in flight are above %d",
-		                   p->parallel, MAX_PARALLEL);
-	return CUTTLE_OK;
+	const enum cuttle_status status = savings_check(&p->savings, error);
+	return status ? status : capacity_check(p->parallel, p->prompt_chunk, error);
 }
 
 /* Finds the integers that the mechanism is built with. They follow from epsilon, or from the clip
@@ -185,22 +162,6 @@ static enum cuttle_status choose_clip(struct cuttle_plan *plan, const struct cut
 	return CUTTLE_OK;
 }
 
-/* Example: 0.95 is 950000. */
-static uint32_t millionths_of(double probability) {
-	return (uint32_t)lround(probability * 1e6);
-}
-
-/* Turns the savings asked for into those the plan uses. public_when becomes millionths, and the
- * guarantee states the rounded number. Free tokens not given become T, if anything can use them. */
-static void choose_savings(struct cuttle_plan *plan, const struct cuttle_savings *asked,
-                           uint32_t tokens) {
-	struct cuttle_savings *savings = &plan->guarantee.savings;
-	*savings = *asked;
-	const uint32_t sure = millionths_of(asked->public_when);
-	savings->public_when = sure / 1e6;
-	if (!asked->free_tokens && (asked->complete || sure)) savings->free_tokens = tokens;
-}
-
 /* Computes what both accountants say about the mechanism's claim. The guarantee is about all texts
  * that one person's references stand in, so it counts the units of `spread` batches. Beyond its
  * limits the exact accountant has no number: epsilon_exact is then NaN. That is an error only when
@@ -224,27 +185,31 @@ static enum cuttle_status account_budget(struct cuttle_plan *plan,
 	return status == DP_BAD_PARAMETER ? CUTTLE_OK : plan_status(status, error);
 }
 
+uint8_t *plan_allowed_tokens(const struct model *model) {
+	uint8_t *allowed = malloc(model->vocab_size);
+	for (size_t i = 0; allowed && i < model->vocab_size; i++)
+		allowed[i] = vocab_drawable(model->vocab, (int32_t)i);
+	return allowed;
+}
+
 static enum cuttle_status make_mechanism(struct cuttle_plan *plan,
                                          const struct cuttle_plan_params *p,
                                          const struct dp_integers *integers,
                                          struct cuttle_error *error) {
-	const struct vocab *vocab = plan->model->vocab;
-	const size_t size = plan->model->vocab_size;
-	uint8_t *allowed = malloc(size);
+	uint8_t *allowed = plan_allowed_tokens(plan->model);
 	if (!allowed) return status_fail(error, CUTTLE_NOMEM, "out of memory");
-	for (size_t i = 0; i < size; i++) allowed[i] = vocab_drawable(vocab, (int32_t)i);
 	plan->seeded = (struct seeded){.seed = p->insecure_seed};
 	const struct dp_invisibleink_params params = {
 	    .batch = p->batch,
 	    .top_k = p->top_k,
 	    .tokens = p->tokens,
-	    .vocab = size,
+	    .vocab = plan->model->vocab_size,
 	    .temperature_num = integers->temperature_num,
 	    .temperature_den = integers->temperature_den,
 	    .clip_fixed = integers->clip_fixed,
 	    .fraction_bits = integers->fraction_bits,
 	    .center = p->savings.center,
-	    .sure = millionths_of(p->savings.public_when),
+	    .sure = savings_sure(&p->savings),
 	    .allowed = allowed,
 	    .random = p->insecure ? seeded_random(&plan->seeded) : dp_random_system()};
 	const enum dp_status status = dp_invisibleink_mechanism(&params, &plan->mechanism);
@@ -286,12 +251,10 @@ static enum cuttle_status fit_context(struct cuttle_plan *plan, const struct cut
 		longest = larger_of(private_fixed, whole);
 		shared = prompt->shared < shared ? prompt->shared : shared;
 	}
-	size_t context = p->context                               ? p->context
-	                 : plan->model->context < DEFAULT_CONTEXT ? plan->model->context
-	                                                          : DEFAULT_CONTEXT;
-	if (context > plan->model->context)
-		return status_fail(error, CUTTLE_USAGE, "context %zu is above the model's %zu",
-		                   context, plan->model->context);
+	size_t context;
+	const enum cuttle_status status =
+	    capacity_context(plan->model, p->context, &context, error);
+	if (status) return status;
 	const size_t text = (size_t)p->tokens + g->savings.free_tokens;
 	if (longest + text >= context)
 		return status_fail(error, CUTTLE_USAGE,
@@ -307,52 +270,33 @@ static enum cuttle_status fit_context(struct cuttle_plan *plan, const struct cut
 	return CUTTLE_OK;
 }
 
-/* Chooses how many texts are in flight. All rows of a step share one pass over the weights. So more
- * rows cost little, until the rows themselves are the work: at CUTTLE_STEP_ROWS. The contexts may
- * take at most half of the memory available. */
-static size_t choose_slots(const struct cuttle_plan *plan, uint32_t asked) {
-	const size_t rows = plan->batch + 1;
-	size_t slots = asked ? asked : CUTTLE_STEP_ROWS / rows, text_bytes;
-	if (!slots) slots = 1;
-	const size_t memory = memory_available();
-	if (!kv_bytes(plan->model, rows * kv_capacity(plan->guarantee.context), &text_bytes))
-		return 1;
-	while (!asked && slots > 1 && text_bytes > memory / 2 / slots) slots--;
-	return slots;
+/* What the contexts of a job are like. */
+static struct lockstep_params lockstep_of(const struct cuttle_plan *plan) {
+	const struct cuttle_guarantee *g = &plan->guarantee;
+	return (struct lockstep_params){.prefix = {NULL, plan->share ? g->shared_prefix : 0},
+	                                .batch = plan->batch,
+	                                .slots = plan->slots,
+	                                .context = g->context,
+	                                .chunk = plan->chunk};
 }
 
-/* What a job maps: the lockstep, and the tokens of B private contexts. UINT64_MAX: beyond counting.
- */
 static uint64_t count_job_bytes(const struct cuttle_plan *plan) {
-	const struct cuttle_guarantee *g = &plan->guarantee;
-	const struct lockstep_params params = {.prefix = {NULL, plan->share ? g->shared_prefix : 0},
-	                                       .batch = plan->batch,
-	                                       .slots = plan->slots,
-	                                       .context = g->context,
-	                                       .chunk = plan->chunk};
-	size_t capacity = 0;
+	const struct lockstep_params params = lockstep_of(plan);
+	size_t place_tokens = 0;
 	for (size_t i = 0; i < plan->prompt_count; i++) {
-		const size_t wanted =
+		const size_t tokens =
 		    prompt_private_capacity(&plan->prompts[i], plan->reference_tokens);
-		if (capacity < wanted) capacity = wanted;
+		if (place_tokens < tokens) place_tokens = tokens;
 	}
-	size_t bytes;
-	return lockstep_bytes(plan->model, &params, &bytes) &&
-	               region_add(&bytes, params.batch * capacity, sizeof(int32_t))
-	           ? bytes
-	           : UINT64_MAX;
+	return capacity_bytes(plan->model, &params, place_tokens);
 }
 
 enum cuttle_status cuttle_plan_fits(const struct cuttle_plan *plan, struct cuttle_error *error) {
 	REQUIRE(plan);
-	const struct cuttle_guarantee *g = &plan->guarantee;
-	const size_t bytes = g->job_bytes < SIZE_MAX ? (size_t)g->job_bytes : SIZE_MAX;
-	char what[96];
-	(void)snprintf(what, sizeof what, "a job with %zu contexts of up to %u tokens",
-	               plan->slots * (plan->batch + 1), g->context);
-	return memory_check(bytes, what,
-	                    "; make it less with a smaller --ctx-size, --parallel or --batch-size",
-	                    error);
+	const struct lockstep_params params = lockstep_of(plan);
+	return capacity_fits(plan->guarantee.job_bytes, &params,
+	                     "; make it less with a smaller --ctx-size, --parallel or --batch-size",
+	                     error);
 }
 
 static void require_strings(const char *const *strings, size_t count) {
@@ -379,11 +323,11 @@ enum cuttle_status cuttle_plan_make(struct cuttle_model *model,
 	struct cuttle_plan *plan = calloc(1, sizeof *plan);
 	if (!plan) return status_fail(error, CUTTLE_NOMEM, "out of memory");
 	plan->model = &model->model;
-	plan->chunk = params->prompt_chunk ? params->prompt_chunk : DEFAULT_CHUNK;
+	plan->chunk = params->prompt_chunk ? params->prompt_chunk : CAPACITY_CHUNK;
 	plan->share = !params->no_sharing;
 	plan->batch = params->batch;
 	struct dp_integers integers = {0};
-	choose_savings(plan, &params->savings, params->tokens);
+	plan->guarantee.savings = savings_used(&params->savings, params->tokens);
 	// Accounting takes longest, so what these others refuse is refused before it.
 	if ((status = choose_clip(plan, params, &integers, error)) ||
 	    (status = write_prompts(plan, params, error)) ||
@@ -393,7 +337,8 @@ enum cuttle_status cuttle_plan_make(struct cuttle_model *model,
 		cuttle_plan_free(&plan);
 		return status;
 	}
-	plan->slots = choose_slots(plan, params->parallel);
+	plan->slots =
+	    capacity_slots(plan->model, plan->batch, plan->guarantee.context, params->parallel);
 	plan->guarantee.parallel = (uint32_t)plan->slots;
 	plan->guarantee.job_bytes = count_job_bytes(plan);
 	if (!params->any_memory && (status = cuttle_plan_fits(plan, error))) {

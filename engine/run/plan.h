@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // plan.h: a plan, everything the guarantee depends on, fixed before a private text is read.
-// Called by: users make plans through cuttle.h; generate.c, bench.c and diagnosis.c read them.
+// Called by: users make plans through cuttle.h; job.c, bench.c and diagnosis.c read them. rewrite.c
+// asks for plan_allowed_tokens and plan_status.
 // Which mechanism a plan has, and with which parameters, plan.c alone knows.
 // Private data: none, except that the mechanism holds the state of the draw in progress.
 // How: cuttle_plan_make checks the params, finds the integers of the guarantee and writes the
@@ -32,6 +33,10 @@ struct cuttle_plan {
 	bool share;              /* contexts share the prefix of their prompts */
 	struct cuttle_guarantee guarantee;
 };
+
+/* Which tokens a mechanism may draw: [vocabulary], nonzero = may. The caller frees it. NULL: no
+ * memory. */
+uint8_t *plan_allowed_tokens(const struct model *model);
 
 /* Turns a status of dp/ into the engine's status, and writes the message that belongs to it. */
 enum cuttle_status plan_status(enum dp_status status, struct cuttle_error *error);
