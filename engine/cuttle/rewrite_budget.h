@@ -69,8 +69,8 @@ struct cuttle_rewrite_budget {
 	double delta;      /* above 0, below 1 */
 	uint32_t tokens;   /* T: private tokens of a document, at most 2^20 */
 
-	/* The order, 2..16. 0 = as suits: where an epsilon is to be met, the one with the largest
-	 * c / alpha; else 2. With CUTTLE_MIX_CAPPED it is 2. */
+	/* The order, 2..16. 0 = as suits: where the divergence is to be found, the one with the
+	 * largest c / alpha; else 2. With CUTTLE_MIX_CAPPED it is 2. */
 	uint32_t alpha;
 
 	uint32_t groups; /* m, 1..16: groups with a mark */

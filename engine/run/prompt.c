@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// prompt.c: writes the prompts of prompt.h in three forms: continue, instruct and custom.
-// Three writers work side by side: `whole` the public prompt, `head` and `tail` the private one.
-// A writer gets one piece of text after the other and tokenises each by itself.
-// Spaces need care. SentencePiece joins a space to the word after it. So a piece's last space is
-// held back and waits for the next piece. After `head` it waits for the reference (prompt->lead).
-// Example: "one new " and "note" give the tokens of "one new", then those of " note".
+// prompt.c: writes the prompts of prompt.h in three forms: continue, instruct and custom. The
+// prompt of a rewriter has the first two. Three writers work side by side: `whole` the public
+// prompt, `head` and `tail` the private one. A writer gets one piece of text after the other and
+// tokenises each by itself. Spaces need care. SentencePiece joins a space to the word after it. So
+// a piece's last space is held back and waits for the next piece. After `head` it waits for the
+// reference (prompt->lead). Example: "one new " and "note" give the tokens of "one new", then those
+// of " note".
 #include "engine/run/prompt.h"
 
 #include "base/utf8.h"
@@ -16,7 +17,14 @@
 #include <string.h>
 
 enum { BYTES_PER_TOKEN = 16 }; /* bytes of a reference that are read per token of its limit */
-static const char placeholder[] = "{reference}", heading_place[] = "{category}";
+static const char placeholder[] = "{reference}", heading_place[] = "{category}",
+                  document_place[] = "{document}";
+/* What a rewriter asks for and begins each answer with, unless told otherwise. An answer that is
+ * begun keeps small models from ending it at once. */
+static const char own_instruction[] =
+    "{document}\n\nWrite the document above again, in other words. Keep all that it says. Where a "
+    "word is missing, write around it. Write nothing else.",
+                  own_prefill[] = "Here is the document in other words:\n\n";
 
 /* A prompt being written: its tokens, and its words for the canonical string. */
 struct prompt_writer {
@@ -188,24 +196,34 @@ static void open_user_turn(struct prompt_writer *w, const struct chat_pieces *pi
 	}
 }
 
+/* The pieces of the chat format asked for, or of the model's own. NULL and USAGE: there is none. */
+static const struct chat_pieces *choose_chat_pieces(struct prompt_writer *w,
+                                                    const struct cuttle_plan_params *params) {
+	const enum chat_format format =
+	    params->chat_format ? chat_named(params->chat_format) : w->model->chat;
+	const struct chat_pieces *pieces = chat_pieces(format);
+	if (!pieces && params->chat_format)
+		w->status =
+		    status_fail(w->error, CUTTLE_USAGE,
+		                "there is no chat format \"%.20s\"; cuttle has chatml, zephyr, "
+		                "llama-3, llama-2, mistral, mistral-v7 and qwen3",
+		                params->chat_format);
+	else if (!pieces)
+		w->status =
+		    status_fail(w->error, CUTTLE_USAGE,
+		                "the model file has no chat template that cuttle knows; use "
+		                "--template continue, or name the format "
+		                "with --chat-format");
+	return pieces;
+}
+
 static enum cuttle_status write_instruct_form(struct prompt_writer *whole,
                                               struct prompt_writer *head,
                                               struct prompt_writer *tail,
                                               const struct cuttle_plan_params *params,
                                               const char *heading) {
-	const enum chat_format format =
-	    params->chat_format ? chat_named(params->chat_format) : whole->model->chat;
-	const struct chat_pieces *pieces = chat_pieces(format);
-	if (!pieces && params->chat_format)
-		return status_fail(whole->error, CUTTLE_USAGE,
-		                   "there is no chat format \"%.20s\"; cuttle has chatml, zephyr, "
-		                   "llama-3, llama-2, mistral, mistral-v7 and qwen3",
-		                   params->chat_format);
-	if (!pieces)
-		return status_fail(whole->error, CUTTLE_USAGE,
-		                   "the model file has no chat template that cuttle knows; use "
-		                   "--template continue, or name the format "
-		                   "with --chat-format");
+	const struct chat_pieces *pieces = choose_chat_pieces(whole, params);
+	if (!pieces) return whole->status;
 	open_user_turn(whole, pieces, params);
 	write_text(whole, "Write one new ");
 	write_text(whole, params->kind);
@@ -248,6 +266,11 @@ static enum cuttle_status write_custom_form(struct prompt_writer *whole, struct 
 	                   "both prompts must hold %s, for the category", heading_place);
 }
 
+static void print_prompt_tokens(FILE *out, const struct tokens *tokens) {
+	fputc('\n', out);
+	for (size_t t = 0; t < tokens->count; t++) fprintf(out, " %d", (int)tokens->ids[t]);
+}
+
 /* Writes prompt->canonical: the words of both prompts, the stop string, and all tokens. Two plans
  * of the same form have the same string only when their prompts are the same. Layout:
  * "public:\nWORDS\nprivate:\nHEAD{reference}TAIL\nstop:\nSTOP\ntokens:", then one line of tokens
@@ -261,11 +284,7 @@ static enum cuttle_status join_words(struct prompt *prompt,
 	fprintf(out, "public:\n%s\nprivate:\n%s%s%s", writers[0]->words, writers[1]->words,
 	        placeholder, writers[2]->words);
 	fprintf(out, "\nstop:\n%s\ntokens:", prompt->stop ? prompt->stop : "");
-	for (size_t i = 0; i < 3; i++) {
-		fputc('\n', out);
-		for (size_t t = 0; t < writers[i]->tokens.count; t++)
-			fprintf(out, " %d", (int)writers[i]->tokens.ids[t]);
-	}
+	for (size_t i = 0; i < 3; i++) print_prompt_tokens(out, &writers[i]->tokens);
 	if (fclose(out) || !prompt->canonical)
 		return status_fail(error, CUTTLE_NOMEM, "out of memory writing the prompts");
 	return CUTTLE_OK;
@@ -319,6 +338,81 @@ enum cuttle_status prompt_write(const struct model *model, const struct cuttle_p
 	return CUTTLE_OK;
 }
 
+/* Writes head and tail of a rewriter's prompt: the instruction with a place for the document, and
+ * how the answer begins. */
+static enum cuttle_status write_document_prompt(struct prompt_writer *head,
+                                                struct prompt_writer *tail,
+                                                const struct cuttle_rewrite_params *params) {
+	const char *instruction = params->instruction ? params->instruction : own_instruction,
+	           *prefill = params->prefill ? params->prefill : own_prefill,
+	           *place = strstr(instruction, document_place);
+	if (!place || strstr(place + 1, document_place))
+		return status_fail(head->error, CUTTLE_USAGE,
+		                   "the instruction must hold %s exactly once", document_place);
+	const struct cuttle_plan_params turn = {.system = params->system,
+	                                        .chat_format = params->chat_format};
+	const struct chat_pieces *pieces = NULL;
+	if (params->form == CUTTLE_INSTRUCT) {
+		if (!(pieces = choose_chat_pieces(head, &turn))) return head->status;
+		open_user_turn(head, pieces, &turn);
+	} else if (params->form != CUTTLE_CONTINUE) {
+		return status_fail(head->error, CUTTLE_USAGE,
+		                   "a document's prompt has the form continue or instruct");
+	}
+	write_piece(head, instruction, (size_t)(place - instruction), false);
+	write_text(tail, place + strlen(document_place));
+	if (pieces) write_template_piece(tail, pieces->after_user);
+	write_text(tail, prefill);
+	return CUTTLE_OK;
+}
+
+/* Writes prompt->canonical: "document:\nHEAD{document}TAIL\ntokens:", then one line of tokens for
+ * each of head and tail. */
+static enum cuttle_status join_document_words(struct prompt *prompt,
+                                              const struct prompt_writer *head,
+                                              const struct prompt_writer *tail,
+                                              struct cuttle_error *error) {
+	size_t size;
+	FILE *out = open_memstream(&prompt->canonical, &size);
+	if (!out) return status_fail(error, CUTTLE_NOMEM, "out of memory writing the prompts");
+	fprintf(out, "document:\n%s%s%s\ntokens:", head->words, document_place, tail->words);
+	print_prompt_tokens(out, &head->tokens);
+	print_prompt_tokens(out, &tail->tokens);
+	if (fclose(out) || !prompt->canonical)
+		return status_fail(error, CUTTLE_NOMEM, "out of memory writing the prompts");
+	return CUTTLE_OK;
+}
+
+enum cuttle_status prompt_write_document(const struct model *model,
+                                         const struct cuttle_rewrite_params *params,
+                                         struct prompt *prompt, struct cuttle_error *error) {
+	*prompt = (struct prompt){0};
+	struct prompt_writer head, tail = {.model = model, .error = error, .lead = VOCAB_TEXT};
+	start_prompt(&head, model, params->form, error);
+	write_text(&tail, "");
+	enum cuttle_status status = head.status ? head.status : tail.status;
+	if (!status) status = write_document_prompt(&head, &tail, params);
+	finish_prompt(&tail);
+	if (!status) status = head.status ? head.status : tail.status;
+	if (!status) status = join_document_words(prompt, &head, &tail, error);
+	prompt->head = head.tokens;
+	prompt->tail = tail.tokens;
+	prompt->lead = head.lead;
+	free(head.words);
+	free(tail.words);
+	if (!status && !prompt->head.count && !prompt->tail.count)
+		status = status_fail(error, CUTTLE_USAGE,
+		                     "the prompt holds no token beside the document");
+	if (status) {
+		prompt_free(prompt);
+		return status;
+	}
+	// A context has a token beyond what it shares, even one of an empty document.
+	if (prompt->head.count) prompt->shared = prompt->head.count - 1;
+	prompt->shared -= prompt->shared % ATTENTION_TILE;
+	return CUTTLE_OK;
+}
+
 void prompt_free(struct prompt *prompt) {
 	free(prompt->whole.ids);
 	free(prompt->head.ids);
@@ -363,4 +457,33 @@ size_t prompt_private(const struct model *model, const struct prompt *prompt, co
 	memcpy(ids, head->ids, head->count * sizeof *ids);
 	memcpy(ids + head->count + count, tail->ids, tail->count * sizeof *ids);
 	return head->count + count + tail->count;
+}
+
+enum cuttle_status prompt_document(const struct model *model, const struct prompt *prompt,
+                                   const char *text, size_t size, size_t limit, int32_t *ids,
+                                   size_t *count, struct cuttle_error *error) {
+	const struct tokens *head = &prompt->head, *tail = &prompt->tail;
+	size_t own = 0;
+	*count = 0;
+	if (size && !utf8_valid(text, size))
+		return status_fail(error, CUTTLE_USAGE, "the document is not UTF-8");
+	if (size > prompt_reference_bytes(limit))
+		return status_fail(
+		    error, CUTTLE_USAGE,
+		    "the document has %zu bytes and may have %zu, to fit the context", size,
+		    prompt_reference_bytes(limit));
+	const enum cuttle_status status =
+	    size ? vocab_tokenize_piece(model->vocab, prompt->lead, text, size, false,
+	                                ids + head->count, prompt_reference_capacity(limit), &own,
+	                                error)
+	         : CUTTLE_OK;
+	if (status) return status;
+	if (own > limit)
+		return status_fail(
+		    error, CUTTLE_USAGE,
+		    "the document has %zu tokens and may have %zu, to fit the context", own, limit);
+	memcpy(ids, head->ids, head->count * sizeof *ids);
+	memcpy(ids + head->count + own, tail->ids, tail->count * sizeof *ids);
+	*count = head->count + own + tail->count;
+	return CUTTLE_OK;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// prompt.h: the public and the private prompt of a plan, as tokens.
-// Called by: run/plan.c writes prompts; run/generate.c makes a private context of each reference.
-// Private data: prompt_private and prompt_reference take one reference. All else is public.
+// prompt.h: the public and the private prompt of a plan, and the one of a rewriter, as tokens.
+// Called by: run/plan.c and run/rewrite.c write prompts; run/job.c makes a private context of each
+// reference, run/rewrite.c a context of each version of a document.
+// Private data: prompt_private and prompt_reference take one reference, prompt_document a document.
+// All else is public.
 // How: both prompts are written from the same public words. Only the private one has a place for
 // the reference: its context is head + reference + tail.
 // Each piece is tokenised by itself, so a reference can never change the tokens around it.
@@ -10,9 +12,11 @@
 #define CUTTLE_ENGINE_PROMPT_H
 
 #include "engine/cuttle/plan.h"
+#include "engine/cuttle/rewrite.h"
 #include "engine/model/model.h"
 #include "engine/text/tokens.h"
 
+/* A rewriter has one prompt for all contexts: head, document, tail. `whole` is then empty. */
 struct prompt {
 	struct tokens whole;  /* the public prompt */
 	struct tokens head;   /* the private prompt, before the reference */
@@ -60,5 +64,21 @@ size_t prompt_private_capacity(const struct prompt *prompt, size_t limit);
 
 /* Bytes that a reference is cut to: 16 * limit. */
 size_t prompt_reference_bytes(size_t limit);
+
+/* Writes the prompt of a rewriter. Its `shared` tokens are of head: all contexts begin with them.
+ * prompt_free frees it. USAGE: the model cannot do this form, or the instruction does not hold
+ * "{document}" once. NOMEM. On failure *prompt is empty. */
+enum cuttle_status prompt_write_document(const struct model *model,
+                                         const struct cuttle_rewrite_params *params,
+                                         struct prompt *prompt, struct cuttle_error *error);
+
+/* Writes a context of a document, head + document + tail, and its number of tokens. The document is
+ * tokenised whole, for itself, and as it is: nothing is trimmed or cut. So equal texts give equal
+ * tokens, and no other text has a say. The array has prompt_private_capacity places; its owner
+ * wipes it. USAGE: it is not UTF-8, or has more than `limit` tokens or 16 * limit bytes. NOMEM.
+ * The message speaks of this text: give no error for a private one. On failure *count is 0. */
+enum cuttle_status prompt_document(const struct model *model, const struct prompt *prompt,
+                                   const char *text, size_t size, size_t limit, int32_t *ids,
+                                   size_t *count, struct cuttle_error *error);
 
 #endif
