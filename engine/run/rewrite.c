@@ -178,7 +178,7 @@ enum cuttle_status cuttle_rewriter_room(const struct cuttle_rewriter *rewriter,
 	const struct lockstep_params params = rewrite_lockstep(
 	    rewriter, rewrite_rows(&rewriter->terms, rewriter->guarantee.groups), rewriter->slots);
 	return capacity_fits(
-	    rewriter->model, &params,
+	    capacity_bytes(rewriter->model, &params, rewriter->guarantee.context), &params,
 	    "; make it less with a smaller --ctx-size or --parallel, or with fewer "
 	    "groups",
 	    error);
