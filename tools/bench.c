@@ -138,7 +138,8 @@ static struct measurement summarize_repetitions(const struct cuttle_bench_params
 	struct measurement run = {.batch = params->batch,
 	                          .prompt = params->prompt,
 	                          .steps = params->steps,
-	                          .repetitions = (double)count};
+	                          .repetitions = (double)count,
+	                          .ceilings = ceilings};
 	qsort(results, count, sizeof *results, compare_prompts);
 	run.prompt_tokens_per_s = results[middle].prompt_tokens_per_s;
 	run.prompt_least = results[0].prompt_tokens_per_s;

@@ -153,13 +153,6 @@ static void print_csv_cells(const void *of, const struct bench_column *columns, 
 		else printf("%.*f,", columns[i].decimals, read_cell(of, &columns[i]));
 }
 
-static const struct ceilings *match_ceilings(const struct bench_table *table,
-                                             const struct measurement *run) {
-	const struct ceilings *ceilings = table->ceilings;
-	while (ceilings->threads != run->threads) ceilings++;
-	return ceilings;
-}
-
 static void print_bench_csv(const struct bench_table *table) {
 	for (size_t i = 0; i < COUNT(RUN); i++) printf("%s,", RUN[i].key);
 	for (size_t i = 0; i < COUNT(PARTS); i++) printf("%s_ms,", PARTS[i].key);
@@ -171,7 +164,7 @@ static void print_bench_csv(const struct bench_table *table) {
 		print_csv_cells(run, RUN, COUNT(RUN));
 		print_csv_cells(run, PARTS, COUNT(PARTS));
 		print_csv_cells(run, WORK, COUNT(WORK));
-		print_csv_cells(match_ceilings(table, run), CEILINGS + 1, COUNT(CEILINGS) - 1);
+		print_csv_cells(run->ceilings, CEILINGS + 1, COUNT(CEILINGS) - 1);
 		printf("%s,%s\n", name_ceiling(run) ? name_ceiling(run) : "", table->isa);
 	}
 }

@@ -34,6 +34,7 @@ struct measurement {
 	double dram_share;          /* bytes per second of gemm and head over the DRAM ceiling */
 	double int8_share;          /* multiply-adds per second of both over the int8 ceiling */
 	double rss_bytes;           /* memory of the process at the end */
+	const struct ceilings *ceilings; /* measured with the same opened model */
 };
 
 /* What the machine can do with one number of threads. A ceiling that was not measured is NaN, and

@@ -247,8 +247,11 @@ static json_t *encode_category_counts(const struct inspect_report *report) {
 
 static json_t *encode_fields(const struct fields *fields) {
 	json_t *list = json_array();
-	for (size_t i = 0; i < fields->count; i++)
-		if (json_array_append_new(list, json_string(fields->all[i].name)) != 0) break;
+	for (size_t i = 0; i < fields->count && list; i++) {
+		if (json_array_append_new(list, json_string(fields->all[i].name)) == 0) continue;
+		json_decref(list);
+		list = NULL;
+	}
 	return list;
 }
 

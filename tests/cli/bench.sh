@@ -43,6 +43,10 @@ exits 0 bench "${sizes[@]}" -B 2 -t 2 -r 1 -o csv
 [ "$(wc -l <out)" = 2 ] || fail "csv: $(cat out)"
 [ "$(awk -F, '{ print NF }' out | uniq | wc -l)" = 1 ] || fail "csv lines differ: $(cat out)"
 says out '^batch,parallel,prompt,.*,isa$'
+# Of two runs with as many threads, 0 may stand for them, each has what was measured beside it.
+exits 0 bench "${sizes[@]}" -B 2 -t 2,2 -r 1 -o csv
+column=$(head -1 out | tr , '\n' | grep -n '^dram_bytes_per_s$' | cut -d: -f1)
+[ "$(tail -2 out | cut -d, -f"$column" | sort -u | wc -l)" = 2 ] || fail "ceilings of another run: $(cat out)"
 exits 0 bench "${sizes[@]}" -B 2 --parallel 0 -t 2 -r 1
 says out '^\| B \| G \| prompt \|'
 [ "$(tail -3 out | awk -F'|' '{ print NF }' | uniq | wc -l)" = 1 ] || fail "md: $(cat out)"
