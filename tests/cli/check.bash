@@ -28,10 +28,15 @@ need_model() {
 	exit 0
 }
 
-# need_tiny: makes a tiny model, tiny.gguf. All commands that follow use it. The program that makes it
-# is built with the tests, so there is no reason to go without.
-need_tiny() {
+# make_tiny: makes a tiny model, tiny.gguf. The program for it is built with the tests, so there is no
+# reason to go without.
+make_tiny() {
 	"$(dirname "$CUTTLE")/tests/gen_tiny" tiny.gguf || fail "no tiny model: make tests"
+}
+
+# need_tiny: makes it, and all commands that follow use it.
+need_tiny() {
+	make_tiny
 	export CUTTLE_MODEL=$PWD/tiny.gguf OPENBLAS_NUM_THREADS=1
 }
 

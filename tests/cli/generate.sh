@@ -11,7 +11,7 @@ short && texts=2 tokens=2 long=8
 needed=$((2 * texts))
 references $needed
 pace
-"$(dirname "$CUTTLE")/tests/gen_tiny" tiny.gguf || fail "no tiny model"
+make_tiny
 paid=(generate -i refs.jsonl -B 2 -N "$texts" -e 10 --kind note)
 run=("${paid[@]}" -n "$tokens" --insecure-seed 1)
 
