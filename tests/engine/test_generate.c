@@ -484,18 +484,24 @@ static void test_spread(void **state) {
 	struct cuttle_plan_params params = seeded_params();
 	struct cuttle_guarantee wide, longer;
 	struct cuttle_plan *plan;
-	params.spread = 3;
-	params.tokens = 5;
-	assert_int_equal(cuttle_plan_make(model, &params, &plan, NULL), CUTTLE_OK);
-	cuttle_plan_describe(plan, &wide);
-	cuttle_plan_free(&plan);
-	params.spread = 1;
-	params.tokens = 15;
-	assert_int_equal(cuttle_plan_make(model, &params, &plan, NULL), CUTTLE_OK);
-	cuttle_plan_describe(plan, &longer);
-	cuttle_plan_free(&plan);
-	assert_true(wide.rho == longer.rho && wide.epsilon == longer.epsilon &&
-	            wide.epsilon_exact == longer.epsilon_exact);
+	// By the clip first, then by epsilon, from which the clip follows.
+	for (int by_epsilon = 0; by_epsilon < 2; by_epsilon++) {
+		params.epsilon = by_epsilon ? 2 : NAN;
+		params.clip = by_epsilon ? NAN : seeded_params().clip;
+		params.spread = 3;
+		params.tokens = 5;
+		assert_int_equal(cuttle_plan_make(model, &params, &plan, NULL), CUTTLE_OK);
+		cuttle_plan_describe(plan, &wide);
+		cuttle_plan_free(&plan);
+		params.spread = 1;
+		params.tokens = 15;
+		assert_int_equal(cuttle_plan_make(model, &params, &plan, NULL), CUTTLE_OK);
+		cuttle_plan_describe(plan, &longer);
+		cuttle_plan_free(&plan);
+		assert_true(wide.rho == longer.rho && wide.epsilon == longer.epsilon &&
+		            wide.epsilon_exact == longer.epsilon_exact);
+		assert_int_equal(wide.clip_fixed, longer.clip_fixed);
+	}
 	assert_int_equal(wide.tokens, 5);
 	assert_int_equal(wide.spread, 3);
 	params.spread = 0;
