@@ -36,7 +36,7 @@ arrow() {
 	[ -z "$offence" ] || { echo "$offence"; say "$1/ includes a room it may not"; }
 }
 # The public headers include each other beside themselves, so that the same files serve installed.
-arrow engine/cuttle '[a-z]+\.h"'
+arrow engine/cuttle '[a-z_]+\.h"'
 # Within the engine each room may include those below it: cuttle, status and gguf under all of them,
 # run on top.
 ground='base/|engine/(cuttle|status|gguf|params)\.h|engine/cuttle/'

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // lockstep.h: the contexts of all texts in flight, which grow by one token at a time.
-// Called by: run/generate.c, run/plan.c (sizes only) and run/bench.c.
+// Called by: run/job.c, run/rewrite_job.c, run/capacity.c (sizes only) and run/bench.c.
 // Private data: private contexts pass through; its memory is wiped when it is freed.
 // How: lockstep_new, then the functions of lockstep_source (logit_source.h), then lockstep_free.
 // Each text has one public context and one for each of its B places that is not null.

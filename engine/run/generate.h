@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // generate.h: the generation loop. It draws every token of every text, whatever is written.
-// Called by: run/job.c for the texts of a plan, run/rewrite.c for the documents of a rewriter; both
-// over a lockstep. Tests call it over a stub.
+// Called by: run/job.c for the texts of a plan, run/rewrite_job.c for the documents of a rewriter.
+// Both run it over a lockstep; tests over a stub.
 // Private data: private contexts and logits pass through. Only drawn tokens come out, and what the
 // PRIVATE trace hook tells.
 // How: generate_run(generation, source, error) joins four things: the logit source, the mechanism
-// of each batch, one transcript per batch, and the caller's callbacks. The first and the last are
-// given; what differs between a plan and a rewriter stands in struct generation.
+// of each batch, one transcript per batch, and the caller's callbacks. Two are given; what differs
+// between a plan and a rewriter stands in struct generation.
 #ifndef CUTTLE_ENGINE_GENERATE_H
 #define CUTTLE_ENGINE_GENERATE_H
 

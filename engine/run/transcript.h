@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // transcript.h: what one batch has drawn so far, and where its texts begin and end.
-// Called by: run/generate.c; run/job.c and run/rewrite.c state the rules.
+// Called by: run/generate.c; run/job.c and run/rewrite_job.c state the rules.
 // Private data: none. It sees drawn tokens only, which the mechanism has protected.
 // How: transcript_begin for each batch, then transcript_add for each token until `complete`.
 // A batch is one text. With `bank` it is as many texts as its T private tokens are enough for.
