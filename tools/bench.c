@@ -24,12 +24,13 @@ struct bench_values {
 	struct model_values open; /* its threads are unused: the list below says them */
 	const char *prompts;      /* list: tokens in each context before the first step */
 	const char *batches;      /* list: references per text (B) */
-	const char *parallels;    /* list: texts in flight, 0 = as many as generate would take */
-	const char *threads;      /* list: worker threads, 0 = the cores this process may use */
-	uint64_t steps;           /* private tokens per text */
-	uint64_t repetitions;     /* measurements of each combination */
-	int format;               /* enum bench_format */
-	bool no_ceilings;         /* the machine's ceilings are not measured */
+	const char *groups; /* list: groups of a document with marks, instead of batches; or NULL */
+	const char *parallels; /* list: texts in flight, 0 = as many as generate would take */
+	const char *threads;   /* list: worker threads, 0 = the cores this process may use */
+	uint64_t steps;        /* private tokens per text */
+	uint64_t repetitions;  /* measurements of each combination */
+	int format;            /* enum bench_format */
+	bool no_ceilings;      /* the machine's ceilings are not measured */
 };
 
 // clang-format off
@@ -44,6 +45,8 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "private tokens per text (default 64)"},
 	{.name = "batch-size", .letter = 'B', VALUE(batches), .argument = "B,...",
 	 .help = "references per text; 0 is the public context alone (default 7)"},
+	{.name = "groups", VALUE(groups), .argument = "M,...",
+	 .help = "rewrite documents whose marks have so many groups, instead of -B"},
 	{.name = "parallel", .letter = 'G', VALUE(parallels), .argument = "G,...",
 	 .help = "texts in flight; 0 is as many as generate would take (default 1)"},
 	{.name = "threads", .letter = 't', VALUE(threads), .argument = "COUNT,...",
@@ -67,7 +70,9 @@ static const char ABOUT[] =
 	"Measures every combination of the lists. Each text has one public and B private contexts "
 	"of random tokens, nothing shared. A step is a real one: public logits, candidates (k = "
 	"100), private logits, clipping, an exact draw with the system's randomness (epsilon 10, "
-	"delta 1e-6), and the drawn token appended to every context.\n"
+	"delta 1e-6), and the drawn token appended to every context. With --groups each text has one "
+	"private context a group, and a step is DP-Fusion's: k = 200, one private row's logits, and "
+	"the draw.\n"
 	"step is the median of the steps of one repetition, p10 and p90 are percentiles there, min "
 	"and max are over the repetitions; the repetition shown is the middle one by its step. The "
 	"parts are milliseconds per step: gemm, attention, rows (norms, rotation, quantisation), "
@@ -104,7 +109,7 @@ struct bench_state {
 	const struct verb *verb;
 	const struct bench_values *values;
 	struct bench_list prompts;   /* tokens */
-	struct bench_list batches;   /* B */
+	struct bench_list batches;   /* B, or groups */
 	struct bench_list parallels; /* texts in flight */
 	struct bench_list threads;   /* worker threads */
 	struct bench_table table;
@@ -136,6 +141,7 @@ static struct measurement summarize_repetitions(const struct cuttle_bench_params
                                                 const struct ceilings *ceilings) {
 	const size_t middle = (count - 1) / 2;
 	struct measurement run = {.batch = params->batch,
+	                          .groups = params->groups,
 	                          .prompt = params->prompt,
 	                          .steps = params->steps,
 	                          .repetitions = (double)count,
@@ -208,10 +214,15 @@ static int measure_threads(struct bench_state *bench, uint32_t threads) {
 	for (size_t p = 0; p < bench->prompts.count; p++)
 		for (size_t b = 0; b < bench->batches.count; b++)
 			for (size_t g = 0; g < bench->parallels.count && !code; g++) {
+				const uint32_t rows = bench->batches.values[b];
+				const bool groups = bench->values->groups != NULL;
 				const struct cuttle_bench_params params = {
-				    sizeof params, bench->batches.values[b],
-				    bench->parallels.values[g], bench->prompts.values[p],
-				    (uint32_t)bench->values->steps};
+				    .struct_size = sizeof params,
+				    .batch = groups ? 0 : rows,
+				    .groups = groups ? rows : 0,
+				    .parallel = bench->parallels.values[g],
+				    .prompt = bench->prompts.values[p],
+				    .steps = (uint32_t)bench->values->steps};
 				code = measure_setting(bench, model, &params);
 			}
 	cuttle_model_free(&model);
@@ -234,7 +245,8 @@ static int run_bench_verb(const struct verb *verb, int argc, char **argv) {
 		const char *option, *text;
 		struct bench_list *list;
 	} lists[] = {{"--prompt", values.prompts, &bench.prompts},
-	             {"--batch-size", values.batches, &bench.batches},
+	             {values.groups ? "--groups" : "--batch-size",
+	              values.groups ? values.groups : values.batches, &bench.batches},
 	             {"--parallel", values.parallels, &bench.parallels},
 	             {"--threads", values.threads, &bench.threads}};
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {

@@ -28,6 +28,7 @@ static const struct bench_column RUN[] = {
 	{"batch", "B", AT(batch), 1, 0, 0},
 	{"parallel", "G", AT(parallel), 1, 0, 0},
 	{"prompt", "prompt", AT(prompt), 1, 0, 0},
+	{"groups", "groups", AT(groups), 1, 0, 0},
 	{"steps", NULL, AT(steps), 1, 0, 0},
 	{"threads", "threads", AT(threads), 1, 0, 0},
 	{"repetitions", NULL, AT(repetitions), 1, 0, 0},

@@ -13,6 +13,7 @@
  * the other results are those of one repetition, the middle one. */
 struct measurement {
 	double batch;               /* references per text (B) */
+	double groups;              /* groups of a document with marks, instead of B; or 0 */
 	double parallel;            /* texts in flight */
 	double prompt;              /* tokens in each context before the first step */
 	double steps;               /* private tokens per text */

@@ -2,7 +2,8 @@
 // bench.h: measures how fast a model runs here, and what the machine could do at most.
 // Called by: programs that predict the time of a run.
 // No private data: the contexts are random tokens.
-// Example: batch 7, prompt 400 and steps 32 measure texts of 7 references.
+// Example: batch 7, prompt 400 and steps 32 measure texts of 7 references; groups 5 instead of the
+// batch, documents whose marks have 5 groups.
 #ifndef CUTTLE_BENCH_H
 #define CUTTLE_BENCH_H
 
@@ -23,6 +24,10 @@ struct cuttle_bench_params {
 	/* Tokens per text, at least 1. They are drawn, not simulated, with k = 100, epsilon = 10
 	 * and delta = 1e-6. An end token does not end a text. */
 	uint32_t steps;
+
+	/* Above 0: documents with marks of so many groups are rewritten, with k = 200 and a
+	 * divergence of 0.01. There is a private context for each group. The batch is then 0. */
+	uint32_t groups;
 };
 
 /* The parts that a step's time is divided into. */
@@ -31,7 +36,7 @@ enum cuttle_bench_part {
 	CUTTLE_ATTENTION, /* scores and sums over the contexts */
 	CUTTLE_ROWS,      /* norms, rotations and the like, row by row */
 	CUTTLE_HEAD,      /* products with the output head */
-	CUTTLE_DCLIP,     /* clipping and summing the private differences */
+	CUTTLE_DCLIP,     /* what the mechanism does with private rows */
 	CUTTLE_DRAW,      /* candidates, weights and the draw */
 	CUTTLE_OTHER,     /* the rest of the step */
 	CUTTLE_PARTS      /* number of parts */
@@ -44,7 +49,7 @@ struct cuttle_bench_result {
 	double step_ms;                /* median over the steps */
 	double step_p10_ms;            /* 10th percentile over the steps */
 	double step_p90_ms;            /* 90th percentile over the steps */
-	double rows_per_s;             /* parallel * (B + 1) per median step */
+	double rows_per_s;             /* parallel * (B or groups, + 1) per median step */
 	double tokens_per_s;           /* parallel per median step */
 	double parts_ms[CUTTLE_PARTS]; /* per step, means over the middle half of the steps */
 	double weight_bytes;           /* bytes of weights read per step, each weight once */

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench.c: cuttle_bench, what a setting costs. It times the real prefill and the real private step.
 // The contexts hold random tokens, the same in every bench (SEED). Nothing is shared between them.
-// Tokens are drawn as the generation loop draws them, but an end token ends no text.
+// Tokens are drawn as the generation loop draws them, but an end token ends no text. With groups a
+// text is a document with marks: its mechanism is a rewriter's, which wants one row a step.
 // The result counts the bytes of weights read and the multiply-adds of one step. A reader can
 // compare them with the machine's two limits (ceilings.c).
 #include "engine/cuttle/bench.h"
 #include "engine/forward/lockstep.h"
 #include "engine/params.h"
+#include "engine/run/capacity.h"
 #include "engine/run/plan.h"
+#include "engine/run/rewrite.h"
 #include "engine/status.h"
 
 #include "base/misuse.h"
@@ -23,7 +26,7 @@ enum {
 	PROMPT_LEAST = 4, /* tokens of a context */
 	SEED = 1          /* of the random tokens */
 };
-static const double EPSILON = 10.0, NS_PER_MS = 1e6, NS_PER_S = 1e9;
+static const double EPSILON = 10.0, DIVERGENCE = 0.01, NS_PER_MS = 1e6, NS_PER_S = 1e9;
 
 /* Nanoseconds of one step. */
 struct step_time {
@@ -34,11 +37,18 @@ struct step_time {
 struct bench_run {
 	const struct model *model;
 	struct cuttle_bench_params params;
-	struct cuttle_plan *plan; /* used for its mechanism and its choices, not for its prompts */
+	// One of the two, for its mechanism and its choices, not for its prompts.
+	struct cuttle_plan *plan;
+	struct cuttle_rewriter *rewriter;
+	struct dp_mechanism own;              /* with a rewriter: its mechanism; else empty */
+	const struct dp_mechanism *mechanism; /* the plan's, or own */
+	size_t slots;                         /* texts in flight */
+	uint32_t rows; /* private rows of a text: B or the groups; 0 = the public one alone */
+	uint32_t place_count; /* max(rows, 1); with no rows the one is null */
 	struct lockstep *lockstep;
-	struct place_context *places; /* [max(B, 1)] private contexts; with B = 0 the one is null */
+	struct place_context *places; /* [place_count] private contexts */
 	int32_t *drawable;            /* [drawable_count] tokens that the mechanism may draw */
-	int32_t *ids;  /* [max(B, 1) + 1][prompt] public context, then private ones */
+	int32_t *ids;  /* [place_count + 1][prompt] public context, then private ones */
 	int32_t *next; /* [slots] the token just drawn there */
 	size_t drawable_count;
 	struct step_time *steps; /* [steps] */
@@ -67,7 +77,33 @@ uint64_t cuttle_bench_rss(void) {
 
 /* ---- one setting ----------------------------------------------------------------------------- */
 
-/* Makes the plan of a private run of this size. That also checks the numbers. */
+/* Makes the rewriter of documents with so many groups, and its mechanism. */
+static enum cuttle_status make_bench_rewriter(struct bench_run *b, struct cuttle_model *model,
+                                              uint32_t context) {
+	struct cuttle_rewrite_params params;
+	cuttle_rewrite_params_default(&params);
+	params.divergence = DIVERGENCE;
+	params.mix = CUTTLE_MIX_AVERAGE;
+	params.groups = b->params.groups;
+	params.tokens = b->params.steps;
+	params.context = context;
+	params.form = CUTTLE_CONTINUE;
+	params.instruction = "a{document}";
+	params.prefill = "";
+	params.parallel = b->params.parallel;
+	const enum cuttle_status status =
+	    cuttle_rewriter_make(model, &params, &b->rewriter, b->error);
+	if (status) return status;
+	b->slots = b->rewriter->slots;
+	struct dp_fusion_params mechanism = b->rewriter->mechanism;
+	mechanism.least_places = mechanism.most_places = b->rows;
+	mechanism.divergences = b->rewriter->divergences[b->rows - 1];
+	b->mechanism = &b->own;
+	const enum dp_status made = dp_fusion_mechanism(&mechanism, &b->own);
+	return made ? plan_status(made, b->error) : CUTTLE_OK;
+}
+
+/* Makes the plan or the rewriter of a private run of this size. That also checks the numbers. */
 static enum cuttle_status make_bench_plan(struct bench_run *b, struct cuttle_model *model) {
 	const struct cuttle_bench_params *p = &b->params;
 	struct cuttle_plan_params params;
@@ -78,20 +114,30 @@ static enum cuttle_status make_bench_plan(struct bench_run *b, struct cuttle_mod
 		    b->error, CUTTLE_USAGE,
 		    "a bench needs prompts of at least %d tokens, and at least one step",
 		    PROMPT_LEAST);
+	if (p->groups && p->batch)
+		return status_fail(b->error, CUTTLE_USAGE,
+		                   "a bench is of a batch or of groups, not of both");
+	b->rows = p->groups ? p->groups : p->batch;
+	b->place_count = b->rows ? b->rows : 1;
+	if (p->groups) return make_bench_rewriter(b, model, context);
 	cuttle_plan_params_default(&params);
 	params.epsilon = EPSILON;
-	params.batch = p->batch ? p->batch : 1;
+	params.batch = b->place_count;
 	params.tokens = p->steps;
 	params.context = context;
 	params.form = CUTTLE_CUSTOM;
 	params.prompt_public = "a";
 	params.prompt_private = "{reference}";
 	params.parallel = p->parallel;
-	return cuttle_plan_make(model, &params, &b->plan, b->error);
+	const enum cuttle_status status = cuttle_plan_make(model, &params, &b->plan, b->error);
+	if (status) return status;
+	b->mechanism = &b->plan->mechanism;
+	b->slots = b->plan->slots;
+	return CUTTLE_OK;
 }
 
 static enum cuttle_status allocate_bench(struct bench_run *b) {
-	const size_t batch = b->plan->batch, prompt = b->params.prompt, slots = b->plan->slots;
+	const size_t batch = b->place_count, prompt = b->params.prompt, slots = b->slots;
 	b->places = calloc(batch, sizeof *b->places);
 	b->drawable = calloc(b->model->vocab_size, sizeof *b->drawable);
 	b->ids = calloc(batch + 1, prompt * sizeof *b->ids);
@@ -105,7 +151,7 @@ static enum cuttle_status allocate_bench(struct bench_run *b) {
 	const struct lockstep_params params = {.batch = batch,
 	                                       .slots = slots,
 	                                       .context = prompt + b->params.steps,
-	                                       .chunk = b->plan->chunk,
+	                                       .chunk = CAPACITY_CHUNK,
 	                                       .resident = true};
 	return lockstep_new(b->model, &params, &b->lockstep, b->error);
 }
@@ -116,7 +162,7 @@ static uint64_t time_prefill(struct bench_run *b) {
 	const struct logit_source source = lockstep_source(b->lockstep);
 	struct seeded seeded = {.seed = SEED};
 	const struct dp_random random = seeded_random(&seeded);
-	const size_t batch = b->params.batch, prompt = b->params.prompt;
+	const size_t batch = b->rows, prompt = b->params.prompt;
 	uint64_t spent = 0;
 	for (size_t slot = 0; slot < source.slots; slot++) {
 		for (size_t i = slot ? prompt : 0; i < (batch + 1) * prompt; i++) {
@@ -128,7 +174,7 @@ static uint64_t time_prefill(struct bench_run *b) {
 			b->places[i].tokens = (struct tokens){b->ids + (i + 1) * prompt, prompt};
 		const uint64_t start = read_bench_clock();
 		(void)source.begin(source.self, slot, &(struct tokens){b->ids, prompt}, b->places,
-		                   b->plan->batch, &(struct tokens){0}, NULL);
+		                   b->place_count, &(struct tokens){0}, NULL);
 		spent += read_bench_clock() - start;
 	}
 	return spent;
@@ -142,26 +188,27 @@ static size_t count_candidate_groups(const uint32_t *candidates, size_t count) {
 	return groups;
 }
 
-/* Draws one paid token as the generation loop does, and adds its times to *step. The bench's
- * mechanism wants every place (InvisibleInk). */
+/* Draws one paid token as the generation loop does, and adds its times to *step. */
 static enum cuttle_status time_draw(struct bench_run *b, const struct logit_source *source,
                                     size_t slot, uint32_t number, struct step_time *step) {
-	const struct dp_mechanism *mechanism = &b->plan->mechanism;
+	const struct dp_mechanism *mechanism = b->mechanism;
 	struct dp_wanted wanted;
 	enum dp_fate fate;
 	uint32_t token;
-	const uint32_t batch = b->plan->batch;
 	const uint64_t start = read_bench_clock();
-	mechanism->begin(mechanism->self, batch, number);
+	mechanism->begin(mechanism->self, b->place_count, number);
 	enum dp_status status = mechanism->open(
 	    mechanism->self, source->public_row(source->self, slot), false, &wanted);
 	if (status) return plan_status(status, b->error);
 	step->parts[CUTTLE_DRAW] += read_bench_clock() - start;
-	source->private_logits(source->self, slot, 0, batch, wanted.tokens, wanted.count);
+	const bool every = wanted.place == DP_EVERY_PLACE;
+	const uint32_t first = every ? 0 : wanted.place,
+	               end = every ? b->place_count : wanted.place + 1;
+	source->private_logits(source->self, slot, first, end - first, wanted.tokens, wanted.count);
 	const double groups = (double)count_candidate_groups(wanted.tokens, wanted.count);
 	const uint64_t clip = read_bench_clock();
 	bool any = false;
-	for (uint32_t place = 0; place < batch; place++) {
+	for (uint32_t place = first; place < end; place++) {
 		const float *logits = source->row(source->self, place);
 		if (logits) mechanism->row(mechanism->self, place, logits);
 		any |= logits != NULL;
@@ -226,7 +273,7 @@ static void add_product_work(struct cuttle_bench_result *result, const struct pa
  * Private rows need only the head's groups with candidates. */
 static void count_step_work(const struct bench_run *b, struct cuttle_bench_result *result) {
 	const struct model *m = b->model;
-	const double slots = (double)b->plan->slots, rows = slots * (b->params.batch + 1.0);
+	const double slots = (double)b->slots, rows = slots * (b->rows + 1.0);
 	for (size_t i = 0; i < m->layers; i++) {
 		const struct layer *layer = &m->layer[i];
 		const struct packed_matrix *const matrices[] = {
@@ -239,7 +286,8 @@ static void count_step_work(const struct bench_run *b, struct cuttle_bench_resul
 	}
 	add_product_work(result, &m->head, (double)((m->vocab_size + GEMM_GROUP - 1) / GEMM_GROUP),
 	                 slots);
-	add_product_work(result, &m->head, b->private_groups / b->params.steps, b->params.batch);
+	add_product_work(result, &m->head, b->private_groups / b->params.steps,
+	                 b->rewriter ? 1 : b->rows);
 }
 
 /* Sorts the steps by total time and fills *result. The parts are means over the middle half: of 8
@@ -247,11 +295,11 @@ static void count_step_work(const struct bench_run *b, struct cuttle_bench_resul
 static void summarise_steps(struct bench_run *b, uint64_t prefill_ns,
                             struct cuttle_bench_result *result) {
 	const size_t count = b->params.steps, from = count / 4, to = count - from;
-	const double slots = (double)b->plan->slots, rows = slots * (b->params.batch + 1.0);
+	const double slots = (double)b->slots, rows = slots * (b->rows + 1.0);
 	qsort(b->steps, count, sizeof *b->steps, compare_step_totals);
 	const double median =
 	    ((double)b->steps[(count - 1) / 2].total + (double)b->steps[count / 2].total) / 2.0;
-	*result = (struct cuttle_bench_result){.parallel = (uint32_t)b->plan->slots,
+	*result = (struct cuttle_bench_result){.parallel = (uint32_t)b->slots,
 	                                       .threads = threads_count(b->model->threads)};
 	result->prompt_tokens_per_s = rows * b->params.prompt * NS_PER_S / (double)prefill_ns;
 	result->step_ms = median / NS_PER_MS;
@@ -269,7 +317,9 @@ static void summarise_steps(struct bench_run *b, uint64_t prefill_ns,
 
 static void free_bench(struct bench_run *b) {
 	if (b->lockstep) lockstep_free(&b->lockstep);
+	if (b->own.self) b->own.free(b->own.self);
 	cuttle_plan_free(&b->plan);
+	cuttle_rewriter_free(&b->rewriter);
 	free(b->places);
 	free(b->drawable);
 	free(b->ids);

@@ -14,6 +14,8 @@ refused 2 bench -B 1,x
 says err '--batch-size: "1,x" is not a list of up to 32 whole numbers'
 refused 2 bench -B ''
 refused 2 bench -p 16, -B 1
+refused 2 bench --groups 1,x
+says err '--groups: "1,x" is not a list of up to 32 whole numbers'
 refused 2 bench -r 0
 refused 2 bench -o xml
 refused 2 bench stray
@@ -24,6 +26,7 @@ need_tiny
 refused 2 bench -p 3
 refused 2 bench -n 0
 refused 2 bench -p 100000000
+refused 2 bench --groups 17
 
 sizes=(-p 8 -n 4)
 exits 0 bench "${sizes[@]}" -B 0,2 --parallel 1,2 -t 1,2 -r 2 -o json
@@ -52,6 +55,10 @@ says out '^\| B \| G \| prompt \|'
 [ "$(tail -3 out | awk -F'|' '{ print NF }' | uniq | wc -l)" = 1 ] || fail "md: $(cat out)"
 "$CUTTLE" bench "${sizes[@]}" -B 2 -r 1 -t 2 -o csv >/dev/full 2>err
 [ $? = 1 ] || fail "a full disk is not noticed"
+
+# Documents with marks, a row a group.
+exits 0 bench "${sizes[@]}" --groups 1,2 -t 2 -r 1 --no-ceilings -o json
+[ "$(grep -cE '"groups": [12],' out)" = 2 ] || fail "not 2 runs of groups: $(cat out)"
 
 # Without the ceilings nothing that needs them has a value, in any format.
 exits 0 bench "${sizes[@]}" -B 2 -t 2 -r 1 --no-ceilings -o json

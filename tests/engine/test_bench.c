@@ -21,7 +21,7 @@ enum {
 
 static struct cuttle_bench_result bench(struct cuttle_model *model, uint32_t batch,
                                         uint32_t parallel, uint32_t steps) {
-	const struct cuttle_bench_params params = {sizeof params, batch, parallel, 16, steps};
+	const struct cuttle_bench_params params = {sizeof params, batch, parallel, 16, steps, 0};
 	struct cuttle_bench_result result;
 	struct cuttle_error error = {""};
 	if (cuttle_bench(model, &params, &result, &error)) fail_msg("%s", error.message);
@@ -40,6 +40,26 @@ static double sum_of_parts(const struct cuttle_bench_result *result) {
 		sum += result->parts_ms[part];
 	}
 	return sum;
+}
+
+/* Documents with marks: as many rows, of which one needs a head. */
+static void test_groups(void **state) {
+	(void)state;
+	struct cuttle_model *model = tiny_model_open_healthy(2);
+	const struct cuttle_bench_result batch = bench(model, 3, 2, 12);
+	struct cuttle_bench_params params = {sizeof params, 0, 2, 16, 12, 3};
+	struct cuttle_bench_result r;
+	assert_int_equal(cuttle_bench(model, &params, &r, NULL), CUTTLE_OK);
+	assert_int_equal(r.parallel, 2);
+	assert_near(r.rows_per_s * r.step_ms, 8 * 1000.0, 1e-6);
+	assert_near(r.multiply_adds, batch.multiply_adds, 1e-9);
+	assert_near(sum_of_parts(&r), r.step_ms, 0.9);
+	params.batch = 1;
+	assert_int_equal(cuttle_bench(model, &params, &r, NULL), CUTTLE_USAGE);
+	params.batch = 0;
+	params.groups = 17;
+	assert_int_equal(cuttle_bench(model, &params, &r, NULL), CUTTLE_USAGE);
+	cuttle_model_free(&model);
 }
 
 static void test_numbers(void **state) {
@@ -99,7 +119,7 @@ static void test_parallel_chosen(void **state) {
 static void test_bad_params(void **state) {
 	(void)state;
 	struct cuttle_model *model = tiny_model_open_healthy(2);
-	const struct cuttle_bench_params good = {sizeof good, 3, 1, 16, 8};
+	const struct cuttle_bench_params good = {sizeof good, 3, 1, 16, 8, 0};
 #define BAD(field, value)                                                                          \
 	do {                                                                                       \
 		struct cuttle_bench_params bad = good;                                             \
@@ -199,9 +219,13 @@ static void test_memory_of_a_job(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_numbers),         cmocka_unit_test(test_parts_make_the_step),
-	    cmocka_unit_test(test_public_alone),    cmocka_unit_test(test_parallel_chosen),
-	    cmocka_unit_test(test_bad_params),      cmocka_unit_test(test_ceilings),
+	    cmocka_unit_test(test_groups),
+	    cmocka_unit_test(test_numbers),
+	    cmocka_unit_test(test_parts_make_the_step),
+	    cmocka_unit_test(test_public_alone),
+	    cmocka_unit_test(test_parallel_chosen),
+	    cmocka_unit_test(test_bad_params),
+	    cmocka_unit_test(test_ceilings),
 	    cmocka_unit_test(test_memory_of_a_job),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
