@@ -331,19 +331,29 @@ static enum cuttle_status read_csv_records(struct records *records,
 	return status;
 }
 
+static bool is_csv(const struct records_request *request) {
+	return request->format == RECORDS_CSV ||
+	       (request->format == RECORDS_AUTO &&
+	        (request->delimiter || file_ends_in(request->path, ".csv") ||
+	         file_ends_in(request->path, ".tsv")));
+}
+
+enum cuttle_status records_check_name(const struct records_request *request,
+                                      struct cuttle_error *error) {
+	if (request->format != RECORDS_AUTO || is_csv(request)) return CUTTLE_OK;
+	return formats_check_name(request->path, error);
+}
+
 /* Decides by the request and the file's name alone. *delimiter is that of CSV, or 0 for JSONL. */
 static enum cuttle_status choose_format(const struct records_request *request, char *delimiter,
                                         struct cuttle_error *error) {
 	const char *asked = request->delimiter;
-	const bool tsv = file_ends_in(request->path, ".tsv"),
-	           csv = tsv || asked || file_ends_in(request->path, ".csv");
+	const bool tsv = file_ends_in(request->path, ".tsv");
 	*delimiter = 0;
 	if (asked && request->format == RECORDS_JSONL)
 		return io_fail(error, CUTTLE_USAGE,
 		               "--delimiter is for CSV, but JSONL was asked for");
-	if (request->format == RECORDS_AUTO && !csv)
-		return formats_check_name(request->path, error);
-	if (request->format == RECORDS_JSONL) return CUTTLE_OK;
+	if (!is_csv(request)) return records_check_name(request, error);
 	*delimiter = asked && strcmp(asked, "\\t") ? *asked : asked || tsv ? '\t' : ',';
 	if (!asked || *delimiter == '\t' ||
 	    (*asked > ' ' && *asked <= '~' && *asked != '"' && !asked[1]))

@@ -56,6 +56,11 @@ enum record_state {
 
 struct records;
 
+/* INPUT: the ending of the file's name is that of a foreign format. Asks for path, format and
+ * delimiter alone, and opens nothing. records_read asks the same; ask first what takes long to
+ * prepare for. */
+enum cuttle_status records_check_name(const struct records_request *request,
+                                      struct cuttle_error *error);
 /* INPUT: the file cannot be read, is of a foreign format (AUTO: also by the ending of its name), or
  * its CSV header is missing or lacks the column. USAGE: a delimiter that is none, or one for JSONL.
  * NOMEM. No message has a word of the content. */

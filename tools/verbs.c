@@ -189,15 +189,18 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 	struct records *records;
 	struct sink sink;
 	struct cuttle_error error;
+	const struct records_request request = {.path = values->input,
+	                                        .field = values->field,
+	                                        .id_field = id_field,
+	                                        .format = (enum records_format)values->format,
+	                                        .delimiter = values->delimiter,
+	                                        .limit = SIZE_MAX};
 	int code = verb_text_paths(verb, &values->open, values->input, values->output);
+	// A foreign format is refused before the model is opened, as generate does.
+	if (!code && records_check_name(&request, &error) != CUTTLE_OK)
+		code = verb_fail(verb, CUTTLE_INPUT, &error);
 	if (!code) code = verb_open(verb, &values->open, &model);
 	if (code) return code;
-	struct records_request request = {.path = values->input,
-	                                  .field = values->field,
-	                                  .id_field = id_field,
-	                                  .format = (enum records_format)values->format,
-	                                  .delimiter = values->delimiter,
-	                                  .limit = SIZE_MAX};
 	enum cuttle_status status = records_read(&request, &records, &error);
 	if (!status) status = sink_open(&sink, values->output, &error);
 	if (!status) {

@@ -86,7 +86,13 @@ enum cuttle_status run_request_paths(const struct run_request *request,
 	    PATH_ALONE("--receipt", request->receipt, PATH_RECORD),
 	    PATH_ALONE("--trace", request->trace, PATH_RECORD),
 	};
-	const enum cuttle_status status = paths_check(uses, sizeof uses / sizeof *uses, error);
+	const struct records_request records[] = {{.path = request->input,
+	                                           .format = request->input_format,
+	                                           .delimiter = request->delimiter},
+	                                          {.path = request->public_examples}};
+	enum cuttle_status status = paths_check(uses, sizeof uses / sizeof *uses, error);
 	free(receipt);
+	for (size_t i = 0; !status && i < sizeof records / sizeof *records; i++)
+		if (records[i].path) status = records_check_name(&records[i], error);
 	return status;
 }

@@ -59,8 +59,10 @@ void run_request_default(struct run_request *request);
 /* Checks what contradicts itself, before any file is opened. USAGE: the message says what. */
 enum cuttle_status run_request_check(const struct run_request *request, struct cuttle_error *error);
 
-/* Checks every path that the run may open: none that it reads may be one that it writes. What is
- * NULL is left out, as a dry run may lack it. Opens nothing. Errors as paths_check. */
+/* Checks every path that the run may open: none that it reads may be one that it writes. Then, that
+ * the records are in no foreign format, by their names: a model takes long to open for nothing.
+ * What is NULL is left out, as a dry run may lack it. Opens nothing. Errors as paths_check, then as
+ * records_check_name. */
 enum cuttle_status run_request_paths(const struct run_request *request, struct cuttle_error *error);
 
 #endif

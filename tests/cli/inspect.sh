@@ -155,6 +155,16 @@ done <<-'END'
 END
 refused 4 "${run[@]}" -i - <refs.jsonl.gz
 says err 'standard input is compressed by gzip'
+# A name is refused before the model is opened, which may take minutes; the paths come first. A mark is
+# found when the file is read, after the model: the input may be a pipe, and is read once.
+refused 4 "${run[@]}" -m absent.gguf -i refs.json --public-examples refs.xlsx
+says err 'refs\.json is one JSON document'
+refused 4 "${run[@]}" -m absent.gguf -i refs.jsonl --public-examples refs.xlsx
+says err 'refs\.xlsx is a workbook'
+refused 4 score -m absent.gguf -i refs.json
+refused 2 "${run[@]}" -m absent.gguf -i refs.json --receipt refs.json
+refused 5 "${run[@]}" -m absent.gguf -i named.jsonl
+refused 5 "${run[@]}" -m absent.gguf -i refs.json --input-format jsonl
 compgen -G 'never*' >/dev/null && fail "a refused run left something: $(echo never*)"
 "$CUTTLE" ledger export --ledger l >after
 same after before "a refused file was charged for"

@@ -251,7 +251,16 @@ static void paths_that_collide(void **state) {
 	assert_int_equal(run_request_paths(&request, &error), CUTTLE_USAGE);
 	request.output = out;
 	assert_int_equal(run_request_paths(&request, &error), CUTTLE_OK);
-	request.receipt = input;
+	// Names of foreign formats come after the paths, the input's before that of the examples.
+	request.public_examples = "examples.xlsx";
+	assert_int_equal(run_request_paths(&request, &error), CUTTLE_INPUT);
+	assert_non_null(strstr(error.message, "examples.xlsx is a workbook"));
+	request.input = "notes.jsonl.gz";
+	assert_int_equal(run_request_paths(&request, &error), CUTTLE_INPUT);
+	assert_non_null(strstr(error.message, "notes.jsonl.gz is compressed by gzip"));
+	request.receipt = "notes.jsonl.gz";
+	assert_int_equal(run_request_paths(&request, &error), CUTTLE_USAGE);
+	request.input = request.receipt = input;
 	assert_int_equal(run_request_paths(&request, &error), CUTTLE_USAGE);
 }
 
