@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuttle budget: computes one of clip, epsilon, rho, delta, tokens and batch from the others, or
-// prints a table of plans (tools/plan.h).
+// prints a table of plans (tools/plan.h), or what sanitize costs (tools/fusion_budget.h).
 //
 // The library does the arithmetic, in cuttle_budget_solve. Here are the options, the check that
 // enough of them are given, and the printing. No private data and, but for plan's measurement, no
 // model is needed.
+#include "tools/fusion_budget.h"
 #include "tools/plan.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define VALUE(member) OPTION(struct budget_values, member)
@@ -27,7 +27,11 @@ struct budget_values {
 	uint64_t group;    /* references of one person */
 	uint64_t grid;     /* points of the exact accountant, 0 = its default */
 	uint64_t texts;    /* plan: texts to write */
+	double divergence; /* fusion: c, nats per token */
+	uint64_t alpha;    /* fusion: the order, 0 = as suits */
+	uint64_t groups;   /* fusion: groups with a mark in the document */
 	int accountant;    /* enum cuttle_accountant */
+	int mix;           /* fusion: enum cuttle_mix */
 	int format;        /* plan: enum plan_format */
 	bool json;
 	bool spread; /* the group's references stand in another text each */
@@ -44,7 +48,7 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "privacy loss; a list for plan (default 1,3,5,10)"},
 	{.name = "delta", VALUE(delta), .range = DELTA_RANGE, .argument = "D",
 	 .help = "what is added to the probability of any event, beside its factor e^epsilon "
-	         "(default 1e-6)"},
+	         "(default 1e-6; fusion 1e-5)"},
 	{.name = "rho", VALUE(rho), .range = RHO_RANGE, .argument = "RHO",
 	 .help = "zero-concentrated privacy loss"},
 	{.name = "clip", VALUE(clip), .range = CLIP_RANGE, .argument = "C",
@@ -86,6 +90,16 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "format", .letter = 'o', .group = GROUP_FORMAT, VALUE(format),
 	 .argument = "md|json|csv",
 	 .help = "plan: of the table (default md)"},
+	{.name = "divergence", VALUE(divergence), .range = "above 0, as in 0.01", .argument = "C",
+	 .help = "fusion: bound of each private row's divergence from the public one, per token"},
+	{.name = "alpha", VALUE(alpha), .argument = "A", .least = 2, .most = 16,
+	 .help = "fusion: order of the divergence, 2 to 16 (default: what gives the largest C for "
+	         "its order, or 2 where C is given)"},
+	{.name = "groups", VALUE(groups), .argument = "M", .least = 1,
+	 .most = CUTTLE_MOST_GROUPS,
+	 .help = "fusion: groups that have a mark in the document (default 1)"},
+	{.name = "mix", VALUE(mix), .argument = "all|average|capped",
+	 .help = "fusion: one private row shows all marks (default), or one row each group"},
 	{.name = "json", .group = GROUP_FORMAT, VALUE(json),
 	 .help = "print all fields as JSON"},
 };
@@ -103,16 +117,20 @@ static const char ABOUT[] =
 	"clip is the formula's. generate's weights hold a clip of about 30 times the temperature: "
 	"with -e it takes at most that, and tells the smaller epsilon.\n"
 	"plan is a table: clips by both accountants, the references that N texts need, and with "
-	"-m or --bench the hours and the memory.\n";
+	"-m or --bench the hours and the memory.\n"
+	"fusion is about cuttle sanitize: of -e, --divergence and -n give two. The third comes "
+	"first; then, for one group of marks and for all, epsilon of blanking them, epsilon of "
+	"exchanging their contents for others, and the ceiling of guessing which of five values "
+	"they have. The epsilon given is that of one group, with the mix all that of all marks.\n";
 // clang-format on
 
-/* In the order of enum cuttle_unknown; then plan, which is none of them. */
-static const char *const UNKNOWNS[] = {"clip",   "epsilon", "rho", "delta",
-                                       "tokens", "batch",   "plan"};
+/* In the order of enum cuttle_unknown; then plan and fusion, which are none of them. */
+static const char *const UNKNOWNS[] = {"clip",   "epsilon", "rho",  "delta",
+                                       "tokens", "batch",   "plan", "fusion"};
 enum {
-	PLAN = 6,      /* position of "plan" in UNKNOWNS */
-	UNKNOWN_COUNT, /* names in UNKNOWNS */
-	NUMBER = 48    /* bytes of a printed number, with its NUL */
+	PLAN = 6,     /* position of "plan" in UNKNOWNS */
+	FUSION,       /* position of "fusion" */
+	UNKNOWN_COUNT /* names in UNKNOWNS */
 };
 
 static json_t *encode_budget(const struct cuttle_budget *budget) {
@@ -153,15 +171,10 @@ static void print_part(const char *name, double value, const char *separator) {
 	if (isfinite(value) && value != 0) printf("%s %.6g%s", name, value, separator);
 }
 
-/* The first line is the number alone, for scripts, in the fewest digits (15 to 17) that read back
- * exactly. The second line says what it belongs to. */
+/* The first line is the number alone, for scripts. The second line says what it belongs to. */
 static void print_answer(const struct cuttle_budget *budget, enum cuttle_unknown unknown) {
-	double value = select_answer(budget, unknown);
-	char number[NUMBER];
-	int digits = 14;
-	do (void)snprintf(number, sizeof number, "%.*g", ++digits, value);
-	while (digits < 17 && strtod(number, NULL) != value);
-	printf("%s\nThe %s with ", number, UNKNOWNS[unknown]);
+	verb_print_number(select_answer(budget, unknown));
+	printf("The %s with ", UNKNOWNS[unknown]);
 	if (unknown != CUTTLE_EPSILON) print_part("epsilon", budget->epsilon, ", ");
 	if (unknown != CUTTLE_DELTA) print_part("delta", budget->delta, ", ");
 	if (unknown != CUTTLE_CLIP) print_part("clip", budget->clip, ", ");
@@ -219,13 +232,38 @@ static int print_plan(const struct verb *verb, const struct budget_values *value
 	return plan_print(verb, &request);
 }
 
+/* Reads -e of an action that takes one number, not a list. */
+static int read_budget_epsilon(const struct verb *verb, const struct budget_values *values,
+                               double *epsilon) {
+	if (!values->epsilon || options_real(values->epsilon, epsilon)) return CUTTLE_OK;
+	return verb_refuse(verb, CUTTLE_USAGE, "--epsilon: must be a number " EPSILON_RANGE);
+}
+
+static int print_fusion(const struct verb *verb, const struct budget_values *values) {
+	struct cuttle_rewrite_budget budget;
+	cuttle_rewrite_budget_none(&budget);
+	if (!isnan(values->rho) || !isnan(values->clip) || !isnan(values->temperature) ||
+	    values->batch || values->group != 1 || values->spread || values->accountant)
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "fusion takes --epsilon, --divergence, --max-tokens, --delta, "
+		                   "--alpha, --groups, --mix and --json");
+	const int code = read_budget_epsilon(verb, values, &budget.epsilon);
+	if (code) return code;
+	budget.divergence = values->divergence;
+	budget.delta = isnan(values->delta) ? 1e-5 : values->delta;
+	budget.tokens = values->tokens == COUNT_NONE ? 0 : (uint32_t)values->tokens;
+	budget.alpha = (uint32_t)values->alpha;
+	budget.groups = (uint32_t)values->groups;
+	budget.mix = (enum cuttle_mix)values->mix;
+	return fusion_budget_print(verb, &budget, values->json || values->format == PLAN_JSON);
+}
+
 static int solve_budget(const struct verb *verb, const struct budget_values *values,
                         struct cuttle_budget *budget, enum cuttle_unknown unknown) {
 	struct cuttle_error error;
 	uint64_t batch = 0;
-	if (values->epsilon && !options_real(values->epsilon, &budget->epsilon))
-		return verb_refuse(verb, CUTTLE_USAGE,
-		                   "--epsilon: must be a number " EPSILON_RANGE);
+	const int code = read_budget_epsilon(verb, values, &budget->epsilon);
+	if (code) return code;
 	if (values->batch && (!options_count(values->batch, UINT32_MAX, &batch) || !batch))
 		return verb_refuse(verb, CUTTLE_USAGE,
 		                   "--batch-size: must be a whole number, 1 or more, as in 7");
@@ -246,6 +284,8 @@ static int run_budget_verb(const struct verb *verb, int argc, char **argv) {
 	                               .clip = NAN,
 	                               .temperature = NAN,
 	                               .rows_per_s = NAN,
+	                               .divergence = NAN,
+	                               .groups = 1,
 	                               .tokens = COUNT_NONE,
 	                               .group = 1,
 	                               .texts = 100};
@@ -256,6 +296,10 @@ static int run_budget_verb(const struct verb *verb, int argc, char **argv) {
 	if (!verb_action(verb, operand + 1 == argc ? argv[operand] : NULL, UNKNOWNS, UNKNOWN_COUNT,
 	                 &unknown))
 		return CUTTLE_USAGE;
+	if (unknown == FUSION) return print_fusion(verb, &values);
+	if (!isnan(values.divergence) || values.alpha || values.groups != 1 || values.mix)
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "--divergence, --alpha, --groups and --mix belong to fusion");
 	const bool is_plan = unknown == PLAN;
 	code = refuse_incomplete_budget(verb, &values, unknown);
 	if (code) return code;
@@ -276,9 +320,10 @@ static int run_budget_verb(const struct verb *verb, int argc, char **argv) {
 
 const struct verb budget_verb = {
     .name = "budget",
-    .usage = "clip|epsilon|rho|delta|tokens|batch|plan [OPTION]...",
+    .usage = "clip|epsilon|rho|delta|tokens|batch|plan|fusion [OPTION]...",
     .summary = "any one of clip, epsilon, rho, delta, tokens, batch from the others",
     .example = "clip -e 3 --delta 1e-6 -B 7 -n 500 --temperature 1.2",
+    .another = "fusion -e 8 -n 200 --delta 1e-5 --mix average --groups 3",
     .about = ABOUT,
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,

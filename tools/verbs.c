@@ -76,6 +76,14 @@ bool verb_action(const struct verb *verb, const char *typed, const char *const n
 	return false;
 }
 
+void verb_print_number(double value) {
+	char number[48];
+	int digits = 14;
+	do (void)snprintf(number, sizeof number, "%.*g", ++digits, value);
+	while (digits < 17 && strtod(number, NULL) != value);
+	printf("%s\n", number);
+}
+
 int verb_refuse(const struct verb *verb, enum cuttle_status status, const char *message) {
 	fprintf(stderr, "cuttle %s: %s\n", verb->name, message);
 	return (int)status;

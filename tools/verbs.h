@@ -48,6 +48,10 @@ int verb_paths(const struct verb *verb, const struct path_use *uses, size_t coun
  * made, out of memory. Prints on failure. Returns the exit code. */
 int verb_print(const struct verb *verb, json_t *root, size_t flags);
 
+/* Prints a line with the number alone, for scripts: in the fewest digits (15 to 17) that read back
+ * exactly. Example: 0.01, not 0.010000000000000000. */
+void verb_print_number(double value);
+
 /* The options that every verb with a model has. */
 struct model_values {
 	const char *model;    /* path of a GGUF file */
