@@ -3,9 +3,9 @@
 // that is added there appears in each form.
 #include "tools/bench_table.h"
 
+#include "base/processors.h"
 #include "tools/pace.h"
 #include <math.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -74,7 +74,7 @@ static const struct bench_column CEILINGS[] = {
 void bench_table_machine(struct bench_table *table) {
 	char line[256];
 	struct utsname name;
-	cpu_set_t cores;
+	struct processors cores;
 	(void)snprintf(table->cpu, sizeof table->cpu, "%.60s",
 	               uname(&name) ? "unknown" : name.machine);
 	FILE *file = fopen("/proc/cpuinfo", "re");
@@ -87,7 +87,7 @@ void bench_table_machine(struct bench_table *table) {
 		break;
 	}
 	if (file) (void)fclose(file);
-	table->cores = sched_getaffinity(0, sizeof cores, &cores) ? 0 : CPU_COUNT(&cores);
+	table->cores = processors_allowed(&cores) ? (long)processors_count(&cores) : 0;
 }
 
 static double read_cell(const void *of, const struct bench_column *column) {

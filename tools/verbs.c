@@ -3,9 +3,9 @@
 // tools/verbs.h says what each promises.
 #include "tools/verbs.h"
 
+#include "base/processors.h"
 #include "io/fail.h"
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,22 +111,21 @@ int verb_print(const struct verb *verb, json_t *root, size_t flags) {
 /* Binds the process to the processors of the mask. Call it before any thread is started, as threads
  * inherit it. Mask "5" is processors 0 and 2. */
 static enum cuttle_status bind_processors(const char *mask, struct cuttle_error *error) {
-	cpu_set_t set;
-	CPU_ZERO(&set);
+	struct processors set = {0};
 	const char *digits = mask[0] == '0' && (mask[1] == 'x' || mask[1] == 'X') ? mask + 2 : mask;
 	const size_t count = strlen(digits);
-	bool good = count > 0 && count <= CPU_SETSIZE / 4 &&
+	bool good = count > 0 && count <= PROCESSORS_MOST / 4 &&
 	            strspn(digits, "0123456789abcdefABCDEF") == count;
 	for (size_t i = 0; good && i < count; i++) {
 		const char digit[] = {digits[count - 1 - i], 0};
 		const unsigned long bits = strtoul(digit, NULL, 16);
-		for (size_t bit = 0; bit < 4; bit++)
-			if (bits >> bit & 1) CPU_SET(4 * i + bit, &set);
+		for (int bit = 0; bit < 4; bit++)
+			if (bits >> bit & 1) processors_add(&set, 4 * (int)i + bit);
 	}
-	if (!good || !CPU_COUNT(&set))
+	if (!good || !processors_count(&set))
 		return io_fail(error, CUTTLE_USAGE,
 		               "--cpu-mask: must be a hexadecimal number above 0");
-	if (sched_setaffinity(0, sizeof set, &set) != 0)
+	if (sched_setaffinity(0, sizeof set, set.sets) != 0)
 		return io_fail(error, CUTTLE_USAGE, "--cpu-mask: %s: %s", mask, strerror(errno));
 	return CUTTLE_OK;
 }

@@ -3,9 +3,9 @@
 // cores under a quota of 2.5 cores' time give three workers.
 #include "engine/machine/cores.h"
 
+#include "base/processors.h"
 #include "engine/machine/cgroup.h"
 
-#include <sched.h>
 #include <stdio.h>
 
 /* The lowest CPU number on the physical core of this CPU; the CPU itself when nothing is known. */
@@ -22,16 +22,15 @@ static int read_first_sibling(int cpu) {
 }
 
 static unsigned count_physical_cores(void) {
-	cpu_set_t mask;
-	if (sched_getaffinity(0, sizeof mask, &mask)) return 1;
+	struct processors mask;
+	if (!processors_allowed(&mask)) return 1;
 	unsigned count = 0;
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		if (!CPU_ISSET(cpu, &mask)) continue;
+	for (int cpu = 0; cpu < PROCESSORS_MOST; cpu++) {
+		if (!processors_have(&mask, cpu)) continue;
 		// A core counts by its first CPU. Where the mask leaves that one out, its other
 		// CPUs count instead.
 		const int first = read_first_sibling(cpu);
-		count +=
-		    first == cpu || first < 0 || first >= CPU_SETSIZE || !CPU_ISSET(first, &mask);
+		count += first == cpu || !processors_have(&mask, first);
 	}
 	return count ? count : 1;
 }

@@ -16,6 +16,7 @@
 #include "engine/machine/threads.h"
 
 #include "base/misuse.h"
+#include "base/processors.h"
 #include "engine/machine/cores.h"
 #include "engine/status.h"
 
@@ -54,11 +55,11 @@ struct threads {
 	_Atomic(void *) context;              // its first argument
 	_Atomic bool stop;                    // workers end when they see the next queue
 	_Alignas(64) _Atomic uint32_t turns_given; // turns that callers have drawn so far
-	_Atomic uint32_t turn; // futex word: number of the caller who may post now
-	unsigned count;        // workers, the caller included
-	int caller_cpu;        // the caller's core when it last posted; -1 = none yet
-	bool apart;            // there is a core for each worker
-	cpu_set_t elsewhere;   // every core the caller may use but caller_cpu
+	_Atomic uint32_t turn;       // futex word: number of the caller who may post now
+	unsigned count;              // workers, the caller included
+	int caller_cpu;              // the caller's core when it last posted; -1 = none yet
+	bool apart;                  // there is a core for each worker
+	struct processors elsewhere; // every core the caller may use but caller_cpu
 	/* A seat is the place of one worker in the pool: its thread, and how that fares. Seat 0 is
 	 * empty, for worker 0 is the caller's own thread. */
 	struct seat {
@@ -185,10 +186,9 @@ static bool lost_its_core(const struct seat *seat) {
 /* Another process took the worker's core in the middle of a task, and may keep it for milliseconds.
  * The caller's core has nothing else to do: the worker goes on there. */
 static void move_to_caller_core(struct seat *seat) {
-	cpu_set_t here;
-	CPU_ZERO(&here);
-	CPU_SET(seat->threads->caller_cpu, &here);
-	seat->guest = !pthread_setaffinity_np(seat->thread, sizeof here, &here);
+	struct processors here = {0};
+	processors_add(&here, seat->threads->caller_cpu);
+	seat->guest = !pthread_setaffinity_np(seat->thread, sizeof here, here.sets);
 }
 
 /* The system itself gives each worker a core of its own, but not beside a busy process of somebody
@@ -197,7 +197,7 @@ static void move_to_caller_core(struct seat *seat) {
  * they have one and a half. */
 static void leave_caller_core(struct seat *seat) {
 	pthread_setaffinity_np(seat->thread, sizeof seat->threads->elsewhere,
-	                       &seat->threads->elsewhere);
+	                       seat->threads->elsewhere.sets);
 	seat->guest = false;
 }
 
@@ -205,11 +205,11 @@ static void leave_caller_core(struct seat *seat) {
  * cores than workers they stay where they are. */
 static void note_caller_core(struct threads *threads, int cpu) {
 	threads->caller_cpu = cpu;
-	if (cpu < 0 || cpu >= CPU_SETSIZE ||
-	    sched_getaffinity(0, sizeof threads->elsewhere, &threads->elsewhere))
-		CPU_ZERO(&threads->elsewhere);
-	else CPU_CLR(cpu, &threads->elsewhere);
-	threads->apart = CPU_COUNT(&threads->elsewhere) + 1 >= (int)threads->count;
+	// Where the system does not say which core this is, workers stay where they are, too.
+	threads->elsewhere = (struct processors){0};
+	if (cpu >= 0 && cpu < PROCESSORS_MOST) (void)processors_allowed(&threads->elsewhere);
+	processors_remove(&threads->elsewhere, cpu);
+	threads->apart = processors_count(&threads->elsewhere) + 1 >= threads->count;
 	for (unsigned i = 1; threads->apart && i < threads->count; i++)
 		leave_caller_core(&threads->seats[i]);
 }

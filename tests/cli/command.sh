@@ -125,6 +125,11 @@ done <<-'END'
 	no-sharing|-e 3|-e 3 --no-sharing # results do not depend on it
 END
 
+# A mask may have a digit for every processor that Linux can have: here it has room for 1,200.
+[ "$(fingerprint -e 3)" = "$(fingerprint -e 3 -C "$(printf '%0300d' 1)")" ] || fail "a long mask is another command"
+refused 2 "${base[@]}" -e 3 -C "$(printf '%02049d' 1)"
+says err '--cpu-mask: must be a hexadecimal number'
+
 exits 0 help generate
 options=$(sed -nE 's/^  (-[A-Za-z],|   ) --([a-z-]+).*/\2/p' out)
 [ "$(wc -w <<<"$options")" -gt 40 ] || fail "the help shows too few options: $options"
