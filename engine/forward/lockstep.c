@@ -251,11 +251,12 @@ static void append_to_slots(struct lockstep *l, size_t wanted, const int32_t *to
 	if (count) forward_rows(l->forward, l->rows, count, false);
 }
 
-/* Checks what a list shares with another one: what they share is equal. */
+/* Checks what a list shares with another one: what they share is equal. An empty list may have no
+ * ids, and memcmp must not see NULL. */
 static void check_shared_tokens(const struct tokens *list, const struct tokens *other,
                                 size_t shared) {
 	REQUIRE(shared % ATTENTION_TILE == 0 && shared <= other->count && shared < list->count &&
-	        !memcmp(list->ids, other->ids, shared * sizeof *list->ids));
+	        (!shared || !memcmp(list->ids, other->ids, shared * sizeof *list->ids)));
 }
 
 /* Fills the contexts of the places. One that shares more than the run's prefix reads the public
