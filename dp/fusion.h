@@ -56,8 +56,8 @@ struct dp_fusion_params {
 	uint32_t top_k;      /* k; 0, or more than the allowed tokens, means every allowed token */
 	uint32_t tokens;     /* T >= 1: hard cap of paid tokens per batch */
 	uint32_t sure;       /* millionths, 0 .. 10^6: where the public law gives a candidate so
-	                        much, and the batch has a free token left, the token is free. Example:
-	                        900000 is 0.9. 0 = never */
+	                        much, and the batch has a free token left, the token is free.
+	                        Example: 900000 is 0.9. 0 = never */
 	size_t vocab;        /* tokens of the vocabulary, 1 .. 2^18 */
 	int64_t temperature_num; /* tau = num / den, 1e-6 .. 16 */
 	int64_t temperature_den;

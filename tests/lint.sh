@@ -15,6 +15,10 @@ mapfile -t texts < <(git ls-files '*.c' '*.h' '*.cpp' '*.sh' '*.md' Makefile .ci
 clang-format --dry-run -Werror "${sources[@]}" || say "run make format"
 for file in "${sources[@]}"; do
 	[ "$(head -1 "$file")" = "// SPDX-License-Identifier: Apache-2.0" ] || say "$file: first line is not the SPDX line"
+	[[ $(sed -n 2p "$file") == "// "* ]] || say "$file: no heading under the SPDX line"
+	# clang-format leaves tables alone, and words that it cannot cut.
+	[[ $file == *_table.h ]] || expand -t8 "$file" | awk -v file="$file" 'length > 100 { print file ":" FNR ": " $0; bad = 1 } END { exit bad }' ||
+		say "$file: lines of more than 100 columns"
 done
 grep -nE '[[:blank:]]+$' "${texts[@]}" && say "trailing white space"
 for file in "${texts[@]}"; do [ -z "$(tail -c1 "$file")" ] || say "$file: no newline at the end"; done
@@ -79,6 +83,21 @@ nm -AgP "${objects[@]}" | awk '
 			if (part[2] in home) print part[1], home[part[2]]
 		}
 	}' | tsort >/dev/null || say "files call each other in a circle"
+
+# The name of a static function stands in one file, so that a search finds it. A test program is read
+# alone, and the tiers of one kernel have these words in common.
+mapfile -t read_together < <(git ls-files '*.c' '*.h' ':!tests')
+while read -r name files; do
+	say "static $name is defined in$files: rename all but one"
+done < <(awk '
+	/^static / && !/;$/ {
+		gsub(/__attribute__\(\([^)]*(\([^)]*\))?\)\)/, "")
+		if (!match($0, /[A-Za-z0-9_]+\(/) || index($0, "=") && index($0, "=") < RSTART) next
+		name = substr($0, RSTART, RLENGTH - 1)
+		if (!seen[name, FILENAME]++ && count[name]++) twice[name]
+		files[name] = files[name] " " FILENAME
+	}
+	END { for (name in twice) print name, files[name] }' "${read_together[@]}" | grep -vE '^(multiply_add|zero_sums) ')
 
 # ARCHITECTURE.md names what there is: each file in it exists, and each folder is in it. A name in
 # capitals stands for any name.

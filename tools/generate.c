@@ -56,7 +56,8 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "epsilon", .letter = 'e', .group = GROUP_BUDGET, VALUE(request.plan.epsilon),
 	 .range = EPSILON_RANGE, .argument = "EPS",
 	 .help = "privacy loss per record, from which the clip follows"},
-	{.name = "clip", .group = GROUP_BUDGET, VALUE(request.plan.clip), .range = CLIP_RANGE, .argument = "C",
+	{.name = "clip", .group = GROUP_BUDGET, VALUE(request.plan.clip), .range = CLIP_RANGE,
+	 .argument = "C",
 	 .help = "bound of each logit difference, instead of -e"},
 	{.name = "delta", VALUE(request.plan.delta), .range = DELTA_RANGE, .argument = "D",
 	 .help = "what is added to the probability of any event, beside its factor e^epsilon "
@@ -73,8 +74,8 @@ static const struct option_entry OPTIONS[] = {
 	         "limit (see cuttle help ledger)"},
 	{.name = "dataset", VALUE(request.dataset), .argument = "NAME",
 	 .help = "what the references are called, in the receipt and in the ledger"},
-	{.name = "num", .letter = 'N', .group = GROUP_TEXTS, VALUE(request.texts), .argument = "TEXTS",
-	 .least = 1, .most = SIZE_MAX / 2,
+	{.name = "num", .letter = 'N', .group = GROUP_TEXTS, VALUE(request.texts),
+	 .argument = "TEXTS", .least = 1, .most = SIZE_MAX / 2,
 	 .help = "texts to write, with --token-bank batches; N x B references are needed "
 	         "(default 100)"},
 	{.name = "num-per-category", .group = GROUP_TEXTS, VALUE(request.texts_per_share),
@@ -85,7 +86,8 @@ static const struct option_entry OPTIONS[] = {
 	 .most = 1 << 20,
 	 .help = "hard cap of tokens per text, with --token-bank per batch; this is what is paid "
 	         "for (default 200)"},
-	{.name = "temperature", VALUE(request.plan.temperature), .range = TEMPERATURE_RANGE, .argument = "TAU",
+	{.name = "temperature", VALUE(request.plan.temperature), .range = TEMPERATURE_RANGE,
+	 .argument = "TAU",
 	 .help = "sampling temperature (default 1.0)"},
 	{.name = "top-k", .letter = 'k', VALUE(top_k), .argument = "K", .most = UINT32_MAX,
 	 .help = "draw among the public model's top k and what one batch could lift there "
@@ -96,8 +98,8 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "token-bank", VALUE(request.plan.savings.token_bank),
 	 .help = "when a text ends before T, write further texts from the same batch with what "
 	         "is left of T"},
-	{.name = "public-when", VALUE(request.plan.savings.public_when), .range = "from 0.000001 to 1, as in 0.95",
-	 .argument = "P",
+	{.name = "public-when", VALUE(request.plan.savings.public_when),
+	 .range = "from 0.000001 to 1, as in 0.95", .argument = "P",
 	 .help = "where the public prompt alone gives its likeliest token a probability of at "
 	         "least P, draw from it alone, free of charge"},
 	{.name = "complete", VALUE(request.plan.savings.complete),

@@ -94,24 +94,24 @@ static const char ABOUT[] =
 	"that a run ended with; check says whether a loss would be refused; reserve charges what "
 	"other programs spend, for ever; release gives back what a run reserved that was ended "
 	"before its first token; export prints the entries as JSON lines, without units; verify "
-	"checks every byte of the file and the chain of hashes, and says what each data set counts. "
-	"key makes a pair of Ed25519 keys (no ledger needed) and prints the public one, which receipt "
-	"verify --key takes.\n\n"
+	"checks every byte of the file and the chain of hashes, and says what each data set "
+	"counts. key makes a pair of Ed25519 keys (no ledger needed) and prints the public one, "
+	"which receipt verify --key takes.\n\n"
 
 	"A data set counts rho, as generate is charged, or with --measure rdp Renyi losses at one "
 	"order. From one order no rho follows, nor another order: a charge in another measure is "
-	"refused (exit 2). A small epsilon is out of reach there: at order 2 and delta 1e-6 any loss "
-	"gives more than 12.4, so give a larger --delta-limit. An older cuttle refuses a ledger with "
-	"such a data set (exit 7).\n\n"
+	"refused (exit 2). A small epsilon is out of reach there: at order 2 and delta 1e-6 any "
+	"loss gives more than 12.4, so give a larger --delta-limit. An older cuttle refuses a "
+	"ledger with such a data set (exit 7).\n\n"
 
 	"By default a unit is a line of the data set: lines must keep their places and new ones "
 	"go behind. What the ledger says is then a function of public numbers alone. With "
 	"--unit-key everybody with the same value is a unit, and g records of it in one text cost "
-	"g^2 rho (of Renyi losses, a text may read one record alone); that a run is refused, and what "
-	"is spent, then tells how often values repeat. The ledger keeps keyed hashes of the values: "
-	"treat the file like the documents. A number is the text of its digits: 7 and \"7\" are one "
-	"value. generate names the same field with --unit-key, and does not read records without a "
-	"value.\n";
+	"g^2 rho (of Renyi losses, a text may read one record alone); that a run is refused, and "
+	"what is spent, then tells how often values repeat. The ledger keeps keyed hashes of the "
+	"values: treat the file like the documents. A number is the text of its digits: 7 and "
+	"\"7\" are one value. generate names the same field with --unit-key, and does not read "
+	"records without a value.\n";
 // clang-format on
 
 /* Headings and rows of `list`, rows of `history`: the same widths in each column. */

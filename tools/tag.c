@@ -61,17 +61,18 @@ static const struct option_entry OPTIONS[] = {
 };
 
 static const char ABOUT[] =
-	"Prints {\"id\",\"text\",\"spans\":[{\"start\",\"end\",\"entity_type\"}]} for each document; "
-	"end is the first position behind the span. The rules find EMAIL_ADDRESS, URL, IP_ADDRESS, "
-	"IBAN_CODE, CREDIT_CARD, US_SSN, PHONE_NUMBER, DATE_TIME, CODE, MONEY, and PERSON behind a "
-	"title. They know no other names: give a list of your own with --names.\n\n"
+	"Prints {\"id\",\"text\",\"spans\":[{\"start\",\"end\",\"entity_type\"}]} for each "
+	"document; end is the first position behind the span. The rules find EMAIL_ADDRESS, URL, "
+	"IP_ADDRESS, IBAN_CODE, CREDIT_CARD, US_SSN, PHONE_NUMBER, DATE_TIME, CODE, MONEY, and "
+	"PERSON behind a title. They know no other names: give a list of your own with --names.\n\n"
 
-	"A line that cannot be read, a wrong span, or a tagger that dies, is late or answers another "
-	"question ends the command with exit code 4, the line and the rule, and no output.\n\n"
+	"A line that cannot be read, a wrong span, or a tagger that dies, is late or answers "
+	"another question ends the command with exit code 4, the line and the rule, and no "
+	"output.\n\n"
 
-	"--against: recall is the share of the tagged spans that lie within found ones of their type, "
-	"hidden within found ones of any type; precision is the share of the found spans that touch a "
-	"tagged one of their type, private one of any type.\n";
+	"--against: recall is the share of the tagged spans that lie within found ones of their "
+	"type, hidden within found ones of any type; precision is the share of the found spans "
+	"that touch a tagged one of their type, private one of any type.\n";
 // clang-format on
 
 static const char PRIVATE[] = "PRIVATE: these numbers come from the documents, and no guarantee "

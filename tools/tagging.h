@@ -24,14 +24,15 @@ struct tagging_values {
 // clang-format off
 #define TAGGING_OPTIONS(structure, member) \
 	{.name = "tagger", OPTION(structure, member.tagger), .argument = "rules|none|CMD", \
-	 .help = "rules (default): those of cuttle; none: the spans that the documents have; or a " \
-	         "command, split at spaces, that gets a line {\"id\",\"text\"} for each document " \
-	         "and answers with a line {\"id\",\"spans\"}, as examples/tag_presidio.py does"}, \
+	 .help = "rules (default): those of cuttle; none: the spans that the documents have; or " \
+	         "a command, split at spaces, that gets a line {\"id\",\"text\"} for each " \
+	         "document and answers with a line {\"id\",\"spans\"}, as " \
+	         "examples/tag_presidio.py does"}, \
 	{.name = "tagger-seconds", OPTION(structure, member.seconds), .argument = "S", .least = 1, \
 	 .most = 86400, .help = "how long a command may take for one document (default 60)"}, \
 	{.name = "names", OPTION(structure, member.names), .argument = "FILE", \
-	 .help = "find these names too, in any case of letters: one a line, of type PERSON, or of " \
-	         "the type behind a tab"}
+	 .help = "find these names too, in any case of letters: one a line, of type PERSON, or " \
+	         "of the type behind a tab"}
 // clang-format on
 
 struct tagging {
