@@ -9,7 +9,9 @@ exits 0 --version
 says out '^cuttle [0-9]+\.[0-9]+\.[0-9]+$'
 exits 0 --help
 for code in 0 1 2 3 4 5 6 8; do says out "^  $code  "; done
-for verb in generate inspect tag budget score tokenize detokenize model bench ledger receipt; do
+verbs=$(sed -nE 's/^  ([a-z]+) +[a-z].*/\1/p' out)
+[ "$(wc -w <<<"$verbs")" -ge 11 ] || fail "the overview shows too few verbs: $verbs"
+for verb in $verbs; do
 	exits 0 $verb --help
 	says out "usage: cuttle $verb"
 	grep -A1 '^For example:$' out | grep -q "^    cuttle $verb " || fail "$verb --help has no example"
