@@ -38,7 +38,7 @@ TESTS := $(filter test_%,$(notdir $(PROGRAMS:.c=)))
 SUPPORT := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(PROGRAMS) $(wildcard tests/fuzz/*.c),$(wildcard tests/*/*.c)))
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 T ?= 60
-SOURCES := $(wildcard base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] engine/*/*.[ch] io/*.[ch] convert/*.[ch] tag/*.[ch] workflow/*.[ch] tools/*.[ch] tests/*/*.[ch] examples/*.c examples/*.cpp bench/*.c models/*.c)
+SOURCES := $(wildcard base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] engine/*/*.[ch] io/*.[ch] convert/*.[ch] tag/*.[ch] workflow/*.[ch] tools/*.[ch] tests/*/*.[ch] examples/*.c examples/*.cpp bench/*.[ch] models/*.c)
 object = $(patsubst %.c,$(BUILD)/%.o,$(1))
 program_object = $(call object,$(filter %/$(1).c,$(PROGRAMS)))
 
@@ -115,7 +115,7 @@ $(BUILD)/make-random: $(call object,models/make_random.c) $(BUILD)/libcuttle-io.
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 
-$(BUILD)/likelihood: $(call object,bench/likelihood.c) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
+$(addprefix $(BUILD)/,likelihood fusion recovery): $(BUILD)/%: $(BUILD)/bench/%.o $(BUILD)/bench/marked.o $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 
@@ -132,6 +132,7 @@ help:
 	@echo 'make           build $(BUILD)/cuttle and $(BUILD)/libcuttle.a'
 	@echo 'make demo      packages, model, build, then private clinical notes from the invented ones in tools/samples;'
 	@echo '               stopped, it continues; rm -r demo for new ones'
+	@echo 'make demo-sanitize  the same, then twelve invented letters with private marks, before and after side by side'
 	@echo 'make test      packages, model, build, every test'
 	@echo 'make check     every test, with what is installed already'
 	@echo 'make test-nightly  statistics with fresh random bits and more of them, a canary game, timing, 10 MiB of one character; minutes'
@@ -150,6 +151,12 @@ demo:
 	@models/fetch.sh
 	@$(MAKE) --no-print-directory -j2 $(BUILD)/cuttle
 	@tools/demo.sh $(BUILD)/cuttle $(MODEL)
+
+demo-sanitize:
+	@./setup.sh demo
+	@models/fetch.sh
+	@$(MAKE) --no-print-directory -j2 $(BUILD)/cuttle
+	@tools/demo-sanitize.sh $(BUILD)/cuttle $(MODEL)
 
 test:
 	@./setup.sh test
@@ -220,6 +227,6 @@ install-headers:
 clean:
 	rm -rf build build-*/
 
-.PHONY: all help demo test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage measure mutants format lint install install-headers clean FORCE
+.PHONY: all help demo demo-sanitize test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage measure mutants format lint install install-headers clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
