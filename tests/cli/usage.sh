@@ -12,14 +12,14 @@ for code in 0 1 2 3 4 5 6 8; do says out "^  $code  "; done
 verbs=$(sed -nE 's/^  ([a-z]+) +[a-z].*/\1/p' out)
 [ "$(wc -w <<<"$verbs")" -ge 11 ] || fail "the overview shows too few verbs: $verbs"
 for verb in $verbs; do
-	exits 0 $verb --help
+	exits 0 "$verb" --help
 	says out "usage: cuttle $verb"
 	grep -A1 '^For example:$' out | grep -q "^    cuttle $verb " || fail "$verb --help has no example"
 	awk 'length > 110 { exit 1 }' out || fail "$verb --help has long lines"
 	cp out first
-	exits 0 help $verb
+	exits 0 help "$verb"
 	same out first "help $verb and $verb --help differ"
-	refused 2 $verb --no-such-option
+	refused 2 "$verb" --no-such-option
 done
 exits 0 generate --help
 for flag in -m -i -o -e --delta -B -N -n --temperature -k -t -c --text-field --template --chat-format --prompt-public --prompt-private --kind \
