@@ -7,31 +7,26 @@
 // and compared. Numbers of the accountants may differ by what two machines round differently.
 //
 //     struct claim claim;
-//     status = claim_read(path, &claim, error);
+//     status = attest_open(path, &attested, error);
+//     if (!status) status = claim_read(&attested, &claim, error);
 //     if (!status) status = claim_check(&claim, NULL, error);
 //     claim_free(&claim);
 #ifndef CUTTLE_IO_CLAIM_H
 #define CUTTLE_IO_CLAIM_H
 
-#include "io/receipt.h"
+#include "io/attest.h"
 
 struct claim {
-	const char *path;           /* for messages; the caller's string */
-	json_t *root;               /* the document; the pointers below point into it */
-	struct receipt receipt;     /* its members, but without categories, model name and signer */
-	const char *sentence;       /* the guarantee in words: member "guarantee" */
-	const char *command_sha256; /* hex */
-	const char *output_sha256;  /* hex */
-	const char *public_key;     /* NULL = not signed */
-	const char *signature;      /* NULL = not signed */
-	const json_t *categories;   /* a list, or NULL = the run had none */
+	struct attested attested;
+	struct receipt receipt;   /* its members, but without categories, model name and signer */
+	const json_t *categories; /* a list, or NULL = the run had none */
 };
 
-/* Reads the receipt at path ("-" is standard input) into *claim. Call claim_free after it, also
- * after a failure.
- * INPUT: the file cannot be read, is not a receipt, or another version of cuttle wrote it. LEDGER:
- * its bytes are not canonical (io/receipt.h). NOMEM. */
-enum cuttle_status claim_read(const char *path, struct claim *claim, struct cuttle_error *error);
+/* Reads what was opened into *claim, which takes it over. Call claim_free after it, also after a
+ * failure. INPUT: it is not a receipt of cuttle generate. LEDGER: its bytes are not canonical
+ * (io/receipt.h). */
+enum cuttle_status claim_read(struct attested *attested, struct claim *claim,
+                              struct cuttle_error *error);
 
 /* Checks that the receipt agrees with itself and with its signature. `key` is the public key that
  * must have signed it; NULL accepts any key and no signature. The call takes the signature out of

@@ -339,7 +339,8 @@ static void add_word(json_t **line, const char *key, const char *word) {
 	*line = jsonout_extend(*line, &(struct jsonout_member){key, json_string(word)}, 1);
 }
 
-static int append_json_line(struct output *output, const struct cuttle_text *text) {
+/* The object of a text, as generate writes it. */
+static json_t *make_text_line(const struct output *output, const struct cuttle_text *text) {
 	const struct categories *categories = output->request.categories;
 	json_t *line = json_pack("{s:I, s:s%, s:I, s:s}", "index", (json_int_t)text->index, "text",
 	                         text->text, text->size, "tokens", (json_int_t)text->tokens,
@@ -353,6 +354,12 @@ static int append_json_line(struct output *output, const struct cuttle_text *tex
 	for (size_t i = 0; line && categories && i < categories->field_count; i++)
 		add_word(&line, categories->fields[i],
 		         categories_of(categories, text->batch)->values[i]);
+	return line;
+}
+
+static int append_json_line(struct output *output, const struct cuttle_text *text) {
+	json_t *line = output->request.line ? output->request.line(output->request.user, text)
+	                                    : make_text_line(output, text);
 	if (line && !output->request.private_output) {
 		line = jsonout_extend(line, &(struct jsonout_member){"private", json_false()}, 1);
 		add_word(&line, "note", "NOT PRIVATE");

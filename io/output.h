@@ -17,6 +17,7 @@
 #include "engine/cuttle/job.h"
 #include "io/categories.h"
 #include "io/hash.h"
+#include <jansson.h>
 
 enum output_format { OUTPUT_JSONL, OUTPUT_CSV };
 /* By the ending of the path: CSV for .csv, else JSONL. */
@@ -34,12 +35,15 @@ struct output_request {
 	const struct categories *categories; /* NULL = none; else each line has its category's
 	                                        fields */
 	bool private_output;                 /* false: every line is stamped NOT PRIVATE */
+	/* Makes the object of a text's line, behind which the stamp may come. NULL = a line of
+	 * generate. Only for JSONL. */
+	json_t *(*line)(void *user, const struct cuttle_text *text);
 	bool batches; /* each line also has its batch, and how many of its tokens were free */
 	bool overwrite;
 	/* Writes into `digest`, as HASH_TEXT, the digest under `key` of all that the run will read.
 	 * Not called for standard output. */
 	void (*digest)(void *user, const unsigned char *key, char *digest);
-	void *user;
+	void *user; /* first argument of `line` and `digest` */
 };
 
 struct output;

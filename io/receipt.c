@@ -16,12 +16,8 @@ static const char *const ADJACENCY[2][2] = {
     {"replace all references of one unit by null",
      "replace all references of one unit by null; their categories stay"}};
 static const char UNIT[] = "one record of the input";
-static const char NOT_PRIVATE[] = "NOT PRIVATE: drawn from a chosen seed, so the texts are a "
-                                  "function of the references; there is no guarantee";
 
-/* Rounds up to a multiple of 1 / parts: 0.31 with 10 parts is 0.4. Never below the value, even
- * where value * parts rounds down. */
-static double round_upwards(double value, double parts) {
+double receipt_round_up(double value, double parts) {
 	double rounded = ceil(value * parts) / parts;
 	return rounded < value ? value : rounded;
 }
@@ -52,15 +48,15 @@ enum cuttle_status receipt_weigh(struct receipt *receipt, uint64_t weight,
 void receipt_sentence(const struct cuttle_guarantee *guarantee, size_t texts, const char *unit_key,
                       char sentence[RECEIPT_SENTENCE]) {
 	if (!guarantee->private_output) {
-		(void)snprintf(sentence, RECEIPT_SENTENCE, "%s.", NOT_PRIVATE);
+		(void)snprintf(sentence, RECEIPT_SENTENCE, "%s.", RECEIPT_NOT_PRIVATE);
 		return;
 	}
 	char factor[32] = "", delta[UNITS_NUMBER];
 	units_print(guarantee->delta, true, delta);
-	double epsilon = round_upwards(receipt_epsilon(guarantee), 1e4);
+	double epsilon = receipt_round_up(receipt_epsilon(guarantee), 1e4);
 	if (epsilon < 12)
 		(void)snprintf(factor, sizeof factor, " = %.6g",
-		               round_upwards(exp(epsilon), epsilon < 4 ? 1e2 : 1));
+		               receipt_round_up(exp(epsilon), epsilon < 4 ? 1e2 : 1));
 	const char *const of = unit_key ? " of " : "", *const key = unit_key ? unit_key : "";
 	(void)snprintf(sentence, RECEIPT_SENTENCE,
 	               "Guarantee: whatever anyone concludes from all %s%zu %s together, they "
@@ -82,8 +78,7 @@ static json_t *json_of_ledger(const struct receipt_ledger *ledger) {
 	return json_pack("{s:s, s:f}", "entry", ledger->entry, "rho", ledger->rho);
 }
 
-/* Adds a member for each saving that is on, and none for one that is off. */
-static json_t *add_savings(json_t *object, const struct cuttle_savings *savings) {
+json_t *receipt_add_savings(json_t *object, const struct cuttle_savings *savings) {
 	const struct {
 		bool on;
 		const char *key;
@@ -176,8 +171,8 @@ json_t *receipt_json(const struct receipt *receipt, const char *fingerprint,
 	};
 	json_t *stamp =
 	    json_pack(guarantee->private_output ? "{}" : "{s:s}", "note", "NOT PRIVATE");
-	return add_savings(jsonout_extend(stamp, members, sizeof members / sizeof *members),
-	                   &guarantee->savings);
+	return receipt_add_savings(jsonout_extend(stamp, members, sizeof members / sizeof *members),
+	                           &guarantee->savings);
 }
 
 char *receipt_canonical(json_t *root, size_t *size) {
@@ -199,11 +194,14 @@ static json_t *sign_document(json_t *root, const struct signature_key *signer) {
 	return root;
 }
 
+char *receipt_seal(json_t *root, const struct signature_key *signer, size_t *size) {
+	return receipt_canonical(signer ? sign_document(root, signer) : root, size);
+}
+
 char *receipt_dump(const struct receipt *receipt, const char *fingerprint,
                    const char *output_sha256, size_t *size) {
 	json_t *root = receipt_json(receipt, fingerprint, output_sha256);
-	return receipt_canonical(receipt->signer ? sign_document(root, receipt->signer) : root,
-	                         size);
+	return receipt_seal(root, receipt->signer, size);
 }
 
 bool receipt_fingerprint(const struct receipt *receipt, const struct receipt_command *command,

@@ -89,6 +89,19 @@ json_t *receipt_json(const struct receipt *receipt, const char *fingerprint,
  * The signature is never the last member, so the rest stays valid JSON. */
 char *receipt_canonical(json_t *root, size_t *size);
 
+/* The same for a receipt, which gets the signer's key and signature; NULL = it is not signed. */
+char *receipt_seal(json_t *root, const struct signature_key *signer, size_t *size);
+/* Adds a member for each saving that is on, and none for one that is off. Takes the object. */
+json_t *receipt_add_savings(json_t *object, const struct cuttle_savings *savings);
+/* What every text and receipt of a seeded run says. */
+#define RECEIPT_NOT_PRIVATE                                                                        \
+	"NOT PRIVATE: drawn from a chosen seed, so the texts are a function of the references; "   \
+	"there "                                                                                   \
+	"is no guarantee"
+/* Rounds up to a multiple of 1 / parts: 0.31 with 10 parts is 0.4. Never below the value, even
+ * where value * parts rounds down. */
+double receipt_round_up(double value, double parts);
+
 /* The receipt with its key and signature when it has a signer, to be freed; *size is its length.
  * NULL: out of memory. */
 char *receipt_dump(const struct receipt *receipt, const char *fingerprint,

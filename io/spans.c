@@ -261,6 +261,7 @@ static enum cuttle_status read_spans(struct span_line *line, const json_t *root)
 		return json_is_object(annotations)
 		           ? read_annotations(line, annotations)
 		           : fail_line(line, "it has no object annotations, as TAB has it");
+	if (!list && request->may_lack) return CUTTLE_OK;
 	if (!list)
 		return fail_line(line, "it has no spans: name their member with --spans-field, or "
 		                       "let a --tagger find them");
@@ -281,6 +282,13 @@ static enum cuttle_status take_document(struct span_line *line, const json_t *ro
 	if (id && !json_is_string(id) && !json_is_integer(id))
 		return fail_line(line, "its id is neither a string nor an integer");
 	line->spans->id = json_incref(id);
+	json_t *owner = request->owner_field ? json_object_get(root, request->owner_field) : NULL;
+	if (request->owner_field && !json_is_string(owner) && !json_is_integer(owner))
+		return io_fail(
+		    line->error, CUTTLE_INPUT,
+		    "%s: %s%zu: it does not say whose it is, in a string or an integer %s",
+		    request->path, line->name, line->number, request->owner_field);
+	line->spans->owner = json_incref(owner);
 	return arena_append(&line->spans->text, json_string_value(text), json_string_length(text))
 	           ? CUTTLE_OK
 	           : io_fail(line->error, CUTTLE_NOMEM, "out of memory");
@@ -321,7 +329,8 @@ static enum cuttle_status measure_spans(struct span_line *line, const json_t *ro
 /* Forgets the line that was read before; its memory stays, and is wiped in the end. */
 static void empty_spans(struct spans *spans) {
 	json_decref(spans->id);
-	spans->id = NULL;
+	json_decref(spans->owner);
+	spans->id = spans->owner = NULL;
 	spans->text.used = spans->list.used = 0;
 }
 

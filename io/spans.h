@@ -35,7 +35,10 @@ struct spans_request {
 	const char *id_field;    /* member with the id, a string or an integer; may be absent */
 	const char *spans_field; /* member with the list of spans; NULL = read no spans */
 	const char
-	    *leave_identifier; /* TAB: spans of this identifier_type are public; NULL = none */
+	    *leave_identifier;   /* TAB: spans of this identifier_type are public; NULL = none */
+	const char *owner_field; /* member that says whose it is, a string or an integer; NULL = it
+	                            is not read */
+	bool may_lack;           /* true: a line without the list of spans has none of its own */
 	enum spans_format format;
 	enum spans_offsets offsets;
 };
@@ -58,6 +61,7 @@ struct spans {
 	struct arena text; /* bytes of the text, UTF-8 */
 	struct arena list; /* struct text_span, in the order of the line */
 	json_t *id;        /* NULL = the line has none */
+	json_t *owner;     /* NULL = it was not asked for */
 };
 
 /* Reads the line number `number` (from 1), bytes line[size]. What *spans held is gone.

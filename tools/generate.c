@@ -12,13 +12,12 @@
 
 #include "io/secrecy.h"
 #include "tools/preview.h"
-#include "tools/progress.h"
+#include "tools/watch.h"
 #include "workflow/references.h"
 #include "workflow/run.h"
 #include "workflow/warnings.h"
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +47,7 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "read at most G records of each unit, one per text, the first ones: -e is then "
 	         "what all of them cost together"},
 	{.name = "category-field", VALUE(category_fields), .argument = "FIELD",
+	 .most = CATEGORY_FIELDS,
 	 .help = "field or column with the records' category, which counts as public; up to four "
 	         "times, for categories of several fields"},
 	{.name = "categories", VALUE(request.categories), .argument = "LIST|FILE",
@@ -229,17 +229,6 @@ static const char ABOUT[] =
 	"next one is charged anew.\n";
 // clang-format on
 
-/* Nonzero after the first SIGINT or SIGTERM. Global, since a signal handler gets no argument. */
-static volatile sig_atomic_t stop_asked;
-
-static void on_signal(int number) {
-	(void)number;
-	stop_asked = 1;
-	// A second signal ends the process at once.
-	(void)signal(SIGINT, SIG_DFL);
-	(void)signal(SIGTERM, SIG_DFL);
-}
-
 /* Refuses a command that lacks an option; returns the exit code. */
 static int refuse_incomplete_generate(const struct verb *verb,
                                       const struct generate_values *values) {
@@ -255,9 +244,9 @@ static int refuse_incomplete_generate(const struct verb *verb,
 /* ---- what a run tells, in words -------------------------------------------------------------- */
 
 struct generate_state {
+	struct watch watch; /* first: it is what the events of watch.h are told */
 	const struct generate_values *values;
 	const struct setup *setup;
-	struct progress progress;
 };
 
 /* Prints the guarantee. With --quiet only where it stands nowhere else: a run without a receipt, or
@@ -293,37 +282,7 @@ static void on_begin(void *user, bool complete) {
 		return;
 	}
 	if (!values->quiet) warnings_print(stderr, &values->request, run->setup);
-	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-	(void)sigaction(SIGINT, &action, NULL);
-	(void)sigaction(SIGTERM, &action, NULL);
-	progress_begin(&run->progress,
-	               values->quiet ? PROGRESS_OFF : (enum progress_mode)values->progress,
-	               run->setup->receipt.texts);
-}
-
-static void on_reading(void *user, size_t text) {
-	struct generate_state *run = user;
-	progress_reading(&run->progress, text);
-}
-
-static void on_token(void *user) {
-	struct generate_state *run = user;
-	progress_token(&run->progress);
-}
-
-static void on_text(void *user) {
-	struct generate_state *run = user;
-	progress_text(&run->progress);
-}
-
-static bool on_stop(void *user) {
-	(void)user;
-	return stop_asked != 0;
-}
-
-static void on_end(void *user) {
-	struct generate_state *run = user;
-	progress_end(&run->progress);
+	watch_begin(&run->watch, values->quiet, values->progress, run->setup->receipt.texts);
 }
 
 static void on_publish(void *user, const char *receipt) {
@@ -341,11 +300,11 @@ static enum cuttle_status generate_texts(const struct generate_values *values, s
 	struct generate_state run = {.values = values, .setup = setup};
 	const struct run_events events = {.user = &run,
 	                                  .begin = on_begin,
-	                                  .reading = on_reading,
-	                                  .token = on_token,
-	                                  .text = on_text,
-	                                  .stop = on_stop,
-	                                  .end = on_end,
+	                                  .reading = watch_reading,
+	                                  .token = watch_token,
+	                                  .text = watch_text,
+	                                  .stop = watch_stop,
+	                                  .end = watch_end,
 	                                  .publish = on_publish};
 	return run_texts(&values->request, setup, &events, error);
 }

@@ -88,7 +88,7 @@ static bool set_option(const struct option_entry *entry, const char *text, void 
 		return true;
 	case OPTION_LIST: {
 		struct option_list *list = (struct option_list *)(void *)place;
-		if (list->count == OPTION_MOST) {
+		if (list->count == (entry->most ? entry->most : OPTION_MOST)) {
 			set_option_error(error, option, "is given too often");
 			return false;
 		}

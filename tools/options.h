@@ -22,7 +22,7 @@ enum option_kind {
 };
 
 /* The arguments of an option that may be given several times. */
-enum { OPTION_MOST = 4 }; /* most of them */
+enum { OPTION_MOST = 16 }; /* most of them */
 struct option_list {
 	const char *texts[OPTION_MOST];
 	size_t count;
@@ -43,7 +43,9 @@ struct option_entry {
 	const char *argument;
 	const char *help;
 	uint64_t least; /* COUNT: smallest value */
-	uint64_t most;  /* COUNT: greatest value; 0 = UINT64_MAX - 1 */
+	/* COUNT: greatest value; 0 = UINT64_MAX - 1. LIST: how often it may be given; 0 =
+	 * OPTION_MOST. */
+	uint64_t most;
 	/* REAL: says in messages which numbers have a meaning, as "above 0, as in 3"; NULL = any.
 	 * Parsing does not check it: whoever uses the value does. */
 	const char *range;

@@ -2,11 +2,13 @@
 // cuttle receipt verify: checks whether a receipt agrees with itself, its output, its model and its
 // ledger. Then it says in words what the receipt promises and what it does not.
 //
-// io/claim.h reads the receipt and checks it against itself and its signature. Here are the checks
-// against other files, and the words. A receipt is public: no private data passes through.
+// io/claim.h and io/rewrite_claim.h read it and check it against itself and its signature. Here are
+// the checks against other files, and the words. A receipt is public: no private data passes
+// through.
 #include "tools/verbs.h"
 
 #include "io/claim.h"
+#include "io/rewrite_claim.h"
 #include "io/fail.h"
 #include "io/ledger.h"
 #include <inttypes.h>
@@ -37,8 +39,8 @@ static const struct option_entry OPTIONS[] = {
 };
 
 static const char ABOUT[] =
-	"Makes the receipt anew from what the run chose: rho and both epsilons from the integers, "
-	"the guarantee in words, whom it is for, the charge. Compares every member with that, what "
+	"Makes the receipt anew from what the run chose: rho and both epsilons from the integers, or "
+	"of cuttle sanitize each group's losses and epsilons from the caps, the guarantee in words, whom it is for, the charge. Compares every member with that, what "
 	"is given with its hashes, and checks its signature; says in words what is promised and "
 	"what is not, and names the members that nothing given shows to be true (not checked). "
 	"Exit 0: all of it agrees and the output is private. Exit 7: something was changed, or "
@@ -57,6 +59,17 @@ static const char ABOUT[] =
 	"is of the receipt's bytes without the line \"signature\".\n";
 // clang-format on
 
+/* What receipts of all mechanisms say about other files. */
+struct receipt_facts {
+	const struct attested *attested;
+	const char *model_sha256;
+	uint64_t model_bytes;
+	const char *dataset;          /* NULL = none */
+	const char *unit_key;         /* "" = lines */
+	struct receipt_ledger ledger; /* its entry is "" = nobody counted */
+	unsigned order;               /* of the losses that the ledger counts; 0 = rho of zCDP */
+};
+
 /* ---- the files ------------------------------------------------------------------------------- */
 
 static enum cuttle_status check_file_hash(const char *path, const char *what, const char *wanted,
@@ -72,22 +85,21 @@ static enum cuttle_status check_file_hash(const char *path, const char *what, co
 
 /* Checks the model's hash, and then its size: a receipt with the right hash and another model_bytes
  * was changed. */
-static enum cuttle_status check_model(const char *path, const struct claim *claim,
+static enum cuttle_status check_model(const char *path, const struct receipt_facts *facts,
                                       struct cuttle_error *error) {
 	struct stat file;
-	enum cuttle_status status =
-	    check_file_hash(path, "model", claim->receipt.model_sha256, error);
+	enum cuttle_status status = check_file_hash(path, "model", facts->model_sha256, error);
 	if (!path || status) return status;
-	if (stat(path, &file) != 0 || (uint64_t)file.st_size != claim->receipt.model.file_bytes)
+	if (stat(path, &file) != 0 || (uint64_t)file.st_size != facts->model_bytes)
 		status = io_fail(error, CUTTLE_LEDGER, "%s does not have the receipt's model_bytes",
 		                 path);
 	return status;
 }
 
 struct entry_search {
-	const struct claim *claim;
+	const struct receipt_facts *facts;
 	char run[LEDGER_RUN]; /* the run of the receipt's entry; "" = not found yet */
-	bool same_unit;       /* the data set counts the receipt's units, in rho */
+	bool same_unit;       /* the data set counts the receipt's units, in its measure */
 	bool found;           /* the receipt's entry is in the ledger */
 	bool right;           /* that entry reserves what the receipt says, for its command */
 	bool closed;          /* the run was closed later */
@@ -98,30 +110,30 @@ struct entry_search {
  * the entry that closes its run comes after it. */
 static enum cuttle_status match_entry(void *user, const struct chain_entry *entry) {
 	struct entry_search *search = user;
-	const struct receipt *receipt = &search->claim->receipt;
-	const char *key = receipt->unit.key ? receipt->unit.key : "";
-	const bool here = !strcmp(entry->dataset, receipt->dataset);
+	const struct receipt_facts *facts = search->facts;
+	const bool here = !strcmp(entry->dataset, facts->dataset);
 	if (here && !strcmp(entry->kind, "dataset"))
-		search->same_unit = entry->order == 0 && !strcmp(entry->unit_key, key);
+		search->same_unit =
+		    entry->order == facts->order && !strcmp(entry->unit_key, facts->unit_key);
 	if (here && search->found && !strcmp(entry->kind, "close") &&
 	    !strcmp(entry->run, search->run)) {
 		search->closed = true;
-		search->same_output = !strcmp(entry->command, search->claim->output_sha256);
+		search->same_output = !strcmp(entry->command, facts->attested->output_sha256);
 	}
-	if (strcmp(entry->hash, receipt->ledger.entry) != 0) return CUTTLE_OK;
+	if (strcmp(entry->hash, facts->ledger.entry) != 0) return CUTTLE_OK;
 	search->found = true;
 	(void)snprintf(search->run, sizeof search->run, "%s", entry->run);
 	search->right = here && search->same_unit && !strcmp(entry->kind, "reserve") &&
-	                entry->rho == receipt->ledger.rho &&
-	                !strcmp(entry->command, search->claim->command_sha256);
+	                entry->rho == facts->ledger.rho &&
+	                !strcmp(entry->command, facts->attested->command_sha256);
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status check_ledger(const char *path, const struct claim *claim,
+static enum cuttle_status check_ledger(const char *path, const struct receipt_facts *facts,
                                        struct cuttle_error *error) {
 	struct ledger *ledger;
-	struct entry_search search = {.claim = claim};
-	const char *hash = claim->receipt.ledger.entry;
+	struct entry_search search = {.facts = facts};
+	const char *hash = facts->ledger.entry;
 	if (!path) return CUTTLE_OK;
 	if (!*hash) return io_fail(error, CUTTLE_LEDGER, "this run was counted in no ledger");
 	uint64_t entries;
@@ -166,22 +178,22 @@ static void explain_savings(const struct cuttle_savings *savings) {
 		                                  : " after the last paid token");
 }
 
-/* Names the members of the receipt that nothing given here shows to be true. `all` says which
- * members each thing shows. */
-static void explain_unchecked(const struct claim *claim, const struct receipt_values *values) {
+/* Names the members of the receipt that nothing given here shows to be true. `follows` lists those
+ * that follow from others, and `all` which members each thing shows. */
+static void explain_unchecked(const struct attested *attested, const char *follows,
+                              const struct receipt_values *values) {
 	const struct {
 		bool checked;
 		const char *keys;
 	} all[] = {
-	    {true, " adjacency clip epsilon epsilon_exact epsilon_zcdp guarantee note public_key "
-	           "receipt rho unit version "},
+	    {true, follows},
 	    {values->output, " output_sha256 "},
 	    {values->model, " model_bytes model_sha256 "},
 	    {values->ledger, " command_sha256 dataset ledger output_sha256 unit_key "},
 	};
 	const char *key, *before = "not checked:";
 	json_t *value;
-	json_object_foreach(claim->root, key, value) {
+	json_object_foreach(attested->root, key, value) {
 		char word[64];
 		bool checked = false;
 		(void)snprintf(word, sizeof word, " %s ", key);
@@ -194,7 +206,45 @@ static void explain_unchecked(const struct claim *claim, const struct receipt_va
 	       values->key ? "has the key" : "wrote the receipt");
 }
 
-static void explain_receipt(const struct claim *claim, const struct receipt_values *values) {
+/* The lines about other files, for receipts of all mechanisms. */
+static void explain_files(const struct receipt_facts *facts, const char *date,
+                          const struct receipt_values *values) {
+	printf("begun    %s\n", date);
+	printf("output   %s\n", values->output ? "these are its bytes" : "not compared (--output)");
+	printf("model    %s\n", values->model ? "this is its model" : "not compared (--model)");
+	if (facts->dataset) printf("data set %s\n", facts->dataset);
+	if (*facts->ledger.entry)
+		printf("ledger   counted per %s%s%s\n", *facts->unit_key ? "value of " : "line",
+		       facts->unit_key,
+		       values->ledger ? ": it has the entry" : ", not compared (--ledger)");
+	else printf("ledger   nobody counted\n");
+}
+
+static void explain_signer(const struct attested *attested, const struct receipt_values *values) {
+	if (attested->public_key)
+		printf("signed   with key %s%s\n", attested->public_key,
+		       values->key ? ": the one given" : ", not compared (--key)");
+	else printf("signed   by nobody\n");
+}
+
+/* What nobody but the signer can promise about the receipt. */
+static const char *doubt_of_signature(const struct attested *attested,
+                                      const struct receipt_values *values) {
+	return !attested->public_key ? "That this receipt is genuine: it has no signature."
+	       : values->key
+	           ? "That its signer told the truth: the signature says who wrote it, and "
+	             "that it stands as written."
+	           : "Who wrote it: its key is whosoever; compare it with --key.";
+}
+
+/* Whether the ledger knows of other runs, too. */
+static const char *count_of_runs(const struct receipt_facts *facts) {
+	return *facts->ledger.entry ? "; the ledger counts those it was told of"
+	                            : ", and nobody counted them";
+}
+
+static void explain_receipt(const struct claim *claim, const struct receipt_facts *facts,
+                            const struct receipt_values *values) {
 	const struct cuttle_guarantee *guarantee = &claim->receipt.guarantee;
 	const struct receipt_unit *unit = &claim->receipt.unit;
 	printf("The receipt agrees with itself: epsilon %.6g (%s) at delta %g follows from clip %d "
@@ -203,15 +253,7 @@ static void explain_receipt(const struct claim *claim, const struct receipt_valu
 	       guarantee->delta, (int)guarantee->clip_fixed, (unsigned)guarantee->fraction_bits,
 	       (unsigned)guarantee->batch, (unsigned)guarantee->tokens,
 	       guarantee->savings.token_bank ? "batch" : "text", guarantee->temperature);
-	printf("begun    %s\n", claim->receipt.date);
-	printf("output   %s\n", values->output ? "these are its bytes" : "not compared (--output)");
-	printf("model    %s\n", values->model ? "this is its model" : "not compared (--model)");
-	if (claim->receipt.dataset) printf("data set %s\n", claim->receipt.dataset);
-	if (*claim->receipt.ledger.entry)
-		printf("ledger   counted per %s%s%s\n", unit->key ? "value of " : "line",
-		       unit->key ? unit->key : "",
-		       values->ledger ? ": it has the entry" : ", not compared (--ledger)");
-	else printf("ledger   nobody counted\n");
+	explain_files(facts, claim->receipt.date, values);
 	if (unit->key && unit->limited)
 		printf("unit     everybody with one value of %s: one record in each of at most "
 		       "%" PRIu64 " texts was read\n",
@@ -223,12 +265,12 @@ static void explain_receipt(const struct claim *claim, const struct receipt_valu
 		    unit->key, unit->weight);
 	if (claim->categories)
 		printf("category %zu declared\n", json_array_size(claim->categories));
-	if (claim->public_key)
-		printf("signed   with key %s%s\n", claim->public_key,
-		       values->key ? ": the one given" : ", not compared (--key)");
-	else printf("signed   by nobody\n");
-	explain_unchecked(claim, values);
-	printf("\nPromised\n  %s\n", claim->sentence);
+	explain_signer(&claim->attested, values);
+	explain_unchecked(&claim->attested,
+	                  " adjacency clip epsilon epsilon_exact epsilon_zcdp guarantee note "
+	                  "public_key receipt rho unit version ",
+	                  values);
+	printf("\nPromised\n  %s\n", claim->attested.sentence);
 	printf("  Clipping and drawing are exact integer arithmetic; how a text turned out changes "
 	       "nothing of this, nor does it cost less.\n");
 	explain_savings(&guarantee->savings);
@@ -250,33 +292,123 @@ static void explain_receipt(const struct claim *claim, const struct receipt_valu
 	    "  - That the texts are true, or that no name in them is anybody's: names can come "
 	    "from the model.\n"
 	    "  - %s\n",
-	    *claim->receipt.ledger.entry ? "; the ledger counts those it was told of"
-	                                 : ", and nobody counted them",
-	    !claim->public_key ? "That this receipt is genuine: it has no signature."
-	    : values->key ? "That its signer told the truth: the signature says who wrote it, and "
-	                    "that it stands as written."
-	                  : "Who wrote it: its key is whosoever; compare it with --key.");
+	    count_of_runs(facts), doubt_of_signature(&claim->attested, values));
 	if (claim->receipt.trace)
 		printf("  - Anything once the trace is seen: this run also wrote one (--trace). It "
 		       "holds private numbers; it may not leave with the texts.\n");
 }
 
+static const char *const MIXES[] = {"of all marks", "of one group", "of one group"};
+
+static void explain_rewriting(const struct rewrite_claim *claim, const struct receipt_facts *facts,
+                              const struct receipt_values *values) {
+	const struct rewrite_receipt *receipt = &claim->receipt;
+	const struct cuttle_rewrite_guarantee *guarantee = &receipt->guarantee;
+	struct cuttle_rewrite_cost one, all;
+	rewrite_receipt_worst(receipt, &one, &all);
+	printf("The receipt agrees with itself: epsilon %.6g %s at delta %g follows from its caps, "
+	       "alpha %u and at most %u paid tokens per document.\n",
+	       one.epsilon, MIXES[guarantee->mix], guarantee->delta,
+	       (unsigned)guarantee->alpha, (unsigned)guarantee->tokens);
+	explain_files(facts, receipt->date, values);
+	printf("texts    %zu documents, %zu of them without a mark\n", receipt->documents,
+	       receipt->marked[0]);
+	printf("tagged   by %s\n", receipt->tagger);
+	explain_signer(&claim->attested, values);
+	explain_unchecked(
+	    &claim->attested,
+	    " adjacency costs epsilon epsilon_all guarantee mechanism note public_key "
+	    "receipt recovery_ceiling_5 unit version ",
+	    values);
+	printf("\nPromised\n  %s\n", claim->attested.sentence);
+	printf("  Mixing and drawing are exact integer arithmetic; how a text turned out changes "
+	       "nothing of this, nor does it cost less.\n");
+	explain_savings(&guarantee->savings);
+	printf("\nNot promised\n"
+	       "  - This much for somebody who is in several documents, or in the marks of several "
+	       "groups: add their losses.\n"
+	       "  - Anything about other runs over the same documents: their losses add to this "
+	       "one's%s.\n"
+	       "  - Secrecy of what the tagger missed: text outside marks counts as public, as do "
+	       "ids, prompts and the model's training data.\n"
+	       "  - Anything against someone who could watch the run: its time, its memory, its "
+	       "files.\n"
+	       "  - That the texts are true, or that no name in them is anybody's: names can come "
+	       "from the model.\n"
+	       "  - %s\n",
+	       count_of_runs(facts), doubt_of_signature(&claim->attested, values));
+}
+
+/* Compares with the files that were given. */
+static enum cuttle_status check_files(const struct receipt_facts *facts, bool is_private,
+                                      const struct receipt_values *values,
+                                      struct cuttle_error *error) {
+	enum cuttle_status status =
+	    check_file_hash(values->output, "output", facts->attested->output_sha256, error);
+	if (!status) status = check_model(values->model, facts, error);
+	if (!status && !is_private)
+		status = io_fail(error, CUTTLE_INPUT, "%s", facts->attested->sentence);
+	return status ? status : check_ledger(values->ledger, facts, error);
+}
+
+/* Verifies a receipt of cuttle generate. */
+static enum cuttle_status verify_generation(struct attested *attested, const char *key,
+                                            const struct receipt_values *values,
+                                            struct cuttle_error *error) {
+	struct claim claim;
+	const struct receipt *receipt = &claim.receipt;
+	enum cuttle_status status = claim_read(attested, &claim, error);
+	if (!status) status = claim_check(&claim, key, error);
+	const struct receipt_facts facts = {.attested = &claim.attested,
+	                                    .model_sha256 = receipt->model_sha256,
+	                                    .model_bytes = receipt->model.file_bytes,
+	                                    .dataset = receipt->dataset,
+	                                    .unit_key = receipt->unit.key ? receipt->unit.key : "",
+	                                    .ledger = receipt->ledger};
+	if (!status) status = check_files(&facts, receipt->guarantee.private_output, values, error);
+	if (!status) explain_receipt(&claim, &facts, values);
+	claim_free(&claim);
+	return status;
+}
+
+/* Verifies a receipt of cuttle sanitize. */
+static enum cuttle_status verify_rewriting(struct attested *attested, const char *key,
+                                           const struct receipt_values *values,
+                                           struct cuttle_error *error) {
+	struct rewrite_claim *claim;
+	enum cuttle_status status = rewrite_claim_read(attested, &claim, error);
+	if (!status) status = rewrite_claim_check(claim, key, error);
+	if (!status) {
+		const struct rewrite_receipt *receipt = &claim->receipt;
+		const struct receipt_facts facts = {.attested = &claim->attested,
+		                                    .model_sha256 = receipt->model_sha256,
+		                                    .model_bytes = receipt->model.file_bytes,
+		                                    .dataset = receipt->dataset,
+		                                    .unit_key =
+		                                        receipt->unit_key ? receipt->unit_key : "",
+		                                    .ledger = receipt->ledger,
+		                                    .order = receipt->guarantee.alpha};
+		status = check_files(&facts, receipt->guarantee.private_output, values, error);
+		if (!status) explain_rewriting(claim, &facts, values);
+	}
+	rewrite_claim_free(&claim);
+	return status;
+}
+
 static enum cuttle_status verify_receipt(const char *path, const struct receipt_values *values,
                                          struct cuttle_error *error) {
-	struct claim claim;
-	char key[SIGNATURE_PUBLIC];
+	struct attested attested;
+	char public_key[SIGNATURE_PUBLIC];
+	const char *key = values->key ? public_key : NULL;
 	enum cuttle_status status =
-	    values->key ? signature_read_public(values->key, key, error) : CUTTLE_OK;
+	    key ? signature_read_public(values->key, public_key, error) : CUTTLE_OK;
 	if (status) return status;
-	status = claim_read(path, &claim, error);
-	if (!status) status = claim_check(&claim, values->key ? key : NULL, error);
-	if (!status) status = check_file_hash(values->output, "output", claim.output_sha256, error);
-	if (!status) status = check_model(values->model, &claim, error);
-	if (!status && !claim.receipt.guarantee.private_output)
-		status = io_fail(error, CUTTLE_INPUT, "%s", claim.sentence);
-	if (!status) status = check_ledger(values->ledger, &claim, error);
-	if (!status) explain_receipt(&claim, values);
-	claim_free(&claim);
+	status = attest_open(path, &attested, error);
+	if (!status)
+		status = attest_mechanism(&attested, REWRITE_MECHANISM)
+		             ? verify_rewriting(&attested, key, values, error)
+		             : verify_generation(&attested, key, values, error);
+	attest_close(&attested);
 	return status;
 }
 

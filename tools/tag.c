@@ -41,7 +41,7 @@ static const struct option_entry OPTIONS[] = {
 	         "all is written"},
 	{.name = "overwrite", VALUE(overwrite),
 	 .help = "replace an output that is there, but never an input"},
-	TAGGING_OPTIONS(struct tag_values, tagging),
+	TAGGING_OPTIONS(struct tag_values, tagging, "rules"),
 	{.name = "against", VALUE(against), .argument = "FIELD",
 	 .help = "compare with the spans in this member (annotations: as TAB has them), and print "
 	         "recall and precision of each type on standard output: PRIVATE"},

@@ -83,6 +83,16 @@ enum cuttle_status tagging_close(struct tagging *tagging, enum cuttle_status sta
 	return status;
 }
 
+void tagging_words(const struct tagging_values *values, char words[TAGGING_WORDS]) {
+	char tagger[32] = "another program";
+	if (!strcmp(values->tagger, "rules"))
+		(void)snprintf(tagger, sizeof tagger, "rules %d", TAG_RULES_VERSION);
+	if (!strcmp(values->tagger, "none")) tagger[0] = 0;
+	(void)snprintf(words, TAGGING_WORDS, "whoever made the documents' spans%s%s%s%s",
+	               *tagger ? ", " : "", tagger, values->names ? ", " : "",
+	               values->names ? "a list of names" : "");
+}
+
 void tagging_warn(const struct verb *verb, const struct tagging_values *values) {
 	char rules[32] = "";
 	const char *tagger = values->tagger;

@@ -2,7 +2,7 @@
 // tagging.h: finds the spans of a text as --tagger and --names say: by the rules of tag/, by the
 // operator's list of names, by another program.
 //
-// Called by tools/tag.c. Private texts pass through. For example:
+// Called by tools/tag.c and tools/sanitize.c. Private texts pass through. For example:
 //   status = tagging_open(&values, &tagging, &error);
 //   status = tagging_text(&tagging, &request, number, types, &spans, &error);   for each document
 //   status = tagging_close(&tagging, status, &error);
@@ -22,12 +22,13 @@ struct tagging_values {
 #define TAGGING_DEFAULTS                                                                           \
 	{ .tagger = "rules", .seconds = 60 }
 // clang-format off
-#define TAGGING_OPTIONS(structure, member) \
+/* `usual` is the tagger of those who give none, as the help says it. */
+#define TAGGING_OPTIONS(structure, member, usual) \
 	{.name = "tagger", OPTION(structure, member.tagger), .argument = "rules|none|CMD", \
-	 .help = "rules (default): those of cuttle; none: the spans that the documents have; or " \
-	         "a command, split at spaces, that gets a line {\"id\",\"text\"} for each " \
-	         "document and answers with a line {\"id\",\"spans\"}, as " \
-	         "examples/tag_presidio.py does"}, \
+	 .help = "rules: those of cuttle; none: the spans that the documents have; or a command, " \
+	         "split at spaces, that gets a line {\"id\",\"text\"} for each document and answers " \
+	         "with a line {\"id\",\"spans\"}, as examples/tag_presidio.py does (default " usual \
+	         ")"}, \
 	{.name = "tagger-seconds", OPTION(structure, member.seconds), .argument = "S", .least = 1, \
 	 .most = 86400, .help = "how long a command may take for one document (default 60)"}, \
 	{.name = "names", OPTION(structure, member.names), .argument = "FILE", \
@@ -55,6 +56,9 @@ enum cuttle_status tagging_text(const struct tagging *tagging, const struct span
 /* As tagger_stop. */
 enum cuttle_status tagging_close(struct tagging *tagging, enum cuttle_status status,
                                  struct cuttle_error *error);
+enum { TAGGING_WORDS = 64 };
+/* Who tags, in words that name no path: "rules 1 and names", "whoever made the spans". */
+void tagging_words(const struct tagging_values *values, char words[TAGGING_WORDS]);
 /* Says on standard error what tagged, and that what it misses is not protected. */
 void tagging_warn(const struct verb *verb, const struct tagging_values *values);
 

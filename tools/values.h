@@ -8,6 +8,7 @@
 #ifndef CUTTLE_TOOLS_VALUES_H
 #define CUTTLE_TOOLS_VALUES_H
 
+#include "io/categories.h"
 #include "tools/verbs.h"
 #include "workflow/request.h"
 

@@ -36,7 +36,7 @@ enum cuttle_status setup_open(const char *path, const struct cuttle_model_params
 	return status;
 }
 
-static enum cuttle_status read_prompt(const char *path, char **prompt, struct cuttle_error *error) {
+enum cuttle_status setup_prompt(const char *path, char **prompt, struct cuttle_error *error) {
 	size_t size;
 	enum cuttle_status status = file_read(path, MOST_PROMPT, prompt, &size, error);
 	if (!status && (strlen(*prompt) != size || !utf8_valid(*prompt, size)))
@@ -107,9 +107,9 @@ static enum cuttle_status read_public(const struct run_request *request, struct 
                                       struct cuttle_error *error) {
 	enum cuttle_status status = CUTTLE_OK;
 	if (request->prompt_public)
-		status = read_prompt(request->prompt_public, &setup->prompt_public, error);
+		status = setup_prompt(request->prompt_public, &setup->prompt_public, error);
 	if (!status && request->prompt_private)
-		status = read_prompt(request->prompt_private, &setup->prompt_private, error);
+		status = setup_prompt(request->prompt_private, &setup->prompt_private, error);
 	if (!status && request->public_examples) status = read_examples(request, setup, error);
 	if (!status && request->categories)
 		status = categories_read(request->category_fields, request->category_field_count,
@@ -154,15 +154,13 @@ static enum cuttle_status make_setup_plan(const struct run_request *request, str
 	return cuttle_plan_make(setup->model, &params, &setup->plan, error);
 }
 
-/* Sets the receipt's date to the day, in UTC, of the request's time. */
-static enum cuttle_status set_date(const struct run_request *request, struct setup *setup,
-                                   struct cuttle_error *error) {
+enum cuttle_status setup_date(uint64_t now, char date[RECEIPT_DATE], struct cuttle_error *error) {
 	struct tm parts;
-	if (request->now > END_OF_9999)
+	if (now > END_OF_9999)
 		return io_fail(error, CUTTLE_USAGE,
 		               "SOURCE_DATE_EPOCH: must be seconds since 1970, a whole number");
-	const time_t moment = (time_t)request->now;
-	(void)strftime(setup->receipt.date, RECEIPT_DATE, "%Y-%m-%d", gmtime_r(&moment, &parts));
+	const time_t moment = (time_t)now;
+	(void)strftime(date, RECEIPT_DATE, "%Y-%m-%d", gmtime_r(&moment, &parts));
 	return CUTTLE_OK;
 }
 
@@ -196,7 +194,7 @@ static enum cuttle_status set_receipt(const struct run_request *request, struct 
 	setup->receipt.dataset = request->dataset;
 	if (!receipt_fingerprint(&setup->receipt, &command, setup->fingerprint))
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	return set_date(request, setup, error);
+	return setup_date(request->now, setup->receipt.date, error);
 }
 
 enum cuttle_status setup_make(const struct run_request *request, const struct setup_model *opened,

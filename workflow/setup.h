@@ -26,6 +26,12 @@ struct setup_model {
 enum cuttle_status setup_open(const char *path, const struct cuttle_model_params *params,
                               struct setup_model *opened, struct cuttle_error *error);
 
+/* Reads a prompt from a file, to be freed. INPUT: it cannot be read, is longer than 1 MiB, or is
+ * not UTF-8 without NUL. NOMEM. */
+enum cuttle_status setup_prompt(const char *path, char **prompt, struct cuttle_error *error);
+/* Writes the day, in UTC, of a time in seconds since 1970. USAGE: it is beyond the year 9999. */
+enum cuttle_status setup_date(uint64_t now, char date[RECEIPT_DATE], struct cuttle_error *error);
+
 struct setup {
 	struct cuttle_model *model; /* the caller's */
 	struct cuttle_plan *plan;

@@ -2,7 +2,7 @@
 // rewrite.h: rewrites documents whose private parts are marked, with a proof (DP-Fusion).
 // Called by: programs, with an open model. A rewriter fixes all that the guarantee depends on; a
 // job then runs it over documents.
-// Private data: contents of marks. What the callbacks of a job are told may be published.
+// Private data: contents of marks. What a job's callbacks are told may be published.
 // How: the model is asked to rewrite the document, in several contexts. The public one has every
 // mark blank; each private one shows the marks of one group, or of all. Blank is a placeholder that
 // the caller writes, one constant per type of mark. The caller writes all these texts; each is
@@ -82,6 +82,7 @@ struct cuttle_rewrite_guarantee {
 	uint32_t document_bytes;  /* ... and bytes; a private context beyond is blank */
 	uint32_t shared_prefix;   /* tokens that every prompt begins with, computed once */
 	bool private_output;      /* false when the rewriter is insecure */
+	uint64_t job_bytes;       /* as in struct cuttle_guarantee */
 };
 
 struct cuttle_rewriter;

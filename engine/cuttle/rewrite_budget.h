@@ -91,6 +91,15 @@ CUTTLE_API void cuttle_rewrite_budget_none(struct cuttle_rewrite_budget *budget)
 CUTTLE_API CUTTLE_CHECKED enum cuttle_status
 cuttle_rewrite_budget_solve(struct cuttle_rewrite_budget *budget, struct cuttle_error *error);
 
+/* What marks with these divergences cost, whoever found them: a receipt is checked with it. Of
+ * *budget it reads alpha, which is given, delta, tokens, mix, and groups, m. divergences[rows] are
+ * those of the m groups, or with CUTTLE_MIX_ALL the one of all. `group` is one of 0 .. m-1, or
+ * CUTTLE_EVERY_GROUP; anything else is a caller bug. USAGE: a number is out of range. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status
+cuttle_rewrite_budget_cost(const struct cuttle_rewrite_budget *budget, const double *divergences,
+                           uint32_t group, struct cuttle_rewrite_cost *cost,
+                           struct cuttle_error *error);
+
 #ifdef __cplusplus
 }
 #endif

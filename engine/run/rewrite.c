@@ -178,7 +178,7 @@ enum cuttle_status cuttle_rewriter_room(const struct cuttle_rewriter *rewriter,
 	const struct lockstep_params params = rewrite_lockstep(
 	    rewriter, rewrite_rows(&rewriter->terms, rewriter->guarantee.groups), rewriter->slots);
 	return capacity_fits(
-	    capacity_bytes(rewriter->model, &params, rewriter->guarantee.context), &params,
+	    rewriter->guarantee.job_bytes, &params,
 	    "; make it less with a smaller --ctx-size or --parallel, or with fewer "
 	    "groups",
 	    error);
@@ -222,6 +222,9 @@ enum cuttle_status cuttle_rewriter_make(struct cuttle_model *model,
 	g->private_output = !params->insecure;
 	r->slots = capacity_slots(r->model, rewrite_rows(&r->terms, g->groups), g->context,
 	                          params->parallel);
+	const struct lockstep_params widest =
+	    rewrite_lockstep(r, rewrite_rows(&r->terms, g->groups), r->slots);
+	g->job_bytes = capacity_bytes(r->model, &widest, g->context);
 	if (!params->any_memory && (status = cuttle_rewriter_room(r, error))) {
 		cuttle_rewriter_free(&r);
 		return status;

@@ -158,3 +158,24 @@ enum cuttle_status cuttle_rewrite_budget_solve(struct cuttle_rewrite_budget *bud
 	*budget = b;
 	return CUTTLE_OK;
 }
+
+enum cuttle_status cuttle_rewrite_budget_cost(const struct cuttle_rewrite_budget *budget,
+                                              const double *divergences, uint32_t group,
+                                              struct cuttle_rewrite_cost *cost,
+                                              struct cuttle_error *error) {
+	REQUIRE(budget && divergences && cost);
+	const struct rewrite_terms terms = {budget->mix, budget->alpha, budget->tokens,
+	                                    budget->delta};
+	const enum cuttle_status status = rewrite_check_terms(&terms, error);
+	if (status) return status;
+	if (!terms.alpha) return status_fail(error, CUTTLE_USAGE, "alpha is not given");
+	if (budget->groups < 1 || budget->groups > REWRITE_MOST_GROUPS)
+		return status_fail(error, CUTTLE_USAGE, "%u groups are outside 1..%d",
+		                   budget->groups, REWRITE_MOST_GROUPS);
+	for (uint32_t row = 0; row < rewrite_rows(&terms, budget->groups); row++)
+		if (!rewrite_may_diverge(&terms, divergences[row]))
+			return status_fail(error, CUTTLE_USAGE,
+			                   "a divergence is out of range at alpha %u", terms.alpha);
+	rewrite_cost(&terms, divergences, budget->groups, group, cost);
+	return CUTTLE_OK;
+}

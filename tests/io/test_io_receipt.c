@@ -485,7 +485,7 @@ static struct receipt consistent(void) {
 /* What is said of the receipt when `from` (NULL: nothing) in it reads `to`. */
 static enum cuttle_status checked(const struct receipt *receipt, const char *from, const char *to,
                                   struct cuttle_error *error) {
-	struct claim claim;
+	struct claim claim = {.categories = NULL};
 	char sha256[HASH_TEXT], edited[8192];
 	size_t size;
 	hash_of("output", 6, sha256);
@@ -497,9 +497,12 @@ static enum cuttle_status checked(const struct receipt *receipt, const char *fro
 	                            at + strlen(from ? from : ""));
 	assert_in_range(length, 1, sizeof edited - 1);
 	const char *path = file_of(edited, 0600);
-	enum cuttle_status status = claim_read(path, &claim, error);
+	struct attested attested;
+	enum cuttle_status status = attest_open(path, &attested, error);
+	if (!status) status = claim_read(&attested, &claim, error);
 	if (!status) status = claim_check(&claim, NULL, error);
 	claim_free(&claim);
+	attest_close(&attested);
 	assert_int_equal(unlink(path), 0);
 	free(text);
 	return status;

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads members with jansson. attest_open refuses what another cuttle wrote, before anything else
+// is asked of it.
+#include "io/attest.h"
+
+#include "base/utf8.h"
+#include "io/fail.h"
+#include "io/file.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST_RECEIPT = 1 << 20 }; /* bytes of the longest receipt that is read */
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+bool attest_count(const json_t *root, const char *key, uint64_t most, uint64_t *value) {
+	const json_t *member = json_object_get(root, key);
+	json_int_t number = json_integer_value(member);
+	*value = number > 0 ? (uint64_t)number : 0;
+	return json_is_integer(member) && number >= 0 && *value <= most;
+}
+
+bool attest_number(const json_t *root, const char *key, uint32_t *value) {
+	uint64_t number;
+	const bool right = attest_count(root, key, UINT32_MAX, &number);
+	*value = (uint32_t)number;
+	return right;
+}
+
+bool attest_real(const json_t *root, const char *key, double *value) {
+	const json_t *member = json_object_get(root, key);
+	*value = json_real_value(member);
+	return json_is_real(member) && *value > 0 && isfinite(*value);
+}
+
+bool attest_flag(const json_t *root, const char *key, bool *value) {
+	const json_t *member = json_object_get(root, key);
+	*value = json_is_true(member);
+	return json_is_boolean(member);
+}
+
+bool attest_text(const json_t *root, const char *key, const char **text) {
+	*text = json_string_value(json_object_get(root, key));
+	return *text != NULL;
+}
+
+bool attest_name(const json_t *root, const char *key, const char **text) {
+	return attest_text(root, key, text) || json_is_null(json_object_get(root, key));
+}
+
+bool attest_hash(const json_t *root, const char *key, char hash[HASH_TEXT]) {
+	const char *text;
+	hash[0] = 0;
+	if (!attest_text(root, key, &text) || strlen(text) != HASH_TEXT - 1) return false;
+	memcpy(hash, text, HASH_TEXT);
+	return strspn(hash, "0123456789abcdef") == HASH_TEXT - 1;
+}
+
+bool attest_date(const json_t *root, char date[RECEIPT_DATE]) {
+	const char *text;
+	struct tm day = {0};
+	if (!attest_text(root, "date", &text) || !strptime(text, "%Y-%m-%d", &day)) return false;
+	const time_t moment = timegm(&day);
+	return strftime(date, RECEIPT_DATE, "%Y-%m-%d", gmtime_r(&moment, &day)) &&
+	       !strcmp(date, text);
+}
+
+bool attest_savings(const json_t *root, struct cuttle_savings *savings) {
+	*savings = (struct cuttle_savings){.center = json_object_get(root, "center"),
+	                                   .token_bank = json_object_get(root, "token_bank"),
+	                                   .complete = json_object_get(root, "complete")};
+	bool right = true;
+	if (json_object_get(root, "public_when"))
+		right &= attest_real(root, "public_when", &savings->public_when) &&
+		         savings->public_when <= 1;
+	const bool any = savings->complete || savings->public_when > 0,
+	           named = json_object_get(root, "free_tokens");
+	right &=
+	    any == named && (!named || (attest_number(root, "free_tokens", &savings->free_tokens) &&
+	                                savings->free_tokens > 0));
+	return right;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+/* Whether it is a receipt of another version or format. Such a program may write other members, or
+ * compute other numbers. */
+static bool is_foreign_receipt(const json_t *root, const char **version) {
+	uint64_t format;
+	const char *sentence;
+	if (!attest_text(root, "version", version) || !attest_text(root, "guarantee", &sentence))
+		return false;
+	return !attest_count(root, "receipt", INT64_MAX, &format) || format != RECEIPT_FORMAT ||
+	       strcmp(*version, cuttle_version()) != 0;
+}
+
+static enum cuttle_status refuse_foreign(const char *path, const char *version,
+                                         struct cuttle_error *error) {
+	// Only digits and dots are shown: other characters of an unknown file might control the
+	// terminal.
+	const int digits = (int)strspn(version, "0123456789.");
+	return io_fail(error, CUTTLE_INPUT,
+	               "%s: it was written by another cuttle (version %.*s; this is %s, receipt "
+	               "format %d): verify it with that one",
+	               file_shown(path), digits < 16 ? digits : 16, version, cuttle_version(),
+	               RECEIPT_FORMAT);
+}
+
+enum cuttle_status attest_open(const char *path, struct attested *attested,
+                               struct cuttle_error *error) {
+	const char *version;
+	*attested = (struct attested){.path = path};
+	enum cuttle_status status =
+	    file_read(path, MOST_RECEIPT, &attested->bytes, &attested->size, error);
+	if (status) return status;
+	attested->root = json_loadb(attested->bytes, attested->size, JSON_REJECT_DUPLICATES, NULL);
+	return is_foreign_receipt(attested->root, &version) ? refuse_foreign(path, version, error)
+	                                                    : CUTTLE_OK;
+}
+
+void attest_close(struct attested *attested) {
+	json_decref(attested->root);
+	free(attested->bytes);
+	*attested = (struct attested){0};
+}
+
+bool attest_mechanism(const struct attested *attested, const char *name) {
+	const char *mechanism;
+	return attest_text(attested->root, "mechanism", &mechanism) && !strcmp(mechanism, name);
+}
+
+bool attest_words(struct attested *attested) {
+	const json_t *root = attested->root;
+	bool right = attest_text(root, "command_sha256", &attested->command_sha256) &&
+	             attest_text(root, "output_sha256", &attested->output_sha256);
+	right &= attest_text(root, "guarantee", &attested->sentence);
+	right &= attest_text(root, "public_key", &attested->public_key) ==
+	         attest_text(root, "signature", &attested->signature);
+	return right;
+}
+
+/* Whether bytes[size] are exactly those that cuttle writes for this document. */
+static bool is_canonical(json_t *root, const char *bytes, size_t size) {
+	size_t wanted;
+	char *text = receipt_canonical(json_incref(root), &wanted);
+	bool same = text && wanted == size && !memcmp(text, bytes, size);
+	free(text);
+	return same;
+}
+
+enum cuttle_status attest_refuse(const struct attested *attested, bool members,
+                                 struct cuttle_error *error) {
+	if (!members)
+		return io_fail(error, CUTTLE_INPUT, "%s: it is no receipt, or lacks a field",
+		               file_shown(attested->path));
+	return is_canonical(attested->root, attested->bytes, attested->size)
+	           ? CUTTLE_OK
+	           : io_fail(error, CUTTLE_LEDGER, "%s: its bytes are not those that cuttle writes",
+	                     file_shown(attested->path));
+}
+
+/* ---- what a receipt says --------------------------------------------------------------------- */
+
+bool attest_confirm(double claimed, double follows) {
+	return claimed >= follows * (1 - 1e-12) && claimed <= follows * (1 + 1e-6);
+}
+
+void attest_difference(json_t *claimed, const json_t *again, char problem[ATTEST_PROBLEM]) {
+	const char *key;
+	json_t *value;
+	(void)snprintf(problem, ATTEST_PROBLEM, "it lacks a member");
+	json_object_foreach(claimed, key, value) {
+		const json_t *wanted = json_object_get(again, key);
+		if (!wanted)
+			(void)snprintf(problem, ATTEST_PROBLEM,
+			               "it has a member that cuttle does not write");
+		else if (!json_equal(value, wanted))
+			(void)snprintf(problem, ATTEST_PROBLEM,
+			               "its %s does not follow from the rest", key);
+	}
+}
+
+const char *attest_signature(const struct attested *attested, const char *key) {
+	char signature[SIGNATURE_TEXT];
+	size_t size;
+	if (!attested->signature) return key ? "it has no signature" : NULL;
+	if (key && strcmp(key, attested->public_key) != 0) return "it is signed with another key";
+	if (strlen(attested->signature) >= sizeof signature) return "its signature is wrong";
+	memcpy(signature, attested->signature, strlen(attested->signature) + 1);
+	(void)json_object_del(attested->root, "signature");
+	char *bytes = receipt_canonical(json_incref(attested->root), &size);
+	const bool right = bytes && signature_right(attested->public_key, signature, bytes, size);
+	free(bytes);
+	return right ? NULL : "its signature is wrong: it was changed after it was signed";
+}

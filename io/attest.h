@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// attest.h: what all receipts have in common when they are read back, whatever mechanism they are
+// of.
+//
+// Called by io/claim, io/rewrite_claim and tools/receipt. A receipt is public: no private data is
+// here. In this order:
+//
+//     status = attest_open(path, &attested, error);
+//     right = attest_words(&attested) && attest_count(attested.root, "alpha", 16, &alpha) && ...
+//     if (!status) status = attest_refuse(&attested, right, error);
+//     problem = attest_signature(&attested, NULL);    then attest_confirm, attest_difference
+//     attest_close(&attested);
+#ifndef CUTTLE_IO_ATTEST_H
+#define CUTTLE_IO_ATTEST_H
+
+#include "io/receipt.h"
+
+struct attested {
+	const char *path;           /* for messages; the caller's string */
+	char *bytes;                /* of the file */
+	size_t size;                /* of bytes */
+	json_t *root;               /* the document; the strings below point into it */
+	const char *sentence;       /* the guarantee in words: member "guarantee" */
+	const char *command_sha256; /* hex */
+	const char *output_sha256;  /* hex */
+	const char *public_key;     /* NULL = not signed */
+	const char *signature;      /* NULL = not signed */
+};
+
+/* Reads the document at path; "-" is standard input. Call attest_close in any case. INPUT: the file
+ * cannot be read, or another version of cuttle wrote it. NOMEM. What is no JSON has a NULL root. */
+enum cuttle_status attest_open(const char *path, struct attested *attested,
+                               struct cuttle_error *error);
+void attest_close(struct attested *attested);
+/* Whether its member "mechanism" is this name. */
+bool attest_mechanism(const struct attested *attested, const char *name);
+/* Gets sentence, hashes, key and signature. False: one is missing. */
+bool attest_words(struct attested *attested);
+/* INPUT: `members` is false, since a member is missing or wrong. LEDGER: its bytes are not
+ * canonical (io/receipt.h). */
+enum cuttle_status attest_refuse(const struct attested *attested, bool members,
+                                 struct cuttle_error *error);
+
+/* Each gets a member of an object. False: it is missing, or of the wrong type or range. */
+bool attest_count(const json_t *root, const char *key, uint64_t most, uint64_t *value);
+bool attest_number(const json_t *root, const char *key, uint32_t *value);
+/* Above 0 and finite. */
+bool attest_real(const json_t *root, const char *key, double *value);
+bool attest_flag(const json_t *root, const char *key, bool *value);
+bool attest_text(const json_t *root, const char *key, const char **text);
+/* A string, or null as NULL. */
+bool attest_name(const json_t *root, const char *key, const char **text);
+bool attest_hash(const json_t *root, const char *key, char hash[HASH_TEXT]);
+bool attest_date(const json_t *root, char date[RECEIPT_DATE]);
+/* The ways to spend better. A receipt names only those that are on. */
+bool attest_savings(const json_t *root, struct cuttle_savings *savings);
+
+/* Whether a claimed number is the one that follows from the rest. It must not be smaller, but
+ * for rounding (1e-12). It may be larger by one part in a million: a still larger one belongs to
+ * other parameters. Two things may rightly make it larger, but far less: the mechanism's own
+ * margin, and the rounding of the receipt's digits. The margin is 1e-9 of a step's loss, which
+ * enters rho squared. */
+bool attest_confirm(double claimed, double follows);
+enum { ATTEST_PROBLEM = 96 }; /* bytes for a phrase that says what is wrong */
+/* Writes into `problem` where the claimed document differs from the one made anew. */
+void attest_difference(json_t *claimed, const json_t *again, char problem[ATTEST_PROBLEM]);
+/* What is wrong with the signature, or NULL. `key` is the public key that must have signed; NULL
+ * accepts any key and no signature. Takes the signature out of the document, as the rest is what
+ * was signed: call it once. */
+const char *attest_signature(const struct attested *attested, const char *key);
+
+#endif

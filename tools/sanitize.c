@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuttle sanitize: rewrites documents whose private parts are marked, under DP-Fusion. The work is
+// done in workflow/rewriting; here options become its request, and what it tells becomes words. A
+// tagger that runs here (tools/tagging.h) sees the private texts.
+//
+// The order matters, and is that of run_sanitize_verb:
+//   1. options are checked, and become a request
+//   2. the model is opened; prompt, caps and receipt are made
+//   3. --dry-run: all that is printed, and the documents are checked
+//   4. else the run reads, charges, draws and delivers
+#include "tools/verbs.h"
+
+#include "io/fail.h"
+#include "io/secrecy.h"
+#include "io/units.h"
+#include "tools/pace.h"
+#include "tools/tagging.h"
+#include "tools/watch.h"
+#include "workflow/rewriting.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	GROUP_BUDGET = 1, /* --epsilon or --divergence */
+	GROUP_OTHERS,     /* --hide-other or --leave */
+	GROUP_SWEEP       /* --sweep or --no-sweep */
+};
+
+struct sanitize_values {
+	struct model_values open;
+	struct rewriting_request request;
+	struct tagging_values tagging;
+	struct option_list groups;
+	struct option_list leave;
+	const char *placeholder; /* NULL = not given */
+	double delta;            /* NaN = not given */
+	uint64_t alpha;          /* 0 = as suits */
+	uint64_t tokens;         /* T; COUNT_NONE = not given */
+	uint64_t max_length;     /* U; COUNT_NONE = not given */
+	uint64_t top_k;          /* k; COUNT_NONE = not given */
+	uint64_t context;        /* longest prompt plus text in tokens, 0 = as the model allows */
+	uint64_t free_tokens;    /* 0 = T, if any are free */
+	uint64_t parallel;       /* documents in flight, 0 = as suits */
+	uint64_t insecure_seed;  /* COUNT_NONE = the output is private */
+	int mix;                 /* enum cuttle_mix */
+	int form;                /* 0 continue, 1 instruct */
+	int format;              /* enum spans_format */
+	int offsets;             /* enum spans_offsets */
+	int progress;            /* enum progress_mode */
+	bool hide_other;         /* the default, said aloud */
+	bool sweep;              /* the default, said aloud */
+	bool no_sweep;
+	bool paper;
+	bool dry_run;
+	bool quiet;
+	char tagged_by[TAGGING_WORDS];
+	struct tagging finder; /* what runs while documents are read */
+};
+
+#define VALUE(member) OPTION(struct sanitize_values, member)
+
+// clang-format off
+static const struct option_entry OPTIONS[] = {
+	MODEL_OPTION(struct sanitize_values),
+	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
+	 .help = "the documents, JSONL, one a line, a file or a pipe; - is standard input"},
+	{.name = "text-field", VALUE(request.spans.text_field), .argument = "NAME",
+	 .help = "member with the text (default text)"},
+	{.name = "id-field", VALUE(request.spans.id_field), .argument = "NAME",
+	 .help = "member with the id, which is public and copied (default id)"},
+	{.name = "spans-field", VALUE(request.spans.spans_field), .argument = "NAME",
+	 .help = "member with the spans (default spans); with a --tagger or --names a line may lack "
+	         "it"},
+	{.name = "spans-format", VALUE(format), .argument = "auto|presidio|tab",
+	 .help = "of the spans: a list of start, end and entity_type (or label, or type), or TAB's "
+	         "annotations; auto: by the members that are there"},
+	{.name = "offsets", VALUE(offsets), .argument = "codepoints|bytes|utf16",
+	 .help = "what start and end count (default codepoints, as in Python)"},
+	{.name = "leave-identifier", VALUE(request.spans.leave_identifier), .argument = "NAME",
+	 .help = "of TAB: spans of this identifier_type are public, as in NO_MASK"},
+	TAGGING_OPTIONS(struct sanitize_values, tagging, "none"),
+	{.name = "sweep", .group = GROUP_SWEEP, VALUE(sweep),
+	 .help = "mark every other place, too, where the content of a mark stands as words of its "
+	         "own, 3 characters or more (default)"},
+	{.name = "no-sweep", .group = GROUP_SWEEP, VALUE(no_sweep),
+	 .help = "mark the spans alone"},
+	{.name = "unit-key", VALUE(request.unit_key), .argument = "FIELD",
+	 .help = "member that says whose a document is, for a ledger that counts by it; the "
+	         "guarantee stays that of one document"},
+	{.name = "epsilon", .letter = 'e', .group = GROUP_BUDGET, VALUE(request.params.epsilon),
+	 .range = EPSILON_RANGE, .argument = "EPS",
+	 .help = "privacy loss per document, of all marks or (--mix average, capped) of one group, "
+	         "from which the cap follows"},
+	{.name = "divergence", .group = GROUP_BUDGET, VALUE(request.params.divergence),
+	 .range = "above 0, as in 0.01", .argument = "C",
+	 .help = "cap of a token's Renyi divergence, instead of -e"},
+	{.name = "alpha", VALUE(alpha), .argument = "A", .least = 2, .most = 16,
+	 .help = "order of the divergence (default: with -e the one with the largest cap, else 2)"},
+	{.name = "delta", VALUE(delta), .range = DELTA_RANGE, .argument = "D",
+	 .help = "what is added to the probability of any event, beside its factor e^epsilon "
+	         "(default 1e-5; at most 1 / (10 documents))"},
+	{.name = "mix", VALUE(mix), .argument = "all|average|capped",
+	 .help = "all (default): the model sees all marks at once; average: one group at a time, "
+	         "each with a budget of its own; capped: the same undiluted, at alpha 2"},
+	{.name = "group", VALUE(groups), .argument = "[NAME=]TYPE[,TYPE..][:EPS]",
+	 .help = "types whose marks belong together, and with --mix average their own epsilon; up "
+	         "to 16 times (default: all types in one group)"},
+	{.name = "hide-other", .group = GROUP_OTHERS, VALUE(hide_other),
+	 .help = "marks of a type in no group are never shown to the model (default)"},
+	{.name = "leave", .group = GROUP_OTHERS, VALUE(leave), .argument = "TYPE[,TYPE..]",
+	 .help = "declare these types public: they are no marks; up to 16 times"},
+	{.name = "ledger", VALUE(request.ledger), .argument = "FILE",
+	 .help = "count this run in the ledger before it draws; its data set counts Renyi losses "
+	         "at the same order (cuttle ledger init --measure rdp --order A)"},
+	{.name = "dataset", VALUE(request.dataset), .argument = "NAME",
+	 .help = "what the documents are called, in the receipt and in the ledger"},
+	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .least = 1,
+	 .most = 1 << 20,
+	 .help = "hard cap of the tokens of a document that are paid for (default 200)"},
+	{.name = "max-length", VALUE(max_length), .argument = "U", .least = 1, .most = 1 << 21,
+	 .help = "most tokens of a document, free ones included (default: T, and those that are "
+	         "free)"},
+	{.name = "temperature", VALUE(request.params.temperature), .range = TEMPERATURE_RANGE,
+	 .argument = "TAU", .help = "sampling temperature (default 1.0)"},
+	{.name = "top-k", .letter = 'k', VALUE(top_k), .argument = "K", .most = UINT32_MAX,
+	 .help = "draw among the public context's top k alone (default 200, 0 = all)"},
+	{.name = "public-when", VALUE(request.params.savings.public_when),
+	 .range = "from 0.000001 to 1, as in 0.95", .argument = "P",
+	 .help = "where the public context alone gives its likeliest token a probability of at "
+	         "least P, draw from it alone, free of charge"},
+	{.name = "complete", VALUE(request.params.savings.complete),
+	 .help = "after T tokens let the public context alone finish the text, free of charge"},
+	{.name = "free-tokens", VALUE(free_tokens), .argument = "COUNT", .most = 1 << 20,
+	 .help = "most tokens of a document that are free of charge (default T)"},
+	{.name = "paper", VALUE(paper),
+	 .help = "the settings of the paper (arXiv 2507.04531) where an option does not say "
+	         "otherwise: alpha 2, -k 0, delta 1e-3, T = U = 900, placeholder _, its prompt"},
+	{.name = "placeholder", VALUE(placeholder), .argument = "TEXT",
+	 .help = "what stands for a blank mark; {type} in it is the mark's type (default _)"},
+	{.name = "template", VALUE(form), .argument = "continue|instruct",
+	 .help = "instruct (default): a request in the model's chat format; continue: plain text"},
+	{.name = "chat-format", VALUE(request.params.chat_format), .argument = "NAME",
+	 .help = "that format, instead of the one the model's template is known as: chatml, zephyr, "
+	         "llama-3, llama-2, mistral, mistral-v7, qwen3"},
+	{.name = "system", VALUE(request.params.system), .argument = "TEXT",
+	 .help = "system message; without it that of the model's own template, if any; '' is none"},
+	{.name = "instruction", VALUE(request.instruction), .argument = "FILE",
+	 .help = "what the model is asked, with {document} in it once"},
+	{.name = "prefill", VALUE(request.params.prefill), .argument = "TEXT",
+	 .help = "how each answer begins, before the text; '' is not at all"},
+	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
+	 .most = UINT32_MAX,
+	 .help = "longest prompt with document plus text (default: the model's context, at most "
+	         "4096)"},
+	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
+	 .help = "the rewritten documents, JSONL; - is standard output, which cannot be continued"},
+	{.name = "receipt", VALUE(request.receipt), .argument = "FILE",
+	 .help = "where the receipt goes (default: out.jsonl -> out.receipt.json)"},
+	{.name = "sign", VALUE(request.sign), .argument = "FILE",
+	 .help = "sign the receipt with this secret key (made by cuttle ledger key)"},
+	{.name = "overwrite", VALUE(request.overwrite),
+	 .help = "replace the output, receipt and journal of another command"},
+	{.name = "dry-run", VALUE(dry_run),
+	 .help = "print the guarantee per group and of all, the charge and the memory; with -i "
+	         "check all documents; draw nothing"},
+	{.name = "progress", VALUE(progress), .argument = "auto|json|off",
+	 .help = "on standard error (default auto)"},
+	{.name = "quiet", .letter = 'q', VALUE(quiet),
+	 .help = "no progress and no sentences, errors only"},
+	MACHINE_OPTIONS(struct sanitize_values),
+	{.name = "parallel", VALUE(parallel), .argument = "DOCUMENTS", .most = 256,
+	 .help = "documents in flight at once (default: as suits groups and memory); results do "
+	         "not depend on it"},
+	{.name = "insecure-seed", VALUE(insecure_seed), .argument = "SEED",
+	 .help = "draw from this seed, for tests: the output is NOT PRIVATE and says so"},
+};
+
+static const struct option_heading HEADINGS[] = {
+	{"model", "Input"},
+	{"epsilon", "Privacy"},
+	{"max-tokens", "Text"},
+	{"placeholder", "Prompts"},
+	{"output", "Output"},
+	{"threads", "Machine"},
+	{"insecure-seed", "Tests"},
+	{NULL, NULL},
+};
+
+static const char ABOUT[] =
+	"A document is {\"id\":..,\"text\":..,\"spans\":[{\"start\":0,\"end\":7,\"entity_type\":"
+	"\"PERSON\"}]}; end is the first position behind the span. What it marks is private: its "
+	"content, and how long it is. Public are the text outside marks, how many marks there are, "
+	"where, and of what type, and what the tagger missed. --sweep adds marks, so that more "
+	"places are public as places. Out comes {\"id\",\"text\",\"tokens\",\"ended\",\"groups\"}: "
+	"ended is end or cap, groups how many groups have a mark.\n\n"
+
+	"The model is asked to write the document again. One context has every mark blank; others "
+	"show marks. Each token is drawn from a mixture that is at most the cap away from the blank "
+	"context, in Renyi divergence of order alpha, both ways. T times that is the loss of a "
+	"document, whatever becomes of it. With --mix all the guarantee is for all marks together; "
+	"the contents of one group against other contents, the others as they are, is the "
+	"exchange. With average and capped it is for each group, and the receipt says what all "
+	"together cost.\n\n"
+
+	"A line that cannot be read, a wrong span, a tagger that fails, or a document whose blank "
+	"text does not fit the context ends the command with exit code 4, the line and the rule, "
+	"before anything is charged or drawn. A private context that does not fit is blank, and "
+	"nobody is told.\n\n"
+
+	"With --ledger all documents are charged, before the first token, what the costliest of "
+	"them costs: T times the loss of all its groups. Which groups are marked is public. Nothing "
+	"is charged where no document has a mark.\n\n"
+
+	"Each token is journalled in OUT.journal the moment it is drawn, and the same command "
+	"continues after a kill, on the input it was begun with and on no other (exit 2), as for "
+	"cuttle generate; see its help for journal, receipt and paths.\n";
+
+/* The prompt of the paper, in our words. */
+static const char PAPER_SYSTEM[] =
+	"The document that you are given may hold placeholders. Paraphrase it naturally, print no "
+	"underscores or other placeholders, and keep all of its information.",
+	PAPER_INSTRUCTION[] =
+	"Document:\n{document}\n\nParaphrase the document above naturally. It may hold placeholders: "
+	"print no underscores or other placeholders. Keep all of its information.",
+	PAPER_PREFILL[] =
+	"Sure. Here is the paraphrased document without underscores or placeholders:";
+// clang-format on
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+/* A value that was not given becomes the paper's, or the usual one. */
+static uint64_t settle_count(const struct sanitize_values *values, uint64_t given, uint64_t paper,
+                             uint64_t usual) {
+	return given != COUNT_NONE ? given : values->paper ? paper : usual;
+}
+
+static void settle_params(struct sanitize_values *values) {
+	struct rewriting_request *request = &values->request;
+	struct cuttle_rewrite_params *params = &request->params;
+	if (values->paper) {
+		if (!values->alpha) values->alpha = 2;
+		if (!params->system && values->form == 1) params->system = PAPER_SYSTEM;
+		if (!request->instruction) params->instruction = PAPER_INSTRUCTION;
+		if (!params->prefill) params->prefill = PAPER_PREFILL;
+	}
+	params->alpha = (uint32_t)values->alpha;
+	params->tokens = (uint32_t)settle_count(values, values->tokens, 900, params->tokens);
+	params->max_length =
+	    (uint32_t)settle_count(values, values->max_length, params->tokens, params->max_length);
+	params->top_k = (uint32_t)settle_count(values, values->top_k, 0, params->top_k);
+	if (!isnan(values->delta)) params->delta = values->delta;
+	else if (values->paper) params->delta = 1e-3;
+	params->mix = (enum cuttle_mix)values->mix;
+	params->form = values->form ? CUTTLE_INSTRUCT : CUTTLE_CONTINUE;
+	params->context = (uint32_t)values->context;
+	params->parallel = (uint32_t)values->parallel;
+	params->savings.free_tokens = (uint32_t)values->free_tokens;
+	params->insecure = values->insecure_seed != COUNT_NONE;
+	if (params->insecure) params->insecure_seed = values->insecure_seed;
+	params->any_memory = values->dry_run;
+	// Where each group has its own epsilon, that of the others is nobody's.
+	bool own = request->groups.count > 0;
+	for (size_t i = 0; i < request->groups.count; i++)
+		own &= request->groups.all[i].epsilon > 0;
+	if (own && isnan(params->epsilon) && isnan(params->divergence))
+		params->epsilon = request->groups.all[0].epsilon;
+}
+
+static enum cuttle_status tag_one(void *user, const struct spans_request *request, size_t number,
+                                  struct span_types *types, struct spans *spans,
+                                  struct cuttle_error *error) {
+	return tagging_text(user, request, number, types, spans, error);
+}
+
+static enum cuttle_status end_tagging(void *user, enum cuttle_status status,
+                                      struct cuttle_error *error) {
+	return tagging_close(user, status, error);
+}
+
+/* Completes the request. USAGE: a group is none. */
+static enum cuttle_status settle_sanitize(struct sanitize_values *values,
+                                          struct cuttle_error *error) {
+	struct rewriting_request *request = &values->request;
+	const char *epoch = getenv("SOURCE_DATE_EPOCH");
+	enum cuttle_status status = CUTTLE_OK;
+	for (size_t i = 0; i < values->groups.count && !status; i++)
+		status = groups_add(&request->groups, values->groups.texts[i], error);
+	for (size_t i = 0; i < values->leave.count && !status; i++)
+		status = groups_leave(&request->groups, values->leave.texts[i], error);
+	settle_params(values);
+	tagging_words(&values->tagging, values->tagged_by);
+	request->tagged_by = values->tagged_by;
+	request->names = values->tagging.names;
+	request->model = values->open.model;
+	request->lock = values->open.mlock;
+	request->sweep = !values->no_sweep;
+	if (values->placeholder) request->placeholder = values->placeholder;
+	request->spans.format = (enum spans_format)values->format;
+	request->spans.offsets = (enum spans_offsets)values->offsets;
+	if (!tagging_takes_own(&values->tagging)) {
+		request->spans.may_lack = true;
+		request->tagger = (struct documents_tagger){&values->finder, tag_one, end_tagging};
+	}
+	if (epoch && !options_count(epoch, UINT64_MAX, &request->now)) request->now = UINT64_MAX;
+	return status;
+}
+
+static int refuse_incomplete_sanitize(const struct verb *verb,
+                                      const struct sanitize_values *values) {
+	const struct rewriting_request *request = &values->request;
+	const struct verb_need needs[] = {
+	    {!values->open.model, VERB_MODEL},
+	    {!request->input && !values->dry_run, "-i DOCS"},
+	    {!request->output && !values->dry_run, "-o OUT"},
+	    {isnan(request->params.epsilon) && isnan(request->params.divergence),
+	     "-e EPS or --divergence C"}};
+	return verb_lacks(verb, needs, sizeof needs / sizeof *needs);
+}
+
+/* ---- what a run tells, in words -------------------------------------------------------------- */
+
+struct sanitize_state {
+	struct watch watch; /* first: it is what the events of watch.h are told */
+	const struct verb *verb;
+	const struct sanitize_values *values;
+	const struct rewriting *rewriting;
+};
+
+static void warn_of_delta(const struct rewrite_receipt *receipt) {
+	const double documents = (double)receipt->documents, delta = receipt->guarantee.delta;
+	if (delta * documents * 10 <= 1) return;
+	fprintf(stderr,
+	        "Warning: delta %.3g is above 1 / (10 documents) = %.3g. So large a delta would "
+	        "allow publishing a document now and then: give --delta %.0e or less.\n",
+	        delta, 0.1 / documents, pow(10, floor(log10(0.1 / documents))));
+}
+
+static void warn_of_tagger(const struct verb *verb, const struct sanitize_values *values) {
+	fprintf(stderr, "cuttle %s: tagged by %s: what they miss is not protected\n", verb->name,
+	        values->tagged_by);
+}
+
+static void on_sanitize_begin(void *user, bool complete) {
+	struct sanitize_state *run = user;
+	const struct sanitize_values *values = run->values;
+	const struct rewrite_receipt *receipt = &run->rewriting->receipt;
+	const bool no_receipt = !strcmp(values->request.output, "-") && !values->request.receipt;
+	char sentence[REWRITE_SENTENCE];
+	rewrite_receipt_sentence(receipt, sentence);
+	if (!values->quiet || no_receipt || !receipt->guarantee.private_output)
+		fprintf(stderr, "%s\n", sentence);
+	if (!values->quiet) warn_of_tagger(run->verb, values);
+	if (!values->quiet && receipt->guarantee.private_output && !values->request.ledger)
+		fprintf(stderr, "No ledger: nobody counts what several runs over the same "
+		                "documents spend together.\n");
+	if (complete) {
+		fprintf(stderr, "%s is already complete\n", values->request.output);
+		return;
+	}
+	if (!values->quiet) warn_of_delta(receipt);
+	watch_begin(&run->watch, values->quiet, values->progress, receipt->documents);
+}
+
+static void on_sanitize_publish(void *user, const char *receipt) {
+	const struct sanitize_state *run = user;
+	const char *output = run->values->request.output;
+	if (receipt && !run->values->quiet)
+		fprintf(stderr, "%zu documents in %s, receipt in %s\n",
+		        run->rewriting->receipt.documents,
+		        strcmp(output, "-") ? output : "standard output", receipt);
+}
+
+static enum cuttle_status sanitize_documents(const struct verb *verb,
+                                             const struct sanitize_values *values,
+                                             struct rewriting *rewriting,
+                                             struct cuttle_error *error) {
+	struct sanitize_state run = {.verb = verb, .values = values, .rewriting = rewriting};
+	const struct run_events events = {.user = &run,
+	                                  .begin = on_sanitize_begin,
+	                                  .reading = watch_reading,
+	                                  .token = watch_token,
+	                                  .text = watch_text,
+	                                  .stop = watch_stop,
+	                                  .end = watch_end,
+	                                  .publish = on_sanitize_publish};
+	return rewriting_run(&values->request, rewriting, &events, error);
+}
+
+/* ---- --dry-run ------------------------------------------------------------------------------- */
+
+static void print_cost_line(const char *name, const struct cuttle_rewrite_cost *cost) {
+	char ceiling[UNITS_NUMBER] = "none", loss[UNITS_NUMBER] = "-", epsilon[UNITS_NUMBER] = "-",
+	     exchange[UNITS_NUMBER];
+	if (isfinite(cost->loss)) units_print(cost->loss, true, loss);
+	if (isfinite(cost->epsilon)) units_print(cost->epsilon, true, epsilon);
+	units_print(cost->epsilon_exchange, true, exchange);
+	if (cost->ceiling < 1) units_print(cost->ceiling, true, ceiling);
+	printf("  %-20s  %-12s  %-10s  %-10s  %-s\n", name, loss, epsilon, exchange, ceiling);
+}
+
+/* A table of costs for each number m of groups with a mark. */
+static void print_costs(const struct rewrite_receipt *receipt, bool counted) {
+	const struct groups *groups = receipt->groups;
+	for (size_t m = 1; m <= groups_count(groups); m++) {
+		if (!receipt->marked[m]) continue;
+		printf("\n%zu of %zu groups marked", m, groups_count(groups));
+		if (counted) printf(", as in %zu documents", receipt->marked[m]);
+		printf(": loss per token, epsilon, epsilon of an exchange, ceiling of guessing one "
+		       "of five\n");
+		for (size_t i = 0; i < groups_count(groups); i++)
+			print_cost_line(groups->count ? groups->all[i].name : "all",
+			                &receipt->costs[m - 1].of[i]);
+		print_cost_line("all groups together", &receipt->costs[m - 1].all);
+	}
+	if (counted && receipt->marked[0])
+		printf("\n%zu documents have no mark: they are drawn from public text alone\n",
+		       receipt->marked[0]);
+}
+
+static void print_memory(const struct cuttle_rewrite_guarantee *guarantee) {
+	const double memory = pace_process_bytes(guarantee->job_bytes), has = pace_machine_memory();
+	printf("memory        ");
+	if (isnan(memory)) printf("unknown: the system does not say\n");
+	else
+		printf("at most %.2f GB of this machine's %.2f GB, and the documents%s\n",
+		       memory / 1e9, has / 1e9,
+		       memory > has ? ": TOO MUCH, lower -c, --parallel or the number of groups"
+		                    : "");
+}
+
+static void print_sanitize_plan(const struct sanitize_values *values,
+                                const struct rewriting *rewriting, bool counted) {
+	static const char *const mixes[] = {"all", "average", "capped"};
+	const struct rewrite_receipt *receipt = &rewriting->receipt;
+	const struct cuttle_rewrite_guarantee *guarantee = &receipt->guarantee;
+	char charge[UNITS_NUMBER], sentence[REWRITE_SENTENCE];
+	printf("model         %s (%" PRIu64 " bytes)\nmodel sha256  %s\nkernels       %s\n",
+	       values->open.model, receipt->model.file_bytes, receipt->model_sha256, cuttle_isa());
+	if (counted) printf("documents     %zu\n", receipt->documents);
+	printf("tagged by     %s\n", receipt->tagger);
+	printf("mix           %s\nalpha         %" PRIu32 "\ndelta         %g\n",
+	       mixes[guarantee->mix], guarantee->alpha, guarantee->delta);
+	printf("tokens T      %" PRIu32 " paid, %" PRIu32 " in all\n", guarantee->tokens,
+	       guarantee->max_length);
+	printf("temperature   %.10g\ntop-k         %" PRIu32 "\nplaceholder   %s\n",
+	       guarantee->temperature, guarantee->top_k, receipt->placeholder);
+	printf("context       %" PRIu32 " tokens: %" PRIu32
+	       " shared by all prompts, at most %" PRIu32 " of a document\n",
+	       guarantee->context, guarantee->shared_prefix, guarantee->document_tokens);
+	units_print(rewrite_receipt_charge(receipt), true, charge);
+	printf("charge        %s per document, a Renyi loss at order %" PRIu32 "\n", charge,
+	       guarantee->alpha);
+	print_memory(guarantee);
+	printf("template      %s\ncommand       %s\n", receipt->template_sha256,
+	       rewriting->fingerprint);
+	print_costs(receipt, counted);
+	rewrite_receipt_sentence(receipt, sentence);
+	printf("\n%s\n", sentence);
+}
+
+static enum cuttle_status preview_documents(const struct verb *verb,
+                                            const struct sanitize_values *values,
+                                            struct rewriting *rewriting,
+                                            struct cuttle_error *error) {
+	const bool counted = values->request.input != NULL;
+	// Asked before a document is read, so that what reading leaves behind decides nothing.
+	struct cuttle_error shortage;
+	const enum cuttle_status room = cuttle_rewriter_room(rewriting->rewriter, &shortage);
+	enum cuttle_status status =
+	    counted ? rewriting_count(&values->request, rewriting, error) : CUTTLE_OK;
+	if (status) return status;
+	// Without documents every number of marked groups is shown.
+	for (size_t m = 1; !counted && m <= groups_count(&values->request.groups); m++)
+		rewriting->receipt.marked[m] = 1;
+	print_sanitize_plan(values, rewriting, counted);
+	(void)fflush(stdout);
+	if (!values->quiet) warn_of_tagger(verb, values);
+	if (!values->quiet && counted) warn_of_delta(&rewriting->receipt);
+	if (room) *error = shortage;
+	return room;
+}
+
+/* ---- the verb -------------------------------------------------------------------------------- */
+
+static enum cuttle_status run_sanitize(const struct verb *verb, struct sanitize_values *values,
+                                       const struct setup_model *opened,
+                                       struct cuttle_error *error) {
+	struct rewriting *rewriting = calloc(1, sizeof *rewriting);
+	if (!rewriting) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	const bool reads = values->request.input && values->request.tagger.tag;
+	enum cuttle_status status = rewriting_make(&values->request, opened, rewriting, error);
+	if (!status && reads) status = tagging_open(&values->tagging, &values->finder, error);
+	if (!status && values->dry_run) status = preview_documents(verb, values, rewriting, error);
+	else if (!status) status = sanitize_documents(verb, values, rewriting, error);
+	// The tagger has ended, unless the run failed before it read a document.
+	(void)tagging_close(&values->finder, status ? status : CUTTLE_PARTIAL, NULL);
+	rewriting_free(rewriting);
+	free(rewriting);
+	return status;
+}
+
+static int run_sanitize_verb(const struct verb *verb, int argc, char **argv) {
+	struct sanitize_values values = {.tagging = TAGGING_DEFAULTS,
+	                                 .delta = NAN,
+	                                 .tokens = COUNT_NONE,
+	                                 .max_length = COUNT_NONE,
+	                                 .top_k = COUNT_NONE,
+	                                 .insecure_seed = COUNT_NONE,
+	                                 .form = 1};
+	struct setup_model opened = {0};
+	struct cuttle_error error;
+	int code;
+	secrecy_begin();
+	rewriting_default(&values.request);
+	values.tagging.tagger = "none";
+	if (!verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
+	enum cuttle_status status = settle_sanitize(&values, &error);
+	if (status) return verb_fail(verb, status, &error);
+	code = refuse_incomplete_sanitize(verb, &values);
+	if (code) return code;
+	status = rewriting_check(&values.request, &error);
+	if (!status) status = rewriting_paths(&values.request, &error);
+	if (status) return verb_fail(verb, status, &error);
+	code = verb_open_hashed(verb, &values.open, &opened);
+	if (code) return code;
+	status = run_sanitize(verb, &values, &opened, &error);
+	cuttle_model_free(&opened.model);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
+const struct verb sanitize_verb = {
+    .name = "sanitize",
+    .usage = "-m MODEL -i DOCS -o OUT -e EPS [OPTION]...",
+    .summary = "documents written again, with the contents of their marks protected",
+    .example = "-m MODEL.gguf -i tagged.jsonl -o out.jsonl -e 8",
+    .another = "-m MODEL.gguf -i tagged.jsonl --mix average --group PERSON:4 "
+               "--group DATE_TIME,LOCATION:8 --dry-run",
+    .about = ABOUT,
+    .options = OPTIONS,
+    .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+    .headings = HEADINGS,
+    .run = run_sanitize_verb,
+};

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// watch.h: what a run does while it draws, for whoever runs it: progress, and an end on Ctrl-C.
+//
+// Called by tools/generate.c and tools/sanitize.c, whose state begins with a struct watch: the
+// functions below are members of their struct run_events (workflow/run.h). No private data.
+#ifndef CUTTLE_TOOLS_WATCH_H
+#define CUTTLE_TOOLS_WATCH_H
+
+#include "tools/progress.h"
+
+struct watch {
+	struct progress progress;
+};
+
+/* Begins to show progress. From here on the first SIGINT or SIGTERM asks the run to stop, and a
+ * second one ends the process at once. */
+void watch_begin(struct watch *watch, bool quiet, int mode, size_t texts);
+
+/* Events of a run; user is the struct watch. */
+void watch_reading(void *user, size_t text);
+void watch_token(void *user);
+void watch_text(void *user);
+bool watch_stop(void *user);
+void watch_end(void *user);
+
+#endif

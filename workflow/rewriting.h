@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// rewriting.h: rewrites documents with private marks: a request, what is made from it, and its run.
+// It is to cuttle sanitize what request.h, setup.h and run.h are to cuttle generate.
+//
+// Called by tools/sanitize. The PRIVATE documents pass through rewriting_run, from
+// workflow/documents to the engine. Messages name a member as the option of sanitize does. Nothing
+// is printed: what happens is told to struct run_events.
+//
+// Order of a run: the data set is looked up; all documents are read and checked; output and journal
+// are opened; the run is charged; documents are drawn; output, charge and receipt are finished.
+#ifndef CUTTLE_WORKFLOW_REWRITING_H
+#define CUTTLE_WORKFLOW_REWRITING_H
+
+#include "io/rewrite_receipt.h"
+#include "workflow/documents.h"
+#include "workflow/run.h"
+
+/* Texts and paths are NULL when there is none. They are the caller's, and must outlive all that is
+ * made from the request. */
+struct rewriting_request {
+	/* What the rewriter takes. rewriting_make adds the groups, and the instruction that it
+	 * reads from the file named below. */
+	struct cuttle_rewrite_params params;
+	struct groups groups;
+	struct spans_request
+	    spans; /* how a line is read; path and owner_field are set from below */
+	struct documents_tagger tagger;
+	const char *tagged_by;   /* who finds spans, in words */
+	const char *placeholder; /* in place of a blank mark; holds "{type}" or not */
+	const char *model;       /* path of the model's file, for rewriting_paths alone */
+	const char *input;       /* path; "-" = standard input */
+	const char *names;       /* path of the tagger's list, for rewriting_paths alone */
+	const char *instruction; /* path */
+	const char *unit_key;    /* member that says whose a document is */
+	const char *output;      /* path; "-" = standard output */
+	const char *receipt;     /* path; NULL = beside the output */
+	const char *ledger;      /* path; NULL = nobody counts */
+	const char *dataset;     /* name of the documents, in receipt and ledger */
+	const char *sign;        /* path of the secret key that signs the receipt */
+	uint64_t now;            /* seconds since 1970; the receipt has its day */
+	bool sweep;
+	bool overwrite;
+	bool lock; /* keep the documents out of swap */
+};
+
+/* Sets the defaults: those of the library, the fields "id", "text" and "spans", a sweep, the time
+ * now. */
+void rewriting_default(struct rewriting_request *request);
+/* As run_request_check and run_request_paths. */
+enum cuttle_status rewriting_check(const struct rewriting_request *request,
+                                   struct cuttle_error *error);
+enum cuttle_status rewriting_paths(const struct rewriting_request *request,
+                                   struct cuttle_error *error);
+
+/* What is fixed before a private byte is read. */
+struct rewriting {
+	struct cuttle_rewriter *rewriter;
+	struct rewrite_receipt receipt; /* without numbers of documents, and without the charge */
+	struct signature_key *signer;   /* NULL = the receipt is not signed */
+	char fingerprint[HASH_TEXT];
+	char *instruction; /* that of the request's file; NULL = cuttle's own */
+};
+
+/* Call rewriting_free in any case. The receipt points into the request; it and the model must
+ * outlive *rewriting. USAGE, INPUT, NOMEM: as setup_make and cuttle_rewriter_make. */
+enum cuttle_status rewriting_make(const struct rewriting_request *request,
+                                  const struct setup_model *opened, struct rewriting *rewriting,
+                                  struct cuttle_error *error);
+void rewriting_free(struct rewriting *rewriting);
+
+/* Only reads the documents, checks them, and sets the receipt's numbers of documents. Errors as
+ * documents_read. */
+enum cuttle_status rewriting_count(const struct rewriting_request *request,
+                                   struct rewriting *rewriting, struct cuttle_error *error);
+/* Runs the request, once for each struct rewriting. Statuses as run_texts. All documents are
+ * charged what the costliest of them is: which groups a document has is public. Without any mark
+ * nothing is charged. */
+enum cuttle_status rewriting_run(const struct rewriting_request *request,
+                                 struct rewriting *rewriting, const struct run_events *events,
+                                 struct cuttle_error *error);
+
+#endif
