@@ -36,6 +36,7 @@ struct sanitize_values {
 	struct option_list leave;
 	const char *placeholder; /* NULL = not given */
 	double delta;            /* NaN = not given */
+	double temperature;      /* NaN = not given */
 	uint64_t alpha;          /* 0 = as suits */
 	uint64_t tokens;         /* T; COUNT_NONE = not given */
 	uint64_t max_length;     /* U; COUNT_NONE = not given */
@@ -122,8 +123,8 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "max-length", VALUE(max_length), .argument = "U", .least = 1, .most = 1 << 21,
 	 .help = "most tokens of a document, free ones included (default: T, and those that are "
 	         "free)"},
-	{.name = "temperature", VALUE(request.params.temperature), .range = TEMPERATURE_RANGE,
-	 .argument = "TAU", .help = "sampling temperature (default 1.0)"},
+	{.name = "temperature", VALUE(temperature), .range = TEMPERATURE_RANGE,
+	 .argument = "TAU", .help = "sampling temperature (default 0.5)"},
 	{.name = "top-k", .letter = 'k', VALUE(top_k), .argument = "K", .most = UINT32_MAX,
 	 .help = "draw among the public context's top k alone (default 200, 0 = all)"},
 	{.name = "public-when", VALUE(request.params.savings.public_when),
@@ -136,9 +137,10 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "most tokens of a document that are free of charge (default T)"},
 	{.name = "paper", VALUE(paper),
 	 .help = "the settings of the paper (arXiv 2507.04531) where an option does not say "
-	         "otherwise: alpha 2, -k 0, delta 1e-3, T = U = 900, placeholder _, its prompt"},
+	         "otherwise: alpha 2, -k 0, delta 1e-3, T = U = 900, temperature 1, placeholder _, its "
+	         "prompt"},
 	{.name = "placeholder", VALUE(placeholder), .argument = "TEXT",
-	 .help = "what stands for a blank mark; {type} in it is the mark's type (default _)"},
+	 .help = "what stands for a blank mark; {type} in it is the mark's type (default [{type}])"},
 	{.name = "template", VALUE(form), .argument = "continue|instruct",
 	 .help = "instruct (default): a request in the model's chat format; continue: plain text"},
 	{.name = "chat-format", VALUE(request.params.chat_format), .argument = "NAME",
@@ -149,7 +151,7 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "instruction", VALUE(request.instruction), .argument = "FILE",
 	 .help = "what the model is asked, with {document} in it once"},
 	{.name = "prefill", VALUE(request.params.prefill), .argument = "TEXT",
-	 .help = "how each answer begins, before the text; '' is not at all"},
+	 .help = "how each answer begins, before the text (default: not at all)"},
 	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
 	 .most = UINT32_MAX,
 	 .help = "longest prompt with document plus text (default: the model's context, at most "
@@ -252,6 +254,8 @@ static void settle_params(struct sanitize_values *values) {
 	params->top_k = (uint32_t)settle_count(values, values->top_k, 0, params->top_k);
 	if (!isnan(values->delta)) params->delta = values->delta;
 	else if (values->paper) params->delta = 1e-3;
+	if (!isnan(values->temperature)) params->temperature = values->temperature;
+	else if (values->paper) params->temperature = 1.0;
 	params->mix = (enum cuttle_mix)values->mix;
 	params->form = values->form ? CUTTLE_INSTRUCT : CUTTLE_CONTINUE;
 	params->context = (uint32_t)values->context;
@@ -297,6 +301,7 @@ static enum cuttle_status settle_sanitize(struct sanitize_values *values,
 	request->lock = values->open.mlock;
 	request->sweep = !values->no_sweep;
 	if (values->placeholder) request->placeholder = values->placeholder;
+	else if (values->paper) request->placeholder = "_";
 	request->spans.format = (enum spans_format)values->format;
 	request->spans.offsets = (enum spans_offsets)values->offsets;
 	if (!tagging_takes_own(&values->tagging)) {
@@ -504,6 +509,7 @@ static enum cuttle_status run_sanitize(const struct verb *verb, struct sanitize_
 static int run_sanitize_verb(const struct verb *verb, int argc, char **argv) {
 	struct sanitize_values values = {.tagging = TAGGING_DEFAULTS,
 	                                 .delta = NAN,
+	                                 .temperature = NAN,
 	                                 .tokens = COUNT_NONE,
 	                                 .max_length = COUNT_NONE,
 	                                 .top_k = COUNT_NONE,

@@ -43,8 +43,8 @@ struct rewriting_request {
 	bool lock; /* keep the documents out of swap */
 };
 
-/* Sets the defaults: those of the library, the fields "id", "text" and "spans", a sweep, the time
- * now. */
+/* Sets the defaults: those of the library, temperature 0.5, the placeholder "[{type}]", the fields
+ * "id", "text" and "spans", a sweep, the time now. */
 void rewriting_default(struct rewriting_request *request);
 /* As run_request_check and run_request_paths. */
 enum cuttle_status rewriting_check(const struct rewriting_request *request,

@@ -52,7 +52,7 @@ struct cuttle_rewrite_params {
 	const char *system;      /* CUTTLE_INSTRUCT; NULL = the template's own, "" = none */
 	const char *chat_format; /* CUTTLE_INSTRUCT; NULL = the model's own */
 	const char *instruction; /* holds "{document}" once; NULL = cuttle's own */
-	const char *prefill;     /* how each answer begins, before the text; NULL = cuttle's own */
+	const char *prefill;     /* how each answer begins, before the text; NULL = not at all */
 
 	bool insecure;          /* NOT PRIVATE: draws from insecure_seed */
 	uint64_t insecure_seed; /* any number */

@@ -19,12 +19,12 @@
 enum { BYTES_PER_TOKEN = 16 }; /* bytes of a reference that are read per token of its limit */
 static const char placeholder[] = "{reference}", heading_place[] = "{category}",
                   document_place[] = "{document}";
-/* What a rewriter asks for and begins each answer with, unless told otherwise. An answer that is
- * begun keeps small models from ending it at once. */
+/* What a rewriter asks for, unless told otherwise, in the chat format and in plain text. Of a dozen
+ * wordings these made SmolLM2-135M paraphrase; it does not begin its answers otherwise. */
 static const char own_instruction[] =
-    "{document}\n\nWrite the document above again, in other words. Keep all that it says. Where a "
-    "word is missing, write around it. Write nothing else.",
-                  own_prefill[] = "Here is the document in other words:\n\n";
+    "Rewrite the input text in other words. Keep all of its information.\n\n{document}",
+                  own_continuation[] =
+                      "### Text\n\n{document}\n\n### The same text in other words\n\n";
 
 /* A prompt being written: its tokens, and its words for the canonical string. */
 struct prompt_writer {
@@ -343,8 +343,9 @@ enum cuttle_status prompt_write(const struct model *model, const struct cuttle_p
 static enum cuttle_status write_document_prompt(struct prompt_writer *head,
                                                 struct prompt_writer *tail,
                                                 const struct cuttle_rewrite_params *params) {
-	const char *instruction = params->instruction ? params->instruction : own_instruction,
-	           *prefill = params->prefill ? params->prefill : own_prefill,
+	const char *own = params->form == CUTTLE_CONTINUE ? own_continuation : own_instruction,
+	           *instruction = params->instruction ? params->instruction : own,
+	           *prefill = params->prefill ? params->prefill : "",
 	           *place = strstr(instruction, document_place);
 	if (!place || strstr(place + 1, document_place))
 		return status_fail(head->error, CUTTLE_USAGE,
