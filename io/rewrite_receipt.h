@@ -42,7 +42,7 @@ struct rewrite_receipt {
 	const char *form;        /* of the spans: "auto", "presidio" or "tab" */
 	const char *offsets;     /* "codepoints", "bytes" or "utf16" */
 	bool sweep;              /* contents were looked for elsewhere, too */
-	const char *unit_key;         /* the field that the ledger counts by; NULL = lines */
+	const char *unit_key;    /* the field that the ledger counts by; NULL = lines */
 	/* No field from here on is in the fingerprint. */
 	char date[RECEIPT_DATE];      /* UTC */
 	const char *dataset;          /* the owner's name of the input; NULL = none */

@@ -308,8 +308,8 @@ static void explain_rewriting(const struct rewrite_claim *claim, const struct re
 	rewrite_receipt_worst(receipt, &one, &all);
 	printf("The receipt agrees with itself: epsilon %.6g %s at delta %g follows from its caps, "
 	       "alpha %u and at most %u paid tokens per document.\n",
-	       one.epsilon, MIXES[guarantee->mix], guarantee->delta,
-	       (unsigned)guarantee->alpha, (unsigned)guarantee->tokens);
+	       one.epsilon, MIXES[guarantee->mix], guarantee->delta, (unsigned)guarantee->alpha,
+	       (unsigned)guarantee->tokens);
 	explain_files(facts, receipt->date, values);
 	printf("texts    %zu documents, %zu of them without a mark\n", receipt->documents,
 	       receipt->marked[0]);

@@ -56,7 +56,6 @@ struct cuttle_rewrite_params {
 
 	bool insecure;          /* NOT PRIVATE: draws from insecure_seed */
 	uint64_t insecure_seed; /* any number */
-
 	// Results do not depend on these.
 	uint32_t parallel;     /* documents in flight; 0 = as suits */
 	uint32_t prompt_chunk; /* rows per pass over the prompts; 0 = as suits */
