@@ -542,7 +542,7 @@ const struct verb sanitize_verb = {
     .summary = "documents written again, with the contents of their marks protected",
     .example = "-m MODEL.gguf -i tagged.jsonl -o out.jsonl -e 8",
     .another = "-m MODEL.gguf -i tagged.jsonl --mix average --group PERSON:4 "
-               "--group DATE_TIME,LOCATION:8 --dry-run",
+               "--group LOCATION:8 --dry-run",
     .about = ABOUT,
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,

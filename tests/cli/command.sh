@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests what makes two runs of `cuttle generate` the same command. Only the same command may
+# Tests what makes two runs of `cuttle generate`, or of `cuttle sanitize`, the same command. Only the same command may
 # continue a journal. So every option that changes what is read or drawn must change the command's
 # fingerprint. It fails if one does not, if another option changes it, or if an option of the help
 # is in neither of the two tables below.
@@ -42,10 +42,32 @@ commands() {
 	[ ${#one} = 64 ] || fail "--$name: no fingerprint: $one"
 }
 
+# changes: reads lines for `commands`, whose two commands must differ.
+changes() {
+	while commands; do
+		[ "$one" != "$two" ] || fail "--$name is not in the command: a journal would be continued with another one"
+	done
+}
+# keeps: the same, with "# REASON" at the end of each line; the two must be one command.
+keeps() {
+	local line
+	while IFS= read -r line; do
+		commands <<<"${line%% #*}" || fail "$line"
+		[ "$one" = "$two" ] || fail "--$name is in the command, although ${line##*# }"
+	done
+}
+# all_known VERB LEAST: each of the verb's options, at least so many, was in a table.
+all_known() {
+	exits 0 help "$1"
+	options=$(sed -nE 's/^  (-[A-Za-z],|   ) --([a-z-]+).*/\2/p' out)
+	[ "$(wc -w <<<"$options")" -gt "$2" ] || fail "the help shows too few options: $options"
+	for name in $options; do
+		[ -n "${known[$name]-}" ] || [ "$name" = help ] || fail "does --$name make another command? Add it to a table of ${0##*/}"
+	done
+}
+
 # What is read or drawn depends on these.
-while commands; do
-	[ "$one" != "$two" ] || fail "--$name is not in the command: a journal would be continued with another one"
-done <<-'END'
+changes <<-'END'
 	model|-e 3|-e 3 -m other.gguf
 	input|-e 3|-e 3 -i others.jsonl
 	epsilon|-e 3|-e 4
@@ -102,10 +124,7 @@ fi
 # Nothing that is read or drawn depends on these, for the reason at the end of the line.
 exits 0 ledger init --ledger l --dataset notes --epsilon-limit 30
 exits 0 ledger key --sign k
-while IFS= read -r line; do
-	commands <<<"${line%% #*}" || fail "$line"
-	[ "$one" = "$two" ] || fail "--$name is in the command, although ${line##*# }"
-done <<-'END'
+keeps <<-'END'
 	threads|-e 3 -t 1|-e 3 -t 2 # results do not depend on it
 	isa|-e 3|-e 3 --isa scalar # all tiers but blas give the same bits
 	cpu-mask|-e 3|-e 3 -C 1 # it says where, not what
@@ -130,12 +149,7 @@ END
 refused 2 "${base[@]}" -e 3 -C "$(printf '%02049d' 1)"
 says err '--cpu-mask: must be a hexadecimal number'
 
-exits 0 help generate
-options=$(sed -nE 's/^  (-[A-Za-z],|   ) --([a-z-]+).*/\2/p' out)
-[ "$(wc -w <<<"$options")" -gt 40 ] || fail "the help shows too few options: $options"
-for name in $options; do
-	[ -n "${known[$name]-}" ] || [ "$name" = help ] || fail "does --$name make another command? Add it to a table of ${0##*/}"
-done
+all_known generate 40
 
 # What a fingerprint is for: neither an output nor half of one is another command's.
 seeded=("${base[@]}" -N 2 -e 3 -q --insecure-seed 1)
@@ -150,3 +164,73 @@ rm out.*
 refused 2 "${seeded[@]}" --unit-key who
 says err 'belongs to another command'
 exits 0 "${seeded[@]}"
+
+# ---- sanitize ------------------------------------------------------------------------------------
+known=()
+for i in 1 2; do echo "{\"id\":$i,\"who\":$i,\"text\":\"Ann and Bob\",\"more\":\"Bob, Ann\",\"spans\":[{\"start\":0,\"end\":3,\"type\":\"P\"}],\"own\":[{\"start\":4,\"end\":7,\"type\":\"P\"}]}"; done >docs.jsonl
+cp docs.jsonl copy.jsonl
+printf 'Say it again: {document}\n' >one.asked
+printf 'Once more: {document}\n' >two.asked
+echo Ann >names
+base=(sanitize -i docs.jsonl -n 4)
+chat='-e 5 --chat-format chatml'
+changes <<END
+	model|$chat|$chat -m other.gguf
+	input|$chat|$chat -i copy.jsonl
+	text-field|$chat|$chat --text-field more
+	id-field|$chat|$chat --id-field who
+	spans-field|$chat|$chat --spans-field own
+	spans-format|$chat|$chat --spans-format presidio
+	offsets|$chat|$chat --offsets bytes
+	leave-identifier|$chat|$chat --leave-identifier NO_MASK
+	tagger|$chat|$chat --tagger rules
+	names|$chat|$chat --names names
+	no-sweep|$chat|$chat --no-sweep
+	unit-key|$chat|$chat --unit-key who
+	epsilon|$chat|$chat -e 6
+	divergence|--chat-format chatml --divergence 1|--chat-format chatml --divergence 1.1
+	alpha|$chat|$chat --alpha 3
+	delta|$chat|$chat --delta 1e-4
+	mix|$chat|$chat --mix average
+	mix|--divergence 1 --alpha 2 --chat-format chatml --mix average|--divergence 1 --alpha 2 --chat-format chatml --mix capped
+	group|$chat|$chat --group P
+	group|$chat --group P|$chat --group N=P
+	group|$chat --mix average --group P --group Q:3|$chat --mix average --group P --group Q:4
+	leave|$chat|$chat --leave Q
+	max-tokens|--chat-format chatml --divergence 1|--chat-format chatml --divergence 1 -n 5
+	max-length|$chat|$chat --max-length 9
+	temperature|$chat|$chat --temperature 0.6
+	top-k|$chat|$chat -k 9
+	public-when|$chat|$chat --public-when 0.9
+	complete|$chat|$chat --complete
+	free-tokens|$chat --complete|$chat --complete --free-tokens 2
+	paper|--chat-format chatml --divergence 1|--chat-format chatml --divergence 1 --paper
+	placeholder|$chat|$chat --placeholder _
+	template|$chat|-e 5 --template continue
+	chat-format|$chat|-e 5 --chat-format zephyr
+	system|$chat|$chat --system Write.
+	instruction|$chat --instruction one.asked|$chat --instruction two.asked
+	prefill|$chat|$chat --prefill So:
+	ctx-size|$chat|$chat -c 300
+	insecure-seed|$chat --insecure-seed 1|$chat --insecure-seed 2
+END
+keeps <<END
+	tagger-seconds|$chat|$chat --tagger-seconds 9 # it says how long, not what
+	sweep|$chat|$chat --sweep # it is the default
+	hide-other|$chat|$chat --hide-other # it is the default
+	threads|$chat -t 1|$chat -t 2 # results do not depend on it
+	isa|$chat|$chat --isa scalar # all tiers but blas give the same bits
+	cpu-mask|$chat|$chat -C 1 # it says where, not what
+	mlock|$chat|$chat # it says where, not what; not everybody may lock memory
+	output|$chat|$chat -o elsewhere.jsonl # the journal stands beside the output
+	receipt|$chat|$chat --receipt r.json # it is the same receipt in another place
+	ledger|$chat|$chat --ledger l --dataset notes # a run begun without one is charged when it goes on
+	dataset|$chat --ledger l --dataset notes|$chat --ledger l --dataset n # the run must be in the data set that is named now
+	sign|$chat|$chat --sign k # it signs the same receipt
+	overwrite|$chat|$chat --overwrite # it says what becomes of another command's files
+	dry-run|$chat|$chat --dry-run # it draws nothing
+	progress|$chat|$chat --progress json # it is about standard error
+	quiet|$chat|$chat -q # it is about standard error
+	parallel|$chat|$chat --parallel 1 # results do not depend on it
+END
+all_known sanitize 40

@@ -97,6 +97,34 @@ exits 0 "${run[@]}" -i other/z.part -o z
 nothing_left z
 rm -r other z z.receipt.json
 
+# ---- sanitize
+echo '{"text":"Ann","spans":[{"start":0,"end":3,"type":"P"}]}' >docs.jsonl
+echo 'Again: {document}' >asked
+over=(sanitize -e 5 -n 4 --template continue -q)
+for written in z z.part z.journal z.journal.key z.run z.receipt.json; do
+	cp docs.jsonl $written
+	for name in $written "./$written" "here/$written"; do collides "${over[@]}" -i "$name" -o z --overwrite; done
+	rm $written
+done
+for input in --names --instruction --sign --ledger -m; do
+	more=()
+	[ $input != --ledger ] || more=(--dataset d)
+	for output in "-o x.jsonl" "-o x --receipt x.jsonl"; do
+		cp docs.jsonl x.jsonl
+		# shellcheck disable=SC2086 # two options
+		collides "${over[@]}" -i docs.jsonl $input x.jsonl "${more[@]}" $output --overwrite
+		rm x.jsonl
+	done
+done
+for option in -m -i -o --receipt --sign --names --instruction; do
+	spares 2 "${over[@]}" -i docs.jsonl -o e $option ''
+done
+spares 4 "${over[@]}" -i docs.jsonl -o e --names nowhere
+spares 4 "${over[@]}" -i docs.jsonl -o e --instruction nowhere
+spares 4 "${over[@]}" -i nowhere -o e
+exits 0 "${over[@]}" -i <(cat docs.jsonl) -o e --instruction <(cat asked)
+rm e e.receipt.json
+
 # ---- verbs that read texts
 exits 0 tokenize -i refs.jsonl -o ids.jsonl
 for verb in tokenize detokenize score; do

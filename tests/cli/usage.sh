@@ -10,7 +10,7 @@ says out '^cuttle [0-9]+\.[0-9]+\.[0-9]+$'
 exits 0 --help
 for code in 0 1 2 3 4 5 6 8; do says out "^  $code  "; done
 verbs=$(sed -nE 's/^  ([a-z]+) +[a-z].*/\1/p' out)
-[ "$(wc -w <<<"$verbs")" -ge 11 ] || fail "the overview shows too few verbs: $verbs"
+[ "$(wc -w <<<"$verbs")" -ge 12 ] || fail "the overview shows too few verbs: $verbs"
 for verb in $verbs; do
 	exits 0 "$verb" --help
 	says out "usage: cuttle $verb"
@@ -26,11 +26,20 @@ for flag in -m -i -o -e --delta -B -N -n --temperature -k -t -c --text-field --t
 	--public-examples --system --clip --dry-run --progress --insecure-seed --isa --accountant --receipt --overwrite --prompt-chunk --no-sharing -q; do
 	says out "(^|[ ,])${flag}[ ,]"
 done
-# Every option of generate stands under a heading, and two commands show how.
-[ "$(grep -c '^    cuttle generate ' out)" = 2 ] || fail "generate --help has not two examples"
-headings=$(grep -E '^[A-Z][a-z]+:$' out | paste -sd' ')
-[ "$headings" = 'Input: Privacy: Text: Prompts: Output: Machine: Tests:' ] || fail "headings: $headings"
-awk '/^Input:$/ { under = 1 } /^ +(-., )?--/ && !under { exit 1 }' out || fail "an option stands before the first heading"
+exits 0 sanitize --help
+for flag in -m -i -o -e --divergence --alpha --delta --mix --group --hide-other --leave --text-field --spans-field --spans-format --offsets --id-field \
+	--tagger --names --sweep --no-sweep -n --max-length --temperature -k --public-when --complete --free-tokens --placeholder --instruction --prefill \
+	--system --chat-format --template --paper --ledger --dataset --unit-key --sign --dry-run --parallel --insecure-seed --overwrite --progress -q -t --isa -c; do
+	says out "(^|[ ,])${flag}[ ,]"
+done
+# Every option of these stands under a heading, and two commands show how.
+for verb in generate sanitize; do
+	exits 0 $verb --help
+	[ "$(grep -c "^    cuttle $verb " out)" = 2 ] || fail "$verb --help has not two examples"
+	headings=$(grep -E '^[A-Z][a-z]+:$' out | paste -sd' ')
+	[ "$headings" = 'Input: Privacy: Text: Prompts: Output: Machine: Tests:' ] || fail "$verb: headings: $headings"
+	awk '/^Input:$/ { under = 1 } /^ +(-., )?--/ && !under { exit 1 }' out || fail "$verb: an option stands before the first heading"
+done
 refused 2 frobnicate
 says err 'there is no verb frobnicate; cuttle --help'
 refused 2 gneerate
@@ -48,6 +57,8 @@ refused 2 generate -e ten
 says err '--epsilon: "ten" is not a number above 0, as in 3'
 refused 2 generate -e 3 -B 5000
 says err '--batch-size: "5000" is not a whole number from 1 to 4096'
+(unset CUTTLE_MODEL && refused 2 sanitize) || exit 1
+says err 'missing: -m MODEL .*, -i DOCS, -o OUT, -e EPS or --divergence C; for example: cuttle sanitize -m '
 exits 2
 "$CUTTLE" --help >/dev/full 2>err
 [ $? = 1 ] || fail "a full disk under --help is not noticed"
