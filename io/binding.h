@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // binding.h: the key that binds an unfinished output to the input it was begun with.
 //
-// Called by io/output (the key's file) and workflow/references (the digest). Private data goes into
-// the digest. A stopped run may go on only with the same records: with others the theorem does not
-// hold (dp/PRIVACY.md, "One run, one input"). So the journal's first line holds a digest of all
-// that was read. The run goes on only if the digest comes out the same again.
+// Called by io/output (the key's file), workflow/references and workflow/documents (the digest).
+// Private data goes into the digest. A stopped run may go on only with the same records: with
+// others the theorem does not hold (dp/PRIVACY.md, "One run, one input"). So the journal's first
+// line holds a digest of all that was read. The run goes on only if the digest comes out the same
+// again.
 //
 // Whoever has the journal could test a guess of the records against a plain digest. So the digest
 // is keyed. The key is 32 random bytes in a file of its own beside the journal. The file has mode

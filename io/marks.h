@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // marks.h: makes of a text's spans a document of public strings and marks, and writes its contexts.
 //
-// Called by tools/ for cuttle sanitize. A mark has a place, a type, a group, and a content. Public
-// are the strings between marks, and number, order, types and groups of marks. Private are the
-// contents, with their lengths. So the blank text is the same whatever the contents are:
+// Called by workflow/documents.c for cuttle sanitize. A mark has a place, a type, a group, and a
+// content. Public are the strings between marks, and number, order, types and groups of marks.
+// Private are the contents, with their lengths. So the blank text is the same whatever the contents
+// are:
 //   text     Ann Roe of Bern met Bo.       marks 0..7 PERSON, 11..15 GPE, 20..22 PERSON
 //   blank    _ of _ met _.                 (or [PERSON] of [GPE] met [PERSON].)
 //   shown    Ann Roe of _ met Bo.          the group of PERSON shown

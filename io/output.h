@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // output.h: writes the texts of a run to a file that can be continued, or to standard output.
 //
-// Called by workflow/delivery and workflow/run, from output_open to output_close. Drawn tokens,
-// texts and the receipt pass through, all of them output. Of the private input it is told a keyed
-// digest alone.
+// Called by workflow/delivery, workflow/run and workflow/rewriting, from output_open to
+// output_close. Drawn tokens, texts and the receipt pass through, all of them output. Of the
+// private input it is told a keyed digest alone.
 //
 // A run that writes OUT has these files beside it until its end:
 //   OUT.journal      every drawn token (io/journal.h)
