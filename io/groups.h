@@ -10,7 +10,7 @@
 #define CUTTLE_IO_GROUPS_H
 
 #include "base/utf8.h"
-#include "engine/cuttle.h"
+#include "engine/cuttle/status.h"
 
 enum { GROUPS_MOST = 16, GROUPS_NAMED = 256 }; /* groups; types that all options may name */
 /* Two more numbers that a type may have in place of that of a group. */

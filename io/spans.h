@@ -20,7 +20,7 @@
 
 #include "base/utf8.h"
 #include "io/arena.h"
-#include "engine/cuttle.h"
+#include "engine/cuttle/status.h"
 #include <jansson.h>
 
 enum spans_format {
