@@ -28,17 +28,21 @@ need_model() {
 	exit 0
 }
 
-# make_tiny: makes a tiny model, tiny.gguf. The program for it is built with the tests, so there is no
-# reason to go without.
+# make_tiny [finite]: makes a tiny model, tiny.gguf. The program for it is built with the tests, so there
+# is no reason to go without. Texts of hundreds of tokens need a finite one.
 make_tiny() {
-	"$(dirname "$CUTTLE")/tests/gen_tiny" tiny.gguf || fail "no tiny model: make tests"
+	"$(dirname "$CUTTLE")/tests/gen_tiny" tiny.gguf "$@" || fail "no tiny model: make tests"
 }
 
-# need_tiny: makes it, and all commands that follow use it.
+# need_tiny [finite]: makes it, and all commands that follow use it.
 need_tiny() {
-	make_tiny
+	make_tiny "$@"
 	export CUTTLE_MODEL=$PWD/tiny.gguf OPENBLAS_NUM_THREADS=1
 }
+
+# need_some_model: the real model. Where kernels are slow a tiny one does as well, because nothing that
+# the test promises depends on what the model writes; make test has the real one.
+need_some_model() { if short; then need_tiny finite; else need_model; fi; }
 
 short() { [ -n "${CUTTLE_TEST_SHORT-}" ]; }
 

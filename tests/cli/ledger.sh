@@ -202,9 +202,10 @@ exits 0 ledger key --sign other
 cmp -s other key && fail "two keys are the same"
 
 export CUTTLE_MODEL=$model
-need_model
-texts=2 tokens=6 long=30
-short && tokens=2 long=20
+need_some_model
+model=$CUTTLE_MODEL
+texts=2 tokens=6 long=30 held=2
+short && tokens=2 long=150 held=150 # of a tiny model, so that a run is caught at work
 references $((2 * texts))
 base=(generate -m "$model" -i refs.jsonl -B 2 -N "$texts" --kind note)
 paid=("${base[@]}" -n "$tokens" -e 3)
@@ -449,7 +450,7 @@ exits 0 "${late[@]}" --ledger l --dataset late
 
 # What was reserved and never drew can be released; a run that finds that out stops before it shows a token.
 exits 0 ledger init --ledger l --dataset free --epsilon-limit 10
-free=("${base[@]}" -n 2 -e 5 --ledger l --dataset free -o f.jsonl)
+free=("${base[@]}" -n "$held" -e 5 --ledger l --dataset free -o f.jsonl)
 begun free reserve "${free[@]}"
 kill -STOP $pid
 run=$(cat f.jsonl.run)

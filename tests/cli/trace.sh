@@ -5,9 +5,9 @@
 # reference, whatever goes wrong.
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
-need_model
+need_some_model
 texts=2 tokens=4 long=30
-short && tokens=2 long=8
+short && tokens=2 long=150 # of a tiny model, so that a run is caught at work
 for i in 1 2 3 4; do echo "{\"text\":\"Patient Zyxwvut$i has hay fever.\",\"who\":\"Qponmlk$i\"}"; done >refs.jsonl
 base=(generate -i refs.jsonl -B 2 -N "$texts" -e 10 --kind note -q)
 run=("${base[@]}" -n "$tokens")

@@ -5,7 +5,7 @@
 # not resume.
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
-need_model
+need_some_model
 number() { sed -n "s/^  \"$1\": \(.*\),/\1/p" "$2"; } # the value of a receipt's member
 {
 	echo '{"text":"A note of Anna.","who":"Anna","kind":"sea","stars":5}'
@@ -17,7 +17,9 @@ number() { sed -n "s/^  \"$1\": \(.*\),/\1/p" "$2"; } # the value of a receipt's
 	echo '{"text":"Berta again.","who":"Berta","kind":"land","stars":5}'
 	echo '{"text":"Not to be read.","who":"Anna","kind":"sea","stars":5}'
 } >refs.jsonl
-base=(generate -i refs.jsonl -B 2 -n 2 --kind note -q -e 3)
+tokens=2
+short && tokens=20 # a tiny model shows in few tokens only what it read
+base=(generate -i refs.jsonl -B 2 -n "$tokens" --kind note -q -e 3)
 paid=("${base[@]}" -N 2)
 
 # Units: Anna has both records of the first text, Berta and Carla one each.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the tiny model of tests/support/tiny_model.h to a file. Shell tests that need hundreds of
 // runs use it, and so does tests/oracle.
-// usage: gen_tiny FILE [TYPE WIDTH]
+// usage: gen_tiny FILE [finite | TYPE WIDTH]
+// finite: no token spoils the texts in which it is drawn (tiny_model_finite).
 // TYPE is the type of all matrices, as GGUF names it. Without TYPE, embedding and head are Q8_0,
 // and the other matrices are Q4_1.
 #include "tests/support/tiny_model.h"
@@ -23,13 +24,15 @@ static uint8_t *make_typed_model(const char *name, const char *width, size_t *si
 
 int main(int argc, char **argv) {
 	size_t size;
-	uint8_t *bytes = argc == 2 ? tiny_model_bytes(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, 1, &size)
+	tiny_model_finite = argc == 3 && !strcmp(argv[2], "finite");
+	uint8_t *bytes = argc == 2 || tiny_model_finite
+	                     ? tiny_model_bytes(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, 1, &size)
 	                 : argc == 4 ? make_typed_model(argv[2], argv[3], &size)
 	                             : NULL;
 	FILE *file = bytes ? fopen(argv[1], "wb") : NULL;
 	if (!file) {
 		free(bytes);
-		fprintf(stderr, "usage: gen_tiny FILE [TYPE WIDTH]\n");
+		fprintf(stderr, "usage: gen_tiny FILE [finite | TYPE WIDTH]\n");
 		return 2;
 	}
 	const bool written = fwrite(bytes, 1, size, file) == size;

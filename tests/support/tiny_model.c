@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+bool tiny_model_finite;
+
 uint64_t tiny_random(uint64_t *state) {
 	*state += 0x9e3779b97f4a7c15u;
 	uint64_t x = *state;
@@ -68,7 +70,7 @@ static void write_tiny_matrix(struct gguf_writer *writer, const char *name,
 			write_f16(to + layouts[type].minimum, step / layouts[type].minimum_by);
 	}
 	// The embedding of one token holds NaN, so that token spoils every row that reads it.
-	if (!strcmp(name, "token_embd.weight")) {
+	if (!tiny_model_finite && !strcmp(name, "token_embd.weight")) {
 		uint8_t *to = data + TINY_NAN * (row / block) * block_bytes;
 		const uint16_t nan = 0x7fc0; // NaN as fp16, and as bf16
 		if (type == GGUF_TENSOR_F32) memcpy(to, &(float){NAN}, sizeof(float));

@@ -7,6 +7,8 @@
 #include "engine/cuttle.h"
 #include "tests/support/gguf_writer.h"
 
+#include <stdbool.h>
+
 enum {
 	TINY_LAYERS = 2,
 	TINY_WIDTH = 64,
@@ -21,6 +23,10 @@ enum {
 	TINY_NAN = 258,        /* "zz", which the one merge makes: its embedding holds NaN */
 	TINY_VOCAB = 259
 };
+
+/* Set before a model is made, it leaves the NaN out: for texts of so many tokens that TINY_NAN
+ * would be drawn now and then. */
+extern bool tiny_model_finite;
 
 /* Makes the model as a GGUF file of *size bytes, which the caller frees. Embedding and head have
  * the type `embedding`, the other matrices the type `matrix`. */
