@@ -70,7 +70,7 @@ struct fusion_bench {
 	struct mean_log few_public, few_mixed[DIVERGENCE_COUNT], same_mixed[DIVERGENCE_COUNT];
 };
 
-static void *array_of(size_t count, size_t size) {
+static void *allocate_array(size_t count, size_t size) {
 	void *array = calloc(count, size);
 	if (!array) marked_stop("out of memory");
 	return array;
@@ -81,7 +81,7 @@ static void add_log(struct mean_log *mean, double probability) {
 	mean->count++;
 }
 
-static double perplexity(const struct mean_log *mean) {
+static double compute_perplexity(const struct mean_log *mean) {
 	return exp(-mean->sum / (double)mean->count);
 }
 
@@ -104,7 +104,7 @@ static double average_probability(const struct fusion_bench *b, size_t rows, siz
 	return sum / (double)rows;
 }
 
-static double capped_probability(const struct fusion_bench *b, size_t rows, size_t at, double c) {
+static double cap_probability(const struct fusion_bench *b, size_t rows, size_t at, double c) {
 	const double m = (double)rows,
 	             cap = m * m * (1 - (double)MOST_SHARE / DP_SHARE_ONE) * expm1(c);
 	double sum = 0;
@@ -172,7 +172,7 @@ static void measure_token(struct fusion_bench *b, const struct logit_source *sou
 		add_log(&b->mixed[ALL][c], whole[c]);
 		add_log(&b->mixed[AVERAGE][c], average_probability(b, rows, at, loss, false));
 		add_log(&b->mixed[AVERAGE_EQUAL][c], average_probability(b, rows, at, loss, true));
-		add_log(&b->mixed[CAPPED][c], capped_probability(b, rows, at, loss));
+		add_log(&b->mixed[CAPPED][c], cap_probability(b, rows, at, loss));
 	}
 	measure_few(b, public_row, source->row(source->self, 0), at, whole);
 }
@@ -184,7 +184,8 @@ static struct tokens write_shown(const struct fusion_bench *b, const struct mark
 	struct arena text = {0};
 	struct cuttle_error error;
 	struct tokens tokens = {
-	    .ids = array_of(prompt_private_capacity(&b->rewriter->prompt, limit), sizeof(int32_t))};
+	    .ids = allocate_array(prompt_private_capacity(&b->rewriter->prompt, limit),
+	                          sizeof(int32_t))};
 	marked_write(marked, document, shown, placeholder, &text);
 	if (prompt_document(b->model, &b->rewriter->prompt, text.bytes, text.used, limit,
 	                    tokens.ids, &tokens.count, &error))
@@ -199,7 +200,7 @@ static void measure_document(struct fusion_bench *b, struct cuttle_model *model,
 	const struct logit_source source = lockstep_source(b->lockstep);
 	const struct marked_document *d = &marked->documents[document];
 	const size_t capacity = cuttle_tokens_bound(d->spans.text.used);
-	int32_t *ids = array_of(capacity, sizeof *ids);
+	int32_t *ids = allocate_array(capacity, sizeof *ids);
 	struct place_context places[MOST_ROWS];
 	struct cuttle_error error;
 	size_t count, rows = 0;
@@ -236,7 +237,7 @@ static bool print_line(const char *name, const struct mean_log *means, double up
 	double before = upper;
 	printf("| %s |", name);
 	for (size_t c = 0; c < DIVERGENCE_COUNT; c++) {
-		const double value = perplexity(&means[c]);
+		const double value = compute_perplexity(&means[c]);
 		printf(" %.4f |", value);
 		good = good && value <= before * TOLERANCE && value * TOLERANCE >= lower;
 		before = value;
@@ -245,7 +246,7 @@ static bool print_line(const char *name, const struct mean_log *means, double up
 	return good;
 }
 
-static void print_heading(const char *first) {
+static void print_divergences(const char *first) {
 	printf("\n| %s |", first);
 	for (size_t c = 0; c < DIVERGENCE_COUNT; c++) printf(" %g |", DIVERGENCES[c]);
 	printf("\n|---|");
@@ -254,19 +255,21 @@ static void print_heading(const char *first) {
 }
 
 static bool print_tables(const struct fusion_bench *b) {
-	const double upper = perplexity(&b->public_row), lower = perplexity(&b->original);
+	const double upper = compute_perplexity(&b->public_row),
+	             lower = compute_perplexity(&b->original);
 	bool good = true;
 	printf("%zu tokens; public %.4f, original %.4f\n", b->original.count, upper, lower);
-	print_heading("perplexity at c");
+	print_divergences("perplexity at c");
 	for (size_t mix = 0; mix < FUSION_MIXES; mix++)
 		good &= print_line(MIX_NAMES[mix], b->mixed[mix], upper, lower);
 	printf("| mean share of the private row, all |");
 	for (size_t c = 0; c < DIVERGENCE_COUNT; c++)
 		printf(" %.4f |", b->share[c] / (double)b->original.count);
 	printf("\n\n%zu tokens among %d candidates; public %.4f\n", b->few_public.count, CANDIDATES,
-	       perplexity(&b->few_public));
-	print_heading("perplexity of these at c");
-	good &= print_line("all, 200 candidates", b->few_mixed, perplexity(&b->few_public), 0);
+	       compute_perplexity(&b->few_public));
+	print_divergences("perplexity of these at c");
+	good &=
+	    print_line("all, 200 candidates", b->few_mixed, compute_perplexity(&b->few_public), 0);
 	good &= print_line("all, whole vocabulary", b->same_mixed, INFINITY, 0);
 	return good;
 }
@@ -288,14 +291,14 @@ static void open_bench(struct fusion_bench *b, struct cuttle_model *model) {
 	lockstep.prefix.count = 0;
 	if (lockstep_new(b->model, &lockstep, &b->lockstep, &error)) marked_stop(error.message);
 	if (!(b->allowed = plan_allowed_tokens(b->model))) marked_stop("out of memory");
-	b->tokens = array_of(vocab, sizeof *b->tokens);
+	b->tokens = allocate_array(vocab, sizeof *b->tokens);
 	for (size_t token = 0; token < vocab; token++)
 		if (b->allowed[token]) b->tokens[b->count++] = (uint32_t)token;
-	b->fixed = array_of(b->count, sizeof *b->fixed);
-	b->candidates = array_of(b->count, sizeof *b->candidates);
+	b->fixed = allocate_array(b->count, sizeof *b->fixed);
+	b->candidates = allocate_array(b->count, sizeof *b->candidates);
 	for (size_t i = 0; i < MOST_ROWS + 1; i++)
-		b->law[i] = array_of(b->count, sizeof *b->law[i]);
-	for (size_t i = 0; i < 2; i++) b->few[i] = array_of(b->count, sizeof *b->few[i]);
+		b->law[i] = allocate_array(b->count, sizeof *b->law[i]);
+	for (size_t i = 0; i < 2; i++) b->few[i] = allocate_array(b->count, sizeof *b->few[i]);
 }
 
 static void close_bench(struct fusion_bench *b) {

@@ -85,7 +85,7 @@ static uint64_t draw_below(struct game_bench *b, uint64_t end) {
 
 /* ---- the texts ------------------------------------------------------------------------------- */
 
-static uint32_t groups_of_text(void *user, size_t document) {
+static uint32_t tell_game_groups(void *user, size_t document) {
 	const struct game_bench *b = user;
 	return b->setting->divergence > 0 ? b->marked.documents[document].groups != 0 : 0;
 }
@@ -100,7 +100,7 @@ static void give_context(void *user, size_t document, uint32_t group, const char
 	*size = b->shown.used;
 }
 
-static int keep_token(void *user, size_t text, uint32_t step, int32_t token) {
+static int keep_game_token(void *user, size_t text, uint32_t step, int32_t token) {
 	struct game_bench *b = user;
 	struct drawn_text *drawn = &b->texts[b->setting - SETTING][text];
 	drawn->ids[step] = token < 0 ? ~token : token;
@@ -130,7 +130,7 @@ static struct cuttle_rewriter *make_game_rewriter(struct cuttle_model *model, do
 	return rewriter;
 }
 
-static void write_texts(struct game_bench *b, size_t setting, uint32_t tokens) {
+static void write_game_texts(struct game_bench *b, size_t setting, uint32_t tokens) {
 	struct cuttle_rewriter *rewriter =
 	    make_game_rewriter(b->model, SETTING[setting].divergence, tokens);
 	struct cuttle_rewrite_job job;
@@ -138,9 +138,9 @@ static void write_texts(struct game_bench *b, size_t setting, uint32_t tokens) {
 	cuttle_rewrite_job_default(&job);
 	job.documents = b->marked.count;
 	job.user = b;
-	job.groups = groups_of_text;
+	job.groups = tell_game_groups;
 	job.context = give_context;
-	job.token = keep_token;
+	job.token = keep_game_token;
 	job.text = pass_text;
 	b->setting = &SETTING[setting];
 	b->texts[setting] = calloc(b->marked.count, sizeof *b->texts[setting]);
@@ -233,7 +233,7 @@ static bool choose_donors(struct game_bench *b, size_t document, uint32_t group,
 
 /* ---- the scores ------------------------------------------------------------------------------ */
 
-static double log_probability(const float *logits, size_t vocab, int32_t token) {
+static double compute_token_log(const float *logits, size_t vocab, int32_t token) {
 	float most = logits[0];
 	double sum = 0;
 	for (size_t i = 1; i < vocab; i++) most = fmaxf(most, logits[i]);
@@ -270,8 +270,8 @@ static size_t read_candidate(struct game_bench *b, const struct arena *text) {
 }
 
 /* Writes the log-probabilities of a text's tokens behind a prompt that was read. */
-static void score_text(struct game_bench *b, size_t prompt, const struct drawn_text *text,
-                       double *logs) {
+static void score_drawn_text(struct game_bench *b, size_t prompt, const struct drawn_text *text,
+                             double *logs) {
 	const size_t width = b->model->model.width, vocab = b->model->model.vocab_size;
 	for (size_t done = 0; done < text->count; done += HEAD_ROWS) {
 		const float *hidden[HEAD_ROWS] = {b->last};
@@ -283,8 +283,8 @@ static void score_text(struct game_bench *b, size_t prompt, const struct drawn_t
 		forward_head(b->forward, hidden, some, NULL, b->padded / GEMM_GROUP, b->logits,
 		             b->padded);
 		for (size_t i = 0; i < some; i++)
-			logs[done + i] =
-			    log_probability(b->logits + i * b->padded, vocab, text->ids[done + i]);
+			logs[done + i] = compute_token_log(b->logits + i * b->padded, vocab,
+			                                   text->ids[done + i]);
 		memcpy(carried, b->hidden + (some - 1) * width, width * sizeof *carried);
 	}
 }
@@ -321,7 +321,7 @@ static void play_game(struct game_bench *b, size_t document, uint32_t group) {
 		for (size_t s = 0; s < SETTINGS; s++) {
 			double logs[MOST_TOKENS];
 			const struct drawn_text *drawn = &b->texts[s][document];
-			score_text(b, prompt, drawn, logs);
+			score_drawn_text(b, prompt, drawn, logs);
 			qsort(logs, drawn->count, sizeof *logs, compare_logs);
 			for (size_t r = 0; r < RULES; r++)
 				scores[i][s][r] =
@@ -345,7 +345,7 @@ static void play_game(struct game_bench *b, size_t document, uint32_t group) {
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /* Prints a share of successes with its Wilson interval of 95 %, in percent. */
-static void print_share(size_t won, size_t games) {
+static void print_interval(size_t won, size_t games) {
 	const double n = (double)games, z = 1.959964, share = (double)won / n,
 	             middle = (share + z * z / (2 * n)) / (1 + z * z / n),
 	             half =
@@ -373,7 +373,7 @@ static void print_games(const struct game_bench *b, uint32_t tokens) {
 	printf(" ceiling |\n|---|---|---|---|---|---|---|---|---|\n");
 	for (size_t s = 0; s < SETTINGS; s++) {
 		printf("| %s | %.1f |", SETTING[s].name, b->tokens[s] / (double)b->marked.count);
-		for (size_t r = 0; r < RULES; r++) print_share(b->won[s][r], b->games);
+		for (size_t r = 0; r < RULES; r++) print_interval(b->won[s][r], b->games);
 		if (SETTING[s].divergence > 0) print_ceiling(SETTING[s].divergence, tokens);
 		else printf(" %s |", SETTING[s].original ? "none" : "20.0");
 		printf("\n");
@@ -410,7 +410,7 @@ int main(int argc, char **argv) {
 	marked_read(argv[2], (size_t)atoi(argv[3]), (size_t)atoi(argv[4]), &b.marked);
 	if (cuttle_model_open(argv[1], NULL, &b.model, &error)) marked_stop(error.message);
 	b.seeded = (struct seeded){.seed = 2};
-	for (size_t s = 0; s < SETTINGS; s++) write_texts(&b, s, tokens);
+	for (size_t s = 0; s < SETTINGS; s++) write_game_texts(&b, s, tokens);
 	(void)fprintf(stderr, "all texts are written\n");
 	b.rewriter = make_game_rewriter(b.model, 1, tokens);
 	open_scorer(&b);

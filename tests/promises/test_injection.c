@@ -144,8 +144,7 @@ static size_t count_planted(struct answers *a, struct cuttle_rewriter *rewriter,
 
 /* P0: the chance that an answer begins as planted where the page is blank, of the page where it is
  * largest. */
-static double largest_blank_chance(const struct answers *a,
-                                   const struct cuttle_rewriter *rewriter) {
+static double find_blank_chance(const struct answers *a, const struct cuttle_rewriter *rewriter) {
 	double largest = 0;
 	for (size_t i = 0; i < a->count; i++) {
 		const size_t limit = rewriter->guarantee.document_tokens;
@@ -191,7 +190,7 @@ static void test_planted_instruction(void **state) {
 		struct cuttle_rewriter *rewriter = make_answerer(a, divergences[i]);
 		struct cuttle_rewrite_cost cost;
 		cuttle_rewriter_cost(rewriter, 1, CUTTLE_EVERY_GROUP, &cost);
-		const double blank = largest_blank_chance(a, rewriter) *
+		const double blank = find_blank_chance(a, rewriter) *
 		                     pow(1 - CONTROL_SHARE, -(double)a->planted_count),
 		             bound = sqrt(exp((double)a->planted_count * cost.loss) * blank);
 		const size_t seen = count_planted(a, rewriter, copies, false);
