@@ -135,7 +135,7 @@ help:
 	@echo 'make demo-sanitize  the same, then twelve invented letters with private marks, before and after side by side'
 	@echo 'make test      packages, model, build, every test'
 	@echo 'make check     every test, with what is installed already'
-	@echo 'make test-nightly  statistics with fresh random bits and more of them, a canary game, timing, 10 MiB of one character; minutes'
+	@echo 'make test-nightly  statistics with fresh random bits and more of them, games for secrets, timing; an hour'
 	@echo 'make core      $(BUILD)-core/libcuttle.a, which needs libc, libm and pthread alone, for appliances; CC=aarch64-linux-gnu-gcc'
 	@echo 'make asan      every test under ASan and UBSan, in $(BUILD)-asan'
 	@echo 'make tsan      threads that share a model, under TSan, in $(BUILD)-tsan'
@@ -170,7 +170,7 @@ check: all tests
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_EXAMPLE=$(BUILD)/example CUTTLE_MODEL=$(MODEL) tests/run.sh $(addprefix $(BUILD)/tests/,$(TESTS)) $(addprefix $(BUILD)/replay/,$(FUZZ))
 
 NIGHTLY := test_dp_oracle test_dp_fusion test_sampling test_canary test_timing test_vocab test_splits
-test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY)) $(BUILD)/cuttle
+test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY)) $(BUILD)/cuttle $(BUILD)/fusion $(BUILD)/recovery
 	@CUTTLE_TEST_NIGHTLY=1 CUTTLE_TEST_CLI=0 CUTTLE_TEST_JOBS=1 tests/run.sh $(filter $(BUILD)/tests/%,$^)
 	@echo "== tests/oracle/accountant.py"
 	@tests/oracle/accountant.py | diff - tests/golden/accountant.txt
@@ -178,6 +178,9 @@ test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY)) $(BUILD)/cuttle
 	@tests/oracle/fusion.py | diff - tests/golden/fusion.txt
 	@echo "== tests/cli/tag.sh"
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_TEST_NIGHTLY=1 tests/cli/tag.sh
+	@echo "== bench/fusion.c and bench/recovery.c: what is left of a document, and 300 games for its secrets"
+	@$(BUILD)/fusion $(MODEL) ../shared/data/mtsamples_pii.jsonl 20 1000 _
+	@$(BUILD)/recovery $(MODEL) ../shared/data/mtsamples_pii.jsonl 100 400 40
 
 core:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-core BLAS=0 $(BUILD)-core/libcuttle.a $(BUILD)-core/example

@@ -193,7 +193,7 @@ static json_t *list_types(const struct groups *groups, uint32_t group) {
 }
 
 /* Appends a value to the list, and takes both. NULL: one of them was, or out of memory. */
-static json_t *append_item(json_t *list, json_t *value) {
+static json_t *append_part(json_t *list, json_t *value) {
 	if (list && value && json_array_append_new(list, value) == 0) return list;
 	if (!list) json_decref(value);
 	json_decref(list);
@@ -209,7 +209,7 @@ static const char *name_of_group(const struct groups *groups, size_t group) {
 static json_t *json_of_groups(const struct groups *groups) {
 	json_t *list = json_array();
 	for (size_t i = 0; i < groups_count(groups); i++)
-		list = append_item(list, json_pack("{s:s, s:o}", "name", name_of_group(groups, i),
+		list = append_part(list, json_pack("{s:s, s:o}", "name", name_of_group(groups, i),
 		                                   "types", list_types(groups, (uint32_t)i)));
 	return list;
 }
@@ -231,7 +231,7 @@ static json_t *json_of_costs(const struct rewrite_receipt *receipt, size_t m) {
 	const struct rewrite_costs *costs = &receipt->costs[m - 1];
 	json_t *list = json_array();
 	for (size_t i = 0; i < groups_count(receipt->groups); i++)
-		list = append_item(list,
+		list = append_part(list,
 		                   json_of_cost(name_of_group(receipt->groups, i), &costs->of[i]));
 	const struct jsonout_member members[] = {
 	    {"m", json_integer((json_int_t)m)},
@@ -248,7 +248,7 @@ static json_t *json_of_costs(const struct rewrite_receipt *receipt, size_t m) {
 static json_t *list_costs(const struct rewrite_receipt *receipt) {
 	json_t *list = json_array();
 	for (size_t m = 1; m <= GROUPS_MOST; m++)
-		if (receipt->marked[m]) list = append_item(list, json_of_costs(receipt, m));
+		if (receipt->marked[m]) list = append_part(list, json_of_costs(receipt, m));
 	return list;
 }
 

@@ -39,8 +39,9 @@ static const struct option_entry OPTIONS[] = {
 };
 
 static const char ABOUT[] =
-	"Makes the receipt anew from what the run chose: rho and both epsilons from the integers, or "
-	"of cuttle sanitize each group's losses and epsilons from the caps, the guarantee in words, whom it is for, the charge. Compares every member with that, what "
+	"Makes the receipt anew from what the run chose: rho and both epsilons from the integers, "
+	"or of cuttle sanitize each group's losses and epsilons from the caps, the guarantee in "
+	"words, whom it is for, the charge. Compares every member with that, what "
 	"is given with its hashes, and checks its signature; says in words what is promised and "
 	"what is not, and names the members that nothing given shows to be true (not checked). "
 	"Exit 0: all of it agrees and the output is private. Exit 7: something was changed, or "

@@ -72,8 +72,8 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "id-field", VALUE(request.spans.id_field), .argument = "NAME",
 	 .help = "member with the id, which is public and copied (default id)"},
 	{.name = "spans-field", VALUE(request.spans.spans_field), .argument = "NAME",
-	 .help = "member with the spans (default spans); with a --tagger or --names a line may lack "
-	         "it"},
+	 .help = "member with the spans (default spans); with a --tagger or --names a line may "
+	         "lack it"},
 	{.name = "spans-format", VALUE(format), .argument = "auto|presidio|tab",
 	 .help = "of the spans: a list of start, end and entity_type (or label, or type), or TAB's "
 	         "annotations; auto: by the members that are there"},
@@ -137,15 +137,16 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "most tokens of a document that are free of charge (default T)"},
 	{.name = "paper", VALUE(paper),
 	 .help = "the settings of the paper (arXiv 2507.04531) where an option does not say "
-	         "otherwise: alpha 2, -k 0, delta 1e-3, T = U = 900, temperature 1, placeholder _, its "
-	         "prompt"},
+	         "otherwise: alpha 2, -k 0, delta 1e-3, T = U = 900, temperature 1, placeholder _, "
+	         "its prompt"},
 	{.name = "placeholder", VALUE(placeholder), .argument = "TEXT",
-	 .help = "what stands for a blank mark; {type} in it is the mark's type (default [{type}])"},
+	 .help = "what stands for a blank mark; {type} in it is the mark's type (default "
+	         "[{type}])"},
 	{.name = "template", VALUE(form), .argument = "continue|instruct",
 	 .help = "instruct (default): a request in the model's chat format; continue: plain text"},
 	{.name = "chat-format", VALUE(request.params.chat_format), .argument = "NAME",
-	 .help = "that format, instead of the one the model's template is known as: chatml, zephyr, "
-	         "llama-3, llama-2, mistral, mistral-v7, qwen3"},
+	 .help = "that format, instead of the one the model's template is known as: chatml, "
+	         "zephyr, llama-3, llama-2, mistral, mistral-v7, qwen3"},
 	{.name = "system", VALUE(request.params.system), .argument = "TEXT",
 	 .help = "system message; without it that of the model's own template, if any; '' is none"},
 	{.name = "instruction", VALUE(request.instruction), .argument = "FILE",
@@ -199,9 +200,9 @@ static const char ABOUT[] =
 	"ended is end or cap, groups how many groups have a mark.\n\n"
 
 	"The model is asked to write the document again. One context has every mark blank; others "
-	"show marks. Each token is drawn from a mixture that is at most the cap away from the blank "
-	"context, in Renyi divergence of order alpha, both ways. T times that is the loss of a "
-	"document, whatever becomes of it. With --mix all the guarantee is for all marks together; "
+	"show marks. Each token is drawn from a mixture that is at most the cap away from the "
+	"blank context, in Renyi divergence of order alpha, both ways. T times that is the loss "
+	"of a document, whatever becomes of it. With --mix all the guarantee is for all marks together; "
 	"the contents of one group against other contents, the others as they are, is the "
 	"exchange. With average and capped it is for each group, and the receipt says what all "
 	"together cost.\n\n"
@@ -212,8 +213,8 @@ static const char ABOUT[] =
 	"nobody is told.\n\n"
 
 	"With --ledger all documents are charged, before the first token, what the costliest of "
-	"them costs: T times the loss of all its groups. Which groups are marked is public. Nothing "
-	"is charged where no document has a mark.\n\n"
+	"them costs: T times the loss of all its groups. Which groups are marked is public. "
+	"Nothing is charged where no document has a mark.\n\n"
 
 	"Each token is journalled in OUT.journal the moment it is drawn, and the same command "
 	"continues after a kill, on the input it was begun with and on no other (exit 2), as for "
@@ -224,8 +225,8 @@ static const char PAPER_SYSTEM[] =
 	"The document that you are given may hold placeholders. Paraphrase it naturally, print no "
 	"underscores or other placeholders, and keep all of its information.",
 	PAPER_INSTRUCTION[] =
-	"Document:\n{document}\n\nParaphrase the document above naturally. It may hold placeholders: "
-	"print no underscores or other placeholders. Keep all of its information.",
+	"Document:\n{document}\n\nParaphrase the document above naturally. It may hold "
+	"placeholders: print no underscores or other placeholders. Keep all of its information.",
 	PAPER_PREFILL[] =
 	"Sure. Here is the paraphrased document without underscores or placeholders:";
 // clang-format on

@@ -26,9 +26,9 @@ struct tagging_values {
 #define TAGGING_OPTIONS(structure, member, usual) \
 	{.name = "tagger", OPTION(structure, member.tagger), .argument = "rules|none|CMD", \
 	 .help = "rules: those of cuttle; none: the spans that the documents have; or a command, " \
-	         "split at spaces, that gets a line {\"id\",\"text\"} for each document and answers " \
-	         "with a line {\"id\",\"spans\"}, as examples/tag_presidio.py does (default " usual \
-	         ")"}, \
+	         "split at spaces, that gets a line {\"id\",\"text\"} for each document and " \
+	         "answers with a line {\"id\",\"spans\"}, as examples/tag_presidio.py does " \
+	         "(default " usual ")"}, \
 	{.name = "tagger-seconds", OPTION(structure, member.seconds), .argument = "S", .least = 1, \
 	 .most = 86400, .help = "how long a command may take for one document (default 60)"}, \
 	{.name = "names", OPTION(structure, member.names), .argument = "FILE", \
