@@ -56,7 +56,7 @@ enum cuttle_status tagging_text(const struct tagging *tagging, const struct span
 /* As tagger_stop. */
 enum cuttle_status tagging_close(struct tagging *tagging, enum cuttle_status status,
                                  struct cuttle_error *error);
-enum { TAGGING_WORDS = 64 };
+enum { TAGGING_WORDS = 96 };
 /* Who tags, in words that name no path: "rules 1 and names", "whoever made the spans". */
 void tagging_words(const struct tagging_values *values, char words[TAGGING_WORDS]);
 /* Says on standard error what tagged, and that what it misses is not protected. */
