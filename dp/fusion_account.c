@@ -11,8 +11,6 @@
 
 #include <stdbool.h>
 
-enum { PLAN_STEPS = 64 }; /* halvings of the way from the formula's c down to one that is within */
-
 static bool divergence_fits(unsigned order, double divergence) {
 	return positive(divergence) && (order - 1) * divergence <= DP_SHARE_EXPONENT;
 }
@@ -76,51 +74,44 @@ double dp_fusion_ceiling(double loss, uint32_t tokens, unsigned order, double de
 	return ceiling > 1.0 ? 1.0 : ceiling;
 }
 
-/* The largest c of one order, as the formula has it: a hair too large or too small. 0: none. */
-static double invert_epsilon(double epsilon, double delta, uint32_t tokens, uint32_t places,
-                             unsigned order) {
-	const long double b = order - 1,
-	                  spare = (long double)epsilon + logl((long double)delta * order) / b -
-	                          log1pl(-1.0L / order),
-	                  loss = spare / tokens;
-	if (!(loss > 0.0L)) return 0.0;
-	/* e^(b loss) - 1 = (e^(b c) - 1) / places, where exp does not overflow */
-	const long double most = (long double)DP_SHARE_EXPONENT / b,
-	                  c = loss < most ? log1pl(places * expm1l(b * loss)) / b : most;
-	return round_down(fminl(c, most) * (1.0L - SIMPLE));
+double dp_fusion_epsilon_of_one(enum dp_fusion_rule rule, double divergence, double delta,
+                                uint32_t tokens, uint32_t places, unsigned order) {
+	const double loss = rule == DP_FUSION_CAPPED
+	                        ? dp_fusion_capped_loss(divergence, 1)
+	                        : dp_fusion_loss(order, &divergence, 1, places);
+	return dp_fusion_epsilon(loss, tokens, order, delta);
 }
 
-/* Lowers c from the formula's until its epsilon is within, in steps that double. 0: none is. */
-static double settle_divergence(double c, double epsilon, double delta, uint32_t tokens,
-                                uint32_t places, unsigned order) {
-	for (int step = 0; step < PLAN_STEPS && divergence_fits(order, c); step++) {
-		const double loss = dp_fusion_loss(order, &c, 1, places);
-		if (dp_fusion_epsilon(loss, tokens, order, delta) <= epsilon) return c;
-		c *= 1.0 - ldexp(1.0, step - 53);
+/* Halves the way between a divergence within epsilon and one beyond, until none is between. */
+double dp_fusion_divergence(enum dp_fusion_rule rule, double epsilon, double delta, uint32_t tokens,
+                            uint32_t places, unsigned order) {
+	REQUIRE(positive(epsilon) && probability(delta) && tokens >= 1 && places >= 1);
+	REQUIRE(order >= 2 && order <= DP_SHARE_ORDER && (rule != DP_FUSION_CAPPED || order == 2));
+	double within = DP_FUSION_LEAST, beyond = DP_SHARE_EXPONENT / (order - 1);
+	while (!divergence_fits(order, beyond)) beyond = nextafter(beyond, 0.0);
+	if (dp_fusion_epsilon_of_one(rule, within, delta, tokens, places, order) > epsilon)
+		return 0.0;
+	if (dp_fusion_epsilon_of_one(rule, beyond, delta, tokens, places, order) <= epsilon)
+		return beyond;
+	for (;;) {
+		const double middle = beyond > 2 * within ? sqrt(within) * sqrt(beyond)
+		                                          : within + (beyond - within) / 2;
+		if (middle <= within || middle >= beyond) return within;
+		if (dp_fusion_epsilon_of_one(rule, middle, delta, tokens, places, order) <= epsilon)
+			within = middle;
+		else beyond = middle;
 	}
-	return 0.0;
 }
 
 enum dp_status dp_fusion_plan_bounded(double epsilon, double delta, uint32_t tokens,
                                       uint32_t places, struct dp_fusion_plan *plan) {
-	REQUIRE(positive(epsilon) && probability(delta) && tokens >= 1 && places >= 1);
 	double best = 0.0;
 	for (unsigned order = 2; order <= DP_SHARE_ORDER; order++) {
 		const double c =
-		    settle_divergence(invert_epsilon(epsilon, delta, tokens, places, order),
-		                      epsilon, delta, tokens, places, order);
+		    dp_fusion_divergence(DP_FUSION_BOUNDED, epsilon, delta, tokens, places, order);
 		if (!(c / order > best)) continue;
 		best = c / order;
 		*plan = (struct dp_fusion_plan){order, c};
 	}
 	return best > 0.0 ? DP_OK : DP_BAD_PARAMETER;
-}
-
-enum dp_status dp_fusion_plan_capped(double epsilon, double delta, uint32_t tokens,
-                                     struct dp_fusion_plan *plan) {
-	REQUIRE(positive(epsilon) && probability(delta) && tokens >= 1);
-	const double c = settle_divergence(invert_epsilon(epsilon, delta, tokens, 1, 2), epsilon,
-	                                   delta, tokens, 1, 2);
-	if (c > 0.0) *plan = (struct dp_fusion_plan){2, c};
-	return c > 0.0 ? DP_OK : DP_BAD_PARAMETER;
 }

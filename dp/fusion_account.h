@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // fusion_account.h: what DP-Fusion promises, in numbers, and which divergence an epsilon allows.
 //
-// Called by tests so far; it serves plan, receipt and `cuttle budget fusion`. All numbers are
-// public: no private data passes through.
+// Called by engine/run/rewrite_budget.c, for rewriters, receipts and `cuttle budget fusion`. All
+// numbers are public: no private data passes through.
 // Example: 900 tokens, order 2, c = 0.01, 8 groups, delta 1e-3.
 //   loss    = dp_fusion_loss(2, &c, 1, 8);                  0.0012555 per token, of one group
 //   epsilon = dp_fusion_epsilon(loss, 900, 2, 1e-3);        6.6514
@@ -14,6 +14,7 @@
 #define CUTTLE_DP_FUSION_ACCOUNT_H
 
 #include <stdint.h>
+#include "dp/fusion.h"
 #include "dp/status.h"
 
 /* Neighbours: the marks of some groups are blank in one world, and everything else is equal. A loss
@@ -54,20 +55,27 @@ double dp_fusion_epsilon_exchange(double loss, uint32_t tokens, unsigned order, 
 double dp_fusion_ceiling(double loss, uint32_t tokens, unsigned order, double delta,
                          uint32_t values);
 
-/* The divergences that an epsilon allows. */
+/* The least divergence that is planned, in nats per token: less cannot be told from nothing. */
+#define DP_FUSION_LEAST 1e-30
+
+/* dp_fusion_epsilon of blanking one group. With DP_FUSION_BOUNDED there are `places` >= 1 groups,
+ * and c is its divergence. With DP_FUSION_CAPPED the order is 2, and places changes nothing. */
+double dp_fusion_epsilon_of_one(enum dp_fusion_rule rule, double divergence, double delta,
+                                uint32_t tokens, uint32_t places, unsigned order);
+
+/* The largest c, from DP_FUSION_LEAST to what a share takes, whose dp_fusion_epsilon_of_one is at
+ * most epsilon. 0: no c is. */
+double dp_fusion_divergence(enum dp_fusion_rule rule, double epsilon, double delta, uint32_t tokens,
+                            uint32_t places, unsigned order);
+
 struct dp_fusion_plan {
 	unsigned order;    /* alpha */
 	double divergence; /* c, nats per token */
 };
 
-/* For DP_FUSION_BOUNDED with `places` groups of the same c: of the orders 2 .. 16, the one of the
- * largest c / alpha, with the largest c known to keep dp_fusion_epsilon of one group within
- * epsilon. DP_BAD_PARAMETER: no order allows any; *plan is then unchanged. */
+/* For DP_FUSION_BOUNDED: of the orders 2 .. 16, the one of the largest c / alpha, where c is that
+ * of dp_fusion_divergence. DP_BAD_PARAMETER: no order allows any; *plan is then unchanged. */
 enum dp_status dp_fusion_plan_bounded(double epsilon, double delta, uint32_t tokens,
                                       uint32_t places, struct dp_fusion_plan *plan);
-
-/* The same for DP_FUSION_CAPPED: order 2, and the divergence is what one group costs. */
-enum dp_status dp_fusion_plan_capped(double epsilon, double delta, uint32_t tokens,
-                                     struct dp_fusion_plan *plan);
 
 #endif

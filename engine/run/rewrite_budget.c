@@ -11,17 +11,15 @@
 #include <math.h>
 
 enum { GUESSED_VALUES = 5 }; /* of the ceiling */
-static const double LEAST_DIVERGENCE = 1e-30, LEAST_EPSILON = 1e-9, MOST_EPSILON = 1e9;
+static const double LEAST_EPSILON = 1e-9, MOST_EPSILON = 1e9;
 
-/* One row shows all marks, or capped shares make up for their number: then m does not dilute. */
-static uint32_t rows_that_dilute(const struct rewrite_terms *terms, uint32_t rows) {
-	return terms->mix == CUTTLE_MIX_AVERAGE ? rows : 1;
+static enum dp_fusion_rule rule_of(const struct rewrite_terms *terms) {
+	return terms->mix == CUTTLE_MIX_CAPPED ? DP_FUSION_CAPPED : DP_FUSION_BOUNDED;
 }
 
 static double epsilon_of_one(const struct rewrite_terms *terms, double divergence, uint32_t rows) {
-	const double loss =
-	    dp_fusion_loss(terms->alpha, &divergence, 1, rows_that_dilute(terms, rows));
-	return dp_fusion_epsilon(loss, terms->tokens, terms->alpha, terms->delta);
+	return dp_fusion_epsilon_of_one(rule_of(terms), divergence, terms->delta, terms->tokens,
+	                                rows, terms->alpha);
 }
 
 enum cuttle_status rewrite_check_terms(const struct rewrite_terms *terms,
@@ -42,7 +40,7 @@ enum cuttle_status rewrite_check_terms(const struct rewrite_terms *terms,
 }
 
 bool rewrite_may_diverge(const struct rewrite_terms *terms, double divergence) {
-	return divergence >= LEAST_DIVERGENCE &&
+	return divergence >= DP_FUSION_LEAST &&
 	       (terms->alpha - 1) * divergence <= DP_SHARE_EXPONENT;
 }
 
@@ -53,8 +51,7 @@ enum cuttle_status rewrite_choose_alpha(struct rewrite_terms *terms, double epsi
 		return status_fail(error, CUTTLE_USAGE, "epsilon is out of range");
 	struct dp_fusion_plan plan;
 	if (given && !terms->alpha && terms->mix != CUTTLE_MIX_CAPPED &&
-	    dp_fusion_plan_bounded(epsilon, terms->delta, terms->tokens,
-	                           rows_that_dilute(terms, rows), &plan) == DP_OK)
+	    dp_fusion_plan_bounded(epsilon, terms->delta, terms->tokens, rows, &plan) == DP_OK)
 		terms->alpha = plan.order;
 	else if (!terms->alpha) terms->alpha = 2;
 	if (!given || rewrite_divergence(terms, epsilon, rows) > 0.0) return CUTTLE_OK;
@@ -64,18 +61,9 @@ enum cuttle_status rewrite_choose_alpha(struct rewrite_terms *terms, double epsi
 	                   epsilon, terms->delta, terms->alpha);
 }
 
-/* Halves the way between a divergence within epsilon and one beyond, until none is between. */
 double rewrite_divergence(const struct rewrite_terms *terms, double epsilon, uint32_t rows) {
-	double within = LEAST_DIVERGENCE, beyond = DP_SHARE_EXPONENT / (terms->alpha - 1);
-	while ((terms->alpha - 1) * beyond > DP_SHARE_EXPONENT) beyond = nextafter(beyond, 0.0);
-	if (epsilon_of_one(terms, within, rows) > epsilon) return 0.0;
-	if (epsilon_of_one(terms, beyond, rows) <= epsilon) return beyond;
-	for (;;) {
-		const double middle = beyond > 2 * within ? sqrt(within) * sqrt(beyond)
-		                                          : within + (beyond - within) / 2;
-		if (middle <= within || middle >= beyond) return within;
-		*(epsilon_of_one(terms, middle, rows) <= epsilon ? &within : &beyond) = middle;
-	}
+	return dp_fusion_divergence(rule_of(terms), epsilon, terms->delta, terms->tokens, rows,
+	                            terms->alpha);
 }
 
 uint32_t rewrite_rows(const struct rewrite_terms *terms, uint32_t groups) {

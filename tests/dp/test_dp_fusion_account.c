@@ -160,19 +160,20 @@ static void plans_are_within(void **state) {
 		if (more <= most && plan.divergence * tokens > epsilon / 100)
 			assert_true(dp_fusion_epsilon(loss_of_one(plan.order, more, places), tokens,
 			                              plan.order, delta) > epsilon);
-		if (dp_fusion_plan_capped(epsilon, delta, tokens, &plan) != DP_OK) {
+		const double capped =
+		    dp_fusion_divergence(DP_FUSION_CAPPED, epsilon, delta, tokens, 1, 2);
+		if (!(capped > 0)) {
 			assert_true(dp_rdp_epsilon_at(0, 2, delta) >= epsilon * (1 - 1e-12));
 			continue;
 		}
-		assert_int_equal(plan.order, 2);
-		assert_true(dp_fusion_epsilon(dp_fusion_capped_loss(plan.divergence, 1), tokens, 2,
-		                              delta) <= epsilon);
+		assert_true(dp_fusion_epsilon(dp_fusion_capped_loss(capped, 1), tokens, 2, delta) <=
+		            epsilon);
 	}
 	assert_true(refused > 0);
 	/* no order reaches this; and one token at an epsilon beyond all: the largest divergence */
 	struct dp_fusion_plan plan;
 	assert_int_equal(dp_fusion_plan_bounded(0.001, 1e-9, 900, 1, &plan), DP_BAD_PARAMETER);
-	assert_int_equal(dp_fusion_plan_capped(5, 1e-3, 900, &plan), DP_BAD_PARAMETER);
+	assert_true(dp_fusion_divergence(DP_FUSION_CAPPED, 5, 1e-3, 900, 1, 2) == 0);
 	assert_int_equal(dp_fusion_plan_bounded(1e6, 1e-3, 1, 1, &plan), DP_OK);
 	assert_true(plan.order == 2 && plan.divergence <= 700 &&
 	            plan.divergence > 700 * (1 - 1e-15));
@@ -202,9 +203,12 @@ static void caller_bugs(void **state) {
 	assert_misuse((void)dp_fusion_plan_bounded(1, 0, 1, 1, &plan));
 	assert_misuse((void)dp_fusion_plan_bounded(1, 0.1, 0, 1, &plan));
 	assert_misuse((void)dp_fusion_plan_bounded(1, 0.1, 1, 0, &plan));
-	assert_misuse((void)dp_fusion_plan_capped(0, 0.1, 1, &plan));
-	assert_misuse((void)dp_fusion_plan_capped(1, 1, 1, &plan));
-	assert_misuse((void)dp_fusion_plan_capped(1, 0.1, 0, &plan));
+	assert_misuse((void)dp_fusion_divergence(DP_FUSION_CAPPED, 0, 0.1, 1, 1, 2));
+	assert_misuse((void)dp_fusion_divergence(DP_FUSION_CAPPED, 1, 1, 1, 1, 2));
+	assert_misuse((void)dp_fusion_divergence(DP_FUSION_CAPPED, 1, 0.1, 0, 1, 2));
+	assert_misuse((void)dp_fusion_divergence(DP_FUSION_CAPPED, 1, 0.1, 1, 1, 3));
+	assert_misuse((void)dp_fusion_divergence(DP_FUSION_BOUNDED, 1, 0.1, 1, 1, 17));
+	assert_misuse((void)dp_fusion_divergence(DP_FUSION_BOUNDED, 1, 0.1, 1, 1, 1));
 }
 
 int main(void) {
