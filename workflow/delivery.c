@@ -20,11 +20,8 @@ enum cuttle_status delivery_open(const struct output_request *request, const cha
 	return status;
 }
 
-int delivery_token(struct delivery *delivery, size_t text, uint32_t step, int32_t token,
-                   bool *fresh) {
-	const int32_t *tokens;
-	*fresh = step >= output_drawn(delivery->output, text, &tokens);
-	if (*fresh) delivery->refused = spending_draw(delivery->spending, &delivery->refusal);
+int delivery_token(struct delivery *delivery, size_t text, uint32_t step, int32_t token) {
+	delivery->refused = spending_draw(delivery->spending, &delivery->refusal);
 	if (delivery->refused) return 1;
 	return output_token(delivery->output, text, step, token);
 }

@@ -7,11 +7,9 @@
 // promise:
 //
 //     the output is opened, the run is charged     before a token is drawn
-//     the ledger knows that the run draws          before its first fresh token is kept
+//     the ledger knows that the run draws          before its first token is kept
 //     a token is in the journal                    before anybody sees it
 //     the charge is closed with the output's hash  before the output is in place
-//
-// A token is fresh when this run drew it. Others come from the journal of an earlier run.
 #ifndef CUTTLE_WORKFLOW_DELIVERY_H
 #define CUTTLE_WORKFLOW_DELIVERY_H
 
@@ -24,7 +22,7 @@ struct delivery {
 	struct trace *trace;   /* NULL = none */
 	struct spending *spending;
 	bool stream;                 /* standard output, which cannot be continued */
-	enum cuttle_status refused;  /* what the ledger said at the first fresh token; OK = draw */
+	enum cuttle_status refused;  /* what the ledger said at the first token; OK = draw */
 	struct cuttle_error refusal; /* its message */
 };
 
@@ -37,11 +35,10 @@ enum cuttle_status delivery_open(const struct output_request *request, const cha
                                  struct delivery *delivery, bool *complete,
                                  struct receipt_ledger *charged, struct cuttle_error *error);
 
-/* Keeps a token, for struct cuttle_job; the number of the text counts over the whole run. *fresh:
- * this run drew it. Nonzero: stop; delivery_explain says why. Texts go to output_text, steps of the
- * trace to trace_step. */
-int delivery_token(struct delivery *delivery, size_t text, uint32_t step, int32_t token,
-                   bool *fresh);
+/* Keeps a token that was drawn, for struct cuttle_job; the number of the text counts over the whole
+ * run. Nonzero: stop; delivery_explain says why. Texts go to output_text, steps of the trace to
+ * trace_step. */
+int delivery_token(struct delivery *delivery, size_t text, uint32_t step, int32_t token);
 /* Why a job ended with PARTIAL: what the ledger refused, a file that cannot be written, or whoever
  * asked it to stop. Returns the status to end with. */
 enum cuttle_status delivery_explain(const struct delivery *delivery, struct cuttle_error *error);

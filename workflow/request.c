@@ -19,6 +19,27 @@ void run_request_default(struct run_request *request) {
 	cuttle_plan_params_default(&request->plan);
 }
 
+const char *request_dataset_fault(const char *ledger, const char *dataset) {
+	if (ledger && !dataset) return "--ledger needs --dataset NAME, the data set in it";
+	return dataset && !utf8_name(dataset, strlen(dataset))
+	           ? "--dataset: must be 1 to 128 bytes of text in one line"
+	           : NULL;
+}
+
+const char *request_sign_fault(const char *sign, const char *receipt, const char *output) {
+	return sign && !receipt && output && !strcmp(output, "-")
+	           ? "--sign: there is no receipt to sign; give --receipt FILE"
+	           : NULL;
+}
+
+enum cuttle_status request_receipt_beside(const char *output, const char *receipt, char **beside,
+                                          struct cuttle_error *error) {
+	*beside = NULL;
+	if (!output || !strcmp(output, "-") || receipt) return CUTTLE_OK;
+	*beside = output_receipt_beside(output);
+	return *beside ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
+}
+
 /* Says what is wrong about units and categories; NULL = nothing. */
 static const char *name_group_contradiction(const struct run_request *request) {
 	if (request->records_per_unit && !request->unit_key)
@@ -46,15 +67,10 @@ static const char *name_contradiction(const struct run_request *request) {
 	if (request->plan.chat_format &&
 	    (request->prompt_public || request->plan.form != CUTTLE_INSTRUCT))
 		return "--chat-format needs --template instruct";
-	if (request->ledger && !request->dataset)
-		return "--ledger needs --dataset NAME, the data set in it";
-	if (request->dataset && !utf8_name(request->dataset, strlen(request->dataset)))
-		return "--dataset: must be 1 to 128 bytes of text in one line";
-	const char *problem = name_group_contradiction(request);
-	if (problem) return problem;
-	if (request->sign && !request->receipt && request->output && !strcmp(request->output, "-"))
-		return "--sign: there is no receipt to sign; give --receipt FILE";
-	return NULL;
+	const char *problem = request_dataset_fault(request->ledger, request->dataset);
+	if (!problem) problem = name_group_contradiction(request);
+	return problem ? problem
+	               : request_sign_fault(request->sign, request->receipt, request->output);
 }
 
 enum cuttle_status run_request_check(const struct run_request *request,
@@ -65,14 +81,13 @@ enum cuttle_status run_request_check(const struct run_request *request,
 
 enum cuttle_status run_request_paths(const struct run_request *request,
                                      struct cuttle_error *error) {
-	const bool to_file = request->output && strcmp(request->output, "-") != 0;
 	const char *categories = request->categories && categories_in_file(request->categories)
 	                             ? request->categories
 	                             : NULL;
-	char *receipt =
-	    to_file && !request->receipt ? output_receipt_beside(request->output) : NULL;
-	if (to_file && !request->receipt && !receipt)
-		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	char *receipt;
+	enum cuttle_status status =
+	    request_receipt_beside(request->output, request->receipt, &receipt, error);
+	if (status) return status;
 	const struct path_use uses[] = {
 	    PATH_ALONE("-m", request->model, PATH_MODEL),
 	    PATH_ALONE("-i", request->input, PATH_STREAM),
@@ -90,7 +105,7 @@ enum cuttle_status run_request_paths(const struct run_request *request,
 	                                           .format = request->input_format,
 	                                           .delimiter = request->delimiter},
 	                                          {.path = request->public_examples}};
-	enum cuttle_status status = paths_check(uses, sizeof uses / sizeof *uses, error);
+	status = paths_check(uses, sizeof uses / sizeof *uses, error);
 	free(receipt);
 	for (size_t i = 0; !status && i < sizeof records / sizeof *records; i++)
 		if (records[i].path) status = records_check_name(&records[i], error);

@@ -65,4 +65,13 @@ enum cuttle_status run_request_check(const struct run_request *request, struct c
  * records_check_name. */
 enum cuttle_status run_request_paths(const struct run_request *request, struct cuttle_error *error);
 
+/* The parts of both checks that every request shares, whatever it writes; paths and names as in
+ * struct run_request. The first two say what is wrong, in words; NULL = nothing. */
+const char *request_dataset_fault(const char *ledger, const char *dataset);
+const char *request_sign_fault(const char *sign, const char *receipt, const char *output);
+/* Sets *beside to the path of the receipt beside an output that is a file, when no other is given;
+ * else to NULL. The caller frees it. NOMEM. */
+enum cuttle_status request_receipt_beside(const char *output, const char *receipt, char **beside,
+                                          struct cuttle_error *error);
+
 #endif

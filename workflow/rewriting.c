@@ -33,15 +33,11 @@ static const char *name_rewriting_fault(const struct rewriting_request *request)
 		return "--chat-format needs --template instruct";
 	if (request->params.system && request->params.form != CUTTLE_INSTRUCT)
 		return "--system needs --template instruct";
-	if (request->ledger && !request->dataset)
-		return "--ledger needs --dataset NAME, the data set in it";
-	if (request->dataset && !utf8_name(request->dataset, strlen(request->dataset)))
-		return "--dataset: must be 1 to 128 bytes of text in one line";
+	const char *fault = request_dataset_fault(request->ledger, request->dataset);
+	if (fault) return fault;
 	if (request->unit_key && !utf8_name(request->unit_key, strlen(request->unit_key)))
 		return "--unit-key: must be 1 to 128 bytes";
-	if (request->sign && !request->receipt && request->output && !strcmp(request->output, "-"))
-		return "--sign: there is no receipt to sign; give --receipt FILE";
-	return NULL;
+	return request_sign_fault(request->sign, request->receipt, request->output);
 }
 
 enum cuttle_status rewriting_check(const struct rewriting_request *request,
@@ -53,11 +49,10 @@ enum cuttle_status rewriting_check(const struct rewriting_request *request,
 
 enum cuttle_status rewriting_paths(const struct rewriting_request *request,
                                    struct cuttle_error *error) {
-	const bool to_file = request->output && strcmp(request->output, "-") != 0;
-	char *receipt =
-	    to_file && !request->receipt ? output_receipt_beside(request->output) : NULL;
-	if (to_file && !request->receipt && !receipt)
-		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	char *receipt;
+	enum cuttle_status status =
+	    request_receipt_beside(request->output, request->receipt, &receipt, error);
+	if (status) return status;
 	const struct path_use uses[] = {
 	    PATH_ALONE("-m", request->model, PATH_MODEL),
 	    PATH_ALONE("-i", request->input, PATH_STREAM),
@@ -68,7 +63,7 @@ enum cuttle_status rewriting_paths(const struct rewriting_request *request,
 	    {"-o", request->output, PATH_OUTPUT, receipt, {".journal", ".journal.key", ".run"}},
 	    PATH_ALONE("--receipt", request->receipt, PATH_RECORD),
 	};
-	const enum cuttle_status status = paths_check(uses, sizeof uses / sizeof *uses, error);
+	status = paths_check(uses, sizeof uses / sizeof *uses, error);
 	free(receipt);
 	return status;
 }
@@ -112,9 +107,8 @@ static enum cuttle_status set_costs(struct rewriting *rewriting, struct cuttle_e
 static enum cuttle_status set_rewrite_receipt(const struct rewriting_request *request,
                                               struct rewriting *rewriting,
                                               struct cuttle_error *error) {
-	static const char *const forms[] = {"auto", "presidio", "tab"}, *const units[] = {
-	                                                                    "codepoints", "bytes",
-	                                                                    "utf16"};
+	static const char *const forms[] = {"auto", "presidio", "tab"};
+	static const char *const units[] = {"codepoints", "bytes", "utf16"};
 	struct rewrite_receipt *receipt = &rewriting->receipt;
 	const char *template = cuttle_rewriter_template(rewriting->rewriter);
 	hash_of(template, strlen(template), receipt->template_sha256);
@@ -193,9 +187,8 @@ static size_t offer_drawn(void *user, size_t document, const int32_t **tokens) {
 
 static int store_token(void *user, size_t document, uint32_t step, int32_t token) {
 	struct rewriting_state *state = user;
-	bool fresh;
-	if (delivery_token(&state->delivery, document, step, token, &fresh) != 0) return 1;
-	if (fresh) state->events->token(state->events->user);
+	if (delivery_token(&state->delivery, document, step, token) != 0) return 1;
+	state->events->token(state->events->user);
 	return 0;
 }
 

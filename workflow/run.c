@@ -44,9 +44,8 @@ static int keep_step(void *user, const struct cuttle_trace_step *step) {
 
 static int keep_token(void *user, size_t text, uint32_t step, int32_t token) {
 	struct run_state *run = user;
-	bool fresh;
-	if (delivery_token(&run->delivery, run->first + text, step, token, &fresh) != 0) return 1;
-	if (fresh) run->events->token(run->events->user);
+	if (delivery_token(&run->delivery, run->first + text, step, token) != 0) return 1;
+	run->events->token(run->events->user);
 	// Never stops here. tell_progress does, once every token of the step is recorded and
 	// traced.
 	return 0;

@@ -45,7 +45,7 @@ enum cuttle_status spending_open(const struct spending_request *request, struct 
 enum cuttle_status spending_reserve(struct spending *spending, const struct ledger_request *charge,
                                     bool resumed, struct receipt_ledger *charged,
                                     struct cuttle_error *error);
-/* Tells the ledger that the run draws. Call it for each fresh token, before the token may be seen;
+/* Tells the ledger that the run draws. Call it for each token, before the token may be seen;
  * only the first call writes. Errors as ledger_open and ledger_draw. */
 enum cuttle_status spending_draw(struct spending *spending, struct cuttle_error *error);
 /* Closes the charge with the output's hash. Call it when the output is whole and not yet in place.
