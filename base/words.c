@@ -16,7 +16,8 @@ static const uint16_t LETTERS[][2] = {
     {0xa640, 0xa69f}, {0xa722, 0xa7ff},
 };
 
-bool words_letter(uint32_t code_point) {
+/* Whether the character is part of a run: a letter, a digit, a mark on a letter, or '_'. */
+static bool is_word_letter(uint32_t code_point) {
 	if (code_point < 0x80)
 		return (code_point | 0x20) - 'a' < 26 || code_point - '0' < 10 || code_point == '_';
 	for (size_t i = 0; i < sizeof LETTERS / sizeof *LETTERS; i++)
@@ -27,7 +28,7 @@ bool words_letter(uint32_t code_point) {
 size_t words_letter_size(const char *text, size_t size) {
 	uint32_t code_point;
 	const size_t length = size ? utf8_decode(text, size, &code_point) : 0;
-	return length && words_letter(code_point) ? length : 0;
+	return length && is_word_letter(code_point) ? length : 0;
 }
 
 size_t words_piece(const char *text, size_t size) {

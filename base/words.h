@@ -13,8 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether the character is part of a run: a letter, a digit, a mark on a letter, or '_'. */
-bool words_letter(uint32_t code_point);
 /* Bytes of the letter at the start of text[size]. 0: none stands there, or size is 0. */
 size_t words_letter_size(const char *text, size_t size);
 /* Bytes of the piece at the start of text[size], size > 0. A byte that is not UTF-8 is a piece. */

@@ -79,7 +79,8 @@ double rewrite_receipt_charge(const struct rewrite_receipt *receipt) {
 	return most;
 }
 
-size_t rewrite_receipt_most(const struct rewrite_receipt *receipt) {
+/* The greatest m that occurs; 0 = no document has a mark. */
+static size_t find_most_marked(const struct rewrite_receipt *receipt) {
 	size_t m = GROUPS_MOST;
 	while (m && !receipt->marked[m]) m--;
 	return m;
@@ -138,7 +139,7 @@ void rewrite_receipt_sentence(const struct rewrite_receipt *receipt,
 		(void)snprintf(sentence, REWRITE_SENTENCE, "%s.", RECEIPT_NOT_PRIVATE);
 		return;
 	}
-	if (!rewrite_receipt_most(receipt)) {
+	if (!find_most_marked(receipt)) {
 		(void)snprintf(sentence, REWRITE_SENTENCE,
 		               "No document has a mark: nothing private was read, and nothing is "
 		               "promised. %s",
@@ -155,7 +156,7 @@ void rewrite_receipt_sentence(const struct rewrite_receipt *receipt,
 	units_print(one.ceiling, true, ceiling);
 	print_factor(one.epsilon, factor);
 	print_factor(one.epsilon_exchange, exchange);
-	if (!mixed && rewrite_receipt_most(receipt) > 1) {
+	if (!mixed && find_most_marked(receipt) > 1) {
 		char blank[64], other[64];
 		print_factor(all.epsilon, blank);
 		print_factor(all.epsilon_exchange, other);

@@ -64,8 +64,6 @@ enum cuttle_status rewrite_receipt_cost(struct rewrite_receipt *receipt,
 /* What a document is charged, at most: T times the loss of all groups, rounded up. 0 where no
  * document has a mark. */
 double rewrite_receipt_charge(const struct rewrite_receipt *receipt);
-/* The greatest m that occurs; 0 = no document has a mark. */
-size_t rewrite_receipt_most(const struct rewrite_receipt *receipt);
 /* Sets *one to the most that one group costs in any document, with CUTTLE_MIX_ALL all marks, and
  * *all to what all groups cost together. */
 void rewrite_receipt_worst(const struct rewrite_receipt *receipt, struct cuttle_rewrite_cost *one,

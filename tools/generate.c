@@ -118,12 +118,7 @@ static const struct option_entry OPTIONS[] = {
 	         "continued"},
 	{.name = "output-format", VALUE(output_format), .argument = "auto|jsonl|csv",
 	 .help = "auto: by the ending .csv"},
-	{.name = "receipt", VALUE(request.receipt), .argument = "FILE",
-	 .help = "where the receipt goes (default: out.jsonl -> out.receipt.json)"},
-	{.name = "sign", VALUE(request.sign), .argument = "FILE",
-	 .help = "sign the receipt with this secret key (made by cuttle ledger key)"},
-	{.name = "overwrite", VALUE(request.overwrite),
-	 .help = "replace the output, receipt and journal of another command"},
+	RECEIPT_OPTIONS(struct generate_values),
 	{.name = "dry-run", VALUE(dry_run),
 	 .help = "print the effective configuration, clip, guarantee, and time and memory on "
 	         "this machine, which it measures for some seconds; with -i count the records, "
@@ -131,10 +126,7 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "bench", VALUE(bench), .argument = "FILE",
 	 .help = "dry-run: take the time from what cuttle bench -o json printed, instead of "
 	         "measuring"},
-	{.name = "progress", VALUE(progress), .argument = "auto|json|off",
-	 .help = "on standard error (default auto)"},
-	{.name = "quiet", .letter = 'q', VALUE(quiet),
-	 .help = "no progress and no sentences, errors only"},
+	PROGRESS_OPTIONS(struct generate_values),
 	{.name = "trace", VALUE(request.trace), .argument = "FILE",
 	 .help = "write what each step looked like inside: PRIVATE numbers that no guarantee "
 	         "covers, for research; see below"},
@@ -146,8 +138,7 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "rows per prompt pass; results do not depend on it"},
 	{.name = "no-sharing", VALUE(request.plan.no_sharing),
 	 .help = "compute the shared prefix per context; results do not depend on it"},
-	{.name = "insecure-seed", VALUE(insecure_seed), .argument = "SEED",
-	 .help = "draw from this seed, for tests: the output is NOT PRIVATE and says so"},
+	SEED_OPTION(struct generate_values),
 };
 
 static const struct option_heading HEADINGS[] = {
@@ -282,7 +273,8 @@ static void on_begin(void *user, bool complete) {
 		return;
 	}
 	if (!values->quiet) warnings_print(stderr, &values->request, run->setup);
-	watch_begin(&run->watch, values->quiet, values->progress, run->setup->receipt.texts);
+	watch_begin(&run->watch, values->quiet, values->progress, run->setup->receipt.texts,
+	            "references");
 }
 
 static void on_publish(void *user, const char *receipt) {

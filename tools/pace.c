@@ -192,3 +192,15 @@ double pace_machine_memory(void) {
 	const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
 	return pages > 0 && page > 0 ? (double)pages * (double)page : (double)NAN;
 }
+
+void pace_print_memory(double bytes, const char *beside, const char *lower) {
+	const double has = pace_machine_memory();
+	printf("memory        ");
+	if (isnan(bytes)) printf("unknown: the system does not say\n");
+	else if (bytes > has)
+		printf("at most %.2f GB of this machine's %.2f GB%s: TOO MUCH, lower %s\n",
+		       bytes / 1e9, has / 1e9, beside, lower);
+	else
+		printf("at most %.2f GB of this machine's %.2f GB%s\n", bytes / 1e9, has / 1e9,
+		       beside);
+}

@@ -70,5 +70,9 @@ double pace_process_bytes(uint64_t job_bytes);
 double pace_memory_there(const struct pace *pace, double batch, double context);
 /* Bytes of memory in this machine, NaN = unknown. */
 double pace_machine_memory(void);
+/* Prints the line of a dry run that compares `bytes` with this machine's memory. `beside` is what
+ * comes on top of them, in words or "". `lower` names what makes them less, if they are too many.
+ */
+void pace_print_memory(double bytes, const char *beside, const char *lower);
 
 #endif

@@ -110,7 +110,6 @@ static void print_cost(const struct setup *setup, const struct pace *pace) {
 	                                                  g->shared_prefix;
 	const double typical = fmin(PACE_PROMPT, room);
 	const double memory = pace_process_bytes(g->job_bytes) + texts * batch * g->reference_bytes;
-	const double has = pace_machine_memory();
 	printf("time          about ");
 	print_time(pace_seconds(pace, texts, batch, around + typical, tokens));
 	printf(" if references have %.0f tokens", typical);
@@ -119,11 +118,8 @@ static void print_cost(const struct setup *setup, const struct pace *pace) {
 		print_time(pace_seconds(pace, texts, batch, around + room, tokens));
 		printf(" if each has %.0f", room);
 	}
-	printf("\nmemory        ");
-	if (isnan(memory)) printf("unknown: the system does not say\n");
-	else
-		printf("at most %.2f GB of this machine's %.2f GB%s\n", memory / 1e9, has / 1e9,
-		       memory > has ? ": TOO MUCH, lower -B, -c or --parallel" : "");
+	printf("\n");
+	pace_print_memory(memory, "", "-B, -c or --parallel");
 }
 
 int preview_print_cost(const struct verb *verb, const struct generate_values *values,

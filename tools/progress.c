@@ -14,16 +14,16 @@ static double read_progress_clock(void) {
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void progress_begin(struct progress *progress, enum progress_mode mode, size_t texts) {
-	*progress = (struct progress){.texts = texts, .began = read_progress_clock()};
+void progress_begin(struct progress *progress, enum progress_mode mode, size_t texts,
+                    const char *read) {
+	*progress = (struct progress){.read = read, .texts = texts, .began = read_progress_clock()};
 	if (mode == PROGRESS_JSON) progress->style = PROGRESS_LINES;
 	else if (mode == PROGRESS_AUTO)
 		progress->style = isatty(STDERR_FILENO) ? PROGRESS_LINE : PROGRESS_SPARSE;
 	if (progress->style == PROGRESS_SPARSE)
-		fprintf(
-		    stderr,
-		    "%zu texts to write; the references of each are read before its first token\n",
-		    texts);
+		fprintf(stderr,
+		        "%zu texts to write; the %s of each are read before its first token\n",
+		        texts, read);
 }
 
 static void print_living_line(struct progress *progress, double now) {
@@ -40,8 +40,8 @@ static void print_living_line(struct progress *progress, double now) {
 		fprintf(stderr, "  about %ld:%02ld left", left / 60, left % 60);
 	}
 	if (progress->reading)
-		fprintf(stderr, "  reading the references of text %zu (%.0f s)", progress->reading,
-		        now - progress->reading_since);
+		fprintf(stderr, "  reading the %s of text %zu (%.0f s)", progress->read,
+		        progress->reading, now - progress->reading_since);
 	progress->line_open = true;
 }
 

@@ -159,25 +159,16 @@ static const struct option_entry OPTIONS[] = {
 	         "4096)"},
 	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
 	 .help = "the rewritten documents, JSONL; - is standard output, which cannot be continued"},
-	{.name = "receipt", VALUE(request.receipt), .argument = "FILE",
-	 .help = "where the receipt goes (default: out.jsonl -> out.receipt.json)"},
-	{.name = "sign", VALUE(request.sign), .argument = "FILE",
-	 .help = "sign the receipt with this secret key (made by cuttle ledger key)"},
-	{.name = "overwrite", VALUE(request.overwrite),
-	 .help = "replace the output, receipt and journal of another command"},
+	RECEIPT_OPTIONS(struct sanitize_values),
 	{.name = "dry-run", VALUE(dry_run),
 	 .help = "print the guarantee per group and of all, the charge and the memory; with -i "
 	         "check all documents; draw nothing"},
-	{.name = "progress", VALUE(progress), .argument = "auto|json|off",
-	 .help = "on standard error (default auto)"},
-	{.name = "quiet", .letter = 'q', VALUE(quiet),
-	 .help = "no progress and no sentences, errors only"},
+	PROGRESS_OPTIONS(struct sanitize_values),
 	MACHINE_OPTIONS(struct sanitize_values),
 	{.name = "parallel", VALUE(parallel), .argument = "DOCUMENTS", .most = 256,
 	 .help = "documents in flight at once (default: as suits groups and memory); results do "
 	         "not depend on it"},
-	{.name = "insecure-seed", VALUE(insecure_seed), .argument = "SEED",
-	 .help = "draw from this seed, for tests: the output is NOT PRIVATE and says so"},
+	SEED_OPTION(struct sanitize_values),
 };
 
 static const struct option_heading HEADINGS[] = {
@@ -367,7 +358,7 @@ static void on_sanitize_begin(void *user, bool complete) {
 		return;
 	}
 	if (!values->quiet) warn_of_delta(receipt);
-	watch_begin(&run->watch, values->quiet, values->progress, receipt->documents);
+	watch_begin(&run->watch, values->quiet, values->progress, receipt->documents, "contexts");
 }
 
 static void on_sanitize_publish(void *user, const char *receipt) {
@@ -426,17 +417,6 @@ static void print_costs(const struct rewrite_receipt *receipt, bool counted) {
 		       receipt->marked[0]);
 }
 
-static void print_memory(const struct cuttle_rewrite_guarantee *guarantee) {
-	const double memory = pace_process_bytes(guarantee->job_bytes), has = pace_machine_memory();
-	printf("memory        ");
-	if (isnan(memory)) printf("unknown: the system does not say\n");
-	else
-		printf("at most %.2f GB of this machine's %.2f GB, and the documents%s\n",
-		       memory / 1e9, has / 1e9,
-		       memory > has ? ": TOO MUCH, lower -c, --parallel or the number of groups"
-		                    : "");
-}
-
 static void print_sanitize_plan(const struct sanitize_values *values,
                                 const struct rewriting *rewriting, bool counted) {
 	static const char *const mixes[] = {"all", "average", "capped"};
@@ -459,7 +439,8 @@ static void print_sanitize_plan(const struct sanitize_values *values,
 	units_print(rewrite_receipt_charge(receipt), true, charge);
 	printf("charge        %s per document, a Renyi loss at order %" PRIu32 "\n", charge,
 	       guarantee->alpha);
-	print_memory(guarantee);
+	pace_print_memory(pace_process_bytes(guarantee->job_bytes), ", and the documents",
+	                  "-c, --parallel or the number of groups");
 	printf("template      %s\ncommand       %s\n", receipt->template_sha256,
 	       rewriting->fingerprint);
 	print_costs(receipt, counted);

@@ -129,6 +129,22 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 	 .help = "read CSV with this between its columns, e.g. ';' or '\\t' (default: a comma, " \
 	         "in .tsv a tab)"}
 #define TEXT_DEFAULTS {.input = "-", .output = "-", .field = "text"}
+/* For the verbs that write private texts, whose struct has a request. */
+#define RECEIPT_OPTIONS(structure) \
+	{.name = "receipt", OPTION(structure, request.receipt), .argument = "FILE", \
+	 .help = "where the receipt goes (default: out.jsonl -> out.receipt.json)"}, \
+	{.name = "sign", OPTION(structure, request.sign), .argument = "FILE", \
+	 .help = "sign the receipt with this secret key (made by cuttle ledger key)"}, \
+	{.name = "overwrite", OPTION(structure, request.overwrite), \
+	 .help = "replace the output, receipt and journal of another command"}
+#define PROGRESS_OPTIONS(structure) \
+	{.name = "progress", OPTION(structure, progress), .argument = "auto|json|off", \
+	 .help = "on standard error (default auto)"}, \
+	{.name = "quiet", .letter = 'q', OPTION(structure, quiet), \
+	 .help = "no progress and no sentences, errors only"}
+#define SEED_OPTION(structure) \
+	{.name = "insecure-seed", OPTION(structure, insecure_seed), .argument = "SEED", \
+	 .help = "draw from this seed, for tests: the output is NOT PRIVATE and says so"}
 #define TEXT_OPTIONS \
 	MODEL_OPTIONS(struct text_values), \
 	{.name = "input", .letter = 'i', OPTION(struct text_values, input), .argument = "FILE", \

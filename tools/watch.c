@@ -15,11 +15,12 @@ static void on_signal(int number) {
 	(void)signal(SIGTERM, SIG_DFL);
 }
 
-void watch_begin(struct watch *watch, bool quiet, int mode, size_t texts) {
+void watch_begin(struct watch *watch, bool quiet, int mode, size_t texts, const char *read) {
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);
-	progress_begin(&watch->progress, quiet ? PROGRESS_OFF : (enum progress_mode)mode, texts);
+	progress_begin(&watch->progress, quiet ? PROGRESS_OFF : (enum progress_mode)mode, texts,
+	               read);
 }
 
 void watch_reading(void *user, size_t text) {

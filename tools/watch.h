@@ -12,9 +12,9 @@ struct watch {
 	struct progress progress;
 };
 
-/* Begins to show progress. From here on the first SIGINT or SIGTERM asks the run to stop, and a
- * second one ends the process at once. */
-void watch_begin(struct watch *watch, bool quiet, int mode, size_t texts);
+/* Begins to show progress; `read` as in progress_begin. From here on the first SIGINT or SIGTERM
+ * asks the run to stop, and a second one ends the process at once. */
+void watch_begin(struct watch *watch, bool quiet, int mode, size_t texts, const char *read);
 
 /* Events of a run; user is the struct watch. */
 void watch_reading(void *user, size_t text);
