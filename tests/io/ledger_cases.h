@@ -39,16 +39,24 @@ static inline void remove_ledger(const char *file) {
 	}
 }
 
-/* A new ledger with one data set. */
-static inline struct ledger *fresh(double rho, const char *unit_key) {
+/* A new ledger with one data set, which counts Renyi losses at the order. Order 0: rho. */
+static inline struct ledger *fresh_measure(unsigned order, double limit, const char *unit_key) {
 	struct cuttle_error error = {{0}};
-	struct ledger_dataset dataset = {.name = "notes", .rho = rho, .delta = 1e-6};
+	struct ledger_dataset dataset = {.name = "notes",
+	                                 .rho = limit,
+	                                 .delta = 1e-6,
+	                                 .measure = order ? LEDGER_RDP : LEDGER_RHO,
+	                                 .order = order};
 	(void)strcpy(dataset.unit_key, unit_key);
 	remove_ledger(path);
 	if (ledger_create(path, &error)) fail_msg("%s", error.message);
 	struct ledger *ledger = open_ledger(path);
 	if (ledger_add(ledger, &dataset, &error)) fail_msg("%s", error.message);
 	return ledger;
+}
+
+static inline struct ledger *fresh(double rho, const char *unit_key) {
+	return fresh_measure(0, rho, unit_key);
 }
 
 static inline enum cuttle_status reserve_span(struct ledger *ledger, double rho, uint64_t first,
@@ -106,6 +114,26 @@ static inline bool owner(void *user, uint64_t index, const char **value, size_t 
 	*value = name;
 	*size = strlen(name);
 	return true;
+}
+
+/* Charges the owners in the list, in rho or at the order. */
+static inline enum cuttle_status reserve_owners(struct ledger *ledger, unsigned order, double cost,
+                                                const char *const *names, uint64_t count,
+                                                uint64_t batch, struct ledger_run *found,
+                                                struct cuttle_error *error) {
+	char run[LEDGER_RUN];
+	ledger_name_run(run);
+	const struct ledger_request request = {.dataset = "notes",
+	                                       .run = run,
+	                                       .command = COMMAND,
+	                                       .rho = cost,
+	                                       .measure = order ? LEDGER_RDP : LEDGER_RHO,
+	                                       .order = order,
+	                                       .count = count,
+	                                       .batch = batch,
+	                                       .user = (void *)(uintptr_t)names,
+	                                       .unit = owner};
+	return ledger_reserve(ledger, &request, false, found, error);
 }
 
 /* Makes the file copy_path of these bytes. */

@@ -188,22 +188,6 @@ static void lines_compose_in_parallel(void **state) {
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-static enum cuttle_status reserve_names(struct ledger *ledger, double rho, const char *const *names,
-                                        uint64_t count, uint64_t batch, struct ledger_run *found,
-                                        struct cuttle_error *error) {
-	char run[LEDGER_RUN];
-	ledger_name_run(run);
-	const struct ledger_request request = {.dataset = "notes",
-	                                       .run = run,
-	                                       .command = COMMAND,
-	                                       .rho = rho,
-	                                       .count = count,
-	                                       .batch = batch,
-	                                       .user = (void *)(uintptr_t)names,
-	                                       .unit = owner};
-	return ledger_reserve(ledger, &request, false, found, error);
-}
-
 static void keys_add_up_per_person(void **state) {
 	(void)state;
 	// Anna: twice in the first batch, once in the second: 4 + 1. Nobody's records cost nobody;
@@ -213,18 +197,18 @@ static void keys_add_up_per_person(void **state) {
 	struct ledger_run found;
 	struct cuttle_error error;
 	struct ledger *ledger = fresh(8, "name");
-	assert_int_equal(reserve_names(ledger, 1, names, 8, 4, &found, &error), CUTTLE_OK);
+	assert_int_equal(reserve_owners(ledger, 0, 1, names, 8, 4, &found, &error), CUTTLE_OK);
 	assert_true(found.rho == 5);
 	assert_true(standing(ledger).spent == 5);
-	assert_int_equal(reserve_names(ledger, 4, later, 2, 1, &found, &error), CUTTLE_OK);
+	assert_int_equal(reserve_owners(ledger, 0, 4, later, 2, 1, &found, &error), CUTTLE_OK);
 	assert_true(standing(ledger).spent == 5);
-	assert_int_equal(reserve_names(ledger, 4, later, 1, 1, &found, &error), CUTTLE_BUDGET);
+	assert_int_equal(reserve_owners(ledger, 0, 4, later, 1, 1, &found, &error), CUTTLE_BUDGET);
 	assert_non_null(strstr(error.message, "asked 4, spent 5 of 8, remaining 3"));
 	// By hand: for everybody.
 	char run[LEDGER_RUN];
 	assert_int_equal(reserve(ledger, 3, run, &error), CUTTLE_OK);
 	assert_true(standing(ledger).spent == 8);
-	assert_int_equal(reserve_names(ledger, 1, names + 5, 1, 1, &found, &error), CUTTLE_OK);
+	assert_int_equal(reserve_owners(ledger, 0, 1, names + 5, 1, 1, &found, &error), CUTTLE_OK);
 	assert_true(found.rho == 0 && standing(ledger).spent == 8);
 	ledger_close(&ledger);
 	verifies(path);
@@ -246,14 +230,14 @@ static void old_charges_of_numbers_stand(void **state) {
 	struct ledger_run found;
 	struct cuttle_error error;
 	struct ledger *ledger = fresh(4, "name");
-	assert_int_equal(reserve_names(ledger, 3, old, 2, 1, &found, &error), CUTTLE_OK);
+	assert_int_equal(reserve_owners(ledger, 0, 3, old, 2, 1, &found, &error), CUTTLE_OK);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(reserve_names(ledger, 2, now + i, 1, 1, &found, &error),
+		assert_int_equal(reserve_owners(ledger, 0, 2, now + i, 1, 1, &found, &error),
 		                 CUTTLE_BUDGET);
-	assert_int_equal(reserve_names(ledger, 1, now, 3, 1, &found, &error), CUTTLE_OK);
+	assert_int_equal(reserve_owners(ledger, 0, 1, now, 3, 1, &found, &error), CUTTLE_OK);
 	assert_true(found.rho == 1 && standing(ledger).spent == 4);
-	assert_int_equal(reserve_names(ledger, 1, now, 1, 1, &found, &error), CUTTLE_BUDGET);
-	assert_int_equal(reserve_names(ledger, 3, now + 2, 1, 1, &found, &error), CUTTLE_OK);
+	assert_int_equal(reserve_owners(ledger, 0, 1, now, 1, 1, &found, &error), CUTTLE_BUDGET);
+	assert_int_equal(reserve_owners(ledger, 0, 3, now + 2, 1, 1, &found, &error), CUTTLE_OK);
 	ledger_close(&ledger);
 	verifies(path);
 }
@@ -269,17 +253,21 @@ static void a_person_s_tiny_charges_are_not_lost(void **state) {
 	struct ledger *ledger = fresh(1, "name");
 	// Anna: two in the first batch, one in the second: 4 rho + rho, which is 1 in doubles and
 	// more than 1 in truth.
-	assert_int_equal(reserve_names(ledger, rho, names, 4, 2, &found, &error), CUTTLE_BUDGET);
-	assert_int_equal(reserve_names(ledger, nextafter(rho, 0), names, 4, 2, &found, &error),
+	assert_int_equal(reserve_owners(ledger, 0, rho, names, 4, 2, &found, &error),
+	                 CUTTLE_BUDGET);
+	assert_int_equal(reserve_owners(ledger, 0, nextafter(rho, 0), names, 4, 2, &found, &error),
 	                 CUTTLE_OK);
 	assert_true(found.rho == 1);
-	assert_int_equal(reserve_names(ledger, 5e-324, names + 3, 1, 1, &found, &error), CUTTLE_OK);
-	assert_int_equal(reserve_names(ledger, 5e-324, names, 1, 1, &found, &error), CUTTLE_BUDGET);
+	assert_int_equal(reserve_owners(ledger, 0, 5e-324, names + 3, 1, 1, &found, &error),
+	                 CUTTLE_OK);
+	assert_int_equal(reserve_owners(ledger, 0, 5e-324, names, 1, 1, &found, &error),
+	                 CUTTLE_BUDGET);
 	ledger_close(&ledger);
 	ledger = fresh(1, "name");
-	assert_int_equal(reserve_names(ledger, 0.5, names, 1, 1, &found, &error), CUTTLE_OK);
-	assert_int_equal(reserve_names(ledger, 0.5, names, 1, 1, &found, &error), CUTTLE_OK);
-	assert_int_equal(reserve_names(ledger, 5e-324, names, 1, 1, &found, &error), CUTTLE_BUDGET);
+	assert_int_equal(reserve_owners(ledger, 0, 0.5, names, 1, 1, &found, &error), CUTTLE_OK);
+	assert_int_equal(reserve_owners(ledger, 0, 0.5, names, 1, 1, &found, &error), CUTTLE_OK);
+	assert_int_equal(reserve_owners(ledger, 0, 5e-324, names, 1, 1, &found, &error),
+	                 CUTTLE_BUDGET);
 	assert_true(standing(ledger).spent == 1);
 	ledger_close(&ledger);
 }
@@ -481,7 +469,8 @@ static size_t sample(char *bytes, size_t room) {
 	for (int i = 0; i < 6; i++) {
 		assert_int_equal(reserve(ledger, 0.125, run, NULL), CUTTLE_OK);
 		if (i % 2) assert_int_equal(ledger_draw(ledger, "notes", run, NULL), CUTTLE_OK);
-		assert_int_equal(reserve_names(ledger, 0.5, names, 8, 4, &found, NULL), CUTTLE_OK);
+		assert_int_equal(reserve_owners(ledger, 0, 0.5, names, 8, 4, &found, NULL),
+		                 CUTTLE_OK);
 	}
 	assert_int_equal(ledger_release(ledger, "notes", run, NULL), CUTTLE_USAGE);
 	ledger_close(&ledger);

@@ -8,19 +8,6 @@
 
 #include <math.h>
 
-/* A new ledger with one data set that counts Renyi losses at order 2. */
-static struct ledger *fresh_renyi(double limit, const char *unit_key) {
-	struct cuttle_error error = {{0}};
-	struct ledger_dataset dataset = {
-	    .name = "notes", .rho = limit, .delta = 1e-6, .measure = LEDGER_RDP, .order = 2};
-	(void)strcpy(dataset.unit_key, unit_key);
-	remove_ledger(path);
-	if (ledger_create(path, &error)) fail_msg("%s", error.message);
-	struct ledger *ledger = open_ledger(path);
-	if (ledger_add(ledger, &dataset, &error)) fail_msg("%s", error.message);
-	return ledger;
-}
-
 /* Charges the loss at the order to the lines first to first + 9. Order 0: rho. */
 static enum cuttle_status reserve_loss(struct ledger *ledger, unsigned order, double loss,
                                        uint64_t first, struct cuttle_error *error) {
@@ -36,25 +23,6 @@ static enum cuttle_status reserve_loss(struct ledger *ledger, unsigned order, do
 	                                       .first = first,
 	                                       .count = 10};
 	return ledger_reserve(ledger, &request, false, &found, error);
-}
-
-static enum cuttle_status reserve_losses_of(struct ledger *ledger, double loss,
-                                            const char *const *names, uint64_t count,
-                                            uint64_t batch, struct ledger_run *found,
-                                            struct cuttle_error *error) {
-	char run[LEDGER_RUN];
-	ledger_name_run(run);
-	const struct ledger_request request = {.dataset = "notes",
-	                                       .run = run,
-	                                       .command = COMMAND,
-	                                       .rho = loss,
-	                                       .measure = LEDGER_RDP,
-	                                       .order = 2,
-	                                       .count = count,
-	                                       .batch = batch,
-	                                       .user = (void *)(uintptr_t)names,
-	                                       .unit = owner};
-	return ledger_reserve(ledger, &request, false, found, error);
 }
 
 /* The limit in losses is the largest that keeps to the epsilon, at every order. */
@@ -125,7 +93,7 @@ static void other_measures_are_refused(void **state) {
 	bool same;
 	struct ledger_run found;
 	struct cuttle_error error;
-	struct ledger *ledger = fresh_renyi(1, "");
+	struct ledger *ledger = fresh_measure(2, 1, "");
 	assert_int_equal(reserve_loss(ledger, 0, 0.25, 0, &error), CUTTLE_USAGE);
 	assert_non_null(strstr(error.message, "counts Renyi losses at order 2, and this is charged "
 	                                      "in rho of zCDP"));
@@ -165,7 +133,7 @@ static void renyi_losses_add_up(void **state) {
 	static const char *const names[] = {"Anna", "Berta", "Anna", "Anna", NULL};
 	struct ledger_run found;
 	struct cuttle_error error;
-	struct ledger *ledger = fresh_renyi(1, "");
+	struct ledger *ledger = fresh_measure(2, 1, "");
 	assert_int_equal(reserve_loss(ledger, 2, 0.75, 0, &error), CUTTLE_OK);
 	assert_int_equal(reserve_loss(ledger, 2, 0.75, 10, &error), CUTTLE_OK);
 	assert_true(standing(ledger).spent == 0.75);
@@ -181,15 +149,15 @@ static void renyi_losses_add_up(void **state) {
 	verifies(path);
 	// By key: three texts from one record of Anna each cost three times the loss. Of one text
 	// from two records of a person nothing is known at this order.
-	ledger = fresh_renyi(1, "name");
-	assert_int_equal(reserve_losses_of(ledger, 0.25, names, 5, 2, &found, &error),
+	ledger = fresh_measure(2, 1, "name");
+	assert_int_equal(reserve_owners(ledger, 2, 0.25, names, 5, 2, &found, &error),
 	                 CUTTLE_USAGE);
 	assert_non_null(strstr(error.message, "a text may read one record, not 2"));
-	assert_int_equal(reserve_losses_of(ledger, 0.25, names, 5, 1, &found, &error), CUTTLE_OK);
+	assert_int_equal(reserve_owners(ledger, 2, 0.25, names, 5, 1, &found, &error), CUTTLE_OK);
 	assert_true(found.rho == 0.75 && standing(ledger).spent == 0.75);
-	assert_int_equal(reserve_losses_of(ledger, 0.5, names, 1, 1, &found, &error),
+	assert_int_equal(reserve_owners(ledger, 2, 0.5, names, 1, 1, &found, &error),
 	                 CUTTLE_BUDGET);
-	assert_int_equal(reserve_losses_of(ledger, 0.5, names + 1, 1, 1, &found, &error),
+	assert_int_equal(reserve_owners(ledger, 2, 0.5, names + 1, 1, 1, &found, &error),
 	                 CUTTLE_OK);
 	assert_int_equal(reserve_loss(ledger, 2, 0.25, 0, &error), CUTTLE_OK); // for everybody
 	assert_true(standing(ledger).spent == 1);
@@ -207,7 +175,7 @@ static void an_entry_of_another_order_is_found(void **state) {
 	struct cuttle_error error;
 	assert_true(charges_of_lines(0, 10, 0.25, &charges));
 	for (unsigned order = 0; order < 4; order++) {
-		struct ledger *ledger = fresh_renyi(1, "");
+		struct ledger *ledger = fresh_measure(2, 1, "");
 		ledger_close(&ledger);
 		const struct chain_entry entry = {.kind = "reserve",
 		                                  .dataset = "notes",
@@ -250,7 +218,7 @@ static void edits_of_the_measure_are_found(void **state) {
 	    "UPDATE entry SET kind = kind || printf('%.40c', 'x') WHERE number = 3",
 	};
 	struct cuttle_error error = {{0}};
-	struct ledger *ledger = fresh_renyi(1, "");
+	struct ledger *ledger = fresh_measure(2, 1, "");
 	struct ledger_dataset other = {.name = "other", .rho = 1, .delta = 1e-6};
 	assert_int_equal(reserve_loss(ledger, 2, 0.5, 0, &error), CUTTLE_OK);
 	assert_int_equal(ledger_add(ledger, &other, &error), CUTTLE_OK);
