@@ -88,7 +88,6 @@ double dp_fusion_divergence(enum dp_fusion_rule rule, double epsilon, double del
 	REQUIRE(positive(epsilon) && probability(delta) && tokens >= 1 && places >= 1);
 	REQUIRE(order >= 2 && order <= DP_SHARE_ORDER && (rule != DP_FUSION_CAPPED || order == 2));
 	double within = DP_FUSION_LEAST, beyond = DP_SHARE_EXPONENT / (order - 1);
-	while (!divergence_fits(order, beyond)) beyond = nextafter(beyond, 0.0);
 	if (dp_fusion_epsilon_of_one(rule, within, delta, tokens, places, order) > epsilon)
 		return 0.0;
 	if (dp_fusion_epsilon_of_one(rule, beyond, delta, tokens, places, order) <= epsilon)
