@@ -111,16 +111,30 @@ int file_scratch(const char *path, const char *ending, mode_t mode, char **name)
 	return -1;
 }
 
-int file_replace(const char *path, const void *bytes, size_t size) {
-	char *part;
-	int file = file_scratch(path, FILE_TMP, 0666, &part);
+/* Writes the open scratch file, which it closes, and renames it to path. `file` is -1 when the
+ * scratch file could not be opened, for the reason in errno. */
+static int replace_from_scratch(int file, const char *part, const char *path, const void *bytes,
+                                size_t size) {
 	int problem = file < 0 ? errno : file_write(file, bytes, size);
 	if (!problem && fsync(file) != 0) problem = errno;
 	if (file >= 0 && close(file) != 0 && !problem) problem = errno;
 	if (!problem && rename(part, path) != 0) problem = errno;
 	if (problem && part) (void)unlink(part);
-	free(part);
 	return problem ? problem : file_sync_folder(path);
+}
+
+int file_replace(const char *path, const void *bytes, size_t size) {
+	char *part;
+	const int file = file_scratch(path, FILE_TMP, 0666, &part);
+	const int problem = replace_from_scratch(file, part, path, bytes, size);
+	free(part);
+	return problem;
+}
+
+int file_replace_by(const char *part, const char *path, const void *bytes, size_t size) {
+	(void)unlink(part);
+	const int file = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	return replace_from_scratch(file, part, path, bytes, size);
 }
 
 bool file_ends_in(const char *path, const char *ending) {

@@ -45,8 +45,13 @@ int file_sync_folder(const char *path);
 int file_scratch(const char *path, const char *ending, mode_t mode, char **name);
 
 /* Puts a whole file in place: scratch file, sync, rename, sync of the folder. Returns 0 or the
- * errno. If it fails before the rename, the old file stands. */
+ * errno. If it fails before the rename, the old file stands. A process that is killed in between
+ * leaves the scratch file behind. */
 int file_replace(const char *path, const void *bytes, size_t size);
+
+/* The same by way of the scratch name `part`, which is the caller's alone: whatever stands there is
+ * removed first. So the next run can remove what a killed one left. */
+int file_replace_by(const char *part, const char *path, const void *bytes, size_t size);
 
 /* Whether path ends in `ending`, in upper or lower case, with something before it: "a.CSV" ends in
  * ".csv", the path ".csv" does not. */

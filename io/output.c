@@ -25,6 +25,7 @@ struct output {
 	struct output_request request; /* its strings are the caller's */
 	char *part;                    /* path OUT.part-TAG; NULL = standard output */
 	char *receipt;                 /* path; NULL = no receipt */
+	char *receipt_part;            /* path RECEIPT.part-TAG; NULL = standard output */
 	int file;                      /* descriptor of part or standard output; -1 = none yet */
 	struct journal *journal;       /* NULL for standard output */
 	struct binding binding;
@@ -173,12 +174,29 @@ static enum cuttle_status refuse_standing(const struct output *output,
 	return CUTTLE_OK;
 }
 
+/* Removes what a killed run left under this run's scratch names. The names come from its key, so
+ * what stands there is its own. */
+static void remove_parts(const struct output *output) {
+	(void)unlink(output->part);
+	(void)unlink(output->receipt_part);
+}
+
 /* Fails now if the receipt could not be put in place later: after the last text it is too late. */
 static enum cuttle_status try_receipt(const struct output *output, struct cuttle_error *error) {
 	struct sink sink;
-	enum cuttle_status status = sink_open(&sink, output->receipt, error);
-	if (!status) (void)sink_close(&sink, CUTTLE_PARTIAL, NULL);
-	return status;
+	enum cuttle_status status = CUTTLE_OK;
+	if (!output->receipt_part) {
+		status = sink_open(&sink, output->receipt, error);
+		if (!status) (void)sink_close(&sink, CUTTLE_PARTIAL, NULL);
+		return status;
+	}
+	const int file = open(output->receipt_part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (file < 0)
+		return io_fail(error, CUTTLE_USAGE, "cannot create a file beside %s: %s",
+		               output->receipt, strerror(errno));
+	(void)close(file);
+	(void)unlink(output->receipt_part);
+	return CUTTLE_OK;
 }
 
 static enum cuttle_status begin_file(struct output *output, bool *complete,
@@ -189,7 +207,7 @@ static enum cuttle_status begin_file(struct output *output, bool *complete,
 	if (standing.complete) {
 		*complete = true;
 		if (standing.journal <= JOURNAL_CHANGED) {
-			(void)unlink(output->part);
+			remove_parts(output);
 			(void)journal_remove(output->journal);
 			binding_remove(&output->binding);
 		}
@@ -201,18 +219,20 @@ static enum cuttle_status begin_file(struct output *output, bool *complete,
 		               "or choose another output name",
 		               output->request.path);
 	if (!output->request.overwrite) status = refuse_standing(output, &standing, error);
-	if (!status) status = try_receipt(output, error);
 	if (status) return status;
+	// The key is kept before a scratch file is made: its name could not be found again without.
 	const struct journal_owner owner = owner_of(output);
 	int problem = binding_keep(&output->binding);
+	if (!problem) {
+		remove_parts(output);
+		if ((status = try_receipt(output, error))) return status;
+	}
 	if (!problem && standing.journal != JOURNAL_OURS)
 		problem = journal_restart(output->journal, &owner);
 	if (problem) {
 		(void)note_problem(output, ".journal", problem);
 		return output_problem(output, error);
 	}
-	// The name comes from this run's key, so a file that stands there is its own.
-	(void)unlink(output->part);
 	output->file = open(output->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (output->file < 0)
 		return io_fail(error, CUTTLE_USAGE, "cannot create %s: %s", output->part,
@@ -234,8 +254,8 @@ char *output_receipt_beside(const char *path) {
 	return file_name(path, ".receipt.json");
 }
 
-/* Opens the key beside the journal and derives two things from it: the digest of the input and the
- * name of the part. The caller holds the journal's lock. */
+/* Opens the key beside the journal and derives from it the digest of the input and the names of
+ * both parts. The caller holds the journal's lock. */
 static enum cuttle_status bind_to_input(struct output *output, const char *journal,
                                         struct cuttle_error *error) {
 	const struct output_request *request = &output->request;
@@ -246,8 +266,11 @@ static enum cuttle_status bind_to_input(struct output *output, const char *journ
 	if (status) return status;
 	request->digest(request->user, output->binding.key, output->input);
 	hash_of(output->binding.key, BINDING_KEY, tag);
-	if (asprintf(&output->part, "%s.part-%.16s", request->path, tag) >= 0) return CUTTLE_OK;
-	output->part = NULL;
+	if (asprintf(&output->part, "%s" FILE_PART "-%.16s", request->path, tag) < 0)
+		output->part = NULL;
+	if (asprintf(&output->receipt_part, "%s" FILE_PART "-%.16s", output->receipt, tag) < 0)
+		output->receipt_part = NULL;
+	if (output->part && output->receipt_part) return CUTTLE_OK;
 	return io_fail(error, CUTTLE_NOMEM, "out of memory");
 }
 
@@ -303,6 +326,7 @@ void output_close(struct output **output) {
 	journal_close(&old->journal);
 	binding_close(&old->binding);
 	free(old->part);
+	free(old->receipt_part);
 	free(old->receipt);
 	free(old);
 	*output = NULL;
@@ -415,7 +439,10 @@ enum cuttle_status output_seal(struct output *output, char sha256[HASH_TEXT],
 
 enum cuttle_status output_publish(struct output *output, const void *receipt, size_t size,
                                   struct cuttle_error *error) {
-	int problem = output->receipt ? file_replace(output->receipt, receipt, size) : 0;
+	int problem = 0;
+	if (output->receipt_part)
+		problem = file_replace_by(output->receipt_part, output->receipt, receipt, size);
+	else if (output->receipt) problem = file_replace(output->receipt, receipt, size);
 	if (problem) {
 		(void)note_problem(output, "'s receipt", problem);
 		return output_problem(output, error);
