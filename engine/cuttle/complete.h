@@ -56,10 +56,11 @@ struct cuttle_completion_limits {
 	double temperature;
 	uint32_t context; /* longest prompt plus T, in tokens */
 
-	/* Document and notes together have at most so many tokens. Beyond them the notes lose their
-	 * end. A document that is longer by itself loses its beginning, and all notes. Before
-	 * that, each is cut to 16 bytes for each of these tokens, in the same way. */
+	/* Document and notes together have at most so many tokens. Both lose their ends beyond:
+	 * first the notes, in favour of the document. Example: room for 100, a document of 80: the
+	 * notes keep their first 20. Before that, each is cut to `room_bytes`, at a character. */
 	uint32_t room;
+	uint32_t room_bytes;
 
 	uint32_t shared_prefix; /* tokens that every prompt begins with, computed once */
 	uint64_t job_bytes;     /* as in struct cuttle_guarantee */
