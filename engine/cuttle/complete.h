@@ -29,14 +29,16 @@ struct cuttle_complete_params {
 	uint32_t context;   /* prompt plus T, in tokens; 0 = the model's, at most 4096 */
 	bool stop_at_blank; /* a text also ends before a blank line; default true */
 
-	/* CUTTLE_INSTRUCT (default): in the model's chat format. CUTTLE_CONTINUE: plain text. */
+	/* CUTTLE_CONTINUE (default): plain text, which suits small models. CUTTLE_INSTRUCT: in the
+	 * model's chat format. */
 	enum cuttle_form form;
 
 	const char *system;      /* CUTTLE_INSTRUCT; NULL = the template's own, "" = none */
 	const char *chat_format; /* CUTTLE_INSTRUCT; NULL = the model's own */
 
 	/* Holds "{document}" once and "{notes}" at most once, in any order. NULL = cuttle's own:
-	 * it asks to extend the document with the notes as material. */
+	 * the notes, a blank line, the document; CUTTLE_INSTRUCT asks to extend the document with
+	 * the notes as material. */
 	const char *prompt;
 
 	bool insecure;          /* draws from insecure_seed, for tests */

@@ -18,7 +18,7 @@ void cuttle_complete_params_default(struct cuttle_complete_params *params) {
 	*params = (struct cuttle_complete_params){.struct_size = sizeof *params,
 	                                          .tokens = 100,
 	                                          .stop_at_blank = true,
-	                                          .form = CUTTLE_INSTRUCT};
+	                                          .form = CUTTLE_CONTINUE};
 }
 
 /* Example: context 4096, head, middle and tail 60, T = 100: both texts have 3936 tokens. */
