@@ -194,8 +194,8 @@ const struct verb extract_verb = {
     .usage = "-m MODEL -i DOCS --replies FILE -o OUT [OPTION]...",
     .summary = "raw documents extended with a remote model's notes: the result is PRIVATE",
     .example = "-m MODEL.gguf -i docs.jsonl --replies replies.jsonl -o extended.jsonl",
-    .another = "-m MODEL.gguf -i docs.jsonl --replies replies.jsonl -o extended.jsonl "
-               "--template instruct --temperature 0",
+    .another = "-m MODEL.gguf -i docs.jsonl --replies replies.jsonl -o out.jsonl "
+               "--template instruct",
     .about = ABOUT,
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
