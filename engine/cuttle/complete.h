@@ -29,14 +29,16 @@ struct cuttle_complete_params {
 	uint32_t context;   /* prompt plus T, in tokens; 0 = the model's, at most 4096 */
 	bool stop_at_blank; /* a text also ends before a blank line; default true */
 
-	/* CUTTLE_INSTRUCT (default): in the model's chat format. CUTTLE_CONTINUE: plain text. */
+	/* CUTTLE_CONTINUE (default): plain text, which suits small models. CUTTLE_INSTRUCT: in the
+	 * model's chat format. */
 	enum cuttle_form form;
 
 	const char *system;      /* CUTTLE_INSTRUCT; NULL = the template's own, "" = none */
 	const char *chat_format; /* CUTTLE_INSTRUCT; NULL = the model's own */
 
 	/* Holds "{document}" once and "{notes}" at most once, in any order. NULL = cuttle's own:
-	 * it asks to extend the document with the notes as material. */
+	 * the notes, a blank line, the document; CUTTLE_INSTRUCT asks to extend the document with
+	 * the notes as material. */
 	const char *prompt;
 
 	bool insecure;          /* draws from insecure_seed, for tests */
@@ -56,10 +58,11 @@ struct cuttle_completion_limits {
 	double temperature;
 	uint32_t context; /* longest prompt plus T, in tokens */
 
-	/* Document and notes together have at most so many tokens. Beyond them the notes lose their
-	 * end. A document that is longer by itself loses its beginning, and all notes. Before
-	 * that, each is cut to 16 bytes for each of these tokens, in the same way. */
+	/* Document and notes together have at most so many tokens. Both lose their ends beyond:
+	 * first the notes, in favour of the document. Example: room for 100, a document of 80: the
+	 * notes keep their first 20. Before that, each is cut to `room_bytes`, at a character. */
 	uint32_t room;
+	uint32_t room_bytes;
 
 	uint32_t shared_prefix; /* tokens that every prompt begins with, computed once */
 	uint64_t job_bytes;     /* as in struct cuttle_guarantee */
