@@ -33,6 +33,13 @@ enum {
 	REMOTE_WAIT_S = 60        /* seconds of the longest wait before another attempt */
 };
 
+#define REMOTE_VARIABLE "CUTTLE_API_KEY" /* of the environment; its value is the key */
+/* The headers that a request has beside Host and Content-Length. The key follows the last. */
+#define REMOTE_AGENT "User-Agent: cuttle"
+#define REMOTE_ACCEPT "Accept: application/json"
+#define REMOTE_TYPE "Content-Type: application/json"
+#define REMOTE_BEARER "Authorization: Bearer "
+
 /* Public parameters of a run. The strings are the caller's and must outlive the remote. */
 struct remote_request {
 	/* "https://api.example.org/v1". http:// goes to 127.0.0.1, [::1] or localhost alone. */
@@ -76,6 +83,10 @@ struct remote;
  * password by mistake. */
 enum cuttle_status remote_check(const struct remote_request *request, struct cuttle_error *error);
 
+/* Where bodies go: the endpoint with what its api adds. The caller frees it; NULL: out of memory.
+ */
+char *remote_url(const struct remote_request *request);
+
 /* The line and headers that go before a body, for people, the key as an ellipsis. Each line ends in
  * a newline. It needs a request that remote_check passed. The caller frees it; NULL: out of
  * memory. */
@@ -83,7 +94,8 @@ char *remote_shown(const struct remote_request *request);
 
 /* The body of one request, as it will leave: compact JSON, members in a fixed order. It depends on
  * model, api, max_tokens_field, max_tokens, temperature and prompt[size] alone. The prompt is UTF-8
- * without NUL. The caller frees it; *count is its bytes, with no NUL. NULL: out of memory. */
+ * without NUL. The caller frees it; *count does not count the NUL behind it. NULL: out of memory.
+ */
 char *remote_body(const struct remote_request *request, const char *prompt, size_t size,
                   size_t *count);
 
