@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 static const char FORMAT[] = "{\"cuttle-replies\":"; /* how the file of any version begins */
-enum { FIRST_LINE = 18 + 18 + 64 + 10 + 64 + 3 };    /* bytes of the first line: 177 */
+enum { FIRST_LINE = 18 + 17 + 64 + 10 + 64 + 3 };    /* bytes of the first line: 176 */
 
 struct replies {
 	char *path;                                   /* owned */
