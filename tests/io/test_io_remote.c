@@ -381,6 +381,7 @@ static void final_statuses(void **state) {
 		assert_int_equal(ask(&request), CUTTLE_REMOTE);
 		assert_non_null(strstr(error.message, said));
 		assert_int_equal(http_server_requests(server), 1);
+		http_server_stop(&server);
 	}
 }
 
@@ -398,6 +399,7 @@ static void redirects_are_not_followed(void **state) {
 		struct remote_request request = serve(&answer, 1);
 		assert_int_equal(ask(&request), CUTTLE_REMOTE);
 		assert_null(strstr(error.message, "secret"));
+		http_server_stop(&server);
 	}
 	assert_int_equal(http_server_requests(other), 0);
 	http_server_stop(&other);
@@ -483,6 +485,7 @@ static void a_quota_that_is_used_up(void **state) {
 		assert_non_null(strstr(error.message, "HTTP 429, insufficient_quota"));
 		assert_null(strstr(error.message, "secret"));
 		assert_int_equal(http_server_requests(server), 1);
+		http_server_stop(&server);
 	}
 }
 
@@ -507,6 +510,7 @@ static void messages_are_clean(void **state) {
 		const char *end = strstr(error.message, "answer:");
 		assert_non_null(end);
 		assert_string_equal(end, cases[i].message);
+		http_server_stop(&server);
 	}
 }
 
@@ -576,7 +580,7 @@ static void long_headers(void **state) {
 	}
 	// Without a blank line between them, 1xx answers may come without end, too.
 	static char many[1 << 17];
-	while (strlen(many) < sizeof many - 64) strcat(many, "HTTP/1.1 100 Continue\r\n\r\n");
+	while (strlen(many) < sizeof many - 128) strcat(many, "HTTP/1.1 100 Continue\r\n\r\n");
 	strcat(many, OK_HEAD);
 	const struct http_answer hints = {.head = many, .body = OK_BODY};
 	struct remote_request request = serve(&hints, 1);
@@ -762,16 +766,14 @@ static void certificates(void **state) {
 		print_message("skipped: there is no command openssl, so TLS is not tested\n");
 		skip();
 	}
-	char ca_file[128], secrets[128];
+	char ca_file[128];
 	(void)snprintf(ca_file, sizeof ca_file, "%s/cert.pem", folder);
-	(void)snprintf(secrets, sizeof secrets, "%s/secrets", folder);
 	// The system does not know it. Nothing was sent.
 	assert_int_equal(ask_by_tls(NULL), CUTTLE_REMOTE);
 	assert_int_equal(http_server_requests(server), 0);
-	(void)setenv("SSLKEYLOGFILE", secrets, 1);
 	assert_int_equal(ask_by_tls(ca_file), CUTTLE_OK);
 	assert_int_equal(http_server_requests(server), 1);
-	assert_int_not_equal(access(secrets, F_OK), 0);
+	assert_int_not_equal(access(in_folder("secrets"), F_OK), 0);
 	// A right certificate of somebody else.
 	assert_true(http_make_certificate(folder, "DNS:other.example"));
 	assert_int_equal(ask_by_tls(ca_file), CUTTLE_REMOTE);
@@ -789,7 +791,9 @@ static void certificates(void **state) {
 static int make_folder(void **state) {
 	(void)state;
 	(void)setenv("CUTTLE_API_KEY", KEY, 1);
-	return mkdtemp(folder) ? 0 : -1;
+	if (!mkdtemp(folder)) return -1;
+	// libcurl opens this file when it begins.
+	return setenv("SSLKEYLOGFILE", in_folder("secrets"), 1);
 }
 
 static int remove_folder(void **state) {
