@@ -12,10 +12,10 @@
 
 #include <stdint.h>
 #include "dp/entropy.h"
+#include "dp/rank_table.h"
 #include "dp/status.h"
-#include "dp/wide.h"
 
-/* The mechanism. Source: dp/PRIVACY.md, steps 30 to 34.
+/* The mechanism. Source: dp/PRIVACY.md, steps 30 to 35.
  *
  *   output words O[0 .. V-1]; integers E[0] >= ... >= E[V-1] >= 1, all public; W = sum of E
  *   r drawn with P(r) = E[r] / W, u drawn uniformly from 0 .. V-1, before x is looked at
@@ -27,16 +27,6 @@
  *
  * The caller must keep two rules. The keys of a place depend on the word there, on public things
  * and on outputs so far, never on other raw words. Each draw serves one place, once. */
-#define DP_RANK_MOST_WORDS (UINT32_C(1) << 18)
-#define DP_RANK_MOST_EPSILON UINT32_C(64000000) /* 64, in millionths */
-
-enum dp_rank_shape {
-	DP_RANK_STEP,    /* E = floor(2^40 e^epsilon) for the k nearest words, 2^40 for the rest */
-	DP_RANK_ENVELOPE /* E[r-1] = 2^40 T(V) T(V-1) / (T(r) T(r-1)), rounded down, with
-	                    T(r) = V + r (q - 1), q = e^(epsilon/2): P(rank < k) is for every k at
-	                    once the most that an exponential mechanism gives to k words */
-};
-
 struct dp_rank_params {
 	enum dp_rank_shape shape;
 	uint32_t words;              /* V, 2 .. 2^18 */
@@ -79,18 +69,6 @@ uint32_t dp_rank_output(const struct dp_rank *mechanism, const struct dp_rank_dr
                         const int32_t *keys);
 
 /* ---- public numbers -------------------------------------------------------------------------- */
-
-/* floor(2^40 e^epsilon) from a series in which every operation rounds down. It is never above the
- * true floor, and below it only where 2^40 e^epsilon is within 2^-80 of its next integer.
- * 1 <= epsilon_millionths <= 64 * 10^6. */
-struct dp_wide dp_rank_bound(uint32_t epsilon_millionths);
-
-/* Checks a table of `words` >= 2 integers. DP_OK, or DP_SELF_CHECK unless for every r:
- *   E[r] >= E[r+1] >= 1
- *   E[0] 2^40 <= dp_rank_bound E[V-1]
- * Tables with E[V-1] >= 2^64, or E[0] >= 2^200, fail too. */
-enum dp_status dp_rank_check(const struct dp_wide *table, uint32_t words,
-                             uint32_t epsilon_millionths);
 
 /* [V] E, the mechanism's own. */
 const struct dp_wide *dp_rank_table(const struct dp_rank *mechanism);
