@@ -2,7 +2,7 @@
 // perturb.h: replaces each word of a text by a random one of a public list, before the text leaves.
 // Called by: programs, with words of words.h. A perturber fixes all that the guarantee depends on.
 // Private data: places, and output ids that say kept. Other ids may go out under the guarantee.
-// How: the caller cuts a text into places. Each place gives one output id, and for nothing else.
+// How: the caller cuts a text into places. Each place gives one output id.
 // Example: V 11000: "severe", a null and "17" give 4711, 802 and 11016, the number 17 by chance.
 // Method CUTTLE_RANK is proven (dp/PRIVACY.md). The others are published baselines, to be compared
 // with: none of them is counted by a ledger. cuttle_perturber_describe says so in a sentence.
@@ -51,7 +51,7 @@ struct cuttle_perturb_params {
 
 	const char *const *stop_words; /* CUTTLE_CUSTEXT_PLUS: words that go out as they are */
 	size_t stop_word_count;
-	uint32_t set_size; /* K, CUTTLE_CUSTEXT and _PLUS: words of a set, 2..1024; default 20 */
+	uint32_t set_size; /* K, CUTTLE_CUSTEXT and _PLUS: words of a set, 2..V; default 20 */
 
 	bool insecure;          /* NOT PRIVATE: draws from insecure_seed */
 	uint64_t insecure_seed; /* any number */
@@ -80,8 +80,8 @@ struct cuttle_perturb_guarantee {
 struct cuttle_perturber;
 
 /* Makes a perturber; cuttle_perturber_free frees it. `words` must outlive it, and so must `model`,
- * from whose pieces words get a vector that `words` does not know. A NULL model: those words are
- * null. USAGE: a parameter is out of range. INTERNAL: a self check failed. NOMEM. */
+ * from whose tokens unknown words get a vector. Without a model (NULL) those words are null.
+ * USAGE: a parameter is out of range. INTERNAL: a self check failed. NOMEM. */
 CUTTLE_API CUTTLE_CHECKED enum cuttle_status
 cuttle_perturber_make(const struct cuttle_words *words, struct cuttle_model *model,
                       const struct cuttle_perturb_params *params,
@@ -89,10 +89,12 @@ cuttle_perturber_make(const struct cuttle_words *words, struct cuttle_model *mod
 /* Frees it and sets the handle to NULL. A NULL handle is fine. */
 CUTTLE_API void cuttle_perturber_free(struct cuttle_perturber **perturber);
 
-/* `record_words`: N, when each record has exactly N places, filled with nulls; 0 otherwise. */
-CUTTLE_API void cuttle_perturber_describe(const struct cuttle_perturber *perturber,
-                                          uint32_t record_words,
-                                          struct cuttle_perturb_guarantee *guarantee);
+/* As cuttle_perturb_budget (perturb_budget.h), which needs no words, and list_scale with it.
+ * `record_words`: N, when each record has exactly N places, filled with nulls; 0 otherwise.
+ * USAGE: N is out of range. NOMEM. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status
+cuttle_perturber_describe(const struct cuttle_perturber *perturber, uint32_t record_words,
+                          struct cuttle_perturb_guarantee *guarantee, struct cuttle_error *error);
 
 /* What stands at a place. Which kind it is, is private, too, but for numbers that are kept. */
 enum cuttle_place_kind {

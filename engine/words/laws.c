@@ -8,9 +8,8 @@ void laws_weights(double slope, const double *distances, size_t count, double *w
 	double least = INFINITY;
 	for (size_t i = 0; i < count; i++) least = fmin(least, distances[i]);
 	for (size_t i = 0; i < count; i++)
-		weights[i] = isinf(distances[i])
-		                 ? 0
-		                 : fmax(exp(-slope * (distances[i] - least)), 0x1p-1022);
+		weights[i] =
+		    isinf(distances[i]) ? 0 : fmax(exp(-slope * (distances[i] - least)), 0x1p-1022);
 }
 
 uint64_t laws_integer(double weight) {
@@ -26,7 +25,7 @@ double laws_custext_slope(double epsilon, const double *distances, size_t count)
 	double least = INFINITY, greatest = 0;
 	for (size_t i = 0; i < count; i++) {
 		least = fmin(least, distances[i]);
-		greatest = fmax(greatest, distances[i]);
+		if (!isinf(distances[i])) greatest = fmax(greatest, distances[i]);
 	}
 	return greatest > least ? epsilon / 2 / (greatest - least) : 0;
 }
@@ -47,8 +46,8 @@ double laws_laplace(uint64_t bits) {
 	const uint64_t low = bits & ((UINT64_C(1) << 53) - 1);
 	/* 2^53 less this is exact; so the numbers near 0 keep all their digits. */
 	const double above = (double)((UINT64_C(1) << 53) - low) - .5;
-	const double size = low >> 52 ? -log1p(-above * 0x1p-53)
-	                              : -log(((double)low + .5) * 0x1p-53);
+	const double size =
+	    low >> 52 ? -log1p(-above * 0x1p-53) : -log(((double)low + .5) * 0x1p-53);
 	return bits >> 63 ? -size : size;
 }
 

@@ -22,7 +22,8 @@ uint64_t laws_integer(double weight);
 double laws_santext_slope(double epsilon);
 
 /* CUSTEXT: P ~ exp(epsilon u / 2), where u falls from 1 at the least distance of the set to 0 at
- * the greatest (Chen et al. 2023, section 4.2). One distinct distance: 0, all words are alike. */
+ * the greatest finite one (Chen et al. 2023, section 4.2). One distinct distance: the slope is 0,
+ * and all words are alike. */
 double laws_custext_slope(double epsilon, const double *distances, size_t count);
 
 /* RANTEXT (Tong et al. 2023, Algorithm 2). Only words at a distance below the radius are in the
