@@ -15,7 +15,7 @@ WARNINGS := -Wall -Wextra -Werror -Wvla -Wmissing-prototypes -Wstrict-prototypes
 override CPPFLAGS += -I. -D_GNU_SOURCE
 override CFLAGS += -std=c11 $(ARITHMETIC) $(WARNINGS) -fno-omit-frame-pointer -fvisibility=hidden -fPIC -pthread -MMD -MP
 CORE_LIBS := -lm -pthread
-IO_LIBS := -ljansson -lcsv -lsodium -lsqlite3
+IO_LIBS := -ljansson -lcsv -lsodium -lsqlite3 -lutf8proc
 ifeq ($(BLAS),1)
 override CPPFLAGS += -DCUTTLE_BLAS
 CORE_LIBS += -lopenblas
@@ -125,7 +125,6 @@ $(addprefix $(BUILD)/,likelihood fusion recovery): $(BUILD)/%: $(BUILD)/bench/%.
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 
-$(BUILD)/tests/test_unicode: TEST_LIBS := -lutf8proc
 wrap = -Wl,$(subst $() $(),$(comma),$(addprefix --wrap=,$(1)))
 comma := ,
 $(BUILD)/tests/test_alloc_failure: TEST_LIBS := $(call wrap,malloc calloc realloc reallocarray aligned_alloc strdup strndup asprintf open_memstream free \
