@@ -309,6 +309,11 @@ static void both_apis(void **state) {
 	request.api = REMOTE_CHAT;
 	assert_int_equal(ask(&request), CUTTLE_REMOTE);
 	assert_non_null(strstr(error.message, "malformed"));
+	// Not a word, not even braces.
+	static const struct http_answer nothing = {.head = OK_HEAD};
+	request = serve(&nothing, 1);
+	assert_int_equal(ask(&request), CUTTLE_REMOTE);
+	assert_non_null(strstr(error.message, "malformed"));
 }
 
 /* ---- the key --------------------------------------------------------------------------------- */
