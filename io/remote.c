@@ -134,7 +134,7 @@ static enum cuttle_status read_key_file(struct remote *remote, struct cuttle_err
 	return status;
 }
 
-static enum cuttle_status read_key(struct remote *remote, struct cuttle_error *error) {
+static enum cuttle_status load_key(struct remote *remote, struct cuttle_error *error) {
 	if (remote->request.key_file) return read_key_file(remote, error);
 	const char *variable = getenv(REMOTE_VARIABLE);
 	if (!variable || !*variable) return CUTTLE_OK;
@@ -409,7 +409,7 @@ enum cuttle_status remote_open(const struct remote_request *request,
 	if (!made) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	made->request = *request;
 	if (events) made->events = *events;
-	status = read_key(made, error);
+	status = load_key(made, error);
 	if (!status && (sodium_init() < 0 || !begin_curl()))
 		status = io_fail(error, CUTTLE_INTERNAL, "libcurl cannot begin");
 	if (!status) {

@@ -60,7 +60,8 @@ struct remote_request {
 	 * fewer tokens than bytes, so this bounds what is paid for. */
 	uint64_t max_tokens_total;
 	/* File with the key, mode 0600; NULL = the variable CUTTLE_API_KEY. Neither, or an empty
-	 * variable: no Authorization header is sent. */
+	 * variable: no Authorization header is sent. A variable stays in the environment of the
+	 * process, where its owner can read it in /proc: a file does not. */
 	const char *key_file;
 };
 

@@ -50,14 +50,14 @@ static bool read_count(const json_t *usage, const char *name, uint64_t *count) {
 	return true;
 }
 
-static bool is_absent(const json_t *value) {
+static bool is_unsaid(const json_t *value) {
 	return !value || json_is_null(value);
 }
 
 /* Fills everything but the text, and points *text at that: "" for a null content. Returns the rule
  * that the answer breaks, or NULL. */
-static const char *read_answer(const json_t *root, bool chat, struct reply *reply,
-                               const char **text) {
+static const char *find_text(const json_t *root, bool chat, struct reply *reply,
+                             const char **text) {
 	const json_t *usage = json_object_get(root, "usage"),
 	             *choice = json_array_get(json_object_get(root, "choices"), 0);
 	if (!json_is_object(choice)) return "there is no choices[0]";
@@ -69,9 +69,9 @@ static const char *read_answer(const json_t *root, bool chat, struct reply *repl
 		            : "choices[0].text is no string";
 	*text = json_is_string(said) ? json_string_value(said) : "";
 	const json_t *finish = json_object_get(choice, "finish_reason");
-	if (!is_absent(finish) && !json_is_string(finish)) return "finish_reason is no string";
+	if (!is_unsaid(finish) && !json_is_string(finish)) return "finish_reason is no string";
 	if (json_is_string(finish)) reply_clean(json_string_value(finish), reply->finish);
-	if (is_absent(usage)) return NULL;
+	if (is_unsaid(usage)) return NULL;
 	return json_is_object(usage) && read_count(usage, "prompt_tokens", &reply->prompt_tokens) &&
 	               read_count(usage, "completion_tokens", &reply->completion_tokens)
 	           ? NULL
@@ -90,7 +90,7 @@ enum cuttle_status reply_parse(const char *bytes, size_t size, bool chat, struct
 	if (!root && json_error_code(&problem) == json_error_out_of_memory)
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (!root) return io_fail(error, CUTTLE_REMOTE, "%sit is no JSON in UTF-8", MALFORMED);
-	const char *rule = read_answer(root, chat, reply, &text);
+	const char *rule = find_text(root, chat, reply, &text);
 	if (!rule) {
 		reply->size = strlen(text);
 		reply->text = strdup(text);

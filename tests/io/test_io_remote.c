@@ -25,7 +25,7 @@
 #define OK_BODY "{\"choices\":[{\"message\":{\"content\":\"Once\"},\"finish_reason\":\"stop\"}]}"
 
 static char folder[] = "/tmp/cuttle-remote-XXXXXX";
-static char endpoint[64], path[128];
+static char path[128];
 static struct cuttle_error error;
 
 static struct remote_request request_to(const char *url) {
@@ -68,6 +68,7 @@ static void which_endpoints(void **state) {
 	                                    "ftp://api.example.org",
 	                                    "file:///etc/passwd",
 	                                    "http://api.example.org",
+	                                    "http://api.example.org/v1",
 	                                    "http://127.0.0.2",
 	                                    "http://127.1",
 	                                    "http://localhost.",
@@ -202,6 +203,7 @@ static void says_that_libcurl_is_missing(void **state) {
 /* ---- one exchange ---------------------------------------------------------------------------- */
 
 static struct http_server *server;
+static char endpoint[64];
 static double waits[64];
 static size_t wait_count;
 static double stop_at; /* by read_clock; INFINITY = never stop */
@@ -305,6 +307,11 @@ static void both_apis(void **state) {
 	assert_memory_equal(http_server_request(server, 0, &size), "POST /v1/completions HTTP/1.1",
 	                    29);
 	request.api = REMOTE_CHAT;
+	assert_int_equal(ask(&request), CUTTLE_REMOTE);
+	assert_non_null(strstr(error.message, "malformed"));
+	// Not a word, not even braces.
+	static const struct http_answer nothing = {.head = OK_HEAD};
+	request = serve(&nothing, 1);
 	assert_int_equal(ask(&request), CUTTLE_REMOTE);
 	assert_non_null(strstr(error.message, "malformed"));
 }
