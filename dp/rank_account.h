@@ -18,7 +18,7 @@
 #define DP_RANK_MOST_PLACES (UINT32_C(1) << 20)
 
 /* N epsilon: what replacing a whole record of N places by N nulls, or by any other N places, can
- * change the odds by, as a logarithm. N = 1: one word. Source: dp/PRIVACY.md, step 33. */
+ * change the odds by, as a logarithm. N = 1: one word. Source: dp/PRIVACY.md, step 36. */
 double dp_rank_epsilon(uint32_t epsilon_millionths, uint32_t places);
 
 /* rho = N min(epsilon^2 / 2, epsilon), what the ledger counts per record. Source: Bun & Steinke
