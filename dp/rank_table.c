@@ -26,8 +26,8 @@ static struct dp_wide raise_e(uint32_t num, uint32_t den, unsigned *bits) {
 	struct dp_wide sum = one;
 	*bits = SERIES_BITS - 1;
 	for (uint64_t n = SERIES_TERMS; n >= 1; n--) {
-		const struct dp_wide divisor = {n * den, 0};
-		sum = dp_wide_quotient(dp_wide_times(sum, num), divisor);
+		const uint64_t divisor = n * den;
+		sum = dp_wide_quotient(dp_wide_times(sum, num), (struct dp_wide){divisor, 0});
 		sum = dp_wide_sum(sum, halve_wide(one, SERIES_BITS - 1 - *bits));
 		for (; sum.high >> (SERIES_BITS - 128); --*bits) sum = halve_wide(sum, 1);
 	}
