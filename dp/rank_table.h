@@ -21,8 +21,7 @@
  * once, as much as any exponential mechanism of the same epsilon gives to k words (Theorem D). */
 enum dp_rank_shape {
 	DP_RANK_STEP,    /* E = floor(2^40 e^epsilon) for the k nearest words, 2^40 for the rest */
-	DP_RANK_ENVELOPE /* E[r-1] = 2^40 T(V) T(V-1) / (T(r) T(r-1)) to the nearest integer, but
-	                    at most floor(2^40 e^epsilon) */
+	DP_RANK_ENVELOPE /* E[r-1] = 2^40 T(V) T(V-1) / (T(r) T(r-1)) to the nearest integer */
 };
 
 /* floor(2^40 e^epsilon) from a series in which every operation rounds down. It is never above the

@@ -277,6 +277,8 @@ static void refused_tables(void **state) {
 	assert_misuse(dp_rank_tabulate(DP_RANK_STEP, DP_RANK_MOST_WORDS + 1, 1, 1, e));
 	assert_misuse(dp_rank_tabulate(DP_RANK_STEP, 2, 0, 1, e));
 	assert_misuse(dp_rank_tabulate(DP_RANK_STEP, 2, 2, 1, e));
+	assert_misuse(dp_rank_tabulate(DP_RANK_ENVELOPE, 2, 0, 0, e));
+	assert_misuse(dp_rank_tabulate(DP_RANK_ENVELOPE, 2, 0, DP_RANK_MOST_EPSILON + 1, e));
 }
 
 static void parameters(void **state) {
