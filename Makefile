@@ -121,7 +121,7 @@ $(BUILD)/make-random: $(call object,models/make_random.c) $(BUILD)/libcuttle-io.
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 
-$(addprefix $(BUILD)/,likelihood fusion recovery): $(BUILD)/%: $(BUILD)/bench/%.o $(BUILD)/bench/marked.o $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
+$(addprefix $(BUILD)/,likelihood fusion recovery words_attacks): $(BUILD)/%: $(BUILD)/bench/%.o $(BUILD)/bench/marked.o $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 
@@ -131,6 +131,7 @@ $(BUILD)/tests/test_alloc_failure: TEST_LIBS := $(call wrap,malloc calloc reallo
 	mmap mremap munmap)
 $(BUILD)/tests/test_dp_failures: TEST_LIBS := $(call wrap,malloc calloc free getrandom expl)
 $(BUILD)/tests/test_dp_fusion_failures: TEST_LIBS := $(call wrap,malloc calloc free)
+$(BUILD)/tests/test_dp_rank_failures: TEST_LIBS := $(call wrap,calloc free dp_rank_tabulate)
 
 # ---- what people type ----------------------------------------------------------------------------
 help:
