@@ -117,6 +117,10 @@ $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BU
 $(BUILD)/example: $(BUILD)/examples/generate.o $(BUILD)/libcuttle.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(CORE_LIBS) -o $@
+# A model of this machine in place of a remote service, for make demo-infer.
+$(BUILD)/loopback: $(BUILD)/examples/loopback.o $(BUILD)/libcuttle.a
+	@echo LD $@
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ -ljansson $(CORE_LIBS) -o $@
 $(BUILD)/make-random: $(call object,models/make_random.c) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
@@ -139,6 +143,7 @@ help:
 	@echo 'make demo      packages, model, build, then private clinical notes from the invented ones in tools/samples;'
 	@echo '               stopped, it continues; rm -r demo for new ones'
 	@echo 'make demo-sanitize  the same, then twelve invented letters with private marks, before and after side by side'
+	@echo 'make demo-infer  the same, then invented texts continued with the help of a model that sees perturbed words alone'
 	@echo 'make test      packages, model, build, every test'
 	@echo 'make check     every test, with what is installed already'
 	@echo 'make test-nightly  statistics with fresh random bits and more of them, games for secrets, timing; an hour'
@@ -163,6 +168,12 @@ demo-sanitize:
 	@models/fetch.sh
 	@$(MAKE) --no-print-directory -j2 $(BUILD)/cuttle
 	@tools/demo-sanitize.sh $(BUILD)/cuttle $(MODEL)
+
+demo-infer:
+	@./setup.sh demo
+	@models/fetch.sh
+	@$(MAKE) --no-print-directory -j2 $(BUILD)/cuttle $(BUILD)/loopback
+	@tools/demo-infer.sh $(BUILD)/cuttle $(MODEL) $(BUILD)/loopback
 
 test:
 	@./setup.sh test
@@ -236,6 +247,6 @@ install-headers:
 clean:
 	rm -rf build build-*/
 
-.PHONY: all help demo demo-sanitize test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage measure mutants format lint install install-headers clean FORCE
+.PHONY: all help demo demo-sanitize demo-infer test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage measure mutants format lint install install-headers clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
