@@ -74,10 +74,13 @@ struct cuttle_words_of_model_params {
 	size_t count;               /* V, at most so many words: default 11,000 */
 	const char *const *allowed; /* [allowed_count] only these words; NULL = any */
 	size_t allowed_count;
+	/* Fragments are beginnings of words, as "kidn". Unless they are kept, or `allowed` is
+	 * given, the model is asked which tokens are such: it expects letters after them. */
+	bool keep_fragments;
 	const char *model_sha256; /* of the model's file, 64 hex digits; NULL = not known */
 	unsigned threads;         /* of the list, 0 = as above */
 
-	/* `done` of `total` units of work are done. Nonzero stops with PARTIAL. NULL = none. */
+	/* `done` of `total` words are found. Nonzero stops with PARTIAL. NULL = none. */
 	int (*on_progress)(void *user, uint64_t done, uint64_t total);
 	void *user; /* its first argument */
 };

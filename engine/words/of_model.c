@@ -4,12 +4,14 @@
 //   collect_tokens   the tokens that are words, in the order of their ids
 //   read_rows        their rows of the token matrix, in float
 //   whiten_measure   mean and transform, from all of them
-//   choose_words     the first `count` of them that are allowed
+//   mark_beginnings  which of them are the beginning of another
+//   choose_words     the first `count` of them that are allowed, or that are no fragments
 //   whiten_apply     their vectors
 #include "base/misuse.h"
 #include "engine/model/model.h"
 #include "engine/params.h"
 #include "engine/status.h"
+#include "engine/words/fragments.h"
 #include "engine/words/whiten.h"
 #include "engine/words/words.h"
 #include "kernels/pack.h"
@@ -22,6 +24,9 @@
 struct word_token {
 	int32_t token;
 	const char *text; /* its letters, in `texts` */
+	/* Another token goes on with more letters. BPE makes fragments on the way to longer words,
+	 * so others are not worth a question to the model. */
+	bool begins_another;
 };
 
 struct model_words {
@@ -83,7 +88,7 @@ static enum cuttle_status collect_tokens(struct model_words *w, struct cuttle_er
 		const struct gguf_string piece = vocab_piece(vocab, (int32_t)i);
 		if (vocab_find(vocab, piece.text, piece.size) != (int32_t)i) continue;
 		memcpy(to, letters.text, letters.size);
-		w->tokens[w->found++] = (struct word_token){(int32_t)i, to};
+		w->tokens[w->found++] = (struct word_token){(int32_t)i, to, false};
 		to += letters.size + 1;
 	}
 	return CUTTLE_OK;
@@ -111,28 +116,103 @@ static int compare_texts_of(const void *a, const void *b) {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Moves the tokens that are allowed, and their rows, to the front; at most params->count. */
-static enum cuttle_status choose_words(struct model_words *w,
-                                       const struct cuttle_words_of_model_params *p,
-                                       struct cuttle_error *error) {
+static int compare_tokens_by_text(const void *a, const void *b) {
+	return strcmp((*(struct word_token *const *)a)->text,
+	              (*(struct word_token *const *)b)->text);
+}
+
+/* Sorted, a word stands right before the words that it begins. */
+static enum cuttle_status mark_beginnings(struct model_words *w, struct cuttle_error *error) {
+	struct word_token **sorted = malloc(w->found * sizeof(struct word_token *));
+	if (!sorted) return fail_list_memory(error);
+	for (size_t i = 0; i < w->found; i++) sorted[i] = &w->tokens[i];
+	qsort(sorted, w->found, sizeof *sorted, compare_tokens_by_text);
+	for (size_t i = 0; i + 1 < w->found; i++)
+		sorted[i]->begins_another =
+		    !strncmp(sorted[i]->text, sorted[i + 1]->text, strlen(sorted[i]->text));
+	free(sorted);
+	return CUTTLE_OK;
+}
+
+/* Moves token i and its row to the end of the chosen ones. */
+static void choose_token(struct model_words *w, size_t i) {
 	const size_t d = w->model->width;
+	w->tokens[w->chosen] = w->tokens[i];
+	memmove(w->raw + w->chosen * d, w->raw + i * d, d * sizeof *w->raw);
+	w->chosen++;
+}
+
+static enum cuttle_status tell_progress(const struct model_words *w,
+                                        const struct cuttle_words_of_model_params *p,
+                                        struct cuttle_error *error) {
+	if (!p->on_progress || !p->on_progress(p->user, w->chosen, p->count)) return CUTTLE_OK;
+	return status_fail(error, CUTTLE_PARTIAL, "stopped");
+}
+
+static enum cuttle_status choose_allowed(struct model_words *w,
+                                         const struct cuttle_words_of_model_params *p,
+                                         struct cuttle_error *error) {
 	const char **allowed = malloc((p->allowed_count + 1) * sizeof *allowed);
 	if (!allowed) return fail_list_memory(error);
 	if (p->allowed_count) memcpy(allowed, p->allowed, p->allowed_count * sizeof *allowed);
 	qsort(allowed, p->allowed_count, sizeof *allowed, compare_texts_of);
-	for (size_t i = 0; i < w->found && w->chosen < p->count; i++) {
-		const struct word_token one = w->tokens[i];
-		if (p->allowed && !bsearch(&one.text, allowed, p->allowed_count, sizeof *allowed,
-		                           compare_texts_of))
-			continue;
-		w->tokens[w->chosen] = one;
-		memmove(w->raw + w->chosen++ * d, w->raw + i * d, d * sizeof *w->raw);
-	}
+	for (size_t i = 0; i < w->found && w->chosen < p->count; i++)
+		if (bsearch(&w->tokens[i].text, allowed, p->allowed_count, sizeof *allowed,
+		            compare_texts_of))
+			choose_token(w, i);
 	free(allowed);
+	return CUTTLE_OK;
+}
+
+/* Chooses words among the tokens from *next on, until FRAGMENTS_AT_ONCE of them were questions to
+ * the model. */
+static enum cuttle_status choose_some_whole(struct model_words *w, size_t most, size_t *next,
+                                            struct fragments *fragments,
+                                            struct cuttle_error *error) {
+	int32_t asked[FRAGMENTS_AT_ONCE];
+	double shares[FRAGMENTS_AT_ONCE];
+	size_t count = 0, end = *next;
+	for (; end < w->found && count < FRAGMENTS_AT_ONCE; end++)
+		if (w->tokens[end].begins_another) asked[count++] = w->tokens[end].token;
+	if (count) {
+		const enum cuttle_status status =
+		    fragments_test(fragments, asked, count, shares, error);
+		if (status) return status;
+	}
+	count = 0;
+	for (; *next < end && w->chosen < most; ++*next)
+		if (!w->tokens[*next].begins_another || shares[count++] <= FRAGMENT_SHARE)
+			choose_token(w, *next);
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status choose_whole(struct model_words *w,
+                                       const struct cuttle_words_of_model_params *p,
+                                       struct cuttle_error *error) {
+	struct fragments *fragments = NULL;
+	enum cuttle_status status = mark_beginnings(w, error);
+	if (!status) status = fragments_open(w->model, &fragments, error);
+	for (size_t next = 0; !status && next < w->found && w->chosen < p->count;) {
+		status = choose_some_whole(w, p->count, &next, fragments, error);
+		if (!status) status = tell_progress(w, p, error);
+	}
+	fragments_close(&fragments);
+	return status;
+}
+
+/* Moves the tokens of the list, and their rows, to the front. */
+static enum cuttle_status choose_words(struct model_words *w,
+                                       const struct cuttle_words_of_model_params *p,
+                                       struct cuttle_error *error) {
+	enum cuttle_status status = CUTTLE_OK;
+	if (p->allowed) status = choose_allowed(w, p, error);
+	else if (!p->keep_fragments) status = choose_whole(w, p, error);
+	else w->chosen = w->found < p->count ? w->found : p->count;
+	if (status) return status;
 	if (w->chosen < 2)
 		return status_fail(error, CUTTLE_USAGE,
-		                   "fewer than two of the model's words are allowed");
-	w->vectors = reallocarray(NULL, w->chosen, d * sizeof *w->vectors);
+		                   "fewer than two of the model's words are left");
+	w->vectors = reallocarray(NULL, w->chosen, w->model->width * sizeof *w->vectors);
 	return w->vectors ? CUTTLE_OK : fail_list_memory(error);
 }
 
