@@ -7,7 +7,7 @@
 #include "dp/rank.h"
 #include "engine/cuttle/perturb.h"
 #include "engine/run/seeded.h"
-#include "engine/words/baselines.h"
+#include "engine/run/baselines.h"
 
 /* Places whose words are looked at together: one pass over all vectors serves them. */
 enum { PERTURB_BLOCK = 64 };

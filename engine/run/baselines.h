@@ -12,6 +12,10 @@
 #include "dp/wide.h"
 #include "engine/cuttle/perturb.h"
 
+/* Radii of the sample from which Z is fitted. Their upper tail decides: it has most of the words.
+ */
+enum { BASELINES_RADII = 4096 };
+
 struct baselines {
 	const struct cuttle_words *words;
 	enum cuttle_word_method method;
@@ -20,6 +24,7 @@ struct baselines {
 	size_t width;   /* d */
 	// Public, each for its methods and NULL or 0 for others.
 	double *spreads;    /* [d] RANTEXT: greatest less least coordinate of all words */
+	double *radii;      /* [BASELINES_RADII] RANTEXT: of Z = 1, a sample, ascending */
 	double scale;       /* RANTEXT: Z, as used */
 	uint8_t *sensitive; /* [V] SANTEXT+: 1 = always replaced */
 	uint64_t keep;      /* SANTEXT+: in units of 2^-40 */
@@ -59,12 +64,5 @@ void baselines_law(struct baselines *baselines, uint32_t id, double radius, doub
 
 /* Distances between unit vectors: sqrt(2 - 2 cosine), and 0 from word `own` to itself. */
 void baselines_distances(const float *cosines, size_t count, uint32_t own, double *distances);
-
-/* RANTEXT: radii at 1/64, 3/64 .. 63/64 of their law; each stands for as many of the draws. The
- * squared radius is a sum over coordinates. Its law is taken as a chi-square of the same mean and
- * variance, by the cube root (Wilson & Hilferty 1931). With 24 coordinates, where it is coarse, a
- * share of .1 asked for becomes .094. */
-enum { BASELINES_RADII = 32 };
-void baselines_radii(const struct baselines *baselines, double radii[BASELINES_RADII]);
 
 #endif
