@@ -289,7 +289,7 @@ static double share_of_runs(const int32_t *text, const int32_t *other, size_t co
 
 /* Draws, and prints how much of the texts is left. Words outside the list count as words that are
  * in no output. */
-static void measure_texts(struct words_bench *b, const struct records *records, size_t which) {
+static void draw_texts(struct words_bench *b, const struct records *records, size_t which) {
 	double shares[LONGEST_RUN] = {0}, stayed = 0;
 	size_t texts = 0;
 	for (size_t i = 0; i < records_count(records) && texts < MOST_TEXTS; i++) {
@@ -353,7 +353,7 @@ static int run_attacks(const char *model_path, const char *data, size_t count) {
 	}
 	printf("\n| eps | mechanism | words unchanged | runs of 1 | of 2 | of 3 | texts |\n"
 	       "|---|---|---|---|---|---|---|\n");
-	for (size_t i = 0; i < MECHANISM_COUNT; i++) measure_texts(&b, records, i);
+	for (size_t i = 0; i < MECHANISM_COUNT; i++) draw_texts(&b, records, i);
 	for (size_t i = 0; i < MECHANISM_COUNT; i++) {
 		cuttle_perturber_free(&b.measured[i].perturber);
 		free(b.measured[i].most);

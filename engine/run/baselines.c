@@ -3,7 +3,7 @@
 //   measure_spreads, fit_scale  RANTEXT: how wide each coordinate is; Z, by bisection over a
 //                               sample of radii
 //   mark_sensitive              SANTEXT+: which words are always replaced
-//   copy_sets, copy_stop_words  CUSTEXT: sets of K words; words that stay
+//   choose_sets, copy_stop_words  CUSTEXT: sets of K words; words that stay
 // baselines_draw then draws one place: restrict_support and laws.h give weights, dp_draw draws.
 #include "engine/run/baselines.h"
 
@@ -230,7 +230,8 @@ static enum cuttle_status copy_stop_words(struct baselines *b,
 }
 
 /* Takes the sets that stand in `words`, or makes them where those have another size. */
-static enum cuttle_status copy_sets(struct baselines *b, size_t size, struct cuttle_error *error) {
+static enum cuttle_status choose_sets(struct baselines *b, size_t size,
+                                      struct cuttle_error *error) {
 	if (size < 2 || size > b->count)
 		return status_fail(error, CUTTLE_USAGE,
 		                   "sets of %zu words are outside 2..%zu, the number of words",
@@ -274,7 +275,7 @@ enum cuttle_status baselines_new(const struct cuttle_words *words,
 	if (!status && b->method == CUTTLE_RANTEXT) status = prepare_rantext(b, p, error);
 	if (!status && b->method == CUTTLE_SANTEXT_PLUS) status = mark_sensitive(b, p, error);
 	if (!status && b->method == CUTTLE_CUSTEXT_PLUS) status = copy_stop_words(b, p, error);
-	if (!status && is_custext(b)) status = copy_sets(b, p->set_size, error);
+	if (!status && is_custext(b)) status = choose_sets(b, p->set_size, error);
 	if (status) baselines_free(baselines);
 	return status;
 }
@@ -343,7 +344,6 @@ void baselines_law(struct baselines *b, uint32_t id, double radius, double *dist
 	for (size_t y = 0; y < b->count; y++)
 		law[y] = (1 - keep) * ((double)(uint64_t)b->integers[y].low / total);
 	law[id] += keep;
-	explicit_bzero(b->scratch, b->scratch_size);
 }
 
 /* Draws uniformly from 0 .. count-1, or from the sensitive words alone. */
@@ -434,7 +434,10 @@ enum dp_status baselines_draw(struct baselines *b, const struct cuttle_place *pl
 		break;
 	}
 	if (!status) *id = (int32_t)drawn;
-	explicit_bzero(b->scratch, b->scratch_size);
 	explicit_bzero(&drawn, sizeof drawn);
 	return status;
+}
+
+void baselines_wipe(struct baselines *b) {
+	explicit_bzero(b->scratch, b->scratch_size);
 }

@@ -31,7 +31,7 @@ struct baselines {
 	uint32_t *sets;     /* [V] CUSTEXT: number of the word's set */
 	char **stop_words;  /* [stop_word_count] CUSTEXT+: sorted */
 	size_t stop_word_count;
-	// Private while a draw is under way, and wiped by baselines_draw.
+	// Private from a draw on, until baselines_wipe.
 	unsigned char *scratch;   /* [scratch_size] what follows stands in it */
 	size_t scratch_size;      /* bytes */
 	struct dp_wide *integers; /* [max(V, 1000)] */
@@ -46,13 +46,16 @@ struct baselines {
 enum cuttle_status baselines_new(const struct cuttle_words *words,
                                  const struct cuttle_perturb_params *params,
                                  struct baselines **baselines, struct cuttle_error *error);
-/* Wipes and frees it and sets the handle to NULL, which it may be before. */
+/* Frees it and sets the handle to NULL, which it may be before. */
 void baselines_free(struct baselines **baselines);
 
 /* Draws the output id of a place, as perturb.h numbers them. cosines: [V] of the word there with
  * all words; not read unless the word is one of the V. DP_NO_ENTROPY: *id is not written. */
 enum dp_status baselines_draw(struct baselines *baselines, const struct cuttle_place *place,
                               const float *cosines, const struct dp_random *random, int32_t *id);
+
+/* Wipes what draws left in memory. */
+void baselines_wipe(struct baselines *baselines);
 
 /* ---- for tests and benches ------------------------------------------------------------------- */
 

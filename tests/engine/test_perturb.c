@@ -595,9 +595,11 @@ static void keys_are_rounded_cosines(void **state) {
 	assert_int_equal(perturb_key(.5f * 0x1p-20f), 0);
 	assert_int_equal(perturb_key(1.5f * 0x1p-20f), 2);
 	assert_int_equal(perturb_key(.25f * 0x1p-20f), 0);
+	for (int32_t i = -3000000; i <= 3000000; i += 77)
+		assert_int_equal(perturb_key((float)i / 0x1p21f), (int32_t)rintf((float)i / 2));
 	assert_int_equal(perturb_key(NAN), INT32_MIN);
-	assert_int_equal(perturb_key(INFINITY), 1 << 30);
-	assert_int_equal(perturb_key(-INFINITY), -(1 << 30));
+	assert_int_equal(perturb_key(INFINITY), 1 << 21);
+	assert_int_equal(perturb_key(-INFINITY), -(1 << 21));
 }
 
 /* ---- all methods ----------------------------------------------------------------------------- */
