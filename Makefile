@@ -115,7 +115,7 @@ $(BUILD)/make-random: $(call object,models/make_random.c) $(BUILD)/libcuttle-io.
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 
-$(addprefix $(BUILD)/,likelihood fusion recovery words): $(BUILD)/%: $(BUILD)/bench/%.o $(BUILD)/bench/marked.o $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
+$(addprefix $(BUILD)/,likelihood fusion recovery words words_attacks): $(BUILD)/%: $(BUILD)/bench/%.o $(BUILD)/bench/marked.o $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 
@@ -125,6 +125,7 @@ $(BUILD)/tests/test_alloc_failure: TEST_LIBS := $(call wrap,malloc calloc reallo
 	mmap mremap munmap)
 $(BUILD)/tests/test_dp_failures: TEST_LIBS := $(call wrap,malloc calloc free getrandom expl)
 $(BUILD)/tests/test_dp_fusion_failures: TEST_LIBS := $(call wrap,malloc calloc free)
+$(BUILD)/tests/test_dp_rank_failures: TEST_LIBS := $(call wrap,calloc free dp_rank_tabulate)
 
 # ---- what people type ----------------------------------------------------------------------------
 help:

@@ -15,7 +15,7 @@
 #include "dp/rank_table.h"
 #include "dp/status.h"
 
-/* The mechanism. Source: dp/PRIVACY.md, steps 30 to 35.
+/* The mechanism. Source: dp/PRIVACY.md, steps 30 to 36.
  *
  *   output words O[0 .. V-1]; integers E[0] >= ... >= E[V-1] >= 1, all public; W = sum of E
  *   r drawn with P(r) = E[r] / W, u drawn uniformly from 0 .. V-1, before x is looked at

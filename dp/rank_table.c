@@ -26,8 +26,8 @@ static struct dp_wide raise_e(uint32_t num, uint32_t den, unsigned *bits) {
 	struct dp_wide sum = one;
 	*bits = SERIES_BITS - 1;
 	for (uint64_t n = SERIES_TERMS; n >= 1; n--) {
-		const struct dp_wide divisor = {n * den, 0};
-		sum = dp_wide_quotient(dp_wide_times(sum, num), divisor);
+		const uint64_t divisor = n * den;
+		sum = dp_wide_quotient(dp_wide_times(sum, num), (struct dp_wide){divisor, 0});
 		sum = dp_wide_sum(sum, halve_wide(one, SERIES_BITS - 1 - *bits));
 		for (; sum.high >> (SERIES_BITS - 128); --*bits) sum = halve_wide(sum, 1);
 	}
@@ -74,9 +74,10 @@ static void tabulate_step(uint32_t words, uint32_t near, struct dp_wide bound,
 }
 
 /* T is held in units of 2^-f, with f as large as ENVELOPE_BITS allows: 88 at V = 11000 and epsilon
- * 6. Then T(r) = V 2^f + r (Q - 2^f) is exact for the integer Q, and only Q is rounded. */
-static void tabulate_envelope(uint32_t words, uint32_t epsilon_millionths, struct dp_wide bound,
-                              struct dp_wide *table) {
+ * 6. Then T(r) = V 2^f + r (Q - 2^f) is exact for the integer Q, and only Q is rounded, down. The
+ * first E is below the bound by 2^40 q (q^2 - 1) / (q + V - 1), which is 4 or more: rounding it to
+ * nearest does not reach the bound. */
+static void tabulate_envelope(uint32_t words, uint32_t epsilon_millionths, struct dp_wide *table) {
 	unsigned bits;
 	const struct dp_wide power = raise_e(epsilon_millionths, 2 * MILLION, &bits);
 	const unsigned fraction =
@@ -89,17 +90,16 @@ static void tabulate_envelope(uint32_t words, uint32_t epsilon_millionths, struc
 	for (uint32_t r = 0; r < words; r++) {
 		const struct dp_wide divisor =
 		    multiply_long(start + (r + 1) * slope, start + r * slope);
-		const struct dp_wide e =
-		    dp_wide_quotient(dp_wide_sum(top, halve_wide(divisor, 1)), divisor);
-		table[r] = dp_wide_less(bound, e) ? bound : e;
+		table[r] = dp_wide_quotient(dp_wide_sum(top, halve_wide(divisor, 1)), divisor);
 	}
 }
 
 void dp_rank_tabulate(enum dp_rank_shape shape, uint32_t words, uint32_t near,
                       uint32_t epsilon_millionths, struct dp_wide *table) {
 	REQUIRE(table && words >= 2 && words <= DP_RANK_MOST_WORDS);
+	REQUIRE(epsilon_millionths >= 1 && epsilon_millionths <= DP_RANK_MOST_EPSILON);
 	REQUIRE(shape == DP_RANK_ENVELOPE || (near >= 1 && near < words));
-	const struct dp_wide bound = dp_rank_bound(epsilon_millionths);
-	if (shape == DP_RANK_STEP) tabulate_step(words, near, bound, table);
-	else tabulate_envelope(words, epsilon_millionths, bound, table);
+	if (shape == DP_RANK_STEP)
+		tabulate_step(words, near, dp_rank_bound(epsilon_millionths), table);
+	else tabulate_envelope(words, epsilon_millionths, table);
 }

@@ -18,15 +18,14 @@
 #define DP_RANK_MOST_EPSILON UINT32_C(64000000) /* 64, in millionths */
 
 /* With T(r) = V + r (q - 1) and q = e^(epsilon/2), an ENVELOPE gives P(rank < k), for every k at
- * once, as much as any exponential mechanism of the same epsilon gives to k words (step 32). */
+ * once, as much as any exponential mechanism of the same epsilon gives to k words (Theorem D). */
 enum dp_rank_shape {
 	DP_RANK_STEP,    /* E = floor(2^40 e^epsilon) for the k nearest words, 2^40 for the rest */
-	DP_RANK_ENVELOPE /* E[r-1] = 2^40 T(V) T(V-1) / (T(r) T(r-1)) to the nearest integer, but
-	                    at most floor(2^40 e^epsilon) */
+	DP_RANK_ENVELOPE /* E[r-1] = 2^40 T(V) T(V-1) / (T(r) T(r-1)) to the nearest integer */
 };
 
 /* floor(2^40 e^epsilon) from a series in which every operation rounds down. It is never above the
- * true floor, and below it only where 2^40 e^epsilon is within 2^-80 of its next integer. */
+ * true floor, and below it only where 2^40 e^epsilon is less than 2^-80 above an integer. */
 struct dp_wide dp_rank_bound(uint32_t epsilon_millionths);
 
 /* Checks a table of `words` integers. DP_OK, or DP_SELF_CHECK unless for every r:
