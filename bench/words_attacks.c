@@ -26,6 +26,7 @@
 enum {
 	NEAREST = 10,     /* of an inversion, and of "in 10 nearest" */
 	BEST_NEAR = 0,    /* `near` of a mechanism: the best k by mean cosine */
+	RADII = 64,       /* of RANTEXT, each for as many of its draws */
 	TEXT_WORDS = 50,  /* words of a text that are perturbed */
 	MOST_TEXTS = 200, /* texts that are perturbed */
 	LONGEST_RUN = 3,  /* words of a run that is looked for */
@@ -214,13 +215,15 @@ static void find_law(struct words_bench *b, const struct cuttle_perturber *p, ui
 		set_distances(b, x);
 		baselines_law(p->baselines, x, 0, b->distances, b->law);
 	} else {
-		double radii[BASELINES_RADII], *mean = allocate_numbers(b->count, sizeof *mean);
-		baselines_radii(p->baselines, radii);
-		for (size_t i = 0; i < BASELINES_RADII; i++) {
+		const double *sample = p->baselines->radii;
+		double *mean = allocate_numbers(b->count, sizeof *mean);
+		for (size_t i = 0; i < RADII; i++) {
 			set_distances(b, x);
-			baselines_law(p->baselines, x, radii[i], b->distances, b->law);
-			for (size_t y = 0; y < b->count; y++)
-				mean[y] += b->law[y] / BASELINES_RADII;
+			baselines_law(p->baselines, x,
+			              sample[(2 * i + 1) * BASELINES_RADII / RADII / 2] /
+			                  p->baselines->scale,
+			              b->distances, b->law);
+			for (size_t y = 0; y < b->count; y++) mean[y] += b->law[y] / RADII;
 		}
 		memcpy(b->law, mean, b->count * sizeof *mean);
 		free(mean);
@@ -286,7 +289,7 @@ static double share_of_runs(const int32_t *text, const int32_t *other, size_t co
 
 /* Draws, and prints how much of the texts is left. Words outside the list count as words that are
  * in no output. */
-static void measure_texts(struct words_bench *b, const struct records *records, size_t which) {
+static void draw_texts(struct words_bench *b, const struct records *records, size_t which) {
 	double shares[LONGEST_RUN] = {0}, stayed = 0;
 	size_t texts = 0;
 	for (size_t i = 0; i < records_count(records) && texts < MOST_TEXTS; i++) {
@@ -350,7 +353,7 @@ static int run_attacks(const char *model_path, const char *data, size_t count) {
 	}
 	printf("\n| eps | mechanism | words unchanged | runs of 1 | of 2 | of 3 | texts |\n"
 	       "|---|---|---|---|---|---|---|\n");
-	for (size_t i = 0; i < MECHANISM_COUNT; i++) measure_texts(&b, records, i);
+	for (size_t i = 0; i < MECHANISM_COUNT; i++) draw_texts(&b, records, i);
 	for (size_t i = 0; i < MECHANISM_COUNT; i++) {
 		cuttle_perturber_free(&b.measured[i].perturber);
 		free(b.measured[i].most);

@@ -11,7 +11,6 @@
 #include "engine/status.h"
 #include "engine/words/words.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,8 +141,14 @@ static enum dp_status draw_ranks(struct cuttle_perturber *p, uint64_t text, uint
 }
 
 int32_t perturb_key(float cosine) {
-	if (isnan(cosine)) return INT32_MIN;
-	return (int32_t)rintf(fminf(fmaxf(cosine * 0x1p20f, -0x1p30f), 0x1p30f));
+	/* No call into libm, so that the loop over all words runs in vectors. Adding 1.5 2^23
+	 * leaves no room for a fraction: the sum is rounded to even, and taking it off is exact. */
+	const float most = 0x1p21f, round = 0x1.8p23f;
+	float scaled = cosine * 0x1p20f;
+	scaled = scaled < -most ? -most : scaled;
+	scaled = scaled > most ? most : scaled;
+	const int32_t key = (int32_t)(scaled + round - round);
+	return cosine == cosine ? key : INT32_MIN;
 }
 
 /* Fills vectors and cosines of at most PERTURB_BLOCK places; known[i]: place i has a vector. */
@@ -209,6 +214,7 @@ static enum dp_status perturb_by_baseline(struct cuttle_perturber *p, uint64_t t
 		                        &p->random, &ids[i]);
 	}
 	explicit_bzero(known, sizeof known);
+	baselines_wipe(p->baselines);
 	return status;
 }
 

@@ -7,7 +7,7 @@
 #include "dp/rank.h"
 #include "engine/cuttle/perturb.h"
 #include "engine/run/seeded.h"
-#include "engine/words/baselines.h"
+#include "engine/run/baselines.h"
 
 /* Places whose words are looked at together: one pass over all vectors serves them. */
 enum { PERTURB_BLOCK = 64 };
@@ -30,7 +30,8 @@ struct cuttle_perturber {
 	int32_t *keys;          /* [workers][V] */
 };
 
-/* The key of a cosine: round(2^20 cosine), and INT32_MIN for NaN. */
+/* The key of a cosine: round(2^20 cosine), halves to even. Beyond -2 and 2 it is that of -2 and 2;
+ * for NaN it is INT32_MIN. */
 int32_t perturb_key(float cosine);
 
 #endif

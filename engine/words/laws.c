@@ -4,16 +4,24 @@
 
 #include <math.h>
 
-void laws_weights(double slope, const double *distances, size_t count, double *weights) {
+/* The least of the distances. Here and below a comparison stands where fmin would be a call. */
+static double least_distance(const double *distances, size_t count) {
 	double least = INFINITY;
-	for (size_t i = 0; i < count; i++) least = fmin(least, distances[i]);
-	for (size_t i = 0; i < count; i++)
-		weights[i] =
-		    isinf(distances[i]) ? 0 : fmax(exp(-slope * (distances[i] - least)), 0x1p-1022);
+	for (size_t i = 0; i < count; i++) least = distances[i] < least ? distances[i] : least;
+	return least;
+}
+
+void laws_weights(double slope, const double *distances, size_t count, double *weights) {
+	const double least = least_distance(distances, count);
+	for (size_t i = 0; i < count; i++) {
+		/* Below this a weight could not be told from 0, which is outside the support. */
+		const double exponent = -slope * (distances[i] - least);
+		weights[i] = isinf(distances[i]) ? 0 : exp(exponent > -700 ? exponent : -700);
+	}
 }
 
 uint64_t laws_integer(double weight) {
-	const uint64_t integer = (uint64_t)(weight * 0x1p40 + .5);
+	const uint64_t integer = (uint64_t)(int64_t)(weight * 0x1p40 + .5);
 	return integer + (integer == 0 && weight > 0);
 }
 
@@ -22,11 +30,10 @@ double laws_santext_slope(double epsilon) {
 }
 
 double laws_custext_slope(double epsilon, const double *distances, size_t count) {
-	double least = INFINITY, greatest = 0;
-	for (size_t i = 0; i < count; i++) {
-		least = fmin(least, distances[i]);
-		if (!isinf(distances[i])) greatest = fmax(greatest, distances[i]);
-	}
+	const double least = least_distance(distances, count);
+	double greatest = 0;
+	for (size_t i = 0; i < count; i++)
+		if (!isinf(distances[i]) && distances[i] > greatest) greatest = distances[i];
 	return greatest > least ? epsilon / 2 / (greatest - least) : 0;
 }
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // baselines.c: see baselines.h. baselines_new makes what is public:
-//   measure_spreads, fit_scale  RANTEXT: how wide each coordinate is; Z, by bisection
+//   measure_spreads, fit_scale  RANTEXT: how wide each coordinate is; Z, by bisection over a
+//                               sample of radii
 //   mark_sensitive              SANTEXT+: which words are always replaced
-//   copy_sets, copy_stop_words  CUSTEXT: sets of K words; words that stay
+//   choose_sets, copy_stop_words  CUSTEXT: sets of K words; words that stay
 // baselines_draw then draws one place: restrict_support and laws.h give weights, dp_draw draws.
-#include "engine/words/baselines.h"
+#include "engine/run/baselines.h"
 
 #include "base/misuse.h"
 #include "dp/draw.h"
+#include "engine/run/seeded.h"
 #include "engine/status.h"
 #include "engine/words/laws.h"
 
@@ -118,13 +120,35 @@ static enum cuttle_status count_distances(const struct baselines *b,
 	return status;
 }
 
-/* The mean share of the words that are in a list, over radii that are divided by `scale`.
- * shares[j]: of the pairs, those below the upper end of bin j. */
-static double mean_share(const double radii[BASELINES_RADII], double scale,
+static int compare_numbers(const void *a, const void *b) {
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* Radii for the scale 1, by numbers that are the same in every run. */
+static enum cuttle_status sample_radii(struct baselines *b, struct cuttle_error *error) {
+	struct seeded seeded = {.seed = 0};
+	const struct dp_random random = seeded_random(&seeded);
+	uint64_t *bits = calloc(b->width, sizeof *bits);
+	b->radii = calloc(BASELINES_RADII, sizeof *b->radii);
+	enum cuttle_status status = CUTTLE_OK;
+	if (!bits || !b->radii) status = status_fail(error, CUTTLE_NOMEM, "out of memory");
+	for (size_t i = 0; !status && i < BASELINES_RADII; i++) {
+		(void)random.fill(random.user, bits, b->width * sizeof *bits);
+		b->radii[i] = laws_rantext_radius(b->spreads, 1, bits, b->width);
+	}
+	free(bits);
+	if (!status) qsort(b->radii, BASELINES_RADII, sizeof *b->radii, compare_numbers);
+	return status;
+}
+
+/* The mean share of the words that are in a list, over the radii divided by `scale`. shares[j]: of
+ * the pairs, those below the upper end of bin j. */
+static double mean_share(const struct baselines *b, double scale,
                          const double shares[DISTANCE_BINS]) {
 	double sum = 0;
 	for (size_t i = 0; i < BASELINES_RADII; i++) {
-		const double place = radii[i] / scale / DISTANCE_MOST * DISTANCE_BINS;
+		const double place = b->radii[i] / scale / DISTANCE_MOST * DISTANCE_BINS;
 		const size_t bin = place < DISTANCE_BINS ? (size_t)place : DISTANCE_BINS - 1;
 		const double below = bin ? shares[bin - 1] : 0, part = fmin(place - (double)bin, 1);
 		sum += below + (shares[bin] - below) * part;
@@ -132,6 +156,7 @@ static double mean_share(const double radii[BASELINES_RADII], double scale,
 	return sum / BASELINES_RADII;
 }
 
+/* Finds Z by bisection of its logarithm: a larger Z makes smaller lists. */
 static enum cuttle_status fit_scale(struct baselines *b, double share, struct cuttle_error *error) {
 	uint64_t histogram[DISTANCE_BINS] = {0};
 	double shares[DISTANCE_BINS];
@@ -141,13 +166,10 @@ static enum cuttle_status fit_scale(struct baselines *b, double share, struct cu
 	for (size_t j = 0; j < DISTANCE_BINS; j++) all += histogram[j];
 	for (size_t j = 0; j < DISTANCE_BINS; j++)
 		shares[j] = (double)(below += histogram[j]) / (double)all;
-	/* ln Z. A larger Z makes smaller lists. */
-	double low = log(1e-6), high = log(1e6), radii[BASELINES_RADII];
-	b->scale = 1;
-	baselines_radii(b, radii);
+	double low = log(1e-6), high = log(1e6);
 	for (int i = 0; i < BISECTIONS; i++) {
 		const double middle = (low + high) / 2;
-		if (mean_share(radii, exp(middle), shares) > share) low = middle;
+		if (mean_share(b, exp(middle), shares) > share) low = middle;
 		else high = middle;
 	}
 	b->scale = exp((low + high) / 2);
@@ -160,7 +182,8 @@ static enum cuttle_status prepare_rantext(struct baselines *b,
 	if (!p->paper_radius && !(p->list_share > 0 && p->list_share < 1))
 		return status_fail(error, CUTTLE_USAGE, "a list share of %g is not between 0 and 1",
 		                   p->list_share);
-	const enum cuttle_status status = measure_spreads(b, error);
+	enum cuttle_status status = measure_spreads(b, error);
+	if (!status) status = sample_radii(b, error);
 	if (status) return status;
 	if (!p->paper_radius) return fit_scale(b, p->list_share, error);
 	b->scale = laws_rantext_scale(b->epsilon);
@@ -207,7 +230,8 @@ static enum cuttle_status copy_stop_words(struct baselines *b,
 }
 
 /* Takes the sets that stand in `words`, or makes them where those have another size. */
-static enum cuttle_status copy_sets(struct baselines *b, size_t size, struct cuttle_error *error) {
+static enum cuttle_status choose_sets(struct baselines *b, size_t size,
+                                      struct cuttle_error *error) {
 	if (size < 2 || size > b->count)
 		return status_fail(error, CUTTLE_USAGE,
 		                   "sets of %zu words are outside 2..%zu, the number of words",
@@ -251,7 +275,7 @@ enum cuttle_status baselines_new(const struct cuttle_words *words,
 	if (!status && b->method == CUTTLE_RANTEXT) status = prepare_rantext(b, p, error);
 	if (!status && b->method == CUTTLE_SANTEXT_PLUS) status = mark_sensitive(b, p, error);
 	if (!status && b->method == CUTTLE_CUSTEXT_PLUS) status = copy_stop_words(b, p, error);
-	if (!status && is_custext(b)) status = copy_sets(b, p->set_size, error);
+	if (!status && is_custext(b)) status = choose_sets(b, p->set_size, error);
 	if (status) baselines_free(baselines);
 	return status;
 }
@@ -263,6 +287,7 @@ void baselines_free(struct baselines **baselines) {
 	for (size_t i = 0; i < b->stop_word_count; i++) free(b->stop_words[i]);
 	free(b->stop_words);
 	free(b->spreads);
+	free(b->radii);
 	free(b->sensitive);
 	free(b->sets);
 	free(b->scratch);
@@ -274,34 +299,6 @@ void baselines_free(struct baselines **baselines) {
 void baselines_distances(const float *cosines, size_t count, uint32_t own, double *distances) {
 	for (size_t y = 0; y < count; y++) distances[y] = sqrt(fmax(0, 2 - 2 * (double)cosines[y]));
 	distances[own] = 0;
-}
-
-/* The x below which a normal number is with the chance p. */
-static double normal_below(double p) {
-	double low = -8, high = 8;
-	for (int i = 0; i < BISECTIONS; i++) {
-		const double middle = (low + high) / 2;
-		if (erfc(-middle / M_SQRT2) / 2 < p) low = middle;
-		else high = middle;
-	}
-	return (low + high) / 2;
-}
-
-void baselines_radii(const struct baselines *b, double radii[BASELINES_RADII]) {
-	/* A Laplace number of scale 1 has a square of mean 2 and variance 24 - 4. */
-	double mean = 0, variance = 0;
-	for (size_t i = 0; i < b->width; i++) {
-		const double square = b->spreads[i] * b->spreads[i];
-		mean += 2 * square;
-		variance += 20 * square * square;
-	}
-	/* Of chi-square of `degrees`, scaled to mean 1, the cube root is nearly normal. */
-	const double degrees = 2 * mean * mean / variance, spread = 2 / (9 * degrees);
-	for (size_t i = 0; i < BASELINES_RADII; i++) {
-		const double root =
-		    1 - spread + sqrt(spread) * normal_below(((double)i + .5) / BASELINES_RADII);
-		radii[i] = sqrt(mean * pow(fmax(root, .1), 3)) / b->scale;
-	}
 }
 
 /* Makes the distances outside the support of word `id` infinite and returns the slope. */
@@ -347,7 +344,6 @@ void baselines_law(struct baselines *b, uint32_t id, double radius, double *dist
 	for (size_t y = 0; y < b->count; y++)
 		law[y] = (1 - keep) * ((double)(uint64_t)b->integers[y].low / total);
 	law[id] += keep;
-	explicit_bzero(b->scratch, b->scratch_size);
 }
 
 /* Draws uniformly from 0 .. count-1, or from the sensitive words alone. */
@@ -438,7 +434,10 @@ enum dp_status baselines_draw(struct baselines *b, const struct cuttle_place *pl
 		break;
 	}
 	if (!status) *id = (int32_t)drawn;
-	explicit_bzero(b->scratch, b->scratch_size);
 	explicit_bzero(&drawn, sizeof drawn);
 	return status;
+}
+
+void baselines_wipe(struct baselines *b) {
+	explicit_bzero(b->scratch, b->scratch_size);
 }

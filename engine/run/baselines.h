@@ -12,6 +12,10 @@
 #include "dp/wide.h"
 #include "engine/cuttle/perturb.h"
 
+/* Radii of the sample from which Z is fitted. Their upper tail decides: it has most of the words.
+ */
+enum { BASELINES_RADII = 4096 };
+
 struct baselines {
 	const struct cuttle_words *words;
 	enum cuttle_word_method method;
@@ -20,13 +24,14 @@ struct baselines {
 	size_t width;   /* d */
 	// Public, each for its methods and NULL or 0 for others.
 	double *spreads;    /* [d] RANTEXT: greatest less least coordinate of all words */
+	double *radii;      /* [BASELINES_RADII] RANTEXT: of Z = 1, a sample, ascending */
 	double scale;       /* RANTEXT: Z, as used */
 	uint8_t *sensitive; /* [V] SANTEXT+: 1 = always replaced */
 	uint64_t keep;      /* SANTEXT+: in units of 2^-40 */
 	uint32_t *sets;     /* [V] CUSTEXT: number of the word's set */
 	char **stop_words;  /* [stop_word_count] CUSTEXT+: sorted */
 	size_t stop_word_count;
-	// Private while a draw is under way, and wiped by baselines_draw.
+	// Private from a draw on, until baselines_wipe.
 	unsigned char *scratch;   /* [scratch_size] what follows stands in it */
 	size_t scratch_size;      /* bytes */
 	struct dp_wide *integers; /* [max(V, 1000)] */
@@ -41,13 +46,16 @@ struct baselines {
 enum cuttle_status baselines_new(const struct cuttle_words *words,
                                  const struct cuttle_perturb_params *params,
                                  struct baselines **baselines, struct cuttle_error *error);
-/* Wipes and frees it and sets the handle to NULL, which it may be before. */
+/* Frees it and sets the handle to NULL, which it may be before. */
 void baselines_free(struct baselines **baselines);
 
 /* Draws the output id of a place, as perturb.h numbers them. cosines: [V] of the word there with
  * all words; not read unless the word is one of the V. DP_NO_ENTROPY: *id is not written. */
 enum dp_status baselines_draw(struct baselines *baselines, const struct cuttle_place *place,
                               const float *cosines, const struct dp_random *random, int32_t *id);
+
+/* Wipes what draws left in memory. */
+void baselines_wipe(struct baselines *baselines);
 
 /* ---- for tests and benches ------------------------------------------------------------------- */
 
@@ -59,12 +67,5 @@ void baselines_law(struct baselines *baselines, uint32_t id, double radius, doub
 
 /* Distances between unit vectors: sqrt(2 - 2 cosine), and 0 from word `own` to itself. */
 void baselines_distances(const float *cosines, size_t count, uint32_t own, double *distances);
-
-/* RANTEXT: radii at 1/64, 3/64 .. 63/64 of their law; each stands for as many of the draws. The
- * squared radius is a sum over coordinates. Its law is taken as a chi-square of the same mean and
- * variance, by the cube root (Wilson & Hilferty 1931). With 24 coordinates, where it is coarse, a
- * share of .1 asked for becomes .094. */
-enum { BASELINES_RADII = 32 };
-void baselines_radii(const struct baselines *baselines, double radii[BASELINES_RADII]);
 
 #endif
