@@ -69,7 +69,7 @@ enum cuttle_status rewriting_make(const struct rewriting_request *request,
 void rewriting_free(struct rewriting *rewriting);
 
 /* Only reads the documents, checks them, and sets the receipt's numbers of documents. Errors as
- * documents_read. */
+ * documents_read and cuttle_rewriter_takes. */
 enum cuttle_status rewriting_count(const struct rewriting_request *request,
                                    struct rewriting *rewriting, struct cuttle_error *error);
 /* Runs the request, once for each struct rewriting. Statuses as run_texts. All documents are
