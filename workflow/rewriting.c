@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "io/fail.h"
+#include "io/formats.h"
 #include "io/jsonout.h"
 #include "io/paths.h"
 #include "workflow/delivery.h"
@@ -65,7 +66,7 @@ enum cuttle_status rewriting_paths(const struct rewriting_request *request,
 	};
 	status = paths_check(uses, sizeof uses / sizeof *uses, error);
 	free(receipt);
-	return status;
+	return status || !request->input ? status : formats_check_name(request->input, error);
 }
 
 /* ---- what is made from it -------------------------------------------------------------------- */
