@@ -33,7 +33,7 @@ ln -s . here
 
 # ---- generate
 run=(generate -e 10 -B 2 -N 2 -n 4 -c 96 --kind note -q)
-for written in z z.part z.part-0123456789abcdef z.tmp z.journal z.journal.key z.run z.run.tmp-1 z.receipt.json \
+for written in z z.part z.part-0123456789abcdef z.tmp z.journal z.journal.key z.run z.run.part-0123456789abcdef z.receipt.json \
 	z.receipt.json.tmp z.receipt.json.tmp-2; do
 	cp refs.jsonl $written
 	for name in $written "./$written" "here/$written"; do
