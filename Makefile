@@ -126,6 +126,7 @@ $(BUILD)/tests/test_alloc_failure: TEST_LIBS := $(call wrap,malloc calloc reallo
 	mmap mremap munmap)
 $(BUILD)/tests/test_dp_failures: TEST_LIBS := $(call wrap,malloc calloc free getrandom expl)
 $(BUILD)/tests/test_dp_fusion_failures: TEST_LIBS := $(call wrap,malloc calloc free)
+$(BUILD)/tests/test_dp_rank_failures: TEST_LIBS := $(call wrap,calloc free dp_rank_tabulate)
 
 # ---- what people type ----------------------------------------------------------------------------
 help:
