@@ -12,6 +12,8 @@
 // The mechanism is InvisibleInk (NeurIPS 2025, Algorithm 1).
 // A *rewriter* does something else: it rewrites single documents whose private parts are marked, by
 // DP-Fusion (ICLR 2026). It stands beside plan and job, with a job of its own.
+// A *completer* has no mechanism: it lets the model complete private prompts. What it writes stays
+// private.
 #ifndef CUTTLE_H
 #define CUTTLE_H
 
@@ -25,6 +27,7 @@
 //   cuttle_job_run          reads references, draws tokens, hands out texts
 //   cuttle_rewriter_run     rewrites documents; cuttle_rewriter_make comes before, as a plan does
 //   cuttle_rewrite_budget_solve  what that costs, without a model
+//   cuttle_completer_run    completes prompts that show private text: PRIVATE, no guarantee
 //   cuttle_bench            how long a run will take
 //   struct cuttle_trace     what each step looked like inside: PRIVATE
 #include "cuttle/status.h"
@@ -36,6 +39,7 @@
 #include "cuttle/job.h"
 #include "cuttle/rewrite_budget.h"
 #include "cuttle/rewrite.h"
+#include "cuttle/complete.h"
 #include "cuttle/bench.h"
 #include "cuttle/trace.h"
 

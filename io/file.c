@@ -92,13 +92,18 @@ char *file_name(const char *path, const char *ending) {
 	return asprintf(&name, "%s%s", path, ending) < 0 ? NULL : name;
 }
 
-int file_scratch(const char *path, const char *ending, mode_t mode, char **name) {
+/* A fresh name of a scratch file, to be freed. NULL: out of memory. */
+static char *invent_scratch_name(const char *path, const char *ending) {
 	unsigned char random[8];
-	char tag[2 * sizeof random + 1];
+	char tag[2 * sizeof random + 1], *name;
 	randombytes_buf(random, sizeof random);
 	(void)sodium_bin2hex(tag, sizeof tag, random, sizeof random);
-	if (asprintf(name, "%s%s-%s", path, ending, tag) < 0) {
-		*name = NULL;
+	return asprintf(&name, "%s%s-%s", path, ending, tag) < 0 ? NULL : name;
+}
+
+int file_scratch(const char *path, const char *ending, mode_t mode, char **name) {
+	*name = invent_scratch_name(path, ending);
+	if (!*name) {
 		errno = ENOMEM;
 		return -1;
 	}
@@ -162,18 +167,51 @@ const char *file_shown(const char *path) {
  * because a signal handler gets no argument that could name the sink. */
 static const char *volatile open_part;
 
-enum cuttle_status sink_open(struct sink *sink, const char *path, struct cuttle_error *error) {
+/* The name under which this process has an open file. */
+static void name_descriptor(int file, char name[static 32]) {
+	(void)snprintf(name, 32, "/proc/self/fd/%d", file);
+}
+
+/* Opens a file without a name in the folder of path. -1: it cannot be made, or not be named later.
+ */
+static int open_unnamed(const char *path) {
+	char *folder = file_folder(path), name[32];
+	int file = folder ? open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : -1;
+	free(folder);
+	if (file < 0) return -1;
+	name_descriptor(file, name);
+	if (!access(name, F_OK)) return file;
+	(void)close(file);
+	return -1;
+}
+
+static enum cuttle_status open_sink_file(struct sink *sink, const char *path, bool private,
+                                         struct cuttle_error *error) {
 	*sink = (struct sink){.file = STDOUT_FILENO, .path = "standard output"};
 	if (!path || !strcmp(path, "-")) return CUTTLE_OK;
 	sink->path = path;
 	enum cuttle_status status = file_regular(path, error);
 	if (status) return status;
-	sink->file = file_scratch(path, FILE_PART, 0666, &sink->part);
+	sink->file = private ? open_unnamed(path) : -1;
+	sink->unnamed = sink->file >= 0;
+	if (!sink->unnamed)
+		sink->file = file_scratch(path, FILE_PART, private ? 0600 : 0666, &sink->part);
 	open_part = sink->part;
-	if (sink->file >= 0) return CUTTLE_OK;
-	if (errno == ENOMEM) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	if (sink->file >= 0 && (!private || !fchmod(sink->file, 0600))) return CUTTLE_OK;
+	const int problem = errno;
+	if (sink->file >= 0) (void)sink_close(sink, CUTTLE_USAGE, NULL);
+	if (problem == ENOMEM) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	return io_fail(error, CUTTLE_USAGE, "cannot create a file beside %s: %s", path,
-	               strerror(errno));
+	               strerror(problem));
+}
+
+enum cuttle_status sink_open(struct sink *sink, const char *path, struct cuttle_error *error) {
+	return open_sink_file(sink, path, false, error);
+}
+
+enum cuttle_status sink_open_private(struct sink *sink, const char *path,
+                                     struct cuttle_error *error) {
+	return open_sink_file(sink, path, true, error);
 }
 
 void sink_abandon(void) {
@@ -189,13 +227,24 @@ enum cuttle_status sink_write(struct sink *sink, const void *bytes, size_t size,
 	               : CUTTLE_OK;
 }
 
+/* Gives the scratch file a name, from which it is renamed. Returns 0 or the errno. */
+static int name_sink_file(struct sink *sink) {
+	char descriptor[32];
+	name_descriptor(sink->file, descriptor);
+	sink->part = invent_scratch_name(sink->path, FILE_PART);
+	if (!sink->part) return ENOMEM;
+	open_part = sink->part;
+	return linkat(AT_FDCWD, descriptor, AT_FDCWD, sink->part, AT_SYMLINK_FOLLOW) ? errno : 0;
+}
+
 enum cuttle_status sink_close(struct sink *sink, enum cuttle_status status,
                               struct cuttle_error *error) {
-	if (!sink->part) return status;
+	if (!sink->part && !sink->unnamed) return status;
 	int problem = !status && fsync(sink->file) != 0 ? errno : 0;
+	if (sink->unnamed && !status && !problem) problem = name_sink_file(sink);
 	if (close(sink->file) != 0 && !problem) problem = errno;
 	if (!status && !problem && rename(sink->part, sink->path) != 0) problem = errno;
-	if (status || problem) (void)unlink(sink->part);
+	if ((status || problem) && sink->part) (void)unlink(sink->part);
 	open_part = NULL;
 	free(sink->part);
 	if (!status && problem)

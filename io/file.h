@@ -77,12 +77,18 @@ char *file_name(const char *path, const char *ending);
  * writes them straight to standard output. */
 struct sink {
 	int file;         /* descriptor */
+	bool unnamed;     /* the scratch file has no name before sink_close */
 	char *part;       /* name of the scratch file; NULL for standard output */
 	const char *path; /* the caller's string, or "standard output"; for messages too */
 };
 /* USAGE: at path stands something other than a file, or a file beside it cannot be created. NOMEM.
  * On failure there is nothing to close. */
 enum cuttle_status sink_open(struct sink *sink, const char *path, struct cuttle_error *error);
+/* The same for private bytes: whatever the umask, nobody but the owner may read or write the file.
+ * Where the file system can do that, the scratch file has no name, so nothing is left of it however
+ * the process ends. */
+enum cuttle_status sink_open_private(struct sink *sink, const char *path,
+                                     struct cuttle_error *error);
 /* INTERNAL: the bytes cannot be written (no space, broken pipe). */
 enum cuttle_status sink_write(struct sink *sink, const void *bytes, size_t size,
                               struct cuttle_error *error);

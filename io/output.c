@@ -360,7 +360,7 @@ int output_token(struct output *output, size_t text, uint32_t step, int32_t toke
 	return problem ? note_problem(output, ".journal", problem) : 0;
 }
 
-static const char *name_finish(enum cuttle_finish finish) {
+const char *output_finish(enum cuttle_finish finish) {
 	return finish == CUTTLE_FINISH_EOS    ? "eos"
 	       : finish == CUTTLE_FINISH_STOP ? "stop"
 	                                      : "length";
@@ -375,7 +375,7 @@ static json_t *make_text_line(const struct output *output, const struct cuttle_t
 	const struct categories *categories = output->request.categories;
 	json_t *line = json_pack("{s:I, s:s%, s:I, s:s}", "index", (json_int_t)text->index, "text",
 	                         text->text, text->size, "tokens", (json_int_t)text->tokens,
-	                         "finish", name_finish(text->finish));
+	                         "finish", output_finish(text->finish));
 	if (output->request.batches) {
 		const struct jsonout_member members[] = {
 		    {"batch", json_integer((json_int_t)text->batch)},
@@ -410,7 +410,7 @@ static int append_csv_line(struct output *output, const struct cuttle_text *text
 	size_t used = (size_t)snprintf(row, room, "%zu,", text->index);
 	used += csv_write(row + used, size, text->text, text->size);
 	used += (size_t)snprintf(row + used, room - used, ",%u,%s", text->tokens,
-	                         name_finish(text->finish));
+	                         output_finish(text->finish));
 	if (output->request.batches)
 		used += (size_t)snprintf(row + used, room - used, ",%zu,%u", text->batch,
 		                         text->free_tokens);

@@ -23,6 +23,9 @@ enum output_format { OUTPUT_JSONL, OUTPUT_CSV };
 /* By the ending of the path: CSV for .csv, else JSONL. */
 enum output_format output_format_of(const char *path);
 
+/* The word for it in a line: "eos", "stop" or "length". */
+const char *output_finish(enum cuttle_finish finish);
+
 struct output_request {
 	/* "-" = standard output: lines go out at once, without a journal. Such a run cannot be
 	 * continued. */

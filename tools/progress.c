@@ -20,13 +20,20 @@ void progress_begin(struct progress *progress, enum progress_mode mode, size_t t
 	if (mode == PROGRESS_JSON) progress->style = PROGRESS_LINES;
 	else if (mode == PROGRESS_AUTO)
 		progress->style = isatty(STDERR_FILENO) ? PROGRESS_LINE : PROGRESS_SPARSE;
-	if (progress->style == PROGRESS_SPARSE)
+	if (progress->style == PROGRESS_SPARSE && !read)
+		fprintf(stderr, "%zu texts to write\n", texts);
+	else if (progress->style == PROGRESS_SPARSE)
 		fprintf(stderr,
 		        "%zu texts to write; the %s of each are read before its first token\n",
 		        texts, read);
 }
 
 static void print_living_line(struct progress *progress, double now) {
+	progress->line_open = true;
+	if (!progress->read) {
+		fprintf(stderr, "\r\033[Ktexts %zu/%zu", progress->texts_done, progress->texts);
+		return;
+	}
 	const double elapsed = now - progress->began;
 	fprintf(stderr, "\r\033[Ktexts %zu/%zu  tokens %" PRIu64 "  %.1f tokens/s",
 	        progress->texts_done, progress->texts, progress->tokens,
@@ -42,7 +49,6 @@ static void print_living_line(struct progress *progress, double now) {
 	if (progress->reading)
 		fprintf(stderr, "  reading the %s of text %zu (%.0f s)", progress->read,
 		        progress->reading, now - progress->reading_since);
-	progress->line_open = true;
 }
 
 /* Prints the living line, at most ten times a second unless `now` is set. */
@@ -75,15 +81,22 @@ void progress_text(struct progress *progress) {
 	progress->texts_done++;
 	const bool last = progress->texts_done == progress->texts;
 	refresh_line(progress, true);
-	if (progress->style == PROGRESS_LINES)
+	if (progress->style == PROGRESS_LINES && !progress->read)
+		fprintf(stderr, "{\"texts_done\":%zu,\"texts\":%zu}\n", progress->texts_done,
+		        progress->texts);
+	else if (progress->style == PROGRESS_LINES)
 		fprintf(stderr, "{\"texts_done\":%zu,\"texts\":%zu,\"tokens\":%" PRIu64 "}\n",
 		        progress->texts_done, progress->texts, progress->tokens);
 	// Texts of an earlier run come before this run's first token. They get no line each:
 	// progress_token counts them in one line.
-	if (progress->style != PROGRESS_SPARSE || !(last || progress->tokens)) return;
+	const bool fresh = last || progress->tokens || !progress->read;
+	if (progress->style != PROGRESS_SPARSE || !fresh) return;
 	if (!last && (progress->texts_done - progress->texts_shown) * 10 < progress->texts) return;
-	fprintf(stderr, "%zu of %zu texts, %" PRIu64 " tokens drawn\n", progress->texts_done,
-	        progress->texts, progress->tokens);
+	if (!progress->read)
+		fprintf(stderr, "%zu of %zu texts\n", progress->texts_done, progress->texts);
+	else
+		fprintf(stderr, "%zu of %zu texts, %" PRIu64 " tokens drawn\n",
+		        progress->texts_done, progress->texts, progress->tokens);
 	progress->texts_shown = progress->texts_done;
 }
 

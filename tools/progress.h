@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows the progress of a run of generate or sanitize on standard error. On a terminal that is one
-// line, rewritten in place: the living line. Else it is JSON lines, or a plain line now and then,
-// or nothing.
+// Shows the progress of a run of generate, sanitize or extract on standard error. On a terminal
+// that is one line, rewritten in place: the living line. Else it is JSON lines, or a plain line now
+// and then, or nothing.
 //
 // tools/watch.c calls it. Only public numbers are shown: texts and tokens done. How long a run
 // takes tells how long the references are. So no line that could end in a log holds a time. Nor
 // does the number of such lines depend on it. The living line alone shows a rate, and for how
 // many seconds references have been read: whoever watches the terminal sees that anyway. Rates
-// count what this run drew, not what an earlier run did.
+// count what this run drew, not what an earlier run did. Of private texts (extract) the number of
+// tokens is private, too: there nothing is shown but the number of texts that are done.
 #ifndef CUTTLE_TOOLS_PROGRESS_H
 #define CUTTLE_TOOLS_PROGRESS_H
 
@@ -22,7 +23,8 @@ struct progress {
 		PROGRESS_LINES, /* a JSON line after each text */
 		PROGRESS_SPARSE /* a plain line after each tenth of the texts */
 	} style;
-	const char *read;    /* what is read before a text's first token: "references" */
+	const char *read;    /* what is read before a text's first token: "references"; NULL = the
+	                        texts are private, and nothing is shown but how many are done */
 	size_t texts;        /* of the run */
 	size_t texts_done;   /* by this run or an earlier one */
 	size_t texts_before; /* done by an earlier run */
@@ -35,7 +37,8 @@ struct progress {
 	bool line_open;       /* the cursor stands in the living line */
 };
 
-/* `read` is what the user knows a text to be written from, such as "references". */
+/* `read` is what the user knows a text to be written from, such as "references"; NULL: the texts
+ * are private. */
 void progress_begin(struct progress *progress, enum progress_mode mode, size_t texts,
                     const char *read);
 /* Says that the references of text number `text`, from 0, are being read. Call it now and then

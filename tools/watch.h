@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // watch.h: what a run does while it draws, for whoever runs it: progress, and an end on Ctrl-C.
 //
-// Called by tools/generate.c and tools/sanitize.c, whose state begins with a struct watch: the
-// functions below are members of their struct run_events (workflow/run.h). No private data.
+// Called by tools/generate.c, tools/sanitize.c and tools/extract.c, whose state begins with a
+// struct watch: the functions below are members of their struct run_events (workflow/run.h). No
+// private data.
 #ifndef CUTTLE_TOOLS_WATCH_H
 #define CUTTLE_TOOLS_WATCH_H
 

@@ -135,8 +135,7 @@ bool lockstep_bytes(const struct model *model, const struct lockstep_params *par
 
 enum cuttle_status lockstep_new(const struct model *model, const struct lockstep_params *params,
                                 struct lockstep **out, struct cuttle_error *error) {
-	REQUIRE(params->batch && params->slots && params->chunk &&
-	        params->prefix.count % ATTENTION_TILE == 0 &&
+	REQUIRE(params->slots && params->chunk && params->prefix.count % ATTENTION_TILE == 0 &&
 	        params->prefix.count < params->context);
 	*out = NULL;
 	struct lockstep *l = malloc(sizeof *l);

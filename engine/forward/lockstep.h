@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // lockstep.h: the contexts of all texts in flight, which grow by one token at a time.
-// Called by: run/job.c, run/rewrite_job.c, run/capacity.c (sizes only) and run/bench.c.
+// Called by: run/job.c, run/rewrite_job.c, run/complete.c, run/bench.c; run/capacity.c asks for
+// sizes.
 // Private data: private contexts pass through; its memory is wiped when it is freed.
 // How: lockstep_new, then the functions of lockstep_source (logit_source.h), then lockstep_free.
 // Each text has one public context and one for each of its B places that is not null.
@@ -23,7 +24,7 @@ struct lockstep_params {
 	 * then every context computes and keeps its own. The ids must outlive the lockstep; for
 	 * lockstep_bytes they may be NULL. */
 	struct tokens prefix;
-	size_t batch;   /* B: places per text, at most */
+	size_t batch;   /* B: places per text, at most; 0 = texts have no private context */
 	size_t slots;   /* texts in flight */
 	size_t context; /* tokens of the longest context */
 	size_t chunk;   /* rows per prompt pass, at most */

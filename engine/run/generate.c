@@ -218,6 +218,13 @@ static enum cuttle_status run_texts(struct job_run *run) {
 	return CUTTLE_OK;
 }
 
+static enum cuttle_status make_transcript(const struct generation *job,
+                                          struct transcript *transcript,
+                                          struct cuttle_error *error) {
+	const enum cuttle_status status = transcript_new(&job->rules, transcript, error);
+	return !status && job->model->lock ? region_lock(&transcript->region, error) : status;
+}
+
 enum cuttle_status generate_run(const struct generation *job, const struct logit_source *source,
                                 struct cuttle_error *error) {
 	struct job_run run = {
@@ -241,8 +248,8 @@ enum cuttle_status generate_run(const struct generation *job, const struct logit
 	for (size_t slot = 0; slot < source->slots; slot++) run.slots[slot] = IDLE;
 	enum cuttle_status status = job->model->lock ? region_lock(&region, error) : CUTTLE_OK;
 	for (size_t i = 0; i < run.ring && !status; i++)
-		status = transcript_new(&job->rules, &run.transcripts[i], error);
-	if (!status) status = transcript_new(&job->rules, &run.reader, error);
+		status = make_transcript(job, &run.transcripts[i], error);
+	if (!status) status = make_transcript(job, &run.reader, error);
 	if (!status) status = run_texts(&run);
 	for (size_t i = 0; i < run.ring; i++) transcript_free(&run.transcripts[i]);
 	transcript_free(&run.reader);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // generate.h: the generation loop. It draws every token of every text, whatever is written.
-// Called by: run/job.c for the texts of a plan, run/rewrite_job.c for the documents of a rewriter.
-// Both run it over a lockstep; tests over a stub.
+// Called by: run/job.c for the texts of a plan, run/rewrite_job.c for the documents of a rewriter,
+// run/complete.c for completions. They run it over a lockstep; tests over a stub.
 // Private data: private contexts and logits pass through. Only drawn tokens come out, and what the
-// PRIVATE trace hook tells.
+// PRIVATE trace hook tells. A completion's only context is private itself, and so are its tokens.
 // How: generate_run(generation, source, error) joins four things: the logit source, the mechanism
 // of each batch, one transcript per batch, and the caller's callbacks. Two are given; what differs
 // between a plan and a rewriter stands in struct generation.
@@ -19,7 +19,7 @@
 /* How the tokens of one batch are drawn: public, and the same whenever it is asked for. */
 struct batch_terms {
 	const struct dp_mechanism *mechanism;
-	uint32_t places; /* as the mechanism is told; at least 1 */
+	uint32_t places; /* as the mechanism is told; 0 = the batch is a completion */
 	bool unpaid;     /* the batch has no private context: all its tokens are free */
 };
 

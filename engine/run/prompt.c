@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // prompt.c: writes the prompts of prompt.h in three forms: continue, instruct and custom. The
-// prompt of a rewriter has the first two. Three writers work side by side: `whole` the public
-// prompt, `head` and `tail` the private one. A writer gets one piece of text after the other and
-// tokenises each by itself. Spaces need care. SentencePiece joins a space to the word after it. So
-// a piece's last space is held back and waits for the next piece. After `head` it waits for the
-// reference (prompt->lead). Example: "one new " and "note" give the tokens of "one new", then those
-// of " note".
+// prompt of a rewriter or a completer has the first two. Three writers work side by side: `whole`
+// the public prompt, `head` and `tail` the private one. A writer gets one piece of text after the
+// other and tokenises each by itself. Spaces need care. SentencePiece joins a space to the word
+// after it. So a piece's last space is held back and waits for the next piece. After `head` it
+// waits for the reference (prompt->lead). Example: "one new " and "note" give the tokens of "one
+// new", then those of " note".
 #include "engine/run/prompt.h"
 
 #include "base/utf8.h"
@@ -18,13 +18,21 @@
 
 enum { BYTES_PER_TOKEN = 16 }; /* bytes of a reference that are read per token of its limit */
 static const char placeholder[] = "{reference}", heading_place[] = "{category}",
-                  document_place[] = "{document}";
+                  document_place[] = "{document}", notes_place[] = "{notes}";
 /* What a rewriter asks for, unless told otherwise, in the chat format and in plain text. Of a dozen
  * wordings these made SmolLM2-135M paraphrase; it does not begin its answers otherwise. */
 static const char own_instruction[] =
     "Rewrite the input text in other words. Keep all of its information.\n\n{document}",
                   own_continuation[] =
                       "### Text\n\n{document}\n\n### The same text in other words\n\n";
+/* What a completer asks for, unless told otherwise, in the chat format and in plain text. The
+ * fields are those of InferDPT's extraction: the raw prefix and the perturbed generation. */
+static const char own_extraction[] =
+    "Extend the prefix text. Use the notes as your main material: take from "
+    "them what fits the prefix text, leave out what does not, and write one "
+    "coherent text that goes on where the prefix text ends. Write only the "
+    "extension.\n\nPrefix text: {document}\n\nNotes: {notes}\n\nExtension:",
+                  own_notes[] = "{notes}\n\n{document}";
 
 /* A prompt being written: its tokens, and its words for the canonical string. */
 struct prompt_writer {
@@ -338,6 +346,22 @@ enum cuttle_status prompt_write(const struct model *model, const struct cuttle_p
 	return CUTTLE_OK;
 }
 
+/* Begins a prompt around a document: with CUTTLE_INSTRUCT it opens the user's turn, and *pieces is
+ * what closes it; else *pieces is NULL. */
+static enum cuttle_status open_document_prompt(struct prompt_writer *head, enum cuttle_form form,
+                                               const char *system, const char *chat_format,
+                                               const struct chat_pieces **pieces) {
+	const struct cuttle_plan_params turn = {.system = system, .chat_format = chat_format};
+	*pieces = NULL;
+	if (form == CUTTLE_CONTINUE) return CUTTLE_OK;
+	if (form != CUTTLE_INSTRUCT)
+		return status_fail(head->error, CUTTLE_USAGE,
+		                   "a document's prompt has the form continue or instruct");
+	if (!(*pieces = choose_chat_pieces(head, &turn))) return head->status;
+	open_user_turn(head, *pieces, &turn);
+	return CUTTLE_OK;
+}
+
 /* Writes head and tail of a rewriter's prompt: the instruction with a place for the document, and
  * how the answer begins. */
 static enum cuttle_status write_document_prompt(struct prompt_writer *head,
@@ -350,16 +374,10 @@ static enum cuttle_status write_document_prompt(struct prompt_writer *head,
 	if (!place || strstr(place + 1, document_place))
 		return status_fail(head->error, CUTTLE_USAGE,
 		                   "the instruction must hold %s exactly once", document_place);
-	const struct cuttle_plan_params turn = {.system = params->system,
-	                                        .chat_format = params->chat_format};
-	const struct chat_pieces *pieces = NULL;
-	if (params->form == CUTTLE_INSTRUCT) {
-		if (!(pieces = choose_chat_pieces(head, &turn))) return head->status;
-		open_user_turn(head, pieces, &turn);
-	} else if (params->form != CUTTLE_CONTINUE) {
-		return status_fail(head->error, CUTTLE_USAGE,
-		                   "a document's prompt has the form continue or instruct");
-	}
+	const struct chat_pieces *pieces;
+	const enum cuttle_status status =
+	    open_document_prompt(head, params->form, params->system, params->chat_format, &pieces);
+	if (status) return status;
 	write_piece(head, instruction, (size_t)(place - instruction), false);
 	write_text(tail, place + strlen(document_place));
 	if (pieces) write_template_piece(tail, pieces->after_user);
@@ -382,6 +400,12 @@ static enum cuttle_status join_document_words(struct prompt *prompt,
 	if (fclose(out) || !prompt->canonical)
 		return status_fail(error, CUTTLE_NOMEM, "out of memory writing the prompts");
 	return CUTTLE_OK;
+}
+
+/* A context has a token beyond what it shares, even one of an empty document. */
+static void share_head(struct prompt *prompt) {
+	if (prompt->head.count) prompt->shared = prompt->head.count - 1;
+	prompt->shared -= prompt->shared % ATTENTION_TILE;
 }
 
 enum cuttle_status prompt_write_document(const struct model *model,
@@ -408,14 +432,82 @@ enum cuttle_status prompt_write_document(const struct model *model,
 		prompt_free(prompt);
 		return status;
 	}
-	// A context has a token beyond what it shares, even one of an empty document.
-	if (prompt->head.count) prompt->shared = prompt->head.count - 1;
-	prompt->shared -= prompt->shared % ATTENTION_TILE;
+	share_head(prompt);
+	return CUTTLE_OK;
+}
+
+/* Finds a placeholder. False: it stands there twice. *place is NULL when there is none. */
+static bool find_single_place(const char *words, const char *name, const char **place) {
+	*place = strstr(words, name);
+	return !*place || !strstr(*place + 1, name);
+}
+
+/* Writes head, middle and tail of a completer's prompt. */
+static enum cuttle_status write_completion_prompt(struct prompt_writer *head,
+                                                  struct prompt_writer *middle,
+                                                  struct prompt_writer *tail,
+                                                  const struct cuttle_complete_params *params,
+                                                  struct prompt *prompt) {
+	const char *own = params->form == CUTTLE_CONTINUE ? own_notes : own_extraction,
+	           *words = params->prompt ? params->prompt : own, *document, *notes;
+	const bool single = find_single_place(words, notes_place, &notes) &&
+	                    find_single_place(words, document_place, &document);
+	if (!single || !document)
+		return status_fail(head->error, CUTTLE_USAGE,
+		                   "the prompt must hold %s exactly once, and %s at most once",
+		                   document_place, notes_place);
+	const struct chat_pieces *pieces;
+	const enum cuttle_status status =
+	    open_document_prompt(head, params->form, params->system, params->chat_format, &pieces);
+	if (status) return status;
+	prompt->has_notes = notes != NULL;
+	prompt->notes_first = notes && notes < document;
+	const char *first = prompt->notes_first ? notes : document,
+	           *second = prompt->notes_first ? document : notes,
+	           *rest = document + strlen(document_place);
+	write_piece(head, words, (size_t)(first - words), false);
+	if (second) {
+		const size_t skip = strlen(prompt->notes_first ? notes_place : document_place);
+		write_piece(middle, first + skip, (size_t)(second - first) - skip, false);
+		if (!prompt->notes_first) rest = notes + strlen(notes_place);
+	}
+	write_text(tail, rest);
+	if (pieces) write_template_piece(tail, pieces->after_user);
+	return CUTTLE_OK;
+}
+
+enum cuttle_status prompt_write_completion(const struct model *model,
+                                           const struct cuttle_complete_params *params,
+                                           struct prompt *prompt, struct cuttle_error *error) {
+	*prompt = (struct prompt){0};
+	struct prompt_writer head, middle = {.model = model, .error = error, .lead = VOCAB_TEXT},
+	                           tail = middle;
+	start_prompt(&head, model, params->form, error);
+	write_text(&middle, "");
+	write_text(&tail, "");
+	enum cuttle_status status = write_completion_prompt(&head, &middle, &tail, params, prompt);
+	finish_prompt(&tail);
+	prompt->head = head.tokens;
+	prompt->middle = middle.tokens;
+	prompt->tail = tail.tokens;
+	prompt->lead = head.lead;
+	prompt->middle_lead = middle.lead;
+	const struct prompt_writer *writers[] = {&head, &middle, &tail};
+	for (size_t i = 0; i < 3; i++) {
+		if (!status) status = writers[i]->status;
+		free(writers[i]->words);
+	}
+	if (status) {
+		prompt_free(prompt);
+		return status;
+	}
+	share_head(prompt);
 	return CUTTLE_OK;
 }
 
 void prompt_free(struct prompt *prompt) {
 	free(prompt->whole.ids);
+	free(prompt->middle.ids);
 	free(prompt->head.ids);
 	free(prompt->tail.ids);
 	free(prompt->canonical);
@@ -430,8 +522,9 @@ size_t prompt_reference_capacity(size_t limit) {
 	return cuttle_tokens_bound(prompt_reference_bytes(limit));
 }
 
-size_t prompt_reference(const struct model *model, const struct prompt *prompt, const char *text,
-                        size_t size, size_t limit, int32_t *ids) {
+/* Tokenises a text behind `lead`: trimmed, cut to 16 * limit bytes and then to `limit` tokens. */
+static size_t tokenize_shown(const struct model *model, enum vocab_lead lead, const char *text,
+                             size_t size, size_t limit, int32_t *ids) {
 	if (!text || !utf8_valid(text, size)) return 0;
 	utf8_trim(&text, &size);
 	if (size > prompt_reference_bytes(limit)) {
@@ -440,10 +533,15 @@ size_t prompt_reference(const struct model *model, const struct prompt *prompt, 
 	}
 	const size_t capacity = prompt_reference_capacity(limit);
 	size_t count = 0;
-	if (!size || vocab_tokenize_piece(model->vocab, prompt->lead, text, size, false, ids,
-	                                  capacity, &count, NULL))
+	if (!size || vocab_tokenize_piece(model->vocab, lead, text, size, false, ids, capacity,
+	                                  &count, NULL))
 		return 0;
 	return count < limit ? count : limit;
+}
+
+size_t prompt_reference(const struct model *model, const struct prompt *prompt, const char *text,
+                        size_t size, size_t limit, int32_t *ids) {
+	return tokenize_shown(model, prompt->lead, text, size, limit, ids);
 }
 
 size_t prompt_private_capacity(const struct prompt *prompt, size_t limit) {
@@ -487,4 +585,48 @@ enum cuttle_status prompt_document(const struct model *model, const struct promp
 	memcpy(ids + head->count + own, tail->ids, tail->count * sizeof *ids);
 	*count = head->count + own + tail->count;
 	return CUTTLE_OK;
+}
+
+bool prompt_null_document(const struct cuttle_shown *shown) {
+	const char *text = shown->document;
+	size_t size = shown->document_size;
+	if (!text || !utf8_valid(text, size)) return true;
+	utf8_trim(&text, &size);
+	return !size;
+}
+
+size_t prompt_completion_capacity(const struct prompt *prompt, size_t limit) {
+	return prompt->head.count + prompt->middle.count + prompt->tail.count + limit + 1 +
+	       2 * prompt_reference_capacity(limit);
+}
+
+static void copy_tokens(int32_t *ids, size_t *count, const int32_t *more, size_t more_count) {
+	if (more_count) memcpy(ids + *count, more, more_count * sizeof *ids);
+	*count += more_count;
+}
+
+size_t prompt_completion(const struct model *model, const struct prompt *prompt,
+                         const struct cuttle_shown *shown, size_t limit, int32_t *ids) {
+	const bool first = prompt->notes_first;
+	const size_t capacity = prompt_reference_capacity(limit);
+	// Behind the context there is room for all tokens of both texts, before they are cut.
+	int32_t *document = ids + prompt_completion_capacity(prompt, limit) - 2 * capacity,
+	        *notes = document + capacity;
+	const size_t kept = tokenize_shown(model, first ? prompt->middle_lead : prompt->lead,
+	                                   shown->document, shown->document_size, limit, document);
+	size_t noted = prompt->has_notes
+	                   ? tokenize_shown(model, first ? prompt->lead : prompt->middle_lead,
+	                                    shown->notes, shown->notes_size, limit, notes)
+	                   : 0,
+	       count = 0;
+	if (noted > limit - kept) noted = limit - kept;
+	copy_tokens(ids, &count, prompt->head.ids, prompt->head.count);
+	copy_tokens(ids, &count, first ? notes : document, first ? noted : kept);
+	copy_tokens(ids, &count, prompt->middle.ids, prompt->middle.count);
+	if (prompt->has_notes)
+		copy_tokens(ids, &count, first ? document : notes, first ? kept : noted);
+	copy_tokens(ids, &count, prompt->tail.ids, prompt->tail.count);
+	// A model needs a token to begin with. What it writes from none is never delivered.
+	if (!count) ids[count++] = 0;
+	return count;
 }

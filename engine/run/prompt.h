@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// prompt.h: the public and the private prompt of a plan, and the one of a rewriter, as tokens.
-// Called by: run/plan.c and run/rewrite.c write prompts; run/job.c makes a private context of each
-// reference, run/rewrite_job.c one of each version of a document.
-// Private data: prompt_private and prompt_reference take one reference, prompt_document a document.
-// All else is public.
+// prompt.h: the public and the private prompt of a plan, and the one of a rewriter or a completer,
+// as tokens.
+// Called by: run/plan.c, run/rewrite.c and run/complete.c write prompts; run/job.c makes a private
+// context of each reference, run/rewrite_job.c one of each version of a document.
+// Private data: prompt_private and prompt_reference take one reference, prompt_document a document,
+// prompt_completion a document with notes. All else is public.
 // How: both prompts are written from the same public words. Only the private one has a place for
 // the reference: its context is head + reference + tail.
 // Each piece is tokenised by itself, so a reference can never change the tokens around it.
@@ -11,17 +12,25 @@
 #ifndef CUTTLE_ENGINE_PROMPT_H
 #define CUTTLE_ENGINE_PROMPT_H
 
+#include "engine/cuttle/complete.h"
 #include "engine/cuttle/plan.h"
 #include "engine/cuttle/rewrite.h"
 #include "engine/model/model.h"
 #include "engine/text/tokens.h"
 
-/* A rewriter has one prompt for all contexts: head, document, tail. `whole` is then empty. */
+/* A rewriter has one prompt for all contexts: head, document, tail. `whole` is then empty. So it is
+ * for a completer: head, one text, middle, the other text, tail. */
 struct prompt {
 	struct tokens whole;  /* the public prompt */
 	struct tokens head;   /* the private prompt, before the reference */
 	struct tokens tail;   /* the private prompt, after the reference */
 	enum vocab_lead lead; /* what stands before the reference */
+
+	// Of a completer alone.
+	struct tokens middle;        /* between the two texts; empty without notes */
+	enum vocab_lead middle_lead; /* what stands before the second text */
+	bool has_notes;              /* the prompt shows notes */
+	bool notes_first;            /* they stand before the document */
 
 	/* Tokens that both prompts begin with, a multiple of 16. It leaves out the last token of
 	 * `whole`, whose output gives the first logits. Example: 37 equal tokens give 32. */
@@ -80,5 +89,25 @@ enum cuttle_status prompt_write_document(const struct model *model,
 enum cuttle_status prompt_document(const struct model *model, const struct prompt *prompt,
                                    const char *text, size_t size, size_t limit, int32_t *ids,
                                    size_t *count, struct cuttle_error *error);
+
+/* Writes the prompt of a completer, as prompt_write_document. USAGE: the model cannot do this form,
+ * or the prompt lacks "{document}" or holds a placeholder twice. */
+enum cuttle_status prompt_write_completion(const struct model *model,
+                                           const struct cuttle_complete_params *params,
+                                           struct prompt *prompt, struct cuttle_error *error);
+
+/* Whether the shown document is null: NULL, blank or not UTF-8. */
+bool prompt_null_document(const struct cuttle_shown *shown);
+
+/* Writes the context of a completion and returns its number of tokens, at least 1. Each text is
+ * cut as a reference is. Where both have more than `limit` tokens, the notes keep fewer. A null
+ * text has no tokens; nor has one whose allocation failed. Example: limit 100, document 80, notes
+ * 50: the first 20 tokens of the notes are kept. The array has prompt_completion_capacity places;
+ * its owner wipes it. */
+size_t prompt_completion(const struct model *model, const struct prompt *prompt,
+                         const struct cuttle_shown *shown, size_t limit, int32_t *ids);
+
+/* Places that prompt_completion needs in ids. */
+size_t prompt_completion_capacity(const struct prompt *prompt, size_t limit);
 
 #endif

@@ -8,7 +8,6 @@
 #include "base/utf8.h"
 #include "engine/status.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum cuttle_status transcript_new(const struct transcript_rules *rules,
@@ -20,25 +19,24 @@ enum cuttle_status transcript_new(const struct transcript_rules *rules,
 		const size_t size = vocab_piece(rules->vocab, (int32_t)i).size;
 		longest = size > longest ? size : longest;
 	}
-	if (__builtin_mul_overflow(limit, longest, &transcript->raw_capacity) ||
-	    transcript->raw_capacity > SIZE_MAX / 4)
-		return status_fail(error, CUTTLE_NOMEM, "out of memory");
-	transcript->drawn = malloc(limit * sizeof *transcript->drawn);
-	transcript->ids = malloc(limit * sizeof *transcript->ids);
-	transcript->raw = malloc(transcript->raw_capacity);
 	// One bad byte becomes U+FFFD, which has three bytes.
-	transcript->text = malloc(3 * transcript->raw_capacity);
-	if (transcript->drawn && transcript->ids && transcript->raw && transcript->text)
-		return CUTTLE_OK;
-	transcript_free(transcript);
-	return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	const size_t drawn = limit * sizeof *transcript->drawn;
+	size_t total = 0;
+	if (__builtin_mul_overflow(limit, longest, &transcript->raw_capacity) ||
+	    !region_add(&total, 1, drawn) || !region_add(&total, 1, drawn) ||
+	    !region_add(&total, 1, transcript->raw_capacity) ||
+	    !region_add(&total, 3, transcript->raw_capacity) ||
+	    !region_map(&transcript->region, total, true))
+		return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	transcript->drawn = region_carve(&transcript->region, drawn);
+	transcript->ids = region_carve(&transcript->region, drawn);
+	transcript->raw = region_carve(&transcript->region, transcript->raw_capacity);
+	transcript->text = region_carve(&transcript->region, 3 * transcript->raw_capacity);
+	return CUTTLE_OK;
 }
 
 void transcript_free(struct transcript *transcript) {
-	free(transcript->drawn);
-	free(transcript->ids);
-	free(transcript->raw);
-	free(transcript->text);
+	region_unmap(&transcript->region, true);
 	*transcript = (struct transcript){0};
 }
 
@@ -75,6 +73,21 @@ bool transcript_may_add(const struct transcript *transcript, int32_t drawn) {
 	return drawn < 0 ? has_free_left(transcript) : !transcript_is_spent(transcript);
 }
 
+/* The first stop string from byte `from` on that counts. NULL: none does. */
+static const char *find_stop(const struct transcript *t, size_t from) {
+	const size_t stop = t->rules.stop ? strlen(t->rules.stop) : 0;
+	for (size_t at = from; stop; at++) {
+		const char *found = memmem(t->raw + at, t->raw_size - at, t->rules.stop, stop),
+		           *before = t->raw;
+		if (!found) break;
+		at = (size_t)(found - t->raw);
+		size_t size = at;
+		utf8_trim(&before, &size);
+		if (size || !t->rules.stop_behind) return found;
+	}
+	return NULL;
+}
+
 /* Appends the bytes of the token to the text, and says whether the text is at its end. `before` is
  * the number of bytes before this token. */
 static bool ends_text(struct transcript *t, int32_t token, size_t before) {
@@ -89,8 +102,7 @@ static bool ends_text(struct transcript *t, int32_t token, size_t before) {
 	// Only a match that ends in the new bytes can be new. Example: a stop of 4 bytes, 10 bytes
 	// before: search from byte 6 on.
 	const size_t from = before >= stop ? before - stop : 0;
-	const char *found =
-	    stop ? memmem(t->raw + from, t->raw_size - from, t->rules.stop, stop) : NULL;
+	const char *found = find_stop(t, from);
 	if (!found) return false;
 	t->raw_size = (size_t)(found - t->raw);
 	t->finish = CUTTLE_FINISH_STOP;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // transcript.h: what one batch has drawn so far, and where its texts begin and end.
-// Called by: run/generate.c; run/job.c and run/rewrite_job.c state the rules.
-// Private data: none. It sees drawn tokens only, which the mechanism has protected.
+// Called by: run/generate.c; run/job.c, run/rewrite_job.c and run/complete.c state the rules.
+// Private data: drawn tokens. A mechanism has protected them, but for those of a completion. So all
+// of them are kept in memory that is wiped.
 // How: transcript_begin for each batch, then transcript_add for each token until `complete`.
 // A batch is one text. With `bank` it is as many texts as its T private tokens are enough for.
 // A private token is drawn from the references and counts against T. A free token is drawn from the
@@ -12,11 +13,13 @@
 #define CUTTLE_ENGINE_TRANSCRIPT_H
 
 #include "engine/cuttle/job.h"
+#include "engine/machine/region.h"
 #include "engine/text/vocab.h"
 
 struct transcript_rules {
 	const struct vocab *vocab;
 	const char *stop;     /* a text ends before this string; NULL = none */
+	bool stop_behind;     /* only where something stands before it that is not blank */
 	uint32_t tokens;      /* T: private tokens of the batch, at most */
 	uint32_t free_tokens; /* free tokens of the batch, at most, unless it is unpaid */
 	uint32_t length;      /* all tokens of the batch, at most */
@@ -26,6 +29,7 @@ struct transcript_rules {
 
 struct transcript {
 	struct transcript_rules rules;
+	struct region region; /* the arrays below */
 
 	/* The batch. */
 	int32_t *drawn; /* [rules.length] t, or ~t for a free token */
@@ -46,7 +50,7 @@ struct transcript {
 	size_t raw_capacity;
 };
 
-/* Allocates a transcript for batches under these rules. NOMEM. */
+/* Allocates a transcript for batches under these rules. NOMEM. transcript_free wipes it. */
 enum cuttle_status transcript_new(const struct transcript_rules *rules,
                                   struct transcript *transcript, struct cuttle_error *error);
 void transcript_free(struct transcript *transcript);

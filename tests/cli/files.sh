@@ -138,6 +138,33 @@ spares 2 "${over[@]}" -i d.json -o d.json -m absent.gguf
 spares 2 tag -i d.json -o d.json
 rm e e.receipt.json
 
+# ---- extract
+echo '{document}' >asked
+cp refs.jsonl replies.jsonl
+extend=(extract -n 2 -q)
+for written in z z.part z.part-0123456789abcdef; do
+	cp refs.jsonl $written
+	for name in $written "./$written" "here/$written"; do
+		collides "${extend[@]}" -i "$name" --replies replies.jsonl -o z --overwrite
+		collides "${extend[@]}" -i refs.jsonl --replies "$name" -o z --overwrite
+	done
+	rm $written
+done
+for input in --prompt -m; do
+	cp asked x.jsonl
+	collides "${extend[@]}" -i refs.jsonl --replies replies.jsonl $input x.jsonl -o x.jsonl --overwrite
+	rm x.jsonl
+done
+for option in -m -i -o --replies --prompt; do
+	spares 2 "${extend[@]}" -i refs.jsonl --replies replies.jsonl -o e $option ''
+done
+spares 2 "${extend[@]}" -i - --replies - -o e
+spares 2 "${extend[@]}" -i refs.jsonl --replies replies.jsonl -o nowhere/e
+spares 4 "${extend[@]}" -i refs.jsonl --replies nowhere -o e
+spares 4 "${extend[@]}" -i refs.jsonl --replies replies.jsonl -o e --prompt nowhere
+spares 2 "${extend[@]}" -i refs.jsonl --replies replies.jsonl -o replies.jsonl
+rm replies.jsonl
+
 # ---- verbs that read texts
 exits 0 tokenize -i refs.jsonl -o ids.jsonl
 for verb in tokenize detokenize score; do

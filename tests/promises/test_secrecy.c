@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests that references leave no trace, by a search through the memory of the process itself. It
 // fails if a reference is still in memory after a job has ended, in whatever way. It fails if a
-// core dump taken during a job has it, or if locking against a swap disk neither works nor says
-// that it does not.
+// completion lies in memory that is dumped, or not wiped. It fails if a core dump taken during a
+// job has it, or if locking against a swap disk neither works nor says that it does not.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -268,6 +268,49 @@ static void run_scene(struct cuttle_model *model, const char *path, enum ending 
 	ASSERT(!unwiped);
 }
 
+/* ---- completions, whose tokens are private, too ---------------------------------------------- */
+
+static void show_secret(void *user, size_t text, struct cuttle_shown *shown) {
+	const struct scene *scene = user;
+	shown->document = records_text(scene->records, text, &shown->document_size);
+	shown->notes = records_text(scene->records, text + 1, &shown->notes_size);
+}
+
+static int take_completion(void *user, const struct cuttle_text *text) {
+	struct scene *scene = user;
+	const struct findings findings = search();
+	ASSERT(findings.total && !findings.dumped);
+	ASSERT(!mapping_of(text->text).dumped);
+	return ++scene->seen == 1 && scene->ending == AT_A_TOKEN;
+}
+
+static void complete_scene(struct cuttle_model *model, const char *path, enum ending ending) {
+	struct cuttle_complete_params params;
+	struct cuttle_completer *completer;
+	struct records *records;
+	struct cuttle_complete_job job;
+	const struct records_request request = {.path = path, .field = "text", .limit = SIZE_MAX};
+	cuttle_complete_params_default(&params);
+	params.tokens = 4;
+	params.temperature = ending == AT_THE_END ? 0.5 : 0;
+	ASSERT(!cuttle_completer_make(model, &params, &completer, NULL));
+	ASSERT(!records_read(&request, &records, NULL));
+	struct scene scene = {.records = records, .ending = ending};
+	cuttle_complete_job_default(&job);
+	job.texts = TEXTS;
+	job.user = &scene;
+	job.show = show_secret;
+	job.text = take_completion;
+	unmapped = 0;
+	ASSERT(cuttle_completer_run(completer, &job, NULL) ==
+	       (ending == AT_THE_END ? CUTTLE_OK : CUTTLE_PARTIAL));
+	ASSERT(scene.seen == (ending == AT_THE_END ? TEXTS : 1));
+	ASSERT(unmapped >= 4 && !unwiped);
+	records_free(&records);
+	cuttle_completer_free(&completer);
+	ASSERT(!search().total && !unwiped);
+}
+
 /* In a process of its own, which may then be made undumpable. 0 = all went well. */
 static int in_a_child(void (*what)(void)) {
 	int status;
@@ -295,6 +338,8 @@ static void all_endings(void) {
 		run_scene(model, json, ending);
 		run_scene(model, csv, ending);
 	}
+	complete_scene(model, json, AT_THE_END);
+	complete_scene(model, csv, AT_A_TOKEN);
 	cuttle_model_free(&model);
 	(void)unlink(json);
 	(void)unlink(csv);

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuttle extract: extends raw documents on this machine, with the notes of a remote model as
+// material. The work is done in workflow/extracting; here options become its request, and what it
+// tells becomes words. No private text passes through.
+#include "tools/verbs.h"
+
+#include "convert/rewrite.h"
+#include "io/secrecy.h"
+#include "tools/watch.h"
+#include "workflow/extracting.h"
+#include <string.h>
+
+struct extract_values {
+	struct model_values open;
+	struct extracting_request request;
+	uint64_t tokens;        /* of a text, at most */
+	uint64_t context;       /* longest prompt plus text in tokens, 0 = as the model allows */
+	uint64_t parallel;      /* texts in flight, 0 = as suits */
+	uint64_t insecure_seed; /* COUNT_NONE = the system's random bits */
+	int form;               /* 0 continue, 1 instruct */
+	int input_format;       /* enum records_format */
+	int progress;           /* enum progress_mode */
+	bool whole;             /* a blank line ends no text */
+	bool overwrite;
+	bool quiet;
+};
+
+#define VALUE(member) OPTION(struct extract_values, member)
+#define STAMP                                                                                      \
+	"PRIVATE: computed from the raw document. It has no guarantee and must stay where the "    \
+	"document is."
+
+// clang-format off
+static const struct option_entry OPTIONS[] = {
+	MODEL_OPTION(struct extract_values),
+	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
+	 .help = "the raw documents: one per record, JSONL, CSV or TSV, in a file or from a pipe; "
+	         "- is standard input"},
+	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
+	 .help = "field or column with the document (default text)"},
+	FORMAT_OPTIONS(struct extract_values, input_format, request.delimiter),
+	{.name = "replies", VALUE(request.replies), .argument = "FILE",
+	 .help = "the notes, JSONL {\"index\",\"text\"}: what a remote model wrote after the "
+	         "perturbed document of this index, from 0; without any index in the order of the "
+	         "documents"},
+	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .least = 1,
+	 .most = 4096,
+	 .help = "most tokens of a text (default 100)"},
+	{.name = "temperature", VALUE(request.params.temperature),
+	 .range = "0, or from 0.000001 to 16, as in 0.5", .argument = "TAU",
+	 .help = "sampling temperature (default 0.5); 0: always the likeliest token, with which "
+	         "the same command writes the same texts"},
+	{.name = "whole", VALUE(whole),
+	 .help = "write on behind a blank line, which otherwise ends a text"},
+	{.name = "template", VALUE(form), .argument = "continue|instruct",
+	 .help = "continue (default): plain text, the notes, a blank line and the document; "
+	         "instruct: a request in the model's chat format, for models that follow one"},
+	{.name = "prompt", VALUE(request.prompt), .argument = "FILE",
+	 .help = "own words, with {document} in them once and {notes} at most once"},
+	{.name = "chat-format", VALUE(request.params.chat_format), .argument = "NAME",
+	 .help = "that format, instead of the one the model's template is known as: chatml, "
+	         "zephyr, llama-3, llama-2, mistral, mistral-v7, qwen3"},
+	{.name = "system", VALUE(request.params.system), .argument = "TEXT",
+	 .help = "system message; without it that of the model's own template, if any; '' is none"},
+	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
+	 .most = UINT32_MAX,
+	 .help = "longest prompt plus text; what does not fit is cut (default: the model's "
+	         "context, at most 4096)"},
+	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
+	 .help = "the texts, JSONL, which only their owner may read: mode 0600; - is standard "
+	         "output"},
+	{.name = "overwrite", VALUE(overwrite),
+	 .help = "replace an output that is there, but never an input"},
+	PROGRESS_OPTIONS(struct extract_values),
+	MACHINE_OPTIONS(struct extract_values),
+	{.name = "parallel", VALUE(parallel), .argument = "TEXTS", .most = 256,
+	 .help = "texts in flight at once (default: as suits the memory); results do not depend "
+	         "on it"},
+	{.name = "insecure-seed", VALUE(insecure_seed), .argument = "SEED",
+	 .help = "draw from this seed, so that a run can be repeated"},
+};
+
+static const struct option_heading HEADINGS[] = {
+	{"model", "Input"},
+	{"max-tokens", "Text"},
+	{"template", "Prompts"},
+	{"output", "Output"},
+	{"threads", "Machine"},
+	{"insecure-seed", "Tests"},
+	{NULL, NULL},
+};
+
+static const char ABOUT[] =
+	"The last step of InferDPT: a remote model has continued perturbed documents; here the "
+	"local model extends the raw ones, with what the remote one wrote as notes. Out comes "
+	"{\"index\",\"text\",\"finish\",\"private\":true} for each record; finish is eos, stop (a "
+	"blank line) or length.\n\n"
+
+	STAMP " Nothing here is counted in a ledger, and no receipt is written.\n\n"
+
+	"A record that cannot be read has an empty text, and nobody is told. A document and its "
+	"notes share what prompt and text leave of the context: the document is cut only where it "
+	"does not fit by itself, the notes get the rest. Both lose their ends. Names of special "
+	"tokens in them, such as <|im_end|>, are plain text.\n\n"
+
+	"Replies are taken as public: an index that is wrong or stands twice ends the command "
+	"with exit code 4 and the number of the line. A reply that is missing or no text leaves "
+	"its document without notes.\n\n"
+
+	"The output appears when all of it is written. Of a run that is stopped or killed nothing "
+	"is left, and the same command begins again. Progress shows how many texts are done, and "
+	"no more; how long they take depends on the private texts.\n";
+// clang-format on
+
+/* ---- what a run tells, in words -------------------------------------------------------------- */
+
+struct extract_state {
+	struct watch watch; /* first: it is what the events of watch.h are told */
+	const struct extract_values *values;
+};
+
+/* The stamp is told however quiet the run is: the file alone does not say it to everybody. */
+static void on_extract_begin(void *user, size_t texts) {
+	struct extract_state *run = user;
+	fprintf(stderr, "%s\n", STAMP);
+	watch_begin(&run->watch, run->values->quiet, run->values->progress, texts, NULL);
+}
+
+static enum cuttle_status extract_texts(const struct extract_values *values,
+                                        struct cuttle_model *model, struct cuttle_error *error) {
+	struct extracting extracting;
+	struct extract_state run = {.values = values};
+	const struct extracting_events events = {
+	    .user = &run, .begin = on_extract_begin, .text = watch_text, .stop = watch_stop};
+	enum cuttle_status status = extracting_make(&values->request, model, &extracting, error);
+	if (!status) status = extracting_run(&values->request, &extracting, &events, error);
+	watch_end(&run);
+	extracting_free(&extracting);
+	return status;
+}
+
+/* ---- the verb -------------------------------------------------------------------------------- */
+
+static void settle_extract(struct extract_values *values) {
+	struct extracting_request *request = &values->request;
+	struct cuttle_complete_params *params = &request->params;
+	params->tokens = (uint32_t)values->tokens;
+	params->context = (uint32_t)values->context;
+	params->parallel = (uint32_t)values->parallel;
+	params->form = values->form ? CUTTLE_INSTRUCT : CUTTLE_CONTINUE;
+	params->stop_at_blank = !values->whole;
+	params->insecure = values->insecure_seed != COUNT_NONE;
+	if (params->insecure) params->insecure_seed = values->insecure_seed;
+	request->model = values->open.model;
+	request->lock = values->open.mlock;
+	request->input_format = (enum records_format)values->input_format;
+}
+
+static int check_extract(const struct verb *verb, const struct extract_values *values) {
+	const struct extracting_request *request = &values->request;
+	struct cuttle_error error;
+	const struct verb_need needs[] = {{!values->open.model, VERB_MODEL},
+	                                  {!request->input, "-i DOCS"},
+	                                  {!request->replies, "--replies FILE"},
+	                                  {!request->output, "-o OUT"}};
+	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
+	if (code) return code;
+	enum cuttle_status status = extracting_check(request, &error);
+	if (!status) status = extracting_paths(request, &error);
+	if (!status && strcmp(request->output, "-") != 0)
+		status = rewrite_allowed(request->output, values->overwrite, &error);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
+static int run_extract_verb(const struct verb *verb, int argc, char **argv) {
+	struct extract_values values = {.insecure_seed = COUNT_NONE};
+	struct cuttle_model *model;
+	struct cuttle_error error;
+	int code;
+	secrecy_begin();
+	extracting_default(&values.request);
+	values.tokens = values.request.params.tokens;
+	if (!verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
+	settle_extract(&values);
+	if ((code = check_extract(verb, &values))) return code;
+	if ((code = verb_open(verb, &values.open, &model))) return code;
+	const enum cuttle_status status = extract_texts(&values, model, &error);
+	cuttle_model_free(&model);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
+const struct verb extract_verb = {
+    .name = "extract",
+    .usage = "-m MODEL -i DOCS --replies FILE -o OUT [OPTION]...",
+    .summary = "raw documents extended with a remote model's notes: the result is PRIVATE",
+    .example = "-m MODEL.gguf -i docs.jsonl --replies replies.jsonl -o extended.jsonl",
+    .another = "-m MODEL.gguf -i docs.jsonl --replies replies.jsonl -o out.jsonl "
+               "--template instruct",
+    .about = ABOUT,
+    .options = OPTIONS,
+    .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+    .headings = HEADINGS,
+    .run = run_extract_verb,
+};
