@@ -3,7 +3,7 @@
 // the perplexity of the original. Nothing is drawn, and no output is private: use documents that
 // may be shown.
 //
-// usage: fusion MODEL DATA.jsonl DOCUMENTS CHARACTERS PLACEHOLDER
+// usage: fusion MODEL DATA.jsonl DOCUMENTS CHARACTERS PLACEHOLDER [prefill]
 //   DOCUMENTS    so many are measured, the first of the file
 //   CHARACTERS   so many of each, from its beginning
 //   PLACEHOLDER  what stands for a blank mark, as _ or [{type}]
@@ -13,6 +13,7 @@
 // first table is that of the whole vocabulary. The second one takes 200 candidates, and counts the
 // tokens among them. The program fails when a perplexity is not between that of the public context
 // and that of the original, or rises with the divergence, by more than half a percent.
+// With `prefill` it counts the prompt tokens that are computed, instead, and times them.
 #include "bench/marked.h"
 #include "dp/fixed.h"
 #include "dp/rowlaw.h"
@@ -26,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const double DIVERGENCES[] = {.001, .01, .1, 1, 10}; /* c, nats per token */
 enum {
@@ -313,16 +315,165 @@ static void close_bench(struct fusion_bench *b) {
 	for (size_t i = 0; i < 2; i++) free(b->few[i]);
 }
 
+/* ---- prefill --------------------------------------------------------------------------------- */
+
+/* The prompts of a job: its source, which counts and times them, and the job's documents. */
+struct prefill_bench {
+	const struct marked *marked;
+	const char *placeholder;
+	const struct cuttle_rewriter *rewriter;
+	struct logit_source inner;
+	struct arena text;
+	size_t public_tokens;    /* of all public contexts, behind the prefix of the run */
+	size_t computed;         /* tokens of all contexts that are computed */
+	size_t ideal;            /* of a private row all from its first difference on */
+	size_t unshared;         /* were every context computed from the prefix on */
+	double all_ns, alone_ns; /* of all contexts, and of the public ones alone */
+};
+static struct prefill_bench prompts; /* the functions of a source get that of the lockstep */
+
+static double now_ns(void) {
+	struct timespec now;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+/* Prompts of one slot in nanoseconds. */
+static double time_prompts(void *lockstep, const struct tokens *public_context,
+                           const struct place_context *places, size_t count) {
+	const struct logit_source *inner = &prompts.inner;
+	const double begin = now_ns();
+	if (inner->begin(lockstep, 0, public_context, places, count, &(struct tokens){0}, NULL))
+		marked_stop("interrupted");
+	const double taken = now_ns() - begin;
+	inner->end(lockstep, 0);
+	return taken;
+}
+
+/* Counts as the lockstep does; times all contexts and the public one in turn, the best of three. */
+static enum cuttle_status begin_counted(void *self, size_t slot,
+                                        const struct tokens *public_context,
+                                        const struct place_context *places, size_t count,
+                                        const struct tokens *already,
+                                        const struct interruption *interruption) {
+	enum { REPETITIONS = 3 };
+	struct prefill_bench *b = &prompts;
+	const size_t prefix = b->rewriter->prompt.shared, own = public_context->count - prefix;
+	double all = INFINITY, alone = INFINITY;
+	b->public_tokens += own;
+	b->computed += own;
+	b->ideal += own;
+	b->unshared += own;
+	for (size_t i = 0; i < count; i++) {
+		const struct tokens *list = &places[i].tokens;
+		size_t common = 0;
+		while (common + 1 < list->count && common < public_context->count &&
+		       list->ids[common] == public_context->ids[common])
+			common++;
+		b->computed +=
+		    list->count - (places[i].shared > prefix ? places[i].shared : prefix);
+		b->ideal += list->count - common;
+		b->unshared += list->count - prefix;
+	}
+	// The first one computes the prefix of the run, too.
+	(void)time_prompts(self, public_context, places, count);
+	for (int i = 0; i < REPETITIONS; i++) {
+		all = fmin(all, time_prompts(self, public_context, places, count));
+		alone = fmin(alone, time_prompts(self, public_context, NULL, 0));
+	}
+	b->all_ns += all;
+	b->alone_ns += alone;
+	return b->inner.begin(self, slot, public_context, places, count, already, interruption);
+}
+
+static uint32_t give_groups(void *user, size_t document) {
+	(void)user;
+	return prompts.marked->documents[document].groups;
+}
+
+static void give_context(void *user, size_t document, uint32_t group, const char **text,
+                         size_t *size) {
+	struct prefill_bench *b = &prompts;
+	const uint32_t shown = group == CUTTLE_NO_GROUP      ? MARKS_BLANK
+	                       : group == CUTTLE_EVERY_GROUP ? give_groups(user, document)
+	                                                     : 1u << group;
+	marked_write(b->marked, document, shown, b->placeholder, &b->text);
+	*text = b->text.bytes;
+	*size = b->text.used;
+}
+
+static int ignore_text(void *user, const struct cuttle_text *text) {
+	(void)user, (void)text;
+	return 0;
+}
+
+/* Runs a job of one token a document, whose prompts are those of any job. */
+static void measure_prefill(struct cuttle_model *model, const struct marked *marked,
+                            const char *placeholder, enum cuttle_mix mix) {
+	static const char *const names[] = {"all", "average"};
+	struct cuttle_rewrite_params params;
+	struct cuttle_rewriter *rewriter;
+	struct cuttle_rewrite_job job;
+	struct cuttle_error error;
+	struct lockstep *lockstep;
+	cuttle_rewrite_params_default(&params);
+	params.divergence = 1;
+	params.mix = mix;
+	params.groups = (uint32_t)groups_count(&marked->groups);
+	params.tokens = 1;
+	params.context = CONTEXT;
+	if (cuttle_rewriter_make(model, &params, &rewriter, &error)) marked_stop(error.message);
+	const struct lockstep_params shape = rewrite_lockstep(rewriter, params.groups, 1);
+	if (lockstep_new(&model->model, &shape, &lockstep, &error)) marked_stop(error.message);
+	prompts = (struct prefill_bench){.marked = marked,
+	                                 .placeholder = placeholder,
+	                                 .rewriter = rewriter,
+	                                 .inner = lockstep_source(lockstep)};
+	struct logit_source source = prompts.inner;
+	source.begin = begin_counted;
+	cuttle_rewrite_job_default(&job);
+	job.documents = marked->count;
+	job.groups = give_groups;
+	job.context = give_context;
+	job.text = ignore_text;
+
+	if (rewrite_generate(rewriter, &job, &source, &error)) marked_stop(error.message);
+	const struct prefill_bench *b = &prompts;
+	printf("| %s | %zu | %zu | %zu | %zu | %.4f | %.3f |\n", names[mix], b->public_tokens,
+	       b->unshared, b->ideal, b->computed, (double)b->computed / (double)b->ideal,
+	       b->all_ns / (double)b->computed / (b->alone_ns / (double)b->public_tokens));
+	arena_free(&prompts.text);
+	lockstep_free(&lockstep);
+	cuttle_rewriter_free(&rewriter);
+}
+
+static void print_prefill(struct cuttle_model *model, const struct marked *marked,
+                          const char *placeholder) {
+	printf(
+	    "| mix | public | nothing shared | wanted | computed | of wanted | time a token, of a "
+	    "public one |\n|---|---|---|---|---|---|---|\n");
+	measure_prefill(model, marked, placeholder, CUTTLE_MIX_ALL);
+	measure_prefill(model, marked, placeholder, CUTTLE_MIX_AVERAGE);
+}
+
 int main(int argc, char **argv) {
 	static struct fusion_bench b;
 	static struct marked marked;
 	struct cuttle_model *model;
 	struct cuttle_error error;
-	if (argc != 6)
-		marked_stop("usage: fusion MODEL DATA.jsonl DOCUMENTS CHARACTERS PLACEHOLDER");
+	const bool prefill = argc == 7 && !strcmp(argv[6], "prefill");
+	if (argc != 6 && !prefill)
+		marked_stop(
+		    "usage: fusion MODEL DATA.jsonl DOCUMENTS CHARACTERS PLACEHOLDER [prefill]");
 	marked_skip_without(argv[2]);
 	marked_read(argv[2], (size_t)atoi(argv[3]), (size_t)atoi(argv[4]), &marked);
 	if (cuttle_model_open(argv[1], NULL, &model, &error)) marked_stop(error.message);
+	if (prefill) {
+		print_prefill(model, &marked, argv[5]);
+		marked_free(&marked);
+		cuttle_model_free(&model);
+		return 0;
+	}
 	open_bench(&b, model);
 	for (size_t i = 0; i < marked.count; i++) {
 		measure_document(&b, model, &marked, i, argv[5]);

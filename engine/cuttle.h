@@ -12,7 +12,8 @@
 // The mechanism is InvisibleInk (NeurIPS 2025, Algorithm 1).
 // A *rewriter* does something else: it rewrites single documents whose private parts are marked, by
 // DP-Fusion (ICLR 2026). It stands beside plan and job, with a job of its own.
-// A *completer* has no mechanism: it lets the model complete private prompts. Its texts stay private.
+// A *completer* has no mechanism: it lets the model complete private prompts. What it writes stays
+// private.
 #ifndef CUTTLE_H
 #define CUTTLE_H
 

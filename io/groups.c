@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool groups_named(const struct groups *groups, const char *type) {
+	for (size_t i = 0; i < groups->member_count; i++)
+		if (!strcmp(groups->members[i].type, type)) return true;
+	return false;
+}
+
 /* Adds the types of a list, text[size], to a group. */
 static enum cuttle_status name_types(struct groups *groups, const char *option, const char *text,
                                      size_t size, uint32_t group, struct cuttle_error *error) {
@@ -19,11 +25,10 @@ static enum cuttle_status name_types(struct groups *groups, const char *option, 
 			return io_fail(error, CUTTLE_USAGE,
 			               "%s: a type is empty or too long; write TYPE,TYPE", option);
 		memcpy(member.type, text, length);
-		for (size_t i = 0; i < groups->member_count; i++)
-			if (!strcmp(groups->members[i].type, member.type))
-				return io_fail(error, CUTTLE_USAGE,
-				               "%s: the type %s is named twice; it has one group",
-				               option, member.type);
+		if (groups_named(groups, member.type))
+			return io_fail(error, CUTTLE_USAGE,
+			               "%s: the type %s is named twice; it has one group", option,
+			               member.type);
 		if (groups->member_count == GROUPS_NAMED)
 			return io_fail(error, CUTTLE_USAGE, "%s: more than %d types are named",
 			               option, GROUPS_NAMED);

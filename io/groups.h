@@ -43,6 +43,8 @@ enum cuttle_status groups_add(struct groups *groups, const char *option,
 /* Declares types public: TYPE[,TYPE..]. USAGE: as for groups_add. */
 enum cuttle_status groups_leave(struct groups *groups, const char *option,
                                 struct cuttle_error *error);
+/* Whether the type was named, in a group or as public. */
+bool groups_named(const struct groups *groups, const char *type);
 /* The number of the type's group, GROUP_BLANK or GROUP_LEFT. */
 uint32_t groups_of(const struct groups *groups, const char *type);
 /* How many groups there are: count, or 1 when none was added. */

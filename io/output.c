@@ -21,13 +21,16 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { SCRATCH_TAG = 16 }; /* hex digits of the key's hash in a scratch name */
+
 struct output {
-	struct output_request request; /* its strings are the caller's */
-	char *part;                    /* path OUT.part-TAG; NULL = standard output */
-	char *receipt;                 /* path; NULL = no receipt */
-	char *receipt_part;            /* path RECEIPT.part-TAG; NULL = standard output */
-	int file;                      /* descriptor of part or standard output; -1 = none yet */
-	struct journal *journal;       /* NULL for standard output */
+	struct output_request request;                    /* its strings are the caller's */
+	char scratch[sizeof FILE_PART + SCRATCH_TAG + 1]; /* ".part-TAG"; "" = standard output */
+	char *part;              /* path OUT.part-TAG; NULL = standard output */
+	char *receipt;           /* path; NULL = no receipt */
+	char *receipt_part;      /* path RECEIPT.part-TAG; NULL = standard output */
+	int file;                /* descriptor of part or standard output; -1 = none yet */
+	struct journal *journal; /* NULL for standard output */
 	struct binding binding;
 	char input[HASH_TEXT];       /* digest of what the run will read */
 	struct hash hash;            /* of all bytes of the output so far */
@@ -266,10 +269,10 @@ static enum cuttle_status bind_to_input(struct output *output, const char *journ
 	if (status) return status;
 	request->digest(request->user, output->binding.key, output->input);
 	hash_of(output->binding.key, BINDING_KEY, tag);
-	if (asprintf(&output->part, "%s" FILE_PART "-%.16s", request->path, tag) < 0)
-		output->part = NULL;
-	if (asprintf(&output->receipt_part, "%s" FILE_PART "-%.16s", output->receipt, tag) < 0)
-		output->receipt_part = NULL;
+	(void)snprintf(output->scratch, sizeof output->scratch, FILE_PART "-%.*s", SCRATCH_TAG,
+	               tag);
+	output->part = file_name(request->path, output->scratch);
+	output->receipt_part = file_name(output->receipt, output->scratch);
 	if (output->part && output->receipt_part) return CUTTLE_OK;
 	return io_fail(error, CUTTLE_NOMEM, "out of memory");
 }
@@ -333,6 +336,10 @@ void output_close(struct output **output) {
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
+
+const char *output_scratch(const struct output *output) {
+	return output->scratch;
+}
 
 size_t output_texts_drawn(const struct output *output) {
 	const int32_t *tokens;

@@ -65,6 +65,9 @@ struct output;
  * libsodium cannot begin. NOMEM. */
 enum cuttle_status output_open(const struct output_request *request, struct output **output,
                                bool *complete, struct cuttle_error *error);
+/* What the names of scratch files of this output end in: ".part-" and a tag. The tag comes from the
+ * key beside the journal, so what a killed run left is found again. "" for standard output. */
+const char *output_scratch(const struct output *output);
 /* How many texts have tokens in the journal. The last of them may be incomplete. */
 size_t output_texts_drawn(const struct output *output);
 

@@ -26,7 +26,8 @@ static bool take_types(struct groups *groups, const json_t *list, uint32_t group
 	if (!json_is_array(list)) return false;
 	json_array_foreach(list, i, type) {
 		const char *name = json_string_value(type);
-		if (!name || !utf8_name(name, strlen(name)) || groups->member_count == GROUPS_NAMED)
+		if (!name || !utf8_name(name, strlen(name)) || groups_named(groups, name) ||
+		    groups->member_count == GROUPS_NAMED)
 			return false;
 		struct group_member *member = &groups->members[groups->member_count++];
 		member->group = group;
@@ -51,7 +52,10 @@ static bool take_groups(struct groups *groups, const json_t *root) {
 			if (strcmp(name, "all") != 0) return false;
 			break;
 		}
+		for (size_t other = 0; other < i; other++)
+			if (!strcmp(groups->all[other].name, name)) return false;
 		memcpy(groups->all[groups->count++].name, name, strlen(name) + 1);
+		if (!json_array_size(types)) return false;
 		if (!take_types(groups, types, (uint32_t)i)) return false;
 	}
 	return take_types(groups, json_object_get(root, "types_left"), GROUP_LEFT);
@@ -167,19 +171,25 @@ static bool confirm_costs(const struct cuttle_rewrite_cost *claimed,
 /* Computes all costs again from the caps that are claimed. A cap of an m that does not occur is not
  * in the receipt; any number does for it. Returns what is wrong, or NULL. */
 static const char *check_costs(const struct rewrite_claim *claim) {
+	static const char wrong_sum[] = "its numbers of documents do not add up";
 	const struct rewrite_receipt *receipt = &claim->receipt;
+	const struct cuttle_rewrite_guarantee *guarantee = &receipt->guarantee;
 	const size_t groups = groups_count(receipt->groups);
 	struct rewrite_receipt again = *receipt;
 	double caps[GROUPS_MOST][GROUPS_MOST];
-	size_t documents = receipt->marked[0];
+	size_t documents = receipt->documents - receipt->marked[0];
 	for (size_t m = 1; m <= groups; m++) {
 		for (size_t group = 0; group < groups; group++)
 			caps[m - 1][group] =
 			    receipt->marked[m] ? receipt->costs[m - 1].of[group].divergence : 0.01;
-		documents += receipt->marked[m];
+		// Never below 0: the sum of many large numbers might come out as the right one.
+		if (receipt->marked[m] > documents) return wrong_sum;
+		documents -= receipt->marked[m];
 	}
-	if (documents != receipt->documents || !documents)
-		return "its numbers of documents do not add up";
+	if (documents || !receipt->documents) return wrong_sum;
+	if (!guarantee->document_tokens ||
+	    (uint64_t)guarantee->document_tokens + guarantee->max_length >= guarantee->context)
+		return "its context has no room for its document_tokens and max_length";
 	if (rewrite_receipt_cost(&again, caps, NULL)) return "its parameters are out of range";
 	for (size_t m = 1; m <= groups; m++) {
 		const struct rewrite_costs *claimed = &receipt->costs[m - 1],

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // secrecy.h: protects the process that reads private text.
 //
-// generate, sanitize, tag and inspect call secrecy_begin first. From then on there are no core
-// dumps, and no debugger of another user can attach. jansson's memory is wiped when freed. generate
-// calls secrecy_room after it has read the public files and before it reads a reference. From then
-// on the memory that the process holds does not depend on what the texts say.
+// generate, sanitize, extract, tag and inspect call secrecy_begin first. From then on there are no
+// core dumps, and no debugger of another user can attach. jansson's memory is wiped when freed.
+// generate calls secrecy_room after it has read the public files and before it reads a reference.
+// From then on the memory that the process holds does not depend on what the texts say.
 #ifndef CUTTLE_IO_SECRECY_H
 #define CUTTLE_IO_SECRECY_H
 

@@ -30,6 +30,7 @@ static inline double chisq_join(const double lane[8]) {
 }
 
 chisq_fn chisq_scalar;
+chisq_fn chisq_neon;
 chisq_fn chisq_avx2;
 chisq_fn chisq_avx512;
 

@@ -8,13 +8,12 @@
 #include <string.h>
 
 /* The table of tier `name`. Its gemms of Q8_0 and Q4_x are its own, and so is int8_peak. The other
- * block types take gemm_planes of tier `planes`. The laws of DP-Fusion come from tier `laws`,
- * everything else from tier `rest`. */
-#define TABLE(name, planes, rest, laws)                                                            \
+ * block types take gemm_planes of tier `planes`. Everything else comes from tier `rest`. */
+#define TABLE(name, planes, rest)                                                                  \
 	{                                                                                          \
 #name, rowquant_##rest, gemm_q8_##name, gemm_q4_##name, gemm_planes_##planes,      \
 		    gemm_float_##rest, attention_##rest, rmsnorm_##rest, rope_##rest,              \
-		    narrow_##rest, swiglu_##rest, dclip_##rest, rowlaw_##laws, chisq_##laws,       \
+		    narrow_##rest, swiglu_##rest, dclip_##rest, rowlaw_##rest, chisq_##rest,       \
 		    int8_peak_##name                                                               \
 	}
 
@@ -23,15 +22,15 @@ static const struct tier {
 	unsigned needs; /* flags of cpu.h, all of them */
 	struct kernels table;
 } tiers[] = {
-    {0, TABLE(scalar, scalar, scalar, scalar)},
+    {0, TABLE(scalar, scalar, scalar)},
 #if defined(__aarch64__)
-    {0, TABLE(neon, neon, neon, scalar)},
-    {CPU_DOTPROD, TABLE(dotprod, dotprod, neon, scalar)},
+    {0, TABLE(neon, neon, neon)},
+    {CPU_DOTPROD, TABLE(dotprod, dotprod, neon)},
 #elif defined(__x86_64__)
-    {CPU_AVX2, TABLE(avx2, avx2, avx2, avx2)},
-    {CPU_AVX2 | CPU_AVXVNNI, TABLE(avxvnni, avxvnni, avx2, avx2)},
-    {CPU_AVX512, TABLE(avx512, avx512, avx512, avx512)},
-    {CPU_AVX512 | CPU_AMX, TABLE(amx, amx, avx512, avx512)},
+    {CPU_AVX2, TABLE(avx2, avx2, avx2)},
+    {CPU_AVX2 | CPU_AVXVNNI, TABLE(avxvnni, avxvnni, avx2)},
+    {CPU_AVX512, TABLE(avx512, avx512, avx512)},
+    {CPU_AVX512 | CPU_AMX, TABLE(amx, amx, avx512)},
 #endif
 };
 enum { TIERS = sizeof tiers / sizeof *tiers };

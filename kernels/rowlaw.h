@@ -31,6 +31,7 @@ typedef bool rowlaw_fn(const float *row, size_t n, const uint64_t *table, size_t
                        uint64_t *law);
 
 rowlaw_fn rowlaw_scalar;
+rowlaw_fn rowlaw_neon;
 rowlaw_fn rowlaw_avx2;
 rowlaw_fn rowlaw_avx512;
 

@@ -32,7 +32,7 @@ fetch() {
 packages="libcmocka-dev libcmocka0 libjansson-dev libjansson4 libcsv-dev libcsv3 libsodium-dev libsodium23 libsqlite3-dev libsqlite3-0 libutf8proc-dev libutf8proc2"
 [ "$(cat "$debian/complete" 2>/dev/null)" = "$packages" ] || fetch
 
-kernels=("$build"/tests/test_{kernels,types,isolation,generate,model})
+kernels=("$build"/tests/test_{kernels,laws,types,isolation,generate,model})
 rest=("$build"/tests/test_{chat,dp_invisibleink,dp_topk,gguf,io_journal,io_output,io_receipt,io_records})
 make --no-print-directory -j2 CC=aarch64-linux-gnu-gcc BLAS=0 CURL=0 BUILD="$build" CPPFLAGS="-I$debian/root/usr/include" \
 	LDFLAGS="-L$libraries -Wl,-rpath,$libraries" "$build/cuttle" "${kernels[@]}" "${rest[@]}"

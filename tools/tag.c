@@ -8,6 +8,7 @@
 
 #include "convert/rewrite.h"
 #include "io/fail.h"
+#include "io/formats.h"
 #include "io/secrecy.h"
 #include "io/source.h"
 #include "tools/agreement.h"
@@ -167,7 +168,8 @@ static enum cuttle_status tag_file(struct tag_run *run, struct cuttle_error *err
 	return tagging_close(&run->tagging, status, error);
 }
 
-/* Checks the paths before one is opened. Returns the exit code. */
+/* Checks the paths before one is opened, and that the input is of no foreign format by its name.
+ * Returns the exit code. */
 static int check_tag_paths(const struct verb *verb, const struct tag_values *values) {
 	struct cuttle_error error;
 	const struct path_use uses[] = {
@@ -176,9 +178,10 @@ static int check_tag_paths(const struct verb *verb, const struct tag_values *val
 	    PATH_ALONE("-o", values->output, PATH_OUTPUT),
 	};
 	const int code = verb_paths(verb, uses, sizeof uses / sizeof *uses);
-	if (code || !strcmp(values->output, "-")) return code;
-	const enum cuttle_status status =
-	    rewrite_allowed(values->output, values->overwrite, &error);
+	if (code) return code;
+	enum cuttle_status status = formats_check_name(values->input, &error);
+	if (!status && strcmp(values->output, "-"))
+		status = rewrite_allowed(values->output, values->overwrite, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 

@@ -16,7 +16,9 @@ enum cuttle_status delivery_open(const struct output_request *request, const cha
 	const bool resumed = output_texts_drawn(delivery->output) > 0;
 	if (trace)
 		status = trace_open(trace, request->fingerprint, resumed, &delivery->trace, error);
-	if (!status) status = spending_reserve(spending, charge, resumed, charged, error);
+	if (!status)
+		status = spending_reserve(spending, charge, resumed,
+		                          output_scratch(delivery->output), charged, error);
 	return status;
 }
 

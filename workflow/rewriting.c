@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "io/fail.h"
+#include "io/formats.h"
 #include "io/jsonout.h"
 #include "io/paths.h"
 #include "workflow/delivery.h"
@@ -65,7 +66,7 @@ enum cuttle_status rewriting_paths(const struct rewriting_request *request,
 	};
 	status = paths_check(uses, sizeof uses / sizeof *uses, error);
 	free(receipt);
-	return status;
+	return status || !request->input ? status : formats_check_name(request->input, error);
 }
 
 /* ---- what is made from it -------------------------------------------------------------------- */
@@ -163,6 +164,7 @@ void rewriting_free(struct rewriting *rewriting) {
 
 struct rewriting_state {
 	struct documents documents;
+	struct cuttle_rewrite_job job; /* of all of them */
 	const struct run_events *events;
 	struct delivery delivery;
 	size_t reading; /* the document whose contexts were asked for last */
@@ -230,9 +232,11 @@ static void digest_documents(void *user, const unsigned char *key, char *digest)
 	documents_digest(&((struct rewriting_state *)user)->documents, key, digest);
 }
 
+/* Reads the documents, and checks that they can be drawn as one job. */
 static enum cuttle_status read_rewriting(const struct rewriting_request *request,
-                                         struct rewriting *rewriting, struct documents *documents,
+                                         struct rewriting *rewriting, struct rewriting_state *state,
                                          struct cuttle_error *error) {
+	struct documents *documents = &state->documents;
 	struct documents_request wanted = {.spans = request->spans,
 	                                   .groups = &request->groups,
 	                                   .placeholder = request->placeholder,
@@ -249,14 +253,24 @@ static enum cuttle_status read_rewriting(const struct rewriting_request *request
 	memset(receipt->marked, 0, sizeof receipt->marked);
 	for (size_t i = 0; i < receipt->documents; i++)
 		receipt->marked[__builtin_popcount(documents_groups(documents, i))]++;
-	return CUTTLE_OK;
+	struct cuttle_rewrite_job *job = &state->job;
+	cuttle_rewrite_job_default(job);
+	job->documents = receipt->documents;
+	job->user = state;
+	job->groups = offer_groups;
+	job->context = offer_context;
+	job->drawn = offer_drawn;
+	job->token = store_token;
+	job->text = finish_document;
+	job->progress = report_rewriting;
+	return cuttle_rewriter_takes(rewriting->rewriter, job, error);
 }
 
 enum cuttle_status rewriting_count(const struct rewriting_request *request,
                                    struct rewriting *rewriting, struct cuttle_error *error) {
-	struct documents documents;
-	const enum cuttle_status status = read_rewriting(request, rewriting, &documents, error);
-	documents_free(&documents);
+	struct rewriting_state state = {0};
+	const enum cuttle_status status = read_rewriting(request, rewriting, &state, error);
+	documents_free(&state.documents);
 	return status;
 }
 
@@ -287,17 +301,8 @@ static enum cuttle_status open_rewriting(const struct rewriting_request *request
 
 static enum cuttle_status draw_documents(struct rewriting *rewriting, struct rewriting_state *state,
                                          struct cuttle_error *error) {
-	struct cuttle_rewrite_job job;
-	cuttle_rewrite_job_default(&job);
-	job.documents = rewriting->receipt.documents;
-	job.user = state;
-	job.groups = offer_groups;
-	job.context = offer_context;
-	job.drawn = offer_drawn;
-	job.token = store_token;
-	job.text = finish_document;
-	job.progress = report_rewriting;
-	const enum cuttle_status status = cuttle_rewriter_run(rewriting->rewriter, &job, error);
+	const enum cuttle_status status =
+	    cuttle_rewriter_run(rewriting->rewriter, &state->job, error);
 	state->events->end(state->events->user);
 	return status == CUTTLE_PARTIAL ? delivery_explain(&state->delivery, error) : status;
 }
@@ -335,7 +340,7 @@ enum cuttle_status rewriting_run(const struct rewriting_request *request,
 	    .unit_key = request->unit_key,
 	    .output = request->output};
 	enum cuttle_status status = spending_open(&counted, &spending, error);
-	if (!status) status = read_rewriting(request, rewriting, &state.documents, error);
+	if (!status) status = read_rewriting(request, rewriting, &state, error);
 	if (!status)
 		status = open_rewriting(request, rewriting, &state, &spending, &complete, error);
 	if (!status) events->begin(events->user, complete);

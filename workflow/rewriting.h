@@ -46,7 +46,7 @@ struct rewriting_request {
 /* Sets the defaults: those of the library, temperature 0.5, the placeholder "[{type}]", the fields
  * "id", "text" and "spans", a sweep, the time now. */
 void rewriting_default(struct rewriting_request *request);
-/* As run_request_check and run_request_paths. */
+/* As run_request_check and run_request_paths, whose check of names is formats_check_name here. */
 enum cuttle_status rewriting_check(const struct rewriting_request *request,
                                    struct cuttle_error *error);
 enum cuttle_status rewriting_paths(const struct rewriting_request *request,
@@ -69,7 +69,7 @@ enum cuttle_status rewriting_make(const struct rewriting_request *request,
 void rewriting_free(struct rewriting *rewriting);
 
 /* Only reads the documents, checks them, and sets the receipt's numbers of documents. Errors as
- * documents_read. */
+ * documents_read and cuttle_rewriter_takes. */
 enum cuttle_status rewriting_count(const struct rewriting_request *request,
                                    struct rewriting *rewriting, struct cuttle_error *error);
 /* Runs the request, once for each struct rewriting. Statuses as run_texts. All documents are

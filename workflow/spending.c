@@ -63,7 +63,8 @@ static enum cuttle_status write_run_name(struct spending *spending, struct cuttl
 	ledger_name_run(spending->run);
 	if (!spending->name_file) return CUTTLE_OK;
 	(void)snprintf(line, sizeof line, "%s\n", spending->run);
-	int problem = file_replace(spending->name_file, line, LEDGER_RUN);
+	const int problem =
+	    file_replace_by(spending->name_part, spending->name_file, line, LEDGER_RUN);
 	return problem ? io_fail(error, CUTTLE_PARTIAL, "cannot write %s: %s", spending->name_file,
 	                         strerror(problem))
 	               : CUTTLE_OK;
@@ -99,11 +100,16 @@ static enum cuttle_status charge_run(struct ledger *ledger, struct spending *spe
 }
 
 enum cuttle_status spending_reserve(struct spending *spending, const struct ledger_request *charge,
-                                    bool resumed, struct receipt_ledger *charged,
-                                    struct cuttle_error *error) {
+                                    bool resumed, const char *scratch,
+                                    struct receipt_ledger *charged, struct cuttle_error *error) {
 	struct ledger *ledger;
 	struct ledger_run found = {.state = LEDGER_UNKNOWN};
 	if (!spending->path) return CUTTLE_OK;
+	if (spending->name_file) {
+		spending->name_part = file_name(spending->name_file, scratch);
+		if (!spending->name_part) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+		(void)unlink(spending->name_part);
+	}
 	enum cuttle_status status = ledger_open(spending->path, &ledger, error);
 	if (status) return status;
 	struct ledger_request request = *charge;
@@ -145,5 +151,6 @@ void spending_done(struct spending *spending) {
 
 void spending_close(struct spending *spending) {
 	free(spending->name_file);
+	free(spending->name_part);
 	*spending = (struct spending){0};
 }

@@ -28,17 +28,14 @@ struct cuttle_rewrite_params {
 	/* Per document, of blanking one group (with CUTTLE_MIX_ALL all marks). Give epsilon or the
 	 * divergence, and leave the other NaN. */
 	double epsilon;
-
 	double divergence; /* c, nats per token */
 	double delta;      /* default 1e-5; recommended: at most 1 / (10 documents) */
 	uint32_t alpha;    /* the order, 2..16; 0 = as suits (rewrite_budget.h) */
 	enum cuttle_mix mix;
 	uint32_t groups; /* G: groups 0 .. G-1, 1..16; default 1 */
-
 	/* [groups] CUTTLE_MIX_AVERAGE only, with epsilon: each group's own. NaN = epsilon. NULL =
 	 * all have epsilon. */
 	const double *group_epsilons;
-
 	uint32_t tokens;               /* T: private tokens of a document, at most; default 200 */
 	uint32_t max_length;           /* U: all tokens of a document; 0 = T and the free tokens */
 	struct cuttle_savings savings; /* default all off; no center, no token_bank */
@@ -135,10 +132,13 @@ struct cuttle_rewrite_job {
 	int (*progress)(void *user, const struct cuttle_progress *progress);
 };
 CUTTLE_API void cuttle_rewrite_job_default(struct cuttle_rewrite_job *job);
-
+/* Checks the groups of all documents; ask before any charge. Calls `groups` alone. USAGE: there are
+ * more than 64 sets of groups with unlike epsilons. NOMEM. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status
+cuttle_rewriter_takes(const struct cuttle_rewriter *rewriter, const struct cuttle_rewrite_job *job,
+                      struct cuttle_error *error);
 /* Rewrites all documents. Without a mark, or with T tokens spent, a text is drawn from the public
- * context alone. Statuses as cuttle_job_run. USAGE also: a public text does not fit, or the
- * documents have more than 64 sets of groups with unlike epsilons. */
+ * context alone. Statuses as cuttle_job_run, USAGE also as cuttle_rewriter_fits and _takes. */
 CUTTLE_API CUTTLE_CHECKED enum cuttle_status
 cuttle_rewriter_run(struct cuttle_rewriter *rewriter, const struct cuttle_rewrite_job *job,
                     struct cuttle_error *error);

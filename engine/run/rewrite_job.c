@@ -20,11 +20,11 @@ enum { MOST_PATTERNS = 64 };
 struct row_pattern {
 	uint32_t rows;
 	double divergences[REWRITE_MOST_GROUPS]; /* [rows] */
-	struct dp_mechanism mechanism;
+	struct dp_mechanism mechanism;           /* self NULL = not built yet */
 };
 
 struct rewrite_run {
-	struct cuttle_rewriter *rewriter;
+	const struct cuttle_rewriter *rewriter;
 	const struct cuttle_rewrite_job *job;
 	struct row_pattern patterns[MOST_PATTERNS];
 	size_t pattern_count; /* at least 1 once the job runs */
@@ -41,7 +41,7 @@ static struct row_pattern *find_pattern(struct rewrite_run *run, uint32_t rows,
 	return NULL;
 }
 
-/* Builds the mechanism for the groups `present`, unless there is one. */
+/* Lists the pattern of the groups `present`, unless it is listed. */
 static enum cuttle_status add_pattern(struct rewrite_run *run, uint32_t present,
                                       struct cuttle_error *error) {
 	double divergences[REWRITE_MOST_GROUPS];
@@ -53,21 +53,15 @@ static enum cuttle_status add_pattern(struct rewrite_run *run, uint32_t present,
 		                   "the documents have more than %d sets of groups with unlike "
 		                   "epsilons; give all groups the same epsilon",
 		                   MOST_PATTERNS);
-	struct row_pattern *pattern = &run->patterns[run->pattern_count];
-	struct dp_fusion_params params = run->rewriter->mechanism;
-	params.least_places = params.most_places = rows;
-	params.divergences = divergences;
-	const enum dp_status status = dp_fusion_mechanism(&params, &pattern->mechanism);
-	if (status) return plan_status(status, error);
+	struct row_pattern *pattern = &run->patterns[run->pattern_count++];
 	pattern->rows = rows;
 	memcpy(pattern->divergences, divergences, rows * sizeof *divergences);
-	run->pattern_count++;
 	if (rows > run->rows) run->rows = rows;
 	return CUTTLE_OK;
 }
 
-/* Builds all mechanisms, before anything is drawn: what groups documents have is public. */
-static enum cuttle_status build_patterns(struct rewrite_run *run, struct cuttle_error *error) {
+/* Lists the patterns of all documents: what groups they have is public. */
+static enum cuttle_status list_patterns(struct rewrite_run *run, struct cuttle_error *error) {
 	enum cuttle_status status = CUTTLE_OK;
 	for (size_t i = 0; i < run->job->documents && !status; i++)
 		status = add_pattern(run, run->job->groups(run->job->user, i), error);
@@ -75,9 +69,24 @@ static enum cuttle_status build_patterns(struct rewrite_run *run, struct cuttle_
 	return status || run->pattern_count ? status : add_pattern(run, 1, error);
 }
 
+/* Builds all mechanisms, before anything is drawn. */
+static enum cuttle_status build_mechanisms(struct rewrite_run *run, struct cuttle_error *error) {
+	struct dp_fusion_params params = run->rewriter->mechanism;
+	for (size_t i = 0; i < run->pattern_count; i++) {
+		struct row_pattern *pattern = &run->patterns[i];
+		params.least_places = params.most_places = pattern->rows;
+		params.divergences = pattern->divergences;
+		const enum dp_status status = dp_fusion_mechanism(&params, &pattern->mechanism);
+		if (status) return plan_status(status, error);
+	}
+	return CUTTLE_OK;
+}
+
 static void free_patterns(struct rewrite_run *run) {
-	for (size_t i = 0; i < run->pattern_count; i++)
-		run->patterns[i].mechanism.free(run->patterns[i].mechanism.self);
+	for (size_t i = 0; i < run->pattern_count; i++) {
+		struct dp_mechanism *mechanism = &run->patterns[i].mechanism;
+		if (mechanism->self) mechanism->free(mechanism->self);
+	}
 }
 
 /* A document without a mark has no private row. Any mechanism draws its tokens, all of them free.
@@ -144,10 +153,10 @@ static enum cuttle_status write_document_contexts(void *self, size_t document, b
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status generate_documents(struct rewrite_run *run,
+static enum cuttle_status generate_documents(struct rewrite_run *run, struct seeded *seeded,
                                              const struct logit_source *source,
                                              struct cuttle_error *error) {
-	struct cuttle_rewriter *r = run->rewriter;
+	const struct cuttle_rewriter *r = run->rewriter;
 	const struct cuttle_rewrite_job *job = run->job;
 	const struct cuttle_rewrite_guarantee *g = &r->guarantee;
 	const struct generation generation = {
@@ -161,7 +170,7 @@ static enum cuttle_status generate_documents(struct rewrite_run *run,
 	    .places = run->rows,
 	    .context_tokens =
 	        (run->rows + 1) * prompt_private_capacity(&r->prompt, g->document_tokens),
-	    .seeded = &r->seeded,
+	    .seeded = seeded,
 	    .self = run,
 	    .terms = terms_of_document,
 	    .contexts = write_document_contexts,
@@ -182,7 +191,8 @@ enum cuttle_status rewrite_generate(struct cuttle_rewriter *rewriter,
 	run->job = job;
 	struct lockstep *lockstep = NULL;
 	struct logit_source own;
-	enum cuttle_status status = build_patterns(run, error);
+	enum cuttle_status status = list_patterns(run, error);
+	if (!status) status = build_mechanisms(run, error);
 	if (!status && !source) {
 		const size_t documents = job->documents ? job->documents : 1;
 		const struct lockstep_params params = rewrite_lockstep(
@@ -190,7 +200,8 @@ enum cuttle_status rewrite_generate(struct cuttle_rewriter *rewriter,
 		status = lockstep_new(rewriter->model, &params, &lockstep, error);
 		if (!status) own = lockstep_source(lockstep);
 	}
-	if (!status) status = generate_documents(run, source ? source : &own, error);
+	if (!status)
+		status = generate_documents(run, &rewriter->seeded, source ? source : &own, error);
 	lockstep_free(&lockstep);
 	free_patterns(run);
 	free(run);
@@ -201,14 +212,37 @@ void cuttle_rewrite_job_default(struct cuttle_rewrite_job *job) {
 	*job = (struct cuttle_rewrite_job){.struct_size = sizeof *job};
 }
 
+/* Copies what was given, which may be of an older library. */
+static enum cuttle_status take_rewrite_job(const struct cuttle_rewrite_job *given,
+                                           struct cuttle_rewrite_job *job,
+                                           struct cuttle_error *error) {
+	cuttle_rewrite_job_default(job);
+	return params_take(job, sizeof *job, given, "struct cuttle_rewrite_job", error);
+}
+
+enum cuttle_status cuttle_rewriter_takes(const struct cuttle_rewriter *rewriter,
+                                         const struct cuttle_rewrite_job *given,
+                                         struct cuttle_error *error) {
+	REQUIRE(rewriter && given);
+	struct cuttle_rewrite_job job;
+	enum cuttle_status status = take_rewrite_job(given, &job, error);
+	if (status) return status;
+	REQUIRE(job.groups);
+	struct rewrite_run *run = calloc(1, sizeof *run);
+	if (!run) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	run->rewriter = rewriter;
+	run->job = &job;
+	status = list_patterns(run, error);
+	free(run);
+	return status;
+}
+
 enum cuttle_status cuttle_rewriter_run(struct cuttle_rewriter *rewriter,
                                        const struct cuttle_rewrite_job *given,
                                        struct cuttle_error *error) {
 	REQUIRE(rewriter && given);
 	struct cuttle_rewrite_job job;
-	cuttle_rewrite_job_default(&job);
-	const enum cuttle_status status =
-	    params_take(&job, sizeof job, given, "struct cuttle_rewrite_job", error);
+	const enum cuttle_status status = take_rewrite_job(given, &job, error);
 	if (status) return status;
 	REQUIRE(job.groups && job.context && job.text);
 	return rewrite_generate(rewriter, &job, NULL, error);

@@ -33,7 +33,7 @@ ln -s . here
 
 # ---- generate
 run=(generate -e 10 -B 2 -N 2 -n 4 -c 96 --kind note -q)
-for written in z z.part z.part-0123456789abcdef z.tmp z.journal z.journal.key z.run z.run.tmp-1 z.receipt.json \
+for written in z z.part z.part-0123456789abcdef z.tmp z.journal z.journal.key z.run z.run.part-0123456789abcdef z.receipt.json \
 	z.receipt.json.tmp z.receipt.json.tmp-2; do
 	cp refs.jsonl $written
 	for name in $written "./$written" "here/$written"; do
@@ -123,6 +123,19 @@ spares 4 "${over[@]}" -i docs.jsonl -o e --names nowhere
 spares 4 "${over[@]}" -i docs.jsonl -o e --instruction nowhere
 spares 4 "${over[@]}" -i nowhere -o e
 exits 0 "${over[@]}" -i <(cat docs.jsonl) -o e --instruction <(cat asked)
+# A foreign format is refused by its name, before a model or a list of names is opened.
+for name in d.xlsx d.parquet d.json d.JSONL.GZ d.txt; do
+	cp docs.jsonl $name
+	spares 4 "${over[@]}" -i $name -o x -m absent.gguf
+	says err "^cuttle sanitize: $name is .*, neither JSONL nor CSV: "
+	spares 4 "${over[@]}" -i $name --dry-run -m absent.gguf
+	spares 4 tag -i $name -o x --names absent
+	says err "^cuttle tag: $name is .*, neither JSONL nor CSV: "
+	spares 4 tag -i $name
+	rm $name
+done
+spares 2 "${over[@]}" -i d.json -o d.json -m absent.gguf
+spares 2 tag -i d.json -o d.json
 rm e e.receipt.json
 
 # ---- extract

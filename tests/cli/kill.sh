@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests kill -9 at random moments, with the same command again after it. It fails if a seeded
 # output differs by one byte from an undisturbed one. It fails if a private output lacks an index
-# or has one twice, if its receipt is wrong, or if a token that was once journalled is drawn again.
+# or has one twice, if its receipt is wrong, or if a token that was once journalled is drawn again. It
+# fails if anything half-written is left in the end.
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
 need_model
@@ -66,17 +67,27 @@ while [ $kills -lt $seeded_kills ]; do
 	nothing_left out
 done
 
-kills=0
+# The same with a ledger. What a kill in the very moment leaves of the run's name is put there by hand.
+# Its name ends as that of the output's own scratch file.
+exits 0 ledger init --ledger l --dataset notes --epsilon-limit 1000
+kills=0 planted=0
 while [ $kills -lt $private_kills ]; do
 	rm -f p.* before
-	while killed "${base[@]}" -o p.jsonl; do
+	while killed "${base[@]}" -o p.jsonl --ledger l --dataset notes; do
 		kills=$((kills + 1))
 		grew p.jsonl
+		for file in p.jsonl.part-*; do
+			[ -e "$file" ] || continue
+			printf 0123 >"p.jsonl.run${file#p.jsonl}"
+			planted=$((planted + 1))
+		done
 		[ $kills -lt $private_kills ] || break
 	done
-	exits 0 "${base[@]}" -o p.jsonl
+	exits 0 "${base[@]}" -o p.jsonl --ledger l --dataset notes
+	nothing_left p
 	[ "$(indices p.jsonl)" = "$(seq -s' ' 0 $((texts - 1)))" ] || fail "indices: $(cat p.jsonl)"
 	[ "$(sed 's/^{"index":[0-9]*,//' p.jsonl | sort -u | wc -l)" = "$texts" ] || fail "a text stands twice: $(cat p.jsonl)"
 	says p.receipt.json '"private": true'
 	says p.receipt.json "\"output_sha256\": \"$(hash_of p.jsonl)\""
 done
+[ $planted -gt 0 ] || fail "no run was killed while it drew"

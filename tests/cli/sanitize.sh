@@ -182,6 +182,27 @@ says err 'there is no document in it'
 refused 4 "${run[@]}" -e 4 --unit-key who
 says err "line 1: it does not say whose it is"
 refused 4 "${run[@]}" -i nowhere -e 4
+# Seven types with unlike epsilons, and a document for each set of them.
+own=()
+for ((i = 0; i < 7; i++)); do own+=(--group "T$i:$((20 + i))"); done
+for ((set = 1; set < 128; set++)); do
+	marks=
+	for ((i = 0; i < 7; i++)); do
+		((set >> i & 1)) && marks+=${marks:+,}$(span $i $((i + 1)) T$i)
+	done
+	doc $set abcdefg "$marks"
+done >sets.jsonl
+exits 0 ledger init --ledger l --dataset wide --measure rdp --order 2 --epsilon-limit 99 --delta 1e-5
+exits 0 ledger export --ledger l
+cp out before
+refused 2 "${run[@]}" -i sets.jsonl --no-sweep --mix average --alpha 2 "${own[@]}" --ledger l --dataset wide
+says err 'more than 64 sets of groups with unlike epsilons'
+compgen -G 'out.*' && fail "a refused run left something"
+exits 0 ledger export --ledger l
+same out before "a run with too many sets of groups was charged"
+refused 2 "${base[@]}" -i sets.jsonl --no-sweep --mix average --alpha 2 "${own[@]}" --dry-run
+head -64 sets.jsonl >some.jsonl
+exits 0 "${base[@]}" -i some.jsonl --no-sweep --mix average --alpha 2 "${own[@]}" --dry-run
 # A line as long as a disk, and more spans than anybody tags.
 large() { printf '{"text":"' && head -c "$1" /dev/zero | tr '\0' s && echo '"}'; }
 gigabyte=1000000000

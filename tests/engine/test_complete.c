@@ -325,6 +325,10 @@ static void draws_follow_the_row(void **state) {
 		print_message("temperature %g: p = %.3g\n", temperatures[t], value);
 		assert_true(value > FALSE_ALARM);
 		assert_true(memcmp(c.all[0].tokens, c.all[1].tokens, sizeof c.all[0].tokens));
+		// Nobody repeats them: the same job again draws others.
+		const struct seen_completion first = c.all[0];
+		assert_int_equal(see_completions(*state, &params, &c), CUTTLE_OK);
+		assert_true(memcmp(c.all[0].tokens, first.tokens, sizeof first.tokens));
 		free(c.all);
 	}
 }

@@ -5,7 +5,8 @@
 // another group's row or what the job answers. It fails if a blank row is not the public row bit
 // for bit. It fails if texts depend on sharing, threads, tier or documents in flight, or on where a
 // run was interrupted. It fails if more than T tokens of a document are private, or a cost is above
-// the epsilon asked for. With CUTTLE_TEST_SHORT=1 it tries fewer documents.
+// the epsilon asked for, or a job that cannot be run is begun. With CUTTLE_TEST_SHORT=1 it tries
+// fewer documents.
 #include "engine/run/rewrite.h"
 #include "kernels/kernels.h"
 #include "tests/support/tiny_model.h"
@@ -710,6 +711,46 @@ static void refusals(void **state) {
 	cuttle_rewriter_free(&rewriter);
 }
 
+/* Document 0 has a mark of group 0, 1 of group 1, 2 of both: a set of its own for each. */
+static uint32_t another_set(void *user, size_t document) {
+	(void)user;
+	return (uint32_t)document + 1;
+}
+
+static void no_context(void *user, size_t document, uint32_t group, const char **text,
+                       size_t *size) {
+	(void)user, (void)document, (void)group, (void)text, (void)size;
+	fail_msg("a refused job is not begun");
+}
+
+/* The library keeps a mechanism for each set of unlike epsilons. Too many sets are refused when the
+ * caller asks, and again before anything is read. */
+static void too_many_sets_of_groups(void **state) {
+	static const double own[7] = {10, 11, 12, 13, 14, 15, 16};
+	struct cuttle_rewrite_params params;
+	struct cuttle_rewriter *rewriter;
+	struct cuttle_rewrite_job job;
+	cuttle_rewrite_job_default(&job);
+	job.groups = another_set;
+	job.context = no_context;
+	job.text = note_text;
+	for (int unlike = 0; unlike < 2; unlike++) {
+		set_small_params(&params);
+		params.divergence = NAN;
+		params.epsilon = 20;
+		params.groups = 7;
+		if (unlike) params.group_epsilons = own;
+		assert_int_equal(cuttle_rewriter_make(*state, &params, &rewriter, NULL), CUTTLE_OK);
+		for (job.documents = 0; job.documents < 128; job.documents++)
+			assert_int_equal(cuttle_rewriter_takes(rewriter, &job, NULL),
+			                 unlike && job.documents > 64 ? CUTTLE_USAGE : CUTTLE_OK);
+		job.documents = 65;
+		if (unlike)
+			assert_int_equal(cuttle_rewriter_run(rewriter, &job, NULL), CUTTLE_USAGE);
+		cuttle_rewriter_free(&rewriter);
+	}
+}
+
 static int open_healthy_model(void **state) {
 	*state = tiny_model_open_healthy(1);
 	return 0;
@@ -730,6 +771,7 @@ int main(void) {
 	    cmocka_unit_test(costs_of_every_set),
 	    cmocka_unit_test(budgets),
 	    cmocka_unit_test(refusals),
+	    cmocka_unit_test(too_many_sets_of_groups),
 	};
 	return cmocka_run_group_tests(tests, open_healthy_model, close_healthy_model);
 }

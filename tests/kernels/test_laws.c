@@ -132,6 +132,23 @@ static void test_longest(void **state) {
 	free(row);
 }
 
+/* Short tables, with a number behind the end that must not count. Rows end in every lane. */
+static void test_table_end(void **state) {
+	(void)state;
+	const uint64_t table[] = {UINT64_C(1) << 40, UINT64_C(1) << 39, UINT64_C(1) << 38,
+	                          UINT64_C(1) << 39};
+	for (size_t count = 1; count < 4; count++)
+		for (size_t n = 1; n < 20; n++)
+			for (size_t t = 0; t < tier_count; t++) {
+				float row[20];
+				uint64_t law[20];
+				for (size_t i = 0; i < n; i++) row[i] = -(float)(i % 4) / UNIT;
+				assert_true(tiers[t]->rowlaw(row, n, table, count, law));
+				for (size_t i = 0; i < n; i++)
+					assert_int_equal(law[i] == 1, i % 4 >= count);
+			}
+}
+
 /* Entries of every size from 1 to 2^46, and some equal ones. */
 static uint64_t law_entry(void) {
 	return 1 + (draw_test_bits(&numbers) >> 18 >> draw_below(&numbers, 47)) % (1ull << 46);
@@ -238,9 +255,8 @@ int main(int argc, char **argv) {
 		return 0;
 	}
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_rowlaw),
-	    cmocka_unit_test(test_longest),
-	    cmocka_unit_test(test_chisq),
+	    cmocka_unit_test(test_rowlaw),     cmocka_unit_test(test_longest),
+	    cmocka_unit_test(test_table_end),  cmocka_unit_test(test_chisq),
 	    cmocka_unit_test(test_lane_order),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
