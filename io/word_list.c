@@ -14,23 +14,29 @@ enum {
 	FOLDING = 3          /* a character has at most so many times its bytes when folded */
 };
 
-/* Reads the word of a line. False: it is not one word. A line without any is none: *size is 0. */
+/* Reads the word of a line. False: it is not one word. A line of white space has none: *size is 0.
+ */
 static bool read_list_word(const char *line, size_t length, char word[SPLIT_BYTES], size_t *size) {
 	struct split split;
-	const char *bytes, *more;
-	size_t rest;
+	enum split_kind kind;
+	const char *bytes;
+	size_t used;
+	bool right = true;
+	*size = 0;
 	split_begin(&split, line, length, true);
-	enum split_kind kind = split_next(&split, &bytes, size);
-	if (kind == SPLIT_WORD) {
-		memcpy(word, bytes, *size);
-		// White space may stand behind it, as in a file of another system.
-		const enum split_kind next = split_next(&split, &more, &rest);
-		if (next == SPLIT_SHAPE && strspn(more, " \n") < rest) kind = SPLIT_SHAPE;
-		if (next == SPLIT_NUMBER || next == SPLIT_WORD) kind = SPLIT_SHAPE;
-	} else if (kind == SPLIT_SHAPE && strspn(bytes, " \n") >= *size) kind = SPLIT_END;
-	if (kind == SPLIT_END) *size = 0;
+	while ((kind = split_next(&split, &bytes, &used)) != SPLIT_END) {
+		if (kind == SPLIT_SHAPE) {
+			for (size_t i = 0; i < used; i++)
+				right &= bytes[i] == ' ' || bytes[i] == '\n';
+			continue;
+		}
+		right &= kind == SPLIT_WORD && !*size;
+		if (!right) break;
+		memcpy(word, bytes, used);
+		*size = used;
+	}
 	split_end(&split);
-	return kind == SPLIT_WORD || kind == SPLIT_END;
+	return right;
 }
 
 static int compare_list_words(const void *one, const void *other) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows the progress of a run of generate or sanitize on standard error. On a terminal that is one
-// line, rewritten in place: the living line. Else it is JSON lines, or a plain line now and then,
-// or nothing.
+// Shows the progress of a run of generate, sanitize or perturb on standard error. On a terminal
+// that is one line, rewritten in place: the living line. Else it is JSON lines, or a plain line now
+// and then, or nothing.
 //
 // tools/watch.c calls it. Only public numbers are shown: texts and tokens done. How long a run
 // takes tells how long the references are. So no line that could end in a log holds a time. Nor
@@ -22,7 +22,7 @@ struct progress {
 		PROGRESS_LINES, /* a JSON line after each text */
 		PROGRESS_SPARSE /* a plain line after each tenth of the texts */
 	} style;
-	const char *read;    /* what is read before a text's first token: "references" */
+	const char *read;    /* what is read before a text's first token: "references", or NULL */
 	size_t texts;        /* of the run */
 	size_t texts_done;   /* by this run or an earlier one */
 	size_t texts_before; /* done by an earlier run */
@@ -35,7 +35,8 @@ struct progress {
 	bool line_open;       /* the cursor stands in the living line */
 };
 
-/* `read` is what the user knows a text to be written from, such as "references". */
+/* `read` is what the user knows a text to be written from, such as "references"; NULL where nothing
+ * takes long before the first token. */
 void progress_begin(struct progress *progress, enum progress_mode mode, size_t texts,
                     const char *read);
 /* Says that the references of text number `text`, from 0, are being read. Call it now and then

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// perturb_budget.h: what perturbing a text costs, from parameters alone. No words are needed.
+// perturb_budget.h: what perturbing a text costs, from parameters alone, without a perturber.
 // Called by: programs that choose a budget, write or check a receipt; perturb.h speaks of costs in
 // these numbers. No private data: all of them are public.
 // Example: epsilon 6 and 50 words: 300 for a text; at epsilon 0.1 it is 5, and rho is 0.25.
@@ -33,6 +33,13 @@ CUTTLE_API double cuttle_perturb_rho(uint32_t epsilon_millionths, uint32_t recor
 CUTTLE_API CUTTLE_CHECKED enum cuttle_status
 cuttle_perturb_share(const struct cuttle_perturb_params *params, uint32_t words, uint32_t k,
                      double *share, struct cuttle_error *error);
+
+/* Sets *near to the k of CUTTLE_STEP that keeps words nearest to themselves on average, at this
+ * epsilon: the mean cosine of the output with the word is highest. Advice only, from 64 of the
+ * words, which are spread evenly: any k has the same guarantee. NOMEM. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status
+cuttle_perturb_best_near(const struct cuttle_words *words, uint32_t epsilon_millionths,
+                         uint32_t *near, struct cuttle_error *error);
 
 #ifdef __cplusplus
 }

@@ -9,10 +9,14 @@
 #include "engine/status.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Above it e^epsilon is no number that helps anybody. */
 static const double LARGE_EPSILON = 12;
+
+/* Words whose neighbours are looked at for advice. */
+enum { SAMPLE = 64 };
 
 static enum cuttle_status check_budget(const struct cuttle_perturb_params *params, uint32_t words,
                                        uint32_t record_words, struct cuttle_error *error) {
@@ -169,4 +173,40 @@ enum cuttle_status cuttle_perturb_share(const struct cuttle_perturb_params *para
 	*share = dp_rank_share(rank, k);
 	dp_rank_free(&rank);
 	return CUTTLE_OK;
+}
+
+static int compare_cosines(const void *one, const void *other) {
+	const float a = *(const float *)one, b = *(const float *)other;
+	return (a < b) - (a > b);
+}
+
+/* Sets similarity [count] to the mean cosine at each rank. */
+static void average_cosines(const struct cuttle_words *words, float *vector, float *cosines,
+                            double *similarity) {
+	const size_t count = cuttle_words_count(words), sample = count < SAMPLE ? count : SAMPLE;
+	for (size_t i = 0; i < sample; i++) {
+		cuttle_words_row(words, i * count / sample, vector);
+		cuttle_words_cosines(words, vector, 1, cosines);
+		qsort(cosines, count, sizeof *cosines, compare_cosines);
+		for (size_t rank = 0; rank < count; rank++)
+			similarity[rank] += (double)cosines[rank] / (double)sample;
+	}
+}
+
+enum cuttle_status cuttle_perturb_best_near(const struct cuttle_words *words,
+                                            uint32_t epsilon_millionths, uint32_t *near,
+                                            struct cuttle_error *error) {
+	const size_t count = cuttle_words_count(words);
+	float *vector = calloc(cuttle_words_width(words), sizeof *vector),
+	      *cosines = calloc(count, sizeof *cosines);
+	double *similarity = calloc(count, sizeof *similarity);
+	const bool made = vector && cosines && similarity;
+	if (made) {
+		average_cosines(words, vector, cosines, similarity);
+		*near = dp_rank_best_near(similarity, (uint32_t)count, epsilon_millionths);
+	}
+	free(vector);
+	free(cosines);
+	free(similarity);
+	return made ? CUTTLE_OK : status_fail(error, CUTTLE_NOMEM, "out of memory");
 }
