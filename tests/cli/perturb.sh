@@ -317,6 +317,11 @@ exits 0 ledger show --ledger l --dataset people --json
 says out '"rho_spent":1\.25[0-9]*,.*"runs":1}'
 exits 0 receipt verify out.receipt.json --ledger l
 says out 'counted per value of who'
+rm out.*
+# That one is nulled, not charged to nobody: without padding it has no words.
+(cat docs.jsonl && echo '{"text":"waaa waab"}') >owned.jsonl
+exits 0 "${base[@]}" -i owned.jsonl -o out.jsonl --unit-key who
+says out.jsonl '^\{"index":4,"text":"","words":0,'
 # A stopped run is charged once. The journal must outgrow the ledger before the limit stops it.
 rm out.*
 exits 0 ledger init --ledger l --dataset once --rho-limit 400
