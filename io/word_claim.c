@@ -54,7 +54,7 @@ static bool take_baseline(const json_t *root, struct word_receipt *receipt) {
 	return json_is_null(baseline);
 }
 
-static bool take_params(const json_t *root, struct word_receipt *receipt, bool private_output) {
+static bool take_params(const json_t *root, struct word_receipt *receipt) {
 	struct cuttle_perturb_params *params = &receipt->params;
 	const json_t *table = json_object_get(root, "table");
 	const char *note;
@@ -62,9 +62,8 @@ static bool take_params(const json_t *root, struct word_receipt *receipt, bool p
 	bool right = take_choice(root, "method", WORD_METHOD_NAMES, WORD_METHODS, &method);
 	params->method = (enum cuttle_word_method)method;
 	right &= attest_number(root, "epsilon_millionths", &params->epsilon_millionths);
-	// A seed shows in the note alone; with it nothing is private.
+	// A seed shows in the note alone. Whether the output is private follows.
 	params->insecure = attest_text(root, "note", &note) && !strcmp(note, "NOT PRIVATE");
-	right &= private_output == (params->method == CUTTLE_RANK && !params->insecure);
 	if (params->method == CUTTLE_RANK) {
 		right &= take_choice(table, "kind", WORD_TABLE_NAMES, WORD_TABLES, &kind);
 		params->table = (enum cuttle_rank_table)kind;
@@ -87,9 +86,7 @@ static bool take_word_members(struct word_claim *claim) {
 	             *longest = json_object_get(root, "record_words");
 	struct word_receipt *receipt = &claim->receipt;
 	uint64_t records = 0, vector = 0;
-	bool private_output;
-	bool right = attest_flag(root, "private", &private_output) &&
-	             take_params(root, receipt, private_output) && take_model(root, receipt);
+	bool right = take_params(root, receipt) && take_model(root, receipt);
 	right &= attest_number(root, "words", &receipt->guarantee.words);
 	right &=
 	    json_is_null(longest) || (attest_number(root, "record_words", &receipt->record_words) &&

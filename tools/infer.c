@@ -248,6 +248,7 @@ static const char *settle_infer(struct infer_verb_values *values) {
 	perturb->input_format = (enum records_format)values->input_format;
 	perturb->model = request->extract.model = values->open.model;
 	perturb->lock = values->open.mlock;
+	perturb->threads = (unsigned)values->open.threads;
 	request->remote.api = (enum remote_api)values->api;
 	request->remote.max_tokens = (uint32_t)values->remote_tokens;
 	request->remote.timeout_s = (uint32_t)values->timeout;

@@ -106,6 +106,7 @@ static const char *settle_perturb(struct perturb_verb_values *values) {
 	request->input_format = (enum records_format)values->input_format;
 	request->model = values->open.model;
 	request->lock = values->open.mlock;
+	request->threads = (unsigned)values->open.threads;
 	if (epoch && !options_count(epoch, UINT64_MAX, &request->now)) request->now = UINT64_MAX;
 	return NULL;
 }

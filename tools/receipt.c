@@ -512,8 +512,7 @@ static int run_receipt_verb(const struct verb *verb, int argc, char **argv) {
 
 const struct verb receipt_verb = {
     .name = "receipt",
-    .usage = "verify RECEIPT [--output FILE] [--model FILE] [--words FILE] [--ledger FILE] [--key "
-             "PUBLIC]",
+    .usage = "verify RECEIPT [--output FILE] [--ledger FILE] [--key PUBLIC] [OPTION]...",
     .summary = "what a receipt promises, and whether it agrees with its output",
     .example = "verify out.receipt.json --output out.jsonl --model MODEL.gguf",
     .about = ABOUT,

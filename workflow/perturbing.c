@@ -205,8 +205,9 @@ enum cuttle_status perturbing_make(const struct perturbing_request *request,
                                    const struct setup_model *opened, struct perturbing *perturbing,
                                    struct cuttle_error *error) {
 	memset(perturbing, 0, sizeof *perturbing);
-	enum cuttle_status status = words_file_read(request->words, 0, &perturbing->words,
-	                                            perturbing->receipt.words_sha256, error);
+	enum cuttle_status status =
+	    words_file_read(request->words, request->threads, &perturbing->words,
+	                    perturbing->receipt.words_sha256, error);
 	// Words of other vectors have no use for a model, which the environment may name.
 	if (!status && !*cuttle_words_model_sha256(perturbing->words)) opened = NULL;
 	if (!status) status = check_pieces(perturbing, opened, error);

@@ -39,6 +39,7 @@ struct perturbing_request {
 	const char *sign;       /* path of the secret key that signs the receipt */
 	uint64_t now;           /* seconds since 1970; the receipt has its day */
 	uint32_t record_words;  /* N, most words that are read of a record; 0 = all */
+	unsigned threads;       /* of the words, 0 = the cores that this process may use */
 	enum records_format input_format;
 	bool pad;              /* each record has N places: how many words it has is hidden */
 	bool keep_punctuation; /* punctuation and line breaks are public, and stay */
