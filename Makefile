@@ -117,7 +117,7 @@ $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BU
 $(BUILD)/example: $(BUILD)/examples/generate.o $(BUILD)/libcuttle.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(CORE_LIBS) -o $@
-# A model of this machine in place of a remote service, for make demo-infer.
+# A model of this machine in place of a remote service, for make demo-infer and tests/cli/infer.sh.
 $(BUILD)/loopback: $(BUILD)/examples/loopback.o $(BUILD)/libcuttle.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ -ljansson $(CORE_LIBS) -o $@
@@ -181,7 +181,7 @@ test:
 	@$(MAKE) --no-print-directory -j2 all tests
 	@$(MAKE) --no-print-directory check
 
-tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny) $(addprefix $(BUILD)/replay/,$(FUZZ))
+tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny) $(addprefix $(BUILD)/replay/,$(FUZZ)) $(BUILD)/loopback
 
 check: all tests
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_EXAMPLE=$(BUILD)/example CUTTLE_MODEL=$(MODEL) tests/run.sh $(addprefix $(BUILD)/tests/,$(TESTS)) $(addprefix $(BUILD)/replay/,$(FUZZ))

@@ -80,7 +80,7 @@ struct inferring_events {
 /* Runs the request, once for each struct inferring. The key is read before a word is drawn. A
  * failure of a later phase leaves what the earlier ones have written; the same request goes on from
  * there. Statuses as remote_open, perturbing_run, replies_open, remote_send and extracting_write.
- * INPUT also: the records are others than those that were perturbed. */
+ * INPUT also: there are more or fewer records than were perturbed. */
 enum cuttle_status inferring_run(struct inferring *inferring, const struct inferring_events *events,
                                  struct cuttle_error *error);
 
