@@ -6,6 +6,7 @@ AR := $(if $(filter default,$(origin AR)),$(shell $(CC) -print-prog-name=ar 2>/d
 OBJCOPY := $(or $(OBJCOPY),$(shell $(CC) -print-prog-name=objcopy 2>/dev/null))
 CFLAGS ?= -O3 -g
 BLAS ?= $(if $(wildcard /usr/include/*/cblas.h /usr/include/cblas.h),1,0)
+CURL ?= $(if $(wildcard /usr/include/*/curl/curl.h /usr/include/curl/curl.h),1,0)
 ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 
 # Neither changes a value: no errno from sqrtf, no claim to see floating-point exceptions.
@@ -19,6 +20,10 @@ ifeq ($(BLAS),1)
 override CPPFLAGS += -DCUTTLE_BLAS
 CORE_LIBS += -lopenblas
 endif
+ifeq ($(CURL),1)
+override CPPFLAGS += -DCUTTLE_CURL
+IO_LIBS += -lcurl
+endif
 
 CORE := $(wildcard base/*.c engine/*.c engine/*/*.c dp/*.c kernels/*.c)
 ifneq ($(ARCH),x86_64)
@@ -30,7 +35,8 @@ endif
 ifneq ($(BLAS),1)
 CORE := $(filter-out %_blas.c,$(CORE))
 endif
-IO := $(wildcard io/*.c convert/*.c tag/*.c workflow/*.c)
+# Of io/remote.c and its refusal, which needs no libcurl, one is left out.
+IO := $(filter-out $(if $(filter 1,$(CURL)),io/remote_none.c,io/remote.c),$(wildcard io/*.c convert/*.c tag/*.c workflow/*.c))
 TOOLS := $(wildcard tools/*.c)
 # A program is named like its file, whichever folder the file is in: tests/dp/test_dp_draw.c makes build/tests/test_dp_draw.
 PROGRAMS := $(wildcard tests/*/test_*.c tests/support/gen_*.c)
@@ -64,7 +70,7 @@ $(BUILD)/packages: setup.sh
 $(call object,$(filter-out $(CORE) examples/%,$(filter %.c,$(SOURCES)))): | $(BUILD)/packages
 
 # What everything is built with. The file changes with its content only, and then everything is built anew.
-FLAGS = $(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COVERED) $(GEMMS) BLAS=$(BLAS)
+FLAGS = $(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COVERED) $(GEMMS) BLAS=$(BLAS) CURL=$(CURL)
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(FLAGS))' >$@
@@ -145,7 +151,7 @@ help:
 	@echo 'make mutants   breaks each promise once, as tests/mutants say, and wants a test to fail;  MUTANTS="name..." for some'
 	@echo 'make format    clang-format in place;  make lint  style, arrows of includes, circles of calls, clang-tidy, shellcheck'
 	@echo 'make install   command, library and headers (C and C++) into $$(DESTDIR)$$(PREFIX), PREFIX=/usr/local'
-	@echo 'variables      CC=gcc|clang  CFLAGS  BLAS=1|0  BUILD=folder  MODEL=file.gguf; what another setting changes is built anew'
+	@echo 'variables      CC=gcc|clang  CFLAGS  BLAS=1|0  CURL=1|0  BUILD=folder  MODEL=file.gguf; what another setting changes is built anew'
 
 demo:
 	@./setup.sh demo

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,6 +55,46 @@ enum cuttle_status file_read_at(int file, const char *path, uint64_t at, void *b
 		size -= (size_t)got;
 	}
 	return CUTTLE_OK;
+}
+
+/* Between the open and the lock its owner may have finished and unlinked the file. Then the lock is
+ * on a file without a name. So it tries again with the file that has the name now. */
+int file_lock(const char *path, int *file) {
+	for (;;) {
+		struct stat held, named;
+		*file = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+		if (*file < 0) return errno;
+		int problem = flock(*file, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
+		if (!problem && fstat(*file, &held) != 0) problem = errno;
+		if (!problem && !S_ISREG(held.st_mode)) problem = EINVAL;
+		if (!problem && !stat(path, &named) && held.st_ino == named.st_ino &&
+		    held.st_dev == named.st_dev)
+			return 0;
+		(void)close(*file);
+		*file = -1;
+		if (problem) return problem;
+	}
+}
+
+int file_read_open(int file, char **bytes, size_t *size) {
+	struct stat state;
+	*bytes = NULL;
+	if (fstat(file, &state) != 0) return errno;
+	*size = (size_t)state.st_size;
+	char *read = malloc(*size + 1);
+	if (!read) return ENOMEM;
+	for (size_t at = 0; at < *size;) {
+		ssize_t got = pread(file, read + at, *size - at, (off_t)at);
+		if (got < 0 && errno == EINTR) continue;
+		if (got <= 0) {
+			const int problem = got ? errno : EIO;
+			free(read);
+			return problem;
+		}
+		at += (size_t)got;
+	}
+	*bytes = read;
+	return 0;
 }
 
 int file_write(int file, const void *bytes, size_t size) {

@@ -28,6 +28,15 @@ enum cuttle_status file_read(const char *path, size_t most, char **text, size_t 
 enum cuttle_status file_read_at(int file, const char *path, uint64_t at, void *bytes, size_t size,
                                 struct cuttle_error *error);
 
+/* Opens the file at path, made with mode 0600 if there is none, to append to it, and locks it for
+ * this process. Returns 0 or the errno; EWOULDBLOCK: another process has the lock. On failure *file
+ * is -1. To give up the lock, close it. */
+int file_lock(const char *path, int *file);
+
+/* Reads an open file from its beginning to its end. The caller frees *bytes. Returns 0 or the
+ * errno; then *bytes is NULL. */
+int file_read_open(int file, char **bytes, size_t *size);
+
 /* Writes all `size` bytes. Returns 0 or the errno. */
 int file_write(int file, const void *bytes, size_t size);
 

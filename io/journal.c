@@ -12,12 +12,10 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,28 +41,6 @@ struct journal {
 	size_t texts_seen;                            /* highest number of a loaded text, plus 1 */
 };
 
-/* Opens the file and locks it. Returns 0 or the errno; *busy: another process has the lock.
- * Between the open and the lock its owner may have finished and unlinked the file. Then the lock is
- * on a file without a name. So it tries again with the file that has the name now. */
-static int lock_named_file(struct journal *journal, bool *busy) {
-	for (;;) {
-		struct stat held, named;
-		journal->file = open(journal->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-		if (journal->file < 0) return errno;
-		if (flock(journal->file, LOCK_EX | LOCK_NB) != 0) {
-			*busy = errno == EWOULDBLOCK;
-			return errno;
-		}
-		if (fstat(journal->file, &held) != 0) return errno;
-		if (!S_ISREG(held.st_mode)) return EINVAL;
-		journal->worthless = held.st_size == 0;
-		if (!stat(journal->path, &named) && held.st_ino == named.st_ino &&
-		    held.st_dev == named.st_dev)
-			return 0;
-		(void)close(journal->file);
-	}
-}
-
 enum cuttle_status journal_open(const char *path, struct journal **journal,
                                 struct cuttle_error *error) {
 	*journal = NULL;
@@ -74,16 +50,18 @@ enum cuttle_status journal_open(const char *path, struct journal **journal,
 		free(made);
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	}
-	bool busy = false;
-	int problem = lock_named_file(made, &busy);
+	struct stat state;
+	int problem = file_lock(path, &made->file);
+	if (!problem && fstat(made->file, &state) != 0) problem = errno;
 	if (!problem) {
+		made->worthless = state.st_size == 0;
 		*journal = made;
 		return CUTTLE_OK;
 	}
 	if (made->file >= 0) (void)close(made->file);
 	free(made->path);
 	free(made);
-	if (busy)
+	if (problem == EWOULDBLOCK)
 		return io_fail(error, CUTTLE_USAGE,
 		               "another process is writing this output (it holds %s)", path);
 	return io_fail(error, CUTTLE_USAGE, "cannot create %s: %s", path, strerror(problem));
@@ -173,22 +151,6 @@ static bool sort_into_texts(struct journal *journal, const struct drawn_token *d
 	return true;
 }
 
-/* Reads the file into *bytes, which the caller frees. Returns 0 or the errno. */
-static int read_whole_journal(const struct journal *journal, char **bytes, size_t *size) {
-	struct stat state;
-	if (fstat(journal->file, &state) != 0) return errno;
-	*size = (size_t)state.st_size;
-	*bytes = malloc(*size + 1);
-	if (!*bytes) return ENOMEM;
-	for (size_t at = 0; at < *size;) {
-		ssize_t got = pread(journal->file, *bytes + at, *size - at, (off_t)at);
-		if (got < 0 && errno == EINTR) continue;
-		if (got <= 0) return got ? errno : EIO;
-		at += (size_t)got;
-	}
-	return 0;
-}
-
 static enum journal_state read_first_line(const char line[FIRST_LINE + 1], const char *bytes,
                                           size_t size) {
 	const size_t format = sizeof FORMAT - 1;
@@ -228,7 +190,7 @@ enum cuttle_status journal_load(struct journal *journal, const struct journal_ow
 	size_t size = 0, good;
 	*state = JOURNAL_DAMAGED;
 	render_first_line(journal, owner, line);
-	int problem = read_whole_journal(journal, &bytes, &size);
+	int problem = file_read_open(journal->file, &bytes, &size);
 	if (!problem) {
 		// The shortest line of a token has 23 bytes, so this is more than enough.
 		const size_t lines = size / 16 + 1;

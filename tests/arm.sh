@@ -34,7 +34,7 @@ packages="libcmocka-dev libcmocka0 libjansson-dev libjansson4 libcsv-dev libcsv3
 
 kernels=("$build"/tests/test_{kernels,laws,types,isolation,generate,model})
 rest=("$build"/tests/test_{chat,dp_invisibleink,dp_topk,gguf,io_journal,io_output,io_receipt,io_records})
-make --no-print-directory -j2 CC=aarch64-linux-gnu-gcc BLAS=0 BUILD="$build" CPPFLAGS="-I$debian/root/usr/include" \
+make --no-print-directory -j2 CC=aarch64-linux-gnu-gcc BLAS=0 CURL=0 BUILD="$build" CPPFLAGS="-I$debian/root/usr/include" \
 	LDFLAGS="-L$libraries -Wl,-rpath,$libraries" "$build/cuttle" "${kernels[@]}" "${rest[@]}"
 
 run_on() { # CPU, its tiers, programs

@@ -39,7 +39,9 @@ static void print_overview(FILE *file) {
 	        "  5  model invalid\n"
 	        "  6  partial: stopped before the end; the same command continues\n"
 	        "  7  the ledger is missing, busy, damaged or was edited; a receipt does not hold\n"
-	        "  8  out of memory\n");
+	        "  8  out of memory\n"
+	        "  9  the remote model will not answer: TLS, a redirect, a refusal, its quota, or "
+	        "a malformed reply\n");
 }
 
 static int refuse_verb(const char *name) {

@@ -40,7 +40,11 @@ enum cuttle_status {
 	 * a receipt does not hold. */
 	CUTTLE_LEDGER = 7,
 
-	CUTTLE_NOMEM = 8 /* out of memory, or more is needed than the system says is available */
+	CUTTLE_NOMEM = 8, /* out of memory, or more is needed than the system says is available */
+
+	/* Only the command returns this: a remote model will not answer, however often it is asked
+	 * (TLS, a redirect, a refusal, a quota that is used up, a malformed reply). */
+	CUTTLE_REMOTE = 9
 };
 
 struct cuttle_error {
