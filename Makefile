@@ -15,7 +15,7 @@ WARNINGS := -Wall -Wextra -Werror -Wvla -Wmissing-prototypes -Wstrict-prototypes
 override CPPFLAGS += -I. -D_GNU_SOURCE
 override CFLAGS += -std=c11 $(ARITHMETIC) $(WARNINGS) -fno-omit-frame-pointer -fvisibility=hidden -fPIC -pthread -MMD -MP
 CORE_LIBS := -lm -pthread
-IO_LIBS := -ljansson -lcsv -lsodium -lsqlite3
+IO_LIBS := -ljansson -lcsv -lsodium -lsqlite3 -lutf8proc
 ifeq ($(BLAS),1)
 override CPPFLAGS += -DCUTTLE_BLAS
 CORE_LIBS += -lopenblas
@@ -117,15 +117,18 @@ $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BU
 $(BUILD)/example: $(BUILD)/examples/generate.o $(BUILD)/libcuttle.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(CORE_LIBS) -o $@
+# A model of this machine in place of a remote service, for make demo-infer and tests/cli/infer.sh.
+$(BUILD)/loopback: $(BUILD)/examples/loopback.o $(BUILD)/libcuttle.a
+	@echo LD $@
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ -ljansson $(CORE_LIBS) -o $@
 $(BUILD)/make-random: $(call object,models/make_random.c) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 
-$(addprefix $(BUILD)/,likelihood fusion recovery): $(BUILD)/%: $(BUILD)/bench/%.o $(BUILD)/bench/marked.o $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
+$(addprefix $(BUILD)/,likelihood fusion recovery words words_attacks): $(BUILD)/%: $(BUILD)/bench/%.o $(BUILD)/bench/marked.o $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 
-$(BUILD)/tests/test_unicode: TEST_LIBS := -lutf8proc
 wrap = -Wl,$(subst $() $(),$(comma),$(addprefix --wrap=,$(1)))
 comma := ,
 $(BUILD)/tests/test_alloc_failure: TEST_LIBS := $(call wrap,malloc calloc realloc reallocarray aligned_alloc strdup strndup asprintf open_memstream free \
@@ -140,6 +143,7 @@ help:
 	@echo 'make demo      packages, model, build, then private clinical notes from the invented ones in tools/samples;'
 	@echo '               stopped, it continues; rm -r demo for new ones'
 	@echo 'make demo-sanitize  the same, then twelve invented letters with private marks, before and after side by side'
+	@echo 'make demo-infer  the same, then invented texts continued with the help of a model that sees perturbed words alone'
 	@echo 'make test      packages, model, build, every test'
 	@echo 'make check     every test, with what is installed already'
 	@echo 'make test-nightly  statistics with fresh random bits and more of them, games for secrets, timing; an hour'
@@ -165,13 +169,19 @@ demo-sanitize:
 	@$(MAKE) --no-print-directory -j2 $(BUILD)/cuttle
 	@tools/demo-sanitize.sh $(BUILD)/cuttle $(MODEL)
 
+demo-infer:
+	@./setup.sh demo
+	@models/fetch.sh
+	@$(MAKE) --no-print-directory -j2 $(BUILD)/cuttle $(BUILD)/loopback
+	@tools/demo-infer.sh $(BUILD)/cuttle $(MODEL) $(BUILD)/loopback
+
 test:
 	@./setup.sh test
 	@models/fetch.sh
 	@$(MAKE) --no-print-directory -j2 all tests
 	@$(MAKE) --no-print-directory check
 
-tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny) $(addprefix $(BUILD)/replay/,$(FUZZ))
+tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny) $(addprefix $(BUILD)/replay/,$(FUZZ)) $(BUILD)/loopback
 
 check: all tests
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_EXAMPLE=$(BUILD)/example CUTTLE_MODEL=$(MODEL) tests/run.sh $(addprefix $(BUILD)/tests/,$(TESTS)) $(addprefix $(BUILD)/replay/,$(FUZZ))
@@ -237,6 +247,6 @@ install-headers:
 clean:
 	rm -rf build build-*/
 
-.PHONY: all help demo demo-sanitize test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage measure mutants format lint install install-headers clean FORCE
+.PHONY: all help demo demo-sanitize demo-infer test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage measure mutants format lint install install-headers clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -136,6 +136,34 @@ for name in d.xlsx d.parquet d.json d.JSONL.GZ d.txt; do
 done
 spares 2 "${over[@]}" -i d.json -o d.json -m absent.gguf
 spares 2 tag -i d.json -o d.json
+
+# ---- perturb
+printf 'ann 1 0\nbob 0 1\nzoe 1 1\n' >glove.txt
+exits 0 words --vectors glove.txt --format glove -o w.cw
+echo ann >words.list
+perturb=(perturb --words w.cw -k 1 -q)
+for written in z z.part z.journal z.journal.key z.run z.receipt.json; do
+	cp docs.jsonl $written
+	for name in $written "./$written" "here/$written"; do collides "${perturb[@]}" -i "$name" -o z --overwrite; done
+	rm $written
+done
+for input in --words --sensitive --stop-words --sign --ledger -m; do
+	more=()
+	case $input in
+	--sensitive) more=(--method santext+) ;;
+	--stop-words) more=(--method custext+) ;;
+	--ledger) more=(--dataset d -N 3 --pad) ;;
+	esac
+	for output in "-o x.jsonl" "-o x --receipt x.jsonl"; do
+		cp words.list x.jsonl
+		# shellcheck disable=SC2086 # two options
+		collides perturb --words w.cw -q -i docs.jsonl $input x.jsonl "${more[@]}" $output --overwrite
+		rm x.jsonl
+	done
+done
+for option in --words -i -o --receipt --sign; do spares 2 "${perturb[@]}" -i docs.jsonl -o e $option ''; done
+spares 4 "${perturb[@]}" -i docs.jsonl -o e --words nowhere
+spares 4 "${perturb[@]}" -i nowhere -o e
 rm e e.receipt.json
 
 # ---- extract

@@ -32,6 +32,16 @@ for flag in -m -i -o -e --divergence --alpha --delta --mix --group --hide-other 
 	--system --chat-format --template --paper --ledger --dataset --unit-key --sign --dry-run --parallel --insecure-seed --overwrite --progress -q -t --isa -c; do
 	says out "(^|[ ,])${flag}[ ,]"
 done
+exits 0 perturb --help
+for flag in --words -m -i -o -e --method --table -k -N --pad --keep --list-share --radius --keep-share --sensitive --stop-words --text-field --id-field \
+	--unit-key --input-format --delimiter --ledger --dataset --receipt --sign --overwrite --dry-run --progress -q -t --isa --insecure-seed; do
+	says out "(^|[ ,])${flag}[ ,]"
+done
+# What a whole text costs is said at once.
+head -3 out | grep -q 'n words cost n EPS' || fail "perturb --help does not begin with what a text costs"
+[ "$(grep -c "^    cuttle perturb " out)" = 2 ] || fail "perturb --help has not two examples"
+headings=$(grep -E '^[A-Z][a-z]+:$' out | paste -sd' ')
+[ "$headings" = 'Input: Privacy: Baselines: Output: Machine: Tests:' ] || fail "perturb: headings: $headings"
 # Every option of these stands under a heading, and two commands show how.
 for verb in generate sanitize; do
 	exits 0 $verb --help
