@@ -12,7 +12,8 @@
 //     reply_free(&reply); free(bytes); remote_close(&remote);
 //
 // remote_check, remote_shown and remote_body are there without libcurl, too (make CURL=0). There
-// remote_open says that this cuttle was built without it.
+// remote_open says that this cuttle was built without it. remote_open loads libcurl: a process that
+// opens no remote has no network library but libc (/proc/PID/maps shows it). It stays loaded.
 // One process has one remote at a time, in one thread.
 #ifndef CUTTLE_IO_REMOTE_H
 #define CUTTLE_IO_REMOTE_H
@@ -102,8 +103,9 @@ char *remote_body(const struct remote_request *request, const char *prompt, size
 
 /* Reads the key and prepares; it connects to nothing. On failure *remote is NULL.
  * USAGE: what remote_check refuses; a key that is empty, too long or has other than visible ASCII
- * characters (CR and LF above all); a key file that others may read; no libcurl. INPUT: the key
- * file or ca_file cannot be read. INTERNAL: libcurl cannot begin. NOMEM. */
+ * characters (CR and LF above all); a key file that others may read; no libcurl that can be loaded.
+ * INPUT: the key file or ca_file cannot be read. INTERNAL: libcurl cannot begin, or is
+ * older than 7.85. NOMEM. */
 enum cuttle_status remote_open(const struct remote_request *request,
                                const struct remote_events *events, struct remote **remote,
                                struct cuttle_error *error);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests io/remote.c and io/remote_request.c against a server on this machine, which records every
 // byte. It fails if other bytes leave than the request's own, if they leave for another place, if a
-// retry changes them, if a bound does not hold, if the key is in a message, or if a failure has the
-// wrong status.
+// retry changes them, if a bound does not hold, if the key is in a message, if a failure has the
+// wrong status, or if libcurl is in the process before a remote is opened.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,11 +12,13 @@
 #include "io/remote.h"
 #include "tests/support/files.h"
 #include "tests/support/http_server.h"
+#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -200,6 +202,92 @@ static void says_that_libcurl_is_missing(void **state) {
 	assert_non_null(strstr(error.message, "without libcurl"));
 }
 #else
+/* ---- loading libcurl ------------------------------------------------------------------------- */
+
+static const char *absent; /* part of the names of libraries that are not found; NULL = none */
+
+void *__real_dlopen(const char *library, int flags);
+void *__wrap_dlopen(const char *library, int flags);
+
+void *__wrap_dlopen(const char *library, int flags) {
+	// Something that is no libcurl stands there instead.
+	return __real_dlopen(absent && strstr(library, absent) ? "libm.so.6" : library, flags);
+}
+
+/* Whether a library whose name begins so is in this process, as its owner sees it in /proc. */
+static bool is_mapped(const char *name) {
+	char file_name[64], *line = NULL;
+	size_t room = 0;
+	bool mapped = false, any = false;
+	(void)snprintf(file_name, sizeof file_name, "/%s", name);
+	FILE *maps = fopen("/proc/self/maps", "r");
+	assert_non_null(maps);
+	while (getline(&line, &room, maps) > 0) {
+		mapped |= strstr(line, file_name) != NULL;
+		any |= strstr(line, "/libc.so") != NULL;
+	}
+	assert_true(any);
+	free(line);
+	assert_int_equal(fclose(maps), 0);
+	return mapped;
+}
+
+/* Opens and closes a remote without the libraries of that name, then tells which library came: 'o'
+ * of OpenSSL, 'g' of GnuTLS, '-' none is there. In a process of its own: libcurl is never unloaded.
+ */
+static char open_without(const char *name) {
+	static const char second[] = "libcurl-gnutls.so.4";
+	char told = '?';
+	int ends[2];
+	assert_int_equal(pipe(ends), 0);
+	const pid_t child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		const struct remote_request request = request_to("https://a.example");
+		struct remote *remote;
+		absent = name;
+		const enum cuttle_status status = remote_open(&request, NULL, &remote, &error);
+		const bool openssl = is_mapped("libcurl.so"), gnutls = is_mapped("libcurl-gnutls");
+		remote_close(&remote);
+		if (!status && openssl != gnutls) told = openssl ? 'o' : 'g';
+		if (status == CUTTLE_USAGE && !openssl && !gnutls &&
+		    strstr(error.message, "install the Debian package libcurl4"))
+			told =
+			    strstr(second, name) || !__real_dlopen(second, RTLD_LAZY) ? '-' : '?';
+		_exit(write(ends[1], &told, 1) != 1);
+	}
+	int code;
+	assert_int_equal(waitpid(child, &code, 0), child);
+	assert_int_equal(code, 0);
+	assert_int_equal(read(ends[0], &told, 1), 1);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+	return told;
+}
+
+static void loads_libcurl_when_it_opens(void **state) {
+	(void)state;
+	struct remote_request request = request_to("https://a.example");
+	struct remote *remote;
+	// Neither a request that is only shown nor one that is refused needs it.
+	free(remote_shown(&request));
+	request.key_file = request.ca_file = "/nonexistent";
+	assert_int_equal(remote_open(&request, NULL, &remote, &error), CUTTLE_INPUT);
+	request.ca_file = NULL;
+	assert_int_equal(remote_open(&request, NULL, &remote, &error), CUTTLE_INPUT);
+	assert_false(is_mapped("libcurl") || is_mapped("libssl") || is_mapped("libgnutls"));
+	assert_int_equal(open_without("libcurl"), '-');
+	assert_int_equal(open_without("gnutls"), 'o');
+	const char other = open_without("libcurl.so");
+	assert_true(other == 'g' || other == '-');
+	assert_false(is_mapped("libcurl"));
+	request.key_file = NULL;
+	assert_int_equal(remote_open(&request, NULL, &remote, &error), CUTTLE_OK);
+	assert_true(is_mapped("libcurl"));
+	remote_close(&remote);
+	assert_true(is_mapped("libcurl"));
+}
+
 /* ---- one exchange ---------------------------------------------------------------------------- */
 
 static struct http_server *server;
@@ -821,6 +909,7 @@ int main(void) {
 #ifndef CUTTLE_CURL
 	    cmocka_unit_test(says_that_libcurl_is_missing),
 #else
+	    cmocka_unit_test(loads_libcurl_when_it_opens),
 	    cmocka_unit_test(these_bytes_leave_and_no_others),
 	    cmocka_unit_test(both_apis),
 	    cmocka_unit_test(which_keys),
