@@ -201,6 +201,54 @@ static bool repeats_key(const struct remote *remote, const char *code) {
 	return found;
 }
 
+/* ---- certificates ---------------------------------------------------------------------------- */
+
+#define PEM_BEGIN "-----BEGIN CERTIFICATE-----"
+#define PEM_END "-----END CERTIFICATE-----"
+
+/* Whether there are certificates as libcurl reads them (RFC 7468, section 5), each a whole sequence
+ * in Base64. The bytes take the place of their letters, which are more. */
+static bool has_certificates(char *text, size_t size) {
+	const char *at = text, *const end = text + size;
+	bool found = false;
+	while ((at = memmem(at, (size_t)(end - at), PEM_BEGIN, strlen(PEM_BEGIN)))) {
+		const bool begins_line = at == text || at[-1] == '\n';
+		at += strlen(PEM_BEGIN);
+		if (!begins_line) continue;
+		unsigned char *const bytes = (unsigned char *)text + (at - text);
+		const size_t letters = (size_t)(end - at);
+		size_t count;
+		if (sodium_base642bin(bytes, letters, at, letters, " \t\r\n", &count, &at,
+		                      sodium_base64_VARIANT_ORIGINAL) != 0)
+			return false;
+		// DER begins a sequence with 0x30.
+		found = count && *bytes == 0x30 && (size_t)(end - at) >= strlen(PEM_END) &&
+		        !memcmp(at, PEM_END, strlen(PEM_END));
+		if (!found) return false;
+	}
+	return found;
+}
+
+/* libcurl reads the file at the first request only. By then texts would be drawn and paid for. */
+static enum cuttle_status check_ca_file(const char *path, struct cuttle_error *error) {
+	char *text = NULL;
+	size_t size = 0;
+	// As for a key: a pipe must not make us wait. It has no size and so no certificate.
+	const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const int problem = file < 0 ? errno : file_read_open(file, &text, &size);
+	if (file >= 0) (void)close(file);
+	if (problem)
+		return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", path, strerror(problem));
+	const bool right = has_certificates(text, size);
+	free(text);
+	if (!right)
+		return io_fail(error, CUTTLE_INPUT,
+		               "%s must be a file of certificates in PEM form, each from " PEM_BEGIN
+		               " to " PEM_END,
+		               path);
+	return CUTTLE_OK;
+}
+
 /* ---- one attempt ----------------------------------------------------------------------------- */
 
 /* libcurl tells nobody how long a body will be if it comes in chunks, so it is counted here. To
@@ -457,9 +505,8 @@ enum cuttle_status remote_open(const struct remote_request *request,
 	*remote = NULL;
 	enum cuttle_status status = remote_check(request, error);
 	if (status) return status;
-	if (request->ca_file && access(request->ca_file, R_OK) != 0)
-		return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", request->ca_file,
-		               strerror(errno));
+	if (request->ca_file) status = check_ca_file(request->ca_file, error);
+	if (status) return status;
 	struct remote *made = calloc(1, sizeof *made);
 	if (!made) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	made->request = *request;

@@ -853,6 +853,9 @@ static enum cuttle_status ask_by_tls(const char *ca_file) {
 	return status;
 }
 
+#define PEM_LINE(word) "-----" word " CERTIFICATE-----\n"
+#define PEM(bytes) PEM_LINE("BEGIN") bytes "\n" PEM_LINE("END")
+
 static void certificates(void **state) {
 	(void)state;
 	static const struct http_answer answer = {.head = OK_HEAD, .body = OK_BODY};
@@ -873,13 +876,62 @@ static void certificates(void **state) {
 	assert_true(http_make_certificate(folder, "DNS:other.example"));
 	assert_int_equal(ask_by_tls(ca_file), CUTTLE_REMOTE);
 	assert_int_equal(http_server_requests(server), 1);
-	// The file is no certificate, or is not there.
+	// Something that only looks like a certificate.
 	(void)snprintf(ca_file, sizeof ca_file, "%s/none.pem", folder);
-	files_put(ca_file, "none\n", 5);
+	files_put(ca_file, PEM("MAA="), strlen(PEM("MAA=")));
 	assert_int_equal(ask_by_tls(ca_file), CUTTLE_REMOTE);
-	(void)unlink(ca_file);
-	assert_int_equal(ask_by_tls(ca_file), CUTTLE_INPUT);
 	assert_int_equal(http_server_requests(server), 1);
+	(void)unlink(ca_file);
+}
+
+/* What stands in a file is looked at when a remote is opened: nothing is drawn or sent by then. */
+static void which_files_of_certificates(void **state) {
+	(void)state;
+	static const struct {
+		const char *text;
+		enum cuttle_status status;
+	} cases[] = {
+	    {PEM("MAA="), CUTTLE_OK},
+	    {"Our own:\r\n-----BEGIN CERTIFICATE-----\r\nMAMC\r\nAQE=\r\n"
+	     "-----END CERTIFICATE-----",
+	     CUTTLE_OK},
+	    {PEM("MAA=") "and\n" PEM("MAMC\nAQE="), CUTTLE_OK},
+	    {"", CUTTLE_INPUT},
+	    {"none\n", CUTTLE_INPUT},
+	    {"\x30\x03\x02\x01\x01", CUTTLE_INPUT},
+	    {PEM_LINE("BEGIN"), CUTTLE_INPUT},
+	    {PEM(""), CUTTLE_INPUT},
+	    {PEM("MAA"), CUTTLE_INPUT},
+	    {PEM("MA.A"), CUTTLE_INPUT},
+	    {PEM("AAA="), CUTTLE_INPUT},
+	    {PEM_LINE("BEGIN") "MAA=\n", CUTTLE_INPUT},
+	    {PEM_LINE("BEGIN") "MAA=\n-----END CERT", CUTTLE_INPUT},
+	    {"# " PEM("MAA="), CUTTLE_INPUT},
+	    {"-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n", CUTTLE_INPUT},
+	    {PEM("MAA=") PEM_LINE("BEGIN") "MAM\n", CUTTLE_INPUT}};
+	struct remote_request request = request_to("https://a.example");
+	struct remote *remote;
+	request.ca_file = in_folder("cert.pem");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		files_put(path, cases[i].text, strlen(cases[i].text));
+		assert_int_equal(remote_open(&request, NULL, &remote, &error), cases[i].status);
+		assert_true(!cases[i].status || strstr(error.message, "PEM form"));
+		remote_close(&remote);
+	}
+	(void)unlink(path);
+	assert_int_equal(remote_open(&request, NULL, &remote, &error), CUTTLE_INPUT);
+	assert_non_null(strstr(error.message, "No such file"));
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(remote_open(&request, NULL, &remote, &error), CUTTLE_INPUT);
+	(void)unlink(path);
+	request.ca_file = folder;
+	assert_int_equal(remote_open(&request, NULL, &remote, &error), CUTTLE_INPUT);
+	// A file that the system has, with more than a hundred certificates and comments.
+	request.ca_file = "/etc/ssl/certs/ca-certificates.crt";
+	if (access(request.ca_file, R_OK) == 0) {
+		assert_int_equal(remote_open(&request, NULL, &remote, &error), CUTTLE_OK);
+		remote_close(&remote);
+	}
 }
 #endif
 
@@ -929,6 +981,7 @@ int main(void) {
 	    cmocka_unit_test(the_environment_has_no_say),
 	    cmocka_unit_test(a_proxy_sees_no_key),
 	    cmocka_unit_test(certificates),
+	    cmocka_unit_test(which_files_of_certificates),
 #endif
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
