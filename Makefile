@@ -20,9 +20,9 @@ ifeq ($(BLAS),1)
 override CPPFLAGS += -DCUTTLE_BLAS
 CORE_LIBS += -lopenblas
 endif
+# Of libcurl the header alone: io/remote.c loads the library when it opens a connection.
 ifeq ($(CURL),1)
 override CPPFLAGS += -DCUTTLE_CURL
-IO_LIBS += -lcurl
 endif
 
 CORE := $(wildcard base/*.c engine/*.c engine/*/*.c dp/*.c kernels/*.c)
@@ -35,7 +35,7 @@ endif
 ifneq ($(BLAS),1)
 CORE := $(filter-out %_blas.c,$(CORE))
 endif
-# Of io/remote.c and its refusal, which needs no libcurl, one is left out.
+# Of io/remote.c and its refusal, which needs no header of libcurl, one is left out.
 IO := $(filter-out $(if $(filter 1,$(CURL)),io/remote_none.c,io/remote.c),$(wildcard io/*.c convert/*.c tag/*.c workflow/*.c))
 TOOLS := $(wildcard tools/*.c)
 # A program is named like its file, whichever folder the file is in: tests/dp/test_dp_draw.c makes build/tests/test_dp_draw.
@@ -133,6 +133,7 @@ wrap = -Wl,$(subst $() $(),$(comma),$(addprefix --wrap=,$(1)))
 comma := ,
 $(BUILD)/tests/test_alloc_failure: TEST_LIBS := $(call wrap,malloc calloc realloc reallocarray aligned_alloc strdup strndup asprintf open_memstream free \
 	mmap mremap munmap)
+$(BUILD)/tests/test_io_remote: TEST_LIBS := $(call wrap,dlopen)
 $(BUILD)/tests/test_dp_failures: TEST_LIBS := $(call wrap,malloc calloc free getrandom expl)
 $(BUILD)/tests/test_dp_fusion_failures: TEST_LIBS := $(call wrap,malloc calloc free)
 $(BUILD)/tests/test_dp_rank_failures: TEST_LIBS := $(call wrap,calloc free dp_rank_tabulate)
@@ -193,6 +194,8 @@ test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY)) $(BUILD)/cuttle $(BUILD)/f
 	@tests/oracle/accountant.py | diff - tests/golden/accountant.txt
 	@echo "== tests/oracle/fusion.py"
 	@tests/oracle/fusion.py | diff - tests/golden/fusion.txt
+	@echo "== tests/oracle/split.py"
+	@tests/oracle/split.py | diff - tests/golden/split.txt
 	@echo "== tests/cli/tag.sh"
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_TEST_NIGHTLY=1 tests/cli/tag.sh
 	@echo "== bench/fusion.c and bench/recovery.c: what is left of a document, and 300 games for its secrets"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text formats are read by lines, the binary one by bytes. Both give their words to keep_word.
-// Twins are looked for at the end, when all words can be sorted.
+// The text formats are read by lines, the binary one by bytes. Both give their words to
+// keep_vector. Twins are looked for at the end, when all words can be sorted.
 #include "io/vectors.h"
 
 #include "io/fail.h"
@@ -37,7 +37,7 @@ static enum cuttle_status fail_vectors_memory(const struct vectors_run *r) {
 }
 
 /* A message about the line or word under way. */
-static enum cuttle_status fail_line(const struct vectors_run *r, const char *what) {
+static enum cuttle_status fail_vector(const struct vectors_run *r, const char *what) {
 	return io_fail(r->error, CUTTLE_INPUT, "%s, %s %llu: %s", r->path,
 	               r->request->format == VECTORS_WORD2VEC_BIN ? "word" : "line",
 	               (unsigned long long)r->position, what);
@@ -70,10 +70,10 @@ static bool grow_vectors(struct vectors_run *r) {
 }
 
 /* Keeps the word with the numbers of r->row, or counts why not. */
-static enum cuttle_status keep_word(struct vectors_run *r, const char *text, size_t size) {
+static enum cuttle_status keep_vector(struct vectors_run *r, const char *text, size_t size) {
 	struct vectors *v = r->vectors;
 	for (size_t j = 0; j < v->width; j++)
-		if (!isfinite(r->row[j])) return fail_line(r, "a number is not finite");
+		if (!isfinite(r->row[j])) return fail_vector(r, "a number is not finite");
 	if (!cuttle_words_is_word(text, size)) {
 		v->not_words++;
 		return CUTTLE_OK;
@@ -94,7 +94,7 @@ static enum cuttle_status keep_word(struct vectors_run *r, const char *text, siz
 	return CUTTLE_OK;
 }
 
-static bool is_blank(char c) {
+static bool is_field_blank(char c) {
 	return c == ' ' || c == '\t';
 }
 
@@ -102,12 +102,12 @@ static bool is_blank(char c) {
  * when nothing is left. */
 static void take_last_field(const char *text, size_t *size, const char **field, size_t *length) {
 	size_t end = *size;
-	while (end && is_blank(text[end - 1])) end--;
+	while (end && is_field_blank(text[end - 1])) end--;
 	size_t start = end;
-	while (start && !is_blank(text[start - 1])) start--;
+	while (start && !is_field_blank(text[start - 1])) start--;
 	*field = text + start;
 	*length = end - start;
-	while (start && is_blank(text[start - 1])) start--;
+	while (start && is_field_blank(text[start - 1])) start--;
 	*size = start;
 }
 
@@ -124,23 +124,23 @@ static bool read_decimal(const char *field, size_t length, float *number) {
 static size_t count_fields(const char *text, size_t size) {
 	size_t fields = 0;
 	for (size_t i = 0; i < size; i++)
-		fields += !is_blank(text[i]) && (!i || is_blank(text[i - 1]));
+		fields += !is_field_blank(text[i]) && (!i || is_field_blank(text[i - 1]));
 	return fields;
 }
 
 static enum cuttle_status read_text_line(struct vectors_run *r, const char *line, size_t size) {
 	if (size && line[size - 1] == '\r') size--;
 	if (r->source.cut || memchr(line, 0, size))
-		return fail_line(r, "it is too long, or holds a zero byte");
+		return fail_vector(r, "it is too long, or holds a zero byte");
 	for (size_t j = r->vectors->width; j-- > 0;) {
 		const char *field;
 		size_t length;
 		take_last_field(line, &size, &field, &length);
-		if (!size) return fail_line(r, "it has fewer numbers than the vectors are long");
+		if (!size) return fail_vector(r, "it has fewer numbers than the vectors are long");
 		if (!read_decimal(field, length, &r->row[j]))
-			return fail_line(r, "a field that should be a number is none");
+			return fail_vector(r, "a field that should be a number is none");
 	}
-	return keep_word(r, line, size);
+	return keep_vector(r, line, size);
 }
 
 /* Reads "V d". */
@@ -155,8 +155,8 @@ static enum cuttle_status read_announcement(struct vectors_run *r, const char *l
 	if (strspn(copy, "0123456789 \t") != size ||
 	    sscanf(copy, "%19llu %19llu %n", &count, &width, &end) != 2 || (size_t)end != size ||
 	    !count)
-		return fail_line(r, "it should say how many words and numbers follow, as in "
-		                    "\"400000 300\"; perhaps the file is --format glove");
+		return fail_vector(r, "it should say how many words and numbers follow, as in "
+		                      "\"400000 300\"; perhaps the file is --format glove");
 	r->announced = count;
 	return set_width(r, width > CUTTLE_WORDS_WIDTH ? CUTTLE_WORDS_WIDTH + 1 : (size_t)width);
 }
@@ -186,14 +186,14 @@ static enum cuttle_status read_text_vectors(struct vectors_run *r) {
 			continue;
 		}
 		if (r->position == 1 && count_fields(line, size) == 2)
-			return fail_line(r, "a word and one number; perhaps the file is --format "
-			                    "word2vec");
+			return fail_vector(r, "a word and one number; perhaps the file is --format "
+			                      "word2vec");
 		if (r->position == 1) {
 			const size_t fields = count_fields(line, size);
 			status = set_width(r, fields ? fields - 1 : 0);
 		}
 		if (!status && !glove && words++ == r->announced)
-			return fail_line(r, "there are more words than the first line says");
+			return fail_vector(r, "there are more words than the first line says");
 		if (!status) status = read_text_line(r, line, size);
 	}
 	if (!status && !glove && !has_enough(r) && words < r->announced)
@@ -215,8 +215,8 @@ static enum cuttle_status take_byte(struct vectors_run *r, int *byte) {
 }
 
 /* Fills bytes[size]. *taken is less only at the end of the file. */
-static enum cuttle_status take_bytes(struct vectors_run *r, void *bytes, size_t size,
-                                     size_t *taken) {
+static enum cuttle_status take_chunk_bytes(struct vectors_run *r, void *bytes, size_t size,
+                                           size_t *taken) {
 	for (*taken = 0; *taken < size;) {
 		if (!r->left) {
 			const enum cuttle_status status =
@@ -246,7 +246,7 @@ static enum cuttle_status take_until(struct vectors_run *r, char stop, char *tex
 		}
 		if (byte == (unsigned char)stop) return CUTTLE_OK;
 		if (byte == '\n' && !*size) continue;
-		if (*size == most) return fail_line(r, "its text does not end");
+		if (*size == most) return fail_vector(r, "its text does not end");
 		text[(*size)++] = (char)byte;
 	}
 }
@@ -262,10 +262,10 @@ static enum cuttle_status read_binary_vectors(struct vectors_run *r) {
 		if (status) return status;
 		size_t taken = 0;
 		const size_t wanted = r->vectors->width * sizeof *r->row;
-		if (size != SIZE_MAX) status = take_bytes(r, r->row, wanted, &taken);
+		if (size != SIZE_MAX) status = take_chunk_bytes(r, r->row, wanted, &taken);
 		if (status) return status;
 		if (taken < wanted) return fail_short(r, r->position - 1);
-		status = keep_word(r, text, size);
+		status = keep_vector(r, text, size);
 	}
 	for (int byte; !status && !has_enough(r);) {
 		status = take_byte(r, &byte);
@@ -300,7 +300,7 @@ static enum cuttle_status refuse_twins(struct vectors_run *r) {
 	for (size_t i = 1; i < v->count && !status; i++)
 		if (!strcmp(twins[i - 1].word, twins[i].word)) {
 			r->position = twins[i].position;
-			status = fail_line(r, "its word stood there before");
+			status = fail_vector(r, "its word stood there before");
 		}
 	free(twins);
 	return status;

@@ -8,9 +8,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char magic[16] = "cuttle words 1\n";
-enum { DIGEST = HASH_TEXT - 1 }; /* bytes of a hash in the file */
+enum {
+	DIGEST = HASH_TEXT - 1, /* bytes of a hash in the file */
+	PIPE_MB = 256           /* the largest list that is read from a pipe */
+};
 
 /* The file's beginning, as it lies in the file. */
 struct words_header {
@@ -209,9 +213,11 @@ enum cuttle_status words_file_read(const char *path, unsigned threads, struct cu
 	char *bytes;
 	size_t size;
 	*words = NULL;
-	// The largest list that the bounds allow, and some.
-	const size_t most =
-	    (size_t)4 * (CUTTLE_WORDS_MOST + CUTTLE_WORDS_WIDTH + 64) * (CUTTLE_WORDS_WIDTH + 64);
+	// file_read asks for as much memory as a file may have. A pipe, whose size is not known,
+	// may have little: a list is a file.
+	struct stat about;
+	const bool sized = !stat(path, &about) && S_ISREG(about.st_mode);
+	const size_t most = sized ? (size_t)about.st_size : (size_t)PIPE_MB << 20;
 	enum cuttle_status status = file_read(path, most, &bytes, &size, error);
 	if (status) return status;
 	struct words_header header = {.count = 0};

@@ -145,7 +145,7 @@ int32_t perturb_key(float cosine) {
 	 * leaves no room for a fraction: the sum is rounded to even, and taking it off is exact. */
 	const float most = 0x1p21f, round = 0x1.8p23f;
 	float scaled = cosine * 0x1p20f;
-	scaled = scaled < -most ? -most : scaled;
+	scaled = scaled >= -most ? scaled : -most; /* NaN, too */
 	scaled = scaled > most ? most : scaled;
 	const int32_t key = (int32_t)(scaled + round - round);
 	return cosine == cosine ? key : INT32_MIN;

@@ -4,7 +4,7 @@
 // Arithmetic is IEEE double in a fixed order: sums, products, quotients, square roots, no libm.
 // Source: Golub and Van Loan, Matrix Computations, 4th edition, sections 8.3.1 (reduction to a
 // tridiagonal matrix by reflections) and 8.3.4-8.3.5 (implicit QR steps with Wilkinson's shift).
-// Cyclic Jacobi, the simpler way, takes some thirty times as long at 576 (bench/INFERDPT.md).
+// Cyclic Jacobi, the simpler way, takes nine times as long at 576 (bench/INFERDPT.md).
 // Example: {{2, 1}, {1, 2}} has the values 1 and 3.
 #ifndef CUTTLE_ENGINE_EIGEN_H
 #define CUTTLE_ENGINE_EIGEN_H

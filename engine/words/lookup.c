@@ -70,8 +70,8 @@ int32_t cuttle_words_find(const struct cuttle_words *words, const char *text, si
 
 /* Writes the tokens of the word as it stands inside a text, behind a space. Returns their number; 0
  * when there are none, or memory is short. */
-static size_t tokenize_word(const struct vocab *vocab, const char *text, size_t size, int32_t *ids,
-                            size_t capacity) {
+static size_t tokenize_unknown(const struct vocab *vocab, const char *text, size_t size,
+                               int32_t *ids, size_t capacity) {
 	char spaced[1 + CUTTLE_WORDS_BYTES] = " ";
 	memcpy(spaced + 1, text, size);
 	const bool spm = vocab_is_spm(vocab);
@@ -92,7 +92,7 @@ static bool vector_of_pieces(const struct cuttle_words *words, const struct mode
 	int32_t ids[PIECES];
 	double sum[CUTTLE_WORDS_WIDTH];
 	float row[CUTTLE_WORDS_WIDTH];
-	const size_t count = tokenize_word(m->vocab, text, size, ids, PIECES), d = words->width;
+	const size_t count = tokenize_unknown(m->vocab, text, size, ids, PIECES), d = words->width;
 	memset(sum, 0, d * sizeof *sum);
 	for (size_t i = 0; i < count; i++) {
 		pack_row(&m->embedding, (size_t)ids[i], row);

@@ -142,9 +142,9 @@ static void choose_token(struct model_words *w, size_t i) {
 	w->chosen++;
 }
 
-static enum cuttle_status tell_progress(const struct model_words *w,
-                                        const struct cuttle_words_of_model_params *p,
-                                        struct cuttle_error *error) {
+static enum cuttle_status tell_words_found(const struct model_words *w,
+                                           const struct cuttle_words_of_model_params *p,
+                                           struct cuttle_error *error) {
 	if (!p->on_progress || !p->on_progress(p->user, w->chosen, p->count)) return CUTTLE_OK;
 	return status_fail(error, CUTTLE_PARTIAL, "stopped");
 }
@@ -194,7 +194,7 @@ static enum cuttle_status choose_whole(struct model_words *w,
 	if (!status) status = fragments_open(w->model, &fragments, error);
 	for (size_t next = 0; !status && next < w->found && w->chosen < p->count;) {
 		status = choose_some_whole(w, p->count, &next, fragments, error);
-		if (!status) status = tell_progress(w, p, error);
+		if (!status) status = tell_words_found(w, p, error);
 	}
 	fragments_close(&fragments);
 	return status;

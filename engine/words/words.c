@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // words.c: makes lists of words, see cuttle/words.h. The steps of cuttle_words_make:
 //   check_words_params  counts, and what goes with what
-//   copy_texts          every text is a word, and no two are equal
+//   copy_words          every text is a word, and no two are equal
 //   map_matrices        memory for vectors, transform and sets
 //   pack_vectors        half-whitened first where they are raw; else finite and of length one
 //   copy_sets           a partition into sets of one size
@@ -67,11 +67,11 @@ static enum cuttle_status check_words_params(const struct cuttle_words_params *p
 	return CUTTLE_OK;
 }
 
-static int compare_entries(const void *a, const void *b) {
+static int compare_word_entries(const void *a, const void *b) {
 	return strcmp(((const struct word_entry *)a)->text, ((const struct word_entry *)b)->text);
 }
 
-static enum cuttle_status copy_texts(struct cuttle_words *words,
+static enum cuttle_status copy_words(struct cuttle_words *words,
                                      const struct cuttle_words_params *p,
                                      struct cuttle_error *error) {
 	size_t bytes = 0;
@@ -94,7 +94,7 @@ static enum cuttle_status copy_texts(struct cuttle_words *words,
 		words->by_text[i] = (struct word_entry){to, (uint32_t)i};
 		to = stpcpy(to, p->words[i]) + 1;
 	}
-	qsort(words->by_text, p->count, sizeof *words->by_text, compare_entries);
+	qsort(words->by_text, p->count, sizeof *words->by_text, compare_word_entries);
 	for (size_t i = 1; i < p->count; i++)
 		if (!strcmp(words->by_text[i - 1].text, words->by_text[i].text))
 			return status_fail(error, CUTTLE_USAGE, "\"%.60s\" stands there twice",
@@ -237,7 +237,7 @@ enum cuttle_status cuttle_words_make(const struct cuttle_words_params *params,
 	words->width = p.width;
 	if (p.model_sha256) memcpy(words->model_sha256, p.model_sha256, CUTTLE_WORDS_HASH - 1);
 	status = threads_new(p.threads, &words->threads, error);
-	if (!status) status = copy_texts(words, &p, error);
+	if (!status) status = copy_words(words, &p, error);
 	if (!status) status = map_matrices(words, &p, error);
 	if (!status) status = pack_vectors(words, &p, error);
 	if (!status) status = copy_sets(words, &p, error);

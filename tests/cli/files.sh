@@ -192,6 +192,22 @@ spares 4 "${extend[@]}" -i refs.jsonl --replies nowhere -o e
 spares 4 "${extend[@]}" -i refs.jsonl --replies replies.jsonl -o e --prompt nowhere
 spares 2 "${extend[@]}" -i refs.jsonl --replies replies.jsonl -o replies.jsonl
 rm replies.jsonl
+# ---- words
+printf '%s\n' 'the 1 0' 'cat 0 1' 'dog 1 1' >vectors.txt
+printf '%s\n' the cat dog >list.txt
+for written in vectors.txt list.txt; do
+	for name in $(names_of $written); do
+		collides words --vectors vectors.txt --word-list list.txt -o "$name" --overwrite
+	done
+	rm hard soft
+done
+for option in -o --vectors --word-list; do
+	spares 2 words --vectors vectors.txt -o e $option ''
+done
+spares 2 words --vectors vectors.txt -o vectors.txt
+spares 4 words --vectors nowhere -o e
+spares 4 words --vectors vectors.txt --word-list nowhere -o e
+rm vectors.txt list.txt
 
 # ---- verbs that read texts
 exits 0 tokenize -i refs.jsonl -o ids.jsonl
