@@ -337,6 +337,8 @@ static enum dp_status calibrate_clip(struct dp_integers *integers, enum dp_accou
 	if (status != DP_OK) return status;
 	struct dp_integers i = *integers;
 	double least, most, reached = (double)INFINITY;
+	if (i.gain == DP_GAIN_AUTO)
+		i.gain = b.batch >= 7 && b.clip >= 0.75 * b.temperature ? 200 : DP_GAIN_NONE;
 	if (dp_clip_range(&i, &least, &most) != DP_OK) {
 		if (reason) *reason = NO_WEIGHTS;
 		return DP_BAD_PARAMETER;

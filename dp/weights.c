@@ -22,8 +22,7 @@ _Static_assert(LDBL_MANT_DIG >= 64,
 #define SIGNIFICANT_BITS 56 /* of an E; further bits are zeros */
 #define FIELD_BITS 57       /* of a table entry, for the significant bits; it holds 2^56 too */
 #define SERIES_BITS 60      /* the unit of exp_below's power series is 2^-60 */
-#define LARGEST_EXPONENT 32 /* of g C/tau, so that lambda (1 + 1e-9) 2^56 and e^lambda are < 2^62  \
-	                     */
+#define LARGEST_EXPONENT 32 /* of g C/tau: lambda (1 + 1e-9) 2^56 and e^lambda are < 2^62 */
 
 /* Returns r < 2^62 with r / 2^*bits <= e^v, v = fraction / 2^56. r / 2^*bits is less than e^v by at
  * most 2^-48 of it. v is halved until it is below 1. There the power series, all terms positive,

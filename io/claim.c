@@ -48,6 +48,8 @@ static bool get_guarantee(const json_t *root, struct cuttle_guarantee *guarantee
 		right &= attest_real(root, "epsilon_exact", &guarantee->epsilon_exact);
 	right &= attest_real(root, "rho", &guarantee->rho) &&
 	         attest_real(root, "delta", &guarantee->delta);
+	guarantee->gain = 1.0;
+	if (json_object_get(root, "gain")) right &= attest_real(root, "gain", &guarantee->gain);
 	right &= attest_real(root, "temperature", &guarantee->temperature) &&
 	         attest_savings(root, &guarantee->savings);
 	right &= attest_number(root, "batch", &guarantee->batch) &&
@@ -99,14 +101,17 @@ static const char *check_numbers(const struct claim *claim) {
 	                                            guarantee->savings.free_tokens >
 	                                        guarantee->context)
 		return "its context has no room for its tokens and reference_tokens";
+	if (!(guarantee->gain >= 1.0 && guarantee->gain <= 3.0)) return "its gain is out of range";
 	cuttle_budget_none(&rho);
-	rho.clip = guarantee->clip;
+	// To an accountant a gain is a clip of so much more.
+	rho.clip = guarantee->clip * guarantee->gain;
 	rho.temperature = guarantee->temperature;
 	rho.batch = guarantee->batch;
 	rho.tokens = guarantee->tokens;
 	if (cuttle_budget_solve(&rho, CUTTLE_RHO, NULL)) return "its parameters are out of range";
 	if (!attest_confirm(guarantee->rho, units_multiply(unit->weight, rho.rho)))
-		return "rho does not follow from clip, batch, temperature, tokens and unit_weight";
+		return "rho does not follow from clip, gain, batch, temperature, tokens and "
+		       "unit_weight";
 	cuttle_budget_none(&epsilon);
 	epsilon.rho = guarantee->rho;
 	epsilon.delta = guarantee->delta;

@@ -98,6 +98,12 @@ json_t *receipt_add_savings(json_t *object, const struct cuttle_savings *savings
 	return object;
 }
 
+/* A run without a gain has no such member, as in the receipts before there was one. */
+static json_t *add_gain(json_t *object, double gain) {
+	if (gain == 1.0) return object;
+	return jsonout_extend(object, &(struct jsonout_member){"gain", json_real(gain)}, 1);
+}
+
 static json_t *json_of_unit(const struct receipt_unit *unit) {
 	return unit->key ? json_pack("s+", "everybody with one value of ", unit->key)
 	                 : json_string(UNIT);
@@ -171,8 +177,8 @@ json_t *receipt_json(const struct receipt *receipt, const char *fingerprint,
 	};
 	json_t *stamp =
 	    json_pack(guarantee->private_output ? "{}" : "{s:s}", "note", "NOT PRIVATE");
-	return receipt_add_savings(jsonout_extend(stamp, members, sizeof members / sizeof *members),
-	                           &guarantee->savings);
+	json_t *root = jsonout_extend(stamp, members, sizeof members / sizeof *members);
+	return add_gain(receipt_add_savings(root, &guarantee->savings), guarantee->gain);
 }
 
 char *receipt_canonical(json_t *root, size_t *size) {

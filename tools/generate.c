@@ -93,8 +93,13 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "draw among the public model's top k and what one batch could lift there "
 	         "(default 100, 0 = all)"},
 	{.name = "center", VALUE(center), .argument = "median|none",
-	 .help = "median: clip each reference's logit differences around their median, not "
-	         "around 0 (default none)"},
+	 .help = "median (default): clip each reference's logit differences around their "
+	         "median; none: around 0"},
+	{.name = "gain", VALUE(request.plan.gain), .range = "from 1 to 3, as in 1.5",
+	 .argument = "auto|G",
+	 .help = "what the references say counts G times, 1 to 3, clipped to a G-th, so that "
+	         "the guarantee is the same; auto (default): 2 where the clip is 3/4 of the "
+	         "temperature or more and B is 7 or more, else 1"},
 	{.name = "token-bank", VALUE(request.plan.savings.token_bank),
 	 .help = "when a text ends before T, write further texts from the same batch with what "
 	         "is left of T"},
@@ -183,9 +188,9 @@ static const char ABOUT[] =
 	"public files alone, before the first token is drawn and under --dry-run; -q leaves them "
 	"out.\n\n"
 
-	"--center, --token-bank, --public-when and --complete leave the guarantee as it is (see "
-	"dp/PRIVACY.md) and change what it buys; all are off by default. With any of the last "
-	"three each text comes with its batch and the number of its tokens that were free. N x B "
+	"--center, --gain, --token-bank, --public-when and --complete leave the guarantee as it is "
+	"(see dp/PRIVACY.md) and change what it buys; the last three are off by default. With any "
+	"of them each text comes with its batch and the number of its tokens that were free. N x B "
 	"references and T tokens per batch are charged whatever becomes of them.\n\n"
 
 	"Each token is journalled in OUT.journal the moment it is drawn. After a kill, a power cut "

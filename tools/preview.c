@@ -68,6 +68,7 @@ void preview_print(const struct generate_values *values, const struct setup *set
 	       guarantee->top_k);
 	printf("clip          %.10g (%" PRId32 " / 2^%" PRIu32 ")\n", guarantee->clip,
 	       guarantee->clip_fixed, guarantee->fraction_bits);
+	printf("gain          %g\n", guarantee->gain);
 	printf("epsilon       %.10g (%s)\n", receipt_epsilon(guarantee),
 	       guarantee->accountant == CUTTLE_EXACT ? "exact composition" : "zCDP");
 	if (guarantee->accountant == CUTTLE_EXACT)

@@ -25,7 +25,7 @@ static void settle_plan(const struct generate_values *values, struct cuttle_plan
 	plan->context = (uint32_t)values->context;
 	plan->prompt_chunk = (uint32_t)values->prompt_chunk;
 	plan->parallel = (uint32_t)values->parallel;
-	plan->savings.center = values->center == 0;
+	plan->savings.center = values->center != 1;
 	plan->savings.free_tokens = (uint32_t)values->free_tokens;
 	if (values->form == 1) plan->form = CUTTLE_INSTRUCT;
 	// A ledger adds up rho. So with a ledger epsilon is that of rho, unless the user chooses.

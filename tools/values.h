@@ -31,7 +31,7 @@ struct generate_values {
 	int input_format;          /* enum records_format */
 	int output_format;         /* 0 auto, else 1 + enum output_format */
 	int accountant; /* enum cuttle_accountant; CHOICE_NONE = zcdp with a ledger, else exact */
-	int center;     /* 0 median, 1 none, CHOICE_NONE = none */
+	int center;     /* 0 median, 1 none, CHOICE_NONE = median */
 	bool dry_run;   /* print what the run would be, and draw nothing */
 	bool quiet;     /* errors only */
 	bool one_per_unit; /* read one record of each unit */
