@@ -113,6 +113,13 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "free-tokens", VALUE(free_tokens), .argument = "U", .most = 1 << 20,
 	 .help = "most tokens that are free of charge, per text or, with --token-bank, batch "
 	         "(default T)"},
+	{.name = "trim", VALUE(trim), .argument = "sentence|none",
+	 .help = "sentence (default): a text that was cut short ends with its last whole sentence, "
+	         "if half of it or more is left; none: every text as it was drawn"},
+	{.name = "drop", VALUE(drop), .argument = "LIST",
+	 .help = "duplicates, loops or both with a comma between: texts that nearly repeat an "
+	         "earlier one, or themselves, go to OUT.dropped.jsonl; they are paid for like "
+	         "others"},
 	PROMPT_OPTIONS,
 	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
 	 .most = UINT32_MAX,
@@ -192,6 +199,14 @@ static const char ABOUT[] =
 	"(see dp/PRIVACY.md) and change what it buys; the last three are off by default. With any "
 	"of them each text comes with its batch and the number of its tokens that were free. N x B "
 	"references and T tokens per batch are charged whatever becomes of them.\n\n"
+
+	"--trim and --drop look at what was drawn and at nothing private, so they cost nothing. A "
+	"sentence ends with . ! ? and closing quotes, before white space or the end, or with a "
+	"Chinese or Japanese full stop. A text is a duplicate of an earlier one that was kept when "
+	"they are equal but for case and white space, or share four fifths of their runs of five "
+	"words; it loops when four tokens in a row come five times, or less than two fifths of its "
+	"runs of three tokens are different. Nothing is redrawn for what is dropped; the receipt "
+	"counts it.\n\n"
 
 	"Each token is journalled in OUT.journal the moment it is drawn. After a kill, a power cut "
 	"or a full disk the same command continues, and a text that was interrupted half-way is "
@@ -290,6 +305,12 @@ static void on_publish(void *user, const char *receipt) {
 		fprintf(stderr, "%zu %s in %s, receipt in %s\n", done->texts,
 		        done->guarantee.savings.token_bank ? "batches of texts" : "texts",
 		        strcmp(output, "-") ? output : "standard output", receipt);
+	uint64_t dropped = 0;
+	for (enum filter_rule rule = 0; rule < FILTER_RULES; rule++)
+		dropped += done->counts.dropped[rule];
+	if (dropped && !run->values->quiet)
+		fprintf(stderr, "%" PRIu64 " of the %" PRIu64 " texts drawn are in %s%s instead\n",
+		        dropped, done->counts.drawn, output, OUTPUT_DROPPED);
 }
 
 static enum cuttle_status generate_texts(const struct generate_values *values, struct setup *setup,
@@ -309,14 +330,16 @@ static enum cuttle_status generate_texts(const struct generate_values *values, s
 /* ---- the verb -------------------------------------------------------------------------------- */
 
 /* Checks the options against each other, then all paths. Returns the exit code. */
-static int check_generate(const struct verb *verb, const struct generate_values *values) {
+static int check_generate(const struct verb *verb, struct generate_values *values) {
 	const struct run_request *request = &values->request;
 	struct cuttle_error error;
 	// One own prompt alone is refused by run_request_check.
 	if (request->prompt_public && request->prompt_private && values->form != CHOICE_NONE)
 		return verb_refuse(verb, CUTTLE_USAGE,
 		                   "--template and own prompts exclude each other");
-	enum cuttle_status status = run_request_check(request, &error);
+	enum cuttle_status status = CUTTLE_OK;
+	if (values->drop) status = filters_read(values->drop, &values->request.filters, &error);
+	if (!status) status = run_request_check(request, &error);
 	if (!status) status = run_request_paths(request, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }

@@ -248,6 +248,18 @@ static const char *count_of_runs(const struct receipt_facts *facts) {
 	                            : ", and nobody counted them";
 }
 
+static void explain_filters(const struct receipt *receipt) {
+	const struct filter_counts *counts = &receipt->counts;
+	if (receipt->filters.trim)
+		printf("  Texts that were cut short may end with their last whole sentence.\n");
+	for (enum filter_rule rule = 0; rule < FILTER_RULES; rule++)
+		if (receipt->filters.drop[rule])
+			printf("  %" PRIu64 " of the %" PRIu64
+			       " texts drawn are not in the output (%s): they were paid for, and "
+			       "what dropped them looked at drawn texts alone.\n",
+			       counts->dropped[rule], counts->drawn, filters_name(rule));
+}
+
 static void explain_receipt(const struct claim *claim, const struct receipt_facts *facts,
                             const struct receipt_values *values) {
 	const struct cuttle_guarantee *guarantee = &claim->receipt.guarantee;
@@ -280,6 +292,7 @@ static void explain_receipt(const struct claim *claim, const struct receipt_fact
 	printf("  Clipping and drawing are exact integer arithmetic; how a text turned out changes "
 	       "nothing of this, nor does it cost less.\n");
 	explain_savings(&guarantee->savings, guarantee->gain);
+	explain_filters(&claim->receipt);
 	printf("\nNot promised\n");
 	if (!unit->key)
 		printf("  - This much for a person with several records: g of them in one text "

@@ -283,6 +283,9 @@ static void fingerprints_differ(void **state) {
 	DIFFERS(changed.guarantee.tokens++);
 	DIFFERS(changed.guarantee.accountant = CUTTLE_EXACT);
 	DIFFERS(changed.guarantee.gain = 1.5);
+	DIFFERS(changed.filters.trim = true);
+	DIFFERS(changed.filters.drop[FILTER_LOOPS] = true);
+	DIFFERS(changed.filters.drop[FILTER_DUPLICATES] = true);
 	DIFFERS(changed.guarantee.batch++);
 	DIFFERS(changed.guarantee.top_k++);
 	DIFFERS(changed.guarantee.context++);
