@@ -83,6 +83,9 @@ changes <<-'END'
 	top-k|-e 3|-e 3 -k 99
 	center|-e 3|-e 3 --center none
 	gain|-e 3|-e 3 --gain 1.5
+	trim|-e 3|-e 3 --trim none
+	drop|-e 3|-e 3 --drop loops
+	drop|-e 3 --drop duplicates|-e 3 --drop loops,duplicates
 	gain|--clip 1|--clip 1 --gain 2
 	token-bank|-e 3|-e 3 --token-bank
 	public-when|-e 3 --public-when 0.5|-e 3 --public-when 0.6

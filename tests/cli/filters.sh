@@ -13,7 +13,7 @@ printf 'Q:' >public.txt
 printf '{reference}\nQ:' >private.txt
 base=(generate -i refs.jsonl -B 2 -N "$texts" -n "$tokens" -q --prompt-public public.txt --prompt-private private.txt -e 10)
 run=("${base[@]}" --insecure-seed 3)
-all=(--trim sentence --drop duplicates,loops)
+all=(--trim sentence --drop 'duplicates,loops')
 
 # Without filters there is nothing new in output or receipt; with them the same texts were drawn.
 exits 0 "${run[@]}" -o plain.jsonl --trim none
@@ -85,6 +85,7 @@ edits_noticed b.receipt.json <<-'END'
 	s/"trim": "sentence"/"trim": "word"/
 	s/"drawn": 6/"drawn": 7/
 	s/"drawn": 6/"drawn": 5/
+	s/"drawn": 6/"drawn": 5/; s/"duplicates": 5/"duplicates": 4/
 	s/"kept": 1/"kept": 6/
 	s/"duplicates": 5/"duplicates": 4/
 	s/"duplicates": 5/"duplicates": 7/
@@ -107,7 +108,7 @@ refused 2 "${same_texts[@]}" -i y.jsonl.dropped.jsonl -o y.jsonl --drop duplicat
 says err 'would overwrite'
 refused 2 "${same_texts[@]}" -o - --drop loops
 says err 'needs -o FILE'
-for wrong in unlikely '' loops, loops,loops; do refused 2 "${same_texts[@]}" -o z.jsonl --drop "$wrong"; done
+for wrong in unlikely '' 'loops,' 'loops,loops'; do refused 2 "${same_texts[@]}" -o z.jsonl --drop "$wrong"; done
 refused 2 "${same_texts[@]}" -o z.jsonl --trim word
 exits 0 "${same_texts[@]}" -o - --trim sentence
 
