@@ -170,7 +170,11 @@ static enum cuttle_status check_ledger(const char *path, const struct receipt_fa
 
 /* ---- the words ------------------------------------------------------------------------------- */
 
-static void explain_savings(const struct cuttle_savings *savings) {
+static void explain_savings(const struct cuttle_savings *savings, double gain) {
+	if (gain != 1.0)
+		printf("  What the references say counts %g times, clipped to so much less: the "
+		       "guarantee is the same.\n",
+		       gain);
 	if (savings->center)
 		printf("  Each reference's differences were clipped around their own median, which "
 		       "costs nothing.\n");
@@ -255,15 +259,28 @@ static const char *count_of_runs(const struct receipt_facts *facts) {
 	                            : ", and nobody counted them";
 }
 
+static void explain_filters(const struct receipt *receipt) {
+	const struct filter_counts *counts = &receipt->counts;
+	if (receipt->filters.trim)
+		printf("  Texts that were cut short may end with their last whole sentence.\n");
+	for (enum filter_rule rule = 0; rule < FILTER_RULES; rule++)
+		if (receipt->filters.drop[rule])
+			printf("  %" PRIu64 " of the %" PRIu64
+			       " texts drawn are not in the output (%s): they were paid for, and "
+			       "what dropped them looked at drawn texts alone.\n",
+			       counts->dropped[rule], counts->drawn, filters_name(rule));
+}
+
 static void explain_receipt(const struct claim *claim, const struct receipt_facts *facts,
                             const struct receipt_values *values) {
 	const struct cuttle_guarantee *guarantee = &claim->receipt.guarantee;
 	const struct receipt_unit *unit = &claim->receipt.unit;
 	printf("The receipt agrees with itself: epsilon %.6g (%s) at delta %g follows from clip %d "
-	       "/ 2^%u, %u references and at most %u paid tokens per %s, temperature %g.\n",
+	       "/ 2^%u, gain %g, %u references and at most %u paid tokens per %s, temperature "
+	       "%g.\n",
 	       receipt_epsilon(guarantee), guarantee->accountant == CUTTLE_EXACT ? "exact" : "zcdp",
 	       guarantee->delta, (int)guarantee->clip_fixed, (unsigned)guarantee->fraction_bits,
-	       (unsigned)guarantee->batch, (unsigned)guarantee->tokens,
+	       guarantee->gain, (unsigned)guarantee->batch, (unsigned)guarantee->tokens,
 	       guarantee->savings.token_bank ? "batch" : "text", guarantee->temperature);
 	explain_files(facts, claim->receipt.date, values);
 	if (unit->key && unit->limited)
@@ -285,7 +302,8 @@ static void explain_receipt(const struct claim *claim, const struct receipt_fact
 	printf("\nPromised\n  %s\n", claim->attested.sentence);
 	printf("  Clipping and drawing are exact integer arithmetic; how a text turned out changes "
 	       "nothing of this, nor does it cost less.\n");
-	explain_savings(&guarantee->savings);
+	explain_savings(&guarantee->savings, guarantee->gain);
+	explain_filters(&claim->receipt);
 	printf("\nNot promised\n");
 	if (!unit->key)
 		printf("  - This much for a person with several records: g of them in one text "
@@ -335,7 +353,7 @@ static void explain_rewriting(const struct rewrite_claim *claim, const struct re
 	printf("\nPromised\n  %s\n", claim->attested.sentence);
 	printf("  Mixing and drawing are exact integer arithmetic; how a text turned out changes "
 	       "nothing of this, nor does it cost less.\n");
-	explain_savings(&guarantee->savings);
+	explain_savings(&guarantee->savings, 1);
 	printf("\nNot promised\n"
 	       "  - This much for somebody who is in several documents, or in the marks of several "
 	       "groups: add their losses.\n"

@@ -81,7 +81,12 @@ changes <<-'END'
 	max-tokens|--clip 1|--clip 1 -n 5
 	temperature|--clip 1|--clip 1 --temperature 1.1
 	top-k|-e 3|-e 3 -k 99
-	center|-e 3|-e 3 --center median
+	center|-e 3|-e 3 --center none
+	gain|-e 3|-e 3 --gain 1.5
+	trim|-e 3|-e 3 --trim none
+	drop|-e 3|-e 3 --drop loops
+	drop|-e 3 --drop duplicates|-e 3 --drop loops,duplicates
+	gain|--clip 1|--clip 1 --gain 2
 	token-bank|-e 3|-e 3 --token-bank
 	public-when|-e 3 --public-when 0.5|-e 3 --public-when 0.6
 	public-when|-e 3 --complete|-e 3 --complete --public-when 0.6

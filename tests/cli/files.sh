@@ -7,7 +7,7 @@
 tools=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")/tools
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
-need_tiny
+need_tiny finite
 references 4
 all() { find . -type f ! -name out ! -name err ! -name before ! -name after -exec sha256sum {} + | sort; }
 

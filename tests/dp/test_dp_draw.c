@@ -223,7 +223,7 @@ static void a_wide_table(void **state) {
 	(void)state;
 	enum { NAT = 127 << 8 }; /* units of S */
 	struct dp_weights w;
-	assert_int_equal(dp_weights_init(&w, 127, 22 << 8, 8, 1, 1), DP_OK);
+	assert_int_equal(dp_weights_init(&w, 127, 22 << 8, 8, 1, 1, 100), DP_OK);
 	struct dp_wide weights[32], total = {0, 0};
 	uint64_t seed = 12;
 	unsigned __int128 smallest = ~(unsigned __int128)0, largest = 0;
