@@ -5,7 +5,9 @@
 // other, in the shape of chat completions: POST .../chat/completions, JSON in, JSON out. What it is
 // asked it prints, so that one can see what a remote service sees. It is an example of
 // cuttle_completer_run, not a server for a network: it knows no keys and no encryption.
-// Usage: loopback MODEL.gguf PORT-FILE      the file gets the port, once requests are answered
+// Usage: loopback MODEL.gguf PORT-FILE [SEED]
+// The file gets the port, once requests are answered. With a seed, question i is answered by draws
+// from SEED + i, so that a measurement can be repeated.
 #include "engine/cuttle.h"
 
 #include <arpa/inet.h>
@@ -83,7 +85,14 @@ static int keep_answer(void *user, const struct cuttle_text *text) {
 	return answer->text == NULL;
 }
 
-static enum cuttle_status answer_question(struct cuttle_model *model, const json_t *request,
+/* What all answers come from. */
+struct server {
+	struct cuttle_model *model;
+	bool seeded;   /* answers are drawn from the seed */
+	uint64_t seed; /* of the next answer */
+};
+
+static enum cuttle_status answer_question(struct server *server, const json_t *request,
                                           struct answer *answer, struct cuttle_error *error) {
 	struct cuttle_complete_params params;
 	struct cuttle_complete_job job;
@@ -94,7 +103,10 @@ static enum cuttle_status answer_question(struct cuttle_model *model, const json
 	params.temperature = json_number_value(json_object_get(request, "temperature"));
 	const json_int_t tokens = json_integer_value(json_object_get(request, "max_tokens"));
 	params.tokens = tokens > 0 && tokens <= MOST_TOKENS ? (uint32_t)tokens : DEFAULT_TOKENS;
-	enum cuttle_status status = cuttle_completer_make(model, &params, &completer, error);
+	params.insecure = server->seeded;
+	params.insecure_seed = server->seed++;
+	enum cuttle_status status =
+	    cuttle_completer_make(server->model, &params, &completer, error);
 	if (!status) {
 		cuttle_complete_job_default(&job);
 		job.texts = 1;
@@ -122,7 +134,7 @@ static void refuse_request(int client, const char *status, const char *code) {
 	send_answer(client, status, json_pack("{s:{s:s}}", "error", "code", code));
 }
 
-static void serve_client(struct cuttle_model *model, int client, char *bytes) {
+static void serve_client(struct server *server, int client, char *bytes) {
 	struct cuttle_error error;
 	struct answer answer = {0};
 	char *body = read_request(client, bytes);
@@ -133,7 +145,7 @@ static void serve_client(struct cuttle_model *model, int client, char *bytes) {
 	} else {
 		printf("--- the remote service was asked: ---\n%s\n", answer.question);
 		fflush(stdout);
-		if (answer_question(model, request, &answer, &error))
+		if (answer_question(server, request, &answer, &error))
 			refuse_request(client, "500 Internal Server Error", "no_answer");
 		else
 			send_answer(client, "200 OK",
@@ -167,10 +179,10 @@ static bool write_port(const char *path, uint16_t port) {
 
 int main(int argc, char **argv) {
 	struct cuttle_error error;
-	struct cuttle_model *model;
+	struct server server = {.seeded = argc == 4};
 	uint16_t port;
-	if (argc != 3) {
-		fprintf(stderr, "usage: loopback MODEL.gguf PORT-FILE\n");
+	if (argc != 3 && argc != 4) {
+		fprintf(stderr, "usage: loopback MODEL.gguf PORT-FILE [SEED]\n");
 		return CUTTLE_USAGE;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);
@@ -180,10 +192,11 @@ int main(int argc, char **argv) {
 		perror("loopback");
 		return 1;
 	}
-	if (cuttle_model_open(argv[1], NULL, &model, &error)) {
+	if (cuttle_model_open(argv[1], NULL, &server.model, &error)) {
 		fprintf(stderr, "loopback: %s\n", error.message);
 		return 1;
 	}
+	if (server.seeded) server.seed = strtoull(argv[3], NULL, 10);
 	if (!write_port(argv[2], port)) {
 		perror(argv[2]);
 		return 1;
@@ -191,7 +204,7 @@ int main(int argc, char **argv) {
 	for (;;) {
 		const int client = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 		if (client < 0) continue;
-		serve_client(model, client, bytes);
+		serve_client(&server, client, bytes);
 		close(client);
 	}
 }

@@ -127,9 +127,20 @@ static const char ABOUT[] =
 	"and what --pad adds.\n\n"
 
 	"Three phases, strictly one after the other. All texts are perturbed word by word, as by "
-	"cuttle perturb. Then the remote model is asked to go on with each perturbed text, in the "
-	"order of the records; a record without words is asked for like any other. Then the local "
-	"model extends each raw text with the reply as notes, as by cuttle extract.\n\n"
+	"cuttle perturb. Then the remote model is asked to go on with each perturbed text, in "
+	"the order of the records; a record without words is asked for like any other. Then the "
+	"local model extends each raw text with the reply as notes, as by cuttle extract. With "
+	"-N the reply goes on from word N, the final text from the end of the document.\n\n"
+
+	"Does the reply help? Not where it was measured, with a remote model no larger than the "
+	"local one: SmolLM2-135M-Instruct on both sides, 60 reviews and encyclopedia articles "
+	"cut to 50 words, replies and final texts of at most 100 tokens, temperature 0.5. At the "
+	"default EPS the true continuation of a text was less likely with the reply than without "
+	"any (perplexity 29.1 for 28.7: 1.4 % worse, 95 % interval 0.2 to 2.7), and the "
+	"diversity of the final texts and their likeness to the document did not change beyond "
+	"chance. Replies to the raw texts did not help either (30.6). What a large remote model "
+	"brings was not measured. Before relying on it, compare with cuttle extract and empty "
+	"replies, on texts of your own; bench/INFERDPT.md has all figures.\n\n"
 
 	"What leaves this machine: the endpoint's URL, the key, the model's name, the instruction, "
 	"the perturbed words, the limit of tokens and the temperature. Nothing else does. "
@@ -301,10 +312,10 @@ const struct verb infer_verb = {
     .usage = "--words WORDS -m MODEL -i TEXTS --endpoint URL --remote-model NAME -o OUT "
              "[OPTION]...",
     .summary = "a remote model's help, which sees perturbed words alone: n words cost n EPS",
-    .example = "--words words.cw -m MODEL.gguf -i docs.jsonl --endpoint "
-               "https://api.example.org/v1 --remote-model big -o out.jsonl",
-    .another = "--words words.cw -m MODEL.gguf -i docs.jsonl --endpoint "
-               "http://127.0.0.1:8080/v1 --remote-model any -o out.jsonl --show-what-leaves",
+    .example = "--words w.cw -m M.gguf -i d.csv --endpoint https://example.org/v1 "
+               "--remote-model m -o o.jsonl",
+    .another = "--words w.cw -m M.gguf -i d.csv --endpoint URL --remote-model m -o o.jsonl "
+               "--show-what-leaves",
     .about = ABOUT,
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
