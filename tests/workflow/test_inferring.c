@@ -806,6 +806,8 @@ int main(void) {
 	                                   cmocka_unit_test(paths_that_collide)};
 #ifndef CUTTLE_CURL
 	(void)tests;
+	(void)prepare_inferring;
+	(void)remove_inferring;
 	printf("skipped: cuttle was built without libcurl\n");
 	return 0;
 #else
