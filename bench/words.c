@@ -18,7 +18,7 @@
 
 enum { PAIRS = 200, PLACES = 64, ROUNDS = 15, CACHED = 256 };
 
-static double read_clock(void) {
+static double read_words_clock(void) {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
@@ -105,19 +105,19 @@ static double time_pass(const struct product_bench *p) {
 	const float *w = p->w.weights;
 	float sums[64] = {0};
 	const size_t count = p->w.channels / GEMM_GROUP * GEMM_GROUP * p->w.k / 64 * 64;
-	const double start = read_clock();
+	const double start = read_words_clock();
 	for (size_t i = 0; i < count; i += 64)
 		for (size_t j = 0; j < 64; j++) sums[j] += w[i + j];
-	const double seconds = read_clock() - start;
+	const double seconds = read_words_clock() - start;
 	volatile float sink = 0;
 	for (size_t j = 0; j < 64; j++) sink += sums[j];
 	return seconds;
 }
 
 static double time_product(struct threads *threads, const struct product_bench *p, size_t places) {
-	const double start = read_clock();
+	const double start = read_words_clock();
 	multiply_rows(threads, &p->w, p->rows, places, p->out);
-	return read_clock() - start;
+	return read_words_clock() - start;
 }
 
 static void keep_least(double *least, double seconds) {
@@ -162,10 +162,10 @@ int main(int argc, char **argv) {
 			struct cuttle_words *words;
 			params.count = counts[i];
 			params.keep_fragments = keep;
-			const double start = read_clock();
+			const double start = read_words_clock();
 			if (cuttle_words_of_model(model, &params, &words, &error))
 				return fail_bench(error.message);
-			const double seconds = read_clock() - start;
+			const double seconds = read_words_clock() - start;
 			printf("fragments %s, %.2f s; ", keep ? "kept" : "dropped", seconds);
 			if (print_hits(words, argv[2])) return 1;
 			cuttle_words_free(&words);

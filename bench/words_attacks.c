@@ -289,7 +289,8 @@ static double share_of_runs(const int32_t *text, const int32_t *other, size_t co
 
 /* Draws, and prints how much of the texts is left. Words outside the list count as words that are
  * in no output. */
-static void draw_texts(struct words_bench *b, const struct records *records, size_t which) {
+static void draw_attacked_texts(struct words_bench *b, const struct records *records,
+                                size_t which) {
 	double shares[LONGEST_RUN] = {0}, stayed = 0;
 	size_t texts = 0;
 	for (size_t i = 0; i < records_count(records) && texts < MOST_TEXTS; i++) {
@@ -353,7 +354,7 @@ static int run_attacks(const char *model_path, const char *data, size_t count) {
 	}
 	printf("\n| eps | mechanism | words unchanged | runs of 1 | of 2 | of 3 | texts |\n"
 	       "|---|---|---|---|---|---|---|\n");
-	for (size_t i = 0; i < MECHANISM_COUNT; i++) draw_texts(&b, records, i);
+	for (size_t i = 0; i < MECHANISM_COUNT; i++) draw_attacked_texts(&b, records, i);
 	for (size_t i = 0; i < MECHANISM_COUNT; i++) {
 		cuttle_perturber_free(&b.measured[i].perturber);
 		free(b.measured[i].most);
@@ -372,7 +373,7 @@ static int run_attacks(const char *model_path, const char *data, size_t count) {
 
 /* ---- speed ----------------------------------------------------------------------------------- */
 
-static double read_clock(void) {
+static double read_attacks_clock(void) {
 	struct timespec now;
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
@@ -422,18 +423,18 @@ static double time_method(const struct cuttle_words *words,
 	static int32_t ids[SPEED_WORDS];
 	struct cuttle_perturber *p;
 	struct cuttle_error error;
-	double start = read_clock(), least = INFINITY;
+	double start = read_attacks_clock(), least = INFINITY;
 	if (cuttle_perturber_make(words, NULL, params, &p, &error)) marked_stop(error.message);
-	*make_seconds = read_clock() - start;
+	*make_seconds = read_attacks_clock() - start;
 	for (size_t i = 0; i < SPEED_WORDS; i++) {
 		const char *text = cuttle_words_text(words, i * 7 % cuttle_words_count(words));
 		places[i] = (struct cuttle_place){CUTTLE_PLACE_WORD, text, strlen(text)};
 	}
 	for (int i = 0; i < 5; i++) {
-		start = read_clock();
+		start = read_attacks_clock();
 		if (cuttle_perturb(p, 0, 0, places, SPEED_WORDS, ids, &error))
 			marked_stop(error.message);
-		least = fmin(least, read_clock() - start);
+		least = fmin(least, read_attacks_clock() - start);
 	}
 	cuttle_perturber_free(&p);
 	return least;
@@ -447,9 +448,9 @@ static int run_speed(size_t count, size_t width) {
 	struct cuttle_words *words = make_random_words(count, width, vectors);
 	double bound = INFINITY;
 	for (int i = 0; i < 10; i++) {
-		const double start = read_clock();
+		const double start = read_attacks_clock();
 		cuttle_words_cosines(words, vectors, PERTURB_BLOCK, cosines);
-		bound = fmin(bound, read_clock() - start);
+		bound = fmin(bound, read_attacks_clock() - start);
 	}
 	const double flops = 2 * (double)count * (double)width, block = PERTURB_BLOCK;
 	printf("%zu words of %zu coordinates: %.1f Mflop a word, %.1f MB a block of %d\n", count,

@@ -54,8 +54,8 @@ static void write_hashed(struct words_writer *w, const void *bytes, size_t size)
 	w->status = sink_write(&w->sink, bytes, size, w->error);
 }
 
-static void write_texts(struct words_writer *w, const struct cuttle_words *words,
-                        uint64_t text_bytes) {
+static void write_word_texts(struct words_writer *w, const struct cuttle_words *words,
+                             uint64_t text_bytes) {
 	char *texts = calloc(text_bytes, 1), *to = texts;
 	if (!texts) {
 		w->status = fail_file_memory(w->error);
@@ -102,7 +102,7 @@ enum cuttle_status words_file_write(const char *path, const struct cuttle_words 
 	if (!w.status) {
 		hash_begin(&w.hash);
 		write_hashed(&w, &header, sizeof header);
-		write_texts(&w, words, header.text_bytes);
+		write_word_texts(&w, words, header.text_bytes);
 		if (sets) write_hashed(&w, sets, count * sizeof *sets);
 		if (header.has_transform) write_hashed(&w, mean, (d + d * d) * sizeof *mean);
 		write_rows(&w, words);

@@ -47,7 +47,8 @@ struct extract_values {
 	 .help = "that format, instead of the one the model's template is known as: chatml, " \
 	         "zephyr, llama-3, llama-2, mistral, mistral-v7, qwen3"}, \
 	{.name = "system", OPTION(structure, request.params.system), .argument = "TEXT", \
-	 .help = "system message; without it that of the model's own template, if any; '' is none"}, \
+	 .help = "system message; without it that of the model's own template, if any; '' is " \
+	         "none"}, \
 	{.name = "ctx-size", .letter = 'c', OPTION(structure, values.context), \
 	 .argument = "TOKENS", .most = UINT32_MAX, \
 	 .help = "longest prompt plus text; what does not fit is cut (default: the model's " \

@@ -61,7 +61,8 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "instruction", VALUE(request.instruction), .argument = "FILE",
 	 .help = "what the remote model is told, with {text} in it once, where the perturbed text "
 	         "goes; public"},
-	{.name = "remote-tokens", VALUE(remote_tokens), .argument = "T", .least = 1, .most = 1 << 20,
+	{.name = "remote-tokens", VALUE(remote_tokens), .argument = "T", .least = 1,
+	 .most = 1 << 20,
 	 .help = "most tokens of a reply (default 150)"},
 	{.name = "remote-temperature", VALUE(request.remote.temperature),
 	 .range = "from 0 to 2, as in 0.5", .argument = "TAU",

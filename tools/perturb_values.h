@@ -42,8 +42,8 @@ struct perturb_values {
 	 .argument = "rank|rantext|santext|santext+|custext|custext+", \
 	 .help = "rank (default) has the guarantee; the others are published baselines, without"}, \
 	{.name = "table", OPTION(structure, values.table), .argument = "step|envelope", \
-	 .help = "of rank: the k nearest words alike and all others alike (default), or less with " \
-	         "every rank"}, \
+	 .help = "of rank: the k nearest words alike and all others alike (default), or less " \
+	         "with every rank"}, \
 	{.name = "near", .letter = 'k', OPTION(structure, values.near), .argument = "K", \
 	 .least = 1, .most = UINT32_MAX, \
 	 .help = "of rank with steps: how many words count as near; of custext: words of a set " \
@@ -56,8 +56,8 @@ struct perturb_values {
 	 .help = "every text becomes exactly N words: a guarantee for the whole record, N EPS"}, \
 	{.name = "keep", OPTION(structure, values.keep), .argument = "punctuation|numbers", \
 	 .most = 2, \
-	 .help = "leave punctuation and line breaks as they are, or let a number become a number, " \
-	         "1 to 1000: declares them public; may be given twice"}, \
+	 .help = "leave punctuation and line breaks as they are, or let a number become a " \
+	         "number, 1 to 1000: declares them public; may be given twice"}, \
 	{.name = "list-share", OPTION(structure, values.list_share), \
 	 .range = "above 0 and below 1, as in 0.1", .argument = "SHARE", \
 	 .help = "of rantext: mean share of all words that a list has (default 0.1)"}, \
@@ -66,8 +66,8 @@ struct perturb_values {
 	         "the vectors of the paper"}, \
 	{.name = "keep-share", OPTION(structure, values.keep_share), \
 	 .range = "from 0 to 1, as in 0.7", .argument = "SHARE", \
-	 .help = "of santext+: how likely a word that is not sensitive goes out in clear (default " \
-	         "0.7)"}, \
+	 .help = "of santext+: how likely a word that is not sensitive goes out in clear " \
+	         "(default 0.7)"}, \
 	{.name = "sensitive", OPTION(structure, request.sensitive), .argument = "FILE", \
 	 .help = "of santext+: public list of the words that are always replaced, one a line"}, \
 	{.name = "stop-words", OPTION(structure, request.stop_words), .argument = "FILE", \

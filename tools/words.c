@@ -6,11 +6,11 @@
 // trained (io/vectors.h). io/words_file.h stores them with the sets of CUSTEXT.
 #include "tools/verbs.h"
 
-#include "base/utf8.h"
 #include "convert/rewrite.h"
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/vectors.h"
+#include "io/word_list.h"
 #include "io/words_file.h"
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,6 @@
 enum {
 	SET_SIZE = 20,       /* K of CUSTEXT */
 	NEIGHBOURS = 10,     /* words that --near prints */
-	WORD_LIST_MB = 64,   /* the largest word list */
 	PROGRESS_STEP = 500, /* words between two looks at the living line */
 	KEEP_FRAGMENTS = 1   /* position in the names of --fragments */
 };
@@ -81,44 +80,8 @@ static const char ABOUT[] =
 	"Without --word-list some fragments remain in a model's list.\n";
 // clang-format on
 
-struct word_list {
-	char *text;         /* the file, its lines ended by NULs */
-	const char **words; /* [count] sorted */
-	size_t count;
-};
-
 static int compare_listed(const void *a, const void *b) {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static void free_word_list(struct word_list *list) {
-	free(list->text);
-	free(list->words);
-}
-
-static enum cuttle_status read_word_list(const char *path, struct word_list *list,
-                                         struct cuttle_error *error) {
-	size_t size, lines = 1;
-	enum cuttle_status status =
-	    file_read(path, (size_t)WORD_LIST_MB << 20, &list->text, &size, error);
-	if (status) return status;
-	for (size_t i = 0; i < size; i++) lines += list->text[i] == '\n';
-	list->words = malloc(lines * sizeof *list->words);
-	if (!list->words) return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	for (char *line = list->text, *end; line < list->text + size; line = end + 1) {
-		end = memchr(line, '\n', (size_t)(list->text + size - line));
-		if (!end) end = list->text + size;
-		const char *word = line;
-		size_t length = (size_t)(end - line);
-		utf8_trim(&word, &length);
-		if (!cuttle_words_is_word(word, length)) continue;
-		list->words[list->count++] = word;
-		list->text[word - list->text + (ptrdiff_t)length] = 0;
-	}
-	qsort(list->words, list->count, sizeof *list->words, compare_listed);
-	if (list->count) return CUTTLE_OK;
-	return io_fail(error, CUTTLE_INPUT,
-	               "%s has no words: it needs one in a line, in small letters", path);
 }
 
 static bool is_listed(void *user, const char *word) {
@@ -231,14 +194,16 @@ static int make_words(const struct verb *verb, const struct words_values *values
 	struct word_list list = {0};
 	struct cuttle_words *words = NULL;
 	enum cuttle_status status = rewrite_allowed(values->output, values->overwrite, &error);
-	if (!status && values->word_list) status = read_word_list(values->word_list, &list, &error);
+	char listed[HASH_TEXT];
+	if (!status && values->word_list)
+		status = word_list_read(values->word_list, &list, listed, &error);
 	if (!status)
 		status = values->vectors
 		             ? words_of_vectors(verb, values, &list, &words, &error)
 		             : words_of_model(verb, values, &list, &words, &code, &error);
 	if (!status && !code) status = store_words(values, words, &error);
 	cuttle_words_free(&words);
-	free_word_list(&list);
+	word_list_free(&list);
 	return status ? verb_fail(verb, status, &error) : code;
 }
 
