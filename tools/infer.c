@@ -301,10 +301,10 @@ const struct verb infer_verb = {
     .usage = "--words WORDS -m MODEL -i TEXTS --endpoint URL --remote-model NAME -o OUT "
              "[OPTION]...",
     .summary = "a remote model's help, which sees perturbed words alone: n words cost n EPS",
-    .example = "--words words.cw -m MODEL.gguf -i docs.jsonl --endpoint "
-               "https://api.example.org/v1 --remote-model big -o out.jsonl",
-    .another = "--words words.cw -m MODEL.gguf -i docs.jsonl --endpoint "
-               "http://127.0.0.1:8080/v1 --remote-model any -o out.jsonl --show-what-leaves",
+    .example = "--words w.cw -m M.gguf -i d.csv --endpoint https://h.example/v1 "
+               "--remote-model big -o o.jsonl",
+    .another = "--words w.cw -m M.gguf -i d.csv --endpoint URL --remote-model m -o o.jsonl "
+               "--show-what-leaves",
     .about = ABOUT,
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
