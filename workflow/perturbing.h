@@ -87,7 +87,8 @@ enum cuttle_status perturbing_run(const struct perturbing_request *request,
                                   struct perturbing *perturbing, const struct run_events *events,
                                   struct cuttle_error *error);
 /* Reads the perturbed texts back from the output file of a run that is complete: records_text of
- * record i is that of line i, NULL where it is empty. The caller frees them with records_free.
+ * record i is that of line i, of size 0 where it has no words. The caller frees them with
+ * records_free.
  * INPUT: the file cannot be read, or has another number of lines than the receipt says. */
 enum cuttle_status perturbing_texts(const struct perturbing_request *request,
                                     const struct perturbing *perturbing, struct records **texts,

@@ -166,6 +166,30 @@ spares 4 "${perturb[@]}" -i docs.jsonl -o e --words nowhere
 spares 4 "${perturb[@]}" -i nowhere -o e
 rm e e.receipt.json
 
+# ---- infer. Nobody listens there, and no run comes so far.
+echo 'Go on: {text}' >asked
+ask=(infer -k 1 -q -i docs.jsonl --endpoint http://127.0.0.1:9/v1 --remote-model far -N 3 --pad)
+for written in z.jsonl z.perturbed.jsonl z.perturbed.jsonl.part z.perturbed.jsonl.journal z.perturbed.jsonl.journal.key z.perturbed.jsonl.run \
+	z.perturbed.receipt.json z.replies.jsonl; do
+	for input in -i --words --instruction --prompt --sign --ledger --api-key-file --ca-file -m; do
+		more=()
+		[ $input != --ledger ] || more=(--dataset d)
+		cp asked $written
+		collides "${ask[@]}" --words w.cw $input here/$written "${more[@]}" -o z.jsonl --overwrite
+		rm $written
+	done
+done
+collides "${ask[@]}" --words w.cw -o z.jsonl --receipt z.replies.jsonl
+collides "${ask[@]}" --words w.cw -o z.jsonl --receipt z.jsonl
+for option in --words -m -i -o --receipt --sign --instruction --prompt --api-key-file --ca-file; do
+	spares 2 "${ask[@]}" --words w.cw -o e.jsonl $option ''
+done
+spares 2 "${ask[@]}" --words w.cw -o nowhere/e.jsonl
+for option in --words -i --instruction --prompt --api-key-file --ca-file; do
+	spares 4 "${ask[@]}" --words w.cw -o e.jsonl $option nowhere
+done
+spares 5 "${ask[@]}" --words w.cw -o e.jsonl -m nowhere
+
 # ---- extract
 echo '{document}' >asked
 cp refs.jsonl replies.jsonl

@@ -100,6 +100,7 @@ static size_t told_count, kept_told;
 static char end_letter; /* 0 = the run goes to its end */
 static size_t end_after;
 static bool end_kills;
+static bool input_changes; /* when sending begins, to one record */
 static char shown[ROOM];
 static size_t shown_heads, shown_bodies;
 static char *bodies[MOST_ANSWERS];
@@ -145,6 +146,7 @@ static void note_send(void *user, size_t texts, size_t kept) {
 	(void)user;
 	assert_int_equal(texts, TEXTS);
 	kept_told = kept;
+	if (input_changes) put_text("in.jsonl", "{\"text\":\"Ann\"}\n");
 	note('s');
 }
 static void note_reply(void *user) {
@@ -641,6 +643,13 @@ static void another_input_is_refused(void **state) {
 	assert_int_equal(infer(&request), CUTTLE_INPUT);
 	assert_false(stands("out.jsonl"));
 	assert_int_equal(http_server_requests(server), TEXTS);
+	// It changes while the run goes on.
+	put_text("in.jsonl", FOUR);
+	input_changes = true;
+	assert_int_equal(infer(&request), CUTTLE_INPUT);
+	input_changes = false;
+	assert_string_equal(told, "cs");
+	assert_false(stands("out.jsonl"));
 	put_text("in.jsonl", FOUR);
 	assert_int_equal(infer(&request), CUTTLE_OK);
 	remove_written();
@@ -806,6 +815,8 @@ int main(void) {
 	                                   cmocka_unit_test(paths_that_collide)};
 #ifndef CUTTLE_CURL
 	(void)tests;
+	(void)prepare_inferring;
+	(void)remove_inferring;
 	printf("skipped: cuttle was built without libcurl\n");
 	return 0;
 #else
