@@ -58,7 +58,7 @@ static size_t match_any(const char *text, size_t size, const char *const *all, s
 	return 0;
 }
 
-static bool is_blank(char c) {
+static bool is_white(char c) {
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
@@ -86,7 +86,7 @@ static size_t match_sentence_end(const char *text, size_t size) {
 	while (
 	    (next = match_any(text + end, size - end, closing, sizeof closing / sizeof *closing)))
 		end += next;
-	return is_wide || end == size || is_blank(text[end]) ? end : 0;
+	return is_wide || end == size || is_white(text[end]) ? end : 0;
 }
 
 size_t filters_trim(const char *text, size_t size) {
@@ -160,7 +160,7 @@ static char lower_letter(char c) {
 static size_t lower_text(const char *text, size_t size, char *lowered) {
 	size_t used = 0;
 	for (size_t i = 0; i < size; i++)
-		if (!is_blank(text[i])) lowered[used++] = lower_letter(text[i]);
+		if (!is_white(text[i])) lowered[used++] = lower_letter(text[i]);
 		else if (used && lowered[used - 1] != ' ') lowered[used++] = ' ';
 	return used && lowered[used - 1] == ' ' ? used - 1 : used;
 }
