@@ -22,8 +22,9 @@
 #include <jansson.h>
 
 enum {
-	/* The number in the member "receipt". It rises when a member is new, goes, or gets other
-	 * words. Format 1 has no such member. */
+	/* The number in the member "receipt". It rises when a member of all receipts is new, goes,
+	 * or gets other words. A member that an option brings, as "gain" or "filters", does not
+	 * raise it: receipts without the option are as before. Format 1 has no such member. */
 	RECEIPT_FORMAT = 2,
 	RECEIPT_DATE = sizeof "2026-01-31" /* bytes, with the NUL */
 };
