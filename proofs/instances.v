@@ -23,7 +23,7 @@ Qed.
 
 (* The row of a reference says x of the one token, and the number of tokens so far of the other. *)
 Definition small_row (h : list bool) (x : Z) : option (bool -> Z) :=
-  Some (fun y => if y then x else Z.of_nat (length h)).
+  Some (fun y : bool => if y then x else Z.of_nat (length h)).
 
 Lemma small_is_capped : capped small 2 2.
 Proof. intros t Ht. repeat (destruct Ht as [<-|Ht]; [simpl; lia|]). destruct Ht. Qed.
@@ -68,7 +68,7 @@ Lemma rank_instance text text' :
 Proof.
   apply step_36_records with (bound := (2 * 2 ^ 40)%Z); try lia.
   - apply small_table_checked.
-  - rewrite exp_ln by lra. rewrite mult_IZR. change (IZR (2 ^ 40)) with (IZR 1099511627776).
+  - rewrite exp_ln by lra. change (IZR (2 * 2 ^ 40)) with 2199023255552.
     replace (2 ^ 40) with 1099511627776 by ring. lra.
   - rewrite <- ln_1. apply Rlt_le, ln_increasing; lra.
 Qed.
@@ -78,19 +78,18 @@ Definition public_entries (y : bool) : Z := 2%Z.
 Definition private_entries (y : bool) : Z := if y then 3%Z else 1%Z.
 
 Lemma share_instance :
-  renyi [true; false] 2 (ln (9 / 8)) (q [true; false] public_entries private_entries (1 / 2)) (p [true; false] public_entries) /\
-  renyi [true; false] 2 (ln (9 / 8)) (p [true; false] public_entries) (q [true; false] public_entries private_entries (1 / 2)).
+  renyi [true; false] (INR 2) (ln (9 / 8)) (q [true; false] public_entries private_entries (1 / 2)) (p [true; false] public_entries) /\
+  renyi [true; false] (INR 2) (ln (9 / 8)) (p [true; false] public_entries) (q [true; false] public_entries private_entries (1 / 2)).
 Proof.
-  replace 2 with (INR 2) at 1 4 by (simpl; ring).
   apply step_23_theorem_f2; try lra; try lia.
   - exists true; simpl; auto.
   - intros y _. unfold public_entries; lia.
   - intros y _. unfold private_entries; destruct y; lia.
-  - simpl; lra.
+  - unfold public_entries, private_entries; simpl; lra.
   - replace (INR 2 - 1) with 1 by (simpl; ring). rewrite Rmult_1_l, exp_ln by lra.
-    assert (up : u public_entries private_entries true = 1 / 2) by (unfold u; simpl; field).
-    assert (down : u public_entries private_entries false = - (1 / 2)) by (unfold u; simpl; field).
-    assert (half : forall y, p [true; false] public_entries y = 1 / 2) by (intros; unfold p, whole; simpl; field).
+    assert (up : u public_entries private_entries true = 1 / 2) by (unfold u, public_entries, private_entries; field).
+    assert (down : u public_entries private_entries false = - (1 / 2)) by (unfold u, public_entries, private_entries; field).
+    assert (half : forall y, p [true; false] public_entries y = 1 / 2) by (intros; unfold p, whole, public_entries; simpl; field).
     assert (m2 : mu [true; false] public_entries private_entries 2 = 1 / 8).
     { unfold mu. simpl sum. rewrite up, down, !half.
       destruct (Rle_lt_dec 0 (1 / 2)), (Rle_lt_dec 0 (- (1 / 2))); lra. }
