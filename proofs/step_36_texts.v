@@ -111,6 +111,10 @@ Proof.
       apply Rmult_le_compat_l; lra.
 Qed.
 
+(* Step 35: whatever the keys are made of, given the outputs so far a place is epsilon-private. *)
+Theorem step_35_keys_of_the_past text text' h : pure (words h) eps (next_word text h) (next_word text' h).
+Proof. intros y Hy. apply in_seq in Hy. apply step_33_theorem_r with (bound := bound); auto; lia. Qed.
+
 (* Neighbours as in "Words": a word or null in place j becomes any other word or null. *)
 Theorem step_36_one_place text text' j n : (forall k, k <> j -> nth k text None = nth k text' None) ->
   pure (transcripts words n []) eps (text_law text) (text_law text').
