@@ -154,6 +154,7 @@ help:
 	@echo 'make fuzz      libFuzzer (clang) on the readers of foreign files, T=60 seconds each, in $(BUILD)-fuzz'
 	@echo 'make coverage  how much of dp/ its tests reach, in $(BUILD)-coverage'
 	@echo 'make mutants   breaks each promise once, as tests/mutants say, and wants a test to fail;  MUTANTS="name..." for some'
+	@echo 'make proofs    installs coq (1 GB), compiles the proofs of dp/PRIVACY.md, lists their axioms; apart from test and CI'
 	@echo 'make format    clang-format in place;  make lint  style, arrows of includes, circles of calls, clang-tidy, shellcheck'
 	@echo 'make install   command, library and headers (C and C++) into $$(DESTDIR)$$(PREFIX), PREFIX=/usr/local'
 	@echo 'variables      CC=gcc|clang  CFLAGS  BLAS=1|0  CURL=1|0  BUILD=folder  MODEL=file.gguf; what another setting changes is built anew'
@@ -198,6 +199,9 @@ test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY)) $(BUILD)/cuttle $(BUILD)/f
 	@tests/oracle/split.py | diff - tests/golden/split.txt
 	@echo "== tests/cli/tag.sh"
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_TEST_NIGHTLY=1 tests/cli/tag.sh
+	@echo "== proofs/check.sh again"
+	@if command -v coqchk >/dev/null; then BUILD=$(BUILD) proofs/check.sh && BUILD=$(BUILD) proofs/check.sh again; \
+		else echo "SKIPPED: coq is not installed, make proofs installs it"; fi
 	@echo "== bench/fusion.c and bench/recovery.c: what is left of a document, and 300 games for its secrets"
 	@$(BUILD)/fusion $(MODEL) ../shared/data/mtsamples_pii.jsonl 20 1000 _
 	@$(BUILD)/recovery $(MODEL) ../shared/data/mtsamples_pii.jsonl 100 400 40
@@ -232,6 +236,10 @@ measure: $(addprefix $(BUILD)/tests/,$(filter test_dp_%,$(TESTS)))
 mutants:
 	@CUTTLE_MODEL=$(MODEL) tests/mutants/run.sh $(MUTANTS)
 
+proofs:
+	@./setup.sh proofs
+	@BUILD=$(BUILD) proofs/check.sh
+
 format:
 	clang-format -i $(SOURCES)
 
@@ -250,6 +258,6 @@ install-headers:
 clean:
 	rm -rf build build-*/
 
-.PHONY: all help demo demo-sanitize demo-infer test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage measure mutants format lint install install-headers clean FORCE
+.PHONY: all help demo demo-sanitize demo-infer test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage measure mutants proofs format lint install install-headers clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages that a target needs. Where it may not, it prints the command.
-# usage: ./setup.sh check|build|demo|test|arm|ci
+# usage: ./setup.sh check|build|demo|test|arm|ci|proofs
 # check installs nothing: it names the packages that a build lacks.
 # usage: ./setup.sh download FOLDER
 # It fetches the packages of `test` and all that they need, for a machine without network. It also
@@ -16,7 +16,8 @@ demo) wanted="$build $model" ;;
 test | download) wanted="$build $model g++ libcmocka-dev" ;;
 arm) wanted="$needed gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" ;;
 ci) wanted="$build $model g++ libcmocka-dev clang clang-format clang-tidy libclang-rt-14-dev shellcheck git" ;;
-*) echo "usage: $0 check|build|demo|test|arm|ci, or $0 download FOLDER" >&2; exit 2 ;;
+proofs) wanted="coq make patch" ;;
+*) echo "usage: $0 check|build|demo|test|arm|ci|proofs, or $0 download FOLDER" >&2; exit 2 ;;
 esac
 
 if [ "${1:-}" = download ]; then

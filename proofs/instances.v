@@ -1,0 +1,101 @@
+(* SPDX-License-Identifier: Apache-2.0 *)
+(* No theorem is empty: for each of them, a small mechanism meets all that it asks.
+   The numbers are chosen to be checked by hand; they are nobody's parameters. *)
+Require Import Reals List Lra Lia ZArith.
+From Cuttle Require Import laws transcripts step_03_sum step_04_table step_05_bounded_range step_09_conversion
+  step_10_exact theorem_invisibleink step_32_order step_33_theorem_r step_36_texts step_23_share step_24_fusion.
+Import ListNotations.
+Open Scope R_scope.
+
+(* InvisibleInk: two tokens, one place, Chat = 1, E = 2, 3, 4, e^lambda = 3/2, two tokens of which both look. *)
+Definition small : mechanism bool := {|
+  places := 1; clip := 1%Z; table := fun s => (s + 3)%Z; ratio := ln (3 / 2);
+  allowed := fun _ => [true; false]; public := fun _ _ => 0%Z; cut := fun _ => 0%Z;
+  rounded := fun _ _ => 5%Z; centre := fun _ _ => 0%Z; looks := fun _ => true |}.
+
+Lemma small_is_sound : sound small.
+Proof.
+  split; simpl; try lia.
+  - intros h. exists true. simpl. split; auto; lia.
+  - split; try (simpl; lia). intros s Hs Hs'. rewrite exp_ln by lra.
+    assert (K : (s = -1 \/ s = 0)%Z) by lia. destruct K as [-> | ->]; simpl; lra.
+Qed.
+
+(* The row of a reference says x of the one token, and the number of tokens so far of the other. *)
+Definition small_row (h : list bool) (x : Z) : option (bool -> Z) :=
+  Some (fun y : bool => if y then x else Z.of_nat (length h)).
+
+Lemma small_is_capped : capped small 2 2.
+Proof. intros t Ht. repeat (destruct Ht as [<-|Ht]; [simpl; lia|]). destruct Ht. Qed.
+
+Lemma theorem_instance eps alpha : 1 < alpha ->
+  eps_delta (outputs small 2) eps (delta_at (alpha * rho_of (ln (3 / 2)) 2) eps alpha)
+    (world small small_row [Some 5%Z]) (world small small_row [None]).
+Proof.
+  intros Ha. refine (proj1 (theorem_eps_delta small small_row small_is_sound [Some 5%Z] 2 2 _ _ 0 eps alpha Ha)).
+  - simpl; lia.
+  - exact small_is_capped.
+Qed.
+
+Lemma theorem_exact_instance eps :
+  eps_delta (outputs small 2) eps (pure_bound (2 * ln (3 / 2)) 2 (exp eps))
+    (world small small_row [Some 5%Z]) (world small small_row [None]).
+Proof.
+  assert (0 < ln (3 / 2)) by (rewrite <- ln_1; apply ln_increasing; lra).
+  refine (proj1 (theorem_exact small small_row small_is_sound [Some 5%Z] 2 2 _ _ (pure_bound (2 * ln (3 / 2))) 0 eps _ _)).
+  - simpl; lia.
+  - exact small_is_capped.
+  - exact H.
+  - apply step_10_instance. lra.
+Qed.
+
+(* And the two worlds do differ: what is proved is not that nothing happens. *)
+Lemma worlds_differ : next small small_row [Some 5%Z] [] true <> next small small_row [None] [] true.
+Proof. unfold next, law, weights, weight, private_sum. simpl. lra. Qed.
+
+(* Theorem R: two words, E = 2, 1, epsilon = ln 2. *)
+Definition small_table (r : nat) : Z := match r with O => 2%Z | _ => 1%Z end.
+
+Lemma small_table_checked : rank_table_checked 2 small_table (2 * 2 ^ 40).
+Proof.
+  split; simpl; try lia. intros i j H. destruct i as [|[|]], j as [|[|]]; simpl; lia.
+Qed.
+
+Lemma rank_instance text text' :
+  pure (transcripts (words 2) 3 []) (INR 3 * ln 2)
+    (text_law 2 small_table (fun _ (x : Z) y => (x * Z.of_nat y)%Z) text)
+    (text_law 2 small_table (fun _ (x : Z) y => (x * Z.of_nat y)%Z) text').
+Proof.
+  apply step_36_records with (bound := (2 * 2 ^ 40)%Z); try lia.
+  - apply small_table_checked.
+  - rewrite exp_ln by lra. change (IZR (2 * 2 ^ 40)) with 2199023255552.
+    replace (2 ^ 40) with 1099511627776 by ring. lra.
+  - rewrite <- ln_1. apply Rlt_le, ln_increasing; lra.
+Qed.
+
+(* Theorem F2 at order 2: laws (2, 2) and (1, 3) of 4, lambda = 1/2: both sums are at most 1/8. *)
+Definition public_entries (y : bool) : Z := 2%Z.
+Definition private_entries (y : bool) : Z := if y then 3%Z else 1%Z.
+
+Lemma share_instance :
+  renyi [true; false] (INR 2) (ln (9 / 8)) (q [true; false] public_entries private_entries (1 / 2)) (p [true; false] public_entries) /\
+  renyi [true; false] (INR 2) (ln (9 / 8)) (p [true; false] public_entries) (q [true; false] public_entries private_entries (1 / 2)).
+Proof.
+  apply step_23_theorem_f2; try lra; try lia.
+  - exists true; simpl; auto.
+  - intros y _. unfold public_entries; lia.
+  - intros y _. unfold private_entries; destruct y; lia.
+  - unfold public_entries, private_entries; simpl; lra.
+  - replace (INR 2 - 1) with 1 by (simpl; ring). rewrite Rmult_1_l, exp_ln by lra.
+    assert (up : u public_entries private_entries true = 1 / 2) by (unfold u, public_entries, private_entries; field).
+    assert (down : u public_entries private_entries false = - (1 / 2)) by (unfold u, public_entries, private_entries; field).
+    assert (half : forall y, p [true; false] public_entries y = 1 / 2) by (intros; unfold p, whole, public_entries; simpl; field).
+    assert (m2 : mu [true; false] public_entries private_entries 2 = 1 / 8).
+    { unfold mu. simpl sum. rewrite up, down, !half.
+      destruct (Rle_lt_dec 0 (1 / 2)), (Rle_lt_dec 0 (- (1 / 2))); lra. }
+    assert (n2 : nu [true; false] public_entries private_entries = 1 / 8).
+    { unfold nu. simpl sum. rewrite up, down, !half.
+      destruct (Rle_lt_dec 0 (1 / 2)), (Rle_lt_dec 0 (- (1 / 2))); lra. }
+    assert (C2 : C 2 2 = 1) by (rewrite C_2 by lia; simpl; field).
+    apply Rmax_lub; unfold F_sum, G_sum; simpl seq; cbn [sum]; rewrite m2, n2, C2; simpl; lra.
+Qed.
