@@ -8,14 +8,14 @@
 #include <string.h>
 
 /* The table of tier `name`. Its gemms of Q8_0 and Q4_x are its own, and so is int8_peak. The other
- * block types take gemm_planes of tier `planes`. The laws of DP-Fusion come from tier `laws`,
- * everything else from tier `rest`. */
+ * block types take gemm_planes of tier `planes`. The laws of DP-Fusion and the loops
+ * of ranking.h come from tier `laws`, everything else from tier `rest`. */
 #define TABLE(name, planes, rest, laws)                                                            \
 	{                                                                                          \
 #name, rowquant_##rest, gemm_q8_##name, gemm_q4_##name, gemm_planes_##planes,      \
 		    gemm_float_##rest, attention_##rest, rmsnorm_##rest, rope_##rest,              \
 		    narrow_##rest, swiglu_##rest, dclip_##rest, rowlaw_##laws, chisq_##laws,       \
-		    int8_peak_##name                                                               \
+		    count_above_##laws, cosine_keys_##laws, int8_peak_##name                       \
 	}
 
 // The worst first: "auto" takes the last that this CPU can run.

@@ -30,8 +30,4 @@ struct cuttle_perturber {
 	int32_t *keys;          /* [workers][V] */
 };
 
-/* The key of a cosine: round(2^20 cosine), halves to even. Beyond -2 and 2 it is that of -2 and 2;
- * for NaN it is INT32_MIN. */
-int32_t perturb_key(float cosine);
-
 #endif
