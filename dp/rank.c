@@ -121,12 +121,7 @@ uint32_t dp_rank_select(const struct dp_rank *m, const int32_t *keys, uint32_t r
 	int32_t key;
 	const uint32_t above = find_key(keys, words, rank, &key);
 	/* Of the ids with this key, `skip` stand before the one at `rank`. */
-	const uint32_t skip = rank - above;
-	uint32_t equal = 0, id = 0;
-	for (uint32_t i = 0; i < words; i++) {
-		equal += keys[i] == key;
-		id += equal <= skip;
-	}
+	const uint32_t skip = rank - above, id = kernels_get()->find_equal(keys, words, key, skip);
 	/* No private value can make this fail: it guards the proof against an error above. */
 	const bool in_order = count_before(keys, words, id) == rank;
 	REQUIRE(in_order);

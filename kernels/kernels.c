@@ -15,7 +15,7 @@
 #name, rowquant_##rest, gemm_q8_##name, gemm_q4_##name, gemm_planes_##planes,      \
 		    gemm_float_##rest, attention_##rest, rmsnorm_##rest, rope_##rest,              \
 		    narrow_##rest, swiglu_##rest, dclip_##rest, rowlaw_##laws, chisq_##laws,       \
-		    count_above_##laws, cosine_keys_##laws, int8_peak_##name                       \
+		    count_above_##laws, find_equal_##laws, cosine_keys_##laws, int8_peak_##name    \
 	}
 
 // The worst first: "auto" takes the last that this CPU can run.

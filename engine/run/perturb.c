@@ -53,8 +53,8 @@ static enum cuttle_status take_scratch(struct cuttle_perturber *p, struct cuttle
 	if (!(p->scratch = calloc(1, p->scratch_size)))
 		return status_fail(error, CUTTLE_NOMEM, "out of memory");
 	p->vectors = (float *)p->scratch;
-	p->cosines = p->vectors + vectors;
-	p->keys = (int32_t *)(p->cosines + cosines);
+	p->keys = (int32_t *)(p->vectors + vectors);
+	p->cosines = (float *)(p->keys + keys);
 	return CUTTLE_OK;
 }
 
@@ -156,12 +156,15 @@ struct ranked_block {
 	bool known[PERTURB_BLOCK]; /* the place has a vector */
 };
 
-/* Place `index` of the block: its keys, and the id at its rank. */
+/* Place `index` of the block: its keys, and the id at its rank. Its cosines are wiped here, while
+ * they are in the cache and by the worker that read them. */
 static void rank_place(void *context, size_t index, unsigned worker) {
 	struct ranked_block *block = context;
 	const struct cuttle_perturber *p = block->perturber;
 	int32_t *keys = p->keys + worker * p->count;
-	kernels_get()->cosine_keys(p->cosines + index * p->count, p->count, keys);
+	float *cosines = p->cosines + index * p->count;
+	kernels_get()->cosine_keys(cosines, p->count, keys);
+	explicit_bzero(cosines, p->count * sizeof *cosines);
 	uint32_t id =
 	    dp_rank_output(p->rank, &block->draws[index].drawn, block->known[index] ? keys : NULL);
 	if (block->places[index].kind == CUTTLE_PLACE_NUMBER)
@@ -217,7 +220,8 @@ enum cuttle_status cuttle_perturb(struct cuttle_perturber *p, uint64_t text, uin
 		explicit_bzero(draws, count * sizeof *draws);
 		free(draws);
 	}
-	explicit_bzero(p->scratch, p->scratch_size);
+	const size_t cosines_at = (size_t)((unsigned char *)p->cosines - p->scratch);
+	explicit_bzero(p->scratch, p->baselines ? p->scratch_size : cosines_at);
 	return status ? status_fail(error, CUTTLE_INTERNAL, "%s", dp_status_text(status))
 	              : CUTTLE_OK;
 }

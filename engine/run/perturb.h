@@ -26,8 +26,8 @@ struct cuttle_perturber {
 	unsigned char *scratch; /* [scratch_size] what follows stands in it */
 	size_t scratch_size;    /* bytes */
 	float *vectors;         /* [PERTURB_BLOCK][d] of the words there; zeros for null */
-	float *cosines;         /* [PERTURB_BLOCK][V] */
 	int32_t *keys;          /* [workers][V] */
+	float *cosines;         /* [PERTURB_BLOCK][V]; last in the scratch */
 };
 
 #endif

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the kernels of the laws, rowlaw and chisq of DP-Fusion and the two of ranking.h: every tier
+// Tests the kernels of the laws, rowlaw and chisq of DP-Fusion and those of ranking.h: every tier
 // against the scalar one by memcmp, and the scalar one against its definition. `test_laws --bench`
 // measures every tier at the sizes of two vocabularies. It fails if a tier differs in one bit,
 // writes outside its arrays or reads beyond the row, if a law does not sum to 2^46 or has a zero,
-// if a row that is not finite is taken, if a key is miscounted or if a cosine has another key.
+// if a row that is not finite is taken, if keys are miscounted, or if one has the wrong
+// place or is that of another cosine.
 #include "tests/kernels/kernel_bench.h"
 #include "tests/kernels/kernel_cases.h"
 
@@ -229,6 +230,28 @@ static void test_count_above(void **state) {
 	}
 }
 
+/* Every entry that equals a key, in all tiers: few different keys, so that many are equal. */
+static void test_find_equal(void **state) {
+	(void)state;
+	for (size_t round = 0; round < 1000; round++) {
+		const size_t n = round % 100 == 0 ? 443 : 1 + draw_below(&numbers, 200),
+		             kinds = 1 + draw_below(&numbers, 9);
+		int32_t *keys = new_array(n + 64, sizeof *keys), kind[9];
+		for (size_t i = 0; i < kinds; i++) kind[i] = any_key();
+		for (size_t i = 0; i < n; i++) keys[i] = kind[draw_below(&numbers, kinds)];
+		for (size_t i = n; i < n + 64; i++) keys[i] = keys[0]; // would be counted
+		for (size_t wanted = 0; wanted < n; wanted++) {
+			uint32_t skip = 0;
+			for (size_t i = 0; i < wanted; i++) skip += keys[i] == keys[wanted];
+			for (size_t t = 0; t < tier_count; t++)
+				if (tiers[t]->find_equal(keys, n, keys[wanted], skip) != wanted)
+					fail_msg("find_equal, %s: entry %zu of %zu", tiers[t]->name,
+					         wanted, n);
+		}
+		free(keys);
+	}
+}
+
 /* A cosine, a half between two keys, one beyond them all, or no number. */
 static float any_cosine(void) {
 	static const float strange[] = {NAN,       -NAN, INFINITY, -INFINITY, 0.0f,  -0.0f,
@@ -330,7 +353,8 @@ int main(int argc, char **argv) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_rowlaw),      cmocka_unit_test(test_longest),
 	    cmocka_unit_test(test_chisq),       cmocka_unit_test(test_lane_order),
-	    cmocka_unit_test(test_count_above), cmocka_unit_test(test_cosine_keys),
+	    cmocka_unit_test(test_count_above), cmocka_unit_test(test_find_equal),
+	    cmocka_unit_test(test_cosine_keys),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
