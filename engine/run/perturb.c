@@ -10,6 +10,7 @@
 #include "engine/params.h"
 #include "engine/status.h"
 #include "engine/words/words.h"
+#include "kernels/kernels.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,8 +53,8 @@ static enum cuttle_status take_scratch(struct cuttle_perturber *p, struct cuttle
 	if (!(p->scratch = calloc(1, p->scratch_size)))
 		return status_fail(error, CUTTLE_NOMEM, "out of memory");
 	p->vectors = (float *)p->scratch;
-	p->cosines = p->vectors + vectors;
-	p->keys = (int32_t *)(p->cosines + cosines);
+	p->keys = (int32_t *)(p->vectors + vectors);
+	p->cosines = (float *)(p->keys + keys);
 	return CUTTLE_OK;
 }
 
@@ -126,29 +127,14 @@ static void seek_place(struct cuttle_perturber *p, uint64_t text, uint64_t place
 /* Draws for all places, before any is looked at. */
 static enum dp_status draw_ranks(struct cuttle_perturber *p, uint64_t text, uint64_t first,
                                  size_t count, struct place_draw *draws) {
-	struct dp_wide numbers[CUTTLE_OUTPUT_NUMBERS];
-	for (size_t n = 0; n < CUTTLE_OUTPUT_NUMBERS; n++) numbers[n] = (struct dp_wide){1, 0};
 	enum dp_status status = DP_OK;
 	for (size_t i = 0; i < count && !status; i++) {
-		size_t number = 0;
 		seek_place(p, text, first + i);
 		status = dp_rank_draw(p->rank, &draws[i].drawn);
-		if (!status) status = dp_draw(numbers, CUTTLE_OUTPUT_NUMBERS, &p->random, &number);
-		draws[i].number = (uint32_t)number;
-		explicit_bzero(&number, sizeof number);
+		if (!status)
+			status = dp_draw_below(CUTTLE_OUTPUT_NUMBERS, &p->random, &draws[i].number);
 	}
 	return status;
-}
-
-int32_t perturb_key(float cosine) {
-	/* No call into libm, so that the loop over all words runs in vectors. Adding 1.5 2^23
-	 * leaves no room for a fraction: the sum is rounded to even, and taking it off is exact. */
-	const float most = 0x1p21f, round = 0x1.8p23f;
-	float scaled = cosine * 0x1p20f;
-	scaled = scaled >= -most ? scaled : -most; /* NaN, too */
-	scaled = scaled > most ? most : scaled;
-	const int32_t key = (int32_t)(scaled + round - round);
-	return cosine == cosine ? key : INT32_MIN;
 }
 
 /* Fills vectors and cosines of at most PERTURB_BLOCK places; known[i]: place i has a vector. */
@@ -170,13 +156,15 @@ struct ranked_block {
 	bool known[PERTURB_BLOCK]; /* the place has a vector */
 };
 
-/* Place `index` of the block: its keys, and the id at its rank. */
+/* Place `index` of the block: its keys, and the id at its rank. Its cosines are wiped here, while
+ * they are in the cache and by the worker that read them. */
 static void rank_place(void *context, size_t index, unsigned worker) {
 	struct ranked_block *block = context;
 	const struct cuttle_perturber *p = block->perturber;
-	const float *cosines = p->cosines + index * p->count;
 	int32_t *keys = p->keys + worker * p->count;
-	for (size_t y = 0; y < p->count; y++) keys[y] = perturb_key(cosines[y]);
+	float *cosines = p->cosines + index * p->count;
+	kernels_get()->cosine_keys(cosines, p->count, keys);
+	explicit_bzero(cosines, p->count * sizeof *cosines);
 	uint32_t id =
 	    dp_rank_output(p->rank, &block->draws[index].drawn, block->known[index] ? keys : NULL);
 	if (block->places[index].kind == CUTTLE_PLACE_NUMBER)
@@ -232,7 +220,8 @@ enum cuttle_status cuttle_perturb(struct cuttle_perturber *p, uint64_t text, uin
 		explicit_bzero(draws, count * sizeof *draws);
 		free(draws);
 	}
-	explicit_bzero(p->scratch, p->scratch_size);
+	const size_t cosines_at = (size_t)((unsigned char *)p->cosines - p->scratch);
+	explicit_bzero(p->scratch, p->baselines ? p->scratch_size : cosines_at);
 	return status ? status_fail(error, CUTTLE_INTERNAL, "%s", dp_status_text(status))
 	              : CUTTLE_OK;
 }

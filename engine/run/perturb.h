@@ -26,12 +26,8 @@ struct cuttle_perturber {
 	unsigned char *scratch; /* [scratch_size] what follows stands in it */
 	size_t scratch_size;    /* bytes */
 	float *vectors;         /* [PERTURB_BLOCK][d] of the words there; zeros for null */
-	float *cosines;         /* [PERTURB_BLOCK][V] */
 	int32_t *keys;          /* [workers][V] */
+	float *cosines;         /* [PERTURB_BLOCK][V]; last in the scratch */
 };
-
-/* The key of a cosine: round(2^20 cosine), halves to even. Beyond -2 and 2 it is that of -2 and 2;
- * for NaN it is INT32_MIN. */
-int32_t perturb_key(float cosine);
 
 #endif

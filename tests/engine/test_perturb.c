@@ -9,6 +9,7 @@
 #include "dp/rank.h"
 #include "engine/run/perturb.h"
 #include "engine/words/laws.h"
+#include "kernels/ranking.h"
 #include "tests/support/statistics.h"
 #include "tests/support/tiny_model.h"
 
@@ -480,7 +481,7 @@ static uint32_t rank_of(const struct cuttle_words *words, const struct cuttle_mo
 	cuttle_words_cosines(words, vector, 1, cosines);
 	uint32_t before = 0;
 	for (int32_t y = 0; y < TOY; y++) {
-		const int32_t key = perturb_key(cosines[y]), own = perturb_key(cosines[id]);
+		const int32_t key = cosine_key(cosines[y]), own = cosine_key(cosines[id]);
 		before += key > own || (key == own && y < id);
 	}
 	return before;
@@ -588,18 +589,18 @@ static void unknown_words_are_ranked(void **state) {
 
 static void keys_are_rounded_cosines(void **state) {
 	(void)state;
-	assert_int_equal(perturb_key(1), 1 << 20);
-	assert_int_equal(perturb_key(-1), -(1 << 20));
-	assert_int_equal(perturb_key(.75f * 0x1p-20f), 1);
-	assert_int_equal(perturb_key(-.75f * 0x1p-20f), -1);
-	assert_int_equal(perturb_key(.5f * 0x1p-20f), 0);
-	assert_int_equal(perturb_key(1.5f * 0x1p-20f), 2);
-	assert_int_equal(perturb_key(.25f * 0x1p-20f), 0);
+	assert_int_equal(cosine_key(1), 1 << 20);
+	assert_int_equal(cosine_key(-1), -(1 << 20));
+	assert_int_equal(cosine_key(.75f * 0x1p-20f), 1);
+	assert_int_equal(cosine_key(-.75f * 0x1p-20f), -1);
+	assert_int_equal(cosine_key(.5f * 0x1p-20f), 0);
+	assert_int_equal(cosine_key(1.5f * 0x1p-20f), 2);
+	assert_int_equal(cosine_key(.25f * 0x1p-20f), 0);
 	for (int32_t i = -3000000; i <= 3000000; i += 77)
-		assert_int_equal(perturb_key((float)i / 0x1p21f), (int32_t)rintf((float)i / 2));
-	assert_int_equal(perturb_key(NAN), INT32_MIN);
-	assert_int_equal(perturb_key(INFINITY), 1 << 21);
-	assert_int_equal(perturb_key(-INFINITY), -(1 << 21));
+		assert_int_equal(cosine_key((float)i / 0x1p21f), (int32_t)rintf((float)i / 2));
+	assert_int_equal(cosine_key(NAN), INT32_MIN);
+	assert_int_equal(cosine_key(INFINITY), 1 << 21);
+	assert_int_equal(cosine_key(-INFINITY), -(1 << 21));
 }
 
 /* ---- all methods ----------------------------------------------------------------------------- */
