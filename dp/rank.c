@@ -91,7 +91,7 @@ static uint32_t count_before(const int32_t *keys, uint32_t words, uint32_t own) 
 }
 
 /* The key with this place in the order of int32: 0 has INT32_MIN, 2^32 - 1 has INT32_MAX. */
-static int32_t key_at(uint32_t place) {
+static int32_t convert_place(uint32_t place) {
 	return (int32_t)(place ^ UINT32_C(1) << 31);
 }
 
@@ -103,13 +103,13 @@ static uint32_t find_key(const int32_t *keys, uint32_t words, uint32_t rank, int
 	uint32_t counts[COUNT_ABOVE], place = 0;
 	for (int bit = 30; bit >= 0; bit -= 2) {
 		for (uint32_t t = 0; t < COUNT_ABOVE; t++)
-			below[t] = key_at(place + ((t + 1) << bit) - 1);
+			below[t] = convert_place(place + ((t + 1) << bit) - 1);
 		count_above(keys, words, below, counts);
 		uint32_t reached = 0;
 		for (uint32_t t = 0; t < COUNT_ABOVE; t++) reached += counts[t] > rank;
 		place += reached << bit;
 	}
-	*key = key_at(place);
+	*key = convert_place(place);
 	for (uint32_t t = 0; t < COUNT_ABOVE; t++) below[t] = *key;
 	count_above(keys, words, below, counts);
 	return counts[0];
