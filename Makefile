@@ -15,14 +15,14 @@ WARNINGS := -Wall -Wextra -Werror -Wvla -Wmissing-prototypes -Wstrict-prototypes
 override CPPFLAGS += -I. -D_GNU_SOURCE
 override CFLAGS += -std=c11 $(ARITHMETIC) $(WARNINGS) -fno-omit-frame-pointer -fvisibility=hidden -fPIC -pthread -MMD -MP
 CORE_LIBS := -lm -pthread
-IO_LIBS := -ljansson -lcsv -lsodium -lsqlite3
+IO_LIBS := -ljansson -lcsv -lsodium -lsqlite3 -lutf8proc
 ifeq ($(BLAS),1)
 override CPPFLAGS += -DCUTTLE_BLAS
 CORE_LIBS += -lopenblas
 endif
+# Of libcurl the header alone: io/remote.c loads the library when it opens a connection.
 ifeq ($(CURL),1)
 override CPPFLAGS += -DCUTTLE_CURL
-IO_LIBS += -lcurl
 endif
 
 CORE := $(wildcard base/*.c engine/*.c engine/*/*.c dp/*.c kernels/*.c)
@@ -35,7 +35,7 @@ endif
 ifneq ($(BLAS),1)
 CORE := $(filter-out %_blas.c,$(CORE))
 endif
-# Of io/remote.c and its refusal, which needs no libcurl, one is left out.
+# Of io/remote.c and its refusal, which needs no header of libcurl, one is left out.
 IO := $(filter-out $(if $(filter 1,$(CURL)),io/remote_none.c,io/remote.c),$(wildcard io/*.c convert/*.c tag/*.c workflow/*.c))
 TOOLS := $(wildcard tools/*.c)
 # A program is named like its file, whichever folder the file is in: tests/dp/test_dp_draw.c makes build/tests/test_dp_draw.
@@ -117,19 +117,23 @@ $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BU
 $(BUILD)/example: $(BUILD)/examples/generate.o $(BUILD)/libcuttle.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(CORE_LIBS) -o $@
+# A model of this machine in place of a remote service, for make demo-infer and tests/cli/infer.sh.
+$(BUILD)/loopback: $(BUILD)/examples/loopback.o $(BUILD)/libcuttle.a
+	@echo LD $@
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ -ljansson $(CORE_LIBS) -o $@
 $(BUILD)/make-random: $(call object,models/make_random.c) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 
-$(addprefix $(BUILD)/,likelihood fusion recovery): $(BUILD)/%: $(BUILD)/bench/%.o $(BUILD)/bench/marked.o $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
+$(addprefix $(BUILD)/,likelihood fusion recovery words words_attacks): $(BUILD)/%: $(BUILD)/bench/%.o $(BUILD)/bench/marked.o $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 
-$(BUILD)/tests/test_unicode: TEST_LIBS := -lutf8proc
 wrap = -Wl,$(subst $() $(),$(comma),$(addprefix --wrap=,$(1)))
 comma := ,
 $(BUILD)/tests/test_alloc_failure: TEST_LIBS := $(call wrap,malloc calloc realloc reallocarray aligned_alloc strdup strndup asprintf open_memstream free \
 	mmap mremap munmap)
+$(BUILD)/tests/test_io_remote: TEST_LIBS := $(call wrap,dlopen)
 $(BUILD)/tests/test_dp_failures: TEST_LIBS := $(call wrap,malloc calloc free getrandom expl)
 $(BUILD)/tests/test_dp_fusion_failures: TEST_LIBS := $(call wrap,malloc calloc free)
 $(BUILD)/tests/test_dp_rank_failures: TEST_LIBS := $(call wrap,calloc free dp_rank_tabulate)
@@ -140,6 +144,7 @@ help:
 	@echo 'make demo      packages, model, build, then private clinical notes from the invented ones in tools/samples;'
 	@echo '               stopped, it continues; rm -r demo for new ones'
 	@echo 'make demo-sanitize  the same, then twelve invented letters with private marks, before and after side by side'
+	@echo 'make demo-infer  the same, then invented texts continued with the help of a model that sees perturbed words alone'
 	@echo 'make test      packages, model, build, every test'
 	@echo 'make check     every test, with what is installed already'
 	@echo 'make test-nightly  statistics with fresh random bits and more of them, games for secrets, timing; an hour'
@@ -166,13 +171,19 @@ demo-sanitize:
 	@$(MAKE) --no-print-directory -j2 $(BUILD)/cuttle
 	@tools/demo-sanitize.sh $(BUILD)/cuttle $(MODEL)
 
+demo-infer:
+	@./setup.sh demo
+	@models/fetch.sh
+	@$(MAKE) --no-print-directory -j2 $(BUILD)/cuttle $(BUILD)/loopback
+	@tools/demo-infer.sh $(BUILD)/cuttle $(MODEL) $(BUILD)/loopback
+
 test:
 	@./setup.sh test
 	@models/fetch.sh
 	@$(MAKE) --no-print-directory -j2 all tests
 	@$(MAKE) --no-print-directory check
 
-tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny) $(addprefix $(BUILD)/replay/,$(FUZZ))
+tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny) $(addprefix $(BUILD)/replay/,$(FUZZ)) $(BUILD)/loopback
 
 check: all tests
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_EXAMPLE=$(BUILD)/example CUTTLE_MODEL=$(MODEL) tests/run.sh $(addprefix $(BUILD)/tests/,$(TESTS)) $(addprefix $(BUILD)/replay/,$(FUZZ))
@@ -184,6 +195,8 @@ test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY)) $(BUILD)/cuttle $(BUILD)/f
 	@tests/oracle/accountant.py | diff - tests/golden/accountant.txt
 	@echo "== tests/oracle/fusion.py"
 	@tests/oracle/fusion.py | diff - tests/golden/fusion.txt
+	@echo "== tests/oracle/split.py"
+	@tests/oracle/split.py | diff - tests/golden/split.txt
 	@echo "== tests/cli/tag.sh"
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_TEST_NIGHTLY=1 tests/cli/tag.sh
 	@echo "== proofs/check.sh again"
@@ -245,6 +258,6 @@ install-headers:
 clean:
 	rm -rf build build-*/
 
-.PHONY: all help demo demo-sanitize test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage measure mutants proofs format lint install install-headers clean FORCE
+.PHONY: all help demo demo-sanitize demo-infer test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage measure mutants proofs format lint install install-headers clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -6,16 +6,16 @@
 # It fetches the packages of `test` and all that they need, for a machine without network. It also
 # fetches those that are installed here: that machine may lack them.
 set -eu
-needed="gcc make libc6-dev libjansson-dev libcsv-dev libsodium-dev libsqlite3-dev"
+needed="gcc make libc6-dev libjansson-dev libcsv-dev libsodium-dev libsqlite3-dev libutf8proc-dev"
 build="$needed libopenblas-dev libcurl4-openssl-dev"
 model="python3 python3-pip ca-certificates"
 case "${1:-build}" in
 check) wanted=$needed ;;
 build) wanted=$build ;;
 demo) wanted="$build $model" ;;
-test | download) wanted="$build $model g++ libcmocka-dev libutf8proc-dev" ;;
+test | download) wanted="$build $model g++ libcmocka-dev" ;;
 arm) wanted="$needed gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" ;;
-ci) wanted="$build $model g++ libcmocka-dev libutf8proc-dev clang clang-format clang-tidy libclang-rt-14-dev shellcheck git" ;;
+ci) wanted="$build $model g++ libcmocka-dev clang clang-format clang-tidy libclang-rt-14-dev shellcheck git" ;;
 proofs) wanted="coq make patch" ;;
 *) echo "usage: $0 check|build|demo|test|arm|ci|proofs, or $0 download FOLDER" >&2; exit 2 ;;
 esac

@@ -391,8 +391,8 @@ static uint32_t give_groups(void *user, size_t document) {
 	return prompts.marked->documents[document].groups;
 }
 
-static void give_context(void *user, size_t document, uint32_t group, const char **text,
-                         size_t *size) {
+static void give_fusion_context(void *user, size_t document, uint32_t group, const char **text,
+                                size_t *size) {
 	struct prefill_bench *b = &prompts;
 	const uint32_t shown = group == CUTTLE_NO_GROUP      ? MARKS_BLANK
 	                       : group == CUTTLE_EVERY_GROUP ? give_groups(user, document)
@@ -434,7 +434,7 @@ static void measure_prefill(struct cuttle_model *model, const struct marked *mar
 	cuttle_rewrite_job_default(&job);
 	job.documents = marked->count;
 	job.groups = give_groups;
-	job.context = give_context;
+	job.context = give_fusion_context;
 	job.text = ignore_text;
 
 	if (rewrite_generate(rewriter, &job, &source, &error)) marked_stop(error.message);

@@ -17,9 +17,17 @@ trap 'rm -rf "$work"' EXIT
 # likelihood FILE KIND
 likelihood() {
 	printf '\n**%s.** 40 held-out texts, their first 50 tokens, each with a batch of its own.\n\n' "$1"
-	printf '| epsilon | spending | T | C | effective k | in V+ | ln P per token | against the default | free |\n|---|---|---|---|---|---|---|---|---|\n'
-	"$build/likelihood" "$model" "$data/$1.jsonl" "$2" 100 75 40 50 |
+	printf '| epsilon | spending | T | C | effective k | in V+ | ln P per token | against --center none | free |\n|---|---|---|---|---|---|---|---|---|\n'
+	"$build/likelihood" "$model" "$data/$1.jsonl" "$2" 7 100 75 40 50 |
 		awk -F'\t' '{ printf "| %s | %s | %s | %s | %s | %.1f %% | %s | %s ± %s | %.0f %% |\n", $1, $2, $3, $4, $5, 100 * $6, $7, $8, $9, 100 * $10 }'
+}
+
+# over_alone FILE KIND: the gain of B = 15 references, of a larger clip.
+over_alone() {
+	printf '\n**%s.** 30 held-out texts, their first 50 tokens, B = 15.\n\n' "$1"
+	printf '| epsilon | spending | C | ln P per token | over the public prompt alone |\n|---|---|---|---|---|\n'
+	"$build/likelihood" "$model" "$data/$1.jsonl" "$2" 15 100 75 30 50 |
+		awk -F'\t' '$2 ~ /center|gain/ && $2 !~ /all/ { printf "| %s | %s | %s | %s | %s ± %s |\n", $1, $2, $4, $7, $11, $12 }'
 }
 
 # texts KIND OPTION...: what becomes of ten batches.
@@ -28,7 +36,7 @@ texts() {
 	shift
 	rm -f "$work"/out*
 	"$build/cuttle" generate -m "$model" -i "$work/refs.jsonl" --public-examples "$work/examples.jsonl" --kind "$kind" -B 7 -N 10 -e 3 \
-		-q --insecure-seed 1 -o "$work/out.jsonl" "$@" 2>/dev/null
+		-q --insecure-seed 1 --center none --gain 1 -o "$work/out.jsonl" "$@" 2>/dev/null
 	sed 's/.*"tokens":\([0-9]*\),"finish":"\([a-z]*\)"\(,"batch":[0-9]*,"free":\)*\([0-9]*\).*/\1 \2 \4/' "$work/out.jsonl" |
 		awk -v name="$*" '{ n++; tokens += $1; ended += $2 != "length"; free += $3 }
 			END { printf "| %s | %d | %.0f | %d | %d | %d of %d |\n", name, n, tokens / n, tokens - free, free, ended, n }'
@@ -49,5 +57,7 @@ generation() {
 
 likelihood mts_dialog_sections 'clinical note'
 likelihood yelp_dev review
+over_alone mts_dialog_sections 'clinical note'
+over_alone yelp_dev review
 generation mts_dialog_sections 'clinical note'
 generation yelp_dev review

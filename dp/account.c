@@ -243,12 +243,12 @@ int32_t dp_clip_fixed(double clip, unsigned fraction_bits) {
 
 static bool weights_hold(const struct dp_integers *i) {
 	return dp_weights_bits(i->batch, i->clip_fixed, i->fraction_bits, i->temperature_num,
-	                       i->temperature_den) > 0;
+	                       i->temperature_den, i->gain) > 0;
 }
 
 /* 0 where the weights hold the clip, -1 where it is too small for them, 1 where it is too large.
- * B Chat <= 2^21 bounds B. So they refuse a clip as too small only where C/tau is below 0.25, and
- * as too large only where it is above 28 (dp/weights.h). Hence C/tau above or below 1 tells the
+ * B Chat <= 2^21 bounds B. So they refuse a clip as too small only where g C/tau is below 0.25, and
+ * as too large only where it is above 28 (dp/weights.h). Hence g C/tau above or below 1 tells the
  * side. */
 static int compare_clip(const struct dp_integers *integers, double clip) {
 	struct dp_integers i = *integers;
@@ -256,6 +256,7 @@ static int compare_clip(const struct dp_integers *integers, double clip) {
 	if (dp_fraction_bits(i.batch, clip, &i.fraction_bits) != DP_OK) return 1;
 	i.clip_fixed = dp_clip_fixed(clip, i.fraction_bits);
 	if (weights_hold(&i)) return 0;
+	dp_gain_temperature(i.gain, &i.temperature_num, &i.temperature_den);
 	return clip * (double)i.temperature_den > (double)i.temperature_num ? 1 : -1;
 }
 
@@ -288,10 +289,11 @@ enum dp_status dp_clip_range(const struct dp_integers *integers, double *least, 
 struct dp_claim dp_integers_claim(const struct dp_integers *i) {
 	REQUIRE(i->batch >= 1 && i->tokens >= 1 && i->temperature_num >= 1 &&
 	        i->temperature_den >= 1 && i->clip_fixed >= 1);
-	const long double scale =
-	    ldexpl((long double)i->temperature_num, (int)i->fraction_bits) * i->batch;
+	int64_t num = i->temperature_num, den = i->temperature_den;
+	dp_gain_temperature(i->gain, &num, &den);
+	const long double scale = ldexpl((long double)num, (int)i->fraction_bits) * i->batch;
 	const long double half_eta =
-	    (long double)i->clip_fixed * (long double)i->temperature_den / scale * (1.0L + 1e-9L);
+	    (long double)i->clip_fixed * (long double)den / scale * (1.0L + 1e-9L);
 	return (struct dp_claim){
 	    .null = DP_NULL_IS_NOTHING, .units = i->tokens, .eta = 2.0L * half_eta};
 }
@@ -335,10 +337,14 @@ static enum dp_status calibrate_clip(struct dp_integers *integers, enum dp_accou
 	if (status != DP_OK) return status;
 	struct dp_integers i = *integers;
 	double least, most, reached = (double)INFINITY;
+	if (i.gain == DP_GAIN_AUTO)
+		i.gain = b.batch >= 7 && b.clip >= 0.75 * b.temperature ? 200 : DP_GAIN_NONE;
 	if (dp_clip_range(&i, &least, &most) != DP_OK) {
 		if (reason) *reason = NO_WEIGHTS;
 		return DP_BAD_PARAMETER;
 	}
+	/* One part in 10^15 more, as this rounds: below the clip only goes down. */
+	if (i.gain) b.clip = b.clip * DP_GAIN_NONE / i.gain * (1.0 + 1e-15);
 	if (b.clip > most) b.clip = most;
 	status = dp_fraction_bits(b.batch, b.clip, &i.fraction_bits);
 	if (status == DP_OK) {

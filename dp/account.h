@@ -11,6 +11,7 @@
 #ifndef CUTTLE_DP_ACCOUNT_H
 #define CUTTLE_DP_ACCOUNT_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include "dp/claim.h"
@@ -86,13 +87,15 @@ struct dp_integers {
 	int64_t temperature_den;
 	int32_t clip_fixed;     /* Chat */
 	unsigned fraction_bits; /* F */
+	unsigned gain;          /* g in hundredths (dp/weights.h); 0 = 100 */
 };
 
 /* Below, "the weights hold a clip" means: dp_weights_bits is not 0 for it. */
 
-/* The least and the largest clip that the weights hold at this batch and temperature. The other
- * fields of *integers are not read. The table of weights ends at B Chat = 2^21 and at C/tau of
- * about 30 (dp/weights.h). DP_BAD_PARAMETER: they hold no clip, or a field is out of its domain. */
+/* The least and the largest clip that the weights hold at this batch, temperature and gain. The
+ * other fields of *integers are not read. The table of weights ends at B Chat = 2^21 and at g C/tau
+ * of about 30 (dp/weights.h). DP_BAD_PARAMETER: they hold no clip, or a field is out of its
+ * domain. */
 enum dp_status dp_clip_range(const struct dp_integers *integers, double *least, double *most);
 
 /* What InvisibleInk with these integers claims: T units of eta = 2 Chat kappa (1 + 1e-9). The
@@ -106,7 +109,13 @@ double dp_guarantee_epsilon(const struct dp_integers *integers, double delta);
 enum dp_status dp_guarantee_exact(const struct dp_integers *integers, double delta,
                                   double *epsilon);
 
-/* Finds the integers for an epsilon. It reads batch, tokens and temperature of *integers. It sets
+/* The gain that dp_calibrate chooses by itself: 2 where the clip at gain 1 is at least 3/4 of the
+ * temperature and there are 7 references or more, else 1. Measured on texts: below that a gain
+ * takes more by clipping than it gives. */
+#define DP_GAIN_AUTO UINT_MAX
+
+/* Finds the integers for an epsilon. It reads batch, tokens, temperature and gain of *integers. For
+ * DP_GAIN_AUTO it sets the gain, too. It sets
  * fraction_bits and the largest clip_fixed that the weights hold and whose dp_guarantee_epsilon is
  * at most epsilon. So dp_invisibleink_new takes the result. Where epsilon allows a larger clip than
  * the weights hold, the clip is dp_clip_range's largest. The functions above then tell its epsilon,

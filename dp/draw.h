@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // draw.h: the exact draw. P(i) = weights[i] / W, W = the sum of all weights, without any rounding.
 //
-// Called by dp/invisibleink.c once per token, by dp/rank.c twice per place, and without a guarantee
-// by engine/run/complete_draw.c. Weights and random bits are private. Example: with the weights 2,
-// 3, 5 a number u is drawn from 0 .. 9. u = 0, 1 give 0; u = 2, 3, 4 give 1; u = 5 .. 9 give 2.
-// Source: dp/PRIVACY.md, step 7.
+// Called by dp/invisibleink.c and dp/fusion.c once per token, by dp/rank.c and engine/run/perturb.c
+// for each place, and without a guarantee by engine/run/complete_draw.c. Weights and random bits are
+// private. Example: with the weights 2, 3, 5 a number u is drawn from 0 .. 9. u = 0, 1 give 0; u =
+// 2, 3, 4 give 1; u = 5 .. 9 give 2. Source: dp/PRIVACY.md, step 7.
 #ifndef CUTTLE_DP_DRAW_H
 #define CUTTLE_DP_DRAW_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include "dp/entropy.h"
 #include "dp/status.h"
 #include "dp/wide.h"
@@ -23,5 +24,16 @@ size_t dp_pick(const struct dp_wide *weights, size_t n, struct dp_wide u);
  * is then not written. */
 enum dp_status dp_draw(const struct dp_wide *weights, size_t n, const struct dp_random *random,
                        size_t *index);
+
+/* The same draw for weights that are public and stay: prefixes[i] = weights[0] + ... + weights[i],
+ * 0 < W = prefixes[n-1] < 2^255. It finds the index in log2 n + 1 steps or fewer, as many for each
+ * u; which prefixes it reads depends on u. Random bits, errors and the index are those of dp_draw.
+ */
+enum dp_status dp_draw_summed(const struct dp_wide *prefixes, size_t n,
+                              const struct dp_random *random, size_t *index);
+
+/* Draws *number uniformly from 0 .. n-1, n >= 1. It takes 64 random bits, keeps as many as n - 1 is
+ * long, and starts again while they give n or more. DP_NO_ENTROPY as above. */
+enum dp_status dp_draw_below(uint32_t n, const struct dp_random *random, uint32_t *number);
 
 #endif

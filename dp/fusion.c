@@ -8,6 +8,7 @@
 #include "dp/fusion.h"
 
 #include "base/misuse.h"
+#include "dp/draw.h"
 #include "dp/fixed.h"
 #include "dp/rounding.h"
 #include "dp/rowlaw.h"
@@ -17,9 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tries for the number of a place before the source counts as stuck. With uniform bits each try
- * succeeds with a chance of at least one half. */
-#define PLACE_TRIES 1000
 #define MILLION 1000000
 
 /* Where a batch stands. The theorem composes over steps in the order open, row, draw. So the code
@@ -161,25 +159,6 @@ static bool is_public_sure(const struct dp_fusion *m) {
 	                                 (unsigned __int128)m->params.sure << DP_ROWLAW_SUM_BITS;
 }
 
-/* Draws the step's place, each of the m equally likely: as many random bits as m - 1 is long, and
- * others while they give m or more. */
-static enum dp_status draw_place(struct dp_fusion *m) {
-	uint64_t mask = m->places - 1, bits;
-	for (unsigned shift = 1; shift < 64; shift *= 2) mask |= mask >> shift;
-	enum dp_status status = DP_NO_ENTROPY;
-	for (int tries = 0; tries < PLACE_TRIES; tries++) {
-		if (m->params.random.fill(m->params.random.user, &bits, sizeof bits) != DP_OK)
-			break;
-		bits &= mask;
-		if (bits >= m->places) continue;
-		m->place = (uint32_t)bits;
-		status = DP_OK;
-		break;
-	}
-	explicit_bzero(&bits, sizeof bits);
-	return status;
-}
-
 enum dp_status dp_fusion_open(struct dp_fusion *m, const float *public_row, bool may_be_free,
                               struct dp_wanted *wanted) {
 	REQUIRE(m->stage == FUSION_BEGUN || m->stage == FUSION_SILENT);
@@ -194,7 +173,7 @@ enum dp_status dp_fusion_open(struct dp_fusion *m, const float *public_row, bool
 		return DP_OK;
 	}
 	m->spent++;
-	const enum dp_status status = draw_place(m);
+	const enum dp_status status = dp_draw_below(m->places, &m->params.random, &m->place);
 	m->stage = status == DP_OK ? FUSION_OPEN : FUSION_SILENT;
 	if (status == DP_OK) *wanted = (struct dp_wanted){m->candidates, m->count, m->place};
 	return status;

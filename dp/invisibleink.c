@@ -33,6 +33,7 @@ enum stage {
 struct dp_invisibleink {
 	struct dp_invisibleink_params params; /* allowed points to our copy */
 	struct dp_weights weights;
+	int32_t reach; /* floor(g Chat): what a row may move a token by, in units of L_pub / B */
 	enum stage stage;
 	uint32_t spent;       /* paid tokens of this batch drawn */
 	uint32_t private;     /* private rows added in this step */
@@ -88,7 +89,7 @@ enum dp_status dp_invisibleink_new(const struct dp_invisibleink_params *params,
 		return DP_BAD_PARAMETER;
 	enum dp_status status =
 	    dp_weights_init(&weights, params->batch, params->clip_fixed, params->fraction_bits,
-	                    params->temperature_num, params->temperature_den);
+	                    params->temperature_num, params->temperature_den, params->gain);
 	if (status != DP_OK) return status;
 	struct dp_invisibleink *m = calloc(1, sizeof *m);
 	if (!m) {
@@ -97,6 +98,9 @@ enum dp_status dp_invisibleink_new(const struct dp_invisibleink_params *params,
 	}
 	m->params = *params;
 	m->weights = weights;
+	m->reach = params->clip_fixed;
+	if (params->gain)
+		m->reach = (int32_t)((int64_t)params->clip_fixed * params->gain / DP_GAIN_NONE);
 	status = any_allowed(params->allowed, params->vocab) ? allocate_arrays(m, params->allowed)
 	                                                     : DP_BAD_PARAMETER;
 	if (status == DP_OK) *out = m;
@@ -136,8 +140,8 @@ static enum dp_status start_step(struct dp_invisibleink *m, const float *logits,
 	const struct dp_invisibleink_params *p = &m->params;
 	m->count = 0;
 	if (!dp_fix(logits, p->vocab, p->fraction_bits, m->fixed)) return DP_PUBLIC_NOT_FINITE;
-	m->count = dp_topk(m->fixed, p->allowed, p->vocab, p->top_k, p->batch, p->clip_fixed,
-	                   m->heap, m->candidates);
+	m->count = dp_topk(m->fixed, p->allowed, p->vocab, p->top_k, p->batch, m->reach, m->heap,
+	                   m->candidates);
 	m->largest = INT64_MIN;
 	for (size_t i = 0; i < m->count; i++) {
 		m->candidate_fixed[i] = m->fixed[m->candidates[i]];
@@ -288,7 +292,8 @@ enum dp_status dp_invisibleink_mechanism(const struct dp_invisibleink_params *pa
 	                                     .temperature_num = params->temperature_num,
 	                                     .temperature_den = params->temperature_den,
 	                                     .clip_fixed = params->clip_fixed,
-	                                     .fraction_bits = params->fraction_bits};
+	                                     .fraction_bits = params->fraction_bits,
+	                                     .gain = params->gain};
 	*out = (struct dp_mechanism){.claim = dp_integers_claim(&integers),
 	                             .self = m,
 	                             .begin = begin_ink_step,

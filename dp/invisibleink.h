@@ -27,11 +27,12 @@
  *   phi_i(y) logits of row i
  *   L_i(y) = clamp(round_half_even(phi_i(y) 2^F), -2^26, 2^26)
  *   l      = the k-th largest L_pub among the allowed tokens
- *   V+     = { y allowed : B (L_pub(y) - l) >= -2 Chat }, the candidates
+ *   V+     = { y allowed : B (L_pub(y) - l) >= -2 floor(g Chat) }, the candidates
  *   s_i    = 0, or with `center` the lower median over V+ of L_i - L_pub
  *   S(y)   = sum over i of clamp(L_i(y) - L_pub(y) - s_i, -Chat, +Chat); a null reference adds 0
- *   kappa  = temperature_den / (temperature_num B 2^F)
- *   A(y)   = max(1, round(2^56 exp((L_pub(y) - max L_pub) B kappa)))
+ *   g      = gain / 100; 1 is InvisibleInk as published
+ *   kappa  = g temperature_den / (temperature_num B 2^F)
+ *   A(y)   = max(1, round(2^56 exp((L_pub(y) - max L_pub) B kappa / g)))
  *   E(s)   = round(2^q exp(s kappa)), with q of dp/weights.h
  *   P(y)   = A(y) E(S(y)) / sum of A E over V+
  *
@@ -49,6 +50,7 @@ struct dp_invisibleink_params {
 	int64_t temperature_den;
 	int32_t clip_fixed;     /* Chat = C 2^F >= 1, with B Chat <= 2^21 */
 	unsigned fraction_bits; /* F, at most 16 */
+	unsigned gain;          /* g in hundredths, 100 .. 300; 0 = 100 */
 	bool center;            /* take each row's median off its differences before clipping */
 	/* In millionths, for the table alone: where dp_invisibleink_sure answers true for it, open
 	 * decides for a free token. Example: 950000 is 0.95. 0 = never. */
@@ -60,9 +62,9 @@ struct dp_invisibleink_params {
 
 /* Builds the mechanism, makes the table of E and checks all of it. It allocates all memory that the
  * mechanism will ever need. DP_BAD_PARAMETER: a bound above is broken, no token is allowed, or
- * C/tau is so large or so small that the integer weights cannot hold eta. 1e-6 < C/(B tau) and
- * C/tau < 28 work, for large B too (dp/weights.h). DP_SELF_CHECK: the table is wrong. DP_NO_MEMORY.
- * On failure *out is NULL and the caller owns nothing. */
+ * g C/tau is so large or so small that the integer weights cannot hold eta. 1e-6 < g C/(B tau) and
+ * g C/tau < 28 work, for large B too (dp/weights.h). DP_SELF_CHECK: the table is wrong.
+ * DP_NO_MEMORY. On failure *out is NULL and the caller owns nothing. */
 enum dp_status dp_invisibleink_new(const struct dp_invisibleink_params *params,
                                    struct dp_invisibleink **out);
 

@@ -5,6 +5,7 @@
 
 #include "base/misuse.h"
 #include "dp/draw.h"
+#include "kernels/kernels.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -13,10 +14,10 @@
 
 struct dp_rank {
 	struct dp_rank_params params;
-	struct dp_wide *table; /* [V] E */
-	struct dp_wide *even;  /* [V] ones: the weights of the draw for null */
-	int32_t *null_keys;    /* [V] zeros: the keys of null, by which rank r has id r */
-	bool failed;           /* the random source failed once */
+	struct dp_wide *table;    /* [V] E */
+	struct dp_wide *prefixes; /* [V] E[0] + ... + E[r]; the last is W */
+	int32_t *null_keys;       /* [V] zeros: the keys of null, by which rank r has id r */
+	bool failed;              /* the random source failed once */
 };
 
 static bool rank_fits(const struct dp_rank_params *p) {
@@ -29,12 +30,13 @@ static bool rank_fits(const struct dp_rank_params *p) {
 static enum dp_status build_rank(struct dp_rank *m) {
 	const uint32_t words = m->params.words;
 	m->table = calloc(words, sizeof *m->table);
-	m->even = calloc(words, sizeof *m->even);
+	m->prefixes = calloc(words, sizeof *m->prefixes);
 	m->null_keys = calloc(words, sizeof *m->null_keys);
-	if (!m->table || !m->even || !m->null_keys) return DP_NO_MEMORY;
-	for (uint32_t r = 0; r < words; r++) m->even[r] = (struct dp_wide){1, 0};
+	if (!m->table || !m->prefixes || !m->null_keys) return DP_NO_MEMORY;
 	dp_rank_tabulate(m->params.shape, words, m->params.near, m->params.epsilon_millionths,
 	                 m->table);
+	struct dp_wide sum = {0, 0};
+	for (uint32_t r = 0; r < words; r++) m->prefixes[r] = sum = dp_wide_sum(sum, m->table[r]);
 	return dp_rank_check(m->table, words, m->params.epsilon_millionths);
 }
 
@@ -56,7 +58,7 @@ void dp_rank_free(struct dp_rank **mechanism) {
 	*mechanism = NULL;
 	if (!m) return;
 	free(m->table);
-	free(m->even);
+	free(m->prefixes);
 	free(m->null_keys);
 	free(m);
 }
@@ -64,14 +66,15 @@ void dp_rank_free(struct dp_rank **mechanism) {
 /* ---- one place ------------------------------------------------------------------------------- */
 
 enum dp_status dp_rank_draw(struct dp_rank *m, struct dp_rank_drawn *out) {
-	const size_t words = m->params.words;
-	size_t rank = 0, even = 0;
+	const uint32_t words = m->params.words;
+	size_t rank = 0;
+	uint32_t even = 0;
 	enum dp_status status = m->failed ? DP_NO_ENTROPY : DP_OK;
-	if (status == DP_OK) status = dp_draw(m->table, words, &m->params.random, &rank);
-	if (status == DP_OK) status = dp_draw(m->even, words, &m->params.random, &even);
+	if (status == DP_OK) status = dp_draw_summed(m->prefixes, words, &m->params.random, &rank);
+	if (status == DP_OK) status = dp_draw_below(words, &m->params.random, &even);
 	m->failed = status != DP_OK;
 	*out = (struct dp_rank_drawn){0};
-	if (!m->failed) *out = (struct dp_rank_drawn){(uint32_t)rank, (uint32_t)even};
+	if (!m->failed) *out = (struct dp_rank_drawn){(uint32_t)rank, even};
 	explicit_bzero(&rank, sizeof rank);
 	explicit_bzero(&even, sizeof even);
 	return status;
@@ -87,27 +90,38 @@ static uint32_t count_before(const int32_t *keys, uint32_t words, uint32_t own) 
 	return before;
 }
 
+/* The key with this place in the order of int32: 0 has INT32_MIN, 2^32 - 1 has INT32_MAX. */
+static int32_t convert_place(uint32_t place) {
+	return (int32_t)(place ^ UINT32_C(1) << 31);
+}
+
+/* Finds the key at `rank`, the largest that more than `rank` ids have or exceed, and how many ids
+ * exceed it. Its place is made from the top, two bits a pass. */
+static uint32_t find_key(const int32_t *keys, uint32_t words, uint32_t rank, int32_t *key) {
+	count_above_fn *count_above = kernels_get()->count_above;
+	int32_t below[COUNT_ABOVE];
+	uint32_t counts[COUNT_ABOVE], place = 0;
+	for (int bit = 30; bit >= 0; bit -= 2) {
+		for (uint32_t t = 0; t < COUNT_ABOVE; t++)
+			below[t] = convert_place(place + ((t + 1) << bit) - 1);
+		count_above(keys, words, below, counts);
+		uint32_t reached = 0;
+		for (uint32_t t = 0; t < COUNT_ABOVE; t++) reached += counts[t] > rank;
+		place += reached << bit;
+	}
+	*key = convert_place(place);
+	for (uint32_t t = 0; t < COUNT_ABOVE; t++) below[t] = *key;
+	count_above(keys, words, below, counts);
+	return counts[0];
+}
+
 uint32_t dp_rank_select(const struct dp_rank *m, const int32_t *keys, uint32_t rank) {
 	const uint32_t words = m->params.words;
 	REQUIRE(keys && rank < words);
-	/* `key` becomes the key at `rank`: the largest that more than `rank` ids have or exceed.
-	 * It is made bit by bit, the sign first, which counts the other way round. */
-	int32_t key = INT32_MIN;
-	for (int bit = 31; bit >= 0; bit--) {
-		const int32_t trial = (int32_t)((uint32_t)key ^ UINT32_C(1) << bit);
-		uint32_t reached = 0;
-		for (uint32_t i = 0; i < words; i++) reached += keys[i] >= trial;
-		const int32_t keep = -(int32_t)(reached > rank);
-		key = (trial & keep) | (key & ~keep);
-	}
+	int32_t key;
+	const uint32_t above = find_key(keys, words, rank, &key);
 	/* Of the ids with this key, `skip` stand before the one at `rank`. */
-	uint32_t skip = rank, id = 0;
-	for (uint32_t i = 0; i < words; i++) skip -= keys[i] > key;
-	for (uint32_t i = 0; i < words; i++) {
-		const uint32_t equal = keys[i] == key;
-		id |= i & -(equal & (skip == 0));
-		skip -= equal;
-	}
+	const uint32_t skip = rank - above, id = kernels_get()->find_equal(keys, words, key, skip);
 	/* No private value can make this fail: it guards the proof against an error above. */
 	const bool in_order = count_before(keys, words, id) == rank;
 	REQUIRE(in_order);
@@ -127,13 +141,6 @@ const struct dp_wide *dp_rank_table(const struct dp_rank *m) {
 	return m->table;
 }
 
-/* Sum of E[r], r < k. */
-static struct dp_wide sum_first(const struct dp_rank *m, uint32_t k) {
-	struct dp_wide sum = {0, 0};
-	for (uint32_t r = 0; r < k; r++) sum = dp_wide_sum(sum, m->table[r]);
-	return sum;
-}
-
 static void write_decimal(struct dp_wide value, char text[DP_RANK_DIGITS]) {
 	const struct dp_wide ten = {10, 0};
 	char digits[DP_RANK_DIGITS], *first = digits + sizeof digits;
@@ -149,7 +156,7 @@ static void write_decimal(struct dp_wide value, char text[DP_RANK_DIGITS]) {
 void dp_rank_describe(const struct dp_rank *m, struct dp_rank_receipt *out) {
 	write_decimal(m->table[0], out->first);
 	write_decimal(m->table[m->params.words - 1], out->last);
-	write_decimal(sum_first(m, m->params.words), out->total);
+	write_decimal(m->prefixes[m->params.words - 1], out->total);
 }
 
 static long double convert_wide(struct dp_wide value) {
@@ -158,8 +165,9 @@ static long double convert_wide(struct dp_wide value) {
 
 double dp_rank_share(const struct dp_rank *m, uint32_t k) {
 	REQUIRE(k <= m->params.words);
-	return (double)(convert_wide(sum_first(m, k)) /
-	                convert_wide(sum_first(m, m->params.words)));
+	if (k == 0) return 0;
+	return (double)(convert_wide(m->prefixes[k - 1]) /
+	                convert_wide(m->prefixes[m->params.words - 1]));
 }
 
 uint32_t dp_rank_best_near(const double *similarity, uint32_t words, uint32_t epsilon_millionths) {

@@ -22,7 +22,7 @@ _Static_assert(LDBL_MANT_DIG >= 64,
 #define SIGNIFICANT_BITS 56 /* of an E; further bits are zeros */
 #define FIELD_BITS 57       /* of a table entry, for the significant bits; it holds 2^56 too */
 #define SERIES_BITS 60      /* the unit of exp_below's power series is 2^-60 */
-#define LARGEST_EXPONENT 32 /* of C/tau, so that lambda (1 + 1e-9) 2^56 and e^lambda are < 2^62 */
+#define LARGEST_EXPONENT 32 /* of g C/tau: lambda (1 + 1e-9) 2^56 and e^lambda are < 2^62 */
 
 /* Returns r < 2^62 with r / 2^*bits <= e^v, v = fraction / 2^56. r / 2^*bits is less than e^v by at
  * most 2^-48 of it. v is halved until it is below 1. There the power series, all terms positive,
@@ -59,14 +59,28 @@ enum dp_status dp_weights_check(const struct dp_weights *weights) {
 	return good ? DP_OK : DP_SELF_CHECK;
 }
 
+void dp_gain_temperature(unsigned gain, int64_t *num, int64_t *den) {
+	unsigned divisor = gain ? gain : DP_GAIN_NONE, rest = DP_GAIN_NONE;
+	while (rest > 0) {
+		const unsigned next = divisor % rest;
+		divisor = rest;
+		rest = next;
+	}
+	*num *= DP_GAIN_NONE / divisor;
+	*den *= (gain ? gain : DP_GAIN_NONE) / divisor;
+}
+
 unsigned dp_weights_bits(uint32_t batch, int32_t clip_fixed, unsigned fraction_bits,
-                         int64_t temperature_num, int64_t temperature_den) {
+                         int64_t temperature_num, int64_t temperature_den, unsigned gain) {
 	if (batch < 1 || clip_fixed < 1 || (int64_t)batch * clip_fixed > DP_SUM_LIMIT ||
 	    fraction_bits > 16)
 		return 0;
 	if (temperature_num < 1 || temperature_num > INT32_MAX || temperature_den < 1 ||
 	    temperature_den > INT32_MAX)
 		return 0;
+	if (gain && (gain < DP_GAIN_NONE || gain > DP_GAIN_MOST)) return 0;
+	// Below 2^38 and 2^40: the products with Chat <= 2^21 and 2^F <= 2^16 stay below 2^62.
+	dp_gain_temperature(gain, &temperature_num, &temperature_den);
 	const long double exponent = (long double)(clip_fixed * temperature_den) /
 	                             (long double)(temperature_num << fraction_bits);
 	if (exponent >= LARGEST_EXPONENT) return 0;
@@ -83,25 +97,27 @@ unsigned dp_weights_bits(uint32_t batch, int32_t clip_fixed, unsigned fraction_b
 
 enum dp_status dp_weights_init(struct dp_weights *weights, uint32_t batch, int32_t clip_fixed,
                                unsigned fraction_bits, int64_t temperature_num,
-                               int64_t temperature_den) {
+                               int64_t temperature_den, unsigned gain) {
 	*weights = (struct dp_weights){0};
-	const unsigned private_bits =
-	    dp_weights_bits(batch, clip_fixed, fraction_bits, temperature_num, temperature_den);
+	const unsigned private_bits = dp_weights_bits(batch, clip_fixed, fraction_bits,
+	                                              temperature_num, temperature_den, gain);
 	if (private_bits == 0) return DP_BAD_PARAMETER;
+	int64_t private_num = temperature_num, private_den = temperature_den;
+	dp_gain_temperature(gain, &private_num, &private_den);
 	const int32_t limit = (int32_t)batch * clip_fixed;
 	uint64_t *table = malloc((2 * (size_t)limit + 1) * sizeof *table);
 	if (!table) return DP_NO_MEMORY;
-	const int64_t scale_den = temperature_num << fraction_bits; /* < 2^47 */
+	const int64_t scale_den = private_num << fraction_bits; /* < 2^54 */
 	/* This may round at 2^64 and above. That is harmless: the check relies on nothing here. */
 	const long double nats = (long double)scale_den * batch;
 	uint64_t shift = 0;
 	long double unit = ldexpl(1.0L, (int)private_bits); /* 2^(q - shift) */
 	for (int32_t s = -limit; s <= limit; s++) {
-		const long double e = expl((long double)(s * temperature_den) / nats);
+		const long double e = expl((long double)(s * private_den) / nats);
 		for (; e * unit >= ldexpl(1.0L, SIGNIFICANT_BITS); shift++) unit /= 2.0L;
 		table[s + limit] = shift << FIELD_BITS | (uint64_t)llrintl(e * unit);
 	}
-	unsigned __int128 bound = ((unsigned __int128)(clip_fixed * temperature_den) << 56) /
+	unsigned __int128 bound = ((unsigned __int128)(clip_fixed * private_den) << 56) /
 	                          ((unsigned __int128)scale_den * batch);
 	bound += bound / 1000000000;
 	*weights = (struct dp_weights){.table = table,
@@ -109,7 +125,7 @@ enum dp_status dp_weights_init(struct dp_weights *weights, uint32_t batch, int32
 	                               .clip_fixed = clip_fixed,
 	                               .bound = (uint64_t)bound,
 	                               .scale_num = temperature_den,
-	                               .scale_den = scale_den,
+	                               .scale_den = temperature_num << fraction_bits,
 	                               .private_bits = private_bits};
 	enum dp_status status = dp_weights_check(weights);
 	if (status != DP_OK) dp_weights_release(weights);

@@ -33,6 +33,7 @@
 #include "cuttle/status.h"
 #include "cuttle/model.h"
 #include "cuttle/text.h"
+#include "cuttle/words.h"
 #include "cuttle/budget.h"
 #include "cuttle/guarantee.h"
 #include "cuttle/plan.h"

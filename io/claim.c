@@ -32,6 +32,27 @@ static bool get_ledger(const json_t *root, struct receipt_ledger *ledger) {
 	                                attest_real(member, "rho", &ledger->rho));
 }
 
+/* What filters did. Kept is checked by the receipt that is made anew. */
+static bool get_filters(const json_t *root, struct receipt *receipt) {
+	const json_t *member = json_object_get(root, "filters"),
+	             *dropped = json_object_get(member, "dropped");
+	const char *trim;
+	if (!member) return true;
+	if (!attest_text(member, "trim", &trim) || !json_is_object(dropped) ||
+	    !attest_count(member, "drawn", INT64_MAX, &receipt->counts.drawn))
+		return false;
+	receipt->filters.trim = !strcmp(trim, "sentence");
+	uint64_t left = receipt->counts.drawn;
+	for (enum filter_rule rule = 0; rule < FILTER_RULES; rule++) {
+		uint64_t *count = &receipt->counts.dropped[rule];
+		receipt->filters.drop[rule] = json_object_get(dropped, filters_name(rule)) != NULL;
+		if (!receipt->filters.drop[rule]) continue;
+		if (!attest_count(dropped, filters_name(rule), left, count)) return false;
+		left -= *count;
+	}
+	return true;
+}
+
 static bool get_guarantee(const json_t *root, struct cuttle_guarantee *guarantee) {
 	const char *accountant;
 	uint64_t clip_fixed;
@@ -48,6 +69,8 @@ static bool get_guarantee(const json_t *root, struct cuttle_guarantee *guarantee
 		right &= attest_real(root, "epsilon_exact", &guarantee->epsilon_exact);
 	right &= attest_real(root, "rho", &guarantee->rho) &&
 	         attest_real(root, "delta", &guarantee->delta);
+	guarantee->gain = 1.0;
+	if (json_object_get(root, "gain")) right &= attest_real(root, "gain", &guarantee->gain);
 	right &= attest_real(root, "temperature", &guarantee->temperature) &&
 	         attest_savings(root, &guarantee->savings);
 	right &= attest_number(root, "batch", &guarantee->batch) &&
@@ -80,6 +103,7 @@ static bool read_members(struct claim *claim) {
 	right &= attest_hash(root, "model_sha256", receipt->model_sha256) &&
 	         attest_hash(root, "template_sha256", receipt->template_sha256);
 	right &= attest_words(&claim->attested);
+	right &= get_filters(root, receipt);
 	right &= attest_flag(root, "trace", &receipt->trace) && attest_date(root, receipt->date);
 	right &=
 	    attest_name(root, "dataset", &receipt->dataset) && get_ledger(root, &receipt->ledger);
@@ -99,14 +123,17 @@ static const char *check_numbers(const struct claim *claim) {
 	                                            guarantee->savings.free_tokens >
 	                                        guarantee->context)
 		return "its context has no room for its tokens and reference_tokens";
+	if (!(guarantee->gain >= 1.0 && guarantee->gain <= 3.0)) return "its gain is out of range";
 	cuttle_budget_none(&rho);
-	rho.clip = guarantee->clip;
+	// To an accountant a gain is a clip of so much more.
+	rho.clip = guarantee->clip * guarantee->gain;
 	rho.temperature = guarantee->temperature;
 	rho.batch = guarantee->batch;
 	rho.tokens = guarantee->tokens;
 	if (cuttle_budget_solve(&rho, CUTTLE_RHO, NULL)) return "its parameters are out of range";
 	if (!attest_confirm(guarantee->rho, units_multiply(unit->weight, rho.rho)))
-		return "rho does not follow from clip, batch, temperature, tokens and unit_weight";
+		return "rho does not follow from clip, gain, batch, temperature, tokens and "
+		       "unit_weight";
 	cuttle_budget_none(&epsilon);
 	epsilon.rho = guarantee->rho;
 	epsilon.delta = guarantee->delta;
@@ -185,6 +212,17 @@ static const char *check_charge(const struct claim *claim) {
 	           : "the ledger charged less than its rho";
 }
 
+/* All texts are charged, so all are told: with a token bank a batch has one or more. */
+static const char *check_filters(const struct claim *claim) {
+	const struct receipt *receipt = &claim->receipt;
+	const uint64_t drawn = receipt->counts.drawn;
+	if (!receipt->filters.trim && !filters_drop_any(&receipt->filters)) return NULL;
+	return drawn == receipt->texts ||
+	               (receipt->guarantee.savings.token_bank && drawn > receipt->texts)
+	           ? NULL
+	           : "its filters were given other texts than were drawn";
+}
+
 /* Makes the receipt anew from the members that were read, and compares. False: they differ; what is
  * wrong goes into `problem`. */
 static bool rebuild_receipt(const struct claim *claim, char problem[ATTEST_PROBLEM]) {
@@ -224,6 +262,7 @@ enum cuttle_status claim_check(struct claim *claim, const char *key, struct cutt
 	if (!problem) problem = check_numbers(claim);
 	if (!problem) problem = check_categories(claim);
 	if (!problem) problem = check_charge(claim);
+	if (!problem) problem = check_filters(claim);
 	if (!problem && !rebuild_receipt(claim, member)) problem = member;
 	return problem ? io_fail(error, CUTTLE_LEDGER, "%s: %s", file_shown(claim->attested.path),
 	                         problem)

@@ -26,10 +26,15 @@ enum { SCRATCH_TAG = 16 }; /* hex digits of the key's hash in a scratch name */
 struct output {
 	struct output_request request;                    /* its strings are the caller's */
 	char scratch[sizeof FILE_PART + SCRATCH_TAG + 1]; /* ".part-TAG"; "" = standard output */
-	char *part;              /* path OUT.part-TAG; NULL = standard output */
-	char *receipt;           /* path; NULL = no receipt */
-	char *receipt_part;      /* path RECEIPT.part-TAG; NULL = standard output */
-	int file;                /* descriptor of part or standard output; -1 = none yet */
+	char *part;               /* path OUT.part-TAG; NULL = standard output */
+	char *receipt;            /* path; NULL = no receipt */
+	char *receipt_part;       /* path RECEIPT.part-TAG; NULL = standard output */
+	int file;                 /* descriptor of part or standard output; -1 = none yet */
+	char *dropped;            /* path OUT.dropped.jsonl; NULL = no text is dropped */
+	char *dropped_part;       /* path OUT.dropped.jsonl.part-TAG; NULL = none */
+	int dropped_file;         /* its descriptor; -1 = none yet */
+	struct filter_past *past; /* the texts that were kept */
+	struct filter_counts counts;
 	struct journal *journal; /* NULL for standard output */
 	struct binding binding;
 	char input[HASH_TEXT];       /* digest of what the run will read */
@@ -66,6 +71,11 @@ static int note_problem(struct output *output, const char *what, int problem) {
 enum cuttle_status output_problem(const struct output *output, struct cuttle_error *error) {
 	if (output->status && error) *error = output->problem;
 	return output->status;
+}
+
+static int append_dropped(struct output *output, const char *bytes, size_t size) {
+	const int problem = file_write(output->dropped_file, bytes, size);
+	return problem ? note_problem(output, OUTPUT_DROPPED ".part", problem) : 0;
 }
 
 static int append_output(struct output *output, const char *bytes, size_t size) {
@@ -105,6 +115,7 @@ struct standing {
 	bool receipt;      /* a file stands where the receipt goes */
 	bool receipt_ours; /* it is a receipt of this command */
 	bool complete;     /* and OUT has the hash that it names */
+	bool dropped;      /* OUT.dropped.jsonl exists, and texts may be dropped */
 	enum journal_state journal;
 };
 
@@ -121,6 +132,7 @@ static enum cuttle_status read_standing(struct output *output, struct standing *
 	    journal_load(output->journal, &owner, request->texts, &standing->journal, error);
 	if (status) return status;
 	standing->output = file_same(request->path, request->path);
+	standing->dropped = output->dropped && file_same(output->dropped, output->dropped);
 	standing->receipt = receipt_read(output->receipt, fingerprint, wanted);
 	standing->receipt_ours = !strcmp(fingerprint, request->fingerprint);
 	if (standing->output && standing->receipt_ours) {
@@ -165,6 +177,11 @@ static enum cuttle_status refuse_standing(const struct output *output,
 		    error, CUTTLE_INPUT,
 		    "%s.journal is damaged; --overwrite draws all texts anew and spends again",
 		    path);
+	// A run that was stopped between its receipt and its output has put it there.
+	if (standing->dropped && !(standing->journal == JOURNAL_OURS && standing->receipt_ours))
+		return io_fail(error, CUTTLE_USAGE,
+		               "%s is not this command's; --overwrite replaces it",
+		               output->dropped);
 	if (standing->receipt && !standing->receipt_ours)
 		return io_fail(error, CUTTLE_USAGE,
 		               "%s is another command's receipt; --overwrite replaces it",
@@ -182,6 +199,7 @@ static enum cuttle_status refuse_standing(const struct output *output,
 static void remove_parts(const struct output *output) {
 	(void)unlink(output->part);
 	(void)unlink(output->receipt_part);
+	if (output->dropped_part) (void)unlink(output->dropped_part);
 }
 
 /* Fails now if the receipt could not be put in place later: after the last text it is too late. */
@@ -200,6 +218,13 @@ static enum cuttle_status try_receipt(const struct output *output, struct cuttle
 	(void)close(file);
 	(void)unlink(output->receipt_part);
 	return CUTTLE_OK;
+}
+
+static enum cuttle_status create_part(const char *path, int *file, struct cuttle_error *error) {
+	*file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	return *file < 0
+	           ? io_fail(error, CUTTLE_USAGE, "cannot create %s: %s", path, strerror(errno))
+	           : CUTTLE_OK;
 }
 
 static enum cuttle_status begin_file(struct output *output, bool *complete,
@@ -236,10 +261,10 @@ static enum cuttle_status begin_file(struct output *output, bool *complete,
 		(void)note_problem(output, ".journal", problem);
 		return output_problem(output, error);
 	}
-	output->file = open(output->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (output->file < 0)
-		return io_fail(error, CUTTLE_USAGE, "cannot create %s: %s", output->part,
-		               strerror(errno));
+	status = create_part(output->part, &output->file, error);
+	if (!status && output->dropped)
+		status = create_part(output->dropped_part, &output->dropped_file, error);
+	if (status) return status;
 	return begin_lines(output) ? output_problem(output, error) : CUTTLE_OK;
 }
 
@@ -273,7 +298,9 @@ static enum cuttle_status bind_to_input(struct output *output, const char *journ
 	               tag);
 	output->part = file_name(request->path, output->scratch);
 	output->receipt_part = file_name(output->receipt, output->scratch);
-	if (output->part && output->receipt_part) return CUTTLE_OK;
+	if (output->dropped) output->dropped_part = file_name(output->dropped, output->scratch);
+	if (output->part && output->receipt_part && !output->dropped == !output->dropped_part)
+		return CUTTLE_OK;
 	return io_fail(error, CUTTLE_NOMEM, "out of memory");
 }
 
@@ -285,8 +312,12 @@ static enum cuttle_status open_output_file(struct output *output, bool *complete
 	char *journal = file_name(path, ".journal");
 	output->receipt = output->request.receipt_path ? strdup(output->request.receipt_path)
 	                                               : output_receipt_beside(path);
-	if (!journal || !output->receipt) status = io_fail(error, CUTTLE_NOMEM, "out of memory");
+	const bool drops = filters_drop_any(&output->request.filters);
+	if (drops) output->dropped = file_name(path, OUTPUT_DROPPED);
+	if (!journal || !output->receipt || (drops && !output->dropped))
+		status = io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (!status) status = file_regular(output->receipt, error);
+	if (!status && drops) status = file_regular(output->dropped, error);
 	if (!status) status = journal_open(journal, &output->journal, error);
 	if (!status) status = bind_to_input(output, journal, error);
 	if (!status) status = begin_file(output, complete, error);
@@ -301,15 +332,16 @@ enum cuttle_status output_open(const struct output_request *request, struct outp
 	struct output *made = calloc(1, sizeof *made);
 	if (!made) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	made->request = *request;
-	made->file = -1;
-	enum cuttle_status status = CUTTLE_OK;
-	if (is_streamed(request)) {
+	made->file = made->dropped_file = -1;
+	enum cuttle_status status = filters_open(&request->filters, &made->past, error);
+	if (!status && is_streamed(request)) {
+		REQUIRE(!filters_drop_any(&request->filters));
 		made->file = STDOUT_FILENO;
 		if (request->receipt_path && !(made->receipt = strdup(request->receipt_path)))
 			status = io_fail(error, CUTTLE_NOMEM, "out of memory");
 		if (!status && made->receipt) status = try_receipt(made, error);
 		if (!status && begin_lines(made)) status = output_problem(made, error);
-	} else {
+	} else if (!status) {
 		status = open_output_file(made, complete, error);
 	}
 	if (status || *complete) output_close(&made);
@@ -325,6 +357,13 @@ void output_close(struct output **output) {
 		(void)close(old->file);
 		if (worthless) (void)unlink(old->part);
 	}
+	if (old->dropped_file >= 0) {
+		(void)close(old->dropped_file);
+		if (worthless) (void)unlink(old->dropped_part);
+	}
+	filters_close(&old->past);
+	free(old->dropped);
+	free(old->dropped_part);
 	if (worthless) binding_remove(&old->binding);
 	journal_close(&old->journal);
 	binding_close(&old->binding);
@@ -388,16 +427,21 @@ static json_t *make_text_line(const struct output *output, const struct cuttle_t
 	return line;
 }
 
-static int append_json_line(struct output *output, const struct cuttle_text *text) {
+/* Writes the line of a text, or of a dropped one with the rule that dropped it. */
+static int append_json_line(struct output *output, const struct cuttle_text *text,
+                            enum filter_rule rule) {
 	json_t *line = output->request.line ? output->request.line(output->request.user, text)
 	                                    : make_text_line(output, text);
 	if (line && !output->request.private_output) {
 		line = jsonout_extend(line, &(struct jsonout_member){"private", json_false()}, 1);
 		add_word(&line, "note", "NOT PRIVATE");
 	}
+	if (rule != FILTER_KEEP) add_word(&line, "dropped", filters_name(rule));
 	size_t size;
 	char *bytes = jsonout_dump(line, JSON_COMPACT, &size);
-	int status = bytes ? append_output(output, bytes, size) : note_problem(output, "", ENOMEM);
+	int status = !bytes                ? note_problem(output, "", ENOMEM)
+	             : rule == FILTER_KEEP ? append_output(output, bytes, size)
+	                                   : append_dropped(output, bytes, size);
 	free(bytes);
 	return status;
 }
@@ -430,8 +474,24 @@ int output_text(struct output *output, const struct cuttle_text *text) {
 	if (problem) return note_problem(output, ".journal", problem);
 	output->texts_done++;
 	output->batches_done = text->batch + 1;
-	return output->request.format == OUTPUT_CSV ? append_csv_line(output, text)
-	                                            : append_json_line(output, text);
+	struct cuttle_text shown = *text;
+	enum filter_rule rule;
+	if (output->request.filters.trim && text->finish == CUTTLE_FINISH_LENGTH)
+		shown.size = filters_trim(text->text, text->size);
+	if (filters_judge(output->past, shown.text, shown.size, text->ids, text->tokens, &rule,
+	                  NULL))
+		return note_problem(output, "", ENOMEM);
+	output->counts.drawn++;
+	if (rule != FILTER_KEEP) {
+		output->counts.dropped[rule]++;
+		return append_json_line(output, &shown, rule);
+	}
+	return output->request.format == OUTPUT_CSV ? append_csv_line(output, &shown)
+	                                            : append_json_line(output, &shown, rule);
+}
+
+const struct filter_counts *output_counts(const struct output *output) {
+	return &output->counts;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -440,6 +500,8 @@ enum cuttle_status output_seal(struct output *output, char sha256[HASH_TEXT],
                                struct cuttle_error *error) {
 	REQUIRE(output->batches_done == output->request.texts);
 	if (output->part && fsync(output->file) != 0) (void)note_problem(output, ".part", errno);
+	if (output->dropped && fsync(output->dropped_file) != 0)
+		(void)note_problem(output, OUTPUT_DROPPED ".part", errno);
 	hash_end(&output->hash, sha256);
 	return output_problem(output, error);
 }
@@ -456,7 +518,8 @@ enum cuttle_status output_publish(struct output *output, const void *receipt, si
 	}
 	if (!output->part) return CUTTLE_OK;
 	// The receipt went first: read_standing takes an output without one for another command's.
-	if (rename(output->part, output->request.path) != 0) problem = errno;
+	if (output->dropped && rename(output->dropped_part, output->dropped) != 0) problem = errno;
+	if (!problem && rename(output->part, output->request.path) != 0) problem = errno;
 	if (!problem) problem = file_sync_folder(output->request.path);
 	if (!problem) problem = journal_remove(output->journal);
 	if (!problem) binding_remove(&output->binding);

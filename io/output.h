@@ -9,13 +9,17 @@
 //   OUT.journal      every drawn token (io/journal.h)
 //   OUT.journal.key  the key that binds the run to its input (io/binding.h)
 //   OUT.part-TAG     the lines of OUT so far; TAG comes from the key, so no other file has the name
+// and, where texts may be dropped, OUT.dropped.jsonl.part-TAG, which becomes OUT.dropped.jsonl.
 // The texts follow from the journalled tokens alone. So after a kill at any moment the same command
-// rebuilds OUT.part-TAG from the journal and goes on.
+// rebuilds OUT.part-TAG from the journal and goes on. What becomes of a text (io/filters.h) is
+// decided when its line is written, so in the order of the index, whichever text was finished
+// first.
 #ifndef CUTTLE_IO_OUTPUT_H
 #define CUTTLE_IO_OUTPUT_H
 
 #include "engine/cuttle/job.h"
 #include "io/categories.h"
+#include "io/filters.h"
 #include "io/hash.h"
 #include <jansson.h>
 
@@ -42,6 +46,7 @@ struct output_request {
 	 * generate. Only for JSONL. */
 	json_t *(*line)(void *user, const struct cuttle_text *text);
 	bool batches; /* each line also has its batch, and how many of its tokens were free */
+	struct filters filters; /* dropping needs a path that is not standard output */
 	bool overwrite;
 	/* Writes into `digest`, as HASH_TEXT, the digest under `key` of all that the run will read.
 	 * Not called for standard output. */
@@ -56,6 +61,8 @@ struct output;
  *   this command's journal, begun with this input      the run is continued
  *   this command's journal, begun with another input   refused, unless `overwrite`
  *   a file OUT.journal that is no journal of cuttle    refused, always
+ *   a file OUT.dropped.jsonl that this run did not put refused, unless `overwrite`, where texts may
+ *                                                      be dropped
  *   anything else, such as another command's work      refused, unless `overwrite`
  * When complete, *complete is true, *output is NULL and nothing is left to do.
  * USAGE: refused, as above; the file of the key is no key, or a path is no regular file; another
@@ -78,7 +85,8 @@ size_t output_drawn(const struct output *output, size_t text, const int32_t **to
 /* Writes a token into the journal, but ignores one that came from there. Nonzero: see
  * output_problem. */
 int output_token(struct output *output, size_t text, uint32_t step, int32_t token);
-/* Writes the line of a finished text. Nonzero: see output_problem. */
+/* Writes the line of a finished text: trimmed, and to the output or to the dropped ones. Nonzero:
+ * see output_problem. */
 int output_text(struct output *output, const struct cuttle_text *text);
 /* Why the last call returned nonzero. PARTIAL: a file; the same command continues. INTERNAL:
  * standard output, which cannot be continued. OK: no call did. */
@@ -88,7 +96,13 @@ enum cuttle_status output_problem(const struct output *output, struct cuttle_err
  * above. */
 enum cuttle_status output_seal(struct output *output, char sha256[HASH_TEXT],
                                struct cuttle_error *error);
-/* Puts the receipt (when it has a path) in place, then the output, then removes the journal. Each
+/* What became of all texts, after the last one. */
+const struct filter_counts *output_counts(const struct output *output);
+/* The ending of OUT that the dropped texts' path has. */
+#define OUTPUT_DROPPED ".dropped.jsonl"
+
+/* Puts the receipt (when it has a path) in place, then the dropped texts, then the output, then
+ * removes the journal. Each
  * appears whole, in one step. PARTIAL or INTERNAL as above. */
 enum cuttle_status output_publish(struct output *output, const void *receipt, size_t size,
                                   struct cuttle_error *error);

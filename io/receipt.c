@@ -98,6 +98,31 @@ json_t *receipt_add_savings(json_t *object, const struct cuttle_savings *savings
 	return object;
 }
 
+/* A run without a gain has no such member, as in the receipts before there was one. */
+static json_t *add_gain(json_t *object, double gain) {
+	if (gain == 1.0) return object;
+	return jsonout_extend(object, &(struct jsonout_member){"gain", json_real(gain)}, 1);
+}
+
+/* What filters did. Without any there is no such member, as in the receipts before there were. */
+static json_t *add_filters(json_t *object, const struct filters *filters,
+                           const struct filter_counts *counts) {
+	if (!filters->trim && !filters_drop_any(filters)) return object;
+	uint64_t kept = counts->drawn;
+	json_t *dropped = json_object();
+	for (enum filter_rule rule = 0; rule < FILTER_RULES; rule++) {
+		const struct jsonout_member member = {
+		    filters_name(rule), json_integer((json_int_t)counts->dropped[rule])};
+		kept -= counts->dropped[rule];
+		if (filters->drop[rule]) dropped = jsonout_extend(dropped, &member, 1);
+		else json_decref(member.value);
+	}
+	json_t *all =
+	    json_pack("{s:s, s:I, s:I, s:o}", "trim", filters->trim ? "sentence" : "none", "drawn",
+	              (json_int_t)counts->drawn, "kept", (json_int_t)kept, "dropped", dropped);
+	return jsonout_extend(object, &(struct jsonout_member){"filters", all}, 1);
+}
+
 static json_t *json_of_unit(const struct receipt_unit *unit) {
 	return unit->key ? json_pack("s+", "everybody with one value of ", unit->key)
 	                 : json_string(UNIT);
@@ -171,8 +196,9 @@ json_t *receipt_json(const struct receipt *receipt, const char *fingerprint,
 	};
 	json_t *stamp =
 	    json_pack(guarantee->private_output ? "{}" : "{s:s}", "note", "NOT PRIVATE");
-	return receipt_add_savings(jsonout_extend(stamp, members, sizeof members / sizeof *members),
-	                           &guarantee->savings);
+	json_t *root = jsonout_extend(stamp, members, sizeof members / sizeof *members);
+	root = add_gain(receipt_add_savings(root, &guarantee->savings), guarantee->gain);
+	return add_filters(root, &receipt->filters, &receipt->counts);
 }
 
 char *receipt_canonical(json_t *root, size_t *size) {
@@ -213,6 +239,7 @@ bool receipt_fingerprint(const struct receipt *receipt, const struct receipt_com
 	same.date[0] = 0;
 	same.dataset = NULL;
 	same.ledger = (struct receipt_ledger){.entry = ""};
+	same.counts = (struct filter_counts){0};
 	const struct jsonout_member members[] = {
 	    {"input", jsonout_text(command->input, strlen(command->input))},
 	    {"text_field", jsonout_text(command->text_field, strlen(command->text_field))},

@@ -16,13 +16,15 @@
 #include "engine/cuttle/guarantee.h"
 #include "engine/cuttle/model.h"
 #include "io/categories.h"
+#include "io/filters.h"
 #include "io/hash.h"
 #include "io/signature.h"
 #include <jansson.h>
 
 enum {
-	/* The number in the member "receipt". It rises when a member is new, goes, or gets other
-	 * words. Format 1 has no such member. */
+	/* The number in the member "receipt". It rises when a member of all receipts is new, goes,
+	 * or gets other words. A member that an option brings, as "gain" or "filters", does not
+	 * raise it: receipts without the option are as before. Format 1 has no such member. */
 	RECEIPT_FORMAT = 2,
 	RECEIPT_DATE = sizeof "2026-01-31" /* bytes, with the NUL */
 };
@@ -50,14 +52,16 @@ struct receipt {
 	const struct categories *categories; /* NULL = none */
 	struct cuttle_model_info model;
 	char model_sha256[HASH_TEXT], template_sha256[HASH_TEXT];
-	size_t texts;    /* of the run; with a token bank, its batches */
-	const char *isa; /* the kernels' instruction set */
-	bool trace;      /* private diagnostics were written beside the output */
+	size_t texts;           /* of the run; with a token bank, its batches */
+	const char *isa;        /* the kernels' instruction set */
+	bool trace;             /* private diagnostics were written beside the output */
+	struct filters filters; /* what is done with a text once it is drawn */
 	/* No field from here on is in the fingerprint. A run may be continued on another day. One
 	 * that began without ledger, name or signature may be continued with them. */
 	char date[RECEIPT_DATE]; /* UTC */
 	const char *dataset;     /* the owner's name of the input; NULL = none */
 	struct receipt_ledger ledger;
+	struct filter_counts counts;        /* what became of the texts */
 	const struct signature_key *signer; /* NULL = not signed */
 };
 

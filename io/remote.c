@@ -4,6 +4,9 @@
 // libcurl can do much more than is wanted here. So every option that matters is set, also where the
 // default would do today: the defaults are not ours. What stands in the environment (proxies,
 // netrc, a file for TLS secrets) has no say.
+//
+// It is loaded when a remote is opened. Linked, it and the 30 libraries that it needs would be in
+// every process that reads private texts, and make its start take three times as long.
 #include "io/remote.h"
 
 #include "base/misuse.h"
@@ -12,6 +15,7 @@
 #include "io/file.h"
 #include "io/secrecy.h"
 #include <curl/curl.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -79,16 +83,63 @@ static char *copy_curl_text(const char *text) {
 	return note_block(strdup(text));
 }
 
-/* Once for the process. libcurl would write the secrets of each connection to the file that
- * SSLKEYLOGFILE names. */
-static bool begin_curl(void) {
+/* ---- libcurl itself -------------------------------------------------------------------------- */
+
+/* What is called of it, once begin_curl has succeeded; NULL before. */
+static struct {
+	__typeof__(curl_global_init_mem) *global_init_mem;
+	__typeof__(curl_easy_init) *easy_init;
+	__typeof__(curl_easy_setopt) *easy_setopt;
+	__typeof__(curl_easy_perform) *easy_perform;
+	__typeof__(curl_easy_getinfo) *easy_getinfo;
+	__typeof__(curl_easy_strerror) *easy_strerror;
+	__typeof__(curl_easy_cleanup) *easy_cleanup;
+	__typeof__(curl_slist_append) *slist_append;
+	__typeof__(curl_slist_free_all) *slist_free_all;
+} libcurl;
+
+/* Finds the functions in a library. False: it cannot be loaded, or is no libcurl. */
+static bool load_functions(const char *library) {
+	const struct {
+		const char *name;
+		void *place; /* of the pointer to the function */
+	} functions[] = {{"curl_global_init_mem", &libcurl.global_init_mem},
+	                 {"curl_easy_init", &libcurl.easy_init},
+	                 {"curl_easy_setopt", &libcurl.easy_setopt},
+	                 {"curl_easy_perform", &libcurl.easy_perform},
+	                 {"curl_easy_getinfo", &libcurl.easy_getinfo},
+	                 {"curl_easy_strerror", &libcurl.easy_strerror},
+	                 {"curl_easy_cleanup", &libcurl.easy_cleanup},
+	                 {"curl_slist_append", &libcurl.slist_append},
+	                 {"curl_slist_free_all", &libcurl.slist_free_all}};
+	// Never closed: a thread that resolves a name may outlive its transfer, so libcurl must not
+	// be unloaded (its manual, curl_global_cleanup, "CAUTION").
+	void *const loaded = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+	bool found = loaded != NULL;
+	for (size_t i = 0; i < sizeof functions / sizeof *functions && found; i++) {
+		void *const function = dlsym(loaded, functions[i].name);
+		found = function != NULL;
+		memcpy(functions[i].place, &function, sizeof function);
+	}
+	return found;
+}
+
+/* Loads and begins libcurl, once for the process: all remotes are of one thread, so nobody else is
+ * here. libcurl would write the secrets of each connection to the file that SSLKEYLOGFILE names. */
+static enum cuttle_status begin_curl(struct cuttle_error *error) {
 	static bool begun;
 	(void)unsetenv("SSLKEYLOGFILE");
-	if (!begun)
-		begun = curl_global_init_mem(CURL_GLOBAL_DEFAULT, allocate_curl, secrecy_free,
-		                             grow_curl, copy_curl_text,
-		                             allocate_curl_zeros) == CURLE_OK;
-	return begun;
+	if (begun) return CUTTLE_OK;
+	// Debian has it with OpenSSL and with GnuTLS, under two names; both do what is asked here.
+	if (!load_functions("libcurl.so.4") && !load_functions("libcurl-gnutls.so.4"))
+		return io_fail(
+		    error, CUTTLE_USAGE,
+		    "libcurl.so.4 cannot be loaded: install the Debian package libcurl4, or "
+		    "send the perturbed texts yourself");
+	begun = libcurl.global_init_mem(CURL_GLOBAL_DEFAULT, allocate_curl, secrecy_free, grow_curl,
+	                                copy_curl_text, allocate_curl_zeros) == CURLE_OK;
+	if (!begun) return io_fail(error, CUTTLE_INTERNAL, "libcurl cannot begin");
+	return CUTTLE_OK;
 }
 
 /* ---- the key --------------------------------------------------------------------------------- */
@@ -148,6 +199,54 @@ static bool repeats_key(const struct remote *remote, const char *code) {
 	for (size_t at = 0; part && at + part <= size; at++)
 		found |= memmem(code, strlen(code), remote->key + at, part) != NULL;
 	return found;
+}
+
+/* ---- certificates ---------------------------------------------------------------------------- */
+
+#define PEM_BEGIN "-----BEGIN CERTIFICATE-----"
+#define PEM_END "-----END CERTIFICATE-----"
+
+/* Whether there are certificates as libcurl reads them (RFC 7468, section 5), each a whole sequence
+ * in Base64. The bytes take the place of their letters, which are more. */
+static bool has_certificates(char *text, size_t size) {
+	const char *at = text, *const end = text + size;
+	bool found = false;
+	while ((at = memmem(at, (size_t)(end - at), PEM_BEGIN, strlen(PEM_BEGIN)))) {
+		const bool begins_line = at == text || at[-1] == '\n';
+		at += strlen(PEM_BEGIN);
+		if (!begins_line) continue;
+		unsigned char *const bytes = (unsigned char *)text + (at - text);
+		const size_t letters = (size_t)(end - at);
+		size_t count;
+		if (sodium_base642bin(bytes, letters, at, letters, " \t\r\n", &count, &at,
+		                      sodium_base64_VARIANT_ORIGINAL) != 0)
+			return false;
+		// DER begins a sequence with 0x30.
+		found = count && *bytes == 0x30 && (size_t)(end - at) >= strlen(PEM_END) &&
+		        !memcmp(at, PEM_END, strlen(PEM_END));
+		if (!found) return false;
+	}
+	return found;
+}
+
+/* libcurl reads the file at the first request only. By then texts would be drawn and paid for. */
+static enum cuttle_status check_ca_file(const char *path, struct cuttle_error *error) {
+	char *text = NULL;
+	size_t size = 0;
+	// As for a key: a pipe must not make us wait. It has no size and so no certificate.
+	const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const int problem = file < 0 ? errno : file_read_open(file, &text, &size);
+	if (file >= 0) (void)close(file);
+	if (problem)
+		return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", path, strerror(problem));
+	const bool right = has_certificates(text, size);
+	free(text);
+	if (!right)
+		return io_fail(error, CUTTLE_INPUT,
+		               "%s must be a file of certificates in PEM form, each from " PEM_BEGIN
+		               " to " PEM_END,
+		               path);
+	return CUTTLE_OK;
 }
 
 /* ---- one attempt ----------------------------------------------------------------------------- */
@@ -232,16 +331,17 @@ static enum outcome attempt_once(struct remote *remote, const char *body, size_t
 	remote->broken = NULL;
 	remote->no_memory = curl_starved = false;
 	long http = 0;
-	CURLcode code = curl_easy_setopt(remote->curl, CURLOPT_POSTFIELDS, body);
+	CURLcode code = libcurl.easy_setopt(remote->curl, CURLOPT_POSTFIELDS, body);
 	if (!code)
-		code =
-		    curl_easy_setopt(remote->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
-	if (!code) code = curl_easy_perform(remote->curl);
+		code = libcurl.easy_setopt(remote->curl, CURLOPT_POSTFIELDSIZE_LARGE,
+		                           (curl_off_t)size);
+	if (!code) code = libcurl.easy_perform(remote->curl);
 	enum outcome outcome = judge_transfer(remote, code);
 	if (code == CURLE_OUT_OF_MEMORY && !curl_starved) remote->broken = "a header over 100 KiB";
-	(void)snprintf(why, 128, "%s", remote->broken ? remote->broken : curl_easy_strerror(code));
+	(void)snprintf(why, 128, "%s",
+	               remote->broken ? remote->broken : libcurl.easy_strerror(code));
 	if (outcome != OUTCOME_REPLY) return outcome;
-	(void)curl_easy_getinfo(remote->curl, CURLINFO_RESPONSE_CODE, &http);
+	(void)libcurl.easy_getinfo(remote->curl, CURLINFO_RESPONSE_CODE, &http);
 	struct reply_problem problem = {.quota = false};
 	if (http != 200) reply_explain(remote->body.bytes, remote->body.used, &problem);
 	const bool shown = *problem.code && !repeats_key(remote, problem.code);
@@ -254,7 +354,7 @@ static enum outcome attempt_once(struct remote *remote, const char *body, size_t
 /* Seconds before attempt number `again` + 1 of a body, 1 being the first that is a retry. */
 static double seconds_to_wait(const struct remote *remote, uint32_t again) {
 	curl_off_t asked = 0;
-	(void)curl_easy_getinfo(remote->curl, CURLINFO_RETRY_AFTER, &asked);
+	(void)libcurl.easy_getinfo(remote->curl, CURLINFO_RETRY_AFTER, &asked);
 	if (asked > 0) return asked < REMOTE_WAIT_S ? (double)asked : REMOTE_WAIT_S;
 	const double most = again > 6 ? REMOTE_WAIT_S : (double)(1u << (again - 1));
 	return most * (0.5 + 0.5 * randombytes_random() / UINT32_MAX);
@@ -341,7 +441,7 @@ static bool list_headers(struct remote *remote) {
 	                             "Expect:", *remote->key ? bearer : "Authorization:"};
 	bool listed = true;
 	for (size_t i = 0; i < sizeof lines / sizeof *lines && listed; i++) {
-		struct curl_slist *longer = curl_slist_append(remote->headers, lines[i]);
+		struct curl_slist *longer = libcurl.slist_append(remote->headers, lines[i]);
 		listed = longer != NULL;
 		if (listed) remote->headers = longer;
 	}
@@ -350,11 +450,11 @@ static bool list_headers(struct remote *remote) {
 }
 
 static bool set_text(struct remote *remote, CURLoption option, const char *text) {
-	return curl_easy_setopt(remote->curl, option, text) == CURLE_OK;
+	return libcurl.easy_setopt(remote->curl, option, text) == CURLE_OK;
 }
 
 static bool set_number(struct remote *remote, CURLoption option, long number) {
-	return curl_easy_setopt(remote->curl, option, number) == CURLE_OK;
+	return libcurl.easy_setopt(remote->curl, option, number) == CURLE_OK;
 }
 
 /* Where to, and whom to believe there. */
@@ -381,19 +481,22 @@ static bool set_peer(struct remote *remote) {
 
 /* What is sent, how long it may take, and how much may come back. */
 static bool set_transfer(struct remote *remote) {
+	// The header checks types where its own name is called; here these declarations do.
+	const curl_write_callback body = take_body, header = take_header;
+	const curl_xferinfo_callback watch = watch_transfer;
 	return set_number(remote, CURLOPT_POST, 1) &&
 	       set_number(remote, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1) &&
 	       set_number(remote, CURLOPT_NOSIGNAL, 1) &&
 	       set_number(remote, CURLOPT_CONNECTTIMEOUT, REMOTE_CONNECT_S) &&
 	       set_number(remote, CURLOPT_TIMEOUT, (long)remote->request.timeout_s) &&
 	       set_number(remote, CURLOPT_NOPROGRESS, 0) &&
-	       !curl_easy_setopt(remote->curl, CURLOPT_HTTPHEADER, remote->headers) &&
-	       !curl_easy_setopt(remote->curl, CURLOPT_WRITEFUNCTION, take_body) &&
-	       !curl_easy_setopt(remote->curl, CURLOPT_WRITEDATA, remote) &&
-	       !curl_easy_setopt(remote->curl, CURLOPT_HEADERFUNCTION, take_header) &&
-	       !curl_easy_setopt(remote->curl, CURLOPT_HEADERDATA, remote) &&
-	       !curl_easy_setopt(remote->curl, CURLOPT_XFERINFOFUNCTION, watch_transfer) &&
-	       !curl_easy_setopt(remote->curl, CURLOPT_XFERINFODATA, remote);
+	       !libcurl.easy_setopt(remote->curl, CURLOPT_HTTPHEADER, remote->headers) &&
+	       !libcurl.easy_setopt(remote->curl, CURLOPT_WRITEFUNCTION, body) &&
+	       !libcurl.easy_setopt(remote->curl, CURLOPT_WRITEDATA, remote) &&
+	       !libcurl.easy_setopt(remote->curl, CURLOPT_HEADERFUNCTION, header) &&
+	       !libcurl.easy_setopt(remote->curl, CURLOPT_HEADERDATA, remote) &&
+	       !libcurl.easy_setopt(remote->curl, CURLOPT_XFERINFOFUNCTION, watch) &&
+	       !libcurl.easy_setopt(remote->curl, CURLOPT_XFERINFODATA, remote);
 }
 
 enum cuttle_status remote_open(const struct remote_request *request,
@@ -402,18 +505,18 @@ enum cuttle_status remote_open(const struct remote_request *request,
 	*remote = NULL;
 	enum cuttle_status status = remote_check(request, error);
 	if (status) return status;
-	if (request->ca_file && access(request->ca_file, R_OK) != 0)
-		return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", request->ca_file,
-		               strerror(errno));
+	if (request->ca_file) status = check_ca_file(request->ca_file, error);
+	if (status) return status;
 	struct remote *made = calloc(1, sizeof *made);
 	if (!made) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	made->request = *request;
 	if (events) made->events = *events;
 	status = load_key(made, error);
-	if (!status && (sodium_init() < 0 || !begin_curl()))
-		status = io_fail(error, CUTTLE_INTERNAL, "libcurl cannot begin");
+	if (!status && sodium_init() < 0)
+		status = io_fail(error, CUTTLE_INTERNAL, "libsodium cannot begin");
+	if (!status) status = begin_curl(error);
 	if (!status) {
-		made->curl = curl_easy_init();
+		made->curl = libcurl.easy_init();
 		made->url = remote_url(request);
 		if (!made->curl || !made->url || !list_headers(made))
 			status = io_fail(error, CUTTLE_NOMEM, "out of memory");
@@ -428,8 +531,11 @@ enum cuttle_status remote_open(const struct remote_request *request,
 void remote_close(struct remote **remote) {
 	struct remote *old = *remote;
 	if (!old) return;
-	curl_easy_cleanup(old->curl);
-	curl_slist_free_all(old->headers);
+	// Without a handle libcurl may not be loaded, and there is no list either.
+	if (old->curl) {
+		libcurl.easy_cleanup(old->curl);
+		libcurl.slist_free_all(old->headers);
+	}
 	arena_free(&old->body);
 	free(old->url);
 	sodium_memzero(old, sizeof *old);

@@ -12,7 +12,8 @@
 //     reply_free(&reply); free(bytes); remote_close(&remote);
 //
 // remote_check, remote_shown and remote_body are there without libcurl, too (make CURL=0). There
-// remote_open says that this cuttle was built without it.
+// remote_open says that this cuttle was built without it. remote_open loads libcurl: a process that
+// opens no remote has no network library but libc (/proc/PID/maps shows it). It stays loaded.
 // One process has one remote at a time, in one thread.
 #ifndef CUTTLE_IO_REMOTE_H
 #define CUTTLE_IO_REMOTE_H
@@ -49,7 +50,7 @@ struct remote_request {
 	const char *max_tokens_field; /* name of that member; NULL = "max_tokens" */
 	uint32_t max_tokens;          /* tokens of a reply, at most; >= 1 */
 	double temperature;           /* 0 to 2 */
-	const char *ca_file;          /* the only certificates trusted; NULL = the system's */
+	const char *ca_file;          /* PEM, the only certificates trusted; NULL = the system's */
 	const char *proxy;            /* "http://host:port"; NULL = none, whatever the environment
 	                                 says. For https endpoints alone */
 	uint32_t timeout_s;           /* seconds for one attempt, from connect to end; >= 1 */
@@ -102,8 +103,9 @@ char *remote_body(const struct remote_request *request, const char *prompt, size
 
 /* Reads the key and prepares; it connects to nothing. On failure *remote is NULL.
  * USAGE: what remote_check refuses; a key that is empty, too long or has other than visible ASCII
- * characters (CR and LF above all); a key file that others may read; no libcurl. INPUT: the key
- * file or ca_file cannot be read. INTERNAL: libcurl cannot begin. NOMEM. */
+ * characters (CR and LF above all); a key file that others may read; no libcurl that can be loaded.
+ * INPUT: the key file or ca_file cannot be read; ca_file has no certificate, or a broken one.
+ * INTERNAL: libcurl cannot begin, or is older than 7.85. NOMEM. */
 enum cuttle_status remote_open(const struct remote_request *request,
                                const struct remote_events *events, struct remote **remote,
                                struct cuttle_error *error);

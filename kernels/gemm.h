@@ -95,7 +95,8 @@ enum packed_type {
 struct packed_matrix {
 	enum packed_type type;
 	size_t channels;        /* outputs, as in the model; groups = ceil(channels / 16) */
-	size_t k;               /* weights of a channel: a multiple of 32; of 256 with two levels */
+	size_t k;               /* weights of a channel: a multiple of 32, of 256 with two levels;
+	                           with float types any number */
 	const void *weights;    /* 64-byte aligned */
 	const uint16_t *scales; /* only block types */
 	const uint16_t *minima; /* only block types that have them */

@@ -8,12 +8,14 @@
 #include <string.h>
 
 /* The table of tier `name`. Its gemms of Q8_0 and Q4_x are its own, and so is int8_peak. The other
- * block types take gemm_planes of tier `planes`. Everything else comes from tier `rest`. */
-#define TABLE(name, planes, rest)                                                                  \
+ * block types take gemm_planes of tier `planes`. The loops of ranking.h come from tier `ranking`,
+ * everything else from tier `rest`. */
+#define TABLE(name, planes, rest, ranking)                                                         \
 	{                                                                                          \
 #name, rowquant_##rest, gemm_q8_##name, gemm_q4_##name, gemm_planes_##planes,      \
 		    gemm_float_##rest, attention_##rest, rmsnorm_##rest, rope_##rest,              \
 		    narrow_##rest, swiglu_##rest, dclip_##rest, rowlaw_##rest, chisq_##rest,       \
+		    count_above_##ranking, find_equal_##ranking, cosine_keys_##ranking,            \
 		    int8_peak_##name                                                               \
 	}
 
@@ -22,15 +24,15 @@ static const struct tier {
 	unsigned needs; /* flags of cpu.h, all of them */
 	struct kernels table;
 } tiers[] = {
-    {0, TABLE(scalar, scalar, scalar)},
+    {0, TABLE(scalar, scalar, scalar, scalar)},
 #if defined(__aarch64__)
-    {0, TABLE(neon, neon, neon)},
-    {CPU_DOTPROD, TABLE(dotprod, dotprod, neon)},
+    {0, TABLE(neon, neon, neon, scalar)},
+    {CPU_DOTPROD, TABLE(dotprod, dotprod, neon, scalar)},
 #elif defined(__x86_64__)
-    {CPU_AVX2, TABLE(avx2, avx2, avx2)},
-    {CPU_AVX2 | CPU_AVXVNNI, TABLE(avxvnni, avxvnni, avx2)},
-    {CPU_AVX512, TABLE(avx512, avx512, avx512)},
-    {CPU_AVX512 | CPU_AMX, TABLE(amx, amx, avx512)},
+    {CPU_AVX2, TABLE(avx2, avx2, avx2, avx2)},
+    {CPU_AVX2 | CPU_AVXVNNI, TABLE(avxvnni, avxvnni, avx2, avx2)},
+    {CPU_AVX512, TABLE(avx512, avx512, avx512, avx512)},
+    {CPU_AVX512 | CPU_AMX, TABLE(amx, amx, avx512, avx512)},
 #endif
 };
 enum { TIERS = sizeof tiers / sizeof *tiers };

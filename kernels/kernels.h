@@ -2,10 +2,10 @@
 // kernels.h: the table of functions ("kernels") that do the arithmetic of a forward pass.
 // A tier is one such table, written for one set of instructions, as "avx2". All tiers give the
 // same bits; each op's header says by which order of arithmetic.
-// Called by the engine's forward pass, and by dp/ for dclip, rowlaw and chisq. Rows, sums and laws
-// may be private; weights are public.
-// Example: kernels_get()->rmsnorm(x, weight, n, epsilon, out);
-// Rule: choose the tier before any work is started. It then stays for the whole process.
+// Called by the engine's forward pass, and by dp/ for dclip, rowlaw, chisq and ranking.h. Rows,
+// sums, laws and keys may be private; weights are public. Example: kernels_get()->rmsnorm(x,
+// weight, n, epsilon, out); Rule: choose the tier before any work is started. It then stays for the
+// whole process.
 #ifndef CUTTLE_KERNELS_KERNELS_H
 #define CUTTLE_KERNELS_KERNELS_H
 
@@ -14,6 +14,7 @@
 #include "kernels/dclip.h"
 #include "kernels/gemm.h"
 #include "kernels/peak.h"
+#include "kernels/ranking.h"
 #include "kernels/rowlaw.h"
 #include "kernels/rowquant.h"
 #include "kernels/rowwise.h"
@@ -33,6 +34,9 @@ struct kernels {
 	dclip_fn *dclip;
 	rowlaw_fn *rowlaw;
 	chisq_fn *chisq;
+	count_above_fn *count_above;
+	find_equal_fn *find_equal;
+	cosine_keys_fn *cosine_keys;
 	int8_peak_fn *int8_peak;
 };
 

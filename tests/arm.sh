@@ -29,7 +29,7 @@ fetch() {
 	echo "$packages" >"$debian/complete"
 }
 # The -dev packages that the Makefile links, and the library behind each.
-packages="libcmocka-dev libcmocka0 libjansson-dev libjansson4 libcsv-dev libcsv3 libsodium-dev libsodium23 libsqlite3-dev libsqlite3-0"
+packages="libcmocka-dev libcmocka0 libjansson-dev libjansson4 libcsv-dev libcsv3 libsodium-dev libsodium23 libsqlite3-dev libsqlite3-0 libutf8proc-dev libutf8proc2"
 [ "$(cat "$debian/complete" 2>/dev/null)" = "$packages" ] || fetch
 
 kernels=("$build"/tests/test_{kernels,laws,types,isolation,generate,model})

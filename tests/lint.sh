@@ -53,7 +53,8 @@ arrow engine/machine "$ground|engine/machine/"
 arrow engine/text "$ground|engine/text/"
 arrow engine/model "$ground|engine/(machine|text|model)/|kernels/"
 arrow engine/forward "$ground|engine/(machine|text|model|forward)/|kernels/"
-arrow engine/run "$ground|engine/(machine|text|model|forward|run)/|kernels/|dp/"
+arrow engine/words "$ground|engine/(machine|text|model|forward|words)/|kernels/|dp/"
+arrow engine/run "$ground|engine/(machine|text|model|forward|words|run)/|kernels/|dp/"
 arrow io 'base/|io/|engine/cuttle/'
 arrow convert 'base/|convert/|io/|engine/(cuttle/status|gguf)\.h|kernels/f16\.h'
 arrow tag 'base/|tag/'

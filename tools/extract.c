@@ -6,77 +6,44 @@
 
 #include "convert/rewrite.h"
 #include "io/secrecy.h"
+#include "tools/extract_values.h"
 #include "tools/watch.h"
-#include "workflow/extracting.h"
 #include <string.h>
 
-struct extract_values {
+struct extract_verb_values {
 	struct model_values open;
 	struct extracting_request request;
-	uint64_t tokens;        /* of a text, at most */
-	uint64_t context;       /* longest prompt plus text in tokens, 0 = as the model allows */
-	uint64_t parallel;      /* texts in flight, 0 = as suits */
-	uint64_t insecure_seed; /* COUNT_NONE = the system's random bits */
-	int form;               /* 0 continue, 1 instruct */
-	int input_format;       /* enum records_format */
-	int progress;           /* enum progress_mode */
-	bool whole;             /* a blank line ends no text */
+	struct extract_values text;
+	int input_format; /* enum records_format */
+	int progress;     /* enum progress_mode */
 	bool overwrite;
 	bool quiet;
 };
 
-#define VALUE(member) OPTION(struct extract_values, member)
-#define STAMP                                                                                      \
-	"PRIVATE: computed from the raw document. It has no guarantee and must stay where the "    \
-	"document is."
-
+#define VALUE(member) OPTION(struct extract_verb_values, member)
 // clang-format off
 static const struct option_entry OPTIONS[] = {
-	MODEL_OPTION(struct extract_values),
+	MODEL_OPTION(struct extract_verb_values),
 	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
 	 .help = "the raw documents: one per record, JSONL, CSV or TSV, in a file or from a pipe; "
 	         "- is standard input"},
 	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the document (default text)"},
-	FORMAT_OPTIONS(struct extract_values, input_format, request.delimiter),
+	FORMAT_OPTIONS(struct extract_verb_values, input_format, request.delimiter),
 	{.name = "replies", VALUE(request.replies), .argument = "FILE",
 	 .help = "the notes, JSONL {\"index\",\"text\"}: what a remote model wrote after the "
 	         "perturbed document of this index, from 0; without any index in the order of the "
 	         "documents"},
-	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .least = 1,
-	 .most = 4096,
-	 .help = "most tokens of a text (default 100)"},
-	{.name = "temperature", VALUE(request.params.temperature),
-	 .range = "0, or from 0.000001 to 16, as in 0.5", .argument = "TAU",
-	 .help = "sampling temperature (default 0.5); 0: always the likeliest token, with which "
-	         "the same command writes the same texts"},
-	{.name = "whole", VALUE(whole),
-	 .help = "write on behind a blank line, which otherwise ends a text"},
-	{.name = "template", VALUE(form), .argument = "continue|instruct",
-	 .help = "continue (default): plain text, the notes, a blank line and the document; "
-	         "instruct: a request in the model's chat format, for models that follow one"},
-	{.name = "prompt", VALUE(request.prompt), .argument = "FILE",
-	 .help = "own words, with {document} in them once and {notes} at most once"},
-	{.name = "chat-format", VALUE(request.params.chat_format), .argument = "NAME",
-	 .help = "that format, instead of the one the model's template is known as: chatml, "
-	         "zephyr, llama-3, llama-2, mistral, mistral-v7, qwen3"},
-	{.name = "system", VALUE(request.params.system), .argument = "TEXT",
-	 .help = "system message; without it that of the model's own template, if any; '' is none"},
-	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
-	 .most = UINT32_MAX,
-	 .help = "longest prompt plus text; what does not fit is cut (default: the model's "
-	         "context, at most 4096)"},
+	EXTRACT_OPTIONS(struct extract_verb_values, text, request),
 	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
 	 .help = "the texts, JSONL, which only their owner may read: mode 0600; - is standard "
 	         "output"},
 	{.name = "overwrite", VALUE(overwrite),
 	 .help = "replace an output that is there, but never an input"},
-	PROGRESS_OPTIONS(struct extract_values),
-	MACHINE_OPTIONS(struct extract_values),
-	{.name = "parallel", VALUE(parallel), .argument = "TEXTS", .most = 256,
-	 .help = "texts in flight at once (default: as suits the memory); results do not depend "
-	         "on it"},
-	{.name = "insecure-seed", VALUE(insecure_seed), .argument = "SEED",
+	PROGRESS_OPTIONS(struct extract_verb_values),
+	MACHINE_OPTIONS(struct extract_verb_values),
+	EXTRACT_PARALLEL_OPTION(struct extract_verb_values, text),
+	{.name = "insecure-seed", VALUE(text.insecure_seed), .argument = "SEED",
 	 .help = "draw from this seed, so that a run can be repeated"},
 };
 
@@ -96,7 +63,7 @@ static const char ABOUT[] =
 	"{\"index\",\"text\",\"finish\",\"private\":true} for each record; finish is eos, stop (a "
 	"blank line) or length.\n\n"
 
-	STAMP " Nothing here is counted in a ledger, and no receipt is written.\n\n"
+	EXTRACT_STAMP " Nothing here is counted in a ledger, and no receipt is written.\n\n"
 
 	"A record that cannot be read has an empty text, and nobody is told. A document and its "
 	"notes share what prompt and text leave of the context: the document is cut only where it "
@@ -116,17 +83,17 @@ static const char ABOUT[] =
 
 struct extract_state {
 	struct watch watch; /* first: it is what the events of watch.h are told */
-	const struct extract_values *values;
+	const struct extract_verb_values *values;
 };
 
 /* The stamp is told however quiet the run is: the file alone does not say it to everybody. */
 static void on_extract_begin(void *user, size_t texts) {
 	struct extract_state *run = user;
-	fprintf(stderr, "%s\n", STAMP);
+	fprintf(stderr, "%s\n", EXTRACT_STAMP);
 	watch_begin(&run->watch, run->values->quiet, run->values->progress, texts, NULL);
 }
 
-static enum cuttle_status extract_texts(const struct extract_values *values,
+static enum cuttle_status extract_texts(const struct extract_verb_values *values,
                                         struct cuttle_model *model, struct cuttle_error *error) {
 	struct extracting extracting;
 	struct extract_state run = {.values = values};
@@ -141,22 +108,15 @@ static enum cuttle_status extract_texts(const struct extract_values *values,
 
 /* ---- the verb -------------------------------------------------------------------------------- */
 
-static void settle_extract(struct extract_values *values) {
+static void settle_extract(struct extract_verb_values *values) {
 	struct extracting_request *request = &values->request;
-	struct cuttle_complete_params *params = &request->params;
-	params->tokens = (uint32_t)values->tokens;
-	params->context = (uint32_t)values->context;
-	params->parallel = (uint32_t)values->parallel;
-	params->form = values->form ? CUTTLE_INSTRUCT : CUTTLE_CONTINUE;
-	params->stop_at_blank = !values->whole;
-	params->insecure = values->insecure_seed != COUNT_NONE;
-	if (params->insecure) params->insecure_seed = values->insecure_seed;
+	extract_values_settle(&values->text, request);
 	request->model = values->open.model;
 	request->lock = values->open.mlock;
 	request->input_format = (enum records_format)values->input_format;
 }
 
-static int check_extract(const struct verb *verb, const struct extract_values *values) {
+static int check_extract(const struct verb *verb, const struct extract_verb_values *values) {
 	const struct extracting_request *request = &values->request;
 	struct cuttle_error error;
 	const struct verb_need needs[] = {{!values->open.model, VERB_MODEL},
@@ -173,13 +133,13 @@ static int check_extract(const struct verb *verb, const struct extract_values *v
 }
 
 static int run_extract_verb(const struct verb *verb, int argc, char **argv) {
-	struct extract_values values = {.insecure_seed = COUNT_NONE};
+	struct extract_verb_values values = {0};
 	struct cuttle_model *model;
 	struct cuttle_error error;
 	int code;
 	secrecy_begin();
 	extracting_default(&values.request);
-	values.tokens = values.request.params.tokens;
+	values.text = extract_values_defaults(&values.request);
 	if (!verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
 	settle_extract(&values);
 	if ((code = check_extract(verb, &values))) return code;

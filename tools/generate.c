@@ -93,8 +93,13 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "draw among the public model's top k and what one batch could lift there "
 	         "(default 100, 0 = all)"},
 	{.name = "center", VALUE(center), .argument = "median|none",
-	 .help = "median: clip each reference's logit differences around their median, not "
-	         "around 0 (default none)"},
+	 .help = "median (default): clip each reference's logit differences around their "
+	         "median; none: around 0"},
+	{.name = "gain", VALUE(request.plan.gain), .range = "from 1 to 3, as in 1.5",
+	 .argument = "auto|G",
+	 .help = "what the references say counts G times, 1 to 3, clipped to a G-th, so that "
+	         "the guarantee is the same; auto (default): 2 where the clip is 3/4 of the "
+	         "temperature or more and B is 7 or more, else 1"},
 	{.name = "token-bank", VALUE(request.plan.savings.token_bank),
 	 .help = "when a text ends before T, write further texts from the same batch with what "
 	         "is left of T"},
@@ -108,6 +113,13 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "free-tokens", VALUE(free_tokens), .argument = "U", .most = 1 << 20,
 	 .help = "most tokens that are free of charge, per text or, with --token-bank, batch "
 	         "(default T)"},
+	{.name = "trim", VALUE(trim), .argument = "sentence|none",
+	 .help = "sentence (default): a text that was cut short ends with its last whole sentence, "
+	         "if half of it or more is left; none: every text as it was drawn"},
+	{.name = "drop", VALUE(drop), .argument = "LIST",
+	 .help = "duplicates, loops or both with a comma between: texts that nearly repeat an "
+	         "earlier one, or themselves, go to OUT.dropped.jsonl; they are paid for like "
+	         "others"},
 	PROMPT_OPTIONS,
 	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
 	 .most = UINT32_MAX,
@@ -183,10 +195,18 @@ static const char ABOUT[] =
 	"public files alone, before the first token is drawn and under --dry-run; -q leaves them "
 	"out.\n\n"
 
-	"--center, --token-bank, --public-when and --complete leave the guarantee as it is (see "
-	"dp/PRIVACY.md) and change what it buys; all are off by default. With any of the last "
-	"three each text comes with its batch and the number of its tokens that were free. N x B "
+	"--center, --gain, --token-bank, --public-when and --complete leave the guarantee as it is "
+	"(see dp/PRIVACY.md) and change what it buys; the last three are off by default. With any "
+	"of them each text comes with its batch and the number of its tokens that were free. N x B "
 	"references and T tokens per batch are charged whatever becomes of them.\n\n"
+
+	"--trim and --drop look at what was drawn and at nothing private, so they cost nothing. A "
+	"sentence ends with . ! ? and closing quotes, before white space or the end, or with a "
+	"Chinese or Japanese full stop. A text is a duplicate of an earlier one that was kept when "
+	"they are equal but for case and white space, or share four fifths of their runs of five "
+	"words; it loops when four tokens in a row come five times, or less than two fifths of its "
+	"runs of three tokens are different. Nothing is redrawn for what is dropped; the receipt "
+	"counts it.\n\n"
 
 	"Each token is journalled in OUT.journal the moment it is drawn. After a kill, a power cut "
 	"or a full disk the same command continues, and a text that was interrupted half-way is "
@@ -285,6 +305,12 @@ static void on_publish(void *user, const char *receipt) {
 		fprintf(stderr, "%zu %s in %s, receipt in %s\n", done->texts,
 		        done->guarantee.savings.token_bank ? "batches of texts" : "texts",
 		        strcmp(output, "-") ? output : "standard output", receipt);
+	uint64_t dropped = 0;
+	for (enum filter_rule rule = 0; rule < FILTER_RULES; rule++)
+		dropped += done->counts.dropped[rule];
+	if (dropped && !run->values->quiet)
+		fprintf(stderr, "%" PRIu64 " of the %" PRIu64 " texts drawn are in %s%s instead\n",
+		        dropped, done->counts.drawn, output, OUTPUT_DROPPED);
 }
 
 static enum cuttle_status generate_texts(const struct generate_values *values, struct setup *setup,
@@ -304,14 +330,16 @@ static enum cuttle_status generate_texts(const struct generate_values *values, s
 /* ---- the verb -------------------------------------------------------------------------------- */
 
 /* Checks the options against each other, then all paths. Returns the exit code. */
-static int check_generate(const struct verb *verb, const struct generate_values *values) {
+static int check_generate(const struct verb *verb, struct generate_values *values) {
 	const struct run_request *request = &values->request;
 	struct cuttle_error error;
 	// One own prompt alone is refused by run_request_check.
 	if (request->prompt_public && request->prompt_private && values->form != CHOICE_NONE)
 		return verb_refuse(verb, CUTTLE_USAGE,
 		                   "--template and own prompts exclude each other");
-	enum cuttle_status status = run_request_check(request, &error);
+	enum cuttle_status status = CUTTLE_OK;
+	if (values->drop) status = filters_read(values->drop, &values->request.filters, &error);
+	if (!status) status = run_request_check(request, &error);
 	if (!status) status = run_request_paths(request, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }

@@ -95,11 +95,18 @@ static bool set_option(const struct option_entry *entry, const char *text, void 
 		list->texts[list->count++] = text;
 		return true;
 	}
-	case OPTION_REAL:
+	case OPTION_REAL: {
+		const bool may_be_auto = !strncmp(entry->argument, "auto|", strlen("auto|"));
+		if (may_be_auto && !strcmp(text, "auto")) {
+			*(double *)(void *)place = 0;
+			return true;
+		}
 		if (options_real(text, (double *)(void *)place)) return true;
-		(void)snprintf(allowed, sizeof allowed, "a number%s%s", entry->range ? " " : "",
+		(void)snprintf(allowed, sizeof allowed, "%sa number%s%s",
+		               may_be_auto ? "auto or " : "", entry->range ? " " : "",
 		               entry->range ? entry->range : "");
 		return refuse_value(error, option, text, allowed);
+	}
 	case OPTION_COUNT: {
 		uint64_t most = entry->most ? entry->most : COUNT_NONE - 1;
 		if (options_count(text, most, (uint64_t *)(void *)place) &&

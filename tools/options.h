@@ -39,7 +39,7 @@ struct option_entry {
 	enum option_kind kind;
 	size_t offset; /* bytes from the start of the verb's struct to the value */
 	/* Shown in help; NULL for FLAG. For CHOICE it holds the names: with "auto|json|off" the
-	 * argument json gives the value 1. */
+	 * argument json gives the value 1. For REAL it may begin with "auto|": auto gives 0. */
 	const char *argument;
 	const char *help;
 	uint64_t least; /* COUNT: smallest value */

@@ -43,6 +43,17 @@ static void print_savings(const struct cuttle_guarantee *guarantee) {
 		       savings->token_bank ? "per batch" : "per text");
 }
 
+static void print_filters(const struct filters *filters) {
+	if (filters->trim) printf("trim          after the last sentence, where a text is cut\n");
+	const char *before = "drop          ";
+	for (enum filter_rule rule = 0; rule < FILTER_RULES; rule++)
+		if (filters->drop[rule]) {
+			printf("%s%s", before, filters_name(rule));
+			before = ", ";
+		}
+	if (filters_drop_any(filters)) printf("\n");
+}
+
 void preview_say_cap(const struct generate_values *values, const struct setup *setup, FILE *file) {
 	if (setup->receipt.guarantee.clip_capped)
 		fprintf(file,
@@ -64,10 +75,12 @@ void preview_print(const struct generate_values *values, const struct setup *set
 	       (uint64_t)setup->receipt.texts * guarantee->batch);
 	print_parts(setup);
 	print_savings(guarantee);
+	print_filters(&setup->receipt.filters);
 	printf("temperature   %.10g\ntop-k         %" PRIu32 "\n", guarantee->temperature,
 	       guarantee->top_k);
 	printf("clip          %.10g (%" PRId32 " / 2^%" PRIu32 ")\n", guarantee->clip,
 	       guarantee->clip_fixed, guarantee->fraction_bits);
+	printf("gain          %g\n", guarantee->gain);
 	printf("epsilon       %.10g (%s)\n", receipt_epsilon(guarantee),
 	       guarantee->accountant == CUTTLE_EXACT ? "exact composition" : "zCDP");
 	if (guarantee->accountant == CUTTLE_EXACT)

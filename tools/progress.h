@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows the progress of a run of generate, sanitize or extract on standard error. On a terminal
-// that is one line, rewritten in place: the living line. Else it is JSON lines, or a plain line now
-// and then, or nothing.
+// Shows the progress of a run on standard error, be it of generate, sanitize, perturb or extract.
+// On a terminal that is one line, rewritten in place: the living line. Else it is JSON lines, or a
+// plain line now and then, or nothing.
 //
 // tools/watch.c calls it. Only public numbers are shown: texts and tokens done. How long a run
 // takes tells how long the references are. So no line that could end in a log holds a time. Nor

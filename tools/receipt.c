@@ -2,13 +2,14 @@
 // cuttle receipt verify: checks whether a receipt agrees with itself, its output, its model and its
 // ledger. Then it says in words what the receipt promises and what it does not.
 //
-// io/claim.h and io/rewrite_claim.h read it and check it against itself and its signature. Here are
-// the checks against other files, and the words. A receipt is public: no private data passes
-// through.
+// io/claim.h, io/rewrite_claim.h and io/word_claim.h read it and check it against itself and its
+// signature. Here are the checks against other files, and the words. A receipt is public: no
+// private data passes through.
 #include "tools/verbs.h"
 
 #include "io/claim.h"
 #include "io/rewrite_claim.h"
+#include "io/word_claim.h"
 #include "io/fail.h"
 #include "io/ledger.h"
 #include <inttypes.h>
@@ -20,6 +21,7 @@
 struct receipt_values {
 	const char *output; /* path; NULL = not compared */
 	const char *model;  /* path; NULL = not compared */
+	const char *words;  /* path; NULL = not compared */
 	const char *ledger; /* path; NULL = not compared */
 	const char *key;    /* 64 hex digits, or the path of a file with them; NULL = any key */
 };
@@ -30,6 +32,8 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "the output: its hash must be the receipt's"},
 	{.name = "model", .letter = 'm', VALUE(model), .argument = "FILE",
 	 .help = "the model: its hash must be the receipt's"},
+	{.name = "words", VALUE(words), .argument = "FILE",
+	 .help = "the words file of cuttle perturb: its hash must be the receipt's"},
 	{.name = "ledger", VALUE(ledger), .argument = "FILE",
 	 .help = "the ledger: it must have the receipt's entry, with its numbers and closed with "
 	         "its output, in an unbroken chain"},
@@ -40,7 +44,8 @@ static const struct option_entry OPTIONS[] = {
 
 static const char ABOUT[] =
 	"Makes the receipt anew from what the run chose: rho and both epsilons from the integers, "
-	"or of cuttle sanitize each group's losses and epsilons from the caps, the guarantee in "
+	"or of cuttle sanitize each group's losses and epsilons from the caps, of cuttle perturb "
+	"the table and both epsilons from that of a word, the guarantee in "
 	"words, whom it is for, the charge. Compares every member with that, what "
 	"is given with its hashes, and checks its signature; says in words what is promised and "
 	"what is not, and names the members that nothing given shows to be true (not checked). "
@@ -65,6 +70,7 @@ struct receipt_facts {
 	const struct attested *attested;
 	const char *model_sha256;
 	uint64_t model_bytes;
+	const char *words_sha256;     /* of the words file; NULL = the run had none */
 	const char *dataset;          /* NULL = none */
 	const char *unit_key;         /* "" = lines */
 	struct receipt_ledger ledger; /* its entry is "" = nobody counted */
@@ -85,10 +91,12 @@ static enum cuttle_status check_file_hash(const char *path, const char *what, co
 }
 
 /* Checks the model's hash, and then its size: a receipt with the right hash and another model_bytes
- * was changed. */
+ * was changed. A run may have had no model. */
 static enum cuttle_status check_model(const char *path, const struct receipt_facts *facts,
                                       struct cuttle_error *error) {
 	struct stat file;
+	// CUTTLE_MODEL in the environment names a model for every receipt.
+	if (!*facts->model_sha256) return CUTTLE_OK;
 	enum cuttle_status status = check_file_hash(path, "model", facts->model_sha256, error);
 	if (!path || status) return status;
 	if (stat(path, &file) != 0 || (uint64_t)file.st_size != facts->model_bytes)
@@ -162,7 +170,11 @@ static enum cuttle_status check_ledger(const char *path, const struct receipt_fa
 
 /* ---- the words ------------------------------------------------------------------------------- */
 
-static void explain_savings(const struct cuttle_savings *savings) {
+static void explain_savings(const struct cuttle_savings *savings, double gain) {
+	if (gain != 1.0)
+		printf("  What the references say counts %g times, clipped to so much less: the "
+		       "guarantee is the same.\n",
+		       gain);
 	if (savings->center)
 		printf("  Each reference's differences were clipped around their own median, which "
 		       "costs nothing.\n");
@@ -190,6 +202,7 @@ static void explain_unchecked(const struct attested *attested, const char *follo
 	    {true, follows},
 	    {values->output, " output_sha256 "},
 	    {values->model, " model_bytes model_sha256 "},
+	    {values->words, " words_sha256 "},
 	    {values->ledger, " command_sha256 dataset ledger output_sha256 unit_key "},
 	};
 	const char *key, *before = "not checked:";
@@ -212,7 +225,9 @@ static void explain_files(const struct receipt_facts *facts, const char *date,
                           const struct receipt_values *values) {
 	printf("begun    %s\n", date);
 	printf("output   %s\n", values->output ? "these are its bytes" : "not compared (--output)");
-	printf("model    %s\n", values->model ? "this is its model" : "not compared (--model)");
+	printf("model    %s\n", !*facts->model_sha256 ? "none"
+	                        : values->model       ? "this is its model"
+	                                              : "not compared (--model)");
 	if (facts->dataset) printf("data set %s\n", facts->dataset);
 	if (*facts->ledger.entry)
 		printf("ledger   counted per %s%s%s\n", *facts->unit_key ? "value of " : "line",
@@ -244,15 +259,28 @@ static const char *count_of_runs(const struct receipt_facts *facts) {
 	                            : ", and nobody counted them";
 }
 
+static void explain_filters(const struct receipt *receipt) {
+	const struct filter_counts *counts = &receipt->counts;
+	if (receipt->filters.trim)
+		printf("  Texts that were cut short may end with their last whole sentence.\n");
+	for (enum filter_rule rule = 0; rule < FILTER_RULES; rule++)
+		if (receipt->filters.drop[rule])
+			printf("  %" PRIu64 " of the %" PRIu64
+			       " texts drawn are not in the output (%s): they were paid for, and "
+			       "what dropped them looked at drawn texts alone.\n",
+			       counts->dropped[rule], counts->drawn, filters_name(rule));
+}
+
 static void explain_receipt(const struct claim *claim, const struct receipt_facts *facts,
                             const struct receipt_values *values) {
 	const struct cuttle_guarantee *guarantee = &claim->receipt.guarantee;
 	const struct receipt_unit *unit = &claim->receipt.unit;
 	printf("The receipt agrees with itself: epsilon %.6g (%s) at delta %g follows from clip %d "
-	       "/ 2^%u, %u references and at most %u paid tokens per %s, temperature %g.\n",
+	       "/ 2^%u, gain %g, %u references and at most %u paid tokens per %s, temperature "
+	       "%g.\n",
 	       receipt_epsilon(guarantee), guarantee->accountant == CUTTLE_EXACT ? "exact" : "zcdp",
 	       guarantee->delta, (int)guarantee->clip_fixed, (unsigned)guarantee->fraction_bits,
-	       (unsigned)guarantee->batch, (unsigned)guarantee->tokens,
+	       guarantee->gain, (unsigned)guarantee->batch, (unsigned)guarantee->tokens,
 	       guarantee->savings.token_bank ? "batch" : "text", guarantee->temperature);
 	explain_files(facts, claim->receipt.date, values);
 	if (unit->key && unit->limited)
@@ -274,7 +302,8 @@ static void explain_receipt(const struct claim *claim, const struct receipt_fact
 	printf("\nPromised\n  %s\n", claim->attested.sentence);
 	printf("  Clipping and drawing are exact integer arithmetic; how a text turned out changes "
 	       "nothing of this, nor does it cost less.\n");
-	explain_savings(&guarantee->savings);
+	explain_savings(&guarantee->savings, guarantee->gain);
+	explain_filters(&claim->receipt);
 	printf("\nNot promised\n");
 	if (!unit->key)
 		printf("  - This much for a person with several records: g of them in one text "
@@ -324,7 +353,7 @@ static void explain_rewriting(const struct rewrite_claim *claim, const struct re
 	printf("\nPromised\n  %s\n", claim->attested.sentence);
 	printf("  Mixing and drawing are exact integer arithmetic; how a text turned out changes "
 	       "nothing of this, nor does it cost less.\n");
-	explain_savings(&guarantee->savings);
+	explain_savings(&guarantee->savings, 1);
 	printf("\nNot promised\n"
 	       "  - This much for somebody who is in several documents, or in the marks of several "
 	       "groups: add their losses.\n"
@@ -340,6 +369,42 @@ static void explain_rewriting(const struct rewrite_claim *claim, const struct re
 	       count_of_runs(facts), doubt_of_signature(&claim->attested, values));
 }
 
+static void explain_words(const struct word_claim *claim, const struct receipt_facts *facts,
+                          const struct receipt_values *values) {
+	const struct word_receipt *receipt = &claim->receipt;
+	const struct cuttle_perturb_guarantee *guarantee = &receipt->guarantee;
+	printf("The receipt agrees with itself: epsilon %.10g per word follows from its table of "
+	       "%u words, first %s, last %s.\n",
+	       guarantee->epsilon_word, (unsigned)guarantee->words, guarantee->table_first,
+	       guarantee->table_last);
+	explain_files(facts, receipt->date, values);
+	printf("texts    %zu, %s\n", receipt->records,
+	       receipt->pad ? "all with the same number of words" : "each as long as it was");
+	printf("words    %s\n", values->words ? "this is their file" : "not compared (--words)");
+	explain_signer(&claim->attested, values);
+	explain_unchecked(&claim->attested,
+	                  " adjacency baseline epsilon_text epsilon_word guarantee mechanism "
+	                  "private public_key receipt table unit version ",
+	                  values);
+	printf("\nPromised\n  %s\n", claim->attested.sentence);
+	printf("  The rank of a word is drawn by exact integer arithmetic, before the word is "
+	       "looked at.\n");
+	printf("\nNot promised\n"
+	       "  - This much for a text of many words: their epsilons add up, and at a useful "
+	       "epsilon little is left.\n"
+	       "  - That a reader who knows the language cannot repair a text: words tell about "
+	       "each other.\n");
+	if (!receipt->pad) printf("  - Secrecy of how many words a text has: it is public.\n");
+	printf("  - Anything about other runs over the same records: their losses add to this "
+	       "one's%s.\n"
+	       "  - Secrecy of the words file, of how many records there are, or of what was "
+	       "declared public.\n"
+	       "  - Anything against someone who could watch the run: its time, its memory, its "
+	       "files.\n"
+	       "  - %s\n",
+	       count_of_runs(facts), doubt_of_signature(&claim->attested, values));
+}
+
 /* Compares with the files that were given. */
 static enum cuttle_status check_files(const struct receipt_facts *facts, bool is_private,
                                       const struct receipt_values *values,
@@ -347,6 +412,11 @@ static enum cuttle_status check_files(const struct receipt_facts *facts, bool is
 	enum cuttle_status status =
 	    check_file_hash(values->output, "output", facts->attested->output_sha256, error);
 	if (!status) status = check_model(values->model, facts, error);
+	if (!status && values->words)
+		status =
+		    facts->words_sha256
+		        ? check_file_hash(values->words, "words file", facts->words_sha256, error)
+		        : io_fail(error, CUTTLE_LEDGER, "this run had no words file");
 	if (!status && !is_private)
 		status = io_fail(error, CUTTLE_INPUT, "%s", facts->attested->sentence);
 	return status ? status : check_ledger(values->ledger, facts, error);
@@ -396,6 +466,27 @@ static enum cuttle_status verify_rewriting(struct attested *attested, const char
 	return status;
 }
 
+/* Verifies a receipt of cuttle perturb. */
+static enum cuttle_status verify_words(struct attested *attested, const char *key,
+                                       const struct receipt_values *values,
+                                       struct cuttle_error *error) {
+	struct word_claim claim;
+	const struct word_receipt *receipt = &claim.receipt;
+	enum cuttle_status status = word_claim_read(attested, &claim, error);
+	if (!status) status = word_claim_check(&claim, key, error);
+	const struct receipt_facts facts = {.attested = &claim.attested,
+	                                    .model_sha256 = receipt->model_sha256,
+	                                    .model_bytes = receipt->model_bytes,
+	                                    .words_sha256 = receipt->words_sha256,
+	                                    .dataset = receipt->dataset,
+	                                    .unit_key = receipt->unit_key ? receipt->unit_key : "",
+	                                    .ledger = receipt->ledger};
+	if (!status) status = check_files(&facts, receipt->guarantee.private_output, values, error);
+	if (!status) explain_words(&claim, &facts, values);
+	word_claim_free(&claim);
+	return status;
+}
+
 static enum cuttle_status verify_receipt(const char *path, const struct receipt_values *values,
                                          struct cuttle_error *error) {
 	struct attested attested;
@@ -408,6 +499,8 @@ static enum cuttle_status verify_receipt(const char *path, const struct receipt_
 	if (!status)
 		status = attest_mechanism(&attested, REWRITE_MECHANISM)
 		             ? verify_rewriting(&attested, key, values, error)
+		         : attest_mechanism(&attested, WORD_MECHANISM)
+		             ? verify_words(&attested, key, values, error)
 		             : verify_generation(&attested, key, values, error);
 	attest_close(&attested);
 	return status;
@@ -425,6 +518,7 @@ static int run_receipt_verb(const struct verb *verb, int argc, char **argv) {
 	    PATH_ALONE("receipt", strcmp(path, "-") ? path : NULL, PATH_FILE),
 	    PATH_ALONE("--output", values.output, PATH_FILE),
 	    PATH_ALONE("--model", values.model, PATH_MODEL),
+	    PATH_ALONE("--words", values.words, PATH_FILE),
 	    PATH_ALONE("--key", values.key, PATH_FILE),
 	    {"--ledger", values.ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
 	};
@@ -436,7 +530,7 @@ static int run_receipt_verb(const struct verb *verb, int argc, char **argv) {
 
 const struct verb receipt_verb = {
     .name = "receipt",
-    .usage = "verify RECEIPT [--output FILE] [--model FILE] [--ledger FILE] [--key PUBLIC]",
+    .usage = "verify RECEIPT [--output FILE] [--ledger FILE] [--key PUBLIC] [OPTION]...",
     .summary = "what a receipt promises, and whether it agrees with its output",
     .example = "verify out.receipt.json --output out.jsonl --model MODEL.gguf",
     .about = ABOUT,

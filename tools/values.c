@@ -8,7 +8,8 @@ struct generate_values values_defaults(void) {
 	struct generate_values values = {.insecure_seed = COUNT_NONE,
 	                                 .form = CHOICE_NONE,
 	                                 .accountant = CHOICE_NONE,
-	                                 .center = CHOICE_NONE};
+	                                 .center = CHOICE_NONE,
+	                                 .trim = CHOICE_NONE};
 	run_request_default(&values.request);
 	values.batch = values.request.plan.batch;
 	values.tokens = values.request.plan.tokens;
@@ -25,7 +26,7 @@ static void settle_plan(const struct generate_values *values, struct cuttle_plan
 	plan->context = (uint32_t)values->context;
 	plan->prompt_chunk = (uint32_t)values->prompt_chunk;
 	plan->parallel = (uint32_t)values->parallel;
-	plan->savings.center = values->center == 0;
+	plan->savings.center = values->center != 1;
 	plan->savings.free_tokens = (uint32_t)values->free_tokens;
 	if (values->form == 1) plan->form = CUTTLE_INSTRUCT;
 	// A ledger adds up rho. So with a ledger epsilon is that of rho, unless the user chooses.
@@ -50,5 +51,6 @@ void values_settle(struct generate_values *values) {
 	request->output_format = values->output_format
 	                             ? (enum output_format)(values->output_format - 1)
 	                             : output_format_of(output ? output : "");
+	request->filters.trim = values->trim != 1;
 	if (epoch && !options_count(epoch, UINT64_MAX, &request->now)) request->now = UINT64_MAX;
 }

@@ -30,10 +30,12 @@ struct generate_values {
 	int progress;              /* enum progress_mode */
 	int input_format;          /* enum records_format */
 	int output_format;         /* 0 auto, else 1 + enum output_format */
-	int accountant; /* enum cuttle_accountant; CHOICE_NONE = zcdp with a ledger, else exact */
-	int center;     /* 0 median, 1 none, CHOICE_NONE = none */
-	bool dry_run;   /* print what the run would be, and draw nothing */
-	bool quiet;     /* errors only */
+	int accountant;   /* enum cuttle_accountant; CHOICE_NONE = zcdp with a ledger, else exact */
+	int trim;         /* 0 sentence, 1 none, CHOICE_NONE = sentence */
+	const char *drop; /* list for --drop; NULL = nothing is dropped */
+	int center;       /* 0 median, 1 none, CHOICE_NONE = median */
+	bool dry_run;     /* print what the run would be, and draw nothing */
+	bool quiet;       /* errors only */
 	bool one_per_unit; /* read one record of each unit */
 };
 

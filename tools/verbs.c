@@ -143,6 +143,20 @@ static void warn_of_guesses(const struct verb *verb, const struct cuttle_model *
 	        verb->name);
 }
 
+/* Sets kernels and processors. */
+static enum cuttle_status settle_machine(const struct model_values *values,
+                                         struct cuttle_error *error) {
+	const enum cuttle_status status =
+	    values->isa ? cuttle_isa_set(values->isa, error) : CUTTLE_OK;
+	return !status && values->cpu_mask ? bind_processors(values->cpu_mask, error) : status;
+}
+
+int verb_machine(const struct verb *verb, const struct model_values *values) {
+	struct cuttle_error error;
+	const enum cuttle_status status = settle_machine(values, &error);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
 /* Opens the model, and hashes it when `hash` is set. Prints on failure. Returns the exit code. */
 static int open_verb_model(const struct verb *verb, const struct model_values *values, bool hash,
                            struct setup_model *opened) {
@@ -151,8 +165,7 @@ static int open_verb_model(const struct verb *verb, const struct model_values *v
 	*opened = (struct setup_model){0};
 	const struct verb_need need = {!values->model || !*values->model, VERB_MODEL};
 	if (verb_lacks(verb, &need, 1)) return CUTTLE_USAGE;
-	enum cuttle_status status = values->isa ? cuttle_isa_set(values->isa, &error) : CUTTLE_OK;
-	if (!status && values->cpu_mask) status = bind_processors(values->cpu_mask, &error);
+	enum cuttle_status status = settle_machine(values, &error);
 	cuttle_model_params_default(&params);
 	params.threads = (unsigned)values->threads;
 	params.lock = values->mlock;

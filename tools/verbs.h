@@ -17,7 +17,7 @@
 
 extern const struct verb generate_verb, inspect_verb, budget_verb, score_verb, tokenize_verb,
     detokenize_verb, model_verb, bench_verb, ledger_verb, receipt_verb, tag_verb, sanitize_verb,
-    extract_verb;
+    words_verb, perturb_verb, infer_verb, extract_verb;
 
 /* Parses the options. *operands is set to the first argument that belongs to no option; operands
  * NULL refuses such arguments. False: the verb ends now with *exit_code, as help or one line on
@@ -66,7 +66,9 @@ struct model_values {
  * the model is open. */
 int verb_open(const struct verb *verb, const struct model_values *values,
               struct cuttle_model **model);
-/* The same for a run, which needs the model's hash. */
+/* Only sets kernels and processors, for a verb that may do without a model. Likewise. */
+int verb_machine(const struct verb *verb, const struct model_values *values);
+/* verb_open for a run, which needs the model's hash. */
 int verb_open_hashed(const struct verb *verb, const struct model_values *values,
                      struct setup_model *opened);
 

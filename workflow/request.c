@@ -16,6 +16,7 @@ enum { MOST_UNIT_KEY = 128 }; /* bytes of the name of the units' field */
 void run_request_default(struct run_request *request) {
 	*request =
 	    (struct run_request){.text_field = "text", .texts = 100, .now = (uint64_t)time(NULL)};
+	request->filters.trim = true;
 	cuttle_plan_params_default(&request->plan);
 }
 
@@ -67,6 +68,8 @@ static const char *name_contradiction(const struct run_request *request) {
 	if (request->plan.chat_format &&
 	    (request->prompt_public || request->plan.form != CUTTLE_INSTRUCT))
 		return "--chat-format needs --template instruct";
+	if (request->output && !strcmp(request->output, "-") && filters_drop_any(&request->filters))
+		return "--drop needs -o FILE: what is dropped goes to FILE" OUTPUT_DROPPED;
 	const char *problem = request_dataset_fault(request->ledger, request->dataset);
 	if (!problem) problem = name_group_contradiction(request);
 	return problem ? problem
@@ -88,6 +91,7 @@ enum cuttle_status run_request_paths(const struct run_request *request,
 	enum cuttle_status status =
 	    request_receipt_beside(request->output, request->receipt, &receipt, error);
 	if (status) return status;
+	const char *const dropped = filters_drop_any(&request->filters) ? OUTPUT_DROPPED : NULL;
 	const struct path_use uses[] = {
 	    PATH_ALONE("-m", request->model, PATH_MODEL),
 	    PATH_ALONE("-i", request->input, PATH_STREAM),
@@ -97,7 +101,11 @@ enum cuttle_status run_request_paths(const struct run_request *request,
 	    PATH_ALONE("--categories", categories, PATH_STREAM),
 	    PATH_ALONE("--sign", request->sign, PATH_FILE),
 	    {"--ledger", request->ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
-	    {"-o", request->output, PATH_OUTPUT, receipt, {".journal", ".journal.key", ".run"}},
+	    {"-o",
+	     request->output,
+	     PATH_OUTPUT,
+	     receipt,
+	     {".journal", ".journal.key", ".run", dropped}},
 	    PATH_ALONE("--receipt", request->receipt, PATH_RECORD),
 	    PATH_ALONE("--trace", request->trace, PATH_RECORD),
 	};

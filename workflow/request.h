@@ -49,8 +49,9 @@ struct run_request {
 	uint64_t now; /* seconds since 1970 when the run begins; the receipt has its day */
 	enum records_format input_format;
 	enum output_format output_format;
-	bool overwrite; /* replace another command's output */
-	bool lock;      /* keep the references out of swap */
+	struct filters filters; /* what is done with a text once it is drawn; default: trim */
+	bool overwrite;         /* replace another command's output */
+	bool lock;              /* keep the references out of swap */
 };
 
 /* Sets the defaults: those of the library, 100 texts, the field "text", the time now. */

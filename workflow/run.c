@@ -104,12 +104,13 @@ static enum cuttle_status draw_texts(const struct setup *setup, struct run_state
 }
 
 /* Seals the output, closes its charge, then puts receipt and output in place. */
-static enum cuttle_status publish_output(const struct setup *setup, struct run_state *run,
+static enum cuttle_status publish_output(struct setup *setup, struct run_state *run,
                                          struct cuttle_error *error) {
 	char sha256[HASH_TEXT];
 	size_t size;
 	enum cuttle_status status = delivery_seal(&run->delivery, sha256, error);
 	if (status) return status;
+	setup->receipt.counts = *output_counts(run->delivery.output);
 	char *receipt = receipt_dump(&setup->receipt, setup->fingerprint, sha256, &size);
 	if (!receipt) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	status = output_publish(run->delivery.output, receipt, size, error);
@@ -133,6 +134,7 @@ static enum cuttle_status open_delivery(const struct run_request *request, struc
 	                                      .private_output = guarantee->private_output,
 	                                      .batches = guarantee->savings.token_bank ||
 	                                                 guarantee->savings.free_tokens > 0,
+	                                      .filters = request->filters,
 	                                      .overwrite = request->overwrite,
 	                                      .digest = references_digest,
 	                                      .user = references};

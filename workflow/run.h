@@ -37,10 +37,10 @@ struct run_events {
 
 /* Runs the request, once for each setup. It must have passed run_request_check, have input and
  * output, and be the one that setup was made from. Changes the receipt in setup: the guarantee
- * becomes that of the unit which the run costs most, and the charge is set. Also OK when the output
- * was complete already. PARTIAL: an event or a full disk stopped it; the same request continues,
- * but not on standard output. Else as spending_open, references_read, delivery_open,
- * cuttle_job_run, delivery_seal and output_publish. */
+ * becomes that of the unit which the run costs most, and the charge and what became of the texts
+ * are set. Also OK when the output was complete already. PARTIAL: an event or a full disk stopped
+ * it; the same request continues, but not on standard output. Else as spending_open,
+ * references_read, delivery_open, cuttle_job_run, delivery_seal and output_publish. */
 enum cuttle_status run_texts(const struct run_request *request, struct setup *setup,
                              const struct run_events *events, struct cuttle_error *error);
 

@@ -178,6 +178,7 @@ static enum cuttle_status set_receipt(const struct run_request *request, struct 
 	hash_end(&hash, setup->receipt.template_sha256);
 	cuttle_plan_describe(setup->plan, &setup->receipt.guarantee);
 	setup->receipt.trace = request->trace != NULL;
+	setup->receipt.filters = request->filters;
 	setup->receipt.signer = setup->signer;
 	setup->receipt.isa = cuttle_isa();
 	// A delimiter belongs to the format, and so to the command: "csv ;".

@@ -55,16 +55,18 @@ static void warn_delta(FILE *file, const struct setup *setup) {
 	        guarantee->delta, 1 / records, pow(10, floor(log10(0.1 / records))));
 }
 
-/* Let x = clip / temperature. The references together move the logarithm of each token's weight by
- * at most x, up or down. So they change the odds of any two tokens by a factor of at most e^2x. Two
- * laws of a token with that ratio differ by at most tanh(x / 2) in the probability of any event. So
- * at most this share of the tokens differs from what the public prompt alone would have given. For
- * example: with x = 0.2 it is tanh(0.1), 10 % of the tokens. */
+/* Let x = gain clip / temperature. The references together move the logarithm of each token's
+ * weight by at most x, up or down. So they change the odds of any two tokens by a factor of at most
+ * e^2x. Two laws of a token with that ratio differ by at most tanh(x / 2) in the probability of any
+ * event. So at most this share of the tokens differs from what the public prompt alone would have
+ * given. For example: with x = 0.2 it is tanh(0.1), 10 % of the tokens. */
 static void warn_clip(FILE *file, const struct cuttle_guarantee *guarantee) {
-	const double reach = guarantee->clip / guarantee->temperature, share = tanh(reach / 2);
+	const double reach = guarantee->gain * guarantee->clip / guarantee->temperature,
+	             share = tanh(reach / 2);
 	if (share >= FEW_TOKENS) return;
 	fprintf(file,
-	        "Warning: clip / temperature is %.3g, so the documents change at most %.2g %% of "
+	        "Warning: gain x clip / temperature is %.3g, so the documents change at most %.2g "
+	        "%% of "
 	        "the tokens: the texts are nearly what the public prompt alone would give. Raise "
 	        "-B or -e, or lower -n.\n",
 	        reach, 100 * share);

@@ -81,8 +81,9 @@ CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_renyi_loss(uint32_t order, d
                                                                double delta, double *loss,
                                                                struct cuttle_error *error);
 
-/* Ways to get more from the same guarantee (dp/PRIVACY.md, steps 12 to 15). All are off by default.
- * A token drawn from the public prompt alone is free: it does not count against T. */
+/* Ways to get more from the same guarantee (dp/PRIVACY.md, steps 12 to 15). All are off by default,
+ * but for `center` in a plan. A token drawn from the public prompt alone is free: it does not count
+ * against T. */
 struct cuttle_savings {
 	/* Clips each reference's logit differences around their median over the candidates V+. */
 	bool center;

@@ -21,6 +21,7 @@ struct cuttle_guarantee {
 	double rho;           /* of zero-concentrated differential privacy */
 	double clip;          /* in nats: clip_fixed / 2^fraction_bits */
 	double temperature;   /* tau, rounded to six decimals */
+	double gain;          /* in hundredths: 1, 1.5, 2 */
 	enum cuttle_accountant accountant;
 	struct cuttle_savings savings; /* as the plan uses them */
 	int32_t clip_fixed;            /* the clip as an integer */

@@ -33,6 +33,7 @@ struct cuttle_text {
 
 	const char *text;     /* valid UTF-8 without the stop string, during the callback only */
 	size_t size;          /* bytes of text */
+	const int32_t *ids;   /* [tokens] the tokens, during the callback only */
 	uint32_t tokens;      /* tokens drawn, the end token included */
 	uint32_t free_tokens; /* those of them drawn from the public prompt alone */
 	enum cuttle_finish finish; /* why it ended */

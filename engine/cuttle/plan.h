@@ -56,7 +56,7 @@ struct cuttle_plan_params {
 	uint32_t context;
 
 	enum cuttle_accountant accountant; /* default CUTTLE_EXACT */
-	struct cuttle_savings savings;     /* default all off */
+	struct cuttle_savings savings;     /* default: center; the others off */
 	enum cuttle_form form;             /* default CUTTLE_CONTINUE */
 	const char *kind; /* what a text is, for the prompts: "clinical note"; default "text" */
 
@@ -90,6 +90,12 @@ struct cuttle_plan_params {
 	uint32_t prompt_chunk; /* rows per pass over the prompts; 0 = as suits */
 	bool no_sharing;       /* gives each context its own copy of the shared prefix */
 	bool any_memory;       /* only described, never run: cuttle_plan_fits is not asked */
+
+	/* How much what the references say counts, 1 to 3, rounded to hundredths. A larger gain
+	 * clips each of them to less, so that the guarantee is the same. Default 0: 2 where the
+	 * clip at gain 1 is at least 3/4 of the temperature and B is at least 7, else 1. With a
+	 * clip given instead of epsilon, that clip holds at this gain, and 0 is 1. */
+	double gain;
 };
 
 /* Sets all members to their defaults. Epsilon and the clip are NaN: set one of them. */

@@ -87,6 +87,7 @@ static enum cuttle_status deliver_texts(struct job_run *run) {
 			if (!run->reader.ended) continue;
 			struct cuttle_text done = {.index = run->texts++,
 			                           .batch = run->delivered,
+			                           .ids = run->reader.ids,
 			                           .tokens = (uint32_t)run->reader.length,
 			                           .free_tokens = run->reader.free_tokens,
 			                           .finish = run->reader.finish};

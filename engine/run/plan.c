@@ -13,6 +13,7 @@
 #include "base/misuse.h"
 #include "dp/account.h"
 #include "dp/invisibleink.h"
+#include "dp/weights.h"
 #include "engine/params.h"
 #include "engine/run/capacity.h"
 #include "engine/run/savings.h"
@@ -92,6 +93,7 @@ void cuttle_plan_params_default(struct cuttle_plan_params *params) {
 	                                      .spread = 1,
 	                                      .top_k = 100,
 	                                      .accountant = CUTTLE_EXACT,
+	                                      .savings = {.center = true},
 	                                      .kind = "text"};
 }
 
@@ -105,6 +107,8 @@ static enum cuttle_status check_plan_params(const struct cuttle_plan_params *p,
 	if (p->batch < 1 || p->batch > MAX_BATCH)
 		return status_fail(error, CUTTLE_USAGE, "batch size %u is outside 1..%d", p->batch,
 		                   MAX_BATCH);
+	if (p->gain != 0.0 && !(p->gain >= 1.0 && p->gain <= DP_GAIN_MOST / 100.0))
+		return status_fail(error, CUTTLE_USAGE, "the gain must be in 1..3");
 	if ((unsigned)p->accountant > CUTTLE_EXACT)
 		return status_fail(error, CUTTLE_USAGE, "there is no such accountant");
 	if (p->tokens < 1 || p->tokens > MAX_TOKENS)
@@ -127,6 +131,7 @@ static enum cuttle_status choose_clip(struct cuttle_plan *plan, const struct cut
                                       struct dp_integers *integers, struct cuttle_error *error) {
 	integers->batch = p->batch;
 	integers->tokens = p->tokens * p->spread;
+	integers->gain = p->gain == 0.0 ? DP_GAIN_NONE : (unsigned)lround(p->gain * 100.0);
 	if (dp_temperature_ratio(p->temperature, &integers->temperature_num,
 	                         &integers->temperature_den))
 		return status_fail(error, CUTTLE_USAGE, "temperature must be in 0.000001..1000");
@@ -149,6 +154,7 @@ static enum cuttle_status choose_clip(struct cuttle_plan *plan, const struct cut
 		integers->clip_fixed = dp_clip_fixed(p->clip, integers->fraction_bits);
 		return CUTTLE_OK;
 	}
+	if (p->gain == 0.0) integers->gain = DP_GAIN_AUTO;
 	const char *reason = "epsilon is out of range";
 	const enum dp_status status =
 	    p->accountant == CUTTLE_EXACT
@@ -158,6 +164,7 @@ static enum cuttle_status choose_clip(struct cuttle_plan *plan, const struct cut
 		return status_fail(error, status == DP_NO_MEMORY ? CUTTLE_NOMEM : CUTTLE_USAGE,
 		                   "%s", reason);
 	plan->guarantee.clip_capped =
+	    dp_clip_range(integers, &least, &most) == DP_OK &&
 	    integers->clip_fixed == dp_clip_fixed(most, integers->fraction_bits);
 	return CUTTLE_OK;
 }
@@ -208,6 +215,7 @@ static enum cuttle_status make_mechanism(struct cuttle_plan *plan,
 	    .temperature_den = integers->temperature_den,
 	    .clip_fixed = integers->clip_fixed,
 	    .fraction_bits = integers->fraction_bits,
+	    .gain = integers->gain,
 	    .center = p->savings.center,
 	    .sure = savings_sure(&p->savings),
 	    .allowed = allowed,
@@ -348,6 +356,7 @@ enum cuttle_status cuttle_plan_make(struct cuttle_model *model,
 	struct cuttle_guarantee *g = &plan->guarantee;
 	g->clip = ldexp(integers.clip_fixed, -(int)integers.fraction_bits);
 	g->temperature = (double)integers.temperature_num / (double)integers.temperature_den;
+	g->gain = integers.gain / 100.0;
 	g->clip_fixed = integers.clip_fixed;
 	g->fraction_bits = integers.fraction_bits;
 	g->batch = params->batch;

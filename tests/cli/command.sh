@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests what makes two runs of `cuttle generate`, or of `cuttle sanitize`, the same command. Only the same command may
+# Tests what makes two runs of `cuttle generate`, `cuttle sanitize` or `cuttle perturb` the same command. Only the same command may
 # continue a journal. So every option that changes what is read or drawn must change the command's
 # fingerprint. It fails if one does not, if another option changes it, or if an option of the help
 # is in neither of the two tables below.
@@ -81,7 +81,12 @@ changes <<-'END'
 	max-tokens|--clip 1|--clip 1 -n 5
 	temperature|--clip 1|--clip 1 --temperature 1.1
 	top-k|-e 3|-e 3 -k 99
-	center|-e 3|-e 3 --center median
+	center|-e 3|-e 3 --center none
+	gain|-e 3|-e 3 --gain 1.5
+	trim|-e 3|-e 3 --trim none
+	drop|-e 3|-e 3 --drop loops
+	drop|-e 3 --drop duplicates|-e 3 --drop loops,duplicates
+	gain|--clip 1|--clip 1 --gain 2
 	token-bank|-e 3|-e 3 --token-bank
 	public-when|-e 3 --public-when 0.5|-e 3 --public-when 0.6
 	public-when|-e 3 --complete|-e 3 --complete --public-when 0.6
@@ -234,3 +239,60 @@ keeps <<END
 	parallel|$chat|$chat --parallel 1 # results do not depend on it
 END
 all_known sanitize 40
+
+# ---- perturb -------------------------------------------------------------------------------------
+known=()
+unset CUTTLE_MODEL
+i=0
+for letter in a b c d e f g h; do echo "w$letter 0.$((++i)) 1 $((i * i % 7)).5"; done >glove.txt
+for name in one two; do
+	exits 0 words --vectors glove.txt --format glove -o $name.cw
+	sed -i 's/1 /2 /' glove.txt
+	printf 'w%s\n' a b >$name.list
+	echo wc >>two.list
+done
+printf 'text\nwa wb\n' >perturb.csv
+base=(perturb -i docs.jsonl)
+rank='--words one.cw -k 2'
+changes <<END
+	words|$rank|$rank --words two.cw
+	input|$rank|$rank -i copy.jsonl
+	input-format|$rank|$rank --input-format jsonl
+	delimiter|$rank -i perturb.csv|$rank -i perturb.csv --delimiter ;
+	text-field|$rank|$rank --text-field more
+	id-field|$rank|$rank --id-field id
+	unit-key|$rank|$rank --unit-key who
+	epsilon|$rank|$rank -e 6.000001
+	method|--words one.cw --method santext|--words one.cw --method rantext
+	table|--words one.cw -k 2|--words one.cw --table envelope
+	near|$rank|--words one.cw -k 3
+	near|--words one.cw --method custext -k 2|--words one.cw --method custext -k 3
+	max-words|$rank|$rank -N 5
+	pad|$rank -N 5|$rank -N 5 --pad
+	keep|$rank|$rank --keep numbers
+	keep|$rank --keep punctuation|$rank --keep numbers
+	list-share|--words one.cw --method rantext|--words one.cw --method rantext --list-share 0.5
+	radius|--words one.cw --method rantext|--words one.cw --method rantext --radius paper
+	keep-share|--words one.cw --method santext+ --sensitive one.list|--words one.cw --method santext+ --sensitive one.list --keep-share 0.5
+	sensitive|--words one.cw --method santext+ --sensitive one.list|--words one.cw --method santext+ --sensitive two.list
+	stop-words|--words one.cw --method custext+ -k 2 --stop-words one.list|--words one.cw --method custext+ -k 2 --stop-words two.list
+	insecure-seed|$rank --insecure-seed 1|$rank --insecure-seed 2
+END
+counted="$rank -N 5 --pad"
+keeps <<END
+	model|$rank|$rank -m tiny.gguf # these words were not made from a model
+	threads|$rank -t 1|$rank -t 2 # results do not depend on it
+	isa|$rank|$rank --isa scalar # all tiers but blas give the same bits
+	cpu-mask|$rank|$rank -C 1 # it says where, not what
+	mlock|$rank|$rank # it says where, not what; not everybody may lock memory
+	output|$rank|$rank -o elsewhere.jsonl # the journal stands beside the output
+	receipt|$rank|$rank --receipt r.json # it is the same receipt in another place
+	ledger|$counted|$counted --ledger l --dataset notes # a run begun without one is charged when it goes on
+	dataset|$counted --ledger l --dataset notes|$counted --ledger l --dataset n # the run must be in the data set that is named now
+	sign|$rank|$rank --sign k # it signs the same receipt
+	overwrite|$rank|$rank --overwrite # it says what becomes of another command's files
+	dry-run|$rank|$rank --dry-run # it draws nothing
+	progress|$rank|$rank --progress json # it is about standard error
+	quiet|$rank|$rank -q # it is about standard error
+END
+all_known perturb 34

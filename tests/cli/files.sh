@@ -7,7 +7,7 @@
 tools=$(dirname "$(dirname "$(dirname "$(realpath "$0")")")")/tools
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
-need_tiny
+need_tiny finite
 references 4
 all() { find . -type f ! -name out ! -name err ! -name before ! -name after -exec sha256sum {} + | sort; }
 
@@ -136,7 +136,59 @@ for name in d.xlsx d.parquet d.json d.JSONL.GZ d.txt; do
 done
 spares 2 "${over[@]}" -i d.json -o d.json -m absent.gguf
 spares 2 tag -i d.json -o d.json
+
+# ---- perturb
+printf 'ann 1 0\nbob 0 1\nzoe 1 1\n' >glove.txt
+exits 0 words --vectors glove.txt --format glove -o w.cw
+echo ann >words.list
+perturb=(perturb --words w.cw -k 1 -q)
+for written in z z.part z.journal z.journal.key z.run z.receipt.json; do
+	cp docs.jsonl $written
+	for name in $written "./$written" "here/$written"; do collides "${perturb[@]}" -i "$name" -o z --overwrite; done
+	rm $written
+done
+for input in --words --sensitive --stop-words --sign --ledger -m; do
+	more=()
+	case $input in
+	--sensitive) more=(--method santext+) ;;
+	--stop-words) more=(--method custext+) ;;
+	--ledger) more=(--dataset d -N 3 --pad) ;;
+	esac
+	for output in "-o x.jsonl" "-o x --receipt x.jsonl"; do
+		cp words.list x.jsonl
+		# shellcheck disable=SC2086 # two options
+		collides perturb --words w.cw -q -i docs.jsonl $input x.jsonl "${more[@]}" $output --overwrite
+		rm x.jsonl
+	done
+done
+for option in --words -i -o --receipt --sign; do spares 2 "${perturb[@]}" -i docs.jsonl -o e $option ''; done
+spares 4 "${perturb[@]}" -i docs.jsonl -o e --words nowhere
+spares 4 "${perturb[@]}" -i nowhere -o e
 rm e e.receipt.json
+
+# ---- infer. Nobody listens there, and no run comes so far.
+echo 'Go on: {text}' >asked
+ask=(infer -k 1 -q -i docs.jsonl --endpoint http://127.0.0.1:9/v1 --remote-model far -N 3 --pad)
+for written in z.jsonl z.perturbed.jsonl z.perturbed.jsonl.part z.perturbed.jsonl.journal z.perturbed.jsonl.journal.key z.perturbed.jsonl.run \
+	z.perturbed.receipt.json z.replies.jsonl; do
+	for input in -i --words --instruction --prompt --sign --ledger --api-key-file --ca-file -m; do
+		more=()
+		[ $input != --ledger ] || more=(--dataset d)
+		cp asked $written
+		collides "${ask[@]}" --words w.cw $input here/$written "${more[@]}" -o z.jsonl --overwrite
+		rm $written
+	done
+done
+collides "${ask[@]}" --words w.cw -o z.jsonl --receipt z.replies.jsonl
+collides "${ask[@]}" --words w.cw -o z.jsonl --receipt z.jsonl
+for option in --words -m -i -o --receipt --sign --instruction --prompt --api-key-file --ca-file; do
+	spares 2 "${ask[@]}" --words w.cw -o e.jsonl $option ''
+done
+spares 2 "${ask[@]}" --words w.cw -o nowhere/e.jsonl
+for option in --words -i --instruction --prompt --api-key-file --ca-file; do
+	spares 4 "${ask[@]}" --words w.cw -o e.jsonl $option nowhere
+done
+spares 5 "${ask[@]}" --words w.cw -o e.jsonl -m nowhere
 
 # ---- extract
 echo '{document}' >asked
@@ -164,6 +216,22 @@ spares 4 "${extend[@]}" -i refs.jsonl --replies nowhere -o e
 spares 4 "${extend[@]}" -i refs.jsonl --replies replies.jsonl -o e --prompt nowhere
 spares 2 "${extend[@]}" -i refs.jsonl --replies replies.jsonl -o replies.jsonl
 rm replies.jsonl
+# ---- words
+printf '%s\n' 'the 1 0' 'cat 0 1' 'dog 1 1' >vectors.txt
+printf '%s\n' the cat dog >list.txt
+for written in vectors.txt list.txt; do
+	for name in $(names_of $written); do
+		collides words --vectors vectors.txt --word-list list.txt -o "$name" --overwrite
+	done
+	rm hard soft
+done
+for option in -o --vectors --word-list; do
+	spares 2 words --vectors vectors.txt -o e $option ''
+done
+spares 2 words --vectors vectors.txt -o vectors.txt
+spares 4 words --vectors nowhere -o e
+spares 4 words --vectors vectors.txt --word-list nowhere -o e
+rm vectors.txt list.txt
 
 # ---- verbs that read texts
 exits 0 tokenize -i refs.jsonl -o ids.jsonl

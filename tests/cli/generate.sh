@@ -166,7 +166,7 @@ says out '^epsilon +2\.99[0-9]* \(zCDP\)'
 says out '^epsilon +2\.79[0-9]* \(exact composition\)'
 says out 'epsilon = 2\.99.*-differential privacy'
 # Where epsilon allows a larger clip than the weights hold, theirs is taken, and what it comes to is told.
-exits 0 generate -e 10 -B 255 -n 100 -c 512 --dry-run --bench pace.json
+exits 0 generate -e 10 -B 255 -n 100 -c 512 --gain 1 --dry-run --bench pace.json
 says out '^clip +31\.88'
 says out '^epsilon +6\.29[0-9]* \(exact composition\)'
 says out 'hold no clip above 31\.88.* less than the 10 asked for'

@@ -3,7 +3,7 @@
 # Tests what models/README says about a machine without network. It fails if a build, the demo or
 # the tests need a package that `setup.sh download` does not fetch. It fails if anything reaches
 # for the network once packages and model are in place. Commands that would do so are replaced by
-# ones that report it.
+# ones that report it. It fails too if the command is linked with a library for networks.
 root=$(realpath "$(dirname "$0")/../..")
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
@@ -48,6 +48,11 @@ if [ -r "$root/models/SmolLM2-135M-Instruct.Q4_1.gguf" ]; then
 	alone models/fetch.sh || fail "fetch.sh fetches what is there: $(cat out err)"
 	[ ! -s out ] || fail "fetch.sh fetches what is there: $(cat out)"
 fi
+
+# The loader tells what it loads when the command starts, whatever the verb.
+LD_DEBUG=libs "$CUTTLE" --version >out 2>loaded || fail "cuttle --version: $(cat loaded)"
+says loaded 'find library=libsodium\.'
+grep -E 'find library=lib(curl|ssl|gnutls|nghttp2|ssh)' loaded && fail "cuttle loads a library for networks when it starts"
 
 # models/README has no list of its own that could fall behind.
 says "$root/models/README" '\./setup\.sh download packages'

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests `cuttle generate` with --center, --token-bank, --public-when and --complete. It fails if
+# Tests `cuttle generate` with --center, --gain, --token-bank, --public-when and --complete. It fails if
 # bytes differ with the number of texts in flight or after a kill, if outputs, receipts or ledger
 # say other numbers than were spent, or if a wrong request is not refused.
 # shellcheck source=/dev/null
@@ -19,15 +19,30 @@ base=(generate -m "$model" -i refs.jsonl -B 2 -N "$batches" -n "$tokens" -q --pr
 run=("${base[@]}" -e 10 --insecure-seed 1)
 all=(--center median --token-bank --public-when 0.5 --complete --free-tokens 7)
 
-exits 0 "${run[@]}" -o plain.jsonl
+exits 0 "${run[@]}" -o plain.jsonl --center none --gain 1
 grep -q '"batch"\|"free"' plain.jsonl && fail "a plain run names batches: $(cat plain.jsonl)"
-grep -q 'center\|free\|bank\|complete' plain.receipt.json && fail "a plain receipt names what is off"
+grep -q 'center\|gain\|free\|bank\|complete' plain.receipt.json && fail "a plain receipt names what is off"
 exits 0 "${run[@]}" -o center.jsonl --center median
 grep -q '"batch"' center.jsonl && fail "centring names batches"
 says center.receipt.json '"center": "median"'
-exits 0 "${run[@]}" -o none.jsonl --center none
-same none.jsonl plain.jsonl "--center none is not the default"
-same none.receipt.json plain.receipt.json "--center none has another receipt"
+exits 0 "${run[@]}" -o default.jsonl
+same default.jsonl center.jsonl "--center median is not the default"
+same default.receipt.json center.receipt.json "--center median has another receipt"
+exits 0 "${run[@]}" -o gain.jsonl --gain 2
+cmp -s gain.jsonl center.jsonl && fail "a gain changes nothing"
+exits 0 "${base[@]}" -e 10 -o drawn.jsonl --gain 2
+says drawn.receipt.json '"gain": 2\.0'
+exits 0 receipt verify drawn.receipt.json
+for gain in 1.0 2.5 0.5 3.5; do
+	sed "s/\"gain\": 2.0/\"gain\": $gain/" gain.receipt.json >edited.json
+	refused 7 receipt verify edited.json
+done
+exits 0 generate -m "$model" -n "$tokens" -q -e 40 -B 7 --dry-run
+says out '^gain +2$'
+exits 0 generate -m "$model" -n "$tokens" -q -e 40 -B 6 --dry-run
+says out '^gain +1$'
+refused 2 "${base[@]}" -e 10 -o x.jsonl --gain 3.1
+says err '1\.\.3'
 
 exits 0 "${run[@]}" -o all.jsonl "${all[@]}"
 for key in '"center": "median"' '"token_bank": true' '"public_when": 0\.5' '"complete": true' '"free_tokens": 7' "\"batches\": $batches"; do
@@ -54,7 +69,7 @@ done <<-'END'
 	--center none
 	--free-tokens 8
 END
-exits 2 "${run[@]}" -o plain.jsonl --token-bank
+exits 2 "${run[@]}" -o plain.jsonl --center none --gain 1 --token-bank
 
 # Interrupted (here by a full disk: a limit per file) in the middle of a batch's texts, and continued.
 for limit in $limits; do
@@ -74,7 +89,7 @@ spent() {
 	sed 's/.*"rho_spent":\([^,]*\),.*/\1/' out
 }
 paid=("${base[@]}" -e 3 --ledger l --dataset notes)
-exits 0 "${paid[@]}" -o a.jsonl
+exits 0 "${paid[@]}" -o a.jsonl --center none
 once=$(spent)
 exits 0 "${paid[@]}" -o b.jsonl "${all[@]}"
 awk -v once="$once" -v twice="$(spent)" 'BEGIN { exit !(twice > 1.999999 * once && twice < 2.000001 * once) }' ||

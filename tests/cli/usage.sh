@@ -32,6 +32,30 @@ for flag in -m -i -o -e --divergence --alpha --delta --mix --group --hide-other 
 	--system --chat-format --template --paper --ledger --dataset --unit-key --sign --dry-run --parallel --insecure-seed --overwrite --progress -q -t --isa -c; do
 	says out "(^|[ ,])${flag}[ ,]"
 done
+exits 0 perturb --help
+for flag in --words -m -i -o -e --method --table -k -N --pad --keep --list-share --radius --keep-share --sensitive --stop-words --text-field --id-field \
+	--unit-key --input-format --delimiter --ledger --dataset --receipt --sign --overwrite --dry-run --progress -q -t --isa --insecure-seed; do
+	says out "(^|[ ,])${flag}[ ,]"
+done
+# What a whole text costs is said at once.
+head -3 out | grep -q 'n words cost n EPS' || fail "perturb --help does not begin with what a text costs"
+[ "$(grep -c "^    cuttle perturb " out)" = 2 ] || fail "perturb --help has not two examples"
+headings=$(grep -E '^[A-Z][a-z]+:$' out | paste -sd' ')
+[ "$headings" = 'Input: Privacy: Baselines: Output: Machine: Tests:' ] || fail "perturb: headings: $headings"
+exits 0 infer --help
+for flag in --words -m -i -o -e --method --table -k -N --pad --keep --text-field --unit-key --input-format --delimiter --ledger --dataset --endpoint \
+	--remote-model --api --instruction --remote-tokens --remote-temperature --max-tokens-field --api-key-file --ca-file --proxy --timeout --retries \
+	--max-requests --max-remote-tokens --show-what-leaves -n --temperature --whole --template --prompt --chat-format --system -c --receipt --sign \
+	--overwrite --progress -q -t --isa -C --mlock --parallel --insecure-seed; do
+	says out "(^|[ ,])${flag}[ ,]"
+done
+headings=$(grep -E '^[A-Z][a-z ]+:$' out | sed '/^For example:$/d' | paste -sd' ')
+[ "$headings" = 'Input: Privacy: Baselines: Ledger: Remote model: Final texts: Output: Machine: Tests:' ] || fail "infer: headings: $headings"
+says out '^A text of n words costs n EPS'
+(unset CUTTLE_MODEL && refused 2 infer) || exit 1
+says err 'missing: --words WORDS, -m MODEL .*, -i TEXTS, --endpoint URL, --remote-model NAME, -o OUT; for example: cuttle infer --words '
+(unset CUTTLE_MODEL && refused 2 extract) || exit 1
+says err 'missing: -m MODEL .*, -i DOCS, --replies FILE'
 # Every option of these stands under a heading, and two commands show how.
 for verb in generate sanitize; do
 	exits 0 $verb --help

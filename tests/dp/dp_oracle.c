@@ -39,6 +39,7 @@ static int descending(const void *a, const void *b) {
 
 struct dp_invisibleink_params oracle_params(uint64_t *seed, struct dp_random random) {
 	enum { MOST_BATCH = 8, MOST_VOCAB = 64 };
+	static const unsigned gains[] = {0, 100, 150, 200, 300, 137};
 	const unsigned bits = 4 + (unsigned)test_below(seed, 9);
 	const size_t vocab = 2 + test_below(seed, MOST_VOCAB - 1);
 	return (struct dp_invisibleink_params){
@@ -50,12 +51,14 @@ struct dp_invisibleink_params oracle_params(uint64_t *seed, struct dp_random ran
 	    .temperature_den = 1 + (int64_t)test_below(seed, 20),
 	    .clip_fixed = 1 + (int32_t)test_below(seed, UINT64_C(2) << bits),
 	    .fraction_bits = bits,
+	    .gain = gains[test_below(seed, sizeof gains / sizeof *gains)],
 	    .random = random};
 }
 
 void oracle_law(const struct dp_invisibleink_params *p, const float *public,
                 const float *const *rows, struct oracle_law *law) {
 	int64_t l[ORACLE_VOCAB], sorted[ORACLE_VOCAB], best = INT64_MIN;
+	const int64_t gain = p->gain ? p->gain : 100;
 	size_t allowed = 0;
 	if (p->vocab > ORACLE_VOCAB) abort();
 	for (size_t y = 0; y < p->vocab; y++) {
@@ -64,12 +67,13 @@ void oracle_law(const struct dp_invisibleink_params *p, const float *public,
 	}
 	qsort(sorted, allowed, sizeof *sorted, descending);
 	const size_t k = p->top_k == 0 || p->top_k > allowed ? allowed : p->top_k;
-	*law = (struct oracle_law){
-	    .kappa_num = (unsigned __int128)p->temperature_den,
-	    .kappa_den = ((unsigned __int128)p->temperature_num << p->fraction_bits) * p->batch};
+	*law = (struct oracle_law){.kappa_num = (unsigned __int128)p->temperature_den,
+	                           .kappa_den =
+	                               ((unsigned __int128)p->temperature_num << p->fraction_bits) *
+	                               p->batch * 100};
 	for (size_t y = 0; y < p->vocab; y++)
 		if ((!p->allowed || p->allowed[y]) &&
-		    (sorted[k - 1] - l[y]) * p->batch <= 2 * (int64_t)p->clip_fixed)
+		    (sorted[k - 1] - l[y]) * p->batch <= 2 * (p->clip_fixed * gain / 100))
 			law->token[law->count++] = (uint32_t)y;
 	for (uint32_t i = 0; i < p->batch; i++) {
 		bool finite = rows[i] != NULL;
@@ -84,7 +88,7 @@ void oracle_law(const struct dp_invisibleink_params *p, const float *public,
 		}
 	}
 	for (size_t c = 0; c < law->count; c++) {
-		law->gap[c] = p->batch * l[law->token[c]] + law->sum[c];
+		law->gap[c] = 100 * p->batch * l[law->token[c]] + gain * law->sum[c];
 		if (law->gap[c] > best) best = law->gap[c];
 	}
 	for (size_t c = 0; c < law->count; c++) law->gap[c] = best - law->gap[c];
@@ -246,13 +250,14 @@ static bool right(unsigned __int128 have, const struct real *e, unsigned q) {
 }
 
 const char *oracle_table(const struct dp_weights *weights, const struct dp_invisibleink_params *p) {
-	const uint64_t den = ((uint64_t)p->temperature_num << p->fraction_bits) * p->batch;
+	const uint64_t gain = p->gain ? p->gain : 100,
+	               den = ((uint64_t)p->temperature_num << p->fraction_bits) * p->batch * 100;
 	if (den >> 63 || (uint64_t)p->temperature_num >> (46 - p->fraction_bits))
 		return "too fine for the oracle";
-	struct real lambda = ratio((uint64_t)(p->clip_fixed * p->temperature_den), den),
+	struct real lambda = ratio((uint64_t)(p->clip_fixed * p->temperature_den) * gain, den),
 	            slack = over(lambda, 1000000000);
 	lambda = add(lambda, &slack);
-	const struct real kappa = ratio((uint64_t)p->temperature_den, den),
+	const struct real kappa = ratio((uint64_t)p->temperature_den * gain, den),
 	                  most = exponential(lambda, false);
 	const struct real larger = exponential(kappa, false), smaller = exponential(kappa, true);
 	const int32_t limit = (int32_t)p->batch * p->clip_fixed;

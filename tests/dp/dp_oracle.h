@@ -2,11 +2,11 @@
 // dp_oracle.h: a second implementation of the mechanism. It follows the definition in
 // dp/PRIVACY.md and shares nothing with dp/: no table, no weights, no prefix sums. test_dp_oracle
 // and test_dp_ratio compare dp/ with it.
-// With s(y) = B L_pub(y) + S(y) and kappa = td / (tn B 2^F), the law is: P(y) is proportional to
-// exp(s(y) kappa) over V+. `oracle_draw` has exactly this law. It takes a candidate uniformly and
-// accepts it with probability exp(-(max s - s(y)) kappa), a rational exponent (Canonne, Kamath &
-// Steinke 2020, arXiv 2004.00010, Algorithm 1). dp/ differs from it only by the rounding of A and
-// E, below 1e-9.
+// With s(y) = 100 B L_pub(y) + gain S(y) and kappa = td / (100 tn B 2^F), the law is: P(y) is
+// proportional to exp(s(y) kappa) over V+. `oracle_draw` has exactly this law. It takes a candidate
+// uniformly and accepts it with probability exp(-(max s - s(y)) kappa), a rational exponent
+// (Canonne, Kamath & Steinke 2020, arXiv 2004.00010, Algorithm 1). dp/ differs from it only by the
+// rounding of A and E, below 1e-9.
 #ifndef CUTTLE_TESTS_DP_ORACLE_H
 #define CUTTLE_TESTS_DP_ORACLE_H
 
@@ -22,7 +22,7 @@ struct oracle_law {
 	uint32_t token[ORACLE_VOCAB];           /* ascending */
 	int64_t sum[ORACLE_VOCAB];              /* S */
 	int64_t gap[ORACLE_VOCAB];              /* max s - s(y) */
-	unsigned __int128 kappa_num, kappa_den; /* kappa, nats per unit of S */
+	unsigned __int128 kappa_num, kappa_den; /* kappa, nats per unit of s */
 };
 
 /* Any parameters of a small mechanism, valid or not: B up to 8, 2 to 64 tokens. */

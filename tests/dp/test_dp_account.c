@@ -347,7 +347,7 @@ static void extremes(void **state) {
 
 static bool weights_hold(const struct dp_integers *n) {
 	return dp_weights_bits(n->batch, n->clip_fixed, n->fraction_bits, n->temperature_num,
-	                       n->temperature_den) > 0;
+	                       n->temperature_den, n->gain) > 0;
 }
 
 /* The integers of a real clip, where the weights hold them. */
@@ -408,7 +408,8 @@ static void large_batches(void **state) {
 				                        temperatures[t][0],
 				                        temperatures[t][1],
 				                        0,
-				                        0};
+				                        0,
+				                        100};
 				double least, most, epsilon;
 				assert_int_equal(dp_clip_range(&n, &least, &most), DP_OK);
 				assert_int_equal(

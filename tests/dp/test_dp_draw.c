@@ -140,6 +140,91 @@ static void every_u(void **state) {
 	assert_misuse((void)dp_pick(one, 0, (struct dp_wide){0, 0}));
 }
 
+/* Every u of every total up to 40, in 1 to 20 weights, some of them zero: the sums of the weights
+ * give the index that the weights give, at the same number of random bits. */
+static void sums_pick_like_weights(void **state) {
+	(void)state;
+	uint64_t seed = 21;
+	for (int turn = 0; turn < 4 * 60; turn++) {
+		const size_t n = 1 + test_below(&seed, 20);
+		/* shift 127: the weights reach into both halves */
+		const unsigned shift = turn % 4 * 42 + (turn % 4 == 3);
+		struct dp_wide weights[20], prefixes[20], sum = {0, 0};
+		unsigned total = 0;
+		for (size_t i = 0; i < n; i++) {
+			const unsigned w = (unsigned)test_below(&seed, 3) + (i == n / 2);
+			weights[i] =
+			    dp_wide_times((struct dp_wide){(unsigned __int128)1 << shift, 0}, w);
+			prefixes[i] = sum = dp_wide_sum(sum, weights[i]);
+			total += w;
+		}
+		for (unsigned u = 0; u < total; u++) {
+			const struct dp_wide number =
+			    dp_wide_times((struct dp_wide){(unsigned __int128)1 << shift, 0}, u);
+			size_t indices[2] = {77, 78};
+			for (int summed = 0; summed < 2; summed++) {
+				const struct dp_wide list[2] = {
+				    {~(unsigned __int128)0, ~(unsigned __int128)0}, number};
+				struct words words = {list, 2, 0};
+				struct dp_random random = {fill_words, &words};
+				/* All ones are a number below W in no case: W is below 2^n. */
+				assert_int_equal(
+				    summed ? dp_draw_summed(prefixes, n, &random, &indices[1])
+				           : dp_draw(weights, n, &random, &indices[0]),
+				    DP_OK);
+				assert_int_equal(words.next, 2);
+			}
+			assert_int_equal(indices[0], indices[1]);
+			assert_int_equal(indices[0], dp_pick(weights, n, number));
+		}
+	}
+	const struct dp_wide one[1] = {{1, 0}};
+	struct dp_random none = {NULL, NULL};
+	size_t index;
+	assert_misuse((void)dp_draw_summed(one, 0, &none, &index));
+}
+
+/* Hands out a list of 64-bit words. */
+struct short_words {
+	const uint64_t *word;
+	size_t count, next;
+};
+
+static enum dp_status fill_short_words(void *user, void *bytes, size_t size) {
+	struct short_words *words = user;
+	assert_int_equal(size, 8);
+	if (words->next == words->count) return DP_NO_ENTROPY;
+	memcpy(bytes, &words->word[words->next++], 8);
+	return DP_OK;
+}
+
+/* As many bits as n - 1 has: those from n on are thrown away, the bits above have no effect. */
+static void every_number_below(void **state) {
+	(void)state;
+	static const uint32_t sizes[] = {1, 2, 3, 5, 8, 9, 31, 64, 1000, UINT32_MAX};
+	for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+		const uint32_t n = sizes[s];
+		uint64_t bound = 1;
+		while (bound < n) bound *= 2;
+		const uint64_t from = n > 2000 ? bound - 2000 : 0;
+		for (uint64_t u = from; u < bound; u++) {
+			const uint64_t list[2] = {(UINT64_C(0xabcdef) << 40) * bound + u, 0};
+			struct short_words words = {list, 2, 0};
+			struct dp_random random = {fill_short_words, &words};
+			uint32_t number = 77;
+			assert_int_equal(dp_draw_below(n, &random, &number), DP_OK);
+			assert_int_equal(number, u < n ? u : 0);
+			assert_int_equal(words.next, u < n ? 1 : 2);
+		}
+	}
+	struct short_words none = {NULL, 0, 0};
+	struct dp_random random = {fill_short_words, &none};
+	uint32_t number = 77;
+	assert_int_equal(dp_draw_below(5, &random, &number), DP_NO_ENTROPY);
+	assert_int_equal(number, 77);
+	assert_misuse((void)dp_draw_below(0, &random, &number));
+}
+
 static enum dp_status fill_ones(void *user, void *bytes, size_t size) {
 	++*(int *)user;
 	memset(bytes, 0xff, size);
@@ -157,6 +242,14 @@ static void a_stuck_source(void **state) {
 	assert_int_equal(dp_draw(weights, 2, &random, &index), DP_NO_ENTROPY);
 	assert_int_equal(index, 77);
 	assert_int_equal(asked, 1000);
+	assert_int_equal(dp_draw_summed((struct dp_wide[2]){{3, 0}, {6, 0}}, 2, &random, &index),
+	                 DP_NO_ENTROPY);
+	assert_int_equal(index, 77);
+	assert_int_equal(asked, 2000);
+	uint32_t number = 77;
+	assert_int_equal(dp_draw_below(6, &random, &number), DP_NO_ENTROPY);
+	assert_int_equal(number, 77);
+	assert_int_equal(asked, 3000);
 }
 
 static double real(struct dp_wide w) {
@@ -223,7 +316,7 @@ static void a_wide_table(void **state) {
 	(void)state;
 	enum { NAT = 127 << 8 }; /* units of S */
 	struct dp_weights w;
-	assert_int_equal(dp_weights_init(&w, 127, 22 << 8, 8, 1, 1), DP_OK);
+	assert_int_equal(dp_weights_init(&w, 127, 22 << 8, 8, 1, 1, 100), DP_OK);
 	struct dp_wide weights[32], total = {0, 0};
 	uint64_t seed = 12;
 	unsigned __int128 smallest = ~(unsigned __int128)0, largest = 0;
@@ -244,9 +337,14 @@ static void a_wide_table(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(system_source),   cmocka_unit_test(no_index_without_entropy),
-	    cmocka_unit_test(every_u),         cmocka_unit_test(a_stuck_source),
-	    cmocka_unit_test(a_million_draws), cmocka_unit_test(a_wide_table),
+	    cmocka_unit_test(system_source),
+	    cmocka_unit_test(no_index_without_entropy),
+	    cmocka_unit_test(every_u),
+	    cmocka_unit_test(sums_pick_like_weights),
+	    cmocka_unit_test(every_number_below),
+	    cmocka_unit_test(a_stuck_source),
+	    cmocka_unit_test(a_million_draws),
+	    cmocka_unit_test(a_wide_table),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

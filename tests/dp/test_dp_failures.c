@@ -213,7 +213,7 @@ static void a_libm_that_errs(void **state) {
 	wrong = 1 + 1e-6L;
 	assert_int_equal(dp_invisibleink_new(&params, &m), DP_SELF_CHECK);
 	assert_null(m);
-	assert_int_equal(dp_weights_init(&weights, 2, 100, 8, 1, 1), DP_SELF_CHECK);
+	assert_int_equal(dp_weights_init(&weights, 2, 100, 8, 1, 1, 100), DP_SELF_CHECK);
 	assert_null(weights.table);
 	wrong = 1;
 	assert_int_equal(dp_invisibleink_new(&params, &m), DP_OK);
@@ -274,7 +274,7 @@ static void preconditions(void **state) {
 	assert_misuse((void)dp_clip_fixed(0, 12));
 	assert_misuse((void)dp_clip_fixed(1, 17));
 	assert_misuse((void)dp_clip_fixed(1e6, 12));
-	const struct dp_integers good = {1, 1, 1, 1, 1, 8};
+	const struct dp_integers good = {1, 1, 1, 1, 1, 8, 100};
 	struct dp_integers none[5] = {good, good, good, good, good};
 	none[0].batch = none[1].tokens = 0;
 	none[2].temperature_num = none[3].temperature_den = none[4].clip_fixed = 0;

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "dp/account.h"
 #include "dp/invisibleink.h"
 #include "dp/wide.h"
 
@@ -126,6 +127,75 @@ static void worked_example(void **state) {
 		dp_invisibleink_free(&m);
 		assert_null(m);
 	}
+}
+
+/* At gain 2 the rows are clipped to half as much, and count twice. */
+static void a_gain(void **state) {
+	(void)state;
+	static const int32_t sum[V] = {0, 0, 0, 64, -64, 0, -32, 64};
+	struct one_number number = {0};
+	struct dp_invisibleink_params params = example(&number, 8);
+	params.gain = 200;
+	params.clip_fixed = 64;
+	struct dp_invisibleink *m = make(&params), *as_before;
+	uint32_t tokens[V];
+	assert_int_equal(feed(m, -1, tokens), V);
+	long double total = 0;
+	for (size_t i = 0; i < V; i++) total += weight(m, i);
+	for (size_t i = 0; i < V; i++) assert_int_equal(dp_invisibleink_sum(m, i), sum[i]);
+	assert_true(dp_invisibleink_private_weight(m, 3) == 5174619878871092);
+	assert_true(fabsl(weight(m, 0) / total / 0.369267406184272L - 1.0L) < 3e-14L);
+	/* The public weights are those of gain 1, and so are the candidates. */
+	params.gain = 0;
+	params.clip_fixed = 128;
+	params.top_k = 3;
+	as_before = make(&params);
+	size_t count = feed(as_before, -1, tokens);
+	dp_invisibleink_free(&m);
+	params.gain = 200;
+	params.clip_fixed = 64;
+	m = make(&params);
+	assert_int_equal(feed(m, -1, tokens), count);
+	for (size_t i = 0; i < count; i++)
+		assert_true(dp_invisibleink_public_weight(m, i) ==
+		            dp_invisibleink_public_weight(as_before, i));
+	dp_invisibleink_free(&m);
+	dp_invisibleink_free(&as_before);
+}
+
+/* The claim counts the gain: at half the clip and twice the gain it is the same. The clip that is
+ * found for an epsilon is the largest whose claim keeps within it. */
+static void a_gain_is_paid_for(void **state) {
+	(void)state;
+	struct dp_integers n = {.batch = B,
+	                        .tokens = 100,
+	                        .temperature_num = 6,
+	                        .temperature_den = 5,
+	                        .clip_fixed = 128,
+	                        .fraction_bits = 8};
+	const double rho = dp_guarantee_rho(&n);
+	n.gain = 200;
+	assert_true(dp_guarantee_rho(&n) > 3.99 * rho);
+	n.clip_fixed = 64;
+	assert_true(dp_guarantee_rho(&n) == rho);
+	static const unsigned gains[] = {0, 100, 137, 150, 200, 300};
+	static const uint32_t batches[] = {7, 15, 127};
+	for (size_t g = 0; g < sizeof gains / sizeof *gains; g++)
+		for (size_t b = 0; b < sizeof batches / sizeof *batches; b++)
+			for (double epsilon = 1; epsilon < 40; epsilon *= 3) {
+				struct dp_integers i = {.batch = batches[b],
+				                        .tokens = 100,
+				                        .temperature_num = 6,
+				                        .temperature_den = 5,
+				                        .gain = gains[g]};
+				double least, most;
+				assert_int_equal(dp_clip_range(&i, &least, &most), DP_OK);
+				assert_int_equal(dp_calibrate(&i, epsilon, 1e-6, NULL), DP_OK);
+				assert_true(dp_guarantee_epsilon(&i, 1e-6) <= epsilon);
+				i.clip_fixed++;
+				assert_true(dp_guarantee_epsilon(&i, 1e-6) > epsilon ||
+				            ldexp(i.clip_fixed, -(int)i.fraction_bits) > most);
+			}
 }
 
 /* The token drawn at the first and the last u of every token's share, for all rows and without each
@@ -375,6 +445,7 @@ static void bad_parameters(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(worked_example), cmocka_unit_test(the_weights_decide),
+	    cmocka_unit_test(a_gain),         cmocka_unit_test(a_gain_is_paid_for),
 	    cmocka_unit_test(nulling_a_row),  cmocka_unit_test(null_is_nothing),
 	    cmocka_unit_test(allowed_tokens), cmocka_unit_test(the_cap),
 	    cmocka_unit_test(the_order),      cmocka_unit_test(no_entropy),

@@ -66,8 +66,9 @@ static void assert_same_law(struct dp_invisibleink *m, const struct instance *x)
 	oracle_law(&x->params, x->public, x->row, &law);
 	assert_int_equal(count, law.count);
 	assert_memory_equal(candidates, law.token, count * sizeof *candidates);
-	const long double lambda = (long double)x->params.clip_fixed * (long double)law.kappa_num /
-	                           (long double)law.kappa_den;
+	const unsigned gain = x->params.gain ? x->params.gain : 100;
+	const long double lambda = (long double)x->params.clip_fixed * gain *
+	                           (long double)law.kappa_num / (long double)law.kappa_den;
 	long double first = 0, first_room = 0;
 	for (size_t c = 0; c < count; c++) {
 		assert_int_equal(dp_invisibleink_sum(m, c), law.sum[c]);
@@ -105,7 +106,7 @@ static void the_same_law(void **state) {
 		const struct dp_invisibleink_params *p = &x.params;
 		assert_int_equal(dp_weights_init(&weights, p->batch, p->clip_fixed,
 		                                 p->fraction_bits, p->temperature_num,
-		                                 p->temperature_den),
+		                                 p->temperature_den, p->gain),
 		                 DP_OK);
 		assert_null(oracle_table(&weights, p));
 		dp_weights_release(&weights);

@@ -196,8 +196,9 @@ struct bound {
 
 /* The margin under the true e^eta is 2^-60 (1 + eta), far below the slack of 1e-9 eta. */
 static struct bound bound_of(const struct dp_invisibleink_params *p) {
-	long double kappa = (long double)p->temperature_den /
-	                    ((long double)p->temperature_num * p->batch * (1u << p->fraction_bits));
+	long double kappa =
+	    (long double)p->temperature_den * (p->gain ? p->gain : 100) /
+	    ((long double)p->temperature_num * p->batch * (1u << p->fraction_bits) * 100);
 	long double eta = 2.0L * p->clip_fixed * kappa * (1.0L + 1e-9L),
 	            factor = expl(eta) * (1.0L - 0x1p-60L * (1.0L + eta));
 	const int length = (int)ceill(eta / logl(2.0L));
@@ -310,12 +311,14 @@ static void odds_of_neighbours(void **state) {
 	(void)state;
 	uint64_t seed = 7, source = 8;
 	struct tally tally = {0};
+	size_t raised = 0; /* mechanisms with a gain above 1 */
 	for (int mechanism = 0; mechanism < 120; mechanism++) {
 		struct dp_invisibleink_params p;
 		struct dp_invisibleink *m = random_mechanism(&seed, &p, &source);
+		raised += p.gain > 100;
 		struct dp_weights w;
 		assert_int_equal(dp_weights_init(&w, p.batch, p.clip_fixed, p.fraction_bits,
-		                                 p.temperature_num, p.temperature_den),
+		                                 p.temperature_num, p.temperature_den, p.gain),
 		                 DP_OK);
 		assert_null(oracle_table(&w, &p));
 		dp_weights_release(&w);
@@ -323,6 +326,7 @@ static void odds_of_neighbours(void **state) {
 		dp_invisibleink_free(&m);
 	}
 	assert_int_equal(tally.pairs, 12000);
+	assert_true(raised > 50);
 	assert_true(
 	    tally.tight >
 	    1000); /* the bound is attained: a clip or a sum wrong by one unit would break it */

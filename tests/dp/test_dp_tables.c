@@ -13,12 +13,13 @@ static struct dp_invisibleink_params params_of(const struct dp_integers *n) {
 	                                       .temperature_num = n->temperature_num,
 	                                       .temperature_den = n->temperature_den,
 	                                       .clip_fixed = n->clip_fixed,
-	                                       .fraction_bits = n->fraction_bits};
+	                                       .fraction_bits = n->fraction_bits,
+	                                       .gain = n->gain};
 }
 
 static void make(const struct dp_integers *n, struct dp_weights *weights) {
 	assert_int_equal(dp_weights_init(weights, n->batch, n->clip_fixed, n->fraction_bits,
-	                                 n->temperature_num, n->temperature_den),
+	                                 n->temperature_num, n->temperature_den, n->gain),
 	                 DP_OK);
 }
 

@@ -59,7 +59,7 @@ struct enumeration {
 static double eta_of(const struct dp_integers *n) {
 	const double lambda =
 	    ldexp((double)n->clip_fixed * (double)n->temperature_den, -(int)n->fraction_bits) /
-	    ((double)n->temperature_num * n->batch);
+	    ((double)n->temperature_num * n->batch) * (n->gain ? n->gain / 100.0 : 1.0);
 	return 2 * lambda * (1 + 1e-9) * (1 + 1e-15);
 }
 
@@ -268,6 +268,7 @@ static void enumerate_mode(struct enumeration *e, const struct dp_integers *inte
 	                                              .temperature_den = integers->temperature_den,
 	                                              .clip_fixed = integers->clip_fixed,
 	                                              .fraction_bits = integers->fraction_bits,
+	                                              .gain = integers->gain,
 	                                              .center = mode->center,
 	                                              .random = dp_random_system()};
 	assert_int_equal(dp_invisibleink_new(&params, &e->mechanism), DP_OK);
@@ -342,6 +343,20 @@ static const struct dp_integers INTEGERS[] = {
      .temperature_den = 5,
      .clip_fixed = 512,
      .fraction_bits = 4},
+    {.batch = 2,
+     .tokens = 6,
+     .temperature_num = 1,
+     .temperature_den = 1,
+     .clip_fixed = 410,
+     .fraction_bits = 12,
+     .gain = 200},
+    {.batch = 3,
+     .tokens = 4,
+     .temperature_num = 4,
+     .temperature_den = 5,
+     .clip_fixed = 3001,
+     .fraction_bits = 12,
+     .gain = 150},
 };
 enum { CASES = sizeof INTEGERS / sizeof *INTEGERS };
 

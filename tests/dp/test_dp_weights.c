@@ -26,7 +26,8 @@ static void made_wrong(void **state) {
 	struct dp_weights w;
 	for (int bad = 0; bad < 2; bad++) {
 		wrong_by = bad ? 1e-8L : 0.0L; /* a part in 1e9 is allowed for */
-		assert_int_equal(dp_weights_init(&w, 7, 512, 8, 1, 1), bad ? DP_SELF_CHECK : DP_OK);
+		assert_int_equal(dp_weights_init(&w, 7, 512, 8, 1, 1, 100),
+		                 bad ? DP_SELF_CHECK : DP_OK);
 		assert_int_equal(w.table == NULL, bad);
 		dp_weights_release(&w);
 	}
@@ -50,7 +51,7 @@ static void published_bounds(void **state) {
 	for (size_t i = 0; i < 4; i++) {
 		struct dp_weights w;
 		assert_int_equal(dp_weights_init(&w, rows[i].batch, rows[i].clip, rows[i].bits,
-		                                 rows[i].num, rows[i].den),
+		                                 rows[i].num, rows[i].den, 100),
 		                 DP_OK);
 		assert_int_equal(w.private_bits, rows[i].q);
 		long double lambda = 0, exact = (long double)rows[i].clip * rows[i].den /
@@ -88,7 +89,7 @@ static void wide_bounds(void **state) {
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct dp_weights w;
 		assert_int_equal(dp_weights_init(&w, rows[i].batch, rows[i].clip, rows[i].bits,
-		                                 rows[i].num, rows[i].den),
+		                                 rows[i].num, rows[i].den, 100),
 		                 DP_OK);
 		assert_int_equal(w.private_bits, rows[i].q);
 		const long double lambda =
@@ -118,18 +119,18 @@ static void both_widths(void **state) {
 	for (int32_t clip = 1; clip <= 4 << 8;
 	     clip++) { /* C/tau up to 4 is the design's, for B from 1 to 31 */
 		const unsigned octaves = (unsigned)ceill((long double)clip / 256.0L / logl(2.0L));
-		assert_int_equal(dp_weights_bits(1, clip, 8, 1, 1), 53 - octaves);
-		assert_int_equal(dp_weights_bits(31, clip, 8, 1, 1), 53 - octaves);
+		assert_int_equal(dp_weights_bits(1, clip, 8, 1, 1, 100), 53 - octaves);
+		assert_int_equal(dp_weights_bits(31, clip, 8, 1, 1, 100), 53 - octaves);
 	}
 	for (int32_t clip = 10 << 6; clip <= 28 << 6; clip++) {
 		const unsigned octaves = (unsigned)ceill((long double)clip / 64.0L / logl(2.0L));
-		assert_int_equal(dp_weights_bits(1, clip, 6, 1, 1), 126 - octaves);
-		assert_int_equal(dp_weights_bits(1000, clip, 6, 1, 1), 126 - octaves);
+		assert_int_equal(dp_weights_bits(1, clip, 6, 1, 1, 100), 126 - octaves);
+		assert_int_equal(dp_weights_bits(1000, clip, 6, 1, 1, 100), 126 - octaves);
 	}
-	assert_int_equal(dp_weights_bits(600000, 3, 0, 3, 28), 126 - 41);
-	assert_int_equal(dp_weights_bits(1000, 31 << 6, 6, 1, 1), 126 - 45);
-	assert_int_equal(dp_weights_bits(1, (32 << 12) - 1, 12, 1, 1), 126 - 47);
-	assert_int_equal(dp_weights_bits(1, 32 << 12, 12, 1, 1), 0);
+	assert_int_equal(dp_weights_bits(600000, 3, 0, 3, 28, 100), 126 - 41);
+	assert_int_equal(dp_weights_bits(1000, 31 << 6, 6, 1, 1, 100), 126 - 45);
+	assert_int_equal(dp_weights_bits(1, (32 << 12) - 1, 12, 1, 1, 100), 126 - 47);
+	assert_int_equal(dp_weights_bits(1, 32 << 12, 12, 1, 1, 100), 0);
 }
 
 /* The check refuses one entry that is off by a little more than eta's 1e-9, in either direction, or
@@ -137,7 +138,7 @@ static void both_widths(void **state) {
 static void check_refuses(void **state) {
 	(void)state;
 	struct dp_weights w;
-	assert_int_equal(dp_weights_init(&w, 7, 675, 10, 6, 5), DP_OK);
+	assert_int_equal(dp_weights_init(&w, 7, 675, 10, 6, 5, 100), DP_OK);
 	const int32_t at[] = {-w.sum_limit, -w.sum_limit + 1, -1,         0, 1, 674,
 	                      675,          w.sum_limit - 1,  w.sum_limit};
 	for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
@@ -169,7 +170,7 @@ static void check_refuses(void **state) {
 static void check_refuses_wide(void **state) {
 	(void)state;
 	struct dp_weights w;
-	assert_int_equal(dp_weights_init(&w, 127, 22 << 4, 4, 1, 1), DP_OK);
+	assert_int_equal(dp_weights_init(&w, 127, 22 << 4, 4, 1, 1, 100), DP_OK);
 	const uint64_t digits = (UINT64_C(1) << 57) - 1;
 	for (int32_t s = -w.sum_limit; s <= w.sum_limit; s += w.sum_limit / 8) {
 		uint64_t *entry = w.table + w.sum_limit + s, right = *entry;
@@ -199,7 +200,7 @@ static void check_refuses_wide(void **state) {
 static void check_refuses_anywhere(void **state) {
 	(void)state;
 	struct dp_weights w;
-	assert_int_equal(dp_weights_init(&w, 4096, 512, 4, 6, 5), DP_OK);
+	assert_int_equal(dp_weights_init(&w, 4096, 512, 4, 6, 5, 100), DP_OK);
 	assert_int_equal(w.sum_limit, DP_SUM_LIMIT);
 	const int32_t end = w.sum_limit,
 	              at[] = {-end, 1 - end, -end / 2, 0, end / 2, end - 513, end - 1, end};
@@ -222,7 +223,8 @@ static void sharp_bounds(void **state) {
 	for (int32_t nats = 1; nats < 32; nats += nats < 8 ? 1 : 7)
 		for (uint32_t batch = 1; batch < 10; batch += 2) {
 			struct dp_weights w;
-			assert_int_equal(dp_weights_init(&w, batch, nats << 6, 6, 1, 1), DP_OK);
+			assert_int_equal(dp_weights_init(&w, batch, nats << 6, 6, 1, 1, 100),
+			                 DP_OK);
 			const uint64_t lambda = ((uint64_t)nats << 56) / batch;
 			/* the design's 53 bits round E itself by up to this where C/tau is largest
 			 * for them */
@@ -249,7 +251,7 @@ static void public_factor(void **state) {
 	static const int32_t clips[] = {2703, 22 << 12};
 	for (size_t i = 0; i < 2; i++) {
 		struct dp_weights w;
-		assert_int_equal(dp_weights_init(&w, 7, clips[i], 12, 6, 5), DP_OK);
+		assert_int_equal(dp_weights_init(&w, 7, clips[i], 12, 6, 5, 100), DP_OK);
 		uint64_t last = (uint64_t)1 << 56;
 		assert_true(dp_weight_public(&w, 0) == last);
 		for (int64_t below = 1; below < INT64_C(1) << 27; below += 1 + below / 64) {
@@ -266,19 +268,25 @@ static void public_factor(void **state) {
 static void bad_parameters(void **state) {
 	(void)state;
 	struct dp_weights w;
-	assert_int_equal(dp_weights_init(&w, 0, 100, 12, 1, 1), DP_BAD_PARAMETER);
-	assert_int_equal(dp_weights_init(&w, 7, 0, 12, 1, 1), DP_BAD_PARAMETER);
-	assert_int_equal(dp_weights_init(&w, 7, -5, 12, 1, 1), DP_BAD_PARAMETER);
-	assert_int_equal(dp_weights_init(&w, 7, INT32_MAX, 12, 1, 1), DP_BAD_PARAMETER);
-	assert_int_equal(dp_weights_init(&w, UINT32_MAX, INT32_MAX, 12, 1, 1), DP_BAD_PARAMETER);
-	assert_int_equal(dp_weights_init(&w, 7, 100, 17, 1, 1), DP_BAD_PARAMETER);
-	assert_int_equal(dp_weights_init(&w, 7, 100, 12, 0, 1), DP_BAD_PARAMETER);
-	assert_int_equal(dp_weights_init(&w, 7, 100, 12, 1, 0), DP_BAD_PARAMETER);
-	assert_int_equal(dp_weights_init(&w, 7, 100, 12, INT64_C(1) << 31, 1), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 0, 100, 12, 1, 1, 100), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 7, 0, 12, 1, 1, 100), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 7, -5, 12, 1, 1, 100), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 7, INT32_MAX, 12, 1, 1, 100), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, UINT32_MAX, INT32_MAX, 12, 1, 1, 100),
+	                 DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 7, 100, 17, 1, 1, 100), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 7, 100, 12, 0, 1, 100), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 7, 100, 12, 1, 0, 100), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 7, 100, 12, INT64_C(1) << 31, 1, 100),
+	                 DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 7, 100, 12, 1, 1, 99), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 7, 100, 12, 1, 1, 301), DP_BAD_PARAMETER);
+	/* a gain of 3 brings C/tau = 11 to 33 */
+	assert_int_equal(dp_weights_init(&w, 7, 11 << 12, 12, 1, 1, 300), DP_BAD_PARAMETER);
 	/* C/tau too large, then C/(B tau) too small */
-	assert_int_equal(dp_weights_init(&w, 1, 100 << 12, 12, 1, 1), DP_BAD_PARAMETER);
-	assert_int_equal(dp_weights_init(&w, 1, 32 << 12, 12, 1, 1), DP_BAD_PARAMETER);
-	assert_int_equal(dp_weights_init(&w, 1 << 21, 1, 12, 1, 1), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 1, 100 << 12, 12, 1, 1, 100), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 1, 32 << 12, 12, 1, 1, 100), DP_BAD_PARAMETER);
+	assert_int_equal(dp_weights_init(&w, 1 << 21, 1, 12, 1, 1, 100), DP_BAD_PARAMETER);
 	assert_null(w.table);
 }
 
@@ -297,7 +305,7 @@ static void never_a_false_alarm(void **state) {
 		struct dp_weights w;
 		enum dp_status status =
 		    dp_weights_init(&w, batch, clip, bits, 1 + (int64_t)test_below(&seed, 30),
-		                    1 + (int64_t)test_below(&seed, 20));
+		                    1 + (int64_t)test_below(&seed, 20), 100);
 		assert_true(status == DP_OK || status == DP_BAD_PARAMETER);
 		made += status == DP_OK;
 		dp_weights_release(&w);

@@ -549,6 +549,7 @@ static void test_large_batches(void **state) {
 			params.batch = rows[i].batch;
 			params.tokens = rows[i].tokens;
 			params.accountant = exact ? CUTTLE_EXACT : CUTTLE_ZCDP;
+			params.gain = 1;
 			assert_int_equal(cuttle_plan_make(model, &params, &plan, NULL), CUTTLE_OK);
 			cuttle_plan_describe(plan, &g);
 			cuttle_plan_free(&plan);
@@ -593,8 +594,53 @@ static void test_large_batches(void **state) {
 	cuttle_model_free(&model);
 }
 
+/* Left to itself the gain is 2 where the clip is large and the batch is not small. An asked one is
+ * rounded to hundredths, and the epsilon told is that of the clip times the gain. */
+static void test_gain(void **state) {
+	(void)state;
+	static const struct {
+		double epsilon, clip, asked;
+		uint32_t batch;
+		double gain; /* 0 = refused */
+	} rows[] = {{40, NAN, 0, 7, 2},     {40, NAN, 0, 6, 1},       {1, NAN, 0, 7, 1},
+	            {NAN, 9, 0, 7, 1},      {NAN, 1, 1.5, 7, 1.5},    {1, NAN, 1.504, 7, 1.5},
+	            {40, NAN, 1, 7, 1},     {10, NAN, 3, 1, 3},       {10, NAN, 0.99, 7, 0},
+	            {10, NAN, 3.006, 7, 0}, {10, NAN, -2, 7, 0},      {10, NAN, NAN, 7, 0},
+	            {NAN, 16, 2, 7, 0},     {10, NAN, INFINITY, 7, 0}};
+	struct cuttle_model *model = open_model(2);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct cuttle_plan_params params = seeded_params();
+		struct cuttle_plan *plan;
+		struct cuttle_guarantee told;
+		struct cuttle_budget budget;
+		params.clip = rows[i].clip;
+		params.epsilon = rows[i].epsilon;
+		params.gain = rows[i].asked;
+		params.batch = rows[i].batch;
+		params.tokens = 40;
+		if (rows[i].gain == 0) {
+			assert_refused(model, &params);
+			continue;
+		}
+		assert_int_equal(cuttle_plan_make(model, &params, &plan, NULL), CUTTLE_OK);
+		cuttle_plan_describe(plan, &told);
+		cuttle_plan_free(&plan);
+		assert_true(told.gain == rows[i].gain);
+		assert_true(isnan(rows[i].epsilon) || told.epsilon_exact <= rows[i].epsilon);
+		cuttle_budget_none(&budget);
+		budget.clip = told.clip * told.gain;
+		budget.temperature = told.temperature;
+		budget.batch = told.batch;
+		budget.tokens = told.tokens;
+		assert_int_equal(cuttle_budget_solve(&budget, CUTTLE_RHO, NULL), CUTTLE_OK);
+		assert_true(told.rho >= budget.rho && told.rho <= budget.rho * (1 + 3e-9));
+	}
+	cuttle_model_free(&model);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_gain),
 	    cmocka_unit_test(test_same_bytes),
 	    cmocka_unit_test(test_resume_anywhere),
 	    cmocka_unit_test(test_null_references),

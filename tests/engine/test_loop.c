@@ -202,6 +202,7 @@ static struct cuttle_plan_params plan_params(bool insecure) {
 	struct cuttle_plan_params params;
 	cuttle_plan_params_default(&params);
 	params.clip = 0.7;
+	params.gain = 1.5;
 	params.temperature = 1.3;
 	params.batch = BATCH;
 	params.tokens = TOKENS;
@@ -261,6 +262,8 @@ static struct dp_invisibleink *mechanism_told(const struct cuttle_guarantee *tol
 	                                        .vocab = TINY_VOCAB,
 	                                        .clip_fixed = told->clip_fixed,
 	                                        .fraction_bits = told->fraction_bits,
+	                                        .gain = (unsigned)lround(told->gain * 100),
+	                                        .center = told->savings.center,
 	                                        .allowed = allowed,
 	                                        .random = seeded_random(seeded)};
 	assert_int_equal(dp_temperature_ratio(told->temperature, &params.temperature_num,
@@ -324,6 +327,7 @@ static void the_plan_keeps_its_guarantee(void **state) {
 	struct cuttle_guarantee told;
 	struct cuttle_model *model = tiny_model_open(GGUF_TENSOR_Q8_0, GGUF_TENSOR_Q8_0, 1);
 	struct cuttle_plan_params params = plan_params(false);
+	params.savings.center = false;
 	struct cuttle_plan *plan = make_plan(model, &params);
 	cuttle_plan_describe(plan, &told);
 	assert_true(told.private_output);

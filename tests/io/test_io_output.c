@@ -19,7 +19,7 @@
 
 enum { TEXTS = 3, STEPS = 4 };
 static char folder[] = "/tmp/cuttle-output-XXXXXX";
-static char out[128], receipt_path[128], journal[128], key_path[128];
+static char out[128], dropped_path[160], receipt_path[128], journal[128], key_path[128];
 static char ours[HASH_TEXT], other[HASH_TEXT];
 static char words[] = "what is read"; /* the input */
 
@@ -81,6 +81,8 @@ static struct output_request request_of(const char *fingerprint) {
 	                               .user = words};
 }
 
+static bool equal_texts; /* all texts are that of number 0 */
+
 enum outcome { STOPPED, DONE, COMPLETE };
 
 /* One process's life: the tokens of text t are 100 t + step; draws at most `draws` tokens that the
@@ -108,9 +110,15 @@ static enum outcome live(const struct output_request *request, size_t draws, boo
 			assert_int_equal(output_token(output, t, step, (int32_t)(100 * t + step)),
 			                 0);
 		}
-		int size = snprintf(text, sizeof text, "text \"%zu\",\n", t);
-		struct cuttle_text line = {
-		    .index = t, .batch = t, .text = text, .size = (size_t)size, .tokens = STEPS};
+		int size = snprintf(text, sizeof text, "text \"%zu\",\n", equal_texts ? 0 : t);
+		const int32_t first = (int32_t)(100 * t),
+		              ids[STEPS] = {first, first + 1, first + 2, first + 3};
+		struct cuttle_text line = {.index = t,
+		                           .batch = t,
+		                           .text = text,
+		                           .size = (size_t)size,
+		                           .ids = ids,
+		                           .tokens = STEPS};
 		line.finish = t ? CUTTLE_FINISH_EOS : CUTTLE_FINISH_LENGTH;
 		assert_int_equal(output_text(output, &line), 0);
 	}
@@ -205,6 +213,96 @@ static void expect_refused(const struct output_request *request, enum cuttle_sta
 	assert_null(strchr(error.message, '\n'));
 }
 
+static const char
+    KEPT[] = "{\"index\":0,\"text\":\"text \\\"0\\\",\\n\",\"tokens\":4,\"finish\":\"length\"}\n",
+    DROPPED[] = "{\"index\":1,\"text\":\"text \\\"0\\\",\\n\",\"tokens\":4,\"finish\":\"eos\","
+                "\"dropped\":\"duplicates\"}\n"
+                "{\"index\":2,\"text\":\"text \\\"0\\\",\\n\",\"tokens\":4,\"finish\":\"eos\","
+                "\"dropped\":\"duplicates\"}\n";
+
+static void expect_dropped(void) {
+	char bytes[1024];
+	(void)read_file(out, bytes, sizeof bytes);
+	assert_string_equal(bytes, KEPT);
+	(void)read_file(dropped_path, bytes, sizeof bytes);
+	assert_string_equal(bytes, DROPPED);
+	assert_true(exists(receipt_path) && !exists(journal) && !exists(key_path) && !*find_part());
+}
+
+/* Equal texts: the first is kept, the others stand in a file of their own, whenever the run is
+ * stopped, and nobody else's file is replaced by it. */
+static void dropped_texts_have_their_file(void **state) {
+	(void)state;
+	struct output_request request = request_of(ours);
+	char tokens[2048], key[128];
+	request.filters.drop[FILTER_DUPLICATES] = true;
+	equal_texts = true;
+	for (size_t first = 0; first <= TEXTS * STEPS; first++) {
+		clean();
+		(void)live(&request, first, false);
+		assert_false(exists(out) || exists(dropped_path));
+		assert_int_equal(live(&request, TEXTS * STEPS - first, true), DONE);
+		expect_dropped();
+		assert_int_equal(live(&request, 0, true), COMPLETE);
+		expect_dropped();
+	}
+	// Killed when receipt and dropped texts were in place, and the output was not.
+	clean();
+	assert_int_equal(live(&request, TEXTS * STEPS, false), DONE);
+	(void)read_file(journal, tokens, sizeof tokens);
+	(void)read_file(key_path, key, sizeof key);
+	assert_int_equal(live(&request, 0, true), DONE);
+	assert_int_equal(unlink(out), 0);
+	write_file(journal, tokens);
+	write_file(key_path, key);
+	assert_int_equal(live(&request, 0, true), DONE);
+	expect_dropped();
+	// A stranger's file in its place: before the first token, and when a run is continued.
+	for (size_t drawn = 0; drawn <= 5; drawn += 5) {
+		clean();
+		request.overwrite = false;
+		if (drawn) assert_int_equal(live(&request, drawn, true), STOPPED);
+		write_file(dropped_path, "a stranger's file\n");
+		expect_refused(&request, CUTTLE_USAGE);
+		request.overwrite = true;
+		assert_int_equal(live(&request, TEXTS * STEPS - drawn, true), DONE);
+		expect_dropped();
+	}
+	equal_texts = false;
+}
+
+/* Only a text that was cut short is trimmed, and its tokens stay in the journal. */
+static void cut_texts_end_with_a_sentence(void **state) {
+	(void)state;
+	struct output_request request = request_of(ours);
+	struct output *output;
+	bool complete;
+	char bytes[1024];
+	static const int32_t ids[2] = {1, 2};
+	clean();
+	request.filters.trim = true;
+	assert_int_equal(output_open(&request, &output, &complete, NULL), CUTTLE_OK);
+	for (size_t t = 0; t < TEXTS; t++) {
+		for (uint32_t i = 0; i < 2; i++)
+			assert_int_equal(output_token(output, t, i, ids[i]), 0);
+		const struct cuttle_text text = {.index = t,
+		                                 .batch = t,
+		                                 .text = "One. Two. Thr",
+		                                 .size = 13,
+		                                 .ids = ids,
+		                                 .tokens = 2,
+		                                 .finish = (enum cuttle_finish)t};
+		assert_int_equal(output_text(output, &text), 0);
+	}
+	assert_int_equal(output_counts(output)->drawn, TEXTS);
+	output_close(&output);
+	(void)read_file(find_part(), bytes, sizeof bytes);
+	assert_string_equal(
+	    bytes, "{\"index\":0,\"text\":\"One. Two. Thr\",\"tokens\":2,\"finish\":\"eos\"}\n"
+	           "{\"index\":1,\"text\":\"One. Two. Thr\",\"tokens\":2,\"finish\":\"stop\"}\n"
+	           "{\"index\":2,\"text\":\"One. Two.\",\"tokens\":2,\"finish\":\"length\"}\n");
+}
+
 static void what_is_not_ours_is_refused(void **state) {
 	(void)state;
 	struct output_request mine = request_of(ours), theirs = request_of(other);
@@ -295,8 +393,8 @@ static void batches_and_free_tokens(void **state) {
 		request.private_output = !csv;
 		assert_int_equal(output_open(&request, &output, &complete, &error), CUTTLE_OK);
 		for (size_t i = 0; i < 4; i++) {
-			const struct cuttle_text line = {i, batches[i],       "a", 1, 4,
-			                                 1, CUTTLE_FINISH_EOS};
+			const struct cuttle_text line = {i,    batches[i], "a", 1,
+			                                 NULL, 4,          1,   CUTTLE_FINISH_EOS};
 			assert_int_equal(output_text(output, &line), 0);
 		}
 		assert_int_equal(output_seal(output, sha256, &error), CUTTLE_OK);
@@ -471,6 +569,7 @@ static int make_folder(void **state) {
 	hash_of("other", 5, other);
 	if (!mkdtemp(folder)) return -1;
 	(void)snprintf(out, sizeof out, "%s/out.jsonl", folder);
+	(void)snprintf(dropped_path, sizeof dropped_path, "%s" OUTPUT_DROPPED, out);
 	(void)snprintf(receipt_path, sizeof receipt_path, "%s/out.receipt.json", folder);
 	(void)snprintf(journal, sizeof journal, "%s/out.jsonl.journal", folder);
 	(void)snprintf(key_path, sizeof key_path, "%s/out.jsonl.journal.key", folder);
@@ -487,6 +586,8 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(stopped_anywhere_and_continued),
 	    cmocka_unit_test(stopped_between_the_renames),
+	    cmocka_unit_test(dropped_texts_have_their_file),
+	    cmocka_unit_test(cut_texts_end_with_a_sentence),
 	    cmocka_unit_test(what_is_not_ours_is_refused),
 	    cmocka_unit_test(overwrite_replaces),
 	    cmocka_unit_test(csv_and_stamp),

@@ -31,6 +31,7 @@ static struct receipt sample(void) {
 	                                              .rho = 0.185,
 	                                              .clip = 0.2285,
 	                                              .temperature = 1.2,
+	                                              .gain = 1,
 	                                              .clip_fixed = 935,
 	                                              .fraction_bits = 12,
 	                                              .batch = 7,
@@ -281,6 +282,10 @@ static void fingerprints_differ(void **state) {
 	DIFFERS(changed.guarantee.temperature = 1.200001);
 	DIFFERS(changed.guarantee.tokens++);
 	DIFFERS(changed.guarantee.accountant = CUTTLE_EXACT);
+	DIFFERS(changed.guarantee.gain = 1.5);
+	DIFFERS(changed.filters.trim = true);
+	DIFFERS(changed.filters.drop[FILTER_LOOPS] = true);
+	DIFFERS(changed.filters.drop[FILTER_DUPLICATES] = true);
 	DIFFERS(changed.guarantee.batch++);
 	DIFFERS(changed.guarantee.top_k++);
 	DIFFERS(changed.guarantee.context++);

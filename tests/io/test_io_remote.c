@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests io/remote.c and io/remote_request.c against a server on this machine, which records every
 // byte. It fails if other bytes leave than the request's own, if they leave for another place, if a
-// retry changes them, if a bound does not hold, if the key is in a message, or if a failure has the
-// wrong status.
+// retry changes them, if a bound does not hold, if the key is in a message, if a failure has the
+// wrong status, or if libcurl is in the process before a remote is opened.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,11 +12,13 @@
 #include "io/remote.h"
 #include "tests/support/files.h"
 #include "tests/support/http_server.h"
+#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -200,6 +202,92 @@ static void says_that_libcurl_is_missing(void **state) {
 	assert_non_null(strstr(error.message, "without libcurl"));
 }
 #else
+/* ---- loading libcurl ------------------------------------------------------------------------- */
+
+static const char *absent; /* part of the names of libraries that are not found; NULL = none */
+
+void *__real_dlopen(const char *library, int flags);
+void *__wrap_dlopen(const char *library, int flags);
+
+void *__wrap_dlopen(const char *library, int flags) {
+	// Something that is no libcurl stands there instead.
+	return __real_dlopen(absent && strstr(library, absent) ? "libm.so.6" : library, flags);
+}
+
+/* Whether a library whose name begins so is in this process, as its owner sees it in /proc. */
+static bool is_mapped(const char *name) {
+	char file_name[64], *line = NULL;
+	size_t room = 0;
+	bool mapped = false, any = false;
+	(void)snprintf(file_name, sizeof file_name, "/%s", name);
+	FILE *maps = fopen("/proc/self/maps", "r");
+	assert_non_null(maps);
+	while (getline(&line, &room, maps) > 0) {
+		mapped |= strstr(line, file_name) != NULL;
+		any |= strstr(line, "/libc.so") != NULL;
+	}
+	assert_true(any);
+	free(line);
+	assert_int_equal(fclose(maps), 0);
+	return mapped;
+}
+
+/* Opens and closes a remote without the libraries of that name, then tells which library came: 'o'
+ * of OpenSSL, 'g' of GnuTLS, '-' none is there. In a process of its own: libcurl is never unloaded.
+ */
+static char open_without(const char *name) {
+	static const char second[] = "libcurl-gnutls.so.4";
+	char told = '?';
+	int ends[2];
+	assert_int_equal(pipe(ends), 0);
+	const pid_t child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		const struct remote_request request = request_to("https://a.example");
+		struct remote *remote;
+		absent = name;
+		const enum cuttle_status status = remote_open(&request, NULL, &remote, &error);
+		const bool openssl = is_mapped("libcurl.so"), gnutls = is_mapped("libcurl-gnutls");
+		remote_close(&remote);
+		if (!status && openssl != gnutls) told = openssl ? 'o' : 'g';
+		if (status == CUTTLE_USAGE && !openssl && !gnutls &&
+		    strstr(error.message, "install the Debian package libcurl4"))
+			told =
+			    strstr(second, name) || !__real_dlopen(second, RTLD_LAZY) ? '-' : '?';
+		_exit(write(ends[1], &told, 1) != 1);
+	}
+	int code;
+	assert_int_equal(waitpid(child, &code, 0), child);
+	assert_int_equal(code, 0);
+	assert_int_equal(read(ends[0], &told, 1), 1);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+	return told;
+}
+
+static void loads_libcurl_when_it_opens(void **state) {
+	(void)state;
+	struct remote_request request = request_to("https://a.example");
+	struct remote *remote;
+	// Neither a request that is only shown nor one that is refused needs it.
+	free(remote_shown(&request));
+	request.key_file = request.ca_file = "/nonexistent";
+	assert_int_equal(remote_open(&request, NULL, &remote, &error), CUTTLE_INPUT);
+	request.ca_file = NULL;
+	assert_int_equal(remote_open(&request, NULL, &remote, &error), CUTTLE_INPUT);
+	assert_false(is_mapped("libcurl") || is_mapped("libssl") || is_mapped("libgnutls"));
+	assert_int_equal(open_without("libcurl"), '-');
+	assert_int_equal(open_without("gnutls"), 'o');
+	const char other = open_without("libcurl.so");
+	assert_true(other == 'g' || other == '-');
+	assert_false(is_mapped("libcurl"));
+	request.key_file = NULL;
+	assert_int_equal(remote_open(&request, NULL, &remote, &error), CUTTLE_OK);
+	assert_true(is_mapped("libcurl"));
+	remote_close(&remote);
+	assert_true(is_mapped("libcurl"));
+}
+
 /* ---- one exchange ---------------------------------------------------------------------------- */
 
 static struct http_server *server;
@@ -765,6 +853,9 @@ static enum cuttle_status ask_by_tls(const char *ca_file) {
 	return status;
 }
 
+#define PEM_LINE(word) "-----" word " CERTIFICATE-----\n"
+#define PEM(bytes) PEM_LINE("BEGIN") bytes "\n" PEM_LINE("END")
+
 static void certificates(void **state) {
 	(void)state;
 	static const struct http_answer answer = {.head = OK_HEAD, .body = OK_BODY};
@@ -785,13 +876,62 @@ static void certificates(void **state) {
 	assert_true(http_make_certificate(folder, "DNS:other.example"));
 	assert_int_equal(ask_by_tls(ca_file), CUTTLE_REMOTE);
 	assert_int_equal(http_server_requests(server), 1);
-	// The file is no certificate, or is not there.
+	// Something that only looks like a certificate.
 	(void)snprintf(ca_file, sizeof ca_file, "%s/none.pem", folder);
-	files_put(ca_file, "none\n", 5);
+	files_put(ca_file, PEM("MAA="), strlen(PEM("MAA=")));
 	assert_int_equal(ask_by_tls(ca_file), CUTTLE_REMOTE);
-	(void)unlink(ca_file);
-	assert_int_equal(ask_by_tls(ca_file), CUTTLE_INPUT);
 	assert_int_equal(http_server_requests(server), 1);
+	(void)unlink(ca_file);
+}
+
+/* What stands in a file is looked at when a remote is opened: nothing is drawn or sent by then. */
+static void which_files_of_certificates(void **state) {
+	(void)state;
+	static const struct {
+		const char *text;
+		enum cuttle_status status;
+	} cases[] = {
+	    {PEM("MAA="), CUTTLE_OK},
+	    {"Our own:\r\n-----BEGIN CERTIFICATE-----\r\nMAMC\r\nAQE=\r\n"
+	     "-----END CERTIFICATE-----",
+	     CUTTLE_OK},
+	    {PEM("MAA=") "and\n" PEM("MAMC\nAQE="), CUTTLE_OK},
+	    {"", CUTTLE_INPUT},
+	    {"none\n", CUTTLE_INPUT},
+	    {"\x30\x03\x02\x01\x01", CUTTLE_INPUT},
+	    {PEM_LINE("BEGIN"), CUTTLE_INPUT},
+	    {PEM(""), CUTTLE_INPUT},
+	    {PEM("MAA"), CUTTLE_INPUT},
+	    {PEM("MA.A"), CUTTLE_INPUT},
+	    {PEM("AAA="), CUTTLE_INPUT},
+	    {PEM_LINE("BEGIN") "MAA=\n", CUTTLE_INPUT},
+	    {PEM_LINE("BEGIN") "MAA=\n-----END CERT", CUTTLE_INPUT},
+	    {"# " PEM("MAA="), CUTTLE_INPUT},
+	    {"-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n", CUTTLE_INPUT},
+	    {PEM("MAA=") PEM_LINE("BEGIN") "MAM\n", CUTTLE_INPUT}};
+	struct remote_request request = request_to("https://a.example");
+	struct remote *remote;
+	request.ca_file = in_folder("cert.pem");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		files_put(path, cases[i].text, strlen(cases[i].text));
+		assert_int_equal(remote_open(&request, NULL, &remote, &error), cases[i].status);
+		assert_true(!cases[i].status || strstr(error.message, "PEM form"));
+		remote_close(&remote);
+	}
+	(void)unlink(path);
+	assert_int_equal(remote_open(&request, NULL, &remote, &error), CUTTLE_INPUT);
+	assert_non_null(strstr(error.message, "No such file"));
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(remote_open(&request, NULL, &remote, &error), CUTTLE_INPUT);
+	(void)unlink(path);
+	request.ca_file = folder;
+	assert_int_equal(remote_open(&request, NULL, &remote, &error), CUTTLE_INPUT);
+	// A file that the system has, with more than a hundred certificates and comments.
+	request.ca_file = "/etc/ssl/certs/ca-certificates.crt";
+	if (access(request.ca_file, R_OK) == 0) {
+		assert_int_equal(remote_open(&request, NULL, &remote, &error), CUTTLE_OK);
+		remote_close(&remote);
+	}
 }
 #endif
 
@@ -821,6 +961,7 @@ int main(void) {
 #ifndef CUTTLE_CURL
 	    cmocka_unit_test(says_that_libcurl_is_missing),
 #else
+	    cmocka_unit_test(loads_libcurl_when_it_opens),
 	    cmocka_unit_test(these_bytes_leave_and_no_others),
 	    cmocka_unit_test(both_apis),
 	    cmocka_unit_test(which_keys),
@@ -840,6 +981,7 @@ int main(void) {
 	    cmocka_unit_test(the_environment_has_no_say),
 	    cmocka_unit_test(a_proxy_sees_no_key),
 	    cmocka_unit_test(certificates),
+	    cmocka_unit_test(which_files_of_certificates),
 #endif
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the kernels of DP-Fusion, rowlaw and chisq: every tier against the scalar one by memcmp,
-// and the scalar one against its definition. `test_laws --bench` measures every tier at the sizes
-// of two vocabularies. It fails if a tier differs in one bit, writes outside its arrays or reads
-// beyond the row, if a law does not sum to 2^46 or has a zero, or if a row that is not finite is
-// taken.
+// Tests the kernels of the laws, rowlaw and chisq of DP-Fusion and those of ranking.h: every tier
+// against the scalar one by memcmp, and the scalar one against its definition. `test_laws --bench`
+// measures every tier at the sizes of two vocabularies. It fails if a tier differs in one bit,
+// writes outside its arrays or reads beyond the row, if a law does not sum to 2^46 or has a zero,
+// if a row that is not finite is taken, if keys are miscounted, or if one has the wrong
+// place or is that of another cosine.
 #include "tests/kernels/kernel_bench.h"
 #include "tests/kernels/kernel_cases.h"
 
@@ -215,6 +216,116 @@ static void test_lane_order(void **state) {
 	}
 }
 
+/* A key at an end of int32, a near one, or any. */
+static int32_t any_key(void) {
+	static const int32_t ends[] = {INT32_MIN, INT32_MIN + 1, -1, 0, 1, INT32_MAX};
+	const size_t kind = draw_below(&numbers, 3);
+	if (kind == 0) return ends[draw_below(&numbers, 6)];
+	return kind == 1 ? (int32_t)draw_below(&numbers, 9) - 4
+	                 : (int32_t)(uint32_t)(draw_test_bits(&numbers) >> 16);
+}
+
+static void test_count_above(void **state) {
+	(void)state;
+	for (size_t round = 0; round < 4000; round++) {
+		const size_t n = round % 100 == 0 ? 1843 : draw_below(&numbers, 70);
+		int32_t *keys = new_array(n + 64, sizeof *keys), thresholds[COUNT_ABOVE];
+		for (size_t i = 0; i < n; i++) keys[i] = any_key();
+		for (size_t i = n; i < n + 64; i++) keys[i] = INT32_MAX; // would be counted
+		uint32_t expected[COUNT_ABOVE] = {0};
+		for (size_t t = 0; t < COUNT_ABOVE; t++) {
+			thresholds[t] = any_key();
+			for (size_t i = 0; i < n; i++) expected[t] += keys[i] > thresholds[t];
+		}
+		for (size_t t = 0; t < tier_count; t++) {
+			uint32_t counts[COUNT_ABOVE];
+			tiers[t]->count_above(keys, n, thresholds, counts);
+			if (memcmp(expected, counts, sizeof counts))
+				fail_msg("count_above, %s: %zu keys", tiers[t]->name, n);
+		}
+		free(keys);
+	}
+}
+
+/* Every entry that equals a key, in all tiers: few different keys, so that many are equal. */
+static void test_find_equal(void **state) {
+	(void)state;
+	for (size_t round = 0; round < 1000; round++) {
+		const size_t n = round % 100 == 0 ? 443 : 1 + draw_below(&numbers, 200),
+		             kinds = 1 + draw_below(&numbers, 9);
+		int32_t *keys = new_array(n + 64, sizeof *keys), kind[9];
+		for (size_t i = 0; i < kinds; i++) kind[i] = any_key();
+		for (size_t i = 0; i < n; i++) keys[i] = kind[draw_below(&numbers, kinds)];
+		for (size_t i = n; i < n + 64; i++) keys[i] = keys[0]; // would be counted
+		for (size_t wanted = 0; wanted < n; wanted++) {
+			uint32_t skip = 0;
+			for (size_t i = 0; i < wanted; i++) skip += keys[i] == keys[wanted];
+			for (size_t t = 0; t < tier_count; t++)
+				if (tiers[t]->find_equal(keys, n, keys[wanted], skip) != wanted)
+					fail_msg("find_equal, %s: entry %zu of %zu", tiers[t]->name,
+					         wanted, n);
+		}
+		free(keys);
+	}
+}
+
+/* A cosine, a half between two keys, one beyond them all, or no number. */
+static float any_cosine(void) {
+	static const float strange[] = {NAN,       -NAN, INFINITY, -INFINITY, 0.0f,  -0.0f,
+	                                0x1p-149f, 2.0f, -2.0f,    3e38f,     -3e38f};
+	const size_t kind = draw_below(&numbers, 4);
+	if (kind == 0) return strange[draw_below(&numbers, sizeof strange / sizeof *strange)];
+	if (kind == 1) return ((float)draw_below(&numbers, 6000000) - 3e6f) * 0x1p-21f;
+	return draw_plain(&numbers);
+}
+
+static void test_cosine_keys(void **state) {
+	(void)state;
+	for (size_t round = 0; round < 4000; round++) {
+		const size_t n = round % 100 == 0 ? 1843 : draw_below(&numbers, 70);
+		float *cosines = new_array(n + 1, sizeof *cosines);
+		for (size_t i = 0; i < n; i++) cosines[i] = any_cosine();
+		for (size_t t = 0; t < tier_count; t++) {
+			struct guarded guard;
+			int32_t *keys =
+			    guarded_new(&guard, n * sizeof *keys, 4 * draw_below(&numbers, 16));
+			tiers[t]->cosine_keys(cosines, n, keys);
+			for (size_t i = 0; i < n; i++) {
+				const double exact = nearbyint((double)cosines[i] * 0x1p20),
+				             within = fmin(fmax(exact, -0x1p21), 0x1p21);
+				const int32_t key = isnan(cosines[i]) ? INT32_MIN : (int32_t)within;
+				if (keys[i] != key)
+					fail_msg("cosine_keys, %s: %a has %d", tiers[t]->name,
+					         (double)cosines[i], keys[i]);
+			}
+			guarded_end(&guard);
+		}
+		free(cosines);
+	}
+}
+
+static void bench_ranking(size_t n) {
+	static const int32_t thresholds[COUNT_ABOVE] = {-1000, 0, 1000};
+	uint32_t counts[COUNT_ABOVE];
+	double base = 0;
+	float *cosines = new_array(n, sizeof *cosines);
+	int32_t *keys = new_array(n, sizeof *keys);
+	for (size_t i = 0; i < n; i++) cosines[i] = draw_plain(&numbers);
+	char what[64];
+	snprintf(what, sizeof what, "cosine_keys, %zu", n);
+	for (size_t t = 0; t < tier_count; t++) {
+		BENCH(seconds, tiers[t]->cosine_keys(cosines, n, keys))
+		bench_report(what, tiers[t]->name, seconds, &base);
+	}
+	snprintf(what, sizeof what, "count_above, %zu", n);
+	for (size_t t = 0; t < tier_count; t++) {
+		BENCH(seconds, tiers[t]->count_above(keys, n, thresholds, counts))
+		bench_report(what, tiers[t]->name, seconds, &base);
+	}
+	free(cosines);
+	free(keys);
+}
+
 static void bench_laws(size_t n) {
 	size_t count;
 	double base = 0, moments[CHISQ_ORDER + 1];
@@ -252,12 +363,15 @@ int main(int argc, char **argv) {
 	if (argc > 1 && !strcmp(argv[1], "--bench")) {
 		bench_laws(49152);
 		bench_laws(151936);
+		bench_ranking(3000);
+		bench_ranking(50000);
 		return 0;
 	}
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_rowlaw),     cmocka_unit_test(test_longest),
 	    cmocka_unit_test(test_table_end),  cmocka_unit_test(test_chisq),
-	    cmocka_unit_test(test_lane_order),
+	    cmocka_unit_test(test_lane_order), cmocka_unit_test(test_count_above),
+	    cmocka_unit_test(test_find_equal), cmocka_unit_test(test_cosine_keys),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,6 +132,7 @@ static void generate(const struct world *world, int32_t clip_fixed, double tempe
 	stub.world = world;
 	cuttle_plan_params_default(&wanted);
 	wanted.clip = ldexp(clip_fixed, -12);
+	wanted.savings.center = false;
 	wanted.temperature = temperature;
 	wanted.batch = BATCH;
 	wanted.tokens = TEXT_TOKENS;

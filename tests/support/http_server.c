@@ -161,8 +161,10 @@ static void serve_connection(struct http_server *server, int file) {
 	server->sizes[index] = size;
 	server->seen++;
 	pthread_mutex_unlock(&server->lock);
-	give_answer(server, file,
-	            &server->answers[index < server->count ? index : server->count - 1]);
+	const struct http_answer *answer =
+	    &server->answers[index < server->count ? index : server->count - 1];
+	if (answer->look) answer->look(index);
+	give_answer(server, file, answer);
 	// The answer would be lost if the connection were reset because of unread bytes.
 	(void)shutdown(file, SHUT_WR);
 }

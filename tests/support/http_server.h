@@ -34,6 +34,9 @@ struct http_answer {
 	size_t size;           /* bytes of body; 0 = strlen */
 	enum http_manner how;  /* of the body */
 	unsigned milliseconds; /* waited before the first byte */
+	/* Called in the server's thread when the request has come, before its answer; NULL = no
+	 * call. */
+	void (*look)(size_t index);
 };
 
 struct http_server;

@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures the word mechanisms: how alike their outputs are to the words, how well attacks find the
+// words again, and how fast they run. Nothing here is private: use texts that may be shown.
+//
+// usage: words_attacks attacks MODEL DATA.jsonl WORDS     the tables of laws and of texts
+//        words_attacks speed WORDS [WIDTH]                words per second, with random vectors
+//
+// The words are the first WORDS of the model's own, fragments too. Every chance is taken from the
+// law, not from draws: from the integers of dp/rank.h, and from baselines_law. The attacks:
+//   unchanged   guesses that a word stayed as it is
+//   inversion   guesses the ten words nearest to the output
+//   Bayes       knows the law and how often words occur in DATA, and guesses the likeliest word
+// The second table draws: it perturbs 50 words of each text by the call itself, and counts which
+// runs of 1, 2 and 3 words of a text are still in it.
+#include "bench/marked.h"
+#include "dp/rank.h"
+#include "engine/run/perturb.h"
+#include "io/records.h"
+#include "kernels/ranking.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+	NEAREST = 10,     /* of an inversion, and of "in 10 nearest" */
+	BEST_NEAR = 0,    /* `near` of a mechanism: the best k by mean cosine */
+	RADII = 64,       /* of RANTEXT, each for as many of its draws */
+	TEXT_WORDS = 50,  /* words of a text that are perturbed */
+	MOST_TEXTS = 200, /* texts that are perturbed */
+	LONGEST_RUN = 3,  /* words of a run that is looked for */
+	SPEED_WORDS = 64, /* words perturbed for a timing: a block, as of the cosines */
+	SPEED_RUNS = 30   /* of which the fastest counts */
+};
+
+/* A line of the tables. */
+struct mechanism {
+	enum cuttle_word_method method;
+	uint32_t millionths; /* epsilon */
+	enum cuttle_rank_table table;
+	uint32_t near; /* k, or BEST_NEAR */
+	double share;  /* RANTEXT's list; 0 = radius of the paper */
+};
+static const struct mechanism MECHANISMS[] = {
+    {CUTTLE_RANTEXT, 3000000, 0, 1, .1},
+    {CUTTLE_RANTEXT, 3000000, 0, 1, .015},
+    {CUTTLE_CUSTEXT, 3000000, 0, 1, 0},
+    {CUTTLE_RANK, 3000000, CUTTLE_ENVELOPE, 1, 0},
+    {CUTTLE_RANK, 3000000, CUTTLE_STEP, 20, 0},
+    {CUTTLE_RANK, 3000000, CUTTLE_STEP, BEST_NEAR, 0},
+    {CUTTLE_RANTEXT, 6000000, 0, 1, .1},
+    {CUTTLE_RANTEXT, 6000000, 0, 1, .015},
+    {CUTTLE_RANTEXT, 6000000, 0, 1, 0},
+    {CUTTLE_SANTEXT, 6000000, 0, 1, 0},
+    {CUTTLE_CUSTEXT, 6000000, 0, 1, 0},
+    {CUTTLE_RANK, 6000000, CUTTLE_ENVELOPE, 1, 0},
+    {CUTTLE_RANK, 6000000, CUTTLE_STEP, 20, 0},
+    {CUTTLE_RANK, 6000000, CUTTLE_STEP, BEST_NEAR, 0},
+    {CUTTLE_RANTEXT, 10000000, 0, 1, .1},
+    {CUTTLE_RANTEXT, 10000000, 0, 1, .015},
+    {CUTTLE_SANTEXT, 10000000, 0, 1, 0},
+    {CUTTLE_CUSTEXT, 10000000, 0, 1, 0},
+    {CUTTLE_RANK, 10000000, CUTTLE_STEP, 20, 0},
+    {CUTTLE_RANK, 10000000, CUTTLE_STEP, BEST_NEAR, 0},
+    /* As often unchanged as RANTEXT with 10 % at epsilon 3, and at 6. */
+    {CUTTLE_RANK, 7140000, CUTTLE_STEP, 1, 0},
+    {CUTTLE_RANK, 8980000, CUTTLE_STEP, 3, 0},
+    {CUTTLE_RANK, 7880000, CUTTLE_STEP, 1, 0},
+    {CUTTLE_RANK, 8270000, CUTTLE_STEP, 3, 0},
+};
+enum { MECHANISM_COUNT = sizeof MECHANISMS / sizeof *MECHANISMS };
+
+/* What is summed over all words, for one mechanism. */
+struct measured {
+	struct cuttle_perturber *perturber;
+	uint32_t near; /* as used */
+	double cosine, unchanged, near_word, inverted;
+	double *most, *least; /* [V] largest and smallest chance of each output */
+	double *guess;        /* [V] largest chance times prior */
+};
+
+struct words_bench {
+	struct cuttle_words *words;
+	size_t count;            /* V */
+	size_t width;            /* d */
+	float *cosines;          /* [V][V] */
+	uint32_t *order;         /* [V][V] by key falling, then id */
+	double *prior;           /* [V] how often each word occurs in the texts, of 1 */
+	double *distances, *law; /* [V] */
+	struct measured measured[MECHANISM_COUNT];
+};
+
+static void *allocate_numbers(size_t count, size_t size) {
+	void *numbers = calloc(count, size);
+	if (!numbers) marked_stop("out of memory");
+	return numbers;
+}
+
+/* ---- order of all words ---------------------------------------------------------------------- */
+
+static int compare_keys(const void *a, const void *b, void *context) {
+	const float *cosines = context;
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const int32_t kx = cosine_key(cosines[x]), ky = cosine_key(cosines[y]);
+	return kx != ky ? (kx < ky) - (kx > ky) : (x > y) - (x < y);
+}
+
+static void order_words(struct words_bench *b) {
+	float *rows = allocate_numbers(b->count * b->width, sizeof *rows);
+	b->cosines = allocate_numbers(b->count * b->count, sizeof *b->cosines);
+	b->order = allocate_numbers(b->count * b->count, sizeof *b->order);
+	for (size_t x = 0; x < b->count; x++) cuttle_words_row(b->words, x, rows + x * b->width);
+	cuttle_words_cosines(b->words, rows, b->count, b->cosines);
+	free(rows);
+	for (size_t x = 0; x < b->count; x++) {
+		uint32_t *order = b->order + x * b->count;
+		for (uint32_t y = 0; y < b->count; y++) order[y] = y;
+		qsort_r(order, b->count, sizeof *order, compare_keys, b->cosines + x * b->count);
+	}
+}
+
+/* Whether word y is one of the ten nearest of x, itself among them. */
+static bool is_nearest(const struct words_bench *b, size_t x, uint32_t y) {
+	for (size_t r = 0; r < NEAREST; r++)
+		if (b->order[x * b->count + r] == y) return true;
+	return false;
+}
+
+/* ---- words of texts -------------------------------------------------------------------------- */
+
+/* Sets *word to the next run of letters and inner apostrophes, in lower case. */
+static bool next_word(const char *text, size_t size, size_t *at, char word[64], size_t *length) {
+	*length = 0;
+	for (; *at < size; ++*at) {
+		const char c = text[*at];
+		const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+		if (!letter && *length) return true;
+		if (letter && *length < 63) word[(*length)++] = (char)(c | 0x20);
+	}
+	return *length > 0;
+}
+
+static struct records *read_texts(const char *path) {
+	struct records *records;
+	struct cuttle_error error;
+	const struct records_request request = {.path = path, .field = "text", .limit = SIZE_MAX};
+	if (records_read(&request, &records, &error)) marked_stop(error.message);
+	return records;
+}
+
+static void count_words(struct words_bench *b, const struct records *records) {
+	b->prior = allocate_numbers(b->count, sizeof *b->prior);
+	double all = 0;
+	for (size_t i = 0; i < records_count(records); i++) {
+		size_t size, at = 0, length;
+		char word[64];
+		const char *text = records_text(records, i, &size);
+		while (text && next_word(text, size, &at, word, &length)) {
+			const int32_t id = cuttle_words_find(b->words, word, length);
+			if (id >= 0) b->prior[id] += 1;
+			all += id >= 0;
+		}
+	}
+	for (size_t x = 0; x < b->count; x++) b->prior[x] /= all;
+}
+
+/* ---- laws ------------------------------------------------------------------------------------ */
+
+/* The best k of a step: by the mean cosine at each rank. */
+static uint32_t choose_near(const struct words_bench *b, uint32_t millionths) {
+	double *mean = b->law;
+	memset(mean, 0, b->count * sizeof *mean);
+	for (size_t x = 0; x < b->count; x++)
+		for (size_t r = 0; r < b->count; r++)
+			mean[r] += (double)b->cosines[x * b->count + b->order[x * b->count + r]] /
+			           (double)b->count;
+	return dp_rank_best_near(mean, (uint32_t)b->count, millionths);
+}
+
+static void open_mechanism(struct words_bench *b, size_t which) {
+	const struct mechanism *m = &MECHANISMS[which];
+	struct measured *measured = &b->measured[which];
+	struct cuttle_perturb_params params;
+	struct cuttle_error error;
+	cuttle_perturb_params_default(&params);
+	params.method = m->method;
+	params.epsilon_millionths = m->millionths;
+	params.table = m->table;
+	params.near = m->near == BEST_NEAR ? choose_near(b, m->millionths) : m->near;
+	params.paper_radius = m->share == 0;
+	if (m->share > 0) params.list_share = m->share;
+	measured->near = params.near;
+	if (cuttle_perturber_make(b->words, NULL, &params, &measured->perturber, &error))
+		marked_stop(error.message);
+	measured->most = allocate_numbers(b->count, sizeof *measured->most);
+	measured->least = allocate_numbers(b->count, sizeof *measured->least);
+	measured->guess = allocate_numbers(b->count, sizeof *measured->guess);
+	for (size_t y = 0; y < b->count; y++) measured->least[y] = INFINITY;
+}
+
+static void set_distances(struct words_bench *b, uint32_t x) {
+	baselines_distances(b->cosines + x * b->count, b->count, x, b->distances);
+}
+
+/* Sets b->law to the chances of all outputs where word x stands. */
+static void find_law(struct words_bench *b, const struct cuttle_perturber *p, uint32_t x) {
+	if (p->rank) {
+		const struct dp_wide *table = dp_rank_table(p->rank);
+		long double total = 0;
+		for (size_t r = 0; r < b->count; r++) total += (long double)table[r].low;
+		for (size_t r = 0; r < b->count; r++)
+			b->law[b->order[x * b->count + r]] =
+			    (double)((long double)table[r].low / total);
+	} else if (p->params.method != CUTTLE_RANTEXT) {
+		set_distances(b, x);
+		baselines_law(p->baselines, x, 0, b->distances, b->law);
+	} else {
+		const double *sample = p->baselines->radii;
+		double *mean = allocate_numbers(b->count, sizeof *mean);
+		for (size_t i = 0; i < RADII; i++) {
+			set_distances(b, x);
+			baselines_law(p->baselines, x,
+			              sample[(2 * i + 1) * BASELINES_RADII / RADII / 2] /
+			                  p->baselines->scale,
+			              b->distances, b->law);
+			for (size_t y = 0; y < b->count; y++) mean[y] += b->law[y] / RADII;
+		}
+		memcpy(b->law, mean, b->count * sizeof *mean);
+		free(mean);
+	}
+}
+
+static void measure_word(struct words_bench *b, struct measured *m, uint32_t x) {
+	find_law(b, m->perturber, x);
+	const double each = 1 / (double)b->count;
+	for (uint32_t y = 0; y < b->count; y++) {
+		const double p = b->law[y];
+		m->cosine += each * p * (double)b->cosines[x * b->count + y];
+		m->most[y] = fmax(m->most[y], p);
+		m->least[y] = fmin(m->least[y], p);
+		m->guess[y] = fmax(m->guess[y], p * b->prior[x]);
+		if (p > 0 && is_nearest(b, y, x)) m->inverted += each * p;
+	}
+	for (size_t r = 0; r < NEAREST; r++)
+		m->near_word += each * b->law[b->order[x * b->count + r]];
+	m->unchanged += each * b->law[x];
+}
+
+static void print_name(size_t which, uint32_t near) {
+	const struct mechanism *m = &MECHANISMS[which];
+	printf("| %.4g | ", (double)m->millionths / 1e6);
+	if (m->method == CUTTLE_RANTEXT && m->share == 0) printf("RANTEXT, radius of the paper");
+	else if (m->method == CUTTLE_RANTEXT) printf("RANTEXT %g %%", 100 * m->share);
+	else if (m->method == CUTTLE_SANTEXT) printf("SANTEXT");
+	else if (m->method == CUTTLE_CUSTEXT) printf("CUSTEXT, K 20");
+	else if (m->table == CUTTLE_ENVELOPE) printf("rank, envelope");
+	else printf("rank, step %u%s", near, m->near == BEST_NEAR ? " = k*" : "");
+	printf(" |");
+}
+
+static void print_measured(const struct words_bench *b, size_t which) {
+	const struct measured *m = &b->measured[which];
+	double epsilon = 0, bayes = 0;
+	for (size_t y = 0; y < b->count; y++) {
+		if (m->most[y] > 0) epsilon = fmax(epsilon, log(m->most[y] / m->least[y]));
+		bayes += m->guess[y];
+	}
+	print_name(which, m->near);
+	if (isinf(epsilon)) printf(" none |");
+	else printf(" %.2f |", epsilon);
+	printf(" %.3f | %.3f | %.3f | %.3f | %.3f |\n", m->cosine, m->unchanged, m->near_word,
+	       m->inverted, bayes);
+}
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+/* How many runs of `length` words of `text` are among those of `other`. Returns the share. */
+static double share_of_runs(const int32_t *text, const int32_t *other, size_t count,
+                            size_t length) {
+	size_t found = 0, all = 0;
+	for (size_t i = 0; i + length <= count; i++, all++)
+		for (size_t j = 0; j + length <= count; j++)
+			if (!memcmp(text + i, other + j, length * sizeof *text)) {
+				found++;
+				break;
+			}
+	return (double)found / (double)all;
+}
+
+/* Draws, and prints how much of the texts is left. Words outside the list count as words that are
+ * in no output. */
+static void draw_attacked_texts(struct words_bench *b, const struct records *records,
+                                size_t which) {
+	double shares[LONGEST_RUN] = {0}, stayed = 0;
+	size_t texts = 0;
+	for (size_t i = 0; i < records_count(records) && texts < MOST_TEXTS; i++) {
+		char words[TEXT_WORDS][64];
+		struct cuttle_place places[TEXT_WORDS];
+		int32_t ids[TEXT_WORDS], outputs[TEXT_WORDS];
+		size_t size, at = 0, length, count = 0;
+		const char *text = records_text(records, i, &size);
+		while (text && count < TEXT_WORDS &&
+		       next_word(text, size, &at, words[count], &length)) {
+			places[count] =
+			    (struct cuttle_place){CUTTLE_PLACE_WORD, words[count], length};
+			ids[count] = cuttle_words_find(b->words, words[count], length);
+			if (ids[count] < 0) ids[count] = -1 - (int32_t)count;
+			count++;
+		}
+		if (count < TEXT_WORDS) continue;
+		if (cuttle_perturb(b->measured[which].perturber, i, 0, places, count, outputs,
+		                   NULL))
+			marked_stop("no entropy");
+		for (size_t n = 1; n <= LONGEST_RUN; n++)
+			shares[n - 1] += share_of_runs(ids, outputs, count, n);
+		for (size_t w = 0; w < count; w++) stayed += ids[w] == outputs[w];
+		texts++;
+	}
+	print_name(which, b->measured[which].near);
+	printf(" %.3f |", stayed / (double)(texts * TEXT_WORDS));
+	for (size_t n = 0; n < LONGEST_RUN; n++) printf(" %.3f |", shares[n] / (double)texts);
+	printf(" %zu |\n", texts);
+}
+
+static int run_attacks(const char *model_path, const char *data, size_t count) {
+	static struct words_bench b;
+	struct cuttle_model *model;
+	struct cuttle_error error;
+	struct cuttle_words_of_model_params params;
+	marked_skip_without(data);
+	if (cuttle_model_open(model_path, NULL, &model, &error)) marked_stop(error.message);
+	cuttle_words_of_model_params_default(&params);
+	params.count = count;
+	if (cuttle_words_of_model(model, &params, &b.words, &error)) marked_stop(error.message);
+	cuttle_model_free(&model);
+	b.count = cuttle_words_count(b.words);
+	b.width = cuttle_words_width(b.words);
+	b.distances = allocate_numbers(b.count, sizeof *b.distances);
+	b.law = allocate_numbers(b.count, sizeof *b.law);
+	struct records *records = read_texts(data);
+	order_words(&b);
+	count_words(&b, records);
+	double surest = 0;
+	for (size_t x = 0; x < b.count; x++) surest = fmax(surest, b.prior[x]);
+	printf("%zu words of %zu coordinates; the likeliest word alone: %.3f\n\n", b.count, b.width,
+	       surest);
+	for (size_t i = 0; i < MECHANISM_COUNT; i++) open_mechanism(&b, i);
+	printf("| eps | mechanism | true eps | mean cosine | unchanged | in 10 nearest | top-10 "
+	       "inversion | Bayes |\n|---|---|---|---|---|---|---|---|\n");
+	for (size_t i = 0; i < MECHANISM_COUNT; i++) {
+		for (uint32_t x = 0; x < b.count; x++) measure_word(&b, &b.measured[i], x);
+		print_measured(&b, i);
+		(void)fflush(stdout);
+	}
+	printf("\n| eps | mechanism | words unchanged | runs of 1 | of 2 | of 3 | texts |\n"
+	       "|---|---|---|---|---|---|---|\n");
+	for (size_t i = 0; i < MECHANISM_COUNT; i++) draw_attacked_texts(&b, records, i);
+	for (size_t i = 0; i < MECHANISM_COUNT; i++) {
+		cuttle_perturber_free(&b.measured[i].perturber);
+		free(b.measured[i].most);
+		free(b.measured[i].least);
+		free(b.measured[i].guess);
+	}
+	records_free(&records);
+	cuttle_words_free(&b.words);
+	free(b.cosines);
+	free(b.order);
+	free(b.prior);
+	free(b.distances);
+	free(b.law);
+	return 0;
+}
+
+/* ---- speed ----------------------------------------------------------------------------------- */
+
+static double read_attacks_clock(void) {
+	struct timespec now;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* The next of a stream of random numbers in -1 .. 1 (xorshift of Marsaglia 2003). */
+static float next_coordinate(uint64_t *state) {
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return (float)((double)(*state >> 11) * 0x1p-52 - 1);
+}
+
+static struct cuttle_words *make_random_words(size_t count, size_t width, float *vectors) {
+	char(*texts)[8] = allocate_numbers(count, sizeof *texts);
+	const char **words = allocate_numbers(count, sizeof *words);
+	uint64_t state = 88172645463325252u;
+	for (size_t i = 0; i < count; i++) {
+		for (size_t letter = 0, rest = i; letter < 4; letter++, rest /= 26)
+			texts[i][letter] = (char)('a' + rest % 26);
+		words[i] = texts[i];
+		double square = 0;
+		for (size_t j = 0; j < width; j++) {
+			vectors[i * width + j] = next_coordinate(&state);
+			square += (double)vectors[i * width + j] * (double)vectors[i * width + j];
+		}
+		for (size_t j = 0; j < width; j++) vectors[i * width + j] /= (float)sqrt(square);
+	}
+	struct cuttle_words *made;
+	struct cuttle_error error;
+	struct cuttle_words_params params;
+	cuttle_words_params_default(&params);
+	params.count = count;
+	params.width = width;
+	params.words = words;
+	params.vectors = vectors;
+	if (cuttle_words_make(&params, &made, &error)) marked_stop(error.message);
+	free(texts);
+	free(words);
+	return made;
+}
+
+/* The least time of several runs, in seconds. */
+static double time_method(const struct cuttle_words *words,
+                          const struct cuttle_perturb_params *params, double *make_seconds) {
+	static struct cuttle_place places[SPEED_WORDS];
+	static int32_t ids[SPEED_WORDS];
+	struct cuttle_perturber *p;
+	struct cuttle_error error;
+	double start = read_attacks_clock(), least = INFINITY;
+	if (cuttle_perturber_make(words, NULL, params, &p, &error)) marked_stop(error.message);
+	*make_seconds = read_attacks_clock() - start;
+	for (size_t i = 0; i < SPEED_WORDS; i++) {
+		const char *text = cuttle_words_text(words, i * 7 % cuttle_words_count(words));
+		places[i] = (struct cuttle_place){CUTTLE_PLACE_WORD, text, strlen(text)};
+	}
+	for (int i = 0; i < SPEED_RUNS; i++) {
+		start = read_attacks_clock();
+		if (cuttle_perturb(p, 0, 0, places, SPEED_WORDS, ids, &error))
+			marked_stop(error.message);
+		least = fmin(least, read_attacks_clock() - start);
+	}
+	cuttle_perturber_free(&p);
+	return least;
+}
+
+static int run_speed(size_t count, size_t width) {
+	static const char *const names[] = {"rank",     "RANTEXT", "SANTEXT",
+	                                    "SANTEXT+", "CUSTEXT", "CUSTEXT+"};
+	float *vectors = allocate_numbers(count * width, sizeof *vectors),
+	      *cosines = allocate_numbers(PERTURB_BLOCK * count, sizeof *cosines);
+	struct cuttle_words *words = make_random_words(count, width, vectors);
+	double bound = INFINITY;
+	for (int i = 0; i < SPEED_RUNS; i++) {
+		const double start = read_attacks_clock();
+		cuttle_words_cosines(words, vectors, PERTURB_BLOCK, cosines);
+		bound = fmin(bound, read_attacks_clock() - start);
+	}
+	const double flops = 2 * (double)count * (double)width, block = PERTURB_BLOCK;
+	printf("%zu words of %zu coordinates: %.1f Mflop a word, %.1f MB a block of %d\n", count,
+	       width, flops / 1e6, (double)(count * width) * 4 / 1e6, PERTURB_BLOCK);
+	printf("cosines alone: %.0f words/s, %.1f Gflop/s, %.2f GB/s\n", block / bound,
+	       flops * block / bound / 1e9, (double)(count * width) * 4 / bound / 1e9);
+	for (int m = CUTTLE_RANK; m <= CUTTLE_CUSTEXT_PLUS; m++) {
+		struct cuttle_perturb_params params;
+		cuttle_perturb_params_default(&params);
+		params.method = (enum cuttle_word_method)m;
+		const char *sensitive[] = {cuttle_words_text(words, 0),
+		                           cuttle_words_text(words, 1)};
+		params.sensitive = sensitive;
+		params.sensitive_count = 2;
+		double make_seconds;
+		const double seconds = time_method(words, &params, &make_seconds);
+		printf("%-8s %6.0f words/s, %6.2f ms for 100, %.2f s to make\n", names[m],
+		       SPEED_WORDS / seconds, seconds * 1e5 / SPEED_WORDS, make_seconds);
+	}
+	cuttle_words_free(&words);
+	free(vectors);
+	free(cosines);
+	return 0;
+}
+
+int main(int argc, char **argv) {
+	if (argc == 5 && !strcmp(argv[1], "attacks"))
+		return run_attacks(argv[2], argv[3], (size_t)atoi(argv[4]));
+	if ((argc == 3 || argc == 4) && !strcmp(argv[1], "speed"))
+		return run_speed((size_t)atoi(argv[2]), argc == 4 ? (size_t)atoi(argv[3]) : 576);
+	marked_stop("usage: words_attacks attacks MODEL DATA.jsonl WORDS, or words_attacks speed "
+	            "WORDS [WIDTH]");
+}

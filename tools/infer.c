@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuttle infer: a large remote model's help, without showing it the documents. The work is done in
+// workflow/inferring; here options become its request, and what it tells becomes words. No private
+// data passes through.
+//
+// The order matters, and is that of run_infer_verb:
+//   1. options are checked, and become a request; so are all paths, and the endpoint
+//   2. the model is opened; words file, perturber and completer are made
+//   3. the run perturbs all, then sends all, then extends all
+//   4. --show-what-leaves ends before the second of these, and prints what would be sent
+#include "tools/verbs.h"
+
+#include "convert/rewrite.h"
+#include "io/fail.h"
+#include "io/secrecy.h"
+#include "tools/extract_values.h"
+#include "tools/perturb_values.h"
+#include "tools/watch.h"
+#include "workflow/inferring.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct infer_verb_values {
+	struct model_values open;
+	struct inferring_request request;
+	struct perturb_values method;
+	struct extract_values text;
+	uint64_t remote_tokens; /* of a reply, at most */
+	uint64_t timeout;       /* seconds for one attempt */
+	uint64_t retries;       /* for each text */
+	int api;                /* enum remote_api */
+	int input_format;       /* enum records_format */
+	int progress;           /* enum progress_mode */
+	bool quiet;
+};
+
+#define VALUE(member) OPTION(struct infer_verb_values, member)
+
+// clang-format off
+static const struct option_entry OPTIONS[] = {
+	PERTURB_WORDS_OPTION(struct infer_verb_values, request.perturb),
+	{.name = "model", .letter = 'm', VALUE(open.model), .argument = "FILE",
+	 .help = "the local model: it extends the raw texts; unknown words are placed by its "
+	         "tokens where the words were made from it"},
+	{.name = "input", .letter = 'i', VALUE(request.perturb.input), .argument = "FILE",
+	 .help = "the texts, JSONL, CSV or TSV; a file, as it is read twice"},
+	{.name = "text-field", VALUE(request.perturb.text_field), .argument = "NAME",
+	 .help = "field or column with the text (default text)"},
+	FORMAT_OPTIONS(struct infer_verb_values, input_format, request.perturb.delimiter),
+	{.name = "unit-key", VALUE(request.perturb.unit_key), .argument = "FIELD",
+	 .help = "as for cuttle perturb"},
+	PERTURB_OPTIONS(struct infer_verb_values, method, request.perturb),
+	{.name = "endpoint", VALUE(request.remote.endpoint), .argument = "URL",
+	 .help = "where the remote model is, as in https://api.example.org/v1; plain http to this "
+	         "machine alone"},
+	{.name = "remote-model", VALUE(request.remote.model), .argument = "NAME",
+	 .help = "the model's name there"},
+	{.name = "api", VALUE(api), .argument = "chat|completions",
+	 .help = "POST URL/chat/completions (default) or URL/completions"},
+	{.name = "instruction", VALUE(request.instruction), .argument = "FILE",
+	 .help = "what the remote model is told, with {text} in it once, where the perturbed text "
+	         "goes; public"},
+	{.name = "remote-tokens", VALUE(remote_tokens), .argument = "T", .least = 1,
+	 .most = 1 << 20,
+	 .help = "most tokens of a reply (default 150)"},
+	{.name = "remote-temperature", VALUE(request.remote.temperature),
+	 .range = "from 0 to 2, as in 0.5", .argument = "TAU",
+	 .help = "sampling temperature there (default 0.5)"},
+	{.name = "max-tokens-field", VALUE(request.remote.max_tokens_field), .argument = "NAME",
+	 .help = "what the service calls the limit of a reply (default max_tokens; some want "
+	         "max_completion_tokens)"},
+	{.name = "api-key-file", VALUE(request.remote.key_file), .argument = "FILE",
+	 .help = "the service's key, in a file of mode 0600 (default: the variable CUTTLE_API_KEY, "
+	         "if any)"},
+	{.name = "ca-file", VALUE(request.remote.ca_file), .argument = "FILE",
+	 .help = "trust these certificates, and no others (default: the system's)"},
+	{.name = "proxy", VALUE(request.remote.proxy), .argument = "URL",
+	 .help = "go by this proxy; the environment's are not used"},
+	{.name = "timeout", VALUE(timeout), .argument = "SECONDS", .least = 1, .most = 86400,
+	 .help = "give one attempt so long (default 120)"},
+	{.name = "retries", VALUE(retries), .argument = "TIMES", .most = 1000,
+	 .help = "attempts after the first, for each text, the same bytes each time (default 5)"},
+	{.name = "max-requests", VALUE(request.remote.max_requests), .argument = "COUNT",
+	 .help = "stop after so many attempts, retries counted (default: any)"},
+	{.name = "max-remote-tokens", VALUE(request.remote.max_tokens_total), .argument = "COUNT",
+	 .help = "stop before --remote-tokens and bytes of all attempts add up to more (default: "
+	         "any)"},
+	{.name = "show-what-leaves", VALUE(request.show),
+	 .help = "perturb, print exactly what would be sent, with the key as an ellipsis, and send "
+	         "nothing; the same command without this sends these bytes"},
+	EXTRACT_OPTIONS(struct infer_verb_values, text, request.extract),
+	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
+	 .help = "the final texts, JSONL, mode 0600; beside out.jsonl stand out.perturbed.jsonl, "
+	         "its receipt, and out.replies.jsonl"},
+	{.name = "receipt", VALUE(request.perturb.receipt), .argument = "FILE",
+	 .help = "where the receipt of the perturbed texts goes (default: "
+	         "out.perturbed.receipt.json)"},
+	{.name = "sign", VALUE(request.perturb.sign), .argument = "FILE",
+	 .help = "sign the receipt with this secret key (made by cuttle ledger key)"},
+	{.name = "overwrite", VALUE(request.perturb.overwrite),
+	 .help = "replace the files of another command; what this command has perturbed and asked "
+	         "already is kept"},
+	PROGRESS_OPTIONS(struct infer_verb_values),
+	MACHINE_OPTIONS(struct infer_verb_values),
+	EXTRACT_PARALLEL_OPTION(struct infer_verb_values, text),
+	{.name = "insecure-seed", VALUE(text.insecure_seed), .argument = "SEED",
+	 .help = "draw from this seed, for tests: the perturbed texts are NOT PRIVATE and say so"},
+};
+
+static const struct option_heading HEADINGS[] = {
+	{"words", "Input"},
+	{"epsilon", "Privacy"},
+	{"list-share", "Baselines"},
+	{"ledger", "Ledger"},
+	{"endpoint", "Remote model"},
+	{"max-tokens", "Final texts"},
+	{"output", "Output"},
+	{"threads", "Machine"},
+	{"insecure-seed", "Tests"},
+	{NULL, NULL},
+};
+
+static const char ABOUT[] =
+	"A text of n words costs n EPS: at the default of 6, fifty words cost 300, and only single "
+	"words are protected in a way worth the name. See cuttle help perturb for what that means "
+	"and what --pad adds.\n\n"
+
+	"Three phases, strictly one after the other. All texts are perturbed word by word, as by "
+	"cuttle perturb. Then the remote model is asked to go on with each perturbed text, in "
+	"the order of the records; a record without words is asked for like any other. Then the "
+	"local model extends each raw text with the reply as notes, as by cuttle extract. With "
+	"-N the reply goes on from word N, the final text from the end of the document.\n\n"
+
+	"Does the reply help? Not where it was measured, with a remote model no larger than the "
+	"local one: SmolLM2-135M-Instruct on both sides, 60 reviews and encyclopedia articles "
+	"cut to 50 words, replies and final texts of at most 100 tokens, temperature 0.5. At the "
+	"default EPS the true continuation of a text was less likely with the reply than without "
+	"any (perplexity 29.1 for 28.7: 1.4 % worse, 95 % interval 0.2 to 2.7), and the "
+	"diversity of the final texts and their likeness to the document did not change beyond "
+	"chance. Replies to the raw texts did not help either (30.6). What a large remote model "
+	"brings was not measured. Before relying on it, compare with cuttle extract and empty "
+	"replies, on texts of your own; bench/INFERDPT.md has all figures.\n\n"
+
+	"What leaves this machine: the endpoint's URL, the key, the model's name, the instruction, "
+	"the perturbed words, the limit of tokens and the temperature. Nothing else does. "
+	"--show-what-leaves prints the requests byte for byte.\n\n"
+
+	EXTRACT_STAMP " OUT has mode 0600. The perturbed texts in OUT.perturbed.jsonl have the "
+	"receipt.\n\n"
+
+	"A word is drawn once: what is drawn is journalled before anything is sent, and each reply "
+	"is on the disk before it is used. After a kill or a network that fails the same command "
+	"goes on; it draws no word again and asks for no reply again. Exit code 6: try again "
+	"later; 9: the service will not answer this (its key, its quota, a redirect, a malformed "
+	"reply).\n\n"
+
+	"Only https is spoken to other machines; certificates are always checked, redirects never "
+	"followed. Replies are hostile text: bounded, and never more than text.\n";
+// clang-format on
+
+/* ---- what a run tells, in words -------------------------------------------------------------- */
+
+struct infer_state {
+	struct watch watch; /* first: it is what the events of watch.h are told */
+	const struct infer_verb_values *values;
+	const struct inferring *inferring;
+};
+
+static void on_words_begin(void *user, bool complete) {
+	struct infer_state *run = user;
+	const struct infer_verb_values *values = run->values;
+	const struct word_receipt *receipt = &run->inferring->perturbing.receipt;
+	char sentence[WORD_SENTENCE];
+	word_receipt_sentence(receipt, sentence);
+	if (!values->quiet || !receipt->guarantee.private_output) fprintf(stderr, "%s\n", sentence);
+	if (complete) {
+		if (!values->quiet)
+			fprintf(stderr, "%s is already complete\n", run->inferring->perturbed);
+		return;
+	}
+	watch_begin(&run->watch, values->quiet, values->progress, receipt->records, NULL);
+}
+
+static void on_words_publish(void *user, const char *receipt) {
+	const struct infer_state *run = user;
+	if (!run->values->quiet)
+		fprintf(stderr, "%zu perturbed texts in %s, receipt in %s\n",
+		        run->inferring->perturbing.receipt.records, run->inferring->perturbed,
+		        receipt);
+}
+
+static void on_send_begin(void *user, size_t texts, size_t kept) {
+	struct infer_state *run = user;
+	if (!run->values->quiet)
+		fprintf(stderr, "%zu requests to the remote model, %zu answered before\n", texts,
+		        kept);
+	watch_begin(&run->watch, run->values->quiet, run->values->progress, texts, NULL);
+	for (size_t i = 0; i < kept; i++) watch_text(run);
+}
+
+static void on_reply(void *user) {
+	watch_text(user);
+}
+
+static void on_show(void *user, const char *head, const char *body, size_t size) {
+	(void)user;
+	if (head) (void)fputs(head, stdout);
+	(void)fwrite(body, 1, size, stdout);
+	(void)putchar('\n');
+}
+
+static void on_extend_begin(void *user, size_t texts) {
+	struct infer_state *run = user;
+	watch_end(run);
+	fprintf(stderr, "%s\n", EXTRACT_STAMP);
+	watch_begin(&run->watch, run->values->quiet, run->values->progress, texts, NULL);
+}
+
+static enum cuttle_status infer_texts(const struct infer_verb_values *values,
+                                      const struct setup_model *opened,
+                                      struct cuttle_error *error) {
+	struct inferring inferring;
+	struct infer_state run = {.values = values, .inferring = &inferring};
+	const struct run_events perturb = {.user = &run,
+	                                   .begin = on_words_begin,
+	                                   .reading = watch_reading,
+	                                   .token = watch_token,
+	                                   .text = watch_text,
+	                                   .stop = watch_stop,
+	                                   .end = watch_end,
+	                                   .publish = on_words_publish};
+	const struct extracting_events extract = {
+	    .user = &run, .begin = on_extend_begin, .text = watch_text, .stop = watch_stop};
+	const struct inferring_events events = {.perturb = &perturb,
+	                                        .user = &run,
+	                                        .begin = on_send_begin,
+	                                        .reply = on_reply,
+	                                        .stop = watch_stop,
+	                                        .show = on_show,
+	                                        .extract = &extract};
+	enum cuttle_status status = inferring_make(&values->request, opened, &inferring, error);
+	if (!status) status = inferring_run(&inferring, &events, error);
+	watch_end(&run);
+	inferring_free(&inferring);
+	return status;
+}
+
+/* ---- the verb -------------------------------------------------------------------------------- */
+
+static const char *settle_infer(struct infer_verb_values *values) {
+	struct inferring_request *request = &values->request;
+	struct perturbing_request *perturb = &request->perturb;
+	const char *epoch = getenv("SOURCE_DATE_EPOCH");
+	const char *fault = perturb_values_settle(&values->method, perturb);
+	if (fault) return fault;
+	extract_values_settle(&values->text, &request->extract);
+	perturb->params.insecure = values->text.insecure_seed != COUNT_NONE;
+	if (perturb->params.insecure) perturb->params.insecure_seed = values->text.insecure_seed;
+	perturb->input_format = (enum records_format)values->input_format;
+	perturb->model = request->extract.model = values->open.model;
+	perturb->lock = values->open.mlock;
+	perturb->threads = (unsigned)values->open.threads;
+	request->remote.api = (enum remote_api)values->api;
+	request->remote.max_tokens = (uint32_t)values->remote_tokens;
+	request->remote.timeout_s = (uint32_t)values->timeout;
+	request->remote.retries = (uint32_t)values->retries;
+	if (epoch && !options_count(epoch, UINT64_MAX, &perturb->now)) perturb->now = UINT64_MAX;
+	return NULL;
+}
+
+static int check_infer(const struct verb *verb, const struct infer_verb_values *values) {
+	const struct inferring_request *request = &values->request;
+	struct cuttle_error error;
+	const struct verb_need needs[] = {{!request->perturb.words, "--words WORDS"},
+	                                  {!values->open.model, VERB_MODEL},
+	                                  {!request->perturb.input, "-i TEXTS"},
+	                                  {!request->remote.endpoint, "--endpoint URL"},
+	                                  {!request->remote.model, "--remote-model NAME"},
+	                                  {!request->output, "-o OUT"}};
+	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
+	if (code) return code;
+	enum cuttle_status status = inferring_check(request, &error);
+	if (!status && !request->show)
+		status = rewrite_allowed(request->output, request->perturb.overwrite, &error);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
+static int run_infer_verb(const struct verb *verb, int argc, char **argv) {
+	struct infer_verb_values values = {.method = PERTURB_DEFAULTS};
+	struct setup_model opened = {0};
+	struct cuttle_error error;
+	int code;
+	secrecy_begin();
+	inferring_default(&values.request);
+	values.text = extract_values_defaults(&values.request.extract);
+	values.remote_tokens = values.request.remote.max_tokens;
+	values.timeout = values.request.remote.timeout_s;
+	values.retries = values.request.remote.retries;
+	if (!verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
+	const char *fault = settle_infer(&values);
+	if (fault) return verb_refuse(verb, CUTTLE_USAGE, fault);
+	if ((code = check_infer(verb, &values))) return code;
+	if ((code = verb_open_hashed(verb, &values.open, &opened))) return code;
+	const enum cuttle_status status = infer_texts(&values, &opened, &error);
+	cuttle_model_free(&opened.model);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
+const struct verb infer_verb = {
+    .name = "infer",
+    .usage = "--words WORDS -m MODEL -i TEXTS --endpoint URL --remote-model NAME -o OUT "
+             "[OPTION]...",
+    .summary = "a remote model's help, which sees perturbed words alone: n words cost n EPS",
+    .example = "--words w.cw -m M.gguf -i d.csv --endpoint https://example.org/v1 "
+               "--remote-model m -o o.jsonl",
+    .another = "--words w.cw -m M.gguf -i d.csv --endpoint URL --remote-model m -o o.jsonl "
+               "--show-what-leaves",
+    .about = ABOUT,
+    .options = OPTIONS,
+    .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+    .headings = HEADINGS,
+    .run = run_infer_verb,
+};

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// The three phases of InferDPT, one after the other. What leaves is made in make_body, and nowhere
+// else: of a perturbed text, the instruction and the request.
+#include "workflow/inferring.h"
+
+#include "io/fail.h"
+#include "io/file.h"
+#include "io/ledger.h"
+#include "io/paths.h"
+#include "io/replies.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* What the remote model is told when the user says nothing else. */
+static const char OWN_INSTRUCTION[] =
+    "Continue the text below. Write only what follows it, in the same manner, and nothing about "
+    "it.\n\nText: {text}\n\nContinuation:";
+static const char PLACE[] = "{text}";
+
+enum { REMOTE_TOKENS = 150, REMOTE_TIMEOUT_S = 120, REMOTE_RETRIES = 5 };
+
+/* ---- the request ----------------------------------------------------------------------------- */
+
+void inferring_default(struct inferring_request *request) {
+	*request = (struct inferring_request){.remote = {.max_tokens = REMOTE_TOKENS,
+	                                                 .temperature = 0.5,
+	                                                 .timeout_s = REMOTE_TIMEOUT_S,
+	                                                 .retries = REMOTE_RETRIES}};
+	perturbing_default(&request->perturb);
+	extracting_default(&request->extract);
+}
+
+/* "gen.jsonl" and ".replies.jsonl" give "gen.replies.jsonl". The caller frees it. */
+static char *name_file_beside(const char *output, const char *ending) {
+	size_t stem = strlen(output);
+	if (file_ends_in(output, ".jsonl")) stem -= strlen(".jsonl");
+	char *name = malloc(stem + strlen(ending) + 1);
+	if (!name) return NULL;
+	memcpy(name, output, stem);
+	memcpy(name + stem, ending, strlen(ending) + 1);
+	return name;
+}
+
+/* Sets what follows from other members. The two names are the caller's to free. */
+static enum cuttle_status complete_request(struct inferring_request *request, char **perturbed,
+                                           char **replies, struct cuttle_error *error) {
+	*perturbed = name_file_beside(request->output, ".perturbed.jsonl");
+	*replies = name_file_beside(request->output, ".replies.jsonl");
+	if (!*perturbed || !*replies) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	request->perturb.output = *perturbed;
+	request->extract.input = request->perturb.input;
+	request->extract.text_field = request->perturb.text_field;
+	request->extract.input_format = request->perturb.input_format;
+	request->extract.delimiter = request->perturb.delimiter;
+	request->extract.lock = request->perturb.lock;
+	request->extract.replies = *replies;
+	request->extract.output = request->output;
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status check_all_paths(const struct inferring_request *request,
+                                          struct cuttle_error *error) {
+	char *receipt;
+	enum cuttle_status status = request_receipt_beside(
+	    request->perturb.output, request->perturb.receipt, &receipt, error);
+	if (status) return status;
+	const struct path_use uses[] = {
+	    PATH_ALONE("--words", request->perturb.words, PATH_FILE),
+	    PATH_ALONE("-m", request->perturb.model, PATH_MODEL),
+	    PATH_ALONE("--sensitive", request->perturb.sensitive, PATH_FILE),
+	    PATH_ALONE("--stop-words", request->perturb.stop_words, PATH_FILE),
+	    PATH_ALONE("-i", request->perturb.input, PATH_FILE),
+	    PATH_ALONE("--sign", request->perturb.sign, PATH_FILE),
+	    PATH_ALONE("--instruction", request->instruction, PATH_STREAM),
+	    PATH_ALONE("--prompt", request->extract.prompt, PATH_STREAM),
+	    PATH_ALONE("--api-key-file", request->remote.key_file, PATH_FILE),
+	    PATH_ALONE("--ca-file", request->remote.ca_file, PATH_FILE),
+	    {"--ledger", request->perturb.ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
+	    {"-o",
+	     request->perturb.output,
+	     PATH_RECORD,
+	     receipt,
+	     {".journal", ".journal.key", ".run"}},
+	    PATH_ALONE("-o", request->extract.replies, PATH_RECORD),
+	    PATH_ALONE("-o", request->output, PATH_RECORD),
+	    PATH_ALONE("--receipt", request->perturb.receipt, PATH_RECORD),
+	};
+	status = paths_check(uses, sizeof uses / sizeof *uses, error);
+	free(receipt);
+	return status;
+}
+
+enum cuttle_status inferring_check(const struct inferring_request *given,
+                                   struct cuttle_error *error) {
+	struct inferring_request request = *given;
+	char *perturbed = NULL, *replies = NULL;
+	if (!strcmp(request.output, "-"))
+		return io_fail(error, CUTTLE_USAGE,
+		               "-o must be a file: a run keeps its perturbed texts and replies "
+		               "beside it");
+	if (request.perturb.input && !strcmp(request.perturb.input, "-"))
+		return io_fail(error, CUTTLE_USAGE, "-i must be a file: it is read twice");
+	enum cuttle_status status = complete_request(&request, &perturbed, &replies, error);
+	if (!status) status = perturbing_check(&request.perturb, error);
+	if (!status) status = remote_check(&request.remote, error);
+	if (!status) status = extracting_check(&request.extract, error);
+	if (!status) status = perturbing_paths(&request.perturb, error);
+	if (!status) status = check_all_paths(&request, error);
+	free(perturbed);
+	free(replies);
+	return status;
+}
+
+/* ---- what is made from it -------------------------------------------------------------------- */
+
+static enum cuttle_status read_instruction(struct inferring *inferring,
+                                           struct cuttle_error *error) {
+	const char *path = inferring->request.instruction;
+	if (!path) return CUTTLE_OK;
+	const enum cuttle_status status = setup_prompt(path, &inferring->instruction, error);
+	if (status) return status;
+	const char *first = strstr(inferring->instruction, PLACE);
+	return first && !strstr(first + 1, PLACE)
+	           ? CUTTLE_OK
+	           : io_fail(error, CUTTLE_INPUT,
+	                     "%s: it must hold {text} once, where the perturbed text goes",
+	                     file_shown(path));
+}
+
+enum cuttle_status inferring_make(const struct inferring_request *request,
+                                  const struct setup_model *opened, struct inferring *inferring,
+                                  struct cuttle_error *error) {
+	*inferring = (struct inferring){.request = *request};
+	struct inferring_request *mine = &inferring->request;
+	enum cuttle_status status =
+	    complete_request(mine, &inferring->perturbed, &inferring->replies, error);
+	if (!status) status = read_instruction(inferring, error);
+	if (!status)
+		status = perturbing_make(&mine->perturb, opened, &inferring->perturbing, error);
+	if (!status)
+		status =
+		    extracting_make(&mine->extract, opened->model, &inferring->extracting, error);
+	return status;
+}
+
+void inferring_free(struct inferring *inferring) {
+	extracting_free(&inferring->extracting);
+	perturbing_free(&inferring->perturbing);
+	free(inferring->instruction);
+	free(inferring->perturbed);
+	free(inferring->replies);
+	*inferring = (struct inferring){0};
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+/* The body of the request for one perturbed text, to be freed; NULL: out of memory. */
+static char *make_body(const struct inferring *inferring, const struct records *perturbed,
+                       size_t index, size_t *count) {
+	const char *instruction = inferring->instruction ? inferring->instruction : OWN_INSTRUCTION;
+	const size_t before = (size_t)(strstr(instruction, PLACE) - instruction);
+	const char *after = instruction + before + strlen(PLACE);
+	size_t size;
+	const char *text = records_text(perturbed, index, &size);
+	if (!text) size = 0;
+	const size_t rest = strlen(after), whole = before + size + rest;
+	char *prompt = malloc(whole + 1);
+	if (!prompt) return NULL;
+	memcpy(prompt, instruction, before);
+	if (size) memcpy(prompt + before, text, size);
+	memcpy(prompt + before + size, after, rest + 1);
+	char *body = remote_body(&inferring->request.remote, prompt, whole, count);
+	free(prompt);
+	return body;
+}
+
+/* Hashes all bodies, one after the other: replies are kept for exactly these. */
+static enum cuttle_status hash_bodies(const struct inferring *inferring,
+                                      const struct records *perturbed, char sha256[HASH_TEXT],
+                                      struct cuttle_error *error) {
+	struct hash hash;
+	size_t size;
+	hash_begin(&hash);
+	for (size_t i = 0; i < records_count(perturbed); i++) {
+		char *body = make_body(inferring, perturbed, i, &size);
+		if (!body) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+		hash_add(&hash, body, size);
+		free(body);
+	}
+	hash_end(&hash, sha256);
+	return CUTTLE_OK;
+}
+
+/* A reply of one service is none of another's. */
+static void hash_service(const struct inferring *inferring, char sha256[HASH_TEXT]) {
+	const char *endpoint = inferring->request.remote.endpoint;
+	struct hash hash;
+	hash_begin(&hash);
+	hash_add(&hash, inferring->perturbing.fingerprint, HASH_TEXT);
+	hash_add(&hash, endpoint, strlen(endpoint) + 1);
+	hash_end(&hash, sha256);
+}
+
+static enum cuttle_status send_text(const struct inferring *inferring, struct remote *remote,
+                                    const struct records *perturbed, size_t index,
+                                    struct replies *replies, struct cuttle_error *error) {
+	struct reply reply = {0};
+	size_t size;
+	char *body = make_body(inferring, perturbed, index, &size);
+	if (!body) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	enum cuttle_status status = remote_send(remote, body, size, &reply, error);
+	free(body);
+	if (!status) status = replies_keep(replies, index, &reply, error);
+	reply_free(&reply);
+	return status;
+}
+
+/* Sends every text that has no reply yet, in order. */
+static enum cuttle_status send_texts(const struct inferring *inferring, struct remote *remote,
+                                     const struct records *perturbed,
+                                     const struct inferring_events *events,
+                                     struct replies **replies, struct cuttle_error *error) {
+	char sent[HASH_TEXT], service[HASH_TEXT];
+	const struct replies_owner owner = {service, sent};
+	const size_t count = records_count(perturbed);
+	enum cuttle_status status = hash_bodies(inferring, perturbed, sent, error);
+	if (status) return status;
+	hash_service(inferring, service);
+	status = replies_open(inferring->replies, &owner, count,
+	                      inferring->request.perturb.overwrite, replies, error);
+	if (status) return status;
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++) kept += replies_get(*replies, i) != NULL;
+	events->begin(events->user, count, kept);
+	for (size_t i = 0; i < count && !status; i++) {
+		if (replies_get(*replies, i)) continue;
+		status = send_text(inferring, remote, perturbed, i, *replies, error);
+		if (!status) events->reply(events->user);
+	}
+	return status;
+}
+
+static enum cuttle_status show_texts(const struct inferring *inferring,
+                                     const struct records *perturbed,
+                                     const struct inferring_events *events,
+                                     struct cuttle_error *error) {
+	char *head = remote_shown(&inferring->request.remote);
+	bool made = head != NULL;
+	for (size_t i = 0; made && i < records_count(perturbed); i++) {
+		size_t size;
+		char *body = make_body(inferring, perturbed, i, &size);
+		made = body != NULL;
+		if (made) events->show(events->user, i == 0 ? head : NULL, body, size);
+		free(body);
+	}
+	free(head);
+	return made ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+static void give_remote_reply(void *user, size_t index, const char **text, size_t *size) {
+	const struct reply *reply = replies_get(user, index);
+	*text = reply ? reply->text : NULL;
+	*size = reply ? reply->size : 0;
+}
+
+static enum cuttle_status extend_texts(const struct inferring *inferring, struct replies *replies,
+                                       size_t count, const struct extracting_events *events,
+                                       struct cuttle_error *error) {
+	const struct extracting_request *request = &inferring->request.extract;
+	const struct extracting_notes notes = {give_remote_reply, replies};
+	struct records *documents = NULL;
+	enum cuttle_status status =
+	    extracting_documents(request, &inferring->extracting, &documents, error);
+	if (!status && records_count(documents) != count)
+		status = io_fail(error, CUTTLE_INPUT,
+		                 "%s has another number of records than were perturbed: it was "
+		                 "changed since",
+		                 file_shown(request->input));
+	if (!status)
+		status = extracting_write(request, &inferring->extracting, documents, &notes,
+		                          events, error);
+	records_free(&documents);
+	return status;
+}
+
+enum cuttle_status inferring_run(struct inferring *inferring, const struct inferring_events *events,
+                                 struct cuttle_error *error) {
+	const struct perturbing_request *request = &inferring->request.perturb;
+	struct records *perturbed = NULL;
+	struct replies *replies = NULL;
+	struct remote *remote = NULL;
+	const struct remote_events asked = {.stop = events->stop, .user = events->user};
+	enum cuttle_status status = CUTTLE_OK;
+	// A key that is missing is told before a word is drawn, which costs.
+	if (!inferring->request.show)
+		status = remote_open(&inferring->request.remote, &asked, &remote, error);
+	if (!status)
+		status = perturbing_run(request, &inferring->perturbing, events->perturb, error);
+	if (!status) status = perturbing_texts(request, &inferring->perturbing, &perturbed, error);
+	if (!status && inferring->request.show) {
+		status = show_texts(inferring, perturbed, events, error);
+	} else if (!status) {
+		status = send_texts(inferring, remote, perturbed, events, &replies, error);
+		remote_close(&remote);
+		if (!status)
+			status = extend_texts(inferring, replies, records_count(perturbed),
+			                      events->extract, error);
+	}
+	remote_close(&remote);
+	replies_close(&replies);
+	records_free(&perturbed);
+	return status;
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// inferring.h: InferDPT from end to end. The words of all records are perturbed; a remote model is
+// asked to go on with each perturbed text; the local model extends each raw text with the reply as
+// notes. A request, what is made from it, and its run.
+//
+// Called by tools/infer. The PRIVATE records pass through the first and the last phase, which are
+// workflow/perturbing and workflow/extracting. What leaves this machine is made of the first
+// phase's output, the instruction and the request alone: no private text is in memory then.
+//
+// The phases are strictly in order: all are perturbed, then all are sent, then all are extended.
+// Were they mixed, the pauses between requests would tell how long raw texts are. A request is sent
+// for every record, in the order of the records, also where a record has no words. Beside OUT,
+// "gen.jsonl" for example, stand
+//
+//     gen.perturbed.jsonl    the perturbed texts, with receipt and, until complete, the journal
+//     gen.replies.jsonl      the replies so far, each on the disk before it is used
+//
+// A stopped run goes on: no word is drawn again, no reply is asked for again.
+#ifndef CUTTLE_WORKFLOW_INFERRING_H
+#define CUTTLE_WORKFLOW_INFERRING_H
+
+#include "io/remote.h"
+#include "workflow/extracting.h"
+#include "workflow/perturbing.h"
+
+/* Texts and paths are NULL when there is none. They are the caller's, and must outlive all that is
+ * made from the request. */
+struct inferring_request {
+	struct perturbing_request perturb; /* output and receipt are set from the output below */
+	struct extracting_request extract; /* input, text_field, format and delimiter are those of
+	                                      perturb; replies and output are set from below */
+	struct remote_request remote;
+	const char *instruction; /* path: what the remote model is told, with {text} once */
+	const char *output;      /* path; a file */
+	bool show; /* nothing is sent: inferring_run ends before, and shows what would be */
+};
+
+/* Sets the defaults of all three parts: 150 tokens of the remote at temperature 0.5, as the paper
+ * has it, 120 s for an attempt, 5 retries. */
+void inferring_default(struct inferring_request *request);
+/* As run_request_check and run_request_paths, for all three parts together. Opens nothing. USAGE
+ * also: the input or the output is a stream, as the input is read twice. */
+enum cuttle_status inferring_check(const struct inferring_request *request,
+                                   struct cuttle_error *error);
+
+/* What is fixed before a private byte is read. */
+struct inferring {
+	struct inferring_request request; /* with all that is set from others */
+	struct perturbing perturbing;
+	struct extracting extracting;
+	char *instruction; /* that of the request's file; NULL = cuttle's own */
+	char *perturbed;   /* path of the perturbed texts */
+	char *replies;     /* path of the replies */
+};
+
+/* Reads the words file, lists and prompts; makes perturber and completer. Connects to nothing. Call
+ * inferring_free in any case. request and opened must outlive *inferring, which must stay where it
+ * is. INPUT: the instruction lacks {text}, or has it twice. Else as perturbing_make,
+ * extracting_make and setup_prompt. */
+enum cuttle_status inferring_make(const struct inferring_request *request,
+                                  const struct setup_model *opened, struct inferring *inferring,
+                                  struct cuttle_error *error);
+void inferring_free(struct inferring *inferring);
+
+/* What a run tells its caller. No member but `user` may be NULL. */
+struct inferring_events {
+	const struct run_events *perturb; /* of the first phase */
+	void *user;                       /* first argument of the next four */
+	/* The second phase begins: so many texts, and so many have their reply already. */
+	void (*begin)(void *user, size_t texts, size_t kept);
+	/* One more reply is on the disk. */
+	void (*reply)(void *user);
+	/* Asked now and then while requests are under way. true: the run stops with PARTIAL. */
+	bool (*stop)(void *user);
+	/* With `show`: line and headers of each request, once, and then each body. */
+	void (*show)(void *user, const char *head, const char *body, size_t size);
+	const struct extracting_events *extract; /* of the third phase */
+};
+
+/* Runs the request, once for each struct inferring. The key is read before a word is drawn. A
+ * failure of a later phase leaves what the earlier ones have written; the same request goes on from
+ * there. Statuses as remote_open, perturbing_run, replies_open, remote_send and extracting_write.
+ * INPUT also: there are more or fewer records than were perturbed. */
+enum cuttle_status inferring_run(struct inferring *inferring, const struct inferring_events *events,
+                                 struct cuttle_error *error);
+
+#endif
