@@ -3,13 +3,13 @@
    The numbers are chosen to be checked by hand; they are nobody's parameters. *)
 Require Import Reals List Lra Lia ZArith.
 From Cuttle Require Import laws transcripts step_03_sum step_04_table step_05_bounded_range step_09_conversion
-  step_10_exact theorem_invisibleink step_32_order step_33_theorem_r step_36_texts step_23_share step_24_fusion.
+  step_10_exact theorem_invisibleink step_32_order step_33_theorem_r step_36_texts step_23_share step_24_fusion step_26_capped.
 Import ListNotations.
 Open Scope R_scope.
 
 (* InvisibleInk: two tokens, one place, Chat = 1, E = 2, 3, 4, e^lambda = 3/2, two tokens of which both look. *)
 Definition small : mechanism bool := {|
-  places := 1; clip := 1%Z; table := fun s => (s + 3)%Z; ratio := ln (3 / 2);
+  places := 1; clip := 1%Z; lift := 1%Z; table := fun s => (s + 3)%Z; ratio := ln (3 / 2);
   allowed := fun _ => [true; false]; public := fun _ _ => 0%Z; cut := fun _ => 0%Z;
   rounded := fun _ _ => 5%Z; centre := fun _ _ => 0%Z; looks := fun _ => true |}.
 
@@ -98,4 +98,55 @@ Proof.
       destruct (Rle_lt_dec 0 (1 / 2)), (Rle_lt_dec 0 (- (1 / 2))); lra. }
     assert (C2 : C 2 2 = 1) by (rewrite C_2 by lia; simpl; field).
     apply Rmax_lub; unfold F_sum, G_sum; simpl seq; cbn [sum]; rewrite m2, n2, C2; simpl; lra.
+Qed.
+
+(* Theorem F1: a document with one group, whose row has the laws above, and two tokens. *)
+Definition even_law (y : bool) : R := p [true; false] public_entries y.
+Definition leaning_law (y : bool) : R := q [true; false] public_entries private_entries (1 / 2) y.
+
+Lemma even_is_law : is_law [true; false] even_law.
+Proof.
+  unfold even_law, p, whole, public_entries. split; [intros y _|]; simpl; lra.
+Qed.
+
+Lemma leaning_is_law : is_law [true; false] leaning_law.
+Proof.
+  unfold leaning_law, q, whole, public_entries, private_entries. split; [intros [|] _|]; simpl; lra.
+Qed.
+
+Lemma fusion_instance :
+  renyi (transcripts (fun _ => [true; false]) 2 []) (INR 2)
+    (INR 2 * loss_of [tt] (fun _ => true) (INR 2) (fun _ => ln (9 / 8)))
+    (joint (next_token (fun _ => even_law) (fun _ => true) [tt] (fun (_ : unit) _ _ => leaning_law) (fun _ => Some tt)) [])
+    (joint (next_token (fun _ => even_law) (fun _ => true) [tt] (fun (_ : unit) _ _ => leaning_law)
+             (blank_groups (fun _ => true) (fun _ => Some tt))) []).
+Proof.
+  assert (0 < ln (9 / 8)) by (rewrite <- ln_1; apply ln_increasing; lra).
+  refine (proj1 (step_24_theorem_f1 (fun _ => [true; false]) (fun _ => even_law) (fun _ => true) [tt] _
+    (fun (_ : unit) _ _ => leaning_law) (INR 2) (fun _ => ln (9 / 8)) _ _ _ _ _ (fun _ => true) (fun _ => Some tt) 2 2 _)).
+  - exists tt; simpl; auto.
+  - simpl; lra.
+  - intros; lra.
+  - intros h; apply even_is_law.
+  - intros; apply leaning_is_law.
+  - intros _ h j _. apply share_instance.
+  - intros t Ht. repeat (destruct Ht as [<-|Ht]; [simpl; lia|]). destruct Ht.
+Qed.
+
+(* Theorem F3: the same row, Lambda = 1/2. *)
+Lemma capped_instance :
+  let u := fun (_ : unit) (y : bool) => if y then 1 / 2 else - (1 / 2) in
+  let bound := ln (1 + reach [true; false] even_law [tt] u (fun _ => 1 / 2) (fun _ => true) ^ 2 / (1 ^ 2 * (1 - 1 / 2))) in
+  renyi [true; false] 2 bound
+    (here even_law [tt] u (fun _ => 1 / 2) (fun _ => true))
+    (there even_law [tt] u (fun _ => 1 / 2) (fun _ => true) (fun _ => true)).
+Proof.
+  intros u.
+  refine (proj1 (step_26_theorem_f3 [true; false] even_law [tt] u (fun _ => 1 / 2) (1 / 2)
+    (fun _ => true) (fun _ => true) even_is_law _ _ _ _ _)).
+  - exists tt; simpl; auto.
+  - intros j [|] _ _; unfold u; lra.
+  - intros j _. unfold u, even_law, p, whole, public_entries. simpl. lra.
+  - intros; lra.
+  - lra.
 Qed.

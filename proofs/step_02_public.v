@@ -12,14 +12,15 @@ Context {Token Row : Type}.
 Record world := { public_row : Token -> Z; private_rows : list Row }.
 
 Variable allowed : list Token.
-Variables B Chat : Z.
+(* floor(g Chat): what one reference lifts, in the public row's units (step 37). *)
+Variables B lift : Z.
 (* l, the k-th largest among the allowed, or any other number that follows from the public row alone. *)
 Variable cut : (Token -> Z) -> Z.
 (* round(2^56 exp(..)); how accurate it is does not matter. *)
 Variable rounded : (Token -> Z) -> Token -> Z.
 
 Definition candidates_of (pub : Token -> Z) : list Token :=
-  filter (fun y => -2 * Chat <=? B * (pub y - cut pub)) allowed.
+  filter (fun y => -2 * lift <=? B * (pub y - cut pub)) allowed.
 Definition weight_of (pub : Token -> Z) (y : Token) : Z := Z.max 1 (rounded pub y).
 
 Lemma step_2_public (here there : world) : public_row here = public_row there ->
@@ -30,7 +31,7 @@ Proof. intros ->; auto. Qed.
 Lemma step_2_weights_are_positive pub y : 1 <= weight_of pub y.
 Proof. unfold weight_of; lia. Qed.
 
-Lemma step_2_some_candidate pub : 0 <= Chat -> 0 <= B ->
+Lemma step_2_some_candidate pub : 0 <= lift -> 0 <= B ->
   (exists y, In y allowed /\ cut pub <= pub y) -> exists y, In y (candidates_of pub).
 Proof.
   intros HC HB (y & Hy & L). exists y. apply filter_In; split; auto. apply Z.leb_le. nia.

@@ -15,6 +15,7 @@ Definition rho_of (lambda : R) (T : nat) : R := INR T * (eta_of lambda ^ 2 / 8).
 Record mechanism {Token : Type} := {
   places : nat;                              (* B *)
   clip : Z;                                  (* Chat *)
+  lift : Z;                                  (* floor(g Chat), for the candidates *)
   table : Z -> Z;                            (* E *)
   ratio : R;                                 (* lambda *)
   allowed : list Token -> list Token;        (* the mask *)
@@ -33,7 +34,7 @@ Variable M : mechanism Token.
 Variable row : list Token -> Reference -> option (Token -> Z).
 
 Definition tokens (h : list Token) : list Token :=
-  candidates_of (allowed M h) (Z.of_nat (places M)) (clip M) (cut M) (public M h).
+  candidates_of (allowed M h) (Z.of_nat (places M)) (lift M) (cut M) (public M h).
 Definition private_sum (refs : list (option Reference)) (h : list Token) (y : Token) : Z :=
   if looks M h then total (clip M) (public M h) (centre M (public M h)) (row h) refs y else 0%Z.
 (* The law of the token that follows h. *)
@@ -44,6 +45,7 @@ Definition next (refs : list (option Reference)) (h : list Token) : Token -> R :
 Record sound : Prop := {
   some_place : (1 <= places M)%nat;
   clip_nonneg : (0 <= clip M)%Z;
+  lift_nonneg : (0 <= lift M)%Z;
   cut_is_reached : forall h, exists y, In y (allowed M h) /\ (cut M (public M h) <= public M h y)%Z;
   table_is_checked : table_checked (Z.of_nat (places M) * clip M) (clip M) (table M) (ratio M)
 }.
@@ -55,7 +57,7 @@ Proof. pose proof (some_place M_sound). pose proof (clip_nonneg M_sound). unfold
 
 Lemma some_token h : exists y, In y (tokens h).
 Proof.
-  apply step_2_some_candidate; [apply (clip_nonneg M_sound)|lia|]. apply (cut_is_reached M_sound).
+  apply step_2_some_candidate; [apply (lift_nonneg M_sound)|lia|]. apply (cut_is_reached M_sound).
 Qed.
 
 Lemma sum_in_table refs h : (length refs <= places M)%nat -> in_table N (private_sum refs h).
@@ -186,9 +188,9 @@ Qed.
 End Batch.
 End Mechanism.
 
-(* The theorem's numbers: lambda = Chat kappa (1 + 10^-9), kappa = 1 / (tau B 2^F), C = Chat / 2^F. *)
-Lemma theorem_rho (T : nat) (Chat B tau scale margin : R) : 0 < B -> 0 < tau -> 0 < scale ->
-  let kappa := 1 / (tau * B * scale) in
-  let C := Chat / scale in
+(* The theorem's numbers: lambda = Chat kappa (1 + 10^-9), kappa = g / (tau B 2^F), C = g Chat / 2^F, g the gain of step 37. *)
+Lemma step_37_rho_with_gain (T : nat) (g Chat B tau scale margin : R) : 0 < B -> 0 < tau -> 0 < scale ->
+  let kappa := g / (tau * B * scale) in
+  let C := g * Chat / scale in
   rho_of (Chat * kappa * (1 + margin)) T = INR T * C ^ 2 / (2 * B ^ 2 * tau ^ 2) * (1 + margin) ^ 2.
 Proof. intros. unfold rho_of, eta_of, kappa, C. field. lra. Qed.
