@@ -79,7 +79,8 @@ static void show_question(void *user, size_t text, struct cuttle_shown *shown) {
 
 static int keep_answer(void *user, const struct cuttle_text *text) {
 	struct answer *answer = user;
-	answer->text = json_stringn(text->text, text->size);
+	// A tiny model may write NUL bytes, with which no reply is a text.
+	answer->text = json_stringn(text->text, strnlen(text->text, text->size));
 	answer->finish = text->finish == CUTTLE_FINISH_LENGTH ? "length" : "stop";
 	answer->tokens = text->tokens;
 	return answer->text == NULL;

@@ -220,7 +220,7 @@ static const char *check_filters(const struct claim *claim) {
 	return drawn == receipt->texts ||
 	               (receipt->guarantee.savings.token_bank && drawn > receipt->texts)
 	           ? NULL
-	           : "its filters were given other texts than were drawn";
+	           : "its filters do not add up to its texts";
 }
 
 /* Makes the receipt anew from the members that were read, and compares. False: they differ; what is
