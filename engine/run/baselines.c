@@ -76,7 +76,7 @@ static enum cuttle_status measure_spreads(struct baselines *b, struct cuttle_err
 		}
 		for (size_t i = 0; i < b->width; i++) {
 			b->spreads[i] = (double)most[i] - least[i];
-			widest = fmax(widest, b->spreads[i]);
+			if (b->spreads[i] > widest) widest = b->spreads[i];
 		}
 		if (widest == 0)
 			status = status_fail(error, CUTTLE_USAGE,
