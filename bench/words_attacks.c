@@ -36,8 +36,10 @@ enum {
 	TEXT_WORDS = 50,  /* words of a text that are perturbed */
 	MOST_TEXTS = 200, /* texts that are perturbed */
 	READ_TEXTS = 12,  /* texts that the model reads */
-	READ_PLACES = READ_TEXTS * TEXT_WORDS,
-	READ_SEED = 1,    /* of their draws */
+	READ_DRAWS = 4,   /* outputs of each of them */
+	READ_SLOTS = READ_TEXTS * READ_DRAWS,
+	READ_PLACES = READ_SLOTS * TEXT_WORDS,
+	READ_SEED = 1,    /* of the draws */
 	LONGEST_RUN = 3,  /* words of a run that is looked for */
 	SPEED_WORDS = 64, /* words perturbed for a timing: a block, as of the cosines */
 	SPEED_RUNS = 30   /* of which the fastest counts */
@@ -431,7 +433,7 @@ struct read_bench {
 	struct lockstep *lockstep;
 };
 
-/* Takes the first known words of the first texts that have enough of them. */
+/* Takes the first known words of the first texts that have enough of them, once for each draw. */
 static void take_known_words(struct read_bench *r, const struct records *records) {
 	size_t texts = 0;
 	for (size_t i = 0; i < records_count(records) && texts < READ_TEXTS; i++) {
@@ -445,6 +447,8 @@ static void take_known_words(struct read_bench *r, const struct records *records
 		texts += found == TEXT_WORDS;
 	}
 	if (texts < READ_TEXTS) marked_stop("too few texts have enough known words");
+	for (size_t i = READ_TEXTS * TEXT_WORDS; i < READ_PLACES; i++)
+		r->places[i].word = r->places[i - READ_TEXTS * TEXT_WORDS].word;
 }
 
 static void find_word_tokens(struct read_bench *r, const struct cuttle_model *model) {
@@ -464,38 +468,38 @@ static void find_word_tokens(struct read_bench *r, const struct cuttle_model *mo
 }
 
 static void draw_read_texts(struct read_bench *r, struct cuttle_perturber *perturber) {
-	for (size_t text = 0; text < READ_TEXTS; text++) {
-		struct read_place *read = r->places + text * TEXT_WORDS;
+	for (size_t slot = 0; slot < READ_SLOTS; slot++) {
+		struct read_place *read = r->places + slot * TEXT_WORDS;
 		struct cuttle_place places[TEXT_WORDS];
 		int32_t outputs[TEXT_WORDS];
 		for (size_t w = 0; w < TEXT_WORDS; w++) {
 			const char *word = cuttle_words_text(r->words.words, (size_t)read[w].word);
 			places[w] = (struct cuttle_place){CUTTLE_PLACE_WORD, word, strlen(word)};
 		}
-		if (cuttle_perturb(perturber, text, 0, places, TEXT_WORDS, outputs, NULL))
+		if (cuttle_perturb(perturber, slot, 0, places, TEXT_WORDS, outputs, NULL))
 			marked_stop("cannot perturb");
 		for (size_t w = 0; w < TEXT_WORDS; w++) read[w].output = outputs[w];
 	}
 }
 
-/* Sets r->logits. All texts grow together, by one output at a time. */
+/* Sets r->logits. All draws grow together, by one output at a time. */
 static void read_outputs(struct read_bench *r, const struct tokens *start) {
 	const struct logit_source source = lockstep_source(r->lockstep);
-	for (size_t text = 0; text < READ_TEXTS; text++)
-		(void)source.begin(source.self, text, start, NULL, 0, &(struct tokens){0}, NULL);
+	for (size_t slot = 0; slot < READ_SLOTS; slot++)
+		(void)source.begin(source.self, slot, start, NULL, 0, &(struct tokens){0}, NULL);
 	for (size_t w = 0; w < TEXT_WORDS; w++) {
-		int32_t next[READ_TEXTS];
+		int32_t next[READ_SLOTS];
 		source.public_logits(source.self);
-		for (size_t text = 0; text < READ_TEXTS; text++) {
-			const size_t place = text * TEXT_WORDS + w;
-			const float *row = source.public_row(source.self, text);
+		for (size_t slot = 0; slot < READ_SLOTS; slot++) {
+			const size_t place = slot * TEXT_WORDS + w;
+			const float *row = source.public_row(source.self, slot);
 			float *logits = r->logits + place * r->words.count;
 			for (size_t x = 0; x < r->words.count; x++) logits[x] = row[r->tokens[x]];
-			next[text] = r->tokens[r->places[place].output];
+			next[slot] = r->tokens[r->places[place].output];
 		}
 		source.append(source.self, next);
 	}
-	for (size_t text = 0; text < READ_TEXTS; text++) source.end(source.self, text);
+	for (size_t slot = 0; slot < READ_SLOTS; slot++) source.end(source.self, slot);
 }
 
 /* Weighs word x at a place. channel: the chance of the place's output where x stands. */
@@ -543,7 +547,7 @@ static int run_channel(const char *model_path, const char *data, size_t count) {
 	struct tokens start = {.ids = ids};
 	struct cuttle_error error;
 	const struct lockstep_params params = {
-	    .slots = READ_TEXTS, .context = TEXT_WORDS + sizeof ids / sizeof *ids, .chunk = 64};
+	    .slots = READ_SLOTS, .context = TEXT_WORDS + sizeof ids / sizeof *ids, .chunk = 64};
 	marked_skip_without(data);
 	struct cuttle_model *model = open_words_bench(&r.words, model_path, count);
 	struct records *records = read_texts(data);
