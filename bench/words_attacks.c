@@ -3,6 +3,7 @@
 // words again, and how fast they run. Nothing here is private: use texts that may be shown.
 //
 // usage: words_attacks attacks MODEL DATA.jsonl WORDS     the tables of laws and of texts
+//        words_attacks channel MODEL DATA.jsonl WORDS     guesses with a language model
 //        words_attacks speed WORDS [WIDTH]                words per second, with random vectors
 //
 // The words are the first WORDS of the model's own, fragments too. Every chance is taken from the
@@ -12,8 +13,12 @@
 //   Bayes       knows the law and how often words occur in DATA, and guesses the likeliest word
 // The second table draws: it perturbs 50 words of each text by the call itself, and counts which
 // runs of 1, 2 and 3 words of a text are still in it.
+// The third verb draws, too. It reads each output with the model, and guesses the word that is the
+// likeliest by the model, by the law (the channel), or by both.
 #include "bench/marked.h"
 #include "dp/rank.h"
+#include "engine/cuttle/text.h"
+#include "engine/forward/lockstep.h"
 #include "engine/run/perturb.h"
 #include "io/records.h"
 #include "kernels/ranking.h"
@@ -30,6 +35,11 @@ enum {
 	RADII = 64,       /* of RANTEXT, each for as many of its draws */
 	TEXT_WORDS = 50,  /* words of a text that are perturbed */
 	MOST_TEXTS = 200, /* texts that are perturbed */
+	READ_TEXTS = 12,  /* texts that the model reads */
+	READ_DRAWS = 4,   /* outputs of each of them */
+	READ_SLOTS = READ_TEXTS * READ_DRAWS,
+	READ_PLACES = READ_SLOTS * TEXT_WORDS,
+	READ_SEED = 1,    /* of the draws */
 	LONGEST_RUN = 3,  /* words of a run that is looked for */
 	SPEED_WORDS = 64, /* words perturbed for a timing: a block, as of the cosines */
 	SPEED_RUNS = 30   /* of which the fastest counts */
@@ -72,8 +82,17 @@ static const struct mechanism MECHANISMS[] = {
 };
 enum { MECHANISM_COUNT = sizeof MECHANISMS / sizeof *MECHANISMS };
 
+/* Those whose outputs the model reads. */
+static const struct mechanism READ_MECHANISMS[] = {
+    {CUTTLE_RANK, 3000000, CUTTLE_STEP, 20, 0},  {CUTTLE_RANK, 6000000, CUTTLE_STEP, 20, 0},
+    {CUTTLE_RANK, 10000000, CUTTLE_STEP, 20, 0}, {CUTTLE_RANK, 6000000, CUTTLE_STEP, 3, 0},
+    {CUTTLE_RANTEXT, 6000000, 0, 1, .1},         {CUTTLE_RANTEXT, 6000000, 0, 1, .015},
+};
+enum { READ_MECHANISM_COUNT = sizeof READ_MECHANISMS / sizeof *READ_MECHANISMS };
+
 /* What is summed over all words, for one mechanism. */
 struct measured {
+	const struct mechanism *mechanism;
 	struct cuttle_perturber *perturber;
 	uint32_t near; /* as used */
 	double cosine, unchanged, near_word, inverted;
@@ -179,21 +198,29 @@ static uint32_t choose_near(const struct words_bench *b, uint32_t millionths) {
 	return dp_rank_best_near(mean, (uint32_t)b->count, millionths);
 }
 
-static void open_mechanism(struct words_bench *b, size_t which) {
-	const struct mechanism *m = &MECHANISMS[which];
-	struct measured *measured = &b->measured[which];
+/* Sets measured->perturber. It draws from a fixed seed if `seeded`. */
+static void open_mechanism(struct words_bench *b, const struct mechanism *m, bool seeded,
+                           struct measured *measured) {
 	struct cuttle_perturb_params params;
 	struct cuttle_error error;
 	cuttle_perturb_params_default(&params);
+	params.insecure = seeded;
+	params.insecure_seed = READ_SEED;
 	params.method = m->method;
 	params.epsilon_millionths = m->millionths;
 	params.table = m->table;
 	params.near = m->near == BEST_NEAR ? choose_near(b, m->millionths) : m->near;
 	params.paper_radius = m->share == 0;
 	if (m->share > 0) params.list_share = m->share;
+	measured->mechanism = m;
 	measured->near = params.near;
 	if (cuttle_perturber_make(b->words, NULL, &params, &measured->perturber, &error))
 		marked_stop(error.message);
+}
+
+static void open_measured(struct words_bench *b, size_t which) {
+	struct measured *measured = &b->measured[which];
+	open_mechanism(b, &MECHANISMS[which], false, measured);
 	measured->most = allocate_numbers(b->count, sizeof *measured->most);
 	measured->least = allocate_numbers(b->count, sizeof *measured->least);
 	measured->guess = allocate_numbers(b->count, sizeof *measured->guess);
@@ -248,15 +275,15 @@ static void measure_word(struct words_bench *b, struct measured *m, uint32_t x) 
 	m->unchanged += each * b->law[x];
 }
 
-static void print_name(size_t which, uint32_t near) {
-	const struct mechanism *m = &MECHANISMS[which];
+static void print_name(const struct measured *measured) {
+	const struct mechanism *m = measured->mechanism;
 	printf("| %.4g | ", (double)m->millionths / 1e6);
 	if (m->method == CUTTLE_RANTEXT && m->share == 0) printf("RANTEXT, radius of the paper");
 	else if (m->method == CUTTLE_RANTEXT) printf("RANTEXT %g %%", 100 * m->share);
 	else if (m->method == CUTTLE_SANTEXT) printf("SANTEXT");
 	else if (m->method == CUTTLE_CUSTEXT) printf("CUSTEXT, K 20");
 	else if (m->table == CUTTLE_ENVELOPE) printf("rank, envelope");
-	else printf("rank, step %u%s", near, m->near == BEST_NEAR ? " = k*" : "");
+	else printf("rank, step %u%s", measured->near, m->near == BEST_NEAR ? " = k*" : "");
 	printf(" |");
 }
 
@@ -267,7 +294,7 @@ static void print_measured(const struct words_bench *b, size_t which) {
 		if (m->most[y] > 0) epsilon = fmax(epsilon, log(m->most[y] / m->least[y]));
 		bayes += m->guess[y];
 	}
-	print_name(which, m->near);
+	print_name(m);
 	if (isinf(epsilon)) printf(" none |");
 	else printf(" %.2f |", epsilon);
 	printf(" %.3f | %.3f | %.3f | %.3f | %.3f |\n", m->cosine, m->unchanged, m->near_word,
@@ -318,35 +345,51 @@ static void draw_attacked_texts(struct words_bench *b, const struct records *rec
 		for (size_t w = 0; w < count; w++) stayed += ids[w] == outputs[w];
 		texts++;
 	}
-	print_name(which, b->measured[which].near);
+	print_name(&b->measured[which]);
 	printf(" %.3f |", stayed / (double)(texts * TEXT_WORDS));
 	for (size_t n = 0; n < LONGEST_RUN; n++) printf(" %.3f |", shares[n] / (double)texts);
 	printf(" %zu |\n", texts);
 }
 
-static int run_attacks(const char *model_path, const char *data, size_t count) {
-	static struct words_bench b;
+/* Makes the list of words and their orders. Returns the model. */
+static struct cuttle_model *open_words_bench(struct words_bench *b, const char *model_path,
+                                             size_t count) {
 	struct cuttle_model *model;
 	struct cuttle_error error;
 	struct cuttle_words_of_model_params params;
-	marked_skip_without(data);
 	if (cuttle_model_open(model_path, NULL, &model, &error)) marked_stop(error.message);
 	cuttle_words_of_model_params_default(&params);
 	params.count = count;
-	if (cuttle_words_of_model(model, &params, &b.words, &error)) marked_stop(error.message);
+	if (cuttle_words_of_model(model, &params, &b->words, &error)) marked_stop(error.message);
+	b->count = cuttle_words_count(b->words);
+	b->width = cuttle_words_width(b->words);
+	b->distances = allocate_numbers(b->count, sizeof *b->distances);
+	b->law = allocate_numbers(b->count, sizeof *b->law);
+	order_words(b);
+	return model;
+}
+
+static void close_words_bench(struct words_bench *b) {
+	cuttle_words_free(&b->words);
+	free(b->cosines);
+	free(b->order);
+	free(b->prior);
+	free(b->distances);
+	free(b->law);
+}
+
+static int run_attacks(const char *model_path, const char *data, size_t count) {
+	static struct words_bench b;
+	marked_skip_without(data);
+	struct cuttle_model *model = open_words_bench(&b, model_path, count);
 	cuttle_model_free(&model);
-	b.count = cuttle_words_count(b.words);
-	b.width = cuttle_words_width(b.words);
-	b.distances = allocate_numbers(b.count, sizeof *b.distances);
-	b.law = allocate_numbers(b.count, sizeof *b.law);
 	struct records *records = read_texts(data);
-	order_words(&b);
 	count_words(&b, records);
 	double surest = 0;
 	for (size_t x = 0; x < b.count; x++) surest = fmax(surest, b.prior[x]);
 	printf("%zu words of %zu coordinates; the likeliest word alone: %.3f\n\n", b.count, b.width,
 	       surest);
-	for (size_t i = 0; i < MECHANISM_COUNT; i++) open_mechanism(&b, i);
+	for (size_t i = 0; i < MECHANISM_COUNT; i++) open_measured(&b, i);
 	printf("| eps | mechanism | true eps | mean cosine | unchanged | in 10 nearest | top-10 "
 	       "inversion | Bayes |\n|---|---|---|---|---|---|---|---|\n");
 	for (size_t i = 0; i < MECHANISM_COUNT; i++) {
@@ -364,12 +407,174 @@ static int run_attacks(const char *model_path, const char *data, size_t count) {
 		free(b.measured[i].guess);
 	}
 	records_free(&records);
-	cuttle_words_free(&b.words);
-	free(b.cosines);
-	free(b.order);
-	free(b.prior);
-	free(b.distances);
-	free(b.law);
+	close_words_bench(&b);
+	return 0;
+}
+
+/* ---- a language model and the channel -------------------------------------------------------- */
+
+enum read_guess { BY_MODEL, BY_CHANNEL, BY_BOTH, READ_GUESSES };
+
+/* Guesses at one place. Of equal scores the first word's counts. */
+struct read_place {
+	int32_t word;                 /* that stood there */
+	int32_t output;               /* that was drawn for it */
+	double most[READ_GUESSES];    /* ln, and for BY_MODEL and BY_BOTH a constant beside it */
+	uint32_t guess[READ_GUESSES]; /* a word with that score */
+	size_t ties;                  /* words with the largest score BY_CHANNEL */
+	double own;                   /* score BY_CHANNEL of the word that stood there */
+};
+
+struct read_bench {
+	struct words_bench words;
+	int32_t *tokens; /* [V] of each word behind a space */
+	float *logits;   /* [READ_PLACES][V] of each word, behind the outputs before */
+	struct read_place places[READ_PLACES];
+	struct lockstep *lockstep;
+};
+
+/* Takes the first known words of the first texts that have enough of them, once for each draw. */
+static void take_known_words(struct read_bench *r, const struct records *records) {
+	size_t texts = 0;
+	for (size_t i = 0; i < records_count(records) && texts < READ_TEXTS; i++) {
+		size_t size, at = 0, length, found = 0;
+		char word[64];
+		const char *text = records_text(records, i, &size);
+		while (text && found < TEXT_WORDS && next_word(text, size, &at, word, &length)) {
+			const int32_t id = cuttle_words_find(r->words.words, word, length);
+			if (id >= 0) r->places[texts * TEXT_WORDS + found++].word = id;
+		}
+		texts += found == TEXT_WORDS;
+	}
+	if (texts < READ_TEXTS) marked_stop("too few texts have enough known words");
+	for (size_t i = READ_TEXTS * TEXT_WORDS; i < READ_PLACES; i++)
+		r->places[i].word = r->places[i - READ_TEXTS * TEXT_WORDS].word;
+}
+
+static void find_word_tokens(struct read_bench *r, const struct cuttle_model *model) {
+	r->tokens = allocate_numbers(r->words.count, sizeof *r->tokens);
+	for (size_t x = 0; x < r->words.count; x++) {
+		char text[CUTTLE_WORDS_BYTES + 2];
+		int32_t ids[2 * sizeof text];
+		size_t count;
+		const int size =
+		    snprintf(text, sizeof text, " %s", cuttle_words_text(r->words.words, x));
+		if (cuttle_tokenize(model, text, (size_t)size, false, ids, sizeof ids / sizeof *ids,
+		                    &count, NULL) ||
+		    count != 1)
+			marked_stop("a word is not one token");
+		r->tokens[x] = ids[0];
+	}
+}
+
+static void draw_read_texts(struct read_bench *r, struct cuttle_perturber *perturber) {
+	for (size_t slot = 0; slot < READ_SLOTS; slot++) {
+		struct read_place *read = r->places + slot * TEXT_WORDS;
+		struct cuttle_place places[TEXT_WORDS];
+		int32_t outputs[TEXT_WORDS];
+		for (size_t w = 0; w < TEXT_WORDS; w++) {
+			const char *word = cuttle_words_text(r->words.words, (size_t)read[w].word);
+			places[w] = (struct cuttle_place){CUTTLE_PLACE_WORD, word, strlen(word)};
+		}
+		if (cuttle_perturb(perturber, slot, 0, places, TEXT_WORDS, outputs, NULL))
+			marked_stop("cannot perturb");
+		for (size_t w = 0; w < TEXT_WORDS; w++) read[w].output = outputs[w];
+	}
+}
+
+/* Sets r->logits. All draws grow together, by one output at a time. */
+static void read_outputs(struct read_bench *r, const struct tokens *start) {
+	const struct logit_source source = lockstep_source(r->lockstep);
+	for (size_t slot = 0; slot < READ_SLOTS; slot++)
+		(void)source.begin(source.self, slot, start, NULL, 0, &(struct tokens){0}, NULL);
+	for (size_t w = 0; w < TEXT_WORDS; w++) {
+		int32_t next[READ_SLOTS];
+		source.public_logits(source.self);
+		for (size_t slot = 0; slot < READ_SLOTS; slot++) {
+			const size_t place = slot * TEXT_WORDS + w;
+			const float *row = source.public_row(source.self, slot);
+			float *logits = r->logits + place * r->words.count;
+			for (size_t x = 0; x < r->words.count; x++) logits[x] = row[r->tokens[x]];
+			next[slot] = r->tokens[r->places[place].output];
+		}
+		source.append(source.self, next);
+	}
+	for (size_t slot = 0; slot < READ_SLOTS; slot++) source.end(source.self, slot);
+}
+
+/* Weighs word x at a place. channel: the chance of the place's output where x stands. */
+static void weigh_word(struct read_place *place, uint32_t x, float logit, double channel) {
+	const double scores[READ_GUESSES] = {(double)logit, log(channel),
+	                                     (double)logit + log(channel)};
+	place->ties = scores[BY_CHANNEL] > place->most[BY_CHANNEL]
+	                  ? 1
+	                  : place->ties + (scores[BY_CHANNEL] == place->most[BY_CHANNEL]);
+	if ((int32_t)x == place->word) place->own = scores[BY_CHANNEL];
+	for (int g = 0; g < READ_GUESSES; g++) {
+		if (scores[g] <= place->most[g]) continue;
+		place->most[g] = scores[g];
+		place->guess[g] = x;
+	}
+}
+
+static void attack_read_texts(struct read_bench *r, const struct measured *m) {
+	double right[READ_GUESSES] = {0}, by_lot = 0, unchanged = 0;
+	for (size_t i = 0; i < READ_PLACES; i++)
+		for (int g = 0; g < READ_GUESSES; g++) r->places[i].most[g] = -INFINITY;
+	for (uint32_t x = 0; x < r->words.count; x++) {
+		find_law(&r->words, m->perturber, x);
+		for (size_t i = 0; i < READ_PLACES; i++)
+			weigh_word(&r->places[i], x, r->logits[i * r->words.count + x],
+			           r->words.law[r->places[i].output]);
+	}
+	for (size_t i = 0; i < READ_PLACES; i++) {
+		const struct read_place *place = &r->places[i];
+		for (int g = 0; g < READ_GUESSES; g++)
+			right[g] += (int32_t)place->guess[g] == place->word;
+		if (place->own == place->most[BY_CHANNEL]) by_lot += 1 / (double)place->ties;
+		unchanged += place->output == place->word;
+	}
+	print_name(m);
+	printf(" %.3f | %.3f | %.3f | %.3f | %.3f |\n", unchanged / READ_PLACES,
+	       right[BY_MODEL] / READ_PLACES, right[BY_CHANNEL] / READ_PLACES, by_lot / READ_PLACES,
+	       right[BY_BOTH] / READ_PLACES);
+	(void)fflush(stdout);
+}
+
+static int run_channel(const char *model_path, const char *data, size_t count) {
+	static struct read_bench r;
+	int32_t ids[8];
+	struct tokens start = {.ids = ids};
+	struct cuttle_error error;
+	const struct lockstep_params params = {
+	    .slots = READ_SLOTS, .context = TEXT_WORDS + sizeof ids / sizeof *ids, .chunk = 64};
+	marked_skip_without(data);
+	struct cuttle_model *model = open_words_bench(&r.words, model_path, count);
+	struct records *records = read_texts(data);
+	take_known_words(&r, records);
+	records_free(&records);
+	find_word_tokens(&r, model);
+	r.logits = allocate_numbers(READ_PLACES * r.words.count, sizeof *r.logits);
+	// A text has a beginning, before which nothing stands: a new line.
+	if (cuttle_tokenize(model, "\n", 1, true, ids, sizeof ids / sizeof *ids, &start.count,
+	                    &error) ||
+	    lockstep_new(&model->model, &params, &r.lockstep, &error))
+		marked_stop(error.message);
+	printf("| eps | mechanism | unchanged | model alone | channel alone | channel, ties by lot "
+	       "| both |\n|---|---|---|---|---|---|---|\n");
+	for (size_t i = 0; i < READ_MECHANISM_COUNT; i++) {
+		struct measured m = {0};
+		open_mechanism(&r.words, &READ_MECHANISMS[i], true, &m);
+		draw_read_texts(&r, m.perturber);
+		read_outputs(&r, &start);
+		attack_read_texts(&r, &m);
+		cuttle_perturber_free(&m.perturber);
+	}
+	lockstep_free(&r.lockstep);
+	cuttle_model_free(&model);
+	close_words_bench(&r.words);
+	free(r.tokens);
+	free(r.logits);
 	return 0;
 }
 
@@ -481,8 +686,10 @@ static int run_speed(size_t count, size_t width) {
 int main(int argc, char **argv) {
 	if (argc == 5 && !strcmp(argv[1], "attacks"))
 		return run_attacks(argv[2], argv[3], (size_t)atoi(argv[4]));
+	if (argc == 5 && !strcmp(argv[1], "channel"))
+		return run_channel(argv[2], argv[3], (size_t)atoi(argv[4]));
 	if ((argc == 3 || argc == 4) && !strcmp(argv[1], "speed"))
 		return run_speed((size_t)atoi(argv[2]), argc == 4 ? (size_t)atoi(argv[3]) : 576);
-	marked_stop("usage: words_attacks attacks MODEL DATA.jsonl WORDS, or words_attacks speed "
-	            "WORDS [WIDTH]");
+	marked_stop("usage: words_attacks attacks|channel MODEL DATA.jsonl WORDS, or words_attacks "
+	            "speed WORDS [WIDTH]");
 }
