@@ -23,6 +23,8 @@ whole=$((($(now) - begin) / 1000000))
 # Moments from a little before the model stands to the very end.
 first=$((loaded * 8 / 10))
 span=$((whole + whole / 10 - first))
+# Loading may have taken longer than the whole run did, where others use the machine.
+((span > 0)) || span=$((whole + 1)) first=0
 
 # The machine may be faster or slower than it was a moment ago: moments that come after the end move
 # forward, and others a little back, so that a kill comes before the end nine times in ten.
