@@ -73,7 +73,9 @@ done
 # Its name ends as that of the output's own scratch file.
 exits 0 ledger init --ledger l --dataset notes --epsilon-limit 1000
 kills=0 planted=0
-while [ $kills -lt $private_kills ]; do
+# A few kills may all come before a token is drawn: then there are more.
+enough() { [ $kills -ge $private_kills ] && { [ $planted -gt 0 ] || [ $kills -ge $((20 * private_kills)) ]; }; }
+while ! enough; do
 	rm -f p.* before
 	while killed "${base[@]}" -o p.jsonl --ledger l --dataset notes; do
 		kills=$((kills + 1))
@@ -83,7 +85,7 @@ while [ $kills -lt $private_kills ]; do
 			printf 0123 >"p.jsonl.run${file#p.jsonl}"
 			planted=$((planted + 1))
 		done
-		[ $kills -lt $private_kills ] || break
+		enough && break
 	done
 	exits 0 "${base[@]}" -o p.jsonl --ledger l --dataset notes
 	nothing_left p
