@@ -409,6 +409,12 @@ static void add_word(json_t **line, const char *key, const char *word) {
 	*line = jsonout_extend(*line, &(struct jsonout_member){key, json_string(word)}, 1);
 }
 
+json_t *output_add_id(json_t *line, const char *id, size_t size) {
+	if (!id) return line;
+	const struct jsonout_member member = {"id", json_loadb(id, size, JSON_DECODE_ANY, NULL)};
+	return jsonout_extend(line, &member, 1);
+}
+
 /* The object of a text, as generate writes it. */
 static json_t *make_text_line(const struct output *output, const struct cuttle_text *text) {
 	const struct categories *categories = output->request.categories;

@@ -78,6 +78,10 @@ const char *output_scratch(const struct output *output);
 /* How many texts have tokens in the journal. The last of them may be incomplete. */
 size_t output_texts_drawn(const struct output *output);
 
+/* Adds the member "id" to the object of a line. id[size] is JSON, as records_id writes it; NULL =
+ * no member. Takes the object. NULL: it was NULL, or out of memory. */
+json_t *output_add_id(json_t *line, const char *id, size_t size);
+
 /* The next three are for struct cuttle_job. */
 /* How many tokens of this text the journal held when it was opened; *tokens lists them, until
  * output_close. */

@@ -230,12 +230,23 @@ char *receipt_dump(const struct receipt *receipt, const char *fingerprint,
 	return receipt_seal(root, receipt->signer, size);
 }
 
+bool receipt_hash_command(json_t *root, const struct jsonout_member *members, size_t count,
+                          char fingerprint[HASH_TEXT]) {
+	size_t size;
+	char *text = jsonout_dump(jsonout_extend(root, members, count), JSON_SORT_KEYS, &size);
+	if (text) hash_of(text, size, fingerprint);
+	free(text);
+	return text != NULL;
+}
+
+const char *receipt_command_isa(const char *isa) {
+	return strstr(isa, "blas") ? "blas" : "exact";
+}
+
 bool receipt_fingerprint(const struct receipt *receipt, const struct receipt_command *command,
                          char fingerprint[HASH_TEXT]) {
 	struct receipt same = *receipt;
-	// All instruction sets but OpenBLAS give the same bits. So a run that moves to another
-	// machine is still the same command.
-	same.isa = strstr(receipt->isa, "blas") ? "blas" : "exact";
+	same.isa = receipt_command_isa(receipt->isa);
 	same.date[0] = 0;
 	same.dataset = NULL;
 	same.ledger = (struct receipt_ledger){.entry = ""};
@@ -247,13 +258,8 @@ bool receipt_fingerprint(const struct receipt *receipt, const struct receipt_com
 	    {"output_format", json_string(command->output_format)},
 	    {"insecure_seed", json_integer((json_int_t)command->insecure_seed)},
 	};
-	size_t size;
-	char *text = jsonout_dump(
-	    jsonout_extend(receipt_json(&same, "", ""), members, sizeof members / sizeof *members),
-	    JSON_SORT_KEYS, &size);
-	if (text) hash_of(text, size, fingerprint);
-	free(text);
-	return text != NULL;
+	return receipt_hash_command(receipt_json(&same, "", ""), members,
+	                            sizeof members / sizeof *members, fingerprint);
 }
 
 static void copy_hash(const json_t *value, char hash[HASH_TEXT]) {

@@ -18,6 +18,7 @@
 #include "io/categories.h"
 #include "io/filters.h"
 #include "io/hash.h"
+#include "io/jsonout.h"
 #include "io/signature.h"
 #include <jansson.h>
 
@@ -72,6 +73,15 @@ struct receipt_command {
 	const char *input_format, *output_format;
 	uint64_t insecure_seed; /* UINT64_MAX when the output is private */
 };
+
+/* The fingerprint of a command: SHA-256 of its receipt without all that a run brings, and of the
+ * members that the receipt lacks. Takes root and the values of members[count]; each may be NULL.
+ * False: out of memory. */
+bool receipt_hash_command(json_t *root, const struct jsonout_member *members, size_t count,
+                          char fingerprint[HASH_TEXT]);
+/* The instruction set as fingerprints have it: all but OpenBLAS give the same bits, so a run that
+ * moves to another machine is still the same command. */
+const char *receipt_command_isa(const char *isa);
 
 /* SHA-256 of all parameters, never of the input's content. False: out of memory. */
 bool receipt_fingerprint(const struct receipt *receipt, const struct receipt_command *command,

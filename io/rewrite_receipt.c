@@ -320,7 +320,7 @@ bool rewrite_receipt_fingerprint(const struct rewrite_receipt *receipt,
                                  const struct rewrite_command *command,
                                  char fingerprint[HASH_TEXT]) {
 	struct rewrite_receipt same = *receipt;
-	same.isa = strstr(receipt->isa, "blas") ? "blas" : "exact";
+	same.isa = receipt_command_isa(receipt->isa);
 	same.date[0] = 0;
 	same.dataset = NULL;
 	same.ledger = (struct receipt_ledger){.entry = ""};
@@ -336,11 +336,6 @@ bool rewrite_receipt_fingerprint(const struct rewrite_receipt *receipt,
 	    {"leave_identifier", name_or_null(command->leave_identifier)},
 	    {"insecure_seed", json_integer((json_int_t)command->insecure_seed)},
 	};
-	size_t size;
-	char *text = jsonout_dump(jsonout_extend(rewrite_receipt_json(&same, "", ""), members,
-	                                         sizeof members / sizeof *members),
-	                          JSON_SORT_KEYS, &size);
-	if (text) hash_of(text, size, fingerprint);
-	free(text);
-	return text != NULL;
+	return receipt_hash_command(rewrite_receipt_json(&same, "", ""), members,
+	                            sizeof members / sizeof *members, fingerprint);
 }

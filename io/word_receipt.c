@@ -145,7 +145,7 @@ json_t *word_receipt_json(const struct word_receipt *receipt, const char *finger
 bool word_receipt_fingerprint(const struct word_receipt *receipt,
                               const struct word_command *command, char fingerprint[HASH_TEXT]) {
 	struct word_receipt same = *receipt;
-	same.isa = strstr(receipt->isa, "blas") ? "blas" : "exact";
+	same.isa = receipt_command_isa(receipt->isa);
 	same.date[0] = 0;
 	same.dataset = NULL;
 	same.ledger = (struct receipt_ledger){.entry = ""};
@@ -157,11 +157,6 @@ bool word_receipt_fingerprint(const struct word_receipt *receipt,
 	    {"delimiter", word_or_null(command->delimiter)},
 	    {"insecure_seed", json_integer((json_int_t)command->insecure_seed)},
 	};
-	size_t size;
-	char *text = jsonout_dump(jsonout_extend(word_receipt_json(&same, "", ""), members,
-	                                         sizeof members / sizeof *members),
-	                          JSON_SORT_KEYS, &size);
-	if (text) hash_of(text, size, fingerprint);
-	free(text);
-	return text != NULL;
+	return receipt_hash_command(word_receipt_json(&same, "", ""), members,
+	                            sizeof members / sizeof *members, fingerprint);
 }

@@ -4,6 +4,7 @@
 #include "workflow/delivery.h"
 
 #include "io/fail.h"
+#include <stdlib.h>
 #include <string.h>
 
 enum cuttle_status delivery_open(const struct output_request *request, const char *trace,
@@ -47,6 +48,14 @@ enum cuttle_status delivery_seal(struct delivery *delivery, char sha256[HASH_TEX
                                  struct cuttle_error *error) {
 	enum cuttle_status status = output_seal(delivery->output, sha256, error);
 	if (!status) status = spending_finish(delivery->spending, sha256, error);
+	return status;
+}
+
+enum cuttle_status delivery_publish(struct delivery *delivery, char *receipt, size_t size,
+                                    struct cuttle_error *error) {
+	if (!receipt) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	const enum cuttle_status status = output_publish(delivery->output, receipt, size, error);
+	free(receipt);
 	return status;
 }
 

@@ -44,10 +44,14 @@ int delivery_token(struct delivery *delivery, size_t text, uint32_t step, int32_
 enum cuttle_status delivery_explain(const struct delivery *delivery, struct cuttle_error *error);
 
 /* After the last text: makes the output durable, gives its hash for the receipt, and closes the
- * charge. Then the receipt can be made, and output_publish puts both in place. Errors as
+ * charge. Then the receipt can be made, and delivery_publish puts both in place. Errors as
  * output_seal and spending_finish. */
 enum cuttle_status delivery_seal(struct delivery *delivery, char sha256[HASH_TEXT],
                                  struct cuttle_error *error);
+/* Puts output and receipt in place. receipt[size] is as receipt_seal makes it, and is freed; NULL =
+ * it could not be made. NOMEM, or as output_publish. */
+enum cuttle_status delivery_publish(struct delivery *delivery, char *receipt, size_t size,
+                                    struct cuttle_error *error);
 /* Closes output and trace. The spending stays open. */
 void delivery_close(struct delivery *delivery);
 

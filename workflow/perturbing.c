@@ -457,14 +457,11 @@ static bool write_record(struct perturbing_state *state, uint32_t *words) {
 static json_t *make_record_line(void *user, const struct cuttle_text *text) {
 	const struct perturbing_state *state = user;
 	const struct word_receipt *receipt = &state->perturbing->receipt;
-	size_t size;
+	size_t size = 0;
 	const char *id =
 	    state->request->id_field ? records_id(state->records, text->index, &size) : NULL;
 	json_t *line = json_pack("{s:I}", "index", (json_int_t)text->index);
-	if (id)
-		line = jsonout_extend(
-		    line,
-		    &(struct jsonout_member){"id", json_loadb(id, size, JSON_DECODE_ANY, NULL)}, 1);
+	line = output_add_id(line, id, size);
 	const struct jsonout_member members[] = {
 	    {"text", json_stringn(text->text, text->size)},
 	    {"words", json_integer(text->tokens)},
@@ -572,9 +569,7 @@ static enum cuttle_status publish_records(struct perturbing_state *state,
 	char *receipt =
 	    receipt_seal(word_receipt_json(&perturbing->receipt, perturbing->fingerprint, sha256),
 	                 perturbing->signer, &size);
-	if (!receipt) return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	status = output_publish(state->delivery.output, receipt, size, error);
-	free(receipt);
+	status = delivery_publish(&state->delivery, receipt, size, error);
 	if (!status)
 		state->events->publish(state->events->user,
 		                       output_receipt_path(state->delivery.output));

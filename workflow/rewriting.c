@@ -212,13 +212,9 @@ static int report_rewriting(void *user, const struct cuttle_progress *progress) 
 static json_t *make_document_line(void *user, const struct cuttle_text *text) {
 	const struct documents *documents = &((const struct rewriting_state *)user)->documents;
 	const bool ended = text->finish != CUTTLE_FINISH_LENGTH;
-	size_t size;
+	size_t size = 0;
 	const char *id = documents_id(documents, text->batch, &size);
-	json_t *line = json_object();
-	if (id)
-		line = jsonout_extend(
-		    line,
-		    &(struct jsonout_member){"id", json_loadb(id, size, JSON_DECODE_ANY, NULL)}, 1);
+	json_t *line = output_add_id(json_object(), id, size);
 	const struct jsonout_member members[] = {
 	    {"text", json_stringn(text->text, text->size)},
 	    {"tokens", json_integer(text->tokens)},
@@ -318,9 +314,7 @@ static enum cuttle_status publish_documents(const struct rewriting *rewriting,
 	char *receipt =
 	    receipt_seal(rewrite_receipt_json(&rewriting->receipt, rewriting->fingerprint, sha256),
 	                 rewriting->signer, &size);
-	if (!receipt) return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	status = output_publish(state->delivery.output, receipt, size, error);
-	free(receipt);
+	status = delivery_publish(&state->delivery, receipt, size, error);
 	if (!status)
 		state->events->publish(state->events->user,
 		                       output_receipt_path(state->delivery.output));

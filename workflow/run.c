@@ -112,9 +112,7 @@ static enum cuttle_status publish_output(struct setup *setup, struct run_state *
 	if (status) return status;
 	setup->receipt.counts = *output_counts(run->delivery.output);
 	char *receipt = receipt_dump(&setup->receipt, setup->fingerprint, sha256, &size);
-	if (!receipt) return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	status = output_publish(run->delivery.output, receipt, size, error);
-	free(receipt);
+	status = delivery_publish(&run->delivery, receipt, size, error);
 	if (!status)
 		run->events->publish(run->events->user, output_receipt_path(run->delivery.output));
 	return status;
