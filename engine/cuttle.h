@@ -28,6 +28,7 @@
 //   cuttle_rewriter_run     rewrites documents; cuttle_rewriter_make comes before, as a plan does
 //   cuttle_rewrite_budget_solve  what that costs, without a model
 //   cuttle_completer_run    completes prompts that show private text: PRIVATE, no guarantee
+//   cuttle_embed            texts to vectors, to compare texts and sort them
 //   cuttle_bench            how long a run will take
 //   struct cuttle_trace     what each step looked like inside: PRIVATE
 #include "cuttle/status.h"
@@ -41,6 +42,7 @@
 #include "cuttle/rewrite_budget.h"
 #include "cuttle/rewrite.h"
 #include "cuttle/complete.h"
+#include "cuttle/embed.h"
 #include "cuttle/bench.h"
 #include "cuttle/trace.h"
 
