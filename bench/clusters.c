@@ -27,14 +27,14 @@ struct split {
 	struct feature *features[FORMS]; /* [count] of each form */
 };
 
-static void stop_bench(const char *what) {
+static void stop_clusters(const char *what) {
 	fprintf(stderr, "clusters: %s\n", what);
 	exit(1);
 }
 
 static void *claim_memory(size_t count, size_t size) {
 	void *memory = calloc(count, size);
-	if (!memory) stop_bench("out of memory");
+	if (!memory) stop_clusters("out of memory");
 	return memory;
 }
 
@@ -45,11 +45,12 @@ static void number_kinds(const struct records *records, struct split *split) {
 		size_t size, kind = 0;
 		const char *name = records_label(records, i, 0, &size);
 		split->texts[i].bytes = records_text(records, i, &split->texts[i].size);
-		if (!name || !split->texts[i].bytes) stop_bench("a record lacks text or category");
+		if (!name || !split->texts[i].bytes)
+			stop_clusters("a record lacks text or category");
 		while (kind < known &&
 		       (sizes[kind] != size || memcmp(names[kind], name, size) != 0))
 			kind++;
-		if (kind == KINDS) stop_bench("too many categories");
+		if (kind == KINDS) stop_clusters("too many categories");
 		if (kind == known) {
 			names[known] = name;
 			sizes[known++] = size;
@@ -74,13 +75,13 @@ static void make_model_form(struct split *split, struct cuttle_model *model) {
 	struct cuttle_error error;
 	struct hidden hidden;
 	if (hidden_make(model, split->texts, PUBLIC, 0, &hidden, split->features[1], &error))
-		stop_bench(error.message);
+		stop_clusters(error.message);
 	for (size_t i = PUBLIC; i < split->count; i += HIDDEN_TEXTS) {
 		const size_t some =
 		    split->count - i < HIDDEN_TEXTS ? split->count - i : HIDDEN_TEXTS;
 		if (hidden_features(&hidden, model, split->texts + i, some, split->features[1] + i,
 		                    &error))
-			stop_bench(error.message);
+			stop_clusters(error.message);
 	}
 	hidden_free(&hidden);
 }
@@ -113,7 +114,7 @@ static double measure_purity(const struct split *split, const struct feature *fe
 	for (size_t i = 0; i < PUBLIC; i++)
 		if (features[i].count) public[kept++] = features[i];
 	if (centres_make(public, kept, CENTRES, width, &centres, NULL, &error))
-		stop_bench(error.message);
+		stop_clusters(error.message);
 	for (size_t i = PUBLIC; i < split->count; i++) {
 		const size_t nearest = centres_nearest(&centres, &features[i]);
 		seen[nearest == CENTRES_NONE ? CENTRES : nearest][split->kinds[i]]++;
@@ -145,9 +146,9 @@ static void measure_split(const char *path, struct cuttle_model *model, double p
 	const char *share = getenv("SHARE");
 	struct records *records;
 	struct cuttle_error error;
-	if (records_read(&request, &records, &error)) stop_bench(error.message);
+	if (records_read(&request, &records, &error)) stop_clusters(error.message);
 	struct split split = {.count = records_count(records)};
-	if (split.count <= PUBLIC) stop_bench("a split has too few records");
+	if (split.count <= PUBLIC) stop_clusters("a split has too few records");
 	split.texts = claim_memory(split.count, sizeof *split.texts);
 	split.kinds = claim_memory(split.count, sizeof *split.kinds);
 	for (size_t form = 0; form < FORMS; form++)
@@ -172,8 +173,8 @@ int main(int argc, char **argv) {
 	struct cuttle_model *model;
 	struct cuttle_error error;
 	double sum[FORMS] = {0}, squares[FORMS] = {0};
-	if (argc < 3) stop_bench("usage: clusters MODEL SPLIT.jsonl...");
-	if (cuttle_model_open(argv[1], NULL, &model, &error)) stop_bench(error.message);
+	if (argc < 3) stop_clusters("usage: clusters MODEL SPLIT.jsonl...");
+	if (cuttle_model_open(argv[1], NULL, &model, &error)) stop_clusters(error.message);
 	const double splits = argc - 2;
 	for (int i = 2; i < argc; i++) {
 		double purity[FORMS];

@@ -52,13 +52,13 @@ static size_t find_greatest(const int64_t *products, size_t count) {
 	return best;
 }
 
-size_t centres_nearest(const struct centres *centres, const struct feature *feature) {
+uint32_t centres_nearest(const struct centres *centres, const struct feature *feature) {
 	int64_t products[CENTRES_MOST];
 	if (!feature->count) return CENTRES_NONE;
 	multiply_feature(centres, feature, products);
 	const size_t nearest = find_greatest(products, centres->count);
 	sodium_memzero(products, centres->count * sizeof *products);
-	return nearest;
+	return (uint32_t)nearest;
 }
 
 /* Centre j becomes the point. */
@@ -132,7 +132,7 @@ static void fill_empty(struct centring *c) {
 }
 
 /* Each centre becomes the direction of its cluster's sum. */
-static void move_centres(struct centring *c) {
+static void turn_centres(struct centring *c) {
 	const size_t k = c->centres->count, width = c->centres->width;
 	memset(c->sums, 0, width * k * sizeof *c->sums);
 	memset(c->squares, 0, k * sizeof *c->squares);
@@ -163,7 +163,7 @@ static int64_t centre_once(struct centring *c) {
 		// What does not change now never changes again.
 		if (!memcmp(c->before, c->clusters, c->size * sizeof *c->before)) break;
 		memcpy(c->before, c->clusters, c->size * sizeof *c->before);
-		move_centres(c);
+		turn_centres(c);
 	}
 	return assign_points(c);
 }

@@ -17,10 +17,10 @@
 #include "engine/cuttle/status.h"
 #include "io/feature.h"
 
+#define CENTRES_NONE UINT32_MAX /* the number of no centre */
 enum {
-	CENTRES_MOST = 1024,         /* centres */
-	CENTRES_POINTS = 1 << 15,    /* features that they are made from */
-	CENTRES_NONE = CENTRES_MOST, /* the number of no centre */
+	CENTRES_MOST = 1024,      /* centres */
+	CENTRES_POINTS = 1 << 15, /* features that they are made from */
 	CENTRES_STARTS = 10,
 	CENTRES_ROUNDS = 25
 };
@@ -41,6 +41,6 @@ void centres_free(struct centres *centres);
 
 /* The number of the nearest centre, by the product; of equals the lowest. CENTRES_NONE: the feature
  * has no entry. */
-size_t centres_nearest(const struct centres *centres, const struct feature *feature);
+uint32_t centres_nearest(const struct centres *centres, const struct feature *feature);
 
 #endif

@@ -180,8 +180,7 @@ enum cuttle_status clusters_find(const struct clusters *clusters, struct cuttle_
 				tfidf_feature(clusters->weights, trimmed[i].bytes, trimmed[i].size,
 				              &work, &features[i]);
 		for (size_t i = 0; !status && i < some; i++)
-			found[first + i] =
-			    (uint32_t)centres_nearest(&clusters->centres, &features[i]);
+			found[first + i] = centres_nearest(&clusters->centres, &features[i]);
 	}
 	sodium_memzero(features, sizeof features);
 	return status;

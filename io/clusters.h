@@ -21,9 +21,9 @@
 #include "io/records.h"
 #include "io/tfidf.h"
 
+#define CLUSTERS_NONE CENTRES_NONE /* in the place of a number: no cluster */
 enum {
 	CLUSTERS_MOST = CENTRES_MOST, /* clusters */
-	CLUSTERS_NONE = CENTRES_NONE, /* in the place of a number: no cluster */
 	CLUSTERS_TEXTS = 20,          /* public texts that there are for each cluster, at least */
 	CLUSTERS_WORDS = 5,           /* words of a name */
 	CLUSTERS_NAME = 128           /* bytes of a name, with the NUL */

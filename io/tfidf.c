@@ -60,7 +60,7 @@ bool tfidf_next(const char **text, size_t *size, struct tfidf_word *word) {
 	return true;
 }
 
-static void count_words(const char *text, size_t size, struct tfidf_work *work) {
+static void tally_words(const char *text, size_t size, struct tfidf_work *work) {
 	struct tfidf_word word;
 	for (size_t i = 0; i < TFIDF_WORDS && tfidf_next(&text, &size, &word); i++) {
 		const size_t at = word.hash % TFIDF_WIDTH;
@@ -70,7 +70,7 @@ static void count_words(const char *text, size_t size, struct tfidf_work *work) 
 }
 
 void tfidf_count(const char *text, size_t size, struct tfidf_work *work, uint32_t *df) {
-	count_words(text, size, work);
+	tally_words(text, size, work);
 	for (size_t i = 0; i < work->seen_count; i++) df[work->seen[i]]++;
 	sodium_memzero(work, sizeof *work);
 }
@@ -84,7 +84,7 @@ void tfidf_feature(const uint16_t *weights, const char *text, size_t size, struc
                    struct feature *feature) {
 	uint64_t square = 0;
 	feature->count = 0;
-	count_words(text, size, work);
+	tally_words(text, size, work);
 	for (size_t i = 0; i < work->seen_count; i++) {
 		const uint16_t at = work->seen[i];
 		const uint32_t count = work->counts[at];

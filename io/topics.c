@@ -72,7 +72,7 @@ struct naming {
 };
 
 /* Weighs one word, whose uses stand in uses[size], in each cluster. */
-static void weigh_word(struct naming *n, const struct word_use *uses, size_t size) {
+static void weigh_uses(struct naming *n, const struct word_use *uses, size_t size) {
 	size_t df = 0;
 	int64_t all = 0;
 	for (size_t i = 0; i < size; i++) df += !i || uses[i].text != uses[i - 1].text;
@@ -119,7 +119,7 @@ enum cuttle_status topics_name(const struct hidden_text *texts, const uint32_t *
 	for (size_t t = 0; made && t < count; t++) n.members[of_text[t]]++;
 	for (size_t i = 0, end; made && i < used; i = end) {
 		for (end = i; end < used && uses[end].hash == uses[i].hash;) end++;
-		weigh_word(&n, uses + i, end - i);
+		weigh_uses(&n, uses + i, end - i);
 	}
 	for (size_t c = 0; made && c < clusters; c++)
 		write_name(n.heaviest + c * CLUSTERS_WORDS, c, names[c]);
