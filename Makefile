@@ -197,6 +197,8 @@ test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY)) $(BUILD)/cuttle $(BUILD)/f
 	@tests/oracle/fusion.py | diff - tests/golden/fusion.txt
 	@echo "== tests/oracle/split.py"
 	@tests/oracle/split.py | diff - tests/golden/split.txt
+	@echo "== tests/oracle/clusters.py"
+	@tests/oracle/clusters.py 3 tools/samples/notes.jsonl | diff - tests/golden/clusters.txt
 	@echo "== tests/cli/tag.sh"
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_TEST_NIGHTLY=1 tests/cli/tag.sh
 	@echo "== proofs/check.sh again"

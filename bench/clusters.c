@@ -4,8 +4,9 @@
 // Each SPLIT is one order of records with members "text" and "category". The first 300 are taken as
 // public: ten centres are made of them, by words, by the model, and by both features side by side.
 // The others are assigned. Purity is the share of these that have their cluster's commonest
-// category; 0 clusters are right by chance, so the share of the commonest category stands beside.
-// Everything is read as public.
+// category. A single cluster would have the share of the commonest category, which stands beside.
+// SHARE in the environment: how much the model counts in both, 0 to 1, default 0.5. Everything is
+// read as public.
 #include "engine/cuttle.h"
 #include "io/centres.h"
 #include "io/hidden.h"

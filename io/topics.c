@@ -50,15 +50,13 @@ static struct word_use *list_uses(const struct hidden_text *texts, size_t count,
 	return uses;
 }
 
-/* Puts the word into its place among the heaviest[CLUSTERS_WORDS]; of equals the first stays. */
+/* Puts the word into its place among the heaviest[CLUSTERS_WORDS], behind its equals. */
 static void rank_word(struct heavy_word *heaviest, int64_t weight, const struct word_use *use) {
-	struct heavy_word word = {weight, use};
-	for (size_t i = 0; i < CLUSTERS_WORDS; i++)
-		if (word.weight > heaviest[i].weight) {
-			const struct heavy_word lighter = heaviest[i];
-			heaviest[i] = word;
-			word = lighter;
-		}
+	size_t at = CLUSTERS_WORDS;
+	while (at && weight > heaviest[at - 1].weight) at--;
+	if (at == CLUSTERS_WORDS) return;
+	memmove(heaviest + at + 1, heaviest + at, (CLUSTERS_WORDS - 1 - at) * sizeof *heaviest);
+	heaviest[at] = (struct heavy_word){weight, use};
 }
 
 /* What names are made for. */

@@ -3,6 +3,7 @@
 // on its place, or on what was asked before; if a null text has one; if a tie goes upward; if
 // integers differ from those of hashlib and Python; or if clusters are taken that lack texts.
 #include "io/clusters.h"
+#include "io/topics.h"
 #include "tests/support/files.h"
 #include "tests/support/tiny_model.h"
 
@@ -450,6 +451,43 @@ static void test_examples(void **state) {
 	assert_int_equal(clusters_examples(of_example, 5, 1, 0, chosen), 0);
 }
 
+/* Five words of equal weight, in the order of their hashes; a heavier one goes before them, and
+ * the last of the equals is left out. */
+static void test_names(void **state) {
+	(void)state;
+	enum { SOME = 5 };
+	static const char *const words[SOME] = {"sail", "rope", "deck", "tide", "wave"};
+	const char *sorted[SOME];
+	uint64_t hashes[SOME];
+	char all[64] = "", wanted[64] = "anchor", twice[96], names[2][CLUSTERS_NAME];
+	for (size_t i = 0; i < SOME; i++) {
+		struct tfidf_word word;
+		const char *text = words[i];
+		size_t size = strlen(text), at = i;
+		assert_true(tfidf_next(&text, &size, &word));
+		for (; at && hashes[at - 1] > word.hash; at--) {
+			hashes[at] = hashes[at - 1];
+			sorted[at] = sorted[at - 1];
+		}
+		hashes[at] = word.hash;
+		sorted[at] = words[i];
+		strcat(strcat(all, words[i]), " ");
+	}
+	for (size_t i = 0; i + 1 < SOME; i++) strcat(strcat(wanted, " "), sorted[i]);
+	(void)snprintf(twice, sizeof twice, "%sAnchor anchor", all);
+	const struct hidden_text texts[] = {{twice, strlen(twice)},
+	                                    {twice, strlen(twice)},
+	                                    {"12 oven", 7},
+	                                    {"averyveryveryverylongword!", 26},
+	                                    {"averyveryveryverylongword!", 26}};
+	static const uint32_t of_text[] = {0, 0, 1, 1, 1};
+	struct cuttle_error error;
+	assert_int_equal(topics_name(texts, of_text, 5, 2, names, &error), CUTTLE_OK);
+	assert_string_equal(names[0], wanted);
+	// A word of one text, and one of more than 24 bytes, name nothing.
+	assert_string_equal(names[1], "cluster 1");
+}
+
 static char folder[] = "/tmp/cuttle-clusters-XXXXXX";
 
 static int enter_folder(void **state) {
@@ -474,6 +512,7 @@ int main(void) {
 	    cmocka_unit_test(test_isolation_by_words),
 	    cmocka_unit_test(test_isolation_by_model),
 	    cmocka_unit_test(test_hidden_features),
+	    cmocka_unit_test(test_names),
 	    cmocka_unit_test(test_refusals),
 	    cmocka_unit_test(test_examples),
 	};
