@@ -11,7 +11,7 @@
 #define MOST_COUNTED                                                                               \
 	(UINT64_C(1) << 40) /* records and texts: sums and products stay far below 2^63 */
 
-static uint64_t divide_up(uint64_t a, uint64_t b) {
+static uint64_t count_parts(uint64_t a, uint64_t b) {
 	return a / b + (a % b != 0);
 }
 
@@ -19,14 +19,15 @@ struct dp_share dp_seats_share(uint64_t texts, uint32_t clusters, uint64_t recor
                                uint32_t batch) {
 	REQUIRE(texts >= 1 && texts <= MOST_COUNTED && clusters >= 1 && batch >= 1 &&
 	        records <= MOST_COUNTED);
-	const uint64_t wanted = texts + divide_up(clusters, 2), there = divide_up(records, batch);
+	const uint64_t wanted = texts + count_parts(clusters, 2),
+	               there = count_parts(records, batch);
 	return wanted < there ? (struct dp_share){wanted, there} : (struct dp_share){1, 1};
 }
 
 uint64_t dp_seats_batches(int64_t noisy, uint32_t batch, uint32_t t) {
 	REQUIRE(batch >= 1 && t >= 1);
 	const int64_t twice = 2 * (int64_t)t, least = batch > twice ? batch : twice;
-	return noisy >= least ? divide_up((uint64_t)noisy, batch) : 0;
+	return noisy >= least ? count_parts((uint64_t)noisy, batch) : 0;
 }
 
 /* Whether a/b < c/d. */
