@@ -19,9 +19,9 @@ struct dp_share dp_seats_share(uint64_t texts, uint32_t clusters, uint64_t recor
                                uint32_t batch) {
 	REQUIRE(texts >= 1 && texts <= MOST_COUNTED && clusters >= 1 && batch >= 1 &&
 	        records <= MOST_COUNTED);
-	const uint64_t wanted = texts + count_parts(clusters, 2),
-	               there = count_parts(records, batch);
-	return wanted < there ? (struct dp_share){wanted, there} : (struct dp_share){1, 1};
+	const uint64_t wanted = texts + count_parts(clusters, 2);
+	const uint64_t there = records ? count_parts(records, batch) : 1;
+	return (struct dp_share){wanted < there ? wanted : there, there};
 }
 
 uint64_t dp_seats_batches(int64_t noisy, uint32_t batch, uint32_t t) {

@@ -23,7 +23,8 @@ struct dp_share {
 /* q* = min(1, (N + ceil(k/2)) / ceil(R/B)): no cluster may use a larger share of its batches. It
  * knows no counts: if it followed from them, the accounts of the run would, too, and then its cost
  * is another (dp/PRIVACY.md, step 40). texts = N, clusters = k, batch = B, all at least 1; N and R
- * at most 2^40. R = records, null ones counted; 0 gives 1. */
+ * at most 2^40. R = records, null ones counted. The fraction is not reduced: den is ceil(R/B),
+ * or 1 where that is 0. */
 struct dp_share dp_seats_share(uint64_t texts, uint32_t clusters, uint64_t records, uint32_t batch);
 
 /* M of a cluster: ceil(noisy / B) where noisy >= max(B, 2t), else 0. A cluster with less could
