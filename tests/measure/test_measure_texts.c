@@ -3,6 +3,7 @@
 // random texts, and against scipy.
 // It fails if an n-gram spans two texts, if a tie of two samples counts as a distance, or if a pair
 // is a row with itself.
+#include "base/sort.h"
 #include "measure/ngrams.h"
 #include "measure/pairs.h"
 #include "measure/samples.h"
@@ -151,6 +152,20 @@ static void test_pairs(void **state) {
 	assert_true(pairs_cosine(two, 2, 2, 100, 1) == -1);
 }
 
+static void test_sort(void **state) {
+	(void)state;
+	uint64_t random = 9;
+	for (size_t count = 0; count < 40; count++) {
+		double values[40], sum = 0, sorted = 0;
+		for (size_t i = 0; i < count; i++)
+			sum += values[i] = (double)(tiny_random(&random) % 20);
+		sort_doubles(values, count);
+		for (size_t i = 0; i < count; i++) sorted += values[i];
+		for (size_t i = 1; i < count; i++) assert_true(values[i - 1] <= values[i]);
+		assert_true(sum == sorted);
+	}
+}
+
 static void test_scratch(void **state) {
 	(void)state;
 	assert_null(scratch_make(SIZE_MAX / 2, 4));
@@ -168,7 +183,7 @@ int main(void) {
 	    cmocka_unit_test(test_distinct), cmocka_unit_test(test_repeats),
 	    cmocka_unit_test(test_overlap),  cmocka_unit_test(test_random_texts),
 	    cmocka_unit_test(test_samples),  cmocka_unit_test(test_pairs),
-	    cmocka_unit_test(test_scratch),
+	    cmocka_unit_test(test_sort),     cmocka_unit_test(test_scratch),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
