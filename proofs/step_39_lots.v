@@ -662,7 +662,7 @@ Definition one_row (row : option bool) (y : bool) : R :=
   end.
 Definition permuted (first second : option bool) (y : bool) : R := 1 / 2 * one_row first y + 1 / 2 * one_row second y.
 
-Example step_39_permutation :
+Lemma step_39_permutation :
   (forall row y, one_row row y <= 3 * one_row None y /\ one_row None y <= 3 * one_row row y) /\
   amplified (1 / 2) 3 = 2 /\
   permuted (Some true) (Some false) true = 5 / 2 * permuted None (Some false) true.
