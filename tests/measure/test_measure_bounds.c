@@ -22,7 +22,7 @@
 static void test_beta_golden(void **state) {
 	(void)state;
 	for (int i = 0; i < 7; i++) {
-		char name[16];
+		char name[32];
 		double line[4];
 		snprintf(name, sizeof name, "beta_%d", i);
 		assert_int_equal(golden_read(GOLDEN, name, line, 4), 4);
@@ -52,7 +52,7 @@ static void test_tail(void **state) {
 static void test_proportions(void **state) {
 	(void)state;
 	for (int i = 0; i < 8; i++) {
-		char name[16];
+		char name[32];
 		double line[5];
 		snprintf(name, sizeof name, "proportion_%d", i);
 		assert_int_equal(golden_read(GOLDEN, name, line, 5), 5);

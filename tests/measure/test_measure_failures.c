@@ -75,11 +75,8 @@ static const struct kmeans_params params = {CLUSTERS, 2, 9, 1};
 
 static bool try_mauve(void) {
 	struct mauve_points points;
-	const double scales[2] = {0.9, 5};
-	double spread[2];
 	bool ok = mauve_project(rows, TEXTS, WIDTH, 0.9, &points);
 	ok = ok && kmeans_fit(points.rows, TEXTS, points.axes, &params, guesses, NULL, NULL);
-	ok = ok && mauve_seeds(&points, 10, 20, &params, 2, scales, 2, spread);
 	mauve_points_free(&points);
 	return ok;
 }

@@ -74,9 +74,10 @@ static bool guess_told(void *self, const uint32_t *times, uint32_t *guesses) {
 		guesses[i] = times && times[i] == 0;
 		right += guesses[i] == 0;
 	}
+	if (told->calls == 9) return false;
 	if (told->calls) told->accuracies[told->calls - 1] = (double)right / 6;
 	told->calls++;
-	return told->calls <= 9;
+	return true;
 }
 
 static void test_refit(void **state) {
