@@ -399,6 +399,51 @@ static void ledgers(void **state) {
 	assert_int_equal(unlink(ledger_path), 0);
 }
 
+/* cuttle receipt verify finds each number of the lots that does not follow from the others. */
+static void edited_receipts(void **state) {
+	(void)state;
+	static const struct {
+		const char *member;
+		double factor;
+	} edits[] = {{"records", 0.5},
+	             {"records", 2},
+	             {"batches", 2},
+	             {"batches", 0.5},
+	             {"used", 2},
+	             {"used", 0.5},
+	             {"rows_cap", 0.9},
+	             {"rows_cap", 1.1},
+	             {"epsilon_if_known", 0.9},
+	             {"epsilon_if_known", 1.1},
+	             {"delta_if_known", 0.9},
+	             {"delta_if_known", 1.1},
+	             {"epsilon_if_known", 1}};
+	char path[128];
+	(void)snprintf(path, sizeof path, "%s/edited", folder);
+	make_wanted();
+	for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+		struct attested attested;
+		struct claim claim;
+		size_t size;
+		json_t *root = json_loads(wanted_receipt, 0, NULL),
+		       *member = json_object_get(json_object_get(root, "lots"), edits[i].member);
+		if (json_is_integer(member))
+			(void)json_integer_set(
+			    member,
+			    (json_int_t)((double)json_integer_value(member) * edits[i].factor));
+		else (void)json_real_set(member, json_real_value(member) * edits[i].factor);
+		char *bytes = receipt_canonical(root, &size);
+		files_put(path, bytes, size);
+		free(bytes);
+		assert_int_equal(attest_open(path, &attested, &error), CUTTLE_OK);
+		assert_int_equal(claim_read(&attested, &claim, &error), CUTTLE_OK);
+		assert_int_equal(claim_check(&claim, NULL, &error),
+		                 edits[i].factor == 1 ? CUTTLE_OK : CUTTLE_LEDGER);
+		claim_free(&claim);
+	}
+	assert_int_equal(unlink(path), 0);
+}
+
 static int prepare_lots(void **state) {
 	(void)state;
 	size_t size;
@@ -428,6 +473,7 @@ int main(void) {
 	    cmocka_unit_test(stopped_anywhere),   cmocka_unit_test(the_receipt_has_no_lot),
 	    cmocka_unit_test(null_records_count), cmocka_unit_test(lost_lots),
 	    cmocka_unit_test(other_records),      cmocka_unit_test(requests),
-	    cmocka_unit_test(keys_of_runs),       cmocka_unit_test(ledgers)};
+	    cmocka_unit_test(keys_of_runs),       cmocka_unit_test(ledgers),
+	    cmocka_unit_test(edited_receipts)};
 	return cmocka_run_group_tests(tests, prepare_lots, remove_lots);
 }
