@@ -380,18 +380,29 @@ static void ledgers(void **state) {
 		remove_output();
 	}
 	refused(&request, CUTTLE_BUDGET, "remaining 1.");
-	// A run without lots beside them, by rho, and one with lots that is charged the same way.
+	// A run without lots is then charged the same way, unless it is told otherwise.
 	request.lots = RUN_LOTS_OFF;
 	request.plan.epsilon = 0.5;
-	assert_int_equal(run_until(&request, SIZE_MAX), CUTTLE_OK);
-	remove_output();
-	request.lots = RUN_LOTS_ON;
 	request.charge = RUN_CHARGE_RHO;
-	request.plan.epsilon = 0.1;
+	refused(&request, CUTTLE_USAGE, "--charge epsilon");
+	request.charge = RUN_CHARGE_AUTO;
 	assert_int_equal(run_until(&request, SIZE_MAX), CUTTLE_OK);
 	remove_output();
 	assert_int_equal(ledger_look(ledger, "notes", &standing, &error), CUTTLE_OK);
-	assert_true(standing.spent > 0 && standing.epsilon_spent < 7);
+	assert_true(standing.in_epsilon && standing.epsilon_spent > 6.4 &&
+	            standing.epsilon_spent < 7);
+	// A data set that was charged in rho goes on in rho, with lots, too.
+	(void)snprintf(dataset.name, sizeof dataset.name, "others");
+	dataset.rho = (double)NAN;
+	assert_int_equal(ledger_add(ledger, &dataset, &error), CUTTLE_OK);
+	request.dataset = "others";
+	assert_int_equal(run_until(&request, SIZE_MAX), CUTTLE_OK);
+	remove_output();
+	request.lots = RUN_LOTS_ON;
+	assert_int_equal(run_until(&request, SIZE_MAX), CUTTLE_OK);
+	remove_output();
+	assert_int_equal(ledger_look(ledger, "others", &standing, &error), CUTTLE_OK);
+	assert_true(!standing.in_epsilon && standing.runs == 2 && standing.spent > 0);
 	uint64_t entries;
 	char head[HASH_TEXT];
 	assert_int_equal(ledger_verify(ledger, NULL, &entries, head, &error), CUTTLE_OK);
