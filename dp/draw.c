@@ -29,9 +29,8 @@ static unsigned __int128 fill_low_bits(unsigned __int128 x) {
 	return x;
 }
 
-/* Draws u uniformly from 0 .. total-1. The caller wipes it. */
-static enum dp_status draw_wide(struct dp_wide total, const struct dp_random *random,
-                                struct dp_wide *u) {
+enum dp_status dp_draw_number(struct dp_wide total, const struct dp_random *random,
+                              struct dp_wide *u) {
 	REQUIRE((total.low | total.high) != 0 && total.high >> 127 == 0);
 	const struct dp_wide mask = {total.high ? ~(unsigned __int128)0 : fill_low_bits(total.low),
 	                             fill_low_bits(total.high)};
@@ -48,7 +47,7 @@ enum dp_status dp_draw(const struct dp_wide *weights, size_t n, const struct dp_
                        size_t *index) {
 	struct dp_wide total = {0, 0}, u;
 	for (size_t i = 0; i < n; i++) total = dp_wide_sum(total, weights[i]);
-	const enum dp_status status = draw_wide(total, random, &u);
+	const enum dp_status status = dp_draw_number(total, random, &u);
 	if (status == DP_OK) *index = dp_pick(weights, n, u);
 	explicit_bzero(&u, sizeof u);
 	return status;
@@ -70,7 +69,7 @@ enum dp_status dp_draw_summed(const struct dp_wide *prefixes, size_t n,
                               const struct dp_random *random, size_t *index) {
 	REQUIRE(n >= 1);
 	struct dp_wide u;
-	const enum dp_status status = draw_wide(prefixes[n - 1], random, &u);
+	const enum dp_status status = dp_draw_number(prefixes[n - 1], random, &u);
 	if (status == DP_OK) *index = find_prefix(prefixes, n, u);
 	explicit_bzero(&u, sizeof u);
 	return status;

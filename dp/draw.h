@@ -2,9 +2,9 @@
 // draw.h: the exact draw. P(i) = weights[i] / W, W = the sum of all weights, without any rounding.
 //
 // Called by dp/invisibleink.c and dp/fusion.c once per token, by dp/rank.c and engine/run/perturb.c
-// for each place, and without a guarantee by engine/run/complete_draw.c. Weights and random bits
-// are private. Example: with the weights 2, 3, 5 a number u is drawn from 0 .. 9. u = 0, 1 give 0;
-// u = 2, 3, 4 give 1; u = 5 .. 9 give 2. Source: dp/PRIVACY.md, step 7.
+// for each place, by dp/noise.c, and without a guarantee by engine/run/complete_draw.c. Weights and
+// random bits are private. Example: with the weights 2, 3, 5 a number u is drawn from 0 .. 9. u =
+// 0, 1 give 0; u = 2, 3, 4 give 1; u = 5 .. 9 give 2. Source: dp/PRIVACY.md, step 7.
 #ifndef CUTTLE_DP_DRAW_H
 #define CUTTLE_DP_DRAW_H
 
@@ -31,6 +31,11 @@ enum dp_status dp_draw(const struct dp_wide *weights, size_t n, const struct dp_
  */
 enum dp_status dp_draw_summed(const struct dp_wide *prefixes, size_t n,
                               const struct dp_random *random, size_t *index);
+
+/* Draws *u uniformly from 0 .. total-1, 0 < total < 2^255, as dp_draw does. On failure *u is not to
+ * be used. In either case the caller wipes it. Errors as above. */
+enum dp_status dp_draw_number(struct dp_wide total, const struct dp_random *random,
+                              struct dp_wide *u);
 
 /* Draws *number uniformly from 0 .. n-1, n >= 1. It takes 64 random bits, keeps as many as n - 1 is
  * long, and starts again while they give n or more. DP_NO_ENTROPY as above. */

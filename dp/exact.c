@@ -335,6 +335,42 @@ enum dp_status dp_exact_epsilon(double eta, uint32_t tokens, double delta, unsig
 	return DP_OK;
 }
 
+struct dp_exact_profile {
+	struct recursion recursion; /* done: the polygon of V_T */
+	double most;                /* no loss is larger, so delta is 0 from here on */
+};
+
+enum dp_status dp_exact_profile_new(double eta, uint32_t tokens, double low, double high,
+                                    unsigned grid, struct dp_exact_profile **profile) {
+	*profile = NULL;
+	if (!settle_grid(&grid, tokens) || !good_eta(eta, tokens) || !good_epsilon(low) ||
+	    !good_epsilon(high) || low > high)
+		return DP_BAD_PARAMETER;
+	struct dp_exact_profile *made = calloc(1, sizeof *made);
+	if (!made) return DP_NO_MEMORY;
+	made->most = tokens * eta * (1.0 + ROUNDING);
+	high = fmin(high, made->most);
+	const double least = dp_delta_of_rho(rho_of_eta(eta, tokens), high);
+	const struct question question = {
+	    eta, fmin(low, high), high, deviations_of_delta(least), tokens, grid};
+	const enum dp_status status = run_recursion(&made->recursion, &question);
+	if (status == DP_OK) *profile = made;
+	else free(made);
+	return status;
+}
+
+double dp_exact_profile_delta(const struct dp_exact_profile *profile, double epsilon) {
+	REQUIRE(epsilon >= profile->recursion.question.low);
+	if (epsilon >= profile->most) return DBL_MIN;
+	return fmax(read_delta(&profile->recursion, epsilon), DBL_MIN);
+}
+
+void dp_exact_profile_free(struct dp_exact_profile **profile) {
+	if (*profile) free_recursion(&(*profile)->recursion);
+	free(*profile);
+	*profile = NULL;
+}
+
 /* A search for the eta whose delta at epsilon is `delta`. It goes over x = ln eta, by the secant
  * method inside a bracket. */
 struct eta_search {

@@ -2,7 +2,8 @@
 // exact.h: the exact accountant. It computes the joint cost of T steps of bounded range eta, where
 // each step may depend on the outcomes of earlier ones.
 //
-// Called by dp/account.c for DP_EXACT. All numbers are public: no private data passes through.
+// Called by dp/account.c for DP_EXACT, and by dp/histogram_account.c. All numbers are public: no
+// private data passes through.
 // Example: what 500 steps of eta 0.157 cost at delta 1e-6, on the default grid.
 //   status = dp_exact_epsilon(0.157, 500, 1e-6, 0, &epsilon);
 // Rules: every function answers DP_OK, DP_BAD_PARAMETER or DP_NO_MEMORY. On failure it does not
@@ -50,6 +51,16 @@ enum dp_status dp_exact_delta(double eta, uint32_t tokens, double epsilon, unsig
 /* epsilon at delta, rounded up; DBL_MIN where epsilon = 0 already holds. */
 enum dp_status dp_exact_epsilon(double eta, uint32_t tokens, double delta, unsigned grid,
                                 double *epsilon);
+
+/* V_T itself, to be read at many epsilons for the price of one: delta at `epsilon`, rounded up; at
+ * least DBL_MIN. The polygon is made for epsilons from `low` to `high`. It may be read beyond
+ * `high`, where the answer is larger than need be, but not below `low`: that is a caller bug. Free
+ * it with dp_exact_profile_free, which takes NULL, too. On failure *profile is NULL. */
+struct dp_exact_profile;
+enum dp_status dp_exact_profile_new(double eta, uint32_t tokens, double low, double high,
+                                    unsigned grid, struct dp_exact_profile **profile);
+double dp_exact_profile_delta(const struct dp_exact_profile *profile, double epsilon);
+void dp_exact_profile_free(struct dp_exact_profile **profile);
 
 /* An eta, rounded down, whose dp_exact_delta at epsilon is at most delta. It is within 3e-7 of the
  * largest such eta. DP_BAD_PARAMETER also where that lies beyond the limits. */

@@ -81,6 +81,8 @@ static bool begin_dataset(struct history *history, const struct chain_entry *ent
 static bool add_run(struct history *history, const struct chain_entry *entry) {
 	if (!history->exists || find_reservation(history, entry->run)) return false;
 	if (entry->order != history->dataset.order) return false;
+	// Epsilons have no unit but lines, and no Renyi loss beside them.
+	if (entry->charges.delta > 0 && (entry->order || *history->dataset.unit_key)) return false;
 	if (history->count == history->room) {
 		size_t room = 2 * history->room + 16;
 		struct reservation *runs = reallocarray(history->runs, room, sizeof *runs);
@@ -130,20 +132,50 @@ static enum cuttle_status apply_entry(void *user, const struct chain_entry *entr
 	return right ? CUTTLE_OK : CUTTLE_LEDGER;
 }
 
+/* What runs add up to. */
+struct spent {
+	double rho;      /* for the unit that they cost most */
+	bool in_epsilon; /* they are charged in epsilon; `rho` is then 0 */
+	double epsilon;  /* for the line that they cost most */
+};
+
+/* Whether the runs that stand are charged in epsilon (1), in rho (0), or there is none (-1). */
+static int find_kind(const struct history *history) {
+	for (size_t i = 0; i < history->count; i++)
+		if (history->runs[i].charges.size) return history->runs[i].charges.delta > 0;
+	return -1;
+}
+
+/* What one line's charges cost in epsilon, rounded up. Charges of both kinds are never within a
+ * limit: ledger_reserve takes none of the other kind. */
+static double compute_line_epsilon(const void *user, const struct units_sums *sums) {
+	const struct ledger_dataset *dataset = user;
+	return sums->rho > 0 || !(sums->delta <= dataset->delta) ? INFINITY : sums->epsilon;
+}
+
 /* Computes what the data set has spent, `more` included. `more` may be NULL. */
 static enum cuttle_status sum_charges(const struct history *history, const struct charges *more,
-                                      double *spent, struct cuttle_error *error) {
+                                      struct spent *spent, struct cuttle_error *error) {
 	size_t count = 0;
+	*spent = (struct spent){0};
 	const struct charges **all = calloc(history->count + 1, sizeof *all);
 	bool summed = all != NULL;
 	if (all) {
 		for (size_t i = 0; i < history->count; i++)
 			if (history->runs[i].charges.size) all[count++] = &history->runs[i].charges;
 		if (more) all[count++] = more;
-		summed = units_spent(all, count, spent);
+		for (size_t i = 0; i < count; i++) spent->in_epsilon |= all[i]->delta > 0;
+		summed = spent->in_epsilon ? units_most(all, count, compute_line_epsilon,
+		                                        &history->dataset, &spent->epsilon)
+		                           : units_spent(all, count, &spent->rho);
 	}
 	free(all);
 	return summed ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
+}
+
+/* Never `above the limit`: that is false for a NaN, which would then pass. */
+static bool is_within_limit(const struct ledger_dataset *dataset, const struct spent *spent) {
+	return spent->in_epsilon ? spent->epsilon <= dataset->epsilon : spent->rho <= dataset->rho;
 }
 
 /* Reads the whole chain and from it the data set, which need not exist. Call free_history after it,
@@ -310,9 +342,14 @@ enum cuttle_status ledger_look(struct ledger *ledger, const char *dataset,
 	struct history history;
 	*standing = (struct ledger_standing){0};
 	enum cuttle_status status = load_dataset(ledger, dataset, &history, error);
-	if (!status) status = sum_charges(&history, NULL, &standing->spent, error);
+	struct spent spent = {0};
+	if (!status) status = sum_charges(&history, NULL, &spent, error);
 	if (!status) {
 		standing->dataset = history.dataset;
+		standing->spent = spent.rho;
+		standing->in_epsilon = spent.in_epsilon;
+		standing->epsilon_spent = spent.epsilon;
+		standing->epsilon_left = units_left(history.dataset.epsilon, spent.epsilon);
 		standing->left = units_left(history.dataset.rho, standing->spent);
 		standing->runs = count_standing_runs(&history);
 	}
@@ -402,7 +439,22 @@ static enum cuttle_status make_charges(const struct ledger *ledger, const struct
 	const struct ledger_dataset *dataset = &history->dataset;
 	uint64_t end;
 	REQUIRE((request->measure == LEDGER_RDP) == (request->order > 0));
+	const bool in_epsilon = request->measure == LEDGER_EPSILON;
+	if (in_epsilon && *dataset->unit_key)
+		return io_fail(error, CUTTLE_USAGE,
+		               "data set %.128s counts per value of %.128s: charge it in rho "
+		               "(--charge rho)",
+		               dataset->name, dataset->unit_key);
 	if (request->order != dataset->order) return refuse_other_measure(dataset, request, error);
+	if (find_kind(history) == !in_epsilon)
+		return io_fail(
+		    error, CUTTLE_USAGE,
+		    "data set %.128s has been charged in %s before, and nothing adds both "
+		    "up: charge this in %s, too (--charge %s)",
+		    dataset->name, in_epsilon ? "rho" : "epsilon", in_epsilon ? "rho" : "epsilon",
+		    in_epsilon ? "rho" : "epsilon");
+	if (in_epsilon && !(request->delta > 0 && request->delta < 1))
+		return io_fail(error, CUTTLE_USAGE, "delta must be above 0 and below 1");
 	if (!is_valid_rho(request->rho))
 		return io_fail(error, CUTTLE_USAGE, "rho must be positive and finite");
 	if (!request->count || __builtin_add_overflow(request->first, request->count, &end))
@@ -417,7 +469,25 @@ static enum cuttle_status make_charges(const struct ledger *ledger, const struct
 	if (keyed && request->unit) made = charge_keys(ledger, request, charges);
 	else if (keyed) made = charges_of_lines(0, UINT64_MAX, request->rho, charges);
 	else made = charges_of_lines(request->first, end, request->rho, charges);
+	if (in_epsilon) charges->delta = request->delta;
 	return made ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
+}
+
+/* The same where a run is charged in epsilon. */
+static enum cuttle_status refuse_over_epsilon(const struct ledger_dataset *dataset,
+                                              const struct charges *charges, double before,
+                                              struct cuttle_error *error) {
+	const double numbers[] = {charges_most(charges), before, dataset->epsilon,
+	                          units_left(dataset->epsilon, before)};
+	char texts[4][UNITS_NUMBER], deltas[2][UNITS_NUMBER];
+	for (int i = 0; i < 4; i++) units_print(numbers[i], i < 2, texts[i]);
+	units_print(charges->delta, true, deltas[0]);
+	units_print(dataset->delta, false, deltas[1]);
+	return io_fail(
+	    error, CUTTLE_BUDGET,
+	    "refused: data set %.128s: asked epsilon %s at delta %s, spent epsilon %s of "
+	    "%s, remaining %s, with deltas of at most %s in all",
+	    dataset->name, texts[0], deltas[0], texts[1], texts[2], texts[3], deltas[1]);
 }
 
 static enum cuttle_status refuse_over_limit(const struct history *history, double asked,
@@ -464,6 +534,7 @@ static enum cuttle_status append_run(struct ledger *ledger, const struct ledger_
 	                                  .unit_key = "",
 	                                  .order = request->order,
 	                                  .rho = found->rho,
+	                                  .delta = charges->delta,
 	                                  .charges = *charges};
 	enum cuttle_status status = chain_append(ledger->chain, &entry, found->entry, error);
 	if (!status && request->drawn)
@@ -477,7 +548,7 @@ enum cuttle_status ledger_reserve(struct ledger *ledger, const struct ledger_req
 	        (!request->unit || request->batch));
 	struct history history;
 	struct charges charges = {0};
-	double before = 0, after = 0;
+	struct spent before = {0}, after = {0};
 	*found = (struct ledger_run){.state = request->drawn ? LEDGER_DRAWN : LEDGER_RESERVED};
 	(void)copy_string(found->command, HASH_TEXT, request->command);
 	enum cuttle_status status = chain_begin(ledger->chain, error);
@@ -490,9 +561,11 @@ enum cuttle_status ledger_reserve(struct ledger *ledger, const struct ledger_req
 	if (!status) status = sum_charges(&history, NULL, &before, error);
 	if (!status) status = sum_charges(&history, &charges, &after, error);
 	found->rho = charges_most(&charges);
-	// Not `after > limit`: that is false for a NaN, which would then pass.
-	if (!status && !(after <= history.dataset.rho))
-		status = refuse_over_limit(&history, found->rho, before, error);
+	if (!status && !is_within_limit(&history.dataset, &after))
+		status =
+		    after.in_epsilon
+		        ? refuse_over_epsilon(&history.dataset, &charges, before.epsilon, error)
+		        : refuse_over_limit(&history, found->rho, before.rho, error);
 	if (!status && !dry) status = append_run(ledger, request, &charges, found, error);
 	charges_free(&charges);
 	free_history(&history);
@@ -642,10 +715,10 @@ static enum cuttle_status inspect_entry(void *user, const struct chain_entry *en
 static enum cuttle_status check_dataset(struct ledger *ledger, const char *name,
                                         struct cuttle_error *error) {
 	struct history history;
-	double spent;
+	struct spent spent;
 	enum cuttle_status status = load_dataset(ledger, name, &history, error);
 	if (!status) status = sum_charges(&history, NULL, &spent, error);
-	if (!status && !(spent <= history.dataset.rho))
+	if (!status && !is_within_limit(&history.dataset, &spent))
 		status = io_fail(
 		    error, CUTTLE_LEDGER,
 		    "the ledger is damaged or was edited: data set %s is over its limit", name);

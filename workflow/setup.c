@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/ledger.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -137,6 +138,19 @@ static enum cuttle_status set_parts(const struct run_request *request, struct se
 	return CUTTLE_OK;
 }
 
+/* Decides what a ledger is charged. What is wrong with the ledger is said when it is charged. */
+static bool choose_charge(const struct run_request *request, const struct setup *setup) {
+	struct ledger *ledger;
+	struct ledger_standing standing = {.in_epsilon = false};
+	if (request->charge != RUN_CHARGE_AUTO) return request->charge == RUN_CHARGE_EPSILON;
+	if (request->ledger && !request->plan.insecure &&
+	    !ledger_open(request->ledger, &ledger, NULL)) {
+		(void)ledger_look(ledger, request->dataset, &standing, NULL);
+		ledger_close(&ledger);
+	}
+	return standing.in_epsilon || (setup->lots.count > 0 && !(standing.spent > 0));
+}
+
 static enum cuttle_status make_setup_plan(const struct run_request *request, struct setup *setup,
                                           struct cuttle_error *error) {
 	struct cuttle_plan_params params = request->plan;
@@ -151,6 +165,18 @@ static enum cuttle_status make_setup_plan(const struct run_request *request, str
 	params.prompt_private = setup->prompt_private;
 	params.examples = (const char *const *)setup->examples;
 	params.example_count = setup->example_count;
+	// Rho adds up by zCDP. What is charged as epsilon may have the smaller one.
+	const bool follows = request->ledger && !request->accountant_chosen;
+	if (follows && request->charge != RUN_CHARGE_RHO) params.accountant = CUTTLE_EXACT;
+	enum cuttle_status status = lot_choice_make(
+	    request, &setup->categories, setup->receipt.texts, &params, &setup->lots, error);
+	if (status) return status;
+	params.lots = setup->lots.all;
+	params.lot_count = setup->lots.count;
+	setup->receipt.lots = setup->lots.all;
+	setup->receipt.lot_count = setup->lots.count;
+	setup->charges_epsilon = choose_charge(request, setup);
+	if (follows && !setup->charges_epsilon) params.accountant = CUTTLE_ZCDP;
 	return cuttle_plan_make(setup->model, &params, &setup->plan, error);
 }
 
@@ -217,6 +243,7 @@ void setup_free(struct setup *setup) {
 	for (size_t i = 0; i < setup->example_count; i++) free(setup->examples[i]);
 	free(setup->examples);
 	categories_free(&setup->categories);
+	lot_choice_free(&setup->lots);
 	free(setup->prompt_public);
 	free(setup->prompt_private);
 	*setup = (struct setup){0};

@@ -228,6 +228,45 @@ static void there_and_back(void **state) {
 	}
 }
 
+/* One profile, read at many epsilons, says what dp_exact_delta says of each. */
+static void one_profile(void **state) {
+	(void)state;
+	static const struct {
+		double eta, low, high;
+	} rows[] = {{0.1, 0.2, 3}, {0.1, DBL_MIN, 0.5}, {0.4, 2, 2}, {0.01, 0.5, 1e6}};
+	for (volatile size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct dp_exact_profile *profile;
+		assert_int_equal(
+		    dp_exact_profile_new(rows[i].eta, 60, rows[i].low, rows[i].high, 16, &profile),
+		    DP_OK);
+		for (int n = 0; n <= 20; n++) {
+			const double epsilon =
+			                 rows[i].low + n / 20.0 * (rows[i].high - rows[i].low),
+			             want = delta_of(rows[i].eta, 60, epsilon, 16),
+			             have = dp_exact_profile_delta(profile, epsilon);
+			if (!(have >= want * (1 - 1e-6) && have <= want * (1 + 1e-6)))
+				fail_msg("row %zu, %g: %.12g, not %.12g", i, epsilon, have, want);
+		}
+		/* Beyond the window delta stays where it was, or no loss is so large. */
+		const double end = dp_exact_profile_delta(profile, rows[i].high);
+		assert_true(dp_exact_profile_delta(profile, rows[i].high + 0.3) <= end);
+		assert_true(dp_exact_profile_delta(profile, 60 * rows[i].eta * 1.001) == DBL_MIN);
+		assert_misuse((void)dp_exact_profile_delta(profile, rows[i].low * 0.99));
+		dp_exact_profile_free(&profile);
+		assert_null(profile);
+		dp_exact_profile_free(&profile);
+	}
+	static const double bad[][3] = {{0.1, 0, 1}, {0.1, 2, 1}, {0.1, 1, INFINITY},
+	                                {1e3, 1, 1}, {0, 1, 1},   {0.1, NONE, 1}};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct dp_exact_profile *profile = (struct dp_exact_profile *)bad;
+		assert_int_equal(
+		    dp_exact_profile_new(bad[i][0], 60, bad[i][1], bad[i][2], 16, &profile),
+		    DP_BAD_PARAMETER);
+		assert_null(profile);
+	}
+}
+
 /* A window so narrow that most of the loss leaves it makes delta larger, never smaller. */
 static void narrow_windows(void **state) {
 	(void)state;
@@ -353,6 +392,7 @@ int main(void) {
 	    cmocka_unit_test(between_the_bounds),
 	    cmocka_unit_test(the_note_s_table),
 	    cmocka_unit_test(there_and_back),
+	    cmocka_unit_test(one_profile),
 	    cmocka_unit_test(narrow_windows),
 	    cmocka_unit_test(more_costs_more),
 	    cmocka_unit_test(ends),

@@ -19,7 +19,9 @@
 #include "dp/draw.h"
 #include "dp/exact.h"
 #include "dp/fixed.h"
+#include "dp/histogram_account.h"
 #include "dp/invisibleink.h"
+#include "dp/seats.h"
 #include "dp/topk.h"
 #include "dp/weights.h"
 #include "dp/wide.h"
@@ -108,6 +110,27 @@ static void no_memory_for_the_accountants(void **state) {
 	answer = 17;
 	EACH_ALLOCATION(dp_exact_eta(1, 1e-3, 9, 16, &answer), assert_true(answer == 17));
 	EACH_ALLOCATION(dp_exact_tokens(0.1, 0.3, 1e-3, 16, &tokens), assert_true(tokens == 17));
+	const struct dp_histogram_terms terms = {
+	    .accountant = DP_EXACT, .grid = 16, .q = 1, .t = 9};
+	const struct dp_claim claim = {.units = 9, .eta = 0.1L};
+	answer = 17;
+	EACH_ALLOCATION(dp_histogram_delta(&terms, &claim, 0.3, &answer),
+	                assert_true(answer == 17));
+	answer = 17;
+	EACH_ALLOCATION(dp_histogram_epsilon(&terms, &claim, 1e-3, &answer),
+	                assert_true(answer == 17));
+	struct dp_integers coarse = {.batch = 7,
+	                             .tokens = 9,
+	                             .temperature_num = 1,
+	                             .temperature_den = 1,
+	                             .clip_fixed = 4096,
+	                             .fraction_bits = 12};
+	EACH_ALLOCATION(dp_histogram_lower(&terms, 1, 1e-3, &coarse),
+	                assert_int_equal(coarse.clip_fixed, 4096));
+	uint32_t cap = 17;
+	EACH_ALLOCATION(
+	    dp_seats_cap((int64_t[]){150}, (uint64_t[]){10}, (uint64_t[]){10}, 1, 9, 3, 1e-6, &cap),
+	    assert_int_equal(cap, 17));
 	struct dp_budget b = {.epsilon = 1,
 	                      .delta = 1e-3,
 	                      .rho = NONE,
