@@ -86,7 +86,7 @@ static enum cuttle_status keep_directed(const struct clusters_request *request,
 	}
 	public->count = kept;
 	if (kept >= CLUSTERS_TEXTS * request->count) return CUTTLE_OK;
-	if (kept < 2 * CLUSTERS_TEXTS)
+	if (kept < (size_t)2 * CLUSTERS_TEXTS)
 		return io_fail(error, CUTTLE_INPUT,
 		               "%s: %zu public texts that can be told apart are too few for "
 		               "clusters: give at least %zu, %d for each of %zu",
