@@ -46,6 +46,10 @@ double dp_batch_delta(double delta_run, long double q) {
 	return round_down((long double)delta_run / q * (1.0L - SIMPLE));
 }
 
+double dp_known_delta(double delta_run, long double q) {
+	return round_up((long double)delta_run / q * (1.0L + 0x1p-40L));
+}
+
 double dp_rows_delta(double delta) {
 	return round_down((long double)delta * (1.0L - 0x1p-20L) * (1.0L - SIMPLE));
 }

@@ -36,6 +36,10 @@ double dp_batch_epsilon(double epsilon_run, long double q);
 double dp_run_delta(double delta_batch, long double q);
 double dp_batch_delta(double delta_run, long double q);
 
+/* delta of the run against whoever knows the record's own lot, the cap of rows included (below):
+ * delta / q, rounded up. */
+double dp_known_delta(double delta_run, long double q);
+
 /* ---- how many rows a batch has --------------------------------------------------------------- */
 
 /* The lots of one cluster: records whose lots are drawn among the same batches. Without clusters

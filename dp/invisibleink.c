@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_SUM = 1 << 30 }; /* of the clips of all rows */
+
 /* Where a batch stands. The theorem composes over steps in the order public, private, draw. So the
  * code enforces this order: the functions of a step REQUIRE their stage. */
 enum stage {
@@ -87,6 +89,8 @@ enum dp_status dp_invisibleink_new(const struct dp_invisibleink_params *params,
 	struct dp_weights weights;
 	if (params->tokens < 1 || params->vocab < 1 || params->vocab > (size_t)1 << 24)
 		return DP_BAD_PARAMETER;
+	/* S is an int32, and all its rows must fit before it is clamped. */
+	if ((int64_t)params->rows * params->clip_fixed > MOST_SUM) return DP_BAD_PARAMETER;
 	enum dp_status status =
 	    dp_weights_init(&weights, params->batch, params->clip_fixed, params->fraction_bits,
 	                    params->temperature_num, params->temperature_den, params->gain);
@@ -98,6 +102,7 @@ enum dp_status dp_invisibleink_new(const struct dp_invisibleink_params *params,
 	}
 	m->params = *params;
 	m->weights = weights;
+	if (!params->rows) m->params.rows = params->batch;
 	m->reach = params->clip_fixed;
 	if (params->gain)
 		m->reach = (int32_t)((int64_t)params->clip_fixed * params->gain / DP_GAIN_NONE);
@@ -183,7 +188,7 @@ bool dp_invisibleink_sure(struct dp_invisibleink *m, uint32_t millionths) {
 
 void dp_invisibleink_private(struct dp_invisibleink *m, const float *logits) {
 	REQUIRE(m->stage == STAGE_STEP);
-	REQUIRE(m->private < m->params.batch);
+	REQUIRE(m->private < m->params.rows);
 	m->private ++;
 	/* dp_fix and dclip tell whether the row is finite. That is private, so their answers are
 	 * dropped. dclip leaves the sum alone where it is not. */
@@ -223,9 +228,12 @@ const uint32_t *dp_invisibleink_candidates(const struct dp_invisibleink *m, size
 	return m->candidates;
 }
 
+/* S is clamped here alone, once all rows are in. To clamp a part of the sum would let a row move
+ * what comes after it. */
 int32_t dp_invisibleink_sum(const struct dp_invisibleink *m, size_t candidate) {
 	REQUIRE(candidate < m->count);
-	return m->sum[candidate];
+	const int32_t sum = m->sum[candidate], most = m->weights.sum_limit;
+	return sum < -most ? -most : sum > most ? most : sum;
 }
 
 uint64_t dp_invisibleink_public_weight(const struct dp_invisibleink *m, size_t candidate) {
@@ -235,15 +243,14 @@ uint64_t dp_invisibleink_public_weight(const struct dp_invisibleink *m, size_t c
 
 unsigned __int128 dp_invisibleink_private_weight(const struct dp_invisibleink *m,
                                                  size_t candidate) {
-	REQUIRE(candidate < m->count);
-	return dp_weight_private(&m->weights, m->sum[candidate]);
+	return dp_weight_private(&m->weights, dp_invisibleink_sum(m, candidate));
 }
 
 /* ---- the table of dp/mechanism.h ------------------------------------------------------------- */
 
 static void begin_ink_step(void *self, uint32_t places, uint32_t spent) {
 	struct dp_invisibleink *m = self;
-	REQUIRE(places <= m->params.batch);
+	REQUIRE(places <= m->params.rows);
 	dp_invisibleink_begin(m, spent);
 }
 
@@ -264,7 +271,7 @@ static enum dp_status open_ink_step(void *self, const float *public_row, bool ma
 
 static void add_ink_row(void *self, uint32_t place, const float *logits) {
 	struct dp_invisibleink *m = self;
-	REQUIRE(place < m->params.batch);
+	REQUIRE(place < m->params.rows);
 	dp_invisibleink_private(m, logits);
 }
 

@@ -29,7 +29,8 @@
  *   l      = the k-th largest L_pub among the allowed tokens
  *   V+     = { y allowed : B (L_pub(y) - l) >= -2 floor(g Chat) }, the candidates
  *   s_i    = 0, or with `center` the lower median over V+ of L_i - L_pub
- *   S(y)   = sum over i of clamp(L_i(y) - L_pub(y) - s_i, -Chat, +Chat); a null reference adds 0
+ *   S(y)   = sum over i of clamp(L_i(y) - L_pub(y) - s_i, -Chat, +Chat); a null reference adds 0.
+ *            Once all are in, the sum is clamped to -B Chat .. +B Chat
  *   g      = gain / 100; 1 is InvisibleInk as published
  *   kappa  = g temperature_den / (temperature_num B 2^F)
  *   A(y)   = max(1, round(2^56 exp((L_pub(y) - max L_pub) B kappa / g)))
@@ -42,7 +43,8 @@
 struct dp_invisibleink;
 
 struct dp_invisibleink_params {
-	uint32_t batch;  /* B >= 1: private references, the null ones counted */
+	uint32_t
+	    batch; /* B >= 1: private references, the null ones counted; with lots their mean */
 	uint32_t top_k;  /* k; 0, or more than the allowed tokens, means every allowed token */
 	uint32_t tokens; /* T >= 1: hard cap of paid tokens per batch; free ones are not counted */
 	size_t vocab;    /* tokens of the vocabulary, 1 .. 2^24 */
@@ -52,6 +54,9 @@ struct dp_invisibleink_params {
 	unsigned fraction_bits; /* F, at most 16 */
 	unsigned gain;          /* g in hundredths, 100 .. 300; 0 = 100 */
 	bool center;            /* take each row's median off its differences before clipping */
+	/* Rows that may come in a step, at most, with rows Chat <= 2^30; 0 = B. It is above B where
+	 * lots decide which references a batch has (dp/amplify.h). Then B stays in kappa alone. */
+	uint32_t rows;
 	/* In millionths, for the table alone: where dp_invisibleink_sure answers true for it, open
 	 * decides for a free token. Example: 950000 is 0.95. 0 = never. */
 	uint32_t sure;
@@ -107,7 +112,8 @@ bool dp_invisibleink_sure(struct dp_invisibleink *mechanism, uint32_t millionths
 
 /* Adds one private row: logits[count], in the order of the candidates. For a null reference the
  * caller does not call this. A row with a NaN or an infinity adds exactly nothing, like a null
- * reference. At most B calls per step, and none in a step of A alone: one more is a caller bug. */
+ * reference. At most `rows` calls per step, and none in a step of A alone: one more is a caller
+ * bug. */
 void dp_invisibleink_private(struct dp_invisibleink *mechanism, const float *logits);
 
 /* Draws the step's token and ends the step. A paid token counts as spent before it is drawn, also

@@ -22,6 +22,7 @@
 //   cuttle_model_open       opens a model file
 //   cuttle_tokenize         counts tokens, if you wish to know them; a job tokenizes by itself
 //   cuttle_budget_solve     epsilon from a clip, or a clip from epsilon, without a model
+//   cuttle_lots_pay         whether secret lots are worth it, where there are records to spare
 //   cuttle_plan_make        fixes the parameters; nothing private is read yet
 //   cuttle_plan_describe    says what is guaranteed
 //   cuttle_job_run          reads references, draws tokens, hands out texts
@@ -36,6 +37,7 @@
 #include "cuttle/words.h"
 #include "cuttle/budget.h"
 #include "cuttle/guarantee.h"
+#include "cuttle/lots.h"
 #include "cuttle/plan.h"
 #include "cuttle/job.h"
 #include "cuttle/rewrite_budget.h"

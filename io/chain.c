@@ -7,10 +7,11 @@
 //   entry 2   previous = hash of entry 1      hash = H(its JSON, with previous, without hash)
 // So whoever changes entry 1 has to change every later entry too. A walk computes all hashes again.
 //
-// The table has no column for the order of a Renyi loss, so that ledgers from before there were
-// such losses stay as they are. The order stands behind the kind: "reserve rdp 2" in the column is
-// the kind "reserve" of order 2. Its JSON has members of its own. An older cuttle does not know
-// them, so its hash comes out different, and it refuses the ledger.
+// The table has no column for the order of a Renyi loss, nor for charges that are epsilons, so that
+// ledgers from before there were such losses stay as they are. The order stands behind the kind:
+// "reserve rdp 2" in the column is the kind "reserve" of order 2, and "reserve epsilon" one of
+// epsilons. Its JSON has members of its own. An older cuttle does not know them, so its hash comes
+// out different, and it refuses the ledger.
 #include "io/chain.h"
 
 #include "base/misuse.h"
@@ -329,6 +330,10 @@ char *chain_json(const struct chain_entry *entry, bool with_hash, size_t *size) 
 		};
 		start = jsonout_extend(start, measure, sizeof measure / sizeof *measure);
 	}
+	const bool in_epsilon = entry->charges.delta > 0;
+	if (in_epsilon)
+		start = jsonout_extend(
+		    start, &(struct jsonout_member){"measure", json_string("epsilon")}, 1);
 	const struct jsonout_member members[] = {
 	    {"by_key", json_boolean(entry->charges.by_key)},
 	    {"charges_sha256", json_string(entry->charges_sha256)},
@@ -339,7 +344,7 @@ char *chain_json(const struct chain_entry *entry, bool with_hash, size_t *size) 
 	    {"kind", json_string(entry->kind)},
 	    {"number", json_integer(entry->number)},
 	    {"previous", json_string(entry->previous)},
-	    {entry->order ? "loss" : "rho", render_real(entry->rho)},
+	    {entry->order || in_epsilon ? "loss" : "rho", render_real(entry->rho)},
 	    {"run", json_string(entry->run)},
 	    {"time", json_integer(entry->time)},
 	    {"unit_key", json_string(entry->unit_key)},
@@ -380,7 +385,9 @@ enum { KIND_SIZE = 32 }; /* bytes for the text of column KIND, with its NUL */
 
 /* Writes the text of column KIND. A text that is cut is none that read_kind takes. */
 static void write_kind(const struct chain_entry *entry, char text[KIND_SIZE]) {
-	if (entry->order) (void)snprintf(text, KIND_SIZE, "%s rdp %u", entry->kind, entry->order);
+	if (entry->charges.delta > 0) (void)snprintf(text, KIND_SIZE, "%.20s epsilon", entry->kind);
+	else if (entry->order)
+		(void)snprintf(text, KIND_SIZE, "%s rdp %u", entry->kind, entry->order);
 	else (void)snprintf(text, KIND_SIZE, "%s", entry->kind);
 }
 
@@ -388,13 +395,16 @@ static void write_kind(const struct chain_entry *entry, char text[KIND_SIZE]) {
  * write_kind writes no such text, for example "reserve rdp 02". */
 static bool read_kind(const char *text, char kind[KIND_SIZE], struct chain_entry *entry) {
 	char again[KIND_SIZE];
-	const char *measure = strstr(text, " rdp ");
-	const size_t size = measure ? (size_t)(measure - text) : strlen(text);
+	const char *measure = strstr(text, " rdp "), *epsilon = strstr(text, " epsilon");
+	const size_t size = measure   ? (size_t)(measure - text)
+	                    : epsilon ? (size_t)(epsilon - text)
+	                              : strlen(text);
 	if (size >= KIND_SIZE) return false;
 	memcpy(kind, text, size);
 	kind[size] = 0;
 	entry->kind = kind;
 	entry->order = measure ? (unsigned)strtoul(measure + strlen(" rdp "), NULL, 10) : 0;
+	entry->charges.delta = epsilon ? entry->delta : 0;
 	write_kind(entry, again);
 	return !strcmp(again, text);
 }

@@ -31,7 +31,9 @@ struct chain_entry {
 	double rho;           /* these three: io/ledger.h says of each kind what they are */
 	double epsilon;
 	double delta;
-	struct charges charges;     /* who is charged how much (io/units.h) */
+	/* Who is charged how much (io/units.h). Where charges.delta > 0, `rho` is an epsilon, too,
+	 * and `delta` is the same as there. */
+	struct charges charges;
 	const char *charges_sha256; /* SHA-256 of the charges' bytes, in hex */
 	const char *previous;       /* the hash of the entry before, in hex */
 	const char *hash;           /* this entry's hash, in hex */
@@ -68,7 +70,8 @@ enum cuttle_status chain_append(struct chain *chain, const struct chain_entry *e
 /* Returns the entry as one line of canonical JSON with a newline: keys sorted, no spaces, real
  * numbers as strings of 17 digits. With an order, "loss" stands for "rho", and the members
  * "measure"
- * ("rdp") and "order" are added. *size counts the newline. The caller frees it. Without its hash
+ * ("rdp") and "order" are added. With charges of epsilon it is "loss", too, and "measure" is
+ * "epsilon". *size counts the newline. The caller frees it. Without its hash
  * it is exactly the text that the hash is taken of. NULL: out of memory. */
 char *chain_json(const struct chain_entry *entry, bool with_hash, size_t *size);
 

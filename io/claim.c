@@ -28,8 +28,44 @@ static bool get_unit(const json_t *root, struct receipt_unit *unit) {
 
 static bool get_ledger(const json_t *root, struct receipt_ledger *ledger) {
 	const json_t *member = json_object_get(root, "ledger");
-	return json_is_null(member) || (attest_hash(member, "entry", ledger->entry) &&
-	                                attest_real(member, "rho", &ledger->rho));
+	if (json_is_null(member)) return true;
+	if (!attest_hash(member, "entry", ledger->entry)) return false;
+	if (!json_object_get(member, "epsilon")) return attest_real(member, "rho", &ledger->rho);
+	return attest_real(member, "epsilon", &ledger->rho) &&
+	       attest_real(member, "delta", &ledger->delta);
+}
+
+/* One number, or element `index` of a list of `count`. */
+static bool get_cluster(const json_t *lots, const char *key, size_t index, size_t count,
+                        uint64_t *value) {
+	const json_t *member = json_object_get(lots, key);
+	if (json_is_array(member) && json_array_size(member) == count)
+		member = json_array_get(member, index);
+	const json_int_t number = json_integer_value(member);
+	*value = (uint64_t)number;
+	return json_is_integer(member) && number >= 0;
+}
+
+/* Without lots a text has B places, and nothing depends on what is known of them. */
+static bool get_lots(struct claim *claim) {
+	const json_t *member = json_object_get(claim->attested.root, "lots");
+	struct cuttle_guarantee *guarantee = &claim->receipt.guarantee;
+	const size_t count = claim->categories ? json_array_size(claim->categories) : 1;
+	guarantee->places = guarantee->batch;
+	guarantee->epsilon_if_known = receipt_epsilon(guarantee);
+	guarantee->delta_if_known = guarantee->delta;
+	if (!member) return true;
+	if (!count || count > MOST_CATEGORIES) return false;
+	claim->receipt.lots = claim->lots = calloc(count, sizeof *claim->lots);
+	claim->receipt.lot_count = count;
+	bool right = claim->lots != NULL;
+	for (size_t i = 0; right && i < count; i++)
+		right = get_cluster(member, "records", i, count, &claim->lots[i].records) &&
+		        get_cluster(member, "batches", i, count, &claim->lots[i].batches) &&
+		        get_cluster(member, "used", i, count, &claim->lots[i].used);
+	return right && attest_number(member, "rows_cap", &guarantee->places) &&
+	       attest_real(member, "epsilon_if_known", &guarantee->epsilon_if_known) &&
+	       attest_real(member, "delta_if_known", &guarantee->delta_if_known);
 }
 
 /* What filters did. Kept is checked by the receipt that is made anew. */
@@ -104,6 +140,7 @@ static bool read_members(struct claim *claim) {
 	         attest_hash(root, "template_sha256", receipt->template_sha256);
 	right &= attest_words(&claim->attested);
 	right &= get_filters(root, receipt);
+	right = right && get_lots(claim);
 	right &= attest_flag(root, "trace", &receipt->trace) && attest_date(root, receipt->date);
 	right &=
 	    attest_name(root, "dataset", &receipt->dataset) && get_ledger(root, &receipt->ledger);
@@ -114,10 +151,45 @@ static bool read_members(struct claim *claim) {
 
 /* ---- the numbers ----------------------------------------------------------------------------- */
 
+/* What the clip and lots of a receipt give: the epsilon of the run for that of a batch. */
+static double amplify_claim(const struct claim *claim, double batch_epsilon) {
+	const struct receipt *receipt = &claim->receipt;
+	double epsilon;
+	if (!receipt->lot_count) return batch_epsilon;
+	return cuttle_lots_epsilon(receipt->lots, receipt->lot_count, batch_epsilon, &epsilon, NULL)
+	           ? NAN
+	           : epsilon;
+}
+
+/* Batches follow from records and B, and the cap from them and epsilon by zCDP. */
+static const char *check_lots(const struct claim *claim) {
+	const struct receipt *receipt = &claim->receipt;
+	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
+	uint64_t used = 0;
+	uint32_t rows;
+	if (!receipt->lot_count) return NULL;
+	for (size_t i = 0; i < receipt->lot_count; i++) {
+		const struct cuttle_lots *lots = &receipt->lots[i];
+		const uint64_t whole = lots->records / guarantee->batch;
+		const uint64_t batches = whole + (lots->records % guarantee->batch != 0);
+		if (lots->used > whole || lots->batches != (batches ? batches : 1))
+			return "the batches of its lots do not follow from records and batch";
+		used += lots->used;
+	}
+	if (used != receipt->texts || receipt->unit.key)
+		return "its lots do not add up to its texts";
+	if (cuttle_lots_rows(receipt->lots, receipt->lot_count, guarantee->epsilon,
+	                     guarantee->delta, &rows, NULL) ||
+	    rows != guarantee->places)
+		return "the rows_cap of its lots does not follow from epsilon, delta and batches";
+	return NULL;
+}
+
 static const char *check_numbers(const struct claim *claim) {
 	const struct cuttle_guarantee *guarantee = &claim->receipt.guarantee;
 	const struct receipt_unit *unit = &claim->receipt.unit;
 	struct cuttle_budget rho, epsilon, exact;
+	double delta = guarantee->delta, known = guarantee->delta;
 	if (!guarantee->reference_tokens || (uint64_t)guarantee->reference_tokens +
 	                                            guarantee->tokens +
 	                                            guarantee->savings.free_tokens >
@@ -134,32 +206,43 @@ static const char *check_numbers(const struct claim *claim) {
 	if (!attest_confirm(guarantee->rho, units_multiply(unit->weight, rho.rho)))
 		return "rho does not follow from clip, gain, batch, temperature, tokens and "
 		       "unit_weight";
+	if (claim->receipt.lot_count &&
+	    cuttle_lots_delta(claim->receipt.lots, claim->receipt.lot_count, guarantee->delta,
+	                      &delta, &known, NULL))
+		return "its lots are out of range";
 	cuttle_budget_none(&epsilon);
 	epsilon.rho = guarantee->rho;
-	epsilon.delta = guarantee->delta;
+	epsilon.delta = delta;
 	if (cuttle_budget_solve(&epsilon, CUTTLE_EPSILON, NULL))
 		return "its parameters are out of range";
-	if (!attest_confirm(guarantee->epsilon, epsilon.epsilon))
+	if (!attest_confirm(guarantee->epsilon, amplify_claim(claim, epsilon.epsilon)))
 		return "the epsilon of zcdp does not follow from rho and delta";
 	exact = rho;
 	exact.rho = NAN;
-	exact.delta = guarantee->delta;
+	exact.delta = delta;
 	exact.accountant = CUTTLE_EXACT;
-	const bool known = !isnan(guarantee->epsilon_exact);
+	const bool composed = !isnan(guarantee->epsilon_exact);
 	// Exact composition counts texts that read one record of the unit each. With several
 	// records of a unit only a limit ensures that (io/places.h).
-	if (known && unit->weight > 1 && !unit->limited)
+	if (composed && unit->weight > 1 && !unit->limited)
 		return "the epsilon of exact composition is not known of several records in one "
 		       "text";
-	if (known && unit->weight > UINT32_MAX / exact.tokens)
+	if (composed && unit->weight > UINT32_MAX / exact.tokens)
 		return "its parameters are out of range";
 	exact.tokens *= (uint32_t)unit->weight;
-	if (known && cuttle_budget_solve(&exact, CUTTLE_EPSILON, NULL))
+	if (composed && cuttle_budget_solve(&exact, CUTTLE_EPSILON, NULL))
 		return "its parameters are out of range";
-	if (known && !attest_confirm(guarantee->epsilon_exact, exact.epsilon))
+	if (composed &&
+	    !attest_confirm(guarantee->epsilon_exact, amplify_claim(claim, exact.epsilon)))
 		return "the epsilon of exact composition does not follow from clip, tokens and "
 		       "delta";
-	return NULL;
+	if (claim->receipt.lot_count &&
+	    (!attest_confirm(guarantee->epsilon_if_known, guarantee->accountant == CUTTLE_EXACT
+	                                                      ? exact.epsilon
+	                                                      : epsilon.epsilon) ||
+	     !attest_confirm(guarantee->delta_if_known, known)))
+		return "epsilon and delta against who knows a batch do not follow";
+	return check_lots(claim);
 }
 
 /* Whether the values are strings, for exactly the fields that the first category has. */
@@ -206,6 +289,11 @@ static const char *check_charge(const struct claim *claim) {
 	const struct receipt *receipt = &claim->receipt;
 	if (!*receipt->ledger.entry) return NULL;
 	if (!receipt->dataset) return "it has an entry in a ledger and no data set";
+	if (receipt->ledger.delta > 0)
+		return receipt->ledger.rho >= receipt_epsilon(&receipt->guarantee) &&
+		               receipt->ledger.delta >= receipt->guarantee.delta
+		           ? NULL
+		           : "the ledger charged less than its epsilon and delta";
 	return units_multiply(receipt->unit.limited ? receipt->unit.weight : 1,
 	                      receipt->ledger.rho) >= receipt->guarantee.rho
 	           ? NULL
@@ -270,6 +358,7 @@ enum cuttle_status claim_check(struct claim *claim, const char *key, struct cutt
 }
 
 void claim_free(struct claim *claim) {
+	free(claim->lots);
 	attest_close(&claim->attested);
 	*claim = (struct claim){0};
 }

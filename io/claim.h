@@ -20,6 +20,7 @@ struct claim {
 	struct attested attested;
 	struct receipt receipt;   /* its members, but without categories, model name and signer */
 	const json_t *categories; /* a list, or NULL = the run had none */
+	struct cuttle_lots *lots; /* what receipt.lots points to; owned */
 };
 
 /* Reads what was opened into *claim, which takes it over. Call claim_free after it, also after a

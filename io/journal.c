@@ -23,11 +23,13 @@ enum {
 	LINE = 96,   /* bytes for the line of a token; the longest has 61 */
 	AHEAD = 4096 /* texts: a journal of n tokens holds no text above number n + AHEAD */
 };
-static const char FORMAT[] = "cuttle-journal ";   /* how a journal of any version begins */
-static const char HEADER[] = "cuttle-journal 2 "; /* how one of this version begins */
+static const char FORMAT[] = "cuttle-journal "; /* how a journal of any version begins */
+/* How one of this version begins: without lots, and with them. */
+static const char HEADER[] = "cuttle-journal 2 ", LOTS_HEADER[] = "cuttle-journal 3 ";
 enum {
 	COMMAND = sizeof HEADER - 1 + HASH_TEXT, /* bytes before the input's digest: 17 + 65 = 82 */
-	FIRST_LINE = COMMAND + HASH_TEXT         /* bytes of the first line: 82 + 65 = 147 */
+	FIRST_LINE = COMMAND + HASH_TEXT,        /* bytes of the first line: 82 + 65 = 147 */
+	LOTS_LINE = FIRST_LINE + 33              /* the same with the check of lots: 180 */
 };
 
 struct journal {
@@ -35,6 +37,7 @@ struct journal {
 	int file;                                     /* descriptor; the lock is on it */
 	bool appended;                                /* a token was appended since the last sync */
 	bool worthless;                               /* it surely holds no token */
+	size_t first_line;                            /* bytes of the first line */
 	unsigned char key[crypto_shorthash_KEYBYTES]; /* of the checks */
 	int32_t *tokens;                              /* loaded ones, text after text */
 	size_t *starts;                               /* [texts_seen + 1] offsets into tokens */
@@ -69,12 +72,15 @@ enum cuttle_status journal_open(const char *path, struct journal **journal,
 
 /* Writes the first line into `line`, and makes the key of the checks from it. */
 static void render_first_line(struct journal *journal, const struct journal_owner *owner,
-                              char line[FIRST_LINE + 1]) {
+                              char line[LOTS_LINE + 1]) {
+	const char *lots = owner->lots;
 	const int size =
-	    snprintf(line, FIRST_LINE + 1, "%s%s %s\n", HEADER, owner->fingerprint, owner->input);
-	REQUIRE(size == FIRST_LINE);
+	    snprintf(line, LOTS_LINE + 1, "%s%s %s%s%s\n", lots ? LOTS_HEADER : HEADER,
+	             owner->fingerprint, owner->input, lots ? " " : "", lots ? lots : "");
+	REQUIRE(size == (lots ? LOTS_LINE : FIRST_LINE));
+	journal->first_line = (size_t)size;
 	(void)crypto_generichash(journal->key, sizeof journal->key, (const unsigned char *)line,
-	                         FIRST_LINE, NULL, 0);
+	                         journal->first_line, NULL, 0);
 }
 
 /* Writes the line of a token into `line`. Returns its bytes with the newline; there is no NUL. */
@@ -151,33 +157,41 @@ static bool sort_into_texts(struct journal *journal, const struct drawn_token *d
 	return true;
 }
 
-static enum journal_state read_first_line(const char line[FIRST_LINE + 1], const char *bytes,
+/* Whether these bytes are the first line of any command, which drew nothing. */
+static bool is_first_line(const char *bytes, size_t size) {
+	const bool lots = size == LOTS_LINE;
+	return (lots || size == FIRST_LINE) && memchr(bytes, '\n', size) == bytes + size - 1 &&
+	       !memcmp(bytes, lots ? LOTS_HEADER : HEADER, sizeof HEADER - 1);
+}
+
+static enum journal_state read_first_line(const struct journal *journal,
+                                          const char line[LOTS_LINE + 1], const char *bytes,
                                           size_t size) {
 	const size_t format = sizeof FORMAT - 1;
 	if (memcmp(bytes, FORMAT, size < format ? size : format) != 0) return JOURNAL_FOREIGN;
+	if (is_first_line(bytes, size))
+		return size == journal->first_line && !memcmp(bytes, line, COMMAND) &&
+		               memcmp(bytes, line, FIRST_LINE - 1) != 0
+		           ? JOURNAL_CHANGED
+		           : JOURNAL_NEW;
 	// The first line is torn, so nothing was drawn yet.
-	if (size < FIRST_LINE)
+	if (size < journal->first_line)
 		return memcmp(bytes, line, size < COMMAND ? size : COMMAND) ? JOURNAL_OTHER
 		                                                            : JOURNAL_NEW;
-	if (!memcmp(bytes, line, FIRST_LINE))
-		return size == FIRST_LINE ? JOURNAL_NEW : JOURNAL_OURS;
-	if (!memcmp(bytes, line, COMMAND)) return JOURNAL_CHANGED;
-	// Another command, which wrote its first line and drew nothing.
-	return size == FIRST_LINE && bytes[FIRST_LINE - 1] == '\n' &&
-	               !memcmp(bytes, HEADER, sizeof HEADER - 1)
-	           ? JOURNAL_NEW
-	           : JOURNAL_OTHER;
+	if (!memcmp(bytes, line, journal->first_line)) return JOURNAL_OURS;
+	if (journal->first_line == LOTS_LINE && !memcmp(bytes, line, FIRST_LINE))
+		return JOURNAL_LOST;
+	return memcmp(bytes, line, COMMAND) ? JOURNAL_OTHER : JOURNAL_CHANGED;
 }
 
-static enum journal_state interpret_journal(struct journal *journal,
-                                            const char line[FIRST_LINE + 1], const char *bytes,
-                                            size_t size, size_t texts, struct drawn_token *drawn,
-                                            size_t *good) {
+static enum journal_state interpret_journal(struct journal *journal, const char line[LOTS_LINE + 1],
+                                            const char *bytes, size_t size, size_t texts,
+                                            struct drawn_token *drawn, size_t *good) {
 	*good = 0;
-	const enum journal_state state = read_first_line(line, bytes, size);
+	const enum journal_state state = read_first_line(journal, line, bytes, size);
 	if (state != JOURNAL_OURS) return state;
 	size_t count;
-	bool whole = parse_lines(journal, bytes, size, FIRST_LINE, drawn, &count, good) &&
+	bool whole = parse_lines(journal, bytes, size, journal->first_line, drawn, &count, good) &&
 	             sort_into_texts(journal, drawn, count, texts);
 	return whole ? JOURNAL_OURS : JOURNAL_DAMAGED;
 }
@@ -185,7 +199,7 @@ static enum journal_state interpret_journal(struct journal *journal,
 enum cuttle_status journal_load(struct journal *journal, const struct journal_owner *owner,
                                 size_t texts, enum journal_state *state,
                                 struct cuttle_error *error) {
-	char line[FIRST_LINE + 1], *bytes = NULL;
+	char line[LOTS_LINE + 1], *bytes = NULL;
 	struct drawn_token *drawn = NULL;
 	size_t size = 0, good;
 	*state = JOURNAL_DAMAGED;
@@ -218,12 +232,12 @@ enum cuttle_status journal_load(struct journal *journal, const struct journal_ow
 }
 
 int journal_restart(struct journal *journal, const struct journal_owner *owner) {
-	char line[FIRST_LINE + 1];
+	char line[LOTS_LINE + 1];
 	render_first_line(journal, owner, line);
 	journal->texts_seen = 0;
 	journal->worthless = true;
 	if (ftruncate(journal->file, 0) != 0) return errno;
-	int problem = file_write(journal->file, line, FIRST_LINE);
+	int problem = file_write(journal->file, line, journal->first_line);
 	if (!problem && fsync(journal->file) != 0) problem = errno;
 	return problem ? problem : file_sync_folder(journal->path);
 }

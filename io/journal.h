@@ -9,6 +9,7 @@
 //     1 0 12 90ab31c4d5e6f708                texts are drawn side by side: lines interleave
 //     0 1 9 0b1c2d3e4f506172                 text 0, step 1: token 9
 //
+// With lots the first line is "cuttle-journal 3 FINGERPRINT INPUT LOTS".
 // The check is SipHash-2-4 of the line before it. Its key is a hash of the first line. A torn end
 // (no newline, or a wrong check) was never acted upon, so journal_load cuts it off.
 // A run with a token bank draws batches: there "text" means the number of a batch.
@@ -20,6 +21,7 @@
 enum journal_state {
 	JOURNAL_NEW,     /* it never held a token */
 	JOURNAL_OURS,    /* of this command and this input; its tokens are loaded */
+	JOURNAL_LOST,    /* of both, but its tokens were drawn with other lots than these */
 	JOURNAL_CHANGED, /* of this command, but begun with another input */
 	JOURNAL_OTHER,   /* of another command */
 	JOURNAL_DAMAGED, /* of this command and input, but damaged: a wrong line before a right
@@ -27,10 +29,11 @@ enum journal_state {
 	JOURNAL_FOREIGN  /* somebody's file, not a journal */
 };
 
-/* Whose journal it is. Both strings have 64 hex digits. */
+/* Whose journal it is. The first two strings have 64 hex digits. */
 struct journal_owner {
 	const char *fingerprint; /* of the command (io/receipt.h) */
 	const char *input;       /* digest of what was read, under the key (io/binding.h) */
+	const char *lots;        /* check of the lots, 32 hex digits (io/lots.h); NULL = no lots */
 };
 
 struct journal;

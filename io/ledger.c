@@ -81,6 +81,8 @@ static bool begin_dataset(struct history *history, const struct chain_entry *ent
 static bool add_run(struct history *history, const struct chain_entry *entry) {
 	if (!history->exists || find_reservation(history, entry->run)) return false;
 	if (entry->order != history->dataset.order) return false;
+	// Epsilons have no unit but lines, and no Renyi loss beside them.
+	if (entry->charges.delta > 0 && (entry->order || *history->dataset.unit_key)) return false;
 	if (history->count == history->room) {
 		size_t room = 2 * history->room + 16;
 		struct reservation *runs = reallocarray(history->runs, room, sizeof *runs);
@@ -130,20 +132,60 @@ static enum cuttle_status apply_entry(void *user, const struct chain_entry *entr
 	return right ? CUTTLE_OK : CUTTLE_LEDGER;
 }
 
+/* What runs add up to. */
+struct spent {
+	double rho;      /* of the charges in rho, for the unit that they cost most */
+	bool in_epsilon; /* there are others */
+	double epsilon;  /* of both, for the line that they cost most */
+};
+
+/* epsilon of one line's charges, rounded up. A line without charges in epsilon is over the limit
+ * exactly when its rho is, whatever the conversion rounds. */
+static double compute_line_epsilon(const void *user, const struct units_sums *sums) {
+	const struct ledger_dataset *dataset = user;
+	struct cuttle_budget budget;
+	if (!(sums->epsilon > 0)) {
+		const double epsilon = ledger_epsilon(dataset, sums->rho, true);
+		return sums->rho <= dataset->rho
+		           ? fmin(epsilon, dataset->epsilon)
+		           : fmax(epsilon, nextafter(dataset->epsilon, INFINITY));
+	}
+	if (!(sums->rho > 0)) return sums->delta <= dataset->delta ? sums->epsilon : INFINITY;
+	cuttle_budget_none(&budget);
+	budget.rho = fmax(sums->rho, DBL_MIN);
+	budget.delta = units_left(dataset->delta, sums->delta);
+	if (cuttle_budget_solve(&budget, CUTTLE_EPSILON, NULL)) return INFINITY;
+	return units_add(budget.epsilon, sums->epsilon);
+}
+
 /* Computes what the data set has spent, `more` included. `more` may be NULL. */
 static enum cuttle_status sum_charges(const struct history *history, const struct charges *more,
-                                      double *spent, struct cuttle_error *error) {
-	size_t count = 0;
+                                      struct spent *spent, struct cuttle_error *error) {
+	size_t count = 0, in_rho = 0;
+	*spent = (struct spent){0};
+	// Those in rho come first.
 	const struct charges **all = calloc(history->count + 1, sizeof *all);
 	bool summed = all != NULL;
-	if (all) {
-		for (size_t i = 0; i < history->count; i++)
-			if (history->runs[i].charges.size) all[count++] = &history->runs[i].charges;
-		if (more) all[count++] = more;
-		summed = units_spent(all, count, spent);
+	for (int pass = 0; all && pass < 2; pass++) {
+		for (size_t i = 0; i < history->count; i++) {
+			const struct charges *charges = &history->runs[i].charges;
+			if (charges->size && (charges->delta > 0) == pass) all[count++] = charges;
+		}
+		if (more && (more->delta > 0) == pass) all[count++] = more;
+		if (!pass) in_rho = count;
 	}
+	spent->in_epsilon = count > in_rho;
+	if (all) summed = units_spent(all, in_rho, &spent->rho);
+	if (summed && spent->in_epsilon)
+		summed = units_most(all, count, compute_line_epsilon, &history->dataset,
+		                    &spent->epsilon);
 	free(all);
 	return summed ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
+}
+
+/* Never `above the limit`: that is false for a NaN, which would then pass. */
+static bool is_within_limit(const struct ledger_dataset *dataset, const struct spent *spent) {
+	return spent->in_epsilon ? spent->epsilon <= dataset->epsilon : spent->rho <= dataset->rho;
 }
 
 /* Reads the whole chain and from it the data set, which need not exist. Call free_history after it,
@@ -310,9 +352,14 @@ enum cuttle_status ledger_look(struct ledger *ledger, const char *dataset,
 	struct history history;
 	*standing = (struct ledger_standing){0};
 	enum cuttle_status status = load_dataset(ledger, dataset, &history, error);
-	if (!status) status = sum_charges(&history, NULL, &standing->spent, error);
+	struct spent spent = {0};
+	if (!status) status = sum_charges(&history, NULL, &spent, error);
 	if (!status) {
 		standing->dataset = history.dataset;
+		standing->spent = spent.rho;
+		standing->in_epsilon = spent.in_epsilon;
+		standing->epsilon_spent = spent.epsilon;
+		standing->epsilon_left = units_left(history.dataset.epsilon, spent.epsilon);
 		standing->left = units_left(history.dataset.rho, standing->spent);
 		standing->runs = count_standing_runs(&history);
 	}
@@ -402,7 +449,15 @@ static enum cuttle_status make_charges(const struct ledger *ledger, const struct
 	const struct ledger_dataset *dataset = &history->dataset;
 	uint64_t end;
 	REQUIRE((request->measure == LEDGER_RDP) == (request->order > 0));
+	const bool in_epsilon = request->measure == LEDGER_EPSILON;
+	if (in_epsilon && *dataset->unit_key)
+		return io_fail(error, CUTTLE_USAGE,
+		               "data set %.128s counts per value of %.128s: charge it in rho "
+		               "(--charge rho)",
+		               dataset->name, dataset->unit_key);
 	if (request->order != dataset->order) return refuse_other_measure(dataset, request, error);
+	if (in_epsilon && !(request->delta > 0 && request->delta < 1))
+		return io_fail(error, CUTTLE_USAGE, "delta must be above 0 and below 1");
 	if (!is_valid_rho(request->rho))
 		return io_fail(error, CUTTLE_USAGE, "rho must be positive and finite");
 	if (!request->count || __builtin_add_overflow(request->first, request->count, &end))
@@ -417,7 +472,27 @@ static enum cuttle_status make_charges(const struct ledger *ledger, const struct
 	if (keyed && request->unit) made = charge_keys(ledger, request, charges);
 	else if (keyed) made = charges_of_lines(0, UINT64_MAX, request->rho, charges);
 	else made = charges_of_lines(request->first, end, request->rho, charges);
+	if (in_epsilon) charges->delta = request->delta;
 	return made ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
+}
+
+/* The same where a run is charged in epsilon. */
+static enum cuttle_status refuse_over_epsilon(const struct ledger_dataset *dataset,
+                                              const struct charges *charges, double before,
+                                              struct cuttle_error *error) {
+	const double numbers[] = {charges_most(charges), before, dataset->epsilon,
+	                          units_left(dataset->epsilon, before)};
+	char texts[4][UNITS_NUMBER], deltas[2][UNITS_NUMBER];
+	for (int i = 0; i < 4; i++) units_print(numbers[i], i < 2, texts[i]);
+	units_print(charges->delta, true, deltas[0]);
+	units_print(dataset->delta, false, deltas[1]);
+	const bool in_epsilon = charges->delta > 0;
+	return io_fail(error, CUTTLE_BUDGET,
+	               "refused: data set %.128s: asked %s %s%s%s, spent epsilon %s of %s, "
+	               "remaining %s, at delta %s in all",
+	               dataset->name, in_epsilon ? "epsilon" : "rho", texts[0],
+	               in_epsilon ? " at delta " : "", in_epsilon ? deltas[0] : "", texts[1],
+	               texts[2], texts[3], deltas[1]);
 }
 
 static enum cuttle_status refuse_over_limit(const struct history *history, double asked,
@@ -464,6 +539,7 @@ static enum cuttle_status append_run(struct ledger *ledger, const struct ledger_
 	                                  .unit_key = "",
 	                                  .order = request->order,
 	                                  .rho = found->rho,
+	                                  .delta = charges->delta,
 	                                  .charges = *charges};
 	enum cuttle_status status = chain_append(ledger->chain, &entry, found->entry, error);
 	if (!status && request->drawn)
@@ -477,7 +553,7 @@ enum cuttle_status ledger_reserve(struct ledger *ledger, const struct ledger_req
 	        (!request->unit || request->batch));
 	struct history history;
 	struct charges charges = {0};
-	double before = 0, after = 0;
+	struct spent before = {0}, after = {0};
 	*found = (struct ledger_run){.state = request->drawn ? LEDGER_DRAWN : LEDGER_RESERVED};
 	(void)copy_string(found->command, HASH_TEXT, request->command);
 	enum cuttle_status status = chain_begin(ledger->chain, error);
@@ -490,9 +566,15 @@ enum cuttle_status ledger_reserve(struct ledger *ledger, const struct ledger_req
 	if (!status) status = sum_charges(&history, NULL, &before, error);
 	if (!status) status = sum_charges(&history, &charges, &after, error);
 	found->rho = charges_most(&charges);
-	// Not `after > limit`: that is false for a NaN, which would then pass.
-	if (!status && !(after <= history.dataset.rho))
-		status = refuse_over_limit(&history, found->rho, before, error);
+	if (!status && !is_within_limit(&history.dataset, &after))
+		status =
+		    after.in_epsilon
+		        ? refuse_over_epsilon(&history.dataset, &charges,
+		                              before.in_epsilon ? before.epsilon
+		                                                : ledger_epsilon(&history.dataset,
+		                                                                 before.rho, true),
+		                              error)
+		        : refuse_over_limit(&history, found->rho, before.rho, error);
 	if (!status && !dry) status = append_run(ledger, request, &charges, found, error);
 	charges_free(&charges);
 	free_history(&history);
@@ -642,10 +724,10 @@ static enum cuttle_status inspect_entry(void *user, const struct chain_entry *en
 static enum cuttle_status check_dataset(struct ledger *ledger, const char *name,
                                         struct cuttle_error *error) {
 	struct history history;
-	double spent;
+	struct spent spent;
 	enum cuttle_status status = load_dataset(ledger, name, &history, error);
 	if (!status) status = sum_charges(&history, NULL, &spent, error);
-	if (!status && !(spent <= history.dataset.rho))
+	if (!status && !is_within_limit(&history.dataset, &spent))
 		status = io_fail(
 		    error, CUTTLE_LEDGER,
 		    "the ledger is damaged or was edited: data set %s is over its limit", name);

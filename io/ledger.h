@@ -43,6 +43,17 @@
  *
  * A request says what it is charged in. In another measure, or at another order, it is refused.
  *
+ * LEDGER_EPSILON   A run may also be charged its epsilon at a delta, where it is a mixture that has
+ *                  no useful rho: a run with lots. An entry is of one kind, chosen when it is made
+ *                  and never read as the other. A data set of lines that counts rho takes both. A
+ *                  line is within the limit while
+ *
+ *                    epsilon of (sum of its rho) at (delta_L - sum of its delta)
+ *                      + sum of its epsilon  <=  epsilon_L
+ *
+ *                  with the limit's epsilon_L and delta_L (dp/PRIVACY.md, step 39). Lines that were
+ *                  charged in rho alone are counted in rho, as ever.
+ *
  * What a unit is. The data set says so once, when it is made. There are two kinds:
  *
  * unit_key ""      A unit is a line of the file. This is the default. It is exactly the guarantee
@@ -91,8 +102,9 @@ enum {
 
 /* What a data set counts. */
 enum ledger_measure {
-	LEDGER_RHO, /* rho of zCDP */
-	LEDGER_RDP  /* Renyi losses at one order */
+	LEDGER_RHO,    /* rho of zCDP */
+	LEDGER_RDP,    /* Renyi losses at one order */
+	LEDGER_EPSILON /* of a request alone: epsilon at a delta */
 };
 
 enum {
@@ -129,8 +141,13 @@ enum cuttle_status ledger_add(struct ledger *ledger, struct ledger_dataset *data
 
 struct ledger_standing {
 	struct ledger_dataset dataset;
-	double spent;  /* rho of the unit that is charged most, rounded up */
-	double left;   /* rho up to the limit, rounded down */
+	double spent; /* rho of the unit that is charged most, rounded up */
+	double left;  /* rho up to the limit, rounded down */
+	/* Some run was charged epsilon. Then `spent` is of the others alone, and these two are the
+	 * epsilon of all for the line that is charged most, and what is left of it. */
+	bool in_epsilon;
+	double epsilon_spent;
+	double epsilon_left;
 	uint64_t runs; /* how many are reserved, drawn or closed */
 };
 /* USAGE: there is no such data set. */
@@ -172,7 +189,9 @@ struct ledger_request {
 	const char *dataset;
 	const char *run;     /* LEDGER_RUN - 1 hex digits; the data set has no run of that name */
 	const char *command; /* what is run: a SHA-256 in hex, or "" */
-	double rho;          /* of one text, hence of one batch; positive and finite */
+	double rho;          /* of one text, hence of one batch; positive and finite. Of
+	                        LEDGER_EPSILON: epsilon of the whole run, for each line */
+	double delta;        /* of LEDGER_EPSILON: in (0, 1) */
 	enum ledger_measure measure; /* what rho is: the data set's measure */
 	unsigned order;              /* of LEDGER_RDP: the data set's order; 0 for LEDGER_RHO */
 	bool drawn;                  /* true: drawn at once, so it can never be released */
@@ -193,7 +212,8 @@ struct ledger_request {
  * BUDGET: it would exceed the limit; the message says what was asked, is spent and is left. USAGE:
  * there is no such data set; it has a run of that name; rho is not positive and finite; there are
  * no records; the data set has another measure or order, and the message says which; it counts
- * Renyi losses by key, and a batch has several records. */
+ * owners, and epsilon is charged; it counts Renyi losses by key, and a batch has several records.
+ */
 enum cuttle_status ledger_reserve(struct ledger *ledger, const struct ledger_request *request,
                                   bool dry, struct ledger_run *found, struct cuttle_error *error);
 /* Looks up the request's run, as ledger_find does. *same: the run's entry has the request's

@@ -37,6 +37,8 @@ struct output {
 	struct filter_counts counts;
 	struct journal *journal; /* NULL for standard output */
 	struct binding binding;
+	char *lots_path;             /* OUT.lots; NULL = standard output */
+	char lots_check[LOTS_CHECK]; /* of the lots that the journal must name */
 	char input[HASH_TEXT];       /* digest of what the run will read */
 	struct hash hash;            /* of all bytes of the output so far */
 	size_t texts_done;           /* lines written */
@@ -120,13 +122,18 @@ struct standing {
 };
 
 static struct journal_owner owner_of(const struct output *output) {
-	return (struct journal_owner){output->request.fingerprint, output->input};
+	return (struct journal_owner){output->request.fingerprint, output->input,
+	                              output->request.lots ? output->lots_check : NULL};
 }
 
 static enum cuttle_status read_standing(struct output *output, struct standing *standing,
                                         struct cuttle_error *error) {
 	const struct output_request *request = &output->request;
 	char fingerprint[HASH_TEXT], wanted[HASH_TEXT], is[HASH_TEXT];
+	if (request->lots) {
+		lots_look(request->lots, output->lots_path);
+		lots_check_kept(request->lots, request->fingerprint, output->lots_check);
+	}
 	const struct journal_owner owner = owner_of(output);
 	enum cuttle_status status =
 	    journal_load(output->journal, &owner, request->texts, &standing->journal, error);
@@ -155,6 +162,20 @@ static enum cuttle_status refuse_standing(const struct output *output,
 	if (standing->output)
 		return io_fail(error, CUTTLE_USAGE,
 		               "%s is not this command's output; --overwrite replaces it", path);
+	const struct lots *lots = output->request.lots;
+	if (lots && lots->standing == LOTS_STAND && lots->had != lots->records &&
+	    standing->journal != JOURNAL_NEW)
+		return io_fail(error, CUTTLE_INPUT,
+		               "%s was begun with %llu records, and the input has %llu: bring "
+		               "that input back to continue, or --overwrite draws all texts anew "
+		               "and spends again",
+		               path, (unsigned long long)lots->had,
+		               (unsigned long long)lots->records);
+	if (standing->journal == JOURNAL_LOST)
+		return io_fail(error, CUTTLE_PARTIAL,
+		               "the lots of this run are lost: bring %s back to continue, or "
+		               "--overwrite draws all texts anew and spends again",
+		               output->lots_path);
 	if (standing->journal == JOURNAL_CHANGED && output->binding.stands)
 		return io_fail(error, CUTTLE_USAGE,
 		               "the input is not the one this output was begun with (%s.journal): "
@@ -227,6 +248,20 @@ static enum cuttle_status create_part(const char *path, int *file, struct cuttle
 	           : CUTTLE_OK;
 }
 
+/* A run that goes on has the lots that it began with. Any other has new ones, and the journal
+ * begins after they are durable. Whatever lots stood there are gone, also where this run has none.
+ */
+static int settle_lots(struct output *output, bool resumed) {
+	struct lots *lots = output->request.lots, none = {.standing = LOTS_NONE};
+	int problem = 0;
+	if (!lots && !resumed) problem = lots_remove(&none, output->lots_path);
+	if (!lots) lots_close(&none);
+	if (lots && resumed) lots_continue(lots);
+	else if (lots) problem = lots_keep(lots, output->lots_path, output->request.fingerprint);
+	if (lots) lots_check(lots, output->lots_check);
+	return problem;
+}
+
 static enum cuttle_status begin_file(struct output *output, bool *complete,
                                      struct cuttle_error *error) {
 	struct standing standing = {0};
@@ -236,6 +271,8 @@ static enum cuttle_status begin_file(struct output *output, bool *complete,
 		*complete = true;
 		if (standing.journal <= JOURNAL_CHANGED) {
 			remove_parts(output);
+			if (output->request.lots)
+				(void)lots_remove(output->request.lots, output->lots_path);
 			(void)journal_remove(output->journal);
 			binding_remove(&output->binding);
 		}
@@ -246,11 +283,17 @@ static enum cuttle_status begin_file(struct output *output, bool *complete,
 		               "%s.journal is in the way: it is not a journal of cuttle; move it, "
 		               "or choose another output name",
 		               output->request.path);
+	if (output->request.lots && output->request.lots->standing == LOTS_FOREIGN)
+		return io_fail(error, CUTTLE_USAGE,
+		               "%s is in the way: it holds no lots of cuttle; move it, or choose "
+		               "another output name",
+		               output->lots_path);
 	if (!output->request.overwrite) status = refuse_standing(output, &standing, error);
 	if (status) return status;
 	// The key is kept before a scratch file is made: its name could not be found again without.
-	const struct journal_owner owner = owner_of(output);
 	int problem = binding_keep(&output->binding);
+	if (!problem) problem = settle_lots(output, standing.journal == JOURNAL_OURS);
+	const struct journal_owner owner = owner_of(output);
 	if (!problem) {
 		remove_parts(output);
 		if ((status = try_receipt(output, error))) return status;
@@ -314,7 +357,8 @@ static enum cuttle_status open_output_file(struct output *output, bool *complete
 	                                               : output_receipt_beside(path);
 	const bool drops = filters_drop_any(&output->request.filters);
 	if (drops) output->dropped = file_name(path, OUTPUT_DROPPED);
-	if (!journal || !output->receipt || (drops && !output->dropped))
+	output->lots_path = file_name(path, LOTS_BESIDE);
+	if (!journal || !output->receipt || !output->lots_path || (drops && !output->dropped))
 		status = io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (!status) status = file_regular(output->receipt, error);
 	if (!status && drops) status = file_regular(output->dropped, error);
@@ -365,6 +409,8 @@ void output_close(struct output **output) {
 	free(old->dropped);
 	free(old->dropped_part);
 	if (worthless) binding_remove(&old->binding);
+	if (worthless && old->request.lots) (void)lots_remove(old->request.lots, old->lots_path);
+	free(old->lots_path);
 	journal_close(&old->journal);
 	binding_close(&old->binding);
 	free(old->part);
@@ -527,6 +573,8 @@ enum cuttle_status output_publish(struct output *output, const void *receipt, si
 	if (output->dropped && rename(output->dropped_part, output->dropped) != 0) problem = errno;
 	if (!problem && rename(output->part, output->request.path) != 0) problem = errno;
 	if (!problem) problem = file_sync_folder(output->request.path);
+	if (!problem && output->request.lots)
+		problem = lots_remove(output->request.lots, output->lots_path);
 	if (!problem) problem = journal_remove(output->journal);
 	if (!problem) binding_remove(&output->binding);
 	if (problem) (void)note_problem(output, "", problem);

@@ -8,6 +8,7 @@
 // A run that writes OUT has these files beside it until its end:
 //   OUT.journal      every drawn token (io/journal.h)
 //   OUT.journal.key  the key that binds the run to its input (io/binding.h)
+//   OUT.lots         with lots, the key that they follow from (io/lots.h)
 //   OUT.part-TAG     the lines of OUT so far; TAG comes from the key, so no other file has the name
 // and, where texts may be dropped, OUT.dropped.jsonl.part-TAG, which becomes OUT.dropped.jsonl.
 // The texts follow from the journalled tokens alone. So after a kill at any moment the same command
@@ -21,6 +22,7 @@
 #include "io/categories.h"
 #include "io/filters.h"
 #include "io/hash.h"
+#include "io/lots.h"
 #include <jansson.h>
 
 enum output_format { OUTPUT_JSONL, OUTPUT_CSV };
@@ -48,6 +50,9 @@ struct output_request {
 	bool batches; /* each line also has its batch, and how many of its tokens were free */
 	struct filters filters; /* dropping needs a path that is not standard output */
 	bool overwrite;
+	/* The lots of the run, with a new key and the number of records. Where the run is continued
+	 * the key becomes that of its file. NULL = no lots. */
+	struct lots *lots;
 	/* Writes into `digest`, as HASH_TEXT, the digest under `key` of all that the run will read.
 	 * Not called for standard output. */
 	void (*digest)(void *user, const unsigned char *key, char *digest);
@@ -60,14 +65,18 @@ struct output;
  *   OUT, and this command's receipt with OUT's hash    complete; its left-over journal is removed
  *   this command's journal, begun with this input      the run is continued
  *   this command's journal, begun with another input   refused, unless `overwrite`
- *   a file OUT.journal that is no journal of cuttle    refused, always
+ *   this command's journal, and its lots are gone      refused, unless `overwrite`
+ *   lots of another number of records, and a journal   refused, unless `overwrite`
+ *   a file OUT.journal that is no journal of cuttle    refused, always; so a file OUT.lots, with
+ *                                                      lots
  *   a file OUT.dropped.jsonl that this run did not put refused, unless `overwrite`, where texts may
  *                                                      be dropped
  *   anything else, such as another command's work      refused, unless `overwrite`
  * When complete, *complete is true, *output is NULL and nothing is left to do.
  * USAGE: refused, as above; the file of the key is no key, or a path is no regular file; another
- * process is at work; a file cannot be created. INPUT: the journal is damaged, without
- * `overwrite`; it or OUT cannot be read. PARTIAL: the key, the journal's first line or the output's
+ * process is at work; a file cannot be created. INPUT: the journal is damaged, or the input has
+ * another number of records than the lots, without `overwrite`; the journal or OUT cannot be read.
+ * PARTIAL: the lots are gone, without `overwrite`; a key, the journal's first line or the output's
  * header row cannot be written. INTERNAL: the header row cannot be written to standard output;
  * libsodium cannot begin. NOMEM. */
 enum cuttle_status output_open(const struct output_request *request, struct output **output,

@@ -32,7 +32,7 @@ struct path_use {
 	const char *path;   /* NULL = not given */
 	enum path_role role;
 	const char *also;      /* a second path that the option writes; NULL = none */
-	const char *beside[4]; /* endings: path + ending is written too; NULL after the last */
+	const char *beside[5]; /* endings: path + ending is written too; NULL after the last */
 };
 
 /* A struct path_use that touches the path alone. */

@@ -5,6 +5,7 @@
 
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/lots.h"
 #include "io/units.h"
 #include <sodium.h>
 #include <stdio.h>
@@ -35,6 +36,16 @@ static enum cuttle_status place_by_index(const struct places_request *request,
 	return CUTTLE_OK;
 }
 
+/* The category of a record; their number where it has none of them. */
+static size_t category_of_record(const struct records *records, const struct categories *categories,
+                                 size_t record) {
+	const char *values[CATEGORY_FIELDS];
+	size_t sizes[CATEGORY_FIELDS];
+	for (size_t j = 0; j < categories->field_count; j++)
+		values[j] = records_label(records, record, j, &sizes[j]);
+	return categories_find(categories, values, sizes);
+}
+
 static enum cuttle_status place_by_category(const struct places_request *request,
                                             struct places *places, struct cuttle_error *error) {
 	const struct categories *categories = request->categories;
@@ -46,11 +57,7 @@ static enum cuttle_status place_by_category(const struct places_request *request
 		end[i] = begin += categories->all[i].texts * request->batch;
 	}
 	for (size_t i = 0; i < records_count(request->records); i++) {
-		const char *values[CATEGORY_FIELDS];
-		size_t sizes[CATEGORY_FIELDS];
-		for (size_t j = 0; j < categories->field_count; j++)
-			values[j] = records_label(request->records, i, j, &sizes[j]);
-		const size_t category = categories_find(categories, values, sizes);
+		const size_t category = category_of_record(request->records, categories, i);
 		if (category == categories->count || next[category] == end[category]) continue;
 		places->records[next[category]++] = i;
 		places->lines = i + 1;
@@ -144,7 +151,53 @@ enum cuttle_status places_make(const struct places_request *request, struct plac
 	return status;
 }
 
+void places_count(const struct records *records, const struct categories *categories,
+                  uint64_t *counts) {
+	memset(counts, 0, categories->count * sizeof *counts);
+	for (size_t i = 0; i < records_count(records); i++) {
+		const size_t category = category_of_record(records, categories, i);
+		if (category < categories->count) counts[category]++;
+	}
+}
+
+enum cuttle_status places_draw(const struct places_lots *request, struct places *places,
+                               struct cuttle_error *error) {
+	const struct categories *categories = request->categories;
+	const size_t rows = request->rows;
+	// begin[c] is the first text of category c, and filled[t] how many places of text t have a
+	// record.
+	size_t begin[MOST_CATEGORIES] = {0};
+	*places = (struct places){.weight = 1, .lines = records_count(request->records)};
+	if (__builtin_mul_overflow(request->texts, rows, &places->count))
+		return io_fail(error, CUTTLE_USAGE, "N x B is too large");
+	uint32_t *filled = calloc(request->texts, sizeof *filled);
+	places->records = calloc(places->count, sizeof *places->records);
+	if (!filled || !places->records) {
+		free(filled);
+		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	}
+	for (size_t i = 0; i < places->count; i++) places->records[i] = PLACE_NULL;
+	for (size_t c = 1; categories && c < categories->count; c++)
+		begin[c] = begin[c - 1] + categories->all[c - 1].texts;
+	for (size_t i = 0; i < places->lines; i++) {
+		const size_t cluster =
+		    categories ? category_of_record(request->records, categories, i) : 0;
+		if (categories && cluster == categories->count) continue;
+		const size_t used = categories ? categories->all[cluster].texts : request->texts;
+		const uint64_t lot =
+		    lots_batch(request->key, (uint32_t)cluster, i, request->batches[cluster]);
+		const size_t text = begin[cluster] + (size_t)lot;
+		if (lot >= used || filled[text] == rows) continue;
+		places->records[text * rows + filled[text]++] = i;
+	}
+	sodium_memzero(filled, request->texts * sizeof *filled);
+	free(filled);
+	return CUTTLE_OK;
+}
+
 void places_free(struct places *places) {
+	if (places->records)
+		sodium_memzero(places->records, places->count * sizeof *places->records);
 	free(places->records);
 	*places = (struct places){0};
 }

@@ -37,9 +37,24 @@ struct places_request {
 	uint64_t limit;                      /* G; 0 = none */
 };
 
+/* Lots (io/lots.h). Text t then has the places t rows .. t rows + rows - 1. Each record has a lot,
+ * null or not: a batch of its cluster, which is its category or the whole file. The first batches
+ * of a cluster are its texts, and the others are never read. A text's records stand in its places
+ * in the order of the file, and those beyond `rows` nowhere. With 2 texts of 4 batches, rows 3 and
+ * lots 1 3 0 1 1 1: text 0 has record 2, text 1 has 0, 3 and 4; nobody learns that 5 was one more.
+ * Only the key, the categories and how many records there are decide that. */
+struct places_lots {
+	const struct records *records;
+	const struct categories *categories; /* NULL = none */
+	const uint64_t *batches;             /* [categories, or 1] M of each cluster */
+	size_t texts;                        /* of the run */
+	uint32_t rows;                       /* places of a text */
+	const unsigned char *key;            /* LOTS_KEY bytes */
+};
+
 struct places {
 	size_t *records; /* [count] the record of each place, by number, or PLACE_NULL */
-	size_t count;    /* texts * batch */
+	size_t count;    /* texts * batch; with lots texts * rows */
 	size_t lines;    /* all records that are read have numbers below this; null ones count */
 	uint64_t weight; /* the run's cost, in rho of one text, for the unit it costs most; the
 	                    limit where there is one */
@@ -51,6 +66,14 @@ struct places {
  */
 enum cuttle_status places_make(const struct places_request *request, struct places *places,
                                struct cuttle_error *error);
+/* The same by lots, of which nobody learns: no error follows from them. There are enough records,
+ * as was found when the batches were counted. NOMEM. */
+enum cuttle_status places_draw(const struct places_lots *request, struct places *places,
+                               struct cuttle_error *error);
+/* Counts the records of each category; `counts` has room for as many. */
+void places_count(const struct records *records, const struct categories *categories,
+                  uint64_t *counts);
+/* Wipes it: with lots it is as private as they are. */
 void places_free(struct places *places);
 
 #endif

@@ -45,8 +45,25 @@ enum cuttle_status receipt_weigh(struct receipt *receipt, uint64_t weight,
 	return CUTTLE_OK;
 }
 
-void receipt_sentence(const struct cuttle_guarantee *guarantee, size_t texts, const char *unit_key,
+/* What the guarantee counts on with lots, behind the sentence in `sentence`. */
+static void add_lots_sentence(const struct receipt *receipt, char sentence[RECEIPT_SENTENCE]) {
+	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
+	uint64_t batches = 0;
+	char delta[UNITS_NUMBER];
+	for (size_t i = 0; i < receipt->lot_count; i++) batches += receipt->lots[i].batches;
+	units_print(guarantee->delta_if_known, true, delta);
+	const size_t used = strlen(sentence);
+	(void)snprintf(sentence + used, RECEIPT_SENTENCE - used,
+	               " This counts on lots nobody saw: %zu of %llu batches were used. Against "
+	               "who knows a record's batch, epsilon is %.10g at delta %s.",
+	               receipt->texts, (unsigned long long)batches,
+	               receipt_round_up(guarantee->epsilon_if_known, 1e4), delta);
+}
+
+void receipt_sentence(const struct receipt *receipt, const char *unit_key,
                       char sentence[RECEIPT_SENTENCE]) {
+	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
+	const size_t texts = receipt->texts;
 	if (!guarantee->private_output) {
 		(void)snprintf(sentence, RECEIPT_SENTENCE, "%s.", RECEIPT_NOT_PRIVATE);
 		return;
@@ -71,10 +88,14 @@ void receipt_sentence(const struct cuttle_guarantee *guarantee, size_t texts, co
 	               unit_key ? "the records of any one value" : "any one record", of, key,
 	               epsilon, factor, delta, epsilon, delta, unit_key ? "value" : "record", of,
 	               key, unit_key ? "all its records are" : "one record is");
+	if (receipt->lot_count) add_lots_sentence(receipt, sentence);
 }
 
 static json_t *json_of_ledger(const struct receipt_ledger *ledger) {
 	if (!*ledger->entry) return json_null();
+	if (ledger->delta > 0)
+		return json_pack("{s:s, s:f, s:f}", "entry", ledger->entry, "epsilon", ledger->rho,
+		                 "delta", ledger->delta);
 	return json_pack("{s:s, s:f}", "entry", ledger->entry, "rho", ledger->rho);
 }
 
@@ -102,6 +123,38 @@ json_t *receipt_add_savings(json_t *object, const struct cuttle_savings *savings
 static json_t *add_gain(json_t *object, double gain) {
 	if (gain == 1.0) return object;
 	return jsonout_extend(object, &(struct jsonout_member){"gain", json_real(gain)}, 1);
+}
+
+/* One number where there is one cluster, else the list of them. */
+static json_t *json_of_clusters(const struct receipt *receipt, size_t offset) {
+	json_t *list = json_array();
+	for (size_t i = 0; i < receipt->lot_count; i++) {
+		const char *lots = (const char *)&receipt->lots[i];
+		json_t *number =
+		    json_integer((json_int_t) * (const uint64_t *)(const void *)(lots + offset));
+		if (!receipt->categories) {
+			json_decref(list);
+			return number;
+		}
+		(void)json_array_append_new(list, number);
+	}
+	return list;
+}
+
+/* A run without lots has no such member, as in the receipts before there were any. */
+static json_t *add_lots(json_t *object, const struct receipt *receipt) {
+	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
+	if (!receipt->lot_count) return object;
+	const struct jsonout_member members[] = {
+	    {"records", json_of_clusters(receipt, offsetof(struct cuttle_lots, records))},
+	    {"batches", json_of_clusters(receipt, offsetof(struct cuttle_lots, batches))},
+	    {"used", json_of_clusters(receipt, offsetof(struct cuttle_lots, used))},
+	    {"rows_cap", json_integer(guarantee->places)},
+	    {"epsilon_if_known", json_real(guarantee->epsilon_if_known)},
+	    {"delta_if_known", json_real(guarantee->delta_if_known)},
+	};
+	json_t *lots = jsonout_extend(json_object(), members, sizeof members / sizeof *members);
+	return jsonout_extend(object, &(struct jsonout_member){"lots", lots}, 1);
 }
 
 /* What filters did. Without any there is no such member, as in the receipts before there were. */
@@ -152,7 +205,7 @@ json_t *receipt_json(const struct receipt *receipt, const char *fingerprint,
 	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
 	const bool exact = guarantee->accountant == CUTTLE_EXACT;
 	char sentence[RECEIPT_SENTENCE];
-	receipt_sentence(guarantee, receipt->texts, receipt->unit.key, sentence);
+	receipt_sentence(receipt, receipt->unit.key, sentence);
 	const struct jsonout_member members[] = {
 	    {"accountant", json_string(exact ? "exact" : "zcdp")},
 	    {"adjacency",
@@ -198,6 +251,7 @@ json_t *receipt_json(const struct receipt *receipt, const char *fingerprint,
 	    json_pack(guarantee->private_output ? "{}" : "{s:s}", "note", "NOT PRIVATE");
 	json_t *root = jsonout_extend(stamp, members, sizeof members / sizeof *members);
 	root = add_gain(receipt_add_savings(root, &guarantee->savings), guarantee->gain);
+	root = add_lots(root, receipt);
 	return add_filters(root, &receipt->filters, &receipt->counts);
 }
 

@@ -14,6 +14,7 @@
 #define CUTTLE_IO_RECEIPT_H
 
 #include "engine/cuttle/guarantee.h"
+#include "engine/cuttle/lots.h"
 #include "engine/cuttle/model.h"
 #include "io/categories.h"
 #include "io/filters.h"
@@ -34,6 +35,7 @@ enum {
 struct receipt_ledger {
 	char entry[HASH_TEXT]; /* "" = the run charged no ledger */
 	double rho;            /* the most it charged one unit */
+	double delta;          /* > 0: `rho` is an epsilon at this delta (io/ledger.h) */
 };
 
 /* Whom the guarantee is for. */
@@ -51,6 +53,9 @@ struct receipt {
 	struct cuttle_guarantee guarantee; /* for a whole unit */
 	struct receipt_unit unit;
 	const struct categories *categories; /* NULL = none */
+	/* [lot_count] of each category, or of the whole input; lot_count 0 = no lots. */
+	const struct cuttle_lots *lots;
+	size_t lot_count;
 	struct cuttle_model_info model;
 	char model_sha256[HASH_TEXT], template_sha256[HASH_TEXT];
 	size_t texts;           /* of the run; with a token bank, its batches */
@@ -133,10 +138,11 @@ double receipt_epsilon(const struct cuttle_guarantee *guarantee);
 enum cuttle_status receipt_weigh(struct receipt *receipt, uint64_t weight,
                                  struct cuttle_error *error);
 
-enum { RECEIPT_SENTENCE = 1024 };
+enum { RECEIPT_SENTENCE = 1280 };
 /* The guarantee in one plain sentence, for one value of unit_key (NULL: for one record). epsilon,
- * e^epsilon and delta are rounded up. */
-void receipt_sentence(const struct cuttle_guarantee *guarantee, size_t texts, const char *unit_key,
+ * e^epsilon and delta are rounded up. With lots another sentence says what it counts on. It reads
+ * guarantee, texts and lots of the receipt. */
+void receipt_sentence(const struct receipt *receipt, const char *unit_key,
                       char sentence[RECEIPT_SENTENCE]);
 
 #endif

@@ -145,6 +145,7 @@ bool charges_of_records(struct unit_record *records, size_t count, double rho,
 
 bool charges_same(const struct charges *one, const struct charges *other) {
 	return one->by_key == other->by_key && one->size == other->size &&
+	       one->delta == other->delta &&
 	       (!one->size || !memcmp(one->bytes, other->bytes, one->size));
 }
 
@@ -181,12 +182,14 @@ double charges_most(const struct charges *charges) {
 struct share {
 	union charge whom;
 	double rho;
+	double delta; /* > 0: `rho` is an epsilon */
 };
 
 /* Rounded sums depend on their order. So shares of one unit, or with one first line, are sorted by
  * rho: then the sum does not depend on the order of the runs. */
 static int compare_rho(const struct share *a, const struct share *b) {
-	return (a->rho > b->rho) - (a->rho < b->rho);
+	const int order = (a->rho > b->rho) - (a->rho < b->rho);
+	return order ? order : (a->delta > b->delta) - (a->delta < b->delta);
 }
 
 static int compare_units(const void *one, const void *other) {
@@ -247,6 +250,39 @@ bool units_spent(const struct charges *const *all, size_t count, double *spent) 
 		}
 	}
 	*spent = units_add(find_most_by_line(shares + keys, spans), find_most_by_key(shares, keys));
+	free(shares);
+	return true;
+}
+
+bool units_most(const struct charges *const *all, size_t count,
+                double (*cost)(const void *user, const struct units_sums *sums), const void *user,
+                double *most) {
+	size_t total = 0, filled = 0;
+	for (size_t i = 0; i < count; i++) total += count_of(all[i]);
+	struct share *shares = calloc(total + 1, sizeof *shares);
+	*most = 0;
+	if (!shares) return false;
+	for (size_t i = 0; i < count; i++) {
+		REQUIRE(!all[i]->by_key);
+		for (size_t j = 0; j < count_of(all[i]); j++, filled++) {
+			shares[filled].rho = read_charge(all[i], j, &shares[filled].whom);
+			shares[filled].delta = all[i]->delta;
+		}
+	}
+	if (filled) qsort(shares, filled, sizeof *shares, compare_first_lines);
+	// As in find_most_by_line.
+	for (size_t i = 0; i < filled; i++) {
+		const uint64_t line = shares[i].whom.span.first;
+		struct units_sums sums = {0};
+		if (i + 1 < filled && shares[i + 1].whom.span.first == line) continue;
+		for (size_t j = 0; j <= i; j++) {
+			double *sum = shares[j].delta > 0 ? &sums.epsilon : &sums.rho;
+			if (shares[j].whom.span.end <= line) continue;
+			*sum = units_add(*sum, shares[j].rho);
+			sums.delta = units_add(sums.delta, shares[j].delta);
+		}
+		*most = fmax(*most, cost(user, &sums));
+	}
 	free(shares);
 	return true;
 }

@@ -52,6 +52,9 @@ struct charges {
 	bool by_key; /* each charge is for a unit, else for a span of lines */
 	unsigned char *bytes;
 	size_t size; /* of `bytes`: a multiple of CHARGE_BYTES */
+	/* > 0: each charge is an epsilon, at this delta, where it is called rho here. Only by
+	 * lines. */
+	double delta;
 };
 /* Charges rho to each of the lines first .. end-1 (first < end). False: out of memory. charges_free
  * in either case. */
@@ -73,5 +76,16 @@ double charges_most(const struct charges *charges);
  * the greatest sum over one key. Both, as a span in a data set of keys is for everybody in it.
  * False: out of memory. */
 bool units_spent(const struct charges *const *all, size_t count, double *spent);
+
+/* Where some charges are epsilons: the most that `cost` says of the sums for one line, all rounded
+ * up. All charges must be by lines. False: out of memory. */
+struct units_sums {
+	double rho;     /* of the charges in rho */
+	double epsilon; /* of the others */
+	double delta;
+};
+bool units_most(const struct charges *const *all, size_t count,
+                double (*cost)(const void *user, const struct units_sums *sums), const void *user,
+                double *most);
 
 #endif

@@ -5,6 +5,7 @@
 // The library does the arithmetic, in cuttle_budget_solve. Here are the options, the check that
 // enough of them are given, and the printing. No private data and, but for plan's measurement, no
 // model is needed.
+#include "io/fail.h"
 #include "tools/fusion_budget.h"
 #include "tools/plan.h"
 
@@ -27,6 +28,8 @@ struct budget_values {
 	uint64_t group;    /* references of one person */
 	uint64_t grid;     /* points of the exact accountant, 0 = its default */
 	uint64_t texts;    /* plan: texts to write */
+	uint64_t records;  /* plan: of the input, for lots; COUNT_NONE = no lots */
+	const char *ratio; /* amplify: q, as in 0.1 or 100/1000 */
 	double divergence; /* fusion: c, nats per token */
 	uint64_t alpha;    /* fusion: the order, 0 = as suits */
 	uint64_t groups;   /* fusion: groups with a mark in the document */
@@ -34,7 +37,8 @@ struct budget_values {
 	int mix;           /* fusion: enum cuttle_mix */
 	int format;        /* plan: enum plan_format */
 	bool json;
-	bool spread; /* the group's references stand in another text each */
+	bool inverse; /* amplify: from the run to a batch */
+	bool spread;  /* the group's references stand in another text each */
 };
 enum {
 	GROUP_FORMAT = 1, /* --format or --json */
@@ -76,6 +80,13 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "num", .letter = 'N', VALUE(texts), .argument = "TEXTS", .least = 1,
 	 .most = UINT32_MAX,
 	 .help = "plan: texts to write (default 100)"},
+	{.name = "records", VALUE(records), .argument = "R", .least = 1, .most = UINT32_MAX,
+	 .help = "plan: also the clip where R records come to N texts by secret lots (see "
+	         "generate --lots)"},
+	{.name = "q", VALUE(ratio), .argument = "Q",
+	 .help = "amplify: the share of batches that is used, as in 0.1 or 100/1000"},
+	{.name = "inverse", VALUE(inverse),
+	 .help = "amplify: -e and --delta are the run's, and what a batch may cost is asked for"},
 	{.name = "model", .letter = 'm', .group = GROUP_TIME, VALUE(open.model), .argument = "FILE",
 	 .help = "plan: measure for some seconds how fast this machine is with this model"},
 	{.name = "threads", .letter = 't', VALUE(open.threads), .argument = "COUNT", .most = 1024,
@@ -117,6 +128,9 @@ static const char ABOUT[] =
 	"clip is the formula's. generate's weights hold a clip of about 30 times the temperature: "
 	"with -e it takes at most that, and tells the smaller epsilon. It is that of --gain 1: "
 	"with a gain of G generate's clip is a G-th of it, at the same epsilon.\n"
+	"amplify is about secret lots: of a run that uses a part q of its batches epsilon is ln(1 + q "
+	"(e^epsilon - 1)) and delta q delta, rounded up; with --inverse from the run to a batch, "
+	"rounded down. As in generate q counts for 2^-40 of it more.\n"
 	"plan is a table: clips by both accountants, the references that N texts need, and with "
 	"-m or --bench the hours and the memory.\n"
 	"fusion is about cuttle sanitize: of -e, --divergence and -n give two. The third comes "
@@ -125,12 +139,13 @@ static const char ABOUT[] =
 	"they have. The epsilon given is that of one group, with the mix all that of all marks.\n";
 // clang-format on
 
-/* In the order of enum cuttle_unknown; then plan and fusion, which are none of them. */
-static const char *const UNKNOWNS[] = {"clip",   "epsilon", "rho",  "delta",
-                                       "tokens", "batch",   "plan", "fusion"};
+/* In the order of enum cuttle_unknown; then plan, fusion and amplify, which are none of them. */
+static const char *const UNKNOWNS[] = {"clip",  "epsilon", "rho",    "delta",  "tokens",
+                                       "batch", "plan",    "fusion", "amplify"};
 enum {
 	PLAN = 6,     /* position of "plan" in UNKNOWNS */
 	FUSION,       /* position of "fusion" */
+	AMPLIFY,      /* position of "amplify" */
 	UNKNOWN_COUNT /* names in UNKNOWNS */
 };
 
@@ -224,6 +239,7 @@ static int print_plan(const struct verb *verb, const struct budget_values *value
 	    .batches = values->batch ? values->batch : "7,15,31,63",
 	    .known = *known,
 	    .texts = (double)values->texts,
+	    .records = values->records,
 	    .rows_per_s = values->rows_per_s,
 	    .bench = values->bench,
 	    .open = values->open,
@@ -259,6 +275,56 @@ static int print_fusion(const struct verb *verb, const struct budget_values *val
 	return fusion_budget_print(verb, &budget, values->json || values->format == PLAN_JSON);
 }
 
+/* Reads q: digits with a point among them, of which at most 18 behind it, or a fraction. 0.25 is 25
+ * of 100. False: it is neither, or not in 0..1. */
+static bool read_ratio(const char *text, uint64_t *used, uint64_t *batches) {
+	const char *slash = strchr(text, '/'), *point = strchr(text, '.');
+	char digits[48];
+	const size_t size = strlen(text);
+	if (size >= sizeof digits) return false;
+	memcpy(digits, text, size + 1);
+	*batches = 1;
+	if (slash) {
+		digits[slash - text] = 0;
+		if (!options_count(slash + 1, UINT64_MAX, batches)) return false;
+	} else if (point) {
+		const size_t behind = size - (size_t)(point + 1 - text);
+		if (behind > 18) return false;
+		for (size_t i = 0; i < behind; i++) *batches *= 10;
+		memmove(digits + (point - text), point + 1, behind + 1);
+	}
+	return options_count(digits, UINT64_MAX, used) && *used >= 1 && *used <= *batches;
+}
+
+static int print_amplified(const struct verb *verb, const struct budget_values *values) {
+	struct cuttle_error error;
+	uint64_t used, batches;
+	double epsilon = NAN, delta = isnan(values->delta) ? 1e-6 : values->delta;
+	const struct verb_need needs[] = {{!values->epsilon, "-e EPS"}, {!values->ratio, "--q Q"}};
+	int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
+	if (!code) code = read_budget_epsilon(verb, values, &epsilon);
+	if (code) return code;
+	if (!read_ratio(values->ratio, &used, &batches))
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "--q: must be a number above 0 and at most 1, as in 0.1 or "
+		                   "100/1000");
+	const double given = epsilon, given_delta = delta;
+	const enum cuttle_status status =
+	    cuttle_amplify(used, batches, values->inverse, &epsilon, &delta, &error);
+	if (status) return verb_fail(verb, status, &error);
+	if (values->json) {
+		const struct jsonout_member members[] = {{"epsilon", jsonout_real(epsilon)},
+		                                         {"delta", jsonout_real(delta)}};
+		return verb_print(verb, jsonout_extend(json_object(), members, 2), JSON_COMPACT);
+	}
+	verb_print_number(epsilon);
+	printf("The epsilon of %s, at delta %.6g, where %s has epsilon %.6g at delta %.6g and the "
+	       "run uses %s of its batches by secret lots.\n",
+	       values->inverse ? "a batch" : "the run", delta,
+	       values->inverse ? "the run" : "a batch", given, given_delta, values->ratio);
+	return CUTTLE_OK;
+}
+
 static int solve_budget(const struct verb *verb, const struct budget_values *values,
                         struct cuttle_budget *budget, enum cuttle_unknown unknown) {
 	struct cuttle_error error;
@@ -289,7 +355,8 @@ static int run_budget_verb(const struct verb *verb, int argc, char **argv) {
 	                               .groups = 1,
 	                               .tokens = COUNT_NONE,
 	                               .group = 1,
-	                               .texts = 100};
+	                               .texts = 100,
+	                               .records = COUNT_NONE};
 	struct cuttle_budget budget;
 	int operand, code;
 	if (!verb_begin(verb, argc, argv, &values, &operand, &code)) return code;
@@ -297,6 +364,9 @@ static int run_budget_verb(const struct verb *verb, int argc, char **argv) {
 	if (!verb_action(verb, operand + 1 == argc ? argv[operand] : NULL, UNKNOWNS, UNKNOWN_COUNT,
 	                 &unknown))
 		return CUTTLE_USAGE;
+	if (unknown != AMPLIFY && (values.ratio || values.inverse))
+		return verb_refuse(verb, CUTTLE_USAGE, "--q and --inverse belong to amplify");
+	if (unknown == AMPLIFY) return print_amplified(verb, &values);
 	if (unknown == FUSION) return print_fusion(verb, &values);
 	if (!isnan(values.divergence) || values.alpha || values.groups != 1 || values.mix)
 		return verb_refuse(verb, CUTTLE_USAGE,
@@ -321,7 +391,7 @@ static int run_budget_verb(const struct verb *verb, int argc, char **argv) {
 
 const struct verb budget_verb = {
     .name = "budget",
-    .usage = "clip|epsilon|rho|delta|tokens|batch|plan|fusion [OPTION]...",
+    .usage = "clip|epsilon|rho|delta|tokens|batch|plan|fusion|amplify [OPTION]...",
     .summary = "any one of clip, epsilon, rho, delta, tokens, batch from the others",
     .example = "clip -e 3 --delta 1e-6 -B 7 -n 500 --temperature 1.2",
     .another = "fusion -e 8 -n 200 --delta 1e-5 --mix average --groups 3",

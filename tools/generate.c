@@ -69,9 +69,16 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "batch-size", .letter = 'B', VALUE(batch), .argument = "B", .least = 1,
 	 .most = 4096,
 	 .help = "references per text (default 7)"},
+	{.name = "lots", VALUE(lots), .argument = "auto|on|off",
+	 .help = "on: secret lots decide which records a text is written from, so that records to "
+	         "spare buy a larger clip at the same -e; auto (default): where they use at most "
+	         "half of the records and the clip grows by a tenth; off: records in their order"},
 	{.name = "ledger", VALUE(request.ledger), .argument = "FILE",
 	 .help = "count this run in the ledger before it draws; exit 3 when it would go over the "
 	         "limit (see cuttle help ledger)"},
+	{.name = "charge", VALUE(charge), .argument = "epsilon|rho",
+	 .help = "what the ledger is charged: epsilon and delta (default with lots), or rho, "
+	         "which is that of a run without lots and adds up by less"},
 	{.name = "dataset", VALUE(request.dataset), .argument = "NAME",
 	 .help = "what the references are called, in the receipt and in the ledger"},
 	{.name = "num", .letter = 'N', .group = GROUP_TEXTS, VALUE(request.texts),
@@ -166,7 +173,7 @@ static const struct option_heading HEADINGS[] = {
 
 static const char ABOUT[] =
 	"Text number b is written from references b*B to b*B+B-1, so N x B records are needed; "
-	"what follows them is not read. The guarantee is per record of the input, where one record "
+	"what follows them is not read (but see --lots). The guarantee is per record of the input, where one record "
 	"is replaced by nothing: if a person has several records, put them into one, or name the "
 	"field that says whose they are.\n\n"
 
@@ -186,6 +193,17 @@ static const char ABOUT[] =
 	"has none. The guarantee says that nobody learns what a record of a category says, not "
 	"that there was one. If that is too much, leave the option out. Records of other "
 	"categories are not read.\n\n"
+
+	"--lots: R records make R / B batches, M of them, and N are used. Each record is in one of "
+	"the M by a lot drawn for this run, which nobody sees. So it is read with chance N / M "
+	"only, and the run may spend more on a text: with a tenth used, epsilon 1 pays for 2.9. "
+	"A text then has B records on average, the number itself is secret, and all R are charged "
+	"in the ledger, read or not: for texts from the unread ones later, give --lots off. The "
+	"guarantee counts on it that nobody knows which text a record is in: OUT.lots, which holds "
+	"the key until the output is there, is as secret as the records, and so is how long single "
+	"texts take. Without OUT.lots a run that has begun cannot be continued (exit 6). The "
+	"receipt says what holds against who knows. Lots need R before the records are read: -i is "
+	"a file. --unit-key has none.\n\n"
 
 	"A record without the field, with something else than a text in it, with bytes that are "
 	"not UTF-8, of more than 16 MiB, or blank, counts as null: it keeps its place, adds "
@@ -231,7 +249,7 @@ static const char ABOUT[] =
 	"The receipt says that there is one.\n\n"
 
 	"No path that generate reads may be one it writes, under whatever name, with --overwrite "
-	"or without: OUT, OUT.journal, OUT.journal.key, OUT.run, scratch files OUT.part-* and "
+	"or without: OUT, OUT.journal, OUT.journal.key, OUT.lots, OUT.run, scratch files OUT.part-* and "
 	"OUT.run.tmp-*, the receipt with its own, the trace, the ledger with what SQLite keeps "
 	"beside it. Such a command is refused before it begins (exit 2). -i, --public-examples, "
 	"--categories and own prompts may be pipes; models, ledgers and keys may not.\n\n"
@@ -267,8 +285,7 @@ static void say_guarantee(const struct generate_values *values, const struct set
 	char sentence[RECEIPT_SENTENCE];
 	bool no_receipt = !strcmp(request->output, "-") && !request->receipt;
 	if (values->quiet && !no_receipt && setup->receipt.guarantee.private_output) return;
-	receipt_sentence(&setup->receipt.guarantee, setup->receipt.texts, setup->receipt.unit.key,
-	                 sentence);
+	receipt_sentence(&setup->receipt, setup->receipt.unit.key, sentence);
 	fprintf(stderr, "%s\n", sentence);
 	if (!values->quiet) preview_say_cap(values, setup, stderr);
 	if (!values->quiet && setup->receipt.unit.weight > 1 && !setup->receipt.unit.limited &&

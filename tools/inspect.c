@@ -207,6 +207,11 @@ static void print_report(const struct inspect_report *report) {
 		printf("\nThere are fewer than B = %" PRIu64
 		       " records of a category: give a smaller -B, or other categories.\n",
 		       report->values->batch);
+	if (report->line && records_count(report->records) / 2 >= report->values->batch)
+		printf("With half as many texts or fewer, generate draws lots (--lots), which buys a "
+		       "larger clip at the same -e. cuttle budget plan --records %zu shows how "
+		       "much.\n",
+		       records_count(report->records));
 	if (report->line && strstr(report->line, " categories.csv "))
 		printf("\ncategories.csv is yours to write: a column for each category field, and "
 		       "a line for each category.\n");
@@ -307,6 +312,7 @@ static int prepare_cut(const struct verb *verb, struct generate_values *values,
 	values->accountant = CUTTLE_ZCDP;
 	values->dry_run = true; // nothing is drawn, so memory for it is no matter
 	values_settle(values);
+	values->request.lots = RUN_LOTS_OFF; // its plan is for lengths alone
 	const int code = verb_open_hashed(verb, &values->open, opened);
 	if (code) return code;
 	const enum cuttle_status status = setup_make(&values->request, opened, setup, &error);

@@ -98,7 +98,12 @@ static const char ABOUT[] =
 	"counts. key makes a pair of Ed25519 keys (no ledger needed) and prints the public one, "
 	"which receipt verify --key takes.\n\n"
 
-	"A data set counts rho, as generate is charged, or with --measure rdp Renyi losses at one "
+	"generate with lots is charged epsilon and delta, not rho, unless --charge rho says "
+	"otherwise: such a run has no useful rho. A line is within the limit while the epsilon of "
+	"its rho, at what the deltas leave of --delta-limit, and the epsilons charged add up to no "
+	"more than the limit's. An older cuttle refuses a ledger with such a charge (exit 7).\n\n"
+
+	"A data set counts rho, as generate is charged without lots, or with --measure rdp Renyi losses at one "
 	"order. From one order no rho follows, nor another order: a charge in another measure is "
 	"refused (exit 2). A small epsilon is out of reach there: at order 2 and delta 1e-6 any "
 	"loss gives more than 12.4, so give a larger --delta-limit. An older cuttle refuses a "
@@ -122,6 +127,17 @@ static const char ABOUT[] =
 #define HISTORY_ROW "%-6s %-20s %-8s %-7s %-12s %-12s %-32s %-12s %s\n"
 enum { OUTPUT_DIGITS = 12 }; /* hex digits of an output's SHA-256 that history shows */
 
+/* epsilon of all runs: of their rho, or where some were charged in epsilon that of both. */
+static double get_epsilon_spent(const struct ledger_standing *standing) {
+	return standing->in_epsilon ? standing->epsilon_spent
+	                            : ledger_epsilon(&standing->dataset, standing->spent, true);
+}
+
+static double get_epsilon_left(const struct ledger_standing *standing) {
+	return standing->in_epsilon ? standing->epsilon_left
+	                            : ledger_epsilon(&standing->dataset, standing->left, false);
+}
+
 static json_t *encode_standing(const struct ledger_standing *standing) {
 	const struct ledger_dataset *dataset = &standing->dataset;
 	const bool renyi = dataset->measure == LEDGER_RDP;
@@ -134,9 +150,10 @@ static json_t *encode_standing(const struct ledger_standing *standing) {
 	    {"epsilon_limit", jsonout_real(dataset->epsilon)},
 	    {"delta", jsonout_real(dataset->delta)},
 	    {renyi ? "loss_spent" : "rho_spent", jsonout_real(standing->spent)},
-	    {"epsilon_spent", jsonout_real(ledger_epsilon(dataset, standing->spent, true))},
-	    {renyi ? "loss_remaining" : "rho_remaining", jsonout_real(standing->left)},
-	    {"epsilon_remaining", jsonout_real(ledger_epsilon(dataset, standing->left, false))},
+	    {"epsilon_spent", jsonout_real(get_epsilon_spent(standing))},
+	    {renyi ? "loss_remaining" : "rho_remaining",
+	     standing->in_epsilon ? json_null() : jsonout_real(standing->left)},
+	    {"epsilon_remaining", jsonout_real(get_epsilon_left(standing))},
 	    {"runs", json_integer((json_int_t)standing->runs)},
 	};
 	return jsonout_extend(json_object(), members, sizeof members / sizeof *members);
@@ -149,6 +166,13 @@ static void print_standing_line(const char *what, const struct ledger_dataset *d
 	units_print(ledger_epsilon(dataset, rho, up), up, epsilon);
 	printf("%-10s %s %-12s epsilon %s\n", what, dataset->measure == LEDGER_RDP ? "loss" : "rho",
 	       number, epsilon);
+}
+
+/* The same where some runs were charged in epsilon: no rho says what they cost together. */
+static void print_epsilon_line(const char *what, double epsilon, bool up) {
+	char number[UNITS_NUMBER];
+	units_print(epsilon, up, number);
+	printf("%-10s %-16s epsilon %s\n", what, "", number);
 }
 
 static enum cuttle_status show_dataset(const struct verb *verb, const struct ledger_values *values,
@@ -166,8 +190,13 @@ static enum cuttle_status show_dataset(const struct verb *verb, const struct led
 	       *dataset->unit_key ? "everybody with one value of " : "one line", dataset->unit_key,
 	       measure);
 	print_standing_line("limit", dataset, dataset->rho, false);
-	print_standing_line("spent", dataset, standing.spent, true);
-	print_standing_line("remaining", dataset, standing.left, false);
+	if (standing.in_epsilon) {
+		print_epsilon_line("spent", standing.epsilon_spent, true);
+		print_epsilon_line("remaining", standing.epsilon_left, false);
+	} else {
+		print_standing_line("spent", dataset, standing.spent, true);
+		print_standing_line("remaining", dataset, standing.left, false);
+	}
 	printf("delta      %g\nruns       %llu\n", dataset->delta,
 	       (unsigned long long)standing.runs);
 	return CUTTLE_OK;
@@ -198,12 +227,15 @@ static enum cuttle_status collect_dataset(void *user, const struct chain_entry *
 
 static void print_standing_row(const struct ledger_standing *standing) {
 	const struct ledger_dataset *dataset = &standing->dataset;
-	const double rho[] = {dataset->rho, standing->spent, standing->left};
+	const double rho[] = {dataset->rho, standing->spent, standing->left},
+	             epsilon[] = {dataset->epsilon, get_epsilon_spent(standing),
+	                          get_epsilon_left(standing)};
 	char cells[6][UNITS_NUMBER], measure[LEDGER_MEASURE];
 	ledger_print_measure(dataset->order, true, measure);
 	for (size_t i = 0; i < 3; i++) {
 		units_print(rho[i], i == 1, cells[2 * i]);
-		units_print(ledger_epsilon(dataset, rho[i], i == 1), i == 1, cells[2 * i + 1]);
+		if (i && standing->in_epsilon) (void)snprintf(cells[2 * i], UNITS_NUMBER, "-");
+		units_print(epsilon[i], i == 1, cells[2 * i + 1]);
 	}
 	printf(LIST_ROW, measure, cells[0], cells[1], cells[2], cells[3], cells[4], cells[5],
 	       dataset->delta, (unsigned long long)standing->runs, dataset->name);
@@ -284,7 +316,10 @@ static enum cuttle_status print_history_entry(void *user, const struct chain_ent
 		units_print(entry->rho, !limit, loss);
 		ledger_print_measure(entry->order, true, measure);
 	}
-	if (entry->rho > 0 && dataset)
+	if (entry->charges.delta > 0) {
+		(void)snprintf(measure, sizeof measure, "epsilon");
+		units_print(entry->rho, true, epsilon);
+	} else if (entry->rho > 0 && dataset)
 		units_print(ledger_epsilon(dataset, entry->rho, !limit), !limit, epsilon);
 	// An entry that closes a run holds the output's hash where others hold the command's.
 	if (!strcmp(entry->kind, "close"))

@@ -14,7 +14,8 @@
 enum {
 	MOST_LIST = 32,                    /* numbers in a list of epsilons or batches */
 	MOST_ROWS = MOST_LIST * MOST_LIST, /* one for each pair */
-	NUMBER = 48                        /* bytes of a printed number, with its NUL */
+	NUMBER = 48,                       /* bytes of a printed number, with its NUL */
+	LOTS_GRID = 32                     /* points per eta: the clip is within 0.1 % */
 };
 
 /* NaN: unknown, or out of the accountant's range. */
@@ -30,6 +31,8 @@ struct plan_row {
 	double rho_exact;   /* what clip_exact costs per text */
 	double texts;       /* to be written */
 	double references;  /* that they need */
+	double ratio;       /* with the records given: q of lots; NaN = too few records */
+	double clip_lots;   /* the largest clip by exact composition with these lots */
 	double seconds;     /* that they take */
 	double memory;      /* bytes of the process */
 	struct pace pace;   /* the measurement that seconds and memory come from */
@@ -65,6 +68,8 @@ static const struct plan_column {
     {"rho_exact", "rho exact", AT(rho_exact), 1, UP, false},
     {"texts", NULL, AT(texts), 1, NEAREST, true},
     {"references", "references", AT(references), 1, NEAREST, true},
+    {"q", "q", AT(ratio), 1, UP, false},
+    {"clip_lots", "clip lots", AT(clip_lots), 1, DOWN, false},
     {"seconds", "hours", AT(seconds), 1.0 / 3600, ROUGH, false},
     {"rows_per_s", NULL, AT(pace.rows_per_s), 1, NEAREST, false},
     {"bench_batch", NULL, AT(pace.batch), 1, NEAREST, true},
@@ -167,6 +172,13 @@ static void print_plan_cell(double number, enum rounding rounding) {
 	printf(" %s |", text);
 }
 
+/* Those of lots are there only where the records are given. */
+static bool is_column_shown(const struct plan_request *request, size_t column) {
+	const size_t offset = COLUMNS[column].offset;
+	return request->records != COUNT_NONE || (offset != offsetof(struct plan_row, ratio) &&
+	                                          offset != offsetof(struct plan_row, clip_lots));
+}
+
 static const char MEMORY[] = "GB: the process when such contexts have grown to their end.";
 
 static void print_plan_md(const struct plan_request *request, const struct plan_table *table) {
@@ -174,7 +186,8 @@ static void print_plan_md(const struct plan_request *request, const struct plan_
 	for (int rule = 0; rule < 2; rule++) {
 		putchar('|');
 		for (size_t c = 0; c < COLUMN_COUNT; c++)
-			if (COLUMNS[c].title) printf(rule ? " --: |" : " %s |", COLUMNS[c].title);
+			if (COLUMNS[c].title && is_column_shown(request, c))
+				printf(rule ? " --: |" : " %s |", COLUMNS[c].title);
 		putchar('\n');
 	}
 	for (size_t i = 0; i < table->count; i++) {
@@ -183,7 +196,7 @@ static void print_plan_md(const struct plan_request *request, const struct plan_
 			const struct plan_column *column = &COLUMNS[c];
 			const double number =
 			    read_plan_cell(&table->rows[i], column) * column->unit;
-			if (!column->title) continue;
+			if (!column->title || !is_column_shown(request, c)) continue;
 			if (column->whole) printf(" %.0f |", number);
 			else print_plan_cell(number, column->rounding);
 		}
@@ -194,6 +207,10 @@ static void print_plan_md(const struct plan_request *request, const struct plan_
 		       known->group, known->spread ? "each in another text" : "all in one text");
 	printf("\nclip is rounded down, rho up. exact allows more for one run alone; rho exact is "
 	       "what that clip costs where runs add up.\n");
+	if (request->records != COUNT_NONE)
+		printf("clip lots: what exact allows where %llu records are put into batches by "
+		       "secret lots and a part q of these is used; - is too few records.\n",
+		       (unsigned long long)request->records);
 	if (request->bench)
 		printf("hours: %.0f texts, every one to its cap, as in the run of %s with the "
 		       "nearest B, whose prompt is read in every context. %s\n",
@@ -211,21 +228,24 @@ static void print_plan_md(const struct plan_request *request, const struct plan_
 		       "--bench FILE, which cuttle bench -o json makes.\n");
 }
 
-static void print_plan_csv(const struct plan_table *table) {
-	for (size_t c = 0; c < COLUMN_COUNT; c++) printf("%s%s", c ? "," : "", COLUMNS[c].key);
+static void print_plan_csv(const struct plan_request *request, const struct plan_table *table) {
+	for (size_t c = 0; c < COLUMN_COUNT; c++)
+		if (is_column_shown(request, c)) printf("%s%s", c ? "," : "", COLUMNS[c].key);
 	putchar('\n');
 	for (size_t i = 0; i < table->count; i++)
 		for (size_t c = 0; c < COLUMN_COUNT; c++) {
 			const double number = read_plan_cell(&table->rows[i], &COLUMNS[c]);
+			if (!is_column_shown(request, c)) continue;
 			if (c) putchar(',');
 			if (isfinite(number)) printf("%.*g", 17, number);
 			if (c + 1 == COLUMN_COUNT) putchar('\n');
 		}
 }
 
-static json_t *encode_plan_row(const struct plan_row *row) {
+static json_t *encode_plan_row(const struct plan_request *request, const struct plan_row *row) {
 	json_t *object = json_object();
 	for (size_t c = 0; c < COLUMN_COUNT && object; c++) {
+		if (!is_column_shown(request, c)) continue;
 		const double number = read_plan_cell(row, &COLUMNS[c]);
 		const bool whole = COLUMNS[c].whole && isfinite(number);
 		const struct jsonout_member member = {COLUMNS[c].key,
@@ -239,11 +259,11 @@ static json_t *encode_plan_row(const struct plan_row *row) {
 static int print_table(const struct verb *verb, const struct plan_request *request,
                        const struct plan_table *table) {
 	if (request->format == PLAN_MD) print_plan_md(request, table);
-	if (request->format == PLAN_CSV) print_plan_csv(table);
+	if (request->format == PLAN_CSV) print_plan_csv(request, table);
 	if (request->format != PLAN_JSON) return CUTTLE_OK;
 	json_t *rows = json_array();
 	for (size_t i = 0; i < table->count; i++)
-		if (json_array_append_new(rows, encode_plan_row(&table->rows[i])) != 0)
+		if (json_array_append_new(rows, encode_plan_row(request, &table->rows[i])) != 0)
 			return verb_refuse(verb, CUTTLE_NOMEM, "out of memory");
 	return verb_print(verb, rows, JSON_COMPACT);
 }
@@ -269,6 +289,29 @@ static enum cuttle_status solve_row(const struct plan_request *request, const st
 	return status;
 }
 
+/* Computes q and the clip with lots. Both are NaN without records, where there are too few, and
+ * where several records are of one person. */
+static void solve_lots(const struct plan_request *request, struct plan_row *row) {
+	struct cuttle_budget budget = request->known;
+	const uint64_t batch = (uint64_t)row->batch, whole = request->records / batch;
+	struct cuttle_lots lots = {.records = request->records,
+	                           .batches = whole + (request->records % batch != 0),
+	                           .used = (uint64_t)row->texts};
+	double epsilon = row->epsilon, delta = budget.delta, known;
+	row->ratio = row->clip_lots = NAN;
+	if (request->records == COUNT_NONE || whole < lots.used || budget.group > 1 ||
+	    cuttle_amplify(lots.used, lots.batches, true, &epsilon, &delta, NULL) ||
+	    cuttle_lots_delta(&lots, 1, budget.delta, &budget.delta, &known, NULL))
+		return;
+	row->ratio = (double)lots.used / (double)lots.batches;
+	budget.epsilon = epsilon;
+	budget.batch = (uint32_t)batch;
+	budget.accountant = CUTTLE_EXACT;
+	// Each row has a q of its own, and the default grid would take a second for each.
+	if (!budget.grid) budget.grid = LOTS_GRID;
+	if (!cuttle_budget_solve(&budget, CUTTLE_CLIP, NULL)) row->clip_lots = budget.clip;
+}
+
 static enum cuttle_status make_rows(const struct plan_request *request, const double *epsilons,
                                     const double *batches, size_t batch_count,
                                     struct plan_table *table, struct cuttle_error *error) {
@@ -284,6 +327,7 @@ static enum cuttle_status make_rows(const struct plan_request *request, const do
 		                         .temperature = known->temperature,
 		                         .texts = request->texts};
 		row->references = row->texts * row->batch;
+		solve_lots(request, row);
 		enum cuttle_status status =
 		    solve_row(request, row, CUTTLE_ZCDP, &row->clip_zcdp, &row->rho_zcdp, error);
 		if (status) return status;

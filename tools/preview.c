@@ -30,6 +30,27 @@ static void print_parts(const struct setup *setup) {
 		       unit->key);
 }
 
+static void print_lots(const struct setup *setup) {
+	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
+	for (size_t i = 0; i < setup->lots.count; i++) {
+		const struct cuttle_lots *lots = &setup->lots.all[i];
+		printf("lots          %" PRIu64 " records in %" PRIu64 " batches, %" PRIu64
+		       " of them used\n",
+		       lots->records, lots->batches, lots->used);
+	}
+	if (!setup->lots.count && setup->lots.batches > 0)
+		printf("lots          none: the records make %" PRIu64
+		       " batches; --lots on works for any number of texts up to that, and auto takes "
+		       "them for half of it or fewer, where they buy a tenth of the clip\n",
+		       setup->lots.batches);
+	if (setup->lots.count)
+		printf("rows          %" PRIu32 " references per text on average, at most %" PRIu32
+		       "\nif known      epsilon %.10g at delta %g against who knows a record's "
+		       "batch\n",
+		       guarantee->batch, guarantee->places, guarantee->epsilon_if_known,
+		       guarantee->delta_if_known);
+}
+
 static void print_savings(const struct cuttle_guarantee *guarantee) {
 	const struct cuttle_savings *savings = &guarantee->savings;
 	if (savings->center) printf("differences   clipped around their median\n");
@@ -74,6 +95,7 @@ void preview_print(const struct generate_values *values, const struct setup *set
 	       setup->receipt.texts, guarantee->tokens, guarantee->batch,
 	       (uint64_t)setup->receipt.texts * guarantee->batch);
 	print_parts(setup);
+	print_lots(setup);
 	print_savings(guarantee);
 	print_filters(&setup->receipt.filters);
 	printf("temperature   %.10g\ntop-k         %" PRIu32 "\n", guarantee->temperature,
@@ -96,8 +118,7 @@ void preview_print(const struct generate_values *values, const struct setup *set
 	       setup->fingerprint);
 	char sentence[RECEIPT_SENTENCE];
 	const struct receipt_unit *unit = &setup->receipt.unit;
-	receipt_sentence(guarantee, setup->receipt.texts, unit->limited ? unit->key : NULL,
-	                 sentence);
+	receipt_sentence(&setup->receipt, unit->limited ? unit->key : NULL, sentence);
 	preview_say_cap(values, setup, stdout);
 	printf("%s\n", sentence);
 }

@@ -133,7 +133,7 @@ static enum cuttle_status match_entry(void *user, const struct chain_entry *entr
 	search->found = true;
 	(void)snprintf(search->run, sizeof search->run, "%s", entry->run);
 	search->right = here && search->same_unit && !strcmp(entry->kind, "reserve") &&
-	                entry->rho == facts->ledger.rho &&
+	                entry->rho == facts->ledger.rho && entry->delta == facts->ledger.delta &&
 	                !strcmp(entry->command, facts->attested->command_sha256);
 	return CUTTLE_OK;
 }

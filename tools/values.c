@@ -9,6 +9,8 @@ struct generate_values values_defaults(void) {
 	                                 .form = CHOICE_NONE,
 	                                 .accountant = CHOICE_NONE,
 	                                 .center = CHOICE_NONE,
+	                                 .lots = CHOICE_NONE,
+	                                 .charge = CHOICE_NONE,
 	                                 .trim = CHOICE_NONE};
 	run_request_default(&values.request);
 	values.batch = values.request.plan.batch;
@@ -52,5 +54,9 @@ void values_settle(struct generate_values *values) {
 	                             ? (enum output_format)(values->output_format - 1)
 	                             : output_format_of(output ? output : "");
 	request->filters.trim = values->trim != 1;
+	if (values->lots != CHOICE_NONE) request->lots = (enum run_lots)values->lots;
+	if (values->charge != CHOICE_NONE)
+		request->charge = values->charge ? RUN_CHARGE_RHO : RUN_CHARGE_EPSILON;
+	request->accountant_chosen = values->accountant != CHOICE_NONE;
 	if (epoch && !options_count(epoch, UINT64_MAX, &request->now)) request->now = UINT64_MAX;
 }

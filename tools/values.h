@@ -34,6 +34,8 @@ struct generate_values {
 	int trim;         /* 0 sentence, 1 none, CHOICE_NONE = sentence */
 	const char *drop; /* list for --drop; NULL = nothing is dropped */
 	int center;       /* 0 median, 1 none, CHOICE_NONE = median */
+	int lots;         /* enum run_lots; CHOICE_NONE = auto */
+	int charge;       /* 0 epsilon, 1 rho, CHOICE_NONE = as suits */
 	bool dry_run;     /* print what the run would be, and draw nothing */
 	bool quiet;       /* errors only */
 	bool one_per_unit; /* read one record of each unit */

@@ -5,8 +5,41 @@
 
 #include "base/misuse.h"
 #include "io/binding.h"
+#include "io/fail.h"
+#include "io/file.h"
 #include "io/secrecy.h"
 #include <math.h>
+#include <stdlib.h>
+
+/* The file was counted before it was read. Both counts are public. */
+static enum cuttle_status check_lot_counts(const struct run_request *request,
+                                           const struct setup *setup, const struct records *records,
+                                           struct cuttle_error *error) {
+	uint64_t counts[MOST_CATEGORIES] = {records_count(records)};
+	if (setup->categories.count) places_count(records, &setup->categories, counts);
+	bool same = records_count(records) == setup->lots.records;
+	for (size_t i = 0; i < setup->lots.count; i++)
+		same = same && counts[i] == setup->lots.all[i].records;
+	return same ? CUTTLE_OK
+	            : io_fail(error, CUTTLE_INPUT,
+	                      "%.200s has other records than when they were counted: run the "
+	                      "command again, while nobody writes to it",
+	                      file_shown(request->input));
+}
+
+enum cuttle_status references_draw(const struct setup *setup, const struct lots *lots,
+                                   struct references *references, struct cuttle_error *error) {
+	const struct receipt *receipt = &setup->receipt;
+	uint64_t batches[MOST_CATEGORIES];
+	for (size_t i = 0; i < setup->lots.count; i++) batches[i] = setup->lots.all[i].batches;
+	const struct places_lots request = {.records = references->records,
+	                                    .categories = receipt->categories,
+	                                    .batches = batches,
+	                                    .texts = receipt->texts,
+	                                    .rows = receipt->guarantee.places,
+	                                    .key = lots->key};
+	return places_draw(&request, &references->places, error);
+}
 
 enum cuttle_status references_read(const struct run_request *request, struct setup *setup,
                                    struct references *references, struct cuttle_error *error) {
@@ -27,16 +60,22 @@ enum cuttle_status references_read(const struct run_request *request, struct set
 	                                 .labels = request->category_fields,
 	                                 .label_count = request->category_field_count,
 	                                 .most = receipt->guarantee.reference_bytes};
-	*references = (struct references){.categories = request->category_field_count};
+	*references = (struct references){.categories = request->category_field_count,
+	                                  .lots = setup->lots.count > 0};
 	// Without categories no record after the last place is read. places_make refuses a product
 	// that is too large.
-	if (!receipt->categories &&
+	if (!receipt->categories && !references->lots &&
 	    __builtin_mul_overflow(places.texts, (size_t)places.batch, &wanted.limit))
 		wanted.limit = 0;
 	enum cuttle_status status = secrecy_room(error);
 	if (!status) status = records_read(&wanted, &references->records, error);
 	if (!status && request->lock) records_lock(references->records);
 	places.records = references->records;
+	if (!status && references->lots) {
+		references->places =
+		    (struct places){.weight = 1, .lines = records_count(references->records)};
+		return check_lot_counts(request, setup, references->records, error);
+	}
 	if (!status) status = places_make(&places, &references->places, error);
 	if (!status && !receipt->unit.limited)
 		status = receipt_weigh(&setup->receipt, references->places.weight, error);
@@ -89,6 +128,8 @@ void references_digest(void *user, const unsigned char *key, char *digest) {
 	const struct places *places = &references->places;
 	struct binding_digest state;
 	binding_digest_begin(&state, key);
+	for (size_t i = 0; references->lots && i < records_count(references->records); i++)
+		digest_record(&state, references, i);
 	for (size_t place = 0; place < places->count; place++) {
 		const bool null = places->records[place] == PLACE_NULL;
 		binding_digest_add(&state, null ? NULL : "", 0);
@@ -118,6 +159,13 @@ struct ledger_request references_charge(const struct references *references,
 	const struct places *places = &references->places;
 	// In a data set of lines every line up to the last one read is charged. The ledger does not
 	// learn which of them were read.
+	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
+	if (setup->charges_epsilon)
+		return (struct ledger_request){.command = setup->fingerprint,
+		                               .measure = LEDGER_EPSILON,
+		                               .rho = receipt_epsilon(guarantee),
+		                               .delta = guarantee->delta,
+		                               .count = places->lines};
 	return (struct ledger_request){.command = setup->fingerprint,
 	                               .rho = compute_text_rho(&setup->receipt),
 	                               .count = lines ? places->lines : places->count,

@@ -8,6 +8,7 @@
 #define CUTTLE_WORKFLOW_REFERENCES_H
 
 #include "io/ledger.h"
+#include "io/lots.h"
 #include "io/places.h"
 #include "workflow/setup.h"
 
@@ -15,13 +16,17 @@ struct references {
 	struct records *records;
 	struct places places; /* which record stands in which place */
 	size_t categories;    /* labels that each record has */
+	bool lots;            /* records come to their places by lots: references_draw */
 };
 
 /* Reads the input and puts its records in their places. Without a limit per unit it also changes
- * the receipt's guarantee: it becomes that of the unit which the run costs most. Call
- * references_free in any case. Errors as secrecy_room, records_read, places_make and receipt_weigh.
- */
+ * the receipt's guarantee: it becomes that of the unit which the run costs most. With lots no
+ * record has a place yet. Call references_free in any case. INPUT: there are not as many records as
+ * were counted for the lots. Else as secrecy_room, records_read, places_make and receipt_weigh. */
 enum cuttle_status references_read(const struct run_request *request, struct setup *setup,
+                                   struct references *references, struct cuttle_error *error);
+/* With lots, which come after the output is open: puts the records in their places. NOMEM. */
+enum cuttle_status references_draw(const struct setup *setup, const struct lots *lots,
                                    struct references *references, struct cuttle_error *error);
 /* Checks only whether the input has enough records, in all and of each category. That is public. It
  * tells nothing else about a record. Errors as references_read, but for those about units. */
@@ -34,8 +39,8 @@ void references_free(struct references *references);
 const char *references_text(const struct references *references, size_t place, size_t *size);
 
 /* Digests under the key all that stands in the places: for each place whether there is a record,
- * its text as it is read, its owner and its categories. It is the `digest` of struct
- * output_request; user is the struct references. */
+ * its text as it is read, its owner and its categories. With lots all records, in their order. It
+ * is the `digest` of struct output_request; user is the struct references. */
 void references_digest(void *user, const unsigned char *key, char *digest);
 
 /* What a run over these references costs: the charge for spending_reserve, which sets data set and

@@ -72,6 +72,8 @@ static const char *name_contradiction(const struct run_request *request) {
 		return "--drop needs -o FILE: what is dropped goes to FILE" OUTPUT_DROPPED;
 	const char *problem = request_dataset_fault(request->ledger, request->dataset);
 	if (!problem) problem = name_group_contradiction(request);
+	if (!problem && request->charge == RUN_CHARGE_EPSILON && request->unit_key)
+		problem = "--charge epsilon is for records that are units: leave out --unit-key";
 	return problem ? problem
 	               : request_sign_fault(request->sign, request->receipt, request->output);
 }
@@ -105,7 +107,7 @@ enum cuttle_status run_request_paths(const struct run_request *request,
 	     request->output,
 	     PATH_OUTPUT,
 	     receipt,
-	     {".journal", ".journal.key", ".run", dropped}},
+	     {".journal", ".journal.key", LOTS_BESIDE, ".run", dropped}},
 	    PATH_ALONE("--receipt", request->receipt, PATH_RECORD),
 	    PATH_ALONE("--trace", request->trace, PATH_RECORD),
 	};

@@ -19,6 +19,19 @@
 #include "io/output.h"
 #include "io/records.h"
 
+/* Whether lots decide which records a text is written from (io/lots.h). */
+enum run_lots {
+	RUN_LOTS_AUTO, /* where they buy a larger clip (engine/cuttle/lots.h) */
+	RUN_LOTS_ON,
+	RUN_LOTS_OFF
+};
+/* What a ledger is charged: a run's rho, or its epsilon and delta (io/ledger.h). */
+enum run_charge {
+	RUN_CHARGE_AUTO, /* with lots epsilon, else rho */
+	RUN_CHARGE_EPSILON,
+	RUN_CHARGE_RHO
+};
+
 /* Texts and paths are NULL when there is none. They are the caller's, and must outlive all that is
  * made from the request. */
 struct run_request {
@@ -50,8 +63,12 @@ struct run_request {
 	enum records_format input_format;
 	enum output_format output_format;
 	struct filters filters; /* what is done with a text once it is drawn; default: trim */
-	bool overwrite;         /* replace another command's output */
-	bool lock;              /* keep the references out of swap */
+	enum run_lots lots;
+	enum run_charge charge;
+	/* The accountant was asked for. Else, with a ledger, it is the one of what is charged. */
+	bool accountant_chosen;
+	bool overwrite; /* replace another command's output */
+	bool lock;      /* keep the references out of swap */
 };
 
 /* Sets the defaults: those of the library, 100 texts, the field "text", the time now. */

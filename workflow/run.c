@@ -14,11 +14,12 @@ struct run_state {
 	const struct references *references;
 	const struct run_events *events;
 	struct delivery delivery;
+	struct lots lots; /* of a run with lots; private */
 	/* Number of the job's first text in the run; with a token bank of its first batch. The
 	 * engine counts from 0 in each job. For example the second category's job begins at text
 	 * 30 of the run. Then first is 30, and the engine's text 2 is text 32. */
 	size_t first;
-	size_t batch;   /* references per text (B) */
+	size_t places;  /* places of a text: B, or with lots as many rows as it may have */
 	size_t texts;   /* handed out so far */
 	size_t told;    /* texts that the caller was told of; with a token bank batches */
 	size_t reading; /* the text whose references were asked for last */
@@ -26,8 +27,8 @@ struct run_state {
 
 static void give_reference(void *user, size_t index, const char **text, size_t *size) {
 	struct run_state *run = user;
-	run->reading = run->first + index / run->batch;
-	*text = references_text(run->references, run->first * run->batch + index, size);
+	run->reading = run->first + index / run->places;
+	*text = references_text(run->references, run->first * run->places + index, size);
 }
 
 static size_t give_drawn(void *user, size_t text, const int32_t **tokens) {
@@ -120,8 +121,8 @@ static enum cuttle_status publish_output(struct setup *setup, struct run_state *
 
 static enum cuttle_status open_delivery(const struct run_request *request, struct setup *setup,
                                         struct references *references, struct spending *spending,
-                                        struct delivery *delivery, bool *complete,
-                                        struct cuttle_error *error) {
+                                        struct lots *lots, struct delivery *delivery,
+                                        bool *complete, struct cuttle_error *error) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
 	const struct output_request output = {.path = request->output,
 	                                      .receipt_path = request->receipt,
@@ -134,6 +135,7 @@ static enum cuttle_status open_delivery(const struct run_request *request, struc
 	                                                 guarantee->savings.free_tokens > 0,
 	                                      .filters = request->filters,
 	                                      .overwrite = request->overwrite,
+	                                      .lots = setup->lots.count ? lots : NULL,
 	                                      .digest = references_digest,
 	                                      .user = references};
 	const struct ledger_request charge =
@@ -147,7 +149,7 @@ enum cuttle_status run_texts(const struct run_request *request, struct setup *se
 	struct references references = {0};
 	struct spending spending;
 	struct run_state run = {
-	    .references = &references, .events = events, .batch = setup->receipt.guarantee.batch};
+	    .references = &references, .events = events, .places = setup->receipt.guarantee.places};
 	bool complete = false;
 	// A run that is not private is not counted.
 	const struct spending_request counted = {
@@ -157,10 +159,19 @@ enum cuttle_status run_texts(const struct run_request *request, struct setup *se
 	    .output = request->output};
 	// References before output: when they are too few, standard output must not have begun.
 	enum cuttle_status status = spending_open(&counted, &spending, error);
+	// New lots are drawn before the records are read. A run that is continued takes its own
+	// from beside the output, so places come after that.
+	if (!status && setup->lots.count) {
+		status = lots_begin(
+		    &run.lots, request->plan.insecure ? &request->plan.insecure_seed : NULL, error);
+		run.lots.records = setup->lots.records;
+	}
 	if (!status) status = references_read(request, setup, &references, error);
 	if (!status)
-		status = open_delivery(request, setup, &references, &spending, &run.delivery,
-		                       &complete, error);
+		status = open_delivery(request, setup, &references, &spending, &run.lots,
+		                       &run.delivery, &complete, error);
+	if (!status && !complete && references.lots)
+		status = references_draw(setup, &run.lots, &references, error);
 	if (!status) events->begin(events->user, complete);
 	if (!status && !complete) {
 		status = draw_texts(setup, &run, error);
@@ -169,6 +180,7 @@ enum cuttle_status run_texts(const struct run_request *request, struct setup *se
 	if (!status) spending_done(&spending);
 	spending_close(&spending);
 	delivery_close(&run.delivery);
+	lots_close(&run.lots);
 	references_free(&references);
 	return status;
 }

@@ -5,6 +5,7 @@
 // through here, from workflow/references.c to the engine. Nothing is printed: what happens is told
 // to the caller's struct run_events, a failure is a status and one line.
 //
+// With lots their key passes through here, too, and is wiped.
 // Order: the data set is looked up in the ledger; the references are read; output and trace are
 // opened, the run is charged; the texts are drawn; output, charge and receipt are finished.
 #ifndef CUTTLE_WORKFLOW_RUN_H

@@ -151,6 +151,19 @@ static enum cuttle_status make_setup_plan(const struct run_request *request, str
 	params.prompt_private = setup->prompt_private;
 	params.examples = (const char *const *)setup->examples;
 	params.example_count = setup->example_count;
+	// Rho adds up by zCDP. What is charged as epsilon may have the smaller one.
+	const bool follows = request->ledger && !request->accountant_chosen;
+	if (follows && request->charge != RUN_CHARGE_RHO) params.accountant = CUTTLE_EXACT;
+	enum cuttle_status status = lot_choice_make(
+	    request, &setup->categories, setup->receipt.texts, &params, &setup->lots, error);
+	if (status) return status;
+	params.lots = setup->lots.all;
+	params.lot_count = setup->lots.count;
+	setup->receipt.lots = setup->lots.all;
+	setup->receipt.lot_count = setup->lots.count;
+	setup->charges_epsilon = request->charge == RUN_CHARGE_EPSILON ||
+	                         (request->charge == RUN_CHARGE_AUTO && setup->lots.count > 0);
+	if (follows && !setup->charges_epsilon) params.accountant = CUTTLE_ZCDP;
 	return cuttle_plan_make(setup->model, &params, &setup->plan, error);
 }
 
@@ -217,6 +230,7 @@ void setup_free(struct setup *setup) {
 	for (size_t i = 0; i < setup->example_count; i++) free(setup->examples[i]);
 	free(setup->examples);
 	categories_free(&setup->categories);
+	lot_choice_free(&setup->lots);
 	free(setup->prompt_public);
 	free(setup->prompt_private);
 	*setup = (struct setup){0};

@@ -2,9 +2,9 @@
 // setup.h: makes everything of a run that is fixed before a private byte is read.
 //
 // Called by cuttle generate before a run or a dry run, and by cuttle inspect, which uses the plan.
-// From a request it makes prompts, plan and receipt. No private data passes through: the references
-// are read later (workflow/references.h). All texts read here, prompts and examples, are public.
-// For example:
+// From a request it makes prompts, plan and receipt. No private data stays: the references are read
+// later (workflow/references.h), and here at most counted (workflow/lot_choice.h). All texts read
+// here, prompts and examples, are public. For example:
 //
 //     status = setup_open(path, NULL, &opened, &error);
 //     if (!status) status = setup_make(&request, &opened, &setup, &error);
@@ -13,6 +13,7 @@
 #define CUTTLE_WORKFLOW_SETUP_H
 
 #include "io/receipt.h"
+#include "workflow/lot_choice.h"
 #include "workflow/request.h"
 
 /* A model, and the hash of what was read of its file. Any number of setups may use it. */
@@ -38,6 +39,8 @@ struct setup {
 	struct receipt receipt;       /* without the ledger's charge, which comes later */
 	struct signature_key *signer; /* NULL = the receipt is not signed */
 	char fingerprint[HASH_TEXT];  /* hash of all parameters, without the input's content */
+	struct lot_choice lots;       /* its count is 0 = records come to texts by index */
+	bool charges_epsilon;         /* a ledger is charged epsilon and delta, not rho */
 	struct categories categories; /* its count is 0 = one job writes all texts */
 	char *prompt_public;          /* own prompt, for the plan's parameters; NULL = none */
 	char *prompt_private;         /* own prompt, NULL = none */
@@ -49,7 +52,7 @@ struct setup {
  * case. Receipt and categories point into the request; it and the model must outlive setup.
  * USAGE: there are too many texts; `now` is beyond the year 9999. INPUT: a prompt is not UTF-8
  * without NUL; a public example has no text, or there are more than 1024. Else as file_read,
- * records_read, categories_read, signature_open and cuttle_plan_make. NOMEM. */
+ * records_read, categories_read, signature_open, lot_choice_make and cuttle_plan_make. NOMEM. */
 enum cuttle_status setup_make(const struct run_request *request, const struct setup_model *opened,
                               struct setup *setup, struct cuttle_error *error);
 void setup_free(struct setup *setup);

@@ -118,6 +118,7 @@ enum cuttle_status spending_reserve(struct spending *spending, const struct ledg
 	status = charge_run(ledger, spending, &request, resumed, &found, error);
 	ledger_close(&ledger);
 	if (status) return status;
+	charged->delta = charge->measure == LEDGER_EPSILON ? charge->delta : 0;
 	charged->rho = found.rho;
 	(void)snprintf(charged->entry, HASH_TEXT, "%s", found.entry);
 	return CUTTLE_OK;

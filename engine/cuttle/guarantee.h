@@ -38,6 +38,14 @@ struct cuttle_guarantee {
 	uint32_t parallel;             /* texts in flight */
 	bool private_output;           /* false when the plan is insecure */
 
+	/* Contexts of a text, null ones counted: B, or with lots the cap of a batch's rows. */
+	uint32_t places;
+
+	/* With lots: epsilon by the accountant above, and delta, against who knows which batch a
+	 * record is in. Without: epsilon and delta once more. */
+	double epsilon_if_known;
+	double delta_if_known;
+
 	/* Epsilon was asked for, and this clip is the largest that the weight table holds. The
 	 * epsilon above may then be less than the one asked for. */
 	bool clip_capped;

@@ -57,10 +57,11 @@ struct cuttle_job {
 	size_t heading; /* number of the plan's heading for these texts; 0 when it has none */
 	void *user;     /* first argument of the callbacks */
 
-	/* Sets *text and *size to reference number `index`, 0 .. N*B-1. The text must stay valid
-	 * until this is called for another text's batch or the job ends. The null reference is a
-	 * text that is NULL, empty, blank, not UTF-8, or not finite under the model. This callback
-	 * may not fail: it gives NULL for what it cannot read. Not NULL. */
+	/* Sets *text and *size to reference number `index`, 0 .. N*B-1. With lots a text has
+	 * guarantee.places of them instead of B; those it has not are null. The text must stay
+	 * valid until this is called for another text's batch or the job ends. The null reference
+	 * is a text that is NULL, empty, blank, not UTF-8, or not finite under the model. This
+	 * callback may not fail: it gives NULL for what it cannot read. Not NULL. */
 	void (*reference)(void *user, size_t index, const char **text, size_t *size);
 
 	/* To resume: returns how many tokens an earlier run recorded for this text, and sets

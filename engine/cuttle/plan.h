@@ -96,6 +96,11 @@ struct cuttle_plan_params {
 	 * clip at gain 1 is at least 3/4 of the temperature and B is at least 7, else 1. With a
 	 * clip given instead of epsilon, that clip holds at this gain, and 0 is 1. */
 	double gain;
+
+	/* [lot_count] the lots by which references come into batches (lots.h). Epsilon and delta
+	 * are then the run's. NULL = by index. */
+	const struct cuttle_lots *lots;
+	size_t lot_count; /* clusters; 0 = no lots */
 };
 
 /* Sets all members to their defaults. Epsilon and the clip are NaN: set one of them. */

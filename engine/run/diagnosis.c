@@ -60,7 +60,7 @@ static void measure_private_rows(const struct cuttle_plan *plan, const struct lo
                                  size_t slot, const uint32_t *candidates, size_t count,
                                  struct cuttle_trace_step *step) {
 	size_t clipped = 0;
-	for (size_t place = 0; place < plan->batch; place++) {
+	for (size_t place = 0; place < plan->places; place++) {
 		const float *row = source->row(source->self, place);
 		if (!row) continue;
 		step->private_rows++;

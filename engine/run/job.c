@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // job.c: what the loop of generate.h reads of a plan and its job, see job.h. All batches have the
-// plan's mechanism and B places.
+// plan's mechanism and its places: B, or with lots as many as a batch may have rows.
 #include "engine/run/job.h"
 
 #include "base/misuse.h"
@@ -19,7 +19,7 @@ struct plan_job {
 static struct batch_terms terms_of_plan(void *self, size_t batch) {
 	const struct plan_job *of = self;
 	(void)batch;
-	return (struct batch_terms){.mechanism = &of->plan->mechanism, .places = of->plan->batch};
+	return (struct batch_terms){.mechanism = &of->plan->mechanism, .places = of->plan->places};
 }
 
 /* Writes the contexts of a batch. A reference that cannot be read becomes null, without an error:
@@ -35,10 +35,10 @@ static enum cuttle_status write_reference_contexts(void *self, size_t index, boo
 	             capacity = prompt_private_capacity(prompt, limit);
 	(void)error;
 	*public_context = prompt->whole;
-	for (size_t i = 0; i < plan->batch && !alone; i++) {
+	for (size_t i = 0; i < plan->places && !alone; i++) {
 		const char *words = NULL;
 		size_t size = 0;
-		of->job->reference(of->job->user, index * plan->batch + i, &words, &size);
+		of->job->reference(of->job->user, index * plan->places + i, &words, &size);
 		struct place_context *place = &places[i];
 		place->shared = plan->share ? prompt->shared : 0;
 		place->tokens.ids = ids + i * capacity;
@@ -72,9 +72,9 @@ enum cuttle_status job_generate(struct cuttle_plan *plan, const struct cuttle_jo
 	              .bank = savings->token_bank,
 	              .completes = savings->complete},
 	    .texts = job->texts,
-	    .places = plan->batch,
-	    .context_tokens = plan->batch * prompt_private_capacity(&plan->prompts[job->heading],
-	                                                            plan->reference_tokens),
+	    .places = plan->places,
+	    .context_tokens = plan->places * prompt_private_capacity(&plan->prompts[job->heading],
+	                                                             plan->reference_tokens),
 	    .seeded = &plan->seeded,
 	    .self = &of,
 	    .terms = terms_of_plan,
@@ -108,7 +108,7 @@ enum cuttle_status cuttle_job_run(struct cuttle_plan *plan, const struct cuttle_
 	const struct prompt *prompt = &plan->prompts[job->heading];
 	const struct lockstep_params params = {
 	    .prefix = {prompt->whole.ids, plan->share ? prompt->shared : 0},
-	    .batch = plan->batch,
+	    .batch = plan->places,
 	    .slots = job->texts && job->texts < plan->slots ? job->texts : plan->slots,
 	    .context = plan->guarantee.context,
 	    .chunk = plan->chunk};

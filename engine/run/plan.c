@@ -2,7 +2,8 @@
 // plan.c: from the caller's parameters to a plan, see plan.h. The steps of cuttle_plan_make:
 //   check_plan_params  every number is in its range
 //   savings_used       how many free tokens, and when a public row is sure (savings.c)
-//   choose_clip        epsilon or clip -> integers
+//   choose_clip        epsilon or clip -> integers; with lots by what a batch may cost (lots.c)
+//   choose_places      how many references a text may have
 //   write_prompts      the prompts under each heading (prompt.c)
 //   fit_context        what room is left for a reference
 //   make_mechanism     the weight table
@@ -12,10 +13,14 @@
 
 #include "base/misuse.h"
 #include "dp/account.h"
+#include "dp/amplify.h"
 #include "dp/invisibleink.h"
 #include "dp/weights.h"
 #include "engine/params.h"
+#include "engine/cuttle/lots.h"
+#include "engine/machine/memory.h"
 #include "engine/run/capacity.h"
+#include "engine/run/lots.h"
 #include "engine/run/savings.h"
 #include "engine/status.h"
 
@@ -119,6 +124,9 @@ static enum cuttle_status check_plan_params(const struct cuttle_plan_params *p,
 		    error, CUTTLE_USAGE,
 		    "%u texts of one person, %u tokens each, are outside 1..%d tokens", p->spread,
 		    p->tokens, MAX_TOKENS);
+	if (p->lot_count && p->spread > 1)
+		return status_fail(error, CUTTLE_USAGE,
+		                   "lots are for persons with one reference each");
 	const enum cuttle_status status = savings_check(&p->savings, error);
 	return status ? status : capacity_check(p->parallel, p->prompt_chunk, error);
 }
@@ -137,6 +145,12 @@ static enum cuttle_status choose_clip(struct cuttle_plan *plan, const struct cut
 		return status_fail(error, CUTTLE_USAGE, "temperature must be in 0.000001..1000");
 	if (!(p->delta >= 1e-300 && p->delta < 1.0))
 		return status_fail(error, CUTTLE_USAGE, "delta must be above 0 and below 1");
+	enum cuttle_status took = lots_ratio(p->lots, p->lot_count, &plan->ratio, error);
+	plan->batch_delta = plan->guarantee.delta_if_known = p->delta;
+	if (!took && p->lot_count)
+		took = cuttle_lots_delta(p->lots, p->lot_count, p->delta, &plan->batch_delta,
+		                         &plan->guarantee.delta_if_known, error);
+	if (took) return took;
 	double least, most;
 	if (dp_clip_range(integers, &least, &most))
 		return status_fail(error, CUTTLE_USAGE,
@@ -156,10 +170,14 @@ static enum cuttle_status choose_clip(struct cuttle_plan *plan, const struct cut
 	}
 	if (p->gain == 0.0) integers->gain = DP_GAIN_AUTO;
 	const char *reason = "epsilon is out of range";
+	// With lots epsilon is the run's, and the clip follows from what a batch may cost.
+	const double epsilon = p->lot_count && isnormal(p->epsilon) && p->epsilon > 0.0
+	                           ? dp_batch_epsilon(p->epsilon, plan->ratio)
+	                           : p->epsilon;
 	const enum dp_status status =
 	    p->accountant == CUTTLE_EXACT
-	        ? dp_calibrate_exact(integers, p->epsilon, p->delta, &reason)
-	        : dp_calibrate(integers, p->epsilon, p->delta, &reason);
+	        ? dp_calibrate_exact(integers, epsilon, plan->batch_delta, &reason)
+	        : dp_calibrate(integers, epsilon, plan->batch_delta, &reason);
 	if (status)
 		return status_fail(error, status == DP_NO_MEMORY ? CUTTLE_NOMEM : CUTTLE_USAGE,
 		                   "%s", reason);
@@ -169,10 +187,23 @@ static enum cuttle_status choose_clip(struct cuttle_plan *plan, const struct cut
 	return CUTTLE_OK;
 }
 
+/* With lots the cap of a batch's rows. It is that of the epsilon by zCDP, the larger of the two
+ * that a receipt tells, so that it is enough for both. */
+static enum cuttle_status choose_places(struct cuttle_plan *plan,
+                                        const struct cuttle_plan_params *p,
+                                        const struct dp_integers *integers,
+                                        struct cuttle_error *error) {
+	plan->batch = plan->places = p->batch;
+	if (!p->lot_count) return CUTTLE_OK;
+	const double batch_epsilon = dp_guarantee_epsilon(integers, plan->batch_delta);
+	return cuttle_lots_rows(p->lots, p->lot_count, dp_run_epsilon(batch_epsilon, plan->ratio),
+	                        p->delta, &plan->places, error);
+}
+
 /* Computes what both accountants say about the mechanism's claim. The guarantee is about all texts
  * that one person's references stand in, so it counts the units of `spread` batches. Beyond its
  * limits the exact accountant has no number: epsilon_exact is then NaN. That is an error only when
- * the exact one was asked for. */
+ * the exact one was asked for. With lots the claim is a batch's, and the guarantee the run's. */
 static enum cuttle_status account_budget(struct cuttle_plan *plan,
                                          const struct cuttle_plan_params *p,
                                          struct cuttle_error *error) {
@@ -182,8 +213,13 @@ static enum cuttle_status account_budget(struct cuttle_plan *plan,
 	struct dp_claim claim = plan->mechanism.claim;
 	claim.units *= p->spread;
 	g->rho = dp_claim_rho(&claim);
-	g->epsilon = dp_claim_epsilon(&claim, p->delta);
-	const enum dp_status status = dp_claim_exact(&claim, p->delta, &g->epsilon_exact);
+	g->epsilon = dp_claim_epsilon(&claim, plan->batch_delta);
+	const enum dp_status status = dp_claim_exact(&claim, plan->batch_delta, &g->epsilon_exact);
+	g->epsilon_if_known = p->accountant == CUTTLE_EXACT ? g->epsilon_exact : g->epsilon;
+	if (p->lot_count) {
+		g->epsilon = dp_run_epsilon(g->epsilon, plan->ratio);
+		g->epsilon_exact = dp_run_epsilon(g->epsilon_exact, plan->ratio);
+	}
 	if (status == DP_OK) return CUTTLE_OK;
 	g->epsilon_exact = NAN;
 	if (status == DP_BAD_PARAMETER && p->accountant == CUTTLE_EXACT)
@@ -208,6 +244,7 @@ static enum cuttle_status make_mechanism(struct cuttle_plan *plan,
 	plan->seeded = (struct seeded){.seed = p->insecure_seed};
 	const struct dp_invisibleink_params params = {
 	    .batch = p->batch,
+	    .rows = plan->places,
 	    .top_k = p->top_k,
 	    .tokens = p->tokens,
 	    .vocab = plan->model->vocab_size,
@@ -282,21 +319,52 @@ static enum cuttle_status fit_context(struct cuttle_plan *plan, const struct cut
 static struct lockstep_params lockstep_of(const struct cuttle_plan *plan) {
 	const struct cuttle_guarantee *g = &plan->guarantee;
 	return (struct lockstep_params){.prefix = {NULL, plan->share ? g->shared_prefix : 0},
-	                                .batch = plan->batch,
+	                                .batch = plan->places,
 	                                .slots = plan->slots,
 	                                .context = g->context,
 	                                .chunk = plan->chunk};
 }
 
-static uint64_t count_job_bytes(const struct cuttle_plan *plan) {
-	const struct lockstep_params params = lockstep_of(plan);
+/* Bytes that a job needs where `slots` texts of `places` places are in flight. */
+static uint64_t count_bytes_of(const struct cuttle_plan *plan, size_t slots, size_t places) {
+	struct lockstep_params params = lockstep_of(plan);
 	size_t place_tokens = 0;
+	params.slots = slots;
+	params.batch = places;
 	for (size_t i = 0; i < plan->prompt_count; i++) {
 		const size_t tokens =
 		    prompt_private_capacity(&plan->prompts[i], plan->reference_tokens);
 		if (place_tokens < tokens) place_tokens = tokens;
 	}
 	return capacity_bytes(plan->model, &params, place_tokens);
+}
+
+/* With lots all places of all slots are mapped, and most of them are never touched: that every
+ * batch in flight has as many rows as one may have is still less likely. So memory is counted for
+ * one text at the cap, and for what all texts in flight have together at most, by the same bound.
+ * Example: B = 15, two in flight: one may have 56 rows, both together 86, so 43 each. */
+static uint64_t count_job_bytes(const struct cuttle_plan *plan,
+                                const struct cuttle_plan_params *p) {
+	uint64_t most = 0;
+	for (size_t i = 0; i < p->lot_count; i++) {
+		struct cuttle_lots together = p->lots[i];
+		uint32_t rows = 0;
+		if (__builtin_mul_overflow(together.records, plan->slots, &together.records) ||
+		    cuttle_lots_rows(&together, 1, plan->guarantee.epsilon, p->delta, &rows, NULL))
+			return UINT64_MAX;
+		if (rows > most) most = rows;
+	}
+	if (!most) return count_bytes_of(plan, plan->slots, plan->places);
+	size_t each = (size_t)(most + plan->slots - 1) / plan->slots;
+	if (each > plan->places) each = plan->places;
+	const uint64_t all = count_bytes_of(plan, plan->slots, each),
+	               one = count_bytes_of(plan, 1, plan->places),
+	               less = count_bytes_of(plan, 1, each);
+	uint64_t sum;
+	return all == UINT64_MAX || one == UINT64_MAX ||
+	               __builtin_add_overflow(all, one - less, &sum)
+	           ? UINT64_MAX
+	           : sum;
 }
 
 enum cuttle_status cuttle_plan_fits(const struct cuttle_plan *plan, struct cuttle_error *error) {
@@ -333,11 +401,11 @@ enum cuttle_status cuttle_plan_make(struct cuttle_model *model,
 	plan->model = &model->model;
 	plan->chunk = params->prompt_chunk ? params->prompt_chunk : CAPACITY_CHUNK;
 	plan->share = !params->no_sharing;
-	plan->batch = params->batch;
 	struct dp_integers integers = {0};
 	plan->guarantee.savings = savings_used(&params->savings, params->tokens);
 	// Accounting takes longest, so what these others refuse is refused before it.
 	if ((status = choose_clip(plan, params, &integers, error)) ||
+	    (status = choose_places(plan, params, &integers, error)) ||
 	    (status = write_prompts(plan, params, error)) ||
 	    (status = fit_context(plan, params, error)) ||
 	    (status = make_mechanism(plan, params, &integers, error)) ||
@@ -347,8 +415,13 @@ enum cuttle_status cuttle_plan_make(struct cuttle_model *model,
 	}
 	plan->slots =
 	    capacity_slots(plan->model, plan->batch, plan->guarantee.context, params->parallel);
+	plan->guarantee.job_bytes = count_job_bytes(plan, params);
+	while (params->lot_count && !params->parallel && plan->slots > 1 &&
+	       plan->guarantee.job_bytes > memory_available() / 2) {
+		plan->slots--;
+		plan->guarantee.job_bytes = count_job_bytes(plan, params);
+	}
 	plan->guarantee.parallel = (uint32_t)plan->slots;
-	plan->guarantee.job_bytes = count_job_bytes(plan);
 	if (!params->any_memory && (status = cuttle_plan_fits(plan, error))) {
 		cuttle_plan_free(&plan);
 		return status;
@@ -360,6 +433,7 @@ enum cuttle_status cuttle_plan_make(struct cuttle_model *model,
 	g->clip_fixed = integers.clip_fixed;
 	g->fraction_bits = integers.fraction_bits;
 	g->batch = params->batch;
+	g->places = plan->places;
 	g->tokens = params->tokens;
 	g->spread = params->spread;
 	g->top_k = params->top_k;

@@ -25,7 +25,12 @@ struct cuttle_plan {
 	const struct dp_invisibleink *traced;
 
 	struct seeded seeded; /* the mechanism draws from it when the plan is insecure */
-	uint32_t batch;       /* B: places of a text */
+	uint32_t batch;       /* B: references of a text; with lots their mean */
+	uint32_t places;      /* of a text: B, or with lots the cap of its rows */
+
+	/* q of the lots (dp/amplify.h); 1 = no lots, or all batches are used. */
+	long double ratio;
+	double batch_delta; /* delta of a batch; without lots that of the run */
 
 	size_t chunk;            /* rows per pass over the prompts */
 	size_t reference_tokens; /* a reference is cut to so many tokens */

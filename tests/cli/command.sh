@@ -82,6 +82,7 @@ changes <<-'END'
 	temperature|--clip 1|--clip 1 --temperature 1.1
 	top-k|-e 3|-e 3 -k 99
 	center|-e 3|-e 3 --center none
+	lots|-e 3 -N 2 --lots off|-e 3 -N 2 --lots on
 	gain|-e 3|-e 3 --gain 1.5
 	trim|-e 3|-e 3 --trim none
 	drop|-e 3|-e 3 --drop loops
@@ -141,6 +142,7 @@ keeps <<-'END'
 	sign|-e 3|-e 3 --sign k # it signs the same receipt
 	overwrite|-e 3|-e 3 --overwrite # it says what becomes of another command's files
 	dry-run|-e 3|-e 3 --dry-run # it draws nothing
+	charge|-e 3|-e 3 --charge epsilon # it says what a ledger counts of the same run
 	bench|-e 3|-e 3 --bench again.json # it says how long the run will take
 	progress|-e 3|-e 3 --progress json # it is about standard error
 	quiet|-e 3|-e 3 -q # it is about standard error

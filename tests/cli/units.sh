@@ -19,7 +19,7 @@ number() { sed -n "s/^  \"$1\": \(.*\),/\1/p" "$2"; } # the value of a receipt's
 } >refs.jsonl
 tokens=2
 short && tokens=20 # a tiny model shows in few tokens only what it read
-base=(generate -i refs.jsonl -B 2 -n "$tokens" --kind note -q -e 3)
+base=(generate -i refs.jsonl -B 2 -n "$tokens" --kind note -q -e 3 --lots off)
 paid=("${base[@]}" -N 2)
 
 # Units: Anna has both records of the first text, Berta and Carla one each.

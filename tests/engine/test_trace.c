@@ -38,6 +38,7 @@ static const float *row(void *self, size_t place) {
 static void step_of(size_t count, double temperature, struct cuttle_trace_step *step) {
 	struct dp_invisibleink *mechanism;
 	struct cuttle_plan plan = {.batch = ROWS,
+	                           .places = ROWS,
 	                           .guarantee = {.clip_fixed = 1 << 11, .fraction_bits = 12}};
 	const struct logit_source source = {.self = &count, .public_row = public_row, .row = row};
 	const struct dp_invisibleink_params params = {.batch = ROWS,

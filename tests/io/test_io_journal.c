@@ -24,8 +24,8 @@
 static char folder[] = "/tmp/cuttle-journal-XXXXXX";
 static char path[128];
 static char ours[HASH_TEXT], other[HASH_TEXT];
-static const struct journal_owner we = {ours, other}, others = {other, other},
-                                  our_other_input = {ours, ours};
+static const struct journal_owner we = {ours, other, NULL}, others = {other, other, NULL},
+                                  our_other_input = {ours, ours, NULL};
 
 static struct journal *open_it(enum journal_state *state) {
 	struct journal *journal;

@@ -233,20 +233,20 @@ static void the_sentence_rounds_up(void **state) {
 	(void)state;
 	struct receipt receipt = sample();
 	char sentence[RECEIPT_SENTENCE];
-	receipt_sentence(&receipt.guarantee, 5, NULL, sentence);
+	receipt_sentence(&receipt, NULL, sentence);
 	assert_non_null(strstr(sentence, "(epsilon = 3, delta = 1e-06)-differential privacy"));
 	assert_non_null(strstr(sentence, "at most e^3 = 20.09 times what it would be without, plus "
 	                                 "delta = 1e-06, and the other way"));
 	receipt.guarantee.epsilon = 3.00001;
-	receipt_sentence(&receipt.guarantee, 5, NULL, sentence);
+	receipt_sentence(&receipt, NULL, sentence);
 	assert_non_null(strstr(sentence, "(epsilon = 3.0001, "));
 	receipt.guarantee.delta = nextafter(1e-6, 1);
-	receipt_sentence(&receipt.guarantee, 5, NULL, sentence);
+	receipt_sentence(&receipt, NULL, sentence);
 	assert_non_null(strstr(sentence, ", delta = 1.00001e-06)-differential privacy"));
 	// The sentence is that of the accountant asked for; one that has no number is null in the
 	// document.
 	receipt.guarantee.accountant = CUTTLE_EXACT;
-	receipt_sentence(&receipt.guarantee, 5, NULL, sentence);
+	receipt_sentence(&receipt, NULL, sentence);
 	assert_non_null(strstr(sentence, "(epsilon = 2.79, "));
 	assert_true(receipt_epsilon(&receipt.guarantee) == 2.79);
 	receipt.guarantee.accountant = CUTTLE_ZCDP;

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Says what is in the way of lots, counts the records, and asks the engine whether lots pay.
+#include "workflow/lot_choice.h"
+
+#include "io/fail.h"
+#include "io/places.h"
+#include "io/records.h"
+#include "io/secrecy.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* What keeps this request from having lots; NULL = nothing. */
+static const char *name_obstacle(const struct run_request *request) {
+	struct stat state;
+	if (request->unit_key)
+		return "--lots on: with --unit-key the number of owners is private, and lots need "
+		       "it; give --lots off";
+	if (!request->input) return "--lots on needs -i FILE, whose records are counted";
+	if (!strcmp(request->input, "-") ||
+	    (stat(request->input, &state) == 0 && !S_ISREG(state.st_mode)))
+		return "--lots on needs -i FILE: a pipe cannot be read twice, and records are "
+		       "counted first";
+	return NULL;
+}
+
+/* Sets R and M of each cluster. *enough: each has the records that its texts need. */
+static enum cuttle_status count_clusters(const struct run_request *request,
+                                         const struct categories *categories, size_t texts,
+                                         struct lot_choice *choice, bool *enough,
+                                         struct cuttle_error *error) {
+	const uint32_t batch = request->plan.batch;
+	const struct records_request wanted = {.path = request->input,
+	                                       .field = request->text_field,
+	                                       .format = request->input_format,
+	                                       .delimiter = request->delimiter,
+	                                       .limit = SIZE_MAX,
+	                                       .labels = request->category_fields,
+	                                       .label_count = request->category_field_count,
+	                                       .most = 1};
+	struct records *records = NULL;
+	uint64_t *counts = calloc(choice->count, sizeof *counts);
+	if (!counts) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	// From here on the memory that the process holds follows from the number of records.
+	enum cuttle_status status = secrecy_room(error);
+	if (!status) status = records_read(&wanted, &records, error);
+	if (!status) choice->records = counts[0] = records_count(records);
+	if (!status && categories->count) places_count(records, categories, counts);
+	records_free(&records);
+	*enough = true;
+	for (size_t i = 0; !status && i < choice->count; i++) {
+		struct cuttle_lots *lots = &choice->all[i];
+		lots->records = counts[i];
+		lots->batches = counts[i] / batch + (counts[i] % batch != 0);
+		lots->used = categories->count ? categories->all[i].texts : texts;
+		if (counts[i] / batch < lots->used) *enough = false;
+		choice->batches += counts[i] / batch;
+		if (!lots->batches) lots->batches = 1;
+	}
+	free(counts);
+	return status;
+}
+
+enum cuttle_status lot_choice_make(const struct run_request *request,
+                                   const struct categories *categories, size_t texts,
+                                   const struct cuttle_plan_params *params,
+                                   struct lot_choice *choice, struct cuttle_error *error) {
+	*choice = (struct lot_choice){0};
+	if (request->lots == RUN_LOTS_OFF || !request->plan.batch) return CUTTLE_OK;
+	const char *obstacle = name_obstacle(request);
+	if (obstacle)
+		return request->lots == RUN_LOTS_ON ? io_fail(error, CUTTLE_USAGE, "%s", obstacle)
+		                                    : CUTTLE_OK;
+	bool enough = false, pay = true;
+	choice->count = categories->count ? categories->count : 1;
+	choice->all = calloc(choice->count, sizeof *choice->all);
+	if (!choice->all) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	enum cuttle_status status =
+	    count_clusters(request, categories, texts, choice, &enough, error);
+	// What is wrong with the file is said when it is read.
+	if (status == CUTTLE_INPUT && request->lots == RUN_LOTS_AUTO) {
+		choice->count = 0;
+		return CUTTLE_OK;
+	}
+	if (!status && enough && request->lots == RUN_LOTS_AUTO) {
+		struct cuttle_plan_params with = *params;
+		with.lots = choice->all;
+		with.lot_count = choice->count;
+		// What is wrong with the params cuttle_plan_make says.
+		if (cuttle_lots_pay(&with, &pay, error) == CUTTLE_NOMEM) status = CUTTLE_NOMEM;
+	}
+	if (!enough || !pay) choice->count = 0;
+	return status;
+}
+
+void lot_choice_free(struct lot_choice *choice) {
+	free(choice->all);
+	*choice = (struct lot_choice){0};
+}
