@@ -447,6 +447,11 @@ enum cuttle_status output_keep_clusters(struct output *output, const int64_t *co
 	return output_problem(output, error);
 }
 
+void output_shorten(struct output *output, size_t texts) {
+	REQUIRE(texts <= output->request.texts);
+	output->request.texts = texts;
+}
+
 size_t output_drawn(const struct output *output, size_t text, const int32_t **tokens) {
 	*tokens = NULL;
 	return output->journal ? journal_drawn(output->journal, text, tokens) : 0;

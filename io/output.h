@@ -100,6 +100,9 @@ size_t output_clusters(const struct output *output, const int64_t **counts);
 enum cuttle_status output_keep_clusters(struct output *output, const int64_t *counts, size_t count,
                                         struct cuttle_error *error);
 
+/* The run writes so many texts, as its counts gave it no more: at most those of the request. */
+void output_shorten(struct output *output, size_t texts);
+
 /* The next three are for struct cuttle_job. */
 /* How many tokens of this text the journal held when it was opened; *tokens lists them, until
  * output_close. */

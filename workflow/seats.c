@@ -44,6 +44,7 @@ enum cuttle_status seats_take(const struct run_request *request, struct setup *s
 	setup->receipt.texts = (size_t)cuttle_histogram_deal(&setup->histogram, setup->lots.all,
 	                                                     setup->receipt.guarantee.batch,
 	                                                     setup->counts, setup->seats);
+	output_shorten(output, setup->receipt.texts);
 	for (uint32_t c = 0; c < clusters; c++)
 		setup->categories.all[c].texts = (size_t)setup->seats[c].used;
 	setup->receipt.counts_of_clusters = setup->counts;
