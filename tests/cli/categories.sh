@@ -37,7 +37,7 @@ exits 0 "${seeded[@]}" -o seeded.jsonl
 edits_noticed out.receipt.json <<-'END'
 	s/"t": 9/"t": 10/
 	s/"wanted": 10/"wanted": 11/
-	0,/"texts": [0-9]*/s//"texts": 3/
+	0,/"texts": [0-9]*/s//"texts": 99/
 	s/"used": 12/"used": 11/
 	s/"records": 300/"records": 301/
 	s/"rows_cap": [0-9]*/"rows_cap": 5/
@@ -99,7 +99,7 @@ exits 0 "${seeded[@]/-q/--progress=off}" -i others.jsonl -N 40 -o few.jsonl
 lines=$(wc -l <few.jsonl)
 [ "$lines" -lt 40 ] || fail "sea has no record, and 40 texts were written"
 says err "^Warning: .*room for $lines of the 40 texts"
-exits 0 "${private[@]}" -i small.jsonl -e 0.5 -o none.jsonl
+exits 0 "${seeded[@]}" -i small.jsonl -e 0.5 -o none.jsonl
 [ ! -s none.jsonl ] || fail "texts from counts that are mostly noise: $(cat none.jsonl)"
 exits 0 receipt verify none.receipt.json --output none.jsonl
 
