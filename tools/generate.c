@@ -177,9 +177,9 @@ static const struct option_heading HEADINGS[] = {
 
 static const char ABOUT[] =
 	"Text number b is written from references b*B to b*B+B-1, so N x B records are needed; "
-	"what follows them is not read (but see --lots). The guarantee is per record of the input, where one record "
-	"is replaced by nothing: if a person has several records, put them into one, or name the "
-	"field that says whose they are.\n\n"
+	"what follows them is not read (but see --lots). The guarantee is per record of the "
+	"input, where one record is replaced by nothing: if a person has several records, put "
+	"them into one, or name the field that says whose they are.\n\n"
 
 	"--unit-key FIELD alone reads all records and declares FIELD public: who has how many, and "
 	"where, since what the most frequent value costs is told, in the receipt too. -e is then "
@@ -205,16 +205,16 @@ static const char ABOUT[] =
 	"from records in their order. The guarantee says that nobody learns what a record of a "
 	"category says, not that there was one.\n\n"
 
-	"--lots: R records make R / B batches, M of them, and N are used. Each record is in one of "
-	"the M by a lot drawn for this run, which nobody sees. So it is read with chance N / M "
-	"only, and the run may spend more on a text: with a tenth used, epsilon 1 pays for 2.9. "
-	"A text then has B records on average, the number itself is secret, and all R are charged "
-	"in the ledger, read or not: for texts from the unread ones later, give --lots off. The "
-	"guarantee counts on it that nobody knows which text a record is in: OUT.lots, which holds "
-	"the key until the output is there, is as secret as the records, and so is how long single "
-	"texts take. Without OUT.lots a run that has begun cannot be continued (exit 6). The "
-	"receipt says what holds against who knows. Lots need R before the records are read: -i is "
-	"a file. --unit-key has none.\n\n"
+	"--lots: R records make R / B batches, M of them, and N are used. Each record is in one "
+	"of the M by a lot drawn for this run, which nobody sees. So it is read with chance N / "
+	"M only, and the run may spend more on a text: with a tenth used, epsilon 1 pays for "
+	"2.9. A text then has B records on average, the number itself is secret, and all R are "
+	"charged in the ledger, read or not: for texts from the unread ones later, give --lots "
+	"off. The guarantee counts on it that nobody knows which text a record is in: OUT.lots, "
+	"which holds the key until the output is there, is as secret as the records, and so is "
+	"how long single texts take. Without OUT.lots a run that has begun cannot be continued "
+	"(exit 6). The receipt says what holds against who knows. Lots need R before the records "
+	"are read: -i is a file. --unit-key has none.\n\n"
 
 	"A record without the field, with something else than a text in it, with bytes that are "
 	"not UTF-8, of more than 16 MiB, or blank, counts as null: it keeps its place, adds "
@@ -260,10 +260,11 @@ static const char ABOUT[] =
 	"The receipt says that there is one.\n\n"
 
 	"No path that generate reads may be one it writes, under whatever name, with --overwrite "
-	"or without: OUT, OUT.journal, OUT.journal.key, OUT.lots, OUT.run, scratch files OUT.part-* and "
-	"OUT.run.tmp-*, the receipt with its own, the trace, the ledger with what SQLite keeps "
-	"beside it. Such a command is refused before it begins (exit 2). -i, --public-examples, "
-	"--categories and own prompts may be pipes; models, ledgers and keys may not.\n\n"
+	"or without: OUT, OUT.journal, OUT.journal.key, OUT.lots, OUT.run, scratch files "
+	"OUT.part-* and OUT.run.tmp-*, the receipt with its own, the trace, the ledger with what "
+	"SQLite keeps beside it. Such a command is refused before it begins (exit 2). -i, "
+	"--public-examples, --categories and own prompts may be pipes; models, ledgers and keys "
+	"may not.\n\n"
 
 	"Standard output has no journal: a run interrupted there has spent what it spent, and the "
 	"next one is charged anew.\n";

@@ -208,10 +208,11 @@ static void print_report(const struct inspect_report *report) {
 		       " records of a category: give a smaller -B, or other categories.\n",
 		       report->values->batch);
 	if (report->line && records_count(report->records) / 2 >= report->values->batch)
-		printf("With half as many texts or fewer, generate draws lots (--lots), which buys a "
-		       "larger clip at the same -e. cuttle budget plan --records %zu shows how "
-		       "much.\n",
-		       records_count(report->records));
+		printf(
+		    "With half as many texts or fewer, generate draws lots (--lots), which buys a "
+		    "larger clip at the same -e. cuttle budget plan --records %zu shows how "
+		    "much.\n",
+		    records_count(report->records));
 	if (report->line && strstr(report->line, " categories.csv "))
 		printf("\ncategories.csv is yours to write: a column for each category field, and "
 		       "a line for each category.\n");

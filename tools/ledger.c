@@ -103,11 +103,11 @@ static const char ABOUT[] =
 	"its rho, at what the deltas leave of --delta-limit, and the epsilons charged add up to no "
 	"more than the limit's. An older cuttle refuses a ledger with such a charge (exit 7).\n\n"
 
-	"A data set counts rho, as generate is charged without lots, or with --measure rdp Renyi losses at one "
-	"order. From one order no rho follows, nor another order: a charge in another measure is "
-	"refused (exit 2). A small epsilon is out of reach there: at order 2 and delta 1e-6 any "
-	"loss gives more than 12.4, so give a larger --delta-limit. An older cuttle refuses a "
-	"ledger with such a data set (exit 7).\n\n"
+	"A data set counts rho, as generate is charged without lots, or with --measure rdp Renyi "
+	"losses at one order. From one order no rho follows, nor another order: a charge in "
+	"another measure is refused (exit 2). A small epsilon is out of reach there: at order 2 "
+	"and delta 1e-6 any loss gives more than 12.4, so give a larger --delta-limit. An older "
+	"cuttle refuses a ledger with such a data set (exit 7).\n\n"
 
 	"By default a unit is a line of the data set: lines must keep their places and new ones "
 	"go behind. What the ledger says is then a function of public numbers alone. With "

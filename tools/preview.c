@@ -45,10 +45,11 @@ static void print_lots(const struct setup *setup) {
 		       setup->receipt.histogram ? " at most, in each category by this share" : "");
 	}
 	if (!setup->lots.count && setup->lots.batches > 0)
-		printf("lots          none: the records make %" PRIu64
-		       " batches; --lots on works for any number of texts up to that, and auto takes "
-		       "them for half of it or fewer, where they buy a tenth of the clip\n",
-		       setup->lots.batches);
+		printf(
+		    "lots          none: the records make %" PRIu64
+		    " batches; --lots on works for any number of texts up to that, and auto takes "
+		    "them for half of it or fewer, where they buy a tenth of the clip\n",
+		    setup->lots.batches);
 	if (setup->lots.count)
 		printf("rows          %" PRIu32 " references per text on average, at most %" PRIu32
 		       "\nif known      epsilon %.10g at delta %g against who knows a record's "

@@ -99,7 +99,7 @@ exits 0 "${seeded[@]/-q/--progress=off}" -i others.jsonl -N 40 -o few.jsonl
 lines=$(wc -l <few.jsonl)
 [ "$lines" -lt 40 ] || fail "sea has no record, and 40 texts were written"
 says err "^Warning: .*room for $lines of the 40 texts"
-exits 0 "${seeded[@]}" -i small.jsonl -e 0.5 -o none.jsonl
+exits 0 "${private[@]}" -i small.jsonl -B 1000 -o none.jsonl
 [ ! -s none.jsonl ] || fail "texts from counts that are mostly noise: $(cat none.jsonl)"
 exits 0 receipt verify none.receipt.json --output none.jsonl
 

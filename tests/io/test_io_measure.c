@@ -236,6 +236,124 @@ static void edits_of_the_measure_are_found(void **state) {
 	}
 }
 
+/* ---- charges in epsilon ---------------------------------------------------------------------- */
+
+static struct ledger *fresh_epsilon(double epsilon, double delta, const char *unit_key) {
+	struct cuttle_error error = {{0}};
+	struct ledger_dataset dataset = {
+	    .name = "notes", .rho = NAN, .epsilon = epsilon, .delta = delta};
+	(void)strcpy(dataset.unit_key, unit_key);
+	remove_ledger(path);
+	assert_int_equal(ledger_create(path, &error), CUTTLE_OK);
+	struct ledger *ledger = open_ledger(path);
+	assert_int_equal(ledger_add(ledger, &dataset, &error), CUTTLE_OK);
+	return ledger;
+}
+
+static enum cuttle_status reserve_epsilon(struct ledger *ledger, double epsilon, double delta,
+                                          uint64_t first, char run[LEDGER_RUN],
+                                          struct cuttle_error *error) {
+	struct ledger_run found;
+	ledger_name_run(run);
+	const struct ledger_request request = {.dataset = "notes",
+	                                       .run = run,
+	                                       .command = COMMAND,
+	                                       .rho = epsilon,
+	                                       .delta = delta,
+	                                       .measure = LEDGER_EPSILON,
+	                                       .first = first,
+	                                       .count = 10};
+	return ledger_reserve(ledger, &request, false, &found, error);
+}
+
+/* Four runs of (3, 1e-7) by lots of q = 0.1 are 12 as epsilons, and 11.77 as the rho that they have
+ * without lots. Neither kind is read as the other. */
+static void epsilons_add_up(void **state) {
+	(void)state;
+	struct cuttle_error error;
+	char run[LEDGER_RUN];
+	struct ledger *ledger = fresh_epsilon(12, 1e-6, "");
+	for (int n = 0; n < 4; n++)
+		assert_int_equal(reserve_epsilon(ledger, 3, 1e-7, 0, run, &error), CUTTLE_OK);
+	struct ledger_standing now = standing(ledger);
+	assert_true(now.in_epsilon && now.spent == 0 && now.epsilon_spent == 12);
+	assert_true(now.epsilon_left == 0 && now.runs == 4);
+	assert_int_equal(reserve_epsilon(ledger, 1e-9, 1e-9, 0, run, &error), CUTTLE_BUDGET);
+	assert_non_null(strstr(error.message, "spent epsilon 12 of 12, remaining 0"));
+	// Other lines have the whole limit, and what is given back is free again.
+	assert_int_equal(reserve_epsilon(ledger, 12, 1e-7, 10, run, &error), CUTTLE_OK);
+	assert_int_equal(ledger_release(ledger, "notes", run, &error), CUTTLE_OK);
+	assert_int_equal(reserve_epsilon(ledger, 12, 1e-7, 9, run, &error), CUTTLE_BUDGET);
+	ledger_close(&ledger);
+	verifies(path);
+	ledger = fresh_epsilon(12, 1e-6, "");
+	for (int n = 0; n < 4; n++)
+		assert_int_equal(reserve_span(ledger, 0.505974, 0, 10, run, &error), CUTTLE_OK);
+	now = standing(ledger);
+	assert_false(now.in_epsilon);
+	assert_true(fabs(ledger_epsilon(&now.dataset, now.spent, true) - 11.7722) < 1e-3);
+	ledger_close(&ledger);
+}
+
+/* The rho of a line is turned into epsilon at what the deltas of its other charges leave. */
+static void both_kinds_together(void **state) {
+	(void)state;
+	struct cuttle_error error;
+	struct cuttle_budget budget;
+	char run[LEDGER_RUN];
+	struct ledger *ledger = fresh_epsilon(8, 1e-6, "");
+	assert_int_equal(reserve_span(ledger, 0.5, 0, 10, run, &error), CUTTLE_OK);
+	assert_int_equal(reserve_epsilon(ledger, 2, 5e-7, 5, run, &error), CUTTLE_OK);
+	cuttle_budget_none(&budget);
+	budget.rho = 0.5;
+	budget.delta = 5e-7;
+	assert_int_equal(cuttle_budget_solve(&budget, CUTTLE_EPSILON, NULL), CUTTLE_OK);
+	const struct ledger_standing now = standing(ledger);
+	assert_true(now.epsilon_spent >= budget.epsilon + 2);
+	assert_true(now.epsilon_spent <= nextafter(budget.epsilon + 2, INFINITY));
+	assert_true(now.spent == 0.5);
+	// No delta is left at line 5: not for rho, even a little, nor for another epsilon.
+	assert_int_equal(reserve_epsilon(ledger, 0.1, 5e-7, 5, run, &error), CUTTLE_BUDGET);
+	assert_int_equal(reserve_epsilon(ledger, 0.1, 4e-7, 5, run, &error), CUTTLE_OK);
+	ledger_close(&ledger);
+	verifies(path);
+	ledger = fresh_epsilon(8, 1e-6, "");
+	assert_int_equal(reserve_epsilon(ledger, 2, 1e-6, 0, run, &error), CUTTLE_OK);
+	assert_int_equal(reserve_span(ledger, 1e-9, 0, 10, run, &error), CUTTLE_BUDGET);
+	ledger_close(&ledger);
+	// A line that is charged in rho alone has all of its rho, whatever others are charged in.
+	ledger = fresh_epsilon(8, 1e-6, "");
+	const double rho = standing(ledger).dataset.rho;
+	assert_int_equal(reserve_epsilon(ledger, 8, 1e-7, 50, run, &error), CUTTLE_OK);
+	assert_int_equal(reserve_span(ledger, rho, 0, 10, run, &error), CUTTLE_OK);
+	assert_int_equal(reserve_span(ledger, rho / 1e9, 0, 10, run, &error), CUTTLE_BUDGET);
+	ledger_close(&ledger);
+	verifies(path);
+}
+
+static void epsilons_that_are_refused(void **state) {
+	(void)state;
+	struct cuttle_error error;
+	char run[LEDGER_RUN];
+	struct ledger *ledger = fresh_epsilon(8, 1e-6, "who");
+	assert_int_equal(reserve_epsilon(ledger, 1, 1e-7, 0, run, &error), CUTTLE_USAGE);
+	assert_non_null(strstr(error.message, "--charge rho"));
+	ledger_close(&ledger);
+	ledger = fresh_measure(2, 1, "");
+	assert_int_equal(reserve_epsilon(ledger, 1, 1e-7, 0, run, &error), CUTTLE_USAGE);
+	ledger_close(&ledger);
+	ledger = fresh_epsilon(8, 1e-6, "");
+	static const double wrong[] = {0, -1, 1, NAN};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		assert_int_equal(reserve_epsilon(ledger, 1, wrong[i], 0, run, &error),
+		                 CUTTLE_USAGE);
+		if (wrong[i] < 1)
+			assert_int_equal(reserve_epsilon(ledger, wrong[i], 1e-7, 0, run, &error),
+			                 CUTTLE_USAGE);
+	}
+	ledger_close(&ledger);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(renyi_limits_keep_to_epsilon),
@@ -244,6 +362,9 @@ int main(void) {
 	    cmocka_unit_test(renyi_losses_add_up),
 	    cmocka_unit_test(an_entry_of_another_order_is_found),
 	    cmocka_unit_test(edits_of_the_measure_are_found),
+	    cmocka_unit_test(epsilons_add_up),
+	    cmocka_unit_test(both_kinds_together),
+	    cmocka_unit_test(epsilons_that_are_refused),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -13,6 +13,7 @@
 #include "engine/machine/region.h"
 #include "engine/cuttle/trace.h"
 #include "io/arena.h"
+#include "io/lots.h"
 #include "io/records.h"
 #include "io/secrecy.h"
 #include "tests/support/files.h"
@@ -364,10 +365,45 @@ static void spaces_escaped(void) {
 	cuttle_model_free(&model);
 }
 
+/* The key of a run's lots: drawn, kept in a file, read again, removed. Searched as it is, then as
+ * its digits. */
+static void lots_scene(void) {
+	static const char path[] = "/tmp/cuttle-secrecy.lots";
+	struct lots lots, again = {.standing = LOTS_NONE};
+	char check[LOTS_CHECK], command[HASH_TEXT];
+	unsigned char key[LOTS_KEY]; // masked
+	memset(command, 'a', HASH_TEXT - 1);
+	command[HASH_TEXT - 1] = 0;
+	(void)unlink(path);
+	ASSERT(!lots_begin(&lots, NULL, NULL));
+	for (size_t i = 0; i < LOTS_KEY; i++) key[i] = lots.key[i] ^ MASK;
+	memcpy(hidden + LOST, key, LOTS_KEY);
+	ASSERT(search().total >= 1);
+	ASSERT(!lots_keep(&lots, path, command));
+	again.records = lots.records;
+	lots_look(&again, path);
+	ASSERT(again.standing == LOTS_STAND);
+	lots_check_kept(&again, command, check);
+	lots_continue(&again);
+	lots_check(&again, check);
+	(void)lots_batch(again.key, 0, 1, 100);
+	ASSERT(!lots_remove(&again, path));
+	lots_close(&lots);
+	lots_close(&again);
+	ASSERT(!search().total);
+	for (size_t i = 0; i < SECRET; i++) {
+		const unsigned byte = key[i / 2] ^ MASK;
+		hidden[i] =
+		    (unsigned char)("0123456789abcdef"[i % 2 ? byte & 15 : byte >> 4] ^ MASK);
+	}
+	ASSERT(!search().total);
+}
+
 static void nothing_is_left_of_a_reference(void **state) {
 	(void)state;
 	if (SEARCHABLE) assert_int_equal(in_a_child(all_endings), 0);
 	if (SEARCHABLE) assert_int_equal(in_a_child(spaces_escaped), 0);
+	if (SEARCHABLE) assert_int_equal(in_a_child(lots_scene), 0);
 	if (!SEARCHABLE)
 		print_message("skipped under ASan: its shadow memory is too large to search\n");
 }
