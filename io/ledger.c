@@ -134,51 +134,41 @@ static enum cuttle_status apply_entry(void *user, const struct chain_entry *entr
 
 /* What runs add up to. */
 struct spent {
-	double rho;      /* of the charges in rho, for the unit that they cost most */
-	bool in_epsilon; /* there are others */
-	double epsilon;  /* of both, for the line that they cost most */
+	double rho;      /* for the unit that they cost most */
+	bool in_epsilon; /* they are charged in epsilon; `rho` is then 0 */
+	double epsilon;  /* for the line that they cost most */
 };
 
-/* epsilon of one line's charges, rounded up. A line without charges in epsilon is over the limit
- * exactly when its rho is, whatever the conversion rounds. */
+/* Whether the runs that stand are charged in epsilon (1), in rho (0), or there is none (-1). */
+static int find_kind(const struct history *history) {
+	for (size_t i = 0; i < history->count; i++)
+		if (history->runs[i].charges.size) return history->runs[i].charges.delta > 0;
+	return -1;
+}
+
+/* What one line's charges cost in epsilon, rounded up. Charges of both kinds are never within a
+ * limit: ledger_reserve takes none of the other kind. */
 static double compute_line_epsilon(const void *user, const struct units_sums *sums) {
 	const struct ledger_dataset *dataset = user;
-	struct cuttle_budget budget;
-	if (!(sums->epsilon > 0)) {
-		const double epsilon = ledger_epsilon(dataset, sums->rho, true);
-		return sums->rho <= dataset->rho
-		           ? fmin(epsilon, dataset->epsilon)
-		           : fmax(epsilon, nextafter(dataset->epsilon, INFINITY));
-	}
-	if (!(sums->rho > 0)) return sums->delta <= dataset->delta ? sums->epsilon : INFINITY;
-	cuttle_budget_none(&budget);
-	budget.rho = fmax(sums->rho, DBL_MIN);
-	budget.delta = units_left(dataset->delta, sums->delta);
-	if (cuttle_budget_solve(&budget, CUTTLE_EPSILON, NULL)) return INFINITY;
-	return units_add(budget.epsilon, sums->epsilon);
+	return sums->rho > 0 || !(sums->delta <= dataset->delta) ? INFINITY : sums->epsilon;
 }
 
 /* Computes what the data set has spent, `more` included. `more` may be NULL. */
 static enum cuttle_status sum_charges(const struct history *history, const struct charges *more,
                                       struct spent *spent, struct cuttle_error *error) {
-	size_t count = 0, in_rho = 0;
+	size_t count = 0;
 	*spent = (struct spent){0};
-	// Those in rho come first.
 	const struct charges **all = calloc(history->count + 1, sizeof *all);
 	bool summed = all != NULL;
-	for (int pass = 0; all && pass < 2; pass++) {
-		for (size_t i = 0; i < history->count; i++) {
-			const struct charges *charges = &history->runs[i].charges;
-			if (charges->size && (charges->delta > 0) == pass) all[count++] = charges;
-		}
-		if (more && (more->delta > 0) == pass) all[count++] = more;
-		if (!pass) in_rho = count;
+	if (all) {
+		for (size_t i = 0; i < history->count; i++)
+			if (history->runs[i].charges.size) all[count++] = &history->runs[i].charges;
+		if (more) all[count++] = more;
+		for (size_t i = 0; i < count; i++) spent->in_epsilon |= all[i]->delta > 0;
+		summed = spent->in_epsilon ? units_most(all, count, compute_line_epsilon,
+		                                        &history->dataset, &spent->epsilon)
+		                           : units_spent(all, count, &spent->rho);
 	}
-	spent->in_epsilon = count > in_rho;
-	if (all) summed = units_spent(all, in_rho, &spent->rho);
-	if (summed && spent->in_epsilon)
-		summed = units_most(all, count, compute_line_epsilon, &history->dataset,
-		                    &spent->epsilon);
 	free(all);
 	return summed ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
 }
@@ -456,6 +446,13 @@ static enum cuttle_status make_charges(const struct ledger *ledger, const struct
 		               "(--charge rho)",
 		               dataset->name, dataset->unit_key);
 	if (request->order != dataset->order) return refuse_other_measure(dataset, request, error);
+	if (find_kind(history) == !in_epsilon)
+		return io_fail(
+		    error, CUTTLE_USAGE,
+		    "data set %.128s has been charged in %s before, and nothing adds both "
+		    "up: charge this in %s, too (--charge %s)",
+		    dataset->name, in_epsilon ? "rho" : "epsilon", in_epsilon ? "rho" : "epsilon",
+		    in_epsilon ? "rho" : "epsilon");
 	if (in_epsilon && !(request->delta > 0 && request->delta < 1))
 		return io_fail(error, CUTTLE_USAGE, "delta must be above 0 and below 1");
 	if (!is_valid_rho(request->rho))
@@ -486,13 +483,11 @@ static enum cuttle_status refuse_over_epsilon(const struct ledger_dataset *datas
 	for (int i = 0; i < 4; i++) units_print(numbers[i], i < 2, texts[i]);
 	units_print(charges->delta, true, deltas[0]);
 	units_print(dataset->delta, false, deltas[1]);
-	const bool in_epsilon = charges->delta > 0;
-	return io_fail(error, CUTTLE_BUDGET,
-	               "refused: data set %.128s: asked %s %s%s%s, spent epsilon %s of %s, "
-	               "remaining %s, at delta %s in all",
-	               dataset->name, in_epsilon ? "epsilon" : "rho", texts[0],
-	               in_epsilon ? " at delta " : "", in_epsilon ? deltas[0] : "", texts[1],
-	               texts[2], texts[3], deltas[1]);
+	return io_fail(
+	    error, CUTTLE_BUDGET,
+	    "refused: data set %.128s: asked epsilon %s at delta %s, spent epsilon %s of "
+	    "%s, remaining %s, with deltas of at most %s in all",
+	    dataset->name, texts[0], deltas[0], texts[1], texts[2], texts[3], deltas[1]);
 }
 
 static enum cuttle_status refuse_over_limit(const struct history *history, double asked,
@@ -569,11 +564,7 @@ enum cuttle_status ledger_reserve(struct ledger *ledger, const struct ledger_req
 	if (!status && !is_within_limit(&history.dataset, &after))
 		status =
 		    after.in_epsilon
-		        ? refuse_over_epsilon(&history.dataset, &charges,
-		                              before.in_epsilon ? before.epsilon
-		                                                : ledger_epsilon(&history.dataset,
-		                                                                 before.rho, true),
-		                              error)
+		        ? refuse_over_epsilon(&history.dataset, &charges, before.epsilon, error)
 		        : refuse_over_limit(&history, found->rho, before.rho, error);
 	if (!status && !dry) status = append_run(ledger, request, &charges, found, error);
 	charges_free(&charges);

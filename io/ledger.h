@@ -44,15 +44,12 @@
  * A request says what it is charged in. In another measure, or at another order, it is refused.
  *
  * LEDGER_EPSILON   A run may also be charged its epsilon at a delta, where it is a mixture that has
- *                  no useful rho: a run with lots. An entry is of one kind, chosen when it is made
- *                  and never read as the other. A data set of lines that counts rho takes both. A
- *                  line is within the limit while
- *
- *                    epsilon of (sum of its rho) at (delta_L - sum of its delta)
- *                      + sum of its epsilon  <=  epsilon_L
- *
- *                  with the limit's epsilon_L and delta_L (dp/PRIVACY.md, step 39). Lines that were
- *                  charged in rho alone are counted in rho, as ever.
+ *                  no useful rho: a run with lots. A data set of lines that counts rho takes such
+ *                  charges instead of rho, from its first run on: those of one data set are of one
+ *                  kind, none is read as the other, and a charge of the other kind is refused. Then
+ *                  a line is within the limit while its epsilons add up to at most the limit's, and
+ *                  its deltas to at most the limit's (dp/PRIVACY.md, step 39). No rule adds both
+ *                  kinds up, where it depends on earlier outputs which comes next.
  *
  * What a unit is. The data set says so once, when it is made. There are two kinds:
  *
@@ -143,8 +140,8 @@ struct ledger_standing {
 	struct ledger_dataset dataset;
 	double spent; /* rho of the unit that is charged most, rounded up */
 	double left;  /* rho up to the limit, rounded down */
-	/* Some run was charged epsilon. Then `spent` is of the others alone, and these two are the
-	 * epsilon of all for the line that is charged most, and what is left of it. */
+	/* Runs are charged epsilon. Then `spent` is 0, and these two are the epsilon of the line
+	 * that is charged most, and what is left of it. */
 	bool in_epsilon;
 	double epsilon_spent;
 	double epsilon_left;
@@ -212,7 +209,8 @@ struct ledger_request {
  * BUDGET: it would exceed the limit; the message says what was asked, is spent and is left. USAGE:
  * there is no such data set; it has a run of that name; rho is not positive and finite; there are
  * no records; the data set has another measure or order, and the message says which; it counts
- * owners, and epsilon is charged; it counts Renyi losses by key, and a batch has several records.
+ * owners, and epsilon is charged; it has charges of the other kind; it counts Renyi losses by key,
+ * and a batch has several records.
  */
 enum cuttle_status ledger_reserve(struct ledger *ledger, const struct ledger_request *request,
                                   bool dry, struct ledger_run *found, struct cuttle_error *error);

@@ -77,7 +77,7 @@ double charges_most(const struct charges *charges);
  * False: out of memory. */
 bool units_spent(const struct charges *const *all, size_t count, double *spent);
 
-/* Where some charges are epsilons: the most that `cost` says of the sums for one line, all rounded
+/* Where charges are epsilons: the most that `cost` says of the sums for one line, all rounded
  * up. All charges must be by lines. False: out of memory. */
 struct units_sums {
 	double rho;     /* of the charges in rho */

@@ -82,7 +82,8 @@ static const struct option_entry OPTIONS[] = {
 	         "limit (see cuttle help ledger)"},
 	{.name = "charge", VALUE(charge), .argument = "epsilon|rho",
 	 .help = "what the ledger is charged: epsilon and delta (default with lots), or rho, "
-	         "which is that of a run without lots and adds up by less"},
+	         "which is then that of a run without lots; a data set takes one of the two, and "
+	         "the default is what it took before"},
 	{.name = "dataset", VALUE(request.dataset), .argument = "NAME",
 	 .help = "what the references are called, in the receipt and in the ledger"},
 	{.name = "num", .letter = 'N', .group = GROUP_TEXTS, VALUE(request.texts),

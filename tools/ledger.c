@@ -98,10 +98,11 @@ static const char ABOUT[] =
 	"counts. key makes a pair of Ed25519 keys (no ledger needed) and prints the public one, "
 	"which receipt verify --key takes.\n\n"
 
-	"generate with lots is charged epsilon and delta, not rho, unless --charge rho says "
-	"otherwise: such a run has no useful rho. A line is within the limit while the epsilon of "
-	"its rho, at what the deltas leave of --delta-limit, and the epsilons charged add up to no "
-	"more than the limit's. An older cuttle refuses a ledger with such a charge (exit 7).\n\n"
+	"generate with lots is charged epsilon and delta, not rho, where it is the first run of a "
+	"data set or --charge says so: it has no useful rho. Then a line is within the limit while "
+	"its epsilons add up to the limit's and its deltas to --delta-limit. Nothing adds up both "
+	"kinds, so a data set takes one. An older cuttle refuses a ledger with such a charge (exit "
+	"7).\n\n"
 
 	"A data set counts rho, as generate is charged without lots, or with --measure rdp Renyi "
 	"losses at one order. From one order no rho follows, nor another order: a charge in "
@@ -127,7 +128,7 @@ static const char ABOUT[] =
 #define HISTORY_ROW "%-6s %-20s %-8s %-7s %-12s %-12s %-32s %-12s %s\n"
 enum { OUTPUT_DIGITS = 12 }; /* hex digits of an output's SHA-256 that history shows */
 
-/* epsilon of all runs: of their rho, or where some were charged in epsilon that of both. */
+/* epsilon of all runs: of their rho, or what they were charged in epsilon. */
 static double get_epsilon_spent(const struct ledger_standing *standing) {
 	return standing->in_epsilon ? standing->epsilon_spent
 	                            : ledger_epsilon(&standing->dataset, standing->spent, true);
@@ -168,7 +169,7 @@ static void print_standing_line(const char *what, const struct ledger_dataset *d
 	       number, epsilon);
 }
 
-/* The same where some runs were charged in epsilon: no rho says what they cost together. */
+/* The same where runs are charged in epsilon. */
 static void print_epsilon_line(const char *what, double epsilon, bool up) {
 	char number[UNITS_NUMBER];
 	units_print(epsilon, up, number);

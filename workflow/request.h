@@ -27,7 +27,8 @@ enum run_lots {
 };
 /* What a ledger is charged: a run's rho, or its epsilon and delta (io/ledger.h). */
 enum run_charge {
-	RUN_CHARGE_AUTO, /* with lots epsilon, else rho */
+	/* As the data set was charged before; its first run with lots epsilon, else rho. */
+	RUN_CHARGE_AUTO,
 	RUN_CHARGE_EPSILON,
 	RUN_CHARGE_RHO
 };

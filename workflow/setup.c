@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/ledger.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -143,6 +144,19 @@ static enum cuttle_status set_parts(const struct run_request *request, struct se
 	return CUTTLE_OK;
 }
 
+/* Decides what a ledger is charged. What is wrong with the ledger is said when it is charged. */
+static bool choose_charge(const struct run_request *request, const struct setup *setup) {
+	struct ledger *ledger;
+	struct ledger_standing standing = {.in_epsilon = false};
+	if (request->charge != RUN_CHARGE_AUTO) return request->charge == RUN_CHARGE_EPSILON;
+	if (request->ledger && !request->plan.insecure &&
+	    !ledger_open(request->ledger, &ledger, NULL)) {
+		(void)ledger_look(ledger, request->dataset, &standing, NULL);
+		ledger_close(&ledger);
+	}
+	return standing.in_epsilon || (setup->lots.count > 0 && !(standing.spent > 0));
+}
+
 static enum cuttle_status make_setup_plan(const struct run_request *request, struct setup *setup,
                                           struct cuttle_error *error) {
 	struct cuttle_plan_params params = request->plan;
@@ -176,8 +190,7 @@ static enum cuttle_status make_setup_plan(const struct run_request *request, str
 	params.lot_count = setup->lots.count;
 	setup->receipt.lots = setup->lots.all;
 	setup->receipt.lot_count = setup->lots.count;
-	setup->charges_epsilon = request->charge == RUN_CHARGE_EPSILON ||
-	                         (request->charge == RUN_CHARGE_AUTO && setup->lots.count > 0);
+	setup->charges_epsilon = choose_charge(request, setup);
 	if (follows && !setup->charges_epsilon) params.accountant = CUTTLE_ZCDP;
 	return cuttle_plan_make(setup->model, &params, &setup->plan, error);
 }

@@ -56,7 +56,8 @@ struct setup {
  * case. Receipt and categories point into the request; it and the model must outlive setup.
  * USAGE: there are too many texts; `now` is beyond the year 9999. INPUT: a prompt is not UTF-8
  * without NUL; a public example has no text, or there are more than 1024. Else as file_read,
- * records_read, categories_read, signature_open, lot_choice_make and cuttle_plan_make. NOMEM. */
+ * records_read, categories_read, signature_open, lot_choice_make and cuttle_plan_make.
+ * NOMEM. */
 enum cuttle_status setup_make(const struct run_request *request, const struct setup_model *opened,
                               struct setup *setup, struct cuttle_error *error);
 void setup_free(struct setup *setup);

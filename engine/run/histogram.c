@@ -85,7 +85,8 @@ uint64_t cuttle_histogram_deal(const struct cuttle_histogram *histogram,
 }
 
 /* A cluster with the fewest batches has the most records a batch beyond its count. So the cap is
- * made for texts that are all written from such clusters. */
+ * made for texts that are all written from such clusters. One row more, for the record that is null
+ * in the other world: it has no row there, so that the others must fit beside it. */
 enum cuttle_status cuttle_histogram_rows(const struct cuttle_histogram *histogram, uint32_t batch,
                                          double epsilon, double delta, uint32_t *rows,
                                          struct cuttle_error *error) {
@@ -115,8 +116,9 @@ enum cuttle_status cuttle_histogram_rows(const struct cuttle_histogram *histogra
 	free(batches);
 	free(used);
 	if (answer == DP_NO_MEMORY) return status_fail(error, CUTTLE_NOMEM, "out of memory");
-	return answer ? status_fail(error, CUTTLE_USAGE, "a batch would have too many rows")
-	              : CUTTLE_OK;
+	if (answer) return status_fail(error, CUTTLE_USAGE, "a batch would have too many rows");
+	*rows += 1;
+	return CUTTLE_OK;
 }
 
 /* ---- accounts -------------------------------------------------------------------------------- */

@@ -295,38 +295,25 @@ static void epsilons_add_up(void **state) {
 	ledger_close(&ledger);
 }
 
-/* The rho of a line is turned into epsilon at what the deltas of its other charges leave. */
-static void both_kinds_together(void **state) {
+/* A data set takes one kind: that of the first run that stands. */
+static void kinds_are_not_mixed(void **state) {
 	(void)state;
 	struct cuttle_error error;
-	struct cuttle_budget budget;
-	char run[LEDGER_RUN];
+	char run[LEDGER_RUN], other[LEDGER_RUN];
 	struct ledger *ledger = fresh_epsilon(8, 1e-6, "");
 	assert_int_equal(reserve_span(ledger, 0.5, 0, 10, run, &error), CUTTLE_OK);
-	assert_int_equal(reserve_epsilon(ledger, 2, 5e-7, 5, run, &error), CUTTLE_OK);
-	cuttle_budget_none(&budget);
-	budget.rho = 0.5;
-	budget.delta = 5e-7;
-	assert_int_equal(cuttle_budget_solve(&budget, CUTTLE_EPSILON, NULL), CUTTLE_OK);
 	const struct ledger_standing now = standing(ledger);
-	assert_true(now.epsilon_spent >= budget.epsilon + 2);
-	assert_true(now.epsilon_spent <= nextafter(budget.epsilon + 2, INFINITY));
-	assert_true(now.spent == 0.5);
-	// No delta is left at line 5: not for rho, even a little, nor for another epsilon.
-	assert_int_equal(reserve_epsilon(ledger, 0.1, 5e-7, 5, run, &error), CUTTLE_BUDGET);
+	assert_true(!now.in_epsilon && now.spent == 0.5);
+	assert_int_equal(reserve_epsilon(ledger, 1, 1e-7, 50, other, &error), CUTTLE_USAGE);
+	assert_non_null(strstr(error.message, "--charge rho"));
+	assert_int_equal(ledger_release(ledger, "notes", run, &error), CUTTLE_OK);
+	assert_int_equal(reserve_epsilon(ledger, 1, 5e-7, 0, run, &error), CUTTLE_OK);
+	assert_int_equal(reserve_span(ledger, 0.5, 50, 10, other, &error), CUTTLE_USAGE);
+	assert_non_null(strstr(error.message, "--charge epsilon"));
+	assert_true(standing(ledger).in_epsilon && standing(ledger).spent == 0);
+	// Deltas have a limit of their own.
+	assert_int_equal(reserve_epsilon(ledger, 0.1, 6e-7, 5, run, &error), CUTTLE_BUDGET);
 	assert_int_equal(reserve_epsilon(ledger, 0.1, 4e-7, 5, run, &error), CUTTLE_OK);
-	ledger_close(&ledger);
-	verifies(path);
-	ledger = fresh_epsilon(8, 1e-6, "");
-	assert_int_equal(reserve_epsilon(ledger, 2, 1e-6, 0, run, &error), CUTTLE_OK);
-	assert_int_equal(reserve_span(ledger, 1e-9, 0, 10, run, &error), CUTTLE_BUDGET);
-	ledger_close(&ledger);
-	// A line that is charged in rho alone has all of its rho, whatever others are charged in.
-	ledger = fresh_epsilon(8, 1e-6, "");
-	const double rho = standing(ledger).dataset.rho;
-	assert_int_equal(reserve_epsilon(ledger, 8, 1e-7, 50, run, &error), CUTTLE_OK);
-	assert_int_equal(reserve_span(ledger, rho, 0, 10, run, &error), CUTTLE_OK);
-	assert_int_equal(reserve_span(ledger, rho / 1e9, 0, 10, run, &error), CUTTLE_BUDGET);
 	ledger_close(&ledger);
 	verifies(path);
 }
@@ -363,7 +350,7 @@ int main(void) {
 	    cmocka_unit_test(an_entry_of_another_order_is_found),
 	    cmocka_unit_test(edits_of_the_measure_are_found),
 	    cmocka_unit_test(epsilons_add_up),
-	    cmocka_unit_test(both_kinds_together),
+	    cmocka_unit_test(kinds_are_not_mixed),
 	    cmocka_unit_test(epsilons_that_are_refused),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

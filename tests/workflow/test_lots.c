@@ -348,6 +348,18 @@ static void keys_of_runs(void **state) {
 	remove_output();
 }
 
+/* The receipt agrees with itself, and with what the ledger charged. */
+static void check_receipt(void) {
+	struct attested attested;
+	struct claim claim;
+	char *receipt = output_receipt_beside(out);
+	assert_int_equal(attest_open(receipt, &attested, &error), CUTTLE_OK);
+	assert_int_equal(claim_read(&attested, &claim, &error), CUTTLE_OK);
+	assert_int_equal(claim_check(&claim, NULL, &error), CUTTLE_OK);
+	claim_free(&claim);
+	free(receipt);
+}
+
 static void ledgers(void **state) {
 	(void)state;
 	struct ledger *ledger;
@@ -380,18 +392,46 @@ static void ledgers(void **state) {
 		remove_output();
 	}
 	refused(&request, CUTTLE_BUDGET, "remaining 1.");
-	// A run without lots beside them, by rho, and one with lots that is charged the same way.
+	// All lines of the input are charged, read or not, and none behind them.
+	for (uint64_t line = RECORDS - 1; line <= RECORDS; line++) {
+		char name[LEDGER_RUN];
+		struct ledger_run found;
+		ledger_name_run(name);
+		const struct ledger_request more = {.dataset = "notes",
+		                                    .run = name,
+		                                    .command = "",
+		                                    .rho = 2,
+		                                    .delta = 1e-6,
+		                                    .measure = LEDGER_EPSILON,
+		                                    .first = line,
+		                                    .count = 1};
+		assert_int_equal(ledger_reserve(ledger, &more, true, &found, &error),
+		                 line < RECORDS ? CUTTLE_BUDGET : CUTTLE_OK);
+	}
+	// A run without lots is then charged the same way, unless it is told otherwise.
 	request.lots = RUN_LOTS_OFF;
 	request.plan.epsilon = 0.5;
-	assert_int_equal(run_until(&request, SIZE_MAX), CUTTLE_OK);
-	remove_output();
-	request.lots = RUN_LOTS_ON;
 	request.charge = RUN_CHARGE_RHO;
-	request.plan.epsilon = 0.1;
+	refused(&request, CUTTLE_USAGE, "--charge epsilon");
+	request.charge = RUN_CHARGE_AUTO;
 	assert_int_equal(run_until(&request, SIZE_MAX), CUTTLE_OK);
 	remove_output();
 	assert_int_equal(ledger_look(ledger, "notes", &standing, &error), CUTTLE_OK);
-	assert_true(standing.spent > 0 && standing.epsilon_spent < 7);
+	assert_true(standing.in_epsilon && standing.epsilon_spent > 6.4 &&
+	            standing.epsilon_spent < 7);
+	// A data set that was charged in rho goes on in rho, with lots, too.
+	(void)snprintf(dataset.name, sizeof dataset.name, "others");
+	dataset.rho = (double)NAN;
+	assert_int_equal(ledger_add(ledger, &dataset, &error), CUTTLE_OK);
+	request.dataset = "others";
+	assert_int_equal(run_until(&request, SIZE_MAX), CUTTLE_OK);
+	remove_output();
+	request.lots = RUN_LOTS_ON;
+	assert_int_equal(run_until(&request, SIZE_MAX), CUTTLE_OK);
+	check_receipt();
+	remove_output();
+	assert_int_equal(ledger_look(ledger, "others", &standing, &error), CUTTLE_OK);
+	assert_true(!standing.in_epsilon && standing.runs == 2 && standing.spent > 0);
 	uint64_t entries;
 	char head[HASH_TEXT];
 	assert_int_equal(ledger_verify(ledger, NULL, &entries, head, &error), CUTTLE_OK);
