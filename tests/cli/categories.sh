@@ -103,6 +103,17 @@ exits 0 "${private[@]}" -i small.jsonl -B 1000 -o none.jsonl
 [ ! -s none.jsonl ] || fail "texts from counts that are mostly noise: $(cat none.jsonl)"
 exits 0 receipt verify none.receipt.json --output none.jsonl
 
+# A ledger is charged for all 300 lines, whichever kind it counts.
+for charge in epsilon rho; do
+	exits 0 ledger init --ledger l --dataset $charge --$charge-limit 10
+	exits 0 "${private[@]}" -o $charge.jsonl --ledger l --dataset $charge --charge $charge
+	exits 0 receipt verify $charge.receipt.json --output $charge.jsonl --ledger l
+done
+exits 0 ledger export --ledger l
+says out '"kind":"reserve","loss":"2\.9.*"measure":"epsilon"'
+exits 3 ledger check --ledger l --dataset rho --rho 9.9 --first 299
+exits 0 ledger check --ledger l --dataset rho --rho 9.9 --first 300
+
 # What private categories exclude.
 printf 'kind,share\nsea,2\nland,1\n' >uneven.csv
 for wrong in '--unit-key who' '--lots off' '-e 0.00001'; do
