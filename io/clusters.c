@@ -9,6 +9,7 @@
 #include "io/topics.h"
 
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,6 +139,10 @@ enum cuttle_status clusters_make(const struct clusters_request *request, struct 
 	if (!status)
 		status = topics_name(public.texts, public.clusters, public.count, count,
 		                     clusters->names, error);
+	for (size_t j = 1; !status && j < count; j++)
+		for (size_t i = 0; i < j; i++)
+			if (!strcmp(clusters->names[i], clusters->names[j]))
+				(void)snprintf(clusters->names[j], CLUSTERS_NAME, "cluster %zu", j);
 	free_public_texts(&public);
 	if (status) clusters_free(clusters);
 	return status;

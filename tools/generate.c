@@ -57,6 +57,13 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "category-public", VALUE(request.category_public),
 	 .help = "declare the category of every record public: each then has texts by its share, "
 	         "from records in their order"},
+	{.name = "clusters", VALUE(request.clusters), .argument = "FILE",
+	 .help = "group records by what they say, as this file of cuttle clusters tells; a "
+	         "record's cluster stays private, as a category does"},
+	{.name = "examples-per-text", VALUE(request.examples_per_text), .argument = "E",
+	 .least = 1, .most = 1024,
+	 .help = "with --clusters: a prompt shows the first E public examples of its cluster, "
+	         "filled from the others (default 4)"},
 	{.name = "epsilon", .letter = 'e', .group = GROUP_BUDGET, VALUE(request.plan.epsilon),
 	 .range = EPSILON_RANGE, .argument = "EPS",
 	 .help = "privacy loss per record, from which the clip follows"},

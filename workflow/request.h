@@ -69,16 +69,18 @@ struct run_request {
 	/* The accountant was asked for. Else, with a ledger, it is the one of what is charged. */
 	bool accountant_chosen;
 	bool category_public; /* the category of each record is declared public */
-	bool overwrite;       /* replace another command's output */
-	bool lock;            /* keep the references out of swap */
+	const char *clusters; /* clusters file: records are private in its clusters; NULL = none */
+	uint64_t examples_per_text; /* with clusters: public examples of a prompt; 0 = 4 */
+	bool overwrite;             /* replace another command's output */
+	bool lock;                  /* keep the references out of swap */
 };
 
 /* Sets the defaults: those of the library, 100 texts, the field "text", the time now. */
 void run_request_default(struct run_request *request);
 
-/* Whether records have categories that stay private. */
+/* Whether records have categories that stay private, or clusters, which do. */
 static inline bool run_request_private(const struct run_request *request) {
-	return request->categories && !request->category_public;
+	return (request->categories && !request->category_public) || request->clusters;
 }
 
 /* Checks what contradicts itself, before any file is opened. USAGE: the message says what. */

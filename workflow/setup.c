@@ -4,6 +4,7 @@
 #include "workflow/setup.h"
 
 #include "base/utf8.h"
+#include "io/clusters_file.h"
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/ledger.h"
@@ -13,6 +14,7 @@
 
 enum {
 	MOST_EXAMPLES = 1024, /* public examples */
+	FEW_EXAMPLES = 4,     /* of them in the prompts of a cluster, unless told otherwise */
 	MOST_PROMPT = 1 << 20 /* bytes of an own prompt */
 };
 /* Seconds since 1970 of 9999-12-31 23:59:59 UTC: later years have five digits. */
@@ -46,16 +48,17 @@ enum cuttle_status setup_prompt(const char *path, char **prompt, struct cuttle_e
 	return status;
 }
 
-/* The text of a public example. Above it a line "FIELD: VALUE" for each category field, when the
- * record has all of them. NULL: out of memory. */
+/* The text of a public example. Above it the heading of its cluster, if any, or a line "FIELD:
+ * VALUE" for each category field, when the record has all of them. NULL: out of memory. */
 static char *make_example(const struct run_request *request, const struct records *records,
-                          size_t index) {
+                          size_t index, const char *heading) {
 	const size_t fields = request->category_field_count;
 	char *example = NULL;
 	size_t size, known = 0, length;
 	const char *text = records_text(records, index, &size);
 	FILE *out = open_memstream(&example, &length);
 	if (!out) return NULL;
+	if (heading) (void)fprintf(out, "%s\n", heading);
 	while (known < fields && records_label(records, index, known, &length)) known++;
 	for (size_t i = 0; known == fields && i < known; i++) {
 		const char *value = records_label(records, index, i, &length);
@@ -65,6 +68,34 @@ static char *make_example(const struct run_request *request, const struct record
 	if (!fclose(out)) return example;
 	free(example);
 	return NULL;
+}
+
+/* The clusters of public examples: found [count]. */
+static enum cuttle_status find_example_clusters(const struct setup *setup,
+                                                const struct records *records, uint32_t *found,
+                                                struct cuttle_error *error) {
+	enum cuttle_status status = CUTTLE_OK;
+	for (size_t i = 0; !status && i < records_count(records); i++) {
+		struct hidden_text text = {NULL, 0};
+		text.bytes = records_text(records, i, &text.size);
+		status = clusters_find(&setup->clusters, setup->model, &text, 1, &found[i], error);
+	}
+	return status;
+}
+
+/* Chooses the examples that the prompts of each cluster show. */
+static enum cuttle_status choose_shown(const struct run_request *request, struct setup *setup,
+                                       const uint32_t *found, struct cuttle_error *error) {
+	const size_t wanted =
+	                 request->examples_per_text ? request->examples_per_text : FEW_EXAMPLES,
+	             count = setup->example_count;
+	setup->shown_count = wanted < count ? wanted : count;
+	setup->shown = calloc(setup->clusters.count * setup->shown_count + 1, sizeof *setup->shown);
+	if (!setup->shown) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	for (size_t j = 0; j < setup->clusters.count; j++)
+		(void)clusters_examples(found, count, (uint32_t)j, setup->shown_count,
+		                        setup->shown + j * setup->shown_count);
+	return CUTTLE_OK;
 }
 
 static enum cuttle_status read_examples(const struct run_request *request, struct setup *setup,
@@ -80,12 +111,15 @@ static enum cuttle_status read_examples(const struct run_request *request, struc
 	enum cuttle_status status = records_read(&wanted, &records, error);
 	if (status) return status;
 	size_t count = records_count(records);
+	uint32_t *found = calloc(count + 1, sizeof *found);
 	setup->examples = calloc(count + 1, sizeof *setup->examples);
-	if (!setup->examples) {
+	if (!setup->examples || !found) {
+		free(found);
 		records_free(&records);
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	}
-	if (count > MOST_EXAMPLES)
+	if (setup->clusters.count) status = find_example_clusters(setup, records, found, error);
+	if (!status && count > MOST_EXAMPLES)
 		status = io_fail(error, CUTTLE_INPUT, "%s: more than %d public examples", path,
 		                 MOST_EXAMPLES);
 	for (size_t i = 0; !status && i < count; i++) {
@@ -97,10 +131,42 @@ static enum cuttle_status read_examples(const struct run_request *request, struc
 			                 "%s: record %zu has no text in its field %s", path, i,
 			                 wanted.field);
 		else if (!(setup->examples[setup->example_count++] =
-		               make_example(request, records, i)))
+		               make_example(request, records, i,
+		                            found[i] < setup->clusters.count
+		                                ? setup->categories.all[found[i]].heading
+		                                : NULL)))
 			status = io_fail(error, CUTTLE_NOMEM, "out of memory");
 	}
+	if (!status && setup->clusters.count) status = choose_shown(request, setup, found, error);
+	free(found);
 	records_free(&records);
+	return status;
+}
+
+/* Reads the clusters file. Its clusters are then the categories, of the one field "cluster". */
+static enum cuttle_status read_clusters(const struct run_request *request, struct setup *setup,
+                                        struct cuttle_error *error) {
+	static const char *const field = "cluster";
+	const char *path = request->clusters;
+	char *list = NULL;
+	size_t size;
+	enum cuttle_status status =
+	    clusters_file_read(path, &setup->clusters, setup->clusters_sha256, error);
+	if (status) return status;
+	if (setup->clusters.by == CLUSTERS_BY_MODEL &&
+	    strcmp(setup->clusters.model_sha256, setup->receipt.model_sha256) != 0)
+		return io_fail(error, CUTTLE_INPUT,
+		               "%s was made with another model: make it anew with this one, by "
+		               "cuttle clusters --by model",
+		               file_shown(path));
+	// No name has a comma: it has letters and spaces.
+	FILE *out = open_memstream(&list, &size);
+	for (size_t j = 0; out && j < setup->clusters.count; j++)
+		(void)fprintf(out, "%s%s", j ? "," : "", setup->clusters.names[j]);
+	if (!out || fclose(out)) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	status = categories_read(&field, 1, list, &setup->categories, error);
+	free(list);
+	setup->receipt.clusters_sha256 = setup->clusters_sha256;
 	return status;
 }
 
@@ -111,6 +177,7 @@ static enum cuttle_status read_public(const struct run_request *request, struct 
 		status = setup_prompt(request->prompt_public, &setup->prompt_public, error);
 	if (!status && request->prompt_private)
 		status = setup_prompt(request->prompt_private, &setup->prompt_private, error);
+	if (!status && request->clusters) status = read_clusters(request, setup, error);
 	if (!status && request->public_examples) status = read_examples(request, setup, error);
 	if (!status && request->categories)
 		status = categories_read(request->category_fields, request->category_field_count,
@@ -171,6 +238,8 @@ static enum cuttle_status make_setup_plan(const struct run_request *request, str
 	params.prompt_private = setup->prompt_private;
 	params.examples = (const char *const *)setup->examples;
 	params.example_count = setup->example_count;
+	params.shown = setup->shown;
+	params.shown_count = setup->shown_count;
 	// Rho adds up by zCDP. What is charged as epsilon may have the smaller one.
 	const bool follows = request->ledger && !request->accountant_chosen;
 	if (follows && request->charge != RUN_CHARGE_RHO) params.accountant = CUTTLE_EXACT;
@@ -257,6 +326,8 @@ void setup_free(struct setup *setup) {
 	signature_close(&setup->signer);
 	for (size_t i = 0; i < setup->example_count; i++) free(setup->examples[i]);
 	free(setup->examples);
+	free(setup->shown);
+	clusters_free(&setup->clusters);
 	categories_free(&setup->categories);
 	lot_choice_free(&setup->lots);
 	free(setup->counts);
