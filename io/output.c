@@ -333,7 +333,8 @@ enum cuttle_status output_open(const struct output_request *request, struct outp
 	if (!made) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	made->request = *request;
 	made->file = made->dropped_file = -1;
-	enum cuttle_status status = filters_open(&request->filters, &made->past, error);
+	enum cuttle_status status =
+	    filters_open(&request->filters, request->scale, &made->past, error);
 	if (!status && is_streamed(request)) {
 		REQUIRE(!filters_drop_any(&request->filters));
 		made->file = STDOUT_FILENO;
@@ -484,9 +485,9 @@ int output_text(struct output *output, const struct cuttle_text *text) {
 	enum filter_rule rule;
 	if (output->request.filters.trim && text->finish == CUTTLE_FINISH_LENGTH)
 		shown.size = filters_trim(text->text, text->size);
-	if (filters_judge(output->past, shown.text, shown.size, text->ids, text->tokens, &rule,
-	                  NULL))
-		return note_problem(output, "", ENOMEM);
+	output->status = filters_judge(output->past, shown.text, shown.size, text->ids,
+	                               text->tokens, &rule, &output->problem);
+	if (output->status) return -1;
 	output->counts.drawn++;
 	if (rule != FILTER_KEEP) {
 		output->counts.dropped[rule]++;

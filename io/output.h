@@ -46,7 +46,8 @@ struct output_request {
 	 * generate. Only for JSONL. */
 	json_t *(*line)(void *user, const struct cuttle_text *text);
 	bool batches; /* each line also has its batch, and how many of its tokens were free */
-	struct filters filters; /* dropping needs a path that is not standard output */
+	struct filters filters;           /* dropping needs a path that is not standard output */
+	const struct filter_scale *scale; /* as filters_open takes it */
 	bool overwrite;
 	/* Writes into `digest`, as HASH_TEXT, the digest under `key` of all that the run will read.
 	 * Not called for standard output. */
@@ -90,7 +91,7 @@ size_t output_drawn(const struct output *output, size_t text, const int32_t **to
  * output_problem. */
 int output_token(struct output *output, size_t text, uint32_t step, int32_t token);
 /* Writes the line of a finished text: trimmed, and to the output or to the dropped ones. Nonzero:
- * see output_problem. */
+ * see output_problem; a scale that failed is among what it tells. */
 int output_text(struct output *output, const struct cuttle_text *text);
 /* Why the last call returned nonzero. PARTIAL: a file; the same command continues. INTERNAL:
  * standard output, which cannot be continued. OK: no call did. */

@@ -6,6 +6,7 @@
 
 #include "io/fail.h"
 #include "workflow/delivery.h"
+#include "workflow/likelihood.h"
 #include "workflow/references.h"
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@ struct run_state {
 	const struct references *references;
 	const struct run_events *events;
 	struct delivery delivery;
+	struct likelihood likelihood; /* its scorer is NULL where no text is unlikely */
 	/* Number of the job's first text in the run; with a token bank of its first batch. The
 	 * engine counts from 0 in each job. For example the second category's job begins at text
 	 * 30 of the run. Then first is 30, and the engine's text 2 is text 32. */
@@ -80,6 +82,7 @@ static enum cuttle_status run_categories(const struct setup *setup, struct run_s
 	if (!categories->count) return cuttle_job_run(setup->plan, job, error);
 	for (job->heading = 0; !status && job->heading < categories->count; job->heading++) {
 		job->texts = categories->all[job->heading].texts;
+		run->likelihood.heading = categories->all[job->heading].heading;
 		if (job->texts) status = cuttle_job_run(setup->plan, job, error);
 		run->first += job->texts;
 	}
@@ -118,10 +121,22 @@ static enum cuttle_status publish_output(struct setup *setup, struct run_state *
 	return status;
 }
 
+/* Before anything private is read: what can fail here fails by public things alone. */
+static enum cuttle_status open_likelihood(const struct run_request *request,
+                                          const struct setup *setup, struct likelihood *likelihood,
+                                          struct cuttle_error *error) {
+	const struct cuttle_plan_params params = setup_prompts(request, setup);
+	const char *headings[MOST_CATEGORIES];
+	for (size_t i = 0; i < setup->categories.count; i++)
+		headings[i] = setup->categories.all[i].heading;
+	return likelihood_open(likelihood, setup->model, &params, headings, setup->categories.count,
+	                       error);
+}
+
 static enum cuttle_status open_delivery(const struct run_request *request, struct setup *setup,
                                         struct references *references, struct spending *spending,
-                                        struct delivery *delivery, bool *complete,
-                                        struct cuttle_error *error) {
+                                        const struct filter_scale *scale, struct delivery *delivery,
+                                        bool *complete, struct cuttle_error *error) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
 	const struct output_request output = {.path = request->output,
 	                                      .receipt_path = request->receipt,
@@ -133,6 +148,7 @@ static enum cuttle_status open_delivery(const struct run_request *request, struc
 	                                      .batches = guarantee->savings.token_bank ||
 	                                                 guarantee->savings.free_tokens > 0,
 	                                      .filters = request->filters,
+	                                      .scale = scale,
 	                                      .overwrite = request->overwrite,
 	                                      .digest = references_digest,
 	                                      .user = references};
@@ -155,12 +171,14 @@ enum cuttle_status run_texts(const struct run_request *request, struct setup *se
 	    .dataset = request->dataset,
 	    .unit_key = request->unit_key,
 	    .output = request->output};
-	// References before output: when they are too few, standard output must not have begun.
 	enum cuttle_status status = spending_open(&counted, &spending, error);
+	if (!status && request->filters.drop[FILTER_UNLIKELY])
+		status = open_likelihood(request, setup, &run.likelihood, error);
+	// References before output: when they are too few, standard output must not have begun.
 	if (!status) status = references_read(request, setup, &references, error);
 	if (!status)
-		status = open_delivery(request, setup, &references, &spending, &run.delivery,
-		                       &complete, error);
+		status = open_delivery(request, setup, &references, &spending,
+		                       &run.likelihood.scale, &run.delivery, &complete, error);
 	if (!status) events->begin(events->user, complete);
 	if (!status && !complete) {
 		status = draw_texts(setup, &run, error);
@@ -169,6 +187,7 @@ enum cuttle_status run_texts(const struct run_request *request, struct setup *se
 	if (!status) spending_done(&spending);
 	spending_close(&spending);
 	delivery_close(&run.delivery);
+	likelihood_close(&run.likelihood);
 	references_free(&references);
 	return status;
 }

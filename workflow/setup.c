@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "io/fail.h"
 #include "io/file.h"
+#include "workflow/likelihood.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -137,20 +138,26 @@ static enum cuttle_status set_parts(const struct run_request *request, struct se
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status make_setup_plan(const struct run_request *request, struct setup *setup,
-                                          struct cuttle_error *error) {
+struct cuttle_plan_params setup_prompts(const struct run_request *request,
+                                        const struct setup *setup) {
 	struct cuttle_plan_params params = request->plan;
 	if (request->prompt_public) params.form = CUTTLE_CUSTOM;
+	params.prompt_public = setup->prompt_public;
+	params.prompt_private = setup->prompt_private;
+	params.examples = (const char *const *)setup->examples;
+	params.example_count = setup->example_count;
+	return params;
+}
+
+static enum cuttle_status make_setup_plan(const struct run_request *request, struct setup *setup,
+                                          struct cuttle_error *error) {
+	struct cuttle_plan_params params = setup_prompts(request, setup);
 	params.spread = (uint32_t)setup->receipt.unit.weight;
 	const char *headings[MOST_CATEGORIES];
 	for (size_t i = 0; i < setup->categories.count; i++)
 		headings[i] = setup->categories.all[i].heading;
 	params.headings = headings;
 	params.heading_count = setup->categories.count;
-	params.prompt_public = setup->prompt_public;
-	params.prompt_private = setup->prompt_private;
-	params.examples = (const char *const *)setup->examples;
-	params.example_count = setup->example_count;
 	return cuttle_plan_make(setup->model, &params, &setup->plan, error);
 }
 
@@ -204,6 +211,8 @@ enum cuttle_status setup_make(const struct run_request *request, const struct se
 	memcpy(setup->receipt.model_sha256, opened->sha256, HASH_TEXT);
 	cuttle_model_describe(setup->model, &setup->receipt.model);
 	enum cuttle_status status = read_public(request, setup, error);
+	if (!status && request->filters.drop[FILTER_UNLIKELY])
+		status = likelihood_enough(setup->example_count, error);
 	if (!status) status = set_parts(request, setup, error);
 	if (!status && request->sign) status = signature_open(request->sign, &setup->signer, error);
 	if (!status) status = make_setup_plan(request, setup, error);

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// likelihood.h: how likely the public prompt holds a text, and the least that a public example has.
+//
+// Called by workflow/run and workflow/expanding, for --drop unlikely. No private data: it is given
+// prompts and examples, which are public, and texts that were drawn. It never sees a reference, a
+// private prompt's context, or how many records there are. An example is scored behind the prompt
+// that shows the others, as a new text would stand behind them. For example, of 5 examples:
+//
+//     status = likelihood_open(&likelihood, model, &params, headings, count, &error);
+//     likelihood.heading = "genre: sea";      that of the texts that come now; NULL = none
+//     output.scale = &likelihood.scale;       before output_open
+//     likelihood_close(&likelihood);          after output_close
+#ifndef CUTTLE_WORKFLOW_LIKELIHOOD_H
+#define CUTTLE_WORKFLOW_LIKELIHOOD_H
+
+#include "engine/cuttle/public.h"
+#include "io/filters.h"
+
+/* Fewer examples than this say nothing about the least likely of them. */
+enum { LIKELIHOOD_EXAMPLES = 5 };
+
+struct likelihood {
+	struct filter_scale scale; /* for filters_open */
+	struct cuttle_scorer *scorer;
+	struct cuttle_plan_params
+	    params;          /* of the texts' public prompt; its strings the caller's */
+	const char *heading; /* of the text that is judged next; NULL = none */
+};
+
+/* USAGE: they are fewer than LIKELIHOOD_EXAMPLES. */
+enum cuttle_status likelihood_enough(size_t examples, struct cuttle_error *error);
+
+/* Scores params->examples, each behind the prompt with the others. An example that begins with one
+ * of headings[count] and a line end stands under that heading, and the rest of it is scored. The
+ * same prompts judge texts, with all examples. params is copied; what it points to must outlive
+ * *likelihood. Call likelihood_close in any case. USAGE: as likelihood_enough, where an example
+ * without a token does not count; else as cuttle_scorer_make and cuttle_scorer_mean. NOMEM. */
+enum cuttle_status likelihood_open(struct likelihood *likelihood, struct cuttle_model *model,
+                                   const struct cuttle_plan_params *params,
+                                   const char *const *headings, size_t count,
+                                   struct cuttle_error *error);
+void likelihood_close(struct likelihood *likelihood);
+
+#endif
