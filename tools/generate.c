@@ -118,9 +118,9 @@ static const struct option_entry OPTIONS[] = {
 	         "if half of it or more is left; none: every text as it was drawn"},
 	{.name = "drop", VALUE(drop), .argument = "LIST",
 	 .help = "duplicates, loops, unlikely, or several with a comma between: texts that nearly "
-	         "repeat an earlier one, or themselves, or that the public prompt holds less likely "
-	         "than every public example, go to OUT.dropped.jsonl; they are paid for like "
-	         "others"},
+	         "repeat an earlier one, or themselves, or that the public prompt holds less "
+	         "likely than every public example, go to OUT.dropped.jsonl; they are paid for "
+	         "like others"},
 	PROMPT_OPTIONS,
 	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
 	 .most = UINT32_MAX,

@@ -17,7 +17,7 @@ enum cuttle_status likelihood_enough(size_t examples, struct cuttle_error *error
 	                     LIKELIHOOD_EXAMPLES, examples);
 }
 
-static enum cuttle_status score_drawn_text(void *user, const char *text, size_t size, double *mean,
+static enum cuttle_status weigh_drawn_text(void *user, const char *text, size_t size, double *mean,
                                            struct cuttle_error *error) {
 	const struct likelihood *of = user;
 	return cuttle_scorer_mean(of->scorer, &of->params, of->heading, text, size, mean, error);
@@ -57,7 +57,7 @@ enum cuttle_status likelihood_open(struct likelihood *likelihood, struct cuttle_
                                    struct cuttle_error *error) {
 	const size_t examples = params->example_count;
 	*likelihood = (struct likelihood){.params = *params};
-	likelihood->scale = (struct filter_scale){score_drawn_text, likelihood, INFINITY};
+	likelihood->scale = (struct filter_scale){weigh_drawn_text, likelihood, INFINITY};
 	enum cuttle_status status = likelihood_enough(examples, error);
 	if (status) return status;
 	const char **others = calloc(examples, sizeof *others);
