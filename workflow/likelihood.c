@@ -33,11 +33,30 @@ static const char *find_heading(const char *example, const char *const *headings
 	return NULL;
 }
 
+enum cuttle_status likelihood_begin(struct likelihood *likelihood, struct cuttle_model *model,
+                                    const struct cuttle_plan_params *params,
+                                    struct cuttle_error *error) {
+	*likelihood = (struct likelihood){.params = *params};
+	likelihood->scale = (struct filter_scale){weigh_drawn_text, likelihood, INFINITY};
+	return cuttle_scorer_make(model, params->context, &likelihood->scorer, error);
+}
+
+enum cuttle_status likelihood_lower(struct likelihood *likelihood,
+                                    const struct cuttle_plan_params *params, const char *heading,
+                                    const char *example, struct cuttle_error *error) {
+	double mean;
+	const enum cuttle_status status = cuttle_scorer_mean(
+	    likelihood->scorer, params, heading, example, strlen(example), &mean, error);
+	if (status || isnan(mean)) return status;
+	likelihood->examples++;
+	if (mean < likelihood->scale.least) likelihood->scale.least = mean;
+	return CUTTLE_OK;
+}
+
 /* Scores example `which` behind the prompt that shows the others. */
-static enum cuttle_status score_example(const struct likelihood *of, size_t which,
+static enum cuttle_status score_example(struct likelihood *of, size_t which,
                                         const char *const *headings, size_t count,
-                                        const char **others, double *mean,
-                                        struct cuttle_error *error) {
+                                        const char **others, struct cuttle_error *error) {
 	struct cuttle_plan_params params = of->params;
 	const char *example = params.examples[which],
 	           *heading = find_heading(example, headings, count);
@@ -47,8 +66,7 @@ static enum cuttle_status score_example(const struct likelihood *of, size_t whic
 	params.examples = others;
 	params.example_count = left;
 	if (heading) example += strlen(heading) + 1;
-	return cuttle_scorer_mean(of->scorer, &params, heading, example, strlen(example), mean,
-	                          error);
+	return likelihood_lower(of, &params, heading, example, error);
 }
 
 enum cuttle_status likelihood_open(struct likelihood *likelihood, struct cuttle_model *model,
@@ -56,23 +74,16 @@ enum cuttle_status likelihood_open(struct likelihood *likelihood, struct cuttle_
                                    const char *const *headings, size_t count,
                                    struct cuttle_error *error) {
 	const size_t examples = params->example_count;
-	*likelihood = (struct likelihood){.params = *params};
-	likelihood->scale = (struct filter_scale){weigh_drawn_text, likelihood, INFINITY};
+	*likelihood = (struct likelihood){0};
 	enum cuttle_status status = likelihood_enough(examples, error);
 	if (status) return status;
 	const char **others = calloc(examples, sizeof *others);
 	if (!others) return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	status = cuttle_scorer_make(model, params->context, &likelihood->scorer, error);
-	size_t scored = 0;
-	for (size_t i = 0; i < examples && !status; i++) {
-		double mean;
-		status = score_example(likelihood, i, headings, count, others, &mean, error);
-		if (status || isnan(mean)) continue;
-		scored++;
-		if (mean < likelihood->scale.least) likelihood->scale.least = mean;
-	}
+	status = likelihood_begin(likelihood, model, params, error);
+	for (size_t i = 0; i < examples && !status; i++)
+		status = score_example(likelihood, i, headings, count, others, error);
 	free(others);
-	return status ? status : likelihood_enough(scored, error);
+	return status ? status : likelihood_enough(likelihood->examples, error);
 }
 
 void likelihood_close(struct likelihood *likelihood) {

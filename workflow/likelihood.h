@@ -25,6 +25,7 @@ struct likelihood {
 	struct cuttle_plan_params
 	    params;          /* of the texts' public prompt; its strings the caller's */
 	const char *heading; /* of the text that is judged next; NULL = none */
+	size_t examples;     /* how many have set the least */
 };
 
 /* USAGE: they are fewer than LIKELIHOOD_EXAMPLES. */
@@ -39,6 +40,15 @@ enum cuttle_status likelihood_open(struct likelihood *likelihood, struct cuttle_
                                    const struct cuttle_plan_params *params,
                                    const char *const *headings, size_t count,
                                    struct cuttle_error *error);
+/* The two steps of likelihood_open, for examples that have prompts of their own: the first has no
+ * least yet, each of the second lowers it, unless the example has no token. Both as
+ * likelihood_open. */
+enum cuttle_status likelihood_begin(struct likelihood *likelihood, struct cuttle_model *model,
+                                    const struct cuttle_plan_params *params,
+                                    struct cuttle_error *error);
+enum cuttle_status likelihood_lower(struct likelihood *likelihood,
+                                    const struct cuttle_plan_params *params, const char *heading,
+                                    const char *example, struct cuttle_error *error);
 void likelihood_close(struct likelihood *likelihood);
 
 #endif

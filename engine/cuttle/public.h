@@ -48,6 +48,7 @@ struct cuttle_public_job {
 	size_t struct_size; /* set by the default function */
 	size_t texts;       /* N: texts 0 .. N-1 are written */
 	uint32_t parallel;  /* texts in flight; 0 = as suits. Results do not depend on it */
+	uint64_t seed;      /* text i follows from seed, prompt and i. Any number */
 	void *user;         /* first argument of the callbacks */
 
 	/* Sets what makes the public prompt of this text, and *heading, NULL = none. Called again
@@ -68,8 +69,8 @@ CUTTLE_API void cuttle_public_job_default(struct cuttle_public_job *job);
 
 /* Writes all texts, of at most T tokens each, from the law of the plan's public row: its weights A
  * at its temperature over its candidates V+, as where a plan's own tokens are free. No reference is
- * asked for. A plan made with `insecure` draws text i from its seed and i alone, so that any subset
- * of the texts can be drawn again; here that is no fault, for nothing private is drawn.
+ * asked for. The plan must have been made with `insecure`: tokens are drawn from the job's seed, so
+ * that all of it can be drawn again. Here that is no fault, for nothing private is drawn.
  * USAGE: struct_size is wrong, a prompt cannot be made or leaves no room for T tokens, or the
  * system refuses to lock memory. MODEL: the public logits are not finite, or replayed tokens are
  * wrong. PARTIAL: a callback asked to stop. INTERNAL: no entropy. NOMEM: as cuttle_plan_make. */

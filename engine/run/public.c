@@ -184,7 +184,7 @@ enum cuttle_status cuttle_public_run(struct cuttle_plan *plan,
 	    params_take(&job, sizeof job, given, "struct cuttle_public_job", error);
 	if (!status) status = capacity_check(job.parallel, 0, error);
 	if (status) return status;
-	REQUIRE(job.prompt && job.text);
+	REQUIRE(job.prompt && job.text && !plan->guarantee.private_output);
 	const size_t context = plan->guarantee.context,
 	             slots = capacity_slots(plan->model, 0, context, job.parallel);
 	const struct lockstep_params params = {.slots = job.texts && job.texts < slots ? job.texts
@@ -197,7 +197,7 @@ enum cuttle_status cuttle_public_run(struct cuttle_plan *plan,
 	if (status) return status;
 	struct public_run run = {.plan = plan, .job = &job};
 	const struct logit_source source = lockstep_source(lockstep);
-	plan->seeded.heading = 0;
+	plan->seeded = (struct seeded){.seed = job.seed};
 	status = generate_public(&run, &source, error);
 	prompt_free(&run.prompt);
 	lockstep_free(&lockstep);

@@ -187,6 +187,7 @@ static enum cuttle_status write_public(struct cuttle_plan *plan, uint32_t parall
 	cuttle_public_job_default(&job);
 	job.texts = TEXTS;
 	job.parallel = parallel;
+	job.seed = 11;
 	job.user = w;
 	job.prompt = give_prompt;
 	job.drawn = give_known;
@@ -286,6 +287,7 @@ static void the_law_is_that_of_free_tokens(void **state) {
 	struct cuttle_public_job public;
 	cuttle_public_job_default(&public);
 	public.texts = TEXTS;
+	public.seed = 11;
 	public.user = &alone;
 	public.prompt = give_one_prompt;
 	public.token = keep_any_token;
