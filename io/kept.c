@@ -163,14 +163,18 @@ static enum cuttle_status read_texts(struct kept *kept, const char *path,
 	return CUTTLE_OK;
 }
 
+enum cuttle_status kept_read(struct kept *kept, const char *path, enum records_format format,
+                             struct cuttle_error *error) {
+	const enum cuttle_status status = make_groups(kept, error);
+	return status ? status : read_texts(kept, path, format, error);
+}
+
 enum cuttle_status kept_open(struct kept *kept, const char *path, enum records_format format,
                              const char *receipt, struct cuttle_error *error) {
 	*kept = (struct kept){0};
 	enum cuttle_status status = open_parent(kept, receipt, error);
 	if (!status) status = check_parent_output(kept, path, error);
-	if (!status) status = make_groups(kept, error);
-	if (!status) status = read_texts(kept, path, format, error);
-	return status;
+	return status ? status : kept_read(kept, path, format, error);
 }
 
 void kept_close(struct kept *kept) {

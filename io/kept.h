@@ -50,6 +50,10 @@ struct kept {
  * output is another one's. NOMEM. */
 enum cuttle_status kept_open(struct kept *kept, const char *path, enum records_format format,
                              const char *receipt, struct cuttle_error *error);
+/* The last part of kept_open: groups and texts, once kept->claim is of a receipt that holds and of
+ * this output. INPUT: the file cannot be read, or a line has no index. NOMEM. */
+enum cuttle_status kept_read(struct kept *kept, const char *path, enum records_format format,
+                             struct cuttle_error *error);
 void kept_close(struct kept *kept);
 
 #endif

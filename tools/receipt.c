@@ -77,6 +77,7 @@ struct receipt_facts {
 	const char *model_sha256;
 	uint64_t model_bytes;
 	const char *words_sha256;     /* of the words file; NULL = the run had none */
+	bool expanded;                /* there is a parent's receipt */
 	const char *dataset;          /* NULL = none */
 	const char *unit_key;         /* "" = lines */
 	struct receipt_ledger ledger; /* its entry is "" = nobody counted */
@@ -209,6 +210,8 @@ static void explain_unchecked(const struct attested *attested, const char *follo
 	    {values->output, " output_sha256 "},
 	    {values->model, " model_bytes model_sha256 "},
 	    {values->words, " words_sha256 "},
+	    {values->parent, " accountant adjacency dataset delta epsilon parent private rho unit "
+	                     "unit_key unit_limited unit_weight "},
 	    {values->ledger, " command_sha256 dataset ledger output_sha256 unit_key "},
 	};
 	const char *key, *before = "not checked:";
@@ -424,6 +427,8 @@ static enum cuttle_status check_files(const struct receipt_facts *facts, bool is
 		    facts->words_sha256
 		        ? check_file_hash(values->words, "words file", facts->words_sha256, error)
 		        : io_fail(error, CUTTLE_LEDGER, "this run had no words file");
+	if (!status && values->parent && !facts->expanded)
+		status = io_fail(error, CUTTLE_LEDGER, "this run expanded no other output");
 	if (!status && !is_private)
 		status = io_fail(error, CUTTLE_INPUT, "%s", facts->attested->sentence);
 	return status ? status : check_ledger(values->ledger, facts, error);
@@ -532,6 +537,7 @@ static enum cuttle_status verify_expansion(struct attested *attested, const char
 	const struct receipt_facts facts = {.attested = &claim.attested,
 	                                    .model_sha256 = receipt->model_sha256,
 	                                    .model_bytes = receipt->model.file_bytes,
+	                                    .expanded = true,
 	                                    .unit_key = "",
 	                                    .ledger = {.entry = ""}};
 	if (!status) status = check_files(&facts, receipt->private_output, values, error);
