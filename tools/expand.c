@@ -252,7 +252,7 @@ const struct verb expand_verb = {
     .usage = "-m MODEL -i OUT --receipt RECEIPT -o MORE [OPTION]...",
     .summary = "more texts like those that generate kept, free of charge",
     .example = "-m MODEL.gguf -i out.jsonl --receipt out.receipt.json -o more.jsonl -N 10000 "
-               "--kind \"discharge note\"",
+               "--kind note",
     .another = "-m MODEL.gguf -i out.csv -o more.csv -N 500 --drop duplicates,loops --seed 7",
     .about = ABOUT,
     .options = OPTIONS,
