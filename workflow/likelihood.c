@@ -4,6 +4,7 @@
 #include "workflow/likelihood.h"
 
 #include "io/fail.h"
+#include "workflow/examples.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,16 +22,6 @@ static enum cuttle_status weigh_drawn_text(void *user, const char *text, size_t 
                                            struct cuttle_error *error) {
 	const struct likelihood *of = user;
 	return cuttle_scorer_mean(of->scorer, &of->params, of->heading, text, size, mean, error);
-}
-
-/* Which of headings[count] the example begins with; NULL = none of them. */
-static const char *find_heading(const char *example, const char *const *headings, size_t count) {
-	for (size_t i = 0; i < count; i++) {
-		const size_t size = strlen(headings[i]);
-		if (!strncmp(example, headings[i], size) && example[size] == '\n')
-			return headings[i];
-	}
-	return NULL;
 }
 
 enum cuttle_status likelihood_begin(struct likelihood *likelihood, struct cuttle_model *model,
@@ -53,36 +44,56 @@ enum cuttle_status likelihood_lower(struct likelihood *likelihood,
 	return CUTTLE_OK;
 }
 
-/* Scores example `which` behind the prompt that shows the others. */
-static enum cuttle_status score_example(struct likelihood *of, size_t which,
-                                        const char *const *headings, size_t count,
-                                        const char **others, struct cuttle_error *error) {
+/* Room for the numbers below. */
+struct example_lists {
+	size_t *groups;     /* [count] category of each */
+	size_t *chosen;     /* [count] */
+	const char **shown; /* [count] */
+};
+
+/* Scores example `which` behind others. */
+static enum cuttle_status score_example(struct likelihood *of,
+                                        const struct likelihood_examples *examples,
+                                        const struct example_lists *lists, size_t which,
+                                        struct cuttle_error *error) {
 	struct cuttle_plan_params params = of->params;
-	const char *example = params.examples[which],
-	           *heading = find_heading(example, headings, count);
-	size_t left = 0;
+	const size_t group = lists->groups[which];
+	const char *text;
+	params.example_count = examples_choose(lists->groups, examples->count, group,
+	                                       examples->per_text, which, lists->chosen);
 	for (size_t i = 0; i < params.example_count; i++)
-		if (i != which) others[left++] = params.examples[i];
-	params.examples = others;
-	params.example_count = left;
-	if (heading) example += strlen(heading) + 1;
-	return likelihood_lower(of, &params, heading, example, error);
+		lists->shown[i] = examples->all[lists->chosen[i]];
+	params.examples = lists->shown;
+	(void)examples_group(examples->all[which], examples->headings, examples->heading_count,
+	                     &text);
+	return likelihood_lower(of, &params,
+	                        group == EXAMPLES_NO_GROUP ? NULL : examples->headings[group], text,
+	                        error);
 }
 
 enum cuttle_status likelihood_open(struct likelihood *likelihood, struct cuttle_model *model,
                                    const struct cuttle_plan_params *params,
-                                   const char *const *headings, size_t count,
+                                   const struct likelihood_examples *examples,
                                    struct cuttle_error *error) {
-	const size_t examples = params->example_count;
+	const size_t count = examples->count;
+	const char *text;
 	*likelihood = (struct likelihood){0};
-	enum cuttle_status status = likelihood_enough(examples, error);
+	enum cuttle_status status = likelihood_enough(count, error);
 	if (status) return status;
-	const char **others = calloc(examples, sizeof *others);
-	if (!others) return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	status = likelihood_begin(likelihood, model, params, error);
-	for (size_t i = 0; i < examples && !status; i++)
-		status = score_example(likelihood, i, headings, count, others, error);
-	free(others);
+	const struct example_lists lists = {calloc(count, sizeof *lists.groups),
+	                                    calloc(count, sizeof *lists.chosen),
+	                                    calloc(count, sizeof *lists.shown)};
+	if (!lists.groups || !lists.chosen || !lists.shown)
+		status = io_fail(error, CUTTLE_NOMEM, "out of memory");
+	for (size_t i = 0; i < count && !status; i++)
+		lists.groups[i] = examples_group(examples->all[i], examples->headings,
+		                                 examples->heading_count, &text);
+	if (!status) status = likelihood_begin(likelihood, model, params, error);
+	for (size_t i = 0; i < count && !status; i++)
+		status = score_example(likelihood, examples, &lists, i, error);
+	free(lists.groups);
+	free(lists.chosen);
+	free(lists.shown);
 	return status ? status : likelihood_enough(likelihood->examples, error);
 }
 

@@ -6,7 +6,7 @@
 // private prompt's context, or how many records there are. An example is scored behind the prompt
 // that shows the others, as a new text would stand behind them. For example, of 5 examples:
 //
-//     status = likelihood_open(&likelihood, model, &params, headings, count, &error);
+//     status = likelihood_open(&likelihood, model, &params, &examples, &error);
 //     likelihood.heading = "genre: sea";      that of the texts that come now; NULL = none
 //     output.scale = &likelihood.scale;       before output_open
 //     likelihood_close(&likelihood);          after output_close
@@ -31,14 +31,24 @@ struct likelihood {
 /* USAGE: they are fewer than LIKELIHOOD_EXAMPLES. */
 enum cuttle_status likelihood_enough(size_t examples, struct cuttle_error *error);
 
-/* Scores params->examples, each behind the prompt with the others. An example that begins with one
- * of headings[count] and a line end stands under that heading, and the rest of it is scored. The
- * same prompts judge texts, with all examples. params is copied; what it points to must outlive
- * *likelihood. Call likelihood_close in any case. USAGE: as likelihood_enough, where an example
- * without a token does not count; else as cuttle_scorer_make and cuttle_scorer_mean. NOMEM. */
+/* All public examples, and which of them a prompt shows. */
+struct likelihood_examples {
+	const char *const *all; /* [count] */
+	size_t count;
+	size_t per_text;             /* E; 0 = all */
+	const char *const *headings; /* [heading_count] of the categories */
+	size_t heading_count;
+};
+
+/* Scores all examples, each behind a prompt with the others that a text of its category would have
+ * (workflow/examples.h). An example that begins with a heading and a line end stands under it, and
+ * the rest of it is scored. Texts are judged behind params->examples: set params.examples and
+ * heading for each category. params is copied; what it points to must outlive *likelihood. Call
+ * likelihood_close in any case. USAGE: as likelihood_enough, where an example without a token does
+ * not count; else as cuttle_scorer_make and cuttle_scorer_mean. NOMEM. */
 enum cuttle_status likelihood_open(struct likelihood *likelihood, struct cuttle_model *model,
                                    const struct cuttle_plan_params *params,
-                                   const char *const *headings, size_t count,
+                                   const struct likelihood_examples *examples,
                                    struct cuttle_error *error);
 /* The two steps of likelihood_open, for examples that have prompts of their own: the first has no
  * least yet, each of the second lowers it, unless the example has no token. Both as

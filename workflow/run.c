@@ -12,6 +12,7 @@
 #include <string.h>
 
 struct run_state {
+	const struct run_request *request;
 	const struct references *references;
 	const struct run_events *events;
 	struct delivery delivery;
@@ -82,6 +83,7 @@ static enum cuttle_status run_categories(const struct setup *setup, struct run_s
 	if (!categories->count) return cuttle_job_run(setup->plan, job, error);
 	for (job->heading = 0; !status && job->heading < categories->count; job->heading++) {
 		job->texts = categories->all[job->heading].texts;
+		run->likelihood.params = setup_prompts(run->request, setup, job->heading);
 		run->likelihood.heading = categories->all[job->heading].heading;
 		if (job->texts) status = cuttle_job_run(setup->plan, job, error);
 		run->first += job->texts;
@@ -125,12 +127,16 @@ static enum cuttle_status publish_output(struct setup *setup, struct run_state *
 static enum cuttle_status open_likelihood(const struct run_request *request,
                                           const struct setup *setup, struct likelihood *likelihood,
                                           struct cuttle_error *error) {
-	const struct cuttle_plan_params params = setup_prompts(request, setup);
+	const struct cuttle_plan_params params = setup_prompts(request, setup, 0);
 	const char *headings[MOST_CATEGORIES];
 	for (size_t i = 0; i < setup->categories.count; i++)
 		headings[i] = setup->categories.all[i].heading;
-	return likelihood_open(likelihood, setup->model, &params, headings, setup->categories.count,
-	                       error);
+	const struct likelihood_examples examples = {.all = (const char *const *)setup->examples,
+	                                             .count = setup->example_count,
+	                                             .per_text = (size_t)request->examples_per_text,
+	                                             .headings = headings,
+	                                             .heading_count = setup->categories.count};
+	return likelihood_open(likelihood, setup->model, &params, &examples, error);
 }
 
 static enum cuttle_status open_delivery(const struct run_request *request, struct setup *setup,
@@ -162,8 +168,10 @@ enum cuttle_status run_texts(const struct run_request *request, struct setup *se
                              const struct run_events *events, struct cuttle_error *error) {
 	struct references references = {0};
 	struct spending spending;
-	struct run_state run = {
-	    .references = &references, .events = events, .batch = setup->receipt.guarantee.batch};
+	struct run_state run = {.request = request,
+	                        .references = &references,
+	                        .events = events,
+	                        .batch = setup->receipt.guarantee.batch};
 	bool complete = false;
 	// A run that is not private is not counted.
 	const struct spending_request counted = {

@@ -43,6 +43,10 @@ struct setup {
 	char *prompt_private;         /* own prompt, NULL = none */
 	char **examples;              /* [example_count] public examples */
 	size_t example_count;
+	/* [shown_count] which of them prompts show: a list for each category, or one without any.
+	 * NULL stands behind each list. */
+	const char ***shown;
+	size_t shown_count;
 };
 
 /* Reads prompts, public examples and categories, and makes plan and receipt. Call setup_free in any
@@ -54,9 +58,10 @@ struct setup {
 enum cuttle_status setup_make(const struct run_request *request, const struct setup_model *opened,
                               struct setup *setup, struct cuttle_error *error);
 void setup_free(struct setup *setup);
-/* The parameters of the run's prompts, without headings: what the request says, and the prompts and
- * examples that setup_make has read. What they point to belongs to both. */
+/* The parameters of the run's prompts under a category (0 where there is none), without its
+ * heading: what the request says, and the prompts and examples that setup_make has read. What they
+ * point to belongs to both. */
 struct cuttle_plan_params setup_prompts(const struct run_request *request,
-                                        const struct setup *setup);
+                                        const struct setup *setup, size_t category);
 
 #endif

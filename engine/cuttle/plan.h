@@ -96,6 +96,10 @@ struct cuttle_plan_params {
 	 * clip at gain 1 is at least 3/4 of the temperature and B is at least 7, else 1. With a
 	 * clip given instead of epsilon, that clip holds at this gain, and 0 is 1. */
 	double gain;
+
+	/* [heading_count] of each heading's prompts, NULL at the end. NULL = all have `examples`.
+	 */
+	const char *const *const *heading_examples;
 };
 
 /* Sets all members to their defaults. Epsilon and the clip are NaN: set one of them. */

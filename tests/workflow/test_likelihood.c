@@ -37,6 +37,14 @@ static double score(struct cuttle_scorer *scorer, const struct cuttle_plan_param
 	return mean;
 }
 
+static enum cuttle_status open_likelihood(struct likelihood *likelihood, struct cuttle_model *model,
+                                          const struct cuttle_plan_params *params, size_t headings,
+                                          size_t per_text) {
+	const struct likelihood_examples examples = {params->examples, params->example_count,
+	                                             per_text, HEADINGS, headings};
+	return likelihood_open(likelihood, model, params, &examples, NULL);
+}
+
 static void the_least_is_of_the_examples(void **state) {
 	(void)state;
 	struct cuttle_model *model = tiny_model_open_healthy(1);
@@ -45,8 +53,7 @@ static void the_least_is_of_the_examples(void **state) {
 	struct likelihood likelihood;
 	double least = INFINITY, mean;
 	assert_int_equal(cuttle_scorer_make(model, 300, &scorer, NULL), CUTTLE_OK);
-	assert_int_equal(likelihood_open(&likelihood, model, &params, HEADINGS, 2, NULL),
-	                 CUTTLE_OK);
+	assert_int_equal(open_likelihood(&likelihood, model, &params, 2, 0), CUTTLE_OK);
 	for (size_t i = 0; i < COUNT; i++) {
 		const char *others[COUNT];
 		size_t left = 0;
@@ -71,21 +78,44 @@ static void the_least_is_of_the_examples(void **state) {
 	cuttle_model_free(&model);
 }
 
+/* Each behind two others: of its own category first. Only the second one has a category. */
+static void examples_have_few_others(void **state) {
+	(void)state;
+	// Of no category are 0, 2, 3 and 4. Example 1 is alone, so others fill up.
+	static const size_t shown[COUNT][2] = {{2, 3}, {0, 2}, {0, 3}, {0, 2}, {0, 2}};
+	struct cuttle_model *model = tiny_model_open_healthy(1);
+	struct cuttle_plan_params params = some_params(EXAMPLES, COUNT);
+	struct cuttle_scorer *scorer;
+	struct likelihood likelihood;
+	double least = INFINITY;
+	assert_int_equal(cuttle_scorer_make(model, 300, &scorer, NULL), CUTTLE_OK);
+	assert_int_equal(open_likelihood(&likelihood, model, &params, 2, 2), CUTTLE_OK);
+	for (size_t i = 0; i < COUNT; i++) {
+		const char *const others[] = {EXAMPLES[shown[i][0]], EXAMPLES[shown[i][1]]};
+		const struct cuttle_plan_params with = some_params(others, 2);
+		const double mean = i == 1 ? score(scorer, &with, HEADINGS[1], "Two and two.")
+		                           : score(scorer, &with, NULL, EXAMPLES[i]);
+		if (mean < least) least = mean;
+	}
+	assert_true(likelihood.scale.least == least);
+	likelihood_close(&likelihood);
+	cuttle_scorer_free(&scorer);
+	cuttle_model_free(&model);
+}
+
 static void too_few_examples(void **state) {
 	(void)state;
 	struct cuttle_model *model = tiny_model_open_healthy(1);
 	struct likelihood likelihood;
 	const char *const blank[] = {"One.", "genre: sea\n", "Three.", "Four.", "Five."};
 	struct cuttle_plan_params params = some_params(EXAMPLES, COUNT - 1);
-	assert_int_equal(likelihood_open(&likelihood, model, &params, NULL, 0, NULL), CUTTLE_USAGE);
+	assert_int_equal(open_likelihood(&likelihood, model, &params, 0, 0), CUTTLE_USAGE);
 	likelihood_close(&likelihood);
 	// An example without a token tells nothing, so it does not count.
 	params = some_params(blank, COUNT);
-	assert_int_equal(likelihood_open(&likelihood, model, &params, HEADINGS, 2, NULL),
-	                 CUTTLE_USAGE);
+	assert_int_equal(open_likelihood(&likelihood, model, &params, 2, 0), CUTTLE_USAGE);
 	likelihood_close(&likelihood);
-	assert_int_equal(likelihood_open(&likelihood, model, &params, HEADINGS, 1, NULL),
-	                 CUTTLE_OK);
+	assert_int_equal(open_likelihood(&likelihood, model, &params, 1, 0), CUTTLE_OK);
 	likelihood_close(&likelihood);
 	cuttle_model_free(&model);
 }
@@ -93,6 +123,7 @@ static void too_few_examples(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_least_is_of_the_examples),
+	    cmocka_unit_test(examples_have_few_others),
 	    cmocka_unit_test(too_few_examples),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
