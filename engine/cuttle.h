@@ -28,6 +28,7 @@
 //   cuttle_job_run          reads references, draws tokens, hands out texts
 //   cuttle_rewriter_run     rewrites documents; cuttle_rewriter_make comes before, as a plan does
 //   cuttle_rewrite_budget_solve  what that costs, without a model
+//   cuttle_public_run       writes more texts behind those of a job, from the public prompt alone
 //   cuttle_completer_run    completes prompts that show private text: PRIVATE, no guarantee
 //   cuttle_bench            how long a run will take
 //   struct cuttle_trace     what each step looked like inside: PRIVATE
@@ -40,6 +41,7 @@
 #include "cuttle/lots.h"
 #include "cuttle/plan.h"
 #include "cuttle/job.h"
+#include "cuttle/public.h"
 #include "cuttle/rewrite_budget.h"
 #include "cuttle/rewrite.h"
 #include "cuttle/complete.h"

@@ -157,9 +157,8 @@ static json_t *add_lots(json_t *object, const struct receipt *receipt) {
 	return jsonout_extend(object, &(struct jsonout_member){"lots", lots}, 1);
 }
 
-/* What filters did. Without any there is no such member, as in the receipts before there were. */
-static json_t *add_filters(json_t *object, const struct filters *filters,
-                           const struct filter_counts *counts) {
+json_t *receipt_add_filters(json_t *object, const struct filters *filters,
+                            const struct filter_counts *counts) {
 	if (!filters->trim && !filters_drop_any(filters)) return object;
 	uint64_t kept = counts->drawn;
 	json_t *dropped = json_object();
@@ -252,7 +251,7 @@ json_t *receipt_json(const struct receipt *receipt, const char *fingerprint,
 	json_t *root = jsonout_extend(stamp, members, sizeof members / sizeof *members);
 	root = add_gain(receipt_add_savings(root, &guarantee->savings), guarantee->gain);
 	root = add_lots(root, receipt);
-	return add_filters(root, &receipt->filters, &receipt->counts);
+	return receipt_add_filters(root, &receipt->filters, &receipt->counts);
 }
 
 char *receipt_canonical(json_t *root, size_t *size) {

@@ -101,6 +101,9 @@ struct cuttle_plan_params {
 	 * are then the run's. NULL = by index. */
 	const struct cuttle_lots *lots;
 	size_t lot_count; /* clusters; 0 = no lots */
+	/* [heading_count] of each heading's prompts, NULL at the end. NULL = all have `examples`.
+	 */
+	const char *const *const *heading_examples;
 };
 
 /* Sets all members to their defaults. Epsilon and the clip are NaN: set one of them. */

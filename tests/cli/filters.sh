@@ -108,9 +108,48 @@ refused 2 "${same_texts[@]}" -i y.jsonl.dropped.jsonl -o y.jsonl --drop duplicat
 says err 'would overwrite'
 refused 2 "${same_texts[@]}" -o - --drop loops
 says err 'needs -o FILE'
-for wrong in unlikely '' 'loops,' 'loops,loops'; do refused 2 "${same_texts[@]}" -o z.jsonl --drop "$wrong"; done
+for wrong in likely '' 'loops,' 'loops,loops'; do refused 2 "${same_texts[@]}" -o z.jsonl --drop "$wrong"; done
 refused 2 "${same_texts[@]}" -o z.jsonl --trim word
 exits 0 "${same_texts[@]}" -o - --trim sentence
+
+# Texts that the public prompt holds less likely than every example: how many are in flight, where a run
+# was stopped, threads and tier do not matter.
+for day in a b c d e; do echo "{\"text\":\"The $day of March was cold. $day and $day.\"}"; done >examples.jsonl
+scored=(generate -i refs.jsonl -B 1 -N 12 -n 24 -q -e 1 -k 0 --temperature 4 --insecure-seed 5 --public-examples examples.jsonl --drop unlikely)
+exits 0 "${scored[@]}" -o u.jsonl
+kept=$(wc -l <u.jsonl) gone=$(wc -l <u.jsonl.dropped.jsonl)
+[ "$kept" -gt 0 ] && [ "$gone" -gt 0 ] && [ $((kept + gone)) = 12 ] || fail "$kept texts are likely, $gone are not"
+says u.jsonl.dropped.jsonl '"dropped":"unlikely"}$'
+says u.receipt.json "\"unlikely\": $gone"
+for way in '--parallel 5 --prompt-chunk 7' '--threads 1 --isa scalar --no-sharing'; do
+	rm -f w.*
+	# shellcheck disable=SC2086
+	exits 0 "${scored[@]}" -o w.jsonl $way
+	same w.jsonl u.jsonl "$way keeps other texts"
+	same w.jsonl.dropped.jsonl u.jsonl.dropped.jsonl "$way drops other texts"
+done
+for limit in 1500 3000; do
+	rm -f w.*
+	(prlimit --fsize="$limit" --pid "$BASHPID" && "$CUTTLE" "${scored[@]}" -o w.jsonl >out 2>err)
+	exits 0 "${scored[@]}" -o w.jsonl
+	same w.jsonl u.jsonl "other texts are likely after a stop at $limit bytes"
+	same w.jsonl.dropped.jsonl u.jsonl.dropped.jsonl "other texts are unlikely after a stop at $limit bytes"
+done
+# Not what the references are: at this clip they change no text, and so no file.
+calm=(generate -B 1 -N 12 -n 24 -q --clip 0.0004 -k 0 --temperature 4 --insecure-seed 5 --public-examples examples.jsonl --drop unlikely)
+sed 's/Patient/A much longer record, about somebody else entirely, number/' refs.jsonl >others.jsonl
+exits 0 "${calm[@]}" -i refs.jsonl -o v.jsonl
+exits 0 "${calm[@]}" -i others.jsonl -o w.jsonl --overwrite
+[ -s v.jsonl.dropped.jsonl ] || fail "nothing is unlikely"
+same v.jsonl w.jsonl "what is kept depends on the references"
+same v.jsonl.dropped.jsonl w.jsonl.dropped.jsonl "what is dropped depends on the references"
+# Five examples are the least.
+head -4 examples.jsonl >four.jsonl
+refused 2 "${scored[@]}" -o z.jsonl --public-examples four.jsonl
+says err 'at least 5 public examples to compare with, and there are 4'
+refused 2 generate -i refs.jsonl -o z.jsonl -B 2 -N 1 -e 1 --drop unlikely
+says err 'needs --public-examples FILE'
+[ ! -e z.jsonl.journal ] || fail "a refused run has a journal"
 
 pace
 exits 0 "${same_texts[@]}" "${all[@]}" --dry-run --bench pace.json

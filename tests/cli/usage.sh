@@ -56,6 +56,16 @@ says out '^A text of n words costs n EPS'
 says err 'missing: --words WORDS, -m MODEL .*, -i TEXTS, --endpoint URL, --remote-model NAME, -o OUT; for example: cuttle infer --words '
 (unset CUTTLE_MODEL && refused 2 extract) || exit 1
 says err 'missing: -m MODEL .*, -i DOCS, --replies FILE'
+exits 0 expand --help
+for flag in -m -i --receipt --input-format -N -n --examples-per-text --seed --trim --drop --kind --template --chat-format --system --prompt-public -c -o \
+	--output-format --own-receipt --sign --overwrite --progress -q -t --isa -C --mlock --parallel --prompt-chunk; do
+	says out "(^|[ ,])${flag}[ ,]"
+done
+[ "$(grep -c "^    cuttle expand " out)" = 2 ] || fail "expand --help has not two examples"
+headings=$(grep -E '^[A-Z][a-z ]+:$' out | sed '/^For example:$/d' | paste -sd' ')
+[ "$headings" = 'Input: Text: Prompts: Output: Machine:' ] || fail "expand: headings: $headings"
+(unset CUTTLE_MODEL && refused 2 expand) || exit 1
+says err 'missing: -m MODEL .*, -i OUT, -o MORE'
 # Every option of these stands under a heading, and two commands show how.
 for verb in generate sanitize; do
 	exits 0 $verb --help
