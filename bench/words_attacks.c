@@ -8,7 +8,7 @@
 //                                                         the laws as the design's table has them
 //        words_attacks speed WORDS [WIDTH]                words per second, with random vectors
 //
-// The words are the first WORDS of the model's own, fragments too. Every chance is taken from the
+// The words are the first WORDS of the model's own list. Every chance is taken from the
 // law, not from draws: from the integers of dp/rank.h, and from baselines_law. The attacks:
 //   unchanged   guesses that a word stayed as it is
 //   inversion   guesses the ten words nearest to the output
