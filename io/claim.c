@@ -50,7 +50,8 @@ static bool get_filters(const json_t *root, struct receipt *receipt) {
 		if (!attest_count(dropped, filters_name(rule), left, count)) return false;
 		left -= *count;
 	}
-	return true;
+	return !filters_drop_any(&receipt->filters) ||
+	       attest_hash(root, "dropped_sha256", receipt->counts.dropped_sha256);
 }
 
 static bool get_guarantee(const json_t *root, struct cuttle_guarantee *guarantee) {

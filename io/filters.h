@@ -12,6 +12,7 @@
 #define CUTTLE_IO_FILTERS_H
 
 #include "engine/cuttle/status.h"
+#include "io/hash.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,6 +34,7 @@ struct filters {
 struct filter_counts {
 	uint64_t drawn;                 /* texts, kept and dropped */
 	uint64_t dropped[FILTER_RULES]; /* by the rule that dropped them */
+	char dropped_sha256[HASH_TEXT]; /* of their file once it is sealed; "" = there is none */
 };
 
 /* The name of a rule, as in --drop and in receipts. */
