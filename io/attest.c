@@ -101,7 +101,8 @@ bool attest_filters(const json_t *root, struct filters *filters, struct filter_c
 			return false;
 		left -= counts->dropped[rule];
 	}
-	return true;
+	return !filters_drop_any(filters) ||
+	       attest_hash(root, "dropped_sha256", counts->dropped_sha256);
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */

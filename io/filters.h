@@ -12,6 +12,7 @@
 #define CUTTLE_IO_FILTERS_H
 
 #include "engine/cuttle/status.h"
+#include "io/hash.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -34,6 +35,7 @@ struct filters {
 struct filter_counts {
 	uint64_t drawn;                 /* texts, kept and dropped */
 	uint64_t dropped[FILTER_RULES]; /* by the rule that dropped them */
+	char dropped_sha256[HASH_TEXT]; /* of their file once it is sealed; "" = there is none */
 };
 
 /* What tells how likely public data hold a text. It knows the model and what is public, and no

@@ -33,6 +33,7 @@ struct output {
 	char *dropped;            /* path OUT.dropped.jsonl; NULL = no text is dropped */
 	char *dropped_part;       /* path OUT.dropped.jsonl.part-TAG; NULL = none */
 	int dropped_file;         /* its descriptor; -1 = none yet */
+	struct hash dropped_hash; /* of all that was written to it */
 	struct filter_past *past; /* the texts that were kept; NULL = those of the request */
 	struct filter_counts counts;
 	struct journal *journal; /* NULL for standard output */
@@ -77,7 +78,9 @@ enum cuttle_status output_problem(const struct output *output, struct cuttle_err
 
 static int append_dropped(struct output *output, const char *bytes, size_t size) {
 	const int problem = file_write(output->dropped_file, bytes, size);
-	return problem ? note_problem(output, OUTPUT_DROPPED ".part", problem) : 0;
+	if (problem) return note_problem(output, OUTPUT_DROPPED ".part", problem);
+	hash_add(&output->dropped_hash, bytes, size);
+	return 0;
 }
 
 static int append_output(struct output *output, const char *bytes, size_t size) {
@@ -96,9 +99,10 @@ static int append_cell(struct output *output, const char *words) {
 	return append_output(output, cell, 1 + size);
 }
 
-/* Begins the hash; in CSV writes the header row. */
+/* Begins the hashes; in CSV writes the header row. */
 static int begin_lines(struct output *output) {
 	hash_begin(&output->hash);
+	hash_begin(&output->dropped_hash);
 	if (output->request.format != OUTPUT_CSV) return 0;
 	const struct categories *categories = output->request.categories;
 	const char *end = output->request.private_output ? "\r\n" : ",private,note\r\n",
@@ -575,6 +579,7 @@ enum cuttle_status output_seal(struct output *output, char sha256[HASH_TEXT],
 	if (output->dropped && fsync(output->dropped_file) != 0)
 		(void)note_problem(output, OUTPUT_DROPPED ".part", errno);
 	hash_end(&output->hash, sha256);
+	if (output->dropped) hash_end(&output->dropped_hash, output->counts.dropped_sha256);
 	return output_problem(output, error);
 }
 

@@ -122,7 +122,8 @@ enum cuttle_status output_problem(const struct output *output, struct cuttle_err
  * above. */
 enum cuttle_status output_seal(struct output *output, char sha256[HASH_TEXT],
                                struct cuttle_error *error);
-/* What became of all texts, after the last one. */
+/* What became of all texts, after the last one; with the hash of the dropped ones after
+ * output_seal. */
 const struct filter_counts *output_counts(const struct output *output);
 /* The ending of OUT that the dropped texts' path has. */
 #define OUTPUT_DROPPED ".dropped.jsonl"

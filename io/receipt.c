@@ -172,7 +172,11 @@ json_t *receipt_add_filters(json_t *object, const struct filters *filters,
 	json_t *all =
 	    json_pack("{s:s, s:I, s:I, s:o}", "trim", filters->trim ? "sentence" : "none", "drawn",
 	              (json_int_t)counts->drawn, "kept", (json_int_t)kept, "dropped", dropped);
-	return jsonout_extend(object, &(struct jsonout_member){"filters", all}, 1);
+	const struct jsonout_member members[] = {
+	    {"filters", all}, {"dropped_sha256", json_string(counts->dropped_sha256)}};
+	const bool sealed = *counts->dropped_sha256;
+	if (!sealed) json_decref(members[1].value);
+	return jsonout_extend(object, members, sealed ? 2 : 1);
 }
 
 static json_t *json_of_unit(const struct receipt_unit *unit) {

@@ -20,18 +20,21 @@
 #define VALUE(member) OPTION(struct receipt_values, member)
 
 struct receipt_values {
-	const char *output; /* path; NULL = not compared */
-	const char *model;  /* path; NULL = not compared */
-	const char *words;  /* path; NULL = not compared */
-	const char *parent; /* path; NULL = not compared */
-	const char *ledger; /* path; NULL = not compared */
-	const char *key;    /* 64 hex digits, or the path of a file with them; NULL = any key */
+	const char *output;  /* path; NULL = not compared */
+	const char *dropped; /* path of the texts that were dropped; NULL = not compared */
+	const char *model;   /* path; NULL = not compared */
+	const char *words;   /* path; NULL = not compared */
+	const char *parent;  /* path; NULL = not compared */
+	const char *ledger;  /* path; NULL = not compared */
+	const char *key;     /* 64 hex digits, or the path of a file with them; NULL = any key */
 };
 
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	{.name = "output", .letter = 'o', VALUE(output), .argument = "FILE",
 	 .help = "the output: its hash must be the receipt's"},
+	{.name = "dropped", VALUE(dropped), .argument = "FILE",
+	 .help = "the texts that --drop left out: their hash must be the receipt's"},
 	{.name = "model", .letter = 'm', VALUE(model), .argument = "FILE",
 	 .help = "the model: its hash must be the receipt's"},
 	{.name = "words", VALUE(words), .argument = "FILE",
@@ -78,6 +81,7 @@ struct receipt_facts {
 	uint64_t model_bytes;
 	const char *words_sha256;     /* of the words file; NULL = the run had none */
 	bool expanded;                /* there is a parent's receipt */
+	const char *dropped_sha256;   /* of the texts that were dropped; NULL = none could be */
 	const char *dataset;          /* NULL = none */
 	const char *unit_key;         /* "" = lines */
 	struct receipt_ledger ledger; /* its entry is "" = nobody counted */
@@ -208,6 +212,7 @@ static void explain_unchecked(const struct attested *attested, const char *follo
 	} all[] = {
 	    {true, follows},
 	    {values->output, " output_sha256 "},
+	    {values->dropped, " dropped_sha256 "},
 	    {values->model, " model_bytes model_sha256 "},
 	    {values->words, " words_sha256 "},
 	    {values->parent, " accountant adjacency dataset delta epsilon parent private rho unit "
@@ -234,6 +239,9 @@ static void explain_files(const struct receipt_facts *facts, const char *date,
                           const struct receipt_values *values) {
 	printf("begun    %s\n", date);
 	printf("output   %s\n", values->output ? "these are its bytes" : "not compared (--output)");
+	if (facts->dropped_sha256)
+		printf("dropped  %s\n",
+		       values->dropped ? "these are its bytes" : "not compared (--dropped)");
 	printf("model    %s\n", !*facts->model_sha256 ? "none"
 	                        : values->model       ? "this is its model"
 	                                              : "not compared (--model)");
@@ -429,6 +437,11 @@ static enum cuttle_status check_files(const struct receipt_facts *facts, bool is
 		        : io_fail(error, CUTTLE_LEDGER, "this run had no words file");
 	if (!status && values->parent && !facts->expanded)
 		status = io_fail(error, CUTTLE_LEDGER, "this run expanded no other output");
+	if (!status && values->dropped)
+		status = facts->dropped_sha256
+		             ? check_file_hash(values->dropped, "file of dropped texts",
+		                               facts->dropped_sha256, error)
+		             : io_fail(error, CUTTLE_LEDGER, "this run dropped no texts");
 	if (!status && !is_private)
 		status = io_fail(error, CUTTLE_INPUT, "%s", facts->attested->sentence);
 	return status ? status : check_ledger(values->ledger, facts, error);
@@ -440,14 +453,17 @@ static enum cuttle_status verify_generation(struct attested *attested, const cha
                                             struct cuttle_error *error) {
 	struct claim claim;
 	const struct receipt *receipt = &claim.receipt;
+	const struct filter_counts *counts = &receipt->counts;
 	enum cuttle_status status = claim_read(attested, &claim, error);
 	if (!status) status = claim_check(&claim, key, error);
-	const struct receipt_facts facts = {.attested = &claim.attested,
-	                                    .model_sha256 = receipt->model_sha256,
-	                                    .model_bytes = receipt->model.file_bytes,
-	                                    .dataset = receipt->dataset,
-	                                    .unit_key = receipt->unit.key ? receipt->unit.key : "",
-	                                    .ledger = receipt->ledger};
+	const struct receipt_facts facts = {
+	    .attested = &claim.attested,
+	    .model_sha256 = receipt->model_sha256,
+	    .model_bytes = receipt->model.file_bytes,
+	    .dataset = receipt->dataset,
+	    .unit_key = receipt->unit.key ? receipt->unit.key : "",
+	    .dropped_sha256 = *counts->dropped_sha256 ? counts->dropped_sha256 : NULL,
+	    .ledger = receipt->ledger};
 	if (!status) status = check_files(&facts, receipt->guarantee.private_output, values, error);
 	if (!status) explain_receipt(&claim, &facts, values);
 	claim_free(&claim);
@@ -578,6 +594,7 @@ static int run_receipt_verb(const struct verb *verb, int argc, char **argv) {
 	const struct path_use uses[] = {
 	    PATH_ALONE("receipt", strcmp(path, "-") ? path : NULL, PATH_FILE),
 	    PATH_ALONE("--output", values.output, PATH_FILE),
+	    PATH_ALONE("--dropped", values.dropped, PATH_FILE),
 	    PATH_ALONE("--model", values.model, PATH_MODEL),
 	    PATH_ALONE("--words", values.words, PATH_FILE),
 	    PATH_ALONE("--parent", values.parent, PATH_FILE),

@@ -17,7 +17,7 @@ all=(--trim sentence --drop 'duplicates,loops')
 
 # Without filters there is nothing new in output or receipt; with them the same texts were drawn.
 exits 0 "${run[@]}" -o plain.jsonl --trim none
-grep -q 'filters' plain.receipt.json && fail "a run without filters names them"
+grep -Eq 'filters|dropped' plain.receipt.json && fail "a run without filters names them"
 [ "$(indices plain.jsonl)" = "$(seq -s' ' 0 $((texts - 1)))" ] || fail "indices: $(indices plain.jsonl)"
 exits 0 "${run[@]}" -o default.jsonl
 says default.receipt.json '"trim": "sentence"'
@@ -81,6 +81,17 @@ awk -v once="$once" -v twice="$(spent)" 'BEGIN { exit !(twice > 1.999999 * once 
 exits 0 receipt verify b.receipt.json --output b.jsonl --ledger l
 says out "5 of the 6 texts drawn are not in the output \(duplicates\)"
 says out "0 of the 6 texts drawn are not in the output \(loops\)"
+says out '^dropped  not compared'
+says out 'not checked:.* dropped_sha256'
+exits 0 receipt verify b.receipt.json --dropped b.jsonl.dropped.jsonl
+says out '^dropped  these are its bytes$'
+grep -q 'not checked:.* dropped_sha256' out && fail "the hash of dropped texts is not called checked"
+sed 1d b.jsonl.dropped.jsonl >fewer
+refused 7 receipt verify b.receipt.json --dropped fewer
+says err 'fewer is not the file of dropped texts of this receipt'
+refused 7 receipt verify a.receipt.json --dropped b.jsonl.dropped.jsonl
+says err 'this run dropped no texts'
+refused 4 receipt verify b.receipt.json --dropped nowhere
 edits_noticed b.receipt.json <<-'END'
 	s/"trim": "sentence"/"trim": "word"/
 	s/"drawn": 6/"drawn": 7/
@@ -90,9 +101,12 @@ edits_noticed b.receipt.json <<-'END'
 	s/"duplicates": 5/"duplicates": 4/
 	s/"duplicates": 5/"duplicates": 7/
 	s/"loops": 0/"others": 0/
+	s/"dropped_sha256"/"drop_sha256"/
+	s/"dropped_sha256": "./"dropped_sha256": "x/
+	/"dropped_sha256"/d
 END
 exits 0 receipt verify a.receipt.json --output a.jsonl --ledger l
-grep -q 'texts drawn\|sentence\.' out && fail "filters that were not asked for are explained"
+grep -q 'texts drawn\|sentence\.\|dropped' out && fail "filters that were not asked for are explained"
 
 # Nothing of the user's is written over.
 echo mine >x.jsonl.dropped.jsonl
