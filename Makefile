@@ -36,7 +36,7 @@ ifneq ($(BLAS),1)
 CORE := $(filter-out %_blas.c,$(CORE))
 endif
 # Of io/remote.c and its refusal, which needs no header of libcurl, one is left out.
-IO := $(filter-out $(if $(filter 1,$(CURL)),io/remote_none.c,io/remote.c),$(wildcard io/*.c convert/*.c tag/*.c workflow/*.c))
+IO := $(filter-out $(if $(filter 1,$(CURL)),io/remote_none.c,io/remote.c),$(wildcard io/*.c convert/*.c tag/*.c measure/*.c workflow/*.c))
 TOOLS := $(wildcard tools/*.c)
 # A program is named like its file, whichever folder the file is in: tests/dp/test_dp_draw.c makes build/tests/test_dp_draw.
 PROGRAMS := $(wildcard tests/*/test_*.c tests/support/gen_*.c)
@@ -44,7 +44,7 @@ TESTS := $(filter test_%,$(notdir $(PROGRAMS:.c=)))
 SUPPORT := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(PROGRAMS) $(wildcard tests/fuzz/*.c),$(wildcard tests/*/*.c)))
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 T ?= 60
-SOURCES := $(wildcard base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] engine/*/*.[ch] io/*.[ch] convert/*.[ch] tag/*.[ch] workflow/*.[ch] tools/*.[ch] tests/*/*.[ch] examples/*.c examples/*.cpp bench/*.[ch] models/*.c)
+SOURCES := $(wildcard base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] engine/*/*.[ch] io/*.[ch] convert/*.[ch] tag/*.[ch] measure/*.[ch] workflow/*.[ch] tools/*.[ch] tests/*/*.[ch] examples/*.c examples/*.cpp bench/*.[ch] models/*.c)
 object = $(patsubst %.c,$(BUILD)/%.o,$(1))
 program_object = $(call object,$(filter %/$(1).c,$(PROGRAMS)))
 
@@ -229,8 +229,8 @@ fuzz-run: $(foreach target,$(FUZZ),$(BUILD)/replay/$(target) $(BUILD)/fuzz/$(tar
 # -pthread gcc counts by atomic instructions, which takes eight times as long; these tests have one thread.
 coverage: $(call object,$(filter-out dp/%,$(CORE)) $(IO))
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-coverage CC=gcc CFLAGS='-O1 -g --coverage -fprofile-update=single' \
-		CORE='$(filter dp/%,$(CORE))' IO= OTHERS='$^' measure
-measure: $(addprefix $(BUILD)/tests/,$(filter test_dp_%,$(TESTS)))
+		CORE='$(filter dp/%,$(CORE))' IO= OTHERS='$^' coverage-run
+coverage-run: $(addprefix $(BUILD)/tests/,$(filter test_dp_%,$(TESTS)))
 	@CUTTLE_TEST_SHORT=1 tests/coverage.sh $(BUILD) $^
 
 mutants:
@@ -258,6 +258,6 @@ install-headers:
 clean:
 	rm -rf build build-*/
 
-.PHONY: all help demo demo-sanitize demo-infer test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage measure mutants proofs format lint install install-headers clean FORCE
+.PHONY: all help demo demo-sanitize demo-infer test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs format lint install install-headers clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

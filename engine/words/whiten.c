@@ -4,8 +4,8 @@
 // kernels, as for a word that is looked up later.
 #include "engine/words/whiten.h"
 
+#include "base/eigen.h"
 #include "engine/status.h"
-#include "engine/words/eigen.h"
 #include "engine/words/multiply.h"
 #include "engine/words/vector.h"
 
