@@ -14,7 +14,6 @@
 #include "engine/status.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { SEATS = 16 }; /* texts of one pass, at most */
 
@@ -79,7 +78,7 @@ static void embed_all(struct embedding *e, const struct cuttle_embed_text *texts
                       double *out) {
 	const size_t width = e->model->width;
 	size_t seat = 0;
-	memset(out, 0, count * width * sizeof *out);
+	for (size_t i = 0; i < count * width; i++) out[i] = 0.0;
 	for (size_t text = 0; text < count; text++, seat++) {
 		const size_t tokens = count_read_tokens(e->model, &texts[text]);
 		const bool bos = begins_with_bos(e->model, &texts[text]);
