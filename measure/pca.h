@@ -26,7 +26,7 @@ size_t pca_axes(const struct pca *pca);
 double pca_share(const struct pca *pca, size_t i);
 
 /* out [count][pca_axes] = rows [count][width] without the mean, along each axis. A row's numbers
- * depend on that row and the axes alone. False: out of memory. */
-bool pca_apply(const struct pca *pca, const double *rows, size_t count, double *out);
+ * depend on that row and the axes alone. */
+void pca_apply(const struct pca *pca, const double *rows, size_t count, double *out);
 
 #endif

@@ -2,14 +2,14 @@
 // probe.h: guesses a text's label by its embedding: logistic regression with many classes.
 //
 // Called by tools/ for `cuttle evaluate --task`, and by audits. Rows may follow from private texts;
-// scratch is wiped. The weights minimise
-//   sum over texts of -ln P(label) + penalty / 2 * sum of squared weights,
+// scratch is wiped. The weights minimise, over the training texts,
+//   sum of -ln P(label) + penalty / 2 * sum of squared weights,
 //   P(c) = exp(w_c x + b_c) / the sum of the same over all classes
-// The intercepts b bear no penalty. Scikit-learn's C is 1 / penalty with three classes or more; its
-// model for two classes has half of this penalty. Method: L-BFGS (Nocedal and Wright 2006, section
-// 7.2) on a problem that is strictly convex, until the gradient is so short that the sum lies
-// within 1e-9 of its least value, relative to what it has with all weights 0.
-// A class without training texts never wins.
+// The intercepts b bear no penalty. Scikit-learn's C is 1 / penalty with three classes or more; for
+// two classes its model is this one at half its penalty. A class without training texts has no
+// chance. How: L-BFGS (Nocedal and Wright 2006, section 7.2) along the axes of measure/pca.h, until
+// the gradient is so short that the sum is within 1e-9 of its least value, as a share of what it is
+// with all weights 0 (by strong convexity: gradient^2 / (2 penalty)).
 #ifndef CUTTLE_MEASURE_PROBE_H
 #define CUTTLE_MEASURE_PROBE_H
 
@@ -27,17 +27,11 @@ struct probe_data {
 	double penalty;         /* above 0 */
 };
 
-/* Sets weights [classes][width + 1], intercepts last, from the training texts, text i taken
- * times[i] times (times NULL: each once); their sum is above 0. False: out of memory, or no
- * convergence within 10,000 steps. */
-bool probe_fit(const struct probe_data *data, const uint32_t *times, double *weights);
-
-/* scores [count][classes] = ln P(class) of each of rows [count][width]. */
-void probe_scores(const double *weights, uint32_t classes, const float *rows, size_t count,
-                  size_t width, double *scores);
-
-/* guesses[texts - train] = the likeliest label of each test text, ties to the lower. */
-bool probe_guess(const struct probe_data *data, const uint32_t *times, uint32_t *guesses);
+/* chances [texts - train][classes] = ln P(class) of each test text, learnt from training text i
+ * taken times[i] times (times NULL: each once); their sum is above 0. Minus infinity for a class
+ * without training texts. False: out of memory, or no convergence, as with rows that are not
+ * finite. */
+bool probe_chances(const struct probe_data *data, const uint32_t *times, double *chances);
 
 /* Rates on the test texts, of which there is one at least, and their error (measure/refit.h). */
 bool probe_measure(const struct probe_data *data, size_t refits, uint64_t seed,

@@ -12,14 +12,14 @@
 enum { REFIT_COUNT = 50 };
 
 struct refit_task {
-	const void *data;      /* what guess is called with */
+	void *self;            /* what guess is called with */
 	size_t train;          /* training texts, at least 1 */
 	size_t test;           /* test texts, at least 1 */
 	uint32_t classes;      /* labels are below it */
 	const uint32_t *truth; /* labels of the test texts */
 	/* Learns from training text i, times[i] times (times NULL: each once), and sets the guesses
 	 * [test]. False: it could not. */
-	bool (*guess)(const void *data, const uint32_t *times, uint32_t *guesses);
+	bool (*guess)(void *self, const uint32_t *times, uint32_t *guesses);
 };
 
 struct refit_result {

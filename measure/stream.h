@@ -22,8 +22,8 @@ struct stream stream_of(uint64_t seed, uint64_t which);
 uint64_t stream_below(struct stream *stream, uint64_t limit);
 /* Draws `count` of `count` things with replacement: times[i] = how often thing i was drawn. */
 void stream_resample(struct stream *stream, size_t count, uint32_t *times);
-/* Draws as many things as counts[cells] has, with replacement, and counts again: a multinomial
- * draw by the shares of counts. Their sum is below 2^32. */
-void stream_recount(struct stream *stream, const uint32_t *counts, size_t cells, uint32_t *drawn);
+/* Draws `ends[cells - 1]` things with replacement from a histogram, and counts them again: a
+ * multinomial draw. ends[i] is the sum of the histogram's counts 0 .. i; the last is above 0. */
+void stream_recount(struct stream *stream, const uint32_t *ends, size_t cells, uint32_t *drawn);
 
 #endif
