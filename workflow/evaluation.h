@@ -41,7 +41,7 @@ enum {
 	EVALUATION_DISTINCT_2,   /* pairs of words */
 	EVALUATION_DISTINCT_3,   /* and three */
 	EVALUATION_REPEATS,      /* share of a text's 4-grams that stand earlier in it */
-	EVALUATION_COPIES,       /* share of texts that are equal to an earlier one */
+	EVALUATION_COPIES,       /* share of texts whose words are those of an earlier one */
 	EVALUATION_COSINE,       /* mean of pairs */
 	EVALUATION_ENTITIES,     /* terms of the lexicon in a text */
 	EVALUATION_BAYES,        /* accuracy of naive Bayes that learnt from these texts */
