@@ -49,7 +49,7 @@ static json_t *encode_pair(const struct evaluation *e, const struct evaluation_p
 }
 
 /* What the error of a column is, in JSON. */
-static json_t *encode_columns(void) {
+static json_t *encode_evaluation_columns(void) {
 	static const char *const errors[] = {[EVALUATION_NO_ERROR] = "none",
 	                                     [EVALUATION_DEVIATION] = "standard deviation",
 	                                     [EVALUATION_HALF_WIDTH] = "half width of 99 %"};
@@ -85,7 +85,7 @@ static json_t *encode_table(const struct evaluation *e, const struct evaluate_fa
 	    {"compared", json_integer((json_int_t)e->compared)},
 	    {"task", facts->task ? json_string(facts->task) : json_null()},
 	    {"classes", json_integer((json_int_t)e->classes)},
-	    {"columns", encode_columns()},
+	    {"columns", encode_evaluation_columns()},
 	    {"rows", rows},
 	    {"order", pairs}};
 	return jsonout_extend(json_object(), members, sizeof members / sizeof *members);
@@ -134,7 +134,7 @@ static bool column_has_number(const struct evaluation *e, int column) {
 	return false;
 }
 
-static void print_name(FILE *file, const struct evaluation_row *row) {
+static void print_row_name(FILE *file, const struct evaluation_row *row) {
 	if (row->kind == EVALUATION_REAL) {
 		fputs(KINDS[row->kind], file);
 		return;
@@ -159,7 +159,7 @@ static void print_columns(FILE *file, const struct evaluation *e, const char *ti
 	for (int i = 0; i < shown; i++) fputs("---|", file);
 	for (size_t r = 0; r < e->row_count; r++) {
 		fputs("\n| ", file);
-		print_name(file, &e->rows[r]);
+		print_row_name(file, &e->rows[r]);
 		for (int i = first; i <= last; i++) {
 			const struct evaluation_cell *cell = &e->rows[r].cells[i];
 			const int digits = evaluation_columns[i].digits;
@@ -182,9 +182,9 @@ static void print_order(FILE *file, const struct evaluation *e) {
 	for (size_t i = 0; i < e->pair_count; i++) {
 		const struct evaluation_pair *pair = &e->pairs[i];
 		fputs("\n| ", file);
-		print_name(file, &e->rows[pair->one]);
+		print_row_name(file, &e->rows[pair->one]);
 		fputs(" | ", file);
-		print_name(file, &e->rows[pair->other]);
+		print_row_name(file, &e->rows[pair->other]);
 		fprintf(file, " | %.4f ± %.4f | %.2g |", pair->difference, pair->deviation,
 		        pair->holm);
 	}

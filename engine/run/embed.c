@@ -66,7 +66,7 @@ static void flush_embedding(struct embedding *e) {
 }
 
 /* Makes a sum a unit vector, or zeros if it has no direction. */
-static void make_unit(double *vector, size_t width) {
+static void make_direction(double *vector, size_t width) {
 	double square = 0.0;
 	for (size_t i = 0; i < width; i++) square += vector[i] * vector[i];
 	const double length = sqrt(square);
@@ -94,7 +94,7 @@ static void embed_all(struct embedding *e, const struct cuttle_embed_text *texts
 		}
 	}
 	flush_embedding(e);
-	for (size_t text = 0; text < count; text++) make_unit(out + text * width, width);
+	for (size_t text = 0; text < count; text++) make_direction(out + text * width, width);
 }
 
 /* Called twice. With a NULL region it adds to *total what is needed; false on overflow. Then it

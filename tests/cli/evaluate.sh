@@ -126,7 +126,7 @@ for privacy in --private --public; do
 	done
 	[ $tries -lt 500 ] || fail "no text was done: $(cat err)"
 	mode=$(stat -c %a k.json.features)
-	kill -$([ $privacy = --private ] && echo KILL || echo TERM) $pid
+	kill "-$([ $privacy = --private ] && echo KILL || echo TERM)" $pid
 	wait $pid 2>/dev/null
 	code=$?
 	umask 022
