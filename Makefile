@@ -137,6 +137,7 @@ $(BUILD)/tests/test_io_remote: TEST_LIBS := $(call wrap,dlopen)
 $(BUILD)/tests/test_dp_failures: TEST_LIBS := $(call wrap,malloc calloc free getrandom expl)
 $(BUILD)/tests/test_dp_fusion_failures: TEST_LIBS := $(call wrap,malloc calloc free)
 $(BUILD)/tests/test_dp_rank_failures: TEST_LIBS := $(call wrap,calloc free dp_rank_tabulate)
+$(BUILD)/tests/test_measure_failures: TEST_LIBS := $(call wrap,calloc free)
 
 # ---- what people type ----------------------------------------------------------------------------
 help:

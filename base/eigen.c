@@ -6,10 +6,11 @@
 // tridiagonal matrix and the factors of the reflections: off-diagonal, beta, diagonal.
 #include "base/eigen.h"
 
+#include "base/sort.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -199,18 +200,18 @@ bool eigen_symmetric(size_t n, double *a, double *values, double *vectors, doubl
 	return diagonalise_bands(n, values, e, vectors, n);
 }
 
-static int order_descending(const void *a, const void *b) {
-	const double x = *(const double *)a, y = *(const double *)b;
-	return (x < y) - (x > y);
-}
-
 bool eigen_values(size_t n, double *a, double *values, double *scratch) {
 	double *e = scratch, *beta = scratch + n, *d = scratch + 2 * n, *work = scratch + 3 * n;
 	reduce_to_bands(n, a, d, e, beta, work);
 	memcpy(values, d, n * sizeof *values);
 	memcpy(work, e, (n - 1) * sizeof *work);
 	if (!diagonalise_bands(n, values, work, NULL, 0)) return false;
-	qsort(values, n, sizeof *values, order_descending);
+	sort_doubles(values, n);
+	for (size_t i = 0; i < n / 2; i++) {
+		const double low = values[i];
+		values[i] = values[n - 1 - i];
+		values[n - 1 - i] = low;
+	}
 	return true;
 }
 

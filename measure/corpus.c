@@ -22,7 +22,7 @@ static char letter_of(char byte) {
 	return (byte >= 'a' && byte <= 'z') || byte == '\'' ? byte : 0;
 }
 
-static size_t count_words(const char *text, size_t size) {
+static size_t count_letter_runs(const char *text, size_t size) {
 	size_t words = 0;
 	for (size_t i = 0; i < size; i++)
 		words += letter_of(text[i]) && (i == 0 || !letter_of(text[i - 1]));
@@ -62,7 +62,7 @@ bool corpus_make(const char *const *texts, const size_t *sizes, size_t count,
 	*corpus = (struct corpus){.texts = count};
 	size_t words = 0, bytes = 0;
 	for (size_t i = 0; i < count; i++) {
-		words += count_words(texts[i], sizes[i]);
+		words += count_letter_runs(texts[i], sizes[i]);
 		bytes += sizes[i];
 	}
 	if (words >= UINT32_MAX) return false;

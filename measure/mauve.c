@@ -216,36 +216,3 @@ bool mauve_measure(const uint32_t *p, const uint32_t *q, size_t clusters, double
 	scratch_free(s.stars);
 	return ok;
 }
-
-bool mauve_seeds(const struct mauve_points *points, size_t p_count, size_t q_count,
-                 const struct kmeans_params *params, size_t seeds, const double *scales,
-                 size_t scale_count, double *deviations) {
-	REQUIRE(seeds >= 2 && p_count >= 1 && q_count >= 1 && p_count + q_count <= points->count);
-	const size_t clusters = params->clusters;
-	uint32_t *labels = scratch_make(points->count, sizeof *labels);
-	uint32_t *counts = scratch_make(clusters, sizeof *counts);
-	double *p = scratch_make(clusters, sizeof *p), *q = scratch_make(clusters, sizeof *q);
-	double *scores = scratch_make(scale_count * seeds, sizeof *scores);
-	bool ok = labels && counts && p && q && scores;
-	for (size_t s = 0; ok && s < seeds; s++) {
-		struct kmeans_params seeded = *params;
-		seeded.seed += s;
-		ok = kmeans_fit(points->rows, points->count, points->axes, &seeded, labels, NULL,
-		                NULL);
-		if (!ok) break;
-		mauve_count(labels, p_count, clusters, counts);
-		mauve_shares(counts, clusters, 0.0, p);
-		mauve_count(labels + p_count, q_count, clusters, counts);
-		mauve_shares(counts, clusters, 0.0, q);
-		for (size_t i = 0; i < scale_count; i++)
-			scores[i * seeds + s] = mauve_score(p, q, clusters, scales[i]);
-	}
-	for (size_t i = 0; ok && i < scale_count; i++)
-		deviations[i] = samples_deviation(scores + i * seeds, seeds);
-	scratch_free(labels);
-	scratch_free(counts);
-	scratch_free(p);
-	scratch_free(q);
-	scratch_free(scores);
-	return ok;
-}

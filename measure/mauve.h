@@ -11,7 +11,7 @@
 //                     of another, as the rows do
 //   mauve_count       labels of one set to counts
 //   mauve_measure     counts of references and of a run to scores, with their error
-//   mauve_seeds       how much the scores move with the seed of k-means
+// The same with MAUVE_SEEDS seeds of k-means says how much the scores move with the seed.
 // Numbers compare only with the same embeddings, N, clusters and scale; otherwise they order runs.
 #ifndef CUTTLE_MEASURE_MAUVE_H
 #define CUTTLE_MEASURE_MAUVE_H
@@ -81,13 +81,5 @@ struct mauve {
  * for deviations of 0, or at least 2. Neither histogram is empty. False: out of memory. */
 bool mauve_measure(const uint32_t *p, const uint32_t *q, size_t clusters, double scale,
                    size_t resamples, uint64_t seed, struct mauve *result);
-
-/* deviations[i] = the standard deviation of mauve_score with scales[i] when k-means has the seeds
- * params->seed .. params->seed + seeds - 1. The first p_count of the points are the references, the
- * next q_count the run; others help to cluster and are not counted. seeds is at least 2. False: out
- * of memory. */
-bool mauve_seeds(const struct mauve_points *points, size_t p_count, size_t q_count,
-                 const struct kmeans_params *params, size_t seeds, const double *scales,
-                 size_t scale_count, double *deviations);
 
 #endif

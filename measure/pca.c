@@ -44,7 +44,7 @@ double pca_share(const struct pca *pca, size_t i) {
 	return pca->shares[i];
 }
 
-static void find_mean(const double *rows, size_t count, size_t width, double *mean) {
+static void average_columns(const double *rows, size_t count, size_t width, double *mean) {
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < width; j++) mean[j] += rows[i * width + j];
 	for (size_t j = 0; j < width; j++) mean[j] /= (double)count;
@@ -154,7 +154,7 @@ bool pca_fit(const double *rows, size_t count, size_t width, double share, struc
 	f.axis = scratch_make(width, sizeof *f.axis);
 	bool ok = pca->mean && f.x && f.matrix && f.values && f.scratch && f.axis;
 	if (ok) {
-		find_mean(rows, count, width, pca->mean);
+		average_columns(rows, count, width, pca->mean);
 		for (size_t i = 0; i < count; i++)
 			for (size_t j = 0; j < width; j++)
 				f.x[by_rows ? j * count + i : i * width + j] =

@@ -3,10 +3,10 @@
 #include "measure/samples.h"
 
 #include "base/misuse.h"
+#include "base/sort.h"
 #include "measure/scratch.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 double samples_mean(const double *values, size_t count) {
@@ -29,11 +29,6 @@ double samples_half_width(const double *values, size_t count) {
 	return SAMPLES_Z * samples_deviation(values, count) / sqrt((double)count);
 }
 
-static int order_values(const void *a, const void *b) {
-	const double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 bool samples_distance(const double *one, size_t one_count, const double *other, size_t other_count,
                       double *distance) {
 	REQUIRE(one_count >= 1 && other_count >= 1);
@@ -42,8 +37,8 @@ bool samples_distance(const double *one, size_t one_count, const double *other, 
 	if (ok) {
 		memcpy(a, one, one_count * sizeof *a);
 		memcpy(b, other, other_count * sizeof *b);
-		qsort(a, one_count, sizeof *a, order_values);
-		qsort(b, other_count, sizeof *b, order_values);
+		sort_doubles(a, one_count);
+		sort_doubles(b, other_count);
 		size_t i = 0, j = 0;
 		*distance = 0.0;
 		// Both go past all that is equal to the next value, and only then are compared.
