@@ -243,6 +243,29 @@ spares 4 "${more[@]}" -i kept.jsonl -o e --prompt-public nowhere
 # Beside the input its own receipt is read, so it is not written either.
 spares 2 "${more[@]}" -i kept.jsonl -o kept.csv --overwrite
 rm kept.jsonl kept.receipt.json
+
+# ---- evaluate
+judge=(evaluate --public -q)
+for written in z z.features z.part z.part-0123456789abcdef; do
+	cp refs.jsonl $written
+	for name in $written "./$written" "here/$written"; do
+		collides "${judge[@]}" -i "$name" --against refs.jsonl -o z
+		collides "${judge[@]}" -i refs.jsonl --against "$name" -o z
+	done
+	rm $written
+done
+for input in --baseline --lexicon --features-a -m; do
+	cp refs.jsonl x.jsonl
+	more=()
+	[ $input != --features-a ] || more=(--features-b refs.jsonl)
+	collides "${judge[@]}" -i asked --against refs.jsonl $input x.jsonl "${more[@]}" -o x.jsonl
+	rm x.jsonl
+done
+for option in -m -i -o --against --baseline --lexicon; do
+	spares 2 "${judge[@]}" -i asked --against refs.jsonl -o e $option ''
+done
+spares 2 "${judge[@]}" -i - --against - -o e
+spares 4 "${judge[@]}" -i refs.jsonl --against nowhere -o e
 # ---- words
 printf '%s\n' 'the 1 0' 'cat 0 1' 'dog 1 1' >vectors.txt
 printf '%s\n' the cat dog >list.txt
