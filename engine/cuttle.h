@@ -40,6 +40,7 @@
 #include "cuttle/budget.h"
 #include "cuttle/guarantee.h"
 #include "cuttle/lots.h"
+#include "cuttle/histogram.h"
 #include "cuttle/plan.h"
 #include "cuttle/job.h"
 #include "cuttle/public.h"

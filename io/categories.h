@@ -6,10 +6,12 @@
 // categories, so no name comes from the data. Values of private records pass through
 // categories_find.
 //
-// Declaring categories says that the category of every record counts as public. The categories of
-// all records, and nothing else, decide which record is read for which text (io/places.h).
+// Where categories are declared public, those of all records, and nothing else, decide which record
+// is read for which text (io/places.h). Else how many texts a category has follows from a noisy
+// count of its records (workflow/seats.h).
 //
-// Order: categories_read, categories_spread once N is known, then categories_of for each text.
+// Order: categories_read; categories_spread once N is known, or counts; then categories_of for each
+// text.
 #ifndef CUTTLE_IO_CATEGORIES_H
 #define CUTTLE_IO_CATEGORIES_H
 

@@ -46,11 +46,44 @@ static bool get_cluster(const json_t *lots, const char *key, size_t index, size_
 	return json_is_integer(member) && number >= 0;
 }
 
+/* One number for each category, which may be negative where `least` is. */
+static bool get_list(const json_t *object, const char *key, size_t count, int64_t least,
+                     int64_t *values, size_t stride) {
+	const json_t *list = json_object_get(object, key);
+	bool right = json_is_array(list) && json_array_size(list) == count;
+	for (size_t i = 0; right && i < count; i++) {
+		const json_t *number = json_array_get(list, i);
+		values[i * stride] = json_integer_value(number);
+		right = json_is_integer(number) && values[i * stride] >= least;
+	}
+	return right;
+}
+
+/* What private categories were counted to be, and what followed. */
+static bool get_histogram(struct claim *claim) {
+	const json_t *member = json_object_get(claim->attested.root, "histogram");
+	const size_t count = json_array_size(claim->categories);
+	enum { STRIDE = sizeof(struct cuttle_lots) / sizeof(int64_t) };
+	if (!member) return true;
+	if (!count || count > MOST_CATEGORIES) return false;
+	claim->histogram.clusters = (uint32_t)count;
+	claim->receipt.histogram = &claim->histogram;
+	claim->receipt.counts_of_clusters = claim->counts = calloc(count, sizeof *claim->counts);
+	claim->receipt.seats = claim->seats = calloc(count, sizeof *claim->seats);
+	return claim->counts && claim->seats &&
+	       attest_number(member, "t", &claim->histogram.scale) &&
+	       attest_number(member, "wanted", &claim->histogram.texts) &&
+	       get_list(member, "counts", count, INT64_MIN, claim->counts, 1) &&
+	       get_list(member, "batches", count, 0, (int64_t *)&claim->seats->batches, STRIDE) &&
+	       get_list(member, "used", count, 0, (int64_t *)&claim->seats->used, STRIDE);
+}
+
 /* Without lots a text has B places, and nothing depends on what is known of them. */
 static bool get_lots(struct claim *claim) {
 	const json_t *member = json_object_get(claim->attested.root, "lots");
 	struct cuttle_guarantee *guarantee = &claim->receipt.guarantee;
-	const size_t count = claim->categories ? json_array_size(claim->categories) : 1;
+	const size_t count =
+	    claim->categories && !claim->receipt.histogram ? json_array_size(claim->categories) : 1;
 	guarantee->places = guarantee->batch;
 	guarantee->epsilon_if_known = receipt_epsilon(guarantee);
 	guarantee->delta_if_known = guarantee->delta;
@@ -112,14 +145,14 @@ static bool read_members(struct claim *claim) {
 	         json_is_string(json_object_get(root, "model_name"));
 	right &= attest_count(root, receipt->guarantee.savings.token_bank ? "batches" : "texts",
 	                      SIZE_MAX / 2, &texts) &&
-	         texts;
+	         (texts || json_object_get(root, "histogram"));
 	right &= attest_count(root, "model_bytes", INT64_MAX, &receipt->model.file_bytes) &&
 	         attest_text(root, "isa", &receipt->isa);
 	right &= attest_hash(root, "model_sha256", receipt->model_sha256) &&
 	         attest_hash(root, "template_sha256", receipt->template_sha256);
 	right &= attest_words(&claim->attested);
 	right &= attest_filters(root, &receipt->filters, &receipt->counts);
-	right = right && get_lots(claim);
+	right = right && get_histogram(claim) && get_lots(claim);
 	right &= attest_flag(root, "trace", &receipt->trace) && attest_date(root, receipt->date);
 	right &=
 	    attest_name(root, "dataset", &receipt->dataset) && get_ledger(root, &receipt->ledger);
@@ -138,6 +171,72 @@ static double amplify_claim(const struct claim *claim, double batch_epsilon) {
 	return cuttle_lots_epsilon(receipt->lots, receipt->lot_count, batch_epsilon, &epsilon, NULL)
 	           ? NAN
 	           : epsilon;
+}
+
+/* With private categories: q* follows from records, B, N and the number of categories, and all of
+ * seats from it and the noisy counts. */
+static const char *check_histogram(const struct claim *claim) {
+	const struct receipt *receipt = &claim->receipt;
+	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
+	const struct cuttle_histogram *histogram = receipt->histogram;
+	struct cuttle_histogram made;
+	struct cuttle_lots lots, seats[MOST_CATEGORIES];
+	uint32_t rows;
+	if (receipt->lot_count != 1 || receipt->unit.key ||
+	    cuttle_histogram_make(1.0, histogram->clusters, histogram->texts,
+	                          receipt->lots->records, guarantee->batch, &made, &lots, NULL) ||
+	    lots.batches != receipt->lots->batches || lots.used != receipt->lots->used)
+		return "its lots do not follow from records, batch and the texts wanted";
+	if (cuttle_histogram_deal(histogram, &lots, guarantee->batch, receipt->counts_of_clusters,
+	                          seats) != receipt->texts)
+		return "its texts do not follow from the counts of its histogram";
+	for (uint32_t c = 0; c < histogram->clusters; c++)
+		if (seats[c].batches != receipt->seats[c].batches ||
+		    seats[c].used != receipt->seats[c].used ||
+		    json_integer_value(json_object_get(json_array_get(claim->categories, c),
+		                                       "texts")) != (json_int_t)seats[c].used)
+			return "the batches and texts of its categories do not follow from the "
+			       "counts of its histogram";
+	if (cuttle_histogram_rows(histogram, guarantee->batch, guarantee->epsilon, guarantee->delta,
+	                          &rows, NULL) ||
+	    rows != guarantee->places)
+		return "the rows_cap of its lots does not follow from epsilon, delta and "
+		       "histogram";
+	return NULL;
+}
+
+/* The same numbers as check_numbers, where counts of private categories are paid for as well. */
+static const char *check_histogram_numbers(const struct claim *claim, struct cuttle_budget budget) {
+	const struct receipt *receipt = &claim->receipt;
+	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
+	const bool composed = !isnan(guarantee->epsilon_exact),
+	           exact = guarantee->accountant == CUTTLE_EXACT;
+	double delta, known;
+	budget.rho = NAN;
+	budget.delta = guarantee->delta;
+	if (!receipt->lot_count ||
+	    cuttle_lots_delta(receipt->lots, receipt->lot_count, guarantee->delta, &delta, &known,
+	                      NULL) ||
+	    cuttle_histogram_solve(receipt->histogram, receipt->lots, false, &budget, NULL))
+		return "its lots or its histogram are out of range";
+	if (!attest_confirm(guarantee->rho, budget.rho))
+		return "rho does not follow from clip, gain, batch, temperature, tokens and "
+		       "histogram";
+	if (!attest_confirm(guarantee->epsilon, budget.epsilon))
+		return "the epsilon of zcdp does not follow from clip, delta, lots and histogram";
+	budget.accountant = CUTTLE_EXACT;
+	if (composed &&
+	    (cuttle_histogram_solve(receipt->histogram, receipt->lots, false, &budget, NULL) ||
+	     !attest_confirm(guarantee->epsilon_exact, budget.epsilon)))
+		return "the epsilon of exact composition does not follow from clip, tokens, delta, "
+		       "lots and histogram";
+	budget.accountant = guarantee->accountant;
+	if ((exact && !composed) ||
+	    cuttle_histogram_solve(receipt->histogram, receipt->lots, true, &budget, NULL) ||
+	    !attest_confirm(guarantee->epsilon_if_known, budget.epsilon) ||
+	    !attest_confirm(guarantee->delta_if_known, known))
+		return "epsilon and delta against who knows a batch do not follow";
+	return check_histogram(claim);
 }
 
 /* Batches follow from records and B, and the cap from them and epsilon by zCDP. */
@@ -182,6 +281,7 @@ static const char *check_numbers(const struct claim *claim) {
 	rho.batch = guarantee->batch;
 	rho.tokens = guarantee->tokens;
 	if (cuttle_budget_solve(&rho, CUTTLE_RHO, NULL)) return "its parameters are out of range";
+	if (claim->receipt.histogram) return check_histogram_numbers(claim, rho);
 	if (!attest_confirm(guarantee->rho, units_multiply(unit->weight, rho.rho)))
 		return "rho does not follow from clip, gain, batch, temperature, tokens and "
 		       "unit_weight";
@@ -338,6 +438,8 @@ enum cuttle_status claim_check(struct claim *claim, const char *key, struct cutt
 
 void claim_free(struct claim *claim) {
 	free(claim->lots);
+	free(claim->counts);
+	free(claim->seats);
 	attest_close(&claim->attested);
 	*claim = (struct claim){0};
 }

@@ -21,6 +21,10 @@ struct claim {
 	struct receipt receipt;   /* its members, but without categories, model name and signer */
 	const json_t *categories; /* a list, or NULL = the run had none */
 	struct cuttle_lots *lots; /* what receipt.lots points to; owned */
+	/* With private categories, what the receipt's members of these names point to; owned. */
+	struct cuttle_histogram histogram;
+	int64_t *counts;
+	struct cuttle_lots *seats;
 };
 
 /* Reads what was opened into *claim, which takes it over. Call claim_free after it, also after a

@@ -32,6 +32,13 @@ enum {
 	LOTS_LINE = FIRST_LINE + 33              /* the same with the check of lots: 180 */
 };
 
+static const char COUNTS[] = "counts"; /* how the line of noisy counts begins */
+enum {
+	/* Bytes of the longest: each number has 21 with its space, the check 18 with the newline.
+	 */
+	COUNTS_LINE = sizeof COUNTS - 1 + 21 * JOURNAL_COUNTS + 1 + 2 * crypto_shorthash_BYTES + 2
+};
+
 struct journal {
 	char *path;                                   /* owned */
 	int file;                                     /* descriptor; the lock is on it */
@@ -42,6 +49,8 @@ struct journal {
 	int32_t *tokens;                              /* loaded ones, text after text */
 	size_t *starts;                               /* [texts_seen + 1] offsets into tokens */
 	size_t texts_seen;                            /* highest number of a loaded text, plus 1 */
+	int64_t counts[JOURNAL_COUNTS];               /* [counted] noisy counts, as loaded */
+	size_t counted;
 };
 
 enum cuttle_status journal_open(const char *path, struct journal **journal,
@@ -106,6 +115,47 @@ static bool parse_token_line(const struct journal *journal, const char *line, si
 	if (sscanf(copy, "%zu %" SCNu32 " %" SCNd32, text, step, token) != 3) return false;
 	return render_token_line(journal, again, *text, *step, *token) == size &&
 	       !memcmp(again, line, size);
+}
+
+/* Writes the line of counts into `line`. Returns its bytes with the newline; there is no NUL. */
+static size_t render_counts_line(const struct journal *journal, const int64_t *counts, size_t count,
+                                 char line[COUNTS_LINE]) {
+	unsigned char check[crypto_shorthash_BYTES];
+	size_t size = sizeof COUNTS - 1;
+	memcpy(line, COUNTS, size);
+	for (size_t i = 0; i < count; i++)
+		size += (size_t)snprintf(line + size, COUNTS_LINE - size, " %" PRId64, counts[i]);
+	line[size++] = ' ';
+	(void)crypto_shorthash(check, (const unsigned char *)line, size, journal->key);
+	(void)sodium_bin2hex(line + size, COUNTS_LINE - size, check, sizeof check);
+	size += 2 * sizeof check;
+	line[size++] = '\n';
+	return size;
+}
+
+/* Loads the line of counts that bytes[size] may begin with. Returns its bytes with the newline; 0:
+ * it is none, or torn. */
+static size_t load_counts(struct journal *journal, const char *bytes, size_t size) {
+	char copy[COUNTS_LINE + 1], again[COUNTS_LINE], *at = copy + sizeof COUNTS - 1, *end;
+	const char *newline = memchr(bytes, '\n', size);
+	const size_t line = newline ? (size_t)(newline - bytes) + 1 : 0;
+	if (line < sizeof COUNTS || line > COUNTS_LINE ||
+	    memcmp(bytes, COUNTS, sizeof COUNTS - 1) != 0)
+		return 0;
+	memcpy(copy, bytes, line);
+	copy[line] = 0;
+	// The check is in the way of the last number at the latest, as what is written anew shows.
+	size_t count = 0;
+	for (; count < JOURNAL_COUNTS; count++, at = end) {
+		const int64_t number = strtoll(at, &end, 10);
+		if (end == at || *end != ' ') break;
+		journal->counts[count] = number;
+	}
+	if (!count || render_counts_line(journal, journal->counts, count, again) != line ||
+	    memcmp(again, bytes, line) != 0)
+		return 0;
+	journal->counted = count;
+	return line;
 }
 
 struct drawn_token {
@@ -191,7 +241,9 @@ static enum journal_state interpret_journal(struct journal *journal, const char 
 	const enum journal_state state = read_first_line(journal, line, bytes, size);
 	if (state != JOURNAL_OURS) return state;
 	size_t count;
-	bool whole = parse_lines(journal, bytes, size, journal->first_line, drawn, &count, good) &&
+	const size_t begin = journal->first_line + load_counts(journal, bytes + journal->first_line,
+	                                                       size - journal->first_line);
+	bool whole = parse_lines(journal, bytes, size, begin, drawn, &count, good) &&
 	             sort_into_texts(journal, drawn, count, texts);
 	return whole ? JOURNAL_OURS : JOURNAL_DAMAGED;
 }
@@ -234,12 +286,26 @@ enum cuttle_status journal_load(struct journal *journal, const struct journal_ow
 int journal_restart(struct journal *journal, const struct journal_owner *owner) {
 	char line[LOTS_LINE + 1];
 	render_first_line(journal, owner, line);
-	journal->texts_seen = 0;
+	journal->texts_seen = journal->counted = 0;
 	journal->worthless = true;
 	if (ftruncate(journal->file, 0) != 0) return errno;
 	int problem = file_write(journal->file, line, journal->first_line);
 	if (!problem && fsync(journal->file) != 0) problem = errno;
 	return problem ? problem : file_sync_folder(journal->path);
+}
+
+size_t journal_counts(const struct journal *journal, const int64_t **counts) {
+	*counts = journal->counts;
+	return journal->counted;
+}
+
+int journal_keep_counts(struct journal *journal, const int64_t *counts, size_t count) {
+	char line[COUNTS_LINE];
+	REQUIRE(count && count <= JOURNAL_COUNTS && !journal->counted && !journal->texts_seen);
+	journal->worthless = false;
+	const int problem =
+	    file_write(journal->file, line, render_counts_line(journal, counts, count, line));
+	return problem ? problem : fdatasync(journal->file) ? errno : 0;
 }
 
 size_t journal_drawn(const struct journal *journal, size_t text, const int32_t **tokens) {

@@ -10,6 +10,8 @@
 //     0 1 9 0b1c2d3e4f506172                 text 0, step 1: token 9
 //
 // With lots the first line is "cuttle-journal 3 FINGERPRINT INPUT LOTS".
+// A run with private clusters has their noisy counts behind the first line, before any token:
+//     counts 11 -7 3 5d0c2ab19e73864f
 // The check is SipHash-2-4 of the line before it. Its key is a hash of the first line. A torn end
 // (no newline, or a wrong check) was never acted upon, so journal_load cuts it off.
 // A run with a token bank draws batches: there "text" means the number of a batch.
@@ -36,6 +38,8 @@ struct journal_owner {
 	const char *lots;        /* check of the lots, 32 hex digits (io/lots.h); NULL = no lots */
 };
 
+enum { JOURNAL_COUNTS = 1024 }; /* most noisy counts */
+
 struct journal;
 
 /* Opens or creates the file and locks it for this process. USAGE: it cannot be created, or another
@@ -50,6 +54,13 @@ enum cuttle_status journal_load(struct journal *journal, const struct journal_ow
                                 struct cuttle_error *error);
 /* Empties the file, writes the first line and syncs. Returns 0 or the errno. */
 int journal_restart(struct journal *journal, const struct journal_owner *owner);
+/* Returns how many noisy counts were loaded; 0: there are none. *counts points at them until
+ * journal_close or journal_keep_counts. */
+size_t journal_counts(const struct journal *journal, const int64_t **counts);
+/* Writes the line of counts[count], at least 1, and syncs it. The journal holds its first line and
+ * nothing else. From then on it is not removed without being finished: who has seen the counts must
+ * not see others of the same records. Returns 0 or the errno. */
+int journal_keep_counts(struct journal *journal, const int64_t *counts, size_t count);
 /* Returns how many tokens of a text were loaded. *tokens points at them, in the order of their
  * steps, until journal_close; it is NULL where the journal has no such text. */
 size_t journal_drawn(const struct journal *journal, size_t text, const int32_t **tokens);
@@ -57,12 +68,13 @@ size_t journal_drawn(const struct journal *journal, size_t text, const int32_t *
 int journal_append(struct journal *journal, size_t text, uint32_t step, int32_t token);
 /* Syncs what was appended: it then survives a power cut. Returns 0 or the errno. */
 int journal_sync(struct journal *journal);
-/* Whether the journal surely holds no token. Then nothing is lost if it is removed. */
+/* Whether the journal surely holds no token and no counts. Then nothing is lost if it is
+ * removed. */
 bool journal_worthless(const struct journal *journal);
 /* Unlinks the file; the lock is held until journal_close. Returns 0 or the errno. */
 int journal_remove(struct journal *journal);
-/* Removes the file if it surely holds no token. Closes it, which gives up the lock, and sets the
- * handle to NULL. The handle may be NULL already. */
+/* Removes the file if it surely holds no token and no counts. Closes it, which gives up the lock,
+ * and sets the handle to NULL. The handle may be NULL already. */
 void journal_close(struct journal **journal);
 
 #endif

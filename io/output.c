@@ -454,6 +454,25 @@ size_t output_texts_drawn(const struct output *output) {
 	return texts;
 }
 
+size_t output_clusters(const struct output *output, const int64_t **counts) {
+	*counts = NULL;
+	return output->journal ? journal_counts(output->journal, counts) : 0;
+}
+
+enum cuttle_status output_keep_clusters(struct output *output, const int64_t *counts, size_t count,
+                                        struct cuttle_error *error) {
+	const int problem =
+	    output->journal ? journal_keep_counts(output->journal, counts, count) : 0;
+	if (!problem) return CUTTLE_OK;
+	(void)note_problem(output, ".journal", problem);
+	return output_problem(output, error);
+}
+
+void output_shorten(struct output *output, size_t texts) {
+	REQUIRE(texts <= output->request.texts);
+	output->request.texts = texts;
+}
+
 size_t output_drawn(const struct output *output, size_t text, const int32_t **tokens) {
 	*tokens = NULL;
 	return output->journal ? journal_drawn(output->journal, text, tokens) : 0;

@@ -104,6 +104,18 @@ size_t output_texts_drawn(const struct output *output);
  * no member. Takes the object. NULL: it was NULL, or out of memory. */
 json_t *output_add_id(json_t *line, const char *id, size_t size);
 
+/* The noisy counts that the journal held when it was opened, for a run of private clusters. Returns
+ * how many; 0: none, so that they are still to be drawn. *counts points at them until
+ * output_close. */
+size_t output_clusters(const struct output *output, const int64_t **counts);
+/* Makes counts[count] durable, before anything follows from them. Standard output keeps none.
+ * Errors as output_problem. */
+enum cuttle_status output_keep_clusters(struct output *output, const int64_t *counts, size_t count,
+                                        struct cuttle_error *error);
+
+/* The run writes so many texts, as its counts gave it no more: at most those of the request. */
+void output_shorten(struct output *output, size_t texts);
+
 /* The next three are for struct cuttle_job. */
 /* How many tokens of this text the journal held when it was opened; *tokens lists them, until
  * output_close. */

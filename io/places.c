@@ -3,6 +3,7 @@
 // that a unit may not have.
 #include "io/places.h"
 
+#include "engine/cuttle/histogram.h"
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/lots.h"
@@ -160,6 +161,14 @@ void places_count(const struct records *records, const struct categories *catego
 	}
 }
 
+void places_clusters(const struct records *records, const struct categories *categories,
+                     uint32_t *cluster) {
+	for (size_t i = 0; i < records_count(records); i++) {
+		const size_t category = category_of_record(records, categories, i);
+		cluster[i] = category < categories->count ? (uint32_t)category : CUTTLE_NO_CLUSTER;
+	}
+}
+
 enum cuttle_status places_draw(const struct places_lots *request, struct places *places,
                                struct cuttle_error *error) {
 	const struct categories *categories = request->categories;
@@ -180,9 +189,11 @@ enum cuttle_status places_draw(const struct places_lots *request, struct places 
 	for (size_t c = 1; categories && c < categories->count; c++)
 		begin[c] = begin[c - 1] + categories->all[c - 1].texts;
 	for (size_t i = 0; i < places->lines; i++) {
-		const size_t cluster =
-		    categories ? category_of_record(request->records, categories, i) : 0;
-		if (categories && cluster == categories->count) continue;
+		const size_t cluster = request->cluster ? request->cluster[i]
+		                       : categories
+		                           ? category_of_record(request->records, categories, i)
+		                           : 0;
+		if (categories && cluster >= categories->count) continue;
 		const size_t used = categories ? categories->all[cluster].texts : request->texts;
 		const uint64_t lot =
 		    lots_batch(request->key, (uint32_t)cluster, i, request->batches[cluster]);

@@ -46,10 +46,11 @@ struct places_request {
 struct places_lots {
 	const struct records *records;
 	const struct categories *categories; /* NULL = none */
-	const uint64_t *batches;             /* [categories, or 1] M of each cluster */
-	size_t texts;                        /* of the run */
-	uint32_t rows;                       /* places of a text */
-	const unsigned char *key;            /* LOTS_KEY bytes */
+	const uint32_t *cluster;  /* [records] the cluster of each, or none; NULL = its category */
+	const uint64_t *batches;  /* [categories, or 1] M of each cluster */
+	size_t texts;             /* of the run */
+	uint32_t rows;            /* places of a text */
+	const unsigned char *key; /* LOTS_KEY bytes */
 };
 
 struct places {
@@ -73,6 +74,9 @@ enum cuttle_status places_draw(const struct places_lots *request, struct places 
 /* Counts the records of each category; `counts` has room for as many. */
 void places_count(const struct records *records, const struct categories *categories,
                   uint64_t *counts);
+/* Sets cluster[records]: the number of each record's category, or CUTTLE_NO_CLUSTER. */
+void places_clusters(const struct records *records, const struct categories *categories,
+                     uint32_t *cluster);
 /* Wipes it: with lots it is as private as they are. */
 void places_free(struct places *places);
 

@@ -15,6 +15,7 @@ static const char *const ADJACENCY[2][2] = {
     {"replace one reference by null", "replace one reference by null; its category stays"},
     {"replace all references of one unit by null",
      "replace all references of one unit by null; their categories stay"}};
+static const char PRIVATE_CATEGORY[] = "replace one reference by null, its category with it";
 static const char UNIT[] = "one record of the input";
 
 double receipt_round_up(double value, double parts) {
@@ -53,6 +54,16 @@ static void add_lots_sentence(const struct receipt *receipt, char sentence[RECEI
 	for (size_t i = 0; i < receipt->lot_count; i++) batches += receipt->lots[i].batches;
 	units_print(guarantee->delta_if_known, true, delta);
 	const size_t used = strlen(sentence);
+	if (receipt->histogram) {
+		(void)snprintf(
+		    sentence + used, RECEIPT_SENTENCE - used,
+		    " This counts on lots nobody saw: of the batches of each category at "
+		    "most %llu in %llu were used. Against who knows a record's batch, "
+		    "epsilon is %.10g at delta %s.",
+		    (unsigned long long)receipt->lots->used, (unsigned long long)batches,
+		    receipt_round_up(guarantee->epsilon_if_known, 1e4), delta);
+		return;
+	}
 	(void)snprintf(sentence + used, RECEIPT_SENTENCE - used,
 	               " This counts on lots nobody saw: %zu of %llu batches were used. Against "
 	               "who knows a record's batch, epsilon is %.10g at delta %s.",
@@ -132,7 +143,7 @@ static json_t *json_of_clusters(const struct receipt *receipt, size_t offset) {
 		const char *lots = (const char *)&receipt->lots[i];
 		json_t *number =
 		    json_integer((json_int_t) * (const uint64_t *)(const void *)(lots + offset));
-		if (!receipt->categories) {
+		if (!receipt->categories || receipt->histogram) {
 			json_decref(list);
 			return number;
 		}
@@ -155,6 +166,35 @@ static json_t *add_lots(json_t *object, const struct receipt *receipt) {
 	};
 	json_t *lots = jsonout_extend(json_object(), members, sizeof members / sizeof *members);
 	return jsonout_extend(object, &(struct jsonout_member){"lots", lots}, 1);
+}
+
+/* [clusters] one of the numbers of each seat. */
+static json_t *json_of_seats(const struct receipt *receipt, size_t offset) {
+	json_t *list = json_array();
+	for (size_t i = 0; receipt->seats && i < receipt->histogram->clusters; i++) {
+		const char *seat = (const char *)&receipt->seats[i];
+		(void)json_array_append_new(
+		    list,
+		    json_integer((json_int_t) * (const uint64_t *)(const void *)(seat + offset)));
+	}
+	return list;
+}
+
+/* How private categories were counted, and what followed. Other runs have no such member. */
+static json_t *add_histogram(json_t *object, const struct receipt *receipt) {
+	if (!receipt->histogram) return object;
+	json_t *counts = json_array();
+	for (size_t i = 0; receipt->counts_of_clusters && i < receipt->histogram->clusters; i++)
+		(void)json_array_append_new(
+		    counts, json_integer((json_int_t)receipt->counts_of_clusters[i]));
+	const struct jsonout_member members[] = {
+	    {"t", json_integer(receipt->histogram->scale)},
+	    {"wanted", json_integer(receipt->histogram->texts)},
+	    {"counts", counts},
+	    {"batches", json_of_seats(receipt, offsetof(struct cuttle_lots, batches))},
+	    {"used", json_of_seats(receipt, offsetof(struct cuttle_lots, used))}};
+	json_t *all = jsonout_extend(json_object(), members, sizeof members / sizeof *members);
+	return jsonout_extend(object, &(struct jsonout_member){"histogram", all}, 1);
 }
 
 json_t *receipt_add_filters(json_t *object, const struct filters *filters,
@@ -212,7 +252,9 @@ json_t *receipt_json(const struct receipt *receipt, const char *fingerprint,
 	const struct jsonout_member members[] = {
 	    {"accountant", json_string(exact ? "exact" : "zcdp")},
 	    {"adjacency",
-	     json_string(ADJACENCY[receipt->unit.key != NULL][receipt->categories != NULL])},
+	     json_string(receipt->histogram
+	                     ? PRIVATE_CATEGORY
+	                     : ADJACENCY[receipt->unit.key != NULL][receipt->categories != NULL])},
 	    {"batch", json_integer(guarantee->batch)},
 	    {"categories", json_of_categories(receipt->categories)},
 	    {"clip", json_real(guarantee->clip)},
@@ -254,7 +296,7 @@ json_t *receipt_json(const struct receipt *receipt, const char *fingerprint,
 	    json_pack(guarantee->private_output ? "{}" : "{s:s}", "note", "NOT PRIVATE");
 	json_t *root = jsonout_extend(stamp, members, sizeof members / sizeof *members);
 	root = add_gain(receipt_add_savings(root, &guarantee->savings), guarantee->gain);
-	root = add_lots(root, receipt);
+	root = add_histogram(add_lots(root, receipt), receipt);
 	return receipt_add_filters(root, &receipt->filters, &receipt->counts);
 }
 

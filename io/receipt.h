@@ -14,6 +14,7 @@
 #define CUTTLE_IO_RECEIPT_H
 
 #include "engine/cuttle/guarantee.h"
+#include "engine/cuttle/histogram.h"
 #include "engine/cuttle/lots.h"
 #include "engine/cuttle/model.h"
 #include "io/categories.h"
@@ -56,6 +57,11 @@ struct receipt {
 	/* [lot_count] of each category, or of the whole input; lot_count 0 = no lots. */
 	const struct cuttle_lots *lots;
 	size_t lot_count;
+	/* Private categories; NULL = none. The counts and what follows from them are NULL before
+	 * they are drawn, as in the fingerprint. Then `texts` is how many these give. */
+	const struct cuttle_histogram *histogram;
+	const int64_t *counts_of_clusters;
+	const struct cuttle_lots *seats;
 	struct cuttle_model_info model;
 	char model_sha256[HASH_TEXT], template_sha256[HASH_TEXT];
 	size_t texts;           /* of the run; with a token bank, its batches */

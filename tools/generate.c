@@ -48,11 +48,15 @@ static const struct option_entry OPTIONS[] = {
 	         "what all of them cost together"},
 	{.name = "category-field", VALUE(category_fields), .argument = "FIELD",
 	 .most = CATEGORY_FIELDS,
-	 .help = "field or column with the records' category, which counts as public; up to four "
-	         "times, for categories of several fields"},
+	 .help = "field or column with the records' category, which stays private: how many "
+	         "texts each has follows from noisy counts; up to four times, for categories of "
+	         "several fields"},
 	{.name = "categories", VALUE(request.categories), .argument = "LIST|FILE",
 	 .help = "the categories to write: A,B,C, or a FILE that ends in .csv or .jsonl with "
 	         "each category field and, if wanted, its share"},
+	{.name = "category-public", VALUE(request.category_public),
+	 .help = "declare the category of every record public: each then has texts by its share, "
+	         "from records in their order"},
 	{.name = "epsilon", .letter = 'e', .group = GROUP_BUDGET, VALUE(request.plan.epsilon),
 	 .range = EPSILON_RANGE, .argument = "EPS",
 	 .help = "privacy loss per record, from which the clip follows"},
@@ -189,12 +193,19 @@ static const char ABOUT[] =
 	"are one value.\n\n"
 
 	"--category-field FIELD writes texts of the declared categories, each from records of that "
-	"category alone, in their order, with \"FIELD: value\" in all prompts and in the output; "
-	"examples that have FIELD show it too, and own prompts hold {category}. It declares public "
-	"which category each record has, so how many there are of each; a line that cannot be read "
-	"has none. The guarantee says that nobody learns what a record of a category says, not "
-	"that there was one. If that is too much, leave the option out. Records of other "
-	"categories are not read.\n\n"
+	"category alone, with \"FIELD: value\" in all prompts and in the output; examples that "
+	"have FIELD show it too, and own prompts hold {category}. Which category a record has "
+	"stays as private as what it says. So the records of each are counted with noise, once, "
+	"and these counts decide how many texts a category gets: none where it may well be empty, "
+	"so that there may be fewer than N. The counts are told, in the receipt too, and -e pays "
+	"for them; they take about a hundredth of the clip. Records come to texts by lots (below) "
+	"within their category, whatever --lots says. --categories names what there may be: no "
+	"name comes from the records, and those of other categories are not read.\n\n"
+
+	"--category-public declares public which category each record has, so how many there are "
+	"of each; a line that cannot be read has none. Each category then gets texts by its share, "
+	"from records in their order. The guarantee says that nobody learns what a record of a "
+	"category says, not that there was one.\n\n"
 
 	"--lots: R records make R / B batches, M of them, and N are used. Each record is in one "
 	"of the M by a lot drawn for this run, which nobody sees. So it is read with chance N / "
@@ -310,6 +321,13 @@ static void on_begin(void *user, bool complete) {
 	struct generate_state *run = user;
 	const struct generate_values *values = run->values;
 	say_guarantee(values, run->setup);
+	const struct receipt *receipt = &run->setup->receipt;
+	if (receipt->histogram && receipt->seats && !values->quiet &&
+	    receipt->texts < receipt->histogram->texts)
+		fprintf(stderr,
+		        "Warning: by their noisy counts the categories have room for %zu of the "
+		        "%" PRIu32 " texts; lower -B or -N.\n",
+		        receipt->texts, receipt->histogram->texts);
 	if (complete) {
 		fprintf(stderr, "%s is already complete\n", values->request.output);
 		return;

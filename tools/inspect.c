@@ -314,6 +314,7 @@ static int prepare_cut(const struct verb *verb, struct generate_values *values,
 	values->dry_run = true; // nothing is drawn, so memory for it is no matter
 	values_settle(values);
 	values->request.lots = RUN_LOTS_OFF; // its plan is for lengths alone
+	values->request.category_public = true;
 	const int code = verb_open_hashed(verb, &values->open, opened);
 	if (code) return code;
 	const enum cuttle_status status = setup_make(&values->request, opened, setup, &error);

@@ -12,7 +12,12 @@
 
 static void print_parts(const struct setup *setup) {
 	const struct receipt_unit *unit = &setup->receipt.unit;
-	for (size_t i = 0; i < setup->categories.count; i++) {
+	const struct cuttle_histogram *histogram = setup->receipt.histogram;
+	if (histogram)
+		printf("categories    %" PRIu32 ", private: their texts, %" PRIu32
+		       " or fewer, follow from counts with noise of scale %" PRIu32 "\n",
+		       histogram->clusters, histogram->texts, histogram->scale);
+	for (size_t i = 0; !histogram && i < setup->categories.count; i++) {
 		const struct category *category = &setup->categories.all[i];
 		printf("category      %zu texts, %" PRIu64 " references", category->texts,
 		       (uint64_t)category->texts * setup->receipt.guarantee.batch);
@@ -35,8 +40,9 @@ static void print_lots(const struct setup *setup) {
 	for (size_t i = 0; i < setup->lots.count; i++) {
 		const struct cuttle_lots *lots = &setup->lots.all[i];
 		printf("lots          %" PRIu64 " records in %" PRIu64 " batches, %" PRIu64
-		       " of them used\n",
-		       lots->records, lots->batches, lots->used);
+		       " of them used%s\n",
+		       lots->records, lots->batches, lots->used,
+		       setup->receipt.histogram ? " at most, in each category by this share" : "");
 	}
 	if (!setup->lots.count && setup->lots.batches > 0)
 		printf(

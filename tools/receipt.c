@@ -310,7 +310,8 @@ static void explain_receipt(const struct claim *claim, const struct receipt_fact
 		    " times the rho of one record\n",
 		    unit->key, unit->weight);
 	if (claim->categories)
-		printf("category %zu declared\n", json_array_size(claim->categories));
+		printf("category %zu declared%s\n", json_array_size(claim->categories),
+		       claim->receipt.histogram ? ", private" : "");
 	explain_signer(&claim->attested, values);
 	explain_unchecked(&claim->attested,
 	                  " adjacency clip epsilon epsilon_exact epsilon_zcdp guarantee note "
@@ -329,7 +330,7 @@ static void explain_receipt(const struct claim *claim, const struct receipt_fact
 	else if (!unit->limited)
 		printf("  - Secrecy of which records have the same %s: it counts as public.\n",
 		       unit->key);
-	if (claim->categories)
+	if (claim->categories && !claim->receipt.histogram)
 		printf("  - Secrecy of the category of any record: it counts as public.\n");
 	printf(
 	    "  - Anything about other runs over the same records: their rho adds to this one's%s.\n"

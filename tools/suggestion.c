@@ -134,7 +134,9 @@ static bool print_categories(FILE *file, const struct generate_values *values,
 		           strlen(listed ? list : "categories.csv"));
 		texts = survey->categories[enough - 1].count / batch;
 	}
-	fprintf(file, " --num-per-category %zu", texts);
+	// The numbers of texts follow from how many records each category has, so they must be
+	// public.
+	fprintf(file, " --category-public --num-per-category %zu", texts);
 	categories_free(&declared);
 	secrecy_free(made);
 	return texts > 0;

@@ -13,6 +13,12 @@
 /* What keeps this request from having lots; NULL = nothing. */
 static const char *name_obstacle(const struct run_request *request) {
 	struct stat state;
+	if (run_request_private(request) && request->input &&
+	    (!strcmp(request->input, "-") ||
+	     (stat(request->input, &state) == 0 && !S_ISREG(state.st_mode))))
+		return "--category-field: private categories need -i FILE, whose records are "
+		       "counted first: a pipe cannot be read twice";
+	if (run_request_private(request)) return NULL;
 	if (request->unit_key)
 		return "--lots on: with --unit-key the number of owners is private, and lots need "
 		       "it; give --lots off";
@@ -30,14 +36,15 @@ static enum cuttle_status count_clusters(const struct run_request *request,
                                          struct lot_choice *choice, bool *enough,
                                          struct cuttle_error *error) {
 	const uint32_t batch = request->plan.batch;
-	const struct records_request wanted = {.path = request->input,
-	                                       .field = request->text_field,
-	                                       .format = request->input_format,
-	                                       .delimiter = request->delimiter,
-	                                       .limit = SIZE_MAX,
-	                                       .labels = request->category_fields,
-	                                       .label_count = request->category_field_count,
-	                                       .most = 1};
+	const struct records_request wanted = {
+	    .path = request->input,
+	    .field = request->text_field,
+	    .format = request->input_format,
+	    .delimiter = request->delimiter,
+	    .limit = SIZE_MAX,
+	    .labels = request->category_fields,
+	    .label_count = categories->count ? request->category_field_count : 0,
+	    .most = 1};
 	struct records *records = NULL;
 	uint64_t *counts = calloc(choice->count, sizeof *counts);
 	if (!counts) return io_fail(error, CUTTLE_NOMEM, "out of memory");
@@ -69,14 +76,21 @@ enum cuttle_status lot_choice_make(const struct run_request *request,
 	if (request->lots == RUN_LOTS_OFF || !request->plan.batch) return CUTTLE_OK;
 	const char *obstacle = name_obstacle(request);
 	if (obstacle)
-		return request->lots == RUN_LOTS_ON ? io_fail(error, CUTTLE_USAGE, "%s", obstacle)
-		                                    : CUTTLE_OK;
+		return request->lots == RUN_LOTS_ON || run_request_private(request)
+		           ? io_fail(error, CUTTLE_USAGE, "%s", obstacle)
+		           : CUTTLE_OK;
 	bool enough = false, pay = true;
 	choice->count = categories->count ? categories->count : 1;
 	choice->all = calloc(choice->count, sizeof *choice->all);
 	if (!choice->all) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	// A dry run may have no input. Then its records are as many as its texts need.
+	if (run_request_private(request) && !request->input) {
+		choice->records = texts * request->plan.batch;
+		return CUTTLE_OK;
+	}
 	enum cuttle_status status =
 	    count_clusters(request, categories, texts, choice, &enough, error);
+	if (run_request_private(request)) return status;
 	// What is wrong with the file is said when it is read.
 	if (status == CUTTLE_INPUT && request->lots == RUN_LOTS_AUTO) {
 		choice->count = 0;

@@ -22,8 +22,9 @@ struct lot_choice {
 /* Counts and decides. params are the plan's, but for its lots. Lots need a file that can be read
  * twice, records that are units, and enough of them. Where one lacks, AUTO is no lots, and so is an
  * epsilon for which they do not pay, or a file that cannot be read: that is said later. ON is then
- * USAGE, but for too few records: places_make says so. The caller frees *choice by lot_choice_free
- * in any case. Else as secrecy_room and records_read. NOMEM. */
+ * USAGE, but for too few records: places_make says so. Private categories always have lots: then
+ * `categories` is empty, all records are one cluster, and few of them are no error. The caller
+ * frees *choice by lot_choice_free in any case. Else as secrecy_room and records_read. NOMEM. */
 enum cuttle_status lot_choice_make(const struct run_request *request,
                                    const struct categories *categories, size_t texts,
                                    const struct cuttle_plan_params *params,

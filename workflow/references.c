@@ -16,7 +16,8 @@ static enum cuttle_status check_lot_counts(const struct run_request *request,
                                            const struct setup *setup, const struct records *records,
                                            struct cuttle_error *error) {
 	uint64_t counts[MOST_CATEGORIES] = {records_count(records)};
-	if (setup->categories.count) places_count(records, &setup->categories, counts);
+	if (setup->categories.count && !setup->histogram.clusters)
+		places_count(records, &setup->categories, counts);
 	bool same = records_count(records) == setup->lots.records;
 	for (size_t i = 0; i < setup->lots.count; i++)
 		same = same && counts[i] == setup->lots.all[i].records;
@@ -32,8 +33,12 @@ enum cuttle_status references_draw(const struct setup *setup, const struct lots 
 	const struct receipt *receipt = &setup->receipt;
 	uint64_t batches[MOST_CATEGORIES];
 	for (size_t i = 0; i < setup->lots.count; i++) batches[i] = setup->lots.all[i].batches;
+	// A cluster without batches has no text, so where its records would be is all the same.
+	for (size_t i = 0; references->cluster && i < setup->histogram.clusters; i++)
+		batches[i] = setup->seats[i].batches ? setup->seats[i].batches : 1;
 	const struct places_lots request = {.records = references->records,
 	                                    .categories = receipt->categories,
+	                                    .cluster = references->cluster,
 	                                    .batches = batches,
 	                                    .texts = receipt->texts,
 	                                    .rows = receipt->guarantee.places,
@@ -94,6 +99,10 @@ enum cuttle_status references_suffice(const struct run_request *request, const s
 }
 
 void references_free(struct references *references) {
+	if (references->cluster)
+		sodium_memzero(references->cluster,
+		               records_count(references->records) * sizeof *references->cluster);
+	free(references->cluster);
 	records_free(&references->records);
 	places_free(&references->places);
 }

@@ -17,6 +17,7 @@ struct references {
 	struct places places; /* which record stands in which place */
 	size_t categories;    /* labels that each record has */
 	bool lots;            /* records come to their places by lots: references_draw */
+	uint32_t *cluster; /* [records] the private cluster of each (workflow/seats.h), or NULL */
 };
 
 /* Reads the input and puts its records in their places. Without a limit per unit it also changes

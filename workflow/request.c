@@ -7,6 +7,7 @@
 #include "io/fail.h"
 #include "io/ledger.h"
 #include "io/paths.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -49,6 +50,20 @@ static const char *name_group_contradiction(const struct run_request *request) {
 		return "--unit-key: must be 1 to 128 bytes";
 	if (!request->category_field_count != !request->categories)
 		return "--category-field and --categories go together";
+	if (request->category_public && !request->categories)
+		return "--category-public needs --category-field FIELD";
+	if (run_request_private(request) && request->unit_key)
+		return "--category-field: categories stay private where each record is a unit; "
+		       "leave out --unit-key, or declare them with --category-public";
+	if (run_request_private(request) && request->lots == RUN_LOTS_OFF)
+		return "--lots off: private categories need lots; declare them with "
+		       "--category-public";
+	if (run_request_private(request) && isnan(request->plan.epsilon))
+		return "--clip: the counts of private categories need -e; or declare the "
+		       "categories with --category-public";
+	if (run_request_private(request) && request->texts_per_share)
+		return "--num-per-category needs --category-public: how many texts a private "
+		       "category has follows from a count of its records";
 	// With these the output has members of its own by that name.
 	const struct cuttle_savings *savings = &request->plan.savings;
 	const bool batches = savings->token_bank || savings->complete || savings->public_when > 0;

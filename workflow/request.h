@@ -69,12 +69,18 @@ struct run_request {
 	enum run_charge charge;
 	/* The accountant was asked for. Else, with a ledger, it is the one of what is charged. */
 	bool accountant_chosen;
-	bool overwrite; /* replace another command's output */
-	bool lock;      /* keep the references out of swap */
+	bool category_public; /* the category of each record is declared public */
+	bool overwrite;       /* replace another command's output */
+	bool lock;            /* keep the references out of swap */
 };
 
 /* Sets the defaults: those of the library, 100 texts, the field "text", the time now. */
 void run_request_default(struct run_request *request);
+
+/* Whether records have categories that stay private. */
+static inline bool run_request_private(const struct run_request *request) {
+	return request->categories && !request->category_public;
+}
 
 /* Checks what contradicts itself, before any file is opened. USAGE: the message says what. */
 enum cuttle_status run_request_check(const struct run_request *request, struct cuttle_error *error);

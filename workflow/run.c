@@ -8,6 +8,7 @@
 #include "workflow/delivery.h"
 #include "workflow/likelihood.h"
 #include "workflow/references.h"
+#include "workflow/seats.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,6 +199,8 @@ enum cuttle_status run_texts(const struct run_request *request, struct setup *se
 		status =
 		    open_delivery(request, setup, &references, &spending, &run.likelihood.scale,
 		                  &run.lots, &run.delivery, &complete, error);
+	if (!status && !complete && setup->histogram.clusters)
+		status = seats_take(request, setup, run.delivery.output, &references, error);
 	if (!status && !complete && references.lots)
 		status = references_draw(setup, &run.lots, &references, error);
 	if (!status) events->begin(events->user, complete);

@@ -117,6 +117,12 @@ static enum cuttle_status read_public(const struct run_request *request, struct 
 	if (!status && request->categories)
 		status = categories_read(request->category_fields, request->category_field_count,
 		                         request->categories, &setup->categories, error);
+	if (!status && run_request_private(request) &&
+	    categories_shares(&setup->categories) != setup->categories.count)
+		status = io_fail(error, CUTTLE_USAGE,
+		                 "%s: a share needs --category-public: how many texts a private "
+		                 "category has follows from a count of its records",
+		                 request->categories);
 	return status;
 }
 
@@ -201,8 +207,17 @@ static enum cuttle_status make_setup_plan(const struct run_request *request, str
 	// Rho adds up by zCDP. What is charged as epsilon may have the smaller one.
 	const bool follows = request->ledger && !request->accountant_chosen;
 	if (follows && request->charge != RUN_CHARGE_RHO) params.accountant = CUTTLE_EXACT;
-	enum cuttle_status status = lot_choice_make(
-	    request, &setup->categories, setup->receipt.texts, &params, &setup->lots, error);
+	// Of records whose categories are private, all that is known is how many there are.
+	const struct categories none = {0};
+	enum cuttle_status status =
+	    lot_choice_make(request, run_request_private(request) ? &none : &setup->categories,
+	                    setup->receipt.texts, &params, &setup->lots, error);
+	if (!status && run_request_private(request)) {
+		status = cuttle_histogram_make(
+		    params.epsilon, (uint32_t)setup->categories.count, setup->receipt.texts,
+		    setup->lots.records, params.batch, &setup->histogram, setup->lots.all, error);
+		params.histogram = setup->receipt.histogram = &setup->histogram;
+	}
 	if (status) return status;
 	params.lots = setup->lots.all;
 	params.lot_count = setup->lots.count;
@@ -282,6 +297,8 @@ void setup_free(struct setup *setup) {
 	free(setup->shown);
 	categories_free(&setup->categories);
 	lot_choice_free(&setup->lots);
+	free(setup->counts);
+	free(setup->seats);
 	free(setup->prompt_public);
 	free(setup->prompt_private);
 	*setup = (struct setup){0};

@@ -12,6 +12,7 @@
 #ifndef CUTTLE_WORKFLOW_SETUP_H
 #define CUTTLE_WORKFLOW_SETUP_H
 
+#include "engine/cuttle/histogram.h"
 #include "io/receipt.h"
 #include "workflow/lot_choice.h"
 #include "workflow/request.h"
@@ -36,15 +37,18 @@ enum cuttle_status setup_date(uint64_t now, char date[RECEIPT_DATE], struct cutt
 struct setup {
 	struct cuttle_model *model; /* the caller's */
 	struct cuttle_plan *plan;
-	struct receipt receipt;       /* without the ledger's charge, which comes later */
-	struct signature_key *signer; /* NULL = the receipt is not signed */
-	char fingerprint[HASH_TEXT];  /* hash of all parameters, without the input's content */
-	struct lot_choice lots;       /* its count is 0 = records come to texts by index */
-	bool charges_epsilon;         /* a ledger is charged epsilon and delta, not rho */
-	struct categories categories; /* its count is 0 = one job writes all texts */
-	char *prompt_public;          /* own prompt, for the plan's parameters; NULL = none */
-	char *prompt_private;         /* own prompt, NULL = none */
-	char **examples;              /* [example_count] public examples */
+	struct receipt receipt;            /* without the ledger's charge, which comes later */
+	struct signature_key *signer;      /* NULL = the receipt is not signed */
+	char fingerprint[HASH_TEXT];       /* hash of all parameters, without the input's content */
+	struct lot_choice lots;            /* its count is 0 = records come to texts by index */
+	struct cuttle_histogram histogram; /* of private categories; its clusters are 0 = none */
+	int64_t *counts;                   /* [clusters] noisy counts, once they are drawn; owned */
+	struct cuttle_lots *seats;         /* [clusters] batches and texts by these counts; owned */
+	bool charges_epsilon;              /* a ledger is charged epsilon and delta, not rho */
+	struct categories categories;      /* its count is 0 = one job writes all texts */
+	char *prompt_public;               /* own prompt, for the plan's parameters; NULL = none */
+	char *prompt_private;              /* own prompt, NULL = none */
+	char **examples;                   /* [example_count] public examples */
 	size_t example_count;
 	/* [shown_count] which of them prompts show: a list for each category, or one without any.
 	 * NULL stands behind each list. */

@@ -101,6 +101,8 @@ struct cuttle_plan_params {
 	 * are then the run's. NULL = by index. */
 	const struct cuttle_lots *lots;
 	size_t lot_count; /* clusters; 0 = no lots */
+	const struct cuttle_histogram
+	    *histogram; /* private clusters, beside its one entry of lots */
 	/* [heading_count] of each heading's prompts, NULL at the end. NULL = all have `examples`.
 	 */
 	const char *const *const *heading_examples;

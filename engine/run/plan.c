@@ -20,6 +20,7 @@
 #include "engine/cuttle/lots.h"
 #include "engine/machine/memory.h"
 #include "engine/run/capacity.h"
+#include "engine/run/histogram.h"
 #include "engine/run/lots.h"
 #include "engine/run/savings.h"
 #include "engine/status.h"
@@ -127,7 +128,11 @@ static enum cuttle_status check_plan_params(const struct cuttle_plan_params *p,
 	if (p->lot_count && p->spread > 1)
 		return status_fail(error, CUTTLE_USAGE,
 		                   "lots are for persons with one reference each");
-	const enum cuttle_status status = savings_check(&p->savings, error);
+	if (p->histogram && (p->lot_count != 1 || isnan(p->epsilon)))
+		return status_fail(error, CUTTLE_USAGE,
+		                   "private clusters need epsilon, and one entry of lots");
+	enum cuttle_status status = p->histogram ? histogram_check(p->histogram, error) : CUTTLE_OK;
+	if (!status) status = savings_check(&p->savings, error);
 	return status ? status : capacity_check(p->parallel, p->prompt_chunk, error);
 }
 
@@ -181,6 +186,11 @@ static enum cuttle_status choose_clip(struct cuttle_plan *plan, const struct cut
 	if (status)
 		return status_fail(error, status == DP_NO_MEMORY ? CUTTLE_NOMEM : CUTTLE_USAGE,
 		                   "%s", reason);
+	// The counts of private clusters take some of the clip.
+	if (p->histogram)
+		took = histogram_lower(p->histogram, plan->ratio, accountant_of(p->accountant),
+		                       p->epsilon, dp_rows_delta(p->delta), integers, error);
+	if (took) return took;
 	plan->guarantee.clip_capped =
 	    dp_clip_range(integers, &least, &most) == DP_OK &&
 	    integers->clip_fixed == dp_clip_fixed(most, integers->fraction_bits);
@@ -195,9 +205,41 @@ static enum cuttle_status choose_places(struct cuttle_plan *plan,
                                         struct cuttle_error *error) {
 	plan->batch = plan->places = p->batch;
 	if (!p->lot_count) return CUTTLE_OK;
+	if (p->histogram) {
+		const struct dp_claim claim = dp_integers_claim(integers);
+		double epsilon;
+		const enum cuttle_status status =
+		    histogram_epsilon(p->histogram, plan->ratio, DP_ZCDP, &claim,
+		                      dp_rows_delta(p->delta), &epsilon, error);
+		return status ? status
+		              : cuttle_histogram_rows(p->histogram, p->batch, epsilon, p->delta,
+		                                      &plan->places, error);
+	}
 	const double batch_epsilon = dp_guarantee_epsilon(integers, plan->batch_delta);
 	return cuttle_lots_rows(p->lots, p->lot_count, dp_run_epsilon(batch_epsilon, plan->ratio),
 	                        p->delta, &plan->places, error);
+}
+
+/* The epsilon of the run by one accountant, and that against who knows the batch of a record. */
+static enum cuttle_status account_by(const struct cuttle_plan *plan,
+                                     const struct cuttle_plan_params *p,
+                                     enum dp_accountant accountant, const struct dp_claim *claim,
+                                     double *epsilon, double *known, struct cuttle_error *error) {
+	enum dp_status answer = DP_OK;
+	if (accountant == DP_ZCDP) *known = dp_claim_epsilon(claim, plan->batch_delta);
+	else answer = dp_claim_exact(claim, plan->batch_delta, known);
+	if (answer == DP_BAD_PARAMETER)
+		return status_fail(error, CUTTLE_USAGE,
+		                   "this is out of range of the exact accountant; use zcdp");
+	enum cuttle_status status = plan_status(answer, error);
+	if (status) return status;
+	*epsilon = p->lot_count ? dp_run_epsilon(*known, plan->ratio) : *known;
+	if (!p->histogram) return CUTTLE_OK;
+	status = histogram_epsilon(p->histogram, plan->ratio, accountant, claim,
+	                           dp_rows_delta(p->delta), epsilon, error);
+	return status ? status
+	              : histogram_epsilon(p->histogram, 1.0L, accountant, claim, plan->batch_delta,
+	                                  known, error);
 }
 
 /* Computes what both accountants say about the mechanism's claim. The guarantee is about all texts
@@ -208,24 +250,22 @@ static enum cuttle_status account_budget(struct cuttle_plan *plan,
                                          const struct cuttle_plan_params *p,
                                          struct cuttle_error *error) {
 	struct cuttle_guarantee *g = &plan->guarantee;
+	const bool exact = p->accountant == CUTTLE_EXACT;
+	double known, known_exact = (double)NAN;
 	g->accountant = p->accountant;
 	g->delta = p->delta;
+	g->epsilon_exact = (double)NAN;
 	struct dp_claim claim = plan->mechanism.claim;
 	claim.units *= p->spread;
 	g->rho = dp_claim_rho(&claim);
-	g->epsilon = dp_claim_epsilon(&claim, plan->batch_delta);
-	const enum dp_status status = dp_claim_exact(&claim, plan->batch_delta, &g->epsilon_exact);
-	g->epsilon_if_known = p->accountant == CUTTLE_EXACT ? g->epsilon_exact : g->epsilon;
-	if (p->lot_count) {
-		g->epsilon = dp_run_epsilon(g->epsilon, plan->ratio);
-		g->epsilon_exact = dp_run_epsilon(g->epsilon_exact, plan->ratio);
-	}
-	if (status == DP_OK) return CUTTLE_OK;
-	g->epsilon_exact = NAN;
-	if (status == DP_BAD_PARAMETER && p->accountant == CUTTLE_EXACT)
-		return status_fail(error, CUTTLE_USAGE,
-		                   "this is out of range of the exact accountant; use zcdp");
-	return status == DP_BAD_PARAMETER ? CUTTLE_OK : plan_status(status, error);
+	if (p->histogram) g->rho = histogram_rho(p->histogram, g->rho);
+	enum cuttle_status status =
+	    account_by(plan, p, DP_ZCDP, &claim, &g->epsilon, &known, error);
+	if (!status)
+		status =
+		    account_by(plan, p, DP_EXACT, &claim, &g->epsilon_exact, &known_exact, error);
+	g->epsilon_if_known = exact ? known_exact : known;
+	return status == CUTTLE_USAGE && !exact ? CUTTLE_OK : status;
 }
 
 uint8_t *plan_allowed_tokens(const struct model *model) {
@@ -349,13 +389,19 @@ static uint64_t count_bytes_of(const struct cuttle_plan *plan, size_t slots, siz
 /* With lots all places of all slots are mapped, and most of them are never touched: that every
  * batch in flight has as many rows as one may have is still less likely. So memory is counted for
  * one text at the cap, and for what all texts in flight have together at most, by the same bound.
- * Example: B = 15, two in flight: one may have 56 rows, both together 86, so 43 each. */
+ * Example: B = 15, two in flight: one may have 56 rows, both together 86, so 43 each. Of private
+ * clusters the cap has room for records that noise may have hidden from the count, 300 and more;
+ * there, too, memory is counted for the 56. */
 static uint64_t count_job_bytes(const struct cuttle_plan *plan,
                                 const struct cuttle_plan_params *p) {
 	uint64_t most = 0;
+	uint32_t cap = plan->places, rows = 0;
+	if (p->histogram &&
+	    !cuttle_lots_rows(p->lots, 1, plan->guarantee.epsilon, p->delta, &rows, NULL) &&
+	    rows < cap)
+		cap = rows;
 	for (size_t i = 0; i < p->lot_count; i++) {
 		struct cuttle_lots together = p->lots[i];
-		uint32_t rows = 0;
 		if (__builtin_mul_overflow(together.records, plan->slots, &together.records) ||
 		    cuttle_lots_rows(&together, 1, plan->guarantee.epsilon, p->delta, &rows, NULL))
 			return UINT64_MAX;
@@ -363,10 +409,9 @@ static uint64_t count_job_bytes(const struct cuttle_plan *plan,
 	}
 	if (!most) return count_bytes_of(plan, plan->slots, plan->places);
 	size_t each = (size_t)(most + plan->slots - 1) / plan->slots;
-	if (each > plan->places) each = plan->places;
+	if (each > cap) each = cap;
 	const uint64_t all = count_bytes_of(plan, plan->slots, each),
-	               one = count_bytes_of(plan, 1, plan->places),
-	               less = count_bytes_of(plan, 1, each);
+	               one = count_bytes_of(plan, 1, cap), less = count_bytes_of(plan, 1, each);
 	uint64_t sum;
 	return all == UINT64_MAX || one == UINT64_MAX ||
 	               __builtin_add_overflow(all, one - less, &sum)

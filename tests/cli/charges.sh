@@ -57,7 +57,7 @@ exits 0 ledger show --ledger l --dataset free --json
 says out '"rho_spent":0.0,'
 
 # Each category's texts are written from its own records: what one of another says changes nothing, what one of its own says does.
-seeded=(generate -i refs.jsonl -B 2 -N 2 -n 12 -q --clip 4 --insecure-seed 1 --category-field kind --categories 'sea,land' -o -)
+seeded=(generate -i refs.jsonl -B 2 -N 2 -n 12 -q --clip 4 --insecure-seed 1 --category-field kind --categories 'sea,land' --category-public -o -)
 exits 0 "${seeded[@]}"
 cp out plain
 for line in 1 2; do

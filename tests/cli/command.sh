@@ -103,11 +103,12 @@ changes <<-'END'
 	one-per-unit|--clip 1 --unit-key who|--clip 1 --unit-key who --one-per-unit
 	records-per-unit|--clip 1 --unit-key who|--clip 1 --unit-key who --records-per-unit 2
 	records-per-unit|--clip 1 --unit-key who --records-per-unit 3|--clip 1 --unit-key who --records-per-unit 2
-	category-field|-e 3|-e 3 --category-field kind --categories sea
-	category-field|-e 3 --category-field kind --categories sea|-e 3 --category-field who --categories sea
-	categories|-e 3 --category-field kind --categories sea,land|-e 3 --category-field kind --categories land,sea
-	categories|-e 3 --category-field kind --categories even.csv|-e 3 --category-field kind --categories uneven.csv
-	num-per-category|-e 3 --category-field kind --categories sea --num-per-category 2|-e 3 --category-field kind --categories sea --num-per-category 3
+	category-field|-e 3|-e 3 --category-field kind --categories sea --category-public
+	category-field|-e 3 --category-field kind --categories sea --category-public|-e 3 --category-field who --categories sea --category-public
+	categories|-e 3 --category-field kind --categories sea,land --category-public|-e 3 --category-field kind --categories land,sea --category-public
+	categories|-e 3 --category-field kind --categories even.csv --category-public|-e 3 --category-field kind --categories uneven.csv --category-public
+	category-public|-e 3 -N 2 --category-field kind --categories sea,land|-e 3 -N 2 --category-field kind --categories sea,land --category-public
+	num-per-category|-e 3 --category-field kind --categories sea --category-public --num-per-category 2|-e 3 --category-field kind --categories sea --category-public --num-per-category 3
 	input-format|-e 3|-e 3 --input-format csv
 	delimiter|-e 3 --input-format csv|-e 3 --input-format csv --delimiter ;
 	output-format|-e 3|-e 3 --output-format csv

@@ -54,7 +54,7 @@ for input in --public-examples --prompt-public --prompt-private --categories --s
 	case $input in
 	--prompt-public) more=(--prompt-private refs.jsonl) ;;
 	--prompt-private) more=(--prompt-public refs.jsonl) ;;
-	--categories) more=(--category-field ward) ;;
+	--categories) more=(--category-field ward --category-public) ;;
 	--ledger) more=(--dataset d) ;;
 	esac
 	for output in "-o x.jsonl" "-o x --receipt x.jsonl" "-o x --trace x.jsonl"; do

@@ -172,7 +172,7 @@ roads csv "$all_csv" 0 "${single[@]}" --input-format csv "${dry[@]}"
 # one, and categories always are.
 records=12
 limited=(--unit-key who --records-per-unit 2)
-kinds=(--category-field kind --categories 'sea,land')
+kinds=(--category-field kind --categories 'sea,land' --category-public)
 roads keyed "$all" 0 "${seeded[@]}" -o out.jsonl "${limited[@]}"
 roads keyed "$named" 0 "${single[@]}" -o out.jsonl --unit-key who
 roads sorted "$named" 0 "${seeded[@]}" -o out.jsonl "${kinds[@]}"
@@ -182,7 +182,7 @@ roads sorted "$named" 4 "${single[@]}" -o out.jsonl "${kinds[@]}" -N 5
 roads sorted "$named" 0 "${single[@]}" "${kinds[@]}" "${dry[@]}"
 roads keyed "$all" 0 "${single[@]}" "${limited[@]}" "${dry[@]}"
 roads csv "$all_csv" 0 "${single[@]}" -o out.jsonl --input-format csv --unit-key id --one-per-unit
-roads csv "$all_csv" 0 "${single[@]}" -o out.jsonl --input-format csv -B 1 -N 3 --category-field id --categories '1,3,5'
+roads csv "$all_csv" 0 "${single[@]}" -o out.jsonl --input-format csv -B 1 -N 3 --category-field id --categories '1,3,5' --category-public
 roads sorted "$named" 0 "${single[@]}" -o out.jsonl "${kinds[@]}" --center median --token-bank --public-when 0.5 --complete --free-tokens 7
 roads enormous_sorted "text key" 0 "${single[@]}" -o out.jsonl "${limited[@]}" "${kinds[@]}"
 records=8

@@ -116,7 +116,7 @@ END
 # Under declared categories a batch, and each of its texts, is of one of them.
 sed 's/^{/{"kind":"sea",/; n; s/^{/{"kind":"land",/' refs.jsonl >kinds.jsonl
 for file in public private; do sed 's/^Q:/{category}\nQ:/' $file.txt >$file.kind.txt; done
-kinds=("${run[@]}" -i kinds.jsonl -N 2 -B 1 --category-field kind --categories 'sea,land' "${all[@]}" \
+kinds=("${run[@]}" -i kinds.jsonl -N 2 -B 1 --category-field kind --categories 'sea,land' --category-public "${all[@]}" \
 	--prompt-public public.kind.txt --prompt-private private.kind.txt)
 exits 0 "${kinds[@]}" -o kinds.out.jsonl
 [ "$(sed 's/.*"batch":\([0-9]*\),.*"kind":"\([a-z]*\)".*/\1 \2/' kinds.out.jsonl | uniq)" = $'0 sea\n1 land' ] || fail "$(cat kinds.out.jsonl)"

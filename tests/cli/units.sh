@@ -95,14 +95,14 @@ exits 0 receipt verify g3.receipt.json --output g3.jsonl --ledger l
 says g3.receipt.json '"unit_weight": 3,'
 
 # Categories: texts 0 of sea (records 0 and 4), 1 of land (1 and 3).
-sorted=("${seeded[@]}" --category-field kind --categories 'sea,land')
+sorted=("${seeded[@]}" --category-field kind --categories 'sea,land' --category-public)
 exits 0 "${sorted[@]}" -o cat.jsonl
 [ "$(sed 's/.*"kind":"\([a-z]*\)".*/\1/' cat.jsonl | paste -sd' ')" = 'sea land' ] || fail "categories: $(cat cat.jsonl)"
 [ "$(indices cat.jsonl)" = '0 1' ] || fail "indices: $(cat cat.jsonl)"
 says cat.receipt.json '"kind": "land"'
 exits 0 "${sorted[@]}" -o -
 same out cat.jsonl "a stream has other bytes"
-exits 0 "${base[@]}" --insecure-seed 1 --category-field kind --categories 'sea,land' -o - --num-per-category 1
+exits 0 "${base[@]}" --insecure-seed 1 --category-field kind --categories 'sea,land' --category-public -o - --num-per-category 1
 same out cat.jsonl "one text per category is not two texts"
 sed '3s/of Berta/of somebody else/' refs.jsonl >other.jsonl
 exits 0 "${sorted[@]}" -o - -i other.jsonl
@@ -112,7 +112,7 @@ exits 0 "${sorted[@]}" -o table.csv
 says table.csv '^1,.*,"land",false'
 # Declared in a file, of two fields, by shares: both texts are of land and 5.
 printf 'stars,kind,share\n5,land,3\n1,sky,\n' >categories.csv
-fields=(--category-field kind --category-field stars --categories categories.csv)
+fields=(--category-field kind --category-field stars --categories categories.csv --category-public)
 exits 0 "${seeded[@]}" -N 1 "${fields[@]}" -o -
 says out '"kind":"land","stars":"5"'
 exits 4 "${base[@]}" --num-per-category 2 "${fields[@]}" --dry-run --bench pace.json
@@ -148,16 +148,16 @@ refused 2 "${paid[@]}" -o x.jsonl --categories sea
 refused 2 "${base[@]}" -o x.jsonl --num-per-category 2
 refused 2 "${sorted[@]}" -o x.jsonl --num-per-category 2
 refused 2 "${base[@]}" -o x.jsonl "${fields[@]}" --num-per-category 0
-refused 2 "${paid[@]}" -o x.jsonl --category-field text --categories sea
-refused 4 "${paid[@]}" -o x.jsonl --category-field kind --categories sea,sea
-refused 4 "${paid[@]}" -o x.jsonl --category-field kind --categories nothing.csv
+refused 2 "${paid[@]}" -o x.jsonl --category-field text --categories sea --category-public
+refused 4 "${paid[@]}" -o x.jsonl --category-field kind --categories sea,sea --category-public
+refused 4 "${paid[@]}" -o x.jsonl --category-field kind --categories nothing.csv --category-public
 refused 4 "${sorted[@]}" -o x.jsonl -N 4
 says err 'refs.jsonl has 3 records of kind: sea, but N x B = 2 x 2 = 4'
 compgen -G 'x.*' >/dev/null && fail "a run that did not begin left something"
 
 # With a ledger of lines everything up to the last line read is charged.
 exits 0 ledger init --ledger l --dataset lines --rho-limit 10
-counted=("${paid[@]}" --category-field kind --categories 'sea,land' --ledger l --dataset lines)
+counted=("${paid[@]}" --category-field kind --categories 'sea,land' --category-public --ledger l --dataset lines)
 exits 0 "${counted[@]}" -o lines.jsonl
 exits 0 receipt verify lines.receipt.json --output lines.jsonl --ledger l
 says out '^category 2 declared'

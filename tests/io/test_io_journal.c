@@ -125,6 +125,80 @@ static void torn_at_every_byte(void **state) {
 	}
 }
 
+/* A journal of counts, and of one token behind them. Returns the bytes. */
+static size_t sample_counts(const int64_t *counts, size_t count, char *bytes, size_t room) {
+	enum journal_state state;
+	(void)unlink(path);
+	struct journal *journal = open_it(&state);
+	assert_int_equal(journal_restart(journal, &we), 0);
+	assert_true(journal_worthless(journal));
+	assert_int_equal(journal_keep_counts(journal, counts, count), 0);
+	assert_false(journal_worthless(journal));
+	assert_int_equal(journal_append(journal, 0, 0, 5), 0);
+	journal_close(&journal);
+	return files_get(path, bytes, room);
+}
+
+/* Counts come back to the digit, or the journal has none: torn at any byte, or another byte in
+ * them. Where a token stands behind counts that are not right, the journal is damaged. */
+static void counts_come_back(void **state) {
+	(void)state;
+	static const int64_t few[] = {11, -7, 0, INT64_MIN, INT64_MAX};
+	static char bytes[1 << 15];
+	static int64_t all[JOURNAL_COUNTS];
+	const int64_t *back;
+	enum journal_state found;
+	const size_t size = sample_counts(few, 5, bytes, sizeof bytes),
+	             header = (size_t)(strchr(bytes, '\n') - bytes) + 1,
+	             end = (size_t)(strchr(bytes + header, '\n') - bytes) + 1;
+	assert_memory_equal(bytes + header, "counts 11 -7 0 -9223372036854775808 ", 36);
+	for (size_t cut = header; cut <= size; cut++) {
+		files_put(path, bytes, cut);
+		struct journal *journal = open_it(&found);
+		assert_int_equal(found, cut == header ? JOURNAL_NEW : JOURNAL_OURS);
+		assert_int_equal(journal_counts(journal, &back), cut < end ? 0 : 5);
+		if (cut >= end) assert_memory_equal(back, few, sizeof few);
+		assert_int_equal(drawn(journal), cut == size);
+		// Without a whole line of counts new ones may be kept: nobody has seen the others.
+		if (cut > header && cut < end)
+			assert_int_equal(journal_keep_counts(journal, few + 1, 2), 0);
+		journal_close(&journal);
+		if (cut == header || cut >= end) continue;
+		journal = open_it(&found);
+		assert_int_equal(found, JOURNAL_OURS);
+		assert_int_equal(journal_counts(journal, &back), 2);
+		assert_int_equal(back[0], -7);
+		journal_close(&journal);
+	}
+	for (size_t at = header; at + 1 < end; at++) {
+		char wrong[512];
+		memcpy(wrong, bytes, size);
+		wrong[at] ^= 1;
+		files_put(path, wrong, size);
+		struct journal *journal = open_it(&found);
+		assert_int_equal(found, JOURNAL_DAMAGED);
+		journal_close(&journal);
+	}
+	for (size_t i = 0; i < JOURNAL_COUNTS; i++) all[i] = INT64_MIN + (int64_t)i;
+	(void)sample_counts(all, JOURNAL_COUNTS, bytes, sizeof bytes);
+	struct journal *journal = open_it(&found);
+	assert_int_equal(journal_counts(journal, &back), JOURNAL_COUNTS);
+	assert_memory_equal(back, all, sizeof all);
+	assert_int_equal(journal_restart(journal, &we), 0);
+	assert_int_equal(journal_counts(journal, &back), 0);
+	journal_close(&journal);
+	// Counts alone keep the journal: the next run has the same.
+	journal = open_it(&found);
+	assert_int_equal(journal_restart(journal, &we), 0);
+	assert_int_equal(journal_keep_counts(journal, few, 1), 0);
+	journal_close(&journal);
+	journal = open_it(&found);
+	assert_int_equal(found, JOURNAL_OURS);
+	assert_int_equal(journal_counts(journal, &back), 1);
+	journal_close(&journal);
+	(void)unlink(path);
+}
+
 static void torn_end_of_zeros(void **state) {
 	(void)state;
 	char bytes[4096] = {0};
@@ -337,6 +411,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(tokens_come_back),
 	    cmocka_unit_test(torn_at_every_byte),
+	    cmocka_unit_test(counts_come_back),
 	    cmocka_unit_test(torn_end_of_zeros),
 	    cmocka_unit_test(damage_in_the_middle),
 	    cmocka_unit_test(other_commands),

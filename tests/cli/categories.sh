@@ -1,0 +1,129 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Tests `cuttle generate` with categories that stay private, and with declared ones. It fails if
+# --category-public gives other bytes than --category-field once did, if a record's category shows
+# anywhere but in its own count and its category's texts, if counts are drawn twice, or if a receipt
+# does not hold together.
+# shellcheck source=/dev/null
+. "$(dirname "$(realpath "$0")")/check.bash"
+need_tiny finite
+# 300 records: 196 of sea, 98 of land, 6 of sky.
+for i in $(seq 1 300); do
+	kind=sea
+	[ $((i % 3)) = 0 ] && kind=land
+	[ $((i % 50)) = 7 ] && kind=sky
+	echo "{\"text\":\"Note number $i about the weather.\",\"kind\":\"$kind\"}"
+done >refs.jsonl
+run=(generate --kind note -q -n 12)
+
+# Declared public: the bytes of --category-field before categories could be private.
+head -30 refs.jsonl >small.jsonl
+exits 0 "${run[@]}" -i small.jsonl -B 3 -N 4 --clip 4 --insecure-seed 1 --category-field kind --categories sea,land -o - \
+	--category-public --lots off
+[ "$(hash_of out)" = 668d6ae1f61de5667aa1c6241f727dfa4d41d1a2bd946ff5b3f82ed90a8db9f6 ] ||
+	fail "declared categories give other bytes: $(cat out)"
+
+private=("${run[@]}" -i refs.jsonl -B 4 -N 10 -e 3 --category-field kind --categories 'sea,land,sky')
+seeded=("${private[@]}" --insecure-seed 7)
+exits 0 "${private[@]}" -o out.jsonl
+exits 0 receipt verify out.receipt.json --output out.jsonl
+says out 'of the batches of each category at most 12 in 75 were used'
+says out '^category 3 declared, private'
+says out.receipt.json '"replace one reference by null, its category with it"'
+grep -q 'it counts as public\.$' <(grep 'category of any record' out) && fail "a private category is called public"
+nothing_left out.jsonl
+exits 0 "${seeded[@]}" -o seeded.jsonl
+[ "$(wc -l <seeded.jsonl)" = 10 ] || fail "not ten texts: $(cat seeded.jsonl)"
+edits_noticed out.receipt.json <<-'END'
+	s/"t": 9/"t": 10/
+	s/"wanted": 10/"wanted": 11/
+	0,/"texts": [0-9]*/s//"texts": 99/
+	s/"used": 12/"used": 11/
+	s/"records": 300/"records": 301/
+	s/"rows_cap": [0-9]*/"rows_cap": 5/
+	s/"epsilon_if_known": [0-9.]*/"epsilon_if_known": 3.5/
+	s/, its category with it//
+	/"histogram"/,/}/d
+END
+awk '/"counts"/ { n = 1 } n && /[0-9]/ && !done { sub(/[0-9]+/, "9"); done = 1 } { print }' out.receipt.json >edited.json
+refused 7 receipt verify edited.json
+
+# A dry run counts records, and reads nothing of them.
+pace
+sed 's/"kind":"sea"/"kind":"other"/' refs.jsonl >others.jsonl
+exits 0 "${private[@]}" --dry-run --bench pace.json
+sed '/^command/d' out >dry
+says out '^categories +3, private: their texts, 10 or fewer'
+exits 0 "${private[@]}" --dry-run --bench pace.json -i others.jsonl
+sed '/^command/d' out >dry.others
+same dry dry.others "a dry run shows what categories there are"
+
+# Two worlds: record 61 (sea) is null in one of them, with equal noise and equal lots. One count is less by one. Texts of other categories, and
+# all that is said, are the same; so is the receipt but for the count, and for hashes.
+mkdir one two
+cp refs.jsonl one
+sed '61s/.*/{}/' refs.jsonl >two/refs.jsonl
+for world in one two; do
+	cd $world || exit 1
+	CUTTLE_MODEL=$PWD/../tiny.gguf exits 0 "${seeded[@]/-q/--progress=off}" -o out.jsonl
+	rm out
+	stat -c '%n %a' ./* >../$world.files
+	sed -E 's/"[0-9a-f]{64}"/"*"/' out.receipt.json >../$world.receipt
+	grep -v '"sea"' out.jsonl >../$world.rest
+	cp err ../$world.err
+	cd ..
+done
+for what in files err rest; do same one.$what two.$what "a record's category shows in $what"; done
+[ -s one.rest ] || fail "there is no text of another category"
+[ "$(diff one.receipt two.receipt | grep -c '^[<>]')" = 2 ] || fail "more than a count: $(diff one.receipt two.receipt)"
+diff one.receipt two.receipt | awk '/^</ { a = $2 + 0 } /^>/ { b = $2 + 0 } END { exit a != b + 1 }' ||
+	fail "not one less: $(diff one.receipt two.receipt)"
+
+# Stopped after the counts, in the first text or later: the same counts, the same bytes. Without a seed the counts stay, too.
+for room in 240 300 1500; do
+	(prlimit --fsize=$room --pid "$BASHPID" && exits 6 "${seeded[@]}" -o tight.jsonl) || exit 1
+	[ "$(sed -n 2p tight.jsonl.journal | cut -d' ' -f1)" = counts ] || fail "no counts after $room bytes"
+	exits 0 "${seeded[@]}" -o tight.jsonl --parallel 1
+	same tight.jsonl seeded.jsonl "other bytes after a stop at $room bytes"
+	nothing_left tight
+	rm tight.*
+done
+(prlimit --fsize=240 --pid "$BASHPID" && exits 6 "${private[@]}" -o tight.jsonl) || exit 1
+counts=$(sed -n 2p tight.jsonl.journal | sed 's/^counts //; s/ [0-9a-f]*$//')
+exits 0 "${private[@]}" -o tight.jsonl
+[ "$(sed -n '/"counts"/,/]/p' tight.receipt.json | grep -oE -e '-?[0-9]+' | paste -sd' ')" = "$counts" ] ||
+	fail "not the counts $counts: $(cat tight.receipt.json)"
+
+# Fewer texts than wanted, down to none, are said and are no error.
+exits 0 "${seeded[@]/-q/--progress=off}" -i others.jsonl -N 40 -o few.jsonl
+lines=$(wc -l <few.jsonl)
+[ "$lines" -lt 40 ] || fail "sea has no record, and 40 texts were written"
+says err "^Warning: .*room for $lines of the 40 texts"
+exits 0 "${private[@]}" -i small.jsonl -B 1000 -o none.jsonl
+[ ! -s none.jsonl ] || fail "texts from counts that are mostly noise: $(cat none.jsonl)"
+exits 0 receipt verify none.receipt.json --output none.jsonl
+
+# A ledger is charged for all 300 lines, whichever kind it counts.
+for charge in epsilon rho; do
+	exits 0 ledger init --ledger l --dataset $charge --$charge-limit 10
+	exits 0 "${private[@]}" -o $charge.jsonl --ledger l --dataset $charge --charge $charge
+	exits 0 receipt verify $charge.receipt.json --output $charge.jsonl --ledger l
+done
+exits 0 ledger export --ledger l
+says out '"kind":"reserve","loss":"2\.9.*"measure":"epsilon"'
+exits 3 ledger check --ledger l --dataset rho --rho 9.9 --first 299
+exits 0 ledger check --ledger l --dataset rho --rho 9.9 --first 300
+
+# What private categories exclude.
+printf 'kind,share\nsea,2\nland,1\n' >uneven.csv
+for wrong in '--unit-key who' '--lots off' '-e 0.00001'; do
+	# shellcheck disable=SC2086 # an option and its value
+	refused 2 "${private[@]}" -o x.jsonl $wrong
+done
+refused 2 "${private[@]}" -o x.jsonl --categories uneven.csv
+refused 2 "${run[@]}" -i refs.jsonl -B 4 --category-field kind --categories sea -e 3 --num-per-category 2 -o x.jsonl
+refused 2 "${run[@]}" -i refs.jsonl -B 4 -N 2 --category-field kind --categories sea --clip 2 -o x.jsonl
+refused 2 "${run[@]}" -i - -B 4 -N 2 --category-field kind --categories sea -e 3 -o x.jsonl <refs.jsonl
+refused 2 "${run[@]}" -i refs.jsonl -B 4 -N 2 -e 3 --category-public -o x.jsonl
+compgen -G 'x.*' >/dev/null && fail "a run that did not begin left something"
+exit 0

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// See seats.h. What is drawn is on the disk before anything follows from it.
+#include "workflow/seats.h"
+
+#include "engine/cuttle/histogram.h"
+#include "io/fail.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Draws counts[k] from the clusters of the records, and keeps them. */
+static enum cuttle_status draw_cluster_counts(const struct run_request *request,
+                                              const struct setup *setup, struct output *output,
+                                              const struct references *references, int64_t *counts,
+                                              struct cuttle_error *error) {
+	const int32_t *tokens;
+	if (output_drawn(output, 0, &tokens))
+		return io_fail(error, CUTTLE_PARTIAL,
+		               "the counts of this run's categories are lost; --overwrite draws "
+		               "all texts anew and spends again");
+	const enum cuttle_status status = cuttle_histogram_count(
+	    &setup->histogram, references->cluster, records_count(references->records),
+	    request->plan.insecure ? &request->plan.insecure_seed : NULL, counts, error);
+	return status ? status
+	              : output_keep_clusters(output, counts, setup->histogram.clusters, error);
+}
+
+enum cuttle_status seats_take(const struct run_request *request, struct setup *setup,
+                              struct output *output, struct references *references,
+                              struct cuttle_error *error) {
+	const uint32_t clusters = setup->histogram.clusters;
+	const size_t records = records_count(references->records);
+	const int64_t *kept;
+	setup->counts = calloc(clusters, sizeof *setup->counts);
+	setup->seats = calloc(clusters, sizeof *setup->seats);
+	references->cluster = calloc(records + 1, sizeof *references->cluster);
+	if (!setup->counts || !setup->seats || !references->cluster)
+		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	places_clusters(references->records, &setup->categories, references->cluster);
+	enum cuttle_status status = CUTTLE_OK;
+	if (output_clusters(output, &kept) == clusters)
+		memcpy(setup->counts, kept, clusters * sizeof *kept);
+	else status = draw_cluster_counts(request, setup, output, references, setup->counts, error);
+	if (status) return status;
+	setup->receipt.texts = (size_t)cuttle_histogram_deal(&setup->histogram, setup->lots.all,
+	                                                     setup->receipt.guarantee.batch,
+	                                                     setup->counts, setup->seats);
+	output_shorten(output, setup->receipt.texts);
+	for (uint32_t c = 0; c < clusters; c++)
+		setup->categories.all[c].texts = (size_t)setup->seats[c].used;
+	setup->receipt.counts_of_clusters = setup->counts;
+	setup->receipt.seats = setup->seats;
+	return CUTTLE_OK;
+}
