@@ -103,7 +103,7 @@ $(addprefix $(BUILD)/tests/,$(notdir $(PROGRAMS:.c=))): $(BUILD)/tests/%: $$(cal
 $(BUILD)/replay/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@mkdir -p $(@D)
 	@echo LD $@
-	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ -lcmocka $(IO_LIBS) $(CORE_LIBS) -o $@
 # Only clang has this; make fuzz sets the flags. Kernels read no files, and from the comparisons of sorting and searching there is nothing to
 # learn: to follow them would only make every execution slower. Gemms, which take clang minutes with sanitizers, are left to make asan.
 $(foreach room,base engine io convert tag,$(BUILD)/$(room)/%.o): TIER := $(COVERED)
@@ -113,7 +113,7 @@ $(BUILD)/kernels/gemm_%.o: WATCHED := $(GEMMS)
 $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@mkdir -p $(@D)
 	@echo LD $@
-	@$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
+	@$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ -lcmocka $(IO_LIBS) $(CORE_LIBS) -o $@
 $(BUILD)/example: $(BUILD)/examples/generate.o $(BUILD)/libcuttle.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(CORE_LIBS) -o $@

@@ -44,9 +44,7 @@ enum cuttle_status request_receipt_beside(const char *output, const char *receip
 
 /* Says what is wrong about clusters; NULL = nothing. */
 static const char *name_cluster_contradiction(const struct run_request *request) {
-	if (!request->clusters)
-		return request->examples_per_text ? "--examples-per-text needs --clusters FILE"
-		                                  : NULL;
+	if (!request->clusters) return NULL;
 	if (request->category_field_count || request->categories || request->category_public)
 		return "--clusters and --category-field exclude each other: records are grouped by "
 		       "what they say, or by a field";
@@ -102,6 +100,8 @@ static const char *name_contradiction(const struct run_request *request) {
 		return "--chat-format needs --template instruct";
 	if (request->output && !strcmp(request->output, "-") && filters_drop_any(&request->filters))
 		return "--drop needs -o FILE: what is dropped goes to FILE" OUTPUT_DROPPED;
+	if (request->filters.drop[FILTER_UNLIKELY] && !request->public_examples)
+		return "--drop unlikely needs --public-examples FILE: it compares with them";
 	const char *problem = request_dataset_fault(request->ledger, request->dataset);
 	if (!problem) problem = name_cluster_contradiction(request);
 	if (!problem) problem = name_group_contradiction(request);

@@ -8,6 +8,8 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/ledger.h"
+#include "workflow/examples.h"
+#include "workflow/likelihood.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -70,32 +72,16 @@ static char *make_example(const struct run_request *request, const struct record
 	return NULL;
 }
 
-/* The clusters of public examples: found [count]. */
-static enum cuttle_status find_example_clusters(const struct setup *setup,
-                                                const struct records *records, uint32_t *found,
-                                                struct cuttle_error *error) {
+/* Sets *heading to that of the cluster of a public example; NULL = it has none. */
+static enum cuttle_status name_cluster(const struct setup *setup, const char *text, size_t size,
+                                       const char **heading, struct cuttle_error *error) {
+	const struct hidden_text example = {text, size};
+	uint32_t found = CLUSTERS_NONE;
 	enum cuttle_status status = CUTTLE_OK;
-	for (size_t i = 0; !status && i < records_count(records); i++) {
-		struct hidden_text text = {NULL, 0};
-		text.bytes = records_text(records, i, &text.size);
-		status = clusters_find(&setup->clusters, setup->model, &text, 1, &found[i], error);
-	}
+	if (setup->clusters.count)
+		status = clusters_find(&setup->clusters, setup->model, &example, 1, &found, error);
+	*heading = !status && found != CLUSTERS_NONE ? setup->categories.all[found].heading : NULL;
 	return status;
-}
-
-/* Chooses the examples that the prompts of each cluster show. */
-static enum cuttle_status choose_shown(const struct run_request *request, struct setup *setup,
-                                       const uint32_t *found, struct cuttle_error *error) {
-	const size_t wanted =
-	                 request->examples_per_text ? request->examples_per_text : FEW_EXAMPLES,
-	             count = setup->example_count;
-	setup->shown_count = wanted < count ? wanted : count;
-	setup->shown = calloc(setup->clusters.count * setup->shown_count + 1, sizeof *setup->shown);
-	if (!setup->shown) return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	for (size_t j = 0; j < setup->clusters.count; j++)
-		(void)clusters_examples(found, count, (uint32_t)j, setup->shown_count,
-		                        setup->shown + j * setup->shown_count);
-	return CUTTLE_OK;
 }
 
 static enum cuttle_status read_examples(const struct run_request *request, struct setup *setup,
@@ -111,34 +97,29 @@ static enum cuttle_status read_examples(const struct run_request *request, struc
 	enum cuttle_status status = records_read(&wanted, &records, error);
 	if (status) return status;
 	size_t count = records_count(records);
-	uint32_t *found = calloc(count + 1, sizeof *found);
 	setup->examples = calloc(count + 1, sizeof *setup->examples);
-	if (!setup->examples || !found) {
-		free(found);
+	if (!setup->examples) {
 		records_free(&records);
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	}
-	if (setup->clusters.count) status = find_example_clusters(setup, records, found, error);
-	if (!status && count > MOST_EXAMPLES)
+	if (count > MOST_EXAMPLES)
 		status = io_fail(error, CUTTLE_INPUT, "%s: more than %d public examples", path,
 		                 MOST_EXAMPLES);
 	for (size_t i = 0; !status && i < count; i++) {
 		size_t size;
 		const char *text = records_text(records, i, &size);
+		const char *heading;
+		status = name_cluster(setup, text, size, &heading, error);
+		if (status) break;
 		// Examples are public. So a wrong one is an error, as it never is for a reference.
 		if (!text || !size || memchr(text, 0, size))
 			status = io_fail(error, CUTTLE_INPUT,
 			                 "%s: record %zu has no text in its field %s", path, i,
 			                 wanted.field);
 		else if (!(setup->examples[setup->example_count++] =
-		               make_example(request, records, i,
-		                            found[i] < setup->clusters.count
-		                                ? setup->categories.all[found[i]].heading
-		                                : NULL)))
+		               make_example(request, records, i, heading)))
 			status = io_fail(error, CUTTLE_NOMEM, "out of memory");
 	}
-	if (!status && setup->clusters.count) status = choose_shown(request, setup, found, error);
-	free(found);
 	records_free(&records);
 	return status;
 }
@@ -224,22 +205,53 @@ static bool choose_charge(const struct run_request *request, const struct setup 
 	return standing.in_epsilon || (setup->lots.count > 0 && !(standing.spent > 0));
 }
 
-static enum cuttle_status make_setup_plan(const struct run_request *request, struct setup *setup,
-                                          struct cuttle_error *error) {
+/* Lists the examples that the prompts of each category show: of E the category's own first. */
+static enum cuttle_status list_shown(const struct run_request *request, struct setup *setup,
+                                     struct cuttle_error *error) {
+	const size_t count = setup->example_count, lists = setup->categories.count;
+	const size_t shown = !request->examples_per_text && setup->clusters.count
+	                         ? (size_t)FEW_EXAMPLES
+	                         : (size_t)request->examples_per_text;
+	const char *headings[MOST_CATEGORIES], *text;
+	size_t groups[MOST_EXAMPLES], chosen[MOST_EXAMPLES];
+	for (size_t i = 0; i < lists; i++) headings[i] = setup->categories.all[i].heading;
+	for (size_t i = 0; i < count; i++)
+		groups[i] = examples_group(setup->examples[i], headings, lists, &text);
+	setup->shown = calloc(lists ? lists : 1, sizeof *setup->shown);
+	if (!setup->shown) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	do {
+		const char **list = calloc(count + 1, sizeof *list);
+		if (!list) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+		const size_t most = examples_choose(groups, count, setup->shown_count, shown,
+		                                    EXAMPLES_NO_GROUP, chosen);
+		for (size_t i = 0; i < most; i++) list[i] = setup->examples[chosen[i]];
+		setup->shown[setup->shown_count++] = list;
+	} while (setup->shown_count < lists);
+	return CUTTLE_OK;
+}
+
+struct cuttle_plan_params setup_prompts(const struct run_request *request,
+                                        const struct setup *setup, size_t category) {
 	struct cuttle_plan_params params = request->plan;
 	if (request->prompt_public) params.form = CUTTLE_CUSTOM;
+	params.prompt_public = setup->prompt_public;
+	params.prompt_private = setup->prompt_private;
+	params.examples = setup->shown[category];
+	for (params.example_count = 0; params.examples[params.example_count];)
+		params.example_count++;
+	return params;
+}
+
+static enum cuttle_status make_setup_plan(const struct run_request *request, struct setup *setup,
+                                          struct cuttle_error *error) {
+	struct cuttle_plan_params params = setup_prompts(request, setup, 0);
 	params.spread = (uint32_t)setup->receipt.unit.weight;
 	const char *headings[MOST_CATEGORIES];
 	for (size_t i = 0; i < setup->categories.count; i++)
 		headings[i] = setup->categories.all[i].heading;
 	params.headings = headings;
 	params.heading_count = setup->categories.count;
-	params.prompt_public = setup->prompt_public;
-	params.prompt_private = setup->prompt_private;
-	params.examples = (const char *const *)setup->examples;
-	params.example_count = setup->example_count;
-	params.shown = setup->shown;
-	params.shown_count = setup->shown_count;
+	params.heading_examples = (const char *const *const *)setup->shown;
 	// Rho adds up by zCDP. What is charged as epsilon may have the smaller one.
 	const bool follows = request->ledger && !request->accountant_chosen;
 	if (follows && request->charge != RUN_CHARGE_RHO) params.accountant = CUTTLE_EXACT;
@@ -314,6 +326,9 @@ enum cuttle_status setup_make(const struct run_request *request, const struct se
 	memcpy(setup->receipt.model_sha256, opened->sha256, HASH_TEXT);
 	cuttle_model_describe(setup->model, &setup->receipt.model);
 	enum cuttle_status status = read_public(request, setup, error);
+	if (!status && request->filters.drop[FILTER_UNLIKELY])
+		status = likelihood_enough(setup->example_count, error);
+	if (!status) status = list_shown(request, setup, error);
 	if (!status) status = set_parts(request, setup, error);
 	if (!status && request->sign) status = signature_open(request->sign, &setup->signer, error);
 	if (!status) status = make_setup_plan(request, setup, error);
@@ -326,8 +341,9 @@ void setup_free(struct setup *setup) {
 	signature_close(&setup->signer);
 	for (size_t i = 0; i < setup->example_count; i++) free(setup->examples[i]);
 	free(setup->examples);
-	free(setup->shown);
 	clusters_free(&setup->clusters);
+	for (size_t i = 0; i < setup->shown_count; i++) free(setup->shown[i]);
+	free(setup->shown);
 	categories_free(&setup->categories);
 	lot_choice_free(&setup->lots);
 	free(setup->counts);

@@ -102,9 +102,10 @@ struct cuttle_plan_params {
 	const struct cuttle_lots *lots;
 	size_t lot_count; /* clusters; 0 = no lots */
 	const struct cuttle_histogram
-	    *histogram;      /* private clusters, beside its one entry of lots */
-	const size_t *shown; /* [heading_count][shown_count] the examples under each heading */
-	size_t shown_count;  /* 0 = all examples, under all headings */
+	    *histogram; /* private clusters, beside its one entry of lots */
+	/* [heading_count] of each heading's prompts, NULL at the end. NULL = all have `examples`.
+	 */
+	const char *const *const *heading_examples;
 };
 
 /* Sets all members to their defaults. Epsilon and the clip are NaN: set one of them. */

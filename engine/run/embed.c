@@ -14,7 +14,6 @@
 #include "engine/status.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { SEATS = 16 }; /* texts of one pass, at most */
 
@@ -67,7 +66,7 @@ static void flush_embedding(struct embedding *e) {
 }
 
 /* Makes a sum a unit vector, or zeros if it has no direction. */
-static void make_unit(double *vector, size_t width) {
+static void make_direction(double *vector, size_t width) {
 	double square = 0.0;
 	for (size_t i = 0; i < width; i++) square += vector[i] * vector[i];
 	const double length = sqrt(square);
@@ -79,7 +78,7 @@ static void embed_all(struct embedding *e, const struct cuttle_embed_text *texts
                       double *out) {
 	const size_t width = e->model->width;
 	size_t seat = 0;
-	memset(out, 0, count * width * sizeof *out);
+	for (size_t i = 0; i < count * width; i++) out[i] = 0.0;
 	for (size_t text = 0; text < count; text++, seat++) {
 		const size_t tokens = count_read_tokens(e->model, &texts[text]);
 		const bool bos = begins_with_bos(e->model, &texts[text]);
@@ -95,7 +94,7 @@ static void embed_all(struct embedding *e, const struct cuttle_embed_text *texts
 		}
 	}
 	flush_embedding(e);
-	for (size_t text = 0; text < count; text++) make_unit(out + text * width, width);
+	for (size_t text = 0; text < count; text++) make_direction(out + text * width, width);
 }
 
 /* Called twice. With a NULL region it adds to *total what is needed; false on overflow. Then it

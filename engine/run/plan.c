@@ -314,25 +314,20 @@ static enum cuttle_status write_prompts(struct cuttle_plan *plan,
 	plan->prompts = calloc(count, sizeof *plan->prompts);
 	if (!plan->prompts)
 		return status_fail(error, CUTTLE_NOMEM, "out of memory writing the prompts");
-	struct cuttle_plan_params own = *p;
-	const char **shown = calloc(p->shown_count + 1, sizeof *shown);
-	enum cuttle_status status =
-	    shown ? CUTTLE_OK
-	          : status_fail(error, CUTTLE_NOMEM, "out of memory writing the prompts");
-	for (size_t i; !status && plan->prompt_count < count; plan->prompt_count++) {
-		const char *heading = p->heading_count ? p->headings[plan->prompt_count] : NULL;
-		for (i = 0; i < p->shown_count; i++)
-			shown[i] = p->examples[p->shown[plan->prompt_count * p->shown_count + i]];
-		if (p->shown_count) {
-			own.examples = shown;
-			own.example_count = p->shown_count;
+	for (; plan->prompt_count < count; plan->prompt_count++) {
+		const size_t number = plan->prompt_count;
+		const char *heading = p->heading_count ? p->headings[number] : NULL;
+		struct cuttle_plan_params one = *p;
+		if (heading && p->heading_examples) {
+			one.examples = p->heading_examples[number];
+			for (one.example_count = 0; one.examples[one.example_count];)
+				one.example_count++;
 		}
-		status = prompt_write(plan->model, &own, heading,
-		                      &plan->prompts[plan->prompt_count], error);
-		if (status) break;
+		enum cuttle_status status =
+		    prompt_write(plan->model, &one, heading, &plan->prompts[number], error);
+		if (status) return status;
 	}
-	free(shown);
-	return status;
+	return CUTTLE_OK;
 }
 
 /* Sets how long contexts and references may get: the same under all headings. Example: context
@@ -450,9 +445,6 @@ enum cuttle_status cuttle_plan_make(struct cuttle_model *model,
 	if (status) return status;
 	require_strings(params->examples, params->example_count);
 	require_strings(params->headings, params->heading_count);
-	REQUIRE(!params->shown_count || (params->shown && params->heading_count));
-	for (size_t i = 0; i < params->heading_count * params->shown_count; i++)
-		REQUIRE(params->shown[i] < params->example_count);
 	if ((status = check_plan_params(params, error)) ||
 	    (status = model_needs_weights(&model->model, error)))
 		return status;

@@ -11,6 +11,7 @@ need_tiny
 for i in $(seq 8); do echo "{\"text\":\"note $i\",\"more\":\"more $i\",\"who\":\"p$((i % 4))\",\"kind\":\"sea\"}"; done >refs.jsonl
 cp refs.jsonl others.jsonl
 printf 'text,more\nCalm water.,Rough water.\n' >examples.csv
+printf 'text\nCalm water.\nRough water.\n' >pair.csv
 printf 'text,more\nCalm sea.,Rough water.\n' >calm.csv
 for name in one two; do
 	printf 'A note, %s:\n' $name >$name.public
@@ -114,7 +115,6 @@ changes <<-'END'
 	category-public|-e 3 -N 2 --category-field kind --categories sea,land|-e 3 -N 2 --category-field kind --categories sea,land --category-public
 	clusters|-e 3 -N 2 --lots on|-e 3 -N 2 --clusters one.clusters
 	clusters|-e 3 -N 2 --clusters one.clusters|-e 3 -N 2 --clusters two.clusters
-	examples-per-text|-e 3 -N 2 --clusters one.clusters --public-examples pair.csv|-e 3 -N 2 --clusters one.clusters --public-examples pair.csv --examples-per-text 1
 	num-per-category|-e 3 --category-field kind --categories sea --category-public --num-per-category 2|-e 3 --category-field kind --categories sea --category-public --num-per-category 3
 	input-format|-e 3|-e 3 --input-format csv
 	delimiter|-e 3 --input-format csv|-e 3 --input-format csv --delimiter ;
@@ -125,6 +125,7 @@ changes <<-'END'
 	system|-e 3 --template instruct --chat-format chatml|-e 3 --template instruct --chat-format chatml --system Write.
 	public-examples|-e 3|-e 3 --public-examples examples.csv
 	public-examples|-e 3 --public-examples examples.csv|-e 3 --public-examples calm.csv
+	examples-per-text|-e 3 --public-examples pair.csv|-e 3 --public-examples pair.csv --examples-per-text 1
 	examples-field|-e 3 --public-examples examples.csv|-e 3 --public-examples examples.csv --examples-field more
 	prompt-public|-e 3 --prompt-public one.public --prompt-private one.private|-e 3 --prompt-public two.public --prompt-private one.private
 	prompt-private|-e 3 --prompt-public one.public --prompt-private one.private|-e 3 --prompt-public one.public --prompt-private two.private

@@ -65,7 +65,6 @@ for wrong in '--unit-key who' '--lots off' '--category-field kind --categories a
 	refused 2 "${run[@]}" -o x.jsonl $wrong
 done
 refused 2 generate --kind note -n 12 -i refs.jsonl -B 4 -N 10 --clip 1 --clusters topics.clusters -o x.jsonl
-refused 2 generate --kind note -n 12 -i refs.jsonl -B 4 -N 10 -e 3 --examples-per-text 2 -o x.jsonl
 refused 2 generate --kind note -n 12 -B 4 -N 10 -e 3 --clusters topics.clusters -i - -o x.jsonl <refs.jsonl
 refused 4 "${run[@]}" -o x.jsonl --clusters public.jsonl
 refused 4 "${run[@]}" -o x.jsonl --clusters nowhere
