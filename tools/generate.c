@@ -205,6 +205,11 @@ static const char ABOUT[] =
 	"within their category, whatever --lots says. --categories names what there may be: no "
 	"name comes from the records, and those of other categories are not read.\n\n"
 
+	"--clusters FILE does the same with the clusters of a file from cuttle clusters, by what "
+	"records say: \"cluster: WORDS\" stands in prompts and output, WORDS of the public texts. "
+	"A blank record has no cluster, and is in no text. By model, each record takes a pass of "
+	"the model more, whose time shows its length.\n\n"
+
 	"--category-public declares public which category each record has, so how many there are "
 	"of each; a line that cannot be read has none. Each category then gets texts by its share, "
 	"from records in their order. The guarantee says that nobody learns what a record of a "
