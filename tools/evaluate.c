@@ -75,7 +75,8 @@ static const struct option_heading HEADINGS[] = {
 static const char ABOUT[] =
 	"Writes a table with a row for each run and two anchors: real against real (every other "
 	"reference against those between), and the public prompt alone (--baseline). A run is "
-	"good when it is near the first and well above the second.\n\n"
+	"good when it is near the first and well above the second. Halves are fewer texts, which "
+	"lowers MAUVE a little: a run may stand above the first.\n\n"
 
 	"Columns: MAUVE with c = .9, as papers have it, and with c = 5, which still tells good "
 	"runs apart; perplexity under the model, and its distance from the references', as mean "
