@@ -125,7 +125,7 @@ $(BUILD)/make-random: $(call object,models/make_random.c) $(BUILD)/libcuttle-io.
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 
-$(addprefix $(BUILD)/,likelihood fusion recovery words words_attacks): $(BUILD)/%: $(BUILD)/bench/%.o $(BUILD)/bench/marked.o $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
+$(addprefix $(BUILD)/,likelihood fusion recovery words words_attacks clusters): $(BUILD)/%: $(BUILD)/bench/%.o $(BUILD)/bench/marked.o $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 
@@ -199,6 +199,8 @@ test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY)) $(BUILD)/cuttle $(BUILD)/f
 	@tests/oracle/fusion.py | diff - tests/golden/fusion.txt
 	@echo "== tests/oracle/split.py"
 	@tests/oracle/split.py | diff - tests/golden/split.txt
+	@echo "== tests/oracle/clusters.py"
+	@tests/oracle/clusters.py 3 tools/samples/notes.jsonl | diff - tests/golden/clusters.txt
 	@echo "== tests/cli/tag.sh"
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_TEST_NIGHTLY=1 tests/cli/tag.sh
 	@echo "== proofs/check.sh again"

@@ -48,6 +48,7 @@
 #include "cuttle/rewrite.h"
 #include "cuttle/complete.h"
 #include "cuttle/embed.h"
+#include "cuttle/components.h"
 #include "cuttle/bench.h"
 #include "cuttle/trace.h"
 

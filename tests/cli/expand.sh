@@ -13,7 +13,7 @@ for i in $(seq 1 40); do
 	[ $((i % 3)) != 0 ] || genre=hill
 	echo "{\"text\":\"Patient $i, a gardener.\",\"genre\":\"$genre\"}"
 done >refs.jsonl
-parent=(generate -i refs.jsonl -B 1 -N 12 -n 12 -q -e 5 --category-public --category-field genre --categories 'sea,hill')
+parent=(generate -i refs.jsonl -B 1 -N 12 -n 12 -q --lots off -e 5 --category-public --category-field genre --categories 'sea,hill')
 exits 0 "${parent[@]}" -o o.jsonl
 expand=(expand -i o.jsonl --receipt o.receipt.json -q)
 

@@ -283,6 +283,17 @@ spares 4 words --vectors nowhere -o e
 spares 4 words --vectors vectors.txt --word-list nowhere -o e
 rm vectors.txt list.txt
 
+# ---- clusters
+for _ in {1..20}; do printf '{"text":"rope sail"}\n{"text":"oven flour"}\n'; done >public.jsonl
+for name in $(names_of public.jsonl); do collides clusters -i public.jsonl --clusters 2 -o "$name" --overwrite; done
+rm hard soft
+for option in -o -i; do spares 2 clusters -i public.jsonl --clusters 2 -o e $option ''; done
+spares 2 clusters -i public.jsonl --clusters 2 --by model -o tiny.gguf --overwrite
+spares 2 clusters -i public.jsonl --clusters 2 -o refs.jsonl
+spares 4 clusters -i nowhere --clusters 2 -o e
+spares 5 clusters -i public.jsonl --clusters 2 --by model -m nowhere -o e
+rm public.jsonl
+
 # ---- verbs that read texts
 exits 0 tokenize -i refs.jsonl -o ids.jsonl
 for verb in tokenize detokenize score; do
