@@ -43,6 +43,7 @@ enum {
 	MOST_TEXTS = 200, /* texts that are perturbed */
 	READ_TEXTS = 12,  /* texts that the model reads */
 	READ_DRAWS = 4,   /* outputs of each of them */
+	READ_WORDS = READ_TEXTS * TEXT_WORDS,
 	READ_SLOTS = READ_TEXTS * READ_DRAWS,
 	READ_PLACES = READ_SLOTS * TEXT_WORDS,
 	READ_SEED = 1,        /* of the draws */
@@ -492,7 +493,7 @@ struct read_bench {
 
 /* Takes the first known words of the first READ_TEXTS texts that have TEXT_WORDS of them. */
 static void take_known_words(const struct cuttle_words *words, const struct records *records,
-                             int32_t known[READ_TEXTS * TEXT_WORDS]) {
+                             int32_t known[READ_WORDS]) {
 	size_t texts = 0;
 	for (size_t i = 0; i < records_count(records) && texts < READ_TEXTS; i++) {
 		size_t size, at = 0, length, found = 0;
@@ -599,7 +600,7 @@ static void attack_read_texts(struct read_bench *r, const struct measured *m) {
 
 static int run_channel(const char *model_path, const char *data, size_t count) {
 	static struct read_bench r;
-	int32_t ids[8], known[READ_TEXTS * TEXT_WORDS];
+	int32_t ids[8], known[READ_WORDS];
 	struct tokens start = {.ids = ids};
 	struct cuttle_error error;
 	const struct lockstep_params params = {
@@ -608,8 +609,7 @@ static int run_channel(const char *model_path, const char *data, size_t count) {
 	struct cuttle_model *model = open_words_bench(&r.words, model_path, count, false);
 	struct records *records = read_texts(data);
 	take_known_words(r.words.words, records, known);
-	for (size_t i = 0; i < READ_PLACES; i++)
-		r.places[i].word = known[i % (READ_TEXTS * TEXT_WORDS)];
+	for (size_t i = 0; i < READ_PLACES; i++) r.places[i].word = known[i % READ_WORDS];
 	records_free(&records);
 	find_word_tokens(&r, model);
 	r.logits = allocate_numbers(READ_PLACES * r.words.count, sizeof *r.logits);
@@ -642,7 +642,7 @@ enum design_figure { COSINE, UNCHANGED, NEAR_WORD, INVERTED, BAYES, CHANNEL, DES
 
 struct design_bench {
 	struct words_bench words;
-	int32_t known[READ_TEXTS * TEXT_WORDS]; /* words of the texts whose channel is attacked */
+	int32_t known[READ_WORDS]; /* words of the texts whose channel is attacked */
 	double samples[DESIGN_SEEDS][DESIGN_RADII]; /* quantiles of radii, for Z = 1 */
 };
 
@@ -694,7 +694,7 @@ static void fit_design_radii(const struct words_bench *b, const double sample[DE
 static double find_channel(struct design_bench *d, const struct measured *m) {
 	double *right = allocate_numbers(d->words.count, sizeof *right), sum = 0;
 	for (size_t x = 0; x < d->words.count; x++) right[x] = -1;
-	for (size_t i = 0; i < READ_TEXTS * TEXT_WORDS; i++) {
+	for (size_t i = 0; i < READ_WORDS; i++) {
 		const uint32_t x = (uint32_t)d->known[i];
 		if (right[x] < 0) {
 			right[x] = 0;
@@ -705,7 +705,7 @@ static double find_channel(struct design_bench *d, const struct measured *m) {
 		sum += right[x];
 	}
 	free(right);
-	return sum / (READ_TEXTS * TEXT_WORDS);
+	return sum / READ_WORDS;
 }
 
 /* Measures the law, which `m` must not have been measured with before. */

@@ -38,7 +38,8 @@ struct feature_file {
 
 static enum cuttle_status fail_feature(const struct feature_file *f, int number,
                                        struct cuttle_error *error) {
-	return io_fail(error, CUTTLE_INTERNAL, "%s: %s", f->path, strerror(number));
+	return io_fail(error, number == ENOMEM ? CUTTLE_NOMEM : CUTTLE_INTERNAL, "%s: %s", f->path,
+	               strerror(number));
 }
 
 static const unsigned char *feature_record(const struct feature_file *f, size_t index) {

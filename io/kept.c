@@ -56,13 +56,13 @@ static char *write_group_heading(const struct kept *kept, const json_t *values) 
 	return NULL;
 }
 
-static const json_t *noisy_counts(const struct kept *kept) {
+static const json_t *find_noisy_counts(const struct kept *kept) {
 	return json_object_get(json_object_get(kept->claim.attested.root, "histogram"), "counts");
 }
 
 /* Makes a group for each category, else for each count of the histogram, else one. */
-static enum cuttle_status make_groups(struct kept *kept, struct cuttle_error *error) {
-	const json_t *categories = kept->claim.categories, *counts = noisy_counts(kept);
+static enum cuttle_status list_kept_groups(struct kept *kept, struct cuttle_error *error) {
+	const json_t *categories = kept->claim.categories, *counts = find_noisy_counts(kept);
 	const char *field;
 	json_t *value;
 	const size_t named = json_array_size(categories), counted = json_array_size(counts);
@@ -124,8 +124,8 @@ static size_t find_group(const struct kept *kept, size_t line) {
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-static enum cuttle_status read_texts(struct kept *kept, const char *path,
-                                     enum records_format format, struct cuttle_error *error) {
+static enum cuttle_status read_kept_texts(struct kept *kept, const char *path,
+                                          enum records_format format, struct cuttle_error *error) {
 	const char *labels[1 + CATEGORY_FIELDS] = {"index"};
 	const bool clustered = !kept->field_count && kept->group_count > 1;
 	size_t label_count = 1;
@@ -142,7 +142,7 @@ static enum cuttle_status read_texts(struct kept *kept, const char *path,
 	kept->count = records_count(kept->records);
 	kept->texts = calloc(kept->count + 1, sizeof *kept->texts);
 	if (!kept->texts) return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	const bool counted = json_is_array(noisy_counts(kept));
+	const bool counted = json_is_array(find_noisy_counts(kept));
 	for (size_t i = 0; i < kept->count; i++) {
 		struct kept_text *text = &kept->texts[i];
 		size_t size;
@@ -165,8 +165,8 @@ static enum cuttle_status read_texts(struct kept *kept, const char *path,
 
 enum cuttle_status kept_read(struct kept *kept, const char *path, enum records_format format,
                              struct cuttle_error *error) {
-	const enum cuttle_status status = make_groups(kept, error);
-	return status ? status : read_texts(kept, path, format, error);
+	const enum cuttle_status status = list_kept_groups(kept, error);
+	return status ? status : read_kept_texts(kept, path, format, error);
 }
 
 enum cuttle_status kept_open(struct kept *kept, const char *path, enum records_format format,

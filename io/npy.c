@@ -161,7 +161,9 @@ enum cuttle_status npy_read(const char *path, struct npy *npy, struct cuttle_err
 	if (!problem && (!S_ISREG(entry.st_mode) || entry.st_size > MOST)) problem = EFBIG;
 	if (!problem) problem = file_read_open(file, &bytes, &size);
 	if (file >= 0) (void)close(file);
-	if (problem) return io_fail(error, CUTTLE_INPUT, "%s: %s", path, strerror(problem));
+	if (problem)
+		return io_fail(error, problem == ENOMEM ? CUTTLE_NOMEM : CUTTLE_INPUT, "%s: %s",
+		               path, strerror(problem));
 	const enum cuttle_status status = parse_npy(path, bytes, size, npy, error);
 	secrecy_free(bytes);
 	if (status) npy_free(npy);

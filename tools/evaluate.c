@@ -75,11 +75,13 @@ static const struct option_heading HEADINGS[] = {
 static const char ABOUT[] =
 	"Writes a table with a row for each run and two anchors: real against real (every other "
 	"reference against those between), and the public prompt alone (--baseline). A run is "
-	"good when it is near the first and well above the second.\n\n"
+	"good when it is near the first and well above the second. Halves are fewer texts, which "
+	"lowers MAUVE a little: a run may stand above the first.\n\n"
 
 	"Columns: MAUVE with c = .9, as papers have it, and with c = 5, which still tells good "
 	"runs apart; perplexity under the model, and its distance from the references', as mean "
-	"|PPL(x) - mean| and as |mean - mean|; length in tokens; distinct words, pairs and "
+	"|PPL(x) - mean| and as |mean - mean|, beside the median, since a few very short texts "
+	"can make up most of a mean; length in tokens; distinct words, pairs and "
 	"triples, repeats, copies, cosines; terms of a lexicon; accuracy and mean recall of a "
 	"task. Texts count with their first 512 tokens. MAUVE compares within one table only: "
 	"all files are clustered together, into max(2, N/20) clusters for the N texts of the "

@@ -47,8 +47,8 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "kept texts of one category that each prompt shows (default 4; fewer where a "
 	         "category has fewer, or the context is short)"},
 	{.name = "seed", VALUE(request.seed), .argument = "SEED", .most = INT64_MAX,
-	 .help = "draw from this seed; without it one is drawn. The receipt has it, and whoever has "
-	         "the earlier output can draw the same texts again"},
+	 .help = "draw from this seed; without it one is drawn. The receipt has it, and whoever "
+	         "has the earlier output can draw the same texts again"},
 	{.name = "trim", VALUE(trim), .argument = "sentence|none",
 	 .help = "sentence (default): a text that was cut short ends with its last whole sentence, "
 	         "if half of it or more is left; none: every text as it was drawn"},
@@ -107,8 +107,8 @@ static const char ABOUT[] =
 	"examples, at the temperature and among the candidates of the earlier run. Its line names "
 	"their indices as \"parents\". How often a category comes follows from the noisy counts of "
 	"the earlier receipt where it has a histogram, else from how many kept texts carry it. "
-	"Category, parents and tokens of text i follow from the seed and i: a larger -N begins with "
-	"the same texts.\n\n"
+	"Category, parents and tokens of text i follow from the seed and i: a larger -N begins "
+	"with the same texts.\n\n"
 
 	"--drop asks about the kept texts first: one that repeats an earlier one, or itself, is "
 	"shown to nobody, and what repeats a kept text is a duplicate. For unlikely the kept texts "

@@ -6,6 +6,7 @@
 #include "workflow/evaluation.h"
 
 #include "base/phrases.h"
+#include "base/sort.h"
 #include "io/fail.h"
 #include "io/file.h"
 #include "measure/bayes.h"
@@ -30,6 +31,7 @@ const struct evaluation_column evaluation_columns[EVALUATION_COLUMNS] = {
     [EVALUATION_FINE_SEEDS] = {"mauve_5_seeds", "sd of seeds", EVALUATION_NO_ERROR, 4},
     [EVALUATION_FRONTIER] = {"frontier", "frontier integral", EVALUATION_NO_ERROR, 4},
     [EVALUATION_PERPLEXITY] = {"perplexity", "PPL", EVALUATION_HALF_WIDTH, 2},
+    [EVALUATION_MEDIAN] = {"perplexity_median", "PPL, median", EVALUATION_NO_ERROR, 2},
     [EVALUATION_DPPL] = {"dppl", "dPPL of texts", EVALUATION_HALF_WIDTH, 2},
     [EVALUATION_DPPL_MEANS] = {"dppl_means", "dPPL of means", EVALUATION_HALF_WIDTH, 2},
     [EVALUATION_LENGTH] = {"length", "tokens", EVALUATION_HALF_WIDTH, 1},
@@ -319,6 +321,8 @@ static void measure_dppl(struct evaluation_row *row, double *texts, size_t count
 	set_mean(row, EVALUATION_PERPLEXITY, texts, count);
 	set_cell(row, EVALUATION_DPPL_MEANS, fabs(samples_mean(texts, count) - mean),
 	         hypot(error, reference_error));
+	sort_doubles(texts, count);
+	set_cell(row, EVALUATION_MEDIAN, (texts[(count - 1) / 2] + texts[count / 2]) / 2, NAN);
 	for (size_t i = 0; i < count; i++) texts[i] = fabs(texts[i] - mean);
 	set_mean(row, EVALUATION_DPPL, texts, count);
 }

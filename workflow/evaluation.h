@@ -26,25 +26,26 @@ struct evaluation_cell {
 
 /* Columns, in the order of the table. */
 enum {
-	EVALUATION_MAUVE,        /* c = .9 */
-	EVALUATION_MAUVE_SEEDS,  /* its standard deviation over seeds of k-means */
-	EVALUATION_FINE,         /* MAUVE with c = 5 */
-	EVALUATION_FINE_SEEDS,   /* the same of it */
-	EVALUATION_FRONTIER,     /* frontier integral: 0 = equal */
-	EVALUATION_PERPLEXITY,   /* mean */
-	EVALUATION_DPPL,         /* mean |PPL(x) - mean PPL(references)| */
-	EVALUATION_DPPL_MEANS,   /* |mean PPL - mean PPL(references)| */
-	EVALUATION_LENGTH,       /* mean tokens, with EOS where the text ended by itself */
-	EVALUATION_LENGTH_KS,    /* distance of its law from that of the references */
-	EVALUATION_ENDED,        /* share of texts that ended by themselves */
-	EVALUATION_DISTINCT_1,   /* different words, as a share of all */
-	EVALUATION_DISTINCT_2,   /* pairs of words */
-	EVALUATION_DISTINCT_3,   /* and three */
-	EVALUATION_REPEATS,      /* share of a text's 4-grams that stand earlier in it */
-	EVALUATION_COPIES,       /* share of texts whose words are those of an earlier one */
-	EVALUATION_COSINE,       /* mean of pairs */
-	EVALUATION_ENTITIES,     /* terms of the lexicon in a text */
-	EVALUATION_BAYES,        /* accuracy of naive Bayes that learnt from these texts */
+	EVALUATION_MAUVE,       /* c = .9 */
+	EVALUATION_MAUVE_SEEDS, /* its standard deviation over seeds of k-means */
+	EVALUATION_FINE,        /* MAUVE with c = 5 */
+	EVALUATION_FINE_SEEDS,  /* the same of it */
+	EVALUATION_FRONTIER,    /* frontier integral: 0 = equal */
+	EVALUATION_PERPLEXITY,  /* mean */
+	EVALUATION_MEDIAN,      /* of the perplexities: one short text moves the mean by hundreds */
+	EVALUATION_DPPL,        /* mean |PPL(x) - mean PPL(references)| */
+	EVALUATION_DPPL_MEANS,  /* |mean PPL - mean PPL(references)| */
+	EVALUATION_LENGTH,      /* mean tokens, with EOS where the text ended by itself */
+	EVALUATION_LENGTH_KS,   /* distance of its law from that of the references */
+	EVALUATION_ENDED,       /* share of texts that ended by themselves */
+	EVALUATION_DISTINCT_1,  /* different words, as a share of all */
+	EVALUATION_DISTINCT_2,  /* pairs of words */
+	EVALUATION_DISTINCT_3,  /* and three */
+	EVALUATION_REPEATS,     /* share of a text's 4-grams that stand earlier in it */
+	EVALUATION_COPIES,      /* share of texts whose words are those of an earlier one */
+	EVALUATION_COSINE,      /* mean of pairs */
+	EVALUATION_ENTITIES,    /* terms of the lexicon in a text */
+	EVALUATION_BAYES,       /* accuracy of naive Bayes that learnt from these texts */
 	EVALUATION_BAYES_RECALL, /* its mean recall */
 	EVALUATION_PROBE,        /* accuracy of logistic regression on vectors */
 	EVALUATION_PROBE_RECALL, /* its mean recall */

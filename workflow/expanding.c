@@ -117,7 +117,7 @@ static enum cuttle_status judge_parent(struct expanding *expanding, size_t numbe
 	const struct kept_text *text = &expanding->kept.texts[number];
 	enum filter_rule rule;
 	int32_t *ids = NULL;
-	size_t count;
+	size_t count = 0;
 	if (!text->text) return CUTTLE_OK;
 	enum cuttle_status status =
 	    list_tokens(expanding->model, text->text, text->size, &ids, &count, error);
@@ -311,7 +311,7 @@ static enum cuttle_status set_examples(const struct expanding_request *request,
                                        struct expanding *expanding, size_t longest,
                                        struct cuttle_error *error) {
 	struct cuttle_guarantee guarantee;
-	size_t kind;
+	size_t kind = 0;
 	cuttle_plan_describe(expanding->plan, &guarantee);
 	enum cuttle_status status = list_tokens(expanding->model, expanding->words.kind,
 	                                        strlen(expanding->words.kind), NULL, &kind, error);

@@ -101,10 +101,9 @@ struct cuttle_plan_params {
 	 * are then the run's. NULL = by index. */
 	const struct cuttle_lots *lots;
 	size_t lot_count; /* clusters; 0 = no lots */
-	const struct cuttle_histogram
-	    *histogram; /* private clusters, beside its one entry of lots */
-	/* [heading_count] of each heading's prompts, NULL at the end. NULL = all have `examples`.
-	 */
+	/* Private clusters, beside its one entry of lots; else NULL. */
+	const struct cuttle_histogram *histogram;
+	/* [heading_count] of each heading's prompts, ended by NULL. NULL = all have `examples`. */
 	const char *const *const *heading_examples;
 };
 

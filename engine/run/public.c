@@ -56,12 +56,16 @@ static enum cuttle_status average_logprobs(struct scorer *scorer, const int32_t 
 	const size_t scored = count - first;
 	double *logprobs = calloc(scored, sizeof *logprobs);
 	int32_t *top1 = calloc(scored, sizeof *top1);
-	enum cuttle_status status = CUTTLE_OK;
-	if (!logprobs || !top1) status = status_fail(error, CUTTLE_NOMEM, "out of memory");
-	if (!status) status = scorer_read(scorer, ids, count, first, logprobs, top1, error);
+	enum cuttle_status status;
 	int64_t sum = 0;
-	for (size_t i = 0; i < scored && !status; i++) sum += llround(logprobs[i] * LOGPROB_PARTS);
-	if (!status) *mean = (double)sum / LOGPROB_PARTS / (double)scored;
+	if (logprobs && top1) {
+		status = scorer_read(scorer, ids, count, first, logprobs, top1, error);
+		for (size_t i = 0; i < scored && !status; i++)
+			sum += llround(logprobs[i] * LOGPROB_PARTS);
+		if (!status) *mean = (double)sum / LOGPROB_PARTS / (double)scored;
+	} else {
+		status = status_fail(error, CUTTLE_NOMEM, "out of memory");
+	}
 	free(logprobs);
 	free(top1);
 	return status;

@@ -13,7 +13,7 @@ for i in $(seq 1 40); do
 	[ $((i % 3)) != 0 ] || genre=hill
 	echo "{\"text\":\"Patient $i, a gardener.\",\"genre\":\"$genre\"}"
 done >refs.jsonl
-parent=(generate -i refs.jsonl -B 1 -N 12 -n 12 -q -e 5 --category-field genre --categories 'sea,hill')
+parent=(generate -i refs.jsonl -B 1 -N 12 -n 12 -q --lots off -e 5 --category-public --category-field genre --categories 'sea,hill')
 exits 0 "${parent[@]}" -o o.jsonl
 expand=(expand -i o.jsonl --receipt o.receipt.json -q)
 
@@ -125,7 +125,7 @@ exits 0 "${parent[@]}" -o s.jsonl --insecure-seed 3
 exits 0 expand -i s.jsonl -N 60 --seed 7 -q -o w.jsonl
 exits 0 expand -i s.jsonl -N 60 --seed 7 -q -o u.jsonl --drop unlikely
 says u.receipt.json "\"unlikely\": $(wc -l <u.jsonl.dropped.jsonl)"
-[ "$(wc -l <u.jsonl)" -lt 60 ] && [ -s u.jsonl ] || fail "$(wc -l <u.jsonl) of 60 texts are likely"
+[[ -s u.jsonl && $(wc -l <u.jsonl) -lt 60 ]] || fail "$(wc -l <u.jsonl) of 60 texts are likely"
 same <(sed 's/,"dropped":"unlikely"//' u.jsonl.dropped.jsonl | cat - u.jsonl | sort) <(sort w.jsonl) "other texts were drawn"
 
 # Texts that are not private stay so.

@@ -132,7 +132,7 @@ for day in a b c d e; do echo "{\"text\":\"The $day of March was cold. $day and 
 scored=(generate -i refs.jsonl -B 1 -N 12 -n 24 -q -e 1 -k 0 --temperature 4 --insecure-seed 5 --public-examples examples.jsonl --drop unlikely)
 exits 0 "${scored[@]}" -o u.jsonl
 kept=$(wc -l <u.jsonl) gone=$(wc -l <u.jsonl.dropped.jsonl)
-[ "$kept" -gt 0 ] && [ "$gone" -gt 0 ] && [ $((kept + gone)) = 12 ] || fail "$kept texts are likely, $gone are not"
+[[ $kept -gt 0 && $gone -gt 0 && $((kept + gone)) = 12 ]] || fail "$kept texts are likely, $gone are not"
 says u.jsonl.dropped.jsonl '"dropped":"unlikely"}$'
 says u.receipt.json "\"unlikely\": $gone"
 for way in '--parallel 5 --prompt-chunk 7' '--threads 1 --isa scalar --no-sharing'; do

@@ -44,9 +44,12 @@ diff one.receipt two.receipt | awk '/^</ { a = $2 + 0 } /^>/ { b = $2 + 0 } END 
 
 # A run that was stopped goes on with the same clusters, and with no others.
 (prlimit --fsize=300 --pid "$BASHPID" && exits 6 "${run[@]}" -q --insecure-seed 7 -o tight.jsonl) || exit 1
-head -57 public.jsonl | sed 's/tide/keel/' >fewer.jsonl
-head -3 public.jsonl >>fewer.jsonl
-exits 0 clusters -i fewer.jsonl --clusters 3 -o others.clusters -q
+cat public.jsonl public.jsonl >twice.jsonl
+exits 0 clusters -i twice.jsonl --clusters 3 -o others.clusters -q
+exits 0 clusters show topics.clusters
+grep -o '[a-z ]*$' out | tail -3 >names
+exits 0 clusters show others.clusters
+grep -o '[a-z ]*$' out | tail -3 | cmp -s - names || fail "not the same names: $(cat names out)"
 refused 2 "${run[@]}" -q --insecure-seed 7 -o tight.jsonl --clusters others.clusters
 exits 0 "${run[@]}" -q --insecure-seed 7 -o tight.jsonl
 same tight.jsonl one/out.jsonl "other bytes after a stop"

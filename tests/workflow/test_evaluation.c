@@ -180,6 +180,7 @@ static void test_perplexity_and_length(void **state) {
 			length += (double)(kind->tokens + k) + (k % 4 != 0);
 		}
 		assert_close(value_of(&table, i, EVALUATION_PERPLEXITY), mean);
+		assert_close(value_of(&table, i, EVALUATION_MEDIAN), mean);
 		assert_close(value_of(&table, i, EVALUATION_DPPL), distance / (double)kind->count);
 		assert_close(value_of(&table, i, EVALUATION_DPPL_MEANS), fabs(mean - real_mean));
 		assert_close(value_of(&table, i, EVALUATION_LENGTH), length / (double)kind->count);
