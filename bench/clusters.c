@@ -23,9 +23,9 @@ static const char *const FORM_NAMES[FORMS] = {"words", "model", "both"};
 
 struct split {
 	size_t count;
-	struct hidden_text *texts;       /* [count] */
-	size_t *kinds;                   /* [count] number of the category */
-	struct feature *features[FORMS]; /* [count] of each form */
+	struct hidden_text *texts;            /* [count] */
+	size_t *kinds;                        /* [count] number of the category */
+	struct text_feature *features[FORMS]; /* [count] of each form */
 };
 
 static void stop_clusters(const char *what) {
@@ -90,9 +90,9 @@ static void make_model_form(struct split *split, struct cuttle_model *model) {
 /* The entries of both, each with its own weight; the model's behind those of the words. */
 static void make_both_form(struct split *split, double share) {
 	for (size_t i = 0; i < split->count; i++) {
-		const struct feature *words = &split->features[0][i],
-		                     *model = &split->features[1][i];
-		struct feature *both = &split->features[2][i];
+		const struct text_feature *words = &split->features[0][i],
+		                          *model = &split->features[1][i];
+		struct text_feature *both = &split->features[2][i];
 		both->count = 0;
 		for (size_t e = 0; e < words->count && e < FEATURE_MOST - HIDDEN_WIDTH; e++) {
 			both->at[both->count] = words->at[e];
@@ -106,10 +106,10 @@ static void make_both_form(struct split *split, double share) {
 }
 
 /* Makes centres of the public ones and returns the purity of the others. */
-static double measure_purity(const struct split *split, const struct feature *features,
+static double measure_purity(const struct split *split, const struct text_feature *features,
                              size_t width) {
 	size_t seen[CENTRES + 1][KINDS] = {{0}}, right = 0, kept = 0;
-	struct feature *public = claim_memory(PUBLIC, sizeof *public);
+	struct text_feature *public = claim_memory(PUBLIC, sizeof *public);
 	struct centres centres;
 	struct cuttle_error error;
 	for (size_t i = 0; i < PUBLIC; i++)

@@ -13,7 +13,7 @@
 
 /* One run of k-means. */
 struct centring {
-	const struct feature *points; /* [size] */
+	const struct text_feature *points; /* [size] */
 	size_t size;
 	struct centres *centres; /* as they are now */
 	uint32_t *clusters;      /* [size] the cluster of each point */
@@ -34,7 +34,7 @@ static uint64_t next_number(uint64_t *stream) {
 }
 
 /* products [k] of the feature with all centres. */
-static void multiply_feature(const struct centres *centres, const struct feature *feature,
+static void multiply_feature(const struct centres *centres, const struct text_feature *feature,
                              int64_t *products) {
 	const size_t k = centres->count;
 	memset(products, 0, k * sizeof *products);
@@ -52,7 +52,7 @@ static size_t find_greatest(const int64_t *products, size_t count) {
 	return best;
 }
 
-uint32_t centres_nearest(const struct centres *centres, const struct feature *feature) {
+uint32_t centres_nearest(const struct centres *centres, const struct text_feature *feature) {
 	int64_t products[CENTRES_MOST];
 	if (!feature->count) return CENTRES_NONE;
 	multiply_feature(centres, feature, products);
@@ -62,7 +62,7 @@ uint32_t centres_nearest(const struct centres *centres, const struct feature *fe
 }
 
 /* Centre j becomes the point. */
-static void put_centre(struct centres *centres, size_t j, const struct feature *point) {
+static void put_centre(struct centres *centres, size_t j, const struct text_feature *point) {
 	for (size_t i = 0; i < centres->width; i++) centres->rows[i * centres->count + j] = 0;
 	for (size_t e = 0; e < point->count; e++)
 		centres->rows[point->at[e] * centres->count + j] = point->value[e];
@@ -137,7 +137,7 @@ static void turn_centres(struct centring *c) {
 	memset(c->sums, 0, width * k * sizeof *c->sums);
 	memset(c->squares, 0, k * sizeof *c->squares);
 	for (size_t i = 0; i < c->size; i++) {
-		const struct feature *point = &c->points[i];
+		const struct text_feature *point = &c->points[i];
 		for (size_t e = 0; e < point->count; e++)
 			c->sums[point->at[e] * k + c->clusters[i]] += point->value[e];
 	}
@@ -177,7 +177,7 @@ static void free_centring(struct centring *c) {
 	free(c->squares);
 }
 
-enum cuttle_status centres_make(const struct feature *points, size_t size, size_t count,
+enum cuttle_status centres_make(const struct text_feature *points, size_t size, size_t count,
                                 size_t width, struct centres *centres, uint32_t *clusters,
                                 struct cuttle_error *error) {
 	REQUIRE(count >= 2 && count <= CENTRES_MOST && size > count && size <= CENTRES_POINTS);

@@ -34,13 +34,13 @@ struct centres {
 /* Makes `count` centres of points[size], which has more than `count`, at most CENTRES_POINTS. Each
  * has an entry. *clusters, if not NULL, gets the cluster of each point [size]. centres_free frees
  * both of *centres. NOMEM. */
-enum cuttle_status centres_make(const struct feature *points, size_t size, size_t count,
+enum cuttle_status centres_make(const struct text_feature *points, size_t size, size_t count,
                                 size_t width, struct centres *centres, uint32_t *clusters,
                                 struct cuttle_error *error);
 void centres_free(struct centres *centres);
 
 /* The number of the nearest centre, by the product; of equals the lowest. CENTRES_NONE: the feature
  * has no entry. */
-uint32_t centres_nearest(const struct centres *centres, const struct feature *feature);
+uint32_t centres_nearest(const struct centres *centres, const struct text_feature *feature);
 
 #endif

@@ -394,7 +394,8 @@ static const char *check_filters(const struct claim *claim) {
  * wrong goes into `problem`. */
 static bool rebuild_receipt(const struct claim *claim, char problem[ATTEST_PROBLEM]) {
 	// These members follow from no others, so they are copied.
-	static const char *const given[] = {"categories", "model_name", "public_key", "signature"};
+	static const char *const given[] = {"categories", "clusters_sha256", "model_name",
+	                                    "public_key", "signature"};
 	// Other members depend only on whether there are categories. So an empty list is enough.
 	static const struct categories some;
 	struct receipt receipt = claim->receipt;

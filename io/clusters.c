@@ -9,14 +9,15 @@
 #include "io/topics.h"
 
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* The public texts that clusters are made of. */
 struct public_texts {
-	struct hidden_text *texts; /* [count] */
-	struct feature *features;  /* [count] */
-	uint32_t *clusters;        /* [count] */
+	struct hidden_text *texts;     /* [count] */
+	struct text_feature *features; /* [count] */
+	uint32_t *clusters;            /* [count] */
 	size_t count;
 };
 
@@ -138,6 +139,10 @@ enum cuttle_status clusters_make(const struct clusters_request *request, struct 
 	if (!status)
 		status = topics_name(public.texts, public.clusters, public.count, count,
 		                     clusters->names, error);
+	for (size_t j = 1; !status && j < count; j++)
+		for (size_t i = 0; i < j; i++)
+			if (!strcmp(clusters->names[i], clusters->names[j]))
+				(void)snprintf(clusters->names[j], CLUSTERS_NAME, "cluster %zu", j);
 	free_public_texts(&public);
 	if (status) clusters_free(clusters);
 	return status;
@@ -164,7 +169,7 @@ static struct hidden_text trim_private(struct hidden_text text) {
 enum cuttle_status clusters_find(const struct clusters *clusters, struct cuttle_model *model,
                                  const struct hidden_text *texts, size_t count, uint32_t *found,
                                  struct cuttle_error *error) {
-	struct feature features[HIDDEN_TEXTS] = {{.count = 0}};
+	struct text_feature features[HIDDEN_TEXTS] = {{.count = 0}};
 	struct tfidf_work work = {.seen_count = 0};
 	enum cuttle_status status = CUTTLE_OK;
 	REQUIRE(clusters->by == CLUSTERS_BY_WORDS || model);
@@ -184,13 +189,4 @@ enum cuttle_status clusters_find(const struct clusters *clusters, struct cuttle_
 	}
 	sodium_memzero(features, sizeof features);
 	return status;
-}
-
-size_t clusters_examples(const uint32_t *of_example, size_t count, uint32_t cluster, size_t wanted,
-                         size_t *chosen) {
-	size_t shown = 0;
-	for (int rest = 0; rest < 2; rest++)
-		for (size_t i = 0; i < count && shown < wanted; i++)
-			if ((of_example[i] != cluster) == rest) chosen[shown++] = i;
-	return shown;
 }

@@ -77,11 +77,4 @@ enum cuttle_status clusters_find(const struct clusters *clusters, struct cuttle_
                                  const struct hidden_text *texts, size_t count, uint32_t *found,
                                  struct cuttle_error *error);
 
-/* Chooses the public examples that a prompt of the cluster shows: the first `wanted` of it, in the
- * order of the file; where it has fewer, then the first of the rest. of_example [count] are
- * the clusters of the examples. Writes their places to chosen [wanted] and returns how many there
- * are. Example: clusters 1 0 1 1, cluster 1, two wanted: 0 and 2; cluster 0: 1 and 0. */
-size_t clusters_examples(const uint32_t *of_example, size_t count, uint32_t cluster, size_t wanted,
-                         size_t *chosen);
-
 #endif

@@ -16,7 +16,7 @@ enum {
 	FEATURE_MOST = 512     /* most entries that are not zero */
 };
 
-struct feature {
+struct text_feature {
 	size_t count;                /* entries; 0 = the text has no direction */
 	uint16_t at[FEATURE_MOST];   /* the dimension of each entry; no two are equal */
 	int32_t value[FEATURE_MOST]; /* FEATURE_ONE is 1 */

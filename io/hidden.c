@@ -90,7 +90,7 @@ static bool take_first_off(const struct hidden *hidden, double *x) {
 }
 
 /* The feature of a vector x [width], which becomes z. */
-static void project_vector(const struct hidden *hidden, double *x, struct feature *feature) {
+static void project_vector(const struct hidden *hidden, double *x, struct text_feature *feature) {
 	double y[HIDDEN_WIDTH], square = 0;
 	const bool directed = take_first_off(hidden, x);
 	for (size_t n = 0; n < HIDDEN_WIDTH; n++) {
@@ -114,7 +114,7 @@ static void project_vector(const struct hidden *hidden, double *x, struct featur
 
 enum cuttle_status hidden_features(const struct hidden *hidden, struct cuttle_model *model,
                                    const struct hidden_text *texts, size_t count,
-                                   struct feature *features, struct cuttle_error *error) {
+                                   struct text_feature *features, struct cuttle_error *error) {
 	struct hidden_work work = {0};
 	REQUIRE(count <= HIDDEN_TEXTS);
 	enum cuttle_status status = begin_work(model, &work, error);
@@ -176,7 +176,7 @@ static enum cuttle_status measure_axes(const struct hidden *hidden, const double
 
 enum cuttle_status hidden_make(struct cuttle_model *model, const struct hidden_text *texts,
                                size_t count, unsigned threads, struct hidden *hidden,
-                               struct feature *features, struct cuttle_error *error) {
+                               struct text_feature *features, struct cuttle_error *error) {
 	struct cuttle_model_info info;
 	cuttle_model_describe(model, &info);
 	const size_t width = info.width;

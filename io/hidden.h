@@ -42,7 +42,7 @@ struct hidden_text {
  * USAGE: the model has no weights, or is narrower than HIDDEN_WIDTH. NOMEM. */
 enum cuttle_status hidden_make(struct cuttle_model *model, const struct hidden_text *texts,
                                size_t count, unsigned threads, struct hidden *hidden,
-                               struct feature *features, struct cuttle_error *error);
+                               struct text_feature *features, struct cuttle_error *error);
 void hidden_free(struct hidden *hidden);
 
 /* The features of texts[count], at most HIDDEN_TEXTS, which may be private. A text without tokens
@@ -50,6 +50,6 @@ void hidden_free(struct hidden *hidden);
  * cuttle_embed: none depends on a text. */
 enum cuttle_status hidden_features(const struct hidden *hidden, struct cuttle_model *model,
                                    const struct hidden_text *texts, size_t count,
-                                   struct feature *features, struct cuttle_error *error);
+                                   struct text_feature *features, struct cuttle_error *error);
 
 #endif

@@ -297,6 +297,10 @@ json_t *receipt_json(const struct receipt *receipt, const char *fingerprint,
 	json_t *root = jsonout_extend(stamp, members, sizeof members / sizeof *members);
 	root = add_gain(receipt_add_savings(root, &guarantee->savings), guarantee->gain);
 	root = add_histogram(add_lots(root, receipt), receipt);
+	const struct jsonout_member clusters = {
+	    "clusters_sha256",
+	    receipt->clusters_sha256 ? json_string(receipt->clusters_sha256) : NULL};
+	if (receipt->clusters_sha256) root = jsonout_extend(root, &clusters, 1);
 	return receipt_add_filters(root, &receipt->filters, &receipt->counts);
 }
 

@@ -60,6 +60,7 @@ struct receipt {
 	/* Private categories; NULL = none. The counts and what follows from them are NULL before
 	 * they are drawn, as in the fingerprint. Then `texts` is how many these give. */
 	const struct cuttle_histogram *histogram;
+	const char *clusters_sha256; /* of the clusters file; NULL = categories, or none */
 	const int64_t *counts_of_clusters;
 	const struct cuttle_lots *seats;
 	struct cuttle_model_info model;

@@ -81,7 +81,7 @@ void tfidf_weigh(const uint32_t *df, size_t texts, uint16_t *weights) {
 }
 
 void tfidf_feature(const uint16_t *weights, const char *text, size_t size, struct tfidf_work *work,
-                   struct feature *feature) {
+                   struct text_feature *feature) {
 	uint64_t square = 0;
 	feature->count = 0;
 	tally_words(text, size, work);

@@ -55,6 +55,6 @@ void tfidf_weigh(const uint32_t *df, size_t texts, uint16_t *weights);
 /* The feature of a text. Without a word that weighs something it has no entry. *work is zero before
  * and after. */
 void tfidf_feature(const uint16_t *weights, const char *text, size_t size, struct tfidf_work *work,
-                   struct feature *feature);
+                   struct text_feature *feature);
 
 #endif

@@ -57,6 +57,9 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "category-public", VALUE(request.category_public),
 	 .help = "declare the category of every record public: each then has texts by its share, "
 	         "from records in their order"},
+	{.name = "clusters", VALUE(request.clusters), .argument = "FILE",
+	 .help = "group records by what they say, as this file of cuttle clusters tells; a "
+	         "record's cluster stays private, as a category does"},
 	{.name = "epsilon", .letter = 'e', .group = GROUP_BUDGET, VALUE(request.plan.epsilon),
 	 .range = EPSILON_RANGE, .argument = "EPS",
 	 .help = "privacy loss per record, from which the clip follows"},
@@ -201,6 +204,11 @@ static const char ABOUT[] =
 	"for them; they take about a hundredth of the clip. Records come to texts by lots (below) "
 	"within their category, whatever --lots says. --categories names what there may be: no "
 	"name comes from the records, and those of other categories are not read.\n\n"
+
+	"--clusters FILE does the same with the clusters of a file from cuttle clusters, by what "
+	"records say: \"cluster: WORDS\" stands in prompts and output, WORDS of the public texts. "
+	"A blank record has no cluster, and is in no text. By model, each record takes a pass of "
+	"the model more, whose time shows its length.\n\n"
 
 	"--category-public declares public which category each record has, so how many there are "
 	"of each; a line that cannot be read has none. Each category then gets texts by its share, "

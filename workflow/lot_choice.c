@@ -16,8 +16,11 @@ static const char *name_obstacle(const struct run_request *request) {
 	if (run_request_private(request) && request->input &&
 	    (!strcmp(request->input, "-") ||
 	     (stat(request->input, &state) == 0 && !S_ISREG(state.st_mode))))
-		return "--category-field: private categories need -i FILE, whose records are "
-		       "counted first: a pipe cannot be read twice";
+		return request->clusters
+		           ? "--clusters needs -i FILE, whose records are counted first: a pipe "
+		             "cannot be read twice"
+		           : "--category-field: private categories need -i FILE, whose records "
+		             "are counted first: a pipe cannot be read twice";
 	if (run_request_private(request)) return NULL;
 	if (request->unit_key)
 		return "--lots on: with --unit-key the number of owners is private, and lots need "

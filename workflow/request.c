@@ -42,6 +42,21 @@ enum cuttle_status request_receipt_beside(const char *output, const char *receip
 	return *beside ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
 }
 
+/* Says what is wrong about clusters; NULL = nothing. */
+static const char *name_cluster_contradiction(const struct run_request *request) {
+	if (!request->clusters) return NULL;
+	if (request->category_field_count || request->categories || request->category_public)
+		return "--clusters and --category-field exclude each other: records are grouped by "
+		       "what they say, or by a field";
+	if (request->unit_key)
+		return "--clusters: each record must be a unit; leave out --unit-key";
+	if (request->lots == RUN_LOTS_OFF) return "--clusters needs lots; leave out --lots off";
+	if (isnan(request->plan.epsilon)) return "--clusters: its counts need -e, not --clip";
+	return request->texts_per_share ? "--clusters: how many texts a cluster has follows from a "
+	                                  "count of its records; give -N"
+	                                : NULL;
+}
+
 /* Says what is wrong about units and categories; NULL = nothing. */
 static const char *name_group_contradiction(const struct run_request *request) {
 	if (request->records_per_unit && !request->unit_key)
@@ -88,6 +103,7 @@ static const char *name_contradiction(const struct run_request *request) {
 	if (request->filters.drop[FILTER_UNLIKELY] && !request->public_examples)
 		return "--drop unlikely needs --public-examples FILE: it compares with them";
 	const char *problem = request_dataset_fault(request->ledger, request->dataset);
+	if (!problem) problem = name_cluster_contradiction(request);
 	if (!problem) problem = name_group_contradiction(request);
 	if (!problem && request->charge == RUN_CHARGE_EPSILON && request->unit_key)
 		problem = "--charge epsilon is for records that are units: leave out --unit-key";
@@ -118,6 +134,7 @@ enum cuttle_status run_request_paths(const struct run_request *request,
 	    PATH_ALONE("--prompt-private", request->prompt_private, PATH_STREAM),
 	    PATH_ALONE("--public-examples", request->public_examples, PATH_STREAM),
 	    PATH_ALONE("--categories", categories, PATH_STREAM),
+	    PATH_ALONE("--clusters", request->clusters, PATH_STREAM),
 	    PATH_ALONE("--sign", request->sign, PATH_FILE),
 	    {"--ledger", request->ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
 	    {"-o",

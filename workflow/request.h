@@ -70,6 +70,7 @@ struct run_request {
 	/* The accountant was asked for. Else, with a ledger, it is the one of what is charged. */
 	bool accountant_chosen;
 	bool category_public; /* the category of each record is declared public */
+	const char *clusters; /* clusters file: records are private in its clusters; NULL = none */
 	bool overwrite;       /* replace another command's output */
 	bool lock;            /* keep the references out of swap */
 };
@@ -77,9 +78,9 @@ struct run_request {
 /* Sets the defaults: those of the library, 100 texts, the field "text", the time now. */
 void run_request_default(struct run_request *request);
 
-/* Whether records have categories that stay private. */
+/* Whether records have categories that stay private, or clusters, which do. */
 static inline bool run_request_private(const struct run_request *request) {
-	return request->categories && !request->category_public;
+	return (request->categories && !request->category_public) || request->clusters;
 }
 
 /* Checks what contradicts itself, before any file is opened. USAGE: the message says what. */

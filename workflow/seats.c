@@ -4,6 +4,7 @@
 
 #include "engine/cuttle/histogram.h"
 #include "io/fail.h"
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,25 @@ static enum cuttle_status draw_cluster_counts(const struct run_request *request,
 	              : output_keep_clusters(output, counts, setup->histogram.clusters, error);
 }
 
+/* The cluster of each record, by what its text says. */
+static enum cuttle_status find_record_clusters(const struct setup *setup,
+                                               const struct references *references,
+                                               struct cuttle_error *error) {
+	const size_t records = records_count(references->records);
+	struct hidden_text texts[HIDDEN_TEXTS];
+	enum cuttle_status status = CUTTLE_OK;
+	for (size_t first = 0, some; !status && first < records; first += some) {
+		some = records - first < HIDDEN_TEXTS ? records - first : HIDDEN_TEXTS;
+		for (size_t i = 0; i < some; i++)
+			texts[i].bytes =
+			    records_text(references->records, first + i, &texts[i].size);
+		status = clusters_find(&setup->clusters, setup->model, texts, some,
+		                       references->cluster + first, error);
+	}
+	sodium_memzero(texts, sizeof texts);
+	return status;
+}
+
 enum cuttle_status seats_take(const struct run_request *request, struct setup *setup,
                               struct output *output, struct references *references,
                               struct cuttle_error *error) {
@@ -35,8 +55,10 @@ enum cuttle_status seats_take(const struct run_request *request, struct setup *s
 	references->cluster = calloc(records + 1, sizeof *references->cluster);
 	if (!setup->counts || !setup->seats || !references->cluster)
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	places_clusters(references->records, &setup->categories, references->cluster);
 	enum cuttle_status status = CUTTLE_OK;
+	if (setup->clusters.count) status = find_record_clusters(setup, references, error);
+	else places_clusters(references->records, &setup->categories, references->cluster);
+	if (status) return status;
 	if (output_clusters(output, &kept) == clusters)
 		memcpy(setup->counts, kept, clusters * sizeof *kept);
 	else status = draw_cluster_counts(request, setup, output, references, setup->counts, error);

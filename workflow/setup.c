@@ -4,6 +4,7 @@
 #include "workflow/setup.h"
 
 #include "base/utf8.h"
+#include "io/clusters_file.h"
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/ledger.h"
@@ -15,6 +16,7 @@
 
 enum {
 	MOST_EXAMPLES = 1024, /* public examples */
+	FEW_EXAMPLES = 4,     /* of them in the prompts of a cluster, unless told otherwise */
 	MOST_PROMPT = 1 << 20 /* bytes of an own prompt */
 };
 /* Seconds since 1970 of 9999-12-31 23:59:59 UTC: later years have five digits. */
@@ -48,16 +50,17 @@ enum cuttle_status setup_prompt(const char *path, char **prompt, struct cuttle_e
 	return status;
 }
 
-/* The text of a public example. Above it a line "FIELD: VALUE" for each category field, when the
- * record has all of them. NULL: out of memory. */
+/* The text of a public example. Above it the heading of its cluster, if any, or a line "FIELD:
+ * VALUE" for each category field, when the record has all of them. NULL: out of memory. */
 static char *make_example(const struct run_request *request, const struct records *records,
-                          size_t index) {
+                          size_t index, const char *heading) {
 	const size_t fields = request->category_field_count;
 	char *example = NULL;
 	size_t size, known = 0, length;
 	const char *text = records_text(records, index, &size);
 	FILE *out = open_memstream(&example, &length);
 	if (!out) return NULL;
+	if (heading) (void)fprintf(out, "%s\n", heading);
 	while (known < fields && records_label(records, index, known, &length)) known++;
 	for (size_t i = 0; known == fields && i < known; i++) {
 		const char *value = records_label(records, index, i, &length);
@@ -67,6 +70,18 @@ static char *make_example(const struct run_request *request, const struct record
 	if (!fclose(out)) return example;
 	free(example);
 	return NULL;
+}
+
+/* Sets *heading to that of the cluster of a public example; NULL = it has none. */
+static enum cuttle_status name_cluster(const struct setup *setup, const char *text, size_t size,
+                                       const char **heading, struct cuttle_error *error) {
+	const struct hidden_text example = {text, size};
+	uint32_t found = CLUSTERS_NONE;
+	enum cuttle_status status = CUTTLE_OK;
+	if (setup->clusters.count)
+		status = clusters_find(&setup->clusters, setup->model, &example, 1, &found, error);
+	*heading = !status && found != CLUSTERS_NONE ? setup->categories.all[found].heading : NULL;
+	return status;
 }
 
 static enum cuttle_status read_examples(const struct run_request *request, struct setup *setup,
@@ -93,16 +108,46 @@ static enum cuttle_status read_examples(const struct run_request *request, struc
 	for (size_t i = 0; !status && i < count; i++) {
 		size_t size;
 		const char *text = records_text(records, i, &size);
+		const char *heading;
+		status = name_cluster(setup, text, size, &heading, error);
+		if (status) break;
 		// Examples are public. So a wrong one is an error, as it never is for a reference.
 		if (!text || !size || memchr(text, 0, size))
 			status = io_fail(error, CUTTLE_INPUT,
 			                 "%s: record %zu has no text in its field %s", path, i,
 			                 wanted.field);
 		else if (!(setup->examples[setup->example_count++] =
-		               make_example(request, records, i)))
+		               make_example(request, records, i, heading)))
 			status = io_fail(error, CUTTLE_NOMEM, "out of memory");
 	}
 	records_free(&records);
+	return status;
+}
+
+/* Reads the clusters file. Its clusters are then the categories, of the one field "cluster". */
+static enum cuttle_status read_clusters(const struct run_request *request, struct setup *setup,
+                                        struct cuttle_error *error) {
+	static const char *const field = "cluster";
+	const char *path = request->clusters;
+	char *list = NULL;
+	size_t size;
+	enum cuttle_status status =
+	    clusters_file_read(path, &setup->clusters, setup->clusters_sha256, error);
+	if (status) return status;
+	if (setup->clusters.by == CLUSTERS_BY_MODEL &&
+	    strcmp(setup->clusters.model_sha256, setup->receipt.model_sha256) != 0)
+		return io_fail(error, CUTTLE_INPUT,
+		               "%s was made with another model: make it anew with this one, by "
+		               "cuttle clusters --by model",
+		               file_shown(path));
+	// No name has a comma: it has letters and spaces.
+	FILE *out = open_memstream(&list, &size);
+	for (size_t j = 0; out && j < setup->clusters.count; j++)
+		(void)fprintf(out, "%s%s", j ? "," : "", setup->clusters.names[j]);
+	if (!out || fclose(out)) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	status = categories_read(&field, 1, list, &setup->categories, error);
+	free(list);
+	setup->receipt.clusters_sha256 = setup->clusters_sha256;
 	return status;
 }
 
@@ -113,6 +158,7 @@ static enum cuttle_status read_public(const struct run_request *request, struct 
 		status = setup_prompt(request->prompt_public, &setup->prompt_public, error);
 	if (!status && request->prompt_private)
 		status = setup_prompt(request->prompt_private, &setup->prompt_private, error);
+	if (!status && request->clusters) status = read_clusters(request, setup, error);
 	if (!status && request->public_examples) status = read_examples(request, setup, error);
 	if (!status && request->categories)
 		status = categories_read(request->category_fields, request->category_field_count,
@@ -163,6 +209,9 @@ static bool choose_charge(const struct run_request *request, const struct setup 
 static enum cuttle_status list_shown(const struct run_request *request, struct setup *setup,
                                      struct cuttle_error *error) {
 	const size_t count = setup->example_count, lists = setup->categories.count;
+	const size_t shown = !request->examples_per_text && setup->clusters.count
+	                         ? (size_t)FEW_EXAMPLES
+	                         : (size_t)request->examples_per_text;
 	const char *headings[MOST_CATEGORIES], *text;
 	size_t groups[MOST_EXAMPLES], chosen[MOST_EXAMPLES];
 	for (size_t i = 0; i < lists; i++) headings[i] = setup->categories.all[i].heading;
@@ -173,9 +222,8 @@ static enum cuttle_status list_shown(const struct run_request *request, struct s
 	do {
 		const char **list = calloc(count + 1, sizeof *list);
 		if (!list) return io_fail(error, CUTTLE_NOMEM, "out of memory");
-		const size_t most =
-		    examples_choose(groups, count, setup->shown_count,
-		                    (size_t)request->examples_per_text, EXAMPLES_NO_GROUP, chosen);
+		const size_t most = examples_choose(groups, count, setup->shown_count, shown,
+		                                    EXAMPLES_NO_GROUP, chosen);
 		for (size_t i = 0; i < most; i++) list[i] = setup->examples[chosen[i]];
 		setup->shown[setup->shown_count++] = list;
 	} while (setup->shown_count < lists);
@@ -293,6 +341,7 @@ void setup_free(struct setup *setup) {
 	signature_close(&setup->signer);
 	for (size_t i = 0; i < setup->example_count; i++) free(setup->examples[i]);
 	free(setup->examples);
+	clusters_free(&setup->clusters);
 	for (size_t i = 0; i < setup->shown_count; i++) free(setup->shown[i]);
 	free(setup->shown);
 	categories_free(&setup->categories);

@@ -13,6 +13,7 @@
 #define CUTTLE_WORKFLOW_SETUP_H
 
 #include "engine/cuttle/histogram.h"
+#include "io/clusters.h"
 #include "io/receipt.h"
 #include "workflow/lot_choice.h"
 #include "workflow/request.h"
@@ -46,6 +47,8 @@ struct setup {
 	struct cuttle_lots *seats;         /* [clusters] batches and texts by these counts; owned */
 	bool charges_epsilon;              /* a ledger is charged epsilon and delta, not rho */
 	struct categories categories;      /* its count is 0 = one job writes all texts */
+	struct clusters clusters;          /* what the categories are; its count is 0 = fields */
+	char clusters_sha256[HASH_TEXT];   /* of their file */
 	char *prompt_public;               /* own prompt, for the plan's parameters; NULL = none */
 	char *prompt_private;              /* own prompt, NULL = none */
 	char **examples;                   /* [example_count] public examples */
@@ -60,9 +63,9 @@ struct setup {
  * case. Receipt and categories point into the request; it and the model must outlive setup.
  * USAGE: there are too many texts, or too few examples for a filter; `now` is beyond the year 9999.
  * INPUT: a prompt is not UTF-8 without NUL; a public example has no text, or there are more than
- * 1024. Else as file_read, records_read, categories_read, signature_open, lot_choice_make
- * and cuttle_plan_make.
- * NOMEM. */
+ * 1024. The clusters are of another model. Else as file_read, records_read, categories_read,
+ * clusters_file_read, clusters_find, signature_open, lot_choice_make and cuttle_plan_make. NOMEM.
+ */
 enum cuttle_status setup_make(const struct run_request *request, const struct setup_model *opened,
                               struct setup *setup, struct cuttle_error *error);
 void setup_free(struct setup *setup);

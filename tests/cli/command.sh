@@ -19,6 +19,11 @@ for name in one two; do
 done
 printf 'kind,share\nsea,1\nland,1\n' >even.csv
 printf 'kind,share\nsea,3\nland,1\n' >uneven.csv
+printf 'text\nCalm water.\nRough water.\n' >pair.csv
+for i in $(seq 20); do printf '{"text":"sail %d rope"}\n{"text":"oven flour"}\n' "$i"; done >public.jsonl
+exits 0 clusters -i public.jsonl --clusters 2 -o one.clusters -q
+sed 's/rope/anchor/' public.jsonl >other.jsonl
+exits 0 clusters -i other.jsonl --clusters 2 -o two.clusters -q
 pace
 cp pace.json again.json
 base=(generate -i refs.jsonl -o out.jsonl -B 2 -n 4 --bench pace.json)
@@ -108,6 +113,8 @@ changes <<-'END'
 	categories|-e 3 --category-field kind --categories sea,land --category-public|-e 3 --category-field kind --categories land,sea --category-public
 	categories|-e 3 --category-field kind --categories even.csv --category-public|-e 3 --category-field kind --categories uneven.csv --category-public
 	category-public|-e 3 -N 2 --category-field kind --categories sea,land|-e 3 -N 2 --category-field kind --categories sea,land --category-public
+	clusters|-e 3 -N 2 --lots on|-e 3 -N 2 --clusters one.clusters
+	clusters|-e 3 -N 2 --clusters one.clusters|-e 3 -N 2 --clusters two.clusters
 	num-per-category|-e 3 --category-field kind --categories sea --category-public --num-per-category 2|-e 3 --category-field kind --categories sea --category-public --num-per-category 3
 	input-format|-e 3|-e 3 --input-format csv
 	delimiter|-e 3 --input-format csv|-e 3 --input-format csv --delimiter ;

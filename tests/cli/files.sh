@@ -49,7 +49,7 @@ for written in z z.journal z.receipt.json; do
 	collides "${run[@]}" -i /dev/stdin -o z --overwrite <$written
 	rm $written hard soft
 done
-for input in --public-examples --prompt-public --prompt-private --categories --sign --ledger -m; do
+for input in --public-examples --prompt-public --prompt-private --categories --clusters --sign --ledger -m; do
 	more=()
 	case $input in
 	--prompt-public) more=(--prompt-private refs.jsonl) ;;

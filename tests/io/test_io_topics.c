@@ -141,7 +141,7 @@ static void test_feature(void **state) {
 	assert_int_equal(weights[1287], 7);
 	assert_int_equal(weights[2845], 7);
 	assert_int_equal(weights[2534], 0);
-	struct feature feature;
+	struct text_feature feature;
 	tfidf_feature(weights, "it it it cm s s", 15, &work, &feature);
 	// v = (224, 112), root = floor(sqrt(62720)) = 250, u = floor(32768 v / 250).
 	assert_int_equal(feature.count, 2);
@@ -179,7 +179,7 @@ static void test_root(void **state) {
 	}
 }
 
-static void put_entry(struct feature *feature, uint16_t at, int32_t value) {
+static void put_entry(struct text_feature *feature, uint16_t at, int32_t value) {
 	feature->at[feature->count] = at;
 	feature->value[feature->count++] = value;
 }
@@ -189,7 +189,7 @@ static void test_ties(void **state) {
 	(void)state;
 	int32_t rows[] = {0, 100, 100, 5, 0, 0};
 	const struct centres centres = {3, 2, rows};
-	struct feature feature = {.count = 0};
+	struct text_feature feature = {.count = 0};
 	assert_int_equal(centres_nearest(&centres, &feature), CENTRES_NONE);
 	put_entry(&feature, 0, 9);
 	assert_int_equal(centres_nearest(&centres, &feature), 1);
@@ -207,7 +207,7 @@ static void test_ties(void **state) {
 static void test_centres(void **state) {
 	(void)state;
 	enum { AXES = 5, POINTS = 200 };
-	struct feature *points = calloc(POINTS, sizeof *points);
+	struct text_feature *points = calloc(POINTS, sizeof *points);
 	uint64_t stream = 3;
 	for (size_t i = 0; i < POINTS; i++) {
 		put_entry(&points[i], (uint16_t)(i % AXES), i % AXES ? 32000 : FEATURE_ONE);
@@ -353,8 +353,8 @@ static void test_hidden_features(void **state) {
 	struct cuttle_model *model = tiny_model_open_healthy(1);
 	static char bytes[SOME][256];
 	struct hidden_text texts[SOME];
-	struct feature *features = calloc(SOME, sizeof *features),
-	               *again = calloc(HIDDEN_TEXTS, sizeof *again);
+	struct text_feature *features = calloc(SOME, sizeof *features),
+	                    *again = calloc(HIDDEN_TEXTS, sizeof *again);
 	struct hidden hidden;
 	struct cuttle_error error = {""};
 	uint64_t stream = 11;
@@ -371,7 +371,7 @@ static void test_hidden_features(void **state) {
 		assert_int_equal(
 		    hidden_features(&hidden, model, texts + first, some, again, &error), CUTTLE_OK);
 		for (size_t i = 0; i < some; i++) {
-			const struct feature *feature = &features[first + i];
+			const struct text_feature *feature = &features[first + i];
 			int64_t square = 0;
 			assert_int_equal(again[i].count, feature->count);
 			for (size_t e = 0; e < feature->count; e++) {
@@ -431,24 +431,6 @@ static void test_refusals(void **state) {
 	for (int i = 0; i < 60; i++) fprintf(file, "{\"text\":\"%s\"}\n", i % 2 ? "sail" : "oven");
 	assert_int_equal(fclose(file), 0);
 	refuse_clusters(3, CUTTLE_INPUT, "they fall into 2 clusters, not 3");
-}
-
-static void test_examples(void **state) {
-	(void)state;
-	static const uint32_t of_example[] = {1, 0, 1, 1, CLUSTERS_NONE};
-	size_t chosen[8] = {99, 99, 99, 99, 99, 99, 99, 99};
-	assert_int_equal(clusters_examples(of_example, 5, 1, 2, chosen), 2);
-	assert_int_equal(chosen[0], 0);
-	assert_int_equal(chosen[1], 2);
-	assert_int_equal(chosen[2], 99);
-	assert_int_equal(clusters_examples(of_example, 5, 0, 3, chosen), 3);
-	assert_int_equal(chosen[0], 1);
-	assert_int_equal(chosen[1], 0);
-	assert_int_equal(chosen[2], 2);
-	assert_int_equal(clusters_examples(of_example, 5, 7, 8, chosen), 5);
-	for (size_t i = 0; i < 5; i++) assert_int_equal(chosen[i], i);
-	assert_int_equal(clusters_examples(of_example, 0, 1, 4, chosen), 0);
-	assert_int_equal(clusters_examples(of_example, 5, 1, 0, chosen), 0);
 }
 
 /* Five words of equal weight, in the order of their hashes; a heavier one goes before them, and
@@ -514,7 +496,6 @@ int main(void) {
 	    cmocka_unit_test(test_hidden_features),
 	    cmocka_unit_test(test_names),
 	    cmocka_unit_test(test_refusals),
-	    cmocka_unit_test(test_examples),
 	};
 	return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }
