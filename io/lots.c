@@ -16,9 +16,10 @@
 
 static const char PREFIX[] = "cuttle-lots 1 ";
 enum {
-	NUMBER = 20, /* digits of the number of records */
+	NUMBER = 20,           /* digits of the number of records */
+	DIGITS = 2 * LOTS_KEY, /* hex digits of the key */
 	/* Bytes of the whole line: 14 + 65 + 21 + 65 = 165. */
-	LINE = sizeof PREFIX - 1 + HASH_TEXT + NUMBER + 1 + 2 * LOTS_KEY + 1
+	LINE = sizeof PREFIX - 1 + HASH_TEXT + NUMBER + 1 + DIGITS + 1
 };
 
 /* Writes the little-endian bytes of the digest under the key. */
@@ -69,8 +70,8 @@ static bool parse_lots_line(const char *line, size_t size, struct lots *lots) {
 	at += HASH_TEXT;
 	if (strspn(at, "0123456789") != NUMBER || at[NUMBER] != ' ') return false;
 	lots->had = strtoull(at, NULL, 10);
-	return sodium_hex2bin(lots->kept, LOTS_KEY, at + NUMBER + 1, 2 * LOTS_KEY, NULL, &bytes,
-	                      NULL) == 0 &&
+	return sodium_hex2bin(lots->kept, LOTS_KEY, at + NUMBER + 1, DIGITS, NULL, &bytes, NULL) ==
+	           0 &&
 	       bytes == LOTS_KEY;
 }
 
@@ -134,7 +135,7 @@ int lots_keep(struct lots *lots, const char *path, const char *fingerprint) {
 	if (problem) return problem;
 	const int used = snprintf(line, sizeof line, "%s%s %0*" PRIu64 " ", PREFIX, fingerprint,
 	                          NUMBER, lots->records);
-	(void)sodium_bin2hex(line + used, 2 * LOTS_KEY + 1, lots->key, LOTS_KEY);
+	(void)sodium_bin2hex(line + used, DIGITS + 1, lots->key, LOTS_KEY);
 	line[LINE - 1] = '\n';
 	const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	problem = file < 0 ? errno : file_write(file, line, LINE);

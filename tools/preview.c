@@ -150,7 +150,9 @@ static void print_cost(const struct setup *setup, const struct pace *pace) {
 	                                                  g->savings.free_tokens - room -
 	                                                  g->shared_prefix;
 	const double typical = fmin(PACE_PROMPT, room);
-	const double memory = pace_process_bytes(g->job_bytes) + texts * batch * g->reference_bytes;
+	// With lots all records are read.
+	const double records = setup->lots.count ? (double)setup->lots.records : texts * batch;
+	const double memory = pace_process_bytes(g->job_bytes) + records * g->reference_bytes;
 	printf("time          about ");
 	print_time(pace_seconds(pace, texts, batch, around + typical, tokens));
 	printf(" if references have %.0f tokens", typical);

@@ -47,12 +47,14 @@ static void warn_epsilon(FILE *file, const struct cuttle_guarantee *guarantee) {
 /* A mechanism that publishes one of the records whole, drawn at random, has delta = 1 / records. */
 static void warn_delta(FILE *file, const struct setup *setup) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
-	const double records = (double)setup->receipt.texts * guarantee->batch;
+	const double records = setup->lots.count ? (double)setup->lots.records
+	                                         : (double)setup->receipt.texts * guarantee->batch;
 	if (guarantee->delta * records < 1) return;
 	fprintf(file,
-	        "Warning: delta %.3g is not below 1 / (N B) = %.3g. So large a delta would allow "
+	        "Warning: delta %.3g is not below 1 / %s = %.3g. So large a delta would allow "
 	        "publishing a record now and then: give --delta %.0e or less.\n",
-	        guarantee->delta, 1 / records, pow(10, floor(log10(0.1 / records))));
+	        guarantee->delta, setup->lots.count ? "R" : "(N B)", 1 / records,
+	        pow(10, floor(log10(0.1 / records))));
 }
 
 /* Let x = gain clip / temperature. The references together move the logarithm of each token's

@@ -99,7 +99,7 @@ indices() {
 nothing_left() {
 	local file
 	for file in "$1"*; do
-		case $file in *journal | *.key | *.part* | *.tmp* | *.run) fail "left over: $file" ;; esac
+		case $file in *journal | *.key | *.lots | *.part* | *.tmp* | *.run) fail "left over: $file" ;; esac
 	done
 }
 

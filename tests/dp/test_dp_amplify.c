@@ -156,7 +156,8 @@ static void deltas(void **state) {
 		assert_true((long double)dp_batch_delta(delta, q) * q <= (long double)delta);
 		assert_close(dp_run_delta(dp_batch_delta(delta, q), q), delta, 1e-15);
 	}
-	assert_true(dp_rows_delta(0.5) < 0.5 && dp_rows_delta(0.5) > 0.5 * (1 - 1.1 * 0x1p-20));
+	assert_true(dp_rows_delta(0.5) <= 0.5 * (1 - 0x1p-20) &&
+	            dp_rows_delta(0.5) > 0.5 * (1 - 1.1 * 0x1p-20));
 	assert_true(dp_batch_delta(0.5, 0.25L) == 2 * (1 - 0x1p-53));
 }
 
