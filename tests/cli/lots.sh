@@ -68,6 +68,27 @@ exits 0 generate -i refs.jsonl -B 2 -n 4 -e 1 -N 4 --dry-run --bench pace.json
 says out '^lots  *24 records in 12 batches, 4 of them used'
 says out '^if known  *epsilon 1\.81'
 
+# A ledger is charged epsilon for all lines, read or not.
+exits 0 ledger init --ledger l --dataset notes --epsilon-limit 3 --delta-limit 1e-5
+counted=("${paid[@]}" -N 4 -o counted.jsonl --ledger l --dataset notes)
+exits 0 "${counted[@]}"
+says counted.receipt.json '"delta": 9.9999999999999995e-7,'
+exits 0 receipt verify counted.receipt.json --output counted.jsonl --ledger l
+exits 0 ledger show --ledger l --dataset notes
+says out '^spent .*epsilon 0.99'
+exits 0 ledger history --ledger l
+says out 'reserve  epsilon'
+exits 0 ledger verify --ledger l
+refused 3 generate -i refs.jsonl -B 2 -n 4 -e 2.5 -q -N 4 -o more.jsonl --ledger l --dataset notes
+says err 'spent epsilon 0.99'
+refused 2 generate -i refs.jsonl -B 2 -n 4 -e 1 -q -N 4 -o more.jsonl --ledger l --dataset notes --charge rho
+edits_noticed counted.receipt.json <<-'END'
+	s/"rows_cap": /"rows_cap": 1/
+	s/"batches": 12/"batches": 13/
+	s/"used": 4/"used": 3/
+	s/"records": 24/"records": 240/
+END
+
 # What a run says does not depend on how many rows its texts have: other seeds have other lots.
 for seed in 5 6; do
 	exits 0 generate -i refs.jsonl -B 2 -n 4 -e 1 -N 4 --lots on --insecure-seed $seed -o same.jsonl --progress=off
