@@ -36,7 +36,7 @@ ifneq ($(BLAS),1)
 CORE := $(filter-out %_blas.c,$(CORE))
 endif
 # Of io/remote.c and its refusal, which needs no header of libcurl, one is left out.
-IO := $(filter-out $(if $(filter 1,$(CURL)),io/remote_none.c,io/remote.c),$(wildcard io/*.c convert/*.c tag/*.c workflow/*.c))
+IO := $(filter-out $(if $(filter 1,$(CURL)),io/remote_none.c,io/remote.c),$(wildcard io/*.c convert/*.c tag/*.c measure/*.c workflow/*.c))
 TOOLS := $(wildcard tools/*.c)
 # A program is named like its file, whichever folder the file is in: tests/dp/test_dp_draw.c makes build/tests/test_dp_draw.
 PROGRAMS := $(wildcard tests/*/test_*.c tests/support/gen_*.c)
@@ -44,7 +44,7 @@ TESTS := $(filter test_%,$(notdir $(PROGRAMS:.c=)))
 SUPPORT := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(PROGRAMS) $(wildcard tests/fuzz/*.c),$(wildcard tests/*/*.c)))
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 T ?= 60
-SOURCES := $(wildcard base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] engine/*/*.[ch] io/*.[ch] convert/*.[ch] tag/*.[ch] workflow/*.[ch] tools/*.[ch] tests/*/*.[ch] examples/*.c examples/*.cpp bench/*.[ch] models/*.c)
+SOURCES := $(wildcard base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] engine/*/*.[ch] io/*.[ch] convert/*.[ch] tag/*.[ch] measure/*.[ch] workflow/*.[ch] tools/*.[ch] tests/*/*.[ch] examples/*.c examples/*.cpp bench/*.[ch] models/*.c)
 object = $(patsubst %.c,$(BUILD)/%.o,$(1))
 program_object = $(call object,$(filter %/$(1).c,$(PROGRAMS)))
 
@@ -103,7 +103,7 @@ $(addprefix $(BUILD)/tests/,$(notdir $(PROGRAMS:.c=))): $(BUILD)/tests/%: $$(cal
 $(BUILD)/replay/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@mkdir -p $(@D)
 	@echo LD $@
-	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ -lcmocka $(IO_LIBS) $(CORE_LIBS) -o $@
 # Only clang has this; make fuzz sets the flags. Kernels read no files, and from the comparisons of sorting and searching there is nothing to
 # learn: to follow them would only make every execution slower. Gemms, which take clang minutes with sanitizers, are left to make asan.
 $(foreach room,base engine io convert tag,$(BUILD)/$(room)/%.o): TIER := $(COVERED)
@@ -113,7 +113,7 @@ $(BUILD)/kernels/gemm_%.o: WATCHED := $(GEMMS)
 $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@mkdir -p $(@D)
 	@echo LD $@
-	@$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
+	@$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ -lcmocka $(IO_LIBS) $(CORE_LIBS) -o $@
 $(BUILD)/example: $(BUILD)/examples/generate.o $(BUILD)/libcuttle.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(CORE_LIBS) -o $@
@@ -125,7 +125,7 @@ $(BUILD)/make-random: $(call object,models/make_random.c) $(BUILD)/libcuttle-io.
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 
-$(addprefix $(BUILD)/,likelihood fusion recovery words words_attacks): $(BUILD)/%: $(BUILD)/bench/%.o $(BUILD)/bench/marked.o $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
+$(addprefix $(BUILD)/,likelihood fusion recovery words words_attacks clusters): $(BUILD)/%: $(BUILD)/bench/%.o $(BUILD)/bench/marked.o $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@echo LD $@
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 
@@ -138,6 +138,7 @@ $(BUILD)/tests/test_dp_failures: TEST_LIBS := $(call wrap,malloc calloc free get
 $(BUILD)/tests/test_dp_fusion_failures: TEST_LIBS := $(call wrap,malloc calloc free)
 $(BUILD)/tests/test_dp_rank_failures: TEST_LIBS := $(call wrap,calloc free dp_rank_tabulate)
 $(BUILD)/tests/test_dp_noise: TEST_LIBS := $(call wrap,dp_draw_number dp_draw_below)
+$(BUILD)/tests/test_measure_failures: TEST_LIBS := $(call wrap,calloc free)
 
 # ---- what people type ----------------------------------------------------------------------------
 help:
@@ -198,6 +199,8 @@ test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY)) $(BUILD)/cuttle $(BUILD)/f
 	@tests/oracle/fusion.py | diff - tests/golden/fusion.txt
 	@echo "== tests/oracle/split.py"
 	@tests/oracle/split.py | diff - tests/golden/split.txt
+	@echo "== tests/oracle/clusters.py"
+	@tests/oracle/clusters.py 3 tools/samples/notes.jsonl | diff - tests/golden/clusters.txt
 	@echo "== tests/cli/tag.sh"
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_TEST_NIGHTLY=1 tests/cli/tag.sh
 	@echo "== proofs/check.sh again"
@@ -230,8 +233,8 @@ fuzz-run: $(foreach target,$(FUZZ),$(BUILD)/replay/$(target) $(BUILD)/fuzz/$(tar
 # -pthread gcc counts by atomic instructions, which takes eight times as long; these tests have one thread.
 coverage: $(call object,$(filter-out dp/%,$(CORE)) $(IO))
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-coverage CC=gcc CFLAGS='-O1 -g --coverage -fprofile-update=single' \
-		CORE='$(filter dp/%,$(CORE))' IO= OTHERS='$^' measure
-measure: $(addprefix $(BUILD)/tests/,$(filter test_dp_%,$(TESTS)))
+		CORE='$(filter dp/%,$(CORE))' IO= OTHERS='$^' coverage-run
+coverage-run: $(addprefix $(BUILD)/tests/,$(filter test_dp_%,$(TESTS)))
 	@CUTTLE_TEST_SHORT=1 tests/coverage.sh $(BUILD) $^
 
 mutants:
@@ -259,6 +262,6 @@ install-headers:
 clean:
 	rm -rf build build-*/
 
-.PHONY: all help demo demo-sanitize demo-infer test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage measure mutants proofs format lint install install-headers clean FORCE
+.PHONY: all help demo demo-sanitize demo-infer test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs format lint install install-headers clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -4,14 +4,18 @@
 // and is itself in no batch. Nothing is drawn. The output is not private: use data that may be
 // shown.
 //
-// usage: likelihood MODEL DATA.jsonl KIND B T FEWER TEXTS LENGTH
+// usage: likelihood MODEL DATA.jsonl KIND B T FEWER TEXTS LENGTH [FIELD|- [Q [plain]]]
 //   B       references of a text, at most 31
 //   T       private tokens per batch
 //   FEWER   the same, for the two ways with a lower -n, which have free tokens
 //   TEXTS   texts that are measured
 //   LENGTH  tokens of each text that are measured, at most
-// The first two records are public examples. Then come B + 1 records for each text: the text itself
-// and its references.
+//   FIELD   category: the references of a text are of its category, among the ten largest, and so
+//           are its examples; the prompts name it. -: no categories
+//   plain   the prompts do not name the category, and the examples are those without one
+//   Q       share of secret lots that are used: what epsilon buys then, of batches of B references
+// The first two records are public examples, or the first four of each category. After four records
+// come B + 1 for each text: the text itself and its references.
 //
 // Prints a line for each epsilon and way, with these columns between tabs: epsilon, way, T, clip,
 // mean number of candidates in V+, share of tokens that are in V+, mean log-likelihood of those,
@@ -29,12 +33,14 @@
 #include <string.h>
 
 enum {
-	MOST_BATCH = 31,      /* references of one text, at most */
-	EXAMPLES = 2,         /* public examples in each prompt */
-	CONTEXT = 2048,       /* tokens of one context, at most */
-	MOST_REFERENCE = 256, /* tokens of one reference, at most */
-	MOST_VOCAB = 1 << 17, /* tokens of the model's vocabulary, at most */
-	MOST_BYTES = 1 << 16  /* bytes of a text, below this */
+	MOST_BATCH = 31,       /* references of one text, at most */
+	EXAMPLES = 2,          /* public examples in each prompt, without categories */
+	EXAMPLES_OF_GROUP = 4, /* the same of a category */
+	MOST_GROUPS = 10,      /* categories that are measured, at most */
+	CONTEXT = 2048,        /* tokens of one context, at most */
+	MOST_REFERENCE = 256,  /* tokens of one reference, at most */
+	MOST_VOCAB = 1 << 17,  /* tokens of the model's vocabulary, at most */
+	MOST_BYTES = 1 << 16   /* bytes of a text, below this */
 };
 static const double EPSILONS[] = {1, 3, 10};
 enum { EPSILON_COUNT = sizeof EPSILONS / sizeof *EPSILONS };
@@ -83,6 +89,8 @@ struct likelihood_bench {
 	struct records *records;
 	struct lockstep *lockstep;
 	size_t batch;                     /* references of a text */
+	bool plain;                       /* prompts show nothing of the category */
+	double share;                     /* of secret lots that are used, 0 < share <= 1 */
 	double sum[EPSILON_COUNT][MODES]; /* log-likelihoods */
 	double candidates[EPSILON_COUNT]; /* tokens in V+, summed over steps */
 	/* Differences to MODE_PLAIN, then to MODE_ALONE; and their squares. */
@@ -98,19 +106,38 @@ static void stop_bench(const char *what) {
 	exit(1);
 }
 
+/* Records of one category, in the order of the file; or all records, with a NULL name. */
+struct record_group {
+	const char *name;
+	size_t name_size;
+	size_t *records; /* [count] numbers */
+	size_t count;
+};
+
+/* A category's line in the prompts, and its public examples below the same line. */
+struct group_prompt {
+	char *heading; /* NULL: no category */
+	char *examples[EXAMPLES_OF_GROUP];
+	size_t example_count;
+};
+
+/* The private epsilon of a batch is larger when secret lots hide who is in it: useful.md 1.3. */
 static void make_bench_plans(struct likelihood_bench *b, const char *kind,
-                             const char *const *examples, const uint32_t *tokens) {
+                             const struct group_prompt *shown, const uint32_t *tokens) {
 	struct cuttle_error error;
 	for (size_t e = 0; e < EPSILON_COUNT; e++)
 		for (int k = 0; k < PLAN_KINDS; k++) {
 			struct cuttle_plan_params params;
 			cuttle_plan_params_default(&params);
-			params.epsilon = EPSILONS[e];
+			params.epsilon = log1p(expm1(EPSILONS[e]) / b->share);
+			params.delta /= b->share;
 			params.batch = (uint32_t)b->batch;
 			params.tokens = tokens[PLAN[k].fewer];
 			params.kind = kind;
-			params.examples = examples;
-			params.example_count = EXAMPLES;
+			params.examples = (const char *const *)shown->examples;
+			params.example_count = shown->example_count;
+			params.headings = (const char *const *)&shown->heading;
+			params.heading_count = shown->heading != NULL;
 			params.savings.center = PLAN[k].center;
 			params.gain = PLAN[k].gain;
 			params.context = CONTEXT;
@@ -119,14 +146,14 @@ static void make_bench_plans(struct likelihood_bench *b, const char *kind,
 		}
 }
 
-/* Writes the private contexts of records first .. first+B-1, the references of one text. */
-static void write_contexts(const struct likelihood_bench *b, size_t first,
+/* Writes the private contexts of a text's references. */
+static void write_contexts(const struct likelihood_bench *b, const size_t *references,
                            struct place_context *places, int32_t *ids, size_t capacity,
                            size_t limit) {
 	const struct prompt *prompt = b->plans[0][0]->prompts;
 	for (size_t i = 0; i < b->batch; i++) {
 		size_t size;
-		const char *text = records_text(b->records, first + i, &size);
+		const char *text = records_text(b->records, references[i], &size);
 		int32_t *list = ids + i * capacity;
 		places[i] = (struct place_context){
 		    {list, prompt_private(&b->model->model, prompt, text, size, limit, list)},
@@ -211,21 +238,21 @@ static void measure_step(struct likelihood_bench *b, const struct logit_source *
 	for (int mode = 0; mode < MODES; mode++) b->free[mode] += alone[mode];
 }
 
-static void measure_text(struct likelihood_bench *b, size_t number, size_t length) {
+/* Measures record chosen[0] with records chosen[1] to chosen[B] as its references. */
+static void measure_text(struct likelihood_bench *b, const size_t *chosen, size_t length) {
 	static int32_t ids[2 * MOST_BYTES];
 	const struct cuttle_plan *plan = b->plans[0][0];
 	const struct logit_source source = lockstep_source(b->lockstep);
-	const size_t first = EXAMPLES + number * (b->batch + 1),
-	             capacity = prompt_private_capacity(plan->prompts, MOST_REFERENCE);
+	const size_t capacity = prompt_private_capacity(plan->prompts, MOST_REFERENCE);
 	struct place_context places[MOST_BATCH];
 	size_t size, count;
-	const char *text = records_text(b->records, first, &size);
+	const char *text = records_text(b->records, chosen[0], &size);
 	if (!text || size >= MOST_BYTES ||
 	    cuttle_tokenize(b->model, text, size, false, ids, 2 * MOST_BYTES, &count, NULL))
 		return;
 	int32_t *place_ids = malloc(b->batch * capacity * sizeof *place_ids);
 	if (!place_ids) stop_bench("out of memory");
-	write_contexts(b, first + 1, places, place_ids, capacity, MOST_REFERENCE);
+	write_contexts(b, chosen + 1, places, place_ids, capacity, MOST_REFERENCE);
 	(void)source.begin(source.self, 0, &plan->prompts->whole, places, b->batch,
 	                   &(struct tokens){0}, NULL);
 	for (size_t i = 0; i < count && i < length; i++) {
@@ -262,42 +289,133 @@ static void print_results(const struct likelihood_bench *b) {
 		}
 }
 
-int main(int argc, char **argv) {
-	static struct likelihood_bench b;
-	struct cuttle_error error;
-	if (argc != 9) stop_bench("usage: likelihood MODEL DATA.jsonl KIND B T FEWER TEXTS LENGTH");
-	const uint32_t tokens[] = {(uint32_t)atoi(argv[5]), (uint32_t)atoi(argv[6])};
-	const size_t texts = (size_t)atoi(argv[7]), length = (size_t)atoi(argv[8]);
-	b.batch = (size_t)atoi(argv[4]);
-	if (b.batch < 1 || b.batch > MOST_BATCH) stop_bench("B is 1 to 31");
-	const struct records_request request = {
-	    .path = argv[2], .field = "text", .limit = EXAMPLES + texts * (b.batch + 1)};
-	char *examples[EXAMPLES];
-	if (records_read(&request, &b.records, &error)) stop_bench(error.message);
-	if (records_count(b.records) < request.limit) stop_bench("too few records");
-	for (size_t i = 0; i < EXAMPLES; i++) {
-		size_t size;
-		const char *text = records_text(b.records, i, &size);
-		examples[i] = strndup(text ? text : "", size);
+/* Parts the records by their category; at most MOST_GROUPS, the largest first. */
+static size_t make_groups(const struct records *records, bool by_category,
+                          struct record_group *groups) {
+	const size_t all = records_count(records);
+	size_t count = 0, room = 64;
+	struct record_group *found = calloc(room, sizeof *found);
+	for (size_t i = 0; found && i < all; i++) {
+		size_t size = 0, g = 0;
+		const char *name = by_category ? records_label(records, i, 0, &size) : NULL;
+		if (by_category && !name) continue;
+		while (g < count && (found[g].name_size != size ||
+		                     (name && memcmp(found[g].name, name, size) != 0)))
+			g++;
+		if (g == room) stop_bench("too many categories");
+		if (g == count) {
+			found[count++] = (struct record_group){
+			    name, size, calloc(all, sizeof *found[g].records), 0};
+			if (!found[g].records) stop_bench("out of memory");
+		}
+		found[g].records[found[g].count++] = i;
 	}
-	if (cuttle_model_open(argv[1], NULL, &b.model, &error)) stop_bench(error.message);
-	if (b.model->model.vocab_size > MOST_VOCAB)
-		stop_bench("a vocabulary this large does not fit");
-	make_bench_plans(&b, argv[3], (const char *const *)examples, tokens);
-	const struct prompt *prompt = b.plans[0][0]->prompts;
+	if (!found) stop_bench("out of memory");
+	size_t kept = 0;
+	while (kept < MOST_GROUPS && kept < count) {
+		size_t largest = 0;
+		for (size_t g = 1; g < count; g++)
+			if (found[g].count > found[largest].count) largest = g;
+		groups[kept++] = found[largest];
+		found[largest].records = NULL;
+		found[largest].count = 0;
+	}
+	for (size_t g = 0; g < count; g++) free(found[g].records);
+	free(found);
+	return kept;
+}
+
+static struct group_prompt show_group(const struct likelihood_bench *b,
+                                      const struct record_group *group, const char *field) {
+	const bool named = group->name && !b->plain;
+	struct group_prompt shown = {.example_count = named ? EXAMPLES_OF_GROUP : EXAMPLES};
+	const char *line = "";
+	if (named) {
+		if (asprintf(&shown.heading, "%s: %.*s", field, (int)group->name_size,
+		             group->name) < 0)
+			stop_bench("out of memory");
+		line = shown.heading;
+	}
+	for (size_t i = 0; i < shown.example_count; i++) {
+		size_t size;
+		const char *text = records_text(b->records, named ? group->records[i] : i, &size);
+		if (asprintf(&shown.examples[i], "%s%s%.*s", line, *line ? "\n" : "",
+		             text ? (int)size : 0, text ? text : "") < 0)
+			stop_bench("out of memory");
+	}
+	return shown;
+}
+
+/* Measures `texts` texts of the group, each with a batch of its own. */
+static void measure_group(struct likelihood_bench *b, const char *kind, const char *field,
+                          const struct record_group *group, size_t texts, size_t length,
+                          const uint32_t *tokens) {
+	struct cuttle_error error;
+	struct group_prompt shown = show_group(b, group, field);
+	make_bench_plans(b, kind, &shown, tokens);
+	const struct prompt *prompt = b->plans[0][0]->prompts;
 	const struct lockstep_params params = {.prefix = {prompt->whole.ids, prompt->shared},
-	                                       .batch = (uint32_t)b.batch,
+	                                       .batch = (uint32_t)b->batch,
 	                                       .slots = 1,
 	                                       .context = CONTEXT,
 	                                       .chunk = 256};
-	if (lockstep_new(&b.model->model, &params, &b.lockstep, &error)) stop_bench(error.message);
-	for (size_t i = 0; i < texts; i++) measure_text(&b, i, length);
-	print_results(&b);
-	lockstep_free(&b.lockstep);
+	if (lockstep_new(&b->model->model, &params, &b->lockstep, &error))
+		stop_bench(error.message);
+	for (size_t i = 0; i < texts; i++)
+		measure_text(b, &group->records[EXAMPLES_OF_GROUP + i * (b->batch + 1)], length);
+	lockstep_free(&b->lockstep);
+	for (size_t i = 0; i < shown.example_count; i++) free(shown.examples[i]);
+	free(shown.heading);
+}
+
+static void free_bench_plans(struct likelihood_bench *b) {
 	for (size_t e = 0; e < EPSILON_COUNT; e++)
-		for (int k = 0; k < PLAN_KINDS; k++) cuttle_plan_free(&b.plans[e][k]);
+		for (int k = 0; k < PLAN_KINDS; k++) cuttle_plan_free(&b->plans[e][k]);
+}
+
+int main(int argc, char **argv) {
+	static struct likelihood_bench b;
+	struct cuttle_error error;
+	if (argc < 9 || argc > 12)
+		stop_bench("usage: likelihood MODEL DATA.jsonl KIND B T FEWER TEXTS LENGTH "
+		           "[FIELD|- [Q [plain]]]");
+	const uint32_t tokens[] = {(uint32_t)atoi(argv[5]), (uint32_t)atoi(argv[6])};
+	const size_t texts = (size_t)atoi(argv[7]), length = (size_t)atoi(argv[8]);
+	const char *field = argc > 9 && strcmp(argv[9], "-") != 0 ? argv[9] : NULL;
+	b.batch = (size_t)atoi(argv[4]);
+	b.plain = argc > 11;
+	b.share = argc > 10 ? atof(argv[10]) : 1;
+	if (b.batch < 1 || b.batch > MOST_BATCH) stop_bench("B is 1 to 31");
+	if (!(b.share > 0 && b.share <= 1)) stop_bench("Q is above 0 and at most 1");
+	const struct records_request request = {.path = argv[2],
+	                                        .field = "text",
+	                                        .limit = SIZE_MAX,
+	                                        .labels = &field,
+	                                        .label_count = field != NULL};
+	if (records_read(&request, &b.records, &error)) stop_bench(error.message);
+	if (cuttle_model_open(argv[1], NULL, &b.model, &error)) stop_bench(error.message);
+	if (b.model->model.vocab_size > MOST_VOCAB)
+		stop_bench("a vocabulary this large does not fit");
+	struct record_group groups[MOST_GROUPS];
+	const size_t count = make_groups(b.records, field != NULL, groups);
+	size_t records = 0, measured = 0;
+	for (size_t g = 0; g < count; g++) records += groups[g].count;
+	for (size_t g = 0; g < count; g++) {
+		const size_t examples = EXAMPLES_OF_GROUP,
+		             most = groups[g].count < examples
+		                        ? 0
+		                        : (groups[g].count - examples) / (b.batch + 1),
+		             wanted = (texts * groups[g].count + records - 1) / records,
+		             its = wanted < most ? wanted : most;
+		free_bench_plans(&b);
+		if (its) measure_group(&b, argv[3], field, &groups[g], its, length, tokens);
+		measured += its;
+	}
+	if (!measured || (!field && measured < texts)) stop_bench("too few records");
+	print_results(&b);
+	free_bench_plans(&b);
 	cuttle_model_free(&b.model);
 	records_free(&b.records);
-	for (size_t i = 0; i < EXAMPLES; i++) free(examples[i]);
+	for (size_t g = 0; g < count; g++) free(groups[g].records);
 	return 0;
 }

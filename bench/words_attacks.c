@@ -4,9 +4,11 @@
 //
 // usage: words_attacks attacks MODEL DATA.jsonl WORDS     the tables of laws and of texts
 //        words_attacks channel MODEL DATA.jsonl WORDS     guesses with a language model
+//        words_attacks design MODEL DATA.jsonl REVIEWS.jsonl WORDS
+//                                                         the laws as the design's table has them
 //        words_attacks speed WORDS [WIDTH]                words per second, with random vectors
 //
-// The words are the first WORDS of the model's own, fragments too. Every chance is taken from the
+// The words are the first WORDS of the model's own list. Every chance is taken from the
 // law, not from draws: from the integers of dp/rank.h, and from baselines_law. The attacks:
 //   unchanged   guesses that a word stayed as it is
 //   inversion   guesses the ten words nearest to the output
@@ -15,11 +17,15 @@
 // runs of 1, 2 and 3 words of a text are still in it.
 // The third verb draws, too. It reads each output with the model, and guesses the word that is the
 // likeliest by the model, by the law (the channel), or by both.
+// The design's table had other words, another prior, and five radii for the law of RANTEXT.
+// `design` takes those, and then as many radii as the first verb, on the same words.
 #include "bench/marked.h"
 #include "dp/rank.h"
 #include "engine/cuttle/text.h"
 #include "engine/forward/lockstep.h"
 #include "engine/run/perturb.h"
+#include "engine/run/seeded.h"
+#include "engine/words/laws.h"
 #include "io/records.h"
 #include "kernels/ranking.h"
 
@@ -37,13 +43,21 @@ enum {
 	MOST_TEXTS = 200, /* texts that are perturbed */
 	READ_TEXTS = 12,  /* texts that the model reads */
 	READ_DRAWS = 4,   /* outputs of each of them */
+	READ_WORDS = READ_TEXTS * TEXT_WORDS,
 	READ_SLOTS = READ_TEXTS * READ_DRAWS,
 	READ_PLACES = READ_SLOTS * TEXT_WORDS,
-	READ_SEED = 1,    /* of the draws */
-	LONGEST_RUN = 3,  /* words of a run that is looked for */
+	READ_SEED = 1,        /* of the draws */
+	LONGEST_RUN = 3,      /* words of a run that is looked for */
+	DESIGN_LETTERS = 3,   /* a word of the design has at least so many */
+	DESIGN_RADII = 5,     /* of its RANTEXT: quantiles of a sample */
+	DESIGN_SAMPLE = 2000, /* radii of a sample; how many the design had is not known */
+	DESIGN_BISECTIONS = 40,
+	DESIGN_SEEDS = 8, /* samples, for the noise */
 	SPEED_WORDS = 64, /* words perturbed for a timing: a block, as of the cosines */
 	SPEED_RUNS = 30   /* of which the fastest counts */
 };
+
+#define DESIGN_PRIOR .1 /* added to the count of each word, so that none has a prior of 0 */
 
 /* A line of the tables. */
 struct mechanism {
@@ -95,9 +109,12 @@ struct measured {
 	const struct mechanism *mechanism;
 	struct cuttle_perturber *perturber;
 	uint32_t near; /* as used */
+	size_t radius_count;
+	double radii[RADII]; /* [radius_count] of RANTEXT, each as likely as any other */
 	double cosine, unchanged, near_word, inverted;
 	double *most, *least; /* [V] largest and smallest chance of each output */
 	double *guess;        /* [V] largest chance times prior */
+	uint32_t *likeliest;  /* [V] the first word with the largest chance of each output */
 };
 
 struct words_bench {
@@ -169,9 +186,10 @@ static struct records *read_texts(const char *path) {
 	return records;
 }
 
-static void count_words(struct words_bench *b, const struct records *records) {
+/* extra: added to the count of each word. */
+static void count_words(struct words_bench *b, const struct records *records, double extra) {
 	b->prior = allocate_numbers(b->count, sizeof *b->prior);
-	double all = 0;
+	double all = extra * (double)b->count;
 	for (size_t i = 0; i < records_count(records); i++) {
 		size_t size, at = 0, length;
 		char word[64];
@@ -182,7 +200,13 @@ static void count_words(struct words_bench *b, const struct records *records) {
 			all += id >= 0;
 		}
 	}
-	for (size_t x = 0; x < b->count; x++) b->prior[x] /= all;
+	for (size_t x = 0; x < b->count; x++) b->prior[x] = (b->prior[x] + extra) / all;
+}
+
+static double find_surest(const struct words_bench *b) {
+	double surest = 0;
+	for (size_t x = 0; x < b->count; x++) surest = fmax(surest, b->prior[x]);
+	return surest;
 }
 
 /* ---- laws ------------------------------------------------------------------------------------ */
@@ -216,6 +240,12 @@ static void open_mechanism(struct words_bench *b, const struct mechanism *m, boo
 	measured->near = params.near;
 	if (cuttle_perturber_make(b->words, NULL, &params, &measured->perturber, &error))
 		marked_stop(error.message);
+	if (m->method != CUTTLE_RANTEXT) return;
+	const struct baselines *rantext = measured->perturber->baselines;
+	for (size_t i = 0; i < RADII; i++)
+		measured->radii[i] =
+		    rantext->radii[(2 * i + 1) * BASELINES_RADII / RADII / 2] / rantext->scale;
+	measured->radius_count = RADII;
 }
 
 static void open_measured(struct words_bench *b, size_t which) {
@@ -224,7 +254,16 @@ static void open_measured(struct words_bench *b, size_t which) {
 	measured->most = allocate_numbers(b->count, sizeof *measured->most);
 	measured->least = allocate_numbers(b->count, sizeof *measured->least);
 	measured->guess = allocate_numbers(b->count, sizeof *measured->guess);
+	measured->likeliest = allocate_numbers(b->count, sizeof *measured->likeliest);
 	for (size_t y = 0; y < b->count; y++) measured->least[y] = INFINITY;
+}
+
+static void close_measured(struct measured *measured) {
+	cuttle_perturber_free(&measured->perturber);
+	free(measured->most);
+	free(measured->least);
+	free(measured->guess);
+	free(measured->likeliest);
 }
 
 static void set_distances(struct words_bench *b, uint32_t x) {
@@ -232,7 +271,8 @@ static void set_distances(struct words_bench *b, uint32_t x) {
 }
 
 /* Sets b->law to the chances of all outputs where word x stands. */
-static void find_law(struct words_bench *b, const struct cuttle_perturber *p, uint32_t x) {
+static void find_law(struct words_bench *b, const struct measured *m, uint32_t x) {
+	const struct cuttle_perturber *p = m->perturber;
 	if (p->rank) {
 		const struct dp_wide *table = dp_rank_table(p->rank);
 		long double total = 0;
@@ -244,15 +284,12 @@ static void find_law(struct words_bench *b, const struct cuttle_perturber *p, ui
 		set_distances(b, x);
 		baselines_law(p->baselines, x, 0, b->distances, b->law);
 	} else {
-		const double *sample = p->baselines->radii;
 		double *mean = allocate_numbers(b->count, sizeof *mean);
-		for (size_t i = 0; i < RADII; i++) {
+		for (size_t i = 0; i < m->radius_count; i++) {
 			set_distances(b, x);
-			baselines_law(p->baselines, x,
-			              sample[(2 * i + 1) * BASELINES_RADII / RADII / 2] /
-			                  p->baselines->scale,
-			              b->distances, b->law);
-			for (size_t y = 0; y < b->count; y++) mean[y] += b->law[y] / RADII;
+			baselines_law(p->baselines, x, m->radii[i], b->distances, b->law);
+			for (size_t y = 0; y < b->count; y++)
+				mean[y] += b->law[y] / (double)m->radius_count;
 		}
 		memcpy(b->law, mean, b->count * sizeof *mean);
 		free(mean);
@@ -260,11 +297,12 @@ static void find_law(struct words_bench *b, const struct cuttle_perturber *p, ui
 }
 
 static void measure_word(struct words_bench *b, struct measured *m, uint32_t x) {
-	find_law(b, m->perturber, x);
+	find_law(b, m, x);
 	const double each = 1 / (double)b->count;
 	for (uint32_t y = 0; y < b->count; y++) {
 		const double p = b->law[y];
 		m->cosine += each * p * (double)b->cosines[x * b->count + y];
+		if (p > m->most[y]) m->likeliest[y] = x;
 		m->most[y] = fmax(m->most[y], p);
 		m->least[y] = fmin(m->least[y], p);
 		m->guess[y] = fmax(m->guess[y], p * b->prior[x]);
@@ -287,18 +325,21 @@ static void print_name(const struct measured *measured) {
 	printf(" |");
 }
 
-static void print_measured(const struct words_bench *b, size_t which) {
-	const struct measured *m = &b->measured[which];
-	double epsilon = 0, bayes = 0;
-	for (size_t y = 0; y < b->count; y++) {
+static double sum_bayes(const struct words_bench *b, const struct measured *m) {
+	double bayes = 0;
+	for (size_t y = 0; y < b->count; y++) bayes += m->guess[y];
+	return bayes;
+}
+
+static void print_measured(const struct words_bench *b, const struct measured *m) {
+	double epsilon = 0;
+	for (size_t y = 0; y < b->count; y++)
 		if (m->most[y] > 0) epsilon = fmax(epsilon, log(m->most[y] / m->least[y]));
-		bayes += m->guess[y];
-	}
 	print_name(m);
 	if (isinf(epsilon)) printf(" none |");
 	else printf(" %.2f |", epsilon);
-	printf(" %.3f | %.3f | %.3f | %.3f | %.3f |\n", m->cosine, m->unchanged, m->near_word,
-	       m->inverted, bayes);
+	printf(" %.3f | %.3f | %.3f | %.3f | %.3f |", m->cosine, m->unchanged, m->near_word,
+	       m->inverted, sum_bayes(b, m));
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -351,16 +392,39 @@ static void draw_attacked_texts(struct words_bench *b, const struct records *rec
 	printf(" %zu |\n", texts);
 }
 
+/* Makes the list of the first words of DESIGN_LETTERS letters or more, fragments too. */
+static void list_long_words(struct cuttle_model *model, size_t count, struct cuttle_words **words) {
+	struct cuttle_words *all;
+	struct cuttle_error error;
+	struct cuttle_words_of_model_params params;
+	cuttle_words_of_model_params_default(&params);
+	params.count = CUTTLE_WORDS_MOST;
+	params.keep_fragments = true;
+	if (cuttle_words_of_model(model, &params, &all, &error)) marked_stop(error.message);
+	const char **allowed = allocate_numbers(cuttle_words_count(all), sizeof *allowed);
+	for (size_t i = 0; i < cuttle_words_count(all); i++) {
+		const char *text = cuttle_words_text(all, i);
+		if (strlen(text) >= DESIGN_LETTERS) allowed[params.allowed_count++] = text;
+	}
+	params.count = count;
+	params.allowed = allowed;
+	if (cuttle_words_of_model(model, &params, words, &error)) marked_stop(error.message);
+	free(allowed);
+	cuttle_words_free(&all);
+}
+
 /* Makes the list of words and their orders. Returns the model. */
 static struct cuttle_model *open_words_bench(struct words_bench *b, const char *model_path,
-                                             size_t count) {
+                                             size_t count, bool designed) {
 	struct cuttle_model *model;
 	struct cuttle_error error;
 	struct cuttle_words_of_model_params params;
 	if (cuttle_model_open(model_path, NULL, &model, &error)) marked_stop(error.message);
 	cuttle_words_of_model_params_default(&params);
 	params.count = count;
-	if (cuttle_words_of_model(model, &params, &b->words, &error)) marked_stop(error.message);
+	if (designed) list_long_words(model, count, &b->words);
+	else if (cuttle_words_of_model(model, &params, &b->words, &error))
+		marked_stop(error.message);
 	b->count = cuttle_words_count(b->words);
 	b->width = cuttle_words_width(b->words);
 	b->distances = allocate_numbers(b->count, sizeof *b->distances);
@@ -381,31 +445,25 @@ static void close_words_bench(struct words_bench *b) {
 static int run_attacks(const char *model_path, const char *data, size_t count) {
 	static struct words_bench b;
 	marked_skip_without(data);
-	struct cuttle_model *model = open_words_bench(&b, model_path, count);
+	struct cuttle_model *model = open_words_bench(&b, model_path, count, false);
 	cuttle_model_free(&model);
 	struct records *records = read_texts(data);
-	count_words(&b, records);
-	double surest = 0;
-	for (size_t x = 0; x < b.count; x++) surest = fmax(surest, b.prior[x]);
+	count_words(&b, records, 0);
 	printf("%zu words of %zu coordinates; the likeliest word alone: %.3f\n\n", b.count, b.width,
-	       surest);
+	       find_surest(&b));
 	for (size_t i = 0; i < MECHANISM_COUNT; i++) open_measured(&b, i);
 	printf("| eps | mechanism | true eps | mean cosine | unchanged | in 10 nearest | top-10 "
 	       "inversion | Bayes |\n|---|---|---|---|---|---|---|---|\n");
 	for (size_t i = 0; i < MECHANISM_COUNT; i++) {
 		for (uint32_t x = 0; x < b.count; x++) measure_word(&b, &b.measured[i], x);
-		print_measured(&b, i);
+		print_measured(&b, &b.measured[i]);
+		printf("\n");
 		(void)fflush(stdout);
 	}
 	printf("\n| eps | mechanism | words unchanged | runs of 1 | of 2 | of 3 | texts |\n"
 	       "|---|---|---|---|---|---|---|\n");
 	for (size_t i = 0; i < MECHANISM_COUNT; i++) draw_attacked_texts(&b, records, i);
-	for (size_t i = 0; i < MECHANISM_COUNT; i++) {
-		cuttle_perturber_free(&b.measured[i].perturber);
-		free(b.measured[i].most);
-		free(b.measured[i].least);
-		free(b.measured[i].guess);
-	}
+	for (size_t i = 0; i < MECHANISM_COUNT; i++) close_measured(&b.measured[i]);
 	records_free(&records);
 	close_words_bench(&b);
 	return 0;
@@ -433,22 +491,21 @@ struct read_bench {
 	struct lockstep *lockstep;
 };
 
-/* Takes the first known words of the first texts that have enough of them, once for each draw. */
-static void take_known_words(struct read_bench *r, const struct records *records) {
+/* Takes the first known words of the first READ_TEXTS texts that have TEXT_WORDS of them. */
+static void take_known_words(const struct cuttle_words *words, const struct records *records,
+                             int32_t known[READ_WORDS]) {
 	size_t texts = 0;
 	for (size_t i = 0; i < records_count(records) && texts < READ_TEXTS; i++) {
 		size_t size, at = 0, length, found = 0;
 		char word[64];
 		const char *text = records_text(records, i, &size);
 		while (text && found < TEXT_WORDS && next_word(text, size, &at, word, &length)) {
-			const int32_t id = cuttle_words_find(r->words.words, word, length);
-			if (id >= 0) r->places[texts * TEXT_WORDS + found++].word = id;
+			const int32_t id = cuttle_words_find(words, word, length);
+			if (id >= 0) known[texts * TEXT_WORDS + found++] = id;
 		}
 		texts += found == TEXT_WORDS;
 	}
 	if (texts < READ_TEXTS) marked_stop("too few texts have enough known words");
-	for (size_t i = READ_TEXTS * TEXT_WORDS; i < READ_PLACES; i++)
-		r->places[i].word = r->places[i - READ_TEXTS * TEXT_WORDS].word;
 }
 
 static void find_word_tokens(struct read_bench *r, const struct cuttle_model *model) {
@@ -522,7 +579,7 @@ static void attack_read_texts(struct read_bench *r, const struct measured *m) {
 	for (size_t i = 0; i < READ_PLACES; i++)
 		for (int g = 0; g < READ_GUESSES; g++) r->places[i].most[g] = -INFINITY;
 	for (uint32_t x = 0; x < r->words.count; x++) {
-		find_law(&r->words, m->perturber, x);
+		find_law(&r->words, m, x);
 		for (size_t i = 0; i < READ_PLACES; i++)
 			weigh_word(&r->places[i], x, r->logits[i * r->words.count + x],
 			           r->words.law[r->places[i].output]);
@@ -543,15 +600,16 @@ static void attack_read_texts(struct read_bench *r, const struct measured *m) {
 
 static int run_channel(const char *model_path, const char *data, size_t count) {
 	static struct read_bench r;
-	int32_t ids[8];
+	int32_t ids[8], known[READ_WORDS];
 	struct tokens start = {.ids = ids};
 	struct cuttle_error error;
 	const struct lockstep_params params = {
 	    .slots = READ_SLOTS, .context = TEXT_WORDS + sizeof ids / sizeof *ids, .chunk = 64};
 	marked_skip_without(data);
-	struct cuttle_model *model = open_words_bench(&r.words, model_path, count);
+	struct cuttle_model *model = open_words_bench(&r.words, model_path, count, false);
 	struct records *records = read_texts(data);
-	take_known_words(&r, records);
+	take_known_words(r.words.words, records, known);
+	for (size_t i = 0; i < READ_PLACES; i++) r.places[i].word = known[i % READ_WORDS];
 	records_free(&records);
 	find_word_tokens(&r, model);
 	r.logits = allocate_numbers(READ_PLACES * r.words.count, sizeof *r.logits);
@@ -575,6 +633,151 @@ static int run_channel(const char *model_path, const char *data, size_t count) {
 	close_words_bench(&r.words);
 	free(r.tokens);
 	free(r.logits);
+	return 0;
+}
+
+/* ---- the design's table ---------------------------------------------------------------------- */
+
+enum design_figure { COSINE, UNCHANGED, NEAR_WORD, INVERTED, BAYES, CHANNEL, DESIGN_FIGURES };
+
+struct design_bench {
+	struct words_bench words;
+	int32_t known[READ_WORDS]; /* words of the texts whose channel is attacked */
+	double samples[DESIGN_SEEDS][DESIGN_RADII]; /* quantiles of radii, for Z = 1 */
+};
+
+static int compare_radii(const void *a, const void *b) {
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* Sets d->samples to the quantiles .05, .25, .5, .75 and .95 of DESIGN_SAMPLE radii each. */
+static void sample_design_radii(struct design_bench *d, const double *spreads) {
+	static const double QUANTILES[DESIGN_RADII] = {.05, .25, .5, .75, .95};
+	static double radii[DESIGN_SAMPLE];
+	const size_t width = d->words.width;
+	uint64_t *bits = allocate_numbers(width, sizeof *bits);
+	for (uint64_t seed = 0; seed < DESIGN_SEEDS; seed++) {
+		struct seeded seeded = {.seed = seed + READ_SEED};
+		const struct dp_random random = seeded_random(&seeded);
+		for (size_t i = 0; i < DESIGN_SAMPLE; i++) {
+			(void)random.fill(random.user, bits, width * sizeof *bits);
+			radii[i] = laws_rantext_radius(spreads, 1, bits, width);
+		}
+		qsort(radii, DESIGN_SAMPLE, sizeof *radii, compare_radii);
+		for (size_t q = 0; q < DESIGN_RADII; q++)
+			d->samples[seed][q] = radii[(size_t)(QUANTILES[q] * DESIGN_SAMPLE)];
+	}
+	free(bits);
+}
+
+/* Sets radii to those of a sample, scaled so that lists have `share` of the words in the mean. */
+static void fit_design_radii(const struct words_bench *b, const double sample[DESIGN_RADII],
+                             double share, double radii[DESIGN_RADII]) {
+	const size_t pairs = b->count * b->count;
+	double low = -14, high = 14; /* ln Z */
+	for (int i = 0; i < DESIGN_BISECTIONS; i++) {
+		const double middle = (low + high) / 2;
+		size_t inside = 0;
+		for (size_t q = 0; q < DESIGN_RADII; q++) {
+			radii[q] = sample[q] / exp(middle);
+			const float least = (float)(1 - radii[q] * radii[q] / 2);
+			for (size_t pair = 0; pair < pairs; pair++)
+				inside += b->cosines[pair] > least;
+		}
+		if ((double)inside > share * (double)(pairs * DESIGN_RADII)) low = middle;
+		else high = middle;
+	}
+}
+
+/* The share of the known words that the channel names: of equal chances the first word's counts. */
+static double find_channel(struct design_bench *d, const struct measured *m) {
+	double *right = allocate_numbers(d->words.count, sizeof *right), sum = 0;
+	for (size_t x = 0; x < d->words.count; x++) right[x] = -1;
+	for (size_t i = 0; i < READ_WORDS; i++) {
+		const uint32_t x = (uint32_t)d->known[i];
+		if (right[x] < 0) {
+			right[x] = 0;
+			find_law(&d->words, m, x);
+			for (size_t y = 0; y < d->words.count; y++)
+				if (m->likeliest[y] == x) right[x] += d->words.law[y];
+		}
+		sum += right[x];
+	}
+	free(right);
+	return sum / READ_WORDS;
+}
+
+/* Measures the law, which `m` must not have been measured with before. */
+static void measure_design(struct design_bench *d, struct measured *m,
+                           double figures[DESIGN_FIGURES]) {
+	struct words_bench *b = &d->words;
+	m->cosine = m->unchanged = m->near_word = m->inverted = 0;
+	for (size_t y = 0; y < b->count; y++) {
+		m->most[y] = m->guess[y] = 0;
+		m->least[y] = INFINITY;
+	}
+	for (uint32_t x = 0; x < b->count; x++) measure_word(b, m, x);
+	figures[COSINE] = m->cosine;
+	figures[UNCHANGED] = m->unchanged;
+	figures[NEAR_WORD] = m->near_word;
+	figures[INVERTED] = m->inverted;
+	figures[BAYES] = sum_bayes(b, m);
+	figures[CHANNEL] = find_channel(d, m);
+}
+
+/* Prints the mean of each figure, and its standard deviation over the samples. */
+static void print_designed(const struct measured *m, double figures[][DESIGN_FIGURES]) {
+	print_name(m);
+	printf(" %d radii |", DESIGN_RADII);
+	for (size_t f = 0; f < DESIGN_FIGURES; f++) {
+		double sum = 0, square = 0;
+		for (size_t s = 0; s < DESIGN_SEEDS; s++) sum += figures[s][f] / DESIGN_SEEDS;
+		for (size_t s = 0; s < DESIGN_SEEDS; s++)
+			square += (figures[s][f] - sum) * (figures[s][f] - sum);
+		printf(" %.3f (%.3f) |", sum, sqrt(square / (DESIGN_SEEDS - 1)));
+	}
+	printf("\n");
+}
+
+static void print_design(struct design_bench *d, size_t which) {
+	struct measured *m = &d->words.measured[which];
+	double figures[DESIGN_SEEDS][DESIGN_FIGURES];
+	open_measured(&d->words, which);
+	measure_design(d, m, figures[0]);
+	print_measured(&d->words, m);
+	printf(" %.3f |\n", figures[0][CHANNEL]);
+	(void)fflush(stdout);
+	if (m->mechanism->method == CUTTLE_RANTEXT && m->mechanism->share > 0) {
+		if (d->samples[0][0] == 0) sample_design_radii(d, m->perturber->baselines->spreads);
+		m->radius_count = DESIGN_RADII;
+		for (size_t s = 0; s < DESIGN_SEEDS; s++) {
+			fit_design_radii(&d->words, d->samples[s], m->mechanism->share, m->radii);
+			measure_design(d, m, figures[s]);
+		}
+		print_designed(m, figures);
+	}
+	close_measured(m);
+}
+
+static int run_design(const char *model_path, const char *data, const char *reviews, size_t count) {
+	static struct design_bench d;
+	marked_skip_without(data);
+	marked_skip_without(reviews);
+	struct cuttle_model *model = open_words_bench(&d.words, model_path, count, true);
+	cuttle_model_free(&model);
+	struct records *records = read_texts(data);
+	count_words(&d.words, records, DESIGN_PRIOR);
+	records_free(&records);
+	records = read_texts(reviews);
+	take_known_words(d.words.words, records, d.known);
+	records_free(&records);
+	printf("%zu words of %d letters or more; the likeliest word alone: %.3f\n\n", d.words.count,
+	       DESIGN_LETTERS, find_surest(&d.words));
+	printf("| eps | mechanism | true eps | mean cosine | unchanged | in 10 nearest | top-10 "
+	       "inversion | Bayes | channel |\n|---|---|---|---|---|---|---|---|---|\n");
+	for (size_t i = 0; i < MECHANISM_COUNT; i++) print_design(&d, i);
+	close_words_bench(&d.words);
 	return 0;
 }
 
@@ -688,8 +891,11 @@ int main(int argc, char **argv) {
 		return run_attacks(argv[2], argv[3], (size_t)atoi(argv[4]));
 	if (argc == 5 && !strcmp(argv[1], "channel"))
 		return run_channel(argv[2], argv[3], (size_t)atoi(argv[4]));
+	if (argc == 6 && !strcmp(argv[1], "design"))
+		return run_design(argv[2], argv[3], argv[4], (size_t)atoi(argv[5]));
 	if ((argc == 3 || argc == 4) && !strcmp(argv[1], "speed"))
 		return run_speed((size_t)atoi(argv[2]), argc == 4 ? (size_t)atoi(argv[3]) : 576);
-	marked_stop("usage: words_attacks attacks|channel MODEL DATA.jsonl WORDS, or words_attacks "
-	            "speed WORDS [WIDTH]");
+	marked_stop("usage: words_attacks attacks|channel MODEL DATA.jsonl WORDS, words_attacks "
+	            "design MODEL DATA.jsonl REVIEWS.jsonl WORDS, or words_attacks speed WORDS "
+	            "[WIDTH]");
 }

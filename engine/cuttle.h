@@ -28,7 +28,9 @@
 //   cuttle_job_run          reads references, draws tokens, hands out texts
 //   cuttle_rewriter_run     rewrites documents; cuttle_rewriter_make comes before, as a plan does
 //   cuttle_rewrite_budget_solve  what that costs, without a model
+//   cuttle_public_run       writes more texts behind those of a job, from the public prompt alone
 //   cuttle_completer_run    completes prompts that show private text: PRIVATE, no guarantee
+//   cuttle_embed            texts to vectors, to compare texts and sort them
 //   cuttle_bench            how long a run will take
 //   struct cuttle_trace     what each step looked like inside: PRIVATE
 #include "cuttle/status.h"
@@ -41,9 +43,12 @@
 #include "cuttle/histogram.h"
 #include "cuttle/plan.h"
 #include "cuttle/job.h"
+#include "cuttle/public.h"
 #include "cuttle/rewrite_budget.h"
 #include "cuttle/rewrite.h"
 #include "cuttle/complete.h"
+#include "cuttle/embed.h"
+#include "cuttle/components.h"
 #include "cuttle/bench.h"
 #include "cuttle/trace.h"
 

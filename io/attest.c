@@ -84,6 +84,27 @@ bool attest_savings(const json_t *root, struct cuttle_savings *savings) {
 	return right;
 }
 
+bool attest_filters(const json_t *root, struct filters *filters, struct filter_counts *counts) {
+	const json_t *member = json_object_get(root, "filters"),
+	             *dropped = json_object_get(member, "dropped");
+	const char *trim;
+	if (!member) return true;
+	if (!attest_text(member, "trim", &trim) || !json_is_object(dropped) ||
+	    !attest_count(member, "drawn", INT64_MAX, &counts->drawn))
+		return false;
+	filters->trim = !strcmp(trim, "sentence");
+	uint64_t left = counts->drawn;
+	for (enum filter_rule rule = 0; rule < FILTER_RULES; rule++) {
+		filters->drop[rule] = json_object_get(dropped, filters_name(rule)) != NULL;
+		if (!filters->drop[rule]) continue;
+		if (!attest_count(dropped, filters_name(rule), left, &counts->dropped[rule]))
+			return false;
+		left -= counts->dropped[rule];
+	}
+	return !filters_drop_any(filters) ||
+	       attest_hash(root, "dropped_sha256", counts->dropped_sha256);
+}
+
 /* ---- the file -------------------------------------------------------------------------------- */
 
 /* Whether it is a receipt of another version or format. Such a program may write other members, or

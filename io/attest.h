@@ -54,6 +54,9 @@ bool attest_hash(const json_t *root, const char *key, char hash[HASH_TEXT]);
 bool attest_date(const json_t *root, char date[RECEIPT_DATE]);
 /* The ways to spend better. A receipt names only those that are on. */
 bool attest_savings(const json_t *root, struct cuttle_savings *savings);
+/* What filters did; without the member nothing is set. How many were kept is checked by the receipt
+ * that is made anew. */
+bool attest_filters(const json_t *root, struct filters *filters, struct filter_counts *counts);
 
 /* Whether a claimed number is the one that follows from the rest. It must not be smaller, but
  * for rounding (1e-12). It may be larger by one part in a million: a still larger one belongs to

@@ -101,27 +101,6 @@ static bool get_lots(struct claim *claim) {
 	       attest_real(member, "delta_if_known", &guarantee->delta_if_known);
 }
 
-/* What filters did. Kept is checked by the receipt that is made anew. */
-static bool get_filters(const json_t *root, struct receipt *receipt) {
-	const json_t *member = json_object_get(root, "filters"),
-	             *dropped = json_object_get(member, "dropped");
-	const char *trim;
-	if (!member) return true;
-	if (!attest_text(member, "trim", &trim) || !json_is_object(dropped) ||
-	    !attest_count(member, "drawn", INT64_MAX, &receipt->counts.drawn))
-		return false;
-	receipt->filters.trim = !strcmp(trim, "sentence");
-	uint64_t left = receipt->counts.drawn;
-	for (enum filter_rule rule = 0; rule < FILTER_RULES; rule++) {
-		uint64_t *count = &receipt->counts.dropped[rule];
-		receipt->filters.drop[rule] = json_object_get(dropped, filters_name(rule)) != NULL;
-		if (!receipt->filters.drop[rule]) continue;
-		if (!attest_count(dropped, filters_name(rule), left, count)) return false;
-		left -= *count;
-	}
-	return true;
-}
-
 static bool get_guarantee(const json_t *root, struct cuttle_guarantee *guarantee) {
 	const char *accountant;
 	uint64_t clip_fixed;
@@ -172,7 +151,7 @@ static bool read_members(struct claim *claim) {
 	right &= attest_hash(root, "model_sha256", receipt->model_sha256) &&
 	         attest_hash(root, "template_sha256", receipt->template_sha256);
 	right &= attest_words(&claim->attested);
-	right &= get_filters(root, receipt);
+	right &= attest_filters(root, &receipt->filters, &receipt->counts);
 	right = right && get_histogram(claim) && get_lots(claim);
 	right &= attest_flag(root, "trace", &receipt->trace) && attest_date(root, receipt->date);
 	right &=

@@ -3,6 +3,7 @@
 // hashes of its runs of five words. Two shapes are compared by walking both lists once.
 #include "io/filters.h"
 
+#include "base/misuse.h"
 #include "base/words.h"
 #include "io/fail.h"
 #include <sodium.h>
@@ -16,7 +17,7 @@ enum {
 	DISTINCT_TOKENS = 3 /* tokens of a run that should differ from the others */
 };
 
-static const char *const NAMES[FILTER_RULES] = {"duplicates", "loops"};
+static const char *const NAMES[FILTER_RULES] = {"duplicates", "unlikely", "loops"};
 
 const char *filters_name(enum filter_rule rule) {
 	return NAMES[rule];
@@ -32,8 +33,8 @@ enum cuttle_status filters_read(const char *list, struct filters *filters,
 			rule++;
 		if (rule == FILTER_RULES || filters->drop[rule])
 			return io_fail(error, CUTTLE_USAGE,
-			               "--drop: must be duplicates, loops or both with a comma "
-			               "between, not %s",
+			               "--drop: must be duplicates, loops or unlikely, or "
+			               "several with a comma between, not %s",
 			               list);
 		filters->drop[rule] = true;
 		name += size;
@@ -147,7 +148,8 @@ struct text_shape {
 
 struct filter_past {
 	struct filters filters;
-	struct text_shape *shapes; /* [count] of the texts that were kept */
+	const struct filter_scale *scale; /* the caller's; NULL = no text is unlikely */
+	struct text_shape *shapes;        /* [count] of the texts that were kept */
 	size_t count;
 	size_t room;
 };
@@ -244,11 +246,13 @@ static bool are_duplicates(const struct text_shape *one, const struct text_shape
 	return common > 0 && 5 * common >= 4 * (one->count + other->count - common);
 }
 
-enum cuttle_status filters_open(const struct filters *filters, struct filter_past **past,
-                                struct cuttle_error *error) {
+enum cuttle_status filters_open(const struct filters *filters, const struct filter_scale *scale,
+                                struct filter_past **past, struct cuttle_error *error) {
+	REQUIRE(!filters->drop[FILTER_UNLIKELY] || scale);
 	*past = calloc(1, sizeof **past);
 	if (!*past) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	(*past)->filters = *filters;
+	(*past)->scale = scale;
 	return CUTTLE_OK;
 }
 
@@ -276,6 +280,16 @@ static bool compare_with_past(struct filter_past *past, const char *text, size_t
 	return *seen;
 }
 
+/* *below is whether the text's mean is below the scale's least. */
+static enum cuttle_status weigh_text(const struct filter_scale *scale, const char *text,
+                                     size_t size, bool *below, struct cuttle_error *error) {
+	double mean;
+	const enum cuttle_status status = scale->mean(scale->user, text, size, &mean, error);
+	// A text without a token has no mean: NaN is below nothing.
+	*below = !status && mean < scale->least;
+	return status;
+}
+
 enum cuttle_status filters_judge(struct filter_past *past, const char *text, size_t size,
                                  const int32_t *ids, size_t count, enum filter_rule *rule,
                                  struct cuttle_error *error) {
@@ -285,6 +299,12 @@ enum cuttle_status filters_judge(struct filter_past *past, const char *text, siz
 		const enum cuttle_status status = filters_find_loops(ids, count, &found, error);
 		if (status) return status;
 		if (found) *rule = FILTER_LOOPS;
+	}
+	if (!found && past->filters.drop[FILTER_UNLIKELY]) {
+		const enum cuttle_status status =
+		    weigh_text(past->scale, text, size, &found, error);
+		if (status) return status;
+		if (found) *rule = FILTER_UNLIKELY;
 	}
 	if (found || !past->filters.drop[FILTER_DUPLICATES]) return CUTTLE_OK;
 	if (!compare_with_past(past, text, size, &found))

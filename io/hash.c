@@ -29,6 +29,19 @@ void hash_of(const void *bytes, size_t size, char text[HASH_TEXT]) {
 	hash_end(&hash, text);
 }
 
+bool hash_sealed(const char *bytes, size_t size, char text[HASH_TEXT]) {
+	const size_t digest = HASH_TEXT - 1, content = size - digest;
+	struct hash hash;
+	hash_begin(&hash);
+	hash_add(&hash, bytes, content);
+	struct hash so_far = hash;
+	hash_end(&so_far, text);
+	if (memcmp(text, bytes + content, digest) != 0) return false;
+	hash_add(&hash, bytes + content, digest);
+	hash_end(&hash, text);
+	return true;
+}
+
 enum cuttle_status hash_file(const char *path, char text[HASH_TEXT], struct cuttle_error *error) {
 	unsigned char chunk[1 << 14];
 	struct hash hash;

@@ -25,6 +25,9 @@ void hash_add(struct hash *hash, const void *bytes, size_t size);
 void hash_end(struct hash *hash, char text[HASH_TEXT]);
 /* All three in one call. */
 void hash_of(const void *bytes, size_t size, char text[HASH_TEXT]);
+/* A file may end with the hash of all bytes before, HASH_TEXT - 1 digits. Whether bytes[size] do,
+ * of which there are at least so many; then text gets the hash of all of them. */
+bool hash_sealed(const char *bytes, size_t size, char text[HASH_TEXT]);
 /* Hashes a file's content. INPUT: the file cannot be read. */
 enum cuttle_status hash_file(const char *path, char text[HASH_TEXT], struct cuttle_error *error);
 

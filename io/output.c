@@ -33,7 +33,8 @@ struct output {
 	char *dropped;            /* path OUT.dropped.jsonl; NULL = no text is dropped */
 	char *dropped_part;       /* path OUT.dropped.jsonl.part-TAG; NULL = none */
 	int dropped_file;         /* its descriptor; -1 = none yet */
-	struct filter_past *past; /* the texts that were kept */
+	struct hash dropped_hash; /* of all that was written to it */
+	struct filter_past *past; /* the texts that were kept; NULL = those of the request */
 	struct filter_counts counts;
 	struct journal *journal; /* NULL for standard output */
 	struct binding binding;
@@ -77,7 +78,9 @@ enum cuttle_status output_problem(const struct output *output, struct cuttle_err
 
 static int append_dropped(struct output *output, const char *bytes, size_t size) {
 	const int problem = file_write(output->dropped_file, bytes, size);
-	return problem ? note_problem(output, OUTPUT_DROPPED ".part", problem) : 0;
+	if (problem) return note_problem(output, OUTPUT_DROPPED ".part", problem);
+	hash_add(&output->dropped_hash, bytes, size);
+	return 0;
 }
 
 static int append_output(struct output *output, const char *bytes, size_t size) {
@@ -87,24 +90,27 @@ static int append_output(struct output *output, const char *bytes, size_t size) 
 	return 0;
 }
 
-/* Writes a comma and a CSV cell of at most 128 bytes, which are public. Quoting doubles them at
- * most and adds 2. */
+/* Writes a comma and a CSV cell of at most OUTPUT_CELL bytes, which are public. Quoting doubles
+ * them at most and adds 2. */
 static int append_cell(struct output *output, const char *words) {
-	char cell[1 + 2 * 128 + 2] = ",";
+	char cell[1 + 2 * OUTPUT_CELL + 2] = ",";
 	const size_t size = csv_write(cell + 1, sizeof cell - 1, words, strlen(words));
 	REQUIRE(size < sizeof cell);
 	return append_output(output, cell, 1 + size);
 }
 
-/* Begins the hash; in CSV writes the header row. */
+/* Begins the hashes; in CSV writes the header row. */
 static int begin_lines(struct output *output) {
 	hash_begin(&output->hash);
+	hash_begin(&output->dropped_hash);
 	if (output->request.format != OUTPUT_CSV) return 0;
 	const struct categories *categories = output->request.categories;
 	const char *end = output->request.private_output ? "\r\n" : ",private,note\r\n",
 	           *begin = output->request.batches ? "index,text,tokens,finish,batch,free"
 	                                            : "index,text,tokens,finish";
 	int status = append_output(output, begin, strlen(begin));
+	for (size_t i = 0; !status && i < output->request.cell_count; i++)
+		status = append_cell(output, output->request.cell_names[i]);
 	for (size_t i = 0; !status && categories && i < categories->field_count; i++)
 		status = append_cell(output, categories->fields[i]);
 	return status ? status : append_output(output, end, strlen(end));
@@ -377,7 +383,9 @@ enum cuttle_status output_open(const struct output_request *request, struct outp
 	if (!made) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	made->request = *request;
 	made->file = made->dropped_file = -1;
-	enum cuttle_status status = filters_open(&request->filters, &made->past, error);
+	enum cuttle_status status =
+	    request->past ? CUTTLE_OK
+	                  : filters_open(&request->filters, request->scale, &made->past, error);
 	if (!status && is_streamed(request)) {
 		REQUIRE(!filters_drop_any(&request->filters));
 		made->file = STDOUT_FILENO;
@@ -424,6 +432,19 @@ void output_close(struct output **output) {
 
 const char *output_scratch(const struct output *output) {
 	return output->scratch;
+}
+
+uint64_t output_seed(const struct output *output) {
+	static const unsigned char words[] = "cuttle output seed";
+	unsigned char seed[crypto_generichash_BYTES_MIN];
+	uint64_t number;
+	if (output->journal)
+		(void)crypto_generichash(seed, sizeof seed, words, sizeof words - 1,
+		                         output->binding.key, BINDING_KEY);
+	else randombytes_buf(seed, sizeof seed);
+	memcpy(&number, seed, sizeof number);
+	// A double holds it, too: so do the readers of JSON that know no other numbers.
+	return number >> 11;
 }
 
 size_t output_texts_drawn(const struct output *output) {
@@ -533,6 +554,8 @@ static int append_csv_line(struct output *output, const struct cuttle_text *text
 	free(row);
 	const struct categories *categories = output->request.categories;
 	const char *end = output->request.private_output ? "\r\n" : ",false,NOT PRIVATE\r\n";
+	for (size_t i = 0; !status && i < output->request.cell_count; i++)
+		status = append_cell(output, output->request.cell(output->request.user, text, i));
 	for (size_t i = 0; !status && categories && i < categories->field_count; i++)
 		status = append_cell(output, categories_of(categories, text->batch)->values[i]);
 	return status ? status : append_output(output, end, strlen(end));
@@ -549,9 +572,10 @@ int output_text(struct output *output, const struct cuttle_text *text) {
 	enum filter_rule rule;
 	if (output->request.filters.trim && text->finish == CUTTLE_FINISH_LENGTH)
 		shown.size = filters_trim(text->text, text->size);
-	if (filters_judge(output->past, shown.text, shown.size, text->ids, text->tokens, &rule,
-	                  NULL))
-		return note_problem(output, "", ENOMEM);
+	struct filter_past *past = output->past ? output->past : output->request.past;
+	output->status = filters_judge(past, shown.text, shown.size, text->ids, text->tokens, &rule,
+	                               &output->problem);
+	if (output->status) return -1;
 	output->counts.drawn++;
 	if (rule != FILTER_KEEP) {
 		output->counts.dropped[rule]++;
@@ -574,6 +598,7 @@ enum cuttle_status output_seal(struct output *output, char sha256[HASH_TEXT],
 	if (output->dropped && fsync(output->dropped_file) != 0)
 		(void)note_problem(output, OUTPUT_DROPPED ".part", errno);
 	hash_end(&output->hash, sha256);
+	if (output->dropped) hash_end(&output->dropped_hash, output->counts.dropped_sha256);
 	return output_problem(output, error);
 }
 

@@ -25,6 +25,7 @@
 #include "io/lots.h"
 #include <jansson.h>
 
+enum { OUTPUT_CELL = 512 };
 enum output_format { OUTPUT_JSONL, OUTPUT_CSV };
 /* By the ending of the path: CSV for .csv, else JSONL. */
 enum output_format output_format_of(const char *path);
@@ -47,8 +48,16 @@ struct output_request {
 	/* Makes the object of a text's line, behind which the stamp may come. NULL = a line of
 	 * generate. Only for JSONL. */
 	json_t *(*line)(void *user, const struct cuttle_text *text);
+	/* Likewise for CSV: [cell_count] names of columns behind those of every text, and the words
+	 * of a text's cell, at most OUTPUT_CELL bytes, valid until the next call. */
+	const char *const *cell_names;
+	size_t cell_count;
+	const char *(*cell)(void *user, const struct cuttle_text *text, size_t column);
 	bool batches; /* each line also has its batch, and how many of its tokens were free */
-	struct filters filters; /* dropping needs a path that is not standard output */
+	struct filters filters;           /* dropping needs a path that is not standard output */
+	const struct filter_scale *scale; /* as filters_open takes it */
+	/* Texts were judged and kept before this output: theirs, the caller's. NULL = none were. */
+	struct filter_past *past;
 	bool overwrite;
 	/* The lots of the run, with a new key and the number of records. Where the run is continued
 	 * the key becomes that of its file. NULL = no lots. */
@@ -56,7 +65,7 @@ struct output_request {
 	/* Writes into `digest`, as HASH_TEXT, the digest under `key` of all that the run will read.
 	 * Not called for standard output. */
 	void (*digest)(void *user, const unsigned char *key, char *digest);
-	void *user; /* first argument of `line` and `digest` */
+	void *user; /* first argument of `line`, `cell` and `digest` */
 };
 
 struct output;
@@ -84,6 +93,10 @@ enum cuttle_status output_open(const struct output_request *request, struct outp
 /* What the names of scratch files of this output end in: ".part-" and a tag. The tag comes from the
  * key beside the journal, so what a killed run left is found again. "" for standard output. */
 const char *output_scratch(const struct output *output);
+/* A number below 2^53 that belongs to this output until it is published: a run that is continued
+ * gets the same. It comes from the key beside the journal. For standard output each call draws one.
+ * It is public: the key does not follow from it. */
+uint64_t output_seed(const struct output *output);
 /* How many texts have tokens in the journal. The last of them may be incomplete. */
 size_t output_texts_drawn(const struct output *output);
 
@@ -111,7 +124,7 @@ size_t output_drawn(const struct output *output, size_t text, const int32_t **to
  * output_problem. */
 int output_token(struct output *output, size_t text, uint32_t step, int32_t token);
 /* Writes the line of a finished text: trimmed, and to the output or to the dropped ones. Nonzero:
- * see output_problem. */
+ * see output_problem; a scale that failed is among what it tells. */
 int output_text(struct output *output, const struct cuttle_text *text);
 /* Why the last call returned nonzero. PARTIAL: a file; the same command continues. INTERNAL:
  * standard output, which cannot be continued. OK: no call did. */
@@ -121,7 +134,8 @@ enum cuttle_status output_problem(const struct output *output, struct cuttle_err
  * above. */
 enum cuttle_status output_seal(struct output *output, char sha256[HASH_TEXT],
                                struct cuttle_error *error);
-/* What became of all texts, after the last one. */
+/* What became of all texts, after the last one; with the hash of the dropped ones after
+ * output_seal. */
 const struct filter_counts *output_counts(const struct output *output);
 /* The ending of OUT that the dropped texts' path has. */
 #define OUTPUT_DROPPED ".dropped.jsonl"

@@ -197,9 +197,8 @@ static json_t *add_histogram(json_t *object, const struct receipt *receipt) {
 	return jsonout_extend(object, &(struct jsonout_member){"histogram", all}, 1);
 }
 
-/* What filters did. Without any there is no such member, as in the receipts before there were. */
-static json_t *add_filters(json_t *object, const struct filters *filters,
-                           const struct filter_counts *counts) {
+json_t *receipt_add_filters(json_t *object, const struct filters *filters,
+                            const struct filter_counts *counts) {
 	if (!filters->trim && !filters_drop_any(filters)) return object;
 	uint64_t kept = counts->drawn;
 	json_t *dropped = json_object();
@@ -213,7 +212,11 @@ static json_t *add_filters(json_t *object, const struct filters *filters,
 	json_t *all =
 	    json_pack("{s:s, s:I, s:I, s:o}", "trim", filters->trim ? "sentence" : "none", "drawn",
 	              (json_int_t)counts->drawn, "kept", (json_int_t)kept, "dropped", dropped);
-	return jsonout_extend(object, &(struct jsonout_member){"filters", all}, 1);
+	const struct jsonout_member members[] = {
+	    {"filters", all}, {"dropped_sha256", json_string(counts->dropped_sha256)}};
+	const bool sealed = *counts->dropped_sha256;
+	if (!sealed) json_decref(members[1].value);
+	return jsonout_extend(object, members, sealed ? 2 : 1);
 }
 
 static json_t *json_of_unit(const struct receipt_unit *unit) {
@@ -294,7 +297,7 @@ json_t *receipt_json(const struct receipt *receipt, const char *fingerprint,
 	json_t *root = jsonout_extend(stamp, members, sizeof members / sizeof *members);
 	root = add_gain(receipt_add_savings(root, &guarantee->savings), guarantee->gain);
 	root = add_histogram(add_lots(root, receipt), receipt);
-	return add_filters(root, &receipt->filters, &receipt->counts);
+	return receipt_add_filters(root, &receipt->filters, &receipt->counts);
 }
 
 char *receipt_canonical(json_t *root, size_t *size) {

@@ -116,6 +116,10 @@ char *receipt_canonical(json_t *root, size_t *size);
 
 /* The same for a receipt, which gets the signer's key and signature; NULL = it is not signed. */
 char *receipt_seal(json_t *root, const struct signature_key *signer, size_t *size);
+/* Adds what filters did, as the member "filters". Without any there is no such member, as in the
+ * receipts before there were. Takes the object; NULL: out of memory. */
+json_t *receipt_add_filters(json_t *object, const struct filters *filters,
+                            const struct filter_counts *counts);
 /* Adds a member for each saving that is on, and none for one that is off. Takes the object. */
 json_t *receipt_add_savings(json_t *object, const struct cuttle_savings *savings);
 /* What every text and receipt of a seeded run says. */

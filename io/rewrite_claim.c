@@ -6,18 +6,20 @@
 #include "base/utf8.h"
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/spans.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Gets one of several names as its number. */
+/* Gets one of several names as its number, which it leaves alone when the name is none. */
 static bool choose_name(const json_t *root, const char *key, const char *const names[],
                         size_t count, size_t *number) {
 	const char *name;
 	if (!attest_text(root, key, &name)) return false;
-	for (*number = 0; *number < count; ++*number)
-		if (!strcmp(names[*number], name)) return true;
-	return false;
+	size_t i = 0;
+	while (i < count && strcmp(names[i], name) != 0) i++;
+	if (i < count) *number = i;
+	return i < count;
 }
 
 static bool take_types(struct groups *groups, const json_t *list, uint32_t group) {
@@ -121,7 +123,7 @@ static bool take_rewrite_members(struct rewrite_claim *claim) {
 	             *ledger = json_object_get(root, "ledger");
 	struct rewrite_receipt *receipt = &claim->receipt;
 	uint64_t documents = 0, unmarked = 0;
-	size_t i;
+	size_t i, format = 0, unit = 0;
 	json_t *object;
 	receipt->groups = &claim->groups;
 	bool right = take_guarantee(root, &receipt->guarantee) && take_groups(&claim->groups, root);
@@ -140,8 +142,10 @@ static bool take_rewrite_members(struct rewrite_claim *claim) {
 	right &= attest_text(root, "isa", &receipt->isa);
 	right &= attest_text(root, "placeholder", &receipt->placeholder);
 	right &= attest_text(root, "tagger", &receipt->tagger);
-	right &= attest_text(root, "spans_format", &receipt->form);
-	right &= attest_text(root, "spans_offsets", &receipt->offsets);
+	right &= choose_name(root, "spans_format", SPANS_FORMAT_NAMES, SPANS_FORMATS, &format);
+	receipt->form = SPANS_FORMAT_NAMES[format];
+	right &= choose_name(root, "spans_offsets", SPANS_OFFSETS_NAMES, SPANS_UNITS, &unit);
+	receipt->offsets = SPANS_OFFSETS_NAMES[unit];
 	right &= attest_flag(root, "sweep", &receipt->sweep);
 	right &=
 	    attest_date(root, receipt->date) && attest_name(root, "dataset", &receipt->dataset);

@@ -39,8 +39,8 @@ struct rewrite_receipt {
 	const char *isa;         /* the kernels' instruction set */
 	const char *placeholder; /* in place of a blank mark */
 	const char *tagger;      /* who found the spans, in words */
-	const char *form;        /* of the spans: "auto", "presidio" or "tab" */
-	const char *offsets;     /* "codepoints", "bytes" or "utf16" */
+	const char *form;        /* one of SPANS_FORMAT_NAMES */
+	const char *offsets;     /* one of SPANS_OFFSETS_NAMES */
 	bool sweep;              /* contents were looked for elsewhere, too */
 	const char *unit_key;    /* the field that the ledger counts by; NULL = lines */
 	/* No field from here on is in the fingerprint. */

@@ -9,6 +9,9 @@
 #include "io/source.h"
 #include <string.h>
 
+const char *const SPANS_FORMAT_NAMES[SPANS_FORMATS] = {"auto", "presidio", "tab"};
+const char *const SPANS_OFFSETS_NAMES[SPANS_UNITS] = {"codepoints", "bytes", "utf16"};
+
 enum { JSON = 1 << 30 }; /* bytes that jansson may take for one line, 1 GiB */
 
 /* ---- offsets --------------------------------------------------------------------------------- */

@@ -29,6 +29,10 @@ enum spans_format {
 	SPANS_TAB
 }; /* AUTO: by the members that are there */
 enum spans_offsets { SPANS_CODEPOINTS, SPANS_BYTES, SPANS_UTF16 }; /* what start and end count */
+enum { SPANS_FORMATS = 3, SPANS_UNITS = 3 };                       /* how many of each */
+/* Their names, as in options and receipts: "auto", and "codepoints". */
+extern const char *const SPANS_FORMAT_NAMES[SPANS_FORMATS];
+extern const char *const SPANS_OFFSETS_NAMES[SPANS_UNITS];
 
 struct spans_request {
 	const char *path;        /* of the file, for messages */

@@ -132,22 +132,6 @@ static enum cuttle_status check_header(const char *path, const struct words_head
 	               size, (unsigned long long)wanted, size < wanted ? "cut short" : "too long");
 }
 
-static enum cuttle_status check_digest(const char *path, const char *bytes, size_t size,
-                                       char sha256[HASH_TEXT], struct cuttle_error *error) {
-	struct hash hash;
-	hash_begin(&hash);
-	hash_add(&hash, bytes, size - DIGEST);
-	struct hash so_far = hash;
-	hash_end(&so_far, sha256);
-	if (memcmp(sha256, bytes + size - DIGEST, DIGEST) != 0)
-		return io_fail(error, CUTTLE_INPUT,
-		               "%s is damaged: its content does not have the hash at its end",
-		               path);
-	hash_add(&hash, bytes + size - DIGEST, DIGEST);
-	hash_end(&hash, sha256);
-	return CUTTLE_OK;
-}
-
 /* Points words[count] into the texts. False: there are not exactly so many. */
 static bool split_texts(const char *texts, size_t size, const char **words, size_t count) {
 	size_t at = 0;
@@ -223,7 +207,10 @@ enum cuttle_status words_file_read(const char *path, unsigned threads, struct cu
 	struct words_header header = {.count = 0};
 	memcpy(&header, bytes, size < sizeof header ? size : sizeof header);
 	status = check_header(path, &header, size, error);
-	if (!status) status = check_digest(path, bytes, size, sha256, error);
+	if (!status && !hash_sealed(bytes, size, sha256))
+		status =
+		    io_fail(error, CUTTLE_INPUT,
+		            "%s is damaged: its content does not have the hash at its end", path);
 	if (!status) status = make_from_bytes(path, bytes, threads, words, error);
 	free(bytes);
 	return status;

@@ -34,7 +34,7 @@ names() {
 	while read -r step; do
 		case $(rows | grep -E "^\| $step \| (yes|in part|no) \|" | cut -d'|' -f3 | sort -u | tr -d ' \n') in
 		no) ;;
-		yes | inpart) printf '%s\n' "${named[@]}" | grep -q "^step_${step}_" || say "no lemma of the table is of step $step" ;;
+		yes | inpart) [[ " ${named[*]} " == *" step_${step}_"* ]] || say "no lemma of the table is of step $step" ;;
 		*) say "step $step of dp/PRIVACY.md has no row in its table of what is machine-checked, or two that differ" ;;
 		esac
 	done < <(grep -oE '^\*\*[0-9]+\.' dp/PRIVACY.md | tr -dc '0-9\n')

@@ -3,7 +3,8 @@
    The numbers are chosen to be checked by hand; they are nobody's parameters. *)
 Require Import Reals List Lra Lia ZArith.
 From Cuttle Require Import laws transcripts step_03_sum step_04_table step_05_bounded_range step_09_conversion
-  step_10_exact theorem_invisibleink step_32_order step_33_theorem_r step_36_texts step_23_share step_24_fusion step_26_capped.
+  step_10_exact theorem_invisibleink step_39_lots step_40_histogram
+  step_32_order step_33_theorem_r step_36_texts step_23_share step_24_fusion step_26_capped.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -32,9 +33,7 @@ Lemma theorem_instance eps alpha : 1 < alpha ->
   eps_delta (outputs small 2) eps (delta_at (alpha * rho_of (ln (3 / 2)) 2) eps alpha)
     (world small small_row [Some 5%Z]) (world small small_row [None]).
 Proof.
-  intros Ha. refine (proj1 (theorem_eps_delta small small_row small_is_sound [Some 5%Z] 2 2 _ _ 0 eps alpha Ha)).
-  - simpl; lia.
-  - exact small_is_capped.
+  intros Ha. refine (proj1 (theorem_eps_delta small small_row small_is_sound [Some 5%Z] 2 2 small_is_capped 0 eps alpha Ha)).
 Qed.
 
 Lemma theorem_exact_instance eps :
@@ -42,9 +41,7 @@ Lemma theorem_exact_instance eps :
     (world small small_row [Some 5%Z]) (world small small_row [None]).
 Proof.
   assert (0 < ln (3 / 2)) by (rewrite <- ln_1; apply ln_increasing; lra).
-  refine (proj1 (theorem_exact small small_row small_is_sound [Some 5%Z] 2 2 _ _ (pure_bound (2 * ln (3 / 2))) 0 eps _ _)).
-  - simpl; lia.
-  - exact small_is_capped.
+  refine (proj1 (theorem_exact small small_row small_is_sound [Some 5%Z] 2 2 small_is_capped (pure_bound (2 * ln (3 / 2))) 0 eps _ _)).
   - exact H.
   - apply step_10_instance. lra.
 Qed.
@@ -52,6 +49,53 @@ Qed.
 (* And the two worlds do differ: what is proved is not that nothing happens. *)
 Lemma worlds_differ : next small small_row [Some 5%Z] [] true <> next small small_row [None] [] true.
 Proof. unfold next, law, weights, weight, private_sum. simpl. lra. Qed.
+
+(* Lots: two records, two batches, of which the first is used; and before them a count of 1 or 2, noise of scale 5 within -3 .. 7. *)
+Definition first_batch (h : list bool) : nat := 0%nat.
+Definition is_first (b : nat) : bool := Nat.eqb b 0.
+Definition either : list (list nat) := [[0; 1]; [0; 1]]%nat.
+
+Lemma small_is_capped_each : capped_each small first_batch 2 2.
+Proof.
+  intros b t Ht. repeat (destruct Ht as [<-|Ht]; [destruct b; simpl; lia|]). destruct Ht.
+Qed.
+
+Lemma either_is_some c : In c either -> c <> [].
+Proof. intros [<-|[<-|[]]]; congruence. Qed.
+
+Lemma half_is_used : share (nth 0 either []) is_first <= 1 / 2.
+Proof. unfold share. simpl. lra. Qed.
+
+Lemma small_bound : 0 < ratio small /\ obeys_recursion (eta_of (ratio small)) (pure_bound (2 * ln (3 / 2))).
+Proof.
+  assert (0 < ln (3 / 2)) by (rewrite <- ln_1; apply ln_increasing; lra).
+  split; [auto|]. apply step_10_instance. lra.
+Qed.
+
+Lemma lots_instance eps : 0 <= eps ->
+  eps_delta (outputs small 2) eps (1 / 2 * pure_bound (2 * ln (3 / 2)) 2 (1 + (exp eps - 1) / (1 / 2)))
+    (run small small_row first_batch either [Some 5%Z; Some 7%Z]) (run small small_row first_batch either [None; Some 7%Z]).
+Proof.
+  intros He. destruct small_bound as [L B].
+  exact (proj1 (step_39_exact small small_row small_is_sound first_batch is_first (fun _ => eq_refl) 2 2 small_is_capped_each
+    either [Some 5%Z; Some 7%Z] 0 ltac:(simpl; lia) eq_refl either_is_some (1 / 2) ltac:(lra) half_is_used _ eps L B He)).
+Qed.
+
+Lemma histogram_instance eps : / 5 <= eps ->
+  let world A refs := together A (fun _ : Z => run small small_row first_batch either refs) in
+  eps_delta (both (range_of (-3)%Z 10%nat) (fun _ => outputs small 2)) eps
+    (two_point_formula (/ 5) (lots_profile 2%nat (1 / 2) (pure_bound (2 * ln (3 / 2)))) eps)
+    (world (noisy 5 (-3) 7 2) [Some 5%Z; Some 7%Z]) (world (noisy 5 (-3) 7 1) [None; Some 7%Z]).
+Proof.
+  intros He world. destruct small_bound as [L B].
+  refine (proj1 (step_40_run small small_row small_is_sound (range_of (-3)%Z 10%nat) (noisy 5 (-3) 7 2) (noisy 5 (-3) 7 1) (/ 5)
+    _ _ _ _ 2 (fun _ => 2%nat) (fun _ => first_batch) (fun _ => is_first) (fun _ => either) [Some 5%Z; Some 7%Z] 0
+    (fun _ _ => eq_refl) (fun _ => small_is_capped_each) _ (fun _ => eq_refl) (fun _ => either_is_some) (1 / 2) _ (fun _ => half_is_used)
+    _ B L eps He)); try lra; try (simpl; lia).
+  - apply (step_40_laplace_is_law 5 ltac:(lra) (-3)%Z 10%nat); lia.
+  - apply (step_40_laplace_is_law 5 ltac:(lra) (-3)%Z 10%nat); lia.
+  - apply two_valued_sym, (step_40_laplace_is_two_valued 5 (-3)%Z 10%nat); lia.
+Qed.
 
 (* Theorem R: two words, E = 2, 1, epsilon = ln 2. *)
 Definition small_table (r : nat) : Z := match r with O => 2%Z | _ => 1%Z end.

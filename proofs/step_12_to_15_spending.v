@@ -21,10 +21,9 @@ Variable row : list Token -> Reference -> option (Token -> Z).
 Hypothesis M_sound : sound M.
 
 (* Step 13: n, the length of a batch's sequence, does not stand in rho; T does. *)
-Theorem step_13_further_texts (refs : list (option Reference)) j n T : (length refs <= places M)%nat ->
-  capped M n T ->
+Theorem step_13_further_texts (refs : list (option Reference)) j n T : capped M n T ->
   zcdp (outputs M n) (rho_of (ratio M) T) (world M row refs) (world M row (blank refs j)).
-Proof. intros L C. exact (proj1 (theorem_zcdp M row M_sound refs n T L C j)). Qed.
+Proof. intros C. exact (proj1 (theorem_zcdp M row M_sound refs n T C j)). Qed.
 
 (* Step 14: both worlds draw a free step from one law. *)
 Theorem step_14_free_steps (refs refs' : list (option Reference)) h y : looks M h = false ->

@@ -35,8 +35,10 @@ Variable row : list Token -> Reference -> option (Token -> Z).
 
 Definition tokens (h : list Token) : list Token :=
   candidates_of (allowed M h) (Z.of_nat (places M)) (lift M) (cut M) (public M h).
+(* S, clamped once after the sum: B rows never reach the clamp, and with lots (step 39) a batch may have more. *)
 Definition private_sum (refs : list (option Reference)) (h : list Token) (y : Token) : Z :=
-  if looks M h then total (clip M) (public M h) (centre M (public M h)) (row h) refs y else 0%Z.
+  let N := (Z.of_nat (places M) * clip M)%Z in
+  if looks M h then clamp (- N) N (total (clip M) (public M h) (centre M (public M h)) (row h) refs y) else 0%Z.
 (* The law of the token that follows h. *)
 Definition next (refs : list (option Reference)) (h : list Token) : Token -> R :=
   law (tokens h) (weight_of (rounded M) (public M h)) (table M) (private_sum refs h).
@@ -60,37 +62,40 @@ Proof.
   apply step_2_some_candidate; [apply (lift_nonneg M_sound)|lia|]. apply (cut_is_reached M_sound).
 Qed.
 
-Lemma sum_in_table refs h : (length refs <= places M)%nat -> in_table N (private_sum refs h).
+Lemma sum_in_table refs h : in_table N (private_sum refs h).
 Proof.
-  intros L y. pose proof (clip_nonneg M_sound). unfold private_sum. destruct (looks M h); [|unfold N; nia].
-  pose proof (step_3_sum_fits (clip M) (clip_nonneg M_sound) (public M h)
-    (centre M (public M h)) (row h) refs y) as K. unfold N. nia.
+  intros y. pose proof (clip_nonneg M_sound). unfold private_sum. fold N. destruct (looks M h); unfold clamp, N; nia.
 Qed.
 
-Lemma next_is_law refs : (length refs <= places M)%nat -> laws tokens (next refs).
+Lemma theorem_nothing_is_clamped refs h y : (length refs <= places M)%nat -> looks M h = true ->
+  private_sum refs h y = total (clip M) (public M h) (centre M (public M h)) (row h) refs y.
 Proof.
-  intros L h. apply step_5_same_support with (N := N) (Chat := clip M) (lambda := ratio M).
+  intros L K. pose proof (clip_nonneg M_sound). unfold private_sum. rewrite K.
+  pose proof (step_3_sum_fits (clip M) (clip_nonneg M_sound) (public M h)
+    (centre M (public M h)) (row h) refs y). unfold clamp. nia.
+Qed.
+
+Lemma next_is_law refs : laws tokens (next refs).
+Proof.
+  intros h. apply step_5_same_support with (N := N) (Chat := clip M) (lambda := ratio M).
   - apply some_token.
   - intros; apply step_2_weights_are_positive.
   - apply (table_is_checked M_sound).
-  - apply sum_in_table; auto.
+  - apply sum_in_table.
 Qed.
 
 (* Two inputs whose private sums are never more than g Chat apart. *)
 Definition g_apart (g : nat) (refs refs' : list (option Reference)) : Prop :=
   forall h, apart (clip M) g (private_sum refs h) (private_sum refs' h).
 
-Lemma next_range g refs refs' h : (length refs <= places M)%nat -> (length refs' <= places M)%nat ->
-  g_apart g refs refs' -> bounded_range (tokens h) (INR g * eta_of (ratio M)) (next refs h) (next refs' h).
+Lemma next_range g refs refs' h : apart (clip M) g (private_sum refs h) (private_sum refs' h) ->
+  bounded_range (tokens h) (INR g * eta_of (ratio M)) (next refs h) (next refs' h).
 Proof.
-  intros L L' D. apply step_17_bounded_range with (N := N) (Chat := clip M).
+  intros D. apply step_17_bounded_range with (N := N) (Chat := clip M); auto using sum_in_table.
   - apply some_token.
   - intros; apply step_2_weights_are_positive.
   - apply clip_fits.
   - apply (table_is_checked M_sound).
-  - apply sum_in_table; auto.
-  - apply sum_in_table; auto.
-  - apply D.
 Qed.
 
 Lemma next_free refs refs' h y : looks M h = false -> next refs h y = next refs' h y.
@@ -101,16 +106,15 @@ Definition outputs (n : nat) : list (list Token) := transcripts tokens n [].
 Definition world (refs : list (option Reference)) : list Token -> R := joint (next refs) [].
 Definition capped (n T : nat) : Prop := forall t, In t (outputs n) -> (looked (looks M) [] t <= T)%nat.
 
-Lemma moved_zcdp g refs refs' n T : (length refs <= places M)%nat -> (length refs' <= places M)%nat ->
-  g_apart g refs refs' -> capped n T ->
+Lemma moved_zcdp g refs refs' n T : g_apart g refs refs' -> capped n T ->
   zcdp (outputs n) (INR g ^ 2 * rho_of (ratio M) T) (world refs) (world refs').
 Proof.
-  intros L L' D C. unfold rho_of.
+  intros D C. unfold rho_of.
   replace (INR g ^ 2 * (INR T * (eta_of (ratio M) ^ 2 / 8)))
     with (INR T * ((INR g * eta_of (ratio M)) ^ 2 / 8)) by (unfold Rdiv; ring).
   apply step_8_capped with (looks := looks M); auto using next_is_law, next_free.
   - pose proof (pow2_ge_0 (INR g * eta_of (ratio M))). lra.
-  - intros h _. apply step_6_zcdp; try apply next_is_law; auto. apply next_range; auto.
+  - intros h _. apply step_6_zcdp; try apply next_is_law; auto. apply next_range, D.
 Qed.
 
 Lemma g_apart_sym g refs refs' : g_apart g refs refs' -> g_apart g refs' refs.
@@ -120,12 +124,11 @@ Lemma blank_apart refs j : g_apart 1 refs (blank refs j).
 Proof.
   intros h y. pose proof (clip_nonneg M_sound). unfold private_sum. destruct (looks M h); [|lia].
   pose proof (step_3_sum_moves_by_chat (clip M) (clip_nonneg M_sound) (public M h)
-    (centre M (public M h)) (row h) refs j y). lia.
+    (centre M (public M h)) (row h) refs j y). unfold clamp. lia.
 Qed.
 
 Section Batch.
 Variables (refs : list (option Reference)) (n T : nat).
-Hypothesis refs_fit : (length refs <= places M)%nat.
 Hypothesis cap : capped n T.
 
 (* The theorem: the reference in place j, or null. *)
@@ -133,7 +136,6 @@ Theorem theorem_zcdp j :
   zcdp (outputs n) (rho_of (ratio M) T) (world refs) (world (blank refs j)) /\
   zcdp (outputs n) (rho_of (ratio M) T) (world (blank refs j)) (world refs).
 Proof.
-  assert (fit : (length (blank refs j) <= places M)%nat) by (rewrite blank_length; auto).
   replace (rho_of (ratio M) T) with (INR 1 ^ 2 * rho_of (ratio M) T) by (simpl; ring).
   split; apply moved_zcdp; auto using blank_apart, g_apart_sym.
 Qed.
@@ -142,8 +144,7 @@ Theorem theorem_eps_delta j eps alpha : 1 < alpha ->
   eps_delta (outputs n) eps (delta_at (alpha * rho_of (ratio M) T) eps alpha) (world refs) (world (blank refs j)) /\
   eps_delta (outputs n) eps (delta_at (alpha * rho_of (ratio M) T) eps alpha) (world (blank refs j)) (world refs).
 Proof.
-  intros Ha. assert (fit : (length (blank refs j) <= places M)%nat) by (rewrite blank_length; auto).
-  destruct (theorem_zcdp j).
+  intros Ha. destruct (theorem_zcdp j).
   split; apply step_9_zcdp_to_eps_delta; auto; apply joint_is_law, next_is_law; auto.
 Qed.
 
@@ -152,14 +153,13 @@ Theorem theorem_exact (V : nat -> R -> R) j eps : 0 < ratio M -> obeys_recursion
   eps_delta (outputs n) eps (V T (exp eps)) (world refs) (world (blank refs j)) /\
   eps_delta (outputs n) eps (V T (exp eps)) (world (blank refs j)) (world refs).
 Proof.
-  intros Hl HV. assert (fit : (length (blank refs j) <= places M)%nat) by (rewrite blank_length; auto).
-  assert (K : forall r r', (length r <= places M)%nat -> (length r' <= places M)%nat -> g_apart 1 r r' ->
-    eps_delta (outputs n) eps (V T (exp eps)) (world r) (world r')).
-  { intros r r' L L' D. apply step_10_eps_delta with (eta := eta_of (ratio M)) (looks := looks M);
+  intros Hl HV.
+  assert (K : forall r r', g_apart 1 r r' -> eps_delta (outputs n) eps (V T (exp eps)) (world r) (world r')).
+  { intros r r' D. apply step_10_eps_delta with (eta := eta_of (ratio M)) (looks := looks M);
       auto using next_is_law, next_free.
     - unfold eta_of; lra.
     - intros h _. replace (eta_of (ratio M)) with (INR 1 * eta_of (ratio M)) by (simpl; ring).
-      apply next_range; auto. }
+      apply next_range, D. }
   split; apply K; auto using blank_apart, g_apart_sym.
 Qed.
 
@@ -168,10 +168,10 @@ Theorem step_17_places_of_one_batch js :
   zcdp (outputs n) (INR (length js) ^ 2 * rho_of (ratio M) T) (world refs) (world (fold_left blank js refs)) /\
   zcdp (outputs n) (INR (length js) ^ 2 * rho_of (ratio M) T) (world (fold_left blank js refs)) (world refs).
 Proof.
-  assert (fit : (length (fold_left blank js refs) <= places M)%nat) by (rewrite blanks_length; auto).
   assert (D : g_apart (length js) refs (fold_left blank js refs)).
   { intros h y. pose proof (clip_nonneg M_sound). unfold private_sum. destruct (looks M h); [|lia].
-    apply step_17_sum_moves_by_g_chat; auto. }
+    pose proof (step_17_sum_moves_by_g_chat (clip M) (clip_nonneg M_sound) (public M h)
+      (centre M (public M h)) (row h) js refs y). unfold clamp. lia. }
   split; apply moved_zcdp; auto using g_apart_sym.
 Qed.
 
@@ -179,11 +179,11 @@ Qed.
 Theorem exchange_costs_4_rho j x :
   zcdp (outputs n) (4 * rho_of (ratio M) T) (world refs) (world (exchange refs j x)).
 Proof.
-  assert (fit : (length (exchange refs j x) <= places M)%nat) by (rewrite exchange_length; auto).
   replace (4 * rho_of (ratio M) T) with (INR 2 ^ 2 * rho_of (ratio M) T) by (simpl; ring).
   apply moved_zcdp; auto.
   intros h y. pose proof (clip_nonneg M_sound). unfold private_sum. destruct (looks M h); [|lia].
-  apply exchange_moves_by_2_chat; auto.
+  pose proof (exchange_moves_by_2_chat (clip M) (clip_nonneg M_sound) (public M h)
+    (centre M (public M h)) (row h) refs j x y). unfold clamp. simpl Z.of_nat. lia.
 Qed.
 End Batch.
 End Mechanism.

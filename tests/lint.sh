@@ -58,8 +58,9 @@ arrow engine/run "$ground|engine/(machine|text|model|forward|words|run)/|kernels
 arrow io 'base/|io/|engine/cuttle/'
 arrow convert 'base/|convert/|io/|engine/(cuttle/status|gguf)\.h|kernels/f16\.h'
 arrow tag 'base/|tag/'
-arrow workflow 'base/|workflow/|io/|engine/(cuttle/|cuttle\.h)'
-arrow tools 'base/|tools/|workflow/|io/|convert/|tag/|engine/(cuttle/|(cuttle|gguf)\.h)'
+arrow measure 'base/|measure/'
+arrow workflow 'base/|workflow/|measure/|io/|engine/(cuttle/|cuttle\.h)'
+arrow tools 'base/|tools/|workflow/|io/|convert/|tag/|measure/|engine/(cuttle/|(cuttle|gguf)\.h)'
 arrow examples 'engine/cuttle.h'
 
 # Calls go one way, too: no file calls one that calls it back, be it over others. `make lint` builds
@@ -120,7 +121,7 @@ for off in easily-swappable-parameters narrowing-conversions reserved-identifier
 	checks="$checks,-bugprone-$off"
 done
 # shellcheck disable=SC2016 # for the inner shell
-git ls-files 'base/*.c' 'dp/*.c' 'engine/*.c' 'io/*.c' 'convert/*.c' 'tag/*.c' 'workflow/*.c' 'tools/*.c' 'kernels/*_scalar.c' 'kernels/pack.c' 'kernels/kernels.c' |
+git ls-files 'base/*.c' 'dp/*.c' 'engine/*.c' 'io/*.c' 'convert/*.c' 'tag/*.c' 'measure/*.c' 'workflow/*.c' 'tools/*.c' 'kernels/*_scalar.c' 'kernels/pack.c' 'kernels/kernels.c' |
 	CHECKS=$checks xargs -P "$(nproc)" -n 1 sh -c \
 		'clang-tidy --quiet --warnings-as-errors="*" -checks="$CHECKS" "$0" -- -std=c11 -I. -D_GNU_SOURCE -Wno-psabi 2>/dev/null ||
 			{ echo "lint: $0: clang-tidy"; exit 1; }' || bad=1

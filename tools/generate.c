@@ -129,9 +129,10 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "sentence (default): a text that was cut short ends with its last whole sentence, "
 	         "if half of it or more is left; none: every text as it was drawn"},
 	{.name = "drop", VALUE(drop), .argument = "LIST",
-	 .help = "duplicates, loops or both with a comma between: texts that nearly repeat an "
-	         "earlier one, or themselves, go to OUT.dropped.jsonl; they are paid for like "
-	         "others"},
+	 .help = "duplicates, loops, unlikely, or several with a comma between: texts that nearly "
+	         "repeat an earlier one, or themselves, or that the public prompt holds less "
+	         "likely than every public example, go to OUT.dropped.jsonl; they are paid for "
+	         "like others"},
 	PROMPT_OPTIONS,
 	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
 	 .most = UINT32_MAX,
@@ -235,8 +236,10 @@ static const char ABOUT[] =
 	"Chinese or Japanese full stop. A text is a duplicate of an earlier one that was kept when "
 	"they are equal but for case and white space, or share four fifths of their runs of five "
 	"words; it loops when four tokens in a row come five times, or less than two fifths of its "
-	"runs of three tokens are different. Nothing is redrawn for what is dropped; the receipt "
-	"counts it.\n\n"
+	"runs of three tokens are different; it is unlikely when the mean log-probability of its "
+	"tokens behind the public prompt is below that of each public example behind the others, "
+	"of which there must be 5. Nothing is redrawn for what is dropped; the receipt counts "
+	"it.\n\n"
 
 	"Each token is journalled in OUT.journal the moment it is drawn. After a kill, a power cut "
 	"or a full disk the same command continues, and a text that was interrupted half-way is "

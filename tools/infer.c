@@ -149,6 +149,10 @@ static const char ABOUT[] =
 	EXTRACT_STAMP " OUT has mode 0600. The perturbed texts in OUT.perturbed.jsonl have the "
 	"receipt.\n\n"
 
+	"OUT.replies.jsonl.key (mode 0600) and OUT.replies.jsonl.input tie all of it to these "
+	"records: with a changed input the command is refused. Keep the key where the documents "
+	"are: who has both can test a guess of all of them.\n\n"
+
 	"A word is drawn once: what is drawn is journalled before anything is sent, and each reply "
 	"is on the disk before it is used. After a kill or a network that fails the same command "
 	"goes on; it draws no word again and asks for no reply again. Exit code 6: try again "

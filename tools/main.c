@@ -10,9 +10,10 @@
 #include <unistd.h>
 
 static const struct verb *const VERBS[] = {
-    &generate_verb, &inspect_verb, &tag_verb,    &sanitize_verb, &words_verb,    &perturb_verb,
-    &infer_verb,    &extract_verb, &budget_verb, &score_verb,    &tokenize_verb, &detokenize_verb,
-    &model_verb,    &bench_verb,   &ledger_verb, &receipt_verb};
+    &generate_verb, &expand_verb, &inspect_verb, &clusters_verb, &tag_verb,
+    &sanitize_verb, &words_verb,  &perturb_verb, &infer_verb,    &extract_verb,
+    &evaluate_verb, &budget_verb, &score_verb,   &tokenize_verb, &detokenize_verb,
+    &model_verb,    &bench_verb,  &ledger_verb,  &receipt_verb};
 enum { VERB_COUNT = sizeof VERBS / sizeof *VERBS };
 
 static const struct verb *match_verb(const char *name) {

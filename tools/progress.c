@@ -21,7 +21,7 @@ void progress_begin(struct progress *progress, enum progress_mode mode, size_t t
 	else if (mode == PROGRESS_AUTO)
 		progress->style = isatty(STDERR_FILENO) ? PROGRESS_LINE : PROGRESS_SPARSE;
 	if (progress->style == PROGRESS_SPARSE && !read)
-		fprintf(stderr, "%zu texts to write\n", texts);
+		fprintf(stderr, "%zu texts to go\n", texts);
 	else if (progress->style == PROGRESS_SPARSE)
 		fprintf(stderr,
 		        "%zu texts to write; the %s of each are read before its first token\n",

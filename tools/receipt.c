@@ -8,6 +8,7 @@
 #include "tools/verbs.h"
 
 #include "io/claim.h"
+#include "io/expand_receipt.h"
 #include "io/rewrite_claim.h"
 #include "io/word_claim.h"
 #include "io/fail.h"
@@ -19,21 +20,28 @@
 #define VALUE(member) OPTION(struct receipt_values, member)
 
 struct receipt_values {
-	const char *output; /* path; NULL = not compared */
-	const char *model;  /* path; NULL = not compared */
-	const char *words;  /* path; NULL = not compared */
-	const char *ledger; /* path; NULL = not compared */
-	const char *key;    /* 64 hex digits, or the path of a file with them; NULL = any key */
+	const char *output;  /* path; NULL = not compared */
+	const char *dropped; /* path of the texts that were dropped; NULL = not compared */
+	const char *model;   /* path; NULL = not compared */
+	const char *words;   /* path; NULL = not compared */
+	const char *parent;  /* path; NULL = not compared */
+	const char *ledger;  /* path; NULL = not compared */
+	const char *key;     /* 64 hex digits, or the path of a file with them; NULL = any key */
 };
 
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	{.name = "output", .letter = 'o', VALUE(output), .argument = "FILE",
 	 .help = "the output: its hash must be the receipt's"},
+	{.name = "dropped", VALUE(dropped), .argument = "FILE",
+	 .help = "the texts that --drop left out: their hash must be the receipt's"},
 	{.name = "model", .letter = 'm', VALUE(model), .argument = "FILE",
 	 .help = "the model: its hash must be the receipt's"},
 	{.name = "words", VALUE(words), .argument = "FILE",
 	 .help = "the words file of cuttle perturb: its hash must be the receipt's"},
+	{.name = "parent", VALUE(parent), .argument = "FILE",
+	 .help = "of cuttle expand: the receipt of the output that it expanded, which must hold "
+	         "and be the one that is named"},
 	{.name = "ledger", VALUE(ledger), .argument = "FILE",
 	 .help = "the ledger: it must have the receipt's entry, with its numbers and closed with "
 	         "its output, in an unbroken chain"},
@@ -45,7 +53,8 @@ static const struct option_entry OPTIONS[] = {
 static const char ABOUT[] =
 	"Makes the receipt anew from what the run chose: rho and both epsilons from the integers, "
 	"or of cuttle sanitize each group's losses and epsilons from the caps, of cuttle perturb "
-	"the table and both epsilons from that of a word, the guarantee in "
+	"the table and both epsilons from that of a word; what an expansion's parent promised is "
+	"taken as it stands, unless --parent has its receipt; the guarantee in "
 	"words, whom it is for, the charge. Compares every member with that, what "
 	"is given with its hashes, and checks its signature; says in words what is promised and "
 	"what is not, and names the members that nothing given shows to be true (not checked). "
@@ -71,6 +80,8 @@ struct receipt_facts {
 	const char *model_sha256;
 	uint64_t model_bytes;
 	const char *words_sha256;     /* of the words file; NULL = the run had none */
+	bool expanded;                /* there is a parent's receipt */
+	const char *dropped_sha256;   /* of the texts that were dropped; NULL = none could be */
 	const char *dataset;          /* NULL = none */
 	const char *unit_key;         /* "" = lines */
 	struct receipt_ledger ledger; /* its entry is "" = nobody counted */
@@ -201,8 +212,11 @@ static void explain_unchecked(const struct attested *attested, const char *follo
 	} all[] = {
 	    {true, follows},
 	    {values->output, " output_sha256 "},
+	    {values->dropped, " dropped_sha256 "},
 	    {values->model, " model_bytes model_sha256 "},
 	    {values->words, " words_sha256 "},
+	    {values->parent, " accountant adjacency dataset delta epsilon parent private rho unit "
+	                     "unit_key unit_limited unit_weight "},
 	    {values->ledger, " command_sha256 dataset ledger output_sha256 unit_key "},
 	};
 	const char *key, *before = "not checked:";
@@ -225,6 +239,9 @@ static void explain_files(const struct receipt_facts *facts, const char *date,
                           const struct receipt_values *values) {
 	printf("begun    %s\n", date);
 	printf("output   %s\n", values->output ? "these are its bytes" : "not compared (--output)");
+	if (facts->dropped_sha256)
+		printf("dropped  %s\n",
+		       values->dropped ? "these are its bytes" : "not compared (--dropped)");
 	printf("model    %s\n", !*facts->model_sha256 ? "none"
 	                        : values->model       ? "this is its model"
 	                                              : "not compared (--model)");
@@ -259,16 +276,16 @@ static const char *count_of_runs(const struct receipt_facts *facts) {
 	                            : ", and nobody counted them";
 }
 
-static void explain_filters(const struct receipt *receipt) {
-	const struct filter_counts *counts = &receipt->counts;
-	if (receipt->filters.trim)
+static void explain_filters(const struct filters *filters, const struct filter_counts *counts,
+                            const char *paid) {
+	if (filters->trim)
 		printf("  Texts that were cut short may end with their last whole sentence.\n");
 	for (enum filter_rule rule = 0; rule < FILTER_RULES; rule++)
-		if (receipt->filters.drop[rule])
+		if (filters->drop[rule])
 			printf("  %" PRIu64 " of the %" PRIu64
-			       " texts drawn are not in the output (%s): they were paid for, and "
-			       "what dropped them looked at drawn texts alone.\n",
-			       counts->dropped[rule], counts->drawn, filters_name(rule));
+			       " texts drawn are not in the output (%s): %swhat dropped them "
+			       "looked at drawn texts and public data alone.\n",
+			       counts->dropped[rule], counts->drawn, filters_name(rule), paid);
 }
 
 static void explain_receipt(const struct claim *claim, const struct receipt_facts *facts,
@@ -304,7 +321,8 @@ static void explain_receipt(const struct claim *claim, const struct receipt_fact
 	printf("  Clipping and drawing are exact integer arithmetic; how a text turned out changes "
 	       "nothing of this, nor does it cost less.\n");
 	explain_savings(&guarantee->savings, guarantee->gain);
-	explain_filters(&claim->receipt);
+	explain_filters(&claim->receipt.filters, &claim->receipt.counts,
+	                "they were paid for, and ");
 	printf("\nNot promised\n");
 	if (!unit->key)
 		printf("  - This much for a person with several records: g of them in one text "
@@ -418,6 +436,13 @@ static enum cuttle_status check_files(const struct receipt_facts *facts, bool is
 		    facts->words_sha256
 		        ? check_file_hash(values->words, "words file", facts->words_sha256, error)
 		        : io_fail(error, CUTTLE_LEDGER, "this run had no words file");
+	if (!status && values->parent && !facts->expanded)
+		status = io_fail(error, CUTTLE_LEDGER, "this run expanded no other output");
+	if (!status && values->dropped)
+		status = facts->dropped_sha256
+		             ? check_file_hash(values->dropped, "file of dropped texts",
+		                               facts->dropped_sha256, error)
+		             : io_fail(error, CUTTLE_LEDGER, "this run dropped no texts");
 	if (!status && !is_private)
 		status = io_fail(error, CUTTLE_INPUT, "%s", facts->attested->sentence);
 	return status ? status : check_ledger(values->ledger, facts, error);
@@ -429,14 +454,17 @@ static enum cuttle_status verify_generation(struct attested *attested, const cha
                                             struct cuttle_error *error) {
 	struct claim claim;
 	const struct receipt *receipt = &claim.receipt;
+	const struct filter_counts *counts = &receipt->counts;
 	enum cuttle_status status = claim_read(attested, &claim, error);
 	if (!status) status = claim_check(&claim, key, error);
-	const struct receipt_facts facts = {.attested = &claim.attested,
-	                                    .model_sha256 = receipt->model_sha256,
-	                                    .model_bytes = receipt->model.file_bytes,
-	                                    .dataset = receipt->dataset,
-	                                    .unit_key = receipt->unit.key ? receipt->unit.key : "",
-	                                    .ledger = receipt->ledger};
+	const struct receipt_facts facts = {
+	    .attested = &claim.attested,
+	    .model_sha256 = receipt->model_sha256,
+	    .model_bytes = receipt->model.file_bytes,
+	    .dataset = receipt->dataset,
+	    .unit_key = receipt->unit.key ? receipt->unit.key : "",
+	    .dropped_sha256 = *counts->dropped_sha256 ? counts->dropped_sha256 : NULL,
+	    .ledger = receipt->ledger};
 	if (!status) status = check_files(&facts, receipt->guarantee.private_output, values, error);
 	if (!status) explain_receipt(&claim, &facts, values);
 	claim_free(&claim);
@@ -488,6 +516,53 @@ static enum cuttle_status verify_words(struct attested *attested, const char *ke
 	return status;
 }
 
+static void explain_expansion(const struct expand_claim *claim, const struct receipt_facts *facts,
+                              const struct receipt_values *values) {
+	const struct expand_receipt *receipt = &claim->receipt;
+	printf(
+	    "The receipt agrees with itself: %zu texts of at most %u tokens, each behind at most "
+	    "%u kept texts of the earlier output.\n",
+	    receipt->texts, (unsigned)receipt->tokens, (unsigned)receipt->examples);
+	explain_files(facts, receipt->date, values);
+	printf("parent   %s\n",
+	       values->parent ? "this is its receipt, which holds" : "not compared (--parent)");
+	explain_signer(&claim->attested, values);
+	explain_unchecked(&claim->attested, " guarantee mechanism note public_key receipt version ",
+	                  values);
+	printf("\nPromised\n  %s\n", claim->attested.sentence);
+	printf("  No record was read for it.\n");
+	explain_filters(&receipt->filters, &receipt->counts, "");
+	printf("\nNot promised\n"
+	       "  - Anything that the earlier output's receipt does not promise.\n"
+	       "  - That more texts say more about the records: they say what the earlier ones do, "
+	       "and what the model adds.\n"
+	       "  - That the texts are true, or that no name in them is anybody's: names can come "
+	       "from the model.\n"
+	       "  - %s\n",
+	       doubt_of_signature(&claim->attested, values));
+}
+
+/* Verifies a receipt of cuttle expand. */
+static enum cuttle_status verify_expansion(struct attested *attested, const char *key,
+                                           const struct receipt_values *values,
+                                           struct cuttle_error *error) {
+	struct expand_claim claim;
+	const struct expand_receipt *receipt = &claim.receipt;
+	enum cuttle_status status = expand_claim_read(attested, &claim, error);
+	if (!status) status = expand_claim_check(&claim, key, error);
+	if (!status && values->parent) status = expand_claim_parent(&claim, values->parent, error);
+	const struct receipt_facts facts = {.attested = &claim.attested,
+	                                    .model_sha256 = receipt->model_sha256,
+	                                    .model_bytes = receipt->model.file_bytes,
+	                                    .expanded = true,
+	                                    .unit_key = "",
+	                                    .ledger = {.entry = ""}};
+	if (!status) status = check_files(&facts, receipt->private_output, values, error);
+	if (!status) explain_expansion(&claim, &facts, values);
+	attest_close(&claim.attested);
+	return status;
+}
+
 static enum cuttle_status verify_receipt(const char *path, const struct receipt_values *values,
                                          struct cuttle_error *error) {
 	struct attested attested;
@@ -502,6 +577,8 @@ static enum cuttle_status verify_receipt(const char *path, const struct receipt_
 		             ? verify_rewriting(&attested, key, values, error)
 		         : attest_mechanism(&attested, WORD_MECHANISM)
 		             ? verify_words(&attested, key, values, error)
+		         : attest_mechanism(&attested, EXPAND_MECHANISM)
+		             ? verify_expansion(&attested, key, values, error)
 		             : verify_generation(&attested, key, values, error);
 	attest_close(&attested);
 	return status;
@@ -518,8 +595,10 @@ static int run_receipt_verb(const struct verb *verb, int argc, char **argv) {
 	const struct path_use uses[] = {
 	    PATH_ALONE("receipt", strcmp(path, "-") ? path : NULL, PATH_FILE),
 	    PATH_ALONE("--output", values.output, PATH_FILE),
+	    PATH_ALONE("--dropped", values.dropped, PATH_FILE),
 	    PATH_ALONE("--model", values.model, PATH_MODEL),
 	    PATH_ALONE("--words", values.words, PATH_FILE),
+	    PATH_ALONE("--parent", values.parent, PATH_FILE),
 	    PATH_ALONE("--key", values.key, PATH_FILE),
 	    {"--ledger", values.ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
 	};

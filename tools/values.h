@@ -50,6 +50,10 @@ struct generate_values {
 	{.name = "public-examples", VALUE(request.public_examples), .argument = "FILE", \
 	 .help = "texts that are public, put before everything in every prompt; with small " \
 	         "models they matter most"}, \
+	{.name = "examples-per-text", VALUE(request.examples_per_text), .argument = "E", \
+	 .least = 1, .most = 1024, \
+	 .help = "show so many of them: with categories the first of a text's own, in the order " \
+	         "of the file, then the first of the others (default: all)"}, \
 	{.name = "examples-field", VALUE(request.examples_field), .argument = "NAME", \
 	 .help = "field of the public examples (default: that of the references)"}, \
 	{.name = "template", VALUE(form), .argument = "continue|instruct", \

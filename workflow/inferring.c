@@ -8,14 +8,20 @@
 #include "io/ledger.h"
 #include "io/paths.h"
 #include "io/replies.h"
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What the remote model is told when the user says nothing else. */
 static const char OWN_INSTRUCTION[] =
     "Continue the text below. Write only what follows it, in the same manner, and nothing about "
     "it.\n\nText: {text}\n\nContinuation:";
 static const char PLACE[] = "{text}";
+/* What the paths of the key and of the digest have behind that of the replies. */
+#define REPLIES_KEY ".key"
+#define REPLIES_INPUT ".input"
 
 enum { REMOTE_TOKENS = 150, REMOTE_TIMEOUT_S = 120, REMOTE_RETRIES = 5 };
 
@@ -81,7 +87,7 @@ static enum cuttle_status check_all_paths(const struct inferring_request *reques
 	     PATH_RECORD,
 	     receipt,
 	     {".journal", ".journal.key", ".run"}},
-	    PATH_ALONE("-o", request->extract.replies, PATH_RECORD),
+	    {"-o", request->extract.replies, PATH_RECORD, NULL, {REPLIES_KEY, REPLIES_INPUT}},
 	    PATH_ALONE("-o", request->output, PATH_RECORD),
 	    PATH_ALONE("--receipt", request->perturb.receipt, PATH_RECORD),
 	};
@@ -146,10 +152,110 @@ enum cuttle_status inferring_make(const struct inferring_request *request,
 void inferring_free(struct inferring *inferring) {
 	extracting_free(&inferring->extracting);
 	perturbing_free(&inferring->perturbing);
+	binding_close(&inferring->binding);
 	free(inferring->instruction);
 	free(inferring->perturbed);
 	free(inferring->replies);
+	free(inferring->bound);
 	*inferring = (struct inferring){0};
+}
+
+/* ---- which records they are ------------------------------------------------------------------ */
+
+/* Whether the file at inferring->bound holds the digest inferring->input. Without a key nothing was
+ * begun, so the file may then be missing, or of a run that was killed before it had its key. */
+static enum cuttle_status read_bound(const struct inferring *inferring, bool *same,
+                                     struct cuttle_error *error) {
+	char *line = NULL;
+	size_t size = 0;
+	*same = false;
+	if (access(inferring->bound, F_OK) != 0 && errno == ENOENT) return CUTTLE_OK;
+	enum cuttle_status status = file_regular(inferring->bound, error);
+	if (status) return status;
+	const bool formed = !file_read(inferring->bound, HASH_TEXT, &line, &size, NULL) &&
+	                    size == HASH_TEXT && line[size - 1] == '\n' &&
+	                    strspn(line, "0123456789abcdef") == size - 1;
+	*same = formed && !memcmp(line, inferring->input, size - 1);
+	free(line);
+	return formed ? CUTTLE_OK
+	              : io_fail(error, CUTTLE_USAGE,
+	                        "%s is in the way: it is no digest of cuttle; move it, or choose "
+	                        "another output name",
+	                        inferring->bound);
+}
+
+/* Opens the key and checks that the records are those it was made for. With `overwrite` others get
+ * a new key. */
+static enum cuttle_status open_binding(struct inferring *inferring, const char *path,
+                                       struct cuttle_error *error) {
+	struct binding *binding = &inferring->binding;
+	const struct perturbing_request *request = &inferring->request.perturb;
+	for (;;) {
+		bool same = false;
+		enum cuttle_status status = binding_open(path, binding, error);
+		if (!status)
+			status = perturbing_digest(request, &inferring->perturbing, binding->key,
+			                           inferring->input, error);
+		if (!status) status = read_bound(inferring, &same, error);
+		if (status || !binding->stands || same) return status;
+		if (!request->overwrite)
+			return io_fail(error, CUTTLE_USAGE,
+			               "%s was changed since its words were perturbed; "
+			               "--overwrite begins anew",
+			               file_shown(request->input));
+		binding_remove(binding);
+		binding_close(binding);
+	}
+}
+
+/* Binds the run to its records. The key makes the command another one than that of any other
+ * records; so what stands without its key is another command's. The digest stays in a file of its
+ * own: the command's hash is published, and must not depend on the records. *fresh: the key was
+ * made now. */
+static enum cuttle_status bind_records(struct inferring *inferring, bool *fresh,
+                                       struct cuttle_error *error) {
+	struct perturbing *perturbing = &inferring->perturbing;
+	char *path = file_name(inferring->replies, REPLIES_KEY), line[HASH_TEXT + 1];
+	inferring->bound = file_name(inferring->replies, REPLIES_INPUT);
+	enum cuttle_status status = path && inferring->bound
+	                                ? open_binding(inferring, path, error)
+	                                : io_fail(error, CUTTLE_NOMEM, "out of memory");
+	free(path);
+	if (status) return status;
+	struct hash hash;
+	hash_begin(&hash);
+	hash_add(&hash, perturbing->fingerprint, HASH_TEXT);
+	hash_add(&hash, inferring->binding.key, BINDING_KEY);
+	hash_end(&hash, perturbing->fingerprint);
+	*fresh = !inferring->binding.stands;
+	if (!*fresh) return CUTTLE_OK;
+	// The key goes last: where it stands, the digest stands too.
+	(void)snprintf(line, sizeof line, "%s\n", inferring->input);
+	int problem = file_replace(inferring->bound, line, HASH_TEXT);
+	if (!problem) problem = binding_keep(&inferring->binding);
+	if (!problem) return CUTTLE_OK;
+	return io_fail(error, CUTTLE_PARTIAL, "cannot write beside %s: %s", inferring->replies,
+	               strerror(problem));
+}
+
+/* Removes the key and the digest of a run that was refused. */
+static void unbind_records(struct inferring *inferring) {
+	binding_remove(&inferring->binding);
+	(void)unlink(inferring->bound);
+}
+
+/* documents: as they were read for the last phase. */
+static enum cuttle_status check_records(struct inferring *inferring,
+                                        const struct records *documents, size_t count,
+                                        struct cuttle_error *error) {
+	char now[HASH_TEXT];
+	const struct perturbing_request *request = &inferring->request.perturb;
+	const enum cuttle_status status =
+	    perturbing_digest(request, &inferring->perturbing, inferring->binding.key, now, error);
+	if (status) return status;
+	if (records_count(documents) == count && !strcmp(now, inferring->input)) return CUTTLE_OK;
+	return io_fail(error, CUTTLE_INPUT, "%s was changed since its words were perturbed",
+	               file_shown(request->input));
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */
@@ -265,7 +371,7 @@ static void give_remote_reply(void *user, size_t index, const char **text, size_
 	*size = reply ? reply->size : 0;
 }
 
-static enum cuttle_status extend_texts(const struct inferring *inferring, struct replies *replies,
+static enum cuttle_status extend_texts(struct inferring *inferring, struct replies *replies,
                                        size_t count, const struct extracting_events *events,
                                        struct cuttle_error *error) {
 	const struct extracting_request *request = &inferring->request.extract;
@@ -273,11 +379,7 @@ static enum cuttle_status extend_texts(const struct inferring *inferring, struct
 	struct records *documents = NULL;
 	enum cuttle_status status =
 	    extracting_documents(request, &inferring->extracting, &documents, error);
-	if (!status && records_count(documents) != count)
-		status = io_fail(error, CUTTLE_INPUT,
-		                 "%s has another number of records than were perturbed: it was "
-		                 "changed since",
-		                 file_shown(request->input));
+	if (!status) status = check_records(inferring, documents, count, error);
 	if (!status)
 		status = extracting_write(request, &inferring->extracting, documents, &notes,
 		                          events, error);
@@ -293,11 +395,15 @@ enum cuttle_status inferring_run(struct inferring *inferring, const struct infer
 	struct remote *remote = NULL;
 	const struct remote_events asked = {.stop = events->stop, .user = events->user};
 	enum cuttle_status status = CUTTLE_OK;
+	bool fresh = false;
 	// A key that is missing is told before a word is drawn, which costs.
 	if (!inferring->request.show)
 		status = remote_open(&inferring->request.remote, &asked, &remote, error);
+	if (!status) status = bind_records(inferring, &fresh, error);
 	if (!status)
 		status = perturbing_run(request, &inferring->perturbing, events->perturb, error);
+	// What stands is another's: nothing was drawn under this key.
+	if (status == CUTTLE_USAGE && fresh) unbind_records(inferring);
 	if (!status) status = perturbing_texts(request, &inferring->perturbing, &perturbed, error);
 	if (!status && inferring->request.show) {
 		status = show_texts(inferring, perturbed, events, error);

@@ -14,8 +14,13 @@
 //
 //     gen.perturbed.jsonl    the perturbed texts, with receipt and, until complete, the journal
 //     gen.replies.jsonl      the replies so far, each on the disk before it is used
+//     gen.replies.jsonl.key, gen.replies.jsonl.input
+//                            a key, and the digest of the records under it
 //
-// A stopped run goes on: no word is drawn again, no reply is asked for again.
+// A stopped run goes on: no word is drawn again, no reply is asked for again. With other records
+// it is refused, so no record is extended with the reply to another one. Key and digest stay when
+// the run is complete, as final texts may be written anew. The key has mode 0600; without it the
+// digest is a random number.
 #ifndef CUTTLE_WORKFLOW_INFERRING_H
 #define CUTTLE_WORKFLOW_INFERRING_H
 
@@ -48,9 +53,12 @@ struct inferring {
 	struct inferring_request request; /* with all that is set from others */
 	struct perturbing perturbing;
 	struct extracting extracting;
-	char *instruction; /* that of the request's file; NULL = cuttle's own */
-	char *perturbed;   /* path of the perturbed texts */
-	char *replies;     /* path of the replies */
+	char *instruction;      /* that of the request's file; NULL = cuttle's own */
+	char *perturbed;        /* path of the perturbed texts */
+	char *replies;          /* path of the replies */
+	struct binding binding; /* of the records; empty before the run */
+	char input[HASH_TEXT];  /* their digest; "" before the run */
+	char *bound;            /* path of the digest; NULL before the run */
 };
 
 /* Reads the words file, lists and prompts; makes perturber and completer. Connects to nothing. Call
@@ -80,7 +88,8 @@ struct inferring_events {
 /* Runs the request, once for each struct inferring. The key is read before a word is drawn. A
  * failure of a later phase leaves what the earlier ones have written; the same request goes on from
  * there. Statuses as remote_open, perturbing_run, replies_open, remote_send and extracting_write.
- * INPUT also: there are more or fewer records than were perturbed. */
+ * INPUT also: the records were changed during the run. PARTIAL also: the key of their digest cannot
+ * be written. */
 enum cuttle_status inferring_run(struct inferring *inferring, const struct inferring_events *events,
                                  struct cuttle_error *error);
 

@@ -576,6 +576,18 @@ static enum cuttle_status publish_records(struct perturbing_state *state,
 	return status;
 }
 
+enum cuttle_status perturbing_digest(const struct perturbing_request *request,
+                                     struct perturbing *perturbing,
+                                     const unsigned char key[BINDING_KEY], char digest[HASH_TEXT],
+                                     struct cuttle_error *error) {
+	struct perturbing_state state = {.request = request};
+	const enum cuttle_status status =
+	    read_perturbing(request, perturbing, &state.records, error);
+	if (!status) digest_records(&state, key, digest);
+	records_free(&state.records);
+	return status;
+}
+
 enum cuttle_status perturbing_run(const struct perturbing_request *request,
                                   struct perturbing *perturbing, const struct run_events *events,
                                   struct cuttle_error *error) {

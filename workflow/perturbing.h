@@ -13,6 +13,7 @@
 #define CUTTLE_WORKFLOW_PERTURBING_H
 
 #include "engine/cuttle/perturb.h"
+#include "io/binding.h"
 #include "io/records.h"
 #include "io/word_receipt.h"
 #include "workflow/run.h"
@@ -81,6 +82,12 @@ void perturbing_free(struct perturbing *perturbing);
  * when there is none. */
 enum cuttle_status perturbing_count(const struct perturbing_request *request,
                                     struct perturbing *perturbing, struct cuttle_error *error);
+/* Only reads the records, and writes their digest under `key` (io/binding.h). Errors as
+ * perturbing_count. */
+enum cuttle_status perturbing_digest(const struct perturbing_request *request,
+                                     struct perturbing *perturbing,
+                                     const unsigned char key[BINDING_KEY], char digest[HASH_TEXT],
+                                     struct cuttle_error *error);
 /* Runs the request, once for each struct perturbing. A bad or blank record is one without words,
  * silently. Statuses as run_texts; INPUT also: the journal does not fit the records. */
 enum cuttle_status perturbing_run(const struct perturbing_request *request,

@@ -85,6 +85,8 @@ static const char *name_contradiction(const struct run_request *request) {
 		return "--chat-format needs --template instruct";
 	if (request->output && !strcmp(request->output, "-") && filters_drop_any(&request->filters))
 		return "--drop needs -o FILE: what is dropped goes to FILE" OUTPUT_DROPPED;
+	if (request->filters.drop[FILTER_UNLIKELY] && !request->public_examples)
+		return "--drop unlikely needs --public-examples FILE: it compares with them";
 	const char *problem = request_dataset_fault(request->ledger, request->dataset);
 	if (!problem) problem = name_group_contradiction(request);
 	if (!problem && request->charge == RUN_CHARGE_EPSILON && request->unit_key)

@@ -58,6 +58,7 @@ struct run_request {
 	const char *const *category_fields; /* [category_field_count] fields of the category */
 	size_t category_field_count;        /* at most CATEGORY_FIELDS */
 	uint64_t texts;                     /* N, or batches with a token bank */
+	uint64_t examples_per_text;         /* E, public examples that a prompt shows; 0 = all */
 	uint64_t texts_per_share;  /* texts of a category for each share of 1; 0 = deal out N */
 	uint64_t records_per_unit; /* G, most records of one unit that are read; 0 = all */
 	uint64_t now; /* seconds since 1970 when the run begins; the receipt has its day */

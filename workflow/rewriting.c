@@ -108,8 +108,6 @@ static enum cuttle_status set_costs(struct rewriting *rewriting, struct cuttle_e
 static enum cuttle_status set_rewrite_receipt(const struct rewriting_request *request,
                                               struct rewriting *rewriting,
                                               struct cuttle_error *error) {
-	static const char *const forms[] = {"auto", "presidio", "tab"};
-	static const char *const units[] = {"codepoints", "bytes", "utf16"};
 	struct rewrite_receipt *receipt = &rewriting->receipt;
 	const char *template = cuttle_rewriter_template(rewriting->rewriter);
 	hash_of(template, strlen(template), receipt->template_sha256);
@@ -119,8 +117,8 @@ static enum cuttle_status set_rewrite_receipt(const struct rewriting_request *re
 	receipt->isa = cuttle_isa();
 	receipt->placeholder = request->placeholder;
 	receipt->tagger = request->tagged_by;
-	receipt->form = forms[request->spans.format];
-	receipt->offsets = units[request->spans.offsets];
+	receipt->form = SPANS_FORMAT_NAMES[request->spans.format];
+	receipt->offsets = SPANS_OFFSETS_NAMES[request->spans.offsets];
 	receipt->sweep = request->sweep;
 	receipt->dataset = request->dataset;
 	receipt->unit_key = request->unit_key;

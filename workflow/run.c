@@ -6,16 +6,19 @@
 
 #include "io/fail.h"
 #include "workflow/delivery.h"
+#include "workflow/likelihood.h"
 #include "workflow/references.h"
 #include "workflow/seats.h"
 #include <stdlib.h>
 #include <string.h>
 
 struct run_state {
+	const struct run_request *request;
 	const struct references *references;
 	const struct run_events *events;
 	struct delivery delivery;
-	struct lots lots; /* of a run with lots; private */
+	struct lots lots;             /* of a run with lots; private */
+	struct likelihood likelihood; /* its scorer is NULL where no text is unlikely */
 	/* Number of the job's first text in the run; with a token bank of its first batch. The
 	 * engine counts from 0 in each job. For example the second category's job begins at text
 	 * 30 of the run. Then first is 30, and the engine's text 2 is text 32. */
@@ -82,6 +85,8 @@ static enum cuttle_status run_categories(const struct setup *setup, struct run_s
 	if (!categories->count) return cuttle_job_run(setup->plan, job, error);
 	for (job->heading = 0; !status && job->heading < categories->count; job->heading++) {
 		job->texts = categories->all[job->heading].texts;
+		run->likelihood.params = setup_prompts(run->request, setup, job->heading);
+		run->likelihood.heading = categories->all[job->heading].heading;
 		if (job->texts) status = cuttle_job_run(setup->plan, job, error);
 		run->first += job->texts;
 	}
@@ -120,10 +125,27 @@ static enum cuttle_status publish_output(struct setup *setup, struct run_state *
 	return status;
 }
 
+/* Before anything private is read: what can fail here fails by public things alone. */
+static enum cuttle_status open_likelihood(const struct run_request *request,
+                                          const struct setup *setup, struct likelihood *likelihood,
+                                          struct cuttle_error *error) {
+	const struct cuttle_plan_params params = setup_prompts(request, setup, 0);
+	const char *headings[MOST_CATEGORIES];
+	for (size_t i = 0; i < setup->categories.count; i++)
+		headings[i] = setup->categories.all[i].heading;
+	const struct likelihood_examples examples = {.all = (const char *const *)setup->examples,
+	                                             .count = setup->example_count,
+	                                             .per_text = (size_t)request->examples_per_text,
+	                                             .headings = headings,
+	                                             .heading_count = setup->categories.count};
+	return likelihood_open(likelihood, setup->model, &params, &examples, error);
+}
+
 static enum cuttle_status open_delivery(const struct run_request *request, struct setup *setup,
                                         struct references *references, struct spending *spending,
-                                        struct lots *lots, struct delivery *delivery,
-                                        bool *complete, struct cuttle_error *error) {
+                                        const struct filter_scale *scale, struct lots *lots,
+                                        struct delivery *delivery, bool *complete,
+                                        struct cuttle_error *error) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
 	const struct output_request output = {.path = request->output,
 	                                      .receipt_path = request->receipt,
@@ -135,6 +157,7 @@ static enum cuttle_status open_delivery(const struct run_request *request, struc
 	                                      .batches = guarantee->savings.token_bank ||
 	                                                 guarantee->savings.free_tokens > 0,
 	                                      .filters = request->filters,
+	                                      .scale = scale,
 	                                      .overwrite = request->overwrite,
 	                                      .lots = setup->lots.count ? lots : NULL,
 	                                      .digest = references_digest,
@@ -149,8 +172,10 @@ enum cuttle_status run_texts(const struct run_request *request, struct setup *se
                              const struct run_events *events, struct cuttle_error *error) {
 	struct references references = {0};
 	struct spending spending;
-	struct run_state run = {
-	    .references = &references, .events = events, .places = setup->receipt.guarantee.places};
+	struct run_state run = {.request = request,
+	                        .references = &references,
+	                        .events = events,
+	                        .places = setup->receipt.guarantee.places};
 	bool complete = false;
 	// A run that is not private is not counted.
 	const struct spending_request counted = {
@@ -158,8 +183,9 @@ enum cuttle_status run_texts(const struct run_request *request, struct setup *se
 	    .dataset = request->dataset,
 	    .unit_key = request->unit_key,
 	    .output = request->output};
-	// References before output: when they are too few, standard output must not have begun.
 	enum cuttle_status status = spending_open(&counted, &spending, error);
+	if (!status && request->filters.drop[FILTER_UNLIKELY])
+		status = open_likelihood(request, setup, &run.likelihood, error);
 	// New lots are drawn before the records are read. A run that is continued takes its own
 	// from beside the output, so places come after that.
 	if (!status && setup->lots.count) {
@@ -167,10 +193,12 @@ enum cuttle_status run_texts(const struct run_request *request, struct setup *se
 		    &run.lots, request->plan.insecure ? &request->plan.insecure_seed : NULL, error);
 		run.lots.records = setup->lots.records;
 	}
+	// References before output: when they are too few, standard output must not have begun.
 	if (!status) status = references_read(request, setup, &references, error);
 	if (!status)
-		status = open_delivery(request, setup, &references, &spending, &run.lots,
-		                       &run.delivery, &complete, error);
+		status =
+		    open_delivery(request, setup, &references, &spending, &run.likelihood.scale,
+		                  &run.lots, &run.delivery, &complete, error);
 	if (!status && !complete && setup->histogram.clusters)
 		status = seats_take(request, setup, run.delivery.output, &references, error);
 	if (!status && !complete && references.lots)
@@ -184,6 +212,7 @@ enum cuttle_status run_texts(const struct run_request *request, struct setup *se
 	spending_close(&spending);
 	delivery_close(&run.delivery);
 	lots_close(&run.lots);
+	likelihood_close(&run.likelihood);
 	references_free(&references);
 	return status;
 }

@@ -41,7 +41,8 @@ struct run_events {
  * becomes that of the unit which the run costs most, and the charge and what became of the texts
  * are set. Also OK when the output was complete already. PARTIAL: an event or a full disk stopped
  * it; the same request continues, but not on standard output. Else as spending_open,
- * references_read, delivery_open, cuttle_job_run, delivery_seal and output_publish. */
+ * likelihood_open, references_read, delivery_open, cuttle_job_run, delivery_seal and
+ * output_publish. */
 enum cuttle_status run_texts(const struct run_request *request, struct setup *setup,
                              const struct run_events *events, struct cuttle_error *error);
 

@@ -7,6 +7,8 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/ledger.h"
+#include "workflow/examples.h"
+#include "workflow/likelihood.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -157,20 +159,51 @@ static bool choose_charge(const struct run_request *request, const struct setup 
 	return standing.in_epsilon || (setup->lots.count > 0 && !(standing.spent > 0));
 }
 
-static enum cuttle_status make_setup_plan(const struct run_request *request, struct setup *setup,
-                                          struct cuttle_error *error) {
+/* Lists the examples that the prompts of each category show: of E the category's own first. */
+static enum cuttle_status list_shown(const struct run_request *request, struct setup *setup,
+                                     struct cuttle_error *error) {
+	const size_t count = setup->example_count, lists = setup->categories.count;
+	const char *headings[MOST_CATEGORIES], *text;
+	size_t groups[MOST_EXAMPLES], chosen[MOST_EXAMPLES];
+	for (size_t i = 0; i < lists; i++) headings[i] = setup->categories.all[i].heading;
+	for (size_t i = 0; i < count; i++)
+		groups[i] = examples_group(setup->examples[i], headings, lists, &text);
+	setup->shown = calloc(lists ? lists : 1, sizeof *setup->shown);
+	if (!setup->shown) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	do {
+		const char **list = calloc(count + 1, sizeof *list);
+		if (!list) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+		const size_t most =
+		    examples_choose(groups, count, setup->shown_count,
+		                    (size_t)request->examples_per_text, EXAMPLES_NO_GROUP, chosen);
+		for (size_t i = 0; i < most; i++) list[i] = setup->examples[chosen[i]];
+		setup->shown[setup->shown_count++] = list;
+	} while (setup->shown_count < lists);
+	return CUTTLE_OK;
+}
+
+struct cuttle_plan_params setup_prompts(const struct run_request *request,
+                                        const struct setup *setup, size_t category) {
 	struct cuttle_plan_params params = request->plan;
 	if (request->prompt_public) params.form = CUTTLE_CUSTOM;
+	params.prompt_public = setup->prompt_public;
+	params.prompt_private = setup->prompt_private;
+	params.examples = setup->shown[category];
+	for (params.example_count = 0; params.examples[params.example_count];)
+		params.example_count++;
+	return params;
+}
+
+static enum cuttle_status make_setup_plan(const struct run_request *request, struct setup *setup,
+                                          struct cuttle_error *error) {
+	struct cuttle_plan_params params = setup_prompts(request, setup, 0);
 	params.spread = (uint32_t)setup->receipt.unit.weight;
 	const char *headings[MOST_CATEGORIES];
 	for (size_t i = 0; i < setup->categories.count; i++)
 		headings[i] = setup->categories.all[i].heading;
 	params.headings = headings;
 	params.heading_count = setup->categories.count;
-	params.prompt_public = setup->prompt_public;
-	params.prompt_private = setup->prompt_private;
-	params.examples = (const char *const *)setup->examples;
-	params.example_count = setup->example_count;
+	params.heading_examples = (const char *const *const *)setup->shown;
 	// Rho adds up by zCDP. What is charged as epsilon may have the smaller one.
 	const bool follows = request->ledger && !request->accountant_chosen;
 	if (follows && request->charge != RUN_CHARGE_RHO) params.accountant = CUTTLE_EXACT;
@@ -245,6 +278,9 @@ enum cuttle_status setup_make(const struct run_request *request, const struct se
 	memcpy(setup->receipt.model_sha256, opened->sha256, HASH_TEXT);
 	cuttle_model_describe(setup->model, &setup->receipt.model);
 	enum cuttle_status status = read_public(request, setup, error);
+	if (!status && request->filters.drop[FILTER_UNLIKELY])
+		status = likelihood_enough(setup->example_count, error);
+	if (!status) status = list_shown(request, setup, error);
 	if (!status) status = set_parts(request, setup, error);
 	if (!status && request->sign) status = signature_open(request->sign, &setup->signer, error);
 	if (!status) status = make_setup_plan(request, setup, error);
@@ -257,6 +293,8 @@ void setup_free(struct setup *setup) {
 	signature_close(&setup->signer);
 	for (size_t i = 0; i < setup->example_count; i++) free(setup->examples[i]);
 	free(setup->examples);
+	for (size_t i = 0; i < setup->shown_count; i++) free(setup->shown[i]);
+	free(setup->shown);
 	categories_free(&setup->categories);
 	lot_choice_free(&setup->lots);
 	free(setup->counts);

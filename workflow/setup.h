@@ -50,16 +50,26 @@ struct setup {
 	char *prompt_private;              /* own prompt, NULL = none */
 	char **examples;                   /* [example_count] public examples */
 	size_t example_count;
+	/* [shown_count] which of them prompts show: a list for each category, or one without any.
+	 * NULL stands behind each list. */
+	const char ***shown;
+	size_t shown_count;
 };
 
 /* Reads prompts, public examples and categories, and makes plan and receipt. Call setup_free in any
  * case. Receipt and categories point into the request; it and the model must outlive setup.
- * USAGE: there are too many texts; `now` is beyond the year 9999. INPUT: a prompt is not UTF-8
- * without NUL; a public example has no text, or there are more than 1024. Else as file_read,
- * records_read, categories_read, signature_open, lot_choice_make and cuttle_plan_make.
+ * USAGE: there are too many texts, or too few examples for a filter; `now` is beyond the year 9999.
+ * INPUT: a prompt is not UTF-8 without NUL; a public example has no text, or there are more than
+ * 1024. Else as file_read, records_read, categories_read, signature_open, lot_choice_make
+ * and cuttle_plan_make.
  * NOMEM. */
 enum cuttle_status setup_make(const struct run_request *request, const struct setup_model *opened,
                               struct setup *setup, struct cuttle_error *error);
 void setup_free(struct setup *setup);
+/* The parameters of the run's prompts under a category (0 where there is none), without its
+ * heading: what the request says, and the prompts and examples that setup_make has read. What they
+ * point to belongs to both. */
+struct cuttle_plan_params setup_prompts(const struct run_request *request,
+                                        const struct setup *setup, size_t category);
 
 #endif

@@ -101,8 +101,10 @@ struct cuttle_plan_params {
 	 * are then the run's. NULL = by index. */
 	const struct cuttle_lots *lots;
 	size_t lot_count; /* clusters; 0 = no lots */
-	const struct cuttle_histogram
-	    *histogram; /* private clusters, beside its one entry of lots */
+	/* Private clusters, beside its one entry of lots; else NULL. */
+	const struct cuttle_histogram *histogram;
+	/* [heading_count] of each heading's prompts, ended by NULL. NULL = all have `examples`. */
+	const char *const *const *heading_examples;
 };
 
 /* Sets all members to their defaults. Epsilon and the clip are NaN: set one of them. */

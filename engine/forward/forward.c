@@ -389,8 +389,9 @@ static void run_layer(struct forward *f, size_t layer_index) {
 	                  f->by_blas);
 }
 
-void forward_rows(struct forward *f, const struct row *rows, size_t count, bool by_blas) {
-	REQUIRE(count && count <= f->max_rows);
+void forward_layers(struct forward *f, const struct row *rows, size_t count, size_t layers,
+                    bool by_blas) {
+	REQUIRE(count && count <= f->max_rows && layers && layers <= f->model->layers);
 	for (size_t i = 0; i < count; i++) {
 		REQUIRE(rows[i].token >= 0 && (size_t)rows[i].token < f->model->vocab_size &&
 		        rows[i].position < f->max_tokens);
@@ -400,11 +401,15 @@ void forward_rows(struct forward *f, const struct row *rows, size_t count, bool 
 	f->count = count;
 	f->by_blas = by_blas;
 	run_row_phase(f, embed_row, count);
-	for (size_t i = 0; i < f->model->layers; i++) run_layer(f, i);
+	for (size_t i = 0; i < layers; i++) run_layer(f, i);
 	for (size_t i = 0; i < count; i++)
 		if (rows[i].hidden)
 			memcpy(rows[i].hidden, f->x + i * f->model->width,
 			       f->model->width * sizeof(float));
+}
+
+void forward_rows(struct forward *f, const struct row *rows, size_t count, bool by_blas) {
+	forward_layers(f, rows, count, f->model->layers, by_blas);
 }
 
 void forward_head(struct forward *f, const float *const *hidden, size_t count,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // forward.h: the transformer, computed over rows. A row is one token of one context.
-// Called by: forward/lockstep.c (private runs) and forward/score.c (public texts).
+// Called by: forward/lockstep.c (private runs), forward/score.c and run/embed.c (whole texts).
 // Private data: hidden states and logits of private contexts. Its memory is wiped when freed.
 // How: forward_new; forward_rows runs rows through all layers and keeps the outputs asked for;
 // forward_head makes logits of those outputs. Prompts and single steps are the same code.
@@ -54,6 +54,11 @@ struct forward_time forward_time(const struct forward *forward);
  * or in this call. Tokens that another context of the call shares are in the cache already.
  * by_blas: OpenBLAS multiplies in fp32, and all rows must be of one context. */
 void forward_rows(struct forward *forward, const struct row *rows, size_t count, bool by_blas);
+
+/* The same, but only through the first `layers` layers, 1 <= layers <= the model's. A row's hidden
+ * is then the residual stream behind them. Example: 6 of 30 layers cost a fifth. */
+void forward_layers(struct forward *forward, const struct row *rows, size_t count, size_t layers,
+                    bool by_blas);
 
 /* Computes logits of hidden[count], 1 <= count <= max_head_rows. Group g is the 16 tokens 16 g to
  * 16 g + 15. groups[places] lists the groups to compute; NULL means all of them, and then places is

@@ -1,28 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// score.c: cuttle_score, the log-probability of every token of one text.
+// score.c: see score.h; and cuttle_score, the log-probability of every token of one text.
 // The text runs through the layers in chunks of 128 tokens; logits are made 16 rows at a time.
 // Nothing here is protected: the numbers go straight to the caller, without noise.
+#include "engine/forward/score.h"
+
 #include "base/misuse.h"
-#include "engine/cuttle/text.h"
 #include "engine/forward/forward.h"
 #include "engine/status.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	CHUNK = 128,   /* tokens per forward_rows */
 	HEAD_ROWS = 16 /* rows per forward_head */
 };
 
-struct score_run {
+struct scorer {
 	const struct model *model;
 	struct forward *forward;
+	struct region region; /* the arrays below, and the keys and values */
 	struct context context;
 	struct row rows[CHUNK];
 	float *hidden; /* [CHUNK][width] */
 	float *logits; /* [HEAD_ROWS][padded] */
+	int32_t *ids;  /* [most] tokens whose keys and values are in the context */
+	size_t known;  /* of them */
+	size_t most;   /* tokens of a text, at most */
 	size_t padded; /* vocabulary rounded up to 16 */
+	bool by_blas;
 };
 
 /* Sets *logprob to ln softmax(logits)[token], in double, and *top1 to the likeliest token (of
@@ -41,25 +48,27 @@ static bool score_logit_row(const float *logits, size_t vocab, int32_t token, do
 	return true;
 }
 
-/* Scores the tokens that follow ids[first] .. ids[first + count - 1]. */
-static enum cuttle_status score_chunk(struct score_run *s, const int32_t *ids, size_t first,
-                                      size_t count, double *logprobs, int32_t *top1,
+/* Computes count rows from position `from` on, and scores the tokens that follow those at
+ * `behind` or later: ids[behind + 1] has place 0. */
+static enum cuttle_status score_chunk(struct scorer *s, const int32_t *ids, size_t from,
+                                      size_t count, size_t behind, double *logprobs, int32_t *top1,
                                       struct cuttle_error *error) {
-	const size_t width = s->model->width;
+	const size_t width = s->model->width, skip = behind > from ? behind - from : 0;
 	for (size_t i = 0; i < count; i++)
-		s->rows[i] =
-		    (struct row){&s->context, first + i, ids[first + i], s->hidden + i * width};
-	forward_rows(s->forward, s->rows, count, s->model->blas_prompts);
-	for (size_t done = 0; done < count; done += HEAD_ROWS) {
+		s->rows[i] = (struct row){&s->context, from + i, ids[from + i],
+		                          i < skip ? NULL : s->hidden + i * width};
+	forward_rows(s->forward, s->rows, count, s->by_blas);
+	for (size_t done = skip; done < count; done += HEAD_ROWS) {
 		const float *hidden[HEAD_ROWS];
 		const size_t some = count - done < HEAD_ROWS ? count - done : HEAD_ROWS;
 		for (size_t i = 0; i < some; i++) hidden[i] = s->hidden + (done + i) * width;
 		forward_head(s->forward, hidden, some, NULL, s->padded / GEMM_GROUP, s->logits,
 		             s->padded);
 		for (size_t i = 0; i < some; i++) {
-			const size_t at = first + done + i;
+			const size_t at = from + done + i;
 			if (!score_logit_row(s->logits + i * s->padded, s->model->vocab_size,
-			                     ids[at + 1], &logprobs[at], &top1[at]))
+			                     ids[at + 1], &logprobs[at - behind],
+			                     &top1[at - behind]))
 				return status_fail(error, CUTTLE_MODEL,
 				                   "the model's logits are not finite");
 		}
@@ -67,10 +76,67 @@ static enum cuttle_status score_chunk(struct score_run *s, const int32_t *ids, s
 	return CUTTLE_OK;
 }
 
+enum cuttle_status scorer_read(struct scorer *s, const int32_t *ids, size_t count, size_t first,
+                               double *logprobs, int32_t *top1, struct cuttle_error *error) {
+	REQUIRE(first >= 1 && first < count && count <= s->most);
+	// The row before the first scored token gives its logits, so it is computed again.
+	size_t from = 0;
+	while (from < s->known && from < first - 1 && s->ids[from] == ids[from]) from++;
+	s->known = from;
+	// No token follows the last one, so it predicts nothing to score.
+	while (from < count - 1) {
+		const size_t some = count - 1 - from < CHUNK ? count - 1 - from : CHUNK;
+		const enum cuttle_status status =
+		    score_chunk(s, ids, from, some, first - 1, logprobs, top1, error);
+		if (status) return status;
+		from += some;
+	}
+	memcpy(s->ids + s->known, ids + s->known, (from - s->known) * sizeof *ids);
+	s->known = from;
+	return CUTTLE_OK;
+}
+
+enum cuttle_status scorer_new(const struct model *m, size_t most, bool by_blas, struct scorer **out,
+                              struct cuttle_error *error) {
+	size_t total = 0, kv = 0;
+	const size_t capacity = kv_capacity(most);
+	struct scorer *s = *out = calloc(1, sizeof *s);
+	if (!s) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	*s = (struct scorer){.model = m, .most = most, .by_blas = by_blas};
+	s->padded = (m->vocab_size + GEMM_GROUP - 1) / GEMM_GROUP * GEMM_GROUP;
+	enum cuttle_status status = forward_new(m, CHUNK, HEAD_ROWS, most, &s->forward, error);
+	if (!status &&
+	    (!kv_bytes(m, capacity, &kv) || !region_add(&total, 1, kv) ||
+	     !region_add(&total, CHUNK, m->width * sizeof(float)) ||
+	     !region_add(&total, HEAD_ROWS, s->padded * sizeof(float)) ||
+	     !region_add(&total, most, sizeof *s->ids) || !region_map(&s->region, total, true)))
+		status = status_fail(error, CUTTLE_NOMEM, "out of memory for a text of %zu tokens",
+		                     most);
+	if (status) {
+		scorer_free(out);
+		return status;
+	}
+	s->context.own = (struct kv_block){region_carve(&s->region, kv), capacity};
+	s->hidden = region_carve(&s->region, CHUNK * m->width * sizeof(float));
+	s->logits = region_carve(&s->region, HEAD_ROWS * s->padded * sizeof(float));
+	s->ids = region_carve(&s->region, most * sizeof *s->ids);
+	return CUTTLE_OK;
+}
+
+void scorer_free(struct scorer **scorer) {
+	struct scorer *s = *scorer;
+	if (!s) return;
+	region_unmap(&s->region, true);
+	forward_free(&s->forward);
+	free(s);
+	*scorer = NULL;
+}
+
 enum cuttle_status cuttle_score(struct cuttle_model *handle, const int32_t *ids, size_t count,
                                 double *logprobs, int32_t *top1, struct cuttle_error *error) {
 	REQUIRE(handle && ids && logprobs && top1);
 	const struct model *m = &handle->model;
+	struct scorer *scorer = NULL;
 	enum cuttle_status status = model_needs_weights(m, error);
 	if (status) return status;
 	if (count < 2 || count > m->context)
@@ -81,30 +147,8 @@ enum cuttle_status cuttle_score(struct cuttle_model *handle, const int32_t *ids,
 			return status_fail(error, CUTTLE_USAGE,
 			                   "token %d is outside the vocabulary of %zu", ids[i],
 			                   m->vocab_size);
-	struct score_run s = {.model = m,
-	                      .padded = (m->vocab_size + GEMM_GROUP - 1) / GEMM_GROUP * GEMM_GROUP};
-	struct region region = {0};
-	size_t total = 0, kv = 0;
-	status = forward_new(m, CHUNK, HEAD_ROWS, count, &s.forward, error);
-	if (status) return status;
-	const size_t capacity = kv_capacity(count);
-	if (!kv_bytes(m, capacity, &kv) || !region_add(&total, 1, kv) ||
-	    !region_add(&total, CHUNK, m->width * sizeof(float)) ||
-	    !region_add(&total, HEAD_ROWS, s.padded * sizeof(float)) ||
-	    !region_map(&region, total, true)) {
-		forward_free(&s.forward);
-		return status_fail(error, CUTTLE_NOMEM, "out of memory for a text of %zu tokens",
-		                   count);
-	}
-	s.context.own = (struct kv_block){region_carve(&region, kv), capacity};
-	s.hidden = region_carve(&region, CHUNK * m->width * sizeof(float));
-	s.logits = region_carve(&region, HEAD_ROWS * s.padded * sizeof(float));
-	// No token follows the last one, so it predicts nothing to score.
-	for (size_t first = 0; first < count - 1 && !status; first += CHUNK)
-		status = score_chunk(&s, ids, first,
-		                     count - 1 - first < CHUNK ? count - 1 - first : CHUNK,
-		                     logprobs, top1, error);
-	region_unmap(&region, true);
-	forward_free(&s.forward);
+	status = scorer_new(m, count, m->blas_prompts, &scorer, error);
+	if (!status) status = scorer_read(scorer, ids, count, 1, logprobs, top1, error);
+	scorer_free(&scorer);
 	return status;
 }

@@ -315,9 +315,16 @@ static enum cuttle_status write_prompts(struct cuttle_plan *plan,
 	if (!plan->prompts)
 		return status_fail(error, CUTTLE_NOMEM, "out of memory writing the prompts");
 	for (; plan->prompt_count < count; plan->prompt_count++) {
-		const char *heading = p->heading_count ? p->headings[plan->prompt_count] : NULL;
-		enum cuttle_status status = prompt_write(plan->model, p, heading,
-		                                         &plan->prompts[plan->prompt_count], error);
+		const size_t number = plan->prompt_count;
+		const char *heading = p->heading_count ? p->headings[number] : NULL;
+		struct cuttle_plan_params one = *p;
+		if (heading && p->heading_examples) {
+			one.examples = p->heading_examples[number];
+			for (one.example_count = 0; one.examples[one.example_count];)
+				one.example_count++;
+		}
+		enum cuttle_status status =
+		    prompt_write(plan->model, &one, heading, &plan->prompts[number], error);
 		if (status) return status;
 	}
 	return CUTTLE_OK;

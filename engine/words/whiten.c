@@ -4,11 +4,12 @@
 // kernels, as for a word that is looked up later.
 #include "engine/words/whiten.h"
 
+#include "base/eigen.h"
 #include "engine/status.h"
-#include "engine/words/eigen.h"
 #include "engine/words/multiply.h"
 #include "engine/words/vector.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum {
@@ -69,28 +70,24 @@ static void find_mean(const float *rows, size_t count, size_t width, double *sum
 	for (size_t j = 0; j < width; j++) mean[j] = (float)(sum[j] / (double)count);
 }
 
-/* transform = each eigenvector, divided by its value^(1/4). False: no value is above zero. */
-static bool fill_transform(size_t width, const double *values, const double *vectors,
-                           float *transform) {
-	double greatest = 0.0;
-	for (size_t i = 0; i < width; i++)
-		if (values[i] > greatest) greatest = values[i];
-	for (size_t i = 0; i < width; i++) {
-		const bool reached = values[i] > 1e-9 * greatest;
-		const double factor = reached ? 1.0 / sqrt(sqrt(values[i])) : 0.0;
-		for (size_t j = 0; j < width; j++)
-			transform[i * width + j] = (float)(factor * vectors[i * width + j]);
-	}
-	return greatest > 0.0;
-}
+/* The eigenbasis of a covariance. */
+struct eigenbasis {
+	double *memory;  /* all of it; NULL = there is none */
+	double *values;  /* [width], in no order */
+	double *vectors; /* [width][width], a row for each value */
+	double greatest; /* of the values, above 0 */
+};
 
-enum cuttle_status whiten_measure(struct threads *threads, const float *rows, size_t count,
-                                  size_t width, float *mean, float *transform,
-                                  struct cuttle_error *error) {
+/* Sets mean [width], and the eigenbasis of the rows' covariance, whose memory the caller frees.
+ * Failures as whiten_measure; then there is none. */
+static enum cuttle_status find_eigenbasis(struct threads *threads, const float *rows, size_t count,
+                                          size_t width, float *mean, struct eigenbasis *basis,
+                                          struct cuttle_error *error) {
 	const size_t square = width * width, workers = threads_count(threads);
 	double *memory =
 	    calloc(2 * square + width + eigen_scratch(width) + workers * WORDS_AT_ONCE * width,
 	           sizeof *memory);
+	*basis = (struct eigenbasis){.memory = memory};
 	if (!memory)
 		return status_fail(error, CUTTLE_NOMEM,
 		                   "out of memory for the covariance of vectors of %zu floats",
@@ -103,12 +100,60 @@ enum cuttle_status whiten_measure(struct threads *threads, const float *rows, si
 	for (size_t i = 0; i < width; i++)
 		for (size_t j = i; j < width; j++)
 			sums[j * width + i] = sums[i * width + j] /= (double)count;
-	const bool ok = eigen_symmetric(width, sums, values, vectors, scratch) &&
-	                fill_transform(width, values, vectors, transform);
+	if (eigen_symmetric(width, sums, values, vectors, scratch))
+		for (size_t i = 0; i < width; i++)
+			if (values[i] > basis->greatest) basis->greatest = values[i];
+	basis->values = values;
+	basis->vectors = vectors;
+	if (basis->greatest > 0.0) return CUTTLE_OK;
 	free(memory);
-	return ok ? CUTTLE_OK
-	          : status_fail(error, CUTTLE_USAGE,
-	                        "the vectors are all equal, or their numbers are too large");
+	*basis = (struct eigenbasis){.memory = NULL};
+	return status_fail(error, CUTTLE_USAGE,
+	                   "the vectors are all equal, or their numbers are too large");
+}
+
+/* Whether the rows reach into direction i. */
+static bool is_reached(const struct eigenbasis *basis, size_t i) {
+	return basis->values[i] > 1e-9 * basis->greatest;
+}
+
+/* row [width] = eigenvector i times the factor. */
+static void scale_axis(const struct eigenbasis *basis, size_t width, size_t i, double factor,
+                       float *row) {
+	for (size_t j = 0; j < width; j++) row[j] = (float)(factor * basis->vectors[i * width + j]);
+}
+
+enum cuttle_status whiten_measure(struct threads *threads, const float *rows, size_t count,
+                                  size_t width, float *mean, float *transform,
+                                  struct cuttle_error *error) {
+	struct eigenbasis basis;
+	const enum cuttle_status status =
+	    find_eigenbasis(threads, rows, count, width, mean, &basis, error);
+	for (size_t i = 0; !status && i < width; i++)
+		scale_axis(&basis, width, i,
+		           is_reached(&basis, i) ? 1.0 / sqrt(sqrt(basis.values[i])) : 0.0,
+		           transform + i * width);
+	free(basis.memory);
+	return status;
+}
+
+enum cuttle_status whiten_principal(struct threads *threads, const float *rows, size_t count,
+                                    size_t width, size_t wanted, float *mean, float *axes,
+                                    struct cuttle_error *error) {
+	struct eigenbasis basis;
+	const enum cuttle_status status =
+	    find_eigenbasis(threads, rows, count, width, mean, &basis, error);
+	for (size_t n = 0; !status && n < wanted; n++) {
+		size_t best = 0;
+		for (size_t i = 1; i < width; i++)
+			if (basis.values[i] > basis.values[best]) best = i;
+		scale_axis(&basis, width, best,
+		           is_reached(&basis, best) ? 1.0 / sqrt(basis.values[best]) : 0.0,
+		           axes + n * width);
+		basis.values[best] = -INFINITY;
+	}
+	free(basis.memory);
+	return status;
 }
 
 enum cuttle_status whiten_apply(struct threads *threads, const float *mean,

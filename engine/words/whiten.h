@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// whiten.h: centres and half-whitens vectors of words, and brings them to length one.
-// Called by words.c for vectors as they were trained, and by of_model.c. No private data.
+// whiten.h: centres and half-whitens vectors of words, and brings them to length one; and whitens
+// other vectors to their principal components.
+// Called by words.c for vectors as they were trained, by of_model.c and components.c. No private
+// data.
 // Half-whitened: the mean is taken off; the vector is rotated to the eigenbasis of the covariance;
 // each coordinate is divided by its eigenvalue^(1/4). Without it, how frequent words are weighs
 // more than what they mean; divided by the square root, noise weighs too much (bench/INFERDPT.md).
@@ -17,6 +19,14 @@
 enum cuttle_status whiten_measure(struct threads *threads, const float *rows, size_t count,
                                   size_t width, float *mean, float *transform,
                                   struct cuttle_error *error);
+
+/* Sets mean [width] and axes [wanted][width], wanted at most width: the eigenvectors of the
+ * greatest eigenvalues, the greatest first, each divided by the square root of its value. A
+ * direction whose eigenvalue is below 1e-9 of the largest becomes zero. Failures as whiten_measure.
+ */
+enum cuttle_status whiten_principal(struct threads *threads, const float *rows, size_t count,
+                                    size_t width, size_t wanted, float *mean, float *axes,
+                                    struct cuttle_error *error);
 
 /* out [count][width] = the rows [count][width] so treated, turn the packed transform. Sets *bad to
  * the first row that has no direction, or to `count`. NOMEM. */

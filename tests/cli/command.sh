@@ -11,6 +11,7 @@ need_tiny
 for i in $(seq 8); do echo "{\"text\":\"note $i\",\"more\":\"more $i\",\"who\":\"p$((i % 4))\",\"kind\":\"sea\"}"; done >refs.jsonl
 cp refs.jsonl others.jsonl
 printf 'text,more\nCalm water.,Rough water.\n' >examples.csv
+printf 'text\nCalm water.\nRough water.\n' >pair.csv
 printf 'text,more\nCalm sea.,Rough water.\n' >calm.csv
 for name in one two; do
 	printf 'A note, %s:\n' $name >$name.public
@@ -117,6 +118,7 @@ changes <<-'END'
 	system|-e 3 --template instruct --chat-format chatml|-e 3 --template instruct --chat-format chatml --system Write.
 	public-examples|-e 3|-e 3 --public-examples examples.csv
 	public-examples|-e 3 --public-examples examples.csv|-e 3 --public-examples calm.csv
+	examples-per-text|-e 3 --public-examples pair.csv|-e 3 --public-examples pair.csv --examples-per-text 1
 	examples-field|-e 3 --public-examples examples.csv|-e 3 --public-examples examples.csv --examples-field more
 	prompt-public|-e 3 --prompt-public one.public --prompt-private one.private|-e 3 --prompt-public two.public --prompt-private one.private
 	prompt-private|-e 3 --prompt-public one.public --prompt-private one.private|-e 3 --prompt-public one.public --prompt-private two.private

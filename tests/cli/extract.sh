@@ -55,7 +55,7 @@ for way in auto json; do
 	exits 0 extract -i refs.jsonl --replies indexed.jsonl --temperature 0 -n 8 -o - --progress $way
 	grep -Ev -e "$stamp" err >progress
 	[ "$(wc -l <progress)" = "$([ $way = json ] && echo 4 || echo 5)" ] || fail "progress $way: $(cat progress)"
-	grep -Evq '^([0-4] of 4 texts|4 texts to write|\{"texts_done":[1-4],"texts":4\})$' progress && fail "progress: $(cat progress)"
+	grep -Evq '^([0-4] of 4 texts|4 texts to go|\{"texts_done":[1-4],"texts":4\})$' progress && fail "progress: $(cat progress)"
 done
 
 # ---- files ---------------------------------------------------------------------------------------

@@ -216,6 +216,56 @@ spares 4 "${extend[@]}" -i refs.jsonl --replies nowhere -o e
 spares 4 "${extend[@]}" -i refs.jsonl --replies replies.jsonl -o e --prompt nowhere
 spares 2 "${extend[@]}" -i refs.jsonl --replies replies.jsonl -o replies.jsonl
 rm replies.jsonl
+# ---- expand
+exits 0 "${run[@]}" -i refs.jsonl -o kept.jsonl
+more=(expand -n 4 -N 2 -q --kind note)
+for written in z z.part-0123456789abcdef z.journal.key z.dropped.jsonl; do
+	cp kept.jsonl $written
+	for name in $written "./$written" "here/$written"; do
+		collides "${more[@]}" -i "$name" --receipt kept.receipt.json -o z --drop loops --overwrite
+		collides "${more[@]}" -i kept.jsonl --receipt "$name" -o z --drop loops --overwrite
+	done
+	rm $written
+done
+for input in --prompt-public --sign -m; do
+	for output in "-o x.jsonl" "-o x --own-receipt x.jsonl"; do
+		cp asked x.jsonl
+		# shellcheck disable=SC2086 # two options
+		collides "${more[@]}" -i kept.jsonl $input x.jsonl $output --overwrite
+		rm x.jsonl
+	done
+done
+for option in -m -i -o --receipt --own-receipt --prompt-public --sign; do spares 2 "${more[@]}" -i kept.jsonl -o e $option ''; done
+spares 2 "${more[@]}" -i kept.jsonl -o nowhere/e
+spares 4 "${more[@]}" -i nowhere -o e
+spares 4 "${more[@]}" -i kept.jsonl --receipt nowhere -o e
+spares 4 "${more[@]}" -i kept.jsonl -o e --prompt-public nowhere
+# Beside the input its own receipt is read, so it is not written either.
+spares 2 "${more[@]}" -i kept.jsonl -o kept.csv --overwrite
+rm kept.jsonl kept.receipt.json
+
+# ---- evaluate
+judge=(evaluate --public -q)
+for written in z z.features z.part z.part-0123456789abcdef; do
+	cp refs.jsonl $written
+	for name in $written "./$written" "here/$written"; do
+		collides "${judge[@]}" -i "$name" --against refs.jsonl -o z
+		collides "${judge[@]}" -i refs.jsonl --against "$name" -o z
+	done
+	rm $written
+done
+for input in --baseline --lexicon --features-a -m; do
+	cp refs.jsonl x.jsonl
+	more=()
+	[ $input != --features-a ] || more=(--features-b refs.jsonl)
+	collides "${judge[@]}" -i asked --against refs.jsonl $input x.jsonl "${more[@]}" -o x.jsonl
+	rm x.jsonl
+done
+for option in -m -i -o --against --baseline --lexicon; do
+	spares 2 "${judge[@]}" -i asked --against refs.jsonl -o e $option ''
+done
+spares 2 "${judge[@]}" -i - --against - -o e
+spares 4 "${judge[@]}" -i refs.jsonl --against nowhere -o e
 # ---- words
 printf '%s\n' 'the 1 0' 'cat 0 1' 'dog 1 1' >vectors.txt
 printf '%s\n' the cat dog >list.txt
@@ -232,6 +282,17 @@ spares 2 words --vectors vectors.txt -o vectors.txt
 spares 4 words --vectors nowhere -o e
 spares 4 words --vectors vectors.txt --word-list nowhere -o e
 rm vectors.txt list.txt
+
+# ---- clusters
+for _ in {1..20}; do printf '{"text":"rope sail"}\n{"text":"oven flour"}\n'; done >public.jsonl
+for name in $(names_of public.jsonl); do collides clusters -i public.jsonl --clusters 2 -o "$name" --overwrite; done
+rm hard soft
+for option in -o -i; do spares 2 clusters -i public.jsonl --clusters 2 -o e $option ''; done
+spares 2 clusters -i public.jsonl --clusters 2 --by model -o tiny.gguf --overwrite
+spares 2 clusters -i public.jsonl --clusters 2 -o refs.jsonl
+spares 4 clusters -i nowhere --clusters 2 -o e
+spares 5 clusters -i public.jsonl --clusters 2 --by model -m nowhere -o e
+rm public.jsonl
 
 # ---- verbs that read texts
 exits 0 tokenize -i refs.jsonl -o ids.jsonl

@@ -17,7 +17,7 @@ all=(--trim sentence --drop 'duplicates,loops')
 
 # Without filters there is nothing new in output or receipt; with them the same texts were drawn.
 exits 0 "${run[@]}" -o plain.jsonl --trim none
-grep -q 'filters' plain.receipt.json && fail "a run without filters names them"
+grep -Eq 'filters|dropped' plain.receipt.json && fail "a run without filters names them"
 [ "$(indices plain.jsonl)" = "$(seq -s' ' 0 $((texts - 1)))" ] || fail "indices: $(indices plain.jsonl)"
 exits 0 "${run[@]}" -o default.jsonl
 says default.receipt.json '"trim": "sentence"'
@@ -81,6 +81,17 @@ awk -v once="$once" -v twice="$(spent)" 'BEGIN { exit !(twice > 1.999999 * once 
 exits 0 receipt verify b.receipt.json --output b.jsonl --ledger l
 says out "5 of the 6 texts drawn are not in the output \(duplicates\)"
 says out "0 of the 6 texts drawn are not in the output \(loops\)"
+says out '^dropped  not compared'
+says out 'not checked:.* dropped_sha256'
+exits 0 receipt verify b.receipt.json --dropped b.jsonl.dropped.jsonl
+says out '^dropped  these are its bytes$'
+grep -q 'not checked:.* dropped_sha256' out && fail "the hash of dropped texts is not called checked"
+sed 1d b.jsonl.dropped.jsonl >fewer
+refused 7 receipt verify b.receipt.json --dropped fewer
+says err 'fewer is not the file of dropped texts of this receipt'
+refused 7 receipt verify a.receipt.json --dropped b.jsonl.dropped.jsonl
+says err 'this run dropped no texts'
+refused 4 receipt verify b.receipt.json --dropped nowhere
 edits_noticed b.receipt.json <<-'END'
 	s/"trim": "sentence"/"trim": "word"/
 	s/"drawn": 6/"drawn": 7/
@@ -90,9 +101,12 @@ edits_noticed b.receipt.json <<-'END'
 	s/"duplicates": 5/"duplicates": 4/
 	s/"duplicates": 5/"duplicates": 7/
 	s/"loops": 0/"others": 0/
+	s/"dropped_sha256"/"drop_sha256"/
+	s/"dropped_sha256": "./"dropped_sha256": "x/
+	/"dropped_sha256"/d
 END
 exits 0 receipt verify a.receipt.json --output a.jsonl --ledger l
-grep -q 'texts drawn\|sentence\.' out && fail "filters that were not asked for are explained"
+grep -q 'texts drawn\|sentence\.\|dropped' out && fail "filters that were not asked for are explained"
 
 # Nothing of the user's is written over.
 echo mine >x.jsonl.dropped.jsonl
@@ -108,9 +122,48 @@ refused 2 "${same_texts[@]}" -i y.jsonl.dropped.jsonl -o y.jsonl --drop duplicat
 says err 'would overwrite'
 refused 2 "${same_texts[@]}" -o - --drop loops
 says err 'needs -o FILE'
-for wrong in unlikely '' 'loops,' 'loops,loops'; do refused 2 "${same_texts[@]}" -o z.jsonl --drop "$wrong"; done
+for wrong in likely '' 'loops,' 'loops,loops'; do refused 2 "${same_texts[@]}" -o z.jsonl --drop "$wrong"; done
 refused 2 "${same_texts[@]}" -o z.jsonl --trim word
 exits 0 "${same_texts[@]}" -o - --trim sentence
+
+# Texts that the public prompt holds less likely than every example: how many are in flight, where a run
+# was stopped, threads and tier do not matter.
+for day in a b c d e; do echo "{\"text\":\"The $day of March was cold. $day and $day.\"}"; done >examples.jsonl
+scored=(generate -i refs.jsonl -B 1 -N 12 -n 24 -q -e 1 -k 0 --temperature 4 --insecure-seed 5 --public-examples examples.jsonl --drop unlikely)
+exits 0 "${scored[@]}" -o u.jsonl
+kept=$(wc -l <u.jsonl) gone=$(wc -l <u.jsonl.dropped.jsonl)
+[[ $kept -gt 0 && $gone -gt 0 && $((kept + gone)) = 12 ]] || fail "$kept texts are likely, $gone are not"
+says u.jsonl.dropped.jsonl '"dropped":"unlikely"}$'
+says u.receipt.json "\"unlikely\": $gone"
+for way in '--parallel 5 --prompt-chunk 7' '--threads 1 --isa scalar --no-sharing'; do
+	rm -f w.*
+	# shellcheck disable=SC2086
+	exits 0 "${scored[@]}" -o w.jsonl $way
+	same w.jsonl u.jsonl "$way keeps other texts"
+	same w.jsonl.dropped.jsonl u.jsonl.dropped.jsonl "$way drops other texts"
+done
+for limit in 1500 3000; do
+	rm -f w.*
+	(prlimit --fsize="$limit" --pid "$BASHPID" && "$CUTTLE" "${scored[@]}" -o w.jsonl >out 2>err)
+	exits 0 "${scored[@]}" -o w.jsonl
+	same w.jsonl u.jsonl "other texts are likely after a stop at $limit bytes"
+	same w.jsonl.dropped.jsonl u.jsonl.dropped.jsonl "other texts are unlikely after a stop at $limit bytes"
+done
+# Not what the references are: at this clip they change no text, and so no file.
+calm=(generate -B 1 -N 12 -n 24 -q --clip 0.0004 -k 0 --temperature 4 --insecure-seed 5 --public-examples examples.jsonl --drop unlikely)
+sed 's/Patient/A much longer record, about somebody else entirely, number/' refs.jsonl >others.jsonl
+exits 0 "${calm[@]}" -i refs.jsonl -o v.jsonl
+exits 0 "${calm[@]}" -i others.jsonl -o w.jsonl --overwrite
+[ -s v.jsonl.dropped.jsonl ] || fail "nothing is unlikely"
+same v.jsonl w.jsonl "what is kept depends on the references"
+same v.jsonl.dropped.jsonl w.jsonl.dropped.jsonl "what is dropped depends on the references"
+# Five examples are the least.
+head -4 examples.jsonl >four.jsonl
+refused 2 "${scored[@]}" -o z.jsonl --public-examples four.jsonl
+says err 'at least 5 public examples to compare with, and there are 4'
+refused 2 generate -i refs.jsonl -o z.jsonl -B 2 -N 1 -e 1 --drop unlikely
+says err 'needs --public-examples FILE'
+[ ! -e z.jsonl.journal ] || fail "a refused run has a journal"
 
 pace
 exits 0 "${same_texts[@]}" "${all[@]}" --dry-run --bench pace.json

@@ -3,8 +3,8 @@
 # Tests `cuttle infer` against examples/loopback.c, which says what it is asked. It fails if a raw
 # word, or the key where it may not be, leaves; if a record is not asked for, or one that has its
 # reply is asked for again, or a word is drawn again, after a kill in any phase; if a wrong option
-# or path is not refused with one line before anything is drawn; if a file is written over, or the
-# final texts lie open.
+# or path is not refused with one line before anything is drawn; if a record is extended with the
+# reply to another one; if a file is written over, or the final texts lie open.
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
 need_tiny finite
@@ -76,7 +76,7 @@ grep -Eiq "$raw" asked out.perturbed.jsonl out.perturbed.receipt.json out.replie
 grep -rlq 'sk-secret' . && fail "the key stands in $(grep -rl 'sk-secret' .)"
 unset CUTTLE_API_KEY
 exits 0 receipt verify out.perturbed.receipt.json --output out.perturbed.jsonl --words w.cw
-nothing_left out
+nothing_left out.perturbed
 
 # Complete, it is not written over; again, nobody is asked.
 cp out.jsonl before
@@ -127,6 +127,34 @@ parallel 1
 threads 1
 progress json
 END
+
+# Other records are another command, also as many of them; so are the same ones without the key.
+[ "$(stat -c %a out.replies.jsonl.key)" = 600 ] || fail "mode $(stat -c %a out.replies.jsonl.key)"
+cp docs.jsonl kept
+sed 's/Wilhelmina/Marguerite/' kept >docs.jsonl
+refused 2 "${run[@]}" -q
+says err 'docs.jsonl was changed since its words were perturbed; --overwrite begins anew$'
+[ ! -e out.jsonl ] || fail "a record was extended with the reply to another one"
+cp kept docs.jsonl
+exits 0 "${run[@]}" -q
+mv out.replies.jsonl.key aside
+rm out.jsonl
+mv out.replies.jsonl.input digest
+refused 2 "${run[@]}" -q
+says err "out.perturbed.jsonl is not this command's output; --overwrite replaces it"
+compgen -G 'out.replies.jsonl.*' && fail "a refused run left a key or a digest"
+mv aside out.replies.jsonl.key
+refused 2 "${run[@]}" -q
+echo mine >out.replies.jsonl.input
+refused 2 "${run[@]}" -q --overwrite
+[ "$(cat out.replies.jsonl.input)" = mine ] || fail "a file of the user's is gone"
+mv digest out.replies.jsonl.input
+[ "$(requests)" = 4 ] || fail "a refused command asks"
+same out.perturbed.jsonl drawn "a refused command draws"
+sed -i 's/Wilhelmina/Marguerite/' docs.jsonl
+exits 0 "${run[@]}" -q --overwrite
+[ "$(requests)" = 8 ] || fail "replies to other records were kept"
+cp kept docs.jsonl
 exits 0 infer --help
 [ "$(grep -c '^    cuttle infer ' out)" = 2 ] || fail "infer --help has not two examples"
 while read -r name; do
@@ -264,5 +292,19 @@ for ((round = 0; round < most; round++)); do
 	again=$(($(requests) - records))
 	((again >= 0 && again <= 2)) || fail "$again requests more than $records records"
 	[ "$(sed -n 's/^Text: //p' asked | uniq | wc -l)" = $records ] || fail "requests are not those of the records, in order"
-	nothing_left out
+	nothing_left out.perturbed
 done
+
+# Records that are changed while texts are sent are not extended.
+rm -f out.*
+"$CUTTLE" "${run[@]}" -q >killed.out 2>killed.err &
+pid=$!
+until_true lines out.replies.jsonl 2 || fail "it ended before the records were changed: $(cat killed.err)"
+kill -STOP $pid
+sed -i 's/annabel/wilhelm/' docs.jsonl
+kill -CONT $pid
+wait $pid
+[ $? = 4 ] || fail "changed records: $(cat killed.err)"
+says killed.err 'docs.jsonl was changed since its words were perturbed$'
+[ ! -e out.jsonl ] || fail "changed records were extended"
+refused 2 "${run[@]}" -q

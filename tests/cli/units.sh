@@ -122,6 +122,21 @@ says out '^category +2 texts, 4 references, kind: sky, stars: 1'
 # Examples show their category; own prompts must have a place for it.
 printf 'text,kind\nCalm water.,sea\n' >examples.csv
 exits 0 "${sorted[@]}" -o - --public-examples examples.csv
+# Of several examples a prompt shows its own category's first, then others.
+printf 'text,kind\nHigh hills.,land\nCalm water.,sea\nLow hills.,land\n' >several.csv
+exits 0 "${sorted[@]}" -o - --public-examples examples.csv
+head -1 out >sea
+exits 0 "${sorted[@]}" -o - --public-examples several.csv --examples-per-text 1
+same <(head -1 out) sea "a text shows another category's example"
+cp out first
+head -2 several.csv >one.csv
+exits 0 "${sorted[@]}" -o - --public-examples one.csv
+same <(tail -1 out) <(tail -1 first) "a text shows another example than the first of its category"
+head -3 several.csv >two.csv
+exits 0 "${sorted[@]}" -o - --public-examples two.csv
+cp out first
+exits 0 "${sorted[@]}" -o - --public-examples several.csv --examples-per-text 2
+same <(head -1 out) <(head -1 first) "what fills up is not the first of the others"
 printf 'A {category} note:\n' >public.txt
 printf 'Like this: {reference}\nA {category} note:\n' >private.txt
 exits 0 "${sorted[@]}" -o - --prompt-public public.txt --prompt-private private.txt

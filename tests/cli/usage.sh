@@ -54,8 +54,25 @@ headings=$(grep -E '^[A-Z][a-z ]+:$' out | sed '/^For example:$/d' | paste -sd' 
 says out '^A text of n words costs n EPS'
 (unset CUTTLE_MODEL && refused 2 infer) || exit 1
 says err 'missing: --words WORDS, -m MODEL .*, -i TEXTS, --endpoint URL, --remote-model NAME, -o OUT; for example: cuttle infer --words '
+exits 0 evaluate --help
+for flag in -m -i --against --public --private --baseline --text-field --against-field --task --test --lexicon --features-a --features-b --equal-texts \
+	-o --format --progress -q -t --isa; do
+	says out "(^|[ ,])${flag}[ ,]"
+done
+(unset CUTTLE_MODEL && refused 2 evaluate) || exit 1
+says err 'missing: -m MODEL .*, -i RUN, --against REAL, --public or --private; for example: cuttle evaluate -m '
 (unset CUTTLE_MODEL && refused 2 extract) || exit 1
 says err 'missing: -m MODEL .*, -i DOCS, --replies FILE'
+exits 0 expand --help
+for flag in -m -i --receipt --input-format -N -n --examples-per-text --seed --trim --drop --kind --template --chat-format --system --prompt-public -c -o \
+	--output-format --own-receipt --sign --overwrite --progress -q -t --isa -C --mlock --parallel --prompt-chunk; do
+	says out "(^|[ ,])${flag}[ ,]"
+done
+[ "$(grep -c "^    cuttle expand " out)" = 2 ] || fail "expand --help has not two examples"
+headings=$(grep -E '^[A-Z][a-z ]+:$' out | sed '/^For example:$/d' | paste -sd' ')
+[ "$headings" = 'Input: Text: Prompts: Output: Machine:' ] || fail "expand: headings: $headings"
+(unset CUTTLE_MODEL && refused 2 expand) || exit 1
+says err 'missing: -m MODEL .*, -i OUT, -o MORE'
 # Every option of these stands under a heading, and two commands show how.
 for verb in generate sanitize; do
 	exits 0 $verb --help

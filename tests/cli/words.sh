@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests `cuttle words`: lists from a model and from vectors, and what it refuses. It fails if a
-# wrong file is taken, if a list depends on the kernels, or if a file that stands is replaced.
+# Tests `cuttle words`: lists from a model and from vectors, what it refuses, and a model's list in use. It
+# fails if a wrong file is taken, if a list depends on the kernels, if a file that stands is replaced, or if
+# cuttle perturb does not place an unknown word by its tokens.
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
 
@@ -102,3 +103,15 @@ exits 0 words --near people --near hydrocephalus model.cw
 says out '^people: '
 says out '^hydrocephalus .from its tokens.: water '
 refused 2 words -o model.cw -V 300
+
+# A word that is not in the list is perturbed from its tokens where the model is given: with one near
+# word and this epsilon the nearest comes out, but for one draw in 10^23.
+echo '{"text":"People, hydrocephalus!"}' >docs.jsonl
+run=(perturb --words model.cw -i docs.jsonl -k 1 -e 60 -o out.jsonl -q)
+unset CUTTLE_MODEL
+exits 0 "${run[@]}" -m "$CUTTLE_MODEL_KEPT"
+says out.jsonl '"text":"people water","words":2,'
+says out.receipt.json "\"model_sha256\": \"$(sha256sum "$CUTTLE_MODEL_KEPT" | cut -c1-64)\""
+exits 0 receipt verify out.receipt.json --output out.jsonl --words model.cw -m "$CUTTLE_MODEL_KEPT"
+refused 7 receipt verify out.receipt.json -m tiny.gguf
+refused 4 "${run[@]}" -m tiny.gguf --overwrite

@@ -5,7 +5,7 @@
 // method; if a set is no set of nearest words; or if an unknown word of one token has another
 // vector than that token. The real model is skipped when it is not there.
 #include "engine/cuttle.h"
-#include "engine/words/eigen.h"
+#include "base/eigen.h"
 #include "kernels/kernels.h"
 #include "tests/support/tiny_model.h"
 
@@ -185,8 +185,8 @@ static void test_half_whitened(void **state) {
 /* A matrix with equal and with zero eigenvalues, and one that is diagonal already. */
 static void test_eigen(void **state) {
 	(void)state;
-	double a[9] = {2, 1, 1, 1, 2, 1, 1, 1, 2}, values[3], vectors[9], scratch[12];
-	assert_int_equal(eigen_scratch(3), 12);
+	double a[9] = {2, 1, 1, 1, 2, 1, 1, 1, 2}, values[3], vectors[9], scratch[24];
+	assert_int_equal(eigen_scratch(3), 24);
 	assert_true(eigen_symmetric(3, a, values, vectors, scratch));
 	for (size_t i = 0; i < 3; i++) {
 		const double *v = vectors + 3 * i, sum = v[0] + v[1] + v[2];

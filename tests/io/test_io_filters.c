@@ -8,6 +8,8 @@
 #include <cmocka.h>
 
 #include "io/filters.h"
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void a_sentence_stays_whole(void **state) {
@@ -102,7 +104,7 @@ static void duplicates(void **state) {
 	const struct filters filters = {.drop = {[FILTER_DUPLICATES] = true}};
 	struct filter_past *past;
 	char text[1024];
-	assert_int_equal(filters_open(&filters, &past, NULL), CUTTLE_OK);
+	assert_int_equal(filters_open(&filters, NULL, &past, NULL), CUTTLE_OK);
 	assert_int_equal(judge(past, "One two."), FILTER_KEEP);
 	assert_int_equal(judge(past, " one  TWO.\n"), FILTER_DUPLICATES);
 	assert_int_equal(judge(past, "One two!"), FILTER_KEEP);
@@ -144,7 +146,7 @@ static void the_order_of_rules(void **state) {
 	assert_false(filters_drop_any(&filters));
 	assert_int_equal(filters_read("loops,duplicates", &filters, NULL), CUTTLE_OK);
 	assert_true(filters.drop[FILTER_LOOPS] && filters.drop[FILTER_DUPLICATES]);
-	assert_int_equal(filters_open(&filters, &past, NULL), CUTTLE_OK);
+	assert_int_equal(filters_open(&filters, NULL, &past, NULL), CUTTLE_OK);
 	assert_int_equal(filters_judge(past, "a", 1, circle, 8, &rule, NULL), CUTTLE_OK);
 	assert_int_equal(rule, FILTER_LOOPS);
 	assert_int_equal(filters_judge(past, "a", 1, straight, 4, &rule, NULL), CUTTLE_OK);
@@ -153,12 +155,52 @@ static void the_order_of_rules(void **state) {
 	assert_int_equal(rule, FILTER_LOOPS);
 	filters_close(&past);
 	filters_close(&past);
-	static const char *const wrong[] = {"",         "loops,", "loops,loops",
-	                                    "unlikely", "loop",   ",loops"};
+	static const char *const wrong[] = {"",     "loops,", "loops,loops",      "likely",
+	                                    "loop", ",loops", "unlikely,unlikely"};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		filters = (struct filters){0};
 		assert_int_equal(filters_read(wrong[i], &filters, NULL), CUTTLE_USAGE);
 	}
+}
+
+/* Reads "12" as a mean of -12; "" has none, and "?" cannot be scored. */
+static enum cuttle_status read_mean(void *user, const char *text, size_t size, double *mean,
+                                    struct cuttle_error *error) {
+	size_t *asked = user;
+	(void)error;
+	++*asked;
+	if (size && *text == '?') return CUTTLE_MODEL;
+	*mean = size ? -strtod(text, NULL) : NAN;
+	return CUTTLE_OK;
+}
+
+static void unlikely_texts(void **state) {
+	(void)state;
+	struct filters filters = {0};
+	struct filter_past *past;
+	size_t asked = 0;
+	const struct filter_scale scale = {read_mean, &asked, -3.5};
+	const int32_t circle[8] = {0};
+	enum filter_rule rule;
+	assert_int_equal(filters_read("unlikely,duplicates,loops", &filters, NULL), CUTTLE_OK);
+	assert_int_equal(filters_open(&filters, &scale, &past, NULL), CUTTLE_OK);
+	assert_int_equal(judge(past, "3.4"), FILTER_KEEP);
+	// Below it, not at it; whatever came before.
+	assert_int_equal(judge(past, "3.5"), FILTER_KEEP);
+	assert_int_equal(judge(past, "3.6"), FILTER_UNLIKELY);
+	assert_int_equal(judge(past, "9"), FILTER_UNLIKELY);
+	assert_int_equal(judge(past, "3.6"), FILTER_UNLIKELY);
+	assert_int_equal(judge(past, "3.4"), FILTER_DUPLICATES);
+	// A text without a token is kept, once.
+	assert_int_equal(judge(past, ""), FILTER_KEEP);
+	assert_int_equal(judge(past, ""), FILTER_DUPLICATES);
+	assert_int_equal(asked, 8);
+	// What goes in circles is not scored.
+	assert_int_equal(filters_judge(past, "9", 1, circle, 8, &rule, NULL), CUTTLE_OK);
+	assert_int_equal(rule, FILTER_LOOPS);
+	assert_int_equal(asked, 8);
+	assert_int_equal(filters_judge(past, "?", 1, circle, 1, &rule, NULL), CUTTLE_MODEL);
+	filters_close(&past);
 }
 
 int main(void) {
@@ -167,6 +209,7 @@ int main(void) {
 	    cmocka_unit_test(circles),
 	    cmocka_unit_test(duplicates),
 	    cmocka_unit_test(the_order_of_rules),
+	    cmocka_unit_test(unlikely_texts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "io/rewrite_claim.h"
+#include "io/spans.h"
 #include "tests/support/files.h"
 #include <math.h>
 #include <stdio.h>
@@ -334,8 +335,6 @@ static const char *const GIVEN[] = {"candidates",
                                     "placeholder",
                                     "public_when",
                                     "free_tokens",
-                                    "spans_format",
-                                    "spans_offsets",
                                     "sweep",
                                     "tagger",
                                     "temperature",
@@ -573,6 +572,30 @@ static void contradictions_are_seen(void **state) {
 	}
 }
 
+/* Every form and unit that an option takes is read back; a name that is none is refused, as is one
+ * that begins like one. */
+static void spans_have_a_known_form(void **state) {
+	(void)state;
+	static const char *const others[] = {"TAB", "autos", "byte", "utf8"};
+	struct groups groups;
+	struct rewrite_receipt receipt = sample(CUTTLE_MIX_ALL, &groups);
+	struct cuttle_error error;
+	for (size_t i = 0; i < SPANS_FORMATS * SPANS_UNITS; i++) {
+		receipt.form = SPANS_FORMAT_NAMES[i / SPANS_UNITS];
+		receipt.offsets = SPANS_OFFSETS_NAMES[i % SPANS_UNITS];
+		json_t *root = document_of(&receipt);
+		assert_int_equal(judge(root, &error), CUTTLE_OK);
+		json_decref(root);
+	}
+	for (size_t i = 0; i < 2 * (sizeof others / sizeof *others); i++) {
+		receipt.form = i % 2 ? others[i / 2] : "auto";
+		receipt.offsets = i % 2 ? "bytes" : others[i / 2];
+		json_t *root = document_of(&receipt);
+		assert_int_equal(judge(root, &error), CUTTLE_INPUT);
+		json_decref(root);
+	}
+}
+
 /* ---- what no cuttle writes ------------------------------------------------------------------- */
 
 static void foreign_files(void **state) {
@@ -664,6 +687,7 @@ int main(void) {
 	    cmocka_unit_test(fingerprints_differ),
 	    cmocka_unit_test(edits_are_seen),
 	    cmocka_unit_test(contradictions_are_seen),
+	    cmocka_unit_test(spans_have_a_known_form),
 	    cmocka_unit_test(foreign_files),
 	};
 	return cmocka_run_group_tests(tests, make_files, remove_files);

@@ -19,6 +19,7 @@
 #include "io/records.h"
 #include "tests/support/files.h"
 #include "tests/support/micro_model.h"
+#include "workflow/evaluating.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -341,6 +342,61 @@ static enum cuttle_status write_and_continue(struct cuttle_error *error) {
 	return status;
 }
 
+/* ---- an evaluation --------------------------------------------------------------------------- */
+
+static void ignore_count(void *user, size_t texts) {
+	(void)user;
+	(void)texts;
+}
+static void ignore_text(void *user) {
+	(void)user;
+}
+static bool never(void *user) {
+	(void)user;
+	return false;
+}
+
+/* Four texts against four others, which all files of this evaluation are; its file of features too
+ * is there, or not, or in part. */
+static enum cuttle_status evaluate(struct cuttle_error *error) {
+	const char *const runs[] = {records_path};
+	struct setup_model opened = {.model = model};
+	struct evaluating_request request;
+	struct evaluation table;
+	evaluating_default(&request);
+	request.runs = runs;
+	request.run_count = 1;
+	request.against = csv_path;
+	request.lexicon = csv_path;
+	request.output = out_path;
+	request.privacy = EVALUATING_PUBLIC;
+	memset(opened.sha256, '0', HASH_TEXT - 1);
+	const struct evaluating_events events = {NULL, ignore_count, ignore_text, never};
+	enum cuttle_status status = evaluating_check(&request, error);
+	if (!status) status = evaluating_run(&request, &opened, &events, &table, error);
+	if (!status) evaluation_free(&table);
+	const bool failed_now = left < 0;
+	left = failed_now ? INT_MAX : left;
+	evaluating_done(&request);
+	if (failed_now) left = -1;
+	return status;
+}
+
+static void evaluating_texts(void **state) {
+	(void)state;
+	static const char run[] = "{\"text\":\"a b\"}\n{\"text\":\"b\"}\n{\"text\":\"a\"}\n"
+	                          "{\"text\":\"b b\"}\n",
+	                  real[] = "text\na a\na b a\nb a\nb b b\n";
+	static char jsonl[256], csv[256];
+	const size_t jsonl_size = files_get(records_path, jsonl, sizeof jsonl),
+	             csv_size = files_get(csv_path, csv, sizeof csv);
+	files_put(records_path, run, sizeof run - 1);
+	files_put(csv_path, real, sizeof real - 1);
+	each_allocation(evaluate, 30);
+	files_put(records_path, jsonl, jsonl_size);
+	files_put(csv_path, csv, csv_size);
+}
+
 static void opening_a_model(void **state) {
 	(void)state;
 	each_allocation(open_model, 20);
@@ -411,6 +467,7 @@ int main(void) {
 	    cmocka_unit_test(opening_a_model),   cmocka_unit_test(making_a_plan),
 	    cmocka_unit_test(running_a_job),     cmocka_unit_test(reading_records),
 	    cmocka_unit_test(writing_an_output), cmocka_unit_test(comparing_paths),
+	    cmocka_unit_test(evaluating_texts),
 	};
 	return cmocka_run_group_tests(tests, begin, end);
 }

@@ -81,6 +81,8 @@ static const char *const WRITTEN[] = {"out.jsonl",
                                       "out.perturbed.jsonl",
                                       "out.perturbed.receipt.json",
                                       "out.replies.jsonl",
+                                      "out.replies.jsonl.key",
+                                      "out.replies.jsonl.input",
                                       "out.perturbed.jsonl.journal",
                                       "out.perturbed.jsonl.journal.key",
                                       "out.perturbed.jsonl.run"};
@@ -638,11 +640,16 @@ static void another_input_is_refused(void **state) {
 	end_at('x', 1, false);
 	assert_int_equal(infer(&request), CUTTLE_PARTIAL);
 	end_at(0, 0, false);
-	// What was perturbed has another number of records.
-	put_text("in.jsonl", "{\"text\":\"Ann\"}\n");
-	assert_int_equal(infer(&request), CUTTLE_INPUT);
-	assert_false(stands("out.jsonl"));
-	assert_int_equal(http_server_requests(server), TEXTS);
+	// All is perturbed and asked for: another number of records, and as many with one other.
+	for (int i = 0; i < 2; i++) {
+		put_text("in.jsonl", i ? "{\"text\":\"Ann Boe waited, Cid Dee ran.\"}\n\n\n"
+		                         "{\"text\":\"Eve Fay: Gus, Ida.\"}\n"
+		                       : "{\"text\":\"Ann\"}\n");
+		assert_int_equal(infer(&request), CUTTLE_USAGE);
+		assert_string_equal(told, "");
+		assert_false(stands("out.jsonl"));
+		assert_int_equal(http_server_requests(server), TEXTS);
+	}
 	// It changes while the run goes on.
 	put_text("in.jsonl", FOUR);
 	input_changes = true;

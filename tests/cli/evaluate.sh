@@ -1,0 +1,146 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Tests `cuttle evaluate`. It fails if a table of private references is not stamped in each of its
+# forms, or if others may read it or what it resumes from; if --public or --private is guessed; if
+# the references are measured against themselves; if a run that was killed does not continue to the
+# same table; or if threads or kernels change a number.
+# shellcheck source=/dev/null
+. "$(dirname "$(realpath "$0")")/check.bash"
+need_tiny finite
+stamp='PRIVATE: computed from the references without protection\. Keep it where the references are; do not publish it\.'
+words=(the patient coughs at night and has slept well since monday lungs clear no fever rest fluids again)
+# texts FIRST LAST: lines with a text of their own, a label and an end.
+texts() {
+	local i k line
+	for ((i = $1; i <= $2; i++)); do
+		line=
+		for ((k = 0; k < 4 + i % 3; k++)); do line+="${words[(i * (k + 3) + k * k) % 17]} "; done
+		echo "{\"text\":\"${line}$i.\",\"kind\":\"$((i % 2))\",\"finish\":\"$([ $((i % 4)) = 0 ] && echo length || echo eos)\"}"
+	done
+}
+texts 1 12 >real.jsonl
+texts 13 20 >a.jsonl
+texts 21 28 >b.jsonl
+texts 29 36 >alone.jsonl
+texts 37 44 >test.jsonl
+printf 'Patient\nthe patient\nFEVER\n' >terms
+run=(evaluate -i a.jsonl -i b.jsonl --against real.jsonl --baseline alone.jsonl --task kind --test test.jsonl --lexicon terms -q)
+
+# ---- private: stamped everywhere, for its owner alone --------------------------------------------
+umask 000
+for form in md json csv; do
+	exits 0 "${run[@]}" --private -o p.$form
+	says err "^$stamp$"
+	[ "$(wc -l <err)" = 1 ] || fail "more than the stamp: $(cat err)"
+	[ ! -s out ] || fail "something on standard output"
+	[ "$(stat -c %a p.$form)" = 600 ] || fail "mode $(stat -c %a p.$form) of p.$form"
+	exits 0 "${run[@]}" --private --format $form
+	same out p.$form "on standard output, $form"
+done
+umask 022
+[ "$(grep -Ec "^\*\*$stamp\*\*$" p.md)" = 2 ] || fail "the stamp of Markdown: $(cat p.md)"
+says p.json '"private": true,$'
+says p.json "\"stamp\": \"$stamp\""
+[ "$(sed 1d p.csv | grep -c ',PRIVATE,')" = 4 ] || fail "the stamp of CSV: $(cat p.csv)"
+[ "$(wc -l <p.csv)" = 5 ] || fail "rows: $(cat p.csv)"
+for form in md json csv; do
+	exits 0 "${run[@]}" --public -o q.$form
+	[ ! -s err ] || fail "words about public references: $(cat err)"
+	grep -q PRIVATE q.$form && fail "public numbers have a stamp"
+	[ "$(stat -c %a q.$form)" = 644 ] || fail "mode $(stat -c %a q.$form) of q.$form"
+done
+says q.json '"private": false,$'
+same <(sed '/"private"/d; /"stamp"/d' q.json) <(sed '/"private"/d; /"stamp"/d' p.json) "private numbers are others"
+[ -z "$(ls ./*.features 2>/dev/null)" ] || fail "left: $(ls ./*.features)"
+refused 2 "${run[@]}"
+says err 'missing: --public or --private; '
+refused 2 "${run[@]}" --public --private
+
+# ---- the table -----------------------------------------------------------------------------------
+says q.csv '^real against real,"real.jsonl",no,6,6,0,'
+says q.csv '^public prompt alone,"alone.jsonl",no,8,12,0,'
+says q.csv '^run,"a.jsonl",no,8,12,0,'
+for heading in 'MAUVE c=5' 'dPPL of means' distinct-2 entities 'probe recall'; do says q.md "\| $heading \|"; done
+[ "$(grep -c '"better"' q.json)" = 3 ] || fail "pairs: $(grep -c better q.json)"
+for way in "-t 1" "--isa scalar"; do
+	# shellcheck disable=SC2086 # two words
+	exits 0 "${run[@]}" --public --format json $way
+	same out q.json "$way"
+done
+# Blank records are passed over and counted; nobody is told on standard error.
+{ cat a.jsonl && echo '{"text":" "}' && echo 'no json'; } >blank.jsonl
+exits 0 evaluate -i blank.jsonl --against real.jsonl --public -q --format csv
+says out '^run,"blank.jsonl",no,8,12,2,'
+[ ! -s err ] || fail "told of a bad record: $(cat err)"
+head -3 a.jsonl >few.jsonl
+refused 4 evaluate -i few.jsonl --against real.jsonl --public -q
+says err 'few.jsonl must hold at least 4 texts$'
+
+# ---- references against themselves ---------------------------------------------------------------
+ln -s real.jsonl soft.jsonl
+for path in real.jsonl ./real.jsonl soft.jsonl; do
+	refused 4 evaluate -i $path --against real.jsonl --public -q
+	says err "^cuttle evaluate: -i $path is the file of --against: texts cannot be measured against themselves$"
+done
+{ cat b.jsonl && sed -n 5p real.jsonl; } >meets.jsonl
+refused 4 evaluate -i a.jsonl -i meets.jsonl --against real.jsonl --public -q
+says err 'a text of meets.jsonl stands word for word in real.jsonl, too'
+exits 0 evaluate -i a.jsonl -i meets.jsonl --against real.jsonl --public -q --equal-texts
+refused 4 evaluate -i a.jsonl --against real.jsonl --public -q --task kind --test a.jsonl
+refused 2 evaluate -i a.jsonl --against real.jsonl --public -q --task kind
+refused 4 evaluate -i a.jsonl --against real.jsonl --public -q --task nothing --test test.jsonl
+says err 'at least two different labels$'
+
+# ---- vectors of others ---------------------------------------------------------------------------
+# vectors ROWS: NumPy's format, rows of two numbers.
+vectors() {
+	local header i
+	header="{'descr': '<f4', 'fortran_order': False, 'shape': ($1, 2), }"
+	printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "$header"
+	for ((i = 0; i < $1; i++)); do
+		# shellcheck disable=SC2059 # bytes
+		printf "\\x00\\x00\\x80\\x3f\\x00\\x00\\x$((i % 8))0\\x3f"
+	done
+}
+vectors 12 >real.npy
+vectors 8 >a.npy
+exits 0 evaluate -i a.jsonl --against real.jsonl --public -q --features-a real.npy --features-b a.npy --task kind --test test.jsonl --format json
+says out '"features": "imported"'
+says out '"bayes"'
+grep -q '"probe": {$' <(sed -n '/"rows"/,$p' out) && fail "a probe without vectors of the test texts"
+refused 4 evaluate -i a.jsonl --against real.jsonl --public -q --features-a a.npy --features-b a.npy
+says err 'a.npy has 8 rows, and real.jsonl 12 records: each record needs a row$'
+refused 4 evaluate -i a.jsonl --against real.jsonl --public -q --features-a real.npy --features-b a.jsonl
+refused 2 evaluate -i a.jsonl --against real.jsonl --public -q --features-a real.npy
+says err 'vectors must be given for all'
+
+# ---- a run that is killed continues --------------------------------------------------------------
+texts 100 1500 >many.jsonl
+for privacy in --private --public; do
+	umask 000
+	"$CUTTLE" evaluate -i many.jsonl --against real.jsonl $privacy -o k.json --progress json 2>err &
+	pid=$!
+	for ((tries = 0; tries < 500; tries++)); do
+		grep -q texts_done err && break
+		sleep 0.02
+	done
+	[ $tries -lt 500 ] || fail "no text was done: $(cat err)"
+	mode=$(stat -c %a k.json.features)
+	kill "-$([ $privacy = --private ] && echo KILL || echo TERM)" $pid
+	wait $pid 2>/dev/null
+	code=$?
+	umask 022
+	[ "$mode" = 600 ] || fail "mode $mode of what the model made of texts"
+	[ ! -e k.json ] || fail "half a table"
+	[ $privacy = --private ] || [ $code = 6 ] || fail "exit $code: $(cat err)"
+	[ $privacy = --private ] || says err 'stopped; the same command continues$'
+	[ "$(stat -c %s k.json.features)" -gt 1000 ] || fail "nothing to continue with"
+	# The beginning is enough to see that it goes on.
+	head -40 many.jsonl >some.jsonl
+	exits 0 evaluate -i some.jsonl --against real.jsonl $privacy -o k.json -q
+	[ ! -e k.json.features ] || fail "left: k.json.features"
+	exits 0 evaluate -i some.jsonl --against real.jsonl $privacy -o fresh.json -q
+	same k.json fresh.json "a run that continued has other numbers"
+	rm k.json fresh.json
+done
+coreless evaluate -i a.jsonl --against - --private -q -o -

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuttle evaluate: measures synthetic texts against real ones. The work is done in
+// workflow/evaluating; here options become its request, and its table is written. References may be
+// private: then so is the table, which is stamped and for its owner alone.
+#include "tools/verbs.h"
+
+#include "io/secrecy.h"
+#include "tools/evaluate_table.h"
+#include "tools/watch.h"
+
+struct evaluate_values {
+	struct model_values open;
+	struct evaluating_request request;
+	struct option_list runs;
+	struct option_list features_b;
+	int form;     /* 0 auto, else 1 + enum evaluate_form */
+	int progress; /* enum progress_mode */
+	bool references_public;
+	bool references_private;
+	bool quiet;
+};
+
+#define VALUE(member) OPTION(struct evaluate_values, member)
+// clang-format off
+static const struct option_entry OPTIONS[] = {
+	MODEL_OPTION(struct evaluate_values),
+	{.name = "input", .letter = 'i', VALUE(runs), .argument = "RUN",
+	 .help = "synthetic texts, JSONL, CSV or TSV; several times for several files, which are "
+	         "clustered together and put in order"},
+	{.name = "against", VALUE(request.against), .argument = "REAL",
+	 .help = "the references: real texts that the runs did not read, or did, as you choose"},
+	{.name = "public", VALUE(references_public), .group = 'p',
+	 .help = "the references are public: the table may be published"},
+	{.name = "private", VALUE(references_private), .group = 'p',
+	 .help = "the references are private, and so is every number: the table is stamped, its "
+	         "file has mode 0600"},
+	{.name = "baseline", VALUE(request.baseline), .argument = "FILE",
+	 .help = "what the model writes from the public prompt alone: the lower anchor"},
+	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
+	 .help = "field or column with the text of -i and --baseline (default text)"},
+	{.name = "against-field", VALUE(request.against_field), .argument = "NAME",
+	 .help = "the same of --against and --test (default text)"},
+	{.name = "task", VALUE(request.task), .argument = "FIELD",
+	 .help = "field with a label: it is learnt from each file and tested on --test"},
+	{.name = "test", VALUE(request.test), .argument = "FILE",
+	 .help = "real texts with labels, none of which stands in the other files"},
+	{.name = "lexicon", VALUE(request.lexicon), .argument = "FILE",
+	 .help = "public terms, one a line: how many of them a text has"},
+	{.name = "features-a", VALUE(request.features_a), .argument = "NPY",
+	 .help = "the references' vectors from another encoder, NumPy's format, float32 or "
+	         "float64, one row a record"},
+	{.name = "features-b", VALUE(features_b), .argument = "NPY", .most = OPTION_MOST,
+	 .help = "the same for each -i in turn, and last for --baseline"},
+	{.name = "equal-texts", VALUE(request.equal_texts),
+	 .help = "measure although a text of a run stands in the references word for word"},
+	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
+	 .help = "default -, standard output; a file of this name is replaced when all is "
+	         "written, but never an input. FILE" FEATURE_FILE " keeps what the model made of "
+	         "the texts until then, so that a stopped run continues"},
+	{.name = "format", VALUE(form), .argument = "auto|md|json|csv",
+	 .help = "auto: by the ending of FILE, else Markdown"},
+	PROGRESS_OPTIONS(struct evaluate_values),
+	MACHINE_OPTIONS(struct evaluate_values),
+};
+
+static const struct option_heading HEADINGS[] = {
+	{"model", "Input"},
+	{"baseline", "Anchors and fields"},
+	{"task", "Measures"},
+	{"output", "Output"},
+	{"threads", "Machine"},
+	{NULL, NULL},
+};
+
+static const char ABOUT[] =
+	"Writes a table with a row for each run and two anchors: real against real (every other "
+	"reference against those between), and the public prompt alone (--baseline). A run is "
+	"good when it is near the first and well above the second. Halves are fewer texts, which "
+	"lowers MAUVE a little: a run may stand above the first.\n\n"
+
+	"Columns: MAUVE with c = .9, as papers have it, and with c = 5, which still tells good "
+	"runs apart; perplexity under the model, and its distance from the references', as mean "
+	"|PPL(x) - mean| and as |mean - mean|, beside the median, since a few very short texts "
+	"can make up most of a mean; length in tokens; distinct words, pairs and "
+	"triples, repeats, copies, cosines; terms of a lexicon; accuracy and mean recall of a "
+	"task. Texts count with their first 512 tokens. MAUVE compares within one table only: "
+	"all files are clustered together, into max(2, N/20) clusters for the N texts of the "
+	"smallest file. Take a model that did not write the texts, if you have one.\n\n"
+
+	"Nothing protects what is computed from the references, and no ledger counts it. Of "
+	"private ones each number tells something, so --public or --private must be said. "
+	"FILE" FEATURE_FILE " is always for its owner alone.\n\n"
+
+	"A run that is the reference file, or has one of its texts, ends the command with exit "
+	"code 4: copies would look perfect.\n";
+// clang-format on
+
+struct evaluate_state {
+	struct watch watch; /* first: it is what the events of watch.h are told */
+	const struct evaluate_values *values;
+};
+
+static void on_evaluate_begin(void *user, size_t texts) {
+	struct evaluate_state *run = user;
+	watch_begin(&run->watch, run->values->quiet, run->values->progress, texts, NULL);
+}
+
+static enum evaluate_form form_of(const struct evaluate_values *values) {
+	if (values->form) return (enum evaluate_form)(values->form - 1);
+	if (file_ends_in(values->request.output, ".json")) return EVALUATE_JSON;
+	return file_ends_in(values->request.output, ".csv") ? EVALUATE_CSV : EVALUATE_MARKDOWN;
+}
+
+static enum cuttle_status write_evaluation(const struct evaluate_values *values,
+                                           const struct setup_model *opened,
+                                           const struct evaluation *evaluation,
+                                           struct cuttle_error *error) {
+	const struct evaluating_request *request = &values->request;
+	const bool is_private = request->privacy == EVALUATING_PRIVATE;
+	struct cuttle_model_info info;
+	struct sink sink;
+	cuttle_model_describe(opened->model, &info);
+	const struct evaluate_facts facts = {.is_private = is_private,
+	                                     .imported = request->features_a != NULL,
+	                                     .model = info.name,
+	                                     .model_sha256 = opened->sha256,
+	                                     .against = request->against,
+	                                     .task = request->task};
+	enum cuttle_status status = is_private ? sink_open_private(&sink, request->output, error)
+	                                       : sink_open(&sink, request->output, error);
+	if (status) return status;
+	status = evaluate_write(&sink, form_of(values), evaluation, &facts, error);
+	status = sink_close(&sink, status, error);
+	if (!status) evaluating_done(request);
+	return status;
+}
+
+static enum cuttle_status evaluate_texts(const struct evaluate_values *values,
+                                         const struct setup_model *opened,
+                                         struct cuttle_error *error) {
+	struct evaluation evaluation;
+	struct evaluate_state run = {.values = values};
+	const struct evaluating_events events = {
+	    .user = &run, .begin = on_evaluate_begin, .text = watch_text, .stop = watch_stop};
+	// The stamp is told however quiet the run is: standard output may be looked at alone.
+	if (values->request.privacy == EVALUATING_PRIVATE) fprintf(stderr, "%s\n", EVALUATE_STAMP);
+	enum cuttle_status status =
+	    evaluating_run(&values->request, opened, &events, &evaluation, error);
+	watch_end(&run);
+	if (!status) status = write_evaluation(values, opened, &evaluation, error);
+	evaluation_free(&evaluation);
+	return status;
+}
+
+static void settle_evaluate(struct evaluate_values *values) {
+	struct evaluating_request *request = &values->request;
+	request->model = values->open.model;
+	request->runs = values->runs.texts;
+	request->run_count = values->runs.count;
+	request->features_b = values->features_b.texts;
+	request->features_b_count = values->features_b.count;
+	request->lock = values->open.mlock;
+	if (values->references_public) request->privacy = EVALUATING_PUBLIC;
+	if (values->references_private) request->privacy = EVALUATING_PRIVATE;
+}
+
+static int check_evaluate(const struct verb *verb, const struct evaluate_values *values) {
+	const struct evaluating_request *request = &values->request;
+	struct cuttle_error error;
+	const struct verb_need needs[] = {
+	    {!values->open.model, VERB_MODEL},
+	    {!request->run_count, "-i RUN"},
+	    {!request->against, "--against REAL"},
+	    {request->privacy == EVALUATING_UNSAID, "--public or --private"}};
+	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
+	if (code) return code;
+	enum cuttle_status status = evaluating_check(request, &error);
+	if (!status) status = evaluating_paths(request, &error);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
+static int run_evaluate_verb(const struct verb *verb, int argc, char **argv) {
+	struct evaluate_values values = {0};
+	struct setup_model opened;
+	struct cuttle_error error;
+	int code;
+	secrecy_begin();
+	evaluating_default(&values.request);
+	values.request.output = "-";
+	if (!verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
+	settle_evaluate(&values);
+	if ((code = check_evaluate(verb, &values))) return code;
+	if ((code = verb_open_hashed(verb, &values.open, &opened))) return code;
+	const enum cuttle_status status = evaluate_texts(&values, &opened, &error);
+	cuttle_model_free(&opened.model);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
+const struct verb evaluate_verb = {
+    .name = "evaluate",
+    .usage = "-m MODEL -i RUN --against REAL --public|--private [OPTION]...",
+    .summary = "how good synthetic texts are: a table with errors and two anchors",
+    .example = "-m MODEL.gguf -i run.jsonl --against real.jsonl --private -o table.md",
+    .another = "-m MODEL.gguf -i a.jsonl -i b.jsonl --against real.jsonl --public -o t.json",
+    .about = ABOUT,
+    .options = OPTIONS,
+    .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+    .headings = HEADINGS,
+    .run = run_evaluate_verb,
+};

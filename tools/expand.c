@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuttle expand: more texts behind those that cuttle generate kept, from the public prompt alone.
+// The work is done in workflow/expanding; here options become its request, and what it tells
+// becomes words. No private data passes through: the texts that are read have a guarantee.
+#include "tools/verbs.h"
+
+#include "tools/watch.h"
+#include "workflow/expanding.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct expand_values {
+	struct model_values open;
+	struct expanding_request request;
+	const char *drop;      /* list for --drop; NULL = nothing is dropped */
+	uint64_t tokens;       /* T; 0 = the parent's */
+	uint64_t context;      /* longest prompt plus text in tokens, 0 = as the model allows */
+	uint64_t parallel;     /* texts in flight, 0 = as suits */
+	uint64_t prompt_chunk; /* rows per prompt pass, 0 = as suits */
+	int form;              /* --template: 0 continue, 1 instruct, CHOICE_NONE */
+	int trim;              /* 0 sentence, 1 none, CHOICE_NONE = sentence */
+	int input_format;      /* enum records_format */
+	int output_format;     /* 0 auto, else 1 + enum output_format */
+	int progress;          /* enum progress_mode */
+	bool quiet;
+};
+
+#define VALUE(member) OPTION(struct expand_values, member)
+// clang-format off
+static const struct option_entry OPTIONS[] = {
+	MODEL_OPTION(struct expand_values),
+	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
+	 .help = "the output of cuttle generate, JSONL or CSV, whose texts are the examples"},
+	{.name = "receipt", VALUE(request.receipt), .argument = "FILE",
+	 .help = "its receipt (default: out.jsonl -> out.receipt.json)"},
+	{.name = "input-format", VALUE(input_format), .argument = "auto|jsonl|csv",
+	 .help = "auto: by the ending"},
+	{.name = "num", .letter = 'N', VALUE(request.texts), .argument = "TEXTS", .least = 1,
+	 .most = 1 << 30,
+	 .help = "texts to write (default 1000)"},
+	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .least = 1,
+	 .most = 1 << 20,
+	 .help = "most tokens of a text (default: those of the earlier run)"},
+	{.name = "examples-per-text", VALUE(request.examples), .argument = "E", .least = 1,
+	 .most = EXPANDING_MOST_EXAMPLES,
+	 .help = "kept texts of one category that each prompt shows (default 4; fewer where a "
+	         "category has fewer, or the context is short)"},
+	{.name = "seed", VALUE(request.seed), .argument = "SEED", .most = INT64_MAX,
+	 .help = "draw from this seed; without it one is drawn. The receipt has it, and whoever "
+	         "has the earlier output can draw the same texts again"},
+	{.name = "trim", VALUE(trim), .argument = "sentence|none",
+	 .help = "sentence (default): a text that was cut short ends with its last whole sentence, "
+	         "if half of it or more is left; none: every text as it was drawn"},
+	{.name = "drop", VALUE(drop), .argument = "LIST",
+	 .help = "as in cuttle generate: duplicates, loops, unlikely, or several with a comma "
+	         "between; earlier texts count, too: what repeats one goes to OUT.dropped.jsonl"},
+	{.name = "kind", VALUE(request.plan.kind), .argument = "NOUN",
+	 .help = "what a document is, as it was told to cuttle generate (default text)"},
+	{.name = "template", VALUE(form), .argument = "continue|instruct",
+	 .help = "continue (default): plain text; instruct: a request in the model's chat format"},
+	{.name = "chat-format", VALUE(request.plan.chat_format), .argument = "NAME",
+	 .help = "that format, instead of the one the model's template is known as"},
+	{.name = "system", VALUE(request.plan.system), .argument = "TEXT",
+	 .help = "system message of --template instruct"},
+	{.name = "prompt-public", VALUE(request.prompt_public), .argument = "FILE",
+	 .help = "own public prompt, used byte for byte behind the examples"},
+	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
+	 .most = UINT32_MAX,
+	 .help = "longest prompt plus text (default: the model's context, at most 4096)"},
+	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
+	 .help = "texts, JSONL or CSV by the ending; - is standard output, which cannot be "
+	         "continued"},
+	{.name = "output-format", VALUE(output_format), .argument = "auto|jsonl|csv",
+	 .help = "auto: by the ending .csv"},
+	{.name = "own-receipt", VALUE(request.own_receipt), .argument = "FILE",
+	 .help = "where the receipt of the new texts goes (default: more.jsonl -> "
+	         "more.receipt.json)"},
+	{.name = "sign", VALUE(request.sign), .argument = "FILE",
+	 .help = "sign that receipt with this secret key (made by cuttle ledger key)"},
+	{.name = "overwrite", VALUE(request.overwrite),
+	 .help = "replace the output, receipt and journal of another command"},
+	PROGRESS_OPTIONS(struct expand_values),
+	MACHINE_OPTIONS(struct expand_values),
+	{.name = "parallel", VALUE(parallel), .argument = "TEXTS", .most = 256,
+	 .help = "texts in flight at once (default: as suits memory); results do not depend on it"},
+	{.name = "prompt-chunk", VALUE(prompt_chunk), .argument = "ROWS", .most = 1 << 14,
+	 .help = "rows per prompt pass; results do not depend on it"},
+};
+
+static const struct option_heading HEADINGS[] = {
+	{"model", "Input"},
+	{"num", "Text"},
+	{"kind", "Prompts"},
+	{"output", "Output"},
+	{"threads", "Machine"},
+	{NULL, NULL},
+};
+
+static const char ABOUT[] =
+	"Reads no private record. The texts that cuttle generate kept have a guarantee, and "
+	"whatever is computed from them has the same one: this is post-processing, costs nothing, "
+	"and asks no ledger. So it can go on for as long as the model has something to say; it "
+	"says nothing about the records that the kept texts do not say.\n\n"
+
+	"Each text is drawn from the public prompt alone, with E kept texts of one category as "
+	"examples, at the temperature and among the candidates of the earlier run. Its line names "
+	"their indices as \"parents\". How often a category comes follows from the noisy counts of "
+	"the earlier receipt where it has a histogram, else from how many kept texts carry it. "
+	"Category, parents and tokens of text i follow from the seed and i: a larger -N begins "
+	"with the same texts.\n\n"
+
+	"--drop asks about the kept texts first: one that repeats an earlier one, or itself, is "
+	"shown to nobody, and what repeats a kept text is a duplicate. For unlikely the kept texts "
+	"stand in for the public examples, the first 32 of them, each scored behind others of its "
+	"category.\n\n"
+
+	"The receipt must agree with itself and be that of the output, else nothing is drawn (exit "
+	"7). The new receipt has the hashes of both, and repeats what they promise and to whom; "
+	"cuttle receipt verify --parent compares them. Texts of a NOT PRIVATE run stay NOT "
+	"PRIVATE.\n\n"
+
+	"Tokens are journalled in OUT.journal. After a kill or a full disk the same command goes "
+	"on and ends in the same bytes. No path that it reads may be one that it writes.\n";
+// clang-format on
+
+static struct expand_values expand_defaults(void) {
+	struct expand_values values = {.form = CHOICE_NONE, .trim = CHOICE_NONE};
+	expanding_default(&values.request);
+	return values;
+}
+
+static void settle_expand(struct expand_values *values) {
+	struct expanding_request *request = &values->request;
+	const char *epoch = getenv("SOURCE_DATE_EPOCH"), *output = request->output;
+	request->model = values->open.model;
+	request->plan.tokens = (uint32_t)values->tokens;
+	request->plan.context = (uint32_t)values->context;
+	request->plan.parallel = (uint32_t)values->parallel;
+	request->plan.prompt_chunk = (uint32_t)values->prompt_chunk;
+	if (values->form == 1) request->plan.form = CUTTLE_INSTRUCT;
+	request->filters.trim = values->trim != 1;
+	request->input_format = (enum records_format)values->input_format;
+	request->output_format = values->output_format
+	                             ? (enum output_format)(values->output_format - 1)
+	                             : output_format_of(output ? output : "");
+	if (epoch && !options_count(epoch, UINT64_MAX, &request->now)) request->now = UINT64_MAX;
+}
+
+/* ---- what a run tells, in words -------------------------------------------------------------- */
+
+struct expand_state {
+	struct watch watch; /* first: it is what the events of watch.h are told */
+	const struct expand_values *values;
+	const struct expanding *expanding;
+};
+
+/* As of a run of generate: told even with --quiet where it stands nowhere else. */
+static void on_expand_begin(void *user, bool complete) {
+	struct expand_state *run = user;
+	const struct expanding_request *request = &run->values->request;
+	const struct expand_receipt *receipt = &run->expanding->receipt;
+	const bool no_receipt = !strcmp(request->output, "-") && !request->own_receipt;
+	char sentence[EXPAND_SENTENCE];
+	expand_sentence(receipt, sentence);
+	if (!run->values->quiet || no_receipt || !receipt->private_output)
+		fprintf(stderr, "%s\n", sentence);
+	if (complete) {
+		fprintf(stderr, "%s is already complete\n", request->output);
+		return;
+	}
+	if (!run->values->quiet)
+		fprintf(stderr,
+		        "%zu of %zu texts are examples, %u at a time; the seed is %" PRIu64 "\n",
+		        run->expanding->usable, run->expanding->kept.count,
+		        (unsigned)receipt->examples, receipt->seed);
+	watch_begin(&run->watch, run->values->quiet, run->values->progress, receipt->texts, NULL);
+}
+
+static void on_expand_publish(void *user, const char *receipt) {
+	const struct expand_state *run = user;
+	const struct expand_receipt *done = &run->expanding->receipt;
+	const char *output = run->values->request.output;
+	if (run->values->quiet) return;
+	uint64_t dropped = 0;
+	for (enum filter_rule rule = 0; rule < FILTER_RULES; rule++)
+		dropped += done->counts.dropped[rule];
+	if (receipt)
+		fprintf(stderr, "%zu texts in %s, receipt in %s\n", done->texts,
+		        strcmp(output, "-") ? output : "standard output", receipt);
+	if (dropped)
+		fprintf(stderr, "%" PRIu64 " of the %" PRIu64 " texts drawn are in %s%s instead\n",
+		        dropped, done->counts.drawn, output, OUTPUT_DROPPED);
+}
+
+static enum cuttle_status expand_texts(const struct expand_values *values,
+                                       const struct setup_model *opened,
+                                       struct cuttle_error *error) {
+	struct expanding expanding;
+	struct expand_state run = {.values = values, .expanding = &expanding};
+	const struct run_events events = {.user = &run,
+	                                  .begin = on_expand_begin,
+	                                  .reading = watch_reading,
+	                                  .token = watch_token,
+	                                  .text = watch_text,
+	                                  .stop = watch_stop,
+	                                  .end = watch_end,
+	                                  .publish = on_expand_publish};
+	enum cuttle_status status = expanding_make(&values->request, opened, &expanding, error);
+	if (!status) status = expanding_run(&values->request, &expanding, &events, error);
+	expanding_free(&expanding);
+	return status;
+}
+
+/* ---- the verb -------------------------------------------------------------------------------- */
+
+static int check_expand(const struct verb *verb, struct expand_values *values) {
+	const struct expanding_request *request = &values->request;
+	struct cuttle_error error;
+	const struct verb_need needs[] = {{!values->open.model, VERB_MODEL},
+	                                  {!request->input, "-i OUT"},
+	                                  {!request->output, "-o MORE"}};
+	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
+	if (code) return code;
+	if (request->prompt_public && values->form != CHOICE_NONE)
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "--template and own prompts exclude each other");
+	enum cuttle_status status = CUTTLE_OK;
+	if (values->drop) status = filters_read(values->drop, &values->request.filters, &error);
+	if (!status) status = expanding_check(request, &error);
+	if (!status) status = expanding_paths(request, &error);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
+static int run_expand_verb(const struct verb *verb, int argc, char **argv) {
+	struct expand_values values = expand_defaults();
+	struct setup_model opened = {0};
+	struct cuttle_error error;
+	int code;
+	if (!verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
+	settle_expand(&values);
+	code = check_expand(verb, &values);
+	if (!code) code = verb_open_hashed(verb, &values.open, &opened);
+	if (code) return code;
+	const enum cuttle_status status = expand_texts(&values, &opened, &error);
+	cuttle_model_free(&opened.model);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
+const struct verb expand_verb = {
+    .name = "expand",
+    .usage = "-m MODEL -i OUT --receipt RECEIPT -o MORE [OPTION]...",
+    .summary = "more texts like those that generate kept, free of charge",
+    .example = "-m MODEL.gguf -i out.jsonl --receipt out.receipt.json -o more.jsonl -N 10000 "
+               "--kind note",
+    .another = "-m MODEL.gguf -i out.csv -o more.csv -N 500 --drop duplicates,loops --seed 7",
+    .about = ABOUT,
+    .options = OPTIONS,
+    .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+    .headings = HEADINGS,
+    .run = run_expand_verb,
+};

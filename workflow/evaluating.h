@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// evaluating.h: how good synthetic texts are, measured against real ones: a request and its run.
+//
+// Called by tools/evaluate. References may be PRIVATE; whoever asks says which it is, and nothing
+// here guesses. Nothing protects the numbers: of private references they are private, and the table
+// is stamped. Vectors are kept beside the output while a run lasts, readable by its owner alone.
+// Messages name a member as the option of evaluate does. For example:
+//
+//     evaluating_default(&request);
+//     request.runs = &path, request.run_count = 1, request.against = "real.jsonl";
+//     request.privacy = EVALUATING_PRIVATE, request.output = "table.md";
+//     status = evaluating_check(&request, &error);
+//     if (!status) status = evaluating_paths(&request, &error);
+//     if (!status) status = evaluating_run(&request, &opened, &events, &evaluation, &error);
+//     ... print ... evaluating_done(&request); evaluation_free(&evaluation.table);
+#ifndef CUTTLE_WORKFLOW_EVALUATING_H
+#define CUTTLE_WORKFLOW_EVALUATING_H
+
+#include "workflow/evaluation.h"
+#include "workflow/setup.h"
+
+enum { EVALUATING_RUNS = 16 }; /* synthetic files at once, at most */
+
+enum evaluating_privacy { EVALUATING_UNSAID, EVALUATING_PUBLIC, EVALUATING_PRIVATE };
+
+/* Texts and paths are NULL when there is none. They are the caller's, and must outlive all that is
+ * made from the request. */
+struct evaluating_request {
+	const char *model;       /* path of the model's file, for evaluating_paths alone */
+	const char *const *runs; /* [run_count] paths of synthetic texts */
+	size_t run_count;
+	const char *against;       /* path of the references */
+	const char *baseline;      /* path of texts of the public prompt alone */
+	const char *text_field;    /* of synthetic texts, and of the baseline */
+	const char *against_field; /* of references and test texts */
+	const char *task;          /* field with the label that is learnt */
+	const char *test;          /* path of real, public texts with labels */
+	const char *lexicon;       /* path of terms, one a line */
+	const char *features_a;    /* path of the references' vectors, NumPy's format */
+	const char *const
+	    *features_b; /* [features_b_count] those of the runs, then of the baseline */
+	size_t features_b_count;
+	const char *output; /* path; "-" = standard output */
+	enum evaluating_privacy privacy;
+	bool equal_texts; /* texts of a run may stand in the references */
+	bool lock;        /* keep texts out of swap */
+};
+
+/* Sets the fields "text", and all else to 0. */
+void evaluating_default(struct evaluating_request *request);
+
+/* USAGE: privacy is unsaid, one of --task and --test stands alone, or vectors are not given for
+ * each file. */
+enum cuttle_status evaluating_check(const struct evaluating_request *request,
+                                    struct cuttle_error *error);
+/* As run_request_paths. INPUT: the references are one of the other files, under whatever name. */
+enum cuttle_status evaluating_paths(const struct evaluating_request *request,
+                                    struct cuttle_error *error);
+
+/* What a run tells its caller. No member but `user` may be NULL. */
+struct evaluating_events {
+	void *user; /* first argument of all others */
+	/* Files are read, and so many texts will go through the model. */
+	void (*begin)(void *user, size_t texts);
+	/* One more text went through it, or through an earlier run's. */
+	void (*text)(void *user);
+	/* Asked now and then. true: the run stops with PARTIAL; the same request continues. */
+	bool (*stop)(void *user);
+};
+
+/* Reads all files, runs their texts through the model, and makes the table; evaluation_free frees
+ * it after success. What the model makes of texts is kept in a file beside the output, with
+ * FEATURE_FILE behind its name, and is taken from there when it stands there already.
+ * INPUT: as text_set_read and evaluation_make; a text of a run stands in the references or in the
+ * test texts, or one of the references in the test texts. PARTIAL. Else as text_set_measure. */
+enum cuttle_status evaluating_run(const struct evaluating_request *request,
+                                  const struct setup_model *opened,
+                                  const struct evaluating_events *events,
+                                  struct evaluation *evaluation, struct cuttle_error *error);
+
+/* The table is written: removes the file with what the model made of the texts. */
+void evaluating_done(const struct evaluating_request *request);
+
+#endif

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// How text_set.h works: 16 texts at a time go through the model, so that all cores have work, and
+// then into the file. An evaluation that is stopped loses at most so many.
+#include "workflow/text_set.h"
+
+#include "io/fail.h"
+#include "io/file.h"
+#include "io/npy.h"
+#include "measure/scratch.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TOGETHER = 16 }; /* texts that go through the model at once */
+
+static enum cuttle_status fail_set_memory(const struct text_set *set, struct cuttle_error *error) {
+	return io_fail(error, CUTTLE_NOMEM, "out of memory for the texts of %s",
+	               file_shown(set->path));
+}
+
+enum cuttle_status text_set_read(const char *path, const char *field, const char *task,
+                                 struct text_set *set, struct cuttle_error *error) {
+	const char *const labels[TEXT_SET_LABELS] = {task ? task : "finish", "finish"};
+	const struct records_request request = {.path = path,
+	                                        .field = field,
+	                                        .limit = SIZE_MAX,
+	                                        .labels = labels,
+	                                        .label_count = TEXT_SET_LABELS};
+	*set = (struct text_set){.path = path};
+	const enum cuttle_status status = records_read(&request, &set->records, error);
+	if (status) return status;
+	const size_t count = records_count(set->records);
+	set->record = calloc(count + 1, sizeof *set->record);
+	if (!set->record) return fail_set_memory(set, error);
+	for (size_t i = 0; i < count; i++)
+		if (records_state(set->records, i) == RECORD_READABLE)
+			set->record[set->count++] = i;
+	set->unreadable = count - set->count;
+	set->perplexity = scratch_make(set->count, sizeof *set->perplexity);
+	set->tokens = scratch_make(set->count, sizeof *set->tokens);
+	return set->perplexity && set->tokens ? CUTTLE_OK : fail_set_memory(set, error);
+}
+
+void text_set_free(struct text_set *set) {
+	records_free(&set->records);
+	free(set->record);
+	scratch_free(set->vectors);
+	scratch_free(set->perplexity);
+	scratch_free(set->tokens);
+	*set = (struct text_set){0};
+}
+
+const char *text_set_text(const struct text_set *set, size_t i, size_t *size) {
+	return records_text(set->records, set->record[i], size);
+}
+
+const char *text_set_label(const struct text_set *set, size_t i, size_t label, size_t *size) {
+	return records_label(set->records, set->record[i], label, size);
+}
+
+/* ---- equal texts ----------------------------------------------------------------------------- */
+
+struct sorted_text {
+	const char *text;
+	size_t size;
+};
+
+static int compare_sorted_texts(const void *one, const void *other) {
+	const struct sorted_text *a = one, *b = other;
+	if (a->size != b->size) return a->size < b->size ? -1 : 1;
+	return memcmp(a->text, b->text, a->size);
+}
+
+enum cuttle_status text_set_meet(const struct text_set *one, const struct text_set *other,
+                                 bool *found, struct cuttle_error *error) {
+	struct sorted_text *sorted = scratch_make(one->count, sizeof *sorted);
+	*found = false;
+	if (!sorted) return fail_set_memory(one, error);
+	for (size_t i = 0; i < one->count; i++)
+		sorted[i].text = text_set_text(one, i, &sorted[i].size);
+	qsort(sorted, one->count, sizeof *sorted, compare_sorted_texts);
+	for (size_t i = 0; i < other->count && !*found; i++) {
+		struct sorted_text wanted;
+		wanted.text = text_set_text(other, i, &wanted.size);
+		*found = bsearch(&wanted, sorted, one->count, sizeof *sorted,
+		                 compare_sorted_texts) != NULL;
+	}
+	scratch_free(sorted);
+	return CUTTLE_OK;
+}
+
+/* ---- vectors of others ----------------------------------------------------------------------- */
+
+enum cuttle_status text_set_import(struct text_set *set, const char *path,
+                                   struct cuttle_error *error) {
+	struct npy npy;
+	enum cuttle_status status = npy_read(path, &npy, error);
+	if (status) return status;
+	if (npy.count != records_count(set->records))
+		status =
+		    io_fail(error, CUTTLE_INPUT,
+		            "%s has %zu rows, and %s %zu records: each record needs a row", path,
+		            npy.count, file_shown(set->path), records_count(set->records));
+	set->width = npy.width;
+	if (!status) set->vectors = scratch_make(set->count * npy.width, sizeof *set->vectors);
+	if (!status && !set->vectors) status = fail_set_memory(set, error);
+	for (size_t i = 0; i < set->count && !status; i++)
+		memcpy(set->vectors + i * npy.width, npy.rows + set->record[i] * npy.width,
+		       npy.width * sizeof *set->vectors);
+	npy_free(&npy);
+	return status;
+}
+
+/* ---- what a model makes of them -------------------------------------------------------------- */
+
+/* Texts that go through the model at once. */
+struct text_slice {
+	struct text_set *set;
+	struct cuttle_model *model;
+	struct feature_file *file;
+	size_t width;   /* numbers of a vector in the file; 0 = vectors were imported */
+	size_t context; /* tokens, at most */
+	bool bos;       /* texts begin with BOS */
+	int32_t bos_id;
+	size_t count;           /* texts collected */
+	size_t of[TOGETHER];    /* their numbers in the set */
+	int32_t *ids[TOGETHER]; /* tokens of each */
+	struct cuttle_embed_text texts[TOGETHER];
+	double *vectors; /* [TOGETHER][width] */
+	float *vector;   /* [width] */
+};
+
+static enum cuttle_status tokenize_in_slice(struct text_slice *slice, size_t i,
+                                            struct cuttle_error *error) {
+	size_t size, count;
+	const char *text = text_set_text(slice->set, i, &size);
+	const size_t capacity = cuttle_tokens_bound(size);
+	int32_t *ids = scratch_make(capacity, sizeof *ids);
+	if (!ids) return fail_set_memory(slice->set, error);
+	slice->of[slice->count] = i;
+	slice->ids[slice->count] = ids;
+	slice->texts[slice->count++].ids = ids;
+	const enum cuttle_status status =
+	    cuttle_tokenize(slice->model, text, size, true, ids, capacity, &count, error);
+	slice->texts[slice->count - 1].count = status ? 0 : count;
+	return status;
+}
+
+static bool text_has_bos(const struct text_slice *slice, const struct cuttle_embed_text *text) {
+	return slice->bos && text->count && text->ids[0] == slice->bos_id;
+}
+
+/* Sets *perplexity of the text's first tokens; NaN where the model has no finite number. */
+static enum cuttle_status measure_perplexity(struct text_slice *slice,
+                                             const struct cuttle_embed_text *text,
+                                             double *perplexity, struct cuttle_error *error) {
+	const size_t most = CUTTLE_EMBED_TOKENS + (size_t)text_has_bos(slice, text);
+	size_t count = text->count < most ? text->count : most;
+	if (count > slice->context) count = slice->context;
+	*perplexity = NAN;
+	if (count < 2) return CUTTLE_OK;
+	double *logprobs = scratch_make(count, sizeof *logprobs), sum = 0.0;
+	int32_t *top1 = scratch_make(count, sizeof *top1);
+	enum cuttle_status status = CUTTLE_NOMEM;
+	if (!logprobs || !top1) (void)fail_set_memory(slice->set, error);
+	else status = cuttle_score(slice->model, text->ids, count, logprobs, top1, error);
+	for (size_t i = 0; i + 1 < count && !status; i++) sum += logprobs[i];
+	if (!status) *perplexity = exp(-sum / (double)(count - 1));
+	if (!isfinite(*perplexity)) *perplexity = NAN;
+	scratch_free(logprobs);
+	scratch_free(top1);
+	// A text that the model has no finite number for is no reason to end.
+	return status == CUTTLE_MODEL ? CUTTLE_OK : status;
+}
+
+/* Runs the collected texts through the model and into the file. */
+static enum cuttle_status flush_slice(struct text_slice *slice, struct cuttle_error *error) {
+	enum cuttle_status status = CUTTLE_OK;
+	if (slice->width && slice->count)
+		status = cuttle_embed(slice->model, slice->texts, slice->count, 0, slice->vectors,
+		                      error);
+	for (size_t i = 0; i < slice->count && !status; i++) {
+		struct feature feature, twin;
+		size_t size;
+		const char *text = text_set_text(slice->set, slice->of[i], &size);
+		// An equal text of this slice may have been added just now.
+		if (feature_file_find(slice->file, text, size, &twin)) continue;
+		feature.tokens = slice->texts[i].count - text_has_bos(slice, &slice->texts[i]);
+		feature.vector = slice->vector;
+		for (size_t k = 0; k < slice->width; k++)
+			slice->vector[k] = (float)slice->vectors[i * slice->width + k];
+		status = measure_perplexity(slice, &slice->texts[i], &feature.perplexity, error);
+		if (!status) status = feature_file_add(slice->file, text, size, &feature, error);
+	}
+	for (size_t i = 0; i < slice->count; i++) {
+		scratch_free(slice->ids[i]);
+		slice->texts[i] = (struct cuttle_embed_text){0};
+	}
+	slice->count = 0;
+	return status;
+}
+
+/* Puts every text's numbers into the file, if they are not there. */
+static enum cuttle_status fill_feature_file(struct text_slice *slice,
+                                            const struct text_set_events *events,
+                                            struct cuttle_error *error) {
+	enum cuttle_status status = CUTTLE_OK;
+	size_t told = 0;
+	for (size_t i = 0; i < slice->set->count && !status; i++) {
+		struct feature feature;
+		size_t size;
+		const char *text = text_set_text(slice->set, i, &size);
+		if (!feature_file_find(slice->file, text, size, &feature))
+			status = tokenize_in_slice(slice, i, error);
+		const bool last = i + 1 == slice->set->count;
+		if (status || (slice->count < TOGETHER && !last)) continue;
+		status = flush_slice(slice, error);
+		if (status) break;
+		events->done(events->user, i + 1 - told);
+		told = i + 1;
+		if (events->stop(events->user))
+			return io_fail(error, CUTTLE_PARTIAL, "stopped before the end");
+	}
+	// After a failure the ids of the texts under way are still to be freed.
+	const size_t count = slice->count;
+	for (size_t i = 0; i < count; i++) scratch_free(slice->ids[i]);
+	return status;
+}
+
+/* Copies from the file to the set. */
+static enum cuttle_status take_from_file(struct text_slice *slice, struct cuttle_error *error) {
+	struct text_set *set = slice->set;
+	if (slice->width) {
+		set->width = slice->width;
+		set->vectors = scratch_make(set->count * set->width, sizeof *set->vectors);
+		if (!set->vectors) return fail_set_memory(set, error);
+	}
+	for (size_t i = 0; i < set->count; i++) {
+		struct feature feature;
+		size_t size;
+		const char *text = text_set_text(set, i, &size);
+		if (!feature_file_find(slice->file, text, size, &feature)) continue;
+		set->perplexity[i] = feature.perplexity;
+		set->tokens[i] = (double)feature.tokens;
+		if (slice->width)
+			memcpy(set->vectors + i * set->width, feature.vector,
+			       set->width * sizeof *set->vectors);
+	}
+	return CUTTLE_OK;
+}
+
+enum cuttle_status text_set_measure(struct text_set *set, struct cuttle_model *model,
+                                    struct feature_file *file, const struct text_set_events *events,
+                                    struct cuttle_error *error) {
+	struct cuttle_model_info info;
+	cuttle_model_describe(model, &info);
+	struct text_slice slice = {.set = set,
+	                           .model = model,
+	                           .file = file,
+	                           .width = set->vectors ? 0 : info.width,
+	                           .context = info.context,
+	                           .bos = info.add_bos,
+	                           .bos_id = info.bos};
+	slice.vectors = scratch_make(TOGETHER * slice.width, sizeof *slice.vectors);
+	slice.vector = scratch_make(slice.width, sizeof *slice.vector);
+	enum cuttle_status status = slice.vectors && slice.vector ? CUTTLE_OK : CUTTLE_NOMEM;
+	if (status) (void)fail_set_memory(set, error);
+	if (!status) status = fill_feature_file(&slice, events, error);
+	if (!status) status = take_from_file(&slice, error);
+	scratch_free(slice.vectors);
+	scratch_free(slice.vector);
+	return status;
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// text_set.h: the texts of one file, and what a model makes of each: vector, perplexity, length.
+//
+// Called by workflow/evaluating. Texts may be PRIVATE, and all numbers of a text are as private as
+// it is: memory is wiped. A record that cannot be read is passed over and counted.
+// Example: 500 records, two of which are blank: count is 498 and unreadable 2.
+#ifndef CUTTLE_WORKFLOW_TEXT_SET_H
+#define CUTTLE_WORKFLOW_TEXT_SET_H
+
+#include "engine/cuttle.h"
+#include "io/feature_file.h"
+#include "io/records.h"
+
+enum { TEXT_SET_TASK, TEXT_SET_FINISH, TEXT_SET_LABELS };
+
+struct text_set {
+	const char *path;        /* the caller's */
+	struct records *records; /* all of them */
+	size_t *record;          /* [count] number of each text's record */
+	size_t count;            /* texts that can be read */
+	size_t unreadable;       /* records without one */
+	size_t width;            /* numbers of a vector */
+	float *vectors;          /* [count][width]; zeros: the text has no direction */
+	double *perplexity;      /* [count]; NaN: a text of one token, or of numbers not finite */
+	double *tokens;          /* [count] without BOS */
+};
+
+/* Reads the file's texts from `field`, and of each record the labels `task` (NULL = none) and
+ * "finish". Call text_set_free in any case. INPUT: as records_read. NOMEM. */
+enum cuttle_status text_set_read(const char *path, const char *field, const char *task,
+                                 struct text_set *set, struct cuttle_error *error);
+void text_set_free(struct text_set *set);
+
+/* Text i, and one of its labels; NULL = it has no such label. */
+const char *text_set_text(const struct text_set *set, size_t i, size_t *size);
+const char *text_set_label(const struct text_set *set, size_t i, size_t label, size_t *size);
+
+/* Whether a text of one set stands in another, byte for byte. False in *found on failure. NOMEM. */
+enum cuttle_status text_set_meet(const struct text_set *one, const struct text_set *other,
+                                 bool *found, struct cuttle_error *error);
+
+/* Takes the vectors of NumPy's file, one row a record, in place of the model's. INPUT: as npy_read,
+ * or it has another number of rows than the set has records. NOMEM. */
+enum cuttle_status text_set_import(struct text_set *set, const char *path,
+                                   struct cuttle_error *error);
+
+struct text_set_events {
+	void *user;
+	/* So many more texts of the set are done. */
+	void (*done)(void *user, size_t texts);
+	/* true: stop with PARTIAL. */
+	bool (*stop)(void *user);
+};
+
+/* Fills in what the model makes of each text: from `file` what is there, and adds the rest to it.
+ * Vectors are computed unless they were imported. Perplexity is exp of the mean of -ln P(token)
+ * over the first CUTTLE_EMBED_TOKENS tokens, BOS before them where the model's texts begin so.
+ * PARTIAL: stopped. INTERNAL: the file cannot be written. USAGE, NOMEM: as cuttle_embed. */
+enum cuttle_status text_set_measure(struct text_set *set, struct cuttle_model *model,
+                                    struct feature_file *file, const struct text_set_events *events,
+                                    struct cuttle_error *error);
+
+#endif
