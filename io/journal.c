@@ -34,9 +34,8 @@ enum {
 
 static const char COUNTS[] = "counts"; /* how the line of noisy counts begins */
 enum {
-	/* Bytes of the longest: each number has 21 with its space, the check 18 with the newline.
-	 */
-	COUNTS_LINE = sizeof COUNTS - 1 + 21 * JOURNAL_COUNTS + 1 + 2 * crypto_shorthash_BYTES + 2
+	/* Bytes of the longest: a number and its space have 21, all behind the numbers 18. */
+	COUNTS_LINE = (int)sizeof COUNTS + 21 * JOURNAL_COUNTS + 2 * (int)crypto_shorthash_BYTES + 2
 };
 
 struct journal {

@@ -8,7 +8,6 @@
 #include "dp/histogram.h"
 #include "dp/seats.h"
 #include "engine/run/lots.h"
-#include "engine/run/plan.h"
 #include "engine/run/seeded.h"
 #include "engine/status.h"
 
@@ -31,6 +30,15 @@ enum cuttle_status histogram_check(const struct cuttle_histogram *histogram,
 		                   "2^20, and texts",
 		                   DP_MOST_CLUSTERS);
 	return CUTTLE_OK;
+}
+
+/* Turns a status of dp/ into the engine's; `what` is what BAD_PARAMETER means. */
+static enum cuttle_status histogram_status(enum dp_status status, const char *what,
+                                           struct cuttle_error *error) {
+	if (status == DP_OK) return CUTTLE_OK;
+	if (status == DP_BAD_PARAMETER) return status_fail(error, CUTTLE_USAGE, "%s", what);
+	return status_fail(error, status == DP_NO_MEMORY ? CUTTLE_NOMEM : CUTTLE_INTERNAL, "%s",
+	                   dp_status_text(status));
 }
 
 enum cuttle_status cuttle_histogram_make(double epsilon, uint32_t clusters, uint64_t texts,
@@ -61,9 +69,9 @@ enum cuttle_status cuttle_histogram_count(const struct cuttle_histogram *histogr
 	REQUIRE(histogram && noisy && (cluster || !records));
 	struct seeded seeded = {.seed = seed ? *seed : 0, .heading = SEEDED_COUNTS};
 	const struct dp_random random = seed ? seeded_random(&seeded) : dp_random_system();
-	return plan_status(
+	return histogram_status(
 	    dp_histogram(cluster, records, histogram->clusters, histogram->scale, &random, noisy),
-	    error);
+	    "", error);
 }
 
 uint64_t cuttle_histogram_deal(const struct cuttle_histogram *histogram,
@@ -115,10 +123,8 @@ enum cuttle_status cuttle_histogram_rows(const struct cuttle_histogram *histogra
 	free(noisy);
 	free(batches);
 	free(used);
-	if (answer == DP_NO_MEMORY) return status_fail(error, CUTTLE_NOMEM, "out of memory");
-	if (answer) return status_fail(error, CUTTLE_USAGE, "a batch would have too many rows");
-	*rows += 1;
-	return CUTTLE_OK;
+	if (answer == DP_OK) *rows += 1;
+	return histogram_status(answer, "a batch would have too many rows", error);
 }
 
 /* ---- accounts -------------------------------------------------------------------------------- */
@@ -128,11 +134,8 @@ enum cuttle_status histogram_epsilon(const struct cuttle_histogram *histogram, l
                                      double delta, double *epsilon, struct cuttle_error *error) {
 	const struct dp_histogram_terms terms = {
 	    .accountant = accountant, .q = ratio, .t = histogram->scale};
-	const enum dp_status status = dp_histogram_epsilon(&terms, claim, delta, epsilon);
-	return status == DP_BAD_PARAMETER
-	           ? status_fail(error, CUTTLE_USAGE,
-	                         "this is out of range of the exact accountant; use zcdp")
-	           : plan_status(status, error);
+	return histogram_status(dp_histogram_epsilon(&terms, claim, delta, epsilon),
+	                        "this is out of range of the exact accountant; use zcdp", error);
 }
 
 double histogram_rho(const struct cuttle_histogram *histogram, double rho) {
@@ -148,12 +151,11 @@ enum cuttle_status histogram_lower(const struct cuttle_histogram *histogram, lon
 		return status_fail(error, CUTTLE_USAGE,
 		                   "the counts of the clusters alone cost epsilon 1/%u",
 		                   histogram->scale);
-	const enum dp_status status = dp_histogram_lower(&terms, epsilon, delta, integers);
-	return status == DP_BAD_PARAMETER
-	           ? status_fail(error, CUTTLE_USAGE,
-	                         "epsilon is so small that beside the counts of the clusters no "
-	                         "clip is left")
-	           : plan_status(status, error);
+	return histogram_status(
+	    dp_histogram_lower(&terms, epsilon, delta, integers),
+	    "epsilon is so small that beside the counts of the clusters no clip "
+	    "is left",
+	    error);
 }
 
 enum cuttle_status cuttle_histogram_solve(const struct cuttle_histogram *histogram,
@@ -161,28 +163,35 @@ enum cuttle_status cuttle_histogram_solve(const struct cuttle_histogram *histogr
                                           struct cuttle_budget *budget,
                                           struct cuttle_error *error) {
 	REQUIRE(histogram && lots && budget);
-	struct cuttle_budget solved = *budget;
+	struct dp_budget rho = {.epsilon = (double)NAN,
+	                        .delta = (double)NAN,
+	                        .rho = (double)NAN,
+	                        .clip = budget->clip,
+	                        .temperature = budget->temperature,
+	                        .batch = budget->batch,
+	                        .tokens = budget->tokens};
 	long double ratio = 1.0L;
-	double batch_delta = budget->delta, known_delta;
-	solved.epsilon = solved.rho = (double)NAN;
+	double epsilon, batch_delta = budget->delta, known_delta;
+	const char *reason;
 	enum cuttle_status status = histogram_check(histogram, error);
 	if (!status) status = lots_ratio(lots, 1, &ratio, error);
 	if (!status)
 		status =
 		    cuttle_lots_delta(lots, 1, budget->delta, &batch_delta, &known_delta, error);
-	if (!status) status = cuttle_budget_solve(&solved, CUTTLE_RHO, error);
 	if (status) return status;
+	const enum dp_status answer = dp_budget_solve(&rho, DP_RHO, &reason);
+	if (answer) return histogram_status(answer, reason, error);
 	/* The claim of a batch: eta = 2 C / (B tau), a little more as this rounds. */
 	const struct dp_claim claim = {.null = DP_NULL_IS_NOTHING,
 	                               .units = budget->tokens,
 	                               .eta = 2.0L * (long double)budget->clip / budget->batch /
 	                                      (long double)budget->temperature * (1.0L + 0x1p-59L)};
-	status = histogram_epsilon(histogram, known ? 1.0L : ratio,
-	                           budget->accountant == CUTTLE_EXACT ? DP_EXACT : DP_ZCDP, &claim,
-	                           known ? batch_delta : dp_rows_delta(budget->delta),
-	                           &solved.epsilon, error);
+	status =
+	    histogram_epsilon(histogram, known ? 1.0L : ratio,
+	                      budget->accountant == CUTTLE_EXACT ? DP_EXACT : DP_ZCDP, &claim,
+	                      known ? batch_delta : dp_rows_delta(budget->delta), &epsilon, error);
 	if (status) return status;
-	solved.rho = histogram_rho(histogram, solved.rho);
-	*budget = solved;
+	budget->epsilon = epsilon;
+	budget->rho = histogram_rho(histogram, rho.rho);
 	return CUTTLE_OK;
 }

@@ -181,6 +181,10 @@ roads sorted "$named" 0 through_pipe "${kinds[@]}" --unit-key who --one-per-unit
 roads sorted "$named" 4 "${single[@]}" -o out.jsonl "${kinds[@]}" -N 5
 roads sorted "$named" 0 "${single[@]}" "${kinds[@]}" "${dry[@]}"
 roads keyed "$all" 0 "${single[@]}" "${limited[@]}" "${dry[@]}"
+# Private categories have lots, and need epsilon. Where a record keeps its category nothing differs; a dry run sees none.
+private=("$CUTTLE" generate -i ../in -e 0.05 -B 2 -N 4 -n 12 --kind note --insecure-seed 3 --category-field kind --categories 'sea,land')
+roads sorted "$named" 0 "${private[@]}" -o out.jsonl
+roads sorted "$all" 0 "${private[@]}" "${dry[@]}"
 roads csv "$all_csv" 0 "${single[@]}" -o out.jsonl --input-format csv --unit-key id --one-per-unit
 roads csv "$all_csv" 0 "${single[@]}" -o out.jsonl --input-format csv -B 1 -N 3 --category-field id --categories '1,3,5' --category-public
 roads sorted "$named" 0 "${single[@]}" -o out.jsonl "${kinds[@]}" --center median --token-bank --public-when 0.5 --complete --free-tokens 7
