@@ -157,6 +157,7 @@ help:
 	@echo 'make coverage  how much of dp/ its tests reach, in $(BUILD)-coverage'
 	@echo 'make mutants   breaks each promise once, as tests/mutants say, and wants a test to fail;  MUTANTS="name..." for some'
 	@echo 'make proofs    installs coq (1 GB), compiles the proofs of dp/PRIVACY.md, lists their axioms; apart from test and CI'
+	@echo 'make prove     installs Frama-C (1 GB), proves the integer core of the C; the bounded part needs ESBMC=command; nightly'
 	@echo 'make format    clang-format in place;  make lint  style, arrows of includes, circles of calls, clang-tidy, shellcheck'
 	@echo 'make install   command, library and headers (C and C++) into $$(DESTDIR)$$(PREFIX), PREFIX=/usr/local'
 	@echo 'variables      CC=gcc|clang  CFLAGS  BLAS=1|0  CURL=1|0  BUILD=folder  MODEL=file.gguf; what another setting changes is built anew'
@@ -206,6 +207,8 @@ test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY)) $(BUILD)/cuttle $(BUILD)/f
 	@echo "== proofs/check.sh again"
 	@if command -v coqchk >/dev/null; then BUILD=$(BUILD) proofs/check.sh && BUILD=$(BUILD) proofs/check.sh again; \
 		else echo "SKIPPED: coq is not installed, make proofs installs it"; fi
+	@echo "== proofs/prove.sh"
+	@proofs/prove.sh
 	@echo "== bench/fusion.c and bench/recovery.c: what is left of a document, and 300 games for its secrets"
 	@$(BUILD)/fusion $(MODEL) ../shared/data/mtsamples_pii.jsonl 20 1000 _
 	@$(BUILD)/recovery $(MODEL) ../shared/data/mtsamples_pii.jsonl 100 400 40
@@ -244,6 +247,10 @@ proofs:
 	@./setup.sh proofs
 	@BUILD=$(BUILD) proofs/check.sh
 
+prove:
+	@./setup.sh prove || echo 'prove: SKIPPED what needs these packages'
+	@proofs/prove.sh
+
 format:
 	clang-format -i $(SOURCES)
 
@@ -262,6 +269,6 @@ install-headers:
 clean:
 	rm -rf build build-*/
 
-.PHONY: all help demo demo-sanitize demo-infer test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs format lint install install-headers clean FORCE
+.PHONY: all help demo demo-sanitize demo-infer test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs prove format lint install install-headers clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

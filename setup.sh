@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages that a target needs. Where it may not, it prints the command.
-# usage: ./setup.sh check|build|demo|test|arm|ci|proofs
+# usage: ./setup.sh check|build|demo|test|arm|ci|proofs|prove
 # check installs nothing: it names the packages that a build lacks.
 # usage: ./setup.sh download FOLDER
 # It fetches the packages of `test` and all that they need, for a machine without network. It also
@@ -17,7 +17,8 @@ test | download) wanted="$build $model g++ libcmocka-dev" ;;
 arm) wanted="$needed gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" ;;
 ci) wanted="$build $model g++ libcmocka-dev clang clang-format clang-tidy libclang-rt-14-dev shellcheck git" ;;
 proofs) wanted="coq make patch" ;;
-*) echo "usage: $0 check|build|demo|test|arm|ci|proofs, or $0 download FOLDER" >&2; exit 2 ;;
+prove) wanted="frama-c-base why3 z3 cvc4 gcc patch" ;;
+*) echo "usage: $0 check|build|demo|test|arm|ci|proofs|prove, or $0 download FOLDER" >&2; exit 2 ;;
 esac
 
 if [ "${1:-}" = download ]; then

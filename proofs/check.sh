@@ -5,7 +5,7 @@
 #        check.sh names   what needs no coq: names that dp/PRIVACY.md gives are there, nothing is admitted, files begin as they should
 #        check.sh refuse PATCH   one of wrong/, after all of it
 #        check.sh again   what is compiled is checked once more, by coq's own small checker; minutes
-# A file of wrong/ is a patch. It begins with two lines of words: what is wrong, and "refused by: " with the lemma that must fail.
+# A file of wrong/ is a patch to one file. It begins with two lines of words: what is wrong, and "refused by: " with the lemma that must fail.
 # Environment: BUILD, as in the Makefile.
 set -euo pipefail
 cd "$(dirname "$(realpath "$0")")/.."
@@ -49,7 +49,7 @@ names() {
 # build FOLDER: compiles what has changed there.
 build() {
 	(cd "$1" && coqdep -Q . Cuttle ./*.v >depend)
-	make -s -C "$1" -j"${2:-$(nproc)}" -f - <<'END'
+	make -s -C "$1" -j"$(nproc)" -f - <<'END'
 all: $(patsubst %.v,%.vo,$(wildcard *.v))
 %.vo: %.v
 	@echo COQC $<
@@ -86,20 +86,21 @@ failed_lemma() {
 	head -"$line" "$1/$file" | grep -oE '^(Lemma|Theorem|Corollary|Example|Definition|Record|Fixpoint) \w+' | tail -1 | cut -d' ' -f2
 }
 
-# refuse PATCH: in a copy of what is compiled.
+# refuse PATCH: the file that it changes, beside what is compiled; the lemma that must fail is in it.
 refuse() {
-	local scratch lemma found
+	local scratch file lemma found
 	scratch=$(mktemp -d)
 	# shellcheck disable=SC2064 # now, while the name is known
 	trap "rm -rf '$scratch'" EXIT
+	file=$(sed -n 's,^+++ b/proofs/,,p' "$1")
 	lemma=$(sed -n 's/^refused by: //p' "$1")
-	cp -a "$there" "$scratch/tree"
-	if ! patch -s -f -p2 -F0 -d "$scratch/tree" <"$1" >"$scratch/log" 2>&1; then
+	cp "$there/$file" "$scratch"
+	if ! patch -s -f -p2 -F0 -d "$scratch" <"$1" >"$scratch/log" 2>&1; then
 		say "$(basename "$1") does not apply: $(head -1 "$scratch/log")"
-	elif build "$scratch/tree" 1 >"$scratch/log" 2>&1; then
+	elif (cd "$scratch" && coqc -q -Q "$there" Cuttle "./$file") >"$scratch/log" 2>&1; then
 		say "$(basename "$1") IS PROVED, and it is wrong"
 	else
-		found=$(failed_lemma "$scratch/tree" "$scratch/log")
+		found=$(failed_lemma "$scratch" "$scratch/log")
 		if [ "$found" != "$lemma" ] || grep -qiE 'syntax error|was not found' "$scratch/log"; then
 			cat "$scratch/log"
 			say "$(basename "$1") fails in ${found:-nothing}, not in $lemma"

@@ -4,6 +4,7 @@
 Require Import Reals List Lra Lia ZArith.
 From Cuttle Require Import laws transcripts step_03_sum step_04_table step_05_bounded_range step_09_conversion
   step_10_exact theorem_invisibleink step_39_lots step_40_histogram
+  step_04_exp_below step_11_polygon step_22_rowlaw step_27_exchange step_28_ceiling step_31_raise_e
   step_32_order step_33_theorem_r step_36_texts step_23_share step_24_fusion step_26_capped.
 Import ListNotations.
 Open Scope R_scope.
@@ -194,3 +195,56 @@ Proof.
   - intros; lra.
   - lra.
 Qed.
+
+(* Steps 27 and 28: the two laws above, for a content and its blank. *)
+Lemma exchange_instance :
+  renyi [true; false] (exchange_order (INR 2)) (exchange_loss (INR 2) (ln (9 / 8))) leaning_law leaning_law.
+Proof.
+  destruct share_instance as [F G].
+  refine (proj2 (step_27_exchange [true; false] (INR 2) (ln (9 / 8)) leaning_law even_law leaning_law _
+    leaning_is_law even_is_law leaning_is_law F G)). simpl; lra.
+Qed.
+
+Lemma ceiling_instance :
+  success [true; false] [true; false] (fun _ => leaning_law) Bool.eqb <=
+    exp ((INR 2 - 1) / INR 2 * (ln (9 / 8) - ln (INR (length [true; false])))).
+Proof.
+  apply (step_28_by_renyi [true; false] [true; false] (fun _ => leaning_law) even_law).
+  - congruence.
+  - intros; apply leaning_is_law.
+  - apply even_is_law.
+  - intros [|] _; simpl; lra.
+  - simpl; lra.
+  - intros x _. apply share_instance.
+Qed.
+
+(* Step 22: two candidates of entry 1, a sum of 8, no rounding: 3 and 3 are truncated, 1 is added, nothing is left. *)
+Lemma rowlaw_instance y : In y [true; false] ->
+  (1 <= row_law [true; false] (fun _ => 3) 8 Bool.bool_dec true y)%Z.
+Proof.
+  apply (step_22_entries_are_positive [true; false] (fun _ => 1%Z) (fun _ => 3%Z) 8 0); try (intros; simpl; lra); intros; simpl; lia.
+Qed.
+
+(* Step 11: delta of no step, max(0, 1 - a). *)
+Lemma polygon_instance x : 1 / 2 <= x <= 2 -> Rmax 0 (1 - x) <= edge (1 / 2) 2 (1 / 2) 0 x.
+Proof.
+  intros Hx. apply (step_11_edge_above (fun a => Rmax 0 (1 - a))); try lra.
+  - intros s a b Hs _ _. pose proof (Rmax_l 0 (1 - a)). pose proof (Rmax_r 0 (1 - a)).
+    pose proof (Rmax_l 0 (1 - b)). pose proof (Rmax_r 0 (1 - b)).
+    assert (0 <= s * Rmax 0 (1 - a)) by (apply Rmult_le_pos; lra).
+    assert (0 <= (1 - s) * Rmax 0 (1 - b)) by (apply Rmult_le_pos; lra).
+    assert (s * (1 - a) <= s * Rmax 0 (1 - a)) by (apply Rmult_le_compat_l; lra).
+    assert ((1 - s) * (1 - b) <= (1 - s) * Rmax 0 (1 - b)) by (apply Rmult_le_compat_l; lra).
+    apply Rmax_lub; lra.
+  - rewrite Rmax_right; lra.
+  - rewrite Rmax_left; lra.
+Qed.
+
+(* The integers of the code: e^3 of exp_below, halved twice; 2^40 e^6 of dp_rank_bound. Their last digits are those of dp/. *)
+Example exp_below_instance : let '(r, bits) := exp_below (3 * 2 ^ 56) 2 24 99 in
+  (20 * 2 ^ bits < r < 21 * 2 ^ bits)%Z /\ (2 ^ 61 <= r < 2 ^ 62)%Z.
+Proof. vm_compute. repeat split; congruence. Qed.
+
+Example raise_e_instance : let '(s, b) := raised 6000000 1000000 99 300 1 in
+  (s / 2 ^ (b - 40))%Z = 443574649424904%Z.
+Proof. vm_compute. reflexivity. Qed.
