@@ -290,7 +290,7 @@ static void print_results(const struct likelihood_bench *b) {
 }
 
 /* Parts the records by their category; at most MOST_GROUPS, the largest first. */
-static size_t make_groups(const struct records *records, bool by_category,
+static size_t part_records(const struct records *records, bool by_category,
                           struct record_group *groups) {
 	const size_t all = records_count(records);
 	size_t count = 0, room = 64;
@@ -397,7 +397,7 @@ int main(int argc, char **argv) {
 	if (b.model->model.vocab_size > MOST_VOCAB)
 		stop_bench("a vocabulary this large does not fit");
 	struct record_group groups[MOST_GROUPS];
-	const size_t count = make_groups(b.records, field != NULL, groups);
+	const size_t count = part_records(b.records, field != NULL, groups);
 	size_t records = 0, measured = 0;
 	for (size_t g = 0; g < count; g++) records += groups[g].count;
 	for (size_t g = 0; g < count; g++) {
