@@ -291,7 +291,7 @@ static void print_results(const struct likelihood_bench *b) {
 
 /* Parts the records by their category; at most MOST_GROUPS, the largest first. */
 static size_t part_records(const struct records *records, bool by_category,
-                          struct record_group *groups) {
+                           struct record_group *groups) {
 	const size_t all = records_count(records);
 	size_t count = 0, room = 64;
 	struct record_group *found = calloc(room, sizeof *found);
