@@ -10,9 +10,11 @@ folder=demo
 mkdir -p "$folder"
 # The references are invented, so drawing from them twice harms nobody.
 again="rm -r $folder && make demo draws new ones"
+# Which wards there are is public here; which one a note is from stays private.
+wards=chronic,children,community,senses,surgery,medicine,emergency,heart,mind,maternity
 
 if "$cuttle" generate -m "$model" -i tools/samples/notes.jsonl -o "$folder/notes.jsonl" --public-examples tools/samples/public.jsonl \
-	--kind "clinical note" -e 10 --delta 1e-6 -B 31 -N 8 -n 96 --temperature 0.8 -k 50; then
+	--kind "clinical note" --category-field ward --categories "$wards" -e 3 --delta 1e-6 -B 15 -N 8 -n 96 --temperature 0.8 -k 50; then
 	echo
 else
 	code=$?
@@ -23,13 +25,13 @@ else
 	exit $code
 fi
 
-echo "8 clinical notes, each written from 31 notes of tools/samples/notes.jsonl that it may not give away:"
+echo "Clinical notes, each written from some 15 notes of one ward in tools/samples/notes.jsonl, none of which may show through:"
 python3 - "$folder/notes.jsonl" <<'PYTHON'
 import json, sys, textwrap
 for line in open(sys.argv[1], encoding="utf-8"):
     note = json.loads(line)
     print()
-    print(textwrap.fill(note["text"], 110, initial_indent="  %d. " % (note["index"] + 1), subsequent_indent="     "))
+    print(textwrap.fill(note["text"], 110, initial_indent="  %d. %s: " % (note["index"] + 1, note["ward"]), subsequent_indent="     "))
 receipt = json.load(open(sys.argv[1].replace(".jsonl", ".receipt.json"), encoding="utf-8"))
 print()
 print(textwrap.fill(receipt["guarantee"], 110))
