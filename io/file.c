@@ -21,6 +21,9 @@ enum cuttle_status file_read(const char *path, size_t most, char **text, size_t 
 	*size = 0;
 	FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;
 	if (!file) return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", path, strerror(errno));
+	// A buffer in between would keep what is read, and keys are read here. Standard input keeps
+	// its own: others may have read of it already.
+	if (file != stdin) (void)setvbuf(file, NULL, _IONBF, 0);
 	char *bytes = malloc(most + 1);
 	size_t used = bytes ? fread(bytes, 1, most + 1, file) : 0;
 	int problem = ferror(file) ? errno : 0;

@@ -75,36 +75,22 @@ static bool parse_lots_line(const char *line, size_t size, struct lots *lots) {
 	       bytes == LOTS_KEY;
 }
 
-/* Reads at most LINE + 1 bytes, without a buffer that would keep them. Returns how many; LINE + 1
- * where the file cannot be opened. */
-static size_t read_lots_line(const char *path, char line[LINE + 2]) {
-	const int file = open(path, O_RDONLY | O_CLOEXEC);
-	size_t size = file < 0 ? LINE + 1 : 0;
-	ssize_t got = file < 0 ? 0 : 1;
-	while (got > 0 && size <= LINE) {
-		got = read(file, line + size, LINE + 1 - size);
-		if (got > 0) size += (size_t)got;
-		else if (got < 0 && errno == EINTR) got = 1;
-	}
-	if (file >= 0) (void)close(file);
-	line[size] = 0;
-	return size;
-}
-
 void lots_look(struct lots *lots, const char *path) {
-	char line[LINE + 2];
+	char *line;
+	size_t size;
+	const size_t prefix = sizeof PREFIX - 1;
 	lots->standing = LOTS_NONE;
 	lots->torn = false;
 	if (access(path, F_OK) != 0 && errno == ENOENT) return;
 	lots->standing = LOTS_FOREIGN;
-	if (file_regular(path, NULL)) return;
-	const size_t size = read_lots_line(path, line), prefix = sizeof PREFIX - 1;
+	if (file_regular(path, NULL) || file_read(path, LINE, &line, &size, NULL)) return;
 	// A kill may also have come between overwriting a file and removing it.
 	lots->torn = (size == LINE && sodium_is_zero((const unsigned char *)line, size)) ||
 	             (size < LINE && !memcmp(line, PREFIX, size < prefix ? size : prefix));
 	if (lots->torn) lots->standing = LOTS_NONE;
 	if (parse_lots_line(line, size, lots)) lots->standing = LOTS_STAND;
-	sodium_memzero(line, sizeof line);
+	sodium_memzero(line, size);
+	free(line);
 }
 
 static void render_lots_check(const unsigned char key[LOTS_KEY], char check[LOTS_CHECK]) {
