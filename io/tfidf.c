@@ -48,6 +48,7 @@ static uint64_t hash_word(const char *word, size_t size) {
 }
 
 bool tfidf_next(const char **text, size_t *size, struct tfidf_word *word) {
+	if (!*size) return false; // a null text has no address to count from
 	const char *at = *text, *end = at + *size;
 	while (at < end && !is_word_byte((unsigned char)*at)) at++;
 	const char *begin = at;
