@@ -24,6 +24,11 @@ enum cuttle_status file_read(const char *path, size_t most, char **text, size_t 
 	// A buffer in between would keep what is read, and keys are read here. Standard input keeps
 	// its own: others may have read of it already.
 	if (file != stdin) (void)setvbuf(file, NULL, _IONBF, 0);
+	// Of a regular file no more memory is taken than it has bytes. Files of the system say 0.
+	struct stat about;
+	if (fstat(fileno(file), &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0 &&
+	    (uint64_t)about.st_size < most)
+		most = (size_t)about.st_size;
 	char *bytes = malloc(most + 1);
 	size_t used = bytes ? fread(bytes, 1, most + 1, file) : 0;
 	int problem = ferror(file) ? errno : 0;

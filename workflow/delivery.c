@@ -14,7 +14,9 @@ enum cuttle_status delivery_open(const struct output_request *request, const cha
 	*delivery = (struct delivery){.spending = spending, .stream = !strcmp(request->path, "-")};
 	enum cuttle_status status = output_open(request, &delivery->output, complete, error);
 	if (status || *complete) return status;
-	const bool resumed = output_texts_drawn(delivery->output) > 0;
+	const int64_t *counts;
+	const bool resumed = output_texts_drawn(delivery->output) > 0 ||
+	                     output_clusters(delivery->output, &counts) > 0;
 	if (trace)
 		status = trace_open(trace, request->fingerprint, resumed, &delivery->trace, error);
 	if (!status)

@@ -200,7 +200,8 @@ enum cuttle_status run_texts(const struct run_request *request, struct setup *se
 		    open_delivery(request, setup, &references, &spending, &run.likelihood.scale,
 		                  &run.lots, &run.delivery, &complete, error);
 	if (!status && !complete && setup->histogram.clusters)
-		status = seats_take(request, setup, run.delivery.output, &references, error);
+		status =
+		    seats_take(request, setup, run.delivery.output, &spending, &references, error);
 	if (!status && !complete && references.lots)
 		status = references_draw(setup, &run.lots, &references, error);
 	if (!status) events->begin(events->user, complete);

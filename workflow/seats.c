@@ -11,6 +11,7 @@
 /* Draws counts[k] from the clusters of the records, and keeps them. */
 static enum cuttle_status draw_cluster_counts(const struct run_request *request,
                                               const struct setup *setup, struct output *output,
+                                              struct spending *spending,
                                               const struct references *references, int64_t *counts,
                                               struct cuttle_error *error) {
 	const int32_t *tokens;
@@ -18,9 +19,12 @@ static enum cuttle_status draw_cluster_counts(const struct run_request *request,
 		return io_fail(error, CUTTLE_PARTIAL,
 		               "the counts of this run's categories are lost; --overwrite draws "
 		               "all texts anew and spends again");
-	const enum cuttle_status status = cuttle_histogram_count(
-	    &setup->histogram, references->cluster, records_count(references->records),
-	    request->plan.insecure ? &request->plan.insecure_seed : NULL, counts, error);
+	// What counts spent cannot be given back, nor pay for others.
+	enum cuttle_status status = spending_draw(spending, error);
+	if (!status)
+		status = cuttle_histogram_count(
+		    &setup->histogram, references->cluster, records_count(references->records),
+		    request->plan.insecure ? &request->plan.insecure_seed : NULL, counts, error);
 	return status ? status
 	              : output_keep_clusters(output, counts, setup->histogram.clusters, error);
 }
@@ -45,8 +49,8 @@ static enum cuttle_status find_record_clusters(const struct setup *setup,
 }
 
 enum cuttle_status seats_take(const struct run_request *request, struct setup *setup,
-                              struct output *output, struct references *references,
-                              struct cuttle_error *error) {
+                              struct output *output, struct spending *spending,
+                              struct references *references, struct cuttle_error *error) {
 	const uint32_t clusters = setup->histogram.clusters;
 	const size_t records = records_count(references->records);
 	const int64_t *kept;
@@ -61,7 +65,9 @@ enum cuttle_status seats_take(const struct run_request *request, struct setup *s
 	if (status) return status;
 	if (output_clusters(output, &kept) == clusters)
 		memcpy(setup->counts, kept, clusters * sizeof *kept);
-	else status = draw_cluster_counts(request, setup, output, references, setup->counts, error);
+	else
+		status = draw_cluster_counts(request, setup, output, spending, references,
+		                             setup->counts, error);
 	if (status) return status;
 	setup->receipt.texts = (size_t)cuttle_histogram_deal(&setup->histogram, setup->lots.all,
 	                                                     setup->receipt.guarantee.batch,

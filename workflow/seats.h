@@ -9,14 +9,16 @@
 #define CUTTLE_WORKFLOW_SEATS_H
 
 #include "workflow/references.h"
+#include "workflow/spending.h"
 
 /* Takes the counts of a run that is continued from its journal, or draws them and makes them
- * durable there. Then it deals out the texts: it changes the seats of setup, the texts of its
- * categories and of its receipt, which may become fewer, and 0. Sets references->cluster.
- * PARTIAL: the journal has tokens and no counts, or cannot be written. INTERNAL: there are no
- * random bits. NOMEM. */
+ * durable there. To draw them is to spend: before that the charge counts as drawn. Then it deals
+ * out the texts: it changes the seats of setup, the texts of its categories and of its receipt,
+ * which may become fewer, and 0. Sets references->cluster. PARTIAL: the journal has tokens and no
+ * counts, or cannot be written. INTERNAL: there are no random bits. NOMEM. Else as spending_draw.
+ */
 enum cuttle_status seats_take(const struct run_request *request, struct setup *setup,
-                              struct output *output, struct references *references,
-                              struct cuttle_error *error);
+                              struct output *output, struct spending *spending,
+                              struct references *references, struct cuttle_error *error);
 
 #endif

@@ -90,8 +90,8 @@ static enum cuttle_status charge_run(struct ledger *ledger, struct spending *spe
 	const bool drawn = found->state == LEDGER_DRAWN || found->state == LEDGER_CLOSED;
 	const bool stands = found->state == LEDGER_RESERVED || (drawn && resumed);
 	if (!stands || !same) status = reserve_run(ledger, spending, request, found, error);
-	// The journal's tokens were drawn, maybe under another name. So this charge counts as drawn
-	// at once, and can never be released.
+	// The journal's tokens or counts were drawn, maybe under another name. So this charge
+	// counts as drawn at once, and can never be released.
 	if (!status && resumed && found->state != LEDGER_CLOSED) {
 		status = ledger_draw(ledger, request->dataset, spending->run, error);
 		spending->drawn = !status;

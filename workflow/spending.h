@@ -39,16 +39,16 @@ struct spending {
 enum cuttle_status spending_open(const struct spending_request *request, struct spending *spending,
                                  struct cuttle_error *error);
 /* Charges the run, or finds its charge. Call it before any forward pass. `charge` says what is
- * charged; its data set and run are set here. `resumed` says that the journal has tokens. OUT.run
- * is written by way of OUT.run`scratch` (output_scratch), where nothing stands after it. Sets
- * *charged to what the receipt shows of it. BUDGET: the ledger refuses. USAGE: a file that is no
- * run's name stands at OUT.run. PARTIAL: OUT.run cannot be written. Else as ledger_open,
+ * charged; its data set and run are set here. `resumed` says that the journal has tokens or counts.
+ * OUT.run is written by way of OUT.run`scratch` (output_scratch), where nothing stands after it.
+ * Sets *charged to what the receipt shows of it. BUDGET: the ledger refuses. USAGE: a file that is
+ * no run's name stands at OUT.run. PARTIAL: OUT.run cannot be written. Else as ledger_open,
  * ledger_match, ledger_reserve and ledger_draw. */
 enum cuttle_status spending_reserve(struct spending *spending, const struct ledger_request *charge,
                                     bool resumed, const char *scratch,
                                     struct receipt_ledger *charged, struct cuttle_error *error);
-/* Tells the ledger that the run draws. Call it for each token, before the token may be seen;
- * only the first call writes. Errors as ledger_open and ledger_draw. */
+/* Tells the ledger that the run draws. Call it before counts are drawn, and for each token, before
+ * the token may be seen; only the first call writes. Errors as ledger_open and ledger_draw. */
 enum cuttle_status spending_draw(struct spending *spending, struct cuttle_error *error);
 /* Closes the charge with the output's hash. Call it when the output is whole and not yet in place.
  * BUDGET: this charge has paid for another output. Else as ledger_open and ledger_finish. */

@@ -103,6 +103,14 @@ exits 0 "${private[@]}" -i small.jsonl -B 1000 -o none.jsonl
 [ ! -s none.jsonl ] || fail "texts from counts that are mostly noise: $(cat none.jsonl)"
 exits 0 receipt verify none.receipt.json --output none.jsonl
 
+# Counts alone are drawn, too: such a run ends with a ledger, and what it spent stays spent.
+exits 0 ledger init --ledger c --dataset none --epsilon-limit 5
+exits 0 "${private[@]}" -i small.jsonl -B 1000 -o counted.jsonl --ledger c --dataset none
+exits 0 receipt verify counted.receipt.json --output counted.jsonl --ledger c
+exits 0 ledger export --ledger c
+refused 2 ledger release --ledger c --dataset none --run "$(grep -oE '"run":"[0-9a-f]+"' out | tail -1 | cut -d'"' -f4)"
+exits 3 "${private[@]}" -i small.jsonl -B 1000 -o again.jsonl --ledger c --dataset none
+
 # A ledger is charged for all 300 lines, whichever kind it counts.
 for charge in epsilon rho; do
 	exits 0 ledger init --ledger l --dataset $charge --$charge-limit 10

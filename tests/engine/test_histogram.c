@@ -115,6 +115,29 @@ static void room_for_all_counts(void **state) {
 	}
 }
 
+/* A cluster of one batch has no more rows than records, and one of two may need more than it. */
+static void room_for_large_batches(void **state) {
+	(void)state;
+	static const uint32_t sizes[] = {63, 255, 1024, 4096};
+	for (uint64_t n = 0; n < 32; n++) {
+		const uint32_t batch = sizes[n / 8];
+		const uint64_t batches[2] = {1 + n / 2 % 4, 0};
+		const int64_t noisy[2] = {(int64_t)(batches[0] * batch), 0};
+		const double epsilon = n % 2 ? 10 : 3;
+		struct cuttle_histogram histogram;
+		struct cuttle_lots lots;
+		uint32_t room = 0, cap = 0;
+		made(epsilon, 2, 100, 10000000, batch, &histogram, &lots);
+		assert_int_equal(
+		    cuttle_histogram_rows(&histogram, batch, epsilon, 1e-6, &room, NULL),
+		    CUTTLE_OK);
+		assert_int_equal(
+		    dp_seats_cap(noisy, batches, batches, 2, histogram.scale, epsilon, 1e-6, &cap),
+		    0);
+		assert_true(cap <= room);
+	}
+}
+
 static struct cuttle_plan_params params_of(const struct cuttle_histogram *histogram,
                                            const struct cuttle_lots *lots) {
 	struct cuttle_plan_params params;
@@ -237,8 +260,11 @@ static void refusals(void **state) {
 }
 
 int main(void) {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(vectors), cmocka_unit_test(counts),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(vectors),
+	                                   cmocka_unit_test(counts),
 	                                   cmocka_unit_test(room_for_all_counts),
-	                                   cmocka_unit_test(plans), cmocka_unit_test(refusals)};
+	                                   cmocka_unit_test(room_for_large_batches),
+	                                   cmocka_unit_test(plans),
+	                                   cmocka_unit_test(refusals)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
