@@ -54,7 +54,7 @@ static const struct option_entry OPTIONS[] = {
 	         "several fields"},
 	{.name = "categories", VALUE(request.categories), .argument = "LIST|FILE",
 	 .help = "the categories to write: A,B,C, or a FILE that ends in .csv or .jsonl with "
-	         "each category field and, if wanted, its share"},
+	         "each category field and, with --category-public, its share if wanted"},
 	{.name = "category-public", VALUE(request.category_public),
 	 .help = "declare the category of every record public: each then has texts by its share, "
 	         "from records in their order"},
