@@ -81,8 +81,8 @@ static const struct option_entry OPTIONS[] = {
 	 .most = UINT32_MAX,
 	 .help = "plan: texts to write (default 100)"},
 	{.name = "records", VALUE(records), .argument = "R", .least = 1, .most = UINT32_MAX,
-	 .help = "plan: also the clip where R records come to N texts by secret lots (see "
-	         "generate --lots)"},
+	 .help = "plan: also the clip where R records come to N texts by secret lots, by exact "
+	         "composition (see generate --lots)"},
 	{.name = "q", VALUE(ratio), .argument = "Q",
 	 .help = "amplify: the share of batches that is used, as in 0.1 or 100/1000"},
 	{.name = "inverse", VALUE(inverse),
@@ -121,18 +121,21 @@ static const char ABOUT[] =
 	"Theorem 2), and epsilon from rho and delta by Canonne, Kamath and Steinke (2020), or, "
 	"with --accountant exact, from C / (B tau), T and delta by exact composition (Dong, Durfee "
 	"and Rogers, 2020), which needs no rho, takes up to 32768 tokens, and holds for one run "
-	"alone: it does not add up over runs, as rho does. References of different texts do not "
-	"overlap, so the loss per record is that of one text. With --group it is that of a person: "
-	"as one record at G times the clip, or, with --spread, as one record in a text of G times "
-	"the tokens; clip, batch, tokens and temperature remain those of the run.\n"
+	"alone: it does not add up over runs, as rho does; a ledger that is charged epsilon (lots) "
+	"adds epsilons as they are. References of different texts do not overlap, so the loss per "
+	"record is that of one text. With --group it is that of a person: as one record at G times "
+	"the clip, or, with --spread, as one record in a text of G times the tokens; clip, batch, "
+	"tokens and temperature remain those of the run.\n"
 	"clip is the formula's. generate's weights hold a clip of about 30 times the temperature: "
 	"with -e it takes at most that, and tells the smaller epsilon. It is that of --gain 1: "
 	"with a gain of G generate's clip is a G-th of it, at the same epsilon.\n"
-	"amplify is about secret lots: of a run that uses a part q of its batches epsilon is "
-	"ln(1 + q (e^epsilon - 1)) and delta q delta, rounded up; with --inverse from the run to "
-	"a batch, rounded down. As in generate q counts for 2^-40 of it more.\n"
-	"plan is a table: clips by both accountants, the references that N texts need, and with "
-	"-m or --bench the hours and the memory.\n"
+	"amplify is about secret lots: of a run that uses a part q of its batches epsilon is ln(1 "
+	"+ q (e^epsilon - 1)) and delta q delta, rounded up; with --inverse from the run to a "
+	"batch, rounded down. As in generate q counts for 2^-40 of it more.\n"
+	"plan is a table: clips by both accountants, the references that N texts need, with "
+	"--records q and the clip with lots (empty where the records are too few), and with -m or "
+	"--bench the hours and the memory; for example cuttle budget plan -e 1,3 -n 200 "
+	"--temperature 0.8 -N 100 --records 5000.\n"
 	"fusion is about cuttle sanitize: of -e, --divergence and -n give two. The third comes "
 	"first; then, for one group of marks and for all, epsilon of blanking them, epsilon of "
 	"exchanging their contents for others, and the ceiling of guessing which of five values "

@@ -32,7 +32,8 @@ static const struct option_entry OPTIONS[] = {
 	MODEL_OPTION(struct generate_values),
 	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
 	 .help = "references: one sensitive document per record, JSONL, CSV or TSV, in a file or "
-	         "from a pipe; - is standard input"},
+	         "from a pipe; - is standard input; for lots, private categories and "
+	         "clusters a file, as its records are counted first"},
 	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the document (default text)"},
 	FORMAT_OPTIONS(struct generate_values, input_format, request.delimiter),
@@ -53,7 +54,7 @@ static const struct option_entry OPTIONS[] = {
 	         "several fields"},
 	{.name = "categories", VALUE(request.categories), .argument = "LIST|FILE",
 	 .help = "the categories to write: A,B,C, or a FILE that ends in .csv or .jsonl with "
-	         "each category field and, if wanted, its share"},
+	         "each category field and, with --category-public, its share if wanted"},
 	{.name = "category-public", VALUE(request.category_public),
 	 .help = "declare the category of every record public: each then has texts by its share, "
 	         "from records in their order"},
@@ -71,8 +72,8 @@ static const struct option_entry OPTIONS[] = {
 	         "(default 1e-6)"},
 	{.name = "accountant", VALUE(accountant), .argument = "zcdp|exact",
 	 .help = "what -e and the guarantee mean: exact composition of the run's tokens "
-	         "(default), or zcdp, which allows 5 to 7 % less clip and is what a ledger adds "
-	         "up (default with --ledger)"},
+	         "(default), or zcdp, which allows 5 to 7 % less clip, with lots less still, "
+	         "and is what a ledger adds up that is charged rho (default there)"},
 	{.name = "batch-size", .letter = 'B', VALUE(batch), .argument = "B", .least = 1,
 	 .most = 4096,
 	 .help = "references per text (default 7)"},
@@ -85,18 +86,18 @@ static const struct option_entry OPTIONS[] = {
 	         "limit (see cuttle help ledger)"},
 	{.name = "charge", VALUE(charge), .argument = "epsilon|rho",
 	 .help = "what the ledger is charged: epsilon and delta (default with lots), or rho, "
-	         "which is then that of a run without lots; a data set takes one of the two, and "
-	         "the default is what it took before"},
+	         "which lots do not lower; a data set takes one of the two, and the default is "
+	         "what it took before"},
 	{.name = "dataset", VALUE(request.dataset), .argument = "NAME",
 	 .help = "what the references are called, in the receipt and in the ledger"},
 	{.name = "num", .letter = 'N', .group = GROUP_TEXTS, VALUE(request.texts),
 	 .argument = "TEXTS", .least = 1, .most = SIZE_MAX / 2,
-	 .help = "texts to write, with --token-bank batches; N x B references are needed "
-	         "(default 100)"},
+	 .help = "texts to write, with --token-bank batches (default 100); N x B references are "
+	         "needed, but with private categories or clusters there may be fewer texts"},
 	{.name = "num-per-category", .group = GROUP_TEXTS, VALUE(request.texts_per_share),
 	 .argument = "TEXTS", .least = 1, .most = SIZE_MAX / 2,
-	 .help = "texts for each share of 1, instead of -N, which is spread over the categories "
-	         "by their shares"},
+	 .help = "with --category-public: texts for each share of 1, instead of -N, which is "
+	         "spread over the categories by their shares"},
 	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .least = 1,
 	 .most = 1 << 20,
 	 .help = "hard cap of tokens per text, with --token-bank per batch; this is what is paid "
@@ -186,6 +187,17 @@ static const char ABOUT[] =
 	"input, where one record is replaced by nothing: if a person has several records, put "
 	"them into one, or name the field that says whose they are.\n\n"
 
+	"How to choose. Leave --lots at auto and keep N x B at half of the records or less: the "
+	"smaller the part, the larger the clip. For many texts, write few so, and more of their "
+	"kind with cuttle expand, free of charge. Groups make the records of a text alike, and "
+	"each prompt says of which group it is. Where records have a field for it that may be told "
+	"of nobody, such as the ward: --category-field ward --categories surgery,oncology. Where "
+	"no field says it: --clusters topics.clusters. Where everybody may know it of every "
+	"record: --category-public beside the first. A private group needs at least B records and "
+	"50 / EPS (noise; never fewer than 10), better several times as many; smaller ones get no "
+	"texts. --examples-per-text 4 with public examples of each group, and --drop "
+	"unlikely,duplicates with five or more examples, cost nothing.\n\n"
+
 	"--unit-key FIELD alone reads all records and declares FIELD public: who has how many, and "
 	"where, since what the most frequent value costs is told, in the receipt too. -e is then "
 	"still for one record; g records of one value in one text cost g^2 of its rho, in g texts "
@@ -200,10 +212,12 @@ static const char ABOUT[] =
 	"have FIELD show it too, and own prompts hold {category}. Which category a record has "
 	"stays as private as what it says. So the records of each are counted with noise, once, "
 	"and these counts decide how many texts a category gets: none where it may well be empty, "
-	"so that there may be fewer than N. The counts are told, in the receipt too, and -e pays "
-	"for them; they take about a hundredth of the clip. Records come to texts by lots (below) "
-	"within their category, whatever --lots says. --categories names what there may be: no "
-	"name comes from the records, and those of other categories are not read.\n\n"
+	"so that there may be fewer than N, or none: whether N x B records are there is not "
+	"checked. A run whose FIELD no record has is paid for, too; cuttle inspect shows that "
+	"before. The counts are told, in the receipt too, and -e pays for them; they take about a "
+	"hundredth of the clip. Records come to texts by lots (below) within their category, and "
+	"--lots off is refused. --categories names what there may be: no name comes from the "
+	"records, and those of other categories are not read.\n\n"
 
 	"--clusters FILE does the same with the clusters of a file from cuttle clusters, by what "
 	"records say: \"cluster: WORDS\" stands in prompts and output, WORDS of the public texts. "
@@ -215,24 +229,25 @@ static const char ABOUT[] =
 	"from records in their order. The guarantee says that nobody learns what a record of a "
 	"category says, not that there was one.\n\n"
 
-	"--lots: R records make R / B batches, M of them, and N are used. Each record is in one "
-	"of the M by a lot drawn for this run, which nobody sees. So it is read with chance N / "
-	"M only, and the run may spend more on a text: with a tenth used, epsilon 1 pays for "
-	"2.9. A text then has B records on average, the number itself is secret, and all R are "
-	"charged in the ledger, read or not: for texts from the unread ones later, give --lots "
-	"off. The guarantee counts on it that nobody knows which text a record is in: OUT.lots, "
-	"which holds the key until the output is there, is as secret as the records, and so is "
-	"how long single texts take. Without OUT.lots a run that has begun cannot be continued "
-	"(exit 6). The receipt says what holds against who knows. Lots need R before the records "
-	"are read: -i is a file. --unit-key has none.\n\n"
+	"--lots: R records make R / B batches (rounded up), M of them, and N are used. Each record "
+	"is in one of the M by a lot drawn for this run, which nobody sees. So it is read with "
+	"chance N / M only, and the run may spend more on a text: with a tenth used, epsilon 1 "
+	"pays for 2.9. A text then has B records on average, the number itself is secret, and all "
+	"R are charged in the ledger, read or not: for texts from the unread ones later, give "
+	"--lots off. The guarantee counts on it that nobody knows which text a record is in: "
+	"OUT.lots, which holds the key until the output is there, is as secret as the records, and "
+	"so is how long single texts take. Without OUT.lots a run that has begun cannot be "
+	"continued (exit 6). The receipt says what holds against who knows. Lots need R before the "
+	"records are read: -i is a file. --unit-key has none. cuttle budget plan --records R shows "
+	"the clips.\n\n"
 
 	"A record without the field, with something else than a text in it, with bytes that are "
 	"not UTF-8, of more than 16 MiB, or blank, counts as null: it keeps its place, adds "
 	"nothing, and is not reported. That is by design: a warning would tell about a record. A "
 	"reference that is too long is cut. cuttle inspect shows the owner how many there are of "
-	"each, and prints the generate line that fits. Warnings come from options, model and "
-	"public files alone, before the first token is drawn and under --dry-run; -q leaves them "
-	"out.\n\n"
+	"each, and prints the generate line that fits. Warnings come from options, model, public "
+	"files and noisy counts alone, before the first token is drawn and, but for those of "
+	"counts, under --dry-run; -q leaves them out.\n\n"
 
 	"--center, --gain, --token-bank, --public-when and --complete leave the guarantee as it is "
 	"(see dp/PRIVACY.md) and change what it buys; the last three are off by default. With any "
@@ -274,9 +289,9 @@ static const char ABOUT[] =
 	"No path that generate reads may be one it writes, under whatever name, with --overwrite "
 	"or without: OUT, OUT.journal, OUT.journal.key, OUT.lots, OUT.run, scratch files "
 	"OUT.part-* and OUT.run.tmp-*, the receipt with its own, the trace, the ledger with what "
-	"SQLite keeps beside it. Such a command is refused before it begins (exit 2). -i, "
-	"--public-examples, --categories and own prompts may be pipes; models, ledgers and keys "
-	"may not.\n\n"
+	"SQLite keeps beside it. Such a command is refused before it begins (exit 2). -i (without "
+	"lots), --public-examples, --categories and own prompts may be pipes; models, ledgers and "
+	"keys may not.\n\n"
 
 	"Standard output has no journal: a run interrupted there has spent what it spent, and the "
 	"next one is charged anew.\n";

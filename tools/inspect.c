@@ -59,9 +59,13 @@ static const char ABOUT[] =
 	"What it prints is PRIVATE, as its first line says. It goes to standard output and nowhere "
 	"else, and costs no budget. Keep it where the documents are, and do not choose -e, -n or "
 	"-c by it: a parameter chosen after looking at the documents tells about them. The "
-	"generate line follows from the options, the number of records and the categories alone, "
-	"which count as public; only where no record has the field does it name the one with the "
-	"most text.\n\n"
+	"generate line follows from the options, the number of records and the categories alone; "
+	"only where no record has the field does it name the one with the most text.\n\n"
+
+	"With --category-field the line declares the categories public (--category-public): their "
+	"names, unless --categories gives them, and how many texts each has, come from the "
+	"records. For categories that stay private write --categories yourself, by what may be "
+	"known without this report, leave out --category-public, and give -N.\n\n"
 
 	"Lengths in tokens, and how many documents a context cuts, need -m MODEL.\n";
 // clang-format on
@@ -207,7 +211,11 @@ static void print_report(const struct inspect_report *report) {
 		printf("\nThere are fewer than B = %" PRIu64
 		       " records of a category: give a smaller -B, or other categories.\n",
 		       report->values->batch);
-	if (report->line && records_count(report->records) / 2 >= report->values->batch)
+	if (report->line && strstr(report->line, " --category-public "))
+		printf("This line declares the categories public. To keep them private, give "
+		       "generate --categories of your own and -N, without --category-public.\n");
+	if (report->line && !report->values->request.unit_key &&
+	    records_count(report->records) / 2 >= report->values->batch)
 		printf(
 		    "With half as many texts or fewer, generate draws lots (--lots), which buys a "
 		    "larger clip at the same -e. cuttle budget plan --records %zu shows how "

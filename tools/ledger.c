@@ -85,8 +85,9 @@ static const char ABOUT[] =
 	"init adds a data set with its limit, and makes the file when there is none. generate "
 	"--ledger FILE --dataset NAME then reserves before its first token what all its tokens can "
 	"cost, and is refused (exit 3) when that would go over the limit. Losses add up in rho, "
-	"whichever accountant found the clip; spent is rounded up, remaining down. A command that "
-	"continues an interrupted run is not charged again; one that draws anew is.\n\n"
+	"whichever accountant found the clip, or, with lots, in epsilon (below); spent is rounded "
+	"up, remaining down. A command that continues an interrupted run is not charged again; one "
+	"that draws anew is.\n\n"
 
 	"list prints each data set's limit, spent, remaining and runs, and so does show without "
 	"--dataset; show prints those of one; history prints the entries, with the loss of each, "

@@ -97,10 +97,13 @@ void preview_print(const struct generate_values *values, const struct setup *set
 	printf("model         %s (%" PRIu64 " bytes)\nmodel sha256  %s\nkernels       %s\n",
 	       values->open.model, model->file_bytes, setup->receipt.model_sha256, cuttle_isa());
 	printf("%s%zu, of at most n = %" PRIu32 " tokens\nbatch B       %" PRIu32
-	       " references per text: %" PRIu64 " needed\n",
+	       " references per text",
 	       guarantee->savings.token_bank ? "batches N     " : "texts N       ",
-	       setup->receipt.texts, guarantee->tokens, guarantee->batch,
-	       (uint64_t)setup->receipt.texts * guarantee->batch);
+	       setup->receipt.texts, guarantee->tokens, guarantee->batch);
+	if (setup->receipt.histogram) // as many texts as there are records for, and no error
+		printf(": %" PRIu64 " for all N\n",
+		       (uint64_t)setup->receipt.texts * guarantee->batch);
+	else printf(": %" PRIu64 " needed\n", (uint64_t)setup->receipt.texts * guarantee->batch);
 	print_parts(setup);
 	print_lots(setup);
 	print_savings(guarantee);

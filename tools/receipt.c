@@ -333,7 +333,7 @@ static void explain_receipt(const struct claim *claim, const struct receipt_fact
 	if (claim->categories && !claim->receipt.histogram)
 		printf("  - Secrecy of the category of any record: it counts as public.\n");
 	printf(
-	    "  - Anything about other runs over the same records: their rho adds to this one's%s.\n"
+	    "  - Anything about other runs over the same records: what they cost adds to this%s.\n"
 	    "  - Secrecy of prompts, public examples, the model's training data, or how many "
 	    "records there are: they count as public.\n"
 	    "  - Anything against someone who could watch the run: its time, its memory, its "
@@ -613,6 +613,8 @@ const struct verb receipt_verb = {
     .usage = "verify RECEIPT [--output FILE] [--ledger FILE] [--key PUBLIC] [OPTION]...",
     .summary = "what a receipt promises, and whether it agrees with its output",
     .example = "verify out.receipt.json --output out.jsonl --model MODEL.gguf",
+    .another = "verify more.receipt.json --dropped more.jsonl.dropped.jsonl "
+               "--parent out.receipt.json",
     .about = ABOUT,
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
