@@ -114,11 +114,24 @@ static void warn_length(FILE *file, const struct setup *setup) {
 	        guarantee->tokens, longest);
 }
 
+/* R, N and B are public. How many texts there will be follows from the noisy counts. */
+static void warn_seats(FILE *file, const struct setup *setup) {
+	const uint64_t texts = setup->receipt.texts, batch = setup->receipt.guarantee.batch,
+	               records = setup->lots.records;
+	if (!setup->histogram.clusters || texts <= records / batch) return;
+	fprintf(file,
+	        "Warning: %" PRIu64 " texts of %" PRIu64 " references each are more than %" PRIu64
+	        " records have: there will be fewer texts, maybe none, at the same price. Lower -N "
+	        "or -B.\n",
+	        texts, batch, records);
+}
+
 void warnings_print(FILE *file, const struct run_request *request, const struct setup *setup) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
 	warn_examples(file, request, setup);
 	warn_epsilon(file, guarantee);
 	warn_delta(file, setup);
+	warn_seats(file, setup);
 	warn_clip(file, guarantee);
 	warn_context(file, guarantee);
 	warn_length(file, setup);
