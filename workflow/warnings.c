@@ -118,7 +118,16 @@ static void warn_length(FILE *file, const struct setup *setup) {
 static void warn_seats(FILE *file, const struct setup *setup) {
 	const uint64_t texts = setup->receipt.texts, batch = setup->receipt.guarantee.batch,
 	               records = setup->lots.records;
-	if (!setup->histogram.clusters || texts <= records / batch) return;
+	if (!setup->histogram.clusters) return;
+	// q* is then below one batch of a category of mean size.
+	if (2 * texts < setup->histogram.clusters)
+		fprintf(
+		    file,
+		    "Warning: %" PRIu64 " texts for %" PRIu32
+		    " categories or clusters: with fewer than half as many texts only large ones "
+		    "can have one, maybe none. Raise -N, or name fewer.\n",
+		    texts, setup->histogram.clusters);
+	if (texts <= records / batch) return;
 	fprintf(file,
 	        "Warning: %" PRIu64 " texts of %" PRIu64 " references each are more than %" PRIu64
 	        " records have: there will be fewer texts, maybe none, at the same price. Lower -N "

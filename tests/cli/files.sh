@@ -485,11 +485,12 @@ true
 # ---- a demo that was stopped goes on, and says how to begin anew
 mkdir -p tools demo
 cp -r "$tools/samples" tools
+head -1 refs.jsonl >shown.jsonl
 cat >small <<END
 #!/bin/sh
 cp demo/notes.jsonl.journal found 2>/dev/null
 [ -z "\$STOP" ] || { kill -INT \$PPID && exit 6; }
-exec \$LIMIT "$CUTTLE" "\$@" -B 2 -N 2 -n \${LONG-40} -c 512 --public-examples refs.jsonl
+exec \$LIMIT "$CUTTLE" "\$@" -B 2 -N 8 -n \${LONG-40} -c 512 --public-examples shown.jsonl
 END
 chmod +x small
 demo() {
@@ -499,7 +500,7 @@ demo() {
 STOP=1 demo
 [ $? = 6 ] || fail "a demo after Ctrl-C: $(cat out)"
 says out '^make demo continues where it stopped; rm -r demo && make demo draws new ones$'
-LIMIT='prlimit --fsize=600' demo
+LIMIT='prlimit --fsize=1000' demo
 [ $? = 6 ] || fail "a demo on a full disk: $(cat out)"
 says out '^make demo continues where it stopped; rm -r demo && make demo draws new ones$'
 cp demo/notes.jsonl.journal half
