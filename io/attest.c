@@ -189,7 +189,8 @@ bool attest_confirm(double claimed, double follows) {
 	return claimed >= follows * (1 - 1e-12) && claimed <= follows * (1 + 1e-6);
 }
 
-void attest_difference(json_t *claimed, const json_t *again, char problem[ATTEST_PROBLEM]) {
+/* Writes where the claimed document differs from the one made anew. */
+static void name_difference(json_t *claimed, const json_t *again, char problem[ATTEST_PROBLEM]) {
 	const char *key;
 	json_t *value;
 	(void)snprintf(problem, ATTEST_PROBLEM, "it lacks a member");
@@ -202,6 +203,20 @@ void attest_difference(json_t *claimed, const json_t *again, char problem[ATTEST
 			(void)snprintf(problem, ATTEST_PROBLEM,
 			               "its %s does not follow from the rest", key);
 	}
+}
+
+bool attest_remade(const struct attested *attested, json_t *again, const char *const *given,
+                   size_t count, char problem[ATTEST_PROBLEM]) {
+	json_t *value;
+	bool made = again != NULL;
+	for (size_t i = 0; made && i < count; i++)
+		if ((value = json_object_get(attested->root, given[i])))
+			made = json_object_set(again, given[i], value) == 0;
+	const bool right = made && json_equal(again, attested->root);
+	if (made) name_difference(attested->root, again, problem);
+	else (void)snprintf(problem, ATTEST_PROBLEM, "out of memory");
+	json_decref(again);
+	return right;
 }
 
 const char *attest_signature(const struct attested *attested, const char *key) {

@@ -8,7 +8,7 @@
 //     status = attest_open(path, &attested, error);
 //     right = attest_words(&attested) && attest_count(attested.root, "alpha", 16, &alpha) && ...
 //     if (!status) status = attest_refuse(&attested, right, error);
-//     problem = attest_signature(&attested, NULL);    then attest_confirm, attest_difference
+//     problem = attest_signature(&attested, NULL);    then attest_confirm, attest_remade
 //     attest_close(&attested);
 #ifndef CUTTLE_IO_ATTEST_H
 #define CUTTLE_IO_ATTEST_H
@@ -65,8 +65,12 @@ bool attest_filters(const json_t *root, struct filters *filters, struct filter_c
  * enters rho squared. */
 bool attest_confirm(double claimed, double follows);
 enum { ATTEST_PROBLEM = 96 }; /* bytes for a phrase that says what is wrong */
-/* Writes into `problem` where the claimed document differs from the one made anew. */
-void attest_difference(json_t *claimed, const json_t *again, char problem[ATTEST_PROBLEM]);
+/* Whether the document is `again`, which was made anew from what was read of it; NULL = there was
+ * no memory for that. Members of given[count] follow from no others, so they are copied first.
+ * Takes `again`. Where they differ goes into `problem`. Example: a model's name is given, rho is
+ * not. */
+bool attest_remade(const struct attested *attested, json_t *again, const char *const *given,
+                   size_t count, char problem[ATTEST_PROBLEM]);
 /* What is wrong with the signature, or NULL. `key` is the public key that must have signed; NULL
  * accepts any key and no signature. Takes the signature out of the document, as the rest is what
  * was signed: call it once. */

@@ -399,19 +399,10 @@ static bool rebuild_receipt(const struct claim *claim, char problem[ATTEST_PROBL
 	// Other members depend only on whether there are categories. So an empty list is enough.
 	static const struct categories some;
 	struct receipt receipt = claim->receipt;
-	json_t *value;
 	if (claim->categories) receipt.categories = &some;
 	json_t *again =
 	    receipt_json(&receipt, claim->attested.command_sha256, claim->attested.output_sha256);
-	bool made = again != NULL;
-	for (size_t i = 0; made && i < sizeof given / sizeof *given; i++)
-		if ((value = json_object_get(claim->attested.root, given[i])))
-			made = json_object_set(again, given[i], value) == 0;
-	const bool right = made && json_equal(again, claim->attested.root);
-	if (made) attest_difference(claim->attested.root, again, problem);
-	else (void)snprintf(problem, ATTEST_PROBLEM, "out of memory");
-	json_decref(again);
-	return right;
+	return attest_remade(&claim->attested, again, given, sizeof given / sizeof *given, problem);
 }
 
 /* ---- both together --------------------------------------------------------------------------- */

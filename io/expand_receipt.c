@@ -144,17 +144,9 @@ static bool rebuild_expansion(const struct expand_claim *claim, char problem[ATT
 	// These members follow from no others, so they are copied.
 	static const char *const given[] = {"model_name", "public_key"};
 	const struct attested *attested = &claim->attested;
-	json_t *value, *again = expand_receipt_json(&claim->receipt, attested->command_sha256,
-	                                            attested->output_sha256);
-	bool made = again != NULL;
-	for (size_t i = 0; made && i < sizeof given / sizeof *given; i++)
-		if ((value = json_object_get(attested->root, given[i])))
-			made = json_object_set(again, given[i], value) == 0;
-	const bool right = made && json_equal(again, attested->root);
-	if (made) attest_difference(attested->root, again, problem);
-	else (void)snprintf(problem, ATTEST_PROBLEM, "out of memory");
-	json_decref(again);
-	return right;
+	json_t *again =
+	    expand_receipt_json(&claim->receipt, attested->command_sha256, attested->output_sha256);
+	return attest_remade(attested, again, given, sizeof given / sizeof *given, problem);
 }
 
 enum cuttle_status expand_claim_check(struct expand_claim *claim, const char *key,

@@ -137,16 +137,12 @@ static const char *check_word_charge(const struct word_receipt *receipt) {
 
 /* Makes the receipt anew from the members that were read, and compares. */
 static bool rebuild_words(const struct word_claim *claim, char problem[ATTEST_PROBLEM]) {
+	// This member follows from no others, so it is copied.
+	static const char *const given[] = {"public_key"};
 	const struct attested *attested = &claim->attested;
-	json_t *again = word_receipt_json(&claim->receipt, attested->command_sha256,
-	                                  attested->output_sha256),
-	       *key = json_object_get(attested->root, "public_key");
-	const bool made = again && (!key || json_object_set(again, "public_key", key) == 0),
-	           right = made && json_equal(again, attested->root);
-	if (made) attest_difference(attested->root, again, problem);
-	else (void)snprintf(problem, ATTEST_PROBLEM, "out of memory");
-	json_decref(again);
-	return right;
+	json_t *again =
+	    word_receipt_json(&claim->receipt, attested->command_sha256, attested->output_sha256);
+	return attest_remade(attested, again, given, sizeof given / sizeof *given, problem);
 }
 
 enum cuttle_status word_claim_read(struct attested *attested, struct word_claim *claim,
