@@ -91,6 +91,11 @@ static bool take_features(struct feature_file *f, const char *bytes, size_t size
 	return true;
 }
 
+/* Whether a file of somebody's own stands there. A kill may have left half a header of ours. */
+static bool is_foreign_feature(const char *bytes, size_t size) {
+	return memcmp(bytes, magic, size < sizeof magic ? size : sizeof magic) != 0;
+}
+
 /* Reads what an earlier run left, if it is of the same model and width. Then cuts the file behind
  * the last good record, or writes a new header. */
 static enum cuttle_status resume_features(struct feature_file *f,
@@ -102,14 +107,23 @@ static enum cuttle_status resume_features(struct feature_file *f,
 	memcpy(header, magic, sizeof magic);
 	memcpy(header + sizeof magic, model_sha256, HASH_TEXT - 1);
 	memcpy(header + HEADER - 8, &width, 8);
-	int problem = fchmod(f->file, 0600) ? errno : file_read_open(f->file, &bytes, &size);
+	int problem = file_read_open(f->file, &bytes, &size);
 	if (problem) return fail_feature(f, problem, error);
+	if (is_foreign_feature(bytes, size)) {
+		secrecy_free(bytes);
+		return io_fail(error, CUTTLE_USAGE,
+		               "%s is in the way: it is not what an evaluation left; move it, or "
+		               "choose another output name",
+		               f->path);
+	}
 	const bool same = size >= HEADER && !memcmp(bytes, header, HEADER);
 	const bool room = !same || take_features(f, bytes + HEADER, size - HEADER);
 	secrecy_free(bytes);
 	if (!room) return io_fail(error, CUTTLE_NOMEM, "out of memory reading %s", f->path);
 	const off_t end = same ? (off_t)(HEADER + f->count * f->size) : 0;
-	if (ftruncate(f->file, end) != 0 || lseek(f->file, end, SEEK_SET) < 0) problem = errno;
+	if (fchmod(f->file, 0600) != 0 || ftruncate(f->file, end) != 0 ||
+	    lseek(f->file, end, SEEK_SET) < 0)
+		problem = errno;
 	if (!problem && !same) problem = file_write(f->file, header, sizeof header);
 	return problem ? fail_feature(f, problem, error) : CUTTLE_OK;
 }

@@ -32,7 +32,8 @@ struct feature_file;
 
 /* Opens the file, or makes it with mode 0600; a file that is there gets this mode. path NULL: what
  * is added is kept in memory alone.
- * USAGE: the file cannot be opened, or another process has it. INTERNAL: it cannot be read or
+ * USAGE: the file cannot be opened, another process has it, or it is somebody's own: it stays as it
+ * is. INTERNAL: it cannot be read or
  * written. NOMEM. */
 enum cuttle_status feature_file_open(const char *path, const char model_sha256[HASH_TEXT],
                                      size_t width, struct feature_file **file,

@@ -4,9 +4,11 @@
 // private: then so is the table, which is stamped and for its owner alone.
 #include "tools/verbs.h"
 
+#include "convert/rewrite.h"
 #include "io/secrecy.h"
 #include "tools/evaluate_table.h"
 #include "tools/watch.h"
+#include <string.h>
 
 struct evaluate_values {
 	struct model_values open;
@@ -15,6 +17,7 @@ struct evaluate_values {
 	struct option_list features_b;
 	int form;     /* 0 auto, else 1 + enum evaluate_form */
 	int progress; /* enum progress_mode */
+	bool overwrite;
 	bool references_public;
 	bool references_private;
 	bool quiet;
@@ -54,9 +57,11 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "equal-texts", VALUE(request.equal_texts),
 	 .help = "measure although a text of a run stands in the references word for word"},
 	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
-	 .help = "default -, standard output; a file of this name is replaced when all is "
-	         "written, but never an input. FILE" FEATURE_FILE " keeps what the model made of "
-	         "the texts until then, so that a stopped run continues"},
+	 .help = "default -, standard output; it appears when all is written. FILE" FEATURE_FILE
+	         " keeps what the model made of the texts until then, so that a stopped run "
+	         "continues"},
+	{.name = "overwrite", VALUE(overwrite),
+	 .help = "replace an output that is there, but never an input"},
 	{.name = "format", VALUE(form), .argument = "auto|md|json|csv",
 	 .help = "auto: by the ending of FILE, else Markdown"},
 	PROGRESS_OPTIONS(struct evaluate_values),
@@ -176,6 +181,8 @@ static int check_evaluate(const struct verb *verb, const struct evaluate_values 
 	if (code) return code;
 	enum cuttle_status status = evaluating_check(request, &error);
 	if (!status) status = evaluating_paths(request, &error);
+	if (!status && strcmp(request->output, "-") != 0)
+		status = rewrite_allowed(request->output, values->overwrite, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 

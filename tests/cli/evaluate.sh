@@ -114,6 +114,18 @@ refused 4 evaluate -i a.jsonl --against real.jsonl --public -q --features-a real
 refused 2 evaluate -i a.jsonl --against real.jsonl --public -q --features-a real.npy
 says err 'vectors must be given for all'
 
+# ---- what stands there already is nobody's to lose ------------------------------------------------
+echo mine >mine.md
+cp mine.md mine.csv.features
+refused 2 evaluate -i a.jsonl --against real.jsonl --public -q -o mine.md
+says err 'mine.md is there already; --overwrite replaces it$'
+refused 2 evaluate -i a.jsonl --against real.jsonl --public -q -o mine.csv --overwrite
+says err 'mine.csv.features is in the way'
+[ "$(cat mine.md mine.csv.features)" = $'mine\nmine' ] || fail "a file of the user is gone"
+exits 0 evaluate -i a.jsonl --against real.jsonl --public -q -o mine.md --overwrite
+says mine.md MAUVE
+rm mine.*
+
 # ---- a run that is killed continues --------------------------------------------------------------
 texts 100 1500 >many.jsonl
 for privacy in --private --public; do

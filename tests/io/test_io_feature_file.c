@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-enum { WIDTH = 3, TEXTS = 700, HEADER = 88, RECORD = 32 + 16 + 4 * WIDTH + 8 };
+enum { WIDTH = 3, TEXTS = 700, MAGIC = 16, HEADER = 88, RECORD = 32 + 16 + 4 * WIDTH + 8 };
 static char path[] = "/tmp/cuttle-features-XXXXXX";
 static char sha256[HASH_TEXT];
 
@@ -114,7 +114,7 @@ static void test_damaged(void **state) {
 		assert_int_equal(files_get(path, changed, sizeof changed), HEADER + 3 * RECORD);
 		assert_memory_equal(changed, bytes, HEADER + 3 * RECORD);
 	}
-	for (size_t at = 0; at < HEADER + 3 * RECORD; at++) {
+	for (size_t at = MAGIC; at < HEADER + 3 * RECORD; at++) {
 		memcpy(changed, bytes, sizeof bytes);
 		changed[at] ^= 4;
 		files_put(path, changed, HEADER + 3 * RECORD);
@@ -122,6 +122,35 @@ static void test_damaged(void **state) {
 		check_texts(file, at < HEADER ? 0 : (at - HEADER) / RECORD);
 		feature_file_close(&file);
 	}
+}
+
+/* Where another file begins otherwise, it is left as it is, with its mode. */
+static void test_of_somebody(void **state) {
+	(void)state;
+	static char bytes[HEADER + 1], after[sizeof bytes];
+	struct cuttle_error error;
+	struct feature_file *file;
+	struct stat about;
+	files_put(path, "", 0);
+	file = open_features(path, sha256, WIDTH);
+	feature_file_close(&file);
+	assert_int_equal(files_get(path, bytes, sizeof bytes), HEADER);
+	assert_int_equal(chmod(path, 0644), 0);
+	for (size_t at = 0; at < MAGIC; at++) {
+		bytes[at] ^= 4;
+		for (size_t size = at + 1; size <= HEADER; size += HEADER - at - 1) {
+			files_put(path, bytes, size);
+			assert_int_equal(feature_file_open(path, sha256, WIDTH, &file, &error),
+			                 CUTTLE_USAGE);
+			assert_non_null(strstr(error.message, "is in the way"));
+			assert_null(file);
+			assert_int_equal(files_get(path, after, sizeof after), size);
+			assert_memory_equal(after, bytes, size);
+		}
+		bytes[at] ^= 4;
+	}
+	assert_int_equal(stat(path, &about), 0);
+	assert_int_equal(about.st_mode & 0777, 0644);
 }
 
 static void test_of_another(void **state) {
@@ -149,6 +178,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_resumed),
 	    cmocka_unit_test(test_damaged),
+	    cmocka_unit_test(test_of_somebody),
 	    cmocka_unit_test(test_of_another),
 	};
 	return cmocka_run_group_tests_name("feature_file", tests, make_file, remove_file);
