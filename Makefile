@@ -1,12 +1,14 @@
 # cuttle. `make help` lists the targets.
 MAKEFLAGS += -r
 BUILD ?= build
+Q := $(if $(filter 1,$(V)),,@)
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 AR := $(if $(filter default,$(origin AR)),$(shell $(CC) -print-prog-name=ar 2>/dev/null),$(AR))
 OBJCOPY := $(or $(OBJCOPY),$(shell $(CC) -print-prog-name=objcopy 2>/dev/null))
 CFLAGS ?= -O3 -g
 BLAS ?= $(if $(wildcard /usr/include/*/cblas.h /usr/include/cblas.h),1,0)
 CURL ?= $(if $(wildcard /usr/include/*/curl/curl.h /usr/include/curl/curl.h),1,0)
+HTTP ?= $(if $(wildcard /usr/include/*/microhttpd.h /usr/include/microhttpd.h),1,0)
 ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 
 # Neither changes a value: no errno from sqrtf, no claim to see floating-point exceptions.
@@ -25,6 +27,16 @@ ifeq ($(CURL),1)
 override CPPFLAGS += -DCUTTLE_CURL
 endif
 
+# Of libmicrohttpd the header alone, too: serve/mhd.c loads it when a server starts.
+ifeq ($(HTTP),1)
+override CPPFLAGS += -DCUTTLE_HTTP
+SERVE := $(filter-out serve/serve_none.c,$(wildcard serve/*.c))
+else
+# Private jobs without their routes need no HTTP, and are tested either way.
+SERVE := serve/serve_none.c serve/keys.c $(filter-out serve/jobs_routes.c,$(wildcard serve/jobs*.c)) \
+	$(patsubst %,serve/%.c,store spec vault runner budgets)
+endif
+
 CORE := $(wildcard base/*.c engine/*.c engine/*/*.c dp/*.c kernels/*.c)
 ifneq ($(ARCH),x86_64)
 CORE := $(filter-out %_avx2.c %_avxvnni.c %_avx512.c %_amx.c,$(CORE))
@@ -36,15 +48,17 @@ ifneq ($(BLAS),1)
 CORE := $(filter-out %_blas.c,$(CORE))
 endif
 # Of io/remote.c and its refusal, which needs no header of libcurl, one is left out.
-IO := $(filter-out $(if $(filter 1,$(CURL)),io/remote_none.c,io/remote.c),$(wildcard io/*.c convert/*.c tag/*.c measure/*.c workflow/*.c))
+IO := $(filter-out $(if $(filter 1,$(CURL)),io/remote_none.c,io/remote.c),$(wildcard io/*.c convert/*.c tag/*.c measure/*.c workflow/*.c)) $(SERVE)
 TOOLS := $(wildcard tools/*.c)
 # A program is named like its file, whichever folder the file is in: tests/dp/test_dp_draw.c makes build/tests/test_dp_draw.
-PROGRAMS := $(wildcard tests/*/test_*.c tests/support/gen_*.c)
+PROGRAMS := $(filter-out $(if $(filter 1,$(HTTP)),,tests/serve/%),$(wildcard tests/*/test_*.c tests/support/gen_*.c))
 TESTS := $(filter test_%,$(notdir $(PROGRAMS:.c=)))
 SUPPORT := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(PROGRAMS) $(wildcard tests/fuzz/*.c),$(wildcard tests/*/*.c)))
-FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ := $(filter-out $(if $(filter 1,$(HTTP)),,fuzz_request),$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
 T ?= 60
-SOURCES := $(wildcard base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] engine/*/*.[ch] io/*.[ch] convert/*.[ch] tag/*.[ch] measure/*.[ch] workflow/*.[ch] tools/*.[ch] tests/*/*.[ch] examples/*.c examples/*.cpp bench/*.[ch] models/*.c)
+RUNS ?= -1
+SEED ?= 0
+SOURCES := $(wildcard base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] engine/*/*.[ch] io/*.[ch] convert/*.[ch] tag/*.[ch] measure/*.[ch] workflow/*.[ch] serve/*.[ch] tools/*.[ch] tests/*/*.[ch] examples/*.c examples/*.cpp bench/*.[ch] models/*.c)
 object = $(patsubst %.c,$(BUILD)/%.o,$(1))
 program_object = $(call object,$(filter %/$(1).c,$(PROGRAMS)))
 
@@ -70,7 +84,7 @@ $(BUILD)/packages: setup.sh
 $(call object,$(filter-out $(CORE) examples/%,$(filter %.c,$(SOURCES)))): | $(BUILD)/packages
 
 # What everything is built with. The file changes with its content only, and then everything is built anew.
-FLAGS = $(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COVERED) $(GEMMS) BLAS=$(BLAS) CURL=$(CURL)
+FLAGS = $(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(COVERED) $(GEMMS) BLAS=$(BLAS) CURL=$(CURL) HTTP=$(HTTP)
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(FLAGS))' >$@
@@ -78,72 +92,84 @@ $(BUILD)/flags: FORCE
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo CC $<
-	@$(CC) $(CPPFLAGS) $(CFLAGS) $(TIER) $(WATCHED) -c $< -o $@
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(TIER) $(WATCHED) -c $< -o $@
 
-# For whoever uses the library: one object, whose symbols are local but for cuttle_*, so that no name collides with a name of others.
+# The page is inside the command: the assembler reads it.
+$(BUILD)/serve/page.o: serve/page/page.html
+
+# For whoever uses the library: one object, whose names are local but for those of engine/cuttle.h, so that none collides with others'.
 $(BUILD)/libcuttle.a: $(call object,$(CORE))
-	@$(CC) -r -nostdlib $^ -o $(BUILD)/libcuttle.o
-	@$(OBJCOPY) --wildcard --keep-global-symbol='cuttle_*' $(BUILD)/libcuttle.o
+	$(Q)$(CC) -r -nostdlib $^ -o $(BUILD)/libcuttle.o
+	$(Q)$(OBJCOPY) --localize-hidden $(BUILD)/libcuttle.o
 	@rm -f $@
-	@$(AR) rcs $@ $(BUILD)/libcuttle.o
+	$(Q)$(AR) rcs $@ $(BUILD)/libcuttle.o
+# The same as a shared library. Its number goes up when a program that was built against it would no longer run.
+SO := libcuttle.so.0
+$(BUILD)/$(SO): $(call object,$(CORE)) packaging/libcuttle.map
+	@echo LD $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SO) -Wl,--version-script=packaging/libcuttle.map $(filter %.o,$^) $(CORE_LIBS) -o $@
 # For the command and the tests, which look inside.
 $(BUILD)/libcuttle-inside.a: $(call object,$(CORE)) $(OTHERS)
 	@rm -f $@
-	@$(AR) rcs $@ $^
+	$(Q)$(AR) rcs $@ $^
 $(BUILD)/libcuttle-io.a: $(call object,$(IO))
 	@rm -f $@
-	@$(AR) rcs $@ $^
+	$(Q)$(AR) rcs $@ $^
 $(BUILD)/cuttle: $(call object,$(TOOLS)) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@echo LD $@
-	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 .SECONDEXPANSION:
 $(addprefix $(BUILD)/tests/,$(notdir $(PROGRAMS:.c=))): $(BUILD)/tests/%: $$(call program_object,$$*) $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@echo LD $@
-	@$(CC) $(CFLAGS) $(LDFLAGS) $^ -lcmocka $(TEST_LIBS) $(IO_LIBS) $(CORE_LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ -lcmocka $(TEST_LIBS) $(IO_LIBS) $(CORE_LIBS) -o $@
 $(BUILD)/replay/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@mkdir -p $(@D)
 	@echo LD $@
-	@$(CC) $(CFLAGS) $(LDFLAGS) $^ -lcmocka $(IO_LIBS) $(CORE_LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ -lcmocka $(IO_LIBS) $(CORE_LIBS) -o $@
 # Only clang has this; make fuzz sets the flags. Kernels read no files, and from the comparisons of sorting and searching there is nothing to
 # learn: to follow them would only make every execution slower. Gemms, which take clang minutes with sanitizers, are left to make asan.
-$(foreach room,base engine io convert tag,$(BUILD)/$(room)/%.o): TIER := $(COVERED)
+$(foreach room,base engine io convert tag serve,$(BUILD)/$(room)/%.o): TIER := $(COVERED)
 $(patsubst %,$(BUILD)/%.o,base/utf8 base/words engine/text/merge engine/text/special engine/text/unicode engine/text/vocab_find): \
 	TIER := $(COVERED) $(COVERED:%=-fno-sanitize-coverage=trace-cmp)
 $(BUILD)/kernels/gemm_%.o: WATCHED := $(GEMMS)
 $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@mkdir -p $(@D)
 	@echo LD $@
-	@$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ -lcmocka $(IO_LIBS) $(CORE_LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ -lcmocka $(IO_LIBS) $(CORE_LIBS) -o $@
 $(BUILD)/example: $(BUILD)/examples/generate.o $(BUILD)/libcuttle.a
 	@echo LD $@
-	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(CORE_LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(CORE_LIBS) -o $@
 # A model of this machine in place of a remote service, for make demo-infer and tests/cli/infer.sh.
 $(BUILD)/loopback: $(BUILD)/examples/loopback.o $(BUILD)/libcuttle.a
 	@echo LD $@
-	@$(CC) $(CFLAGS) $(LDFLAGS) $^ -ljansson $(CORE_LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ -ljansson $(CORE_LIBS) -o $@
 $(BUILD)/make-random: $(call object,models/make_random.c) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@echo LD $@
-	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 
-$(addprefix $(BUILD)/,likelihood fusion recovery words words_attacks clusters): $(BUILD)/%: $(BUILD)/bench/%.o $(BUILD)/bench/marked.o $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
+$(addprefix $(BUILD)/,likelihood methods fusion recovery words words_attacks clusters): $(BUILD)/%: $(BUILD)/bench/%.o $(BUILD)/bench/marked.o $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@echo LD $@
-	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(IO_LIBS) $(CORE_LIBS) -o $@
 
 wrap = -Wl,$(subst $() $(),$(comma),$(addprefix --wrap=,$(1)))
 comma := ,
 $(BUILD)/tests/test_alloc_failure: TEST_LIBS := $(call wrap,malloc calloc realloc reallocarray aligned_alloc strdup strndup asprintf open_memstream free \
 	mmap mremap munmap)
+$(BUILD)/tests/test_stream: TEST_LIBS := $(call wrap,http_now)
+$(BUILD)/tests/test_plain: TEST_LIBS := $(call wrap,http_later http_later_gone http_later_reply http_later_send http_add http_json http_fail)
 $(BUILD)/tests/test_io_remote: TEST_LIBS := $(call wrap,dlopen)
 $(BUILD)/tests/test_dp_failures: TEST_LIBS := $(call wrap,malloc calloc free getrandom expl)
 $(BUILD)/tests/test_dp_fusion_failures: TEST_LIBS := $(call wrap,malloc calloc free)
 $(BUILD)/tests/test_dp_rank_failures: TEST_LIBS := $(call wrap,calloc free dp_rank_tabulate)
-$(BUILD)/tests/test_dp_noise: TEST_LIBS := $(call wrap,dp_draw_number dp_draw_below)
+$(BUILD)/tests/test_dp_noise: TEST_LIBS := $(call wrap,dp_draw_number dp_draw_below_wide)
+$(BUILD)/tests/test_dp_threshold: TEST_LIBS := $(call wrap,dp_noise_laplace)
+$(BUILD)/tests/test_dp_amin: TEST_LIBS := $(call wrap,dp_noise_laplace calloc malloc free)
 $(BUILD)/tests/test_measure_failures: TEST_LIBS := $(call wrap,calloc free)
 
 # ---- what people type ----------------------------------------------------------------------------
 help:
 	@echo 'make           build $(BUILD)/cuttle and $(BUILD)/libcuttle.a'
-	@echo 'make demo      packages, model, build, then private clinical notes from the invented ones in tools/samples;'
+	@echo 'make demo      packages, model, build, then private clinical notes from the invented ones in tools/samples, and how good they are;'
 	@echo '               stopped, it continues; rm -r demo for new ones'
 	@echo 'make demo-sanitize  the same, then twelve invented letters with private marks, before and after side by side'
 	@echo 'make demo-infer  the same, then invented texts continued with the help of a model that sees perturbed words alone'
@@ -153,14 +179,16 @@ help:
 	@echo 'make core      $(BUILD)-core/libcuttle.a, which needs libc, libm and pthread alone, for appliances; CC=aarch64-linux-gnu-gcc'
 	@echo 'make asan      every test under ASan and UBSan, in $(BUILD)-asan'
 	@echo 'make tsan      threads that share a model, under TSan, in $(BUILD)-tsan'
-	@echo 'make fuzz      libFuzzer (clang) on the readers of foreign files, T=60 seconds each, in $(BUILD)-fuzz'
+	@echo 'make fuzz      libFuzzer (clang) on the readers of foreign files, T=60 seconds each (RUNS=N inputs, SEED=N the same ones), in $(BUILD)-fuzz'
 	@echo 'make coverage  how much of dp/ its tests reach, in $(BUILD)-coverage'
 	@echo 'make mutants   breaks each promise once, as tests/mutants say, and wants a test to fail;  MUTANTS="name..." for some'
 	@echo 'make proofs    installs coq (1 GB), compiles the proofs of dp/PRIVACY.md, lists their axioms; apart from test and CI'
 	@echo 'make prove     installs Frama-C (1 GB), proves the integer core of the C; the bounded part needs ESBMC=command; nightly'
 	@echo 'make format    clang-format in place;  make lint  style, arrows of includes, circles of calls, clang-tidy, shellcheck'
-	@echo 'make install   command, library and headers (C and C++) into $$(DESTDIR)$$(PREFIX), PREFIX=/usr/local'
-	@echo 'variables      CC=gcc|clang  CFLAGS  BLAS=1|0  CURL=1|0  BUILD=folder  MODEL=file.gguf; what another setting changes is built anew'
+	@echo 'make install   command, manual, completions, library and headers into $$(DESTDIR)$$(PREFIX), PREFIX=/usr/local;  make uninstall'
+	@echo 'make deb       Debian packages, in the folder above;  make static  one file for appliances, $(BUILD)-static/cuttle'
+	@echo 'make musl      $(BUILD)-musl/libcuttle.a and an example with musl instead of glibc'
+	@echo 'variables      V=1 prints commands  CC=gcc|clang  CFLAGS  BLAS=1|0  CURL=1|0  HTTP=1|0  BUILD=folder  MODEL=file.gguf; what another setting changes is built anew'
 
 demo:
 	@./setup.sh demo
@@ -191,9 +219,12 @@ tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny) $(addprefix $(BUILD)/repla
 check: all tests
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_EXAMPLE=$(BUILD)/example CUTTLE_MODEL=$(MODEL) tests/run.sh $(addprefix $(BUILD)/tests/,$(TESTS)) $(addprefix $(BUILD)/replay/,$(FUZZ))
 
-NIGHTLY := test_dp_oracle test_dp_fusion test_sampling test_canary test_timing test_vocab test_splits
-test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY)) $(BUILD)/cuttle $(BUILD)/fusion $(BUILD)/recovery
-	@CUTTLE_TEST_NIGHTLY=1 CUTTLE_TEST_CLI=0 CUTTLE_TEST_JOBS=1 tests/run.sh $(filter $(BUILD)/tests/%,$^)
+NIGHTLY := test_dp_oracle test_dp_fusion test_dp_mixture test_sampling test_isolation test_canary test_timing test_vocab test_splits
+# Scripts that by day use a tiny model, or repeat less.
+NIGHTLY_CLI := budget games infer kill ledger noninterference savings serve serve_jobs tag trace tutorial units
+test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY) gen_tiny) $(BUILD)/cuttle $(BUILD)/loopback $(BUILD)/fusion $(BUILD)/recovery
+	@CUTTLE=$(BUILD)/cuttle CUTTLE_MODEL=$(MODEL) CUTTLE_TEST_NIGHTLY=1 CUTTLE_TEST_CLI=0 CUTTLE_TEST_JOBS=1 \
+		tests/run.sh $(filter $(BUILD)/tests/test_%,$^) $(NIGHTLY_CLI:%=tests/cli/%.sh)
 	@echo "== tests/oracle/accountant.py"
 	@tests/oracle/accountant.py | diff - tests/golden/accountant.txt
 	@echo "== tests/oracle/fusion.py"
@@ -202,8 +233,12 @@ test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY)) $(BUILD)/cuttle $(BUILD)/f
 	@tests/oracle/split.py | diff - tests/golden/split.txt
 	@echo "== tests/oracle/clusters.py"
 	@tests/oracle/clusters.py 3 tools/samples/notes.jsonl | diff - tests/golden/clusters.txt
-	@echo "== tests/cli/tag.sh"
-	@CUTTLE=$(BUILD)/cuttle CUTTLE_TEST_NIGHTLY=1 tests/cli/tag.sh
+	@echo "== tests/appliance.sh"
+	@CUTTLE_MODEL=$(MODEL) tests/appliance.sh
+	@echo "== tests/packages.sh, built twice; tests/arm_packages.sh"
+	@./setup.sh deb
+	@CUTTLE_TEST_NIGHTLY=1 tests/packages.sh
+	@CUTTLE=$(BUILD)/cuttle tests/arm_packages.sh
 	@echo "== proofs/check.sh again"
 	@if command -v coqchk >/dev/null; then BUILD=$(BUILD) proofs/check.sh && BUILD=$(BUILD) proofs/check.sh again; \
 		else echo "SKIPPED: coq is not installed, make proofs installs it"; fi
@@ -230,7 +265,7 @@ fuzz:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-fuzz CC=clang CFLAGS='-O2 -g -fsanitize=address,undefined -fno-sanitize-recover=all' \
 		COVERED=-fsanitize=fuzzer-no-link GEMMS=-fno-sanitize=all fuzz-run
 fuzz-run: $(foreach target,$(FUZZ),$(BUILD)/replay/$(target) $(BUILD)/fuzz/$(target))
-	@tests/fuzz/run.sh $(BUILD) $(T) $(FUZZ)
+	@tests/fuzz/run.sh $(BUILD) $(T) $(RUNS) $(SEED) $(FUZZ)
 
 # Only dp/ and its tests are built to be counted. The other objects are those of the usual build. With
 # -pthread gcc counts by atomic instructions, which takes eight times as long; these tests have one thread.
@@ -258,17 +293,58 @@ lint: $(BUILD)/cuttle
 	@BUILD=$(BUILD) tests/lint.sh
 
 PREFIX ?= /usr/local
-install: all install-headers
+LIBDIR ?= $(PREFIX)/lib
+VERSION := $(shell sed -n 's/^.define CUTTLE_VERSION "\(.*\)"/\1/p' engine/cuttle/status.h)
+# Manual pages and completions come from the tables of options, so a command of this machine prints them. A cross build names one.
+HELPER ?= $(BUILD)/cuttle
+MAN := $(DESTDIR)$(PREFIX)/share/man/man1
+COMPLETIONS := bash:bash-completion/completions/cuttle zsh:zsh/vendor-completions/_cuttle fish:fish/vendor_completions.d/cuttle.fish
+install: install-command install-library install-headers
+install-command: $(BUILD)/cuttle $(HELPER)
 	install -Dm755 $(BUILD)/cuttle $(DESTDIR)$(PREFIX)/bin/cuttle
-	install -Dm644 $(BUILD)/libcuttle.a $(DESTDIR)$(PREFIX)/lib/libcuttle.a
+	@mkdir -p $(MAN) $(foreach shell,$(COMPLETIONS),$(DESTDIR)$(PREFIX)/share/$(dir $(lastword $(subst :, ,$(shell)))))
+	$(HELPER) help --mdoc >$(MAN)/cuttle.1
+	set -e; for verb in $$($(HELPER) help --verbs); do $(HELPER) help --mdoc $$verb >$(MAN)/cuttle-$$verb.1; done
+	set -e; for shell in $(COMPLETIONS); do $(HELPER) help --completion $${shell%%:*} >$(DESTDIR)$(PREFIX)/share/$${shell#*:}; done
+install-library: $(BUILD)/libcuttle.a $(BUILD)/$(SO)
+	install -Dm644 $(BUILD)/libcuttle.a $(DESTDIR)$(LIBDIR)/libcuttle.a
+	install -Dm644 $(BUILD)/$(SO) $(DESTDIR)$(LIBDIR)/$(SO)
+	ln -sf $(SO) $(DESTDIR)$(LIBDIR)/libcuttle.so
+	@mkdir -p $(DESTDIR)$(LIBDIR)/pkgconfig
+	sed -e 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@VERSION@,$(VERSION),; s,@PRIVATE@,$(CORE_LIBS),' packaging/cuttle.pc.in \
+		>$(DESTDIR)$(LIBDIR)/pkgconfig/cuttle.pc
 # cuttle.h and, beside it, the folder cuttle that it includes.
 install-headers:
 	install -Dm644 engine/cuttle.h $(DESTDIR)$(PREFIX)/include/cuttle.h
 	install -Dm644 -t $(DESTDIR)$(PREFIX)/include/cuttle engine/cuttle/*.h
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/cuttle $(MAN)/cuttle.1 $(MAN)/cuttle-*.1 $(DESTDIR)$(LIBDIR)/libcuttle.a $(DESTDIR)$(LIBDIR)/$(SO) \
+		$(DESTDIR)$(LIBDIR)/libcuttle.so $(DESTDIR)$(LIBDIR)/pkgconfig/cuttle.pc $(DESTDIR)$(PREFIX)/include/cuttle.h \
+		$(foreach shell,$(COMPLETIONS),$(DESTDIR)$(PREFIX)/share/$(lastword $(subst :, ,$(shell))))
+	rm -rf $(DESTDIR)$(PREFIX)/include/cuttle
+
+# One file that needs nothing of the system: for appliances. It has no OpenBLAS, no libcurl and no libmicrohttpd, so cuttle infer sends nothing and cuttle serve does not begin.
+static:
+	@./setup.sh build
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)-static BLAS=0 CURL=0 HTTP=0 LDFLAGS='$(LDFLAGS) -static' $(BUILD)-static/cuttle
+
+# The library and its example with musl instead of glibc, for systems that have the one and not the other. Debian's musl has no headers of
+# Linux: they are looked for last, and alone, since those of glibc lie beside them.
+musl:
+	@./setup.sh musl
+	@mkdir -p $(BUILD)-musl/linux-headers
+	@ln -sfn /usr/include/linux /usr/include/asm-generic /usr/include/$$(musl-gcc -dumpmachine)/asm $(BUILD)-musl/linux-headers
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)-musl BLAS=0 CC=musl-gcc CPPFLAGS='-idirafter $(BUILD)-musl/linux-headers' LDFLAGS='$(LDFLAGS) -static' \
+		$(BUILD)-musl/libcuttle.a $(BUILD)-musl/example
+
+# Debian packages, in the folder above: cuttle, libcuttle0, libcuttle-dev, cuttle-server. For arm64, tests/arm_packages.sh.
+deb:
+	@./setup.sh deb
+	dpkg-buildpackage -b -uc -us
 
 clean:
 	rm -rf build build-*/
 
-.PHONY: all help demo demo-sanitize demo-infer test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs prove format lint install install-headers clean FORCE
+.PHONY: all help demo demo-sanitize demo-infer test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs prove format lint install install-command install-library install-headers uninstall static musl deb clean FORCE
 .SECONDARY:
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)

@@ -1,13 +1,13 @@
 #!/bin/sh
 # Installs the Debian packages that a target needs. Where it may not, it prints the command.
-# usage: ./setup.sh check|build|demo|test|arm|ci|proofs|prove
+# usage: ./setup.sh check|build|demo|test|arm|musl|ci|proofs|prove|deb|page|cluster
 # check installs nothing: it names the packages that a build lacks.
 # usage: ./setup.sh download FOLDER
 # It fetches the packages of `test` and all that they need, for a machine without network. It also
 # fetches those that are installed here: that machine may lack them.
 set -eu
 needed="gcc make libc6-dev libjansson-dev libcsv-dev libsodium-dev libsqlite3-dev libutf8proc-dev"
-build="$needed libopenblas-dev libcurl4-openssl-dev"
+build="$needed libopenblas-dev libcurl4-openssl-dev libmicrohttpd-dev"
 model="python3 python3-pip ca-certificates"
 case "${1:-build}" in
 check) wanted=$needed ;;
@@ -15,10 +15,14 @@ build) wanted=$build ;;
 demo) wanted="$build $model" ;;
 test | download) wanted="$build $model g++ libcmocka-dev" ;;
 arm) wanted="$needed gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" ;;
+musl) wanted="gcc make libc6-dev linux-libc-dev musl-tools" ;;
 ci) wanted="$build $model g++ libcmocka-dev clang clang-format clang-tidy libclang-rt-14-dev shellcheck git" ;;
 proofs) wanted="coq make patch" ;;
+deb) wanted="$build debhelper dpkg-dev blhc" ;;
+page) wanted="$build python3-pip curl libmicrohttpd12 chromium chromium-driver python3-selenium fonts-dejavu-core" ;;
+cluster) wanted="$build slurmctld slurmd slurm-client openmpi-bin mpich parallel python3-yaml" ;;
 prove) wanted="frama-c-base why3 z3 cvc4 gcc patch" ;;
-*) echo "usage: $0 check|build|demo|test|arm|ci|proofs|prove, or $0 download FOLDER" >&2; exit 2 ;;
+*) echo "usage: $0 check|build|demo|test|arm|musl|ci|proofs|prove|deb|page|cluster, or $0 download FOLDER" >&2; exit 2 ;;
 esac
 
 if [ "${1:-}" = download ]; then
@@ -46,7 +50,17 @@ for package in $wanted; do
 	state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || state=none
 	[ "$state" = installed ] || missing="$missing $package"
 done
-[ -n "$missing" ] || exit 0
+# Clients of the server that Debian lacks come from PyPI, into a folder of their own. Tests leave out what is not there.
+target=${1:-build}
+fetch_clients() {
+	[ "$target" = page ] || return 0
+	folder=${CUTTLE_CLIENTS:-${XDG_CACHE_HOME:-$HOME/.cache}/cuttle-clients}
+	PYTHONPATH=$folder /usr/bin/python3 -c 'import openai, axe_core_python' 2>/dev/null && return
+	echo "setup: installing openai and axe-core-python in $folder"
+	/usr/bin/python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --upgrade --target "$folder" \
+		openai axe-core-python || echo "setup: PyPI has not given them" >&2
+}
+[ -n "$missing" ] || { fetch_clients && exit 0; }
 
 become=
 [ "$(id -u)" = 0 ] || become="sudo"
@@ -59,3 +73,4 @@ echo "setup: installing$missing"
 $become env DEBIAN_FRONTEND=noninteractive apt-get update -qq
 # shellcheck disable=SC2086
 $become env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+fetch_clients

@@ -32,7 +32,7 @@ size_t utf8_decode(const char *text, size_t size, uint32_t *code_point) {
 	return length;
 }
 
-size_t utf8_encode(uint32_t code_point, char text[4]) {
+size_t utf8_write(uint32_t code_point, char text[4]) {
 	REQUIRE(code_point <= 0x10ffff && (code_point < 0xd800 || code_point > 0xdfff));
 	if (code_point < 0x80) {
 		text[0] = (char)code_point;

@@ -20,7 +20,7 @@ size_t utf8_decode(const char *text, size_t size, uint32_t *code_point);
 
 /* Writes the character to text and returns its length in bytes, 1 to 4. The code point is at most
  * U+10FFFF and no surrogate. */
-size_t utf8_encode(uint32_t code_point, char text[4]);
+size_t utf8_write(uint32_t code_point, char text[4]);
 
 /* Whether text[size] is well-formed throughout. The empty text is; NUL bytes are legal. */
 bool utf8_valid(const char *text, size_t size);

@@ -4,7 +4,8 @@
 // and is itself in no batch. Nothing is drawn. The output is not private: use data that may be
 // shown.
 //
-// usage: likelihood MODEL DATA.jsonl KIND B T FEWER TEXTS LENGTH [FIELD|- [Q [plain]]]
+// usage: likelihood MODEL DATA.jsonl KIND B T FEWER TEXTS LENGTH
+//                   [FIELD|@FILE|- [Q [plain|named [SET]]]]
 //   B       references of a text, at most 31
 //   T       private tokens per batch
 //   FEWER   the same, for the two ways with a lower -n, which have free tokens
@@ -12,19 +13,26 @@
 //   LENGTH  tokens of each text that are measured, at most
 //   FIELD   category: the references of a text are of its category, among the ten largest, and so
 //           are its examples; the prompts name it. -: no categories
-//   plain   the prompts do not name the category, and the examples are those without one
+//   @FILE   the same with the clusters of a file by cuttle clusters, in place of categories; plain
 //   Q       share of secret lots that are used: what epsilon buys then, of batches of B references
+//   plain   the prompts do not name the category, and the examples are those without one
+//   SET     savings (default): ways to spend; gains: --gain 1 to 3; rows: references of a random
+//           number, as lots and noisy counts give it; prior: --token-prior
 // The first two records are public examples, or the first four of each category. After four records
-// come B + 1 for each text: the text itself and its references.
+// come B + 1 for each text: the text itself and its references. With `rows` further references of a
+// text are those of the next. With `prior` 20 records are public, and all but the texts are read.
 //
 // Prints a line for each epsilon and way, with these columns between tabs: epsilon, way, T, clip,
 // mean number of candidates in V+, share of tokens that are in V+, mean log-likelihood of those,
-// its difference to "--center none" and the standard error of that, share of free tokens, its
-// difference to "public prompt alone" and the standard error of that.
+// its difference to the set's first way but one and the standard error of that, share of free
+// tokens, its difference to "public prompt alone" and the standard error of that. The prior's
+// V+ is a little smaller, as its clip is: tokens outside are left out of all rows.
 #include "dp/invisibleink.h"
+#include "dp/seats.h"
 #include "engine/cuttle/text.h"
 #include "engine/run/plan.h"
 #include "engine/forward/lockstep.h"
+#include "io/clusters_file.h"
 #include "io/records.h"
 
 #include <math.h>
@@ -33,7 +41,9 @@
 #include <string.h>
 
 enum {
-	MOST_BATCH = 31,       /* references of one text, at most */
+	MOST_BATCH = 31,       /* references of one text, at most, but for the set `rows` */
+	MOST_ROWS = 40,        /* references of one text, with it */
+	RECORDS = 150,         /* of a category, there */
 	EXAMPLES = 2,          /* public examples in each prompt, without categories */
 	EXAMPLES_OF_GROUP = 4, /* the same of a category */
 	MOST_GROUPS = 10,      /* categories that are measured, at most */
@@ -45,55 +55,114 @@ enum {
 static const double EPSILONS[] = {1, 3, 10};
 enum { EPSILON_COUNT = sizeof EPSILONS / sizeof *EPSILONS };
 
-/* There is one plan, with its mechanism, for each epsilon and kind. */
-enum plan_kind { PLAIN, CENTERED, GAINED, FEWER, FEWER_CENTERED, PLAN_KINDS };
+/* What is compared. Each set's ways are printed alone. */
+enum set { SAVINGS = 1, GAINS = 2, ROWS = 4, PRIOR = 8, ALL_SETS = 15 };
 static const struct {
-	bool fewer; /* tokens: FEWER instead of T */
-	bool center;
-	double gain;
-} PLAN[PLAN_KINDS] = {[PLAIN] = {false, false, 1},
-                      [CENTERED] = {false, true, 1},
-                      [GAINED] = {false, true, 2},
-                      [FEWER] = {true, false, 1},
-                      [FEWER_CENTERED] = {true, true, 1}};
-/* The ways to spend that are compared. Each uses the plan of one kind. */
-enum mode {
-	MODE_ALONE,
-	MODE_PLAIN,
-	MODE_CENTER,
-	MODE_GAIN,
-	MODE_WHEN_90,
-	MODE_WHEN_50,
-	MODE_FEWER,
-	MODE_ALL,
-	MODES
+	const char *name;
+	enum set set;
+} SET[] = {{"savings", SAVINGS}, {"gains", GAINS}, {"rows", ROWS}, {"prior", PRIOR}};
+
+/* There is one plan, with its mechanism, for each epsilon and kind of the set. */
+enum plan_kind {
+	PLAIN,
+	CENTERED,
+	GAINED,
+	GAINED_15,
+	GAINED_25,
+	GAINED_3,
+	FEWER,
+	FEWER_CENTERED,
+	AUTO_ROWS,
+	AUTO_EXACT,
+	AUTO_ZCDP,
+	PRIOR_10_1,
+	PRIOR_10_2,
+	PRIOR_10_3,
+	PRIOR_25_1,
+	PRIOR_25_2,
+	PRIOR_25_3,
+	PLAN_KINDS
 };
 static const struct {
+	enum set set;
+	bool fewer; /* tokens: FEWER instead of T */
+	bool center;
+	double gain; /* 0: auto */
+	bool zcdp;
+	double prior;  /* share of rho that a token prior has; 0: none */
+	uint64_t seed; /* of its noise */
+} PLAN[PLAN_KINDS] = {[PLAIN] = {ALL_SETS, .gain = 1},
+                      [CENTERED] = {SAVINGS | GAINS, .center = true, .gain = 1},
+                      [GAINED] = {SAVINGS | GAINS, .center = true, .gain = 2},
+                      [GAINED_15] = {GAINS, .center = true, .gain = 1.5},
+                      [GAINED_25] = {GAINS, .center = true, .gain = 2.5},
+                      [GAINED_3] = {GAINS, .center = true, .gain = 3},
+                      [FEWER] = {SAVINGS, .fewer = true, .gain = 1},
+                      [FEWER_CENTERED] = {SAVINGS, .fewer = true, .center = true, .gain = 1},
+                      [AUTO_ROWS] = {ROWS, .center = true},
+                      [AUTO_EXACT] = {PRIOR, .center = true},
+                      [AUTO_ZCDP] = {PRIOR, .center = true, .zcdp = true},
+                      [PRIOR_10_1] = {PRIOR, .center = true, .zcdp = true, .prior = 0.10, 1},
+                      [PRIOR_10_2] = {PRIOR, .center = true, .zcdp = true, .prior = 0.10, 2},
+                      [PRIOR_10_3] = {PRIOR, .center = true, .zcdp = true, .prior = 0.10, 3},
+                      [PRIOR_25_1] = {PRIOR, .center = true, .zcdp = true, .prior = 0.25, 1},
+                      [PRIOR_25_2] = {PRIOR, .center = true, .zcdp = true, .prior = 0.25, 2},
+                      [PRIOR_25_3] = {PRIOR, .center = true, .zcdp = true, .prior = 0.25, 3}};
+/* How many references a text has: B, a number by chance, or all that were read. */
+enum row_law { EXACTLY_B, BY_LOTS, BY_COUNTS, BY_COUNTS_UP, ROW_LAWS };
+/* The ways that are compared. Each uses the plan of one kind. The second of a set is what the
+ * others are compared with. */
+static const struct {
+	enum set set;
 	const char *name;
 	enum plan_kind plan;
 	uint32_t sure; /* of --public-when, in millionths; 0: no free tokens */
-} MODE[MODES] = {
-    {"public prompt alone", PLAIN, 0},
-    {"--center none", PLAIN, 0},
-    {"--center median", CENTERED, 0},
-    {"that and --gain 2", GAINED, 0},
-    {"--public-when 0.9", PLAIN, 900000},
-    {"--public-when 0.5", PLAIN, 500000},
-    {"--public-when 0.5, lower -n", FEWER, 500000},
-    {"all that, --center median", FEWER_CENTERED, 500000},
+	bool alone;    /* the public weights alone */
+	enum row_law rows;
+} MODE[] = {
+    {ALL_SETS, "public prompt alone", PLAIN, .alone = true},
+    {SAVINGS | GAINS, "--center none", PLAIN, .sure = 0},
+    {SAVINGS | GAINS, "--center median", CENTERED, .sure = 0},
+    {SAVINGS, "that and --gain 2", GAINED, .sure = 0},
+    {SAVINGS, "--public-when 0.9", PLAIN, .sure = 900000},
+    {SAVINGS, "--public-when 0.5", PLAIN, .sure = 500000},
+    {SAVINGS, "--public-when 0.5, lower -n", FEWER, .sure = 500000},
+    {SAVINGS, "all that, --center median", FEWER_CENTERED, .sure = 500000},
+    {GAINS, "that and --gain 1.5", GAINED_15, .sure = 0},
+    {GAINS, "that and --gain 2", GAINED, .sure = 0},
+    {GAINS, "that and --gain 2.5", GAINED_25, .sure = 0},
+    {GAINS, "that and --gain 3", GAINED_3, .sure = 0},
+    {ROWS, "B references", AUTO_ROWS, .sure = 0},
+    {ROWS, "by lots", AUTO_ROWS, .rows = BY_LOTS},
+    {ROWS, "by lots of noisy counts", AUTO_ROWS, .rows = BY_COUNTS},
+    {ROWS, "the same, rounded up", AUTO_ROWS, .rows = BY_COUNTS_UP},
+    {PRIOR, "exact", AUTO_EXACT, .sure = 0},
+    {PRIOR, "zcdp", AUTO_ZCDP, .sure = 0},
+    {PRIOR, "prior, .10 of rho, noise 1", PRIOR_10_1, .sure = 0},
+    {PRIOR, "prior, .10 of rho, noise 2", PRIOR_10_2, .sure = 0},
+    {PRIOR, "prior, .10 of rho, noise 3", PRIOR_10_3, .sure = 0},
+    {PRIOR, "prior, .25 of rho, noise 1", PRIOR_25_1, .sure = 0},
+    {PRIOR, "prior, .25 of rho, noise 2", PRIOR_25_2, .sure = 0},
+    {PRIOR, "prior, .25 of rho, noise 3", PRIOR_25_3, .sure = 0},
+    {PRIOR, "that prior 3, no references", PRIOR_25_3, .alone = true},
 };
+enum { MODES = sizeof MODE / sizeof *MODE };
 
 struct likelihood_bench {
 	struct cuttle_model *model;
 	struct cuttle_plan *plans[EPSILON_COUNT][PLAN_KINDS];
 	struct records *records;
 	struct lockstep *lockstep;
-	size_t batch;                     /* references of a text */
+	enum set set;
+	int first;    /* mode that the others are compared with */
+	size_t batch; /* references of a text */
+	size_t rows;  /* the same, that are read: more with ROWS */
+	double law[EPSILON_COUNT][ROW_LAWS][MOST_ROWS + 1]; /* probability of that many */
 	bool plain;                       /* prompts show nothing of the category */
 	double share;                     /* of secret lots that are used, 0 < share <= 1 */
 	double sum[EPSILON_COUNT][MODES]; /* log-likelihoods */
 	double candidates[EPSILON_COUNT]; /* tokens in V+, summed over steps */
-	/* Differences to MODE_PLAIN, then to MODE_ALONE; and their squares. */
+	/* Differences to `first`, then to the public prompt alone; and their squares. */
 	double over[2][EPSILON_COUNT][MODES];
 	double over_squared[2][EPSILON_COUNT][MODES];
 	size_t within[EPSILON_COUNT]; /* tokens that were in V+ */
@@ -121,12 +190,96 @@ struct group_prompt {
 	size_t example_count;
 };
 
+/* What a category of RECORDS has in one of its lots, B on average: of all its records each with
+ * probability 1 / M. By counts, M is that of a count with noise, and a count that gives more lots
+ * has more texts (dp/seats.h). */
+static void fill_row_law(double *law, size_t batch, uint32_t scale, enum row_law by) {
+	double whole = 0;
+	const int most = by == BY_LOTS ? 0 : 40 * (int)scale;
+	for (int noise = -most; noise <= most; noise++) {
+		const uint64_t seats =
+		    dp_seats_batches(RECORDS + noise, (uint32_t)batch, scale, by == BY_COUNTS_UP);
+		if (by != BY_LOTS && !seats) continue;
+		const double lots = by == BY_LOTS ? ceil((double)RECORDS / (double)batch)
+		                                  : (double)seats,
+		             p = 1 / lots, weight = lots * exp(-(double)abs(noise) / scale);
+		whole += weight;
+		for (int n = 0; n <= RECORDS; n++)
+			law[n < MOST_ROWS ? n : MOST_ROWS] +=
+			    weight * exp(lgamma(RECORDS + 1.0) - lgamma(n + 1.0) -
+			                 lgamma(RECORDS - n + 1.0) + n * log(p) +
+			                 (RECORDS - n) * log1p(-fmin(p, 1 - 1e-12)));
+	}
+	for (size_t n = 0; n <= MOST_ROWS; n++) law[n] /= whole;
+}
+
+static void fill_row_laws(struct likelihood_bench *b) {
+	for (size_t e = 0; e < EPSILON_COUNT; e++) {
+		struct cuttle_histogram histogram;
+		struct cuttle_lots lots;
+		struct cuttle_error error;
+		if (cuttle_histogram_make(EPSILONS[e], MOST_GROUPS, MOST_GROUPS,
+		                          (uint64_t)RECORDS * MOST_GROUPS, (uint32_t)b->batch,
+		                          &histogram, &lots, &error))
+			stop_bench(error.message);
+		b->law[e][EXACTLY_B][b->batch] = 1;
+		for (enum row_law by = BY_LOTS; by < ROW_LAWS; by++)
+			fill_row_law(b->law[e][by], b->batch, histogram.scale, by);
+	}
+}
+
+/* The records that a token prior counts: all behind the public ones, but those measured. */
+struct prior_reading {
+	const struct likelihood_bench *bench;
+	const struct record_group *group;
+	size_t public_count;
+	size_t texts;
+};
+
+static void give_prior_record(void *self, size_t index, const char **text, size_t *size) {
+	const struct prior_reading *of = self;
+	const size_t group = of->bench->batch + 1;
+	*text = NULL;
+	*size = 0;
+	if (index % group != 0 || index / group >= of->texts)
+		*text = records_text(of->bench->records,
+		                     of->group->records[of->public_count + index], size);
+}
+
+static void use_prior(struct likelihood_bench *b, struct cuttle_plan *plan, uint64_t seed,
+                      const struct prior_reading *reading) {
+	struct cuttle_error error;
+	struct cuttle_prior_token *kept;
+	char *texts[CUTTLE_PRIOR_TEXTS];
+	size_t count;
+	for (size_t i = 0; i < CUTTLE_PRIOR_TEXTS; i++) {
+		size_t size;
+		const char *text = records_text(b->records, reading->group->records[i], &size);
+		texts[i] = text ? strndup(text, size) : NULL;
+		if (!texts[i]) stop_bench("a public text cannot be read");
+	}
+	if (cuttle_prior_draw(plan, reading->group->count - reading->public_count,
+	                      give_prior_record, (void *)(uintptr_t)reading, &seed, &kept, &count,
+	                      &error) ||
+	    cuttle_prior_use(plan, kept, count, (const char *const *)texts, CUTTLE_PRIOR_TEXTS,
+	                     &error))
+		stop_bench(error.message);
+	fprintf(stderr, "token prior: rho %g, %zu tokens kept\n", plan->guarantee.token_prior,
+	        count);
+	free(kept);
+	for (size_t i = 0; i < CUTTLE_PRIOR_TEXTS; i++) free(texts[i]);
+}
+
 /* The private epsilon of a batch is larger when secret lots hide who is in it: useful.md 1.3. */
 static void make_bench_plans(struct likelihood_bench *b, const char *kind,
-                             const struct group_prompt *shown, const uint32_t *tokens) {
+                             const struct group_prompt *shown, const uint32_t *tokens,
+                             const struct prior_reading *reading) {
 	struct cuttle_error error;
 	for (size_t e = 0; e < EPSILON_COUNT; e++)
 		for (int k = 0; k < PLAN_KINDS; k++) {
+			if (!(PLAN[k].set & b->set)) continue;
+			const struct cuttle_lots lots = {RECORDS, RECORDS / b->batch,
+			                                 RECORDS / b->batch};
 			struct cuttle_plan_params params;
 			cuttle_plan_params_default(&params);
 			params.epsilon = log1p(expm1(EPSILONS[e]) / b->share);
@@ -141,8 +294,17 @@ static void make_bench_plans(struct likelihood_bench *b, const char *kind,
 			params.savings.center = PLAN[k].center;
 			params.gain = PLAN[k].gain;
 			params.context = CONTEXT;
+			if (PLAN[k].zcdp) params.accountant = CUTTLE_ZCDP;
+			if (k == AUTO_ROWS) {
+				params.lots = &lots;
+				params.lot_count = 1;
+			}
+			if (PLAN[k].prior > 0)
+				params.token_prior =
+				    PLAN[k].prior * b->plans[e][AUTO_ZCDP]->guarantee.rho;
 			if (cuttle_plan_make(b->model, &params, &b->plans[e][k], &error))
 				stop_bench(error.message);
+			if (PLAN[k].prior > 0) use_prior(b, b->plans[e][k], PLAN[k].seed, reading);
 		}
 }
 
@@ -151,7 +313,7 @@ static void write_contexts(const struct likelihood_bench *b, const size_t *refer
                            struct place_context *places, int32_t *ids, size_t capacity,
                            size_t limit) {
 	const struct prompt *prompt = b->plans[0][0]->prompts;
-	for (size_t i = 0; i < b->batch; i++) {
+	for (size_t i = 0; i < b->rows; i++) {
 		size_t size;
 		const char *text = records_text(b->records, references[i], &size);
 		int32_t *list = ids + i * capacity;
@@ -177,58 +339,98 @@ static double compute_log_likelihood(const struct dp_invisibleink *mechanism,
 	return (double)logl(its / whole);
 }
 
-/* Measures `token` under all plans. The plan `widest` has the largest V+, which holds every other
- * plan's V+. So its private logits serve all plans. */
+/* The mechanism with the largest V+, which holds every other plan's. */
+static struct dp_invisibleink *find_widest(const struct likelihood_bench *b) {
+	const struct cuttle_plan *widest = b->plans[EPSILON_COUNT - 1][PLAIN];
+	for (int k = 0; k < PLAN_KINDS; k++) {
+		const struct cuttle_plan *plan = b->plans[EPSILON_COUNT - 1][k];
+		if (plan && plan->guarantee.clip * plan->guarantee.gain >
+		                widest->guarantee.clip * widest->guarantee.gain)
+			widest = plan;
+	}
+	return widest->mechanism.self;
+}
+
+/* What one plan finds at a step: found[mode] for each of its modes. `wide` are the tokens of the
+ * private rows. */
+static void measure_plan(struct likelihood_bench *b, const struct logit_source *source, size_t e,
+                         int k, const uint32_t *wide, size_t wide_count, uint32_t token,
+                         const bool *alone, double *found) {
+	static float row[MOST_VOCAB];
+	struct dp_invisibleink *m = b->plans[e][k]->mechanism.self;
+	const uint32_t *candidates;
+	size_t count;
+	dp_invisibleink_begin(m, 0);
+	if (dp_invisibleink_public(m, source->public_row(source->self, 0), &candidates, &count))
+		stop_bench("public logits");
+	if (k == PLAIN) b->candidates[e] += (double)count;
+	for (int mode = 0; mode < MODES; mode++)
+		if (MODE[mode].plan == (enum plan_kind)k) found[mode] = 0;
+	const size_t rows = k == AUTO_ROWS ? b->rows : b->batch;
+	for (size_t place = 0; place <= rows; place++) {
+		for (int mode = 0; mode < MODES; mode++) {
+			const double weight = b->law[e][MODE[mode].rows][place];
+			if (MODE[mode].plan != (enum plan_kind)k || !(MODE[mode].set & b->set) ||
+			    weight == 0)
+				continue;
+			found[mode] += weight * compute_log_likelihood(m, candidates, count, token,
+			                                               alone[mode]);
+		}
+		const float *logits = place < rows ? source->row(source->self, place) : NULL;
+		if (!logits) continue;
+		for (size_t i = 0, at = 0; i < count; i++, at++) {
+			while (at < wide_count && wide[at] != candidates[i]) at++;
+			if (at == wide_count) stop_bench("V+ is not within the widest");
+			row[i] = logits[at];
+		}
+		dp_invisibleink_private(m, row);
+	}
+}
+
+/* Which ways draw the token for nothing. */
+static void find_alone(struct likelihood_bench *b, const float *public_row, bool *alone) {
+	struct dp_invisibleink *m = b->plans[0][PLAIN]->mechanism.self;
+	const uint32_t *candidates;
+	size_t count;
+	for (int mode = 0; mode < MODES; mode++) {
+		alone[mode] = MODE[mode].alone;
+		if (!MODE[mode].sure) continue;
+		dp_invisibleink_begin(m, 0);
+		if (dp_invisibleink_public(m, public_row, &candidates, &count))
+			stop_bench("public logits");
+		alone[mode] = dp_invisibleink_sure(m, MODE[mode].sure);
+	}
+}
+
+/* Measures `token` under all plans. The private logits of the largest V+ serve all of them. */
 static void measure_step(struct likelihood_bench *b, const struct logit_source *source,
                          uint32_t token) {
-	static float row[MOST_VOCAB];
 	static uint32_t wide[MOST_VOCAB];
 	const float *public_row = source->public_row(source->self, 0);
-	struct dp_invisibleink *widest = b->plans[EPSILON_COUNT - 1][FEWER]->mechanism.self;
+	struct dp_invisibleink *widest = find_widest(b);
 	const uint32_t *candidates;
-	size_t wide_count, count;
-	bool alone[MODES] = {[MODE_ALONE] = true};
+	size_t wide_count;
+	bool alone[MODES];
 	dp_invisibleink_begin(widest, 0);
 	if (dp_invisibleink_public(widest, public_row, &candidates, &wide_count))
 		stop_bench("public logits");
 	memcpy(wide, candidates, wide_count * sizeof *wide);
-	source->private_logits(source->self, 0, 0, b->batch, wide, wide_count);
+	source->private_logits(source->self, 0, 0, b->rows, wide, wide_count);
+	find_alone(b, public_row, alone);
 	for (size_t e = 0; e < EPSILON_COUNT; e++) {
-		double found[MODES];
-		for (int k = 0; k < PLAN_KINDS; k++) {
-			struct dp_invisibleink *m = b->plans[e][k]->mechanism.self;
-			dp_invisibleink_begin(m, 0);
-			if (dp_invisibleink_public(m, public_row, &candidates, &count))
-				stop_bench("public logits");
-			for (int mode = 0; mode < MODES && e == 0 && k == PLAIN; mode++) {
-				if (!MODE[mode].sure) continue;
-				alone[mode] = dp_invisibleink_sure(m, MODE[mode].sure);
-				dp_invisibleink_begin(m, 0);
-				if (dp_invisibleink_public(m, public_row, &candidates, &count))
-					stop_bench("public logits");
-			}
-			if (k == PLAIN) b->candidates[e] += (double)count;
-			for (size_t place = 0; place < b->batch; place++) {
-				const float *logits = source->row(source->self, place);
-				if (!logits) continue;
-				for (size_t i = 0, at = 0; i < count; i++, at++) {
-					while (wide[at] != candidates[i]) at++;
-					row[i] = logits[at];
-				}
-				dp_invisibleink_private(m, row);
-			}
-			for (int mode = 0; mode < MODES; mode++)
-				if (MODE[mode].plan == (enum plan_kind)k)
-					found[mode] = compute_log_likelihood(m, candidates, count,
-					                                     token, alone[mode]);
-		}
-		if (isnan(found[MODE_PLAIN])) continue;
+		double found[MODES] = {0};
+		bool within = true;
+		for (int k = 0; k < PLAN_KINDS; k++)
+			if (b->plans[e][k])
+				measure_plan(b, source, e, k, wide, wide_count, token, alone,
+				             found);
+		for (int mode = 0; mode < MODES; mode++) within &= !isnan(found[mode]);
+		if (!within) continue;
 		b->within[e]++;
 		for (int mode = 0; mode < MODES; mode++) {
 			b->sum[e][mode] += found[mode];
 			for (int i = 0; i < 2; i++) {
-				const double over =
-				    found[mode] - found[i ? MODE_ALONE : MODE_PLAIN];
+				const double over = found[mode] - found[i ? 0 : b->first];
 				b->over[i][e][mode] += over;
 				b->over_squared[i][e][mode] += over * over;
 			}
@@ -238,22 +440,22 @@ static void measure_step(struct likelihood_bench *b, const struct logit_source *
 	for (int mode = 0; mode < MODES; mode++) b->free[mode] += alone[mode];
 }
 
-/* Measures record chosen[0] with records chosen[1] to chosen[B] as its references. */
+/* Measures record chosen[0] with the records behind it as its references. */
 static void measure_text(struct likelihood_bench *b, const size_t *chosen, size_t length) {
 	static int32_t ids[2 * MOST_BYTES];
 	const struct cuttle_plan *plan = b->plans[0][0];
 	const struct logit_source source = lockstep_source(b->lockstep);
 	const size_t capacity = prompt_private_capacity(plan->prompts, MOST_REFERENCE);
-	struct place_context places[MOST_BATCH];
+	struct place_context places[MOST_ROWS];
 	size_t size, count;
 	const char *text = records_text(b->records, chosen[0], &size);
 	if (!text || size >= MOST_BYTES ||
 	    cuttle_tokenize(b->model, text, size, false, ids, 2 * MOST_BYTES, &count, NULL))
 		return;
-	int32_t *place_ids = malloc(b->batch * capacity * sizeof *place_ids);
+	int32_t *place_ids = malloc(b->rows * capacity * sizeof *place_ids);
 	if (!place_ids) stop_bench("out of memory");
 	write_contexts(b, chosen + 1, places, place_ids, capacity, MOST_REFERENCE);
-	(void)source.begin(source.self, 0, &plan->prompts->whole, places, b->batch,
+	(void)source.begin(source.self, 0, &plan->prompts->whole, places, b->rows,
 	                   &(struct tokens){0}, NULL);
 	for (size_t i = 0; i < count && i < length; i++) {
 		source.public_logits(source.self);
@@ -275,6 +477,7 @@ static void mean_over(const struct likelihood_bench *b, int base, size_t e, int 
 static void print_results(const struct likelihood_bench *b) {
 	for (size_t e = 0; e < EPSILON_COUNT; e++)
 		for (int mode = 0; mode < MODES; mode++) {
+			if (!(MODE[mode].set & b->set)) continue;
 			const struct cuttle_guarantee *g = &b->plans[e][MODE[mode].plan]->guarantee;
 			const double n = (double)b->within[e];
 			double mean[2], error[2];
@@ -289,16 +492,39 @@ static void print_results(const struct likelihood_bench *b) {
 		}
 }
 
-/* Parts the records by their category; at most MOST_GROUPS, the largest first. */
+/* Finds the name of each record's cluster. NULL: it has none. */
+static const char **name_clusters(const struct likelihood_bench *b, const char *path,
+                                  struct clusters *clusters) {
+	const size_t count = records_count(b->records);
+	const char **names = calloc(count, sizeof *names);
+	char sha256[HASH_TEXT];
+	struct cuttle_error error;
+	if (!names) stop_bench("out of memory");
+	if (clusters_file_read(path, clusters, sha256, &error)) stop_bench(error.message);
+	for (size_t i = 0; i < count; i++) {
+		struct hidden_text text;
+		uint32_t found;
+		text.bytes = records_text(b->records, i, &text.size);
+		if (clusters_find(clusters, clusters->by == CLUSTERS_BY_MODEL ? b->model : NULL,
+		                  &text, 1, &found, &error))
+			stop_bench(error.message);
+		if (found != CLUSTERS_NONE) names[i] = clusters->names[found];
+	}
+	return names;
+}
+
+/* Parts the records by their category, or by clusters where these are given; at most MOST_GROUPS,
+ * the largest first. */
 static size_t part_records(const struct records *records, bool by_category,
-                           struct record_group *groups) {
+                           const char *const *clusters, struct record_group *groups) {
 	const size_t all = records_count(records);
 	size_t count = 0, room = 64;
 	struct record_group *found = calloc(room, sizeof *found);
 	for (size_t i = 0; found && i < all; i++) {
 		size_t size = 0, g = 0;
 		const char *name = by_category ? records_label(records, i, 0, &size) : NULL;
-		if (by_category && !name) continue;
+		if (clusters && (name = clusters[i])) size = strlen(name);
+		if ((by_category || clusters) && !name) continue;
 		while (g < count && (found[g].name_size != size ||
 		                     (name && memcmp(found[g].name, name, size) != 0)))
 			g++;
@@ -348,21 +574,27 @@ static struct group_prompt show_group(const struct likelihood_bench *b,
 
 /* Measures `texts` texts of the group, each with a batch of its own. */
 static void measure_group(struct likelihood_bench *b, const char *kind, const char *field,
-                          const struct record_group *group, size_t texts, size_t length,
-                          const uint32_t *tokens) {
+                          const struct record_group *group, size_t public_count, size_t texts,
+                          size_t length, const uint32_t *tokens) {
 	struct cuttle_error error;
 	struct group_prompt shown = show_group(b, group, field);
-	make_bench_plans(b, kind, &shown, tokens);
+	const struct prior_reading reading = {b, group, public_count, texts};
+	const size_t all = group->count - public_count;
+	size_t chosen[MOST_ROWS + 1];
+	make_bench_plans(b, kind, &shown, tokens, &reading);
 	const struct prompt *prompt = b->plans[0][0]->prompts;
 	const struct lockstep_params params = {.prefix = {prompt->whole.ids, prompt->shared},
-	                                       .batch = (uint32_t)b->batch,
+	                                       .batch = (uint32_t)b->rows,
 	                                       .slots = 1,
 	                                       .context = CONTEXT,
 	                                       .chunk = 256};
 	if (lockstep_new(&b->model->model, &params, &b->lockstep, &error))
 		stop_bench(error.message);
-	for (size_t i = 0; i < texts; i++)
-		measure_text(b, &group->records[EXAMPLES_OF_GROUP + i * (b->batch + 1)], length);
+	for (size_t i = 0; i < texts; i++) {
+		for (size_t j = 0; j <= b->rows; j++)
+			chosen[j] = group->records[public_count + (i * (b->batch + 1) + j) % all];
+		measure_text(b, chosen, length);
+	}
 	lockstep_free(&b->lockstep);
 	for (size_t i = 0; i < shown.example_count; i++) free(shown.examples[i]);
 	free(shown.heading);
@@ -376,16 +608,24 @@ static void free_bench_plans(struct likelihood_bench *b) {
 int main(int argc, char **argv) {
 	static struct likelihood_bench b;
 	struct cuttle_error error;
-	if (argc < 9 || argc > 12)
+	if (argc < 9 || argc > 13)
 		stop_bench("usage: likelihood MODEL DATA.jsonl KIND B T FEWER TEXTS LENGTH "
-		           "[FIELD|- [Q [plain]]]");
+		           "[FIELD|@FILE|- [Q [plain|named [SET]]]]");
 	const uint32_t tokens[] = {(uint32_t)atoi(argv[5]), (uint32_t)atoi(argv[6])};
 	const size_t texts = (size_t)atoi(argv[7]), length = (size_t)atoi(argv[8]);
-	const char *field = argc > 9 && strcmp(argv[9], "-") != 0 ? argv[9] : NULL;
+	const char *by = argc > 9 && strcmp(argv[9], "-") != 0 ? argv[9] : NULL,
+	           *clustered = by && by[0] == '@' ? by + 1 : NULL, *field = clustered ? NULL : by;
 	b.batch = (size_t)atoi(argv[4]);
-	b.plain = argc > 11;
+	b.plain = argc > 11 && strcmp(argv[11], "plain") == 0;
+	for (size_t i = 0; i < sizeof SET / sizeof *SET; i++)
+		if (strcmp(argc > 12 ? argv[12] : "savings", SET[i].name) == 0) b.set = SET[i].set;
+	if (!b.set) stop_bench("SET is savings, gains, rows or prior");
+	if (clustered && !b.plain) stop_bench("with @FILE the prompts are plain");
+	while (b.first == 0 || !(MODE[b.first].set & b.set)) b.first++;
 	b.share = argc > 10 ? atof(argv[10]) : 1;
 	if (b.batch < 1 || b.batch > MOST_BATCH) stop_bench("B is 1 to 31");
+	b.rows = b.set == ROWS ? MOST_ROWS : b.batch;
+	fill_row_laws(&b);
 	if (!(b.share > 0 && b.share <= 1)) stop_bench("Q is above 0 and at most 1");
 	const struct records_request request = {.path = argv[2],
 	                                        .field = "text",
@@ -397,25 +637,30 @@ int main(int argc, char **argv) {
 	if (b.model->model.vocab_size > MOST_VOCAB)
 		stop_bench("a vocabulary this large does not fit");
 	struct record_group groups[MOST_GROUPS];
-	const size_t count = part_records(b.records, field != NULL, groups);
+	struct clusters clusters = {0};
+	const char **names = clustered ? name_clusters(&b, clustered, &clusters) : NULL;
+	const size_t count = part_records(b.records, field != NULL, names, groups);
 	size_t records = 0, measured = 0;
 	for (size_t g = 0; g < count; g++) records += groups[g].count;
 	for (size_t g = 0; g < count; g++) {
-		const size_t examples = EXAMPLES_OF_GROUP,
-		             most = groups[g].count < examples
+		const size_t examples = b.set == PRIOR ? CUTTLE_PRIOR_TEXTS : EXAMPLES_OF_GROUP,
+		             most = groups[g].count < examples + b.rows + 1
 		                        ? 0
 		                        : (groups[g].count - examples) / (b.batch + 1),
 		             wanted = (texts * groups[g].count + records - 1) / records,
 		             its = wanted < most ? wanted : most;
+		if (its == 0) continue;
 		free_bench_plans(&b);
-		if (its) measure_group(&b, argv[3], field, &groups[g], its, length, tokens);
+		measure_group(&b, argv[3], field, &groups[g], examples, its, length, tokens);
 		measured += its;
 	}
-	if (!measured || (!field && measured < texts)) stop_bench("too few records");
+	if (!measured || (!by && measured < texts)) stop_bench("too few records");
 	print_results(&b);
 	free_bench_plans(&b);
 	cuttle_model_free(&b.model);
 	records_free(&b.records);
 	for (size_t g = 0; g < count; g++) free(groups[g].records);
+	free(names);
+	clusters_free(&clusters);
 	return 0;
 }

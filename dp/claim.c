@@ -11,8 +11,9 @@
 
 double dp_claim_rho(const struct dp_claim *claim) {
 	REQUIRE(claim->units >= 1 && claim->eta > 0.0L);
-	const long double half = claim->eta / 2.0L;
-	return round_up(claim->units * half * half / 2.0L * (1.0L + SIMPLE));
+	const long double half = claim->eta / 2.0L, answers = claim->threshold;
+	const long double decided = claim->units * answers * answers / 2.0L * (1.0L + SIMPLE);
+	return round_up(claim->units * half * half / 2.0L * (1.0L + SIMPLE) + decided);
 }
 
 double dp_claim_epsilon(const struct dp_claim *claim, double delta) {
@@ -21,6 +22,7 @@ double dp_claim_epsilon(const struct dp_claim *claim, double delta) {
 
 enum dp_status dp_claim_exact(const struct dp_claim *claim, double delta, double *epsilon) {
 	REQUIRE(claim->units >= 1 && claim->eta > 0.0L);
+	if (claim->threshold > 0.0L) return DP_BAD_PARAMETER;
 	return dp_exact_epsilon(round_up(claim->eta * (1.0L + SIMPLE)), claim->units, delta, 0,
 	                        epsilon);
 }

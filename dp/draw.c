@@ -23,6 +23,32 @@ size_t dp_pick(const struct dp_wide *weights, size_t n, struct dp_wide u) {
 	return pick;
 }
 
+size_t dp_pick_mixed(const uint64_t *a, const uint64_t *b, size_t n, uint64_t share, uint64_t whole,
+                     uint64_t u) {
+	REQUIRE(n >= 1 && share <= whole);
+	const uint64_t left = whole - share;
+	uint64_t prefix = 0;
+	size_t pick = 0;
+	for (size_t i = 0; i < n; i++) {
+		prefix += left * a[i] + share * b[i];
+		pick += prefix <= u;
+	}
+	return pick;
+}
+
+void dp_share_evenly(uint64_t *law, size_t n, uint64_t sum) {
+	REQUIRE(n >= 1 && n <= sum);
+	const uint64_t part = sum / n;
+	for (size_t i = 0; i < n; i++) law[i] = part;
+	law[0] += sum - part * n;
+}
+
+uint64_t dp_largest(const uint64_t *weights, size_t n) {
+	uint64_t most = 0;
+	for (size_t i = 0; i < n; i++) most = weights[i] > most ? weights[i] : most;
+	return most;
+}
+
 /* Sets every bit below the highest one of x: 0b101000 becomes 0b111111. */
 static unsigned __int128 fill_low_bits(unsigned __int128 x) {
 	for (unsigned shift = 1; shift < 128; shift *= 2) x |= x >> shift;
@@ -75,7 +101,7 @@ enum dp_status dp_draw_summed(const struct dp_wide *prefixes, size_t n,
 	return status;
 }
 
-enum dp_status dp_draw_below(uint32_t n, const struct dp_random *random, uint32_t *number) {
+enum dp_status dp_draw_below_wide(uint64_t n, const struct dp_random *random, uint64_t *number) {
 	REQUIRE(n >= 1);
 	const uint64_t mask = (uint64_t)fill_low_bits(n - 1);
 	uint64_t bits;
@@ -84,10 +110,18 @@ enum dp_status dp_draw_below(uint32_t n, const struct dp_random *random, uint32_
 		if (random->fill(random->user, &bits, sizeof bits) != DP_OK) break;
 		bits &= mask;
 		if (bits >= n) continue;
-		*number = (uint32_t)bits;
+		*number = bits;
 		status = DP_OK;
 		break;
 	}
 	explicit_bzero(&bits, sizeof bits);
+	return status;
+}
+
+enum dp_status dp_draw_below(uint32_t n, const struct dp_random *random, uint32_t *number) {
+	uint64_t wide = 0;
+	const enum dp_status status = dp_draw_below_wide(n, random, &wide);
+	if (status == DP_OK) *number = (uint32_t)wide;
+	explicit_bzero(&wide, sizeof wide);
 	return status;
 }

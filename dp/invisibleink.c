@@ -16,11 +16,16 @@
 #include "dp/weights.h"
 #include "kernels/kernels.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_SUM = 1 << 30 }; /* of the clips of all rows */
+
+/* The farthest that A looks below the likeliest candidate (dp/weights.h). Without a shift no
+ * candidate is farther, as L lies within 2^26 of 0. */
+#define MOST_BELOW (INT64_C(1) << 27)
 
 /* Where a batch stands. The theorem composes over steps in the order public, private, draw. So the
  * code enforces this order: the functions of a step REQUIRE their stage. */
@@ -40,7 +45,8 @@ struct dp_invisibleink {
 	uint32_t spent;       /* paid tokens of this batch drawn */
 	uint32_t private;     /* private rows added in this step */
 	size_t count;         /* candidates of this step */
-	int64_t largest;      /* L_pub of the likeliest candidate */
+	int64_t largest;      /* L_pub of the likeliest candidate, its shift included */
+	int32_t *shift;       /* [vocab] what A adds to L_pub, or NULL: nothing; public */
 	uint8_t *allowed;     /* [vocab], or NULL: every token */
 	int32_t *fixed;       /* [vocab] L_pub */
 	int32_t *heap;        /* [min(k, vocab)] scratch of dp_topk */
@@ -123,6 +129,7 @@ void dp_invisibleink_free(struct dp_invisibleink **mechanism) {
 	if (m->token_weight)
 		explicit_bzero(m->token_weight, m->params.vocab * sizeof *m->token_weight);
 	dp_weights_release(&m->weights);
+	free(m->shift);
 	free(m->allowed);
 	free(m->fixed);
 	free(m->heap);
@@ -139,6 +146,21 @@ void dp_invisibleink_begin(struct dp_invisibleink *m, uint32_t spent) {
 	if (m->stage != STAGE_SILENT) m->stage = STAGE_BEGUN;
 }
 
+enum dp_status dp_invisibleink_shift(struct dp_invisibleink *m, const int32_t *shift) {
+	REQUIRE(shift && m->stage != STAGE_STEP && m->stage != STAGE_ALONE);
+	for (size_t y = 0; y < m->params.vocab; y++)
+		REQUIRE(shift[y] >= -DP_MOST_SHIFT && shift[y] <= DP_MOST_SHIFT);
+	if (!m->shift) m->shift = allocate_rows(m->params.vocab, sizeof *m->shift);
+	if (!m->shift) return DP_NO_MEMORY;
+	memcpy(m->shift, shift, m->params.vocab * sizeof *m->shift);
+	return DP_OK;
+}
+
+/* What A is a function of: L_pub of a candidate, and the shift of its token. */
+static int64_t shifted_candidate(const struct dp_invisibleink *m, size_t i) {
+	return m->candidate_fixed[i] + (m->shift ? (int64_t)m->shift[m->candidates[i]] : 0);
+}
+
 /* Finds V+ of the public row and empties S. */
 static enum dp_status start_step(struct dp_invisibleink *m, const float *logits, enum stage stage) {
 	if (m->stage == STAGE_SILENT) return DP_NO_ENTROPY;
@@ -150,7 +172,8 @@ static enum dp_status start_step(struct dp_invisibleink *m, const float *logits,
 	m->largest = INT64_MIN;
 	for (size_t i = 0; i < m->count; i++) {
 		m->candidate_fixed[i] = m->fixed[m->candidates[i]];
-		if (m->candidate_fixed[i] > m->largest) m->largest = m->candidate_fixed[i];
+		const int64_t shifted = shifted_candidate(m, i);
+		if (shifted > m->largest) m->largest = shifted;
 	}
 	memset(m->sum, 0, m->count * sizeof *m->sum);
 	m->private = 0;
@@ -238,7 +261,8 @@ int32_t dp_invisibleink_sum(const struct dp_invisibleink *m, size_t candidate) {
 
 uint64_t dp_invisibleink_public_weight(const struct dp_invisibleink *m, size_t candidate) {
 	REQUIRE(candidate < m->count);
-	return dp_weight_public(&m->weights, m->largest - m->candidate_fixed[candidate]);
+	const int64_t below = m->largest - shifted_candidate(m, candidate);
+	return dp_weight_public(&m->weights, below < MOST_BELOW ? below : MOST_BELOW);
 }
 
 unsigned __int128 dp_invisibleink_private_weight(const struct dp_invisibleink *m,
@@ -283,6 +307,15 @@ static enum dp_status draw_ink_token(void *self, uint32_t *token, enum dp_fate *
 	return status;
 }
 
+/* For audits: no part of a run. Both factors are integers of at least 1. */
+static void tell_ink_law(void *self, double *ln_w) {
+	const struct dp_invisibleink *m = self;
+	REQUIRE(m->stage == STAGE_STEP);
+	for (size_t i = 0; i < m->count; i++)
+		ln_w[i] = log((double)dp_invisibleink_public_weight(m, i)) +
+		          log((double)dp_invisibleink_private_weight(m, i));
+}
+
 static void free_ink(void *self) {
 	struct dp_invisibleink *m = self;
 	dp_invisibleink_free(&m);
@@ -307,6 +340,7 @@ enum dp_status dp_invisibleink_mechanism(const struct dp_invisibleink_params *pa
 	                             .open = open_ink_step,
 	                             .row = add_ink_row,
 	                             .draw = draw_ink_token,
-	                             .free = free_ink};
+	                             .free = free_ink,
+	                             .law = tell_ink_law};
 	return DP_OK;
 }

@@ -33,7 +33,8 @@
  *            Once all are in, the sum is clamped to -B Chat .. +B Chat
  *   g      = gain / 100; 1 is InvisibleInk as published
  *   kappa  = g temperature_den / (temperature_num B 2^F)
- *   A(y)   = max(1, round(2^56 exp((L_pub(y) - max L_pub) B kappa / g)))
+ *   A(y)   = max(1, round(2^56 exp((L_pub(y) - max L_pub) B kappa / g))); with a shift a(y), a
+ *            public number of each token, of L_pub + a for L_pub
  *   E(s)   = round(2^q exp(s kappa)), with q of dp/weights.h
  *   P(y)   = A(y) E(S(y)) / sum of A E over V+
  *
@@ -72,6 +73,14 @@ struct dp_invisibleink_params {
  * DP_NO_MEMORY. On failure *out is NULL and the caller owns nothing. */
 enum dp_status dp_invisibleink_new(const struct dp_invisibleink_params *params,
                                    struct dp_invisibleink **out);
+
+enum { DP_MOST_SHIFT = 1 << 26 };
+
+/* From the next step on the public weights A are of L_pub(y) + shift[y], for shift[vocab], which is
+ * copied. V+ and S stay those of L_pub. The shift must be public, or protected by itself and paid
+ * for (dp/prior.h): it is in every weight, of both worlds alike. |shift[y]| <= DP_MOST_SHIFT. Not
+ * within a step. DP_NO_MEMORY: nothing has changed. */
+enum dp_status dp_invisibleink_shift(struct dp_invisibleink *mechanism, const int32_t *shift);
 
 /* Wipes the private arrays, frees all memory and sets *mechanism to NULL. It may be NULL before. */
 void dp_invisibleink_free(struct dp_invisibleink **mechanism);

@@ -9,6 +9,7 @@
 // the number of tokens wanted and the fate of a token are functions of public things.
 // How: one mechanism serves all batches in flight, one step at a time. A step is
 //
+//   turn(batch)                                which batch, where the mechanism asks for it
 //   begin(places, spent)                       what the batch has and what it has drawn so far
 //   open(public row, may_be_free) -> wanted    which logits of which private rows it needs
 //   row(place, logits)                         for each such row that is not null; in any order
@@ -28,13 +29,15 @@
 #include "dp/claim.h"
 #include "dp/status.h"
 
-/* How a token was drawn. Both worlds agree on it, so it may be told. */
+/* How a token was drawn. It may be told: either both worlds agree on it, given the past, or it is
+ * an answer of the mechanism that the claim pays for (dp/amin.h). */
 enum dp_fate {
 	DP_PAID, /* with private rows: one unit of the claim is spent */
 	DP_FREE  /* from the public row alone: no private number went into it */
 };
 
 #define DP_EVERY_PLACE UINT32_MAX
+#define DP_MECHANISM_SLOTS 256 /* batches in flight, at most */
 
 /* What a step needs of the private rows. */
 struct dp_wanted {
@@ -56,6 +59,12 @@ struct dp_wanted {
 struct dp_mechanism {
 	struct dp_claim claim; /* of one batch; the loop does not read it */
 	void *self;            /* first argument of every function below */
+
+	/* NULL, or of a mechanism that keeps a secret of each batch from step to step, as Amin
+	 * keeps a threshold: called before `begin`. `slot` says which of the batches in flight has
+	 * its turn, 0 .. DP_MECHANISM_SLOTS - 1. `fresh`: it has drawn nothing in this slot so far,
+	 * be it new or resumed; what the slot held before is another batch's, and is wiped. */
+	void (*turn)(void *self, uint32_t slot, bool fresh);
 
 	/* Called before each step, since several batches take turns. The batch has `places` places,
 	 * null ones counted: a public number, at most what the mechanism was built for. `spent`
@@ -86,6 +95,28 @@ struct dp_mechanism {
 
 	/* Wipes what is private and frees self. */
 	void (*free)(void *self);
+
+	/* The rest is PRIVATE and for audits alone, which test what is claimed (run/worlds.c). */
+
+	/* ln_w[wanted.count] become the natural logarithms of the weights that the wanted tokens
+	 * would be drawn by if paid, with the rows given so far, but for one constant. Called once,
+	 * after the step's rows, in place of its draw. NULL = they have no closed form. */
+	void (*law)(void *self, double *ln_w);
+
+	/* NULL, or of a mechanism whose open draws something, or whose law follows from earlier
+	 * steps. Then a step whose law is asked for is opened by this: it wants the rows of every
+	 * place, and spends nothing. `past` is the caller's, past_size bytes for each batch and
+	 * world, zeros at first. NULL: no law will be asked for, and another step begins. */
+	enum dp_status (*retrace)(void *self, void *past, const float *public_row, bool may_be_free,
+	                          struct dp_wanted *wanted);
+	size_t past_size;
+
+	/* NULL, or where it follows from private rows whether a token is paid: called after law;
+	 * ln_chance[fate] becomes the logarithm of the chance of that fate, given the past. */
+	void (*answers)(const void *self, double ln_chance[2]);
+
+	/* NULL, or called after law: the step ended so, and its past will hold it. */
+	void (*passed)(void *self, enum dp_fate fate);
 };
 
 #endif

@@ -64,19 +64,20 @@ enum dp_status dp_noise_coin(unsigned __int128 n, unsigned __int128 d,
 	return toss_below_one(n % d, d, random, heads);
 }
 
-enum dp_status dp_noise_laplace(uint32_t t, const struct dp_random *random, int64_t *noise) {
-	REQUIRE(t >= 1);
+enum dp_status dp_noise_laplace(uint64_t t, const struct dp_random *random, int64_t *noise) {
+	REQUIRE(t >= 1 && t <= DP_NOISE_MOST_SCALE);
 	enum dp_status status = DP_OK;
 	for (int turn = 0; turn < NOISE_TURNS && status == DP_OK; turn++) {
 		/* |noise| = rest + t laps; its two parts are independent. */
-		uint32_t rest, laps = 0;
+		uint64_t rest;
+		uint32_t laps = 0;
 		bool kept = false, negative = false;
-		status = dp_draw_below(t, random, &rest);
+		status = dp_draw_below_wide(t, random, &rest);
 		if (status == DP_OK) status = dp_noise_coin(rest, t, random, &kept);
 		if (status != DP_OK || !kept) continue;
 		status = count_heads(random, &laps);
 		if (status == DP_OK) status = toss_share(1, 2, random, &negative);
-		const int64_t size = rest + (int64_t)t * laps;
+		const int64_t size = (int64_t)(rest + t * laps);
 		/* Zero has two signs, so one of them is drawn again. */
 		if (status != DP_OK || (negative && size == 0)) continue;
 		*noise = negative ? -size : size;

@@ -2,13 +2,12 @@
 // noise.h: integer noise, drawn without any rounding: a coin of exp(-n/d), the discrete Laplace law
 // and the discrete Gaussian law.
 //
-// Called by dp/histogram.c for the counts of clusters. No private data passes through, but what is
-// drawn is private: who knows a noisy count and its noise knows the count. So noise is drawn before
-// data are looked at, and the time of a draw tells of the noise alone.
-// Example: t = 9 gives 0 with chance 0.0555, and 1 and -1 with 0.0497 each; the standard deviation
-// is 12.7.
-// Rules: each call takes fresh bits of the source. Where the source fails, DP_NO_ENTROPY comes and
-// nothing is written: a caller has either noise of the whole law, or none.
+// Called by dp/histogram.c for the counts of clusters, and by dp/threshold.c. No private data
+// passes through, but what is drawn is private: who knows a noisy count and its noise knows the
+// count. So noise is drawn before data are looked at, and the time of a draw tells of the noise
+// alone. Example: t = 9 gives 0 with chance 0.0555, and 1 and -1 with 0.0497 each; the standard
+// deviation is 12.7. Rules: each call takes fresh bits of the source. Where the source fails,
+// DP_NO_ENTROPY comes and nothing is written: a caller has either noise of the whole law, or none.
 #ifndef CUTTLE_DP_NOISE_H
 #define CUTTLE_DP_NOISE_H
 
@@ -31,8 +30,11 @@
 enum dp_status dp_noise_coin(unsigned __int128 n, unsigned __int128 d,
                              const struct dp_random *random, bool *heads);
 
-/* Draws *noise by the Laplace law of scale t >= 1. |*noise| < 1000 t. */
-enum dp_status dp_noise_laplace(uint32_t t, const struct dp_random *random, int64_t *noise);
+#define DP_NOISE_MOST_SCALE (UINT64_C(1) << 53)
+
+/* Draws *noise by the Laplace law of scale t, 1 .. DP_NOISE_MOST_SCALE. |*noise| < 1000 t, so below
+ * 2^63. */
+enum dp_status dp_noise_laplace(uint64_t t, const struct dp_random *random, int64_t *noise);
 
 /* Draws *noise by the Gaussian law of variance num / den, both at least 1. |*noise| < 2^26. */
 enum dp_status dp_noise_gaussian(uint32_t num, uint32_t den, const struct dp_random *random,

@@ -24,10 +24,15 @@ struct dp_share dp_seats_share(uint64_t texts, uint32_t clusters, uint64_t recor
 	return (struct dp_share){wanted < there ? wanted : there, there};
 }
 
-uint64_t dp_seats_batches(int64_t noisy, uint32_t batch, uint32_t t) {
+uint64_t dp_seats_batches(int64_t noisy, uint32_t batch, uint32_t t, bool up) {
 	REQUIRE(batch >= 1 && t >= 1);
 	const int64_t twice = 2 * (int64_t)t, least = batch > twice ? batch : twice;
-	return noisy >= least ? count_parts((uint64_t)noisy, batch) : 0;
+	return noisy >= least ? ((uint64_t)noisy + (up ? batch - 1 : batch / 2)) / batch : 0;
+}
+
+uint64_t dp_seats_records(uint64_t batches, uint32_t batch) {
+	REQUIRE(batches >= 1 && batches <= UINT64_C(1) << 31 && batch >= 1);
+	return batches * batch + (batch - 1) / 2;
 }
 
 /* Whether a/b < c/d. */

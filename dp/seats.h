@@ -6,11 +6,12 @@
 // are: no private data passes through.
 //   Before the counts: dp_seats_share; q* goes into the clip. With the counts: dp_seats_batches for
 //   each cluster, dp_seats_deal, dp_seats_cap.
-// Example: B = 15 and t = 9. Noisy counts 17, 18, 150, 151 give 0, 2, 10, 11 batches. Of 60, 25, 10
-// and 5 batches, 20 texts take 12, 5, 2 and 1.
+// Example: B = 15 and t = 9. Noisy counts 17, 18, 157, 158 give 0, 1, 10, 11 batches, and 0, 2, 11,
+// 11 where they are rounded up. Of 60, 25, 10 and 5 batches, 20 texts take 12, 5, 2 and 1.
 #ifndef CUTTLE_DP_SEATS_H
 #define CUTTLE_DP_SEATS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "dp/status.h"
 
@@ -27,9 +28,14 @@ struct dp_share {
  * or 1 where that is 0. */
 struct dp_share dp_seats_share(uint64_t texts, uint32_t clusters, uint64_t records, uint32_t batch);
 
-/* M of a cluster: ceil(noisy / B) where noisy >= max(B, 2t), else 0. A cluster with less could
- * well be empty. */
-uint64_t dp_seats_batches(int64_t noisy, uint32_t batch, uint32_t t);
+/* M of a cluster: noisy / B where noisy >= max(B, 2t), else 0. A cluster with less could well be
+ * empty. Rounded to the nearest, halves up, a batch has B records on average; rounded `up` it has
+ * fewer, and there are more batches. */
+uint64_t dp_seats_batches(int64_t noisy, uint32_t batch, uint32_t t, bool up);
+
+/* The largest noisy count that gives so many batches, however it is rounded: B = 15, 10 batches:
+ * 157. batches is 1 .. 2^31. */
+uint64_t dp_seats_records(uint64_t batches, uint32_t batch);
 
 /* Deals out the texts: used[c] = how many of the batches[c] of cluster c are used. Of all fractions
  * j / batches[c], 1 <= j <= batches[c], that are at most `most`, the N smallest are taken, the

@@ -16,6 +16,7 @@
 
 #define MOMENT_MARGIN (1.0 + 0x1p-32) /* above (2^15 + 48) 2^-53, what a moment may lose */
 #define BOUND_MARGIN (1.0 + 0x1p-40)  /* above the roundings of one bound */
+#define COST_MARGIN (1.0 + 0x1p-34)   /* above (2^18 + 40) 2^-53, what a sum of laws may lose */
 #define LIBM_MARGIN 0x1p-50L          /* expm1 is trusted to this */
 
 _Static_assert(DP_SHARE_ORDER == CHISQ_ORDER && DP_ROWLAW_MOST == CHISQ_MOST,
@@ -89,8 +90,74 @@ uint32_t dp_share_bounded(const uint64_t *a, const uint64_t *b, size_t n, unsign
 	return search_share(a, b, n, order, bound_divergence, DP_SHARE_ONE, cap);
 }
 
+double dp_share_cost(const uint64_t *a, const uint64_t *b, size_t n, unsigned order, uint32_t l) {
+	REQUIRE(order >= 2 && order <= DP_SHARE_ORDER && l < DP_SHARE_ONE);
+	double forward = 0.0, reverse = 0.0;
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t w = (DP_SHARE_ONE - l) * a[i] + l * b[i];
+		const double p = (double)a[i] * 0x1p-46, q = (double)w * 0x1p-62, up = q / p,
+		             down = p / q;
+		double there = q, back = p;
+		for (unsigned k = 1; k < order; k++) {
+			there *= up;
+			back *= down;
+		}
+		forward += there;
+		reverse += back;
+	}
+	const double most = forward > reverse ? forward : reverse;
+	return most > 1.0 ? (most - 1.0) * COST_MARGIN + most * (COST_MARGIN - 1.0)
+	                  : COST_MARGIN - 1.0;
+}
+
 uint32_t dp_share_capped(const uint64_t *a, const uint64_t *b, size_t n, uint32_t most,
                          double cap) {
 	REQUIRE(most < DP_SHARE_ONE);
 	return search_share(a, b, n, 2, bound_square, most + 1, cap);
+}
+
+struct dp_share_limits dp_share_limits(double b) {
+	REQUIRE(positive(b) && b <= DP_SHARE_RATIO);
+	const long double one = 0x1p32L, high = one * expl((long double)b) * (1.0L - LIBM_MARGIN),
+	                  low = one * expl(-(long double)b) * (1.0L + LIBM_MARGIN);
+	/* For a tiny b the margins would cross 1, where q is p. */
+	return (struct dp_share_limits){(uint64_t)fmaxl(floorl(high), one),
+	                                (uint64_t)fminl(ceill(low), one)};
+}
+
+/* departed / whole, how far one candidate may have to move; private. */
+struct distance {
+	uint64_t departed; /* |b - a| */
+	uint64_t whole;    /* a >= 1 */
+};
+
+/* Keeps the larger of both fractions. Each product is below 2^92. */
+static void keep_farther(struct distance *farthest, uint64_t departed, uint64_t whole) {
+	if ((unsigned __int128)departed * farthest->whole >
+	    (unsigned __int128)farthest->departed * whole)
+		*farthest = (struct distance){departed, whole};
+}
+
+/* The largest l < 2^16 with l departed / whole <= 2^16 room / 2^32. */
+static uint32_t share_within(struct distance farthest, uint64_t room) {
+	if (farthest.departed == 0) return DP_SHARE_ONE - 1;
+	const unsigned __int128 most =
+	    (unsigned __int128)farthest.whole * room / ((unsigned __int128)farthest.departed << 16);
+	return most < DP_SHARE_ONE ? (uint32_t)most : DP_SHARE_ONE - 1;
+}
+
+uint32_t dp_share_ratio(const uint64_t *a, const uint64_t *b, size_t n,
+                        struct dp_share_limits limits) {
+	const uint64_t one = UINT64_C(1) << 32;
+	REQUIRE(limits.low <= one && limits.high >= one && limits.high <= UINT64_C(1) << 56);
+	struct distance up = {0, 1}, down = {0, 1};
+	for (size_t i = 0; i < n; i++) {
+		keep_farther(&up, b[i] > a[i] ? b[i] - a[i] : 0, a[i]);
+		keep_farther(&down, b[i] < a[i] ? a[i] - b[i] : 0, a[i]);
+	}
+	const uint32_t rise = share_within(up, limits.high - one),
+	               fall = share_within(down, one - limits.low);
+	explicit_bzero(&up, sizeof up);
+	explicit_bzero(&down, sizeof down);
+	return rise < fall ? rise : fall;
 }

@@ -8,7 +8,7 @@
 // on a bound of the divergence that these moments give.
 // Example: a = 1/2, 1/4, 1/8, 1/8 and b = 1/8, 1/8, 1/4, 1/2 of 2^46, order 2 and divergence 0.02:
 // the share is 7280 / 65536 = 0.111, and D_2 is 0.0195 one way and 0.0163 the other.
-// Source: dp/PRIVACY.md, steps 23 and 26.
+// Source: dp/PRIVACY.md, steps 23, 26 and 47.
 #ifndef CUTTLE_DP_SHARE_H
 #define CUTTLE_DP_SHARE_H
 
@@ -31,8 +31,31 @@ double dp_share_cap(unsigned order, double divergence);
 uint32_t dp_share_bounded(const uint64_t *a, const uint64_t *b, size_t n, unsigned order,
                           double cap);
 
+/* What a share l really costs: e^((order - 1) D) - 1, rounded up by a part of 2^-34 of e^(..), for
+ * the larger of D_order(q || p) and D_order(p || q). At least 0; PRIVATE. a, b, n, order as above,
+ * l < 2^16. For a share of dp_share_bounded it is at most cap, but for that rounding, and often far
+ * less: the theorem's bound is loose where q is near b. */
+double dp_share_cost(const uint64_t *a, const uint64_t *b, size_t n, unsigned order, uint32_t l);
+
 /* The largest l in 0 .. most with lambda^2 E_p[u^2] <= cap: what Theorem F3 asks for. most < 2^16;
  * the rest as above, with order 2. */
 uint32_t dp_share_capped(const uint64_t *a, const uint64_t *b, size_t n, uint32_t most, double cap);
+
+/* How far q / p may depart from 1, in units of 2^-32. Example: b = 0.4 gives 6407338287 and
+ * 2879002676, which are 1.4918 and 0.6703. */
+struct dp_share_limits {
+	uint64_t high; /* 2^32 e^b, rounded down */
+	uint64_t low;  /* 2^32 e^-b, rounded up */
+};
+
+#define DP_SHARE_RATIO 16.0 /* the largest b */
+
+/* The limits for 0 < b <= DP_SHARE_RATIO. */
+struct dp_share_limits dp_share_limits(double b);
+
+/* The largest l in 0 .. 2^16 - 1 with low <= 2^32 q(y) / p(y) <= high for every y, in integers: a
+ * bound of order infinity. a and b as above; low <= 2^32 <= high <= 2^56. */
+uint32_t dp_share_ratio(const uint64_t *a, const uint64_t *b, size_t n,
+                        struct dp_share_limits limits);
 
 #endif

@@ -9,7 +9,7 @@
 // over *references*, the sensitive texts. Text b is written from references b*B .. b*B+B-1.
 // Example: B = 7: text 2 is written from references 14 to 20.
 // Each token is drawn from one public and B private contexts, in exact integers (dp/PRIVACY.md).
-// The mechanism is InvisibleInk (NeurIPS 2025, Algorithm 1).
+// The mechanism is InvisibleInk (NeurIPS 2025, Algorithm 1); a plan may have another *method*.
 // A *rewriter* does something else: it rewrites single documents whose private parts are marked, by
 // DP-Fusion (ICLR 2026). It stands beside plan and job, with a job of its own.
 // A *completer* has no mechanism: it lets the model complete private prompts. What it writes stays
@@ -25,30 +25,38 @@
 //   cuttle_lots_pay         whether secret lots are worth it, where there are records to spare
 //   cuttle_plan_make        fixes the parameters; nothing private is read yet
 //   cuttle_plan_describe    says what is guaranteed
+//   cuttle_prior_draw       which tokens records have, with noise, before jobs are run
 //   cuttle_job_run          reads references, draws tokens, hands out texts
 //   cuttle_rewriter_run     rewrites documents; cuttle_rewriter_make comes before, as a plan does
 //   cuttle_rewrite_budget_solve  what that costs, without a model
 //   cuttle_public_run       writes more texts behind those of a job, from the public prompt alone
 //   cuttle_completer_run    completes prompts that show private text: PRIVATE, no guarantee
-//   cuttle_embed            texts to vectors, to compare texts and sort them
-//   cuttle_bench            how long a run will take
-//   struct cuttle_trace     what each step looked like inside: PRIVATE
+//   cuttle_slots_step       completes plain prompts as they come: NOT PRIVATE
+//   cuttle_votes_count      noisy counts of what records vote for; cuttle_queries_solve comes
+//   before cuttle_embed            texts to vectors, to compare texts and sort them cuttle_bench
+//   how long a run will take struct cuttle_trace     what each step looked like inside: PRIVATE
 #include "cuttle/status.h"
 #include "cuttle/model.h"
 #include "cuttle/text.h"
 #include "cuttle/words.h"
 #include "cuttle/budget.h"
+#include "cuttle/method.h"
 #include "cuttle/guarantee.h"
 #include "cuttle/lots.h"
 #include "cuttle/histogram.h"
+#include "cuttle/drawn.h"
+#include "cuttle/votes.h"
 #include "cuttle/plan.h"
+#include "cuttle/prior.h"
 #include "cuttle/job.h"
 #include "cuttle/public.h"
 #include "cuttle/rewrite_budget.h"
 #include "cuttle/rewrite.h"
 #include "cuttle/complete.h"
+#include "cuttle/slots.h"
 #include "cuttle/embed.h"
 #include "cuttle/components.h"
+#include "cuttle/audit.h"
 #include "cuttle/bench.h"
 #include "cuttle/trace.h"
 

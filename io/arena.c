@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How an arena grows: its pages are moved to a larger mapping, never copied. A copy would leave
-// private text behind in memory that nobody wipes. A mapping has 64 KiB, doubled until the
-// data fit: 128 KiB for 100,000 bytes.
+// private text behind in memory that nobody wipes. The first mapping is what is asked for, and at
+// least 64 KiB; it is doubled until the data fit.
 #include "io/arena.h"
 
 #include "base/misuse.h"
@@ -11,10 +11,13 @@
 #include <sys/mman.h>
 
 bool arena_reserve(struct arena *arena, size_t more) {
-	size_t needed, capacity = arena->capacity ? arena->capacity : (size_t)1 << 16;
+	const size_t least = (size_t)1 << 16;
+	size_t needed;
 	if (__builtin_add_overflow(arena->used, more, &needed) || needed > SIZE_MAX / 4)
 		return false;
 	if (needed <= arena->capacity) return true;
+	const size_t first = needed < least ? least : (needed + least - 1) / least * least;
+	size_t capacity = arena->capacity ? arena->capacity : first;
 	while (capacity < needed) capacity *= 2;
 	void *bytes = arena->bytes ? mremap(arena->bytes, arena->capacity, capacity, MREMAP_MAYMOVE)
 	                           : mmap(NULL, capacity, PROT_READ | PROT_WRITE,

@@ -12,7 +12,10 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST_RECEIPT = 1 << 20 }; /* bytes of the longest receipt that is read */
+enum {
+	MOST_RECEIPT = 1 << 20, /* bytes of the longest receipt that is read */
+	MOST_PROBLEM = 96       /* bytes for a phrase that says what is wrong */
+};
 
 /* ---- members --------------------------------------------------------------------------------- */
 
@@ -190,23 +193,24 @@ bool attest_confirm(double claimed, double follows) {
 }
 
 /* Writes where the claimed document differs from the one made anew. */
-static void name_difference(json_t *claimed, const json_t *again, char problem[ATTEST_PROBLEM]) {
+static void name_difference(json_t *claimed, const json_t *again, char problem[MOST_PROBLEM]) {
 	const char *key;
 	json_t *value;
-	(void)snprintf(problem, ATTEST_PROBLEM, "it lacks a member");
+	(void)snprintf(problem, MOST_PROBLEM, "it lacks a member");
 	json_object_foreach(claimed, key, value) {
 		const json_t *wanted = json_object_get(again, key);
 		if (!wanted)
-			(void)snprintf(problem, ATTEST_PROBLEM,
+			(void)snprintf(problem, MOST_PROBLEM,
 			               "it has a member that cuttle does not write");
 		else if (!json_equal(value, wanted))
-			(void)snprintf(problem, ATTEST_PROBLEM,
+			(void)snprintf(problem, MOST_PROBLEM,
 			               "its %s does not follow from the rest", key);
 	}
 }
 
-bool attest_remade(const struct attested *attested, json_t *again, const char *const *given,
-                   size_t count, char problem[ATTEST_PROBLEM]) {
+/* Whether the document is `again`, with the members of given[count] in it. */
+static bool is_remade(const struct attested *attested, json_t *again, const char *const *given,
+                      size_t count, char problem[MOST_PROBLEM]) {
 	json_t *value;
 	bool made = again != NULL;
 	for (size_t i = 0; made && i < count; i++)
@@ -214,9 +218,19 @@ bool attest_remade(const struct attested *attested, json_t *again, const char *c
 			made = json_object_set(again, given[i], value) == 0;
 	const bool right = made && json_equal(again, attested->root);
 	if (made) name_difference(attested->root, again, problem);
-	else (void)snprintf(problem, ATTEST_PROBLEM, "out of memory");
-	json_decref(again);
+	else (void)snprintf(problem, MOST_PROBLEM, "out of memory");
 	return right;
+}
+
+enum cuttle_status attest_conclude(const struct attested *attested, const char *problem,
+                                   json_t *again, const char *const *given, size_t count,
+                                   struct cuttle_error *error) {
+	char difference[MOST_PROBLEM];
+	if (!problem && !is_remade(attested, again, given, count, difference)) problem = difference;
+	json_decref(again);
+	return problem
+	           ? io_fail(error, CUTTLE_LEDGER, "%s: %s", file_shown(attested->path), problem)
+	           : CUTTLE_OK;
 }
 
 const char *attest_signature(const struct attested *attested, const char *key) {

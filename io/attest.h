@@ -2,13 +2,14 @@
 // attest.h: what all receipts have in common when they are read back, whatever mechanism they are
 // of.
 //
-// Called by io/claim, io/rewrite_claim and tools/receipt. A receipt is public: no private data is
-// here. In this order:
+// Called by io/claim, io/rewrite_claim and workflow/verification. A receipt is public: no private
+// data is here. In this order:
 //
 //     status = attest_open(path, &attested, error);
 //     right = attest_words(&attested) && attest_count(attested.root, "alpha", 16, &alpha) && ...
 //     if (!status) status = attest_refuse(&attested, right, error);
-//     problem = attest_signature(&attested, NULL);    then attest_confirm, attest_remade
+//     problem = attest_signature(&attested, NULL);    then attest_confirm; at last:
+//     status = attest_conclude(&attested, problem, again, given, 2, error);
 //     attest_close(&attested);
 #ifndef CUTTLE_IO_ATTEST_H
 #define CUTTLE_IO_ATTEST_H
@@ -64,13 +65,13 @@ bool attest_filters(const json_t *root, struct filters *filters, struct filter_c
  * margin, and the rounding of the receipt's digits. The margin is 1e-9 of a step's loss, which
  * enters rho squared. */
 bool attest_confirm(double claimed, double follows);
-enum { ATTEST_PROBLEM = 96 }; /* bytes for a phrase that says what is wrong */
-/* Whether the document is `again`, which was made anew from what was read of it; NULL = there was
- * no memory for that. Members of given[count] follow from no others, so they are copied first.
- * Takes `again`. Where they differ goes into `problem`. Example: a model's name is given, rho is
- * not. */
-bool attest_remade(const struct attested *attested, json_t *again, const char *const *given,
-                   size_t count, char problem[ATTEST_PROBLEM]);
+/* The end of a check. LEDGER: there is a `problem`, or the document is not `again`, which was made
+ * anew from what was read of it; NULL = there was no memory for that, or a problem. Members of
+ * given[count] follow from no others, so they are copied first. Takes `again`. Example: a model's
+ * name is given, rho is not. */
+enum cuttle_status attest_conclude(const struct attested *attested, const char *problem,
+                                   json_t *again, const char *const *given, size_t count,
+                                   struct cuttle_error *error);
 /* What is wrong with the signature, or NULL. `key` is the public key that must have signed; NULL
  * accepts any key and no signature. Takes the signature out of the document, as the rest is what
  * was signed: call it once. */

@@ -62,8 +62,14 @@ static enum cuttle_status add_category(struct categories *categories, const char
 			return io_fail(error, CUTTLE_INPUT,
 			               "%s: %s must be 1 to %d bytes of text in one line", where,
 			               fields[i], UTF8_NAME);
-	if (categories_find(categories, values, sizes) < categories->count)
-		return io_fail(error, CUTTLE_INPUT, "%s: this category is there already", where);
+	const size_t found = categories_find(categories, values, sizes);
+	if (found < categories->count) {
+		char name[2 * UTF8_NAME];
+		(void)snprintf(name, sizeof name, "%s", categories->all[found].heading);
+		for (char *at = name; (at = strchr(at, '\n')); at++) *at = ',';
+		return io_fail(error, CUTTLE_INPUT, "%s: %s is there twice; leave out one of them",
+		               where, name);
+	}
 	if (categories->count == MOST_CATEGORIES)
 		return io_fail(error, CUTTLE_INPUT, "more than %d categories", MOST_CATEGORIES);
 	struct category *category = &categories->all[categories->count++];

@@ -15,6 +15,7 @@
 #include "io/chain.h"
 
 #include "base/misuse.h"
+#include "io/database.h"
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/jsonout.h"
@@ -74,7 +75,7 @@ struct ledger_files {
 };
 
 struct chain {
-	sqlite3 *database;
+	struct database database;
 	char *path;                    /* of the ledger's file; owned */
 	char *log_path;                /* of its write-ahead log: path and "-wal"; owned */
 	struct ledger_files last_seen; /* the files at the last nap of wait_for_turn */
@@ -86,53 +87,22 @@ struct chain {
 
 static enum cuttle_status refuse_damaged_chain(const struct chain *chain, const char *what,
                                                struct cuttle_error *error) {
-	return io_fail(error, CUTTLE_LEDGER, "the ledger %s is damaged or was edited: %s",
-	               chain->path, what);
+	return database_damaged(&chain->database, what, error);
 }
 
 static enum cuttle_status report_sqlite_error(const struct chain *chain, int code,
                                               struct cuttle_error *error) {
-	switch (code & 0xFF) {
-	case SQLITE_NOMEM:
-		return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	case SQLITE_BUSY:
-	case SQLITE_LOCKED:
-	case SQLITE_PROTOCOL:
-		return io_fail(error, CUTTLE_LEDGER,
-		               "the ledger %s is busy: another process holds it and changes "
-		               "nothing; end that process first",
-		               chain->path);
-	case SQLITE_CORRUPT:
-	case SQLITE_NOTADB:
-		return refuse_damaged_chain(chain, "a page is not as it was written", error);
-	default:
-		return io_fail(error, CUTTLE_LEDGER, "the ledger %s cannot be used: %s",
-		               chain->path, sqlite3_errstr(code));
-	}
+	return database_fail(&chain->database, code, error);
 }
 
 static enum cuttle_status execute_sql(struct chain *chain, const char *sql,
                                       struct cuttle_error *error) {
-	int code = sqlite3_exec(chain->database, sql, NULL, NULL, NULL);
-	return code == SQLITE_OK ? CUTTLE_OK : report_sqlite_error(chain, code, error);
+	return database_execute(&chain->database, sql, error);
 }
 
 static enum cuttle_status prepare_sql(struct chain *chain, const char *sql,
                                       sqlite3_stmt **statement, struct cuttle_error *error) {
-	int code = sqlite3_prepare_v2(chain->database, sql, -1, statement, NULL);
-	return code == SQLITE_OK ? CUTTLE_OK : report_sqlite_error(chain, code, error);
-}
-
-/* Reads the first column of the first row of the answer. The statement must have a row. */
-static enum cuttle_status query_integer(struct chain *chain, const char *sql, int64_t *value,
-                                        struct cuttle_error *error) {
-	sqlite3_stmt *statement;
-	enum cuttle_status status = prepare_sql(chain, sql, &statement, error);
-	if (status) return status;
-	int code = sqlite3_step(statement);
-	*value = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
-	(void)sqlite3_finalize(statement);
-	return code == SQLITE_ROW ? CUTTLE_OK : report_sqlite_error(chain, code, error);
+	return database_prepare(&chain->database, sql, statement, error);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -185,10 +155,13 @@ static enum cuttle_status open_database(const char *path, struct chain **chain,
 		chain_close(&made);
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	}
-	int code = sqlite3_open_v2(path, &made->database, SQLITE_OPEN_READWRITE, layer);
-	if (code == SQLITE_OK) code = sqlite3_busy_handler(made->database, wait_for_turn, made);
+	made->database =
+	    (struct database){NULL, "ledger", made->path, CUTTLE_LEDGER, CUTTLE_LEDGER};
+	int code = sqlite3_open_v2(path, &made->database.handle, SQLITE_OPEN_READWRITE, layer);
 	if (code == SQLITE_OK)
-		code = sqlite3_db_config(made->database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+		code = sqlite3_busy_handler(made->database.handle, wait_for_turn, made);
+	if (code == SQLITE_OK)
+		code = sqlite3_db_config(made->database.handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	enum cuttle_status status =
 	    code == SQLITE_OK ? CUTTLE_OK : report_sqlite_error(made, code, error);
 	if (!status)
@@ -221,10 +194,12 @@ enum cuttle_status chain_open(const char *path, struct chain **chain, struct cut
 	int64_t application, tables;
 	enum cuttle_status status = open_database(path, chain, error);
 	if (status) return status;
-	status = query_integer(
-	    *chain, "SELECT count(*) FROM sqlite_schema WHERE name IN ('secret', 'entry')", &tables,
-	    error);
-	if (!status) status = query_integer(*chain, "PRAGMA application_id", &application, error);
+	status = database_integer(
+	    &(*chain)->database,
+	    "SELECT count(*) FROM sqlite_schema WHERE name IN ('secret', 'entry')", &tables, error);
+	if (!status)
+		status = database_integer(&(*chain)->database, "PRAGMA application_id",
+		                          &application, error);
 	if (!status && (tables != 2 || application != APPLICATION))
 		status = io_fail(error, CUTTLE_LEDGER,
 		                 "%s is not a ledger; cuttle ledger init makes one", path);
@@ -236,7 +211,7 @@ enum cuttle_status chain_open(const char *path, struct chain **chain, struct cut
 void chain_close(struct chain **chain) {
 	struct chain *old = *chain;
 	if (!old) return;
-	(void)sqlite3_close(old->database);
+	(void)sqlite3_close(old->database.handle);
 	sodium_memzero(old->key, sizeof old->key);
 	free(old->path);
 	free(old->log_path);
@@ -277,14 +252,15 @@ enum cuttle_status chain_create(const char *path, struct cuttle_error *error) {
 	int reserved = PAGES_RESERVED;
 	status = execute_sql(chain, "PRAGMA page_size=4096", error);
 	if (!status)
-		(void)sqlite3_file_control(chain->database, "main", SQLITE_FCNTL_RESERVE_BYTES,
-		                           &reserved);
+		(void)sqlite3_file_control(chain->database.handle, "main",
+		                           SQLITE_FCNTL_RESERVE_BYTES, &reserved);
 	if (!status) status = execute_sql(chain, "PRAGMA journal_mode=WAL", error);
 	if (!status) status = chain_begin(chain, error);
 	if (!status) {
 		// The tables may be there: another process may have been faster. They may also be
 		// missing from an older file: its maker may have been killed before this line.
-		status = query_integer(chain, "SELECT count(*) FROM sqlite_schema", &things, error);
+		status = database_integer(&chain->database, "SELECT count(*) FROM sqlite_schema",
+		                          &things, error);
 		if (!status && !things) status = create_tables(chain, error);
 		status = chain_end(chain, status, error);
 	}
@@ -566,10 +542,13 @@ enum cuttle_status chain_check(struct chain *chain, struct cuttle_error *error) 
 	int64_t pages, busy;
 	enum cuttle_status status = check_pages(chain, error);
 	if (!status) status = check_schema(chain, error);
-	if (!status) status = query_integer(chain, "PRAGMA page_count", &pages, error);
+	if (!status)
+		status = database_integer(&chain->database, "PRAGMA page_count", &pages, error);
 	// The file has its full length only when all pages of the write-ahead log are in it. `busy`
 	// is 1 where another process kept the log from being emptied.
-	if (!status) status = query_integer(chain, "PRAGMA wal_checkpoint(TRUNCATE)", &busy, error);
+	if (!status)
+		status = database_integer(&chain->database, "PRAGMA wal_checkpoint(TRUNCATE)",
+		                          &busy, error);
 	if (!status && !busy &&
 	    (stat(chain->path, &state) != 0 || state.st_size != pages * PAGES_SIZE))
 		status = refuse_damaged_chain(chain, "its length is wrong", error);

@@ -4,13 +4,15 @@
 //   claim_check   checks the signature, the accountants' numbers, the categories and the charge.
 //                 Last it writes the whole receipt anew and compares that.
 // A get_ function returns false where the member is missing or of the wrong type or range. The
-// functions check_numbers, check_categories and check_charge return what is wrong, or NULL. What
-// does not depend on the mechanism is in io/attest.
+// functions check_numbers, check_categories, check_charge and check_shards return what is wrong, or
+// NULL. What does not depend on the mechanism is in io/attest.
 #include "io/claim.h"
 
 #include "base/utf8.h"
+#include "engine/cuttle/prior.h"
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/method.h"
 #include "io/units.h"
 #include <math.h>
 #include <stdio.h>
@@ -30,7 +32,9 @@ static bool get_ledger(const json_t *root, struct receipt_ledger *ledger) {
 	const json_t *member = json_object_get(root, "ledger");
 	if (json_is_null(member)) return true;
 	if (!attest_hash(member, "entry", ledger->entry)) return false;
-	if (!json_object_get(member, "epsilon")) return attest_real(member, "rho", &ledger->rho);
+	if (!json_object_get(member, "epsilon"))
+		return attest_real(member, json_object_get(member, "loss") ? "loss" : "rho",
+		                   &ledger->rho);
 	return attest_real(member, "epsilon", &ledger->rho) &&
 	       attest_real(member, "delta", &ledger->delta);
 }
@@ -62,10 +66,12 @@ static bool get_list(const json_t *object, const char *key, size_t count, int64_
 /* What private categories were counted to be, and what followed. */
 static bool get_histogram(struct claim *claim) {
 	const json_t *member = json_object_get(claim->attested.root, "histogram");
-	const size_t count = json_array_size(claim->categories);
+	// Owners are one cluster.
+	const size_t count = claim->receipt.unit.key ? 1 : json_array_size(claim->categories);
 	enum { STRIDE = sizeof(struct cuttle_lots) / sizeof(int64_t) };
 	if (!member) return true;
-	if (!count || count > MOST_CATEGORIES) return false;
+	if (!count || count > MOST_CATEGORIES || (claim->receipt.unit.key && claim->categories))
+		return false;
 	claim->histogram.clusters = (uint32_t)count;
 	claim->receipt.histogram = &claim->histogram;
 	claim->receipt.counts_of_clusters = claim->counts = calloc(count, sizeof *claim->counts);
@@ -101,22 +107,115 @@ static bool get_lots(struct claim *claim) {
 	       attest_real(member, "delta_if_known", &guarantee->delta_if_known);
 }
 
-static bool get_guarantee(const json_t *root, struct cuttle_guarantee *guarantee) {
-	const char *accountant;
-	uint64_t clip_fixed;
-	bool right = attest_text(root, "accountant", &accountant);
-	const bool exact = right && !strcmp(accountant, "exact");
-	guarantee->accountant = exact ? CUTTLE_EXACT : CUTTLE_ZCDP;
+/* The receipt that is made anew says how many of the examples were drawn. */
+static bool get_rounds(const json_t *root, uint32_t *places) {
+	const json_t *member = json_object_get(root, "rounds");
+	return !member || (attest_number(member, "examples", places) && *places >= 2);
+}
+
+/* A run without a token prior has no such member. */
+static bool get_prior(const json_t *root, struct receipt *receipt) {
+	const json_t *member = json_object_get(root, "token_prior");
+	return !member ||
+	       (attest_real(member, "rho", &receipt->guarantee.token_prior) &&
+	        receipt->guarantee.token_prior > 0.0 &&
+	        attest_count(member, "public_texts", INT64_MAX, &receipt->prior.public_texts) &&
+	        attest_hash(member, "public_sha256", receipt->prior.public_sha256) &&
+	        attest_count(member, "kept", INT64_MAX, &receipt->prior.kept));
+}
+
+/* Gets a number that may be null, as NaN. */
+static bool get_real_or_null(const json_t *root, const char *key, double *value) {
+	*value = NAN;
+	return json_is_null(json_object_get(root, key)) || attest_real(root, key, value);
+}
+
+/* Of numbers any is taken, 0 and null too: which a method may have, check_method asks. */
+static bool get_field(const json_t *parameters, const struct cuttle_method_field *field, void *at) {
+	const json_t *member = json_object_get(parameters, field->name);
+	switch (field->kind) {
+	case CUTTLE_FIELD_REAL:
+		if (json_is_null(member)) return true;
+		*(double *)at = json_real_value(member);
+		return json_is_real(member) && isfinite(*(double *)at);
+	case CUTTLE_FIELD_FLAG:
+		return attest_flag(parameters, field->name, (bool *)at);
+	default:
+		if (json_is_string(member) && !strcmp(json_string_value(member), "infinity")) {
+			*(uint32_t *)at = UINT32_MAX;
+			return true;
+		}
+		return attest_number(parameters, field->name, (uint32_t *)at);
+	}
+}
+
+/* Method, parameters, vocabulary and what decides the claim's kind. Without "method" it is
+ * InvisibleInk, and nothing else is read. The claim's numbers follow from the rest, so they are
+ * made anew. */
+static bool get_method(const json_t *root, struct cuttle_guarantee *guarantee) {
+	const char *name;
+	size_t count;
+	unsigned method = 0;
+	guarantee->method = CUTTLE_INVISIBLEINK;
+	cuttle_method_params_none(&guarantee->method_params);
+	if (!json_object_get(root, "method")) return true;
+	if (!attest_text(root, "method", &name)) return false;
+	while (method < CUTTLE_METHODS && strcmp(name, cuttle_method_name(method)) != 0) method++;
+	if (method == CUTTLE_INVISIBLEINK || method == CUTTLE_METHODS) return false;
+	guarantee->method = (enum cuttle_method)method;
+	const struct cuttle_method_field *fields = cuttle_method_fields(&count);
+	const json_t *parameters = json_object_get(root, "parameters");
+	bool right =
+	    attest_number(root, "vocabulary", &guarantee->vocabulary) && json_is_object(parameters);
+	for (size_t i = 0; right && i < count; i++)
+		if (fields[i].methods >> method & 1)
+			right = get_field(parameters, &fields[i],
+			                  (char *)&guarantee->method_params + fields[i].offset);
+	return right;
+}
+
+/* What accountants say. Of a method that promises nothing all of it is null; of one that holds at
+ * one order rho is. Another receipt with a null is not the one made anew. */
+static bool get_accounts(const json_t *root, struct cuttle_guarantee *guarantee) {
+	const char *accountant = "zcdp";
+	bool right = !cuttle_method_promises(guarantee->method) ||
+	             attest_text(root, "accountant", &accountant);
+	const bool exact = right && !strcmp(accountant, "exact"),
+	           renyi = right && !strcmp(accountant, "renyi");
+	guarantee->accountant = exact ? CUTTLE_EXACT : renyi ? CUTTLE_RENYI : CUTTLE_ZCDP;
 	guarantee->epsilon_exact = NAN;
-	right &= exact || (right && !strcmp(accountant, "zcdp"));
-	right &= attest_flag(root, "private", &guarantee->private_output);
-	right &=
-	    attest_real(root, "epsilon", exact ? &guarantee->epsilon_exact : &guarantee->epsilon);
-	if (exact) right &= attest_real(root, "epsilon_zcdp", &guarantee->epsilon);
-	else if (!json_is_null(json_object_get(root, "epsilon_exact")))
-		right &= attest_real(root, "epsilon_exact", &guarantee->epsilon_exact);
-	right &= attest_real(root, "rho", &guarantee->rho) &&
-	         attest_real(root, "delta", &guarantee->delta);
+	right &= exact || renyi || (right && !strcmp(accountant, "zcdp"));
+	if (guarantee->method == CUTTLE_INVISIBLEINK)
+		right &= !renyi && attest_real(root, "rho", &guarantee->rho);
+	else right &= get_real_or_null(root, "rho", &guarantee->rho);
+	double *epsilon = exact ? &guarantee->epsilon_exact : &guarantee->epsilon;
+	right &= cuttle_method_promises(guarantee->method)
+	             ? attest_real(root, "epsilon", epsilon)
+	             : get_real_or_null(root, "epsilon", epsilon);
+	return right &&
+	       (exact ? attest_real(root, "epsilon_zcdp", &guarantee->epsilon)
+	              : get_real_or_null(root, "epsilon_exact", &guarantee->epsilon_exact));
+}
+
+/* A method without a clip has null in its place. */
+static bool get_clip(const json_t *root, struct cuttle_guarantee *guarantee) {
+	uint64_t clip_fixed;
+	if (guarantee->method != CUTTLE_INVISIBLEINK &&
+	    json_is_null(json_object_get(root, "clip_fixed")))
+		return true;
+	if (!attest_number(root, "fraction_bits", &guarantee->fraction_bits) ||
+	    guarantee->fraction_bits > 30 ||
+	    !attest_count(root, "clip_fixed", INT32_MAX, &clip_fixed) || !clip_fixed)
+		return false;
+	guarantee->clip_fixed = (int32_t)clip_fixed;
+	guarantee->clip = ldexp(guarantee->clip_fixed, -(int)guarantee->fraction_bits);
+	return true;
+}
+
+static bool get_guarantee(const json_t *root, struct cuttle_guarantee *guarantee) {
+	bool right = get_method(root, guarantee) && get_accounts(root, guarantee) &&
+	             attest_flag(root, "private", &guarantee->private_output) &&
+	             attest_real(root, "delta", &guarantee->delta);
 	guarantee->gain = 1.0;
 	if (json_object_get(root, "gain")) right &= attest_real(root, "gain", &guarantee->gain);
 	right &= attest_real(root, "temperature", &guarantee->temperature) &&
@@ -126,12 +225,7 @@ static bool get_guarantee(const json_t *root, struct cuttle_guarantee *guarantee
 	right &= attest_number(root, "top_k", &guarantee->top_k) &&
 	         attest_number(root, "context", &guarantee->context);
 	right &= attest_number(root, "reference_tokens", &guarantee->reference_tokens);
-	right &= attest_number(root, "fraction_bits", &guarantee->fraction_bits) &&
-	         guarantee->fraction_bits <= 30;
-	right &= attest_count(root, "clip_fixed", INT32_MAX, &clip_fixed) && clip_fixed;
-	guarantee->clip_fixed = (int32_t)clip_fixed;
-	guarantee->clip = ldexp(guarantee->clip_fixed, -(int)guarantee->fraction_bits);
-	return right && guarantee->batch && guarantee->tokens;
+	return right && get_clip(root, guarantee) && guarantee->batch && guarantee->tokens;
 }
 
 static bool read_members(struct claim *claim) {
@@ -152,7 +246,8 @@ static bool read_members(struct claim *claim) {
 	         attest_hash(root, "template_sha256", receipt->template_sha256);
 	right &= attest_words(&claim->attested);
 	right &= attest_filters(root, &receipt->filters, &receipt->counts);
-	right = right && get_histogram(claim) && get_lots(claim);
+	right &= get_rounds(root, &receipt->places_of_rounds);
+	right = right && get_histogram(claim) && get_lots(claim) && get_prior(root, receipt);
 	right &= attest_flag(root, "trace", &receipt->trace) && attest_date(root, receipt->date);
 	right &=
 	    attest_name(root, "dataset", &receipt->dataset) && get_ledger(root, &receipt->ledger);
@@ -182,7 +277,12 @@ static const char *check_histogram(const struct claim *claim) {
 	struct cuttle_histogram made;
 	struct cuttle_lots lots, seats[MOST_CATEGORIES];
 	uint32_t rows;
-	if (receipt->lot_count != 1 || receipt->unit.key ||
+	if (json_integer_value(json_object_get(json_object_get(claim->attested.root, "histogram"),
+	                                       "rule")) != RECEIPT_SEATS)
+		return "its batches follow from its counts by another rule: verify it with the "
+		       "cuttle that wrote it";
+	if (receipt->lot_count != 1 ||
+	    (receipt->unit.key && (!receipt->unit.limited || receipt->unit.weight != 1)) ||
 	    cuttle_histogram_make(1.0, histogram->clusters, histogram->texts,
 	                          receipt->lots->records, guarantee->batch, &made, &lots, NULL) ||
 	    lots.batches != receipt->lots->batches || lots.used != receipt->lots->used)
@@ -193,8 +293,9 @@ static const char *check_histogram(const struct claim *claim) {
 	for (uint32_t c = 0; c < histogram->clusters; c++)
 		if (seats[c].batches != receipt->seats[c].batches ||
 		    seats[c].used != receipt->seats[c].used ||
-		    json_integer_value(json_object_get(json_array_get(claim->categories, c),
-		                                       "texts")) != (json_int_t)seats[c].used)
+		    (claim->categories &&
+		     json_integer_value(json_object_get(json_array_get(claim->categories, c),
+		                                        "texts")) != (json_int_t)seats[c].used))
 			return "the batches and texts of its categories do not follow from the "
 			       "counts of its histogram";
 	if (cuttle_histogram_rows(histogram, guarantee->batch, guarantee->epsilon, guarantee->delta,
@@ -263,7 +364,36 @@ static const char *check_lots(const struct claim *claim) {
 	return NULL;
 }
 
-static const char *check_numbers(const struct claim *claim) {
+/* Whether two accounts are the same: both unknown, or the claimed one follows. */
+static bool confirm_or_null(double claimed, double follows) {
+	return isnan(follows) ? isnan(claimed) : attest_confirm(claimed, follows);
+}
+
+/* The numbers of any method but InvisibleInk. Sets the claim, which the receipt that is made anew
+ * tells. */
+static const char *check_method(struct claim *claim) {
+	struct cuttle_guarantee *guarantee = &claim->receipt.guarantee;
+	struct cuttle_guarantee made = *guarantee;
+	if (claim->receipt.unit.key || claim->receipt.lot_count || claim->receipt.histogram ||
+	    guarantee->token_prior > 0.0)
+		return "its method has no units, lots, private categories or token prior";
+	made.spread = 1;
+	if (cuttle_method_account(&made, NULL))
+		return "the parameters of its method are out of range";
+	if (guarantee->private_output && !cuttle_method_promises(guarantee->method))
+		return "its method promises nothing";
+	guarantee->claim = made.claim;
+	if (!confirm_or_null(guarantee->rho, made.rho))
+		return "rho does not follow from the parameters of its method";
+	const bool composed = !isnan(guarantee->epsilon_exact);
+	if (made.accountant != guarantee->accountant ||
+	    !confirm_or_null(guarantee->epsilon, made.epsilon) ||
+	    (composed && !confirm_or_null(guarantee->epsilon_exact, made.epsilon_exact)))
+		return "epsilon does not follow from the parameters of its method and delta";
+	return NULL;
+}
+
+static const char *check_numbers(struct claim *claim) {
 	const struct cuttle_guarantee *guarantee = &claim->receipt.guarantee;
 	const struct receipt_unit *unit = &claim->receipt.unit;
 	struct cuttle_budget rho, epsilon, exact;
@@ -273,6 +403,7 @@ static const char *check_numbers(const struct claim *claim) {
 	                                            guarantee->savings.free_tokens >
 	                                        guarantee->context)
 		return "its context has no room for its tokens and reference_tokens";
+	if (guarantee->method != CUTTLE_INVISIBLEINK) return check_method(claim);
 	if (!(guarantee->gain >= 1.0 && guarantee->gain <= 3.0)) return "its gain is out of range";
 	cuttle_budget_none(&rho);
 	// To an accountant a gain is a clip of so much more.
@@ -281,10 +412,18 @@ static const char *check_numbers(const struct claim *claim) {
 	rho.batch = guarantee->batch;
 	rho.tokens = guarantee->tokens;
 	if (cuttle_budget_solve(&rho, CUTTLE_RHO, NULL)) return "its parameters are out of range";
+	// A prior counts one record of a unit, and by one accountant (engine/cuttle/prior.h).
+	if (guarantee->token_prior > 0.0 &&
+	    (guarantee->token_prior > 100.0 || claim->receipt.lot_count ||
+	     claim->receipt.histogram || unit->weight != 1 || !isnan(guarantee->epsilon_exact) ||
+	     guarantee->accountant != CUTTLE_ZCDP))
+		return "its token_prior does not go with its accountant, its lots or its unit";
 	if (claim->receipt.histogram) return check_histogram_numbers(claim, rho);
-	if (!attest_confirm(guarantee->rho, units_multiply(unit->weight, rho.rho)))
-		return "rho does not follow from clip, gain, batch, temperature, tokens and "
-		       "unit_weight";
+	if (!attest_confirm(
+	        guarantee->rho,
+	        cuttle_prior_rho(guarantee->token_prior, units_multiply(unit->weight, rho.rho))))
+		return "rho does not follow from clip, gain, batch, temperature, tokens, "
+		       "unit_weight and token_prior";
 	if (claim->receipt.lot_count &&
 	    cuttle_lots_delta(claim->receipt.lots, claim->receipt.lot_count, guarantee->delta,
 	                      &delta, &known, NULL))
@@ -368,6 +507,10 @@ static const char *check_charge(const struct claim *claim) {
 	const struct receipt *receipt = &claim->receipt;
 	if (!*receipt->ledger.entry) return NULL;
 	if (!receipt->dataset) return "it has an entry in a ledger and no data set";
+	if (receipt->guarantee.claim.kind == CUTTLE_CLAIM_ORDER && !(receipt->ledger.delta > 0))
+		return receipt->ledger.rho >= receipt->guarantee.claim.loss
+		           ? NULL
+		           : "the ledger charged less than its loss";
 	if (receipt->ledger.delta > 0)
 		return receipt->ledger.rho >= receipt_epsilon(&receipt->guarantee) &&
 		               receipt->ledger.delta >= receipt->guarantee.delta
@@ -390,19 +533,60 @@ static const char *check_filters(const struct claim *claim) {
 	           : "its filters do not add up to its texts";
 }
 
-/* Makes the receipt anew from the members that were read, and compares. False: they differ; what is
- * wrong goes into `problem`. */
-static bool rebuild_receipt(const struct claim *claim, char problem[ATTEST_PROBLEM]) {
-	// These members follow from no others, so they are copied.
-	static const char *const given[] = {"categories", "clusters_sha256", "model_name",
-	                                    "public_key", "signature"};
+/* Whether a list has `count` texts of at least one byte; `hashes`: of 64 hex digits. */
+static bool check_list(const json_t *list, size_t count, bool hashes) {
+	bool right = json_is_array(list) && json_array_size(list) == count;
+	for (size_t i = 0; right && i < count; i++) {
+		const char *text = json_string_value(json_array_get(list, i));
+		right = text && *text &&
+		        (!hashes || (strlen(text) == HASH_TEXT - 1 &&
+		                     strspn(text, "0123456789abcdef") == HASH_TEXT - 1));
+	}
+	return right;
+}
+
+/* A shard was drawn again: paid for, or on somebody's word. */
+static bool check_redraw(const json_t *redraw, uint64_t shards) {
+	const char *entry, *word, *run;
+	uint64_t shard;
+	return attest_count(redraw, "shard", shards - 1, &shard) &&
+	       attest_text(redraw, "run", &run) && attest_text(redraw, "entry", &entry) &&
+	       attest_text(redraw, "word", &word) && json_object_size(redraw) == 4 &&
+	       (*entry ? strlen(entry) == HASH_TEXT - 1 && !*word : *word != 0);
+}
+
+/* What cuttle merge adds: how many parts there were, each with its kernels and hash. A receipt of
+ * one machine has none of it. */
+static const char *check_shards(const struct claim *claim) {
+	const json_t *root = claim->attested.root,
+	             *redraws = json_object_get(root, "shard_redraws"),
+	             *tiers = json_object_get(root, "shard_isa");
+	uint64_t shards;
+	if (!json_object_get(root, "shards"))
+		return tiers || redraws || json_object_get(root, "shard_sha256")
+		           ? "it names shards, and not how many there are"
+		           : NULL;
+	bool right = attest_count(root, "shards", claim->receipt.texts, &shards) && shards &&
+	             check_list(tiers, shards, false) &&
+	             check_list(json_object_get(root, "shard_sha256"), shards, true);
+	right = right && !strcmp(json_string_value(json_array_get(tiers, 0)), claim->receipt.isa) &&
+	        (!redraws || json_is_array(redraws));
+	for (size_t i = 0; right && i < json_array_size(redraws); i++)
+		right = check_redraw(json_array_get(redraws, i), shards);
+	for (size_t i = 0; right && i < shards; i++)
+		right = !strcmp(receipt_command_isa(json_string_value(json_array_get(tiers, i))),
+		                receipt_command_isa(claim->receipt.isa));
+	return right ? NULL : "its shards do not agree with each other";
+}
+
+/* Makes the receipt anew from the members that were read. NULL: out of memory. */
+static json_t *rebuild_receipt(const struct claim *claim) {
 	// Other members depend only on whether there are categories. So an empty list is enough.
 	static const struct categories some;
 	struct receipt receipt = claim->receipt;
 	if (claim->categories) receipt.categories = &some;
-	json_t *again =
-	    receipt_json(&receipt, claim->attested.command_sha256, claim->attested.output_sha256);
-	return attest_remade(&claim->attested, again, given, sizeof given / sizeof *given, problem);
+	return receipt_json(&receipt, claim->attested.command_sha256,
+	                    claim->attested.output_sha256);
 }
 
 /* ---- both together --------------------------------------------------------------------------- */
@@ -416,16 +600,19 @@ enum cuttle_status claim_read(struct attested *attested, struct claim *claim,
 }
 
 enum cuttle_status claim_check(struct claim *claim, const char *key, struct cuttle_error *error) {
-	char member[ATTEST_PROBLEM];
 	const char *problem = attest_signature(&claim->attested, key);
 	if (!problem) problem = check_numbers(claim);
 	if (!problem) problem = check_categories(claim);
 	if (!problem) problem = check_charge(claim);
 	if (!problem) problem = check_filters(claim);
-	if (!problem && !rebuild_receipt(claim, member)) problem = member;
-	return problem ? io_fail(error, CUTTLE_LEDGER, "%s: %s", file_shown(claim->attested.path),
-	                         problem)
-	               : CUTTLE_OK;
+	if (!problem) problem = check_shards(claim);
+	// These members follow from no others, so they are copied.
+	static const char *const given[] = {"categories",   "clusters_sha256", "model_name",
+	                                    "public_key",   "shard_isa",       "shard_redraws",
+	                                    "shard_sha256", "shards",          "signature"};
+	json_t *again = problem ? NULL : rebuild_receipt(claim);
+	return attest_conclude(&claim->attested, problem, again, given,
+	                       sizeof given / sizeof *given, error);
 }
 
 void claim_free(struct claim *claim) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // claim.h: reads a receipt back and checks that its members agree with each other.
 //
-// Called by tools/receipt (cuttle receipt verify). A receipt is public: no private data is here.
+// Called by workflow/verification. A receipt is public: no private data is here.
 // Some members are what the run chose or was given: parameters, hashes, names. They are taken as
 // they stand. All other members follow from them. They are made anew by the code that wrote them,
 // and compared. Numbers of the accountants may differ by what two machines round differently.

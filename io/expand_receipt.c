@@ -139,28 +139,21 @@ enum cuttle_status expand_claim_read(struct attested *attested, struct expand_cl
 	return attest_refuse(&claim->attested, right, error);
 }
 
-/* Makes the receipt anew from the members that were read, and compares. */
-static bool rebuild_expansion(const struct expand_claim *claim, char problem[ATTEST_PROBLEM]) {
-	// These members follow from no others, so they are copied.
-	static const char *const given[] = {"model_name", "public_key"};
-	const struct attested *attested = &claim->attested;
-	json_t *again =
-	    expand_receipt_json(&claim->receipt, attested->command_sha256, attested->output_sha256);
-	return attest_remade(attested, again, given, sizeof given / sizeof *given, problem);
-}
-
 enum cuttle_status expand_claim_check(struct expand_claim *claim, const char *key,
                                       struct cuttle_error *error) {
 	const struct expand_receipt *receipt = &claim->receipt;
-	char member[ATTEST_PROBLEM];
 	const char *problem = attest_signature(&claim->attested, key);
 	const bool filtered = receipt->filters.trim || filters_drop_any(&receipt->filters);
 	if (!problem && filtered && receipt->counts.drawn != receipt->texts)
 		problem = "its filters do not add up to its texts";
-	if (!problem && !rebuild_expansion(claim, member)) problem = member;
-	return problem ? io_fail(error, CUTTLE_LEDGER, "%s: %s", file_shown(claim->attested.path),
-	                         problem)
-	               : CUTTLE_OK;
+	// These members follow from no others, so they are copied.
+	static const char *const given[] = {"model_name", "public_key"};
+	const struct attested *attested = &claim->attested;
+	json_t *again = problem ? NULL
+	                        : expand_receipt_json(&claim->receipt, attested->command_sha256,
+	                                              attested->output_sha256);
+	return attest_conclude(attested, problem, again, given, sizeof given / sizeof *given,
+	                       error);
 }
 
 /* Whether the parent that was checked is the one that the expansion names, and promised what it

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // expand_receipt.h: the receipt of a run of cuttle expand, and how it is read back and checked.
 //
-// Called by workflow/expanding and tools/receipt. No private data. An expansion is post-processing
-// (dp/PRIVACY.md, step 43): it has the guarantee of the output whose texts it shows as examples,
-// the parent, and costs nothing. So its receipt names the parent's receipt by its hash, and repeats
-// for whom and how much the parent promised. Canonical bytes and signature are as in io/receipt.h.
+// Called by workflow/expanding and workflow/verification. No private data. An expansion is
+// post-processing (dp/PRIVACY.md, step 43): it has the guarantee of the output whose texts it shows
+// as examples, the parent, and costs nothing. So its receipt names the parent's receipt by its
+// hash, and repeats for whom and how much the parent promised. Canonical bytes and signature are as
+// in io/receipt.h.
 //
 //     bytes = receipt_seal(expand_receipt_json(&receipt, command, sha256), signer, &size);
 //

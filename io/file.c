@@ -117,6 +117,22 @@ int file_write(int file, const void *bytes, size_t size) {
 	return 0;
 }
 
+enum cuttle_status file_own_folder(const char *path, bool *made, struct cuttle_error *error) {
+	struct stat state;
+	*made = mkdir(path, 0700) == 0;
+	if (!*made && errno != EEXIST)
+		return io_fail(error, CUTTLE_USAGE, "cannot make the folder %s: %s", path,
+		               strerror(errno));
+	if (stat(path, &state) != 0 || !S_ISDIR(state.st_mode) || state.st_uid != geteuid())
+		return io_fail(error, CUTTLE_USAGE, "%s is not a folder of this user", path);
+	if (state.st_mode & 077)
+		return io_fail(error, CUTTLE_USAGE,
+		               "%s: others may look into it: chmod 700 it, or name a folder that "
+		               "is not there yet",
+		               path);
+	return CUTTLE_OK;
+}
+
 char *file_folder(const char *path) {
 	const char *slash = strrchr(path, '/');
 	if (!slash) return strdup(".");

@@ -73,6 +73,10 @@ bool file_same(const char *one, const char *other);
  */
 enum cuttle_status file_regular(const char *path, struct cuttle_error *error);
 
+/* Makes a folder for this user alone, or takes one that is. *made: it was not there.
+ * USAGE: it cannot be made, is no folder or another user's, or others may look into it. */
+enum cuttle_status file_own_folder(const char *path, bool *made, struct cuttle_error *error);
+
 /* The folder of path: "/tmp" of "/tmp/a", "." of "a". The caller frees it. NULL: out of memory. */
 char *file_folder(const char *path);
 

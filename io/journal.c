@@ -34,8 +34,9 @@ enum {
 
 static const char COUNTS[] = "counts"; /* how the line of noisy counts begins */
 enum {
-	/* Bytes of the longest: a number and its space have 21, all behind the numbers 18. */
-	COUNTS_LINE = (int)sizeof COUNTS + 21 * JOURNAL_COUNTS + 2 * (int)crypto_shorthash_BYTES + 2
+	COUNT_ROOM = 21, /* bytes of the longest number and its space */
+	/* Bytes around the numbers: the word, a space, the check, a newline and the final NUL. */
+	COUNTS_ROOM = (int)sizeof COUNTS + 2 * (int)crypto_shorthash_BYTES + 2
 };
 
 struct journal {
@@ -48,7 +49,8 @@ struct journal {
 	int32_t *tokens;                              /* loaded ones, text after text */
 	size_t *starts;                               /* [texts_seen + 1] offsets into tokens */
 	size_t texts_seen;                            /* highest number of a loaded text, plus 1 */
-	int64_t counts[JOURNAL_COUNTS];               /* [counted] noisy counts, as loaded */
+	size_t begin, stride; /* only texts begin, begin + stride, ... are its own */
+	int64_t *counts;      /* [counted] noisy counts, as loaded */
 	size_t counted;
 };
 
@@ -116,45 +118,60 @@ static bool parse_token_line(const struct journal *journal, const char *line, si
 	       !memcmp(again, line, size);
 }
 
-/* Writes the line of counts into `line`. Returns its bytes with the newline; there is no NUL. */
-static size_t render_counts_line(const struct journal *journal, const int64_t *counts, size_t count,
-                                 char line[COUNTS_LINE]) {
+/* Renders the line of counts, to be freed; *size is its bytes with the newline. NULL: out of
+ * memory. */
+static char *render_counts_line(const struct journal *journal, const int64_t *counts, size_t count,
+                                size_t *size) {
 	unsigned char check[crypto_shorthash_BYTES];
-	size_t size = sizeof COUNTS - 1;
-	memcpy(line, COUNTS, size);
+	const size_t room = COUNTS_ROOM + count * COUNT_ROOM;
+	char *line = malloc(room);
+	if (!line) return NULL;
+	size_t at = sizeof COUNTS - 1;
+	memcpy(line, COUNTS, at);
 	for (size_t i = 0; i < count; i++)
-		size += (size_t)snprintf(line + size, COUNTS_LINE - size, " %" PRId64, counts[i]);
-	line[size++] = ' ';
-	(void)crypto_shorthash(check, (const unsigned char *)line, size, journal->key);
-	(void)sodium_bin2hex(line + size, COUNTS_LINE - size, check, sizeof check);
-	size += 2 * sizeof check;
-	line[size++] = '\n';
-	return size;
+		at += (size_t)snprintf(line + at, room - at, " %" PRId64, counts[i]);
+	line[at++] = ' ';
+	(void)crypto_shorthash(check, (const unsigned char *)line, at, journal->key);
+	(void)sodium_bin2hex(line + at, room - at, check, sizeof check);
+	at += 2 * sizeof check;
+	line[at++] = '\n';
+	*size = at;
+	return line;
 }
 
-/* Loads the line of counts that bytes[size] may begin with. Returns its bytes with the newline; 0:
- * it is none, or torn. */
-static size_t load_counts(struct journal *journal, const char *bytes, size_t size) {
-	char copy[COUNTS_LINE + 1], again[COUNTS_LINE], *at = copy + sizeof COUNTS - 1, *end;
+/* Loads the line of counts that bytes[size] may begin with. Sets *line to its bytes with the
+ * newline; 0: it is none, or torn. False: out of memory. */
+static bool load_counts(struct journal *journal, const char *bytes, size_t size, size_t *line) {
 	const char *newline = memchr(bytes, '\n', size);
-	const size_t line = newline ? (size_t)(newline - bytes) + 1 : 0;
-	if (line < sizeof COUNTS || line > COUNTS_LINE ||
-	    memcmp(bytes, COUNTS, sizeof COUNTS - 1) != 0)
-		return 0;
-	memcpy(copy, bytes, line);
-	copy[line] = 0;
-	// The check is in the way of the last number at the latest, as what is written anew shows.
-	size_t count = 0;
-	for (; count < JOURNAL_COUNTS; count++, at = end) {
-		const int64_t number = strtoll(at, &end, 10);
-		if (end == at || *end != ' ') break;
-		journal->counts[count] = number;
+	const size_t whole = newline ? (size_t)(newline - bytes) + 1 : 0;
+	*line = 0;
+	if (whole < sizeof COUNTS || memcmp(bytes, COUNTS, sizeof COUNTS - 1) != 0) return true;
+	// A number and its space have two bytes or more.
+	char *copy = strndup(bytes, whole), *again = NULL;
+	int64_t *counts = calloc(whole / 2 + 1, sizeof *counts);
+	size_t count = 0, rendered = 0;
+	if (copy && counts) {
+		// The check is in the way of the last number at the latest, as what is written
+		// anew shows.
+		char *end;
+		for (char *at = copy + sizeof COUNTS - 1;; count++, at = end) {
+			const int64_t number = strtoll(at, &end, 10);
+			if (end == at || *end != ' ') break;
+			counts[count] = number;
+		}
+		again = render_counts_line(journal, counts, count, &rendered);
 	}
-	if (!count || render_counts_line(journal, journal->counts, count, again) != line ||
-	    memcmp(again, bytes, line) != 0)
-		return 0;
-	journal->counted = count;
-	return line;
+	const bool made = again != NULL;
+	if (made && count && rendered == whole && !memcmp(again, bytes, whole)) {
+		journal->counts = counts;
+		journal->counted = count;
+		counts = NULL;
+		*line = whole;
+	}
+	free(counts);
+	free(copy);
+	free(again);
+	return made;
 }
 
 struct drawn_token {
@@ -186,18 +203,31 @@ static bool parse_lines(const struct journal *journal, const char *bytes, size_t
 	return true;
 }
 
-/* Puts the drawn tokens into tokens and starts. False: the journal is damaged. A step is missing or
- * there twice, or the command has no such text. */
-static bool sort_into_texts(struct journal *journal, const struct drawn_token *drawn, size_t count,
+/* Sets *own to where a text stands among those of the journal's stride: with begin 1 and stride 3,
+ * text 7 is its third one, 2. False: it is none of them. */
+static bool find_own_text(const struct journal *journal, size_t text, size_t *own) {
+	if (text < journal->begin || (text - journal->begin) % journal->stride) return false;
+	*own = (text - journal->begin) / journal->stride;
+	return true;
+}
+
+/* Puts the drawn tokens into tokens and starts. What tells their texts then counts its own ones.
+ * False: the journal is damaged. A step is missing or there twice, or the command has no such text.
+ */
+static bool sort_into_texts(struct journal *journal, struct drawn_token *drawn, size_t count,
                             size_t texts) {
 	for (size_t i = 0; i < count; i++) {
+		size_t text;
+		if (drawn[i].text >= texts || !find_own_text(journal, drawn[i].text, &text))
+			return false;
 		// At most 256 texts are in flight (engine/run/plan.c). Every text before those has
 		// a token here.
-		if (drawn[i].text >= texts || drawn[i].text > count + AHEAD) return false;
-		if (drawn[i].text >= journal->texts_seen) journal->texts_seen = drawn[i].text + 1;
+		if (text > count + AHEAD) return false;
+		if (text >= journal->texts_seen) journal->texts_seen = text + 1;
 		// Until the sum below, starts[text + 1] counts the text's tokens: {0, 3, 2} for 3
 		// and 2 tokens. The sum makes {0, 3, 5} of it.
-		if (drawn[i].step != journal->starts[drawn[i].text + 1]++) return false;
+		if (drawn[i].step != journal->starts[text + 1]++) return false;
+		drawn[i].text = text;
 	}
 	for (size_t text = 0; text < journal->texts_seen; text++)
 		journal->starts[text + 1] += journal->starts[text];
@@ -233,18 +263,21 @@ static enum journal_state read_first_line(const struct journal *journal,
 	return memcmp(bytes, line, COMMAND) ? JOURNAL_OTHER : JOURNAL_CHANGED;
 }
 
-static enum journal_state interpret_journal(struct journal *journal, const char line[LOTS_LINE + 1],
-                                            const char *bytes, size_t size, size_t texts,
-                                            struct drawn_token *drawn, size_t *good) {
+/* Sets *state. False: out of memory. */
+static bool interpret_journal(struct journal *journal, const char line[LOTS_LINE + 1],
+                              const char *bytes, size_t size, size_t texts,
+                              struct drawn_token *drawn, size_t *good, enum journal_state *state) {
 	*good = 0;
-	const enum journal_state state = read_first_line(journal, line, bytes, size);
-	if (state != JOURNAL_OURS) return state;
-	size_t count;
-	const size_t begin = journal->first_line + load_counts(journal, bytes + journal->first_line,
-	                                                       size - journal->first_line);
-	bool whole = parse_lines(journal, bytes, size, begin, drawn, &count, good) &&
-	             sort_into_texts(journal, drawn, count, texts);
-	return whole ? JOURNAL_OURS : JOURNAL_DAMAGED;
+	*state = read_first_line(journal, line, bytes, size);
+	if (*state != JOURNAL_OURS) return true;
+	size_t count, counts;
+	if (!load_counts(journal, bytes + journal->first_line, size - journal->first_line, &counts))
+		return false;
+	bool whole =
+	    parse_lines(journal, bytes, size, journal->first_line + counts, drawn, &count, good) &&
+	    sort_into_texts(journal, drawn, count, texts);
+	if (!whole) *state = JOURNAL_DAMAGED;
+	return true;
 }
 
 enum cuttle_status journal_load(struct journal *journal, const struct journal_owner *owner,
@@ -254,6 +287,8 @@ enum cuttle_status journal_load(struct journal *journal, const struct journal_ow
 	struct drawn_token *drawn = NULL;
 	size_t size = 0, good;
 	*state = JOURNAL_DAMAGED;
+	journal->begin = owner->begin;
+	journal->stride = owner->stride ? owner->stride : 1;
 	render_first_line(journal, owner, line);
 	int problem = file_read_open(journal->file, &bytes, &size);
 	if (!problem) {
@@ -265,9 +300,10 @@ enum cuttle_status journal_load(struct journal *journal, const struct journal_ow
 		if (!drawn || !journal->tokens || !journal->starts) problem = ENOMEM;
 	}
 	if (!problem && bytes) {
-		*state = interpret_journal(journal, line, bytes, size, texts, drawn, &good);
-		journal->worthless = *state == JOURNAL_NEW;
-		if (*state == JOURNAL_OURS && good < size &&
+		if (!interpret_journal(journal, line, bytes, size, texts, drawn, &good, state))
+			problem = ENOMEM;
+		else journal->worthless = *state == JOURNAL_NEW;
+		if (!problem && *state == JOURNAL_OURS && good < size &&
 		    ftruncate(journal->file, (off_t)good) != 0)
 			problem = errno;
 	}
@@ -299,21 +335,24 @@ size_t journal_counts(const struct journal *journal, const int64_t **counts) {
 }
 
 int journal_keep_counts(struct journal *journal, const int64_t *counts, size_t count) {
-	char line[COUNTS_LINE];
-	REQUIRE(count && count <= JOURNAL_COUNTS && !journal->counted && !journal->texts_seen);
+	size_t size;
+	REQUIRE(count && !journal->counted && !journal->texts_seen);
+	char *line = render_counts_line(journal, counts, count, &size);
+	if (!line) return ENOMEM;
 	journal->worthless = false;
-	const int problem =
-	    file_write(journal->file, line, render_counts_line(journal, counts, count, line));
+	const int problem = file_write(journal->file, line, size);
+	free(line);
 	return problem ? problem : fdatasync(journal->file) ? errno : 0;
 }
 
 size_t journal_drawn(const struct journal *journal, size_t text, const int32_t **tokens) {
-	if (text >= journal->texts_seen) {
-		*tokens = NULL;
+	size_t own;
+	*tokens = NULL;
+	if (!journal->texts_seen || !find_own_text(journal, text, &own) ||
+	    own >= journal->texts_seen)
 		return 0;
-	}
-	*tokens = journal->tokens + journal->starts[text];
-	return journal->starts[text + 1] - journal->starts[text];
+	*tokens = journal->tokens + journal->starts[own];
+	return journal->starts[own + 1] - journal->starts[own];
 }
 
 int journal_append(struct journal *journal, size_t text, uint32_t step, int32_t token) {
@@ -344,6 +383,7 @@ void journal_close(struct journal **journal) {
 	if (!old) return;
 	if (old->worthless) (void)unlink(old->path);
 	(void)close(old->file);
+	free(old->counts);
 	free(old->tokens);
 	free(old->starts);
 	free(old->path);

@@ -12,8 +12,10 @@
 // With lots the first line is "cuttle-journal 3 FINGERPRINT INPUT LOTS".
 // A run with private clusters has their noisy counts behind the first line, before any token:
 //     counts 11 -7 3 5d0c2ab19e73864f
+// A run with a token prior has its tokens there, after their number: "counts 2 17 921 4711 88 ...".
 // The check is SipHash-2-4 of the line before it. Its key is a hash of the first line. A torn end
 // (no newline, or a wrong check) was never acted upon, so journal_load cuts it off.
+// The journal of a shard (io/shard.h) holds texts of its stride alone, by their numbers in the run.
 // A run with a token bank draws batches: there "text" means the number of a batch.
 #ifndef CUTTLE_IO_JOURNAL_H
 #define CUTTLE_IO_JOURNAL_H
@@ -36,9 +38,9 @@ struct journal_owner {
 	const char *fingerprint; /* of the command (io/receipt.h) */
 	const char *input;       /* digest of what was read, under the key (io/binding.h) */
 	const char *lots;        /* check of the lots, 32 hex digits (io/lots.h); NULL = no lots */
+	size_t begin;            /* of a shard the first text it may hold */
+	size_t stride;           /* and from each text to the next; 0 = it may hold all */
 };
-
-enum { JOURNAL_COUNTS = 1024 }; /* most noisy counts */
 
 struct journal;
 

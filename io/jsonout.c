@@ -16,7 +16,7 @@ json_t *jsonout_text(const char *text, size_t size) {
 	for (size_t at = 0; valid && at < size;) {
 		uint32_t code_point;
 		size_t length = utf8_decode(text + at, size - at, &code_point);
-		used += utf8_encode(code_point, valid + used);
+		used += utf8_write(code_point, valid + used);
 		at += length ? length : 1;
 	}
 	json_t *string = valid ? json_stringn(valid, used) : NULL;
@@ -26,6 +26,11 @@ json_t *jsonout_text(const char *text, size_t size) {
 
 json_t *jsonout_real(double value) {
 	return isfinite(value) ? json_real(value) : json_null();
+}
+
+double jsonout_round_up(double value, double parts) {
+	double rounded = ceil(value * parts) / parts;
+	return rounded < value ? value : rounded;
 }
 
 json_t *jsonout_integers(const int32_t *values, size_t count) {
@@ -48,7 +53,7 @@ json_t *jsonout_extend(json_t *object, const struct jsonout_member *members, siz
 }
 
 char *jsonout_dump(json_t *root, size_t flags, size_t *size) {
-	flags |= JSON_REAL_PRECISION(17);
+	if (!(flags & JSON_REAL_PRECISION(31))) flags |= JSON_REAL_PRECISION(17);
 	size_t length = root ? json_dumpb(root, NULL, 0, flags) : 0;
 	char *text = length ? malloc(length + 1) : NULL;
 	if (text && json_dumpb(root, text, length, flags) != length) {

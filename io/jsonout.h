@@ -22,6 +22,9 @@ json_t *jsonout_text(const char *text, size_t size);
 json_t *jsonout_real(double value);
 /* A list of values[count]. */
 json_t *jsonout_integers(const int32_t *values, size_t count);
+/* Rounds up to a multiple of 1 / parts, for a sentence: 0.31 with 10 parts is 0.4. Never below the
+ * value, even where value * parts rounds down. */
+double jsonout_round_up(double value, double parts);
 
 struct jsonout_member {
 	const char *key; /* UTF-8; copied */
@@ -33,8 +36,8 @@ struct jsonout_member {
 json_t *jsonout_extend(json_t *object, const struct jsonout_member *members, size_t count);
 
 /* Returns the document as text with a newline. The caller frees it; *size counts the newline. There
- * is no NUL. Reals have 17 digits, so they read back exactly. `flags` are jansson's. Takes root,
- * which may be NULL. NULL: root was NULL, or out of memory. */
+ * is no NUL. Reals have 17 digits, so they read back exactly, unless `flags`, which are jansson's,
+ * say otherwise. Takes root, which may be NULL. NULL: root was NULL, or out of memory. */
 char *jsonout_dump(json_t *root, size_t flags, size_t *size);
 /* Writes that text to a sink. Takes root. NOMEM, or an error of sink_write. */
 enum cuttle_status jsonout_write(struct sink *sink, json_t *root, size_t flags,

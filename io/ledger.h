@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ledger.h: how much privacy each data set has spent, and the limit that no run may exceed.
 //
-// Called by tools/ledger, workflow/spending and tools/receipt. Owners of records pass through (a
-// text only where it is the owner). Names of data sets, keys and runs are public. A run's way:
+// Called by tools/ledger, workflow/spending, workflow/verification. Owners of records pass through
+// (a text only where it is the owner). Names of data sets, keys and runs are public. A run's way:
 //
 //     ledger_name_run(name);                                  a new random name
 //     ledger_reserve(ledger, &request, false, &run, error);   BUDGET: over the limit

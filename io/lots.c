@@ -28,21 +28,41 @@ static void digest_under_key(const unsigned char key[LOTS_KEY], const void *byte
 	(void)crypto_generichash(digest, 16, bytes, size, key, LOTS_KEY);
 }
 
+/* The digest as a number, modulo `batches`. */
+static uint64_t draw_lot(const unsigned char digest[16], uint64_t batches) {
+	uint64_t halves[2];
+	memcpy(halves, digest, sizeof halves);
+	const unsigned __int128 number =
+	    (unsigned __int128)le64toh(halves[1]) << 64 | le64toh(halves[0]);
+	return (uint64_t)(number % batches);
+}
+
 uint64_t lots_batch(const unsigned char key[LOTS_KEY], uint32_t cluster, uint64_t record,
                     uint64_t batches) {
 	static const char word[] = {'c', 'u', 't', 't', 'l', 'e', ' ', 'l', 'o', 't'};
 	unsigned char bytes[sizeof word + 4 + 8], digest[16];
-	uint64_t halves[2];
 	cluster = htole32(cluster);
 	record = htole64(record);
 	memcpy(bytes, word, sizeof word);
 	memcpy(bytes + sizeof word, &cluster, 4);
 	memcpy(bytes + sizeof word + 4, &record, 8);
 	digest_under_key(key, bytes, sizeof bytes, digest);
-	memcpy(halves, digest, sizeof halves);
-	const unsigned __int128 number =
-	    (unsigned __int128)le64toh(halves[1]) << 64 | le64toh(halves[0]);
-	return (uint64_t)(number % batches);
+	return draw_lot(digest, batches);
+}
+
+/* No value gives what a record's number gives: the words before both differ. */
+uint64_t lots_of_owner(const unsigned char key[LOTS_KEY], const char *value, size_t size,
+                       uint64_t batches) {
+	static const unsigned char word[] = {'c', 'u', 't', 't', 'l', 'e', ' ',
+	                                     'o', 'w', 'n', 'e', 'r', ' '};
+	crypto_generichash_state state;
+	unsigned char digest[16];
+	(void)crypto_generichash_init(&state, key, LOTS_KEY, sizeof digest);
+	(void)crypto_generichash_update(&state, word, sizeof word);
+	(void)crypto_generichash_update(&state, (const unsigned char *)value, size);
+	(void)crypto_generichash_final(&state, digest, sizeof digest);
+	sodium_memzero(&state, sizeof state);
+	return draw_lot(digest, batches);
 }
 
 enum cuttle_status lots_begin(struct lots *lots, const uint64_t *seed, struct cuttle_error *error) {

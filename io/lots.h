@@ -30,6 +30,10 @@ enum {
 uint64_t lots_batch(const unsigned char key[LOTS_KEY], uint32_t cluster, uint64_t record,
                     uint64_t batches);
 
+/* The same of an owner: everybody whose records carry this value has one lot. */
+uint64_t lots_of_owner(const unsigned char key[LOTS_KEY], const char *value, size_t size,
+                       uint64_t batches);
+
 /* What stands at the path of the file. */
 enum lots_standing {
 	LOTS_NONE,   /* nothing, or the beginning of a file: a kill stopped its writer */

@@ -213,8 +213,7 @@ enum cuttle_status marks_placeholder(const char *placeholder, struct cuttle_erro
 	               UTF8_NAME);
 }
 
-/* Writes the placeholder with the type's name in it. */
-static bool write_placeholder(const char *placeholder, const char *type, struct arena *out) {
+bool marks_write_placeholder(const char *placeholder, const char *type, struct arena *out) {
 	static const char word[] = "{type}";
 	for (const char *found; (found = strstr(placeholder, word));
 	     placeholder = found + sizeof word - 1)
@@ -239,7 +238,7 @@ enum cuttle_status marks_write(const struct marks *marks, const struct spans *sp
 		if (good && shows)
 			good = arena_append(out, text + mark->start, mark->end - mark->start);
 		if (good && !shows)
-			good = write_placeholder(placeholder, types->names[mark->type], out);
+			good = marks_write_placeholder(placeholder, types->names[mark->type], out);
 		at = mark->end;
 	}
 	if (good && at < spans->text.used)

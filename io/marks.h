@@ -48,6 +48,9 @@ uint32_t marks_groups(const struct marks *marks);
 enum cuttle_status marks_placeholder(const char *placeholder, struct cuttle_error *error);
 
 #define MARKS_BLANK UINT32_C(0) /* no group is shown: the public context */
+/* Puts the placeholder behind what *out has, with `type` for each "{type}". False: no memory. */
+bool marks_write_placeholder(const char *placeholder, const char *type, struct arena *out);
+
 /* Puts a context behind what *out has: the text with the contents of the groups in `shown` (bit g
  * for group g), and the placeholder in place of all others. Each "{type}" in the placeholder is the
  * mark's type. What is written depends on the contents of the shown groups and on what is public,

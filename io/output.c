@@ -13,6 +13,7 @@
 #include "io/journal.h"
 #include "io/jsonout.h"
 #include "io/receipt.h"
+#include "io/shard.h"
 #include <csv.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +22,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SCRATCH_TAG = 16 }; /* hex digits of the key's hash in a scratch name */
+enum {
+	SCRATCH_TAG = 16, /* hex digits of the key's hash in a scratch name */
+	TAKER = 128       /* bytes for who takes a shard */
+};
 
 struct output {
 	struct output_request request;                    /* its strings are the caller's */
@@ -36,6 +40,7 @@ struct output {
 	struct hash dropped_hash; /* of all that was written to it */
 	struct filter_past *past; /* the texts that were kept; NULL = those of the request */
 	struct filter_counts counts;
+	bool kept;               /* the last text */
 	struct journal *journal; /* NULL for standard output */
 	struct binding binding;
 	char *lots_path;             /* OUT.lots; NULL = standard output */
@@ -44,6 +49,7 @@ struct output {
 	struct hash hash;            /* of all bytes of the output so far */
 	size_t texts_done;           /* lines written */
 	size_t batches_done;         /* batches up to that of the last line */
+	bool taken;                  /* this journal has taken the shard, or there is none */
 	enum cuttle_status status;   /* of the last failure; OK = none */
 	struct cuttle_error problem; /* its message */
 };
@@ -129,7 +135,30 @@ struct standing {
 
 static struct journal_owner owner_of(const struct output *output) {
 	return (struct journal_owner){output->request.fingerprint, output->input,
-	                              output->request.lots ? output->lots_check : NULL};
+	                              output->request.lots ? output->lots_check : NULL,
+	                              output->request.begin, output->request.stride};
+}
+
+/* Who takes the shard: this command, by this journal, whose key the scratch name is of. */
+static const char *name_taker(const struct output *output, char owner[TAKER]) {
+	(void)snprintf(owner, TAKER, "%s %s", output->request.fingerprint, output->scratch);
+	return owner;
+}
+
+/* What was drawn of a shard stands in one journal. Without that one nobody knows whether it was
+ * seen, so nothing is drawn in its place. */
+static enum cuttle_status refuse_taken(struct output *output, const struct standing *standing,
+                                       struct cuttle_error *error) {
+	char owner[TAKER];
+	if (!output->request.taken) return CUTTLE_OK;
+	const enum shard_taker taker = shard_look(output->request.taken, name_taker(output, owner));
+	output->taken = taker == SHARD_OURS;
+	if (taker == SHARD_NOBODY || (output->taken && standing->journal == JOURNAL_OURS))
+		return CUTTLE_OK;
+	return io_fail(error, CUTTLE_LEDGER,
+	               "%s says that this shard was begun, and its journal is not here: bring that "
+	               "back; or cuttle shard open --redraw, which pays for it again",
+	               output->request.taken);
 }
 
 static enum cuttle_status read_standing(struct output *output, struct standing *standing,
@@ -160,11 +189,12 @@ static enum cuttle_status refuse_standing(const struct output *output,
                                           const struct standing *standing,
                                           struct cuttle_error *error) {
 	const char *path = output->request.path;
+	const char *anew = output->request.drawn_before
+	                       ? "--overwrite writes it again, which costs nothing"
+	                       : "--overwrite draws all texts anew and spends again";
 	if (standing->output && standing->receipt_ours)
 		return io_fail(error, CUTTLE_USAGE,
-		               "%s was changed after this command finished it; --overwrite draws "
-		               "it anew and spends again",
-		               path);
+		               "%s was changed after this command finished it; %s", path, anew);
 	if (standing->output)
 		return io_fail(error, CUTTLE_USAGE,
 		               "%s is not this command's output; --overwrite replaces it", path);
@@ -173,37 +203,32 @@ static enum cuttle_status refuse_standing(const struct output *output,
 	    standing->journal != JOURNAL_NEW)
 		return io_fail(error, CUTTLE_INPUT,
 		               "%s was begun with %llu records, and the input has %llu: bring "
-		               "that input back to continue, or --overwrite draws all texts anew "
-		               "and spends again",
+		               "that input back to continue, or %s",
 		               path, (unsigned long long)lots->had,
-		               (unsigned long long)lots->records);
+		               (unsigned long long)lots->records, anew);
 	if (standing->journal == JOURNAL_LOST)
 		return io_fail(error, CUTTLE_PARTIAL,
-		               "the lots of this run are lost: bring %s back to continue, or "
-		               "--overwrite draws all texts anew and spends again",
-		               output->lots_path);
+		               "the lots of this run are lost: bring %s back to continue, or %s",
+		               output->lots_path, anew);
 	if (standing->journal == JOURNAL_CHANGED && output->binding.stands)
 		return io_fail(error, CUTTLE_USAGE,
 		               "the input is not the one this output was begun with (%s.journal): "
-		               "bring that input back to continue, or "
-		               "--overwrite draws all texts anew and spends again",
-		               path);
+		               "bring that input back to continue, or %s",
+		               path, anew);
 	if (standing->journal == JOURNAL_CHANGED)
 		return io_fail(error, CUTTLE_USAGE,
 		               "%s is gone, so nobody can tell whether the input is the one "
 		               "%s.journal was begun with: bring it back to "
-		               "continue, or --overwrite draws all texts anew and spends again",
-		               output->binding.path, path);
+		               "continue, or %s",
+		               output->binding.path, path, anew);
 	if (standing->journal == JOURNAL_OTHER)
-		return io_fail(error, CUTTLE_USAGE,
-		               "%s.journal belongs to another command: run that again to finish "
-		               "it, or --overwrite it",
-		               path);
-	if (standing->journal == JOURNAL_DAMAGED)
 		return io_fail(
-		    error, CUTTLE_INPUT,
-		    "%s.journal is damaged; --overwrite draws all texts anew and spends again",
+		    error, CUTTLE_USAGE,
+		    "%s.journal belongs to another command, or another version of this one: run "
+		    "that again to finish it, or --overwrite it",
 		    path);
+	if (standing->journal == JOURNAL_DAMAGED)
+		return io_fail(error, CUTTLE_INPUT, "%s.journal is damaged; %s", path, anew);
 	// A run that was stopped between its receipt and its output has put it there.
 	if (standing->dropped && !(standing->journal == JOURNAL_OURS && standing->receipt_ours))
 		return io_fail(error, CUTTLE_USAGE,
@@ -213,11 +238,10 @@ static enum cuttle_status refuse_standing(const struct output *output,
 		return io_fail(error, CUTTLE_USAGE,
 		               "%s is another command's receipt; --overwrite replaces it",
 		               output->receipt);
-	if (standing->receipt && standing->journal == JOURNAL_NEW)
+	if (standing->receipt && standing->journal == JOURNAL_NEW && !output->request.drawn_before)
 		return io_fail(error, CUTTLE_USAGE,
-		               "%s says this command is done, but its output is gone; --overwrite "
-		               "spends again",
-		               output->receipt);
+		               "%s says this command is done, but its output is gone; %s",
+		               output->receipt, anew);
 	return CUTTLE_OK;
 }
 
@@ -294,7 +318,9 @@ static enum cuttle_status begin_file(struct output *output, bool *complete,
 		               "%s is in the way: it holds no lots of cuttle; move it, or choose "
 		               "another output name",
 		               output->lots_path);
-	if (!output->request.overwrite) status = refuse_standing(output, &standing, error);
+	status = refuse_taken(output, &standing, error);
+	if (!status && !output->request.overwrite)
+		status = refuse_standing(output, &standing, error);
 	if (status) return status;
 	// The key is kept before a scratch file is made: its name could not be found again without.
 	int problem = binding_keep(&output->binding);
@@ -450,7 +476,9 @@ uint64_t output_seed(const struct output *output) {
 size_t output_texts_drawn(const struct output *output) {
 	const int32_t *tokens;
 	size_t texts = 0;
-	while (output->journal && journal_drawn(output->journal, texts, &tokens)) texts++;
+	size_t number = output->request.begin;
+	for (; output->journal && journal_drawn(output->journal, number, &tokens); texts++)
+		number += output->request.stride ? output->request.stride : 1;
 	return texts;
 }
 
@@ -478,9 +506,27 @@ size_t output_drawn(const struct output *output, size_t text, const int32_t **to
 	return output->journal ? journal_drawn(output->journal, text, tokens) : 0;
 }
 
+/* Before the first token: what is kept of a shard is kept by one journal alone. */
+static int take_shard(struct output *output) {
+	char owner[TAKER];
+	if (!output->request.taken || output->taken) return 0;
+	const int problem = shard_take(output->request.taken, name_taker(output, owner));
+	output->taken = !problem;
+	if (!problem) return 0;
+	output->status = problem == EEXIST
+	                     ? io_fail(&output->problem, CUTTLE_LEDGER,
+	                               "%s: another process has begun this shard meanwhile",
+	                               output->request.taken)
+	                     : io_fail(&output->problem, CUTTLE_PARTIAL,
+	                               "cannot write %s: %s; the same command continues from here",
+	                               output->request.taken, strerror(problem));
+	return -1;
+}
+
 int output_token(struct output *output, size_t text, uint32_t step, int32_t token) {
 	const int32_t *tokens;
 	if (!output->journal || step < output_drawn(output, text, &tokens)) return 0;
+	if (take_shard(output)) return -1;
 	int problem = journal_append(output->journal, text, step, token);
 	return problem ? note_problem(output, ".journal", problem) : 0;
 }
@@ -512,6 +558,11 @@ static json_t *make_text_line(const struct output *output, const struct cuttle_t
 		    {"batch", json_integer((json_int_t)text->batch)},
 		    {"free", json_integer((json_int_t)text->free_tokens)}};
 		line = jsonout_extend(line, members, 2);
+	}
+	if (output->request.stride) {
+		const struct jsonout_member ids = {"ids",
+		                                   jsonout_integers(text->ids, text->tokens)};
+		line = jsonout_extend(line, &ids, 1);
 	}
 	for (size_t i = 0; line && categories && i < categories->field_count; i++)
 		add_word(&line, categories->fields[i],
@@ -577,12 +628,17 @@ int output_text(struct output *output, const struct cuttle_text *text) {
 	                               &output->problem);
 	if (output->status) return -1;
 	output->counts.drawn++;
+	output->kept = rule == FILTER_KEEP;
 	if (rule != FILTER_KEEP) {
 		output->counts.dropped[rule]++;
 		return append_json_line(output, &shown, rule);
 	}
 	return output->request.format == OUTPUT_CSV ? append_csv_line(output, &shown)
 	                                            : append_json_line(output, &shown, rule);
+}
+
+bool output_kept(const struct output *output) {
+	return output->kept;
 }
 
 const struct filter_counts *output_counts(const struct output *output) {
@@ -593,7 +649,8 @@ const struct filter_counts *output_counts(const struct output *output) {
 
 enum cuttle_status output_seal(struct output *output, char sha256[HASH_TEXT],
                                struct cuttle_error *error) {
-	REQUIRE(output->batches_done == output->request.texts);
+	const size_t stride = output->request.stride ? output->request.stride : 1;
+	REQUIRE(output->batches_done + stride > output->request.texts);
 	if (output->part && fsync(output->file) != 0) (void)note_problem(output, ".part", errno);
 	if (output->dropped && fsync(output->dropped_file) != 0)
 		(void)note_problem(output, OUTPUT_DROPPED ".part", errno);

@@ -54,11 +54,20 @@ struct output_request {
 	size_t cell_count;
 	const char *(*cell)(void *user, const struct cuttle_text *text, size_t column);
 	bool batches; /* each line also has its batch, and how many of its tokens were free */
+	/* Of one shard of a run: the run's batches begin, begin + stride, ... below `texts` are
+	 * written, and lines also have their tokens, for cuttle merge. stride 0 = all, as usual. */
+	size_t begin;
+	size_t stride;
+	const char
+	    *taken; /* path that says who has taken the shard (io/shard.h); NULL = no shard */
 	struct filters filters;           /* dropping needs a path that is not standard output */
 	const struct filter_scale *scale; /* as filters_open takes it */
 	/* Texts were judged and kept before this output: theirs, the caller's. NULL = none were. */
 	struct filter_past *past;
 	bool overwrite;
+	/* Nothing is drawn: the texts stand elsewhere. So writing them again costs nothing, and is
+	 * done without --overwrite where a receipt stands and its output does not. */
+	bool drawn_before;
 	/* The lots of the run, with a new key and the number of records. Where the run is continued
 	 * the key becomes that of its file. NULL = no lots. */
 	struct lots *lots;
@@ -78,6 +87,7 @@ struct output;
  *   lots of another number of records, and a journal   refused, unless `overwrite`
  *   a file OUT.journal that is no journal of cuttle    refused, always; so a file OUT.lots, with
  *                                                      lots
+ *   a shard that was taken, and not this journal   refused with LEDGER, also with `overwrite`
  *   a file OUT.dropped.jsonl that this run did not put refused, unless `overwrite`, where texts may
  *                                                      be dropped
  *   anything else, such as another command's work      refused, unless `overwrite`
@@ -120,14 +130,17 @@ void output_shorten(struct output *output, size_t texts);
 /* How many tokens of this text the journal held when it was opened; *tokens lists them, until
  * output_close. */
 size_t output_drawn(const struct output *output, size_t text, const int32_t **tokens);
-/* Writes a token into the journal, but ignores one that came from there. Nonzero: see
- * output_problem. */
+/* Writes a token into the journal, but ignores one that came from there. A shard is taken before
+ * its first one is written. Nonzero: see output_problem. */
 int output_token(struct output *output, size_t text, uint32_t step, int32_t token);
 /* Writes the line of a finished text: trimmed, and to the output or to the dropped ones. Nonzero:
  * see output_problem; a scale that failed is among what it tells. */
 int output_text(struct output *output, const struct cuttle_text *text);
+/* Whether the last text that output_text took was kept. */
+bool output_kept(const struct output *output);
 /* Why the last call returned nonzero. PARTIAL: a file; the same command continues. INTERNAL:
- * standard output, which cannot be continued. OK: no call did. */
+ * standard output, which cannot be continued. LEDGER: another has taken the shard. OK: no call
+ * did. */
 enum cuttle_status output_problem(const struct output *output, struct cuttle_error *error);
 
 /* After the last text: makes all lines durable and gives their hash. PARTIAL or INTERNAL as

@@ -69,16 +69,15 @@ static enum cuttle_status look_up_target(struct path_target *target, char *path,
 
 static enum cuttle_status check_input(const struct path_target *target,
                                       struct cuttle_error *error) {
-	static const enum cuttle_status statuses[] = {[PATH_STREAM] = CUTTLE_INPUT,
-	                                              [PATH_FILE] = CUTTLE_INPUT,
-	                                              [PATH_MODEL] = CUTTLE_MODEL,
-	                                              [PATH_FOLDER] = CUTTLE_MODEL,
-	                                              [PATH_LEDGER] = CUTTLE_LEDGER};
+	static const enum cuttle_status statuses[] = {
+	    [PATH_STREAM] = CUTTLE_INPUT, [PATH_FILE] = CUTTLE_INPUT,
+	    [PATH_MODEL] = CUTTLE_MODEL,  [PATH_FOLDER] = CUTTLE_MODEL,
+	    [PATH_RUN] = CUTTLE_USAGE,    [PATH_LEDGER] = CUTTLE_LEDGER};
 	const struct path_use *use = target->use;
 	const mode_t mode = target->file.st_mode;
 	if (!target->stands || is_stream(use)) return CUTTLE_OK;
 	const enum cuttle_status status = statuses[use->role];
-	if (use->role == PATH_FOLDER)
+	if (use->role == PATH_FOLDER || use->role == PATH_RUN)
 		return S_ISDIR(mode) ? CUTTLE_OK
 		                     : io_fail(error, status, "%s %.160s is not a folder",
 		                               use->option, target->path);

@@ -21,6 +21,7 @@ enum path_role {
 	PATH_FILE,   /* read: a regular file */
 	PATH_MODEL,  /* the same; its errors are those of a model */
 	PATH_FOLDER, /* read: a folder with a model */
+	PATH_RUN,    /* read: a folder of cuttle shard open; its errors are of usage */
 	PATH_LEDGER, /* read and written in place: a regular file */
 	PATH_OUTPUT, /* written by way of scratch files (file_scratch): a regular file; "-" is
 	                standard output */
@@ -43,7 +44,8 @@ struct path_use {
 /* Opens nothing, so it never waits for a pipe. An input that is not there is no error here.
  * USAGE: an empty path; two paths that are the same, one of them written; "-" for two inputs or
  * where it cannot be; an output that is no regular file, or whose folder is not there or not
- * writable. INPUT, MODEL or LEDGER, by the role: an input of the wrong kind. NOMEM. */
+ * writable; a run that is no folder. INPUT, MODEL or LEDGER, by the role: an input of the wrong
+ * kind. NOMEM. */
 enum cuttle_status paths_check(const struct path_use *uses, size_t count,
                                struct cuttle_error *error);
 

@@ -105,6 +105,37 @@ static enum cuttle_status weigh_units(struct places *places, struct unit_record 
 	return made ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
 }
 
+/* Names the owner of a record; false: it has none. */
+static bool name_owner(const struct records *records, size_t record, struct unit_record *unit) {
+	size_t size;
+	const char *id = records_id(records, record, &size);
+	if (id)
+		(void)crypto_generichash(unit->unit, UNIT_NAME, (const unsigned char *)id, size,
+		                         NULL, 0);
+	return id != NULL;
+}
+
+bool places_first(const struct records *records, size_t *first, size_t *count) {
+	const size_t all = records_count(records);
+	struct unit_record *units = calloc(all + 1, sizeof *units);
+	unsigned char *is_first = calloc(all + 1, 1);
+	size_t owned = 0;
+	*count = 0;
+	for (size_t i = 0; units && i < all; i++)
+		if (name_owner(records, i, &units[owned])) units[owned++].batch = i;
+	if (units) units_sort(units, owned);
+	for (size_t i = 0; units && is_first && i < owned; i++)
+		is_first[units[i].batch] = !i || !units_same(&units[i - 1], &units[i]);
+	for (size_t i = 0; is_first && i < all; i++)
+		if (is_first[i]) first[(*count)++] = i;
+	const bool made = units && is_first;
+	if (units) sodium_memzero(units, all * sizeof *units);
+	if (is_first) sodium_memzero(is_first, all);
+	free(units);
+	free(is_first);
+	return made;
+}
+
 /* Applies the rules of units to places that are filled, and sets `weight`. */
 static enum cuttle_status apply_units(const struct places_request *request, struct places *places,
                                       struct cuttle_error *error) {
@@ -113,15 +144,9 @@ static enum cuttle_status apply_units(const struct places_request *request, stru
 	size_t count = 0;
 	if (!units) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	for (size_t place = 0; place < places->count; place++) {
-		size_t size;
-		const char *id = records_id(request->records, places->records[place], &size);
-		if (!id) {
-			places->records[place] = PLACE_NULL;
-			continue;
-		}
-		(void)crypto_generichash(units[count].unit, UNIT_NAME, (const unsigned char *)id,
-		                         size, NULL, 0);
-		units[count++].batch = place;
+		if (name_owner(request->records, places->records[place], &units[count]))
+			units[count++].batch = place;
+		else places->records[place] = PLACE_NULL;
 	}
 	if (!count)
 		status = io_fail(error, CUTTLE_INPUT, "%s: no record has a %s",
@@ -193,10 +218,15 @@ enum cuttle_status places_draw(const struct places_lots *request, struct places 
 		                       : categories
 		                           ? category_of_record(request->records, categories, i)
 		                           : 0;
-		if (categories && cluster >= categories->count) continue;
+		if (cluster >= (categories ? categories->count : 1)) continue;
 		const size_t used = categories ? categories->all[cluster].texts : request->texts;
-		const uint64_t lot =
-		    lots_batch(request->key, (uint32_t)cluster, i, request->batches[cluster]);
+		size_t size = 0;
+		const char *owner =
+		    request->by_owner ? records_id(request->records, i, &size) : NULL;
+		const uint64_t batches = request->batches[cluster],
+		               lot = owner
+		                         ? lots_of_owner(request->key, owner, size, batches)
+		                         : lots_batch(request->key, (uint32_t)cluster, i, batches);
 		const size_t text = begin[cluster] + (size_t)lot;
 		if (lot >= used || filled[text] == rows) continue;
 		places->records[text * rows + filled[text]++] = i;

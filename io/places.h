@@ -42,7 +42,8 @@ struct places_request {
  * of a cluster are its texts, and the others are never read. A text's records stand in its places
  * in the order of the file, and those beyond `rows` nowhere. With 2 texts of 4 batches, rows 3 and
  * lots 1 3 0 1 1 1: text 0 has record 2, text 1 has 0, 3 and 4; nobody learns that 5 was one more.
- * Only the key, the categories and how many records there are decide that. */
+ * Only the key, the categories and how many records there are decide that. By owner, each has a
+ * lot, and the one record of it that has a cluster stands in its batch: places_first says which. */
 struct places_lots {
 	const struct records *records;
 	const struct categories *categories; /* NULL = none */
@@ -51,6 +52,7 @@ struct places_lots {
 	size_t texts;             /* of the run */
 	uint32_t rows;            /* places of a text */
 	const unsigned char *key; /* LOTS_KEY bytes */
+	bool by_owner;            /* a record's lot is that of its owner, whom `cluster` says */
 };
 
 struct places {
@@ -77,6 +79,10 @@ void places_count(const struct records *records, const struct categories *catego
 /* Sets cluster[records]: the number of each record's category, or CUTTLE_NO_CLUSTER. */
 void places_clusters(const struct records *records, const struct categories *categories,
                      uint32_t *cluster);
+/* Lists one record of each owner, the first in the file whatever it says, in the order of the file;
+ * a record without an owner is left out. first[records] has room for all; *count is how many there
+ * are. Which records these are is as private as the owners. False: out of memory. */
+bool places_first(const struct records *records, size_t *first, size_t *count);
 /* Wipes it: with lots it is as private as they are. */
 void places_free(struct places *places);
 

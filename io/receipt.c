@@ -4,6 +4,7 @@
 #include "io/receipt.h"
 
 #include "io/jsonout.h"
+#include "io/method.h"
 #include "io/units.h"
 #include <math.h>
 #include <stdio.h>
@@ -17,11 +18,6 @@ static const char *const ADJACENCY[2][2] = {
      "replace all references of one unit by null; their categories stay"}};
 static const char PRIVATE_CATEGORY[] = "replace one reference by null, its category with it";
 static const char UNIT[] = "one record of the input";
-
-double receipt_round_up(double value, double parts) {
-	double rounded = ceil(value * parts) / parts;
-	return rounded < value ? value : rounded;
-}
 
 double receipt_epsilon(const struct cuttle_guarantee *guarantee) {
 	return guarantee->accountant == CUTTLE_EXACT ? guarantee->epsilon_exact
@@ -54,6 +50,16 @@ static void add_lots_sentence(const struct receipt *receipt, char sentence[RECEI
 	for (size_t i = 0; i < receipt->lot_count; i++) batches += receipt->lots[i].batches;
 	units_print(guarantee->delta_if_known, true, delta);
 	const size_t used = strlen(sentence);
+	if (receipt->histogram && receipt->unit.key) {
+		(void)snprintf(sentence + used, RECEIPT_SENTENCE - used,
+		               " This counts on lots nobody saw: of the batches at most %llu in "
+		               "%llu were used. Against who knows the batch of a value of %s, "
+		               "epsilon is %.10g at delta %s.",
+		               (unsigned long long)receipt->lots->used, (unsigned long long)batches,
+		               receipt->unit.key,
+		               jsonout_round_up(guarantee->epsilon_if_known, 1e4), delta);
+		return;
+	}
 	if (receipt->histogram) {
 		(void)snprintf(
 		    sentence + used, RECEIPT_SENTENCE - used,
@@ -61,30 +67,32 @@ static void add_lots_sentence(const struct receipt *receipt, char sentence[RECEI
 		    "most %llu in %llu were used. Against who knows a record's batch, "
 		    "epsilon is %.10g at delta %s.",
 		    (unsigned long long)receipt->lots->used, (unsigned long long)batches,
-		    receipt_round_up(guarantee->epsilon_if_known, 1e4), delta);
+		    jsonout_round_up(guarantee->epsilon_if_known, 1e4), delta);
 		return;
 	}
 	(void)snprintf(sentence + used, RECEIPT_SENTENCE - used,
 	               " This counts on lots nobody saw: %zu of %llu batches were used. Against "
 	               "who knows a record's batch, epsilon is %.10g at delta %s.",
 	               receipt->texts, (unsigned long long)batches,
-	               receipt_round_up(guarantee->epsilon_if_known, 1e4), delta);
+	               jsonout_round_up(guarantee->epsilon_if_known, 1e4), delta);
 }
 
 void receipt_sentence(const struct receipt *receipt, const char *unit_key,
                       char sentence[RECEIPT_SENTENCE]) {
 	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
 	const size_t texts = receipt->texts;
+	char method[METHOD_SENTENCE];
 	if (!guarantee->private_output) {
-		(void)snprintf(sentence, RECEIPT_SENTENCE, "%s.", RECEIPT_NOT_PRIVATE);
+		method_not_private(guarantee, method);
+		(void)snprintf(sentence, RECEIPT_SENTENCE, "%s.", method);
 		return;
 	}
 	char factor[32] = "", delta[UNITS_NUMBER];
 	units_print(guarantee->delta, true, delta);
-	double epsilon = receipt_round_up(receipt_epsilon(guarantee), 1e4);
+	double epsilon = jsonout_round_up(receipt_epsilon(guarantee), 1e4);
 	if (epsilon < 12)
 		(void)snprintf(factor, sizeof factor, " = %.6g",
-		               receipt_round_up(exp(epsilon), epsilon < 4 ? 1e2 : 1));
+		               jsonout_round_up(exp(epsilon), epsilon < 4 ? 1e2 : 1));
 	const char *const of = unit_key ? " of " : "", *const key = unit_key ? unit_key : "";
 	(void)snprintf(sentence, RECEIPT_SENTENCE,
 	               "Guarantee: whatever anyone concludes from all %s%zu %s together, they "
@@ -100,14 +108,19 @@ void receipt_sentence(const struct receipt *receipt, const char *unit_key,
 	               epsilon, factor, delta, epsilon, delta, unit_key ? "value" : "record", of,
 	               key, unit_key ? "all its records are" : "one record is");
 	if (receipt->lot_count) add_lots_sentence(receipt, sentence);
+	method_sentence(guarantee, method);
+	const size_t used = strlen(sentence);
+	(void)snprintf(sentence + used, RECEIPT_SENTENCE - used, "%s", method);
 }
 
-static json_t *json_of_ledger(const struct receipt_ledger *ledger) {
+static json_t *json_of_ledger(const struct receipt *receipt) {
+	const struct receipt_ledger *ledger = &receipt->ledger;
 	if (!*ledger->entry) return json_null();
 	if (ledger->delta > 0)
 		return json_pack("{s:s, s:f, s:f}", "entry", ledger->entry, "epsilon", ledger->rho,
 		                 "delta", ledger->delta);
-	return json_pack("{s:s, s:f}", "entry", ledger->entry, "rho", ledger->rho);
+	const bool order = receipt->guarantee.claim.kind == CUTTLE_CLAIM_ORDER;
+	return json_pack("{s:s, s:f}", "entry", ledger->entry, order ? "loss" : "rho", ledger->rho);
 }
 
 json_t *receipt_add_savings(json_t *object, const struct cuttle_savings *savings) {
@@ -188,6 +201,7 @@ static json_t *add_histogram(json_t *object, const struct receipt *receipt) {
 		(void)json_array_append_new(
 		    counts, json_integer((json_int_t)receipt->counts_of_clusters[i]));
 	const struct jsonout_member members[] = {
+	    {"rule", json_integer(RECEIPT_SEATS)},
 	    {"t", json_integer(receipt->histogram->scale)},
 	    {"wanted", json_integer(receipt->histogram->texts)},
 	    {"counts", counts},
@@ -195,6 +209,28 @@ static json_t *add_histogram(json_t *object, const struct receipt *receipt) {
 	    {"used", json_of_seats(receipt, offsetof(struct cuttle_lots, used))}};
 	json_t *all = jsonout_extend(json_object(), members, sizeof members / sizeof *members);
 	return jsonout_extend(object, &(struct jsonout_member){"histogram", all}, 1);
+}
+
+/* A run in one round has no such member, as in the receipts before there were two. */
+static json_t *add_rounds(json_t *object, uint32_t places) {
+	if (!places) return object;
+	const struct jsonout_member members[] = {{"count", json_integer(2)},
+	                                         {"drawn", json_integer(places / 2)},
+	                                         {"examples", json_integer(places)}};
+	json_t *rounds = jsonout_extend(json_object(), members, sizeof members / sizeof *members);
+	return jsonout_extend(object, &(struct jsonout_member){"rounds", rounds}, 1);
+}
+
+/* A run without a token prior has no such member. */
+static json_t *add_prior(json_t *object, const struct receipt *receipt) {
+	if (receipt->guarantee.token_prior == 0.0) return object;
+	const struct jsonout_member members[] = {
+	    {"rho", json_real(receipt->guarantee.token_prior)},
+	    {"public_texts", json_integer((json_int_t)receipt->prior.public_texts)},
+	    {"public_sha256", json_string(receipt->prior.public_sha256)},
+	    {"kept", json_integer((json_int_t)receipt->prior.kept)}};
+	json_t *all = jsonout_extend(json_object(), members, sizeof members / sizeof *members);
+	return jsonout_extend(object, &(struct jsonout_member){"token_prior", all}, 1);
 }
 
 json_t *receipt_add_filters(json_t *object, const struct filters *filters,
@@ -246,31 +282,35 @@ static json_t *json_of_categories(const struct categories *categories) {
 json_t *receipt_json(const struct receipt *receipt, const char *fingerprint,
                      const char *output_sha256) {
 	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
-	const bool exact = guarantee->accountant == CUTTLE_EXACT;
+	static const char *const accountants[] = {"zcdp", "exact", "renyi"};
+	const bool exact = guarantee->accountant == CUTTLE_EXACT,
+	           promises = cuttle_method_promises(guarantee->method),
+	           clipped = guarantee->clip_fixed != 0;
 	char sentence[RECEIPT_SENTENCE];
 	receipt_sentence(receipt, receipt->unit.key, sentence);
 	const struct jsonout_member members[] = {
-	    {"accountant", json_string(exact ? "exact" : "zcdp")},
+	    {"accountant",
+	     promises ? json_string(accountants[guarantee->accountant]) : json_null()},
 	    {"adjacency",
-	     json_string(receipt->histogram
+	     json_string(receipt->histogram && !receipt->unit.key
 	                     ? PRIVATE_CATEGORY
 	                     : ADJACENCY[receipt->unit.key != NULL][receipt->categories != NULL])},
 	    {"batch", json_integer(guarantee->batch)},
 	    {"categories", json_of_categories(receipt->categories)},
-	    {"clip", json_real(guarantee->clip)},
-	    {"clip_fixed", json_integer(guarantee->clip_fixed)},
+	    {"clip", clipped ? json_real(guarantee->clip) : json_null()},
+	    {"clip_fixed", clipped ? json_integer(guarantee->clip_fixed) : json_null()},
 	    {"command_sha256", json_string(fingerprint)},
 	    {"context", json_integer(guarantee->context)},
 	    {"dataset", receipt->dataset ? json_string(receipt->dataset) : json_null()},
 	    {"date", json_string(receipt->date)},
 	    {"delta", json_real(guarantee->delta)},
-	    {"epsilon", json_real(receipt_epsilon(guarantee))},
+	    {"epsilon", jsonout_real(receipt_epsilon(guarantee))},
 	    {exact ? "epsilon_zcdp" : "epsilon_exact",
 	     jsonout_real(exact ? guarantee->epsilon : guarantee->epsilon_exact)},
-	    {"fraction_bits", json_integer(guarantee->fraction_bits)},
+	    {"fraction_bits", clipped ? json_integer(guarantee->fraction_bits) : json_null()},
 	    {"guarantee", json_string(sentence)},
 	    {"isa", json_string(receipt->isa)},
-	    {"ledger", json_of_ledger(&receipt->ledger)},
+	    {"ledger", json_of_ledger(receipt)},
 	    {"model_bytes", json_integer((json_int_t)receipt->model.file_bytes)},
 	    {"model_name", jsonout_text(receipt->model.name, strlen(receipt->model.name))},
 	    {"model_sha256", json_string(receipt->model_sha256)},
@@ -278,7 +318,7 @@ json_t *receipt_json(const struct receipt *receipt, const char *fingerprint,
 	    {"private", json_boolean(guarantee->private_output)},
 	    {"receipt", json_integer(RECEIPT_FORMAT)},
 	    {"reference_tokens", json_integer(guarantee->reference_tokens)},
-	    {"rho", json_real(guarantee->rho)},
+	    {"rho", jsonout_real(guarantee->rho)},
 	    {"temperature", json_real(guarantee->temperature)},
 	    {"template_sha256", json_string(receipt->template_sha256)},
 	    {guarantee->savings.token_bank ? "batches" : "texts",
@@ -296,7 +336,9 @@ json_t *receipt_json(const struct receipt *receipt, const char *fingerprint,
 	    json_pack(guarantee->private_output ? "{}" : "{s:s}", "note", "NOT PRIVATE");
 	json_t *root = jsonout_extend(stamp, members, sizeof members / sizeof *members);
 	root = add_gain(receipt_add_savings(root, &guarantee->savings), guarantee->gain);
-	root = add_histogram(add_lots(root, receipt), receipt);
+	root = method_add(add_histogram(add_lots(root, receipt), receipt), guarantee);
+	root = add_prior(root, receipt);
+	root = add_rounds(root, receipt->places_of_rounds);
 	const struct jsonout_member clusters = {
 	    "clusters_sha256",
 	    receipt->clusters_sha256 ? json_string(receipt->clusters_sha256) : NULL};
@@ -354,6 +396,7 @@ bool receipt_fingerprint(const struct receipt *receipt, const struct receipt_com
 	same.dataset = NULL;
 	same.ledger = (struct receipt_ledger){.entry = ""};
 	same.counts = (struct filter_counts){0};
+	same.prior.kept = 0;
 	const struct jsonout_member members[] = {
 	    {"input", jsonout_text(command->input, strlen(command->input))},
 	    {"text_field", jsonout_text(command->text_field, strlen(command->text_field))},

@@ -29,6 +29,10 @@ enum {
 	 * or gets other words. A member that an option brings, as "gain" or "filters", does not
 	 * raise it: receipts without the option are as before. Format 1 has no such member. */
 	RECEIPT_FORMAT = 2,
+	/* The rule by which batches follow from noisy counts, in the member "histogram". It rises
+	 * when dp/seats.h is changed, so that no run goes on by another rule: its records would be
+	 * in other batches. By rule 1, which has no number there, counts were always rounded up. */
+	RECEIPT_SEATS = 2,
 	RECEIPT_DATE = sizeof "2026-01-31" /* bytes, with the NUL */
 };
 
@@ -50,6 +54,13 @@ struct receipt_unit {
 	uint64_t weight; /* the cost of a unit, in rho of one text; at least 1 */
 };
 
+/* The token prior, where the guarantee has one: what it was compared with, and what was drawn. */
+struct receipt_prior {
+	char public_sha256[HASH_TEXT]; /* of the public texts, each with a NUL behind it */
+	uint64_t public_texts;
+	uint64_t kept; /* tokens whose noisy counts stood out; 0 before they are drawn */
+};
+
 struct receipt {
 	struct cuttle_guarantee guarantee; /* for a whole unit */
 	struct receipt_unit unit;
@@ -63,12 +74,16 @@ struct receipt {
 	const char *clusters_sha256; /* of the clusters file; NULL = categories, or none */
 	const int64_t *counts_of_clusters;
 	const struct cuttle_lots *seats;
+	struct receipt_prior prior; /* told where guarantee.token_prior is not 0 */
 	struct cuttle_model_info model;
 	char model_sha256[HASH_TEXT], template_sha256[HASH_TEXT];
 	size_t texts;           /* of the run; with a token bank, its batches */
 	const char *isa;        /* the kernels' instruction set */
 	bool trace;             /* private diagnostics were written beside the output */
 	struct filters filters; /* what is done with a text once it is drawn */
+	/* Of two rounds how many examples a prompt shows; half of them, rounded down, may be texts
+	 * of the first round. 0 = one round. */
+	uint32_t places_of_rounds;
 	/* No field from here on is in the fingerprint. A run may be continued on another day. One
 	 * that began without ledger, name or signature may be continued with them. */
 	char date[RECEIPT_DATE]; /* UTC */
@@ -128,9 +143,6 @@ json_t *receipt_add_savings(json_t *object, const struct cuttle_savings *savings
 	"NOT PRIVATE: drawn from a chosen seed, so the texts are a function of the references; "   \
 	"there "                                                                                   \
 	"is no guarantee"
-/* Rounds up to a multiple of 1 / parts: 0.31 with 10 parts is 0.4. Never below the value, even
- * where value * parts rounds down. */
-double receipt_round_up(double value, double parts);
 
 /* The receipt with its key and signature when it has a signer, to be freed; *size is its length.
  * NULL: out of memory. */

@@ -3,7 +3,8 @@
 //
 // All that is kept is in two arenas. `texts` has the bytes, one after the other; `spans` says where
 // they are. With one label a record has 3 spans, its text, id and label: those of record 2 are
-// spans 6, 7 and 8.
+// spans 6, 7 and 8. A third, `room`, is as large as parsing one record may need, whatever is in it:
+// jansson's blocks, or libcsv's field. It goes when all are read.
 #include "io/records.h"
 
 #include "base/misuse.h"
@@ -41,9 +42,10 @@ struct span {
 enum { TEXT, ID, LABELS };
 struct records {
 	struct arena texts, spans;
-	size_t width; /* spans in a row */
-	size_t most;  /* bytes kept of a text at most; 0 = any number */
-	size_t each;  /* bytes kept of a record at most; of no meaning when `most` is 0 */
+	struct arena room; /* empty when all are read */
+	size_t width;      /* spans in a row */
+	size_t most;       /* bytes kept of a text at most; 0 = any number */
+	size_t each;       /* bytes kept of a record at most; of no meaning when `most` is 0 */
 	bool id_is_owner;
 };
 
@@ -76,9 +78,14 @@ static bool keep_text(struct records *records, struct span *span, const char *te
 	return keep_bytes(records, span, text, size);
 }
 
-/* Keeps a label that is a string. Where texts are cut, one longer than WORD is left out. */
+/* Where texts are cut, an id or label longer than WORD is left out. */
+static bool is_left_out(const struct records *records, size_t size) {
+	return records->most && size > WORD;
+}
+
+/* Keeps a label that is a string. */
 static bool keep_word(struct records *records, struct span *span, const char *text, size_t size) {
-	return (records->most && size > WORD) || keep_bytes(records, span, text, size);
+	return is_left_out(records, size) || keep_bytes(records, span, text, size);
 }
 
 /* Reserves the most that one more record can take. So the memory follows from the number of records
@@ -110,7 +117,7 @@ static bool keep_id(struct records *records, struct span *span, const json_t *id
 	const bool whole =
 	    json_is_integer(id) || (json_is_real(id) && real == rint(real) && fabs(real) < 1e15);
 	if (!json_is_string(id) && !whole) return true;
-	if (records->most && json_string_length(id) > WORD) return true;
+	if (is_left_out(records, json_string_length(id))) return true;
 	char digits[32], *text = digits;
 	const json_int_t number = json_is_real(id) ? (json_int_t)real : json_integer_value(id);
 	if (json_is_string(id)) text = json_dumps(id, JSON_ENCODE_ANY | JSON_COMPACT);
@@ -156,13 +163,12 @@ static void tell_fields(const struct records_request *request, json_t *root) {
 static bool add_json(struct records *records, const struct records_request *request,
                      const struct source *source, const char *line, size_t size) {
 	struct span row[LABELS + RECORDS_LABELS] = {0};
-	secrecy_json(JSON);
 	json_t *root = json_loadb(line, size, JSON_ALLOW_NUL, NULL);
 	// jansson fails when any integer of the line is too large for it. That does not make the
 	// record wrong: the second try reads integers as reals. A line that takes more than JSON
 	// bytes fails twice and is null.
 	if (!root) {
-		secrecy_json(JSON);
+		records->room.used = 0;
 		root = json_loadb(line, size, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
 	}
 	const json_t *text = json_object_get(root, request->field);
@@ -178,23 +184,28 @@ static bool add_json(struct records *records, const struct records_request *requ
 		kept = keep_label(records, &row[LABELS + i],
 		                  json_object_get(root, request->labels[i]));
 	json_decref(root);
+	// The next record's blocks lie over these. At the end arena_free wipes as far as any went.
+	records->room.used = 0;
 	return kept && add_row(records, row);
 }
 
 static enum cuttle_status read_jsonl_records(struct records *records,
                                              const struct records_request *request,
                                              struct source *source, struct cuttle_error *error) {
-	for (;;) {
-		const char *line = NULL;
+	bool memory = arena_reserve(&records->room, JSON);
+	secrecy_json_in(&records->room);
+	enum cuttle_status status = CUTTLE_OK;
+	for (const char *line = ""; memory && !status && line;) {
 		size_t size = 0;
-		enum cuttle_status status = CUTTLE_OK;
+		line = NULL;
 		if (records_count(records) < request->limit)
 			status = source_line(source, &line, &size, error);
-		if (status || !line) return status;
-		if (!add_json(records, request, source, line, size))
-			return io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s",
-			               source->path);
+		if (!status && line) memory = add_json(records, request, source, line, size);
 	}
+	secrecy_json_in(NULL);
+	return memory
+	           ? status
+	           : io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s", source->path);
 }
 
 /* The name of the member or column that a span holds, or NULL. */
@@ -237,7 +248,7 @@ static void take_csv_field(void *field, size_t size, void *user) {
 	for (size_t i = LABELS; i < walk->records->width; i++)
 		if (column == walk->columns[i])
 			walk->no_memory |= !keep_word(walk->records, &walk->row[i], field, size);
-	if (column == walk->columns[ID]) {
+	if (column == walk->columns[ID] && !is_left_out(walk->records, size)) {
 		json_t *id = json_stringn(field, size);
 		walk->no_memory |= !keep_id(walk->records, &walk->row[ID], id);
 		json_decref(id);
@@ -266,19 +277,26 @@ static void end_csv_row(int ended_by, void *user) {
 	memset(walk->row, 0, sizeof walk->row);
 }
 
-static void *grow_field(void *block, size_t size) {
-	return size > SOURCE_LINE ? NULL : secrecy_realloc(block, size);
+/* A field has all of its room from the beginning. */
+static void *refuse_field(void *block, size_t size) {
+	(void)block;
+	(void)size;
+	return NULL;
 }
 
-/* Parses a chunk. libcsv stops where a field cannot grow: it is too long, or memory is short, and
- * neither may show. Half of the field is then thrown away to go on, and too_long makes it null in
- * the end. False: there is no memory at all. */
-static bool parse_chunk(struct csv_walk *walk, struct csv_parser *parser, const char *chunk,
+/* Parses a chunk. libcsv stops where a field is too long for its room, which may not show. Half of
+ * the field is then thrown away to go on, and too_long makes it null in the end. */
+static void parse_chunk(struct csv_walk *walk, struct csv_parser *parser, const char *chunk,
                         size_t size) {
+	struct arena *room = &walk->records->room;
 	for (;;) {
-		size_t done = csv_parse(parser, chunk, size, take_csv_field, end_csv_row, walk);
-		if (done == size) return true;
-		if (parser->entry_size < 2) return false;
+		// So many bytes of the room may hold a field before this call ends.
+		const size_t left = room->capacity - parser->entry_pos;
+		room->used = parser->entry_pos;
+		arena_grew(room, size < left ? size : left);
+		const size_t done =
+		    csv_parse(parser, chunk, size, take_csv_field, end_csv_row, walk);
+		if (done == size) return;
 		walk->too_long = true;
 		parser->entry_pos /= 2;
 		parser->spaces = 0;
@@ -295,9 +313,8 @@ static enum cuttle_status walk_csv(struct csv_walk *walk, struct csv_parser *par
 		const char *chunk;
 		enum cuttle_status status = source_chunk(source, &chunk, &size, error);
 		if (status) return status;
-		if (size ? !parse_chunk(walk, parser, chunk, size)
-		         : csv_fini(parser, take_csv_field, end_csv_row, walk) != 0)
-			walk->no_memory = true;
+		if (size) parse_chunk(walk, parser, chunk, size);
+		else walk->no_memory |= csv_fini(parser, take_csv_field, end_csv_row, walk) != 0;
 		if (walk->no_memory)
 			return io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s",
 			               source->path);
@@ -324,14 +341,16 @@ static enum cuttle_status read_csv_records(struct records *records,
 	// one column it is how a null record looks.
 	REQUIRE(csv_init(&parser, CSV_REPALL_NL) == 0);
 	csv_set_delim(&parser, (unsigned char)delimiter);
-	csv_set_realloc_func(&parser, grow_field);
-	csv_set_free_func(&parser, secrecy_free);
-	enum cuttle_status status = walk_csv(&walk, &parser, source, error);
-	csv_free(&parser);
-	return status;
+	csv_set_realloc_func(&parser, refuse_field);
+	if (!arena_reserve(&records->room, SOURCE_LINE))
+		return io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s", source->path);
+	// The field is the arena's to free, so there is no csv_free.
+	parser.entry_buf = (unsigned char *)records->room.bytes;
+	parser.entry_size = SOURCE_LINE;
+	return walk_csv(&walk, &parser, source, error);
 }
 
-static bool is_csv(const struct records_request *request) {
+bool records_are_csv(const struct records_request *request) {
 	return request->format == RECORDS_CSV ||
 	       (request->format == RECORDS_AUTO &&
 	        (request->delimiter || file_ends_in(request->path, ".csv") ||
@@ -340,7 +359,7 @@ static bool is_csv(const struct records_request *request) {
 
 enum cuttle_status records_check_name(const struct records_request *request,
                                       struct cuttle_error *error) {
-	if (request->format != RECORDS_AUTO || is_csv(request)) return CUTTLE_OK;
+	if (request->format != RECORDS_AUTO || records_are_csv(request)) return CUTTLE_OK;
 	return formats_check_name(request->path, error);
 }
 
@@ -353,7 +372,7 @@ static enum cuttle_status choose_format(const struct records_request *request, c
 	if (asked && request->format == RECORDS_JSONL)
 		return io_fail(error, CUTTLE_USAGE,
 		               "--delimiter is for CSV, but JSONL was asked for");
-	if (!is_csv(request)) return records_check_name(request, error);
+	if (!records_are_csv(request)) return records_check_name(request, error);
 	*delimiter = asked && strcmp(asked, "\\t") ? *asked : asked || tsv ? '\t' : ',';
 	if (!asked || *delimiter == '\t' ||
 	    (*asked > ' ' && *asked <= '~' && *asked != '"' && !asked[1]))
@@ -383,8 +402,8 @@ enum cuttle_status records_read(const struct records_request *request, struct re
 		status = delimiter ? read_csv_records(made, request, &source, delimiter, error)
 		                   : read_jsonl_records(made, request, &source, error);
 		source_close(&source);
-		secrecy_json(SIZE_MAX);
 	}
+	arena_free(&made->room);
 	if (status) records_free(&made);
 	*records = made;
 	return status;

@@ -42,6 +42,9 @@ struct records_request {
 	void *user;
 };
 
+/* Whether the request's file is read as CSV or TSV: its format and name decide. */
+bool records_are_csv(const struct records_request *request);
+
 /* What became of a record. Private: nothing that others see may depend on it. */
 enum record_state {
 	RECORD_NO_FIELD, /* the object has no such member, or the row is too short */

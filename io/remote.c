@@ -13,9 +13,9 @@
 #include "io/arena.h"
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/library.h"
 #include "io/secrecy.h"
 #include <curl/curl.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -100,28 +100,19 @@ static struct {
 
 /* Finds the functions in a library. False: it cannot be loaded, or is no libcurl. */
 static bool load_functions(const char *library) {
-	const struct {
-		const char *name;
-		void *place; /* of the pointer to the function */
-	} functions[] = {{"curl_global_init_mem", &libcurl.global_init_mem},
-	                 {"curl_easy_init", &libcurl.easy_init},
-	                 {"curl_easy_setopt", &libcurl.easy_setopt},
-	                 {"curl_easy_perform", &libcurl.easy_perform},
-	                 {"curl_easy_getinfo", &libcurl.easy_getinfo},
-	                 {"curl_easy_strerror", &libcurl.easy_strerror},
-	                 {"curl_easy_cleanup", &libcurl.easy_cleanup},
-	                 {"curl_slist_append", &libcurl.slist_append},
-	                 {"curl_slist_free_all", &libcurl.slist_free_all}};
-	// Never closed: a thread that resolves a name may outlive its transfer, so libcurl must not
-	// be unloaded (its manual, curl_global_cleanup, "CAUTION").
-	void *const loaded = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-	bool found = loaded != NULL;
-	for (size_t i = 0; i < sizeof functions / sizeof *functions && found; i++) {
-		void *const function = dlsym(loaded, functions[i].name);
-		found = function != NULL;
-		memcpy(functions[i].place, &function, sizeof function);
-	}
-	return found;
+	const struct library_function functions[] = {
+	    {"curl_global_init_mem", &libcurl.global_init_mem},
+	    {"curl_easy_init", &libcurl.easy_init},
+	    {"curl_easy_setopt", &libcurl.easy_setopt},
+	    {"curl_easy_perform", &libcurl.easy_perform},
+	    {"curl_easy_getinfo", &libcurl.easy_getinfo},
+	    {"curl_easy_strerror", &libcurl.easy_strerror},
+	    {"curl_easy_cleanup", &libcurl.easy_cleanup},
+	    {"curl_slist_append", &libcurl.slist_append},
+	    {"curl_slist_free_all", &libcurl.slist_free_all}};
+	// A thread that resolves a name may outlive its transfer, so libcurl must not be unloaded
+	// (its manual, curl_global_cleanup, "CAUTION").
+	return library_load(library, functions, sizeof functions / sizeof *functions);
 }
 
 /* Loads and begins libcurl, once for the process: all remotes are of one thread, so nobody else is

@@ -218,16 +218,6 @@ static const char *check_rewrite_charge(const struct rewrite_claim *claim) {
 	           : "the ledger charged less than a document costs";
 }
 
-/* Makes the receipt anew from the members that were read, and compares. */
-static bool rebuild_rewrite(const struct rewrite_claim *claim, char problem[ATTEST_PROBLEM]) {
-	// These members follow from no others, so they are copied.
-	static const char *const given[] = {"model_name", "public_key"};
-	const struct attested *attested = &claim->attested;
-	json_t *again = rewrite_receipt_json(&claim->receipt, attested->command_sha256,
-	                                     attested->output_sha256);
-	return attest_remade(attested, again, given, sizeof given / sizeof *given, problem);
-}
-
 enum cuttle_status rewrite_claim_read(struct attested *attested, struct rewrite_claim **claim,
                                       struct cuttle_error *error) {
 	*claim = calloc(1, sizeof **claim);
@@ -240,14 +230,17 @@ enum cuttle_status rewrite_claim_read(struct attested *attested, struct rewrite_
 
 enum cuttle_status rewrite_claim_check(struct rewrite_claim *claim, const char *key,
                                        struct cuttle_error *error) {
-	char member[ATTEST_PROBLEM];
 	const char *problem = attest_signature(&claim->attested, key);
 	if (!problem) problem = check_costs(claim);
 	if (!problem) problem = check_rewrite_charge(claim);
-	if (!problem && !rebuild_rewrite(claim, member)) problem = member;
-	return problem ? io_fail(error, CUTTLE_LEDGER, "%s: %s", file_shown(claim->attested.path),
-	                         problem)
-	               : CUTTLE_OK;
+	// These members follow from no others, so they are copied.
+	static const char *const given[] = {"model_name", "public_key"};
+	const struct attested *attested = &claim->attested;
+	json_t *again = problem ? NULL
+	                        : rewrite_receipt_json(&claim->receipt, attested->command_sha256,
+	                                               attested->output_sha256);
+	return attest_conclude(attested, problem, again, given, sizeof given / sizeof *given,
+	                       error);
 }
 
 void rewrite_claim_free(struct rewrite_claim **claim) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rewrite_claim.h: reads a receipt of cuttle sanitize back and checks that it agrees with itself.
 //
-// Called by tools/receipt (cuttle receipt verify), as io/claim is for receipts of cuttle generate.
+// Called by workflow/verification, as io/claim is for receipts of cuttle generate.
 // A receipt is public: no private data is here. The caps, parameters, hashes and names are taken as
 // they stand. Every cost, the sentence and the charge are made anew by the code that wrote them.
 //

@@ -122,10 +122,10 @@ static void list_groups(const struct groups *groups, char *text, size_t room) {
 
 /* e^epsilon in words, rounded up: "e^1.5 = 4.49"; without the number where it is beyond use. */
 static void print_factor(double epsilon, char text[64]) {
-	const double rounded = receipt_round_up(epsilon, 1e4);
+	const double rounded = jsonout_round_up(epsilon, 1e4);
 	if (rounded < WEAK)
 		(void)snprintf(text, 64, "e^%.10g = %.6g", rounded,
-		               receipt_round_up(exp(rounded), rounded < 4 ? 1e2 : 1));
+		               jsonout_round_up(exp(rounded), rounded < 4 ? 1e2 : 1));
 	else (void)snprintf(text, 64, "e^%.10g", rounded);
 }
 

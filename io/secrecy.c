@@ -14,7 +14,17 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+/* Where this thread's jansson lays its blocks; NULL = in the heap. A server parses requests in
+ * other threads meanwhile. */
+static _Thread_local struct arena *json_room;
+
+static bool is_in_room(const void *block) {
+	return json_room && (uintptr_t)block >= (uintptr_t)json_room->bytes &&
+	       (uintptr_t)block < (uintptr_t)json_room->bytes + json_room->capacity;
+}
+
 void secrecy_free(void *block) {
+	if (is_in_room(block)) return;
 	if (block) sodium_memzero(block, malloc_usable_size(block));
 	free(block);
 }
@@ -33,7 +43,17 @@ void *secrecy_realloc(void *block, size_t size) {
  * its allocation functions no pointer of the caller. */
 static size_t json_left = SIZE_MAX;
 
+/* The next bytes of the room, a multiple of 16 of them. */
+static void *allocate_in_room(size_t size) {
+	const size_t left = json_room->capacity - json_room->used;
+	if (size > left || (size + 15) / 16 * 16 > left) return NULL;
+	void *block = json_room->bytes + json_room->used;
+	arena_grew(json_room, (size + 15) / 16 * 16);
+	return block;
+}
+
 static void *allocate_json(size_t size) {
+	if (json_room) return allocate_in_room(size);
 	if (size > json_left) return NULL;
 	if (json_left != SIZE_MAX) json_left -= size;
 	return malloc(size);
@@ -41,6 +61,10 @@ static void *allocate_json(size_t size) {
 
 void secrecy_json(size_t most) {
 	json_left = most;
+}
+
+void secrecy_json_in(struct arena *room) {
+	json_room = room;
 }
 
 void secrecy_begin(void) {
@@ -57,16 +81,25 @@ static __attribute__((noinline)) void grow_stack(void) {
 	(void)stack[0];
 }
 
-enum cuttle_status secrecy_room(struct cuttle_error *error) {
-	// Together 128 MiB less 256 KiB: more than jansson may take for a record (io/records.c).
-	enum { BLOCKS = 4, BLOCK = (1 << 25) - (1 << 16) };
+enum cuttle_status secrecy_room(size_t text, struct cuttle_error *error) {
+	// A tokenizer takes 68 bytes for each byte of a word (merge_reserve), twice that when it
+	// asks for more, and has what it had before beside it: below 256. At most it is 128 MiB
+	// less 256 KiB in all.
+	enum { BLOCKS = 4, BLOCK = (1 << 25) - (1 << 16), EACH = 256, SPARE = 1 << 20 };
+	const size_t most = (size_t)BLOCKS * BLOCK,
+	             bytes = text < (most - SPARE) / EACH ? text * EACH + SPARE : most;
 	void *blocks[BLOCKS];
-	size_t count = 0;
+	size_t count = 0, held = 0;
 	// malloc takes blocks of up to 32 MiB from the heap, and the heap keeps what it once had.
 	(void)mallopt(M_MMAP_THRESHOLD, 1 << 25);
 	(void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
-	while (count < BLOCKS && (blocks[count] = malloc(BLOCK))) count++;
-	const bool all = count == BLOCKS;
+	while (held < bytes) {
+		const size_t size = bytes - held < BLOCK ? bytes - held : BLOCK;
+		if (!(blocks[count] = malloc(size))) break;
+		count++;
+		held += size;
+	}
+	const bool all = held == bytes;
 	while (count) free(blocks[--count]);
 	if (!all) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	grow_stack();

@@ -113,7 +113,7 @@ static int32_t take_point(struct split *split) {
 /* Appends a character. False: there is no room for it. */
 static bool append_point(struct split *split, int32_t point) {
 	char bytes[4];
-	const size_t size = utf8_encode((uint32_t)point, bytes);
+	const size_t size = utf8_write((uint32_t)point, bytes);
 	const bool fits = size <= SPLIT_BYTES - split->used;
 	if (fits) memcpy(split->bytes + split->used, bytes, size);
 	if (fits) split->used += size;

@@ -135,16 +135,6 @@ static const char *check_word_charge(const struct word_receipt *receipt) {
 	           : "the ledger charged less than a record costs";
 }
 
-/* Makes the receipt anew from the members that were read, and compares. */
-static bool rebuild_words(const struct word_claim *claim, char problem[ATTEST_PROBLEM]) {
-	// This member follows from no others, so it is copied.
-	static const char *const given[] = {"public_key"};
-	const struct attested *attested = &claim->attested;
-	json_t *again =
-	    word_receipt_json(&claim->receipt, attested->command_sha256, attested->output_sha256);
-	return attest_remade(attested, again, given, sizeof given / sizeof *given, problem);
-}
-
 enum cuttle_status word_claim_read(struct attested *attested, struct word_claim *claim,
                                    struct cuttle_error *error) {
 	*claim = (struct word_claim){.attested = *attested, .receipt.guarantee.list_scale = NAN};
@@ -156,14 +146,17 @@ enum cuttle_status word_claim_read(struct attested *attested, struct word_claim 
 
 enum cuttle_status word_claim_check(struct word_claim *claim, const char *key,
                                     struct cuttle_error *error) {
-	char member[ATTEST_PROBLEM];
 	const char *problem = attest_signature(&claim->attested, key);
 	if (!problem) problem = remake_guarantee(&claim->receipt);
 	if (!problem) problem = check_word_charge(&claim->receipt);
-	if (!problem && !rebuild_words(claim, member)) problem = member;
-	return problem ? io_fail(error, CUTTLE_LEDGER, "%s: %s", file_shown(claim->attested.path),
-	                         problem)
-	               : CUTTLE_OK;
+	// This member follows from no others, so it is copied.
+	static const char *const given[] = {"public_key"};
+	const struct attested *attested = &claim->attested;
+	json_t *again = problem ? NULL
+	                        : word_receipt_json(&claim->receipt, attested->command_sha256,
+	                                            attested->output_sha256);
+	return attest_conclude(attested, problem, again, given, sizeof given / sizeof *given,
+	                       error);
 }
 
 void word_claim_free(struct word_claim *claim) {

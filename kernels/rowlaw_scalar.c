@@ -19,32 +19,54 @@ static int32_t fix_law_logit(float logit) {
 	return whole;
 }
 
-bool rowlaw_scalar(const float *row, size_t n, const uint64_t *table, size_t table_count,
-                   uint64_t *law) {
-	REQUIRE(n >= 1 && n <= ROWLAW_MOST && table_count >= 1 && table_count < (size_t)1 << 28);
-	bool finite = true;
-	for (size_t i = 0; i < n; i++) finite &= __builtin_isfinite(row[i]) != 0;
-	if (!finite) return false;
+/* Writes e_i of rowlaw.h and returns S. *peak is the first i with L_i = M. Apart from the rest
+ * because proofs/contracts proves it, as share_law below. */
+static uint64_t tabulate_law(const float *row, size_t n, const uint64_t *table, size_t table_count,
+                             uint64_t *law, size_t *peak) {
 	int32_t most = -LOGIT_LIMIT;
 	for (size_t i = 0; i < n; i++) {
 		const int32_t fixed = fix_law_logit(row[i]);
 		most = fixed > most ? fixed : most;
 	}
 	uint64_t whole = 0;
-	size_t peak = n;
+	size_t first = n;
 	for (size_t i = 0; i < n; i++) {
 		const size_t below = (size_t)(most - fix_law_logit(row[i]));
-		law[i] = below < table_count ? table[below] : 0;
-		whole += law[i];
-		if (below == 0 && peak == n) peak = i;
+		const uint64_t entry = below < table_count ? table[below] : 0;
+		law[i] = entry;
+		whole += entry;
+		if (below == 0 && first == n) first = i;
 	}
-	const double scale =
-	    ((double)((UINT64_C(1) << ROWLAW_SUM_BITS) - n) / (double)whole) * ROWLAW_SLACK;
+	*peak = first;
+	return whole;
+}
+
+/* law_i of rowlaw.h, before the peak has what is left. */
+static uint64_t scale_entry(uint64_t entry, double scale) {
+	return 1 + (uint64_t)((double)entry * scale);
+}
+
+/* Makes law_i of e_i in place. What is left of 2^46 goes to the peak. */
+static void share_law(uint64_t *law, size_t n, size_t peak, double scale) {
 	uint64_t sum = 0;
 	for (size_t i = 0; i < n; i++) {
-		law[i] = 1 + (uint64_t)((double)law[i] * scale);
-		sum += law[i];
+		const uint64_t part = scale_entry(law[i], scale);
+		law[i] = part;
+		sum += part;
 	}
 	law[peak] += (UINT64_C(1) << ROWLAW_SUM_BITS) - sum;
+}
+
+bool rowlaw_scalar(const float *row, size_t n, const uint64_t *table, size_t table_count,
+                   uint64_t *law) {
+	REQUIRE(n >= 1 && n <= ROWLAW_MOST && table_count >= 1 && table_count < (size_t)1 << 28);
+	bool finite = true;
+	for (size_t i = 0; i < n; i++) finite &= __builtin_isfinite(row[i]) != 0;
+	if (!finite) return false;
+	size_t peak;
+	const uint64_t whole = tabulate_law(row, n, table, table_count, law, &peak);
+	const double scale =
+	    ((double)((UINT64_C(1) << ROWLAW_SUM_BITS) - n) / (double)whole) * ROWLAW_SLACK;
+	share_law(law, n, peak, scale);
 	return true;
 }

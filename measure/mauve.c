@@ -39,22 +39,42 @@ static void make_unit(const float *from, size_t width, double *to) {
 	for (size_t j = 0; j < width; j++) to[j] = length > 0.0 ? (double)from[j] / length : 0.0;
 }
 
-bool mauve_project(const float *rows, size_t count, size_t width, double share,
-                   struct mauve_points *points) {
-	*points = (struct mauve_points){.count = count};
+/* Sets the points of rows [count][width] on the axes; those are not changed. */
+static bool apply_axes(const struct pca *pca, const float *rows, size_t count, size_t width,
+                       struct mauve_points *points) {
+	double *unit = scratch_make(count * width, sizeof *unit);
+	points->count = count;
+	points->axes = pca_axes(pca);
+	points->rows = scratch_make(count * points->axes, sizeof *points->rows);
+	const bool ok = unit && points->rows;
+	for (size_t i = 0; i < count && ok; i++)
+		make_unit(rows + i * width, width, unit + i * width);
+	if (ok) pca_apply(pca, unit, count, points->rows);
+	scratch_free(unit);
+	return ok;
+}
+
+bool mauve_project_onto(const float *rows, size_t count, size_t width, double share,
+                        const float *others, size_t other_count, struct mauve_points *points,
+                        struct mauve_points *other_points) {
+	*points = *other_points = (struct mauve_points){0};
 	double *unit = scratch_make(count * width, sizeof *unit);
 	if (!unit) return false;
 	for (size_t i = 0; i < count; i++) make_unit(rows + i * width, width, unit + i * width);
 	struct pca *pca;
 	bool ok = pca_fit(unit, count, width, share, &pca);
-	if (ok) {
-		points->axes = pca_axes(pca);
-		points->rows = scratch_make(count * points->axes, sizeof *points->rows);
-		ok = points->rows != NULL;
-	}
-	if (ok) pca_apply(pca, unit, count, points->rows);
-	pca_free(pca);
 	scratch_free(unit);
+	ok = ok && apply_axes(pca, rows, count, width, points) &&
+	     apply_axes(pca, others, other_count, width, other_points);
+	pca_free(pca);
+	return ok;
+}
+
+bool mauve_project(const float *rows, size_t count, size_t width, double share,
+                   struct mauve_points *points) {
+	struct mauve_points none;
+	const bool ok = mauve_project_onto(rows, count, width, share, rows, 0, points, &none);
+	mauve_points_free(&none);
 	return ok;
 }
 

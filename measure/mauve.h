@@ -43,6 +43,11 @@ size_t mauve_clusters(size_t texts);
  * out of memory, or a row is not finite. The points must be freed in any case. */
 bool mauve_project(const float *rows, size_t count, size_t width, double share,
                    struct mauve_points *points);
+/* The same, and brings others [other_count][width] to the axes of rows, which alone decide them. A
+ * point of the others depends on its own row and the axes. Both must be freed in any case. */
+bool mauve_project_onto(const float *rows, size_t count, size_t width, double share,
+                        const float *others, size_t other_count, struct mauve_points *points,
+                        struct mauve_points *other_points);
 void mauve_points_free(struct mauve_points *points);
 
 /* counts[clusters] = how often each label occurs in labels[count]. */

@@ -129,7 +129,7 @@ static void write_byte_letter(uint32_t byte, char text[32]) {
 	for (uint32_t i = 0; i <= byte; i++) {
 		const bool printable =
 		    (i >= '!' && i <= '~') || (i >= 0xa1 && i <= 0xac) || i >= 0xae;
-		if (i == byte) text[utf8_encode(printable ? i : extra, text)] = '\0';
+		if (i == byte) text[utf8_write(printable ? i : extra, text)] = '\0';
 		extra += !printable;
 	}
 }

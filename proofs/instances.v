@@ -1,11 +1,12 @@
 (* SPDX-License-Identifier: Apache-2.0 *)
 (* No theorem is empty: for each of them, a small mechanism meets all that it asks.
    The numbers are chosen to be checked by hand; they are nobody's parameters. *)
-Require Import Reals List Lra Lia ZArith.
+Require Import Reals List Lra Lia ZArith Bool.
 From Cuttle Require Import laws transcripts step_03_sum step_04_table step_05_bounded_range step_09_conversion
-  step_10_exact theorem_invisibleink step_39_lots step_40_histogram
+  step_10_exact theorem_invisibleink step_39_lots step_40_histogram step_42_rounds
   step_04_exp_below step_11_polygon step_22_rowlaw step_27_exchange step_28_ceiling step_31_raise_e
-  step_32_order step_33_theorem_r step_36_texts step_23_share step_24_fusion step_26_capped.
+  step_32_order step_33_theorem_r step_36_texts step_23_share step_24_fusion step_26_capped step_46_threshold
+   step_47_mixtures step_51_filter.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -80,6 +81,28 @@ Proof.
   intros He. destruct small_bound as [L B].
   exact (proj1 (step_39_exact small small_row small_is_sound first_batch is_first (fun _ => eq_refl) 2 2 small_is_capped_each
     either [Some 5%Z; Some 7%Z] 0 ltac:(simpl; lia) eq_refl either_is_some (1 / 2) ltac:(lra) half_is_used _ eps L B He)).
+Qed.
+
+(* Rounds: the first token is of batch 0, the second of batch 1, whose rows see the first one. *)
+Definition turn (h : list bool) : nat := Nat.min (length h) 1.
+Definition first_token (h : list bool) : bool := hd false h.
+Definition row_behind_first (first : bool) (h : list bool) (x : Z) : option (bool -> Z) :=
+  Some (fun y : bool => if Bool.eqb y first then x else 0%Z).
+
+Lemma turns_are_capped : capped_each small turn 2 1.
+Proof.
+  intros b t Ht. repeat (destruct Ht as [<-|Ht]; [destruct b as [|[|b]]; simpl; lia|]). destruct Ht.
+Qed.
+
+Lemma rounds_instance eps : 0 <= eps ->
+  let seen := rows first_token row_behind_first in
+  eps_delta (outputs small 2) eps (1 * pure_bound (2 * ln (3 / 2)) 1 (1 + (exp eps - 1) / 1))
+    (run small seen turn either [Some 5%Z; Some 7%Z]) (run small seen turn either [None; Some 7%Z]).
+Proof.
+  intros He seen. destruct small_bound as [L B].
+  refine (proj1 (step_42_exact small first_token row_behind_first small_is_sound turn (fun _ => true) (fun _ => eq_refl) 2 1
+    turns_are_capped either [Some 5%Z; Some 7%Z] 0 _ eq_refl either_is_some 1 _ eps _ _ L B He)); try lra; try (simpl; lia).
+  unfold share. simpl. lra.
 Qed.
 
 Lemma histogram_instance eps : / 5 <= eps ->
@@ -248,3 +271,74 @@ Proof. vm_compute. repeat split; congruence. Qed.
 Example raise_e_instance : let '(s, b) := raised 6000000 1000000 99 300 1 in
   (s / 2 ^ (b - 40))%Z = 443574649424904%Z.
 Proof. vm_compute. reflexivity. Qed.
+
+(* AboveThreshold: t1 = 3, Delta = 1, one question at the distance 5 or 6, tokens that are all a coin's. The two worlds differ. *)
+Definition coin (h : list bool) (y : bool) : R := / 2.
+Definition asked (d : Z) (h : list bool) : Z := d.
+
+Lemma threshold_instance t fires : exists p p',
+  is_chance 3 7 coin (asked 5) t fires p /\ is_chance 3 7 coin (asked 6) t fires p' /\ p <= exp (2 / 3) * p'.
+Proof.
+  assert (K : forall (h : list bool) y, 0 <= coin h y <= 1) by (intros; unfold coin; lra).
+  destruct (step_46_chances_exist 3 7 coin ltac:(lra) K (asked 5) t fires) as [p P].
+  destruct (step_46_chances_exist 3 7 coin ltac:(lra) K (asked 6) t fires) as [p' P'].
+  exists p, p'. split; [auto|split; auto]. replace (2 / 3) with (2 * INR 1 / 3) by (simpl; field).
+  apply (step_46_a_unit 3 7 1 ltac:(lra) coin (fun h y => proj1 (K h y)) (asked 5) (asked 6)) with t fires; auto.
+  intros h. unfold asked. simpl. lia.
+Qed.
+
+Lemma term_of_sum {T} (f : T -> R) l y : In y l -> (forall x, In x l -> 0 <= f x) -> f y <= sum f l.
+Proof.
+  induction l as [|x m IH]; simpl; intros [] F; subst.
+  - pose proof (sum_nonneg f m ltac:(auto)). lra.
+  - pose proof (IH H ltac:(auto)). pose proof (F x ltac:(auto)). lra.
+Qed.
+
+Lemma threshold_worlds_differ p p' :
+  is_chance 3 7 coin (asked 5) [] true p -> is_chance 3 7 coin (asked 6) [] true p' -> p < p'.
+Proof.
+  intros [_ Least] [Upper _]. set (c := dlap 3 0 * dlap (t2 3) 1).
+  assert (C : 0 < c) by (apply Rmult_lt_0_compat; apply dlap_pos; unfold t2; lra).
+  apply Rle_lt_trans with (p' - c); [|lra]. apply Least. intros x [M ->].
+  apply Rle_trans with (up_to 3 7 coin M (asked 6) [] true - c).
+  - unfold up_to. set (f := fun z => dlap 3 z * dlap (t2 3) (z + 1)).
+    assert (In 0%Z (window M)).
+    { unfold window. apply in_map_iff. exists M. split; [lia|]. apply in_seq. lia. }
+    assert (S : f 0%Z <= sum f (window M)).
+    { apply term_of_sum; auto. intros z _. left. apply Rmult_lt_0_compat; apply dlap_pos; unfold t2; lra. }
+    assert (E : sum (fun z => dlap 3 z * given 3 7 coin (asked 6) z [] true) (window M) =
+                sum (fun z => dlap 3 z * given 3 7 coin (asked 5) z [] true) (window M) + sum f (window M)).
+    { rewrite <- sum_plus. apply sum_ext. intros z _. unfold f, given, asked. simpl stays.
+      rewrite <- (step_46_tail_of_noise (t2 3) (z + 1)) by (unfold t2; lra).
+      replace (7 + z - 6)%Z with (z + 1)%Z by lia. replace (7 + z - 5)%Z with (z + 1 + 1)%Z by lia. ring. }
+    rewrite E. unfold f in S at 1. change (dlap 3 0 * dlap (t2 3) (0 + 1)) with c in S. lra.
+  - assert (up_to 3 7 coin M (asked 6) [] true <= p') by (apply Upper; exists M; auto). lra.
+Qed.
+
+(* Order infinity: two places, whose laws are the public one. *)
+Lemma mixtures_instance :
+  bounded_range [true; false] (eta_of_mixtures [tt] 1)
+    (mean_with [tt] (fun _ _ => / 2) (fun _ => / 2)) (mean_with [tt] (fun _ _ => / 2) (fun _ => / 2)).
+Proof.
+  assert (W : within [true; false] (fun _ => / 2) 1 (fun _ => / 2)).
+  { intros y _.
+    assert (A : exp 0 < exp 1) by (apply exp_increasing; lra).
+    assert (B : exp (- (1)) < exp 0) by (apply exp_increasing; lra). rewrite exp_0 in A, B. lra. }
+  apply (step_47_order_infinity [true; false] [tt] (fun _ _ => / 2) (fun _ => / 2) 1); try lra; auto; intros; lra.
+Qed.
+
+(* A record's filter: two places, one of which may cost 1 a token; one token. *)
+Lemma filter_instance :
+  renyi (transcripts (events [true; false] (fun _ => [true; false])) 2 []) 2 1
+    (joint (next_event [true; false] (fun _ _ (_ : bool) => / 2)) [])
+    (joint (next_event [true; false] (fun _ _ (_ : bool) => / 2)) []).
+Proof.
+  assert (Law : is_law [true; false] (fun _ : bool => / 2)) by (split; [intros; lra|simpl; lra]).
+  assert (Same : renyi [true; false] 2 1 (fun _ : bool => / 2) (fun _ : bool => / 2)).
+  { unfold renyi, moment, loss. simpl. replace (/ 2 / / 2) with 1 by field. rewrite ln_1, Rmult_0_r, exp_0.
+    assert (A : exp 0 < exp ((2 - 1) * 1)) by (apply exp_increasing; lra). rewrite exp_0 in A. lra. }
+  apply (step_51_record_filter bool_dec [true; false]) with (i := true) (d := fun _ => 1); auto; try lra; try (intros; lra).
+  - exists true. simpl; auto.
+  - intros t Ht. simpl in Ht. unfold cost.
+    repeat (destruct Ht as [<-|Ht]; [simpl; unfold drawn; simpl; try destruct bool_dec; lra|]). destruct Ht.
+Qed.

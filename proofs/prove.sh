@@ -6,8 +6,8 @@
 #        prove.sh JOB...        some of them
 #        prove.sh wrong JOB...  the wrong variants that these jobs must refuse
 # A contract is a patch that adds comments to a file and nothing else; that is checked.
-# Environment: ESBMC, the checker's command, "esbmc" where it is not set. TIMEOUT, seconds for a goal of Frama-C, 60 where it is not set:
-# the two goals about the product in dp_topk need z3 for a quarter of that.
+# Environment: ESBMC, the checker's command, "esbmc" where it is not set. TIMEOUT, seconds for a goal of Frama-C, 30 where it is not set:
+# a goal that is proved needs about one, and of a wrong one the provers use up all.
 set -euo pipefail
 cd "$(dirname "$(realpath "$0")")/.."
 esbmc=${ESBMC:-esbmc}
@@ -20,7 +20,8 @@ say() {
 # job | tool | file | functions, or unwindings | options
 jobs=(
 	"dclip|wp|kernels/dclip_scalar.c|dclip_scalar|-wp-model Typed+real"
-	"pick|wp|dp/draw.c|dp_pick|"
+	"rowlaw|wp|kernels/rowlaw_scalar.c|tabulate_law,share_law|-wp-model Typed+real"
+	"pick|wp|dp/draw.c|dp_pick,dp_pick_mixed,dp_share_evenly,dp_largest|"
 	"center|wp|dp/center.c|dp_center,know_ends|"
 	"topk|wp|dp/topk.c|dp_topk,know_product,sift_down|"
 	"bounded-fix|esbmc|fix|3|"
@@ -34,6 +35,10 @@ wrong=(
 	"bound off by one|dclip|kernels/dclip_scalar.c|s/difference > clip ? clip/difference > clip ? clip + 1/"
 	"sign|dclip|kernels/dclip_scalar.c|s/- public_fixed\[i\]/+ public_fixed[i]/"
 	"strict for weak|pick|dp/draw.c|s/pick += !dp_wide_less(u, prefix)/pick += dp_wide_less(prefix, u)/"
+	"a mixture, strict for weak|pick|dp/draw.c|s/pick += prefix <= u/pick += prefix < u/"
+	"a uniform law with a rest too large|pick|dp/draw.c|s/sum - part \* n/sum - part * (n - 1)/"
+	"the last of the largest|rowlaw|kernels/rowlaw_scalar.c|s/below == 0 && first == n/below == 0/"
+	"what is left is one less|rowlaw|kernels/rowlaw_scalar.c|s/ROWLAW_SUM_BITS) - sum;/ROWLAW_SUM_BITS) - sum - 1;/"
 	"upper median|center|dp/center.c|s/within >= n - n \/ 2/within > n - n \/ 2/"
 	"ties are out|topk|dp/topk.c|s/least) >= -2/least) > -2/"
 	"tie rounding|bounded-fix|dp/fixed.c|s/fraction > 0.5/fraction >= 0.5/"
@@ -45,6 +50,9 @@ wrong=(
 
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
+# Why3 has to be told once which provers there are; a file of our own leaves the user's alone.
+export WHY3CONFIG=$tree/.why3.conf
+if command -v why3 >/dev/null; then why3 config detect >/dev/null 2>&1 || true; fi
 
 # A copy of the rooms that are looked at, with the contracts in it.
 lay() {
@@ -67,7 +75,7 @@ run() {
 	case $tool in
 	wp) (cd "$tree" && frama-c -c11 -machdep gcc_x86_64 -kernel-warn-key CERT:EXP:46=inactive -warn-special-float none \
 		-cpp-extra-args="-I. -include $OLDPWD/proofs/contracts/shim.h" -wp -wp-rte -wp-prover z3,cvc4 \
-		-wp-timeout "${TIMEOUT:-60}" -wp-par "$(nproc)" $options -wp-fct "$what" "$file" 2>&1) ;;
+		-wp-timeout "${TIMEOUT:-30}" -wp-par "$(nproc)" $options -wp-fct "$what" "$file" 2>&1) ;;
 	esbmc) (cd "$tree" && timeout 1800 "$esbmc" --64 --overflow-check --ub-shift-check -I . --unwind "$what" "$OLDPWD/proofs/bounded/$file.c" 2>&1) ;;
 	esac
 }

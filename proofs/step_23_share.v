@@ -108,7 +108,7 @@ Hypothesis share : 0 <= lambda < 1.
 Definition whole : R := sum (fun y => IZR (a y)) candidates.
 Definition p (y : Token) : R := IZR (a y) / whole.
 Definition u (y : Token) : R := (IZR (b y) - IZR (a y)) / IZR (a y).
-(* The mixture that pick_mixed draws from: weights (1 - lambda) a + lambda b. *)
+(* The mixture that dp_pick_mixed draws from: weights (1 - lambda) a + lambda b. *)
 Definition q (y : Token) : R := ((1 - lambda) * IZR (a y) + lambda * IZR (b y)) / whole.
 
 (* mu_k = E_p[u^k; u >= 0], nu = E_p[u^2; u < 0]. *)

@@ -1,6 +1,6 @@
 (* SPDX-License-Identifier: Apache-2.0 *)
 (* Step 24, Theorem F1: blanking the groups S costs a token at most L_S, and T tokens T L_S, at every order alpha above 1 and either way round.
-   It is the number that dp_fusion_loss tells; the law of a token is the mean of m rows' laws, as draw_place and pick_mixed make it (step 25). *)
+   It is the number that dp_fusion_loss tells; the law of a token is the mean of m rows' laws, as draw_place and dp_pick_mixed make it (step 25). *)
 Require Import Reals List Lra Lia.
 From Cuttle Require Import laws transcripts step_08_composition step_09_conversion.
 Import ListNotations.

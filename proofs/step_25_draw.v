@@ -1,5 +1,5 @@
 (* SPDX-License-Identifier: Apache-2.0 *)
-(* Step 25: the weights of pick_mixed sum to 2^62 whatever the share is, so no second try is needed.
+(* Step 25: the weights of dp_pick_mixed sum to 2^62 whatever the share is, so no second try is needed.
    A place that draw_place draws uniformly, and then a token by that place's weights, have together the law w_j(y) / (m 2^62). *)
 Require Import Reals List Lra Lia ZArith.
 From Cuttle Require Import laws step_23_share step_24_fusion.

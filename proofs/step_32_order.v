@@ -18,6 +18,12 @@ Proof.
   destruct (Nat.ltb_spec i i); [lia|]. rewrite Bool.andb_false_r; auto.
 Qed.
 
+Lemma before_says i j : before i j = true <-> (key j < key i)%Z \/ key i = key j /\ i < j.
+Proof.
+  unfold before.
+  destruct (Z.ltb_spec (key j) (key i)), (Z.eqb_spec (key i) (key j)), (Nat.ltb_spec i j); simpl; intuition (discriminate || lia).
+Qed.
+
 Lemma before_total i j : i <> j -> before i j = negb (before j i).
 Proof.
   intros H. unfold before.
@@ -26,12 +32,7 @@ Proof.
 Qed.
 
 Lemma before_chain i j k : before i j = true -> before j k = true -> before i k = true.
-Proof.
-  unfold before.
-  destruct (Z.ltb_spec (key j) (key i)), (Z.ltb_spec (key k) (key j)), (Z.ltb_spec (key k) (key i)),
-    (Z.eqb_spec (key i) (key j)), (Z.eqb_spec (key j) (key k)), (Z.eqb_spec (key i) (key k)),
-    (Nat.ltb_spec i j), (Nat.ltb_spec j k), (Nat.ltb_spec i k); simpl; auto; try discriminate; lia.
-Qed.
+Proof. rewrite !before_says. lia. Qed.
 
 (* count_before of dp/rank.c. *)
 Definition rank_of (y : nat) : nat := length (filter (fun i => before i y) (seq 0 V)).

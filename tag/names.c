@@ -47,7 +47,7 @@ static void fold_text(char *bytes, size_t size) {
 		if (length == 1) {
 			if (bytes[at] >= 'A' && bytes[at] <= 'Z') bytes[at] |= 0x20;
 			else if (bytes[at] >= '\t' && bytes[at] <= '\r') bytes[at] = ' ';
-		} else if (length == 2) (void)utf8_encode(fold_letter(code_point), bytes + at);
+		} else if (length == 2) (void)utf8_write(fold_letter(code_point), bytes + at);
 		at += length ? length : 1;
 	}
 }

@@ -2,8 +2,7 @@
 # Builds for aarch64 on a machine that is not, and runs the tests under qemu-user. They run on one
 # processor with dot products and on one without. Where the real model is there, its text must be
 # the native one's.
-# The arm64 libraries come from this machine's Debian sources into the build folder. The machine's
-# own package state stays as it is.
+# The arm64 libraries come into the build folder (tests/arm_libraries.sh).
 # usage: tests/arm.sh
 # Environment: CUTTLE, a native build to compare with; CUTTLE_MODEL.
 set -euo pipefail
@@ -15,22 +14,7 @@ libraries=$debian/root/usr/lib/aarch64-linux-gnu
 native=${CUTTLE:-build/cuttle} model=${CUTTLE_MODEL:-models/SmolLM2-135M-Instruct.Q4_1.gguf}
 export CUTTLE_TEST_SHORT=1 QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
 
-fetch() {
-	rm -rf "$debian"
-	mkdir -p "$debian"/{state/lists/partial,cache/archives/partial,root}
-	: >"$debian/status"
-	local apt=(apt-get -qq -o APT::Architecture=amd64 -o APT::Architectures::=arm64 -o APT::Sandbox::User=root -o Dir::State="$debian/state"
-		-o Dir::State::status="$debian/status" -o Dir::Cache="$debian/cache") package
-	"${apt[@]}" update
-	(cd "$debian" && for package in $packages; do "${apt[@]}" download "$package:arm64"; done)
-	for package in "$debian"/*.deb; do dpkg-deb -x "$package" "$debian/root"; done
-	# The package lists are a hundred megabytes.
-	rm -rf "$debian/state" "$debian/cache"
-	echo "$packages" >"$debian/complete"
-}
-# The -dev packages that the Makefile links, and the library behind each.
-packages="libcmocka-dev libcmocka0 libjansson-dev libjansson4 libcsv-dev libcsv3 libsodium-dev libsodium23 libsqlite3-dev libsqlite3-0 libutf8proc-dev libutf8proc2"
-[ "$(cat "$debian/complete" 2>/dev/null)" = "$packages" ] || fetch
+tests/arm_libraries.sh "$debian"
 
 kernels=("$build"/tests/test_{kernels,laws,types,isolation,generate,model})
 rest=("$build"/tests/test_{chat,dp_invisibleink,dp_topk,gguf,io_journal,io_output,io_receipt,io_records})

@@ -60,7 +60,8 @@ arrow convert 'base/|convert/|io/|engine/(cuttle/status|gguf)\.h|kernels/f16\.h'
 arrow tag 'base/|tag/'
 arrow measure 'base/|measure/'
 arrow workflow 'base/|workflow/|measure/|io/|engine/(cuttle/|cuttle\.h)'
-arrow tools 'base/|tools/|workflow/|io/|convert/|tag/|measure/|engine/(cuttle/|(cuttle|gguf)\.h)'
+arrow serve 'base/|serve/|workflow/|io/|engine/(cuttle/|cuttle\.h)'
+arrow tools 'base/|tools/|serve/|workflow/|io/|convert/|tag/|measure/|engine/(cuttle/|(cuttle|gguf)\.h)'
 arrow examples 'engine/cuttle.h'
 
 # Calls go one way, too: no file calls one that calls it back, be it over others. `make lint` builds
@@ -110,6 +111,11 @@ while read -r folder; do
 	grep -qE "^ *${folder##*/}/ " ARCHITECTURE.md || say "ARCHITECTURE.md lacks the folder $folder"
 done < <(git ls-files '*/*' | sed 's,/[^/]*$,,' | grep -vx -e .ci -e tools/samples | sort -u)
 
+# The library's Debian package says since which version each name is there.
+diff <(cat engine/cuttle/*.h | tr '\n' ' ' | grep -oE 'CUTTLE_API[^;]*\(' | grep -oE 'cuttle_[a-z0-9_]+\(' | tr -d '(' | LC_ALL=C sort -u) \
+	<(sed -n 's/^ \(cuttle_[a-z0-9_]*\)@CUTTLE_0 .*/\1/p' debian/libcuttle0.symbols) ||
+	say "debian/libcuttle0.symbols: add names (<) with the version of debian/changelog; one that is no more (>) wants another libcuttle.so.N"
+
 # Every step of dp/PRIVACY.md has a row in its table of what is machine-checked, and a lemma there.
 proofs/check.sh names || bad=1
 
@@ -121,7 +127,7 @@ for off in easily-swappable-parameters narrowing-conversions reserved-identifier
 	checks="$checks,-bugprone-$off"
 done
 # shellcheck disable=SC2016 # for the inner shell
-git ls-files 'base/*.c' 'dp/*.c' 'engine/*.c' 'io/*.c' 'convert/*.c' 'tag/*.c' 'measure/*.c' 'workflow/*.c' 'tools/*.c' 'kernels/*_scalar.c' 'kernels/pack.c' 'kernels/kernels.c' |
+git ls-files 'base/*.c' 'dp/*.c' 'engine/*.c' 'io/*.c' 'convert/*.c' 'tag/*.c' 'measure/*.c' 'workflow/*.c' 'serve/*.c' 'tools/*.c' 'kernels/*_scalar.c' 'kernels/pack.c' 'kernels/kernels.c' |
 	CHECKS=$checks xargs -P "$(nproc)" -n 1 sh -c \
 		'clang-tidy --quiet --warnings-as-errors="*" -checks="$CHECKS" "$0" -- -std=c11 -I. -D_GNU_SOURCE -Wno-psabi 2>/dev/null ||
 			{ echo "lint: $0: clang-tidy"; exit 1; }' || bad=1

@@ -7,6 +7,7 @@
 #   CUTTLE, CUTTLE_EXAMPLE, CUTTLE_MODEL    what the tests run and read
 #   CUTTLE_ISA                              forces the command's kernel tier
 #   CUTTLE_TEST_CLI=0                       leaves the shell tests out
+#   CUTTLE_TEST_CLIENTS=1                   lets a browser and OpenAI's client ask the server, too
 #   CUTTLE_TEST_JOBS                        how many run at once
 #   CUTTLE_TEST_RUNNER                      the emulator that runs the programs
 set -u

@@ -304,7 +304,10 @@ static int print_amplified(const struct verb *verb, const struct budget_values *
 	uint64_t used, batches;
 	double epsilon = NAN, delta = isnan(values->delta) ? 1e-6 : values->delta;
 	const struct verb_need needs[] = {{!values->epsilon, "-e EPS"}, {!values->ratio, "--q Q"}};
-	int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
+	// The verb's own example is about another question.
+	struct verb amplify = *verb;
+	amplify.example = "amplify -e 1 --delta 1e-6 --q 0.1 --inverse";
+	int code = verb_lacks(&amplify, needs, sizeof needs / sizeof *needs);
 	if (!code) code = read_budget_epsilon(verb, values, &epsilon);
 	if (code) return code;
 	if (!read_ratio(values->ratio, &used, &batches))

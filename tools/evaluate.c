@@ -5,9 +5,12 @@
 #include "tools/verbs.h"
 
 #include "convert/rewrite.h"
+#include "io/fail.h"
 #include "io/secrecy.h"
 #include "tools/evaluate_table.h"
 #include "tools/watch.h"
+#include "workflow/request.h"
+#include <math.h>
 #include <string.h>
 
 struct evaluate_values {
@@ -15,8 +18,9 @@ struct evaluate_values {
 	struct evaluating_request request;
 	struct option_list runs;
 	struct option_list features_b;
-	int form;     /* 0 auto, else 1 + enum evaluate_form */
-	int progress; /* enum progress_mode */
+	int form;               /* 0 auto, else 1 + enum evaluate_form */
+	int progress;           /* enum progress_mode */
+	uint64_t insecure_seed; /* COUNT_NONE = drawn from the system */
 	bool overwrite;
 	bool references_public;
 	bool references_private;
@@ -37,6 +41,19 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "private", VALUE(references_private), .group = 'p',
 	 .help = "the references are private, and so is every number: the table is stamped, its "
 	         "file has mode 0600"},
+	{.name = "epsilon", .letter = 'e', VALUE(request.epsilon), .range = EPSILON_RANGE,
+	 .argument = "EPS",
+	 .help = "with --private: the references answer through noise alone, charged to the "
+	         "ledger first, and the table may be published"},
+	{.name = "delta", VALUE(request.delta), .range = DELTA_RANGE, .argument = "D",
+	 .help = "of -e (default 1e-6)"},
+	{.name = "ledger", VALUE(request.ledger), .argument = "FILE",
+	 .help = "the ledger that -e is charged to; needs --dataset"},
+	{.name = "dataset", VALUE(request.dataset), .argument = "NAME",
+	 .help = "name of the references in the ledger"},
+	{.name = "unit-key", VALUE(request.unit_key), .argument = "FIELD",
+	 .help = "field that says whose a reference is, for a ledger that counts by it; one "
+	         "without it is null; the guarantee stays that of one record"},
 	{.name = "baseline", VALUE(request.baseline), .argument = "FILE",
 	 .help = "what the model writes from the public prompt alone: the lower anchor"},
 	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
@@ -66,14 +83,17 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "auto: by the ending of FILE, else Markdown"},
 	PROGRESS_OPTIONS(struct evaluate_values),
 	MACHINE_OPTIONS(struct evaluate_values),
+	SEED_OPTION(struct evaluate_values),
 };
 
 static const struct option_heading HEADINGS[] = {
 	{"model", "Input"},
+	{"epsilon", "Privacy"},
 	{"baseline", "Anchors and fields"},
 	{"task", "Measures"},
 	{"output", "Output"},
 	{"threads", "Machine"},
+	{"insecure-seed", "Tests"},
 	{NULL, NULL},
 };
 
@@ -94,7 +114,19 @@ static const char ABOUT[] =
 
 	"Nothing protects what is computed from the references, and no ledger counts it. Of "
 	"private ones each number tells something, so --public or --private must be said. "
-	"FILE" FEATURE_FILE " is always for its owner alone.\n\n"
+	"FILE" FEATURE_FILE " is always for its owner alone. A run or baseline that says NOT "
+	"PRIVATE, in its note or in the receipt beside it (out.jsonl -> out.receipt.json), was "
+	"drawn from references that nothing protects: then the table is private, too, and with -e "
+	"there is none.\n\n"
+
+	"With -e the clusters come from the runs and the baseline. Each reference votes for its "
+	"nearest cluster, once; a null, blank or unreadable one for none. Votes have 8 parts of "
+	"rho. The sum of tokens and that of -ln P of a token, each of them clamped to 256 tokens "
+	"or 4 nats around the runs' mean, have 1 part each. What the answers cost stands in the "
+	"table. "
+	"The number of lines is public. The noise is drawn once and kept in OUT.journal, so that a "
+	"stopped command goes on with it. Whether a reference stands in a run is not told then. "
+	"References that no run read pay here alone.\n\n"
 
 	"A run that is the reference file, or has one of its texts, ends the command with exit "
 	"code 4: copies would look perfect.\n";
@@ -116,44 +148,74 @@ static enum evaluate_form form_of(const struct evaluate_values *values) {
 	return file_ends_in(values->request.output, ".csv") ? EVALUATE_CSV : EVALUATE_MARKDOWN;
 }
 
+/* Renders the table, closes its charge, then puts it in place. */
 static enum cuttle_status write_evaluation(const struct evaluate_values *values,
-                                           const struct setup_model *opened,
                                            const struct evaluation *evaluation,
+                                           const struct evaluate_facts *facts,
+                                           struct evaluating_asked *asked,
                                            struct cuttle_error *error) {
 	const struct evaluating_request *request = &values->request;
-	const bool is_private = request->privacy == EVALUATING_PRIVATE;
-	struct cuttle_model_info info;
 	struct sink sink;
-	cuttle_model_describe(opened->model, &info);
-	const struct evaluate_facts facts = {.is_private = is_private,
-	                                     .imported = request->features_a != NULL,
-	                                     .model = info.name,
-	                                     .model_sha256 = opened->sha256,
-	                                     .against = request->against,
-	                                     .task = request->task};
-	enum cuttle_status status = is_private ? sink_open_private(&sink, request->output, error)
-	                                       : sink_open(&sink, request->output, error);
-	if (status) return status;
-	status = evaluate_write(&sink, form_of(values), evaluation, &facts, error);
-	status = sink_close(&sink, status, error);
-	if (!status) evaluating_done(request);
+	char sha256[HASH_TEXT];
+	size_t size = 0;
+	char *table = evaluate_render(form_of(values), evaluation, facts, &size);
+	if (!table) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	hash_of(table, size, sha256);
+	enum cuttle_status status = facts->stamp ? sink_open_private(&sink, request->output, error)
+	                                         : sink_open(&sink, request->output, error);
+	if (!status) {
+		status = sink_write(&sink, table, size, error);
+		if (!status) status = evaluating_seal(asked, sha256, error);
+		status = sink_close(&sink, status, error);
+	}
+	if (!status) evaluating_done(request, asked);
+	secrecy_free(table);
 	return status;
+}
+
+/* What is said of a table, beside the table: a stamp however quiet the run is, since standard
+ * output may be looked at alone. */
+static void tell_evaluation(const struct evaluate_values *values,
+                            const struct evaluation *evaluation,
+                            const struct evaluate_facts *facts) {
+	char sentence[EVALUATE_SENTENCE];
+	if (facts->asked->delta <= 0 || values->quiet) return;
+	evaluate_sentence(evaluation, facts, sentence);
+	fprintf(stderr, "%s\n", sentence);
 }
 
 static enum cuttle_status evaluate_texts(const struct evaluate_values *values,
                                          const struct setup_model *opened,
                                          struct cuttle_error *error) {
+	const struct evaluating_request *request = &values->request;
 	struct evaluation evaluation;
+	struct evaluating_asked asked;
+	struct cuttle_model_info info;
 	struct evaluate_state run = {.values = values};
 	const struct evaluating_events events = {
 	    .user = &run, .begin = on_evaluate_begin, .text = watch_text, .stop = watch_stop};
-	// The stamp is told however quiet the run is: standard output may be looked at alone.
-	if (values->request.privacy == EVALUATING_PRIVATE) fprintf(stderr, "%s\n", EVALUATE_STAMP);
+	cuttle_model_describe(opened->model, &info);
+	const bool open_references =
+	    request->privacy == EVALUATING_PRIVATE && (isnan(request->epsilon) || request->seed);
+	struct evaluate_facts facts = {.stamp = open_references ? EVALUATE_STAMP : NULL,
+	                               .imported = request->features_a != NULL,
+	                               .model = info.name,
+	                               .model_sha256 = opened->sha256,
+	                               .against = request->against,
+	                               .task = request->task,
+	                               .asked = &asked};
+	if (facts.stamp) fprintf(stderr, "%s\n", facts.stamp);
 	enum cuttle_status status =
-	    evaluating_run(&values->request, opened, &events, &evaluation, error);
+	    evaluating_run(request, opened, &events, &asked, &evaluation, error);
 	watch_end(&run);
-	if (!status) status = write_evaluation(values, opened, &evaluation, error);
+	if (!status && !facts.stamp && asked.unprotected) {
+		facts.stamp = EVALUATE_STAMP_RUN;
+		fprintf(stderr, "%s\n", facts.stamp);
+	}
+	if (!status) status = write_evaluation(values, &evaluation, &facts, &asked, error);
+	if (!status) tell_evaluation(values, &evaluation, &facts);
 	evaluation_free(&evaluation);
+	evaluating_close(&asked);
 	return status;
 }
 
@@ -167,6 +229,8 @@ static void settle_evaluate(struct evaluate_values *values) {
 	request->lock = values->open.mlock;
 	if (values->references_public) request->privacy = EVALUATING_PUBLIC;
 	if (values->references_private) request->privacy = EVALUATING_PRIVATE;
+	request->overwrite = values->overwrite;
+	request->seed = values->insecure_seed != COUNT_NONE ? &values->insecure_seed : NULL;
 }
 
 static int check_evaluate(const struct verb *verb, const struct evaluate_values *values) {
@@ -187,7 +251,7 @@ static int check_evaluate(const struct verb *verb, const struct evaluate_values 
 }
 
 static int run_evaluate_verb(const struct verb *verb, int argc, char **argv) {
-	struct evaluate_values values = {0};
+	struct evaluate_values values = {.insecure_seed = COUNT_NONE};
 	struct setup_model opened;
 	struct cuttle_error error;
 	int code;

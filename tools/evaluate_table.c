@@ -3,7 +3,6 @@
 // without any number is left out there.
 #include "tools/evaluate_table.h"
 
-#include "io/fail.h"
 #include "io/jsonout.h"
 #include "io/secrecy.h"
 #include <math.h>
@@ -12,15 +11,76 @@
 
 static const char *const KINDS[] = {[EVALUATION_REAL] = "real against real",
                                     [EVALUATION_PUBLIC] = "public prompt alone",
-                                    [EVALUATION_RUN] = "run"};
+                                    [EVALUATION_RUN] = "run",
+                                    [EVALUATION_NOISY] = "references, with noise"};
+
+/* Whether references answered through noise; a seed makes the answers private. */
+static bool is_asked(const struct evaluate_facts *facts) {
+	return facts->asked->delta > 0;
+}
+
+void evaluate_sentence(const struct evaluation *evaluation, const struct evaluate_facts *facts,
+                       char sentence[EVALUATE_SENTENCE]) {
+	const struct evaluating_asked *asked = facts->asked;
+	(void)snprintf(sentence, EVALUATE_SENTENCE,
+	               "%sOf the references, %zu records, only noisy answers are in this table: "
+	               "(epsilon, delta)-DP with epsilon = %.6g and delta = %.6g, rho = %.6g of "
+	               "zCDP, where one record becomes null. What the runs cost comes on top.",
+	               asked->seeded ? "NOT PRIVATE: the noise is drawn from a chosen seed, so the "
+	                               "answers are a function of the references. With secret "
+	                               "noise the following would hold. "
+	                             : "",
+	               evaluation->references, jsonout_round_up(asked->epsilon, 1e5), asked->delta,
+	               jsonout_round_up(asked->rho, 1e6));
+}
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static json_t *encode_row(const struct evaluation_row *row) {
+/* The counts of a histogram; `line` 0 is the references, then come the rows. */
+static json_t *encode_counts(const struct evaluation_histogram *histogram, size_t line) {
+	json_t *list = json_array();
+	for (size_t i = 0; i < histogram->bins; i++)
+		(void)json_array_append_new(
+		    list, json_integer(histogram->counts[line * histogram->bins + i]));
+	return list;
+}
+
+/* The histograms of all references, and the edges that those of the rows have, too. */
+static json_t *encode_histograms(const struct evaluation *e) {
+	json_t *object = json_object();
+	for (int i = 0; i < EVALUATION_HISTOGRAMS; i++) {
+		const struct evaluation_histogram *histogram = &e->histograms[i];
+		json_t *edges = histogram->edges ? json_array() : json_null();
+		if (!histogram->bins) continue;
+		for (size_t k = 0; histogram->edges && k <= histogram->bins; k++)
+			(void)json_array_append_new(edges, jsonout_real(histogram->edges[k]));
+		const struct jsonout_member members[] = {
+		    {"edges", edges}, {"references", encode_counts(histogram, 0)}};
+		object = jsonout_extend(
+		    object,
+		    &(struct jsonout_member){evaluation_histograms[i],
+		                             jsonout_extend(json_object(), members, 2)},
+		    1);
+	}
+	return object;
+}
+
+static json_t *encode_row(const struct evaluation *e, size_t which) {
+	const struct evaluation_row *row = &e->rows[which];
+	json_t *histograms = json_object();
 	json_t *object =
-	    json_pack("{s:s, s:s, s:I, s:I, s:I}", "kind", KINDS[row->kind], "name",
-	              file_shown(row->name), "texts", (json_int_t)row->texts, "references",
-	              (json_int_t)row->against, "unreadable", (json_int_t)row->unreadable);
+	    json_pack("{s:s, s:s, s:s?, s:I, s:I, s:I}", "kind", KINDS[row->kind], "name",
+	              file_shown(row->name), "sha256", *row->sha256 ? row->sha256 : NULL, "texts",
+	              (json_int_t)row->texts, "references", (json_int_t)row->against, "unreadable",
+	              (json_int_t)row->unreadable);
+	for (int i = 0; i < EVALUATION_HISTOGRAMS; i++)
+		if (e->histograms[i].bins)
+			histograms = jsonout_extend(
+			    histograms,
+			    &(struct jsonout_member){evaluation_histograms[i],
+			                             encode_counts(&e->histograms[i], 1 + which)},
+			    1);
+	object = jsonout_extend(object, &(struct jsonout_member){"histograms", histograms}, 1);
 	for (int i = 0; i < EVALUATION_COLUMNS; i++) {
 		const struct evaluation_cell *cell = &row->cells[i];
 		if (isnan(cell->value)) continue;
@@ -48,6 +108,33 @@ static json_t *encode_pair(const struct evaluation *e, const struct evaluation_p
 	return jsonout_extend(json_object(), members, sizeof members / sizeof *members);
 }
 
+/* What the answers cost, and how far noise moved them. */
+static json_t *encode_asked(const struct evaluate_facts *facts) {
+	const struct evaluating_asked *asked = facts->asked;
+	if (!is_asked(facts)) return json_null();
+	json_t *object = json_pack("{s:b, s:s, s:s}", "private_output", !asked->seeded, "adjacency",
+	                           "one record becomes null", "command_sha256", asked->fingerprint);
+	static const char *const names[] = {"votes", "sums"};
+	for (int i = 0; i < EVALUATING_QUERIES; i++) {
+		const struct cuttle_query *q = &asked->queries[i];
+		object = jsonout_extend(
+		    object,
+		    &(struct jsonout_member){
+		        names[i],
+		        json_pack("{s:I, s:I, s:I, s:I}", "square", (json_int_t)q->square, "times",
+		                  (json_int_t)q->times, "variance_num", (json_int_t)q->num,
+		                  "variance_den", (json_int_t)q->den)},
+		    1);
+	}
+	const struct jsonout_member members[] = {
+	    {"epsilon", jsonout_real(asked->epsilon)},
+	    {"delta", jsonout_real(asked->delta)},
+	    {"rho", jsonout_real(asked->rho)},
+	    {"ledger_entry",
+	     *asked->ledger.entry ? json_string(asked->ledger.entry) : json_null()}};
+	return jsonout_extend(object, members, sizeof members / sizeof *members);
+}
+
 /* What the error of a column is, in JSON. */
 static json_t *encode_evaluation_columns(void) {
 	static const char *const errors[] = {[EVALUATION_NO_ERROR] = "none",
@@ -68,12 +155,14 @@ static json_t *encode_evaluation_columns(void) {
 static json_t *encode_table(const struct evaluation *e, const struct evaluate_facts *facts) {
 	json_t *rows = json_array(), *pairs = json_array();
 	for (size_t i = 0; i < e->row_count; i++)
-		(void)json_array_append_new(rows, encode_row(&e->rows[i]));
+		(void)json_array_append_new(rows, encode_row(e, i));
 	for (size_t i = 0; i < e->pair_count; i++)
 		(void)json_array_append_new(pairs, encode_pair(e, &e->pairs[i]));
 	const struct jsonout_member members[] = {
-	    {"private", json_boolean(facts->is_private)},
-	    {"stamp", facts->is_private ? json_string(EVALUATE_STAMP) : json_null()},
+	    {"evaluation", json_integer(EVALUATE_FORMAT)},
+	    {"private", json_boolean(facts->stamp != NULL)},
+	    {"stamp", facts->stamp ? json_string(facts->stamp) : json_null()},
+	    {"asked", encode_asked(facts)},
 	    {"model", json_string(facts->model)},
 	    {"model_sha256", json_string(facts->model_sha256)},
 	    {"features", json_string(facts->imported ? "imported" : "model")},
@@ -86,6 +175,7 @@ static json_t *encode_table(const struct evaluation *e, const struct evaluate_fa
 	    {"task", facts->task ? json_string(facts->task) : json_null()},
 	    {"classes", json_integer((json_int_t)e->classes)},
 	    {"columns", encode_evaluation_columns()},
+	    {"histograms", encode_histograms(e)},
 	    {"rows", rows},
 	    {"order", pairs}};
 	return jsonout_extend(json_object(), members, sizeof members / sizeof *members);
@@ -115,8 +205,12 @@ static void print_csv(FILE *file, const struct evaluation *e, const struct evalu
 		const struct evaluation_row *row = &e->rows[r];
 		fprintf(file, "\n%s,", KINDS[row->kind]);
 		print_csv_text(file, file_shown(row->name));
-		fprintf(file, ",%s,%zu,%zu,%zu", facts->is_private ? "PRIVATE" : "no", row->texts,
-		        row->against, row->unreadable);
+		if (facts->stamp || !is_asked(facts))
+			fprintf(file, ",%s", facts->stamp ? "PRIVATE" : "no");
+		else
+			fprintf(file, ",no: epsilon %.6g delta %.6g",
+			        jsonout_round_up(facts->asked->epsilon, 1e5), facts->asked->delta);
+		fprintf(file, ",%zu,%zu,%zu", row->texts, row->against, row->unreadable);
 		for (int i = 0; i < EVALUATION_COLUMNS; i++) {
 			print_csv_number(file, row->cells[i].value);
 			print_csv_number(file, row->cells[i].error);
@@ -135,7 +229,7 @@ static bool column_has_number(const struct evaluation *e, int column) {
 }
 
 static void print_row_name(FILE *file, const struct evaluation_row *row) {
-	if (row->kind == EVALUATION_REAL) {
+	if (row->kind == EVALUATION_REAL || row->kind == EVALUATION_NOISY) {
 		fputs(KINDS[row->kind], file);
 		return;
 	}
@@ -144,6 +238,13 @@ static void print_row_name(FILE *file, const struct evaluation_row *row) {
 		fputc(*at, file);
 	}
 	if (row->kind == EVALUATION_PUBLIC) fprintf(file, " (%s)", KINDS[row->kind]);
+}
+
+/* Whether the row has a number in one of these columns; only noisy references may have none. */
+static bool row_has_number(const struct evaluation_row *row, int first, int last) {
+	bool some = row->kind != EVALUATION_NOISY;
+	for (int i = first; i <= last; i++) some |= !isnan(row->cells[i].value);
+	return some;
 }
 
 /* One table: the columns from `first` to `last` that have a number. */
@@ -158,6 +259,7 @@ static void print_columns(FILE *file, const struct evaluation *e, const char *ti
 	fputs("\n|---|", file);
 	for (int i = 0; i < shown; i++) fputs("---|", file);
 	for (size_t r = 0; r < e->row_count; r++) {
+		if (!row_has_number(&e->rows[r], first, last)) continue;
 		fputs("\n| ", file);
 		print_row_name(file, &e->rows[r]);
 		for (int i = first; i <= last; i++) {
@@ -193,7 +295,12 @@ static void print_order(FILE *file, const struct evaluation *e) {
 
 static void print_markdown(FILE *file, const struct evaluation *e,
                            const struct evaluate_facts *facts) {
-	if (facts->is_private) fprintf(file, "**%s**\n\n", EVALUATE_STAMP);
+	if (facts->stamp) fprintf(file, "**%s**\n\n", facts->stamp);
+	if (is_asked(facts)) {
+		char sentence[EVALUATE_SENTENCE];
+		evaluate_sentence(e, facts, sentence);
+		fprintf(file, "%s\n\n", sentence);
+	}
 	fprintf(file,
 	        "%zu references, %zu clusters on %zu axes of %s vectors; model %s, SHA-256 "
 	        "%.16s...\n",
@@ -201,6 +308,10 @@ static void print_markdown(FILE *file, const struct evaluation *e,
 	        facts->model, facts->model_sha256);
 	print_columns(file, e, "Near the references: ± is a standard deviation.", EVALUATION_MAUVE,
 	              EVALUATION_FRONTIER);
+	print_columns(file, e,
+	              "Length and loss of a token, clamped: ± of the references is of the noise, "
+	              "else it holds the mean with 99 %.",
+	              EVALUATION_NEAR_LENGTH, EVALUATION_NEAR_LOSS);
 	print_columns(file, e, "Perplexity and length: ± holds the mean with 99 %.",
 	              EVALUATION_PERPLEXITY, EVALUATION_ENDED);
 	print_columns(file, e, "Variety: of equally many texts of each row.", EVALUATION_DISTINCT_1,
@@ -212,24 +323,25 @@ static void print_markdown(FILE *file, const struct evaluation *e,
 	              "deviation.",
 	              EVALUATION_BAYES, EVALUATION_PROBE_RECALL);
 	print_order(file, e);
-	if (facts->is_private) fprintf(file, "\n**%s**\n", EVALUATE_STAMP);
+	if (is_asked(facts))
+		fputs("\nLeft out, since the references are asked nothing else: real against real, "
+		      "deviations over seeds, distances of perplexity and of lengths.\n",
+		      file);
+	if (facts->stamp) fprintf(file, "\n**%s**\n", facts->stamp);
 }
 
-enum cuttle_status evaluate_write(struct sink *sink, enum evaluate_form form,
-                                  const struct evaluation *evaluation,
-                                  const struct evaluate_facts *facts, struct cuttle_error *error) {
+char *evaluate_render(enum evaluate_form form, const struct evaluation *evaluation,
+                      const struct evaluate_facts *facts, size_t *size) {
 	if (form == EVALUATE_JSON)
-		return jsonout_write(sink, encode_table(evaluation, facts), JSON_INDENT(1), error);
+		return jsonout_dump(encode_table(evaluation, facts), JSON_INDENT(1), size);
 	char *text = NULL;
-	size_t size = 0;
-	FILE *file = open_memstream(&text, &size);
-	if (!file) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	*size = 0;
+	FILE *file = open_memstream(&text, size);
+	if (!file) return NULL;
 	if (form == EVALUATE_CSV) print_csv(file, evaluation, facts);
 	else print_markdown(file, evaluation, facts);
 	const bool failed = ferror(file) != 0;
-	const enum cuttle_status status = fclose(file) || failed
-	                                      ? io_fail(error, CUTTLE_NOMEM, "out of memory")
-	                                      : sink_write(sink, text, size, error);
+	if (!fclose(file) && !failed) return text;
 	secrecy_free(text);
-	return status;
+	return NULL;
 }

@@ -10,25 +10,27 @@
 #include "io/file.h"
 #include "workflow/evaluating.h"
 
-#define EVALUATE_STAMP                                                                             \
-	"PRIVATE: computed from the references without protection. Keep it where the references "  \
-	"are; do not publish it."
-
 enum evaluate_form { EVALUATE_MARKDOWN, EVALUATE_JSON, EVALUATE_CSV };
 
 /* What a table says beside its numbers. */
 struct evaluate_facts {
-	bool is_private;          /* the table is stamped */
-	bool imported;            /* vectors are not the model's */
-	const char *model;        /* name of the model */
-	const char *model_sha256; /* of its file */
-	const char *against;      /* path of the references */
-	const char *task;         /* field; NULL = none */
+	const char *stamp;                    /* what the table says of itself; NULL = nothing */
+	bool imported;                        /* vectors are not the model's */
+	const char *model;                    /* name of the model */
+	const char *model_sha256;             /* of its file */
+	const char *against;                  /* path of the references */
+	const char *task;                     /* field; NULL = none */
+	const struct evaluating_asked *asked; /* delta 0: the references were read */
 };
 
-/* Writes it to an open sink. INTERNAL: as sink_write. NOMEM. */
-enum cuttle_status evaluate_write(struct sink *sink, enum evaluate_form form,
-                                  const struct evaluation *evaluation,
-                                  const struct evaluate_facts *facts, struct cuttle_error *error);
+enum { EVALUATE_SENTENCE = 768 };
+/* What was asked of the references, and what that costs, in one line. Behind a chosen seed it
+ * begins with NOT PRIVATE. */
+void evaluate_sentence(const struct evaluation *evaluation, const struct evaluate_facts *facts,
+                       char sentence[EVALUATE_SENTENCE]);
+
+/* The table's bytes, which secrecy_free frees; *size is their number. NULL: out of memory. */
+char *evaluate_render(enum evaluate_form form, const struct evaluation *evaluation,
+                      const struct evaluate_facts *facts, size_t *size);
 
 #endif

@@ -10,11 +10,16 @@
 //   4. else the run reads, charges, draws and delivers (workflow/run.h)
 #include "tools/values.h"
 
+#include "io/fail.h"
+#include "io/file.h"
 #include "io/secrecy.h"
+#include "tools/presets.h"
 #include "tools/preview.h"
+#include "tools/quote.h"
 #include "tools/watch.h"
 #include "workflow/references.h"
 #include "workflow/run.h"
+#include "workflow/shards.h"
 #include "workflow/warnings.h"
 #include <inttypes.h>
 #include <math.h>
@@ -28,7 +33,7 @@ enum {
 };
 
 // clang-format off
-static const struct option_entry OPTIONS[] = {
+const struct option_entry generate_options[] = {
 	MODEL_OPTION(struct generate_values),
 	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
 	 .help = "references: one sensitive document per record, JSONL, CSV or TSV, in a file or "
@@ -81,6 +86,46 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "on: secret lots decide which records a text is written from, so that records to "
 	         "spare buy a larger clip at the same -e; auto (default): where they use at most "
 	         "half of the records and the clip grows by a tenth; off: records in their order"},
+	{.name = "method", VALUE(method),
+	 .argument = "invisibleink|amin|pmixed|adapmixed|dp-decoding|dp-prompt|none",
+	 .help = "how tokens are drawn (default invisibleink); the others are there to compare "
+	         "with, see below"},
+	{.name = "preset", VALUE(preset), .argument = "NAME",
+	 .help = "settings of InvisibleInk's Table 2, which options beside it change: "
+	         "table2-ink-B-EPS (k 50) and table2-ink-all-B-EPS with B 3, 7, 15, "
+	         "table2-amin-B-EPS with B 31, 63, 127; EPS 1, 3, 5, 10"},
+	{.name = "not-private", VALUE(request.plan.method_params.not_private),
+	 .help = "needed for --method none and adapmixed, which promise nothing: all texts are "
+	         "stamped NOT PRIVATE"},
+	{.name = "clip-width", VALUE(request.plan.method_params.clip_width),
+	 .range = "above 0, as in 5", .argument = "W",
+	 .help = "dp-prompt: clip a reference's logits to so many nats, instead of -e"},
+	{.name = "mix", VALUE(request.plan.method_params.mix),
+	 .range = "above 0 and below 1, as in 0.5", .argument = "L",
+	 .help = "dp-decoding: share of the model's law, the rest is uniform; instead of -e"},
+	{.name = "order", VALUE(order), .argument = "A|inf",
+	 .help = "pmixed: order of the divergence that is bounded, 2 to 16, or inf (default), "
+	         "which bounds every odds and alone has rho"},
+	{.name = "divergence", VALUE(request.plan.method_params.divergence),
+	 .range = "above 0, as in 0.1", .argument = "C",
+	 .help = "pmixed, adapmixed: how far each reference's law may be from the public one "
+	         "(default 4.5 with adapmixed); with pmixed instead of -e, but beside it with "
+	         "--record-filter"},
+	{.name = "record-filter", VALUE(request.plan.method_params.record_filter),
+	 .help = "pmixed with --order 2 to 16: count what each reference has lost, and read it "
+	         "until that is its budget, -e"},
+	{.name = "units", VALUE(units), .argument = "R", .least = 1, .most = 1 << 20,
+	 .help = "amin: thresholds of a text, at most; each pays for one private token (default a "
+	         "quarter of -n)"},
+	{.name = "svt-noise", VALUE(request.plan.method_params.svt_noise),
+	 .range = "above 0, as in 0.3", .argument = "SIGMA",
+	 .help = "amin: noise of the test whether a token may be public (default 0.3)"},
+	{.name = "svt-threshold", VALUE(request.plan.method_params.svt_threshold),
+	 .range = "from 0 to 2, as in 0.7", .argument = "THETA",
+	 .help = "amin: the distance of laws from which on a token is private (default 0.7)"},
+	{.name = "temperature-public", VALUE(request.plan.method_params.temperature_public),
+	 .range = TEMPERATURE_RANGE, .argument = "TAU",
+	 .help = "amin: temperature of public tokens (default 1)"},
 	{.name = "ledger", VALUE(request.ledger), .argument = "FILE",
 	 .help = "count this run in the ledger before it draws; exit 3 when it would go over the "
 	         "limit (see cuttle help ledger)"},
@@ -116,6 +161,11 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "what the references say counts G times, 1 to 3, clipped to a G-th, so that "
 	         "the guarantee is the same; auto (default): 2 where the clip is 3/4 of the "
 	         "temperature or more and B is 7 or more, else 1"},
+	{.name = "token-prior", VALUE(request.plan.token_prior),
+	 .range = "from 0.001 to 100, as in 0.05", .argument = "RHO",
+	 .help = "count with noise of rho RHO which tokens the records have, all of them, and "
+	         "draw those more often that they have more often than the public examples; -e "
+	         "pays for it; 3000 records or more, and 20 examples or more"},
 	{.name = "token-bank", VALUE(request.plan.savings.token_bank),
 	 .help = "when a text ends before T, write further texts from the same batch with what "
 	         "is left of T"},
@@ -132,6 +182,10 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "trim", VALUE(trim), .argument = "sentence|none",
 	 .help = "sentence (default): a text that was cut short ends with its last whole sentence, "
 	         "if half of it or more is left; none: every text as it was drawn"},
+	{.name = "rounds", VALUE(request.rounds), .argument = "1|2", .least = 1, .most = 2,
+	 .help = "2: write a tenth of the texts first, of each category or cluster with 8 or more; "
+	         "the prompts of its others then show some of them as half of their examples "
+	         "(default 1); see below"},
 	{.name = "drop", VALUE(drop), .argument = "LIST",
 	 .help = "duplicates, loops, unlikely, or several with a comma between: texts that nearly "
 	         "repeat an earlier one, or themselves, or that the public prompt holds less "
@@ -152,6 +206,7 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "print the effective configuration, clip, guarantee, and time and memory on "
 	         "this machine, which it measures for some seconds; with -i count the records, "
 	         "and exit 4 when they are too few; draw nothing"},
+	QUOTE_OPTION(struct generate_values),
 	{.name = "bench", VALUE(bench), .argument = "FILE",
 	 .help = "dry-run: take the time from what cuttle bench -o json printed, instead of "
 	         "measuring"},
@@ -159,6 +214,19 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "trace", VALUE(request.trace), .argument = "FILE",
 	 .help = "write what each step looked like inside: PRIVATE numbers that no guarantee "
 	         "covers, for research; see below"},
+	{.name = "shard", VALUE(shard), .argument = "I/N|auto",
+	 .help = "write shard I, 0 to N-1, of the N of the run that cuttle shard open has opened "
+	         "in -o; auto: as OpenMPI, MPICH, a Slurm step or array, or Kubernetes says"},
+	{.name = "shards", VALUE(shards), .argument = "N", .least = 1, .most = SHARDS_MOST,
+	 .help = "with --shard auto: how many shards there are, which Kubernetes does not say"},
+	{.name = "wait", VALUE(wait), .argument = "SECONDS", .most = 1 << 30,
+	 .help = "with --shard: wait so long for the run to be opened (default 0)"},
+	{.name = "redraw", VALUE(redraw), .argument = "I", .most = SHARDS_MOST - 1,
+	 .help = "shard open: let shard I, whose journal is lost, be drawn again, and pay for the "
+	         "run again"},
+	{.name = "nobody-saw", VALUE(nobody_saw), .argument = "WHO",
+	 .help = "with --redraw: pay nothing, on the word of WHO that nobody has seen what the "
+	         "shard drew; the receipt says so"},
 	MACHINE_OPTIONS(struct generate_values),
 	{.name = "parallel", VALUE(parallel), .argument = "TEXTS", .most = 256,
 	 .help = "texts in flight at once (default: as suits B and memory); results do not "
@@ -176,6 +244,7 @@ static const struct option_heading HEADINGS[] = {
 	{"num", "Text"},
 	{"kind", "Prompts"},
 	{"output", "Output"},
+	{"shard", "Many machines"},
 	{"threads", "Machine"},
 	{"insecure-seed", "Tests"},
 	{NULL, NULL},
@@ -238,8 +307,30 @@ static const char ABOUT[] =
 	"OUT.lots, which holds the key until the output is there, is as secret as the records, and "
 	"so is how long single texts take. Without OUT.lots a run that has begun cannot be "
 	"continued (exit 6). The receipt says what holds against who knows. Lots need R before the "
-	"records are read: -i is a file. --unit-key has none. cuttle budget plan --records R shows "
-	"the clips.\n\n"
+	"records are read: -i is a file. With --unit-key FIELD --one-per-unit, --lots on gives "
+	"each value a lot: how many values there are is counted with noise, which is told, and "
+	"N texts are for R values; where each has 3 records, ask for 3 N. cuttle budget plan "
+	"--records R shows the clips.\n\n"
+
+	"--token-prior RHO counts, with noise and once, how many records have a token among their "
+	"first 64 different ones, and compares that with the public examples: what stands out is "
+	"drawn more often, or less, by at most a third. All records of the input are counted, "
+	"those in no text too, so -e pays RHO in zCDP for each (try 0.05), all are charged in the "
+	"ledger, and there are no lots. It takes 3000 records, 20 examples, and --accountant zcdp, "
+	"which it sets; with --unit-key --one-per-unit. --examples-per-text keeps prompts "
+	"short.\n\n"
+
+	"--method: invisibleink is what cuttle is for. The others are there to compare with, and "
+	"what each promises its receipt says: amin (-e, --units, --svt-noise, --svt-threshold) "
+	"draws public tokens for free where a noisy test finds that references add little; its "
+	"account is zcdp. pmixed (-e, --order, --divergence) draws from a mean of laws near the "
+	"public one; with an order A its promise holds at that Renyi order alone, and a ledger "
+	"must count losses at it. dp-prompt (-e or --clip-width) and dp-decoding (-e or --mix) "
+	"write from one reference, -B 1; at settings that leave a text readable they promise next "
+	"to nothing, and say so. adapmixed and none promise nothing, need --not-private, and are "
+	"never charged: none, the mean of all rows without a clip, is what an audit must catch. "
+	"--lots on, private categories, --clusters, --unit-key, --token-prior, --clip, --gain and "
+	"--trace are for invisibleink alone.\n\n"
 
 	"A record without the field, with something else than a text in it, with bytes that are "
 	"not UTF-8, of more than 16 MiB, or blank, counts as null: it keeps its place, adds "
@@ -264,6 +355,15 @@ static const char ABOUT[] =
 	"of which there must be 5. Nothing is redrawn for what is dropped; the receipt counts "
 	"it.\n\n"
 
+	"--rounds 2 costs nothing either, as the texts shown were drawn under the same guarantee. "
+	"Of each category or cluster with 8 texts or more, or of all texts, a tenth (rounded up) "
+	"is written first, from its own references as ever. Then come the others: half of the "
+	"--examples-per-text (rounded down) that their prompts show, public and private ones, are "
+	"first texts of their own category, chosen by a hash; never one that loops, nearly repeats "
+	"another, or that --drop has dropped. Each is cut to 128 tokens. Where there are fewer, "
+	"public examples fill up. It shows what the model writes: with small models that is worse "
+	"than a public example, and without any worse than nothing (bench/SPENDING.md).\n\n"
+
 	"Each token is journalled in OUT.journal the moment it is drawn. After a kill, a power cut "
 	"or a full disk the same command continues, and a text that was interrupted half-way is "
 	"continued from its journal and never drawn again: its tokens have been drawn from the "
@@ -286,6 +386,14 @@ static const char ABOUT[] =
 	"the guarantee of the texts is only as good as the file stays where the references are. "
 	"The receipt says that there is one.\n\n"
 
+	"--shard I/N: several machines write one run. cuttle shard open, with the same options, "
+	"-o RUN and --shards N, charges all of it, once, and gives each shard its references; "
+	"then each machine runs generate with -o RUN --shard I/N, and cuttle merge makes one "
+	"output, with the bytes that one machine would have written. A shard reads neither -i nor "
+	"a ledger. Killed, the same command continues it; a second copy of it is refused. See "
+	"cuttle help shard.\n"
+	"\n"
+
 	"No path that generate reads may be one it writes, under whatever name, with --overwrite "
 	"or without: OUT, OUT.journal, OUT.journal.key, OUT.lots, OUT.run, scratch files "
 	"OUT.part-* and OUT.run.tmp-*, the receipt with its own, the trace, the ledger with what "
@@ -301,11 +409,13 @@ static const char ABOUT[] =
 static int refuse_incomplete_generate(const struct verb *verb,
                                       const struct generate_values *values) {
 	const struct run_request *request = &values->request;
-	const struct verb_need needs[] = {
-	    {!values->open.model, VERB_MODEL},
-	    {!request->input && !values->dry_run, "-i REFS"},
-	    {!request->output && !values->dry_run, "-o OUT"},
-	    {isnan(request->plan.epsilon) && isnan(request->plan.clip), "-e EPS or --clip C"}};
+	const struct verb_need needs[] = {{!values->open.model, VERB_MODEL},
+	                                  {!request->input && !values->dry_run, "-i REFS"},
+	                                  {!request->output && !values->dry_run, "-o OUT"},
+	                                  {request->plan.method == CUTTLE_INVISIBLEINK &&
+	                                       isnan(request->plan.epsilon) &&
+	                                       isnan(request->plan.clip),
+	                                   "-e EPS or --clip C"}};
 	return verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 }
 
@@ -319,7 +429,7 @@ struct generate_state {
 
 /* Prints the guarantee. With --quiet only where it stands nowhere else: a run without a receipt, or
  * one that is not private. */
-static void say_guarantee(const struct generate_values *values, const struct setup *setup) {
+void generate_say(const struct generate_values *values, const struct setup *setup) {
 	const struct run_request *request = &values->request;
 	char sentence[RECEIPT_SENTENCE];
 	bool no_receipt = !strcmp(request->output, "-") && !request->receipt;
@@ -340,24 +450,45 @@ static void say_guarantee(const struct generate_values *values, const struct set
 		                "references spend together.\n");
 }
 
+/* A shard promises nothing of its own. */
+static void say_shard(const struct generate_values *values) {
+	const struct shard_number number = values->request.shard->number;
+	if (!values->quiet)
+		fprintf(
+		    stderr,
+		    "Shard %" PRIu64 " of %" PRIu64
+		    ": its texts are a part of the run's, whose guarantee cuttle merge tells.\n",
+		    number.index, number.count);
+}
+
+/* Texts that this process writes, with a token bank batches. */
+static size_t count_texts(const struct generate_state *run) {
+	const struct run_shard *shard = run->values->request.shard;
+	const size_t texts = run->setup->receipt.texts;
+	return shard ? (texts - (size_t)shard->number.index - 1) / (size_t)shard->number.count + 1
+	             : texts;
+}
+
 static void on_begin(void *user, bool complete) {
 	struct generate_state *run = user;
 	const struct generate_values *values = run->values;
-	say_guarantee(values, run->setup);
+	if (values->shard) say_shard(values);
+	else generate_say(values, run->setup);
 	const struct receipt *receipt = &run->setup->receipt;
 	if (receipt->histogram && receipt->seats && !values->quiet &&
 	    receipt->texts < receipt->histogram->texts)
-		fprintf(stderr,
-		        "Warning: by their noisy counts the categories have room for %zu of the "
-		        "%" PRIu32 " texts; lower -B or -N.\n",
-		        receipt->texts, receipt->histogram->texts);
+		fprintf(stderr, "Warning: by %s have room for %zu of the %" PRIu32 " texts; %s.\n",
+		        receipt->unit.key ? "their noisy count the units"
+		                          : "their noisy counts the categories",
+		        receipt->texts, receipt->histogram->texts,
+		        receipt->unit.key ? "raise -N or lower -B" : "lower -B or -N");
 	if (complete) {
-		fprintf(stderr, "%s is already complete\n", values->request.output);
+		if (!values->quiet)
+			fprintf(stderr, "%s is already complete\n", values->request.output);
 		return;
 	}
 	if (!values->quiet) warnings_print(stderr, &values->request, run->setup);
-	watch_begin(&run->watch, values->quiet, values->progress, run->setup->receipt.texts,
-	            "references");
+	watch_begin(&run->watch, values->quiet, values->progress, count_texts(run), "references");
 }
 
 static void on_publish(void *user, const char *receipt) {
@@ -365,7 +496,7 @@ static void on_publish(void *user, const char *receipt) {
 	const char *output = run->values->request.output;
 	const struct receipt *done = &run->setup->receipt;
 	if (receipt && !run->values->quiet)
-		fprintf(stderr, "%zu %s in %s, receipt in %s\n", done->texts,
+		fprintf(stderr, "%zu %s in %s, receipt in %s\n", count_texts(run),
 		        done->guarantee.savings.token_bank ? "batches of texts" : "texts",
 		        strcmp(output, "-") ? output : "standard output", receipt);
 	uint64_t dropped = 0;
@@ -393,13 +524,14 @@ static enum cuttle_status generate_texts(const struct generate_values *values, s
 /* ---- the verb -------------------------------------------------------------------------------- */
 
 /* Checks the options against each other, then all paths. Returns the exit code. */
-static int check_generate(const struct verb *verb, struct generate_values *values) {
+int generate_check(const struct verb *verb, struct generate_values *values) {
 	const struct run_request *request = &values->request;
 	struct cuttle_error error;
 	// One own prompt alone is refused by run_request_check.
 	if (request->prompt_public && request->prompt_private && values->form != CHOICE_NONE)
 		return verb_refuse(verb, CUTTLE_USAGE,
 		                   "--template and own prompts exclude each other");
+	if (values->json && !values->dry_run) return verb_refuse(verb, CUTTLE_USAGE, QUOTE_ALONE);
 	enum cuttle_status status = CUTTLE_OK;
 	if (values->drop) status = filters_read(values->drop, &values->request.filters, &error);
 	if (!status) status = run_request_check(request, &error);
@@ -407,12 +539,23 @@ static int check_generate(const struct verb *verb, struct generate_values *value
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
+/* Prints the plan: as JSON for programs, else in words with what it costs on this machine. */
+static int print_generate_plan(const struct verb *verb, const struct generate_values *values,
+                               const struct setup *setup) {
+	const struct receipt *receipt = &setup->receipt;
+	const struct ledger_request price = references_price(setup);
+	if (values->json)
+		return quote_print(verb, receipt_json(receipt, setup->fingerprint, ""),
+		                   (uint64_t)receipt->texts * receipt->guarantee.batch, &price);
+	preview_print(values, setup);
+	return preview_print_cost(verb, values, setup);
+}
+
 static int preview_texts(const struct verb *verb, const struct generate_values *values,
                          const struct setup *setup) {
 	const struct run_request *request = &values->request;
 	struct cuttle_error error, shortage;
-	preview_print(values, setup);
-	const int code = preview_print_cost(verb, values, setup);
+	const int code = print_generate_plan(verb, values, setup);
 	(void)fflush(stdout);
 	if (code) return code;
 	if (!values->quiet) warnings_print(stderr, request, setup);
@@ -424,25 +567,109 @@ static int preview_texts(const struct verb *verb, const struct generate_values *
 	return fits ? verb_fail(verb, fits, &shortage) : CUTTLE_OK;
 }
 
+/* Reads the preset's options first, and then once more those that were typed, which come on top.
+ * False: *code is the exit code. */
+static bool read_over_preset(const struct verb *verb, int argc, char **argv,
+                             struct generate_values *values, int *code) {
+	struct preset preset;
+	struct cuttle_error error;
+	int ignored;
+	*code = CUTTLE_USAGE;
+	if (!preset_read(values->preset, &preset)) {
+		(void)io_fail(&error, CUTTLE_USAGE,
+		              "--preset: there is no %.60s; cuttle help generate shows those there "
+		              "are",
+		              values->preset);
+		(void)verb_fail(verb, CUTTLE_USAGE, &error);
+		return false;
+	}
+	*values = values_defaults();
+	if (options_parse(verb, preset.count, preset.words, values, &ignored, &error)) {
+		(void)verb_fail(verb, CUTTLE_USAGE, &error);
+		return false;
+	}
+	return verb_begin(verb, argc, argv, values, NULL, code);
+}
+
+bool generate_read(const struct verb *verb, int argc, char **argv, struct generate_values *values,
+                   int *code) {
+	*values = values_defaults();
+	if (!verb_begin(verb, argc, argv, values, NULL, code)) return false;
+	if (values->preset && !read_over_preset(verb, argc, argv, values, code)) return false;
+	values_settle(values);
+	*code = refuse_incomplete_generate(verb, values);
+	return !*code;
+}
+
+/* What goes with --shard and what does not; NULL = nothing is wrong. */
+static const char *name_shard_fault(const struct generate_values *values) {
+	const struct run_request *request = &values->request;
+	if (values->redraw != COUNT_NONE || values->nobody_saw)
+		return "--redraw and --nobody-saw are for cuttle shard open";
+	if (!values->shard && values->shards)
+		return "--shards (CUTTLE_SHARDS) is for cuttle shard open, and for --shard auto";
+	if (!values->shard)
+		return values->wait ? "--wait is for --shard, which waits for the run" : NULL;
+	if (values->dry_run) return "--dry-run is for the whole run: leave out --shard";
+	if (request->ledger)
+		return "--ledger is for cuttle shard open, which charges the whole run: leave it "
+		       "out with --shard";
+	if (request->overwrite)
+		return "--overwrite would draw a shard again that was paid for once: cuttle shard "
+		       "open --redraw";
+	return shards_fault(request);
+}
+
+/* Texts go into a folder only where a shard is named. Returns the exit code. */
+static int refuse_run_folder(const struct verb *verb, const char *output) {
+	struct cuttle_error error;
+	char *file = output ? shards_file(output) : NULL;
+	const bool open = file && file_same(file, file);
+	free(file);
+	if (!open) return CUTTLE_OK;
+	(void)io_fail(&error, CUTTLE_USAGE, "%s is a run of many machines: add --shard I/N",
+	              output);
+	return verb_fail(verb, CUTTLE_USAGE, &error);
+}
+
+/* Joins the run in the folder -o. From here on the output is the shard's. Returns the exit code. */
+static int join_run(const struct verb *verb, struct generate_values *values,
+                    struct run_shard *shard) {
+	struct cuttle_error error;
+	const char *fault = name_shard_fault(values);
+	if (fault) return verb_refuse(verb, CUTTLE_USAGE, fault);
+	if (!values->shard) return refuse_run_folder(verb, values->request.output);
+	const enum cuttle_status status = shards_join(values->request.output, values->shard,
+	                                              values->shards, values->wait, shard, &error);
+	if (status) return verb_fail(verb, status, &error);
+	values->request.shard = shard;
+	values->request.output = shard->lines;
+	return CUTTLE_OK;
+}
+
 static int run_generate_verb(const struct verb *verb, int argc, char **argv) {
-	struct generate_values values = values_defaults();
+	struct generate_values values;
 	struct setup_model opened = {0};
 	struct setup setup = {0};
+	struct run_shard shard = {0};
 	struct cuttle_error error;
 	int code;
 	secrecy_begin();
-	if (!verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
-	values_settle(&values);
-	code = refuse_incomplete_generate(verb, &values);
-	if (!code) code = check_generate(verb, &values);
+	if (!generate_read(verb, argc, argv, &values, &code)) return code;
+	code = join_run(verb, &values, &shard);
+	if (!code) code = generate_check(verb, &values);
 	if (!code) code = verb_open_hashed(verb, &values.open, &opened);
-	if (code) return code;
+	if (code) {
+		shards_leave(&shard);
+		return code;
+	}
 	enum cuttle_status status = setup_make(&values.request, &opened, &setup, &error);
 	if (!status && values.dry_run) code = preview_texts(verb, &values, &setup);
 	else if (!status) status = generate_texts(&values, &setup, &error);
 	if (status) code = verb_fail(verb, status, &error);
 	setup_free(&setup);
 	cuttle_model_free(&opened.model);
+	shards_leave(&shard);
 	return code;
 }
 
@@ -455,8 +682,8 @@ const struct verb generate_verb = {
     .another = "-m MODEL.gguf -i notes.csv --unit-key patient --one-per-unit "
                "-e 3 -B 31 --dry-run",
     .about = ABOUT,
-    .options = OPTIONS,
-    .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+    .options = generate_options,
+    .option_count = GENERATE_OPTIONS,
     .headings = HEADINGS,
     .run = run_generate_verb,
 };

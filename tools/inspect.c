@@ -35,6 +35,9 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "categories", VALUE(request.categories), .argument = "LIST|FILE",
 	 .help = "the categories to write, as in generate: their names are in the prompts, and "
 	         "take room there"},
+	{.name = "clusters", VALUE(request.clusters), .argument = "FILE",
+	 .help = "a file of cuttle clusters, as in generate: for the generate line, and for the "
+	         "room that a cluster's words take in the prompts"},
 	FORMAT_OPTIONS(struct generate_values, input_format, request.delimiter),
 	{.name = "batch-size", .letter = 'B', VALUE(batch), .argument = "B", .most = UINT32_MAX,
 	 .help = "references per text, for the generate line (default 7)"},
@@ -59,13 +62,16 @@ static const char ABOUT[] =
 	"What it prints is PRIVATE, as its first line says. It goes to standard output and nowhere "
 	"else, and costs no budget. Keep it where the documents are, and do not choose -e, -n or "
 	"-c by it: a parameter chosen after looking at the documents tells about them. The "
-	"generate line follows from the options, the number of records and the categories alone; "
-	"only where no record has the field does it name the one with the most text.\n\n"
+	"generate line follows from the options and the number of records alone; only where "
+	"categories are declared public it follows from these, too, and where no record has the "
+	"field it names the one with the most text.\n\n"
 
-	"With --category-field the line declares the categories public (--category-public): their "
-	"names, unless --categories gives them, and how many texts each has, come from the "
-	"records. For categories that stay private write --categories yourself, by what may be "
-	"known without this report, leave out --category-public, and give -N.\n\n"
+	"With --category-field the categories of the line stay private, and so do the clusters of "
+	"--clusters: N follows from the number of records alone, for lots that use half of them. "
+	"Name the categories yourself, by what may be known without this report: the line takes "
+	"no name from the records. With --unit-key, or with shares in --categories, it declares "
+	"them public (--category-public), as generate then needs; names, unless --categories "
+	"gives them, and numbers of texts come from the records.\n\n"
 
 	"Lengths in tokens, and how many documents a context cuts, need -m MODEL.\n";
 // clang-format on
@@ -212,10 +218,19 @@ static void print_report(const struct inspect_report *report) {
 		       " records of a category: give a smaller -B, or other categories.\n",
 		       report->values->batch);
 	if (report->line && strstr(report->line, " --category-public "))
-		printf("This line declares the categories public. To keep them private, give "
-		       "generate --categories of your own and -N, without --category-public.\n");
-	if (report->line && !report->values->request.unit_key &&
-	    records_count(report->records) / 2 >= report->values->batch)
+		printf("This line declares the categories public: generate keeps none private of "
+		       "units (--unit-key), or with shares.\n");
+	else if (report->line && report->values->category_fields.count)
+		printf("The categories stay private: lots use half of the records, and how many "
+		       "texts each category gets follows from noisy counts, for none of fewer than "
+		       "B records. Name them in --categories by what may be known without this "
+		       "report.\n");
+	else if (report->line && report->values->request.clusters)
+		printf("The clusters stay private: lots use half of the records, and how many "
+		       "texts each cluster gets follows from noisy counts, for none of fewer than "
+		       "B records.\n");
+	else if (report->line && !report->values->request.unit_key &&
+	         records_count(report->records) / 2 >= report->values->batch)
 		printf(
 		    "With half as many texts or fewer, generate draws lots (--lots), which buys a "
 		    "larger clip at the same -e. cuttle budget plan --records %zu shows how "
@@ -313,16 +328,19 @@ static json_t *encode_report(const struct inspect_report *report) {
 /* ---- the verb -------------------------------------------------------------------------------- */
 
 /* Makes a plan, since the plan says where a document is cut. The clip does not change that, so this
- * uses a clip of 1, which works for every batch size. */
+ * uses a clip of 1, which works for every batch size; clusters need an epsilon. */
 static int prepare_cut(const struct verb *verb, struct generate_values *values,
                        struct setup_model *opened, struct setup *setup) {
 	struct cuttle_error error;
-	values->request.plan.clip = 1;
+	if (values->request.clusters) values->request.plan.epsilon = 10;
+	else values->request.plan.clip = 1;
 	values->accountant = CUTTLE_ZCDP;
 	values->dry_run = true; // nothing is drawn, so memory for it is no matter
 	values_settle(values);
-	values->request.lots = RUN_LOTS_OFF; // its plan is for lengths alone
-	values->request.category_public = true;
+	// Its plan is for lengths alone: no record is counted for lots.
+	values->request.input = NULL;
+	if (!values->request.clusters) values->request.lots = RUN_LOTS_OFF;
+	values->request.category_public = values->request.categories != NULL;
 	const int code = verb_open_hashed(verb, &values->open, opened);
 	if (code) return code;
 	const enum cuttle_status status = setup_make(&values->request, opened, setup, &error);
@@ -406,6 +424,11 @@ static int run_inspect_verb(const struct verb *verb, int argc, char **argv) {
 		return verb_refuse(verb, CUTTLE_USAGE, "give the documents with -i FILE");
 	if (values.run.request.categories && !values.run.category_fields.count)
 		return verb_refuse(verb, CUTTLE_USAGE, "--categories needs --category-field FIELD");
+	if (values.run.request.clusters &&
+	    (values.run.category_fields.count || values.run.request.unit_key))
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "--clusters: leave out --category-field and --unit-key, as in "
+		                   "generate");
 	if (!values.run.batch)
 		return verb_refuse(verb, CUTTLE_USAGE,
 		                   "--batch-size: must be a whole number above 0");

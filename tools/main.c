@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cuttle command. It finds the verb that argv[1] names and calls its run function with the rest
 // of the command line. At the end it checks that standard output took everything.
+#include "tools/manual.h"
 #include "tools/verbs.h"
 
 #include <errno.h>
@@ -10,10 +11,11 @@
 #include <unistd.h>
 
 static const struct verb *const VERBS[] = {
-    &generate_verb, &expand_verb, &inspect_verb, &clusters_verb, &tag_verb,
-    &sanitize_verb, &words_verb,  &perturb_verb, &infer_verb,    &extract_verb,
-    &evaluate_verb, &budget_verb, &score_verb,   &tokenize_verb, &detokenize_verb,
-    &model_verb,    &bench_verb,  &ledger_verb,  &receipt_verb};
+    &generate_verb, &expand_verb,     &evolve_verb, &inspect_verb, &clusters_verb,
+    &tag_verb,      &sanitize_verb,   &words_verb,  &perturb_verb, &infer_verb,
+    &extract_verb,  &evaluate_verb,   &audit_verb,  &budget_verb,  &score_verb,
+    &tokenize_verb, &detokenize_verb, &model_verb,  &bench_verb,   &ledger_verb,
+    &receipt_verb,  &report_verb,     &serve_verb,  &shard_verb,   &merge_verb};
 enum { VERB_COUNT = sizeof VERBS / sizeof *VERBS };
 
 static const struct verb *match_verb(const char *name) {
@@ -22,27 +24,38 @@ static const struct verb *match_verb(const char *name) {
 	return NULL;
 }
 
+static const struct exit_code EXIT_CODES[] = {
+    {0, "done"},
+    {1, "internal error: the machine failed (no entropy, standard output cannot be written, self "
+        "check)"},
+    {2, "usage: a wrong option, or an output of another command in the way"},
+    {3, "budget refused"},
+    {4, "input invalid: the file as a whole cannot be used, or holds too few records"},
+    {5, "model invalid"},
+    {6, "partial: stopped before the end; the same command continues"},
+    {7, "the ledger is missing, busy, damaged or was edited; a receipt does not hold, or an audit "
+        "contradicts it; a shard or the folder of a run contradicts the rest"},
+    {8, "out of memory"},
+    {9, "the remote model will not answer: TLS, a redirect, a refusal, its quota, or a malformed "
+        "reply"},
+};
+
+static const struct manual MANUAL = {
+    .verbs = VERBS,
+    .verb_count = VERB_COUNT,
+    .exit_codes = EXIT_CODES,
+    .exit_code_count = sizeof EXIT_CODES / sizeof *EXIT_CODES,
+    .about = "Writes text from sensitive documents under differential privacy, on ordinary CPUs.",
+};
+
 static void print_overview(FILE *file) {
-	fprintf(file, "usage: cuttle VERB [OPTION]...\n\nWrites text from sensitive documents "
-	              "under differential privacy, on ordinary CPUs.\n\n");
+	fprintf(file, "usage: cuttle VERB [OPTION]...\n\n%s\n\n", MANUAL.about);
 	for (size_t i = 0; i < VERB_COUNT; i++)
 		fprintf(file, "  %-12s %s\n", VERBS[i]->name, VERBS[i]->summary);
-	fprintf(file,
-	        "\n`cuttle help VERB` or `cuttle VERB --help` shows its options; `cuttle "
-	        "--version` the version.\n\n"
-	        "Exit codes:\n"
-	        "  0  done\n"
-	        "  1  internal error: the machine failed (no entropy, standard output cannot be "
-	        "written, self check)\n"
-	        "  2  usage: a wrong option, or an output of another command in the way\n"
-	        "  3  budget refused\n"
-	        "  4  input invalid: the file as a whole cannot be used, or holds too few records\n"
-	        "  5  model invalid\n"
-	        "  6  partial: stopped before the end; the same command continues\n"
-	        "  7  the ledger is missing, busy, damaged or was edited; a receipt does not hold\n"
-	        "  8  out of memory\n"
-	        "  9  the remote model will not answer: TLS, a redirect, a refusal, its quota, or "
-	        "a malformed reply\n");
+	fprintf(file, "\n`cuttle help VERB` or `cuttle VERB --help` shows its options; `cuttle "
+	              "--version` the version.\n\nExit codes:\n");
+	for (size_t i = 0; i < MANUAL.exit_code_count; i++)
+		fprintf(file, "  %d  %s\n", EXIT_CODES[i].code, EXIT_CODES[i].meaning);
 }
 
 static int refuse_verb(const char *name) {
@@ -56,6 +69,24 @@ static int refuse_verb(const char *name) {
 		fprintf(stderr,
 		        "cuttle: there is no verb %s; cuttle --help shows those there are\n", name);
 	return CUTTLE_USAGE;
+}
+
+/* For packages: cuttle help --verbs, --mdoc [VERB], --completion SHELL. */
+static int print_manual(int argc, char **argv) {
+	const char *what = argc > 3 ? argv[3] : NULL;
+	if (!strcmp(argv[2], "--completion")) {
+		if (what && manual_completion(&MANUAL, what, stdout)) return CUTTLE_OK;
+		fprintf(stderr, "cuttle help: --completion takes bash, zsh or fish\n");
+		return CUTTLE_USAGE;
+	}
+	if (!strcmp(argv[2], "--verbs")) {
+		for (size_t i = 0; i < VERB_COUNT; i++) printf("%s\n", VERBS[i]->name);
+		return CUTTLE_OK;
+	}
+	if (strcmp(argv[2], "--mdoc") != 0) return refuse_verb(argv[2]);
+	if (what && !match_verb(what)) return refuse_verb(what);
+	manual_page(&MANUAL, what ? match_verb(what) : NULL, stdout);
+	return CUTTLE_OK;
 }
 
 static int dispatch_verb(int argc, char **argv) {
@@ -73,6 +104,7 @@ static int dispatch_verb(int argc, char **argv) {
 		print_overview(stdout);
 		return CUTTLE_OK;
 	}
+	if (help && argv[2][0] == '-') return print_manual(argc, argv);
 	if (help) name = argv[2];
 	const struct verb *verb = match_verb(name);
 	if (!verb) return refuse_verb(name);

@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-	MOST_OPTIONS = 64, /* most options of a verb */
+	MOST_OPTIONS = 96, /* most options of a verb */
 	LONG_BASE = 256,   /* getopt returns this plus the entry's number for a long option; it is
 	                      above every letter */
 	HELP_COLUMN = 31,  /* column where the help of an option begins */
@@ -315,12 +315,15 @@ static void print_wrapped(FILE *file, const char *text, int at, int indent) {
 	fputc('\n', file);
 }
 
-/* The heading that the help has before this option, where it has one. */
-static void print_heading(FILE *file, const struct verb *verb, const char *option) {
+const char *options_heading(const struct verb *verb, const char *option) {
 	const struct option_heading *heading = verb->headings;
 	while (heading && heading->option && strcmp(heading->option, option) != 0) heading++;
-	if (!heading || !heading->option) return;
-	fprintf(file, "%s%s:\n", heading == verb->headings ? "" : "\n", heading->heading);
+	return heading ? heading->heading : NULL;
+}
+
+const struct option_entry *options_listed(const struct verb *verb, size_t *count) {
+	*count = verb->listed ? verb->listed_count : verb->option_count;
+	return verb->listed ? verb->listed : verb->options;
 }
 
 void options_help(const struct verb *verb, FILE *file) {
@@ -329,9 +332,12 @@ void options_help(const struct verb *verb, FILE *file) {
 		fprintf(file, "For example:\n    cuttle %s %s\n", verb->name, verb->example);
 	if (verb->another) fprintf(file, "    cuttle %s %s\n", verb->name, verb->another);
 	if (verb->example) fputc('\n', file);
-	for (size_t i = 0; i < verb->option_count; i++) {
-		const struct option_entry *entry = &verb->options[i];
-		print_heading(file, verb, entry->name);
+	size_t count;
+	const struct option_entry *listed = options_listed(verb, &count);
+	for (size_t i = 0; i < count; i++) {
+		const struct option_entry *entry = &listed[i];
+		const char *heading = options_heading(verb, entry->name);
+		if (heading) fprintf(file, "%s%s:\n", i == 0 ? "" : "\n", heading);
 		char letter[8] = "    ";
 		if (entry->letter) (void)snprintf(letter, sizeof letter, "-%c, ", entry->letter);
 		int at =

@@ -85,6 +85,10 @@ struct verb {
 	const char *about;   /* paragraphs after the options; NULL = none */
 	const struct option_entry *options;
 	size_t option_count;
+	/* What help and manual list, where that is other than all options: names and words alone.
+	 * NULL = all options. */
+	const struct option_entry *listed;
+	size_t listed_count;
 	/* Where the help groups the options, and ends it with {NULL}; NULL = not at all. */
 	const struct option_heading *headings;
 	int (*run)(const struct verb *verb, int argc, char **argv);
@@ -113,5 +117,11 @@ bool options_count(const char *text, uint64_t most, uint64_t *value);
 const char *options_nearest(const char *typed, const char *const names[], size_t count);
 
 void options_help(const struct verb *verb, FILE *file);
+
+/* What help and manual list of a verb, and how many these are. */
+const struct option_entry *options_listed(const struct verb *verb, size_t *count);
+
+/* The heading that stands before the option of that long name; NULL = none. */
+const char *options_heading(const struct verb *verb, const char *option);
 
 #endif

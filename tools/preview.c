@@ -13,7 +13,11 @@
 static void print_parts(const struct setup *setup) {
 	const struct receipt_unit *unit = &setup->receipt.unit;
 	const struct cuttle_histogram *histogram = setup->receipt.histogram;
-	if (histogram)
+	if (histogram && unit->key)
+		printf("lots of units their number is private: texts, %" PRIu32
+		       " or fewer, follow from a count with noise of scale %" PRIu32 "\n",
+		       histogram->texts, histogram->scale);
+	else if (histogram)
 		printf("categories    %" PRIu32 ", private: their texts, %" PRIu32
 		       " or fewer, follow from counts with noise of scale %" PRIu32 "\n",
 		       histogram->clusters, histogram->texts, histogram->scale);
@@ -42,7 +46,9 @@ static void print_lots(const struct setup *setup) {
 		printf("lots          %" PRIu64 " records in %" PRIu64 " batches, %" PRIu64
 		       " of them used%s\n",
 		       lots->records, lots->batches, lots->used,
-		       setup->receipt.histogram ? " at most, in each category by this share" : "");
+		       !setup->receipt.histogram ? ""
+		       : setup->receipt.unit.key ? " at most; of the units a share as large"
+		                                 : " at most, in each category by this share");
 	}
 	if (!setup->lots.count && setup->lots.batches > 0)
 		printf(
@@ -82,6 +88,14 @@ static void print_filters(const struct filters *filters) {
 	if (filters_drop_any(filters)) printf("\n");
 }
 
+static void print_rounds(const struct setup *setup) {
+	if (setup->drawn.count)
+		printf(
+		    "rounds        2: a tenth of the texts of each category with 8 or more, then "
+		    "the others, which show up to %zu of them among %zu examples\n",
+		    setup->drawn.count, setup->drawn.places);
+}
+
 void preview_say_cap(const struct generate_values *values, const struct setup *setup, FILE *file) {
 	if (setup->receipt.guarantee.clip_capped)
 		fprintf(file,
@@ -89,6 +103,49 @@ void preview_say_cap(const struct generate_values *values, const struct setup *s
 		        "one is used, and epsilon is what it comes to, less than the %g asked "
 		        "for.\n",
 		        setup->receipt.guarantee.clip, values->request.plan.epsilon);
+}
+
+/* Parameters of a method other than InvisibleInk, as the plan uses them. */
+static void print_method(const struct cuttle_guarantee *guarantee) {
+	size_t count;
+	const struct cuttle_method_field *fields = cuttle_method_fields(&count);
+	if (guarantee->method == CUTTLE_INVISIBLEINK) return;
+	printf("method        %s", cuttle_method_name(guarantee->method));
+	for (size_t i = 0; i < count; i++) {
+		const void *at = (const char *)&guarantee->method_params + fields[i].offset;
+		if (!(fields[i].methods >> guarantee->method & 1)) continue;
+		if (fields[i].kind == CUTTLE_FIELD_REAL && isnan(*(const double *)at)) continue;
+		printf(", %s ", fields[i].name);
+		if (fields[i].kind == CUTTLE_FIELD_REAL) printf("%.10g", *(const double *)at);
+		else if (fields[i].kind == CUTTLE_FIELD_FLAG)
+			printf("%s", *(const bool *)at ? "yes" : "no");
+		else if (*(const uint32_t *)at == CUTTLE_ORDER_INFINITE) printf("infinity");
+		else printf("%" PRIu32, *(const uint32_t *)at);
+	}
+	printf("\n");
+	if (guarantee->claim.kind != CUTTLE_CLAIM_NOTHING)
+		printf("units         %" PRIu32 " a text, each of %s %.10g\n",
+		       guarantee->claim.units,
+		       guarantee->claim.kind == CUTTLE_CLAIM_RANGE ? "eta"
+		       : guarantee->claim.kind == CUTTLE_CLAIM_RHO ? "rho"
+		                                                   : "Renyi loss",
+		       guarantee->claim.unit);
+}
+
+/* What each accountant that can speak says. */
+static void print_accounts(const struct cuttle_guarantee *guarantee) {
+	static const char *const names[] = {"zCDP", "exact composition", "Renyi, one order"};
+	printf("epsilon       %.10g (%s)\n", receipt_epsilon(guarantee),
+	       names[guarantee->accountant]);
+	if (guarantee->accountant == CUTTLE_EXACT)
+		printf("epsilon       %.10g (zCDP)\n", guarantee->epsilon);
+	else if (isfinite(guarantee->epsilon_exact))
+		printf("epsilon       %.10g (exact composition)\n", guarantee->epsilon_exact);
+	printf("delta         %g\n", guarantee->delta);
+	if (guarantee->claim.order)
+		printf("Renyi loss    %.10g at order %" PRIu32 "\n", guarantee->claim.loss,
+		       guarantee->claim.order);
+	else printf("rho           %.10g\n", guarantee->rho);
 }
 
 void preview_print(const struct generate_values *values, const struct setup *setup) {
@@ -107,19 +164,20 @@ void preview_print(const struct generate_values *values, const struct setup *set
 	print_parts(setup);
 	print_lots(setup);
 	print_savings(guarantee);
+	print_rounds(setup);
 	print_filters(&setup->receipt.filters);
 	printf("temperature   %.10g\ntop-k         %" PRIu32 "\n", guarantee->temperature,
 	       guarantee->top_k);
-	printf("clip          %.10g (%" PRId32 " / 2^%" PRIu32 ")\n", guarantee->clip,
-	       guarantee->clip_fixed, guarantee->fraction_bits);
-	printf("gain          %g\n", guarantee->gain);
-	printf("epsilon       %.10g (%s)\n", receipt_epsilon(guarantee),
-	       guarantee->accountant == CUTTLE_EXACT ? "exact composition" : "zCDP");
-	if (guarantee->accountant == CUTTLE_EXACT)
-		printf("epsilon       %.10g (zCDP)\n", guarantee->epsilon);
-	else if (isfinite(guarantee->epsilon_exact))
-		printf("epsilon       %.10g (exact composition)\n", guarantee->epsilon_exact);
-	printf("delta         %g\nrho           %.10g\n", guarantee->delta, guarantee->rho);
+	print_method(guarantee);
+	if (guarantee->clip_fixed)
+		printf("clip          %.10g (%" PRId32 " / 2^%" PRIu32 ")\n", guarantee->clip,
+		       guarantee->clip_fixed, guarantee->fraction_bits);
+	if (guarantee->method == CUTTLE_INVISIBLEINK) printf("gain          %g\n", guarantee->gain);
+	if (cuttle_method_promises(guarantee->method)) print_accounts(guarantee);
+	if (guarantee->token_prior > 0.0)
+		printf("token prior   rho %.10g of it, for noisy counts of the tokens of all "
+		       "records\n",
+		       guarantee->token_prior);
 	printf("context       %" PRIu32 " tokens: %" PRIu32 " shared by all prompts, %" PRIu32
 	       " in the public prompt, at most %" PRIu32 " of a reference\n",
 	       guarantee->context, guarantee->shared_prefix, guarantee->public_tokens,

@@ -14,6 +14,7 @@
 #include "io/secrecy.h"
 #include "io/units.h"
 #include "tools/pace.h"
+#include "tools/quote.h"
 #include "tools/tagging.h"
 #include "tools/watch.h"
 #include "workflow/rewriting.h"
@@ -55,6 +56,7 @@ struct sanitize_values {
 	bool no_sweep;
 	bool paper;
 	bool dry_run;
+	bool json; /* dry_run: one JSON object, for programs */
 	bool quiet;
 	char tagged_by[TAGGING_WORDS];
 	struct tagging finder; /* what runs while documents are read */
@@ -163,6 +165,7 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "dry-run", VALUE(dry_run),
 	 .help = "print the guarantee per group and of all, the charge and the memory; with -i "
 	         "check all documents; draw nothing"},
+	QUOTE_OPTION(struct sanitize_values),
 	PROGRESS_OPTIONS(struct sanitize_values),
 	MACHINE_OPTIONS(struct sanitize_values),
 	{.name = "parallel", VALUE(parallel), .argument = "DOCUMENTS", .most = 256,
@@ -462,7 +465,16 @@ static enum cuttle_status preview_documents(const struct verb *verb,
 	// Without documents every number of marked groups is shown.
 	for (size_t m = 1; !counted && m <= groups_count(&values->request.groups); m++)
 		rewriting->receipt.marked[m] = 1;
-	print_sanitize_plan(values, rewriting, counted);
+	if (values->json) {
+		const struct rewrite_receipt *receipt = &rewriting->receipt;
+		const struct ledger_request price = {.measure = LEDGER_RDP,
+		                                     .order = receipt->guarantee.alpha,
+		                                     .rho = rewrite_receipt_charge(receipt)};
+		// The line of an error is on standard error by then.
+		if (quote_print(verb, rewrite_receipt_json(receipt, rewriting->fingerprint, ""),
+		                receipt->documents, &price))
+			return io_fail(error, CUTTLE_INTERNAL, "the plan cannot be printed");
+	} else print_sanitize_plan(values, rewriting, counted);
 	(void)fflush(stdout);
 	if (!values->quiet) warn_of_tagger(verb, values);
 	if (!values->quiet && counted) warn_of_delta(&rewriting->receipt);
@@ -508,6 +520,8 @@ static int run_sanitize_verb(const struct verb *verb, int argc, char **argv) {
 	enum cuttle_status status = settle_sanitize(&values, &error);
 	if (status) return verb_fail(verb, status, &error);
 	code = refuse_incomplete_sanitize(verb, &values);
+	if (!code && values.json && !values.dry_run)
+		code = verb_refuse(verb, CUTTLE_USAGE, QUOTE_ALONE);
 	if (code) return code;
 	status = rewriting_check(&values.request, &error);
 	if (!status) status = rewriting_paths(&values.request, &error);

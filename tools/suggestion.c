@@ -142,6 +142,20 @@ static bool print_categories(FILE *file, const struct generate_values *values,
 	return texts > 0;
 }
 
+/* Whether the line declares categories public: owners as units, and shares, go with no others. */
+static bool needs_public(const struct generate_values *values) {
+	const struct option_list *fields = &values->category_fields;
+	struct categories declared = {0};
+	if (!fields->count) return false;
+	if (values->request.unit_key) return true;
+	const bool uneven = values->request.categories &&
+	                    !categories_read(fields->texts, fields->count,
+	                                     values->request.categories, &declared, NULL) &&
+	                    categories_shares(&declared) != declared.count;
+	categories_free(&declared);
+	return uneven;
+}
+
 char *suggestion_line(const struct verb *verb, const struct generate_values *given,
                       const struct records *records, const struct survey *survey,
                       const char *text_field) {
@@ -161,9 +175,14 @@ char *suggestion_line(const struct verb *verb, const struct generate_values *giv
 			print_option(file, &verb->options[i], &values, &defaults);
 	fprintf(file, " -o out.jsonl -e 10 -B %zu", batch);
 	bool enough = true;
-	if (values.category_fields.count)
-		enough = print_categories(file, &values, records, survey, batch);
-	else fprintf(file, " -N %zu", count / batch);
+	const bool private = values.category_fields.count || values.request.clusters;
+	if (needs_public(&values)) enough = print_categories(file, &values, records, survey, batch);
+	else if (private) {
+		// No name comes from the records. Lots use half of them.
+		if (!values.request.categories && values.category_fields.count)
+			fputs(" --categories categories.csv", file);
+		fprintf(file, " -N %zu", count / batch < 2 ? 1 : count / batch / 2);
+	} else fprintf(file, " -N %zu", count / batch);
 	if (values.request.unit_key) fputs(" --one-per-unit", file);
 	if (fclose(file) == 0 && enough) return line;
 	secrecy_free(line);

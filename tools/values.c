@@ -3,6 +3,7 @@
 #include "tools/values.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct generate_values values_defaults(void) {
 	struct generate_values values = {.insecure_seed = COUNT_NONE,
@@ -11,7 +12,9 @@ struct generate_values values_defaults(void) {
 	                                 .center = CHOICE_NONE,
 	                                 .lots = CHOICE_NONE,
 	                                 .charge = CHOICE_NONE,
-	                                 .trim = CHOICE_NONE};
+	                                 .method = CHOICE_NONE,
+	                                 .trim = CHOICE_NONE,
+	                                 .redraw = COUNT_NONE};
 	run_request_default(&values.request);
 	values.batch = values.request.plan.batch;
 	values.tokens = values.request.plan.tokens;
@@ -19,6 +22,14 @@ struct generate_values values_defaults(void) {
 	values.context = values.request.plan.context;
 	values.prompt_chunk = values.request.plan.prompt_chunk;
 	return values;
+}
+
+/* What is no order becomes 1, which no method takes. */
+static uint32_t read_order(const char *text) {
+	uint64_t order = 0;
+	if (!text) return 0;
+	if (!strcmp(text, "inf")) return CUTTLE_ORDER_INFINITE;
+	return options_count(text, UINT16_MAX, &order) && order > 1 ? (uint32_t)order : 1;
 }
 
 static void settle_plan(const struct generate_values *values, struct cuttle_plan_params *plan) {
@@ -30,6 +41,9 @@ static void settle_plan(const struct generate_values *values, struct cuttle_plan
 	plan->parallel = (uint32_t)values->parallel;
 	plan->savings.center = values->center != 1;
 	plan->savings.free_tokens = (uint32_t)values->free_tokens;
+	if (values->method != CHOICE_NONE) plan->method = (enum cuttle_method)values->method;
+	plan->method_params.order = read_order(values->order);
+	plan->method_params.units = (uint32_t)values->units;
 	if (values->form == 1) plan->form = CUTTLE_INSTRUCT;
 	// A ledger adds up rho. So with a ledger epsilon is that of rho, unless the user chooses.
 	if (values->accountant != CHOICE_NONE)
@@ -40,9 +54,15 @@ static void settle_plan(const struct generate_values *values, struct cuttle_plan
 	plan->any_memory = values->dry_run;
 }
 
+uint64_t values_now(uint64_t now) {
+	const char *epoch = getenv("SOURCE_DATE_EPOCH");
+	if (epoch && !options_count(epoch, UINT64_MAX, &now)) return UINT64_MAX;
+	return now;
+}
+
 void values_settle(struct generate_values *values) {
 	struct run_request *request = &values->request;
-	const char *epoch = getenv("SOURCE_DATE_EPOCH"), *output = request->output;
+	const char *output = request->output;
 	settle_plan(values, &request->plan);
 	request->model = values->open.model;
 	request->lock = values->open.mlock;
@@ -58,5 +78,5 @@ void values_settle(struct generate_values *values) {
 	if (values->charge != CHOICE_NONE)
 		request->charge = values->charge ? RUN_CHARGE_RHO : RUN_CHARGE_EPSILON;
 	request->accountant_chosen = values->accountant != CHOICE_NONE;
-	if (epoch && !options_count(epoch, UINT64_MAX, &request->now)) request->now = UINT64_MAX;
+	request->now = values_now(request->now);
 }

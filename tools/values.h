@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of generate as values, for the verbs that have them: generate and inspect. An option
-// that a run takes as it stands goes into the request at once, as -i into request.input. The others
-// wait beside it until values_settle turns them into members of the request. For example:
+// The options of generate as values, for the verbs that have them: generate, shard and inspect. An
+// option that a run takes as it stands goes into the request at once, as -i into request.input. The
+// others wait beside it until values_settle turns them into members of the request. For example:
 //   struct generate_values values = values_defaults();
 //   ... options_parse ... values_settle(&values); setup_make(&values.request, ...);
 // No private data passes through.
@@ -36,9 +36,19 @@ struct generate_values {
 	int center;       /* 0 median, 1 none, CHOICE_NONE = median */
 	int lots;         /* enum run_lots; CHOICE_NONE = auto */
 	int charge;       /* 0 epsilon, 1 rho, CHOICE_NONE = as suits */
-	bool dry_run;     /* print what the run would be, and draw nothing */
-	bool quiet;       /* errors only */
-	bool one_per_unit; /* read one record of each unit */
+	int method;       /* enum cuttle_method; CHOICE_NONE = invisibleink */
+	const char *preset;     /* --preset; NULL = none */
+	const char *order;      /* --order: a number, or "inf"; NULL = not given */
+	uint64_t units;         /* --units; 0 = not given */
+	const char *shard;      /* --shard: "I/N" or "auto"; NULL = the whole run */
+	uint64_t shards;        /* --shards; 0 = not given */
+	uint64_t wait;          /* seconds for run.json */
+	uint64_t redraw;        /* a shard that is drawn again; COUNT_NONE = none is */
+	const char *nobody_saw; /* --nobody-saw; NULL = not given */
+	bool dry_run;           /* print what the run would be, and draw nothing */
+	bool json;              /* dry_run: one JSON object, for programs */
+	bool quiet;             /* errors only */
+	bool one_per_unit;      /* read one record of each unit */
 };
 
 // clang-format off
@@ -53,7 +63,8 @@ struct generate_values {
 	{.name = "examples-per-text", VALUE(request.examples_per_text), .argument = "E", \
 	 .least = 1, .most = 1024, \
 	 .help = "show so many of them: with categories the first of a text's own, in the order " \
-	         "of the file, then the first of the others (default: all; 4 with --clusters)"}, \
+	         "of the file, then the first of the others (default: all; 4 with --clusters " \
+	         "or --rounds 2)"}, \
 	{.name = "examples-field", VALUE(request.examples_field), .argument = "NAME", \
 	 .help = "field of the public examples (default: that of the references)"}, \
 	{.name = "template", VALUE(form), .argument = "continue|instruct", \
@@ -71,6 +82,20 @@ struct generate_values {
 	 .help = "own private prompt, with {reference} in it once"}
 // clang-format on
 
+/* The table of generate's options, which cuttle shard open has, too. A number too small does not
+ * compile; one too large leaves an option without a name, and no help. */
+enum { GENERATE_OPTIONS = 82 };
+extern const struct option_entry generate_options[GENERATE_OPTIONS];
+
+/* The beginning of both verbs, in this order. generate_read reads options and preset, and refuses a
+ * command that lacks one; false: the verb ends with *code. generate_check checks the options
+ * against each other and all paths; returns the exit code. generate_say prints the guarantee, with
+ * --quiet only where it stands nowhere else. */
+bool generate_read(const struct verb *verb, int argc, char **argv, struct generate_values *values,
+                   int *code);
+int generate_check(const struct verb *verb, struct generate_values *values);
+void generate_say(const struct generate_values *values, const struct setup *setup);
+
 /* The values when no option is given. */
 struct generate_values values_defaults(void);
 
@@ -78,5 +103,7 @@ struct generate_values values_defaults(void);
  * it is. SOURCE_DATE_EPOCH, when it is set, is the time of the run: then a run can be repeated byte
  * for byte. setup_make refuses a wrong one. */
 void values_settle(struct generate_values *values);
+/* The time of a run: `now`, or SOURCE_DATE_EPOCH; UINT64_MAX where that is wrong. */
+uint64_t values_now(uint64_t now);
 
 #endif

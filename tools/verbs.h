@@ -17,7 +17,8 @@
 
 extern const struct verb generate_verb, expand_verb, inspect_verb, budget_verb, score_verb,
     tokenize_verb, detokenize_verb, model_verb, bench_verb, ledger_verb, receipt_verb, tag_verb,
-    sanitize_verb, words_verb, perturb_verb, infer_verb, extract_verb, evaluate_verb, clusters_verb;
+    sanitize_verb, words_verb, perturb_verb, infer_verb, extract_verb, evaluate_verb, clusters_verb,
+    audit_verb, report_verb, evolve_verb, serve_verb, shard_verb, merge_verb;
 
 /* Parses the options. *operands is set to the first argument that belongs to no option; operands
  * NULL refuses such arguments. False: the verb ends now with *exit_code, as help or one line on

@@ -147,7 +147,7 @@ enum cuttle_status documents_read(const struct documents_request *request,
 	memset(documents, 0, sizeof *documents);
 	documents->placeholder = request->placeholder;
 	documents->owned = request->spans.owner_field != NULL;
-	enum cuttle_status status = secrecy_room(error);
+	enum cuttle_status status = secrecy_room(SIZE_MAX, error);
 	if (!status) status = source_open(&reader.source, request->spans.path, error);
 	if (!status) {
 		status = read_documents(&reader, error);

@@ -3,7 +3,9 @@
 //
 // Called by tools/evaluate. References may be PRIVATE; whoever asks says which it is, and nothing
 // here guesses. Nothing protects the numbers: of private references they are private, and the table
-// is stamped. Vectors are kept beside the output while a run lasts, readable by its owner alone.
+// is stamped. With an epsilon private references answer through noise alone, which a ledger is
+// charged for (dp/PRIVACY.md, step 50); then the table is public. Vectors are kept beside the
+// output while a run lasts, readable by its owner alone.
 // Messages name a member as the option of evaluate does. For example:
 //
 //     evaluating_default(&request);
@@ -11,11 +13,15 @@
 //     request.privacy = EVALUATING_PRIVATE, request.output = "table.md";
 //     status = evaluating_check(&request, &error);
 //     if (!status) status = evaluating_paths(&request, &error);
-//     if (!status) status = evaluating_run(&request, &opened, &events, &evaluation, &error);
-//     ... print ... evaluating_done(&request); evaluation_free(&evaluation.table);
+//     if (!status)
+//             status = evaluating_run(&request, &opened, &events, &asked, &evaluation, &error);
+//     ... print ... evaluating_seal(&asked, sha256, &error); ... put in place ...
+//     evaluating_done(&request, &asked); evaluating_close(&asked); evaluation_free(&evaluation);
 #ifndef CUTTLE_WORKFLOW_EVALUATING_H
 #define CUTTLE_WORKFLOW_EVALUATING_H
 
+#include "engine/cuttle/votes.h"
+#include "workflow/ballot.h"
 #include "workflow/evaluation.h"
 #include "workflow/setup.h"
 
@@ -42,15 +48,25 @@ struct evaluating_request {
 	size_t features_b_count;
 	const char *output; /* path; "-" = standard output */
 	enum evaluating_privacy privacy;
+	double epsilon;       /* of all answers of the references together; NaN = they are read */
+	double delta;         /* with epsilon */
+	const char *ledger;   /* path; with epsilon */
+	const char *dataset;  /* name of the references in the ledger */
+	const char *unit_key; /* field that says whose a reference is; NULL = none */
+	/* With epsilon: the noise follows from this seed. NOT PRIVATE; no ledger is charged. NULL =
+	 * random bits of the system. */
+	const uint64_t *seed;
+	bool overwrite;   /* a journal of another command may go */
 	bool equal_texts; /* texts of a run may stand in the references */
 	bool lock;        /* keep texts out of swap */
 };
 
-/* Sets the fields "text", and all else to 0. */
+/* Sets the fields "text", no epsilon, delta 1e-6, and all else to 0. */
 void evaluating_default(struct evaluating_request *request);
 
 /* USAGE: privacy is unsaid, one of --task and --test stands alone, or vectors are not given for
- * each file. */
+ * each file; an epsilon with public references, without a ledger or with vectors; a ledger without
+ * an epsilon. */
 enum cuttle_status evaluating_check(const struct evaluating_request *request,
                                     struct cuttle_error *error);
 /* As run_request_paths. INPUT: the references are one of the other files, under whatever name. */
@@ -68,17 +84,43 @@ struct evaluating_events {
 	bool (*stop)(void *user);
 };
 
+enum { EVALUATING_VOTES, EVALUATING_SUMS, EVALUATING_QUERIES };
+
+/* References that answer through noise: what that costs, and what is open until the table is in
+ * place. All of it is public. Zero: they are read. */
+struct evaluating_asked {
+	struct cuttle_query queries[EVALUATING_QUERIES];
+	double rho;
+	double epsilon;               /* of rho; at most the request's */
+	double delta;                 /* 0 = references are read */
+	struct receipt_ledger ledger; /* the charge */
+	bool seeded;                  /* NOT PRIVATE */
+	bool unprotected;             /* a run or the baseline says NOT PRIVATE: so is the table */
+	char fingerprint[HASH_TEXT];
+	struct ballot *ballot;
+	struct spending spending;
+};
+
 /* Reads all files, runs their texts through the model, and makes the table; evaluation_free frees
  * it after success. What the model makes of texts is kept in a file beside the output, with
- * FEATURE_FILE behind its name, and is taken from there when it stands there already.
+ * FEATURE_FILE behind its name, and is taken from there when it stands there already. With an
+ * epsilon the ledger is charged before a text goes through the model. Call evaluating_close in any
+ * case.
+ * asked->unprotected is set however the references are: what such texts hold is in the table.
  * INPUT: as text_set_read and evaluation_make; a text of a run stands in the references or in the
- * test texts, or one of the references in the test texts. PARTIAL. Else as text_set_measure. */
+ * test texts, or one of the references in the test texts, unless references answer through noise.
+ * PARTIAL. Else as text_set_measure, ballot_open and ballot_take. */
 enum cuttle_status evaluating_run(const struct evaluating_request *request,
                                   const struct setup_model *opened,
                                   const struct evaluating_events *events,
-                                  struct evaluation *evaluation, struct cuttle_error *error);
-
-/* The table is written: removes the file with what the model made of the texts. */
-void evaluating_done(const struct evaluating_request *request);
+                                  struct evaluating_asked *asked, struct evaluation *evaluation,
+                                  struct cuttle_error *error);
+/* The table is written, with this hash, and not yet in place. Errors as ballot_finish. */
+enum cuttle_status evaluating_seal(struct evaluating_asked *asked, const char sha256[HASH_TEXT],
+                                   struct cuttle_error *error);
+/* The table is in place: removes the file with what the model made of the texts, and the journal.
+ */
+void evaluating_done(const struct evaluating_request *request, struct evaluating_asked *asked);
+void evaluating_close(struct evaluating_asked *asked);
 
 #endif

@@ -3,7 +3,7 @@
 // brought to the same axes and clustered together, so that rows compare with each other.
 // A view is a part of a set that stands for texts or references of a row: all of it, or every other
 // text. Example: of 5 references, texts 1 and 3 against 0, 2 and 4.
-#include "workflow/evaluation.h"
+#include "workflow/evaluator.h"
 
 #include "base/phrases.h"
 #include "base/sort.h"
@@ -20,9 +20,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const uint64_t SEED = 1; /* public: the same numbers for everybody */
-static const double SCALES[2] = {MAUVE_SCALE_PAPER, MAUVE_SCALE_FINE};
 
 const struct evaluation_column evaluation_columns[EVALUATION_COLUMNS] = {
     [EVALUATION_MAUVE] = {"mauve", "MAUVE c=.9", EVALUATION_DEVIATION, 4},
@@ -47,50 +44,15 @@ const struct evaluation_column evaluation_columns[EVALUATION_COLUMNS] = {
     [EVALUATION_BAYES] = {"bayes", "Bayes accuracy", EVALUATION_DEVIATION, 3},
     [EVALUATION_BAYES_RECALL] = {"bayes_recall", "Bayes recall", EVALUATION_DEVIATION, 3},
     [EVALUATION_PROBE] = {"probe", "probe accuracy", EVALUATION_DEVIATION, 3},
+    [EVALUATION_NEAR_LENGTH] = {"tokens_near", "tokens, clamped", EVALUATION_HALF_WIDTH, 1},
+    [EVALUATION_NEAR_LOSS] = {"loss_near", "-ln P, clamped", EVALUATION_HALF_WIDTH, 3},
     [EVALUATION_PROBE_RECALL] = {"probe_recall", "probe recall", EVALUATION_DEVIATION, 3},
 };
 
-/* Texts begin, begin + step, ... of a set. */
-struct text_view {
-	const struct text_set *set;
-	size_t begin;
-	size_t step;
-	size_t count;  /* texts */
-	size_t offset; /* of the set's first text among all stacked vectors */
-};
-
-/* A row and the references that it is compared with. */
-struct compared_views {
-	struct text_view texts;
-	struct text_view references;
-};
-
-struct evaluator {
-	const struct evaluation_input *input;
-	struct evaluation *evaluation;
-	struct compared_views *views; /* [row_count] */
-	struct phrases *lexicon;      /* NULL = none */
-	char *terms;                  /* of the lexicon, in lower case */
-	size_t width;                 /* of the vectors */
-	struct mauve_points points;   /* all vectors, on the kept axes */
-	uint32_t *labels;             /* [points.count] clusters */
-	// Classes of the task: labels that occur, in the order of the test texts, then of the rows.
-	const char *class_names[EVALUATION_CLASSES];
-	size_t class_sizes[EVALUATION_CLASSES];
-	struct cuttle_error *error;
-};
-
-static enum cuttle_status fail_evaluation(const struct evaluator *e) {
-	return io_fail(e->error, CUTTLE_NOMEM, "out of memory for the evaluation");
-}
-
-static size_t view_text(const struct text_view *view, size_t i) {
-	return view->begin + i * view->step;
-}
-
-static void set_cell(struct evaluation_row *row, int column, double value, double error) {
-	row->cells[column] = (struct evaluation_cell){value, error};
-}
+const char *const evaluation_histograms[EVALUATION_HISTOGRAMS] = {
+    [EVALUATION_LENGTHS] = "length",
+    [EVALUATION_PERPLEXITIES] = "perplexity",
+    [EVALUATION_CLUSTERED] = "clusters"};
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
@@ -104,7 +66,10 @@ static void add_evaluation_row(struct evaluator *e, enum evaluation_kind kind,
 	row->texts = texts.count;
 	row->against = references.count;
 	row->unreadable = texts.set->unreadable;
-	for (int i = 0; i < EVALUATION_COLUMNS; i++) set_cell(row, i, NAN, NAN);
+	if (kind != EVALUATION_REAL && kind != EVALUATION_NOISY)
+		memcpy(row->sha256, texts.set->sha256, HASH_TEXT);
+	for (int i = 0; i < EVALUATION_COLUMNS; i++) evaluator_cell(row, i, NAN, NAN);
+	if (kind == EVALUATION_NOISY) return;
 	if (!table->compared || texts.count < table->compared) table->compared = texts.count;
 }
 
@@ -116,13 +81,17 @@ static enum cuttle_status add_evaluation_rows(struct evaluator *e) {
 	const size_t rows = 1 + (in->baseline != NULL) + in->run_count;
 	table->rows = calloc(rows, sizeof *table->rows);
 	e->views = calloc(rows, sizeof *e->views);
-	if (!table->rows || !e->views) return fail_evaluation(e);
+	if (!table->rows || !e->views) return evaluator_fail(e);
 	table->references = refs->count;
 	table->unreadable = refs->unreadable;
 	const struct text_view all = {refs, 0, 1, refs->count, 0};
-	add_evaluation_row(e, EVALUATION_REAL, (struct text_view){refs, 1, 2, refs->count / 2, 0},
-	                   (struct text_view){refs, 0, 2, (refs->count + 1) / 2, 0});
-	size_t offset = refs->count;
+	if (in->noise) add_evaluation_row(e, EVALUATION_NOISY, all, all);
+	else
+		add_evaluation_row(e, EVALUATION_REAL,
+		                   (struct text_view){refs, 1, 2, refs->count / 2, 0},
+		                   (struct text_view){refs, 0, 2, (refs->count + 1) / 2, 0});
+	// Noisy references are not in the stack.
+	size_t offset = in->noise ? 0 : refs->count;
 	for (size_t i = 0; i < rows - 1; i++) {
 		const bool public = in->baseline && !i;
 		const struct text_set *set =
@@ -148,7 +117,8 @@ static enum cuttle_status check_evaluation_set(struct evaluator *e, const struct
 static enum cuttle_status check_evaluation_input(struct evaluator *e) {
 	const struct evaluation_input *in = e->input;
 	e->width = in->references->width;
-	enum cuttle_status status = check_evaluation_set(e, in->references);
+	// How many references can be read may not end a run that asks them through noise.
+	enum cuttle_status status = in->noise ? CUTTLE_OK : check_evaluation_set(e, in->references);
 	if (!status && in->baseline) status = check_evaluation_set(e, in->baseline);
 	for (size_t i = 0; i < in->run_count && !status; i++)
 		status = check_evaluation_set(e, &in->runs[i]);
@@ -163,17 +133,20 @@ static enum cuttle_status project_vectors(struct evaluator *e) {
 	const struct text_view *last = &e->views[table->row_count - 1].texts;
 	const size_t total = last->offset + last->set->count;
 	float *stack = scratch_make(total * e->width, sizeof *stack);
-	if (!stack) return fail_evaluation(e);
-	memcpy(stack, e->input->references->vectors,
-	       e->input->references->count * e->width * sizeof *stack);
+	if (!stack) return evaluator_fail(e);
+	const struct text_set *refs = e->input->references;
+	if (!e->input->noise) memcpy(stack, refs->vectors, refs->count * e->width * sizeof *stack);
 	for (size_t i = 1; i < table->row_count; i++) {
 		const struct text_view *view = &e->views[i].texts;
 		memcpy(stack + view->offset * e->width, view->set->vectors,
 		       view->count * e->width * sizeof *stack);
 	}
-	const bool done = mauve_project(stack, total, e->width, MAUVE_SHARE, &e->points);
+	const bool done =
+	    e->input->noise ? mauve_project_onto(stack, total, e->width, MAUVE_SHARE, refs->vectors,
+	                                         refs->count, &e->points, &e->others)
+	                    : mauve_project(stack, total, e->width, MAUVE_SHARE, &e->points);
 	scratch_free(stack);
-	return done ? CUTTLE_OK : fail_evaluation(e);
+	return done ? CUTTLE_OK : evaluator_fail(e);
 }
 
 static enum cuttle_status cluster_vectors(struct evaluator *e, uint64_t seed) {
@@ -184,13 +157,7 @@ static enum cuttle_status cluster_vectors(struct evaluator *e, uint64_t seed) {
 	return kmeans_fit(e->points.rows, e->points.count, e->points.axes, &params, e->labels, NULL,
 	                  NULL)
 	           ? CUTTLE_OK
-	           : fail_evaluation(e);
-}
-
-static void count_view(const struct evaluator *e, const struct text_view *view, uint32_t *counts) {
-	memset(counts, 0, e->evaluation->clusters * sizeof *counts);
-	for (size_t i = 0; i < view->count; i++)
-		counts[e->labels[view->offset + view_text(view, i)]]++;
+	           : evaluator_fail(e);
 }
 
 /* The scores of every row when k-means has another seed: scores [row][scale][seed]. */
@@ -198,16 +165,16 @@ static enum cuttle_status score_seed(struct evaluator *e, size_t seed, double *s
 	const size_t k = e->evaluation->clusters;
 	uint32_t *counts = scratch_make(k, sizeof *counts);
 	double *shares = scratch_make(2 * k, sizeof *shares);
-	enum cuttle_status status = counts && shares ? CUTTLE_OK : fail_evaluation(e);
-	if (!status) status = cluster_vectors(e, SEED + seed);
+	enum cuttle_status status = counts && shares ? CUTTLE_OK : evaluator_fail(e);
+	if (!status) status = cluster_vectors(e, EVALUATOR_SEED + seed);
 	for (size_t row = 0; row < e->evaluation->row_count && !status; row++) {
-		count_view(e, &e->views[row].references, counts);
+		evaluator_count(e, &e->views[row].references, counts);
 		mauve_shares(counts, k, 0, shares);
-		count_view(e, &e->views[row].texts, counts);
+		evaluator_count(e, &e->views[row].texts, counts);
 		mauve_shares(counts, k, 0, shares + k);
 		for (size_t scale = 0; scale < 2; scale++)
 			scores[(2 * row + scale) * MAUVE_SEEDS + seed] =
-			    mauve_score(shares, shares + k, k, SCALES[scale]);
+			    mauve_score(shares, shares + k, k, evaluator_scales[scale]);
 	}
 	scratch_free(shares);
 	scratch_free(counts);
@@ -216,17 +183,17 @@ static enum cuttle_status score_seed(struct evaluator *e, size_t seed, double *s
 
 static enum cuttle_status measure_seeds(struct evaluator *e) {
 	double *scores = scratch_make(2 * e->evaluation->row_count * MAUVE_SEEDS, sizeof *scores);
-	enum cuttle_status status = scores ? CUTTLE_OK : fail_evaluation(e);
+	enum cuttle_status status = scores ? CUTTLE_OK : evaluator_fail(e);
 	// The first seed is the table's own, so its clusters are made last and stay.
 	for (size_t seed = MAUVE_SEEDS; seed-- > 0 && !status;)
 		status = score_seed(e, seed, scores);
 	for (size_t row = 0; row < e->evaluation->row_count && !status; row++)
 		for (size_t scale = 0; scale < 2; scale++)
-			set_cell(&e->evaluation->rows[row],
-			         scale ? EVALUATION_FINE_SEEDS : EVALUATION_MAUVE_SEEDS,
-			         samples_deviation(scores + (2 * row + scale) * MAUVE_SEEDS,
-			                           MAUVE_SEEDS),
-			         NAN);
+			evaluator_cell(&e->evaluation->rows[row],
+			               scale ? EVALUATION_FINE_SEEDS : EVALUATION_MAUVE_SEEDS,
+			               samples_deviation(scores + (2 * row + scale) * MAUVE_SEEDS,
+			                                 MAUVE_SEEDS),
+			               NAN);
 	scratch_free(scores);
 	return status;
 }
@@ -236,17 +203,18 @@ static enum cuttle_status measure_scores(struct evaluator *e, size_t row) {
 	struct evaluation_row *to = &e->evaluation->rows[row];
 	uint32_t *counts = scratch_make(2 * k, sizeof *counts);
 	struct mauve paper, fine;
-	if (!counts) return fail_evaluation(e);
-	count_view(e, &e->views[row].references, counts);
-	count_view(e, &e->views[row].texts, counts + k);
-	const bool done =
-	    mauve_measure(counts, counts + k, k, SCALES[0], MAUVE_RESAMPLES, SEED, &paper) &&
-	    mauve_measure(counts, counts + k, k, SCALES[1], MAUVE_RESAMPLES, SEED, &fine);
+	if (!counts) return evaluator_fail(e);
+	evaluator_count(e, &e->views[row].references, counts);
+	evaluator_count(e, &e->views[row].texts, counts + k);
+	const bool done = mauve_measure(counts, counts + k, k, evaluator_scales[0], MAUVE_RESAMPLES,
+	                                EVALUATOR_SEED, &paper) &&
+	                  mauve_measure(counts, counts + k, k, evaluator_scales[1], MAUVE_RESAMPLES,
+	                                EVALUATOR_SEED, &fine);
 	scratch_free(counts);
-	if (!done) return fail_evaluation(e);
-	set_cell(to, EVALUATION_MAUVE, paper.score, paper.deviation);
-	set_cell(to, EVALUATION_FINE, fine.score, fine.deviation);
-	set_cell(to, EVALUATION_FRONTIER, paper.frontier, NAN);
+	if (!done) return evaluator_fail(e);
+	evaluator_cell(to, EVALUATION_MAUVE, paper.score, paper.deviation);
+	evaluator_cell(to, EVALUATION_FINE, fine.score, fine.deviation);
+	evaluator_cell(to, EVALUATION_FRONTIER, paper.frontier, NAN);
 	return CUTTLE_OK;
 }
 
@@ -259,12 +227,14 @@ static enum cuttle_status measure_order(struct evaluator *e) {
 	double *p = scratch_make(rows * rows, sizeof *p);
 	bool done = table->pairs && counts && p;
 	for (size_t i = 0; i <= rows && done; i++)
-		count_view(e, i ? &e->views[i].texts : &e->views[rows].references, counts + i * k);
+		evaluator_count(e, i ? &e->views[i].texts : &e->views[rows].references,
+		                counts + i * k);
 	for (size_t one = 1; one <= rows && done; one++)
 		for (size_t other = one + 1; other <= rows && done; other++) {
 			struct compare_difference found;
-			done = compare_runs(counts, counts + one * k, counts + other * k, k,
-			                    MAUVE_SCALE_FINE, MAUVE_RESAMPLES, SEED, &found);
+			done =
+			    compare_runs(counts, counts + one * k, counts + other * k, k,
+			                 MAUVE_SCALE_FINE, MAUVE_RESAMPLES, EVALUATOR_SEED, &found);
 			const bool turned = found.difference < 0;
 			p[table->pair_count] = found.p;
 			table->pairs[table->pair_count++] =
@@ -278,20 +248,28 @@ static enum cuttle_status measure_order(struct evaluator *e) {
 	for (size_t i = 0; i < table->pair_count && done; i++) table->pairs[i].holm = p[i];
 	scratch_free(p);
 	scratch_free(counts);
-	return done ? CUTTLE_OK : fail_evaluation(e);
+	return done ? CUTTLE_OK : evaluator_fail(e);
+}
+
+size_t evaluation_clusters(const struct evaluation_input *input) {
+	size_t least = input->references->count;
+	for (size_t i = 0; i < input->run_count; i++)
+		if (input->runs[i].count < least) least = input->runs[i].count;
+	if (input->baseline && input->baseline->count < least) least = input->baseline->count;
+	const size_t clusters = mauve_clusters(least);
+	return input->noise && clusters > EVALUATION_CLUSTERS_MOST ? EVALUATION_CLUSTERS_MOST
+	                                                           : clusters;
 }
 
 static enum cuttle_status measure_mauve(struct evaluator *e) {
 	struct evaluation *table = e->evaluation;
-	size_t least = e->input->references->count;
-	for (size_t i = 1; i < table->row_count; i++)
-		if (table->rows[i].texts < least) least = table->rows[i].texts;
-	table->clusters = mauve_clusters(least);
+	table->clusters = evaluation_clusters(e->input);
 	enum cuttle_status status = project_vectors(e);
 	if (status) return status;
 	table->axes = e->points.axes;
+	if (e->input->noise) return evaluator_noisy(e);
 	e->labels = scratch_make(e->points.count, sizeof *e->labels);
-	status = e->labels ? measure_seeds(e) : fail_evaluation(e);
+	status = e->labels ? measure_seeds(e) : evaluator_fail(e);
 	for (size_t i = 0; i < table->row_count && !status; i++) status = measure_scores(e, i);
 	return status ? status : measure_order(e);
 }
@@ -302,35 +280,36 @@ static enum cuttle_status measure_mauve(struct evaluator *e) {
 static size_t take_finite(const double *from, const struct text_view *view, double *values) {
 	size_t count = 0;
 	for (size_t i = 0; i < view->count; i++) {
-		const double value = from[view_text(view, i)];
+		const double value = from[evaluator_text(view, i)];
 		if (isfinite(value)) values[count++] = value;
 	}
 	return count;
 }
 
-static void set_mean(struct evaluation_row *row, int column, const double *values, size_t count) {
-	set_cell(row, column, samples_mean(values, count), samples_half_width(values, count));
-}
-
 static void measure_dppl(struct evaluation_row *row, double *texts, size_t count,
                          const double *references, size_t reference_count) {
-	if (!count || !reference_count) return;
-	const double mean = samples_mean(references, reference_count),
+	if (!count) return;
+	const double mean = reference_count ? samples_mean(references, reference_count) : 0,
 	             error = samples_half_width(texts, count),
-	             reference_error = samples_half_width(references, reference_count);
-	set_mean(row, EVALUATION_PERPLEXITY, texts, count);
-	set_cell(row, EVALUATION_DPPL_MEANS, fabs(samples_mean(texts, count) - mean),
-	         hypot(error, reference_error));
+	             reference_error =
+	                 reference_count ? samples_half_width(references, reference_count) : 0;
+	evaluator_mean(row, EVALUATION_PERPLEXITY, texts, count);
+	if (reference_count)
+		evaluator_cell(row, EVALUATION_DPPL_MEANS, fabs(samples_mean(texts, count) - mean),
+		               hypot(error, reference_error));
 	sort_doubles(texts, count);
-	set_cell(row, EVALUATION_MEDIAN, (texts[(count - 1) / 2] + texts[count / 2]) / 2, NAN);
+	evaluator_cell(row, EVALUATION_MEDIAN, (texts[(count - 1) / 2] + texts[count / 2]) / 2,
+	               NAN);
+	if (!reference_count) return;
 	for (size_t i = 0; i < count; i++) texts[i] = fabs(texts[i] - mean);
-	set_mean(row, EVALUATION_DPPL, texts, count);
+	evaluator_mean(row, EVALUATION_DPPL, texts, count);
 }
 
 /* Whether a text ended by itself: 1 or 0, or -1 when its file does not say. A reference did. */
 static int view_text_ended(const struct text_view *view, size_t i, bool reference) {
 	size_t size;
-	const char *finish = text_set_label(view->set, view_text(view, i), TEXT_SET_FINISH, &size);
+	const char *finish =
+	    text_set_label(view->set, evaluator_text(view, i), TEXT_SET_FINISH, &size);
 	if (reference) return 1;
 	if (!finish) return -1;
 	return !(size == 6 && !memcmp(finish, "length", 6));
@@ -338,7 +317,7 @@ static int view_text_ended(const struct text_view *view, size_t i, bool referenc
 
 static void fill_lengths(const struct text_view *view, bool reference, double *values) {
 	for (size_t i = 0; i < view->count; i++)
-		values[i] = view->set->tokens[view_text(view, i)] +
+		values[i] = view->set->tokens[evaluator_text(view, i)] +
 		            (view_text_ended(view, i, reference) > 0);
 }
 
@@ -351,13 +330,17 @@ static void measure_ended(const struct text_view *view, struct evaluation_row *r
 	}
 	if (!known) return;
 	const double share = (double)ended / (double)known;
-	set_cell(row, EVALUATION_ENDED, share,
-	         SAMPLES_Z * sqrt(share * (1 - share) / (double)known));
+	evaluator_cell(row, EVALUATION_ENDED, share,
+	               SAMPLES_Z * sqrt(share * (1 - share) / (double)known));
 }
 
 static enum cuttle_status measure_single(struct evaluator *e, size_t i) {
-	const struct text_view *texts = &e->views[i].texts, *refs = &e->views[i].references;
+	const struct text_view *texts = &e->views[i].texts;
 	struct evaluation_row *row = &e->evaluation->rows[i];
+	// Noisy references are not looked at here: the view of them is empty.
+	struct text_view none = e->views[i].references;
+	none.count = e->input->noise ? 0 : none.count;
+	const struct text_view *refs = &none;
 	double *one = scratch_make(texts->count, sizeof *one),
 	       *other = scratch_make(refs->count, sizeof *other), distance = 0;
 	bool done = one && other;
@@ -367,14 +350,84 @@ static enum cuttle_status measure_single(struct evaluator *e, size_t i) {
 		             take_finite(refs->set->perplexity, refs, other));
 		fill_lengths(texts, row->kind == EVALUATION_REAL, one);
 		fill_lengths(refs, true, other);
-		set_mean(row, EVALUATION_LENGTH, one, texts->count);
-		done = samples_distance(one, texts->count, other, refs->count, &distance);
-		set_cell(row, EVALUATION_LENGTH_KS, distance, NAN);
+		evaluator_mean(row, EVALUATION_LENGTH, one, texts->count);
+		if (refs->count) {
+			done = samples_distance(one, texts->count, other, refs->count, &distance);
+			evaluator_cell(row, EVALUATION_LENGTH_KS, distance, NAN);
+		}
 		if (row->kind != EVALUATION_REAL) measure_ended(texts, row);
 	}
 	scratch_free(one);
 	scratch_free(other);
-	return done ? CUTTLE_OK : fail_evaluation(e);
+	return done ? CUTTLE_OK : evaluator_fail(e);
+}
+
+/* ---- histograms ------------------------------------------------------------------------------ */
+
+/* The view that is row `i` of a histogram's counts: 0 is all references. */
+static struct text_view histogram_view(const struct evaluator *e, size_t i) {
+	const struct text_set *refs = e->input->references;
+	return i ? e->views[i - 1].texts : (struct text_view){refs, 0, 1, refs->count, 0};
+}
+
+/* Fills values[view.count] with what a histogram is made of. */
+static void fill_histogram(const struct evaluator *e, size_t i, int which, double *values) {
+	const struct text_view view = histogram_view(e, i);
+	if (which == EVALUATION_LENGTHS) {
+		fill_lengths(&view, i < 2, values);
+		return;
+	}
+	for (size_t k = 0; k < view.count; k++)
+		values[k] = view.set->perplexity[evaluator_text(&view, k)];
+}
+
+/* Edges that hold the finite numbers of all views. False: there are none. */
+static bool find_edges(const struct evaluator *e, int which, double *values, struct bins *bins) {
+	double least = INFINITY, most = -INFINITY;
+	for (size_t i = 0; i <= e->evaluation->row_count; i++) {
+		fill_histogram(e, i, which, values);
+		for (size_t k = 0; k < histogram_view(e, i).count; k++) {
+			if (!isfinite(values[k])) continue;
+			least = fmin(least, values[k]);
+			most = fmax(most, values[k]);
+		}
+	}
+	if (most < least) return false;
+	if (which == EVALUATION_LENGTHS) bins_equal(most, bins);
+	else bins_ratio(fmax(least, 1), fmax(most, 1), bins);
+	return true;
+}
+
+static bool make_histogram(struct evaluator *e, int which, double *values) {
+	struct evaluation_histogram *to = &e->evaluation->histograms[which];
+	const size_t rows = 1 + e->evaluation->row_count;
+	struct bins bins = {0};
+	if (which == EVALUATION_CLUSTERED) bins.count = e->evaluation->clusters;
+	else if (!find_edges(e, which, values, &bins)) return true;
+	to->bins = bins.count;
+	to->counts = calloc(rows * bins.count, sizeof *to->counts);
+	if (which != EVALUATION_CLUSTERED) to->edges = calloc(bins.count + 1, sizeof *to->edges);
+	if (!to->counts || (which != EVALUATION_CLUSTERED && !to->edges)) return false;
+	if (to->edges) memcpy(to->edges, bins.edges, (bins.count + 1) * sizeof *to->edges);
+	for (size_t i = 0; i < rows; i++) {
+		const struct text_view view = histogram_view(e, i);
+		if (which == EVALUATION_CLUSTERED) {
+			evaluator_count(e, &view, to->counts + i * bins.count);
+			continue;
+		}
+		fill_histogram(e, i, which, values);
+		bins_count(&bins, values, view.count, to->counts + i * bins.count);
+	}
+	return true;
+}
+
+static enum cuttle_status make_histograms(struct evaluator *e) {
+	double *values = scratch_make(e->points.count, sizeof *values);
+	bool done = values != NULL;
+	for (int which = 0; which < EVALUATION_HISTOGRAMS && done; which++)
+		done = make_histogram(e, which, values);
+	scratch_free(values);
+	return done ? CUTTLE_OK : evaluator_fail(e);
 }
 
 /* ---- words ----------------------------------------------------------------------------------- */
@@ -391,28 +444,29 @@ static enum cuttle_status measure_diversity(struct evaluator *e, size_t i) {
 	double share = 0;
 	bool done = texts && sizes && rows;
 	for (size_t k = 0; k < count && done; k++) {
-		texts[k] = text_set_text(view->set, view_text(view, k), &sizes[k]);
-		memcpy(rows + k * e->width, view->set->vectors + view_text(view, k) * e->width,
+		texts[k] = text_set_text(view->set, evaluator_text(view, k), &sizes[k]);
+		memcpy(rows + k * e->width, view->set->vectors + evaluator_text(view, k) * e->width,
 		       e->width * sizeof *rows);
 	}
 	done = done && corpus_make(texts, sizes, count, &corpus);
 	const struct ngrams_texts words = {corpus.word, corpus.first, corpus.texts};
 	for (size_t n = 1; n <= 3 && done; n++) {
 		done = ngrams_distinct(&words, n, NGRAMS_HEAD, &share);
-		set_cell(row, EVALUATION_DISTINCT_1 + (int)n - 1, share, NAN);
+		evaluator_cell(row, EVALUATION_DISTINCT_1 + (int)n - 1, share, NAN);
 	}
 	done = done && ngrams_repeats(&words, NGRAMS_REPEATED, &share);
-	set_cell(row, EVALUATION_REPEATS, share, NAN);
+	evaluator_cell(row, EVALUATION_REPEATS, share, NAN);
 	done = done && ngrams_copies(&words, &copies);
-	set_cell(row, EVALUATION_COPIES, (double)copies / (double)count, NAN);
+	evaluator_cell(row, EVALUATION_COPIES, (double)copies / (double)count, NAN);
 	if (done)
-		set_cell(row, EVALUATION_COSINE,
-		         pairs_cosine(rows, count, e->width, PAIRS_COUNT, SEED), NAN);
+		evaluator_cell(row, EVALUATION_COSINE,
+		               pairs_cosine(rows, count, e->width, PAIRS_COUNT, EVALUATOR_SEED),
+		               NAN);
 	corpus_free(&corpus);
 	scratch_free(rows);
 	scratch_free(sizes);
 	scratch_free(texts);
-	return done ? CUTTLE_OK : fail_evaluation(e);
+	return done ? CUTTLE_OK : evaluator_fail(e);
 }
 
 static void copy_lower(const char *from, size_t size, char *to) {
@@ -425,7 +479,7 @@ static enum cuttle_status open_lexicon(struct evaluator *e) {
 	if (!e->input->lexicon) return CUTTLE_OK;
 	e->terms = malloc(size + 1);
 	e->lexicon = phrases_make();
-	if (!e->terms || !e->lexicon) return fail_evaluation(e);
+	if (!e->terms || !e->lexicon) return evaluator_fail(e);
 	copy_lower(e->input->lexicon, size, e->terms);
 	size_t begin = 0, number = 0;
 	for (size_t i = 0; i <= size; i++) {
@@ -434,10 +488,10 @@ static enum cuttle_status open_lexicon(struct evaluator *e) {
 		while (end > begin && (e->terms[end - 1] == '\r' || e->terms[end - 1] == ' '))
 			end--;
 		if (!phrases_add(e->lexicon, e->terms + begin, end - begin, number++))
-			return fail_evaluation(e);
+			return evaluator_fail(e);
 		begin = i + 1;
 	}
-	return phrases_seal(e->lexicon) ? CUTTLE_OK : fail_evaluation(e);
+	return phrases_seal(e->lexicon) ? CUTTLE_OK : evaluator_fail(e);
 }
 
 /* Terms in a text that do not overlap; of two that do, the longer counts. */
@@ -465,7 +519,7 @@ static enum cuttle_status measure_entities(struct evaluator *e, size_t i) {
 	bool done = counts != NULL;
 	for (size_t k = 0; k < view->count && done; k++) {
 		size_t size;
-		const char *text = text_set_text(view->set, view_text(view, k), &size);
+		const char *text = text_set_text(view->set, evaluator_text(view, k), &size);
 		char *lower = scratch_make(size + 1, 1);
 		struct found_terms found = {0};
 		done = lower != NULL;
@@ -475,9 +529,9 @@ static enum cuttle_status measure_entities(struct evaluator *e, size_t i) {
 		counts[k] = (double)found.count;
 		scratch_free(lower);
 	}
-	if (done) set_mean(&e->evaluation->rows[i], EVALUATION_ENTITIES, counts, view->count);
+	if (done) evaluator_mean(&e->evaluation->rows[i], EVALUATION_ENTITIES, counts, view->count);
 	scratch_free(counts);
-	return done ? CUTTLE_OK : fail_evaluation(e);
+	return done ? CUTTLE_OK : evaluator_fail(e);
 }
 
 /* ---- the task: train on a row, test on real texts -------------------------------------------- */
@@ -498,7 +552,7 @@ static enum cuttle_status find_classes(struct evaluator *e, const struct text_vi
 	for (size_t i = 0; i < view->count; i++) {
 		size_t size;
 		const char *name =
-		    text_set_label(view->set, view_text(view, i), TEXT_SET_TASK, &size);
+		    text_set_label(view->set, evaluator_text(view, i), TEXT_SET_TASK, &size);
 		if (name && find_class(e, name, size) == EVALUATION_CLASSES)
 			return io_fail(e->error, CUTTLE_INPUT,
 			               "the field of --task has more than %d different labels",
@@ -519,7 +573,7 @@ struct learning {
 static void add_labelled(struct evaluator *e, const struct text_view *view,
                          struct learning *learning) {
 	for (size_t i = 0; i < view->count; i++) {
-		const size_t text = view_text(view, i);
+		const size_t text = evaluator_text(view, i);
 		size_t size;
 		const char *name = text_set_label(view->set, text, TEXT_SET_TASK, &size);
 		if (!name) continue;
@@ -539,12 +593,12 @@ static bool measure_learning(struct evaluator *e, const struct learning *learnin
 	struct refit_result result;
 	bool done = corpus_make(learning->texts, learning->sizes, learning->count, &corpus);
 	const struct bayes_data words = {&corpus, learning->labels, train, classes};
-	done = done && bayes_measure(&words, REFIT_COUNT, SEED, &result);
+	done = done && bayes_measure(&words, REFIT_COUNT, EVALUATOR_SEED, &result);
 	corpus_free(&corpus);
 	if (!done) return false;
-	set_cell(row, EVALUATION_BAYES, result.rates.accuracy, result.deviation.accuracy);
-	set_cell(row, EVALUATION_BAYES_RECALL, result.rates.mean_recall,
-	         result.deviation.mean_recall);
+	evaluator_cell(row, EVALUATION_BAYES, result.rates.accuracy, result.deviation.accuracy);
+	evaluator_cell(row, EVALUATION_BAYES_RECALL, result.rates.mean_recall,
+	               result.deviation.mean_recall);
 	if (!learning->rows) return true;
 	const struct probe_data vectors = {.rows = learning->rows,
 	                                   .texts = learning->count,
@@ -553,10 +607,10 @@ static bool measure_learning(struct evaluator *e, const struct learning *learnin
 	                                   .train = train,
 	                                   .classes = classes,
 	                                   .penalty = PROBE_PENALTY};
-	if (!probe_measure(&vectors, REFIT_COUNT, SEED, &result)) return false;
-	set_cell(row, EVALUATION_PROBE, result.rates.accuracy, result.deviation.accuracy);
-	set_cell(row, EVALUATION_PROBE_RECALL, result.rates.mean_recall,
-	         result.deviation.mean_recall);
+	if (!probe_measure(&vectors, REFIT_COUNT, EVALUATOR_SEED, &result)) return false;
+	evaluator_cell(row, EVALUATION_PROBE, result.rates.accuracy, result.deviation.accuracy);
+	evaluator_cell(row, EVALUATION_PROBE_RECALL, result.rates.mean_recall,
+	               result.deviation.mean_recall);
 	return true;
 }
 
@@ -582,7 +636,7 @@ static enum cuttle_status measure_task(struct evaluator *e, size_t i,
 	scratch_free(learning.sizes);
 	scratch_free(learning.labels);
 	scratch_free(learning.rows);
-	return done ? CUTTLE_OK : fail_evaluation(e);
+	return done ? CUTTLE_OK : evaluator_fail(e);
 }
 
 static enum cuttle_status measure_tasks(struct evaluator *e) {
@@ -594,9 +648,10 @@ static enum cuttle_status measure_tasks(struct evaluator *e) {
 		status = io_fail(e->error, CUTTLE_INPUT,
 		                 "%s: the field of --task must have at least two different labels",
 		                 file_shown(set->path));
-	for (size_t i = 0; i < e->evaluation->row_count && !status; i++)
+	const size_t first = e->input->noise ? 1 : 0;
+	for (size_t i = first; i < e->evaluation->row_count && !status; i++)
 		status = find_classes(e, &e->views[i].texts);
-	for (size_t i = 0; i < e->evaluation->row_count && !status; i++)
+	for (size_t i = first; i < e->evaluation->row_count && !status; i++)
 		status = measure_task(e, i, &test);
 	return status;
 }
@@ -611,13 +666,18 @@ enum cuttle_status evaluation_make(const struct evaluation_input *input,
 	if (!status) status = add_evaluation_rows(&e);
 	if (!status) status = measure_mauve(&e);
 	if (!status) status = open_lexicon(&e);
-	for (size_t i = 0; i < evaluation->row_count && !status; i++) {
+	// Of noisy references nothing is measured but what they answered.
+	for (size_t i = input->noise ? 1 : 0; i < evaluation->row_count && !status; i++) {
 		status = measure_single(&e, i);
 		if (!status) status = measure_diversity(&e, i);
 		if (!status) status = measure_entities(&e, i);
 	}
 	if (!status) status = measure_tasks(&e);
+	// Histograms hold clean counts of the references, and edges that follow from them.
+	if (!status && !input->noise) status = make_histograms(&e);
 	mauve_points_free(&e.points);
+	mauve_points_free(&e.others);
+	scratch_free(e.answers);
 	scratch_free(e.labels);
 	phrases_free(e.lexicon);
 	free(e.terms);
@@ -628,5 +688,9 @@ enum cuttle_status evaluation_make(const struct evaluation_input *input,
 void evaluation_free(struct evaluation *evaluation) {
 	free(evaluation->rows);
 	free(evaluation->pairs);
+	for (int i = 0; i < EVALUATION_HISTOGRAMS; i++) {
+		free(evaluation->histograms[i].edges);
+		free(evaluation->histograms[i].counts);
+	}
 	*evaluation = (struct evaluation){0};
 }

@@ -11,9 +11,21 @@
 #ifndef CUTTLE_WORKFLOW_EVALUATION_H
 #define CUTTLE_WORKFLOW_EVALUATION_H
 
+#include "io/hash.h"
+#include "measure/bins.h"
 #include "workflow/text_set.h"
 
+/* What a table of private references says, in each of its forms. */
+#define EVALUATE_STAMP                                                                             \
+	"PRIVATE: computed from the references without protection. Keep it where the references "  \
+	"are; do not publish it."
+/* And what one says of texts that nothing protects. */
+#define EVALUATE_STAMP_RUN                                                                         \
+	"PRIVATE: a run says NOT PRIVATE, so its numbers may tell of the references that it was "  \
+	"drawn from. Keep the table where they are; do not publish it."
+
 enum {
+	EVALUATE_FORMAT = 1,    /* the number in the member "evaluation" of the JSON */
 	EVALUATION_LEAST = 4,   /* texts of a file, at least: halves of two */
 	EVALUATION_CLASSES = 64 /* different labels of a task, at most */
 };
@@ -49,6 +61,9 @@ enum {
 	EVALUATION_BAYES_RECALL, /* its mean recall */
 	EVALUATION_PROBE,        /* accuracy of logistic regression on vectors */
 	EVALUATION_PROBE_RECALL, /* its mean recall */
+	// These two are numbers of references that answer through noise, and the same of texts.
+	EVALUATION_NEAR_LENGTH, /* mean of min(tokens, 512), clamped around the runs' mean */
+	EVALUATION_NEAR_LOSS,   /* mean of -ln P of a token, clamped likewise */
 	EVALUATION_COLUMNS
 };
 
@@ -66,14 +81,20 @@ struct evaluation_column {
 };
 extern const struct evaluation_column evaluation_columns[EVALUATION_COLUMNS];
 
-enum evaluation_kind { EVALUATION_REAL, EVALUATION_PUBLIC, EVALUATION_RUN };
+enum evaluation_kind {
+	EVALUATION_REAL,
+	EVALUATION_PUBLIC,
+	EVALUATION_RUN,
+	EVALUATION_NOISY /* references that answer through noise */
+};
 
 struct evaluation_row {
 	enum evaluation_kind kind;
-	const char *name;  /* path of its file, the caller's */
-	size_t texts;      /* of the row */
-	size_t against;    /* references it is compared with */
-	size_t unreadable; /* records of its file without a text */
+	const char *name;       /* path of its file, the caller's */
+	char sha256[HASH_TEXT]; /* of its file; "" = of references, or of what was no file */
+	size_t texts;           /* of the row */
+	size_t against;         /* references it is compared with */
+	size_t unreadable;      /* records of its file without a text */
 	struct evaluation_cell cells[EVALUATION_COLUMNS];
 };
 
@@ -88,6 +109,21 @@ struct evaluation_pair {
 	double holm;      /* Holm's p over all pairs of the table */
 };
 
+/* Numbers that a histogram is made of. */
+enum {
+	EVALUATION_LENGTHS,      /* tokens of a text, with EOS where it ended by itself */
+	EVALUATION_PERPLEXITIES, /* of a text; one of a single token has none */
+	EVALUATION_CLUSTERED,    /* the text's cluster of MAUVE */
+	EVALUATION_HISTOGRAMS
+};
+extern const char *const evaluation_histograms[EVALUATION_HISTOGRAMS]; /* keys in JSON */
+
+struct evaluation_histogram {
+	size_t bins;
+	double *edges;    /* [bins + 1], see measure/bins.h; NULL: a bin is a cluster */
+	uint32_t *counts; /* [1 + row_count][bins]: all references, then the texts of each row */
+};
+
 struct evaluation {
 	struct evaluation_row *rows; /* [row_count] */
 	size_t row_count;
@@ -99,6 +135,34 @@ struct evaluation {
 	size_t axes;       /* that the vectors were reduced to */
 	size_t compared;   /* texts of a row that distinct, repeats, copies and cosine look at */
 	size_t classes;    /* different labels; 0 = no task */
+	struct evaluation_histogram histograms[EVALUATION_HISTOGRAMS];
+};
+
+/* Numbers within such a distance of their centre count as they are. */
+enum {
+	EVALUATION_REACH = 256,         /* of lengths in tokens, of losses in parts of a nat */
+	EVALUATION_LOSS_PARTS = 64,     /* of a nat: 256 of them are 4 nats */
+	EVALUATION_CLUSTERS_MOST = 1000 /* clusters that references vote for */
+};
+
+/* What each reference says, one number a record: PRIVATE. A null record votes for none and has 0.
+ */
+struct evaluation_sayings {
+	const uint32_t *votes;  /* [count] the nearest cluster, or CUTTLE_NO_VOTE */
+	const int32_t *lengths; /* [count] tokens, less their centre */
+	const int32_t *losses;  /* [count] parts of a nat, less their centre */
+	size_t count;           /* records, null ones, too */
+	size_t clusters;
+};
+
+/* How references are asked through noise (dp/PRIVACY.md, step 50). */
+struct evaluation_noise {
+	/* Sets answers[clusters + 2]: noisy votes, noisy sums of lengths and of losses. */
+	enum cuttle_status (*ask)(void *user, const struct evaluation_sayings *sayings,
+	                          int64_t *answers, struct cuttle_error *error);
+	void *user;
+	double vote_deviation; /* standard deviation of the noise of a count */
+	double sum_deviation;  /* of a sum */
 };
 
 /* What is evaluated. All sets hold vectors of one width; `test` may have none, when they were
@@ -111,7 +175,14 @@ struct evaluation_input {
 	const struct text_set *test; /* of the task, with labels; NULL = no task */
 	const char *lexicon;         /* terms, one a line; NULL = none */
 	size_t lexicon_size;         /* bytes */
+	/* The references, which text_set_read_all read, answer through it alone; then only numbers
+	 * that follow from its answers and from the other sets are made. NULL = they are read. */
+	const struct evaluation_noise *noise;
 };
+
+/* Clusters that references vote for: by the number of texts of each file, and of records of the
+ * references, readable or not. */
+size_t evaluation_clusters(const struct evaluation_input *input);
 
 /* Sets *evaluation; call evaluation_free in any case. Numbers follow from the input alone.
  * INPUT: a set has fewer than EVALUATION_LEAST texts; vectors of different widths; the task has

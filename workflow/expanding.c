@@ -285,6 +285,10 @@ static enum cuttle_status make_law(struct expanding *expanding, struct cuttle_er
 	const struct kept *kept = &expanding->kept;
 	const struct cuttle_guarantee *law = &kept->claim.receipt.guarantee;
 	struct cuttle_plan_params *words = &expanding->words;
+	if (law->method != CUTTLE_INVISIBLEINK)
+		return io_fail(error, CUTTLE_INPUT,
+		               "only texts of method invisibleink can be expanded, not of %s",
+		               cuttle_method_name(law->method));
 	const char **headings = calloc(kept->group_count, sizeof *headings);
 	if (!headings) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	words->clip = law->clip;

@@ -90,7 +90,7 @@ enum cuttle_status extracting_documents(const struct extracting_request *request
 	struct records_request wanted = request_documents(request);
 	wanted.most = count_shown_bytes(extracting);
 	*documents = NULL;
-	enum cuttle_status status = secrecy_room(error);
+	enum cuttle_status status = secrecy_room(SIZE_MAX, error);
 	if (!status) status = records_read(&wanted, documents, error);
 	if (status) return status;
 	if (request->lock) records_lock(*documents);

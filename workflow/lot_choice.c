@@ -22,9 +22,12 @@ static const char *name_obstacle(const struct run_request *request) {
 		           : "--category-field: private categories need -i FILE, whose records "
 		             "are counted first: a pipe cannot be read twice";
 	if (run_request_private(request)) return NULL;
-	if (request->unit_key)
-		return "--lots on: with --unit-key the number of owners is private, and lots need "
-		       "it; give --lots off";
+	// Of units a run takes lots where it is told to: it may have fewer texts than without.
+	if (request->unit_key && !run_request_owners(request)) return "";
+	if (request->unit_key && request->records_per_unit != 1)
+		return "--lots on with --unit-key needs --one-per-unit: a lot is for everybody "
+		       "with one value, who is read once";
+	if (request->unit_key && !request->input) return NULL;
 	if (!request->input) return "--lots on needs -i FILE, whose records are counted";
 	if (!strcmp(request->input, "-") ||
 	    (stat(request->input, &state) == 0 && !S_ISREG(state.st_mode)))
@@ -52,7 +55,7 @@ static enum cuttle_status count_clusters(const struct run_request *request,
 	uint64_t *counts = calloc(choice->count, sizeof *counts);
 	if (!counts) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	// From here on the memory that the process holds follows from the number of records.
-	enum cuttle_status status = secrecy_room(error);
+	enum cuttle_status status = secrecy_room(1, error);
 	if (!status) status = records_read(&wanted, &records, error);
 	if (!status) choice->records = counts[0] = records_count(records);
 	if (!status && categories->count) places_count(records, categories, counts);
@@ -71,12 +74,32 @@ static enum cuttle_status count_clusters(const struct run_request *request,
 	return status;
 }
 
+/* Takes what was counted when the run of shards was opened. */
+static enum cuttle_status take_counted(const struct run_request *request, struct lot_choice *choice,
+                                       struct cuttle_error *error) {
+	const struct shard_terms *terms = &request->shard->run.terms;
+	if (request->lots == (terms->lot_count ? RUN_LOTS_OFF : RUN_LOTS_ON))
+		return io_fail(error, CUTTLE_USAGE, "--lots: the run was opened %s lots",
+		               terms->lot_count ? "with" : "without");
+	if (!terms->lot_count) return CUTTLE_OK;
+	choice->all = calloc(terms->lot_count, sizeof *choice->all);
+	if (!choice->all) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	memcpy(choice->all, terms->lots, terms->lot_count * sizeof *choice->all);
+	choice->count = terms->lot_count;
+	choice->records = terms->records;
+	return CUTTLE_OK;
+}
+
 enum cuttle_status lot_choice_make(const struct run_request *request,
                                    const struct categories *categories, size_t texts,
                                    const struct cuttle_plan_params *params,
                                    struct lot_choice *choice, struct cuttle_error *error) {
 	*choice = (struct lot_choice){0};
-	if (request->lots == RUN_LOTS_OFF || !request->plan.batch) return CUTTLE_OK;
+	if (request->shard) return take_counted(request, choice, error);
+	// A token prior reads all records: lots would not lower what it costs.
+	if (request->lots == RUN_LOTS_OFF || !request->plan.batch ||
+	    request->plan.token_prior > 0.0 || request->plan.method != CUTTLE_INVISIBLEINK)
+		return CUTTLE_OK;
 	const char *obstacle = name_obstacle(request);
 	if (obstacle)
 		return request->lots == RUN_LOTS_ON || run_request_private(request)
@@ -87,13 +110,13 @@ enum cuttle_status lot_choice_make(const struct run_request *request,
 	choice->all = calloc(choice->count, sizeof *choice->all);
 	if (!choice->all) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	// A dry run may have no input. Then its records are as many as its texts need.
-	if (run_request_private(request) && !request->input) {
+	if (run_request_counts(request) && !request->input) {
 		choice->records = texts * request->plan.batch;
 		return CUTTLE_OK;
 	}
 	enum cuttle_status status =
 	    count_clusters(request, categories, texts, choice, &enough, error);
-	if (run_request_private(request)) return status;
+	if (run_request_counts(request)) return status;
 	// What is wrong with the file is said when it is read.
 	if (status == CUTTLE_INPUT && request->lots == RUN_LOTS_AUTO) {
 		choice->count = 0;

@@ -230,7 +230,7 @@ static enum cuttle_status read_perturbing(const struct perturbing_request *reque
                                           struct perturbing *perturbing, struct records **records,
                                           struct cuttle_error *error) {
 	const struct records_request wanted = records_of(request);
-	enum cuttle_status status = secrecy_room(error);
+	enum cuttle_status status = secrecy_room(SIZE_MAX, error);
 	if (!status) status = records_read(&wanted, records, error);
 	if (status) return status;
 	if (request->lock) records_lock(*records);

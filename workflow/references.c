@@ -4,6 +4,7 @@
 #include "workflow/references.h"
 
 #include "base/misuse.h"
+#include "engine/cuttle/prior.h"
 #include "io/binding.h"
 #include "io/fail.h"
 #include "io/file.h"
@@ -42,12 +43,63 @@ enum cuttle_status references_draw(const struct setup *setup, const struct lots 
 	                                    .batches = batches,
 	                                    .texts = receipt->texts,
 	                                    .rows = receipt->guarantee.places,
-	                                    .key = lots->key};
+	                                    .key = lots->key,
+	                                    .by_owner = references->counted != NULL};
 	return places_draw(&request, &references->places, error);
+}
+
+/* All records, or of an owner the first, which no other record decides. How many records there are
+ * is public. */
+static enum cuttle_status list_counted(const struct run_request *request,
+                                       struct references *references, struct cuttle_error *error) {
+	const size_t records = records_count(references->records);
+	if (request->plan.token_prior > 0.0 && records < CUTTLE_PRIOR_RECORDS)
+		return io_fail(error, CUTTLE_INPUT,
+		               "%.80s has %zu records, and with less than %d --token-prior is "
+		               "mostly noise: leave it out",
+		               file_shown(request->input), records, CUTTLE_PRIOR_RECORDS);
+	references->counted = calloc(records + 1, sizeof *references->counted);
+	if (!references->counted) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	references->places.lines = records;
+	if (request->unit_key)
+		return places_first(references->records, references->counted,
+		                    &references->counted_count)
+		           ? CUTTLE_OK
+		           : io_fail(error, CUTTLE_NOMEM, "out of memory");
+	for (size_t i = 0; i < records; i++) references->counted[i] = i;
+	references->counted_count = records;
+	return CUTTLE_OK;
+}
+
+size_t references_places(const struct shard_terms *terms, struct shard_number number) {
+	const uint64_t batches = (terms->batches - number.index - 1) / number.count + 1;
+	return (size_t)(batches * terms->places);
+}
+
+/* Reads what the places of a shard hold. The run was charged when it was opened. */
+static enum cuttle_status read_shard(const struct run_request *request, const struct setup *setup,
+                                     struct references *references, struct cuttle_error *error) {
+	const struct run_shard *shard = request->shard;
+	const struct shard_terms *terms = &shard->run.terms;
+	const struct shard_texts_request wanted = {.path = shard->texts,
+	                                           .run = terms->run,
+	                                           .number = shard->number,
+	                                           .places =
+	                                               references_places(terms, shard->number)};
+	*references = (struct references){.shard = shard, .places.weight = 1};
+	references->places.count = (size_t)(terms->batches * terms->places);
+	enum cuttle_status status = secrecy_room(setup->receipt.guarantee.reference_bytes, error);
+	if (!status)
+		status = shard_texts_read(&wanted, setup->receipt.guarantee.reference_bytes,
+		                          terms->digests[shard->number.index], &references->texts,
+		                          error);
+	if (!status && request->lock) shard_texts_lock(&references->texts);
+	return status;
 }
 
 enum cuttle_status references_read(const struct run_request *request, struct setup *setup,
                                    struct references *references, struct cuttle_error *error) {
+	if (request->shard) return read_shard(request, setup, references, error);
 	const struct receipt *receipt = &setup->receipt;
 	struct places_request places = {.categories = receipt->categories,
 	                                .path = request->input,
@@ -65,23 +117,27 @@ enum cuttle_status references_read(const struct run_request *request, struct set
 	                                 .labels = request->category_fields,
 	                                 .label_count = request->category_field_count,
 	                                 .most = receipt->guarantee.reference_bytes};
+	const bool counted = receipt->guarantee.token_prior > 0.0;
 	*references = (struct references){.categories = request->category_field_count,
 	                                  .lots = setup->lots.count > 0};
 	// Without categories no record after the last place is read. places_make refuses a product
 	// that is too large.
-	if (!receipt->categories && !references->lots &&
+	if (!receipt->categories && !references->lots && !counted &&
 	    __builtin_mul_overflow(places.texts, (size_t)places.batch, &wanted.limit))
 		wanted.limit = 0;
-	enum cuttle_status status = secrecy_room(error);
+	enum cuttle_status status = secrecy_room(wanted.most, error);
 	if (!status) status = records_read(&wanted, &references->records, error);
 	if (!status && request->lock) records_lock(references->records);
 	places.records = references->records;
 	if (!status && references->lots) {
 		references->places =
 		    (struct places){.weight = 1, .lines = records_count(references->records)};
-		return check_lot_counts(request, setup, references->records, error);
+		status = check_lot_counts(request, setup, references->records, error);
+		if (!status && request->unit_key) status = list_counted(request, references, error);
+		return status;
 	}
 	if (!status) status = places_make(&places, &references->places, error);
+	if (!status && counted) status = list_counted(request, references, error);
 	if (!status && !receipt->unit.limited)
 		status = receipt_weigh(&setup->receipt, references->places.weight, error);
 	return status;
@@ -103,6 +159,11 @@ void references_free(struct references *references) {
 		sodium_memzero(references->cluster,
 		               records_count(references->records) * sizeof *references->cluster);
 	free(references->cluster);
+	if (references->counted)
+		sodium_memzero(references->counted,
+		               references->counted_count * sizeof *references->counted);
+	free(references->counted);
+	shard_texts_free(&references->texts);
 	records_free(&references->records);
 	places_free(&references->places);
 }
@@ -112,8 +173,19 @@ static const char *return_nothing(size_t *size) {
 	return NULL;
 }
 
+/* With 3 places and shard 1 of 4, place 16 of the run, in batch 5, is place 4 of the shard. */
+static const char *find_shard_text(const struct references *references, size_t place,
+                                   size_t *size) {
+	const struct run_shard *shard = references->shard;
+	const size_t places = (size_t)shard->run.terms.places, batch = place / places,
+	             count = (size_t)shard->number.count;
+	REQUIRE(batch % count == shard->number.index);
+	return shard_texts_text(&references->texts, batch / count * places + place % places, size);
+}
+
 const char *references_text(const struct references *references, size_t place, size_t *size) {
 	REQUIRE(place < references->places.count);
+	if (references->shard) return find_shard_text(references, place, size);
 	const size_t record = references->places.records[place];
 	return record == PLACE_NULL ? return_nothing(size)
 	                            : records_text(references->records, record, size);
@@ -137,7 +209,17 @@ void references_digest(void *user, const unsigned char *key, char *digest) {
 	const struct places *places = &references->places;
 	struct binding_digest state;
 	binding_digest_begin(&state, key);
-	for (size_t i = 0; references->lots && i < records_count(references->records); i++)
+	for (size_t place = 0; place < references->texts.places; place++) {
+		size_t size;
+		const char *text = shard_texts_text(&references->texts, place, &size);
+		binding_digest_add(&state, text, size);
+	}
+	if (references->shard) {
+		binding_digest_end(&state, digest);
+		return;
+	}
+	const bool all = references->lots || references->counted;
+	for (size_t i = 0; all && i < records_count(references->records); i++)
 		digest_record(&state, references, i);
 	for (size_t place = 0; place < places->count; place++) {
 		const bool null = places->records[place] == PLACE_NULL;
@@ -156,6 +238,14 @@ static bool give_owner(void *user, uint64_t index, const char **value, size_t *s
 	return *value != NULL;
 }
 
+/* The owner of a record that a token prior counts: everybody who is charged, each once. */
+static bool give_counted_owner(void *user, uint64_t index, const char **value, size_t *size) {
+	const struct references *references = user;
+	REQUIRE(index < references->counted_count);
+	*value = records_id(references->records, references->counted[index], size);
+	return *value != NULL;
+}
+
 /* rho of one text, rounded up. The receipt's rho is for a whole unit, `weight` times that of a
  * text. With rho 0.3 and weight 3 this is the next number above 0.1. */
 static double compute_text_rho(const struct receipt *receipt) {
@@ -163,23 +253,40 @@ static double compute_text_rho(const struct receipt *receipt) {
 	return weight > 1 ? nextafter(rho / weight, INFINITY) : rho;
 }
 
-struct ledger_request references_charge(const struct references *references,
-                                        const struct setup *setup, bool lines) {
-	const struct places *places = &references->places;
-	// In a data set of lines every line up to the last one read is charged. The ledger does not
-	// learn which of them were read.
+struct ledger_request references_price(const struct setup *setup) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
 	if (setup->charges_epsilon)
 		return (struct ledger_request){.command = setup->fingerprint,
 		                               .measure = LEDGER_EPSILON,
 		                               .rho = receipt_epsilon(guarantee),
-		                               .delta = guarantee->delta,
-		                               .count = places->lines};
+		                               .delta = guarantee->delta};
+	if (guarantee->claim.kind == CUTTLE_CLAIM_ORDER)
+		return (struct ledger_request){.command = setup->fingerprint,
+		                               .measure = LEDGER_RDP,
+		                               .order = guarantee->claim.order,
+		                               .rho = guarantee->claim.loss};
 	return (struct ledger_request){.command = setup->fingerprint,
-	                               .rho = compute_text_rho(&setup->receipt),
-	                               .count = lines ? places->lines : places->count,
-	                               .batch = setup->receipt.guarantee.batch,
-	                               .user =
-	                                   (void *)(uintptr_t)references, // the callback only reads
-	                               .unit = give_owner};
+	                               .rho = compute_text_rho(&setup->receipt)};
+}
+
+struct ledger_request references_charge(const struct references *references,
+                                        const struct setup *setup, bool lines) {
+	const struct places *places = &references->places;
+	struct ledger_request charge = references_price(setup);
+	// In a data set of lines every line up to the last one read is charged. The ledger does not
+	// learn which of them were read.
+	charge.count = places->lines;
+	if (charge.measure != LEDGER_RHO) return charge;
+	charge.user = (void *)(uintptr_t)references; // the callbacks only read
+	// A token prior costs also whoever stands in no text. So do lots: whoever might.
+	if (references->counted && !lines) {
+		charge.count = references->counted_count;
+		charge.batch = 1;
+		charge.unit = give_counted_owner;
+		return charge;
+	}
+	if (!lines) charge.count = places->count;
+	charge.batch = setup->receipt.guarantee.batch;
+	charge.unit = give_owner;
+	return charge;
 }

@@ -10,6 +10,7 @@
 #include "io/ledger.h"
 #include "io/lots.h"
 #include "io/places.h"
+#include "io/shard_texts.h"
 #include "workflow/setup.h"
 
 struct references {
@@ -18,12 +19,21 @@ struct references {
 	size_t categories;    /* labels that each record has */
 	bool lots;            /* records come to their places by lots: references_draw */
 	uint32_t *cluster; /* [records] the private cluster of each (workflow/seats.h), or NULL */
+	/* [counted_count] the records that a token prior counts, or lots of owners: all, or one of
+	 * each owner. NULL: neither, and without lots no record that has no place is read. */
+	size_t *counted;
+	size_t counted_count;
+	/* Of a shard no records are read, but the texts of its own places; NULL = no shard. */
+	const struct run_shard *shard;
+	struct shard_texts texts;
 };
 
-/* Reads the input and puts its records in their places. Without a limit per unit it also changes
+/* Reads the input and puts its records in their places; of a shard reads what was put there when
+ * the run was opened. Without a limit per unit it also changes
  * the receipt's guarantee: it becomes that of the unit which the run costs most. With lots no
  * record has a place yet. Call references_free in any case. INPUT: there are not as many records as
- * were counted for the lots. Else as secrecy_room, records_read, places_make and receipt_weigh. */
+ * were counted for the lots, or too few for a token prior. Else as secrecy_room, records_read,
+ * places_make, receipt_weigh and shard_texts_read. */
 enum cuttle_status references_read(const struct run_request *request, struct setup *setup,
                                    struct references *references, struct cuttle_error *error);
 /* With lots, which come after the output is open: puts the records in their places. NOMEM. */
@@ -36,13 +46,19 @@ enum cuttle_status references_suffice(const struct run_request *request, const s
 /* Wipes the texts. */
 void references_free(struct references *references);
 
+/* How many places the shard of that number has. */
+size_t references_places(const struct shard_terms *terms, struct shard_number number);
 /* The text in a place; NULL: no record stands there, or it is null. Valid until references_free. */
 const char *references_text(const struct references *references, size_t place, size_t *size);
 
 /* Digests under the key all that stands in the places: for each place whether there is a record,
- * its text as it is read, its owner and its categories. With lots all records, in their order. It
- * is the `digest` of struct output_request; user is the struct references. */
+ * its text as it is read, its owner and its categories. With lots or a token prior all records, in
+ * their order, too. It is the `digest` of struct output_request; user is the struct references. */
 void references_digest(void *user, const unsigned char *key, char *digest);
+
+/* What the ledger is charged, without who is: measure, order, loss and delta. It follows from the
+ * plan alone, so generate --dry-run shows it before there is a record. */
+struct ledger_request references_price(const struct setup *setup);
 
 /* What a run over these references costs: the charge for spending_reserve, which sets data set and
  * run. `lines`: the data set counts lines, else owners. The charge points into both arguments. */

@@ -15,8 +15,8 @@
 enum { MOST_UNIT_KEY = 128 }; /* bytes of the name of the units' field */
 
 void run_request_default(struct run_request *request) {
-	*request =
-	    (struct run_request){.text_field = "text", .texts = 100, .now = (uint64_t)time(NULL)};
+	*request = (struct run_request){
+	    .text_field = "text", .texts = 100, .rounds = 1, .now = (uint64_t)time(NULL)};
 	request->filters.trim = true;
 	cuttle_plan_params_default(&request->plan);
 }
@@ -70,6 +70,12 @@ static const char *name_group_contradiction(const struct run_request *request) {
 	if (run_request_private(request) && request->unit_key)
 		return "--category-field: categories stay private where each record is a unit; "
 		       "leave out --unit-key, or declare them with --category-public";
+	if (run_request_owners(request) && request->categories)
+		return "--lots on with --unit-key: categories would need a count of owners each; "
+		       "leave out --category-field or --lots on";
+	if (run_request_owners(request) && isnan(request->plan.epsilon))
+		return "--lots on with --unit-key needs -e, not --clip: the noise of how many "
+		       "units there are follows from it";
 	if (run_request_private(request) && request->lots == RUN_LOTS_OFF)
 		return "--lots off: private categories need lots; declare them with "
 		       "--category-public";
@@ -92,6 +98,41 @@ static const char *name_group_contradiction(const struct run_request *request) {
 	           : NULL;
 }
 
+/* Says what a method does not take; NULL = nothing. */
+static const char *name_method_contradiction(const struct run_request *request) {
+	const struct cuttle_plan_params *plan = &request->plan;
+	const char *fault = cuttle_method_fault(plan->method, &plan->method_params);
+	if (fault || plan->method == CUTTLE_INVISIBLEINK) return fault;
+	if (run_request_private(request))
+		return "private categories and clusters are for --method invisibleink; declare "
+		       "categories with --category-public";
+	if (request->unit_key) return "--unit-key is for --method invisibleink";
+	if (request->lots == RUN_LOTS_ON) return "--lots on is for --method invisibleink";
+	if (request->trace) return "--trace is for --method invisibleink";
+	if (plan->token_prior != 0.0) return "--token-prior is for --method invisibleink";
+	return !isnan(plan->clip) || plan->gain != 0.0
+	           ? "--clip and --gain are for --method invisibleink"
+	           : NULL;
+}
+
+/* Says what is wrong about a token prior; NULL = nothing. */
+static const char *name_prior_contradiction(const struct run_request *request) {
+	if (request->plan.token_prior == 0.0) return NULL;
+	if (!request->public_examples)
+		return "--token-prior needs --public-examples FILE: it compares with them";
+	if (run_request_private(request))
+		return "--token-prior reads every record, and private categories and clusters "
+		       "read some: leave it out, or declare categories with --category-public";
+	if (request->lots == RUN_LOTS_ON)
+		return "--token-prior reads every record, so that lots would buy nothing: leave "
+		       "out it or --lots on";
+	if (request->accountant_chosen && request->plan.accountant == CUTTLE_EXACT)
+		return "--token-prior adds up by zcdp alone: leave out --accountant exact";
+	return request->unit_key && request->records_per_unit != 1
+	           ? "--token-prior counts one record of each unit: give --one-per-unit"
+	           : NULL;
+}
+
 static const char *name_contradiction(const struct run_request *request) {
 	if (!request->prompt_public != !request->prompt_private)
 		return "--prompt-public and --prompt-private go together";
@@ -100,11 +141,16 @@ static const char *name_contradiction(const struct run_request *request) {
 		return "--chat-format needs --template instruct";
 	if (request->output && !strcmp(request->output, "-") && filters_drop_any(&request->filters))
 		return "--drop needs -o FILE: what is dropped goes to FILE" OUTPUT_DROPPED;
+	if (request->rounds > 1 && request->examples_per_text == 1)
+		return "--rounds 2 shows drawn texts as half of the examples: --examples-per-text "
+		       "must be 2 or more";
 	if (request->filters.drop[FILTER_UNLIKELY] && !request->public_examples)
 		return "--drop unlikely needs --public-examples FILE: it compares with them";
 	const char *problem = request_dataset_fault(request->ledger, request->dataset);
+	if (!problem) problem = name_method_contradiction(request);
 	if (!problem) problem = name_cluster_contradiction(request);
 	if (!problem) problem = name_group_contradiction(request);
+	if (!problem) problem = name_prior_contradiction(request);
 	if (!problem && request->charge == RUN_CHARGE_EPSILON && request->unit_key)
 		problem = "--charge epsilon is for records that are units: leave out --unit-key";
 	return problem ? problem

@@ -18,6 +18,7 @@
 #include "engine/cuttle/plan.h"
 #include "io/output.h"
 #include "io/records.h"
+#include "io/shard_run.h"
 
 /* Whether lots decide which records a text is written from (io/lots.h). */
 enum run_lots {
@@ -31,6 +32,17 @@ enum run_charge {
 	RUN_CHARGE_AUTO,
 	RUN_CHARGE_EPSILON,
 	RUN_CHARGE_RHO
+};
+
+/* One shard of a run that was opened (workflow/shards.h): the request then writes it alone, reads
+ * its references from the run's folder, and opens neither input nor ledger. */
+struct run_shard {
+	struct shard_run run;
+	struct shard_number number;
+	char command[HASH_TEXT]; /* fingerprint of the shard's own command */
+	char *texts;             /* paths of its references, of its taker, of its lines */
+	char *taken;
+	char *lines;
 };
 
 /* Texts and paths are NULL when there is none. They are the caller's, and must outlive all that is
@@ -59,6 +71,7 @@ struct run_request {
 	size_t category_field_count;        /* at most CATEGORY_FIELDS */
 	uint64_t texts;                     /* N, or batches with a token bank */
 	uint64_t examples_per_text;         /* E, public examples that a prompt shows; 0 = all */
+	uint64_t rounds;           /* 1, or 2: later texts show earlier ones (workflow/rounds.h) */
 	uint64_t texts_per_share;  /* texts of a category for each share of 1; 0 = deal out N */
 	uint64_t records_per_unit; /* G, most records of one unit that are read; 0 = all */
 	uint64_t now; /* seconds since 1970 when the run begins; the receipt has its day */
@@ -71,8 +84,9 @@ struct run_request {
 	bool accountant_chosen;
 	bool category_public; /* the category of each record is declared public */
 	const char *clusters; /* clusters file: records are private in its clusters; NULL = none */
-	bool overwrite;       /* replace another command's output */
-	bool lock;            /* keep the references out of swap */
+	const struct run_shard *shard; /* NULL = the whole run */
+	bool overwrite;                /* replace another command's output */
+	bool lock;                     /* keep the references out of swap */
 };
 
 /* Sets the defaults: those of the library, 100 texts, the field "text", the time now. */
@@ -81,6 +95,16 @@ void run_request_default(struct run_request *request);
 /* Whether records have categories that stay private, or clusters, which do. */
 static inline bool run_request_private(const struct run_request *request) {
 	return (request->categories && !request->category_public) || request->clusters;
+}
+
+/* Whether owners have lots: how many there are is private. */
+static inline bool run_request_owners(const struct run_request *request) {
+	return request->unit_key && request->lots == RUN_LOTS_ON;
+}
+
+/* Whether how many records or owners a cluster has is told with noise alone, or the whole file. */
+static inline bool run_request_counts(const struct run_request *request) {
+	return run_request_private(request) || run_request_owners(request);
 }
 
 /* Checks what contradicts itself, before any file is opened. USAGE: the message says what. */

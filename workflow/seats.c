@@ -48,6 +48,14 @@ static enum cuttle_status find_record_clusters(const struct setup *setup,
 	return status;
 }
 
+/* All owners are one cluster, in which each has one record. */
+static void place_owners(struct references *references) {
+	for (size_t i = 0; i < records_count(references->records); i++)
+		references->cluster[i] = CUTTLE_NO_CLUSTER;
+	for (size_t i = 0; i < references->counted_count; i++)
+		references->cluster[references->counted[i]] = 0;
+}
+
 enum cuttle_status seats_take(const struct run_request *request, struct setup *setup,
                               struct output *output, struct spending *spending,
                               struct references *references, struct cuttle_error *error) {
@@ -60,7 +68,8 @@ enum cuttle_status seats_take(const struct run_request *request, struct setup *s
 	if (!setup->counts || !setup->seats || !references->cluster)
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	enum cuttle_status status = CUTTLE_OK;
-	if (setup->clusters.count) status = find_record_clusters(setup, references, error);
+	if (references->counted) place_owners(references);
+	else if (setup->clusters.count) status = find_record_clusters(setup, references, error);
 	else places_clusters(references->records, &setup->categories, references->cluster);
 	if (status) return status;
 	if (output_clusters(output, &kept) == clusters)
@@ -73,7 +82,7 @@ enum cuttle_status seats_take(const struct run_request *request, struct setup *s
 	                                                     setup->receipt.guarantee.batch,
 	                                                     setup->counts, setup->seats);
 	output_shorten(output, setup->receipt.texts);
-	for (uint32_t c = 0; c < clusters; c++)
+	for (uint32_t c = 0; setup->categories.count && c < clusters; c++)
 		setup->categories.all[c].texts = (size_t)setup->seats[c].used;
 	setup->receipt.counts_of_clusters = setup->counts;
 	setup->receipt.seats = setup->seats;

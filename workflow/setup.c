@@ -4,6 +4,7 @@
 #include "workflow/setup.h"
 
 #include "base/utf8.h"
+#include "engine/cuttle/prior.h"
 #include "io/clusters_file.h"
 #include "io/fail.h"
 #include "io/file.h"
@@ -197,6 +198,8 @@ static bool choose_charge(const struct run_request *request, const struct setup 
 	struct ledger *ledger;
 	struct ledger_standing standing = {.in_epsilon = false};
 	if (request->charge != RUN_CHARGE_AUTO) return request->charge == RUN_CHARGE_EPSILON;
+	// Epsilon is charged by lines alone.
+	if (request->unit_key) return false;
 	if (request->ledger && !request->plan.insecure &&
 	    !ledger_open(request->ledger, &ledger, NULL)) {
 		(void)ledger_look(ledger, request->dataset, &standing, NULL);
@@ -209,16 +212,21 @@ static bool choose_charge(const struct run_request *request, const struct setup 
 static enum cuttle_status list_shown(const struct run_request *request, struct setup *setup,
                                      struct cuttle_error *error) {
 	const size_t count = setup->example_count, lists = setup->categories.count;
-	const size_t shown = !request->examples_per_text && setup->clusters.count
-	                         ? (size_t)FEW_EXAMPLES
-	                         : (size_t)request->examples_per_text;
-	const char *headings[MOST_CATEGORIES], *text;
+	const bool few = setup->clusters.count || request->rounds > 1;
+	const size_t shown = setup->examples_per_text = !request->examples_per_text && few
+	                                                    ? (size_t)FEW_EXAMPLES
+	                                                    : (size_t)request->examples_per_text;
+	// Half of the examples, rounded down, are texts of the first round.
+	if (request->rounds > 1)
+		setup->drawn = (struct cuttle_drawn){.count = shown / 2, .places = shown};
+	const char *headings[MOST_CATEGORIES];
 	size_t groups[MOST_EXAMPLES], chosen[MOST_EXAMPLES];
 	for (size_t i = 0; i < lists; i++) headings[i] = setup->categories.all[i].heading;
-	for (size_t i = 0; i < count; i++)
-		groups[i] = examples_group(setup->examples[i], headings, lists, &text);
+	setup->plain = calloc(count + 1, sizeof *setup->plain);
 	setup->shown = calloc(lists ? lists : 1, sizeof *setup->shown);
-	if (!setup->shown) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	if (!setup->plain || !setup->shown) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	for (size_t i = 0; i < count; i++)
+		groups[i] = examples_group(setup->examples[i], headings, lists, &setup->plain[i]);
 	do {
 		const char **list = calloc(count + 1, sizeof *list);
 		if (!list) return io_fail(error, CUTTLE_NOMEM, "out of memory");
@@ -252,18 +260,20 @@ static enum cuttle_status make_setup_plan(const struct run_request *request, str
 	params.headings = headings;
 	params.heading_count = setup->categories.count;
 	params.heading_examples = (const char *const *const *)setup->shown;
+	if (setup->drawn.count) params.drawn = &setup->drawn;
 	// Rho adds up by zCDP. What is charged as epsilon may have the smaller one.
 	const bool follows = request->ledger && !request->accountant_chosen;
 	if (follows && request->charge != RUN_CHARGE_RHO) params.accountant = CUTTLE_EXACT;
 	// Of records whose categories are private, all that is known is how many there are.
 	const struct categories none = {0};
 	enum cuttle_status status =
-	    lot_choice_make(request, run_request_private(request) ? &none : &setup->categories,
+	    lot_choice_make(request, run_request_counts(request) ? &none : &setup->categories,
 	                    setup->receipt.texts, &params, &setup->lots, error);
-	if (!status && run_request_private(request)) {
+	if (!status && run_request_counts(request)) {
+		const size_t clusters = run_request_owners(request) ? 1 : setup->categories.count;
 		status = cuttle_histogram_make(
-		    params.epsilon, (uint32_t)setup->categories.count, setup->receipt.texts,
-		    setup->lots.records, params.batch, &setup->histogram, setup->lots.all, error);
+		    params.epsilon, (uint32_t)clusters, setup->receipt.texts, setup->lots.records,
+		    params.batch, &setup->histogram, setup->lots.all, error);
 		params.histogram = setup->receipt.histogram = &setup->histogram;
 	}
 	if (status) return status;
@@ -272,7 +282,12 @@ static enum cuttle_status make_setup_plan(const struct run_request *request, str
 	setup->receipt.lots = setup->lots.all;
 	setup->receipt.lot_count = setup->lots.count;
 	setup->charges_epsilon = choose_charge(request, setup);
-	if (follows && !setup->charges_epsilon) params.accountant = CUTTLE_ZCDP;
+	if ((follows && !setup->charges_epsilon) || params.token_prior > 0.0)
+		params.accountant = CUTTLE_ZCDP;
+	// A shard opens no ledger. What the run's ledger decided stands in run.json.
+	if (request->shard && !request->accountant_chosen)
+		params.accountant = request->shard->run.terms.accountant;
+	setup->accountant = params.accountant;
 	return cuttle_plan_make(setup->model, &params, &setup->plan, error);
 }
 
@@ -289,6 +304,16 @@ enum cuttle_status setup_date(uint64_t now, char date[RECEIPT_DATE], struct cutt
 /* By enum records_format, and for outputs by 1 + enum output_format. */
 static const char *const FORMATS[] = {"auto", "jsonl", "csv"};
 
+/* What the token prior is compared with. */
+static void describe_prior(struct setup *setup) {
+	struct hash hash;
+	hash_begin(&hash);
+	for (size_t i = 0; i < setup->example_count; i++)
+		hash_add(&hash, setup->plain[i], strlen(setup->plain[i]) + 1);
+	hash_end(&hash, setup->receipt.prior.public_sha256);
+	setup->receipt.prior.public_texts = setup->example_count;
+}
+
 static enum cuttle_status set_receipt(const struct run_request *request, struct setup *setup,
                                       struct cuttle_error *error) {
 	const struct cuttle_plan_params *plan = &request->plan;
@@ -299,8 +324,10 @@ static enum cuttle_status set_receipt(const struct run_request *request, struct 
 		hash_add(&hash, template, strlen(template));
 	hash_end(&hash, setup->receipt.template_sha256);
 	cuttle_plan_describe(setup->plan, &setup->receipt.guarantee);
+	if (plan->token_prior > 0.0) describe_prior(setup);
 	setup->receipt.trace = request->trace != NULL;
 	setup->receipt.filters = request->filters;
+	setup->receipt.places_of_rounds = (uint32_t)setup->drawn.places;
 	setup->receipt.signer = setup->signer;
 	setup->receipt.isa = cuttle_isa();
 	// A delimiter belongs to the format, and so to the command: "csv ;".
@@ -317,6 +344,15 @@ static enum cuttle_status set_receipt(const struct run_request *request, struct 
 	setup->receipt.dataset = request->dataset;
 	if (!receipt_fingerprint(&setup->receipt, &command, setup->fingerprint))
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	if (request->shard && strcmp(setup->fingerprint, request->shard->run.fingerprint) != 0)
+		return io_fail(error, CUTTLE_USAGE,
+		               "these are not the model, the prompts and the options that the run "
+		               "was opened with: give generate what cuttle shard open was given, "
+		               "-i as well, but for the ledger");
+	if (request->shard && (request->shard->run.terms.batches != setup->receipt.texts ||
+	                       request->shard->run.terms.places != setup->receipt.guarantee.places))
+		return io_fail(error, CUTTLE_LEDGER,
+		               SHARD_RUN " has other batches than those that its command has");
 	return setup_date(request->now, setup->receipt.date, error);
 }
 
@@ -328,6 +364,12 @@ enum cuttle_status setup_make(const struct run_request *request, const struct se
 	enum cuttle_status status = read_public(request, setup, error);
 	if (!status && request->filters.drop[FILTER_UNLIKELY])
 		status = likelihood_enough(setup->example_count, error);
+	if (!status && request->plan.token_prior > 0.0 && setup->example_count < CUTTLE_PRIOR_TEXTS)
+		status =
+		    io_fail(error, CUTTLE_USAGE,
+		            "--token-prior compares with %d public examples or more, and %s "
+		            "has %zu; --examples-per-text says how many prompts show",
+		            CUTTLE_PRIOR_TEXTS, request->public_examples, setup->example_count);
 	if (!status) status = list_shown(request, setup, error);
 	if (!status) status = set_parts(request, setup, error);
 	if (!status && request->sign) status = signature_open(request->sign, &setup->signer, error);
@@ -344,6 +386,7 @@ void setup_free(struct setup *setup) {
 	clusters_free(&setup->clusters);
 	for (size_t i = 0; i < setup->shown_count; i++) free(setup->shown[i]);
 	free(setup->shown);
+	free(setup->plain);
 	categories_free(&setup->categories);
 	lot_choice_free(&setup->lots);
 	free(setup->counts);

@@ -45,6 +45,7 @@ struct setup {
 	struct cuttle_histogram histogram; /* of private categories; its clusters are 0 = none */
 	int64_t *counts;                   /* [clusters] noisy counts, once they are drawn; owned */
 	struct cuttle_lots *seats;         /* [clusters] batches and texts by these counts; owned */
+	enum cuttle_accountant accountant; /* that the plan was made with */
 	bool charges_epsilon;              /* a ledger is charged epsilon and delta, not rho */
 	struct categories categories;      /* its count is 0 = one job writes all texts */
 	struct clusters clusters;          /* what the categories are; its count is 0 = fields */
@@ -53,15 +54,20 @@ struct setup {
 	char *prompt_private;              /* own prompt, NULL = none */
 	char **examples;                   /* [example_count] public examples */
 	size_t example_count;
+	const char **plain; /* [example_count] where each one's text begins, behind its heading */
 	/* [shown_count] which of them prompts show: a list for each category, or one without any.
 	 * NULL stands behind each list. */
 	const char ***shown;
 	size_t shown_count;
+	size_t examples_per_text; /* E; 0 = all */
+	/* Of two rounds the room for texts of the first; its count is 0 = one round. */
+	struct cuttle_drawn drawn;
 };
 
 /* Reads prompts, public examples and categories, and makes plan and receipt. Call setup_free in any
  * case. Receipt and categories point into the request; it and the model must outlive setup.
- * USAGE: there are too many texts, or too few examples for a filter; `now` is beyond the year 9999.
+ * USAGE: there are too many texts, or too few examples for a filter; `now` is beyond the year 9999;
+ * the request is not what its shard's run was opened with. LEDGER: run.json contradicts itself.
  * INPUT: a prompt is not UTF-8 without NUL; a public example has no text, or there are more than
  * 1024. The clusters are of another model. Else as file_read, records_read, categories_read,
  * clusters_file_read, clusters_find, signature_open, lot_choice_make and cuttle_plan_make. NOMEM.

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // How text_set.h works: 16 texts at a time go through the model, so that all cores have work, and
-// then into the file. An evaluation that is stopped loses at most so many.
+// then into the file. An evaluation that is stopped loses at most so many. References that answer
+// through noise have no file: its size would tell how many of them differ.
 #include "workflow/text_set.h"
 
+#include "io/binding.h"
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/npy.h"
+#include "io/output.h"
 #include "measure/scratch.h"
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { TOGETHER = 16 }; /* texts that go through the model at once */
 
@@ -18,27 +23,69 @@ static enum cuttle_status fail_set_memory(const struct text_set *set, struct cut
 	               file_shown(set->path));
 }
 
-enum cuttle_status text_set_read(const char *path, const char *field, const char *task,
-                                 struct text_set *set, struct cuttle_error *error) {
-	const char *const labels[TEXT_SET_LABELS] = {task ? task : "finish", "finish"};
-	const struct records_request request = {.path = path,
-	                                        .field = field,
-	                                        .limit = SIZE_MAX,
-	                                        .labels = labels,
-	                                        .label_count = TEXT_SET_LABELS};
-	*set = (struct text_set){.path = path};
-	const enum cuttle_status status = records_read(&request, &set->records, error);
+/* Reads the records, and makes room for the numbers of those that count. */
+static enum cuttle_status read_set(const struct records_request *request, bool all,
+                                   struct text_set *set, struct cuttle_error *error) {
+	*set = (struct text_set){
+	    .path = request->path, .owned = request->id_field != NULL, .cut = request->most > 0};
+	const enum cuttle_status status = records_read(request, &set->records, error);
 	if (status) return status;
 	const size_t count = records_count(set->records);
 	set->record = calloc(count + 1, sizeof *set->record);
 	if (!set->record) return fail_set_memory(set, error);
 	for (size_t i = 0; i < count; i++)
-		if (records_state(set->records, i) == RECORD_READABLE)
+		if (all || records_state(set->records, i) == RECORD_READABLE)
 			set->record[set->count++] = i;
 	set->unreadable = count - set->count;
 	set->perplexity = scratch_make(set->count, sizeof *set->perplexity);
 	set->tokens = scratch_make(set->count, sizeof *set->tokens);
 	return set->perplexity && set->tokens ? CUTTLE_OK : fail_set_memory(set, error);
+}
+
+enum cuttle_status text_set_read(const char *path, const char *field, const char *task,
+                                 struct text_set *set, struct cuttle_error *error) {
+	const char *const labels[TEXT_SET_LABELS] = {task ? task : "finish", "finish", "note"};
+	const struct records_request request = {.path = path,
+	                                        .field = field,
+	                                        .limit = SIZE_MAX,
+	                                        .labels = labels,
+	                                        .label_count = TEXT_SET_LABELS};
+	const enum cuttle_status status = read_set(&request, false, set, error);
+	struct stat file;
+	// Receipts name an output by this hash. A pipe cannot be read twice.
+	if (!status && stat(path, &file) == 0 && S_ISREG(file.st_mode))
+		return hash_file(path, set->sha256, error);
+	return status;
+}
+
+enum cuttle_status text_set_read_all(const char *path, const char *field, const char *unit_key,
+                                     struct text_set *set, struct cuttle_error *error) {
+	const struct records_request request = {.path = path,
+	                                        .field = field,
+	                                        .id_field = unit_key,
+	                                        .id_is_owner = true,
+	                                        .limit = SIZE_MAX,
+	                                        .most = TEXT_SET_MOST};
+	return read_set(&request, true, set, error);
+}
+
+void text_set_digest(const struct text_set *set, const unsigned char *key, char *digest) {
+	struct binding_digest made;
+	binding_digest_begin(&made, key);
+	for (size_t i = 0; i < records_count(set->records); i++) {
+		size_t size;
+		const char *bytes = records_text(set->records, i, &size);
+		binding_digest_add(&made, bytes, size);
+		bytes = records_id(set->records, i, &size);
+		binding_digest_add(&made, bytes, size);
+	}
+	binding_digest_end(&made, digest);
+}
+
+bool text_set_owner(void *user, uint64_t index, const char **value, size_t *size) {
+	const struct text_set *set = user;
+	*value = records_id(set->records, (size_t)index, size);
+	return *value != NULL;
 }
 
 void text_set_free(struct text_set *set) {
@@ -51,11 +98,38 @@ void text_set_free(struct text_set *set) {
 }
 
 const char *text_set_text(const struct text_set *set, size_t i, size_t *size) {
-	return records_text(set->records, set->record[i], size);
+	const size_t record = set->record[i];
+	const bool counts = records_state(set->records, record) == RECORD_READABLE &&
+	                    (!set->owned || records_id(set->records, record, size));
+	*size = 0;
+	return counts ? records_text(set->records, record, size) : "";
 }
 
 const char *text_set_label(const struct text_set *set, size_t i, size_t label, size_t *size) {
 	return records_label(set->records, set->record[i], label, size);
+}
+
+/* Whether the receipt beside a file has this note. What is no receipt has none. */
+static bool receipt_says(const char *path, const char *stamp) {
+	char *beside = strcmp(path, "-") != 0 ? output_receipt_beside(path) : NULL;
+	json_t *root = beside ? json_load_file(beside, 0, NULL) : NULL;
+	const char *note = json_string_value(json_object_get(root, "note"));
+	const bool says = note && !strncmp(note, stamp, strlen(stamp));
+	json_decref(root);
+	free(beside);
+	return says;
+}
+
+bool text_set_unprotected(const struct text_set *set) {
+	static const char stamp[] = "NOT PRIVATE";
+	size_t size;
+	if (receipt_says(set->path, stamp)) return true;
+	for (size_t i = 0; i < set->count; i++) {
+		const char *note = text_set_label(set, i, TEXT_SET_NOTE, &size);
+		if (note && size >= sizeof stamp - 1 && !memcmp(note, stamp, sizeof stamp - 1))
+			return true;
+	}
+	return false;
 }
 
 /* ---- equal texts ----------------------------------------------------------------------------- */
@@ -117,10 +191,10 @@ enum cuttle_status text_set_import(struct text_set *set, const char *path,
 struct text_slice {
 	struct text_set *set;
 	struct cuttle_model *model;
-	struct feature_file *file;
-	size_t width;   /* numbers of a vector in the file; 0 = vectors were imported */
-	size_t context; /* tokens, at most */
-	bool bos;       /* texts begin with BOS */
+	struct feature_file *file; /* NULL: numbers go into the set at once */
+	size_t width;              /* numbers of a vector; 0 = vectors were imported */
+	size_t context;            /* tokens, at most */
+	bool bos;                  /* texts begin with BOS */
 	int32_t bos_id;
 	size_t count;           /* texts collected */
 	size_t of[TOGETHER];    /* their numbers in the set */
@@ -134,16 +208,18 @@ static enum cuttle_status tokenize_in_slice(struct text_slice *slice, size_t i,
                                             struct cuttle_error *error) {
 	size_t size, count;
 	const char *text = text_set_text(slice->set, i, &size);
-	const size_t capacity = cuttle_tokens_bound(size);
+	// Of a text that is cut neither the room nor a failure depends on what it says.
+	const bool cut = slice->set->cut;
+	const size_t capacity = cuttle_tokens_bound(cut ? TEXT_SET_MOST : size);
 	int32_t *ids = scratch_make(capacity, sizeof *ids);
 	if (!ids) return fail_set_memory(slice->set, error);
 	slice->of[slice->count] = i;
 	slice->ids[slice->count] = ids;
 	slice->texts[slice->count++].ids = ids;
-	const enum cuttle_status status =
-	    cuttle_tokenize(slice->model, text, size, true, ids, capacity, &count, error);
+	const enum cuttle_status status = cuttle_tokenize(slice->model, text, size, true, ids,
+	                                                  capacity, &count, cut ? NULL : error);
 	slice->texts[slice->count - 1].count = status ? 0 : count;
-	return status;
+	return cut ? CUTTLE_OK : status;
 }
 
 static bool text_has_bos(const struct text_slice *slice, const struct cuttle_embed_text *text) {
@@ -173,7 +249,25 @@ static enum cuttle_status measure_perplexity(struct text_slice *slice,
 	return status == CUTTLE_MODEL ? CUTTLE_OK : status;
 }
 
-/* Runs the collected texts through the model and into the file. */
+/* Room for the vectors of the set, unless they were imported. */
+static enum cuttle_status make_set_vectors(struct text_slice *slice, struct cuttle_error *error) {
+	struct text_set *set = slice->set;
+	if (!slice->width) return CUTTLE_OK;
+	set->width = slice->width;
+	set->vectors = scratch_make(set->count * set->width, sizeof *set->vectors);
+	return set->vectors ? CUTTLE_OK : fail_set_memory(set, error);
+}
+
+static void take_feature(struct text_slice *slice, size_t i, const struct feature *feature) {
+	struct text_set *set = slice->set;
+	set->perplexity[i] = feature->perplexity;
+	set->tokens[i] = (double)feature->tokens;
+	if (slice->width)
+		memcpy(set->vectors + i * set->width, feature->vector,
+		       set->width * sizeof *set->vectors);
+}
+
+/* Runs the collected texts through the model, and into the file or the set. */
 static enum cuttle_status flush_slice(struct text_slice *slice, struct cuttle_error *error) {
 	enum cuttle_status status = CUTTLE_OK;
 	if (slice->width && slice->count)
@@ -184,13 +278,15 @@ static enum cuttle_status flush_slice(struct text_slice *slice, struct cuttle_er
 		size_t size;
 		const char *text = text_set_text(slice->set, slice->of[i], &size);
 		// An equal text of this slice may have been added just now.
-		if (feature_file_find(slice->file, text, size, &twin)) continue;
+		if (slice->file && feature_file_find(slice->file, text, size, &twin)) continue;
 		feature.tokens = slice->texts[i].count - text_has_bos(slice, &slice->texts[i]);
 		feature.vector = slice->vector;
 		for (size_t k = 0; k < slice->width; k++)
 			slice->vector[k] = (float)slice->vectors[i * slice->width + k];
 		status = measure_perplexity(slice, &slice->texts[i], &feature.perplexity, error);
-		if (!status) status = feature_file_add(slice->file, text, size, &feature, error);
+		if (!status && !slice->file) take_feature(slice, slice->of[i], &feature);
+		else if (!status)
+			status = feature_file_add(slice->file, text, size, &feature, error);
 	}
 	for (size_t i = 0; i < slice->count; i++) {
 		scratch_free(slice->ids[i]);
@@ -200,17 +296,17 @@ static enum cuttle_status flush_slice(struct text_slice *slice, struct cuttle_er
 	return status;
 }
 
-/* Puts every text's numbers into the file, if they are not there. */
-static enum cuttle_status fill_feature_file(struct text_slice *slice,
-                                            const struct text_set_events *events,
-                                            struct cuttle_error *error) {
+/* Measures every text whose numbers are not in the file. */
+static enum cuttle_status measure_slices(struct text_slice *slice,
+                                         const struct text_set_events *events,
+                                         struct cuttle_error *error) {
 	enum cuttle_status status = CUTTLE_OK;
 	size_t told = 0;
 	for (size_t i = 0; i < slice->set->count && !status; i++) {
 		struct feature feature;
 		size_t size;
 		const char *text = text_set_text(slice->set, i, &size);
-		if (!feature_file_find(slice->file, text, size, &feature))
+		if (!slice->file || !feature_file_find(slice->file, text, size, &feature))
 			status = tokenize_in_slice(slice, i, error);
 		const bool last = i + 1 == slice->set->count;
 		if (status || (slice->count < TOGETHER && !last)) continue;
@@ -230,21 +326,14 @@ static enum cuttle_status fill_feature_file(struct text_slice *slice,
 /* Copies from the file to the set. */
 static enum cuttle_status take_from_file(struct text_slice *slice, struct cuttle_error *error) {
 	struct text_set *set = slice->set;
-	if (slice->width) {
-		set->width = slice->width;
-		set->vectors = scratch_make(set->count * set->width, sizeof *set->vectors);
-		if (!set->vectors) return fail_set_memory(set, error);
-	}
+	const enum cuttle_status status = make_set_vectors(slice, error);
+	if (status) return status;
 	for (size_t i = 0; i < set->count; i++) {
 		struct feature feature;
 		size_t size;
 		const char *text = text_set_text(set, i, &size);
-		if (!feature_file_find(slice->file, text, size, &feature)) continue;
-		set->perplexity[i] = feature.perplexity;
-		set->tokens[i] = (double)feature.tokens;
-		if (slice->width)
-			memcpy(set->vectors + i * set->width, feature.vector,
-			       set->width * sizeof *set->vectors);
+		if (feature_file_find(slice->file, text, size, &feature))
+			take_feature(slice, i, &feature);
 	}
 	return CUTTLE_OK;
 }
@@ -265,8 +354,9 @@ enum cuttle_status text_set_measure(struct text_set *set, struct cuttle_model *m
 	slice.vector = scratch_make(slice.width, sizeof *slice.vector);
 	enum cuttle_status status = slice.vectors && slice.vector ? CUTTLE_OK : CUTTLE_NOMEM;
 	if (status) (void)fail_set_memory(set, error);
-	if (!status) status = fill_feature_file(&slice, events, error);
-	if (!status) status = take_from_file(&slice, error);
+	if (!status && !file) status = make_set_vectors(&slice, error);
+	if (!status) status = measure_slices(&slice, events, error);
+	if (!status && file) status = take_from_file(&slice, error);
 	scratch_free(slice.vectors);
 	scratch_free(slice.vector);
 	return status;

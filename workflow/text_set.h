@@ -9,16 +9,23 @@
 
 #include "engine/cuttle.h"
 #include "io/feature_file.h"
+#include "io/hash.h"
 #include "io/records.h"
 
-enum { TEXT_SET_TASK, TEXT_SET_FINISH, TEXT_SET_LABELS };
+enum { TEXT_SET_TASK, TEXT_SET_FINISH, TEXT_SET_NOTE, TEXT_SET_LABELS };
+/* Bytes kept of a text of text_set_read_all: what CUTTLE_EMBED_TOKENS and BOS may need, by the rule
+ * of references (engine/run/prompt.h). */
+enum { TEXT_SET_MOST = 16 * (CUTTLE_EMBED_TOKENS + 1) };
 
 struct text_set {
 	const char *path;        /* the caller's */
+	char sha256[HASH_TEXT];  /* of the file; "" = it is none, but a pipe */
 	struct records *records; /* all of them */
 	size_t *record;          /* [count] number of each text's record */
 	size_t count;            /* texts that can be read */
 	size_t unreadable;       /* records without one */
+	bool owned;              /* a record without an id is empty */
+	bool cut;                /* of each text TEXT_SET_MOST bytes are kept */
 	size_t width;            /* numbers of a vector */
 	float *vectors;          /* [count][width]; zeros: the text has no direction */
 	double *perplexity;      /* [count]; NaN: a text of one token, or of numbers not finite */
@@ -26,14 +33,29 @@ struct text_set {
 };
 
 /* Reads the file's texts from `field`, and of each record the labels `task` (NULL = none) and
- * "finish". Call text_set_free in any case. INPUT: as records_read. NOMEM. */
+ * "finish" and "note". Call text_set_free in any case. INPUT: as records_read. NOMEM. */
 enum cuttle_status text_set_read(const char *path, const char *field, const char *task,
                                  struct text_set *set, struct cuttle_error *error);
+/* The same for references that are asked through noise: every record counts, readable or not, so
+ * that their number is that of the file's. One without a text is empty; so is one without a value
+ * of unit_key (NULL = none), which is kept. unreadable is 0. Of each text TEXT_SET_MOST bytes are
+ * kept, so that no text decides how much memory there must be. Call secrecy_room before. */
+enum cuttle_status text_set_read_all(const char *path, const char *field, const char *unit_key,
+                                     struct text_set *set, struct cuttle_error *error);
+/* The digest under `key` of all records that text_set_read_all read, with their owners, as
+ * HASH_TEXT (io/binding.h). */
+void text_set_digest(const struct text_set *set, const unsigned char *key, char *digest);
+/* The owner of a record, for struct ledger_request; `user` is the set. */
+bool text_set_owner(void *user, uint64_t index, const char **value, size_t *size);
 void text_set_free(struct text_set *set);
 
 /* Text i, and one of its labels; NULL = it has no such label. */
 const char *text_set_text(const struct text_set *set, size_t i, size_t *size);
 const char *text_set_label(const struct text_set *set, size_t i, size_t label, size_t *size);
+
+/* Whether a text of the set, or the receipt beside its file, says that nothing protects it, as
+ * outputs of cuttle do in "note". */
+bool text_set_unprotected(const struct text_set *set);
 
 /* Whether a text of one set stands in another, byte for byte. False in *found on failure. NOMEM. */
 enum cuttle_status text_set_meet(const struct text_set *one, const struct text_set *other,
@@ -53,6 +75,8 @@ struct text_set_events {
 };
 
 /* Fills in what the model makes of each text: from `file` what is there, and adds the rest to it.
+ * `file` NULL: each text goes through the model, equal ones too, and nothing is kept but the set.
+ * Where texts are cut, one that cannot be tokenized is empty.
  * Vectors are computed unless they were imported. Perplexity is exp of the mean of -ln P(token)
  * over the first CUTTLE_EMBED_TOKENS tokens, BOS before them where the model's texts begin so.
  * PARTIAL: stopped. INTERNAL: the file cannot be written. USAGE, NOMEM: as cuttle_embed. */

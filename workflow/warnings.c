@@ -3,6 +3,7 @@
 #include "workflow/warnings.h"
 
 #include "engine/cuttle/text.h"
+#include "workflow/rounds.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -63,6 +64,7 @@ static void warn_delta(FILE *file, const struct setup *setup) {
  * event. So at most this share of the tokens differs from what the public prompt alone would have
  * given. For example: with x = 0.2 it is tanh(0.1), 10 % of the tokens. */
 static void warn_clip(FILE *file, const struct cuttle_guarantee *guarantee) {
+	if (guarantee->method != CUTTLE_INVISIBLEINK) return;
 	const double reach = guarantee->gain * guarantee->clip / guarantee->temperature,
 	             share = tanh(reach / 2);
 	if (share >= FEW_TOKENS) return;
@@ -114,13 +116,25 @@ static void warn_length(FILE *file, const struct setup *setup) {
 	        guarantee->tokens, longest);
 }
 
+/* Where no category has enough texts there is one round only. How many texts of private categories
+ * there are follows from noisy counts; before these no category can have more than all. */
+static void warn_rounds(FILE *file, const struct setup *setup) {
+	const bool known = setup->categories.count && (!setup->histogram.clusters || setup->seats);
+	bool any = !known && rounds_first(setup->receipt.texts);
+	for (size_t i = 0; known && i < setup->categories.count; i++)
+		any = any || rounds_first(setup->categories.all[i].texts);
+	if (!setup->drawn.count || any) return;
+	fprintf(file, "Warning: --rounds 2 does nothing here: no category has 8 texts or more. "
+	              "Raise -N, or leave it out.\n");
+}
+
 /* R, N and B are public. How many texts there will be follows from the noisy counts. */
 static void warn_seats(FILE *file, const struct setup *setup) {
 	const uint64_t texts = setup->receipt.texts, batch = setup->receipt.guarantee.batch,
 	               records = setup->lots.records;
 	if (!setup->histogram.clusters) return;
 	// q* is then below one batch of a category of mean size.
-	if (2 * texts < setup->histogram.clusters)
+	if (!setup->receipt.unit.key && 2 * texts < setup->histogram.clusters)
 		fprintf(
 		    file,
 		    "Warning: %" PRIu64 " texts for %" PRIu32
@@ -141,6 +155,7 @@ void warnings_print(FILE *file, const struct run_request *request, const struct 
 	warn_epsilon(file, guarantee);
 	warn_delta(file, setup);
 	warn_seats(file, setup);
+	warn_rounds(file, setup);
 	warn_clip(file, guarantee);
 	warn_context(file, guarantee);
 	warn_length(file, setup);

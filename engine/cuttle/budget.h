@@ -20,7 +20,11 @@ enum cuttle_accountant {
 
 	/* By exact composition of the tokens (dp/exact.h): 5 to 7 % less epsilon. T is at most
 	 * 32768. */
-	CUTTLE_EXACT
+	CUTTLE_EXACT,
+
+	/* From a Renyi loss at one order. Nobody chooses it: it is that of methods whose claim
+	 * holds there alone (method.h). */
+	CUTTLE_RENYI
 };
 
 /* The guarantee of one text when one reference is replaced by null: rho = T C^2 / (2 B^2 tau^2)

@@ -7,6 +7,7 @@
 #define CUTTLE_GUARANTEE_H
 
 #include "budget.h"
+#include "method.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,6 +20,7 @@ struct cuttle_guarantee {
 	double epsilon_exact; /* by exact composition; NaN where that is out of range */
 	double delta;         /* for every event E, P[E] <= e^epsilon P'[E] + delta */
 	double rho;           /* of zero-concentrated differential privacy */
+	double token_prior;   /* what of it is for a token prior; 0 = the plan has none */
 	double clip;          /* in nats: clip_fixed / 2^fraction_bits */
 	double temperature;   /* tau, rounded to six decimals */
 	double gain;          /* in hundredths: 1, 1.5, 2 */
@@ -53,7 +55,21 @@ struct cuttle_guarantee {
 	/* Bytes that a job maps beside the model and the plan, for contexts as long as they can be.
 	 * UINT64_MAX: more than can be counted. */
 	uint64_t job_bytes;
+
+	/* Of a method without a clip, clip and its integers are 0. Of one whose Renyi loss holds at
+	 * one order, rho is NaN. Where nothing is promised, both epsilons are NaN, too. */
+	enum cuttle_method method;
+	struct cuttle_method_params method_params; /* as the plan uses them */
+	struct cuttle_method_claim claim;          /* of one text */
+	uint32_t vocabulary;                       /* tokens that may be drawn */
 };
+
+/* Accounts for any method but InvisibleInk: sets claim, rho and both epsilons of the guarantee, and
+ * its accountant where only one can speak. It reads method, method_params, clip_fixed,
+ * fraction_bits, temperature, batch, tokens, spread, top_k, vocabulary, delta and accountant.
+ * USAGE: they are out of range. NOMEM. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status
+cuttle_method_account(struct cuttle_guarantee *guarantee, struct cuttle_error *error);
 
 #ifdef __cplusplus
 }

@@ -48,6 +48,7 @@ cuttle_histogram_count(const struct cuttle_histogram *histogram, const uint32_t 
 
 /* Deals out the texts by noisy counts: of cluster c, clusters[c].batches is how many batches its
  * lots have, 0 where the count is mostly noise, and clusters[c].used how many texts are written.
+ * Batches have `batch` records on average, or fewer in all clusters where else texts would lack.
  * clusters[c].records is its noisy count, or 0. `lots` and `batch` as for the plan. Returns the sum
  * of `used`: all texts, or fewer. */
 CUTTLE_API uint64_t cuttle_histogram_deal(const struct cuttle_histogram *histogram,

@@ -13,8 +13,9 @@
 extern "C" {
 #endif
 
-struct cuttle_plan;  /* plan.h */
-struct cuttle_trace; /* trace.h */
+struct cuttle_plan;        /* plan.h */
+struct cuttle_plan_params; /* plan.h */
+struct cuttle_trace;       /* trace.h */
 
 /* Why a text ended. */
 enum cuttle_finish {
@@ -25,7 +26,7 @@ enum cuttle_finish {
 
 /* A complete text. */
 struct cuttle_text {
-	size_t index; /* number of the text, from 0 */
+	size_t index; /* number of the text, from 0; of a stride with a token bank, among its own */
 
 	/* Number of the batch of references it was written from. It differs from the index only
 	 * with a token bank. */
@@ -41,7 +42,7 @@ struct cuttle_text {
 
 /* How far one job is. What an earlier run of it did is included. */
 struct cuttle_progress {
-	size_t texts;       /* N of the job */
+	size_t texts;       /* N of the job, or with a stride those of them that it writes */
 	size_t texts_done;  /* those that are complete and handed out; with a token bank batches */
 	size_t tokens_done; /* tokens drawn or replayed */
 	const char *phase;  /* "prompt", "decode" or "done" */
@@ -71,7 +72,8 @@ struct cuttle_job {
 	size_t (*drawn)(void *user, size_t text, const int32_t **tokens);
 
 	/* A token was drawn. It is given as t, or as ~t when it came from the public prompt alone:
-	 * token 5 is 5 or -6. Record it before anything else. Nonzero stops with PARTIAL. NULL =
+	 * token 5 is 5 or -6. Where it began a threshold anew, t + 2^30 stands for t. Record it
+	 * before anything else. Nonzero stops with PARTIAL. NULL =
 	 * not recorded. */
 	int (*token)(void *user, size_t text, uint32_t step, int32_t token);
 
@@ -85,6 +87,26 @@ struct cuttle_job {
 
 	/* PRIVATE diagnostics of each step, see trace.h. NULL = none. */
 	const struct cuttle_trace *trace;
+
+	/* Sets what makes the prompts of this text, public and private, and *heading, NULL = none:
+	 * that of the plan's prompts under the job's heading, and the texts drawn before that they
+	 * show (drawn.h). The plan was made with `drawn`, and this callback may set no more. It is
+	 * called again when the job is resumed, and must then answer the same. So it may follow
+	 * from public things and from texts of complete jobs, nothing else. Of params no number is
+	 * read. All of it stays valid until the next call. NULL = the plan's prompts. */
+	void (*prompt)(void *user, size_t text, struct cuttle_plan_params *params,
+	               const char **heading);
+
+	/* Texts under this heading that earlier jobs of the plan wrote: insecure draws differ by
+	 * it. Default 0. */
+	size_t first;
+
+	/* Only texts begin, begin + stride, begin + 2 stride ... below N are written, one of
+	 * several machines' shares. Their numbers stay those of the whole job, in all callbacks:
+	 * with N 7, begin 1 and stride 3 they are 1 and 4. With a token bank all this is about
+	 * batches, and texts are counted from 0. stride 0 = all N. Default 0. */
+	size_t begin;
+	size_t stride;
 };
 
 /* Sets all members to 0 and NULL, except struct_size. */

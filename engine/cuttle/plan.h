@@ -6,6 +6,7 @@
 #ifndef CUTTLE_PLAN_H
 #define CUTTLE_PLAN_H
 
+#include "drawn.h"
 #include "guarantee.h"
 #include "status.h"
 
@@ -45,24 +46,20 @@ struct cuttle_plan_params {
 	double temperature; /* default 1.0; rounded to six decimals */
 	uint32_t batch;     /* B: references per text; default 7 */
 	uint32_t tokens;    /* T: hard cap of private tokens per batch; default 200 */
-
 	/* G: one person's references stand in at most so many texts, at most one in each. The
 	 * guarantee is for all of them together. Default 1. */
 	uint32_t spread;
-
 	uint32_t top_k; /* k; default 100; 0 = the whole vocabulary */
-
 	/* Longest prompt plus text, in tokens. 0 = the model's context, at most 4096. */
 	uint32_t context;
 
 	enum cuttle_accountant accountant; /* default CUTTLE_EXACT */
-	struct cuttle_savings savings;     /* default: center; the others off */
+	struct cuttle_savings savings;     /* default: center */
 	enum cuttle_form form;             /* default CUTTLE_CONTINUE */
 	const char *kind; /* what a text is, for the prompts: "clinical note"; default "text" */
 
 	/* CUTTLE_INSTRUCT: system message. NULL = the template's own, "" = none. */
 	const char *system;
-
 	/* CUTTLE_INSTRUCT: name of a format, as in cuttle_model_info. NULL = the model's own. */
 	const char *chat_format;
 
@@ -82,9 +79,7 @@ struct cuttle_plan_params {
 
 	/* NOT PRIVATE: draws from insecure_seed, so the output is a function of the data. */
 	bool insecure;
-
 	uint64_t insecure_seed; /* any number */
-
 	// Results do not depend on these.
 	uint32_t parallel;     /* texts in flight; 0 = as suits, see CUTTLE_STEP_ROWS */
 	uint32_t prompt_chunk; /* rows per pass over the prompts; 0 = as suits */
@@ -105,15 +100,20 @@ struct cuttle_plan_params {
 	const struct cuttle_histogram *histogram;
 	/* [heading_count] of each heading's prompts, ended by NULL. NULL = all have `examples`. */
 	const char *const *const *heading_examples;
+	/* Room for texts drawn before, in prompts of jobs' own (job.h). NULL = none. */
+	const struct cuttle_drawn *drawn;
+	/* rho of a token prior (prior.h), 0.001 to 100, rounded to millionths. Epsilon then pays
+	 * for it, too, by the accountant zcdp and without lots. Default 0: none. */
+	double token_prior;
+	enum cuttle_method method;                 /* default CUTTLE_INVISIBLEINK */
+	struct cuttle_method_params method_params; /* default: none given */
 };
 
 /* Sets all members to their defaults. Epsilon and the clip are NaN: set one of them. */
 CUTTLE_API void cuttle_plan_params_default(struct cuttle_plan_params *params);
 
 struct cuttle_plan;
-
-/* Makes a plan. It keeps nothing of params. The model must outlive the plan. cuttle_plan_free frees
- * it.
+/* Makes a plan, to be freed. It keeps nothing of params. The model must outlive the plan.
  * USAGE: a parameter is out of range, prompts plus tokens do not fit the context, or the model has
  * no weights.
  * INTERNAL: the exhaustive check of the weight table failed.
@@ -137,7 +137,6 @@ CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_plan_fits(const struct cuttl
 /* Fills *guarantee (guarantee.h). */
 CUTTLE_API void cuttle_plan_describe(const struct cuttle_plan *plan,
                                      struct cuttle_guarantee *guarantee);
-
 /* The prompts under heading number `heading`, in one canonical string for hashing. Without headings
  * the number is 0. NULL when there is no such heading. The string is public, since it holds
  * "{reference}" in the place of the reference. It belongs to the plan. */

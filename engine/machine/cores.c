@@ -35,18 +35,28 @@ static unsigned count_physical_cores(void) {
 	return count ? count : 1;
 }
 
-/* Lowers *least (an unsigned; 0 = no limit yet) to the cores' worth of time that the group allows,
- * rounded up. "250000 100000" in cpu.max, in microseconds, allows 2.5 cores and gives 3. */
-static void lower_to_quota(void *least, const char *folder) {
+/* Reads up to two numbers at the start of a file. Returns how many there are. */
+static int read_numbers(const char *folder, const char *name, double *one, double *two) {
 	char path[640];
-	double quota, period;
-	(void)snprintf(path, sizeof path, "%s/cpu.max", folder);
+	(void)snprintf(path, sizeof path, "%s/%s", folder, name);
 	FILE *file = fopen(path, "re");
-	if (!file) return;
-	// "max 100000" says that there is no limit; "max" is no number.
-	const int read = fscanf(file, "%lf %lf", &quota, &period);
+	if (!file) return 0;
+	const int read = fscanf(file, "%lf %lf", one, two);
 	(void)fclose(file);
-	if (read != 2 || !(quota > 0 && period > 0 && quota / period < 4096)) return;
+	return read < 0 ? 0 : read;
+}
+
+/* Lowers *least (an unsigned; 0 = no limit yet) to the cores' worth of time that the group allows,
+ * rounded up. "250000 100000" in cpu.max, in microseconds, allows 2.5 cores and gives 3. Version 1
+ * has the two in a file each. */
+static void lower_to_quota(void *least, const char *folder) {
+	double quota = 0, period = 0, none;
+	// "max 100000" says that there is no limit, and so does -1 of version 1.
+	if (read_numbers(folder, "cpu.max", &quota, &period) != 2 &&
+	    (read_numbers(folder, "cpu.cfs_quota_us", &quota, &none) != 1 ||
+	     read_numbers(folder, "cpu.cfs_period_us", &period, &none) != 1))
+		return;
+	if (!(quota > 0 && period > 0 && quota / period < 4096)) return;
 	const unsigned cores = (unsigned)(quota / period + 0.999);
 	unsigned *lowest = least;
 	if (cores && (!*lowest || cores < *lowest)) *lowest = cores;
@@ -55,6 +65,6 @@ static void lower_to_quota(void *least, const char *folder) {
 unsigned cores_available(void) {
 	const unsigned cores = count_physical_cores();
 	unsigned limit = 0;
-	cgroup_each(lower_to_quota, &limit);
+	cgroup_each("cpu", lower_to_quota, &limit);
 	return limit && limit < cores ? limit : cores;
 }

@@ -5,8 +5,9 @@
 #ifndef CUTTLE_ENGINE_CORES_H
 #define CUTTLE_ENGINE_CORES_H
 
-/* At least 1. Reads sched_getaffinity(2), the kernel's topology files, and cpu.max of the control
- * groups (version 2). A file that is not there sets no limit. */
+/* At least 1. Reads sched_getaffinity(2), the kernel's topology files, and the quota of the
+ * control groups: cpu.max, or of version 1 cpu.cfs_quota_us. A file that is not there sets no
+ * limit. */
 unsigned cores_available(void);
 
 #endif

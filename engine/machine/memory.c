@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each source of a limit lowers one number: /proc/meminfo, memory.max of each control group, and
+// Each source of a limit lowers one number: /proc/meminfo, the files of each control group, and
 // getrlimit(2). A source that cannot be read lowers nothing.
 #include "engine/machine/memory.h"
 
@@ -51,19 +51,40 @@ static void lower_limit(struct memory_limits *limits, uint64_t bytes) {
 	if (bytes < limits->least) limits->least = bytes;
 }
 
+/* Names of a group's files and of lines in its memory.stat. */
+struct group_names {
+	const char *most;
+	const char *used;
+	const char *active; /* pages of files that were used lately */
+	const char *inactive;
+	bool swap; /* the limit counts swapped pages, too */
+};
+static const struct group_names GROUP_NAMES[] = {
+    {"memory.max", "memory.current", "active_file", "inactive_file", false},
+    // Version 1. Its memory.stat has the groups below in the names that begin with total.
+    {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_active_file", "total_inactive_file",
+     false},
+    {"memory.memsw.limit_in_bytes", "memory.memsw.usage_in_bytes", "total_active_file",
+     "total_inactive_file", true},
+};
+
 /* A group's use counts the pages of files it has read. The system takes those back when memory is
  * short, so they count as free here. */
 static void lower_to_group(void *user, const char *folder) {
 	struct memory_limits *limits = user;
 	char path[640];
-	uint64_t most, used, files = 0;
-	if (!read_number(folder, "memory.max", &most) ||
-	    !read_number(folder, "memory.current", &used))
-		return;
+	uint64_t most, used, files;
 	(void)snprintf(path, sizeof path, "%s/memory.stat", folder);
-	if (!sum_named(path, "active_file", "inactive_file", &files)) files = 0;
-	used = used > files ? used - files : 0;
-	lower_limit(limits, (most > used ? most - used : 0) + limits->swap);
+	for (size_t i = 0; i < sizeof GROUP_NAMES / sizeof *GROUP_NAMES; i++) {
+		const struct group_names *names = &GROUP_NAMES[i];
+		if (!read_number(folder, names->most, &most) ||
+		    !read_number(folder, names->used, &used))
+			continue;
+		if (!sum_named(path, names->active, names->inactive, &files)) files = 0;
+		used = used > files ? used - files : 0;
+		lower_limit(limits,
+		            (most > used ? most - used : 0) + (names->swap ? 0 : limits->swap));
+	}
 }
 
 size_t memory_available(void) {
@@ -73,7 +94,7 @@ size_t memory_available(void) {
 	if (sum_named("/proc/meminfo", "MemAvailable:", "SwapFree:", &kib))
 		lower_limit(&limits, kib << 10);
 	if (sum_named("/proc/meminfo", "SwapFree:", NULL, &kib)) limits.swap = kib << 10;
-	cgroup_each(lower_to_group, &limits);
+	cgroup_each("memory", lower_to_group, &limits);
 	if (!getrlimit(RLIMIT_AS, &address) && address.rlim_cur != RLIM_INFINITY &&
 	    read_number("/proc/self", "statm", &pages)) {
 		const uint64_t mapped = pages * (uint64_t)sysconf(_SC_PAGESIZE);

@@ -8,7 +8,7 @@
 #include "engine/cuttle/status.h"
 
 /* Bytes available: the least of three. The system's MemAvailable plus its free swap; the same for
- * what each control group (version 2) still allows; what RLIMIT_AS still allows. SIZE_MAX when the
+ * what each control group still allows; what RLIMIT_AS still allows. SIZE_MAX when the
  * system says nothing. */
 size_t memory_available(void);
 

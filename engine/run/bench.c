@@ -196,6 +196,7 @@ static enum cuttle_status time_draw(struct bench_run *b, const struct logit_sour
 	enum dp_fate fate;
 	uint32_t token;
 	const uint64_t start = read_bench_clock();
+	if (mechanism->turn) mechanism->turn(mechanism->self, (uint32_t)slot, number == 0);
 	mechanism->begin(mechanism->self, b->place_count, number);
 	enum dp_status status = mechanism->open(
 	    mechanism->self, source->public_row(source->self, slot), false, &wanted);

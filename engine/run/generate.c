@@ -17,10 +17,11 @@
 
 #include <string.h>
 
-/* One job in progress. Batches start in index order, and their texts are handed out in index order.
- * In between several batches are in flight, one per slot. Batch b lives in transcripts[b % ring].
- * Example: 4 slots give ring 8. While batch 2 is not handed out, batches 2 to 9 may have started;
- * batch 10 waits, for its place transcripts[2] is still in use. */
+/* One job in progress. Here batches are counted as they start, from 0; with a stride name_batch
+ * says which one of the job that is. Batches start in index order, and their texts are handed out
+ * in index order. In between several batches are in flight, one per slot. Batch b lives in
+ * transcripts[b % ring]. Example: 4 slots give ring 8. While batch 2 is not handed out, batches 2
+ * to 9 may have started; batch 10 waits, for its place transcripts[2] is still in use. */
 struct job_run {
 	const struct generation *job;
 	const struct logit_source *source;
@@ -28,6 +29,7 @@ struct job_run {
 	struct transcript *transcripts; /* [ring] */
 	struct transcript reader;       /* reads a complete one again, text by text */
 	size_t ring;                    /* batches started but not handed out, at most */
+	size_t batches;                 /* how many are generated */
 	size_t started;                 /* batches started so far */
 	size_t delivered;               /* batches handed out so far */
 	size_t texts;                   /* texts handed out so far */
@@ -41,6 +43,19 @@ struct job_run {
 
 static struct transcript *transcript_of(struct job_run *run, size_t batch) {
 	return &run->transcripts[batch % run->ring];
+}
+
+/* The number of a batch in its job: with begin 1 and stride 3, batch 2 here is batch 7 there. */
+static size_t name_batch(const struct job_run *run, size_t batch) {
+	return run->job->begin + batch * (run->job->stride ? run->job->stride : 1);
+}
+
+static struct batch_terms terms_of_batch(const struct job_run *run, size_t batch) {
+	return run->job->terms(run->job->self, name_batch(run, batch));
+}
+
+size_t generate_count(size_t texts, size_t begin, size_t stride) {
+	return begin < texts ? (texts - begin - 1) / (stride ? stride : 1) + 1 : 0;
 }
 
 /* Tells the caller how far the job is. True when the caller asks to stop. */
@@ -63,8 +78,9 @@ static enum cuttle_status fail_stopped(struct job_run *run) {
 static enum cuttle_status replay_batch(struct job_run *run, size_t index) {
 	struct transcript *transcript = transcript_of(run, index);
 	const int32_t *ids = NULL;
-	const size_t count = run->job->drawn ? run->job->drawn(run->job->user, index, &ids) : 0;
-	transcript_begin(transcript, run->job->terms(run->job->self, index).unpaid);
+	const size_t count =
+	    run->job->drawn ? run->job->drawn(run->job->user, name_batch(run, index), &ids) : 0;
+	transcript_begin(transcript, terms_of_batch(run, index).unpaid);
 	for (size_t i = 0; i < count && !transcript->complete; i++) {
 		if ((size_t)transcript_token(ids[i]) >= run->source->vocab ||
 		    !transcript_may_add(transcript, ids[i]))
@@ -72,6 +88,7 @@ static enum cuttle_status replay_batch(struct job_run *run, size_t index) {
 			                   "the journal holds tokens of another model");
 		transcript_add(transcript, ids[i]);
 	}
+	transcript_resume(transcript);
 	run->progress.tokens_done += transcript->count;
 	return CUTTLE_OK;
 }
@@ -84,9 +101,11 @@ static enum cuttle_status deliver_texts(struct job_run *run) {
 		transcript_begin(&run->reader, transcript->unpaid);
 		for (size_t i = 0; i < transcript->count; i++) {
 			transcript_add(&run->reader, transcript->drawn[i]);
+			if (i + 1 == transcript->count) transcript_resume(&run->reader);
 			if (!run->reader.ended) continue;
-			struct cuttle_text done = {.index = run->texts++,
-			                           .batch = run->delivered,
+			const size_t batch = name_batch(run, run->delivered), text = run->texts++;
+			struct cuttle_text done = {.index = run->job->rules.bank ? text : batch,
+			                           .batch = batch,
 			                           .ids = run->reader.ids,
 			                           .tokens = (uint32_t)run->reader.length,
 			                           .free_tokens = run->reader.free_tokens,
@@ -104,13 +123,13 @@ static enum cuttle_status begin_text(struct job_run *run, size_t slot) {
 	const struct transcript *transcript = transcript_of(run, run->slots[slot]);
 	const struct interruption interruption = {report_prompt_phase, run};
 	const struct tokens already = {transcript->ids, transcript->ended ? 0 : transcript->length};
-	const uint32_t places = run->job->terms(run->job->self, run->slots[slot]).places;
+	const uint32_t places = terms_of_batch(run, run->slots[slot]).places;
 	struct tokens public_context;
 	if (report_progress(run, "prompt")) return fail_stopped(run);
 	memset(run->places, 0, run->job->places * sizeof *run->places);
-	const enum cuttle_status status =
-	    run->job->contexts(run->job->self, run->slots[slot], transcript_is_spent(transcript),
-	                       run->ids, &public_context, run->places, run->error);
+	const enum cuttle_status status = run->job->contexts(
+	    run->job->self, name_batch(run, run->slots[slot]), transcript_is_spent(transcript),
+	    run->ids, &public_context, run->places, run->error);
 	if (status) return status;
 	if (run->source->begin(run->source->self, slot, &public_context, run->places, places,
 	                       &already, &interruption))
@@ -124,7 +143,7 @@ static enum cuttle_status fill_slot(struct job_run *run, size_t slot) {
 	if (run->slots[slot] != IDLE)
 		return transcript_of(run, run->slots[slot])->ended ? begin_text(run, slot)
 		                                                   : CUTTLE_OK;
-	while (run->slots[slot] == IDLE && run->started < run->job->texts &&
+	while (run->slots[slot] == IDLE && run->started < run->batches &&
 	       run->started < run->delivered + run->ring) {
 		const size_t index = run->started;
 		enum cuttle_status status = replay_batch(run, index);
@@ -140,10 +159,10 @@ static enum cuttle_status fill_slot(struct job_run *run, size_t slot) {
 }
 
 /* Draws one token as the mechanism wants it. A free token is allowed where the transcript may add
- * one, which is public. *drawn is the token t, or ~t when the public row alone drew it. */
+ * one, which is public. *drawn is what the transcript writes of the token (transcript.h). */
 static enum dp_status draw_step(struct job_run *run, size_t slot,
                                 const struct transcript *transcript, int32_t *drawn) {
-	const struct batch_terms terms = run->job->terms(run->job->self, run->slots[slot]);
+	const struct batch_terms terms = terms_of_batch(run, run->slots[slot]);
 	const struct dp_mechanism *mechanism = terms.mechanism;
 	const struct logit_source *source = run->source;
 	struct dp_wanted wanted;
@@ -151,6 +170,9 @@ static enum dp_status draw_step(struct job_run *run, size_t slot,
 	uint32_t token;
 	// One mechanism serves all batches in flight. Each time it is told what this batch has
 	// spent, and it refuses to draw beyond T. A batch that may pay nothing has spent all.
+	if (mechanism->turn)
+		mechanism->turn(mechanism->self, (uint32_t)slot,
+		                transcript->count == transcript->replayed);
 	mechanism->begin(mechanism->self, terms.places,
 	                 terms.unpaid ? transcript->rules.tokens : transcript->spent);
 	enum dp_status status =
@@ -169,7 +191,7 @@ static enum dp_status draw_step(struct job_run *run, size_t slot,
 		}
 	}
 	if ((status = mechanism->draw(mechanism->self, &token, &fate))) return status;
-	*drawn = fate == DP_FREE ? ~(int32_t)token : (int32_t)token;
+	*drawn = transcript_marked(transcript, fate == DP_FREE ? ~(int32_t)token : (int32_t)token);
 	return DP_OK;
 }
 
@@ -179,16 +201,16 @@ static enum cuttle_status draw_token(struct job_run *run, size_t slot) {
 	const struct logit_source *source = run->source;
 	struct transcript *transcript = transcript_of(run, run->slots[slot]);
 	const uint32_t step = (uint32_t)transcript->count;
+	const size_t batch = name_batch(run, run->slots[slot]);
 	int32_t drawn;
-	run->job->seeded->text = run->slots[slot];
+	run->job->seeded->text = run->job->first + batch;
 	run->job->seeded->step = step;
 	run->job->seeded->counter = 0;
 	const enum dp_status status = draw_step(run, slot, transcript, &drawn);
 	if (status) return plan_status(status, run->error);
-	if (run->job->token && run->job->token(run->job->user, run->slots[slot], step, drawn))
+	if (run->job->token && run->job->token(run->job->user, batch, step, drawn))
 		return fail_stopped(run);
-	if (run->job->trace &&
-	    run->job->trace(run->job->self, source, slot, run->slots[slot], step, drawn))
+	if (run->job->trace && run->job->trace(run->job->self, source, slot, batch, step, drawn))
 		return fail_stopped(run);
 	transcript_add(transcript, drawn);
 	run->next[slot] = transcript_token(drawn);
@@ -203,10 +225,10 @@ static enum cuttle_status draw_token(struct job_run *run, size_t slot) {
 static enum cuttle_status run_texts(struct job_run *run) {
 	const struct logit_source *source = run->source;
 	enum cuttle_status status = CUTTLE_OK;
-	while (run->delivered < run->job->texts) {
+	while (run->delivered < run->batches) {
 		for (size_t slot = 0; slot < source->slots; slot++)
 			if ((status = fill_slot(run, slot))) return status;
-		if (run->delivered == run->job->texts) break;
+		if (run->delivered == run->batches) break;
 		source->public_logits(source->self);
 		for (size_t slot = 0; slot < source->slots; slot++)
 			if (run->slots[slot] != IDLE && (status = draw_token(run, slot)))
@@ -228,10 +250,13 @@ static enum cuttle_status make_transcript(const struct generation *job,
 
 enum cuttle_status generate_run(const struct generation *job, const struct logit_source *source,
                                 struct cuttle_error *error) {
-	struct job_run run = {
-	    .job = job, .source = source, .error = error, .progress = {.texts = job->texts}};
+	struct job_run run = {.job = job,
+	                      .source = source,
+	                      .error = error,
+	                      .batches = generate_count(job->texts, job->begin, job->stride)};
 	struct region region = {0};
 	size_t total = 0;
+	run.progress.texts = run.batches;
 	run.ring = 2 * source->slots;
 	if (!region_add(&total, job->context_tokens, sizeof *run.ids) ||
 	    !region_add(&total, job->places, sizeof *run.places) ||

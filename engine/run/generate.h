@@ -27,10 +27,13 @@ struct batch_terms {
 struct generation {
 	const struct model *model;
 	struct transcript_rules rules; /* of every batch */
-	size_t texts;                  /* N: batches */
+	size_t texts;                  /* N: batches, those of a stride among them */
+	size_t begin;                  /* first one that is generated */
+	size_t stride;                 /* from each to the next; 0 = all are */
 	uint32_t places;               /* of a batch, at most */
 	size_t context_tokens;         /* places that `contexts` needs in ids */
 	struct seeded *seeded;         /* told of each draw */
+	size_t first;                  /* added to a batch's number there */
 	void *self;                    /* first argument of the three functions below */
 
 	struct batch_terms (*terms)(void *self, size_t batch);
@@ -55,6 +58,9 @@ struct generation {
 	int (*text)(void *user, const struct cuttle_text *text);
 	int (*progress)(void *user, const struct cuttle_progress *progress);
 };
+
+/* How many of the numbers begin, begin + stride, ... are below `texts`; stride 0 counts as 1. */
+size_t generate_count(size_t texts, size_t begin, size_t stride);
 
 /* Generates everything. Statuses as of cuttle_job_run, and what `contexts` answers. */
 enum cuttle_status generate_run(const struct generation *generation,

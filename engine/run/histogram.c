@@ -17,8 +17,6 @@
 _Static_assert(CUTTLE_NO_CLUSTER == DP_NO_CLUSTER && CUTTLE_MOST_CLUSTERS == DP_MOST_CLUSTERS,
                "the public header has dp's numbers");
 
-/* The heading of the seeded bits of counts: no job has so many. */
-#define SEEDED_COUNTS UINT64_MAX
 #define MOST_RECORDS (UINT64_C(1) << 40)
 
 enum cuttle_status histogram_check(const struct cuttle_histogram *histogram,
@@ -79,12 +77,15 @@ uint64_t cuttle_histogram_deal(const struct cuttle_histogram *histogram,
                                struct cuttle_lots *clusters) {
 	REQUIRE(histogram && lots && noisy && clusters && lots->used && batch);
 	REQUIRE(histogram->clusters <= DP_MOST_CLUSTERS);
-	uint64_t batches[DP_MOST_CLUSTERS] = {0}, used[DP_MOST_CLUSTERS];
+	uint64_t batches[DP_MOST_CLUSTERS] = {0}, used[DP_MOST_CLUSTERS], dealt = 0;
 	const uint32_t count = histogram->clusters;
-	for (uint32_t c = 0; c < count; c++)
-		batches[c] = dp_seats_batches(noisy[c], batch, histogram->scale);
-	const uint64_t dealt = dp_seats_deal(batches, count, histogram->texts,
-	                                     (struct dp_share){lots->used, lots->batches}, used);
+	/* Rounded up there are more batches, and so seats for more texts. */
+	for (int up = 0; up < 2 && dealt < histogram->texts; up++) {
+		for (uint32_t c = 0; c < count; c++)
+			batches[c] = dp_seats_batches(noisy[c], batch, histogram->scale, up);
+		dealt = dp_seats_deal(batches, count, histogram->texts,
+		                      (struct dp_share){lots->used, lots->batches}, used);
+	}
 	for (uint32_t c = 0; c < count; c++)
 		clusters[c] = (struct cuttle_lots){.records = noisy[c] > 0 ? (uint64_t)noisy[c] : 0,
 		                                   .batches = batches[c],
@@ -98,7 +99,8 @@ uint64_t cuttle_histogram_deal(const struct cuttle_histogram *histogram,
  * it falls, as then the odds of lots bound it. So it is made for texts that are all written from
  * clusters with the fewest batches, then with one more, until it does not grow. One row more, for
  * the record that is null in the other world: it has no row there, so that the others must fit
- * beside it. Example: B = 1024, epsilon 10: 1239 for one batch, 1457 for two, 1416 for three. */
+ * beside it. Example: B = 15, epsilon 10, 100 texts: 237 for one batch, 243 for two, 189 for three.
+ */
 enum cuttle_status cuttle_histogram_rows(const struct cuttle_histogram *histogram, uint32_t batch,
                                          double epsilon, double delta, uint32_t *rows,
                                          struct cuttle_error *error) {
@@ -110,7 +112,7 @@ enum cuttle_status cuttle_histogram_rows(const struct cuttle_histogram *histogra
 		                   "epsilon, delta or references are out of range");
 	const uint32_t twice = 2 * histogram->scale, least = batch > twice ? batch : twice;
 	const uint64_t texts = histogram->texts,
-	               fewest = dp_seats_batches(least, batch, histogram->scale),
+	               fewest = dp_seats_batches(least, batch, histogram->scale, false),
 	               full = texts / fewest + (texts % fewest != 0),
 	               count = full > histogram->clusters ? full : histogram->clusters;
 	int64_t *noisy = calloc(count, sizeof *noisy);
@@ -124,7 +126,7 @@ enum cuttle_status cuttle_histogram_rows(const struct cuttle_histogram *histogra
 			used[c] = left < each ? left : each;
 			left -= used[c];
 			batches[c] = used[c] ? each : 0;
-			noisy[c] = (int64_t)(each * batch);
+			noisy[c] = (int64_t)dp_seats_records(each, batch);
 		}
 		answer = dp_seats_cap(noisy, batches, used, (uint32_t)count, histogram->scale,
 		                      epsilon, delta, &cap);

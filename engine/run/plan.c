@@ -2,12 +2,12 @@
 // plan.c: from the caller's parameters to a plan, see plan.h. The steps of cuttle_plan_make:
 //   check_plan_params  every number is in its range
 //   savings_used       how many free tokens, and when a public row is sure (savings.c)
-//   choose_clip        epsilon or clip -> integers; with lots by what a batch may cost (lots.c)
-//   choose_places      how many references a text may have
+//   choose_ink         of InvisibleInk: epsilon or clip -> integers; with lots by what a batch may
+//                      cost (lots.c); and how many references a text may have
+//   choose_method      of the others: their parameters (methods.h)
 //   write_prompts      the prompts under each heading (prompt.c)
 //   fit_context        what room is left for a reference
-//   make_mechanism     the weight table
-//   account_budget     the mechanism's claim -> what it guarantees
+//   make_ink, build_method  the mechanism, and from its claim what it guarantees
 //   capacity_slots, cuttle_plan_fits  how many texts are in flight, and whether memory is enough
 #include "engine/run/plan.h"
 
@@ -16,12 +16,15 @@
 #include "dp/amplify.h"
 #include "dp/invisibleink.h"
 #include "dp/weights.h"
+#include "dp/zcdp.h"
 #include "engine/params.h"
 #include "engine/cuttle/lots.h"
+#include "engine/cuttle/prior.h"
 #include "engine/machine/memory.h"
 #include "engine/run/capacity.h"
 #include "engine/run/histogram.h"
 #include "engine/run/lots.h"
+#include "engine/run/prior_budget.h"
 #include "engine/run/savings.h"
 #include "engine/status.h"
 
@@ -73,21 +76,6 @@ enum cuttle_status cuttle_budget_solve(struct cuttle_budget *budget, enum cuttle
 	return CUTTLE_OK;
 }
 
-enum cuttle_status plan_status(enum dp_status status, struct cuttle_error *error) {
-	switch (status) {
-	case DP_OK:
-		return CUTTLE_OK;
-	case DP_BAD_PARAMETER:
-		return status_fail(error, CUTTLE_USAGE, "%s", dp_status_text(status));
-	case DP_NO_MEMORY:
-		return status_fail(error, CUTTLE_NOMEM, "%s", dp_status_text(status));
-	case DP_PUBLIC_NOT_FINITE:
-		return status_fail(error, CUTTLE_MODEL, "%s", dp_status_text(status));
-	default:
-		return status_fail(error, CUTTLE_INTERNAL, "%s", dp_status_text(status));
-	}
-}
-
 void cuttle_plan_params_default(struct cuttle_plan_params *params) {
 	*params = (struct cuttle_plan_params){.struct_size = sizeof *params,
 	                                      .epsilon = NAN,
@@ -101,11 +89,12 @@ void cuttle_plan_params_default(struct cuttle_plan_params *params) {
 	                                      .accountant = CUTTLE_EXACT,
 	                                      .savings = {.center = true},
 	                                      .kind = "text"};
+	cuttle_method_params_none(&params->method_params);
 }
 
 static enum cuttle_status check_plan_params(const struct cuttle_plan_params *p,
                                             struct cuttle_error *error) {
-	if (isnan(p->epsilon) == isnan(p->clip))
+	if (p->method == CUTTLE_INVISIBLEINK && isnan(p->epsilon) == isnan(p->clip))
 		return status_fail(error, CUTTLE_USAGE,
 		                   "give epsilon or clip, not both and not neither");
 	if (!p->kind || !*p->kind)
@@ -131,8 +120,13 @@ static enum cuttle_status check_plan_params(const struct cuttle_plan_params *p,
 	if (p->histogram && (p->lot_count != 1 || isnan(p->epsilon)))
 		return status_fail(error, CUTTLE_USAGE,
 		                   "private clusters need epsilon, and one entry of lots");
+	if (p->drawn && (!p->drawn->count || p->drawn->count >= p->drawn->places))
+		return status_fail(error, CUTTLE_USAGE,
+		                   "drawn texts leave at least one place to an example");
 	enum cuttle_status status = p->histogram ? histogram_check(p->histogram, error) : CUTTLE_OK;
+	if (!status) status = prior_check(p, error);
 	if (!status) status = savings_check(&p->savings, error);
+	if (!status) status = method_check(p, error);
 	return status ? status : capacity_check(p->parallel, p->prompt_chunk, error);
 }
 
@@ -175,19 +169,20 @@ static enum cuttle_status choose_clip(struct cuttle_plan *plan, const struct cut
 	}
 	if (p->gain == 0.0) integers->gain = DP_GAIN_AUTO;
 	const char *reason = "epsilon is out of range";
+	enum dp_status status = DP_OK;
 	// With lots epsilon is the run's, and the clip follows from what a batch may cost.
 	const double epsilon = p->lot_count && isnormal(p->epsilon) && p->epsilon > 0.0
 	                           ? dp_batch_epsilon(p->epsilon, plan->ratio)
 	                           : p->epsilon;
-	const enum dp_status status =
-	    p->accountant == CUTTLE_EXACT
-	        ? dp_calibrate_exact(integers, epsilon, plan->batch_delta, &reason)
-	        : dp_calibrate(integers, epsilon, plan->batch_delta, &reason);
+	if (p->token_prior > 0.0) took = prior_calibrate(p, integers, error);
+	else if (p->accountant == CUTTLE_EXACT)
+		status = dp_calibrate_exact(integers, epsilon, plan->batch_delta, &reason);
+	else status = dp_calibrate(integers, epsilon, plan->batch_delta, &reason);
 	if (status)
 		return status_fail(error, status == DP_NO_MEMORY ? CUTTLE_NOMEM : CUTTLE_USAGE,
 		                   "%s", reason);
 	// The counts of private clusters take some of the clip.
-	if (p->histogram)
+	if (!took && p->histogram)
 		took = histogram_lower(p->histogram, plan->ratio, accountant_of(p->accountant),
 		                       p->epsilon, dp_rows_delta(p->delta), integers, error);
 	if (took) return took;
@@ -259,6 +254,12 @@ static enum cuttle_status account_budget(struct cuttle_plan *plan,
 	claim.units *= p->spread;
 	g->rho = dp_claim_rho(&claim);
 	if (p->histogram) g->rho = histogram_rho(p->histogram, g->rho);
+	if (p->token_prior > 0.0) {
+		g->token_prior = round(p->token_prior * 1e6) / 1e6;
+		g->rho = cuttle_prior_rho(g->token_prior, g->rho);
+		g->epsilon = g->epsilon_if_known = dp_epsilon_of_rho(g->rho, p->delta);
+		return CUTTLE_OK;
+	}
 	enum cuttle_status status =
 	    account_by(plan, p, DP_ZCDP, &claim, &g->epsilon, &known, error);
 	if (!status)
@@ -273,6 +274,60 @@ uint8_t *plan_allowed_tokens(const struct model *model) {
 	for (size_t i = 0; allowed && i < model->vocab_size; i++)
 		allowed[i] = vocab_drawable(model->vocab, (int32_t)i);
 	return allowed;
+}
+
+/* Sets what every method's guarantee says of the parameters. */
+static void describe_params(struct cuttle_plan *plan, const struct cuttle_plan_params *p) {
+	struct cuttle_guarantee *g = &plan->guarantee;
+	g->savings = savings_used(&p->savings, p->tokens);
+	g->batch = p->batch;
+	g->tokens = p->tokens;
+	g->spread = p->spread;
+	g->top_k = p->top_k;
+	g->method = p->method;
+	g->method_params = p->method_params;
+	g->private_output = !p->insecure && method_of(p->method)->promises;
+}
+
+/* The parameters and places of any method but InvisibleInk. */
+static enum cuttle_status choose_method(struct cuttle_plan *plan,
+                                        const struct cuttle_plan_params *p,
+                                        struct cuttle_error *error) {
+	struct cuttle_guarantee *g = &plan->guarantee;
+	int64_t num, den;
+	if (dp_temperature_ratio(p->temperature, &num, &den))
+		return status_fail(error, CUTTLE_USAGE, "temperature must be in 0.000001..1000");
+	if (!(p->delta >= 1e-300 && p->delta < 1.0))
+		return status_fail(error, CUTTLE_USAGE, "delta must be above 0 and below 1");
+	for (size_t i = 0; i < plan->model->vocab_size; i++)
+		g->vocabulary += vocab_drawable(plan->model->vocab, (int32_t)i);
+	g->temperature = (double)num / (double)den;
+	g->gain = 1.0;
+	g->delta = p->delta;
+	g->accountant = p->accountant;
+	g->savings.center = false;
+	plan->batch = plan->places = p->batch;
+	plan->ratio = 1.0L;
+	plan->batch_delta = p->delta;
+	const enum cuttle_status status = method_of(p->method)->choose(p, g, error);
+	if (!status) plan->caps = method_caps_of(g);
+	return status;
+}
+
+static enum cuttle_status build_method(struct cuttle_plan *plan, const struct cuttle_plan_params *p,
+                                       struct cuttle_error *error) {
+	uint8_t *allowed = plan_allowed_tokens(plan->model);
+	if (!allowed) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	plan->seeded = (struct seeded){.seed = p->insecure_seed};
+	const struct method_parts parts = {.guarantee = &plan->guarantee,
+	                                   .vocab = plan->model->vocab_size,
+	                                   .allowed = allowed,
+	                                   .random = p->insecure ? seeded_random(&plan->seeded)
+	                                                         : dp_random_system()};
+	const enum dp_status status = method_of(p->method)->build(&parts, &plan->mechanism);
+	free(allowed);
+	return status ? plan_status(status, error)
+	              : method_account(&plan->mechanism.claim, &plan->guarantee, error);
 }
 
 static enum cuttle_status make_mechanism(struct cuttle_plan *plan,
@@ -303,6 +358,31 @@ static enum cuttle_status make_mechanism(struct cuttle_plan *plan,
 	return plan_status(status, error);
 }
 
+/* Of InvisibleInk: clip, places and caps. */
+static enum cuttle_status choose_ink(struct cuttle_plan *plan, const struct cuttle_plan_params *p,
+                                     struct dp_integers *integers, struct cuttle_error *error) {
+	struct cuttle_guarantee *g = &plan->guarantee;
+	enum cuttle_status status = choose_clip(plan, p, integers, error);
+	if (!status) status = choose_places(plan, p, integers, error);
+	if (status) return status;
+	g->clip = ldexp(integers->clip_fixed, -(int)integers->fraction_bits);
+	g->temperature = (double)integers->temperature_num / (double)integers->temperature_den;
+	g->gain = integers->gain / 100.0;
+	g->clip_fixed = integers->clip_fixed;
+	g->fraction_bits = integers->fraction_bits;
+	plan->caps = method_caps_of(g);
+	return CUTTLE_OK;
+}
+
+/* Of InvisibleInk: the mechanism, and its guarantee. */
+static enum cuttle_status make_ink(struct cuttle_plan *plan, const struct cuttle_plan_params *p,
+                                   const struct dp_integers *integers, struct cuttle_error *error) {
+	enum cuttle_status status = make_mechanism(plan, p, integers, error);
+	if (!status) status = account_budget(plan, p, error);
+	if (!status) method_describe(&plan->mechanism.claim, &plan->guarantee);
+	return status;
+}
+
 static size_t larger_of(size_t a, size_t b) {
 	return a > b ? a : b;
 }
@@ -323,6 +403,9 @@ static enum cuttle_status write_prompts(struct cuttle_plan *plan,
 			for (one.example_count = 0; one.examples[one.example_count];)
 				one.example_count++;
 		}
+		if (p->drawn && one.example_count > p->drawn->places)
+			return status_fail(error, CUTTLE_USAGE,
+			                   "there are more examples than places for examples");
 		enum cuttle_status status =
 		    prompt_write(plan->model, &one, heading, &plan->prompts[number], error);
 		if (status) return status;
@@ -338,16 +421,17 @@ static enum cuttle_status fit_context(struct cuttle_plan *plan, const struct cut
 	size_t private_fixed = 0, longest = 0, whole = 0, shared = SIZE_MAX;
 	for (const struct prompt *prompt = plan->prompts;
 	     prompt < plan->prompts + plan->prompt_count; prompt++) {
-		private_fixed = larger_of(private_fixed, prompt->head.count + prompt->tail.count);
-		whole = larger_of(whole, prompt->whole.count);
+		private_fixed = larger_of(private_fixed,
+		                          prompt->head.count + prompt->spare + prompt->tail.count);
+		whole = larger_of(whole, prompt->whole.count + prompt->spare);
 		longest = larger_of(private_fixed, whole);
-		shared = prompt->shared < shared ? prompt->shared : shared;
+		shared = prompt->fixed < shared ? prompt->fixed : shared;
 	}
 	size_t context;
 	const enum cuttle_status status =
 	    capacity_context(plan->model, p->context, &context, error);
 	if (status) return status;
-	const size_t text = (size_t)p->tokens + g->savings.free_tokens;
+	const size_t text = plan->caps.length;
 	if (longest + text >= context)
 		return status_fail(error, CUTTLE_USAGE,
 		                   "prompt (%zu tokens) and text (%zu) leave no room for a "
@@ -453,15 +537,17 @@ enum cuttle_status cuttle_plan_make(struct cuttle_model *model,
 	plan->model = &model->model;
 	plan->chunk = params->prompt_chunk ? params->prompt_chunk : CAPACITY_CHUNK;
 	plan->share = !params->no_sharing;
+	plan->room_for_drawn = params->drawn != NULL;
 	struct dp_integers integers = {0};
-	plan->guarantee.savings = savings_used(&params->savings, params->tokens);
+	const bool ink = params->method == CUTTLE_INVISIBLEINK;
+	describe_params(plan, params);
 	// Accounting takes longest, so what these others refuse is refused before it.
-	if ((status = choose_clip(plan, params, &integers, error)) ||
-	    (status = choose_places(plan, params, &integers, error)) ||
+	if ((status = ink ? choose_ink(plan, params, &integers, error)
+	                  : choose_method(plan, params, error)) ||
 	    (status = write_prompts(plan, params, error)) ||
 	    (status = fit_context(plan, params, error)) ||
-	    (status = make_mechanism(plan, params, &integers, error)) ||
-	    (status = account_budget(plan, params, error))) {
+	    (status = ink ? make_ink(plan, params, &integers, error)
+	                  : build_method(plan, params, error))) {
 		cuttle_plan_free(&plan);
 		return status;
 	}
@@ -478,18 +564,7 @@ enum cuttle_status cuttle_plan_make(struct cuttle_model *model,
 		cuttle_plan_free(&plan);
 		return status;
 	}
-	struct cuttle_guarantee *g = &plan->guarantee;
-	g->clip = ldexp(integers.clip_fixed, -(int)integers.fraction_bits);
-	g->temperature = (double)integers.temperature_num / (double)integers.temperature_den;
-	g->gain = integers.gain / 100.0;
-	g->clip_fixed = integers.clip_fixed;
-	g->fraction_bits = integers.fraction_bits;
-	g->batch = params->batch;
-	g->places = plan->places;
-	g->tokens = params->tokens;
-	g->spread = params->spread;
-	g->top_k = params->top_k;
-	g->private_output = !params->insecure;
+	plan->guarantee.places = plan->places;
 	*out = plan;
 	return CUTTLE_OK;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // plan.h: a plan, everything the guarantee depends on, fixed before a private text is read.
 // Called by: users make plans through cuttle.h; job.c, bench.c and diagnosis.c read them. rewrite.c
-// asks for plan_allowed_tokens and plan_status, complete_draw.c for plan_status.
-// Which mechanism a plan has, and with which parameters, plan.c alone knows.
+// asks for plan_allowed_tokens.
+// Which mechanism a plan has, and with which parameters, plan.c and methods.c alone know.
 // Private data: none, except that the mechanism holds the state of the draw in progress.
 // How: cuttle_plan_make checks the params, finds the integers of the guarantee and writes the
 // prompts. Then it builds the mechanism and chooses how many texts are in flight.
@@ -10,6 +10,8 @@
 #define CUTTLE_ENGINE_PLAN_H
 
 #include "dp/mechanism.h"
+#include "engine/run/methods.h"
+#include "engine/run/plan_status.h"
 #include "engine/run/prompt.h"
 #include "engine/run/seeded.h"
 
@@ -20,13 +22,14 @@ struct cuttle_plan {
 
 	struct dp_mechanism mechanism; /* one job at a time; its claim is that of one batch */
 
-	/* The same mechanism, for the PRIVATE trace alone (diagnosis.h): only InvisibleInk has one.
-	 * NULL: the plan has no trace. Owned by `mechanism`. */
-	const struct dp_invisibleink *traced;
+	/* The same mechanism, for the PRIVATE trace (diagnosis.h) and for a token prior (prior.c):
+	 * only InvisibleInk has them. NULL: the plan has neither. Owned by `mechanism`. */
+	struct dp_invisibleink *traced;
 
-	struct seeded seeded; /* the mechanism draws from it when the plan is insecure */
-	uint32_t batch;       /* B: references of a text; with lots their mean */
-	uint32_t places;      /* of a text: B, or with lots the cap of its rows */
+	struct seeded seeded;    /* the mechanism draws from it when the plan is insecure */
+	uint32_t batch;          /* B: references of a text; with lots their mean */
+	uint32_t places;         /* of a text: B, or with lots the cap of its rows */
+	struct method_caps caps; /* tokens of a batch */
 
 	/* q of the lots (dp/amplify.h); 1 = no lots, or all batches are used. */
 	long double ratio;
@@ -36,14 +39,12 @@ struct cuttle_plan {
 	size_t reference_tokens; /* a reference is cut to so many tokens */
 	size_t slots;            /* texts in flight */
 	bool share;              /* contexts share the prefix of their prompts */
+	bool room_for_drawn;     /* jobs may have prompts of their own (cuttle/drawn.h) */
 	struct cuttle_guarantee guarantee;
 };
 
 /* Which tokens a mechanism may draw: [vocabulary], nonzero = may. The caller frees it. NULL: no
  * memory. */
 uint8_t *plan_allowed_tokens(const struct model *model);
-
-/* Turns a status of dp/ into the engine's status, and writes the message that belongs to it. */
-enum cuttle_status plan_status(enum dp_status status, struct cuttle_error *error);
 
 #endif

@@ -17,6 +17,9 @@
 #include <string.h>
 
 enum { BYTES_PER_TOKEN = 16 }; /* bytes of a reference that are read per token of its limit */
+enum { LEAD_SPARE = 16 };      /* tokens: a piece behind an example may be cut otherwise */
+/* What stands behind each example. */
+static const char example_end[] = "\n\n";
 static const char placeholder[] = "{reference}", heading_place[] = "{category}",
                   document_place[] = "{document}", notes_place[] = "{notes}";
 /* What a rewriter asks for, unless told otherwise, in the chat format and in plain text. Of a dozen
@@ -43,6 +46,8 @@ struct prompt_writer {
 	char *words;               /* all pieces so far, NUL-terminated */
 	size_t length;             /* bytes of words */
 	enum cuttle_status status; /* the first failure; after it nothing more is written */
+	size_t fixed;              /* as in struct prompt, but not yet a multiple */
+	size_t spare;              /* as in struct prompt */
 };
 
 /* Tokenises a text behind `lead` and appends its tokens. */
@@ -136,13 +141,72 @@ static void start_prompt(struct prompt_writer *w, const struct model *model, enu
 		w->tokens.ids[w->tokens.count++] = vocab_bos(vocab);
 }
 
+/* Writes a text, of which at most so many tokens stay. */
+static void write_cut_text(struct prompt_writer *w, const char *text, size_t most) {
+	const size_t before = w->tokens.count;
+	write_text(w, text);
+	if (w->status || w->tokens.count - before <= most) return;
+	w->tokens.count = before + most;
+	w->lead = vocab_lead_after(w->model->vocab, w->tokens.ids[w->tokens.count - 1]);
+}
+
+/* How many tokens a piece has behind other text. */
+static size_t count_piece_tokens(struct prompt_writer *w, const char *text) {
+	struct prompt_writer piece = {
+	    .model = w->model, .error = w->error, .lead = VOCAB_TEXT, .status = w->status};
+	write_text(&piece, text);
+	w->status = piece.status;
+	free(piece.words);
+	free(piece.tokens.ids);
+	return piece.tokens.count;
+}
+
+/* How many public examples stand before so many texts drawn before. */
+static size_t count_shown(const struct cuttle_plan_params *params, size_t drawn) {
+	const size_t left = params->drawn ? params->drawn->places - drawn : SIZE_MAX;
+	return left < params->example_count ? left : params->example_count;
+}
+
+/* Keeps room for texts drawn before. `longest` is the most tokens up to the end of the examples,
+ * over all prompts that may be; behind each public example this asks which of them goes on with
+ * drawn texts from here, `each` at most as long. Example: 4 places, at most 2 drawn, 4 public
+ * examples: from behind the second go 2 drawn ones, from behind the third 1, and 0 at the end. */
+static void note_drawn(struct prompt_writer *w, const struct cuttle_plan_params *params,
+                       size_t shown, size_t each, size_t *longest) {
+	const struct cuttle_drawn *drawn = params->drawn;
+	const size_t left = drawn->places - shown, most = left < drawn->count ? left : drawn->count;
+	if (shown == count_shown(params, drawn->count)) w->fixed = w->tokens.count;
+	if (shown < params->example_count && left > drawn->count) return;
+	if (*longest < w->tokens.count + most * each) *longest = w->tokens.count + most * each;
+}
+
+/* Writes the public examples, then the texts drawn before. `opening` stands before the first. */
 static void write_examples(struct prompt_writer *w, const struct cuttle_plan_params *params,
-                           const char *before_each) {
-	for (size_t i = 0; i < params->example_count; i++) {
+                           const char *opening, const char *before_each) {
+	const size_t drawn = params->drawn && params->drawn->texts ? params->drawn->count : 0,
+	             shown = count_shown(params, drawn),
+	             each = params->drawn
+	                        ? count_piece_tokens(w, before_each) + CUTTLE_DRAWN_TOKENS +
+	                              count_piece_tokens(w, example_end)
+	                        : 0;
+	size_t longest = 0;
+	if (shown + drawn) write_text(w, opening);
+	for (size_t i = 0; i < shown; i++) {
+		if (params->drawn) note_drawn(w, params, i, each, &longest);
 		write_text(w, before_each);
 		write_text(w, params->examples[i]);
-		write_text(w, "\n\n");
+		write_text(w, example_end);
 	}
+	if (params->drawn) note_drawn(w, params, shown, each, &longest);
+	for (size_t i = 0; i < drawn; i++) {
+		write_text(w, before_each);
+		write_cut_text(w, params->drawn->texts[i], CUTTLE_DRAWN_TOKENS);
+		write_text(w, example_end);
+	}
+	// Without an example here the first one brings the opening, too, and what follows it begins
+	// behind an example.
+	if (params->drawn && !shown) longest += count_piece_tokens(w, opening) + LEAD_SPARE;
+	if (longest > w->tokens.count) w->spare = longest - w->tokens.count;
 }
 
 static void write_heading(struct prompt_writer *w, const char *before, const char *heading,
@@ -160,7 +224,7 @@ static void write_collection(struct prompt_writer *w, const struct cuttle_plan_p
 	write_text(w, "A collection of ");
 	write_text(w, params->kind);
 	write_text(w, "s.\n\n");
-	write_examples(w, params, header);
+	write_examples(w, params, "", header);
 	write_text(w, header);
 }
 
@@ -198,10 +262,7 @@ static void open_user_turn(struct prompt_writer *w, const struct chat_pieces *pi
 	} else {
 		write_template_piece(w, pieces->before_user_alone);
 	}
-	if (params->example_count) {
-		write_text(w, "Here are examples of what is wanted.\n\n");
-		write_examples(w, params, "");
-	}
+	write_examples(w, params, "Here are examples of what is wanted.\n\n", "");
 }
 
 /* The pieces of the chat format asked for, or of the model's own. NULL and USAGE: there is none. */
@@ -262,10 +323,10 @@ static enum cuttle_status write_custom_form(struct prompt_writer *whole, struct 
 		return status_fail(whole->error, CUTTLE_USAGE,
 		                   "give both prompts; the private one must hold %s exactly once",
 		                   placeholder);
-	write_examples(whole, params, "");
+	write_examples(whole, params, "", "");
 	bool both = write_custom_piece(whole, params->prompt_public, strlen(params->prompt_public),
 	                               heading);
-	write_examples(head, params, "");
+	write_examples(head, params, "", "");
 	const char *rest = place + strlen(placeholder);
 	const bool before = write_custom_piece(head, private, (size_t)(place - private), heading);
 	both &= write_custom_piece(tail, rest, strlen(rest), heading) || before;
@@ -343,6 +404,10 @@ enum cuttle_status prompt_write(const struct model *model, const struct cuttle_p
 	       prompt->whole.ids[prompt->shared] == prompt->head.ids[prompt->shared])
 		prompt->shared++;
 	prompt->shared -= prompt->shared % ATTENTION_TILE;
+	prompt->fixed = prompt->shared;
+	if (params->drawn && whole.fixed < prompt->fixed)
+		prompt->fixed = whole.fixed - whole.fixed % ATTENTION_TILE;
+	prompt->spare = whole.spare;
 	return CUTTLE_OK;
 }
 
@@ -514,6 +579,61 @@ void prompt_free(struct prompt *prompt) {
 	*prompt = (struct prompt){0};
 }
 
+/* A system message or none, then user and assistant in turns, a user's last. */
+static bool takes_turns(const struct cuttle_message *messages, size_t count) {
+	const size_t first = count && messages[0].speaker == CUTTLE_SYSTEM;
+	bool right = (count - first) % 2 == 1;
+	for (size_t i = first; i < count; i++)
+		right = right &&
+		        messages[i].speaker == ((i - first) % 2 ? CUTTLE_ASSISTANT : CUTTLE_USER);
+	return right;
+}
+
+static void write_turns(struct prompt_writer *w, const struct chat_pieces *pieces,
+                        const struct cuttle_message *messages, size_t count) {
+	const bool system = messages[0].speaker == CUTTLE_SYSTEM && messages[0].size;
+	size_t i = messages[0].speaker == CUTTLE_SYSTEM;
+	if (system) {
+		write_template_piece(w, pieces->before_system);
+		write_piece(w, messages[0].text, messages[0].size, false);
+		write_template_piece(w, pieces->before_user);
+	} else {
+		const struct cuttle_plan_params own = {.system = i ? "" : NULL};
+		open_user_turn(w, pieces, &own);
+	}
+	for (; i < count; i++) {
+		write_piece(w, messages[i].text, messages[i].size, false);
+		write_template_piece(w, messages[i].speaker == CUTTLE_USER
+		                            ? pieces->after_user
+		                            : pieces->before_next_user);
+	}
+}
+
+enum cuttle_status prompt_write_chat(const struct model *model,
+                                     const struct cuttle_message *messages, size_t count,
+                                     struct tokens *prompt, struct cuttle_error *error) {
+	struct prompt_writer w;
+	*prompt = (struct tokens){0};
+	if (!takes_turns(messages, count))
+		return status_fail(error, CUTTLE_USAGE,
+		                   "a chat has one system message first or none, then user and "
+		                   "assistant in turns, a user's last");
+	for (size_t i = 0; i < count; i++)
+		if (messages[i].size && !utf8_valid(messages[i].text, messages[i].size))
+			return status_fail(error, CUTTLE_USAGE, "a message is not UTF-8");
+	const struct chat_pieces *pieces = chat_pieces(model->chat);
+	if (!pieces)
+		return status_fail(error, CUTTLE_USAGE,
+		                   "the model has no chat format that cuttle knows");
+	start_prompt(&w, model, CUTTLE_INSTRUCT, error);
+	if (!w.status) write_turns(&w, pieces, messages, count);
+	finish_prompt(&w);
+	free(w.words);
+	if (w.status) free(w.tokens.ids);
+	else *prompt = w.tokens;
+	return w.status;
+}
+
 size_t prompt_reference_bytes(size_t limit) {
 	return limit * BYTES_PER_TOKEN;
 }
@@ -545,7 +665,8 @@ size_t prompt_reference(const struct model *model, const struct prompt *prompt, 
 }
 
 size_t prompt_private_capacity(const struct prompt *prompt, size_t limit) {
-	return prompt->head.count + prompt_reference_capacity(limit) + prompt->tail.count;
+	return prompt->head.count + prompt->spare + prompt_reference_capacity(limit) +
+	       prompt->tail.count;
 }
 
 size_t prompt_private(const struct model *model, const struct prompt *prompt, const char *text,

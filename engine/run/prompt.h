@@ -15,6 +15,7 @@
 #include "engine/cuttle/complete.h"
 #include "engine/cuttle/plan.h"
 #include "engine/cuttle/rewrite.h"
+#include "engine/cuttle/slots.h"
 #include "engine/model/model.h"
 #include "engine/text/tokens.h"
 
@@ -36,11 +37,16 @@ struct prompt {
 	 * `whole`, whose output gives the first logits. Example: 37 equal tokens give 32. */
 	size_t shared;
 
+	// Of a plan that keeps room for texts drawn before (cuttle/drawn.h); else `shared` and 0.
+	size_t fixed; /* tokens that all prompts with such texts begin with, a multiple of 16 */
+	size_t spare; /* tokens by which such a prompt may be longer than this one */
+
 	const char *stop; /* a text ends before this string; NULL = none */
 	char *canonical;  /* both prompts in one public string, see prompt.c */
 };
 
-/* Writes the prompts, under a heading or none (NULL). prompt_free frees them.
+/* Writes the prompts, under a heading or none (NULL), with the texts drawn before of params->drawn,
+ * if it has any. prompt_free frees them.
  * USAGE: the model cannot do this form, or a field is missing or contradicts another. NOMEM.
  * On failure *prompt is empty. */
 enum cuttle_status prompt_write(const struct model *model, const struct cuttle_plan_params *params,
@@ -68,7 +74,7 @@ size_t prompt_reference_capacity(size_t limit);
 size_t prompt_private(const struct model *model, const struct prompt *prompt, const char *text,
                       size_t size, size_t limit, int32_t *ids);
 
-/* Places that prompt_private needs in ids. */
+/* Places that prompt_private needs in ids, for this prompt and those that may be longer. */
 size_t prompt_private_capacity(const struct prompt *prompt, size_t limit);
 
 /* Bytes that a reference is cut to: 16 * limit. */
@@ -106,6 +112,12 @@ bool prompt_null_document(const struct cuttle_shown *shown);
  * its owner wipes it. */
 size_t prompt_completion(const struct model *model, const struct prompt *prompt,
                          const struct cuttle_shown *shown, size_t limit, int32_t *ids);
+
+/* Writes the prompt of a chat (cuttle_chat_prompt). The caller frees prompt->ids; on failure it is
+ * empty. USAGE, NOMEM. */
+enum cuttle_status prompt_write_chat(const struct model *model,
+                                     const struct cuttle_message *messages, size_t count,
+                                     struct tokens *prompt, struct cuttle_error *error);
 
 /* Places that prompt_completion needs in ids. */
 size_t prompt_completion_capacity(const struct prompt *prompt, size_t limit);

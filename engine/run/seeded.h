@@ -2,15 +2,20 @@
 // seeded.h: the random source behind --insecure-seed. NOT PRIVATE: whoever knows the seed knows
 // every "random" bit.
 // Called by: plan.c, rewrite.c and complete.c give it to the mechanism; generate.c sets its place
-// before each draw; bench.c draws random prompts from it. How: set heading, text and step, and
-// counter = 0, before each draw. The bits are a function of seed, heading, text, step and counter.
-// So a resumed run draws what an undisturbed one would have drawn.
+// before each draw; bench.c draws random prompts from it; histogram.c, prior.c and votes.c. How:
+// set heading, text and step, and counter = 0, before each draw. The bits are a function of seed,
+// heading, text, step and counter. So a resumed run draws what an undisturbed one would have drawn.
 #ifndef CUTTLE_ENGINE_SEEDED_H
 #define CUTTLE_ENGINE_SEEDED_H
 
 #include "dp/entropy.h"
 
 #include <stdint.h>
+
+/* Headings of bits that are no job's, since no job has so many headings: all differ. */
+#define SEEDED_COUNTS UINT64_MAX        /* of clusters (histogram.c) */
+#define SEEDED_PRIOR (UINT64_MAX - 1)   /* of tokens (prior.c) */
+#define SEEDED_ANSWERS (UINT64_MAX - 2) /* votes and sums (votes.c) */
 
 struct seeded {
 	uint64_t seed;    /* any number */

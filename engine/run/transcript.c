@@ -50,26 +50,55 @@ static void reset_text(struct transcript *transcript) {
 void transcript_begin(struct transcript *transcript, bool unpaid) {
 	reset_text(transcript);
 	transcript->unpaid = unpaid;
-	transcript->count = 0;
+	transcript->count = transcript->replayed = 0;
 	transcript->spent = 0;
+	transcript->standing = transcript->resumed = false;
 	transcript->complete = false;
 }
 
-int32_t transcript_token(int32_t drawn) {
+/* What is written for a token, without ~. */
+static int32_t written_number(int32_t drawn) {
 	return drawn < 0 ? ~drawn : drawn;
 }
 
-bool transcript_is_spent(const struct transcript *transcript) {
-	return transcript->unpaid || transcript->spent >= transcript->rules.tokens;
+static bool is_marked(int32_t drawn) {
+	return written_number(drawn) >= TRANSCRIPT_MARK;
 }
 
+int32_t transcript_token(int32_t drawn) {
+	return written_number(drawn) & (TRANSCRIPT_MARK - 1);
+}
+
+int32_t transcript_marked(const struct transcript *transcript, int32_t drawn) {
+	if (!transcript->resumed) return drawn;
+	return drawn < 0 ? ~(written_number(drawn) | TRANSCRIPT_MARK) : drawn | TRANSCRIPT_MARK;
+}
+
+bool transcript_is_spent(const struct transcript *transcript) {
+	return transcript->unpaid ||
+	       (!transcript->standing && transcript->spent >= transcript->rules.tokens);
+}
+
+/* Of units that are thresholds any token may become a free one. */
 static bool has_free_left(const struct transcript *transcript) {
+	if (transcript->rules.thresholds) return true;
 	return transcript->unpaid ||
 	       transcript->count - transcript->spent < transcript->rules.free_tokens;
 }
 
+/* Whether a free token may come: beside units that are left, or after them. */
+static bool text_goes_on(const struct transcript *t) {
+	return !transcript_is_spent(t) || ((t->unpaid || t->rules.completes) && has_free_left(t));
+}
+
+/* A mark is right where a unit stood whose threshold was lost, and another one is left. */
+static bool may_be_marked(const struct transcript *t) {
+	return (t->standing || t->resumed) && t->spent < t->rules.tokens;
+}
+
 bool transcript_may_add(const struct transcript *transcript, int32_t drawn) {
 	if (transcript->complete || transcript->count >= transcript->rules.length) return false;
+	if (is_marked(drawn) && !may_be_marked(transcript)) return false;
 	return drawn < 0 ? has_free_left(transcript) : !transcript_is_spent(transcript);
 }
 
@@ -109,16 +138,37 @@ static bool ends_text(struct transcript *t, int32_t token, size_t before) {
 	return true;
 }
 
+/* Counts what a token pays: itself, or the threshold that was drawn for it. */
+static void count_unit(struct transcript *t, int32_t drawn) {
+	if (!t->rules.thresholds) {
+		t->spent += drawn >= 0;
+		return;
+	}
+	const bool begins =
+	    !t->unpaid && t->spent < t->rules.tokens && (!t->standing || is_marked(drawn));
+	t->spent += begins;
+	t->standing = (begins || t->standing) && drawn < 0;
+	t->resumed = false;
+}
+
+void transcript_resume(struct transcript *t) {
+	t->replayed = t->count;
+	if (!t->standing || t->complete) return;
+	t->standing = false;
+	t->resumed = !transcript_is_spent(t);
+	if (text_goes_on(t)) return;
+	t->complete = t->ended = true;
+	t->finish = CUTTLE_FINISH_LENGTH;
+}
+
 void transcript_add(struct transcript *t, int32_t drawn) {
-	REQUIRE(transcript_may_add(t, drawn));
+	REQUIRE(transcript_may_add(t, drawn) && (!t->resumed || is_marked(drawn)));
 	if (t->ended) reset_text(t);
 	t->drawn[t->count++] = drawn;
 	t->ids[t->length++] = transcript_token(drawn);
-	t->spent += drawn >= 0;
+	count_unit(t, drawn);
 	t->free_tokens += drawn < 0;
-	const bool goes_on =
-	    !transcript_is_spent(t) || ((t->unpaid || t->rules.completes) && has_free_left(t));
-	const bool exhausted = t->count == t->rules.length || !goes_on;
+	const bool exhausted = t->count == t->rules.length || !text_goes_on(t);
 	t->ended = ends_text(t, transcript_token(drawn), t->raw_size);
 	t->complete = exhausted || (t->ended && (!t->rules.bank || transcript_is_spent(t)));
 	if (t->ended || !exhausted) return;
@@ -134,7 +184,7 @@ const char *transcript_text(struct transcript *t, size_t *size) {
 		uint32_t code_point;
 		const size_t length = utf8_decode(raw, left, &code_point),
 		             step = length ? length : 1;
-		written += utf8_encode(code_point, t->text + written);
+		written += utf8_write(code_point, t->text + written);
 		raw += step;
 		left -= step;
 	}

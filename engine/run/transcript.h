@@ -8,7 +8,11 @@
 // A private token is drawn from the references and counts against T. A free token is drawn from the
 // public row alone. It is written as ~t: free token 5 is -6. A batch without a private context is
 // unpaid: all its tokens are free.
-// Rule: everything here is a function of the tokens alone, so replayed tokens give the same texts.
+// With `thresholds` what counts against T is units, which are thresholds (dp/amin.h). A unit begins
+// with the first token, and with the one after a private token. A process that resumes a batch has
+// no threshold, so its first token begins a unit, too. Where that cannot be seen otherwise, behind
+// a free token, it is written with TRANSCRIPT_MARK: 5 as 5 + 2^30. Rule: everything here is a
+// function of the tokens alone, so replayed tokens give the same texts.
 #ifndef CUTTLE_ENGINE_TRANSCRIPT_H
 #define CUTTLE_ENGINE_TRANSCRIPT_H
 
@@ -20,11 +24,12 @@ struct transcript_rules {
 	const struct vocab *vocab;
 	const char *stop;     /* a text ends before this string; NULL = none */
 	bool stop_behind;     /* only where something stands before it that is not blank */
-	uint32_t tokens;      /* T: private tokens of the batch, at most */
+	uint32_t tokens;      /* T: private tokens of the batch, or units, at most */
 	uint32_t free_tokens; /* free tokens of the batch, at most, unless it is unpaid */
 	uint32_t length;      /* all tokens of the batch, at most */
 	bool bank;            /* private tokens left at the end of a text begin another text */
 	bool completes;       /* after T private tokens, a text goes on with free tokens */
+	bool thresholds;      /* units are thresholds; free_tokens is not read */
 };
 
 struct transcript {
@@ -32,11 +37,14 @@ struct transcript {
 	struct region region; /* the arrays below */
 
 	/* The batch. */
-	int32_t *drawn; /* [rules.length] t, or ~t for a free token */
-	size_t count;   /* tokens in drawn */
-	uint32_t spent; /* private tokens among them */
-	bool unpaid;    /* all tokens are free */
-	bool complete;  /* the batch draws no more */
+	int32_t *drawn;  /* [rules.length] t, or ~t for a free token */
+	size_t count;    /* tokens in drawn */
+	size_t replayed; /* those of them that an earlier process drew */
+	uint32_t spent;  /* private tokens among them, or units */
+	bool standing;   /* the last unit's threshold is there: the next token belongs to it */
+	bool resumed;    /* that threshold was lost: the next token begins a unit, and is marked */
+	bool unpaid;     /* all tokens are free */
+	bool complete;   /* the batch draws no more */
 
 	/* The text that the last token belongs to. */
 	int32_t *ids;              /* [rules.length] its tokens, each as t */
@@ -61,7 +69,16 @@ void transcript_begin(struct transcript *transcript, bool unpaid);
 /* Adds a token: t, or ~t when it is free. transcript_may_add must be true. */
 void transcript_add(struct transcript *transcript, int32_t drawn);
 
-/* The token t, of t as well as of ~t. */
+/* What was replayed so far was drawn by an earlier process. A unit that stood there ends; where T
+ * leaves no other one, the batch ends with it, by length. */
+void transcript_resume(struct transcript *transcript);
+
+/* `drawn`, as it is to be written and added: with the mark where it needs one. */
+int32_t transcript_marked(const struct transcript *transcript, int32_t drawn);
+
+#define TRANSCRIPT_MARK (INT32_C(1) << 30) /* above every token */
+
+/* The token t, of t as well as of ~t, marked or not. */
 int32_t transcript_token(int32_t drawn);
 
 /* Whether the batch may draw one more token of this kind: free when drawn < 0, else private. */

@@ -33,7 +33,9 @@ bool chat_writes_bos(const char *text, size_t size, struct gguf_string bos);
  *     before_system, system message, before_user, user message, after_user
  * and without one
  *     before_user_alone, user message, after_user
- * The assistant's answer begins after that.
+ * The assistant's answer begins after that. Where a chat goes on,
+ *     answer, before_next_user, user message, after_user
+ * follow, and so on.
  * A piece may begin or end with a space, as " [/INST]" does. SentencePiece takes that space into
  * the next word. No space is written where a special token comes next; [/INST] is one in some
  * vocabularies. Nor is it in byte-level vocabularies of that format, such as Mistral's Tekken. */
@@ -42,6 +44,7 @@ struct chat_pieces {
 	const char *before_user;
 	const char *before_user_alone;
 	const char *after_user;
+	const char *before_next_user;
 };
 
 /* The pieces of a format; NULL for CHAT_NONE. They are static. */

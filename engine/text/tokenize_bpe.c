@@ -172,7 +172,7 @@ static int32_t find_whole_word(const struct vocab *vocab, const char *word, size
 	char letters[VOCAB_TOKEN_MAX + 4];
 	size_t length = 0;
 	for (size_t i = 0; i < size && length <= vocab->longest; i++)
-		length += utf8_encode(gpt2_letter((unsigned char)word[i]), letters + length);
+		length += utf8_write(gpt2_letter((unsigned char)word[i]), letters + length);
 	int32_t id = length <= vocab->longest ? vocab_find(vocab, letters, length) : -1;
 	return id >= 0 && vocab_ordinary(vocab, id) ? id : -1;
 }
@@ -252,7 +252,7 @@ enum cuttle_status tokenize_bpe(struct token_run *run, const char *text, size_t 
 		uint32_t code_point;
 		step = utf8_decode(text + i, size - i, &code_point);
 		if (!step) step = 1;
-		length += utf8_encode(code_point, mended + length);
+		length += utf8_write(code_point, mended + length);
 	}
 	enum cuttle_status status = tokenize_words(run, mended, length, error);
 	free(mended);

@@ -377,8 +377,8 @@ static enum cuttle_status read_merge_rules(const struct gguf *file, struct vocab
 		if (!vocab->first_rule[i]) vocab->first_rule[i] = vocab->first_rule[i - 1];
 	for (int byte = 0; byte < 256; byte++) {
 		char letter[4];
-		int32_t id = vocab_find(vocab, letter,
-		                        utf8_encode(gpt2_letter((unsigned char)byte), letter));
+		int32_t id =
+		    vocab_find(vocab, letter, utf8_write(gpt2_letter((unsigned char)byte), letter));
 		vocab->byte_token[byte] = id >= 0 && vocab_ordinary(vocab, id) ? id : -1;
 	}
 	return CUTTLE_OK;

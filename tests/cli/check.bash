@@ -3,7 +3,7 @@
 # What the shell tests of the command share. Each test is a bash script that sources this file. It
 # ends with exit code 0 when all is well; otherwise it prints FAILED and the reason.
 # Environment: CUTTLE, CUTTLE_MODEL. CUTTLE_TEST_SHORT=1 takes the smallest sizes that can still
-# fail, where kernels are slow.
+# fail, where kernels are slow. CUTTLE_TEST_NIGHTLY=1 takes the real model and more repetitions.
 set -u
 CUTTLE=$(realpath "${CUTTLE:-build/cuttle}")
 CUTTLE_MODEL=$(realpath -m "${CUTTLE_MODEL:-models/SmolLM2-135M-Instruct.Q4_1.gguf}")
@@ -14,7 +14,8 @@ export SOURCE_DATE_EPOCH=1700000000
 # generate forbids other processes to look into it, and that keeps the leak checker out, too.
 export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0}"
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# A child that a signal ends before it has become a command must not take the folder with it.
+trap '[ $BASHPID != $$ ] || rm -rf "$work"' EXIT
 cd "$work" || exit 1
 
 fail() {
@@ -40,11 +41,12 @@ need_tiny() {
 	export CUTTLE_MODEL=$PWD/tiny.gguf OPENBLAS_NUM_THREADS=1
 }
 
-# need_some_model: the real model. Where kernels are slow a tiny one does as well, because nothing that
-# the test promises depends on what the model writes; make test has the real one.
-need_some_model() { if short; then need_tiny finite; else need_model; fi; }
+# need_some_model: a tiny model, since nothing that the test promises depends on what a model writes;
+# make test-nightly has the real one. What differs between them asks nightly.
+need_some_model() { if nightly; then need_model; else need_tiny finite; fi; }
 
 short() { [ -n "${CUTTLE_TEST_SHORT-}" ]; }
+nightly() { [ -n "${CUTTLE_TEST_NIGHTLY-}" ]; }
 
 # exits WANTED ARG...: runs cuttle, which must end with exit code WANTED. Its standard output goes
 # to the file out, its standard error to the file err.
@@ -171,4 +173,48 @@ small_folder() {
 # and prints the same each time.
 pace() {
 	echo '{"runs":[{"batch":7,"prompt":400,"prompt_tokens_per_s":1000,"rows_per_s":1000}]}' >pace.json
+}
+
+# roomy FILE COMMAND...: with the least memory that suffices where a record of FILE is null, a record of 15 MB ends in the same code, and leaves
+# files of the same names. FILE is a file of records that the command reads.
+roomy() {
+	local file=$1 mib code=0
+	shift
+	nm "$CUTTLE" 2>/dev/null | grep -q __asan_init && return # it takes terabytes of address space
+	cp "$file" roomy.kept
+	echo null | cat - roomy.kept >"$file"
+	for ((mib = 140; mib < 1000; mib += 10)); do
+		(ulimit -v $((mib << 10)) && OPENBLAS_NUM_THREADS=1 exec "$CUTTLE" "$@" -t 1 >roomy.out 2>roomy.err) && break
+		code=$?
+	done
+	[ $code = 8 ] && ((mib < 1000)) || fail "exit $code with $mib MiB: $(cat roomy.err)"
+	ls >roomy.names
+	{ printf '{"text":"' && yes 'lungs clear ' | head -c 15000000 | tr '\n' ' ' && echo '"}' && cat roomy.kept; } >"$file"
+	(ulimit -v $((mib << 10)) && OPENBLAS_NUM_THREADS=1 exec "$CUTTLE" "$@" -t 1 >roomy.out 2>roomy.err) ||
+		fail "a long record decides the exit code, with $mib MiB: $(cat roomy.err)"
+	same <(ls) roomy.names "files beside a long record"
+	mv roomy.kept "$file"
+	rm roomy.*
+}
+
+# one_less WHAT ARG...: runs cuttle in the folders one and two, whose refs.jsonl differ by WHAT. Names and modes of files and all that
+# is said are the same, and the receipts but for one count, which is one less in two, and for hashes. Leaves one.texts and two.texts.
+one_less() {
+	local what=$1 world
+	shift
+	for world in one two; do
+		cd $world || exit 1
+		CUTTLE_MODEL=$PWD/../tiny.gguf exits 0 "$@" -o out.jsonl
+		rm out
+		stat -c '%n %a' ./* >../$world.files
+		sed -E 's/"[0-9a-f]{64}"/"*"/' out.receipt.json >../$world.receipt
+		cp err ../$world.err
+		cp out.jsonl ../$world.texts
+		cd ..
+	done
+	same one.files two.files "$what shows in files"
+	same one.err two.err "$what shows in what is said"
+	[ "$(diff one.receipt two.receipt | grep -c '^[<>]')" = 2 ] || fail "more than a count: $(diff one.receipt two.receipt)"
+	diff one.receipt two.receipt | awk '/^</ { a = $2 + 0 } /^>/ { b = $2 + 0 } END { exit a != b + 1 }' ||
+		fail "not one less: $(diff one.receipt two.receipt)"
 }

@@ -24,6 +24,7 @@ for i in $(seq 20); do printf '{"text":"sail %d rope"}\n{"text":"oven flour"}\n'
 exits 0 clusters -i public.jsonl --clusters 2 -o one.clusters -q
 sed 's/rope/anchor/' public.jsonl >other.jsonl
 exits 0 clusters -i other.jsonl --clusters 2 -o two.clusters -q
+sed '$s/flour/bread/' public.jsonl >later.jsonl
 pace
 cp pace.json again.json
 base=(generate -i refs.jsonl -o out.jsonl -B 2 -n 4 --bench pace.json)
@@ -32,7 +33,7 @@ declare -A known
 # fingerprint OPTION...: of the command with these options. That the records are too few for some of them does not matter.
 fingerprint() {
 	"$CUTTLE" "${base[@]}" "$@" --dry-run >plan 2>err || [ $? = 4 ] || fail "$*: exit $?: $(cat err)"
-	sed -n 's/^command  *//p' plan
+	sed -nE 's/^command  *//p; s/.*"command_sha256":"([0-9a-f]*)".*/\1/p' plan
 }
 
 # commands: reads a line "OPTION | OPTIONS | OTHER OPTIONS" and sets `name`, `one` and `two`, the fingerprints of the two commands.
@@ -91,10 +92,15 @@ changes <<-'END'
 	lots|-e 3 -N 2 --lots off|-e 3 -N 2 --lots on
 	gain|-e 3|-e 3 --gain 1.5
 	trim|-e 3|-e 3 --trim none
+	rounds|-e 3|-e 3 --rounds 2
+	examples-per-text|-e 3 --rounds 2|-e 3 --rounds 2 --examples-per-text 2
 	drop|-e 3|-e 3 --drop loops
 	drop|-e 3 --drop duplicates|-e 3 --drop loops,duplicates
 	gain|--clip 1|--clip 1 --gain 2
 	token-bank|-e 3|-e 3 --token-bank
+	token-prior|-e 3 --accountant zcdp --public-examples public.jsonl --examples-per-text 1|-e 3 --public-examples public.jsonl --examples-per-text 1 --token-prior 0.05
+	token-prior|--clip 1 --public-examples public.jsonl --examples-per-text 1 --token-prior 0.06|--clip 1 --public-examples public.jsonl --examples-per-text 1 --token-prior 0.05
+	token-prior|--clip 1 --public-examples public.jsonl --examples-per-text 1 --token-prior 0.06|--clip 1 --public-examples later.jsonl --examples-per-text 1 --token-prior 0.06
 	public-when|-e 3 --public-when 0.5|-e 3 --public-when 0.6
 	public-when|-e 3 --complete|-e 3 --complete --public-when 0.6
 	complete|-e 3 --public-when 0.5|-e 3 --public-when 0.5 --complete
@@ -132,6 +138,25 @@ changes <<-'END'
 	insecure-seed|-e 3|-e 3 --insecure-seed 1
 	insecure-seed|-e 3 --insecure-seed 1|-e 3 --insecure-seed 2
 	trace|-e 3|-e 3 --trace trace.jsonl
+	method|-e 3|--method none --not-private
+	preset|-e 3|--preset table2-ink-7-3
+	preset|--preset table2-ink-7-1|--preset table2-ink-all-7-1
+	method|-e 3|-e 3 --method pmixed
+	order|-e 20 --method pmixed|-e 20 --method pmixed --order 3
+	method|-e 3|--method adapmixed --not-private
+	epsilon|--method adapmixed --not-private -e 5|--method adapmixed --not-private -e 6
+	epsilon|--method adapmixed --not-private|--method adapmixed --not-private -e 6
+	divergence|--method pmixed --divergence 0.1|--method pmixed --divergence 0.2
+	record-filter|-e 9 --method pmixed --order 4|-e 9 --method pmixed --order 4 --record-filter
+	mix|--method dp-decoding -B 1 --mix 0.5|--method dp-decoding -B 1 --mix 0.25
+	method|-e 90|-e 90 --method amin
+	units|-e 90 --method amin --units 1|-e 90 --method amin --units 2
+	svt-noise|-e 90 --method amin --svt-noise 1|-e 90 --method amin --svt-noise 2
+	svt-threshold|-e 90 --method amin|-e 90 --method amin --svt-threshold 0.5
+	temperature-public|-e 90 --method amin|-e 90 --method amin --temperature-public 1.5
+	not-private|-e 3|--method none --not-private
+	clip-width|-B 1 --method dp-prompt -e 3|-B 1 --method dp-prompt --clip-width 5
+	clip-width|-B 1 --method dp-prompt --clip-width 6|-B 1 --method dp-prompt --clip-width 5
 END
 if "$CUTTLE" "${base[@]}" -e 3 --isa blas --dry-run >/dev/null 2>&1; then
 	[ "$(fingerprint -e 3)" != "$(fingerprint -e 3 --isa blas)" ] || fail "--isa blas gives other bits, but is the same command"
@@ -152,6 +177,7 @@ keeps <<-'END'
 	sign|-e 3|-e 3 --sign k # it signs the same receipt
 	overwrite|-e 3|-e 3 --overwrite # it says what becomes of another command's files
 	dry-run|-e 3|-e 3 --dry-run # it draws nothing
+	json|-e 3|-e 3 --json # it says the same in another form
 	charge|-e 3|-e 3 --charge epsilon # it says what a ledger counts of the same run
 	bench|-e 3|-e 3 --bench again.json # it says how long the run will take
 	progress|-e 3|-e 3 --progress json # it is about standard error
@@ -166,6 +192,8 @@ END
 refused 2 "${base[@]}" -e 3 -C "$(printf '%02049d' 1)"
 says err '--cpu-mask: must be a hexadecimal number'
 
+# Of a run's shards each is a command of its own, and needs that run: test_shards and shards.sh.
+for name in shard shards wait redraw nobody-saw; do known[$name]=1; done
 all_known generate 40
 
 # What a fingerprint is for: neither an output nor half of one is another command's.
@@ -246,6 +274,7 @@ keeps <<END
 	sign|$chat|$chat --sign k # it signs the same receipt
 	overwrite|$chat|$chat --overwrite # it says what becomes of another command's files
 	dry-run|$chat|$chat --dry-run # it draws nothing
+	json|$chat|$chat --json # it says the same in another form
 	progress|$chat|$chat --progress json # it is about standard error
 	quiet|$chat|$chat -q # it is about standard error
 	parallel|$chat|$chat --parallel 1 # results do not depend on it

@@ -56,12 +56,43 @@ refused 2 "${run[@]}"
 says err 'missing: --public or --private; '
 refused 2 "${run[@]}" --public --private
 
+# ---- a run that nothing protects: its note, or the receipt beside it, makes the table private ------
+run_stamp='PRIVATE: a run says NOT PRIVATE, so its numbers may tell of the references that it was drawn from\. Keep the table where they are; do not publish it\.'
+sed '2s/}$/,"private":false,"note":"NOT PRIVATE"}/' a.jsonl >noted.jsonl
+cp a.jsonl beside.jsonl
+echo '{"note":"NOT PRIVATE","output_sha256":"edited since"}' >beside.receipt.json
+printf 'text,finish\n"a patient rests",eos\n"fever and no sleep",eos\n"lungs clear",eos\n"coughs again",eos\n' >converted.csv
+cp beside.receipt.json converted.receipt.json
+umask 000
+for unprotected in '-i noted.jsonl' '-i beside.jsonl' '-i converted.csv' '-i b.jsonl --baseline noted.jsonl' '-i b.jsonl -i noted.jsonl'; do
+	rm -f n.*
+	# shellcheck disable=SC2086
+	exits 0 evaluate $unprotected --against real.jsonl --public -q -o n.json
+	says err "^$run_stamp$"
+	says n.json "\"stamp\": \"$run_stamp\""
+	says n.json '"private": true,$'
+	[ "$(stat -c %a n.json)" = 600 ] || fail "mode $(stat -c %a n.json) of $unprotected"
+done
+umask 022
+exits 0 evaluate -i noted.jsonl --against real.jsonl --public -q
+[ "$(grep -Ec "^\*\*$run_stamp\*\*$" out)" = 2 ] || fail "the stamp of Markdown: $(cat out)"
+# A file of the user's that has the receipt's name says nothing.
+cp a.jsonl mine.jsonl
+echo 'not a receipt' >mine.receipt.json
+exits 0 evaluate -i mine.jsonl --against real.jsonl --public -q
+[ ! -s err ] || fail "told of what is no receipt: $(cat err)"
+
 # ---- the table -----------------------------------------------------------------------------------
 says q.csv '^real against real,"real.jsonl",no,6,6,0,'
 says q.csv '^public prompt alone,"alone.jsonl",no,8,12,0,'
 says q.csv '^run,"a.jsonl",no,8,12,0,'
 for heading in 'MAUVE c=5' 'dPPL of means' distinct-2 entities 'probe recall'; do says q.md "\| $heading \|"; done
 [ "$(grep -c '"better"' q.json)" = 3 ] || fail "pairs: $(grep -c better q.json)"
+# A run's file has its hash, as receipts name it; that of the references is nobody's business.
+[ "$(grep -c '"sha256": "[0-9a-f]\{64\}"' q.json)" = 3 ] || fail "hashes: $(grep sha256 q.json)"
+says q.json "\"sha256\": \"$(hash_of a.jsonl)\""
+grep -q "$(hash_of real.jsonl)" q.json && fail "the hash of the references"
+[ "$(grep -c '"histograms": {' q.json)" = 5 ] || fail "histograms: $(grep -c histograms q.json)"
 for way in "-t 1" "--isa scalar"; do
 	# shellcheck disable=SC2086 # two words
 	exits 0 "${run[@]}" --public --format json $way
@@ -130,6 +161,7 @@ rm mine.*
 texts 100 1500 >many.jsonl
 for privacy in --private --public; do
 	umask 000
+	: >err
 	"$CUTTLE" evaluate -i many.jsonl --against real.jsonl $privacy -o k.json --progress json 2>err &
 	pid=$!
 	for ((tries = 0; tries < 500; tries++)); do

@@ -121,6 +121,9 @@ exits 0 "${again[@]}" -o g.jsonl --drop 'duplicates,loops'
 grep -hv '"parents":\[0\]' g.jsonl g.jsonl.dropped.jsonl && fail "a kept text that a filter drops is a parent"
 [ "$(cat g.jsonl g.jsonl.dropped.jsonl | wc -l)" = 9 ] || fail "texts are lost"
 says g.receipt.json '"drawn": 9'
+exits 0 receipt verify g.receipt.json --dropped g.jsonl.dropped.jsonl --output g.jsonl
+says out '^dropped  these are its bytes$'
+refused 7 receipt verify g.receipt.json --dropped g.jsonl
 exits 0 "${parent[@]}" -o s.jsonl --insecure-seed 3
 exits 0 expand -i s.jsonl -N 60 --seed 7 -q -o w.jsonl
 exits 0 expand -i s.jsonl -N 60 --seed 7 -q -o u.jsonl --drop unlikely

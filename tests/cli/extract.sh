@@ -140,6 +140,8 @@ says err 'missing: --replies FILE; '
 for i in $(seq 2000); do echo "{\"text\":\"Note $i\"}"; done >many.jsonl
 mkdir here
 for signal in TERM INT KILL; do
+	# What the run before wrote would say that a text of this one is done already.
+	: >err
 	"$CUTTLE" extract -i many.jsonl --replies none -n 400 --whole -o here/x.jsonl --progress json 2>err &
 	pid=$!
 	for ((tries = 0; tries < 500; tries++)); do

@@ -266,6 +266,73 @@ for option in -m -i -o --against --baseline --lexicon; do
 done
 spares 2 "${judge[@]}" -i - --against - -o e
 spares 4 "${judge[@]}" -i refs.jsonl --against nowhere -o e
+exits 0 ledger init --ledger asks.db --dataset d --epsilon-limit 3
+asks=(evaluate --private -e 1 --dataset d -q -i asked --against refs.jsonl)
+for written in z z.features z.journal z.journal.key z.run; do
+	cp refs.jsonl $written
+	collides "${asks[@]}" --ledger asks.db --baseline $written -o z
+	rm $written
+done
+collides "${asks[@]}" --ledger asks.db -o asks.db --overwrite
+spares 2 "${asks[@]}" --ledger '' -o e
+spares 7 "${asks[@]}" --ledger nowhere -o e
+
+# ---- evolve
+votes=(evolve -e 1 -n 12 -N 2 --variations 2 --generations 1 -q)
+for written in z.jsonl z.jsonl.journal z.jsonl.journal.key z.jsonl.run z.receipt.json; do
+	cp refs.jsonl $written
+	for name in $written "./$written" "here/$written"; do
+		collides "${votes[@]}" -i "$name" -o z.jsonl
+		collides "${votes[@]}" -i refs.jsonl --prompt-public "$name" -o z.jsonl --overwrite
+		collides "${votes[@]}" -i refs.jsonl --prompt-variation "$name" -o z.jsonl --overwrite
+	done
+	rm $written
+done
+collides "${votes[@]}" -i refs.jsonl --ledger asks.db --dataset d -o asks.db --overwrite
+for option in -m -i -o --receipt --sign --prompt-public --prompt-variation; do
+	spares 2 "${votes[@]}" -i refs.jsonl -o e $option ''
+done
+spares 4 "${votes[@]}" -i nowhere -o e
+spares 4 "${votes[@]}" -i refs.jsonl -o e --prompt-public nowhere
+rm asks.db*
+# ---- audit
+judge=(audit overlap --public -q)
+for written in z z.trials z.control.trials; do
+	cp refs.jsonl $written
+	for name in $written "./$written" "here/$written"; do
+		collides "${judge[@]}" -i "$name" --held-out refs.jsonl --texts asked -o z
+		collides "${judge[@]}" -i refs.jsonl --held-out "$name" --texts asked -o z
+		collides "${judge[@]}" -i refs.jsonl --held-out asked --texts "$name" -o z
+	done
+	rm $written
+done
+for input in --receipt --members --prompt-public -m; do
+	cp refs.jsonl x.jsonl
+	collides "${judge[@]}" -i refs.jsonl --held-out asked --texts asked $input x.jsonl -o x.jsonl
+	rm x.jsonl
+done
+cp refs.jsonl x.jsonl
+collides audit lot --public -q -i x.jsonl --draw x.jsonl --overwrite
+spares 2 audit lot --public -q -i x.jsonl --draw e -o e
+rm x.jsonl
+for option in -m -i -o --held-out --texts --receipt; do
+	spares 2 "${judge[@]}" -i refs.jsonl --held-out asked --texts asked -o e $option ''
+done
+spares 2 "${judge[@]}" -i - --held-out - --texts asked -o e
+spares 4 "${judge[@]}" -i refs.jsonl --held-out nowhere --texts asked -o e
+# ---- report
+for name in $(names_of refs.jsonl); do
+	collides report "$name" -o refs.jsonl --overwrite
+	collides report receipt.json --texts "$name" -o refs.jsonl --overwrite
+	collides report receipt.json --key "$name" -o refs.jsonl --overwrite
+	collides report receipt.json --ledger "$name" -o refs.jsonl --overwrite
+done
+rm hard soft
+for option in -o --texts --key --ledger; do spares 2 report receipt.json -o e $option ''; done
+spares 4 report nowhere -o e
+spares 4 report refs.jsonl -o e
+spares 2 report refs.jsonl -o refs.jsonl
+
 # ---- words
 printf '%s\n' 'the 1 0' 'cat 0 1' 'dog 1 1' >vectors.txt
 printf '%s\n' the cat dog >list.txt
@@ -490,7 +557,10 @@ cat >small <<END
 #!/bin/sh
 cp demo/notes.jsonl.journal found 2>/dev/null
 [ -z "\$STOP" ] || { kill -INT \$PPID && exit 6; }
-exec \$LIMIT "$CUTTLE" "\$@" -B 2 -N 8 -n \${LONG-40} -c 512 --public-examples shown.jsonl
+case \$1 in
+generate) exec \$LIMIT "$CUTTLE" "\$@" -B 2 -N 8 -n \${LONG-40} -c 512 --public-examples shown.jsonl --drop duplicates ;;
+*) exec "$CUTTLE" "\$@" ;;
+esac
 END
 chmod +x small
 demo() {

@@ -241,8 +241,9 @@ until_true() {
 }
 lines() { [ -e "$1" ] && [ "$(wc -l <"$1")" -ge "$2" ]; }
 extends() { grep -q '^PRIVATE:' killed.err; }
-records=150 most=3
+records=60 most=2
 short && records=40 most=1
+nightly && records=150 most=3
 for ((i = 0; i < records; i++)); do printf '{"text":"%s"}\n' "$(seq -s' ' -f 'annabel%.0f' 200)"; done >docs.jsonl
 for ((round = 0; round < most; round++)); do
 	: >asked

@@ -105,22 +105,46 @@ runs "$(line_of -i refs.jsonl --text-field note -B 2)" 4
 runs "$(line_of -i refs.jsonl -B 2 --kind "ward's note")" 4
 runs "$(line_of -i refs.jsonl --text-field note -B 31)" 1
 runs "$(line_of -i refs.jsonl --text-field note -B 2 --unit-key who --category-field ward)" 4
-runs "$(line_of -i refs.jsonl --text-field note -B 2 --category-field ward --categories "it's 1")" 2
 # Names that a list cannot hold, or several fields, take a file.
 sed 's/"it.s 0"/"a, b"/' refs.jsonl >commas.jsonl
 printf 'ward\n"a, b"\nit'"'"'s 1\n' >categories.csv
-runs "$(line_of -i commas.jsonl --text-field note -B 2 --category-field ward)" 4
+runs "$(line_of -i commas.jsonl --text-field note -B 2 --unit-key who --category-field ward)" 4
+printf 'ward,share\nit'"'"'s 0,2\nit'"'"'s 1,1\n' >shares.csv
+runs "$(line_of -i refs.jsonl --text-field note -B 1 --category-field ward --categories shares.csv)" 6
+# Categories and clusters stay private. The line has lots for half of the records, and nothing that the records say.
+for i in $(seq 1 400); do echo "{\"note\":\"sail $i rope\",\"ward\":\"w$((i % 2))\"}"; done >many.jsonl
+for i in $(seq 1 40); do printf '{"text":"sail %d rope"}\n{"text":"oven flour"}\n' "$i"; done >public.jsonl
+exits 0 clusters -i public.jsonl --clusters 2 -o two.clusters -q
+stays_private() { # ARG...
+	line=$(line_of -i many.jsonl --text-field note -B 2 "$@")
+	says <(echo "$line") ' -B 2 (--categories categories.csv )?-N 100$'
+	grep -Eq 'category-public|w0|share' <<<"$line" && fail "the line tells what is private: $line"
+	sed 's/"w0"/"w7"/' many.jsonl >other.jsonl
+	[ "$(line_of -i other.jsonl --text-field note -B 2 "$@")" = "${line/many/other}" ] || fail "categories move the line: $line"
+	eval "words=($line)"
+	rm -f out.*
+	exits 0 "${words[@]:1}" -m tiny.gguf -n 2 -q
+	exits 0 receipt verify out.receipt.json --output out.jsonl
+	says out 'in 200 were used'
+}
+stays_private --category-field ward --categories w,x,w1
+printf 'ward\nw1\nw2\n' >categories.csv
+stays_private --category-field ward
+stays_private --clusters two.clusters
+exits 0 inspect -i many.jsonl --text-field note -B 2 --clusters two.clusters -m tiny.gguf -c 256 -n 20
+says out 'The clusters stay private'
 line=$(line_of -i refs.jsonl --text-field note --unit-key who --category-field ward -B 2)
 says <(echo "$line") "--one-per-unit"
 sed 's/"Note [1-5]./"A much longer note than it was before./; s/"Note 6."/7/' refs.jsonl >moved.jsonl
 [ "$(line_of -i moved.jsonl --text-field note --unit-key who --category-field ward -B 2)" = "${line/refs/moved}" ] ||
 	fail "what documents say moves the generate line"
-exits 0 inspect -i refs.jsonl --text-field note --category-field ward -B 7
+exits 0 inspect -i refs.jsonl --text-field note --category-field ward --unit-key who -B 7
 says out 'fewer than B = 7 records of a category'
 
 refused 2 inspect
 refused 2 inspect -i refs.jsonl -B 0
 refused 2 inspect -i refs.jsonl --categories a
+refused 2 inspect -i refs.jsonl --clusters two.clusters --category-field ward
 refused 2 inspect -i refs.jsonl stray
 refused 2 inspect -i refs.jsonl -m tiny.gguf -c 10
 refused 4 inspect -i /nonexistent

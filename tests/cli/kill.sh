@@ -6,9 +6,10 @@
 # fails if anything half-written is left in the end.
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
-need_model
-texts=4 tokens=12 seeded_kills=20 private_kills=5
-short && texts=2 tokens=4 seeded_kills=5 private_kills=2
+need_some_model
+texts=4 tokens=60 seeded_kills=20 private_kills=5
+short && texts=2 tokens=30 seeded_kills=5 private_kills=2
+nightly && tokens=12
 references $((2 * texts))
 base=(generate -i refs.jsonl -B 2 -N "$texts" -n "$tokens" -e 10 --kind note -q)
 now() { date +%s%N; }

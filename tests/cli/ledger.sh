@@ -202,10 +202,13 @@ exits 0 ledger key --sign other
 cmp -s other key && fail "two keys are the same"
 
 export CUTTLE_MODEL=$model
+slow=$model
 need_some_model
 model=$CUTTLE_MODEL
-texts=2 tokens=6 long=30 held=2
-short && tokens=2 long=150 held=150 # of a tiny model, so that a run is caught at work
+texts=2 tokens=2 long=30 held=2
+# A run that is to be caught at work is the real model's, or a long one.
+if short || [ ! -r "$slow" ]; then slow=$model long=150 held=150; fi
+nightly && tokens=6
 references $((2 * texts))
 base=(generate -m "$model" -i refs.jsonl -B 2 -N "$texts" --kind note)
 paid=("${base[@]}" -n "$tokens" -e 3)
@@ -407,7 +410,7 @@ says err 'entry with other numbers'
 
 # Stopped and continued: one charge, before the first token and after it.
 exits 0 ledger init --ledger l --dataset long --epsilon-limit 10
-long=("${base[@]}" -n "$long" -e 5 --ledger l --dataset long -o p.jsonl --progress json)
+long=("${base[@]}" -m "$slow" -n "$long" -e 5 --ledger l --dataset long -o p.jsonl --progress json)
 # begun DATASET KIND COMMAND...: starts the command and waits for such an entry, or for the command's end.
 begun() {
 	local dataset=$1 kind=$2
@@ -450,7 +453,7 @@ exits 0 "${late[@]}" --ledger l --dataset late
 
 # What was reserved and never drew can be released; a run that finds that out stops before it shows a token.
 exits 0 ledger init --ledger l --dataset free --epsilon-limit 10
-free=("${base[@]}" -n "$held" -e 5 --ledger l --dataset free -o f.jsonl)
+free=("${base[@]}" -m "$slow" -n "$held" -e 5 --ledger l --dataset free -o f.jsonl)
 begun free reserve "${free[@]}"
 kill -STOP $pid
 run=$(cat f.jsonl.run)

@@ -25,6 +25,7 @@ exits 0 budget amplify -e 1 --delta 1e-6 --q 1/10 --inverse --json
 says out '"delta":9.99999999999'
 for q in 0 1.5 2/1 0/5 1/0 x 0.1.1 .1234567890123456789; do refused 2 budget amplify -e 1 --q $q; done
 refused 2 budget amplify -e 1 --delta 0.2 --q 0.1 --inverse
+says err 'delta / q would be 1 or more$'
 refused 2 budget amplify --q 0.1
 refused 2 budget clip -e 1 -B 7 -n 100 --temperature 1 --q 0.1
 exits 0 budget plan -e 1,3 -B 7,31 -n 100 --temperature 1 -N 100 --records 3100 --rows-per-second 900 --format csv
@@ -59,7 +60,9 @@ nothing_left kinds
 refused 2 "${base[@]}" -N 4 -o x.jsonl --lots on -i <(cat refs.jsonl)
 refused 2 "${base[@]}" -N 4 -o x.jsonl --lots on --unit-key kind
 refused 2 "${base[@]}" -N 4 -o x.jsonl --lots on --delta 0.5
+says err 'delta must be less than the share of batches that are used$'
 refused 4 "${base[@]}" -N 13 -o x.jsonl --lots on
+says err 'N x B = 13 x 2 = 26 are needed'
 refused 2 "${base[@]}" -N 4 -o auto.jsonl.lots.jsonl --receipt refs.jsonl
 cp refs.jsonl y.jsonl.lots
 refused 2 "${base[@]}" -N 4 -o y.jsonl -i y.jsonl.lots

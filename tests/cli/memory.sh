@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Tests a run that may take only so much memory, then more, until it succeeds. It fails if a run
-# without enough does not end with exit code 8 and one line, or leaves a file.
+# without enough does not end with exit code 8 and one line, or leaves a file; or if three references need more than 256 MiB.
 # shellcheck source=/dev/null
 . "$(dirname "$0")/check.bash"
 need_model
@@ -30,6 +30,26 @@ for mib in 90 150 220 300 400 600 1200 2400; do
 done
 [ "$code" = 0 ] || fail "exit $code with $mib MiB: $(cat stderr)"
 [ $refusals -ge 2 ] || fail "memory was short $refusals times only"
+
+# An appliance has 256 MiB. They suffice for three references, as addresses (beside those of shared libraries, where the command has some)
+# and as the limit of a control group.
+libraries=$(ldd "$CUTTLE" 2>/dev/null | awk '$3 ~ /^\// { print $3 }' | xargs -r stat -L -c %s | awk '{ sum += $1 } END { print int(sum / 1048576) }')
+head -3 refs.jsonl >three.jsonl
+small() { # OUTPUT
+	exec "$CUTTLE" generate -m "$CUTTLE_MODEL" -i three.jsonl -o "$1" -B 3 -N 1 -n 4 --ctx-size 512 --parallel 1 -t 1 -e 10 --kind note -q
+}
+(ulimit -v $(((256 + libraries) << 10)) && small bounded.jsonl) 2>stderr || fail "exit $? with 256 MiB beside $libraries: $(cat stderr)"
+group=/sys/fs/cgroup/memory/cuttle-$$ limit=memory.limit_in_bytes
+[ ! -e /sys/fs/cgroup/cgroup.controllers ] || group=/sys/fs/cgroup/cuttle-$$ limit=memory.max
+if mkdir $group 2>/dev/null && echo 256M 2>/dev/null >$group/$limit; then
+	(echo $BASHPID >$group/cgroup.procs && small grouped.jsonl) 2>stderr
+	code=$?
+	rmdir $group
+	[ $code = 0 ] || fail "exit $code in a control group of 256 MiB: $(cat stderr)"
+else
+	rmdir $group 2>/dev/null
+	echo "skipped in part: ${0##*/}: no control group can be made here"
+fi
 
 # A dry run says all it knows before it says that memory is short, and a run says so at once.
 pace

@@ -52,7 +52,7 @@ fi
 # The loader tells what it loads when the command starts, whatever the verb.
 LD_DEBUG=libs "$CUTTLE" --version >out 2>loaded || fail "cuttle --version: $(cat loaded)"
 says loaded 'find library=libsodium\.'
-grep -E 'find library=lib(curl|ssl|gnutls|nghttp2|ssh)' loaded && fail "cuttle loads a library for networks when it starts"
+grep -E 'find library=lib(curl|ssl|gnutls|nghttp2|ssh|microhttpd)' loaded && fail "cuttle loads a library for networks when it starts"
 
 # models/README has no list of its own that could fall behind.
 says "$root/models/README" '\./setup\.sh download packages'

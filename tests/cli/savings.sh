@@ -8,9 +8,10 @@
 need_some_model
 model=$CUTTLE_MODEL
 unset CUTTLE_MODEL
-batches=3 tokens=10 limits="300 700"
 # The tiny model ends a text after some fifty tokens: here one batch has two texts.
-short && batches=2 tokens=60 limits="300 3600"
+batches=2 tokens=100 limits="300 3600"
+short && tokens=60
+nightly && batches=3 tokens=10 limits="300 700"
 references $((2 * batches))
 # Sure of the end half the time, so that texts are short and there is something to bank.
 printf 'Answer with one word.\nQ: yes or no?\nA:' >public.txt
@@ -50,7 +51,7 @@ for key in '"center": "median"' '"token_bank": true' '"public_when": 0\.5' '"com
 done
 [ "$(indices all.jsonl)" = "$(seq -s' ' 0 $(($(wc -l <all.jsonl) - 1)))" ] || fail "indices: $(cat all.jsonl)"
 [ "$(sed 's/.*"batch":\([0-9]*\).*/\1/' all.jsonl | uniq)" = "$(seq 0 $((batches - 1)))" ] || fail "batches: $(cat all.jsonl)"
-short && [ "$(wc -l <all.jsonl)" = "$batches" ] && fail "no batch has two texts: that shows nothing"
+nightly || [ "$(wc -l <all.jsonl)" -gt "$batches" ] || fail "no batch has two texts: that shows nothing"
 # Per batch: at most T that are paid for, at most U that are free.
 sed 's/.*"tokens":\([0-9]*\),.*"batch":\([0-9]*\),"free":\([0-9]*\).*/\2 \1 \3/' all.jsonl | awk -v t="$tokens" -v u=7 '
 	{ paid[$1] += $2 - $3; free[$1] += $3 }

@@ -6,8 +6,8 @@
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
 need_some_model
-texts=2 tokens=4 long=30
-short && tokens=2 long=150 # of a tiny model, so that a run is caught at work
+texts=2 tokens=2 long=150 # of a tiny model, so that a run is caught at work
+nightly && tokens=4 long=30
 for i in 1 2 3 4; do echo "{\"text\":\"Patient Zyxwvut$i has hay fever.\",\"who\":\"Qponmlk$i\"}"; done >refs.jsonl
 base=(generate -i refs.jsonl -B 2 -N "$texts" -e 10 --kind note -q)
 run=("${base[@]}" -n "$tokens")
@@ -66,7 +66,7 @@ grep -c 'PRIVATE' p.steps | grep -qx 1 || fail "not one first line"
 says p.receipt.json '"trace": true'
 exits 0 receipt verify p.receipt.json
 says out 'once the trace is seen'
-exits 0 "${base[@]}" -n "$long" -o p.jsonl --trace p.steps
+exits 0 "${base[@]/%-q/--progress=off}" -n "$long" -o p.jsonl --trace p.steps
 says err 'already complete'
 
 # A full disk.

@@ -17,8 +17,8 @@ number() { sed -n "s/^  \"$1\": \(.*\),/\1/p" "$2"; } # the value of a receipt's
 	echo '{"text":"Berta again.","who":"Berta","kind":"land","stars":5}'
 	echo '{"text":"Not to be read.","who":"Anna","kind":"sea","stars":5}'
 } >refs.jsonl
-tokens=2
-short && tokens=20 # a tiny model shows in few tokens only what it read
+tokens=20 # a tiny model shows in few tokens only what it read
+nightly && tokens=2
 base=(generate -i refs.jsonl -B 2 -n "$tokens" --kind note -q -e 3 --lots off)
 paid=("${base[@]}" -N 2)
 
@@ -150,6 +150,7 @@ refused 2 "${sorted[@]}" -o x.jsonl --num-per-category 2
 refused 2 "${base[@]}" -o x.jsonl "${fields[@]}" --num-per-category 0
 refused 2 "${paid[@]}" -o x.jsonl --category-field text --categories sea --category-public
 refused 4 "${paid[@]}" -o x.jsonl --category-field kind --categories sea,sea --category-public
+says err 'kind: sea is there twice'
 refused 4 "${paid[@]}" -o x.jsonl --category-field kind --categories nothing.csv --category-public
 refused 4 "${sorted[@]}" -o x.jsonl -N 4
 says err 'refs.jsonl has 3 records of kind: sea, but N x B = 2 x 2 = 4'

@@ -9,6 +9,7 @@ exits 0 --version
 says out '^cuttle [0-9]+\.[0-9]+\.[0-9]+$'
 exits 0 --help
 for code in 0 1 2 3 4 5 6 7 8 9; do says out "^  $code  "; done
+says out '^  7  .*; a shard or the folder of a run contradicts'
 verbs=$(sed -nE 's/^  ([a-z]+) +[a-z].*/\1/p' out)
 [ "$(wc -w <<<"$verbs")" -ge 12 ] || fail "the overview shows too few verbs: $verbs"
 for verb in $verbs; do
@@ -25,6 +26,16 @@ exits 0 generate --help
 for flag in -m -i -o -e --delta -B -N -n --temperature -k -t -c --text-field --template --chat-format --prompt-public --prompt-private --kind \
 	--public-examples --system --clip --dry-run --progress --insecure-seed --isa --accountant --receipt --overwrite --prompt-chunk --no-sharing -q; do
 	says out "(^|[ ,])${flag}[ ,]"
+done
+# Help of shard lists what is its own, and points to generate for the rest.
+says out 'write shard I, 0 to N-1,'
+exits 0 shard --help
+says out '^All other options are those of cuttle generate: cuttle help generate\.$'
+listed=$(sed -nE 's/^  (    |-., )--([a-z0-9-]+).*/\2/p' out | sort | paste -sd' ')
+[ "$listed" = 'dataset help ledger nobody-saw output redraw shards' ] || fail "shard --help lists $listed"
+for option in $listed; do
+	"$CUTTLE" shard open "--$option" >out 2>err
+	! grep 'is not an option here' err || fail "shard --help lists --$option, which is none"
 done
 exits 0 sanitize --help
 for flag in -m -i -o -e --divergence --alpha --delta --mix --group --hide-other --leave --text-field --spans-field --spans-format --offsets --id-field \
@@ -61,8 +72,21 @@ for flag in -m -i --against --public --private --baseline --text-field --against
 done
 (unset CUTTLE_MODEL && refused 2 evaluate) || exit 1
 says err 'missing: -m MODEL .*, -i RUN, --against REAL, --public or --private; for example: cuttle evaluate -m '
+exits 0 audit --help
+for flag in -m -i --public --private --receipt --texts --held-out --draw --members --words -e --clip --claim -B -n --temperature -k --games --secrets --guesses \
+	--canary --score --no-control --kind --template --public-examples -o --json --overwrite --progress -q -t --isa --insecure-seed; do
+	says out "(^|[ ,])${flag}[ ,]"
+done
+headings=$(grep -E '^[A-Z][a-z]+:$' out | paste -sd' ')
+[ "$headings" = 'Input: Promise: Games: Prompts: Output: Machine: Tests:' ] || fail "audit: headings: $headings"
+(unset CUTTLE_MODEL && refused 2 audit canary -e 1) || exit 1
+says err 'missing: -m MODEL .*; for example: cuttle audit canary -m '
 (unset CUTTLE_MODEL && refused 2 extract) || exit 1
 says err 'missing: -m MODEL .*, -i DOCS, --replies FILE'
+exits 0 report --help
+for flag in --texts --ledger --dataset --key --publish -o --format --json --overwrite; do says out "(^|[ ,])${flag}[ ,]"; done
+refused 2 report
+says err 'missing: RECEIPT; for example: cuttle report out.receipt.json '
 exits 0 expand --help
 for flag in -m -i --receipt --input-format -N -n --examples-per-text --seed --trim --drop --kind --template --chat-format --system --prompt-public -c -o \
 	--output-format --own-receipt --sign --overwrite --progress -q -t --isa -C --mlock --parallel --prompt-chunk; do

@@ -539,7 +539,8 @@ static void bad_parameters(void **state) {
 	struct word_source source = {.count = 1};
 	struct dp_fusion *m;
 	struct dp_mechanism table;
-	double each[PLACES];
+	double each[PLACES], many[4097];
+	for (size_t i = 0; i < 4097; i++) many[i] = 0.1;
 #define REFUSED(change)                                                                            \
 	do {                                                                                       \
 		struct dp_fusion_params params = fusion_example(&source);                          \
@@ -552,7 +553,7 @@ static void bad_parameters(void **state) {
 		assert_int_equal(dp_fusion_mechanism(&params, &table), DP_BAD_PARAMETER);          \
 		assert_null(table.self);                                                           \
 	} while (0)
-	REFUSED(params.rule = (enum dp_fusion_rule)2);
+	REFUSED(params.rule = (enum dp_fusion_rule)4);
 	REFUSED(params.order = 1);
 	REFUSED(params.order = 17);
 	REFUSED(params.least_places = 0);
@@ -568,6 +569,19 @@ static void bad_parameters(void **state) {
 	REFUSED(params.rule = DP_FUSION_CAPPED; params.most_share = 65536);
 	REFUSED(params.rule = DP_FUSION_CAPPED; each[1] = 0.2);
 	REFUSED(params.rule = DP_FUSION_CAPPED; each[1] = 0.05);
+	REFUSED(params.rule = DP_FUSION_RATIO; each[0] = each[1] = each[2] = 16.1);
+	REFUSED(params.rule = DP_FUSION_RATIO; each[1] = 0.2);
+	REFUSED(params.rule = DP_FUSION_FIXED); /* three places */
+	REFUSED(params.rule = DP_FUSION_FIXED; params.most_places = 1; params.most_share = 0);
+	REFUSED(params.rule = DP_FUSION_FIXED; params.most_places = 1; params.most_share = 65536);
+	REFUSED(params.rule = DP_FUSION_FIXED; params.most_places = 1; params.top_k = 5);
+	REFUSED(params.rule = DP_FUSION_FIXED; params.most_places = 1; params.sure = 1);
+	REFUSED(params.budget = -1);
+	REFUSED(params.budget = NAN);
+	REFUSED(params.budget = 701);
+	REFUSED(params.budget = 1; params.most_places = 4097; params.divergences = many);
+	REFUSED(params.budget = 1; each[1] = 0.05);
+	REFUSED(params.budget = 1; params.rule = DP_FUSION_RATIO);
 	REFUSED(params.tokens = 0);
 	REFUSED(params.sure = 1000001);
 	REFUSED(params.vocab = 0);

@@ -72,16 +72,13 @@ static struct dp_fusion_params failing_example(uint64_t *seed) {
 	                                 .random = {test_fill, seed}};
 }
 
-static void no_memory(void **state) {
-	(void)state;
-	uint64_t seed = 1;
-	const struct dp_fusion_params params = failing_example(&seed);
+static int count_failures(const struct dp_fusion_params *params) {
 	int failures = 0;
 	for (enum dp_status status = DP_NO_MEMORY; status != DP_OK; failures++) {
 		struct dp_fusion *m;
 		const long before = blocks;
 		still_allowed = failures;
-		status = dp_fusion_new(&params, &m);
+		status = dp_fusion_new(params, &m);
 		still_allowed = INT_MAX;
 		if (status == DP_OK) {
 			dp_fusion_free(&m);
@@ -93,12 +90,23 @@ static void no_memory(void **state) {
 		assert_int_equal(blocks, before);
 		struct dp_mechanism table;
 		still_allowed = failures;
-		assert_int_equal(dp_fusion_mechanism(&params, &table), DP_NO_MEMORY);
+		assert_int_equal(dp_fusion_mechanism(params, &table), DP_NO_MEMORY);
 		still_allowed = INT_MAX;
 		assert_null(table.self);
 		assert_int_equal(blocks, before);
 	}
-	assert_int_equal(failures, 10);
+	return failures;
+}
+
+static void no_memory(void **state) {
+	(void)state;
+	uint64_t seed = 1;
+	struct dp_fusion_params params = failing_example(&seed);
+	static const double alike[2] = {0.1, 0.1};
+	assert_int_equal(count_failures(&params), 10);
+	params.divergences = alike;
+	params.budget = 1;
+	assert_int_equal(count_failures(&params), 12);
 	struct dp_rowlaw rowlaw;
 	still_allowed = 0;
 	assert_int_equal(dp_rowlaw_init(&rowlaw, 1, 1), DP_NO_MEMORY);
@@ -152,10 +160,52 @@ static void nothing_private_stays(void **state) {
 	}
 }
 
+/* The source of a place, and of a draw. */
+static enum dp_status fill_place(void *user, void *bytes, size_t size) {
+	memset(bytes, 0, size);
+	memcpy(bytes, user, sizeof(uint32_t));
+	return DP_OK;
+}
+
+/* Which place was drawn is secret at order infinity. The last case leaves the step open, so that
+ * freeing must wipe it. */
+static void no_place_stays(void **state) {
+	(void)state;
+	enum { PLACES = 60000 };
+	static double each[PLACES];
+	uint32_t place = 54321;
+	uint64_t seed = 2;
+	for (size_t i = 0; i < PLACES; i++) each[i] = 0.5;
+	struct dp_fusion_params params = failing_example(&seed);
+	params.rule = DP_FUSION_RATIO;
+	params.divergences = each;
+	params.least_places = params.most_places = PLACES;
+	params.random = (struct dp_random){fill_place, &place};
+	for (int what = 0; what < 3; what++) {
+		struct dp_fusion *m;
+		struct dp_wanted wanted;
+		uint32_t token;
+		enum dp_fate fate;
+		assert_int_equal(dp_fusion_new(&params, &m), DP_OK);
+		dp_fusion_begin(m, PLACES, 0);
+		assert_int_equal(dp_fusion_open(m, public_logits, false, &wanted), DP_OK);
+		assert_int_equal(wanted.place, place);
+		dp_fusion_row(m, wanted.place, private_logits);
+		assert_true(dp_fusion_inspect(m).share > 0);
+		const size_t size = malloc_usable_size(m);
+		assert_non_null(memmem(m, size, &place, sizeof place));
+		if (what == 0) assert_int_equal(dp_fusion_draw(m, &token, &fate), DP_OK);
+		if (what == 1) dp_fusion_begin(m, PLACES, 0);
+		if (what < 2) assert_null(memmem(m, size, &place, sizeof place));
+		dp_fusion_free(&m);
+	}
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(no_memory),
 	    cmocka_unit_test(nothing_private_stays),
+	    cmocka_unit_test(no_place_stays),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -178,6 +178,12 @@ static void a_gain_is_paid_for(void **state) {
 	assert_true(dp_guarantee_rho(&n) > 3.99 * rho);
 	n.clip_fixed = 64;
 	assert_true(dp_guarantee_rho(&n) == rho);
+	/* 128 / 1.5 rounded down is what gain 1.5 leaves. */
+	n.gain = 150;
+	n.clip_fixed = 85;
+	assert_true(dp_guarantee_rho(&n) <= rho);
+	n.clip_fixed = 86;
+	assert_true(dp_guarantee_rho(&n) > rho);
 	static const unsigned gains[] = {0, 100, 137, 150, 200, 300};
 	static const uint32_t batches[] = {7, 15, 127};
 	for (size_t g = 0; g < sizeof gains / sizeof *gains; g++)
@@ -222,13 +228,10 @@ static void the_weights_decide(void **state) {
 }
 
 /* The range of ln(P/P') over the tokens when row j is null: the largest of the row's clipped
- * differences less the smallest, divided by B tau. */
-static void nulling_a_row(void **state) {
-	(void)state;
-	static const long double want[B] = {0.208333L, 0.208333L, 0.277778L};
+ * differences less the smallest, times gain, divided by B tau. */
+static void check_ranges(const struct dp_invisibleink_params *given, const long double want[B]) {
 	const long double eta = 2.0L * 128 * 5 / (6.0L * B * 256) * (1.0L + 1e-9L);
-	struct one_number number = {0};
-	struct dp_invisibleink_params params = example(&number, 8);
+	const struct dp_invisibleink_params params = *given;
 	struct dp_invisibleink *all = make(&params), *fewer = make(&params);
 	uint32_t tokens[V], token;
 	feed(all, -1, tokens);
@@ -248,6 +251,80 @@ static void nulling_a_row(void **state) {
 	}
 	dp_invisibleink_free(&all);
 	dp_invisibleink_free(&fewer);
+}
+
+static void nulling_a_row(void **state) {
+	(void)state;
+	static const long double plain[B] = {0.208333L, 0.208333L, 0.277778L},
+	                         twice[B] = {0.277778L, 0.277778L, 0.277778L};
+	struct one_number number = {0};
+	struct dp_invisibleink_params params = example(&number, 8);
+	check_ranges(&params, plain);
+	/* At gain 2 every row reaches eta. */
+	params.gain = 200;
+	params.clip_fixed = 64;
+	check_ranges(&params, twice);
+}
+
+/* A shift is in A alone: A is that of a public row that has it already, V+ and S are those of the
+ * row without it, and nulling a row moves the odds as far as before. */
+static void a_shift(void **state) {
+	(void)state;
+	static const int32_t shift[V] = {-300, 0, 77, 512, 0, DP_MOST_SHIFT, 5, 0};
+	for (uint32_t k = 3; k <= V; k += V - 3) {
+		struct one_number number = {0};
+		struct dp_invisibleink_params params = example(&number, k);
+		struct dp_invisibleink *as_ever = make(&params), *fewer = make(&params),
+		                       *shifted = make(&params);
+		uint32_t tokens[V], same[V], token;
+		assert_int_equal(dp_invisibleink_shift(shifted, shift), DP_OK);
+		assert_int_equal(dp_invisibleink_shift(fewer, shift), DP_OK);
+		const size_t count = feed(as_ever, -1, tokens);
+		assert_int_equal(feed(shifted, -1, same), count);
+		assert_memory_equal(same, tokens, count * sizeof *same);
+		feed(fewer, 1, same);
+		int64_t largest = INT64_MIN, of[V];
+		for (size_t i = 0; i < count; i++) {
+			of[i] = lroundf(public_row[tokens[i]] * 256) + shift[tokens[i]];
+			if (of[i] > largest) largest = of[i];
+		}
+		long double low = INFINITY, high = -INFINITY;
+		for (size_t i = 0; i < count; i++) {
+			const int32_t sum = dp_invisibleink_sum(as_ever, i);
+			const long double a = expl((long double)(of[i] - largest) / 256 / 1.2L);
+			assert_int_equal(dp_invisibleink_sum(shifted, i), sum);
+			assert_true(dp_invisibleink_private_weight(shifted, i) ==
+			            dp_invisibleink_private_weight(as_ever, i));
+			const uint64_t weight_of = dp_invisibleink_public_weight(shifted, i);
+			assert_true(weight_of >= 1);
+			assert_true(fabsl((long double)weight_of - a * 0x1p56L) <=
+			            1 + a * 0x1p56L * 1e-15L);
+			const long double ratio = logl(weight(shifted, i) / weight(fewer, i));
+			low = fminl(low, ratio);
+			high = fmaxl(high, ratio);
+		}
+		assert_true(high - low <= 2.0L * 128 * 5 / (6.0L * B * 256) * (1.0L + 1e-9L));
+		assert_int_equal(dp_invisibleink_draw(shifted, &token), DP_OK);
+		const int32_t none[V] = {0};
+		assert_int_equal(dp_invisibleink_shift(shifted, none), DP_OK);
+		feed(shifted, -1, same);
+		for (size_t i = 0; i < count; i++)
+			assert_true(dp_invisibleink_public_weight(shifted, i) ==
+			            dp_invisibleink_public_weight(as_ever, i));
+		dp_invisibleink_free(&as_ever);
+		dp_invisibleink_free(&shifted);
+		dp_invisibleink_free(&fewer);
+	}
+	struct one_number number = {0};
+	struct dp_invisibleink_params params = example(&number, 3);
+	struct dp_invisibleink *m = make(&params);
+	const int32_t far[V] = {0, DP_MOST_SHIFT + 1};
+	static const int32_t none[V];
+	uint32_t tokens[V];
+	assert_misuse((void)dp_invisibleink_shift(m, far));
+	feed(m, -1, tokens);
+	assert_misuse((void)dp_invisibleink_shift(m, none)); /* within a step */
+	dp_invisibleink_free(&m);
 }
 
 /* A row that is not finite, wherever that is, counts as no row. Without any row the token is drawn
@@ -450,6 +527,7 @@ int main(void) {
 	    cmocka_unit_test(allowed_tokens), cmocka_unit_test(the_cap),
 	    cmocka_unit_test(the_order),      cmocka_unit_test(no_entropy),
 	    cmocka_unit_test(bad_parameters), cmocka_unit_test(public_row_not_finite),
+	    cmocka_unit_test(a_shift),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

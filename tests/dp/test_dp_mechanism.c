@@ -122,6 +122,34 @@ static void the_table_is_the_mechanism(void **state) {
 }
 
 /* Never sure, so nothing is free before T. */
+/* What audits read: the logarithms of the weights that the draw would use. */
+static void the_law_is_that_of_the_draw(void **state) {
+	(void)state;
+	uint64_t seed = 5, drawn = 2;
+	struct dp_invisibleink_params params = table_params(&drawn);
+	struct dp_mechanism table = make_table(&params);
+	for (int round = 0; round < 20; round++) {
+		float public_row[MOST], row[MOST];
+		double ln_w[MOST];
+		struct dp_wanted wanted;
+		for (size_t y = 0; y < MOST; y++) public_row[y] = test_between(&seed, -3, 1);
+		table.begin(table.self, BATCH, 0);
+		assert_int_equal(table.open(table.self, public_row, false, &wanted), DP_OK);
+		for (uint32_t place = 0; place < BATCH; place++) {
+			for (size_t i = 0; i < wanted.count; i++)
+				row[i] = test_between(&seed, -3, 3);
+			table.row(table.self, place, row);
+		}
+		table.law(table.self, ln_w);
+		for (size_t i = 0; i < wanted.count; i++) {
+			const double a = (double)dp_invisibleink_public_weight(table.self, i),
+			             e = (double)dp_invisibleink_private_weight(table.self, i);
+			assert_true(fabs(ln_w[i] - log(a) - log(e)) < 1e-12);
+		}
+	}
+	table.free(table.self);
+}
+
 static void nothing_is_free_unasked(void **state) {
 	(void)state;
 	uint64_t seed = 3;
@@ -249,6 +277,7 @@ static void the_claim_is_that_of_the_integers(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_table_is_the_mechanism),
+	    cmocka_unit_test(the_law_is_that_of_the_draw),
 	    cmocka_unit_test(nothing_is_free_unasked),
 	    cmocka_unit_test(no_entropy_says_nothing),
 	    cmocka_unit_test(misuse_is_stopped),

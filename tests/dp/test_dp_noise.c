@@ -15,8 +15,10 @@ enum dp_status __real_dp_draw_number(struct dp_wide total, const struct dp_rando
                                      struct dp_wide *u);
 enum dp_status __wrap_dp_draw_number(struct dp_wide total, const struct dp_random *random,
                                      struct dp_wide *u);
-enum dp_status __real_dp_draw_below(uint32_t n, const struct dp_random *random, uint32_t *number);
-enum dp_status __wrap_dp_draw_below(uint32_t n, const struct dp_random *random, uint32_t *number);
+enum dp_status __real_dp_draw_below_wide(uint64_t n, const struct dp_random *random,
+                                         uint64_t *number);
+enum dp_status __wrap_dp_draw_below_wide(uint64_t n, const struct dp_random *random,
+                                         uint64_t *number);
 
 /* ---- draws that a test decides --------------------------------------------------------------- */
 
@@ -48,11 +50,12 @@ enum dp_status __wrap_dp_draw_number(struct dp_wide total, const struct dp_rando
 	return planned(total.low, &u->low);
 }
 
-enum dp_status __wrap_dp_draw_below(uint32_t n, const struct dp_random *random, uint32_t *number) {
-	if (!plan.on) return __real_dp_draw_below(n, random, number);
+enum dp_status __wrap_dp_draw_below_wide(uint64_t n, const struct dp_random *random,
+                                         uint64_t *number) {
+	if (!plan.on) return __real_dp_draw_below_wide(n, random, number);
 	unsigned __int128 wide = 0;
 	const enum dp_status status = planned(n, &wide);
-	if (status == DP_OK) *number = (uint32_t)wide;
+	if (status == DP_OK) *number = (uint64_t)wide;
 	return status;
 }
 
@@ -200,6 +203,7 @@ static void laplace_law(void **state) {
 	long double falls = chance[0] / 2.0L + 0.5L;
 	assert_float_equal((double)falls, .527749235054513, 1e-14);
 	assert_misuse((void)dp_noise_laplace(0, NULL, &(int64_t){0}));
+	assert_misuse((void)dp_noise_laplace(DP_NOISE_MOST_SCALE + 1, NULL, &(int64_t){0}));
 }
 
 /* The law of a Gaussian draw: Laplace draws of scale floor(sigma) + 1, and what of them is kept. */
@@ -408,13 +412,16 @@ static void large_parameters(void **state) {
 			if (deviation >= 1.0)
 				assert_true(fabs(sqrt(sum / 400.0) / deviation - 1.0) < 0.17);
 		}
-	double sum = 0.0;
-	for (int n = 0; n < 400; n++) {
-		int64_t noise;
-		assert_int_equal(dp_noise_laplace(UINT32_MAX, &random, &noise), DP_OK);
-		sum += fabs((double)noise);
+	static const uint64_t scales[] = {UINT32_MAX, UINT64_C(163638253978), DP_NOISE_MOST_SCALE};
+	for (int i = 0; i < 3; i++) {
+		double sum = 0.0;
+		for (int n = 0; n < 400; n++) {
+			int64_t noise;
+			assert_int_equal(dp_noise_laplace(scales[i], &random, &noise), DP_OK);
+			sum += fabs((double)noise);
+		}
+		assert_true(fabs(sum / 400.0 / (double)scales[i] - 1.0) < 0.25);
 	}
-	assert_true(fabs(sum / 400.0 / UINT32_MAX - 1.0) < 0.25);
 }
 
 int main(void) {

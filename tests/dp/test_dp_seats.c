@@ -42,16 +42,45 @@ static void shares(void **state) {
 
 static void batches_of_counts(void **state) {
 	(void)state;
-	static const int64_t noisy[] = {-4, 14, 15, 17, 18, 30, 31, 150, 151, 900};
-	static const uint64_t want[] = {0, 0, 0, 0, 2, 2, 3, 10, 11, 60};
-	for (int i = 0; i < 10; i++) assert_true(dp_seats_batches(noisy[i], 15, 9) == want[i]);
-	/* Where B is above 2t, B decides. */
-	assert_true(dp_seats_batches(19, 20, 9) == 0);
-	assert_true(dp_seats_batches(20, 20, 9) == 1);
-	assert_true(dp_seats_batches(INT64_MIN, 1, 1) == 0);
-	assert_true(dp_seats_batches(1, UINT32_MAX, UINT32_MAX) == 0);
-	assert_misuse((void)dp_seats_batches(1, 0, 1));
-	assert_misuse((void)dp_seats_batches(1, 1, 0));
+	static const int64_t noisy[] = {-4, 14, 15, 17, 18, 22, 23, 31, 150, 157, 158, 900};
+	static const uint64_t want[2][12] = {{0, 0, 0, 0, 1, 1, 2, 2, 10, 10, 11, 60},
+	                                     {0, 0, 0, 0, 2, 2, 2, 3, 10, 11, 11, 60}};
+	for (int up = 0; up < 2; up++) {
+		for (int i = 0; i < 12; i++)
+			assert_true(dp_seats_batches(noisy[i], 15, 9, up) == want[up][i]);
+		/* Where B is above 2t, B decides. */
+		assert_true(dp_seats_batches(19, 20, 9, up) == 0);
+		assert_true(dp_seats_batches(20, 20, 9, up) == 1);
+		assert_true(dp_seats_batches(INT64_MIN, 1, 1, up) == 0);
+		assert_true(dp_seats_batches(INT64_MAX, 1, 1, up) == INT64_MAX);
+		assert_true(dp_seats_batches(1, UINT32_MAX, UINT32_MAX, up) == 0);
+	}
+	/* halves go up */
+	assert_true(dp_seats_batches(149, 20, 9, false) == 7);
+	assert_true(dp_seats_batches(150, 20, 9, false) == 8);
+	assert_true(dp_seats_batches(141, 20, 9, true) == 8);
+}
+
+static void batches_refused(void **state) {
+	(void)state;
+	assert_misuse((void)dp_seats_batches(1, 0, 1, false));
+	assert_misuse((void)dp_seats_batches(1, 1, 0, false));
+	assert_misuse((void)dp_seats_records(0, 1));
+	assert_misuse((void)dp_seats_records(1, 0));
+	assert_misuse((void)dp_seats_records((UINT64_C(1) << 31) + 1, 1));
+}
+
+/* A count of one more gives more batches, or it is rounded up; no larger one gives as few. */
+static void largest_counts(void **state) {
+	(void)state;
+	for (uint32_t batch = 1; batch < 40; batch++)
+		for (uint64_t batches = 1; batches < 40; batches++) {
+			const int64_t most = (int64_t)dp_seats_records(batches, batch);
+			if (most >= 2)
+				assert_true(dp_seats_batches(most, batch, 1, false) == batches);
+			assert_true(dp_seats_batches(most + 1, batch, 1, false) > batches);
+			assert_true(dp_seats_batches(most + 1, batch, 1, true) > batches);
+		}
 }
 
 static void check_seats(const uint64_t *batches, uint32_t clusters, uint64_t texts,
@@ -169,9 +198,12 @@ static void caps(void **state) {
 }
 
 int main(void) {
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(shares), cmocka_unit_test(batches_of_counts),
-	    cmocka_unit_test(seats_of_vectors), cmocka_unit_test(seats_are_the_smallest),
-	    cmocka_unit_test(caps)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(shares),
+	                                   cmocka_unit_test(batches_of_counts),
+	                                   cmocka_unit_test(largest_counts),
+	                                   cmocka_unit_test(batches_refused),
+	                                   cmocka_unit_test(seats_of_vectors),
+	                                   cmocka_unit_test(seats_are_the_smallest),
+	                                   cmocka_unit_test(caps)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

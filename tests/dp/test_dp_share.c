@@ -127,6 +127,9 @@ static void the_largest_share(void **state) {
 		mix_laws(a, b, n, l, p, q);
 		const long double forward = renyi_sum(q, p, n, order),
 		                  reverse = renyi_sum(p, q, n, order);
+		const long double cost = (long double)dp_share_cost(a, b, n, order, l) + 1;
+		assert_true(cost >= fmaxl(forward, reverse) * (1 - ROUNDED) &&
+		            cost <= fmaxl(1, fmaxl(forward, reverse)) * (1 + 0x1p-32L));
 		if (!(fmaxl(forward, reverse) <= (1 + exact) * (1 + ROUNDED)))
 			fail_msg("order %u, c %g, l %u: %Lg %Lg", order, c, l, forward, reverse);
 	}
@@ -171,6 +174,10 @@ static void edges(void **state) {
 	assert_misuse((void)dp_share_bounded(a, b, 3, 17, 1));
 	assert_misuse((void)dp_share_bounded(a, b, 3, 2, -1));
 	assert_misuse((void)dp_share_capped(a, b, 3, DP_SHARE_ONE, 1));
+	assert_misuse((void)dp_share_cost(a, b, 3, 1, 1));
+	assert_misuse((void)dp_share_cost(a, b, 3, 17, 1));
+	assert_misuse((void)dp_share_cost(a, b, 3, 2, DP_SHARE_ONE));
+	assert_true(dp_share_cost(a, a, 3, 2, 77) >= 0 && dp_share_cost(a, a, 3, 2, 77) < 1e-9);
 }
 
 /* The mean of the mixtures of the groups outside `blank`, with p for those inside. */

@@ -432,6 +432,76 @@ static void assert_whole(const struct model *model, const struct tokens *parts, 
 	assert_true(count == 1 && at == parts->count);
 }
 
+static void assert_same_tokens(const struct tokens *one, const struct tokens *other) {
+	assert_int_equal(one->count, other->count);
+	assert_memory_equal(one->ids, other->ids, one->count * sizeof *one->ids);
+}
+
+enum { LONG_DRAWN = 300 };
+
+/* Texts drawn before stand in a prompt as examples do, cut; and no prompt with up to `most` of them
+ * is longer than the plan's room for it, nor begins otherwise than the others. Lengths are exact
+ * where an example stands in any case. */
+static void check_drawn_of(const struct model *model, const struct cuttle_plan_params *params,
+                           const char *heading, size_t most, size_t places) {
+	char long_text[LONG_DRAWN + 1], cut_text[CUTTLE_DRAWN_TOKENS + 1];
+	const struct cuttle_drawn room = {.count = most, .places = places};
+	struct cuttle_plan_params with = *params, without = *params;
+	struct prompt planned, own, same;
+	size_t longest = 0;
+	memset(long_text, 'a', LONG_DRAWN);
+	memset(cut_text, 'a', CUTTLE_DRAWN_TOKENS);
+	long_text[LONG_DRAWN] = cut_text[CUTTLE_DRAWN_TOKENS] = 0;
+	const char *const short_texts[] = {"Third  one.", "x"},
+	                  *const long_texts[] = {long_text, long_text},
+	                  *const cut_texts[] = {cut_text, cut_text};
+	with.drawn = &room;
+	assert_int_equal(prompt_write(model, &with, heading, &planned, NULL), CUTTLE_OK);
+	assert_int_equal(planned.fixed % 16, 0);
+	for (size_t drawn = 0; drawn <= most; drawn++)
+		for (int is_long = 0; is_long < 2; is_long++) {
+			const char *examples[4];
+			const struct cuttle_drawn shown = {is_long ? long_texts : short_texts,
+			                                   drawn, places};
+			with.drawn = drawn ? &shown : NULL;
+			without.examples = examples;
+			without.example_count = params->example_count < places - drawn
+			                            ? params->example_count
+			                            : places - drawn;
+			for (size_t i = 0; i < without.example_count; i++)
+				examples[i] = params->examples[i];
+			for (size_t i = 0; i < drawn; i++)
+				examples[without.example_count++] =
+				    is_long ? cut_texts[i] : short_texts[i];
+			assert_int_equal(prompt_write(model, &with, heading, &own, NULL),
+			                 CUTTLE_OK);
+			assert_int_equal(prompt_write(model, &without, heading, &same, NULL),
+			                 CUTTLE_OK);
+			assert_same_tokens(&own.whole, &same.whole);
+			assert_same_tokens(&own.head, &same.head);
+			assert_same_tokens(&own.tail, &same.tail);
+			assert_true(own.whole.count <= planned.whole.count + planned.spare);
+			assert_true(own.head.count + own.tail.count <=
+			            planned.head.count + planned.spare + planned.tail.count);
+			assert_true(own.shared >= planned.fixed);
+			assert_memory_equal(own.whole.ids, planned.whole.ids,
+			                    planned.fixed * sizeof *own.whole.ids);
+			if (own.whole.count > longest) longest = own.whole.count;
+			prompt_free(&own);
+			prompt_free(&same);
+		}
+	if (params->example_count) assert_int_equal(longest, planned.whole.count + planned.spare);
+	prompt_free(&planned);
+}
+
+static void check_drawn(const struct model *model, const struct cuttle_plan_params *params,
+                        const char *heading) {
+	for (size_t most = 1; most <= 2; most++)
+		for (size_t places = most + 1; places <= 4; places++)
+			if (places >= params->example_count)
+				check_drawn_of(model, params, heading, most, places);
+}
+
 static void check_pieces(const struct model *model, const struct cuttle_plan_params *params,
                          const char *heading) {
 	static const char words[] = "Kept  short. ", place[] = "{reference}";
@@ -455,6 +525,7 @@ static void check_pieces(const struct model *model, const struct cuttle_plan_par
 	             (int)(stop - reference - (ptrdiff_t)strlen(place)), reference + strlen(place));
 	assert_whole(model, parts, 3, text, (size_t)size);
 	prompt_free(&prompt);
+	check_drawn(model, params, heading);
 }
 
 static void test_pieces(void **state) {

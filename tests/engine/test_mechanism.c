@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests engine/run/generate.c with mechanisms made up here, which want what InvisibleInk never
 // wants: the row of one place alone, and free tokens where they like.
-// It fails if the loop calls a mechanism out of order, or tells it a wrong number of spent units.
-// It fails if a mechanism gets another row than it wants, or if another row is computed. It fails
-// if a free token is allowed where the batch has none left, or is not recorded as free.
+// It fails if the loop calls a mechanism out of order, or tells it a wrong number of spent units,
+// or another batch than the one whose turn it is. It fails if a mechanism gets another row than it
+// wants, or if another row is computed. It fails if a free token is allowed where the batch has
+// none left, or is not recorded as free.
 #include "engine/run/job.h"
 #include "tests/support/tiny_model.h"
 
@@ -125,6 +126,10 @@ struct mock_mechanism {
 	bool likes_free; /* decides for a free token now and then, where it may */
 	enum dp_status open_fails, draw_fails;
 	enum step_state state;
+	bool fresh;          /* what the last turn said */
+	uint32_t slot;       /* whose turn it was */
+	bool begun[TEXTS];   /* batches that have drawn in this run */
+	size_t holds[SLOTS]; /* the batch that drew last in each slot */
 	uint32_t spent;
 	bool may_be_free, free;
 	size_t asked; /* source->asked when the step was opened */
@@ -133,6 +138,14 @@ struct mock_mechanism {
 	size_t rows;      /* of all steps */
 	float sum;        /* what the token follows from */
 };
+
+static void turn_to_mock_slot(void *self, uint32_t slot, bool fresh) {
+	struct mock_mechanism *m = self;
+	assert_int_equal(m->state, BETWEEN);
+	assert_true(slot < SLOTS);
+	m->slot = slot;
+	m->fresh = fresh;
+}
 
 static void begin_mock_step(void *self, uint32_t places, uint32_t spent) {
 	struct mock_mechanism *m = self;
@@ -227,6 +240,11 @@ static int record_token(void *user, size_t batch, uint32_t step, int32_t token) 
 	struct record *r = user;
 	const struct mock_mechanism *m = &r->mechanism;
 	assert_int_equal(step, r->counts[batch]);
+	// A turn is fresh for the first token of each batch in a run, and then keeps its slot.
+	assert_int_equal(m->fresh, !m->begun[batch]);
+	if (m->begun[batch]) assert_int_equal(m->holds[m->slot], batch);
+	r->mechanism.begun[batch] = true;
+	r->mechanism.holds[m->slot] = batch;
 	assert_true(step < MOST);
 	assert_int_equal(m->spent, r->spent[batch]);
 	assert_int_equal(m->may_be_free, r->free[batch] < FREE);
@@ -259,6 +277,7 @@ static enum cuttle_status run_mock(struct cuttle_model *model, struct record *r,
 	plan->traced = NULL;
 	r->mechanism.source = &r->source;
 	plan->mechanism = (struct dp_mechanism){.self = &r->mechanism,
+	                                        .turn = turn_to_mock_slot,
 	                                        .begin = begin_mock_step,
 	                                        .open = open_mock_step,
 	                                        .row = add_mock_row,
@@ -284,6 +303,7 @@ static enum cuttle_status run_mock(struct cuttle_model *model, struct record *r,
 	job.token = record_token;
 	job.text = count_text;
 	r->texts = r->now = 0;
+	memset(r->mechanism.begun, 0, sizeof r->mechanism.begun);
 	const enum cuttle_status status = job_generate(plan, &job, &source, &error);
 	cuttle_plan_free(&plan);
 	return status;

@@ -28,7 +28,7 @@ static struct vocab *small_vocab(const char *pre) {
 		const bool printable =
 		    (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte != 0xad);
 		tokens[byte] = (struct gguf_string){
-		    texts[byte], utf8_encode(printable ? byte : 256 + extra++, texts[byte])};
+		    texts[byte], utf8_write(printable ? byte : 256 + extra++, texts[byte])};
 	}
 	FILE *file = fopen("tests/golden/small_merges.txt", "r");
 	assert_non_null(file);

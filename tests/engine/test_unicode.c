@@ -52,7 +52,7 @@ static void test_every_code_point_survives(void **state) {
 		char text[4];
 		utf8proc_uint8_t reference[4];
 		uint32_t decoded;
-		size_t length = utf8_encode(code_point, text);
+		size_t length = utf8_write(code_point, text);
 		if (length != (size_t)utf8proc_encode_char((int32_t)code_point, reference) ||
 		    memcmp(text, reference, length) ||
 		    utf8_decode(text, length, &decoded) != length || decoded != code_point)

@@ -380,8 +380,8 @@ static void sketch_bpe(struct sketch *sketch) {
 	    (struct sketch){.model = "gpt2", .pre = "gpt-2", .bos = -1, .eos = -1, .unknown = -1};
 	for (int byte = 0, extra = 0; byte < BYTES; byte++) {
 		bool printable = (byte >= 33 && byte <= 126) || (byte >= 161 && byte != 173);
-		utf8_encode(printable ? (uint32_t)byte : (uint32_t)(256 + extra++),
-		            sketch->texts[byte]);
+		utf8_write(printable ? (uint32_t)byte : (uint32_t)(256 + extra++),
+		           sketch->texts[byte]);
 		add_token(sketch, sketch->texts[byte], VOCAB_NORMAL, 0);
 	}
 	add_token(sketch, "ab", VOCAB_NORMAL, 0);
@@ -612,7 +612,7 @@ static void test_round_trip(void **state) {
 				if ((code_point >= 0xd800 && code_point <= 0xdfff) ||
 				    code_point == 0x2581)
 					code_point = 0;
-				size += utf8_encode(code_point, text + size);
+				size += utf8_write(code_point, text + size);
 			}
 			assert_int_equal(
 			    vocab_tokenize(vocab, text, size, false, ids, 1100, &count, NULL),

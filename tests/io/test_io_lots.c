@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests io/lots.c, and places that are filled by lots. It fails if lots are not those of the key,
 // or not even. It fails if two runs have one key, if the key stays on the disk, or if a record that
-// becomes null moves another one.
+// becomes null moves another one or more than one count.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "engine/cuttle/histogram.h"
 #include "io/file.h"
 #include "io/places.h"
 #include "tests/support/files.h"
@@ -246,6 +247,96 @@ static void null_moves_nothing(void **state) {
 	}
 }
 
+/* A file of `count` records, in one of the categories or in none; the victim's line is null, and
+ * its category with it. The counts that a run draws are of this file, with noise of one seed. */
+static struct records *read_categories(size_t count, size_t victim, uint64_t how,
+                                       const struct categories *categories, int64_t *noisy) {
+	static const char *const kind[] = {"kind"};
+	static const char *const kinds[] = {"land", "sea", "air", "fog"};
+	const struct cuttle_histogram histogram = {.scale = 9, .clusters = 3, .texts = TEXTS};
+	char text[MOST * 64];
+	uint32_t cluster[MOST];
+	size_t used = 0;
+	for (size_t i = 0; i < count; i++)
+		used += i == victim
+		            ? write_line(text + used, sizeof text - used, i, how, true)
+		            : (size_t)snprintf(text + used, sizeof text - used,
+		                               "{\"text\":\"record %zu\",\"kind\":\"%s\"}\n", i,
+		                               kinds[(i * 7 + how) % 4]);
+	struct records *records = read_records(text, kind);
+	assert_int_equal(records_count(records), count);
+	places_clusters(records, categories, cluster);
+	assert_int_equal(cuttle_histogram_count(&histogram, cluster, count, &how, noisy, NULL),
+	                 CUTTLE_OK);
+	return records;
+}
+
+/* Each record of a random file made null in turn, key and noise fixed: the row of this record is
+ * gone, the count of its category is one less, and everything else stands where it stood. */
+static void nulling_a_record(void **state) {
+	(void)state;
+	static const char *const kind[] = {"kind"};
+	const int files = briefly() ? 30 : 300;
+	struct categories categories;
+	size_t rows = 0, counts = 0, worlds = 0;
+	assert_int_equal(categories_read(kind, 1, "sea,land,air", &categories, NULL), CUTTLE_OK);
+	categories_spread(&categories, TEXTS);
+	for (int n = 0; n < files; n++) {
+		struct lots lots;
+		int64_t noisy[2][3];
+		struct places places[2];
+		struct records *records[2];
+		const uint64_t number = 77 + (uint64_t)n, m = TEXTS + (uint64_t)n % 5,
+		               batches[] = {m, m + 1, m + 2};
+		const size_t count = 1 + (size_t)n % MOST;
+		assert_int_equal(lots_begin(&lots, &number, NULL), CUTTLE_OK);
+		struct places_lots request = {.categories = &categories,
+		                              .batches = batches,
+		                              .texts = TEXTS,
+		                              .rows = ROWS,
+		                              .key = lots.key};
+		request.records = records[0] =
+		    read_categories(count, count, number, &categories, noisy[0]);
+		assert_int_equal(places_draw(&request, &places[0], NULL), CUTTLE_OK);
+		for (size_t victim = 0; victim < count; victim++, worlds++) {
+			size_t moved = 0, less = 0;
+			request.records = records[1] =
+			    read_categories(count, victim, number, &categories, noisy[1]);
+			assert_int_equal(places_draw(&request, &places[1], NULL), CUTTLE_OK);
+			assert_int_equal(places[0].count, places[1].count);
+			/* Rows of one text close up where one is gone, and one more may come in. */
+			for (size_t text = 0; text < TEXTS; text++) {
+				const size_t *was = &places[0].records[text * ROWS],
+				             *is = &places[1].records[text * ROWS];
+				if (memcmp(was, is, ROWS * sizeof *was) == 0) continue;
+				size_t at = 0;
+				for (size_t row = 0; row < ROWS; row++) {
+					if (was[row] == victim) continue;
+					assert_int_equal(was[row], is[at]);
+					at++;
+				}
+				assert_int_equal(at, ROWS - 1);
+				moved++;
+			}
+			for (int c = 0; c < 3; c++) {
+				const int64_t lost = noisy[0][c] - noisy[1][c];
+				assert_true(lost == 0 || lost == 1);
+				less += (size_t)lost;
+			}
+			assert_true(moved <= 1 && less <= 1 && moved <= less);
+			rows += moved;
+			counts += less;
+			places_free(&places[1]);
+			records_free(&records[1]);
+		}
+		places_free(&places[0]);
+		records_free(&records[0]);
+	}
+	/* A quarter of the records are in no category. */
+	assert_true(counts > worlds / 2 && counts < worlds && rows > worlds / 8);
+	categories_free(&categories);
+}
+
 /* A text's records stand in the order of the file, and those beyond the cap nowhere. */
 static void surplus_is_dropped(void **state) {
 	(void)state;
@@ -380,6 +471,7 @@ int main(void) {
 	    cmocka_unit_test(kept_and_removed),
 	    cmocka_unit_test(torn_and_foreign),
 	    cmocka_unit_test(null_moves_nothing),
+	    cmocka_unit_test(nulling_a_record),
 	    cmocka_unit_test(surplus_is_dropped),
 	    cmocka_unit_test(categories_have_their_own),
 	    cmocka_unit_test(two_worlds),

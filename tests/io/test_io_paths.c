@@ -115,19 +115,18 @@ static enum cuttle_status check_one(const char *path, enum path_role role) {
 static void kinds(void **state) {
 	(void)state;
 	static const enum cuttle_status wrong[] = {
-	    [PATH_STREAM] = CUTTLE_INPUT,  [PATH_FILE] = CUTTLE_INPUT,
-	    [PATH_MODEL] = CUTTLE_MODEL,   [PATH_FOLDER] = CUTTLE_MODEL,
-	    [PATH_LEDGER] = CUTTLE_LEDGER, [PATH_OUTPUT] = CUTTLE_USAGE,
-	    [PATH_RECORD] = CUTTLE_USAGE};
+	    [PATH_STREAM] = CUTTLE_INPUT, [PATH_FILE] = CUTTLE_INPUT,
+	    [PATH_MODEL] = CUTTLE_MODEL,  [PATH_FOLDER] = CUTTLE_MODEL,
+	    [PATH_RUN] = CUTTLE_USAGE,    [PATH_LEDGER] = CUTTLE_LEDGER,
+	    [PATH_OUTPUT] = CUTTLE_USAGE, [PATH_RECORD] = CUTTLE_USAGE};
 	assert_int_equal(mkfifo("pipe", 0600), 0);
 	files_put("plain", "", 0);
 	for (enum path_role role = PATH_STREAM; role <= PATH_RECORD; role++) {
+		const bool holds = role == PATH_FOLDER || role == PATH_RUN;
 		assert_int_equal(check_one("", role), CUTTLE_USAGE);
 		assert_int_equal(check_one("absent", role), CUTTLE_OK);
-		assert_int_equal(check_one("plain", role),
-		                 role == PATH_FOLDER ? CUTTLE_MODEL : CUTTLE_OK);
-		assert_int_equal(check_one("sub", role),
-		                 role == PATH_FOLDER ? CUTTLE_OK : wrong[role]);
+		assert_int_equal(check_one("plain", role), holds ? wrong[role] : CUTTLE_OK);
+		assert_int_equal(check_one("sub", role), holds ? CUTTLE_OK : wrong[role]);
 		assert_int_equal(check_one("pipe", role),
 		                 role == PATH_STREAM ? CUTTLE_OK : wrong[role]);
 		assert_int_equal(check_one("/dev/null", role),

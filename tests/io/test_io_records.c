@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests io/records.c. It fails if an odd record does not keep its place as null, if it stops the
 // run, or if anything but the file as a whole is reported as wrong. It fails if a message has a
-// word of the content.
+// word of the content, or if what a record says shows in how much memory reading maps.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "io/records.h"
+#include "io/secrecy.h"
 #include "io/source.h"
 #include "tests/support/files.h"
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define BYTES(literal) literal, sizeof(literal) - 1
@@ -387,6 +389,89 @@ static void a_line_of_100_megabytes(void **state) {
 	}
 }
 
+/* The most bytes that this process ever had mapped, in KiB; 0 = the system does not say. */
+static long most_mapped(void) {
+	char line[128];
+	long kib = 0;
+	FILE *file = fopen("/proc/self/status", "re");
+	while (file && fgets(line, sizeof line, file))
+		if (sscanf(line, "VmPeak: %ld", &kib) == 1) break;
+	if (file) (void)fclose(file);
+	return kib;
+}
+
+/* Three records, in the midst one of a begin, many fillings and an end. Each reading maps as much.
+ */
+static void read_three(bool csv, const char *begin, const char *filling, size_t fillings,
+                       const char *end) {
+	static const char *const labels[] = {"ward"};
+	struct records *records;
+	FILE *file = fopen(path, "wb");
+	if (!file) _exit(2);
+	(void)fputs(csv ? "id,ward,text\n1,a,first\n" : "{\"text\":\"first\"}\n", file);
+	(void)fputs(begin, file);
+	for (size_t i = 0; i < fillings; i++) (void)fputs(filling, file);
+	(void)fprintf(file, "%s\n%s\n", end, csv ? "3,a,last" : "{\"text\":\"last\"}");
+	if (fclose(file)) _exit(2);
+	const struct records_request request = {.path = path,
+	                                        .field = "text",
+	                                        .id_field = "id",
+	                                        .labels = labels,
+	                                        .label_count = 1,
+	                                        .limit = SIZE_MAX,
+	                                        .most = 100};
+	if (records_read(&request, &records, NULL) || records_count(records) != 3) _exit(2);
+	records_free(&records);
+}
+
+/* As generate reads: what a tokenizer needs is nothing here. */
+static void read_as_generate(bool csv) {
+	static const struct {
+		const char *begin, *filling, *end;
+		size_t fillings;
+	} odd[2][5] = {{{"{\"text\":\"", "0123456789", "\"}", 1600000},
+	                {"{\"text\":\"a\",\"other\":[", "[1,2],", "0]}", 1000000},
+	                {"{\"id\":\"", "0123456789", "\",\"text\":\"a\"}", 1600000},
+	                {"{\"", "0123456789", "\":1,\"text\":\"a\"}", 1600000},
+	                {"{\"text\":\"", "0123456789", "\"}", 2000000}},
+	               {{"2,a,", "0123456789", "", 1600000},
+	                {"2,", "0123456789", ",text", 1600000},
+	                {"", "0123456789", ",a,text", 1600000},
+	                {"2,a,\"", "0\"\"123456789", "\"", 1600000},
+	                {"2,a,", "0123456789", "", 2000000}}};
+	(void)snprintf(path, sizeof path, "%s/%s", folder, csv ? "a.csv" : "a.jsonl");
+	secrecy_begin();
+	if (secrecy_room(0, NULL)) _exit(2);
+	read_three(csv, csv ? "2,a,text" : "{\"text\":\"text\"}", "", 0, "");
+	(void)most_mapped();
+	const long first = most_mapped();
+	for (size_t i = 0; i < 5; i++) {
+		read_three(csv, odd[csv][i].begin, odd[csv][i].filling, odd[csv][i].fillings,
+		           odd[csv][i].end);
+		if (most_mapped() != first) _exit(10 + (int)i);
+	}
+	_exit(0);
+}
+
+static void no_record_shows_in_the_memory(void **state) {
+	(void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	print_message("skipped with sanitizers: they map memory of their own\n");
+	return;
+#endif
+	if (getenv("CUTTLE_TEST_RUNNER")) {
+		print_message("skipped in an emulator: what is mapped is its own\n");
+		return;
+	}
+	for (int csv = 0; csv < 2; csv++) {
+		int status = 0;
+		const pid_t child = fork();
+		if (!child) read_as_generate(csv);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+	}
+}
+
 /* A million records: what is held is the places and the texts as cut, and no more than the first
  * `limit` of them. */
 static void a_million_records(void **state) {
@@ -656,6 +741,7 @@ int main(void) {
 	    cmocka_unit_test(many_records),
 	    cmocka_unit_test(limits),
 	    cmocka_unit_test(a_line_of_100_megabytes),
+	    cmocka_unit_test(no_record_shows_in_the_memory),
 	    cmocka_unit_test(a_million_records),
 	    cmocka_unit_test(wrong_files),
 	    cmocka_unit_test(format_overrides_the_ending),

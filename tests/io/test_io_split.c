@@ -124,8 +124,8 @@ static void hostile_bytes_are_cut_too(void **state) {
 			const uint32_t point = (uint32_t)(random >> 33) % 0x11000;
 			if (round % 3 == 0) text[size++] = (char)(random >> 40);
 			else if (size + 4 <= sizeof text && (point < 0xD800 || point > 0xDFFF))
-				size += utf8_encode(round % 3 == 1 ? point : 0x300 + point % 0x50,
-				                    text + size);
+				size += utf8_write(round % 3 == 1 ? point : 0x300 + point % 0x50,
+				                   text + size);
 			else break;
 		}
 		show_items(text, size, round % 2, shown, 1 << 16);

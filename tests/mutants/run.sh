@@ -8,7 +8,7 @@ set -u
 cd "$(dirname "$(realpath "$0")")/../.." || exit 2
 unset MAKEFLAGS MAKELEVEL MFLAGS BUILD
 CUTTLE_MODEL=$(realpath -m "${CUTTLE_MODEL:-models/SmolLM2-135M-Instruct.Q4_1.gguf}")
-export CUTTLE_MODEL CUTTLE=build/cuttle CUTTLE_EXAMPLE=build/example
+export CUTTLE_MODEL CUTTLE=build/cuttle CUTTLE_EXAMPLE=build/example CUTTLE_TEST_CLIENTS=1
 patches=tests/mutants
 if [ $# -gt 0 ]; then names=("$@"); else mapfile -t names < <(basename -s .patch "$patches"/*.patch); fi
 scratch=$(mktemp -d)

@@ -19,8 +19,11 @@
 #include "io/records.h"
 #include "tests/support/files.h"
 #include "tests/support/micro_model.h"
+#include "workflow/auditing.h"
 #include "workflow/evaluating.h"
+#include "workflow/evolving.h"
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -357,27 +360,48 @@ static bool never(void *user) {
 }
 
 /* Four texts against four others, which all files of this evaluation are; its file of features too
- * is there, or not, or in part. */
-static enum cuttle_status evaluate(struct cuttle_error *error) {
+ * is there, or not, or in part. epsilon NAN: they are read, else they answer through noise. */
+static enum cuttle_status evaluate_at(double epsilon, struct cuttle_error *error) {
+	static const uint64_t seed = 3;
 	const char *const runs[] = {records_path};
 	struct setup_model opened = {.model = model};
 	struct evaluating_request request;
 	struct evaluation table;
+	struct evaluating_asked asked = {0};
 	evaluating_default(&request);
 	request.runs = runs;
 	request.run_count = 1;
 	request.against = csv_path;
 	request.lexicon = csv_path;
 	request.output = out_path;
-	request.privacy = EVALUATING_PUBLIC;
+	request.privacy = isnan(epsilon) ? EVALUATING_PUBLIC : EVALUATING_PRIVATE;
+	request.epsilon = epsilon;
+	if (!isnan(epsilon)) request.seed = &seed;
 	memset(opened.sha256, '0', HASH_TEXT - 1);
 	const struct evaluating_events events = {NULL, ignore_count, ignore_text, never};
 	enum cuttle_status status = evaluating_check(&request, error);
-	if (!status) status = evaluating_run(&request, &opened, &events, &table, error);
+	if (!status) status = evaluating_run(&request, &opened, &events, &asked, &table, error);
+	if (!status) status = evaluating_seal(&asked, opened.sha256, error);
 	if (!status) evaluation_free(&table);
 	const bool failed_now = left < 0;
 	left = failed_now ? INT_MAX : left;
-	evaluating_done(&request);
+	evaluating_done(&request, &asked);
+	evaluating_close(&asked);
+	if (failed_now) left = -1;
+	return status;
+}
+
+static enum cuttle_status evaluate(struct cuttle_error *error) {
+	return evaluate_at((double)NAN, error);
+}
+
+/* What failed goes on with the answers that it has, or none was drawn. */
+static enum cuttle_status evaluate_asking(struct cuttle_error *error) {
+	const enum cuttle_status status = evaluate_at(2, error);
+	const bool failed_now = left < 0;
+	struct cuttle_error again = {""};
+	left = failed_now ? INT_MAX : left;
+	if (status) assert_int_equal(evaluate_at(2, &again), CUTTLE_OK);
 	if (failed_now) left = -1;
 	return status;
 }
@@ -393,8 +417,121 @@ static void evaluating_texts(void **state) {
 	files_put(records_path, run, sizeof run - 1);
 	files_put(csv_path, real, sizeof real - 1);
 	each_allocation(evaluate, 30);
+	each_allocation(evaluate_asking, 40);
 	files_put(records_path, jsonl, jsonl_size);
 	files_put(csv_path, csv, csv_size);
+}
+
+/* ---- texts that records choose --------------------------------------------------------------- */
+
+static void begin_nothing(void *user, bool complete) {
+	(void)user;
+	(void)complete;
+}
+static void publish_nothing(void *user, const char *path) {
+	(void)user;
+	(void)path;
+}
+
+static enum cuttle_status evolve(struct cuttle_error *error) {
+	static const struct run_events events = {.begin = begin_nothing,
+	                                         .reading = ignore_count,
+	                                         .token = ignore_text,
+	                                         .text = ignore_text,
+	                                         .stop = never,
+	                                         .end = ignore_text,
+	                                         .publish = publish_nothing};
+	struct setup_model opened = {.model = model};
+	struct evolving_request request;
+	struct evolving evolving;
+	evolving_default(&request);
+	request.input = records_path;
+	request.output = out_path;
+	request.epsilon = 2;
+	request.texts = 2;
+	request.variations = 2;
+	request.generations = 2;
+	request.plan.tokens = 3;
+	request.plan.context = 400;
+	request.plan.insecure = true;
+	request.plan.insecure_seed = request.seed = 5;
+	request.now = 1;
+	memset(opened.sha256, '0', HASH_TEXT - 1);
+	enum cuttle_status status = evolving_check(&request, error);
+	if (!status) status = evolving_make(&request, &opened, &evolving, error);
+	else return status;
+	if (!status) status = evolving_run(&request, &evolving, &events, error);
+	evolving_free(&evolving);
+	return status;
+}
+
+/* What failed goes on, and ends in the same bytes: so no vote is drawn again. */
+static enum cuttle_status evolve_and_continue(struct cuttle_error *error) {
+	static char whole[4096];
+	static size_t whole_size;
+	char bytes[4096];
+	struct cuttle_error again = {""};
+	forget_output();
+	const enum cuttle_status status = evolve(error);
+	const bool failed_now = left < 0;
+	left = failed_now ? INT_MAX : left;
+	if (status && evolve(&again)) fail_msg("it does not go on: %s", again.message);
+	const size_t size = files_get(out_path, bytes, sizeof bytes);
+	if (!whole_size) memcpy(whole, bytes, whole_size = size);
+	assert_true(size > 0 && size == whole_size && !memcmp(bytes, whole, size));
+	assert_true(files_get(receipt_path, bytes, sizeof bytes) > 100);
+	if (failed_now) left = -1;
+	return status;
+}
+
+static void evolving_texts(void **state) {
+	(void)state;
+	each_allocation(evolve_and_continue, 40);
+	forget_output();
+}
+
+/* ---- audits ---------------------------------------------------------------------------------- */
+
+static enum cuttle_status audit_by(enum audit_action action, struct cuttle_error *error) {
+	struct setup_model opened = {.model = model};
+	struct auditing_request request;
+	struct audit audit;
+	auditing_default(&request, action);
+	request.run.plan.clip = 1;
+	request.run.plan.batch = BATCH;
+	request.run.plan.tokens = 3;
+	request.run.plan.insecure = true;
+	request.run.input = request.held_out = request.texts = records_path;
+	request.privacy = AUDITING_PRIVATE;
+	request.canary = "ab";
+	request.games = 4;
+	request.secrets = 2;
+	memset(opened.sha256, '0', HASH_TEXT - 1);
+	const struct auditing_events events = {NULL, ignore_count, ignore_text, never};
+	enum cuttle_status status = auditing_check(&request, error);
+	if (!status) status = auditing_run(&request, &opened, &events, &audit, error);
+	if (!status) auditing_free(&audit);
+	return status;
+}
+static enum cuttle_status audit_canary(struct cuttle_error *error) {
+	return audit_by(AUDIT_CANARY, error);
+}
+static enum cuttle_status audit_secrets(struct cuttle_error *error) {
+	return audit_by(AUDIT_RECOVER, error);
+}
+static enum cuttle_status audit_ranges(struct cuttle_error *error) {
+	return audit_by(AUDIT_INVARIANT, error);
+}
+static enum cuttle_status audit_overlap(struct cuttle_error *error) {
+	return audit_by(AUDIT_OVERLAP, error);
+}
+
+static void auditing(void **state) {
+	(void)state;
+	each_allocation(audit_canary, 30);
+	each_allocation(audit_secrets, 30);
+	each_allocation(audit_ranges, 30);
+	each_allocation(audit_overlap, 10);
 }
 
 static void opening_a_model(void **state) {
@@ -467,7 +604,8 @@ int main(void) {
 	    cmocka_unit_test(opening_a_model),   cmocka_unit_test(making_a_plan),
 	    cmocka_unit_test(running_a_job),     cmocka_unit_test(reading_records),
 	    cmocka_unit_test(writing_an_output), cmocka_unit_test(comparing_paths),
-	    cmocka_unit_test(evaluating_texts),
+	    cmocka_unit_test(evaluating_texts),  cmocka_unit_test(auditing),
+	    cmocka_unit_test(evolving_texts),
 	};
 	return cmocka_run_group_tests(tests, begin, end);
 }

@@ -3,14 +3,16 @@
 // Some texts are written from one reference, others from none. A guesser scores each text with and
 // without the reference (LOSS) and says which is which. His success bounds epsilon from below.
 // It fails only if that bound, at confidence 1 - 1e-6, is above the promised epsilon. So it sees
-// gross errors only. Design note privacy.md 4.2, test 12. There are 200 texts per world by day and
-// 2,000 at night.
+// gross errors only. cuttle audit canary plays the same game with any run. There are 200 texts per
+// world by day and 2,000 at night.
 #include "tests/dp/test_dp_support.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "measure/attacks.h"
+#include "measure/bounds.h"
 #include "tests/support/statistics.h"
 #include "tests/support/tiny_model.h"
 
@@ -93,34 +95,12 @@ static void play(struct game *game, struct cuttle_plan *plan) {
 		                 log_likelihood(game, i, PUBLIC_PROMPT);
 }
 
-/* Of the texts from `first` on in steps of 2, how many score at least `threshold`. */
-static size_t said_yes(const struct game *game, size_t first, double threshold) {
-	size_t count = 0;
-	for (size_t i = first; i < game->texts; i += 2) count += game->score[i] >= threshold;
-	return count;
-}
-
-/* ln((TPR - delta) / FPR) with both rates bounded at alpha / 2. */
-static double bound(size_t yes, size_t false_alarms, size_t n, double delta, double alpha) {
-	const double true_rate = proportion_above(yes, n, alpha / 2) - delta,
-	             false_rate = proportion_below(false_alarms, n, alpha / 2);
-	return true_rate > 0 ? log(true_rate / false_rate) : -(double)INFINITY;
-}
-
 /* The even texts choose the threshold, the odd ones are the trial. */
 static double won(const struct game *with, const struct game *without, double delta) {
-	double best = -(double)INFINITY, threshold = 0;
-	const size_t half = with->texts / 2;
-	for (size_t i = 0; i < with->texts; i += 2) {
-		const double here = with->score[i],
-		             wins = bound(said_yes(with, 0, here), said_yes(without, 0, here), half,
-		                          delta, 0.05);
-		if (wins <= best) continue;
-		best = wins;
-		threshold = here;
-	}
-	return bound(said_yes(with, 1, threshold), said_yes(without, 1, threshold), half, delta,
-	             FALSE_ALARM);
+	struct attacks_worlds judged;
+	attacks_judge(with->score, without->score, with->texts, delta, &judged);
+	return bounds_two_worlds(judged.hits, judged.with, judged.alarms, judged.without, delta,
+	                         FALSE_ALARM);
 }
 
 /* clip: NaN for epsilon 1. */

@@ -92,7 +92,7 @@ void tiny_vocab_write(struct gguf_writer *writer) {
 		if (i < TINY_BYTES) { // GPT-2's letter for byte i
 			const bool printable =
 			    (i >= '!' && i <= '~') || (i >= 0xa1 && i <= 0xac) || i >= 0xae;
-			size = utf8_encode(printable ? i : 256 + extra++, texts[i]);
+			size = utf8_write(printable ? i : 256 + extra++, texts[i]);
 		} else {
 			size = (size_t)snprintf(texts[i], sizeof texts[i], "%s",
 			                        i == TINY_EOS     ? "<|im_end|>"

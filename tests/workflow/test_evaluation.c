@@ -2,6 +2,7 @@
 // Tests workflow/evaluation against formulas of its own, on sets made by hand. It fails if a row is
 // compared with other texts than it says, if texts and references are exchanged, if an anchor is
 // another set, or if a number of the table is not that of its column.
+#include "measure/mauve.h"
 #include "measure/samples.h"
 #include "measure/scratch.h"
 #include "tests/support/files.h"
@@ -160,6 +161,48 @@ static void test_rows(void **state) {
 	evaluation_free(&table);
 }
 
+/* The histogram's counts of all references (line 0) or of a row (1 + row), added up from `first` to
+ * below `end`. */
+static uint32_t sum_bins(const struct evaluation_histogram *h, size_t line, size_t first,
+                         size_t end) {
+	uint32_t sum = 0;
+	for (size_t i = first; i < end; i++) sum += h->counts[line * h->bins + i];
+	return sum;
+}
+
+static void test_histograms(void **state) {
+	const struct sets *sets = *state;
+	struct evaluation table;
+	make_table(&(struct evaluation_input){.references = &sets->real,
+	                                      .baseline = &sets->alone,
+	                                      .runs = sets->runs,
+	                                      .run_count = 2},
+	           &table);
+	static const uint32_t texts[] = {120, 60, 90, 100, 80};
+	for (int which = 0; which < EVALUATION_HISTOGRAMS; which++)
+		for (size_t line = 0; line < 5; line++) {
+			const struct evaluation_histogram *h = &table.histograms[which];
+			assert_int_equal(sum_bins(h, line, 0, h->bins), texts[line]);
+		}
+	// The longest text is a reference of 40 + 119 tokens and its end.
+	const struct evaluation_histogram *h = &table.histograms[EVALUATION_LENGTHS];
+	assert_int_equal(h->bins, 21);
+	assert_true(h->edges[1] == 8 && h->edges[21] == 168);
+	// References have 41, 42, ... tokens: 7 of them below 48. Poor ones have 20 or 21, ...
+	assert_int_equal(sum_bins(h, 0, 0, 6), 7);
+	assert_int_equal(sum_bins(h, 4, 0, 2), 0);
+	assert_int_equal(sum_bins(h, 4, 2, 4), 11);
+	// The perplexities are 10, 11, ... of references: 2 below 2^(14/4) = 11.31.
+	h = &table.histograms[EVALUATION_PERPLEXITIES];
+	assert_true(fabs(h->edges[1] - 11.313708498984761) < 1e-12);
+	assert_int_equal(sum_bins(h, 0, 0, 1), 2);
+	assert_int_equal(sum_bins(h, 3, 0, 1), 0);
+	h = &table.histograms[EVALUATION_CLUSTERED];
+	assert_int_equal(h->bins, table.clusters);
+	assert_null(h->edges);
+	evaluation_free(&table);
+}
+
 /* Perplexities are first, first + 1, ...; so are tokens. Every fourth text did not end. */
 static void test_perplexity_and_length(void **state) {
 	const struct sets *sets = *state;
@@ -315,11 +358,201 @@ static void test_measured(void **state) {
 	text_set_free(&set);
 }
 
+/* ---- references that answer through noise ---------------------------------------------------- */
+
+/* What the references said, and what is answered. */
+struct asked {
+	const int64_t *answers; /* NULL: the truth */
+	size_t voters;
+	size_t clusters;
+	int64_t lengths;
+	int64_t losses;
+	uint32_t votes[MOST];
+};
+
+static enum cuttle_status answer_asked(void *user, const struct evaluation_sayings *sayings,
+                                       int64_t *answers, struct cuttle_error *error) {
+	struct asked *asked = user;
+	(void)error;
+	asked->clusters = sayings->clusters;
+	memset(answers, 0, (sayings->clusters + 2) * sizeof *answers);
+	for (size_t i = 0; i < sayings->count; i++) {
+		asked->votes[i] = sayings->votes[i];
+		asked->lengths += sayings->lengths[i];
+		asked->losses += sayings->losses[i];
+		if (sayings->votes[i] == CUTTLE_NO_VOTE) continue;
+		assert_true(sayings->votes[i] < sayings->clusters);
+		answers[sayings->votes[i]]++;
+		asked->voters++;
+	}
+	answers[sayings->clusters] = asked->lengths;
+	answers[sayings->clusters + 1] = asked->losses;
+	if (asked->answers)
+		memcpy(answers, asked->answers, (sayings->clusters + 2) * sizeof *answers);
+	return CUTTLE_OK;
+}
+
+static void make_asked(const struct sets *sets, const struct text_set *references,
+                       struct asked *asked, struct evaluation *table) {
+	const struct evaluation_noise noise = {
+	    .ask = answer_asked, .user = asked, .vote_deviation = 2, .sum_deviation = 300};
+	make_table(&(struct evaluation_input){.references = references,
+	                                      .baseline = &sets->alone,
+	                                      .runs = sets->runs,
+	                                      .run_count = 2,
+	                                      .test = &sets->test,
+	                                      .noise = &noise},
+	           table);
+}
+
+/* With true answers: half of the references stand at each point, and the numbers are clamped. */
+static void test_sayings(void **state) {
+	struct sets *sets = *state;
+	struct asked asked = {0};
+	struct evaluation table;
+	float *const first = sets->real.vectors, kept[WIDTH];
+	const double perplexity = sets->real.perplexity[1];
+	memcpy(kept, first, sizeof kept);
+	memset(first, 0, sizeof kept);
+	sets->real.perplexity[1] = (double)NAN;
+	make_asked(sets, &sets->real, &asked, &table);
+	assert_int_equal(asked.votes[0], CUTTLE_NO_VOTE);
+	assert_int_equal(asked.voters, REAL.count - 1);
+	assert_int_equal(asked.clusters, 4);
+	// Runs: 50 .. 149 tokens and 20 .. 99, so 9950 + 4760 of 180 texts: 82.
+	const int centre = 82;
+	int64_t lengths = 0, losses = 0;
+	double loss = 0;
+	for (int run = 0; run < 2; run++)
+		for (size_t i = 0; i < sets->runs[run].count; i++)
+			loss += 64 * log(sets->runs[run].perplexity[i]);
+	loss = rint(loss / 180);
+	for (size_t i = 1; i < REAL.count; i++) {
+		lengths += (int64_t)sets->real.tokens[i] - centre;
+		if (i != 1)
+			losses += (int64_t)rint(
+			    fmax(fmin(64 * log(sets->real.perplexity[i]) - loss, 256), -256));
+	}
+	assert_true(asked.lengths == lengths);
+	assert_true(asked.losses == losses);
+	assert_close(value_of(&table, 0, EVALUATION_NEAR_LENGTH),
+	             centre + (double)lengths / (double)asked.voters);
+	assert_close(table.rows[0].cells[EVALUATION_NEAR_LENGTH].error,
+	             SAMPLES_Z * 300 / (double)asked.voters);
+	assert_close(value_of(&table, 0, EVALUATION_NEAR_LOSS),
+	             (loss + (double)losses / (double)asked.voters) / 64);
+	assert_close(value_of(&table, 2, EVALUATION_NEAR_LENGTH), 99.5);
+	assert_true(value_of(&table, 2, EVALUATION_MAUVE) > .98);
+	assert_true(value_of(&table, 3, EVALUATION_MAUVE) < value_of(&table, 1, EVALUATION_MAUVE));
+	// Noise is in the errors.
+	assert_true(table.rows[2].cells[EVALUATION_FINE].error > 0);
+	memcpy(first, kept, sizeof kept);
+	sets->real.perplexity[1] = perplexity;
+	evaluation_free(&table);
+}
+
+/* Of equal answers come equal tables, whatever the references are; and their row has nothing but
+ * answers. */
+static void test_answers_alone(void **state) {
+	struct sets *sets = *state;
+	static const int64_t answers[6] = {40, -3, 55, 20, 700, -900},
+	                     none[6] = {-1, 0, -7, 0, 5, 5};
+	for (int way = 0; way < 2; way++) {
+		struct asked asked = {.answers = way ? none : answers}, others = asked;
+		struct evaluation one, other;
+		make_asked(sets, &sets->real, &asked, &one);
+		struct text_set changed = sets->test;
+		changed.count = sets->test.count;
+		changed.path = "elsewhere";
+		make_asked(sets, &changed, &others, &other);
+		// The number of records is public, and here another: 60 for 120.
+		assert_int_equal(one.clusters, 4);
+		assert_int_equal(other.clusters, 3);
+		evaluation_free(&other);
+		for (size_t i = 0; i < sets->real.count; i++) {
+			sets->real.perplexity[i] += 1000;
+			sets->real.tokens[i] += 77;
+			for (size_t d = 0; d < WIDTH; d++)
+				sets->real.vectors[i * WIDTH + d] *= i % 3 ? -1.0f : 0.0f;
+		}
+		make_asked(sets, &sets->real, &others, &other);
+		for (size_t r = 0; r < one.row_count; r++) {
+			assert_memory_equal(one.rows[r].cells, other.rows[r].cells,
+			                    sizeof one.rows[r].cells);
+			assert_int_equal(one.rows[r].unreadable, 0);
+		}
+		for (int h = 0; h < EVALUATION_HISTOGRAMS; h++)
+			assert_true(!one.histograms[h].counts && !one.histograms[h].edges);
+		assert_int_equal(one.pair_count, way ? 0 : 3);
+		assert_true(one.compared == other.compared && one.axes == other.axes);
+		for (int c = 0; c < EVALUATION_COLUMNS; c++)
+			assert_true(
+			    isnan(one.rows[0].cells[c].value) ==
+			    (way || (c != EVALUATION_NEAR_LENGTH && c != EVALUATION_NEAR_LOSS)));
+		assert_true(isnan(value_of(&one, 1, EVALUATION_MAUVE)) == (way == 1));
+		assert_false(isnan(value_of(&one, 1, EVALUATION_PERPLEXITY)));
+		assert_true(isnan(value_of(&one, 1, EVALUATION_LENGTH_KS)));
+		evaluation_free(&one);
+		evaluation_free(&other);
+	}
+}
+
+/* Votes of 1,000 references for 50 clusters at epsilon 1: the noise of real answers moves MAUVE
+ * with c = .9 by .006 at most, on average, for runs near the references and far from them. */
+static void test_noise_is_small(void **state) {
+	(void)state;
+	enum { VOTERS = 1000, CLUSTERS = 50, DRAWS = 100 };
+	const uint64_t seeds = 1;
+	struct cuttle_query queries[2] = {
+	    {.square = 1, .times = 1, .parts = 8},
+	    {.square = EVALUATION_REACH * EVALUATION_REACH, .times = 2, .parts = 2}};
+	assert_int_equal(cuttle_queries_solve(queries, 2, 1.0, 1e-6, NULL), CUTTLE_OK);
+	for (int far = 0; far < 3; far++) {
+		uint64_t seed = seeds + (uint64_t)far;
+		uint32_t votes[VOTERS], counts[2][CLUSTERS] = {{0}};
+		for (int i = 0; i < VOTERS; i++) {
+			// Clusters of a sloping size; a far run slopes the other way, or not at
+			// all.
+			const double u = draw_number(&seed), v = draw_number(&seed);
+			votes[i] = (uint32_t)(CLUSTERS * u * sqrt(u));
+			const double other = far == 0   ? v * sqrt(v)
+			                     : far == 1 ? v
+			                                : 1 - v * sqrt(v);
+			counts[0][votes[i]]++;
+			counts[1][(uint32_t)fmin(CLUSTERS * other, CLUSTERS - 1)]++;
+		}
+		double shares[2][CLUSTERS], sum = 0;
+		mauve_shares(counts[0], CLUSTERS, 0, shares[0]);
+		mauve_shares(counts[1], CLUSTERS, 0, shares[1]);
+		const double clean = mauve_score(shares[0], shares[1], CLUSTERS, MAUVE_SCALE_PAPER);
+		for (uint64_t draw = 0; draw < DRAWS; draw++) {
+			int64_t noisy[CLUSTERS];
+			assert_int_equal(cuttle_votes_count(&queries[0], votes, VOTERS, 1, CLUSTERS,
+			                                    &seeds, draw, noisy, NULL),
+			                 CUTTLE_OK);
+			for (int c = 0; c < CLUSTERS; c++)
+				counts[0][c] = noisy[c] > 0 ? (uint32_t)noisy[c] : 0;
+			mauve_shares(counts[0], CLUSTERS, 0, shares[0]);
+			sum += fabs(mauve_score(shares[0], shares[1], CLUSTERS, MAUVE_SCALE_PAPER) -
+			            clean);
+		}
+		print_message("MAUVE %.4f: noise moves it by %.4f\n", clean, sum / DRAWS);
+		assert_true(sum / DRAWS < .006);
+	}
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_rows),     cmocka_unit_test(test_perplexity_and_length),
-	    cmocka_unit_test(test_entities), cmocka_unit_test(test_task),
-	    cmocka_unit_test(test_refusals), cmocka_unit_test(test_measured),
+	    cmocka_unit_test(test_rows),
+	    cmocka_unit_test(test_histograms),
+	    cmocka_unit_test(test_perplexity_and_length),
+	    cmocka_unit_test(test_entities),
+	    cmocka_unit_test(test_task),
+	    cmocka_unit_test(test_refusals),
+	    cmocka_unit_test(test_measured),
+	    cmocka_unit_test(test_sayings),
+	    cmocka_unit_test(test_answers_alone),
+	    cmocka_unit_test(test_noise_is_small),
 	};
 	return cmocka_run_group_tests_name("evaluation", tests, make_sets, free_sets);
 }

@@ -11,9 +11,8 @@
 #include "io/claim.h"
 #include "io/ledger.h"
 #include "tests/support/files.h"
+#include "tests/support/runs.h"
 #include "tests/support/statistics.h"
-#include "tests/support/tiny_model.h"
-#include "workflow/run.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,62 +25,19 @@ static char folder[] = "/tmp/cuttle-lots-run-XXXXXX";
 static char model_path[96], input[96], out[96], lots_file[128], other_lots[128], ledger_path[96];
 static struct setup_model opened;
 static struct cuttle_error error;
-static size_t tokens_told, stop_after;
-
-static void ignore_begin(void *user, bool complete) {
-	(void)user, (void)complete;
-}
-static void ignore_reading(void *user, size_t text) {
-	(void)user;
-	assert_true(text < TEXTS);
-}
-static void count_token(void *user) {
-	(void)user;
-	tokens_told++;
-}
-static void ignore_event(void *user) {
-	(void)user;
-}
-static bool ask_stop(void *user) {
-	(void)user;
-	return tokens_told >= stop_after;
-}
-static void ignore_publish(void *user, const char *receipt) {
-	(void)user, (void)receipt;
-}
-static const struct run_events EVENTS = {.begin = ignore_begin,
-                                         .reading = ignore_reading,
-                                         .token = count_token,
-                                         .text = ignore_event,
-                                         .stop = ask_stop,
-                                         .end = ignore_event,
-                                         .publish = ignore_publish};
+static size_t tokens_told; /* by the run before */
 
 static struct run_request make_request(void) {
-	struct run_request request;
-	run_request_default(&request);
-	request.input = input;
+	struct run_request request = runs_request(input, TEXTS, BATCH, TOKENS);
 	request.output = out;
-	request.texts = TEXTS;
 	request.lots = RUN_LOTS_ON;
 	request.plan.epsilon = 3;
-	request.plan.batch = BATCH;
-	request.plan.tokens = TOKENS;
-	request.plan.parallel = 1;
-	request.plan.insecure = true;
-	request.plan.insecure_seed = 11;
 	return request;
 }
 
 /* Runs until so many tokens were drawn. */
 static enum cuttle_status run_until(const struct run_request *request, size_t tokens) {
-	struct setup setup;
-	tokens_told = 0;
-	stop_after = tokens;
-	enum cuttle_status status = setup_make(request, &opened, &setup, &error);
-	if (!status) status = run_texts(request, &setup, &EVENTS, &error);
-	setup_free(&setup);
-	return status;
+	return runs_until(request, &opened, tokens, &tokens_told, &error);
 }
 
 static bool exists(const char *path) {
@@ -486,7 +442,6 @@ static void edited_receipts(void **state) {
 
 static int prepare_lots(void **state) {
 	(void)state;
-	size_t size;
 	if (!mkdtemp(folder)) return -1;
 	(void)snprintf(model_path, sizeof model_path, "%s/m.gguf", folder);
 	(void)snprintf(input, sizeof input, "%s/in.jsonl", folder);
@@ -495,10 +450,7 @@ static int prepare_lots(void **state) {
 	(void)snprintf(other_lots, sizeof other_lots, "%s/blocks", folder);
 	(void)snprintf(ledger_path, sizeof ledger_path, "%s/l", folder);
 	write_input(RECORDS, SIZE_MAX);
-	uint8_t *bytes = tiny_model_bytes(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, 1, &size);
-	files_put(model_path, bytes, size);
-	free(bytes);
-	return setup_open(model_path, NULL, &opened, &error) ? -1 : 0;
+	return runs_model(model_path, &opened, &error) ? -1 : 0;
 }
 
 static int remove_lots(void **state) {

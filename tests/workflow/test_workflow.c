@@ -11,7 +11,7 @@
 
 #include "io/ledger.h"
 #include "tests/support/files.h"
-#include "tests/support/tiny_model.h"
+#include "tests/support/runs.h"
 #include "workflow/run.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -80,17 +80,9 @@ static const struct run_events EVENTS = {.user = told,
                                          .publish = note_publish};
 
 static struct run_request make_request(const char *output) {
-	struct run_request request;
-	run_request_default(&request);
-	request.input = input;
+	struct run_request request = runs_request(input, TEXTS, BATCH, TOKENS);
 	request.output = output;
-	request.texts = TEXTS;
 	request.plan.clip = 0.5;
-	request.plan.batch = BATCH;
-	request.plan.tokens = TOKENS;
-	request.plan.parallel = 1;
-	request.plan.insecure = true;
-	request.plan.insecure_seed = 11;
 	return request;
 }
 
@@ -266,7 +258,6 @@ static void paths_that_collide(void **state) {
 
 static int prepare_workflow(void **state) {
 	(void)state;
-	size_t size;
 	char lines[TEXTS * BATCH * 64] = "";
 	if (!mkdtemp(folder)) return -1;
 	(void)snprintf(model_path, sizeof model_path, "%s/m.gguf", folder);
@@ -278,10 +269,7 @@ static int prepare_workflow(void **state) {
 		(void)snprintf(lines + strlen(lines), sizeof lines - strlen(lines),
 		               "{\"text\":\"Note %d: a gardener who coughs.\"}\n", i);
 	files_put(input, lines, strlen(lines));
-	uint8_t *bytes = tiny_model_bytes(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, 1, &size);
-	files_put(model_path, bytes, size);
-	free(bytes);
-	return setup_open(model_path, NULL, &opened, &error) ? -1 : 0;
+	return runs_model(model_path, &opened, &error) ? -1 : 0;
 }
 
 static int remove_workflow(void **state) {

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// http_clock.c: the clock of deadlines, which no change of the date moves. Called by serve/http*.c
+// and serve/stream.c. No private data.
+#include "serve/http_exchange.h"
+
+#include <time.h>
+
+double http_now(void) {
+	struct timespec now;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}

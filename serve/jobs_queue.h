@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// jobs_queue.h: the thread that runs private jobs, one at a time, in the order in which they were
+// started.
+//
+// Called by serve/jobs.c. PRIVATE references pass from the vault to the command that runs. How a
+// command ends decides what becomes of its job:
+//
+//     exit 0                 done; its references are wiped
+//     exit 3, 4, 5, 8        failed; wiped
+//     exit 2                 failed; but where it was charged before, these are other references
+//                            than those it began with, and the job asks for the right ones
+//     exit 6 (disk full ..)  it waits, and goes on from its journal, as often as it takes
+//     exit 7 (busy ledger)   the same
+//     any other end          the same, five times; then failed, but a charged job asks for its
+//                            references again, and goes on when it is started
+//     asked to end           cancelled and wiped, or removed by who asked
+//     the server stops       queued; the next server goes on from the journal
+#ifndef CUTTLE_SERVE_JOBS_QUEUE_H
+#define CUTTLE_SERVE_JOBS_QUEUE_H
+
+#include "serve/jobs_state.h"
+
+/* The thread's function; user is the struct jobs. It ends when `stopping` is set. */
+void *jobs_work(void *user);
+
+#endif

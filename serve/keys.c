@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// keys.c: see keys.h.
+#include "serve/keys.h"
+
+#include "io/fail.h"
+#include "io/file.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	FILE_MOST = 1 << 20, /* bytes of a file of keys */
+	RECALLED = 256,      /* keys that are recalled, at most */
+	SECRET_BYTES = 32    /* random bytes of a secret */
+};
+
+struct key_line {
+	char id[KEYS_ID + 1];
+	enum http_role role;
+	char hash[crypto_pwhash_STRBYTES];
+};
+
+/* A key that was right. */
+struct recalled {
+	unsigned char digest[crypto_generichash_BYTES]; /* of the token, under `secret` */
+	size_t line;                                    /* whose key it is */
+};
+
+struct keys {
+	const char *path;
+	pthread_mutex_t lock; /* of all below */
+	struct key_line *lines;
+	size_t count;
+	struct recalled recalled[RECALLED];
+	size_t recalled_count, recalled_next;
+	unsigned char secret[crypto_generichash_KEYBYTES]; /* ends with the process */
+	char nobody[crypto_pwhash_STRBYTES];               /* hash of a secret that nobody has */
+};
+
+static bool is_key_id(const char *id) {
+	const size_t size = strlen(id);
+	return size >= 1 && size <= KEYS_ID &&
+	       strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") == size;
+}
+
+static bool read_role(const char *word, enum http_role *role) {
+	*role = !strcmp(word, "officer") ? HTTP_OFFICER : HTTP_USE;
+	return *role == HTTP_OFFICER || !strcmp(word, "use");
+}
+
+static bool find_id(const struct key_line *lines, size_t count, const char *id) {
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(lines[i].id, id)) return true;
+	return false;
+}
+
+/* Reads "ID ROLE HASH". */
+static bool parse_client_line(char *text, struct key_line *line) {
+	char *rest = NULL;
+	const char *const id = strtok_r(text, " ", &rest), *const role = strtok_r(NULL, " ", &rest),
+	                  *const hash = strtok_r(NULL, " ", &rest);
+	if (!id || !role || !hash || strtok_r(NULL, " ", &rest) || !is_key_id(id) ||
+	    !read_role(role, &line->role) || strlen(hash) >= sizeof line->hash ||
+	    strncmp(hash, crypto_pwhash_STRPREFIX, strlen(crypto_pwhash_STRPREFIX)) != 0)
+		return false;
+	strcpy(line->id, id);
+	strcpy(line->hash, hash);
+	return true;
+}
+
+/* Reads the lines of a file's text. An empty line, and one that begins with '#', says nothing. */
+static enum cuttle_status read_key_lines(const char *path, char *text, struct key_line **lines,
+                                         size_t *count, struct cuttle_error *error) {
+	char *rest = NULL;
+	size_t number = 0;
+	*count = 0;
+	*lines = calloc(KEYS_MOST, sizeof **lines);
+	if (!*lines) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	for (char *next = text; next && *next; next = rest) {
+		number++;
+		rest = strchr(next, '\n');
+		if (rest) *rest++ = 0;
+		if (!*next || *next == '#') continue;
+		struct key_line *const line = &(*lines)[*count];
+		if (*count < KEYS_MOST && parse_client_line(next, line) &&
+		    !find_id(*lines, *count, line->id)) {
+			++*count;
+			continue;
+		}
+		free(*lines);
+		*lines = NULL;
+		return io_fail(error, CUTTLE_INPUT,
+		               "%s, line %zu: not \"ID use|officer HASH\", or an ID for the second "
+		               "time; cuttle serve key writes such lines",
+		               path, number);
+	}
+	return CUTTLE_OK;
+}
+
+/* The same from the file, which must be its owner's alone. */
+static enum cuttle_status load_key_lines(const char *path, struct key_line **lines, size_t *count,
+                                         struct cuttle_error *error) {
+	struct stat state;
+	char *text = NULL;
+	size_t size;
+	*lines = NULL;
+	*count = 0;
+	if (stat(path, &state) == 0) {
+		if (!S_ISREG(state.st_mode))
+			return io_fail(error, CUTTLE_USAGE,
+			               "keys must be in a regular file, not %s", path);
+		if (state.st_mode & 077)
+			return io_fail(error, CUTTLE_USAGE,
+			               "others may read the keys in %s: chmod 600 it first", path);
+	}
+	enum cuttle_status status = file_read(path, FILE_MOST, &text, &size, error);
+	if (!status) status = read_key_lines(path, text, lines, count, error);
+	free(text);
+	return status;
+}
+
+enum cuttle_status keys_reload(struct keys *keys, struct cuttle_error *error) {
+	struct key_line *lines;
+	size_t count;
+	const enum cuttle_status status = load_key_lines(keys->path, &lines, &count, error);
+	if (status) return status;
+	(void)pthread_mutex_lock(&keys->lock);
+	free(keys->lines);
+	keys->lines = lines;
+	keys->count = count;
+	keys->recalled_count = keys->recalled_next = 0;
+	(void)pthread_mutex_unlock(&keys->lock);
+	return CUTTLE_OK;
+}
+
+static bool hash_secret(const char *secret, char hash[crypto_pwhash_STRBYTES]) {
+	return crypto_pwhash_str(hash, secret, strlen(secret), crypto_pwhash_OPSLIMIT_INTERACTIVE,
+	                         crypto_pwhash_MEMLIMIT_INTERACTIVE) == 0;
+}
+
+enum cuttle_status keys_open(const char *path, struct keys **out, struct cuttle_error *error) {
+	*out = NULL;
+	struct keys *keys = calloc(1, sizeof *keys);
+	if (!keys || sodium_init() < 0) {
+		free(keys);
+		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	}
+	keys->path = path;
+	(void)pthread_mutex_init(&keys->lock, NULL);
+	randombytes_buf(keys->secret, sizeof keys->secret);
+	enum cuttle_status status = keys_reload(keys, error);
+	if (!status && !hash_secret("nobody", keys->nobody))
+		status = io_fail(error, CUTTLE_NOMEM, "out of memory for the hash of a key");
+	if (status) keys_free(&keys);
+	*out = keys;
+	return status;
+}
+
+void keys_free(struct keys **keys) {
+	if (!*keys) return;
+	(void)pthread_mutex_destroy(&(*keys)->lock);
+	free((*keys)->lines);
+	sodium_memzero(*keys, sizeof **keys);
+	free(*keys);
+	*keys = NULL;
+}
+
+static void digest_token(const struct keys *keys, const char *token,
+                         unsigned char digest[crypto_generichash_BYTES]) {
+	(void)crypto_generichash(digest, crypto_generichash_BYTES, (const unsigned char *)token,
+	                         strlen(token), keys->secret, sizeof keys->secret);
+}
+
+bool keys_recall(struct keys *keys, const char *token, char id[KEYS_ID + 1], enum http_role *role) {
+	unsigned char digest[crypto_generichash_BYTES];
+	bool found = false;
+	(void)pthread_mutex_lock(&keys->lock);
+	digest_token(keys, token, digest);
+	for (size_t i = 0; i < keys->recalled_count && !found; i++) {
+		found = sodium_memcmp(digest, keys->recalled[i].digest, sizeof digest) == 0;
+		if (!found) continue;
+		const struct key_line *line = &keys->lines[keys->recalled[i].line];
+		strcpy(id, line->id);
+		*role = line->role;
+	}
+	(void)pthread_mutex_unlock(&keys->lock);
+	return found;
+}
+
+/* The line of the ID in "ID.SECRET"; keys->count: there is none. Under the lock. */
+static size_t find_line(const struct keys *keys, const char *token) {
+	const char *const dot = strchr(token, '.');
+	size_t line = keys->count;
+	for (size_t i = 0; i < keys->count && dot; i++)
+		if (strlen(keys->lines[i].id) == (size_t)(dot - token) &&
+		    !memcmp(keys->lines[i].id, token, (size_t)(dot - token)))
+			line = i;
+	return line;
+}
+
+/* Recalls the token, if its line still says what was checked. Under the lock. */
+static bool recall_token(struct keys *keys, const char *token, const char *hash) {
+	const size_t line = find_line(keys, token);
+	if (line == keys->count || strcmp(keys->lines[line].hash, hash) != 0) return false;
+	struct recalled *const place = &keys->recalled[keys->recalled_next];
+	digest_token(keys, token, place->digest);
+	place->line = line;
+	keys->recalled_next = (keys->recalled_next + 1) % RECALLED;
+	if (keys->recalled_count < RECALLED) keys->recalled_count++;
+	return true;
+}
+
+bool keys_verify(struct keys *keys, const char *token, char id[KEYS_ID + 1], enum http_role *role) {
+	char hash[crypto_pwhash_STRBYTES];
+	const char *const dot = strchr(token, '.'), *const secret = dot ? dot + 1 : "";
+	(void)pthread_mutex_lock(&keys->lock);
+	const size_t line = find_line(keys, token);
+	const bool known = line < keys->count;
+	memcpy(hash, known ? keys->lines[line].hash : keys->nobody, sizeof hash);
+	(void)pthread_mutex_unlock(&keys->lock);
+	bool right = crypto_pwhash_str_verify(hash, secret, strlen(secret)) == 0 && known;
+	(void)pthread_mutex_lock(&keys->lock);
+	if (right) right = recall_token(keys, token, hash);
+	(void)pthread_mutex_unlock(&keys->lock);
+	return right && keys_recall(keys, token, id, role);
+}
+
+/* Appends a line to the file in one write, with the lock of file_lock. */
+static enum cuttle_status append_key(const char *path, const struct key_line *line,
+                                     struct cuttle_error *error) {
+	char text[KEYS_ID + crypto_pwhash_STRBYTES + 16];
+	struct key_line *lines;
+	size_t count;
+	int file;
+	const int problem = file_lock(path, &file);
+	if (problem)
+		return io_fail(error, CUTTLE_USAGE, "cannot open %s: %s", path, strerror(problem));
+	enum cuttle_status status = load_key_lines(path, &lines, &count, error);
+	if (!status && find_id(lines, count, line->id))
+		status = io_fail(error, CUTTLE_USAGE,
+		                 "%s has a key %s already: remove its line first", path, line->id);
+	else if (!status && count == KEYS_MOST)
+		status = io_fail(error, CUTTLE_USAGE, "%s has %d keys, which is the most", path,
+		                 KEYS_MOST);
+	free(lines);
+	const int size = snprintf(text, sizeof text, "%s %s %s\n", line->id,
+	                          line->role == HTTP_OFFICER ? "officer" : "use", line->hash);
+	if (!status && (file_write(file, text, (size_t)size) || fsync(file)))
+		status = io_fail(error, CUTTLE_INTERNAL, "cannot write %s", path);
+	(void)close(file);
+	return status;
+}
+
+enum cuttle_status keys_make(const char *path, const char *id, enum http_role role,
+                             char token[KEYS_TOKEN + 1], struct cuttle_error *error) {
+	unsigned char bytes[SECRET_BYTES];
+	char secret[sodium_base64_ENCODED_LEN(SECRET_BYTES,
+	                                      sodium_base64_VARIANT_URLSAFE_NO_PADDING)];
+	struct key_line line = {.role = role};
+	if (!is_key_id(id))
+		return io_fail(error, CUTTLE_USAGE,
+		               "the ID of a key has 1 to %d of the letters a-z, digits and '-'",
+		               KEYS_ID);
+	if (sodium_init() < 0) return io_fail(error, CUTTLE_INTERNAL, "no entropy");
+	randombytes_buf(bytes, sizeof bytes);
+	(void)sodium_bin2base64(secret, sizeof secret, bytes, sizeof bytes,
+	                        sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+	strcpy(line.id, id);
+	enum cuttle_status status = CUTTLE_OK;
+	if (!hash_secret(secret, line.hash))
+		status = io_fail(error, CUTTLE_NOMEM, "out of memory for the hash of a key");
+	if (!status) status = append_key(path, &line, error);
+	if (!status) (void)snprintf(token, KEYS_TOKEN + 1, "%s.%s", id, secret);
+	sodium_memzero(bytes, sizeof bytes);
+	sodium_memzero(secret, sizeof secret);
+	return status;
+}

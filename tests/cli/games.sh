@@ -1,0 +1,351 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Tests `cuttle audit` on a tiny model. It fails if a wrong claim is not contradicted, if a right one
+# is, or if an audit without a caught control says more than that it is void; if a report or a file
+# of games of private references is not stamped or can be read by others; if an audit that was
+# killed continues with other games; if recited references are not told from held-out ones; or if
+# what stands there already is lost.
+# shellcheck source=/dev/null
+. "$(dirname "$(realpath "$0")")/check.bash"
+demo=${CUTTLE_MODEL-}
+need_tiny finite
+stamp='PRIVATE: an audit of private references, which nothing protects\. Keep it where they are; do not publish it\.'
+words=(the patient coughs at night and has slept well since monday lungs clear no fever rest fluids again)
+# notes FIRST LAST: lines with a text of their own each.
+notes() {
+	local i k line
+	for ((i = $1; i <= $2; i++)); do
+		line=
+		for ((k = 0; k < 6 + i % 3; k++)); do line+="${words[(i * (k + 3) + k * k) % 17]} "; done
+		echo "{\"text\":\"${line}$i.\"}"
+	done
+}
+notes 1 30 >refs.jsonl
+# value KEY [FILE]: the first number of that key in a report; NAMED.KEY: below NAMED.
+value() { sed -n "/\"${1%.*}\": {/,/}/s/.*\"${1#*.}\": \([-0-9.e+]*\).*/\1/p" "${2:-out}" | head -1; }
+# above ONE OTHER: ONE is the larger number.
+above() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > b) }'; }
+seeded=(--insecure-seed 5 -q --json)
+
+# ---- invariant: every token and place ------------------------------------------------------------
+exits 0 generate -i refs.jsonl --clip 9 --gain 1 -n 16 -B 3 -N 4 --lots off -q -o run.jsonl
+umask 000
+exits 0 audit invariant -i refs.jsonl --private --receipt run.receipt.json --texts run.jsonl -q --json -o inv.json
+umask 022
+says err "^$stamp$"
+[ "$(wc -l <err)" = 1 ] || fail "more than the stamp: $(cat err)"
+[ "$(stat -c %a inv.json)" = 600 ] || fail "mode $(stat -c %a inv.json) of a private report"
+says inv.json '"private": true,$'
+says inv.json "\"stamp\": \"$stamp\""
+says inv.json '"verdict": "nothing contradicts the claim"'
+[ "$(value game.texts inv.json)" = 4.0 ] || fail "texts: $(cat inv.json)"
+eta=$(value game.eta inv.json)
+above "$(value game.widest inv.json)" "$eta" && fail "a range above eta: $(cat inv.json)"
+# Rows of a random model differ by more than the clip, so most of eta is reached.
+above "$(value game.share inv.json)" 0.9 || fail "share of eta: $(cat inv.json)"
+above "$(value control.widest inv.json)" "$eta" || fail "the control stays within eta: $(cat inv.json)"
+[ -z "$(ls ./*.trials 2>/dev/null)" ] || fail "left: $(ls ./*.trials)"
+exits 0 audit invariant -i refs.jsonl --private --receipt run.receipt.json -q
+[ "$(grep -Ec "^\*\*$stamp\*\*$" out)" = 2 ] || fail "the stamp of Markdown: $(cat out)"
+exits 0 audit invariant -i - --public -e 2 -n 10 -N 3 -B 2 -q <refs.jsonl
+grep -q PRIVATE out && fail "public numbers have a stamp"
+exits 0 audit invariant -i refs.jsonl --public -e 2 -n 10 -N 3 -B 2 -q --no-control
+says out ': void: no control was caught'
+
+# ---- canary: a wrong claim is contradicted, a right one is not -----------------------------------
+exits 7 audit canary --receipt run.receipt.json --claim 0.5 -N 100 "${seeded[@]}"
+says err '^cuttle audit: the claim is contradicted$'
+says out '"contradicted": true'
+above "$(value game.epsilon_at_least_sure)" 0.5 || fail "bound: $(cat out)"
+exits 7 audit canary --receipt run.receipt.json --claim 0.5 -N 100 --insecure-seed 5 -q -o wrong.md
+says wrong.md 'cuttle audit canary: the claim is contradicted\.$'
+exits 0 audit canary -e 1 -n 12 -B 2 -N 60 -i refs.jsonl --public "${seeded[@]}"
+says out '"verdict": "nothing contradicts the claim"'
+above "$(value control.epsilon_at_least)" 1 || fail "the control: $(cat out)"
+above 1 "$(value game.epsilon_at_least_sure)" || fail "bound: $(cat out)"
+cp out fresh.json
+exits 0 audit canary -e 1 -n 12 -B 2 -N 60 -i refs.jsonl --public "${seeded[@]}" --parallel 1 -t 1
+same out fresh.json "one text at a time"
+exits 0 audit canary -e 30 -n 12 -B 1 -N 20 "${seeded[@]}"
+says out '"verdict": "nothing contradicts the claim, but so many games cannot show so much"'
+exits 0 audit canary -e 1 -n 16 -B 1 -N 8 --canary 'a canary of mine' "${seeded[@]}" --no-control
+says out '"canary": "a canary of mine"'
+says out '"control": null'
+says out '"void": true'
+# By the model alone: no odds of the mechanism.
+exits 0 audit canary -e 1 -n 16 -B 1 -N 40 --score loss "${seeded[@]}"
+says out '"mean_with"'
+
+# ---- the other games -----------------------------------------------------------------------------
+exits 0 audit one-run -e 1 -n 12 -B 1 -N 100 "${seeded[@]}"
+says out '"canaries": 100.0'
+says out '"guesses": 20.0'
+above "$(value control.epsilon_at_least)" 1 || fail "the control: $(cat out)"
+leaky=(-B 1 --canary a --temperature 0.5)
+exits 0 audit recover -e 1 -n 40 -N 20 --secrets 20 "${leaky[@]}" "${seeded[@]}"
+above "$(value control.loss)" 9 || fail "the control recovers too few of 20: $(cat out)"
+above 7 "$(value game.loss)" || fail "too many of 20: $(cat out)"
+says out '"verdict": "nothing contradicts the claim"'
+exits 0 audit exposure -e 1 -n 40 -N 20 --secrets 30 "${leaky[@]}" "${seeded[@]}"
+above "$(value control.exposure)" 3 || fail "exposure of the control: $(cat out)"
+above 3 "$(value game.exposure)" || fail "exposure: $(cat out)"
+
+# ---- rewritten documents: which secret did the mark have? ----------------------------------------
+echo '{"text":"To Ann Roe: see us.","spans":[{"start":3,"end":10,"entity_type":"PERSON"}]}' >docs.jsonl
+rewriting=(sanitize -i docs.jsonl -n 40 --template continue -q)
+rewritten=(--template continue -N 20 --secrets 20)
+exits 0 "${rewriting[@]}" -k 0 -e 1 -o kept.jsonl
+exits 0 audit recover --receipt kept.receipt.json "${rewritten[@]}" "${seeded[@]}"
+says out '"verdict": "nothing contradicts the claim"'
+says out '"claimed_epsilon": 1.0,$'
+says out '"canary": "A patient was seen on Monday"'
+above 7 "$(value game.mink_40)" || fail "too many of 20: $(cat out)"
+above "$(value control.epsilon_at_least)" 1 || fail "the control: $(cat out)"
+cp out fresh.json
+exits 0 audit recover --receipt kept.receipt.json "${rewritten[@]}" "${seeded[@]}" --parallel 1 -t 1
+same out fresh.json "one document at a time"
+exits 0 audit recover --receipt kept.receipt.json "${rewritten[@]}" --insecure-seed 5 -q --canary 'Mine' --no-control
+says out '^Claimed: epsilon 1 at delta 1e-05, of what all marks of a document hold\.$'
+says out ': void: no control was caught'
+# A run that shows all: whoever says that it costs .5 is contradicted, and whoever says what it costs is not.
+exits 0 "${rewriting[@]}" -k 0 -e 900 -o shown.jsonl
+exits 7 audit recover --receipt shown.receipt.json --claim 0.5 "${rewritten[@]}" "${seeded[@]}"
+above "$(value game.epsilon_at_least_sure)" 0.5 || fail "bound: $(cat out)"
+exits 0 audit recover --receipt shown.receipt.json "${rewritten[@]}" "${seeded[@]}"
+says out '"verdict": "nothing contradicts the claim, but so many games cannot show so much"'
+# What it does not play with.
+refused 4 audit canary --receipt kept.receipt.json -N 4 -q
+says err 'is of cuttle sanitize: cuttle audit recover plays with it$'
+refused 4 audit recover --receipt kept.receipt.json -N 4 -q
+says err 'is of a run with another prompt '
+refused 4 audit recover --receipt kept.receipt.json "${rewritten[@]}" --prefill Thus -q
+refused 2 audit recover --receipt kept.receipt.json "${rewritten[@]}" -i refs.jsonl --public -q
+refused 2 audit recover --receipt kept.receipt.json "${rewritten[@]}" --public-examples docs.jsonl -q
+refused 2 audit recover -e 1 -n 8 -B 2 -N 4 --prefill Thus -q
+says err 'they need its --receipt$'
+echo 'Write it again: {document}' >said.txt
+refused 2 audit recover --receipt kept.receipt.json "${rewritten[@]}" --instruction said.txt -o said.txt --overwrite -q
+says said.txt '^Write it again'
+refused 2 audit recover --receipt kept.receipt.json "${rewritten[@]}" --canary "$(printf 'e%.0s' {1..801})" -q
+says err 'canary has more than 800 bytes$'
+sed 's/"epsilon": 1.0/"epsilon": 0.5/' kept.receipt.json >edited.json
+refused 7 audit recover --receipt edited.json "${rewritten[@]}" -q
+exits 0 "${rewriting[@]}" -e 1 --mix average --group NAMES=PERSON --group DATE -o groups.jsonl
+refused 4 audit recover --receipt groups.receipt.json "${rewritten[@]}" -q
+says err 'recover plays with --mix all alone$'
+echo '{"text":"Nobody is here.","spans":[]}' | exits 0 "${rewriting[@]}" -i - -e 1 -o nobody.jsonl
+refused 4 audit recover --receipt nobody.receipt.json "${rewritten[@]}" -q
+says err 'nothing of them was promised$'
+
+# ---- methods: what protects nothing is caught, whatever is claimed of it --------------------------
+exits 7 audit canary --method none --not-private --claim 1 -n 12 -B 1 -N 100 "${seeded[@]}" --no-control
+exits 0 audit canary --method none --not-private -n 12 -B 1 -N 8 "${seeded[@]}" --no-control
+exits 0 audit invariant --method none --not-private -i refs.jsonl --public -n 10 -N 3 -B 2 -q --json
+says out '"verdict": "numbers alone'
+refused 2 audit canary --method none -n 12 -B 1 -N 8 -q
+exits 0 audit canary --method pmixed -e 5 -n 12 -B 1 -N 60 "${seeded[@]}"
+above "$(value control.epsilon_at_least)" 1 || fail "the control: $(cat out)"
+exits 0 audit one-run --method amin -e 90000 -n 12 -B 1 -N 20 "${seeded[@]}"
+exits 0 audit canary --method adapmixed --not-private -n 12 -B 1 -N 60 "${seeded[@]}"
+says out '"verdict": "(numbers alone|void)'
+# Of each the range, or the divergence at its order, that its claim has; of adapmixed, what there is.
+for method in '--method pmixed -e 9' '--method dp-prompt -e 9 -B 1' '--method dp-decoding -e 9 -B 1'; do
+	# shellcheck disable=SC2086
+	exits 0 audit invariant -i refs.jsonl --public -n 10 -N 3 -B 2 $method "${seeded[@]}"
+	says out '"verdict": "nothing contradicts the claim"'
+	above "$(value game.share)" 0.3 || fail "$method: share: $(cat out)"
+done
+exits 0 audit invariant -i refs.jsonl --public -n 10 -N 3 -B 2 --method adapmixed --not-private "${seeded[@]}"
+says out '"verdict": "numbers alone'
+[ "$(value game.order)" = 15.0 ] || fail "order: $(cat out)"
+
+# Two methods plan from epsilon alone: a receipt has what they need.
+promised=(generate -i refs.jsonl -B 3 -N 2 -n 8 -q -o promised.jsonl --overwrite --method)
+for method in 'pmixed --order 4 --record-filter -e 9' 'pmixed --order 4 -e 9' 'amin -e 60000 --svt-noise 0.01 --svt-threshold 2' 'amin -e 9000 --svt-noise 0.02'; do
+	rm -f promised.*
+	# shellcheck disable=SC2086
+	exits 0 "${promised[@]}" $method
+	exits 0 audit canary --receipt promised.receipt.json --score loss -N 4 -q --json
+	[ "$(grep -o 'epsilon": [0-9.]*' promised.receipt.json | head -1)" = "$(grep -o 'epsilon": [0-9.]*' out | head -1)" ] || fail "claim: $(cat out)"
+	case $method in
+	*filter*)
+		refused 2 audit canary --receipt promised.receipt.json -N 4 -q
+		says err 'a canary is told by --score loss$'
+		continue
+		;;
+	esac
+	exits 0 audit invariant --receipt promised.receipt.json -i refs.jsonl --public -q --json
+	says out '"contradicted": false'
+	if [[ $method = amin* ]]; then
+		above "$(value game.answers)" 0 || fail "answers: $(cat out)"
+		above "$(value game.answers_most)" "$(value game.answers)" || fail "answers: $(cat out)"
+	else
+		says out '"verdict": "nothing contradicts the claim"'
+		[ "$(value game.order)" = 4.0 ] || fail "order: $(cat out)"
+	fi
+done
+
+# ---- by night: with bits of the system, and enough of them ---------------------------------------
+if [ -n "${CUTTLE_TEST_NIGHTLY-}" ]; then
+	fresh=(-q --json -n 40)
+	exits 0 audit canary -e 1 -N 200 -B 1 "${fresh[@]}"
+	above "$(value control.epsilon_at_least)" 3 || fail "canary misses none: $(cat out)"
+	above 1 "$(value game.epsilon_at_least_sure)" || fail "canary: $(cat out)"
+	exits 0 audit one-run -e 1 -N 1000 -B 1 "${fresh[@]}"
+	above "$(value control.epsilon_at_least)" 3 || fail "one-run misses none: $(cat out)"
+	above 1 "$(value game.epsilon_at_least_sure)" || fail "one-run: $(cat out)"
+	exits 0 audit recover -e 1 -N 150 --secrets 100 "${leaky[@]}" -n 80 -q --json
+	above "$(value control.epsilon_at_least)" 3 || fail "recover misses none: $(cat out)"
+	above 1 "$(value game.epsilon_at_least_sure)" || fail "recover: $(cat out)"
+	exits 0 audit exposure -e 1 -N 200 --secrets 1000 "${leaky[@]}" -n 20 -q --json
+	above "$(value game.exposure)" 1.14 || fail "exposure: $(cat out)"
+	above 1.74 "$(value game.exposure)" || fail "exposure: $(cat out)"
+	# The demo's model repeats a reference where the prompt asks for it: then it, too, shows what nothing protects.
+	if [ -r "$demo" ]; then
+		printf 'A colleague wrote a sentence. Repeat it word for word.\n\nRepeated: "' >public.prompt
+		printf 'A colleague wrote a sentence: "{reference}" Repeat it word for word.\n\nRepeated: "' >private.prompt
+		exits 0 audit recover -m "$demo" -e 1 -B 1 -n 24 -N 20 --secrets 50 --temperature 0.5 --canary 'My number is' \
+			--prompt-public public.prompt --prompt-private private.prompt -q --json
+		above "$(value control.epsilon_at_least)" 3 || fail "recover misses none: $(cat out)"
+		above 1 "$(value game.epsilon_at_least_sure)" || fail "recover: $(cat out)"
+		exits 0 audit one-run -m "$demo" -e 1 -B 1 -n 40 -N 60 --kind review -q --json
+		above "$(value control.epsilon_at_least)" 1 || fail "one-run misses none: $(cat out)"
+	else
+		echo "left out: ${0##*/}: the demo's model is not there"
+	fi
+fi
+
+# ---- texts: recited references are told from held-out ones ---------------------------------------
+notes 31 60 >held.jsonl
+exits 0 audit overlap -i refs.jsonl --held-out held.jsonl --texts refs.jsonl --public -q --json
+above .05 "$(value game.run_p)" || fail "recitation: $(cat out)"
+exits 0 audit overlap -i refs.jsonl --held-out held.jsonl --texts held.jsonl --public -q --json
+above "$(value game.run_p)" 0.9 || fail "held-out: $(cat out)"
+says out '"verdict": "numbers alone'
+umask 000
+exits 0 audit lot -i refs.jsonl --private --draw members.jsonl -q --insecure-seed 3
+umask 022
+[ "$(stat -c %a members.jsonl)" = 600 ] || fail "mode $(stat -c %a members.jsonl) of the members"
+[ "$(wc -l <members.jsonl)" = 30 ] || fail "lines: $(wc -l <members.jsonl)"
+while IFS= read -r line <&3 && IFS= read -r drawn <&4; do
+	[ -z "$drawn" ] || [ "$drawn" = "$line" ] || fail "$drawn instead of $line"
+done 3<refs.jsonl 4<members.jsonl
+exits 0 audit lot -i refs.jsonl --private --members members.jsonl --texts members.jsonl -q --json
+[ "$(value game.right)" = "$(value game.guesses)" ] || fail "recited members: $(cat out)"
+exits 0 audit lot -i refs.jsonl --private --members members.jsonl --texts run.jsonl -q --claim 3
+# By meaning: whole records are as near as can be, and so are they without the word that a run of tokens would break at.
+exits 0 audit lot -i refs.jsonl --private --members members.jsonl --texts members.jsonl --score nearest -q --json
+[ "$(value game.right)" = "$(value game.guesses)" ] || fail "recited members, by meaning: $(cat out)"
+says out '"void": false'
+exits 0 audit lot -i refs.jsonl --private --members members.jsonl --texts held.jsonl --score nearest -q --json
+above "$(value control.right)" "$(value game.right)" || fail "held-out texts, by meaning: $(cat out)"
+refused 2 audit canary -e 1 -n 4 -B 1 -N 4 --score nearest -q
+refused 4 audit lot -i held.jsonl --public --members run.jsonl --texts run.jsonl -q
+# A record that cannot be read is never in, so it may not be guessed.
+{ yes '{"text":7}' | head -200 && notes 1 20; } >bad.jsonl
+echo '{"text":"zzzz"}' >strange.jsonl
+exits 0 audit lot -i bad.jsonl --public --draw in.jsonl -q --insecure-seed 3
+exits 0 audit lot -i bad.jsonl --public --members in.jsonl --texts strange.jsonl --claim 0.1 -q --json
+[ "$(value game.records)" = 20.0 ] || fail "records: $(cat out)"
+[ "$(value game.guesses)" = 4.0 ] || fail "guesses: $(cat out)"
+refused 2 audit lot -i bad.jsonl --public --members in.jsonl --texts strange.jsonl --guesses 21 -q
+yes '{"text":7}' | head -3 >none.jsonl
+refused 4 audit lot -i none.jsonl --public --members none.jsonl --texts strange.jsonl -q
+# The receipt must be that of the texts, and must hold.
+lot=(audit lot -i refs.jsonl --private --members members.jsonl -q --json)
+exits 0 "${lot[@]}" --texts run.jsonl --receipt run.receipt.json
+says out "\"receipt_sha256\": \"$(sha256sum <run.receipt.json | cut -c1-64)\""
+exits 7 "${lot[@]}" --texts held.jsonl --receipt run.receipt.json
+says err 'held.jsonl is not the output of run.receipt.json: other bytes$'
+exits 7 audit overlap -i refs.jsonl --held-out held.jsonl --texts held.jsonl --public -q --receipt run.receipt.json
+sed 's/"delta": [0-9.e-]*/"delta": 0.0009765625/' run.receipt.json >edited.json
+for action in "lot --members members.jsonl --texts run.jsonl" "overlap --held-out held.jsonl --texts run.jsonl" canary invariant; do
+	# shellcheck disable=SC2086
+	refused 7 audit $action -i refs.jsonl --public --receipt edited.json -q
+	says err 'edited.json: '
+done
+# A lot is drawn line by line, and a CSV file is no lines.
+printf 'text\n"two\nlines"\n' >refs.csv
+cp refs.csv refs.tsv
+for input in refs.csv refs.tsv; do
+	refused 2 audit lot -i "$input" --public --draw drawn.jsonl -q
+	says err '--draw is for JSONL'
+	[ ! -e drawn.jsonl ] || fail "half of $input"
+done
+
+# ---- perturbed texts: words are found again by the nearest ones ----------------------------------
+printf '%s\n' 'the 1 0' 'cat 0 1' 'dog .1 1' 'house 1 .2' 'fever -1 0' 'cough -1 .1' >vectors.txt
+exits 0 words --vectors vectors.txt -o w.words -q
+printf '{"text":"the cat, the dog"}\n{"text":"fever cough"}\n{"text":" "}\n' >plain.jsonl
+printf '{"text":"the dog the dog"}\n{"text":"unheard cough"}\n{"text":"dog"}\n' >changed.jsonl
+(unset CUTTLE_MODEL && exits 0 audit invert --words w.words -i plain.jsonl --texts changed.jsonl --private -q --json -o i.json) || exit 1
+[ "$(stat -c %a i.json)" = 600 ] || fail "mode $(stat -c %a i.json) of a private report"
+[ "$(value game.places i.json)" = 6.0 ] || fail "places: $(cat i.json)"
+says i.json '"first": 0.66666666666666663'
+says i.json '"nearest": 0.83333333333333337'
+says i.json '"first": 1.0'
+refused 4 audit invert --words w.words -i plain.jsonl --texts refs.jsonl --public -q
+refused 2 audit invert -i plain.jsonl --texts changed.jsonl --public -q
+
+# ---- what contradicts itself ---------------------------------------------------------------------
+refused 2 audit
+refused 2 audit nothing
+refused 2 audit canary
+says err 'which promise: --receipt FILE, or -e EPS or --clip C$'
+refused 2 audit canary -e 1 -i refs.jsonl
+says err 'say whether the references are --public or --private'
+refused 2 audit canary -e 1 --receipt run.receipt.json
+refused 2 audit canary -e 1 --public --private
+refused 2 audit invariant -e 1
+refused 2 audit overlap -i refs.jsonl --public --texts run.jsonl
+refused 2 audit lot -i refs.jsonl --public --texts run.jsonl
+refused 2 audit canary -e 1 --draw some.jsonl
+refused 4 audit canary --receipt run.receipt.json --kind letter -q
+says err 'run.receipt.json is of a run with another prompts'
+refused 4 audit canary --receipt refs.jsonl -q
+echo mine >mine.md
+cp mine.md mine.json.trials
+refused 2 audit canary -e 1 -n 4 -B 1 -N 4 -q -o mine.md
+refused 2 audit canary -e 1 -n 4 -B 1 -N 4 -q -o mine.json
+says err 'mine.json.trials is in the way'
+[ "$(cat mine.md mine.json.trials)" = $'mine\nmine' ] || fail "a file of the user is gone"
+refused 2 audit invariant -i refs.jsonl --public -e 1 -o refs.jsonl --overwrite
+
+# ---- an audit that is killed continues with its own games ----------------------------------------
+# stopped ARGUMENT...: starts an audit, and ends it behind its first game; undisturbed.json is what it would say.
+stopped() {
+	exits 0 "$@" -q
+	cp out undisturbed.json
+	umask 000
+	: >err
+	"$CUTTLE" "$@" -o killed.json --progress json 2>err &
+	pid=$!
+	for ((tries = 0; tries < 500; tries++)); do
+		grep -q texts_done err && break
+		sleep 0.02
+	done
+	[ $tries -lt 500 ] || fail "no game was done: $(cat err)"
+	mode=$(stat -c %a killed.json.trials)
+	kill -TERM $pid
+	wait $pid
+	code=$?
+	umask 022
+	[ $code = 6 ] || fail "exit $code of a stopped audit: $(cat err)"
+}
+rewritten=(audit recover --receipt kept.receipt.json --template continue -N 60 --secrets 40 --insecure-seed 9 --json)
+stopped "${rewritten[@]}"
+exits 0 "${rewritten[@]}" -q -o killed.json
+same killed.json undisturbed.json "documents, after a kill"
+rm killed.json
+long=(audit canary -e 1 -n 16 -B 2 -N 90 -i refs.jsonl --private --insecure-seed 9 --json)
+stopped "${long[@]}"
+[ "$mode" = 600 ] || fail "mode $mode of games of private references"
+says killed.json.trials '^\{"trials":"PRIVATE: '
+[ -e killed.json ] && fail "half a report"
+refused 2 audit canary -e 2 -n 16 -B 2 -N 90 --insecure-seed 9 -q -o killed.json
+says err 'killed.json.trials is in the way'
+# Half a line, as of a power cut.
+printf '+1.00000' >>killed.json.trials
+exits 0 "${long[@]}" -q -o killed.json
+same killed.json undisturbed.json "after a kill"
+[ -z "$(ls ./killed.json.* 2>/dev/null)" ] || fail "left: $(ls ./killed.json.*)"

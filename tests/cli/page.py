@@ -1,0 +1,414 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Does what a scientist and an officer do on the page of cuttle serve, in Chromium without a window.
+
+usage: page.py URL FOLDER, called by tests/cli/page.sh, which has started a server and made the files in FOLDER:
+  use.key, officer.key   API keys
+  refs.jsonl             enough records for three texts
+  shot/                  pictures go here where the folder exists, to be looked at
+It leaves results.jsonl and receipt.json there, as the page downloads them, and exits 1 with a line for each broken promise.
+"""
+import base64
+import json
+import os
+import sys
+import tempfile
+import time
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+try:
+    from axe_core_python.selenium import Axe
+except ImportError:
+    Axe = None
+
+URL, FOLDER = sys.argv[1].rstrip("/"), os.path.abspath(sys.argv[2])
+WIDTHS = {"narrow": 360, "wide": 1200}
+HOSTILE = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script><b>bold</b>"
+faults = []
+
+
+def wrong(what):
+    faults.append(what)
+    print(f"page.py: {what}")
+
+
+def open_browser(profile):
+    options = Options()
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+                     f"--user-data-dir={profile}"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+    driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
+    driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": profile})
+    return driver
+
+
+def wait(until, what, seconds=60):
+    """Waits until the function gives something true, and returns it; else the test cannot go on."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            found = until()
+        except Exception:  # an element that has just been replaced
+            found = None
+        if found:
+            return found
+        time.sleep(0.05)
+    picture("failed")
+    wrong(f"waited for {what} in vain: {browser.find_element(By.TAG_NAME, 'main').text[:600]!r}")
+    sys.exit(1)
+
+
+def width(name):
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                            {"width": WIDTHS[name], "height": 900, "deviceScaleFactor": 1, "mobile": False})
+
+
+def scheme(name):
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
+        {"name": "prefers-color-scheme", "value": name}, {"name": "prefers-reduced-motion", "value": "reduce"}]})
+
+
+def picture(name):
+    folder = os.path.join(FOLDER, "shot")
+    if not os.path.isdir(folder):
+        return
+    size = browser.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]
+    shot = browser.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": {
+        "x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 4000), "scale": 1}})
+    with open(os.path.join(folder, name + ".png"), "wb") as file:
+        file.write(base64.b64decode(shot["data"]))
+
+
+def look(name):
+    """A view as it is: in both schemes without a fault that axe knows, and 360 pixels wide without scrolling aside."""
+    for colours in ("light", "dark"):
+        scheme(colours)
+        for violation in Axe().run(browser)["violations"] if Axe else ():
+            wrong(f"{name}, {colours}: {violation['help']}: {[node['target'] for node in violation['nodes']][:3]}")
+        picture(f"{name}-{colours}")
+    scheme("light")
+    width("narrow")
+    over = browser.execute_script("""return [...document.querySelectorAll("body *")].filter(node => node.checkVisibility()
+        && !node.closest(".wide, .unseen, .skip, thead") && node.getBoundingClientRect().right > innerWidth + 0.5).map(node => node.outerHTML.slice(0, 80))""")
+    if browser.execute_script("return document.documentElement.scrollWidth") > WIDTHS["narrow"] or over:
+        wrong(f"{name} is wider than {WIDTHS['narrow']} pixels: {over[:3]}")
+    picture(f"{name}-narrow")
+    width("wide")
+
+
+def element(name):
+    return browser.find_element(By.ID, name)
+
+
+def seen(name):
+    return browser.execute_script("const node = document.getElementById(arguments[0]); return node && node.checkVisibility()", name)
+
+
+def focused():
+    return browser.switch_to.active_element
+
+
+def press(*keys):
+    """On the keyboard: whatever has the focus gets them."""
+    ActionChains(browser).send_keys(*keys).perform()
+
+
+def replace(text):
+    ActionChains(browser).key_down(Keys.CONTROL).send_keys("a").key_up(Keys.CONTROL).send_keys(text).perform()
+
+
+def tab_to(matches, what):
+    """Presses Tab until the element that has the focus matches. Each on the way must show that it has it."""
+    for _ in range(60):
+        press(Keys.TAB)
+        node = focused()
+        if node.tag_name == "body":
+            continue
+        # What lost the focus meanwhile, as a view changed, need not show it.
+        shown = browser.execute_script("""const style = getComputedStyle(arguments[0]);
+            return arguments[0] !== document.activeElement || style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2""", node)
+        if not shown:
+            wrong(f"nothing shows that {node.get_attribute('outerHTML')[:80]} has the focus")
+        if matches(node):
+            return node
+    wrong(f"{what} cannot be reached by Tab")
+    sys.exit(1)
+
+
+def by_id(name):
+    return lambda node: node.get_attribute("id") == name
+
+
+def by_text(text):
+    return lambda node: node.text.strip().startswith(text)
+
+
+def retype(name, text):
+    tab_to(by_id(name), name)
+    replace(text)
+
+
+def read_key(role):
+    with open(os.path.join(FOLDER, role + ".key"), encoding="ascii") as file:
+        return file.read().strip()
+
+
+def sign_in(role):
+    wait(lambda: seen("sign"), "the field for the key")
+    element("key").clear()
+    element("key").send_keys(read_key(role), Keys.ENTER)
+    wait(lambda: seen("parts"), "what the key opens")
+
+
+def go(view):
+    browser.execute_script("location.hash = arguments[0]", view)
+
+
+def downloaded(ending, into):
+    """The file that the page has saved, moved into FOLDER."""
+    def complete():
+        return [name for name in os.listdir(profile) if name.endswith(ending)]
+    name = wait(complete, "a file that ends in " + ending)[0]
+    os.rename(os.path.join(profile, name), os.path.join(FOLDER, into))
+
+
+def check_key():
+    browser.get(URL + "/")
+    wait(lambda: seen("sign"), "the field for the key")
+    if focused().get_attribute("id") != "key":
+        wrong("the field for the key has not the focus")
+    element("key").send_keys("nobody.wrong", Keys.ENTER)
+    wait(lambda: "does not know this key" in element("key-fault").text, "a word about a wrong key")
+    look("sign")
+    if element("key").get_attribute("aria-invalid") != "true":
+        wrong("a wrong key is not marked as invalid")
+    sign_in("use")
+
+
+def check_plan():
+    """By keyboard alone, but for the choice of the file, for which a browser opens a window of its own."""
+    browser.execute_script("document.getElementById('new-title').focus()")
+    tab_to(lambda node: node.get_attribute("name") == "type", "the kind of job")
+    element("file").send_keys(os.path.join(FOLDER, "refs.jsonl"))
+    wait(lambda: "records" in element("file-hint").text, "the number of records")
+    retype("dataset", "notes")
+    retype("num", "3")
+    retype("batch_size", "3")
+    retype("max_tokens", "16")
+    retype("epsilon", "1000000")
+    wait(lambda: "does not fit" in element("promise").text, "a plan that does not fit the budget")
+    look("over")
+    if element("review").is_enabled():
+        wrong("a plan that does not fit can be started")
+    replace("0")
+    wait(lambda: seen("epsilon-fault"), "a word about epsilon 0")
+    look("fault")
+    replace("5")
+    wait(lambda: element("review").is_enabled(), "a plan that fits")
+    look("plan")
+    if "fits the budget" not in element("promise").text or "NOT PRIVATE" not in element("promise").text:
+        wrong("the promise of a plan that fits is not there, or that a seed takes it away")
+
+
+def check_job():
+    tab_to(by_id("review"), "the button that starts")
+    press(Keys.ENTER)
+    wait(lambda: seen("confirm"), "the question before the start")
+    look("confirm")
+    press(Keys.ESCAPE)
+    wait(lambda: not seen("confirm"), "the end of the question")
+    if browser.execute_script("return location.hash").startswith("#job"):
+        wrong("Escape starts the job")
+    tab_to(by_id("review"), "the button that starts")
+    press(Keys.ENTER)
+    wait(lambda: seen("confirm"), "the question before the start")
+    tab_to(by_id("confirm-yes"), "the answer")
+    press(Keys.ENTER)
+    wait(lambda: seen("job"), "the job")
+    wait(lambda: seen("texts-card"), "the texts", 120)
+    look("done")
+    if len(browser.find_elements(By.CSS_SELECTOR, "#texts li")) != 3:
+        wrong("not three texts are shown")
+    tab_to(by_text("Download texts"), "the texts' button")
+    press(Keys.ENTER)
+    downloaded(".jsonl", "results.jsonl")
+    tab_to(by_text("Download receipt"), "the receipt's button")
+    press(Keys.ENTER)
+    downloaded(".receipt.json", "receipt.json")
+    with open(os.path.join(FOLDER, "results.jsonl"), encoding="utf-8") as file:
+        texts = [json.loads(line)["text"] for line in file]
+    shown = browser.execute_script("return [...document.querySelectorAll('#texts p')].map(node => node.textContent)")
+    if shown != texts:
+        wrong(f"the texts that are shown are not those of the file: {shown[:1]} {texts[:1]}")
+
+
+def check_refused():
+    """Records that will not do: the job waits for others. It can be cancelled, and deleted."""
+    with open(os.path.join(FOLDER, "few.csv"), "w", encoding="ascii") as file:
+        file.write("text\nPatient 1\n")
+    go("#new")
+    wait(lambda: seen("new"), "the form")
+    element("file").send_keys(os.path.join(FOLDER, "few.csv"))
+    wait(lambda: element("review").is_enabled(), "a plan for a file whose records only the server can count")
+    element("review").click()
+    wait(lambda: seen("confirm"), "the question before the start")
+    element("confirm-yes").click()
+    wait(lambda: seen("trouble") and "too few" in element("trouble").text, "a word about too few records")
+    wait(lambda: seen("again"), "the field for another file")
+    look("refused")
+    for button, state in (("Cancel job", "cancelled"), ("Delete", "3 texts from notes")):
+        [node for node in browser.find_elements(By.TAG_NAME, "button") if node.text == button][0].click()
+        wait(lambda: seen("confirm"), "the question before " + button)
+        element("confirm-yes").click()
+        wait(lambda: state in browser.find_element(By.TAG_NAME, "main").text and not seen("confirm"), "the end of " + button)
+    wait(lambda: len(browser.find_elements(By.CSS_SELECTOR, "#jobs-list tbody tr")) == 1, "a list without it")
+
+
+def check_secrecy():
+    """The key is in memory alone."""
+    key = read_key("use")
+    kept = browser.execute_script("""return [document.cookie, location.href, JSON.stringify({...localStorage}), JSON.stringify({...sessionStorage}),
+        document.documentElement.outerHTML,
+        ...[...document.querySelectorAll("input")].map(field => field.value)]""")
+    if any(key in text for text in kept) or kept[0] or kept[2] != "{}" or kept[3] != "{}":
+        wrong("the key, or something else, is kept where it outlives the page")
+    browser.refresh()
+    wait(lambda: seen("sign"), "the field for the key after a reload")
+
+
+def check_lists():
+    go("#jobs")
+    wait(lambda: browser.find_elements(By.CSS_SELECTOR, "#jobs-list a"), "the list of jobs")
+    look("jobs")
+
+
+def check_officer():
+    go("#budget")
+    wait(lambda: browser.find_elements(By.CSS_SELECTOR, "#datasets-list tbody tr"), "the data sets")
+    browser.execute_script("document.getElementById('budget-title').focus()")
+    tab_to(by_text("Entries"), "the entries' button")
+    press(Keys.ENTER)
+    wait(lambda: browser.find_elements(By.CSS_SELECTOR, "#entries tbody tr"), "the entries")
+    if "limit set" not in element("entries").text or "rho" not in element("entries").text:
+        wrong("the entry of the data set is not there: " + element("entries").text)
+    element("verify").click()
+    wait(lambda: "The chain holds" in element("chain").text, "the check of the chain")
+    look("budget")
+
+
+def check_scientist_is_none():
+    go("#budget")
+    wait(lambda: browser.find_elements(By.CSS_SELECTOR, "#datasets-list tbody tr"), "the data sets")
+    element("verify").click()
+    wait(lambda: seen("trouble") and "officer" in element("trouble").text, "a word about the role")
+    look("forbidden")
+
+
+def check_hostile():
+    """Every string that the server sends is markup. It must be shown, and nothing else."""
+    browser.execute_script("""const real = window.fetch, hostile = arguments[0], kept = /^(status|type|object|id|measure|created)$/;
+        const spoil = (value, name) => Array.isArray(value) ? value.map(part => spoil(part, "")) :
+            value && typeof value === "object" ? Object.fromEntries(Object.entries(value).map(([name, part]) => [name, spoil(part, name)])) :
+            typeof value === "string" && !kept.test(name) ? hostile : value;
+        window.fetch = async (...all) => {
+            const response = await real(...all), text = await response.text();
+            const lines = text.split("\\n").map(line => { try { return JSON.stringify(spoil(JSON.parse(line), "")); } catch { return line; } });
+            let body;
+            try { body = JSON.stringify(spoil(JSON.parse(text), "")); } catch { body = lines.join("\\n"); }
+            return new Response([204, 304].includes(response.status) ? null : body, {status: response.status});
+        };""", HOSTILE)
+    for view in ("#jobs", "#budget", "#new", "job"):
+        if view == "job":
+            go("#jobs")
+            view = wait(lambda: browser.find_elements(By.CSS_SELECTOR, "#jobs-list a"), "a job")[0].get_attribute("hash")
+            go(view)
+            wait(lambda: seen("texts-card"), "hostile texts")
+        elif view != "#new":
+            go(view)
+            wait(lambda: HOSTILE[:20] in browser.find_element(By.TAG_NAME, "main").text, "hostile names in " + view)
+            if view == "#budget":
+                [node for node in browser.find_elements(By.TAG_NAME, "button") if node.text == "Entries"][0].click()
+                wait(lambda: HOSTILE[:20] in element("entries").text, "a word about a hostile name")
+        else:
+            go(view)
+        time.sleep(0.2)
+        width("narrow")
+        picture("hostile-" + view.strip("#").split("/")[0])
+        if browser.execute_script("return document.documentElement.scrollWidth") > WIDTHS["narrow"]:
+            wrong(f"hostile names make {view} wider than {WIDTHS['narrow']} pixels")
+        width("wide")
+    if browser.find_elements(By.CSS_SELECTOR, "main img, main script, b b, #texts b, td b") or browser.title == "owned":
+        wrong("a text of the server became markup")
+
+def check_policy():
+    """What a text would have to do, were it markup, the browser forbids: to run, and to send something elsewhere."""
+    browser.execute_script("const node = document.createElement('script'); node.textContent = 'window.ran = 1'; document.body.append(node)")
+    if browser.execute_script("return window.ran"):
+        wrong("a script that is not the page's own has run")
+    forbidden = browser.execute_async_script("""const done = arguments[0];
+        addEventListener("securitypolicyviolation", event => done(event.effectiveDirective));
+        fetch("http://127.0.0.1:9/").catch(() => setTimeout(() => done("nothing"), 2000));""")
+    if forbidden != "connect-src":
+        wrong(f"the page may send elsewhere: {forbidden} forbids it")
+
+
+def check_end():
+    """A job is deleted by whoever made it."""
+    go("#jobs")
+    wait(lambda: browser.find_elements(By.CSS_SELECTOR, "#jobs-list a"), "a job to delete")[0].click()
+    wait(lambda: seen("texts-card"), "its texts")
+    tab_to(by_text("Delete"), "the button that deletes")
+    press(Keys.ENTER)
+    wait(lambda: seen("confirm"), "the question before it is deleted")
+    tab_to(by_id("confirm-yes"), "the answer")
+    press(Keys.ENTER)
+    wait(lambda: seen("jobs") and "none yet" in element("jobs-list").text, "an empty list")
+
+
+def check_requests():
+    """Only this server was asked, by the page and by nothing beside it."""
+    for entry in browser.get_log("performance"):
+        message = json.loads(entry["message"])["message"]
+        if message["method"] != "Network.requestWillBeSent":
+            continue
+        address = message["params"]["request"]["url"]
+        if not address.startswith((URL + "/", "blob:" + URL, "data:", "chrome:")):
+            wrong("it asked " + address[:200])
+        if read_key("use") in address or read_key("officer") in address:
+            wrong("a key stands in an address")
+    for entry in browser.get_log("browser"):
+        if "status of 4" not in entry["message"] and "Content Security Policy" not in entry["message"]:
+            wrong("the console says " + entry["message"][:200])
+
+
+with tempfile.TemporaryDirectory(dir=FOLDER) as profile:
+    browser = open_browser(profile)
+    try:
+        width("wide")
+        check_key()
+        check_plan()
+        check_job()
+        check_lists()
+        check_refused()
+        go("#jobs")
+        check_secrecy()
+        sign_in("officer")
+        check_officer()
+        check_hostile()
+        browser.refresh()
+        sign_in("use")
+        check_scientist_is_none()
+        check_end()
+        check_requests()
+        check_policy()
+    finally:
+        browser.quit()
+print("axe: " + ("every view, light and dark" if Axe else "SKIPPED, axe-core-python is not installed: ./setup.sh page"))
+sys.exit(1 if faults else 0)

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests slots: plain completions that come and go.
+// It fails if a text depends on what is in the other slots, on when it began, or on the slot's
+// number; if a greedy token is not the likeliest by cuttle_score; if top_k, top_p or the seed do
+// not do what they say; if a bad parameter or a prompt that does not fit is taken; if the prompt of
+// a chat is anything but the pieces of its format with the messages between them.
+#include "engine/cuttle.h"
+#include "engine/model/model.h"
+#include "tests/support/tiny_model.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SLOTS = 8, TOKENS = 12, MOST = 4096 };
+
+static struct cuttle_error error;
+
+/* What each slot has spelt so far. */
+struct spelt {
+	char text[SLOTS][MOST];
+	size_t size[SLOTS];
+	size_t tokens[SLOTS];
+	bool last[SLOTS];
+	enum cuttle_finish finish[SLOTS];
+	size_t stop_slot, stop_after; /* this slot is freed by the callback; 0 = none */
+};
+
+static int take_spelt(void *user, size_t slot, const struct cuttle_slot_token *token) {
+	struct spelt *s = user;
+	assert_false(s->last[slot]);
+	assert_true(s->size[slot] + token->size < MOST);
+	memcpy(s->text[slot] + s->size[slot], token->bytes, token->size);
+	s->size[slot] += token->size;
+	s->tokens[slot]++;
+	s->last[slot] = token->last;
+	s->finish[slot] = token->finish;
+	return s->stop_after && slot == s->stop_slot && s->tokens[slot] == s->stop_after;
+}
+
+static struct cuttle_slots *make_slots(struct cuttle_model *model, uint32_t count) {
+	struct cuttle_slots *slots;
+	assert_int_equal(cuttle_slots_make(model, count, 0, &slots, &error), CUTTLE_OK);
+	return slots;
+}
+
+static struct cuttle_slot_params params_of(uint64_t seed, double temperature) {
+	struct cuttle_slot_params params;
+	cuttle_slot_params_default(&params);
+	params.tokens = TOKENS;
+	params.temperature = temperature;
+	params.seeded = true;
+	params.seed = seed;
+	return params;
+}
+
+static size_t add_prompt(struct cuttle_slots *slots, struct cuttle_model *model, const char *prompt,
+                         const struct cuttle_slot_params *params) {
+	int32_t ids[MOST];
+	size_t count, slot;
+	assert_int_equal(
+	    cuttle_tokenize(model, prompt, strlen(prompt), true, ids, MOST, &count, &error),
+	    CUTTLE_OK);
+	assert_int_equal(cuttle_slots_add(slots, ids, count, params, &slot, &error), CUTTLE_OK);
+	return slot;
+}
+
+static void run_out(struct cuttle_slots *slots, struct spelt *s) {
+	while (cuttle_slots_busy(slots))
+		assert_int_equal(cuttle_slots_step(slots, take_spelt, s, &error), CUTTLE_OK);
+}
+
+/* The text of this prompt alone in the only slot. */
+static void complete_alone(struct cuttle_model *model, const char *prompt,
+                           const struct cuttle_slot_params *params, char *text, size_t *size) {
+	struct cuttle_slots *slots = make_slots(model, 1);
+	struct spelt s = {0};
+	const size_t slot = add_prompt(slots, model, prompt, params);
+	run_out(slots, &s);
+	memcpy(text, s.text[slot], s.size[slot]);
+	*size = s.size[slot];
+	cuttle_slots_free(&slots);
+}
+
+static void test_alone_and_beside(void **state) {
+	struct cuttle_model *model = *state;
+	const char *const prompts[SLOTS] = {"a", "bb", "a longer one of these", "d", "x y", "eee",
+	                                    "0", "h"};
+	char alone[SLOTS][MOST];
+	size_t sizes[SLOTS];
+	struct spelt s = {0};
+	struct cuttle_slots *slots = make_slots(model, SLOTS);
+	for (size_t i = 0; i < SLOTS; i++) {
+		const struct cuttle_slot_params params = params_of(i, i % 3 * 0.5);
+		complete_alone(model, prompts[i], &params, alone[i], &sizes[i]);
+	}
+	// They begin one step after the other, so each is at another place of its text.
+	for (size_t i = 0; i < SLOTS; i++) {
+		const struct cuttle_slot_params params = params_of(i, i % 3 * 0.5);
+		assert_int_equal(add_prompt(slots, model, prompts[i], &params), i);
+		assert_int_equal(cuttle_slots_step(slots, take_spelt, &s, &error), CUTTLE_OK);
+	}
+	run_out(slots, &s);
+	for (size_t i = 0; i < SLOTS; i++) {
+		assert_int_equal(s.size[i], sizes[i]);
+		assert_memory_equal(s.text[i], alone[i], sizes[i]);
+	}
+	// In another slot, after a text that was dropped half-way, it is the same again.
+	struct spelt again = {.stop_slot = 0, .stop_after = 3};
+	struct cuttle_slot_params params = params_of(7, 0.5);
+	(void)add_prompt(slots, model, "dropped by its callback", &params);
+	const size_t dropped = add_prompt(slots, model, "dropped from outside", &params);
+	assert_int_equal(cuttle_slots_step(slots, take_spelt, &again, &error), CUTTLE_OK);
+	cuttle_slots_drop(slots, dropped);
+	params = params_of(2, 1);
+	const size_t slot = add_prompt(slots, model, prompts[2], &params);
+	assert_int_equal(slot, 1);
+	again.size[slot] = 0;
+	run_out(slots, &again);
+	assert_int_equal(again.tokens[0], 3);
+	assert_memory_equal(again.text[slot], alone[2], sizes[2]);
+	cuttle_slots_free(&slots);
+}
+
+static int take_id_bytes(void *user, size_t slot, const struct cuttle_slot_token *token) {
+	char *text = user;
+	(void)slot;
+	memcpy(text, token->bytes, token->size);
+	text[token->size] = 0;
+	return 1;
+}
+
+static void test_greedy_is_likeliest(void **state) {
+	struct cuttle_model *model = *state;
+	int32_t ids[64], top[64];
+	double logprobs[64];
+	size_t count, slot, size;
+	char text[MOST], wanted[MOST];
+	assert_int_equal(cuttle_tokenize(model, "some words", 10, true, ids, 63, &count, &error),
+	                 CUTTLE_OK);
+	// One token more, whichever, so that the score of the last one is asked for.
+	ids[count] = ids[0];
+	assert_int_equal(cuttle_score(model, ids, count + 1, logprobs, top, &error), CUTTLE_OK);
+	assert_true(vocab_drawable(model->model.vocab, top[count - 1]));
+	assert_int_equal(cuttle_detokenize(model, &top[count - 1], 1, wanted, MOST, &size, &error),
+	                 CUTTLE_OK);
+	for (int way = 0; way < 3; way++) {
+		struct cuttle_slot_params params = params_of(3, way == 0 ? 0 : 1.5);
+		if (way == 1) params.top_k = 1;
+		if (way == 2) params.top_p = 1e-12;
+		struct cuttle_slots *slots = make_slots(model, 2);
+		assert_int_equal(cuttle_slots_add(slots, ids, count, &params, &slot, &error),
+		                 CUTTLE_OK);
+		assert_int_equal(cuttle_slots_step(slots, take_id_bytes, text, &error), CUTTLE_OK);
+		assert_int_equal(cuttle_slots_busy(slots), 0);
+		assert_int_equal(strlen(text), size);
+		assert_memory_equal(text, wanted, size);
+		cuttle_slots_free(&slots);
+	}
+}
+
+static void test_seeds_and_lengths(void **state) {
+	struct cuttle_model *model = *state;
+	char one[MOST], other[MOST];
+	size_t one_size, other_size;
+	struct cuttle_slot_params params = params_of(1, 2);
+	complete_alone(model, "seed", &params, one, &one_size);
+	complete_alone(model, "seed", &params, other, &other_size);
+	assert_int_equal(one_size, other_size);
+	assert_memory_equal(one, other, one_size);
+	params.seed = 2;
+	complete_alone(model, "seed", &params, other, &other_size);
+	assert_true(one_size != other_size || memcmp(one, other, one_size) != 0);
+	params.seeded = false;
+	size_t changed = 0;
+	for (int i = 0; i < 3; i++) {
+		complete_alone(model, "seed", &params, one, &one_size);
+		complete_alone(model, "seed", &params, other, &other_size);
+		changed += one_size != other_size || memcmp(one, other, one_size) != 0;
+	}
+	assert_true(changed > 0);
+	struct cuttle_slots *slots = make_slots(model, 1);
+	struct spelt s = {0};
+	params.tokens = 1;
+	(void)add_prompt(slots, model, "one token", &params);
+	run_out(slots, &s);
+	assert_int_equal(s.tokens[0], 1);
+	assert_true(s.last[0]);
+	cuttle_slots_free(&slots);
+}
+
+static void test_refusals(void **state) {
+	struct cuttle_model *model = *state;
+	struct cuttle_slots *slots;
+	size_t slot;
+	const int32_t ids[] = {1, 2, 3};
+	assert_int_equal(cuttle_slots_make(model, 0, 0, &slots, &error), CUTTLE_USAGE);
+	assert_int_equal(cuttle_slots_make(model, 65, 0, &slots, &error), CUTTLE_USAGE);
+	assert_int_equal(cuttle_slots_make(model, 1, 1 << 30, &slots, &error), CUTTLE_USAGE);
+	assert_null(slots);
+	slots = make_slots(model, 1);
+	const uint32_t context = cuttle_slots_context(slots);
+	struct cuttle_slot_params good = params_of(1, 1), bad;
+	const int32_t wrong[][1] = {{-1}, {1 << 30}};
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(cuttle_slots_add(slots, wrong[i], 1, &good, &slot, &error),
+		                 CUTTLE_USAGE);
+	assert_int_equal(cuttle_slots_add(slots, ids, 0, &good, &slot, &error), CUTTLE_USAGE);
+	for (int i = 0; i < 8; i++) {
+		bad = good;
+		if (i == 0) bad.tokens = 0;
+		if (i == 1) bad.tokens = context - 2;
+		if (i == 2) bad.temperature = -1;
+		if (i == 3) bad.temperature = 2.5;
+		if (i == 4) bad.temperature = 1e-9;
+		if (i == 5) bad.top_p = 0;
+		if (i == 6) bad.top_p = 1.5;
+		if (i == 7) bad.struct_size = 0;
+		assert_int_equal(cuttle_slots_add(slots, ids, 3, &bad, &slot, &error),
+		                 CUTTLE_USAGE);
+	}
+	assert_int_equal(cuttle_slots_busy(slots), 0);
+	bad = good;
+	bad.tokens = context - 3;
+	assert_int_equal(cuttle_slots_add(slots, ids, 3, &bad, &slot, &error), CUTTLE_OK);
+	assert_int_equal(cuttle_slots_add(slots, ids, 3, &good, &slot, &error), CUTTLE_PARTIAL);
+	cuttle_slots_free(&slots);
+}
+
+/* The prompt of a chat, spelt as text: special tokens by their names. */
+static void spell_prompt(struct cuttle_model *model, const int32_t *ids, size_t count,
+                         char text[MOST]) {
+	size_t size = 0;
+	for (size_t i = 0; i < count; i++) {
+		const enum vocab_token_type type = vocab_type(model->model.vocab, ids[i]);
+		if (type == VOCAB_CONTROL) {
+			const struct gguf_string piece = vocab_piece(model->model.vocab, ids[i]);
+			memcpy(text + size, piece.text, piece.size);
+			size += piece.size;
+		} else {
+			vocab_detokenize(model->model.vocab, &ids[i], 1, false, text, MOST, &size);
+		}
+	}
+	text[size] = 0;
+}
+
+static void test_chat_prompt(void **state) {
+	struct cuttle_model *model = *state;
+	const struct chat_pieces *pieces = chat_pieces(model->model.chat);
+	const struct cuttle_message chat[] = {{CUTTLE_SYSTEM, "be kind", 7},
+	                                      {CUTTLE_USER, "one", 3},
+	                                      {CUTTLE_ASSISTANT, "two", 3},
+	                                      {CUTTLE_USER, "three", 5}};
+	int32_t *ids;
+	size_t count;
+	char text[MOST], wanted[MOST];
+	assert_non_null(pieces);
+	assert_int_equal(cuttle_chat_prompt(model, chat, 4, &ids, &count, &error), CUTTLE_OK);
+	spell_prompt(model, ids, count, text);
+	free(ids);
+	(void)snprintf(wanted, MOST, "%sbe kind%sone%stwo%sthree%s", pieces->before_system,
+	               pieces->before_user, pieces->after_user, pieces->before_next_user,
+	               pieces->after_user);
+	// The file may have the prompt begin with BOS.
+	const char *found = strstr(text, wanted);
+	assert_non_null(found);
+	assert_int_equal(strlen(found), strlen(wanted));
+	assert_int_equal(cuttle_chat_prompt(model, chat + 1, 1, &ids, &count, &error), CUTTLE_OK);
+	free(ids);
+	// No turn may be missing, doubled or the assistant's at the end; nor may there be none.
+	const struct cuttle_message doubled[] = {chat[1], chat[1]}, late[] = {chat[1], chat[0]},
+	                            broken[] = {{CUTTLE_USER, "\xff", 1}};
+	assert_int_equal(cuttle_chat_prompt(model, chat, 3, &ids, &count, &error), CUTTLE_USAGE);
+	assert_int_equal(cuttle_chat_prompt(model, chat, 1, &ids, &count, &error), CUTTLE_USAGE);
+	assert_int_equal(cuttle_chat_prompt(model, chat, 0, &ids, &count, &error), CUTTLE_USAGE);
+	assert_int_equal(cuttle_chat_prompt(model, doubled, 2, &ids, &count, &error), CUTTLE_USAGE);
+	assert_int_equal(cuttle_chat_prompt(model, late, 2, &ids, &count, &error), CUTTLE_USAGE);
+	assert_int_equal(cuttle_chat_prompt(model, broken, 1, &ids, &count, &error), CUTTLE_USAGE);
+	assert_null(ids);
+}
+
+static int open_tiny(void **state) {
+	struct cuttle_model *model = tiny_model_open_healthy(2);
+	*state = model;
+	return 0;
+}
+
+static int close_tiny(void **state) {
+	struct cuttle_model *model = *state;
+	cuttle_model_free(&model);
+	return 0;
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_alone_and_beside),  cmocka_unit_test(test_greedy_is_likeliest),
+	    cmocka_unit_test(test_seeds_and_lengths), cmocka_unit_test(test_refusals),
+	    cmocka_unit_test(test_chat_prompt),
+	};
+	return cmocka_run_group_tests(tests, open_tiny, close_tiny);
+}

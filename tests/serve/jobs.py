@@ -1,0 +1,590 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Cases of tests/cli/serve_jobs.sh: a client of private jobs, with Python's own library alone.
+
+usage: jobs.py CASE CUTTLE [ARGUMENT]
+Each case begins its own servers in the current folder, where tiny.gguf stands. A case that fails
+prints why and ends with exit code 1.
+"""
+import atexit
+import http.client
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+CUTTLE = sys.argv[2]
+ARGUMENT = sys.argv[3] if len(sys.argv) > 3 else ''
+CANARY = 'CANARY-42'
+RUN = tempfile.mkdtemp(prefix='cuttle-jobs-', dir='/dev/shm')  # the server wants a folder in memory
+atexit.register(shutil.rmtree, RUN, ignore_errors=True)
+PLAN = {'num': 4, 'batch_size': 3, 'max_tokens': 12, 'clip': 0.5}
+LONG = {'num': 10, 'batch_size': 3, 'max_tokens': 200, 'clip': 0.5}
+
+
+def fail(why):
+    print(why)
+    sys.exit(1)
+
+
+def check(true, why):
+    if not true:
+        fail(why)
+
+
+def command(*words, **more):
+    return subprocess.run([CUTTLE, *words], check=True, capture_output=True, **more).stdout.decode()
+
+
+def make_ledger(name='ledger', rho='100', dataset='notes', measure=()):
+    for ending in ('', '-wal', '-shm'):
+        if os.path.exists(name + ending):
+            os.unlink(name + ending)
+    command('ledger', 'init', '--ledger', name, '--dataset', dataset, *(measure or ('--rho-limit', rho)))
+
+
+def records(count, line='note %d of ' + CANARY):
+    return ''.join(json.dumps({'text': line % i}) + '\n' for i in range(count)).encode()
+
+
+class Server:
+    """A server over STATE, until stop or kill."""
+
+    def __init__(self, *more, state='state', ledger='ledger', log='log'):
+        self.log = log
+        before = os.path.getsize(log) if os.path.exists(log) else 0
+        self.file = open(log, 'ab')
+        self.process = subprocess.Popen(
+            [CUTTLE, 'serve', '-m', 'tiny.gguf', '-t', '1', '--listen', '127.0.0.1:0', '--state', state,
+             '--runtime-dir', RUN, '--ledger', ledger, *more], stderr=self.file, stdout=self.file)
+        atexit.register(self.process.kill)
+        for _ in range(1000):
+            with open(log, 'rb') as text:
+                text.seek(before)
+                found = re.search(rb'listening on \S*:(\d+)', text.read())
+            if found:
+                break
+            check(self.process.poll() is None, 'the server does not begin: ' + open(log).read())
+            time.sleep(0.01)
+        self.port = int(found.group(1))
+
+    def ask(self, method, path, body=None, key=None, headers=None):
+        """Returns status, headers and bytes."""
+        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=60)
+        headers = dict(headers or {})
+        if key:
+            headers['Authorization'] = 'Bearer ' + key
+        if isinstance(body, (dict, list)):
+            body = json.dumps(body)
+            headers['Content-Type'] = 'application/json'
+        connection.request(method, path, body, headers)
+        reply = connection.getresponse()
+        data = reply.read()
+        connection.close()
+        return reply.status, reply.headers, data
+
+    def json(self, method, path, wanted, body=None, **more):
+        status, _, data = self.ask(method, path, body, **more)
+        check(status == wanted, f'{method} {path}: {status} instead of {wanted}: {data[:300]}')
+        return json.loads(data) if data else None
+
+    def error(self, method, path, wanted, code, body=None, **more):
+        error = self.json(method, path, wanted, body, **more)['error']
+        check(error['code'] == code and error['message'] and 'param' in error, f'{method} {path}: {error}')
+        return error
+
+    def create(self, plan, idempotency, key=None, wanted=201, **more):
+        request = {'type': 'generate', 'dataset': 'notes', 'plan': plan, **more}
+        return self.json('POST', '/v1/jobs', wanted, request, key=key, headers={'Idempotency-Key': idempotency})
+
+    def upload(self, job, data, wanted=204, key=None):
+        return self.json('PUT', f'/v1/jobs/{job}/references', wanted, data, key=key)
+
+    def queue(self, plan, idempotency, count, key=None):
+        job = self.create(plan, idempotency, key)['id']
+        self.upload(job, records(count), key=key)
+        self.json('POST', f'/v1/jobs/{job}/start', 202, key=key)
+        return job
+
+    def status(self, job, key=None):
+        return self.json('GET', f'/v1/jobs/{job}', 200, key=key)['status']
+
+    def wait(self, job, wanted='done', key=None, seconds=120):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            now = self.status(job, key)
+            if now == wanted:
+                return
+            check(now in ('queued', 'running'), f'the job is {now}, not {wanted}')
+            time.sleep(0.05)
+        fail(f'the job is {self.status(job, key)} after {seconds} s: ' + open(self.log).read()[-500:])
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.file.close()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(60)
+        self.file.close()
+        check(code == 0, f'the server ends with {code}')
+
+
+def runs(ledger='ledger', kind='reserve'):
+    return [e for e in command('ledger', 'export', '--ledger', ledger).splitlines() if json.loads(e)['kind'] == kind]
+
+
+def no_canary(*places):
+    found = subprocess.run(['grep', '-rlaE', CANARY, *places], capture_output=True).stdout
+    check(not found, 'private text in the clear: ' + found.decode())
+
+
+def children():
+    """Processes that run generate or sanitize of this folder's model."""
+    found = []
+    for name in os.listdir('/proc'):
+        try:
+            words = open(f'/proc/{name}/cmdline', 'rb').read().split(b'\0') if name.isdigit() else []
+            if len(words) > 2 and words[1] in (b'generate', b'sanitize') and os.readlink(f'/proc/{name}/cwd') == os.getcwd():
+                found.append(int(name))
+        except OSError:
+            pass
+    return found
+
+
+# ---- cases ---------------------------------------------------------------------------------------
+
+
+def case_whole():
+    """The life of a job, over HTTP."""
+    make_ledger()
+    server = Server('--insecure-seed', '7')
+    dry = server.json('POST', '/v1/jobs', 200, {'type': 'generate', 'dataset': 'notes', 'plan': PLAN, 'dry_run': True})
+    check(dry['id'] is None and dry['references_needed'] == 12 and dry['texts'] == 4, f'dry run: {dry}')
+    check(server.json('GET', '/v1/jobs', 200)['data'] == [], 'a dry run was kept')
+    job = server.create(PLAN, 'one')
+    check(re.fullmatch('job_[a-z2-7]{26}', job['id']), job['id'])
+    check(job['object'] == 'job' and job['type'] == 'generate' and job['status'] == 'awaiting_references', f'{job}')
+    check(job['plan'] == PLAN and job['budget']['fits'] and job['budget']['remaining_rho'] == 100, f'{job}')
+    check({'epsilon', 'delta', 'rho', 'adjacency', 'unit', 'sentence'} <= set(job['guarantee']), f'{job["guarantee"]}')
+    name = job['id']
+    server.error('GET', f'/v1/jobs/{name}/results', 409, 'not_done')
+    server.error('GET', f'/v1/jobs/{name}/receipt', 409, 'not_done')
+    server.error('POST', f'/v1/jobs/{name}/start', 409, 'references_missing')
+    server.upload(name, records(12))
+    server.json('POST', f'/v1/jobs/{name}/start', 202)
+    _, headers, events = server.ask('GET', f'/v1/jobs/{name}/events')
+    events = re.sub(rb'^:.*\n\n', b'', events, flags=re.M)
+    check(headers['Content-Type'].startswith('text/event-stream'), 'events are of another type')
+    numbers = [int(n) for n in re.findall(r'^id: (\d+)$', events.decode(), re.M)]
+    check(numbers == sorted(set(numbers)) and numbers[0] == 1 and numbers[-1] == 13, f'{numbers}')
+    check(b'"status":"done","texts":4,"texts_done":4' in events and b'token' not in events, events.decode())
+    _, _, late = server.ask('GET', f'/v1/jobs/{name}/events', headers={'Last-Event-ID': '12'})
+    check(b'id: 13\n' in late and b'id: 12\n' not in late, late.decode())
+    check(server.ask('GET', f'/v1/jobs/{name}/events', headers={'Last-Event-ID': '13'})[0] == 204, 'events go on')
+    # The command's very bytes.
+    words = ['generate', '-m', 'tiny.gguf', '--ledger', 'ledger', '--dataset', 'notes', '-N', '4', '-B', '3', '-n', '12', '--clip', '0.5',
+             '--insecure-seed', '7', '-i', '-', '-o', 'own.jsonl', '-q']
+    command(*words, input=records(12))
+    for route, file in (('results', 'own.jsonl'), ('receipt', 'own.receipt.json')):
+        status, _, data = server.ask('GET', f'/v1/jobs/{name}/{route}')
+        check(status == 200 and data == open(file, 'rb').read(), f'{route}: not the command\'s bytes')
+    receipt = json.loads(data)
+    check(receipt['command_sha256'] == job['fingerprint'], 'another fingerprint than was told')
+    check(server.json('GET', f'/v1/jobs/{name}', 200)['texts_done'] == 4, 'texts_done')
+    check(os.listdir(RUN) == [] and not os.path.exists(f'state/jobs/{name}/refs'), 'references outlive their job')
+    # A number comes back as it was sent.
+    priced = {'type': 'generate', 'dataset': 'notes', 'plan': {**PLAN, 'delta': 1e-7}, 'dry_run': True}
+    status, _, data = server.ask('POST', '/v1/jobs', priced)
+    check(status == 200 and b'"delta":1e-7' in data and b'9.99999' not in data, f'1e-7 is told as {data}')
+    # The same key and request are the same job, another request is refused.
+    check(server.create(PLAN, 'one', wanted=200)['id'] == name, 'one key made two jobs')
+    other = {'type': 'generate', 'dataset': 'notes', 'plan': {**PLAN, 'num': 5}}
+    server.error('POST', '/v1/jobs', 409, 'idempotency_key_reused', other, headers={'Idempotency-Key': 'one'})
+    server.error('POST', '/v1/jobs', 400, 'invalid_value', other)
+    for plan in ({'output': '/tmp/x'}, {'trace': '/tmp/x'}, {'ledger': 'x'}, {'insecure_seed': 1}, {'public_examples': '/etc/passwd'}):
+        server.error('POST', '/v1/jobs', 400, 'unsupported_parameter', {**other, 'plan': {**PLAN, **plan}}, headers={'Idempotency-Key': 'p'})
+    for plan in ({**PLAN, 'clip': -1}, {**PLAN, 'num': 0}, {'num': 3}, {**PLAN, 'delta': 2}):
+        told = server.error('POST', '/v1/jobs', 400, 'invalid_value', {**other, 'plan': plan}, headers={'Idempotency-Key': 'q'})
+        check('tiny.gguf' not in told['message'] and 'state' not in told['message'], told['message'])
+    server.error('POST', '/v1/jobs', 400, 'invalid_value', {**other, 'dataset': 'others'}, headers={'Idempotency-Key': 'r'})
+    # Bad references: a rule, and no record.
+    bad = server.create(PLAN, 'bad')['id']
+    told = server.json('PUT', f'/v1/jobs/{bad}/references', 422, records(11))
+    check(told['error']['code'] == 'invalid_input' and not re.search(r'\d', told['error']['message']), f'{told}')
+    check(os.listdir(RUN) == [], 'refused references were kept')
+    server.json('POST', f'/v1/jobs/{bad}/cancel', 202)
+    server.json('DELETE', f'/v1/jobs/{bad}', 204)
+    server.error('GET', f'/v1/jobs/{bad}', 404, 'not_found')
+    # Budget and ledger.
+    budget = server.json('GET', '/v1/budget/notes', 200)
+    check(budget['object'] == 'budget' and budget['limit']['rho'] == 100 and budget['runs'] == 0, f'{budget}')
+    check(server.json('GET', '/v1/budget', 200)['data'] == [budget], 'budgets')
+    server.error('GET', '/v1/budget/none', 404, 'not_found')
+    check(len(server.json('GET', '/v1/ledger/notes/entries', 200)['data']) == 1, 'entries')
+    verified = server.json('POST', '/v1/ledger/verify', 200, {})
+    check(verified['ok'] and verified['entries'] == 1 and len(verified['head']) == 64, f'{verified}')
+    check(not server.json('POST', '/v1/ledger/verify', 200, {'head': '0' * 64})['ok'], 'an absent entry is there')
+    metrics = server.ask('GET', '/metrics')[2].decode()
+    check('cuttle_jobs_total{type="generate",state="done"} 1' in metrics, metrics)
+    server.stop()
+    no_canary('state', RUN, 'log', 'ledger')
+    check(name not in open('log').read(), 'an id is in the log')
+
+
+def case_sanitize():
+    """Documents, with their own structure checked before the start."""
+    make_ledger('renyi', dataset='docs', measure=('--measure', 'rdp', '--order', '4', '--loss-limit', '100'))
+    server = Server(ledger='renyi')
+    plan = {'epsilon': 8, 'alpha': 4, 'max_tokens': 8}
+    request = {'type': 'sanitize', 'dataset': 'docs', 'plan': plan, 'references': {'format': 'jsonl'}}
+    job = server.json('POST', '/v1/jobs', 201, request, headers={'Idempotency-Key': 's'})
+    check(job['fingerprint'] is None and job['budget']['remaining_loss'] == 100, f'{job}')
+    name = job['id']
+
+    def documents(end):
+        return ''.join(json.dumps({'id': f'd{i}', 'text': f'{CANARY} is ill.', 'spans': [
+            {'start': 0, 'end': end, 'entity_type': 'PERSON'}]}) + '\n' for i in range(3)).encode()
+
+    server.upload(name, documents(99), wanted=422)
+    server.upload(name, documents(9))
+    job = server.json('GET', f'/v1/jobs/{name}', 200)
+    check(job['texts'] == 3 and job['references_uploaded'] and job['budget']['fits'], f'{job}')
+    server.json('POST', f'/v1/jobs/{name}/start', 202)
+    server.wait(name)
+    lines = server.ask('GET', f'/v1/jobs/{name}/results')[2].splitlines()
+    receipt = json.loads(server.ask('GET', f'/v1/jobs/{name}/receipt')[2])
+    check(len(lines) == 3 and receipt['command_sha256'] == job['fingerprint'], 'sanitize')
+    check(len(runs('renyi')) == 1, 'not one charge')
+    server.stop()
+    no_canary('state', RUN, 'log')
+
+
+def case_roles():
+    """Who may do what: keys, owners, --approval."""
+    make_ledger()
+    keys = {}
+    for who, role in (('ann', 'use'), ('bob', 'use'), ('chief', 'officer')):
+        keys[who] = command('serve', 'key', who, role, '--keys', 'keys').strip()
+    server = Server('--keys', 'keys', '--approval')
+    name = server.create(PLAN, 'a', key=keys['ann'])['id']
+    routes = [('GET', ''), ('DELETE', ''), ('PUT', '/references'), ('POST', '/start'), ('POST', '/cancel'),
+              ('GET', '/events'), ('GET', '/results'), ('GET', '/receipt')]
+    for method, end in routes:
+        body = b'{}\n' if method == 'PUT' else None
+        server.error(method, f'/v1/jobs/{name}{end}', 401, 'invalid_api_key', body)
+        server.error(method, f'/v1/jobs/{name}{end}', 404, 'not_found', body, key=keys['bob'])
+    check(server.json('GET', '/v1/jobs', 200, key=keys['bob'])['data'] == [], 'bob sees the job')
+    check(len(server.json('GET', '/v1/jobs', 200, key=keys['chief'])['data']) == 1, 'the officer does not')
+    for method, path in (('GET', '/v1/ledger/notes/entries'), ('POST', '/v1/ledger/verify')):
+        server.error(method, path, 403, 'forbidden_role', {} if method == 'POST' else None, key=keys['ann'])
+        server.json(method, path, 200, {} if method == 'POST' else None, key=keys['chief'])
+    server.upload(name, records(12), key=keys['ann'])
+    server.error('POST', f'/v1/jobs/{name}/start', 403, 'forbidden_role', key=keys['ann'])
+    server.json('POST', f'/v1/jobs/{name}/start', 202, key=keys['chief'])
+    server.wait(name, key=keys['ann'])
+    server.stop()
+    for secret in keys.values():
+        check(secret not in open('log').read(), 'a key is in the log')
+
+
+def case_busy():
+    """Requests with one key that come together are one job. While another process holds the ledger, a
+    start waits for it, and nobody else does."""
+    make_ledger()
+    server = Server()
+    same = {'type': 'generate', 'dataset': 'notes', 'plan': PLAN}
+    told = []
+    threads = [threading.Thread(target=lambda: told.append(server.ask('POST', '/v1/jobs', same, headers={'Idempotency-Key': 'same'})))
+               for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    check(sorted(status for status, _, _ in told) == [200] * 5 + [201], f'{told}')
+    check(len({json.loads(data)['id'] for _, _, data in told}) == 1, 'one key made several jobs')
+    first, other = (server.create(PLAN, key)['id'] for key in 'ab')
+    began = time.monotonic()
+    server.upload(first, records(12))
+    usual = time.monotonic() - began
+    ledger = sqlite3.connect('ledger', isolation_level=None)
+    ledger.execute('BEGIN IMMEDIATE')
+    answers = []
+    waits = [('POST', f'/v1/jobs/{first}/start'), ('GET', f'/v1/jobs/{first}')]
+    threads = [threading.Thread(target=lambda asked: answers.append(server.ask(*asked)[0]), args=(asked,)) for asked in waits]
+    for thread in threads:
+        thread.start()
+    time.sleep(3)
+    for what, most in ((lambda: server.json('GET', '/v1/jobs', 200), 1), (lambda: server.upload(other, records(12)), 1 + 3 * usual),
+                       (lambda: server.json('POST', f'/v1/jobs/{other}/cancel', 202), 1)):
+        began = time.monotonic()
+        what()
+        took = time.monotonic() - began
+        check(took < most, f'while the ledger is busy an answer takes {took:.1f} s')
+    check(answers == [], f'the ledger was not waited for: {answers}')
+    ledger.close()
+    for thread in threads:
+        thread.join()
+    check(sorted(answers) == [200, 202], f'{answers}')
+    server.wait(first)
+    check(len(runs()) == 1, f'{len(runs())} charges')
+    server.stop()
+
+
+def case_parallel():
+    """Twenty starts at once, room for three; and twenty requests with one key."""
+    make_ledger()
+    server = Server()
+    one = server.create(PLAN, 'price')['budget']['charge']
+    server.stop()
+    shutil.rmtree('state')
+    make_ledger(rho=str(one * 3.5))
+    server = Server()
+    jobs = [server.create(PLAN, f'k{i}')['id'] for i in range(20)]
+    for name in jobs:
+        server.upload(name, records(12))
+    answers = {}
+
+    def start(name):
+        status, _, data = server.ask('POST', f'/v1/jobs/{name}/start')
+        answers[name] = (status, json.loads(data))
+
+    threads = [threading.Thread(target=start, args=(name,)) for name in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    began = [name for name in jobs if answers[name][0] == 202]
+    check(len(began) == 3, f'{len(began)} of 20 starts')
+    for name in jobs:
+        if name not in began:
+            check(answers[name][0] == 403 and answers[name][1]['error']['code'] == 'insufficient_privacy_budget', f'{answers[name]}')
+    for name in began:
+        server.wait(name)
+    check(len(runs()) == 3, f'{len(runs())} charges')
+    ids = set()
+    threads = [threading.Thread(target=lambda: ids.add(server.ask('POST', '/v1/jobs', {'type': 'generate', 'dataset': 'notes', 'plan': LONG}, headers={
+        'Idempotency-Key': 'same'})[2])) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    check(len({json.loads(data)['id'] for data in ids}) == 1, 'one key made several jobs')
+    server.stop()
+
+
+def clear():
+    """No job of an earlier server is left."""
+    for folder in ('state', RUN):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def killed_run(kills, seed):
+    """A job of a server that is killed so many times, each time at another moment. Returns its results."""
+    make_ledger()
+    clear()
+    more = ['--insecure-seed', '7'] if seed else []
+    server = Server(*more)
+    name = server.queue(LONG, 'k', 30)
+    for _ in range(kills):
+        time.sleep(random.uniform(0.0, 0.25))
+        done = server.status(name) == 'done'
+        left = children()
+        server.kill()
+        for _ in range(200):
+            if not children():
+                break
+            time.sleep(0.01)
+        check(not children(), f'a job outlives its server: {left}')
+        no_canary('state', RUN, 'log', 'ledger')
+        server = Server(*more)
+        if done:
+            break
+    server.wait(name)
+    results = server.ask('GET', f'/v1/jobs/{name}/results')[2]
+    check(os.listdir(RUN) == [], 'a key outlives its job')
+    server.stop()
+    return results
+
+
+def dies_with_server():
+    """A job in the midst of a long text writes nothing, so no closed pipe ends it: its server's end must."""
+    make_ledger()
+    clear()
+    server = Server()
+    name = server.queue({**PLAN, 'num': 1, 'batch_size': 1000, 'max_tokens': 400}, 'long', 1000)
+    for _ in range(2000):
+        found = children()
+        if found and server.status(name) == 'running':
+            break
+        time.sleep(0.005)
+    check(found, 'no job runs')
+    server.kill()
+    for _ in range(100):
+        if not children():
+            return
+        time.sleep(0.01)
+    for process in children():
+        os.kill(process, signal.SIGKILL)
+    fail('a job outlives its server')
+
+
+def case_kill():
+    """kill -9 at many moments: one charge, and the tokens of a run that nobody disturbed."""
+    kills = int(ARGUMENT or 6)
+    dies_with_server()
+    command('generate', '-m', 'tiny.gguf', '--dataset', 'notes', '-N', '10', '-B', '3', '-n', '200', '--clip', '0.5', '--accountant', 'zcdp',
+            '--insecure-seed', '7', '-i', '-', '-o', 'own.jsonl', '-q', '-t', '1', input=records(30))
+    check(killed_run(kills, True) == open('own.jsonl', 'rb').read(), 'a killed job has other texts')
+    results = killed_run(kills, False).splitlines()
+    check([json.loads(line)['index'] for line in results] == list(range(10)), 'texts are missing or twice there')
+    check(len(runs()) == 1 and len(runs(kind='close')) == 1, f'{len(runs())} charges')
+
+
+def case_disk():
+    """A full disk: 507 for what arrives, and a job that waits and goes on. Needs a small file system."""
+    os.mkdir('small')
+    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', 'small'], capture_output=True).returncode:
+        print('skipped: no file system can be mounted')
+        return
+    try:
+        make_ledger()
+        server = Server(state='small/state')
+        name = server.create(LONG, 'd')['id']
+        server.json('PUT', f'/v1/jobs/{name}/references', 507, records(30) + b' ' * (2 << 20))
+        server.upload(name, records(30))
+        filler = open('small/filler', 'wb')
+        try:
+            while True:
+                filler.write(b'x' * 4096)
+                filler.flush()
+        except OSError:
+            pass
+        server.json('POST', f'/v1/jobs/{name}/start', 507)
+        os.truncate('small/filler', os.path.getsize('small/filler') - (48 << 10))
+        server.json('POST', f'/v1/jobs/{name}/start', 202)
+        time.sleep(2)
+        now = server.status(name)
+        check(now in ('queued', 'running'), f'with a full disk the job is {now}')
+        os.truncate('small/filler', 0)
+        server.wait(name)
+        check(len(runs()) == 1, f'{len(runs())} charges')
+        server.stop()
+    finally:
+        subprocess.run(['umount', '-l', 'small'], check=True)
+
+
+CLOCK = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <sys/time.h>
+#include <time.h>
+/* Seconds by which the file that is named here says the clock is wrong. */
+static long shift(void) {
+	long seconds = 0;
+	FILE *file = fopen("SHIFT", "r");
+	if (file && fscanf(file, "%ld", &seconds) != 1) seconds = 0;
+	if (file) fclose(file);
+	return seconds;
+}
+int clock_gettime(clockid_t clock, struct timespec *now) {
+	int (*real)(clockid_t, struct timespec *) = dlsym(RTLD_NEXT, "clock_gettime");
+	const int failed = real(clock, now);
+	if (!failed && clock == CLOCK_REALTIME) now->tv_sec += shift();
+	return failed;
+}
+time_t time(time_t *seconds) {
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (seconds) *seconds = now.tv_sec;
+	return now.tv_sec;
+}
+"""
+
+
+def case_clock():
+    """The clock jumps by a year, forwards and back, while a job waits and while one runs."""
+    if not shutil.which('cc') or b'libasan' in subprocess.run(['ldd', CUTTLE], capture_output=True).stdout:
+        print('skipped: a wrong clock, there is no C compiler, or AddressSanitizer')
+        return
+    make_ledger()
+    with open('clock.c', 'w') as file:
+        file.write(CLOCK.replace('SHIFT', os.path.abspath('shift')))
+    subprocess.run(['cc', '-shared', '-fPIC', '-o', 'clock.so', 'clock.c', '-ldl'], check=True)
+
+    def jump(years):
+        with open('shift.new', 'w') as file:
+            file.write(str(years * 365 * 86400))
+        os.replace('shift.new', 'shift')
+
+    jump(0)
+    os.environ['LD_PRELOAD'] = os.path.abspath('clock.so')
+    try:
+        server = Server()
+    finally:
+        del os.environ['LD_PRELOAD']
+    began = time.monotonic()
+    created = []
+    for years in (1, -1):
+        jump(years)
+        job = server.create(PLAN, f'k{years}')
+        created.append(job['created'])
+        server.upload(job['id'], records(12))
+        jump(-years)
+        time.sleep(6)  # the queue looks around every 5 s, and wipes what is a day old
+        check(server.json('GET', f'/v1/jobs/{job["id"]}', 200)['references_uploaded'], 'the clock wiped references')
+        server.json('POST', f'/v1/jobs/{job["id"]}/start', 202)
+        jump(years)
+        server.wait(job['id'])
+    check(abs(created[0] - created[1] - 2 * 365 * 86400) < 600, f'the clock did not jump: {created}')
+    check(time.monotonic() - began < 120, 'a jump was waited for')
+    check(len(runs()) == 2, f'{len(runs())} charges')
+    server.stop()
+
+
+def case_twins():
+    """Records that give the same tokens give the same answers, events, logs and metrics."""
+    seen = []
+    for twin in range(2):
+        make_ledger()
+        shutil.rmtree('state', ignore_errors=True)
+        if os.path.exists('log'):
+            os.unlink('log')
+        server = Server('--insecure-seed', '7')
+        told = []
+        # Null records of another kind and length: of another type, without the field, not JSON.
+        data = records(12).splitlines(keepends=True)
+        data[3] = b'{"text": 5}\n' if twin else b'not JSON at all, and longer, ' + CANARY.encode() * 50 + b'\n'
+        data[7] = b'\n' if twin else b'{"other": "' + b'x' * 5000 + b'"}\n'
+        job = server.create(PLAN, 't')
+        name = job['id']
+        told.append(json.dumps(job))
+        for method, path, body in (('PUT', 'references', b''.join(data)), ('POST', 'start', None), ('GET', 'events', None), ('GET', 'results', None),
+                                   ('GET', 'receipt', None)):
+            status, _, answer = server.ask(method, f'/v1/jobs/{name}/{path}', body)
+            # A comment of a stream tells the time alone, which no promise covers.
+            told.append(f'{status} ' + re.sub(r'^:.*\n\n', '', answer.decode(), flags=re.M))
+        told.append(server.ask('GET', f'/v1/jobs/{name}')[2].decode())
+        metrics = server.ask('GET', '/metrics')[2].decode()
+        told.append('\n'.join(line for line in metrics.splitlines() if 'jobs' in line or 'requests' in line))
+        server.stop()
+        told.append(re.sub(r':\d+\n', ':PORT\n', open('log').read()))
+        seen.append(re.sub(r'"created": ?\d+', '', '\n'.join(told).replace(name, 'ID')))
+    if seen[0] != seen[1]:
+        for one, two in zip(seen[0].splitlines(), seen[1].splitlines()):
+            check(one == two, f'twins differ: {one[:300]}\n{two[:300]}')
+        fail('twins differ')
+
+
+if __name__ == '__main__':
+    globals()['case_' + sys.argv[1]]()

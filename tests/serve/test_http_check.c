@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests serve/http_check.h and serve/plain_text.h, without a network. It fails if a head that can
+// be read in two ways passes. It fails if a plain one does not. It fails if a path finds another
+// route, or a foreign host or origin passes. It fails if a stop string or half a character is told.
+#include "serve/http_check.h"
+#include "serve/plain_text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A head as libmicrohttpd leaves it: line ends and colons have become NULs. */
+struct parsed {
+	char bytes[512];
+	struct http_head head;
+	const char *names[8], *values[8];
+	char target[256];
+};
+
+/* Reads as leniently as libmicrohttpd does: a bare line feed ends a line, too. */
+static void parse_head(struct parsed *p, const char *text, size_t size) {
+	memcpy(p->bytes, text, size);
+	p->head = (struct http_head){
+	    .bytes = p->bytes, .size = size, .names = p->names, .values = p->values};
+	char *at = p->bytes, *const end = p->bytes + size;
+	for (size_t line = 0; at < end; line++) {
+		char *stop = memchr(at, '\n', (size_t)(end - at));
+		assert_non_null(stop);
+		char *const next = stop + 1;
+		*stop = 0;
+		if (stop > at && stop[-1] == '\r') stop[-1] = 0;
+		if (line == 0) {
+			char *space = strchr(at, ' ');
+			*space = 0;
+			p->head.uri = space + 1;
+			space = memrchr(space + 1, ' ', (size_t)(stop - space - 1));
+			*space = 0;
+			p->head.version = space + 1;
+			p->head.uri_size = strlen(p->head.uri);
+			strcpy(p->target, p->head.uri);
+			p->head.target = p->target;
+		} else if (*at) {
+			char *value = memchr(at, ':', (size_t)(stop - at));
+			assert_non_null(value);
+			*value++ = 0;
+			while (*value == ' ' || *value == '\t') value++;
+			p->names[p->head.count] = at;
+			p->values[p->head.count++] = value;
+		}
+		at = next;
+	}
+}
+
+static bool head_is_plain(const char *text, size_t size) {
+	struct parsed p;
+	parse_head(&p, text, size);
+	return http_head_is_plain(&p.head);
+}
+#define PLAIN(text) head_is_plain(text, sizeof(text) - 1)
+
+static void test_heads(void **state) {
+	(void)state;
+	assert_true(PLAIN("GET / HTTP/1.1\r\n\r\n"));
+	assert_true(PLAIN("GET /a?b=c HTTP/1.0\r\nHost: a\r\nX-B:  c d \r\nE:\tf\r\nG:h\r\n\r\n"));
+	assert_false(PLAIN("GET / HTTP/1.1\n\n"));
+	assert_false(PLAIN("GET / HTTP/1.1\r\nHost: a\n\r\n"));
+	assert_false(PLAIN("GET / HTTP/1.1\r\nHost: a\r\n\n"));
+	assert_false(PLAIN("GET / HTTP/1.2\r\n\r\n"));
+	assert_false(PLAIN("GET  / HTTP/1.1\r\n\r\n"));
+	assert_false(PLAIN("GET /a b HTTP/1.1\r\n\r\n"));
+	assert_false(PLAIN("GET /a\tb HTTP/1.1\r\n\r\n"));
+	assert_false(PLAIN("GET /a\0b HTTP/1.1\r\n\r\n"));
+	assert_false(PLAIN("GET / HTTP/1.1\r\nHost: a\0b\r\n\r\n"));
+	assert_false(PLAIN("GET / HTTP/1.1\r\nHo\0st: a\r\n\r\n"));
+	assert_false(PLAIN("GET / HTTP/1.1\r\nHost : a\r\n\r\n"));
+	assert_false(PLAIN("GET / HTTP/1.1\r\n: a\r\n\r\n"));
+	assert_false(PLAIN("GET / HTTP/1.1\r\nHost: a\x01\r\n\r\n"));
+	struct parsed p;
+	static const char folded[] = "GET / HTTP/1.1\r\nHost: a\r\nX: b\r\n\r\n";
+	// A value that was put together from two lines stands elsewhere.
+	parse_head(&p, folded, sizeof folded - 1);
+	p.values[1] = "b c";
+	assert_false(http_head_is_plain(&p.head));
+	// A header that nobody was told of.
+	parse_head(&p, folded, sizeof folded - 1);
+	p.head.count = 1;
+	assert_false(http_head_is_plain(&p.head));
+}
+
+static void test_lengths(void **state) {
+	uint64_t length;
+	(void)state;
+	assert_true(http_read_length("0", &length) && length == 0);
+	assert_true(http_read_length("123456789012345678", &length) &&
+	            length == UINT64_C(123456789012345678));
+	static const char *const wrong[] = {
+	    "", "+1", "-1", " 1", "1 ", "0x1", "1,1", "1e3", "1234567890123456789"};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		assert_false(http_read_length(wrong[i], &length));
+}
+
+static void answer_nothing(void *user, const struct http_call *call, struct http_reply *reply) {
+	(void)user;
+	(void)call;
+	(void)reply;
+}
+
+static void test_routes(void **state) {
+	(void)state;
+	static const struct http_route
+	    first[] = {{.method = "GET", .pattern = "/a", .answer = answer_nothing},
+	               {.method = "GET", .pattern = "/jobs/{id}", .answer = answer_nothing},
+	               {.method = "DELETE", .pattern = "/jobs/{id}", .answer = answer_nothing}},
+	    second[] = {
+	        {.method = "GET", .pattern = "/jobs/{id}/results", .answer = answer_nothing}};
+	const struct http_table tables[] = {{.routes = first, .count = 3},
+	                                    {.routes = second, .count = 1}},
+	                        *table;
+	const struct {
+		const char *method, *path;
+		const struct http_route *route;
+		const char *id;
+		bool known;
+	} cases[] = {{"GET", "/a", &first[0], "", true},
+	             {"GET", "/jobs/job_1-x", &first[1], "job_1-x", true},
+	             {"DELETE", "/jobs/j", &first[2], "j", true},
+	             {"GET", "/jobs/j/results", &second[0], "j", true},
+	             {"POST", "/jobs/j", NULL, "", true},
+	             {"GET", "/jobs/", NULL, "", false},
+	             {"GET", "/jobs/J", NULL, "", false},
+	             {"GET", "/jobs/j.k", NULL, "", false},
+	             {"GET", "/jobs/..", NULL, "", false},
+	             {"GET", "/jobs/j%2f", NULL, "", false},
+	             {"GET", "/jobs/j/", NULL, "", false},
+	             {"GET", "/jobs/j/k/results", NULL, "", false},
+	             {"GET", "/jobs/j/results/", NULL, "", false},
+	             {"GET", "/A", NULL, "", false},
+	             {"GET", "", NULL, "", false},
+	             {"GET",
+	              "/jobs/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+	              NULL, "", false}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char id[HTTP_ID_MOST + 1];
+		bool known;
+		assert_ptr_equal(
+		    http_find_route(tables, 2, cases[i].method, cases[i].path, &table, id, &known),
+		    cases[i].route);
+		assert_string_equal(id, cases[i].id);
+		assert_int_equal(known, cases[i].known);
+	}
+}
+
+static void test_sites(void **state) {
+	static const char *const names[] = {"localhost:80", "localhost"};
+	(void)state;
+	assert_true(http_host_is_ours("localhost", names, 2));
+	assert_true(http_host_is_ours("LocalHost:80", names, 2));
+	assert_false(http_host_is_ours("localhost:81", names, 2));
+	assert_false(http_host_is_ours("localhost.evil", names, 2));
+	assert_false(http_host_is_ours("", names, 2));
+	assert_true(http_host_is_ours("any", NULL, 0));
+	assert_false(http_host_is_ours("any/thing", NULL, 0));
+	assert_true(http_origin_is_ours("http://a:1", "A:1", false));
+	assert_false(http_origin_is_ours("http://a:1", "a:1", true));
+	assert_true(http_origin_is_ours("https://a", "a", true));
+	assert_true(http_origin_is_ours("https://a", "a", false)); // a proxy may have TLS
+	assert_false(http_origin_is_ours("https://b", "a", false));
+	assert_false(http_origin_is_ours("ftp://a", "a", false));
+	assert_false(http_origin_is_ours("http://a:10", "a:1", false));
+	assert_false(http_origin_is_ours("null", "a:1", false));
+	assert_string_equal(http_bearer("bearer  x"), "x");
+	assert_null(http_bearer("Bearer "));
+	assert_null(http_bearer("Basic x"));
+}
+
+static void test_bodies(void **state) {
+	char deep[128] = {0};
+	(void)state;
+	static const char *const wrong[] = {"", "[]", "1", "{", "{}}", "{\"a\":1,\"a\":2}"};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		assert_null(http_parse_json(wrong[i], strlen(wrong[i])));
+	for (int depth = 31; depth <= 32; depth++) {
+		char *at = stpcpy(deep, "{\"a\":");
+		memset(at, '[', (size_t)depth);
+		memset(at + depth, ']', (size_t)depth);
+		strcpy(at + 2 * depth, "}");
+		json_t *root = http_parse_json(deep, strlen(deep));
+		assert_int_equal(root != NULL, depth == 31);
+		json_decref(root);
+	}
+	// Brackets in a string are no depth.
+	static const char text[] = "{\"a\":\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\\\"[[\"}";
+	json_t *root = http_parse_json(text, sizeof text - 1);
+	assert_non_null(root);
+	json_decref(root);
+}
+
+/* Adds the pieces and writes what is told after each, with '|' between. */
+static void tell_pieces(const char *const *stops, size_t stop_count, const char *const *pieces,
+                        size_t count, char *told) {
+	struct plain_text text = {.stops = stops, .stop_count = stop_count};
+	*told = 0;
+	for (size_t i = 0; i < count; i++) {
+		assert_true(plain_text_add(&text, pieces[i], strlen(pieces[i])));
+		const size_t ready = plain_text_ready(&text, i + 1 == count);
+		strncat(told, text.bytes + text.told, ready);
+		strcat(told, "|");
+		text.told += ready;
+	}
+	plain_text_free(&text);
+}
+
+static void test_texts(void **state) {
+	static const char *const stops[] = {"END", "\n\n"};
+	char told[128];
+	(void)state;
+	tell_pieces(stops, 2, (const char *[]){"go", " EN", "D now", "x"}, 4, told);
+	assert_string_equal(told, "go| |||");
+	tell_pieces(stops, 2, (const char *[]){"go", " EN", "TER"}, 3, told);
+	assert_string_equal(told, "go| |ENTER|");
+	tell_pieces(stops, 2, (const char *[]){"a\n", "\nb"}, 2, told);
+	assert_string_equal(told, "a||");
+	tell_pieces(stops, 2, (const char *[]){"xEND\n\n"}, 1, told);
+	assert_string_equal(told, "x|");
+	tell_pieces(NULL, 0, (const char *[]){"\xc3", "\xa9", "\xe2\x82", "\xac!"}, 4, told);
+	assert_string_equal(told, "|\xc3\xa9||\xe2\x82\xac!|");
+	tell_pieces(NULL, 0, (const char *[]){"\xe2\x82"}, 1, told);
+	assert_string_equal(told, "\xe2\x82|");
+	tell_pieces(NULL, 0, (const char *[]){"\x80\x80\x80\x80", "a"}, 2, told);
+	assert_string_equal(told, "\x80\x80\x80\x80|a|");
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_heads),  cmocka_unit_test(test_lengths),
+	    cmocka_unit_test(test_routes), cmocka_unit_test(test_sites),
+	    cmocka_unit_test(test_bodies), cmocka_unit_test(test_texts),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

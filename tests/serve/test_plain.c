@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests that completions pause while a private job runs: serve/plain.h. Replies are caught here. It
+// fails if a request is answered during the pause, or none behind it. It fails if a request has no
+// answer when the server stops.
+#include "serve/plain.h"
+#include "tests/support/tiny_model.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+/* What became of the one request at a time. */
+static struct {
+	pthread_mutex_t lock;
+	bool later, sent;
+	unsigned code;
+	char error[64];
+} caught = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct http_later *const LATER = (struct http_later *)&caught;
+static struct http_reply *const REPLY = (struct http_reply *)&caught;
+
+static void catch_reply(unsigned code, const char *error) {
+	(void)pthread_mutex_lock(&caught.lock);
+	caught.code = code;
+	(void)snprintf(caught.error, sizeof caught.error, "%s", error);
+	(void)pthread_mutex_unlock(&caught.lock);
+}
+
+struct http_later *__wrap_http_later(struct http_reply *reply);
+struct http_later *__wrap_http_later(struct http_reply *reply) {
+	(void)reply;
+	caught.later = true;
+	return LATER;
+}
+
+bool __wrap_http_later_gone(struct http_later *later);
+bool __wrap_http_later_gone(struct http_later *later) {
+	(void)later;
+	return false;
+}
+
+struct http_reply *__wrap_http_later_reply(struct http_later *later);
+struct http_reply *__wrap_http_later_reply(struct http_later *later) {
+	(void)later;
+	return REPLY;
+}
+
+void __wrap_http_later_send(struct http_later *later);
+void __wrap_http_later_send(struct http_later *later) {
+	(void)later;
+	(void)pthread_mutex_lock(&caught.lock);
+	caught.sent = true;
+	(void)pthread_mutex_unlock(&caught.lock);
+}
+
+void __wrap_http_add(struct http_reply *reply, const char *name, const char *value);
+void __wrap_http_add(struct http_reply *reply, const char *name, const char *value) {
+	(void)reply;
+	(void)name;
+	(void)value;
+}
+
+void __wrap_http_json(struct http_reply *reply, unsigned code, json_t *root);
+void __wrap_http_json(struct http_reply *reply, unsigned code, json_t *root) {
+	(void)reply;
+	json_decref(root);
+	catch_reply(code, "");
+}
+
+void __wrap_http_fail(struct http_reply *reply, unsigned status, const char *type, const char *code,
+                      const char *param, const char *format, ...);
+void __wrap_http_fail(struct http_reply *reply, unsigned status, const char *type, const char *code,
+                      const char *param, const char *format, ...) {
+	(void)reply;
+	(void)type;
+	(void)param;
+	(void)format;
+	catch_reply(status, code);
+}
+
+/* Asks for so many tokens. */
+static void ask(const struct http_table *table, int tokens) {
+	json_t *body = json_pack("{s:s,s:i}", "prompt", "a", "max_tokens", tokens);
+	const struct http_call call = {.method = "POST", .body = body};
+	caught.later = caught.sent = false;
+	caught.code = 0;
+	for (size_t i = 0; i < table->count; i++)
+		if (!strcmp(table->routes[i].pattern, "/v1/completions"))
+			table->routes[i].answer(table->user, &call, REPLY);
+	json_decref(body);
+}
+
+/* Waits until the reply was sent, at most 20 seconds. */
+static bool was_sent(void) {
+	bool sent = false;
+	for (int i = 0; i < 2000 && !sent; i++) {
+		const struct timespec pause = {.tv_nsec = 10000000};
+		(void)nanosleep(&pause, NULL);
+		(void)pthread_mutex_lock(&caught.lock);
+		sent = caught.sent;
+		(void)pthread_mutex_unlock(&caught.lock);
+	}
+	return sent;
+}
+
+static void test_pause(void **state) {
+	struct cuttle_error error;
+	struct cuttle_model *model = tiny_model_open_healthy(1);
+	const struct plain_params params = {.model = model, .name = "tiny", .slots = 2};
+	struct plain *plain;
+	(void)state;
+	assert_int_equal(plain_open(&params, &plain, &error), CUTTLE_OK);
+	const struct http_table table = plain_table(plain);
+	ask(&table, 2);
+	assert_true(caught.later && was_sent());
+	assert_int_equal(caught.code, 200);
+	plain_pause(plain, true);
+	ask(&table, 2);
+	assert_false(caught.later);
+	assert_int_equal(caught.code, 503);
+	assert_string_equal(caught.error, "paused");
+	plain_pause(plain, false);
+	ask(&table, 2);
+	assert_true(caught.later && was_sent());
+	assert_int_equal(caught.code, 200);
+	// One under way ends when a private job begins.
+	ask(&table, 500);
+	plain_pause(plain, true);
+	assert_true(was_sent());
+	assert_int_equal(caught.code, 503);
+	assert_string_equal(caught.error, "paused");
+	plain_pause(plain, false);
+	ask(&table, 500);
+	plain_stop(plain);
+	assert_true(was_sent());
+	assert_int_equal(caught.code, 503);
+	assert_string_equal(caught.error, "stopping");
+	ask(&table, 2);
+	assert_int_equal(caught.code, 503);
+	plain_close(&plain);
+	cuttle_model_free(&model);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_pause)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

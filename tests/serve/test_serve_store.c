@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests serve/store.c. It fails if a job is lost or changed when the list is closed. It fails if
+// two jobs of an owner have one key, or a running one is not queued again. It fails if others may
+// read the file.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "serve/store.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/cuttle-store-XXXXXX", path[64];
+
+static struct store *open_store(void) {
+	struct store *store;
+	struct cuttle_error error;
+	assert_int_equal(store_open(path, &store, &error), CUTTLE_OK);
+	return store;
+}
+
+static struct store_job make_job(const char *owner, const char *key) {
+	struct store_job job = {.state = STORE_AWAITING,
+	                        .type = "generate",
+	                        .spec = "{}",
+	                        .fingerprint = "f",
+	                        .dataset = "notes",
+	                        .run = "",
+	                        .owner = owner,
+	                        .idempotency = key,
+	                        .failure = "",
+	                        .created = 5};
+	store_name(job.id);
+	return job;
+}
+
+struct seen {
+	char ids[8][STORE_ID];
+	enum store_state states[8];
+	size_t count;
+};
+
+static enum cuttle_status see(void *user, const struct store_job *job) {
+	struct seen *seen = user;
+	memcpy(seen->ids[seen->count], job->id, STORE_ID);
+	seen->states[seen->count++] = job->state;
+	assert_string_equal(job->dataset, "notes");
+	assert_int_equal(job->created, 5);
+	return CUTTLE_OK;
+}
+
+static struct seen look(struct store *store, struct store_filter filter) {
+	struct seen seen = {.count = 0};
+	assert_int_equal(store_walk(store, &filter, see, &seen, NULL), CUTTLE_OK);
+	return seen;
+}
+
+static void jobs_survive(void **state) {
+	(void)state;
+	struct store *store = open_store();
+	struct store_job one = make_job("ann", "1"), two = make_job("bob", "1");
+	assert_int_equal(store_add(store, &one, NULL), CUTTLE_OK);
+	assert_int_equal(store_add(store, &two, NULL), CUTTLE_OK);
+	one.state = STORE_RUNNING;
+	one.place = 2;
+	two.state = STORE_QUEUED;
+	two.place = 1;
+	assert_int_equal(store_change(store, &one, NULL), CUTTLE_OK);
+	assert_int_equal(store_change(store, &two, NULL), CUTTLE_OK);
+	store_close(&store);
+	store = open_store();
+	struct seen seen = look(store, (struct store_filter){.state = STORE_STATES});
+	assert_int_equal(seen.count, 2);
+	assert_string_equal(seen.ids[0], two.id); // by place, not by age
+	assert_int_equal(seen.states[1], STORE_RUNNING);
+	assert_int_equal(store_recover(store, NULL), CUTTLE_OK);
+	seen = look(store, (struct store_filter){.state = STORE_QUEUED});
+	assert_int_equal(seen.count, 2);
+	int64_t place;
+	assert_int_equal(store_last_place(store, &place, NULL), CUTTLE_OK);
+	assert_int_equal(place, 3);
+	seen = look(store, (struct store_filter){.owner = "ann", .state = STORE_STATES});
+	assert_int_equal(seen.count, 1);
+	assert_string_equal(seen.ids[0], one.id);
+	assert_int_equal(store_remove(store, one.id, NULL), CUTTLE_OK);
+	assert_int_equal(store_remove(store, two.id, NULL), CUTTLE_OK);
+	assert_int_equal(look(store, (struct store_filter){.state = STORE_STATES}).count, 0);
+	store_close(&store);
+}
+
+static void one_key_is_one_job(void **state) {
+	(void)state;
+	struct store *store = open_store();
+	struct store_job one = make_job("ann", "k"), again = make_job("ann", "k"),
+	                 other = make_job("bob", "k");
+	assert_int_equal(store_add(store, &one, NULL), CUTTLE_OK);
+	assert_int_not_equal(store_add(store, &again, NULL), CUTTLE_OK);
+	assert_int_equal(store_add(store, &other, NULL), CUTTLE_OK);
+	const struct seen seen =
+	    look(store,
+	         (struct store_filter){.owner = "ann", .idempotency = "k", .state = STORE_STATES});
+	assert_int_equal(seen.count, 1);
+	assert_string_equal(seen.ids[0], one.id);
+	assert_int_equal(store_remove(store, one.id, NULL), CUTTLE_OK);
+	assert_int_equal(store_remove(store, other.id, NULL), CUTTLE_OK);
+	store_close(&store);
+}
+
+static void names_are_of_the_alphabet(void **state) {
+	(void)state;
+	char one[STORE_ID], two[STORE_ID];
+	store_name(one);
+	store_name(two);
+	assert_string_not_equal(one, two);
+	assert_int_equal(strlen(one), 30);
+	assert_int_equal(strspn(one + 4, "abcdefghijklmnopqrstuvwxyz234567"), 26);
+	assert_false(store_state_ended(STORE_RUNNING));
+	assert_true(store_state_ended(STORE_CANCELLED));
+}
+
+static void others_may_not_read_it(void **state) {
+	(void)state;
+	struct stat file;
+	const mode_t old = umask(0);
+	struct store *store = open_store();
+	(void)umask(old);
+	assert_int_equal(stat(path, &file), 0);
+	assert_int_equal(file.st_mode & 0777, 0600);
+	store_close(&store);
+}
+
+static void a_broken_file_is_one_line(void **state) {
+	(void)state;
+	char broken[80];
+	struct store *store;
+	struct cuttle_error error;
+	(void)snprintf(broken, sizeof broken, "%s/broken", folder);
+	FILE *file = fopen(broken, "w");
+	assert_non_null(file);
+	for (int i = 0; i < 1000; i++) (void)fputs("not a database", file);
+	(void)fclose(file);
+	assert_int_equal(store_open(broken, &store, &error), CUTTLE_INTERNAL);
+	assert_null(store);
+	assert_non_null(strstr(error.message, "list of jobs"));
+	(void)unlink(broken);
+	(void)snprintf(broken, sizeof broken, "%s/none/jobs.db", folder);
+	assert_int_equal(store_open(broken, &store, &error), CUTTLE_INTERNAL);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(others_may_not_read_it),
+	    cmocka_unit_test(jobs_survive),
+	    cmocka_unit_test(one_key_is_one_job),
+	    cmocka_unit_test(names_are_of_the_alphabet),
+	    cmocka_unit_test(a_broken_file_is_one_line),
+	};
+	if (!mkdtemp(folder)) return 1;
+	(void)snprintf(path, sizeof path, "%s/jobs.db", folder);
+	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	static const char *const names[] = {"", "-wal", "-shm"};
+	for (size_t i = 0; i < 3; i++) {
+		char name[80];
+		(void)snprintf(name, sizeof name, "%s%s", path, names[i]);
+		(void)unlink(name);
+	}
+	return failed || rmdir(folder);
+}

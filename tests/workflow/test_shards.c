@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests workflow/shards.h from inside a process, where a shard can be looked at between two tokens.
+// It fails if a token is kept before the shard is taken, or if what another took meanwhile is drawn
+// from. It fails if the number of a shard or of an attempt is no part of its command. It fails if a
+// stopped shard does not go on to the same bytes, if --redraw takes away a shard that is completed
+// meanwhile, or if merge takes memory for what a line only claims.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/support/files.h"
+#include "tests/support/runs.h"
+#include "workflow/merging.h"
+#include "workflow/run.h"
+#include "workflow/shards.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { TEXTS = 5, BATCH = 2, TOKENS = 6, SHARDS = 2, ROOM = 1 << 16 };
+static char folder[] = "/tmp/cuttle-shards-XXXXXX";
+static char model_path[64], input[64], run_folder[64];
+static struct setup_model opened;
+static struct cuttle_error error;
+
+/* The shard that is drawn, and what its events do. */
+static const struct run_shard *drawn;
+static size_t tokens_told, stop_after;
+static bool takes_away; /* another takes the shard while its prompts are read */
+static bool taken_away; /* it has */
+
+static void begin(void *user, bool complete) {
+	(void)user;
+	(void)complete;
+}
+static void reading(void *user, size_t text) {
+	(void)user;
+	assert_true(text < TEXTS);
+	if (takes_away && !taken_away) {
+		assert_int_equal(shard_take(drawn->taken, "another"), 0);
+		taken_away = true;
+	}
+	// Nothing is drawn yet, so nobody else has taken it.
+	if (tokens_told == 0 && !taken_away) assert_int_equal(access(drawn->taken, F_OK), -1);
+}
+static void token(void *user) {
+	(void)user;
+	assert_int_equal(access(drawn->taken, F_OK), 0);
+	tokens_told++;
+}
+static void text(void *user) {
+	(void)user;
+}
+static bool stop(void *user) {
+	(void)user;
+	return tokens_told >= stop_after;
+}
+static void end(void *user) {
+	(void)user;
+}
+static void publish(void *user, const char *receipt) {
+	(void)user;
+	assert_non_null(strstr(receipt, SHARD_RECEIPT));
+}
+static const struct run_events EVENTS = {NULL, begin, reading, token, text, stop, end, publish};
+
+static struct run_request make_request(void) {
+	struct run_request request = runs_request(input, TEXTS, BATCH, TOKENS);
+	request.lots = RUN_LOTS_OFF;
+	request.plan.clip = 0.5;
+	return request;
+}
+
+/* The request of the whole run. Its output is to be freed. */
+static struct run_request make_whole(struct setup *setup) {
+	struct run_request request = make_request();
+	request.output = shards_file(run_folder);
+	assert_non_null(request.output);
+	assert_int_equal(setup_make(&request, &opened, setup, &error), CUTTLE_OK);
+	return request;
+}
+
+static void open_run(void) {
+	struct run_request request = make_request();
+	struct setup setup;
+	bool already = true;
+	assert_int_equal(shards_folder(&request, run_folder, &error), CUTTLE_OK);
+	request = make_whole(&setup);
+	const struct shards_request shards = {&request, run_folder, SHARDS};
+	assert_int_equal(shards_open(&shards, &setup, &already, &error), CUTTLE_OK);
+	assert_false(already);
+	assert_int_equal(shards_open(&shards, &setup, &already, &error), CUTTLE_OK);
+	assert_true(already);
+	setup_free(&setup);
+	free((char *)(uintptr_t)request.output);
+}
+
+static void remove_run(void) {
+	char command[128];
+	(void)snprintf(command, sizeof command, "rm -r %s", run_folder);
+	assert_int_equal(system(command), 0);
+}
+
+/* Draws a shard until it has drawn so many tokens. */
+static enum cuttle_status draw_shard(struct run_shard *shard, size_t tokens) {
+	struct run_request request = make_request();
+	struct setup setup;
+	request.shard = drawn = shard;
+	request.output = shard->lines;
+	tokens_told = 0;
+	stop_after = tokens;
+	assert_int_equal(setup_make(&request, &opened, &setup, &error), CUTTLE_OK);
+	const enum cuttle_status status = run_texts(&request, &setup, &EVENTS, &error);
+	setup_free(&setup);
+	return status;
+}
+
+/* The shard that another process completes just before the next lock; NULL = none. */
+static struct run_shard *completed_first;
+
+/* Stands in for the system's: the completion falls between two steps of shards_redraw. */
+int flock(int file, int operation) {
+	struct run_shard *shard = completed_first;
+	char name[32], path[128];
+	(void)snprintf(name, sizeof name, "/proc/self/fd/%d", file);
+	const ssize_t size = readlink(name, path, sizeof path - 1);
+	path[size > 0 ? size : 0] = 0;
+	if (shard && strstr(path, SHARD_JOURNAL)) {
+		completed_first = NULL;
+		// As above: the taker is there from the first token on.
+		assert_int_equal(unlink(shard->taken), 0);
+		assert_int_equal(draw_shard(shard, SIZE_MAX), CUTTLE_OK);
+	}
+	return (int)syscall(SYS_flock, file, operation);
+}
+
+static void a_shard_that_is_completed_meanwhile_is_not_redrawn(void **state) {
+	(void)state;
+	struct run_shard shard;
+	struct setup setup;
+	char journal[128];
+	static char before[ROOM], after[ROOM];
+	open_run();
+	assert_int_equal(shards_join(run_folder, "0/2", 0, 0, &shard, &error), CUTTLE_OK);
+	(void)snprintf(journal, sizeof journal, "%s.journal", shard.lines);
+	assert_int_equal(draw_shard(&shard, 4), CUTTLE_PARTIAL);
+	struct run_request request = make_whole(&setup);
+	const struct shards_request shards = {&request, run_folder, SHARDS};
+	const size_t told = files_get(request.output, before, sizeof before);
+	completed_first = &shard;
+	assert_int_equal(shards_redraw(&shards, &setup, 0, "officer", &error), CUTTLE_USAGE);
+	assert_null(completed_first);
+	assert_non_null(strstr(error.message, "is complete"));
+	assert_int_equal(access(shard.lines, F_OK), 0);
+	assert_int_equal(access(shard.taken, F_OK), 0);
+	assert_int_equal(access(journal, F_OK), -1);
+	// Nothing was paid, or taken on somebody's word.
+	assert_int_equal(files_get(request.output, after, sizeof after), told);
+	assert_memory_equal(before, after, told);
+	setup_free(&setup);
+	free((char *)(uintptr_t)request.output);
+	shards_leave(&shard);
+	remove_run();
+}
+
+static void a_shard_is_taken_before_its_first_token(void **state) {
+	(void)state;
+	struct run_shard shard;
+	char journal[128];
+	open_run();
+	assert_int_equal(shards_join(run_folder, "1/2", 0, 0, &shard, &error), CUTTLE_OK);
+	(void)snprintf(journal, sizeof journal, "%s.journal", shard.lines);
+	takes_away = true;
+	assert_int_equal(draw_shard(&shard, SIZE_MAX), CUTTLE_LEDGER);
+	// Not one token was kept, so the journal is gone.
+	assert_int_equal(tokens_told, 0);
+	assert_int_equal(access(journal, F_OK), -1);
+	assert_int_equal(access(shard.lines, F_OK), -1);
+	assert_int_equal(draw_shard(&shard, SIZE_MAX), CUTTLE_LEDGER);
+	takes_away = taken_away = false;
+	shards_leave(&shard);
+	remove_run();
+}
+
+static void a_shard_that_was_stopped_goes_on(void **state) {
+	(void)state;
+	static char whole[ROOM], pieces[ROOM];
+	struct run_shard shard;
+	size_t size = 0, tokens = 0;
+	for (int pass = 0; pass < 2; pass++) {
+		open_run();
+		assert_int_equal(shards_join(run_folder, "0/2", 0, 0, &shard, &error), CUTTLE_OK);
+		enum cuttle_status status = CUTTLE_PARTIAL;
+		// The taker is there from the first token on, so later passes do not look for it.
+		while (status == CUTTLE_PARTIAL) {
+			status = draw_shard(&shard, pass ? 4 : SIZE_MAX);
+			tokens += tokens_told;
+			if (status == CUTTLE_PARTIAL) assert_int_equal(unlink(shard.taken), 0);
+		}
+		assert_int_equal(status, CUTTLE_OK);
+		if (!pass) size = files_get(shard.lines, whole, sizeof whole);
+		else assert_int_equal(files_get(shard.lines, pieces, sizeof pieces), size);
+		shards_leave(&shard);
+		remove_run();
+	}
+	assert_true(size > 0);
+	assert_memory_equal(whole, pieces, size);
+	// Shard 0 of 2 has three of the five texts.
+	assert_int_equal(tokens, 2 * 3 * TOKENS);
+}
+
+static void each_shard_and_attempt_is_a_command(void **state) {
+	(void)state;
+	struct run_shard shard;
+	struct shard_run again = {0};
+	char commands[4][HASH_TEXT], path[128];
+	size_t size;
+	open_run();
+	for (size_t i = 0; i < SHARDS; i++) {
+		assert_int_equal(shards_join(run_folder, i ? "1/2" : "0/2", 0, 0, &shard, &error),
+		                 CUTTLE_OK);
+		memcpy(commands[i], shard.command, HASH_TEXT);
+		if (i + 1 < SHARDS) shards_leave(&shard);
+	}
+	const struct shard_redraw redraw = {.shard = 1, .run = "", .entry = "", .word = "officer"};
+	char *bytes = receipt_seal(shard_run_again(&shard.run, &redraw), NULL, &size);
+	assert_non_null(bytes);
+	(void)snprintf(path, sizeof path, "%s/" SHARD_RUN, run_folder);
+	files_put(path, bytes, size);
+	free(bytes);
+	assert_int_equal(shard_run_read(run_folder, NULL, &again, &error), CUTTLE_OK);
+	shard_run_command(&again, 0, commands[2]);
+	shard_run_command(&again, 1, commands[3]);
+	assert_string_not_equal(commands[0], commands[1]);
+	assert_string_equal(commands[2], commands[0]);
+	assert_string_not_equal(commands[3], commands[1]);
+	assert_string_not_equal(commands[3], commands[0]);
+	shard_run_close(&again);
+	shards_leave(&shard);
+	remove_run();
+}
+
+/* The most memory that this process has claimed so far, in KiB. */
+static size_t most_memory(void) {
+	char status[4096];
+	status[files_get("/proc/self/status", status, sizeof status - 1)] = 0;
+	const char *line = strstr(status, "VmPeak:");
+	assert_non_null(line);
+	return strtoul(line + strlen("VmPeak:"), NULL, 10);
+}
+
+/* Changes the first `from` in a file to `to`. */
+static void edit_file(const char *path, const char *from, const char *to) {
+	static char bytes[ROOM], edited[ROOM + 256];
+	bytes[files_get(path, bytes, sizeof bytes - 1)] = 0;
+	const char *at = strstr(bytes, from);
+	assert_non_null(at);
+	const int size = snprintf(edited, sizeof edited, "%.*s%s%s", (int)(at - bytes), bytes, to,
+	                          at + strlen(from));
+	files_put(path, edited, (size_t)size);
+}
+
+/* Whoever can write into the folder can write such a line, and a receipt with its hash. */
+static void a_line_that_claims_many_tokens_takes_no_memory(void **state) {
+	(void)state;
+	struct run_shard shard;
+	struct merging_result result;
+	char output[64], receipt[128], before[HASH_TEXT], after[HASH_TEXT];
+	open_run();
+	for (size_t i = 0; i < SHARDS; i++) {
+		assert_int_equal(shards_join(run_folder, i ? "1/2" : "0/2", 0, 0, &shard, &error),
+		                 CUTTLE_OK);
+		assert_int_equal(draw_shard(&shard, SIZE_MAX), CUTTLE_OK);
+		if (i + 1 < SHARDS) shards_leave(&shard);
+	}
+	char *path = shard_path(run_folder, shard.number, SHARD_RECEIPT);
+	assert_non_null(path);
+	(void)snprintf(receipt, sizeof receipt, "%s", path);
+	free(path);
+	assert_int_equal(hash_file(shard.lines, before, &error), CUTTLE_OK);
+	edit_file(shard.lines, "\"tokens\":", "\"tokens\":100000000");
+	assert_int_equal(hash_file(shard.lines, after, &error), CUTTLE_OK);
+	edit_file(receipt, before, after);
+	(void)snprintf(output, sizeof output, "%s/out.jsonl", folder);
+	const struct merging_request request = {
+	    .folder = run_folder, .output = output, .now = 1700000000};
+	const size_t memory = most_memory();
+	assert_int_equal(merging_run(&request, &result, &error), CUTTLE_LEDGER);
+	assert_non_null(strstr(error.message, "none that cuttle writes"));
+	assert_in_range(most_memory(), memory, memory + (1 << 20));
+	free(result.lacking);
+	shards_leave(&shard);
+	remove_run();
+}
+
+static int begin_tests(void **state) {
+	(void)state;
+	static const char records[] =
+	    "{\"text\":\"one\"}\n{\"text\":\"two\"}\n{\"text\":\"three\"}\n{\"text\":\"four\"}\n"
+	    "{\"text\":\"five\"}\n{\"text\":\"six\"}\n{\"text\":\"seven\"}\n{\"text\":\"eight\"}\n"
+	    "{\"text\":\"nine\"}\n{\"text\":\"ten\"}\n";
+	if (!mkdtemp(folder)) return -1;
+	(void)snprintf(model_path, sizeof model_path, "%s/tiny.gguf", folder);
+	(void)snprintf(input, sizeof input, "%s/refs.jsonl", folder);
+	(void)snprintf(run_folder, sizeof run_folder, "%s/RUN", folder);
+	files_put(input, records, sizeof records - 1);
+	return runs_model(model_path, &opened, &error) ? -1 : 0;
+}
+
+static int end_tests(void **state) {
+	(void)state;
+	static const char *const names[] = {"tiny.gguf", "refs.jsonl"};
+	cuttle_model_free(&opened.model);
+	return files_remove(folder, names, sizeof names / sizeof *names);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_shard_is_taken_before_its_first_token),
+	    cmocka_unit_test(a_shard_that_was_stopped_goes_on),
+	    cmocka_unit_test(each_shard_and_attempt_is_a_command),
+	    cmocka_unit_test(a_shard_that_is_completed_meanwhile_is_not_redrawn),
+	    cmocka_unit_test(a_line_that_claims_many_tokens_takes_no_memory),
+	};
+	return cmocka_run_group_tests(tests, begin_tests, end_tests);
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuttle evolve: texts from public prompts, of which private records choose the nearest. The work
+// is done in workflow/evolving; here options become its request, and what it tells becomes words.
+// No private data passes through.
+#include "tools/verbs.h"
+
+#include "io/secrecy.h"
+#include "io/units.h"
+#include "tools/watch.h"
+#include "workflow/evolving.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct evolve_values {
+	struct model_values open;
+	struct evolving_request request;
+	uint64_t tokens;        /* T */
+	uint64_t top_k;         /* candidates of a token */
+	uint64_t context;       /* longest prompt plus text in tokens, 0 = as the model allows */
+	uint64_t parallel;      /* texts in flight, 0 = as suits */
+	uint64_t prompt_chunk;  /* rows per prompt pass, 0 = as suits */
+	uint64_t insecure_seed; /* COUNT_NONE = noise of the system's bits */
+	int form;               /* --template: 0 continue, 1 instruct, CHOICE_NONE */
+	int progress;           /* enum progress_mode */
+	bool dry_run;
+	bool quiet;
+};
+
+#define VALUE(member) OPTION(struct evolve_values, member)
+// clang-format off
+static const struct option_entry OPTIONS[] = {
+	MODEL_OPTION(struct evolve_values),
+	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
+	 .help = "the records, JSONL, CSV or TSV, a file or a pipe; - is standard input"},
+	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
+	 .help = "field or column with the text (default text)"},
+	{.name = "unit-key", VALUE(request.unit_key), .argument = "FIELD",
+	 .help = "field that says whose a record is, for a ledger that counts by it; one without "
+	         "it is null; the guarantee stays that of one record"},
+	{.name = "epsilon", .letter = 'e', VALUE(request.epsilon), .range = EPSILON_RANGE,
+	 .argument = "EPS",
+	 .help = "privacy loss per record of all votes, from which their noise follows"},
+	{.name = "delta", VALUE(request.delta), .range = DELTA_RANGE, .argument = "D",
+	 .help = "what is added to the probability of any event (default 1e-6)"},
+	{.name = "ledger", VALUE(request.ledger), .argument = "FILE",
+	 .help = "count the run in this ledger, before the first vote; needs --dataset"},
+	{.name = "dataset", VALUE(request.dataset), .argument = "NAME",
+	 .help = "name of the records, in the receipt and the ledger"},
+	{.name = "num", .letter = 'N', VALUE(request.texts), .argument = "TEXTS", .least = 1,
+	 .most = CUTTLE_MOST_CANDIDATES,
+	 .help = "texts that are kept each time, and written at last (default 100)"},
+	{.name = "generations", VALUE(request.generations), .argument = "G", .least = 1,
+	 .most = 1000,
+	 .help = "how often the records vote (default 10)"},
+	{.name = "variations", VALUE(request.variations), .argument = "L", .least = 1, .most = 1000,
+	 .help = "candidates for each text: itself, and L - 1 variations (default 7)"},
+	{.name = "neighbours", VALUE(request.neighbours), .argument = "K", .least = 1,
+	 .most = CUTTLE_MOST_VOTES,
+	 .help = "votes of a record, for its K nearest candidates; costs sqrt(K) times the noise "
+	         "(default 1)"},
+	{.name = "threshold", VALUE(request.threshold), .argument = "H", .most = 1 << 30,
+	 .help = "a noisy count counts for what it is above this (default 0)"},
+	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .least = 1,
+	 .most = 1 << 20,
+	 .help = "most tokens of a text (default 200)"},
+	{.name = "temperature", VALUE(request.plan.temperature), .range = TEMPERATURE_RANGE,
+	 .argument = "TAU",
+	 .help = "of the public prompts' tokens (default 1)"},
+	{.name = "top-k", VALUE(top_k), .argument = "K", .most = 1 << 24,
+	 .help = "likeliest tokens that one is drawn from; 0 = all (default 100)"},
+	{.name = "seed", VALUE(request.seed), .argument = "SEED", .most = INT64_MAX,
+	 .help = "draw the public texts from this seed; without it one is drawn. The receipt has "
+	         "it; noise never follows from it"},
+	{.name = "kind", VALUE(request.plan.kind), .argument = "NOUN",
+	 .help = "what a document is, for the public prompt: \"clinical note\" (default text)"},
+	{.name = "template", VALUE(form), .argument = "continue|instruct",
+	 .help = "continue (default): plain text; instruct: a request in the model's chat format"},
+	{.name = "chat-format", VALUE(request.plan.chat_format), .argument = "NAME",
+	 .help = "that format, instead of the one the model's template is known as"},
+	{.name = "system", VALUE(request.plan.system), .argument = "TEXT",
+	 .help = "system message of --template instruct"},
+	{.name = "prompt-public", VALUE(request.prompt_public), .argument = "FILE",
+	 .help = "own prompt of the first texts, used byte for byte"},
+	{.name = "prompt-variation", VALUE(request.prompt_variation), .argument = "FILE",
+	 .help = "own prompt of variations; {text} in it, once, becomes the text that was kept"},
+	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
+	 .most = UINT32_MAX,
+	 .help = "longest prompt plus text (default: the model's context, at most 4096)"},
+	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
+	 .help = "texts, JSONL; - is standard output, which cannot be continued"},
+	RECEIPT_OPTIONS(struct evolve_values),
+	{.name = "dry-run", VALUE(dry_run),
+	 .help = "print the guarantee, the noise and what would be drawn; with -i count the "
+	         "records; draw nothing"},
+	PROGRESS_OPTIONS(struct evolve_values),
+	MACHINE_OPTIONS(struct evolve_values),
+	{.name = "parallel", VALUE(parallel), .argument = "TEXTS", .most = 256,
+	 .help = "texts in flight at once (default: as suits memory); results do not depend on it"},
+	{.name = "prompt-chunk", VALUE(prompt_chunk), .argument = "ROWS", .most = 1 << 14,
+	 .help = "rows per prompt pass; results do not depend on it"},
+	SEED_OPTION(struct evolve_values),
+};
+
+static const struct option_heading HEADINGS[] = {
+	{"model", "Input"},
+	{"epsilon", "Privacy"},
+	{"num", "Text"},
+	{"kind", "Prompts"},
+	{"output", "Output"},
+	{"threads", "Machine"},
+	{"insecure-seed", "Tests"},
+	{NULL, NULL},
+};
+
+static const char ABOUT[] =
+	"Aug-PE (Xie and others 2024). N L texts are drawn from the public prompt. Then, G times, "
+	"each record votes for the text that is nearest to it, by the model's own vectors; the "
+	"counts get noise; the N texts with most votes stay, and L - 1 variations of each are "
+	"drawn from a prompt that shows it. No private record is ever in a prompt. Out come the N "
+	"texts that stay at last, {\"index\",\"text\",\"tokens\",\"finish\",\"votes\"}, most votes "
+	"first.\n\n"
+
+	"EPS and D are for one record of all G votes together. A null, blank or unreadable record "
+	"votes for none, and nobody is told. The number of lines is public. Noise is discrete "
+	"Gaussian with sigma = sqrt(K G / (2 rho)): with G = 10 and D = 1e-6 it is 14.3 at EPS 1, "
+	"5.2 at 3, 1.8 at 10. A text that is to be seen needs several times as many votes: with "
+	"few records take a small -N and -L.\n\n"
+
+	"With --ledger the run is charged for all records before the first vote. Every token and "
+	"every noisy count is journalled in OUT.journal before it is used. After a kill the same "
+	"command goes on, on the input it was begun with and on no other (exit 2), and ends in "
+	"the same bytes; see generate for journal, receipt and paths.\n";
+// clang-format on
+
+static void settle_evolve(struct evolve_values *values) {
+	struct evolving_request *request = &values->request;
+	const char *epoch = getenv("SOURCE_DATE_EPOCH");
+	request->model = values->open.model;
+	request->lock = values->open.mlock;
+	if (values->tokens) request->plan.tokens = (uint32_t)values->tokens;
+	request->plan.top_k = (uint32_t)values->top_k;
+	request->plan.context = (uint32_t)values->context;
+	request->plan.parallel = (uint32_t)values->parallel;
+	request->plan.prompt_chunk = (uint32_t)values->prompt_chunk;
+	request->plan.insecure = values->insecure_seed != COUNT_NONE;
+	if (request->plan.insecure) request->plan.insecure_seed = values->insecure_seed;
+	if (values->form == 1) request->plan.form = CUTTLE_INSTRUCT;
+	if (epoch && !options_count(epoch, UINT64_MAX, &request->now)) request->now = UINT64_MAX;
+}
+
+/* ---- what a run tells, in words -------------------------------------------------------------- */
+
+struct evolve_state {
+	struct watch watch; /* first: it is what the events of watch.h are told */
+	const struct evolve_values *values;
+	const struct evolving *evolving;
+};
+
+static void on_evolve_begin(void *user, bool complete) {
+	struct evolve_state *run = user;
+	const struct evolve_values *values = run->values;
+	const struct evolve_receipt *receipt = &run->evolving->receipt;
+	const bool no_receipt = !strcmp(values->request.output, "-") && !values->request.receipt;
+	char sentence[EVOLVE_SENTENCE];
+	evolve_sentence(receipt, sentence);
+	if (!values->quiet || no_receipt || !receipt->private_output)
+		fprintf(stderr, "%s\n", sentence);
+	if (!values->quiet && receipt->private_output && !values->request.ledger)
+		fprintf(stderr, "No ledger: nobody counts what several runs over the same records "
+		                "spend together.\n");
+	if (complete) {
+		fprintf(stderr, "%s is already complete\n", values->request.output);
+		return;
+	}
+	watch_begin(&run->watch, values->quiet, values->progress, evolving_drawn(receipt), NULL);
+}
+
+static void on_evolve_publish(void *user, const char *receipt) {
+	const struct evolve_state *run = user;
+	const char *output = run->values->request.output;
+	if (receipt && !run->values->quiet)
+		fprintf(stderr, "%zu texts in %s, receipt in %s\n", run->evolving->receipt.texts,
+		        strcmp(output, "-") ? output : "standard output", receipt);
+}
+
+static enum cuttle_status preview_evolve(const struct evolve_values *values,
+                                         struct evolving *evolving, struct cuttle_error *error) {
+	const struct evolving_request *request = &values->request;
+	const struct evolve_receipt *receipt = &evolving->receipt;
+	char sentence[EVOLVE_SENTENCE], rho[UNITS_NUMBER];
+	const enum cuttle_status status =
+	    request->input ? evolving_count(request, evolving, error) : CUTTLE_OK;
+	if (status) return status;
+	printf("model         %s (%" PRIu64 " bytes)\nmodel sha256  %s\nkernels       %s\n",
+	       request->model, receipt->model.file_bytes, receipt->model_sha256, receipt->isa);
+	if (request->input) printf("records       %zu\n", receipt->records);
+	printf("votes         %" PRIu32 " times, %" PRIu64 " of a record\n", receipt->votes.times,
+	       receipt->votes.square);
+	printf("noise         sigma %.8g, variance %" PRIu32 "/%" PRIu32 "\n",
+	       sqrt((double)receipt->votes.num / receipt->votes.den), receipt->votes.num,
+	       receipt->votes.den);
+	units_print(receipt->rho, true, rho);
+	printf("charge        rho %s per record\n", rho);
+	printf("texts         %zu drawn, %zu written\n", evolving_drawn(receipt), receipt->texts);
+	evolve_sentence(receipt, sentence);
+	printf("command       %s\n\n%s\n", evolving->fingerprint, sentence);
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status run_evolve(const struct evolve_values *values,
+                                     const struct setup_model *opened, struct cuttle_error *error) {
+	struct evolving evolving;
+	struct evolve_state run = {.values = values, .evolving = &evolving};
+	const struct run_events events = {.user = &run,
+	                                  .begin = on_evolve_begin,
+	                                  .reading = watch_reading,
+	                                  .token = watch_token,
+	                                  .text = watch_text,
+	                                  .stop = watch_stop,
+	                                  .end = watch_end,
+	                                  .publish = on_evolve_publish};
+	enum cuttle_status status = evolving_make(&values->request, opened, &evolving, error);
+	if (!status && values->dry_run) status = preview_evolve(values, &evolving, error);
+	else if (!status) status = evolving_run(&values->request, &evolving, &events, error);
+	evolving_free(&evolving);
+	return status;
+}
+
+/* ---- the verb -------------------------------------------------------------------------------- */
+
+static int check_evolve(const struct verb *verb, const struct evolve_values *values) {
+	const struct evolving_request *request = &values->request;
+	struct cuttle_error error;
+	const struct verb_need needs[] = {{!values->open.model, VERB_MODEL},
+	                                  {!request->input && !values->dry_run, "-i RECORDS"},
+	                                  {isnan(request->epsilon), "-e EPS"},
+	                                  {!request->output && !values->dry_run, "-o OUT"}};
+	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
+	if (code) return code;
+	if (request->prompt_public && values->form != CHOICE_NONE)
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "--template and own prompts exclude each other");
+	enum cuttle_status status = evolving_check(request, &error);
+	if (!status) status = evolving_paths(request, &error);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
+static int run_evolve_verb(const struct verb *verb, int argc, char **argv) {
+	struct evolve_values values = {
+	    .top_k = 100, .insecure_seed = COUNT_NONE, .form = CHOICE_NONE};
+	struct setup_model opened = {0};
+	struct cuttle_error error;
+	int code;
+	secrecy_begin();
+	evolving_default(&values.request);
+	if (!verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
+	settle_evolve(&values);
+	code = check_evolve(verb, &values);
+	if (!code) code = verb_open_hashed(verb, &values.open, &opened);
+	if (code) return code;
+	const enum cuttle_status status = run_evolve(&values, &opened, &error);
+	cuttle_model_free(&opened.model);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
+const struct verb evolve_verb = {
+    .name = "evolve",
+    .usage = "-m MODEL -i RECORDS -o OUT -e EPS [OPTION]...",
+    .summary = "public texts, of which private records choose the nearest, again and again",
+    .example = "-m MODEL.gguf -i notes.jsonl -o out.jsonl -e 3 -N 50 --kind note",
+    .another = "-m MODEL.gguf -e 1 --generations 5 --variations 4 --dry-run",
+    .about = ABOUT,
+    .options = OPTIONS,
+    .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+    .headings = HEADINGS,
+    .run = run_evolve_verb,
+};

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuttle serve: answers clients over HTTP, and cuttle serve key: makes a key for one of them. What
+// the server does stands in serve/; here are its options. No private data passes through.
+#include "serve/serve.h"
+#include "tools/verbs.h"
+
+#include "io/ledger.h"
+#include "io/secrecy.h"
+#include "serve/keys.h"
+#include <ctype.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct serve_values {
+	struct model_values open;
+	const char *listen;      /* HOST:PORT or unix:PATH; NULL = systemd's, else 127.0.0.1:8080 */
+	const char *keys;        /* path */
+	const char *certificate; /* path */
+	const char *secret;      /* path */
+	struct option_list hosts; /* more names of this server */
+	const char *name;         /* of the model; NULL = from its file */
+	const char *state;        /* folder for private jobs; NULL = there are none */
+	const char *runtime;      /* folder in memory for keys; NULL = as usual */
+	const char *ledger;       /* path; with state */
+	uint64_t queue;           /* most jobs that wait or run; 0 = not given */
+	uint64_t seed;            /* of jobs; COUNT_NONE = private */
+	bool approval;
+	uint64_t slots;
+	uint64_t context;
+	int plain; /* enum serve_plain */
+	bool quiet;
+};
+
+// clang-format off
+#define SERVE(member) OPTION(struct serve_values, member)
+static const struct option_entry OPTIONS[] = {
+	{.name = "listen", SERVE(listen), .argument = "ADDRESS",
+	 .help = "HOST:PORT or unix:PATH (default: the socket that systemd hands over, else "
+	         "127.0.0.1:8080); other hosts than this one only with TLS and keys"},
+	{.name = "keys", SERVE(keys), .argument = "FILE",
+	 .help = "clients need a key of this file, which cuttle serve key writes; without it "
+	         "whoever can connect may do everything"},
+	{.name = "tls-cert", SERVE(certificate), .argument = "FILE",
+	 .help = "certificate chain in PEM form, for TLS 1.2 and 1.3"},
+	{.name = "tls-key", SERVE(secret), .argument = "FILE", .help = "its private key"},
+	{.name = "host", SERVE(hosts), .argument = "NAME",
+	 .help = "another name by which clients call this server, as behind a proxy; may be given "
+	         "several times"},
+	{.name = "plain", SERVE(plain), .argument = "pause|beside|off",
+	 .help = "completions without any protection: pause (default) refuses them while a private "
+	         "job runs, since who draws beside it could time its steps; beside does not, for "
+	         "servers whose clients may all know everything; off has none"},
+	{.name = "name", SERVE(name), .argument = "NAME",
+	 .help = "what clients call the model: a-z, 0-9, - and _ (default: from the file's name)"},
+	{.name = "state", SERVE(state), .argument = "FOLDER",
+	 .help = "keep private jobs here, a folder of this server alone; with --ledger"},
+	{.name = "ledger", SERVE(ledger), .argument = "FILE",
+	 .help = "the ledger that private jobs are charged in (cuttle ledger init)"},
+	{.name = "runtime-dir", SERVE(runtime), .argument = "FOLDER",
+	 .help = "keep the keys of uploaded references here; must be in memory, so that a reboot "
+	         "forgets them (default: $RUNTIME_DIRECTORY, else /run/user/UID/cuttle)"},
+	{.name = "approval", SERVE(approval),
+	 .help = "officers alone may start private jobs"},
+	{.name = "queue", SERVE(queue), .argument = "N", .least = 1, .most = 100000,
+	 .help = "private jobs that may wait or run (default 64); more are refused"},
+	{.name = "slots", SERVE(slots), .argument = "N", .least = 1, .most = 64,
+	 .help = "completions at once (default 8); others wait"},
+	{.name = "ctx-size", .letter = 'c', SERVE(context), .argument = "TOKENS",
+	 .most = UINT32_MAX,
+	 .help = "longest prompt and text together (default: the model's, at most 4096)"},
+	{.name = "quiet", SERVE(quiet), .help = "no line for each request on standard error"},
+	MODEL_OPTIONS(struct serve_values),
+	{.name = "insecure-seed", SERVE(seed), .argument = "SEED",
+	 .help = "draw private jobs from this seed, for tests: their texts are NOT PRIVATE, say "
+	         "so, and are not charged"},
+};
+
+static const char ABOUT[] =
+	"Answers GET /v1/models, POST /v1/completions and /v1/chat/completions as OpenAI's clients "
+	"expect, /completion, /tokenize and /props as llama.cpp's do, and /health, /ready and "
+	"/metrics. Completions are NOT PRIVATE: the model goes on with what it is sent.\n"
+	"cuttle serve key ID use|officer --keys FILE makes a key, appends its hash to the file, "
+	"and prints the key once: it stands nowhere else. To take a key away, delete its line. A "
+	"server reads the file again on SIGHUP.\n"
+	"With --state and --ledger clients may also have private jobs: POST /v1/jobs says what "
+	"cuttle generate or sanitize shall do, PUT /v1/jobs/ID/references brings the records, "
+	"which are encrypted on the disk and wiped at the job's end, POST /v1/jobs/ID/start puts "
+	"it into the queue when the ledger has room for it, and GET /v1/jobs/ID/events, results "
+	"and receipt tell the rest. Each runs as a process of its own, one at a time, and goes on "
+	"where it was when the server is killed. What is promised is the command's own guarantee; "
+	"whoever can measure times on this server is not covered by it.\n"
+	"SIGTERM and SIGINT end the server: new requests get a 503, those under way 10 seconds.\n";
+// clang-format on
+
+#define MAKE_KEY "key ID use|officer --keys FILE"
+
+static int make_client_key(const struct verb *verb, const struct serve_values *values, int argc,
+                           char **argv) {
+	static const char *const roles[] = {"use", "officer"};
+	char token[KEYS_TOKEN + 1];
+	struct cuttle_error error;
+	size_t role;
+	if (argc != 3 || !values->keys)
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "to make a key type: cuttle serve " MAKE_KEY);
+	for (role = 0; role < 2 && strcmp(argv[2], roles[role]) != 0;) role++;
+	if (role == 2)
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "a key's role is use or officer: cuttle serve " MAKE_KEY);
+	const enum cuttle_status status =
+	    keys_make(values->keys, argv[1], role ? HTTP_OFFICER : HTTP_USE, token, &error);
+	if (status) return verb_fail(verb, status, &error);
+	printf("%s\n", token);
+	sodium_memzero(token, sizeof token);
+	return CUTTLE_OK;
+}
+
+/* The name of the model's file, without folder and ending, as an id: "A b.gguf" is "a-b". */
+static void name_model(const char *path, char name[HTTP_ID_MOST + 1]) {
+	const char *const slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
+	size_t size = strlen(at), i = 0;
+	if (file_ends_in(at, ".gguf")) size -= strlen(".gguf");
+	for (; i < size && i < HTTP_ID_MOST; i++)
+		name[i] = isalnum((unsigned char)at[i]) || at[i] == '_'
+		              ? (char)tolower((unsigned char)at[i])
+		              : '-';
+	name[i] = 0;
+}
+
+static bool is_served_name(const char *name) {
+	const size_t size = strlen(name);
+	return size >= 1 && size <= HTTP_ID_MOST &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == size;
+}
+
+/* A name as in a request's header Host, without the port: a.example or [::1]. */
+static bool is_host_name(const char *name) {
+	const bool six = *name == '[';
+	const size_t size = strspn(name + six, six ? "0123456789abcdefABCDEF:."
+	                                           : "abcdefghijklmnopqrstuvwxyz"
+	                                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._");
+	return size && !strcmp(name + six + size, six ? "]" : "");
+}
+
+/* What is wrong with the values, NULL: nothing. Some say nothing to a server without jobs. */
+static const char *find_serve_fault(const struct serve_values *values) {
+	const bool jobs = values->state != NULL;
+	if (!jobs && values->approval) return "--approval needs --state FOLDER";
+	if (!jobs && values->queue) return "--queue needs --state FOLDER";
+	if (!jobs && values->runtime) return "--runtime-dir needs --state FOLDER";
+	if (!jobs && values->seed != COUNT_NONE) return "--insecure-seed needs --state FOLDER";
+	for (size_t i = 0; i < values->hosts.count; i++)
+		if (!is_host_name(values->hosts.texts[i]))
+			return "--host must be a name such as cuttle.example or [::1], without "
+			       "scheme, port and path";
+	return NULL;
+}
+
+static void tell_address(void *user, const char *address) {
+	(void)user;
+	fprintf(stderr, "cuttle serve: listening on %s\n", address);
+}
+
+static int check_serve_paths(const struct verb *verb, const struct serve_values *values) {
+	const struct path_use uses[] = {
+	    PATH_ALONE("-m", values->open.model, PATH_MODEL),
+	    PATH_ALONE("--keys", values->keys, PATH_FILE),
+	    PATH_ALONE("--tls-cert", values->certificate, PATH_FILE),
+	    PATH_ALONE("--tls-key", values->secret, PATH_FILE),
+	    {"--ledger", values->ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}}};
+	return verb_paths(verb, uses, sizeof uses / sizeof *uses);
+}
+
+static int run_server(const struct verb *verb, const struct serve_values *values) {
+	char name[HTTP_ID_MOST + 1] = "";
+	struct cuttle_model *model = NULL;
+	struct cuttle_error error;
+	const bool plain = values->plain != SERVE_PLAIN_OFF;
+	const bool jobs = values->state != NULL;
+	const struct verb_need needs[] = {{(plain || jobs) && !values->open.model, VERB_MODEL},
+	                                  {jobs && !values->ledger, "--ledger FILE"},
+	                                  {!jobs && values->ledger, "--state FOLDER"}};
+	int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
+	const char *const fault = code ? NULL : find_serve_fault(values);
+	if (fault) return verb_refuse(verb, CUTTLE_USAGE, fault);
+	if (!code) code = check_serve_paths(verb, values);
+	if (code) return code;
+	if (values->open.model) name_model(values->open.model, name);
+	if (values->name && !is_served_name(values->name))
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "--name must have 1 to 64 of the letters a-z, digits, - and _");
+	secrecy_begin();
+	if (plain) code = verb_open(verb, &values->open, &model);
+	if (code) return code;
+	const struct jobs_options private_jobs = {.state = values->state,
+	                                          .runtime = values->runtime,
+	                                          .ledger = values->ledger,
+	                                          .model = values->open.model,
+	                                          .threads = values->open.threads,
+	                                          .seed = values->seed,
+	                                          .queue = values->queue,
+	                                          .approval = values->approval};
+	const struct serve_request request = {.listen = {.address = values->listen,
+	                                                 .certificate = values->certificate,
+	                                                 .secret = values->secret,
+	                                                 .names = values->hosts.texts,
+	                                                 .name_count = values->hosts.count,
+	                                                 .keys = values->keys != NULL},
+	                                      .keys = values->keys,
+	                                      .model = model,
+	                                      .name = values->name ? values->name : name,
+	                                      .plain = (enum serve_plain)values->plain,
+	                                      .slots = (uint32_t)values->slots,
+	                                      .context = (uint32_t)values->context,
+	                                      .quiet = values->quiet,
+	                                      .jobs = jobs ? &private_jobs : NULL,
+	                                      .listening = tell_address};
+	const enum cuttle_status status = serve_run(&request, &error);
+	cuttle_model_free(&model);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
+static int run_serve_verb(const struct verb *verb, int argc, char **argv) {
+	struct serve_values values = {.slots = 8, .seed = COUNT_NONE};
+	static const char *const actions[] = {"key"};
+	int operands, code;
+	size_t action;
+	if (!verb_begin(verb, argc, argv, &values, &operands, &code)) return code;
+	if (operands == argc) return run_server(verb, &values);
+	if (!verb_action(verb, argv[operands], actions, 1, &action)) return CUTTLE_USAGE;
+	return make_client_key(verb, &values, argc - operands, argv + operands);
+}
+
+const struct verb serve_verb = {
+    .name = "serve",
+    .usage = "-m MODEL [--listen ADDRESS] [--keys FILE] [OPTION]... | " MAKE_KEY,
+    .summary = "a server: private jobs, and OpenAI's completions and chats, which are NOT PRIVATE",
+    .example = "-m MODEL.gguf --state jobs --ledger spent.db --keys keys --approval",
+    .another = "-m MODEL.gguf --listen 127.0.0.1:8080",
+    .about = ABOUT,
+    .options = OPTIONS,
+    .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+    .run = run_serve_verb,
+};

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// merging.h: makes one output of all shards of a run, with the bytes that one machine would have
+// written.
+//
+// Called by tools/merge.c. No private data is read: shards' texts and receipts, run.json and the
+// ledger's entries. At the end the files with the shards' references are overwritten and removed.
+// It needs no model: filters judge the texts in the order of the run, by words and tokens.
+#ifndef CUTTLE_WORKFLOW_MERGING_H
+#define CUTTLE_WORKFLOW_MERGING_H
+
+#include "io/shard_run.h"
+
+struct merging_request {
+	const char *folder;  /* of the run */
+	const char *output;  /* path */
+	const char *receipt; /* path; NULL = beside the output */
+	const char *ledger;  /* path; NULL = the run was charged in none */
+	const char *key;     /* public key that must have signed run.json and all receipts; NULL =
+	                        any, or none */
+	const char *sign;    /* path of the secret key that signs the receipt; NULL = none does */
+	uint64_t now;        /* seconds since 1970 */
+	bool overwrite;
+};
+
+struct merging_result {
+	char *lacking;   /* shards that are not complete, as "0-2,5", to be freed; NULL = none */
+	bool complete;   /* the output stood already, as this run's */
+	uint64_t shards; /* N */
+	uint64_t texts;  /* that were drawn */
+	uint64_t kept;   /* of these, in the output */
+	char guarantee[RECEIPT_SENTENCE];
+};
+
+/* Merges. Nothing is written unless all holds, and the same call goes on after a kill.
+ * PARTIAL: shards lack, as the result lists; or the output cannot be written. LEDGER: run.json, a
+ * receipt, a signature, a shard's bytes or batches, or the ledger's entry contradicts the rest.
+ * USAGE: as output_open; the output's ending is of another format; the run was charged and no
+ * ledger is given. BUDGET: the charge has paid for another output. Free result->lacking in any
+ * case. */
+enum cuttle_status merging_run(const struct merging_request *request, struct merging_result *result,
+                               struct cuttle_error *error);
+
+#endif

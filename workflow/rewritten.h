@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// rewritten.h: what an audit of cuttle sanitize plays with: the rewriter of a receipt, and a
+// control.
+//
+// Called by workflow/auditing, for the action recover. Nothing private is here: the documents of
+// the run are not read, and those of the games are invented (workflow/canaries).
+#ifndef CUTTLE_WORKFLOW_REWRITTEN_H
+#define CUTTLE_WORKFLOW_REWRITTEN_H
+
+#include "io/rewrite_claim.h"
+#include "workflow/rewriting.h"
+
+/* What a receipt has only the hash of; as the run had it. NULL where it had none. */
+struct rewritten_prompt {
+	enum cuttle_form form;
+	const char *chat_format;
+	const char *system;
+	const char *instruction; /* path */
+	const char *prefill;
+	const uint64_t *insecure_seed; /* for tests */
+	uint32_t parallel;
+};
+
+/* Makes the claim's rewriter, for documents with one mark. With `control` it has the same lengths
+ * and mixes in all of the private row: it protects nothing. Call rewriting_free in any case;
+ * prompt, claim and model must outlive *made. INPUT: the run had another model or other prompts,
+ * mixed rows of groups, or promised nothing since no document had a mark. Else as rewriting_make.
+ */
+enum cuttle_status rewritten_make(const struct rewritten_prompt *prompt,
+                                  const struct rewrite_claim *claim,
+                                  const struct setup_model *opened, bool control,
+                                  struct rewriting *made, struct cuttle_error *error);
+
+#endif
