@@ -111,7 +111,7 @@ mauve() {
 	head -n $((n * 31)) "$data" >"$folder/refs.jsonl"
 	[ "$(wc -l <"$folder/refs.jsonl")" -le $(($(wc -l <"$data") - 2 * n)) ] || head -n $((n * 7)) "$data" >"$folder/refs.jsonl"
 	tail -n $((2 * n)) "$data" >"$folder/held.jsonl"
-	yes '{"text":""}' | head -n "$n" >"$folder/blank.jsonl"
+	seq "$n" | sed 's/.*/{"text":""}/' >"$folder/blank.jsonl"
 	# drawn NAME ARGUMENT...: one run; it goes on where it was stopped.
 	drawn() {
 		local name=$1

@@ -29,6 +29,8 @@ enum {
 	HTTP_MEMORY =
 	    2 * HTTP_HEADER_MOST, /* of a connection: headers, and what libmicrohttpd adds */
 	HTTP_WAITERS = 64,        /* routes that wait, each with a thread, at once */
+	HTTP_KEY_WAITERS = 8,     /* of one key */
+	HTTP_KEPT_WAITERS = 16,   /* of all, kept for those that go first; half as many of a key */
 	HTTP_LOG = 64 << 10       /* bytes of log lines that wait to be written */
 };
 
@@ -117,6 +119,13 @@ struct http_count {
 	uint64_t count;
 };
 
+/* A thread of its own for a route that waits. */
+struct http_waiter {
+	struct http_exchange *exchange;
+	char key[KEYS_ID + 1]; /* the exchange may be gone before this ends */
+	struct http_waiter *next;
+};
+
 struct http_server {
 	struct http_params params;
 	struct http_table *tables; /* [table_count] the server's own first */
@@ -126,7 +135,7 @@ struct http_server {
 	atomic_bool stopping;
 	atomic_size_t open; /* exchanges */
 
-	pthread_mutex_t lock; /* of the three lists here */
+	pthread_mutex_t lock; /* of the lists here */
 	pthread_cond_t wake;  /* of the disk thread */
 	struct watched *connections;
 	struct http_exchange *first, *last; /* queue of the disk thread */
@@ -134,7 +143,7 @@ struct http_server {
 	size_t logged;
 	bool ending; /* all threads end once nothing is to do */
 	unsigned keys_waiting;
-	unsigned waiters;        /* threads of routes that wait */
+	struct http_waiter *waiters;
 	pthread_cond_t finished; /* the last of them has ended */
 
 	bool has_disk, has_watch; /* the threads run */

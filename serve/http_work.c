@@ -42,21 +42,41 @@ static void queue_work(struct http_exchange *x) {
 
 static void *wait_apart(void *user);
 
+/* Whether one more may wait, of all and of its key; a server without keys has one user. The lock is
+ * held. */
+static bool may_wait(const struct http_exchange *x) {
+	const bool first = x->route->pace == HTTP_FIRST;
+	unsigned all = 0, same = 0;
+	for (const struct http_waiter *at = x->server->waiters; at; at = at->next) {
+		all++;
+		same += !strcmp(at->key, x->key);
+	}
+	return all < HTTP_WAITERS - (first ? 0U : HTTP_KEPT_WAITERS) &&
+	       (!*x->key || same < HTTP_KEY_WAITERS + (first ? HTTP_KEPT_WAITERS / 2U : 0U));
+}
+
 /* Starts a thread for a route that waits; it begins when the lock is free. The lock is held. False:
  * there are too many. */
 static bool start_waiter(struct http_exchange *x) {
 	struct http_server *const server = x->server;
+	struct http_waiter *const waiter = may_wait(x) ? calloc(1, sizeof *waiter) : NULL;
 	pthread_t thread;
-	if (server->waiters == HTTP_WAITERS || pthread_create(&thread, NULL, wait_apart, x) != 0)
+	if (!waiter) return false;
+	waiter->exchange = x;
+	memcpy(waiter->key, x->key, sizeof waiter->key);
+	if (pthread_create(&thread, NULL, wait_apart, waiter) != 0) {
+		free(waiter);
 		return false;
+	}
 	(void)pthread_detach(thread);
-	server->waiters++;
+	waiter->next = server->waiters;
+	server->waiters = waiter;
 	return true;
 }
 
 void http_hand_over(struct http_exchange *x, enum http_work work) {
 	struct http_server *const server = x->server;
-	const bool apart = work == WORK_ANSWER && x->route->pace == HTTP_WAITING;
+	const bool apart = work == WORK_ANSWER && x->route->pace >= HTTP_WAITING;
 	x->work = work;
 	x->next = NULL;
 	(void)pthread_mutex_lock(&server->lock);
@@ -135,15 +155,18 @@ static void work_on(struct http_exchange *x) {
 }
 
 static void *wait_apart(void *user) {
-	struct http_exchange *const x = user;
-	struct http_server *const server = x->server;
+	struct http_waiter *const waiter = user, **at;
+	struct http_server *const server = waiter->exchange->server;
 	// Whoever started this holds the lock until the connection is suspended.
 	(void)pthread_mutex_lock(&server->lock);
 	(void)pthread_mutex_unlock(&server->lock);
-	work_on(x);
+	work_on(waiter->exchange);
 	(void)pthread_mutex_lock(&server->lock);
-	if (!--server->waiters) (void)pthread_cond_signal(&server->finished);
+	for (at = &server->waiters; *at != waiter;) at = &(*at)->next;
+	*at = waiter->next;
+	if (!server->waiters) (void)pthread_cond_signal(&server->finished);
 	(void)pthread_mutex_unlock(&server->lock);
+	free(waiter);
 	return NULL;
 }
 

@@ -6,6 +6,7 @@
 #include "io/file.h"
 #include "serve/jobs_queue.h"
 #include "serve/jobs_quote.h"
+#include "serve/jobs_upload.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +22,6 @@
 
 enum {
 	QUEUE_MOST = 64,     /* jobs that wait or run, where no option says otherwise */
-	UPLOADS_MOST = 16,   /* that arrive at the same time */
 	PATIENCE_S = 300,    /* for a quote, where no option says otherwise */
 	START_S = 30,        /* that a start waits for others before it */
 	AWAITING_MOST = 256, /* jobs of one owner that were not started */
@@ -379,6 +379,15 @@ static bool create_quoted(struct jobs *jobs, const struct jobs_caller *caller,
 	return good && (*document || jobs_refuse_status(fault, CUTTLE_NOMEM, NULL));
 }
 
+/* Asks the command about a plan, in its turn. */
+static bool quote_plan(struct jobs *jobs, const struct spec *spec, json_t **quote,
+                       struct jobs_fault *fault) {
+	if (!jobs_turn_take(jobs, NULL, fault)) return false;
+	const bool good = jobs_quote(jobs, spec, NULL, quote, fault);
+	jobs_turn_end(jobs);
+	return good;
+}
+
 bool jobs_create(struct jobs *jobs, const struct jobs_caller *caller, const char *idempotency,
                  const json_t *request, json_t **document, bool *created,
                  struct jobs_fault *fault) {
@@ -396,7 +405,7 @@ bool jobs_create(struct jobs *jobs, const struct jobs_caller *caller, const char
 		good = find_repeat(jobs, caller, idempotency, request, &found, document, fault);
 	(void)pthread_mutex_unlock(&jobs->lock);
 	// The command takes a second, and meanwhile the queue goes on.
-	if (good && !found && (good = jobs_quote(jobs, &spec, NULL, &quote, fault))) {
+	if (good && !found && (good = quote_plan(jobs, &spec, &quote, fault))) {
 		good = create_quoted(jobs, caller, idempotency, request, &spec, quote, &found,
 		                     document, fault);
 		*created = good && !found && !spec.dry_run;
@@ -494,159 +503,6 @@ bool jobs_file(struct jobs *jobs, const struct jobs_caller *caller, const char *
 	return good;
 }
 
-/* ---- references ------------------------------------------------------------------------------ */
-
-struct jobs_upload {
-	struct jobs *jobs;
-	char id[STORE_ID];
-	struct vault_writer *writer; /* NULL = a piece has failed */
-	enum cuttle_status failed;
-	struct jobs_upload *next;
-};
-
-/* Whether references of the job arrive, or the command is asked about them. */
-static bool is_arriving(const struct jobs *jobs, const char *id) {
-	for (const struct jobs_upload *at = jobs->uploads; at; at = at->next)
-		if (!strcmp(at->id, id)) return true;
-	return false;
-}
-
-/* Whether one more upload may begin: each takes a file and 192 KiB. */
-static bool check_uploads(const struct jobs *jobs, const char *id, struct jobs_fault *fault) {
-	size_t count = 0;
-	const bool same = is_arriving(jobs, id);
-	for (const struct jobs_upload *at = jobs->uploads; at; at = at->next) count++;
-	return (!same && count < UPLOADS_MOST) ||
-	       jobs_refuse(fault, 429, "queue_full", "",
-	                   same ? "the job's references are arriving already"
-	                        : "too many uploads are under way");
-}
-
-/* Whether the job waits for references. */
-static bool check_awaiting(const struct job *job, struct jobs_fault *fault) {
-	return job->row.state == STORE_AWAITING ||
-	       jobs_refuse(fault, 409, "not_awaiting_references", "", "the job is %s",
-	                   store_state_name(job->row.state));
-}
-
-bool jobs_upload_begin(struct jobs *jobs, const struct jobs_caller *caller, const char *id,
-                       struct jobs_upload **upload, struct jobs_fault *fault) {
-	struct job job;
-	struct cuttle_error error;
-	*upload = NULL;
-	(void)pthread_mutex_lock(&jobs->lock);
-	bool good = job_find_own(jobs, caller, id, &job, fault);
-	if (good) good = check_awaiting(&job, fault);
-	if (good) good = check_uploads(jobs, job.row.id, fault);
-	struct jobs_upload *made = good ? calloc(1, sizeof *made) : NULL;
-	if (made) {
-		made->jobs = jobs;
-		memcpy(made->id, job.row.id, STORE_ID);
-		made->failed = vault_begin(&jobs->vault, made->id, &made->writer, &error);
-		if (made->failed) {
-			good = jobs_refuse_status(fault, made->failed, &error);
-			free(made);
-		} else {
-			made->next = jobs->uploads;
-			jobs->uploads = *upload = made;
-		}
-	} else if (good) good = jobs_refuse_status(fault, CUTTLE_NOMEM, NULL);
-	job_free(&job);
-	(void)pthread_mutex_unlock(&jobs->lock);
-	return good;
-}
-
-bool jobs_upload_piece(struct jobs_upload *upload, const void *bytes, size_t size) {
-	if (upload->failed) return false;
-	upload->failed = vault_add(upload->writer, bytes, size, NULL);
-	if (upload->failed) vault_drop(&upload->writer);
-	return !upload->failed;
-}
-
-void jobs_upload_drop(struct jobs_upload *upload) {
-	struct jobs *jobs = upload->jobs;
-	vault_drop(&upload->writer);
-	(void)pthread_mutex_lock(&jobs->lock);
-	struct jobs_upload **at = &jobs->uploads;
-	while (*at != upload) at = &(*at)->next;
-	*at = upload->next;
-	(void)pthread_mutex_unlock(&jobs->lock);
-	free(upload);
-}
-
-/* What the command said of the references becomes part of the job: how many documents there are,
- * what they cost. Takes quote. */
-static bool keep_quote(struct jobs *jobs, const char *id, json_t *quote, struct jobs_fault *fault) {
-	struct cuttle_error error;
-	struct job job;
-	const struct store_filter filter = {.id = id, .state = STORE_AWAITING};
-	enum cuttle_status status = job_find(jobs, &filter, &job, &error);
-	// Cancelled or removed meanwhile: then its references are wiped by now, or are here.
-	if (!status && !job.row.id[0]) {
-		json_decref(quote);
-		return jobs_refuse(fault, 409, "not_awaiting_references", "", "the job has ended");
-	}
-	const char *fingerprint = json_string_value(json_object_get(quote, "command_sha256"));
-	if (!status && json_object_set_new(job.spec, "quote", quote) != 0) status = CUTTLE_NOMEM;
-	if (!status) {
-		free((void *)(uintptr_t)job.row.fingerprint);
-		free((void *)(uintptr_t)job.row.failure);
-		job.row.fingerprint = strdup(fingerprint ? fingerprint : "");
-		job.row.failure = strdup("");
-		status = job_save(jobs, &job, &error);
-	}
-	job_free(&job);
-	return !status || jobs_refuse_status(fault, status, &error);
-}
-
-/* The job's request as words again. */
-static bool read_job_spec(struct jobs *jobs, const char *id, struct job *job, struct spec *spec,
-                          struct jobs_fault *fault) {
-	struct cuttle_error error;
-	struct spec_fault wrong;
-	const struct store_filter filter = {.id = id, .state = STORE_AWAITING};
-	(void)pthread_mutex_lock(&jobs->lock);
-	const enum cuttle_status status = job_find(jobs, &filter, job, &error);
-	(void)pthread_mutex_unlock(&jobs->lock);
-	if (status) return jobs_refuse_status(fault, status, &error);
-	if (job->row.id[0] && spec_read(job_request(job), spec, &wrong)) return true;
-	job_free(job);
-	return jobs_refuse(fault, 409, "not_awaiting_references", "", "the job has ended");
-}
-
-/* Asks the command about references that are in the vault; they are wiped where they will not do.
- */
-static bool quote_upload(struct jobs *jobs, const char *id, const struct spec *spec,
-                         struct jobs_fault *fault) {
-	json_t *quote;
-	bool good = jobs_quote(jobs, spec, id, &quote, fault);
-	(void)pthread_mutex_lock(&jobs->lock);
-	if (good) good = keep_quote(jobs, id, quote, fault);
-	if (!good) vault_wipe(&jobs->vault, id);
-	(void)pthread_mutex_unlock(&jobs->lock);
-	return good;
-}
-
-bool jobs_upload_end(struct jobs_upload *upload, struct jobs_fault *fault) {
-	struct jobs *jobs = upload->jobs;
-	struct cuttle_error error;
-	struct job job;
-	struct spec spec;
-	// Until the quote is kept the upload is listed. So the job cannot start, nor take another,
-	// and what stands in the vault is this upload's.
-	bool good = read_job_spec(jobs, upload->id, &job, &spec, fault);
-	if (good) {
-		enum cuttle_status status = upload->failed;
-		if (!status) status = vault_keep(&upload->writer, &error);
-		if (status) good = jobs_refuse_status(fault, status, &error);
-		else good = quote_upload(jobs, upload->id, &spec, fault);
-		spec_free(&spec);
-		job_free(&job);
-	}
-	jobs_upload_drop(upload);
-	return good;
-}
-
 /* ---- start and end --------------------------------------------------------------------------- */
 
 static bool check_queue(struct jobs *jobs, struct jobs_fault *fault) {
@@ -685,9 +541,9 @@ static bool check_room(struct jobs *jobs, const struct job *job, struct jobs_fau
 
 /* Whether the job may be queued now, as far as the list and the vault tell. */
 static bool check_ready(struct jobs *jobs, const struct job *job, struct jobs_fault *fault) {
-	if (!check_awaiting(job, fault)) return false;
+	if (!job_check_awaiting(job, fault)) return false;
 	// Else the job could run on references that nobody has looked at.
-	if (is_arriving(jobs, job->row.id))
+	if (jobs_find_upload(jobs, job->row.id))
 		return jobs_refuse(fault, 409, "references_arriving", "",
 		                   "references of the job are arriving; start it behind them");
 	if (!vault_has(&jobs->vault, job->row.id))
@@ -789,7 +645,8 @@ bool jobs_start(struct jobs *jobs, const struct jobs_caller *caller, const char 
 	return good && (*document || jobs_refuse_status(fault, CUTTLE_NOMEM, NULL));
 }
 
-/* Ends a job, the one that runs included. The lock is held. */
+/* Ends a job, the one that runs included, and what is done for it. The lock is held, but while a
+ * command that looks at its references ends. */
 static bool end_job(struct jobs *jobs, struct job *job, enum jobs_wish wish,
                     struct jobs_fault *fault) {
 	struct cuttle_error error;
@@ -797,12 +654,15 @@ static bool end_job(struct jobs *jobs, struct job *job, enum jobs_wish wish,
 		if (jobs->wish < wish) jobs->wish = wish;
 		return true;
 	}
-	if (store_state_ended(job->row.state)) return true;
-	job->row.state = STORE_CANCELLED;
-	const enum cuttle_status status = job_save(jobs, job, &error);
-	if (status) return jobs_refuse_status(fault, status, &error);
+	if (!store_state_ended(job->row.state)) {
+		job->row.state = STORE_CANCELLED;
+		const enum cuttle_status status = job_save(jobs, job, &error);
+		if (status) return jobs_refuse_status(fault, status, &error);
+		job_count_end(jobs, job);
+	}
+	// Before the wiping: what it looks at would be put in place again behind it.
+	jobs_end_upload(jobs, job->row.id);
 	vault_wipe(&jobs->vault, job->row.id);
-	job_count_end(jobs, job);
 	return true;
 }
 

@@ -160,9 +160,9 @@ static void judge_end(struct jobs *jobs, struct job *job, const struct runner_re
                       bool charged) {
 	const int code = result->code;
 	job->row.state = STORE_QUEUED;
-	if (result->input_lost) set_failure(job, STORE_AWAITING, "references_lost");
-	else if (code == CUTTLE_OK) set_failure(job, STORE_DONE, "");
+	if (code == CUTTLE_OK && !result->input_lost) set_failure(job, STORE_DONE, "");
 	else if (jobs->wish != JOBS_GO_ON) set_failure(job, STORE_CANCELLED, "");
+	else if (result->input_lost) set_failure(job, STORE_AWAITING, "references_lost");
 	else if (jobs->stopping) return;
 	else if (code == CUTTLE_BUDGET)
 		set_failure(job, STORE_FAILED, "insufficient_privacy_budget");
@@ -195,16 +195,16 @@ static bool may_wait(const struct jobs *jobs) {
 	return !jobs->stopping && jobs->wish != JOBS_REMOVE;
 }
 
-/* Whether the job was paid for, however long the ledger is busy: meanwhile the lock is free. Where
- * the job or the server is to end, nobody needs to know. */
+/* Whether the job was paid for, however long the ledger cannot be asked: meanwhile the lock is
+ * free. Where the job or the server is to end, nobody needs to know. */
 static bool find_charge(struct jobs *jobs, const struct job *job) {
 	bool charged = job_complete(jobs, job->row.id);
 	enum cuttle_status status = CUTTLE_LEDGER;
-	while (!charged && status == CUTTLE_LEDGER && !jobs->stopping && jobs->wish == JOBS_GO_ON) {
+	while (!charged && status && !jobs->stopping && jobs->wish == JOBS_GO_ON) {
 		(void)pthread_mutex_unlock(&jobs->lock);
 		status = job_charged(jobs, job->row.id, job->row.dataset, &charged, NULL);
 		(void)pthread_mutex_lock(&jobs->lock);
-		if (status == CUTTLE_LEDGER) wait_for_change(jobs, REST_S);
+		if (status) wait_for_change(jobs, REST_S);
 	}
 	return charged;
 }

@@ -65,63 +65,116 @@ static bool refuse_quote(const struct jobs *jobs, const struct spec *spec,
 	}
 }
 
-/* What a quote needs while its command runs. */
-struct asking {
-	struct jobs *jobs;
-	struct runner runner;
-	struct timespec end; /* by CLOCK_MONOTONIC, when it has taken too long */
-	bool late;           /* it has */
-};
+/* ---- turns ----------------------------------------------------------------------------------- */
 
-static bool is_late(const struct asking *asking) {
+/* A moment so many seconds from now, by CLOCK_MONOTONIC. */
+static struct timespec find_end(unsigned seconds) {
+	struct timespec end;
+	(void)clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += seconds;
+	return end;
+}
+
+static bool is_behind(const struct timespec *end) {
 	struct timespec now;
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec > asking->end.tv_sec ||
-	       (now.tv_sec == asking->end.tv_sec && now.tv_nsec >= asking->end.tv_nsec);
+	return now.tv_sec > end->tv_sec ||
+	       (now.tv_sec == end->tv_sec && now.tv_nsec >= end->tv_nsec);
 }
 
-/* Neither a server that stops nor other clients wait for a quote of large references. */
-static void watch_quote(void *user) {
-	struct asking *asking = user;
-	(void)pthread_mutex_lock(&asking->jobs->lock);
-	const bool stopping = asking->jobs->stopping;
-	(void)pthread_mutex_unlock(&asking->jobs->lock);
-	asking->late |= is_late(asking);
-	if (stopping || asking->late) runner_signal(&asking->runner, SIGKILL);
+/* Whether one more quote may run now. One owner has one of references at a time, so that nobody
+ * takes both places. The lock is held. */
+static bool has_turn(const struct jobs *jobs, const struct jobs_upload *upload) {
+	unsigned quoting = 0;
+	if (!upload) return jobs->planning < QUOTES_MOST;
+	for (const struct jobs_upload *at = jobs->uploads; at; at = at->next) {
+		if (at->quoting && !strcmp(at->owner, upload->owner)) return false;
+		quoting += at->quoting;
+	}
+	return quoting < QUOTES_MOST;
 }
 
-/* Waits until few enough quotes of this kind run. False: it has taken too long, or the server
- * stops. */
-static bool take_quote_turn(struct asking *asking, bool references) {
-	struct jobs *jobs = asking->jobs;
-	(void)clock_gettime(CLOCK_MONOTONIC, &asking->end);
-	asking->end.tv_sec += jobs->options.patience;
+/* Whether nobody waits for the answer any more. The lock is held. */
+static bool is_unwanted(const struct jobs *jobs, const struct jobs_upload *upload) {
+	return jobs->stopping || (upload && upload->unwanted);
+}
+
+/* Why there is no turn, or no answer. The lock is held. */
+static bool refuse_turn(const struct jobs *jobs, const struct jobs_upload *upload,
+                        struct jobs_fault *fault) {
+	if (upload && upload->unwanted) return jobs_refuse_ended(fault);
+	if (jobs->stopping)
+		return jobs_refuse(fault, 503, "stopping", "", "the server is stopping");
+	return jobs_refuse(fault, 429, "queue_full", "",
+	                   upload ? "others' references are being looked at; send these again"
+	                          : "others' plans are being checked; try again");
+}
+
+bool jobs_turn_take(struct jobs *jobs, struct jobs_upload *upload, struct jobs_fault *fault) {
+	const struct timespec end = find_end(jobs->options.patience);
 	(void)pthread_mutex_lock(&jobs->lock);
-	while (jobs->asking[references] >= QUOTES_MOST && !jobs->stopping && !is_late(asking))
-		(void)pthread_cond_timedwait(&jobs->changed, &jobs->lock, &asking->end);
-	const bool turn = jobs->asking[references] < QUOTES_MOST && !jobs->stopping;
-	jobs->asking[references] += turn;
+	bool may_wait = true, turn;
+	while (!(turn = has_turn(jobs, upload)) && may_wait) {
+		(void)pthread_cond_timedwait(&jobs->changed, &jobs->lock, &end);
+		may_wait = !is_behind(&end) && !is_unwanted(jobs, upload);
+	}
+	turn = turn && !is_unwanted(jobs, upload);
+	if (turn && upload) upload->quoting = true;
+	else if (turn) jobs->planning++;
+	else (void)refuse_turn(jobs, upload, fault);
 	(void)pthread_mutex_unlock(&jobs->lock);
 	return turn;
 }
 
-static void end_quote_turn(struct jobs *jobs, bool references) {
+void jobs_turn_end(struct jobs *jobs) {
 	(void)pthread_mutex_lock(&jobs->lock);
-	jobs->asking[references]--;
+	jobs->planning--;
 	(void)pthread_cond_broadcast(&jobs->changed);
 	(void)pthread_mutex_unlock(&jobs->lock);
 }
 
-static bool refuse_late(const struct jobs *jobs, bool references, struct jobs_fault *fault) {
-	return jobs_refuse(fault, 503, "too_slow", references ? "references" : "plan",
-	                   "the command gave no answer within %u s; try again%s",
-	                   jobs->options.patience, references ? ", or send less" : "");
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* What a quote needs while its command runs. */
+struct asking {
+	struct jobs *jobs;
+	const struct jobs_upload *upload; /* NULL = of a plan */
+	struct runner runner;
+	struct timespec end; /* when it has taken too long */
+	bool late;           /* it has */
+	bool unwanted;       /* the server stops, or the job has ended */
+};
+
+/* Nobody waits for a quote of large references: neither a server that stops, nor who has ended its
+ * job, nor for ever who sent them. */
+static void watch_quote(void *user) {
+	struct asking *asking = user;
+	(void)pthread_mutex_lock(&asking->jobs->lock);
+	asking->unwanted |= is_unwanted(asking->jobs, asking->upload);
+	(void)pthread_mutex_unlock(&asking->jobs->lock);
+	asking->late |= is_behind(&asking->end);
+	if (asking->unwanted || asking->late) runner_signal(&asking->runner, SIGKILL);
 }
 
-bool jobs_quote(struct jobs *jobs, const struct spec *spec, const char *id, json_t **quote,
-                struct jobs_fault *fault) {
+/* Why the command was ended. */
+static bool refuse_ended(const struct asking *asking, struct jobs_fault *fault) {
+	const bool references = asking->upload != NULL;
+	if (asking->unwanted) {
+		(void)pthread_mutex_lock(&asking->jobs->lock);
+		(void)refuse_turn(asking->jobs, asking->upload, fault);
+		(void)pthread_mutex_unlock(&asking->jobs->lock);
+		return false;
+	}
+	return jobs_refuse(fault, 503, "too_slow", references ? "references" : "plan",
+	                   "the command gave no answer within %u s; try again%s",
+	                   asking->jobs->options.patience, references ? ", or send less" : "");
+}
+
+bool jobs_quote(struct jobs *jobs, const struct spec *spec, const struct jobs_upload *upload,
+                json_t **quote, struct jobs_fault *fault) {
 	struct jobs_words words;
-	struct asking asking = {jobs, RUNNER_NONE, {0}, false};
+	struct asking asking = {jobs,  upload, RUNNER_NONE, find_end(jobs->options.patience),
+	                        false, false};
 	struct runner_result result;
 	struct cuttle_error error;
 	struct vault_reader *reader = NULL;
@@ -131,8 +184,9 @@ bool jobs_quote(struct jobs *jobs, const struct spec *spec, const char *id, json
 	jobs_words_add(&words, "--quiet", NULL);
 	// The fingerprint of a generate holds the name of its input. Without references it reads an
 	// empty one, and says that it is too few (exit 4) behind the answer.
-	if (generate || id) jobs_words_add(&words, "--input", "-");
-	enum cuttle_status status = id ? vault_read(&jobs->vault, id, &reader, &error) : CUTTLE_OK;
+	if (generate || upload) jobs_words_add(&words, "--input", "-");
+	enum cuttle_status status =
+	    upload ? vault_read(&jobs->vault, upload->id, &reader, &error) : CUTTLE_OK;
 	const struct runner_request request = {.program = jobs->options.program,
 	                                       .words = words.words,
 	                                       .input = reader,
@@ -140,23 +194,18 @@ bool jobs_quote(struct jobs *jobs, const struct spec *spec, const char *id, json
 	                                       .user = &asking};
 	*quote = NULL;
 	if (status) return jobs_refuse_status(fault, status, &error);
-	if (!take_quote_turn(&asking, id != NULL)) {
-		vault_close(&reader);
-		return refuse_late(jobs, id != NULL, fault);
-	}
 	// A quote that reads references is private work, as the job itself.
-	if (id) jobs_busy(jobs, true);
+	if (upload) jobs_busy(jobs, true);
 	status = runner_run(&asking.runner, &request, &result, &error);
-	if (id) jobs_busy(jobs, false);
-	end_quote_turn(jobs, id != NULL);
+	if (upload) jobs_busy(jobs, false);
 	vault_close(&reader);
 	if (status) return jobs_refuse_status(fault, status, &error);
-	if (asking.late) {
+	if (asking.unwanted || asking.late) {
 		free(result.answer);
-		return refuse_late(jobs, id != NULL, fault);
+		return refuse_ended(&asking, fault);
 	}
-	const bool answers = !result.code || (result.code == CUTTLE_INPUT && !id);
+	const bool answers = !result.code || (result.code == CUTTLE_INPUT && !upload);
 	if (answers && !result.input_lost) *quote = json_loads(result.answer, 0, NULL);
 	free(result.answer);
-	return *quote || refuse_quote(jobs, spec, &result, id != NULL, fault);
+	return *quote || refuse_quote(jobs, spec, &result, upload != NULL, fault);
 }

@@ -43,6 +43,10 @@ bool jobs_refuse_status(struct jobs_fault *fault, enum cuttle_status status,
 	}
 }
 
+bool jobs_refuse_ended(struct jobs_fault *fault) {
+	return jobs_refuse(fault, 409, "not_awaiting_references", "", "the job has ended");
+}
+
 void jobs_busy(struct jobs *jobs, bool busy) {
 	(void)pthread_mutex_lock(&jobs->lock);
 	if (busy) jobs->reading++;
@@ -96,6 +100,12 @@ bool job_find_own(struct jobs *jobs, const struct jobs_caller *caller, const cha
 		return true;
 	job_free(job);
 	return jobs_refuse(fault, 404, "not_found", "", "there is no such job");
+}
+
+bool job_check_awaiting(const struct job *job, struct jobs_fault *fault) {
+	return job->row.state == STORE_AWAITING ||
+	       jobs_refuse(fault, 409, "not_awaiting_references", "", "the job is %s",
+	                   store_state_name(job->row.state));
 }
 
 enum cuttle_status job_save(struct jobs *jobs, struct job *job, struct cuttle_error *error) {
@@ -292,6 +302,13 @@ static enum cuttle_status note_pending(void *user, const struct store_job *row) 
 	return CUTTLE_OK;
 }
 
+static bool is_stopping(struct jobs *jobs) {
+	(void)pthread_mutex_lock(&jobs->lock);
+	const bool stopping = jobs->stopping;
+	(void)pthread_mutex_unlock(&jobs->lock);
+	return stopping;
+}
+
 enum cuttle_status jobs_pending(struct jobs *jobs, const char *dataset, const char *but,
                                 struct budgets_charge *sum, struct cuttle_error *error) {
 	struct pending_list list = {dataset, but, NULL};
@@ -302,6 +319,9 @@ enum cuttle_status jobs_pending(struct jobs *jobs, const char *dataset, const ch
 	while (list.first) {
 		struct pending *pending = list.first;
 		bool charged = true;
+		// Each look at a busy ledger may take half a minute, and a server that stops has
+		// not that much time for each job.
+		if (!status && is_stopping(jobs)) status = CUTTLE_LEDGER;
 		if (!status) status = job_charged(jobs, pending->id, dataset, &charged, error);
 		if (!status && !charged) budgets_add(sum, &pending->charge);
 		list.first = pending->next;

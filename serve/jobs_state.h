@@ -42,9 +42,9 @@ struct jobs {
 	struct runner worker;        /* the job that runs */
 	char running[STORE_ID];      /* its id; "" = none */
 	char run[LEDGER_RUN];        /* the name of its charge; "" = it has none yet */
-	struct jobs_upload *uploads; /* that arrive now, at most one of a job */
+	struct jobs_upload *uploads; /* that arrive or are looked at, at most one of a job */
 	bool starting;               /* somebody asks the ledger whether a job may start */
-	unsigned asking[2];          /* quotes that run: [0 = of plans, 1 = of references] */
+	unsigned planning;           /* quotes of plans that run */
 	size_t texts;                /* of it */
 	size_t texts_done;           /* of it */
 	enum jobs_wish wish;         /* for it */
@@ -71,6 +71,9 @@ bool jobs_refuse(struct jobs_fault *fault, unsigned status, const char *code, co
 bool jobs_refuse_status(struct jobs_fault *fault, enum cuttle_status status,
                         const struct cuttle_error *error);
 
+/* The same for what is done for a job that has ended: 409. */
+bool jobs_refuse_ended(struct jobs_fault *fault);
+
 /* The first job that the filter means. Its id is "" where there is none. job_free in any case. */
 enum cuttle_status job_find(struct jobs *jobs, const struct store_filter *filter, struct job *job,
                             struct cuttle_error *error);
@@ -78,6 +81,8 @@ void job_free(struct job *job);
 /* Finds a job by id for whoever asks: 404 where there is none, or it is somebody else's. */
 bool job_find_own(struct jobs *jobs, const struct jobs_caller *caller, const char *id,
                   struct job *job, struct jobs_fault *fault);
+/* Whether the job waits for its references and its start: else 409. */
+bool job_check_awaiting(const struct job *job, struct jobs_fault *fault);
 /* Writes the job to the list, and tells whoever follows it. */
 enum cuttle_status job_save(struct jobs *jobs, struct job *job, struct cuttle_error *error);
 

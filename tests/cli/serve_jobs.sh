@@ -4,7 +4,8 @@
 # the command's very bytes; if a job is charged twice, or starts without room; if one key makes two
 # jobs; if somebody sees another's job, or a path gets into a plan; if a killed server draws a token
 # again, leaves a job running, or a word of the references in the clear; if a full disk ends a job; if
-# two inputs of equal tokens look different anywhere; if a busy ledger holds up more than who asks it.
+# two inputs of equal tokens look different anywhere; if a busy ledger holds up more than who asks it,
+# or one key takes all places of those who wait.
 # CUTTLE_TEST_NIGHTLY=1 kills fifty times, fills a disk, and starts twenty jobs at once.
 client=$(dirname "$(realpath "$0")")/../serve/jobs.py
 # shellcheck source=/dev/null
@@ -48,8 +49,8 @@ members o.receipt.json >written
 same said written "a dry run says something else than the receipt"
 
 # ---- jobs ----------------------------------------------------------------------------------------
-cases=(whole sanitize roles twins busy "kill 2")
-[ -z "${CUTTLE_TEST_NIGHTLY-}" ] || cases=(whole sanitize roles twins busy "kill 50" parallel disk clock)
+cases=(whole sanitize roles twins busy crowd "kill 2")
+[ -z "${CUTTLE_TEST_NIGHTLY-}" ] || cases=(whole sanitize roles twins busy crowd "kill 50" parallel disk clock)
 for case in "${cases[@]}"; do
 	mkdir "${case%% *}" && cp tiny.gguf "${case%% *}" && cd "${case%% *}" || exit 1
 	# shellcheck disable=SC2086 # a case and its argument

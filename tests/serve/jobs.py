@@ -340,6 +340,41 @@ def case_busy():
     server.stop()
 
 
+def case_crowd():
+    """Eight requests of one key may wait for a ledger that is held; then it may only end jobs, and others still ask."""
+    make_ledger()
+    ann, bob = (command('serve', 'key', who, 'use', '--keys', 'keys').strip() for who in ('ann', 'bob'))
+    server = Server('--keys', 'keys')
+    name = server.create(PLAN, 'a', key=ann)['id']
+    ledger = sqlite3.connect('ledger', isolation_level=None)
+    ledger.execute('PRAGMA locking_mode=EXCLUSIVE')
+    ledger.execute('BEGIN EXCLUSIVE')
+    answers = []
+    waiting = threading.Semaphore(0)
+
+    def ask(key):
+        waiting.release()
+        answers.append((key == ann, server.ask('GET', '/v1/budget', key=key)[0]))
+
+    threads = [threading.Thread(target=ask, args=(key,)) for key in [ann] * 12 + [bob]]
+    for thread in threads:
+        thread.start()
+    for _ in threads:
+        waiting.acquire()
+    end = time.monotonic() + 20
+    while len(answers) < 4 and time.monotonic() < end:
+        time.sleep(0.05)
+    check(answers == [(True, 429)] * 4, f'of twelve requests of one key: {answers}')
+    server.error('GET', '/v1/budget', 429, 'queue_full', key=ann)
+    server.json('DELETE', f'/v1/jobs/{name}', 204, key=ann)
+    check(len(answers) == 4, f'the ledger was not waited for: {answers}')
+    ledger.close()
+    for thread in threads:
+        thread.join()
+    check(sorted(answers) == [(False, 200)] + [(True, 200)] * 8 + [(True, 429)] * 4, f'{answers}')
+    server.stop()
+
+
 def case_parallel():
     """Twenty starts at once, room for three; and twenty requests with one key."""
     make_ledger()
