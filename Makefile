@@ -178,7 +178,7 @@ help:
 	@echo 'make test-nightly  statistics with fresh random bits and more of them, games for secrets, timing; an hour'
 	@echo 'make core      $(BUILD)-core/libcuttle.a, which needs libc, libm and pthread alone, for appliances; CC=aarch64-linux-gnu-gcc'
 	@echo 'make asan      every test under ASan and UBSan, in $(BUILD)-asan'
-	@echo 'make tsan      threads that share a model, under TSan, in $(BUILD)-tsan'
+	@echo 'make tsan      threads that share a model, and the server of jobs, under TSan, in $(BUILD)-tsan'
 	@echo 'make fuzz      libFuzzer (clang) on the readers of foreign files, T=60 seconds each (RUNS=N inputs, SEED=N the same ones), in $(BUILD)-fuzz'
 	@echo 'make coverage  how much of dp/ its tests reach, in $(BUILD)-coverage'
 	@echo 'make mutants   breaks each promise once, as tests/mutants say, and wants a test to fail;  MUTANTS="name..." for some'
@@ -255,11 +255,11 @@ asan:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-asan CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all' check
 
 # Threads that share a model. Kernels and their tables are left to the tests of kernels: their loops would take minutes here.
-TSAN := test_shared test_threads
-tsan:
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)-tsan BLAS=0 CFLAGS='-O1 -g -fsanitize=thread' tsan-run
+TSAN := test_shared test_threads $(if $(filter 1,$(HTTP)),test_serve_jobs)
+tsan: $(BUILD)/cuttle
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)-tsan BLAS=0 CFLAGS='-O1 -g -fsanitize=thread' CUTTLE=$(abspath $<) tsan-run
 tsan-run: $(addprefix $(BUILD)/tests/,$(TSAN))
-	@CUTTLE_TEST_CLI=0 CUTTLE_TEST_JOBS=1 TSAN_OPTIONS=halt_on_error=1 tests/run.sh $^
+	@CUTTLE=$(CUTTLE) CUTTLE_TEST_CLI=0 CUTTLE_TEST_JOBS=1 TSAN_OPTIONS=halt_on_error=1 tests/run.sh $^
 
 fuzz:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-fuzz CC=clang CFLAGS='-O2 -g -fsanitize=address,undefined -fno-sanitize-recover=all' \

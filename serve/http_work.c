@@ -44,7 +44,7 @@ static void *wait_apart(void *user);
 
 /* Whether one more may wait, of all and of its key; a server without keys has one user. The lock is
  * held. */
-static bool may_wait(const struct http_exchange *x) {
+static bool has_place(const struct http_exchange *x) {
 	const bool first = x->route->pace == HTTP_FIRST;
 	unsigned all = 0, same = 0;
 	for (const struct http_waiter *at = x->server->waiters; at; at = at->next) {
@@ -59,7 +59,7 @@ static bool may_wait(const struct http_exchange *x) {
  * there are too many. */
 static bool start_waiter(struct http_exchange *x) {
 	struct http_server *const server = x->server;
-	struct http_waiter *const waiter = may_wait(x) ? calloc(1, sizeof *waiter) : NULL;
+	struct http_waiter *const waiter = has_place(x) ? calloc(1, sizeof *waiter) : NULL;
 	pthread_t thread;
 	if (!waiter) return false;
 	waiter->exchange = x;
