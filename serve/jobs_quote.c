@@ -95,7 +95,7 @@ static bool has_turn(const struct jobs *jobs, const struct jobs_upload *upload) 
 }
 
 /* Whether nobody waits for the answer any more. The lock is held. */
-static bool is_abandoned(const struct jobs *jobs, const struct jobs_upload *upload) {
+static bool is_pointless(const struct jobs *jobs, const struct jobs_upload *upload) {
 	return jobs->stopping || (upload && upload->unwanted);
 }
 
@@ -116,9 +116,9 @@ bool jobs_turn_take(struct jobs *jobs, struct jobs_upload *upload, struct jobs_f
 	bool may_wait = true, turn;
 	while (!(turn = has_turn(jobs, upload)) && may_wait) {
 		(void)pthread_cond_timedwait(&jobs->changed, &jobs->lock, &end);
-		may_wait = !is_behind(&end) && !is_abandoned(jobs, upload);
+		may_wait = !is_behind(&end) && !is_pointless(jobs, upload);
 	}
-	turn = turn && !is_abandoned(jobs, upload);
+	turn = turn && !is_pointless(jobs, upload);
 	if (turn && upload) upload->quoting = true;
 	else if (turn) jobs->planning++;
 	else (void)refuse_turn(jobs, upload, fault);
@@ -150,7 +150,7 @@ struct asking {
 static void watch_quote(void *user) {
 	struct asking *asking = user;
 	(void)pthread_mutex_lock(&asking->jobs->lock);
-	asking->unwanted |= is_abandoned(asking->jobs, asking->upload);
+	asking->unwanted |= is_pointless(asking->jobs, asking->upload);
 	(void)pthread_mutex_unlock(&asking->jobs->lock);
 	asking->late |= is_behind(&asking->end);
 	if (asking->unwanted || asking->late) runner_signal(&asking->runner, SIGKILL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests serve/jobs*.c with a tiny model and the command itself (CUTTLE), without HTTP. It fails if
 // a result is not the command's. It fails if a job is charged twice or not at all, or starts
-// without room. It fails if others see it, or references outlive it. It fails if a busy ledger, or
-// somebody else's large upload, holds up who needs neither.
+// without room. It fails if others see it, or references outlive it. It fails if a busy ledger
+// holds up who does not need it.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,10 +11,9 @@
 
 #include "io/ledger.h"
 #include "io/pages.h"
-#include "serve/jobs.h"
 #include "serve/store.h"
+#include "tests/serve/jobs_stage.h"
 #include "tests/support/files.h"
-#include "tests/support/tiny_model.h"
 
 #include <limits.h>
 #include <linux/magic.h>
@@ -31,145 +30,12 @@
 #include <time.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/cuttle-jobs-XXXXXX", memory[] = "/dev/shm/cuttle-jobs-XXXXXX",
-            state_path[64], runtime[64], ledger_path[64], model[64];
-static char command_file[PATH_MAX], fake[64];
-static const char *command = command_file;
-static const struct jobs_caller ann = {"ann", false}, bob = {"bob", false}, chief = {"chief", true};
-
-/* Runs a line of shell; returns its exit code. */
-static int shell(const char *format, ...) {
-	char line[2048];
-	va_list arguments;
-	va_start(arguments, format);
-	(void)vsnprintf(line, sizeof line, format, arguments);
-	va_end(arguments);
-	return system(line);
-}
-
-static void make_ledger(double rho) {
-	(void)unlink(ledger_path);
-	assert_int_equal(
-	    shell("%s ledger init --ledger %s --dataset notes --rho-limit %.17g >%s/out", command,
-	          ledger_path, rho, folder),
-	    0);
-}
-
-/* What the server was told last: a command reads references. */
-static atomic_bool reads;
-
-static void hear_busy(void *user, bool busy) {
-	(void)user;
-	reads = busy;
-}
-
-/* Seconds that a quote gets; 0 = as many as a server gives. */
-static unsigned patience;
-
-static struct jobs *open_jobs(uint64_t seed, bool approval) {
-	const struct jobs_options options = {.state = state_path,
-	                                     .runtime = runtime,
-	                                     .ledger = ledger_path,
-	                                     .model = model,
-	                                     .program = command,
-	                                     .threads = 1,
-	                                     .seed = seed,
-	                                     .approval = approval,
-	                                     .patience = patience,
-	                                     .busy = hear_busy};
-	struct jobs *jobs;
-	struct cuttle_error error;
-	if (jobs_open(&options, &jobs, &error)) fail_msg("%s", error.message);
-	return jobs;
-}
-
-static json_t *request_of(const char *plan) {
-	char text[512];
-	json_t *request;
-	(void)snprintf(text, sizeof text,
-	               "{\"type\":\"generate\",\"dataset\":\"notes\",\"plan\":{%s}}", plan);
-	request = json_loads(text, 0, NULL);
-	assert_non_null(request);
-	return request;
-}
-#define PLAN "\"num\":4,\"batch_size\":3,\"max_tokens\":12,\"clip\":0.5"
-/* No machine is fast enough to end this before it is told to. */
-#define LONG_PLAN "\"num\":3000,\"batch_size\":3,\"max_tokens\":200,\"clip\":0.5"
-enum { LONG = 9000 }; /* records of it */
-
-/* Makes a job; its id is kept in `id`. Returns the document. */
-static json_t *create(struct jobs *jobs, const struct jobs_caller *caller, const char *key,
-                      const char *plan, char id[64]) {
-	struct jobs_fault fault;
-	json_t *request = request_of(plan), *document;
-	bool created;
-	if (!jobs_create(jobs, caller, key, request, &document, &created, &fault))
-		fail_msg("%s", fault.message);
-	json_decref(request);
-	(void)snprintf(id, 64, "%s", json_string_value(json_object_get(document, "id")));
-	return document;
-}
-
-/* Uploads `count` records. Returns the fault's status, or 0. */
-static unsigned upload(struct jobs *jobs, const char *id, size_t count, const char *line) {
-	struct jobs_upload *arriving;
-	struct jobs_fault fault;
-	if (!jobs_upload_begin(jobs, &ann, id, &arriving, &fault)) return fault.status;
-	for (size_t i = 0; i < count; i++) {
-		char record[200];
-		const int size = snprintf(record, sizeof record, line, (int)i);
-		assert_true(jobs_upload_piece(arriving, record, (size_t)size));
-	}
-	return jobs_upload_end(arriving, &fault) ? 0 : fault.status;
-}
-#define LINE "{\"text\":\"note %d of CANARY-42\"}\n"
-
-static unsigned start(struct jobs *jobs, const struct jobs_caller *caller, const char *id,
-                      char code[64]) {
-	struct jobs_fault fault;
-	json_t *document;
-	const bool good = jobs_start(jobs, caller, id, &document, &fault);
-	json_decref(document);
-	(void)snprintf(code, 64, "%s", good ? "" : fault.code);
-	return good ? 202 : fault.status;
-}
-
-static const char *status_of(struct jobs *jobs, const char *id) {
-	static char status[32];
-	struct jobs_fault fault;
-	json_t *document;
-	if (!jobs_get(jobs, &chief, id, &document, &fault)) return "none";
-	(void)snprintf(status, sizeof status, "%s",
-	               json_string_value(json_object_get(document, "status")));
-	json_decref(document);
-	return status;
-}
-
-static void wait_until(struct jobs *jobs, const char *id, const char *status) {
-	for (int i = 0; i < 3000; i++) {
-		if (!strcmp(status_of(jobs, id), status)) return;
-		if (!strcmp(status_of(jobs, id), "failed")) break; // for good
-		(void)nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-	}
-	fail_msg("%s is %s, not %s", id, status_of(jobs, id), status);
-}
-
 static void queue_job(struct jobs *jobs, const char *key, const char *plan, size_t records,
                       char id[64]) {
 	char code[64];
-	json_decref(create(jobs, &ann, key, plan, id));
-	assert_int_equal(upload(jobs, id, records, LINE), 0);
-	assert_int_equal(start(jobs, &ann, id, code), 202);
-}
-
-static uint64_t count_runs(double *spent) {
-	struct ledger *ledger;
-	struct ledger_standing standing;
-	assert_int_equal(ledger_open(ledger_path, &ledger, NULL), CUTTLE_OK);
-	assert_int_equal(ledger_look(ledger, "notes", &standing, NULL), CUTTLE_OK);
-	ledger_close(&ledger);
-	*spent = standing.spent;
-	return standing.runs;
+	json_decref(stage_create(jobs, &ann, key, plan, id));
+	assert_int_equal(stage_upload(jobs, id, records, LINE), 0);
+	assert_int_equal(stage_start(jobs, &ann, id, code), 202);
 }
 
 static size_t count_texts(struct jobs *jobs, const char *id) {
@@ -181,38 +47,27 @@ static size_t count_texts(struct jobs *jobs, const char *id) {
 	return (size_t)done;
 }
 
-static void nap(void) {
-	(void)nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-}
-
 static void wait_for_runs(uint64_t runs) {
 	double spent;
-	for (int i = 0; i < 3000 && count_runs(&spent) < runs; i++) nap();
+	for (int i = 0; i < 3000 && stage_runs(&spent) < runs; i++) stage_nap();
 }
 
 /* The job runs, and has more texts than none: it did not begin anew, or was not stopped. */
 static void sees_it_go_on(struct jobs *jobs, const char *id) {
-	for (int i = 0; i < 15000 && !count_texts(jobs, id); i++) nap();
+	for (int i = 0; i < 15000 && !count_texts(jobs, id); i++) stage_nap();
 	assert_true(count_texts(jobs, id) > 0);
-	assert_string_equal(status_of(jobs, id), "running");
+	assert_string_equal(stage_status(jobs, id), "running");
 }
 
 static void wait_for_file(const char *path) {
-	for (int i = 0; i < 3000 && access(path, F_OK) != 0; i++) nap();
-}
-
-static void wait_for_reader(void) {
-	for (int i = 0; i < 3000 && !reads; i++) nap();
+	for (int i = 0; i < 3000 && access(path, F_OK) != 0; i++) stage_nap();
 }
 
 /* Nothing of the records is below these folders in the clear. */
 static void finds_no_canary(void) {
 	assert_int_not_equal(
-	    shell("grep -rqa CANARY-42 %s %s %s", state_path, runtime, ledger_path), 0);
-}
-
-static void clean(void) {
-	(void)shell("rm -rf %s %s", state_path, runtime);
+	    stage_shell("grep -rqa CANARY-42 %s %s %s", stage.state, stage.runtime, stage.ledger),
+	    0);
 }
 
 /* The same bytes as the command's own, from the same records and seed. */
@@ -221,35 +76,36 @@ static void results_are_the_commands_bytes(void **state) {
 	struct jobs_fault fault;
 	char id[64];
 	int file;
-	make_ledger(10);
-	struct jobs *jobs = open_jobs(7, false);
+	stage_ledger(10);
+	struct jobs *jobs = stage_open(7, false);
 	queue_job(jobs, "k", PLAN, 12, id);
-	wait_until(jobs, id, "done");
-	(void)shell("for i in 0 1 2 3 4 5 6 7 8 9 10 11; do printf '{\"text\":\"note %%d of "
-	            "CANARY-42\"}\\n' $i; done >%s/refs",
-	            folder);
+	stage_wait(jobs, id, "done");
+	(void)stage_shell("for i in 0 1 2 3 4 5 6 7 8 9 10 11; do printf '{\"text\":\"note %%d of "
+	                  "CANARY-42\"}\\n' $i; done >%s/refs",
+	                  stage.folder);
 	assert_int_equal(
-	    shell("env -u CUTTLE_TOP_K %s generate --model %s --ledger %s --dataset notes --num 4 "
-	          "--batch-size 3 --max-tokens 12 --clip 0.5 --insecure-seed 7 --input "
-	          "- --output %s/own.jsonl -q <%s/refs 2>%s/out",
-	          command, model, ledger_path, folder, folder, folder),
+	    stage_shell(
+	        "env -u CUTTLE_TOP_K %s generate --model %s --ledger %s --dataset notes --num 4 "
+	        "--batch-size 3 --max-tokens 12 --clip 0.5 --insecure-seed 7 --input "
+	        "- --output %s/own.jsonl -q <%s/refs 2>%s/out",
+	        stage.command, stage.model, stage.ledger, stage.folder, stage.folder, stage.folder),
 	    0);
 	for (int receipt = 0; receipt < 2; receipt++) {
 		char theirs[8192], ours[8192], path[96];
 		assert_true(jobs_file(jobs, &ann, id, receipt != 0, &file, &fault));
 		const ssize_t size = read(file, theirs, sizeof theirs);
 		(void)close(file);
-		(void)snprintf(path, sizeof path, "%s/own%s", folder,
+		(void)snprintf(path, sizeof path, "%s/own%s", stage.folder,
 		               receipt ? ".receipt.json" : ".jsonl");
 		assert_int_equal(files_get(path, ours, sizeof ours), size);
 		assert_true(size > 50);
 		assert_memory_equal(theirs, ours, (size_t)size);
 	}
 	finds_no_canary();
-	assert_int_not_equal(shell("ls %s/*.key >/dev/null 2>&1", runtime), 0);
-	assert_int_not_equal(shell("ls %s/jobs/*/refs >/dev/null 2>&1", state_path), 0);
+	assert_int_not_equal(stage_shell("ls %s/*.key >/dev/null 2>&1", stage.runtime), 0);
+	assert_int_not_equal(stage_shell("ls %s/jobs/*/refs >/dev/null 2>&1", stage.state), 0);
 	jobs_close(&jobs);
-	clean();
+	stage_clean();
 }
 
 static void one_key_is_one_job(void **state) {
@@ -258,35 +114,36 @@ static void one_key_is_one_job(void **state) {
 	char id[64], again[64];
 	bool created;
 	json_t *document;
-	make_ledger(10);
-	struct jobs *jobs = open_jobs(UINT64_MAX, false);
-	json_decref(create(jobs, &ann, "k", PLAN, id));
-	json_decref(create(jobs, &ann, "k", PLAN, again));
+	stage_ledger(10);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	json_decref(stage_create(jobs, &ann, "k", PLAN, id));
+	json_decref(stage_create(jobs, &ann, "k", PLAN, again));
 	assert_string_equal(id, again);
-	json_t *other = request_of("\"num\":5,\"clip\":0.5");
+	json_t *other = stage_request("\"num\":5,\"clip\":0.5");
 	assert_false(jobs_create(jobs, &ann, "k", other, &document, &created, &fault));
 	assert_int_equal(fault.status, 409);
 	assert_false(jobs_create(jobs, &ann, NULL, other, &document, &created, &fault));
 	assert_int_equal(fault.status, 400);
 	json_decref(other);
-	json_decref(create(jobs, &bob, "k", PLAN, again)); // another owner's key is another key
+	json_decref(
+	    stage_create(jobs, &bob, "k", PLAN, again)); // another owner's key is another key
 	assert_string_not_equal(id, again);
 	jobs_close(&jobs);
-	clean();
+	stage_clean();
 }
 
 /* Jobs that were cancelled count as well, so that no loop of them fills the disk. */
 static void an_owner_has_so_many_jobs(void **state) {
 	(void)state;
 	struct jobs_fault fault;
-	json_t *document, *request = request_of(PLAN);
+	json_t *document, *request = stage_request(PLAN);
 	char id[64], path[96];
 	bool created;
 	sqlite3 *list;
-	make_ledger(10);
-	struct jobs *jobs = open_jobs(UINT64_MAX, false);
-	json_decref(create(jobs, &ann, "k", PLAN, id));
-	(void)snprintf(path, sizeof path, "%s/jobs.db", state_path);
+	stage_ledger(10);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	json_decref(stage_create(jobs, &ann, "k", PLAN, id));
+	(void)snprintf(path, sizeof path, "%s/jobs.db", stage.state);
 	assert_int_equal(sqlite3_open(path, &list), SQLITE_OK);
 	assert_int_equal(
 	    sqlite3_exec(list,
@@ -300,12 +157,12 @@ static void an_owner_has_so_many_jobs(void **state) {
 	(void)sqlite3_close(list);
 	assert_false(jobs_create(jobs, &ann, "l", request, &document, &created, &fault));
 	assert_int_equal(fault.status, 429);
-	json_decref(create(jobs, &bob, "l", PLAN, path)); // another owner's do not count
+	json_decref(stage_create(jobs, &bob, "l", PLAN, path)); // another owner's do not count
 	assert_true(jobs_remove(jobs, &ann, id, &fault));
-	json_decref(create(jobs, &ann, "l", PLAN, id));
+	json_decref(stage_create(jobs, &ann, "l", PLAN, id));
 	json_decref(request);
 	jobs_close(&jobs);
-	clean();
+	stage_clean();
 }
 
 static void others_do_not_see_it(void **state) {
@@ -316,9 +173,9 @@ static void others_do_not_see_it(void **state) {
 	char id[64], code[64];
 	int file;
 	bool more;
-	make_ledger(10);
-	struct jobs *jobs = open_jobs(UINT64_MAX, true);
-	json_decref(create(jobs, &ann, "k", PLAN, id));
+	stage_ledger(10);
+	struct jobs *jobs = stage_open(UINT64_MAX, true);
+	json_decref(stage_create(jobs, &ann, "k", PLAN, id));
 	assert_false(jobs_get(jobs, &bob, id, &document, &fault));
 	assert_int_equal(fault.status, 404);
 	assert_false(jobs_upload_begin(jobs, &bob, id, &arriving, &fault));
@@ -331,7 +188,7 @@ static void others_do_not_see_it(void **state) {
 	assert_int_equal(fault.status, 404);
 	assert_false(jobs_may_follow(jobs, &bob, id, 0, &more, &fault));
 	assert_int_equal(fault.status, 404);
-	assert_int_equal(start(jobs, &bob, id, code), 404);
+	assert_int_equal(stage_start(jobs, &bob, id, code), 404);
 	assert_true(jobs_list(jobs, &bob, &document, &fault));
 	assert_int_equal(json_array_size(json_object_get(document, "data")), 0);
 	json_decref(document);
@@ -340,66 +197,15 @@ static void others_do_not_see_it(void **state) {
 	json_decref(document);
 	assert_false(jobs_file(jobs, &ann, id, false, &file, &fault));
 	assert_string_equal(fault.code, "not_done");
-	assert_int_equal(start(jobs, &chief, id, code), 409);
+	assert_int_equal(stage_start(jobs, &chief, id, code), 409);
 	assert_string_equal(code, "references_missing");
-	assert_int_equal(upload(jobs, id, 12, LINE), 0);
-	assert_int_equal(start(jobs, &ann, id, code), 403); // approval: an officer's
+	assert_int_equal(stage_upload(jobs, id, 12, LINE), 0);
+	assert_int_equal(stage_start(jobs, &ann, id, code), 403); // approval: an officer's
 	assert_string_equal(code, "forbidden_role");
-	assert_int_equal(start(jobs, &chief, id, code), 202);
-	wait_until(jobs, id, "done");
+	assert_int_equal(stage_start(jobs, &chief, id, code), 202);
+	stage_wait(jobs, id, "done");
 	jobs_close(&jobs);
-	clean();
-}
-
-static void bad_references_are_refused_and_wiped(void **state) {
-	(void)state;
-	char id[64], code[64];
-	make_ledger(10);
-	struct jobs *jobs = open_jobs(UINT64_MAX, false);
-	json_decref(create(jobs, &ann, "k", PLAN, id));
-	assert_int_equal(upload(jobs, id, 11, LINE), 422); // one too few
-	assert_int_not_equal(shell("ls %s/*.key >/dev/null 2>&1", runtime), 0);
-	assert_int_equal(start(jobs, &ann, id, code), 409);
-	assert_int_equal(upload(jobs, id, 12, LINE), 0);
-	assert_int_equal(upload(jobs, id, 12, "{\"text\":\"another %d\"}\n"), 0);
-	assert_int_equal(start(jobs, &ann, id, code), 202);
-	assert_int_equal(upload(jobs, id, 12, LINE), 409);
-	wait_until(jobs, id, "done");
-	double spent;
-	assert_int_equal(count_runs(&spent), 1);
-	jobs_close(&jobs);
-	clean();
-}
-
-/* An upload that ends late finds its job as it was: not started, or ended for good. */
-static void no_job_starts_while_references_arrive(void **state) {
-	(void)state;
-	struct jobs_upload *late, *second;
-	struct jobs_fault fault;
-	json_t *document;
-	char id[64], code[64];
-	make_ledger(10);
-	struct jobs *jobs = open_jobs(UINT64_MAX, false);
-	json_decref(create(jobs, &ann, "k", PLAN, id));
-	assert_int_equal(upload(jobs, id, 12, LINE), 0);
-	assert_true(jobs_upload_begin(jobs, &ann, id, &late, &fault));
-	assert_true(jobs_upload_piece(late, "{}", 2));
-	assert_int_equal(start(jobs, &ann, id, code), 409);
-	assert_string_equal(code, "references_arriving");
-	assert_false(jobs_upload_begin(jobs, &ann, id, &second, &fault));
-	jobs_upload_drop(late);
-	assert_int_equal(start(jobs, &ann, id, code), 202); // what arrived before is still there
-	wait_until(jobs, id, "done");
-	json_decref(create(jobs, &ann, "l", PLAN, id));
-	assert_true(jobs_upload_begin(jobs, &ann, id, &late, &fault));
-	assert_true(jobs_upload_piece(late, "{}", 2));
-	assert_true(jobs_cancel(jobs, &ann, id, &document, &fault));
-	json_decref(document);
-	assert_false(jobs_upload_end(late, &fault));
-	assert_int_equal(fault.status, 409);
-	assert_int_not_equal(shell("ls %s/*.key >/dev/null 2>&1", runtime), 0);
-	jobs_close(&jobs);
-	clean();
+	stage_clean();
 }
 
 /* Of twenty that start at the same time as many are let in as the limit has room for. */
@@ -413,7 +219,7 @@ struct starter {
 
 static void *start_one(void *user) {
 	struct starter *starter = user;
-	starter->status = start(starter->jobs, &ann, starter->id, starter->code);
+	starter->status = stage_start(starter->jobs, &ann, starter->id, starter->code);
 	starter->ended = true;
 	return NULL;
 }
@@ -425,22 +231,22 @@ static void room_for_three_is_three(void **state) {
 	pthread_t threads[STARTS];
 	char id[64];
 	double one, spent;
-	make_ledger(1000);
-	struct jobs *jobs = open_jobs(UINT64_MAX, false);
-	json_t *document = create(jobs, &ann, "first", PLAN, id);
+	stage_ledger(1000);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	json_t *document = stage_create(jobs, &ann, "first", PLAN, id);
 	one = json_number_value(json_object_get(json_object_get(document, "budget"), "charge"));
 	assert_true(one > 0);
 	json_decref(document);
 	jobs_close(&jobs);
-	clean();
-	make_ledger(one * 3.5);
-	jobs = open_jobs(UINT64_MAX, false);
+	stage_clean();
+	stage_ledger(one * 3.5);
+	jobs = stage_open(UINT64_MAX, false);
 	for (int i = 0; i < STARTS; i++) {
 		char key[16];
 		(void)snprintf(key, sizeof key, "k%d", i);
 		starters[i].jobs = jobs;
-		json_decref(create(jobs, &ann, key, PLAN, starters[i].id));
-		assert_int_equal(upload(jobs, starters[i].id, 12, LINE), 0);
+		json_decref(stage_create(jobs, &ann, key, PLAN, starters[i].id));
+		assert_int_equal(stage_upload(jobs, starters[i].id, 12, LINE), 0);
 	}
 	for (int i = 0; i < STARTS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, start_one, &starters[i]), 0);
@@ -454,11 +260,11 @@ static void room_for_three_is_three(void **state) {
 	}
 	assert_int_equal(started, 3);
 	for (int i = 0; i < STARTS; i++)
-		if (starters[i].status == 202) wait_until(jobs, starters[i].id, "done");
-	assert_int_equal(count_runs(&spent), 3);
+		if (starters[i].status == 202) stage_wait(jobs, starters[i].id, "done");
+	assert_int_equal(stage_runs(&spent), 3);
 	finds_no_canary();
 	jobs_close(&jobs);
-	clean();
+	stage_clean();
 }
 
 /* A server that stops leaves its job to the next one, which does not charge it again. */
@@ -466,29 +272,29 @@ static void the_next_server_goes_on(void **state) {
 	(void)state;
 	char id[64], code[64];
 	double spent;
-	make_ledger(1000);
-	struct jobs *jobs = open_jobs(UINT64_MAX, false);
+	stage_ledger(1000);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
 	queue_job(jobs, "k", LONG_PLAN, LONG, id);
-	for (int i = 0; i < 3000 && access(ledger_path, F_OK) == 0 && !count_runs(&spent); i++)
+	for (int i = 0; i < 3000 && access(stage.ledger, F_OK) == 0 && !stage_runs(&spent); i++)
 		(void)nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-	assert_int_equal(count_runs(&spent), 1);
+	assert_int_equal(stage_runs(&spent), 1);
 	jobs_close(&jobs);
 	finds_no_canary();
-	jobs = open_jobs(UINT64_MAX, false);
+	jobs = stage_open(UINT64_MAX, false);
 	jobs_close(&jobs);
 	// As after a reboot: the key is gone, and the job asks for its references again.
-	(void)shell("rm -f %s/*.key", runtime);
-	jobs = open_jobs(UINT64_MAX, false);
-	wait_until(jobs, id, "awaiting_references");
-	assert_int_equal(upload(jobs, id, LONG, "{\"text\":\"others %d\"}\n"), 0);
-	assert_int_equal(start(jobs, &ann, id, code), 202);
-	wait_until(jobs, id, "awaiting_references"); // not those that it began with
-	assert_int_equal(upload(jobs, id, LONG, LINE), 0);
-	assert_int_equal(start(jobs, &ann, id, code), 202);
+	(void)stage_shell("rm -f %s/*.key", stage.runtime);
+	jobs = stage_open(UINT64_MAX, false);
+	stage_wait(jobs, id, "awaiting_references");
+	assert_int_equal(stage_upload(jobs, id, LONG, "{\"text\":\"others %d\"}\n"), 0);
+	assert_int_equal(stage_start(jobs, &ann, id, code), 202);
+	stage_wait(jobs, id, "awaiting_references"); // not those that it began with
+	assert_int_equal(stage_upload(jobs, id, LONG, LINE), 0);
+	assert_int_equal(stage_start(jobs, &ann, id, code), 202);
 	sees_it_go_on(jobs, id);
-	assert_int_equal(count_runs(&spent), 1);
+	assert_int_equal(stage_runs(&spent), 1);
 	jobs_close(&jobs);
-	clean();
+	stage_clean();
 }
 
 /* A command that prices jobs as the true one does, and ends each with this exit code. */
@@ -497,9 +303,9 @@ static void fake_command(int code) {
 	const int size = snprintf(script, sizeof script,
 	                          "#!/bin/sh\ncase \" $* \" in *' --dry-run '*) exec %s \"$@\";; "
 	                          "esac\ncat >/dev/null\necho x >>%s/tried\nexit %d\n",
-	                          command_file, folder, code);
-	files_put(fake, script, (size_t)size);
-	assert_int_equal(chmod(fake, 0700), 0);
+	                          stage.named, stage.folder, code);
+	files_put(stage.fake, script, (size_t)size);
+	assert_int_equal(chmod(stage.fake, 0700), 0);
 }
 
 static enum cuttle_status set_attempts(void *user, const struct store_job *row) {
@@ -512,20 +318,20 @@ static enum cuttle_status set_attempts(void *user, const struct store_job *row) 
 static void try_again(const char *id, int code, const char *status) {
 	char path[96], tried[96];
 	struct store *store;
-	(void)snprintf(path, sizeof path, "%s/jobs.db", state_path);
-	(void)snprintf(tried, sizeof tried, "%s/tried", folder);
+	(void)snprintf(path, sizeof path, "%s/jobs.db", stage.state);
+	(void)snprintf(tried, sizeof tried, "%s/tried", stage.folder);
 	assert_int_equal(store_open(path, &store, NULL), CUTTLE_OK);
 	const struct store_filter one = {.id = id, .state = STORE_STATES};
 	assert_int_equal(store_walk(store, &one, set_attempts, store, NULL), CUTTLE_OK);
 	store_close(&store);
 	(void)unlink(tried);
 	fake_command(code);
-	command = fake;
-	struct jobs *jobs = open_jobs(UINT64_MAX, false);
+	stage.command = stage.fake;
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
 	wait_for_file(tried);
-	wait_until(jobs, id, status);
+	stage_wait(jobs, id, status);
 	jobs_close(&jobs);
-	command = command_file;
+	stage.command = stage.named;
 }
 
 /* What was paid is not lost: neither a busy ledger nor a command that dies fails a charged job. */
@@ -533,33 +339,27 @@ static void no_charged_job_fails_by_attempts(void **state) {
 	(void)state;
 	char id[64], code[64];
 	double spent;
-	make_ledger(1000);
-	struct jobs *jobs = open_jobs(UINT64_MAX, false);
+	stage_ledger(1000);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
 	queue_job(jobs, "k", LONG_PLAN, LONG, id);
 	wait_for_runs(1);
 	jobs_close(&jobs);
 	try_again(id, CUTTLE_LEDGER, "queued");
 	try_again(id, CUTTLE_INTERNAL, "awaiting_references");
-	jobs = open_jobs(UINT64_MAX, false);
-	assert_int_equal(upload(jobs, id, LONG, LINE), 0);
-	assert_int_equal(start(jobs, &ann, id, code), 202);
+	jobs = stage_open(UINT64_MAX, false);
+	assert_int_equal(stage_upload(jobs, id, LONG, LINE), 0);
+	assert_int_equal(stage_start(jobs, &ann, id, code), 202);
 	sees_it_go_on(jobs, id);
-	assert_int_equal(count_runs(&spent), 1);
+	assert_int_equal(stage_runs(&spent), 1);
 	jobs_close(&jobs);
-	clean();
-}
-
-static double read_seconds(void) {
-	struct timespec now;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+	stage_clean();
 }
 
 /* Holds the ledger, as a process that writes to it; or `alone`, so that nobody reads it either. It
  * is free again when the handle is closed. */
 static sqlite3 *hold_ledger(bool alone) {
 	sqlite3 *held;
-	assert_int_equal(sqlite3_open_v2(ledger_path, &held, SQLITE_OPEN_READWRITE, pages_layer()),
+	assert_int_equal(sqlite3_open_v2(stage.ledger, &held, SQLITE_OPEN_READWRITE, pages_layer()),
 	                 SQLITE_OK);
 	(void)sqlite3_busy_timeout(held, 30000);
 	if (alone)
@@ -574,10 +374,10 @@ static sqlite3 *hold_ledger(bool alone) {
 static double time_list(struct jobs *jobs) {
 	struct jobs_fault fault;
 	json_t *document;
-	const double began = read_seconds();
+	const double began = stage_seconds();
 	assert_true(jobs_list(jobs, &chief, &document, &fault));
 	json_decref(document);
-	return read_seconds() - began;
+	return stage_seconds() - began;
 }
 
 /* While a start waits for the ledger, the list is told, and references of another job are taken. */
@@ -587,251 +387,57 @@ static void a_busy_ledger_holds_up_its_own_start_alone(void **state) {
 	char other[64];
 	pthread_t thread;
 	double spent;
-	make_ledger(10);
-	struct jobs *jobs = open_jobs(UINT64_MAX, false);
-	json_decref(create(jobs, &ann, "k", PLAN, starter.id));
-	json_decref(create(jobs, &ann, "l", PLAN, other));
-	const double began = read_seconds();
-	assert_int_equal(upload(jobs, starter.id, 12, LINE), 0);
-	const double usual = read_seconds() - began;
+	stage_ledger(10);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	json_decref(stage_create(jobs, &ann, "k", PLAN, starter.id));
+	json_decref(stage_create(jobs, &ann, "l", PLAN, other));
+	const double began = stage_seconds();
+	assert_int_equal(stage_upload(jobs, starter.id, 12, LINE), 0);
+	const double usual = stage_seconds() - began;
 	sqlite3 *held = hold_ledger(false);
 	starter.jobs = jobs;
 	assert_int_equal(pthread_create(&thread, NULL, start_one, &starter), 0);
 	(void)nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
-	const double listed = time_list(jobs), before = read_seconds();
-	assert_int_equal(upload(jobs, other, 12, LINE), 0);
-	const double taken = read_seconds() - before;
+	const double listed = time_list(jobs), before = stage_seconds();
+	assert_int_equal(stage_upload(jobs, other, 12, LINE), 0);
+	const double taken = stage_seconds() - before;
 	assert_false(starter.ended);
 	if (listed > 1 || taken > 1 + 3 * usual)
 		fail_msg("the list took %g s, an upload %g s, usually %g s", listed, taken, usual);
 	(void)sqlite3_close(held);
 	(void)pthread_join(thread, NULL);
 	assert_int_equal(starter.status, 202);
-	wait_until(jobs, starter.id, "done");
-	assert_int_equal(count_runs(&spent), 1);
+	stage_wait(jobs, starter.id, "done");
+	assert_int_equal(stage_runs(&spent), 1);
 	jobs_close(&jobs);
-	clean();
+	stage_clean();
 }
 
 /* So it is where the queue asks whether a job that broke off was charged. */
 static void a_busy_ledger_holds_up_no_list(void **state) {
 	(void)state;
 	char id[64], tried[96];
-	make_ledger(1000);
-	struct jobs *jobs = open_jobs(UINT64_MAX, false);
+	stage_ledger(1000);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
 	queue_job(jobs, "k", LONG_PLAN, LONG, id);
 	wait_for_runs(1);
 	jobs_close(&jobs);
-	(void)snprintf(tried, sizeof tried, "%s/tried", folder);
+	(void)snprintf(tried, sizeof tried, "%s/tried", stage.folder);
 	(void)unlink(tried);
 	fake_command(CUTTLE_USAGE);
-	command = fake;
-	jobs = open_jobs(UINT64_MAX, false);
+	stage.command = stage.fake;
+	jobs = stage_open(UINT64_MAX, false);
 	sqlite3 *held = hold_ledger(true);
 	wait_for_file(tried);
 	(void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
 	const double listed = time_list(jobs);
-	assert_string_equal(status_of(jobs, id), "running"); // nobody knows yet what it is
+	assert_string_equal(stage_status(jobs, id), "running"); // nobody knows yet what it is
 	if (listed > 1) fail_msg("the list took %g s", listed);
 	(void)sqlite3_close(held);
-	wait_until(jobs, id, "awaiting_references");
+	stage_wait(jobs, id, "awaiting_references");
 	jobs_close(&jobs);
-	command = command_file;
-	clean();
-}
-
-struct ender {
-	struct jobs_upload *upload;
-	struct jobs_fault fault;
-	atomic_bool ended;
-	bool good;
-};
-
-static void *end_upload(void *user) {
-	struct ender *ender = user;
-	ender->good = jobs_upload_end(ender->upload, &ender->fault);
-	ender->ended = true;
-	return NULL;
-}
-
-/* A command that hangs, while it is told to, where it looks at references. */
-static void hang(bool told) {
-	(void)shell("%s %s/hang", told ? "touch" : "rm", folder);
-}
-
-static void hanging_command(void) {
-	char script[PATH_MAX + 256];
-	const int size = snprintf(script, sizeof script,
-	                          "#!/bin/sh\n[ -e %s/hang ] && exec sleep 100\nexec %s \"$@\"\n",
-	                          folder, command_file);
-	files_put(fake, script, (size_t)size);
-	assert_int_equal(chmod(fake, 0700), 0);
-	command = fake;
-}
-
-/* Makes a job, and uploads what is no record, up to the end. */
-static void begin_upload(struct jobs *jobs, const struct jobs_caller *caller, const char *key,
-                         char id[64], struct ender *ender) {
-	*ender = (struct ender){.good = true};
-	json_decref(create(jobs, caller, key, PLAN, id));
-	assert_true(jobs_upload_begin(jobs, caller, id, &ender->upload, &ender->fault));
-	assert_true(jobs_upload_piece(ender->upload, "{}", 2));
-}
-
-/* Uploads, and waits until the command, which hangs, looks at it. */
-static pthread_t hang_upload(struct ender *ender) {
-	pthread_t thread;
-	hang(true);
-	assert_int_equal(pthread_create(&thread, NULL, end_upload, ender), 0);
-	wait_for_reader();
-	assert_true(reads);
-	// By now it has looked for the file.
-	(void)nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
-	hang(false);
-	return thread;
-}
-
-/* References that are looked at for too long are refused and wiped. Meanwhile others' are taken,
- * but where those of two owners take that long. */
-static void a_slow_quote_holds_up_nobody(void **state) {
-	(void)state;
-	struct ender ender, second;
-	char slow[64], slow_too[64], other[64], code[64];
-	make_ledger(10);
-	hanging_command();
-	patience = 8;
-	struct jobs *jobs = open_jobs(UINT64_MAX, false);
-	begin_upload(jobs, &bob, "k", slow, &ender);
-	const double began = read_seconds();
-	const pthread_t thread = hang_upload(&ender);
-	json_decref(create(jobs, &ann, "l", PLAN, other));
-	assert_int_equal(upload(jobs, other, 12, LINE), 0);
-	assert_false(ender.ended);
-	begin_upload(jobs, &chief, "s", slow_too, &second);
-	const pthread_t thread_too = hang_upload(&second);
-	assert_false(ender.ended);
-	assert_int_equal(upload(jobs, other, 12, LINE), 0);
-	assert_true(ender.ended);
-	(void)pthread_join(thread_too, NULL);
-	(void)pthread_join(thread, NULL);
-	assert_true(read_seconds() - began < 50);
-	assert_false(ender.good || second.good);
-	assert_int_equal(ender.fault.status, 503);
-	assert_string_equal(ender.fault.code, "too_slow");
-	assert_non_null(strstr(ender.fault.message, "no answer within 8 s"));
-	assert_int_equal(start(jobs, &bob, slow, code), 409);
-	assert_string_equal(code, "references_missing");
-	jobs_close(&jobs);
-	command = command_file;
-	patience = 0;
-	clean();
-}
-
-/* Uploads what is no record for a job that has good references already. */
-static pthread_t upload_again(struct jobs *jobs, const char *id, struct ender *ender) {
-	pthread_t thread;
-	*ender = (struct ender){.good = true};
-	assert_true(jobs_upload_begin(jobs, &ann, id, &ender->upload, &ender->fault));
-	assert_true(jobs_upload_piece(ender->upload, "{}", 2));
-	assert_int_equal(pthread_create(&thread, NULL, end_upload, ender), 0);
-	return thread;
-}
-
-/* References of one owner are looked at one after the other. Of two that wait for the first, one
- * has its turn, and all the time of a turn; the other one is sent away, and has lost nothing. */
-static void one_owner_has_one_turn(void **state) {
-	(void)state;
-	struct ender first, both[2];
-	char slow[64], ids[2][64], code[64];
-	pthread_t threads[2];
-	make_ledger(10);
-	hanging_command();
-	patience = 6;
-	struct jobs *jobs = open_jobs(UINT64_MAX, false);
-	for (int i = 0; i < 2; i++) {
-		json_decref(create(jobs, &ann, i ? "i" : "j", PLAN, ids[i]));
-		assert_int_equal(upload(jobs, ids[i], 12, LINE), 0);
-	}
-	begin_upload(jobs, &ann, "k", slow, &first);
-	const double began = read_seconds();
-	const pthread_t thread = hang_upload(&first);
-	hang(true);
-	for (int i = 0; i < 2; i++) threads[i] = upload_again(jobs, ids[i], &both[i]);
-	(void)pthread_join(thread, NULL);
-	assert_string_equal(first.fault.code, "too_slow");
-	for (int i = 0; i < 2; i++) (void)pthread_join(threads[i], NULL);
-	hang(false);
-	const int turned = !strcmp(both[1].fault.code, "too_slow");
-	assert_false(both[0].good || both[1].good);
-	assert_string_equal(both[turned].fault.code, "too_slow");
-	assert_true(read_seconds() - began > 2 * 6 - 1);
-	assert_string_equal(both[!turned].fault.code, "queue_full");
-	assert_int_equal(both[!turned].fault.status, 429);
-	assert_int_equal(start(jobs, &ann, ids[turned], code), 409); // wiped
-	assert_int_equal(start(jobs, &ann, ids[!turned], code), 202);
-	wait_until(jobs, ids[!turned], "done");
-	jobs_close(&jobs);
-	command = command_file;
-	patience = 0;
-	clean();
-}
-
-/* Who ends a job has it read by nobody from then on. */
-static void an_ended_job_is_read_no_more(void **state) {
-	(void)state;
-	struct jobs_fault fault;
-	json_t *document;
-	make_ledger(10);
-	hanging_command();
-	for (int remove = 0; remove < 2; remove++) {
-		struct ender ender;
-		char id[64];
-		struct jobs *jobs = open_jobs(UINT64_MAX, false);
-		begin_upload(jobs, &ann, "k", id, &ender);
-		const pthread_t thread = hang_upload(&ender);
-		const double began = read_seconds();
-		if (remove) assert_true(jobs_remove(jobs, &ann, id, &fault));
-		else {
-			assert_true(jobs_cancel(jobs, &ann, id, &document, &fault));
-			json_decref(document);
-		}
-		assert_true(read_seconds() - began < 50);
-		assert_false(reads);
-		assert_int_not_equal(
-		    shell("ls %s/*.key %s/jobs/*/refs* >/dev/null 2>&1", runtime, state_path), 0);
-		(void)pthread_join(thread, NULL);
-		assert_false(ender.good);
-		assert_int_equal(ender.fault.status, 409);
-		assert_string_equal(status_of(jobs, id), remove ? "none" : "cancelled");
-		assert_int_not_equal(shell("ls %s/*.key >/dev/null 2>&1", runtime), 0);
-		jobs_close(&jobs);
-		(void)shell("rm -rf %s %s", state_path, runtime);
-	}
-	command = command_file;
-	clean();
-}
-
-/* References are looked at by a private command, which a server that stops ends at once. */
-static void a_quote_ends_with_its_server(void **state) {
-	(void)state;
-	struct ender ender;
-	char id[64];
-	make_ledger(10);
-	hanging_command();
-	struct jobs *jobs = open_jobs(UINT64_MAX, false);
-	assert_false(reads);
-	begin_upload(jobs, &ann, "k", id, &ender);
-	const double began = read_seconds();
-	const pthread_t thread = hang_upload(&ender);
-	jobs_stop(jobs);
-	(void)pthread_join(thread, NULL);
-	assert_false(ender.good);
-	assert_string_equal(ender.fault.code, "stopping");
-	assert_false(reads);
-	assert_true(read_seconds() - began < 50);
-	jobs_close(&jobs);
-	command = command_file;
-	clean();
+	stage.command = stage.named;
+	stage_clean();
 }
 
 static void cancelled_and_removed_jobs_are_wiped(void **state) {
@@ -840,29 +446,29 @@ static void cancelled_and_removed_jobs_are_wiped(void **state) {
 	json_t *document;
 	char id[64], waits[64], other[64];
 	double spent;
-	make_ledger(1000);
-	struct jobs *jobs = open_jobs(UINT64_MAX, false);
+	stage_ledger(1000);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
 	queue_job(jobs, "k", LONG_PLAN, LONG, id);
 	queue_job(jobs, "l", LONG_PLAN, LONG, waits);
 	wait_for_runs(1);
 	assert_true(jobs_cancel(jobs, &ann, waits, &document, &fault));
 	json_decref(document);
-	assert_string_equal(status_of(jobs, waits), "cancelled");
+	assert_string_equal(stage_status(jobs, waits), "cancelled");
 	assert_true(jobs_cancel(jobs, &ann, id, &document, &fault)); // runs
 	json_decref(document);
-	wait_until(jobs, id, "cancelled");
-	assert_int_not_equal(shell("ls %s/*.key >/dev/null 2>&1", runtime), 0);
-	assert_int_equal(count_runs(&spent), 1); // the charge stays
+	stage_wait(jobs, id, "cancelled");
+	assert_int_not_equal(stage_shell("ls %s/*.key >/dev/null 2>&1", stage.runtime), 0);
+	assert_int_equal(stage_runs(&spent), 1); // the charge stays
 	queue_job(jobs, "m", LONG_PLAN, LONG, other);
 	wait_for_runs(2);
 	assert_true(jobs_remove(jobs, &ann, other, &fault)); // runs
-	assert_string_equal(status_of(jobs, other), "none");
+	assert_string_equal(stage_status(jobs, other), "none");
 	assert_true(jobs_remove(jobs, &ann, id, &fault)); // has ended
 	assert_true(jobs_remove(jobs, &ann, waits, &fault));
-	assert_int_not_equal(shell("ls -d %s/jobs/job_* >/dev/null 2>&1", state_path), 0);
-	assert_int_equal(count_runs(&spent), 2);
+	assert_int_not_equal(stage_shell("ls -d %s/jobs/job_* >/dev/null 2>&1", stage.state), 0);
+	assert_int_equal(stage_runs(&spent), 2);
 	jobs_close(&jobs);
-	clean();
+	stage_clean();
 }
 
 /* A list that cannot be written, as on a full disk, does not hold up who removes the job. */
@@ -871,23 +477,23 @@ static void a_full_disk_holds_up_no_removal(void **state) {
 	struct jobs_fault fault;
 	char id[64], path[96];
 	sqlite3 *list;
-	make_ledger(1000);
-	struct jobs *jobs = open_jobs(UINT64_MAX, false);
+	stage_ledger(1000);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
 	queue_job(jobs, "k", LONG_PLAN, LONG, id);
 	wait_for_runs(1);
-	(void)snprintf(path, sizeof path, "%s/jobs.db", state_path);
+	(void)snprintf(path, sizeof path, "%s/jobs.db", stage.state);
 	assert_int_equal(sqlite3_open(path, &list), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(list, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
 	(void)alarm(60); // else a server that waits would keep the test for ever
 	assert_false(jobs_remove(jobs, &ann, id, &fault));
 	(void)alarm(0);
 	finds_no_canary();
-	assert_int_not_equal(shell("ls %s/*.key >/dev/null 2>&1", runtime), 0);
+	assert_int_not_equal(stage_shell("ls %s/*.key >/dev/null 2>&1", stage.runtime), 0);
 	(void)sqlite3_close(list);
 	assert_true(jobs_remove(jobs, &ann, id, &fault));
-	assert_string_equal(status_of(jobs, id), "none");
+	assert_string_equal(stage_status(jobs, id), "none");
 	jobs_close(&jobs);
-	clean();
+	stage_clean();
 }
 
 /* Events are numbered alike for every listener, and end. */
@@ -913,12 +519,12 @@ static void events_are_numbered(void **state) {
 	static struct heard live, late;
 	char id[64];
 	bool more;
-	make_ledger(1000);
-	struct jobs *jobs = open_jobs(UINT64_MAX, false);
+	stage_ledger(1000);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
 	queue_job(jobs, "k", PLAN, 12, id);
 	assert_true(
 	    jobs_follow(jobs, &ann, id, 0, &(struct jobs_listener){hear, hear_end, &live}, &fault));
-	wait_until(jobs, id, "done");
+	stage_wait(jobs, id, "done");
 	for (int i = 0; i < 100 && !live.ended; i++)
 		(void)nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
 	assert_true(live.ended);
@@ -937,44 +543,48 @@ static void events_are_numbered(void **state) {
 	assert_true(jobs_may_follow(jobs, &ann, id, 13, &more, &fault));
 	assert_false(more);
 	jobs_close(&jobs);
-	clean();
+	stage_clean();
 }
 
 static void what_a_kill_left_is_swept(void **state) {
 	(void)state;
 	char id[64];
-	make_ledger(10);
-	struct jobs *jobs = open_jobs(UINT64_MAX, false);
-	json_decref(create(jobs, &ann, "k", PLAN, id));
+	stage_ledger(10);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	json_decref(stage_create(jobs, &ann, "k", PLAN, id));
 	struct cuttle_error error;
 	struct jobs *second;
-	const struct jobs_options options = {
-	    .state = state_path, .runtime = runtime, .ledger = ledger_path, .model = model};
+	const struct jobs_options options = {.state = stage.state,
+	                                     .runtime = stage.runtime,
+	                                     .ledger = stage.ledger,
+	                                     .model = stage.model};
 	assert_int_equal(jobs_open(&options, &second, &error), CUTTLE_USAGE); // one server a folder
 	jobs_close(&jobs);
-	(void)shell("mkdir %s/jobs/job_lost && echo x >%s/jobs/job_lost/refs && echo x "
-	            ">%s/job_lost.key && echo x >%s/job_bare.key && echo x >%s/other.key && echo x "
-	            ">%s/jobs/%s/refs.part",
-	            state_path, state_path, runtime, runtime, runtime, state_path, id);
-	jobs = open_jobs(UINT64_MAX, false);
-	assert_int_not_equal(shell("ls -d %s/jobs/job_lost %s/job_lost.key %s/jobs/%s/refs.part "
-	                           ">/dev/null 2>&1",
-	                           state_path, runtime, state_path, id),
-	                     0);
+	(void)stage_shell(
+	    "mkdir %s/jobs/job_lost && echo x >%s/jobs/job_lost/refs && echo x "
+	    ">%s/job_lost.key && echo x >%s/job_bare.key && echo x >%s/other.key && echo x "
+	    ">%s/jobs/%s/refs.part",
+	    stage.state, stage.state, stage.runtime, stage.runtime, stage.runtime, stage.state, id);
+	jobs = stage_open(UINT64_MAX, false);
+	assert_int_not_equal(
+	    stage_shell("ls -d %s/jobs/job_lost %s/job_lost.key %s/jobs/%s/refs.part "
+	                ">/dev/null 2>&1",
+	                stage.state, stage.runtime, stage.state, id),
+	    0);
 	char path[160];
-	(void)snprintf(path, sizeof path, "%s/jobs/job_lost", state_path);
+	(void)snprintf(path, sizeof path, "%s/jobs/job_lost", stage.state);
 	assert_int_not_equal(access(path, F_OK), 0);
-	(void)snprintf(path, sizeof path, "%s/job_lost.key", runtime);
+	(void)snprintf(path, sizeof path, "%s/job_lost.key", stage.runtime);
 	assert_int_not_equal(access(path, F_OK), 0);
-	(void)snprintf(path, sizeof path, "%s/job_bare.key", runtime);
+	(void)snprintf(path, sizeof path, "%s/job_bare.key", stage.runtime);
 	assert_int_not_equal(access(path, F_OK), 0);
-	(void)snprintf(path, sizeof path, "%s/other.key", runtime);
+	(void)snprintf(path, sizeof path, "%s/other.key", stage.runtime);
 	assert_int_equal(access(path, F_OK), 0);
-	(void)snprintf(path, sizeof path, "%s/jobs/%s/refs.part", state_path, id);
+	(void)snprintf(path, sizeof path, "%s/jobs/%s/refs.part", stage.state, id);
 	assert_int_not_equal(access(path, F_OK), 0);
-	assert_string_equal(status_of(jobs, id), "awaiting_references");
+	assert_string_equal(stage_status(jobs, id), "awaiting_references");
 	jobs_close(&jobs);
-	clean();
+	stage_clean();
 }
 
 /* Keys that were wiped on a disk may be found there. */
@@ -982,27 +592,27 @@ static void keys_are_kept_in_memory_alone(void **state) {
 	(void)state;
 	struct statfs system;
 	char path[96];
-	assert_int_equal(statfs(folder, &system), 0);
+	assert_int_equal(statfs(stage.folder, &system), 0);
 	if (system.f_type == TMPFS_MAGIC) {
 		(void)fprintf(stderr, "skipped: keys_are_kept_in_memory_alone: /tmp is no disk\n");
 		return;
 	}
-	make_ledger(10);
+	stage_ledger(10);
 	struct cuttle_error error;
 	struct jobs *jobs;
-	(void)snprintf(path, sizeof path, "%s/run", folder);
+	(void)snprintf(path, sizeof path, "%s/run", stage.folder);
 	const struct jobs_options options = {
-	    .state = state_path, .runtime = path, .ledger = ledger_path, .model = model};
+	    .state = stage.state, .runtime = path, .ledger = stage.ledger, .model = stage.model};
 	assert_int_equal(jobs_open(&options, &jobs, &error), CUTTLE_USAGE);
 	assert_non_null(strstr(error.message, "is on a disk"));
-	clean();
+	stage_clean();
 }
 
 /* The references of a job arrived more than a day ago, it seems. `key` is the file of their key. */
 static void age_references(const char *id, char key[160]) {
 	unsigned char bytes[64];
 	int64_t since;
-	(void)snprintf(key, 160, "%s/%s.key", runtime, id);
+	(void)snprintf(key, 160, "%s/%s.key", stage.runtime, id);
 	// The file is 32 bytes of key, and when it was made.
 	const size_t size = files_get(key, bytes, sizeof bytes);
 	assert_int_equal(size, 40);
@@ -1013,7 +623,7 @@ static void age_references(const char *id, char key[160]) {
 }
 
 static void wait_for_no_file(const char *path) {
-	for (int i = 0; i < 3000 && access(path, F_OK) == 0; i++) nap();
+	for (int i = 0; i < 3000 && access(path, F_OK) == 0; i++) stage_nap();
 	assert_int_not_equal(access(path, F_OK), 0);
 }
 
@@ -1021,20 +631,20 @@ static void wait_for_no_file(const char *path) {
 static void what_nobody_starts_is_wiped(void **state) {
 	(void)state;
 	char id[64], key[160], code[64];
-	make_ledger(10);
-	struct jobs *jobs = open_jobs(UINT64_MAX, false);
-	json_decref(create(jobs, &ann, "k", PLAN, id));
-	assert_int_equal(upload(jobs, id, 12, LINE), 0);
+	stage_ledger(10);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	json_decref(stage_create(jobs, &ann, "k", PLAN, id));
+	assert_int_equal(stage_upload(jobs, id, 12, LINE), 0);
 	jobs_close(&jobs);
-	jobs = open_jobs(UINT64_MAX, false);
+	jobs = stage_open(UINT64_MAX, false);
 	jobs_close(&jobs);
 	age_references(id, key);
-	jobs = open_jobs(UINT64_MAX, false);
+	jobs = stage_open(UINT64_MAX, false);
 	wait_for_no_file(key);
-	assert_int_equal(start(jobs, &ann, id, code), 409);
+	assert_int_equal(stage_start(jobs, &ann, id, code), 409);
 	assert_string_equal(code, "references_missing");
 	jobs_close(&jobs);
-	clean();
+	stage_clean();
 }
 
 /* They are also while another job runs. Those of a job that was started stay, since it is paid for
@@ -1043,22 +653,22 @@ static void a_long_job_holds_up_no_wiping(void **state) {
 	(void)state;
 	struct jobs_fault fault;
 	char runs[64], queued[64], idle[64], idle_key[160], queued_key[160];
-	make_ledger(1000);
-	struct jobs *jobs = open_jobs(UINT64_MAX, false);
-	json_decref(create(jobs, &ann, "i", PLAN, idle));
-	assert_int_equal(upload(jobs, idle, 12, LINE), 0);
+	stage_ledger(1000);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	json_decref(stage_create(jobs, &ann, "i", PLAN, idle));
+	assert_int_equal(stage_upload(jobs, idle, 12, LINE), 0);
 	queue_job(jobs, "k", LONG_PLAN, LONG, runs);
-	wait_until(jobs, runs, "running");
+	stage_wait(jobs, runs, "running");
 	queue_job(jobs, "l", PLAN, 12, queued);
 	age_references(queued, queued_key);
 	age_references(idle, idle_key);
 	wait_for_no_file(idle_key);
-	assert_string_equal(status_of(jobs, runs), "running");
+	assert_string_equal(stage_status(jobs, runs), "running");
 	assert_int_equal(access(queued_key, F_OK), 0);
 	assert_true(jobs_remove(jobs, &ann, runs, &fault));
-	wait_until(jobs, queued, "done");
+	stage_wait(jobs, queued, "done");
 	jobs_close(&jobs);
-	clean();
+	stage_clean();
 }
 
 int main(void) {
@@ -1067,17 +677,11 @@ int main(void) {
 	    cmocka_unit_test(one_key_is_one_job),
 	    cmocka_unit_test(an_owner_has_so_many_jobs),
 	    cmocka_unit_test(others_do_not_see_it),
-	    cmocka_unit_test(bad_references_are_refused_and_wiped),
-	    cmocka_unit_test(no_job_starts_while_references_arrive),
 	    cmocka_unit_test(room_for_three_is_three),
 	    cmocka_unit_test(the_next_server_goes_on),
 	    cmocka_unit_test(no_charged_job_fails_by_attempts),
 	    cmocka_unit_test(a_busy_ledger_holds_up_its_own_start_alone),
 	    cmocka_unit_test(a_busy_ledger_holds_up_no_list),
-	    cmocka_unit_test(a_slow_quote_holds_up_nobody),
-	    cmocka_unit_test(one_owner_has_one_turn),
-	    cmocka_unit_test(an_ended_job_is_read_no_more),
-	    cmocka_unit_test(a_quote_ends_with_its_server),
 	    cmocka_unit_test(cancelled_and_removed_jobs_are_wiped),
 	    cmocka_unit_test(a_full_disk_holds_up_no_removal),
 	    cmocka_unit_test(events_are_numbered),
@@ -1086,25 +690,8 @@ int main(void) {
 	    cmocka_unit_test(what_nobody_starts_is_wiped),
 	    cmocka_unit_test(a_long_job_holds_up_no_wiping),
 	};
-	const char *named = getenv("CUTTLE");
-	if (!named || !realpath(named, command_file) || access(command, X_OK) != 0) {
-		(void)fprintf(stderr, "skipped: CUTTLE is not the command\n");
-		return 0;
-	}
-	// No job may hear of this: its options are those of its request.
-	(void)setenv("CUTTLE_TOP_K", "1", 1);
-	size_t size;
-	if (sodium_init() < 0 || !mkdtemp(folder) || !mkdtemp(memory)) return 1;
-	(void)snprintf(state_path, sizeof state_path, "%s/state", folder);
-	(void)snprintf(runtime, sizeof runtime, "%s/run", memory);
-	(void)snprintf(fake, sizeof fake, "%s/fake", folder);
-	(void)snprintf(ledger_path, sizeof ledger_path, "%s/ledger", folder);
-	(void)snprintf(model, sizeof model, "%s/tiny.gguf", folder);
-	tiny_model_finite = true;
-	uint8_t *bytes = tiny_model_bytes(GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q8_0, 1, &size);
-	files_put(model, bytes, size);
-	free(bytes);
+	if (!stage_begin()) return 0;
 	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-	(void)shell("rm -rf %s %s", folder, memory);
+	stage_end();
 	return failed;
 }

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// jobs_stage.h: a ledger, a tiny model, a folder and the command, for tests of private jobs. Each
+// function fails the test where it cannot do what its name says.
+#ifndef CUTTLE_TESTS_SERVE_JOBS_STAGE_H
+#define CUTTLE_TESTS_SERVE_JOBS_STAGE_H
+
+#include "serve/jobs.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+
+struct jobs_stage {
+	char folder[32]; /* a scratch folder on a disk */
+	char memory[40]; /* and one in memory */
+	char state[64];
+	char runtime[64];
+	char ledger[64];
+	char model[64];
+	char fake[64];        /* where a test may put a command of its own */
+	char named[PATH_MAX]; /* the true command */
+	const char *command;  /* what the next server runs: `named` or `fake` */
+	unsigned patience;    /* seconds that a quote gets; 0 = as many as a server gives */
+	atomic_bool reads;    /* what the server was told last: a command reads references */
+};
+extern struct jobs_stage stage;
+extern const struct jobs_caller ann, bob, chief; /* chief is an officer */
+
+#define PLAN "\"num\":4,\"batch_size\":3,\"max_tokens\":12,\"clip\":0.5"
+/* No machine is fast enough to end this before it is told to. */
+#define LONG_PLAN "\"num\":3000,\"batch_size\":3,\"max_tokens\":200,\"clip\":0.5"
+enum { LONG = 9000 }; /* records of it; PLAN has 12 */
+#define LINE "{\"text\":\"note %d of CANARY-42\"}\n"
+
+/* False: CUTTLE is not the command, and the tests are skipped. */
+bool stage_begin(void);
+void stage_end(void);
+
+/* Runs a line of shell; returns its exit code. */
+int stage_shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void stage_nap(void); /* 10 ms */
+double stage_seconds(void);
+
+/* A new ledger with the data set "notes". */
+void stage_ledger(double rho);
+/* A server with the stage's command; seed UINT64_MAX = none. */
+struct jobs *stage_open(uint64_t seed, bool approval);
+/* Removes what a server has left. */
+void stage_clean(void);
+
+json_t *stage_request(const char *plan);
+/* Makes a job; its id is kept in `id`. Returns the document. */
+json_t *stage_create(struct jobs *jobs, const struct jobs_caller *caller, const char *key,
+                     const char *plan, char id[64]);
+/* Uploads `count` records of ann's job. Returns the fault's status, or 0. */
+unsigned stage_upload(struct jobs *jobs, const char *id, size_t count, const char *line);
+/* Returns the fault's status, and its code, or 202. */
+unsigned stage_start(struct jobs *jobs, const struct jobs_caller *caller, const char *id,
+                     char code[64]);
+const char *stage_status(struct jobs *jobs, const char *id);
+/* Runs that were charged, and how much. */
+uint64_t stage_runs(double *spent);
+/* Until the job has this status; at most some minutes. */
+void stage_wait(struct jobs *jobs, const char *id, const char *status);
+
+#endif

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests serve/jobs_upload.c and serve/jobs_quote.c with the command itself (CUTTLE), without HTTP.
+// It fails if a job starts on references that nobody has looked at, or that will not do. It fails
+// if somebody else's upload holds up who need not wait for it, or if references are read behind the
+// end of their job.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "tests/serve/jobs_stage.h"
+#include "tests/support/files.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct ender {
+	struct jobs_upload *upload;
+	struct jobs_fault fault;
+	atomic_bool ended;
+	bool good;
+};
+
+static void *end_upload(void *user) {
+	struct ender *ender = user;
+	ender->good = jobs_upload_end(ender->upload, &ender->fault);
+	ender->ended = true;
+	return NULL;
+}
+
+/* Whether commands that begin from now on hang. */
+static void hang(bool told) {
+	(void)stage_shell("%s %s/hang", told ? "touch" : "rm", stage.folder);
+}
+
+/* The true command, or one that says so and hangs. */
+static void hanging_command(void) {
+	char script[PATH_MAX + 256];
+	const int size = snprintf(script, sizeof script,
+	                          "#!/bin/sh\n[ -e %s/hang ] && >%s/hangs && exec sleep 100\n"
+	                          "exec %s \"$@\"\n",
+	                          stage.folder, stage.folder, stage.named);
+	files_put(stage.fake, script, (size_t)size);
+	assert_int_equal(chmod(stage.fake, 0700), 0);
+	stage.command = stage.fake;
+}
+
+/* Makes a job, and uploads what is no record, up to the end. */
+static void begin_upload(struct jobs *jobs, const struct jobs_caller *caller, const char *key,
+                         char id[64], struct ender *ender) {
+	*ender = (struct ender){.good = true};
+	json_decref(stage_create(jobs, caller, key, PLAN, id));
+	assert_true(jobs_upload_begin(jobs, caller, id, &ender->upload, &ender->fault));
+	assert_true(jobs_upload_piece(ender->upload, "{}", 2));
+}
+
+/* Uploads, and waits until the command, which hangs, looks at it. */
+static pthread_t hang_upload(struct ender *ender) {
+	pthread_t thread;
+	char hangs[64];
+	(void)snprintf(hangs, sizeof hangs, "%s/hangs", stage.folder);
+	(void)unlink(hangs);
+	hang(true);
+	assert_int_equal(pthread_create(&thread, NULL, end_upload, ender), 0);
+	for (int i = 0; i < 3000 && access(hangs, F_OK) != 0; i++) stage_nap();
+	assert_int_equal(access(hangs, F_OK), 0);
+	assert_true(stage.reads);
+	hang(false);
+	return thread;
+}
+
+/* Uploads what is no record for a job that has good references already. */
+static pthread_t upload_again(struct jobs *jobs, const char *id, struct ender *ender) {
+	pthread_t thread;
+	*ender = (struct ender){.good = true};
+	assert_true(jobs_upload_begin(jobs, &ann, id, &ender->upload, &ender->fault));
+	assert_true(jobs_upload_piece(ender->upload, "{}", 2));
+	assert_int_equal(pthread_create(&thread, NULL, end_upload, ender), 0);
+	return thread;
+}
+
+static void bad_references_are_refused_and_wiped(void **state) {
+	(void)state;
+	char id[64], code[64];
+	stage_ledger(10);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	json_decref(stage_create(jobs, &ann, "k", PLAN, id));
+	assert_int_equal(stage_upload(jobs, id, 11, LINE), 422); // one too few
+	assert_int_not_equal(stage_shell("ls %s/*.key >/dev/null 2>&1", stage.runtime), 0);
+	assert_int_equal(stage_start(jobs, &ann, id, code), 409);
+	assert_int_equal(stage_upload(jobs, id, 12, LINE), 0);
+	assert_int_equal(stage_upload(jobs, id, 12, "{\"text\":\"another %d\"}\n"), 0);
+	assert_int_equal(stage_start(jobs, &ann, id, code), 202);
+	assert_int_equal(stage_upload(jobs, id, 12, LINE), 409);
+	stage_wait(jobs, id, "done");
+	double spent;
+	assert_int_equal(stage_runs(&spent), 1);
+	jobs_close(&jobs);
+	stage_clean();
+}
+
+/* An upload that ends late finds its job as it was: not started, or ended for good. */
+static void no_job_starts_while_references_arrive(void **state) {
+	(void)state;
+	struct jobs_upload *late, *second;
+	struct jobs_fault fault;
+	json_t *document;
+	char id[64], code[64];
+	stage_ledger(10);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	json_decref(stage_create(jobs, &ann, "k", PLAN, id));
+	assert_int_equal(stage_upload(jobs, id, 12, LINE), 0);
+	assert_true(jobs_upload_begin(jobs, &ann, id, &late, &fault));
+	assert_true(jobs_upload_piece(late, "{}", 2));
+	assert_int_equal(stage_start(jobs, &ann, id, code), 409);
+	assert_string_equal(code, "references_arriving");
+	assert_false(jobs_upload_begin(jobs, &ann, id, &second, &fault));
+	jobs_upload_drop(late);
+	assert_int_equal(stage_start(jobs, &ann, id, code),
+	                 202); // what arrived before is still there
+	stage_wait(jobs, id, "done");
+	json_decref(stage_create(jobs, &ann, "l", PLAN, id));
+	assert_true(jobs_upload_begin(jobs, &ann, id, &late, &fault));
+	assert_true(jobs_upload_piece(late, "{}", 2));
+	assert_true(jobs_cancel(jobs, &ann, id, &document, &fault));
+	json_decref(document);
+	assert_false(jobs_upload_end(late, &fault));
+	assert_int_equal(fault.status, 409);
+	assert_int_not_equal(stage_shell("ls %s/*.key >/dev/null 2>&1", stage.runtime), 0);
+	jobs_close(&jobs);
+	stage_clean();
+}
+
+/* References that are looked at for too long are refused and wiped. Meanwhile others' are taken,
+ * but where those of two owners take that long. */
+static void a_slow_quote_holds_up_nobody(void **state) {
+	(void)state;
+	struct ender ender, second;
+	char slow[64], slow_too[64], other[64], code[64];
+	stage_ledger(10);
+	hanging_command();
+	stage.patience = 10;
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	begin_upload(jobs, &bob, "k", slow, &ender);
+	const double began = stage_seconds();
+	const pthread_t thread = hang_upload(&ender);
+	json_decref(stage_create(jobs, &ann, "l", PLAN, other));
+	assert_int_equal(stage_upload(jobs, other, 12, LINE), 0);
+	assert_false(ender.ended);
+	begin_upload(jobs, &chief, "s", slow_too, &second);
+	const pthread_t thread_too = hang_upload(&second);
+	assert_false(ender.ended);
+	assert_int_equal(stage_upload(jobs, other, 12, LINE), 0);
+	assert_true(ender.ended);
+	(void)pthread_join(thread_too, NULL);
+	(void)pthread_join(thread, NULL);
+	assert_true(stage_seconds() - began < 50);
+	assert_false(ender.good || second.good);
+	assert_int_equal(ender.fault.status, 503);
+	assert_string_equal(ender.fault.code, "too_slow");
+	assert_non_null(strstr(ender.fault.message, "no answer within 10 s"));
+	assert_int_equal(stage_start(jobs, &bob, slow, code), 409);
+	assert_string_equal(code, "references_missing");
+	jobs_close(&jobs);
+	stage.command = stage.named;
+	stage.patience = 0;
+	stage_clean();
+}
+
+/* References of one owner are looked at one after the other. Of two that wait for the first, one
+ * has its turn, and all the time of a turn; the other one is sent away, and has lost nothing. */
+static void one_owner_has_one_turn(void **state) {
+	(void)state;
+	struct ender first, both[2];
+	char slow[64], ids[2][64], code[64];
+	pthread_t threads[2];
+	stage_ledger(10);
+	hanging_command();
+	stage.patience = 6;
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	for (int i = 0; i < 2; i++) {
+		json_decref(stage_create(jobs, &ann, i ? "i" : "j", PLAN, ids[i]));
+		assert_int_equal(stage_upload(jobs, ids[i], 12, LINE), 0);
+	}
+	begin_upload(jobs, &ann, "k", slow, &first);
+	const double began = stage_seconds();
+	const pthread_t thread = hang_upload(&first);
+	hang(true);
+	for (int i = 0; i < 2; i++) threads[i] = upload_again(jobs, ids[i], &both[i]);
+	(void)pthread_join(thread, NULL);
+	assert_string_equal(first.fault.code, "too_slow");
+	for (int i = 0; i < 2; i++) (void)pthread_join(threads[i], NULL);
+	hang(false);
+	const int turned = !strcmp(both[1].fault.code, "too_slow");
+	assert_false(both[0].good || both[1].good);
+	assert_string_equal(both[turned].fault.code, "too_slow");
+	assert_true(stage_seconds() - began > 2 * 6 - 1);
+	assert_string_equal(both[!turned].fault.code, "queue_full");
+	assert_int_equal(both[!turned].fault.status, 429);
+	assert_int_equal(stage_start(jobs, &ann, ids[turned], code), 409); // wiped
+	assert_int_equal(stage_start(jobs, &ann, ids[!turned], code), 202);
+	stage_wait(jobs, ids[!turned], "done");
+	jobs_close(&jobs);
+	stage.command = stage.named;
+	stage.patience = 0;
+	stage_clean();
+}
+
+/* Who ends a job has it read by nobody from then on. */
+static void an_ended_job_is_read_no_more(void **state) {
+	(void)state;
+	struct jobs_fault fault;
+	json_t *document;
+	stage_ledger(10);
+	hanging_command();
+	for (int remove = 0; remove < 2; remove++) {
+		struct ender ender;
+		char id[64];
+		struct jobs *jobs = stage_open(UINT64_MAX, false);
+		begin_upload(jobs, &ann, "k", id, &ender);
+		const pthread_t thread = hang_upload(&ender);
+		const double began = stage_seconds();
+		if (remove) assert_true(jobs_remove(jobs, &ann, id, &fault));
+		else {
+			assert_true(jobs_cancel(jobs, &ann, id, &document, &fault));
+			json_decref(document);
+		}
+		assert_true(stage_seconds() - began < 50);
+		assert_false(stage.reads);
+		assert_int_not_equal(stage_shell("ls %s/*.key %s/jobs/*/refs* >/dev/null 2>&1",
+		                                 stage.runtime, stage.state),
+		                     0);
+		(void)pthread_join(thread, NULL);
+		assert_false(ender.good);
+		assert_int_equal(ender.fault.status, 409);
+		assert_string_equal(stage_status(jobs, id), remove ? "none" : "cancelled");
+		assert_int_not_equal(stage_shell("ls %s/*.key >/dev/null 2>&1", stage.runtime), 0);
+		jobs_close(&jobs);
+		(void)stage_shell("rm -rf %s %s", stage.state, stage.runtime);
+	}
+	stage.command = stage.named;
+	stage_clean();
+}
+
+/* References are looked at by a private command, which a server that stops ends at once. */
+static void a_quote_ends_with_its_server(void **state) {
+	(void)state;
+	struct ender ender;
+	char id[64];
+	stage_ledger(10);
+	hanging_command();
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	assert_false(stage.reads);
+	begin_upload(jobs, &ann, "k", id, &ender);
+	const double began = stage_seconds();
+	const pthread_t thread = hang_upload(&ender);
+	jobs_stop(jobs);
+	(void)pthread_join(thread, NULL);
+	assert_false(ender.good);
+	assert_string_equal(ender.fault.code, "stopping");
+	assert_false(stage.reads);
+	assert_true(stage_seconds() - began < 50);
+	jobs_close(&jobs);
+	stage.command = stage.named;
+	stage_clean();
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(bad_references_are_refused_and_wiped),
+	    cmocka_unit_test(no_job_starts_while_references_arrive),
+	    cmocka_unit_test(a_slow_quote_holds_up_nobody),
+	    cmocka_unit_test(one_owner_has_one_turn),
+	    cmocka_unit_test(an_ended_job_is_read_no_more),
+	    cmocka_unit_test(a_quote_ends_with_its_server),
+	};
+	if (!stage_begin()) return 0;
+	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	stage_end();
+	return failed;
+}
