@@ -39,6 +39,9 @@ bool http_head_is_plain(const struct http_head *head) {
 	// The last byte is a NUL, so no search for an end leaves the head.
 	if (head->size < 4 || stop[-1] || head->uri != at + strlen(at) + 1 || head->uri >= stop)
 		return false;
+	if (!*at) return false;
+	for (; *at; at++)
+		if (!is_name_byte((unsigned char)*at)) return false;
 	for (at = head->target; *at; at++)
 		if ((unsigned char)*at <= 0x20 || *at == 0x7f) return false;
 	if (head->version != head->uri + head->uri_size + 1 || head->version >= stop) return false;

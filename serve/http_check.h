@@ -25,9 +25,10 @@ struct http_head {
 };
 
 /* Whether these bytes are exactly what the strings say, in one way only: a line feed behind each
- * carriage return, no NUL, no line that goes on in the next one, no space within names. One thing
- * cannot be seen any more: a NUL beside a line feed looks like the rest of that line's end.
- * Whoever takes that line feed for the end of the line reads the same request. */
+ * carriage return, no NUL, no line that goes on in the next one, nothing but a token's letters
+ * within the method and names. One thing cannot be seen any more: a NUL beside a line feed looks
+ * like the rest of that line's end. Whoever takes that line feed for the end of the line reads the
+ * same request. */
 bool http_head_is_plain(const struct http_head *head);
 
 /* Reads a Content-Length: digits alone, at most 18. */

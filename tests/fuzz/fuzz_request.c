@@ -122,6 +122,7 @@ uint8_t *fuzz_seed(size_t index, size_t *size) {
 	    FUZZ_LITERAL("0GET /a?b=c HTTP/1.1\r\nHost: localhost:80\r\nX-B:  c d\r\n\r\n"),
 	    FUZZ_LITERAL("0POST / HTTP/1.0\r\nContent-Length: 3\r\n folded\r\nE:f\r\n\r\n"),
 	    FUZZ_LITERAL("0GET / HTTP/1.1\nHost: a\n\n"),
+	    FUZZ_LITERAL("0\rET / HTTP/1.1\r\nHost: a\r\n\r\n"),
 	    FUZZ_LITERAL("0GET / HTTP/1.1\r\nX-B:  c1\0\r\n\n"),
 	    FUZZ_LITERAL("1/v1/jobs/job_1-x/results"),
 	    FUZZ_LITERAL("1/v1/jobs/../x"),

@@ -70,6 +70,8 @@ static void test_heads(void **state) {
 	assert_false(PLAIN("GET / HTTP/1.1\r\nHost: a\r\n\n"));
 	assert_false(PLAIN("GET / HTTP/1.2\r\n\r\n"));
 	assert_false(PLAIN("GET  / HTTP/1.1\r\n\r\n"));
+	assert_false(PLAIN("G\rT / HTTP/1.1\r\n\r\n"));
+	assert_false(PLAIN(" / HTTP/1.1\r\n\r\n"));
 	assert_false(PLAIN("GET /a b HTTP/1.1\r\n\r\n"));
 	assert_false(PLAIN("GET /a\tb HTTP/1.1\r\n\r\n"));
 	assert_false(PLAIN("GET /a\0b HTTP/1.1\r\n\r\n"));

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 struct ender {
@@ -155,6 +156,8 @@ static void a_slow_quote_holds_up_nobody(void **state) {
 	begin_upload(jobs, &chief, "s", slow_too, &second);
 	const pthread_t thread_too = hang_upload(&second);
 	assert_false(ender.ended);
+	// So that it waits for longer than until the first one's time is over.
+	(void)nanosleep(&(struct timespec){.tv_sec = 2}, NULL);
 	assert_int_equal(stage_upload(jobs, other, 12, LINE), 0);
 	assert_true(ender.ended);
 	(void)pthread_join(thread_too, NULL);
@@ -191,6 +194,8 @@ static void one_owner_has_one_turn(void **state) {
 	const double began = stage_seconds();
 	const pthread_t thread = hang_upload(&first);
 	hang(true);
+	// So that both wait for longer than until its time is over.
+	(void)nanosleep(&(struct timespec){.tv_sec = 2}, NULL);
 	for (int i = 0; i < 2; i++) threads[i] = upload_again(jobs, ids[i], &both[i]);
 	(void)pthread_join(thread, NULL);
 	assert_string_equal(first.fault.code, "too_slow");
