@@ -10,7 +10,13 @@
  *     version 1, "memory" in "/a"     /sys/fs/cgroup/memory/a, /sys/fs/cgroup/memory
  *
  * Of version 1, where each controller has a tree of its own, it is the tree of this controller:
- * "memory" or "cpu". Calls it for none when the system does not say. */
+ * "memory" or "cpu". A tree that several controllers share comes under both of its names, so a
+ * folder may not be there, and one may come twice:
+ *
+ *     version 1, "cpuacct,cpu" in "/a"    /sys/fs/cgroup/cpu/a, /sys/fs/cgroup/cpu,
+ *                                         /sys/fs/cgroup/cpuacct,cpu/a, /sys/fs/cgroup/cpuacct,cpu
+ *
+ * Calls it for none when the system does not say. */
 void cgroup_each(const char *controller, void (*visit)(void *user, const char *folder), void *user);
 
 #endif

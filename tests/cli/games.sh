@@ -130,9 +130,33 @@ refused 2 audit recover --receipt kept.receipt.json "${rewritten[@]}" --canary "
 says err 'canary has more than 800 bytes$'
 sed 's/"epsilon": 1.0/"epsilon": 0.5/' kept.receipt.json >edited.json
 refused 7 audit recover --receipt edited.json "${rewritten[@]}" -q
-exits 0 "${rewriting[@]}" -e 1 --mix average --group NAMES=PERSON --group DATE -o groups.jsonl
-refused 4 audit recover --receipt groups.receipt.json "${rewritten[@]}" -q
-says err 'recover plays with --mix all alone$'
+# With --mix all several groups are in one row, and the cap is that of all marks together.
+sed 's/see us/see us on 5 May/; s/\]}$/,{"start":22,"end":27,"entity_type":"DATE"}]}/' docs.jsonl >both.jsonl
+grouped=(--group NAMES=PERSON --group DATE)
+exits 0 "${rewriting[@]}" -i both.jsonl -k 0 -e 1 --mix all "${grouped[@]}" -o all.jsonl
+says all.receipt.json '"mix": "all"'
+exits 0 audit recover --receipt all.receipt.json "${rewritten[@]}" "${seeded[@]}"
+says out '"verdict": "nothing contradicts the claim"'
+says out '"claimed_epsilon": 1.0,$'
+above 7 "$(value game.mink_40)" || fail "too many of 20: $(cat out)"
+above "$(value control.epsilon_at_least)" 1 || fail "the control: $(cat out)"
+exits 0 "${rewriting[@]}" -i both.jsonl -k 0 -e 900 --mix all "${grouped[@]}" -o all.jsonl --overwrite
+exits 7 audit recover --receipt all.receipt.json --claim 0.5 "${rewritten[@]}" "${seeded[@]}"
+above "$(value game.epsilon_at_least_sure)" 0.5 || fail "bound: $(cat out)"
+# Other groups than the run had are not what its receipt says.
+sed 's/"DATE"/"TIME"/' all.receipt.json >edited.json
+refused 7 audit recover --receipt edited.json "${rewritten[@]}" -q
+says err 'edited.json: '
+# Where the second group alone is marked, its cap is the run's.
+sed 's/"PERSON"/"DATE"/' docs.jsonl >date.jsonl
+exits 0 "${rewriting[@]}" -i date.jsonl -k 0 -e 1 --mix all "${grouped[@]}" -o date.out.jsonl
+exits 0 audit recover --receipt date.out.receipt.json "${rewritten[@]}" "${seeded[@]}" --no-control
+says out '"claimed_epsilon": 1.0,$'
+for mix in average capped; do
+	exits 0 "${rewriting[@]}" -i both.jsonl -e 900 --mix $mix "${grouped[@]}" -o groups.jsonl --overwrite
+	refused 4 audit recover --receipt groups.receipt.json "${rewritten[@]}" -q
+	says err 'recover plays with --mix all alone$'
+done
 echo '{"text":"Nobody is here.","spans":[]}' | exits 0 "${rewriting[@]}" -i - -e 1 -o nobody.jsonl
 refused 4 audit recover --receipt nobody.receipt.json "${rewritten[@]}" -q
 says err 'nothing of them was promised$'

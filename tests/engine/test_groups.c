@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests engine/machine's cgroup.c, memory.c and cores.c in an invented /sys/fs/cgroup. It fails if
 // a limit on memory or processor time is overlooked: of either version, of the process's own group
-// or of one above it, or where a container sees its group as the root.
+// or of one above it, where a container sees its group as the root, or where a list of controllers
+// is not in the order of its folder's name.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -140,6 +141,19 @@ static void a_container_counts(void **state) {
 	assert_int_equal(quota(), 4);
 }
 
+/* CentOS 7 lists "cpuacct,cpu", has the folder "cpu,cpuacct", and links to it as "cpu". */
+static void a_list_in_another_order_counts(void **state) {
+	char link[1024];
+	(void)state;
+	invent("/proc/self/cgroup", "4:cpuacct,cpu:/c/d\n");
+	invent("/sys/fs/cgroup/cpu,cpuacct/c/d/cpu.cfs_quota_us", "-1\n");
+	invent("/sys/fs/cgroup/cpu,cpuacct/c/d/cpu.cfs_period_us", "100000\n");
+	invent("/sys/fs/cgroup/cpu,cpuacct/c/cpu.cfs_quota_us", "250000\n");
+	invent("/sys/fs/cgroup/cpu,cpuacct/c/cpu.cfs_period_us", "100000\n");
+	assert_int_equal(symlink("cpu,cpuacct", place_of("/sys/fs/cgroup/cpu", link)), 0);
+	assert_int_equal(quota(), 3);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void) {
@@ -148,6 +162,7 @@ int main(void) {
 	    CASE(version_two_counts),
 	    CASE(version_one_counts),
 	    CASE(a_container_counts),
+	    CASE(a_list_in_another_order_counts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

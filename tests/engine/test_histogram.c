@@ -151,6 +151,28 @@ static void room_for_large_batches(void **state) {
 	}
 }
 
+/* The counts that need the largest cap, 243: 50 clusters of two batches each, and 50 of none. The
+ * room is one row larger: the record that is null in the other world has no row there. */
+static void room_for_the_record_that_is_null(void **state) {
+	(void)state;
+	enum { CLUSTERS = 100 };
+	struct cuttle_histogram histogram;
+	struct cuttle_lots lots;
+	int64_t noisy[CLUSTERS] = {0};
+	uint64_t batches[CLUSTERS] = {0};
+	uint32_t room = 0, cap = 0;
+	made(10, CLUSTERS, 100, 10000000, 15, &histogram, &lots);
+	for (int c = 0; c < 50; c++) {
+		batches[c] = 2;
+		noisy[c] = (int64_t)dp_seats_records(2, 15);
+	}
+	assert_int_equal(cuttle_histogram_rows(&histogram, 15, 10, 1e-6, &room, NULL), CUTTLE_OK);
+	assert_int_equal(
+	    dp_seats_cap(noisy, batches, batches, CLUSTERS, histogram.scale, 10, 1e-6, &cap), 0);
+	assert_int_equal(cap, 243);
+	assert_int_equal(room, cap + 1);
+}
+
 static struct cuttle_plan_params params_of(const struct cuttle_histogram *histogram,
                                            const struct cuttle_lots *lots) {
 	struct cuttle_plan_params params;
@@ -277,6 +299,7 @@ int main(void) {
 	                                   cmocka_unit_test(counts),
 	                                   cmocka_unit_test(room_for_all_counts),
 	                                   cmocka_unit_test(room_for_large_batches),
+	                                   cmocka_unit_test(room_for_the_record_that_is_null),
 	                                   cmocka_unit_test(plans),
 	                                   cmocka_unit_test(refusals)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
