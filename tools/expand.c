@@ -57,12 +57,7 @@ static const struct option_entry OPTIONS[] = {
 	         "between; earlier texts count, too: what repeats one goes to OUT.dropped.jsonl"},
 	{.name = "kind", VALUE(request.plan.kind), .argument = "NOUN",
 	 .help = "what a document is, as it was told to cuttle generate (default text)"},
-	{.name = "template", VALUE(form), .argument = "continue|instruct",
-	 .help = "continue (default): plain text; instruct: a request in the model's chat format"},
-	{.name = "chat-format", VALUE(request.plan.chat_format), .argument = "NAME",
-	 .help = "that format, instead of the one the model's template is known as"},
-	{.name = "system", VALUE(request.plan.system), .argument = "TEXT",
-	 .help = "system message of --template instruct"},
+	CHAT_OPTIONS(struct expand_values),
 	{.name = "prompt-public", VALUE(request.prompt_public), .argument = "FILE",
 	 .help = "own public prompt, used byte for byte behind the examples"},
 	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
@@ -82,10 +77,7 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "replace the output, receipt and journal of another command"},
 	PROGRESS_OPTIONS(struct expand_values),
 	MACHINE_OPTIONS(struct expand_values),
-	{.name = "parallel", VALUE(parallel), .argument = "TEXTS", .most = 256,
-	 .help = "texts in flight at once (default: as suits memory); results do not depend on it"},
-	{.name = "prompt-chunk", VALUE(prompt_chunk), .argument = "ROWS", .most = 1 << 14,
-	 .help = "rows per prompt pass; results do not depend on it"},
+	FLIGHT_OPTIONS(struct expand_values),
 };
 
 static const struct option_heading HEADINGS[] = {

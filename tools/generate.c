@@ -228,11 +228,7 @@ const struct option_entry generate_options[] = {
 	 .help = "with --redraw: pay nothing, on the word of WHO that nobody has seen what the "
 	         "shard drew; the receipt says so"},
 	MACHINE_OPTIONS(struct generate_values),
-	{.name = "parallel", VALUE(parallel), .argument = "TEXTS", .most = 256,
-	 .help = "texts in flight at once (default: as suits B and memory); results do not "
-	         "depend on it"},
-	{.name = "prompt-chunk", VALUE(prompt_chunk), .argument = "ROWS", .most = 1 << 14,
-	 .help = "rows per prompt pass; results do not depend on it"},
+	FLIGHT_OPTIONS(struct generate_values),
 	{.name = "no-sharing", VALUE(request.plan.no_sharing),
 	 .help = "compute the shared prefix per context; results do not depend on it"},
 	SEED_OPTION(struct generate_values),
