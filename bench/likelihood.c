@@ -270,7 +270,7 @@ static void use_prior(struct likelihood_bench *b, struct cuttle_plan *plan, uint
 	for (size_t i = 0; i < CUTTLE_PRIOR_TEXTS; i++) free(texts[i]);
 }
 
-/* The private epsilon of a batch is larger when secret lots hide who is in it: useful.md 1.3. */
+/* The private epsilon of a batch is larger when secret lots hide who is in it: step 39. */
 static void make_bench_plans(struct likelihood_bench *b, const char *kind,
                              const struct group_prompt *shown, const uint32_t *tokens,
                              const struct prior_reading *reading) {

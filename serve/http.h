@@ -79,7 +79,7 @@ struct http_reply; /* of one call; filled once, by `answer` or (uploads) `begin`
 /* A JSON document. Takes root; NULL, which could not be made, becomes a 500. */
 void http_json(struct http_reply *reply, unsigned code, json_t *root);
 /* {"error":{"message":..,"type":..,"param":..,"code":..}}. `param` may be NULL. The message may
- * hold nothing private. For `code` see section "Errors" of SERVE.md: "invalid_value" ... */
+ * hold nothing private. `code` is a word for programs, as "invalid_value". */
 void http_fail(struct http_reply *reply, unsigned status, const char *type, const char *code,
                const char *param, const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* Bytes that are copied. size 0 with code 204 is an empty reply. */

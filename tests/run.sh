@@ -5,6 +5,7 @@
 # usage: run.sh PROGRAM...
 # Environment:
 #   CUTTLE, CUTTLE_EXAMPLE, CUTTLE_MODEL    what the tests run and read
+#   CUTTLE_DATA                             the folder of data sets that some tests need
 #   CUTTLE_ISA                              forces the command's kernel tier
 #   CUTTLE_TEST_CLI=0                       leaves the shell tests out
 #   CUTTLE_TEST_CLIENTS=1                   lets a browser and OpenAI's client ask the server, too

@@ -168,7 +168,8 @@ static const char ABOUT[] =
 	"audits, or by a range above eta. Exit code 0 says less: epsilon is at least the bound, "
 	"and how far above it nobody knows. Each game is also played with a control, the same run "
 	"by --method none, which protects nothing; where that is not caught either, the audit is "
-	"void. With 200 games canary can show 3.3 and no more, recover ln R.\n\n"
+	"void, which is exit code 0, too: read the verdict. With 200 games canary can show 3.3 and "
+	"no more, recover ln R.\n\n"
 
 	"Canaries are invented: a beginning as the model writes it, then unlikely words. With "
 	"public references around them, or none, all may be published. Nothing protects what is "

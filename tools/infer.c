@@ -146,10 +146,10 @@ static const char ABOUT[] =
 	"the perturbed words, the limit of tokens and the temperature. Nothing else does. "
 	"--show-what-leaves prints the requests byte for byte.\n\n"
 
-	EXTRACT_STAMP " OUT has mode 0600. The perturbed texts in OUT.perturbed.jsonl have the "
-	"receipt.\n\n"
+	EXTRACT_STAMP " OUT has mode 0600. The perturbed texts (out.perturbed.jsonl for out.jsonl) "
+	"have the receipt.\n\n"
 
-	"OUT.replies.jsonl.key (mode 0600) and OUT.replies.jsonl.input tie all of it to these "
+	"out.replies.jsonl.key (mode 0600) and out.replies.jsonl.input tie all of it to these "
 	"records: with a changed input the command is refused. Keep the key where the documents "
 	"are: who has both can test a guess of all of them.\n\n"
 

@@ -229,7 +229,7 @@ static int run_tag_verb(const struct verb *verb, int argc, char **argv) {
 const struct verb tag_verb = {
     .name = "tag",
     .usage = "[-i FILE] [-o FILE] [OPTION]...",
-    .summary = "finds what is private in documents: names, numbers, dates, places of them",
+    .summary = "marks what is private in documents: numbers, dates, titled and listed names",
     .example = "-i docs.jsonl -o tagged.jsonl --names patients.txt",
     .another = "-i docs.jsonl -o tagged.jsonl --tagger \"python3 examples/tag_presidio.py\"",
     .about = ABOUT,

@@ -146,17 +146,19 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 	 .help = "on standard error (default auto)"}, \
 	{.name = "quiet", .letter = 'q', OPTION(structure, quiet), \
 	 .help = "no progress and no sentences, errors only"}
-/* For the verbs that draw texts from a public prompt alone, whose struct has a request with a plan. */
+/* For the verbs that draw from a public prompt alone, whose struct has a request with a plan. */
 #define CHAT_OPTIONS(structure) \
 	{.name = "template", OPTION(structure, form), .argument = "continue|instruct", \
-	 .help = "continue (default): plain text; instruct: a request in the model's chat format"}, \
+	 .help = "continue (default): plain text; instruct: a request in the model's chat " \
+	         "format"}, \
 	{.name = "chat-format", OPTION(structure, request.plan.chat_format), .argument = "NAME", \
 	 .help = "that format, instead of the one the model's template is known as"}, \
 	{.name = "system", OPTION(structure, request.plan.system), .argument = "TEXT", \
 	 .help = "system message of --template instruct"}
 #define FLIGHT_OPTIONS(structure) \
 	{.name = "parallel", OPTION(structure, parallel), .argument = "TEXTS", .most = 256, \
-	 .help = "texts in flight at once (default: as suits memory); results do not depend on it"}, \
+	 .help = "texts in flight at once (default: as suits memory); results do not depend " \
+	         "on it"}, \
 	{.name = "prompt-chunk", OPTION(structure, prompt_chunk), .argument = "ROWS", \
 	 .most = 1 << 14, \
 	 .help = "rows per prompt pass; results do not depend on it"}

@@ -578,7 +578,7 @@ static struct dp_amin_integers table_2(uint32_t batch) {
 	                                 .scale = dp_amin_scale(300000, batch)};
 }
 
-/* The cells of the paper's table: eight are refused, four run, at the clips of the design note. */
+/* The cells of the paper's table: eight are refused, four run, at the clips of a second program. */
 static void cells_of_the_table(void **state) {
 	(void)state;
 	static const double epsilons[] = {1, 3, 5, 10};

@@ -133,7 +133,7 @@ static void delta_is_no_probability_of_loss(void **state) {
 	}
 }
 
-static void the_note_s_eight_steps(void **state) {
+static void eight_steps_of_half(void **state) {
 	(void)state;
 	static const double epsilon[3] = {0.5, 1, 2}, delta[3] = {0.13314, 0.044555, 0.0013647},
 	                    lower[3] = {0.13123, 0.043330, 0.0012922};
@@ -170,9 +170,9 @@ static void between_the_bounds(void **state) {
 	}
 }
 
-/* epsilon at the clip that zCDP gives for 1, 3, 5, 10, with delta = 1e-6. The note's values are of
- * grid 128, rounded to five digits. */
-static void the_note_s_table(void **state) {
+/* epsilon at the clip that zCDP gives for 1, 3, 5, 10, with delta = 1e-6. A second program's
+ * values, of grid 128, rounded to five digits. */
+static void a_second_program_s_table(void **state) {
 	(void)state;
 	static const double asked[4] = {1, 3, 5, 10},
 	                    at500[4] = {0.92750, 2.79835, 4.67665, 9.39084};
@@ -387,10 +387,10 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_single_step),
 	    cmocka_unit_test(two_and_three_steps),
-	    cmocka_unit_test(the_note_s_eight_steps),
+	    cmocka_unit_test(eight_steps_of_half),
 	    cmocka_unit_test(delta_is_no_probability_of_loss),
 	    cmocka_unit_test(between_the_bounds),
-	    cmocka_unit_test(the_note_s_table),
+	    cmocka_unit_test(a_second_program_s_table),
 	    cmocka_unit_test(there_and_back),
 	    cmocka_unit_test(one_profile),
 	    cmocka_unit_test(narrow_windows),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests dp/fusion.c, DP-Fusion: a worked example, the law of its draws, null rows, free tokens, the
-// cap, the order of calls, and failure. Design note fusion.md 3.3, 5.1 and 5.2, test 5.
+// cap, the order of calls, and failure.
 // `test_dp_fusion --bench` measures a step at the sizes of two vocabularies.
 // It fails if the example is off by one bit, if a million draws do not follow the law or follow one
 // of four wrong laws, if a null row differs from the public one, or if a token beyond the cap is

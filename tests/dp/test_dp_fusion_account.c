@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests dp/fusion_account.c, what DP-Fusion promises: the table of the design note fusion.md 5.1, a
+// Tests dp/fusion_account.c, what DP-Fusion promises: a table of losses and epsilons, a
 // loss against dp/rdp.c and against itself, the planner, and what a caller may not do.
 // It fails if a number of the table is off by more than 1e-9, if a promise is below the formula, or
 // if a planned divergence costs more than was asked for.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the guarantee of DP-Fusion itself: every transcript of a small vocabulary, with the
 // mechanism's own integers, in two neighbouring worlds. An adversary chooses all logits from what
-// was drawn so far. Free tokens, and tokens after the cap, are among them. Design note fusion.md
-// 5.2, test 4.
+// was drawn so far. Free tokens, and tokens after the cap, are among them.
 // It fails if the Renyi divergence of the pair, either way round, is above T times the loss that
 // dp/fusion_account.h promises, or if the worst adversary does not reach 95 % of it: then the test
 // would see little.

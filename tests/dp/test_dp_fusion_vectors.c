@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests dp/rowlaw.c, dp/share.c and dp/fusion_account.c against golden/fusion.txt.
 // tests/oracle/fusion.py made that file: the same definitions in exact fractions and 45 digits.
-// Design note fusion.md 5.1.
 // It fails if a law or a share differs by one, if a divergence or an epsilon is off by more than
 // 1e-9, or if a promised number is below its vector.
 #include "tests/dp/test_dp_support.h"

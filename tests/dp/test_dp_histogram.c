@@ -330,7 +330,7 @@ static void epsilons_and_deltas(void **state) {
 	assert_true(answer > 1.0 / 9.0 && answer < 1.0 / 9.0 * (1.0 + 1e-6));
 }
 
-/* What the counts cost of the clip, in percent: the design's figures. */
+/* What the counts cost of the clip, in percent. */
 static void the_clip_costs(void **state) {
 	(void)state;
 	static const struct {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests PMixED and DP-Decoding: the rules RATIO and FIXED of dp/fusion.h, the share of dp/share.h
-// at order infinity, and what dp/mixture_account.h promises of them. Design note methods.md 2.2,
-// 6, 7. It fails if a share is above the largest that its rule allows or below it, if the law of a
-// token leaves its interval when one place becomes null, if transcripts of a small vocabulary cost
-// more than the accountant says, or if the worst adversary stays far below that.
+// at order infinity, and what dp/mixture_account.h promises of them. It fails if a share is above
+// the largest that its rule allows or below it, if the law of a token leaves its interval when one
+// place becomes null, if transcripts of a small vocabulary cost more than the accountant says, or
+// if the worst adversary stays far below that.
 #include "tests/dp/test_dp_support.h"
 
 #include <math.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests dp/invisibleink.c against a second implementation, tests/dp/dp_oracle.h. Design note
-// privacy.md 4.2, test 10.
+// Tests dp/invisibleink.c against a second implementation, tests/dp/dp_oracle.h.
 // It fails if the two laws differ by more than 1e-9 on a random instance, which is compared
 // exactly. It fails if the chi-square test tells the mechanism's draws from those of the exact
 // rejection sampler.

@@ -16,8 +16,8 @@ static void assert_near(double got, double want, double part) {
 }
 
 /* "exact BR-RDP + CKS": 500, 200 and 900 steps of the eta that zCDP allows for 1, 3, 5, 10 at delta
- * = 1e-6; the note rounds to 5e-6. */
-static void the_note_s_bounded_range(void **state) {
+ * = 1e-6, by a second program, which rounded to 5e-6. */
+static void bounded_range_of_plans(void **state) {
 	(void)state;
 	static const struct {
 		uint32_t tokens;
@@ -42,9 +42,9 @@ static void the_note_s_bounded_range(void **state) {
 	}
 }
 
-/* DP-Fusion at order 2, delta = 1e-3. The note's column adds ln(1/delta) / (alpha - 1); the
+/* DP-Fusion at order 2, delta = 1e-3. The plain conversion adds ln(1/delta) / (alpha - 1); the
  * conversion here is ln 4 less at order 2. */
-static void the_note_s_fusion(void **state) {
+static void mixtures_of_plans(void **state) {
 	(void)state;
 	static const struct {
 		uint64_t tokens;
@@ -200,8 +200,8 @@ static void misuse(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(the_note_s_bounded_range),
-	    cmocka_unit_test(the_note_s_fusion),
+	    cmocka_unit_test(bounded_range_of_plans),
+	    cmocka_unit_test(mixtures_of_plans),
 	    cmocka_unit_test(bounded_range_is_the_worst_response),
 	    cmocka_unit_test(gaussians),
 	    cmocka_unit_test(losses_of_an_epsilon),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests dp/share.c, how much of a private law is mixed in, on random and hostile laws, and with it
-// Theorems F1 and F3 and the bound of an exchange. Design note fusion.md 2 and 5.2, tests 1 and 6.
+// Theorems F1 and F3 and the bound of an exchange.
 // It fails if a share is above the largest one that the theorem allows, or far below it; if a
 // divergence, either way round, is above its cap; or if a mean of mixtures departs further than
 // dp/fusion_account.h says when groups are blanked.

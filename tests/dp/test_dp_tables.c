@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the table of E in dp/weights.c for every parameter set that tests use, whole, against
-// 256-bit arithmetic of the test's own. Design note privacy.md 4.2, test 1.
+// 256-bit arithmetic of the test's own.
 // It fails if one entry is further off than the proof allows. It also fails if the scan itself
 // does not see a table that was made wrong.
 #include "tests/dp/test_dp_support.h"

@@ -2,7 +2,7 @@
 // Tests the guarantee itself: every transcript of a small vocabulary, with the mechanism's own
 // integers, in two neighbouring worlds. An adversary chooses all logits from what was drawn so
 // far. The same in every way to spend less, where a batch goes on after the end of a text, or with
-// tokens that cost nothing. Design note privacy.md 4.2, test 3.
+// tokens that cost nothing.
 // It fails if the exact delta of the pair is above what the accountants promise, at any epsilon of
 // a grid. It also fails if the worst adversary does not reach nearly all of it: then the test
 // would see little.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests dp/account.c and dp/exact.c against golden/accountant.txt. tests/oracle/accountant.py made
-// that file: the same formulas from the papers, in Python's own arithmetic of 45 digits. Design
-// note privacy.md 4.2, test 4.
+// that file: the same formulas from the papers, in Python's own arithmetic of 45 digits.
 // It fails if a result is off by more than 1e-9, or if a promised number is below its vector.
 #include "tests/dp/test_dp_support.h"
 

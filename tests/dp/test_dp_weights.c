@@ -117,7 +117,7 @@ static void wide_bounds(void **state) {
 static void both_widths(void **state) {
 	(void)state;
 	for (int32_t clip = 1; clip <= 4 << 8;
-	     clip++) { /* C/tau up to 4 is the design's, for B from 1 to 31 */
+	     clip++) { /* C/tau up to 4 is what B from 1 to 31 take */
 		const unsigned octaves = (unsigned)ceill((long double)clip / 256.0L / logl(2.0L));
 		assert_int_equal(dp_weights_bits(1, clip, 8, 1, 1, 100), 53 - octaves);
 		assert_int_equal(dp_weights_bits(31, clip, 8, 1, 1, 100), 53 - octaves);
@@ -226,7 +226,7 @@ static void sharp_bounds(void **state) {
 			assert_int_equal(dp_weights_init(&w, batch, nats << 6, 6, 1, 1, 100),
 			                 DP_OK);
 			const uint64_t lambda = ((uint64_t)nats << 56) / batch;
-			/* the design's 53 bits round E itself by up to this where C/tau is largest
+			/* 53 bits round E itself by up to this where C/tau is largest
 			 * for them */
 			w.bound = lambda + lambda / 2000000000;
 			assert_int_equal(dp_weights_check(&w), DP_OK);

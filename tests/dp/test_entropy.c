@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests a private run whose random bits fail, through the public API; test_dp_draw tests the
-// source alone. Design note privacy.md 4.2, test 7.
+// source alone.
 // It fails if a token is drawn after the failure, if one is made up, or if short reads change
 // anything. It fails if after a fork one process draws what the other draws.
 #include "tests/dp/test_dp_support.h"

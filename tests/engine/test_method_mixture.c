@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests engine/run/method_mixture.c and engine/run/method_adapmixed.c: what methods pmixed,
-// dp-decoding and adapmixed choose, claim and draw. Design note methods.md 2.2, 6 and 8.
+// dp-decoding and adapmixed choose, claim and draw.
 // It fails if a claim is not that of the mechanism, if an epsilon is passed, or if adapmixed leaves
 // out rows that are within its divergence, as its published code does, or spends more than -e.
 #include "dp/rdp.h"

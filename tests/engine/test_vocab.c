@@ -5,6 +5,7 @@
 #include "engine/text/vocab.h"
 
 #include "engine/text/unicode.h"
+#include "tests/support/files.h"
 #include "tests/support/gguf_writer.h"
 #include "tests/support/statistics.h"
 
@@ -122,15 +123,14 @@ static size_t parse_ids(const char **line, const char *end, int32_t *ids, size_t
  * each text. */
 static void run_llama_cpp_vectors(const char *name) {
 	static const char marker[] = "\n__ggml_vocab_test__\n";
-	char path[256];
-	snprintf(path, sizeof path, "../shared/data/vocab/%s", name);
-	struct vocab *vocab = open_vocab(path);
+	char path[4096], end_of_path[64];
+	struct vocab *vocab = open_vocab(files_data(name, path, sizeof path));
 	if (!vocab) skip();
 	size_t input_size, output_size, cases = 0;
-	snprintf(path, sizeof path, "../shared/data/vocab/%s.inp", name);
-	char *input = (char *)read_whole(path, &input_size);
-	snprintf(path, sizeof path, "../shared/data/vocab/%s.out", name);
-	char *output = (char *)read_whole(path, &output_size);
+	snprintf(end_of_path, sizeof end_of_path, "%s.inp", name);
+	char *input = (char *)read_whole(files_data(end_of_path, path, sizeof path), &input_size);
+	snprintf(end_of_path, sizeof end_of_path, "%s.out", name);
+	char *output = (char *)read_whole(files_data(end_of_path, path, sizeof path), &output_size);
 	assert_true(input && output && output_size);
 	output[output_size - 1] = '\0';
 	const char *text = input, *line = output;
@@ -152,12 +152,12 @@ static void run_llama_cpp_vectors(const char *name) {
 
 static void test_gpt2_vectors(void **state) {
 	(void)state;
-	run_llama_cpp_vectors("gpt-2.gguf");
+	run_llama_cpp_vectors("vocab/gpt-2.gguf");
 }
 
 static void test_spm_vectors(void **state) {
 	(void)state;
-	run_llama_cpp_vectors("llama-spm.gguf");
+	run_llama_cpp_vectors("vocab/llama-spm.gguf");
 }
 
 /* Each line is "hex id id ...": a text in hexadecimal and its tokens. A text must also come back
@@ -335,7 +335,8 @@ static void time_runs(struct vocab *vocab) {
 static void test_runs_with_real_vocabularies(void **state) {
 	(void)state;
 	static const char *const pre[] = {"smollm", "gpt-2", "llama-bpe", "qwen2", "default"};
-	struct vocab *pieces = open_vocab("../shared/data/vocab/llama-spm.gguf");
+	char path[4096];
+	struct vocab *pieces = open_vocab(files_data("vocab/llama-spm.gguf", path, sizeof path));
 	if (pieces) time_runs(pieces);
 	uint8_t *bytes;
 	struct gguf *file = open_model(&bytes);

@@ -69,7 +69,7 @@ static void numbers_are_shown_to_the_safe_side(void **state) {
 
 static void epsilons_round_both_ways(void **state) {
 	(void)state;
-	// Design note privacy.md 2.1: rho 0.1 at delta 1e-6.
+	// rho 0.1 at delta 1e-6.
 	const struct ledger_dataset dataset = {.rho = 1, .epsilon = 7.75, .delta = 1e-6};
 	assert_true(fabs(ledger_epsilon(&dataset, 0.1, true) - 2.14193892839) < 1e-9);
 	assert_true(ledger_epsilon(&dataset, 0.1, false) < ledger_epsilon(&dataset, 0.1, true));
@@ -105,7 +105,7 @@ static void limits_are_checked(void **state) {
 	assert_int_equal(ledger_add(ledger, &again, &error), CUTTLE_USAGE);
 	struct ledger_dataset ten = {.name = "ten", .rho = NAN, .epsilon = 10, .delta = 1e-6};
 	assert_int_equal(ledger_add(ledger, &ten, &error), CUTTLE_OK);
-	assert_true(fabs(ten.rho - 1.53927876387) < 1e-9); // privacy.md 2.1
+	assert_true(fabs(ten.rho - 1.53927876387) < 1e-9);
 	struct ledger_standing now;
 	assert_int_equal(ledger_look(ledger, "none", &now, &error), CUTTLE_USAGE);
 	ledger_close(&ledger);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests measure/binomial.c and bounds.c: against scipy, design note methods.md section 6 to its
+// Tests measure/binomial.c and bounds.c: against scipy to its
 // digits, and against sums of the binomial law.
 // It fails if a bound is taken from its other side, if a chance of error is not halved where two
 // bounds meet, or if a bound of epsilon is exceeded by what a mechanism of that epsilon does.
@@ -65,7 +65,7 @@ static void test_proportions(void **state) {
 		assert_true(fabs(low - proportion_above(seen, trials, line[2])) < 1e-10);
 		assert_true(fabs(high - proportion_below(seen, trials, line[2])) < 1e-10);
 	}
-	// methods.md section 6.
+	// By scipy.
 	assert_true(fabs(binomial_high(0, 200, .05) - .01486703923127) < 6e-15);
 	assert_true(fabs(binomial_low(568, 2000, .025) - .26431560081308) < 6e-15);
 	assert_true(fabs(binomial_high(568, 2000, .025) - .30431953334992) < 6e-15);

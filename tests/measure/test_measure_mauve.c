@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests measure/mauve.c and compare.c: design note methods.md section 6 to its digits, mauve-text's
+// Tests measure/mauve.c and compare.c: a second program's numbers to their digits, mauve-text's
 // numbers (tests/golden/make_measure.py), and what resampling says against fresh samples.
 // It fails if equal histograms have not 1, if MAUVE* lacks its halves, or if a deviation is that of
 // another size of sample.
@@ -22,7 +22,7 @@
 struct histograms {
 	size_t clusters;
 	uint32_t p[10], q[10];
-	double scores[3]; /* c = .9, c = 5, frontier integral: methods.md section 6 */
+	double scores[3]; /* c = .9, c = 5, frontier integral, by a second program */
 };
 
 static const struct histograms histograms[] = {

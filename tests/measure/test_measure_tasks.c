@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests measure/corpus.c, bayes.c, probe.c, rates.c and refit.c: against scikit-learn's numbers,
-// and on public reviews against the counts of design note methods.md section 6. It fails if one
+// and on public reviews against the counts of a second program. It fails if one
 // word or one guess of 4,500 differs, or if a chance is off by more than 1e-6.
 #include "measure/bayes.h"
 #include "measure/probe.h"
 #include "measure/samples.h"
 #include "measure/stream.h"
 #include "tests/measure/measure_rows.h"
+#include "tests/support/files.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -117,8 +118,6 @@ static void test_bayes(void **state) {
 	corpus_free(&corpus);
 }
 
-#define REVIEWS "../shared/data/yelp_dev.jsonl"
-
 enum { MOST_REVIEWS = 5000, TRAINED = 500, MOST_CLASSES = 64 };
 
 struct reviews {
@@ -175,9 +174,10 @@ static void read_reviews(FILE *file, struct reviews *r,
 
 static void test_reviews(void **state) {
 	(void)state;
-	FILE *file = fopen(REVIEWS, "r");
+	char path[4096];
+	FILE *file = fopen(files_data("yelp_dev.jsonl", path, sizeof path), "r");
 	if (!file) {
-		print_message("SKIPPED: %s is not there\n", REVIEWS);
+		print_message("SKIPPED: %s is not there\n", path);
 		skip();
 	}
 	struct reviews *r = calloc(1, sizeof *r);
@@ -199,7 +199,7 @@ static void test_reviews(void **state) {
 	assert_true(bayes_measure(&stars, REFIT_COUNT, 1, &result));
 	assert_true(fabs(result.rates.accuracy * 4500 - 2289) < 1e-6);
 	assert_true(fabs(result.rates.mean_recall - 0.303773) < 5e-7);
-	// Other training texts: ten disjoint sets had a deviation of .0151 (methods.md section 3).
+	// Other training texts: ten disjoint sets had a deviation of .0151.
 	assert_true(result.deviation.accuracy > 0.007 && result.deviation.accuracy < 0.03);
 	assert_true(bayes_measure(&categories, 0, 1, &result));
 	assert_true(fabs(result.rates.accuracy * 4500 - 2768) < 1e-6);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports whether the time of a draw depends on the private sum. Two classes of private rows are
 // interleaved at random and compared by Welch's t, as dudect does it (Reparaz, Balasch &
-// Verbauwhede 2017). Design note privacy.md 4.2, test 11.
+// Verbauwhede 2017).
 // It runs only at night, and flags |t| > 4.5. It does not fail for that: PRIVACY.md promises
 // nothing about time.
 #include "tests/dp/test_dp_support.h"

@@ -21,6 +21,14 @@ void files_put_new(char *path, const void *bytes, size_t size) {
 	files_put(path, bytes, size);
 }
 
+const char *files_data(const char *name, char *room, size_t size) {
+	const char *folder = getenv("CUTTLE_DATA");
+	const int length =
+	    snprintf(room, size, "%s/%s", folder && *folder ? folder : "../shared/data", name);
+	REQUIRE(length > 0 && (size_t)length < size);
+	return room;
+}
+
 size_t files_get(const char *path, void *bytes, size_t room) {
 	FILE *file = fopen(path, "rb");
 	const size_t size = file ? fread(bytes, 1, room, file) : 0;

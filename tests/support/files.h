@@ -16,6 +16,11 @@ size_t files_get(const char *path, void *bytes, size_t room);
  * 0, or -1 when the folder holds anything else. */
 int files_remove(const char *folder, const char *const *names, size_t count);
 
+/* The path of a data set that the repository does not hold, in room[size]: in the folder that the
+ * environment names as CUTTLE_DATA, or without that in ../shared/data. bench/README.md has the
+ * list. A test without its data set says so and is skipped. */
+const char *files_data(const char *name, char *room, size_t size);
+
 /* For struct output_request: a digest of 64 zeros, whatever input and key are. */
 void files_digest(void *user, const unsigned char *key, char *digest);
 

@@ -12,6 +12,7 @@
 #include "io/spans.h"
 #include "tag/names.h"
 #include "tag/rules.h"
+#include "tests/support/files.h"
 #include "tests/support/statistics.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -223,9 +224,8 @@ static void repeated_bytes(void **state) {
 
 /* ---- invented records with known spans ------------------------------------------------------- */
 
-#define RECORDS "../shared/data/presidio_synth_pii.jsonl"
-
 struct measured {
+	const char *path; /* of the records */
 	struct span_types types;
 	size_t tagged[SPANS_TYPES], hit[SPANS_TYPES], found[TAG_TYPES], right[TAG_TYPES];
 	const struct spans *spans;
@@ -249,8 +249,8 @@ static void measure_mark(void *user, size_t start, size_t end, enum tag_type typ
 }
 
 static void measure_line(struct measured *measured, const char *line, size_t size, size_t number) {
-	static const struct spans_request request = {
-	    .path = RECORDS, .text_field = "text", .spans_field = "spans"};
+	const struct spans_request request = {
+	    .path = measured->path, .text_field = "text", .spans_field = "spans"};
 	struct spans spans = {0};
 	struct cuttle_error error;
 	assert_int_equal(spans_read(&request, line, size, number, &measured->types, &spans, &error),
@@ -271,15 +271,17 @@ static void recall_of_invented_records(void **state) {
 	static const char *const wanted[] = {"EMAIL_ADDRESS", "IBAN_CODE", "IP_ADDRESS",
 	                                     "CREDIT_CARD"};
 	static struct measured measured;
+	char path[4096];
+	measured.path = files_data("presidio_synth_pii.jsonl", path, sizeof path);
 	struct source source;
 	struct cuttle_error error;
 	const char *line;
 	size_t size, number = 0, reached = 0;
-	if (access(RECORDS, R_OK) != 0) {
-		printf("skipped: recall on invented records: there is no " RECORDS "\n");
+	if (access(path, R_OK) != 0) {
+		printf("skipped: recall on invented records: there is no %s\n", path);
 		skip();
 	}
-	assert_int_equal(source_open(&source, RECORDS, &error), CUTTLE_OK);
+	assert_int_equal(source_open(&source, path, &error), CUTTLE_OK);
 	while (assert_int_equal(source_line(&source, &line, &size, &error), CUTTLE_OK), line)
 		measure_line(&measured, line, size, ++number);
 	source_close(&source);
