@@ -108,12 +108,13 @@ static bool keep_quote(struct jobs *jobs, const char *id, json_t *quote, struct 
 	const struct store_filter filter = {.id = id, .state = STORE_AWAITING};
 	enum cuttle_status status = job_find(jobs, &filter, &job, &error);
 	// Cancelled meanwhile, by whoever waits until this has ended.
-	if (!status && !job.row.id[0]) {
+	if (status || !job.row.id[0]) {
 		json_decref(quote);
-		return jobs_refuse_ended(fault);
+		return status ? jobs_refuse_status(fault, status, &error)
+		              : jobs_refuse_ended(fault);
 	}
 	const char *fingerprint = json_string_value(json_object_get(quote, "command_sha256"));
-	if (!status && json_object_set_new(job.spec, "quote", quote) != 0) status = CUTTLE_NOMEM;
+	if (json_object_set_new(job.spec, "quote", quote) != 0) status = CUTTLE_NOMEM;
 	if (!status) {
 		free((void *)(uintptr_t)job.row.fingerprint);
 		free((void *)(uintptr_t)job.row.failure);
