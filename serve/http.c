@@ -108,14 +108,15 @@ static bool make_body_room(struct http_exchange *x, size_t size) {
 static bool take_piece(struct http_exchange *x, const char *bytes, size_t *size) {
 	const bool upload = x->route && x->route->body == HTTP_BODY_UPLOAD;
 	x->received += *size;
+	// Who sends what is dropped may send all of it, and hears why.
+	if (upload && x->phase != PHASE_REFUSED)
+		x->watched->deadline =
+		    x->begun + HTTP_REQUEST_S + (double)x->received / (double)HTTP_RATE;
 	if (x->phase == PHASE_REFUSED || x->too_large || x->piece_refused) {
 		*size = 0;
 		return x->received <= 2 * most_bytes(x);
 	}
 	x->too_large = x->received > most_bytes(x);
-	if (upload)
-		x->watched->deadline =
-		    x->begun + HTTP_REQUEST_S + (double)x->received / (double)HTTP_RATE;
 	if (x->too_large) {
 		*size = 0;
 		return true;
@@ -183,6 +184,11 @@ static enum MHD_Result take_request(void *user, struct MHD_Connection *connectio
 		if (x->phase == PHASE_BODY) return MHD_YES;
 	} else if (x->heads_again) {
 		x->heads_again = false;
+		// The disk thread has begun the upload, or not.
+		if (!x->uploading && x->phase == PHASE_BODY) {
+			x->phase = PHASE_REFUSED;
+			if (x->announced > HTTP_JSON_MOST) x->reply.close = true;
+		}
 		if (x->phase == PHASE_BODY) return MHD_YES;
 	}
 	if (*size) return take_piece(x, bytes, size) ? MHD_YES : MHD_NO;

@@ -113,10 +113,8 @@ static void verify_key(struct http_exchange *x) {
 
 static void begin_upload(struct http_exchange *x) {
 	const struct http_call call = http_call_of(x);
+	// The phase is the HTTP thread's, which may still be on its way out of the call before.
 	x->uploading = x->route->begin(x->table->user, &call, &x->upload, &x->reply);
-	if (x->uploading) return;
-	x->phase = PHASE_REFUSED;
-	if (x->announced > HTTP_JSON_MOST) x->reply.close = true;
 }
 
 static void pass_piece(struct http_exchange *x) {

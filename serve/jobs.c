@@ -113,8 +113,8 @@ static enum cuttle_status wipe_ended(void *user, const struct store_job *row) {
 	return CUTTLE_OK;
 }
 
-/* What a kill may have left: references of jobs that have ended, folders that no job has, half an
- * upload. */
+/* What a kill may have left: references of jobs that have ended, or that nobody has looked at,
+ * folders that no job has, half an upload. */
 static enum cuttle_status sweep_folders(struct jobs *jobs, struct cuttle_error *error) {
 	const struct store_filter all = {.state = STORE_STATES};
 	enum cuttle_status status = store_walk(jobs->store, &all, wipe_ended, jobs, error);
@@ -124,9 +124,7 @@ static enum cuttle_status sweep_folders(struct jobs *jobs, struct cuttle_error *
 		if (entry->d_name[0] == '.') continue;
 		const struct store_filter one = {.id = entry->d_name, .state = STORE_STATES};
 		status = job_find(jobs, &one, &job, error);
-		char *part = jobs_path(jobs, entry->d_name, "refs.part");
-		if (part) (void)unlink(part);
-		free(part);
+		vault_sweep(&jobs->vault, entry->d_name);
 		if (!status && !job.row.id[0]) remove_folder(jobs, entry->d_name);
 		job_free(&job);
 	}
@@ -645,25 +643,36 @@ bool jobs_start(struct jobs *jobs, const struct jobs_caller *caller, const char 
 	return good && (*document || jobs_refuse_status(fault, CUTTLE_NOMEM, NULL));
 }
 
+/* Notes in the list that the job that runs is to end: see store_recover. */
+static enum cuttle_status keep_wish(struct jobs *jobs, struct job *job,
+                                    struct cuttle_error *error) {
+	free((void *)(uintptr_t)job->row.failure);
+	job->row.failure = strdup(STORE_CANCELLING);
+	return job_save(jobs, job, error);
+}
+
 /* Ends a job, the one that runs included, and what is done for it. The lock is held, but while a
  * command that looks at its references ends. */
 static bool end_job(struct jobs *jobs, struct job *job, enum jobs_wish wish,
                     struct jobs_fault *fault) {
 	struct cuttle_error error;
+	enum cuttle_status status = CUTTLE_OK;
 	if (!strcmp(jobs->running, job->row.id)) {
 		if (jobs->wish < wish) jobs->wish = wish;
-		return true;
+		// A kill before the command has ended may not undo what was promised.
+		if (wish == JOBS_CANCEL) status = keep_wish(jobs, job, &error);
+		return !status || jobs_refuse_status(fault, status, &error);
 	}
 	if (!store_state_ended(job->row.state)) {
 		job->row.state = STORE_CANCELLED;
-		const enum cuttle_status status = job_save(jobs, job, &error);
-		if (status) return jobs_refuse_status(fault, status, &error);
-		job_count_end(jobs, job);
+		status = job_save(jobs, job, &error);
+		if (!status) job_count_end(jobs, job);
 	}
-	// Before the wiping: what it looks at would be put in place again behind it.
+	// Before the wiping: what it looks at would be put in place again behind it. A list that
+	// cannot be written keeps the job, but nothing keeps its references.
 	jobs_end_upload(jobs, job->row.id);
 	vault_wipe(&jobs->vault, job->row.id);
-	return true;
+	return !status || jobs_refuse_status(fault, status, &error);
 }
 
 bool jobs_cancel(struct jobs *jobs, const struct jobs_caller *caller, const char *id,

@@ -43,7 +43,8 @@ static enum cuttle_status look_at_job(void *user, const struct store_job *row) {
 	struct look *look = user;
 	const struct vault *vault = &look->jobs->vault;
 	look->waiting += row->state == STORE_QUEUED || row->state == STORE_RUNNING;
-	if (row->state == STORE_AWAITING && vault_age(vault, row->id) > KEPT_S)
+	if (row->state == STORE_AWAITING && vault_age(vault, row->id) > KEPT_S &&
+	    !jobs_find_upload(look->jobs, row->id))
 		vault_wipe(vault, row->id);
 	return CUTTLE_OK;
 }
@@ -217,7 +218,12 @@ static void finish_job(struct jobs *jobs, struct job *job, const struct runner_r
 		free((void *)(uintptr_t)job->row.run);
 		job->row.run = strdup(jobs->run);
 	}
-	while (job_save(jobs, job, NULL) && may_wait(jobs)) wait_for_change(jobs, REST_S);
+	while (job_save(jobs, job, NULL) && may_wait(jobs)) {
+		wait_for_change(jobs, REST_S);
+		// Whoever cancelled it meanwhile was told that it ends.
+		if (jobs->wish == JOBS_CANCEL && !store_state_ended(job->row.state))
+			set_failure(job, STORE_CANCELLED, "");
+	}
 	if (store_state_ended(job->row.state) || job->row.state == STORE_AWAITING)
 		vault_wipe(&jobs->vault, job->row.id);
 	if (!result->code) jobs->rest = REST_S;

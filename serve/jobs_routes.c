@@ -195,13 +195,13 @@ static void add_metrics(void *user, struct http_metrics *metrics) {
 	                                                                              "failed",
 	                                                                              "cancelled"};
 	const struct jobs_counts counts = jobs_count(user);
-	http_metric(metrics, "cuttle_queue_jobs", NULL, counts.waiting);
+	http_metric(metrics, "queue_jobs", NULL, counts.waiting);
 	for (int type = 0; type < 2; type++)
 		for (int end = 0; end < 3; end++) {
 			char labels[64];
 			(void)snprintf(labels, sizeof labels, "type=\"%s\",state=\"%s\"",
 			               types[type], ends[end]);
-			http_metric(metrics, "cuttle_jobs_total", labels, counts.ended[type][end]);
+			http_metric(metrics, "jobs_total", labels, counts.ended[type][end]);
 		}
 }
 

@@ -200,7 +200,8 @@ static const char *explain_failure(const char *code) {
 	    {"references_differ", "these are not the references that the job began with: upload "
 	                          "those, and start"},
 	    {"out_of_memory", "the job needs more memory than the machine has free"},
-	    {"model", "the model cannot be used"}};
+	    {"model", "the model cannot be used"},
+	    {STORE_CANCELLING, "the job was cancelled, and ends"}};
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
 		if (!strcmp(lines[i][0], code)) return lines[i][1];
 	return "the command ended without an answer, several times";

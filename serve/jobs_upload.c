@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { UPLOADS_MOST = 16 }; /* that arrive at the same time */
+enum {
+	UPLOADS_MOST = 16, /* that arrive at the same time */
+	UPLOADS_OWNED = 4  /* of them of one owner; a server without keys knows no owners */
+};
 
 struct jobs_upload *jobs_find_upload(const struct jobs *jobs, const char *id) {
 	struct jobs_upload *at = jobs->uploads;
@@ -28,11 +31,15 @@ void jobs_end_upload(struct jobs *jobs, const char *id) {
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
 /* Whether one more upload may begin: each takes a file and 192 KiB. */
-static bool check_uploads(const struct jobs *jobs, const char *id, struct jobs_fault *fault) {
-	size_t count = 0;
+static bool check_uploads(const struct jobs *jobs, const char *id, const char *owner,
+                          struct jobs_fault *fault) {
+	size_t count = 0, owned = 0;
 	const bool same = jobs_find_upload(jobs, id) != NULL;
-	for (const struct jobs_upload *at = jobs->uploads; at; at = at->next) count++;
-	return (!same && count < UPLOADS_MOST) ||
+	for (const struct jobs_upload *at = jobs->uploads; at; at = at->next) {
+		count++;
+		owned += *owner && !strcmp(at->owner, owner);
+	}
+	return (!same && count < UPLOADS_MOST && owned < UPLOADS_OWNED) ||
 	       jobs_refuse(fault, 429, "queue_full", "",
 	                   same ? "the job's references are arriving already"
 	                        : "too many uploads are under way");
@@ -65,7 +72,7 @@ bool jobs_upload_begin(struct jobs *jobs, const struct jobs_caller *caller, cons
 	(void)pthread_mutex_lock(&jobs->lock);
 	bool good = job_find_own(jobs, caller, id, &job, fault);
 	if (good) good = job_check_awaiting(&job, fault);
-	if (good) good = check_uploads(jobs, job.row.id, fault);
+	if (good) good = check_uploads(jobs, job.row.id, job.row.owner, fault);
 	if (good) good = add_upload(jobs, &job, upload, fault);
 	job_free(&job);
 	(void)pthread_mutex_unlock(&jobs->lock);
@@ -153,7 +160,8 @@ static bool keep_upload(struct jobs_upload *upload, const struct spec *spec,
 	bool good = jobs_quote(jobs, spec, upload, &quote, fault);
 	(void)pthread_mutex_lock(&jobs->lock);
 	if (good) good = keep_quote(jobs, upload->id, quote, fault);
-	if (!good) vault_wipe(&jobs->vault, upload->id);
+	if (good) vault_trust(&jobs->vault, upload->id);
+	else vault_wipe(&jobs->vault, upload->id);
 	(void)pthread_mutex_unlock(&jobs->lock);
 	return good;
 }

@@ -50,13 +50,14 @@ static void become_command(const struct runner_request *request, char **environm
 	// If the server is killed, so is this. It may have died before the line above it.
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != server) _exit(127);
-	sigset_t none;
-	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	// Until these four lines a signal would run the server's handler here, and end the server.
 	(void)signal(SIGPIPE, SIG_DFL);
 	(void)signal(SIGINT, SIG_DFL);
 	(void)signal(SIGTERM, SIG_DFL);
 	(void)signal(SIGHUP, SIG_DFL);
+	sigset_t none;
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	// A Ctrl-C at the server's terminal is the server's: it stops its job in order.
 	(void)setpgid(0, 0);
 	for (int i = 0; i < PIPES; i++)
@@ -99,10 +100,14 @@ static enum cuttle_status start_command(struct runner *runner, struct runner_sta
 		return io_fail(error, CUTTLE_INTERNAL, "no pipe: %s", strerror(errno));
 	}
 	const pid_t server = getpid();
+	sigset_t all, before;
+	(void)sigfillset(&all);
 	(void)pthread_mutex_lock(&runner->lock);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	const pid_t process = fork();
 	if (!process) become_command(state->request, environment, theirs, server);
 	const int problem = errno;
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (process > 0) runner->process = process;
 	(void)pthread_mutex_unlock(&runner->lock);
 	free(environment);

@@ -154,8 +154,11 @@ enum cuttle_status store_remove(struct store *store, const char *id, struct cutt
 }
 
 enum cuttle_status store_recover(struct store *store, struct cuttle_error *error) {
-	return database_execute(&store->database,
-	                        "UPDATE job SET state = 'queued' WHERE state = 'running'", error);
+	return database_execute(
+	    &store->database,
+	    "UPDATE job SET state = CASE failure WHEN '" STORE_CANCELLING
+	    "' THEN 'cancelled' ELSE 'queued' END, failure = '' WHERE state = 'running'",
+	    error);
 }
 
 enum cuttle_status store_last_place(struct store *store, int64_t *place,

@@ -38,6 +38,9 @@ bool store_state_ended(enum store_state state);
 
 enum { STORE_ID = 31 }; /* bytes of an id: "job_", 26 of a-z and 2-7, and a NUL */
 
+/* The failure of a job that runs and is to end: store_recover takes it for cancelled. */
+#define STORE_CANCELLING "cancelling"
+
 struct store_job {
 	char id[STORE_ID];
 	enum store_state state;
@@ -48,7 +51,7 @@ struct store_job {
 	const char *run;         /* the ledger's name of the charge; "" = none is known */
 	const char *owner;       /* ID of the key that made it */
 	const char *idempotency; /* the key of its request, one of its owner */
-	const char *failure;     /* code of a failed job; else "" */
+	const char *failure;     /* code of a failed job, or STORE_CANCELLING; else "" */
 	int64_t attempts;        /* times that its command has ended without an answer */
 	int64_t place;           /* in the queue, the least comes first; 0 = was never in it */
 	int64_t created;         /* seconds since 1970 */

@@ -28,9 +28,10 @@ struct vault_key {
 
 /* The names of a job's files. */
 struct vault_paths {
-	char *refs; /* STATE/jobs/ID/refs */
-	char *part; /* the same while it arrives */
-	char *key;  /* RUNTIME/ID.key */
+	char *refs;   /* STATE/jobs/ID/refs */
+	char *part;   /* the same while it arrives */
+	char *key;    /* RUNTIME/ID.key */
+	char *unseen; /* STATE/jobs/ID/refs.unseen: nobody has looked at refs yet */
 };
 
 struct vault_writer {
@@ -55,6 +56,7 @@ static void free_paths(struct vault_paths *paths) {
 	free(paths->refs);
 	free(paths->part);
 	free(paths->key);
+	free(paths->unseen);
 	*paths = (struct vault_paths){0};
 }
 
@@ -63,7 +65,9 @@ static bool make_paths(const struct vault *vault, const char *id, struct vault_p
 	if (asprintf(&paths->refs, "%s/%s/refs", vault->jobs, id) < 0) paths->refs = NULL;
 	if (asprintf(&paths->part, "%s/%s/refs.part", vault->jobs, id) < 0) paths->part = NULL;
 	if (asprintf(&paths->key, "%s/%s.key", vault->runtime, id) < 0) paths->key = NULL;
-	const bool made = paths->refs && paths->part && paths->key;
+	if (asprintf(&paths->unseen, "%s/%s/refs.unseen", vault->jobs, id) < 0)
+		paths->unseen = NULL;
+	const bool made = paths->refs && paths->part && paths->key && paths->unseen;
 	if (!made) free_paths(paths);
 	return made;
 }
@@ -168,10 +172,19 @@ void vault_drop(struct vault_writer **writer) {
 	free_writer(writer);
 }
 
+/* Makes an empty file, which stands before what it marks does. Returns 0 or the errno. */
+static int make_mark(const char *path) {
+	const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (file < 0) return errno;
+	(void)close(file);
+	return file_sync_folder(path);
+}
+
 enum cuttle_status vault_keep(struct vault_writer **writer, struct cuttle_error *error) {
 	struct vault_writer *old = *writer;
 	int problem = seal_piece(old, TAG_FINAL);
 	if (!problem && fsync(old->file) != 0) problem = errno;
+	if (!problem) problem = make_mark(old->paths.unseen);
 	old->key.since = read_boot_clock();
 	const bool keyed = !problem;
 	if (!problem) problem = write_key(old->paths.key, &old->key);
@@ -180,6 +193,7 @@ enum cuttle_status vault_keep(struct vault_writer **writer, struct cuttle_error 
 	if (problem) {
 		// A job that was cancelled meanwhile is not wiped again, so no key may stay.
 		if (keyed) wipe_key(old->paths.key);
+		(void)unlink(old->paths.unseen);
 		vault_drop(writer);
 		return report_vault_error(problem, error);
 	}
@@ -226,7 +240,24 @@ void vault_wipe(const struct vault *vault, const char *id) {
 	wipe_key(paths.key);
 	(void)unlink(paths.refs);
 	(void)unlink(paths.part);
+	(void)unlink(paths.unseen);
 	(void)file_sync_folder(paths.refs);
+	free_paths(&paths);
+}
+
+void vault_trust(const struct vault *vault, const char *id) {
+	struct vault_paths paths;
+	if (!make_paths(vault, id, &paths)) return;
+	(void)unlink(paths.unseen);
+	(void)file_sync_folder(paths.unseen);
+	free_paths(&paths);
+}
+
+void vault_sweep(const struct vault *vault, const char *id) {
+	struct vault_paths paths;
+	if (!make_paths(vault, id, &paths)) return;
+	if (access(paths.unseen, F_OK) == 0) vault_wipe(vault, id);
+	(void)unlink(paths.part);
 	free_paths(&paths);
 }
 

@@ -33,11 +33,16 @@ enum cuttle_status vault_begin(const struct vault *vault, const char *id,
 /* Adds bytes, of any number. After a failure only vault_drop may follow. */
 enum cuttle_status vault_add(struct vault_writer *writer, const void *bytes, size_t size,
                              struct cuttle_error *error);
-/* Puts the file in place, synced, with its key. Frees the writer in any case, and sets it to NULL;
- * on failure nothing is kept. */
+/* Puts the file in place, synced, with its key, and with a mark that nobody has looked at it yet.
+ * Frees the writer in any case, and sets it to NULL; on failure nothing is kept. */
 enum cuttle_status vault_keep(struct vault_writer **writer, struct cuttle_error *error);
 /* Removes what was written. The writer may be NULL; it is set to NULL. */
 void vault_drop(struct vault_writer **writer);
+
+/* Takes the mark away: the references will do. */
+void vault_trust(const struct vault *vault, const char *id);
+/* After a kill: removes half an upload, and references that have the mark. */
+void vault_sweep(const struct vault *vault, const char *id);
 
 /* Whether file and key are there. */
 bool vault_has(const struct vault *vault, const char *id);

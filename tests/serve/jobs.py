@@ -235,7 +235,7 @@ def case_whole():
     check(verified['ok'] and verified['entries'] == 1 and len(verified['head']) == 64, f'{verified}')
     check(not server.json('POST', '/v1/ledger/verify', 200, {'head': '0' * 64})['ok'], 'an absent entry is there')
     metrics = server.ask('GET', '/metrics')[2].decode()
-    check('cuttle_jobs_total{type="generate",state="done"} 1' in metrics, metrics)
+    check('\ncuttle_jobs_total{type="generate",state="done"} 1\n' in metrics and '\ncuttle_queue_jobs 0\n' in metrics, metrics)
     server.stop()
     no_canary('state', RUN, 'log', 'ledger')
     check(name not in open('log').read(), 'an id is in the log')

@@ -440,6 +440,24 @@ static void a_busy_ledger_holds_up_no_list(void **state) {
 	stage_clean();
 }
 
+static enum cuttle_status see_wish(void *user, const struct store_job *row) {
+	*(bool *)user = row->state != STORE_RUNNING || !strcmp(row->failure, STORE_CANCELLING);
+	return CUTTLE_OK;
+}
+
+/* Whether a kill of the server, now, would leave the job cancelled. */
+static bool is_cancelled_for_good(const char *id) {
+	char path[96];
+	struct store *store;
+	bool good = false;
+	(void)snprintf(path, sizeof path, "%s/jobs.db", stage.state);
+	assert_int_equal(store_open(path, &store, NULL), CUTTLE_OK);
+	const struct store_filter one = {.id = id, .state = STORE_STATES};
+	assert_int_equal(store_walk(store, &one, see_wish, &good, NULL), CUTTLE_OK);
+	store_close(&store);
+	return good;
+}
+
 static void cancelled_and_removed_jobs_are_wiped(void **state) {
 	(void)state;
 	struct jobs_fault fault;
@@ -456,6 +474,7 @@ static void cancelled_and_removed_jobs_are_wiped(void **state) {
 	assert_string_equal(stage_status(jobs, waits), "cancelled");
 	assert_true(jobs_cancel(jobs, &ann, id, &document, &fault)); // runs
 	json_decref(document);
+	assert_true(is_cancelled_for_good(id));
 	stage_wait(jobs, id, "cancelled");
 	assert_int_not_equal(stage_shell("ls %s/*.key >/dev/null 2>&1", stage.runtime), 0);
 	assert_int_equal(stage_runs(&spent), 1); // the charge stays
@@ -493,6 +512,47 @@ static void a_full_disk_holds_up_no_removal(void **state) {
 	assert_true(jobs_remove(jobs, &ann, id, &fault));
 	assert_string_equal(stage_status(jobs, id), "none");
 	jobs_close(&jobs);
+	stage_clean();
+}
+
+/* Nor does it keep references: those of a job that waits are wiped, though it cannot be removed. A
+ * job whose command has died, and that is cancelled while nothing can be written, ends. */
+static void a_full_disk_keeps_no_references(void **state) {
+	(void)state;
+	struct jobs_fault fault;
+	json_t *document;
+	char id[64], waits[64], path[160], script[PATH_MAX + 256];
+	sqlite3 *list;
+	stage_ledger(1000);
+	// It reads its records, and ends when the test says so, as on a full disk.
+	const int size = snprintf(script, sizeof script,
+	                          "#!/bin/sh\ncase \" $* \" in *' --dry-run '*) exec %s \"$@\";; "
+	                          "esac\ncat >/dev/null\n>%s/reads\n"
+	                          "while [ ! -e %s/go ]; do sleep 0.05; done\nexit 6\n",
+	                          stage.named, stage.folder, stage.folder);
+	files_put(stage.fake, script, (size_t)size);
+	assert_int_equal(chmod(stage.fake, 0700), 0);
+	stage.command = stage.fake;
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	json_decref(stage_create(jobs, &ann, "l", PLAN, waits));
+	assert_int_equal(stage_upload(jobs, waits, 12, LINE), 0);
+	queue_job(jobs, "k", PLAN, 12, id);
+	(void)snprintf(path, sizeof path, "%s/reads", stage.folder);
+	wait_for_file(path);
+	(void)snprintf(path, sizeof path, "%s/jobs.db", stage.state);
+	assert_int_equal(sqlite3_open(path, &list), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(list, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+	assert_false(jobs_remove(jobs, &ann, waits, &fault));
+	(void)snprintf(path, sizeof path, "%s/%s.key", stage.runtime, waits);
+	assert_int_not_equal(access(path, F_OK), 0);
+	(void)stage_shell(">%s/go", stage.folder);
+	for (int i = 0; i < 50; i++) stage_nap(); // the queue tries to write that it waits again
+	assert_false(jobs_cancel(jobs, &ann, id, &document, &fault));
+	(void)sqlite3_close(list);
+	stage_wait(jobs, id, "cancelled");
+	assert_true(jobs_remove(jobs, &ann, waits, &fault));
+	jobs_close(&jobs);
+	stage.command = stage.named;
 	stage_clean();
 }
 
@@ -552,6 +612,11 @@ static void what_a_kill_left_is_swept(void **state) {
 	stage_ledger(10);
 	struct jobs *jobs = stage_open(UINT64_MAX, false);
 	json_decref(stage_create(jobs, &ann, "k", PLAN, id));
+	char unseen[64], path[160];
+	json_decref(stage_create(jobs, &ann, "u", PLAN, unseen));
+	assert_int_equal(stage_upload(jobs, unseen, 12, LINE), 0);
+	(void)snprintf(path, sizeof path, "%s/jobs/%s/refs.unseen", stage.state, unseen);
+	assert_int_not_equal(access(path, F_OK), 0); // the command has looked at them
 	struct cuttle_error error;
 	struct jobs *second;
 	const struct jobs_options options = {.state = stage.state,
@@ -563,15 +628,17 @@ static void what_a_kill_left_is_swept(void **state) {
 	(void)stage_shell(
 	    "mkdir %s/jobs/job_lost && echo x >%s/jobs/job_lost/refs && echo x "
 	    ">%s/job_lost.key && echo x >%s/job_bare.key && echo x >%s/other.key && echo x "
-	    ">%s/jobs/%s/refs.part",
-	    stage.state, stage.state, stage.runtime, stage.runtime, stage.runtime, stage.state, id);
+	    ">%s/jobs/%s/refs.part && >%s",
+	    stage.state, stage.state, stage.runtime, stage.runtime, stage.runtime, stage.state, id,
+	    path);
 	jobs = stage_open(UINT64_MAX, false);
 	assert_int_not_equal(
 	    stage_shell("ls -d %s/jobs/job_lost %s/job_lost.key %s/jobs/%s/refs.part "
 	                ">/dev/null 2>&1",
 	                stage.state, stage.runtime, stage.state, id),
 	    0);
-	char path[160];
+	(void)snprintf(path, sizeof path, "%s/%s.key", stage.runtime, unseen);
+	assert_int_not_equal(access(path, F_OK), 0);
 	(void)snprintf(path, sizeof path, "%s/jobs/job_lost", stage.state);
 	assert_int_not_equal(access(path, F_OK), 0);
 	(void)snprintf(path, sizeof path, "%s/job_lost.key", stage.runtime);
@@ -684,6 +751,7 @@ int main(void) {
 	    cmocka_unit_test(a_busy_ledger_holds_up_no_list),
 	    cmocka_unit_test(cancelled_and_removed_jobs_are_wiped),
 	    cmocka_unit_test(a_full_disk_holds_up_no_removal),
+	    cmocka_unit_test(a_full_disk_keeps_no_references),
 	    cmocka_unit_test(events_are_numbered),
 	    cmocka_unit_test(what_a_kill_left_is_swept),
 	    cmocka_unit_test(keys_are_kept_in_memory_alone),

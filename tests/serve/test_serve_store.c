@@ -80,6 +80,13 @@ static void jobs_survive(void **state) {
 	assert_int_equal(seen.count, 2);
 	assert_string_equal(seen.ids[0], two.id); // by place, not by age
 	assert_int_equal(seen.states[1], STORE_RUNNING);
+	// One that was cancelled as it ran does not run again.
+	one.failure = STORE_CANCELLING;
+	assert_int_equal(store_change(store, &one, NULL), CUTTLE_OK);
+	assert_int_equal(store_recover(store, NULL), CUTTLE_OK);
+	assert_int_equal(look(store, (struct store_filter){.state = STORE_CANCELLED}).count, 1);
+	one.failure = "";
+	assert_int_equal(store_change(store, &one, NULL), CUTTLE_OK);
 	assert_int_equal(store_recover(store, NULL), CUTTLE_OK);
 	seen = look(store, (struct store_filter){.state = STORE_QUEUED});
 	assert_int_equal(seen.count, 2);

@@ -216,6 +216,24 @@ static void one_owner_has_one_turn(void **state) {
 	stage_clean();
 }
 
+/* Uploads that never end keep one owner's others waiting, and nobody else's. */
+static void one_owner_has_four_uploads(void **state) {
+	(void)state;
+	struct ender slow[5], other;
+	char id[64], key[2] = "a";
+	stage_ledger(10);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	for (int i = 0; i < 4; i++, key[0]++) begin_upload(jobs, &ann, key, id, &slow[i]);
+	json_decref(stage_create(jobs, &ann, "z", PLAN, id));
+	assert_false(jobs_upload_begin(jobs, &ann, id, &slow[4].upload, &slow[4].fault));
+	assert_int_equal(slow[4].fault.status, 429);
+	begin_upload(jobs, &bob, "k", id, &other);
+	jobs_upload_drop(other.upload);
+	for (int i = 0; i < 4; i++) jobs_upload_drop(slow[i].upload);
+	jobs_close(&jobs);
+	stage_clean();
+}
+
 /* Who ends a job has it read by nobody from then on. */
 static void an_ended_job_is_read_no_more(void **state) {
 	(void)state;
@@ -281,6 +299,7 @@ int main(void) {
 	    cmocka_unit_test(no_job_starts_while_references_arrive),
 	    cmocka_unit_test(a_slow_quote_holds_up_nobody),
 	    cmocka_unit_test(one_owner_has_one_turn),
+	    cmocka_unit_test(one_owner_has_four_uploads),
 	    cmocka_unit_test(an_ended_job_is_read_no_more),
 	    cmocka_unit_test(a_quote_ends_with_its_server),
 	};

@@ -179,6 +179,19 @@ static void a_cancelled_upload_leaves_no_key(void **state) {
 	assert_int_not_equal(access(refs, F_OK), 0);
 }
 
+/* A kill may come before anybody has looked at them. */
+static void what_nobody_looked_at_is_swept(void **state) {
+	(void)state;
+	keep(100, 100);
+	vault_sweep(&vault, "job_a");
+	assert_false(vault_has(&vault, "job_a"));
+	keep(100, 100);
+	vault_trust(&vault, "job_a");
+	vault_sweep(&vault, "job_a");
+	assert_true(read_back(100));
+	vault_wipe(&vault, "job_a");
+}
+
 /* What cannot be opened for want of a descriptor is not lost. */
 static void a_passing_failure_is_told_apart(void **state) {
 	(void)state;
@@ -225,6 +238,7 @@ int main(void) {
 	    cmocka_unit_test(what_is_wiped_is_gone),
 	    cmocka_unit_test(a_lost_key_is_a_lost_file),
 	    cmocka_unit_test(a_cancelled_upload_leaves_no_key),
+	    cmocka_unit_test(what_nobody_looked_at_is_swept),
 	    cmocka_unit_test(a_passing_failure_is_told_apart),
 	    cmocka_unit_test(a_foreign_place_is_refused),
 	};
