@@ -90,7 +90,6 @@ struct http_exchange {
 	char key[KEYS_ID + 1];
 	enum http_role role;
 	bool key_right; /* what WORK_KEY found */
-	bool key_held;  /* it counts among the keys that wait */
 
 	char *body; /* [capacity] owned; JSON, or what waits to be passed on */
 	size_t size, capacity;

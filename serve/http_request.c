@@ -173,7 +173,6 @@ static void judge_caller(struct http_exchange *x, const char *authorization) {
 		refuse_key(x);
 	} else if (take_turn(x->server)) {
 		x->phase = PHASE_KEY;
-		x->key_held = true;
 		http_hand_over(x, WORK_KEY);
 	} else {
 		http_add(&x->reply, "Retry-After", "2");

@@ -108,7 +108,6 @@ static void verify_key(struct http_exchange *x) {
 	(void)pthread_mutex_lock(&x->server->lock);
 	x->server->keys_waiting--;
 	(void)pthread_mutex_unlock(&x->server->lock);
-	x->key_held = false;
 }
 
 static void begin_upload(struct http_exchange *x) {
