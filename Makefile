@@ -258,7 +258,7 @@ asan:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-asan CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all' check
 
 # Threads that share a model. Kernels and their tables are left to the tests of kernels: their loops would take minutes here.
-TSAN := test_shared test_threads $(if $(filter 1,$(HTTP)),test_serve_jobs test_serve_upload)
+TSAN := test_shared test_threads $(if $(filter 1,$(HTTP)),test_serve_http test_serve_jobs test_serve_upload)
 tsan: $(BUILD)/cuttle
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-tsan BLAS=0 CFLAGS='-O1 -g -fsanitize=thread' CUTTLE=$(abspath $<) tsan-run
 tsan-run: $(addprefix $(BUILD)/tests/,$(TSAN))

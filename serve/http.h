@@ -40,8 +40,8 @@ enum http_pace {
 	HTTP_AT_ONCE, /* it never blocks: the HTTP thread */
 	HTTP_SLOW,    /* it reads or writes a file: the disk thread, while the connection waits */
 	HTTP_WAITING, /* it waits for a process, or a file's lock: a thread of its own */
-	HTTP_FIRST /* the same, and places are kept for it: it ends what takes those of others, or
-	              its client has sent much */
+	HTTP_RESERVED /* the same, and places are kept for it: it ends what takes those of others,
+	              or its client has sent much */
 };
 
 enum {

@@ -45,7 +45,7 @@ static void *wait_apart(void *user);
 /* Whether one more may wait, of all and of its key; a server without keys has one user. The lock is
  * held. */
 static bool has_place(const struct http_exchange *x) {
-	const bool first = x->route->pace == HTTP_FIRST;
+	const bool first = x->route->pace == HTTP_RESERVED;
 	unsigned all = 0, same = 0;
 	for (const struct http_waiter *at = x->server->waiters; at; at = at->next) {
 		all++;

@@ -284,6 +284,8 @@ static bool keep_job(struct jobs *jobs, struct job *job, struct jobs_fault *faul
 	    spec && path ? CUTTLE_OK : io_fail(&error, CUTTLE_NOMEM, "out of memory");
 	if (!status && mkdir(path, 0700) != 0)
 		status = errno == ENOSPC || errno == EDQUOT ? CUTTLE_PARTIAL : CUTTLE_INTERNAL;
+	// A job of the list whose folder a power cut took could never have an upload.
+	if (!status && file_sync_folder(path) != 0) status = CUTTLE_INTERNAL;
 	job->row.spec = spec;
 	if (!status) status = store_add(jobs->store, &job->row, &error);
 	if (status && path) (void)rmdir(path);
@@ -702,6 +704,11 @@ bool jobs_remove(struct jobs *jobs, const struct jobs_caller *caller, const char
 		remove_folder(jobs, id);
 		const enum cuttle_status status = store_remove(jobs->store, id, &error);
 		if (status) good = jobs_refuse_status(fault, status, &error);
+	}
+	if (good) {
+		// Who follows it heard nothing, where the list could not be written before.
+		job.row.state = STORE_CANCELLED;
+		jobs_tell(jobs, &job);
 	}
 	job_free(&job);
 	(void)pthread_mutex_unlock(&jobs->lock);

@@ -43,8 +43,9 @@ struct jobs;
  * cannot be made or is another server's; no ledger. LEDGER, INTERNAL, NOMEM. */
 enum cuttle_status jobs_open(const struct jobs_options *options, struct jobs **jobs,
                              struct cuttle_error *error);
-/* The job that runs stops in order, within 10 s, and will continue with the next server. Streams of
- * jobs_follow end. Other functions still answer, until jobs_close. */
+/* The job that runs stops in order, within 10 s, and will continue with the next server. It takes
+ * longer, up to the ledger's 30 s, while somebody else holds the ledger. Streams of jobs_follow
+ * end. Other functions still answer, until jobs_close. */
 void jobs_stop(struct jobs *jobs);
 /* Stops and frees. The handle may be NULL; it is set to NULL. */
 void jobs_close(struct jobs **jobs);
