@@ -131,7 +131,7 @@ mauve() {
 	done
 	drawn pmixed16-7-10 -B 7 -e 10 --method pmixed --order 16
 	drawn dpprompt-10 -B 1 -e 10 --method dp-prompt
-	# A run of its own kind at a time would not be comparable: one table, one clustering, sixteen files at most, each with its -i.
+	# Numbers of two clusterings cannot be compared, so all runs are in one table, which takes sixteen files: 32 words, as each has its -i.
 	[ ${#runs[@]} -ge 32 ] || drawn adapmixed-7 -B 7 --method adapmixed --not-private
 	"$cuttle" evaluate -m "$model" "${runs[@]}" --baseline "$folder/public.jsonl" --against "$folder/held.jsonl" --public -q \
 		-o "$folder/mauve.md" --overwrite

@@ -30,7 +30,7 @@ enum {
 	    2 * HTTP_HEADER_MOST, /* of a connection: headers, and what libmicrohttpd adds */
 	HTTP_WAITERS = 64,        /* routes that wait, each with a thread, at once */
 	HTTP_KEY_WAITERS = 8,     /* of one key */
-	HTTP_KEPT_WAITERS = 16,   /* of all, kept for those that go first; half as many of a key */
+	HTTP_KEPT_WAITERS = 16,   /* of all, kept for HTTP_RESERVED; half as many of a key */
 	HTTP_LOG = 64 << 10       /* bytes of log lines that wait to be written */
 };
 

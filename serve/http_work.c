@@ -45,14 +45,14 @@ static void *wait_apart(void *user);
 /* Whether one more may wait, of all and of its key; a server without keys has one user. The lock is
  * held. */
 static bool has_place(const struct http_exchange *x) {
-	const bool first = x->route->pace == HTTP_RESERVED;
+	const bool reserved = x->route->pace == HTTP_RESERVED;
 	unsigned all = 0, same = 0;
 	for (const struct http_waiter *at = x->server->waiters; at; at = at->next) {
 		all++;
 		same += !strcmp(at->key, x->key);
 	}
-	return all < HTTP_WAITERS - (first ? 0U : HTTP_KEPT_WAITERS) &&
-	       (!*x->key || same < HTTP_KEY_WAITERS + (first ? HTTP_KEPT_WAITERS / 2U : 0U));
+	return all < HTTP_WAITERS - (reserved ? 0U : HTTP_KEPT_WAITERS) &&
+	       (!*x->key || same < HTTP_KEY_WAITERS + (reserved ? HTTP_KEPT_WAITERS / 2U : 0U));
 }
 
 /* Starts a thread for a route that waits; it begins when the lock is free. The lock is held. False:

@@ -282,10 +282,10 @@ static bool keep_job(struct jobs *jobs, struct job *job, struct jobs_fault *faul
 	char *path = jobs_path(jobs, job->row.id, NULL);
 	enum cuttle_status status =
 	    spec && path ? CUTTLE_OK : io_fail(&error, CUTTLE_NOMEM, "out of memory");
-	if (!status && mkdir(path, 0700) != 0)
-		status = errno == ENOSPC || errno == EDQUOT ? CUTTLE_PARTIAL : CUTTLE_INTERNAL;
-	// A job of the list whose folder a power cut took could never have an upload.
-	if (!status && file_sync_folder(path) != 0) status = CUTTLE_INTERNAL;
+	// Synced, since a job of the list whose folder a power cut took could never have an upload.
+	const int problem = status ? 0 : mkdir(path, 0700) ? errno : file_sync_folder(path);
+	if (problem)
+		status = problem == ENOSPC || problem == EDQUOT ? CUTTLE_PARTIAL : CUTTLE_INTERNAL;
 	job->row.spec = spec;
 	if (!status) status = store_add(jobs->store, &job->row, &error);
 	if (status && path) (void)rmdir(path);
@@ -706,7 +706,8 @@ bool jobs_remove(struct jobs *jobs, const struct jobs_caller *caller, const char
 		if (status) good = jobs_refuse_status(fault, status, &error);
 	}
 	if (good) {
-		// Who follows it heard nothing, where the list could not be written before.
+		// A command that was killed for this may have ended while its end could not be
+		// written, and then nobody who follows the job has heard of it.
 		job.row.state = STORE_CANCELLED;
 		jobs_tell(jobs, &job);
 	}

@@ -49,7 +49,8 @@ static bool begin_upload(void *user, const struct http_call *call, void **upload
 	(void)reply;
 	(void)atomic_fetch_add(&told->begun, 1);
 	*upload = calloc(1, sizeof(struct counted));
-	assert_non_null(*upload);
+	// Not an assertion of cmocka's: this is the server's thread.
+	if (!*upload) abort();
 	return true;
 }
 
@@ -250,7 +251,8 @@ static void a_stop_ends_what_was_begun(void **state) {
 		assert_true(clients[i] >= 0);
 		(void)send_whole(clients[i], "begun", 5);
 	}
-	while (stage->told.begun < 8) (void)usleep(1000);
+	for (int i = 0; i < 60000 && stage->told.begun < 8; i++) (void)usleep(1000);
+	assert_int_equal(stage->told.begun, 8);
 	http_quiesce(stage->server);
 	http_stop(&stage->server);
 	assert_int_equal(stage->told.answered, 0);

@@ -606,6 +606,35 @@ static void events_are_numbered(void **state) {
 	stage_clean();
 }
 
+/* Who follows a job that is removed hears that it ended, though its end could not be written. */
+static void a_removal_is_heard(void **state) {
+	(void)state;
+	struct jobs_fault fault;
+	static struct heard live;
+	char id[64], path[96];
+	sqlite3 *list;
+	stage_ledger(1000);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	queue_job(jobs, "k", LONG_PLAN, LONG, id);
+	wait_for_runs(1);
+	assert_true(
+	    jobs_follow(jobs, &ann, id, 0, &(struct jobs_listener){hear, hear_end, &live}, &fault));
+	assert_false(live.ended);
+	(void)snprintf(path, sizeof path, "%s/jobs.db", stage.state);
+	assert_int_equal(sqlite3_open(path, &list), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(list,
+	                              "CREATE TRIGGER full BEFORE UPDATE ON job BEGIN "
+	                              "SELECT RAISE(ABORT, 'full'); END",
+	                              NULL, NULL, NULL),
+	                 SQLITE_OK);
+	(void)sqlite3_close(list);
+	assert_true(jobs_remove(jobs, &ann, id, &fault));
+	assert_true(live.ended);
+	assert_non_null(strstr(live.text, "\"status\":\"cancelled\""));
+	jobs_close(&jobs);
+	stage_clean();
+}
+
 static void what_a_kill_left_is_swept(void **state) {
 	(void)state;
 	char id[64];
@@ -753,6 +782,7 @@ int main(void) {
 	    cmocka_unit_test(a_full_disk_holds_up_no_removal),
 	    cmocka_unit_test(a_full_disk_keeps_no_references),
 	    cmocka_unit_test(events_are_numbered),
+	    cmocka_unit_test(a_removal_is_heard),
 	    cmocka_unit_test(what_a_kill_left_is_swept),
 	    cmocka_unit_test(keys_are_kept_in_memory_alone),
 	    cmocka_unit_test(what_nobody_starts_is_wiped),
