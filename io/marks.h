@@ -11,9 +11,16 @@
 //
 // Rules. Spans of one group that overlap are one mark. Where spans of two groups overlap, their
 // union is one mark, blank in every row (GROUP_BLANK). Marks of one group that touch are one mark.
-// A mark's type is that of the span in it which begins first. With a sweep, every other place where
-// a span's content stands between the boundaries of words (base/words.h) becomes a span as well, if
-// the content has 3 characters or more when the white space around it is gone.
+// A mark's type is that of the span in it which begins first.
+//
+// With a sweep, every other place where a span's content stands between the boundaries of words
+// (base/words.h), written as it may be (io/fold.h), gets a mark as well, if the content has 3
+// characters or more when the white space around it is gone. What spans say stays as it is: the
+// groups of the document are those of its spans, and a swept place leaves each mark of theirs in
+// its place, joined with none. Only what stands between these is marked anew, by the rules above.
+// Where a swept place of another group meets a mark of spans, that mark is blank in every row.
+// So number and groups of what spans mark are the same for all contents. Which other places are
+// marked follows from the contents.
 #ifndef CUTTLE_IO_MARKS_H
 #define CUTTLE_IO_MARKS_H
 
@@ -30,6 +37,7 @@ struct mark {
 /* Begin with all members zero; it may be used for text after text. */
 struct marks {
 	struct arena list; /* struct mark, from left to right; no two overlap */
+	uint32_t groups;   /* those with a mark before any sweep: bit g for group g */
 };
 
 /* Replaces what *marks had. INPUT: the spans overlap so much that a sweep would look for more than
@@ -41,9 +49,8 @@ void marks_free(struct marks *marks);
 
 size_t marks_count(const struct marks *marks);
 const struct mark *marks_all(const struct marks *marks);
-/* The groups that have a mark: bit g for group g. */
+/* The groups that spans give a mark: bit g for group g. A sweep changes none. */
 uint32_t marks_groups(const struct marks *marks);
-
 /* USAGE: the placeholder is empty, not UTF-8 in one line, or longer than 128 bytes. */
 enum cuttle_status marks_placeholder(const char *placeholder, struct cuttle_error *error);
 

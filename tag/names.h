@@ -6,7 +6,8 @@
 //   Anna Roe
 //   4711-A<TAB>CODE
 // Each line is a name, of type PERSON, or of the type behind a tab. A name is found at the
-// boundaries of words, in any case of letters, and with a line break where it has a space.
+// boundaries of words, written as it may be: in any case of letters, with other white space,
+// accents or dashes (io/fold.h).
 #ifndef CUTTLE_TAG_NAMES_H
 #define CUTTLE_TAG_NAMES_H
 

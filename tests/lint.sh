@@ -57,7 +57,7 @@ arrow engine/words "$ground|engine/(machine|text|model|forward|words)/|kernels/|
 arrow engine/run "$ground|engine/(machine|text|model|forward|words|run)/|kernels/|dp/"
 arrow io 'base/|io/|engine/cuttle/'
 arrow convert 'base/|convert/|io/|engine/(cuttle/status|gguf)\.h|kernels/f16\.h'
-arrow tag 'base/|tag/'
+arrow tag 'base/|tag/|io/(fold|terms)\.h'
 arrow measure 'base/|measure/'
 arrow workflow 'base/|workflow/|measure/|io/|engine/(cuttle/|cuttle\.h)'
 arrow serve 'base/|serve/|workflow/|io/|engine/(cuttle/|cuttle\.h)'

@@ -4,6 +4,7 @@
 #include "tools/agreement.h"
 
 #include "io/fail.h"
+#include "io/fold.h"
 #include <stdlib.h>
 
 enum { ANY = SPANS_TYPES }; /* in place of the number of a type: all of them */
@@ -13,13 +14,25 @@ static int compare_starts(const void *one, const void *other) {
 	return a->start == b->start ? 0 : a->start < b->start ? -1 : 1;
 }
 
+/* A span without the white space around it, which no tagger owes to another. One that is nothing
+ * else stays as it is. */
+static struct text_span trim_span(const struct spans *spans, size_t index) {
+	struct text_span span = spans_all(spans)[index];
+	const char *text = spans->text.bytes + span.start;
+	size_t size = span.end - span.start;
+	fold_trim(&text, &size);
+	if (!size) return span;
+	span.start = (size_t)(text - spans->text.bytes);
+	span.end = span.start + size;
+	return span;
+}
+
 /* The spans of a type as ranges that neither overlap nor touch. False: out of memory. */
 static bool make_ranges(const struct spans *spans, uint32_t type, struct arena *ranges) {
 	ranges->used = 0;
 	for (size_t i = 0; i < spans_count(spans); i++) {
-		const struct text_span *span = &spans_all(spans)[i];
-		if ((type == ANY || span->type == type) &&
-		    !arena_append(ranges, span, sizeof *span))
+		const struct text_span span = trim_span(spans, i);
+		if ((type == ANY || span.type == type) && !arena_append(ranges, &span, sizeof span))
 			return false;
 	}
 	struct text_span *all = (void *)ranges->bytes;
@@ -61,21 +74,21 @@ static bool count_type(struct agreement *agreement, const struct spans *tagged,
                        const struct spans *found, uint32_t type, struct arena *ranges) {
 	if (!make_ranges(found, type, ranges)) return false;
 	for (size_t i = 0; i < spans_count(tagged); i++) {
-		const struct text_span *span = &spans_all(tagged)[i];
-		struct agreement_counts *counts = &agreement->types[span->type];
+		const struct text_span span = trim_span(tagged, i);
+		struct agreement_counts *counts = &agreement->types[span.type];
 		if (type == ANY) {
 			counts->tagged++;
-			counts->hidden += is_covered(ranges, span);
-		} else if (span->type == type) counts->same += is_covered(ranges, span);
+			counts->hidden += is_covered(ranges, &span);
+		} else if (span.type == type) counts->same += is_covered(ranges, &span);
 	}
 	if (!make_ranges(tagged, type, ranges)) return false;
 	for (size_t i = 0; i < spans_count(found); i++) {
-		const struct text_span *span = &spans_all(found)[i];
-		struct agreement_counts *counts = &agreement->types[span->type];
+		const struct text_span span = trim_span(found, i);
+		struct agreement_counts *counts = &agreement->types[span.type];
 		if (type == ANY) {
 			counts->found++;
-			counts->private += is_touched(ranges, span);
-		} else if (span->type == type) counts->right += is_touched(ranges, span);
+			counts->private += is_touched(ranges, &span);
+		} else if (span.type == type) counts->right += is_touched(ranges, &span);
 	}
 	return true;
 }

@@ -24,7 +24,7 @@ struct document {
 	struct piece blank; /* of blanks: the public context */
 	struct piece id;    /* of blanks; size 0 = none */
 	struct piece owner; /* of blanks; size 0 = none */
-	uint32_t groups;    /* those with a mark, as bits */
+	uint32_t groups;    /* those that spans give a mark, as bits */
 };
 
 /* What reading needs, line after line. */
@@ -147,6 +147,7 @@ enum cuttle_status documents_read(const struct documents_request *request,
 	memset(documents, 0, sizeof *documents);
 	documents->placeholder = request->placeholder;
 	documents->owned = request->spans.owner_field != NULL;
+	documents->swept = request->sweep;
 	enum cuttle_status status = secrecy_room(SIZE_MAX, error);
 	if (!status) status = source_open(&reader.source, request->spans.path, error);
 	if (!status) {
@@ -227,6 +228,9 @@ void documents_digest(void *user, const unsigned char *key, char *digest) {
 		for (size_t j = 0; j < sizeof pieces / sizeof *pieces; j++)
 			binding_digest_add(&state, bytes_of(&documents->blanks, pieces[j]),
 			                   pieces[j].size);
+		// Without a sweep they follow from the marks.
+		if (documents->swept)
+			binding_digest_add(&state, &document->groups, sizeof document->groups);
 	}
 	binding_digest_end(&state, digest);
 }

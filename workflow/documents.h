@@ -43,6 +43,7 @@ struct documents {
 	struct arena blanks;     /* bytes of all public contexts; then ids and owners as JSON */
 	struct arena shown;      /* the private context that was written last */
 	bool owned;              /* documents have owners */
+	bool swept;              /* contents were looked for elsewhere, too */
 };
 
 /* Reads the input. Call documents_free in any case. INPUT: it cannot be read, has no document, a
@@ -52,7 +53,7 @@ enum cuttle_status documents_read(const struct documents_request *request,
 void documents_free(struct documents *documents);
 
 size_t documents_count(const struct documents *documents);
-/* The groups that have a mark in the document, as bits. */
+/* The groups that spans give a mark in the document, as bits. A sweep changes none. */
 uint32_t documents_groups(const struct documents *documents, size_t index);
 /* The id as JSON, or NULL. */
 const char *documents_id(const struct documents *documents, size_t index, size_t *size);

@@ -5,10 +5,10 @@
 // text. Example: of 5 references, texts 1 and 3 against 0, 2 and 4.
 #include "workflow/evaluator.h"
 
-#include "base/phrases.h"
 #include "base/sort.h"
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/terms.h"
 #include "measure/bayes.h"
 #include "measure/compare.h"
 #include "measure/mauve.h"
@@ -469,29 +469,20 @@ static enum cuttle_status measure_diversity(struct evaluator *e, size_t i) {
 	return done ? CUTTLE_OK : evaluator_fail(e);
 }
 
-static void copy_lower(const char *from, size_t size, char *to) {
-	for (size_t i = 0; i < size; i++)
-		to[i] = (char)(from[i] >= 'A' && from[i] <= 'Z' ? from[i] + 32 : from[i]);
-}
-
+/* Each line of the lexicon is a term. */
 static enum cuttle_status open_lexicon(struct evaluator *e) {
+	const char *text = e->input->lexicon;
 	const size_t size = e->input->lexicon_size;
-	if (!e->input->lexicon) return CUTTLE_OK;
-	e->terms = malloc(size + 1);
-	e->lexicon = phrases_make();
-	if (!e->terms || !e->lexicon) return evaluator_fail(e);
-	copy_lower(e->input->lexicon, size, e->terms);
-	size_t begin = 0, number = 0;
-	for (size_t i = 0; i <= size; i++) {
-		if (i < size && e->terms[i] != '\n') continue;
-		size_t end = i;
-		while (end > begin && (e->terms[end - 1] == '\r' || e->terms[end - 1] == ' '))
-			end--;
-		if (!phrases_add(e->lexicon, e->terms + begin, end - begin, number++))
-			return evaluator_fail(e);
-		begin = i + 1;
+	if (!text) return CUTTLE_OK;
+	e->lexicon = terms_make();
+	bool good = e->lexicon != NULL;
+	for (size_t begin = 0; good && begin < size;) {
+		const char *newline = memchr(text + begin, '\n', size - begin);
+		const size_t end = newline ? (size_t)(newline - text) : size;
+		good = terms_add(e->lexicon, text + begin, end - begin, 1, begin);
+		begin = end + 1;
 	}
-	return phrases_seal(e->lexicon) ? CUTTLE_OK : evaluator_fail(e);
+	return good && terms_seal(e->lexicon) ? CUTTLE_OK : evaluator_fail(e);
 }
 
 /* Terms in a text that do not overlap; of two that do, the longer counts. */
@@ -516,19 +507,18 @@ static enum cuttle_status measure_entities(struct evaluator *e, size_t i) {
 	const struct text_view *view = &e->views[i].texts;
 	if (!e->lexicon) return CUTTLE_OK;
 	double *counts = scratch_make(view->count, sizeof *counts);
+	struct folded folded = {.size = 0};
 	bool done = counts != NULL;
 	for (size_t k = 0; k < view->count && done; k++) {
 		size_t size;
 		const char *text = text_set_text(view->set, evaluator_text(view, k), &size);
-		char *lower = scratch_make(size + 1, 1);
 		struct found_terms found = {0};
-		done = lower != NULL;
+		done = fold_text(&folded, text, size);
 		if (!done) break;
-		copy_lower(text, size, lower);
-		phrases_scan(e->lexicon, lower, size, take_term, &found);
+		terms_scan(e->lexicon, &folded, take_term, &found);
 		counts[k] = (double)found.count;
-		scratch_free(lower);
 	}
+	fold_free(&folded);
 	if (done) evaluator_mean(&e->evaluation->rows[i], EVALUATION_ENTITIES, counts, view->count);
 	scratch_free(counts);
 	return done ? CUTTLE_OK : evaluator_fail(e);
@@ -679,8 +669,7 @@ enum cuttle_status evaluation_make(const struct evaluation_input *input,
 	mauve_points_free(&e.others);
 	scratch_free(e.answers);
 	scratch_free(e.labels);
-	phrases_free(e.lexicon);
-	free(e.terms);
+	terms_free(e.lexicon);
 	free(e.views);
 	return status;
 }

@@ -31,8 +31,7 @@ struct evaluator {
 	const struct evaluation_input *input;
 	struct evaluation *evaluation;
 	struct compared_views *views; /* [row_count] */
-	struct phrases *lexicon;      /* NULL = none */
-	char *terms;                  /* of the lexicon, in lower case */
+	struct terms *lexicon;        /* NULL = none */
 	size_t width;                 /* of the vectors */
 	struct mauve_points points;   /* all vectors, on the kept axes; without noisy references */
 	struct mauve_points others;   /* vectors of noisy references, on the same axes */

@@ -7,6 +7,7 @@
 #include "io/binding.h"
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/fold.h"
 #include "io/npy.h"
 #include "io/output.h"
 #include "measure/scratch.h"
@@ -142,25 +143,50 @@ struct sorted_text {
 static int compare_sorted_texts(const void *one, const void *other) {
 	const struct sorted_text *a = one, *b = other;
 	if (a->size != b->size) return a->size < b->size ? -1 : 1;
-	return memcmp(a->text, b->text, a->size);
+	return a->size ? memcmp(a->text, b->text, a->size) : 0;
+}
+
+/* Folds the texts of a set, one behind the other. sorted[i] says where text i is. False: out of
+ * memory. */
+static bool fold_set(const struct text_set *set, struct folded *folded, struct arena *bytes,
+                     struct sorted_text *sorted) {
+	for (size_t i = 0; i < set->count; i++) {
+		size_t size;
+		const char *text = text_set_text(set, i, &size);
+		fold_trim(&text, &size);
+		if (!fold_text(folded, text, size) ||
+		    !arena_append(bytes, folded->text.bytes, folded->text.used))
+			return false;
+		sorted[i].size = folded->text.used;
+	}
+	// The arena moves no more.
+	const char *at = bytes->bytes ? bytes->bytes : "";
+	for (size_t i = 0; i < set->count; at += sorted[i++].size) sorted[i].text = at;
+	return true;
 }
 
 enum cuttle_status text_set_meet(const struct text_set *one, const struct text_set *other,
                                  bool *found, struct cuttle_error *error) {
 	struct sorted_text *sorted = scratch_make(one->count, sizeof *sorted);
+	struct folded folded = {.size = 0};
+	struct arena bytes = {0};
 	*found = false;
-	if (!sorted) return fail_set_memory(one, error);
-	for (size_t i = 0; i < one->count; i++)
-		sorted[i].text = text_set_text(one, i, &sorted[i].size);
-	qsort(sorted, one->count, sizeof *sorted, compare_sorted_texts);
-	for (size_t i = 0; i < other->count && !*found; i++) {
+	bool good = sorted && fold_set(one, &folded, &bytes, sorted);
+	if (good) qsort(sorted, one->count, sizeof *sorted, compare_sorted_texts);
+	for (size_t i = 0; good && i < other->count && !*found; i++) {
 		struct sorted_text wanted;
 		wanted.text = text_set_text(other, i, &wanted.size);
-		*found = bsearch(&wanted, sorted, one->count, sizeof *sorted,
-		                 compare_sorted_texts) != NULL;
+		fold_trim(&wanted.text, &wanted.size);
+		good = fold_text(&folded, wanted.text, wanted.size);
+		wanted.text = folded.text.bytes;
+		wanted.size = folded.text.used;
+		*found = good && bsearch(&wanted, sorted, one->count, sizeof *sorted,
+		                         compare_sorted_texts) != NULL;
 	}
 	scratch_free(sorted);
-	return CUTTLE_OK;
+	arena_free(&bytes);
+	fold_free(&folded);
+	return good ? CUTTLE_OK : fail_set_memory(one, error);
 }
 
 /* ---- vectors of others ----------------------------------------------------------------------- */

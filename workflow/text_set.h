@@ -57,7 +57,8 @@ const char *text_set_label(const struct text_set *set, size_t i, size_t label, s
  * outputs of cuttle do in "note". */
 bool text_set_unprotected(const struct text_set *set);
 
-/* Whether a text of one set stands in another, byte for byte. False in *found on failure. NOMEM. */
+/* Whether a text of one set stands in another, both folded (io/fold.h) and without white space at
+ * their ends. False in *found on failure. NOMEM. */
 enum cuttle_status text_set_meet(const struct text_set *one, const struct text_set *other,
                                  bool *found, struct cuttle_error *error);
 

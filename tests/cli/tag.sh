@@ -34,6 +34,12 @@ exits 0 tag -i docs.jsonl --names names --tagger none
 says out '"spans":\[\{"start":4,"end":7,"entity_type":"PERSON"\},\{"start":17,"end":22,"entity_type":"HOST"\}\]'
 says out '"text":"Li","spans":\[\{"start":0,"end":2,"entity_type":"PERSON"\}\]'
 says err 'tagged by the names alone: '
+# A list of Windows, and a name that is written otherwise: io/fold.h.
+printf '\xef\xbb\xbfAnna Roe\r\nBert Poe\r\nJos\u00e9 D\u2019Arc-May\tSAINT\r\n' >names
+printf '%s\n' '{"text":"Anna\r\n  Roe met BERT\u00a0POE."}' '{"text":"Jose\u0301 d'"'"'arc\u2011May, x"}' >folded.jsonl
+exits 0 tag -i folded.jsonl --names names --tagger none
+says out '"spans":\[\{"start":0,"end":11,"entity_type":"PERSON"\},\{"start":16,"end":24,"entity_type":"PERSON"\}\]'
+says out '"spans":\[\{"start":0,"end":15,"entity_type":"SAINT"\}\]'
 printf '%s\n' '{"doc":"d","t":"In Rome","annotations":{"x":{"entity_mentions":[{"start_offset":3,"end_offset":7,"entity_type":"LOC","identifier_type":"NO_MASK"}]}}}' >tab.jsonl
 exits 0 tag -i tab.jsonl --text-field t --id-field doc --tagger none
 [ "$(cat out)" = '{"doc":"d","t":"In Rome","spans":[{"start":3,"end":7,"entity_type":"LOC"}]}' ] || fail "TAB: $(cat out)"
@@ -47,6 +53,14 @@ exits 0 tag -i gold.jsonl -o e --against gold
 says out '^PERSON +2 +0\.500 +0\.500 +1 +1\.000 +1\.000$'
 says out '^DATE_TIME +0 +- +- +1 +0\.000 +0\.000$'
 grep -q gold e && fail "the output has more than id, text and spans: $(cat e)"
+# White space around a span is nobody's: neither a break behind a name nor a space before it counts.
+rm e
+printf 'Roe\n' >names
+printf '%s\n' '{"text":"Dr. \u00a0Roe\r\n at","gold":[{"start":4,"end":10,"label":"PERSON"}]}' >wide.jsonl
+exits 0 tag -i wide.jsonl --tagger none --names names -o e --against gold
+says out '^PERSON +1 +1\.000 +1\.000 +1 +1\.000 +1\.000$'
+rm e
+exits 0 tag -i gold.jsonl -o e --against gold
 refused 2 tag -i gold.jsonl --against gold
 refused 4 tag -i docs.jsonl -o x --against gold
 rm e

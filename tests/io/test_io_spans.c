@@ -11,6 +11,7 @@
 
 #include "io/marks.h"
 #include "io/source.h"
+#include "tests/support/foldings.h"
 #include "tests/support/statistics.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -404,11 +405,11 @@ static void contexts(void **state) {
 
 static void sweeps(void **state) {
 	(void)state;
-	// Between the boundaries of words, in the group of the content; case counts.
+	// Between the boundaries of words, in the group of the content, in any case of letters.
 	expect_contexts(
-	    "Ann saw Ann, Anna, ann, (Ann) and Ann's.", SPANS({0, 3, A}), true,
-	    "[A] saw [A], Anna, ann, ([A]) and [A]'s.", "Ann saw Ann, Anna, ann, (Ann) and Ann's.",
-	    "_ saw _, Anna, ann, (_) and _'s.", "Ann saw Ann, Anna, ann, (Ann) and Ann's.");
+	    "Ann saw Ann, Anna, ANN, (Ann) and Ann's.", SPANS({0, 3, A}), true,
+	    "[A] saw [A], Anna, [A], ([A]) and [A]'s.", "Ann saw Ann, Anna, ANN, (Ann) and Ann's.",
+	    "_ saw _, Anna, _, (_) and _'s.", "Ann saw Ann, Anna, ANN, (Ann) and Ann's.");
 	// Two characters are too few, three are enough; they may have more bytes.
 	expect_contexts("Bo Bo \u00c9va \u00c9va", SPANS({0, 2, A}, {6, 10, A}), true,
 	                "[A] Bo [A] [A]", "Bo Bo \u00c9va \u00c9va", "_ Bo _ _",
@@ -429,9 +430,66 @@ static void sweeps(void **state) {
 	expect_contexts("\u738b\u5c0f\u660e\u548c\u738b\u5c0f\u660e", SPANS({0, 9, A}), true,
 	                "[A]\u548c[A]", "\u738b\u5c0f\u660e\u548c\u738b\u5c0f\u660e", "_\u548c_",
 	                "\u738b\u5c0f\u660e\u548c\u738b\u5c0f\u660e");
-	// Occurrences that overlap are one mark.
-	expect_contexts("x a-a-a-a", SPANS({2, 5, A}), true, "x [A]", "x a-a-a-a", "x _",
+	// Occurrences that overlap are one mark, but for what a span marks.
+	expect_contexts("x a-a-a-a", SPANS({2, 5, A}), true, "x [A][A]", "x a-a-a-a", "x __",
 	                "x a-a-a-a");
+	expect_contexts("x.y x a-a. a-a-a-a", SPANS({6, 9, A}), true, "x.y x [A]. [A]",
+	                "x.y x a-a. a-a-a-a", "x.y x _. _", "x.y x a-a. a-a-a-a");
+	// However it is written.
+	for (size_t i = 0; i < 2 * (size_t)FOLDING_COUNT; i++) {
+		char text[128];
+		const char *tagged = FOLDINGS[i / 2][i % 2], *written = FOLDINGS[i / 2][1 - i % 2];
+		const size_t size = strlen(tagged);
+		(void)snprintf(text, sizeof text, "%s. With %s, to.", tagged, written);
+		struct made *made = make_marks(text, SPANS({0, size, A}), NAMES, true);
+		const char *blank = context_of(made, MARKS_BLANK, "_");
+		if (strcmp(blank, strchr(written, '\r') && !strchr(written, '\n')
+		                      ? "_. With _\r, to."
+		                  : strstr(written, "\uFEFF") ? "_. With \uFEFF_, to."
+		                                              : "_. With _, to.") != 0)
+			fail_msg("%s: %s", text, blank);
+		free_made(made);
+	}
+}
+
+/* A sweep leaves what spans mark as it is, whatever they say: it is joined with nothing, and its
+ * group stays one of the document's. */
+static void sweeps_leave_spans(void **state) {
+	(void)state;
+	// One content in two groups: each place has two groups, and is blank in every row.
+	static const struct text_span spans[] = {{0, 8, A}, {24, 32, B}};
+	static const char *const texts[] = {"Victoria was treated in Victoria last week.",
+	                                    "Veronica was treated in Victoria last week.",
+	                                    "Victoria was treated in VICTORIA last week."};
+	for (size_t i = 0; i < 3; i++) {
+		struct made *made = make_marks(texts[i], spans, 2, NAMES, true);
+		assert_int_equal(marks_groups(&made->marks), 3);
+		assert_int_equal(marks_count(&made->marks), 2);
+		assert_string_equal(context_of(made, MARKS_BLANK, "[{type}]"),
+		                    "[A] was treated in [B] last week.");
+		assert_string_equal(context_of(made, 1, "_"),
+		                    i == 1 ? "Veronica was treated in _ last week."
+		                           : "_ was treated in _ last week.");
+		free_made(made);
+	}
+	// A place that covers two spans of one group, and what stands between them, joins nothing.
+	expect_contexts("Ann May, Ann, May: Ann.May. Ann May",
+	                SPANS({0, 7, A}, {19, 22, A}, {23, 26, A}), true,
+	                "[A], [A], [A]: [A].[A]. [A]", "Ann May, Ann, May: Ann.May. Ann May",
+	                "_, _, _: _._. _", "Ann May, Ann, May: Ann.May. Ann May");
+	expect_contexts("a.b.c, a.b.c", SPANS({0, 5, A}, {7, 8, A}, {11, 12, A}), true,
+	                "[A], [A][A][A]", "a.b.c, a.b.c", "_, ___", "a.b.c, a.b.c");
+	// One that begins or ends within a span takes the rest alone.
+	expect_contexts("Ann May Roe, Ann May", SPANS({0, 7, A}, {4, 11, A}, {13, 16, B}), true,
+	                "[A], [B] [A]", "_, _ May", "_, _ _", "_, _ May");
+	expect_contexts("Ann May, Ann May, Ann May", SPANS({0, 7, A}, {9, 12, B}), true,
+	                "[A], [B] [A], [A]", "_, _ May, _", "_, _ _, _", "_, _ May, _");
+	// A place that two groups claim, and no span marks.
+	expect_contexts("Ann, Ann; Ann", SPANS({0, 3, A}, {5, 8, BB}), true, "[A], [BB]; [A]",
+	                "_, _; _", "_, _; _", "_, _; _");
+	// A content of no group is claimed, too.
+	expect_contexts("Rome, Rome", SPANS({0, 4, A}, {6, 10, C}), true, "[A], [C]", "_, _",
+	                "_, _", "_, _");
 }
 
 /* Whatever A's content is, and however long, what does not show A is the same. */
@@ -562,6 +620,7 @@ int main(void) {
 	    cmocka_unit_test(options_of_groups),
 	    cmocka_unit_test(contexts),
 	    cmocka_unit_test(sweeps),
+	    cmocka_unit_test(sweeps_leave_spans),
 	    cmocka_unit_test(contents_do_not_show),
 	    cmocka_unit_test(many_spans),
 	    cmocka_unit_test(nested_spans),

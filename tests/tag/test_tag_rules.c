@@ -10,7 +10,9 @@
 
 #include "io/source.h"
 #include "io/spans.h"
+#include "io/fold.h"
 #include "tag/names.h"
+#include "tests/support/foldings.h"
 #include "tag/rules.h"
 #include "tests/support/files.h"
 #include "tests/support/statistics.h"
@@ -187,6 +189,44 @@ static void list_of_names(void **state) {
 	names_free(names);
 }
 
+/* A name is found however it is written (io/fold.h), and only with a boundary around it. */
+static void names_are_folded(void **state) {
+	(void)state;
+	for (size_t i = 0; i < 2 * (size_t)FOLDING_COUNT; i++) {
+		char list[128], text[128], wanted[128];
+		const char *listed = FOLDINGS[i / 2][i % 2], *written = FOLDINGS[i / 2][1 - i % 2];
+		size_t size = strlen(written), wrong;
+		struct names *names;
+		fold_trim(&written, &size);
+		// A line break ends a name of the list, and a tab begins its type.
+		(void)snprintf(list, sizeof list, "%s\n", listed);
+		for (char *c = list; c[1]; c++)
+			if (*c == '\t' || *c == '\n') *c = ' ';
+		(void)snprintf(text, sizeof text, "x %.*s.", (int)size, written);
+		(void)snprintf(wanted, sizeof wanted, "PERSON(%.*s)", (int)size, written);
+		struct shown shown = {.text = text};
+		assert_true(names_make(list, strlen(list), &names, &wrong));
+		assert_int_equal(names_count(names), 1);
+		assert_true(names_scan(names, text, strlen(text), show_name, &shown));
+		assert_string_equal(shown.words, wanted);
+		names_free(names);
+	}
+	// A list with a byte order mark: the first name is as any other, and so is its type.
+	static const char marked[] = "\uFEFFAnna Roe\tCODE\r\nBo Li\r\n\uFEFF\r\n";
+	static const char text[] = "Anna Roe, Bo Li";
+	struct shown shown = {.text = text};
+	struct names *names;
+	size_t wrong;
+	assert_true(names_make(marked, sizeof marked - 1, &names, &wrong));
+	assert_int_equal(names_count(names), 2);
+	assert_true(names_scan(names, text, sizeof text - 1, show_name, &shown));
+	assert_string_equal(shown.words, "CODE(Anna Roe) PERSON(Bo Li)");
+	names_free(names);
+	assert_false(names_make("\uFEFF\tCODE", 8, &names, &wrong));
+	assert_int_equal(wrong, 1);
+	names_free(names);
+}
+
 static void count_mark(void *user, size_t start, size_t end, enum tag_type type) {
 	struct shown *shown = user;
 	(void)type;
@@ -303,10 +343,15 @@ static void recall_of_invented_records(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(addresses),      cmocka_unit_test(checksums),
-	    cmocka_unit_test(numbers),        cmocka_unit_test(dates),
-	    cmocka_unit_test(people),         cmocka_unit_test(list_of_names),
-	    cmocka_unit_test(repeated_bytes), cmocka_unit_test(recall_of_invented_records),
+	    cmocka_unit_test(addresses),
+	    cmocka_unit_test(checksums),
+	    cmocka_unit_test(numbers),
+	    cmocka_unit_test(dates),
+	    cmocka_unit_test(people),
+	    cmocka_unit_test(list_of_names),
+	    cmocka_unit_test(names_are_folded),
+	    cmocka_unit_test(repeated_bytes),
+	    cmocka_unit_test(recall_of_invented_records),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
