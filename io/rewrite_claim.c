@@ -118,6 +118,17 @@ static bool take_guarantee(const json_t *root, struct cuttle_rewrite_guarantee *
 	return attest_flag(root, "private", &g->private_output) && right;
 }
 
+/* Gets who chose the marks. A receipt that does not say it has spans as given, or is of a cuttle
+ * that did not know it. */
+static bool take_choice(struct rewrite_receipt *receipt, const json_t *root) {
+	size_t chosen = 0;
+	if (!json_object_get(root, "marks_chosen")) return true;
+	if (!choose_name(root, "marks_chosen", REWRITE_CHOSEN, REWRITE_CHOICES, &chosen))
+		return false;
+	receipt->chosen = (unsigned)chosen;
+	return chosen != 0;
+}
+
 static bool take_rewrite_members(struct rewrite_claim *claim) {
 	const json_t *root = claim->attested.root, *list = json_object_get(root, "costs"),
 	             *ledger = json_object_get(root, "ledger");
@@ -146,7 +157,7 @@ static bool take_rewrite_members(struct rewrite_claim *claim) {
 	receipt->form = SPANS_FORMAT_NAMES[format];
 	right &= choose_name(root, "spans_offsets", SPANS_OFFSETS_NAMES, SPANS_UNITS, &unit);
 	receipt->offsets = SPANS_OFFSETS_NAMES[unit];
-	right &= attest_flag(root, "sweep", &receipt->sweep);
+	right &= attest_flag(root, "sweep", &receipt->sweep) && take_choice(receipt, root);
 	right &=
 	    attest_date(root, receipt->date) && attest_name(root, "dataset", &receipt->dataset);
 	right &= !receipt->dataset || utf8_name(receipt->dataset, strlen(receipt->dataset));
@@ -191,6 +202,8 @@ static const char *check_costs(const struct rewrite_claim *claim) {
 		documents -= receipt->marked[m];
 	}
 	if (documents || !receipt->documents) return wrong_sum;
+	if (receipt->chosen && receipt->sweep != ((receipt->chosen & REWRITE_BY_SWEEP) != 0))
+		return "its sweep contradicts its marks_chosen";
 	if (!guarantee->document_tokens ||
 	    (uint64_t)guarantee->document_tokens + guarantee->max_length >= guarantee->context)
 		return "its context has no room for its document_tokens and max_length";

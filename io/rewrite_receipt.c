@@ -18,6 +18,8 @@ static const char *const ADJACENCY[] = {
     "the contents of all marks of one document, against blank ones",
     "the contents of the marks of one group in one document, against blank ones",
     "the contents of the marks of one group in one document, against blank ones"};
+const char *const REWRITE_CHOSEN[REWRITE_CHOICES] = {"as given", "by a tagger", "by the sweep",
+                                                     "by a tagger and the sweep"};
 static const char UNIT[] = "one document of the input";
 
 /* ---- costs ----------------------------------------------------------------------------------- */
@@ -50,7 +52,10 @@ static enum cuttle_status cost_groups(const struct rewrite_receipt *receipt, uin
 		for (uint32_t i = 1; i < m; i++) chosen[i] = caps[group];
 		group = 0;
 	}
-	return cuttle_rewrite_budget_cost(&budget, chosen, group, cost, error);
+	const enum cuttle_status status =
+	    cuttle_rewrite_budget_cost(&budget, chosen, group, cost, error);
+	if (receipt->chosen) cost->ceiling = 1;
+	return status;
 }
 
 enum cuttle_status rewrite_receipt_cost(struct rewrite_receipt *receipt,
@@ -98,7 +103,7 @@ static void raise_cost(struct cuttle_rewrite_cost *worst, const struct cuttle_re
 void rewrite_receipt_worst(const struct rewrite_receipt *receipt, struct cuttle_rewrite_cost *one,
                            struct cuttle_rewrite_cost *all) {
 	const bool mixed = receipt->guarantee.mix == CUTTLE_MIX_ALL;
-	*one = *all = (struct cuttle_rewrite_cost){.ceiling = 0};
+	*one = *all = (struct cuttle_rewrite_cost){.ceiling = receipt->chosen ? 1 : 0};
 	for (size_t m = 1; m <= GROUPS_MOST; m++) {
 		if (!receipt->marked[m]) continue;
 		const struct rewrite_costs *costs = &receipt->costs[m - 1];
@@ -129,12 +134,35 @@ static void print_factor(double epsilon, char text[64]) {
 	else (void)snprintf(text, 64, "e^%.10g", rounded);
 }
 
+enum { CHANCE = 256 };
+/* What is said of guessing a content, or why nothing is. */
+static void print_chance(const struct rewrite_receipt *receipt, double ceiling, char text[CHANCE]) {
+	char number[UNITS_NUMBER];
+	units_print(ceiling, true, number);
+	if (receipt->chosen)
+		(void)snprintf(text, CHANCE,
+		               "Which words are marked was chosen by what they say, %s: this "
+		               "choice is seen in the public part, it may tell contents, and it is "
+		               "not covered, so no ceiling of guessing is stated.",
+		               REWRITE_CHOSEN[receipt->chosen]);
+	else
+		(void)snprintf(text, CHANCE,
+		               "The chance to guess which of five equally likely contents is the "
+		               "true one: %s%s.",
+		               ceiling < 1 ? "at most " : "no ceiling is proven",
+		               ceiling < 1 ? number : "");
+}
+
 void rewrite_receipt_sentence(const struct rewrite_receipt *receipt,
                               char sentence[REWRITE_SENTENCE]) {
 	const struct cuttle_rewrite_guarantee *guarantee = &receipt->guarantee;
 	static const char not_covered[] =
 	    "Not covered: text outside marks; that marks are there, where, and of what type; what "
 	    "the tagger missed; time; the operator.";
+	char chance[CHANCE];
+	struct cuttle_rewrite_cost one, all;
+	rewrite_receipt_worst(receipt, &one, &all);
+	print_chance(receipt, one.ceiling, chance);
 	if (!guarantee->private_output) {
 		(void)snprintf(sentence, REWRITE_SENTENCE, "%s.", RECEIPT_NOT_PRIVATE);
 		return;
@@ -142,18 +170,16 @@ void rewrite_receipt_sentence(const struct rewrite_receipt *receipt,
 	if (!find_most_marked(receipt)) {
 		(void)snprintf(sentence, REWRITE_SENTENCE,
 		               "No document has a mark: nothing private was read, and nothing is "
-		               "promised. %s",
+		               "promised. %s%s%s",
+		               receipt->chosen ? chance : "", receipt->chosen ? " " : "",
 		               not_covered);
 		return;
 	}
-	struct cuttle_rewrite_cost one, all;
-	char names[GROUPS_MOST * (UTF8_NAME + 2) + 8], delta[UNITS_NUMBER], ceiling[UNITS_NUMBER];
+	char names[GROUPS_MOST * (UTF8_NAME + 2) + 8], delta[UNITS_NUMBER];
 	char factor[64], exchange[64], together[192] = "";
 	const bool mixed = guarantee->mix == CUTTLE_MIX_ALL;
-	rewrite_receipt_worst(receipt, &one, &all);
 	list_groups(receipt->groups, names, sizeof names);
 	units_print(guarantee->delta, true, delta);
-	units_print(one.ceiling, true, ceiling);
 	print_factor(one.epsilon, factor);
 	print_factor(one.epsilon_exchange, exchange);
 	if (!mixed && find_most_marked(receipt) > 1) {
@@ -171,12 +197,9 @@ void rewrite_receipt_sentence(const struct rewrite_receipt *receipt,
 	    "with these marks blank: the probability of any event is at most %s times what it "
 	    "would "
 	    "be then, plus delta = %s, and the other way round. With other contents in place of "
-	    "these: %s times, plus delta.%s The chance to guess which of five equally likely "
-	    "contents "
-	    "is the true one: %s%s. %s%s",
+	    "these: %s times, plus delta.%s %s %s%s",
 	    mixed ? "all marks" : "the marks of one group", names, factor, delta, exchange,
-	    together, one.ceiling < 1 ? "at most " : "no ceiling is proven",
-	    one.ceiling < 1 ? ceiling : "", not_covered,
+	    together, chance, not_covered,
 	    one.epsilon > WEAK ? " An epsilon this large proves little." : "");
 }
 
@@ -312,6 +335,12 @@ json_t *rewrite_receipt_json(const struct rewrite_receipt *receipt, const char *
 	};
 	json_t *stamp =
 	    json_pack(guarantee->private_output ? "{}" : "{s:s}", "note", "NOT PRIVATE");
+	// Receipts of spans as given are as they were before there was this member.
+	if (receipt->chosen) {
+		const struct jsonout_member chosen = {"marks_chosen",
+		                                      json_string(REWRITE_CHOSEN[receipt->chosen])};
+		stamp = jsonout_extend(stamp, &chosen, 1);
+	}
 	return receipt_add_savings(jsonout_extend(stamp, members, sizeof members / sizeof *members),
 	                           &guarantee->savings);
 }

@@ -17,6 +17,13 @@
 
 #define REWRITE_MECHANISM "dp-fusion"
 
+/* Who chose by their content which words are marked, as bits. The choice is seen in the public
+ * part, and no cost covers it: so no ceiling of guessing is stated then. */
+enum { REWRITE_BY_TAGGER = 1, REWRITE_BY_SWEEP = 2, REWRITE_CHOICES = 4 };
+/* [bits] in words, as the member "marks_chosen" has them. Without a bit the spans are as given, and
+ * there is no such member. */
+extern const char *const REWRITE_CHOSEN[REWRITE_CHOICES];
+
 /* What documents cost in which m groups have a mark. */
 struct rewrite_costs {
 	/* [group] what its marks cost where it has any. With CUTTLE_MIX_ALL and m above 1 loss and
@@ -42,7 +49,8 @@ struct rewrite_receipt {
 	const char *form;        /* one of SPANS_FORMAT_NAMES */
 	const char *offsets;     /* one of SPANS_OFFSETS_NAMES */
 	bool sweep;              /* contents were looked for elsewhere, too */
-	const char *unit_key;    /* the field that the ledger counts by; NULL = lines */
+	unsigned chosen;      /* REWRITE_BY_...; 0 with a sweep: an older cuttle did not say so */
+	const char *unit_key; /* the field that the ledger counts by; NULL = lines */
 	/* No field from here on is in the fingerprint. */
 	char date[RECEIPT_DATE];      /* UTC */
 	const char *dataset;          /* the owner's name of the input; NULL = none */

@@ -65,7 +65,8 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "test", VALUE(request.test), .argument = "FILE",
 	 .help = "real texts with labels, none of which stands in the other files"},
 	{.name = "lexicon", VALUE(request.lexicon), .argument = "FILE",
-	 .help = "public terms, one a line: how many of them a text has"},
+	 .help = "public terms, one a line: how many of them a text has, in any case of letters, "
+	         "with other spaces, dashes or forms of accents"},
 	{.name = "features-a", VALUE(request.features_a), .argument = "NPY",
 	 .help = "the references' vectors from another encoder, NumPy's format, float32 or "
 	         "float64, one row a record"},

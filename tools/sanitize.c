@@ -86,7 +86,8 @@ static const struct option_entry OPTIONS[] = {
 	TAGGING_OPTIONS(struct sanitize_values, tagging, "none"),
 	{.name = "sweep", .group = GROUP_SWEEP, VALUE(sweep),
 	 .help = "mark every other place, too, where the content of a mark stands as words of its "
-	         "own, 3 characters or more (default)"},
+	         "own, 3 characters or more, in any case of letters, with other spaces, dashes or "
+	         "forms of accents (default)"},
 	{.name = "no-sweep", .group = GROUP_SWEEP, VALUE(no_sweep),
 	 .help = "mark the spans alone"},
 	{.name = "unit-key", VALUE(request.unit_key), .argument = "FIELD",
@@ -190,7 +191,9 @@ static const char ABOUT[] =
 	"\"PERSON\"}]}; end is the first position behind the span. What it marks is private: its "
 	"content, and how long it is. Public are the text outside marks, how many marks there are, "
 	"where, and of what type, and what the tagger missed. --sweep adds marks, so that more "
-	"places are public as places. Out comes {\"id\",\"text\",\"tokens\",\"ended\",\"groups\"}: "
+	"places are public as places. Which ones follows from the contents, as does what a "
+	"--tagger or --names mark: no cost covers that choice, and no ceiling of guessing is "
+	"stated then. Groups, costs and charge are those of the spans before a sweep. Out comes {\"id\",\"text\",\"tokens\",\"ended\",\"groups\"}: "
 	"ended is end or cap, groups how many groups have a mark.\n\n"
 
 	"The model is asked to write the document again. One context has every mark blank; others "

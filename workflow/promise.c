@@ -354,6 +354,10 @@ static void explain_rewriting(struct telling *t) {
 	TELL_KEPT(t, "Mixing and drawing are exact integer arithmetic; how a text turned out "
 	             "changes nothing of this, nor does it cost less.");
 	explain_savings(t, &guarantee->savings, 1);
+	if (receipt->sweep && !receipt->chosen)
+		TELL_LIMIT(
+		    t, "A ceiling of guessing, or numbers of groups that do not depend on "
+		       "contents: an older cuttle wrote this, which let its sweep decide them.");
 	TELL_LIMIT(t, "This much for somebody who is in several documents, or in the marks of "
 	              "several groups: add their losses.");
 	TELL_LIMIT(t,

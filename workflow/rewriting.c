@@ -120,6 +120,8 @@ static enum cuttle_status set_rewrite_receipt(const struct rewriting_request *re
 	receipt->form = SPANS_FORMAT_NAMES[request->spans.format];
 	receipt->offsets = SPANS_OFFSETS_NAMES[request->spans.offsets];
 	receipt->sweep = request->sweep;
+	receipt->chosen = (request->tagger.tag ? REWRITE_BY_TAGGER : 0u) |
+	                  (request->sweep ? REWRITE_BY_SWEEP : 0u);
 	receipt->dataset = request->dataset;
 	receipt->unit_key = request->unit_key;
 	const struct rewrite_command command = {

@@ -243,6 +243,79 @@ static void sentences_promise_no_more(void **state) {
 	json_decref(root);
 }
 
+/* Makes it the receipt of marks that these chose by their content. */
+static void choose_marks(struct rewrite_receipt *receipt, unsigned chosen) {
+	double caps[GROUPS_MOST][GROUPS_MOST];
+	for (size_t i = 0; i < GROUPS_MOST * GROUPS_MOST; i++)
+		caps[i / GROUPS_MOST][i % GROUPS_MOST] = 1e-3;
+	receipt->chosen = chosen;
+	receipt->sweep = (chosen & REWRITE_BY_SWEEP) != 0;
+	assert_int_equal(rewrite_receipt_cost(receipt, caps, NULL), CUTTLE_OK);
+	receipt->ledger.rho = rewrite_receipt_charge(receipt);
+}
+
+/* Where contents chose the marks, the receipt says who, and states no ceiling of guessing; where
+ * spans are as given it states one. One that is older than this is read as it was written. */
+static void choices_are_told(void **state) {
+	(void)state;
+	struct groups groups;
+	char sentence[REWRITE_SENTENCE];
+	for (unsigned chosen = 0; chosen < 2 * REWRITE_CHOICES; chosen++) {
+		struct rewrite_receipt receipt = sample(CUTTLE_MIX_AVERAGE, &groups);
+		struct cuttle_rewrite_cost one, all;
+		choose_marks(&receipt, chosen % REWRITE_CHOICES);
+		// No document has a mark.
+		if (chosen >= REWRITE_CHOICES) {
+			memset(receipt.marked, 0, sizeof receipt.marked);
+			receipt.marked[0] = receipt.documents;
+		}
+		rewrite_receipt_sentence(&receipt, sentence);
+		rewrite_receipt_worst(&receipt, &one, &all);
+		json_t *root = document_of(&receipt), *object;
+		const char *told = json_string_value(json_object_get(root, "marks_chosen"));
+		if (!receipt.chosen) {
+			assert_null(told);
+			assert_null(strstr(sentence, "chosen"));
+			if (!chosen) {
+				assert_non_null(strstr(sentence, "the true one: at most 0.4"));
+				assert_true(one.ceiling < .5 && all.ceiling < .5);
+			}
+		} else {
+			char words[64];
+			(void)snprintf(words, sizeof words, "chosen by what they say, %s: ", told);
+			assert_string_equal(told, REWRITE_CHOSEN[receipt.chosen]);
+			assert_non_null(strstr(sentence, words));
+			assert_non_null(
+			    strstr(sentence, "not covered, so no ceiling of guessing is"));
+			assert_null(strstr(sentence, "the true one"));
+			assert_true(one.ceiling >= 1 && all.ceiling >= 1);
+			assert_true(json_real_value(json_object_get(root, "recovery_ceiling_5")) >=
+			            1);
+			size_t i;
+			json_array_foreach(json_object_get(root, "costs"), i, object) assert_true(
+			    json_real_value(json_object_get(object, "recovery_ceiling_5")) >= 1);
+		}
+		json_decref(root);
+		expect_right(&receipt);
+		receipt.signer = signer;
+		expect_right(&receipt);
+		receipt.signer = NULL;
+		receipt.sweep = !receipt.sweep;
+		if (receipt.chosen)
+			expect_wrong(&receipt, "its sweep contradicts its marks_chosen");
+		else expect_right(&receipt);
+	}
+	struct rewrite_receipt receipt = sample(CUTTLE_MIX_ALL, &groups);
+	json_t *root = document_of(&receipt);
+	struct cuttle_error error;
+	static const char *const wrong[] = {"as given", "by the sweeps", ""};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		(void)json_object_set_new(root, "marks_chosen", json_string(wrong[i]));
+		assert_int_equal(judge(root, &error), CUTTLE_INPUT);
+	}
+	json_decref(root);
+}
+
 static void fingerprints_differ(void **state) {
 	(void)state;
 	struct groups groups, other_groups;
@@ -298,6 +371,7 @@ static void fingerprints_differ(void **state) {
 	DIFFERS(changed.form = "tab");
 	DIFFERS(changed.offsets = "bytes");
 	DIFFERS(changed.sweep = false);
+	DIFFERS(changed.chosen = REWRITE_BY_SWEEP);
 	DIFFERS(changed.unit_key = NULL);
 	DIFFERS(changed.model_sha256[0] ^= 1);
 	DIFFERS(changed.template_sha256[0] ^= 1);
@@ -511,8 +585,10 @@ static void edits_are_seen(void **state) {
 	struct groups groups;
 	struct cuttle_error error;
 	for (int mix = CUTTLE_MIX_ALL; mix <= last; mix++)
-		for (int is_signed = 0; is_signed < 2; is_signed++) {
+		for (int kind = 0; kind < (mix == CUTTLE_MIX_ALL ? 3 : 2); kind++) {
+			const bool is_signed = kind == 1;
 			struct rewrite_receipt receipt = sample((enum cuttle_mix)mix, &groups);
+			if (kind == 2) choose_marks(&receipt, REWRITE_BY_SWEEP);
 			receipt.signer = is_signed ? signer : NULL;
 			struct edits edits = {.root = document_of(&receipt),
 			                      .mix = (enum cuttle_mix)mix,
@@ -684,6 +760,7 @@ int main(void) {
 	    cmocka_unit_test(receipts_are_read_back),
 	    cmocka_unit_test(costs_are_those_of_the_caps),
 	    cmocka_unit_test(sentences_promise_no_more),
+	    cmocka_unit_test(choices_are_told),
 	    cmocka_unit_test(fingerprints_differ),
 	    cmocka_unit_test(edits_are_seen),
 	    cmocka_unit_test(contradictions_are_seen),
