@@ -136,6 +136,10 @@ static void sweep_found(void *user, size_t start, size_t end, size_t name) {
 }
 
 static bool sweep_group(struct mark_sweep *sweep, uint32_t group) {
+	bool any = false;
+	for (size_t i = 0; !any && i < count_marks(&sweep->tagged); i++)
+		any = marks_of(&sweep->tagged)[i].group == group;
+	if (!any) return true;
 	struct terms *terms = terms_make();
 	bool good = terms != NULL;
 	sweep->group = group;
