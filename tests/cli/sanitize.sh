@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests `cuttle sanitize`. It fails if documents are not rewritten or continued as they should be, if a
 # wrong span is charged, drawn from or shown, if a charge is not T times the loss at the ledger's
-# order, if a receipt can be edited, or if two inputs whose marks have other contents look unlike.
+# order, if a receipt can be edited, or if two inputs whose marks have other contents look unlike. It
+# fails if a receipt does not say that a sweep or a tagger chose the marks, or states a ceiling then.
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
 need_tiny
@@ -323,4 +324,76 @@ world two "$(head -c 300000 /dev/zero | tr '\0' y)" '5 May' --divergence 5 --mix
 alike "a context that does not fit"
 world two 'Ann Roe' '5 May' --divergence 5 --mix average --group PERSON
 cmp -s one/out.jsonl two/out.jsonl && fail "the contents of marks say nothing at all"
+
+# ---- equal spans, other contents: what is counted and told -----------------------------------------
+# counted FOLDER TEXT SPANS OPTION...: a run that a ledger counts. What is public of it stays in the folder; what is drawn does not.
+counted() {
+	rm -rf "$1" && mkdir "$1"
+	(
+		cd "$1" || exit
+		doc x "$2" "$3" >docs.jsonl
+		exits 0 ledger init --ledger l --dataset d --measure rdp --order 4 --epsilon-limit 90 --delta 1e-5
+		"$CUTTLE" sanitize -m ../tiny.gguf -i docs.jsonl -o out.jsonl -n 6 --template continue --alpha 4 --ledger l --dataset d "${@:4}" >said 2>told
+		[ $? = 0 ] || fail "$(cat told)"
+		exits 0 ledger show --ledger l --dataset d --json
+		mv out shown
+		sed 's/"text":.*"groups"/"groups"/' out.jsonl >groups
+		sed -E 's/"(output_sha256|entry)": "[0-9a-f]+"/"\1": ""/' out.receipt.json >receipt
+		"$CUTTLE" receipt verify out.receipt.json --ledger l >/dev/null || echo wrong >>receipt
+		rm -f docs.jsonl out.jsonl out.receipt.json l* err
+	) || fail "counted: $2"
+}
+victoria="$(span 0 8 PERSON),$(span 24 32 LOCATION)"
+average=(--mix average --group PERSON:8 --group LOCATION:8)
+counted one 'Victoria was treated in Victoria last week.' "$victoria" "${average[@]}"
+counted two 'Veronica was treated in Victoria last week.' "$victoria" "${average[@]}"
+alike "a content that stands in two groups, swept"
+says one/groups '"groups":2\}'
+says one/receipt '"epsilon": 8\.0,'
+says one/receipt '"marks_chosen": "by the sweep"'
+says one/receipt 'chosen by what they say, by the sweep: this choice is seen .* it is not covered, so no ceiling of guessing is stated'
+grep -q '"loss_spent":0,' one/shown && fail "two groups are charged nothing: $(cat one/shown)"
+# one of a list is tagged, and the sweep takes it out of the list: the receipt states no ceiling, and does without a sweep.
+staff='was tested positive. The staff on the ward are Anna, Berta, Clara, Doris and Emma.'
+for name in Anna Doris; do
+	counted one "$name $staff" "$(span 0 ${#name} PERSON)" --divergence 1e-5
+	says one/receipt '"recovery_ceiling_5": 1\.0'
+	says one/told 'no ceiling of guessing is stated'
+	grep -q 'the true one' one/receipt one/told && fail "a ceiling is stated: $(cat one/told)"
+	counted two "$name $staff" "$(span 0 ${#name} PERSON)" --divergence 1e-5 --no-sweep
+	says two/receipt 'which of five equally likely contents is the true one: at most 0\.[0-9]'
+	grep -q marks_chosen two/receipt && fail "marks are called chosen: $(cat two/receipt)"
+done
+echo Anna >names
+counted one "Anna $staff" "$(span 0 4 PERSON)" --divergence 1e-5 --no-sweep --names ../names
+says one/receipt '"marks_chosen": "by a tagger"'
+counted one "Anna $staff" "$(span 0 4 PERSON)" --divergence 1e-5 --tagger rules
+says one/receipt '"marks_chosen": "by a tagger and the sweep"'
+# each SETTING: pairs of contents, other ones and of other lengths. Overlapping spans, and types that no group has.
+each() {
+	local pair a b c sweep
+	for pair in 'Victoria|Ann|Bo' 'Victoria|Victoria|Victoria' 'Ann|Ann Roe|ANN'; do
+		IFS='|' read -r a b c <<<"$pair"
+		for sweep in --no-sweep --sweep; do
+			counted two "$a saw $b at $c, Victoria." \
+				"$(span 0 ${#a} PERSON),$(span $((${#a} + 5)) $((${#a} + 5 + ${#b})) LOCATION),$(span $((${#a} + 5)) $((${#a} + 6)) PERSON),$(span $((${#a} + 9 + ${#b})) $((${#a} + 9 + ${#b} + ${#c})) DATE)" \
+				"$sweep" "$@"
+			[ -e "first$sweep" ] || mv two "first$sweep"
+			[ ! -e two ] || { diff -r "first$sweep" two >differs || fail "$* $sweep, $pair: $(head -5 differs)"; }
+		done
+	done
+	rm -rf first--no-sweep first--sweep
+}
+each -e 4
+each -e 4 --leave DATE
+short || each -e 4 --mix average --group PERSON --group DATE
+short || each -e 4 --mix all --group ALL=PERSON,LOCATION,DATE
+each --mix average --group PERSON:5 --group LOCATION:7 --group DATE:6
+# What the model is shown of the public is the same, too, where nothing is swept.
+for contents in 'Victoria|Victoria' 'Ann|Victoria' 'Victoria|Another One of Them'; do
+	a=${contents%|*} b=${contents#*|}
+	world two "$a" "$b" --divergence 1e-9 --no-sweep --mix average --group PERSON --group DATE
+	[ -e first ] || mv two first
+	[ ! -e two ] || { diff -r first two >differs || fail "$contents: $(head -5 differs)"; }
+done
 coreless sanitize -i - -o core.jsonl -n 6 -e 4 --template continue
