@@ -39,7 +39,7 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "the documents, JSONL, a file or a pipe (default -, standard input)"},
 	{.name = "output", .letter = 'o', VALUE(output), .argument = "FILE",
 	 .help = "the documents with their spans (default -, standard output); it appears when "
-	         "all is written"},
+	         "all is written, and its owner alone can read it"},
 	{.name = "overwrite", VALUE(overwrite),
 	 .help = "replace an output that is there, but never an input"},
 	TAGGING_OPTIONS(struct tag_values, tagging, "rules"),
@@ -157,7 +157,7 @@ static enum cuttle_status tag_file(struct tag_run *run, struct cuttle_error *err
 	status = source_open(&source, run->values->input, error);
 	if (!status) {
 		run->request.path = source.path;
-		status = sink_open(&sink, run->values->output, error);
+		status = sink_open_private(&sink, run->values->output, error);
 		if (!status) {
 			status = tag_lines(run, &source, &sink, error);
 			status = tagging_close(&run->tagging, status, error);

@@ -73,6 +73,36 @@ refused 4 tag -i docs.jsonl --names wrong
 says err 'wrong: line 1 is not a name'
 printf '\n \n' >wrong
 refused 4 tag -i docs.jsonl --names wrong
+# Whatever the umask, the raw texts are their owner's alone. A run that ends early leaves no part of them: there is no name to
+# leave before the end, or the name goes with the run.
+umask 000
+exits 0 tag -i docs.jsonl -o e
+umask 022
+[ "$(stat -c %a e)" = 600 ] || fail "mode $(stat -c %a e) of tagged documents"
+chmod 644 e
+exits 0 tag -i docs.jsonl -o e --overwrite
+[ "$(stat -c %a e)" = 600 ] || fail "mode $(stat -c %a e) of tagged documents that were replaced"
+rm e
+for signal in TERM KILL; do
+	mkfifo slow.$signal
+	"$CUTTLE" tag -i slow.$signal -o e 2>err &
+	exec 9>slow.$signal
+	cat docs.jsonl >&9
+	for ((tries = 0; tries < 500; tries++)); do
+		[ -n "$(find "/proc/$!/fd" -lname "$PWD/*" ! -lname '*/slow*' ! -lname '*/err' 2>/dev/null)" ] && break
+		sleep 0.02
+	done
+	[ $tries -lt 500 ] || fail "no scratch file is open: $(ls -l "/proc/$!/fd")"
+	compgen -G 'e*' | grep -vx err && fail "the texts of a run that is not done have a name"
+	kill -$signal $!
+	wait $! 2>/dev/null
+	exec 9>&-
+	compgen -G 'e*' | grep -vx err && fail "SIG$signal: a part of the texts is left"
+done
+seq -f '{"text":"Li %g"}' 2000 >longer.jsonl
+(ulimit -f 8 && "$CUTTLE" tag -i longer.jsonl -o e 2>err)
+[ $? = 1 ] || fail "a file that may not grow: $(cat err)"
+compgen -G 'e*' | grep -vx err && fail "a full disk: a part of the texts is left"
 "$CUTTLE" tag -i docs.jsonl >/dev/full 2>err
 [ $? = 1 ] || fail "a full disk is not noticed: $(cat err)"
 coreless tag -i -
