@@ -64,8 +64,10 @@ static const struct option_entry OPTIONS[] = {
 static const char ABOUT[] =
 	"Prints {\"id\",\"text\",\"spans\":[{\"start\",\"end\",\"entity_type\"}]} for each "
 	"document; end is the first position behind the span. The rules find EMAIL_ADDRESS, URL, "
-	"IP_ADDRESS, IBAN_CODE, CREDIT_CARD, US_SSN, PHONE_NUMBER, DATE_TIME, CODE, MONEY, and "
-	"PERSON behind a title. They know no other names: give a list of your own with --names.\n\n"
+	"IP_ADDRESS, IBAN_CODE, CREDIT_CARD, US_SSN, PHONE_NUMBER, DATE_TIME, CODE, MONEY, "
+	"STREET_ADDRESS, AGE from 90 years on, and PERSON behind a title or a word such as "
+	"Patient:, or with initials. They know no other names: give a list of your own with "
+	"--names.\n\n"
 
 	"A line that cannot be read, a wrong span, or a tagger that dies, is late or answers "
 	"another question ends the command with exit code 4, the line and the rule, and no "
@@ -229,7 +231,8 @@ static int run_tag_verb(const struct verb *verb, int argc, char **argv) {
 const struct verb tag_verb = {
     .name = "tag",
     .usage = "[-i FILE] [-o FILE] [OPTION]...",
-    .summary = "marks what is private in documents: numbers, dates, titled and listed names",
+    .summary =
+        "marks what is private in documents: numbers, dates, streets, titled and listed names",
     .example = "-i docs.jsonl -o tagged.jsonl --names patients.txt",
     .another = "-i docs.jsonl -o tagged.jsonl --tagger \"python3 examples/tag_presidio.py\"",
     .about = ABOUT,

@@ -16,7 +16,7 @@ printf '%s\n' \
 	'{"text":"","spans":[]}' '{"id":7,"text":"Li","spans":[]}' >wanted
 exits 0 tag -i docs.jsonl -o tagged.jsonl
 same tagged.jsonl wanted "tagged by rules"
-says err '^cuttle tag: tagged by rules 1: what they miss is not protected$'
+says err '^cuttle tag: tagged by rules 2: what they miss is not protected$'
 [ ! -s out ] || fail "something on standard output: $(cat out)"
 exits 0 tag -i - <docs.jsonl
 same out wanted "to standard output"
