@@ -40,6 +40,36 @@ exits 0 tag -i tab.jsonl --text-field t --id-field doc --tagger none
 exits 0 tag -i tab.jsonl --text-field t --tagger none --leave-identifier NO_MASK
 [ "$(cat out)" = '{"t":"In Rome","spans":[]}' ] || fail "TAB: $(cat out)"
 
+# ---- CSV -----------------------------------------------------------------------------------------
+printf '%s\n' 'name,text,id' 'x,"Dr. Zoë Roe,' 'at 14 Mill Lane, Leeds",7' 'y,"She said ""MRN: 1234""",b' 'z,,9' >docs.csv
+printf '%s\n' \
+	'{"id":"7","text":"Dr. Zoë Roe,\nat 14 Mill Lane, Leeds","spans":[{"start":4,"end":11,"entity_type":"PERSON"},{"start":16,"end":35,"entity_type":"STREET_ADDRESS"}]}' \
+	'{"id":"b","text":"She said \"MRN: 1234\"","spans":[{"start":15,"end":19,"entity_type":"CODE"}]}' '{"id":"9","text":"","spans":[]}' >wanted.csv
+exits 0 tag -i docs.csv -o from.jsonl
+same from.jsonl wanted.csv "a file of CSV"
+[ "$(stat -c %a from.jsonl)" = 600 ] || fail "mode $(stat -c %a from.jsonl) of tagged documents"
+exits 0 tag -i - --input-format csv <docs.csv
+same out wanted.csv "CSV from standard input"
+exits 0 tag -i from.jsonl --tagger none
+same out wanted.csv "what was made of CSV"
+printf 'n;note\n1;Dr. Roe\n' >semicolon.csv
+exits 0 tag -i semicolon.csv --delimiter ';' --text-field note
+[ "$(cat out)" = '{"note":"Dr. Roe","spans":[{"start":4,"end":7,"entity_type":"PERSON"}]}' ] || fail "another delimiter: $(cat out)"
+printf 'n\tnote\n1\tDr. Roe\n' >tab.tsv
+exits 0 tag -i tab.tsv --text-field note
+says out '"note":"Dr. Roe"'
+refused 2 tag -i docs.csv -o tagged.csv
+says err 'name it \.jsonl$'
+refused 2 tag -i docs.jsonl --input-format jsonl --delimiter ';'
+refused 4 tag -i semicolon.csv -o e
+refused 4 tag -i docs.csv -o e --tagger none
+for row in '1' $'1,Sesame\xff' "1,$(head -c 17000000 /dev/zero | tr '\0' s)"; do
+	printf 'n,text\n0,Dr. Roe\n%s\n' "$row" >wrong.csv
+	refused 4 tag -i wrong.csv -o e
+	says err '^cuttle tag: wrong\.csv: record 2 has no text that can be read'
+	compgen -G 'e*' | grep -vx err && fail "a refused record left something"
+done
+
 # ---- recall and precision ------------------------------------------------------------------------
 printf '%s\n' '{"text":"Dr. Roe at 10:30 and Ann","gold":[{"start":4,"end":7,"label":"PERSON"},{"start":21,"end":24,"label":"PERSON"}]}' >gold.jsonl
 exits 0 tag -i gold.jsonl -o e --against gold
