@@ -271,8 +271,11 @@ static enum cuttle_status try_receipt(const struct output *output, struct cuttle
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status create_part(const char *path, int *file, struct cuttle_error *error) {
-	*file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+/* Texts without a guarantee show what the records say, so they are their owner's alone. */
+static enum cuttle_status create_part(const struct output *output, const char *path, int *file,
+                                      struct cuttle_error *error) {
+	const mode_t mode = output->request.private_output ? 0666 : 0600;
+	*file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	return *file < 0
 	           ? io_fail(error, CUTTLE_USAGE, "cannot create %s: %s", path, strerror(errno))
 	           : CUTTLE_OK;
@@ -336,9 +339,9 @@ static enum cuttle_status begin_file(struct output *output, bool *complete,
 		(void)note_problem(output, ".journal", problem);
 		return output_problem(output, error);
 	}
-	status = create_part(output->part, &output->file, error);
+	status = create_part(output, output->part, &output->file, error);
 	if (!status && output->dropped)
-		status = create_part(output->dropped_part, &output->dropped_file, error);
+		status = create_part(output, output->dropped_part, &output->dropped_file, error);
 	if (status) return status;
 	return begin_lines(output) ? output_problem(output, error) : CUTTLE_OK;
 }

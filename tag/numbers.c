@@ -5,17 +5,6 @@
 
 #include <string.h>
 
-/* Whether a number that ends before `end` goes on there: by a letter, or by .5 or -5. */
-static bool goes_on(const struct tag_text *text, size_t end, const char *joints) {
-	const unsigned char byte = byte_at(text, end);
-	return letter_at(text, end) || (byte && strchr(joints, byte) && digit_at(text, end + 1));
-}
-
-/* Whether the number at a place is the rest of a longer one, such as the 2.3 of 1.2.3. */
-static bool is_rest(const struct tag_text *text, size_t at, const char *joints) {
-	return at >= 2 && strchr(joints, byte_at(text, at - 1)) && digit_at(text, at - 2);
-}
-
 /* ---- IP addresses ---------------------------------------------------------------------------- */
 
 /* Four numbers of 0 to 255, joined by full stops. */
@@ -97,8 +86,8 @@ size_t scan_iban(const struct tag_text *text, size_t at) {
 	if (!is_ascii_letter(byte_at(text, at)) || !is_ascii_letter(byte_at(text, at + 1)) ||
 	    count_digits(text, at + 2, 2) != 2)
 		return 0;
-	for (size_t i = at + 4; count < MOST; i++) {
-		const unsigned char byte = byte_at(text, i);
+	for (size_t i = at + 4, size; count < MOST; i += size) {
+		const unsigned char byte = sign_at(text, i, &size);
 		if ((byte == ' ' || byte == '-') && group == 4) {
 			group = 0;
 			continue;
@@ -134,9 +123,9 @@ size_t scan_card(const struct tag_text *text, size_t at) {
 	unsigned char digits[MOST];
 	size_t count = 0, end = 0;
 	if (!digit_at(text, at) || byte_at(text, at) == '9' || is_rest(text, at, ".-")) return 0;
-	for (size_t i = at;; i++) {
-		const unsigned char byte = byte_at(text, i);
-		if ((byte == ' ' || byte == '-') && digit_at(text, i + 1)) continue;
+	for (size_t i = at, size;; i += size) {
+		const unsigned char byte = sign_at(text, i, &size);
+		if ((byte == ' ' || byte == '-') && digit_at(text, i + size)) continue;
 		if (!is_digit(byte) || count == MOST) break;
 		digits[count++] = byte - '0';
 		if (count >= LEAST && !letter_at(text, i + 1) && passes_luhn(digits, count))
@@ -148,16 +137,18 @@ size_t scan_card(const struct tag_text *text, size_t at) {
 
 /* 123-45-6789 or 123 45 6789, but no number that was never given out. */
 size_t scan_ssn(const struct tag_text *text, size_t at) {
-	const unsigned char joint = byte_at(text, at + 3);
+	size_t size, other;
+	const unsigned char joint = sign_at(text, at + 3, &size);
+	const size_t middle = at + 3 + size;
 	if (count_digits(text, at, 4) != 3 || (joint != '-' && joint != ' ') ||
-	    count_digits(text, at + 4, 3) != 2 || byte_at(text, at + 6) != joint ||
-	    count_digits(text, at + 7, 5) != 4)
+	    count_digits(text, middle, 3) != 2 || sign_at(text, middle + 2, &other) != joint)
 		return 0;
+	const size_t last = middle + 2 + other;
 	const unsigned area = number_at(text, at, 3);
-	if (!area || area == 666 || area >= 900 || !number_at(text, at + 4, 2) ||
-	    !number_at(text, at + 7, 4))
+	if (count_digits(text, last, 5) != 4 || !area || area == 666 || area >= 900 ||
+	    !number_at(text, middle, 2) || !number_at(text, last, 4))
 		return 0;
-	return goes_on(text, at + 11, "-") || is_rest(text, at, "-") ? 0 : at + 11;
+	return goes_on(text, last + 4, "-") || is_rest(text, at, "-") ? 0 : last + 4;
 }
 
 /* ---- money ----------------------------------------------------------------------------------- */
@@ -187,18 +178,14 @@ static size_t match_currency(const struct tag_text *text, size_t at) {
 static size_t end_of_amount(const struct tag_text *text, size_t at) {
 	size_t end = at, count;
 	while ((count = count_digits(text, end, 30)) && end < at + 30) {
+		size_t size;
 		end += count;
-		const unsigned char joint = byte_at(text, end);
-		const size_t next = count_digits(text, end + 1, 4);
+		const unsigned char joint = sign_at(text, end, &size);
+		const size_t next = count_digits(text, end + size, 4);
 		if (!next || !joint || !strchr(",.' ", joint) || (joint == ' ' && next != 3)) break;
-		end++;
+		end += size;
 	}
 	return end > at && end < at + 30 ? end : 0;
-}
-
-/* Past one space, if one stands there. */
-static size_t skip_space(const struct tag_text *text, size_t at) {
-	return at + (byte_at(text, at) == ' ');
 }
 
 size_t scan_money(const struct tag_text *text, size_t at) {
@@ -233,14 +220,15 @@ struct phone_shape {
 /* Reads the joint between two groups. Returns the place behind it, or 0 when none joins there: a
  * joint is never at the beginning of the text. */
 static size_t skip_joint(const struct tag_text *text, size_t at, struct phone_shape *shape) {
-	const unsigned char byte = byte_at(text, at);
-	if (byte == '(' || is_digit(byte)) return at;
-	if (!byte || !strchr(" -./", byte)) return 0;
-	if (!digit_at(text, at + 1) && byte_at(text, at + 1) != '(') return 0;
-	shape->stops |= byte == '.';
-	shape->slashes |= byte == '/';
-	shape->others |= byte == ' ' || byte == '-';
-	return at + 1;
+	size_t size;
+	const unsigned char sign = sign_at(text, at, &size);
+	if (sign == '(' || is_digit(sign)) return at;
+	if (!sign || !strchr(" -./", sign)) return 0;
+	if (!digit_at(text, at + size) && byte_at(text, at + size) != '(') return 0;
+	shape->stops |= sign == '.';
+	shape->slashes |= sign == '/';
+	shape->others |= sign == ' ' || sign == '-';
+	return at + size;
 }
 
 /* Past an extension such as x565 or ext. 12, if one stands there. */
@@ -256,7 +244,9 @@ static size_t skip_extension(const struct tag_text *text, size_t at) {
 
 static bool are_years(const struct tag_text *text, size_t at, const struct phone_shape *shape) {
 	if (shape->groups != 2 || shape->sizes[0] != 4 || shape->sizes[1] != 4) return false;
-	const unsigned first = number_at(text, at, 2), second = number_at(text, at + 5, 2);
+	size_t joint;
+	(void)sign_at(text, at + 4, &joint);
+	const unsigned first = number_at(text, at, 2), second = number_at(text, at + 4 + joint, 2);
 	return (first == 19 || first == 20) && (second == 19 || second == 20);
 }
 

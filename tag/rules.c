@@ -20,6 +20,8 @@ static const char *const TYPE_NAMES[TAG_TYPES] = {
     [TAG_CODE] = "CODE",
     [TAG_MONEY] = "MONEY",
     [TAG_PERSON] = "PERSON",
+    [TAG_STREET_ADDRESS] = "STREET_ADDRESS",
+    [TAG_AGE] = "AGE",
 };
 
 const char *tag_type_name(enum tag_type type) {
@@ -112,38 +114,64 @@ static bool is_measure(const struct tag_text *text, size_t at, size_t end) {
 	return low >= 20 && low < high && high <= 300;
 }
 
+/* The end of a run that may be a code. A dash outside ASCII belongs to it where a digit is behind.
+ */
+static size_t end_of_code(const struct tag_text *text, size_t at) {
+	for (;;) {
+		const size_t end = end_of_run(text, at, "-/.");
+		const size_t dash = end > at ? dash_at(text, end) : 0;
+		if (!dash || !digit_at(text, end + dash)) return trim_end(text, at, end, "-/.");
+		at = end + dash;
+	}
+}
+
 /* MRN-20394, 36244/06, A1B2C3D4E5: a run with five digits or more. */
 static size_t scan_code(struct tag_walk *walk, size_t at) {
 	enum { LEAST = 5 };
 	const struct tag_text *text = &walk->text;
 	if (at < walk->code_end) return 0;
-	const size_t end = trim_end(text, at, end_of_run(text, at, "-/."), "-/.");
+	const size_t end = end_of_code(text, at);
 	walk->code_end = end;
 	size_t digits = 0;
 	for (size_t i = at; i < end && digits < LEAST; i++) digits += digit_at(text, i);
 	return digits == LEAST && !is_measure(text, at, end) ? end : 0;
 }
 
-/* Asks each scanner at a place where a word or a sign begins. */
-static struct tag_range scan_place(struct tag_walk *walk, size_t at, enum tag_type *type) {
+/* Asks each scanner of numbers. Returns the end of the first match, whose type *type gets, or 0. */
+static size_t scan_numbers(const struct tag_walk *walk, size_t at, enum tag_type *type) {
 	static const struct {
 		size_t (*scan)(const struct tag_text *text, size_t at);
 		enum tag_type type;
 	} scanners[] = {
-	    {scan_ip, TAG_IP_ADDRESS},      {scan_iban, TAG_IBAN_CODE},
-	    {scan_card, TAG_CREDIT_CARD},   {scan_ssn, TAG_US_SSN},
-	    {scan_date, TAG_DATE_TIME},     {scan_money, TAG_MONEY},
+	    {scan_ip, TAG_IP_ADDRESS},
+	    {scan_iban, TAG_IBAN_CODE},
+	    {scan_card, TAG_CREDIT_CARD},
+	    {scan_ssn, TAG_US_SSN},
+	    {scan_address, TAG_STREET_ADDRESS},
+	    {scan_date, TAG_DATE_TIME},
+	    {scan_money, TAG_MONEY},
 	    {scan_phone, TAG_PHONE_NUMBER},
 	};
+	size_t end = 0;
+	for (size_t i = 0; !end && i < sizeof scanners / sizeof *scanners; i++) {
+		*type = scanners[i].type;
+		end = scanners[i].scan(&walk->text, at);
+	}
+	return end;
+}
+
+/* Asks each scanner at a place where a word or a sign begins. */
+static struct tag_range scan_place(struct tag_walk *walk, size_t at, enum tag_type *type) {
 	struct tag_range range = {at, scan_email(walk, at)};
 	*type = TAG_EMAIL_ADDRESS;
 	if (!range.end) {
 		*type = TAG_URL;
 		range.end = scan_url(walk, at);
 	}
-	for (size_t i = 0; !range.end && i < sizeof scanners / sizeof *scanners; i++) {
-		*type = scanners[i].type;
-		range.end = scanners[i].scan(&walk->text, at);
+	if (!range.end) range.end = scan_numbers(walk, at, type);
+	if (!range.end) {
+		*type = TAG_AGE;
+		range = scan_age(&walk->text, at);
 	}
 	if (!range.end) {
 		*type = TAG_PERSON;
@@ -152,6 +180,16 @@ static struct tag_range scan_place(struct tag_walk *walk, size_t at, enum tag_ty
 	if (!range.end) {
 		*type = TAG_CODE;
 		range = (struct tag_range){at, scan_code(walk, at)};
+	}
+	if (range.end) return range;
+	range = scan_record(&walk->text, at);
+	// Behind such a word may stand what another scanner takes as more, 415 555 0123, or a date.
+	enum tag_type other = TAG_CODE;
+	const size_t more = range.end ? scan_numbers(walk, range.start, &other) : 0;
+	const bool date = more == range.end && other == TAG_DATE_TIME && more > range.start + 4;
+	if (range.end && (more > range.end || date)) {
+		*type = other;
+		range.end = more;
 	}
 	return range;
 }

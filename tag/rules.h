@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rules.h: finds what looks like personal data in a text: "tagged by rules 1".
+// rules.h: finds what looks like personal data in a text: "tagged by rules 2".
 //
 // Called by tools/tagging.c. Private texts pass through; nothing is kept, printed or read from a
 // file. The rules are hand-written and small. What they miss is not protected, and names without a
@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 /* Goes up with each change of what the rules find. */
-#define TAG_RULES_VERSION 1
+#define TAG_RULES_VERSION 2
 
 /* Named as Presidio names them; CODE and MONEY are ours. */
 enum tag_type {
@@ -24,10 +24,14 @@ enum tag_type {
 	TAG_US_SSN,
 	TAG_PHONE_NUMBER,
 	TAG_DATE_TIME, /* dates, months with a day or year, days of the week, times, years */
-	TAG_CODE,      /* a word with five digits or more: numbers of records, cases, accounts */
+	TAG_CODE,      /* a word with five digits or more: numbers of records, cases, accounts; with
+	                  fewer behind MRN and its kin */
 	TAG_MONEY,     /* a number with a currency */
-	TAG_PERSON,    /* names behind a title, as in Dr. Roe, or behind a word, as in Patient: */
-	TAG_TYPES      /* how many types there are */
+	TAG_PERSON,    /* names behind a title, as in Dr. Roe, behind a word, as in Patient:, or
+	                  with initials, as in J. R. Roe */
+	TAG_STREET_ADDRESS, /* a number and a street, in either order, with a town behind it */
+	TAG_AGE,            /* of 90 years or more */
+	TAG_TYPES           /* how many types there are */
 };
 
 /* The name of a type, as in "EMAIL_ADDRESS". */

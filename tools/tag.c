@@ -3,12 +3,14 @@
 // sanitize or for a look. Documents, output and the table of --against are private.
 //
 // io/source.c gives lines, io/spans.c reads one, tools/tagging.c finds the spans, io/spans.c writes
-// the line. tools/agreement.c counts for --against.
+// the line. io/records.c reads CSV, of whose records lines are made. tools/agreement.c counts for
+// --against.
 #include "tools/verbs.h"
 
 #include "convert/rewrite.h"
 #include "io/fail.h"
-#include "io/formats.h"
+#include "io/file.h"
+#include "io/records.h"
 #include "io/secrecy.h"
 #include "io/source.h"
 #include "tools/agreement.h"
@@ -26,6 +28,8 @@ struct tag_values {
 	const char *spans_field; /* NULL = as the tagger needs them */
 	const char *leave;       /* --leave-identifier; NULL = none */
 	const char *against;     /* member with the spans to compare with; NULL = none */
+	const char *delimiter;   /* between the columns of CSV, NULL = as the ending says */
+	int input_format;        /* enum records_format */
 	int format;              /* enum spans_format */
 	int offsets;             /* enum spans_offsets */
 	bool overwrite;
@@ -36,10 +40,11 @@ struct tag_values {
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	{.name = "input", .letter = 'i', VALUE(input), .argument = "FILE",
-	 .help = "the documents, JSONL, a file or a pipe (default -, standard input)"},
+	 .help = "the documents, JSONL, CSV or TSV, a file or a pipe (default -, standard input)"},
+	FORMAT_OPTIONS(struct tag_values, input_format, delimiter),
 	{.name = "output", .letter = 'o', VALUE(output), .argument = "FILE",
-	 .help = "the documents with their spans (default -, standard output); it appears when "
-	         "all is written"},
+	 .help = "the documents with their spans, JSONL (default -, standard output); it appears "
+	         "when all is written, and its owner alone can read it"},
 	{.name = "overwrite", VALUE(overwrite),
 	 .help = "replace an output that is there, but never an input"},
 	TAGGING_OPTIONS(struct tag_values, tagging, "rules"),
@@ -47,9 +52,9 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "compare with the spans in this member (annotations: as TAB has them), and print "
 	         "recall and precision of each type on standard output: PRIVATE"},
 	{.name = "text-field", VALUE(text_field), .argument = "NAME",
-	 .help = "member with the text (default text)"},
+	 .help = "member or column with the text (default text)"},
 	{.name = "id-field", VALUE(id_field), .argument = "NAME",
-	 .help = "member with the id, which is copied (default id)"},
+	 .help = "member or column with the id, which is copied (default id)"},
 	{.name = "spans-field", VALUE(spans_field), .argument = "NAME",
 	 .help = "keep the spans in this member, too (default: with --tagger none those in spans)"},
 	{.name = "spans-format", VALUE(format), .argument = "auto|presidio|tab",
@@ -64,8 +69,10 @@ static const struct option_entry OPTIONS[] = {
 static const char ABOUT[] =
 	"Prints {\"id\",\"text\",\"spans\":[{\"start\",\"end\",\"entity_type\"}]} for each "
 	"document; end is the first position behind the span. The rules find EMAIL_ADDRESS, URL, "
-	"IP_ADDRESS, IBAN_CODE, CREDIT_CARD, US_SSN, PHONE_NUMBER, DATE_TIME, CODE, MONEY, and "
-	"PERSON behind a title. They know no other names: give a list of your own with --names.\n\n"
+	"IP_ADDRESS, IBAN_CODE, CREDIT_CARD, US_SSN, PHONE_NUMBER, DATE_TIME, CODE, MONEY, "
+	"STREET_ADDRESS, AGE from 90 years on, and PERSON behind a title or a word such as "
+	"Patient:, or with initials. They know no other names: give a list of your own with "
+	"--names.\n\n"
 
 	"A line that cannot be read, a wrong span, or a tagger that dies, is late or answers "
 	"another question ends the command with exit code 4, the line and the rule, and no "
@@ -149,21 +156,83 @@ static enum cuttle_status tag_lines(struct tag_run *run, struct source *source, 
 	}
 }
 
-static enum cuttle_status tag_file(struct tag_run *run, struct cuttle_error *error) {
-	struct source source;
+static struct records_request make_records_request(const struct tag_values *values) {
+	return (struct records_request){.path = values->input,
+	                                .field = values->text_field,
+	                                .id_field = values->id_field,
+	                                .format = (enum records_format)values->input_format,
+	                                .delimiter = values->delimiter,
+	                                .limit = SIZE_MAX};
+}
+
+/* The line of JSONL that says what a record of CSV does; the caller frees it with secrecy_free.
+ * NULL: out of memory. */
+static char *make_line(const struct tag_run *run, const struct records *records, size_t index,
+                       size_t *size) {
+	size_t text_size = 0, id_size = 0;
+	const char *text = records_text(records, index, &text_size);
+	const char *id = records_id(records, index, &id_size);
+	json_t *line = json_pack("{s:o}", run->request.text_field,
+	                         json_stringn_nocheck(text ? text : "", text_size));
+	if (line && id &&
+	    json_object_set_new(line, run->request.id_field,
+	                        json_loadb(id, id_size, JSON_DECODE_ANY, NULL)) != 0) {
+		json_decref(line);
+		line = NULL;
+	}
+	return jsonout_dump(line, JSON_COMPACT, size);
+}
+
+/* A blank cell is an empty document. Any other record without a text is refused, as a line is. */
+static enum cuttle_status tag_records(struct tag_run *run, const struct records *records,
+                                      struct sink *sink, struct cuttle_error *error) {
+	enum cuttle_status status = CUTTLE_OK;
+	for (size_t i = 0; !status && i < records_count(records); i++) {
+		const enum record_state state = records_state(records, i);
+		if (state != RECORD_READABLE && state != RECORD_BLANK)
+			return io_fail(error, CUTTLE_INPUT,
+			               "%s: record %zu has no text that can be read: cuttle "
+			               "inspect says why",
+			               run->request.path, i + 1);
+		size_t size;
+		char *line = make_line(run, records, i, &size);
+		status = line ? tag_document(run, line, size, sink, error)
+		              : io_fail(error, CUTTLE_NOMEM, "out of memory");
+		secrecy_free(line);
+		show_documents(run, false);
+	}
+	return status;
+}
+
+/* Opens the output, tags what either of the two gives, and closes it. */
+static enum cuttle_status tag_to_sink(struct tag_run *run, struct source *source,
+                                      const struct records *records, struct cuttle_error *error) {
 	struct sink sink;
+	enum cuttle_status status = sink_open_private(&sink, run->values->output, error);
+	if (status) return status;
+	status =
+	    source ? tag_lines(run, source, &sink, error) : tag_records(run, records, &sink, error);
+	status = tagging_close(&run->tagging, status, error);
+	return sink_close(&sink, status, error);
+}
+
+static enum cuttle_status tag_file(struct tag_run *run, struct cuttle_error *error) {
+	const struct records_request request = make_records_request(run->values);
 	enum cuttle_status status = tagging_open(&run->values->tagging, &run->tagging, error);
 	if (status) return status;
-	status = source_open(&source, run->values->input, error);
-	if (!status) {
-		run->request.path = source.path;
-		status = sink_open(&sink, run->values->output, error);
+	run->request.path = file_shown(run->values->input);
+	if (records_are_csv(&request)) {
+		struct records *records;
+		status = records_read(&request, &records, error);
+		if (!status) status = tag_to_sink(run, NULL, records, error);
+		records_free(&records);
+	} else {
+		struct source source;
+		status = source_open(&source, run->values->input, error);
 		if (!status) {
-			status = tag_lines(run, &source, &sink, error);
-			status = tagging_close(&run->tagging, status, error);
-			status = sink_close(&sink, status, error);
+			status = tag_to_sink(run, &source, NULL, error);
+			source_close(&source);
 		}
-		source_close(&source);
 	}
 	return tagging_close(&run->tagging, status, error);
 }
@@ -179,7 +248,14 @@ static int check_tag_paths(const struct verb *verb, const struct tag_values *val
 	};
 	const int code = verb_paths(verb, uses, sizeof uses / sizeof *uses);
 	if (code) return code;
-	enum cuttle_status status = formats_check_name(values->input, &error);
+	const struct records_request request = make_records_request(values);
+	enum cuttle_status status = records_check_name(&request, &error);
+	if (!status && values->delimiter && values->input_format == RECORDS_JSONL)
+		status = io_fail(&error, CUTTLE_USAGE, "--delimiter is for CSV");
+	if (!status &&
+	    (file_ends_in(values->output, ".csv") || file_ends_in(values->output, ".tsv")))
+		status = io_fail(&error, CUTTLE_USAGE, "%s: the output is JSONL: name it .jsonl",
+		                 values->output);
 	if (!status && strcmp(values->output, "-"))
 		status = rewrite_allowed(values->output, values->overwrite, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
@@ -229,7 +305,8 @@ static int run_tag_verb(const struct verb *verb, int argc, char **argv) {
 const struct verb tag_verb = {
     .name = "tag",
     .usage = "[-i FILE] [-o FILE] [OPTION]...",
-    .summary = "marks what is private in documents: numbers, dates, titled and listed names",
+    .summary =
+        "marks what is private in documents: numbers, dates, streets, titled and listed names",
     .example = "-i docs.jsonl -o tagged.jsonl --names patients.txt",
     .another = "-i docs.jsonl -o tagged.jsonl --tagger \"python3 examples/tag_presidio.py\"",
     .about = ABOUT,

@@ -59,6 +59,7 @@ for method in "${methods[@]}"; do
 	exits 0 "${base[@]}" -o p.jsonl --overwrite --method ${method%--insecure-seed*}
 	if [[ " $method " = *' --not-private '* ]]; then
 		exits 4 receipt verify p.receipt.json
+		[ "$(stat -c %a p.jsonl)" = 600 ] || fail "$name: mode $(stat -c %a p.jsonl) of texts that nothing protects"
 		says err "NOT PRIVATE: (the loss of )?method $name"
 		[ "$(grep -c '"note":"NOT PRIVATE"' p.jsonl)" = "$(wc -l <p.jsonl)" ] || fail "$name: a text is not stamped"
 		grep -q '"epsilon": null' p.receipt.json || fail "$name: its receipt has an epsilon"

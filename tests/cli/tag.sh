@@ -16,7 +16,7 @@ printf '%s\n' \
 	'{"text":"","spans":[]}' '{"id":7,"text":"Li","spans":[]}' >wanted
 exits 0 tag -i docs.jsonl -o tagged.jsonl
 same tagged.jsonl wanted "tagged by rules"
-says err '^cuttle tag: tagged by rules 1: what they miss is not protected$'
+says err '^cuttle tag: tagged by rules 2: what they miss is not protected$'
 [ ! -s out ] || fail "something on standard output: $(cat out)"
 exits 0 tag -i - <docs.jsonl
 same out wanted "to standard output"
@@ -45,6 +45,36 @@ exits 0 tag -i tab.jsonl --text-field t --id-field doc --tagger none
 [ "$(cat out)" = '{"doc":"d","t":"In Rome","spans":[{"start":3,"end":7,"entity_type":"LOC"}]}' ] || fail "TAB: $(cat out)"
 exits 0 tag -i tab.jsonl --text-field t --tagger none --leave-identifier NO_MASK
 [ "$(cat out)" = '{"t":"In Rome","spans":[]}' ] || fail "TAB: $(cat out)"
+
+# ---- CSV -----------------------------------------------------------------------------------------
+printf '%s\n' 'name,text,id' 'x,"Dr. Zoë Roe,' 'at 14 Mill Lane, Leeds",7' 'y,"She said ""MRN: 1234""",b' 'z,,9' >docs.csv
+printf '%s\n' \
+	'{"id":"7","text":"Dr. Zoë Roe,\nat 14 Mill Lane, Leeds","spans":[{"start":4,"end":11,"entity_type":"PERSON"},{"start":16,"end":35,"entity_type":"STREET_ADDRESS"}]}' \
+	'{"id":"b","text":"She said \"MRN: 1234\"","spans":[{"start":15,"end":19,"entity_type":"CODE"}]}' '{"id":"9","text":"","spans":[]}' >wanted.csv
+exits 0 tag -i docs.csv -o from.jsonl
+same from.jsonl wanted.csv "a file of CSV"
+[ "$(stat -c %a from.jsonl)" = 600 ] || fail "mode $(stat -c %a from.jsonl) of tagged documents"
+exits 0 tag -i - --input-format csv <docs.csv
+same out wanted.csv "CSV from standard input"
+exits 0 tag -i from.jsonl --tagger none
+same out wanted.csv "what was made of CSV"
+printf 'n;note\n1;Dr. Roe\n' >semicolon.csv
+exits 0 tag -i semicolon.csv --delimiter ';' --text-field note
+[ "$(cat out)" = '{"note":"Dr. Roe","spans":[{"start":4,"end":7,"entity_type":"PERSON"}]}' ] || fail "another delimiter: $(cat out)"
+printf 'n\tnote\n1\tDr. Roe\n' >tab.tsv
+exits 0 tag -i tab.tsv --text-field note
+says out '"note":"Dr. Roe"'
+refused 2 tag -i docs.csv -o tagged.csv
+says err 'name it \.jsonl$'
+refused 2 tag -i docs.jsonl --input-format jsonl --delimiter ';'
+refused 4 tag -i semicolon.csv -o e
+refused 4 tag -i docs.csv -o e --tagger none
+for row in '1' $'1,Sesame\xff' "1,$(head -c 17000000 /dev/zero | tr '\0' s)"; do
+	printf 'n,text\n0,Dr. Roe\n%s\n' "$row" >wrong.csv
+	refused 4 tag -i wrong.csv -o e
+	says err '^cuttle tag: wrong\.csv: record 2 has no text that can be read'
+	compgen -G 'e*' | grep -vx err && fail "a refused record left something"
+done
 
 # ---- recall and precision ------------------------------------------------------------------------
 printf '%s\n' '{"text":"Dr. Roe at 10:30 and Ann","gold":[{"start":4,"end":7,"label":"PERSON"},{"start":21,"end":24,"label":"PERSON"}]}' >gold.jsonl
@@ -87,6 +117,36 @@ refused 4 tag -i docs.jsonl --names wrong
 says err 'wrong: line 1 is not a name'
 printf '\n \n' >wrong
 refused 4 tag -i docs.jsonl --names wrong
+# Whatever the umask, the raw texts are their owner's alone. A run that ends early leaves no part of them: there is no name to
+# leave before the end, or the name goes with the run.
+umask 000
+exits 0 tag -i docs.jsonl -o e
+umask 022
+[ "$(stat -c %a e)" = 600 ] || fail "mode $(stat -c %a e) of tagged documents"
+chmod 644 e
+exits 0 tag -i docs.jsonl -o e --overwrite
+[ "$(stat -c %a e)" = 600 ] || fail "mode $(stat -c %a e) of tagged documents that were replaced"
+rm e
+for signal in TERM KILL; do
+	mkfifo slow.$signal
+	"$CUTTLE" tag -i slow.$signal -o e 2>err &
+	exec 9>slow.$signal
+	cat docs.jsonl >&9
+	for ((tries = 0; tries < 500; tries++)); do
+		[ -n "$(find "/proc/$!/fd" -lname "$PWD/*" ! -lname '*/slow*' ! -lname '*/err' 2>/dev/null)" ] && break
+		sleep 0.02
+	done
+	[ $tries -lt 500 ] || fail "no scratch file is open: $(ls -l "/proc/$!/fd")"
+	compgen -G 'e*' | grep -vx err && fail "the texts of a run that is not done have a name"
+	kill -$signal $!
+	wait $! 2>/dev/null
+	exec 9>&-
+	compgen -G 'e*' | grep -vx err && fail "SIG$signal: a part of the texts is left"
+done
+seq -f '{"text":"Li %g"}' 2000 >longer.jsonl
+(ulimit -f 8 && "$CUTTLE" tag -i longer.jsonl -o e 2>err)
+[ $? = 1 ] || fail "a file that may not grow: $(cat err)"
+compgen -G 'e*' | grep -vx err && fail "a full disk: a part of the texts is left"
 "$CUTTLE" tag -i docs.jsonl >/dev/full 2>err
 [ $? = 1 ] || fail "a full disk is not noticed: $(cat err)"
 coreless tag -i -
