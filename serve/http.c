@@ -161,6 +161,14 @@ static enum MHD_Result answer_call(struct http_exchange *x) {
 	return x->reply.later ? MHD_YES : http_send(x);
 }
 
+/* Whether the exchange is another thread's. What libmicrohttpd says here changes on the HTTP thread
+ * alone: a connection that was resumed counts as suspended until its next turn. */
+static bool is_suspended(struct MHD_Connection *connection) {
+	const union MHD_ConnectionInfo *info =
+	    mhd.connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_SUSPENDED);
+	return info && info->suspended == MHD_YES;
+}
+
 /* What libmicrohttpd calls: once for the headers, for each piece of the body, at its end, and again
  * whenever a suspended connection was resumed. */
 static enum MHD_Result take_request(void *user, struct MHD_Connection *connection, const char *url,
@@ -168,9 +176,11 @@ static enum MHD_Result take_request(void *user, struct MHD_Connection *connectio
                                     size_t *size, void **context) {
 	struct http_exchange *const x = *context;
 	(void)user;
-	(void)connection;
 	(void)url;
 	if (!x) return MHD_NO;
+	// Where it has read several chunks, it offers them all, though the first was handed over.
+	// What is not taken is offered again.
+	if (is_suspended(connection)) return MHD_YES;
 	if (x->phase == PHASE_NEW) {
 		http_judge(x, method, version);
 		// A reply now ends the connection; later, the client gets to send its body.
