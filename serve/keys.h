@@ -19,8 +19,8 @@ enum {
 
 struct keys;
 
-/* Reads the file, which its owner alone may read. `path` must outlive the keys.
- * USAGE: others may read it, or it is no regular file. INPUT: it cannot be read, or a line is not
+/* Reads the file. `path` must outlive the keys.
+ * USAGE: it is not this user's alone (file_open_secret). INPUT: it cannot be read, or a line is not
  * "ID ROLE HASH", or an ID stands twice. NOMEM. */
 enum cuttle_status keys_open(const char *path, struct keys **keys, struct cuttle_error *error);
 void keys_free(struct keys **keys);
@@ -32,10 +32,11 @@ bool keys_recall(struct keys *keys, const char *token, char id[KEYS_ID + 1], enu
 /* Whether this token is right. Slow; one thread at a time. */
 bool keys_verify(struct keys *keys, const char *token, char id[KEYS_ID + 1], enum http_role *role);
 
-/* Makes a key and appends its line to the file, which is made with mode 0600 where there is none.
- * token gets the key, which stands nowhere else.
- * USAGE: the ID is no ID, or stands in the file already; as keys_open. INTERNAL: no entropy, or the
- * file cannot be written. NOMEM. */
+/* Makes a key. A new file with its line behind the others takes the place of the old one, so that
+ * nobody sees half a line, and on failure the old one stands. Processes that do so together wait for
+ * each other. token gets the key, which stands nowhere else.
+ * USAGE: the ID is no ID, or stands in the file already; another process keeps the file locked; as
+ * keys_open. INTERNAL: no entropy, or the file cannot be written. NOMEM. */
 enum cuttle_status keys_make(const char *path, const char *id, enum http_role role,
                              char token[KEYS_TOKEN + 1], struct cuttle_error *error);
 
