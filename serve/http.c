@@ -12,6 +12,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -70,6 +71,9 @@ static void end_exchange(void *user, struct MHD_Connection *connection, void **c
 	*context = NULL;
 	if (x->reply.later) http_forget_later(x);
 	x->watched->deadline = http_now() + HTTP_REQUEST_S;
+	(void)pthread_mutex_lock(&server->lock);
+	x->watched->holder = (struct keys_holder){0};
+	(void)pthread_mutex_unlock(&server->lock);
 	if (x->reply.code) {
 		http_count(server, x->route, x->reply.code);
 		if (!server->params.quiet) http_log(server, x);
@@ -273,6 +277,17 @@ enum cuttle_status http_start(const struct http_params *params, struct http_serv
 	if (status) http_stop(&server);
 	*out = server;
 	return status;
+}
+
+void http_keys_changed(struct http_server *server) {
+	(void)pthread_mutex_lock(&server->lock);
+	for (struct watched *w = server->connections; w; w = w->next) {
+		if (!*w->holder.id || keys_hold(server->params.keys, &w->holder)) continue;
+		w->revoked = true;
+		(void)shutdown(w->socket, SHUT_RDWR);
+	}
+	(void)pthread_mutex_unlock(&server->lock);
+	streams_revoke(server->streams);
 }
 
 void http_quiesce(struct http_server *server) {

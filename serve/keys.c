@@ -25,6 +25,7 @@ enum {
 
 struct key_line {
 	char id[KEYS_ID + 1];
+	char owner[KEYS_OWNER + 1];
 	enum http_role role;
 	char hash[crypto_pwhash_STRBYTES];
 };
@@ -63,6 +64,17 @@ static bool find_id(const struct key_line *lines, size_t count, const char *id) 
 	return false;
 }
 
+/* Names the owner of what belongs to this key. The hash has a salt, so no two keys have the same.
+ */
+static void name_owner(struct key_line *line) {
+	unsigned char mark[crypto_generichash_BYTES_MIN];
+	char hex[2 * sizeof mark + 1];
+	(void)crypto_generichash(mark, sizeof mark, (const unsigned char *)line->hash,
+	                         strlen(line->hash), NULL, 0);
+	(void)sodium_bin2hex(hex, sizeof hex, mark, sizeof mark);
+	(void)snprintf(line->owner, sizeof line->owner, "%s#%.*s", line->id, KEYS_MARK, hex);
+}
+
 /* Reads "ID ROLE HASH". */
 static bool parse_client_line(char *text, struct key_line *line) {
 	char *rest = NULL;
@@ -74,6 +86,7 @@ static bool parse_client_line(char *text, struct key_line *line) {
 		return false;
 	strcpy(line->id, id);
 	strcpy(line->hash, hash);
+	name_owner(line);
 	return true;
 }
 
@@ -171,17 +184,39 @@ static void digest_token(const struct keys *keys, const char *token,
 	                         strlen(token), keys->secret, sizeof keys->secret);
 }
 
-bool keys_recall(struct keys *keys, const char *token, char id[KEYS_ID + 1], enum http_role *role) {
+static struct keys_holder holder_of(const struct key_line *line) {
+	struct keys_holder holder = {.role = line->role};
+	strcpy(holder.id, line->id);
+	strcpy(holder.owner, line->owner);
+	return holder;
+}
+
+bool keys_at(struct keys *keys, size_t at, struct keys_holder *holder) {
+	(void)pthread_mutex_lock(&keys->lock);
+	const bool is = at < keys->count;
+	if (is) *holder = holder_of(&keys->lines[at]);
+	(void)pthread_mutex_unlock(&keys->lock);
+	return is;
+}
+
+bool keys_hold(struct keys *keys, const struct keys_holder *holder) {
+	bool held = false;
+	(void)pthread_mutex_lock(&keys->lock);
+	for (size_t i = 0; i < keys->count && !held; i++)
+		held = !strcmp(keys->lines[i].owner, holder->owner) &&
+		       keys->lines[i].role >= holder->role;
+	(void)pthread_mutex_unlock(&keys->lock);
+	return held;
+}
+
+bool keys_recall(struct keys *keys, const char *token, struct keys_holder *holder) {
 	unsigned char digest[crypto_generichash_BYTES];
 	bool found = false;
 	(void)pthread_mutex_lock(&keys->lock);
 	digest_token(keys, token, digest);
 	for (size_t i = 0; i < keys->recalled_count && !found; i++) {
 		found = sodium_memcmp(digest, keys->recalled[i].digest, sizeof digest) == 0;
-		if (!found) continue;
-		const struct key_line *line = &keys->lines[keys->recalled[i].line];
-		strcpy(id, line->id);
-		*role = line->role;
+		if (found) *holder = holder_of(&keys->lines[keys->recalled[i].line]);
 	}
 	(void)pthread_mutex_unlock(&keys->lock);
 	return found;
@@ -210,7 +245,7 @@ static bool recall_token(struct keys *keys, const char *token, const char *hash)
 	return true;
 }
 
-bool keys_verify(struct keys *keys, const char *token, char id[KEYS_ID + 1], enum http_role *role) {
+bool keys_verify(struct keys *keys, const char *token, struct keys_holder *holder) {
 	char hash[crypto_pwhash_STRBYTES];
 	const char *const dot = strchr(token, '.'), *const secret = dot ? dot + 1 : "";
 	(void)pthread_mutex_lock(&keys->lock);
@@ -222,7 +257,7 @@ bool keys_verify(struct keys *keys, const char *token, char id[KEYS_ID + 1], enu
 	(void)pthread_mutex_lock(&keys->lock);
 	if (right) right = recall_token(keys, token, hash);
 	(void)pthread_mutex_unlock(&keys->lock);
-	return right && keys_recall(keys, token, id, role);
+	return right && keys_recall(keys, token, holder);
 }
 
 /* Whether the lines of the file leave room for one more. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the threads of serve/http.h over a socket; `make tsan` runs it, too. It fails if an upload
 // is neither answered nor dropped, or is both, or if a byte of one is lost, however it is cut. It
-// fails if a refusal before the body does not arrive, if more than may come is taken, or if a
-// server that stops forgets what clients had begun.
+// fails if a refusal before the body does not arrive, if more than may come is taken, if a server
+// that stops forgets what clients had begun, or if a key that is gone has streams that go on.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "serve/http.h"
+#include "serve/keys.h"
 #include "serve/listen.h"
 
 #include <inttypes.h>
@@ -33,7 +34,8 @@ enum {
 
 /* What the routes were told. */
 struct told {
-	atomic_uint begun, answered, dropped;
+	atomic_uint begun, answered, dropped, streaming;
+	struct http_stream *streams[2];
 };
 
 /* An upload under way. */
@@ -109,7 +111,18 @@ static void answer_json(void *user, const struct http_call *call, struct http_re
 	          json_pack("{s:I}", "members", (json_int_t)json_object_size(call->body)));
 }
 
+/* The stream begins, and ends with the test. */
+static void answer_stream(void *user, const struct http_call *call, struct http_reply *reply) {
+	struct told *const told = user;
+	(void)call;
+	struct http_stream *const stream = http_events(reply);
+	if (!stream) abort();
+	(void)http_stream_send(stream, "data: begun\n\n", 13);
+	told->streams[atomic_fetch_add(&told->streaming, 1)] = stream;
+}
+
 static const struct http_route routes[] = {
+    {"GET", "/stream", HTTP_USE, HTTP_BODY_NONE, HTTP_AT_ONCE, answer_stream, NULL, NULL, NULL},
     {"POST", "/json", HTTP_NOBODY, HTTP_BODY_JSON, HTTP_AT_ONCE, answer_json, NULL, NULL, NULL},
     {"GET", "/at-once", HTTP_NOBODY, HTTP_BODY_NONE, HTTP_AT_ONCE, answer_nothing, NULL, NULL,
      NULL},
@@ -129,20 +142,28 @@ struct stage {
 	struct http_table table;
 	struct http_server *server;
 	struct sockaddr_in address;
+	struct keys *keys;
 };
 
-static int open_stage(void **state) {
+static const char KEYS[] = "/tmp/cuttle-keys-XXXXXX";
+static char keys_path[sizeof KEYS], tokens[2][KEYS_TOKEN + 1];
+
+static int begin_stage(void **state, struct keys *keys) {
 	static struct stage stage;
 	struct cuttle_error error;
 	const struct listen_request request = {.address = "127.0.0.1:0"};
 	stage =
 	    (struct stage){.table = {.routes = routes, .count = sizeof routes / sizeof *routes}};
 	stage.table.user = &stage.told;
+	stage.keys = keys;
 	if (listen_open(&request, &stage.listening, &error)) return -1;
 	socklen_t size = sizeof stage.address;
 	(void)getsockname(stage.listening.socket, (struct sockaddr *)&stage.address, &size);
-	const struct http_params params = {
-	    .tables = &stage.table, .table_count = 1, .listening = &stage.listening, .quiet = true};
+	const struct http_params params = {.tables = &stage.table,
+	                                   .table_count = 1,
+	                                   .keys = keys,
+	                                   .listening = &stage.listening,
+	                                   .quiet = true};
 	if (http_start(&params, &stage.server, &error)) {
 		(void)fprintf(stderr, "%s\n", error.message);
 		return -1;
@@ -151,11 +172,30 @@ static int open_stage(void **state) {
 	return 0;
 }
 
+static int open_stage(void **state) {
+	return begin_stage(state, NULL);
+}
+
+/* The same with two keys, ann's and bob's. */
+static int open_stage_with_keys(void **state) {
+	struct keys *keys;
+	memcpy(keys_path, KEYS, sizeof KEYS);
+	const int file = mkstemp(keys_path);
+	if (file < 0 || close(file) != 0 ||
+	    keys_make(keys_path, "ann", HTTP_USE, tokens[0], NULL) ||
+	    keys_make(keys_path, "bob", HTTP_USE, tokens[1], NULL) ||
+	    keys_open(keys_path, &keys, NULL))
+		return -1;
+	return begin_stage(state, keys);
+}
+
 static int close_stage(void **state) {
 	struct stage *const stage = *state;
 	if (stage->server) http_stop(&stage->server);
 	listen_close(&stage->listening);
-	return 0;
+	if (!stage->keys) return 0;
+	keys_free(&stage->keys);
+	return unlink(keys_path);
 }
 
 /* ---- a client -------------------------------------------------------------------------------- */
@@ -390,6 +430,57 @@ static void no_more_than_the_limit_comes_in_chunks(void **state) {
 	assert_int_equal(stage->told.dropped, 1);
 }
 
+/* Takes ann's line, the first, out of the file. */
+static void take_away_ann(void) {
+	char line[256];
+	FILE *const file = fopen(keys_path, "r+");
+	assert_non_null(file);
+	assert_non_null(fgets(line, sizeof line, file));
+	assert_non_null(fgets(line, sizeof line, file));
+	rewind(file);
+	assert_true(fputs(line, file) >= 0);
+	assert_int_equal(ftruncate(fileno(file), (off_t)strlen(line)), 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* Whether nothing but what is there comes within a moment, and the connection stays. */
+static bool stays_open(int client) {
+	char bytes[4096];
+	const struct timeval moment = {.tv_usec = 300000};
+	ssize_t got;
+	(void)setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &moment, sizeof moment);
+	while ((got = recv(client, bytes, sizeof bytes, 0)) > 0) {}
+	return got < 0;
+}
+
+static void a_key_that_is_gone_ends_its_streams(void **state) {
+	struct stage *const stage = *state;
+	int clients[2];
+	for (unsigned i = 0; i < 2; i++) {
+		char key[2 * KEYS_TOKEN + 64];
+		(void)snprintf(key, sizeof key, "Authorization: Bearer %s", tokens[i]);
+		clients[i] = ask_framed(stage, "GET /stream", key);
+		assert_true(clients[i] >= 0);
+		for (int wait = 0; wait < 60000 && stage->told.streaming <= i; wait++)
+			(void)usleep(1000);
+		assert_int_equal(stage->told.streaming, i + 1);
+	}
+	take_away_ann();
+	// Until the file is read again nothing changes.
+	http_keys_changed(stage->server);
+	assert_true(stays_open(clients[0]));
+	assert_int_equal(keys_reload(stage->keys, NULL), CUTTLE_OK);
+	http_keys_changed(stage->server);
+	assert_int_equal(http_stream_send(stage->told.streams[0], ":\n\n", 3), HTTP_GONE);
+	assert_int_equal(http_stream_send(stage->told.streams[1], ":\n\n", 3), HTTP_SENT);
+	assert_false(stays_open(clients[0]));
+	assert_true(stays_open(clients[1]));
+	for (unsigned i = 0; i < 2; i++) {
+		http_stream_end(stage->told.streams[i]);
+		(void)close(clients[i]);
+	}
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(a_refusal_before_the_body_arrives, open_stage,
@@ -401,6 +492,8 @@ int main(void) {
 	                                    close_stage),
 	    cmocka_unit_test_setup_teardown(no_more_than_the_limit_comes_in_chunks, open_stage,
 	                                    close_stage),
+	    cmocka_unit_test_setup_teardown(a_key_that_is_gone_ends_its_streams,
+	                                    open_stage_with_keys, close_stage),
 	    cmocka_unit_test_setup_teardown(a_stop_ends_what_was_begun, open_stage, close_stage),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
