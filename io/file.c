@@ -65,6 +65,49 @@ enum cuttle_status file_read_at(int file, const char *path, uint64_t at, void *b
 	return CUTTLE_OK;
 }
 
+/* Why an open file may hold no secret key; NULL: it may. Whoever can write it can put a key of
+ * theirs into it. */
+static const char *find_secret_fault(const struct stat *state) {
+	if (!S_ISREG(state->st_mode)) return "a key must be in a regular file";
+	if (state->st_uid != geteuid() && state->st_uid != 0)
+		return "this key is another user's file; chown it first";
+	if (state->st_mode & 077) return "others may reach this key; chmod 600 it first";
+	return NULL;
+}
+
+enum cuttle_status file_open_secret(const char *path, int *file, struct cuttle_error *error) {
+	struct stat state;
+	*file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (*file < 0)
+		return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", path, strerror(errno));
+	const char *const fault =
+	    fstat(*file, &state) != 0 ? strerror(errno) : find_secret_fault(&state);
+	if (!fault) return CUTTLE_OK;
+	(void)close(*file);
+	*file = -1;
+	return io_fail(error, CUTTLE_USAGE, "%s: %s", path, fault);
+}
+
+enum cuttle_status file_read_secret(const char *path, size_t most, char **text, size_t *size,
+                                    struct cuttle_error *error) {
+	struct stat state;
+	int file;
+	*text = NULL;
+	*size = 0;
+	const enum cuttle_status status = file_open_secret(path, &file, error);
+	if (status) return status;
+	int problem = fstat(file, &state) ? errno : 0;
+	const bool large = !problem && (uint64_t)state.st_size > most;
+	if (!problem && !large) problem = file_read_open(file, text, size);
+	(void)close(file);
+	if (large) return io_fail(error, CUTTLE_INPUT, "%s is longer than %zu bytes", path, most);
+	if (problem)
+		return io_fail(error, problem == ENOMEM ? CUTTLE_NOMEM : CUTTLE_INPUT,
+		               "cannot read %s: %s", path, strerror(problem));
+	(*text)[*size] = 0;
+	return CUTTLE_OK;
+}
+
 /* Between the open and the lock its owner may have finished and unlinked the file. Then the lock is
  * on a file without a name. So it tries again with the file that has the name now. */
 int file_lock(const char *path, int *file) {

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 enum {
+	KEY_FILE = 64 << 10, /* bytes of the longest file that may be a key's */
 	KEY_ECHO = 8,        /* bytes of the key in a row that make a code unfit to show */
 	SLEEP_SLICE = 100000 /* microseconds of a wait between two questions to `stop` */
 };
@@ -150,27 +151,10 @@ static enum cuttle_status copy_key(struct remote *remote, const char *bytes, siz
 }
 
 static enum cuttle_status read_key_file(struct remote *remote, struct cuttle_error *error) {
+	char *bytes;
+	size_t size;
 	const char *path = remote->request.key_file;
-	struct stat state;
-	char *bytes = NULL;
-	size_t size = 0;
-	// Without O_NONBLOCK, opening a pipe would wait for its writer.
-	const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	int problem = file < 0 || fstat(file, &state) != 0 ? errno : 0;
-	enum cuttle_status status = CUTTLE_OK;
-	if (!problem && !S_ISREG(state.st_mode))
-		status =
-		    io_fail(error, CUTTLE_USAGE, "the key must be in a regular file, not %s", path);
-	else if (!problem && state.st_mode & 077)
-		status = io_fail(error, CUTTLE_USAGE,
-		                 "others may read the key in %s: chmod 600 it first", path);
-	else if (!problem && state.st_size > REMOTE_KEY + 1)
-		status = copy_key(remote, "", 0, path, error);
-	else if (!problem) problem = file_read_open(file, &bytes, &size);
-	if (file >= 0) (void)close(file);
-	if (!status && problem)
-		status =
-		    io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", path, strerror(problem));
+	enum cuttle_status status = file_read_secret(path, KEY_FILE, &bytes, &size, error);
 	if (!status) status = copy_key(remote, bytes, size, path, error);
 	secrecy_free(bytes);
 	return status;

@@ -10,7 +10,6 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const char PREFIX[] = "cuttle-secret-key ";
@@ -105,19 +104,11 @@ static bool read_key_line(int file, struct signature_key *key) {
 
 enum cuttle_status signature_open(const char *path, struct signature_key **key,
                                   struct cuttle_error *error) {
-	struct stat state;
+	int file;
 	*key = NULL;
-	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (file < 0)
-		return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", path, strerror(errno));
-	enum cuttle_status status = CUTTLE_OK;
-	if (fstat(file, &state) != 0 || !S_ISREG(state.st_mode))
-		status = io_fail(error, CUTTLE_INPUT, "%s is not a file", path);
-	else if (state.st_mode & (S_IRWXG | S_IRWXO))
-		status = io_fail(
-		    error, CUTTLE_USAGE,
-		    "%s: others can reach this secret key; chmod 600 it, or make another", path);
-	else if (!(*key = make_blank_key())) status = io_fail(error, CUTTLE_NOMEM, "out of memory");
+	enum cuttle_status status = file_open_secret(path, &file, error);
+	if (status) return status;
+	if (!(*key = make_blank_key())) status = io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (!status && !read_key_line(file, *key)) {
 		status =
 		    io_fail(error, CUTTLE_INPUT, "%s is no secret key of cuttle ledger key", path);

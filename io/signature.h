@@ -26,7 +26,8 @@ struct signature_key;
  * written. NOMEM. On failure none that it made is left. */
 enum cuttle_status signature_make(const char *path, char public_key[SIGNATURE_PUBLIC],
                                   struct cuttle_error *error);
-/* USAGE: others may read the file. INPUT: it cannot be read, or is no secret key. NOMEM. */
+/* USAGE: the file is not this user's alone (file_open_secret). INPUT: it cannot be read, or is no
+ * secret key. NOMEM. */
 enum cuttle_status signature_open(const char *path, struct signature_key **key,
                                   struct cuttle_error *error);
 /* Nulls the handle. NULL handles are fine. */

@@ -12,6 +12,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -70,6 +71,9 @@ static void end_exchange(void *user, struct MHD_Connection *connection, void **c
 	*context = NULL;
 	if (x->reply.later) http_forget_later(x);
 	x->watched->deadline = http_now() + HTTP_REQUEST_S;
+	(void)pthread_mutex_lock(&server->lock);
+	x->watched->holder = (struct keys_holder){0};
+	(void)pthread_mutex_unlock(&server->lock);
 	if (x->reply.code) {
 		http_count(server, x->route, x->reply.code);
 		if (!server->params.quiet) http_log(server, x);
@@ -161,6 +165,14 @@ static enum MHD_Result answer_call(struct http_exchange *x) {
 	return x->reply.later ? MHD_YES : http_send(x);
 }
 
+/* Whether the exchange is another thread's. What libmicrohttpd says here changes on the HTTP thread
+ * alone: a connection that was resumed counts as suspended until its next turn. */
+static bool is_suspended(struct MHD_Connection *connection) {
+	const union MHD_ConnectionInfo *info =
+	    mhd.connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_SUSPENDED);
+	return info && info->suspended == MHD_YES;
+}
+
 /* What libmicrohttpd calls: once for the headers, for each piece of the body, at its end, and again
  * whenever a suspended connection was resumed. */
 static enum MHD_Result take_request(void *user, struct MHD_Connection *connection, const char *url,
@@ -168,9 +180,11 @@ static enum MHD_Result take_request(void *user, struct MHD_Connection *connectio
                                     size_t *size, void **context) {
 	struct http_exchange *const x = *context;
 	(void)user;
-	(void)connection;
 	(void)url;
 	if (!x) return MHD_NO;
+	// Where it has read several chunks, it offers them all, though the first was handed over.
+	// What is not taken is offered again.
+	if (is_suspended(connection)) return MHD_YES;
 	if (x->phase == PHASE_NEW) {
 		http_judge(x, method, version);
 		// A reply now ends the connection; later, the client gets to send its body.
@@ -263,6 +277,17 @@ enum cuttle_status http_start(const struct http_params *params, struct http_serv
 	if (status) http_stop(&server);
 	*out = server;
 	return status;
+}
+
+void http_keys_changed(struct http_server *server) {
+	(void)pthread_mutex_lock(&server->lock);
+	for (struct watched *w = server->connections; w; w = w->next) {
+		if (!*w->holder.id || keys_hold(server->params.keys, &w->holder)) continue;
+		w->revoked = true;
+		(void)shutdown(w->socket, SHUT_RDWR);
+	}
+	(void)pthread_mutex_unlock(&server->lock);
+	streams_revoke(server->streams);
 }
 
 void http_quiesce(struct http_server *server) {

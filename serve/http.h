@@ -61,6 +61,7 @@ struct http_call {
 	const char *id;                 /* what stands at {id}; [a-z0-9_-]+, or NULL */
 	const char *key;                /* ID of the API key; "" = the server has no keys, or
 	                                 * HTTP_NOBODY's route was asked without one */
+	const char *owner;              /* this very key: keys.h; "" with the ID */
 	enum http_role role;            /* of that key */
 	const json_t *body;             /* borrowed; NULL unless HTTP_BODY_JSON */
 	void *upload;                   /* what `begin` gave; NULL unless HTTP_BODY_UPLOAD */
@@ -183,6 +184,9 @@ struct http_server;
  * INTERNAL, NOMEM. */
 enum cuttle_status http_start(const struct http_params *params, struct http_server **server,
                               struct cuttle_error *error);
+/* The file of keys was read again: what was asked with a key that is gone, or may do less now,
+ * ends, streams included. Not without keys. Any thread. */
+void http_keys_changed(struct http_server *server);
 /* No connection is accepted and no request begun any more: /ready is 503 "stopping", and so is
  * every new request. Streams and replies under way go on. */
 void http_quiesce(struct http_server *server);

@@ -55,6 +55,8 @@ struct http_reply {
 struct watched {
 	struct watched *previous, *next; /* under the server's lock */
 	int socket;
+	struct keys_holder holder;          /* who asks now; "" = nobody. Under the server's lock */
+	atomic_bool revoked;                /* a key that is gone has asked */
 	_Atomic double deadline;            /* http_now() at which it is shut down; 0 = none */
 	struct http_later *_Atomic waiting; /* the client is asked now and then whether it left */
 };
@@ -87,9 +89,8 @@ struct http_exchange {
 	const struct http_route *route; /* NULL = none was found */
 	const struct http_table *table;
 	char id[HTTP_ID_MOST + 1];
-	char key[KEYS_ID + 1];
-	enum http_role role;
-	bool key_right; /* what WORK_KEY found */
+	struct keys_holder holder; /* "" = the server has no keys, or none was asked for */
+	bool key_right;            /* what WORK_KEY found */
 
 	char *body; /* [capacity] owned; JSON, or what waits to be passed on */
 	size_t size, capacity;

@@ -145,8 +145,9 @@ struct http_call http_call_of(struct http_exchange *x) {
 	return (struct http_call){.method = x->route->method,
 	                          .path = x->path,
 	                          .id = *x->id ? x->id : NULL,
-	                          .key = x->key,
-	                          .role = x->role,
+	                          .key = x->holder.id,
+	                          .owner = x->holder.owner,
+	                          .role = x->holder.role,
 	                          .body = x->json,
 	                          .upload = x->upload,
 	                          .exchange = x};

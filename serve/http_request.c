@@ -119,7 +119,7 @@ static bool find_route(struct http_exchange *x, const char *method) {
 
 /* The role is known: may it ask, and may the body come? */
 static void judge_call(struct http_exchange *x) {
-	if (x->role < x->route->role) {
+	if (x->holder.role < x->route->role) {
 		http_fail(&x->reply, 403, "permission_error", "forbidden_role", NULL,
 		          "this key's role may not do that");
 	} else if (x->route->body == HTTP_BODY_NONE && has_body(x)) {
@@ -148,8 +148,18 @@ static void refuse_key(struct http_exchange *x) {
 	refuse_call(x);
 }
 
+/* The key was right. It may be taken away at any time: http_keys_changed ends what it finds here,
+ * so it stands here before the keys are asked once more. */
+static void judge_holder(struct http_exchange *x) {
+	(void)pthread_mutex_lock(&x->server->lock);
+	x->watched->holder = x->holder;
+	(void)pthread_mutex_unlock(&x->server->lock);
+	if (keys_hold(x->server->params.keys, &x->holder)) judge_call(x);
+	else refuse_key(x);
+}
+
 void http_judge_key(struct http_exchange *x) {
-	if (x->key_right) judge_call(x);
+	if (x->key_right) judge_holder(x);
 	else refuse_key(x);
 }
 
@@ -165,10 +175,11 @@ static bool take_turn(struct http_server *server) {
 static void judge_caller(struct http_exchange *x, const char *authorization) {
 	struct keys *const keys = x->server->params.keys;
 	const char *const token = authorization ? http_bearer(authorization) : NULL;
-	if (!keys) x->role = HTTP_OFFICER;
-	if (!keys || x->route->role == HTTP_NOBODY ||
-	    (token && keys_recall(keys, token, x->key, &x->role))) {
+	if (!keys) x->holder.role = HTTP_OFFICER;
+	if (!keys || x->route->role == HTTP_NOBODY) {
 		judge_call(x);
+	} else if (token && keys_recall(keys, token, &x->holder)) {
+		judge_holder(x);
 	} else if (!token || strlen(token) > KEYS_TOKEN) {
 		refuse_key(x);
 	} else if (take_turn(x->server)) {

@@ -49,10 +49,11 @@ static bool has_place(const struct http_exchange *x) {
 	unsigned all = 0, same = 0;
 	for (const struct http_waiter *at = x->server->waiters; at; at = at->next) {
 		all++;
-		same += !strcmp(at->key, x->key);
+		same += !strcmp(at->key, x->holder.id);
 	}
 	return all < HTTP_WAITERS - (reserved ? 0U : HTTP_KEPT_WAITERS) &&
-	       (!*x->key || same < HTTP_KEY_WAITERS + (reserved ? HTTP_KEPT_WAITERS / 2U : 0U));
+	       (!*x->holder.id ||
+	        same < HTTP_KEY_WAITERS + (reserved ? HTTP_KEPT_WAITERS / 2U : 0U));
 }
 
 /* Starts a thread for a route that waits; it begins when the lock is free. The lock is held. False:
@@ -63,7 +64,7 @@ static bool start_waiter(struct http_exchange *x) {
 	pthread_t thread;
 	if (!waiter) return false;
 	waiter->exchange = x;
-	memcpy(waiter->key, x->key, sizeof waiter->key);
+	memcpy(waiter->key, x->holder.id, sizeof waiter->key);
 	if (pthread_create(&thread, NULL, wait_apart, waiter) != 0) {
 		free(waiter);
 		return false;
@@ -104,7 +105,7 @@ static void verify_key(struct http_exchange *x) {
 	                  *const space = authorization ? strchr(authorization, ' ') : NULL;
 	const char *token = space ? space : "";
 	while (*token == ' ') token++;
-	x->key_right = keys_verify(x->server->params.keys, token, x->key, &x->role);
+	x->key_right = keys_verify(x->server->params.keys, token, &x->holder);
 	(void)pthread_mutex_lock(&x->server->lock);
 	x->server->keys_waiting--;
 	(void)pthread_mutex_unlock(&x->server->lock);

@@ -50,9 +50,17 @@ void jobs_stop(struct jobs *jobs);
 /* Stops and frees. The handle may be NULL; it is set to NULL. */
 void jobs_close(struct jobs **jobs);
 
+/* Jobs of a state folder that named their owner by the ID of a key alone become those of the key
+ * that has this ID now, or nobody's. So a key that is made later with an old ID gets none. To be
+ * called once behind jobs_open, where the server has keys. INTERNAL, PARTIAL, NOMEM. */
+struct keys;
+enum cuttle_status jobs_adopt(struct jobs *jobs, struct keys *keys, struct cuttle_error *error);
+/* Whether the ledger's file is there, and may be read and written. It never waits. */
+bool jobs_has_ledger(const struct jobs *jobs);
+
 /* Who asks. */
 struct jobs_caller {
-	const char *key; /* ID of the API key */
+	const char *key; /* whose the jobs are: "ID#MARK" of keys.h; "" = there are no keys */
 	bool officer;    /* may see and end the jobs of all, and start them under --approval */
 };
 /* Why something is refused. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 static struct jobs_caller get_caller(const struct http_call *call) {
-	return (struct jobs_caller){call->key, call->role >= HTTP_OFFICER};
+	return (struct jobs_caller){call->owner, call->role >= HTTP_OFFICER};
 }
 
 static void answer_fault(struct http_reply *reply, const struct jobs_fault *fault) {
@@ -205,6 +205,11 @@ static void add_metrics(void *user, struct http_metrics *metrics) {
 		}
 }
 
+/* Without its ledger a server can begin no job. */
+static const char *find_missing(void *user) {
+	return jobs_has_ledger(user) ? NULL : "no_ledger";
+}
+
 static const struct http_route ROUTES[] = {
     {"POST", "/v1/jobs", HTTP_USE, HTTP_BODY_JSON, HTTP_WAITING, answer_create, NULL, NULL, NULL},
     {"GET", "/v1/jobs", HTTP_USE, HTTP_BODY_NONE, HTTP_SLOW, answer_list, NULL, NULL, NULL},
@@ -236,5 +241,6 @@ struct http_table jobs_table(struct jobs *jobs) {
 	return (struct http_table){.routes = ROUTES,
 	                           .count = sizeof ROUTES / sizeof *ROUTES,
 	                           .user = jobs,
-	                           .metrics = add_metrics};
+	                           .metrics = add_metrics,
+	                           .ready = find_missing};
 }

@@ -5,10 +5,12 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/jsonout.h"
+#include "serve/keys.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Numbers of events: jobs.h. */
@@ -100,6 +102,25 @@ bool job_find_own(struct jobs *jobs, const struct jobs_caller *caller, const cha
 		return true;
 	job_free(job);
 	return jobs_refuse(fault, 404, "not_found", "", "there is no such job");
+}
+
+enum cuttle_status jobs_adopt(struct jobs *jobs, struct keys *keys, struct cuttle_error *error) {
+	struct keys_holder holder;
+	enum cuttle_status status = CUTTLE_OK;
+	(void)pthread_mutex_lock(&jobs->lock);
+	for (size_t i = 0; !status && keys_at(keys, i, &holder); i++)
+		status = store_adopt(jobs->store, holder.id, holder.owner, error);
+	if (!status) status = store_disown(jobs->store, error);
+	(void)pthread_mutex_unlock(&jobs->lock);
+	return status;
+}
+
+/* The file may not be opened here: to close it would take SQLite's locks away. */
+bool jobs_has_ledger(const struct jobs *jobs) {
+	struct stat state;
+	const char *const path = jobs->options.ledger;
+	return stat(path, &state) == 0 && S_ISREG(state.st_mode) && state.st_size > 0 &&
+	       access(path, R_OK | W_OK) == 0;
 }
 
 bool job_check_awaiting(const struct job *job, struct jobs_fault *fault) {
@@ -239,7 +260,7 @@ json_t *job_describe(const struct jobs *jobs, const struct job *job, json_t *bud
 	     json_boolean(job->row.id[0] && vault_has(&jobs->vault, job->row.id))},
 	    {"texts", json_integer((json_int_t)job_texts(job))},
 	    {"texts_done", json_integer((json_int_t)job_done(jobs, job))},
-	    {"owner", json_string(job->row.owner)},
+	    {"owner", json_stringn(job->row.owner, strcspn(job->row.owner, "#"))},
 	    {"created", json_integer(job->row.created)},
 	    {"error",
 	     *failure ? json_pack("{s:s,s:s}", "code", failure, "message", explain_failure(failure))

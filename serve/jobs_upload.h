@@ -14,7 +14,7 @@
 struct jobs_upload {
 	struct jobs *jobs;
 	char id[STORE_ID];
-	char owner[KEYS_ID + 1];     /* whose job it is */
+	char owner[KEYS_OWNER + 1];  /* whose job it is */
 	struct vault_writer *writer; /* NULL = a piece has failed, or all is in place */
 	enum cuttle_status failed;
 	// Under the lock:

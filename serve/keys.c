@@ -12,16 +12,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
 	FILE_MOST = 1 << 20, /* bytes of a file of keys */
 	RECALLED = 256,      /* keys that are recalled, at most */
-	SECRET_BYTES = 32    /* random bytes of a secret */
+	SECRET_BYTES = 32,   /* random bytes of a secret */
+	LOCK_TRIES = 1000,   /* of a file that another process writes */
+	LOCK_PAUSE_NS = 10000000
 };
 
 struct key_line {
 	char id[KEYS_ID + 1];
+	char owner[KEYS_OWNER + 1];
 	enum http_role role;
 	char hash[crypto_pwhash_STRBYTES];
 };
@@ -60,6 +64,17 @@ static bool find_id(const struct key_line *lines, size_t count, const char *id) 
 	return false;
 }
 
+/* Names the owner of what belongs to this key. The hash has a salt, so no two keys have the same.
+ */
+static void name_owner(struct key_line *line) {
+	unsigned char mark[crypto_generichash_BYTES_MIN];
+	char hex[2 * sizeof mark + 1];
+	(void)crypto_generichash(mark, sizeof mark, (const unsigned char *)line->hash,
+	                         strlen(line->hash), NULL, 0);
+	(void)sodium_bin2hex(hex, sizeof hex, mark, sizeof mark);
+	(void)snprintf(line->owner, sizeof line->owner, "%s#%.*s", line->id, KEYS_MARK, hex);
+}
+
 /* Reads "ID ROLE HASH". */
 static bool parse_client_line(char *text, struct key_line *line) {
 	char *rest = NULL;
@@ -71,6 +86,7 @@ static bool parse_client_line(char *text, struct key_line *line) {
 		return false;
 	strcpy(line->id, id);
 	strcpy(line->hash, hash);
+	name_owner(line);
 	return true;
 }
 
@@ -103,23 +119,14 @@ static enum cuttle_status read_key_lines(const char *path, char *text, struct ke
 	return CUTTLE_OK;
 }
 
-/* The same from the file, which must be its owner's alone. */
+/* The same from the file, which must be this user's alone. */
 static enum cuttle_status load_key_lines(const char *path, struct key_line **lines, size_t *count,
                                          struct cuttle_error *error) {
-	struct stat state;
-	char *text = NULL;
+	char *text;
 	size_t size;
 	*lines = NULL;
 	*count = 0;
-	if (stat(path, &state) == 0) {
-		if (!S_ISREG(state.st_mode))
-			return io_fail(error, CUTTLE_USAGE,
-			               "keys must be in a regular file, not %s", path);
-		if (state.st_mode & 077)
-			return io_fail(error, CUTTLE_USAGE,
-			               "others may read the keys in %s: chmod 600 it first", path);
-	}
-	enum cuttle_status status = file_read(path, FILE_MOST, &text, &size, error);
+	enum cuttle_status status = file_read_secret(path, FILE_MOST, &text, &size, error);
 	if (!status) status = read_key_lines(path, text, lines, count, error);
 	free(text);
 	return status;
@@ -177,17 +184,39 @@ static void digest_token(const struct keys *keys, const char *token,
 	                         strlen(token), keys->secret, sizeof keys->secret);
 }
 
-bool keys_recall(struct keys *keys, const char *token, char id[KEYS_ID + 1], enum http_role *role) {
+static struct keys_holder holder_of(const struct key_line *line) {
+	struct keys_holder holder = {.role = line->role};
+	strcpy(holder.id, line->id);
+	strcpy(holder.owner, line->owner);
+	return holder;
+}
+
+bool keys_at(struct keys *keys, size_t at, struct keys_holder *holder) {
+	(void)pthread_mutex_lock(&keys->lock);
+	const bool is = at < keys->count;
+	if (is) *holder = holder_of(&keys->lines[at]);
+	(void)pthread_mutex_unlock(&keys->lock);
+	return is;
+}
+
+bool keys_hold(struct keys *keys, const struct keys_holder *holder) {
+	bool held = false;
+	(void)pthread_mutex_lock(&keys->lock);
+	for (size_t i = 0; i < keys->count && !held; i++)
+		held = !strcmp(keys->lines[i].owner, holder->owner) &&
+		       keys->lines[i].role >= holder->role;
+	(void)pthread_mutex_unlock(&keys->lock);
+	return held;
+}
+
+bool keys_recall(struct keys *keys, const char *token, struct keys_holder *holder) {
 	unsigned char digest[crypto_generichash_BYTES];
 	bool found = false;
 	(void)pthread_mutex_lock(&keys->lock);
 	digest_token(keys, token, digest);
 	for (size_t i = 0; i < keys->recalled_count && !found; i++) {
 		found = sodium_memcmp(digest, keys->recalled[i].digest, sizeof digest) == 0;
-		if (!found) continue;
-		const struct key_line *line = &keys->lines[keys->recalled[i].line];
-		strcpy(id, line->id);
-		*role = line->role;
+		if (found) *holder = holder_of(&keys->lines[keys->recalled[i].line]);
 	}
 	(void)pthread_mutex_unlock(&keys->lock);
 	return found;
@@ -216,7 +245,7 @@ static bool recall_token(struct keys *keys, const char *token, const char *hash)
 	return true;
 }
 
-bool keys_verify(struct keys *keys, const char *token, char id[KEYS_ID + 1], enum http_role *role) {
+bool keys_verify(struct keys *keys, const char *token, struct keys_holder *holder) {
 	char hash[crypto_pwhash_STRBYTES];
 	const char *const dot = strchr(token, '.'), *const secret = dot ? dot + 1 : "";
 	(void)pthread_mutex_lock(&keys->lock);
@@ -228,19 +257,14 @@ bool keys_verify(struct keys *keys, const char *token, char id[KEYS_ID + 1], enu
 	(void)pthread_mutex_lock(&keys->lock);
 	if (right) right = recall_token(keys, token, hash);
 	(void)pthread_mutex_unlock(&keys->lock);
-	return right && keys_recall(keys, token, id, role);
+	return right && keys_recall(keys, token, holder);
 }
 
-/* Appends a line to the file in one write, with the lock of file_lock. */
-static enum cuttle_status append_key(const char *path, const struct key_line *line,
-                                     struct cuttle_error *error) {
-	char text[KEYS_ID + crypto_pwhash_STRBYTES + 16];
+/* Whether the lines of the file leave room for one more. */
+static enum cuttle_status check_new_line(const char *path, const struct key_line *line,
+                                         struct cuttle_error *error) {
 	struct key_line *lines;
 	size_t count;
-	int file;
-	const int problem = file_lock(path, &file);
-	if (problem)
-		return io_fail(error, CUTTLE_USAGE, "cannot open %s: %s", path, strerror(problem));
 	enum cuttle_status status = load_key_lines(path, &lines, &count, error);
 	if (!status && find_id(lines, count, line->id))
 		status = io_fail(error, CUTTLE_USAGE,
@@ -249,10 +273,66 @@ static enum cuttle_status append_key(const char *path, const struct key_line *li
 		status = io_fail(error, CUTTLE_USAGE, "%s has %d keys, which is the most", path,
 		                 KEYS_MOST);
 	free(lines);
-	const int size = snprintf(text, sizeof text, "%s %s %s\n", line->id,
-	                          line->role == HTTP_OFFICER ? "officer" : "use", line->hash);
-	if (!status && (file_write(file, text, (size_t)size) || fsync(file)))
-		status = io_fail(error, CUTTLE_INTERNAL, "cannot write %s", path);
+	return status;
+}
+
+/* Puts a file with one more line in the place of the old one, whose last line may have no end. */
+static enum cuttle_status replace_key_file(const char *path, const struct key_line *line,
+                                           struct cuttle_error *error) {
+	char added[KEYS_ID + crypto_pwhash_STRBYTES + 16], *text;
+	struct sink sink;
+	size_t size;
+	enum cuttle_status status = file_read_secret(path, FILE_MOST, &text, &size, error);
+	if (status) return status;
+	const bool open_end = size && text[size - 1] != '\n';
+	const int length =
+	    snprintf(added, sizeof added, "%s%s %s %s\n", open_end ? "\n" : "", line->id,
+	             line->role == HTTP_OFFICER ? "officer" : "use", line->hash);
+	status = sink_open_private(&sink, path, error);
+	if (!status) {
+		status = sink_write(&sink, text, size, error);
+		if (!status) status = sink_write(&sink, added, (size_t)length, error);
+		status = sink_close(&sink, status, error);
+	}
+	const int problem = status ? 0 : file_sync_folder(path);
+	if (problem)
+		status =
+		    io_fail(error, CUTTLE_INTERNAL, "cannot write %s: %s", path, strerror(problem));
+	free(text);
+	return status;
+}
+
+/* Takes the lock of file_lock, for which others may have to be waited for. Returns 0 or the errno.
+ */
+static int wait_for_lock(const char *path, int *file) {
+	const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
+	int problem = EWOULDBLOCK;
+	for (unsigned i = 0; i < LOCK_TRIES && problem == EWOULDBLOCK; i++) {
+		if (i) (void)nanosleep(&pause, NULL);
+		problem = file_lock(path, file);
+	}
+	return problem;
+}
+
+/* Adds a line to the file. Who else adds one meanwhile waits. */
+static enum cuttle_status append_key(const char *path, const struct key_line *line,
+                                     struct cuttle_error *error) {
+	const bool fresh = access(path, F_OK) != 0;
+	struct stat state;
+	int file;
+	const int problem = wait_for_lock(path, &file);
+	if (problem)
+		return io_fail(error, CUTTLE_USAGE, "cannot open %s: %s", path,
+		               problem == EWOULDBLOCK ? "another process writes it"
+		                                      : strerror(problem));
+	// Of a symbolic link, the file behind it is replaced.
+	char *const real = realpath(path, NULL);
+	enum cuttle_status status = check_new_line(path, line, error);
+	if (!status && !real) status = io_fail(error, CUTTLE_NOMEM, "out of memory");
+	if (!status) status = replace_key_file(real, line, error);
+	// The lock has made the file.
+	if (status && fresh && fstat(file, &state) == 0 && !state.st_size) (void)unlink(path);
+	free(real);
 	(void)close(file);
 	return status;
 }

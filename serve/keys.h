@@ -12,15 +12,26 @@
 #include "serve/http.h"
 
 enum {
-	KEYS_ID = 32,     /* bytes of an ID, [a-z0-9-], at most */
+	KEYS_ID = 32,   /* bytes of an ID, [a-z0-9-], at most */
+	KEYS_MARK = 16, /* hex digits that tell keys of one ID apart */
+	KEYS_OWNER = KEYS_ID + 1 + KEYS_MARK,
 	KEYS_TOKEN = 128, /* bytes of "ID.SECRET", at most */
 	KEYS_MOST = 1000  /* lines of a file */
 };
 
 struct keys;
 
-/* Reads the file, which its owner alone may read. `path` must outlive the keys.
- * USAGE: others may read it, or it is no regular file. INPUT: it cannot be read, or a line is not
+/* A key that was right. */
+struct keys_holder {
+	char id[KEYS_ID + 1];
+	/* "ID#MARK": what belongs to a key belongs to this. Another key that is later made with the
+	 * same ID has another mark. */
+	char owner[KEYS_OWNER + 1];
+	enum http_role role;
+};
+
+/* Reads the file. `path` must outlive the keys.
+ * USAGE: it is not this user's alone (file_open_secret). INPUT: it cannot be read, or a line is not
  * "ID ROLE HASH", or an ID stands twice. NOMEM. */
 enum cuttle_status keys_open(const char *path, struct keys **keys, struct cuttle_error *error);
 void keys_free(struct keys **keys);
@@ -28,14 +39,20 @@ void keys_free(struct keys **keys);
 enum cuttle_status keys_reload(struct keys *keys, struct cuttle_error *error);
 
 /* Whether this token was right before, since the file was read. Any thread; quick. */
-bool keys_recall(struct keys *keys, const char *token, char id[KEYS_ID + 1], enum http_role *role);
+bool keys_recall(struct keys *keys, const char *token, struct keys_holder *holder);
 /* Whether this token is right. Slow; one thread at a time. */
-bool keys_verify(struct keys *keys, const char *token, char id[KEYS_ID + 1], enum http_role *role);
+bool keys_verify(struct keys *keys, const char *token, struct keys_holder *holder);
+/* Whether the file, as it was last read, still has this key with this role or a higher one. Any
+ * thread; quick. */
+bool keys_hold(struct keys *keys, const struct keys_holder *holder);
+/* The holder of line `at` of the file, from 0 on. False: there are not so many. */
+bool keys_at(struct keys *keys, size_t at, struct keys_holder *holder);
 
-/* Makes a key and appends its line to the file, which is made with mode 0600 where there is none.
- * token gets the key, which stands nowhere else.
- * USAGE: the ID is no ID, or stands in the file already; as keys_open. INTERNAL: no entropy, or the
- * file cannot be written. NOMEM. */
+/* Makes a key. A new file with its line behind the others takes the place of the old one, so that
+ * nobody sees half a line, and on failure the old one stands. Processes that do so together wait
+ * for each other. token gets the key, which stands nowhere else. USAGE: the ID is no ID, or stands
+ * in the file already; another process keeps the file locked; as keys_open. INTERNAL: no entropy,
+ * or the file cannot be written. NOMEM. */
 enum cuttle_status keys_make(const char *path, const char *id, enum http_role role,
                              char token[KEYS_TOKEN + 1], struct cuttle_error *error);
 

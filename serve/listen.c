@@ -4,6 +4,7 @@
 
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/secrecy.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -195,19 +196,20 @@ static enum cuttle_status open_socket(struct listening *l, const struct listen_r
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status read_pem(const char *path, char **text, struct cuttle_error *error) {
-	size_t size;
-	return path ? file_read(path, PEM_MOST, text, &size, error) : CUTTLE_OK;
-}
-
 enum cuttle_status listen_open(const struct listen_request *request, struct listening *listening,
                                struct cuttle_error *error) {
 	union address address = {0};
 	*listening = (struct listening){.socket = -1, .tls = request->certificate != NULL};
 	if (!request->certificate != !request->secret)
 		return io_fail(error, CUTTLE_USAGE, "TLS needs both --tls-cert and --tls-key");
-	enum cuttle_status status = read_pem(request->certificate, &listening->certificate, error);
-	if (!status) status = read_pem(request->secret, &listening->secret, error);
+	size_t size;
+	enum cuttle_status status = CUTTLE_OK;
+	if (request->secret)
+		status = file_read(request->certificate, PEM_MOST, &listening->certificate, &size,
+		                   error);
+	if (!status && request->secret)
+		status =
+		    file_read_secret(request->secret, PEM_MOST, &listening->secret, &size, error);
 	if (!status) status = open_socket(listening, request, &address, error);
 	if (!status) status = name_socket(listening, request, &address, error);
 	if (status) listen_close(listening);
@@ -219,7 +221,7 @@ void listen_close(struct listening *listening) {
 	if (listening->path) (void)unlink(listening->path);
 	free(listening->path);
 	free(listening->certificate);
-	free(listening->secret);
+	secrecy_free(listening->secret);
 	for (size_t i = 0; i < LISTEN_NAMES; i++) free(listening->names[i]);
 	*listening = (struct listening){.socket = -1};
 }

@@ -35,7 +35,8 @@ struct listening {
 
 /* Opens the socket. listen_close frees all.
  * USAGE: the address is none, is in use, or needs TLS and keys; only one of certificate and key is
- * given. INPUT: one of them cannot be read. NOMEM. On failure nothing is owned. */
+ * given; the key is not this user's alone (file_open_secret). INPUT: one of them cannot be read.
+ * NOMEM. On failure nothing is owned. */
 enum cuttle_status listen_open(const struct listen_request *request, struct listening *listening,
                                struct cuttle_error *error);
 void listen_close(struct listening *listening);

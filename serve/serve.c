@@ -60,9 +60,11 @@ static void wait_for_end(struct server *server) {
 		while ((got = read(told[0], &signal, 1)) < 0 && errno == EINTR)
 			;
 		if (got != 1) return;
-		if (signal == SIGHUP && server->keys && keys_reload(server->keys, &error))
+		if (signal != SIGHUP || !server->keys) continue;
+		if (keys_reload(server->keys, &error))
 			fprintf(stderr, "cuttle serve: the keys stay as they were: %s\n",
 			        error.message);
+		else http_keys_changed(server->http);
 	}
 }
 
@@ -89,6 +91,8 @@ static enum cuttle_status open_parts(struct server *server, const struct serve_r
 		if (request->plain == SERVE_PLAIN_PAUSE) jobs.busy = pause_plain;
 		jobs.user = server;
 		status = jobs_open(&jobs, &server->jobs, error);
+		if (!status && server->keys) status = jobs_adopt(server->jobs, server->keys, error);
+		if (status && server->jobs) jobs_stop(server->jobs);
 		if (status && server->plain) plain_stop(server->plain);
 	}
 	return status;

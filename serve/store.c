@@ -153,6 +153,24 @@ enum cuttle_status store_remove(struct store *store, const char *id, struct cutt
 	return finish_statement(store, statement, error);
 }
 
+enum cuttle_status store_adopt(struct store *store, const char *id, const char *owner,
+                               struct cuttle_error *error) {
+	sqlite3_stmt *statement;
+	const enum cuttle_status status = database_prepare(
+	    &store->database, "UPDATE job SET owner = ?2 WHERE owner = ?1", &statement, error);
+	if (status) return status;
+	bind_text(statement, 1, id);
+	bind_text(statement, 2, owner);
+	return finish_statement(store, statement, error);
+}
+
+enum cuttle_status store_disown(struct store *store, struct cuttle_error *error) {
+	return database_execute(
+	    &store->database,
+	    "UPDATE job SET owner = owner || '#' WHERE owner <> '' AND instr(owner, '#') = 0",
+	    error);
+}
+
 enum cuttle_status store_recover(struct store *store, struct cuttle_error *error) {
 	return database_execute(
 	    &store->database,

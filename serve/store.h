@@ -49,7 +49,7 @@ struct store_job {
 	const char *fingerprint; /* of the command; "" = not known yet */
 	const char *dataset;     /* the ledger's name of the references */
 	const char *run;         /* the ledger's name of the charge; "" = none is known */
-	const char *owner;       /* ID of the key that made it */
+	const char *owner;       /* the key that made it, "ID#MARK"; "" = there are no keys */
 	const char *idempotency; /* the key of its request, one of its owner */
 	const char *failure;     /* code of a failed job, or STORE_CANCELLING; else "" */
 	int64_t attempts;        /* times that its command has ended without an answer */
@@ -72,6 +72,11 @@ enum cuttle_status store_add(struct store *store, const struct store_job *job,
 enum cuttle_status store_change(struct store *store, const struct store_job *job,
                                 struct cuttle_error *error);
 enum cuttle_status store_remove(struct store *store, const char *id, struct cuttle_error *error);
+/* Jobs whose owner is an ID without a mark, as older servers wrote it, become the owner's. */
+enum cuttle_status store_adopt(struct store *store, const char *id, const char *owner,
+                               struct cuttle_error *error);
+/* Those that are left become nobody's: their ID gets the mark that no key has, "". */
+enum cuttle_status store_disown(struct store *store, struct cuttle_error *error);
 /* What a server does first: jobs that were running when the last one ended are queued again. */
 enum cuttle_status store_recover(struct store *store, struct cuttle_error *error);
 /* The place behind all others in the queue. */

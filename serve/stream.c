@@ -175,6 +175,18 @@ void streams_tick(struct streams *streams) {
 	unlock_streams(streams);
 }
 
+void streams_revoke(struct streams *streams) {
+	lock_streams(streams);
+	for (struct http_stream *stream = streams->first; stream; stream = stream->next) {
+		if (!stream->watched || !stream->watched->revoked) continue;
+		stream->cancelled = true;
+		sodium_memzero(stream->ring, sizeof stream->ring);
+		stream->used = 0;
+		wake_receiver(stream);
+	}
+	unlock_streams(streams);
+}
+
 void streams_cancel(struct streams *streams) {
 	lock_streams(streams);
 	for (struct http_stream *stream = streams->first; stream; stream = stream->next) {

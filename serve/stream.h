@@ -35,6 +35,8 @@ void stream_leave(struct http_stream *stream);
 /* Called every second or so: keep-alives; a stream that was full for too long is cancelled, and its
  * connection is shut down. */
 void streams_tick(struct streams *streams);
+/* Cancels the streams whose connection is revoked; what is in them is wiped. */
+void streams_revoke(struct streams *streams);
 /* Cancels all streams: their receivers get the end. */
 void streams_cancel(struct streams *streams);
 size_t streams_count(struct streams *streams);

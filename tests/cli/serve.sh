@@ -5,7 +5,8 @@
 # if damaged requests are answered with 5xx or cost memory; if slow clients keep others out; if a
 # request without its key, role, host or origin is answered; if a key, a body or an id stands in the
 # log; if a completion depends on those beside it; if a server does not end in order, or leaves its
-# socket behind; if it listens for others without TLS and keys; if infer cannot use it.
+# socket behind, or takes a user's file for one; if it listens for others without TLS and keys; if a
+# key that others can read is used, or a file of keys is harmed; if infer cannot use it.
 wire=$(dirname "$(realpath "$0")")/../serve/wire.py
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
@@ -98,7 +99,30 @@ refused 2 serve key alice use --keys most
 says err 'most has 1000 keys, which is the most'
 chmod 644 keys
 unserved 2 -m tiny.gguf --keys keys
+says err 'keys: others may reach this key; chmod 600 it first'
 chmod 600 keys
+# A last line without its end, a symbolic link, six at once, a disk that is full.
+printf '# ours\n%s' "$(grep '^bob ' keys)" >bare
+chmod 600 bare
+ln -s bare linked
+exits 0 serve key carl use --keys linked
+[ -L linked ] || fail "a symbolic link was replaced"
+[ "$(cut -d' ' -f1,2 bare)" = $'# ours\nbob officer\ncarl use' ] || fail "a line was lost: $(cat bare)"
+makers=()
+for ((i = 0; i < 6; i++)); do
+	"$CUTTLE" serve key "six-$i" use --keys six >/dev/null 2>>six.err &
+	makers+=($!)
+done
+for maker in "${makers[@]}"; do wait "$maker" || fail "of six at once one fails: $(cat six.err)"; done
+[ "$(cut -d' ' -f1 six | sort | paste -sd' ')" = 'six-0 six-1 six-2 six-3 six-4 six-5' ] || fail "six at once leave $(cat six)"
+cp -p bare kept
+for unwritten in bare absent; do
+	told=$(ulimit -f 0; trap '' XFSZ; "$CUTTLE" serve key dora use --keys $unwritten 2>&1; echo "exit $?")
+	[[ $told == "cuttle serve: cannot write /"*"/$unwritten: File too large"$'\nexit 1' ]] || fail "a full disk: $told"
+done
+same bare kept "a file of keys was harmed by a write that failed"
+[ ! -e absent ] || fail "a key that could not be written leaves a file"
+compgen -G 'bare?*' && fail "a scratch file is left behind"
 { cat keys; echo 'carl use nothash'; } >broken
 chmod 600 broken
 unserved 4 -m tiny.gguf --keys broken
@@ -138,6 +162,13 @@ ended 0 plain
 grep -q 'Once upon' plain.log && fail "a prompt is in the log"
 
 # ---- a Unix socket -------------------------------------------------------------------------------
+echo mine >file
+mkfifo pipe
+for taken in file pipe .; do
+	unserved 2 -m tiny.gguf --listen "unix:$taken"
+	says err 'another server or a file is there'
+done
+[ "$(cat file)" = mine ] && [ -p pipe ] || fail "a file was taken for a socket that is left over"
 begin local --listen unix:sock --name other
 [ "$(stat -c %a sock)" = 660 ] || fail "the socket is open to $(stat -c %a sock)"
 unserved 2 -m tiny.gguf --listen unix:sock
@@ -180,6 +211,12 @@ if command -v openssl >/dev/null; then
 	openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem -days 2 2>/dev/null
 	unserved 2 -m tiny.gguf --listen 0.0.0.0:0 --tls-cert cert.pem --tls-key key.pem
 	unserved 2 -m tiny.gguf --tls-cert key.pem --tls-key key.pem --listen 127.0.0.1:0
+	cp key.pem shown.pem
+	for mode in 640 604 660; do
+		chmod $mode shown.pem
+		unserved 2 -m tiny.gguf --tls-cert cert.pem --tls-key shown.pem --listen 127.0.0.1:0
+		says err 'shown.pem: others may reach this key; chmod 600 it first'
+	done
 	begin tls --listen 127.0.0.1:0 --tls-cert cert.pem --tls-key key.pem
 	python3 - "$port" <<'END' || fail "TLS"
 import ssl, socket, sys, warnings

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests io/paths.c and io/file.c. It fails if two names of one file are taken for two files, or
-// names of two for one. It fails if a scratch file touches another file.
+// names of two for one. It fails if a scratch file touches another file, or if a secret key is read
+// from a file that others can reach or own.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -207,6 +208,42 @@ static void what_stands_stays(void **state) {
 	assert_int_equal(unlink("z") | unlink("z.part") | unlink("z.tmp"), 0);
 }
 
+static void a_secret_is_its_owners_alone(void **state) {
+	(void)state;
+	char *text;
+	size_t size;
+	int file;
+	for (mode_t mode = 0; mode < 0777; mode++) {
+		const bool closed = !(mode & 077);
+		// Only root reads a file of its own without the mode that says so.
+		if ((mode & 0400) == 0) continue;
+		files_put("secret", "abc", 3);
+		assert_int_equal(chmod("secret", mode), 0);
+		const enum cuttle_status status =
+		    file_read_secret("secret", 3, &text, &size, &error);
+		assert_int_equal(status, closed ? CUTTLE_OK : CUTTLE_USAGE);
+		if (closed) assert_string_equal(text, "abc");
+		else assert_null(text);
+		free(text);
+		assert_int_equal(unlink("secret"), 0);
+	}
+	files_put("secret", "abc", 3);
+	assert_int_equal(chmod("secret", 0600), 0);
+	assert_int_equal(file_read_secret("secret", 2, &text, &size, &error), CUTTLE_INPUT);
+	if (geteuid() == 0) {
+		assert_int_equal(chown("secret", 12345, 0), 0);
+		assert_int_equal(file_read_secret("secret", 3, &text, &size, &error), CUTTLE_USAGE);
+		assert_non_null(strstr(error.message, "another user's"));
+	}
+	assert_int_equal(unlink("secret"), 0);
+	assert_int_equal(file_open_secret("secret", &file, &error), CUTTLE_INPUT);
+	assert_int_equal(file_open_secret("sub", &file, &error), CUTTLE_USAGE);
+	assert_int_equal(mkfifo("secret", 0600), 0);
+	assert_int_equal(file_open_secret("secret", &file, &error), CUTTLE_USAGE);
+	assert_int_equal(file, -1);
+	assert_int_equal(unlink("secret"), 0);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(names_of_one_place),
@@ -217,6 +254,7 @@ int main(void) {
 	    cmocka_unit_test(folders_of_outputs),
 	    cmocka_unit_test(scratch_is_new),
 	    cmocka_unit_test(what_stands_stays),
+	    cmocka_unit_test(a_secret_is_its_owners_alone),
 	};
 	if (!mkdtemp(folder) || chdir(folder) != 0 || mkdir("sub", 0700) != 0 ||
 	    symlink(".", "link") != 0)

@@ -423,7 +423,7 @@ static void a_bad_key_is_no_key(void **state) {
 		assert_int_equal(signature_read_public(path, public_key, NULL), CUTTLE_INPUT);
 		assert_int_equal(unlink(path), 0);
 	}
-	assert_int_equal(signature_open("/tmp", &key, NULL), CUTTLE_INPUT);
+	assert_int_equal(signature_open("/tmp", &key, NULL), CUTTLE_USAGE);
 	assert_int_equal(signature_read_public(PUBLIC, public_key, NULL), CUTTLE_OK);
 	(void)snprintf(text, sizeof text, "%s\n", PUBLIC);
 	path = file_of(text, 0644);

@@ -14,6 +14,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -137,6 +138,13 @@ class Server:
         code = self.process.wait(60)
         self.file.close()
         check(code == 0, f'the server ends with {code}')
+
+
+def wait_until(true, why, seconds=20):
+    end = time.monotonic() + seconds
+    while not true():
+        check(time.monotonic() < end, why)
+        time.sleep(0.02)
 
 
 def runs(ledger='ledger', kind='reserve'):
@@ -295,6 +303,110 @@ def case_roles():
     server.stop()
     for secret in keys.values():
         check(secret not in open('log').read(), 'a key is in the log')
+
+
+def follow(server, job, key):
+    """A connection on which the events of a job come."""
+    sock = socket.create_connection(('127.0.0.1', server.port))
+    sock.settimeout(20)
+    sock.sendall(f'GET /v1/jobs/{job}/events HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {key}\r\n\r\n'.encode())
+    data = sock.recv(1000)
+    check(data.startswith(b'HTTP/1.1 200 '), f'events: {data[:300]}')
+    return sock
+
+
+def ends_within(sock, seconds):
+    """Whether the server ends the connection in that time."""
+    end = time.monotonic() + seconds
+    try:
+        while time.monotonic() < end:
+            sock.settimeout(max(0.01, end - time.monotonic()))
+            if not sock.recv(65536):
+                return True
+    except socket.timeout:
+        return False
+    except ConnectionError:
+        return True
+    return False
+
+
+def keep_lines(keep):
+    """Leaves those lines of the file of keys that begin with a name for which keep is true."""
+    with open('keys') as file:
+        lines = [line for line in file if keep(line.split()[0])]
+    with open('keys', 'w') as file:
+        file.writelines(lines)
+
+
+def case_revoked():
+    """A key that is taken away ends what was asked with it. Another key with its ID gets nothing of it."""
+    make_ledger()
+    keys = {who: command('serve', 'key', who, role, '--keys', 'keys').strip() for who, role in (('ann', 'use'), ('bob', 'use'), ('chief', 'officer'))}
+    server = Server('--keys', 'keys', '--plain', 'off')
+    of = {who: server.create(PLAN, 'a', key=keys[who])['id'] for who in ('ann', 'bob')}
+    events = {who: follow(server, of[who], keys[who]) for who in ('ann', 'bob')}
+    watched = follow(server, of['ann'], keys['chief'])
+    # An upload that has begun.
+    upload = socket.create_connection(('127.0.0.1', server.port))
+    upload.sendall(f'PUT /v1/jobs/{of["ann"]}/references HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n'
+                   f'Authorization: Bearer {keys["ann"]}\r\nContent-Length: 1000000\r\n\r\n'.encode() + records(12))
+    wait_until(lambda: os.path.exists(f'state/jobs/{of["ann"]}/refs.part'), 'the upload does not begin')
+    keep_lines(lambda name: name != 'ann')
+    server.process.send_signal(signal.SIGHUP)
+    for sock in (events['ann'], upload):
+        check(ends_within(sock, 5), 'what a key has begun goes on when it is gone')
+    wait_until(lambda: not os.path.exists(f'state/jobs/{of["ann"]}/refs.part'), 'the upload is not dropped')
+    for sock in (events['bob'], watched):
+        check(not ends_within(sock, 0.5), 'a key is gone, and the stream of another ends')
+    # An officer who is none any more.
+    with open('keys') as file:
+        lines = file.read().replace('chief officer', 'chief use')
+    with open('keys', 'w') as file:
+        file.write(lines)
+    server.process.send_signal(signal.SIGHUP)
+    check(ends_within(watched, 5), 'who is no officer any more goes on watching')
+    keys['new'] = command('serve', 'key', 'ann', 'use', '--keys', 'keys').strip()
+    keys['head'] = command('serve', 'key', 'head', 'officer', '--keys', 'keys').strip()
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: server.ask('GET', '/v1/jobs', key=keys['new'])[0] == 200, 'a new key is not taken')
+    check(server.json('GET', '/v1/jobs', 200, key=keys['new'])['data'] == [], 'a new key has the jobs of an old one')
+    server.error('GET', f'/v1/jobs/{of["ann"]}', 404, 'not_found', key=keys['new'])
+    server.error('GET', f'/v1/jobs/{of["ann"]}', 401, 'invalid_api_key', key=keys['ann'])
+    again = server.create(PLAN, 'a', key=keys['new'])['id']
+    check(again != of['ann'], 'an Idempotency-Key of an old key gives its job')
+    check([job['owner'] for job in server.json('GET', '/v1/jobs', 200, key=keys['head'])['data']] == ['ann', 'bob', 'ann'], 'owners are not named')
+    server.stop()
+    # A folder of an older server names owners by their ID.
+    jobs = sqlite3.connect('state/jobs.db', isolation_level=None)
+    jobs.execute("UPDATE job SET owner = 'bob' WHERE id = ?", (of['bob'],))
+    jobs.execute("UPDATE job SET owner = 'eve' WHERE id = ?", (again,))
+    jobs.close()
+    server = Server('--keys', 'keys', '--plain', 'off')
+    server.json('GET', f'/v1/jobs/{of["bob"]}', 200, key=keys['bob'])
+    server.stop()
+    keep_lines(lambda name: name != 'bob')
+    keys['eve'] = command('serve', 'key', 'eve', 'use', '--keys', 'keys').strip()
+    keys['bob'] = command('serve', 'key', 'bob', 'use', '--keys', 'keys').strip()
+    server = Server('--keys', 'keys', '--plain', 'off')
+    for who in ('eve', 'bob'):
+        check(server.json('GET', '/v1/jobs', 200, key=keys[who])['data'] == [], f'{who}, a new key, has old jobs')
+    server.stop()
+
+
+def case_ready():
+    """A server whose ledger is gone is not ready; where it is back, it is."""
+    make_ledger()
+    server = Server('--plain', 'off')
+    server.json('GET', '/ready', 200)
+    for gone, back in ((lambda: os.rename('ledger', 'away'), lambda: os.rename('away', 'ledger')),
+                       (lambda: (os.rename('ledger', 'away'), os.mkdir('ledger')), lambda: (os.rmdir('ledger'), os.rename('away', 'ledger'))),
+                       (lambda: (shutil.copy('ledger', 'away'), open('ledger', 'w').close()), lambda: os.replace('away', 'ledger'))):
+        gone()
+        check(server.json('GET', '/ready', 503) == {'status': 'no_ledger'}, 'not why')
+        server.json('GET', '/health', 200)
+        back()
+        server.json('GET', '/ready', 200)
+    server.stop()
 
 
 def case_busy():

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -68,9 +69,20 @@ void stage_ledger(double rho) {
 	    0);
 }
 
+/* No file of this process can be opened from here on, or as many as before. */
+static void starve_process(bool starve) {
+	static struct rlimit before;
+	if (starve) (void)getrlimit(RLIMIT_NOFILE, &before);
+	const struct rlimit none = {.rlim_cur = 0, .rlim_max = before.rlim_max};
+	(void)setrlimit(RLIMIT_NOFILE, starve ? &none : &before);
+}
+
 static void hear_busy(void *user, bool busy) {
 	(void)user;
 	stage.reads = busy;
+	if (!stage.starved) return;
+	starve_process(busy);
+	if (!busy) (void)atomic_fetch_sub(&stage.starved, 1);
 }
 
 struct jobs *stage_open(uint64_t seed, bool approval) {

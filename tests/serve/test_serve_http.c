@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the threads of serve/http.h over a socket; `make tsan` runs it, too. It fails if an upload
-// is neither answered nor dropped, or is both. It fails if a refusal before the body does not
-// arrive, or if a server that stops forgets what clients had begun.
+// is neither answered nor dropped, or is both, or if a byte of one is lost, however it is cut. It
+// fails if a refusal before the body does not arrive, if more than may come is taken, if a server
+// that stops forgets what clients had begun, or if a key that is gone has streams that go on.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,8 +10,10 @@
 #include <cmocka.h>
 
 #include "serve/http.h"
+#include "serve/keys.h"
 #include "serve/listen.h"
 
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,18 +23,32 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CLIENTS = 6, ROUNDS = 12, BODY = 600 << 10 /* bytes: three pieces */ };
+enum {
+	CLIENTS = 6,
+	ROUNDS = 12,
+	BODY = 600 << 10,       /* bytes: three pieces */
+	CHUNKED = 900000,       /* bytes: four pieces */
+	CHUNK_MOST = 300 << 10, /* bytes of a chunk here */
+	LEAVERS = 40
+};
 
 /* What the routes were told. */
 struct told {
-	atomic_uint begun, answered, dropped;
+	atomic_uint begun, answered, dropped, streaming;
+	struct http_stream *streams[2];
 };
 
 /* An upload under way. */
 struct counted {
 	size_t bytes;
+	uint64_t mark; /* of the bytes, in their order */
 	bool refused;
 };
+
+static uint64_t mark_bytes(uint64_t mark, const char *bytes, size_t size) {
+	for (size_t i = 0; i < size; i++) mark = mark * 31 + (unsigned char)bytes[i];
+	return mark;
+}
 
 static bool refuse_upload(void *user, const struct http_call *call, void **upload,
                           struct http_reply *reply) {
@@ -58,6 +75,7 @@ static bool take_piece(void *user, void *upload, const void *bytes, size_t size)
 	struct counted *const counted = upload;
 	(void)user;
 	counted->bytes += size;
+	counted->mark = mark_bytes(counted->mark, bytes, size);
 	counted->refused = *(const char *)bytes == '!';
 	return !counted->refused;
 }
@@ -68,7 +86,10 @@ static void answer_upload(void *user, const struct http_call *call, struct http_
 	(void)atomic_fetch_add(&told->answered, 1);
 	if (counted->refused)
 		http_fail(reply, 422, "invalid_request_error", "invalid_value", NULL, "no");
-	else http_json(reply, 200, json_pack("{s:I}", "bytes", (json_int_t)counted->bytes));
+	else
+		http_json(reply, 200,
+		          json_pack("{s:I,s:I}", "bytes", (json_int_t)counted->bytes, "mark",
+		                    (json_int_t)(counted->mark >> 1)));
 	free(counted);
 }
 
@@ -84,7 +105,25 @@ static void answer_nothing(void *user, const struct http_call *call, struct http
 	http_bytes(reply, 204, NULL, "", 0);
 }
 
+static void answer_json(void *user, const struct http_call *call, struct http_reply *reply) {
+	(void)user;
+	http_json(reply, 200,
+	          json_pack("{s:I}", "members", (json_int_t)json_object_size(call->body)));
+}
+
+/* The stream begins, and ends with the test. */
+static void answer_stream(void *user, const struct http_call *call, struct http_reply *reply) {
+	struct told *const told = user;
+	(void)call;
+	struct http_stream *const stream = http_events(reply);
+	if (!stream) abort();
+	(void)http_stream_send(stream, "data: begun\n\n", 13);
+	told->streams[atomic_fetch_add(&told->streaming, 1)] = stream;
+}
+
 static const struct http_route routes[] = {
+    {"GET", "/stream", HTTP_USE, HTTP_BODY_NONE, HTTP_AT_ONCE, answer_stream, NULL, NULL, NULL},
+    {"POST", "/json", HTTP_NOBODY, HTTP_BODY_JSON, HTTP_AT_ONCE, answer_json, NULL, NULL, NULL},
     {"GET", "/at-once", HTTP_NOBODY, HTTP_BODY_NONE, HTTP_AT_ONCE, answer_nothing, NULL, NULL,
      NULL},
     {"GET", "/slow", HTTP_NOBODY, HTTP_BODY_NONE, HTTP_SLOW, answer_nothing, NULL, NULL, NULL},
@@ -103,20 +142,28 @@ struct stage {
 	struct http_table table;
 	struct http_server *server;
 	struct sockaddr_in address;
+	struct keys *keys;
 };
 
-static int open_stage(void **state) {
+static const char KEYS[] = "/tmp/cuttle-keys-XXXXXX";
+static char keys_path[sizeof KEYS], tokens[2][KEYS_TOKEN + 1];
+
+static int begin_stage(void **state, struct keys *keys) {
 	static struct stage stage;
 	struct cuttle_error error;
 	const struct listen_request request = {.address = "127.0.0.1:0"};
 	stage =
 	    (struct stage){.table = {.routes = routes, .count = sizeof routes / sizeof *routes}};
 	stage.table.user = &stage.told;
+	stage.keys = keys;
 	if (listen_open(&request, &stage.listening, &error)) return -1;
 	socklen_t size = sizeof stage.address;
 	(void)getsockname(stage.listening.socket, (struct sockaddr *)&stage.address, &size);
-	const struct http_params params = {
-	    .tables = &stage.table, .table_count = 1, .listening = &stage.listening, .quiet = true};
+	const struct http_params params = {.tables = &stage.table,
+	                                   .table_count = 1,
+	                                   .keys = keys,
+	                                   .listening = &stage.listening,
+	                                   .quiet = true};
 	if (http_start(&params, &stage.server, &error)) {
 		(void)fprintf(stderr, "%s\n", error.message);
 		return -1;
@@ -125,11 +172,30 @@ static int open_stage(void **state) {
 	return 0;
 }
 
+static int open_stage(void **state) {
+	return begin_stage(state, NULL);
+}
+
+/* The same with two keys, ann's and bob's. */
+static int open_stage_with_keys(void **state) {
+	struct keys *keys;
+	memcpy(keys_path, KEYS, sizeof KEYS);
+	const int file = mkstemp(keys_path);
+	if (file < 0 || close(file) != 0 ||
+	    keys_make(keys_path, "ann", HTTP_USE, tokens[0], NULL) ||
+	    keys_make(keys_path, "bob", HTTP_USE, tokens[1], NULL) ||
+	    keys_open(keys_path, &keys, NULL))
+		return -1;
+	return begin_stage(state, keys);
+}
+
 static int close_stage(void **state) {
 	struct stage *const stage = *state;
 	if (stage->server) http_stop(&stage->server);
 	listen_close(&stage->listening);
-	return 0;
+	if (!stage->keys) return 0;
+	keys_free(&stage->keys);
+	return unlink(keys_path);
 }
 
 /* ---- a client -------------------------------------------------------------------------------- */
@@ -144,8 +210,8 @@ static bool send_whole(int client, const char *bytes, size_t size) {
 	return true;
 }
 
-/* Connects and sends a head that announces `length` bytes. */
-static int ask(const struct stage *stage, const char *what, size_t length) {
+/* Connects and sends a head whose body is framed as the header says. */
+static int ask_framed(const struct stage *stage, const char *what, const char *framing) {
 	char head[256];
 	const int client = socket(AF_INET, SOCK_STREAM, 0);
 	const struct timeval patience = {.tv_sec = 60};
@@ -153,13 +219,20 @@ static int ask(const struct stage *stage, const char *what, size_t length) {
 	(void)setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 	const int size = snprintf(head, sizeof head,
 	                          "%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n"
-	                          "Content-Length: %zu\r\n\r\n",
-	                          what, ntohs(stage->address.sin_port), length);
+	                          "%s\r\n\r\n",
+	                          what, ntohs(stage->address.sin_port), framing);
 	if (connect(client, (const struct sockaddr *)&stage->address, sizeof stage->address) == 0 &&
 	    send_whole(client, head, (size_t)size))
 		return client;
 	(void)close(client);
 	return -1;
+}
+
+/* The same for `length` bytes that are announced. */
+static int ask(const struct stage *stage, const char *what, size_t length) {
+	char framing[64];
+	(void)snprintf(framing, sizeof framing, "Content-Length: %zu", length);
+	return ask_framed(stage, what, framing);
 }
 
 /* Reads the whole answer, and closes. Returns its status; 0 = none. */
@@ -185,7 +258,7 @@ static int exchange(const struct stage *stage, const char *what, size_t announce
 	free(body);
 	if (client < 0) return 0;
 	const int status = hear(client, answer, sizeof answer);
-	if (status == 200 && (!sent || !strstr(answer, "{\"bytes\":614400}"))) return -1;
+	if (status == 200 && (!sent || !strstr(answer, "{\"bytes\":614400,"))) return -1;
 	return status;
 }
 
@@ -214,6 +287,35 @@ static void *ask_all(void *user) {
 		leave_midway(stage);
 	}
 	return (void *)(uintptr_t)wrong;
+}
+
+/* Sends bytes as chunks of `piece`, with a pause now and then. False: the server has ended. */
+static bool send_chunks(int client, const char *bytes, size_t size, size_t piece, unsigned pause) {
+	char frame[CHUNK_MOST + 32];
+	for (size_t at = 0, count = 0; at < size; at += piece, count++) {
+		if (piece > size - at) piece = size - at;
+		const int head = snprintf(frame, sizeof frame, "%zx\r\n", piece);
+		memcpy(frame + head, bytes + at, piece);
+		memcpy(frame + (size_t)head + piece, "\r\n", 2);
+		if (!send_whole(client, frame, (size_t)head + piece + 2)) return false;
+		if (pause && count % 16 == 0) (void)usleep(pause);
+	}
+	return true;
+}
+
+/* Sends an upload in chunks. What comes back must be the mark of what was sent. */
+static void upload_in_chunks(const struct stage *stage, const char *bytes, size_t size,
+                             size_t piece, unsigned pause) {
+	char answer[2048], expected[128];
+	const int client = ask_framed(stage, "PUT /taken", "Transfer-Encoding: chunked");
+	assert_true(client >= 0);
+	const bool sent =
+	    send_chunks(client, bytes, size, piece, pause) && send_whole(client, "0\r\n\r\n", 5);
+	const int status = hear(client, answer, sizeof answer);
+	(void)snprintf(expected, sizeof expected, "{\"bytes\":%zu,\"mark\":%" PRIu64 "}", size,
+	               mark_bytes(0, bytes, size) >> 1);
+	if (!sent || status != 200 || !strstr(answer, expected))
+		fail_msg("%zu bytes in pieces of %zu: %s, not %s", size, piece, answer, expected);
 }
 
 /* ---- tests ----------------------------------------------------------------------------------- */
@@ -260,11 +362,138 @@ static void a_stop_ends_what_was_begun(void **state) {
 	for (size_t i = 0; i < 8; i++) (void)close(clients[i]);
 }
 
+/* libmicrohttpd has read several chunks at once. It offers the next one while the disk thread still
+ * has the one before. */
+static void chunks_arrive_whole_and_in_order(void **state) {
+	struct stage *const stage = *state;
+	static const size_t pieces[] = {1000, 1460, CHUNK_MOST};
+	static const size_t sizes[] = {0, 1, 262143, 262144, 262145, CHUNKED};
+	char *const bytes = malloc(CHUNKED);
+	assert_non_null(bytes);
+	for (size_t i = 0; i < CHUNKED; i++) bytes[i] = (char)('a' + i * i % 23);
+	unsigned count = 0;
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+		for (size_t j = 0; j < sizeof pieces / sizeof *pieces; j++)
+			for (unsigned pause = 0; pause <= 500; pause += 500, count++)
+				upload_in_chunks(stage, bytes, sizes[i], pieces[j], pause);
+	upload_in_chunks(stage, bytes, 3 * 7919, 1, 0);
+	free(bytes);
+	assert_true(http_drain(stage->server, 60));
+	assert_int_equal(stage->told.answered, count + 1);
+	assert_int_equal(stage->told.dropped, 0);
+}
+
+static void who_leaves_between_chunks_leaves_nothing(void **state) {
+	struct stage *const stage = *state;
+	char *const bytes = calloc(1, CHUNKED);
+	assert_non_null(bytes);
+	for (size_t i = 0; i < LEAVERS; i++) {
+		const int client = ask_framed(stage, "PUT /taken", "Transfer-Encoding: chunked");
+		assert_true(client >= 0);
+		(void)send_chunks(client, bytes, 1 + i * CHUNKED / LEAVERS, 1000, 0);
+		// Half a chunk, or none.
+		if (i % 2) (void)send_whole(client, "3e8\r\nabc", 8);
+		(void)usleep(5000);
+		(void)close(client);
+	}
+	free(bytes);
+	assert_true(http_drain(stage->server, 60));
+	assert_int_equal(stage->told.answered, 0);
+	assert_true(stage->told.begun > 0);
+	assert_int_equal(stage->told.dropped, stage->told.begun);
+}
+
+/* The status of an answer to a body of `size` spaces in chunks, behind an empty object. */
+static int send_spaces(const struct stage *stage, const char *what, size_t size) {
+	char answer[2048];
+	char *const spaces = malloc(size);
+	assert_non_null(spaces);
+	memset(spaces, ' ', size);
+	memcpy(spaces, "{}", 2);
+	const int client = ask_framed(stage, what, "Transfer-Encoding: chunked");
+	assert_true(client >= 0);
+	if (send_chunks(client, spaces, size, CHUNK_MOST, 0))
+		(void)send_whole(client, "0\r\n\r\n", 5);
+	free(spaces);
+	return hear(client, answer, sizeof answer);
+}
+
+/* A body in chunks announces no length, so it is refused when that much has come. */
+static void no_more_than_the_limit_comes_in_chunks(void **state) {
+	struct stage *const stage = *state;
+	assert_int_equal(send_spaces(stage, "POST /json", HTTP_JSON_MOST), 200);
+	assert_int_equal(send_spaces(stage, "POST /json", HTTP_JSON_MOST + 1), 413);
+	assert_int_equal(send_spaces(stage, "PUT /taken", HTTP_UPLOAD_MOST), 200);
+	assert_int_equal(send_spaces(stage, "PUT /taken", HTTP_UPLOAD_MOST + 1), 413);
+	assert_true(http_drain(stage->server, 60));
+	assert_int_equal(stage->told.answered, 1);
+	assert_int_equal(stage->told.dropped, 1);
+}
+
+/* Takes ann's line, the first, out of the file. */
+static void take_away_ann(void) {
+	char line[256];
+	FILE *const file = fopen(keys_path, "r+");
+	assert_non_null(file);
+	assert_non_null(fgets(line, sizeof line, file));
+	assert_non_null(fgets(line, sizeof line, file));
+	rewind(file);
+	assert_true(fputs(line, file) >= 0);
+	assert_int_equal(ftruncate(fileno(file), (off_t)strlen(line)), 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* Whether nothing but what is there comes within a moment, and the connection stays. */
+static bool stays_open(int client) {
+	char bytes[4096];
+	const struct timeval moment = {.tv_usec = 300000};
+	ssize_t got;
+	(void)setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &moment, sizeof moment);
+	while ((got = recv(client, bytes, sizeof bytes, 0)) > 0) {}
+	return got < 0;
+}
+
+static void a_key_that_is_gone_ends_its_streams(void **state) {
+	struct stage *const stage = *state;
+	int clients[2];
+	for (unsigned i = 0; i < 2; i++) {
+		char key[2 * KEYS_TOKEN + 64];
+		(void)snprintf(key, sizeof key, "Authorization: Bearer %s", tokens[i]);
+		clients[i] = ask_framed(stage, "GET /stream", key);
+		assert_true(clients[i] >= 0);
+		for (int wait = 0; wait < 60000 && stage->told.streaming <= i; wait++)
+			(void)usleep(1000);
+		assert_int_equal(stage->told.streaming, i + 1);
+	}
+	take_away_ann();
+	// Until the file is read again nothing changes.
+	http_keys_changed(stage->server);
+	assert_true(stays_open(clients[0]));
+	assert_int_equal(keys_reload(stage->keys, NULL), CUTTLE_OK);
+	http_keys_changed(stage->server);
+	assert_int_equal(http_stream_send(stage->told.streams[0], ":\n\n", 3), HTTP_GONE);
+	assert_int_equal(http_stream_send(stage->told.streams[1], ":\n\n", 3), HTTP_SENT);
+	assert_false(stays_open(clients[0]));
+	assert_true(stays_open(clients[1]));
+	for (unsigned i = 0; i < 2; i++) {
+		http_stream_end(stage->told.streams[i]);
+		(void)close(clients[i]);
+	}
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(a_refusal_before_the_body_arrives, open_stage,
 	                                    close_stage),
 	    cmocka_unit_test_setup_teardown(every_upload_ends_once, open_stage, close_stage),
+	    cmocka_unit_test_setup_teardown(chunks_arrive_whole_and_in_order, open_stage,
+	                                    close_stage),
+	    cmocka_unit_test_setup_teardown(who_leaves_between_chunks_leaves_nothing, open_stage,
+	                                    close_stage),
+	    cmocka_unit_test_setup_teardown(no_more_than_the_limit_comes_in_chunks, open_stage,
+	                                    close_stage),
+	    cmocka_unit_test_setup_teardown(a_key_that_is_gone_ends_its_streams,
+	                                    open_stage_with_keys, close_stage),
 	    cmocka_unit_test_setup_teardown(a_stop_ends_what_was_begun, open_stage, close_stage),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -381,6 +381,24 @@ static double time_list(struct jobs *jobs) {
 }
 
 /* While a start waits for the ledger, the list is told, and references of another job are taken. */
+/* A command that cannot even begin has done nothing: its job waits, and keeps its references. */
+static void a_command_that_cannot_begin_ends_no_job(void **state) {
+	(void)state;
+	char id[64], code[64];
+	double spent;
+	stage_ledger(10);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	json_decref(stage_create(jobs, &ann, "k", PLAN, id));
+	assert_int_equal(stage_upload(jobs, id, 12, LINE), 0);
+	stage.starved = 1;
+	assert_int_equal(stage_start(jobs, &ann, id, code), 202);
+	while (stage.starved) stage_nap();
+	stage_wait(jobs, id, "done");
+	assert_int_equal(stage_runs(&spent), 1);
+	jobs_close(&jobs);
+	stage_clean();
+}
+
 static void a_busy_ledger_holds_up_its_own_start_alone(void **state) {
 	(void)state;
 	struct starter starter = {0};
@@ -776,6 +794,7 @@ int main(void) {
 	    cmocka_unit_test(room_for_three_is_three),
 	    cmocka_unit_test(the_next_server_goes_on),
 	    cmocka_unit_test(no_charged_job_fails_by_attempts),
+	    cmocka_unit_test(a_command_that_cannot_begin_ends_no_job),
 	    cmocka_unit_test(a_busy_ledger_holds_up_its_own_start_alone),
 	    cmocka_unit_test(a_busy_ledger_holds_up_no_list),
 	    cmocka_unit_test(cancelled_and_removed_jobs_are_wiped),
