@@ -24,7 +24,6 @@ struct generate_values {
 	uint64_t insecure_seed;    /* COUNT_NONE = the output is private */
 	uint64_t prompt_chunk;     /* rows per prompt pass, 0 = as suits */
 	uint64_t parallel;         /* texts in flight, 0 = as suits */
-	uint64_t records_per_unit; /* G; 0 = no limit */
 	uint64_t free_tokens;      /* U, most free tokens per batch; 0 = T, if any are free */
 	int form;                  /* --template: 0 continue, 1 instruct, CHOICE_NONE */
 	int progress;              /* enum progress_mode */
@@ -40,6 +39,7 @@ struct generate_values {
 	const char *preset;     /* --preset; NULL = none */
 	const char *order;      /* --order: a number, or "inf"; NULL = not given */
 	uint64_t units;         /* --units; 0 = not given */
+	const char *records_per_unit; /* --records-per-unit: a number, or "all"; NULL = not given */
 	const char *shard;      /* --shard: "I/N" or "auto"; NULL = the whole run */
 	uint64_t shards;        /* --shards; 0 = not given */
 	uint64_t wait;          /* seconds for run.json */

@@ -153,6 +153,10 @@ static const char *name_contradiction(const struct run_request *request) {
 	if (!problem) problem = name_prior_contradiction(request);
 	if (!problem && request->charge == RUN_CHARGE_EPSILON && request->unit_key)
 		problem = "--charge epsilon is for records that are units: leave out --unit-key";
+	if (!problem && request->unit_key && !request->records_per_unit)
+		problem = "--unit-key: say what is read of each unit: --one-per-unit, "
+		          "--records-per-unit G, or --records-per-unit all, which declares public "
+		          "who has how many records";
 	return problem ? problem
 	               : request_sign_fault(request->sign, request->receipt, request->output);
 }

@@ -34,6 +34,9 @@ enum run_charge {
 	RUN_CHARGE_RHO
 };
 
+/* All records of a unit are read, and who has how many is declared public. */
+#define RUN_RECORDS_ALL UINT64_MAX
+
 /* One shard of a run that was opened (workflow/shards.h): the request then writes it alone, reads
  * its references from the run's folder, and opens neither input nor ledger. */
 struct run_shard {
@@ -73,7 +76,8 @@ struct run_request {
 	uint64_t examples_per_text;         /* E, public examples that a prompt shows; 0 = all */
 	uint64_t rounds;           /* 1, or 2: later texts show earlier ones (workflow/rounds.h) */
 	uint64_t texts_per_share;  /* texts of a category for each share of 1; 0 = deal out N */
-	uint64_t records_per_unit; /* G, most records of one unit that are read; 0 = all */
+	uint64_t records_per_unit; /* G, most records of one unit that are read, one per text;
+	                              RUN_RECORDS_ALL; 0 = not said */
 	uint64_t now; /* seconds since 1970 when the run begins; the receipt has its day */
 	enum records_format input_format;
 	enum output_format output_format;

@@ -47,6 +47,7 @@ struct setup {
 	struct cuttle_lots *seats;         /* [clusters] batches and texts by these counts; owned */
 	enum cuttle_accountant accountant; /* that the plan was made with */
 	bool charges_epsilon;              /* a ledger is charged epsilon and delta, not rho */
+	double rho; /* as planned: of a whole unit where it is limited, else of one record */
 	struct categories categories;      /* its count is 0 = one job writes all texts */
 	struct clusters clusters;          /* what the categories are; its count is 0 = fields */
 	char clusters_sha256[HASH_TEXT];   /* of their file */

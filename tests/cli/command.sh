@@ -107,12 +107,12 @@ changes <<-'END'
 	free-tokens|-e 3 --complete|-e 3 --complete --free-tokens 3
 	ctx-size|-e 3|-e 3 -c 300
 	text-field|-e 3|-e 3 --text-field more
-	unit-key|-e 3|-e 3 --unit-key who
-	unit-key|-e 3 --unit-key who|-e 3 --unit-key more
+	unit-key|-e 3|-e 3 --unit-key who --records-per-unit all
+	unit-key|-e 3 --unit-key who --records-per-unit all|-e 3 --unit-key more --records-per-unit all
 	unit-key|-e 3 --unit-key who --one-per-unit|-e 3 --unit-key more --one-per-unit
-	one-per-unit|-e 3 --unit-key who|-e 3 --unit-key who --one-per-unit
-	one-per-unit|--clip 1 --unit-key who|--clip 1 --unit-key who --one-per-unit
-	records-per-unit|--clip 1 --unit-key who|--clip 1 --unit-key who --records-per-unit 2
+	one-per-unit|-e 3 --unit-key who --records-per-unit all|-e 3 --unit-key who --one-per-unit
+	one-per-unit|--clip 1 --unit-key who --records-per-unit all|--clip 1 --unit-key who --one-per-unit
+	records-per-unit|--clip 1 --unit-key who --records-per-unit all|--clip 1 --unit-key who --records-per-unit 2
 	records-per-unit|--clip 1 --unit-key who --records-per-unit 3|--clip 1 --unit-key who --records-per-unit 2
 	category-field|-e 3|-e 3 --category-field kind --categories sea --category-public
 	category-field|-e 3 --category-field kind --categories sea --category-public|-e 3 --category-field who --categories sea --category-public
@@ -199,7 +199,7 @@ all_known generate 40
 # What a fingerprint is for: neither an output nor half of one is another command's.
 seeded=("${base[@]}" -N 2 -e 3 -q --insecure-seed 1)
 exits 0 "${seeded[@]}"
-for other in '--unit-key who' '--unit-key who --one-per-unit' '--text-field more' '-B 1'; do
+for other in '--unit-key who --records-per-unit all' '--unit-key who --one-per-unit' '--text-field more' '-B 1'; do
 	# shellcheck disable=SC2086 # options and their values
 	refused 2 "${seeded[@]}" $other
 	says err "not this command's output"
