@@ -222,7 +222,7 @@ static size_t job_done(const struct jobs *jobs, const struct job *job) {
 json_t *job_describe(const struct jobs *jobs, const struct job *job, json_t *budget) {
 	const json_t *quote = job_quote(job), *request = job_request(job);
 	const char *failure = job->row.failure;
-	json_t *plan = json_object_get(request, "plan");
+	json_t *plan = json_object_get(request, "plan"), *charge = json_object_get(quote, "charge");
 	const struct jsonout_member members[] = {
 	    {"id", job->row.id[0] ? json_string(job->row.id) : json_null()},
 	    {"object", json_string("job")},
@@ -233,6 +233,7 @@ json_t *job_describe(const struct jobs *jobs, const struct job *job, json_t *bud
 	     *job->row.fingerprint ? json_string(job->row.fingerprint) : json_null()},
 	    {"plan", plan ? json_incref(plan) : json_object()},
 	    {"guarantee", encode_guarantee(quote)},
+	    {"charge", charge ? json_incref(charge) : json_null()},
 	    {"references_needed",
 	     json_integer(json_integer_value(json_object_get(quote, "references_needed")))},
 	    {"references_uploaded",

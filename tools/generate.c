@@ -536,13 +536,15 @@ int generate_check(const struct verb *verb, struct generate_values *values) {
 		                   "--template and own prompts exclude each other");
 	if (values->json && !values->dry_run) return verb_refuse(verb, CUTTLE_USAGE, QUOTE_ALONE);
 	if (values->records_per_unit && !request->records_per_unit)
-		return verb_refuse(verb, CUTTLE_USAGE,
-		                   "--records-per-unit: must be a whole number from 1 to 4294967295, "
-		                   "or all");
+		return verb_refuse(
+		    verb, CUTTLE_USAGE,
+		    "--records-per-unit: must be a whole number from 1 to 4294967295, "
+		    "or all");
 	if (values->json && request->records_per_unit == RUN_RECORDS_ALL && !request->input)
-		return verb_refuse(verb, CUTTLE_USAGE,
-		                   "--records-per-unit all: what it costs follows from the records; "
-		                   "give -i REFS");
+		return verb_refuse(
+		    verb, CUTTLE_USAGE,
+		    "--records-per-unit all: what it costs follows from the records; "
+		    "give -i REFS");
 	enum cuttle_status status = CUTTLE_OK;
 	if (values->drop) status = filters_read(values->drop, &values->request.filters, &error);
 	if (!status) status = run_request_check(request, &error);

@@ -264,10 +264,11 @@ static void explain_receipt(struct telling *t) {
 		           " texts was read",
 		           unit->key, unit->weight);
 	else if (unit->key)
-		TELL_ABOUT(t, "unit",
-		           "everybody with one value of %s: all records were read, and those of the "
-		           "most frequent one cost %" PRIu64 " times the rho of one",
-		           unit->key, unit->weight);
+		TELL_ABOUT(
+		    t, "unit",
+		    "everybody with one value of %s: all records were read, and those of the "
+		    "most frequent one cost %" PRIu64 " times the rho of one",
+		    unit->key, unit->weight);
 	if (claim->categories)
 		TELL_ABOUT(t, "category", "%zu declared%s", json_array_size(claim->categories),
 		           claim->receipt.histogram ? ", private" : "");

@@ -262,8 +262,7 @@ struct ledger_request references_price(const struct setup *setup) {
 		                               .measure = LEDGER_RDP,
 		                               .order = guarantee->claim.order,
 		                               .rho = guarantee->claim.loss};
-	return (struct ledger_request){.command = setup->fingerprint,
-	                               .rho = guarantee->rho};
+	return (struct ledger_request){.command = setup->fingerprint, .rho = guarantee->rho};
 }
 
 struct ledger_request references_charge(const struct references *references,
@@ -284,7 +283,7 @@ struct ledger_request references_charge(const struct references *references,
 	}
 	// Whoever has a limit pays what the receipt promises, however few records are read. Else
 	// the sum over the owner's records is the receipt's number (io/places.c).
-	charge.once = setup->receipt.unit.limited;
+	charge.once = !setup->receipt.unit.key || setup->receipt.unit.limited;
 	if (!charge.once) charge.rho = setup->rho;
 	if (!lines) charge.count = places->count;
 	charge.batch = setup->receipt.guarantee.batch;

@@ -178,8 +178,7 @@ static enum cuttle_status set_parts(const struct run_request *request, struct se
                                     struct cuttle_error *error) {
 	const uint64_t most = request->records_per_unit;
 	const bool limited = most && most != RUN_RECORDS_ALL;
-	const uint64_t limit = limited ? most : 1,
-	               shares = categories_shares(&setup->categories);
+	const uint64_t limit = limited ? most : 1, shares = categories_shares(&setup->categories);
 	uint64_t texts = request->texts;
 	if (request->texts_per_share &&
 	    __builtin_mul_overflow(request->texts_per_share, shares, &texts))
@@ -187,8 +186,8 @@ static enum cuttle_status set_parts(const struct run_request *request, struct se
 	if (texts > SIZE_MAX / 2)
 		return io_fail(error, CUTTLE_USAGE, "--num-per-category: too many texts");
 	setup->receipt.texts = (size_t)texts;
-	setup->receipt.unit = (struct receipt_unit){
-	    .key = request->unit_key, .limited = limited, .weight = limit};
+	setup->receipt.unit =
+	    (struct receipt_unit){.key = request->unit_key, .limited = limited, .weight = limit};
 	if (!setup->categories.count) return CUTTLE_OK;
 	categories_spread(&setup->categories, setup->receipt.texts);
 	setup->receipt.categories = &setup->categories;

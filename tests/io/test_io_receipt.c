@@ -221,7 +221,9 @@ static void a_weight_rounds_up(void **state) {
 		const double rho = (i + 100) / 3e4;
 		const uint64_t weight = 2 + 37 * (uint64_t)i % 500;
 		receipt.guarantee.rho = rho;
-		assert_int_equal(receipt_weigh(&receipt, weight, units_multiply(weight, receipt.guarantee.rho), NULL), CUTTLE_OK);
+		assert_int_equal(receipt_weigh(&receipt, weight,
+		                               units_multiply(weight, receipt.guarantee.rho), NULL),
+		                 CUTTLE_OK);
 		assert_int_equal(receipt.unit.weight, weight);
 		// The difference of a product and its rounding is a double, so fma has its sign.
 		assert_true(fma((double)weight, rho, -receipt.guarantee.rho) <= 0);
