@@ -54,6 +54,9 @@ void jobs_close(struct jobs **jobs);
 struct jobs_caller {
 	const char *key; /* ID of the API key */
 	bool officer;    /* may see and end the jobs of all, and start them under --approval */
+	/* Of jobs_start: the member "approval" of the job as the caller has seen it; NULL = it does
+	 * not say. */
+	const char *approval;
 };
 /* Why something is refused. */
 struct jobs_fault {
@@ -86,7 +89,9 @@ bool jobs_upload_end(struct jobs_upload *upload, struct jobs_fault *fault);
 void jobs_upload_drop(struct jobs_upload *upload);
 
 /* POST /v1/jobs/ID/start. A job that is queued or runs already is answered as one that was started
- * now, and not charged again. 409 while references of the job arrive. */
+ * now, and not charged again. 409 while references of the job arrive; 412 where the job is not what
+ * the caller approves. The run is held to the fingerprint and the charge that the job has now: with
+ * others nothing is charged, and the job waits for its references and its start once more. */
 bool jobs_start(struct jobs *jobs, const struct jobs_caller *caller, const char *id,
                 json_t **document, struct jobs_fault *fault);
 /* POST /v1/jobs/ID/cancel: it stops, and its references are wiped. The charge stays. */

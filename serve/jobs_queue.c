@@ -4,6 +4,7 @@
 
 #include "io/fail.h"
 #include "serve/jobs_quote.h"
+#include "workflow/spending.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,6 +126,10 @@ static enum cuttle_status run_command(struct jobs *jobs, const struct job *job,
 	jobs_words_add(&words, "--input", "-");
 	jobs_words_add(&words, "--output", output);
 	jobs_words_add(&words, "--progress", "json");
+	// What was looked at when the job was started is what may be charged, whatever became of
+	// model, command or options meanwhile.
+	const char *approved = json_string_value(json_object_get(job->spec, "approved"));
+	if (approved) jobs_words_add(&words, "--approved", approved);
 	enum cuttle_status status = vault_read(&jobs->vault, job->row.id, &reader, error);
 	if (status == CUTTLE_INTERNAL) result->input_lost = true;
 	const struct runner_request request = {.program = jobs->options.program,
@@ -170,6 +175,8 @@ static void judge_end(struct jobs *jobs, struct job *job, const struct runner_re
 	else if (code == CUTTLE_INPUT) set_failure(job, STORE_FAILED, "invalid_input");
 	else if (code == CUTTLE_USAGE && charged)
 		set_failure(job, STORE_AWAITING, "references_differ");
+	else if (code == CUTTLE_USAGE && strstr(result->said, SPENDING_OTHER))
+		set_failure(job, STORE_AWAITING, "not_as_approved");
 	else if (code == CUTTLE_USAGE) set_failure(job, STORE_FAILED, "invalid_value");
 	else if (code == CUTTLE_MODEL) set_failure(job, STORE_FAILED, "model");
 	else if (code == CUTTLE_NOMEM) set_failure(job, STORE_FAILED, "out_of_memory");

@@ -92,6 +92,9 @@ void jobs_busy(struct jobs *jobs, bool busy);
 /* What the command said of the job, and of the request. Borrowed. */
 const json_t *job_quote(const struct job *job);
 const json_t *job_request(const struct job *job);
+/* "COMMAND:LOSS", what an approval of the job is for, to be freed. NULL: the command has not seen
+ * its references yet, or no memory. */
+char *job_approval(const struct job *job);
 /* The field that says whose a record is, as its request names it; NULL = none. Borrowed. */
 const char *job_unit_key(const struct job *job);
 /* Counts a job that has ended, by its type and its state; another one counts nothing. */

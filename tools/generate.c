@@ -135,6 +135,9 @@ const struct option_entry generate_options[] = {
 	 .help = "what the ledger is charged: epsilon and delta (default with lots), or rho, "
 	         "which lots do not lower; a data set takes one of the two, and the default is "
 	         "what it took before"},
+	{.name = "approved", VALUE(request.approved), .argument = "COMMAND:LOSS",
+	 .help = "run what was approved alone: exit 2, and no charge, unless --dry-run --json says "
+	         "this command_sha256 and this loss of its charge"},
 	{.name = "dataset", VALUE(request.dataset), .argument = "NAME",
 	 .help = "what the references are called, in the receipt and in the ledger"},
 	{.name = "num", .letter = 'N', .group = GROUP_TEXTS, VALUE(request.texts),

@@ -68,8 +68,9 @@ struct run_request {
 	const char *receipt;         /* path; NULL = beside the output */
 	const char *ledger;          /* path; NULL = nobody counts */
 	const char *dataset;         /* name of the references, in receipt and ledger */
-	const char *sign;            /* path of the secret key that signs the receipt */
-	const char *trace;           /* path of the PRIVATE diagnostics */
+	const char *approved; /* "COMMAND:LOSS" (workflow/spending.h); NULL = nobody was asked */
+	const char *sign;     /* path of the secret key that signs the receipt */
+	const char *trace;    /* path of the PRIVATE diagnostics */
 	const char *const *category_fields; /* [category_field_count] fields of the category */
 	size_t category_field_count;        /* at most CATEGORY_FIELDS */
 	uint64_t texts;                     /* N, or batches with a token bank */
@@ -121,8 +122,9 @@ enum cuttle_status run_request_check(const struct run_request *request, struct c
 enum cuttle_status run_request_paths(const struct run_request *request, struct cuttle_error *error);
 
 /* The parts of both checks that every request shares, whatever it writes; paths and names as in
- * struct run_request. The first two say what is wrong, in words; NULL = nothing. */
+ * struct run_request. The first three say what is wrong, in words; NULL = nothing. */
 const char *request_dataset_fault(const char *ledger, const char *dataset);
+const char *request_approval_fault(const char *approved, const char *ledger);
 const char *request_sign_fault(const char *sign, const char *receipt, const char *output);
 /* Sets *beside to the path of the receipt beside an output that is a file, when no other is given;
  * else to NULL. The caller frees it. NOMEM. */

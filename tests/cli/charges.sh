@@ -33,6 +33,30 @@ for clip in 0.3 0.4 0.5 0.6 0.7 0.8; do
 	done
 done
 
+# What was approved is what is run and charged, and nothing else: not one that costs more or less, nor another command.
+exits 0 ledger init --ledger l --dataset asked --rho-limit 1000 --unit-key who
+asked=("${base[@]}" --clip 0.5 --unit-key who --records-per-unit 3 --ledger l --dataset asked)
+exits 0 "${asked[@]}" --dry-run --json
+command=$(sed -E 's/.*"command_sha256":"([0-9a-f]*)".*/\1/' out) loss=$(sed -E 's/.*"loss":([0-9.e-]*),.*/\1/' out)
+other=$(tr 0-9a-f 1-9a-f0 <<<"$command")
+for wrong in "$command:$(awk -v loss="$loss" 'BEGIN { printf "%.17g", loss * 1.0001 }')" "$command:0" "$other:$loss"; do
+	refused 2 "${asked[@]}" -o asked.jsonl --approved "$wrong"
+	says err 'not what was approved'
+done
+refused 2 "${asked[@]}" -o asked.jsonl --approved "$command:$loss" -n 3
+for wrong in "$command" "$command:" "$command:x" "$command:-1" "$loss" "${command}0:$loss"; do
+	refused 2 "${asked[@]}" -o asked.jsonl --approved "$wrong"
+	says err 'must be COMMAND:LOSS'
+done
+refused 2 "${base[@]}" --clip 0.5 -o asked.jsonl --approved "$command:$loss"
+says err 'needs --ledger'
+exits 0 ledger show --ledger l --dataset asked --json
+says out '"runs":0'
+compgen -G 'asked*' >/dev/null && fail "a run that nobody approved left something"
+exits 0 "${asked[@]}" -o asked.jsonl --approved "$command:$loss"
+exits 0 ledger show --ledger l --dataset asked --json
+says out '"runs":1'
+
 # A run waits where it says its guarantee, since nobody reads that: it has reserved and has not drawn. When its charge is given back
 # meanwhile it must stop before its first token is kept.
 exits 0 ledger init --ledger l --dataset free --epsilon-limit 10

@@ -297,6 +297,52 @@ def case_roles():
         check(secret not in open('log').read(), 'a key is in the log')
 
 
+def case_approved():
+    """What an officer approves is what runs: this fingerprint, this charge."""
+    make_ledger()
+    ann, chief = (command('serve', 'key', key, role, '--keys', 'keys').strip() for key, role in (('ann', 'use'), ('chief', 'officer')))
+    server = Server('--keys', 'keys', '--approval')
+    first = server.create(LONG, 'first', ann)['id']
+    server.upload(first, records(30), key=ann)
+    job = server.create(PLAN, 'second', ann)
+    check(job['approval'].startswith(job['fingerprint'] + ':'), f'{job}')
+    name = job['id']
+    server.upload(name, records(12), key=ann)
+    start = f'/v1/jobs/{name}/start'
+    seen = server.json('GET', f'/v1/jobs/{name}', 200, key=chief)['approval']
+    check(float(seen.split(':')[1]) == job['charge']['loss'], seen)
+    other = server.create({**PLAN, 'num': 3}, 'third', ann)['approval']
+    for wrong in (other, seen + '1', seen.replace(':', ''), '', '*'):
+        server.error('POST', start, 412, 'not_as_approved', key=chief, headers={'If-Match': f'"{wrong}"'})
+    check(server.status(name, ann) == 'awaiting_references' and not runs(), 'another approval starts a job')
+    server.json('POST', f'/v1/jobs/{first}/start', 202, key=chief)
+    server.json('POST', start, 202, key=chief, headers={'If-Match': f'"{seen}"'})
+    while not runs():
+        time.sleep(0.01)
+    check(server.status(name, ann) == 'queued', 'the second job does not wait')
+    server.kill()
+    # Another model stands there now. Its job would have another fingerprint, and is not what was approved.
+    model = bytearray(open('tiny.gguf', 'rb').read())
+    model[-2] ^= 1
+    os.rename('tiny.gguf', 'old.gguf')
+    open('tiny.gguf', 'wb').write(model)
+    server = Server('--keys', 'keys', '--approval')
+    server.wait(name, 'awaiting_references', ann)
+    job = server.json('GET', f'/v1/jobs/{name}', 200, key=ann)
+    check(job['error']['code'] == 'not_as_approved' and len(runs()) == 1, f'{job}')
+    server.error('POST', start, 409, 'references_missing', key=chief)
+    # Looked at again it has other numbers, and needs another approval.
+    server.upload(name, records(12), key=ann)
+    server.error('POST', start, 403, 'forbidden_role', key=ann)
+    server.error('POST', start, 412, 'not_as_approved', key=chief, headers={'If-Match': f'"{seen}"'})
+    now = server.json('GET', f'/v1/jobs/{name}', 200, key=chief)['approval']
+    check(now != seen, 'another model has the old fingerprint')
+    server.json('POST', start, 202, key=chief, headers={'If-Match': now})
+    server.wait(name, key=ann)
+    check(len(runs()) == 2, 'an approved job is not charged once')
+    server.stop()
+
+
 def case_busy():
     """Requests with one key that come together are one job. While another process holds the ledger, a
     start waits for it, and nobody else does."""
