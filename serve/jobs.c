@@ -4,6 +4,7 @@
 
 #include "io/fail.h"
 #include "io/file.h"
+#include "serve/jobs_charges.h"
 #include "serve/jobs_queue.h"
 #include "serve/jobs_quote.h"
 #include "serve/jobs_upload.h"
@@ -160,6 +161,7 @@ static enum cuttle_status open_list(struct jobs *jobs, struct cuttle_error *erro
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	enum cuttle_status status = store_open(path, &jobs->store, error);
 	free(path);
+	if (!status) status = jobs_charges_check(jobs, error);
 	if (!status) status = store_recover(jobs->store, error);
 	if (!status) status = sweep_folders(jobs, error);
 	return status ? status : sweep_keys(jobs, error);

@@ -32,6 +32,7 @@ struct jobs_options {
 	uint64_t queue;      /* most jobs that wait or run; 0 = 64 */
 	unsigned patience;   /* seconds that the command gets to say what a job would be; 0 = 300 */
 	bool approval;       /* officers alone may start jobs */
+	bool restored;       /* the ledger may lack entries: it was put back from a backup */
 	/* Called whenever a command that reads references begins or has ended, and told whether
 	 * one runs still. May not block, nor call jobs_*. NULL = not. */
 	void (*busy)(void *user, bool busy);
@@ -40,7 +41,8 @@ struct jobs_options {
 
 struct jobs;
 /* Reads the list of jobs, wipes what nobody needs any more, and starts the queue. USAGE: a folder
- * cannot be made or is another server's; no ledger. LEDGER, INTERNAL, NOMEM. */
+ * cannot be made or is another server's; no ledger. LEDGER, also where the ledger lacks entries
+ * that this server has seen, unless it is `restored`. INTERNAL, NOMEM. */
 enum cuttle_status jobs_open(const struct jobs_options *options, struct jobs **jobs,
                              struct cuttle_error *error);
 /* The job that runs stops in order, within 10 s, and will continue with the next server. It takes

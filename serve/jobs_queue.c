@@ -3,6 +3,7 @@
 #include "serve/jobs_queue.h"
 
 #include "io/fail.h"
+#include "serve/jobs_charges.h"
 #include "serve/jobs_quote.h"
 #include "workflow/spending.h"
 #include <signal.h>
@@ -80,13 +81,14 @@ static void hear_line(void *user, const char *line) {
 	const bool tenth = !texts || done * 10 / texts != jobs->texts_done * 10 / texts || !done;
 	jobs->texts = texts;
 	jobs->texts_done = done;
-	if (!jobs->run[0]) (void)job_run_name(jobs, jobs->running, jobs->run);
+	const bool charged = !jobs->run[0] && job_run_name(jobs, jobs->running, jobs->run);
 	const struct store_filter filter = {.id = jobs->running, .state = STORE_STATES};
 	if (tenth && !job_find(jobs, &filter, &job, NULL)) {
 		jobs_tell(jobs, &job);
 		job_free(&job);
 	}
 	(void)pthread_mutex_unlock(&jobs->lock);
+	if (charged) jobs_charges_note(jobs);
 }
 
 /* Ends the command when somebody asks for it: in order, then at once. */
@@ -259,6 +261,7 @@ static void run_job_once(struct jobs *jobs, struct job *job) {
 		jobs_busy(jobs, true);
 		status = run_command(jobs, job, &result, NULL);
 		jobs_busy(jobs, false);
+		jobs_charges_note(jobs);
 		(void)pthread_mutex_lock(&jobs->lock);
 	}
 	if (status) result.code = CUTTLE_PARTIAL; // no process or no memory now: later

@@ -261,9 +261,13 @@ json_t *job_describe(const struct jobs *jobs, const struct job *job, json_t *bud
 	     *failure ? json_pack("{s:s,s:s}", "code", failure, "message", explain_failure(failure))
 	              : json_null()},
 	    {"budget", budget ? budget : json_null()},
+	    {"charge_lost", json_true()},
 	};
+	const size_t count = sizeof members / sizeof *members;
+	const bool lost = json_is_true(json_object_get(job->spec, "charge_lost"));
 	free(approval);
-	return jsonout_extend(json_object(), members, sizeof members / sizeof *members);
+	if (!lost) json_decref(members[count - 1].value);
+	return jsonout_extend(json_object(), members, lost ? count : count - 1);
 }
 
 /* ---- charges --------------------------------------------------------------------------------- */

@@ -61,7 +61,9 @@ struct jobs {
 /* A job of the list, as a copy. */
 struct job {
 	struct store_job row; /* its strings are owned here */
-	json_t *spec;         /* of row.spec: {"request":..,"quote":..} */
+	/* Of row.spec: {"request":..,"quote":..}, since its start "approved" (job_approval), and
+	 * "charge_lost":true where the ledger was put back without its charge. */
+	json_t *spec;
 };
 
 /* Fills the fault; returns false, for "return jobs_refuse(...)". No lock is needed. */

@@ -49,7 +49,7 @@ members o.receipt.json >written
 same said written "a dry run says something else than the receipt"
 
 # ---- jobs ----------------------------------------------------------------------------------------
-cases=(whole sanitize roles approved twins busy crowd "kill 2")
+cases=(whole sanitize roles approved restored twins busy crowd "kill 2")
 [ -z "${CUTTLE_TEST_NIGHTLY-}" ] || cases=(whole sanitize roles approved twins busy crowd "kill 50" parallel disk clock)
 for case in "${cases[@]}"; do
 	mkdir "${case%% *}" && cp tiny.gguf "${case%% *}" && cd "${case%% *}" || exit 1

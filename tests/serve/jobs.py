@@ -343,6 +343,69 @@ def case_approved():
     server.stop()
 
 
+def refused_start(*more):
+    """The line with which a server does not begin."""
+    done = subprocess.run([CUTTLE, 'serve', '-m', 'tiny.gguf', '--listen', '127.0.0.1:0', '--state', 'state', '--runtime-dir', RUN,
+                           '--ledger', 'ledger', *more], capture_output=True, timeout=60)
+    check(done.returncode == 7 and done.stderr.count(b'\n') == 1, f'exit {done.returncode}: {done.stderr.decode()}')
+    return done.stderr.decode()
+
+
+def copy_ledger(one, other):
+    for ending in ('', '-wal', '-shm'):
+        if os.path.exists(other + ending):
+            os.unlink(other + ending)
+        if os.path.exists(one + ending):
+            shutil.copy(one + ending, other + ending)
+
+
+def case_restored():
+    """A ledger that was put back from a backup is noticed."""
+    make_ledger()
+    copy_ledger('ledger', 'empty')
+    server = Server()
+    job = server.queue(PLAN, 'one', 12)
+    server.wait(job)
+    server.stop()
+    copy_ledger('ledger', 'one')
+    Server().stop()  # nothing is missing
+    # Somebody else's charge, which no job knows, is missed as well, once the server saw it.
+    command('ledger', 'reserve', '--ledger', 'ledger', '--dataset', 'notes', '--rho', '0.25', '--count', '9')
+    Server().stop()
+    copy_ledger('ledger', 'two')
+    copy_ledger('one', 'ledger')
+    check('ledger lacks 1 entries' in refused_start(), 'the other charge is not missed')
+    copy_ledger('empty', 'ledger')
+    check('ledger lacks 2 entries' in refused_start() and '--ledger-restored' in refused_start(), 'the charges are not missed')
+    # By the receipts alone, too.
+    os.rename('state/ledger.head', 'head')
+    check('ledger lacks 1 entries' in refused_start(), 'the charge of the job is not missed')
+    os.rename('head', 'state/ledger.head')
+    copy_ledger('two', 'ledger')
+    server = Server()
+    check(server.status(job) == 'done', 'the job is gone')
+    server.stop()
+    # Told, it begins, and need not be told again.
+    copy_ledger('empty', 'ledger')
+    Server('--ledger-restored').stop()
+    server = Server()
+    check(server.json('GET', f'/v1/jobs/{job}', 200)['charge_lost'] is True, 'the job does not say that its charge is lost')
+    next = server.queue(PLAN, 'two', 12)
+    server.wait(next)
+    server.stop()
+    copy_ledger('empty', 'ledger')
+    refused_start()
+    # A charge that was made while the server was killed in the middle of a job.
+    copy_ledger('empty', 'ledger')
+    server = Server('--ledger-restored')
+    job = server.queue(LONG, 'three', 30)
+    while not (runs() and json.loads(runs()[0])['previous'] != open('state/ledger.head').read().strip()):
+        time.sleep(0.02)
+    server.kill()
+    copy_ledger('empty', 'ledger')
+    refused_start()
+
+
 def case_busy():
     """Requests with one key that come together are one job. While another process holds the ledger, a
     start waits for it, and nobody else does."""
