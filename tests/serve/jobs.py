@@ -401,6 +401,7 @@ def case_restored():
     job = server.queue(LONG, 'three', 30)
     while not (runs() and json.loads(runs()[0])['previous'] != open('state/ledger.head').read().strip()):
         time.sleep(0.02)
+    check(server.status(job) == 'running', 'the charge was noted when the job had ended')
     server.kill()
     copy_ledger('empty', 'ledger')
     refused_start()
