@@ -415,7 +415,7 @@ static bool charge_keys(const struct ledger *ledger, const struct ledger_request
 		name_unit(ledger, request->dataset, value + 1, size - 2, records[count].unit);
 		records[count++].batch = index / request->batch;
 	}
-	bool made = charges_of_records(records, count, request->rho, charges);
+	bool made = charges_of_records(records, count, request->rho, request->once, charges);
 	free(records);
 	return made;
 }

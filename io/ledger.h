@@ -195,10 +195,12 @@ struct ledger_request {
 	/* Who is charged. In a data set of lines: the lines first to first + count - 1, rho each.
 	 * In a data set of keys, without `unit`: everybody, rho each. With `unit`: record i, from
 	 * `first` on, is in batch i / batch. unit says whose record i is. Each owner is charged g^2
-	 * rho for g records in a batch. Of LEDGER_RDP a batch has one record there. */
+	 * rho for g records in a batch; with `once` rho for all. Of LEDGER_RDP a batch has one
+	 * record there. */
 	uint64_t first; /* number of the first record */
 	uint64_t count; /* of records, at least 1 */
 	uint64_t batch; /* records in a batch, B; at least 1 where unit is given */
+	bool once;      /* rho is for all records of an owner together */
 	void *user;     /* passed to unit */
 	/* Gives the owner of a record, as records_id writes it. False: the record is nobody's and
 	 * is not read. */

@@ -94,15 +94,20 @@ static void limit_units(const struct places_request *request, struct places *pla
 	*count = kept;
 }
 
-/* Sets `weight` where there is no limit; the `batch` of each unit is a text. */
+/* Sets `weight` and `rho` where there is no limit; the `batch` of each unit is a text. */
 static enum cuttle_status weigh_units(struct places *places, struct unit_record *units,
-                                      size_t count, struct cuttle_error *error) {
+                                      size_t count, double rho, struct cuttle_error *error) {
 	struct charges charges;
-	const bool made = charges_of_records(units, count, 1, &charges);
+	const bool made = charges_of_records(units, count, 1, false, &charges);
 	// With rho = 1 each charge is a sum of squared counts: an integer, exact up to 2^53.
 	if (made) places->weight = (uint64_t)charges_most(&charges);
 	charges_free(&charges);
-	return made ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
+	// The sum that a ledger makes, in its order, so that both are the same number.
+	if (!made || !charges_of_records(units, count, rho, false, &charges))
+		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	places->rho = charges_most(&charges);
+	charges_free(&charges);
+	return CUTTLE_OK;
 }
 
 /* Names the owner of a record; false: it has none. */
@@ -157,7 +162,7 @@ static enum cuttle_status apply_units(const struct places_request *request, stru
 		places->weight = request->limit;
 	} else if (!status) {
 		for (size_t i = 0; i < count; i++) units[i].batch /= request->batch;
-		status = weigh_units(places, units, count, error);
+		status = weigh_units(places, units, count, request->rho, error);
 	}
 	sodium_memzero(units, places->count * sizeof *units);
 	free(units);

@@ -35,6 +35,7 @@ struct places_request {
 	size_t texts;                        /* of the run */
 	uint32_t batch;                      /* B, places of each text */
 	uint64_t limit;                      /* G; 0 = none */
+	double rho;                          /* of one record in one text; used without a limit */
 };
 
 /* Lots (io/lots.h). Text t then has the places t rows .. t rows + rows - 1. Each record has a lot,
@@ -61,6 +62,7 @@ struct places {
 	size_t lines;    /* all records that are read have numbers below this; null ones count */
 	uint64_t weight; /* the run's cost, in rho of one text, for the unit it costs most; the
 	                    limit where there is one */
+	double rho;      /* the same cost as a ledger charges it, rounded up; 0 with a limit */
 };
 #define PLACE_NULL SIZE_MAX
 

@@ -24,14 +24,14 @@ double receipt_epsilon(const struct cuttle_guarantee *guarantee) {
 	                                             : guarantee->epsilon;
 }
 
-enum cuttle_status receipt_weigh(struct receipt *receipt, uint64_t weight,
+enum cuttle_status receipt_weigh(struct receipt *receipt, uint64_t weight, double rho,
                                  struct cuttle_error *error) {
 	struct cuttle_guarantee *guarantee = &receipt->guarantee;
 	struct cuttle_budget budget;
 	receipt->unit.weight = weight;
 	if (weight == 1) return CUTTLE_OK;
 	cuttle_budget_none(&budget);
-	budget.rho = units_multiply(weight, guarantee->rho);
+	budget.rho = rho;
 	budget.delta = guarantee->delta;
 	enum cuttle_status status = cuttle_budget_solve(&budget, CUTTLE_EPSILON, error);
 	if (status) return status;

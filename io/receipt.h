@@ -156,9 +156,10 @@ bool receipt_read(const char *path, char fingerprint[HASH_TEXT], char output_sha
 /* The epsilon of the accountant that was asked for. */
 double receipt_epsilon(const struct cuttle_guarantee *guarantee);
 
-/* The guarantee, which was for a unit of weight 1, becomes that for a unit of this weight. Above 1
- * it is by zCDP: the unit may have several records in one text. USAGE: out of range. */
-enum cuttle_status receipt_weigh(struct receipt *receipt, uint64_t weight,
+/* The guarantee, which was for a unit of weight 1, becomes that for a unit of this weight, whose
+ * records cost rho together. Above 1 it is by zCDP: the unit may have several records in one text.
+ * USAGE: out of range. */
+enum cuttle_status receipt_weigh(struct receipt *receipt, uint64_t weight, double rho,
                                  struct cuttle_error *error);
 
 enum { RECEIPT_SENTENCE = 1280 };

@@ -121,7 +121,7 @@ void units_sort(struct unit_record *records, size_t count) {
 	if (count) qsort(records, count, sizeof *records, compare_unit_and_batch);
 }
 
-bool charges_of_records(struct unit_record *records, size_t count, double rho,
+bool charges_of_records(struct unit_record *records, size_t count, double rho, bool once,
                         struct charges *charges) {
 	*charges = (struct charges){.by_key = true, .bytes = calloc(count + 1, CHARGE_BYTES)};
 	if (!charges->bytes) return false;
@@ -138,7 +138,7 @@ bool charges_of_records(struct unit_record *records, size_t count, double rho,
 			uint64_t group = end - at;
 			sum = units_add(sum, units_multiply(group * group, rho));
 		}
-		write_charge(charges, unit, sum);
+		write_charge(charges, unit, once ? rho : sum);
 	}
 	return true;
 }

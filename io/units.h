@@ -59,9 +59,10 @@ struct charges {
 /* Charges rho to each of the lines first .. end-1 (first < end). False: out of memory. charges_free
  * in either case. */
 bool charges_of_lines(uint64_t first, uint64_t end, double rho, struct charges *charges);
-/* Charges each unit the sum over batches of g^2 rho, g being its records in that batch. Reorders
- * records. False: out of memory. charges_free in either case. */
-bool charges_of_records(struct unit_record *records, size_t count, double rho,
+/* Charges each unit the sum over batches of g^2 rho, g being its records in that batch; or, with
+ * `once`, rho, whatever it has. Reorders records. False: out of memory. charges_free in either
+ * case. */
+bool charges_of_records(struct unit_record *records, size_t count, double rho, bool once,
                         struct charges *charges);
 void charges_free(struct charges *charges);
 /* Whether both charge the same units the same. */

@@ -36,8 +36,8 @@ void http_bytes(struct http_reply *reply, unsigned code, const char *content_typ
 
 void http_json(struct http_reply *reply, unsigned code, json_t *root) {
 	size_t size;
-	// With 17 digits a client's own 1e-7 would come back as 9.9999999999999995e-8.
-	char *text = jsonout_dump(root, JSON_COMPACT | JSON_REAL_PRECISION(15), &size);
+	// All digits: what a job is said to cost is the number of its receipt, to the last.
+	char *text = jsonout_dump(root, JSON_COMPACT, &size);
 	static const char starved[] =
 	    "{\"error\":{\"message\":\"out of memory\",\"type\":\"server_error\",\"param\":null,"
 	    "\"code\":\"out_of_memory\"}}\n";

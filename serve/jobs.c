@@ -4,6 +4,7 @@
 
 #include "io/fail.h"
 #include "io/file.h"
+#include "serve/jobs_charges.h"
 #include "serve/jobs_queue.h"
 #include "serve/jobs_quote.h"
 #include "serve/jobs_upload.h"
@@ -160,6 +161,7 @@ static enum cuttle_status open_list(struct jobs *jobs, struct cuttle_error *erro
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	enum cuttle_status status = store_open(path, &jobs->store, error);
 	free(path);
+	if (!status) status = jobs_charges_check(jobs, error);
 	if (!status) status = store_recover(jobs->store, error);
 	if (!status) status = sweep_folders(jobs, error);
 	return status ? status : sweep_keys(jobs, error);
@@ -591,9 +593,27 @@ static bool find_startable(struct jobs *jobs, const struct jobs_caller *caller, 
 	return false;
 }
 
+/* Whether the job is what the caller has looked at, where it says so. */
+static bool check_approval(const struct jobs_caller *caller, const struct job *job,
+                           struct jobs_fault *fault) {
+	if (!caller->approval) return true;
+	char *now = job_approval(job);
+	const bool same = now && !strcmp(now, caller->approval);
+	free(now);
+	return same || jobs_refuse(fault, 412, "not_as_approved", "If-Match",
+	                           "the job has another fingerprint or charge than this; look at "
+	                           "it again");
+}
+
+/* Puts the job into the queue, and keeps what it was started as: the command that runs it is held
+ * to that. */
 static bool queue_job(struct jobs *jobs, struct job *job, struct jobs_fault *fault) {
 	struct cuttle_error error;
 	enum cuttle_status status = store_last_place(jobs->store, &job->row.place, &error);
+	char *approved = job_approval(job);
+	if (!approved || json_object_set_new(job->spec, "approved", json_string(approved)) != 0)
+		status = CUTTLE_NOMEM;
+	free(approved);
 	job->row.state = STORE_QUEUED;
 	if (!status) status = job_save(jobs, job, &error);
 	return !status || jobs_refuse_status(fault, status, &error);
@@ -625,7 +645,8 @@ static bool start_in_turn(struct jobs *jobs, const struct jobs_caller *caller, c
 	bool started;
 	if (!find_startable(jobs, caller, id, &job, &started, fault)) return false;
 	if (!started && !check_unlocked(jobs, caller, id, &job, fault)) return false;
-	const bool good = started || queue_job(jobs, &job, fault);
+	const bool good =
+	    started || (check_approval(caller, &job, fault) && queue_job(jobs, &job, fault));
 	if (good) *document = job_describe(jobs, &job, NULL);
 	job_free(&job);
 	return good;

@@ -32,6 +32,7 @@ struct jobs_options {
 	uint64_t queue;      /* most jobs that wait or run; 0 = 64 */
 	unsigned patience;   /* seconds that the command gets to say what a job would be; 0 = 300 */
 	bool approval;       /* officers alone may start jobs */
+	bool restored;       /* the ledger may lack entries: it was put back from a backup */
 	/* Called whenever a command that reads references begins or has ended, and told whether
 	 * one runs still. May not block, nor call jobs_*. NULL = not. */
 	void (*busy)(void *user, bool busy);
@@ -40,7 +41,8 @@ struct jobs_options {
 
 struct jobs;
 /* Reads the list of jobs, wipes what nobody needs any more, and starts the queue. USAGE: a folder
- * cannot be made or is another server's; no ledger. LEDGER, INTERNAL, NOMEM. */
+ * cannot be made or is another server's; no ledger. LEDGER, also where the ledger lacks entries
+ * that this server has seen, unless it is `restored`. INTERNAL, NOMEM. */
 enum cuttle_status jobs_open(const struct jobs_options *options, struct jobs **jobs,
                              struct cuttle_error *error);
 /* The job that runs stops in order, within 10 s, and will continue with the next server. It takes
@@ -62,6 +64,9 @@ bool jobs_has_ledger(const struct jobs *jobs);
 struct jobs_caller {
 	const char *key; /* whose the jobs are: "ID#MARK" of keys.h; "" = there are no keys */
 	bool officer;    /* may see and end the jobs of all, and start them under --approval */
+	/* Of jobs_start: the member "approval" of the job as the caller has seen it; NULL = it does
+	 * not say. */
+	const char *approval;
 };
 /* Why something is refused. */
 struct jobs_fault {
@@ -94,7 +99,9 @@ bool jobs_upload_end(struct jobs_upload *upload, struct jobs_fault *fault);
 void jobs_upload_drop(struct jobs_upload *upload);
 
 /* POST /v1/jobs/ID/start. A job that is queued or runs already is answered as one that was started
- * now, and not charged again. 409 while references of the job arrive. */
+ * now, and not charged again. 409 while references of the job arrive; 412 where the job is not what
+ * the caller approves. The run is held to the fingerprint and the charge that the job has now: with
+ * others nothing is charged, and the job waits for its references and its start once more. */
 bool jobs_start(struct jobs *jobs, const struct jobs_caller *caller, const char *id,
                 json_t **document, struct jobs_fault *fault);
 /* POST /v1/jobs/ID/cancel: it stops, and its references are wiped. The charge stays. */

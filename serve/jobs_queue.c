@@ -3,7 +3,9 @@
 #include "serve/jobs_queue.h"
 
 #include "io/fail.h"
+#include "serve/jobs_charges.h"
 #include "serve/jobs_quote.h"
+#include "workflow/spending.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,13 +81,14 @@ static void hear_line(void *user, const char *line) {
 	const bool tenth = !texts || done * 10 / texts != jobs->texts_done * 10 / texts || !done;
 	jobs->texts = texts;
 	jobs->texts_done = done;
-	if (!jobs->run[0]) (void)job_run_name(jobs, jobs->running, jobs->run);
+	const bool charged = !jobs->run[0] && job_run_name(jobs, jobs->running, jobs->run);
 	const struct store_filter filter = {.id = jobs->running, .state = STORE_STATES};
 	if (tenth && !job_find(jobs, &filter, &job, NULL)) {
 		jobs_tell(jobs, &job);
 		job_free(&job);
 	}
 	(void)pthread_mutex_unlock(&jobs->lock);
+	if (charged) jobs_charges_note(jobs);
 }
 
 /* Ends the command when somebody asks for it: in order, then at once. */
@@ -125,6 +128,10 @@ static enum cuttle_status run_command(struct jobs *jobs, const struct job *job,
 	jobs_words_add(&words, "--input", "-");
 	jobs_words_add(&words, "--output", output);
 	jobs_words_add(&words, "--progress", "json");
+	// What was looked at when the job was started is what may be charged, whatever became of
+	// model, command or options meanwhile.
+	const char *approved = json_string_value(json_object_get(job->spec, "approved"));
+	if (approved) jobs_words_add(&words, "--approved", approved);
 	enum cuttle_status status = vault_read(&jobs->vault, job->row.id, &reader, error);
 	if (status == CUTTLE_INTERNAL) result->input_lost = true;
 	const struct runner_request request = {.program = jobs->options.program,
@@ -170,6 +177,8 @@ static void judge_end(struct jobs *jobs, struct job *job, const struct runner_re
 	else if (code == CUTTLE_INPUT) set_failure(job, STORE_FAILED, "invalid_input");
 	else if (code == CUTTLE_USAGE && charged)
 		set_failure(job, STORE_AWAITING, "references_differ");
+	else if (code == CUTTLE_USAGE && strstr(result->said, SPENDING_OTHER))
+		set_failure(job, STORE_AWAITING, "not_as_approved");
 	else if (code == CUTTLE_USAGE) set_failure(job, STORE_FAILED, "invalid_value");
 	else if (code == CUTTLE_MODEL) set_failure(job, STORE_FAILED, "model");
 	else if (code == CUTTLE_NOMEM) set_failure(job, STORE_FAILED, "out_of_memory");
@@ -252,6 +261,7 @@ static void run_job_once(struct jobs *jobs, struct job *job) {
 		jobs_busy(jobs, true);
 		status = run_command(jobs, job, &result, NULL);
 		jobs_busy(jobs, false);
+		jobs_charges_note(jobs);
 		(void)pthread_mutex_lock(&jobs->lock);
 	}
 	if (status) result.code = CUTTLE_PARTIAL; // no process or no memory now: later

@@ -4,11 +4,12 @@
 // own.
 #include "serve/jobs_routes.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static struct jobs_caller get_caller(const struct http_call *call) {
-	return (struct jobs_caller){call->owner, call->role >= HTTP_OFFICER};
+	return (struct jobs_caller){call->owner, call->role >= HTTP_OFFICER, NULL};
 }
 
 static void answer_fault(struct http_reply *reply, const struct jobs_fault *fault) {
@@ -63,8 +64,18 @@ static void answer_get(void *user, const struct http_call *call, struct http_rep
 	answer_job(jobs_get, 200, user, call, reply);
 }
 
+/* If-Match: "APPROVAL" starts the job only while it is what the caller has seen. */
 static void answer_start(void *user, const struct http_call *call, struct http_reply *reply) {
-	answer_job(jobs_start, 202, user, call, reply);
+	struct jobs_caller caller = get_caller(call);
+	const char *match = http_header(call, "If-Match");
+	char approval[128] = "";
+	if (match && (*match != '"' || sscanf(match, "\"%127[^\"]\"", approval) != 1))
+		(void)snprintf(approval, sizeof approval, "%s", match);
+	if (match) caller.approval = approval;
+	struct jobs_fault fault;
+	json_t *document;
+	const bool good = jobs_start(user, &caller, call->id, &document, &fault);
+	answer_document(reply, good, 202, document, &fault);
 }
 
 static void answer_cancel(void *user, const struct http_call *call, struct http_reply *reply) {

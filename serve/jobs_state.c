@@ -149,6 +149,16 @@ const json_t *job_request(const struct job *job) {
 	return json_object_get(job->spec, "request");
 }
 
+char *job_approval(const struct job *job) {
+	const json_t *charge = json_object_get(job_quote(job), "charge");
+	char *text;
+	if (!*job->row.fingerprint || !charge) return NULL;
+	return asprintf(&text, "%s:%.17g", job->row.fingerprint,
+	                json_number_value(json_object_get(charge, "loss"))) < 0
+	           ? NULL
+	           : text;
+}
+
 const char *job_unit_key(const struct job *job) {
 	const json_t *plan = json_object_get(job_request(job), "plan");
 	return json_string_value(json_object_get(plan, "unit_key"));
@@ -220,6 +230,9 @@ static const char *explain_failure(const char *code) {
 	                        "charge stands, and no text is drawn twice"},
 	    {"references_differ", "these are not the references that the job began with: upload "
 	                          "those, and start"},
+	    {"not_as_approved", "what would run now is not what was approved, and nothing was "
+	                        "charged: upload the references again, look at the numbers, and "
+	                        "start"},
 	    {"out_of_memory", "the job needs more memory than the machine has free"},
 	    {"model", "the model cannot be used"},
 	    {STORE_CANCELLING, "the job was cancelled, and ends"}};
@@ -243,7 +256,8 @@ static size_t job_done(const struct jobs *jobs, const struct job *job) {
 json_t *job_describe(const struct jobs *jobs, const struct job *job, json_t *budget) {
 	const json_t *quote = job_quote(job), *request = job_request(job);
 	const char *failure = job->row.failure;
-	json_t *plan = json_object_get(request, "plan");
+	char *approval = job_approval(job);
+	json_t *plan = json_object_get(request, "plan"), *charge = json_object_get(quote, "charge");
 	const struct jsonout_member members[] = {
 	    {"id", job->row.id[0] ? json_string(job->row.id) : json_null()},
 	    {"object", json_string("job")},
@@ -254,6 +268,8 @@ json_t *job_describe(const struct jobs *jobs, const struct job *job, json_t *bud
 	     *job->row.fingerprint ? json_string(job->row.fingerprint) : json_null()},
 	    {"plan", plan ? json_incref(plan) : json_object()},
 	    {"guarantee", encode_guarantee(quote)},
+	    {"charge", charge ? json_incref(charge) : json_null()},
+	    {"approval", approval ? json_string(approval) : json_null()},
 	    {"references_needed",
 	     json_integer(json_integer_value(json_object_get(quote, "references_needed")))},
 	    {"references_uploaded",
@@ -266,8 +282,13 @@ json_t *job_describe(const struct jobs *jobs, const struct job *job, json_t *bud
 	     *failure ? json_pack("{s:s,s:s}", "code", failure, "message", explain_failure(failure))
 	              : json_null()},
 	    {"budget", budget ? budget : json_null()},
+	    {"charge_lost", json_true()},
 	};
-	return jsonout_extend(json_object(), members, sizeof members / sizeof *members);
+	const size_t count = sizeof members / sizeof *members;
+	const bool lost = json_is_true(json_object_get(job->spec, "charge_lost"));
+	free(approval);
+	if (!lost) json_decref(members[count - 1].value);
+	return jsonout_extend(json_object(), members, lost ? count : count - 1);
 }
 
 /* ---- charges --------------------------------------------------------------------------------- */

@@ -61,7 +61,9 @@ struct jobs {
 /* A job of the list, as a copy. */
 struct job {
 	struct store_job row; /* its strings are owned here */
-	json_t *spec;         /* of row.spec: {"request":..,"quote":..} */
+	/* Of row.spec: {"request":..,"quote":..}, since its start "approved" (job_approval), and
+	 * "charge_lost":true where the ledger was put back without its charge. */
+	json_t *spec;
 };
 
 /* Fills the fault; returns false, for "return jobs_refuse(...)". No lock is needed. */
@@ -92,6 +94,9 @@ void jobs_busy(struct jobs *jobs, bool busy);
 /* What the command said of the job, and of the request. Borrowed. */
 const json_t *job_quote(const struct job *job);
 const json_t *job_request(const struct job *job);
+/* "COMMAND:LOSS", what an approval of the job is for, to be freed. NULL: the command has not seen
+ * its references yet, or no memory. */
+char *job_approval(const struct job *job);
 /* The field that says whose a record is, as its request names it; NULL = none. Borrowed. */
 const char *job_unit_key(const struct job *job);
 /* Counts a job that has ended, by its type and its state; another one counts nothing. */

@@ -48,10 +48,11 @@ const struct option_entry generate_options[] = {
 	{.name = "one-per-unit", .group = GROUP_LIMIT, VALUE(one_per_unit),
 	 .help = "read one record of each unit, its first one: -e is then what a whole person "
 	         "costs"},
-	{.name = "records-per-unit", .group = GROUP_LIMIT, VALUE(records_per_unit), .argument = "G",
-	 .least = 1, .most = UINT32_MAX,
+	{.name = "records-per-unit", .group = GROUP_LIMIT, VALUE(records_per_unit),
+	 .argument = "G|all",
 	 .help = "read at most G records of each unit, one per text, the first ones: -e is then "
-	         "what all of them cost together"},
+	         "what all of them cost together; all: read all, for -e each, and declare public "
+	         "who has how many"},
 	{.name = "category-field", VALUE(category_fields), .argument = "FIELD",
 	 .most = CATEGORY_FIELDS,
 	 .help = "field or column with the records' category, which stays private: how many "
@@ -134,6 +135,9 @@ const struct option_entry generate_options[] = {
 	 .help = "what the ledger is charged: epsilon and delta (default with lots), or rho, "
 	         "which lots do not lower; a data set takes one of the two, and the default is "
 	         "what it took before"},
+	{.name = "approved", VALUE(request.approved), .argument = "COMMAND:LOSS",
+	 .help = "run what was approved alone: exit 2, and no charge, unless --dry-run --json says "
+	         "this command_sha256 and this loss of its charge"},
 	{.name = "dataset", VALUE(request.dataset), .argument = "NAME",
 	 .help = "what the references are called, in the receipt and in the ledger"},
 	{.name = "num", .letter = 'N', .group = GROUP_TEXTS, VALUE(request.texts),
@@ -264,14 +268,14 @@ static const char ABOUT[] =
 	"texts. --examples-per-text 4 with public examples of each group, and --drop "
 	"unlikely,duplicates with five or more examples, cost nothing.\n\n"
 
-	"--unit-key FIELD alone reads all records and declares FIELD public: who has how many, and "
-	"where, since what the most frequent value costs is told, in the receipt too. -e is then "
-	"still for one record; g records of one value in one text cost g^2 of its rho, in g texts "
-	"g. --one-per-unit and --records-per-unit G bound that beforehand: the other records of "
-	"the value become null in their places, -e is for the whole value, and FIELD stays as "
-	"private as the texts, but for a ledger's charge. Records in the order of persons lose "
-	"most: shuffle them first, by public lot. A number is the text of its digits: 7 and \"7\" "
-	"are one value.\n\n"
+	"--unit-key FIELD needs one of these. --one-per-unit and --records-per-unit G bound what is "
+	"read: the other records of a value become null in their places, -e is for the whole "
+	"value, and FIELD stays as private as the texts, but for whom a ledger charges. Records in "
+	"the order of persons lose most: shuffle them first, by public lot. --records-per-unit all "
+	"reads all records and declares FIELD public: who has how many, and where, since what the "
+	"most frequent value costs is told, in the receipt too. -e is then still for one record; g "
+	"records of one value in one text cost g^2 of its rho, in g texts g; --dry-run with -i says "
+	"what it comes to. A number is the text of its digits: 7 and \"7\" are one value.\n\n"
 
 	"--category-field FIELD writes texts of the declared categories, each from records of that "
 	"category alone, with \"FIELD: value\" in all prompts and in the output; examples that "
@@ -424,6 +428,18 @@ struct generate_state {
 	const struct setup *setup;
 };
 
+/* What all records of the most frequent value cost, where that is public. */
+static void say_weight(const struct run_request *request, const struct setup *setup) {
+	const struct receipt_unit *unit = &setup->receipt.unit;
+	if (unit->weight == 1 || unit->limited || !setup->receipt.guarantee.private_output) return;
+	fprintf(stderr,
+	        "Warning: one value of %s has so many records in these texts that they cost it "
+	        "%" PRIu64 " times the rho of one record, which is what -e or --clip were for. By "
+	        "--records-per-unit all that is public; --one-per-unit or --records-per-unit G "
+	        "bound it.\n",
+	        request->unit_key, unit->weight);
+}
+
 /* Prints the guarantee. With --quiet only where it stands nowhere else: a run without a receipt, or
  * one that is not private. */
 void generate_say(const struct generate_values *values, const struct setup *setup) {
@@ -434,14 +450,7 @@ void generate_say(const struct generate_values *values, const struct setup *setu
 	receipt_sentence(&setup->receipt, setup->receipt.unit.key, sentence);
 	fprintf(stderr, "%s\n", sentence);
 	if (!values->quiet) preview_say_cap(values, setup, stderr);
-	if (!values->quiet && setup->receipt.unit.weight > 1 && !setup->receipt.unit.limited &&
-	    setup->receipt.guarantee.private_output)
-		fprintf(stderr,
-		        "Warning: one value of %s has so many records in these texts that they "
-		        "cost it %" PRIu64 " times the rho of one record, "
-		        "which is what -e or --clip were for. --one-per-unit or --records-per-unit "
-		        "bound that.\n",
-		        request->unit_key, setup->receipt.unit.weight);
+	if (!values->quiet) say_weight(request, setup);
 	if (!values->quiet && !request->ledger && setup->receipt.guarantee.private_output)
 		fprintf(stderr, "No ledger: nobody counts what several runs over the same "
 		                "references spend together.\n");
@@ -529,6 +538,16 @@ int generate_check(const struct verb *verb, struct generate_values *values) {
 		return verb_refuse(verb, CUTTLE_USAGE,
 		                   "--template and own prompts exclude each other");
 	if (values->json && !values->dry_run) return verb_refuse(verb, CUTTLE_USAGE, QUOTE_ALONE);
+	if (values->records_per_unit && !request->records_per_unit)
+		return verb_refuse(
+		    verb, CUTTLE_USAGE,
+		    "--records-per-unit: must be a whole number from 1 to 4294967295, "
+		    "or all");
+	if (values->json && request->records_per_unit == RUN_RECORDS_ALL && !request->input)
+		return verb_refuse(
+		    verb, CUTTLE_USAGE,
+		    "--records-per-unit all: what it costs follows from the records; "
+		    "give -i REFS");
 	enum cuttle_status status = CUTTLE_OK;
 	if (values->drop) status = filters_read(values->drop, &values->request.filters, &error);
 	if (!status) status = run_request_check(request, &error);
@@ -549,17 +568,22 @@ static int print_generate_plan(const struct verb *verb, const struct generate_va
 }
 
 static int preview_texts(const struct verb *verb, const struct generate_values *values,
-                         const struct setup *setup) {
+                         struct setup *setup) {
 	const struct run_request *request = &values->request;
 	struct cuttle_error error, shortage;
+	// What all records of a unit cost together is known once they are counted.
+	const bool weighs = request->input && request->records_per_unit == RUN_RECORDS_ALL;
+	// Asked before a record is read, so that what reading leaves behind decides nothing.
+	const enum cuttle_status fits = cuttle_plan_fits(setup->plan, &shortage);
+	enum cuttle_status suffices =
+	    weighs ? references_suffice(request, setup, &error) : CUTTLE_OK;
+	if (suffices) return verb_fail(verb, suffices, &error);
 	const int code = print_generate_plan(verb, values, setup);
 	(void)fflush(stdout);
 	if (code) return code;
 	if (!values->quiet) warnings_print(stderr, request, setup);
-	// Asked before a record is read, so that what reading leaves behind decides nothing.
-	const enum cuttle_status fits = cuttle_plan_fits(setup->plan, &shortage);
-	const enum cuttle_status suffices =
-	    request->input ? references_suffice(request, setup, &error) : CUTTLE_OK;
+	if (!values->quiet) say_weight(request, setup);
+	if (request->input && !weighs) suffices = references_suffice(request, setup, &error);
 	if (suffices) return verb_fail(verb, suffices, &error);
 	return fits ? verb_fail(verb, fits, &shortage) : CUTTLE_OK;
 }

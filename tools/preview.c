@@ -10,7 +10,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-static void print_parts(const struct setup *setup) {
+/* `weighed`: the records were counted, where all of a unit are read. */
+static void print_parts(const struct setup *setup, bool weighed) {
 	const struct receipt_unit *unit = &setup->receipt.unit;
 	const struct cuttle_histogram *histogram = setup->receipt.histogram;
 	if (histogram && unit->key)
@@ -33,9 +34,14 @@ static void print_parts(const struct setup *setup) {
 		printf("unit          everybody with one value of %s: one record in each of at "
 		       "most %" PRIu64 " texts\n",
 		       unit->key, unit->weight);
+	else if (unit->key && weighed)
+		printf("unit          everybody with one value of %s: all records of the most "
+		       "frequent one cost %" PRIu64 " times the rho of one; who has how many is "
+		       "public\n",
+		       unit->key, unit->weight);
 	else if (unit->key)
-		printf("unit          everybody with one value of %s: a run says what the most "
-		       "frequent one costs; below it is one record\n",
+		printf("unit          everybody with one value of %s: with -i this says what the "
+		       "most frequent one costs; below it is one record\n",
 		       unit->key);
 }
 
@@ -151,6 +157,7 @@ static void print_accounts(const struct cuttle_guarantee *guarantee) {
 void preview_print(const struct generate_values *values, const struct setup *setup) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
 	const struct cuttle_model_info *model = &setup->receipt.model;
+	const bool weighed = values->request.input != NULL;
 	printf("model         %s (%" PRIu64 " bytes)\nmodel sha256  %s\nkernels       %s\n",
 	       values->open.model, model->file_bytes, setup->receipt.model_sha256, cuttle_isa());
 	printf("%s%zu, of at most n = %" PRIu32 " tokens\nbatch B       %" PRIu32
@@ -161,7 +168,7 @@ void preview_print(const struct generate_values *values, const struct setup *set
 		printf(": %" PRIu64 " for all N\n",
 		       (uint64_t)setup->receipt.texts * guarantee->batch);
 	else printf(": %" PRIu64 " needed\n", (uint64_t)setup->receipt.texts * guarantee->batch);
-	print_parts(setup);
+	print_parts(setup, weighed);
 	print_lots(setup);
 	print_savings(guarantee);
 	print_rounds(setup);
@@ -186,7 +193,7 @@ void preview_print(const struct generate_values *values, const struct setup *set
 	       setup->fingerprint);
 	char sentence[RECEIPT_SENTENCE];
 	const struct receipt_unit *unit = &setup->receipt.unit;
-	receipt_sentence(&setup->receipt, unit->limited ? unit->key : NULL, sentence);
+	receipt_sentence(&setup->receipt, unit->limited || weighed ? unit->key : NULL, sentence);
 	preview_say_cap(values, setup, stdout);
 	printf("%s\n", sentence);
 }

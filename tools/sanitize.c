@@ -118,6 +118,9 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "ledger", VALUE(request.ledger), .argument = "FILE",
 	 .help = "count this run in the ledger before it draws; its data set counts Renyi losses "
 	         "at the same order (cuttle ledger init --measure rdp --order A)"},
+	{.name = "approved", VALUE(request.approved), .argument = "COMMAND:LOSS",
+	 .help = "run what was approved alone: exit 2, and no charge, unless --dry-run --json says "
+	         "this command_sha256 and this loss of its charge"},
 	{.name = "dataset", VALUE(request.dataset), .argument = "NAME",
 	 .help = "what the documents are called, in the receipt and in the ledger"},
 	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .least = 1,
@@ -445,6 +448,11 @@ static void print_sanitize_plan(const struct sanitize_values *values,
 	units_print(rewrite_receipt_charge(receipt), true, charge);
 	printf("charge        %s per document, a Renyi loss at order %" PRIu32 "\n", charge,
 	       guarantee->alpha);
+	if (counted && values->request.unit_key) {
+		units_print(rewriting->charge, true, charge);
+		printf("charge        %s for all documents of one %s\n", charge,
+		       values->request.unit_key);
+	}
 	pace_print_memory(pace_process_bytes(guarantee->job_bytes), ", and the documents",
 	                  "-c, --parallel or the number of groups");
 	printf("template      %s\ncommand       %s\n", receipt->template_sha256,
@@ -468,11 +476,12 @@ static enum cuttle_status preview_documents(const struct verb *verb,
 	// Without documents every number of marked groups is shown.
 	for (size_t m = 1; !counted && m <= groups_count(&values->request.groups); m++)
 		rewriting->receipt.marked[m] = 1;
+	if (!counted) rewriting->charge = rewrite_receipt_charge(&rewriting->receipt);
 	if (values->json) {
 		const struct rewrite_receipt *receipt = &rewriting->receipt;
 		const struct ledger_request price = {.measure = LEDGER_RDP,
 		                                     .order = receipt->guarantee.alpha,
-		                                     .rho = rewrite_receipt_charge(receipt)};
+		                                     .rho = rewriting->charge};
 		// The line of an error is on standard error by then.
 		if (quote_print(verb, rewrite_receipt_json(receipt, rewriting->fingerprint, ""),
 		                receipt->documents, &price))

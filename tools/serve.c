@@ -26,6 +26,7 @@ struct serve_values {
 	uint64_t queue;           /* most jobs that wait or run; 0 = not given */
 	uint64_t seed;            /* of jobs; COUNT_NONE = private */
 	bool approval;
+	bool restored;
 	uint64_t slots;
 	uint64_t context;
 	int plain; /* enum serve_plain */
@@ -62,6 +63,9 @@ static const struct option_entry OPTIONS[] = {
 	         "forgets them (default: $RUNTIME_DIRECTORY, else /run/user/UID/cuttle)"},
 	{.name = "approval", SERVE(approval),
 	 .help = "officers alone may start private jobs"},
+	{.name = "ledger-restored", SERVE(restored),
+	 .help = "begin although the ledger lacks entries that this server has seen: it was put "
+	         "back from a backup, and what it lacks is counted no more; needed once"},
 	{.name = "queue", SERVE(queue), .argument = "N", .least = 1, .most = 100000,
 	 .help = "private jobs that may wait or run (default 64); more are refused"},
 	{.name = "slots", SERVE(slots), .argument = "N", .least = 1, .most = 64,
@@ -92,6 +96,11 @@ static const char ABOUT[] =
 	"and receipt tell the rest. Each runs as a process of its own, one at a time, and goes on "
 	"where it was when the server is killed. What is promised is the command's own guarantee; "
 	"whoever can measure times on this server is not covered by it.\n"
+	"A ledger that lacks the charge of a job that is done, or the newest entry that this "
+	"server saw, was put back from a backup, or is another one: the server does not begin "
+	"(exit 7). Put the newest copy there. Where there is none, charge by hand what is known "
+	"(cuttle ledger reserve; receipts have the numbers) and begin once with "
+	"--ledger-restored.\n"
 	"SIGTERM and SIGINT end the server: new requests get a 503, those under way 10 seconds.\n";
 // clang-format on
 
@@ -149,6 +158,7 @@ static bool is_host_name(const char *name) {
 static const char *find_serve_fault(const struct serve_values *values) {
 	const bool jobs = values->state != NULL;
 	if (!jobs && values->approval) return "--approval needs --state FOLDER";
+	if (!jobs && values->restored) return "--ledger-restored needs --state FOLDER";
 	if (!jobs && values->queue) return "--queue needs --state FOLDER";
 	if (!jobs && values->runtime) return "--runtime-dir needs --state FOLDER";
 	if (!jobs && values->seed != COUNT_NONE) return "--insecure-seed needs --state FOLDER";
@@ -202,7 +212,8 @@ static int run_server(const struct verb *verb, const struct serve_values *values
 	                                          .threads = values->open.threads,
 	                                          .seed = values->seed,
 	                                          .queue = values->queue,
-	                                          .approval = values->approval};
+	                                          .approval = values->approval,
+	                                          .restored = values->restored};
 	const struct serve_request request = {.listen = {.address = values->listen,
 	                                                 .certificate = values->certificate,
 	                                                 .secret = values->secret,

@@ -32,6 +32,13 @@ static uint32_t read_order(const char *text) {
 	return options_count(text, UINT16_MAX, &order) && order > 1 ? (uint32_t)order : 1;
 }
 
+/* What is no limit becomes 0, which generate_check refuses. */
+static uint64_t read_limit(const char *text) {
+	uint64_t limit = 0;
+	if (text && !strcmp(text, "all")) return RUN_RECORDS_ALL;
+	return text && options_count(text, UINT32_MAX, &limit) ? limit : 0;
+}
+
 static void settle_plan(const struct generate_values *values, struct cuttle_plan_params *plan) {
 	plan->batch = (uint32_t)values->batch;
 	plan->tokens = (uint32_t)values->tokens;
@@ -68,7 +75,7 @@ void values_settle(struct generate_values *values) {
 	request->lock = values->open.mlock;
 	request->category_fields = values->category_fields.texts;
 	request->category_field_count = values->category_fields.count;
-	request->records_per_unit = values->one_per_unit ? 1 : values->records_per_unit;
+	request->records_per_unit = values->one_per_unit ? 1 : read_limit(values->records_per_unit);
 	request->input_format = (enum records_format)values->input_format;
 	request->output_format = values->output_format
 	                             ? (enum output_format)(values->output_format - 1)

@@ -20,16 +20,15 @@ struct generate_values {
 	uint64_t batch;                     /* B, references per text */
 	uint64_t tokens;                    /* T, at most so many per text */
 	uint64_t top_k;                     /* k, 0 = all */
-	uint64_t context;          /* longest prompt plus text in tokens, 0 = as the model allows */
-	uint64_t insecure_seed;    /* COUNT_NONE = the output is private */
-	uint64_t prompt_chunk;     /* rows per prompt pass, 0 = as suits */
-	uint64_t parallel;         /* texts in flight, 0 = as suits */
-	uint64_t records_per_unit; /* G; 0 = no limit */
-	uint64_t free_tokens;      /* U, most free tokens per batch; 0 = T, if any are free */
-	int form;                  /* --template: 0 continue, 1 instruct, CHOICE_NONE */
-	int progress;              /* enum progress_mode */
-	int input_format;          /* enum records_format */
-	int output_format;         /* 0 auto, else 1 + enum output_format */
+	uint64_t context;       /* longest prompt plus text in tokens, 0 = as the model allows */
+	uint64_t insecure_seed; /* COUNT_NONE = the output is private */
+	uint64_t prompt_chunk;  /* rows per prompt pass, 0 = as suits */
+	uint64_t parallel;      /* texts in flight, 0 = as suits */
+	uint64_t free_tokens;   /* U, most free tokens per batch; 0 = T, if any are free */
+	int form;               /* --template: 0 continue, 1 instruct, CHOICE_NONE */
+	int progress;           /* enum progress_mode */
+	int input_format;       /* enum records_format */
+	int output_format;      /* 0 auto, else 1 + enum output_format */
 	int accountant;   /* enum cuttle_accountant; CHOICE_NONE = zcdp with a ledger, else exact */
 	int trim;         /* 0 sentence, 1 none, CHOICE_NONE = sentence */
 	const char *drop; /* list for --drop; NULL = nothing is dropped */
@@ -37,18 +36,19 @@ struct generate_values {
 	int lots;         /* enum run_lots; CHOICE_NONE = auto */
 	int charge;       /* 0 epsilon, 1 rho, CHOICE_NONE = as suits */
 	int method;       /* enum cuttle_method; CHOICE_NONE = invisibleink */
-	const char *preset;     /* --preset; NULL = none */
-	const char *order;      /* --order: a number, or "inf"; NULL = not given */
-	uint64_t units;         /* --units; 0 = not given */
-	const char *shard;      /* --shard: "I/N" or "auto"; NULL = the whole run */
-	uint64_t shards;        /* --shards; 0 = not given */
-	uint64_t wait;          /* seconds for run.json */
-	uint64_t redraw;        /* a shard that is drawn again; COUNT_NONE = none is */
-	const char *nobody_saw; /* --nobody-saw; NULL = not given */
-	bool dry_run;           /* print what the run would be, and draw nothing */
-	bool json;              /* dry_run: one JSON object, for programs */
-	bool quiet;             /* errors only */
-	bool one_per_unit;      /* read one record of each unit */
+	const char *preset;           /* --preset; NULL = none */
+	const char *order;            /* --order: a number, or "inf"; NULL = not given */
+	uint64_t units;               /* --units; 0 = not given */
+	const char *records_per_unit; /* --records-per-unit: a number, or "all"; NULL = not given */
+	const char *shard;            /* --shard: "I/N" or "auto"; NULL = the whole run */
+	uint64_t shards;              /* --shards; 0 = not given */
+	uint64_t wait;                /* seconds for run.json */
+	uint64_t redraw;              /* a shard that is drawn again; COUNT_NONE = none is */
+	const char *nobody_saw;       /* --nobody-saw; NULL = not given */
+	bool dry_run;                 /* print what the run would be, and draw nothing */
+	bool json;                    /* dry_run: one JSON object, for programs */
+	bool quiet;                   /* errors only */
+	bool one_per_unit;            /* read one record of each unit */
 };
 
 // clang-format off
@@ -84,7 +84,7 @@ struct generate_values {
 
 /* The table of generate's options, which cuttle shard open has, too. A number too small does not
  * compile; one too large leaves an option without a name, and no help. */
-enum { GENERATE_OPTIONS = 82 };
+enum { GENERATE_OPTIONS = 83 };
 extern const struct option_entry generate_options[GENERATE_OPTIONS];
 
 /* The beginning of both verbs, in this order. generate_read reads options and preset, and refuses a

@@ -9,6 +9,9 @@
 #include "io/fail.h"
 #include "io/secrecy.h"
 #include "io/source.h"
+#include "io/units.h"
+#include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -242,6 +245,31 @@ static bool give_document_owner(void *user, uint64_t index, const char **value, 
 	*value = bytes_of(&documents->blanks, owner);
 	*size = owner.size;
 	return owner.size > 0;
+}
+
+enum cuttle_status documents_most(const struct documents *documents, double loss, double *most,
+                                  struct cuttle_error *error) {
+	const size_t count = documents_count(documents);
+	struct charges charges = {0};
+	*most = loss;
+	if (!documents->owned || !(loss > 0)) return CUTTLE_OK;
+	struct unit_record *units = calloc(count + 1, sizeof *units);
+	for (size_t i = 0; units && i < count; i++) {
+		const char *owner;
+		size_t size;
+		(void)give_document_owner((void *)(uintptr_t)documents, i, &owner, &size);
+		// A number is the text of its digits, as in a ledger: 7 and "7" are one owner.
+		if (size > 2 && *owner == '"' && strspn(owner + 1, "-0123456789") == size - 2)
+			owner++, size -= 2;
+		(void)crypto_generichash(units[i].unit, UNIT_NAME, (const unsigned char *)owner,
+		                         size, NULL, 0);
+		units[i].batch = i;
+	}
+	const bool made = units && charges_of_records(units, count, loss, false, &charges);
+	if (made) *most = charges_most(&charges);
+	charges_free(&charges);
+	free(units);
+	return made ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
 }
 
 struct ledger_request documents_charge(const struct documents *documents, const char *command,

@@ -66,6 +66,10 @@ void documents_context(struct documents *documents, size_t index, uint32_t group
  * `digest` of struct output_request; user is the struct documents. */
 void documents_digest(void *user, const unsigned char *key, char *digest);
 
+/* The most that one owner is charged at `loss` for each document; without owners that is `loss`. It
+ * is the sum that a ledger makes. NOMEM. */
+enum cuttle_status documents_most(const struct documents *documents, double loss, double *most,
+                                  struct cuttle_error *error);
 /* What is charged for the documents: `loss` for each of them, at this order. */
 struct ledger_request documents_charge(const struct documents *documents, const char *command,
                                        double loss, unsigned order);

@@ -264,10 +264,11 @@ static void explain_receipt(struct telling *t) {
 		           " texts was read",
 		           unit->key, unit->weight);
 	else if (unit->key)
-		TELL_ABOUT(t, "unit",
-		           "everybody with one value of %s: the most frequent one costs %" PRIu64
-		           " times the rho of one record",
-		           unit->key, unit->weight);
+		TELL_ABOUT(
+		    t, "unit",
+		    "everybody with one value of %s: all records were read, and those of the "
+		    "most frequent one cost %" PRIu64 " times the rho of one",
+		    unit->key, unit->weight);
 	if (claim->categories)
 		TELL_ABOUT(t, "category", "%zu declared%s", json_array_size(claim->categories),
 		           claim->receipt.histogram ? ", private" : "");
@@ -310,7 +311,9 @@ static void explain_receipt(struct telling *t) {
 		TELL_LIMIT(t, "This much for a person with several records: g of them in one text "
 		              "multiply rho by g^2, in g texts by g.");
 	else if (!unit->limited)
-		TELL_LIMIT(t, "Secrecy of which records have the same %s: it counts as public.",
+		TELL_LIMIT(t,
+		           "Secrecy of who has how many records, and which have the same %s: "
+		           "--records-per-unit all declared it public.",
 		           unit->key);
 	if (claim->categories && !claim->receipt.histogram)
 		TELL_LIMIT(t, "Secrecy of the category of any record: it counts as public.");

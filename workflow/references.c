@@ -9,7 +9,6 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/secrecy.h"
-#include <math.h>
 #include <stdlib.h>
 
 /* The file was counted before it was read. Both counts are public. */
@@ -106,7 +105,8 @@ enum cuttle_status references_read(const struct run_request *request, struct set
 	                                .unit_key = request->unit_key,
 	                                .texts = receipt->texts,
 	                                .batch = receipt->guarantee.batch,
-	                                .limit = request->records_per_unit};
+	                                .rho = setup->rho,
+	                                .limit = receipt->unit.limited ? receipt->unit.weight : 0};
 	struct records_request wanted = {.path = request->input,
 	                                 .field = request->text_field,
 	                                 .id_field = request->unit_key,
@@ -138,18 +138,22 @@ enum cuttle_status references_read(const struct run_request *request, struct set
 	}
 	if (!status) status = places_make(&places, &references->places, error);
 	if (!status && counted) status = list_counted(request, references, error);
-	if (!status && !receipt->unit.limited)
-		status = receipt_weigh(&setup->receipt, references->places.weight, error);
+	if (!status && !receipt->unit.limited && request->unit_key)
+		status = receipt_weigh(&setup->receipt, references->places.weight,
+		                       references->places.rho, error);
 	return status;
 }
 
-enum cuttle_status references_suffice(const struct run_request *request, const struct setup *setup,
+enum cuttle_status references_suffice(const struct run_request *request, struct setup *setup,
                                       struct cuttle_error *error) {
 	struct run_request counted = *request;
 	struct setup scratch = *setup;
 	struct references references;
-	counted.unit_key = NULL;
-	const enum cuttle_status status = references_read(&counted, &scratch, &references, error);
+	// Who has how many records is looked at where that was declared public, and not else.
+	const bool weighs = request->records_per_unit == RUN_RECORDS_ALL;
+	if (!weighs) counted.unit_key = NULL;
+	const enum cuttle_status status =
+	    references_read(&counted, weighs ? setup : &scratch, &references, error);
 	references_free(&references);
 	return status;
 }
@@ -246,13 +250,6 @@ static bool give_counted_owner(void *user, uint64_t index, const char **value, s
 	return *value != NULL;
 }
 
-/* rho of one text, rounded up. The receipt's rho is for a whole unit, `weight` times that of a
- * text. With rho 0.3 and weight 3 this is the next number above 0.1. */
-static double compute_text_rho(const struct receipt *receipt) {
-	const double rho = receipt->guarantee.rho, weight = (double)receipt->unit.weight;
-	return weight > 1 ? nextafter(rho / weight, INFINITY) : rho;
-}
-
 struct ledger_request references_price(const struct setup *setup) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
 	if (setup->charges_epsilon)
@@ -265,8 +262,7 @@ struct ledger_request references_price(const struct setup *setup) {
 		                               .measure = LEDGER_RDP,
 		                               .order = guarantee->claim.order,
 		                               .rho = guarantee->claim.loss};
-	return (struct ledger_request){.command = setup->fingerprint,
-	                               .rho = compute_text_rho(&setup->receipt)};
+	return (struct ledger_request){.command = setup->fingerprint, .rho = guarantee->rho};
 }
 
 struct ledger_request references_charge(const struct references *references,
@@ -285,6 +281,10 @@ struct ledger_request references_charge(const struct references *references,
 		charge.unit = give_counted_owner;
 		return charge;
 	}
+	// Whoever has a limit pays what the receipt promises, however few records are read. Else
+	// the sum over the owner's records is the receipt's number (io/places.c).
+	charge.once = !setup->receipt.unit.key || setup->receipt.unit.limited;
+	if (!charge.once) charge.rho = setup->rho;
 	if (!lines) charge.count = places->count;
 	charge.batch = setup->receipt.guarantee.batch;
 	charge.unit = give_owner;

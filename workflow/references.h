@@ -40,8 +40,10 @@ enum cuttle_status references_read(const struct run_request *request, struct set
 enum cuttle_status references_draw(const struct setup *setup, const struct lots *lots,
                                    struct references *references, struct cuttle_error *error);
 /* Checks only whether the input has enough records, in all and of each category. That is public. It
- * tells nothing else about a record. Errors as references_read, but for those about units. */
-enum cuttle_status references_suffice(const struct run_request *request, const struct setup *setup,
+ * tells nothing else about a record. Only where it is declared public who has how many records
+ * (RUN_RECORDS_ALL), the receipt's guarantee changes as by references_read. Errors as
+ * references_read, else but for those about units. */
+enum cuttle_status references_suffice(const struct run_request *request, struct setup *setup,
                                       struct cuttle_error *error);
 /* Wipes the texts. */
 void references_free(struct references *references);
@@ -56,8 +58,10 @@ const char *references_text(const struct references *references, size_t place, s
  * their order, too. It is the `digest` of struct output_request; user is the struct references. */
 void references_digest(void *user, const unsigned char *key, char *digest);
 
-/* What the ledger is charged, without who is: measure, order, loss and delta. It follows from the
- * plan alone, so generate --dry-run shows it before there is a record. */
+/* What the ledger is charged, without who is: measure, order, loss and delta. The loss is the most
+ * that one unit pays, and the number of the receipt. It follows from the plan alone, so generate
+ * --dry-run shows it before there is a record; but with RUN_RECORDS_ALL from the records, too, once
+ * references_read or references_suffice has counted them. */
 struct ledger_request references_price(const struct setup *setup);
 
 /* What a run over these references costs: the charge for spending_reserve, which sets data set and

@@ -7,6 +7,7 @@
 #include "io/fail.h"
 #include "io/ledger.h"
 #include "io/paths.h"
+#include "workflow/spending.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,16 @@ const char *request_dataset_fault(const char *ledger, const char *dataset) {
 	return dataset && !utf8_name(dataset, strlen(dataset))
 	           ? "--dataset: must be 1 to 128 bytes of text in one line"
 	           : NULL;
+}
+
+const char *request_approval_fault(const char *approved, const char *ledger) {
+	char command[HASH_TEXT];
+	double loss;
+	if (!approved) return NULL;
+	if (!spending_approval(approved, command, &loss))
+		return "--approved: must be COMMAND:LOSS, as --dry-run --json says command_sha256 "
+		       "and the loss of its charge";
+	return ledger ? NULL : "--approved needs --ledger: without one nothing is charged";
 }
 
 const char *request_sign_fault(const char *sign, const char *receipt, const char *output) {
@@ -147,12 +158,17 @@ static const char *name_contradiction(const struct run_request *request) {
 	if (request->filters.drop[FILTER_UNLIKELY] && !request->public_examples)
 		return "--drop unlikely needs --public-examples FILE: it compares with them";
 	const char *problem = request_dataset_fault(request->ledger, request->dataset);
+	if (!problem) problem = request_approval_fault(request->approved, request->ledger);
 	if (!problem) problem = name_method_contradiction(request);
 	if (!problem) problem = name_cluster_contradiction(request);
 	if (!problem) problem = name_group_contradiction(request);
 	if (!problem) problem = name_prior_contradiction(request);
 	if (!problem && request->charge == RUN_CHARGE_EPSILON && request->unit_key)
 		problem = "--charge epsilon is for records that are units: leave out --unit-key";
+	if (!problem && request->unit_key && !request->records_per_unit)
+		problem = "--unit-key: say what is read of each unit: --one-per-unit, "
+		          "--records-per-unit G, or --records-per-unit all, which declares public "
+		          "who has how many records";
 	return problem ? problem
 	               : request_sign_fault(request->sign, request->receipt, request->output);
 }

@@ -34,6 +34,9 @@ enum run_charge {
 	RUN_CHARGE_RHO
 };
 
+/* All records of a unit are read, and who has how many is declared public. */
+#define RUN_RECORDS_ALL UINT64_MAX
+
 /* One shard of a run that was opened (workflow/shards.h): the request then writes it alone, reads
  * its references from the run's folder, and opens neither input nor ledger. */
 struct run_shard {
@@ -65,15 +68,17 @@ struct run_request {
 	const char *receipt;         /* path; NULL = beside the output */
 	const char *ledger;          /* path; NULL = nobody counts */
 	const char *dataset;         /* name of the references, in receipt and ledger */
-	const char *sign;            /* path of the secret key that signs the receipt */
-	const char *trace;           /* path of the PRIVATE diagnostics */
+	const char *approved; /* "COMMAND:LOSS" (workflow/spending.h); NULL = nobody was asked */
+	const char *sign;     /* path of the secret key that signs the receipt */
+	const char *trace;    /* path of the PRIVATE diagnostics */
 	const char *const *category_fields; /* [category_field_count] fields of the category */
 	size_t category_field_count;        /* at most CATEGORY_FIELDS */
 	uint64_t texts;                     /* N, or batches with a token bank */
 	uint64_t examples_per_text;         /* E, public examples that a prompt shows; 0 = all */
 	uint64_t rounds;           /* 1, or 2: later texts show earlier ones (workflow/rounds.h) */
 	uint64_t texts_per_share;  /* texts of a category for each share of 1; 0 = deal out N */
-	uint64_t records_per_unit; /* G, most records of one unit that are read; 0 = all */
+	uint64_t records_per_unit; /* G, most records of one unit that are read, one per text;
+	                              RUN_RECORDS_ALL; 0 = not said */
 	uint64_t now; /* seconds since 1970 when the run begins; the receipt has its day */
 	enum records_format input_format;
 	enum output_format output_format;
@@ -117,8 +122,9 @@ enum cuttle_status run_request_check(const struct run_request *request, struct c
 enum cuttle_status run_request_paths(const struct run_request *request, struct cuttle_error *error);
 
 /* The parts of both checks that every request shares, whatever it writes; paths and names as in
- * struct run_request. The first two say what is wrong, in words; NULL = nothing. */
+ * struct run_request. The first three say what is wrong, in words; NULL = nothing. */
 const char *request_dataset_fault(const char *ledger, const char *dataset);
+const char *request_approval_fault(const char *approved, const char *ledger);
 const char *request_sign_fault(const char *sign, const char *receipt, const char *output);
 /* Sets *beside to the path of the receipt beside an output that is a file, when no other is given;
  * else to NULL. The caller frees it. NOMEM. */

@@ -35,6 +35,7 @@ static const char *name_rewriting_fault(const struct rewriting_request *request)
 	if (request->params.system && request->params.form != CUTTLE_INSTRUCT)
 		return "--system needs --template instruct";
 	const char *fault = request_dataset_fault(request->ledger, request->dataset);
+	if (!fault) fault = request_approval_fault(request->approved, request->ledger);
 	if (fault) return fault;
 	if (request->unit_key && !utf8_name(request->unit_key, strlen(request->unit_key)))
 		return "--unit-key: must be 1 to 128 bytes";
@@ -265,7 +266,11 @@ static enum cuttle_status read_rewriting(const struct rewriting_request *request
 enum cuttle_status rewriting_count(const struct rewriting_request *request,
                                    struct rewriting *rewriting, struct cuttle_error *error) {
 	struct rewriting_state state = {0};
-	const enum cuttle_status status = read_rewriting(request, rewriting, &state, error);
+	enum cuttle_status status = read_rewriting(request, rewriting, &state, error);
+	if (!status)
+		status =
+		    documents_most(&state.documents, rewrite_receipt_charge(&rewriting->receipt),
+		                   &rewriting->charge, error);
 	documents_free(&state.documents);
 	return status;
 }
@@ -332,7 +337,8 @@ enum cuttle_status rewriting_run(const struct rewriting_request *request,
 	    .ledger = rewriting->receipt.guarantee.private_output ? request->ledger : NULL,
 	    .dataset = request->dataset,
 	    .unit_key = request->unit_key,
-	    .output = request->output};
+	    .output = request->output,
+	    .approved = request->approved};
 	enum cuttle_status status = spending_open(&counted, &spending, error);
 	if (!status) status = read_rewriting(request, rewriting, &state, error);
 	if (!status)

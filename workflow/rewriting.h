@@ -32,6 +32,7 @@ struct rewriting_request {
 	const char *names;       /* path of the tagger's list, for rewriting_paths alone */
 	const char *instruction; /* path */
 	const char *unit_key;    /* member that says whose a document is */
+	const char *approved;    /* "COMMAND:LOSS" (workflow/spending.h); NULL = nobody was asked */
 	const char *output;      /* path; "-" = standard output */
 	const char *receipt;     /* path; NULL = beside the output */
 	const char *ledger;      /* path; NULL = nobody counts */
@@ -59,6 +60,8 @@ struct rewriting {
 	struct signature_key *signer;   /* NULL = the receipt is not signed */
 	char fingerprint[HASH_TEXT];
 	char *instruction; /* that of the request's file; NULL = cuttle's own */
+	/* What is charged, once the documents are counted: of an owner with several, for all. */
+	double charge;
 };
 
 /* Call rewriting_free in any case. The receipt points into the request; it and the model must
@@ -68,8 +71,8 @@ enum cuttle_status rewriting_make(const struct rewriting_request *request,
                                   struct cuttle_error *error);
 void rewriting_free(struct rewriting *rewriting);
 
-/* Only reads the documents, checks them, and sets the receipt's numbers of documents. Errors as
- * documents_read and cuttle_rewriter_takes. */
+/* Only reads the documents, checks them, and sets the receipt's numbers of documents and the
+ * charge. Errors as documents_read, documents_most and cuttle_rewriter_takes. */
 enum cuttle_status rewriting_count(const struct rewriting_request *request,
                                    struct rewriting *rewriting, struct cuttle_error *error);
 /* Runs the request, once for each struct rewriting. Statuses as run_texts. All documents are

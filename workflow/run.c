@@ -266,7 +266,8 @@ enum cuttle_status run_texts(const struct run_request *request, struct setup *se
 	    .ledger = setup->receipt.guarantee.private_output ? request->ledger : NULL,
 	    .dataset = request->dataset,
 	    .unit_key = request->unit_key,
-	    .output = request->output};
+	    .output = request->output,
+	    .approved = request->approved};
 	enum cuttle_status status = spending_open(&counted, &spending, error);
 	if (!status && request->filters.drop[FILTER_UNLIKELY])
 		status = open_likelihood(request, setup, &run.likelihood, error);

@@ -176,8 +176,9 @@ static enum cuttle_status read_public(const struct run_request *request, struct 
 /* Decides how many texts are written of each category, and for which unit the guarantee is. */
 static enum cuttle_status set_parts(const struct run_request *request, struct setup *setup,
                                     struct cuttle_error *error) {
-	const uint64_t limit = request->records_per_unit,
-	               shares = categories_shares(&setup->categories);
+	const uint64_t most = request->records_per_unit;
+	const bool limited = most && most != RUN_RECORDS_ALL;
+	const uint64_t limit = limited ? most : 1, shares = categories_shares(&setup->categories);
 	uint64_t texts = request->texts;
 	if (request->texts_per_share &&
 	    __builtin_mul_overflow(request->texts_per_share, shares, &texts))
@@ -185,8 +186,8 @@ static enum cuttle_status set_parts(const struct run_request *request, struct se
 	if (texts > SIZE_MAX / 2)
 		return io_fail(error, CUTTLE_USAGE, "--num-per-category: too many texts");
 	setup->receipt.texts = (size_t)texts;
-	setup->receipt.unit = (struct receipt_unit){
-	    .key = request->unit_key, .limited = limit > 0, .weight = limit ? limit : 1};
+	setup->receipt.unit =
+	    (struct receipt_unit){.key = request->unit_key, .limited = limited, .weight = limit};
 	if (!setup->categories.count) return CUTTLE_OK;
 	categories_spread(&setup->categories, setup->receipt.texts);
 	setup->receipt.categories = &setup->categories;
@@ -324,6 +325,7 @@ static enum cuttle_status set_receipt(const struct run_request *request, struct 
 		hash_add(&hash, template, strlen(template));
 	hash_end(&hash, setup->receipt.template_sha256);
 	cuttle_plan_describe(setup->plan, &setup->receipt.guarantee);
+	setup->rho = setup->receipt.guarantee.rho;
 	if (plan->token_prior > 0.0) describe_prior(setup);
 	setup->receipt.trace = request->trace != NULL;
 	setup->receipt.filters = request->filters;

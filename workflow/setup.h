@@ -47,12 +47,13 @@ struct setup {
 	struct cuttle_lots *seats;         /* [clusters] batches and texts by these counts; owned */
 	enum cuttle_accountant accountant; /* that the plan was made with */
 	bool charges_epsilon;              /* a ledger is charged epsilon and delta, not rho */
-	struct categories categories;      /* its count is 0 = one job writes all texts */
-	struct clusters clusters;          /* what the categories are; its count is 0 = fields */
-	char clusters_sha256[HASH_TEXT];   /* of their file */
-	char *prompt_public;               /* own prompt, for the plan's parameters; NULL = none */
-	char *prompt_private;              /* own prompt, NULL = none */
-	char **examples;                   /* [example_count] public examples */
+	double rho; /* as planned: of a whole unit where it is limited, else of one record */
+	struct categories categories;    /* its count is 0 = one job writes all texts */
+	struct clusters clusters;        /* what the categories are; its count is 0 = fields */
+	char clusters_sha256[HASH_TEXT]; /* of their file */
+	char *prompt_public;             /* own prompt, for the plan's parameters; NULL = none */
+	char *prompt_private;            /* own prompt, NULL = none */
+	char **examples;                 /* [example_count] public examples */
 	size_t example_count;
 	const char **plain; /* [example_count] where each one's text begins, behind its heading */
 	/* [shown_count] which of them prompts show: a list for each category, or one without any.

@@ -173,7 +173,8 @@ static struct spending_request spending_of(const struct shards_request *request,
 	    .ledger = setup->receipt.guarantee.private_output ? request->run->ledger : NULL,
 	    .dataset = request->run->dataset,
 	    .unit_key = request->run->unit_key,
-	    .output = request->run->output};
+	    .output = request->run->output,
+	    .approved = request->run->approved};
 }
 
 /* Without run.json nobody needs the references that a killed or failed opening left. */

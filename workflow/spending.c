@@ -6,6 +6,7 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@ enum cuttle_status spending_open(const struct spending_request *request, struct 
 	*spending = (struct spending){0};
 	if (!request->ledger) return CUTTLE_OK;
 	spending->path = request->ledger;
+	spending->approved = request->approved;
 	enum cuttle_status status = ledger_open(request->ledger, &ledger, error);
 	if (status) return status;
 	status = ledger_look(ledger, request->dataset, &standing, error);
@@ -60,7 +62,6 @@ static enum cuttle_status read_run_name(struct spending *spending, bool *known,
 
 static enum cuttle_status write_run_name(struct spending *spending, struct cuttle_error *error) {
 	char line[LEDGER_RUN + 1];
-	ledger_name_run(spending->run);
 	if (!spending->name_file) return CUTTLE_OK;
 	(void)snprintf(line, sizeof line, "%s\n", spending->run);
 	const int problem =
@@ -70,10 +71,42 @@ static enum cuttle_status write_run_name(struct spending *spending, struct cuttl
 	               : CUTTLE_OK;
 }
 
+bool spending_approval(const char *text, char command[HASH_TEXT], double *loss) {
+	if (strspn(text, "0123456789abcdef") != HASH_TEXT - 1 || text[HASH_TEXT - 1] != ':')
+		return false;
+	(void)snprintf(command, HASH_TEXT, "%s", text);
+	char *end;
+	*loss = strtod(text + HASH_TEXT, &end);
+	return end > text + HASH_TEXT && !*end && *loss >= 0 && isfinite(*loss);
+}
+
+/* Asks the ledger what it would charge, and compares. */
+static enum cuttle_status check_approval(struct ledger *ledger, const struct spending *spending,
+                                         const struct ledger_request *request,
+                                         struct cuttle_error *error) {
+	char command[HASH_TEXT];
+	struct ledger_run found;
+	double loss;
+	if (!spending->approved) return CUTTLE_OK;
+	if (!spending_approval(spending->approved, command, &loss) ||
+	    strcmp(command, request->command) != 0)
+		return io_fail(error, CUTTLE_USAGE,
+		               SPENDING_OTHER ": this is another command (model, options or "
+		                              "version); look at the plan again");
+	const enum cuttle_status status = ledger_reserve(ledger, request, true, &found, error);
+	if (status || found.rho == loss) return status;
+	return io_fail(error, CUTTLE_USAGE,
+	               SPENDING_OTHER ": the charge would be %.17g, and %.17g was approved",
+	               found.rho, loss);
+}
+
 static enum cuttle_status reserve_run(struct ledger *ledger, struct spending *spending,
                                       const struct ledger_request *request,
                                       struct ledger_run *found, struct cuttle_error *error) {
-	enum cuttle_status status = write_run_name(spending, error);
+	ledger_name_run(spending->run);
+	enum cuttle_status status = check_approval(ledger, spending, request, error);
+	if (status) return status;
+	status = write_run_name(spending, error);
 	if (!status) status = ledger_reserve(ledger, request, false, found, error);
 	if (status && spending->name_file) (void)unlink(spending->name_file);
 	return status;

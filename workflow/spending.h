@@ -22,7 +22,14 @@ struct spending_request {
 	const char *dataset;  /* its name in the ledger */
 	const char *unit_key; /* field that says whose a record is; NULL = none */
 	const char *output;   /* path of OUT; "-" = standard output */
+	/* What somebody approved, "COMMAND:LOSS": the fingerprint, and the most that one unit may
+	 * be charged. Another run is refused before it is charged. NULL = nobody was asked. */
+	const char *approved;
 };
+/* Begins the message of that refusal. */
+#define SPENDING_OTHER "not what was approved"
+/* Whether a text has that form. */
+bool spending_approval(const char *text, char command[HASH_TEXT], double *loss);
 
 struct spending {
 	const char *path; /* of the ledger; NULL = nobody counts */
@@ -31,6 +38,7 @@ struct spending {
 	char *name_file;      /* path of OUT.run; NULL for standard output */
 	char *name_part;      /* path of its scratch file; NULL until the run is charged */
 	bool drawn;           /* the ledger knows that a token was drawn */
+	const char *approved; /* the request's */
 };
 
 /* Finds the data set. Call it before the references are read. The request's ledger must outlive
@@ -42,8 +50,8 @@ enum cuttle_status spending_open(const struct spending_request *request, struct 
  * charged; its data set and run are set here. `resumed` says that the journal has tokens or counts.
  * OUT.run is written by way of OUT.run`scratch` (output_scratch), where nothing stands after it.
  * Sets *charged to what the receipt shows of it. BUDGET: the ledger refuses. USAGE: a file that is
- * no run's name stands at OUT.run. PARTIAL: OUT.run cannot be written. Else as ledger_open,
- * ledger_match, ledger_reserve and ledger_draw. */
+ * no run's name stands at OUT.run; the run is not what was approved. PARTIAL: OUT.run cannot be
+ * written. Else as ledger_open, ledger_match, ledger_reserve and ledger_draw. */
 enum cuttle_status spending_reserve(struct spending *spending, const struct ledger_request *charge,
                                     bool resumed, const char *scratch,
                                     struct receipt_ledger *charged, struct cuttle_error *error);

@@ -32,16 +32,16 @@ changed='the input is not the one this output was begun with'
 
 # 1. Continued on a file in which nobody stands twice: the receipt would say weight 1.
 cp heavy.jsonl in.jsonl
-stopped 400 "${base[@]}" -o a.jsonl --unit-key who
+stopped 400 "${base[@]}" -o a.jsonl --unit-key who --records-per-unit all
 cp light.jsonl in.jsonl
-refused 2 "${base[@]}" -o a.jsonl --unit-key who
+refused 2 "${base[@]}" -o a.jsonl --unit-key who --records-per-unit all
 says err "$changed"
 [ ! -e a.receipt.json ] || fail "a receipt for a mixed input"
 
 # 2. Begun at weight 1, continued at weight 18.
-stopped 400 "${base[@]}" -o b.jsonl --unit-key who
+stopped 400 "${base[@]}" -o b.jsonl --unit-key who --records-per-unit all
 cp heavy.jsonl in.jsonl
-refused 2 "${base[@]}" -o b.jsonl --unit-key who
+refused 2 "${base[@]}" -o b.jsonl --unit-key who --records-per-unit all
 says err "$changed"
 
 # 3. Rotated by a batch after text 1 began: a record would stand in two batches.
@@ -54,12 +54,12 @@ says err "$changed"
 for edit in 's/"bea"/"bee"/' '6s/coughs/cough/' 3d; do
 	sed "$edit" light.jsonl >in.jsonl
 	[ "$edit" != 3d ] || people gus >>in.jsonl
-	refused 2 "${base[@]}" -o b.jsonl --unit-key who
+	refused 2 "${base[@]}" -o b.jsonl --unit-key who --records-per-unit all
 	says err "$changed"
 done
 cp light.jsonl in.jsonl
 cat other.jsonl >>in.jsonl
-exits 0 "${base[@]}" -o b.jsonl --unit-key who
+exits 0 "${base[@]}" -o b.jsonl --unit-key who --records-per-unit all
 exits 0 receipt verify b.receipt.json --output b.jsonl
 nothing_left b
 # From standard input, too.
@@ -70,7 +70,7 @@ exits 0 "${base[@]}" -o d.jsonl -i - <light.jsonl
 
 # 4. Killed after the charge and before the first token, then continued on owners who have nothing left.
 exits 0 ledger init --ledger l --dataset notes --rho-limit 1e-4 --unit-key who
-counted=(--ledger l --dataset notes --unit-key who --accountant zcdp)
+counted=(--ledger l --dataset notes --unit-key who --records-per-unit all --accountant zcdp)
 tight=(generate -i in.jsonl --kind note --clip 0.0038 -B 3 -N 2 -n 8 -q "${counted[@]}")
 spent() { "$CUTTLE" ledger show --ledger l --dataset notes --json | sed 's/.*"rho_spent":\([^,]*\),.*/\1/'; }
 cp other.jsonl in.jsonl

@@ -107,12 +107,12 @@ changes <<-'END'
 	free-tokens|-e 3 --complete|-e 3 --complete --free-tokens 3
 	ctx-size|-e 3|-e 3 -c 300
 	text-field|-e 3|-e 3 --text-field more
-	unit-key|-e 3|-e 3 --unit-key who
-	unit-key|-e 3 --unit-key who|-e 3 --unit-key more
+	unit-key|-e 3 -N 1|-e 3 -N 1 --unit-key who --records-per-unit all
+	unit-key|-e 3 -N 1 --unit-key who --records-per-unit all|-e 3 -N 1 --unit-key more --records-per-unit all
 	unit-key|-e 3 --unit-key who --one-per-unit|-e 3 --unit-key more --one-per-unit
-	one-per-unit|-e 3 --unit-key who|-e 3 --unit-key who --one-per-unit
-	one-per-unit|--clip 1 --unit-key who|--clip 1 --unit-key who --one-per-unit
-	records-per-unit|--clip 1 --unit-key who|--clip 1 --unit-key who --records-per-unit 2
+	one-per-unit|-e 3 -N 1 --unit-key who --records-per-unit all|-e 3 -N 1 --unit-key who --one-per-unit
+	one-per-unit|--clip 1 -N 1 --unit-key who --records-per-unit all|--clip 1 -N 1 --unit-key who --one-per-unit
+	records-per-unit|--clip 1 -N 1 --unit-key who --records-per-unit all|--clip 1 -N 1 --unit-key who --records-per-unit 2
 	records-per-unit|--clip 1 --unit-key who --records-per-unit 3|--clip 1 --unit-key who --records-per-unit 2
 	category-field|-e 3|-e 3 --category-field kind --categories sea --category-public
 	category-field|-e 3 --category-field kind --categories sea --category-public|-e 3 --category-field who --categories sea --category-public
@@ -179,6 +179,7 @@ keeps <<-'END'
 	dry-run|-e 3|-e 3 --dry-run # it draws nothing
 	json|-e 3|-e 3 --json # it says the same in another form
 	charge|-e 3|-e 3 --charge epsilon # it says what a ledger counts of the same run
+	approved|-e 3 --ledger l --dataset notes|-e 3 --ledger l --dataset notes --approved 0000000000000000000000000000000000000000000000000000000000000000:1 # it says what the run must be
 	bench|-e 3|-e 3 --bench again.json # it says how long the run will take
 	progress|-e 3|-e 3 --progress json # it is about standard error
 	quiet|-e 3|-e 3 -q # it is about standard error
@@ -199,14 +200,14 @@ all_known generate 40
 # What a fingerprint is for: neither an output nor half of one is another command's.
 seeded=("${base[@]}" -N 2 -e 3 -q --insecure-seed 1)
 exits 0 "${seeded[@]}"
-for other in '--unit-key who' '--unit-key who --one-per-unit' '--text-field more' '-B 1'; do
+for other in '--unit-key who --records-per-unit all' '--unit-key who --one-per-unit' '--text-field more' '-B 1'; do
 	# shellcheck disable=SC2086 # options and their values
 	refused 2 "${seeded[@]}" $other
 	says err "not this command's output"
 done
 rm out.*
 (prlimit --fsize=200 --pid "$BASHPID" && exits 6 "${seeded[@]}") || exit 1
-refused 2 "${seeded[@]}" --unit-key who
+refused 2 "${seeded[@]}" --unit-key who --one-per-unit
 says err 'belongs to another command'
 exits 0 "${seeded[@]}"
 
@@ -271,6 +272,7 @@ keeps <<END
 	receipt|$chat|$chat --receipt r.json # it is the same receipt in another place
 	ledger|$chat|$chat --ledger l --dataset notes # a run begun without one is charged when it goes on
 	dataset|$chat --ledger l --dataset notes|$chat --ledger l --dataset n # the run must be in the data set that is named now
+	approved|$chat --ledger l --dataset notes|$chat --ledger l --dataset notes --approved 0000000000000000000000000000000000000000000000000000000000000000:1 # it says what the run must be
 	sign|$chat|$chat --sign k # it signs the same receipt
 	overwrite|$chat|$chat --overwrite # it says what becomes of another command's files
 	dry-run|$chat|$chat --dry-run # it draws nothing

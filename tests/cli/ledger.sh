@@ -472,7 +472,7 @@ fi
 # Units by key: Anna has both records of the first text, so rho counts four times.
 exits 0 ledger init --ledger l --dataset persons --rho-limit 1 --unit-key who
 for i in 1 2 3 4; do echo "{\"text\":\"A note.\",\"who\":\"$i\"}"; done >refs.jsonl
-exits 0 "${paid[@]}" -o other.jsonl --ledger l --dataset persons --unit-key who -q
+exits 0 "${paid[@]}" -o other.jsonl --ledger l --dataset persons --unit-key who --records-per-unit all -q
 {
 	echo '{"text":"A note of Anna.","who":"Anna"}'
 	echo '{"text":"Another note.","who":"Anna"}'
@@ -481,12 +481,12 @@ exits 0 "${paid[@]}" -o other.jsonl --ledger l --dataset persons --unit-key who 
 } >refs.jsonl
 refused 2 "${paid[@]}" -o k.jsonl --ledger l --dataset persons
 says err "counts per value of who"
-refused 2 "${paid[@]}" -o k.jsonl "${docs[@]}" --unit-key who
-exits 0 "${paid[@]}" -o k.jsonl --ledger l --dataset persons --unit-key who -q
+refused 2 "${paid[@]}" -o k.jsonl "${docs[@]}" --unit-key who --records-per-unit all
+exits 0 "${paid[@]}" -o k.jsonl --ledger l --dataset persons --unit-key who --records-per-unit all -q
 says k.receipt.json '"unit_weight": 4,'
 awk -v all="$(spent persons)" -v one="$(sed -n 's/^  "rho": \(.*\),/\1/p' k.receipt.json)" \
 	'BEGIN { ratio = all / one; exit !(ratio > 0.999999 && ratio < 1.000001) }' || fail "not the receipt's: $(spent persons)"
-refused 3 "${paid[@]}" -o k2.jsonl --ledger l --dataset persons --unit-key who
+refused 3 "${paid[@]}" -o k2.jsonl --ledger l --dataset persons --unit-key who --records-per-unit all
 exits 0 receipt verify k.receipt.json --ledger l --output k.jsonl
 says out 'counted per value of who: it has the entry'
 # The same command on other records paid for one record each: its charge is not enough for four times the rho.
@@ -503,5 +503,5 @@ says err 'charged less'
 exits 0 ledger init --ledger l --dataset numbers --rho-limit 0.2 --unit-key who
 for i in 1 2 3 4; do echo "{\"text\":\"A note.\",\"who\":$i}"; done >refs.jsonl
 { echo text,who && for i in 1 2 3 4; do echo "A note.,$i"; done; } >words.csv
-exits 0 "${paid[@]}" -o n1.jsonl --ledger l --dataset numbers --unit-key who -q
-refused 3 "${paid[@]}" -i words.csv -o n2.jsonl --ledger l --dataset numbers --unit-key who -q
+exits 0 "${paid[@]}" -o n1.jsonl --ledger l --dataset numbers --unit-key who --records-per-unit all -q
+refused 3 "${paid[@]}" -i words.csv -o n2.jsonl --ledger l --dataset numbers --unit-key who --records-per-unit all -q

@@ -184,13 +184,14 @@ records=12
 limited=(--unit-key who --records-per-unit 2)
 kinds=(--category-field kind --categories 'sea,land' --category-public)
 roads keyed "$all" 0 "${seeded[@]}" -o out.jsonl "${limited[@]}"
-roads keyed "$rest_named" 0 "${single[@]}" -o out.jsonl --unit-key who
+roads keyed "$rest_named" 0 "${single[@]}" -o out.jsonl --unit-key who --records-per-unit all
 roads sorted "$named" 0 "${seeded[@]}" -o out.jsonl "${kinds[@]}"
 roads sorted "$rest_named" 0 "${single[@]}" -o out.csv "${kinds[@]}" "${limited[@]}" -t 2 --parallel 1
 roads sorted "$rest_named" 0 through_pipe "${kinds[@]}" --unit-key who --one-per-unit
 roads sorted "$named" 4 "${single[@]}" -o out.jsonl "${kinds[@]}" -N 5
 roads sorted "$rest_named" 0 "${single[@]}" "${kinds[@]}" "${dry[@]}"
 roads keyed "$rest" 0 "${single[@]}" "${limited[@]}" "${dry[@]}"
+roads keyed "$rest_named" 0 "${single[@]}" --unit-key who --records-per-unit all "${dry[@]}"
 # Private categories have lots, and need epsilon. Where a record keeps its category nothing differs; a dry run sees none.
 private=("$CUTTLE" generate -i ../in -e 0.05 -B 2 -N 4 -n 12 --kind note --insecure-seed 3 --category-field kind --categories 'sea,land')
 roads sorted "$named" 0 "${private[@]}" -o out.jsonl
@@ -231,7 +232,7 @@ roads jsonl "$all" 0 charged lines -o out.jsonl
 # Here keys are public even with a limit: they decide the charge.
 records=12
 roads sorted "$rest_named" 0 charged lines -o out.jsonl "${kinds[@]}"
-roads keyed "$rest_named" 0 charged keys -o out.jsonl --unit-key who
+roads keyed "$rest_named" 0 charged keys -o out.jsonl --unit-key who --records-per-unit all
 roads sorted "$rest_named" 0 charged keys -o out.jsonl "${limited[@]}" "${kinds[@]}"
 roads keyed "$rest_named" 2 charged keys -o out.jsonl
 records=8

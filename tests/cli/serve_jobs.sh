@@ -49,8 +49,8 @@ members o.receipt.json >written
 same said written "a dry run says something else than the receipt"
 
 # ---- jobs ----------------------------------------------------------------------------------------
-cases=(whole sanitize roles revoked ready twins busy crowd "kill 2")
-[ -z "${CUTTLE_TEST_NIGHTLY-}" ] || cases=(whole sanitize roles revoked ready twins busy crowd "kill 50" parallel disk clock)
+cases=(whole sanitize roles revoked ready approved restored twins busy crowd "kill 2")
+[ -z "${CUTTLE_TEST_NIGHTLY-}" ] || cases=("${cases[@]/kill 2/kill 50}" parallel disk clock)
 for case in "${cases[@]}"; do
 	mkdir "${case%% *}" && cp tiny.gguf "${case%% *}" && cd "${case%% *}" || exit 1
 	# shellcheck disable=SC2086 # a case and its argument

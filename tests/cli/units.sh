@@ -23,7 +23,7 @@ base=(generate -i refs.jsonl -B 2 -n "$tokens" --kind note -q -e 3 --lots off)
 paid=("${base[@]}" -N 2)
 
 # Units: Anna has both records of the first text, Berta and Carla one each.
-exits 0 "${paid[@]}" -o all.jsonl --unit-key who
+exits 0 "${paid[@]}" -o all.jsonl --unit-key who --records-per-unit all
 [ "$(number unit_weight all.receipt.json)" = 4 ] || fail "weight $(number unit_weight all.receipt.json)"
 [ "$(number accountant all.receipt.json)" = '"zcdp"' ] || fail "several records in one text by exact composition"
 exits 0 "${paid[@]}" -o one.jsonl --unit-key who --one-per-unit
@@ -47,7 +47,7 @@ edits_noticed all.receipt.json <<-'END'
 	s/"epsilon_exact": null/"epsilon_exact": 2.5/
 	s/"categories": null/"categories": 1/
 END
-exits 0 "${paid[@]/-q/--progress=off}" -o loud.jsonl --unit-key who --overwrite
+exits 0 "${paid[@]/-q/--progress=off}" -o loud.jsonl --unit-key who --records-per-unit all --overwrite
 says err '^Warning: one value of who .* 4 times the rho .*--one-per-unit'
 pace
 exits 0 "${paid[@]}" --dry-run --bench pace.json --unit-key who --records-per-unit 3
@@ -70,14 +70,18 @@ exits 0 "${seeded[@]}" -N 3 -o - --unit-key who --one-per-unit -i nulled.jsonl
 # 3 and "3" are one owner.
 for three in 3 '"3"'; do
 	sed '2s/.*/{"text":"More of Carla.","who":'"$three"'}/' refs.jsonl >three.jsonl
-	exits 0 "${paid[@]}" -o - -i three.jsonl --unit-key who --receipt three.json
+	exits 0 "${paid[@]}" -o - -i three.jsonl --unit-key who --records-per-unit all --receipt three.json
 	[ "$(number unit_weight three.json)" = 2 ] || fail "Carla as $three weighs $(number unit_weight three.json)"
 	rm three.json
 done
 
-refused 4 "${paid[@]}" -o x.jsonl --unit-key whom
+refused 4 "${paid[@]}" -o x.jsonl --unit-key whom --one-per-unit
 refused 2 "${paid[@]}" -o x.jsonl --one-per-unit
-refused 2 "${paid[@]}" -o x.jsonl --unit-key who --records-per-unit 0
+refused 2 "${paid[@]}" -o x.jsonl --unit-key who
+says err '--one-per-unit, --records-per-unit G, or --records-per-unit all'
+for wrong in 0 -1 2.5 ALL ''; do refused 2 "${paid[@]}" -o x.jsonl --unit-key who --records-per-unit "$wrong"; done
+refused 2 "${paid[@]}" -o x.jsonl --records-per-unit all
+refused 2 "${paid[@]}" -o x.jsonl --unit-key who --records-per-unit all --one-per-unit
 refused 2 "${paid[@]}" -o x.jsonl --unit-key who --records-per-unit 2 --one-per-unit
 refused 2 "${paid[@]}" -o x.jsonl --unit-key who --records-per-unit 4000000000
 
@@ -88,11 +92,14 @@ exits 0 receipt verify led.receipt.json --output led.jsonl --ledger l
 exits 0 ledger show --ledger l --dataset persons --json
 says out "\"rho_spent\":$(number rho led.receipt.json)"
 
-# Who may stand in three texts and stands in one is charged for one: less than the receipt promises the unit, and right.
+# Who may stand in three texts and stands in one pays what the receipt promises: how many records somebody has decides no charge.
 exits 0 ledger init --ledger l --dataset three --rho-limit 10 --unit-key who
 exits 0 "${paid[@]}" -o g3.jsonl --unit-key who --records-per-unit 3 --ledger l --dataset three
 exits 0 receipt verify g3.receipt.json --output g3.jsonl --ledger l
 says g3.receipt.json '"unit_weight": 3,'
+says g3.receipt.json "\"rho\": $(number rho g3.receipt.json)"
+exits 0 ledger show --ledger l --dataset three --json
+says out "\"rho_spent\":$(number rho g3.receipt.json)"
 
 # Categories: texts 0 of sea (records 0 and 4), 1 of land (1 and 3).
 sorted=("${seeded[@]}" --category-field kind --categories 'sea,land' --category-public)

@@ -185,9 +185,9 @@ static void units_and_categories(void **state) {
 	assert_string_not_equal(before, after);
 	// Five times the rho, and the epsilon of that; exact composition has no number for it.
 	receipt.guarantee.accountant = CUTTLE_EXACT;
-	assert_int_equal(receipt_weigh(&receipt, 1, NULL), CUTTLE_OK);
+	assert_int_equal(receipt_weigh(&receipt, 1, receipt.guarantee.rho, NULL), CUTTLE_OK);
 	assert_true(receipt.guarantee.rho == 0.185 && receipt.guarantee.epsilon_exact == 2.79);
-	assert_int_equal(receipt_weigh(&receipt, 5, NULL), CUTTLE_OK);
+	assert_int_equal(receipt_weigh(&receipt, 5, 5 * receipt.guarantee.rho, NULL), CUTTLE_OK);
 	assert_true(receipt.guarantee.rho >= 0.925 && receipt.guarantee.rho < 0.925000001);
 	assert_true(receipt.guarantee.epsilon > 7.3 && receipt.guarantee.epsilon < 7.5 &&
 	            isnan(receipt.guarantee.epsilon_exact));
@@ -221,7 +221,9 @@ static void a_weight_rounds_up(void **state) {
 		const double rho = (i + 100) / 3e4;
 		const uint64_t weight = 2 + 37 * (uint64_t)i % 500;
 		receipt.guarantee.rho = rho;
-		assert_int_equal(receipt_weigh(&receipt, weight, NULL), CUTTLE_OK);
+		assert_int_equal(receipt_weigh(&receipt, weight,
+		                               units_multiply(weight, receipt.guarantee.rho), NULL),
+		                 CUTTLE_OK);
 		assert_int_equal(receipt.unit.weight, weight);
 		// The difference of a product and its rounding is a double, so fma has its sign.
 		assert_true(fma((double)weight, rho, -receipt.guarantee.rho) <= 0);
@@ -600,7 +602,7 @@ static void the_charge_covers_it(void **state) {
 	assert_int_equal(checked(&receipt, NULL, "", &error), CUTTLE_LEDGER);
 	// Without a limit all that a unit costs is charged at once.
 	receipt.unit = (struct receipt_unit){.key = "who"};
-	assert_int_equal(receipt_weigh(&receipt, 4, &error), CUTTLE_OK);
+	assert_int_equal(receipt_weigh(&receipt, 4, 4 * receipt.guarantee.rho, &error), CUTTLE_OK);
 	receipt.ledger.rho = receipt.guarantee.rho;
 	assert_int_equal(checked(&receipt, NULL, "", &error), CUTTLE_OK);
 	receipt.ledger.rho = nextafter(receipt.guarantee.rho, 0);

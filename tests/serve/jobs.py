@@ -409,6 +409,116 @@ def case_ready():
     server.stop()
 
 
+def case_approved():
+    """What an officer approves is what runs: this fingerprint, this charge."""
+    make_ledger()
+    ann, chief = (command('serve', 'key', key, role, '--keys', 'keys').strip() for key, role in (('ann', 'use'), ('chief', 'officer')))
+    server = Server('--keys', 'keys', '--approval')
+    first = server.create(LONG, 'first', ann)['id']
+    server.upload(first, records(30), key=ann)
+    job = server.create(PLAN, 'second', ann)
+    check(job['approval'].startswith(job['fingerprint'] + ':'), f'{job}')
+    name = job['id']
+    server.upload(name, records(12), key=ann)
+    start = f'/v1/jobs/{name}/start'
+    seen = server.json('GET', f'/v1/jobs/{name}', 200, key=chief)['approval']
+    check(float(seen.split(':')[1]) == job['charge']['loss'], seen)
+    other = server.create({**PLAN, 'num': 3}, 'third', ann)['approval']
+    for wrong in (other, seen + '1', seen.replace(':', ''), '', '*'):
+        server.error('POST', start, 412, 'not_as_approved', key=chief, headers={'If-Match': f'"{wrong}"'})
+    check(server.status(name, ann) == 'awaiting_references' and not runs(), 'another approval starts a job')
+    server.json('POST', f'/v1/jobs/{first}/start', 202, key=chief)
+    server.json('POST', start, 202, key=chief, headers={'If-Match': f'"{seen}"'})
+    while not runs():
+        time.sleep(0.01)
+    check(server.status(name, ann) == 'queued', 'the second job does not wait')
+    server.kill()
+    # Another model stands there now. Its job would have another fingerprint, and is not what was approved.
+    model = bytearray(open('tiny.gguf', 'rb').read())
+    model[-2] ^= 1
+    os.rename('tiny.gguf', 'old.gguf')
+    open('tiny.gguf', 'wb').write(model)
+    server = Server('--keys', 'keys', '--approval')
+    server.wait(name, 'awaiting_references', ann)
+    job = server.json('GET', f'/v1/jobs/{name}', 200, key=ann)
+    check(job['error']['code'] == 'not_as_approved' and len(runs()) == 1, f'{job}')
+    server.error('POST', start, 409, 'references_missing', key=chief)
+    # Looked at again it has other numbers, and needs another approval.
+    server.upload(name, records(12), key=ann)
+    server.error('POST', start, 403, 'forbidden_role', key=ann)
+    server.error('POST', start, 412, 'not_as_approved', key=chief, headers={'If-Match': f'"{seen}"'})
+    now = server.json('GET', f'/v1/jobs/{name}', 200, key=chief)['approval']
+    check(now != seen, 'another model has the old fingerprint')
+    server.json('POST', start, 202, key=chief, headers={'If-Match': now})
+    server.wait(name, key=ann)
+    check(len(runs()) == 2, 'an approved job is not charged once')
+    server.stop()
+
+
+def refused_start(*more):
+    """The line with which a server does not begin."""
+    done = subprocess.run([CUTTLE, 'serve', '-m', 'tiny.gguf', '--listen', '127.0.0.1:0', '--state', 'state', '--runtime-dir', RUN,
+                           '--ledger', 'ledger', *more], capture_output=True, timeout=60)
+    check(done.returncode == 7 and done.stderr.count(b'\n') == 1, f'exit {done.returncode}: {done.stderr.decode()}')
+    return done.stderr.decode()
+
+
+def copy_ledger(one, other):
+    for ending in ('', '-wal', '-shm'):
+        if os.path.exists(other + ending):
+            os.unlink(other + ending)
+        if os.path.exists(one + ending):
+            shutil.copy(one + ending, other + ending)
+
+
+def case_restored():
+    """A ledger that was put back from a backup is noticed."""
+    make_ledger()
+    copy_ledger('ledger', 'empty')
+    server = Server()
+    job = server.queue(PLAN, 'one', 12)
+    server.wait(job)
+    server.stop()
+    copy_ledger('ledger', 'one')
+    Server().stop()  # nothing is missing
+    # Somebody else's charge, which no job knows, is missed as well, once the server saw it.
+    command('ledger', 'reserve', '--ledger', 'ledger', '--dataset', 'notes', '--rho', '0.25', '--count', '9')
+    Server().stop()
+    copy_ledger('ledger', 'two')
+    copy_ledger('one', 'ledger')
+    check('ledger lacks 1 entries' in refused_start(), 'the other charge is not missed')
+    copy_ledger('empty', 'ledger')
+    check('ledger lacks 2 entries' in refused_start() and '--ledger-restored' in refused_start(), 'the charges are not missed')
+    # By the receipts alone, too.
+    os.rename('state/ledger.head', 'head')
+    check('ledger lacks 1 entries' in refused_start(), 'the charge of the job is not missed')
+    os.rename('head', 'state/ledger.head')
+    copy_ledger('two', 'ledger')
+    server = Server()
+    check(server.status(job) == 'done', 'the job is gone')
+    server.stop()
+    # Told, it begins, and need not be told again.
+    copy_ledger('empty', 'ledger')
+    Server('--ledger-restored').stop()
+    server = Server()
+    check(server.json('GET', f'/v1/jobs/{job}', 200)['charge_lost'] is True, 'the job does not say that its charge is lost')
+    next = server.queue(PLAN, 'two', 12)
+    server.wait(next)
+    server.stop()
+    copy_ledger('empty', 'ledger')
+    refused_start()
+    # A charge that was made while the server was killed in the middle of a job.
+    copy_ledger('empty', 'ledger')
+    server = Server('--ledger-restored')
+    job = server.queue(LONG, 'three', 30)
+    while not (runs() and json.loads(runs()[0])['previous'] != open('state/ledger.head').read().strip()):
+        time.sleep(0.02)
+    check(server.status(job) == 'running', 'the charge was noted when the job had ended')
+    server.kill()
+    copy_ledger('empty', 'ledger')
+    refused_start()
+
+
 def case_busy():
     """Requests with one key that come together are one job. While another process holds the ledger, a
     start waits for it, and nobody else does."""

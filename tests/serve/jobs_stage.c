@@ -23,7 +23,8 @@
 struct jobs_stage stage = {.folder = "/tmp/cuttle-jobs-XXXXXX",
                            .memory = "/dev/shm/cuttle-jobs-XXXXXX",
                            .command = stage.named};
-const struct jobs_caller ann = {"ann", false}, bob = {"bob", false}, chief = {"chief", true};
+const struct jobs_caller ann = {.key = "ann"}, bob = {.key = "bob"},
+                         chief = {.key = "chief", .officer = true};
 
 bool stage_begin(void) {
 	const char *named = getenv("CUTTLE");
