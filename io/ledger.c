@@ -68,6 +68,7 @@ static bool is_valid_rho(double value) {
 static bool begin_dataset(struct history *history, const struct chain_entry *entry) {
 	struct ledger_dataset *dataset = &history->dataset;
 	if (history->exists || !is_valid_rho(entry->rho)) return false;
+	if (entry->decimal && !units_decimal(entry->rho)) return false;
 	history->exists = copy_string(dataset->name, LEDGER_NAME, entry->dataset) &&
 	                  copy_string(dataset->unit_key, LEDGER_NAME, entry->unit_key);
 	dataset->rho = entry->rho;
@@ -75,6 +76,7 @@ static bool begin_dataset(struct history *history, const struct chain_entry *ent
 	dataset->delta = entry->delta;
 	dataset->measure = entry->order ? LEDGER_RDP : LEDGER_RHO;
 	dataset->order = entry->order;
+	dataset->decimal = entry->decimal;
 	return history->exists;
 }
 
@@ -134,9 +136,9 @@ static enum cuttle_status apply_entry(void *user, const struct chain_entry *entr
 
 /* What runs add up to. */
 struct spent {
-	double rho;      /* for the unit that they cost most */
-	bool in_epsilon; /* they are charged in epsilon; `rho` is then 0 */
-	double epsilon;  /* for the line that they cost most */
+	struct units_total rho; /* for the unit that they cost most */
+	bool in_epsilon;        /* they are charged in epsilon; `rho` is then 0 */
+	double epsilon;         /* for the line that they cost most */
 };
 
 /* Whether the runs that stand are charged in epsilon (1), in rho (0), or there is none (-1). */
@@ -175,7 +177,8 @@ static enum cuttle_status sum_charges(const struct history *history, const struc
 
 /* Never `above the limit`: that is false for a NaN, which would then pass. */
 static bool is_within_limit(const struct ledger_dataset *dataset, const struct spent *spent) {
-	return spent->in_epsilon ? spent->epsilon <= dataset->epsilon : spent->rho <= dataset->rho;
+	return spent->in_epsilon ? spent->epsilon <= dataset->epsilon
+	                         : units_within(&spent->rho, dataset->rho, dataset->decimal);
 }
 
 /* Reads the whole chain and from it the data set, which need not exist. Call free_history after it,
@@ -322,6 +325,7 @@ enum cuttle_status ledger_add(struct ledger *ledger, struct ledger_dataset *data
 	                                  .command = "",
 	                                  .unit_key = dataset->unit_key,
 	                                  .order = dataset->order,
+	                                  .decimal = dataset->decimal,
 	                                  .rho = dataset->rho,
 	                                  .epsilon = dataset->epsilon,
 	                                  .delta = dataset->delta};
@@ -346,11 +350,12 @@ enum cuttle_status ledger_look(struct ledger *ledger, const char *dataset,
 	if (!status) status = sum_charges(&history, NULL, &spent, error);
 	if (!status) {
 		standing->dataset = history.dataset;
-		standing->spent = spent.rho;
+		standing->spent = units_most_of(&spent.rho);
 		standing->in_epsilon = spent.in_epsilon;
 		standing->epsilon_spent = spent.epsilon;
 		standing->epsilon_left = units_left(history.dataset.epsilon, spent.epsilon);
-		standing->left = units_left(history.dataset.rho, standing->spent);
+		standing->left =
+		    units_left_of(&spent.rho, history.dataset.rho, history.dataset.decimal);
 		standing->runs = count_standing_runs(&history);
 	}
 	free_history(&history);
@@ -440,6 +445,8 @@ static enum cuttle_status make_charges(const struct ledger *ledger, const struct
 	uint64_t end;
 	REQUIRE((request->measure == LEDGER_RDP) == (request->order > 0));
 	const bool in_epsilon = request->measure == LEDGER_EPSILON;
+	REQUIRE(!request->decimal ||
+	        (!request->unit && !in_epsilon && units_decimal(request->rho)));
 	if (in_epsilon && *dataset->unit_key)
 		return io_fail(error, CUTTLE_USAGE,
 		               "data set %.128s counts per value of %.128s: charge it in rho "
@@ -470,6 +477,7 @@ static enum cuttle_status make_charges(const struct ledger *ledger, const struct
 	else if (keyed) made = charges_of_lines(0, UINT64_MAX, request->rho, charges);
 	else made = charges_of_lines(request->first, end, request->rho, charges);
 	if (in_epsilon) charges->delta = request->delta;
+	charges->decimal = request->decimal;
 	return made ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
 }
 
@@ -491,9 +499,11 @@ static enum cuttle_status refuse_over_epsilon(const struct ledger_dataset *datas
 }
 
 static enum cuttle_status refuse_over_limit(const struct history *history, double asked,
-                                            double spent, struct cuttle_error *error) {
+                                            const struct units_total *spent,
+                                            struct cuttle_error *error) {
 	const struct ledger_dataset *dataset = &history->dataset;
-	const double rho[] = {asked, spent, dataset->rho, units_left(dataset->rho, spent)};
+	const double rho[] = {asked, units_most_of(spent), dataset->rho,
+	                      units_left_of(spent, dataset->rho, dataset->decimal)};
 	const bool up[] = {true, true, false, false};
 	char rhos[4][UNITS_NUMBER], epsilons[4][UNITS_NUMBER];
 	for (int i = 0; i < 4; i++) {
@@ -533,6 +543,7 @@ static enum cuttle_status append_run(struct ledger *ledger, const struct ledger_
 	                                  .command = request->command,
 	                                  .unit_key = "",
 	                                  .order = request->order,
+	                                  .decimal = request->decimal,
 	                                  .rho = found->rho,
 	                                  .delta = charges->delta,
 	                                  .charges = *charges};
@@ -565,7 +576,7 @@ enum cuttle_status ledger_reserve(struct ledger *ledger, const struct ledger_req
 		status =
 		    after.in_epsilon
 		        ? refuse_over_epsilon(&history.dataset, &charges, before.epsilon, error)
-		        : refuse_over_limit(&history, found->rho, before.rho, error);
+		        : refuse_over_limit(&history, found->rho, &before.rho, error);
 	if (!status && !dry) status = append_run(ledger, request, &charges, found, error);
 	charges_free(&charges);
 	free_history(&history);

@@ -23,7 +23,8 @@
  * losses, see "measure" below. There may be any number of runs in any order. Each may be chosen
  * after seeing the outputs of the others. Even so a limit on the sum is a privacy filter (Feldman &
  * Zrnic 2021, zCDP; dp/PRIVACY.md, step 19). A run is charged the rho of all T tokens of its texts,
- * however soon they end. Spent is rounded up, and the rest is rounded down.
+ * however soon they end. Spent is rounded up, and the rest is rounded down. Limits and charges that
+ * somebody typed in decimal add up exactly: ten times 0.1 fit in 1.
  *
  * (epsilon, delta) are shown for orientation, by the formula of Canonne, Kamath and Steinke. A
  * limit given as (epsilon, delta) becomes the largest rho that gives this (epsilon, delta). The
@@ -114,6 +115,8 @@ struct ledger_dataset {
 	char name[LEDGER_NAME];      /* 1 to 128 bytes of UTF-8 without control characters */
 	char unit_key[LEDGER_NAME];  /* the field that names units; "" = units are lines */
 	double rho;                  /* the limit: the most that may be charged to one unit */
+	bool decimal;                /* the limit was typed in decimal, and rho stands for that
+	                              * number (units_read); else rho is the limit itself */
 	double epsilon;              /* the same limit as (epsilon, delta) */
 	double delta;                /* in (0, 1) */
 	enum ledger_measure measure; /* what rho is */
@@ -188,7 +191,9 @@ struct ledger_request {
 	const char *command; /* what is run: a SHA-256 in hex, or "" */
 	double rho;          /* of one text, hence of one batch; positive and finite. Of
 	                        LEDGER_EPSILON: epsilon of the whole run, for each line */
-	double delta;        /* of LEDGER_EPSILON: in (0, 1) */
+	bool decimal; /* rho was typed in decimal, and stands for that number (units_read). Not
+	                 where `unit` is given, and not of LEDGER_EPSILON. */
+	double delta; /* of LEDGER_EPSILON: in (0, 1) */
 	enum ledger_measure measure; /* what rho is: the data set's measure */
 	unsigned order;              /* of LEDGER_RDP: the data set's order; 0 for LEDGER_RHO */
 	bool drawn;                  /* true: drawn at once, so it can never be released */

@@ -116,6 +116,25 @@ exits 0 ledger export --ledger old
 exits 0 ledger verify --ledger old --head 6806274b78c66892099290a8e074f13dce168258af191dee4fe6c5ab01a49d18
 says out '^data set documents counts Renyi losses at order 2$'
 
+# Numbers typed in decimal add up exactly.
+for row in '1 0.1 10' '1 .2 5' '0.3 1e-1 3' '0.6 0.2 3'; do
+	read -r limit rho times <<<"$row"
+	rm -f d
+	exits 0 ledger init --ledger d --dataset n --rho-limit "$limit"
+	for ((i = 1; i <= times; i++)); do exits 0 ledger reserve --ledger d --dataset n --rho "$rho"; done
+	refused 3 ledger reserve --ledger d --dataset n --rho 1e-20
+	exits 0 ledger show --ledger d --dataset n --json
+	[ "$(sed 's/.*"rho_spent":\([0-9.]*\),.*/\1/' out)" = "$(sed 's/.*"rho_limit":\([0-9.]*\),.*/\1/' out)" ] || fail "not all is spent: $(cat out)"
+	says out '"rho_remaining":0\.0,'
+	exits 0 ledger verify --ledger d
+done
+# Whole numbers take an exponent, too.
+exits 0 ledger init --ledger d --dataset m --rho-limit 1
+exits 0 ledger reserve --ledger d --dataset m --rho 1 --first 5e2 --count 1e+2
+refused 3 ledger check --ledger d --dataset m --rho 1e-9 --first 599 --count 1
+exits 0 ledger check --ledger d --dataset m --rho 1 --first 600 --count 1
+for bad in 1e 1e-1 e2 1e20 1.5e1 1e2e2; do refused 2 ledger check --ledger d --dataset n --rho 1 --count "$bad"; done
+
 # A data set of Renyi losses at one order. Its charges are of that order, or none.
 documents=(--ledger r --dataset documents) renyi=(--measure rdp --order 2)
 refused 2 ledger init "${documents[@]}" --measure rdp --loss-limit 1
