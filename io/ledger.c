@@ -118,6 +118,36 @@ static bool change_run(struct history *history, const struct chain_entry *entry,
 	return to != LEDGER_CLOSED || copy_string(run->found.output, HASH_TEXT, entry->command);
 }
 
+enum { MARK = HASH_TEXT + 21 }; /* bytes for the text of a mark, with its NUL */
+
+static void print_mark(const struct journal_mark *mark, char text[MARK]) {
+	text[0] = 0;
+	if (mark && mark->bytes)
+		(void)snprintf(text, MARK, "%llu %.64s", (unsigned long long)mark->bytes,
+		               mark->sha256);
+}
+
+/* A run draws, and says how far it has come, never less far than before. */
+static bool mark_run(struct history *history, const struct chain_entry *entry) {
+	struct journal_mark mark = {0};
+	char again[MARK];
+	struct reservation *run = find_reservation(history, entry->run);
+	if (!run) return false;
+	const char *hash = strchr(entry->command, ' ');
+	if (hash) {
+		mark.bytes = strtoull(entry->command, NULL, 10);
+		if (!copy_string(mark.sha256, HASH_TEXT, hash + 1)) return false;
+	}
+	print_mark(&mark, again);
+	if (strcmp(again, entry->command) != 0) return false;
+	if (run->found.state == LEDGER_DRAWN) {
+		if (!mark.bytes || mark.bytes < run->found.mark.bytes) return false;
+	} else if (run->found.state != LEDGER_RESERVED) return false;
+	run->found.state = LEDGER_DRAWN;
+	run->found.mark = mark;
+	return true;
+}
+
 /* Takes one entry of the walk into the history. LEDGER: it cannot follow the ones before it. */
 static enum cuttle_status apply_entry(void *user, const struct chain_entry *entry) {
 	struct history *history = user;
@@ -125,8 +155,7 @@ static enum cuttle_status apply_entry(void *user, const struct chain_entry *entr
 	if (strcmp(entry->dataset, history->name) != 0) return CUTTLE_OK;
 	if (!strcmp(entry->kind, "dataset")) right = begin_dataset(history, entry);
 	if (!strcmp(entry->kind, "reserve")) right = add_run(history, entry);
-	if (!strcmp(entry->kind, "draw"))
-		right = change_run(history, entry, LEDGER_RESERVED, LEDGER_DRAWN);
+	if (!strcmp(entry->kind, "draw")) right = mark_run(history, entry);
 	if (!strcmp(entry->kind, "close"))
 		right = change_run(history, entry, LEDGER_DRAWN, LEDGER_CLOSED);
 	if (!strcmp(entry->kind, "release"))
@@ -528,9 +557,13 @@ static enum cuttle_status append_state(struct ledger *ledger, const struct chain
 }
 
 static enum cuttle_status append_draw(struct ledger *ledger, const char *dataset, const char *run,
-                                      struct cuttle_error *error) {
+                                      const struct journal_mark *mark, struct cuttle_error *error) {
+	char text[MARK];
+	print_mark(mark, text);
 	return append_state(
-	    ledger, &(struct chain_entry){.kind = "draw", .dataset = dataset, .run = run}, error);
+	    ledger,
+	    &(struct chain_entry){.kind = "draw", .dataset = dataset, .run = run, .command = text},
+	    error);
 }
 
 static enum cuttle_status append_run(struct ledger *ledger, const struct ledger_request *request,
@@ -549,7 +582,7 @@ static enum cuttle_status append_run(struct ledger *ledger, const struct ledger_
 	                                  .charges = *charges};
 	enum cuttle_status status = chain_append(ledger->chain, &entry, found->entry, error);
 	if (!status && request->drawn)
-		status = append_draw(ledger, request->dataset, request->run, error);
+		status = append_draw(ledger, request->dataset, request->run, NULL, error);
 	return status;
 }
 
@@ -622,14 +655,32 @@ static enum cuttle_status refuse_closed_run(const struct ledger_run *found,
 	               found->entry, found->output);
 }
 
+static bool is_same_mark(const struct journal_mark *one, const struct journal_mark *other) {
+	return one->bytes == other->bytes && !strcmp(one->sha256, other->sha256);
+}
+
+/* The entry of a run that draws already. */
+static enum cuttle_status draw_on(struct ledger *ledger, const char *dataset, const char *run,
+                                  const struct journal_mark *mark, const struct ledger_run *found,
+                                  struct cuttle_error *error) {
+	if (!mark || !mark->bytes || is_same_mark(mark, &found->mark)) return CUTTLE_OK;
+	if (mark->bytes <= found->mark.bytes)
+		return io_fail(error, CUTTLE_LEDGER,
+		               "another process has drawn from the charge of run %s meanwhile",
+		               run);
+	return append_draw(ledger, dataset, run, mark, error);
+}
+
 enum cuttle_status ledger_draw(struct ledger *ledger, const char *dataset, const char *run,
-                               struct cuttle_error *error) {
+                               const struct journal_mark *mark, struct cuttle_error *error) {
 	struct ledger_run found;
 	enum cuttle_status status = begin_change(ledger, dataset, run, &found, error);
 	if (status) return status;
-	if (found.state == LEDGER_RESERVED) status = append_draw(ledger, dataset, run, error);
+	if (found.state == LEDGER_RESERVED) status = append_draw(ledger, dataset, run, mark, error);
+	else if (found.state == LEDGER_DRAWN)
+		status = draw_on(ledger, dataset, run, mark, &found, error);
 	else if (found.state == LEDGER_CLOSED) status = refuse_closed_run(&found, error);
-	else if (found.state != LEDGER_DRAWN)
+	else
 		status = io_fail(error, CUTTLE_BUDGET,
 		                 found.state == LEDGER_RELEASED
 		                     ? "refused: the reservation of run %s was released"

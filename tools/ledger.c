@@ -88,7 +88,11 @@ static const char ABOUT[] =
 	"cost, and is refused (exit 3) when that would go over the limit. Losses add up in rho, "
 	"whichever accountant found the clip, or, with lots, in epsilon (below); spent is rounded "
 	"up, remaining down. A command that continues an interrupted run is not charged again; one "
-	"that draws anew is.\n\n"
+	"that draws anew is. Its journal must begin as the ledger last saw it: where older files "
+	"were put back, what was drawn would be drawn twice, and it is refused (exit 7). What is "
+	"typed in decimal adds up exactly: ten times 0.1 fit in 1. A ledger has one name: a hard "
+	"link to it, or a mount of the file alone, is refused (exit 7). An older cuttle refuses a "
+	"ledger with a decimal number, or with a run that went on (exit 7).\n\n"
 
 	"list prints each data set's limit, spent, remaining and runs, and so does show without "
 	"--dataset; show prints those of one; history prints the entries, with the loss of each, "
@@ -113,7 +117,7 @@ static const char ABOUT[] =
 	"cuttle refuses a ledger with such a data set (exit 7).\n\n"
 
 	"By default a unit is a line of the data set: lines must keep their places and new ones "
-	"go behind. What the ledger says is then a function of public numbers alone. With "
+	"go behind. What the ledger says is then a function of public numbers and of output. With "
 	"--unit-key everybody with the same value is a unit, and g records of it in one text cost "
 	"g^2 rho (of Renyi losses, a text may read one record alone); that a run is refused, and "
 	"what is spent, then tells how often values repeat. The ledger keeps keyed hashes of the "
@@ -394,7 +398,7 @@ static enum cuttle_status charge_once(struct ledger *ledger, const struct ledger
 	if (strcmp(found->command, request->command) != 0)
 		return io_fail(error, CUTTLE_USAGE, "run %s was charged with other numbers",
 		               request->run);
-	return ledger_draw(ledger, request->dataset, request->run, error);
+	return ledger_draw(ledger, request->dataset, request->run, NULL, error);
 }
 
 static enum cuttle_status charge_units(const struct ledger_values *values, struct ledger *ledger,

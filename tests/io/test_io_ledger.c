@@ -488,18 +488,19 @@ static void what_was_drawn_stays(void **state) {
 	assert_int_equal(state_of(ledger, run), LEDGER_RELEASED);
 	assert_true(standing(ledger).spent == 0 && standing(ledger).runs == 0);
 	// A run that begins to draw although its reservation was given back must stop.
-	assert_int_equal(ledger_draw(ledger, "notes", run, &error), CUTTLE_BUDGET);
+	assert_int_equal(ledger_draw(ledger, "notes", run, NULL, &error), CUTTLE_BUDGET);
 	assert_int_equal(ledger_release(ledger, "notes", run, &error), CUTTLE_USAGE);
 	assert_int_equal(reserve(ledger, 0.75, other, &error), CUTTLE_OK);
-	assert_int_equal(ledger_draw(ledger, "notes", other, &error), CUTTLE_OK);
-	assert_int_equal(ledger_draw(ledger, "notes", other, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", other, NULL, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", other, NULL, &error), CUTTLE_OK);
 	assert_int_equal(state_of(ledger, other), LEDGER_DRAWN);
 	assert_int_equal(ledger_release(ledger, "notes", other, &error), CUTTLE_USAGE);
 	assert_non_null(strstr(error.message, "cannot be given back"));
 	assert_true(standing(ledger).spent == 0.75);
 	assert_int_equal(state_of(ledger, "00000000000000000000000000000000"), LEDGER_UNKNOWN);
-	assert_int_equal(ledger_draw(ledger, "notes", "00000000000000000000000000000000", &error),
-	                 CUTTLE_BUDGET);
+	assert_int_equal(
+	    ledger_draw(ledger, "notes", "00000000000000000000000000000000", NULL, &error),
+	    CUTTLE_BUDGET);
 	ledger_close(&ledger);
 	verifies(path);
 }
@@ -517,7 +518,7 @@ static void one_charge_one_output(void **state) {
 	assert_int_equal(reserve(ledger, 0.5, run, &error), CUTTLE_OK);
 	// An output under which nothing was drawn is none of this run's.
 	assert_int_equal(ledger_finish(ledger, "notes", run, first, &error), CUTTLE_BUDGET);
-	assert_int_equal(ledger_draw(ledger, "notes", run, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", run, NULL, &error), CUTTLE_OK);
 	assert_int_equal(ledger_finish(ledger, "notes", run, first, &error), CUTTLE_OK);
 	assert_int_equal(ledger_find(ledger, "notes", run, &found, &error), CUTTLE_OK);
 	assert_true(found.state == LEDGER_CLOSED && !strcmp(found.output, first));
@@ -526,9 +527,53 @@ static void one_charge_one_output(void **state) {
 	assert_int_equal(ledger_finish(ledger, "notes", run, first, &error), CUTTLE_OK);
 	assert_int_equal(ledger_finish(ledger, "notes", run, second, &error), CUTTLE_BUDGET);
 	assert_non_null(strstr(error.message, "has paid for the output with SHA-256 000000000000"));
-	assert_int_equal(ledger_draw(ledger, "notes", run, &error), CUTTLE_BUDGET);
+	assert_int_equal(ledger_draw(ledger, "notes", run, NULL, &error), CUTTLE_BUDGET);
 	assert_int_equal(ledger_release(ledger, "notes", run, &error), CUTTLE_USAGE);
 	assert_true(standing(ledger).spent == 0.5 && standing(ledger).runs == 1);
+	ledger_close(&ledger);
+	verifies(path);
+}
+
+static struct journal_mark mark_of(uint64_t bytes, const char *text) {
+	struct journal_mark mark = {.bytes = bytes};
+	hash_of(text, strlen(text), mark.sha256);
+	return mark;
+}
+
+static void how_far_a_run_has_come_only_grows(void **state) {
+	(void)state;
+	char run[LEDGER_RUN], other[LEDGER_RUN];
+	struct ledger_run found;
+	struct cuttle_error error;
+	uint64_t entries, more;
+	char head[HASH_TEXT];
+	const struct journal_mark first = mark_of(150, "a"), same = mark_of(150, "b"),
+	                          less = mark_of(149, "c"), next = mark_of(200, "d"), nothing = {0};
+	struct ledger *ledger = fresh(1, "");
+	assert_int_equal(reserve(ledger, 0.25, run, NULL), CUTTLE_OK);
+	assert_int_equal(reserve(ledger, 0.25, other, NULL), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", run, NULL, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", run, &first, &error), CUTTLE_OK);
+	assert_int_equal(ledger_verify(ledger, NULL, &entries, head, &error), CUTTLE_OK);
+	// The same again writes nothing.
+	assert_int_equal(ledger_draw(ledger, "notes", run, &first, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", run, &nothing, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", run, NULL, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", run, &less, &error), CUTTLE_LEDGER);
+	assert_int_equal(ledger_draw(ledger, "notes", run, &same, &error), CUTTLE_LEDGER);
+	assert_non_null(strstr(error.message, "another process has drawn"));
+	assert_int_equal(ledger_verify(ledger, NULL, &more, head, &error), CUTTLE_OK);
+	assert_int_equal(more, entries);
+	assert_int_equal(ledger_draw(ledger, "notes", run, &next, &error), CUTTLE_OK);
+	assert_int_equal(ledger_find(ledger, "notes", run, &found, &error), CUTTLE_OK);
+	assert_int_equal(found.mark.bytes, 200);
+	assert_string_equal(found.mark.sha256, next.sha256);
+	// Of another run nothing was told, and a run may begin with what it has.
+	assert_int_equal(ledger_find(ledger, "notes", other, &found, &error), CUTTLE_OK);
+	assert_int_equal(found.mark.bytes, 0);
+	assert_int_equal(ledger_draw(ledger, "notes", other, &less, &error), CUTTLE_OK);
+	assert_int_equal(ledger_find(ledger, "notes", other, &found, &error), CUTTLE_OK);
+	assert_int_equal(found.mark.bytes, 149);
 	ledger_close(&ledger);
 	verifies(path);
 }
@@ -590,7 +635,8 @@ static size_t sample(char *bytes, size_t room) {
 	struct ledger *ledger = fresh(100, "name");
 	for (int i = 0; i < 6; i++) {
 		assert_int_equal(reserve(ledger, 0.125, run, NULL), CUTTLE_OK);
-		if (i % 2) assert_int_equal(ledger_draw(ledger, "notes", run, NULL), CUTTLE_OK);
+		if (i % 2)
+			assert_int_equal(ledger_draw(ledger, "notes", run, NULL, NULL), CUTTLE_OK);
 		assert_int_equal(reserve_owners(ledger, 0, 0.5, names, 8, 4, &found, NULL),
 		                 CUTTLE_OK);
 	}
@@ -790,6 +836,7 @@ int main(void) {
 	    cmocka_unit_test(lines_look_at_no_record),
 	    cmocka_unit_test(what_was_drawn_stays),
 	    cmocka_unit_test(one_charge_one_output),
+	    cmocka_unit_test(how_far_a_run_has_come_only_grows),
 	    cmocka_unit_test(a_charge_is_for_whom_it_was_made),
 	    cmocka_unit_test(every_flipped_byte_is_found),
 	    cmocka_unit_test(other_lengths_are_found),

@@ -226,7 +226,7 @@ static char contested[LEDGER_RUN];
 
 static void draw_contested(void) {
 	struct ledger *ledger = open_ledger(path);
-	assert_int_equal(ledger_draw(ledger, "notes", contested, NULL), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", contested, NULL, NULL), CUTTLE_OK);
 	ledger_close(&ledger);
 }
 
@@ -250,7 +250,7 @@ static void drawing_and_giving_back_at_once(void **state) {
 			assert_int_equal(ledger_release(ledger, "notes", contested, &error),
 			                 CUTTLE_USAGE);
 		else
-			assert_int_equal(ledger_draw(ledger, "notes", contested, &error),
+			assert_int_equal(ledger_draw(ledger, "notes", contested, NULL, &error),
 			                 CUTTLE_BUDGET);
 		waiting.first = NULL;
 		let_go();
@@ -269,7 +269,7 @@ static void spend_until_killed(int pipe) {
 		if (ledger_open(path, &ledger, NULL) || reserve(ledger, 0x1p-20, run, NULL) ||
 		    write(pipe, "R", 1) != 1)
 			_exit(1);
-		if (i % 3 == 1 && ledger_draw(ledger, "notes", run, NULL)) _exit(1);
+		if (i % 3 == 1 && ledger_draw(ledger, "notes", run, NULL, NULL)) _exit(1);
 		if (i % 3 == 2 &&
 		    (write(pipe, "g", 1) != 1 || ledger_release(ledger, "notes", run, NULL)))
 			_exit(1);
