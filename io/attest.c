@@ -110,15 +110,16 @@ bool attest_filters(const json_t *root, struct filters *filters, struct filter_c
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* Whether it is a receipt of another version or format. Such a program may write other members, or
- * compute other numbers. */
+/* Whether it is a receipt of another format, which has other members. Another version that writes
+ * the same format is no stranger. */
 static bool is_foreign_receipt(const json_t *root, const char **version) {
 	uint64_t format;
 	const char *sentence;
 	if (!attest_text(root, "version", version) || !attest_text(root, "guarantee", &sentence))
 		return false;
 	return !attest_count(root, "receipt", INT64_MAX, &format) || format != RECEIPT_FORMAT ||
-	       strcmp(*version, cuttle_version()) != 0;
+	       !**version || strlen(*version) > 16 ||
+	       strspn(*version, "0123456789.") != strlen(*version);
 }
 
 static enum cuttle_status refuse_foreign(const char *path, const char *version,
@@ -126,11 +127,11 @@ static enum cuttle_status refuse_foreign(const char *path, const char *version,
 	// Only digits and dots are shown: other characters of an unknown file might control the
 	// terminal.
 	const int digits = (int)strspn(version, "0123456789.");
-	return io_fail(error, CUTTLE_INPUT,
-	               "%s: it was written by another cuttle (version %.*s; this is %s, receipt "
-	               "format %d): verify it with that one",
-	               file_shown(path), digits < 16 ? digits : 16, version, cuttle_version(),
-	               RECEIPT_FORMAT);
+	return io_fail(
+	    error, CUTTLE_INPUT,
+	    "%s: it was written by another cuttle, in another format (version %.*s; this "
+	    "is %s, receipt format %d): use that one",
+	    file_shown(path), digits < 16 ? digits : 16, version, cuttle_version(), RECEIPT_FORMAT);
 }
 
 enum cuttle_status attest_open(const char *path, struct attested *attested,
@@ -211,11 +212,13 @@ static void name_difference(json_t *claimed, const json_t *again, char problem[M
 /* Whether the document is `again`, with the members of given[count] in it. */
 static bool is_remade(const struct attested *attested, json_t *again, const char *const *given,
                       size_t count, char problem[MOST_PROBLEM]) {
-	json_t *value;
+	json_t *value, *version = json_object_get(attested->root, "version");
 	bool made = again != NULL;
 	for (size_t i = 0; made && i < count; i++)
 		if ((value = json_object_get(attested->root, given[i])))
 			made = json_object_set(again, given[i], value) == 0;
+	// Which version of the format wrote it is its own word.
+	if (made && json_is_string(version)) made = !json_object_set(again, "version", version);
 	const bool right = made && json_equal(again, attested->root);
 	if (made) name_difference(attested->root, again, problem);
 	else (void)snprintf(problem, MOST_PROBLEM, "out of memory");
@@ -226,11 +229,13 @@ enum cuttle_status attest_conclude(const struct attested *attested, const char *
                                    json_t *again, const char *const *given, size_t count,
                                    struct cuttle_error *error) {
 	char difference[MOST_PROBLEM];
+	const char *version = json_string_value(json_object_get(attested->root, "version"));
+	const bool other = version && strcmp(version, cuttle_version()) != 0;
 	if (!problem && !is_remade(attested, again, given, count, difference)) problem = difference;
 	json_decref(again);
-	return problem
-	           ? io_fail(error, CUTTLE_LEDGER, "%s: %s", file_shown(attested->path), problem)
-	           : CUTTLE_OK;
+	if (!problem) return CUTTLE_OK;
+	return io_fail(error, CUTTLE_LEDGER, "%s: %s%s%s", file_shown(attested->path), problem,
+	               other ? "; cuttle wrote it in version " : "", other ? version : "");
 }
 
 const char *attest_signature(const struct attested *attested, const char *key) {

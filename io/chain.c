@@ -10,8 +10,9 @@
 // The table has no column for the order of a Renyi loss, nor for charges that are epsilons, so that
 // ledgers from before there were such losses stay as they are. The order stands behind the kind:
 // "reserve rdp 2" in the column is the kind "reserve" of order 2, and "reserve epsilon" one of
-// epsilons. Its JSON has members of its own. An older cuttle does not know them, so its hash comes
-// out different, and it refuses the ledger.
+// epsilons. Behind these stands "decimal" where the number was typed in decimal. Its JSON has
+// members of its own. An older cuttle does not know them, so its hash comes out different, and it
+// refuses the ledger.
 #include "io/chain.h"
 
 #include "base/misuse.h"
@@ -147,10 +148,15 @@ static enum cuttle_status open_database(const char *path, struct chain **chain,
 		               strerror(errno));
 	if (!S_ISREG(state.st_mode))
 		return io_fail(error, CUTTLE_LEDGER, "the ledger %s is not a regular file", path);
+	enum cuttle_status status = database_one_name(path, "ledger", CUTTLE_LEDGER, error);
+	if (status) return status;
 	const char *layer = pages_layer();
 	struct chain *made = calloc(1, sizeof *made);
 	if (made) made->path = strdup(path);
-	if (made) made->log_path = file_name(path, "-wal");
+	// SQLite follows symbolic links, and its log stands beside the file itself.
+	char *real = realpath(path, NULL);
+	if (made && real) made->log_path = file_name(real, "-wal");
+	free(real);
 	if (!layer || !made || !made->path || !made->log_path) {
 		chain_close(&made);
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
@@ -162,8 +168,7 @@ static enum cuttle_status open_database(const char *path, struct chain **chain,
 		code = sqlite3_busy_handler(made->database.handle, wait_for_turn, made);
 	if (code == SQLITE_OK)
 		code = sqlite3_db_config(made->database.handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	enum cuttle_status status =
-	    code == SQLITE_OK ? CUTTLE_OK : report_sqlite_error(made, code, error);
+	status = code == SQLITE_OK ? CUTTLE_OK : report_sqlite_error(made, code, error);
 	if (!status)
 		status = execute_sql(
 		    made,
@@ -310,6 +315,8 @@ char *chain_json(const struct chain_entry *entry, bool with_hash, size_t *size) 
 	if (in_epsilon)
 		start = jsonout_extend(
 		    start, &(struct jsonout_member){"measure", json_string("epsilon")}, 1);
+	if (entry->decimal)
+		start = jsonout_extend(start, &(struct jsonout_member){"decimal", json_true()}, 1);
 	const struct jsonout_member members[] = {
 	    {"by_key", json_boolean(entry->charges.by_key)},
 	    {"charges_sha256", json_string(entry->charges_sha256)},
@@ -359,28 +366,36 @@ enum {
 
 enum { KIND_SIZE = 32 }; /* bytes for the text of column KIND, with its NUL */
 
+static const char DECIMAL[] = " decimal";
+
 /* Writes the text of column KIND. A text that is cut is none that read_kind takes. */
 static void write_kind(const struct chain_entry *entry, char text[KIND_SIZE]) {
+	const char *decimals = entry->decimal ? DECIMAL : "";
 	if (entry->charges.delta > 0) (void)snprintf(text, KIND_SIZE, "%.20s epsilon", entry->kind);
 	else if (entry->order)
-		(void)snprintf(text, KIND_SIZE, "%s rdp %u", entry->kind, entry->order);
-	else (void)snprintf(text, KIND_SIZE, "%s", entry->kind);
+		(void)snprintf(text, KIND_SIZE, "%.8s rdp %u%s", entry->kind, entry->order,
+		               decimals);
+	else (void)snprintf(text, KIND_SIZE, "%.20s%s", entry->kind, decimals);
 }
 
 /* Reads the column's text into entry->kind, which stands in `kind` then, and entry->order. False:
  * write_kind writes no such text, for example "reserve rdp 02". */
 static bool read_kind(const char *text, char kind[KIND_SIZE], struct chain_entry *entry) {
 	char again[KIND_SIZE];
-	const char *measure = strstr(text, " rdp "), *epsilon = strstr(text, " epsilon");
-	const size_t size = measure   ? (size_t)(measure - text)
-	                    : epsilon ? (size_t)(epsilon - text)
-	                              : strlen(text);
+	const char *measure = strstr(text, " rdp "), *epsilon = strstr(text, " epsilon"),
+	           *decimals = strstr(text, DECIMAL);
+	const size_t size = measure    ? (size_t)(measure - text)
+	                    : epsilon  ? (size_t)(epsilon - text)
+	                    : decimals ? (size_t)(decimals - text)
+	                               : strlen(text);
 	if (size >= KIND_SIZE) return false;
 	memcpy(kind, text, size);
 	kind[size] = 0;
 	entry->kind = kind;
 	entry->order = measure ? (unsigned)strtoul(measure + strlen(" rdp "), NULL, 10) : 0;
 	entry->charges.delta = epsilon ? entry->delta : 0;
+	entry->decimal = decimals != NULL;
+	entry->charges.decimal = entry->decimal && entry->charges.size;
 	write_kind(entry, again);
 	return !strcmp(again, text);
 }

@@ -28,6 +28,7 @@ struct chain_entry {
 	const char *command;  /* a SHA-256 in hex, or "" */
 	const char *unit_key; /* of a data set: the field that names units, or "" */
 	unsigned order;       /* > 0: `rho` is the Renyi loss at this order, not rho of zCDP */
+	bool decimal;         /* `rho` stands for a decimal number (io/units.h) */
 	double rho;           /* these three: io/ledger.h says of each kind what they are */
 	double epsilon;
 	double delta;
@@ -71,8 +72,8 @@ enum cuttle_status chain_append(struct chain *chain, const struct chain_entry *e
  * numbers as strings of 17 digits. With an order, "loss" stands for "rho", and the members
  * "measure"
  * ("rdp") and "order" are added. With charges of epsilon it is "loss", too, and "measure" is
- * "epsilon". *size counts the newline. The caller frees it. Without its hash
- * it is exactly the text that the hash is taken of. NULL: out of memory. */
+ * "epsilon". A decimal number adds the member "decimal". *size counts the newline. The caller frees
+ * it. Without its hash it is exactly the text that the hash is taken of. NULL: out of memory. */
 char *chain_json(const struct chain_entry *entry, bool with_hash, size_t *size);
 
 /* Checks the file itself: every page and index, the schema with its triggers, the length. */

@@ -3,6 +3,25 @@
 #include "io/database.h"
 
 #include "io/fail.h"
+#include <fcntl.h>
+#include <sys/stat.h>
+
+enum cuttle_status database_one_name(const char *path, const char *noun, enum cuttle_status failed,
+                                     struct cuttle_error *error) {
+	struct statx state;
+	if (statx(AT_FDCWD, path, 0, STATX_NLINK, &state) != 0) return CUTTLE_OK;
+	if (state.stx_nlink > 1)
+		return io_fail(error, failed,
+		               "the %s %s is one file under %u names (hard links), and what is "
+		               "written under one may be lost under another: keep one name",
+		               noun, path, state.stx_nlink);
+	if (state.stx_attributes & STATX_ATTR_MOUNT_ROOT)
+		return io_fail(error, failed,
+		               "the %s %s is mounted alone, without the files beside it, and what "
+		               "is written there may be lost: mount its folder instead",
+		               noun, path);
+	return CUTTLE_OK;
+}
 
 enum cuttle_status database_damaged(const struct database *database, const char *what,
                                     struct cuttle_error *error) {

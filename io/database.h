@@ -4,8 +4,9 @@
 // Called by io/chain (the ledger) and serve/store (the jobs of a server). No private text passes
 // through. The caller opens and closes the handle, and says what the file is called in messages:
 //
-//     struct database jobs = {handle, "list of jobs", path, CUTTLE_INTERNAL, CUTTLE_PARTIAL};
-//     status = database_execute(&jobs, "PRAGMA synchronous=FULL", error);
+//     status = database_one_name(path, "list of jobs", CUTTLE_INTERNAL, error);   before it is
+//     opened struct database jobs = {handle, "list of jobs", path, CUTTLE_INTERNAL,
+//     CUTTLE_PARTIAL}; status = database_execute(&jobs, "PRAGMA synchronous=FULL", error);
 //
 // Errors of every call: NOMEM; `failed` when the file cannot be used, is damaged, or is busy;
 // `full` when there is no space on its disk.
@@ -23,6 +24,12 @@ struct database {
 	enum cuttle_status full;   /* what a full disk is */
 };
 
+/* OK where the file at `path` has one name, or is not there. Else `failed`, with `noun` for it, as
+ * below: SQLite keeps what is not yet in the file in one beside it, named after it. So who opens
+ * it by a hard link, or by a mount of the file alone, reads and writes past all others. A symbolic
+ * link is no second name, since SQLite follows it. Kernels before Linux 5.8 do not tell mounts. */
+enum cuttle_status database_one_name(const char *path, const char *noun, enum cuttle_status failed,
+                                     struct cuttle_error *error);
 /* The error of a result code that is neither OK, ROW nor DONE. */
 enum cuttle_status database_fail(const struct database *database, int code,
                                  struct cuttle_error *error);

@@ -43,6 +43,7 @@ struct journal {
 	char *path;                                   /* owned */
 	int file;                                     /* descriptor; the lock is on it */
 	bool appended;                                /* a token was appended since the last sync */
+	uint64_t whole;                               /* bytes of the lines that are whole */
 	bool worthless;                               /* it surely holds no token */
 	size_t first_line;                            /* bytes of the first line */
 	unsigned char key[crypto_shorthash_KEYBYTES]; /* of the checks */
@@ -303,6 +304,7 @@ enum cuttle_status journal_load(struct journal *journal, const struct journal_ow
 		if (!interpret_journal(journal, line, bytes, size, texts, drawn, &good, state))
 			problem = ENOMEM;
 		else journal->worthless = *state == JOURNAL_NEW;
+		journal->whole = good;
 		if (!problem && *state == JOURNAL_OURS && good < size &&
 		    ftruncate(journal->file, (off_t)good) != 0)
 			problem = errno;
@@ -324,6 +326,7 @@ int journal_restart(struct journal *journal, const struct journal_owner *owner) 
 	journal->texts_seen = journal->counted = 0;
 	journal->worthless = true;
 	if (ftruncate(journal->file, 0) != 0) return errno;
+	journal->whole = journal->first_line;
 	int problem = file_write(journal->file, line, journal->first_line);
 	if (!problem && fsync(journal->file) != 0) problem = errno;
 	return problem ? problem : file_sync_folder(journal->path);
@@ -342,6 +345,7 @@ int journal_keep_counts(struct journal *journal, const int64_t *counts, size_t c
 	journal->worthless = false;
 	const int problem = file_write(journal->file, line, size);
 	free(line);
+	if (!problem) journal->whole += size;
 	return problem ? problem : fdatasync(journal->file) ? errno : 0;
 }
 
@@ -359,12 +363,38 @@ int journal_append(struct journal *journal, size_t text, uint32_t step, int32_t 
 	char line[LINE];
 	journal->appended = true;
 	journal->worthless = false;
-	return file_write(journal->file, line, render_token_line(journal, line, text, step, token));
+	const size_t size = render_token_line(journal, line, text, step, token);
+	const int problem = file_write(journal->file, line, size);
+	if (!problem) journal->whole += size;
+	return problem;
 }
 
 int journal_sync(struct journal *journal) {
 	if (journal->appended && fdatasync(journal->file) != 0) return errno;
 	journal->appended = false;
+	return 0;
+}
+
+int journal_mark(const struct journal *journal, uint64_t most, struct journal_mark *mark) {
+	struct hash hash;
+	char bytes[8192];
+	// A line that was cut off by a full disk is not drawn: who goes on cuts it off.
+	if (most > journal->whole) most = journal->whole;
+	if (fdatasync(journal->file) != 0) return errno;
+	hash_begin(&hash);
+	mark->bytes = 0;
+	while (mark->bytes < most) {
+		const uint64_t left = most - mark->bytes;
+		const ssize_t got =
+		    pread(journal->file, bytes, left < sizeof bytes ? (size_t)left : sizeof bytes,
+		          (off_t)mark->bytes);
+		if (got < 0 && errno == EINTR) continue;
+		if (got < 0) return errno;
+		if (!got) break;
+		hash_add(&hash, bytes, (size_t)got);
+		mark->bytes += (uint64_t)got;
+	}
+	hash_end(&hash, mark->sha256);
 	return 0;
 }
 

@@ -42,6 +42,12 @@ struct journal_owner {
 	size_t stride;           /* and from each text to the next; 0 = it may hold all */
 };
 
+/* How far a journal had come. It only grows, so each later one begins with these bytes. */
+struct journal_mark {
+	uint64_t bytes;         /* of the file; 0 = nobody said */
+	char sha256[HASH_TEXT]; /* of them */
+};
+
 struct journal;
 
 /* Opens or creates the file and locks it for this process. USAGE: it cannot be created, or another
@@ -70,6 +76,9 @@ size_t journal_drawn(const struct journal *journal, size_t text, const int32_t *
 int journal_append(struct journal *journal, size_t text, uint32_t step, int32_t token);
 /* Syncs what was appended: it then survives a power cut. Returns 0 or the errno. */
 int journal_sync(struct journal *journal);
+/* Syncs the file, and gives the SHA-256 of its first bytes: of `most`, or of its whole lines where
+ * these are fewer. So what a mark says is durable, and who goes on finds it. Returns 0 or the errno. */
+int journal_mark(const struct journal *journal, uint64_t most, struct journal_mark *mark);
 /* Whether the journal surely holds no token and no counts. Then nothing is lost if it is
  * removed. */
 bool journal_worthless(const struct journal *journal);

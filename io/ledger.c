@@ -68,6 +68,7 @@ static bool is_valid_rho(double value) {
 static bool begin_dataset(struct history *history, const struct chain_entry *entry) {
 	struct ledger_dataset *dataset = &history->dataset;
 	if (history->exists || !is_valid_rho(entry->rho)) return false;
+	if (entry->decimal && !units_decimal(entry->rho)) return false;
 	history->exists = copy_string(dataset->name, LEDGER_NAME, entry->dataset) &&
 	                  copy_string(dataset->unit_key, LEDGER_NAME, entry->unit_key);
 	dataset->rho = entry->rho;
@@ -75,6 +76,7 @@ static bool begin_dataset(struct history *history, const struct chain_entry *ent
 	dataset->delta = entry->delta;
 	dataset->measure = entry->order ? LEDGER_RDP : LEDGER_RHO;
 	dataset->order = entry->order;
+	dataset->decimal = entry->decimal;
 	return history->exists;
 }
 
@@ -116,6 +118,36 @@ static bool change_run(struct history *history, const struct chain_entry *entry,
 	return to != LEDGER_CLOSED || copy_string(run->found.output, HASH_TEXT, entry->command);
 }
 
+enum { MARK = HASH_TEXT + 21 }; /* bytes for the text of a mark, with its NUL */
+
+static void print_mark(const struct journal_mark *mark, char text[MARK]) {
+	text[0] = 0;
+	if (mark && mark->bytes)
+		(void)snprintf(text, MARK, "%llu %.64s", (unsigned long long)mark->bytes,
+		               mark->sha256);
+}
+
+/* A run draws, and says how far it has come, never less far than before. */
+static bool mark_run(struct history *history, const struct chain_entry *entry) {
+	struct journal_mark mark = {0};
+	char again[MARK];
+	struct reservation *run = find_reservation(history, entry->run);
+	if (!run) return false;
+	const char *hash = strchr(entry->command, ' ');
+	if (hash) {
+		mark.bytes = strtoull(entry->command, NULL, 10);
+		if (!copy_string(mark.sha256, HASH_TEXT, hash + 1)) return false;
+	}
+	print_mark(&mark, again);
+	if (strcmp(again, entry->command) != 0) return false;
+	if (run->found.state == LEDGER_DRAWN) {
+		if (!mark.bytes || mark.bytes < run->found.mark.bytes) return false;
+	} else if (run->found.state != LEDGER_RESERVED) return false;
+	run->found.state = LEDGER_DRAWN;
+	run->found.mark = mark;
+	return true;
+}
+
 /* Takes one entry of the walk into the history. LEDGER: it cannot follow the ones before it. */
 static enum cuttle_status apply_entry(void *user, const struct chain_entry *entry) {
 	struct history *history = user;
@@ -123,8 +155,7 @@ static enum cuttle_status apply_entry(void *user, const struct chain_entry *entr
 	if (strcmp(entry->dataset, history->name) != 0) return CUTTLE_OK;
 	if (!strcmp(entry->kind, "dataset")) right = begin_dataset(history, entry);
 	if (!strcmp(entry->kind, "reserve")) right = add_run(history, entry);
-	if (!strcmp(entry->kind, "draw"))
-		right = change_run(history, entry, LEDGER_RESERVED, LEDGER_DRAWN);
+	if (!strcmp(entry->kind, "draw")) right = mark_run(history, entry);
 	if (!strcmp(entry->kind, "close"))
 		right = change_run(history, entry, LEDGER_DRAWN, LEDGER_CLOSED);
 	if (!strcmp(entry->kind, "release"))
@@ -134,9 +165,9 @@ static enum cuttle_status apply_entry(void *user, const struct chain_entry *entr
 
 /* What runs add up to. */
 struct spent {
-	double rho;      /* for the unit that they cost most */
-	bool in_epsilon; /* they are charged in epsilon; `rho` is then 0 */
-	double epsilon;  /* for the line that they cost most */
+	struct units_total rho; /* for the unit that they cost most */
+	bool in_epsilon;        /* they are charged in epsilon; `rho` is then 0 */
+	double epsilon;         /* for the line that they cost most */
 };
 
 /* Whether the runs that stand are charged in epsilon (1), in rho (0), or there is none (-1). */
@@ -175,7 +206,8 @@ static enum cuttle_status sum_charges(const struct history *history, const struc
 
 /* Never `above the limit`: that is false for a NaN, which would then pass. */
 static bool is_within_limit(const struct ledger_dataset *dataset, const struct spent *spent) {
-	return spent->in_epsilon ? spent->epsilon <= dataset->epsilon : spent->rho <= dataset->rho;
+	return spent->in_epsilon ? spent->epsilon <= dataset->epsilon
+	                         : units_within(&spent->rho, dataset->rho, dataset->decimal);
 }
 
 /* Reads the whole chain and from it the data set, which need not exist. Call free_history after it,
@@ -322,6 +354,7 @@ enum cuttle_status ledger_add(struct ledger *ledger, struct ledger_dataset *data
 	                                  .command = "",
 	                                  .unit_key = dataset->unit_key,
 	                                  .order = dataset->order,
+	                                  .decimal = dataset->decimal,
 	                                  .rho = dataset->rho,
 	                                  .epsilon = dataset->epsilon,
 	                                  .delta = dataset->delta};
@@ -346,11 +379,12 @@ enum cuttle_status ledger_look(struct ledger *ledger, const char *dataset,
 	if (!status) status = sum_charges(&history, NULL, &spent, error);
 	if (!status) {
 		standing->dataset = history.dataset;
-		standing->spent = spent.rho;
+		standing->spent = units_most_of(&spent.rho);
 		standing->in_epsilon = spent.in_epsilon;
 		standing->epsilon_spent = spent.epsilon;
 		standing->epsilon_left = units_left(history.dataset.epsilon, spent.epsilon);
-		standing->left = units_left(history.dataset.rho, standing->spent);
+		standing->left =
+		    units_left_of(&spent.rho, history.dataset.rho, history.dataset.decimal);
 		standing->runs = count_standing_runs(&history);
 	}
 	free_history(&history);
@@ -440,6 +474,8 @@ static enum cuttle_status make_charges(const struct ledger *ledger, const struct
 	uint64_t end;
 	REQUIRE((request->measure == LEDGER_RDP) == (request->order > 0));
 	const bool in_epsilon = request->measure == LEDGER_EPSILON;
+	REQUIRE(!request->decimal ||
+	        (!request->unit && !in_epsilon && units_decimal(request->rho)));
 	if (in_epsilon && *dataset->unit_key)
 		return io_fail(error, CUTTLE_USAGE,
 		               "data set %.128s counts per value of %.128s: charge it in rho "
@@ -470,6 +506,7 @@ static enum cuttle_status make_charges(const struct ledger *ledger, const struct
 	else if (keyed) made = charges_of_lines(0, UINT64_MAX, request->rho, charges);
 	else made = charges_of_lines(request->first, end, request->rho, charges);
 	if (in_epsilon) charges->delta = request->delta;
+	charges->decimal = request->decimal;
 	return made ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
 }
 
@@ -491,9 +528,11 @@ static enum cuttle_status refuse_over_epsilon(const struct ledger_dataset *datas
 }
 
 static enum cuttle_status refuse_over_limit(const struct history *history, double asked,
-                                            double spent, struct cuttle_error *error) {
+                                            const struct units_total *spent,
+                                            struct cuttle_error *error) {
 	const struct ledger_dataset *dataset = &history->dataset;
-	const double rho[] = {asked, spent, dataset->rho, units_left(dataset->rho, spent)};
+	const double rho[] = {asked, units_most_of(spent), dataset->rho,
+	                      units_left_of(spent, dataset->rho, dataset->decimal)};
 	const bool up[] = {true, true, false, false};
 	char rhos[4][UNITS_NUMBER], epsilons[4][UNITS_NUMBER];
 	for (int i = 0; i < 4; i++) {
@@ -518,9 +557,13 @@ static enum cuttle_status append_state(struct ledger *ledger, const struct chain
 }
 
 static enum cuttle_status append_draw(struct ledger *ledger, const char *dataset, const char *run,
-                                      struct cuttle_error *error) {
+                                      const struct journal_mark *mark, struct cuttle_error *error) {
+	char text[MARK];
+	print_mark(mark, text);
 	return append_state(
-	    ledger, &(struct chain_entry){.kind = "draw", .dataset = dataset, .run = run}, error);
+	    ledger,
+	    &(struct chain_entry){.kind = "draw", .dataset = dataset, .run = run, .command = text},
+	    error);
 }
 
 static enum cuttle_status append_run(struct ledger *ledger, const struct ledger_request *request,
@@ -533,12 +576,13 @@ static enum cuttle_status append_run(struct ledger *ledger, const struct ledger_
 	                                  .command = request->command,
 	                                  .unit_key = "",
 	                                  .order = request->order,
+	                                  .decimal = request->decimal,
 	                                  .rho = found->rho,
 	                                  .delta = charges->delta,
 	                                  .charges = *charges};
 	enum cuttle_status status = chain_append(ledger->chain, &entry, found->entry, error);
 	if (!status && request->drawn)
-		status = append_draw(ledger, request->dataset, request->run, error);
+		status = append_draw(ledger, request->dataset, request->run, NULL, error);
 	return status;
 }
 
@@ -565,7 +609,7 @@ enum cuttle_status ledger_reserve(struct ledger *ledger, const struct ledger_req
 		status =
 		    after.in_epsilon
 		        ? refuse_over_epsilon(&history.dataset, &charges, before.epsilon, error)
-		        : refuse_over_limit(&history, found->rho, before.rho, error);
+		        : refuse_over_limit(&history, found->rho, &before.rho, error);
 	if (!status && !dry) status = append_run(ledger, request, &charges, found, error);
 	charges_free(&charges);
 	free_history(&history);
@@ -611,14 +655,32 @@ static enum cuttle_status refuse_closed_run(const struct ledger_run *found,
 	               found->entry, found->output);
 }
 
+static bool is_same_mark(const struct journal_mark *one, const struct journal_mark *other) {
+	return one->bytes == other->bytes && !strcmp(one->sha256, other->sha256);
+}
+
+/* The entry of a run that draws already. */
+static enum cuttle_status draw_on(struct ledger *ledger, const char *dataset, const char *run,
+                                  const struct journal_mark *mark, const struct ledger_run *found,
+                                  struct cuttle_error *error) {
+	if (!mark || !mark->bytes || is_same_mark(mark, &found->mark)) return CUTTLE_OK;
+	if (mark->bytes <= found->mark.bytes)
+		return io_fail(error, CUTTLE_LEDGER,
+		               "another process has drawn from the charge of run %s meanwhile",
+		               run);
+	return append_draw(ledger, dataset, run, mark, error);
+}
+
 enum cuttle_status ledger_draw(struct ledger *ledger, const char *dataset, const char *run,
-                               struct cuttle_error *error) {
+                               const struct journal_mark *mark, struct cuttle_error *error) {
 	struct ledger_run found;
 	enum cuttle_status status = begin_change(ledger, dataset, run, &found, error);
 	if (status) return status;
-	if (found.state == LEDGER_RESERVED) status = append_draw(ledger, dataset, run, error);
+	if (found.state == LEDGER_RESERVED) status = append_draw(ledger, dataset, run, mark, error);
+	else if (found.state == LEDGER_DRAWN)
+		status = draw_on(ledger, dataset, run, mark, &found, error);
 	else if (found.state == LEDGER_CLOSED) status = refuse_closed_run(&found, error);
-	else if (found.state != LEDGER_DRAWN)
+	else
 		status = io_fail(error, CUTTLE_BUDGET,
 		                 found.state == LEDGER_RELEASED
 		                     ? "refused: the reservation of run %s was released"

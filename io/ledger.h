@@ -6,7 +6,7 @@
 //
 //     ledger_name_run(name);                                  a new random name
 //     ledger_reserve(ledger, &request, false, &run, error);   BUDGET: over the limit
-//     ledger_draw(ledger, dataset, name, error);              before its first token may be seen
+//     ledger_draw(ledger, dataset, name, mark, error);          before its first token may be seen
 //     ledger_finish(ledger, dataset, name, sha256, error);    before its output is put in place
 //
 // Every call reads and checks the whole chain of entries. Errors of every call: LEDGER: the file
@@ -15,6 +15,7 @@
 #define CUTTLE_IO_LEDGER_H
 
 #include "io/chain.h"
+#include "io/journal.h"
 
 /* Why the ledger stands in io/ and not in dp/: it needs SQLite and libsodium, while the core builds
  * with libc alone. No line of it draws a token.
@@ -23,7 +24,8 @@
  * losses, see "measure" below. There may be any number of runs in any order. Each may be chosen
  * after seeing the outputs of the others. Even so a limit on the sum is a privacy filter (Feldman &
  * Zrnic 2021, zCDP; dp/PRIVACY.md, step 19). A run is charged the rho of all T tokens of its texts,
- * however soon they end. Spent is rounded up, and the rest is rounded down.
+ * however soon they end. Spent is rounded up, and the rest is rounded down. Limits and charges that
+ * somebody typed in decimal add up exactly: ten times 0.1 fit in 1.
  *
  * (epsilon, delta) are shown for orientation, by the formula of Canonne, Kamath and Steinke. A
  * limit given as (epsilon, delta) becomes the largest rho that gives this (epsilon, delta). The
@@ -82,7 +84,8 @@
  * The life of a run, and the calls that change it:
  *
  *     ledger_reserve -> reserved   nothing is drawn yet; stays so after a crash
- *     ledger_draw    -> drawn      before its first token may be seen; it can never be released
+ *     ledger_draw    -> drawn      before its first token may be seen; it can never be released.
+ *                                  Again whenever it goes on or stops, with how far it has come
  *     ledger_finish  -> closed     with the hash of its output
  *     ledger_release -> released   from reserved only
  *
@@ -114,6 +117,8 @@ struct ledger_dataset {
 	char name[LEDGER_NAME];      /* 1 to 128 bytes of UTF-8 without control characters */
 	char unit_key[LEDGER_NAME];  /* the field that names units; "" = units are lines */
 	double rho;                  /* the limit: the most that may be charged to one unit */
+	bool decimal;                /* the limit was typed in decimal, and rho stands for that
+	                              * number (units_read); else rho is the limit itself */
 	double epsilon;              /* the same limit as (epsilon, delta) */
 	double delta;                /* in (0, 1) */
 	enum ledger_measure measure; /* what rho is */
@@ -169,10 +174,11 @@ enum ledger_state {
 };
 struct ledger_run {
 	enum ledger_state state;
-	char command[HASH_TEXT]; /* hash of the command that was charged, or "" */
-	char entry[HASH_TEXT];   /* hash of the reservation's entry */
-	char output[HASH_TEXT];  /* SHA-256 of the output of a closed run, else "" */
-	double rho;              /* the most it charges one unit */
+	char command[HASH_TEXT];  /* hash of the command that was charged, or "" */
+	char entry[HASH_TEXT];    /* hash of the reservation's entry */
+	char output[HASH_TEXT];   /* SHA-256 of the output of a closed run, else "" */
+	double rho;               /* the most it charges one unit */
+	struct journal_mark mark; /* the last one that ledger_draw was given */
 };
 /* Looks a run up. Its state is UNKNOWN if the data set does not have it. USAGE: there is no such
  * data set. */
@@ -188,7 +194,9 @@ struct ledger_request {
 	const char *command; /* what is run: a SHA-256 in hex, or "" */
 	double rho;          /* of one text, hence of one batch; positive and finite. Of
 	                        LEDGER_EPSILON: epsilon of the whole run, for each line */
-	double delta;        /* of LEDGER_EPSILON: in (0, 1) */
+	bool decimal; /* rho was typed in decimal, and stands for that number (units_read). Not
+	                 where `unit` is given, and not of LEDGER_EPSILON. */
+	double delta; /* of LEDGER_EPSILON: in (0, 1) */
 	enum ledger_measure measure; /* what rho is: the data set's measure */
 	unsigned order;              /* of LEDGER_RDP: the data set's order; 0 for LEDGER_RHO */
 	bool drawn;                  /* true: drawn at once, so it can never be released */
@@ -221,11 +229,13 @@ enum cuttle_status ledger_reserve(struct ledger *ledger, const struct ledger_req
  * for the request. USAGE: as for ledger_reserve. */
 enum cuttle_status ledger_match(struct ledger *ledger, const struct ledger_request *request,
                                 struct ledger_run *found, bool *same, struct cuttle_error *error);
-/* Marks a reserved run as drawn. Call it before the run's first token may be seen. It does nothing
- * if the run is drawn already. BUDGET: the run has no reservation, was released, or is closed.
- * USAGE: there is no such data set. */
+/* Marks a reserved run as drawn. Call it before the run's first token may be seen. `mark` says how
+ * far its journal has come, which is durable; NULL = it has drawn nothing yet. It does nothing if
+ * the run is drawn already and its last mark is the same, or none is given. LEDGER: the last mark
+ * has more bytes, so another has drawn from this charge meanwhile. BUDGET: the run has no
+ * reservation, was released, or is closed. USAGE: there is no such data set. */
 enum cuttle_status ledger_draw(struct ledger *ledger, const char *dataset, const char *run,
-                               struct cuttle_error *error);
+                               const struct journal_mark *mark, struct cuttle_error *error);
 /* Closes a drawn run with the SHA-256 of its output. Call it before the output is put in place. It
  * does nothing if the run was closed with the same hash. BUDGET: the run was closed with another
  * output, or has drawn nothing. USAGE: there is no such data set. */
@@ -240,7 +250,8 @@ enum cuttle_status ledger_release(struct ledger *ledger, const char *dataset, co
  * of `each` ends the walk and is returned. The kinds of entries:
  *   "dataset"   rho, epsilon and delta are its limit; order is 0 for LEDGER_RHO
  *   "reserve"   rho is the most it charges one unit; order as above; command is the request's
- *   "draw"      time is 0: it would tell how long the references took to read
+ *   "draw"      time is 0: it would tell how long the references took to read. command is how far
+ *               the run's journal had come, as its length and its SHA-256: "1234 5f3c...", or ""
  *   "close"     time is 0, for the same reason; command is the SHA-256 of the output
  *   "release"
  * USAGE: there is no such data set. */

@@ -10,7 +10,6 @@
 #include "base/misuse.h"
 #include "io/binding.h"
 #include "io/fail.h"
-#include "io/journal.h"
 #include "io/jsonout.h"
 #include "io/receipt.h"
 #include "io/shard.h"
@@ -483,6 +482,12 @@ size_t output_texts_drawn(const struct output *output) {
 	for (; output->journal && journal_drawn(output->journal, number, &tokens); texts++)
 		number += output->request.stride ? output->request.stride : 1;
 	return texts;
+}
+
+int output_mark(void *user, uint64_t most, struct journal_mark *mark) {
+	const struct output *output = user;
+	*mark = (struct journal_mark){0};
+	return output->journal ? journal_mark(output->journal, most, mark) : 0;
 }
 
 size_t output_clusters(const struct output *output, const int64_t **counts) {

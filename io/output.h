@@ -22,6 +22,7 @@
 #include "io/categories.h"
 #include "io/filters.h"
 #include "io/hash.h"
+#include "io/journal.h"
 #include "io/lots.h"
 #include <jansson.h>
 
@@ -113,6 +114,9 @@ size_t output_texts_drawn(const struct output *output);
 /* Adds the member "id" to the object of a line. id[size] is JSON, as records_id writes it; NULL =
  * no member. Takes the object. NULL: it was NULL, or out of memory. */
 json_t *output_add_id(json_t *line, const char *id, size_t size);
+
+/* How far the journal has come, as journal_mark; for standard output nothing, 0 bytes. */
+int output_mark(void *output, uint64_t most, struct journal_mark *mark);
 
 /* The noisy counts that the journal held when it was opened, for a run of private clusters. Returns
  * how many; 0: none, so that they are still to be drawn. *counts points at them until

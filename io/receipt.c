@@ -378,7 +378,10 @@ char *receipt_dump(const struct receipt *receipt, const char *fingerprint,
 bool receipt_hash_command(json_t *root, const struct jsonout_member *members, size_t count,
                           char fingerprint[HASH_TEXT]) {
 	size_t size;
-	char *text = jsonout_dump(jsonout_extend(root, members, count), JSON_SORT_KEYS, &size);
+	// Two versions of one format are the same command.
+	const struct jsonout_member since = {"version", json_string(RECEIPT_SINCE)};
+	root = jsonout_extend(jsonout_extend(root, members, count), &since, 1);
+	char *text = jsonout_dump(root, JSON_SORT_KEYS, &size);
 	if (text) hash_of(text, size, fingerprint);
 	free(text);
 	return text != NULL;

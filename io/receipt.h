@@ -36,6 +36,10 @@ enum {
 	RECEIPT_DATE = sizeof "2026-01-31" /* bytes, with the NUL */
 };
 
+/* The first version that wrote RECEIPT_FORMAT. It stands for the version in fingerprints, so that a
+ * later one of the same format goes on with what an older one began. It rises with the format. */
+#define RECEIPT_SINCE "0.1.0"
+
 /* The charge in the ledger, when there was one. */
 struct receipt_ledger {
 	char entry[HASH_TEXT]; /* "" = the run charged no ledger */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three parts of units.h: sums that round to the safe side, the charges of one run, and sums over
-// the charges of several runs.
+// Four parts of units.h: sums that round to the safe side, decimals, the charges of one run, and
+// sums over the charges of several runs.
 #include "io/units.h"
 
 #include "base/misuse.h"
@@ -38,6 +38,124 @@ double units_left(double limit, double spent) {
 	double left = limit - spent;
 	if (!(left > 0)) return 0;
 	return rounding_loss_of(limit, -spent, left) < 0 ? nextafter(left, 0) : left;
+}
+
+/* ---- decimals -------------------------------------------------------------------------------- */
+
+/* A number in units of 1e-24. 2^48 is some 2.8e14, and 2^128 of them some 3.4e14. */
+typedef unsigned __int128 decimal;
+enum { PLACES = 24, HALF = 12, FEWEST = 15, MOST = 17 }; /* digits */
+
+static decimal raise_ten(int exponent) {
+	decimal power = 1;
+	for (; exponent > 0; exponent--) power *= 10;
+	return power;
+}
+
+/* Reads digits, with a point and an exponent maybe. False: no decimal of at most PLACES places, or
+ * 2^48 or more. */
+static bool read_decimal(const char *text, decimal *number) {
+	int exponent = 0;
+	bool point = false, digits = false;
+	*number = 0;
+	text += *text == '+';
+	for (; (*text >= '0' && *text <= '9') || (*text == '.' && !point); text++) {
+		if (*text == '.') {
+			point = true;
+			continue;
+		}
+		digits = true;
+		// A zero behind the point changes nothing but the places.
+		if (*number > ((decimal)1 << 120)) return false;
+		*number = *number * 10 + (decimal)(*text - '0');
+		exponent -= point;
+	}
+	if (digits && (*text == 'e' || *text == 'E')) {
+		char *end;
+		const long given = strtol(text + 1, &end, 10);
+		if (end == text + 1 || given < -400 || given > 400) return false;
+		exponent += (int)given;
+		text = end;
+	}
+	if (!digits || *text) return false;
+	if (!*number) return true;
+	for (; exponent < -PLACES; exponent++) {
+		if (*number % 10) return false;
+		*number /= 10;
+	}
+	for (; exponent > -PLACES; exponent--)
+		if (__builtin_mul_overflow(*number, (decimal)10, number)) return false;
+	return *number < raise_ten(PLACES) << 48;
+}
+
+/* The decimal of the fewest digits that read back as the double. */
+static bool find_decimal(double value, decimal *number) {
+	char text[UNITS_NUMBER];
+	if (!(value >= 0) || !isfinite(value)) return false;
+	for (int digits = FEWEST; digits <= MOST; digits++) {
+		(void)snprintf(text, sizeof text, "%.*g", digits, value);
+		if (strtod(text, NULL) == value) break;
+	}
+	return read_decimal(text, number);
+}
+
+bool units_decimal(double value) {
+	decimal number;
+	return find_decimal(value, &number);
+}
+
+/* The double nearest to the number. It stands for the number where that has few digits. */
+static double find_nearest_double(decimal number) {
+	char text[3 * HALF + 32];
+	const decimal one = raise_ten(PLACES), half = raise_ten(HALF), part = number % one;
+	(void)snprintf(text, sizeof text, "%llu.%012llu%012llu", (unsigned long long)(number / one),
+	               (unsigned long long)(part / half), (unsigned long long)(part % half));
+	return strtod(text, NULL);
+}
+
+/* The order of a double of 0 to 2^48 and a number: below 0, 0 or above. */
+static int compare_with_decimal(double value, decimal number) {
+	// A fraction has at most 1074 places, and 24 of them count, with whether others follow.
+	char text[1152];
+	decimal whole = 0;
+	(void)snprintf(text, sizeof text, "%.1080f", value);
+	const char *point = strchr(text, '.');
+	for (const char *at = text; at <= point + PLACES; at++)
+		if (at != point) whole = whole * 10 + (decimal)(*at - '0');
+	if (whole != number) return whole < number ? -1 : 1;
+	return point[1 + PLACES + strspn(point + 1 + PLACES, "0")] ? 1 : 0;
+}
+
+static double round_decimal(decimal number, bool up) {
+	const double nearest = find_nearest_double(number);
+	const int order = compare_with_decimal(nearest, number);
+	if (up ? order >= 0 : order <= 0) return nearest;
+	return nextafter(nearest, up ? INFINITY : 0);
+}
+
+/* The double that stands for the number where there is one, else one on that side of it. */
+static double show_decimal(decimal number, bool up) {
+	decimal meant;
+	const double nearest = find_nearest_double(number);
+	return find_decimal(nearest, &meant) && meant == number ? nearest
+	                                                        : round_decimal(number, up);
+}
+
+bool units_read(const char *text, bool up, double *value) {
+	decimal typed, meant;
+	char *end;
+	*value = strtod(text, &end);
+	if (end == text || *end || !(*value > 0) || !isfinite(*value)) {
+		*value = NAN;
+		return false;
+	}
+	if (!read_decimal(text, &typed)) {
+		*value = nextafter(*value, up ? INFINITY : 0);
+		return false;
+	}
+	if (find_decimal(*value, &meant) && meant == typed) return true;
+	*value = round_decimal(typed, up);
+	return false;
 }
 
 void units_print(double value, bool up, char text[UNITS_NUMBER]) {
@@ -93,6 +211,14 @@ static void write_charge(struct charges *charges, const unsigned char unit[UNIT_
 	charges->size += CHARGE_BYTES;
 }
 
+/* Reads the decimal that charge number `index` costs. */
+static decimal read_decimal_charge(const struct charges *charges, size_t index) {
+	union charge charge;
+	decimal number = 0;
+	(void)find_decimal(read_charge(charges, index, &charge), &number);
+	return number;
+}
+
 static size_t count_of(const struct charges *charges) {
 	return charges->size / CHARGE_BYTES;
 }
@@ -145,7 +271,7 @@ bool charges_of_records(struct unit_record *records, size_t count, double rho, b
 
 bool charges_same(const struct charges *one, const struct charges *other) {
 	return one->by_key == other->by_key && one->size == other->size &&
-	       one->delta == other->delta &&
+	       one->decimal == other->decimal && one->delta == other->delta &&
 	       (!one->size || !memcmp(one->bytes, other->bytes, one->size));
 }
 
@@ -161,6 +287,7 @@ bool charges_valid(const struct charges *charges) {
 		double rho = read_charge(charges, i, &charge);
 		if (!(rho > 0) || !isfinite(rho)) return false;
 		if (!charges->by_key && charge.span.first >= charge.span.end) return false;
+		if (charges->decimal && (charges->by_key || !units_decimal(rho))) return false;
 		if (charges->by_key && i && memcmp(before.unit, charge.unit, UNIT_NAME) >= 0)
 			return false;
 		before = charge;
@@ -182,7 +309,8 @@ double charges_most(const struct charges *charges) {
 struct share {
 	union charge whom;
 	double rho;
-	double delta; /* > 0: `rho` is an epsilon */
+	double delta;    /* > 0: `rho` is an epsilon */
+	decimal decimal; /* > 0: `rho` stands for it */
 };
 
 /* Rounded sums depend on their order. So shares of one unit, or with one first line, are sorted by
@@ -218,40 +346,85 @@ static double find_most_by_key(struct share *shares, size_t count) {
 	return most;
 }
 
+/* Adds a share to the sum of one unit. */
+static void add_share(struct units_total *sum, const struct share *share) {
+	if (!share->decimal) sum->others = units_add(sum->others, share->rho);
+	else if (__builtin_add_overflow(sum->decimals, share->decimal, &sum->decimals) ||
+	         sum->decimals >= raise_ten(PLACES) << 48)
+		sum->others = INFINITY;
+}
+
+/* Keeps the sum of one unit where none was greater. */
+static void keep_most(struct units_total *most, const struct units_total *sum) {
+	if (sum->others > 0)
+		most->others =
+		    fmax(most->others, units_add(sum->others, round_decimal(sum->decimals, true)));
+	else if (sum->decimals > most->decimals) most->decimals = sum->decimals;
+}
+
 /* The greatest sum of rho over one line. Sorts the shares. From line to line the sum rises only
  * where a span begins. So the first lines of spans are enough. Three spans, end excluded: 0
  * to 10 with rho 1, 5 to 20 with 2, 10 to 30 with 4. Their sums at 0, 5 and 10 are 1, 3 and 6. */
-static double find_most_by_line(struct share *shares, size_t count) {
-	double most = 0;
+static struct units_total find_most_by_line(struct share *shares, size_t count) {
+	struct units_total most = {0};
 	if (count) qsort(shares, count, sizeof *shares, compare_first_lines);
 	for (size_t i = 0; i < count; i++) {
 		const uint64_t line = shares[i].whom.span.first;
-		double sum = 0;
+		struct units_total sum = {0};
 		if (i + 1 < count && shares[i + 1].whom.span.first == line) continue;
 		for (size_t j = 0; j <= i; j++)
-			if (shares[j].whom.span.end > line) sum = units_add(sum, shares[j].rho);
-		most = fmax(most, sum);
+			if (shares[j].whom.span.end > line) add_share(&sum, &shares[j]);
+		keep_most(&most, &sum);
 	}
 	return most;
 }
 
-bool units_spent(const struct charges *const *all, size_t count, double *spent) {
-	size_t keys = 0, spans = 0, total = 0;
-	for (size_t i = 0; i < count; i++) total += count_of(all[i]);
-	struct share *shares = calloc(total + 1, sizeof *shares);
+bool units_spent(const struct charges *const *all, size_t count, struct units_total *total) {
+	size_t keys = 0, spans = 0, places = 0;
+	for (size_t i = 0; i < count; i++) places += count_of(all[i]);
+	struct share *shares = calloc(places + 1, sizeof *shares);
 	if (!shares) return false;
 	// shares[0 .. keys-1] become those of units, the rest those of spans: the former fill the
 	// array from the front, the latter from the back.
 	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; j < count_of(all[i]); j++) {
 			struct share *share =
-			    all[i]->by_key ? &shares[keys++] : &shares[total - ++spans];
+			    all[i]->by_key ? &shares[keys++] : &shares[places - ++spans];
 			share->rho = read_charge(all[i], j, &share->whom);
+			if (all[i]->decimal) share->decimal = read_decimal_charge(all[i], j);
 		}
 	}
-	*spent = units_add(find_most_by_line(shares + keys, spans), find_most_by_key(shares, keys));
+	*total = find_most_by_line(shares + keys, spans);
+	const double by_key = find_most_by_key(shares, keys);
+	if (by_key > 0)
+		*total = (struct units_total){.others = units_add(units_most_of(total), by_key)};
 	free(shares);
 	return true;
+}
+
+bool units_within(const struct units_total *total, double limit, bool is_decimal) {
+	decimal number;
+	const bool exact = is_decimal && find_decimal(limit, &number);
+	// Never `above the limit`: that is false for a NaN, which would then pass.
+	if (!(total->others <= (exact ? round_decimal(number, false) : limit))) return false;
+	if (exact) return total->decimals <= number;
+	return !total->decimals || !(limit < 0x1p48) ||
+	       compare_with_decimal(limit, total->decimals) >= 0;
+}
+
+/* The total as a double, exact or rounded up. */
+double units_most_of(const struct units_total *total) {
+	if (!(total->others > 0)) return show_decimal(total->decimals, true);
+	return fmax(total->others, round_decimal(total->decimals, true));
+}
+
+double units_left_of(const struct units_total *total, double limit, bool is_decimal) {
+	decimal number;
+	const bool exact = is_decimal && find_decimal(limit, &number);
+	if (exact && !(total->others > 0))
+		return number > total->decimals ? show_decimal(number - total->decimals, false) : 0;
+	return units_left(exact ? round_decimal(number, false) : limit,
+	                  fmax(total->others, round_decimal(total->decimals, true)));
 }
 
 bool units_most(const struct charges *const *all, size_t count,

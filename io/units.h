@@ -11,6 +11,7 @@
 //   - g records of a unit in one batch cost it g^2 rho (group privacy, Proposition 1.9). So 2 in
 //     one batch and 1 in another cost 5 rho. Renyi losses have no such rule at one order: the
 //     ledger takes them only from batches of one record.
+//   - Numbers typed in decimal add up exactly: ten times 0.1 is 1, though no double is 0.1.
 //   - Batches that share no unit compose in parallel. So a data set has spent as much as the unit
 //     that spent most.
 #ifndef CUTTLE_IO_UNITS_H
@@ -27,6 +28,14 @@ double units_add(double a, double b);
 double units_multiply(uint64_t count, double rho);
 /* limit - spent, rounded down, and 0 where that is negative. */
 double units_left(double limit, double spent);
+
+/* Whether the double stands for a decimal number: the one of its fewest digits that read back as
+ * the same double, such as 0.1. It has at most 24 places and is below 2^48. */
+bool units_decimal(double value);
+/* Reads a positive number typed in decimal. True: `value` then stands for just this number. False:
+ * it is a double on the safe side of what was typed, above with `up`, else below; or NaN where the
+ * text is no positive, finite number. */
+bool units_read(const char *text, bool up, double *value);
 
 /* Prints the number in six significant digits, rounded up or down: 0.12345649 up is 0.123457. */
 enum { UNITS_NUMBER = 32 };
@@ -51,7 +60,8 @@ enum { CHARGE_BYTES = 24 };
 struct charges {
 	bool by_key; /* each charge is for a unit, else for a span of lines */
 	unsigned char *bytes;
-	size_t size; /* of `bytes`: a multiple of CHARGE_BYTES */
+	size_t size;  /* of `bytes`: a multiple of CHARGE_BYTES */
+	bool decimal; /* each cost stands for a decimal number (units_decimal). Only by lines. */
 	/* > 0: each charge is an epsilon, at this delta, where it is called rho here. Only by
 	 * lines. */
 	double delta;
@@ -73,10 +83,22 @@ bool charges_valid(const struct charges *charges);
 /* The most that is charged to one unit. */
 double charges_most(const struct charges *charges);
 
+/* The most that runs together charge one unit. */
+struct units_total {
+	unsigned __int128 decimals; /* of units whose costs are all decimals: their exact sum, in
+	                             * units of 1e-24 */
+	double others;              /* of all other units, rounded up */
+};
 /* What `count` runs together charge the unit that pays most: the greatest sum over one line plus
  * the greatest sum over one key. Both, as a span in a data set of keys is for everybody in it.
  * False: out of memory. */
-bool units_spent(const struct charges *const *all, size_t count, double *spent);
+bool units_spent(const struct charges *const *all, size_t count, struct units_total *total);
+/* Whether a total is at most the limit; `decimal`: the limit stands for a decimal number. */
+bool units_within(const struct units_total *total, double limit, bool decimal);
+/* The total as a double, and what it leaves of the limit: rounded up and down, but doubles that
+ * stand for the exact decimal numbers where all are such. */
+double units_most_of(const struct units_total *total);
+double units_left_of(const struct units_total *total, double limit, bool decimal);
 
 /* Where charges are epsilons: the most that `cost` says of the sums for one line, all rounded
  * up. All charges must be by lines. False: out of memory. */

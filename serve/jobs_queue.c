@@ -150,8 +150,11 @@ static enum cuttle_status run_command(struct jobs *jobs, const struct job *job,
 
 /* ---- what becomes of a job ------------------------------------------------------------------- */
 
-/* The queue waits a while, a longer one each time. */
-static void rest_queue(struct jobs *jobs) {
+/* The job waits, behind all others: what keeps it from going on may be its own. The queue waits a
+ * while, a longer one each time. */
+static void rest_queue(struct jobs *jobs, struct job *job) {
+	// Where the list cannot be read it keeps its place.
+	(void)store_last_place(jobs->store, &job->row.place, NULL);
 	jobs->rest_until = read_clock_now();
 	jobs->rest_until.tv_sec += jobs->rest;
 	jobs->rest = jobs->rest * 2 > LONGEST_REST_S ? LONGEST_REST_S : jobs->rest * 2;
@@ -180,11 +183,11 @@ static void judge_end(struct jobs *jobs, struct job *job, const struct runner_re
 	else if (code == CUTTLE_USAGE && strstr(result->said, SPENDING_OTHER))
 		set_failure(job, STORE_AWAITING, "not_as_approved");
 	else if (code == CUTTLE_USAGE) set_failure(job, STORE_FAILED, "invalid_value");
-	else if (code == CUTTLE_MODEL) set_failure(job, STORE_FAILED, "model");
-	else if (code == CUTTLE_NOMEM) set_failure(job, STORE_FAILED, "out_of_memory");
-	else if (code == CUTTLE_PARTIAL || code == CUTTLE_LEDGER ||
-	         ++job->row.attempts < MOST_ATTEMPTS)
-		rest_queue(jobs);
+	else if (code == CUTTLE_MODEL && !charged) set_failure(job, STORE_FAILED, "model");
+	else if (code == CUTTLE_NOMEM && !charged) set_failure(job, STORE_FAILED, "out_of_memory");
+	else if (code == CUTTLE_PARTIAL || code == CUTTLE_LEDGER || code == CUTTLE_MODEL ||
+	         code == CUTTLE_NOMEM || ++job->row.attempts < MOST_ATTEMPTS)
+		rest_queue(jobs, job);
 	else {
 		// What was paid is not given up: whoever made the job may upload and start again.
 		set_failure(job, charged ? STORE_AWAITING : STORE_FAILED, "internal");

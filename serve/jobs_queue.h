@@ -6,10 +6,13 @@
 // command ends decides what becomes of its job:
 //
 //     exit 0                 done; its references are wiped
-//     exit 3, 4, 5, 8        failed; wiped
+//     exit 3, 4              failed; wiped
+//     exit 5, 8 (model gone, failed; wiped. But where it was charged before it waits, since what
+//       memory short)        was paid and drawn is not given up
 //     exit 2                 failed; but where it was charged before, these are other references
 //                            than those it began with, and the job asks for the right ones
-//     exit 6 (disk full ..)  it waits, and goes on from its journal, as often as it takes
+//     exit 6 (disk full ..)  it waits behind all others, and goes on from its journal, as often as
+//                            it takes
 //     exit 7 (busy ledger)   the same
 //     any other end          the same, five times; then failed, but a charged job asks for its
 //                            references again, and goes on when it is started

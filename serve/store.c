@@ -50,6 +50,8 @@ enum cuttle_status store_open(const char *path, struct store **store, struct cut
 		return io_fail(error, CUTTLE_INTERNAL, "cannot open the list of jobs %s: %s", path,
 		               strerror(errno));
 	(void)close(file);
+	enum cuttle_status status = database_one_name(path, "list of jobs", CUTTLE_INTERNAL, error);
+	if (status) return status;
 	struct store *made = calloc(1, sizeof *made);
 	if (made) made->path = strdup(path);
 	if (!made || !made->path) {
@@ -59,8 +61,7 @@ enum cuttle_status store_open(const char *path, struct store **store, struct cut
 	made->database =
 	    (struct database){NULL, "list of jobs", made->path, CUTTLE_INTERNAL, CUTTLE_PARTIAL};
 	const int code = sqlite3_open_v2(path, &made->database.handle, SQLITE_OPEN_READWRITE, NULL);
-	enum cuttle_status status =
-	    code == SQLITE_OK ? CUTTLE_OK : database_fail(&made->database, code, error);
+	status = code == SQLITE_OK ? CUTTLE_OK : database_fail(&made->database, code, error);
 	if (!status)
 		status = database_execute(&made->database,
 		                          "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; "

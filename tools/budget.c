@@ -279,25 +279,37 @@ static int print_fusion(const struct verb *verb, const struct budget_values *val
 	return fusion_budget_print(verb, &budget, values->json || values->format == PLAN_JSON);
 }
 
-/* Reads q: digits with a point among them, of which at most 18 behind it, or a fraction. 0.25 is 25
- * of 100. False: it is neither, or not in 0..1. */
+/* Reads q: digits with a point and an exponent maybe, which is at most 18 places, or a fraction.
+ * 0.25 is 25 of 100, and so is 25e-2. False: it is neither, or not in 0..1. */
 static bool read_ratio(const char *text, uint64_t *used, uint64_t *batches) {
-	const char *slash = strchr(text, '/'), *point = strchr(text, '.');
+	const char *slash = strchr(text, '/'), *point = strchr(text, '.'),
+	           *power = strpbrk(text, "eE");
 	char digits[48];
-	const size_t size = strlen(text);
+	const size_t size = power && !slash ? (size_t)(power - text) : strlen(text);
+	long places = 0;
 	if (size >= sizeof digits) return false;
-	memcpy(digits, text, size + 1);
+	memcpy(digits, text, size);
+	digits[size] = 0;
 	*batches = 1;
 	if (slash) {
 		digits[slash - text] = 0;
 		if (!options_count(slash + 1, UINT64_MAX, batches)) return false;
-	} else if (point) {
-		const size_t behind = size - (size_t)(point + 1 - text);
-		if (behind > 18) return false;
-		for (size_t i = 0; i < behind; i++) *batches *= 10;
-		memmove(digits + (point - text), point + 1, behind + 1);
+	} else {
+		char *end = NULL;
+		if (power) places = -strtol(power + 1, &end, 10);
+		if (power && (end == power + 1 || *end)) return false;
+		if (point && (!power || point < power)) {
+			const size_t behind = size - (size_t)(point + 1 - text);
+			memmove(digits + (point - text), point + 1, behind);
+			digits[size - 1] = 0;
+			places += (long)behind;
+		}
 	}
-	return options_count(digits, UINT64_MAX, used) && *used >= 1 && *used <= *batches;
+	if (places > 18 || places < -18 || !options_count(digits, UINT64_MAX, used)) return false;
+	for (; places > 0; places--) *batches *= 10;
+	for (; places < 0; places++)
+		if (__builtin_mul_overflow(*used, 10, used)) return false;
+	return *used >= 1 && *used <= *batches;
 }
 
 static int print_amplified(const struct verb *verb, const struct budget_values *values) {

@@ -25,14 +25,15 @@ struct ledger_values {
 	const char *sign;     /* key: path of the secret key to make */
 	double epsilon_limit; /* init */
 	double delta_limit;   /* init */
-	double rho_limit;     /* init, where rho is counted */
-	double loss_limit;    /* init, where Renyi losses are counted */
-	double rho;           /* check, reserve: of one text */
-	double loss;          /* check, reserve: the Renyi loss of one text */
-	int measure;          /* init, check, reserve: enum ledger_measure */
-	uint64_t order;       /* with LEDGER_RDP: of the Renyi losses; COUNT_NONE = not given */
-	uint64_t first;       /* check, reserve: number of the first record, from 0 */
-	uint64_t count;       /* check, reserve: records; COUNT_NONE = all from the first on */
+	/* These four are numbers above 0, as they were typed; NULL = not given. */
+	const char *rho_limit;  /* init, where rho is counted */
+	const char *loss_limit; /* init, where Renyi losses are counted */
+	const char *rho;        /* check, reserve: of one text */
+	const char *loss;       /* check, reserve: the Renyi loss of one text */
+	int measure;            /* init, check, reserve: enum ledger_measure */
+	uint64_t order;         /* with LEDGER_RDP: of the Renyi losses; COUNT_NONE = not given */
+	uint64_t first;         /* check, reserve: number of the first record, from 0 */
+	uint64_t count;         /* check, reserve: records; COUNT_NONE = all from the first on */
 	bool json;
 };
 
@@ -47,7 +48,7 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "delta-limit", VALUE(delta_limit), .range = DELTA_RANGE, .argument = "D",
 	 .help = "init: what is added to the probability of any event, beside its factor "
 	         "e^epsilon (default 1e-6); epsilons of the ledger are shown at it"},
-	{.name = "rho-limit", VALUE(rho_limit), .range = RHO_RANGE, .argument = "RHO",
+	{.name = "rho-limit", VALUE(rho_limit), .argument = "RHO",
 	 .help = "init: the limit in zero-concentrated privacy loss, instead of --epsilon-limit"},
 	{.name = "measure", VALUE(measure), .argument = "rho|rdp",
 	 .help = "init: what the data set counts, for ever: rho of zCDP (default), or Renyi losses "
@@ -55,14 +56,14 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "order", VALUE(order), .argument = "A",
 	 .least = LEDGER_ORDER_LEAST, .most = LEDGER_ORDER_MOST,
 	 .help = "with --measure rdp: the order of the Renyi losses, 2 to 16"},
-	{.name = "loss-limit", VALUE(loss_limit), .range = RHO_RANGE, .argument = "LOSS",
+	{.name = "loss-limit", VALUE(loss_limit), .argument = "LOSS",
 	 .help = "init with --measure rdp: the limit as a Renyi loss, instead of --epsilon-limit"},
 	{.name = "unit-key", VALUE(unit_key), .argument = "FIELD",
 	 .help = "init: count per value of this field or column instead of per line; how often "
 	         "values repeat may then be seen"},
-	{.name = "rho", VALUE(rho), .range = RHO_RANGE, .argument = "RHO",
+	{.name = "rho", VALUE(rho), .argument = "RHO",
 	 .help = "check, reserve: the privacy loss of one text (generate --dry-run prints it)"},
-	{.name = "loss", VALUE(loss), .range = RHO_RANGE, .argument = "LOSS",
+	{.name = "loss", VALUE(loss), .argument = "LOSS",
 	 .help = "check, reserve with --measure rdp: the Renyi loss of one text, instead of --rho"},
 	{.name = "first", VALUE(first), .argument = "LINE",
 	 .help = "check, reserve: the first record it reads, from 0 (default 0)"},
@@ -87,7 +88,11 @@ static const char ABOUT[] =
 	"cost, and is refused (exit 3) when that would go over the limit. Losses add up in rho, "
 	"whichever accountant found the clip, or, with lots, in epsilon (below); spent is rounded "
 	"up, remaining down. A command that continues an interrupted run is not charged again; one "
-	"that draws anew is.\n\n"
+	"that draws anew is. Its journal must begin as the ledger last saw it: where older files "
+	"were put back, what was drawn would be drawn twice, and it is refused (exit 7). What is "
+	"typed in decimal adds up exactly: ten times 0.1 fit in 1. A ledger has one name: a hard "
+	"link to it, or a mount of the file alone, is refused (exit 7). An older cuttle refuses a "
+	"ledger with a decimal number, or with a run that went on (exit 7).\n\n"
 
 	"list prints each data set's limit, spent, remaining and runs, and so does show without "
 	"--dataset; show prints those of one; history prints the entries, with the loss of each, "
@@ -112,7 +117,7 @@ static const char ABOUT[] =
 	"cuttle refuses a ledger with such a data set (exit 7).\n\n"
 
 	"By default a unit is a line of the data set: lines must keep their places and new ones "
-	"go behind. What the ledger says is then a function of public numbers alone. With "
+	"go behind. What the ledger says is then a function of public numbers and of output. With "
 	"--unit-key everybody with the same value is a unit, and g records of it in one text cost "
 	"g^2 rho (of Renyi losses, a text may read one record alone); that a run is refused, and "
 	"what is spent, then tells how often values repeat. The ledger keeps keyed hashes of the "
@@ -265,6 +270,26 @@ static enum cuttle_status list_datasets(const struct verb *verb, const struct le
 	return status;
 }
 
+/* Reads a number above 0 that was typed. *decimal: it stands for what was typed; else it is on the
+ * safe side of that. NaN: it is none, or not given. */
+static double read_loss(const char *text, bool up, bool *decimal) {
+	double value = NAN;
+	*decimal = text && options_real(text, &value) && units_read(text, up, &value);
+	return value;
+}
+
+/* Names the option whose text is no number above 0; NULL = none. */
+static const char *find_bad_loss(const struct ledger_values *values) {
+	const char *const options[] = {"--rho",        values->rho,       "--loss",
+	                               values->loss,   "--rho-limit",     values->rho_limit,
+	                               "--loss-limit", values->loss_limit};
+	bool decimal;
+	for (size_t i = 0; i < sizeof options / sizeof *options; i += 2)
+		if (options[i + 1] && isnan(read_loss(options[i + 1], true, &decimal)))
+			return options[i];
+	return NULL;
+}
+
 /* The order given, or 0. */
 static unsigned get_order(const struct ledger_values *values) {
 	return values->order == COUNT_NONE ? 0 : (unsigned)values->order;
@@ -273,7 +298,11 @@ static unsigned get_order(const struct ledger_values *values) {
 static enum cuttle_status init_dataset(const struct verb *verb, const struct ledger_values *values,
                                        struct cuttle_error *error) {
 	const bool renyi = values->measure == LEDGER_RDP;
-	struct ledger_dataset dataset = {.rho = renyi ? values->loss_limit : values->rho_limit,
+	bool decimal;
+	const double limit =
+	    read_loss(renyi ? values->loss_limit : values->rho_limit, false, &decimal);
+	struct ledger_dataset dataset = {.rho = limit,
+	                                 .decimal = decimal,
 	                                 .epsilon = values->epsilon_limit,
 	                                 .delta = values->delta_limit,
 	                                 .measure = (enum ledger_measure)values->measure,
@@ -369,14 +398,16 @@ static enum cuttle_status charge_once(struct ledger *ledger, const struct ledger
 	if (strcmp(found->command, request->command) != 0)
 		return io_fail(error, CUTTLE_USAGE, "run %s was charged with other numbers",
 		               request->run);
-	return ledger_draw(ledger, request->dataset, request->run, error);
+	return ledger_draw(ledger, request->dataset, request->run, NULL, error);
 }
 
 static enum cuttle_status charge_units(const struct ledger_values *values, struct ledger *ledger,
                                        bool dry, struct cuttle_error *error) {
 	struct ledger_run found;
 	char run[LEDGER_RUN], command[HASH_TEXT], numbers[96], measure[LEDGER_MEASURE] = "";
-	const double loss = values->measure == LEDGER_RDP ? values->loss : values->rho;
+	bool decimal;
+	const double loss =
+	    read_loss(values->measure == LEDGER_RDP ? values->loss : values->rho, true, &decimal);
 	const unsigned order = get_order(values);
 	ledger_name_run(run);
 	if (values->run) (void)snprintf(run, sizeof run, "%s", values->run);
@@ -391,6 +422,7 @@ static enum cuttle_status charge_units(const struct ledger_values *values, struc
 	    .run = run,
 	    .command = command,
 	    .rho = loss,
+	    .decimal = decimal,
 	    .measure = (enum ledger_measure)values->measure,
 	    .order = order,
 	    .drawn = true,
@@ -486,10 +518,9 @@ static int refuse_incomplete_ledger(const struct verb *verb, const struct ledger
 	                 action == EXPORT || action == VERIFY || action == KEY;
 	const bool charges = action == CHECK || action == RESERVE,
 	           counts = action == INIT || charges, renyi = values->measure == LEDGER_RDP,
-	           in_losses = !isnan(values->loss) || !isnan(values->loss_limit) ||
-	                       values->order != COUNT_NONE,
-	           limited = !isnan(values->epsilon_limit) || !isnan(values->rho_limit) ||
-	                     !isnan(values->loss_limit);
+	           in_losses = values->loss || values->loss_limit || values->order != COUNT_NONE,
+	           limited =
+	               !isnan(values->epsilon_limit) || values->rho_limit || values->loss_limit;
 	const struct verb_need needs[] = {
 	    {action == KEY && !values->sign, "--sign FILE"},
 	    {action != KEY && !values->ledger, "--ledger FILE"},
@@ -498,8 +529,8 @@ static int refuse_incomplete_ledger(const struct verb *verb, const struct ledger
 	                                       : "--epsilon-limit EPS or --rho-limit RHO"},
 	    {counts && in_losses && !renyi, "--measure rdp (for --order, --loss and --loss-limit)"},
 	    {counts && renyi && values->order == COUNT_NONE, "--order A"},
-	    {charges && !in_losses && !renyi && isnan(values->rho), "--rho RHO"},
-	    {charges && renyi && isnan(values->loss), "--loss LOSS"},
+	    {charges && !in_losses && !renyi && !values->rho, "--rho RHO"},
+	    {charges && renyi && !values->loss, "--loss LOSS"},
 	    {action == RELEASE && !values->run, "--run RUN (cuttle ledger history prints it)"},
 	};
 	return verb_lacks(verb, needs, sizeof needs / sizeof *needs);
@@ -508,20 +539,17 @@ static int refuse_incomplete_ledger(const struct verb *verb, const struct ledger
 /* Says what is wrong with the action's values; NULL = nothing. */
 static const char *name_mistake(const struct ledger_values *values, enum action action) {
 	const bool charges = action == CHECK || action == RESERVE;
-	const bool renyi = values->measure == LEDGER_RDP,
-	           in_rho = !isnan(values->rho) || !isnan(values->rho_limit);
+	const bool renyi = values->measure == LEDGER_RDP, in_rho = values->rho || values->rho_limit;
 	if ((action == INIT || charges) && renyi && in_rho)
 		return "--rho and --rho-limit are of --measure rho; with --measure rdp give "
 		       "--loss and --loss-limit";
-	if (action == INIT && !isnan(values->epsilon_limit) && !isnan(values->rho_limit))
+	if (action == INIT && !isnan(values->epsilon_limit) && values->rho_limit)
 		return "give one of --epsilon-limit and --rho-limit, not both";
-	if (action == INIT && !isnan(values->epsilon_limit) && !isnan(values->loss_limit))
+	if (action == INIT && !isnan(values->epsilon_limit) && values->loss_limit)
 		return "give one of --epsilon-limit and --loss-limit, not both";
 	if (action == INIT && (strlen(values->dataset) >= LEDGER_NAME ||
 	                       (values->unit_key && strlen(values->unit_key) >= LEDGER_NAME)))
 		return "--dataset and --unit-key: at most 128 bytes";
-	if (charges && values->rho <= 0) return "--rho: must be a number " RHO_RANGE;
-	if (charges && values->loss <= 0) return "--loss: must be a number " RHO_RANGE;
 	if (action == RESERVE && values->run && !check_hex(values->run, LEDGER_RUN - 1))
 		return "--run: must be 32 hex digits, in lower case";
 	if (values->head && !check_hex(values->head, HASH_TEXT - 1))
@@ -539,14 +567,8 @@ static int check_ledger_files(const struct verb *verb, const struct ledger_value
 }
 
 static int run_ledger_verb(const struct verb *verb, int argc, char **argv) {
-	struct ledger_values values = {.epsilon_limit = NAN,
-	                               .delta_limit = 1e-6,
-	                               .rho_limit = NAN,
-	                               .loss_limit = NAN,
-	                               .rho = NAN,
-	                               .loss = NAN,
-	                               .order = COUNT_NONE,
-	                               .count = COUNT_NONE};
+	struct ledger_values values = {
+	    .epsilon_limit = NAN, .delta_limit = 1e-6, .order = COUNT_NONE, .count = COUNT_NONE};
 	struct cuttle_error error = {"out of memory"};
 	int operand, code;
 	size_t action;
@@ -557,6 +579,11 @@ static int run_ledger_verb(const struct verb *verb, int argc, char **argv) {
 	if (code) return code;
 	const char *problem = name_mistake(&values, (enum action)action);
 	if (problem) return verb_refuse(verb, CUTTLE_USAGE, problem);
+	char message[64];
+	problem = find_bad_loss(&values);
+	(void)snprintf(message, sizeof message, "%s: must be a number " RHO_RANGE,
+	               problem ? problem : "");
+	if (problem) return verb_refuse(verb, CUTTLE_USAGE, message);
 	code = check_ledger_files(verb, &values, (enum action)action);
 	if (code) return code;
 	enum cuttle_status status = perform_action(verb, &values, (enum action)action, &error);

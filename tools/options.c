@@ -44,13 +44,19 @@ bool options_real(const char *text, double *value) {
 }
 
 bool options_count(const char *text, uint64_t most, uint64_t *value) {
-	uint64_t parsed = 0;
-	if (!*text) return false;
-	for (; *text; text++) {
-		if (!isdigit((unsigned char)*text) || __builtin_mul_overflow(parsed, 10, &parsed) ||
+	uint64_t parsed = 0, zeros = 0;
+	if (!isdigit((unsigned char)*text)) return false;
+	for (; isdigit((unsigned char)*text); text++) {
+		if (__builtin_mul_overflow(parsed, 10, &parsed) ||
 		    __builtin_add_overflow(parsed, (uint64_t)(*text - '0'), &parsed))
 			return false;
 	}
+	if (*text == 'e' || *text == 'E') {
+		text += text[1] == '+' ? 2 : 1;
+		if (!options_count(text, 19, &zeros)) return false;
+		for (; zeros; zeros--)
+			if (__builtin_mul_overflow(parsed, 10, &parsed)) return false;
+	} else if (*text) return false;
 	*value = parsed;
 	return parsed <= most;
 }

@@ -93,6 +93,10 @@ static enum cuttle_status begin_ballot(struct ballot *ballot, struct cuttle_erro
 	return problem ? explain_write(ballot, problem, error) : CUTTLE_OK;
 }
 
+static int mark_ballot(void *journal, uint64_t most, struct journal_mark *mark) {
+	return journal_mark(journal, most, mark);
+}
+
 enum cuttle_status ballot_open(const struct ballot_request *request, struct spending *spending,
                                const struct ledger_request *charge, struct ballot **ballot,
                                struct receipt_ledger *charged, struct cuttle_error *error) {
@@ -106,9 +110,10 @@ enum cuttle_status ballot_open(const struct ballot_request *request, struct spen
 		status = open_ballot_files(made, error);
 		if (!status) status = begin_ballot(made, error);
 	}
+	const struct spending_journal journal = {made->journal, mark_ballot};
 	return status ? status
-	              : spending_reserve(spending, charge, made->resumed, made->scratch, charged,
-	                                 error);
+	              : spending_reserve(spending, charge, made->resumed ? &journal : NULL,
+	                                 made->scratch, charged, error);
 }
 
 enum cuttle_status ballot_take(struct ballot *ballot,

@@ -17,10 +17,11 @@ enum cuttle_status delivery_open(const struct output_request *request, const cha
 	const int64_t *counts;
 	const bool resumed = output_texts_drawn(delivery->output) > 0 ||
 	                     output_clusters(delivery->output, &counts) > 0;
+	const struct spending_journal journal = {delivery->output, output_mark};
 	if (trace)
 		status = trace_open(trace, request->fingerprint, resumed, &delivery->trace, error);
 	if (!status)
-		status = spending_reserve(spending, charge, resumed,
+		status = spending_reserve(spending, charge, resumed ? &journal : NULL,
 		                          output_scratch(delivery->output), charged, error);
 	return status;
 }
@@ -58,10 +59,13 @@ enum cuttle_status delivery_publish(struct delivery *delivery, char *receipt, si
 	if (!receipt) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	const enum cuttle_status status = output_publish(delivery->output, receipt, size, error);
 	free(receipt);
+	delivery->published = !status;
 	return status;
 }
 
 void delivery_close(struct delivery *delivery) {
+	const struct spending_journal journal = {delivery->output, output_mark};
+	if (delivery->output && !delivery->published) spending_stop(delivery->spending, &journal);
 	trace_close(&delivery->trace);
 	output_close(&delivery->output);
 }

@@ -9,6 +9,7 @@
 //     the output is opened, the run is charged     before a token is drawn
 //     the ledger knows that the run draws          before its first token is kept
 //     a token is in the journal                    before anybody sees it
+//     the ledger knows how far the journal is      before a run goes on, and where it stops
 //     the charge is closed with the output's hash  before the output is in place
 #ifndef CUTTLE_WORKFLOW_DELIVERY_H
 #define CUTTLE_WORKFLOW_DELIVERY_H
@@ -21,6 +22,7 @@ struct delivery {
 	struct output *output; /* NULL: the output stands complete, or it could not be opened */
 	struct trace *trace;   /* NULL = none */
 	struct spending *spending;
+	bool published;              /* the output is in place, and the journal gone */
 	bool stream;                 /* standard output, which cannot be continued */
 	enum cuttle_status refused;  /* what the ledger said at the first token; OK = draw */
 	struct cuttle_error refusal; /* its message */
@@ -52,7 +54,8 @@ enum cuttle_status delivery_seal(struct delivery *delivery, char sha256[HASH_TEX
  * it could not be made. NOMEM, or as output_publish. */
 enum cuttle_status delivery_publish(struct delivery *delivery, char *receipt, size_t size,
                                     struct cuttle_error *error);
-/* Closes output and trace. The spending stays open. */
+/* Tells the ledger how far a run has come that stops here, and closes output and trace. The
+ * spending is open, and stays so. */
 void delivery_close(struct delivery *delivery);
 
 #endif

@@ -664,8 +664,8 @@ enum cuttle_status evolving_run(const struct evolving_request *request, struct e
 		if (!status) status = publish_evolved(&s);
 	}
 	if (!status) spending_done(&spending);
-	spending_close(&spending);
 	delivery_close(&s.delivery);
+	spending_close(&spending);
 	for (size_t c = 0; c < s.count && s.candidates; c++) free(s.candidates[c].text);
 	free(s.candidates);
 	free(s.vectors);

@@ -611,7 +611,7 @@ enum cuttle_status expanding_run(const struct expanding_request *request,
 		status = draw_expanded(request, &state, error);
 		if (!status) status = publish_expanded(&state, error);
 	}
-	spending_close(&nothing);
 	delivery_close(&state.delivery);
+	spending_close(&nothing);
 	return status;
 }

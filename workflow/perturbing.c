@@ -610,8 +610,8 @@ enum cuttle_status perturbing_run(const struct perturbing_request *request,
 		if (!status) status = publish_records(&state, error);
 	}
 	if (!status) spending_done(&spending);
-	spending_close(&spending);
 	delivery_close(&state.delivery);
+	spending_close(&spending);
 	arena_free(&state.ids);
 	arena_free(&state.text);
 	arena_free(&state.block);

@@ -283,13 +283,12 @@ static void explain_receipt(struct telling *t) {
 	explain_unchecked(
 	    t, guarantee->method_params.record_filter
 	           ? " adjacency claim clip epsilon epsilon_exact epsilon_zcdp guarantee "
-	             "note public_key receipt rho unit version "
+	             "note public_key receipt rho unit "
 	       : claim->receipt.lot_count
 	           ? " adjacency batch claim clip epsilon epsilon_exact epsilon_zcdp "
 	             "guarantee histogram lots note public_key receipt rho texts unit "
-	             "version "
 	           : " adjacency batch claim clip epsilon epsilon_exact epsilon_zcdp "
-	             "guarantee note public_key receipt rho unit version ");
+	             "guarantee note public_key receipt rho unit ");
 	TELL_KEPT(t, "%s", claim->attested.sentence);
 	TELL_KEPT(t,
 	          "%s and drawing are exact integer arithmetic; how a text turned out changes "
@@ -352,7 +351,7 @@ static void explain_rewriting(struct telling *t) {
 	explain_signer(t);
 	explain_unchecked(
 	    t, " adjacency costs epsilon epsilon_all guarantee mechanism note public_key "
-	       "receipt recovery_ceiling_5 unit version ");
+	       "receipt recovery_ceiling_5 unit ");
 	TELL_KEPT(t, "%s", claim->attested.sentence);
 	TELL_KEPT(t, "Mixing and drawing are exact integer arithmetic; how a text turned out "
 	             "changes nothing of this, nor does it cost less.");
@@ -390,7 +389,7 @@ static void explain_words(struct telling *t) {
 	else tell_uncompared(t, "words", "--words");
 	explain_signer(t);
 	explain_unchecked(t, " adjacency baseline epsilon_text epsilon_word guarantee mechanism "
-	                     "private public_key receipt table unit version ");
+	                     "private public_key receipt table unit ");
 	TELL_KEPT(t, "%s", claim->attested.sentence);
 	TELL_KEPT(t, "The rank of a word is drawn by exact integer arithmetic, before the word is "
 	             "looked at.");
@@ -421,7 +420,7 @@ static void explain_expansion(struct telling *t) {
 	if (t->files->parent) TELL_ABOUT(t, "parent", "this is its receipt, which holds");
 	else tell_uncompared(t, "parent", "--parent");
 	explain_signer(t);
-	explain_unchecked(t, " guarantee mechanism note public_key receipt version ");
+	explain_unchecked(t, " guarantee mechanism note public_key receipt ");
 	TELL_KEPT(t, "%s", claim->attested.sentence);
 	TELL_KEPT(t, "No record was read for it.");
 	explain_filters(t, &receipt->filters, &receipt->counts, "");
@@ -441,9 +440,8 @@ static void explain_evolution(struct telling *t) {
 	                 (unsigned)receipt->votes.times);
 	explain_files(t);
 	explain_signer(t);
-	explain_unchecked(t,
-	                  " adjacency epsilon guarantee mechanism note public_key receipt rho unit "
-	                  "version ");
+	explain_unchecked(
+	    t, " adjacency epsilon guarantee mechanism note public_key receipt rho unit ");
 	TELL_KEPT(t, "%s", claim->attested.sentence);
 	TELL_LIMIT(t, "Anything about several records of one person together, or about records "
 	              "that are exchanged for others: more than one becomes null then.");

@@ -349,8 +349,8 @@ enum cuttle_status rewriting_run(const struct rewriting_request *request,
 		if (!status) status = publish_documents(rewriting, &state, error);
 	}
 	if (!status) spending_done(&spending);
-	spending_close(&spending);
 	delivery_close(&state.delivery);
+	spending_close(&spending);
 	documents_free(&state.documents);
 	return status;
 }

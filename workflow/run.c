@@ -298,8 +298,8 @@ enum cuttle_status run_texts(const struct run_request *request, struct setup *se
 		if (!status) status = publish_output(setup, &run, error);
 	}
 	if (!status) spending_done(&spending);
-	spending_close(&spending);
 	delivery_close(&run.delivery);
+	spending_close(&spending);
 	lots_close(&run.lots);
 	likelihood_close(&run.likelihood);
 	references_free(&references);

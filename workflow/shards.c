@@ -164,7 +164,7 @@ static enum cuttle_status charge_shards(struct setup *setup, const struct refere
                                         struct spending *spending, struct cuttle_error *error) {
 	const struct ledger_request charge =
 	    references_charge(references, setup, !*spending->dataset.unit_key);
-	return spending_reserve(spending, &charge, false, OPENING, &setup->receipt.ledger, error);
+	return spending_reserve(spending, &charge, NULL, OPENING, &setup->receipt.ledger, error);
 }
 
 static struct spending_request spending_of(const struct shards_request *request,

@@ -112,9 +112,42 @@ static enum cuttle_status reserve_run(struct ledger *ledger, struct spending *sp
 	return status;
 }
 
+static enum cuttle_status refuse_rolled_back(const struct spending *spending,
+                                             const struct journal_mark *drawn,
+                                             const struct journal_mark *is,
+                                             struct cuttle_error *error) {
+	const int stem = (int)(strlen(spending->name_file) - strlen(".run"));
+	return io_fail(
+	    error, CUTTLE_LEDGER,
+	    "%.*s.journal is older than what was drawn under its charge, or another (it has "
+	    "%llu bytes, and the ledger knows %llu): bring the newer one back, or remove "
+	    "it to draw all texts anew, which is charged again",
+	    stem, spending->name_file, (unsigned long long)is->bytes,
+	    (unsigned long long)drawn->bytes);
+}
+
+/* Checks that the journal begins as the ledger knows it, and tells the ledger how far it has come.
+ */
+static enum cuttle_status draw_on_from(struct ledger *ledger, struct spending *spending,
+                                       const char *dataset, const struct ledger_run *found,
+                                       const struct spending_journal *journal,
+                                       struct cuttle_error *error) {
+	struct journal_mark begins = {0}, mark = {0};
+	int problem = journal->mark(journal->user, found->mark.bytes, &begins);
+	if (!problem) problem = journal->mark(journal->user, UINT64_MAX, &mark);
+	if (problem)
+		return io_fail(error, CUTTLE_PARTIAL, "cannot read the journal of this output: %s",
+		               strerror(problem));
+	if (begins.bytes != found->mark.bytes ||
+	    (begins.bytes && strcmp(begins.sha256, found->mark.sha256) != 0))
+		return refuse_rolled_back(spending, &found->mark, &mark, error);
+	return ledger_draw(ledger, dataset, spending->run, &mark, error);
+}
+
 /* Uses the charge that OUT.run names when it is this run's, else makes a new one. */
 static enum cuttle_status charge_run(struct ledger *ledger, struct spending *spending,
-                                     const struct ledger_request *request, bool resumed,
+                                     const struct ledger_request *request,
+                                     const struct spending_journal *resumed,
                                      struct ledger_run *found, struct cuttle_error *error) {
 	bool known, same = false;
 	enum cuttle_status status = read_run_name(spending, &known, error);
@@ -126,14 +159,14 @@ static enum cuttle_status charge_run(struct ledger *ledger, struct spending *spe
 	// The journal's tokens or counts were drawn, maybe under another name. So this charge
 	// counts as drawn at once, and can never be released.
 	if (!status && resumed && found->state != LEDGER_CLOSED) {
-		status = ledger_draw(ledger, request->dataset, spending->run, error);
+		status = draw_on_from(ledger, spending, request->dataset, found, resumed, error);
 		spending->drawn = !status;
 	}
 	return status;
 }
 
 enum cuttle_status spending_reserve(struct spending *spending, const struct ledger_request *charge,
-                                    bool resumed, const char *scratch,
+                                    const struct spending_journal *resumed, const char *scratch,
                                     struct receipt_ledger *charged, struct cuttle_error *error) {
 	struct ledger *ledger;
 	struct ledger_run found = {.state = LEDGER_UNKNOWN};
@@ -162,10 +195,20 @@ enum cuttle_status spending_draw(struct spending *spending, struct cuttle_error 
 	if (!spending->path || spending->drawn) return CUTTLE_OK;
 	enum cuttle_status status = ledger_open(spending->path, &ledger, error);
 	if (status) return status;
-	status = ledger_draw(ledger, spending->dataset.name, spending->run, error);
+	status = ledger_draw(ledger, spending->dataset.name, spending->run, NULL, error);
 	ledger_close(&ledger);
 	spending->drawn = !status;
 	return status;
+}
+
+void spending_stop(struct spending *spending, const struct spending_journal *journal) {
+	struct ledger *ledger;
+	struct journal_mark mark;
+	if (!spending->path || !spending->drawn || !spending->name_file) return;
+	if (journal->mark(journal->user, UINT64_MAX, &mark)) return;
+	if (ledger_open(spending->path, &ledger, NULL)) return;
+	(void)ledger_draw(ledger, spending->dataset.name, spending->run, &mark, NULL);
+	ledger_close(&ledger);
 }
 
 enum cuttle_status spending_finish(struct spending *spending, const char output_sha256[HASH_TEXT],

@@ -8,9 +8,12 @@
 // A run has a random name. It stands in OUT.run until the output is in place, so the same command
 // finds it. The reservation of that name is used again, and the run not charged twice, when both
 // hold: it charges exactly what this run would be charged now; and nothing was drawn under it, or
-// what was drawn is in the journal. Else (no name, no journal, another command, other owners, a
-// released name) the run is charged in full. The finished output's hash closes the reservation: one
-// charge pays for one output. Standard output cannot be continued, so each run there is new.
+// what was drawn is in the journal. Whenever a run goes on, and whenever it stops in order, the
+// ledger keeps how far its journal has come. A journal that does not begin so was put back from
+// before, and would draw texts twice for one charge: it is refused. Else (no name, no journal,
+// another command, other owners, a released name) the run is charged in full. The finished output's
+// hash closes the reservation: one charge pays for one output. Standard output cannot be continued,
+// so each run there is new.
 #ifndef CUTTLE_WORKFLOW_SPENDING_H
 #define CUTTLE_WORKFLOW_SPENDING_H
 
@@ -31,6 +34,13 @@ struct spending_request {
 /* Whether a text has that form. */
 bool spending_approval(const char *text, char command[HASH_TEXT], double *loss);
 
+/* The journal of a run that was begun before. */
+struct spending_journal {
+	void *user;
+	/* As journal_mark. */
+	int (*mark)(void *user, uint64_t most, struct journal_mark *mark);
+};
+
 struct spending {
 	const char *path; /* of the ledger; NULL = nobody counts */
 	struct ledger_dataset dataset;
@@ -47,17 +57,22 @@ struct spending {
 enum cuttle_status spending_open(const struct spending_request *request, struct spending *spending,
                                  struct cuttle_error *error);
 /* Charges the run, or finds its charge. Call it before any forward pass. `charge` says what is
- * charged; its data set and run are set here. `resumed` says that the journal has tokens or counts.
+ * charged; its data set and run are set here. `resumed` is the journal where it has tokens or
+ * counts, else NULL.
  * OUT.run is written by way of OUT.run`scratch` (output_scratch), where nothing stands after it.
  * Sets *charged to what the receipt shows of it. BUDGET: the ledger refuses. USAGE: a file that is
  * no run's name stands at OUT.run; the run is not what was approved. PARTIAL: OUT.run cannot be
- * written. Else as ledger_open, ledger_match, ledger_reserve and ledger_draw. */
+ * written, or the journal not be read. LEDGER: the journal is older than the ledger says, or
+ * another. Else as ledger_open, ledger_match, ledger_reserve and ledger_draw. */
 enum cuttle_status spending_reserve(struct spending *spending, const struct ledger_request *charge,
-                                    bool resumed, const char *scratch,
+                                    const struct spending_journal *resumed, const char *scratch,
                                     struct receipt_ledger *charged, struct cuttle_error *error);
 /* Tells the ledger that the run draws. Call it before counts are drawn, and for each token, before
  * the token may be seen; only the first call writes. Errors as ledger_open and ledger_draw. */
 enum cuttle_status spending_draw(struct spending *spending, struct cuttle_error *error);
+/* Tells the ledger how far a run has come that has drawn and stops now. Where that fails it stops
+ * all the same. */
+void spending_stop(struct spending *spending, const struct spending_journal *journal);
 /* Closes the charge with the output's hash. Call it when the output is whole and not yet in place.
  * BUDGET: this charge has paid for another output. Else as ledger_open and ledger_finish. */
 enum cuttle_status spending_finish(struct spending *spending, const char output_sha256[HASH_TEXT],

@@ -305,3 +305,11 @@ refused 2 budget plan "${sampling[@]}" -e 3 -o md --json
 refused 2 budget plan "${sampling[@]}" -e 3 --delta 0
 refused 2 budget amplify --q 0.1
 says err 'for example: cuttle budget amplify '
+# q as a decimal, with an exponent, or as a fraction: the same number.
+exits 0 budget amplify -e 1 --q 1/1000
+mv out fraction
+for q in 0.001 1e-3 .01e-1 10E-4 0.00001e+2; do
+	exits 0 budget amplify -e 1 --q "$q"
+	same <(head -1 out) <(head -1 fraction) "--q $q"
+done
+for q in 1e 1e-19 0e1 2e0 1e1e1 e-3 1/1e-3; do refused 2 budget amplify -e 1 --q "$q"; done

@@ -116,6 +116,25 @@ exits 0 ledger export --ledger old
 exits 0 ledger verify --ledger old --head 6806274b78c66892099290a8e074f13dce168258af191dee4fe6c5ab01a49d18
 says out '^data set documents counts Renyi losses at order 2$'
 
+# Numbers typed in decimal add up exactly.
+for row in '1 0.1 10' '1 .2 5' '0.3 1e-1 3' '0.6 0.2 3'; do
+	read -r limit rho times <<<"$row"
+	rm -f d
+	exits 0 ledger init --ledger d --dataset n --rho-limit "$limit"
+	for ((i = 1; i <= times; i++)); do exits 0 ledger reserve --ledger d --dataset n --rho "$rho"; done
+	refused 3 ledger reserve --ledger d --dataset n --rho 1e-20
+	exits 0 ledger show --ledger d --dataset n --json
+	[ "$(sed 's/.*"rho_spent":\([0-9.]*\),.*/\1/' out)" = "$(sed 's/.*"rho_limit":\([0-9.]*\),.*/\1/' out)" ] || fail "not all is spent: $(cat out)"
+	says out '"rho_remaining":0\.0,'
+	exits 0 ledger verify --ledger d
+done
+# Whole numbers take an exponent, too.
+exits 0 ledger init --ledger d --dataset m --rho-limit 1
+exits 0 ledger reserve --ledger d --dataset m --rho 1 --first 5e2 --count 1e+2
+refused 3 ledger check --ledger d --dataset m --rho 1e-9 --first 599 --count 1
+exits 0 ledger check --ledger d --dataset m --rho 1 --first 600 --count 1
+for bad in 1e 1e-1 e2 1e20 1.5e1 1e2e2; do refused 2 ledger check --ledger d --dataset n --rho 1 --count "$bad"; done
+
 # A data set of Renyi losses at one order. Its charges are of that order, or none.
 documents=(--ledger r --dataset documents) renyi=(--measure rdp --order 2)
 refused 2 ledger init "${documents[@]}" --measure rdp --loss-limit 1
@@ -321,6 +340,7 @@ done <<-'END'
 	s/"model_bytes": [0-9]*/"model_bytes": 7/
 	s/"reference_tokens": [0-9]*/"reference_tokens": 7/
 	s/"context": [0-9]*/"context": 8000/
+	s/"version": ".*"/"version": "9"/
 END
 sed "s/$public/$(cat other.pub)/" b.receipt.json >edited.json
 refused 7 receipt verify edited.json
@@ -388,14 +408,14 @@ done <<-'END'
 	s/"date": ".*"/"date": "2023-02-29"/
 	s/"rho": 0.[0-9]*$/"rho": 0.01/
 	s/"receipt": 2/"receipt": 3/
-	s/"version": ".*"/"version": "9"/
+	s/"version": ".*"/"version": "9 or more"/
 	s/"isa": \(".*"\),/"isa": \1,\n  "isb": 1,/
 	s/"private": true/"note": "NOT PRIVATE",\n  "private": true/
 END
 # A receipt of the first format had other members.
 sed '/"receipt"/d; /"date"/d; /"dataset"/d' stripped.json >edited.json
 refused 4 receipt verify edited.json
-says err 'another cuttle .version 0\.1\.0; .*verify it with that one'
+says err 'another cuttle, in another format .version 0\.1\.0; .*use that one'
 sed 's/"entry": "../"entry": "00/' b.receipt.json >edited.json
 refused 7 receipt verify edited.json --ledger l
 

@@ -79,6 +79,128 @@ static void epsilons_round_both_ways(void **state) {
 	assert_true(ledger_epsilon(&dataset, 1, false) == 7.75);
 }
 
+/* ---- decimals -------------------------------------------------------------------------------- */
+
+static void numbers_are_read_as_typed(void **state) {
+	(void)state;
+	static const char *const kept[] = {
+	    "0.1", ".1",   "1e-1", "100e-3", "+0.10000000000000000000",
+	    "1",   "1e14", "0.3",  "1e-24",  "123456.789012345"};
+	static const struct {
+		const char *text;
+		long double above, below; /* of what was typed */
+	} rounded[] = {{"0.10000000000000001", 0.10000000000000001L, 0.10000000000000001L},
+	               {"0.3000000000000000001", 0.3000000000000000001L, 0.3000000000000000001L},
+	               {"1e-25", 1e-25L, 1e-25L},
+	               {"1e300", 1e300L, 1e300L}};
+	static const char *const none[] = {"", "x", "0", "-1", "nan", "inf", "1e999", "1 "};
+	double value, up, down;
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+		assert_true(units_read(kept[i], true, &value) && value == strtod(kept[i], NULL));
+		assert_true(units_decimal(value));
+	}
+	for (size_t i = 0; i < sizeof rounded / sizeof *rounded; i++) {
+		assert_false(units_read(rounded[i].text, true, &up));
+		assert_false(units_read(rounded[i].text, false, &down));
+		assert_true((long double)up >= rounded[i].above &&
+		            (long double)down <= rounded[i].below && up > down);
+		assert_true(nextafter(nextafter(down, INFINITY), INFINITY) >= up);
+	}
+	for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+		assert_false(units_read(none[i], true, &value));
+		assert_true(isnan(value));
+	}
+}
+
+/* A new ledger with a limit that was typed. */
+static struct ledger *fresh_typed(const char *limit) {
+	struct ledger *ledger = fresh(1, "");
+	struct ledger_dataset dataset = {.name = "typed", .delta = 1e-6};
+	dataset.decimal = units_read(limit, false, &dataset.rho);
+	assert_int_equal(ledger_add(ledger, &dataset, NULL), CUTTLE_OK);
+	return ledger;
+}
+
+static enum cuttle_status charge_typed(struct ledger *ledger, const char *rho, bool computed) {
+	char run[LEDGER_RUN];
+	struct ledger_run found;
+	ledger_name_run(run);
+	struct ledger_request request = {
+	    .dataset = "typed", .run = run, .command = COMMAND, .count = 10};
+	request.decimal = units_read(rho, true, &request.rho) && !computed;
+	return ledger_reserve(ledger, &request, false, &found, NULL);
+}
+
+/* As many charges as the limit has room for, to the last digit; and no further one. */
+static void typed_numbers_add_up_exactly(void **state) {
+	(void)state;
+	static const struct {
+		const char *limit, *rho, *least;
+		int fit;
+	} cases[] = {{"1", "0.1", "1e-24", 10},    {"1", "0.2", "1e-24", 5},
+	             {"0.3", "0.1", "1e-24", 3},   {"0.6", "0.2", "1e-24", 3},
+	             {"10", ".01", "1e-20", 1000}, {"1e-6", "1e-7", "1e-24", 10},
+	             {"0.7", "0.07", "1e-24", 10}, {"49", "0.7", "1e-24", 70}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct ledger_standing now;
+		struct ledger *ledger = fresh_typed(cases[i].limit);
+		for (int j = 0; j < cases[i].fit; j++) {
+			if (cases[i].fit > 100 && j % 100) {
+				// A thousand entries take long: 99 of each hundred are one of a
+				// larger number.
+				if (j % 100 == 1)
+					assert_int_equal(charge_typed(ledger, ".99", false),
+					                 CUTTLE_OK);
+				continue;
+			}
+			if (charge_typed(ledger, cases[i].rho, false))
+				fail_msg("%s in %s: number %d is refused", cases[i].rho,
+				         cases[i].limit, j + 1);
+		}
+		assert_int_equal(charge_typed(ledger, cases[i].least, false), CUTTLE_BUDGET);
+		assert_int_equal(charge_typed(ledger, cases[i].rho, false), CUTTLE_BUDGET);
+		assert_int_equal(ledger_look(ledger, "typed", &now, NULL), CUTTLE_OK);
+		assert_true(now.spent == strtod(cases[i].limit, NULL) && now.left == 0);
+		ledger_close(&ledger);
+		verifies(path);
+	}
+	struct ledger_standing now;
+	struct ledger *ledger = fresh_typed("1");
+	for (int i = 0; i < 9; i++) assert_int_equal(charge_typed(ledger, "0.1", false), CUTTLE_OK);
+	assert_int_equal(ledger_look(ledger, "typed", &now, NULL), CUTTLE_OK);
+	assert_true(now.spent == 0.9 && now.left == 0.1);
+	ledger_close(&ledger);
+}
+
+/* A number that was computed is the double itself: ten times the double 0.1 are more than 1, and
+ * three times are more than what was typed as 0.3. */
+static void computed_numbers_are_doubles(void **state) {
+	(void)state;
+	struct ledger *ledger = fresh_typed("1");
+	for (int i = 0; i < 9; i++) {
+		assert_int_equal(charge_typed(ledger, "0.1", i % 2), CUTTLE_OK);
+		assert_true(standing(ledger).spent == 0);
+	}
+	assert_int_equal(charge_typed(ledger, "0.1", false), CUTTLE_BUDGET);
+	assert_int_equal(charge_typed(ledger, "0.0999999999", true), CUTTLE_OK);
+	ledger_close(&ledger);
+	verifies(path);
+	// The double 0.3 is below what was typed, and the double 0.1 above.
+	ledger = fresh_typed("0.3");
+	assert_int_equal(charge_typed(ledger, "0.3", true), CUTTLE_OK);
+	ledger_close(&ledger);
+	ledger = fresh_typed("0.1");
+	assert_int_equal(charge_typed(ledger, "0.1", true), CUTTLE_BUDGET);
+	ledger_close(&ledger);
+	// A limit that was not typed is the double itself, too.
+	ledger = fresh(0.3, "");
+	struct ledger_dataset dataset = {.name = "typed", .rho = 0.3, .delta = 1e-6};
+	assert_int_equal(ledger_add(ledger, &dataset, NULL), CUTTLE_OK);
+	assert_int_equal(charge_typed(ledger, "0.3", false), CUTTLE_BUDGET);
+	assert_int_equal(charge_typed(ledger, "0.3", true), CUTTLE_OK);
+	ledger_close(&ledger);
+}
+
 /* ---- charging -------------------------------------------------------------------------------- */
 
 static void limits_are_checked(void **state) {
@@ -366,18 +488,19 @@ static void what_was_drawn_stays(void **state) {
 	assert_int_equal(state_of(ledger, run), LEDGER_RELEASED);
 	assert_true(standing(ledger).spent == 0 && standing(ledger).runs == 0);
 	// A run that begins to draw although its reservation was given back must stop.
-	assert_int_equal(ledger_draw(ledger, "notes", run, &error), CUTTLE_BUDGET);
+	assert_int_equal(ledger_draw(ledger, "notes", run, NULL, &error), CUTTLE_BUDGET);
 	assert_int_equal(ledger_release(ledger, "notes", run, &error), CUTTLE_USAGE);
 	assert_int_equal(reserve(ledger, 0.75, other, &error), CUTTLE_OK);
-	assert_int_equal(ledger_draw(ledger, "notes", other, &error), CUTTLE_OK);
-	assert_int_equal(ledger_draw(ledger, "notes", other, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", other, NULL, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", other, NULL, &error), CUTTLE_OK);
 	assert_int_equal(state_of(ledger, other), LEDGER_DRAWN);
 	assert_int_equal(ledger_release(ledger, "notes", other, &error), CUTTLE_USAGE);
 	assert_non_null(strstr(error.message, "cannot be given back"));
 	assert_true(standing(ledger).spent == 0.75);
 	assert_int_equal(state_of(ledger, "00000000000000000000000000000000"), LEDGER_UNKNOWN);
-	assert_int_equal(ledger_draw(ledger, "notes", "00000000000000000000000000000000", &error),
-	                 CUTTLE_BUDGET);
+	assert_int_equal(
+	    ledger_draw(ledger, "notes", "00000000000000000000000000000000", NULL, &error),
+	    CUTTLE_BUDGET);
 	ledger_close(&ledger);
 	verifies(path);
 }
@@ -395,7 +518,7 @@ static void one_charge_one_output(void **state) {
 	assert_int_equal(reserve(ledger, 0.5, run, &error), CUTTLE_OK);
 	// An output under which nothing was drawn is none of this run's.
 	assert_int_equal(ledger_finish(ledger, "notes", run, first, &error), CUTTLE_BUDGET);
-	assert_int_equal(ledger_draw(ledger, "notes", run, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", run, NULL, &error), CUTTLE_OK);
 	assert_int_equal(ledger_finish(ledger, "notes", run, first, &error), CUTTLE_OK);
 	assert_int_equal(ledger_find(ledger, "notes", run, &found, &error), CUTTLE_OK);
 	assert_true(found.state == LEDGER_CLOSED && !strcmp(found.output, first));
@@ -404,9 +527,53 @@ static void one_charge_one_output(void **state) {
 	assert_int_equal(ledger_finish(ledger, "notes", run, first, &error), CUTTLE_OK);
 	assert_int_equal(ledger_finish(ledger, "notes", run, second, &error), CUTTLE_BUDGET);
 	assert_non_null(strstr(error.message, "has paid for the output with SHA-256 000000000000"));
-	assert_int_equal(ledger_draw(ledger, "notes", run, &error), CUTTLE_BUDGET);
+	assert_int_equal(ledger_draw(ledger, "notes", run, NULL, &error), CUTTLE_BUDGET);
 	assert_int_equal(ledger_release(ledger, "notes", run, &error), CUTTLE_USAGE);
 	assert_true(standing(ledger).spent == 0.5 && standing(ledger).runs == 1);
+	ledger_close(&ledger);
+	verifies(path);
+}
+
+static struct journal_mark mark_of(uint64_t bytes, const char *text) {
+	struct journal_mark mark = {.bytes = bytes};
+	hash_of(text, strlen(text), mark.sha256);
+	return mark;
+}
+
+static void how_far_a_run_has_come_only_grows(void **state) {
+	(void)state;
+	char run[LEDGER_RUN], other[LEDGER_RUN];
+	struct ledger_run found;
+	struct cuttle_error error;
+	uint64_t entries, more;
+	char head[HASH_TEXT];
+	const struct journal_mark first = mark_of(150, "a"), same = mark_of(150, "b"),
+	                          less = mark_of(149, "c"), next = mark_of(200, "d"), nothing = {0};
+	struct ledger *ledger = fresh(1, "");
+	assert_int_equal(reserve(ledger, 0.25, run, NULL), CUTTLE_OK);
+	assert_int_equal(reserve(ledger, 0.25, other, NULL), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", run, NULL, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", run, &first, &error), CUTTLE_OK);
+	assert_int_equal(ledger_verify(ledger, NULL, &entries, head, &error), CUTTLE_OK);
+	// The same again writes nothing.
+	assert_int_equal(ledger_draw(ledger, "notes", run, &first, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", run, &nothing, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", run, NULL, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", run, &less, &error), CUTTLE_LEDGER);
+	assert_int_equal(ledger_draw(ledger, "notes", run, &same, &error), CUTTLE_LEDGER);
+	assert_non_null(strstr(error.message, "another process has drawn"));
+	assert_int_equal(ledger_verify(ledger, NULL, &more, head, &error), CUTTLE_OK);
+	assert_int_equal(more, entries);
+	assert_int_equal(ledger_draw(ledger, "notes", run, &next, &error), CUTTLE_OK);
+	assert_int_equal(ledger_find(ledger, "notes", run, &found, &error), CUTTLE_OK);
+	assert_int_equal(found.mark.bytes, 200);
+	assert_string_equal(found.mark.sha256, next.sha256);
+	// Of another run nothing was told, and a run may begin with what it has.
+	assert_int_equal(ledger_find(ledger, "notes", other, &found, &error), CUTTLE_OK);
+	assert_int_equal(found.mark.bytes, 0);
+	assert_int_equal(ledger_draw(ledger, "notes", other, &less, &error), CUTTLE_OK);
+	assert_int_equal(ledger_find(ledger, "notes", other, &found, &error), CUTTLE_OK);
+	assert_int_equal(found.mark.bytes, 149);
 	ledger_close(&ledger);
 	verifies(path);
 }
@@ -468,7 +635,8 @@ static size_t sample(char *bytes, size_t room) {
 	struct ledger *ledger = fresh(100, "name");
 	for (int i = 0; i < 6; i++) {
 		assert_int_equal(reserve(ledger, 0.125, run, NULL), CUTTLE_OK);
-		if (i % 2) assert_int_equal(ledger_draw(ledger, "notes", run, NULL), CUTTLE_OK);
+		if (i % 2)
+			assert_int_equal(ledger_draw(ledger, "notes", run, NULL, NULL), CUTTLE_OK);
 		assert_int_equal(reserve_owners(ledger, 0, 0.5, names, 8, 4, &found, NULL),
 		                 CUTTLE_OK);
 	}
@@ -593,6 +761,7 @@ static void edits_by_sql_are_found(void **state) {
 	    "kind = 'draw')",
 	    "UPDATE entry SET time = time + 1 WHERE number = (SELECT max(number) FROM entry)",
 	    "UPDATE entry SET unit_key = 'other' WHERE number = 1",
+	    "UPDATE entry SET kind = 'dataset decimal' WHERE number = 1",
 	    "UPDATE entry SET command = 'x' WHERE number = 3",
 	    "DELETE FROM entry WHERE number = 2",
 	    "DELETE FROM entry WHERE number = 1",
@@ -652,6 +821,9 @@ int main(void) {
 	    cmocka_unit_test(sums_never_lose),
 	    cmocka_unit_test(numbers_are_shown_to_the_safe_side),
 	    cmocka_unit_test(epsilons_round_both_ways),
+	    cmocka_unit_test(numbers_are_read_as_typed),
+	    cmocka_unit_test(typed_numbers_add_up_exactly),
+	    cmocka_unit_test(computed_numbers_are_doubles),
 	    cmocka_unit_test(limits_are_checked),
 	    cmocka_unit_test(bad_charges_are_refused),
 	    cmocka_unit_test(a_tiny_charge_is_not_lost),
@@ -664,6 +836,7 @@ int main(void) {
 	    cmocka_unit_test(lines_look_at_no_record),
 	    cmocka_unit_test(what_was_drawn_stays),
 	    cmocka_unit_test(one_charge_one_output),
+	    cmocka_unit_test(how_far_a_run_has_come_only_grows),
 	    cmocka_unit_test(a_charge_is_for_whom_it_was_made),
 	    cmocka_unit_test(every_flipped_byte_is_found),
 	    cmocka_unit_test(other_lengths_are_found),

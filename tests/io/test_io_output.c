@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { TEXTS = 3, STEPS = 4 };
@@ -83,6 +85,16 @@ static struct output_request request_of(const char *fingerprint) {
 
 static bool equal_texts; /* all texts are that of number 0 */
 
+/* Where `dies` is set, the process is killed right after it has emptied a file. */
+static bool dies;
+enum { KILLED = 77 };
+
+int ftruncate(int file, off_t size) {
+	const int code = (int)syscall(SYS_ftruncate, file, size);
+	if (dies && !size) _exit(KILLED);
+	return code;
+}
+
 enum outcome { STOPPED, DONE, COMPLETE };
 
 /* One process's life: the tokens of text t are 100 t + step; draws at most `draws` tokens that the
@@ -131,6 +143,25 @@ static enum outcome live(const struct output_request *request, size_t draws, boo
 		                 CUTTLE_OK);
 	output_close(&output);
 	return DONE;
+}
+
+/* A life in a process of its own, which drops everything after so many tokens. */
+static int live_and_die(const struct output_request *request, size_t draws, bool at_truncation) {
+	int status;
+	const pid_t child = fork();
+	if (child == 0) {
+		struct output *output;
+		struct cuttle_error error;
+		bool complete;
+		dies = at_truncation;
+		if (output_open(request, &output, &complete, &error)) _exit(1);
+		for (uint32_t step = 0; step < draws; step++)
+			if (output_token(output, 0, step, (int32_t)step)) _exit(1);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
 }
 
 static const char WANTED[] =
@@ -582,8 +613,31 @@ static int remove_folder(void **state) {
 	return rmdir(folder);
 }
 
+/* A journal is begun by emptying it and writing its first line. A kill in between loses nothing:
+ * one that has a token is never begun anew. */
+static void a_kill_while_a_journal_is_begun(void **state) {
+	(void)state;
+	const struct output_request request = request_of(ours);
+	char bytes[4096], before[4096];
+	for (size_t had = 0; had <= STEPS; had++) {
+		(void)clean();
+		assert_int_equal(live_and_die(&request, had, false), 0);
+		const size_t size = read_file(journal, before, sizeof before);
+		// It has its first line, and a line for each token.
+		assert_int_equal(live_and_die(&request, 0, true), had ? 0 : KILLED);
+		assert_int_equal(read_file(journal, bytes, sizeof bytes), had ? size : 0);
+		if (had) assert_memory_equal(bytes, before, size);
+		assert_int_equal(live_and_die(&request, had, had > 0), 0);
+		assert_int_equal(live(&request, SIZE_MAX, true), DONE);
+		assert_int_equal(read_file(out, bytes, sizeof bytes), sizeof WANTED - 1);
+		assert_string_equal(bytes, WANTED);
+	}
+	(void)clean();
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_kill_while_a_journal_is_begun),
 	    cmocka_unit_test(stopped_anywhere_and_continued),
 	    cmocka_unit_test(stopped_between_the_renames),
 	    cmocka_unit_test(dropped_texts_have_their_file),

@@ -543,12 +543,15 @@ static void edits_are_seen(void **state) {
 	    {"  \"dataset\"", "  \"databank\": 1,\n  \"dataset\"", "does not write"},
 	    {"  \"dataset\"", " \"dataset\"", "bytes"},
 	    {"\"receipt\": 2", "\"receipt\": 1", "another cuttle"},
-	    {"\"version\": \"0", "\"version\": \"7", "another cuttle (version 7"},
+	    {"\"version\": \"0", "\"version\": \"x", "another cuttle, in another format (version ;"},
 	    {"  \"receipt\": 2,\n", "", "another cuttle"},
 	};
 	struct cuttle_error error;
 	struct receipt receipt = consistent();
 	assert_int_equal(checked(&receipt, NULL, "", &error), CUTTLE_OK);
+	// Another version of the same format.
+	assert_int_equal(checked(&receipt, "\"version\": \"0.1.0", "\"version\": \"0.17", &error),
+	                 CUTTLE_OK);
 	receipt.guarantee.savings =
 	    (struct cuttle_savings){.center = true, .complete = true, .free_tokens = 9};
 	assert_int_equal(checked(&receipt, NULL, "", &error), CUTTLE_OK);

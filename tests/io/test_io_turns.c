@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests io/ledger.c and io/chain.c between processes: eight at once, one that waits for others,
 // and kill -9 at any moment. It fails if they overspend together, if one gives up while the others
-// get on, or if a killed process leaves a ledger that cannot be used.
+// get on, or if a killed process leaves a ledger that cannot be used. It fails if one ledger can be
+// charged under two names that do not see each other's charges.
 // CUTTLE_TEST_KILLS=N kills N times (default 75).
 #include "tests/io/ledger_cases.h"
 
@@ -9,25 +10,128 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
 enum { WORKERS = 8, TRIES = 50, ROOM = 100 };
 
-static int worker(void) {
+static int worker(const char *file) {
 	struct ledger *ledger;
 	char run[LEDGER_RUN];
 	int succeeded = 0;
 	for (int i = 0; i < TRIES; i++) {
-		if (ledger_open(path, &ledger, NULL)) return 255;
+		if (ledger_open(file, &ledger, NULL)) return 255;
 		enum cuttle_status status = reserve(ledger, 1.0 / 128, run, NULL);
 		ledger_close(&ledger);
 		if (status && status != CUTTLE_BUDGET) return 255;
 		succeeded += !status;
 	}
 	return succeeded;
+}
+
+/* What six processes came to that charge one file, half of them under each name. */
+static void charge_under(const char *one, const char *other, int codes[6]) {
+	pid_t workers[6];
+	for (int i = 0; i < 6; i++) {
+		workers[i] = fork();
+		if (workers[i] == 0) _exit(worker(i % 2 ? one : other));
+	}
+	for (int i = 0; i < 6; i++) {
+		int status;
+		assert_int_equal(waitpid(workers[i], &status, 0), workers[i]);
+		codes[i] = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	}
+}
+
+static void six_processes_and_two_hard_links(void **state) {
+	(void)state;
+	int codes[6], charged = 0;
+	struct cuttle_error error;
+	struct ledger *ledger = fresh(ROOM / 128.0, "");
+	char run[LEDGER_RUN];
+	assert_int_equal(reserve(ledger, 1.0 / 128, run, NULL), CUTTLE_OK);
+	ledger_close(&ledger);
+	assert_int_equal(link(path, copy_path), 0);
+	charge_under(path, copy_path, codes);
+	for (int i = 0; i < 6; i++) charged += codes[i] == 255 ? 0 : codes[i];
+	assert_int_equal(ledger_open(copy_path, &ledger, &error), CUTTLE_LEDGER);
+	assert_non_null(strstr(error.message, "under 2 names (hard links)"));
+	assert_int_equal(ledger_create(copy_path, NULL), CUTTLE_LEDGER);
+	// Nobody was told that it charged, and with one name all is as before.
+	assert_int_equal(charged, 0);
+	remove_ledger(copy_path);
+	verifies(path);
+	ledger = open_ledger(path);
+	assert_true(standing(ledger).spent == 1.0 / 128);
+	ledger_close(&ledger);
+}
+
+/* SQLite follows a symbolic link, so all see one log. */
+static void six_processes_and_a_symbolic_link(void **state) {
+	(void)state;
+	int codes[6], charged = 0;
+	struct ledger *ledger = fresh(ROOM / 128.0, "");
+	ledger_close(&ledger);
+	assert_int_equal(symlink(path, copy_path), 0);
+	charge_under(path, copy_path, codes);
+	for (int i = 0; i < 6; i++) {
+		assert_true(codes[i] != 255);
+		charged += codes[i];
+	}
+	assert_int_equal(charged, ROOM);
+	ledger = open_ledger(copy_path);
+	assert_int_equal(standing(ledger).runs, ROOM);
+	ledger_close(&ledger);
+	remove_ledger(copy_path);
+	verifies(path);
+}
+
+enum { NO_MOUNT = 77 };
+
+/* In a child: mounts the ledger's file alone at copy_path, and opens it there. */
+static int open_mounted(void) {
+	struct ledger *ledger;
+	struct cuttle_error error = {{0}};
+	if (unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS)) return NO_MOUNT;
+	(void)mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL);
+	if (mount(path, copy_path, NULL, MS_BIND, NULL)) return NO_MOUNT;
+	const enum cuttle_status status = ledger_open(copy_path, &ledger, &error);
+	ledger_close(&ledger);
+	// The folder as a whole may be mounted: then the log is the same file, too.
+	char folder_of[80], name[96];
+	(void)snprintf(folder_of, sizeof folder_of, "%s.mount", path);
+	(void)snprintf(name, sizeof name, "%s/ledger", folder_of);
+	if (mkdir(folder_of, 0700) || mount(folder, folder_of, NULL, MS_BIND, NULL))
+		return NO_MOUNT;
+	const enum cuttle_status within = ledger_open(name, &ledger, NULL);
+	ledger_close(&ledger);
+	if (status != CUTTLE_LEDGER || !strstr(error.message, "mounted alone")) return 1;
+	return within ? 2 : 0;
+}
+
+static void a_ledger_mounted_alone(void **state) {
+	(void)state;
+	int status;
+	struct ledger *ledger = fresh(1, "");
+	ledger_close(&ledger);
+	put_copy("", 0);
+	const pid_t child = fork();
+	if (child == 0) _exit(open_mounted());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	char folder_of[80];
+	(void)snprintf(folder_of, sizeof folder_of, "%s.mount", path);
+	(void)rmdir(folder_of);
+	remove_ledger(copy_path);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == NO_MOUNT) {
+		print_message("skipped: a_ledger_mounted_alone: this machine lets nobody mount\n");
+		skip();
+	}
+	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void eight_processes_never_overspend(void **state) {
@@ -38,7 +142,7 @@ static void eight_processes_never_overspend(void **state) {
 	int succeeded = 0;
 	for (int i = 0; i < WORKERS; i++) {
 		workers[i] = fork();
-		if (workers[i] == 0) _exit(worker());
+		if (workers[i] == 0) _exit(worker(path));
 	}
 	for (int i = 0; i < WORKERS; i++) {
 		int status;
@@ -122,7 +226,7 @@ static char contested[LEDGER_RUN];
 
 static void draw_contested(void) {
 	struct ledger *ledger = open_ledger(path);
-	assert_int_equal(ledger_draw(ledger, "notes", contested, NULL), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", contested, NULL, NULL), CUTTLE_OK);
 	ledger_close(&ledger);
 }
 
@@ -146,7 +250,7 @@ static void drawing_and_giving_back_at_once(void **state) {
 			assert_int_equal(ledger_release(ledger, "notes", contested, &error),
 			                 CUTTLE_USAGE);
 		else
-			assert_int_equal(ledger_draw(ledger, "notes", contested, &error),
+			assert_int_equal(ledger_draw(ledger, "notes", contested, NULL, &error),
 			                 CUTTLE_BUDGET);
 		waiting.first = NULL;
 		let_go();
@@ -165,7 +269,7 @@ static void spend_until_killed(int pipe) {
 		if (ledger_open(path, &ledger, NULL) || reserve(ledger, 0x1p-20, run, NULL) ||
 		    write(pipe, "R", 1) != 1)
 			_exit(1);
-		if (i % 3 == 1 && ledger_draw(ledger, "notes", run, NULL)) _exit(1);
+		if (i % 3 == 1 && ledger_draw(ledger, "notes", run, NULL, NULL)) _exit(1);
 		if (i % 3 == 2 &&
 		    (write(pipe, "g", 1) != 1 || ledger_release(ledger, "notes", run, NULL)))
 			_exit(1);
@@ -219,6 +323,9 @@ static void killed_at_any_moment(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(eight_processes_never_overspend),
+	    cmocka_unit_test(six_processes_and_two_hard_links),
+	    cmocka_unit_test(six_processes_and_a_symbolic_link),
+	    cmocka_unit_test(a_ledger_mounted_alone),
 	    cmocka_unit_test(others_may_be_faster_for_long),
 	    cmocka_unit_test(drawing_and_giving_back_at_once),
 	    cmocka_unit_test(killed_at_any_moment),

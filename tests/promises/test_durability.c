@@ -15,6 +15,7 @@
 #include "io/ledger.h"
 #include "io/output.h"
 #include "tests/support/files.h"
+#include "workflow/delivery.h"
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -263,7 +264,7 @@ static void charges(void **state) {
 	assert_true(*seen.written);
 	expect_nothing_dirty("a charge");
 	seen.written[0] = 0;
-	assert_int_equal(ledger_draw(ledger, "notes", run, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", run, NULL, &error), CUTTLE_OK);
 	assert_true(*seen.written);
 	expect_nothing_dirty("the first draw");
 	assert_int_equal(ledger_reserve(ledger, &second, false, &found, &error), CUTTLE_OK);
@@ -271,6 +272,53 @@ static void charges(void **state) {
 	expect_nothing_dirty("what was given back");
 	ledger_close(&ledger);
 	seen.on = false;
+}
+
+/* What the ledger is told of a journal is on the disk before. */
+static void how_far_a_run_has_come(void **state) {
+	(void)state;
+	char fingerprint[HASH_TEXT], journal[PATH_ROOM];
+	struct cuttle_error error;
+	struct spending spending;
+	struct receipt_ledger charged = {.entry = ""};
+	hash_of("other", 5, fingerprint);
+	(void)snprintf(journal, sizeof journal, "%s.journal", out);
+	const struct output_request request = {.path = out,
+	                                       .fingerprint = fingerprint,
+	                                       .format = OUTPUT_JSONL,
+	                                       .texts = 2,
+	                                       .private_output = true,
+	                                       .overwrite = true,
+	                                       .digest = files_digest};
+	const struct spending_request counted = {
+	    .ledger = ledger_path, .dataset = "notes", .output = out};
+	const struct ledger_request charge = {.command = fingerprint, .rho = 0.125, .count = 1};
+	for (uint32_t life = 0; life < 2; life++) {
+		struct delivery delivery;
+		bool complete;
+		assert_int_equal(spending_open(&counted, &spending, &error), CUTTLE_OK);
+		begin_watch();
+		// As after a kill: what the process before wrote was never synced.
+		if (life) make_dirty(journal);
+		memcpy(seen.watched, life ? journal : "", life ? sizeof journal : 1);
+		assert_int_equal(delivery_open(&request, NULL, &spending, &charge, &delivery,
+		                               &complete, &charged, &error),
+		                 CUTTLE_OK);
+		seen.watched[0] = 0;
+		assert_int_equal(delivery_token(&delivery, 0, life, 1), 0);
+		assert_true(is_dirty(journal));
+		memcpy(seen.watched, journal, sizeof journal);
+		delivery_close(&delivery);
+		assert_true(strstr(seen.written, "ledger"));
+		if (seen.writes_too_early)
+			fail_msg("life %u: the ledger is told before the journal is synced",
+			         (unsigned)life);
+		seen.on = false;
+		spending_close(&spending);
+	}
+	char line[PATH_ROOM];
+	(void)snprintf(line, sizeof line, "rm -f %s.*", out);
+	assert_int_equal(system(line), 0);
 }
 
 static int make_folder(void **state) {
@@ -294,6 +342,7 @@ int main(void) {
 	    cmocka_unit_test(the_watch_sees),
 	    cmocka_unit_test(texts_and_their_tokens),
 	    cmocka_unit_test(charges),
+	    cmocka_unit_test(how_far_a_run_has_come),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

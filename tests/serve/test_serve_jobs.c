@@ -297,13 +297,15 @@ static void the_next_server_goes_on(void **state) {
 	stage_clean();
 }
 
-/* A command that prices jobs as the true one does, and ends each with this exit code. */
-static void fake_command(int code) {
-	char script[PATH_MAX + 256];
-	const int size = snprintf(script, sizeof script,
-	                          "#!/bin/sh\ncase \" $* \" in *' --dry-run '*) exec %s \"$@\";; "
-	                          "esac\ncat >/dev/null\necho x >>%s/tried\nexit %d\n",
-	                          stage.named, stage.folder, code);
+/* A command that prices jobs as the true one does, and ends each with this exit code; all but the
+ * job `spared`, which it runs. */
+static void fake_command(int code, const char *spared) {
+	char script[2 * PATH_MAX];
+	const int size =
+	    snprintf(script, sizeof script,
+	             "#!/bin/sh\ncase \" $* \" in *' --dry-run '*|*'%s'*) exec %s \"$@\";; "
+	             "esac\ncat >/dev/null\necho x >>%s/tried\nexit %d\n",
+	             spared, stage.named, stage.folder, code);
 	files_put(stage.fake, script, (size_t)size);
 	assert_int_equal(chmod(stage.fake, 0700), 0);
 }
@@ -325,7 +327,7 @@ static void try_again(const char *id, int code, const char *status) {
 	assert_int_equal(store_walk(store, &one, set_attempts, store, NULL), CUTTLE_OK);
 	store_close(&store);
 	(void)unlink(tried);
-	fake_command(code);
+	fake_command(code, "job_none");
 	stage.command = stage.fake;
 	struct jobs *jobs = stage_open(UINT64_MAX, false);
 	wait_for_file(tried);
@@ -345,12 +347,49 @@ static void no_charged_job_fails_by_attempts(void **state) {
 	wait_for_runs(1);
 	jobs_close(&jobs);
 	try_again(id, CUTTLE_LEDGER, "queued");
+	// The machine is short of memory, or its models are mounted late.
+	try_again(id, CUTTLE_MODEL, "queued");
+	try_again(id, CUTTLE_NOMEM, "queued");
 	try_again(id, CUTTLE_INTERNAL, "awaiting_references");
 	jobs = stage_open(UINT64_MAX, false);
 	assert_int_equal(stage_upload(jobs, id, LONG, LINE), 0);
 	assert_int_equal(stage_start(jobs, &ann, id, code), 202);
 	sees_it_go_on(jobs, id);
 	assert_int_equal(stage_runs(&spent), 1);
+	jobs_close(&jobs);
+	stage_clean();
+}
+
+/* A job that cannot go on waits behind the others; one that has paid nothing fails. */
+static void a_job_that_waits_holds_up_no_other(void **state) {
+	(void)state;
+	char id[64], other[64], third[64];
+	double spent;
+	stage_ledger(1000);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	queue_job(jobs, "k", LONG_PLAN, LONG, id);
+	wait_for_runs(1);
+	jobs_close(&jobs);
+	fake_command(CUTTLE_MODEL, "job_none");
+	stage.command = stage.fake;
+	jobs = stage_open(UINT64_MAX, false);
+	json_decref(stage_create(jobs, &ann, "l", PLAN, other));
+	fake_command(CUTTLE_MODEL, other);
+	json_decref(stage_create(jobs, &ann, "m", PLAN, third));
+	char code[64];
+	assert_int_equal(stage_upload(jobs, other, 12, LINE), 0);
+	assert_int_equal(stage_upload(jobs, third, 12, LINE), 0);
+	assert_int_equal(stage_start(jobs, &ann, other, code), 202);
+	assert_int_equal(stage_start(jobs, &ann, third, code), 202);
+	stage_wait(jobs, other, "done");
+	stage_wait(jobs, third, "failed");
+	assert_true(!strcmp(stage_status(jobs, id), "queued") ||
+	            !strcmp(stage_status(jobs, id), "running"));
+	jobs_close(&jobs);
+	stage.command = stage.named;
+	jobs = stage_open(UINT64_MAX, false);
+	sees_it_go_on(jobs, id);
+	assert_int_equal(stage_runs(&spent), 2);
 	jobs_close(&jobs);
 	stage_clean();
 }
@@ -442,7 +481,7 @@ static void a_busy_ledger_holds_up_no_list(void **state) {
 	jobs_close(&jobs);
 	(void)snprintf(tried, sizeof tried, "%s/tried", stage.folder);
 	(void)unlink(tried);
-	fake_command(CUTTLE_USAGE);
+	fake_command(CUTTLE_USAGE, "job_none");
 	stage.command = stage.fake;
 	jobs = stage_open(UINT64_MAX, false);
 	sqlite3 *held = hold_ledger(true);
@@ -795,6 +834,7 @@ int main(void) {
 	    cmocka_unit_test(the_next_server_goes_on),
 	    cmocka_unit_test(no_charged_job_fails_by_attempts),
 	    cmocka_unit_test(a_command_that_cannot_begin_ends_no_job),
+	    cmocka_unit_test(a_job_that_waits_holds_up_no_other),
 	    cmocka_unit_test(a_busy_ledger_holds_up_its_own_start_alone),
 	    cmocka_unit_test(a_busy_ledger_holds_up_no_list),
 	    cmocka_unit_test(cancelled_and_removed_jobs_are_wiped),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests serve/store.c. It fails if a job is lost or changed when the list is closed. It fails if
 // two jobs of an owner have one key, or a running one is not queued again. It fails if others may
-// read the file.
+// read the file, or if the list is opened under one of two names.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -161,13 +161,27 @@ static void a_broken_file_is_one_line(void **state) {
 	assert_int_equal(store_open(broken, &store, &error), CUTTLE_INTERNAL);
 }
 
+static void one_list_has_one_name(void **state) {
+	(void)state;
+	char other[80];
+	struct store *store = open_store();
+	struct cuttle_error error;
+	store_close(&store);
+	(void)snprintf(other, sizeof other, "%s.other", path);
+	assert_int_equal(link(path, other), 0);
+	assert_int_equal(store_open(path, &store, &error), CUTTLE_INTERNAL);
+	assert_non_null(strstr(error.message, "under 2 names (hard links)"));
+	assert_null(store);
+	assert_int_equal(unlink(other), 0);
+	store = open_store();
+	store_close(&store);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(others_may_not_read_it),
-	    cmocka_unit_test(jobs_survive),
-	    cmocka_unit_test(one_key_is_one_job),
-	    cmocka_unit_test(names_are_of_the_alphabet),
-	    cmocka_unit_test(a_broken_file_is_one_line),
+	    cmocka_unit_test(others_may_not_read_it), cmocka_unit_test(jobs_survive),
+	    cmocka_unit_test(one_key_is_one_job),     cmocka_unit_test(names_are_of_the_alphabet),
+	    cmocka_unit_test(one_list_has_one_name),  cmocka_unit_test(a_broken_file_is_one_line),
 	};
 	if (!mkdtemp(folder)) return 1;
 	(void)snprintf(path, sizeof path, "%s/jobs.db", folder);

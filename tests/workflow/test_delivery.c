@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests workflow/delivery.c and workflow/spending.c with a ledger and no model. A run is stopped or
+// killed, and its files are put back from before. It fails if tokens are drawn twice for one
+// charge, if a run whose files are all there cannot go on, or if it is charged again.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "io/ledger.h"
+#include "tests/support/files.h"
+#include "workflow/delivery.h"
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TEXTS = 2, STEPS = 6 };
+static char folder[] = "/tmp/cuttle-delivery-XXXXXX";
+static char out[64], ledger_path[64];
+static char command[HASH_TEXT];
+static struct cuttle_error error;
+
+static int shell(const char *format, const char *one, const char *other) {
+	char line[512];
+	(void)snprintf(line, sizeof line, format, one, other);
+	return system(line);
+}
+
+/* Keeps what stands beside the output under a name, and puts it back. */
+static void keep_files(const char *name) {
+	char line[512];
+	(void)snprintf(line, sizeof line, "rm -rf %s/%s && mkdir %s/%s && cp -p %s.* %s/%s/",
+	               folder, name, folder, name, out, folder, name);
+	assert_int_equal(system(line), 0);
+}
+
+static void put_back(const char *name) {
+	char line[512];
+	(void)snprintf(line, sizeof line, "rm -f %s.* && cp -p %s/%s/* %s/", out, folder, name,
+	               folder);
+	assert_int_equal(system(line), 0);
+}
+
+static void begin_anew(void) {
+	struct ledger *ledger;
+	struct ledger_dataset dataset = {.name = "notes", .rho = 10, .delta = 1e-6};
+	assert_int_equal(shell("rm -rf %s/*%s", folder, ""), 0);
+	assert_int_equal(ledger_create(ledger_path, &error), CUTTLE_OK);
+	assert_int_equal(ledger_open(ledger_path, &ledger, &error), CUTTLE_OK);
+	assert_int_equal(ledger_add(ledger, &dataset, &error), CUTTLE_OK);
+	ledger_close(&ledger);
+}
+
+static uint64_t count_runs(void) {
+	struct ledger *ledger;
+	struct ledger_standing standing;
+	assert_int_equal(ledger_open(ledger_path, &ledger, &error), CUTTLE_OK);
+	assert_int_equal(ledger_look(ledger, "notes", &standing, &error), CUTTLE_OK);
+	ledger_close(&ledger);
+	return standing.runs;
+}
+
+static enum cuttle_status count_entry(void *user, const struct chain_entry *entry) {
+	*(size_t *)user += !strcmp(entry->kind, "draw");
+	return CUTTLE_OK;
+}
+
+static size_t count_draws(void) {
+	struct ledger *ledger;
+	size_t draws = 0;
+	assert_int_equal(ledger_open(ledger_path, &ledger, &error), CUTTLE_OK);
+	assert_int_equal(ledger_walk(ledger, NULL, count_entry, &draws, &error), CUTTLE_OK);
+	ledger_close(&ledger);
+	return draws;
+}
+
+enum ending { STOP, KILL };
+
+/* One process's life: it draws at most so many tokens that the journal lacks, `shift` above those
+ * of another life, and ends. With all drawn it publishes. */
+static enum cuttle_status live(size_t draws, int32_t shift, enum ending ending) {
+	struct spending spending;
+	struct delivery delivery = {0};
+	struct receipt_ledger charged = {.entry = ""};
+	char sha256[HASH_TEXT];
+	bool complete;
+	const struct spending_request counted = {
+	    .ledger = ledger_path, .dataset = "notes", .output = out};
+	const struct output_request request = {.path = out,
+	                                       .fingerprint = command,
+	                                       .format = OUTPUT_JSONL,
+	                                       .texts = TEXTS,
+	                                       .private_output = true,
+	                                       .digest = files_digest};
+	const struct ledger_request charge = {.command = command, .rho = 0.5, .count = 4};
+	enum cuttle_status status = spending_open(&counted, &spending, &error);
+	if (!status)
+		status = delivery_open(&request, NULL, &spending, &charge, &delivery, &complete,
+		                       &charged, &error);
+	for (size_t t = 0; !status && t < TEXTS; t++) {
+		const int32_t *tokens;
+		const size_t had = output_drawn(delivery.output, t, &tokens);
+		for (uint32_t step = (uint32_t)had; !status && step < STEPS; step++) {
+			if (!draws--) {
+				if (ending == KILL) _exit(CUTTLE_PARTIAL);
+				status = CUTTLE_PARTIAL;
+			} else if (delivery_token(&delivery, t, step, shift + (int32_t)step))
+				status = delivery_explain(&delivery, &error);
+		}
+		const struct cuttle_text line = {
+		    .index = t, .batch = t, .text = "a", .size = 1, .tokens = STEPS};
+		if (!status && output_text(delivery.output, &line))
+			status = delivery_explain(&delivery, &error);
+	}
+	if (!status) status = delivery_seal(&delivery, sha256, &error);
+	if (!status) status = delivery_publish(&delivery, strdup("{}\n"), 3, &error);
+	if (!status) spending_done(&spending);
+	delivery_close(&delivery);
+	spending_close(&spending);
+	return status;
+}
+
+/* The same in a process that is killed. */
+static enum cuttle_status live_and_die(size_t draws, int32_t shift) {
+	int status;
+	const pid_t child = fork();
+	if (child == 0) _exit(live(draws, shift, KILL));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return (enum cuttle_status)WEXITSTATUS(status);
+}
+
+static void refuses_older(void) {
+	const uint64_t runs = count_runs();
+	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_LEDGER);
+	assert_non_null(strstr(error.message, "older than what was drawn under its charge"));
+	assert_non_null(strstr(error.message, "bring the newer one back"));
+	assert_int_equal(count_runs(), runs);
+	assert_int_not_equal(access(out, F_OK), 0);
+}
+
+/* A run that is stopped in order has told how far it is. */
+static void a_stopped_run_is_put_back(void **state) {
+	(void)state;
+	begin_anew();
+	assert_int_equal(live(3, 0, STOP), CUTTLE_PARTIAL);
+	keep_files("three");
+	assert_int_equal(live(2, 0, STOP), CUTTLE_PARTIAL);
+	keep_files("five");
+	put_back("three");
+	refuses_older();
+	// It is refused again, and with what was drawn it goes on, for the one charge.
+	refuses_older();
+	put_back("five");
+	assert_int_equal(live(1, 0, STOP), CUTTLE_PARTIAL);
+	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
+	assert_int_equal(count_runs(), 1);
+}
+
+/* A run that was killed tells it when it goes on. */
+static void a_killed_run_is_put_back(void **state) {
+	(void)state;
+	begin_anew();
+	assert_int_equal(live_and_die(3, 0), CUTTLE_PARTIAL);
+	keep_files("three");
+	assert_int_equal(count_draws(), 1);
+	assert_int_equal(live_and_die(2, 0), CUTTLE_PARTIAL);
+	keep_files("five");
+	assert_int_equal(count_draws(), 2);
+	assert_int_equal(live_and_die(1, 0), CUTTLE_PARTIAL);
+	assert_int_equal(count_draws(), 3);
+	put_back("three");
+	refuses_older();
+	// What the ledger knows of is there, so it goes on.
+	put_back("five");
+	assert_int_equal(live_and_die(0, 0), CUTTLE_PARTIAL);
+	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
+	assert_int_equal(count_runs(), 1);
+}
+
+/* Of equal length, but with other tokens: another course of the same run. */
+static void another_course_is_refused(void **state) {
+	(void)state;
+	begin_anew();
+	assert_int_equal(live_and_die(2, 0), CUTTLE_PARTIAL);
+	keep_files("two");
+	assert_int_equal(live_and_die(2, 3), CUTTLE_PARTIAL);
+	keep_files("other");
+	put_back("two");
+	assert_int_equal(live(2, 4, STOP), CUTTLE_PARTIAL); // nobody knows of the other yet
+	put_back("other");
+	refuses_older();
+}
+
+/* Two copies of one run: the one that goes on first is the run. */
+static void a_copy_is_refused(void **state) {
+	(void)state;
+	begin_anew();
+	assert_int_equal(live(3, 0, STOP), CUTTLE_PARTIAL);
+	keep_files("copy");
+	assert_int_equal(live(1, 0, STOP), CUTTLE_PARTIAL);
+	keep_files("run");
+	put_back("copy");
+	refuses_older();
+	put_back("run");
+	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
+	// After the end too: its charge has paid for an output.
+	assert_int_equal(shell("rm -f %s %s/out.receipt.json", out, folder), 0);
+	put_back("copy");
+	assert_int_not_equal(live(SIZE_MAX, 9, STOP), CUTTLE_OK);
+	assert_int_equal(count_runs(), 1);
+}
+
+/* Without its journal a run is drawn anew, and charged again. */
+static void a_lost_journal_is_charged_again(void **state) {
+	(void)state;
+	begin_anew();
+	assert_int_equal(live(3, 0, STOP), CUTTLE_PARTIAL);
+	assert_int_equal(shell("rm %s.journal%s", out, ""), 0);
+	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
+	assert_int_equal(count_runs(), 2);
+}
+
+/* A full disk cuts a line off, and what the ledger was told lies before it. */
+static void a_line_cut_off_is_not_told(void **state) {
+	(void)state;
+	struct rlimit limit, less;
+	struct journal *journal;
+	struct journal_mark mark, again;
+	enum journal_state is;
+	char path[80], fingerprint[HASH_TEXT];
+	hash_of("input", 5, fingerprint);
+	const struct journal_owner owner = {.fingerprint = command, .input = fingerprint};
+	(void)snprintf(path, sizeof path, "%s/cut", folder);
+	assert_int_equal(journal_open(path, &journal, &error), CUTTLE_OK);
+	assert_int_equal(journal_restart(journal, &owner), 0);
+	assert_int_equal(journal_append(journal, 0, 0, 7), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	less = limit;
+	less.rlim_cur = (rlim_t)(lseek(open(path, O_RDONLY | O_CLOEXEC), 0, SEEK_END) + 9);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
+	const int problem = journal_append(journal, 0, 1, 8);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_int_not_equal(problem, 0);
+	assert_int_equal(journal_mark(journal, UINT64_MAX, &mark), 0);
+	journal_close(&journal);
+	assert_int_equal(journal_open(path, &journal, &error), CUTTLE_OK);
+	assert_int_equal(journal_load(journal, &owner, TEXTS, &is, &error), CUTTLE_OK);
+	assert_int_equal(is, JOURNAL_OURS);
+	assert_int_equal(journal_mark(journal, UINT64_MAX, &again), 0);
+	assert_int_equal(again.bytes, mark.bytes);
+	assert_string_equal(again.sha256, mark.sha256);
+	journal_close(&journal);
+}
+
+static int make_folder(void **state) {
+	(void)state;
+	if (!mkdtemp(folder)) return -1;
+	(void)snprintf(out, sizeof out, "%s/out.jsonl", folder);
+	(void)snprintf(ledger_path, sizeof ledger_path, "%s/ledger", folder);
+	hash_of("command", 7, command);
+	return 0;
+}
+
+static int remove_folder(void **state) {
+	(void)state;
+	return shell("rm -rf %s%s", folder, "");
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_stopped_run_is_put_back),
+	    cmocka_unit_test(a_killed_run_is_put_back),
+	    cmocka_unit_test(another_course_is_refused),
+	    cmocka_unit_test(a_copy_is_refused),
+	    cmocka_unit_test(a_lost_journal_is_charged_again),
+	    cmocka_unit_test(a_line_cut_off_is_not_told),
+	};
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
