@@ -128,6 +128,8 @@ static const struct record_words {
     [RECORD_NOT_TEXT] = {"not_text", "with something else than a text in the field"},
     [RECORD_NOT_UTF8] = {"not_utf8", "not UTF-8"},
     [RECORD_TOO_LONG] = {"too_long", "longer than 16 MiB"},
+    [RECORD_OPEN_QUOTE] = {"open_quote", "with a quote that is never closed"},
+    [RECORD_AFTER_QUOTE] = {"after_quote", "with something behind a closing quote"},
     [RECORD_BLANK] = {"blank", "blank"},
     [RECORD_READABLE] = {"readable", "readable"},
 };
@@ -187,6 +189,19 @@ static void print_groups(const struct inspect_report *report) {
 	}
 }
 
+/* Where the first few records in that state are, if that is known. */
+static void print_lines(const struct records *records, enum record_state state) {
+	enum { SHOWN = 10 };
+	size_t shown = 0;
+	for (size_t i = 0; i < records_count(records) && shown <= SHOWN; i++) {
+		const size_t line = records_fault_line(records, i);
+		if (!line || records_state(records, i) != state) continue;
+		if (shown < SHOWN) printf("%s%zu", shown ? ", " : ": line ", line);
+		else printf(", ...");
+		shown++;
+	}
+}
+
 static void print_report(const struct inspect_report *report) {
 	const struct survey *survey = report->survey;
 	const size_t count = records_count(report->records);
@@ -194,8 +209,11 @@ static void print_report(const struct inspect_report *report) {
 	       PRIVATE, "records", count, "readable", survey->states[RECORD_READABLE],
 	       survey->repeated, "null", count - survey->states[RECORD_READABLE]);
 	for (size_t i = 0; i < RECORD_READABLE; i++)
-		if (survey->states[i])
-			printf("%-13s%8zu  %s\n", "", survey->states[i], STATES[i].words);
+		if (survey->states[i]) {
+			printf("%-13s%8zu  %s", "", survey->states[i], STATES[i].words);
+			print_lines(report->records, (enum record_state)i);
+			printf("\n");
+		}
 	if (report->missing)
 		printf("%-13sno record has a text in the field %s\n", "",
 		       report->values->request.text_field);
@@ -274,6 +292,19 @@ static json_t *encode_category_counts(const struct inspect_report *report) {
 	return list;
 }
 
+/* The lines on which broken quotes open. */
+static json_t *encode_fault_lines(const struct records *records) {
+	json_t *list = json_array();
+	for (size_t i = 0; i < records_count(records) && list; i++) {
+		const size_t line = records_fault_line(records, i);
+		if (!line || json_array_append_new(list, json_integer((json_int_t)line)) == 0)
+			continue;
+		json_decref(list);
+		list = NULL;
+	}
+	return list;
+}
+
 static json_t *encode_fields(const struct fields *fields) {
 	json_t *list = json_array();
 	for (size_t i = 0; i < fields->count && list; i++) {
@@ -294,6 +325,7 @@ static json_t *encode_report(const struct inspect_report *report) {
 	}
 	const struct jsonout_member members[] = {
 	    {"states", states},
+	    {"broken_quote_lines", encode_fault_lines(report->records)},
 	    {"repeated", json_integer((json_int_t)survey->repeated)},
 	    {"fields", encode_fields(report->fields)},
 	    {"bytes", encode_survey_numbers(&survey->bytes)},

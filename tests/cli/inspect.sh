@@ -68,6 +68,14 @@ says err 'the header row has no column text'
 exits 0 inspect -i notes.csv --delimiter ';' --text-field note
 says out '^readable +1,'
 says out ' 1  without the field'
+# A broken quote is told with its line, and spoils no other record.
+printf 'id,text\n1,"Note of Anna\n2,Note of Bert\n3,"Note" of Carl\n' >quotes.csv
+exits 0 inspect -i quotes.csv
+says out '^readable +1,'
+says out ' 1  with a quote that is never closed: line 2$'
+says out ' 1  with something behind a closing quote: line 4$'
+exits 0 inspect --json -i quotes.csv
+says out '^ *"broken_quote_lines": \[$'
 : >empty.jsonl
 exits 0 inspect -i empty.jsonl
 says out '^records +0$'
