@@ -12,6 +12,7 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/formats.h"
+#include "io/jsonline.h"
 #include "io/rows.h"
 #include "io/secrecy.h"
 #include "io/source.h"
@@ -141,6 +142,12 @@ static enum record_state state_of_line(const char *line, size_t size, const json
                                        const json_t *text) {
 	if (is_blank(line, size)) return RECORD_BLANK;
 	if (!utf8_valid(line, size)) return RECORD_NOT_UTF8;
+	if (!root) {
+		const enum jsonline_fault fault = jsonline_fault(line, size);
+		return fault == JSONLINE_NAN         ? RECORD_NAN
+		       : fault == JSONLINE_HALF_PAIR ? RECORD_HALF_PAIR
+		                                     : RECORD_NOT_JSON;
+	}
 	if (!json_is_object(root)) return RECORD_NOT_JSON;
 	return text ? RECORD_NOT_TEXT : RECORD_NO_FIELD;
 }
@@ -152,17 +159,30 @@ static void tell_fields(const struct records_request *request, json_t *root) {
 	    request->on_field(request->user, name, strlen(name), json_string_length(value));
 }
 
+/* Parses a line, NULL = it is not JSON. jansson fails when a number of the line is too large for
+ * it. That does not make the record wrong: the second try reads integers as reals, and the third
+ * one leaves out what no double can hold. A line that takes more than JSON bytes fails each time
+ * and is null. */
+static json_t *parse_record(struct records *records, const char *line, size_t size) {
+	struct arena *room = &records->room;
+	json_error_t wrong;
+	json_t *root = json_loadb(line, size, JSON_ALLOW_NUL, &wrong);
+	if (root || json_error_code(&wrong) != json_error_numeric_overflow) return root;
+	room->used = 0;
+	root = json_loadb(line, size, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &wrong);
+	if (root || json_error_code(&wrong) != json_error_numeric_overflow) return root;
+	room->used = 0;
+	// There is room for a line, and jansson's blocks go behind it.
+	if (!arena_append(room, line, size)) return NULL;
+	jsonline_drop_large(room->bytes, size, false);
+	room->used = (size + 63) / 64 * 64;
+	return json_loadb(room->bytes, size, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
+}
+
 static bool add_json(struct records *records, const struct records_request *request,
                      const struct source *source, const char *line, size_t size) {
 	struct span row[LABELS + RECORDS_LABELS] = {0};
-	json_t *root = json_loadb(line, size, JSON_ALLOW_NUL, NULL);
-	// jansson fails when any integer of the line is too large for it. That does not make the
-	// record wrong: the second try reads integers as reals. A line that takes more than JSON
-	// bytes fails twice and is null.
-	if (!root) {
-		records->room.used = 0;
-		root = json_loadb(line, size, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
-	}
+	json_t *root = parse_record(records, line, size);
 	const json_t *text = json_object_get(root, request->field);
 	bool kept = true;
 	row[TEXT].state = source->cut ? RECORD_TOO_LONG : state_of_line(line, size, root, text);
@@ -439,6 +459,23 @@ size_t records_fault_line(const struct records *records, size_t index) {
 	const struct span *span = span_of(records, index, TEXT);
 	return span->state == RECORD_OPEN_QUOTE || span->state == RECORD_AFTER_QUOTE ? span->offset
 	                                                                             : 0;
+}
+
+const char *records_state_words(enum record_state state) {
+	static const char *const words[RECORD_STATES] = {
+	    [RECORD_NO_FIELD] = "without the field",
+	    [RECORD_NOT_JSON] = "not a JSON object",
+	    [RECORD_NAN] = "with NaN or Infinity, which are not JSON: write null",
+	    [RECORD_HALF_PAIR] = "with half a surrogate pair, such as \\ud83d alone",
+	    [RECORD_NOT_TEXT] = "with something else than a text in the field",
+	    [RECORD_NOT_UTF8] = "not UTF-8",
+	    [RECORD_TOO_LONG] = "longer than 16 MiB",
+	    [RECORD_OPEN_QUOTE] = "with a quote that is never closed",
+	    [RECORD_AFTER_QUOTE] = "with something behind a closing quote",
+	    [RECORD_BLANK] = "blank",
+	    [RECORD_READABLE] = "readable",
+	};
+	return words[state];
 }
 
 enum record_state records_state(const struct records *records, size_t index) {

@@ -48,9 +48,11 @@ bool records_are_csv(const struct records_request *request);
 
 /* What became of a record. Private: nothing that others see may depend on it. */
 enum record_state {
-	RECORD_NO_FIELD, /* the object has no such member, or the row is too short */
-	RECORD_NOT_JSON, /* the line is not a JSON object */
-	RECORD_NOT_TEXT, /* the member is not a string */
+	RECORD_NO_FIELD,  /* the object has no such member, or the row is too short */
+	RECORD_NOT_JSON,  /* the line is not a JSON object */
+	RECORD_NAN,       /* NaN or Infinity is in the line */
+	RECORD_HALF_PAIR, /* half a surrogate pair is */
+	RECORD_NOT_TEXT,  /* the member is not a string */
 	RECORD_NOT_UTF8,
 	RECORD_TOO_LONG,    /* the line or the row has more than 16 MiB */
 	RECORD_OPEN_QUOTE,  /* CSV: a quote that nobody closes */
@@ -84,6 +86,8 @@ size_t records_count(const struct records *records);
 const char *records_text(const struct records *records, size_t index, size_t *size);
 /* RECORD_READABLE: the record has a text that is not blank. Else: why it has none. */
 enum record_state records_state(const struct records *records, size_t index);
+/* What is the matter with a record in that state, in words that go behind its number. */
+const char *records_state_words(enum record_state state);
 /* The line on which a record's broken quote opens, from 1; 0 = it has none. Private, too. */
 size_t records_fault_line(const struct records *records, size_t index);
 /* The id as JSON (a string or an integer), or NULL when the record has none. */

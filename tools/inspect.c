@@ -120,18 +120,18 @@ static const struct field *choose_field(const struct fields *fields) {
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-static const struct record_words {
-	const char *key, *words;
-} STATES[RECORD_STATES] = {
-    [RECORD_NO_FIELD] = {"no_field", "without the field"},
-    [RECORD_NOT_JSON] = {"not_json", "not a JSON object"},
-    [RECORD_NOT_TEXT] = {"not_text", "with something else than a text in the field"},
-    [RECORD_NOT_UTF8] = {"not_utf8", "not UTF-8"},
-    [RECORD_TOO_LONG] = {"too_long", "longer than 16 MiB"},
-    [RECORD_OPEN_QUOTE] = {"open_quote", "with a quote that is never closed"},
-    [RECORD_AFTER_QUOTE] = {"after_quote", "with something behind a closing quote"},
-    [RECORD_BLANK] = {"blank", "blank"},
-    [RECORD_READABLE] = {"readable", "readable"},
+static const char *const STATE_KEYS[RECORD_STATES] = {
+    [RECORD_NO_FIELD] = "no_field",
+    [RECORD_NOT_JSON] = "not_json",
+    [RECORD_NAN] = "nan",
+    [RECORD_HALF_PAIR] = "half_pair",
+    [RECORD_NOT_TEXT] = "not_text",
+    [RECORD_NOT_UTF8] = "not_utf8",
+    [RECORD_TOO_LONG] = "too_long",
+    [RECORD_OPEN_QUOTE] = "open_quote",
+    [RECORD_AFTER_QUOTE] = "after_quote",
+    [RECORD_BLANK] = "blank",
+    [RECORD_READABLE] = "readable",
 };
 
 /* Everything that is reported, for both forms: the table and JSON. */
@@ -257,7 +257,8 @@ static void print_report(const struct inspect_report *report) {
 	       survey->repeated, "null", count - survey->states[RECORD_READABLE]);
 	for (size_t i = 0; i < RECORD_READABLE; i++)
 		if (survey->states[i]) {
-			printf("%-13s%8zu  %s", "", survey->states[i], STATES[i].words);
+			printf("%-13s%8zu  %s", "", survey->states[i],
+			       records_state_words((enum record_state)i));
 			print_lines(report->records, (enum record_state)i);
 			printf("\n");
 		}
@@ -387,7 +388,7 @@ static json_t *encode_report(const struct inspect_report *report) {
 	const struct survey *survey = report->survey;
 	json_t *states = json_object();
 	for (size_t i = 0; i < RECORD_STATES && states; i++) {
-		const struct jsonout_member member = {STATES[i].key,
+		const struct jsonout_member member = {STATE_KEYS[i],
 		                                      json_integer((json_int_t)survey->states[i])};
 		states = jsonout_extend(states, &member, 1);
 	}

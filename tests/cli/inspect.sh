@@ -43,7 +43,7 @@ says out ' 3  ward: x$'
 grep -Eq 'two|four|five|caf' out && fail "a document or an owner is in the report: $(cat out)"
 exits 0 inspect -i notes.jsonl --text-field note --unit-key who --category-field ward -B 2 --json
 [ "$(sed -n 2p out | cut -c1-22)" = '  "PRIVATE": "PRIVATE:' ] || fail "the first member is not PRIVATE: $(head -2 out)"
-tells "['states']" "{'no_field': 1, 'not_json': 2, 'not_text': 1, 'not_utf8': 1, 'too_long': 1, 'open_quote': 0, 'after_quote': 0, 'blank': 2, 'readable': 4}"
+tells "['states']" "{'no_field': 1, 'not_json': 2, 'nan': 0, 'half_pair': 0, 'not_text': 1, 'not_utf8': 1, 'too_long': 1, 'open_quote': 0, 'after_quote': 0, 'blank': 2, 'readable': 4}"
 tells "['repeated']" 1
 tells "['bytes']['50']" 8
 tells "['records_per_owner']" "{'0': 1, '10': 1, '50': 1, '90': 1, '99': 1, '100': 3}"

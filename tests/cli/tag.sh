@@ -92,7 +92,9 @@ wrong() {
 }
 wrong '{"text":"Sesame"' 'not a JSON object'
 wrong '["Sesame"]' 'not a JSON object'
-wrong '' 'not a JSON object'
+wrong '' 'it is empty: leave the line out'
+wrong '{"text":"Sesame","score":NaN}' 'it has NaN or Infinity, which are not JSON'
+wrong '{"text":"Sesame \ud83d"}' 'half a surrogate pair'
 wrong '{"txt":"Sesame"}' 'no text in the member text'
 wrong $'{"text":"Sesame\xff"}' 'not UTF-8'
 wrong '{"text":"Sesame"}' 'it has no spans' --tagger none

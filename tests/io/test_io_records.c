@@ -80,6 +80,12 @@ static void jsonl_oddities(void **state) {
 	             "\"text\":\"c\"}\n"),
 	       "a#7|b#\"x\\\"y\"|c");
 	expect("a.jsonl", BYTES("{\"text\":\"a\",\"n\":99999999999999999999999}\n"), "a");
+	// Numbers have no limit in JSON; one that nothing can hold is none.
+	expect("a.jsonl",
+	       BYTES("{\"text\":\"a "
+	             "1e400\",\"n\":1e400,\"id\":7}\n{\"text\":1e400}\n{\"text\":\"b\",\"id\":"
+	             "-1.5E+999}\n{\"text\":\"c\",\"n\":[1e400,99999999999999999999999]}\n"),
+	       "a 1e400#7|~|b|c");
 	expect("a.data", BYTES("{\"text\":\"by default JSONL\"}\n"), "by default JSONL");
 	expect("a.jsonl", BYTES("a\0b\n{\"text\":\"c\"}\n"), "~|c");
 	expect(
@@ -490,23 +496,25 @@ static void read_as_generate(bool csv) {
 	static const struct {
 		const char *begin, *filling, *end;
 		size_t fillings;
-	} odd[2][5] = {{{"{\"text\":\"", "0123456789", "\"}", 1600000},
+	} odd[2][6] = {{{"{\"text\":\"", "0123456789", "\"}", 1600000},
 	                {"{\"text\":\"a\",\"other\":[", "[1,2],", "0]}", 1000000},
 	                {"{\"id\":\"", "0123456789", "\",\"text\":\"a\"}", 1600000},
 	                {"{\"", "0123456789", "\":1,\"text\":\"a\"}", 1600000},
-	                {"{\"text\":\"", "0123456789", "\"}", 2000000}},
+	                {"{\"text\":\"", "0123456789", "\"}", 2000000},
+	                {"{\"text\":\"a\",\"n\":1e400,\"other\":\"", "0123456789", "\"}", 1600000}},
 	               {{"2,a,", "0123456789", "", 1600000},
 	                {"2,", "0123456789", ",text", 1600000},
 	                {"", "0123456789", ",a,text", 1600000},
 	                {"2,a,\"", "0\"\"123456789", "\"", 1600000},
-	                {"2,a,", "0123456789", "", 2000000}}};
+	                {"2,a,", "0123456789", "", 2000000},
+	                {"2,a,\"", "0123456789", "", 1600000}}};
 	(void)snprintf(path, sizeof path, "%s/%s", folder, csv ? "a.csv" : "a.jsonl");
 	secrecy_begin();
 	if (secrecy_room(0, NULL)) _exit(2);
 	read_three(csv, csv ? "2,a,text" : "{\"text\":\"text\"}", "", 0, "");
 	(void)most_mapped();
 	const long first = most_mapped();
-	for (size_t i = 0; i < 5; i++) {
+	for (size_t i = 0; i < 6; i++) {
 		read_three(csv, odd[csv][i].begin, odd[csv][i].filling, odd[csv][i].fillings,
 		           odd[csv][i].end);
 		if (most_mapped() != first) _exit(10 + (int)i);
@@ -676,6 +684,8 @@ static void foreign_formats(void **state) {
 	refuse("a.jsonl", BYTES("\xFE\xFF\0{"), "UTF-16");
 	refuse("a.json", BYTES("{\"text\":\"secret\"}\n"), "jq -c '.[]' ");
 	refuse("a.JSONL.GZ", BYTES("{\"text\":\"secret\"}\n"), "zcat ");
+	refuse("a.json", BYTES("{\"entry\":[]}"), "jq -c '.entry[].resource' of a FHIR bundle");
+	refuse("a.data", BYTES("MSH|^~\\&|secret"), "HL7 v2");
 	refuse("a.xlsx", BYTES("PK\x03\x04 secret"), "libreoffice ");
 	refuse("a.txt", BYTES("secret\n"), "jq -cR ");
 }
@@ -754,17 +764,22 @@ static void states(void **state) {
 	static char enormous[SOURCE_LINE + 256];
 	for (int csv = 0; csv < 2; csv++) {
 		const enum record_state of_jsonl[] = {
-		    RECORD_READABLE, RECORD_BLANK,    RECORD_BLANK,
-		    RECORD_NOT_JSON, RECORD_NOT_JSON, RECORD_NO_FIELD,
-		    RECORD_NOT_TEXT, RECORD_NOT_UTF8, RECORD_TOO_LONG};
+		    RECORD_READABLE, RECORD_BLANK,    RECORD_BLANK,    RECORD_NOT_JSON,
+		    RECORD_NOT_JSON, RECORD_NAN,      RECORD_NAN,      RECORD_HALF_PAIR,
+		    RECORD_NOT_JSON, RECORD_NO_FIELD, RECORD_NOT_TEXT, RECORD_NOT_UTF8,
+		    RECORD_TOO_LONG};
 		const enum record_state of_csv[] = {RECORD_READABLE, RECORD_BLANK,
 		                                    RECORD_BLANK,    RECORD_NO_FIELD,
 		                                    RECORD_NOT_UTF8, RECORD_TOO_LONG};
-		size_t used = (size_t)sprintf(enormous, "%s",
-		                              csv ? "id,text\n1,a\n\n2, \n3\n4,\xFF\n5,"
-		                                  : "{\"text\":\"a\"}\n\n{\"text\":\" \"}\nnot "
-		                                    "json\n[\"text\"]\n{\"note\":\"abc\",\"n\":1}\n"
-		                                    "{\"text\":7}\n{\"text\":\"\xFF\"}\n");
+		size_t used =
+		    (size_t)sprintf(enormous, "%s",
+		                    csv ? "id,text\n1,a\n\n2, \n3\n4,\xFF\n5,"
+		                        : "{\"text\":\"a\"}\n\n{\"text\":\" \"}\nnot "
+		                          "json\n[\"text\"]\n{\"text\":NaN}\n{\"text\":\"\\ud83d\","
+		                          "\"n\":-Infinity}\n{\"text\":\"\\ud83d\\ude00 "
+		                          "\\ude00\"}\n{\"text\":\"NaN \\\\ud83d\",}\n"
+		                          "{\"note\":\"abc\",\"n\":1}\n"
+		                          "{\"text\":7}\n{\"text\":\"\xFF\"}\n");
 		memset(enormous + used, 'x', SOURCE_LINE + 1);
 		enormous[used + SOURCE_LINE + 1] = '\n';
 		write_bytes(csv ? "a.csv" : "a.jsonl", enormous, used + SOURCE_LINE + 2);
