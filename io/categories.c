@@ -147,6 +147,15 @@ bool categories_in_file(const char *declared) {
 	       file_ends_in(declared, ".jsonl");
 }
 
+bool categories_like_file(const char *declared) {
+	static const char *const endings[] = {".txt",  ".tsv", ".ndjson", ".list", ".lst",
+	                                      ".yaml", ".yml", ".xlsx",   ".gz"};
+	if (categories_in_file(declared) || strchr(declared, ',')) return false;
+	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+		if (file_ends_in(declared, endings[i])) return true;
+	return false;
+}
+
 enum cuttle_status categories_read(const char *const *fields, size_t field_count,
                                    const char *declared, struct categories *categories,
                                    struct cuttle_error *error) {

@@ -37,6 +37,9 @@ struct categories {
 
 /* Whether `declared` is the name of a file: it ends in .csv, .json or .jsonl. */
 bool categories_in_file(const char *declared);
+/* Whether `declared` is one name, and ends like that of a file which is none of these. No file is
+ * looked for: who may name categories need not learn which files there are. */
+bool categories_like_file(const char *declared);
 /* Reads the categories. There are two forms of `declared`:
  * "A,B,C"      three values of one field, with a share of 1 each;
  * a file name  (categories_in_file) a file with a column or member for each field. A further one

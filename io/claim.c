@@ -585,6 +585,7 @@ static json_t *rebuild_receipt(const struct claim *claim) {
 	static const struct categories some;
 	struct receipt receipt = claim->receipt;
 	if (claim->categories) receipt.categories = &some;
+	receipt.former_words = strstr(claim->attested.sentence, RECEIPT_FORMER_WORDS) != NULL;
 	return receipt_json(&receipt, claim->attested.command_sha256,
 	                    claim->attested.output_sha256);
 }

@@ -38,8 +38,9 @@ static enum cuttle_status read_public_texts(const struct clusters_request *reque
 		struct hidden_text *text = &public->texts[public->count++];
 		if (records_state(request->records, i) != RECORD_READABLE)
 			return io_fail(error, CUTTLE_INPUT,
-			               "%s: record %zu has no text in its field %s", request->path,
-			               i, request->field);
+			               "%s: record %zu has no text in its field %s: %s",
+			               request->path, i, request->field,
+			               records_state_words(records_state(request->records, i)));
 		text->bytes = records_text(request->records, i, &text->size);
 		utf8_trim(&text->bytes, &text->size);
 	}

@@ -54,8 +54,14 @@ static const struct format {
      {0}},
     {"text in UTF-16", "iconv -f UTF-16 -t UTF-8 %s | cuttle VERB -i - ...", MARK("\xff\xfe"), {0}},
     {"text in UTF-16", "iconv -f UTF-16 -t UTF-8 %s | cuttle VERB -i - ...", MARK("\xfe\xff"), {0}},
+    {"a message of HL7 v2",
+     "tr '\\r' '\\n' <%s | grep '^OBX' | cut -d'|' -f6 | jq -cR '{text: .}' >out.jsonl makes each "
+     "observation a record",
+     MARK("MSH|"),
+     {".hl7"}},
     {"one JSON document",
-     "jq -c '.[]' %s >out.jsonl, or name it .jsonl if each line is a record",
+     "jq -c '.[]' %s >out.jsonl makes lines of a list, jq -c '.entry[].resource' of a FHIR bundle, "
+     "jq -c . of one object; or name it .jsonl if each line is a record",
      MARK(""),
      {".json"}},
     {"plain text", "jq -cR '{text: .}' %s >out.jsonl makes each line a record", MARK(""), {".txt"}},
@@ -64,7 +70,7 @@ enum { FORMAT_COUNT = sizeof FORMATS / sizeof *FORMATS };
 
 static enum cuttle_status refuse_format(const struct format *format, const char *path,
                                         struct cuttle_error *error) {
-	char advice[256];
+	char advice[384];
 	const char *place = strstr(format->advice, "%s");
 	(void)snprintf(advice, sizeof advice, "%.*s%.120s%s", (int)(place - format->advice),
 	               format->advice, path, place + 2);

@@ -87,29 +87,47 @@ void receipt_sentence(const struct receipt *receipt, const char *unit_key,
 		(void)snprintf(sentence, RECEIPT_SENTENCE, "%s.", method);
 		return;
 	}
-	char factor[32] = "", delta[UNITS_NUMBER];
+	char factor[32] = "", delta[UNITS_NUMBER], odds[64];
 	units_print(guarantee->delta, true, delta);
 	double epsilon = jsonout_round_up(receipt_epsilon(guarantee), 1e4);
 	if (epsilon < 12)
 		(void)snprintf(factor, sizeof factor, " = %.6g",
 		               jsonout_round_up(exp(epsilon), epsilon < 4 ? 1e2 : 1));
-	const char *const of = unit_key ? " of " : "", *const key = unit_key ? unit_key : "";
-	(void)snprintf(sentence, RECEIPT_SENTENCE,
-	               "Guarantee: whatever anyone concludes from all %s%zu %s together, they "
-	               "would have concluded nearly as well without "
-	               "%s%s%s: the "
-	               "probability of any event is at most e^%.10g%s times what it would be "
-	               "without, plus delta = %s, and the other way "
-	               "round. That is (epsilon = %.10g, delta = %s)-differential privacy per "
-	               "%s%s%s, where %s replaced by nothing.",
-	               guarantee->savings.token_bank ? "texts of " : "", texts,
-	               guarantee->savings.token_bank ? "batches" : "texts",
-	               unit_key ? "the records of any one value" : "any one record", of, key,
-	               epsilon, factor, delta, epsilon, delta, unit_key ? "value" : "record", of,
-	               key, unit_key ? "all its records are" : "one record is");
+	if (*factor) (void)snprintf(odds, sizeof odds, "%s", factor + 3);
+	else (void)snprintf(odds, sizeof odds, "e^%.10g", epsilon);
+	const char *const of = unit_key ? " of " : "", *const key = unit_key ? unit_key : "",
+	                  *const whose =
+	                      unit_key ? "the records of any one value" : "any one record",
+	                  *const bank = guarantee->savings.token_bank ? "texts of " : "",
+	                  *const what = guarantee->savings.token_bank ? "batches" : "texts";
+	size_t used;
+	if (receipt->former_words)
+		(void)snprintf(
+		    sentence, RECEIPT_SENTENCE,
+		    "Guarantee: whatever anyone concludes from all %s%zu %s together, they "
+		    "would have concluded nearly as well without %s%s%s: the probability of "
+		    "any event is at most e^%.10g%s times what it would be without, plus "
+		    "delta = %s, and the other way round.",
+		    bank, texts, what, whose, of, key, epsilon, factor, delta);
+	else
+		(void)snprintf(
+		    sentence, RECEIPT_SENTENCE,
+		    "Guarantee: whatever anyone concludes from all %s%zu %s together, the "
+		    "probability of any event is at most e^%.10g%s times what it would be "
+		    "without %s%s%s, plus delta = %s, and the other way round. Even odds "
+		    "become at most %s to 1, but for delta.%s",
+		    bank, texts, what, epsilon, factor, whose, of, key, delta, odds,
+		    epsilon > RECEIPT_WEAK ? RECEIPT_LITTLE : "");
+	used = strlen(sentence);
+	(void)snprintf(
+	    sentence + used, RECEIPT_SENTENCE - used,
+	    " That is (epsilon = %.10g, delta = %s)-differential privacy per %s%s%s, where "
+	    "%s replaced by nothing.",
+	    epsilon, delta, unit_key ? "value" : "record", of, key,
+	    unit_key ? "all its records are" : "one record is");
 	if (receipt->lot_count) add_lots_sentence(receipt, sentence);
 	method_sentence(guarantee, method);
-	const size_t used = strlen(sentence);
+	used = strlen(sentence);
 	(void)snprintf(sentence + used, RECEIPT_SENTENCE - used, "%s", method);
 }
 
@@ -400,6 +418,7 @@ bool receipt_fingerprint(const struct receipt *receipt, const struct receipt_com
 	same.ledger = (struct receipt_ledger){.entry = ""};
 	same.counts = (struct filter_counts){0};
 	same.prior.kept = 0;
+	same.former_words = true;
 	const struct jsonout_member members[] = {
 	    {"input", jsonout_text(command->input, strlen(command->input))},
 	    {"text_field", jsonout_text(command->text_field, strlen(command->text_field))},

@@ -95,6 +95,9 @@ struct receipt {
 	struct receipt_ledger ledger;
 	struct filter_counts counts;        /* what became of the texts */
 	const struct signature_key *signer; /* NULL = not signed */
+	/* Its sentence is worded as those of earlier receipts are, which must go on to verify. A
+	 * fingerprint always has these words, so that other ones make no other command. */
+	bool former_words;
 };
 
 /* With the receipt's parameters these are the fingerprint. Two commands with one fingerprint are
@@ -167,6 +170,11 @@ enum cuttle_status receipt_weigh(struct receipt *receipt, uint64_t weight, doubl
                                  struct cuttle_error *error);
 
 enum { RECEIPT_SENTENCE = 1280 };
+/* An epsilon above this promises little, and what a sentence says of it. */
+#define RECEIPT_WEAK 10
+#define RECEIPT_LITTLE " An epsilon this large promises little."
+/* What the sentences of earlier receipts say, and later ones do not. */
+#define RECEIPT_FORMER_WORDS "nearly as well"
 /* The guarantee in one plain sentence, for one value of unit_key (NULL: for one record). epsilon,
  * e^epsilon and delta are rounded up. With lots another sentence says what it counts on. It reads
  * guarantee, texts and lots of the receipt. */

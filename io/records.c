@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How records.h reads: JSONL line by line through jansson, CSV through libcsv in its lenient mode.
+// How records.h reads: JSONL line by line through jansson, CSV row by row (rows.h).
 //
 // All that is kept is in two arenas. `texts` has the bytes, one after the other; `spans` says where
 // they are. With one label a record has 3 spans, its text, id and label: those of record 2 are
-// spans 6, 7 and 8. A third, `room`, is as large as parsing one record may need, whatever is in it:
-// jansson's blocks, or libcsv's field. It goes when all are read.
+// spans 6, 7 and 8. A third, `room`, is as large as jansson's blocks for one record may need,
+// whatever is in it. It goes when all are read.
 #include "io/records.h"
 
 #include "base/misuse.h"
@@ -12,15 +12,17 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/formats.h"
+#include "io/jsonline.h"
+#include "io/rows.h"
 #include "io/secrecy.h"
 #include "io/source.h"
-#include <csv.h>
 #include <jansson.h>
 #include <math.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 
 enum {
@@ -49,18 +51,9 @@ struct records {
 	bool id_is_owner;
 };
 
-struct csv_walk {
-	struct records *records;
-	const struct records_request *request;
-	struct span row[LABELS + RECORDS_LABELS]; /* of the record being read */
-	long column;                              /* number of the field being read, in its row */
-	long columns[LABELS + RECORDS_LABELS];    /* column of each span; NONE until the header row
-	                                             names it */
-	int ended_by; /* the character that ended the last row; NONE when something came after it */
-	size_t header_line; /* number of the header row's line, from 1 */
-	bool header_read;
-	bool too_long; /* the field being read is too long */
-	bool no_memory;
+/* Which column each span comes from. */
+struct columns {
+	long of[LABELS + RECORDS_LABELS]; /* NONE: no column has its name */
 };
 
 static bool keep_bytes(struct records *records, struct span *span, const char *text, size_t size) {
@@ -149,6 +142,12 @@ static enum record_state state_of_line(const char *line, size_t size, const json
                                        const json_t *text) {
 	if (is_blank(line, size)) return RECORD_BLANK;
 	if (!utf8_valid(line, size)) return RECORD_NOT_UTF8;
+	if (!root) {
+		const enum jsonline_fault fault = jsonline_fault(line, size);
+		return fault == JSONLINE_NAN         ? RECORD_NAN
+		       : fault == JSONLINE_HALF_PAIR ? RECORD_HALF_PAIR
+		                                     : RECORD_NOT_JSON;
+	}
 	if (!json_is_object(root)) return RECORD_NOT_JSON;
 	return text ? RECORD_NOT_TEXT : RECORD_NO_FIELD;
 }
@@ -160,17 +159,30 @@ static void tell_fields(const struct records_request *request, json_t *root) {
 	    request->on_field(request->user, name, strlen(name), json_string_length(value));
 }
 
+/* Parses a line, NULL = it is not JSON. jansson fails when a number of the line is too large for
+ * it. That does not make the record wrong: the second try reads integers as reals, and the third
+ * one leaves out what no double can hold. A line that takes more than JSON bytes fails each time
+ * and is null. */
+static json_t *parse_record(struct records *records, const char *line, size_t size) {
+	struct arena *room = &records->room;
+	json_error_t wrong;
+	json_t *root = json_loadb(line, size, JSON_ALLOW_NUL, &wrong);
+	if (root || json_error_code(&wrong) != json_error_numeric_overflow) return root;
+	room->used = 0;
+	root = json_loadb(line, size, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &wrong);
+	if (root || json_error_code(&wrong) != json_error_numeric_overflow) return root;
+	room->used = 0;
+	// There is room for a line, and jansson's blocks go behind it.
+	if (!arena_append(room, line, size)) return NULL;
+	jsonline_drop_large(room->bytes, size, false);
+	room->used = (size + 63) / 64 * 64;
+	return json_loadb(room->bytes, size, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
+}
+
 static bool add_json(struct records *records, const struct records_request *request,
                      const struct source *source, const char *line, size_t size) {
 	struct span row[LABELS + RECORDS_LABELS] = {0};
-	json_t *root = json_loadb(line, size, JSON_ALLOW_NUL, NULL);
-	// jansson fails when any integer of the line is too large for it. That does not make the
-	// record wrong: the second try reads integers as reals. A line that takes more than JSON
-	// bytes fails twice and is null.
-	if (!root) {
-		records->room.used = 0;
-		root = json_loadb(line, size, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
-	}
+	json_t *root = parse_record(records, line, size);
 	const json_t *text = json_object_get(root, request->field);
 	bool kept = true;
 	row[TEXT].state = source->cut ? RECORD_TOO_LONG : state_of_line(line, size, root, text);
@@ -219,135 +231,133 @@ static bool is_named(const char *field, size_t size, const char *name) {
 	return name && size == strlen(name) && !memcmp(field, name, size);
 }
 
-/* libcsv calls this at the end of each field. */
-static void take_csv_field(void *field, size_t size, void *user) {
-	struct csv_walk *walk = user;
-	long column = walk->column++;
-	const bool too_long = walk->too_long;
-	walk->ended_by = NONE;
-	walk->too_long = false;
-	if (walk->no_memory) return;
-	struct span *text = column == walk->columns[TEXT] ? &walk->row[TEXT] : NULL;
-	if (too_long) {
-		if (text) text->state = RECORD_TOO_LONG;
-		return;
-	}
-	if (!walk->header_read) {
-		if (walk->request->on_field)
-			walk->request->on_field(walk->request->user, field, size, 0);
-		for (size_t i = 0; i < walk->records->width; i++)
-			if (walk->columns[i] == NONE &&
-			    is_named(field, size, field_of_span(walk->request, i)))
-				walk->columns[i] = column;
-		return;
-	}
-	if (text) text->state = RECORD_NOT_UTF8;
-	if (records_count(walk->records) >= walk->request->limit || !utf8_valid(field, size))
-		return;
-	if (text) walk->no_memory |= !keep_text(walk->records, text, field, size);
-	for (size_t i = LABELS; i < walk->records->width; i++)
-		if (column == walk->columns[i])
-			walk->no_memory |= !keep_word(walk->records, &walk->row[i], field, size);
-	if (column == walk->columns[ID] && !is_left_out(walk->records, size)) {
-		json_t *id = json_stringn(field, size);
-		walk->no_memory |= !keep_id(walk->records, &walk->row[ID], id);
-		json_decref(id);
-	}
+/* ---- CSV ------------------------------------------------------------------------------------- */
+
+/* Keeps a cell that holds a span. */
+static bool keep_cell(struct records *records, struct span *span, size_t which, const char *cell,
+                      size_t size) {
+	span->state = RECORD_NOT_UTF8;
+	if (!utf8_valid(cell, size)) return true;
+	if (which == TEXT) return keep_text(records, span, cell, size);
+	if (which != ID) return keep_word(records, span, cell, size);
+	if (is_left_out(records, size)) return true;
+	json_t *id = json_stringn(cell, size);
+	const bool kept = keep_id(records, span, id);
+	json_decref(id);
+	return kept;
 }
 
-/* libcsv calls this at the end of each row, with the character that ended it. */
-static void end_csv_row(int ended_by, void *user) {
-	struct csv_walk *walk = user;
-	bool blank = walk->column == 0;
-	// libcsv reports both characters of CR LF; the second one is not a blank row.
-	if (blank && ended_by == '\n' && walk->ended_by == '\r') {
-		walk->ended_by = NONE;
-		return;
+/* Adds a row. One with a fault has neither text, id nor labels. */
+static bool add_csv(struct records *records, const struct columns *columns, const struct rows *rows,
+                    struct row *row) {
+	static const enum record_state states[] = {[ROW_BLANK] = RECORD_BLANK,
+	                                           [ROW_OPEN_QUOTE] = RECORD_OPEN_QUOTE,
+	                                           [ROW_AFTER_QUOTE] = RECORD_AFTER_QUOTE,
+	                                           [ROW_TOO_LONG] = RECORD_TOO_LONG};
+	struct span spans[LABELS + RECORDS_LABELS] = {0};
+	const char *cell;
+	size_t size;
+	bool kept = true;
+	if (row->fault != ROW_RIGHT) {
+		spans[TEXT].state = states[row->fault];
+		// A span without bytes has room for the line, which the owner is told.
+		spans[TEXT].offset = row->line;
+		return add_row(records, spans);
 	}
-	walk->ended_by = ended_by;
-	walk->column = 0;
-	if (!walk->header_read) {
-		walk->header_read = !blank;
-		walk->header_line += blank;
-		return;
-	}
-	if (blank) walk->row[TEXT].state = RECORD_BLANK;
-	if (!walk->no_memory && records_count(walk->records) < walk->request->limit)
-		walk->no_memory |= !add_row(walk->records, walk->row);
-	memset(walk->row, 0, sizeof walk->row);
+	for (long column = 0; kept && rows_cell(rows, row, &cell, &size); column++)
+		for (size_t i = 0; kept && i < records->width; i++)
+			if (columns->of[i] == column)
+				kept = keep_cell(records, &spans[i], i, cell, size);
+	return kept && add_row(records, spans);
 }
 
-/* A field has all of its room from the beginning. */
-static void *refuse_field(void *block, size_t size) {
-	(void)block;
-	(void)size;
-	return NULL;
+/* What would help where no column of the header row has the text field's name. */
+static void advise_on_header(const struct records_request *request, const struct rows *rows,
+                             const struct row *row, const char *other, char *advice, size_t size) {
+	const char *const line = row->bytes;
+	*advice = 0;
+	if (row->size == 5 && !memcmp(line, "sep=", 4))
+		(void)snprintf(
+		    advice, size,
+		    ": sep= is a directive for Excel; leave the line out (tail -n +%zu) and "
+		    "give --delimiter '%c'",
+		    row->line + 1, line[4] > ' ' && line[4] <= '~' ? line[4] : ';');
+	else if (*other)
+		(void)snprintf(advice, size, ", but %s: give --text-field '%s', as capitals count",
+		               other, other);
+	else if (!request->delimiter && !memchr(line, rows->delimiter, row->size))
+		for (const char *c = ";\t|"; *c && !*advice; c++)
+			if (memchr(line, *c, row->size))
+				(void)snprintf(advice, size,
+				               " and no %s, but '%s': give --delimiter '%s'",
+				               rows->delimiter == '\t' ? "tab" : "comma",
+				               *c == '\t' ? "\\t" : (char[]){*c, 0},
+				               *c == '\t' ? "\\t" : (char[]){*c, 0});
 }
 
-/* Parses a chunk. libcsv stops where a field is too long for its room, which may not show. Half of
- * the field is then thrown away to go on, and too_long makes it null in the end. */
-static void parse_chunk(struct csv_walk *walk, struct csv_parser *parser, const char *chunk,
-                        size_t size) {
-	struct arena *room = &walk->records->room;
-	for (;;) {
-		// So many bytes of the room may hold a field before this call ends.
-		const size_t left = room->capacity - parser->entry_pos;
-		room->used = parser->entry_pos;
-		arena_grew(room, size < left ? size : left);
-		const size_t done =
-		    csv_parse(parser, chunk, size, take_csv_field, end_csv_row, walk);
-		if (done == size) return;
-		walk->too_long = true;
-		parser->entry_pos /= 2;
-		parser->spaces = 0;
-		chunk += done;
-		size -= done;
+/* Finds the columns by the header row, which is public. A header row that needs the next line is
+ * none: whether it does would follow from a record. */
+static enum cuttle_status read_header(const struct records *records,
+                                      const struct records_request *request,
+                                      const struct rows *rows, struct row *row,
+                                      struct columns *columns, struct cuttle_error *error) {
+	const char *const path = rows->source->path;
+	const char *cell;
+	char other[64] = "", advice[256];
+	size_t size;
+	// rows_cell changes the bytes.
+	struct row whole = *row;
+	if (row->folded || row->fault == ROW_OPEN_QUOTE || row->fault == ROW_AFTER_QUOTE)
+		return io_fail(error, CUTTLE_INPUT,
+		               "%s, line %zu: the header row has a broken quote", path, row->line);
+	if (row->fault == ROW_TOO_LONG)
+		return io_fail(error, CUTTLE_INPUT, "%s, line %zu: the header row is too long",
+		               path, row->line);
+	for (long column = 0; rows_cell(rows, row, &cell, &size); column++) {
+		if (request->on_field) request->on_field(request->user, cell, size, 0);
+		for (size_t i = 0; i < records->width; i++)
+			if (columns->of[i] == NONE &&
+			    is_named(cell, size, field_of_span(request, i)))
+				columns->of[i] = column;
+		if (!*other && size == strlen(request->field) && size < sizeof other &&
+		    !strncasecmp(cell, request->field, size))
+			(void)snprintf(other, sizeof other, "%.*s", (int)size, cell);
 	}
-}
-
-static enum cuttle_status walk_csv(struct csv_walk *walk, struct csv_parser *parser,
-                                   struct source *source, struct cuttle_error *error) {
-	const struct records_request *request = walk->request;
-	size_t size = 1;
-	while (size && (!walk->header_read || records_count(walk->records) < request->limit)) {
-		const char *chunk;
-		enum cuttle_status status = source_chunk(source, &chunk, &size, error);
-		if (status) return status;
-		if (size) parse_chunk(walk, parser, chunk, size);
-		else walk->no_memory |= csv_fini(parser, take_csv_field, end_csv_row, walk) != 0;
-		if (walk->no_memory)
-			return io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s",
-			               source->path);
-		if (walk->header_read && walk->columns[TEXT] == NONE)
-			return io_fail(error, CUTTLE_INPUT,
-			               "%s, line %zu: the header row has no column %s",
-			               source->path, walk->header_line, request->field);
-	}
-	if (!walk->header_read)
-		return io_fail(error, CUTTLE_INPUT, "%s, line %zu: there is no header row",
-		               source->path, walk->header_line);
-	return CUTTLE_OK;
+	if (columns->of[TEXT] != NONE) return CUTTLE_OK;
+	advise_on_header(request, rows, &whole, other, advice, sizeof advice);
+	return io_fail(error, CUTTLE_INPUT, "%s, line %zu: the header row has no column %s%s", path,
+	               whole.line, request->field, advice);
 }
 
 static enum cuttle_status read_csv_records(struct records *records,
                                            const struct records_request *request,
                                            struct source *source, char delimiter,
                                            struct cuttle_error *error) {
-	struct csv_walk walk = {
-	    .records = records, .request = request, .ended_by = NONE, .header_line = 1};
-	struct csv_parser parser;
-	for (size_t i = 0; i < records->width; i++) walk.columns[i] = NONE;
-	// libcsv must report every line end, because a blank line is a record too. In a file with
-	// one column it is how a null record looks.
-	REQUIRE(csv_init(&parser, CSV_REPALL_NL) == 0);
-	csv_set_delim(&parser, (unsigned char)delimiter);
-	csv_set_realloc_func(&parser, refuse_field);
-	if (!arena_reserve(&records->room, SOURCE_LINE))
+	// In a file with tabs a quote is a character, unless CSV was asked for by name.
+	struct rows rows = {.source = source,
+	                    .delimiter = delimiter,
+	                    .quotes = delimiter != '\t' || request->format == RECORDS_CSV};
+	struct columns columns;
+	struct row row;
+	enum cuttle_status status = CUTTLE_OK;
+	bool header = false, memory = true;
+	for (size_t i = 0; i < records->width; i++) columns.of[i] = NONE;
+	// A blank line is a record, too: in a file with one column it is how a null one looks.
+	while (memory && (!header || records_count(records) < request->limit) &&
+	       rows_next(&rows, &row, &status, error)) {
+		if (header) memory = add_csv(records, &columns, &rows, &row);
+		else if (row.fault != ROW_BLANK) {
+			status = read_header(records, request, &rows, &row, &columns, error);
+			if (status) return status;
+			header = true;
+		}
+	}
+	if (status) return status;
+	if (!memory)
 		return io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s", source->path);
-	// The field is the arena's to free, so there is no csv_free.
-	parser.entry_buf = (unsigned char *)records->room.bytes;
-	parser.entry_size = SOURCE_LINE;
-	return walk_csv(&walk, &parser, source, error);
+	return header ? CUTTLE_OK
+	              : io_fail(error, CUTTLE_INPUT, "%s, line %zu: there is no header row",
+	                        source->path, rows.line + 1);
 }
 
 bool records_are_csv(const struct records_request *request) {
@@ -443,6 +453,29 @@ static const char *bytes_of_span(const struct records *records, size_t index, si
 
 const char *records_text(const struct records *records, size_t index, size_t *size) {
 	return bytes_of_span(records, index, TEXT, size);
+}
+
+size_t records_fault_line(const struct records *records, size_t index) {
+	const struct span *span = span_of(records, index, TEXT);
+	return span->state == RECORD_OPEN_QUOTE || span->state == RECORD_AFTER_QUOTE ? span->offset
+	                                                                             : 0;
+}
+
+const char *records_state_words(enum record_state state) {
+	static const char *const words[RECORD_STATES] = {
+	    [RECORD_NO_FIELD] = "without the field",
+	    [RECORD_NOT_JSON] = "not a JSON object",
+	    [RECORD_NAN] = "with NaN or Infinity, which are not JSON: write null",
+	    [RECORD_HALF_PAIR] = "with half a surrogate pair, such as \\ud83d alone",
+	    [RECORD_NOT_TEXT] = "with something else than a text in the field",
+	    [RECORD_NOT_UTF8] = "not UTF-8",
+	    [RECORD_TOO_LONG] = "longer than 16 MiB",
+	    [RECORD_OPEN_QUOTE] = "with a quote that is never closed",
+	    [RECORD_AFTER_QUOTE] = "with something behind a closing quote",
+	    [RECORD_BLANK] = "blank",
+	    [RECORD_READABLE] = "readable",
+	};
+	return words[state];
 }
 
 enum record_state records_state(const struct records *records, size_t index) {

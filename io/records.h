@@ -5,11 +5,11 @@
 // that is wiped (io/arena.h). Each record keeps its number, whatever it holds.
 //
 // A wrong record is null, silently: a line that is no JSON object, a field that is missing or no
-// string, invalid UTF-8, a row that is too short, a blank line, more than 16 MiB. The guarantee is
-// for "replace one reference by null". A warning about one record would leak that it is wrong.
-// Dropping the record would move the others to other batches. Only the file as a whole can be an
-// error: by its name, by first bytes that mark a foreign format (io/formats.h), or by its CSV
-// header row.
+// string, invalid UTF-8, a row that is too short, a broken quote (io/rows.h), a blank line, more
+// than 16 MiB. The guarantee is for "replace one reference by null". A warning about one record
+// would leak that it is wrong. Dropping the record would move the others to other batches. Only the
+// file as a whole can be an error: by its name, by first bytes that mark a foreign format
+// (io/formats.h), or by its CSV header row.
 #ifndef CUTTLE_IO_RECORDS_H
 #define CUTTLE_IO_RECORDS_H
 
@@ -24,7 +24,8 @@ struct records_request {
 	const char *id_field; /* likewise of the id; NULL = no ids */
 	bool id_is_owner;     /* the id 7 is read as "7", so both are one person */
 	enum records_format format; /* AUTO: CSV when the path ends in .csv or .tsv or a delimiter
-	                               is given, else JSONL */
+	                               is given, else JSONL. Where a tab is the delimiter, cells are
+	                               quoted with CSV alone: TSV knows no quotes. */
 	const char *delimiter; /* of CSV: one visible ASCII character, or "\\t" for a tab; NULL = a
 	                          tab for .tsv, else a comma */
 	size_t limit;          /* reads no record after this many; SIZE_MAX = all */
@@ -47,12 +48,16 @@ bool records_are_csv(const struct records_request *request);
 
 /* What became of a record. Private: nothing that others see may depend on it. */
 enum record_state {
-	RECORD_NO_FIELD, /* the object has no such member, or the row is too short */
-	RECORD_NOT_JSON, /* the line is not a JSON object */
-	RECORD_NOT_TEXT, /* the member is not a string */
+	RECORD_NO_FIELD,  /* the object has no such member, or the row is too short */
+	RECORD_NOT_JSON,  /* the line is not a JSON object */
+	RECORD_NAN,       /* NaN or Infinity is in the line */
+	RECORD_HALF_PAIR, /* half a surrogate pair is */
+	RECORD_NOT_TEXT,  /* the member is not a string */
 	RECORD_NOT_UTF8,
-	RECORD_TOO_LONG, /* the line or the field has more than 16 MiB */
-	RECORD_BLANK,    /* the line or the text is empty, or all white space */
+	RECORD_TOO_LONG,    /* the line or the row has more than 16 MiB */
+	RECORD_OPEN_QUOTE,  /* CSV: a quote that nobody closes */
+	RECORD_AFTER_QUOTE, /* CSV: something stands behind a closing quote */
+	RECORD_BLANK,       /* the line or the text is empty, or all white space */
 	RECORD_READABLE,
 	RECORD_STATES /* how many states there are */
 };
@@ -81,6 +86,10 @@ size_t records_count(const struct records *records);
 const char *records_text(const struct records *records, size_t index, size_t *size);
 /* RECORD_READABLE: the record has a text that is not blank. Else: why it has none. */
 enum record_state records_state(const struct records *records, size_t index);
+/* What is the matter with a record in that state, in words that go behind its number. */
+const char *records_state_words(enum record_state state);
+/* The line on which a record's broken quote opens, from 1; 0 = it has none. Private, too. */
+size_t records_fault_line(const struct records *records, size_t index);
 /* The id as JSON (a string or an integer), or NULL when the record has none. */
 const char *records_id(const struct records *records, size_t index, size_t *size);
 /* The record's value of one of the request's labels: a string as it is, a number in digits (5

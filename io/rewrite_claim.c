@@ -249,6 +249,7 @@ enum cuttle_status rewrite_claim_check(struct rewrite_claim *claim, const char *
 	// These members follow from no others, so they are copied.
 	static const char *const given[] = {"model_name", "public_key"};
 	const struct attested *attested = &claim->attested;
+	claim->receipt.former_words = strstr(attested->sentence, RECEIPT_FORMER_WORDS) != NULL;
 	json_t *again = problem ? NULL
 	                        : rewrite_receipt_json(&claim->receipt, attested->command_sha256,
 	                                               attested->output_sha256);

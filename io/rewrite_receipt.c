@@ -12,6 +12,7 @@
 
 /* A larger epsilon proves little. */
 static const double WEAK = 12;
+static const char FORMER_LITTLE[] = " An epsilon this large proves little.";
 
 static const char *const MIXES[] = {"all", "average", "capped"};
 static const char *const ADJACENCY[] = {
@@ -193,14 +194,18 @@ void rewrite_receipt_sentence(const struct rewrite_receipt *receipt,
 	    sentence, REWRITE_SENTENCE,
 	    "Guarantee, per document: whatever anyone concludes from the output who knows "
 	    "everything "
-	    "in the document but the contents of %s (%s), they would have concluded nearly as well "
-	    "with these marks blank: the probability of any event is at most %s times what it "
-	    "would "
-	    "be then, plus delta = %s, and the other way round. With other contents in place of "
-	    "these: %s times, plus delta.%s %s %s%s",
-	    mixed ? "all marks" : "the marks of one group", names, factor, delta, exchange,
+	    "in the document but the contents of %s (%s), %sthe probability of any event is at "
+	    "most %s times what it would be %s, plus delta = %s, and the other way round. With "
+	    "other contents in place of these: %s times, plus delta.%s %s %s%s",
+	    mixed ? "all marks" : "the marks of one group", names,
+	    receipt->former_words
+	        ? "they would have concluded nearly as well with these marks blank: "
+	        : "",
+	    factor, receipt->former_words ? "then" : "with these marks blank", delta, exchange,
 	    together, chance, not_covered,
-	    one.epsilon > WEAK ? " An epsilon this large proves little." : "");
+	    receipt->former_words        ? one.epsilon > WEAK ? FORMER_LITTLE : ""
+	    : one.epsilon > RECEIPT_WEAK ? RECEIPT_LITTLE
+	                                 : "");
 }
 
 /* ---- the document ---------------------------------------------------------------------------- */
@@ -355,6 +360,7 @@ bool rewrite_receipt_fingerprint(const struct rewrite_receipt *receipt,
 	same.ledger = (struct receipt_ledger){.entry = ""};
 	// So that the caps of every m are in it, whatever documents there are.
 	same.documents = 0;
+	same.former_words = true;
 	for (size_t m = 0; m <= GROUPS_MOST; m++)
 		same.marked[m] = m <= groups_count(receipt->groups);
 	const struct jsonout_member members[] = {

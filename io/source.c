@@ -118,6 +118,29 @@ enum cuttle_status source_chunk(struct source *source, const char **chunk, size_
 	return CUTTLE_OK;
 }
 
+enum cuttle_status source_more(struct source *source, size_t wanted, struct cuttle_error *error) {
+	REQUIRE(wanted <= SOURCE_LINE + CHUNK);
+	while (!source->ended && source_left(source) < wanted) {
+		enum cuttle_status status = refill_buffer(source, error);
+		if (status) return status;
+	}
+	return CUTTLE_OK;
+}
+
+char *source_bytes(const struct source *source) {
+	return source->buffer.bytes + source->start;
+}
+
+size_t source_left(const struct source *source) {
+	return source->buffer.used - source->start;
+}
+
+void source_take(struct source *source, size_t size) {
+	REQUIRE(size <= source_left(source));
+	source->start += size;
+	source->scanned = source->start;
+}
+
 void source_close(struct source *source) {
 	arena_free(&source->buffer);
 	if (source->file > STDIN_FILENO) (void)close(source->file);

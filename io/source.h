@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// source.h: reads a file or standard input as lines or as chunks.
+// source.h: reads a file or standard input as lines, as chunks, or as its caller divides it.
 //
-// Called by io/records.c, io/tokenlines.c, workflow/documents.c and tools/tag.c. The bytes may be
+// Called by io/records.c, io/rows.c, io/tokenlines.c, workflow/documents.c and tools/tag.c. The bytes may be
 // private. They pass through one buffer, which is wiped at the end. Its size is fixed, however long
 // the lines are.
 // A UTF-8 byte order mark at the start is skipped. A file that begins with the mark of a foreign
@@ -39,6 +39,14 @@ enum cuttle_status source_line(struct source *source, const char **line, size_t 
  * INPUT: read error. */
 enum cuttle_status source_chunk(struct source *source, const char **chunk, size_t *size,
                                 struct cuttle_error *error);
+/* Reads on until `wanted` bytes are at hand, at most SOURCE_LINE + 2, or the file has ended. They
+ * may move. INPUT: read error. */
+enum cuttle_status source_more(struct source *source, size_t wanted, struct cuttle_error *error);
+/* The bytes at hand, which the caller may change, and how many they are. */
+char *source_bytes(const struct source *source);
+size_t source_left(const struct source *source);
+/* Takes so many of them. They stay where they are until the next call of source_more. */
+void source_take(struct source *source, size_t size);
 /* Wipes and closes. */
 void source_close(struct source *source);
 

@@ -5,6 +5,7 @@
 
 #include "base/misuse.h"
 #include "io/fail.h"
+#include "io/jsonline.h"
 #include "io/secrecy.h"
 #include "io/source.h"
 #include <string.h>
@@ -297,21 +298,45 @@ static enum cuttle_status take_document(struct span_line *line, const json_t *ro
 	           : io_fail(line->error, CUTTLE_NOMEM, "out of memory");
 }
 
+/* Parses a copy without the numbers that are too large for jansson. */
+static json_t *parse_large(const char *bytes, size_t size, size_t flags, json_error_t *wrong) {
+	struct arena copy = {0};
+	json_t *root = NULL;
+	if (arena_append(&copy, bytes, size)) {
+		jsonline_drop_large(copy.bytes, size, true);
+		root = json_loadb(copy.bytes, size, flags, wrong);
+	}
+	arena_free(&copy);
+	return root;
+}
+
 /* Parses bytes[size]. *root is to be freed. */
 static enum cuttle_status parse_line(struct span_line *line, const char *bytes, size_t size,
                                      json_t **root) {
+	const size_t flags = JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES;
 	json_error_t wrong;
 	secrecy_json(JSON);
-	*root = json_loadb(bytes, size, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &wrong);
+	*root = json_loadb(bytes, size, flags, &wrong);
+	if (!*root && json_error_code(&wrong) == json_error_numeric_overflow)
+		*root = parse_large(bytes, size, flags, &wrong);
 	secrecy_json(SIZE_MAX);
 	if (json_is_object(*root)) return CUTTLE_OK;
 	if (!*root && json_error_code(&wrong) == json_error_out_of_memory)
 		return fail_line(line, "it takes more than 1 GiB of memory: split the document");
-	if (!*root && json_error_code(&wrong) == json_error_numeric_overflow)
-		return fail_line(line, "a number in it is too large");
 	if (!*root && json_error_code(&wrong) == json_error_duplicate_key)
 		return fail_line(line, "an object in it has two members of one name");
 	if (!utf8_valid(bytes, size)) return fail_line(line, "it is not UTF-8");
+	switch (*root ? JSONLINE_OTHER : jsonline_fault(bytes, size)) {
+	case JSONLINE_EMPTY:
+		return fail_line(line, "it is empty: leave the line out");
+	case JSONLINE_NAN:
+		return fail_line(line, "it has NaN or Infinity, which are not JSON: write null");
+	case JSONLINE_HALF_PAIR:
+		return fail_line(line, "it has half a surrogate pair, such as \\ud83d alone: a "
+		                       "character was cut in two");
+	case JSONLINE_OTHER:
+		break;
+	}
 	return fail_line(line, "it is not a JSON object (of a list, jq -c '.[]' FILE makes lines)");
 }
 

@@ -152,6 +152,9 @@ enum cuttle_status word_claim_check(struct word_claim *claim, const char *key,
 	// This member follows from no others, so it is copied.
 	static const char *const given[] = {"public_key"};
 	const struct attested *attested = &claim->attested;
+	const char *adjacency;
+	claim->receipt.former_words = attest_text(attested->root, "adjacency", &adjacency) &&
+	                              !strcmp(adjacency, WORD_FORMER_ADJACENCY);
 	json_t *again = problem ? NULL
 	                        : word_receipt_json(&claim->receipt, attested->command_sha256,
 	                                            attested->output_sha256);

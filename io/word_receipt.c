@@ -89,8 +89,10 @@ static json_t *json_of_charge(const struct receipt_ledger *ledger) {
 
 static const char *name_adjacency(const struct word_receipt *receipt) {
 	if (!receipt->guarantee.private_output) return NULL;
-	return receipt->pad ? "a record becomes one without words"
-	                    : "one word of a record becomes any other word, or none";
+	return receipt->pad            ? "a record becomes one without words"
+	       : receipt->former_words ? WORD_FORMER_ADJACENCY
+	                               : "one word of a record becomes any other word; how many "
+	                                 "there are is public";
 }
 
 json_t *word_receipt_json(const struct word_receipt *receipt, const char *fingerprint,
@@ -150,6 +152,7 @@ bool word_receipt_fingerprint(const struct word_receipt *receipt,
 	same.dataset = NULL;
 	same.ledger = (struct receipt_ledger){.entry = ""};
 	same.records = 0;
+	same.former_words = true;
 	const struct jsonout_member members[] = {
 	    {"input", jsonout_text(command->input, strlen(command->input))},
 	    {"text_field", jsonout_text(command->text_field, strlen(command->text_field))},

@@ -120,16 +120,18 @@ static const struct field *choose_field(const struct fields *fields) {
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-static const struct record_words {
-	const char *key, *words;
-} STATES[RECORD_STATES] = {
-    [RECORD_NO_FIELD] = {"no_field", "without the field"},
-    [RECORD_NOT_JSON] = {"not_json", "not a JSON object"},
-    [RECORD_NOT_TEXT] = {"not_text", "with something else than a text in the field"},
-    [RECORD_NOT_UTF8] = {"not_utf8", "not UTF-8"},
-    [RECORD_TOO_LONG] = {"too_long", "longer than 16 MiB"},
-    [RECORD_BLANK] = {"blank", "blank"},
-    [RECORD_READABLE] = {"readable", "readable"},
+static const char *const STATE_KEYS[RECORD_STATES] = {
+    [RECORD_NO_FIELD] = "no_field",
+    [RECORD_NOT_JSON] = "not_json",
+    [RECORD_NAN] = "nan",
+    [RECORD_HALF_PAIR] = "half_pair",
+    [RECORD_NOT_TEXT] = "not_text",
+    [RECORD_NOT_UTF8] = "not_utf8",
+    [RECORD_TOO_LONG] = "too_long",
+    [RECORD_OPEN_QUOTE] = "open_quote",
+    [RECORD_AFTER_QUOTE] = "after_quote",
+    [RECORD_BLANK] = "blank",
+    [RECORD_READABLE] = "readable",
 };
 
 /* Everything that is reported, for both forms: the table and JSON. */
@@ -141,6 +143,7 @@ struct inspect_report {
 	const struct cuttle_guarantee *guarantee; /* where texts are cut; NULL = no model */
 	const char *line;                         /* of generate; NULL = none fits */
 	bool missing;                             /* no record has a text in the field */
+	const struct categories *declared;        /* NULL = none were given */
 };
 
 static void print_numbers(const char *title, const struct survey_numbers *numbers) {
@@ -161,6 +164,51 @@ static void print_fields(const struct fields *fields) {
 		suggestion_clean(stdout, fields->all[i].name, strlen(fields->all[i].name));
 	}
 	printf(fields->count ? "\n" : "none\n");
+}
+
+/* The declared category of a surveyed one, or their number. */
+static size_t find_declared(const struct inspect_report *report, size_t surveyed) {
+	const char *values[CATEGORY_FIELDS];
+	size_t sizes[CATEGORY_FIELDS];
+	for (size_t j = 0; j < report->declared->field_count; j++)
+		values[j] = records_label(
+		    report->records, report->survey->categories[surveyed].record, j, &sizes[j]);
+	return categories_find(report->declared, values, sizes);
+}
+
+/* Counts the records of each declared category, counts[declared->count], and returns how many
+ * records are in none. */
+static size_t count_declared(const struct inspect_report *report, size_t counts[MOST_CATEGORIES]) {
+	size_t none = report->survey->uncategorised;
+	for (size_t i = 0; i < report->declared->count; i++) counts[i] = 0;
+	for (size_t i = 0; i < report->survey->category_count; i++) {
+		const size_t records = report->survey->categories[i].count,
+		             found = find_declared(report, i);
+		if (found < report->declared->count) counts[found] += records;
+		else none += records;
+	}
+	return none;
+}
+
+/* Which declared categories no record has: generate may not tell. */
+static void print_declared(const struct inspect_report *report) {
+	size_t counts[MOST_CATEGORIES];
+	if (!report->declared) return;
+	const size_t none = count_declared(report, counts);
+	printf("%-13s%zu, %zu of %zu records are in none of them%s\n", "declared",
+	       report->declared->count, none, records_count(report->records),
+	       none ? ": capitals count" : "");
+	for (size_t i = 0; i < report->declared->count; i++) {
+		if (counts[i]) continue;
+		printf("%-13s%8d  ", "", 0);
+		for (const char *c = report->declared->all[i].heading; *c; c++)
+			suggestion_clean(stdout, *c == '\n' ? "," : c, 1);
+		putchar('\n');
+	}
+	if (categories_like_file(report->values->request.categories))
+		printf("%-13s--categories is read as the name of a category here: a file ends in "
+		       ".csv or .jsonl\n",
+		       "");
 }
 
 static void print_groups(const struct inspect_report *report) {
@@ -185,6 +233,20 @@ static void print_groups(const struct inspect_report *report) {
 		}
 		putchar('\n');
 	}
+	print_declared(report);
+}
+
+/* Where the first few records in that state are, if that is known. */
+static void print_lines(const struct records *records, enum record_state state) {
+	enum { SHOWN = 10 };
+	size_t shown = 0;
+	for (size_t i = 0; i < records_count(records) && shown <= SHOWN; i++) {
+		const size_t line = records_fault_line(records, i);
+		if (!line || records_state(records, i) != state) continue;
+		if (shown < SHOWN) printf("%s%zu", shown ? ", " : ": line ", line);
+		else printf(", ...");
+		shown++;
+	}
 }
 
 static void print_report(const struct inspect_report *report) {
@@ -194,8 +256,12 @@ static void print_report(const struct inspect_report *report) {
 	       PRIVATE, "records", count, "readable", survey->states[RECORD_READABLE],
 	       survey->repeated, "null", count - survey->states[RECORD_READABLE]);
 	for (size_t i = 0; i < RECORD_READABLE; i++)
-		if (survey->states[i])
-			printf("%-13s%8zu  %s\n", "", survey->states[i], STATES[i].words);
+		if (survey->states[i]) {
+			printf("%-13s%8zu  %s", "", survey->states[i],
+			       records_state_words((enum record_state)i));
+			print_lines(report->records, (enum record_state)i);
+			printf("\n");
+		}
 	if (report->missing)
 		printf("%-13sno record has a text in the field %s\n", "",
 		       report->values->request.text_field);
@@ -217,9 +283,14 @@ static void print_report(const struct inspect_report *report) {
 		printf("\nThere are fewer than B = %" PRIu64
 		       " records of a category: give a smaller -B, or other categories.\n",
 		       report->values->batch);
-	if (report->line && strstr(report->line, " --category-public "))
-		printf("This line declares the categories public: generate keeps none private of "
-		       "units (--unit-key), or with shares.\n");
+	if (report->line && strstr(report->line, " --category-public ") &&
+	    report->values->request.unit_key)
+		printf("Choose: protect each %s as a whole, or keep the category of each record "
+		       "secret. This line does the first; for the second leave out --unit-key.\n",
+		       report->values->request.unit_key);
+	else if (report->line && strstr(report->line, " --category-public "))
+		printf("Choose: shares, or secret categories. This line does the first; for the "
+		       "second leave out the shares.\n");
 	else if (report->line && report->values->category_fields.count)
 		printf("The categories stay private: lots use half of the records, and how many "
 		       "texts each category gets follows from noisy counts, for none of fewer than "
@@ -274,6 +345,35 @@ static json_t *encode_category_counts(const struct inspect_report *report) {
 	return list;
 }
 
+/* The lines on which broken quotes open. */
+static json_t *encode_fault_lines(const struct records *records) {
+	json_t *list = json_array();
+	for (size_t i = 0; i < records_count(records) && list; i++) {
+		const size_t line = records_fault_line(records, i);
+		if (!line || json_array_append_new(list, json_integer((json_int_t)line)) == 0)
+			continue;
+		json_decref(list);
+		list = NULL;
+	}
+	return list;
+}
+
+static json_t *encode_declared(const struct inspect_report *report) {
+	size_t counts[MOST_CATEGORIES];
+	const size_t none = count_declared(report, counts);
+	json_t *list = json_array();
+	for (size_t i = 0; i < report->declared->count && list; i++) {
+		const char *heading = report->declared->all[i].heading;
+		if (counts[i] ||
+		    json_array_append_new(list, jsonout_text(heading, strlen(heading))) == 0)
+			continue;
+		json_decref(list);
+		list = NULL;
+	}
+	return json_pack("{s:I, s:o}", "records_in_none", (json_int_t)none, "without_records",
+	                 list);
+}
+
 static json_t *encode_fields(const struct fields *fields) {
 	json_t *list = json_array();
 	for (size_t i = 0; i < fields->count && list; i++) {
@@ -288,12 +388,13 @@ static json_t *encode_report(const struct inspect_report *report) {
 	const struct survey *survey = report->survey;
 	json_t *states = json_object();
 	for (size_t i = 0; i < RECORD_STATES && states; i++) {
-		const struct jsonout_member member = {STATES[i].key,
+		const struct jsonout_member member = {STATE_KEYS[i],
 		                                      json_integer((json_int_t)survey->states[i])};
 		states = jsonout_extend(states, &member, 1);
 	}
 	const struct jsonout_member members[] = {
 	    {"states", states},
+	    {"broken_quote_lines", encode_fault_lines(report->records)},
 	    {"repeated", json_integer((json_int_t)survey->repeated)},
 	    {"fields", encode_fields(report->fields)},
 	    {"bytes", encode_survey_numbers(&survey->bytes)},
@@ -322,6 +423,9 @@ static json_t *encode_report(const struct inspect_report *report) {
 		    {"without_category", json_integer((json_int_t)survey->uncategorised)}};
 		root = jsonout_extend(root, more, sizeof more / sizeof *more);
 	}
+	if (report->declared)
+		root = jsonout_extend(
+		    root, &(struct jsonout_member){"declared", encode_declared(report)}, 1);
 	return root;
 }
 
@@ -352,6 +456,7 @@ static int tell_owner(const struct verb *verb, const struct inspect_values *valu
                       const struct setup *setup) {
 	const struct generate_values *run = &values->run;
 	const struct cuttle_guarantee *guarantee = setup->plan ? &setup->receipt.guarantee : NULL;
+	struct categories declared = {0};
 	const struct survey_request request = {
 	    .records = records,
 	    .model = setup->model,
@@ -362,7 +467,10 @@ static int tell_owner(const struct verb *verb, const struct inspect_values *valu
 	struct survey survey;
 	struct cuttle_error error;
 	int code = CUTTLE_OK;
-	const enum cuttle_status status = survey_make(&request, &survey, &error);
+	enum cuttle_status status = survey_make(&request, &survey, &error);
+	if (!status && run->request.categories)
+		status = categories_read(run->category_fields.texts, run->category_fields.count,
+		                         run->request.categories, &declared, &error);
 	if (status) {
 		code = verb_fail(verb, status, &error);
 	} else {
@@ -370,12 +478,14 @@ static int tell_owner(const struct verb *verb, const struct inspect_values *valu
 		const struct field *found = missing ? choose_field(fields) : NULL;
 		char *line =
 		    suggestion_line(verb, run, records, &survey, found ? found->name : NULL);
-		const struct inspect_report report = {run,       records, &survey, fields,
-		                                      guarantee, line,    missing};
+		const struct inspect_report report = {
+		    run,       records, &survey, fields,
+		    guarantee, line,    missing, declared.count ? &declared : NULL};
 		if (values->json) code = verb_print(verb, encode_report(&report), JSON_INDENT(2));
 		else print_report(&report);
 		secrecy_free(line);
 	}
+	categories_free(&declared);
 	survey_free(&survey);
 	return code;
 }

@@ -104,7 +104,7 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "order of the divergence (default: with -e the one with the largest cap, else 2)"},
 	{.name = "delta", VALUE(delta), .range = DELTA_RANGE, .argument = "D",
 	 .help = "what is added to the probability of any event, beside its factor e^epsilon "
-	         "(default 1e-5; at most 1 / (10 documents))"},
+	         "(default 1e-5; at most 1 / (100 documents))"},
 	{.name = "mix", VALUE(mix), .argument = "all|average|capped",
 	 .help = "all (default): the model sees all marks at once; average: one group at a time, "
 	         "each with a budget of its own; capped: the same undiluted, at alpha 2"},
@@ -337,11 +337,12 @@ struct sanitize_state {
 
 static void warn_of_delta(const struct rewrite_receipt *receipt) {
 	const double documents = (double)receipt->documents, delta = receipt->guarantee.delta;
-	if (delta * documents * 10 <= 1) return;
+	const double most = 0.01 / documents;
+	if (delta <= most * (1 + 1e-9)) return;
 	fprintf(stderr,
-	        "Warning: delta %.3g is above 1 / (10 documents) = %.3g. So large a delta would "
+	        "Warning: delta %.3g is above 1 / (100 documents) = %.3g. So large a delta would "
 	        "allow publishing a document now and then: give --delta %.0e or less.\n",
-	        delta, 0.1 / documents, pow(10, floor(log10(0.1 / documents))));
+	        delta, most, pow(10, floor(log10(most))));
 }
 
 static void warn_of_tagger(const struct verb *verb, const struct sanitize_values *values) {

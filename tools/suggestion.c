@@ -92,16 +92,38 @@ static size_t count_share_texts(const struct categories *declared, const struct 
 	return texts;
 }
 
-/* The first `count` categories with commas between them. The caller gives the list to secrecy_free.
- * NULL: out of memory. */
+static int compare_names(const char *a, size_t a_size, const char *b, size_t b_size) {
+	const int order = memcmp(a, b, a_size < b_size ? a_size : b_size);
+	return order ? order : (a_size > b_size) - (a_size < b_size);
+}
+
+/* The surveyed category whose name is the next one after `last`, which may be NULL, by bytes. */
+static const char *next_category(const struct records *records, const struct survey *survey,
+                                 size_t count, const char *last, size_t last_size, size_t *size) {
+	const char *next = NULL;
+	for (size_t i = 0; i < count; i++) {
+		size_t length;
+		const char *name = records_label(records, survey->categories[i].record, 0, &length);
+		if (last && compare_names(name, length, last, last_size) <= 0) continue;
+		if (next && compare_names(name, length, next, *size) >= 0) continue;
+		next = name;
+		*size = length;
+	}
+	return next;
+}
+
+/* The first `count` categories with commas between them. They stand by name, as their order in the
+ * survey tells which has more records. The caller gives the list to secrecy_free. NULL: out of
+ * memory. */
 static char *list_categories(const struct records *records, const struct survey *survey,
                              size_t count) {
 	char *list = NULL;
-	size_t size, length;
+	const char *name = NULL;
+	size_t size = 0, length;
 	FILE *words = open_memstream(&list, &length);
 	for (size_t i = 0; words && i < count; i++) {
-		const char *name = records_label(records, survey->categories[i].record, 0, &size);
-		fprintf(words, "%s%.*s", i ? "," : "", (int)size, name);
+		name = next_category(records, survey, count, name, size, &size);
+		if (name) fprintf(words, "%s%.*s", i ? "," : "", (int)size, name);
 	}
 	if (words && fclose(words) == 0) return list;
 	secrecy_free(list);

@@ -128,7 +128,8 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 #define FORMAT_OPTIONS(structure, format, delimiter) \
 	{.name = "input-format", OPTION(structure, format), .argument = "auto|jsonl|csv", \
 	 .help = "auto: by the ending, .csv, .tsv, or any other for JSONL; other formats are " \
-	         "refused with the command that converts them"}, \
+	         "refused with the command that converts them. Between tabs, a quote is a " \
+	         "character: csv reads it as CSV does"}, \
 	{.name = "delimiter", OPTION(structure, delimiter), .argument = "CHAR", \
 	 .help = "read CSV with this between its columns, e.g. ';' or '\\t' (default: a comma, " \
 	         "in .tsv a tab)"}

@@ -328,6 +328,10 @@ static void explain_receipt(struct telling *t) {
 	if (claim->receipt.trace)
 		TELL_LIMIT(t, "Anything once the trace is seen: this run also wrote one (--trace). "
 		              "It holds private numbers; it may not leave with the texts.");
+	else if (!t->files->key)
+		TELL_LIMIT(t,
+		           "That no trace was written, whose private numbers nothing covers: the "
+		           "receipt says that none was, and nothing that was given shows it.");
 }
 
 static const char *const MIXES[] = {"of all marks", "of one group", "of one group"};

@@ -75,7 +75,11 @@ static const char *name_group_contradiction(const struct run_request *request) {
 	if (request->unit_key && (!*request->unit_key || strlen(request->unit_key) > MOST_UNIT_KEY))
 		return "--unit-key: must be 1 to 128 bytes";
 	if (!request->category_field_count != !request->categories)
-		return "--category-field and --categories go together";
+		return "--category-field and --categories go together: --category-field FIELD "
+		       "--categories A,B,C, or a file .csv or .jsonl with a column FIELD";
+	if (request->categories && categories_like_file(request->categories))
+		return "--categories: this one name looks like a file; a file of categories ends "
+		       "in .csv or .jsonl and has a column or member of the field's name";
 	if (request->category_public && !request->categories)
 		return "--category-public needs --category-field FIELD";
 	if (run_request_private(request) && request->unit_key)

@@ -114,9 +114,9 @@ static enum cuttle_status read_examples(const struct run_request *request, struc
 		if (status) break;
 		// Examples are public. So a wrong one is an error, as it never is for a reference.
 		if (!text || !size || memchr(text, 0, size))
-			status = io_fail(error, CUTTLE_INPUT,
-			                 "%s: record %zu has no text in its field %s", path, i,
-			                 wanted.field);
+			status = io_fail(
+			    error, CUTTLE_INPUT, "%s: record %zu has no text in its field %s: %s",
+			    path, i, wanted.field, records_state_words(records_state(records, i)));
 		else if (!(setup->examples[setup->example_count++] =
 		               make_example(request, records, i, heading)))
 			status = io_fail(error, CUTTLE_NOMEM, "out of memory");

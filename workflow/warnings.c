@@ -13,9 +13,6 @@
 /* Parameters. A smaller model needs examples to know what is wanted. */
 static const uint64_t SMALL_MODEL = 1000000000;
 
-/* A larger epsilon is hardly a promise. */
-static const double WEAK_EPSILON = 10;
-
 /* Share of the tokens that the documents can change. With less the texts are nearly public. */
 static const double FEW_TOKENS = 0.1;
 
@@ -37,7 +34,7 @@ static void warn_examples(FILE *file, const struct run_request *request,
 
 static void warn_epsilon(FILE *file, const struct cuttle_guarantee *guarantee) {
 	const double epsilon = receipt_epsilon(guarantee);
-	if (!(epsilon > WEAK_EPSILON)) return;
+	if (!(epsilon > RECEIPT_WEAK)) return;
 	fprintf(file,
 	        "Warning: epsilon %.3g is hardly a promise: the texts may change the odds of a "
 	        "statement about a record by a factor of e^%.3g. Give a smaller -e or --clip; a "
@@ -50,12 +47,13 @@ static void warn_delta(FILE *file, const struct setup *setup) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
 	const double records = setup->lots.count ? (double)setup->lots.records
 	                                         : (double)setup->receipt.texts * guarantee->batch;
-	if (guarantee->delta * records < 1) return;
+	const double most = 0.1 / records;
+	if (guarantee->delta <= most * (1 + 1e-9)) return;
 	fprintf(file,
-	        "Warning: delta %.3g is not below 1 / %s = %.3g. So large a delta would allow "
+	        "Warning: delta %.3g is above 1 / (10 %s) = %.3g. So large a delta would allow "
 	        "publishing a record now and then: give --delta %.0e or less.\n",
-	        guarantee->delta, setup->lots.count ? "R" : "(N B)", 1 / records,
-	        pow(10, floor(log10(0.1 / records))));
+	        guarantee->delta, setup->lots.count ? "R" : "N B", most,
+	        pow(10, floor(log10(most))));
 }
 
 /* Let x = gain clip / temperature. The references together move the logarithm of each token's

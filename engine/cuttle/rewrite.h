@@ -29,7 +29,7 @@ struct cuttle_rewrite_params {
 	 * divergence, and leave the other NaN. */
 	double epsilon;
 	double divergence; /* c, nats per token */
-	double delta;      /* default 1e-5; recommended: at most 1 / (10 documents) */
+	double delta;      /* default 1e-5; recommended: at most 1 / (100 documents) */
 	uint32_t alpha;    /* the order, 2..16; 0 = as suits (rewrite_budget.h) */
 	enum cuttle_mix mix;
 	uint32_t groups; /* G: groups 0 .. G-1, 1..16; default 1 */

@@ -43,7 +43,7 @@ says out ' 3  ward: x$'
 grep -Eq 'two|four|five|caf' out && fail "a document or an owner is in the report: $(cat out)"
 exits 0 inspect -i notes.jsonl --text-field note --unit-key who --category-field ward -B 2 --json
 [ "$(sed -n 2p out | cut -c1-22)" = '  "PRIVATE": "PRIVATE:' ] || fail "the first member is not PRIVATE: $(head -2 out)"
-tells "['states']" "{'no_field': 1, 'not_json': 2, 'not_text': 1, 'not_utf8': 1, 'too_long': 1, 'blank': 2, 'readable': 4}"
+tells "['states']" "{'no_field': 1, 'not_json': 2, 'nan': 0, 'half_pair': 0, 'not_text': 1, 'not_utf8': 1, 'too_long': 1, 'open_quote': 0, 'after_quote': 0, 'blank': 2, 'readable': 4}"
 tells "['repeated']" 1
 tells "['bytes']['50']" 8
 tells "['records_per_owner']" "{'0': 1, '10': 1, '50': 1, '90': 1, '99': 1, '100': 3}"
@@ -68,6 +68,14 @@ says err 'the header row has no column text'
 exits 0 inspect -i notes.csv --delimiter ';' --text-field note
 says out '^readable +1,'
 says out ' 1  without the field'
+# A broken quote is told with its line, and spoils no other record.
+printf 'id,text\n1,"Note of Anna\n2,Note of Bert\n3,"Note" of Carl\n' >quotes.csv
+exits 0 inspect -i quotes.csv
+says out '^readable +1,'
+says out ' 1  with a quote that is never closed: line 2$'
+says out ' 1  with something behind a closing quote: line 4$'
+exits 0 inspect --json -i quotes.csv
+says out '^ *"broken_quote_lines": \[$'
 : >empty.jsonl
 exits 0 inspect -i empty.jsonl
 says out '^records +0$'
@@ -105,6 +113,29 @@ runs "$(line_of -i refs.jsonl --text-field note -B 2)" 4
 runs "$(line_of -i refs.jsonl -B 2 --kind "ward's note")" 4
 runs "$(line_of -i refs.jsonl --text-field note -B 31)" 1
 runs "$(line_of -i refs.jsonl --text-field note -B 2 --unit-key who --category-field ward)" 4
+# The names stand in an order that tells no counts.
+for many in a b; do
+	for ((i = 0; i < 10; i++)); do echo "{\"text\":\"x\",\"who\":$i,\"ward\":\"$([ $((i % 2)) = 0 ] && echo $many || echo a)\"}"; done >order.jsonl
+	for i in 10 11 12; do echo "{\"text\":\"x\",\"who\":$i,\"ward\":\"b\"}"; done >>order.jsonl
+	exits 0 inspect -i order.jsonl -B 2 --unit-key who --category-field ward
+	says out ' --categories a,b --category-public '
+	says out '^Choose: protect each who as a whole, or keep the category of each record secret\. This line does the first'
+done
+# Declared categories that no record has are told, and how many records are in none.
+exits 0 inspect -i order.jsonl --category-field ward --categories B,a,D
+says out '^declared +3, 8 of 13 records are in none of them: capitals count$'
+says out '^ +0  ward: B$'
+says out '^ +0  ward: D$'
+grep -Eq '^ +0  ward: a' out && fail "a category with records is called empty: $(cat out)"
+exits 0 inspect -i order.jsonl --category-field ward --categories B,a --json
+tells "['declared']" "{'records_in_none': 8, 'without_records': ['ward: B']}"
+# A name that looks like a file of another kind is told here, and refused by what would pay for it.
+exits 0 inspect -i order.jsonl --category-field ward --categories cats.txt
+says out 'a file ends in .csv or .jsonl'
+refused 2 generate -m tiny.gguf -i order.jsonl -o never.jsonl -e 5 -B 2 -N 2 -n 4 --category-field ward --categories cats.txt
+says err 'this one name looks like a file'
+refused 2 generate -m tiny.gguf -i order.jsonl -o never.jsonl -e 5 -B 2 -N 2 -n 4 --category-field ward
+says err '--category-field FIELD --categories A,B,C'
 # Names that a list cannot hold, or several fields, take a file.
 sed 's/"it.s 0"/"a, b"/' refs.jsonl >commas.jsonl
 printf 'ward\n"a, b"\nit'"'"'s 1\n' >categories.csv

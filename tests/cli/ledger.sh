@@ -342,6 +342,18 @@ done <<-'END'
 	s/"context": [0-9]*/"context": 8000/
 	s/"version": ".*"/"version": "9"/
 END
+# A trace that the receipt conceals is the word of who wrote it, but for the signer's.
+exits 0 receipt verify stripped.json
+says out '^  - That no trace was written.* nothing that was given shows it'
+exits 0 receipt verify b.receipt.json --key "$public"
+grep -q 'no trace was written' out && fail "a signer's word is doubted"
+# The words of earlier receipts still stand, and no others do.
+sed -E 's/(together, )(the probability .*) (without any one record)(, plus .* round)\. Even odds .* but for delta\./\1they would have concluded nearly as well \3: \2 without\4./' \
+	stripped.json >former.json
+cmp -s former.json stripped.json && fail "the sentence is worded otherwise"
+exits 0 receipt verify former.json
+sed 's/nearly as well/as well/' former.json >edited.json
+refused 7 receipt verify edited.json
 sed "s/$public/$(cat other.pub)/" b.receipt.json >edited.json
 refused 7 receipt verify edited.json
 refused 7 receipt verify edited.json --key other.pub

@@ -32,6 +32,13 @@ says out.jsonl "^\{\"index\":0,\"text\":\"$word( $word){8}\",\"words\":9,\"metho
 exits 0 receipt verify out.receipt.json --output out.jsonl --words w.cw
 says out 'A whole text of n words: n times 6. The number of words is public.'
 says out.receipt.json '"epsilon_text": null'
+# Where the number of words is public none becomes none; earlier receipts say it otherwise, and hold.
+says out.receipt.json '"adjacency": "one word of a record becomes any other word; how many there are is public"'
+sed 's/any other word; how many there are is public/any other word, or none/' out.receipt.json >former.json
+exits 0 receipt verify former.json
+sed 's/; how many there are is public//' out.receipt.json >former.json
+refused 7 receipt verify former.json
+rm former.json
 nothing_left out
 exits 0 "${run[@]}"
 says err 'out.jsonl is already complete'

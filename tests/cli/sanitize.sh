@@ -28,6 +28,13 @@ exits 0 receipt verify out.receipt.json --output out.jsonl --model tiny.gguf
 says out '^texts    3 documents, 1 of them without a mark$'
 says out 'plus delta = 1e-05'
 says out.receipt.json '"mechanism": "dp-fusion"'
+# The words of earlier receipts still stand.
+sed -E 's/(all marks \([^)]*\), )(the probability .* would be )with these marks blank/\1they would have concluded nearly as well with these marks blank: \2then/' \
+	out.receipt.json >former.json
+cmp -s former.json out.receipt.json && fail "the sentence is worded otherwise"
+sed -i 's/ An epsilon this large promises little\.//' former.json
+exits 0 receipt verify former.json
+rm former.json
 nothing_left out
 exits 0 "${run[@]}" -e 4
 says err 'out.jsonl is already complete'

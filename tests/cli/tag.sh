@@ -166,7 +166,9 @@ wrong() {
 }
 wrong '{"text":"Sesame"' 'not a JSON object'
 wrong '["Sesame"]' 'not a JSON object'
-wrong '' 'not a JSON object'
+wrong '' 'it is empty: leave the line out'
+wrong '{"text":"Sesame","score":NaN}' 'it has NaN or Infinity, which are not JSON'
+wrong '{"text":"Sesame \ud83d"}' 'half a surrogate pair'
 wrong '{"txt":"Sesame"}' 'no text in the member text'
 wrong $'{"text":"Sesame\xff"}' 'not UTF-8'
 wrong '{"text":"Sesame"}' 'it has no spans' --tagger none
@@ -216,7 +218,7 @@ badly "answer to line 1: it is not a JSON object"
 tagger bad <<<'while read -r line; do echo "{\"id\":1,\"spans\":[{\"start\":0,\"end\":99,\"label\":\"Zoe\"}]}"; done'
 badly "answer to line 1: span 1: it goes beyond the text"
 tagger bad <<<'while read -r line; do echo "{\"id\":1,\"spans\":[]}"; echo; done'
-badly 'line [12]: (it wrote more than one line|it is not a JSON object)'
+badly 'line [12]: (it wrote more than one line|it is empty)'
 tagger bad <<<'n=0; while read -r line; do n=$((n+1)); echo "{\"id\":$n,\"spans\":[]}"; done; exit 3'
 badly 'did not end with exit code 0'
 tagger bad <<<'n=0; while read -r line; do n=$((n+1)); echo "{\"id\":$n,\"spans\":[]}"; done; echo "{}"'

@@ -39,10 +39,11 @@ calm+=(--public-examples public.jsonl)
 warns '' -e 10
 warns 'epsilon 10.1 .*e\^10.1\. Give a smaller -e' -e 10.1
 warns 'epsilon [0-9.e+]+ is hardly a promise' --clip 20
-# delta against the number of records, N B = 4.
-warns '' --delta 0.24
-warns 'delta 0.25 is not below 1 / \(N B\) = 0.25.* --delta 1e-02 or less' --delta 0.25
-warns 'delta 0.001 .*--delta 1e-04 or less' --delta 0.001 -N 500
+# delta against a tenth of one in the number of records, N B = 4.
+warns '' --delta 0.025
+warns 'delta 0.0251 is above 1 / \(10 N B\) = 0.025.* --delta 1e-02 or less' --delta 0.0251
+warns '' --delta 1e-4 -N 500
+warns 'delta 0.00011 .*--delta 1e-04 or less' --delta 0.00011 -N 500
 # tanh(x / 2) = 0.1 at x = 0.2007; both sides of it.
 warns '' --clip 0.2016
 warns 'clip / temperature is 0.2, so the documents change at most 10 % of the tokens.*Raise -B' --clip 0.2

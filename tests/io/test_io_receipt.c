@@ -231,14 +231,43 @@ static void a_weight_rounds_up(void **state) {
 	}
 }
 
+/* The fingerprint of a command does not follow from how its sentence is worded. */
+static void words_make_no_other_command(void **state) {
+	(void)state;
+	struct receipt receipt = sample();
+	const struct receipt_command command = {.input = "i",
+	                                        .text_field = "text",
+	                                        .input_format = "auto",
+	                                        .output_format = "jsonl",
+	                                        .insecure_seed = UINT64_MAX};
+	char sentence[RECEIPT_SENTENCE], one[HASH_TEXT], other[HASH_TEXT];
+	assert_true(receipt_fingerprint(&receipt, &command, one));
+	receipt.former_words = true;
+	receipt_sentence(&receipt, NULL, sentence);
+	assert_non_null(strstr(sentence, "they would have concluded nearly as well without any one "
+	                                 "record: the probability of any event is at most e^3"));
+	assert_true(receipt_fingerprint(&receipt, &command, other));
+	assert_string_equal(one, other);
+}
+
 static void the_sentence_rounds_up(void **state) {
 	(void)state;
 	struct receipt receipt = sample();
 	char sentence[RECEIPT_SENTENCE];
 	receipt_sentence(&receipt, NULL, sentence);
 	assert_non_null(strstr(sentence, "(epsilon = 3, delta = 1e-06)-differential privacy"));
-	assert_non_null(strstr(sentence, "at most e^3 = 20.09 times what it would be without, plus "
-	                                 "delta = 1e-06, and the other way"));
+	assert_non_null(strstr(sentence, "at most e^3 = 20.09 times what it would be without any "
+	                                 "one record, plus delta = 1e-06, and the other way"));
+	assert_non_null(strstr(sentence, "Even odds become at most 20.09 to 1, but for delta. "));
+	assert_null(strstr(sentence, "promises little"));
+	for (int large = 0; large < 2; large++) {
+		receipt.guarantee.epsilon = large ? 300 : 10.5;
+		receipt_sentence(&receipt, NULL, sentence);
+		assert_non_null(strstr(sentence, large ? " at most e^300 to 1, but"
+		                                       : " at most 36316 to 1, but"));
+		assert_non_null(strstr(sentence, " An epsilon this large promises little."));
+		assert_null(strstr(sentence, RECEIPT_FORMER_WORDS));
+	}
 	receipt.guarantee.epsilon = 3.00001;
 	receipt_sentence(&receipt, NULL, sentence);
 	assert_non_null(strstr(sentence, "(epsilon = 3.0001, "));
@@ -629,6 +658,7 @@ int main(void) {
 	    cmocka_unit_test(a_weight_rounds_up),
 	    cmocka_unit_test(what_is_off_is_not_named),
 	    cmocka_unit_test(units_and_categories),
+	    cmocka_unit_test(words_make_no_other_command),
 	    cmocka_unit_test(the_sentence_rounds_up),
 	    cmocka_unit_test(fingerprints_differ),
 	    cmocka_unit_test(documents_read_back),

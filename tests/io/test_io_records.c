@@ -80,6 +80,12 @@ static void jsonl_oddities(void **state) {
 	             "\"text\":\"c\"}\n"),
 	       "a#7|b#\"x\\\"y\"|c");
 	expect("a.jsonl", BYTES("{\"text\":\"a\",\"n\":99999999999999999999999}\n"), "a");
+	// Numbers have no limit in JSON; one that nothing can hold is none.
+	expect("a.jsonl",
+	       BYTES("{\"text\":\"a "
+	             "1e400\",\"n\":1e400,\"id\":7}\n{\"text\":1e400}\n{\"text\":\"b\",\"id\":"
+	             "-1.5E+999}\n{\"text\":\"c\",\"n\":[1e400,99999999999999999999999]}\n"),
+	       "a 1e400#7|~|b|c");
 	expect("a.data", BYTES("{\"text\":\"by default JSONL\"}\n"), "by default JSONL");
 	expect("a.jsonl", BYTES("a\0b\n{\"text\":\"c\"}\n"), "~|c");
 	expect(
@@ -105,13 +111,74 @@ static void csv_oddities(void **state) {
 	expect("a.csv", BYTES("text\r\na\r\n\r\n  \r\nb\r\n"), "a|~|~|b");
 	expect("a.csv", BYTES("text\ra\rb\r"), "a|b");
 	expect("a.csv", BYTES("\n\r\ntext\na\n"), "a");
-	expect("a.csv", BYTES("text\n\"open to the end\nof the file"),
-	       "open to the end\nof the file");
+	expect("a.csv", BYTES("text\n\"open to the end\nof the file"), "~|of the file");
 	expect("a.csv", BYTES("text\n"), "");
 	expect("a.csv", BYTES("text,id,text,id\na,1,b,2\n"),
 	       "a#\"1\""); // of two columns of one name the first
 	expect("a.csv", BYTES("\xEF\xBB\xBF\"text\",\"x\"\r\n\"a\",1\r\n"), "a");
 	expect("a.csv", BYTES("x,text\n1,a\"b\"\"c\n3,\"\"\"f\"\"\"\n"), "a\"b\"\"c|\"f\"");
+}
+
+/* A broken quote makes its own record null, and no other. */
+static void broken_quotes(void **state) {
+	(void)state;
+	expect("a.csv", BYTES("id,text\n1,\"a\n2,b\n3,c\n"), "~|b#\"2\"|c#\"3\"");
+	expect("a.csv", BYTES("id,text\n1,a\n2,\"b\" c\n3,d\n"), "a#\"1\"|~|d#\"3\"");
+	// The next quote shows that the first one is open.
+	expect("a.csv", BYTES("id,text\r\n1,\"a\r\n2,\"b\"\r\n3,\"c\nd\"\r\n"),
+	       "~|b#\"2\"|c\nd#\"3\"");
+	expect("a.csv", BYTES("text,id\n\"a\"x,1\n\"b\" ,2\n \"c\",3\n"), "~|b#\"2\"|c#\"3\"");
+	// What closes over lines is a cell; the row ends where the bad quote opens.
+	expect("a.csv", BYTES("id,text\n\"1\n\",\"a\n2,b"), "~|b#\"2\"");
+	expect("a.csv", BYTES("id,text\n1,\"\n2,b\n3,\"\"\"\n"), "\n2,b\n3,\"#\"1\"");
+	expect("a.csv", BYTES("text\na\n\""), "a|~");
+	// A cell without quotes may have some.
+	expect("a.csv", BYTES("id,text\n1,5\" pipe\n2,b\n"), "5\" pipe#\"1\"|b#\"2\"");
+}
+
+/* TSV has no quotes: a line is a record, whatever it begins with. */
+static void tsv_has_no_quotes(void **state) {
+	(void)state;
+	expect("a.tsv", BYTES("id\ttext\n1\t\"a\n2\tb\n3\t\"c\"\n4\t\"d\"\"\" e\n"),
+	       "\"a#\"1\"|b#\"2\"|\"c\"#\"3\"|\"d\"\"\" e#\"4\"");
+}
+
+/* The lines of broken quotes are told to the owner. */
+static void lines_of_broken_quotes(void **state) {
+	(void)state;
+	static const size_t lines[] = {0, 4, 0, 6, 0, 8};
+	static const enum record_state states[] = {RECORD_READABLE, RECORD_OPEN_QUOTE,
+	                                           RECORD_READABLE, RECORD_AFTER_QUOTE,
+	                                           RECORD_BLANK,    RECORD_OPEN_QUOTE};
+	struct records *records =
+	    read_limited("a.csv", BYTES("text\n\"a\nb\"\n\"c\nd\n\"e\"f\n\n\"g"), SIZE_MAX);
+	assert_int_equal(records_count(records), 6);
+	for (size_t i = 0; i < 6; i++) {
+		assert_int_equal(records_fault_line(records, i), lines[i]);
+		assert_int_equal(records_state(records, i), states[i]);
+	}
+	records_free(&records);
+}
+
+/* Broken quotes in long files, of which each is looked for through what follows. */
+static void many_broken_quotes(void **state) {
+	(void)state;
+	enum { LINES = 1 << 19 };
+	char *bytes = malloc(16 * LINES + 64);
+	assert_non_null(bytes);
+	static const char *const rows[] = {"1,\"a\n", "1,\"a\",\"b\n", "1,\"\"\"a\n", "1,a\n"};
+	for (size_t i = 0; i < 4; i++) {
+		size_t used = (size_t)sprintf(bytes, "id,text\n0,\"open\n");
+		for (size_t j = 0; j < LINES; j++)
+			used += (size_t)sprintf(bytes + used, "%s", rows[i]);
+		used += (size_t)sprintf(bytes + used, "2,last\n");
+		struct records *records = read_limited("a.csv", bytes, used, SIZE_MAX);
+		size_t size;
+		assert_int_equal(records_count(records), LINES + 2);
+		assert_memory_equal(records_text(records, LINES + 1, &size), "last", 4);
+		records_free(&records);
+	}
+	free(bytes);
 }
 
 /* 7 and "7" are one owner, however a system writes it; as a mere id each is what it was. */
@@ -382,7 +449,7 @@ static void a_line_of_100_megabytes(void **state) {
 		              after.ru_maxrss - before.ru_maxrss);
 #if !defined(__SANITIZE_ADDRESS__)
 		assert_true(after.ru_maxrss - before.ru_maxrss <
-		            48 << 10); // KiB: 16 MiB of the line, and of libcsv's field 24
+		            48 << 10); // KiB: 16 MiB of the line, and jansson's blocks
 #endif
 		records_free(&records);
 		assert_int_equal(truncate(path, 0), 0);
@@ -429,23 +496,25 @@ static void read_as_generate(bool csv) {
 	static const struct {
 		const char *begin, *filling, *end;
 		size_t fillings;
-	} odd[2][5] = {{{"{\"text\":\"", "0123456789", "\"}", 1600000},
+	} odd[2][6] = {{{"{\"text\":\"", "0123456789", "\"}", 1600000},
 	                {"{\"text\":\"a\",\"other\":[", "[1,2],", "0]}", 1000000},
 	                {"{\"id\":\"", "0123456789", "\",\"text\":\"a\"}", 1600000},
 	                {"{\"", "0123456789", "\":1,\"text\":\"a\"}", 1600000},
-	                {"{\"text\":\"", "0123456789", "\"}", 2000000}},
+	                {"{\"text\":\"", "0123456789", "\"}", 2000000},
+	                {"{\"text\":\"a\",\"n\":1e400,\"other\":\"", "0123456789", "\"}", 1600000}},
 	               {{"2,a,", "0123456789", "", 1600000},
 	                {"2,", "0123456789", ",text", 1600000},
 	                {"", "0123456789", ",a,text", 1600000},
 	                {"2,a,\"", "0\"\"123456789", "\"", 1600000},
-	                {"2,a,", "0123456789", "", 2000000}}};
+	                {"2,a,", "0123456789", "", 2000000},
+	                {"2,a,\"", "0123456789", "", 1600000}}};
 	(void)snprintf(path, sizeof path, "%s/%s", folder, csv ? "a.csv" : "a.jsonl");
 	secrecy_begin();
 	if (secrecy_room(0, NULL)) _exit(2);
 	read_three(csv, csv ? "2,a,text" : "{\"text\":\"text\"}", "", 0, "");
 	(void)most_mapped();
 	const long first = most_mapped();
-	for (size_t i = 0; i < 5; i++) {
+	for (size_t i = 0; i < 6; i++) {
 		read_three(csv, odd[csv][i].begin, odd[csv][i].filling, odd[csv][i].fillings,
 		           odd[csv][i].end);
 		if (most_mapped() != first) _exit(10 + (int)i);
@@ -568,6 +637,16 @@ static void wrong_files(void **state) {
 	refuse("b.csv", BYTES(""), "line 1: ");
 	refuse("b.csv", BYTES("\n\n"), "line 3: ");
 	refuse("b.csv", BYTES("secret,other\nsecret,1\n"), "line 1: ");
+	refuse("b.csv", BYTES("id;text\r\n1;secret\r\n"), "give --delimiter ';'");
+	refuse("b.csv", BYTES("id\ttext\n1\tsecret\n"), "give --delimiter '\\t'");
+	refuse("b.csv", BYTES("sep=;\r\nid;text\r\n1;secret\r\n"), "(tail -n +2) and give");
+	refuse("b.csv", BYTES("ID,TEXT\n1,secret\n"), "give --text-field 'TEXT'");
+	refuse("b.csv", BYTES("id,\"text\n1,secret\n"),
+	       "line 1: the header row has a broken quote");
+	refuse("b.csv", BYTES("id,\"text\n1\",secret\n"),
+	       "line 1: the header row has a broken quote");
+	refuse("b.csv", BYTES("id,\"te\"xt\n1,secret\n"),
+	       "line 1: the header row has a broken quote");
 	refuse("b.csv", BYTES("\r\n\r\nsecret,other\r\nsecret,1\r\n"), "line 3: ");
 	refuse("b.csv", BYTES("\xFF\xFEt\0e\0x\0t\0\n\0a\0\n\0"), "UTF-16");
 	struct records_request request = {
@@ -605,6 +684,8 @@ static void foreign_formats(void **state) {
 	refuse("a.jsonl", BYTES("\xFE\xFF\0{"), "UTF-16");
 	refuse("a.json", BYTES("{\"text\":\"secret\"}\n"), "jq -c '.[]' ");
 	refuse("a.JSONL.GZ", BYTES("{\"text\":\"secret\"}\n"), "zcat ");
+	refuse("a.json", BYTES("{\"entry\":[]}"), "jq -c '.entry[].resource' of a FHIR bundle");
+	refuse("a.data", BYTES("MSH|^~\\&|secret"), "HL7 v2");
 	refuse("a.xlsx", BYTES("PK\x03\x04 secret"), "libreoffice ");
 	refuse("a.txt", BYTES("secret\n"), "jq -cR ");
 }
@@ -640,7 +721,9 @@ static void delimiters(void **state) {
 	} tries[] = {
 	    {"a.tsv", NULL, "id\ttext\n7\ta, b\n", "a, b", RECORDS_AUTO, CUTTLE_OK},
 	    {"a.data", "\\t", "id\ttext\n7\t a; b \n", "a; b", RECORDS_AUTO, CUTTLE_OK},
-	    {"a.data", "\t", "id\ttext\n7\t\"a\tb\"\n", "a\tb", RECORDS_AUTO, CUTTLE_OK},
+	    {"a.data", "\t", "id\ttext\n7\t\"a\tb\"\n", "\"a", RECORDS_AUTO, CUTTLE_OK},
+	    {"a.data", "\t", "id\ttext\n7\t\"a\tb\"\n", "a\tb", RECORDS_CSV, CUTTLE_OK},
+	    {"a.tsv", NULL, "id\ttext\n7\t\"a\tb\"\n", "a\tb", RECORDS_CSV, CUTTLE_OK},
 	    {"a.csv", ";", "id;text\n7;a, b\n", "a, b", RECORDS_AUTO, CUTTLE_OK},
 	    {"a.tsv", ",", "id,text\n7,a\n", "a", RECORDS_CSV, CUTTLE_OK},
 	    {"a.tsv", NULL, "id\ttext\n7\ta, b\n", "a, b", RECORDS_CSV, CUTTLE_OK},
@@ -681,17 +764,22 @@ static void states(void **state) {
 	static char enormous[SOURCE_LINE + 256];
 	for (int csv = 0; csv < 2; csv++) {
 		const enum record_state of_jsonl[] = {
-		    RECORD_READABLE, RECORD_BLANK,    RECORD_BLANK,
-		    RECORD_NOT_JSON, RECORD_NOT_JSON, RECORD_NO_FIELD,
-		    RECORD_NOT_TEXT, RECORD_NOT_UTF8, RECORD_TOO_LONG};
+		    RECORD_READABLE, RECORD_BLANK,    RECORD_BLANK,    RECORD_NOT_JSON,
+		    RECORD_NOT_JSON, RECORD_NAN,      RECORD_NAN,      RECORD_HALF_PAIR,
+		    RECORD_NOT_JSON, RECORD_NO_FIELD, RECORD_NOT_TEXT, RECORD_NOT_UTF8,
+		    RECORD_TOO_LONG};
 		const enum record_state of_csv[] = {RECORD_READABLE, RECORD_BLANK,
 		                                    RECORD_BLANK,    RECORD_NO_FIELD,
 		                                    RECORD_NOT_UTF8, RECORD_TOO_LONG};
-		size_t used = (size_t)sprintf(enormous, "%s",
-		                              csv ? "id,text\n1,a\n\n2, \n3\n4,\xFF\n5,"
-		                                  : "{\"text\":\"a\"}\n\n{\"text\":\" \"}\nnot "
-		                                    "json\n[\"text\"]\n{\"note\":\"abc\",\"n\":1}\n"
-		                                    "{\"text\":7}\n{\"text\":\"\xFF\"}\n");
+		size_t used =
+		    (size_t)sprintf(enormous, "%s",
+		                    csv ? "id,text\n1,a\n\n2, \n3\n4,\xFF\n5,"
+		                        : "{\"text\":\"a\"}\n\n{\"text\":\" \"}\nnot "
+		                          "json\n[\"text\"]\n{\"text\":NaN}\n{\"text\":\"\\ud83d\","
+		                          "\"n\":-Infinity}\n{\"text\":\"\\ud83d\\ude00 "
+		                          "\\ude00\"}\n{\"text\":\"NaN \\\\ud83d\",}\n"
+		                          "{\"note\":\"abc\",\"n\":1}\n"
+		                          "{\"text\":7}\n{\"text\":\"\xFF\"}\n");
 		memset(enormous + used, 'x', SOURCE_LINE + 1);
 		enormous[used + SOURCE_LINE + 1] = '\n';
 		write_bytes(csv ? "a.csv" : "a.jsonl", enormous, used + SOURCE_LINE + 2);
@@ -730,6 +818,10 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(jsonl_oddities),
 	    cmocka_unit_test(csv_oddities),
+	    cmocka_unit_test(broken_quotes),
+	    cmocka_unit_test(tsv_has_no_quotes),
+	    cmocka_unit_test(lines_of_broken_quotes),
+	    cmocka_unit_test(many_broken_quotes),
 	    cmocka_unit_test(nothing_is_said),
 	    cmocka_unit_test(owners),
 	    cmocka_unit_test(labels),
