@@ -36,6 +36,7 @@ show() {
 		read -r status seconds used <"$folder/$shown.status"
 		echo "== ${programs[$shown]}, $seconds s, $used of a processor" | tee -a "$folder/all"
 		cat "$folder/$shown.log"
+		grep '^skipped' "$folder/$shown.log" >>"$folder/skipped"
 		[ "$status" = 0 ] || failed="$failed ${programs[$shown]}"
 		rm "$folder/$shown".*
 		shown=$((shown + 1))
@@ -51,6 +52,10 @@ wait
 show
 echo "== the ten that took most of a processor"
 sort -t, -k3 -rn "$folder/all" | head -10 | cut -c4-
+if [ -s "$folder/skipped" ]; then
+	echo "== left out on this machine"
+	cat "$folder/skipped"
+fi
 if [ -n "$failed" ]; then
 	echo "FAILED:$failed" >&2
 	exit 1
