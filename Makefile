@@ -18,16 +18,16 @@ override CPPFLAGS += -I. -D_GNU_SOURCE
 override CFLAGS += -std=c11 $(ARITHMETIC) $(WARNINGS) -fno-omit-frame-pointer -fvisibility=hidden -fPIC -pthread -MMD -MP
 CORE_LIBS := -lm -pthread
 IO_LIBS := -ljansson -lcsv -lsodium -lsqlite3 -lutf8proc
+# Of OpenBLAS the header alone: kernels/gemm_blas.c loads the library when --isa blas asks for it.
 ifeq ($(BLAS),1)
 override CPPFLAGS += -DCUTTLE_BLAS
-CORE_LIBS += -lopenblas
 endif
-# Of libcurl the header alone: io/remote.c loads the library when it opens a connection.
+# Of libcurl, too: io/remote.c loads the library when it opens a connection.
 ifeq ($(CURL),1)
 override CPPFLAGS += -DCUTTLE_CURL
 endif
 
-# Of libmicrohttpd the header alone, too: serve/mhd.c loads it when a server starts.
+# Of libmicrohttpd, too: serve/mhd.c loads it when a server starts.
 ifeq ($(HTTP),1)
 override CPPFLAGS += -DCUTTLE_HTTP
 SERVE := $(filter-out serve/serve_none.c,$(wildcard serve/*.c))
@@ -44,11 +44,12 @@ endif
 ifneq ($(ARCH),aarch64)
 CORE := $(filter-out %_neon.c %_dotprod.c,$(CORE))
 endif
+# Nothing else of the core loads a library, and a static program could not.
 ifneq ($(BLAS),1)
-CORE := $(filter-out %_blas.c,$(CORE))
+CORE := $(filter-out %_blas.c base/library.c,$(CORE))
 endif
 # Of io/remote.c and its refusal, which needs no header of libcurl, one is left out.
-IO := $(filter-out $(if $(filter 1,$(CURL)),io/remote_none.c,io/remote.c),$(wildcard io/*.c convert/*.c tag/*.c measure/*.c workflow/*.c)) $(SERVE)
+IO := $(filter-out $(if $(filter 1,$(CURL)),io/remote_none.c,io/remote.c),$(wildcard io/*.c convert/*.c tag/*.c measure/*.c workflow/*.c)) $(SERVE) $(filter-out $(CORE),base/library.c)
 TOOLS := $(wildcard tools/*.c)
 # A program is named like its file, whichever folder the file is in: tests/dp/test_dp_draw.c makes build/tests/test_dp_draw.
 PROGRAMS := $(filter-out $(if $(filter 1,$(HTTP)),,tests/serve/%),$(wildcard tests/*/test_*.c tests/support/gen_*.c))

@@ -14,7 +14,6 @@ shift 4
 [ $# -gt 0 ] || set -- likelihood steps mauve
 cuttle=${CUTTLE:-build/cuttle} methods=${METHODS:-build/methods}
 mkdir -p "$folder"
-export OPENBLAS_NUM_THREADS=1
 
 # ---- likelihood of held-out texts ----------------------------------------------------------------
 # One text in one process, and its lines are kept together: a stop loses one text.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The library from C++: each line of the input is a reference. Every four lines give one text.
-// Build (without -lopenblas if the library was made with BLAS=0):
-//   c++ -std=c++11 -I. examples/generate.cpp build/libcuttle.a -lm -lopenblas -pthread -o generate
+// Build:
+//   c++ -std=c++11 -I. examples/generate.cpp build/libcuttle.a -lm -pthread -o generate
 // Usage:  generate MODEL.gguf KIND < LINES
 #include "engine/cuttle.h"
 

@@ -9,11 +9,11 @@
 // every process that reads private texts, and make its start take three times as long.
 #include "io/remote.h"
 
+#include "base/library.h"
 #include "base/misuse.h"
 #include "io/arena.h"
 #include "io/fail.h"
 #include "io/file.h"
-#include "io/library.h"
 #include "io/secrecy.h"
 #include <curl/curl.h>
 #include <errno.h>

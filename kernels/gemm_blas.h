@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemm_blas.h: computes prompts by cblas_sgemm: a portable way, and a check of the other kernels.
-// Only in builds with CUTTLE_BLAS. Called by the forward pass; rows may be private.
+// Only in builds with CUTTLE_BLAS, which need its header alone: a process that does not ask for
+// it has none of it. Called by the forward pass; rows may be private.
 //   out = x * w^T (+ out)    x in fp32, not quantised; w in fp32, as pack_row gives it
 // Channels are taken in panels of as many groups as the scratch holds.
 // A BLAS picks its order of additions by the shape of the call. So with another number of rows the
@@ -18,9 +19,15 @@ enum {
 	GEMM_BLAS_K_MOST = GEMM_BLAS_SCRATCH / GEMM_GROUP /* with it, one group still fits */
 };
 
-/* Tells the BLAS library to use one thread. Call it once per process, before the first gemm_blas
- * and before threads are started. */
-void gemm_blas_init(void);
+enum gemm_blas_init {
+	GEMM_BLAS_READY,
+	GEMM_BLAS_ABSENT, /* the library is not installed */
+	GEMM_BLAS_NO_ROOM /* OpenBLAS would find no memory, and then it tries for ever */
+};
+
+/* Loads OpenBLAS and tells it to use one thread. Call it before the first gemm_blas and before
+ * threads are started. It sets OPENBLAS_NUM_THREADS, which OpenBLAS reads as it is loaded. */
+enum gemm_blas_init gemm_blas_init(void);
 
 /* Groups in a panel, for 1 <= k <= GEMM_BLAS_K_MOST. Work may be cut between panels without
  * changing a bit. Example: k = 576 gives 16384 / 576 = 28 groups. */

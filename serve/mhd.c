@@ -2,8 +2,8 @@
 // mhd.c: finds the functions of libmicrohttpd: see mhd.h. Called when a server starts.
 #include "serve/mhd.h"
 
+#include "base/library.h"
 #include "io/fail.h"
-#include "io/library.h"
 
 struct mhd mhd;
 

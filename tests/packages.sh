@@ -38,8 +38,8 @@ for file in cuttle/packaging/examples/*; do
 	cmp -s "$file" "$root/share/doc/cuttle/examples/${file##*/}" || fail "no $file as it stands, which the help of shard names"
 done
 [ "$(dpkg-deb -f libcuttle0_*.deb Depends | tr ',' '\n' | grep -cv libc6)" = 0 ] || fail "the library needs more than the C library"
-dpkg-deb -f cuttle_*.deb Depends | grep -q openblas || fail "the command has no OpenBLAS"
-dpkg-deb -f cuttle_*.deb Depends | grep -q curl && fail "the command depends on libcurl, which it opens when it has to"
+"$root/bin/cuttle" bench -m none --isa blas 2>&1 | grep -q 'build has no OpenBLAS' && fail "the command has no way to OpenBLAS"
+dpkg-deb -f cuttle_*.deb Depends | grep -qE 'curl|blas|microhttpd' && fail "the command depends on a library that it opens when it has to"
 
 # Hardening: what the compiler was told, and what came of it. Debian 12's linker drops the note that says that all of a program has targets for
 # indirect jumps, since the C library's first files have none. So these instructions are counted.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Runs test programs and the shell tests of tests/cli, from the repository root. As many run at
 # once as there are processors. The output of each appears whole, in the order given, with its
-# seconds.
+# seconds and those of a processor, which a busy machine hardly changes. The ten that take most come last.
 # usage: run.sh PROGRAM...
 # Environment:
 #   CUTTLE, CUTTLE_EXAMPLE, CUTTLE_MODEL    what the tests run and read
@@ -18,22 +18,25 @@ folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 trap 'kill 0' INT TERM
 
-# run NUMBER: runs that program. Its output goes to NUMBER.log. NUMBER.status gets its exit code and
-# seconds, and appears only when both are written.
+# run NUMBER: runs that program. Its output goes to NUMBER.log. NUMBER.status gets its exit code, its
+# seconds and those of a processor, and appears only when all are written.
 run() {
-	local began=$SECONDS status=0
+	local status=0 TIMEFORMAT='%R %U %S' whole user system
 	# shellcheck disable=SC2086 # a command and its arguments
-	${CUTTLE_TEST_RUNNER-} "./${programs[$1]}" >"$folder/$1.log" 2>&1 || status=$?
-	echo $status $((SECONDS - began)) >"$folder/$1.new" && mv "$folder/$1.new" "$folder/$1.status"
+	{ time ${CUTTLE_TEST_RUNNER-} "./${programs[$1]}" >"$folder/$1.log" 2>&1; } 2>"$folder/$1.times" || status=$?
+	read -r whole user system <"$folder/$1.times"
+	echo $status "$whole $user $system" | awk '{ printf "%d %.1f %.1f\n", $1, $2, $3 + $4 }' >"$folder/$1.new"
+	mv "$folder/$1.new" "$folder/$1.status"
 }
 
 # show: prints the output of the programs that have ended, up to the first that still runs.
 show() {
-	local status seconds
+	local status seconds used
 	while [ -e "$folder/$shown.status" ]; do
-		read -r status seconds <"$folder/$shown.status"
-		echo "== ${programs[$shown]}, $seconds s"
+		read -r status seconds used <"$folder/$shown.status"
+		echo "== ${programs[$shown]}, $seconds s, $used of a processor" | tee -a "$folder/all"
 		cat "$folder/$shown.log"
+		grep '^skipped' "$folder/$shown.log" >>"$folder/skipped"
 		[ "$status" = 0 ] || failed="$failed ${programs[$shown]}"
 		rm "$folder/$shown".*
 		shown=$((shown + 1))
@@ -47,6 +50,12 @@ for ((number = 0; number < ${#programs[@]}; number++)); do
 done
 wait
 show
+echo "== the ten that took most of a processor"
+sort -t, -k3 -rn "$folder/all" | head -10 | cut -c4-
+if [ -s "$folder/skipped" ]; then
+	echo "== left out on this machine"
+	cat "$folder/skipped"
+fi
 if [ -n "$failed" ]; then
 	echo "FAILED:$failed" >&2
 	exit 1

@@ -16,7 +16,8 @@ extern "C" {
  * "avx2", "avxvnni", "avx512", "amx" or "blas". "auto" takes the fastest of this CPU; "blas" is
  * auto with OpenBLAS for prompts. All but "blas" give the same bits.
  * Call it before the first model is opened, from one thread.
- * USAGE: the name is unknown, or this CPU or build does not have it. */
+ * USAGE: the name is unknown, this CPU or build does not have it, or OpenBLAS, which is loaded
+ * here and nowhere else, is not installed. NOMEM: "blas", and there is no room for OpenBLAS. */
 CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_isa_set(const char *name,
                                                             struct cuttle_error *error);
 

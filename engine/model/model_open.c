@@ -33,7 +33,16 @@ const char *cuttle_version(void) {
 enum cuttle_status cuttle_isa_set(const char *name, struct cuttle_error *error) {
 	REQUIRE(name);
 	const bool blas = !strcmp(name, "blas");
-#if !defined(CUTTLE_BLAS)
+#if defined(CUTTLE_BLAS)
+	const enum gemm_blas_init begun = blas ? gemm_blas_init() : GEMM_BLAS_READY;
+	if (begun == GEMM_BLAS_ABSENT)
+		return status_fail(error, CUTTLE_USAGE,
+		                   "--isa blas: libopenblas.so.0 cannot be loaded: install the "
+		                   "Debian package libopenblas0, or leave --isa out");
+	if (begun == GEMM_BLAS_NO_ROOM)
+		return status_fail(error, CUTTLE_NOMEM,
+		                   "--isa blas: no 256 MiB of address space are left for OpenBLAS");
+#else
 	if (blas)
 		return status_fail(error, CUTTLE_USAGE,
 		                   "--isa blas: this build has no OpenBLAS (install "
@@ -44,9 +53,6 @@ enum cuttle_status cuttle_isa_set(const char *name, struct cuttle_error *error) 
 		                   "--isa %.20s: not a tier of this CPU (auto, scalar, neon, "
 		                   "dotprod, avx2, avxvnni, avx512, amx, blas)",
 		                   name);
-#if defined(CUTTLE_BLAS)
-	if (blas) gemm_blas_init();
-#endif
 	prompts_by_blas = blas;
 	return CUTTLE_OK;
 }

@@ -38,7 +38,7 @@ make_tiny() {
 # need_tiny [finite]: makes it, and all commands that follow use it.
 need_tiny() {
 	make_tiny "$@"
-	export CUTTLE_MODEL=$PWD/tiny.gguf OPENBLAS_NUM_THREADS=1
+	export CUTTLE_MODEL=$PWD/tiny.gguf
 }
 
 # need_some_model: a tiny model, since nothing that the test promises depends on what a model writes;
@@ -184,13 +184,13 @@ roomy() {
 	cp "$file" roomy.kept
 	echo null | cat - roomy.kept >"$file"
 	for ((mib = 140; mib < 1000; mib += 10)); do
-		(ulimit -v $((mib << 10)) && OPENBLAS_NUM_THREADS=1 exec "$CUTTLE" "$@" -t 1 >roomy.out 2>roomy.err) && break
+		(ulimit -v $((mib << 10)) && exec "$CUTTLE" "$@" -t 1 >roomy.out 2>roomy.err) && break
 		code=$?
 	done
 	[ $code = 8 ] && ((mib < 1000)) || fail "exit $code with $mib MiB: $(cat roomy.err)"
 	ls >roomy.names
 	{ printf '{"text":"' && yes 'lungs clear ' | head -c 15000000 | tr '\n' ' ' && echo '"}' && cat roomy.kept; } >"$file"
-	(ulimit -v $((mib << 10)) && OPENBLAS_NUM_THREADS=1 exec "$CUTTLE" "$@" -t 1 >roomy.out 2>roomy.err) ||
+	(ulimit -v $((mib << 10)) && exec "$CUTTLE" "$@" -t 1 >roomy.out 2>roomy.err) ||
 		fail "a long record decides the exit code, with $mib MiB: $(cat roomy.err)"
 	same <(ls) roomy.names "files beside a long record"
 	mv roomy.kept "$file"

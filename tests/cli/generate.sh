@@ -228,7 +228,9 @@ exits 0 "${paid[@]}" -n 4 -o log.jsonl --overwrite
 says err "^$texts texts to write"
 says err "^$texts of $texts texts, [0-9]+ tokens drawn$"
 grep -Eq 'tokens/s|reading|left' err && fail "a log says how long things take: $(cat err)"
-if command -v script >/dev/null; then
+if ! script -qec true /dev/null >pseudo 2>&1 </dev/null; then
+	echo "skipped in part: ${0##*/}: no pseudo-terminal can be made here, so nobody sees what a terminal is told: $(cat pseudo)"
+else
 	script -qec "$(printf '%q ' "$CUTTLE" "${paid[@]}" -n 4 -o living.jsonl)" /dev/null >out </dev/null
 	says out 'tokens 0 .* reading the references of text 1 \([0-9]+ s\)'
 	says out "texts $texts/$texts  tokens [0-9]+  [0-9.]+ tokens/s"

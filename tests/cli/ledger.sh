@@ -300,10 +300,13 @@ says out 'epsilon [0-9.]* \(zcdp\)'
 exits 0 receipt verify b.receipt.json
 says out 'compare it with --key'
 # The signature is what any other program makes of the file without its line.
-if command -v openssl xxd >/dev/null; then
-	{ printf '\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00' && xxd -r -p <<<"$public"; } >public.der
+if ! command -v openssl >/dev/null; then
+	echo "skipped in part: ${0##*/}: there is no openssl, so no other program looks at the signature"
+else
+	bytes() { printf '%b' "$(sed 's/../\\x&/g' <<<"$1")"; } # of a number in hexadecimal
+	bytes "302a300506032b6570032100$public" >public.der
 	grep -v '^  "signature": ' b.receipt.json >signed
-	sed -n 's/^  "signature": "\(.*\)",/\1/p' b.receipt.json | xxd -r -p >signature
+	bytes "$(sed -n 's/^  "signature": "\(.*\)",/\1/p' b.receipt.json)" >signature
 	openssl pkeyutl -verify -pubin -keyform DER -inkey public.der -rawin -in signed -sigfile signature >/dev/null || fail "OpenSSL disagrees"
 fi
 refused 7 receipt verify b.receipt.json --key "$(cat other.pub)"

@@ -50,7 +50,6 @@ if nm "$CUTTLE" 2>/dev/null | grep -qE '__(asan|tsan)_init'; then
 	exit 0
 fi
 libraries=(-lm -pthread)
-if nm "$library" | grep -q ' U cblas_'; then libraries+=(-lopenblas); fi
 
 # A program with functions of its own that have the names of ours, and all of the library in a shared object.
 gcc -shared -o libshared.so -Wl,--whole-archive "$library" -Wl,--no-whole-archive -Wl,-z,defs,-z,text "${libraries[@]}" 2>err ||
@@ -85,4 +84,5 @@ says err '^generate: model /nonexistent/model: '
 need_model
 for i in {1..9}; do echo "Patient $i has coughed for a week. Lungs clear. Rest and fluids."; done >lines
 ./generate "$CUTTLE_MODEL" note <lines >out 2>err || fail "examples/generate.cpp: $(cat err)"
-[ "$(grep -c '^---$' out)" = 2 ] || fail "not two texts: $(cat out)"
+# Each text has this line behind it. A drawn text may have one inside, too: the model writes what it likes.
+[ "$(grep -c '^---$' out)" -ge 2 ] && [ "$(tail -1 out)" = --- ] || fail "not two texts: $(cat out)"

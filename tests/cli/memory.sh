@@ -11,8 +11,6 @@ if nm "$CUTTLE" 2>/dev/null | grep -q __asan_init; then
 fi
 
 references 4
-# Where its own threads find no memory OpenBLAS waits for ever when a process ends, whatever the process was.
-export OPENBLAS_NUM_THREADS=1
 refusals=0
 for mib in 90 150 220 300 400 600 1200 2400; do
 	(

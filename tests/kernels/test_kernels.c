@@ -166,7 +166,10 @@ static void test_gemm_definition(void **state) {
 static void test_gemm_blas(void **state) {
 	(void)state;
 #if defined(CUTTLE_BLAS)
-	gemm_blas_init();
+	if (gemm_blas_init() != GEMM_BLAS_READY) {
+		print_message("libopenblas.so.0 is not here: no oracle\n");
+		skip();
+	}
 	float *scratch = new_array(GEMM_BLAS_SCRATCH, sizeof *scratch);
 	for (enum packed_type type = PACKED_Q8_0; type < PACKED_TYPES; type++)
 		for (size_t i = 0; i < K_COUNT; i++) {

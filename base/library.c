@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // library.c: see library.h.
-#include "io/library.h"
+#include "base/library.h"
 
 #include <dlfcn.h>
 #include <string.h>
