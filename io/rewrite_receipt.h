@@ -43,6 +43,7 @@ struct rewrite_receipt {
 	const char *offsets;     /* one of SPANS_OFFSETS_NAMES */
 	bool sweep;              /* contents were looked for elsewhere, too */
 	const char *unit_key;    /* the field that the ledger counts by; NULL = lines */
+	struct cuttle_stops stops; /* as in struct receipt */
 	/* No field from here on is in the fingerprint. */
 	char date[RECEIPT_DATE];      /* UTC */
 	const char *dataset;          /* the owner's name of the input; NULL = none */

@@ -18,6 +18,7 @@ struct expand_values {
 	uint64_t context;      /* longest prompt plus text in tokens, 0 = as the model allows */
 	uint64_t parallel;     /* texts in flight, 0 = as suits */
 	uint64_t prompt_chunk; /* rows per prompt pass, 0 = as suits */
+	struct option_list stops; /* words of --stop */
 	int form;              /* --template: 0 continue, 1 instruct, CHOICE_NONE */
 	int trim;              /* 0 sentence, 1 none, CHOICE_NONE = sentence */
 	int input_format;      /* enum records_format */
@@ -52,6 +53,8 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "trim", VALUE(trim), .argument = "sentence|none",
 	 .help = "sentence (default): a text that was cut short ends with its last whole sentence, "
 	         "if half of it or more is left; none: every text as it was drawn"},
+	{.name = "stop", VALUE(stops), .argument = "auto|none|STRING",
+	 .help = "as in cuttle generate; auto (default) looks at the texts that it kept"},
 	{.name = "drop", VALUE(drop), .argument = "LIST",
 	 .help = "as in cuttle generate: duplicates, loops, unlikely, or several with a comma "
 	         "between; earlier texts count, too: what repeats one goes to OUT.dropped.jsonl"},
@@ -132,6 +135,8 @@ static void settle_expand(struct expand_values *values) {
 	request->plan.prompt_chunk = (uint32_t)values->prompt_chunk;
 	if (values->form == 1) request->plan.form = CUTTLE_INSTRUCT;
 	request->filters.trim = values->trim != 1;
+	request->stops = values->stops.texts;
+	request->stop_count = values->stops.count;
 	request->input_format = (enum records_format)values->input_format;
 	request->output_format = values->output_format
 	                             ? (enum output_format)(values->output_format - 1)

@@ -14,6 +14,7 @@
 #include "io/rewrite_receipt.h"
 #include "workflow/documents.h"
 #include "workflow/run.h"
+#include "workflow/stop_choice.h"
 
 /* Texts and paths are NULL when there is none. They are the caller's, and must outlive all that is
  * made from the request. */
@@ -38,6 +39,8 @@ struct rewriting_request {
 	const char *dataset;     /* name of the documents, in receipt and ledger */
 	const char *sign;        /* path of the secret key that signs the receipt */
 	uint64_t now;            /* seconds since 1970; the receipt has its day */
+	const char *const *stops; /* [stop_count] words of --stop; 0 = none */
+	size_t stop_count;
 	bool sweep;
 	bool overwrite;
 	bool lock; /* keep the documents out of swap */
@@ -58,6 +61,7 @@ struct rewriting {
 	struct rewrite_receipt receipt; /* without numbers of documents, and without the charge */
 	struct signature_key *signer;   /* NULL = the receipt is not signed */
 	char fingerprint[HASH_TEXT];
+	struct stop_choice stop;        /* where texts end; without words nothing is chosen */
 	char *instruction; /* that of the request's file; NULL = cuttle's own */
 };
 
