@@ -86,8 +86,8 @@ bool journal_stands(const char *path, const char *fingerprint) {
 	struct stat state;
 	const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (file < 0) return false;
-	const bool whole = !fstat(file, &state) && S_ISREG(state.st_mode) &&
-	                   read(file, begin, COMMAND) == COMMAND;
+	const bool whole =
+	    !fstat(file, &state) && S_ISREG(state.st_mode) && read(file, begin, COMMAND) == COMMAND;
 	(void)close(file);
 	// Journals of either kind have the fingerprint in one place.
 	return whole && !strncmp(begin, FORMAT, sizeof FORMAT - 1) &&

@@ -359,8 +359,8 @@ char *output_receipt_beside(const char *path) {
 
 bool output_stands(const char *path, const char *receipt, const char *fingerprint) {
 	char *journal = file_name(path, ".journal"),
-	     *beside = receipt ? NULL : output_receipt_beside(path),
-	     command[HASH_TEXT] = "", sha256[HASH_TEXT];
+	     *beside = receipt ? NULL : output_receipt_beside(path), command[HASH_TEXT] = "",
+	     sha256[HASH_TEXT];
 	const char *finished = receipt ? receipt : beside;
 	bool stands = journal && journal_stands(journal, fingerprint);
 	if (!stands && finished && file_same(finished, finished))

@@ -78,10 +78,10 @@ struct receipt {
 	struct receipt_prior prior; /* told where guarantee.token_prior is not 0 */
 	struct cuttle_model_info model;
 	char model_sha256[HASH_TEXT], template_sha256[HASH_TEXT];
-	size_t texts;           /* of the run; with a token bank, its batches */
-	const char *isa;        /* the kernels' instruction set */
-	bool trace;             /* private diagnostics were written beside the output */
-	struct filters filters; /* what is done with a text once it is drawn */
+	size_t texts;              /* of the run; with a token bank, its batches */
+	const char *isa;           /* the kernels' instruction set */
+	bool trace;                /* private diagnostics were written beside the output */
+	struct filters filters;    /* what is done with a text once it is drawn */
 	struct cuttle_stops stops; /* where texts end; not given = as the form says */
 	/* Of two rounds how many examples a prompt shows; half of them, rounded down, may be texts
 	 * of the first round. 0 = one round. */

@@ -204,8 +204,8 @@ bool shard_run_stands(const char *path, const char *fingerprint) {
 	if (file_same(path, path) && !file_read(path, (size_t)1 << 24, &bytes, &size, NULL))
 		root = json_loadb(bytes, size, 0, NULL);
 	free(bytes);
-	const char *command = json_string_value(
-	    json_object_get(json_object_get(root, "whole"), "command_sha256"));
+	const char *command =
+	    json_string_value(json_object_get(json_object_get(root, "whole"), "command_sha256"));
 	const bool stands = command && !strcmp(command, fingerprint);
 	json_decref(root);
 	return stands;

@@ -16,15 +16,15 @@
 struct evolve_values {
 	struct model_values open;
 	struct evolving_request request;
-	uint64_t tokens;        /* T */
-	uint64_t top_k;         /* candidates of a token */
-	uint64_t context;       /* longest prompt plus text in tokens, 0 = as the model allows */
-	uint64_t parallel;      /* texts in flight, 0 = as suits */
-	uint64_t prompt_chunk;  /* rows per prompt pass, 0 = as suits */
-	uint64_t insecure_seed; /* COUNT_NONE = noise of the system's bits */
+	uint64_t tokens;          /* T */
+	uint64_t top_k;           /* candidates of a token */
+	uint64_t context;         /* longest prompt plus text in tokens, 0 = as the model allows */
+	uint64_t parallel;        /* texts in flight, 0 = as suits */
+	uint64_t prompt_chunk;    /* rows per prompt pass, 0 = as suits */
+	uint64_t insecure_seed;   /* COUNT_NONE = noise of the system's bits */
 	struct option_list stops; /* words of --stop */
-	int form;               /* --template: 0 continue, 1 instruct, CHOICE_NONE */
-	int progress;           /* enum progress_mode */
+	int form;                 /* --template: 0 continue, 1 instruct, CHOICE_NONE */
+	int progress;             /* enum progress_mode */
 	bool dry_run;
 	bool quiet;
 };

@@ -13,17 +13,17 @@
 struct expand_values {
 	struct model_values open;
 	struct expanding_request request;
-	const char *drop;      /* list for --drop; NULL = nothing is dropped */
-	uint64_t tokens;       /* T; 0 = the parent's */
-	uint64_t context;      /* longest prompt plus text in tokens, 0 = as the model allows */
-	uint64_t parallel;     /* texts in flight, 0 = as suits */
-	uint64_t prompt_chunk; /* rows per prompt pass, 0 = as suits */
+	const char *drop;         /* list for --drop; NULL = nothing is dropped */
+	uint64_t tokens;          /* T; 0 = the parent's */
+	uint64_t context;         /* longest prompt plus text in tokens, 0 = as the model allows */
+	uint64_t parallel;        /* texts in flight, 0 = as suits */
+	uint64_t prompt_chunk;    /* rows per prompt pass, 0 = as suits */
 	struct option_list stops; /* words of --stop */
-	int form;              /* --template: 0 continue, 1 instruct, CHOICE_NONE */
-	int trim;              /* 0 sentence, 1 none, CHOICE_NONE = sentence */
-	int input_format;      /* enum records_format */
-	int output_format;     /* 0 auto, else 1 + enum output_format */
-	int progress;          /* enum progress_mode */
+	int form;                 /* --template: 0 continue, 1 instruct, CHOICE_NONE */
+	int trim;                 /* 0 sentence, 1 none, CHOICE_NONE = sentence */
+	int input_format;         /* enum records_format */
+	int output_format;        /* 0 auto, else 1 + enum output_format */
+	int progress;             /* enum progress_mode */
 	bool quiet;
 };
 

@@ -292,9 +292,9 @@ static enum cuttle_status choose_expand_stops(const struct expanding_request *re
 		const char *heading = kept->groups[kept->texts[member].group].heading;
 		texts[i] = expanding->examples[member] + (heading ? strlen(heading) + 1 : 0);
 	}
-	const enum cuttle_status status = stop_choice_make(
-	    request->stops, request->stop_count, texts, expanding->usable,
-	    expanding->words.form == CUTTLE_CONTINUE, &expanding->stop, error);
+	const enum cuttle_status status =
+	    stop_choice_make(request->stops, request->stop_count, texts, expanding->usable,
+	                     expanding->words.form == CUTTLE_CONTINUE, &expanding->stop, error);
 	free(texts);
 	return status;
 }

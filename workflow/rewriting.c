@@ -151,8 +151,8 @@ enum cuttle_status rewriting_make(const struct rewriting_request *request,
 		status = signature_open(request->sign, &rewriting->signer, error);
 	if (!status && request->stop_count)
 		status = stop_choice_make(request->stops, request->stop_count, NULL, 0,
-		                          request->params.form == CUTTLE_CONTINUE,
-		                          &rewriting->stop, error);
+		                          request->params.form == CUTTLE_CONTINUE, &rewriting->stop,
+		                          error);
 	if (!status) status = make_rewriter(request, opened->model, rewriting, error);
 	return status ? status : set_rewrite_receipt(request, rewriting, error);
 }

@@ -346,7 +346,8 @@ static bool was_begun(const struct run_request *request, const char *fingerprint
 }
 
 /* Without --stop a run that was begun before there were stops goes on without them: the same
- * command gives its journal the same fingerprint, and another rule would end its texts elsewhere. */
+ * command gives its journal the same fingerprint, and another rule would end its texts elsewhere.
+ */
 static enum cuttle_status follow_standing(const struct run_request *request, struct setup *setup,
                                           struct cuttle_error *error) {
 	if (request->stop_count) return CUTTLE_OK;
@@ -416,11 +417,10 @@ enum cuttle_status setup_make(const struct run_request *request, const struct se
 		            CUTTLE_PRIOR_TEXTS, request->public_examples, setup->example_count);
 	if (!status) status = list_shown(request, setup, error);
 	if (!status)
-		status = stop_choice_make(request->stops, request->stop_count, setup->plain,
-		                          setup->example_count,
-		                          request->plan.form == CUTTLE_CONTINUE &&
-		                              !request->prompt_public,
-		                          &setup->stop, error);
+		status = stop_choice_make(
+		    request->stops, request->stop_count, setup->plain, setup->example_count,
+		    request->plan.form == CUTTLE_CONTINUE && !request->prompt_public, &setup->stop,
+		    error);
 	if (!status) status = set_parts(request, setup, error);
 	if (!status && request->sign) status = signature_open(request->sign, &setup->signer, error);
 	if (!status) status = make_setup_plan(request, setup, error);

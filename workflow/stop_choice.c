@@ -29,7 +29,8 @@ static enum cuttle_status add_stop_string(const char *word, struct stop_choice *
 	const size_t size = strlen(word);
 	if (!size || size > CUTTLE_STOP_BYTES || !utf8_valid(word, size))
 		return io_fail(error, CUTTLE_USAGE,
-		               "--stop: a string must be UTF-8 of 1 to %d bytes", CUTTLE_STOP_BYTES);
+		               "--stop: a string must be UTF-8 of 1 to %d bytes",
+		               CUTTLE_STOP_BYTES);
 	char *string = malloc(size + 1);
 	if (!string) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	choice->owned[choice->owned_count++] = string;
@@ -51,11 +52,12 @@ enum cuttle_status stop_choice_make(const char *const *words, size_t word_count,
 		else if (strcmp(words[i], "none") != 0)
 			status = add_stop_string(words[i], choice, error);
 		else if (word_count > 1)
-			status = io_fail(error, CUTTLE_USAGE, "--stop none goes with no other --stop");
+			status =
+			    io_fail(error, CUTTLE_USAGE, "--stop none goes with no other --stop");
 	}
 	if (!status && autos)
-		choice->stops.count += cuttle_stops_auto(texts, count, marked,
-		                                         choice->all + choice->stops.count);
+		choice->stops.count +=
+		    cuttle_stops_auto(texts, count, marked, choice->all + choice->stops.count);
 	return status;
 }
 

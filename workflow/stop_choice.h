@@ -5,8 +5,8 @@
 // `auto` looks at are public examples, or were drawn under a guarantee. For example: auto, examples
 // without a line break, the plain form: a text ends before "\n", and before "\n###".
 //
-// A run that older versions have begun has no stops: its texts end as its form says. So where --stop
-// is not given and such a run stands, it goes on like that (stop_choice_forget).
+// A run that older versions have begun has no stops: its texts end as its form says. So where
+// --stop is not given and such a run stands, it goes on like that (stop_choice_forget).
 #ifndef CUTTLE_WORKFLOW_STOP_CHOICE_H
 #define CUTTLE_WORKFLOW_STOP_CHOICE_H
 
@@ -21,9 +21,10 @@ struct stop_choice {
 	struct cuttle_stops stops; /* of all; it is the caller's, and must not move */
 };
 
-/* Makes *choice from words[word_count]: auto, none, or a string with \n, \t and \\ in it. None given
- * is auto. texts[count] are what auto looks at; `marked` as for cuttle_stops_auto. Call
- * stop_choice_free in any case. USAGE: a word is none of these, or none stands beside others. NOMEM.
+/* Makes *choice from words[word_count]: auto, none, or a string with \n, \t and \\ in it. None
+ * given is auto. texts[count] are what auto looks at; `marked` as for cuttle_stops_auto. Call
+ * stop_choice_free in any case. USAGE: a word is none of these, or none stands beside others.
+ * NOMEM.
  */
 enum cuttle_status stop_choice_make(const char *const *words, size_t word_count,
                                     const char *const *texts, size_t count, bool marked,

@@ -199,9 +199,7 @@ static enum cuttle_status generate_completions(struct completion_run *run,
 	struct cuttle_completer *c = run->completer;
 	const struct generation generation = {
 	    .model = c->model,
-	    .rules = {.vocab = c->model->vocab,
-	              .stops = &c->stops,
-	              .length = c->limits.tokens},
+	    .rules = {.vocab = c->model->vocab, .stops = &c->stops, .length = c->limits.tokens},
 	    .texts = run->job->texts,
 	    .context_tokens = prompt_completion_capacity(&c->prompt, c->limits.room),
 	    .seeded = &c->seeded,

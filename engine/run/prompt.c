@@ -340,13 +340,13 @@ static void print_prompt_tokens(FILE *out, const struct tokens *tokens) {
 	for (size_t t = 0; t < tokens->count; t++) fprintf(out, " %d", (int)tokens->ids[t]);
 }
 
-/* Writes prompt->canonical: the words of both prompts, the mark of the form, and all tokens. Two plans
- * of the same form have the same string only when their prompts are the same. Layout:
+/* Writes prompt->canonical: the words of both prompts, the mark of the form, and all tokens. Two
+ * plans of the same form have the same string only when their prompts are the same. Layout:
  * "public:\nWORDS\nprivate:\nHEAD{reference}TAIL\nstop:\nMARK\ntokens:", then one line of tokens
  * for each of whole, head and tail. */
 static enum cuttle_status join_words(struct prompt *prompt,
-                                     const struct prompt_writer *const writers[3],
-                                     const char *mark, struct cuttle_error *error) {
+                                     const struct prompt_writer *const writers[3], const char *mark,
+                                     struct cuttle_error *error) {
 	size_t size;
 	FILE *out = open_memstream(&prompt->canonical, &size);
 	if (!out) return status_fail(error, CUTTLE_NOMEM, "out of memory writing the prompts");

@@ -24,12 +24,12 @@
 struct transcript_rules {
 	const struct vocab *vocab;
 	const struct stops *stops; /* a text ends before one of them; NULL = none */
-	uint32_t tokens;      /* T: private tokens of the batch, or units, at most */
-	uint32_t free_tokens; /* free tokens of the batch, at most, unless it is unpaid */
-	uint32_t length;      /* all tokens of the batch, at most */
-	bool bank;            /* private tokens left at the end of a text begin another text */
-	bool completes;       /* after T private tokens, a text goes on with free tokens */
-	bool thresholds;      /* units are thresholds; free_tokens is not read */
+	uint32_t tokens;           /* T: private tokens of the batch, or units, at most */
+	uint32_t free_tokens;      /* free tokens of the batch, at most, unless it is unpaid */
+	uint32_t length;           /* all tokens of the batch, at most */
+	bool bank;                 /* private tokens left at the end of a text begin another text */
+	bool completes;            /* after T private tokens, a text goes on with free tokens */
+	bool thresholds;           /* units are thresholds; free_tokens is not read */
 };
 
 struct transcript {
