@@ -180,12 +180,13 @@ static void spell(struct cuttle_model *model, const char *words, struct memory *
 		}
 }
 
+static const char *const references[] = {"one line", "two\nlines", "a\n\nblank one",
+                                         "a ### mark\n###", NULL};
+
 /* What ends a text is public: tokens that spell a stop end it without the model, whatever the
  * references look like. */
 static void references_have_no_say(void **state) {
 	(void)state;
-	static const char *const references[] = {"one line", "two\nlines", "a\n\nblank one",
-	                                         "a ### mark\n###", NULL};
 	static const char *const blank_line[] = {"\n\n"};
 	static const struct {
 		const char *spelt, *text;
@@ -223,6 +224,27 @@ static struct cuttle_plan_params many_stops(bool bank) {
 	struct cuttle_plan_params params = stopped_params(&stops);
 	params.savings.token_bank = bank;
 	return params;
+}
+
+/* No letter is told, whatever the references are; those that a text is drawn from do not loosen
+ * the rule. */
+static void no_reference_lifts_a_stop(void **state) {
+	(void)state;
+	static struct memory memory;
+	struct cuttle_model *model = tiny_model_open_healthy(1);
+	const struct cuttle_plan_params params = many_stops(true);
+	for (size_t i = 0; i < sizeof references / sizeof *references; i++) {
+		memory = (struct memory){.reference = references[i]};
+		size_t stopped = 0;
+		assert_int_equal(run_stopped(model, &params, &memory), CUTTLE_OK);
+		for (size_t text = 0; text < memory.told; text++) {
+			stopped += memory.finish[text] == CUTTLE_FINISH_STOP;
+			assert_int_equal(strcspn(memory.texts[text], "abcdefghijklmnopqrstuvwxyz"),
+			                 strlen(memory.texts[text]));
+		}
+		assert_true(stopped > 0);
+	}
+	cuttle_model_free(&model);
 }
 
 static void interrupted_anywhere(void **state) {
@@ -282,7 +304,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_stop_is_found),     cmocka_unit_test(examples_decide),
 	    cmocka_unit_test(references_have_no_say),  cmocka_unit_test(interrupted_anywhere),
-	    cmocka_unit_test(wrong_stops_are_refused),
+	    cmocka_unit_test(wrong_stops_are_refused), cmocka_unit_test(no_reference_lifts_a_stop),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
