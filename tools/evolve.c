@@ -7,6 +7,7 @@
 #include "io/secrecy.h"
 #include "io/units.h"
 #include "tools/watch.h"
+#include "workflow/warnings.h"
 #include "workflow/evolving.h"
 #include <inttypes.h>
 #include <math.h>
@@ -172,6 +173,7 @@ static void on_evolve_begin(void *user, bool complete) {
 		fprintf(stderr, "%s is already complete\n", values->request.output);
 		return;
 	}
+	if (!values->quiet) warnings_model(stderr, &receipt->model);
 	watch_begin(&run->watch, values->quiet, values->progress, evolving_drawn(receipt), NULL);
 }
 

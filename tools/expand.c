@@ -5,6 +5,7 @@
 #include "tools/verbs.h"
 
 #include "tools/watch.h"
+#include "workflow/warnings.h"
 #include "workflow/expanding.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -171,6 +172,7 @@ static void on_expand_begin(void *user, bool complete) {
 		        "%zu of %zu texts are examples, %u at a time; the seed is %" PRIu64 "\n",
 		        run->expanding->usable, run->expanding->kept.count,
 		        (unsigned)receipt->examples, receipt->seed);
+	if (!run->values->quiet) warnings_model(stderr, &receipt->model);
 	watch_begin(&run->watch, run->values->quiet, run->values->progress, receipt->texts, NULL);
 }
 

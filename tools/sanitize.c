@@ -17,6 +17,7 @@
 #include "tools/quote.h"
 #include "tools/tagging.h"
 #include "tools/watch.h"
+#include "workflow/warnings.h"
 #include "workflow/rewriting.h"
 #include <inttypes.h>
 #include <math.h>
@@ -366,6 +367,7 @@ static void on_sanitize_begin(void *user, bool complete) {
 		fprintf(stderr, "%s is already complete\n", values->request.output);
 		return;
 	}
+	if (!values->quiet) warnings_model(stderr, &receipt->model);
 	if (!values->quiet) warn_of_delta(receipt);
 	watch_begin(&run->watch, values->quiet, values->progress, receipt->documents, "contexts");
 }
