@@ -176,8 +176,9 @@ $(BUILD)/tests/test_measure_failures: TEST_LIBS := $(call wrap,calloc free)
 # ---- what people type ----------------------------------------------------------------------------
 help:
 	@echo 'make           build $(BUILD)/cuttle and $(BUILD)/libcuttle.a'
-	@echo 'make demo      packages, model, build, then private clinical notes from the invented ones in tools/samples, and how good they are;'
+	@echo 'make demo      packages, model, build, then private messages to a shop from the invented ones in tools/samples, as they are drawn;'
 	@echo '               stopped, it continues; rm -r demo for new ones'
+	@echo 'make demo-evaluate  the same, then a table of how good they are'
 	@echo 'make demo-sanitize  the same, then twelve invented letters with private marks, before and after side by side'
 	@echo 'make demo-infer  the same, then invented texts continued with the help of a model that sees perturbed words alone'
 	@echo 'make test      packages, model, build, every test'
@@ -202,6 +203,12 @@ demo:
 	@models/fetch.sh
 	@$(MAKE) --no-print-directory -j2 $(BUILD)/cuttle
 	@tools/demo.sh $(BUILD)/cuttle $(MODEL)
+
+demo-evaluate:
+	@./setup.sh demo
+	@models/fetch.sh
+	@$(MAKE) --no-print-directory -j2 $(BUILD)/cuttle
+	@tools/demo-evaluate.sh $(BUILD)/cuttle $(MODEL)
 
 demo-sanitize:
 	@./setup.sh demo
@@ -353,6 +360,6 @@ deb:
 clean:
 	rm -rf build build-*/
 
-.PHONY: all help demo demo-sanitize demo-infer test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs prove format lint install install-command install-library install-headers uninstall static musl deb clean FORCE
+.PHONY: all help demo demo-evaluate demo-sanitize demo-infer test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs prove format lint install install-command install-library install-headers uninstall static musl deb clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)

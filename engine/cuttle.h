@@ -45,6 +45,7 @@
 #include "cuttle/lots.h"
 #include "cuttle/histogram.h"
 #include "cuttle/drawn.h"
+#include "cuttle/stop.h"
 #include "cuttle/votes.h"
 #include "cuttle/plan.h"
 #include "cuttle/prior.h"

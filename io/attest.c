@@ -87,6 +87,19 @@ bool attest_savings(const json_t *root, struct cuttle_savings *savings) {
 	return right;
 }
 
+bool attest_stops(struct attested *attested, struct cuttle_stops *stops) {
+	const json_t *list = json_object_get(attested->root, "stop");
+	const size_t count = json_array_size(list);
+	*stops = (struct cuttle_stops){.strings = attested->stops, .given = list != NULL};
+	if (list && (!json_is_array(list) || count > CUTTLE_STOPS)) return false;
+	while (stops->count < count) {
+		const char *stop = json_string_value(json_array_get(list, stops->count));
+		if (!stop || !*stop) return false;
+		attested->stops[stops->count++] = stop;
+	}
+	return true;
+}
+
 bool attest_filters(const json_t *root, struct filters *filters, struct filter_counts *counts) {
 	const json_t *member = json_object_get(root, "filters"),
 	             *dropped = json_object_get(member, "dropped");

@@ -26,6 +26,7 @@ struct attested {
 	const char *output_sha256;  /* hex */
 	const char *public_key;     /* NULL = not signed */
 	const char *signature;      /* NULL = not signed */
+	const char *stops[CUTTLE_STOPS];
 };
 
 /* Reads the document at path; "-" is standard input. Call attest_close in any case. INPUT: the file
@@ -55,6 +56,8 @@ bool attest_hash(const json_t *root, const char *key, char hash[HASH_TEXT]);
 bool attest_date(const json_t *root, char date[RECEIPT_DATE]);
 /* The ways to spend better. A receipt names only those that are on. */
 bool attest_savings(const json_t *root, struct cuttle_savings *savings);
+/* Where texts end: `stops` of the receipt point into *attested, which must not move. */
+bool attest_stops(struct attested *attested, struct cuttle_stops *stops);
 /* What filters did; without the member nothing is set. How many were kept is checked by the receipt
  * that is made anew. */
 bool attest_filters(const json_t *root, struct filters *filters, struct filter_counts *counts);

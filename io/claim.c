@@ -246,6 +246,7 @@ static bool read_members(struct claim *claim) {
 	         attest_hash(root, "template_sha256", receipt->template_sha256);
 	right &= attest_words(&claim->attested);
 	right &= attest_filters(root, &receipt->filters, &receipt->counts);
+	right &= attest_stops(&claim->attested, &receipt->stops);
 	right &= get_rounds(root, &receipt->places_of_rounds);
 	right = right && get_histogram(claim) && get_lots(claim) && get_prior(root, receipt);
 	right &= attest_flag(root, "trace", &receipt->trace) && attest_date(root, receipt->date);

@@ -83,7 +83,8 @@ json_t *evolve_receipt_json(const struct evolve_receipt *receipt, const char *fi
 	    {"version", json_string(cuttle_version())},
 	};
 	json_t *stamp = json_pack(receipt->private_output ? "{}" : "{s:s}", "note", "NOT PRIVATE");
-	return jsonout_extend(stamp, members, sizeof members / sizeof *members);
+	json_t *root = jsonout_extend(stamp, members, sizeof members / sizeof *members);
+	return receipt_add_stops(root, &receipt->stops);
 }
 
 bool evolve_fingerprint(const struct evolve_receipt *receipt, const char *input,
@@ -143,6 +144,7 @@ static bool take_evolution(struct evolve_claim *claim) {
 	right &= !receipt->dataset || utf8_name(receipt->dataset, strlen(receipt->dataset));
 	right &= json_is_null(ledger) || (attest_hash(ledger, "entry", receipt->ledger.entry) &&
 	                                  attest_real(ledger, "rho", &receipt->ledger.rho));
+	right &= attest_stops(&claim->attested, &receipt->stops);
 	receipt->texts = (size_t)texts;
 	receipt->records = (size_t)records;
 	return right;

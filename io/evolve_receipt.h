@@ -40,6 +40,7 @@ struct evolve_receipt {
 	char model_sha256[HASH_TEXT];
 	char template_sha256[HASH_TEXT]; /* of the words of both prompts */
 	const char *unit_key;            /* the field that the ledger counts by; NULL = lines */
+	struct cuttle_stops stops;       /* as in struct receipt */
 	/* No field from here on is in the fingerprint. */
 	char date[RECEIPT_DATE];
 	const char *dataset; /* NULL = none */

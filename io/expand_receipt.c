@@ -73,6 +73,7 @@ json_t *expand_receipt_json(const struct expand_receipt *receipt, const char *fi
 		    &(struct jsonout_member){PROMISED[i], value ? json_incref(value) : json_null()},
 		    1);
 	}
+	root = receipt_add_stops(root, &receipt->stops);
 	return receipt_add_filters(root, &receipt->filters, &receipt->counts);
 }
 
@@ -125,6 +126,7 @@ static bool take_expansion(struct expand_claim *claim) {
 	         json_is_string(json_object_get(root, "model_name"));
 	right &= attest_hash(root, "model_sha256", receipt->model_sha256) &&
 	         attest_hash(root, "template_sha256", receipt->template_sha256);
+	right &= attest_stops(&claim->attested, &receipt->stops);
 	right &= attest_filters(root, &receipt->filters, &receipt->counts) &&
 	         attest_date(root, receipt->date);
 	receipt->texts = (size_t)texts;

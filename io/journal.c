@@ -12,6 +12,7 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +80,19 @@ enum cuttle_status journal_open(const char *path, struct journal **journal,
 		return io_fail(error, CUTTLE_USAGE,
 		               "another process is writing this output (it holds %s)", path);
 	return io_fail(error, CUTTLE_USAGE, "cannot create %s: %s", path, strerror(problem));
+}
+
+bool journal_stands(const char *path, const char *fingerprint) {
+	char begin[COMMAND] = "";
+	struct stat state;
+	const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (file < 0) return false;
+	const bool whole =
+	    !fstat(file, &state) && S_ISREG(state.st_mode) && read(file, begin, COMMAND) == COMMAND;
+	(void)close(file);
+	// Journals of either kind have the fingerprint in one place.
+	return whole && !strncmp(begin, FORMAT, sizeof FORMAT - 1) &&
+	       !strncmp(begin + sizeof HEADER - 1, fingerprint, HASH_TEXT - 1);
 }
 
 /* Writes the first line into `line`, and makes the key of the checks from it. */

@@ -54,6 +54,8 @@ struct journal;
  * process holds the lock. NOMEM. */
 enum cuttle_status journal_open(const char *path, struct journal **journal,
                                 struct cuttle_error *error);
+/* Whether the file at path is a journal of this fingerprint, by how it begins. Takes no lock. */
+bool journal_stands(const char *path, const char *fingerprint);
 /* Reads the journal of a command that writes `texts` texts, and sets *state. If it is OURS, its
  * tokens are loaded and a torn end is cut off; else the file stays as it is. INPUT: it cannot be
  * read. NOMEM. */

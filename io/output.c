@@ -359,6 +359,19 @@ char *output_receipt_beside(const char *path) {
 	return file_name(path, ".receipt.json");
 }
 
+bool output_stands(const char *path, const char *receipt, const char *fingerprint) {
+	char *journal = file_name(path, ".journal"),
+	     *beside = receipt ? NULL : output_receipt_beside(path), command[HASH_TEXT] = "",
+	     sha256[HASH_TEXT];
+	const char *finished = receipt ? receipt : beside;
+	bool stands = journal && journal_stands(journal, fingerprint);
+	if (!stands && finished && file_same(finished, finished))
+		stands = receipt_read(finished, command, sha256) && !strcmp(command, fingerprint);
+	free(journal);
+	free(beside);
+	return stands;
+}
+
 /* Opens the key beside the journal and derives from it the digest of the input and the names of
  * both parts. The caller holds the journal's lock. */
 static enum cuttle_status bind_to_input(struct output *output, const char *journal,

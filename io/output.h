@@ -164,6 +164,9 @@ enum cuttle_status output_publish(struct output *output, const void *receipt, si
                                   struct cuttle_error *error);
 /* Where the receipt of an output file goes by default, to be freed; NULL when out of memory. */
 char *output_receipt_beside(const char *path);
+/* Whether a command of this fingerprint has begun or finished the output at path: its journal or
+ * its receipt (NULL = beside the output) says so. */
+bool output_stands(const char *path, const char *receipt, const char *fingerprint);
 /* Where the receipt goes; NULL when nowhere. */
 const char *output_receipt_path(const struct output *output);
 

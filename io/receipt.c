@@ -297,6 +297,18 @@ static json_t *json_of_categories(const struct categories *categories) {
 	return list;
 }
 
+json_t *receipt_add_stops(json_t *object, const struct cuttle_stops *stops) {
+	if (!stops->given) return object;
+	json_t *list = json_array();
+	for (size_t i = 0; i < stops->count; i++)
+		if (json_array_append_new(list, json_string(stops->strings[i])) != 0) {
+			json_decref(list);
+			list = NULL;
+			break;
+		}
+	return jsonout_extend(object, &(struct jsonout_member){"stop", list}, 1);
+}
+
 json_t *receipt_json(const struct receipt *receipt, const char *fingerprint,
                      const char *output_sha256) {
 	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
@@ -361,6 +373,7 @@ json_t *receipt_json(const struct receipt *receipt, const char *fingerprint,
 	    "clusters_sha256",
 	    receipt->clusters_sha256 ? json_string(receipt->clusters_sha256) : NULL};
 	if (receipt->clusters_sha256) root = jsonout_extend(root, &clusters, 1);
+	root = receipt_add_stops(root, &receipt->stops);
 	return receipt_add_filters(root, &receipt->filters, &receipt->counts);
 }
 

@@ -17,6 +17,7 @@
 #include "engine/cuttle/histogram.h"
 #include "engine/cuttle/lots.h"
 #include "engine/cuttle/model.h"
+#include "engine/cuttle/stop.h"
 #include "io/categories.h"
 #include "io/filters.h"
 #include "io/hash.h"
@@ -81,10 +82,11 @@ struct receipt {
 	struct receipt_prior prior; /* told where guarantee.token_prior is not 0 */
 	struct cuttle_model_info model;
 	char model_sha256[HASH_TEXT], template_sha256[HASH_TEXT];
-	size_t texts;           /* of the run; with a token bank, its batches */
-	const char *isa;        /* the kernels' instruction set */
-	bool trace;             /* private diagnostics were written beside the output */
-	struct filters filters; /* what is done with a text once it is drawn */
+	size_t texts;              /* of the run; with a token bank, its batches */
+	const char *isa;           /* the kernels' instruction set */
+	bool trace;                /* private diagnostics were written beside the output */
+	struct filters filters;    /* what is done with a text once it is drawn */
+	struct cuttle_stops stops; /* where texts end; not given = as the form says */
 	/* Of two rounds how many examples a prompt shows; half of them, rounded down, may be texts
 	 * of the first round. 0 = one round. */
 	uint32_t places_of_rounds;
@@ -145,6 +147,9 @@ json_t *receipt_add_filters(json_t *object, const struct filters *filters,
                             const struct filter_counts *counts);
 /* Adds a member for each saving that is on, and none for one that is off. Takes the object. */
 json_t *receipt_add_savings(json_t *object, const struct cuttle_savings *savings);
+/* Adds the stops as the member "stop", a list; without it texts end as the form says, as in the
+ * receipts before there was one. Takes the object. */
+json_t *receipt_add_stops(json_t *object, const struct cuttle_stops *stops);
 /* What every text and receipt of a seeded run says. */
 #define RECEIPT_NOT_PRIVATE                                                                        \
 	"NOT PRIVATE: drawn from a chosen seed, so the texts are a function of the references; "   \

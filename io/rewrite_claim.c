@@ -158,6 +158,7 @@ static bool take_rewrite_members(struct rewrite_claim *claim) {
 	right &= choose_name(root, "spans_offsets", SPANS_OFFSETS_NAMES, SPANS_UNITS, &unit);
 	receipt->offsets = SPANS_OFFSETS_NAMES[unit];
 	right &= attest_flag(root, "sweep", &receipt->sweep) && take_choice(receipt, root);
+	right &= attest_stops(&claim->attested, &receipt->stops);
 	right &=
 	    attest_date(root, receipt->date) && attest_name(root, "dataset", &receipt->dataset);
 	right &= !receipt->dataset || utf8_name(receipt->dataset, strlen(receipt->dataset));

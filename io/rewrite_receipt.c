@@ -346,8 +346,8 @@ json_t *rewrite_receipt_json(const struct rewrite_receipt *receipt, const char *
 		                                      json_string(REWRITE_CHOSEN[receipt->chosen])};
 		stamp = jsonout_extend(stamp, &chosen, 1);
 	}
-	return receipt_add_savings(jsonout_extend(stamp, members, sizeof members / sizeof *members),
-	                           &guarantee->savings);
+	json_t *root = jsonout_extend(stamp, members, sizeof members / sizeof *members);
+	return receipt_add_stops(receipt_add_savings(root, &guarantee->savings), &receipt->stops);
 }
 
 bool rewrite_receipt_fingerprint(const struct rewrite_receipt *receipt,

@@ -43,14 +43,15 @@ struct rewrite_receipt {
 	struct cuttle_model_info model;
 	char model_sha256[HASH_TEXT];
 	char template_sha256[HASH_TEXT];
-	const char *isa;         /* the kernels' instruction set */
-	const char *placeholder; /* in place of a blank mark */
-	const char *tagger;      /* who found the spans, in words */
-	const char *form;        /* one of SPANS_FORMAT_NAMES */
-	const char *offsets;     /* one of SPANS_OFFSETS_NAMES */
-	bool sweep;              /* contents were looked for elsewhere, too */
-	unsigned chosen;      /* REWRITE_BY_...; 0 with a sweep: an older cuttle did not say so */
-	const char *unit_key; /* the field that the ledger counts by; NULL = lines */
+	const char *isa;           /* the kernels' instruction set */
+	const char *placeholder;   /* in place of a blank mark */
+	const char *tagger;        /* who found the spans, in words */
+	const char *form;          /* one of SPANS_FORMAT_NAMES */
+	const char *offsets;       /* one of SPANS_OFFSETS_NAMES */
+	bool sweep;                /* contents were looked for elsewhere, too */
+	unsigned chosen;           /* REWRITE_BY_...; 0 with a sweep: an older cuttle wrote it */
+	const char *unit_key;      /* the field that the ledger counts by; NULL = lines */
+	struct cuttle_stops stops; /* as in struct receipt */
 	/* No field from here on is in the fingerprint. */
 	char date[RECEIPT_DATE];      /* UTC */
 	const char *dataset;          /* the owner's name of the input; NULL = none */

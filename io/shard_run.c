@@ -197,6 +197,20 @@ static bool take_run(struct shard_run *run) {
 	       attest_text(root, "signature", &run->attested.signature);
 }
 
+bool shard_run_stands(const char *path, const char *fingerprint) {
+	char *bytes = NULL;
+	size_t size = 0;
+	json_t *root = NULL;
+	if (file_same(path, path) && !file_read(path, (size_t)1 << 24, &bytes, &size, NULL))
+		root = json_loadb(bytes, size, 0, NULL);
+	free(bytes);
+	const char *command =
+	    json_string_value(json_object_get(json_object_get(root, "whole"), "command_sha256"));
+	const bool stands = command && !strcmp(command, fingerprint);
+	json_decref(root);
+	return stands;
+}
+
 enum cuttle_status shard_run_read(const char *folder, const char *key, struct shard_run *run,
                                   struct cuttle_error *error) {
 	char *path;

@@ -61,6 +61,8 @@ json_t *shard_run_json(const struct shard_terms *terms, const struct receipt *re
 /* The document that was read, with one redraw more; without key and signature. */
 json_t *shard_run_again(const struct shard_run *run, const struct shard_redraw *redraw);
 
+/* Whether the file at path is the run.json of a run of this fingerprint, by what it says. */
+bool shard_run_stands(const char *path, const char *fingerprint);
 /* Reads run.json in a folder. `key` as in attest_signature. LEDGER: it is not there, is none, or
  * its signature does not hold. NOMEM. Call shard_run_close in any case. */
 enum cuttle_status shard_run_read(const char *folder, const char *key, struct shard_run *run,

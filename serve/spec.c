@@ -18,6 +18,7 @@ enum spec_kind {
 	SPEC_ONE,    /* one of the names in `names` */
 	SPEC_ALWAYS, /* the one name in `names`, for which the command has no option */
 	SPEC_MANY,   /* one of them or several with a comma between */
+	SPEC_STOPS,  /* a text or a list of texts, each --stop of its own */
 	SPEC_GROUPS  /* a list of names of types with -e: ["PERSON:2"] is --group PERSON:2 */
 };
 
@@ -57,6 +58,7 @@ static const struct spec_member PLAN[] = {
 	{"public_when", true, true, SPEC_REAL, NULL},
 	{"complete", true, true, SPEC_FLAG, NULL},
 	{"free_tokens", true, true, SPEC_COUNT, NULL},
+	{"stop", true, true, SPEC_STOPS, NULL},
 	{"trim", true, false, SPEC_ONE, "sentence|none"},
 	{"drop", true, false, SPEC_MANY, "duplicates|loops"},
 	{"rounds", true, false, SPEC_COUNT, NULL},
@@ -164,6 +166,19 @@ static bool add_groups(struct spec *spec, const char *name, const json_t *list, 
 	return true;
 }
 
+/* A text, or a list of texts: each is the value of an option of its own. */
+static bool add_stops(struct spec *spec, const char *name, const json_t *value, const char **why) {
+	const size_t count = json_is_array(value) ? json_array_size(value) : 1;
+	*why = "must be a text of 1 to 256 bytes, or a list of 1 to 16";
+	for (size_t i = 0; i < count && i < 16; i++) {
+		const json_t *word = json_is_array(value) ? json_array_get(value, i) : value;
+		if (!is_good_text(word, 256, false) || !json_string_length(word) ||
+		    !add_option(spec, name) || !add_spec_word(spec, json_string_value(word)))
+			return false;
+	}
+	return count && count <= 16;
+}
+
 /* Adds a value behind its option. False: *why says what it must be. */
 static bool add_value(struct spec *spec, const struct spec_member *member, const json_t *value,
                       const char **why) {
@@ -207,6 +222,8 @@ static bool add_value(struct spec *spec, const struct spec_member *member, const
 	case SPEC_ALWAYS:
 		*why = member->names;
 		return json_is_string(value) && !strcmp(json_string_value(value), member->names);
+	case SPEC_STOPS:
+		return add_stops(spec, member->name, value, why);
 	case SPEC_GROUPS:
 		return add_groups(spec, member->name, value, why);
 	}

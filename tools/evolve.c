@@ -7,6 +7,7 @@
 #include "io/secrecy.h"
 #include "io/units.h"
 #include "tools/watch.h"
+#include "workflow/warnings.h"
 #include "workflow/evolving.h"
 #include <inttypes.h>
 #include <math.h>
@@ -16,14 +17,15 @@
 struct evolve_values {
 	struct model_values open;
 	struct evolving_request request;
-	uint64_t tokens;        /* T */
-	uint64_t top_k;         /* candidates of a token */
-	uint64_t context;       /* longest prompt plus text in tokens, 0 = as the model allows */
-	uint64_t parallel;      /* texts in flight, 0 = as suits */
-	uint64_t prompt_chunk;  /* rows per prompt pass, 0 = as suits */
-	uint64_t insecure_seed; /* COUNT_NONE = noise of the system's bits */
-	int form;               /* --template: 0 continue, 1 instruct, CHOICE_NONE */
-	int progress;           /* enum progress_mode */
+	uint64_t tokens;          /* T */
+	uint64_t top_k;           /* candidates of a token */
+	uint64_t context;         /* longest prompt plus text in tokens, 0 = as the model allows */
+	uint64_t parallel;        /* texts in flight, 0 = as suits */
+	uint64_t prompt_chunk;    /* rows per prompt pass, 0 = as suits */
+	uint64_t insecure_seed;   /* COUNT_NONE = noise of the system's bits */
+	struct option_list stops; /* words of --stop */
+	int form;                 /* --template: 0 continue, 1 instruct, CHOICE_NONE */
+	int progress;             /* enum progress_mode */
 	bool dry_run;
 	bool quiet;
 };
@@ -70,6 +72,9 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "of the public prompts' tokens (default 1)"},
 	{.name = "top-k", VALUE(top_k), .argument = "K", .most = 1 << 24,
 	 .help = "likeliest tokens that one is drawn from; 0 = all (default 100)"},
+	{.name = "stop", VALUE(stops), .argument = "auto|none|STRING",
+	 .help = "as in cuttle generate, but no public example says what auto (default) would look "
+	         "for: it is \\n###, in the form continue alone"},
 	{.name = "seed", VALUE(request.seed), .argument = "SEED", .most = INT64_MAX,
 	 .help = "draw the public texts from this seed; without it one is drawn. The receipt has "
 	         "it; noise never follows from it"},
@@ -131,6 +136,8 @@ static void settle_evolve(struct evolve_values *values) {
 	const char *epoch = getenv("SOURCE_DATE_EPOCH");
 	request->model = values->open.model;
 	request->lock = values->open.mlock;
+	request->stops = values->stops.texts;
+	request->stop_count = values->stops.count;
 	if (values->tokens) request->plan.tokens = (uint32_t)values->tokens;
 	request->plan.top_k = (uint32_t)values->top_k;
 	request->plan.context = (uint32_t)values->context;
@@ -166,6 +173,7 @@ static void on_evolve_begin(void *user, bool complete) {
 		fprintf(stderr, "%s is already complete\n", values->request.output);
 		return;
 	}
+	if (!values->quiet) warnings_model(stderr, &receipt->model);
 	watch_begin(&run->watch, values->quiet, values->progress, evolving_drawn(receipt), NULL);
 }
 

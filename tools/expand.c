@@ -5,6 +5,7 @@
 #include "tools/verbs.h"
 
 #include "tools/watch.h"
+#include "workflow/warnings.h"
 #include "workflow/expanding.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,16 +14,17 @@
 struct expand_values {
 	struct model_values open;
 	struct expanding_request request;
-	const char *drop;      /* list for --drop; NULL = nothing is dropped */
-	uint64_t tokens;       /* T; 0 = the parent's */
-	uint64_t context;      /* longest prompt plus text in tokens, 0 = as the model allows */
-	uint64_t parallel;     /* texts in flight, 0 = as suits */
-	uint64_t prompt_chunk; /* rows per prompt pass, 0 = as suits */
-	int form;              /* --template: 0 continue, 1 instruct, CHOICE_NONE */
-	int trim;              /* 0 sentence, 1 none, CHOICE_NONE = sentence */
-	int input_format;      /* enum records_format */
-	int output_format;     /* 0 auto, else 1 + enum output_format */
-	int progress;          /* enum progress_mode */
+	const char *drop;         /* list for --drop; NULL = nothing is dropped */
+	uint64_t tokens;          /* T; 0 = the parent's */
+	uint64_t context;         /* longest prompt plus text in tokens, 0 = as the model allows */
+	uint64_t parallel;        /* texts in flight, 0 = as suits */
+	uint64_t prompt_chunk;    /* rows per prompt pass, 0 = as suits */
+	struct option_list stops; /* words of --stop */
+	int form;                 /* --template: 0 continue, 1 instruct, CHOICE_NONE */
+	int trim;                 /* 0 sentence, 1 none, CHOICE_NONE = sentence */
+	int input_format;         /* enum records_format */
+	int output_format;        /* 0 auto, else 1 + enum output_format */
+	int progress;             /* enum progress_mode */
 	bool quiet;
 };
 
@@ -52,6 +54,8 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "trim", VALUE(trim), .argument = "sentence|none",
 	 .help = "sentence (default): a text that was cut short ends with its last whole sentence, "
 	         "if half of it or more is left; none: every text as it was drawn"},
+	{.name = "stop", VALUE(stops), .argument = "auto|none|STRING",
+	 .help = "as in cuttle generate; auto (default) looks at the texts that it kept"},
 	{.name = "drop", VALUE(drop), .argument = "LIST",
 	 .help = "as in cuttle generate: duplicates, loops, unlikely, or several with a comma "
 	         "between; earlier texts count, too: what repeats one goes to OUT.dropped.jsonl"},
@@ -132,6 +136,8 @@ static void settle_expand(struct expand_values *values) {
 	request->plan.prompt_chunk = (uint32_t)values->prompt_chunk;
 	if (values->form == 1) request->plan.form = CUTTLE_INSTRUCT;
 	request->filters.trim = values->trim != 1;
+	request->stops = values->stops.texts;
+	request->stop_count = values->stops.count;
 	request->input_format = (enum records_format)values->input_format;
 	request->output_format = values->output_format
 	                             ? (enum output_format)(values->output_format - 1)
@@ -166,6 +172,7 @@ static void on_expand_begin(void *user, bool complete) {
 		        "%zu of %zu texts are examples, %u at a time; the seed is %" PRIu64 "\n",
 		        run->expanding->usable, run->expanding->kept.count,
 		        (unsigned)receipt->examples, receipt->seed);
+	if (!run->values->quiet) warnings_model(stderr, &receipt->model);
 	watch_begin(&run->watch, run->values->quiet, run->values->progress, receipt->texts, NULL);
 }
 

@@ -17,6 +17,7 @@
 #include "tools/quote.h"
 #include "tools/tagging.h"
 #include "tools/watch.h"
+#include "workflow/warnings.h"
 #include "workflow/rewriting.h"
 #include <inttypes.h>
 #include <math.h>
@@ -34,6 +35,7 @@ struct sanitize_values {
 	struct rewriting_request request;
 	struct tagging_values tagging;
 	struct option_list groups;
+	struct option_list stops; /* words of --stop */
 	struct option_list leave;
 	const char *placeholder; /* NULL = not given */
 	double delta;            /* NaN = not given */
@@ -133,6 +135,9 @@ static const struct option_entry OPTIONS[] = {
 	 .argument = "TAU", .help = "sampling temperature (default 0.5)"},
 	{.name = "top-k", .letter = 'k', VALUE(top_k), .argument = "K", .most = UINT32_MAX,
 	 .help = "draw among the public context's top k alone (default 200, 0 = all)"},
+	{.name = "stop", VALUE(stops), .argument = "auto|none|STRING",
+	 .help = "end a text before this string, with \\n and \\t in it, up to 16 times (default "
+	         "none); auto: \\n###, in plain text alone; free, as it looks at drawn tokens alone"},
 	{.name = "public-when", VALUE(request.params.savings.public_when),
 	 .range = "from 0.000001 to 1, as in 0.95", .argument = "P",
 	 .help = "where the public context alone gives its likeliest token a probability of at "
@@ -301,6 +306,8 @@ static enum cuttle_status settle_sanitize(struct sanitize_values *values,
 	request->names = values->tagging.names;
 	request->model = values->open.model;
 	request->lock = values->open.mlock;
+	request->stops = values->stops.texts;
+	request->stop_count = values->stops.count;
 	request->sweep = !values->no_sweep;
 	if (values->placeholder) request->placeholder = values->placeholder;
 	else if (values->paper) request->placeholder = "_";
@@ -367,6 +374,7 @@ static void on_sanitize_begin(void *user, bool complete) {
 		fprintf(stderr, "%s is already complete\n", values->request.output);
 		return;
 	}
+	if (!values->quiet) warnings_model(stderr, &receipt->model);
 	if (!values->quiet) warn_of_delta(receipt);
 	watch_begin(&run->watch, values->quiet, values->progress, receipt->documents, "contexts");
 }

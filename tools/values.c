@@ -75,6 +75,8 @@ void values_settle(struct generate_values *values) {
 	request->lock = values->open.mlock;
 	request->category_fields = values->category_fields.texts;
 	request->category_field_count = values->category_fields.count;
+	request->stops = values->stops.texts;
+	request->stop_count = values->stops.count;
 	request->records_per_unit = values->one_per_unit ? 1 : read_limit(values->records_per_unit);
 	request->input_format = (enum records_format)values->input_format;
 	request->output_format = values->output_format

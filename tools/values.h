@@ -17,6 +17,7 @@ struct generate_values {
 	struct run_request request; /* complete after values_settle */
 	const char *bench;          /* --dry-run: path of a file from cuttle bench -o json */
 	struct option_list category_fields; /* fields of the category */
+	struct option_list stops;           /* words of --stop */
 	uint64_t batch;                     /* B, references per text */
 	uint64_t tokens;                    /* T, at most so many per text */
 	uint64_t top_k;                     /* k, 0 = all */
@@ -65,6 +66,12 @@ struct generate_values {
 	 .help = "show so many of them: with categories the first of a text's own, in the order " \
 	         "of the file, then the first of the others (default: all; 4 with --clusters " \
 	         "or --rounds 2)"}, \
+	{.name = "stop", VALUE(stops), .argument = "auto|none|STRING", \
+	 .help = "where a text ends, up to 16 times: auto (default), none, or before a string, " \
+	         "with \\n and \\t in it; auto: before a blank line where no public example has " \
+	         "one, before a line break where none has that; in the form continue also before " \
+	         "a line that begins with ###; free, as it looks at drawn tokens and public " \
+	         "examples alone"}, \
 	{.name = "examples-field", VALUE(request.examples_field), .argument = "NAME", \
 	 .help = "field of the public examples (default: that of the references)"}, \
 	{.name = "template", VALUE(form), .argument = "continue|instruct", \

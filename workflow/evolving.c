@@ -114,6 +114,7 @@ static enum cuttle_status read_evolving_prompts(const struct evolving_request *r
 	struct cuttle_plan_params *words = &evolving->words;
 	enum cuttle_status status = CUTTLE_OK;
 	*words = request->plan;
+	words->stops = evolving->stop.stops;
 	if (request->prompt_public)
 		status = setup_prompt(request->prompt_public, &evolving->prompt_public, error);
 	if (!status && evolving->prompt_public) {
@@ -187,6 +188,7 @@ static enum cuttle_status set_evolve_receipt(const struct evolving_request *requ
 	receipt->seed = request->seed;
 	receipt->isa = cuttle_isa();
 	receipt->unit_key = request->unit_key;
+	receipt->stops = evolving->stop.stops;
 	receipt->dataset = request->dataset;
 	const uint64_t seed = request->plan.insecure ? request->plan.insecure_seed : UINT64_MAX;
 	if (!evolve_fingerprint(receipt, request->input ? request->input : "", request->text_field,
@@ -211,6 +213,11 @@ enum cuttle_status evolving_make(const struct evolving_request *request,
 	if (!status) status = evolve_settle(receipt, error);
 	if (!status && request->sign)
 		status = signature_open(request->sign, &evolving->signer, error);
+	if (!status && request->stop_count)
+		status = stop_choice_make(request->stops, request->stop_count, NULL, 0,
+		                          request->plan.form == CUTTLE_CONTINUE &&
+		                              !request->prompt_public,
+		                          &evolving->stop, error);
 	if (!status) status = read_evolving_prompts(request, evolving, error);
 	if (!status)
 		status = cuttle_plan_make(opened->model, &evolving->words, &evolving->plan, error);
@@ -223,6 +230,7 @@ enum cuttle_status evolving_make(const struct evolving_request *request,
 void evolving_free(struct evolving *evolving) {
 	cuttle_plan_free(&evolving->plan);
 	signature_close(&evolving->signer);
+	stop_choice_free(&evolving->stop);
 	free(evolving->prompt_public);
 	free(evolving->prompt_variation);
 	*evolving = (struct evolving){0};

@@ -27,6 +27,7 @@
 
 #include "io/evolve_receipt.h"
 #include "workflow/run.h"
+#include "workflow/stop_choice.h"
 
 #define EVOLVING_NO_SEED UINT64_MAX
 
@@ -36,6 +37,8 @@ struct evolving_request {
 	/* The words of the public prompt, temperature, top_k, tokens, context, parallel and
 	 * prompt_chunk; insecure, with its seed, for the noise of the votes. */
 	struct cuttle_plan_params plan;
+	const char *const *stops; /* [stop_count] words of --stop; 0 = as the form says */
+	size_t stop_count;
 	const char *model;            /* path of the model's file, for evolving_paths alone */
 	const char *input;            /* path of the records */
 	const char *text_field;       /* of the records */
@@ -76,6 +79,7 @@ struct evolving {
 	struct cuttle_plan_params again; /* of variations; the text they show is their heading */
 	char *prompt_public;             /* own prompts; NULL = none */
 	char *prompt_variation;
+	struct stop_choice stop; /* where texts end; without words nothing is chosen */
 	struct evolve_receipt receipt;
 	struct signature_key *signer;
 	char fingerprint[HASH_TEXT];

@@ -280,6 +280,25 @@ static enum cuttle_status make_scale(struct expanding *expanding, struct cuttle_
 
 /* ---- what is made before --------------------------------------------------------------------- */
 
+/* Parents stand in for the public examples. */
+static enum cuttle_status choose_expand_stops(const struct expanding_request *request,
+                                              struct expanding *expanding,
+                                              struct cuttle_error *error) {
+	const struct kept *kept = &expanding->kept;
+	const char **texts = calloc(expanding->usable + 1, sizeof *texts);
+	if (!texts) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	for (size_t i = 0; i < expanding->usable; i++) {
+		const size_t member = expanding->members[i];
+		const char *heading = kept->groups[kept->texts[member].group].heading;
+		texts[i] = expanding->examples[member] + (heading ? strlen(heading) + 1 : 0);
+	}
+	const enum cuttle_status status =
+	    stop_choice_make(request->stops, request->stop_count, texts, expanding->usable,
+	                     expanding->words.form == CUTTLE_CONTINUE, &expanding->stop, error);
+	free(texts);
+	return status;
+}
+
 /* A plan with the parent's law, which is asked for tokens of the public row alone. */
 static enum cuttle_status make_law(struct expanding *expanding, struct cuttle_error *error) {
 	const struct kept *kept = &expanding->kept;
@@ -299,6 +318,7 @@ static enum cuttle_status make_law(struct expanding *expanding, struct cuttle_er
 	if (!words->tokens) words->tokens = law->tokens;
 	words->accountant = CUTTLE_ZCDP;
 	words->insecure = words->any_memory = true;
+	words->stops = expanding->stop.stops;
 	struct cuttle_plan_params params = *words;
 	for (size_t i = 0; i < kept->group_count; i++) headings[i] = kept->groups[i].heading;
 	params.headings = headings;
@@ -362,6 +382,7 @@ static enum cuttle_status set_expand_receipt(const struct expanding_request *req
 	receipt->seed = request->seed;
 	receipt->isa = cuttle_isa();
 	receipt->filters = request->filters;
+	receipt->stops = expanding->stop.stops;
 	if (!expand_fingerprint(receipt, request->input, formats[request->output_format],
 	                        expanding->fingerprint))
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
@@ -398,8 +419,9 @@ enum cuttle_status expanding_make(const struct expanding_request *request,
 	if (!status && request->sign)
 		status = signature_open(request->sign, &expanding->signer, error);
 	if (!status) status = read_own_prompt(request, expanding, error);
-	if (!status) status = make_law(expanding, error);
 	if (!status) status = read_parents(request, expanding, &longest, error);
+	if (!status) status = choose_expand_stops(request, expanding, error);
+	if (!status) status = make_law(expanding, error);
 	if (!status) status = set_examples(request, expanding, longest, error);
 	if (!status && request->filters.drop[FILTER_UNLIKELY])
 		status = make_scale(expanding, error);
@@ -418,6 +440,7 @@ void expanding_free(struct expanding *expanding) {
 	free(expanding->members);
 	free(expanding->firsts);
 	free(expanding->prompt_public);
+	stop_choice_free(&expanding->stop);
 	free(expanding->beside);
 	kept_close(&expanding->kept);
 	*expanding = (struct expanding){0};

@@ -24,6 +24,7 @@
 #include "io/output.h"
 #include "workflow/likelihood.h"
 #include "workflow/run.h"
+#include "workflow/stop_choice.h"
 
 enum { EXPANDING_MOST_EXAMPLES = 16 }; /* parents of a text */
 #define EXPANDING_NO_SEED UINT64_MAX
@@ -48,6 +49,8 @@ struct expanding_request {
 	uint64_t seed;     /* EXPANDING_NO_SEED = one is drawn, and told in the receipt */
 	uint64_t now;      /* seconds since 1970 when the run begins */
 	struct filters filters;
+	const char *const *stops; /* [stop_count] words of --stop (workflow/stop_choice.h) */
+	size_t stop_count;        /* 0 = auto */
 	bool overwrite;
 };
 
@@ -74,6 +77,7 @@ struct expanding {
 	struct cuttle_plan *plan;
 	struct filter_past *past;     /* the parents that are shown count as earlier texts */
 	struct likelihood likelihood; /* its scorer is NULL where no text is unlikely */
+	struct stop_choice stop;      /* where texts end */
 	struct expand_receipt receipt;
 	struct signature_key *signer;
 	char fingerprint[HASH_TEXT];

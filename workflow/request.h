@@ -82,7 +82,9 @@ struct run_request {
 	uint64_t now; /* seconds since 1970 when the run begins; the receipt has its day */
 	enum records_format input_format;
 	enum output_format output_format;
-	struct filters filters; /* what is done with a text once it is drawn; default: trim */
+	struct filters filters;   /* what is done with a text once it is drawn; default: trim */
+	const char *const *stops; /* [stop_count] words of --stop (workflow/stop_choice.h) */
+	size_t stop_count;        /* 0 = auto */
 	enum run_lots lots;
 	enum run_charge charge;
 	/* The accountant was asked for. Else, with a ledger, it is the one of what is charged. */

@@ -86,6 +86,7 @@ static enum cuttle_status make_rewriter(const struct rewriting_request *request,
 	}
 	if (own) params.group_epsilons = epsilons;
 	if (rewriting->instruction) params.instruction = rewriting->instruction;
+	params.stops = rewriting->stop.stops;
 	return cuttle_rewriter_make(model, &params, &rewriting->rewriter, error);
 }
 
@@ -125,6 +126,7 @@ static enum cuttle_status set_rewrite_receipt(const struct rewriting_request *re
 	                  (request->sweep ? REWRITE_BY_SWEEP : 0u);
 	receipt->dataset = request->dataset;
 	receipt->unit_key = request->unit_key;
+	receipt->stops = rewriting->stop.stops;
 	const struct rewrite_command command = {
 	    .input = request->input ? request->input : "",
 	    .text_field = request->spans.text_field,
@@ -150,6 +152,10 @@ enum cuttle_status rewriting_make(const struct rewriting_request *request,
 		status = setup_prompt(request->instruction, &rewriting->instruction, error);
 	if (!status && request->sign)
 		status = signature_open(request->sign, &rewriting->signer, error);
+	if (!status && request->stop_count)
+		status = stop_choice_make(request->stops, request->stop_count, NULL, 0,
+		                          request->params.form == CUTTLE_CONTINUE, &rewriting->stop,
+		                          error);
 	if (!status) status = make_rewriter(request, opened->model, rewriting, error);
 	return status ? status : set_rewrite_receipt(request, rewriting, error);
 }
@@ -158,6 +164,7 @@ void rewriting_free(struct rewriting *rewriting) {
 	cuttle_rewriter_free(&rewriting->rewriter);
 	signature_close(&rewriting->signer);
 	free(rewriting->instruction);
+	stop_choice_free(&rewriting->stop);
 	rewriting->instruction = NULL;
 }
 

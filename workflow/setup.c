@@ -9,6 +9,8 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/ledger.h"
+#include "io/output.h"
+#include "io/shard_run.h"
 #include "workflow/examples.h"
 #include "workflow/likelihood.h"
 #include <stdlib.h>
@@ -242,6 +244,7 @@ static enum cuttle_status list_shown(const struct run_request *request, struct s
 struct cuttle_plan_params setup_prompts(const struct run_request *request,
                                         const struct setup *setup, size_t category) {
 	struct cuttle_plan_params params = request->plan;
+	params.stops = setup->stop.stops;
 	if (request->prompt_public) params.form = CUTTLE_CUSTOM;
 	params.prompt_public = setup->prompt_public;
 	params.prompt_private = setup->prompt_private;
@@ -315,6 +318,57 @@ static void describe_prior(struct setup *setup) {
 	setup->receipt.prior.public_texts = setup->example_count;
 }
 
+/* The command's fingerprint, by the stops that its receipt has. */
+static enum cuttle_status set_fingerprint(const struct run_request *request, struct setup *setup,
+                                          struct cuttle_error *error) {
+	const struct cuttle_plan_params *plan = &request->plan;
+	// A delimiter belongs to the format, and so to the command: "csv ;".
+	char input_format[64];
+	(void)snprintf(input_format, sizeof input_format, "%s%s%.48s",
+	               FORMATS[request->input_format], request->delimiter ? " " : "",
+	               request->delimiter ? request->delimiter : "");
+	struct receipt_command command = {.input = request->input ? request->input : "",
+	                                  .text_field = request->text_field,
+	                                  .input_format = input_format,
+	                                  .output_format = FORMATS[1 + request->output_format],
+	                                  .insecure_seed =
+	                                      plan->insecure ? plan->insecure_seed : UINT64_MAX};
+	return receipt_fingerprint(&setup->receipt, &command, setup->fingerprint)
+	           ? CUTTLE_OK
+	           : io_fail(error, CUTTLE_NOMEM, "out of memory");
+}
+
+/* Whether a run of this fingerprint was begun where this one writes. */
+static bool was_begun(const struct run_request *request, const char *fingerprint) {
+	if (request->shard) return !strcmp(request->shard->run.fingerprint, fingerprint);
+	if (!request->output || !strcmp(request->output, "-")) return false;
+	return output_stands(request->output, request->receipt, fingerprint) ||
+	       shard_run_stands(request->output, fingerprint);
+}
+
+/* Without --stop a run that was begun before there were stops goes on without them: the same
+ * command gives its journal the same fingerprint, and another rule would end its texts elsewhere.
+ */
+static enum cuttle_status follow_standing(const struct run_request *request, struct setup *setup,
+                                          struct cuttle_error *error) {
+	if (request->stop_count) return CUTTLE_OK;
+	const struct cuttle_stops stops = setup->receipt.stops;
+	char fingerprint[HASH_TEXT];
+	memcpy(fingerprint, setup->fingerprint, sizeof fingerprint);
+	setup->receipt.stops = (struct cuttle_stops){.given = false};
+	const enum cuttle_status status = set_fingerprint(request, setup, error);
+	if (status) return status;
+	if (was_begun(request, setup->fingerprint)) {
+		stop_choice_forget(&setup->stop);
+		lot_choice_free(&setup->lots);
+		cuttle_plan_free(&setup->plan);
+		return make_setup_plan(request, setup, error);
+	}
+	setup->receipt.stops = stops;
+	memcpy(setup->fingerprint, fingerprint, sizeof fingerprint);
+	return CUTTLE_OK;
+}
+
 static enum cuttle_status set_receipt(const struct run_request *request, struct setup *setup,
                                       struct cuttle_error *error) {
 	const struct cuttle_plan_params *plan = &request->plan;
@@ -327,25 +381,16 @@ static enum cuttle_status set_receipt(const struct run_request *request, struct 
 	cuttle_plan_describe(setup->plan, &setup->receipt.guarantee);
 	setup->rho = setup->receipt.guarantee.rho;
 	if (plan->token_prior > 0.0) describe_prior(setup);
+	setup->receipt.stops = setup->stop.stops;
 	setup->receipt.trace = request->trace != NULL;
 	setup->receipt.filters = request->filters;
 	setup->receipt.places_of_rounds = (uint32_t)setup->drawn.places;
 	setup->receipt.signer = setup->signer;
 	setup->receipt.isa = cuttle_isa();
-	// A delimiter belongs to the format, and so to the command: "csv ;".
-	char input_format[64];
-	(void)snprintf(input_format, sizeof input_format, "%s%s%.48s",
-	               FORMATS[request->input_format], request->delimiter ? " " : "",
-	               request->delimiter ? request->delimiter : "");
-	struct receipt_command command = {.input = request->input ? request->input : "",
-	                                  .text_field = request->text_field,
-	                                  .input_format = input_format,
-	                                  .output_format = FORMATS[1 + request->output_format],
-	                                  .insecure_seed =
-	                                      plan->insecure ? plan->insecure_seed : UINT64_MAX};
 	setup->receipt.dataset = request->dataset;
-	if (!receipt_fingerprint(&setup->receipt, &command, setup->fingerprint))
-		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	enum cuttle_status status = set_fingerprint(request, setup, error);
+	if (!status) status = follow_standing(request, setup, error);
+	if (status) return status;
 	if (request->shard && strcmp(setup->fingerprint, request->shard->run.fingerprint) != 0)
 		return io_fail(error, CUTTLE_USAGE,
 		               "these are not the model, the prompts and the options that the run "
@@ -373,6 +418,11 @@ enum cuttle_status setup_make(const struct run_request *request, const struct se
 		            "has %zu; --examples-per-text says how many prompts show",
 		            CUTTLE_PRIOR_TEXTS, request->public_examples, setup->example_count);
 	if (!status) status = list_shown(request, setup, error);
+	if (!status)
+		status = stop_choice_make(
+		    request->stops, request->stop_count, setup->plain, setup->example_count,
+		    request->plan.form == CUTTLE_CONTINUE && !request->prompt_public, &setup->stop,
+		    error);
 	if (!status) status = set_parts(request, setup, error);
 	if (!status && request->sign) status = signature_open(request->sign, &setup->signer, error);
 	if (!status) status = make_setup_plan(request, setup, error);
@@ -391,6 +441,7 @@ void setup_free(struct setup *setup) {
 	free(setup->plain);
 	categories_free(&setup->categories);
 	lot_choice_free(&setup->lots);
+	stop_choice_free(&setup->stop);
 	free(setup->counts);
 	free(setup->seats);
 	free(setup->prompt_public);

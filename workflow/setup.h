@@ -17,6 +17,7 @@
 #include "io/receipt.h"
 #include "workflow/lot_choice.h"
 #include "workflow/request.h"
+#include "workflow/stop_choice.h"
 
 /* A model, and the hash of what was read of its file. Any number of setups may use it. */
 struct setup_model {
@@ -61,12 +62,14 @@ struct setup {
 	const char ***shown;
 	size_t shown_count;
 	size_t examples_per_text; /* E; 0 = all */
+	struct stop_choice stop;  /* where texts end */
 	/* Of two rounds the room for texts of the first; its count is 0 = one round. */
 	struct cuttle_drawn drawn;
 };
 
 /* Reads prompts, public examples and categories, and makes plan and receipt. Call setup_free in any
- * case. Receipt and categories point into the request; it and the model must outlive setup.
+ * case. Receipt and categories point into the request; it and the model must outlive setup, which
+ * must not move.
  * USAGE: there are too many texts, or too few examples for a filter; `now` is beyond the year 9999;
  * the request is not what its shard's run was opened with. LEDGER: run.json contradicts itself.
  * INPUT: a prompt is not UTF-8 without NUL; a public example has no text, or there are more than

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Parameters. A smaller model needs examples to know what is wanted. */
+/* Parameters. A smaller model needs examples to know what is wanted, and is for trying out. */
 static const uint64_t SMALL_MODEL = 1000000000;
 
 /* Share of the tokens that the documents can change. With less the texts are nearly public. */
@@ -30,6 +30,17 @@ static void warn_examples(FILE *file, const struct run_request *request,
 	        "to write without them: give two to four texts of the kind wanted with "
 	        "--public-examples FILE.\n",
 	        (double)setup->receipt.model.parameters / 1e6);
+}
+
+/* The times are those of models/README, for two cores with AVX2 alone. */
+void warnings_model(FILE *file, const struct cuttle_model_info *model) {
+	if (model->parameters >= SMALL_MODEL) return;
+	fprintf(
+	    file,
+	    "Note: a model of %.0f million parameters is for trying out. On two cores 100 texts "
+	    "(200 tokens, -B 7) take one of a billion about half an hour, one of 8 billion about "
+	    "4 hours (models/README); cuttle generate --dry-run says it of this machine.\n",
+	    (double)model->parameters / 1e6);
 }
 
 static void warn_epsilon(FILE *file, const struct cuttle_guarantee *guarantee) {
@@ -149,6 +160,7 @@ static void warn_seats(FILE *file, const struct setup *setup) {
 
 void warnings_print(FILE *file, const struct run_request *request, const struct setup *setup) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
+	warnings_model(file, &setup->receipt.model);
 	warn_examples(file, request, setup);
 	warn_epsilon(file, guarantee);
 	warn_delta(file, setup);

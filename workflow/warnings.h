@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // warnings.h: warns before a run draws of settings that are legal but hardly ever meant.
 //
-// Called by cuttle generate: for a run once it is charged, for --dry-run below its table. The
-// warnings follow from request, model, prompts and public examples. Of the references they use one
-// number: what the run costs the owner whom it costs most. They use it only where --unit-key alone
-// declares it public. So two inputs that must look alike get the same warnings.
+// Called by cuttle generate: for a run once it is charged, for --dry-run below its table. What is
+// said of a small model all verbs say that write with one. The warnings follow from request, model,
+// prompts and public examples. Of the references they use one number: what the run costs the owner
+// whom it costs most. They use it only where --unit-key alone declares it public. So two inputs
+// that must look alike get the same warnings.
 #ifndef CUTTLE_WORKFLOW_WARNINGS_H
 #define CUTTLE_WORKFLOW_WARNINGS_H
 
 #include "workflow/setup.h"
 #include <stdio.h>
+
+/* Says of a model below a billion parameters what it is for, and what larger ones take. */
+void warnings_model(FILE *file, const struct cuttle_model_info *model);
 
 /* Prints a line for each warning to the file, and in every run one line about cuttle inspect. */
 void warnings_print(FILE *file, const struct run_request *request, const struct setup *setup);

@@ -9,6 +9,7 @@
 #include "drawn.h"
 #include "guarantee.h"
 #include "status.h"
+#include "stop.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,7 +19,7 @@ struct cuttle_model; /* model.h */
 
 /* How the prompts are written. */
 enum cuttle_form {
-	/* Plain text: a collection of KINDs, each under "### KIND". A text stops at "\n###". */
+	/* Plain text: a collection of KINDs, each under "### KIND". */
 	CUTTLE_CONTINUE,
 
 	/* The model's own chat format asks for one new KIND. */
@@ -107,6 +108,7 @@ struct cuttle_plan_params {
 	double token_prior;
 	enum cuttle_method method;                 /* default CUTTLE_INVISIBLEINK */
 	struct cuttle_method_params method_params; /* default: none given */
+	struct cuttle_stops stops; /* where texts end (stop.h); default: none given */
 };
 
 /* Sets all members to their defaults. Epsilon and the clip are NaN: set one of them. */

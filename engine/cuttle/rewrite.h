@@ -58,6 +58,8 @@ struct cuttle_rewrite_params {
 	uint32_t prompt_chunk; /* rows per pass over the prompts; 0 = as suits */
 	bool no_sharing;       /* no context shares what it has in common with another */
 	bool any_memory;       /* only described, never run: cuttle_rewriter_room is not asked */
+
+	struct cuttle_stops stops; /* where texts end (stop.h); default: nowhere */
 };
 
 CUTTLE_API void cuttle_rewrite_params_default(struct cuttle_rewrite_params *params);

@@ -68,11 +68,14 @@ static enum cuttle_status check_drawing(struct cuttle_completer *c, struct cuttl
 static enum cuttle_status prepare_completer(struct cuttle_completer *c,
                                             const struct cuttle_complete_params *p,
                                             struct cuttle_error *error) {
+	static const char *const blank_line[] = {"\n\n"};
+	const struct cuttle_stops stops = {blank_line, p->stop_at_blank, p->stop_at_blank};
 	if (p->tokens < 1 || p->tokens > MOST_TOKENS)
 		return status_fail(error, CUTTLE_USAGE, "%u tokens are outside 1..%d", p->tokens,
 		                   MOST_TOKENS);
 	enum cuttle_status status = model_needs_weights(c->model, error);
 	if (!status) status = capacity_check(p->parallel, p->prompt_chunk, error);
+	if (!status) status = stops_copy(&stops, false, &c->stops, error);
 	if (!status) status = prompt_write_completion(c->model, p, &c->prompt, error);
 	if (!status) status = fit_completion(c, p, error);
 	if (!status) status = check_drawing(c, error);
@@ -101,7 +104,6 @@ enum cuttle_status cuttle_completer_make(struct cuttle_model *model,
 	struct cuttle_completer *c = calloc(1, sizeof *c);
 	if (!c) return status_fail(error, CUTTLE_NOMEM, "out of memory");
 	c->model = &model->model;
-	c->stop = params.stop_at_blank ? "\n\n" : NULL;
 	c->seeded = (struct seeded){.seed = params.insecure_seed};
 	c->insecure = params.insecure;
 	c->share = !params.no_sharing;
@@ -117,6 +119,7 @@ enum cuttle_status cuttle_completer_make(struct cuttle_model *model,
 void cuttle_completer_free(struct cuttle_completer **completer) {
 	if (!completer || !*completer) return;
 	prompt_free(&(*completer)->prompt);
+	stops_free(&(*completer)->stops);
 	free(*completer);
 	*completer = NULL;
 }
@@ -196,10 +199,7 @@ static enum cuttle_status generate_completions(struct completion_run *run,
 	struct cuttle_completer *c = run->completer;
 	const struct generation generation = {
 	    .model = c->model,
-	    .rules = {.vocab = c->model->vocab,
-	              .stop = c->stop,
-	              .stop_behind = true,
-	              .length = c->limits.tokens},
+	    .rules = {.vocab = c->model->vocab, .stops = &c->stops, .length = c->limits.tokens},
 	    .texts = run->job->texts,
 	    .context_tokens = prompt_completion_capacity(&c->prompt, c->limits.room),
 	    .seeded = &c->seeded,

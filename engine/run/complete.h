@@ -11,11 +11,12 @@
 #include "engine/forward/lockstep.h"
 #include "engine/run/prompt.h"
 #include "engine/run/seeded.h"
+#include "engine/run/stops.h"
 
 struct cuttle_completer {
 	const struct model *model;
 	struct prompt prompt;
-	const char *stop;     /* a text ends before it; NULL = nowhere */
+	struct stops stops;   /* a text ends before one of them */
 	struct seeded seeded; /* tokens are drawn from it when the completer is insecure */
 	bool insecure;
 	bool share;   /* contexts share what all prompts begin with */

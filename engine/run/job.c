@@ -106,7 +106,7 @@ enum cuttle_status job_generate(struct cuttle_plan *plan, const struct cuttle_jo
 	const struct generation generation = {
 	    .model = plan->model,
 	    .rules = {.vocab = plan->model->vocab,
-	              .stop = plan->prompts->stop,
+	              .stops = &plan->stops,
 	              .tokens = plan->caps.paid,
 	              .free_tokens = plan->caps.free,
 	              .length = plan->caps.length,

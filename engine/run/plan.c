@@ -544,6 +544,8 @@ enum cuttle_status cuttle_plan_make(struct cuttle_model *model,
 	// Accounting takes longest, so what these others refuse is refused before it.
 	if ((status = ink ? choose_ink(plan, params, &integers, error)
 	                  : choose_method(plan, params, error)) ||
+	    (status = stops_copy(&params->stops, params->form == CUTTLE_CONTINUE, &plan->stops,
+	                         error)) ||
 	    (status = write_prompts(plan, params, error)) ||
 	    (status = fit_context(plan, params, error)) ||
 	    (status = ink ? make_ink(plan, params, &integers, error)
@@ -574,6 +576,7 @@ void cuttle_plan_free(struct cuttle_plan **plan) {
 	if ((*plan)->mechanism.self) (*plan)->mechanism.free((*plan)->mechanism.self);
 	for (size_t i = 0; i < (*plan)->prompt_count; i++) prompt_free(&(*plan)->prompts[i]);
 	free((*plan)->prompts);
+	stops_free(&(*plan)->stops);
 	free(*plan);
 	*plan = NULL;
 }

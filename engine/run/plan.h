@@ -14,11 +14,14 @@
 #include "engine/run/plan_status.h"
 #include "engine/run/prompt.h"
 #include "engine/run/seeded.h"
+#include "engine/run/stops.h"
 
 struct cuttle_plan {
 	const struct model *model;
 	struct prompt *prompts; /* [prompt_count] one per heading, or one without headings */
 	size_t prompt_count;
+
+	struct stops stops; /* a text ends before one of them */
 
 	struct dp_mechanism mechanism; /* one job at a time; its claim is that of one batch */
 

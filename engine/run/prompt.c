@@ -340,19 +340,19 @@ static void print_prompt_tokens(FILE *out, const struct tokens *tokens) {
 	for (size_t t = 0; t < tokens->count; t++) fprintf(out, " %d", (int)tokens->ids[t]);
 }
 
-/* Writes prompt->canonical: the words of both prompts, the stop string, and all tokens. Two plans
- * of the same form have the same string only when their prompts are the same. Layout:
- * "public:\nWORDS\nprivate:\nHEAD{reference}TAIL\nstop:\nSTOP\ntokens:", then one line of tokens
+/* Writes prompt->canonical: the words of both prompts, the mark of the form, and all tokens. Two
+ * plans of the same form have the same string only when their prompts are the same. Layout:
+ * "public:\nWORDS\nprivate:\nHEAD{reference}TAIL\nstop:\nMARK\ntokens:", then one line of tokens
  * for each of whole, head and tail. */
 static enum cuttle_status join_words(struct prompt *prompt,
-                                     const struct prompt_writer *const writers[3],
+                                     const struct prompt_writer *const writers[3], const char *mark,
                                      struct cuttle_error *error) {
 	size_t size;
 	FILE *out = open_memstream(&prompt->canonical, &size);
 	if (!out) return status_fail(error, CUTTLE_NOMEM, "out of memory writing the prompts");
 	fprintf(out, "public:\n%s\nprivate:\n%s%s%s", writers[0]->words, writers[1]->words,
 	        placeholder, writers[2]->words);
-	fprintf(out, "\nstop:\n%s\ntokens:", prompt->stop ? prompt->stop : "");
+	fprintf(out, "\nstop:\n%s\ntokens:", mark);
 	for (size_t i = 0; i < 3; i++) print_prompt_tokens(out, &writers[i]->tokens);
 	if (fclose(out) || !prompt->canonical)
 		return status_fail(error, CUTTLE_NOMEM, "out of memory writing the prompts");
@@ -386,8 +386,8 @@ enum cuttle_status prompt_write(const struct model *model, const struct cuttle_p
 	finish_prompt(&tail);
 	const struct prompt_writer *writers[] = {&whole, &head, &tail};
 	for (size_t i = 0; i < 3 && !status; i++) status = writers[i]->status;
-	if (params->form == CUTTLE_CONTINUE) prompt->stop = "\n###";
-	if (!status) status = join_words(prompt, writers, error);
+	const char *mark = params->form == CUTTLE_CONTINUE ? "\n###" : "";
+	if (!status) status = join_words(prompt, writers, mark, error);
 	prompt->whole = whole.tokens;
 	prompt->head = head.tokens;
 	prompt->tail = tail.tokens;

@@ -41,8 +41,7 @@ struct prompt {
 	size_t fixed; /* tokens that all prompts with such texts begin with, a multiple of 16 */
 	size_t spare; /* tokens by which such a prompt may be longer than this one */
 
-	const char *stop; /* a text ends before this string; NULL = none */
-	char *canonical;  /* both prompts in one public string, see prompt.c */
+	char *canonical; /* both prompts in one public string, see prompt.c */
 };
 
 /* Writes the prompts, under a heading or none (NULL), with the texts drawn before of params->drawn,

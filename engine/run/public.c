@@ -157,7 +157,7 @@ static enum cuttle_status generate_public(struct public_run *run, const struct l
 	const struct cuttle_public_job *job = run->job;
 	const struct generation generation = {.model = plan->model,
 	                                      .rules = {.vocab = plan->model->vocab,
-	                                                .stop = plan->prompts->stop,
+	                                                .stops = &plan->stops,
 	                                                .tokens = plan->guarantee.tokens,
 	                                                .length = plan->guarantee.tokens},
 	                                      .texts = job->texts,

@@ -205,6 +205,7 @@ enum cuttle_status cuttle_rewriter_make(struct cuttle_model *model,
 	r->share = !params->no_sharing;
 	if ((status = plan_divergences(r, params, error)) ||
 	    (status = choose_lengths(&r->guarantee, params, error)) ||
+	    (status = stops_copy(&params->stops, false, &r->stops, error)) ||
 	    (status = prompt_write_document(r->model, params, &r->prompt, error)) ||
 	    (status = fit_document(r, params->context, error)) ||
 	    (status = prepare_mechanism(r, params, error))) {
@@ -236,6 +237,7 @@ enum cuttle_status cuttle_rewriter_make(struct cuttle_model *model,
 void cuttle_rewriter_free(struct cuttle_rewriter **rewriter) {
 	if (!rewriter || !*rewriter) return;
 	prompt_free(&(*rewriter)->prompt);
+	stops_free(&(*rewriter)->stops);
 	free((*rewriter)->allowed);
 	free(*rewriter);
 	*rewriter = NULL;

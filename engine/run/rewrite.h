@@ -16,6 +16,7 @@
 #include "engine/run/prompt.h"
 #include "engine/run/rewrite_budget.h"
 #include "engine/run/seeded.h"
+#include "engine/run/stops.h"
 
 struct cuttle_rewriter {
 	const struct model *model;
@@ -26,6 +27,7 @@ struct cuttle_rewriter {
 	double divergences[REWRITE_MOST_GROUPS][REWRITE_MOST_GROUPS];
 
 	struct dp_fusion_params mechanism; /* of all mechanisms, but for places and divergences */
+	struct stops stops;                /* a text ends before one of them */
 	uint8_t *allowed;                  /* [vocabulary] what the mechanism may draw */
 	struct seeded seeded; /* mechanisms draw from it when the rewriter is insecure */
 	size_t chunk;         /* rows per pass over the prompts */

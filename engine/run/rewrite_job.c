@@ -162,6 +162,7 @@ static enum cuttle_status generate_documents(struct rewrite_run *run, struct see
 	const struct generation generation = {
 	    .model = r->model,
 	    .rules = {.vocab = r->model->vocab,
+	              .stops = &r->stops,
 	              .tokens = g->tokens,
 	              .free_tokens = g->savings.free_tokens,
 	              .length = g->max_length,

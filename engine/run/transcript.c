@@ -102,21 +102,6 @@ bool transcript_may_add(const struct transcript *transcript, int32_t drawn) {
 	return drawn < 0 ? has_free_left(transcript) : !transcript_is_spent(transcript);
 }
 
-/* The first stop string from byte `from` on that counts. NULL: none does. */
-static const char *find_stop(const struct transcript *t, size_t from) {
-	const size_t stop = t->rules.stop ? strlen(t->rules.stop) : 0;
-	for (size_t at = from; stop; at++) {
-		const char *found = memmem(t->raw + at, t->raw_size - at, t->rules.stop, stop),
-		           *before = t->raw;
-		if (!found) break;
-		at = (size_t)(found - t->raw);
-		size_t size = at;
-		utf8_trim(&before, &size);
-		if (size || !t->rules.stop_behind) return found;
-	}
-	return NULL;
-}
-
 /* Appends the bytes of the token to the text, and says whether the text is at its end. `before` is
  * the number of bytes before this token. */
 static bool ends_text(struct transcript *t, int32_t token, size_t before) {
@@ -127,13 +112,10 @@ static bool ends_text(struct transcript *t, int32_t token, size_t before) {
 	vocab_detokenize(t->rules.vocab, &token, 1, t->length == 1, t->raw, t->raw_capacity,
 	                 &t->raw_size);
 	REQUIRE(t->raw_size <= t->raw_capacity);
-	const size_t stop = t->rules.stop ? strlen(t->rules.stop) : 0;
-	// Only a match that ends in the new bytes can be new. Example: a stop of 4 bytes, 10 bytes
-	// before: search from byte 6 on.
-	const size_t from = before >= stop ? before - stop : 0;
-	const char *found = find_stop(t, from);
-	if (!found) return false;
-	t->raw_size = (size_t)(found - t->raw);
+	if (!t->rules.stops) return false;
+	const size_t found = stops_find(t->rules.stops, t->raw, t->raw_size, before);
+	if (found == STOPS_NONE) return false;
+	t->raw_size = found;
 	t->finish = CUTTLE_FINISH_STOP;
 	return true;
 }

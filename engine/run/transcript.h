@@ -18,18 +18,18 @@
 
 #include "engine/cuttle/job.h"
 #include "engine/machine/region.h"
+#include "engine/run/stops.h"
 #include "engine/text/vocab.h"
 
 struct transcript_rules {
 	const struct vocab *vocab;
-	const char *stop;     /* a text ends before this string; NULL = none */
-	bool stop_behind;     /* only where something stands before it that is not blank */
-	uint32_t tokens;      /* T: private tokens of the batch, or units, at most */
-	uint32_t free_tokens; /* free tokens of the batch, at most, unless it is unpaid */
-	uint32_t length;      /* all tokens of the batch, at most */
-	bool bank;            /* private tokens left at the end of a text begin another text */
-	bool completes;       /* after T private tokens, a text goes on with free tokens */
-	bool thresholds;      /* units are thresholds; free_tokens is not read */
+	const struct stops *stops; /* a text ends before one of them; NULL = none */
+	uint32_t tokens;           /* T: private tokens of the batch, or units, at most */
+	uint32_t free_tokens;      /* free tokens of the batch, at most, unless it is unpaid */
+	uint32_t length;           /* all tokens of the batch, at most */
+	bool bank;                 /* private tokens left at the end of a text begin another text */
+	bool completes;            /* after T private tokens, a text goes on with free tokens */
+	bool thresholds;           /* units are thresholds; free_tokens is not read */
 };
 
 struct transcript {
@@ -87,7 +87,7 @@ bool transcript_may_add(const struct transcript *transcript, int32_t drawn);
 /* Whether no private token is left to the batch, so that no private context is needed. */
 bool transcript_is_spent(const struct transcript *transcript);
 
-/* The text that the last token belongs to, *size bytes, not NUL-terminated. The stop string is cut
+/* The text that the last token belongs to, *size bytes, not NUL-terminated. The stop is cut
  * off. Bytes that are not UTF-8 become U+FFFD. White space at both ends is removed. The text
  * belongs to the transcript, and is valid until the next call for it. */
 const char *transcript_text(struct transcript *transcript, size_t *size);

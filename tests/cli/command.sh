@@ -92,6 +92,9 @@ changes <<-'END'
 	lots|-e 3 -N 2 --lots off|-e 3 -N 2 --lots on
 	gain|-e 3|-e 3 --gain 1.5
 	trim|-e 3|-e 3 --trim none
+	stop|-e 3|-e 3 --stop none
+	stop|-e 3 --stop a|-e 3 --stop b
+	stop|-e 3 --stop a|-e 3 --stop a --stop auto
 	rounds|-e 3|-e 3 --rounds 2
 	examples-per-text|-e 3 --rounds 2|-e 3 --rounds 2 --examples-per-text 2
 	drop|-e 3|-e 3 --drop loops
@@ -233,6 +236,8 @@ changes <<END
 	names|$chat|$chat --names names
 	no-sweep|$chat|$chat --no-sweep
 	unit-key|$chat|$chat --unit-key who
+	stop|$chat|$chat --stop none
+	stop|$chat --stop a|$chat --stop b
 	epsilon|$chat|$chat -e 6
 	divergence|--chat-format chatml --divergence 1|--chat-format chatml --divergence 1.1
 	alpha|$chat|$chat --alpha 3

@@ -555,7 +555,7 @@ cp -r "$tools/samples" tools
 head -1 refs.jsonl >shown.jsonl
 cat >small <<END
 #!/bin/sh
-cp demo/notes.jsonl.journal found 2>/dev/null
+cp demo/messages.jsonl.journal found 2>/dev/null
 [ -z "\$STOP" ] || { kill -INT \$PPID && exit 6; }
 case \$1 in
 generate) exec \$LIMIT "$CUTTLE" "\$@" -B 2 -N 8 -n \${LONG-40} -c 512 --public-examples shown.jsonl --drop duplicates ;;
@@ -573,17 +573,17 @@ says out '^make demo continues where it stopped; rm -r demo && make demo draws n
 LIMIT='prlimit --fsize=1000' demo
 [ $? = 6 ] || fail "a demo on a full disk: $(cat out)"
 says out '^make demo continues where it stopped; rm -r demo && make demo draws new ones$'
-cp demo/notes.jsonl.journal half
+cp demo/messages.jsonl.journal half
 [ "$(wc -l <half)" -gt 3 ] || fail "nothing was drawn before the demo stopped"
 demo || fail "a demo does not continue: $(cat out)"
 same found half "what was drawn already is lost"
-nothing_left demo/notes
-cp demo/notes.jsonl first
+nothing_left demo/messages
+cp demo/messages.jsonl first
 demo || fail "a complete demo: $(cat out)"
 says out 'is already complete'
 says out '^again:   rm -r demo && make demo draws new ones$'
-same demo/notes.jsonl first "a complete demo was drawn anew"
+same demo/messages.jsonl first "a complete demo was drawn anew"
 LONG=41 demo
 [ $? = 2 ] || fail "another command's demo: $(cat out)"
 says out 'rm -r demo && make demo'
-same demo/notes.jsonl first "another command's demo was destroyed"
+same demo/messages.jsonl first "another command's demo was destroyed"

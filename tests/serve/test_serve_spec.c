@@ -64,6 +64,15 @@ static void requests_become_words(void **state) {
 	accepts(
 	    "{\"type\":\"generate\",\"dataset\":\"d\",\"plan\":{\"drop\":\"loops,duplicates\"}}",
 	    "--dataset|d|--drop|loops,duplicates");
+	accepts("{\"type\":\"generate\",\"dataset\":\"d\",\"plan\":{\"stop\":\"auto\"}}",
+	        "--dataset|d|--stop|auto");
+	accepts(
+	    "{\"type\":\"sanitize\",\"dataset\":\"d\",\"plan\":{\"stop\":[\"\\n\",\"--trace\"]}}",
+	    "--dataset|d|--stop|\n|--stop|--trace");
+	refuses("{\"type\":\"generate\",\"dataset\":\"d\",\"plan\":{\"stop\":[]}}", "invalid_value",
+	        "plan.stop");
+	refuses("{\"type\":\"generate\",\"dataset\":\"d\",\"plan\":{\"stop\":[\"a\",\"\"]}}",
+	        "invalid_value", "plan.stop");
 }
 
 /* A value that looks like an option stays one word behind its own. */

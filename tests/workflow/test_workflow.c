@@ -2,13 +2,15 @@
 // Tests workflow/ as a server would use it: a request made of values, no options, a model that
 // several runs share. It fails if a run prints anything, or if its events come in another order. It
 // fails if a stopped run does not go on to the same bytes, or if a refused one tells an event. It
-// fails if another of two faults is told first.
+// fails if another of two faults is told first. It fails if where texts end follows from a record,
+// is no part of the command, or changes for a run that was begun without stops.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "io/journal.h"
 #include "io/ledger.h"
 #include "tests/support/files.h"
 #include "tests/support/runs.h"
@@ -21,7 +23,7 @@
 
 enum { TEXTS = 3, BATCH = 2, TOKENS = 6, ROOM = 1 << 16 };
 static char folder[] = "/tmp/cuttle-workflow-XXXXXX";
-static char model_path[64], input[64], out[64], other_out[64], ledger_path[64];
+static char model_path[64], input[64], examples[64], out[64], other_out[64], ledger_path[64];
 static struct setup_model opened;
 static struct cuttle_error error;
 
@@ -208,6 +210,113 @@ static void refusals_come_first(void **state) {
 	(void)unlink(ledger_path);
 }
 
+/* Writes records, and an example without a line break. */
+static void put_stop_files(const char *record) {
+	char lines[TEXTS * BATCH * 64] = "";
+	for (int i = 0; i < TEXTS * BATCH; i++)
+		(void)snprintf(lines + strlen(lines), sizeof lines - strlen(lines),
+		               "{\"text\":\"%s\"}\n", record);
+	files_put(input, lines, strlen(lines));
+	(void)snprintf(lines, sizeof lines, "{\"text\":\"A plain example.\"}\n");
+	files_put(examples, lines, strlen(lines));
+}
+
+/* What auto finds follows from the public examples, and is a part of the command. */
+static void examples_say_where_texts_end(void **state) {
+	(void)state;
+	static const char *const records[] = {"One line.", "Two\\nlines.", "A\\n\\nblank one.", ""};
+	static const char *const none[] = {"none"}, *const line[] = {"\\n"};
+	char first[HASH_TEXT] = "";
+	struct setup setup;
+	struct run_request request = make_request(out);
+	request.public_examples = examples;
+	for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
+		put_stop_files(records[i]);
+		assert_int_equal(setup_make(&request, &opened, &setup, &error), CUTTLE_OK);
+		const struct cuttle_stops *stops = &setup.receipt.stops;
+		assert_true(stops->given && stops->count == 2);
+		assert_string_equal(stops->strings[0], "\n");
+		assert_string_equal(stops->strings[1], "\n###");
+		if (!i) memcpy(first, setup.fingerprint, sizeof first);
+		assert_string_equal(setup.fingerprint, first);
+		setup_free(&setup);
+	}
+	assert_int_equal(run_silently(&request, 4), CUTTLE_PARTIAL);
+	request.stop_count = 1;
+	for (int i = 0; i < 2; i++) {
+		request.stops = i ? line : none;
+		assert_int_equal(run_silently(&request, SIZE_MAX), CUTTLE_USAGE);
+		assert_non_null(strstr(error.message, "belongs to another command"));
+	}
+	request.stop_count = 0;
+	assert_int_equal(run_silently(&request, SIZE_MAX), CUTTLE_OK);
+	remove_output(out);
+}
+
+/* A journal or a receipt of the same command, but without stops: as older versions wrote them. */
+static void older_runs_go_on(void **state) {
+	(void)state;
+	struct setup setup;
+	struct run_request request = make_request(out);
+	request.public_examples = examples;
+	put_stop_files("One line.");
+	assert_int_equal(setup_make(&request, &opened, &setup, &error), CUTTLE_OK);
+	setup.receipt.stops.given = false;
+	const struct receipt_command command = {.input = input,
+	                                        .text_field = "text",
+	                                        .input_format = "auto",
+	                                        .output_format = "jsonl",
+	                                        .insecure_seed = 11};
+	char older[HASH_TEXT], now[HASH_TEXT], journal_path[80];
+	memcpy(now, setup.fingerprint, sizeof now);
+	assert_true(receipt_fingerprint(&setup.receipt, &command, older));
+	setup_free(&setup);
+	(void)snprintf(journal_path, sizeof journal_path, "%s.journal", out);
+	for (int stands = 0; stands < 2; stands++) {
+		struct journal *journal;
+		const struct journal_owner owner = {.fingerprint = stands ? older : now,
+		                                    .input = older};
+		assert_int_equal(journal_open(journal_path, &journal, &error), CUTTLE_OK);
+		assert_int_equal(journal_restart(journal, &owner), 0);
+		assert_int_equal(journal_append(journal, 0, 0, 65), 0);
+		journal_close(&journal);
+		assert_int_equal(setup_make(&request, &opened, &setup, &error), CUTTLE_OK);
+		assert_string_equal(setup.fingerprint, stands ? older : now);
+		assert_int_equal(setup.receipt.stops.given, !stands);
+		// The plan's prompts are those of the receipt.
+		assert_int_equal(setup_prompts(&request, &setup, 0).stops.given, !stands);
+		setup_free(&setup);
+	}
+	// Who names a rule means another command.
+	static const char *const autos[] = {"auto"};
+	request.stops = autos;
+	request.stop_count = 1;
+	assert_int_equal(setup_make(&request, &opened, &setup, &error), CUTTLE_OK);
+	assert_string_equal(setup.fingerprint, now);
+	setup_free(&setup);
+	remove_output(out);
+}
+
+static void wrong_words_of_stop(void **state) {
+	(void)state;
+	static const char *const words[][2] = {
+	    {"none", "auto"}, {"", NULL}, {"a\\b", NULL}, {"\xff", NULL}, {"a\\", NULL}};
+	static const char *const right[] = {"auto", "a\\n\\t\\\\b"};
+	struct stop_choice choice;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		assert_int_equal(stop_choice_make(words[i], 1 + (words[i][1] != NULL), NULL, 0,
+		                                  true, &choice, &error),
+		                 CUTTLE_USAGE);
+		assert_memory_equal(error.message, "--stop", 6);
+		stop_choice_free(&choice);
+	}
+	assert_int_equal(stop_choice_make(right, 2, NULL, 0, true, &choice, &error), CUTTLE_OK);
+	assert_int_equal(choice.stops.count, 2);
+	assert_string_equal(choice.all[0], "a\n\t\\b");
+	assert_string_equal(choice.all[1], "\n###");
+	stop_choice_free(&choice);
+}
+
 /* A request with two faults is told the first in the order of the checks. */
 static void contradictions_have_an_order(void **state) {
 	(void)state;
@@ -262,6 +371,7 @@ static int prepare_workflow(void **state) {
 	if (!mkdtemp(folder)) return -1;
 	(void)snprintf(model_path, sizeof model_path, "%s/m.gguf", folder);
 	(void)snprintf(input, sizeof input, "%s/in.jsonl", folder);
+	(void)snprintf(examples, sizeof examples, "%s/ex.jsonl", folder);
 	(void)snprintf(out, sizeof out, "%s/one.jsonl", folder);
 	(void)snprintf(other_out, sizeof other_out, "%s/two.jsonl", folder);
 	(void)snprintf(ledger_path, sizeof ledger_path, "%s/l", folder);
@@ -274,15 +384,17 @@ static int prepare_workflow(void **state) {
 
 static int remove_workflow(void **state) {
 	(void)state;
-	static const char *const names[] = {"m.gguf", "in.jsonl", "one.jsonl", "two.jsonl"};
+	static const char *const names[] = {"m.gguf", "in.jsonl", "ex.jsonl", "one.jsonl",
+	                                    "two.jsonl"};
 	cuttle_model_free(&opened.model);
 	return files_remove(folder, names, sizeof names / sizeof *names);
 }
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(runs_share_a_model), cmocka_unit_test(stopped_runs_go_on),
+	    cmocka_unit_test(runs_share_a_model),  cmocka_unit_test(stopped_runs_go_on),
 	    cmocka_unit_test(refusals_come_first), cmocka_unit_test(contradictions_have_an_order),
-	    cmocka_unit_test(paths_that_collide)};
+	    cmocka_unit_test(paths_that_collide),  cmocka_unit_test(examples_say_where_texts_end),
+	    cmocka_unit_test(older_runs_go_on),    cmocka_unit_test(wrong_words_of_stop)};
 	return cmocka_run_group_tests(tests, prepare_workflow, remove_workflow);
 }
