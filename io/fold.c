@@ -65,7 +65,7 @@ static uint32_t plain_sign(uint32_t point) {
 }
 
 /* The character at a place of text[size], and its bytes. */
-static size_t read_character(const char *text, size_t size, uint32_t *point) {
+static size_t decode_folded(const char *text, size_t size, uint32_t *point) {
 	const size_t length = utf8_decode(text, size, point);
 	return length ? length : 1;
 }
@@ -73,7 +73,7 @@ static size_t read_character(const char *text, size_t size, uint32_t *point) {
 /* ---- clusters -------------------------------------------------------------------------------- */
 
 /* Appends a character to the bytes of the cluster. */
-static void put_character(struct folder *folder, uint32_t point) {
+static void put_folded(struct folder *folder, uint32_t point) {
 	REQUIRE(folder->used + 4 <= sizeof folder->bytes);
 	folder->used += utf8_write(point, folder->bytes + folder->used);
 }
@@ -90,7 +90,7 @@ static void rewrite_bytes(struct folder *folder, utf8proc_option_t options, size
 	REQUIRE(count >= 0);
 	folder->used = 0;
 	for (size_t i = 0; i < (size_t)count && i < most; i++)
-		put_character(folder, (uint32_t)folder->points[i]);
+		put_folded(folder, (uint32_t)folder->points[i]);
 }
 
 /* Moves past characters that are nothing. With `space` past white space, too. */
@@ -98,7 +98,7 @@ static void skip_nothing(struct folder *folder, bool space) {
 	while (folder->at < folder->size) {
 		uint32_t point;
 		const size_t length =
-		    read_character(folder->text + folder->at, folder->size - folder->at, &point);
+		    decode_folded(folder->text + folder->at, folder->size - folder->at, &point);
 		if (!is_nothing(point) && !(space && is_fold_space(point))) return;
 		folder->at += length;
 	}
@@ -107,15 +107,15 @@ static void skip_nothing(struct folder *folder, bool space) {
 /* Reads a character with its marks into the bytes, and folds them. */
 static void read_marked(struct folder *folder, uint32_t base) {
 	size_t characters = 1;
-	put_character(folder, plain_sign(base));
+	put_folded(folder, plain_sign(base));
 	for (;;) {
 		uint32_t point;
 		skip_nothing(folder, false);
 		if (folder->at == folder->size) break;
 		const size_t length =
-		    read_character(folder->text + folder->at, folder->size - folder->at, &point);
+		    decode_folded(folder->text + folder->at, folder->size - folder->at, &point);
 		if (!is_joined(point)) break;
-		if (characters++ < CLUSTER) put_character(folder, point);
+		if (characters++ < CLUSTER) put_folded(folder, point);
 		folder->at += length;
 	}
 	// Case is folded when marks are in their order: folding makes a letter of U+0345.
@@ -142,7 +142,7 @@ static void read_folded(struct folder *folder) {
 		return;
 	}
 	const size_t length =
-	    read_character(folder->text + folder->at, folder->size - folder->at, &point);
+	    decode_folded(folder->text + folder->at, folder->size - folder->at, &point);
 	folder->at += length;
 	if (is_nothing(point)) skip_nothing(folder, false);
 	else if (is_fold_space(point)) {
@@ -219,7 +219,7 @@ void fold_trim(const char **text, size_t *size) {
 	size_t first = *size, behind = *size;
 	for (size_t at = 0, length; at < *size; at += length) {
 		uint32_t point;
-		length = read_character(*text + at, *size - at, &point);
+		length = decode_folded(*text + at, *size - at, &point);
 		if (is_nothing(point) || is_fold_space(point)) continue;
 		if (first == *size) first = at;
 		behind = at + length;

@@ -120,7 +120,7 @@ static bool take_guarantee(const json_t *root, struct cuttle_rewrite_guarantee *
 
 /* Gets who chose the marks. A receipt that does not say it has spans as given, or is of a cuttle
  * that did not know it. */
-static bool take_choice(struct rewrite_receipt *receipt, const json_t *root) {
+static bool take_chooser(struct rewrite_receipt *receipt, const json_t *root) {
 	size_t chosen = 0;
 	if (!json_object_get(root, "marks_chosen")) return true;
 	if (!choose_name(root, "marks_chosen", REWRITE_CHOSEN, REWRITE_CHOICES, &chosen))
@@ -157,7 +157,7 @@ static bool take_rewrite_members(struct rewrite_claim *claim) {
 	receipt->form = SPANS_FORMAT_NAMES[format];
 	right &= choose_name(root, "spans_offsets", SPANS_OFFSETS_NAMES, SPANS_UNITS, &unit);
 	receipt->offsets = SPANS_OFFSETS_NAMES[unit];
-	right &= attest_flag(root, "sweep", &receipt->sweep) && take_choice(receipt, root);
+	right &= attest_flag(root, "sweep", &receipt->sweep) && take_chooser(receipt, root);
 	right &= attest_stops(&claim->attested, &receipt->stops);
 	right &=
 	    attest_date(root, receipt->date) && attest_name(root, "dataset", &receipt->dataset);

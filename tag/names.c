@@ -20,7 +20,7 @@ static bool keep_name(struct names *names, char *line, size_t size, size_t numbe
 	const char *type = tab ? tab + 1 : "PERSON";
 	const size_t length = tab ? (size_t)(tab - line) : size, before = terms_count(names->terms);
 	size_t type_size = tab ? size - length - 1 : strlen(type);
-	if (tab) utf8_trim(&type, &type_size);
+	if (tab) fold_trim(&type, &type_size);
 	*wrong = !utf8_valid(line, size) || (tab && !utf8_name(type, type_size));
 	if (*wrong || !terms_add(names->terms, line, length, 1, number)) return false;
 	*wrong = tab && terms_count(names->terms) == before;

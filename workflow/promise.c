@@ -360,7 +360,12 @@ static void explain_rewriting(struct telling *t) {
 	TELL_KEPT(t, "Mixing and drawing are exact integer arithmetic; how a text turned out "
 	             "changes nothing of this, nor does it cost less.");
 	explain_savings(t, &guarantee->savings, 1);
-	if (receipt->sweep && !receipt->chosen)
+	if (receipt->chosen)
+		TELL_LIMIT(t,
+		           "Secrecy of which words are marked: they were chosen by what they say, "
+		           "%s, and the choice may tell contents. No ceiling of guessing holds.",
+		           REWRITE_CHOSEN[receipt->chosen]);
+	else if (receipt->sweep)
 		TELL_LIMIT(
 		    t, "A ceiling of guessing, or numbers of groups that do not depend on "
 		       "contents: an older cuttle wrote this, which let its sweep decide them.");

@@ -26,20 +26,20 @@ struct rewriting_request {
 	struct spans_request
 	    spans; /* how a line is read; path and owner_field are set from below */
 	struct documents_tagger tagger;
-	const char *tagged_by;    /* who finds spans, in words */
-	const char *placeholder;  /* in place of a blank mark; holds "{type}" or not */
-	const char *model;        /* path of the model's file, for rewriting_paths alone */
-	const char *input;        /* path; "-" = standard input */
-	const char *names;        /* path of the tagger's list, for rewriting_paths alone */
-	const char *instruction;  /* path */
-	const char *unit_key;     /* member that says whose a document is */
-	const char *approved;     /* "COMMAND:LOSS" (workflow/spending.h); NULL = nobody was asked */
-	const char *output;       /* path; "-" = standard output */
-	const char *receipt;      /* path; NULL = beside the output */
-	const char *ledger;       /* path; NULL = nobody counts */
-	const char *dataset;      /* name of the documents, in receipt and ledger */
-	const char *sign;         /* path of the secret key that signs the receipt */
-	uint64_t now;             /* seconds since 1970; the receipt has its day */
+	const char *tagged_by;   /* who finds spans, in words */
+	const char *placeholder; /* in place of a blank mark; holds "{type}" or not */
+	const char *model;       /* path of the model's file, for rewriting_paths alone */
+	const char *input;       /* path; "-" = standard input */
+	const char *names;       /* path of the tagger's list, for rewriting_paths alone */
+	const char *instruction; /* path */
+	const char *unit_key;    /* member that says whose a document is */
+	const char *approved;    /* "COMMAND:LOSS" (workflow/spending.h); NULL = nobody was asked */
+	const char *output;      /* path; "-" = standard output */
+	const char *receipt;     /* path; NULL = beside the output */
+	const char *ledger;      /* path; NULL = nobody counts */
+	const char *dataset;     /* name of the documents, in receipt and ledger */
+	const char *sign;        /* path of the secret key that signs the receipt */
+	uint64_t now;            /* seconds since 1970; the receipt has its day */
 	const char *const *stops; /* [stop_count] words of --stop; 0 = none */
 	size_t stop_count;
 	bool sweep;
@@ -62,8 +62,8 @@ struct rewriting {
 	struct rewrite_receipt receipt; /* without numbers of documents, and without the charge */
 	struct signature_key *signer;   /* NULL = the receipt is not signed */
 	char fingerprint[HASH_TEXT];
-	struct stop_choice stop;        /* where texts end; without words nothing is chosen */
-	char *instruction;              /* that of the request's file; NULL = cuttle's own */
+	struct stop_choice stop; /* where texts end; without words nothing is chosen */
+	char *instruction;       /* that of the request's file; NULL = cuttle's own */
 	/* What is charged, once the documents are counted: of an owner with several, for all. */
 	double charge;
 };

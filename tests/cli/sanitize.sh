@@ -346,7 +346,8 @@ counted() {
 		mv out shown
 		sed 's/"text":.*"groups"/"groups"/' out.jsonl >groups
 		sed -E 's/"(output_sha256|entry)": "[0-9a-f]+"/"\1": ""/' out.receipt.json >receipt
-		"$CUTTLE" receipt verify out.receipt.json --ledger l >/dev/null || echo wrong >>receipt
+		exits 0 receipt verify out.receipt.json --ledger l
+		mv out promise
 		rm -f docs.jsonl out.jsonl out.receipt.json l* err
 	) || fail "counted: $2"
 }
@@ -359,6 +360,7 @@ says one/groups '"groups":2\}'
 says one/receipt '"epsilon": 8\.0,'
 says one/receipt '"marks_chosen": "by the sweep"'
 says one/receipt 'chosen by what they say, by the sweep: this choice is seen .* it is not covered, so no ceiling of guessing is stated'
+says one/promise 'Secrecy of which words are marked: they were chosen by what they say, by the sweep'
 grep -q '"loss_spent":0,' one/shown && fail "two groups are charged nothing: $(cat one/shown)"
 # one of a list is tagged, and the sweep takes it out of the list: the receipt states no ceiling, and does without a sweep.
 staff='was tested positive. The staff on the ward are Anna, Berta, Clara, Doris and Emma.'
@@ -370,12 +372,21 @@ for name in Anna Doris; do
 	counted two "$name $staff" "$(span 0 ${#name} PERSON)" --divergence 1e-5 --no-sweep
 	says two/receipt 'which of five equally likely contents is the true one: at most 0\.[0-9]'
 	grep -q marks_chosen two/receipt && fail "marks are called chosen: $(cat two/receipt)"
+	grep -q 'which words are marked' two/promise && fail "marks are called chosen: $(cat two/promise)"
 done
 echo Anna >names
 counted one "Anna $staff" "$(span 0 4 PERSON)" --divergence 1e-5 --no-sweep --names ../names
 says one/receipt '"marks_chosen": "by a tagger"'
 counted one "Anna $staff" "$(span 0 4 PERSON)" --divergence 1e-5 --tagger rules
 says one/receipt '"marks_chosen": "by a tagger and the sweep"'
+# A receipt with a sweep that does not say who chose is of an older cuttle. It is read, and told what it does not bound.
+exits 0 "${base[@]}" -o out.jsonl --divergence 1e-5 --alpha 4 --no-sweep
+sed 's/"sweep": false/"sweep": true/' out.receipt.json >old.json
+exits 0 receipt verify old.json --output out.jsonl
+says out 'A ceiling of guessing, .*: an older cuttle wrote this'
+exits 0 receipt verify out.receipt.json --output out.jsonl
+grep -q 'an older cuttle' out && fail "a receipt of spans as given is called old"
+rm out.*
 # each SETTING: pairs of contents, other ones and of other lengths. Overlapping spans, and types that no group has.
 each() {
 	local pair a b c sweep

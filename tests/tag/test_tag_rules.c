@@ -413,7 +413,7 @@ static void names_are_folded(void **state) {
 		names_free(names);
 	}
 	// A list with a byte order mark: the first name is as any other, and so is its type.
-	static const char marked[] = "\uFEFFAnna Roe\tCODE\r\nBo Li\r\n\uFEFF\r\n";
+	static const char marked[] = "\uFEFFAnna Roe\tCODE\u00a0\r\nBo Li\r\n\uFEFF\r\n";
 	static const char text[] = "Anna Roe, Bo Li";
 	struct shown shown = {.text = text};
 	struct names *names;
