@@ -263,6 +263,11 @@ static void people(void **state) {
 	    {"the dr said; Mrs. the; patient: well; Drive On; M.D. Roe", ""},
 	    {"Prof. Dr. med. Anna Roe, Frau Dr. Roe, Dipl.-Ing. Roe, Attending: Dr. Roe, MD",
 	     "PERSON(Anna Roe) PERSON(Roe) PERSON(Roe) PERSON(Roe)"},
+	    {"Dr. Max Born, Prof. Wei He, Mr. Anna Room; Mr. Roe DOB: 1; Mr. Roe Sex: F; Mr. Roe "
+	     "Room 2",
+	     "PERSON(Max Born) PERSON(Wei He) PERSON(Anna Room) PERSON(Roe) PERSON(Roe) "
+	     "PERSON(Roe)"},
+	    {"discussed with MR. ROE", "PERSON(ROE)"},
 	    {"seen by Dr.\nRoe; over 50 ms.\nNormal", "PERSON(Roe)"},
 	    {"by Dr. X. If so; Dr. A.  She; Dr. Roe Dr. Poe; Dr. XXX; trace MR. Mitral",
 	     "PERSON(X.) PERSON(A.) PERSON(Roe) PERSON(Poe)"},
