@@ -16,13 +16,21 @@ static const char *const TITLES[] = {
 static const char *const FACULTIES[] = {"med", "dent",  "phil",  "rer", "nat",  "jur",
                                         "iur", "vet",   "univ",  "hc",  "h.c",  "habil",
                                         "pol", "theol", "pharm", "doz", "mult", NULL};
-static const char *const CUES[] = {
-    "patient",   "name",      "surname",      "physician", "provider", "attending", "client",
-    "applicant", "witness",   "surgeon",      "resident",  "doctor",   "pt",        "patientin",
-    "mother",    "father",    "spouse",       "husband",   "wife",     "guardian",  "user",
-    "author",    "sender",    "practitioner", "therapist", "referrer", "nachname",  "vorname",
-    "apellido",  "apellidos", "nombre",       "nom",       "prenom",   "cognome",   "nome",
-    "naam",      "paziente",  "paciente",     "patiente",  NULL};
+static const char *const CUES[] = {"patient",     "name",        "surname",    "physician",
+                                   "provider",    "attending",   "client",     "applicant",
+                                   "witness",     "surgeon",     "resident",   "doctor",
+                                   "pt",          "patientin",   "mother",     "father",
+                                   "spouse",      "husband",     "wife",       "guardian",
+                                   "user",        "author",      "sender",     "practitioner",
+                                   "therapist",   "referrer",    "nachname",   "vorname",
+                                   "apellido",    "apellidos",   "nombre",     "nom",
+                                   "prenom",      "cognome",     "nome",       "naam",
+                                   "paziente",    "paciente",    "patiente",   "by",
+                                   "pcp",         "consultant",  "assistant",  "anesthesiologist",
+                                   "radiologist", "pathologist", "employee",   "customer",
+                                   "caller",      "contact",     "kin",        "signed",
+                                   "beneficiary", "insured",     "subscriber", "nurse",
+                                   NULL};
 /* Behind "name" and its kin: My name is Roe. */
 static const char *const IS[] = {"is", "was", "ist", "war", "est", "es", NULL};
 /* Straight before a name: my wife Anna, a girl called Berta, Dear Clara. */
@@ -63,9 +71,10 @@ static const char *const LETTERED[] = {
 /* Last words of a firm or a house, which is no person where no title says so. */
 static const char *const HOUSES[] = {"inc", "llc",    "ltd",      "corp",       "gmbh",
                                      "plc", "clinic", "hospital", "university", NULL};
-/* What follows Dear and is no name. */
-static const char *const NOBODY[] = {"doctor", "colleague", "colleagues", "friend", "friends",
-                                     "team",   "customer",  "sirs",       "editor", NULL};
+/* What follows a cue, or Dear, and is no name. */
+static const char *const NOBODY[] = {"none",       "unknown", "nil",     "doctor", "colleague",
+                                     "colleagues", "friend",  "friends", "team",   "customer",
+                                     "sirs",       "editor",  NULL};
 /* Pairs of letters with full stops that are no initials. */
 static const char *const PAIRS[] = {"md", "us", "po", "iv", "am", "pm", "er", "ct", "do", "or",
                                     "bc", "dc", "uk", "np", "pa", "rn", "gi", "gu", "ed", "eg",
@@ -192,7 +201,7 @@ static size_t skip_cue(const struct tag_text *text, size_t at) {
 
 /* The end of the name behind a cue: it may be the family name, a comma and the rest. */
 static size_t end_of_listed(const struct tag_text *text, size_t at) {
-	const size_t end = end_of_names(text, at, 4);
+	const size_t end = match_words(text, at, NOBODY) ? 0 : end_of_names(text, at, 4);
 	if (!end || byte_at(text, end) != ',') return end;
 	const size_t next = skip_gap(text, end + 1);
 	if (ends_name(text, next) || match_words(text, next, TITLES) ||

@@ -267,7 +267,8 @@ static void people(void **state) {
 	     "Room 2",
 	     "PERSON(Max Born) PERSON(Wei He) PERSON(Anna Room) PERSON(Roe) PERSON(Roe) "
 	     "PERSON(Roe)"},
-	    {"discussed with MR. ROE", "PERSON(ROE)"},
+	    {"discussed with MR. ROE; Dictated by: Roe, Jane MD; Patient: None; seen by Roe",
+	     "PERSON(ROE) PERSON(Roe, Jane)"},
 	    {"seen by Dr.\nRoe; over 50 ms.\nNormal", "PERSON(Roe)"},
 	    {"by Dr. X. If so; Dr. A.  She; Dr. Roe Dr. Poe; Dr. XXX; trace MR. Mitral",
 	     "PERSON(X.) PERSON(A.) PERSON(Roe) PERSON(Poe)"},
@@ -484,7 +485,7 @@ static void recall_of_invented_records(void **state) {
 	} wanted[] = {{TAG_EMAIL_ADDRESS, .98, .98}, {TAG_IBAN_CODE, .98, .98},
 	              {TAG_IP_ADDRESS, .98, .98},    {TAG_CREDIT_CARD, .98, .98},
 	              {TAG_US_SSN, .98, .98},        {TAG_PHONE_NUMBER, .98, .85},
-	              {TAG_DATE_TIME, .98, .9},      {TAG_PERSON, .22, .986},
+	              {TAG_DATE_TIME, .98, .9},      {TAG_PERSON, .235, .986},
 	              {TAG_STREET_ADDRESS, .11, .99}};
 	static struct measured measured;
 	char path[4096];
