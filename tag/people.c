@@ -124,7 +124,9 @@ static size_t end_of_names(const struct tag_text *text, size_t at, size_t most) 
 		next = skip_gap(text, end);
 		// A sentence may end with an initial; then two spaces stand behind it.
 		const bool stop = byte_at(text, end - 1) == '.';
-		if (next == end || (stop && next > skip_space(text, end))) break;
+		// "J.R. Roe" has no space between its initials.
+		if (next == end && !(stop && end_of_name(text, end))) break;
+		if (stop && next > skip_space(text, end)) break;
 	}
 	return end;
 }

@@ -168,6 +168,9 @@ static void dates(void **state) {
 	     "DATE_TIME(Mar-04) DATE_TIME(Mar-12-2004) DATE_TIME(12/Mar/2004) DATE_TIME(Mar 12 "
 	     "'57) "
 	     "DATE_TIME(12 Mar \u201957)"},
+	    {"12 Mar 57. (3 May 04) 12 Mar 57 men, um 8 Uhr, le 3 mars 1957 \u00e0 10h30, 10h75",
+	     "DATE_TIME(12 Mar 57) DATE_TIME(3 May 04) DATE_TIME(12 Mar) DATE_TIME(8 Uhr) "
+	     "DATE_TIME(3 mars 1957 \u00e0 10h30)"},
 	};
 	EXPECT(examples);
 }
@@ -263,6 +266,7 @@ static void people(void **state) {
 	    {"the dr said; Mrs. the; patient: well; Drive On; M.D. Roe", ""},
 	    {"Prof. Dr. med. Anna Roe, Frau Dr. Roe, Dipl.-Ing. Roe, Attending: Dr. Roe, MD",
 	     "PERSON(Anna Roe) PERSON(Roe) PERSON(Roe) PERSON(Roe)"},
+	    {"Dr. J.R. Roe, Dr. A.B.C. Roe-May", "PERSON(J.R. Roe) PERSON(A.B.C. Roe-May)"},
 	    {"Dr. Max Born, Prof. Wei He, Mr. Anna Room; Mr. Roe DOB: 1; Mr. Roe Sex: F; Mr. Roe "
 	     "Room 2",
 	     "PERSON(Max Born) PERSON(Wei He) PERSON(Anna Room) PERSON(Roe) PERSON(Roe) "
@@ -321,6 +325,7 @@ static void records(void **state) {
 	     "CODE(1234) CODE(12-34/A) CODE(1234) CODE(1234)"},
 	    {"Patient ID 1234; Fall-Nr. 1234; Case No. 1234; File: 1234",
 	     "CODE(1234) CODE(1234) CODE(1234) CODE(1234)"},
+	    {"Medical record 1234, UHID 12345, Hosp. No. 123", "CODE(1234) CODE(12345) CODE(123)"},
 	    {"Visit: 12, chart 1234, unit 12, MRN: none, MRN: 1, record", ""},
 	    {"Admission: 12/03/1957; MRN: 415 555 0123; Patient ID: 078-05-1120",
 	     "DATE_TIME(12/03/1957) PHONE_NUMBER(415 555 0123) CODE(078-05-1120)"},
@@ -333,6 +338,9 @@ static void ages(void **state) {
 	static const struct example examples[] = {
 	    {"aged 93; a 93-year-old; 93 y/o, 93yo, 93 y.o. man; age: 102; 101 years of age",
 	     "AGE(93) AGE(93) AGE(93) AGE(93) AGE(93) AGE(102) AGE(101)"},
+	    {"93M with, 101F s/p; Age/Sex: 93/M; 93-yr-old, 93 year-old",
+	     "AGE(93) AGE(101) AGE(93) AGE(93) AGE(93)"},
+	    {"101F, 93M men, ninetyish; 98 F today", ""},
 	    {"ninety-three years old, aged ninety; 93 Jahre alt, 93-j\u00e4hrige, \u00e2g\u00e9e "
 	     "de 93 ans",
 	     "AGE(ninety-three) AGE(ninety) AGE(93) AGE(93) AGE(93)"},
