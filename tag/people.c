@@ -122,11 +122,12 @@ static size_t end_of_names(const struct tag_text *text, size_t at, size_t most) 
 		if (!word) break;
 		end = word;
 		next = skip_gap(text, end);
-		// A sentence may end with an initial; then two spaces stand behind it.
 		const bool stop = byte_at(text, end - 1) == '.';
 		// "J.R. Roe" has no space between its initials.
 		if (next == end && !(stop && end_of_name(text, end))) break;
-		if (stop && next > skip_space(text, end)) break;
+		// "By Dr. X.  He said": a sentence may end with an initial, before two spaces.
+		if (stop && next > skip_space(text, end) && match_words(text, next, PRONOUNS))
+			break;
 	}
 	return end;
 }

@@ -266,7 +266,8 @@ static void people(void **state) {
 	    {"the dr said; Mrs. the; patient: well; Drive On; M.D. Roe", ""},
 	    {"Prof. Dr. med. Anna Roe, Frau Dr. Roe, Dipl.-Ing. Roe, Attending: Dr. Roe, MD",
 	     "PERSON(Anna Roe) PERSON(Roe) PERSON(Roe) PERSON(Roe)"},
-	    {"Dr. J.R. Roe, Dr. A.B.C. Roe-May", "PERSON(J.R. Roe) PERSON(A.B.C. Roe-May)"},
+	    {"Dr. J.R. Roe, Dr. A.B.C. Roe-May, Dr. J.  Roe",
+	     "PERSON(J.R. Roe) PERSON(A.B.C. Roe-May) PERSON(J.  Roe)"},
 	    {"Dr. Max Born, Prof. Wei He, Mr. Anna Room; Mr. Roe DOB: 1; Mr. Roe Sex: F; Mr. Roe "
 	     "Room 2",
 	     "PERSON(Max Born) PERSON(Wei He) PERSON(Anna Room) PERSON(Roe) PERSON(Roe) "
