@@ -7,17 +7,19 @@
 
 /* The number of a record stands behind one of these alone. */
 static const char *const RECORDS[] = {
-    "mrn",           "mrno",         "pid",           "nhs",         "csn",
-    "nin",           "fallnr",       "fallnummer",    "patientennr", "patientennummer",
+    "mrn",           "umrn",         "emrn",          "urn",
+    "uhid",          "hicn",         "mbi",           "mrno",
+    "pid",           "nhs",          "csn",           "nin",
+    "fallnr",        "fallnummer",   "patientennr",   "patientennummer",
     "patientnummer", "aktenzeichen", "dossiernummer", NULL};
 /* Behind one of these it stands if a word for number, '#' or ':' does. */
 static const char *const RECORD_WORDS[] = {
-    "record",     "rec",        "records",  "chart",    "account",   "acct",      "case",
-    "file",       "patient",    "pat",      "pt",       "visit",     "encounter", "hospital",
-    "unit",       "member",     "policy",   "claim",    "accession", "specimen",  "admission",
-    "insurance",  "license",    "licence",  "mr",       "fall",      "akte",      "patienten",
-    "dossier",    "expediente", "historia", "cartella", "medical",   "med",       "id",
-    "identifier", NULL};
+    "record",    "rec",        "records",    "chart",    "account",  "acct",      "case",
+    "file",      "patient",    "pat",        "pt",       "visit",    "encounter", "hospital",
+    "unit",      "member",     "policy",     "claim",    "hosp",     "accession", "specimen",
+    "admission", "insurance",  "license",    "licence",  "mr",       "fall",      "akte",
+    "patienten", "dossier",    "expediente", "historia", "cartella", "medical",   "med",
+    "id",        "identifier", NULL};
 static const char *const NUMBER_WORDS[] = {"number", "numbers", "no",     "num",  "nr",
                                            "id",     "nummer",  "numero", "code", NULL};
 
@@ -48,48 +50,49 @@ static size_t end_of_record(const struct tag_text *text, size_t at, size_t least
 	return 0;
 }
 
-/* Past the words of a record, such as Med. Rec. No., Fall-Nr. or MRN. *number: the last is one for
- * a number, or needs none. The place itself when none stands there. */
-static size_t skip_record_words(const struct tag_text *text, size_t at, bool *number) {
+/* Past the words of a record, such as Med. Rec. No., Fall-Nr. or MRN. The place itself when none
+ * stands there. *least: digits that make a number the record's if nothing but a space is between;
+ * 0 = a sign must be, as in File: 1234. */
+static size_t skip_record_words(const struct tag_text *text, size_t at, size_t *least) {
 	enum { WORDS = 3 };
 	size_t word = match_words(text, at, RECORDS);
-	*number = word > 0;
+	*least = word ? 2 : 0;
 	for (size_t i = 0; i <= WORDS; i++) {
 		const size_t last = !word && i ? match_words(text, at, NUMBER_WORDS) : 0;
-		*number |= last > 0;
 		if (!word) word = last ? last : match_words(text, at, RECORD_WORDS);
 		if (!word) break;
+		if (last) *least = 2;
+		else if (i && !*least) *least = 4;
 		const size_t behind = at + word + (byte_at(text, at + word) == '.');
 		const size_t dash = dash_at(text, behind);
-		if (last) return behind + dash;
 		at = dash ? behind + dash : skip_gap(text, behind);
 		word = 0;
+		if (last) break;
 	}
 	return at;
 }
 
 struct tag_range scan_record(const struct tag_text *text, size_t at) {
 	const struct tag_range none = {0, 0};
-	bool number, colon = false;
-	size_t next = skip_record_words(text, at, &number);
+	size_t least, next = skip_record_words(text, at, &least);
 	if (next == at) return none;
 	for (size_t i = 0; i < 2; i++) {
 		const unsigned char mark = byte_at(text, skip_gap(text, next));
-		number |= mark == '#';
-		colon |= mark == ':';
+		if (mark == '#') least = 2;
+		// "Visit: 12" may count something; "Visit no. 12" does not.
+		else if (mark == ':' && !least) least = 4;
 		next = skip_mark(text, next);
 	}
 	next = skip_gap(text, next);
-	// "Visit: 12" may count something; "Visit no. 12" does not.
-	const size_t end = number || colon ? end_of_record(text, next, number ? 2 : 4) : 0;
+	const size_t end = least ? end_of_record(text, next, least) : 0;
 	return end ? (struct tag_range){next, end} : none;
 }
 
 /* ---- ages ------------------------------------------------------------------------------------ */
 
 /* Before an age. */
-static const char *const AGE_CUES[] = {"aged", "age",   "agee",     "alter",  "edad",
-                                       "eta",  "idade", "leeftijd", "turned", NULL};
+static const char *const AGE_CUES[] = {"age/sex", "aged",  "age",      "agee",   "alter", "edad",
+                                       "eta",     "idade", "leeftijd", "turned", NULL};
 static const char *const AGE_JOINTS[] = {"of", "de", "von", "van", "di", "is", "was", NULL};
 /* Behind an age: 93-year-old, 93 y/o, 93 years of age, 93 Jahre alt. */
 static const char *const YEARS[] = {
@@ -125,8 +128,14 @@ static size_t skip_age_joint(const struct tag_text *text, size_t at) {
 	return sign && strchr(" -/.", sign) ? at + size : at;
 }
 
-/* Whether words behind the number at..end say that it is an age. */
+/* Whether words behind the number that ends there say that it is an age: years old, or M with. */
 static bool has_years_old(const struct tag_text *text, size_t end) {
+	static const char *const told[] = {
+	    "with", "who", "presents", "presenting", "presented", "admitted", "s/p",
+	    "w/",   "c/o", "h/o",      "pt",         "patient",   NULL};
+	const unsigned char sex = byte_at(text, end);
+	if ((sex == 'M' || sex == 'F') && space_at(text, end + 1))
+		return match_words(text, skip_space(text, end + 1), told) > 0;
 	const size_t years = skip_age_joint(text, end);
 	const size_t word = match_words(text, years, YEARS);
 	if (!word) return false;

@@ -40,7 +40,8 @@ static const char *const YEAR_MONTHS[] = {
     "dic",   "gen", "mag", "giu", "lug",  "set", "ott",  "out", "mrt",  NULL};
 static const char *const WEEKDAYS[] = {"monday", "tuesday",  "wednesday", "thursday",
                                        "friday", "saturday", "sunday",    NULL};
-static const char *const HALF_DAYS[] = {"am", "pm", "a.m.", "p.m.", "a.m", "p.m", "o'clock", NULL};
+static const char *const HALF_DAYS[] = {"am",  "pm",      "a.m.", "p.m.", "a.m",
+                                        "p.m", "o'clock", "uhr",  NULL};
 /* Behind the number of a day: 3rd, 1er, 3e. */
 static const char *const DAY_ENDS[] = {"st", "nd", "rd",     "th",     "er",
                                        "re", "e",  "\u00ba", "\u00b0", NULL};
@@ -87,10 +88,13 @@ static size_t skip_small_word(const struct tag_text *text, size_t at, const char
 	return next == at ? 0 : word && behind > next + word ? behind : next;
 }
 
-/* 10:30, 10:30:15.5, 10:30 pm, 5 pm. Returns the end, or 0. */
+/* 10:30, 10:30:15.5, 10:30 pm, 5 pm, 10h30. Returns the end, or 0. */
 static size_t end_of_time(const struct tag_text *text, size_t at) {
 	size_t end = at + match_number(text, at, 2, 0, 24), minutes = 0;
 	if (end == at) return 0;
+	if (byte_at(text, end) == 'h' && count_digits(text, end + 1, 3) == 2 &&
+	    number_at(text, end + 1, 2) < 60)
+		return end + 3;
 	while (minutes < 2 && byte_at(text, end) == ':' && count_digits(text, end + 1, 3) == 2 &&
 	       number_at(text, end + 1, 2) < 61) {
 		end += 3;
@@ -164,10 +168,11 @@ static size_t skip_year(const struct tag_text *text, size_t at) {
 	if (year && !letter_at(text, next + year)) return next + year;
 	const bool marked = sign_at(text, next, &mark) == '\'';
 	if (marked) next += mark;
-	return (marked || joint == '-' || joint == '/') && count_digits(text, next, 3) == 2 &&
-	               !letter_at(text, next + 2)
-	           ? next + 2
-	           : at;
+	if (count_digits(text, next, 3) != 2 || letter_at(text, next + 2)) return at;
+	// "12 Mar 57." is a year, "12 Mar 57 men" is not.
+	const unsigned char behind = byte_at(text, next + 2);
+	const bool last = !behind || strchr(".,;)\n", behind);
+	return marked || joint == '-' || joint == '/' || (joint == ' ' && last) ? next + 2 : at;
 }
 
 /* March 12th, 2004; Mar 2004; May 3; Août 1957. */

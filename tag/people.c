@@ -16,13 +16,21 @@ static const char *const TITLES[] = {
 static const char *const FACULTIES[] = {"med", "dent",  "phil",  "rer", "nat",  "jur",
                                         "iur", "vet",   "univ",  "hc",  "h.c",  "habil",
                                         "pol", "theol", "pharm", "doz", "mult", NULL};
-static const char *const CUES[] = {
-    "patient",   "name",      "surname",      "physician", "provider", "attending", "client",
-    "applicant", "witness",   "surgeon",      "resident",  "doctor",   "pt",        "patientin",
-    "mother",    "father",    "spouse",       "husband",   "wife",     "guardian",  "user",
-    "author",    "sender",    "practitioner", "therapist", "referrer", "nachname",  "vorname",
-    "apellido",  "apellidos", "nombre",       "nom",       "prenom",   "cognome",   "nome",
-    "naam",      "paziente",  "paciente",     "patiente",  NULL};
+static const char *const CUES[] = {"patient",     "name",        "surname",    "physician",
+                                   "provider",    "attending",   "client",     "applicant",
+                                   "witness",     "surgeon",     "resident",   "doctor",
+                                   "pt",          "patientin",   "mother",     "father",
+                                   "spouse",      "husband",     "wife",       "guardian",
+                                   "user",        "author",      "sender",     "practitioner",
+                                   "therapist",   "referrer",    "nachname",   "vorname",
+                                   "apellido",    "apellidos",   "nombre",     "nom",
+                                   "prenom",      "cognome",     "nome",       "naam",
+                                   "paziente",    "paciente",    "patiente",   "by",
+                                   "pcp",         "consultant",  "assistant",  "anesthesiologist",
+                                   "radiologist", "pathologist", "employee",   "customer",
+                                   "caller",      "contact",     "kin",        "signed",
+                                   "beneficiary", "insured",     "subscriber", "nurse",
+                                   NULL};
 /* Behind "name" and its kin: My name is Roe. */
 static const char *const IS[] = {"is", "was", "ist", "war", "est", "es", NULL};
 /* Straight before a name: my wife Anna, a girl called Berta, Dear Clara. */
@@ -38,17 +46,20 @@ static const char *const NEAR[] = {
 static const char *const PARTICLES[] = {"van", "von", "der", "den", "de", "del", "della",
                                         "di",  "da",  "dos", "du",  "la", "le",  "bin",
                                         "ibn", "al",  "ter", "zu",  NULL};
-/* Words that begin a sentence, or a field of a form, more often than they go on with a name. */
+/* Words that begin a sentence and are no names. */
 static const char *const STOPS[] = {
-    "the",   "an",      "he",    "she",    "it",   "they",   "we",      "you",    "his",
-    "her",   "their",   "its",   "this",   "that", "these",  "those",   "there",  "if",
-    "in",    "on",      "at",    "of",     "for",  "from",   "to",      "and",    "or",
-    "but",   "as",      "by",    "with",   "no",   "not",    "is",      "was",    "were",
-    "has",   "had",     "are",   "once",   "upon", "both",   "after",   "before", "during",
-    "then",  "when",    "while", "our",    "my",   "all",    "please",  "since",  "patient",
-    "which", "what",    "who",   "how",    "why",  "where",  "however", "dob",    "mrn",
-    "age",   "aged",    "sex",   "gender", "male", "female", "room",    "date",   "born",
-    "phone", "address", NULL};
+    "the",    "it",      "they",  "we",    "his",     "their",  "its",   "this",  "that",
+    "these",  "those",   "there", "if",    "at",      "of",     "for",   "from",  "to",
+    "and",    "or",      "but",   "as",    "by",      "with",   "not",   "is",    "was",
+    "were",   "has",     "had",   "are",   "once",    "upon",   "both",  "after", "before",
+    "during", "then",    "when",  "while", "our",     "please", "since", "which", "what",
+    "where",  "however", "mrn",   "dob",   "patient", NULL};
+/* Likewise, but some families have these names. */
+static const char *const PRONOUNS[] = {"he",  "she", "you", "her", "an",  "in", "on", "no",
+                                       "all", "my",  "who", "how", "why", "so", NULL};
+/* Fields of a form, which may stand behind a name. */
+static const char *const FIELDS[] = {"age",  "aged", "sex",   "gender",  "male", "female", "room",
+                                     "date", "born", "phone", "address", "id",   NULL};
 /* First words before a single letter that is no initial: Hepatitis B. Then. */
 static const char *const LETTERED[] = {
     "vitamin",  "hepatitis", "type",      "grade",   "stage",    "class",  "group",
@@ -58,20 +69,19 @@ static const char *const LETTERED[] = {
     "apt",      "apartment", "influenza", "protein", "box",      "option", "schedule",
     "strep",    "child",     "item",      "zone",    "team",     NULL};
 /* Last words of a firm or a house, which is no person where no title says so. */
-static const char *const HOUSES[] = {
-    "inc",    "llc",    "ltd",    "corp",     "co",     "gmbh",    "group",      "plc",
-    "center", "centre", "clinic", "hospital", "school", "college", "university", NULL};
-/* What follows Dear and is no name. */
-static const char *const NOBODY[] = {"doctor", "colleague", "colleagues", "friend", "friends",
-                                     "team",   "customer",  "sirs",       "editor", NULL};
+static const char *const HOUSES[] = {"inc", "llc",    "ltd",      "corp",       "gmbh",
+                                     "plc", "clinic", "hospital", "university", NULL};
+/* What follows a cue, or Dear, and is no name. */
+static const char *const NOBODY[] = {"none",       "unknown", "nil",     "doctor", "colleague",
+                                     "colleagues", "friend",  "friends", "team",   "customer",
+                                     "sirs",       "editor",  NULL};
 /* Pairs of letters with full stops that are no initials. */
 static const char *const PAIRS[] = {"md", "us", "po", "iv", "am", "pm", "er", "ct", "do", "or",
                                     "bc", "dc", "uk", "np", "pa", "rn", "gi", "gu", "ed", "eg",
                                     "ie", "ad", "ns", "pt", "op", "im", "sc", "un", "eu", NULL};
 
 /* Before MR and MS, which are findings then. */
-static const char *const DEGREES[] = {"no",    "mild", "moderate", "severe", "significant",
-                                      "trace", "some", "with",     NULL};
+static const char *const DEGREES[] = {"mild", "moderate", "severe", "significant", "trace", NULL};
 
 /* Whether a title of letters behind the name stands there: MD, M.D., PhD. */
 static bool is_credential(const struct tag_text *text, size_t at) {
@@ -89,9 +99,11 @@ static bool is_credential(const struct tag_text *text, size_t at) {
 
 /* Whether the word at a place ends the name before it. */
 static bool ends_name(const struct tag_text *text, size_t at) {
-	const size_t title = match_words(text, at, TITLES);
+	const size_t title = match_words(text, at, TITLES), field = match_words(text, at, FIELDS);
 	return match_words(text, at, STOPS) || is_credential(text, at) ||
-	       (title && byte_at(text, at + title) == '.');
+	       (title && byte_at(text, at + title) == '.') ||
+	       (field &&
+	        (byte_at(text, at + field) == ':' || digit_at(text, skip_space(text, at + field))));
 }
 
 /* The end of the name at a place: at most `most` words with capitals, and particles between them;
@@ -110,9 +122,12 @@ static size_t end_of_names(const struct tag_text *text, size_t at, size_t most) 
 		if (!word) break;
 		end = word;
 		next = skip_gap(text, end);
-		// A sentence may end with an initial; then two spaces stand behind it.
 		const bool stop = byte_at(text, end - 1) == '.';
-		if (next == end || (stop && next > skip_space(text, end))) break;
+		// "J.R. Roe" has no space between its initials.
+		if (next == end && !(stop && end_of_name(text, end))) break;
+		// "By Dr. X.  He said": a sentence may end with an initial, before two spaces.
+		if (stop && next > skip_space(text, end) && match_words(text, next, PRONOUNS))
+			break;
 	}
 	return end;
 }
@@ -161,7 +176,7 @@ static size_t end_of_mixed(const struct tag_text *text, size_t at) {
 	const size_t end = end_of_name(text, at);
 	if (end < at + 2 || byte_at(text, end - 1) == '.' || is_all_capitals(text, at, end))
 		return 0;
-	return ends_name(text, at) ? 0 : end;
+	return ends_name(text, at) || match_words(text, at, PRONOUNS) ? 0 : end;
 }
 
 /* Past a word of NEAR and its space, if a name stands behind it. The place itself when not. */
@@ -189,10 +204,12 @@ static size_t skip_cue(const struct tag_text *text, size_t at) {
 
 /* The end of the name behind a cue: it may be the family name, a comma and the rest. */
 static size_t end_of_listed(const struct tag_text *text, size_t at) {
-	const size_t end = end_of_names(text, at, 4);
+	const size_t end = match_words(text, at, NOBODY) ? 0 : end_of_names(text, at, 4);
 	if (!end || byte_at(text, end) != ',') return end;
 	const size_t next = skip_gap(text, end + 1);
-	if (ends_name(text, next) || match_words(text, next, TITLES)) return end;
+	if (ends_name(text, next) || match_words(text, next, TITLES) ||
+	    match_words(text, next, FIELDS))
+		return end;
 	const size_t rest = end_of_names(text, next, 3);
 	return rest ? rest : end;
 }
@@ -227,7 +244,8 @@ static size_t end_of_initials(const struct tag_text *text, size_t at) {
 /* Jane Q. Roe, Roe, Jane Q.: an initial in the middle, or at the end behind a comma. 0 = none. */
 static size_t end_of_middle(const struct tag_text *text, size_t at) {
 	const size_t first = end_of_name(text, at);
-	if (first < at + 2 || match_words(text, at, STOPS) || match_words(text, at, LETTERED))
+	if (first < at + 2 || match_words(text, at, STOPS) || match_words(text, at, PRONOUNS) ||
+	    match_words(text, at, LETTERED))
 		return 0;
 	const bool comma = byte_at(text, first) == ',';
 	const size_t next = skip_space(text, first + comma);
