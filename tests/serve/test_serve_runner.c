@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests serve/runner.c, how a server starts a command. It fails if a signal for a command that has
-// just begun runs a handler of the server, or does not end the command.
+// just begun runs a handler of the server, or does not end the command. It fails if a command has a
+// descriptor of the server's or its process group, if it takes an input that is lost for a whole
+// one, or if what it says has no bound.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +17,7 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,9 +67,89 @@ static void a_signal_is_the_commands(void **state) {
 	(void)close(told[1]);
 }
 
+/* Runs a line of shell with the vault's input. */
+static struct runner_result run_shell(const char *line, void (*hear)(void *, const char *),
+                                      void *user) {
+	const char *const words[] = {"sh", "-c", line, NULL};
+	struct runner runner = RUNNER_NONE;
+	struct runner_result result;
+	struct runner_request request = {
+	    .program = "/bin/sh", .words = words, .line = hear, .user = user};
+	assert_int_equal(vault_read(&vault, "job_a", &request.input, NULL), CUTTLE_OK);
+	assert_int_equal(runner_run(&runner, &request, &result, NULL), CUTTLE_OK);
+	vault_close(&request.input);
+	return result;
+}
+
+static void a_command_has_nothing_of_the_servers(void **state) {
+	(void)state;
+	char line[256];
+	// As a library might open one: it does not end with exec by itself.
+	const int open_here = dup(STDERR_FILENO);
+	assert_true(open_here > STDERR_FILENO);
+	(void)snprintf(line, sizeof line,
+	               "[ -e /proc/$$/fd/%d ] && echo descriptor; read -r a b c d group rest "
+	               "</proc/$$/stat; [ $group = $$ ] || echo group; cat",
+	               open_here);
+	struct runner_result result = run_shell(line, NULL, NULL);
+	(void)close(open_here);
+	assert_int_equal(result.code, 0);
+	assert_string_equal(result.answer, "text");
+	free(result.answer);
+}
+
+/* Counts lines and their bytes. */
+static void count_line(void *user, const char *line) {
+	size_t *const counted = user;
+	counted[0]++;
+	counted[1] += strlen(line);
+}
+
+static void what_it_says_is_bounded(void **state) {
+	(void)state;
+	size_t counted[2] = {0};
+	struct runner_result result = run_shell(
+	    "cat; head -c 300000 /dev/zero | tr '\\0' a; head -c 5000 /dev/zero | tr '\\0' b >&2; "
+	    "echo >&2; echo cuttle c >&2; exit 3",
+	    count_line, counted);
+	assert_int_equal(result.code, 3);
+	assert_int_equal(strlen(result.answer), RUNNER_ANSWER);
+	assert_int_equal(counted[0], 2);
+	assert_int_equal(counted[1], RUNNER_LINE - 1 + strlen("cuttle c"));
+	assert_string_equal(result.said, "cuttle c");
+	free(result.answer);
+}
+
+static void a_lost_input_is_not_its_end(void **state) {
+	(void)state;
+	char refs[96], whole[96], line[256];
+	struct vault_writer *writer;
+	static char piece[VAULT_PIECE];
+	(void)snprintf(refs, sizeof refs, "%s/refs", job);
+	(void)snprintf(whole, sizeof whole, "%s/whole", folder);
+	(void)snprintf(line, sizeof line, "cat >/dev/null; : >%s", whole);
+	assert_int_equal(vault_begin(&vault, "job_a", &writer, NULL), CUTTLE_OK);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(vault_add(writer, piece, sizeof piece, NULL), CUTTLE_OK);
+	assert_int_equal(vault_keep(&writer, NULL), CUTTLE_OK);
+	struct runner_result result = run_shell(line, NULL, NULL);
+	assert_false(result.input_lost);
+	assert_int_equal(unlink(whole), 0);
+	free(result.answer);
+	assert_int_equal(truncate(refs, (off_t)3 * VAULT_PIECE), 0);
+	result = run_shell(line, NULL, NULL);
+	assert_true(result.input_lost);
+	assert_int_equal(result.code, 128 + SIGKILL);
+	assert_int_not_equal(access(whole, F_OK), 0);
+	free(result.answer);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_signal_is_the_commands),
+	    cmocka_unit_test(a_command_has_nothing_of_the_servers),
+	    cmocka_unit_test(what_it_says_is_bounded),
+	    cmocka_unit_test(a_lost_input_is_not_its_end),
 	};
 	struct vault_writer *writer;
 	// As the server: a command that has ended must not end who writes to it.

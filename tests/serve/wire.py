@@ -124,6 +124,7 @@ def malformed_cases():
     chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
     plain = b"GET /health HTTP/1.1\r\n"
     yield "two hosts", plain + host + host + b"\r\n"
+    yield "65 headers, the last another length", top + host + length + b"X: y\r\n" * 62 + b"Content-Length: 3\r\n\r\n" + body
     yield "two different hosts", plain + host + b"Host: other\r\n\r\n"
     yield "no host", plain + b"\r\n"
     yield "no host in 1.0", b"GET /health HTTP/1.0\r\n\r\n"
