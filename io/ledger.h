@@ -65,7 +65,8 @@
  * unit_key FIELD   A unit is everybody with the same value of FIELD. FIELD may be the text field:
  *                  then equal texts are one unit. g records of one value in a batch cost g^2 rho: 3
  *                  records cost 9 rho. So a charge, a refusal and `spent` tell how often values
- *                  repeat, though not whose. Naming a key declares that pattern public.
+ *                  repeat, though not whose. Naming a key declares that pattern public. A run with a
+ *                  limit charges each value it reads the same (`once`).
  *                  The ledger does not keep a value. It keeps BLAKE2b-128 of the value under the
  *                  file's random key. The key stands in the same file, so whoever holds the file
  *                  can test a guess of a value; to others the names mean nothing.

@@ -85,6 +85,23 @@ static bool matches_pattern(const char *pattern, const char *path, char id[HTTP_
 	return true;
 }
 
+void http_allowed(const struct http_table *tables, size_t count, const char *path,
+                  char allow[HTTP_ALLOW]) {
+	static const char *const methods[] = {"GET", "POST", "PUT", "DELETE"};
+	const struct http_table *table;
+	char id[HTTP_ID_MOST + 1];
+	bool any = false, known;
+	*allow = 0;
+	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+		if (strcmp(path, "*") != 0 &&
+		    !http_find_route(tables, count, methods[i], path, &table, id, &known))
+			continue;
+		(void)strcat(strcat(allow, methods[i]), i ? ", " : ", HEAD, ");
+		any = true;
+	}
+	if (any) (void)strcat(allow, "OPTIONS");
+}
+
 const struct http_route *http_find_route(const struct http_table *tables, size_t count,
                                          const char *method, const char *path,
                                          const struct http_table **table, char id[HTTP_ID_MOST + 1],

@@ -34,6 +34,12 @@ bool http_head_is_plain(const struct http_head *head);
 /* Reads a Content-Length: digits alone, at most 18. */
 bool http_read_length(const char *text, uint64_t *length);
 
+/* Writes the methods that a path has, as a header Allow lists them; "*" has all. "" where there is
+ * nothing at the path. */
+enum { HTTP_ALLOW = sizeof "GET, HEAD, POST, PUT, DELETE, OPTIONS" };
+void http_allowed(const struct http_table *tables, size_t count, const char *path,
+                  char allow[HTTP_ALLOW]);
+
 /* Finds the route. The path has no query. *id gets what stands at {id}, "" when the pattern has
  * none. NULL: no route; *known says whether the path has one with another method. */
 const struct http_route *http_find_route(const struct http_table *tables, size_t count,

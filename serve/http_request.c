@@ -100,12 +100,19 @@ static bool check_site(struct http_exchange *x, const struct headers *h) {
 	return !x->reply.response;
 }
 
+/* HEAD is GET, whose body libmicrohttpd then leaves out. OPTIONS is answered here. */
 static bool find_route(struct http_exchange *x, const char *method) {
 	bool known;
-	x->route = http_find_route(x->server->tables, x->server->table_count, method, x->path,
-	                           &x->table, x->id, &known);
+	char allow[HTTP_ALLOW];
+	const struct http_table *const tables = x->server->tables;
+	x->route =
+	    http_find_route(tables, x->server->table_count, strcmp(method, "HEAD") ? method : "GET",
+	                    x->path, &x->table, x->id, &known);
 	if (x->route) return true;
-	if (known)
+	http_allowed(tables, x->server->table_count, x->path, allow);
+	if (*allow) http_add(&x->reply, "Allow", allow);
+	if (*allow && !strcmp(method, "OPTIONS")) http_bytes(&x->reply, 204, NULL, "", 0);
+	else if (known)
 		http_fail(&x->reply, 405, "invalid_request_error", "method_not_allowed", NULL,
 		          "this path has no such method");
 	else
@@ -191,7 +198,7 @@ static void judge_caller(struct http_exchange *x, const char *authorization) {
 }
 
 void http_judge(struct http_exchange *x, const char *method, const char *version) {
-	static const char *const methods[] = {"GET", "POST", "PUT", "DELETE"};
+	static const char *const methods[] = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"};
 	struct headers h = {0};
 	bool method_known = false;
 	(void)mhd.values(x->connection, MHD_HEADER_KIND, note_header, &h);
@@ -201,7 +208,7 @@ void http_judge(struct http_exchange *x, const char *method, const char *version
 	    !read_framing(x, &h, version)) {
 		refuse_form(x, "the request is malformed, or could be read in two ways");
 	} else if (!method_known) {
-		refuse_form(x, "the method is none of GET, POST, PUT and DELETE");
+		refuse_form(x, "the method is none of GET, HEAD, POST, PUT, DELETE and OPTIONS");
 	} else if (x->server->stopping) {
 		x->reply.close = true;
 		http_fail(&x->reply, 503, "server_error", "stopping", NULL,

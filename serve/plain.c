@@ -52,11 +52,12 @@ static void send_later(struct plain_work *work) {
 /* Ends a work with a failure, and frees it. */
 static void fail_work(struct plain_work *work, unsigned status, const char *code,
                       const char *message) {
+	const char *prompt = work->request.kind == PLAIN_CHAT ? "messages" : "prompt";
 	if (work->later) {
 		struct http_reply *reply = http_later_reply(work->later);
 		if (status == 503) http_add(reply, "Retry-After", "30");
 		http_fail(reply, status, status < 500 ? "invalid_request_error" : "server_error",
-		          code, NULL, "%s", message);
+		          code, !strcmp(code, "invalid_value") ? prompt : NULL, "%s", message);
 		send_later(work);
 	} else if (work->stream) {
 		plain_tell_failure(work, code, message);
@@ -137,6 +138,7 @@ static int take_token(void *user, size_t slot, const struct cuttle_slot_token *t
 	if (work->text.stopped) work->finish = "stop";
 	else if (token->last)
 		work->finish = token->finish == CUTTLE_FINISH_LENGTH ? "length" : "stop";
+	if (work->finish) plain_text_end(&work->text);
 	if (work->stream) {
 		plain_tell(work, plain->name);
 		(void)plain_flush(work);

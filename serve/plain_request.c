@@ -4,6 +4,8 @@
 #include "serve/plain_request.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,45 +15,82 @@ struct parameter {
 	const char *name;
 	unsigned kinds; /* bits 1 << enum plain_kind */
 	enum use use;
-	double neutral; /* USE_NEUTRAL: the number, or false, that asks for nothing */
+	/* USE_NEUTRAL: the values that ask for nothing, as JSON with | between. A number also
+	 * stands for its other spelling, and 0 and 1 for false and true. */
+	const char *neutral;
 };
 
 enum { OPENAI = 1 << PLAIN_COMPLETION | 1 << PLAIN_CHAT, ALL = OPENAI | 1 << PLAIN_LLAMA };
 
 static const struct parameter PARAMETERS[] = {
-    {"model", ALL, USE_READ, 0},
-    {"prompt", 1 << PLAIN_COMPLETION | 1 << PLAIN_LLAMA, USE_READ, 0},
-    {"messages", 1 << PLAIN_CHAT, USE_READ, 0},
-    {"max_tokens", OPENAI, USE_READ, 0},
-    {"max_completion_tokens", 1 << PLAIN_CHAT, USE_READ, 0},
-    {"n_predict", 1 << PLAIN_LLAMA, USE_READ, 0},
-    {"temperature", ALL, USE_READ, 0},
-    {"top_p", ALL, USE_READ, 0},
-    {"top_k", ALL, USE_READ, 0},
-    {"stop", ALL, USE_READ, 0},
-    {"seed", ALL, USE_READ, 0},
-    {"stream", ALL, USE_READ, 0},
-    {"stream_options", OPENAI, USE_READ, 0},
-    {"user", OPENAI, USE_IGNORED, 0},
-    {"metadata", OPENAI, USE_IGNORED, 0},
-    {"store", OPENAI, USE_IGNORED, 0},
-    {"cache_prompt", 1 << PLAIN_LLAMA, USE_IGNORED, 0},
-    {"n", OPENAI, USE_NEUTRAL, 1},
-    {"best_of", OPENAI, USE_NEUTRAL, 1},
-    {"echo", OPENAI, USE_NEUTRAL, 0},
-    {"logprobs", 1 << PLAIN_CHAT, USE_NEUTRAL, 0},
-    {"presence_penalty", ALL, USE_NEUTRAL, 0},
-    {"frequency_penalty", ALL, USE_NEUTRAL, 0},
+    {"model", ALL, USE_READ, NULL},
+    {"prompt", 1 << PLAIN_COMPLETION | 1 << PLAIN_LLAMA, USE_READ, NULL},
+    {"messages", 1 << PLAIN_CHAT, USE_READ, NULL},
+    {"max_tokens", OPENAI, USE_READ, NULL},
+    {"max_completion_tokens", 1 << PLAIN_CHAT, USE_READ, NULL},
+    {"n_predict", 1 << PLAIN_LLAMA, USE_READ, NULL},
+    {"temperature", ALL, USE_READ, NULL},
+    {"top_p", ALL, USE_READ, NULL},
+    {"top_k", ALL, USE_READ, NULL},
+    {"stop", ALL, USE_READ, NULL},
+    {"seed", ALL, USE_READ, NULL},
+    {"stream", ALL, USE_READ, NULL},
+    {"stream_options", OPENAI, USE_READ, NULL},
+    {"user", OPENAI, USE_IGNORED, NULL},
+    {"metadata", OPENAI, USE_IGNORED, NULL},
+    {"store", OPENAI, USE_IGNORED, NULL},
+    {"cache_prompt", 1 << PLAIN_LLAMA, USE_IGNORED, NULL},
+    {"n", OPENAI, USE_NEUTRAL, "1"},
+    {"best_of", OPENAI, USE_NEUTRAL, "1"},
+    {"echo", OPENAI, USE_NEUTRAL, "0"},
+    {"suffix", 1 << PLAIN_COMPLETION, USE_NEUTRAL, "\"\""},
+    {"logprobs", 1 << PLAIN_CHAT, USE_NEUTRAL, "0"},
+    {"top_logprobs", 1 << PLAIN_CHAT, USE_NEUTRAL, "0"},
+    {"presence_penalty", ALL, USE_NEUTRAL, "0"},
+    {"frequency_penalty", ALL, USE_NEUTRAL, "0"},
+    {"repeat_penalty", ALL, USE_NEUTRAL, "1"},
+    {"repetition_penalty", ALL, USE_NEUTRAL, "1"},
+    {"min_p", ALL, USE_NEUTRAL, "0"},
+    {"typical_p", ALL, USE_NEUTRAL, "1"},
+    {"mirostat", ALL, USE_NEUTRAL, "0"},
+    {"logit_bias", ALL, USE_NEUTRAL, "{}|[]"},
+    {"response_format", OPENAI, USE_NEUTRAL, "{\"type\":\"text\"}"},
+    {"tools", 1 << PLAIN_CHAT, USE_NEUTRAL, "[]"},
+    {"functions", 1 << PLAIN_CHAT, USE_NEUTRAL, "[]"},
+    // Without tools all of these choose nothing.
+    {"tool_choice", 1 << PLAIN_CHAT, USE_NEUTRAL, "\"none\"|\"auto\""},
+    {"function_call", 1 << PLAIN_CHAT, USE_NEUTRAL, "\"none\"|\"auto\""},
+    {"parallel_tool_calls", 1 << PLAIN_CHAT, USE_NEUTRAL, "0|1"},
+    {"modalities", 1 << PLAIN_CHAT, USE_NEUTRAL, "[\"text\"]"},
+    {"service_tier", OPENAI, USE_NEUTRAL, "\"auto\"|\"default\""},
 };
 
-static bool refuse_plain_value(struct http_reply *reply, const char *name, const char *must) {
-	http_fail(reply, 400, "invalid_request_error", "invalid_value", name, "%s %s", name, must);
+static bool __attribute__((format(printf, 3, 4)))
+refuse_plain_value(struct http_reply *reply, const char *name, const char *must, ...) {
+	char text[160];
+	va_list arguments;
+	va_start(arguments, must);
+	(void)vsnprintf(text, sizeof text, must, arguments);
+	va_end(arguments);
+	http_fail(reply, 400, "invalid_request_error", "invalid_value", name, "%s %s", name, text);
 	return false;
 }
 
-static bool is_neutral(const json_t *value, double neutral) {
-	if (json_is_boolean(value)) return (json_is_true(value) ? 1 : 0) == neutral;
-	return json_is_number(value) && json_number_value(value) == neutral;
+static bool is_neutral(const json_t *value, const char *neutral) {
+	for (const char *at = neutral;; at++) {
+		const size_t size = strcspn(at, "|");
+		json_t *one = json_loadb(at, size, JSON_DECODE_ANY, NULL);
+		const double number =
+		    json_is_boolean(value) ? json_is_true(value) : json_number_value(value);
+		const bool numbers = json_is_number(one) &&
+		                     (json_is_number(value) || json_is_boolean(value)),
+		           same =
+		               numbers ? number == json_number_value(one) : json_equal(one, value);
+		json_decref(one);
+		if (same) return true;
+		at += size;
+		if (!*at) return false;
+	}
 }
 
 /* Whether all members may be there. */
@@ -75,9 +114,15 @@ static bool check_names(struct plain_request *r, struct http_reply *reply) {
 		if (json_is_null(value)) continue;
 		if (found && (found->use != USE_NEUTRAL || is_neutral(value, found->neutral)))
 			continue;
-		// A name that is known here is ours; another one is the client's, and not repeated.
-		http_fail(reply, 400, "invalid_request_error", "unsupported_parameter",
-		          strlen(name) <= 64 ? name : NULL, "this parameter is not supported here");
+		const bool shown = strlen(name) <= 64;
+		if (found)
+			http_fail(reply, 400, "invalid_request_error", "unsupported_parameter",
+			          name, "%s: only %s, which asks for nothing, is supported here",
+			          name, found->neutral);
+		else
+			http_fail(reply, 400, "invalid_request_error", "unsupported_parameter",
+			          shown ? name : NULL, "%s is not supported here",
+			          shown ? name : "a parameter");
 		return false;
 	}
 	return true;
@@ -95,7 +140,8 @@ static bool read_plain_number(const struct plain_request *r, const char *name, j
 	if (!value) return true;
 	if (!json_is_integer(value) || json_integer_value(value) < least ||
 	    json_integer_value(value) > most)
-		return refuse_plain_value(reply, name, "must be a whole number in its range");
+		return refuse_plain_value(reply, name, "must be a whole number from %lld to %lld",
+		                          (long long)least, (long long)most);
 	*count = json_integer_value(value);
 	return true;
 }
@@ -106,7 +152,7 @@ static bool read_real(const struct plain_request *r, const char *name, double mo
 	if (!value) return true;
 	const double number = json_number_value(value);
 	if (!json_is_number(value) || !(number >= 0 && number <= most))
-		return refuse_plain_value(reply, name, "must be a number in its range");
+		return refuse_plain_value(reply, name, "must be a number from 0 to %g", most);
 	*real = number;
 	return true;
 }
@@ -136,19 +182,32 @@ static bool read_stops(struct plain_request *r, struct http_reply *reply) {
 			right = right && read_stop(r, json_array_get(value, i));
 	else right = !value || read_stop(r, value);
 	return right ||
-	       refuse_plain_value(reply, "stop", "must be 1 to 4 strings of 1 to 256 bytes");
+	       refuse_plain_value(reply, "stop", "must be up to 4 strings of 1 to 256 bytes");
 }
 
-/* The text of a message: a string, or parts of type "text" whose one string is taken. */
-static const json_t *find_message_text(const json_t *content) {
-	if (!json_is_array(content) || json_array_size(content) != 1) return content;
-	const json_t *part = json_array_get(content, 0), *type = json_object_get(part, "type");
-	return json_is_string(type) && !strcmp(json_string_value(type), "text")
-	           ? json_object_get(part, "text")
-	           : NULL;
+/* Puts one string in place of parts of type "text": the parts, one behind the other. False: there
+ * is a part of another type, or no memory. */
+static bool join_parts(json_t *message, const json_t *parts) {
+	char *text = NULL;
+	size_t size = 0, index;
+	const json_t *part;
+	FILE *out = open_memstream(&text, &size);
+	bool right = out && json_array_size(parts) > 0;
+	json_array_foreach((json_t *)(uintptr_t)parts, index, part) {
+		const char *type = json_string_value(json_object_get(part, "type"));
+		const json_t *piece = json_object_get(part, "text");
+		right = right && type && !strcmp(type, "text") && json_is_string(piece);
+		if (right)
+			(void)fwrite(json_string_value(piece), 1, json_string_length(piece), out);
+	}
+	right = out && !fclose(out) && right;
+	right = right && !json_object_set_new(message, "content", json_stringn(text, size));
+	free(text);
+	return right;
 }
 
-static bool read_chat_message(const json_t *value, struct cuttle_message *message) {
+static bool read_chat_message(json_t *value, size_t index, struct cuttle_message *message,
+                              struct http_reply *reply) {
 	static const struct {
 		const char *name;
 		enum cuttle_speaker speaker;
@@ -157,31 +216,36 @@ static bool read_chat_message(const json_t *value, struct cuttle_message *messag
 	             {"user", CUTTLE_USER},
 	             {"assistant", CUTTLE_ASSISTANT}};
 	const char *role = json_string_value(json_object_get(value, "role"));
-	const json_t *content = find_message_text(json_object_get(value, "content"));
-	if (!role || !json_is_string(content)) return false;
-	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
-		if (!strcmp(role, roles[i].name)) {
-			*message =
-			    (struct cuttle_message){roles[i].speaker, json_string_value(content),
-			                            json_string_length(content)};
-			return true;
-		}
-	return false;
+	const json_t *content = json_object_get(value, "content");
+	size_t i = 0;
+	while (i < 4 && !(role && !strcmp(role, roles[i].name))) i++;
+	if (i == 4)
+		return refuse_plain_value(reply, "messages",
+		                          "[%zu].role must be system, developer, user or assistant",
+		                          index);
+	if (json_is_array(content) && !join_parts(value, content)) content = NULL;
+	else content = json_object_get(value, "content");
+	if (!json_is_string(content))
+		return refuse_plain_value(
+		    reply, "messages",
+		    "[%zu].content must be a text, or parts of type text with a text each", index);
+	*message = (struct cuttle_message){roles[i].speaker, json_string_value(content),
+	                                   json_string_length(content)};
+	return true;
 }
 
 static bool read_messages(struct plain_request *r, struct http_reply *reply) {
-	const json_t *list = json_object_get(r->body, "messages");
+	json_t *list = json_object_get(r->body, "messages");
 	r->message_count = json_array_size(list);
 	r->messages = r->message_count ? calloc(r->message_count, sizeof *r->messages) : NULL;
-	bool right = r->messages != NULL;
-	for (size_t i = 0; i < r->message_count && right; i++) {
-		right = read_chat_message(json_array_get(list, i), &r->messages[i]);
+	if (!r->messages)
+		return refuse_plain_value(reply, "messages", "must be a list of messages");
+	for (size_t i = 0; i < r->message_count; i++) {
+		if (!read_chat_message(json_array_get(list, i), i, &r->messages[i], reply))
+			return false;
 		r->bytes += r->messages[i].size;
 	}
-	return right ||
-	       refuse_plain_value(reply, "messages",
-	                          "must be objects with a role (system, user, assistant) and "
-	                          "a text as content");
+	return true;
 }
 
 static bool read_prompt(struct plain_request *r, struct http_reply *reply) {
@@ -213,12 +277,13 @@ static bool read_drawing(struct plain_request *r, struct http_reply *reply) {
 	json_int_t top_k = 0, seed = -1;
 	if (!read_real(r, "temperature", 2, &r->draw.temperature, reply) ||
 	    !read_real(r, "top_p", 1, &r->draw.top_p, reply) ||
-	    !read_plain_number(r, "top_k", 0, INT32_MAX, &top_k, reply) ||
+	    !read_plain_number(r, "top_k", -1, INT32_MAX, &top_k, reply) ||
 	    !read_plain_number(r, "seed", INT64_MIN, INT64_MAX, &seed, reply))
 		return false;
-	if (r->draw.top_p == 0) return refuse_plain_value(reply, "top_p", "must be above 0");
+	if (r->draw.top_p == 0)
+		return refuse_plain_value(reply, "top_p", "must be above 0, and at most 1");
 	if (r->draw.temperature > 0 && r->draw.temperature < 1e-6) r->draw.temperature = 0;
-	r->draw.top_k = (uint32_t)top_k;
+	r->draw.top_k = top_k > 0 ? (uint32_t)top_k : 0; // -1, as vLLM has it, is all
 	r->draw.seed = (uint64_t)seed;
 	r->draw.seeded = given(r, "seed") && !(r->kind == PLAIN_LLAMA && seed == -1);
 	return true;

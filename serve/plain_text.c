@@ -62,9 +62,14 @@ static size_t count_unfinished(const char *bytes, size_t size) {
 	return 0;
 }
 
+void plain_text_end(struct plain_text *text) {
+	// In front of a stop string it is no cut character, but a broken one, which is told as such.
+	if (text->size && !text->stopped) text->size -= count_unfinished(text->bytes, text->size);
+}
+
 size_t plain_text_ready(const struct plain_text *text, bool last) {
-	if (last || text->stopped) return text->size - text->told;
-	size_t end = text->size - count_beginning(text);
+	if (text->stopped) return text->size - text->told;
+	size_t end = text->size - (last ? 0 : count_beginning(text));
 	if (end > text->told) end -= count_unfinished(text->bytes + text->told, end - text->told);
 	return end > text->told ? end - text->told : 0;
 }

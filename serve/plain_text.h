@@ -21,7 +21,9 @@ struct plain_text {
 
 /* Appends the bytes of a token. False: out of memory. */
 bool plain_text_add(struct plain_text *text, const char *bytes, size_t size);
-/* What may be told now: bytes[told .. told + result). `last`: nothing follows, so all of it. */
+/* Nothing follows. A character that is cut at the end never becomes whole, so it goes. */
+void plain_text_end(struct plain_text *text);
+/* What may be told now: bytes[told .. told + result), whole characters. `last`: nothing follows. */
 size_t plain_text_ready(const struct plain_text *text, bool last);
 void plain_text_free(struct plain_text *text);
 

@@ -108,6 +108,10 @@ static int dispatch_verb(int argc, char **argv) {
 	if (help) name = argv[2];
 	const struct verb *verb = match_verb(name);
 	if (!verb) return refuse_verb(name);
+	struct cuttle_error error;
+	const enum cuttle_status status =
+	    help ? CUTTLE_OK : options_check_environment(VERBS, VERB_COUNT, &error);
+	if (status) return verb_fail(verb, status, &error);
 	if (!help) return verb->run(verb, argc - 1, argv + 1);
 	options_help(verb, stdout);
 	return CUTTLE_OK;

@@ -73,6 +73,7 @@ static void print_page_environment(FILE *file) {
 	fprintf(file, ".Sh ENVIRONMENT\n");
 	print_page_text("Each long option can also be set in the environment: its name in "
 	                "capitals behind CUTTLE_, with _ for -. The command line wins. "
+	                "Another name that begins with CUTTLE_ is refused. "
 	                "SOURCE_DATE_EPOCH, seconds since 1970, says which day a receipt "
 	                "has. CUTTLE_API_KEY is the key of cuttle infer.",
 	                file);

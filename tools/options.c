@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	MOST_OPTIONS = 96, /* most options of a verb */
@@ -332,6 +333,81 @@ const struct option_entry *options_listed(const struct verb *verb, size_t *count
 	return verb->listed ? verb->listed : verb->options;
 }
 
+/* Variables that begin like ours and are no option. */
+static bool is_other_variable(const char *name) {
+	// The key of cuttle infer; the settings of packaging/examples; what our own tests, scripts
+	// and measurements are told; and what Kubernetes sets for a service that is called cuttle.
+	static const char *const whole[] = {"API_KEY", "SETTINGS", "DATA",  "EXAMPLE",
+	                                    "CLIENTS", "LOOPBACK", "PEERS", "JOBS"};
+	static const char *const begun[] = {"TEST_", "SERVICE_", "PORT"};
+	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+		if (!strcmp(name, whole[i])) return true;
+	for (size_t i = 0; i < sizeof begun / sizeof *begun; i++)
+		if (!strncmp(name, begun[i], strlen(begun[i]))) return true;
+	return false;
+}
+
+/* The long names of all verbs' options, each once, to be freed; NULL: out of memory. */
+static const char **list_names(const struct verb *const verbs[], size_t verb_count, size_t *count) {
+	const char **names = calloc(verb_count * MOST_OPTIONS, sizeof *names);
+	*count = 0;
+	for (size_t v = 0; names && v < verb_count; v++)
+		for (size_t i = 0; i < verbs[v]->option_count; i++) {
+			size_t known = 0;
+			while (known < *count &&
+			       strcmp(names[known], verbs[v]->options[i].name) != 0)
+				known++;
+			if (known == *count) names[(*count)++] = verbs[v]->options[i].name;
+		}
+	return names;
+}
+
+/* Whether a name behind CUTTLE_ is one that somebody reads; else the error names it. */
+static bool check_variable(const char *name, const char *const names[], size_t count,
+                           struct cuttle_error *error) {
+	char typed[VARIABLE], variable[VARIABLE] = "";
+	(void)snprintf(typed, sizeof typed, "%s", name);
+	for (char *at = typed; *at; at++)
+		*at = *at == '_' ? '-' : (char)tolower((unsigned char)*at);
+	for (size_t i = 0; i < count; i++) {
+		const struct option_entry entry = {.name = names[i]};
+		name_variable(&entry, variable);
+		if (!strcmp(variable + strlen("CUTTLE_"), name)) return true;
+	}
+	if (is_other_variable(name)) return true;
+	const char *meant = options_nearest(typed, names, count);
+	const struct option_entry entry = {.name = meant ? meant : ""};
+	name_variable(&entry, variable);
+	(void)io_fail(error, CUTTLE_USAGE,
+	              meant
+	                  ? "CUTTLE_%.60s in the environment is no option of cuttle; did you "
+	                    "mean %s?"
+	                  : "CUTTLE_%.60s in the environment is no option of cuttle: unset it%.0s",
+	              name, variable);
+	return false;
+}
+
+enum cuttle_status options_check_environment(const struct verb *const verbs[], size_t verb_count,
+                                             struct cuttle_error *error) {
+	size_t count;
+	const char **names = list_names(verbs, verb_count, &count);
+	enum cuttle_status status =
+	    names ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
+	for (char **at = environ; !status && at && *at; at++) {
+		char name[VARIABLE];
+		const char *value = strchr(*at, '=');
+		// As elsewhere, an empty variable counts for nothing.
+		if (strncmp(*at, "CUTTLE_", strlen("CUTTLE_")) != 0 || !value || !value[1])
+			continue;
+		(void)snprintf(name, sizeof name, "%.*s",
+		               (int)(value - *at - (ptrdiff_t)strlen("CUTTLE_")),
+		               *at + strlen("CUTTLE_"));
+		if (!check_variable(name, names, count, error)) status = CUTTLE_USAGE;
+	}
+	free(names);
+	return status;
+}
+
 void options_help(const struct verb *verb, FILE *file) {
 	fprintf(file, "usage: cuttle %s %s\n\n%s\n\n", verb->name, verb->usage, verb->summary);
 	if (verb->example)
@@ -359,6 +435,6 @@ void options_help(const struct verb *verb, FILE *file) {
 	name_variable(&verb->options[0], example);
 	fprintf(file,
 	        "Each long option can also be set in the environment, as %s and so on; the command "
-	        "line wins.\n",
+	        "line wins.\nAnother variable that begins with CUTTLE_ is refused.\n",
 	        example);
 }

@@ -116,6 +116,12 @@ bool options_count(const char *text, uint64_t most, uint64_t *value);
  * "genrate" has one typo, and "generate" has eight letters. */
 const char *options_nearest(const char *typed, const char *const names[], size_t count);
 
+/* Refuses a variable of the environment that begins with CUTTLE_ and is no option of any of the
+ * verbs: a typing error would be an option that was not given, as CUTTLE_APROVAL. A few others that
+ * begin so are let through. USAGE: the message names it, and which was meant. NOMEM. */
+enum cuttle_status options_check_environment(const struct verb *const verbs[], size_t verb_count,
+                                             struct cuttle_error *error);
+
 void options_help(const struct verb *verb, FILE *file);
 
 /* What help and manual list of a verb, and how many these are. */

@@ -79,7 +79,7 @@ struct generate_values {
 	         "instruct: a request in the model's chat format"}, \
 	{.name = "chat-format", VALUE(request.plan.chat_format), .argument = "NAME", \
 	 .help = "that format, instead of the one the model's template is known as: chatml " \
-	         "(Qwen2 too), zephyr, llama-3, llama-2, mistral, mistral-v7, qwen3"}, \
+	         "(Qwen2 too), zephyr, llama-3, llama-3.1, llama-2, mistral, mistral-v7, qwen3"}, \
 	{.name = "system", VALUE(request.plan.system), .argument = "TEXT", \
 	 .help = "system message of --template instruct; without it that of the model's own " \
 	         "template, if any; '' is none"}, \

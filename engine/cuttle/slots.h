@@ -78,9 +78,11 @@ struct cuttle_message {
 	size_t size;      /* bytes */
 };
 
-/* Writes the prompt of a chat, in the model's chat format: a system message first or none, then
+/* Writes the prompt of a chat, in the model's chat format: the messages in any order, where its
+ * template has no rule about turns; else (Mistral, Llama 2) a system message first or none, then
  * user and assistant in turns, a user's last. The caller frees *ids.
- * USAGE: another order, a message that is not UTF-8, or a model without a known format. NOMEM. */
+ * USAGE: no message, another order, a message that is not UTF-8, or a model without a known format.
+ * NOMEM. */
 CUTTLE_API CUTTLE_CHECKED enum cuttle_status
 cuttle_chat_prompt(const struct cuttle_model *model, const struct cuttle_message *messages,
                    size_t message_count, int32_t **ids, size_t *count, struct cuttle_error *error);

@@ -275,7 +275,7 @@ static const struct chat_pieces *choose_chat_pieces(struct prompt_writer *w,
 		w->status =
 		    status_fail(w->error, CUTTLE_USAGE,
 		                "there is no chat format \"%.20s\"; cuttle has chatml, zephyr, "
-		                "llama-3, llama-2, mistral, mistral-v7 and qwen3",
+		                "llama-3, llama-3.1, llama-2, mistral, mistral-v7 and qwen3",
 		                params->chat_format);
 	else if (!pieces)
 		w->status =
@@ -589,16 +589,43 @@ static bool takes_turns(const struct cuttle_message *messages, size_t count) {
 	return right;
 }
 
+/* Writes messages in any order, each alone, as a template without a rule about turns does. */
+static void write_messages(struct prompt_writer *w, const struct chat_pieces *pieces,
+                           const struct cuttle_message *messages, size_t count) {
+	// Pieces that stand side by side are one: a tokenizer may join what they share.
+	char piece[2 * CHAT_PIECE] = "";
+	const char *own = messages[0].speaker == CUTTLE_SYSTEM ? "" : w->model->chat_system;
+	if (*own || (pieces->always_system && messages[0].speaker != CUTTLE_SYSTEM)) {
+		write_template_piece(w, pieces->before_system);
+		write_text(w, own);
+		(void)snprintf(piece, sizeof piece, "%s", pieces->after);
+	}
+	for (size_t i = 0; i < count; i++) {
+		const enum cuttle_speaker speaker = messages[i].speaker;
+		const bool first = !i && speaker == CUTTLE_SYSTEM,
+		           last = i + 1 == count && speaker == CUTTLE_ASSISTANT;
+		const char *text = messages[i].text;
+		size_t size = messages[i].size;
+		if (pieces->trims && size) utf8_trim(&text, &size);
+		(void)strcat(piece, first  ? pieces->before_system
+		                    : last ? pieces->answer
+		                           : pieces->before[speaker]);
+		write_template_piece(w, piece);
+		write_piece(w, text, size, false);
+		(void)snprintf(piece, sizeof piece, "%s", pieces->after);
+	}
+	write_template_piece(w, strcat(piece, pieces->answer));
+}
+
 static void write_turns(struct prompt_writer *w, const struct chat_pieces *pieces,
                         const struct cuttle_message *messages, size_t count) {
-	const bool system = messages[0].speaker == CUTTLE_SYSTEM && messages[0].size;
 	size_t i = messages[0].speaker == CUTTLE_SYSTEM;
-	if (system) {
+	if (i) {
 		write_template_piece(w, pieces->before_system);
 		write_piece(w, messages[0].text, messages[0].size, false);
 		write_template_piece(w, pieces->before_user);
 	} else {
-		const struct cuttle_plan_params own = {.system = i ? "" : NULL};
+		const struct cuttle_plan_params own = {.system = NULL};
 		open_user_turn(w, pieces, &own);
 	}
 	for (; i < count; i++) {
@@ -614,10 +641,7 @@ enum cuttle_status prompt_write_chat(const struct model *model,
                                      struct tokens *prompt, struct cuttle_error *error) {
 	struct prompt_writer w;
 	*prompt = (struct tokens){0};
-	if (!takes_turns(messages, count))
-		return status_fail(error, CUTTLE_USAGE,
-		                   "a chat has one system message first or none, then user and "
-		                   "assistant in turns, a user's last");
+	if (!count) return status_fail(error, CUTTLE_USAGE, "a chat has a message or more");
 	for (size_t i = 0; i < count; i++)
 		if (messages[i].size && !utf8_valid(messages[i].text, messages[i].size))
 			return status_fail(error, CUTTLE_USAGE, "a message is not UTF-8");
@@ -625,8 +649,14 @@ enum cuttle_status prompt_write_chat(const struct model *model,
 	if (!pieces)
 		return status_fail(error, CUTTLE_USAGE,
 		                   "the model has no chat format that cuttle knows");
+	if (pieces->before_next_user && !takes_turns(messages, count))
+		return status_fail(error, CUTTLE_USAGE,
+		                   "messages: this model's template takes one system message first "
+		                   "or none, then user and assistant in turns, a user's last");
 	start_prompt(&w, model, CUTTLE_INSTRUCT, error);
-	if (!w.status) write_turns(&w, pieces, messages, count);
+	if (!w.status)
+		(pieces->before_next_user ? write_turns : write_messages)(&w, pieces, messages,
+		                                                          count);
 	finish_prompt(&w);
 	free(w.words);
 	if (w.status) free(w.tokens.ids);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seven chat formats. Each is known by marks, such as "<|im_start|>", that its templates contain.
-// Sources: the chat_template texts of SmolLM2, Qwen2, Qwen3, TinyLlama-Chat (Zephyr), Llama 3 and
-// Llama 2; for Mistral, its cookbook's chat_templates.md. That one lists three versions, with U the
-// user message: v1 "[INST] U [/INST]", v3 "[INST] U[/INST]", Tekken "[INST]U[/INST]". One format
-// serves all three, since the spaces differ by the tokenizer alone.
+// Eight chat formats. Each is known by marks, such as "<|im_start|>", that its templates contain.
+// Sources: the chat_template texts of SmolLM2, Qwen2, Qwen3, TinyLlama-Chat (Zephyr), Llama 3, 3.1
+// and Llama 2; for Mistral, its cookbook's chat_templates.md. That one lists three versions, with U
+// the user message: v1 "[INST] U [/INST]", v3 "[INST] U[/INST]", Tekken "[INST]U[/INST]". One
+// format serves all three, since the spaces differ by the tokenizer alone.
 #include "engine/text/chat.h"
 
 #include "base/misuse.h"
@@ -25,7 +25,8 @@ enum chat_format chat_recognise(const char *text, size_t size) {
 			return CHAT_NONE;
 		return has_mark(text, size, "enable_thinking") ? CHAT_QWEN3 : CHAT_CHATML;
 	}
-	if (has_mark(text, size, "<|start_header_id|>")) return CHAT_LLAMA3;
+	if (has_mark(text, size, "<|start_header_id|>"))
+		return has_mark(text, size, "Cutting Knowledge Date") ? CHAT_LLAMA31 : CHAT_LLAMA3;
 	if (has_mark(text, size, "<|user|>") && has_mark(text, size, "<|assistant|>"))
 		return has_mark(text, size, "<|end|>") || has_mark(text, size, "<|endoftext|>")
 		           ? CHAT_NONE
@@ -40,14 +41,10 @@ bool chat_writes_bos(const char *text, size_t size, struct gguf_string bos) {
 	                (bos.size && memmem(text, size, bos.text, bos.size)));
 }
 
-static const char *const names[] = {[CHAT_NONE] = "none",
-                                    [CHAT_CHATML] = "chatml",
-                                    [CHAT_ZEPHYR] = "zephyr",
-                                    [CHAT_LLAMA3] = "llama-3",
-                                    [CHAT_LLAMA2] = "llama-2",
-                                    [CHAT_MISTRAL] = "mistral",
-                                    [CHAT_MISTRAL_V7] = "mistral-v7",
-                                    [CHAT_QWEN3] = "qwen3"};
+static const char *const names[] = {
+    [CHAT_NONE] = "none",       [CHAT_CHATML] = "chatml",         [CHAT_ZEPHYR] = "zephyr",
+    [CHAT_LLAMA3] = "llama-3",  [CHAT_LLAMA31] = "llama-3.1",     [CHAT_LLAMA2] = "llama-2",
+    [CHAT_MISTRAL] = "mistral", [CHAT_MISTRAL_V7] = "mistral-v7", [CHAT_QWEN3] = "qwen3"};
 
 const char *chat_name(enum chat_format format) {
 	REQUIRE((size_t)format < sizeof names / sizeof *names);
@@ -60,24 +57,47 @@ enum chat_format chat_named(const char *name) {
 	return CHAT_NONE;
 }
 
+#define LLAMA3(role) "<|start_header_id|>" role "<|end_header_id|>\n\n"
+/* The date is the one that the templates of Llama 3.1 to 3.3 have where nobody gives them one: a
+ * prompt does not depend on the day. */
+#define LLAMA31_SYSTEM                                                                             \
+	LLAMA3("system")                                                                           \
+	"Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n"
+
 const struct chat_pieces *chat_pieces(enum chat_format format) {
 	static const struct chat_pieces pieces[] = {
 	    [CHAT_CHATML] = {.before_system = "<|im_start|>system\n",
 	                     .before_user = "<|im_end|>\n<|im_start|>user\n",
 	                     .before_user_alone = "<|im_start|>user\n",
 	                     .after_user = "<|im_end|>\n<|im_start|>assistant\n",
-	                     .before_next_user = "<|im_end|>\n<|im_start|>user\n"},
+	                     .before = {"<|im_start|>system\n", "<|im_start|>user\n",
+	                                "<|im_start|>assistant\n"},
+	                     .after = "<|im_end|>\n",
+	                     .answer = "<|im_start|>assistant\n"},
 	    [CHAT_ZEPHYR] = {.before_system = "<|system|>\n",
 	                     .before_user = "</s>\n<|user|>\n",
 	                     .before_user_alone = "<|user|>\n",
 	                     .after_user = "</s>\n<|assistant|>\n",
-	                     .before_next_user = "</s>\n<|user|>\n"},
-	    [CHAT_LLAMA3] =
-	        {.before_system = "<|start_header_id|>system<|end_header_id|>\n\n",
-	         .before_user = "<|eot_id|><|start_header_id|>user<|end_header_id|>\n\n",
-	         .before_user_alone = "<|start_header_id|>user<|end_header_id|>\n\n",
-	         .after_user = "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
-	         .before_next_user = "<|eot_id|><|start_header_id|>user<|end_header_id|>\n\n"},
+	                     .before = {"<|system|>\n", "<|user|>\n", "<|assistant|>\n"},
+	                     .after = "</s>\n",
+	                     .answer = "<|assistant|>\n"},
+	    [CHAT_LLAMA3] = {.before_system = LLAMA3("system"),
+	                     .before_user = "<|eot_id|>" LLAMA3("user"),
+	                     .before_user_alone = LLAMA3("user"),
+	                     .after_user = "<|eot_id|>" LLAMA3("assistant"),
+	                     .before = {LLAMA3("system"), LLAMA3("user"), LLAMA3("assistant")},
+	                     .after = "<|eot_id|>",
+	                     .answer = LLAMA3("assistant"),
+	                     .trims = true},
+	    [CHAT_LLAMA31] = {.before_system = LLAMA31_SYSTEM,
+	                      .before_user = "<|eot_id|>" LLAMA3("user"),
+	                      .before_user_alone = LLAMA31_SYSTEM "<|eot_id|>" LLAMA3("user"),
+	                      .after_user = "<|eot_id|>" LLAMA3("assistant"),
+	                      .before = {LLAMA3("system"), LLAMA3("user"), LLAMA3("assistant")},
+	                      .after = "<|eot_id|>",
+	                      .answer = LLAMA3("assistant"),
+	                      .trims = true,
+	                      .always_system = true},
 	    [CHAT_LLAMA2] = {.before_system = "[INST] <<SYS>>\n",
 	                     .before_user = "\n<</SYS>>\n\n",
 	                     .before_user_alone = "[INST] ",
@@ -98,7 +118,10 @@ const struct chat_pieces *chat_pieces(enum chat_format format) {
 	                    .before_user_alone = "<|im_start|>user\n",
 	                    .after_user =
 	                        "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
-	                    .before_next_user = "<|im_end|>\n<|im_start|>user\n"},
+	                    .before = {"<|im_start|>system\n", "<|im_start|>user\n",
+	                               "<|im_start|>assistant\n"},
+	                    .after = "<|im_end|>\n",
+	                    .answer = "<|im_start|>assistant\n<think>\n\n</think>\n\n"},
 	};
 	REQUIRE((size_t)format < sizeof pieces / sizeof *pieces);
 	return format == CHAT_NONE ? NULL : &pieces[format];

@@ -284,7 +284,13 @@ compgen -G 'out.*' && fail "a refused run left something"
 # Owners: two documents of one cost it twice the loss.
 exits 0 ledger init --ledger l --dataset people --measure rdp --order 2 --epsilon-limit 30 --delta 1e-5 --unit-key who
 sed 's/^{/{"who":7,/' docs.jsonl >owned.jsonl
-exits 0 "${run[@]}" -i owned.jsonl --divergence 0.1 --alpha 2 --ledger l --dataset people --unit-key who
+owned=("${run[@]}" -i owned.jsonl --divergence 0.1 --alpha 2 --ledger l --dataset people --unit-key who)
+exits 0 "${owned[@]}" --dry-run --json
+loss=$(sed -E 's/.*"loss":([0-9.e-]*),.*/\1/' out) command=$(sed -E 's/.*"command_sha256":"([0-9a-f]*)".*/\1/' out)
+refused 2 "${owned[@]}" --approved "$command:0.9"
+says err "not what was approved: the charge would be $loss"
+exits 0 "${owned[@]}" --approved "$command:$loss"
+says out.receipt.json "\"loss\": $loss"
 exits 0 receipt verify out.receipt.json --ledger l
 exits 0 ledger show --ledger l --dataset people --json
 says out '"loss_spent":1\.8[0-9]*,.*"runs":1}'

@@ -143,6 +143,8 @@ try malformed "$port" "$pid"
 try sites "$port" "$pid"
 try plain "$port" "$pid"
 try refusals "$port" "$pid"
+try nothing "$port" "$pid"
+try methods "$port" "$pid"
 try gone "$port" "$pid"
 mutants=400
 [ -z "${CUTTLE_TEST_NIGHTLY-}" ] || mutants=10000

@@ -146,6 +146,20 @@ refused 2 "${run[@]}" -N 0
 refused 2 "${run[@]}" stray
 says err 'unexpected argument stray: each value follows its option'
 CUTTLE_BATCH_SIZE=many refused 2 "${run[@]}"
+# A variable with a typing error would be an option that was not given. Its value is nobody's business.
+for verb in $("$CUTTLE" help --verbs); do
+	CUTTLE_APROVAL=secret refused 2 "$verb" -i refs.jsonl
+	says err "^cuttle $verb: CUTTLE_APROVAL in the environment is no option of cuttle; did you mean CUTTLE_APPROVAL\\?\$"
+	CUTTLE_XYZZY=secret refused 2 "$verb" --help
+	says err "^cuttle $verb: CUTTLE_XYZZY in the environment is no option of cuttle: unset it\$"
+done
+for variable in CUTTLE_MODEL_=a CUTTLE_=a CUTTLE_model=a CUTTLE_MODELS=a; do
+	(export "$variable" && refused 2 tokenize hi) || exit 1
+done
+# Of another verb, empty, a key, and what Kubernetes says of a service called cuttle.
+for variable in CUTTLE_APPROVAL=true CUTTLE_XYZZY= CUTTLE_API_KEY=k CUTTLE_SERVICE_HOST=1 CUTTLE_PORT=tcp://1 CUTTLE_PORT_80_TCP_ADDR=1; do
+	(export "$variable" && exits 0 help budget && exits 0 budget epsilon --clip 1 -n 10 -B 2 --temperature 1) || exit 1
+done
 (unset CUTTLE_MODEL && refused 2 "${run[@]}") || exit 1
 refused 5 "${run[@]}" -m .
 refused 5 "${run[@]}" -m refs.jsonl

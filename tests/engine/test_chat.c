@@ -55,6 +55,9 @@ static void test_recognises(void **state) {
 	assert_int_equal(recognise("{{ '<|im_start|>assistant\\n' }}{% if enable_thinking is false "
 	                           "%}<think>{% endif %}"),
 	                 CHAT_QWEN3);
+	assert_int_equal(recognise("{{ '<|start_header_id|>' }}"), CHAT_LLAMA3);
+	assert_int_equal(recognise("{{ '<|start_header_id|>' }}Cutting Knowledge Date: December"),
+	                 CHAT_LLAMA31);
 	assert_int_equal(recognise("<|im_start|>user<|im_sep|>"), CHAT_NONE);
 	assert_int_equal(recognise("<|im_start|>User:<end_of_utterance>"), CHAT_NONE);
 	assert_int_equal(recognise("<|user|>\n<|end|>\n<|assistant|>"), CHAT_NONE);
@@ -94,6 +97,15 @@ static void test_turns(void **state) {
 	            "<|start_header_id|>assistant<|end_header_id|>\n\n",
 	            "<|start_header_id|>user<|end_header_id|>\n\nU<|eot_id|><|start_header_id|>"
 	            "assistant<|end_header_id|>\n\n");
+	assert_turn(CHAT_LLAMA31,
+	            "<|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: "
+	            "December 2023\nToday Date: 26 Jul 2024\n\nS<|eot_id|><|start_header_id|>"
+	            "user<|end_header_id|>\n\nU<|eot_id|>"
+	            "<|start_header_id|>assistant<|end_header_id|>\n\n",
+	            "<|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: "
+	            "December 2023\nToday Date: 26 Jul 2024\n\n<|eot_id|><|start_header_id|>"
+	            "user<|end_header_id|>\n\nU<|eot_id|><|start_header_id|>"
+	            "assistant<|end_header_id|>\n\n");
 	assert_turn(CHAT_LLAMA2, "[INST] <<SYS>>\nS\n<</SYS>>\n\nU [/INST]", "[INST] U [/INST]");
 	assert_turn(CHAT_MISTRAL, "[INST] S\n\nU [/INST]", "[INST] U [/INST]");
 	assert_turn(CHAT_MISTRAL_V7, "[SYSTEM_PROMPT]S[/SYSTEM_PROMPT][INST]U[/INST]",
@@ -108,8 +120,8 @@ static void test_turns(void **state) {
 
 static void test_names(void **state) {
 	(void)state;
-	static const char *const names[] = {"chatml",  "zephyr",     "llama-3", "llama-2",
-	                                    "mistral", "mistral-v7", "qwen3"};
+	static const char *const names[] = {"chatml",  "zephyr",  "llama-3",    "llama-3.1",
+	                                    "llama-2", "mistral", "mistral-v7", "qwen3"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		const enum chat_format format = chat_named(names[i]);
 		assert_int_not_equal(format, CHAT_NONE);

@@ -248,39 +248,107 @@ static void spell_prompt(struct cuttle_model *model, const int32_t *ids, size_t 
 	text[size] = 0;
 }
 
-static void test_chat_prompt(void **state) {
-	struct cuttle_model *model = *state;
-	const struct chat_pieces *pieces = chat_pieces(model->model.chat);
-	const struct cuttle_message chat[] = {{CUTTLE_SYSTEM, "be kind", 7},
-	                                      {CUTTLE_USER, "one", 3},
-	                                      {CUTTLE_ASSISTANT, "two", 3},
-	                                      {CUTTLE_USER, "three", 5}};
+/* The prompt of these messages must end so; the file may have it begin with BOS. */
+static void assert_chat(struct cuttle_model *model, enum chat_format format,
+                        const struct cuttle_message *messages, size_t messages_count,
+                        const char *wanted) {
 	int32_t *ids;
 	size_t count;
-	char text[MOST], wanted[MOST];
-	assert_non_null(pieces);
-	assert_int_equal(cuttle_chat_prompt(model, chat, 4, &ids, &count, &error), CUTTLE_OK);
+	char text[MOST];
+	const enum chat_format own = model->model.chat;
+	model->model.chat = format;
+	const enum cuttle_status status =
+	    cuttle_chat_prompt(model, messages, messages_count, &ids, &count, &error);
+	model->model.chat = own;
+	assert_int_equal(status, wanted ? CUTTLE_OK : CUTTLE_USAGE);
+	if (!wanted) {
+		assert_null(ids);
+		return;
+	}
 	spell_prompt(model, ids, count, text);
 	free(ids);
-	(void)snprintf(wanted, MOST, "%sbe kind%sone%stwo%sthree%s", pieces->before_system,
-	               pieces->before_user, pieces->after_user, pieces->before_next_user,
-	               pieces->after_user);
-	// The file may have the prompt begin with BOS.
+	// A space where pieces meet is the tokenizer's (chat.h).
+	char *kept = text;
+	for (const char *at = text; format >= CHAT_LLAMA2 && format != CHAT_QWEN3 && *at; at++)
+		if (*at != ' ') *kept++ = *at;
+	if (kept != text) *kept = 0;
 	const char *found = strstr(text, wanted);
 	assert_non_null(found);
-	assert_int_equal(strlen(found), strlen(wanted));
-	assert_int_equal(cuttle_chat_prompt(model, chat + 1, 1, &ids, &count, &error), CUTTLE_OK);
-	free(ids);
-	// No turn may be missing, doubled or the assistant's at the end; nor may there be none.
-	const struct cuttle_message doubled[] = {chat[1], chat[1]}, late[] = {chat[1], chat[0]},
-	                            broken[] = {{CUTTLE_USER, "\xff", 1}};
-	assert_int_equal(cuttle_chat_prompt(model, chat, 3, &ids, &count, &error), CUTTLE_USAGE);
-	assert_int_equal(cuttle_chat_prompt(model, chat, 1, &ids, &count, &error), CUTTLE_USAGE);
-	assert_int_equal(cuttle_chat_prompt(model, chat, 0, &ids, &count, &error), CUTTLE_USAGE);
-	assert_int_equal(cuttle_chat_prompt(model, doubled, 2, &ids, &count, &error), CUTTLE_USAGE);
-	assert_int_equal(cuttle_chat_prompt(model, late, 2, &ids, &count, &error), CUTTLE_USAGE);
-	assert_int_equal(cuttle_chat_prompt(model, broken, 1, &ids, &count, &error), CUTTLE_USAGE);
-	assert_null(ids);
+	assert_string_equal(found, wanted);
+	assert_null(memmem(text, (size_t)(found - text), "\n", 1));
+}
+
+static void test_chat_prompt(void **state) {
+	struct cuttle_model *model = *state;
+	const struct cuttle_message system = {CUTTLE_SYSTEM, "be kind", 7},
+	                            one = {CUTTLE_USER, "one", 3},
+	                            two = {CUTTLE_ASSISTANT, "two", 3},
+	                            empty = {CUTTLE_SYSTEM, "", 0},
+	                            broken = {CUTTLE_USER, "\xff", 1},
+	                            spaced = {CUTTLE_USER, " \n one ", 7};
+#define CHAT(...)                                                                                  \
+	(const struct cuttle_message[]){__VA_ARGS__},                                              \
+	    sizeof((const struct cuttle_message[]){__VA_ARGS__}) / sizeof(struct cuttle_message)
+#define SYSTEM(text) "<|im_start|>system\n" text "<|im_end|>\n"
+#define USER(text) "<|im_start|>user\n" text "<|im_end|>\n"
+#define ASSISTANT(text) "<|im_start|>assistant\n" text "<|im_end|>\n"
+#define ANSWER "<|im_start|>assistant\n"
+#define THOUGHT "<think>\n\n</think>\n\n"
+	// In turns, and in no turns at all: each message stands alone.
+	assert_chat(model, CHAT_CHATML, CHAT(system, one, two, one),
+	            SYSTEM("be kind") USER("one") ASSISTANT("two") USER("one") ANSWER);
+	assert_chat(model, CHAT_CHATML, CHAT(one), USER("one") ANSWER);
+	assert_chat(model, CHAT_CHATML, CHAT(one, one), USER("one") USER("one") ANSWER);
+	assert_chat(model, CHAT_CHATML, CHAT(system, system, one, system),
+	            SYSTEM("be kind") SYSTEM("be kind") USER("one") SYSTEM("be kind") ANSWER);
+	assert_chat(model, CHAT_CHATML, CHAT(one, two), USER("one") ASSISTANT("two") ANSWER);
+	assert_chat(model, CHAT_CHATML, CHAT(empty, spaced), SYSTEM("") USER(" \n one ") ANSWER);
+	assert_chat(model, CHAT_QWEN3, CHAT(one, two, one),
+	            USER("one") ASSISTANT("two") USER("one") ANSWER THOUGHT);
+	assert_chat(model, CHAT_QWEN3, CHAT(one, two),
+	            USER("one") ASSISTANT(THOUGHT "two") ANSWER THOUGHT);
+	assert_chat(model, CHAT_ZEPHYR, CHAT(two, one),
+	            "<|assistant|>\ntwo</s>\n<|user|>\none</s>\n<|assistant|>\n");
+	// A template's own system message comes first, but for an own one, even an empty one.
+	(void)strcpy(model->model.chat_system, "You are.");
+	assert_chat(model, CHAT_CHATML, CHAT(one, system),
+	            SYSTEM("You are.") USER("one") SYSTEM("be kind") ANSWER);
+	assert_chat(model, CHAT_CHATML, CHAT(empty, one), SYSTEM("") USER("one") ANSWER);
+	model->model.chat_system[0] = 0;
+#define HEADER(role) "<|start_header_id|>" role "<|end_header_id|>\n\n"
+#define DATES "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n"
+	assert_chat(
+	    model, CHAT_LLAMA3, CHAT(spaced, two),
+	    HEADER("user") "one<|eot_id|>" HEADER("assistant") "two<|eot_id|>" HEADER("assistant"));
+	assert_chat(model, CHAT_LLAMA31, CHAT(spaced),
+	            HEADER("system") DATES
+	            "<|eot_id|>" HEADER("user") "one<|eot_id|>" HEADER("assistant"));
+	assert_chat(model, CHAT_LLAMA31, CHAT(system, one, system),
+	            HEADER("system") DATES
+	            "be kind<|eot_id|>" HEADER("user") "one<|eot_id|>" HEADER(
+	                "system") "be kind<|eot_id|>" HEADER("assistant"));
+	// These templates raise an exception at another order.
+	const enum chat_format ruled[] = {CHAT_MISTRAL, CHAT_MISTRAL_V7, CHAT_LLAMA2};
+	for (size_t i = 0; i < sizeof ruled / sizeof *ruled; i++) {
+		const struct chat_pieces *pieces = chat_pieces(ruled[i]);
+		char wanted[MOST];
+		(void)snprintf(wanted, MOST, "%sbekind%sone%stwo%sone%s", pieces->before_system,
+		               pieces->before_user, pieces->after_user, pieces->before_next_user,
+		               pieces->after_user);
+		char *kept = wanted;
+		for (const char *at = wanted; *at; at++)
+			if (*at != ' ') *kept++ = *at;
+		*kept = 0;
+		assert_chat(model, ruled[i], CHAT(system, one, two, one), wanted);
+		assert_chat(model, ruled[i], CHAT(one, one), NULL);
+		assert_chat(model, ruled[i], CHAT(one, two), NULL);
+		assert_chat(model, ruled[i], CHAT(one, system), NULL);
+		assert_chat(model, ruled[i], CHAT(system), NULL);
+		assert_chat(model, ruled[i], CHAT(system, system, one), NULL);
+	}
+	assert_chat(model, CHAT_CHATML, CHAT(broken), NULL);
+	assert_chat(model, CHAT_CHATML, NULL, 0, NULL);
+	assert_chat(model, CHAT_NONE, CHAT(one), NULL);
 }
 
 static int open_tiny(void **state) {

@@ -230,9 +230,39 @@ static void test_texts(void **state) {
 	tell_pieces(NULL, 0, (const char *[]){"\xc3", "\xa9", "\xe2\x82", "\xac!"}, 4, told);
 	assert_string_equal(told, "|\xc3\xa9||\xe2\x82\xac!|");
 	tell_pieces(NULL, 0, (const char *[]){"\xe2\x82"}, 1, told);
-	assert_string_equal(told, "\xe2\x82|");
+	assert_string_equal(told, "|");
+	tell_pieces(NULL, 0, (const char *[]){"a\xf0\x9f", "\x98"}, 2, told);
+	assert_string_equal(told, "a||");
+	// Broken bytes are no cut character, nor are those in front of a stop string.
+	tell_pieces(stops, 2, (const char *[]){"a\xe2\x82", "END"}, 2, told);
+	assert_string_equal(told, "a|\xe2\x82|");
 	tell_pieces(NULL, 0, (const char *[]){"\x80\x80\x80\x80", "a"}, 2, told);
 	assert_string_equal(told, "\x80\x80\x80\x80|a|");
+}
+
+/* A whole answer has no cut character at its end either. */
+static void test_ends(void **state) {
+	static const char *const stops[] = {"END"};
+	static const struct {
+		const char *bytes;
+		size_t size;
+	} ends[] = {{"a\xe2\x82", 1},
+	            {"a\xc3\xa9", 3},
+	            {"\xf0\x9f\x98", 0},
+	            {"a\xc3"
+	             "END",
+	             2}};
+	(void)state;
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+		struct plain_text text = {.stops = stops, .stop_count = 1};
+		assert_true(plain_text_add(&text, ends[i].bytes, strlen(ends[i].bytes)));
+		plain_text_end(&text);
+		assert_int_equal(text.size, ends[i].size);
+		plain_text_free(&text);
+	}
+	struct plain_text none = {0};
+	plain_text_end(&none);
+	assert_int_equal(none.size, 0);
 }
 
 int main(void) {
@@ -240,6 +270,7 @@ int main(void) {
 	    cmocka_unit_test(test_heads),  cmocka_unit_test(test_lengths),
 	    cmocka_unit_test(test_routes), cmocka_unit_test(test_sites),
 	    cmocka_unit_test(test_bodies), cmocka_unit_test(test_texts),
+	    cmocka_unit_test(test_ends),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,8 +174,8 @@ def malformed_cases():
     yield "another method", b"PATCH /health HTTP/1.1\r\n" + host + b"\r\n"
     yield "TRACE", b"TRACE /health HTTP/1.1\r\n" + host + b"\r\n"
     yield "CONNECT", b"CONNECT 127.0.0.1:22 HTTP/1.1\r\n" + host + b"\r\n"
-    yield "HEAD", b"HEAD /health HTTP/1.1\r\n" + host + b"\r\n"
-    yield "OPTIONS", b"OPTIONS * HTTP/1.1\r\n" + host + b"\r\n"
+    yield "PATCH", b"PATCH /health HTTP/1.1\r\n" + host + b"\r\n"
+    yield "TRACE", b"TRACE /health HTTP/1.1\r\n" + host + b"\r\n"
     yield "a method in small letters", b"get /health HTTP/1.1\r\n" + host + b"\r\n"
     yield "two keys", plain + host + b"Authorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n"
     yield "two origins", plain + host + b"Origin: http://a\r\nOrigin: http://b\r\n\r\n"
@@ -456,6 +456,9 @@ def case_refusals():
             ("no prompt", {}, 400, "invalid_value", "prompt"),
             ("prompt of numbers", {"prompt": [1, 2]}, 400, "invalid_value", "prompt"),
             ("temperature", {"prompt": "a", "temperature": 3}, 400, "invalid_value", "temperature"),
+            ("min_p", {"prompt": "a", "min_p": 0.05}, 400, "unsupported_parameter", "min_p"),
+            ("tools", {"prompt": "a", "logit_bias": {"1": 2}}, 400, "unsupported_parameter", "logit_bias"),
+            ("format", {"prompt": "a", "response_format": {"type": "json_object"}}, 400, "unsupported_parameter", "response_format"),
             ("temperature as text", {"prompt": "a", "temperature": "1"}, 400, "invalid_value", "temperature"),
             ("top_p", {"prompt": "a", "top_p": 0}, 400, "invalid_value", "top_p"),
             ("tokens", {"prompt": "a", "max_tokens": 0}, 400, "invalid_value", "max_tokens"),
@@ -467,11 +470,24 @@ def case_refusals():
         error = check_error(post(b"/v1/completions", body), status, code)
         if error["param"] != param:
             fail(f"{name}: {error}")
+        # Clients print the message alone.
+        if param not in (None, "privacy", "model", "prompt") and param not in error["message"]:
+            fail(f"{name}: the message does not name it: {error}")
+    for body, said in (({"temperature": 2.5}, "from 0 to 2"), ({"top_p": 1.5}, "from 0 to 1"), ({"max_tokens": 0}, "from 1 to 1048576"),
+                       ({"n": 2}, "only 1"), ({"tool_choice": "required"}, "tool_choice"), ({"tools": [{}]}, "tools")):
+        error = check_error(post(b"/v1/chat/completions", {"messages": [{"role": "user", "content": "a"}], **body}), 400,
+                            "invalid_value" if "from" in said else "unsupported_parameter")
+        if said not in error["message"] or error["param"] != list(body)[0]:
+            fail(f"{body}: {error}")
     if "/v1/jobs" not in check_error(post(b"/v1/chat/completions", {"messages": [], "privacy": {}}), 400, "unsupported_parameter")["message"]:
         fail("who asks for privacy is not told where it is")
-    for messages in ([], [{"role": "assistant", "content": "a"}], [{"role": "user"}], [{"role": "user", "content": 1}], "a",
-                     [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]):
-        check_error(post(b"/v1/chat/completions", {"messages": messages}), 400, "invalid_value")
+    part = {"type": "text", "text": "a"}
+    for messages in ([], [{"role": "tool", "content": "a"}], [{"role": "user"}], [{"role": "user", "content": 1}], "a", [1],
+                     [{"role": "user", "content": []}], [{"role": "user", "content": [part, {"type": "image_url", "image_url": "x"}]}],
+                     [{"role": "user", "content": [part, {"type": "text"}]}], [{"content": "a"}]):
+        error = check_error(post(b"/v1/chat/completions", {"messages": messages}), 400, "invalid_value")
+        if error["param"] != "messages" or "messages" not in error["message"]:
+            fail(f"{messages}: {error}")
     for body in (b"", b"[]", b"{", b"1", b'{"prompt":"a","prompt":"b"}', b'{"a":' * 40 + b"1" + b"}" * 40, b'{"prompt":"a\\u0000"}', b"\xff"):
         check_error(post(b"/v1/completions", body), 400, "invalid_json")
     large = b"POST /v1/completions HTTP/1.1\r\nHost: " + HOST + b"\r\n"
@@ -482,6 +498,75 @@ def case_refusals():
     check_error(get(b"/v1/completions"), 405, "method_not_allowed")
     check_error(post(b"/health", b""), 405, "method_not_allowed")
     answer(get(b"/health"))
+
+
+def case_nothing():
+    """What asks for nothing changes nothing; parts of a text are the text; any order of roles is taken."""
+    ask = {"messages": [{"role": "user", "content": "a b"}], "max_tokens": 6, "seed": 3, "temperature": 0.7}
+
+    def told(**more):
+        whole = json.loads(answer(post(b"/v1/chat/completions", {**ask, **more}))[1])
+        return whole["choices"][0], whole["usage"]["prompt_tokens"]
+
+    alone = told()
+    for more in ({"tools": []}, {"logit_bias": {}}, {"response_format": {"type": "text"}}, {"tool_choice": "none"},
+                 {"parallel_tool_calls": False}, {"n": 1}, {"stop": []}, {"stop": None}, {"min_p": 0}, {"min_p": 0.0}, {"top_k": -1},
+                 {"functions": []}, {"logprobs": False}, {"top_logprobs": 0}, {"presence_penalty": 0.0}, {"repetition_penalty": 1.0},
+                 {"modalities": ["text"]}, {"tools": None, "tool_choice": "auto"}, {"user": "u"}):
+        if told(**more) != alone:
+            fail(f"{more} changes what is drawn")
+    for content in ([{"type": "text", "text": "a b"}], [{"type": "text", "text": "a"}, {"type": "text", "text": " b"}],
+                    [{"type": "text", "text": ""}, {"type": "text", "text": "a b"}, {"type": "text", "text": ""}]):
+        if told(messages=[{"role": "user", "content": content}]) != alone:
+            fail(f"{content} is not a b")
+    if json.loads(answer(post(b"/v1/completions", {"prompt": "a", "max_tokens": 1, "echo": False, "n": 1, "best_of": 1, "suffix": ""}))[1])["object"] != "text_completion":
+        fail("a completion that asks for nothing more")
+    user, system, own = {"role": "user", "content": "a"}, {"role": "system", "content": "s"}, {"role": "assistant", "content": "b"}
+    for messages in ([user, user], [system, system, user], [user, own], [own], [user, system, user], [{"role": "system", "content": ""}, user],
+                     [{"role": "developer", "content": "s"}, user], [system]):
+        told(messages=messages)
+    if not told(messages=[{"role": "system", "content": ""}, user])[1] > told(messages=[user])[1]:
+        fail("an empty system message is not in the prompt")
+
+
+def raw(request):
+    """The whole reply, and whether the connection stays for one more."""
+    with connect() as sock:
+        sock.sendall(request)
+        sock.settimeout(1)
+        data = b""
+        try:
+            while True:
+                got = sock.recv(65536)
+                if not got:
+                    return data, False
+                data += got
+        except TimeoutError:
+            pass
+        sock.sendall(get(b"/health"))
+        return data, b" 200 " in sock.recv(65536)[:20]
+
+
+def case_methods():
+    """HEAD is GET without its body; OPTIONS says what there is, and so does a 405."""
+    host = b"Host: " + HOST + b"\r\n\r\n"
+    for path in (b"/health", b"/v1/models", b"/v1/models/tiny", b"/metrics", b"/props"):
+        data, open_still = raw(b"HEAD " + path + b" HTTP/1.1\r\n" + host)
+        head, end, body = data.partition(b"\r\n\r\n")
+        whole, _ = raw(b"GET " + path + b" HTTP/1.1\r\n" + host)
+        if not head.startswith(b"HTTP/1.1 200 ") or not end or body or not open_still:
+            fail(f"HEAD {path}: {data[:300]!r}, {open_still}")
+        if b"/metrics" not in path and b"Content-Length: %d\r\n" % len(whole.partition(b"\r\n\r\n")[2]) not in head + b"\r\n":
+            fail(f"HEAD {path}: another length: {head!r}")
+    for path, status, allow in ((b"/health", b"204", b"GET, HEAD, OPTIONS"), (b"/v1/completions", b"204", b"POST, OPTIONS"),
+                                (b"*", b"204", b"GET, HEAD, POST, PUT, DELETE, OPTIONS"), (b"/nothing", b"404", None)):
+        data, open_still = raw(b"OPTIONS " + path + b" HTTP/1.1\r\n" + host)
+        if not data.startswith(b"HTTP/1.1 " + status) or not open_still or (allow and b"\r\nAllow: " + allow + b"\r\n" not in data):
+            fail(f"OPTIONS {path}: {data!r}")
+    for method, path, allow in ((b"HEAD", b"/v1/completions", b"POST, OPTIONS"), (b"DELETE", b"/health", b"GET, HEAD, OPTIONS")):
+        data, open_still = raw(method + b" " + path + b" HTTP/1.1\r\n" + host)
+        if not data.startswith(b"HTTP/1.1 405 ") or b"\r\nAllow: " + allow + b"\r\n" not in data or not open_still:
+            fail(f"{method} {path}: {data!r}")
 
 
 def case_gone():
