@@ -104,6 +104,31 @@ exits 0 ledger export --ledger c
 refused 2 ledger release --ledger c --dataset none --run "$(grep -oE '"run":"[0-9a-f]+"' out | tail -1 | cut -d'"' -f4)"
 exits 3 "${private[@]}" -i small.jsonl -B 1000 -o again.jsonl --ledger c --dataset none
 
+# Killed between the counts and the first token: it goes on with these counts, for the one charge.
+exits 0 ledger init --ledger c --dataset between --epsilon-limit 5
+between=("${run[@]}" -i refs.jsonl -B 4 -N 10 -n 150 -e 3 --category-field kind --categories 'sea,land,sky' -o between.jsonl --ledger c --dataset between)
+"$CUTTLE" "${between[@]}" 2>err &
+pid=$!
+for ((tries = 0; tries < 1000; tries++)); do
+	[ -e between.jsonl.journal ] && [ "$(wc -l <between.jsonl.journal)" -gt 2 ] && break
+	sleep 0.01
+done
+kill -KILL $pid
+wait $pid 2>/dev/null
+[ ! -e between.jsonl ] || fail "not killed in time: $(cat err)"
+head -2 between.jsonl.journal >journal
+cat journal >between.jsonl.journal # the file stays, with its mode
+counts=$(sed -n 's/^counts \(.*\) [0-9a-f]*$/\1/p' journal)
+[ -n "$counts" ] || fail "no counts in $(cat journal)"
+exits 0 ledger show --ledger c --dataset between
+cp out before
+exits 0 "${between[@]}"
+exits 0 ledger show --ledger c --dataset between
+same out before "a run that had counts alone was charged again"
+exits 0 receipt verify between.receipt.json --output between.jsonl --ledger c
+[ "$(tr -d ' \n' <between.receipt.json | grep -o '"counts":\[[^]]*' | cut -d[ -f2)" = "${counts// /,}" ] ||
+	fail "other counts than $counts: $(cat between.receipt.json)"
+
 # A ledger is charged for all 300 lines, whichever kind it counts.
 for charge in epsilon rho; do
 	exits 0 ledger init --ledger l --dataset $charge --$charge-limit 10

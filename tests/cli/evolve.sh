@@ -153,6 +153,27 @@ exits 0 "${small[@]}" -e 3 -N 120 --variations 3 --generations 3 --insecure-seed
 exits 0 "${small[@]}" -e 3 -N 120 --variations 3 --generations 3 --insecure-seed 9 -q -o whole.jsonl
 same k.jsonl whole.jsonl "a run that went on"
 
+# Stopped or killed with a ledger, and gone on: one charge.
+exits 0 ledger init --ledger l.db --dataset stopped --epsilon-limit 3
+for signal in TERM KILL; do
+	stopped=("${small[@]}" -e 1 -N 120 --variations 3 --generations 3 -q -o $signal.jsonl --ledger l.db --dataset stopped)
+	before=$(spent stopped)
+	"$CUTTLE" "${stopped[@]}" 2>err &
+	pid=$!
+	for ((tries = 0; tries < 500; tries++)); do
+		[ -e $signal.jsonl.journal ] && [ "$(wc -l <$signal.jsonl.journal)" -gt 200 ] && break
+		sleep 0.01
+	done
+	kill -$signal $pid
+	wait $pid 2>/dev/null
+	[ ! -e $signal.jsonl ] || fail "not stopped in time"
+	once=$(spent stopped)
+	[ "$once" != "$before" ] || fail "a token was drawn before the charge"
+	exits 0 "${stopped[@]}"
+	[ "$(spent stopped)" = "$once" ] || fail "paid twice: $once, then $(spent stopped)"
+	exits 0 receipt verify $signal.receipt.json --output $signal.jsonl --ledger l.db
+done
+
 # ---- the records show in the votes alone ---------------------------------------------------------
 says s.jsonl '"note":"NOT PRIVATE"'
 for way in 'no json' '{"text":"\\n"}' '{"text":7}'; do

@@ -3,6 +3,7 @@
 // at one order. It fails if a charge in rho or at another order is accepted, if a loss is rounded
 // to the wrong side, or if the measure can be edited in the file.
 #include "tests/io/ledger_cases.h"
+#include "tests/support/files.h"
 
 #include "engine/cuttle/budget.h"
 
@@ -341,8 +342,191 @@ static void epsilons_that_are_refused(void **state) {
 	ledger_close(&ledger);
 }
 
+/* ---- entries with right hashes that make no sense -------------------------------------------- */
+
+/* Appends the entry to a copy of the sample, with all hashes right, and looks at its data set. */
+static enum cuttle_status append_and_look(const char *bytes, size_t size,
+                                          const struct chain_entry *entry) {
+	char hash[HASH_TEXT];
+	struct chain *chain;
+	struct ledger *ledger;
+	struct ledger_standing now;
+	put_copy(bytes, size);
+	assert_int_equal(chain_open(copy_path, &chain, NULL), CUTTLE_OK);
+	assert_int_equal(chain_begin(chain, NULL), CUTTLE_OK);
+	assert_int_equal(chain_walk(chain, NULL, NULL, NULL), CUTTLE_OK);
+	assert_int_equal(chain_append(chain, entry, hash, NULL), CUTTLE_OK);
+	assert_int_equal(chain_end(chain, CUTTLE_OK, NULL), CUTTLE_OK);
+	chain_close(&chain);
+	assert_int_equal(ledger_open(copy_path, &ledger, NULL), CUTTLE_OK);
+	const enum cuttle_status status = ledger_look(ledger, entry->dataset, &now, NULL);
+	ledger_close(&ledger);
+	return status;
+}
+
+#define RUN(digit) "0000000000000000000000000000000" digit
+#define MARK_HASH "00000000000000000000000000000000000000000000000000000000000000aa"
+
+static struct charges charge_of(double rho, uint64_t first, uint64_t end) {
+	struct charges charges;
+	assert_true(charges_of_lines(0, 10, rho, &charges));
+	memcpy(charges.bytes, &first, sizeof first);
+	memcpy(charges.bytes + sizeof first, &end, sizeof end);
+	return charges;
+}
+
+static void reserve_named(struct ledger *ledger, const char *run) {
+	struct ledger_run found;
+	const struct ledger_request request = {
+	    .dataset = "notes", .run = run, .command = COMMAND, .rho = 0.125, .count = 10};
+	assert_int_equal(ledger_reserve(ledger, &request, false, &found, NULL), CUTTLE_OK);
+}
+
+/* Run 1 is reserved, run 2 has drawn, run 3 is closed and run 4 was released. */
+static size_t make_sample(char *bytes, size_t room) {
+	struct ledger *ledger = fresh(1, "");
+	struct ledger_dataset keyed = {.name = "keyed", .unit_key = "who", .rho = 1, .delta = 1e-6};
+	const struct journal_mark mark = {150, MARK_HASH};
+	static const char *const runs[] = {RUN("1"), RUN("2"), RUN("3"), RUN("4")};
+	assert_int_equal(ledger_add(ledger, &keyed, NULL), CUTTLE_OK);
+	for (size_t i = 0; i < 4; i++) reserve_named(ledger, runs[i]);
+	assert_int_equal(ledger_draw(ledger, "notes", runs[1], NULL, NULL), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", runs[1], &mark, NULL), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", runs[2], NULL, NULL), CUTTLE_OK);
+	assert_int_equal(ledger_finish(ledger, "notes", runs[2], MARK_HASH, NULL), CUTTLE_OK);
+	assert_int_equal(ledger_release(ledger, "notes", runs[3], NULL), CUTTLE_OK);
+	ledger_close(&ledger);
+	return files_get(path, bytes, room);
+}
+
+static void entries_that_cannot_follow(void **state) {
+	(void)state;
+	static char bytes[1 << 17];
+	const size_t size = make_sample(bytes, sizeof bytes);
+	static const struct {
+		const char *kind, *dataset, *run, *command;
+		double rho;
+		bool decimal, right;
+	} cases[] = {
+	    {"dataset", "notes", "", "", 2, false, false}, // a second limit
+	    {"dataset", "more", "", "", 0, false, false},
+	    {"dataset", "more", "", "", -1, false, false},
+	    {"dataset", "more", "", "", INFINITY, false, false},
+	    {"dataset", "more", "", "", 0x1p-200, true, false}, // no decimal of 24 places
+	    {"dataset", "more", "", "", 0.5, true, true},
+	    {"draw", "notes", RUN("1"), "", 0, false, true},
+	    {"draw", "notes", RUN("1"), "150 " MARK_HASH, 0, false, true},
+	    {"draw", "notes", RUN("1"), "0150 " MARK_HASH, 0, false, false},
+	    {"draw", "notes", RUN("1"), "150 x" MARK_HASH, 0, false, false},
+	    {"draw", "notes", RUN("1"), MARK_HASH, 0, false, false},
+	    {"draw", "notes", RUN("2"), "", 0, false, false},
+	    {"draw", "notes", RUN("2"), "149 " MARK_HASH, 0, false, false},
+	    {"draw", "notes", RUN("2"), "151 " MARK_HASH, 0, false, true},
+	    {"draw", "notes", RUN("3"), "", 0, false, false},
+	    {"draw", "notes", RUN("3"), "151 " MARK_HASH, 0, false, false},
+	    {"draw", "notes", RUN("4"), "", 0, false, false},
+	    {"draw", "notes", RUN("5"), "", 0, false, false},
+	    {"close", "notes", RUN("1"), MARK_HASH, 0, false, false},
+	    {"close", "notes", RUN("2"), MARK_HASH, 0, false, true},
+	    {"close", "notes", RUN("2"), MARK_HASH "0", 0, false, false},
+	    {"close", "notes", RUN("3"), MARK_HASH, 0, false, false},
+	    {"close", "notes", RUN("4"), MARK_HASH, 0, false, false},
+	    {"release", "notes", RUN("1"), "", 0, false, true},
+	    {"release", "notes", RUN("2"), "", 0, false, false},
+	    {"release", "notes", RUN("3"), "", 0, false, false},
+	    {"release", "notes", RUN("4"), "", 0, false, false},
+	    {"refund", "notes", RUN("2"), "", 0, false, false},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct chain_entry entry = {.kind = cases[i].kind,
+		                                  .dataset = cases[i].dataset,
+		                                  .run = cases[i].run,
+		                                  .command = cases[i].command,
+		                                  .unit_key = "",
+		                                  .rho = cases[i].rho,
+		                                  .delta = 1e-6,
+		                                  .decimal = cases[i].decimal};
+		if (append_and_look(bytes, size, &entry) !=
+		    (cases[i].right ? CUTTLE_OK : CUTTLE_LEDGER))
+			fail_msg("case %zu: %s of %s", i, cases[i].kind, cases[i].run);
+	}
+}
+
+static void charges_that_make_no_sense(void **state) {
+	(void)state;
+	static char bytes[1 << 17];
+	const size_t size = make_sample(bytes, sizeof bytes);
+	static const struct {
+		const char *dataset, *run;
+		double rho;
+		uint64_t first, end;
+		size_t cut;
+		double delta;
+		bool by_key, decimal, right;
+	} cases[] = {
+	    {"notes", RUN("5"), 0.125, 0, 10, 0, 0, false, false, true},
+	    {"notes", RUN("1"), 0.125, 0, 10, 0, 0, false, false, false}, // it was reserved
+	    {"none", RUN("5"), 0.125, 0, 10, 0, 0, false, false, false},
+	    {"notes", RUN("5"), 0.125, 10, 10, 0, 0, false, false, false},
+	    {"notes", RUN("5"), 0.125, 11, 10, 0, 0, false, false, false},
+	    {"notes", RUN("5"), 0.125, 0, 10, 1, 0, false, false, false},
+	    {"notes", RUN("5"), 0, 0, 10, 0, 0, false, false, false},
+	    {"notes", RUN("5"), -0.125, 0, 10, 0, 0, false, false, false},
+	    {"notes", RUN("5"), NAN, 0, 10, 0, 0, false, false, false},
+	    {"notes", RUN("5"), INFINITY, 0, 10, 0, 0, false, false, false},
+	    {"notes", RUN("5"), 0.1, 0, 10, 0, 0, false, true, true},
+	    {"notes", RUN("5"), 0x1p-200, 0, 10, 0, 0, false, true, false},
+	    {"keyed", RUN("5"), 0.1, 1, 10, 0, 0, true, false, true},
+	    {"keyed", RUN("5"), 0.1, 1, 10, 0, 0, true, true, false},
+	    {"keyed", RUN("5"), 0.1, 0, 10, 0, 1e-9, false, false,
+	     false}, // epsilons of lines alone
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct charges charges = charge_of(cases[i].rho, cases[i].first, cases[i].end);
+		charges.size -= cases[i].cut;
+		charges.by_key = cases[i].by_key;
+		charges.decimal = cases[i].decimal;
+		charges.delta = cases[i].delta;
+		const struct chain_entry entry = {.kind = "reserve",
+		                                  .dataset = cases[i].dataset,
+		                                  .run = cases[i].run,
+		                                  .command = "",
+		                                  .unit_key = "",
+		                                  .rho = 0.125,
+		                                  .delta = cases[i].delta,
+		                                  .decimal = cases[i].decimal,
+		                                  .charges = charges};
+		if (append_and_look(bytes, size, &entry) !=
+		    (cases[i].right ? CUTTLE_OK : CUTTLE_LEDGER))
+			fail_msg("charge %zu of %s", i, cases[i].dataset);
+		charges.size = CHARGE_BYTES;
+		charges_free(&charges);
+	}
+	// Two charges of one owner, or not in order.
+	for (int later = 0; later < 2; later++) {
+		struct charges two = {.by_key = true, .bytes = calloc(2, CHARGE_BYTES)};
+		const double rho = 0.125;
+		two.size = 2 * (size_t)CHARGE_BYTES;
+		for (size_t i = 0; i < 2; i++) {
+			two.bytes[i * CHARGE_BYTES] = (unsigned char)(later ? 2 - i : 7);
+			memcpy(two.bytes + i * CHARGE_BYTES + UNIT_NAME, &rho, sizeof rho);
+		}
+		const struct chain_entry entry = {.kind = "reserve",
+		                                  .dataset = "keyed",
+		                                  .run = RUN("5"),
+		                                  .command = "",
+		                                  .unit_key = "",
+		                                  .rho = rho,
+		                                  .charges = two};
+		assert_int_equal(append_and_look(bytes, size, &entry), CUTTLE_LEDGER);
+		charges_free(&two);
+	}
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(entries_that_cannot_follow),
+	    cmocka_unit_test(charges_that_make_no_sense),
 	    cmocka_unit_test(renyi_limits_keep_to_epsilon),
 	    cmocka_unit_test(renyi_epsilons_round_both_ways),
 	    cmocka_unit_test(other_measures_are_refused),
