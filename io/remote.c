@@ -51,7 +51,8 @@ struct remote {
 enum outcome {
 	OUTCOME_REPLY,   /* HTTP 200 and a whole body */
 	OUTCOME_AGAIN,   /* may go well another time */
-	OUTCOME_FINAL,   /* will not */
+	OUTCOME_REFUSED, /* will not, of this body; of another one it may */
+	OUTCOME_FINAL,   /* will not, of any */
 	OUTCOME_STOPPED, /* `stop` said so */
 	OUTCOME_NOMEM
 };
@@ -285,6 +286,10 @@ static enum outcome judge_status(long http, bool quota) {
 	switch (http) {
 	case 200:
 		return OUTCOME_REPLY;
+	case 400: // a filter of contents, or a prompt that is too long
+	case 413:
+	case 422:
+		return quota ? OUTCOME_FINAL : OUTCOME_REFUSED;
 	case 429:
 		return quota ? OUTCOME_FINAL : OUTCOME_AGAIN;
 	case 408:
@@ -402,6 +407,7 @@ enum cuttle_status remote_send(struct remote *remote, const char *body, size_t s
 			if (wait_seconds(remote, seconds_to_wait(remote, again + 1))) continue;
 			outcome = OUTCOME_STOPPED;
 		}
+		reply->refused = outcome == OUTCOME_REFUSED;
 		return explain_end(outcome, (uint64_t)again + 1, why, error);
 	}
 }

@@ -120,8 +120,9 @@ enum cuttle_status remote_open(const struct remote_request *request,
  * PARTIAL: the retries or a cap are used up, or `stop` said so; the same command continues.
  * REMOTE: it will not work: TLS, any other HTTP status than 200 and those above (so each redirect,
  * which is never followed), a quota that is used up (429 insufficient_quota), a reply that is too
- * long or malformed. The message has the HTTP status and the service's code, cleaned; never another
- * word of the reply, the URL or the key. NOMEM. */
+ * long or malformed. reply->refused then says that the fault may be this body's: HTTP 400, 413,
+ * 422. The message has the HTTP status and the service's code, cleaned; never another word of the
+ * reply, the URL or the key. NOMEM. */
 enum cuttle_status remote_send(struct remote *remote, const char *body, size_t size,
                                struct reply *reply, struct cuttle_error *error);
 

@@ -26,7 +26,10 @@ struct reply {
 	char finish[REPLY_CODE];    /* why the text ends, cleaned: "stop", "length"; "" = unsaid */
 	uint64_t prompt_tokens;     /* as the service counted; 0 = unsaid */
 	uint64_t completion_tokens; /* likewise */
+	bool refused;               /* there is none: the service will not answer this body */
 };
+/* How the reply of a refused request ends, in the file of replies. */
+#define REPLY_REFUSED "refused"
 
 /* What a service says of a request that it refused. */
 struct reply_problem {

@@ -34,6 +34,71 @@ void evaluate_sentence(const struct evaluation *evaluation, const struct evaluat
 	               jsonout_round_up(asked->rho, 1e6));
 }
 
+/* ---- what the numbers mean ------------------------------------------------------------------- */
+
+static bool has_few(const struct evaluation *e) {
+	return evaluation_fewest(e) < EVALUATION_ENOUGH;
+}
+
+static void print_few(FILE *file, const struct evaluation *e) {
+	fprintf(file,
+	        "Too few to tell: the smallest set has %zu texts in %zu clusters. With fewer than "
+	        "%d, the scores and their order say nothing about which texts are better; take "
+	        "thousands.",
+	        evaluation_fewest(e), e->clusters, EVALUATION_ENOUGH);
+}
+
+/* The accuracy of a row: the probe's, or where there are no vectors that of Bayes. */
+static struct evaluation_cell find_accuracy(const struct evaluation_row *row) {
+	const struct evaluation_cell *probe = &row->cells[EVALUATION_PROBE];
+	return isnan(probe->value) ? row->cells[EVALUATION_BAYES] : *probe;
+}
+
+/* Says of a run what a classifier learns from it, and from real texts, between two words. False: it
+ * has no number. */
+static bool print_learnt(FILE *file, const struct evaluation *e, const struct evaluation_row *run,
+                         const char *before, const char *behind) {
+	const struct evaluation_row *real = &e->rows[0];
+	// A report repeats this, and may not say where somebody keeps files.
+	const char *const name = file_shown(run->name), *const slash = strrchr(name, '/');
+	const struct evaluation_cell x = find_accuracy(run), y = find_accuracy(real);
+	if (real->kind != EVALUATION_REAL || run->kind == EVALUATION_REAL || isnan(x.value) ||
+	    isnan(y.value))
+		return false;
+	const double chance =
+	                 (x.value * (1 - x.value) + y.value * (1 - y.value)) / (double)e->tested,
+	             error = 2 * sqrt(x.error * x.error + y.error * y.error + chance);
+	fprintf(file,
+	        "%sTaught by %zu texts of %s a classifier is right about %.0f %% of %zu real ones, "
+	        "taught by %zu real ones about %.0f %%; always the commonest label is right about "
+	        "%.0f %%.%s%s",
+	        before, run->texts, slash ? slash + 1 : name, 100 * x.value, e->tested, real->texts,
+	        100 * y.value, 100 * e->commonest,
+	        fabs(x.value - y.value) < error
+	            ? " The difference of the first two is within its error: too few to tell."
+	            : "",
+	        behind);
+	return true;
+}
+
+/* All sentences, one after the other. */
+static json_t *list_notes(const struct evaluation *e) {
+	json_t *list = json_array();
+	for (size_t i = 0; i <= e->row_count; i++) {
+		char *text = NULL;
+		size_t size = 0;
+		bool said = true;
+		FILE *file = open_memstream(&text, &size);
+		if (!file) break;
+		if (i) said = print_learnt(file, e, &e->rows[i - 1], "", "");
+		else if ((said = has_few(e))) print_few(file, e);
+		if (!fclose(file) && said)
+			(void)json_array_append_new(list, jsonout_text(text, size));
+		secrecy_free(text);
+	}
+	return list;
+}
+
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 /* The counts of a histogram; `line` 0 is the references, then come the rows. */
@@ -174,6 +239,9 @@ static json_t *encode_table(const struct evaluation *e, const struct evaluate_fa
 	    {"compared", json_integer((json_int_t)e->compared)},
 	    {"task", facts->task ? json_string(facts->task) : json_null()},
 	    {"classes", json_integer((json_int_t)e->classes)},
+	    {"commonest", e->classes ? jsonout_real(e->commonest) : json_null()},
+	    {"chance", e->classes ? jsonout_real(1 / (double)e->classes) : json_null()},
+	    {"notes", list_notes(e)},
 	    {"columns", encode_evaluation_columns()},
 	    {"histograms", encode_histograms(e)},
 	    {"rows", rows},
@@ -198,7 +266,7 @@ static void print_csv_text(FILE *file, const char *text) {
 }
 
 static void print_csv(FILE *file, const struct evaluation *e, const struct evaluate_facts *facts) {
-	fputs("kind,name,private,texts,references,unreadable", file);
+	fputs("kind,name,private,texts,references,unreadable,too_few", file);
 	for (int i = 0; i < EVALUATION_COLUMNS; i++)
 		fprintf(file, ",%s,%s_error", evaluation_columns[i].key, evaluation_columns[i].key);
 	for (size_t r = 0; r < e->row_count; r++) {
@@ -210,7 +278,8 @@ static void print_csv(FILE *file, const struct evaluation *e, const struct evalu
 		else
 			fprintf(file, ",no: epsilon %.6g delta %.6g",
 			        jsonout_round_up(facts->asked->epsilon, 1e5), facts->asked->delta);
-		fprintf(file, ",%zu,%zu,%zu", row->texts, row->against, row->unreadable);
+		fprintf(file, ",%zu,%zu,%zu,%s", row->texts, row->against, row->unreadable,
+		        has_few(e) ? "yes" : "no");
 		for (int i = 0; i < EVALUATION_COLUMNS; i++) {
 			print_csv_number(file, row->cells[i].value);
 			print_csv_number(file, row->cells[i].error);
@@ -276,6 +345,21 @@ static void print_columns(FILE *file, const struct evaluation *e, const char *ti
 	fputc('\n', file);
 }
 
+/* What two classifiers reach that have learnt nothing: recall is a mean over the labels. */
+static void print_baseline_rows(FILE *file, const struct evaluation *e) {
+	static const char *const names[] = {"always the commonest label", "a guess"};
+	const double chance = 1 / (double)e->classes, accuracy[] = {e->commonest, chance};
+	for (size_t i = 0; i < 2; i++) {
+		fprintf(file, "| %s |", names[i]);
+		for (int k = EVALUATION_BAYES; k <= EVALUATION_PROBE_RECALL; k++)
+			if (column_has_number(e, k))
+				fprintf(file, " %.3f |",
+				        k == EVALUATION_BAYES || k == EVALUATION_PROBE ? accuracy[i]
+				                                                       : chance);
+		fputc('\n', file);
+	}
+}
+
 static void print_order(FILE *file, const struct evaluation *e) {
 	if (!e->pair_count) return;
 	fputs("\nOrder by MAUVE with c = 5; p over all pairs, by Holm. Below .01 the order is "
@@ -301,6 +385,11 @@ static void print_markdown(FILE *file, const struct evaluation *e,
 		evaluate_sentence(e, facts, sentence);
 		fprintf(file, "%s\n\n", sentence);
 	}
+	if (has_few(e)) {
+		fputs("**", file);
+		print_few(file, e);
+		fputs("**\n\n", file);
+	}
 	fprintf(file,
 	        "%zu references, %zu clusters on %zu axes of %s vectors; model %s, SHA-256 "
 	        "%.16s...\n",
@@ -322,6 +411,8 @@ static void print_markdown(FILE *file, const struct evaluation *e,
 	              "Task: learnt from these texts, tested on real ones; ± is a standard "
 	              "deviation.",
 	              EVALUATION_BAYES, EVALUATION_PROBE_RECALL);
+	if (column_has_number(e, EVALUATION_BAYES)) print_baseline_rows(file, e);
+	for (size_t i = 0; i < e->row_count; i++) print_learnt(file, e, &e->rows[i], "\n", "\n");
 	print_order(file, e);
 	if (is_asked(facts))
 		fputs("\nLeft out, since the references are asked nothing else: real against real, "

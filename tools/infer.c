@@ -155,9 +155,10 @@ static const char ABOUT[] =
 
 	"A word is drawn once: what is drawn is journalled before anything is sent, and each reply "
 	"is on the disk before it is used. After a kill or a network that fails the same command "
-	"goes on; it draws no word again and asks for no reply again. Exit code 6: try again "
-	"later; 9: the service will not answer this (its key, its quota, a redirect, a malformed "
-	"reply).\n\n"
+	"goes on; it draws no word again and asks for no reply again. A text that the service "
+	"refuses (400, 413, 422) while it answers others is named; its record is extended without "
+	"notes. Exit code 6: try again later; 9: the service will not answer (its key, its quota, a "
+	"redirect, a malformed reply, ten refusals in a row or nothing else).\n\n"
 
 	"Only https is spoken to other machines; certificates are always checked, redirects never "
 	"followed. Replies are hostile text: bounded, and never more than text.\n";
@@ -207,6 +208,11 @@ static void on_reply(void *user) {
 	watch_text(user);
 }
 
+static void on_refused(void *user, size_t text, const char *why) {
+	watch_text(user);
+	fprintf(stderr, "record %zu has no notes: %s\n", text, why);
+}
+
 static void on_show(void *user, const char *head, const char *body, size_t size) {
 	(void)user;
 	if (head) (void)fputs(head, stdout);
@@ -240,6 +246,7 @@ static enum cuttle_status infer_texts(const struct infer_verb_values *values,
 	                                        .user = &run,
 	                                        .begin = on_send_begin,
 	                                        .reply = on_reply,
+	                                        .refused = on_refused,
 	                                        .stop = watch_stop,
 	                                        .show = on_show,
 	                                        .extract = &extract};

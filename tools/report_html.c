@@ -542,6 +542,10 @@ static void write_evaluation_box(FILE *file, const struct report *report,
 	report_html(file, json_string_value(json_object_get(e->document, "model")));
 	fputs(". MAUVE compares within this table alone.</p>\n", file);
 	write_asked(file, e);
+	for (size_t i = 0; i < json_array_size(json_object_get(e->document, "notes")); i++)
+		put_element(
+		    file, "p",
+		    json_string_value(json_array_get(json_object_get(e->document, "notes"), i)));
 	for (size_t i = 0; i < REPORT_GROUPS; i++) write_group(file, e, &report_groups[i]);
 	write_order(file, e);
 	fputs("<figure><div class=\"wide\">", file);

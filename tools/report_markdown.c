@@ -224,6 +224,10 @@ static void print_evaluation(FILE *file, const struct report_evaluation *e) {
 		        report_number(json_number_value(json_object_get(asked, "delta")), true,
 		                      number));
 	}
+	for (size_t i = 0; i < json_array_size(json_object_get(e->document, "notes")); i++)
+		print_text_line(
+		    file, "\n",
+		    json_string_value(json_array_get(json_object_get(e->document, "notes"), i)));
 	for (size_t i = 0; i < REPORT_GROUPS; i++) print_group(file, e, &report_groups[i]);
 	print_stamp(file, e->is_private);
 }

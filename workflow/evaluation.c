@@ -629,6 +629,20 @@ static enum cuttle_status measure_task(struct evaluator *e, size_t i,
 	return done ? CUTTLE_OK : evaluator_fail(e);
 }
 
+/* What a classifier that has learnt nothing reaches: always the commonest label. */
+static void find_commonest(struct evaluator *e, const struct text_view *test) {
+	size_t counts[EVALUATION_CLASSES + 1] = {0}, most = 0, size;
+	for (size_t i = 0; i < test->count; i++) {
+		const char *name =
+		    text_set_label(test->set, evaluator_text(test, i), TEXT_SET_TASK, &size);
+		if (!name) continue;
+		const size_t count = ++counts[find_class(e, name, size)];
+		most = count > most ? count : most;
+		e->evaluation->tested++;
+	}
+	e->evaluation->commonest = (double)most / (double)e->evaluation->tested;
+}
+
 static enum cuttle_status measure_tasks(struct evaluator *e) {
 	const struct text_set *set = e->input->test;
 	if (!set) return CUTTLE_OK;
@@ -638,6 +652,7 @@ static enum cuttle_status measure_tasks(struct evaluator *e) {
 		status = io_fail(e->error, CUTTLE_INPUT,
 		                 "%s: the field of --task must have at least two different labels",
 		                 file_shown(set->path));
+	if (!status) find_commonest(e, &test);
 	const size_t first = e->input->noise ? 1 : 0;
 	for (size_t i = first; i < e->evaluation->row_count && !status; i++)
 		status = find_classes(e, &e->views[i].texts);
@@ -672,6 +687,18 @@ enum cuttle_status evaluation_make(const struct evaluation_input *input,
 	terms_free(e.lexicon);
 	free(e.views);
 	return status;
+}
+
+size_t evaluation_fewest(const struct evaluation *evaluation) {
+	size_t fewest = evaluation->references;
+	for (size_t i = 0; i < evaluation->row_count; i++) {
+		const struct evaluation_row *row = &evaluation->rows[i];
+		// Those of real against real are halves of the references.
+		if (row->kind != EVALUATION_REAL && row->kind != EVALUATION_NOISY &&
+		    row->texts < fewest)
+			fewest = row->texts;
+	}
+	return fewest;
 }
 
 void evaluation_free(struct evaluation *evaluation) {

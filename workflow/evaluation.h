@@ -25,9 +25,10 @@
 	"drawn from. Keep the table where they are; do not publish it."
 
 enum {
-	EVALUATE_FORMAT = 1,    /* the number in the member "evaluation" of the JSON */
-	EVALUATION_LEAST = 4,   /* texts of a file, at least: halves of two */
-	EVALUATION_CLASSES = 64 /* different labels of a task, at most */
+	EVALUATE_FORMAT = 1,     /* the number in the member "evaluation" of the JSON */
+	EVALUATION_LEAST = 4,    /* texts of a file, at least: halves of two */
+	EVALUATION_ENOUGH = 100, /* texts of each set: with fewer a table tells nothing */
+	EVALUATION_CLASSES = 64  /* different labels of a task, at most */
 };
 
 /* A number and its error. */
@@ -135,6 +136,8 @@ struct evaluation {
 	size_t axes;       /* that the vectors were reduced to */
 	size_t compared;   /* texts of a row that distinct, repeats, copies and cosine look at */
 	size_t classes;    /* different labels; 0 = no task */
+	size_t tested;     /* texts that the task is tested on */
+	double commonest;  /* share of them that has the commonest label */
 	struct evaluation_histogram histograms[EVALUATION_HISTOGRAMS];
 };
 
@@ -189,6 +192,8 @@ size_t evaluation_clusters(const struct evaluation_input *input);
  * fewer than two labels or too many. NOMEM. */
 enum cuttle_status evaluation_make(const struct evaluation_input *input,
                                    struct evaluation *evaluation, struct cuttle_error *error);
+/* Texts of the smallest set that a table compares. */
+size_t evaluation_fewest(const struct evaluation *evaluation);
 void evaluation_free(struct evaluation *evaluation);
 
 #endif

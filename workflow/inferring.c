@@ -307,16 +307,51 @@ static void hash_service(const struct inferring *inferring, char sha256[HASH_TEX
 	hash_end(&hash, sha256);
 }
 
+/* Requests that were refused one after the other. They wait here for an answer to another one:
+ * where there is none, the fault is not theirs. */
+enum { MOST_REFUSED = 10 };
+struct refusals {
+	size_t texts[MOST_REFUSED];
+	struct cuttle_error why[MOST_REFUSED];
+	size_t count;
+};
+
+/* The service answers others: keeps empty replies, so that nobody asks again. */
+static enum cuttle_status keep_refusals(const struct inferring_events *events,
+                                        struct replies *replies, struct refusals *refusals,
+                                        struct cuttle_error *error) {
+	char nothing[] = "";
+	const struct reply empty = {.text = nothing, .finish = REPLY_REFUSED};
+	enum cuttle_status status = CUTTLE_OK;
+	for (size_t i = 0; i < refusals->count && !status; i++) {
+		status = replies_keep(replies, refusals->texts[i], &empty, error);
+		if (!status)
+			events->refused(events->user, refusals->texts[i], refusals->why[i].message);
+	}
+	refusals->count = 0;
+	return status;
+}
+
 static enum cuttle_status send_text(const struct inferring *inferring, struct remote *remote,
                                     const struct records *perturbed, size_t index,
-                                    struct replies *replies, struct cuttle_error *error) {
+                                    const struct inferring_events *events, struct replies *replies,
+                                    struct refusals *refusals, struct cuttle_error *error) {
+	struct cuttle_error why;
 	struct reply reply = {0};
 	size_t size;
 	char *body = make_body(inferring, perturbed, index, &size);
 	if (!body) return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	enum cuttle_status status = remote_send(remote, body, size, &reply, error);
+	enum cuttle_status status = remote_send(remote, body, size, &reply, &why);
 	free(body);
+	if (status == CUTTLE_REMOTE && reply.refused && refusals->count + 1 < MOST_REFUSED) {
+		refusals->texts[refusals->count] = index;
+		refusals->why[refusals->count++] = why;
+		return CUTTLE_OK;
+	}
+	if (status) return io_fail(error, status, "%s", why.message);
+	status = keep_refusals(events, replies, refusals, error);
 	if (!status) status = replies_keep(replies, index, &reply, error);
+	if (!status) events->reply(events->user);
 	reply_free(&reply);
 	return status;
 }
@@ -335,15 +370,25 @@ static enum cuttle_status send_texts(const struct inferring *inferring, struct r
 	status = replies_open(inferring->replies, &owner, count,
 	                      inferring->request.perturb.overwrite, replies, error);
 	if (status) return status;
+	struct refusals refusals = {.count = 0};
 	size_t kept = 0;
 	for (size_t i = 0; i < count; i++) kept += replies_get(*replies, i) != NULL;
 	events->begin(events->user, count, kept);
 	for (size_t i = 0; i < count && !status; i++) {
 		if (replies_get(*replies, i)) continue;
-		status = send_text(inferring, remote, perturbed, i, *replies, error);
-		if (!status) events->reply(events->user);
+		status =
+		    send_text(inferring, remote, perturbed, i, events, *replies, &refusals, error);
 	}
-	return status;
+	// Refusals without an answer behind them: there was one before, or the service answers
+	// none.
+	for (size_t i = 0; i < count && !status && refusals.count; i++) {
+		const struct reply *reply = replies_get(*replies, i);
+		if (reply && strcmp(reply->finish, REPLY_REFUSED) != 0)
+			return keep_refusals(events, *replies, &refusals, error);
+	}
+	return status || !refusals.count
+	           ? status
+	           : io_fail(error, CUTTLE_REMOTE, "%s", refusals.why[0].message);
 }
 
 static enum cuttle_status show_texts(const struct inferring *inferring,

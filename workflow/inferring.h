@@ -73,11 +73,14 @@ void inferring_free(struct inferring *inferring);
 /* What a run tells its caller. No member but `user` may be NULL. */
 struct inferring_events {
 	const struct run_events *perturb; /* of the first phase */
-	void *user;                       /* first argument of the next four */
+	void *user;                       /* first argument of the next five */
 	/* The second phase begins: so many texts, and so many have their reply already. */
 	void (*begin)(void *user, size_t texts, size_t kept);
 	/* One more reply is on the disk. */
 	void (*reply)(void *user);
+	/* The service refused the request of a text, and others it answered: its record has no
+	 * notes. `why` is the message of remote_send. */
+	void (*refused)(void *user, size_t text, const char *why);
 	/* Asked now and then while requests are under way. true: the run stops with PARTIAL. */
 	bool (*stop)(void *user);
 	/* With `show`: line and headers of each request, once, and then each body. */

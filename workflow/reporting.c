@@ -186,6 +186,11 @@ static enum cuttle_status check_evaluation(struct report_evaluation *e,
 			return refuse_member(e->path, "evaluate", counts[i], error);
 	if (!check_rows(json_object_get(root, "rows")))
 		return refuse_member(e->path, "evaluate", "rows", error);
+	// Earlier tables have none.
+	const json_t *notes = json_object_get(root, "notes");
+	for (size_t i = 0; i < json_array_size(notes); i++)
+		if (!json_is_string(json_array_get(notes, i)))
+			return refuse_member(e->path, "evaluate", "notes", error);
 	if (!check_histograms(root)) return refuse_member(e->path, "evaluate", "histograms", error);
 	return check_order(json_object_get(root, "order"))
 	           ? CUTTLE_OK

@@ -83,6 +83,22 @@ exits 0 evaluate -i mine.jsonl --against real.jsonl --public -q
 [ ! -s err ] || fail "told of what is no receipt: $(cat err)"
 
 # ---- the table -----------------------------------------------------------------------------------
+# ---- what so few texts say, in every form; and what a task teaches -------------------------------
+says q.md '^\*\*Too few to tell: the smallest set has 8 texts in 2 clusters\.'
+says q.json '^  "Too few to tell: the smallest set has 8 texts'
+[ "$(sed 1d q.csv | grep -c ',yes,')" = 4 ] || fail "CSV does not say that the texts are too few: $(cat q.csv)"
+says q.md '^\| always the commonest label \| 0\.500 \| 0\.500 \| 0\.500 \| 0\.500 \|$'
+says q.md '^\| a guess \| 0\.500 \|'
+says q.md '^Taught by 8 texts of a\.jsonl a classifier is right about [0-9]+ % of 8 real ones, taught by 6 real ones about [0-9]+ %; always the commonest label is right about 50 %\.'
+says q.json '"Taught by 8 texts of b\.jsonl a classifier'
+texts 1 104 | head -100 >enough.jsonl
+texts 105 204 >run.jsonl
+for form in md json csv; do exits 0 evaluate -i run.jsonl --against enough.jsonl --public -q -o enough.$form; done
+grep -q 'Too few' enough.md enough.json && fail "100 texts are called too few"
+[ "$(sed 1d enough.csv | grep -c ',no,.*,no,')" = 2 ] || fail "100 texts are called too few: $(cat enough.csv)"
+head -99 run.jsonl >fewer.jsonl
+exits 0 evaluate -i fewer.jsonl --against enough.jsonl --public -q
+says out 'the smallest set has 99 texts'
 says q.csv '^real against real,"real.jsonl",no,6,6,0,'
 says q.csv '^public prompt alone,"alone.jsonl",no,8,12,0,'
 says q.csv '^run,"a.jsonl",no,8,12,0,'

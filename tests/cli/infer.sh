@@ -217,6 +217,67 @@ refused 2 infer
 says err 'missing: --words WORDS, -i TEXTS, --endpoint URL, --remote-model NAME, -o OUT; for example: '
 [ "$(requests)" = 0 ] || fail "a refused command asks"
 
+# ---- a service that refuses one text -------------------------------------------------------------
+# answers_but STATUS CODE NUMBER...: a service that refuses the requests with these numbers, from 1.
+cat >service.py <<'END'
+import http.server, json, sys
+status, code, numbers = int(sys.argv[1]), sys.argv[2], {int(n) for n in sys.argv[3:]}
+class Service(http.server.BaseHTTPRequestHandler):
+    asked = 0
+    def do_POST(self):
+        Service.asked += 1
+        open("count", "a").write("x")
+        self.rfile.read(int(self.headers["Content-Length"]))
+        refused = Service.asked in numbers
+        reply = {"error": {"code": code}} if refused else {"choices": [{"message": {"content": "Notes."}, "finish_reason": "stop"}]}
+        body = json.dumps(reply).encode()
+        self.send_response(status if refused else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *words): pass
+with http.server.HTTPServer(("127.0.0.1", 0), Service) as server:
+    open("service.port", "w").write(f"{server.server_port}\n")
+    server.serve_forever()
+END
+answers_but() {
+	rm -f count service.port
+	: >count
+	python3 service.py "$@" &
+	service=$!
+	trap 'kill $server $service 2>/dev/null; rm -rf "$folder"' EXIT
+	for ((tries = 0; tries < 500; tries++)); do [ -s service.port ] && break || sleep 0.02; done
+	refusing=("${base[@]}" -q --retries 0 --endpoint "http://127.0.0.1:$(cat service.port)/v1" -o out.jsonl)
+}
+# asked_times N: so many requests came, and the service ends.
+asked_times() {
+	[ "$(wc -c <count)" = "$1" ] || fail "$(wc -c <count) requests instead of $1"
+	kill "$service"
+	wait "$service" 2>/dev/null
+	rm -f out.*
+}
+for refused in 1 2 '1 2 3' 4; do
+	# shellcheck disable=SC2086 # a list of numbers
+	answers_but 400 content_filter $refused
+	exits 0 "${refusing[@]}"
+	[ "$(grep -c '^record [0-3] has no notes: .*HTTP 400, content_filter$' err)" = "$(wc -w <<<"$refused")" ] || fail "refused $refused: $(cat err)"
+	[ "$(indices out.jsonl)" = '0 1 2 3' ] || fail "lines: $(cat out.jsonl)"
+	[ "$(grep -c '"finish":"refused"' out.replies.jsonl)" = "$(wc -w <<<"$refused")" ] || fail "replies: $(cat out.replies.jsonl)"
+	# What was refused is not asked again.
+	rm out.jsonl
+	exits 0 "${refusing[@]}"
+	asked_times 4
+done
+# A key or a quota that is refused ends the run, and so does a service that answers nothing.
+for ends in '401 invalid_api_key 2' '403 forbidden 2' '400 insufficient_quota 2' '404 no_model 2' '400 content_filter 1 2 3 4'; do
+	# shellcheck disable=SC2086
+	answers_but $ends
+	refused 9 "${refusing[@]}"
+	says err "HTTP ${ends%% *}, "
+	[ ! -e out.jsonl ] || fail "final texts without replies"
+	grep -q refused out.replies.jsonl && fail "a refusal is kept: $(cat out.replies.jsonl)"
+	asked_times "$([[ $ends == *4 ]] && [[ $ends == 400* ]] && echo 4 || echo 2)"
+done
 # Nobody there: 6, what is perturbed stays. A key in a file leaves, and stands nowhere else.
 refused 6 "${base[@]}" -q --endpoint http://127.0.0.1:9/v1 -o out.jsonl --retries 0
 says err 'the same command continues$'
