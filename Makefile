@@ -134,7 +134,8 @@ $(BUILD)/replay/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(SUPPOR
 $(foreach room,base engine io convert tag serve,$(BUILD)/$(room)/%.o): TIER := $(COVERED)
 $(patsubst %,$(BUILD)/%.o,base/utf8 base/words engine/text/merge engine/text/special engine/text/unicode engine/text/vocab_find): \
 	TIER := $(COVERED) $(COVERED:%=-fno-sanitize-coverage=trace-cmp)
-$(BUILD)/kernels/gemm_%.o: WATCHED := $(GEMMS)
+# Where each of their variables is at each instruction took gcc as long as the code: lines are enough.
+$(BUILD)/kernels/gemm_%.o: WATCHED := $(GEMMS) $(if $(filter -g,$(CFLAGS)),-g1)
 $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@mkdir -p $(@D)
 	@echo LD $@
