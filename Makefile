@@ -138,7 +138,8 @@ $(BUILD)/replay/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(SUPPOR
 $(foreach room,base engine io convert tag serve,$(BUILD)/$(room)/%.o): TIER := $(COVERED)
 $(patsubst %,$(BUILD)/%.o,base/utf8 base/words engine/text/merge engine/text/special engine/text/unicode engine/text/vocab_find): \
 	TIER := $(COVERED) $(COVERED:%=-fno-sanitize-coverage=trace-cmp)
-$(BUILD)/kernels/gemm_%.o: WATCHED := $(GEMMS)
+# Where each of their variables is at each instruction took gcc as long as the code: lines are enough.
+$(BUILD)/kernels/gemm_%.o: WATCHED := $(GEMMS) $(if $(filter -g,$(CFLAGS)),-g1)
 $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@mkdir -p $(@D)
 	@echo LD $@
@@ -181,8 +182,9 @@ help:
 	@echo 'make demo-evaluate  the same, then a table of how good they are'
 	@echo 'make demo-sanitize  the same, then twelve invented letters with private marks, before and after side by side'
 	@echo 'make demo-infer  the same, then invented texts continued with the help of a model that sees perturbed words alone'
-	@echo 'make test      packages, model, build, every test'
-	@echo 'make check     every test, with what is installed already'
+	@echo 'make test      packages, model, build, every test at the smallest size that can still fail; the ten slowest come last'
+	@echo 'make test-all  the same, every test at its full size, as .ci/run does'
+	@echo 'make check     every test at its full size, with what is installed already'
 	@echo 'make test-nightly  statistics with fresh random bits and more of them, games for secrets, timing; an hour'
 	@echo 'make core      $(BUILD)-core/libcuttle.a, which needs libc, libm and pthread alone, for appliances; CC=aarch64-linux-gnu-gcc'
 	@echo 'make asan      every test under ASan and UBSan, in $(BUILD)-asan'
@@ -222,10 +224,12 @@ demo-infer:
 	@$(MAKE) --no-print-directory -j2 $(BUILD)/cuttle $(BUILD)/loopback
 	@tools/demo-infer.sh $(BUILD)/cuttle $(MODEL) $(BUILD)/loopback
 
-test:
+# The sizes of test-all take twice as long, and hardly ever find what these do not. .ci/run has them.
+test: export CUTTLE_TEST_SHORT := 1
+test test-all:
 	@./setup.sh test
 	@models/fetch.sh
-	@$(MAKE) --no-print-directory -j2 all tests
+	@$(MAKE) --no-print-directory -j$$(nproc) all tests
 	@$(MAKE) --no-print-directory check
 
 tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny cuttle_next) $(addprefix $(BUILD)/replay/,$(FUZZ)) $(BUILD)/loopback
@@ -360,6 +364,6 @@ deb:
 clean:
 	rm -rf build build-*/
 
-.PHONY: all help demo demo-evaluate demo-sanitize demo-infer test test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs prove format lint install install-command install-library install-headers uninstall static musl deb clean FORCE
+.PHONY: all help demo demo-evaluate demo-sanitize demo-infer test test-all test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs prove format lint install install-command install-library install-headers uninstall static musl deb clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs test programs and the shell tests of tests/cli, from the repository root. As many run at
-# once as there are processors. The output of each appears whole, in the order given, with its
+# Runs test programs and the shell tests of tests/cli, from the repository root. One more runs at
+# once than there are processors, as some wait for a clock. The output of each appears whole, in the order given, with its
 # seconds and those of a processor, which a busy machine hardly changes. The ten that take most come last.
 # usage: run.sh PROGRAM...
 # Environment:
@@ -13,7 +13,7 @@
 #   CUTTLE_TEST_RUNNER                      the emulator that runs the programs
 set -u
 [ "${CUTTLE_TEST_CLI-1}" = 0 ] || set -- "$@" tests/cli/*.sh
-programs=("$@") most=${CUTTLE_TEST_JOBS:-$(nproc)} shown=0 failed=
+programs=("$@") most=${CUTTLE_TEST_JOBS:-$(($(nproc) + 1))} shown=0 failed=
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 trap 'kill 0' INT TERM
