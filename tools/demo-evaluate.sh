@@ -24,12 +24,11 @@ step() {
 
 if [ ! -e "$folder/table.json" ]; then
 	# Messages without a text are null: what is written from them is of the public prompt alone.
-	for i in 1 2 3 4; do
-		for category in delivery billing product staff; do echo "{\"text\": \"\", \"category\": \"$category\"}"; done
-	done >"$folder/blank.jsonl"
+	all=delivery,billing,product,staff
+	for category in $(echo $all $all $all $all | tr , ' '); do echo "{\"text\": \"\", \"category\": \"$category\"}"; done >"$folder/blank.jsonl"
 	echo "Now texts of the same prompts without any message, to compare with, and the comparison:" >&2
 	step generate -m "$model" -i "$folder/blank.jsonl" -o "$folder/public.jsonl" --public-examples "$samples/public-messages.jsonl" \
-		--kind "message to a shop" --category-field category --categories delivery,billing,product,staff --category-public \
+		--kind "message to a shop" --category-field category --categories $all --category-public \
 		--drop duplicates,loops -e 3 --delta 1e-6 -B 1 -N 16 -n 64 --temperature 0.7 --stop auto --token-bank --complete -q
 	head -250 "$samples/messages.jsonl" >"$folder/against.jsonl"
 	sed -n 251,500p "$samples/messages.jsonl" >"$folder/test.jsonl"

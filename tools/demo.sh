@@ -84,8 +84,8 @@ def time(factor):
 say = lambda words: print("\n" + textwrap.fill(words, 110))
 say("The promise: whoever sees all %d texts, whatever they know of the other records and however they compute, finds nothing in them "
     "that is more than e^%.3g = %.0f times as likely with any one of the 500 messages as without it, nor as without it as with it, but "
-    "for a chance of %g. It holds as long as nobody knows which texts a message was read for, and the lots that decide it are thrown "
-    "away." % (texts, receipt["epsilon"], math.exp(receipt["epsilon"]), receipt["delta"]))
+    "for a chance of 1 in %s. It holds as long as nobody knows which texts a message was read for, and the lots that decide it are thrown "
+    "away." % (texts, receipt["epsilon"], math.exp(receipt["epsilon"]), format(round(1 / receipt["delta"]), ",")))
 say("The model is a small one, of 135 million parameters, for trying out. The same run would take a model of 1 billion about %s on "
     "this machine and one of 8 billion about %s; models/README says which there are." % (time(8.1), time(60)))
 PYTHON

@@ -137,7 +137,8 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "draw among the public context's top k alone (default 200, 0 = all)"},
 	{.name = "stop", VALUE(stops), .argument = "auto|none|STRING",
 	 .help = "end a text before this string, with \\n and \\t in it, up to 16 times (default "
-	         "none); auto: \\n###, in plain text alone; free, as it looks at drawn tokens alone"},
+	         "none); auto: \\n###, in plain text alone; free, as it looks at drawn tokens "
+	         "alone"},
 	{.name = "public-when", VALUE(request.params.savings.public_when),
 	 .range = "from 0.000001 to 1, as in 0.95", .argument = "P",
 	 .help = "where the public context alone gives its likeliest token a probability of at "

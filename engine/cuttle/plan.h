@@ -64,8 +64,7 @@ struct cuttle_plan_params {
 	/* CUTTLE_INSTRUCT: name of a format, as in cuttle_model_info. NULL = the model's own. */
 	const char *chat_format;
 
-	const char *prompt_public;  /* CUTTLE_CUSTOM only */
-	const char *prompt_private; /* CUTTLE_CUSTOM only */
+	const char *prompt_public, *prompt_private; /* CUTTLE_CUSTOM only */
 
 	/* [example_count] public example texts. In every prompt they stand before the heading and
 	 * the reference; in CUTTLE_CUSTOM they stand before everything. */

@@ -42,7 +42,6 @@ struct cuttle_rewrite_params {
 	double temperature;            /* default 1.0; 1e-6..16, rounded to six decimals */
 	uint32_t top_k;                /* k; default 200; 0 = the whole vocabulary */
 	uint32_t context; /* prompt with document, plus U; 0 = the model's, at most 4096 */
-
 	/* CUTTLE_INSTRUCT (default): in the model's chat format. CUTTLE_CONTINUE: plain text. */
 	enum cuttle_form form;
 
@@ -58,7 +57,6 @@ struct cuttle_rewrite_params {
 	uint32_t prompt_chunk; /* rows per pass over the prompts; 0 = as suits */
 	bool no_sharing;       /* no context shares what it has in common with another */
 	bool any_memory;       /* only described, never run: cuttle_rewriter_room is not asked */
-
 	struct cuttle_stops stops; /* where texts end (stop.h); default: nowhere */
 };
 

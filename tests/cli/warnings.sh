@@ -23,6 +23,7 @@ warns() {
 	[ "$(grep -c '^Warning: ' err)" = $((${#wanted} > 0)) ] || fail "$*: other warnings than '$wanted': $(cat err)"
 	[ -z "$wanted" ] || says err "^Warning: .*$wanted"
 	[ "$(grep -c 'cuttle inspect -i FILE --text-field text shows' err)" = 1 ] || fail "$*: cuttle inspect is not mentioned: $(cat err)"
+	[ "$(grep -c '^Note: a model of 0 million parameters is for trying out' err)" = 1 ] || fail "$*: nothing about the small model: $(cat err)"
 	exits 0 "${calm[@]}" "${budget[@]}" "$@" "${dry[@]}" -q
 	[ ! -s err ] || fail "$* -q: $(cat err)"
 }
