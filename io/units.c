@@ -113,8 +113,8 @@ static double find_nearest_double(decimal number) {
 	return strtod(text, NULL);
 }
 
-/* The order of a double of 0 to 2^48 and a number: below 0, 0 or above. */
-static int compare_with_decimal(double value, decimal number) {
+/* The units that are in a double of 0 to 2^48. *more: it is above them. */
+static decimal count_units(double value, bool *more) {
 	// A fraction has at most 1074 places, and 24 of them count, with whether others follow.
 	char text[1152];
 	decimal whole = 0;
@@ -122,8 +122,29 @@ static int compare_with_decimal(double value, decimal number) {
 	const char *point = strchr(text, '.');
 	for (const char *at = text; at <= point + PLACES; at++)
 		if (at != point) whole = whole * 10 + (decimal)(*at - '0');
-	if (whole != number) return whole < number ? -1 : 1;
-	return point[1 + PLACES + strspn(point + 1 + PLACES, "0")] ? 1 : 0;
+	*more = point[1 + PLACES + strspn(point + 1 + PLACES, "0")] != 0;
+	return whole;
+}
+
+/* The order of such a double and a number: below 0, 0 or above. */
+static int compare_with_decimal(double value, decimal number) {
+	bool more;
+	const decimal whole = count_units(value, &more);
+	return whole != number ? (whole < number ? -1 : 1) : more;
+}
+
+/* A delta in units, rounded up; what it stands for where that is above it. */
+static decimal charge_delta(double delta) {
+	decimal number;
+	bool more;
+	if (find_decimal(delta, &number) && compare_with_decimal(delta, number) <= 0) return number;
+	return count_units(delta, &more) + more;
+}
+
+bool units_deltas_fit(unsigned __int128 deltas, double limit) {
+	decimal number;
+	return (find_decimal(limit, &number) && deltas <= number) ||
+	       compare_with_decimal(limit, deltas) >= 0;
 }
 
 static double round_decimal(decimal number, bool up) {
@@ -452,7 +473,7 @@ bool units_most(const struct charges *const *all, size_t count,
 			double *sum = shares[j].delta > 0 ? &sums.epsilon : &sums.rho;
 			if (shares[j].whom.span.end <= line) continue;
 			*sum = units_add(*sum, shares[j].rho);
-			sums.delta = units_add(sums.delta, shares[j].delta);
+			sums.deltas += shares[j].delta > 0 ? charge_delta(shares[j].delta) : 0;
 		}
 		*most = fmax(*most, cost(user, &sums));
 	}

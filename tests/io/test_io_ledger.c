@@ -811,6 +811,9 @@ static void busy_is_said(void **state) {
 	assert_int_equal(chmod(path, 0), 0);
 	if (geteuid() != 0) assert_int_equal(ledger_open(path, &ledger, NULL), CUTTLE_LEDGER);
 	assert_int_equal(chmod(path, 0600), 0);
+	struct cuttle_error error;
+	assert_int_equal(ledger_open("/dev/null", &ledger, &error), CUTTLE_LEDGER);
+	assert_non_null(strstr(error.message, "is not a regular file"));
 	assert_int_equal(ledger_open("/nonexistent/ledger", &ledger, NULL), CUTTLE_LEDGER);
 	assert_null(ledger);
 	assert_int_equal(ledger_create("/nonexistent/ledger", NULL), CUTTLE_LEDGER);
