@@ -370,8 +370,7 @@ static double find_most_by_key(struct share *shares, size_t count) {
 /* Adds a share to the sum of one unit. */
 static void add_share(struct units_total *sum, const struct share *share) {
 	if (!share->decimal) sum->others = units_add(sum->others, share->rho);
-	else if (__builtin_add_overflow(sum->decimals, share->decimal, &sum->decimals) ||
-	         sum->decimals >= raise_ten(PLACES) << 48)
+	else if (__builtin_add_overflow(sum->decimals, share->decimal, &sum->decimals))
 		sum->others = INFINITY;
 }
 
