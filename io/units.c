@@ -54,7 +54,7 @@ static decimal raise_ten(int exponent) {
 
 /* Reads digits, with a point and an exponent maybe. False: no decimal of at most PLACES places, or
  * 2^48 or more. */
-static bool read_decimal(const char *text, decimal *number) {
+static bool parse_decimal(const char *text, decimal *number) {
 	int exponent = 0;
 	bool point = false, digits = false;
 	*number = 0;
@@ -96,7 +96,7 @@ static bool find_decimal(double value, decimal *number) {
 		(void)snprintf(text, sizeof text, "%.*g", digits, value);
 		if (strtod(text, NULL) == value) break;
 	}
-	return read_decimal(text, number);
+	return parse_decimal(text, number);
 }
 
 bool units_decimal(double value) {
@@ -114,7 +114,7 @@ static double find_nearest_double(decimal number) {
 }
 
 /* The units that are in a double of 0 to 2^48. *more: it is above them. */
-static decimal count_units(double value, bool *more) {
+static decimal count_decimal_units(double value, bool *more) {
 	// A fraction has at most 1074 places, and 24 of them count, with whether others follow.
 	char text[1152];
 	decimal whole = 0;
@@ -129,7 +129,7 @@ static decimal count_units(double value, bool *more) {
 /* The order of such a double and a number: below 0, 0 or above. */
 static int compare_with_decimal(double value, decimal number) {
 	bool more;
-	const decimal whole = count_units(value, &more);
+	const decimal whole = count_decimal_units(value, &more);
 	return whole != number ? (whole < number ? -1 : 1) : more;
 }
 
@@ -138,7 +138,7 @@ static decimal charge_delta(double delta) {
 	decimal number;
 	bool more;
 	if (find_decimal(delta, &number) && compare_with_decimal(delta, number) <= 0) return number;
-	return count_units(delta, &more) + more;
+	return count_decimal_units(delta, &more) + more;
 }
 
 bool units_deltas_fit(unsigned __int128 deltas, double limit) {
@@ -170,7 +170,7 @@ bool units_read(const char *text, bool up, double *value) {
 		*value = NAN;
 		return false;
 	}
-	if (!read_decimal(text, &typed)) {
+	if (!parse_decimal(text, &typed)) {
 		*value = nextafter(*value, up ? INFINITY : 0);
 		return false;
 	}
