@@ -79,7 +79,8 @@ int journal_append(struct journal *journal, size_t text, uint32_t step, int32_t 
 /* Syncs what was appended: it then survives a power cut. Returns 0 or the errno. */
 int journal_sync(struct journal *journal);
 /* Syncs the file, and gives the SHA-256 of its first bytes: of `most`, or of its whole lines where
- * these are fewer. So what a mark says is durable, and who goes on finds it. Returns 0 or the errno. */
+ * these are fewer. So what a mark says is durable, and who goes on finds it. Returns 0 or the
+ * errno. */
 int journal_mark(const struct journal *journal, uint64_t most, struct journal_mark *mark);
 /* Whether the journal surely holds no token and no counts. Then nothing is lost if it is
  * removed. */

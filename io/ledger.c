@@ -84,7 +84,9 @@ static bool add_run(struct history *history, const struct chain_entry *entry) {
 	if (!history->exists || find_reservation(history, entry->run)) return false;
 	if (entry->order != history->dataset.order) return false;
 	// Epsilons have no unit but lines, and no Renyi loss beside them.
-	if (entry->charges.delta > 0 && (entry->order || *history->dataset.unit_key)) return false;
+	if (entry->charges.delta > 0 &&
+	    (entry->order || *history->dataset.unit_key || !(entry->delta < 1)))
+		return false;
 	if (history->count == history->room) {
 		size_t room = 2 * history->room + 16;
 		struct reservation *runs = reallocarray(history->runs, room, sizeof *runs);
@@ -181,7 +183,8 @@ static int find_kind(const struct history *history) {
  * limit: ledger_reserve takes none of the other kind. */
 static double compute_line_epsilon(const void *user, const struct units_sums *sums) {
 	const struct ledger_dataset *dataset = user;
-	return sums->rho > 0 || !(sums->delta <= dataset->delta) ? INFINITY : sums->epsilon;
+	const bool fits = !(sums->rho > 0) && units_deltas_fit(sums->deltas, dataset->delta);
+	return fits ? sums->epsilon : INFINITY;
 }
 
 /* Computes what the data set has spent, `more` included. `more` may be NULL. */

@@ -54,7 +54,7 @@ static decimal raise_ten(int exponent) {
 
 /* Reads digits, with a point and an exponent maybe. False: no decimal of at most PLACES places, or
  * 2^48 or more. */
-static bool read_decimal(const char *text, decimal *number) {
+static bool parse_decimal(const char *text, decimal *number) {
 	int exponent = 0;
 	bool point = false, digits = false;
 	*number = 0;
@@ -96,7 +96,7 @@ static bool find_decimal(double value, decimal *number) {
 		(void)snprintf(text, sizeof text, "%.*g", digits, value);
 		if (strtod(text, NULL) == value) break;
 	}
-	return read_decimal(text, number);
+	return parse_decimal(text, number);
 }
 
 bool units_decimal(double value) {
@@ -113,8 +113,8 @@ static double find_nearest_double(decimal number) {
 	return strtod(text, NULL);
 }
 
-/* The order of a double of 0 to 2^48 and a number: below 0, 0 or above. */
-static int compare_with_decimal(double value, decimal number) {
+/* The units that are in a double of 0 to 2^48. *more: it is above them. */
+static decimal count_decimal_units(double value, bool *more) {
 	// A fraction has at most 1074 places, and 24 of them count, with whether others follow.
 	char text[1152];
 	decimal whole = 0;
@@ -122,8 +122,29 @@ static int compare_with_decimal(double value, decimal number) {
 	const char *point = strchr(text, '.');
 	for (const char *at = text; at <= point + PLACES; at++)
 		if (at != point) whole = whole * 10 + (decimal)(*at - '0');
-	if (whole != number) return whole < number ? -1 : 1;
-	return point[1 + PLACES + strspn(point + 1 + PLACES, "0")] ? 1 : 0;
+	*more = point[1 + PLACES + strspn(point + 1 + PLACES, "0")] != 0;
+	return whole;
+}
+
+/* The order of such a double and a number: below 0, 0 or above. */
+static int compare_with_decimal(double value, decimal number) {
+	bool more;
+	const decimal whole = count_decimal_units(value, &more);
+	return whole != number ? (whole < number ? -1 : 1) : more;
+}
+
+/* A delta in units, rounded up; what it stands for where that is above it. */
+static decimal charge_delta(double delta) {
+	decimal number;
+	bool more;
+	if (find_decimal(delta, &number) && compare_with_decimal(delta, number) <= 0) return number;
+	return count_decimal_units(delta, &more) + more;
+}
+
+bool units_deltas_fit(unsigned __int128 deltas, double limit) {
+	decimal number;
+	return (find_decimal(limit, &number) && deltas <= number) ||
+	       compare_with_decimal(limit, deltas) >= 0;
 }
 
 static double round_decimal(decimal number, bool up) {
@@ -149,7 +170,7 @@ bool units_read(const char *text, bool up, double *value) {
 		*value = NAN;
 		return false;
 	}
-	if (!read_decimal(text, &typed)) {
+	if (!parse_decimal(text, &typed)) {
 		*value = nextafter(*value, up ? INFINITY : 0);
 		return false;
 	}
@@ -349,8 +370,7 @@ static double find_most_by_key(struct share *shares, size_t count) {
 /* Adds a share to the sum of one unit. */
 static void add_share(struct units_total *sum, const struct share *share) {
 	if (!share->decimal) sum->others = units_add(sum->others, share->rho);
-	else if (__builtin_add_overflow(sum->decimals, share->decimal, &sum->decimals) ||
-	         sum->decimals >= raise_ten(PLACES) << 48)
+	else if (__builtin_add_overflow(sum->decimals, share->decimal, &sum->decimals))
 		sum->others = INFINITY;
 }
 
@@ -452,7 +472,7 @@ bool units_most(const struct charges *const *all, size_t count,
 			double *sum = shares[j].delta > 0 ? &sums.epsilon : &sums.rho;
 			if (shares[j].whom.span.end <= line) continue;
 			*sum = units_add(*sum, shares[j].rho);
-			sums.delta = units_add(sums.delta, shares[j].delta);
+			sums.deltas += shares[j].delta > 0 ? charge_delta(shares[j].delta) : 0;
 		}
 		*most = fmax(*most, cost(user, &sums));
 	}

@@ -103,10 +103,13 @@ double units_left_of(const struct units_total *total, double limit, bool decimal
 /* Where charges are epsilons: the most that `cost` says of the sums for one line, all rounded
  * up. All charges must be by lines. False: out of memory. */
 struct units_sums {
-	double rho;     /* of the charges in rho */
-	double epsilon; /* of the others */
-	double delta;
+	double rho;               /* of the charges in rho */
+	double epsilon;           /* of the others */
+	unsigned __int128 deltas; /* in units of 1e-24, each rounded up to one, or where it stands
+	                           * for a decimal number above it, this */
 };
+/* Whether such a sum is at most the limit, or the decimal number that this stands for. */
+bool units_deltas_fit(unsigned __int128 deltas, double limit);
 bool units_most(const struct charges *const *all, size_t count,
                 double (*cost)(const void *user, const struct units_sums *sums), const void *user,
                 double *most);

@@ -106,8 +106,9 @@ enum options_result { OPTIONS_OK, OPTIONS_HELP, OPTIONS_WRONG };
 enum options_result options_parse(const struct verb *verb, int argc, char **argv, void *values,
                                   int *operands, struct cuttle_error *error);
 
-/* Read a number from the whole text, with an exponent maybe: 1e3. Also used for the items of lists. False, with *value unchanged
- * by options_real: it is no finite number, or no whole number of at most `most`. */
+/* Read a number from the whole text, with an exponent maybe: 1e3. Also used for the items of lists.
+ * False, with *value unchanged by options_real: it is no finite number, or no whole number of at
+ * most `most`. */
 bool options_real(const char *text, double *value);
 bool options_count(const char *text, uint64_t most, uint64_t *value);
 

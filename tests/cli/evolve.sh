@@ -156,7 +156,7 @@ same k.jsonl whole.jsonl "a run that went on"
 # Stopped or killed with a ledger, and gone on: one charge.
 exits 0 ledger init --ledger l.db --dataset stopped --epsilon-limit 3
 for signal in TERM KILL; do
-	stopped=("${small[@]}" -e 1 -N 120 --variations 3 --generations 3 -q -o $signal.jsonl --ledger l.db --dataset stopped)
+	stopped=("${small[@]}" -e 1 -N 120 --variations 3 --generations 3 -q -o "$signal.jsonl" --ledger l.db --dataset stopped)
 	before=$(spent stopped)
 	"$CUTTLE" "${stopped[@]}" 2>err &
 	pid=$!

@@ -409,6 +409,21 @@ static int remove_folder(void **state) {
 	return rmdir(folder);
 }
 
+/* What stands under the name of a journal that was removed is another process's. */
+static void a_removed_journal_is_removed_once(void **state) {
+	(void)state;
+	enum journal_state is;
+	(void)unlink(path);
+	struct journal *journal = open_it(&is);
+	assert_int_equal(journal_restart(journal, &we), 0);
+	assert_int_equal(journal_remove(journal), 0);
+	assert_int_not_equal(access(path, F_OK), 0);
+	files_put(path, "another's", 9);
+	journal_close(&journal);
+	assert_int_equal(access(path, F_OK), 0);
+	(void)unlink(path);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(tokens_come_back),
@@ -421,6 +436,7 @@ int main(void) {
 	    cmocka_unit_test(interleaved_texts),
 	    cmocka_unit_test(the_lock_is_on_the_file_that_has_the_name),
 	    cmocka_unit_test(another_input),
+	    cmocka_unit_test(a_removed_journal_is_removed_once),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -172,6 +172,19 @@ static void typed_numbers_add_up_exactly(void **state) {
 	ledger_close(&ledger);
 }
 
+/* More than the sum has room for is no small sum. */
+static void typed_sums_do_not_wrap(void **state) {
+	(void)state;
+	struct ledger_standing now;
+	struct ledger *ledger = fresh_typed("1e15");
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(charge_typed(ledger, "1e14", false), CUTTLE_OK);
+	assert_int_equal(charge_typed(ledger, "1e14", false), CUTTLE_BUDGET);
+	assert_int_equal(ledger_look(ledger, "typed", &now, NULL), CUTTLE_OK);
+	assert_true(now.spent == 3e14);
+	ledger_close(&ledger);
+}
+
 /* A number that was computed is the double itself: ten times the double 0.1 are more than 1, and
  * three times are more than what was typed as 0.3. */
 static void computed_numbers_are_doubles(void **state) {
@@ -811,6 +824,9 @@ static void busy_is_said(void **state) {
 	assert_int_equal(chmod(path, 0), 0);
 	if (geteuid() != 0) assert_int_equal(ledger_open(path, &ledger, NULL), CUTTLE_LEDGER);
 	assert_int_equal(chmod(path, 0600), 0);
+	struct cuttle_error error;
+	assert_int_equal(ledger_open("/dev/null", &ledger, &error), CUTTLE_LEDGER);
+	assert_non_null(strstr(error.message, "is not a regular file"));
 	assert_int_equal(ledger_open("/nonexistent/ledger", &ledger, NULL), CUTTLE_LEDGER);
 	assert_null(ledger);
 	assert_int_equal(ledger_create("/nonexistent/ledger", NULL), CUTTLE_LEDGER);
@@ -823,6 +839,7 @@ int main(void) {
 	    cmocka_unit_test(epsilons_round_both_ways),
 	    cmocka_unit_test(numbers_are_read_as_typed),
 	    cmocka_unit_test(typed_numbers_add_up_exactly),
+	    cmocka_unit_test(typed_sums_do_not_wrap),
 	    cmocka_unit_test(computed_numbers_are_doubles),
 	    cmocka_unit_test(limits_are_checked),
 	    cmocka_unit_test(bad_charges_are_refused),

@@ -386,9 +386,11 @@ static void reserve_named(struct ledger *ledger, const char *run) {
 static size_t make_sample(char *bytes, size_t room) {
 	struct ledger *ledger = fresh(1, "");
 	struct ledger_dataset keyed = {.name = "keyed", .unit_key = "who", .rho = 1, .delta = 1e-6};
+	struct ledger_dataset unspent = {.name = "fresh", .rho = 1, .delta = 1e-6};
 	const struct journal_mark mark = {150, MARK_HASH};
 	static const char *const runs[] = {RUN("1"), RUN("2"), RUN("3"), RUN("4")};
 	assert_int_equal(ledger_add(ledger, &keyed, NULL), CUTTLE_OK);
+	assert_int_equal(ledger_add(ledger, &unspent, NULL), CUTTLE_OK);
 	for (size_t i = 0; i < 4; i++) reserve_named(ledger, runs[i]);
 	assert_int_equal(ledger_draw(ledger, "notes", runs[1], NULL, NULL), CUTTLE_OK);
 	assert_int_equal(ledger_draw(ledger, "notes", runs[1], &mark, NULL), CUTTLE_OK);
@@ -502,6 +504,21 @@ static void charges_that_make_no_sense(void **state) {
 		charges.size = CHARGE_BYTES;
 		charges_free(&charges);
 	}
+	// A charge in epsilon beside those in rho: nothing adds both up, so they are over any
+	// limit.
+	struct charges charges = charge_of(1e-3, 0, 10);
+	charges.delta = 1e-9;
+	const struct chain_entry mixed = {.kind = "reserve",
+	                                  .dataset = "notes",
+	                                  .run = RUN("5"),
+	                                  .command = "",
+	                                  .unit_key = "",
+	                                  .rho = 1e-3,
+	                                  .delta = 1e-9,
+	                                  .charges = charges};
+	assert_int_equal(append_and_look(bytes, size, &mixed), CUTTLE_OK);
+	assert_int_equal(verify(copy_path, NULL, NULL), CUTTLE_LEDGER);
+	charges_free(&charges);
 	// Two charges of one owner, or not in order.
 	for (int later = 0; later < 2; later++) {
 		struct charges two = {.by_key = true, .bytes = calloc(2, CHARGE_BYTES)};
@@ -523,8 +540,47 @@ static void charges_that_make_no_sense(void **state) {
 	}
 }
 
+/* How many runs of this epsilon and delta fit. */
+static int fill_deltas(double limit, double delta) {
+	struct ledger *ledger = fresh(1, "");
+	struct ledger_dataset dataset = {
+	    .name = "deltas", .rho = NAN, .epsilon = 100, .delta = limit};
+	struct ledger_run found;
+	char run[LEDGER_RUN];
+	int fit = 0;
+	assert_int_equal(ledger_add(ledger, &dataset, NULL), CUTTLE_OK);
+	for (enum cuttle_status status = CUTTLE_OK; !status; fit += !status) {
+		ledger_name_run(run);
+		const struct ledger_request request = {.dataset = "deltas",
+		                                       .run = run,
+		                                       .command = COMMAND,
+		                                       .measure = LEDGER_EPSILON,
+		                                       .rho = 0.125,
+		                                       .delta = delta,
+		                                       .count = 10};
+		status = ledger_reserve(ledger, &request, false, &found, NULL);
+	}
+	ledger_close(&ledger);
+	verifies(path);
+	return fit;
+}
+
+/* Deltas add up exactly, and none is charged less than it is: a double that is above the decimal
+ * number it stands for counts as the double. */
+static void deltas_add_up(void **state) {
+	(void)state;
+	assert_int_equal(fill_deltas(1e-5, 1e-6), 10);
+	assert_int_equal(fill_deltas(1e-6, 1e-7), 10);
+	assert_int_equal(fill_deltas(3e-6, 1e-6), 3);
+	assert_int_equal(fill_deltas(0x1p-20, 0x1p-23), 8);
+	assert_int_equal(fill_deltas(1e-4, 1e-5), 9);
+	assert_int_equal(fill_deltas(1e-5, nextafter(1e-6, 1)), 9);
+	assert_int_equal(fill_deltas(1e-23, 1e-25), 10); // a unit each
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(deltas_add_up),
 	    cmocka_unit_test(entries_that_cannot_follow),
 	    cmocka_unit_test(charges_that_make_no_sense),
 	    cmocka_unit_test(renyi_limits_keep_to_epsilon),

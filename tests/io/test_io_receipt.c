@@ -572,7 +572,8 @@ static void edits_are_seen(void **state) {
 	    {"  \"dataset\"", "  \"databank\": 1,\n  \"dataset\"", "does not write"},
 	    {"  \"dataset\"", " \"dataset\"", "bytes"},
 	    {"\"receipt\": 2", "\"receipt\": 1", "another cuttle"},
-	    {"\"version\": \"0", "\"version\": \"x", "another cuttle, in another format (version ;"},
+	    {"\"version\": \"0", "\"version\": \"x",
+	     "another cuttle, in another format (version ;"},
 	    {"  \"receipt\": 2,\n", "", "another cuttle"},
 	};
 	struct cuttle_error error;

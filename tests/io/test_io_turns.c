@@ -196,11 +196,13 @@ static void let_go(void) {
 	waiting.holder = NULL;
 }
 
-/* Whether a ledger can be used while another connection holds it. */
-static enum cuttle_status wait_for_holder(unsigned still, unsigned most,
+/* Whether a ledger can be used, under the name `file`, while another connection holds it. */
+static enum cuttle_status wait_for_holder(const char *file, unsigned still, unsigned most,
                                           struct cuttle_error *error) {
 	char run[LEDGER_RUN];
 	struct ledger *ledger = fresh(1, "");
+	ledger_close(&ledger);
+	ledger = open_ledger(file);
 	hold(still, most);
 	const enum cuttle_status status = reserve(ledger, 0.5, run, error);
 	let_go();
@@ -214,12 +216,16 @@ static enum cuttle_status wait_for_holder(unsigned still, unsigned most,
 static void others_may_be_faster_for_long(void **state) {
 	(void)state;
 	struct cuttle_error error;
-	assert_int_equal(wait_for_holder(2000, 20000, &error), CUTTLE_OK);
+	assert_int_equal(wait_for_holder(path, 2000, 20000, &error), CUTTLE_OK);
 	assert_int_equal(waiting.naps, 20000);
-	assert_int_equal(wait_for_holder(UINT_MAX, 2000, &error), CUTTLE_OK);
-	assert_int_equal(wait_for_holder(UINT_MAX, UINT_MAX, &error), CUTTLE_LEDGER);
+	assert_int_equal(wait_for_holder(path, UINT_MAX, 2000, &error), CUTTLE_OK);
+	assert_int_equal(wait_for_holder(path, UINT_MAX, UINT_MAX, &error), CUTTLE_LEDGER);
 	assert_non_null(strstr(error.message, "is busy"));
 	assert_true(waiting.naps > 2000 && waiting.naps < 10000);
+	// Through a symbolic link, too: what changes stands beside the file itself.
+	assert_int_equal(symlink(path, copy_path), 0);
+	assert_int_equal(wait_for_holder(copy_path, 2000, 20000, &error), CUTTLE_OK);
+	remove_ledger(copy_path);
 }
 
 static char contested[LEDGER_RUN];

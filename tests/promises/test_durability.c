@@ -170,6 +170,13 @@ static void expect_nothing_dirty(const char *when) {
 		         seen.writes_too_early, seen.renames_too_early, seen.unlinks_too_early);
 }
 
+/* Removes what a run that was not finished left. */
+static int remove_run(void) {
+	char line[PATH_ROOM];
+	(void)snprintf(line, sizeof line, "rm -f %s.*", out);
+	return system(line);
+}
+
 /* ---- tests ----------------------------------------------------------------------------------- */
 
 static void the_watch_sees(void **state) {
@@ -274,6 +281,34 @@ static void charges(void **state) {
 	seen.on = false;
 }
 
+/* Noisy counts are on the disk before anything follows from them. */
+static void counts(void **state) {
+	(void)state;
+	static const int64_t drawn[] = {11, -7, 3};
+	char fingerprint[HASH_TEXT], journal[PATH_ROOM];
+	struct output *output;
+	struct cuttle_error error;
+	bool complete;
+	hash_of("counts", 6, fingerprint);
+	(void)snprintf(journal, sizeof journal, "%s.journal", out);
+	const struct output_request request = {.path = out,
+	                                       .fingerprint = fingerprint,
+	                                       .format = OUTPUT_JSONL,
+	                                       .texts = 2,
+	                                       .private_output = true,
+	                                       .overwrite = true,
+	                                       .digest = files_digest};
+	begin_watch();
+	assert_int_equal(output_open(&request, &output, &complete, &error), CUTTLE_OK);
+	seen.written[0] = 0;
+	assert_int_equal(output_keep_clusters(output, drawn, 3, &error), CUTTLE_OK);
+	assert_string_equal(seen.written, journal);
+	assert_false(is_dirty(journal));
+	seen.on = false;
+	output_close(&output);
+	assert_int_equal(remove_run(), 0);
+}
+
 /* What the ledger is told of a journal is on the disk before. */
 static void how_far_a_run_has_come(void **state) {
 	(void)state;
@@ -316,9 +351,7 @@ static void how_far_a_run_has_come(void **state) {
 		seen.on = false;
 		spending_close(&spending);
 	}
-	char line[PATH_ROOM];
-	(void)snprintf(line, sizeof line, "rm -f %s.*", out);
-	assert_int_equal(system(line), 0);
+	assert_int_equal(remove_run(), 0);
 }
 
 static int make_folder(void **state) {
@@ -342,6 +375,7 @@ int main(void) {
 	    cmocka_unit_test(the_watch_sees),
 	    cmocka_unit_test(texts_and_their_tokens),
 	    cmocka_unit_test(charges),
+	    cmocka_unit_test(counts),
 	    cmocka_unit_test(how_far_a_run_has_come),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -82,6 +82,8 @@ static size_t count_draws(void) {
 
 enum ending { STOP, KILL };
 
+static double cost = 0.5; /* rho of the run */
+
 /* One process's life: it draws at most so many tokens that the journal lacks, `shift` above those
  * of another life, and ends. With all drawn it publishes. */
 static enum cuttle_status live(size_t draws, int32_t shift, enum ending ending) {
@@ -98,7 +100,7 @@ static enum cuttle_status live(size_t draws, int32_t shift, enum ending ending) 
 	                                       .texts = TEXTS,
 	                                       .private_output = true,
 	                                       .digest = files_digest};
-	const struct ledger_request charge = {.command = command, .rho = 0.5, .count = 4};
+	const struct ledger_request charge = {.command = command, .rho = cost, .count = 4};
 	enum cuttle_status status = spending_open(&counted, &spending, &error);
 	if (!status)
 		status = delivery_open(&request, NULL, &spending, &charge, &delivery, &complete,
@@ -227,6 +229,37 @@ static void a_lost_journal_is_charged_again(void **state) {
 	assert_int_equal(count_runs(), 2);
 }
 
+/* A charge pays for what it was made for: a run that costs more is charged anew, and once. */
+static void another_cost_is_charged(void **state) {
+	(void)state;
+	begin_anew();
+	assert_int_equal(live(3, 0, STOP), CUTTLE_PARTIAL);
+	cost = 0.75;
+	assert_int_equal(live(1, 0, STOP), CUTTLE_PARTIAL);
+	assert_int_equal(count_runs(), 2);
+	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
+	assert_int_equal(count_runs(), 2);
+	cost = 0.5;
+}
+
+/* What stands at OUT.run and is no name of a run is somebody's. */
+static void a_file_in_the_way_is_left_alone(void **state) {
+	(void)state;
+	static const char *const files[] = {"0123456789abcdef0123456789abcdeX\n",
+	                                    "0123456789abcdef0123456789abcdef0", "mine\n", ""};
+	char path[80], is[64];
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		begin_anew();
+		(void)snprintf(path, sizeof path, "%s.run", out);
+		files_put(path, files[i], strlen(files[i]));
+		assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_USAGE);
+		assert_non_null(strstr(error.message, "is not the name of a run"));
+		assert_int_equal(files_get(path, is, sizeof is), strlen(files[i]));
+		assert_memory_equal(is, files[i], strlen(files[i]));
+		assert_int_equal(count_runs(), 0);
+	}
+}
+
 /* A full disk cuts a line off, and what the ledger was told lies before it. */
 static void a_line_cut_off_is_not_told(void **state) {
 	(void)state;
@@ -281,6 +314,8 @@ int main(void) {
 	    cmocka_unit_test(another_course_is_refused),
 	    cmocka_unit_test(a_copy_is_refused),
 	    cmocka_unit_test(a_lost_journal_is_charged_again),
+	    cmocka_unit_test(another_cost_is_charged),
+	    cmocka_unit_test(a_file_in_the_way_is_left_alone),
 	    cmocka_unit_test(a_line_cut_off_is_not_told),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
