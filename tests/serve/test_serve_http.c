@@ -9,12 +9,11 @@
 
 #include <cmocka.h>
 
-#include "serve/http.h"
-#include "serve/keys.h"
-#include "serve/listen.h"
+#include "serve/http_exchange.h"
 
 #include <inttypes.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -262,8 +261,7 @@ static int exchange(const struct stage *stage, const char *what, size_t announce
 	return status;
 }
 
-/* Sends part of an upload, and leaves a moment later: an end that comes with the last bytes is
- * noticed by the time limit alone, which takes ten seconds. */
+/* Sends part of an upload, and leaves a moment later. */
 static void leave_midway(const struct stage *stage) {
 	char part[4096] = "";
 	const int client = ask(stage, "PUT /taken", BODY);
@@ -383,6 +381,28 @@ static void chunks_arrive_whole_and_in_order(void **state) {
 	assert_int_equal(stage->told.dropped, 0);
 }
 
+/* Their end comes in one packet with their last bytes, which libmicrohttpd does not notice. */
+static void who_leaves_at_once_takes_no_place(void **state) {
+	struct stage *const stage = *state;
+	char part[4096] = "";
+	int clients[8];
+	const int on = 1;
+	for (size_t i = 0; i < 8; i++) {
+		clients[i] = ask(stage, "PUT /taken", (size_t)100 * BODY);
+		assert_true(clients[i] >= 0);
+		assert_true(send_whole(clients[i], part, sizeof part));
+	}
+	for (int i = 0; i < 60000 && stage->told.begun < 8; i++) (void)usleep(1000);
+	(void)usleep(100000);
+	for (size_t i = 0; i < 8; i++) {
+		(void)setsockopt(clients[i], IPPROTO_TCP, TCP_CORK, &on, sizeof on);
+		assert_true(send_whole(clients[i], part, sizeof part));
+		(void)close(clients[i]);
+	}
+	assert_true(http_drain(stage->server, 4 * HTTP_LEFT_S));
+	assert_int_equal(stage->told.dropped, 8);
+}
+
 static void who_leaves_between_chunks_leaves_nothing(void **state) {
 	struct stage *const stage = *state;
 	char *const bytes = calloc(1, CHUNKED);
@@ -489,6 +509,8 @@ int main(void) {
 	                                    close_stage),
 	    cmocka_unit_test_setup_teardown(every_upload_ends_once, open_stage, close_stage),
 	    cmocka_unit_test_setup_teardown(chunks_arrive_whole_and_in_order, open_stage,
+	                                    close_stage),
+	    cmocka_unit_test_setup_teardown(who_leaves_at_once_takes_no_place, open_stage,
 	                                    close_stage),
 	    cmocka_unit_test_setup_teardown(who_leaves_between_chunks_leaves_nothing, open_stage,
 	                                    close_stage),
