@@ -33,7 +33,8 @@ enum {
 
 /* What the routes were told. */
 struct told {
-	atomic_uint begun, answered, dropped, streaming;
+	atomic_uint begun, answered, dropped, streaming, held;
+	atomic_bool released;
 	struct http_stream *streams[2];
 };
 
@@ -120,7 +121,18 @@ static void answer_stream(void *user, const struct http_call *call, struct http_
 	told->streams[atomic_fetch_add(&told->streaming, 1)] = stream;
 }
 
+/* Waits until the test lets it go. */
+static void answer_held(void *user, const struct http_call *call, struct http_reply *reply) {
+	struct told *const told = user;
+	(void)atomic_fetch_add(&told->held, 1);
+	while (!told->released) (void)usleep(1000);
+	answer_nothing(user, call, reply);
+}
+
 static const struct http_route routes[] = {
+    {"GET", "/held", HTTP_NOBODY, HTTP_BODY_NONE, HTTP_WAITING, answer_held, NULL, NULL, NULL},
+    {"GET", "/held/kept", HTTP_NOBODY, HTTP_BODY_NONE, HTTP_RESERVED, answer_held, NULL, NULL,
+     NULL},
     {"GET", "/stream", HTTP_USE, HTTP_BODY_NONE, HTTP_AT_ONCE, answer_stream, NULL, NULL, NULL},
     {"POST", "/json", HTTP_NOBODY, HTTP_BODY_JSON, HTTP_AT_ONCE, answer_json, NULL, NULL, NULL},
     {"GET", "/at-once", HTTP_NOBODY, HTTP_BODY_NONE, HTTP_AT_ONCE, answer_nothing, NULL, NULL,
@@ -209,12 +221,15 @@ static bool send_whole(int client, const char *bytes, size_t size) {
 	return true;
 }
 
-/* Connects and sends a head whose body is framed as the header says. */
-static int ask_framed(const struct stage *stage, const char *what, const char *framing) {
+/* Connects from 127.0.0.`host` and sends a head whose body is framed as the header says. */
+static int ask_from(const struct stage *stage, const char *what, const char *framing,
+                    unsigned host) {
 	char head[256];
 	const int client = socket(AF_INET, SOCK_STREAM, 0);
 	const struct timeval patience = {.tv_sec = 60};
-	if (client < 0) return -1;
+	const struct sockaddr_in from = {.sin_family = AF_INET,
+	                                 .sin_addr = {htonl(INADDR_LOOPBACK - 1 + host)}};
+	if (client < 0 || bind(client, (const struct sockaddr *)&from, sizeof from) != 0) return -1;
 	(void)setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 	const int size = snprintf(head, sizeof head,
 	                          "%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n"
@@ -225,6 +240,10 @@ static int ask_framed(const struct stage *stage, const char *what, const char *f
 		return client;
 	(void)close(client);
 	return -1;
+}
+
+static int ask_framed(const struct stage *stage, const char *what, const char *framing) {
+	return ask_from(stage, what, framing, 1);
 }
 
 /* The same for `length` bytes that are announced. */
@@ -282,6 +301,8 @@ static void *ask_all(void *user) {
 		else if (exchange(stage, "PUT /taken", BODY, BODY, 'a') != 200) wrong = "taken";
 		else if (exchange(stage, "PUT /taken", 300, 300, '!') != 422)
 			wrong = "piece refused";
+		else if (exchange(stage, "PUT /taken", BODY, BODY, '!') != 422)
+			wrong = "first piece refused";
 		leave_midway(stage);
 	}
 	return (void *)(uintptr_t)wrong;
@@ -338,9 +359,39 @@ static void every_upload_ends_once(void **state) {
 		if (wrong) fail_msg("%s", (const char *)wrong);
 	}
 	assert_true(http_drain(stage->server, 60));
-	assert_int_equal(stage->told.answered, 2 * CLIENTS * ROUNDS);
+	assert_int_equal(stage->told.answered, 3 * CLIENTS * ROUNDS);
 	assert_int_equal(stage->told.dropped, CLIENTS * ROUNDS);
 	assert_int_equal(stage->told.begun, stage->told.answered + stage->told.dropped);
+}
+
+static void wait_for_held(const struct stage *stage, unsigned held) {
+	for (int i = 0; i < 60000 && stage->told.held < held; i++) (void)usleep(1000);
+	assert_int_equal(stage->told.held, held);
+}
+
+/* Each takes a thread. Some places are kept for what ends others. */
+static void so_many_wait_at_once(void **state) {
+	struct stage *const stage = *state;
+	enum { MOST = HTTP_WAITERS - HTTP_KEPT_WAITERS };
+	int clients[HTTP_WAITERS];
+	char answer[2048];
+	for (unsigned i = 0; i < HTTP_WAITERS; i++) {
+		if (i == MOST) {
+			wait_for_held(stage, MOST);
+			assert_int_equal(
+			    hear(ask_from(stage, "GET /held", "X: y", 9), answer, sizeof answer),
+			    429);
+		}
+		clients[i] =
+		    ask_from(stage, i < MOST ? "GET /held" : "GET /held/kept", "X: y", 2 + i / 16);
+		assert_true(clients[i] >= 0);
+	}
+	wait_for_held(stage, HTTP_WAITERS);
+	const int late = ask_from(stage, "GET /held/kept", "X: y", 9);
+	assert_int_equal(hear(late, answer, sizeof answer), 429);
+	stage->told.released = true;
+	for (unsigned i = 0; i < HTTP_WAITERS; i++)
+		assert_int_equal(hear(clients[i], answer, sizeof answer), 204);
 }
 
 static void a_stop_ends_what_was_begun(void **state) {
@@ -518,6 +569,7 @@ int main(void) {
 	                                    close_stage),
 	    cmocka_unit_test_setup_teardown(a_key_that_is_gone_ends_its_streams,
 	                                    open_stage_with_keys, close_stage),
+	    cmocka_unit_test_setup_teardown(so_many_wait_at_once, open_stage, close_stage),
 	    cmocka_unit_test_setup_teardown(a_stop_ends_what_was_begun, open_stage, close_stage),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
