@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // http_exchange.h: a request on its way, its connection, and the server, as serve/http*.c see them.
 //
-// Included by serve/http*.c alone. Bodies stand here until their route has read them; then they are
+// Included by serve/http*.c and their test alone. Bodies stand here until their route has read them; then they are
 // wiped.
 // How: the HTTP thread owns an exchange, but while its connection is suspended. Then the thread
 // that it waits for owns it, until http_wake.
