@@ -28,8 +28,8 @@ enum cuttle_status file_read(const char *path, size_t most, char **text, size_t 
 enum cuttle_status file_read_at(int file, const char *path, uint64_t at, void *bytes, size_t size,
                                 struct cuttle_error *error);
 
-/* Opens a file that holds a secret key: a regular one of this user's or root's, which nobody else may
- * reach. It does not wait for the writer of a pipe. On failure *file is -1.
+/* Opens a file that holds a secret key: a regular one of this user's or root's, which nobody else
+ * may reach. It does not wait for the writer of a pipe. On failure *file is -1.
  * USAGE: it is another file. INPUT: it cannot be opened. */
 enum cuttle_status file_open_secret(const char *path, int *file, struct cuttle_error *error);
 

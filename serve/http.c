@@ -73,6 +73,7 @@ static void end_exchange(void *user, struct MHD_Connection *connection, void **c
 	x->watched->deadline = http_now() + HTTP_REQUEST_S;
 	(void)pthread_mutex_lock(&server->lock);
 	x->watched->holder = (struct keys_holder){0};
+	x->watched->uploading = false;
 	(void)pthread_mutex_unlock(&server->lock);
 	if (x->reply.code) {
 		http_count(server, x->route, x->reply.code);
@@ -146,6 +147,7 @@ static void refuse_body(struct http_exchange *x) {
 /* The body is complete: the route answers, here or on the disk thread. */
 static enum MHD_Result answer_call(struct http_exchange *x) {
 	const bool json = x->route->body == HTTP_BODY_JSON;
+	x->watched->uploading = false;
 	x->watched->deadline = 0;
 	if (json && !x->too_large) {
 		x->json = http_parse_json(x->body ? x->body : "", x->size);

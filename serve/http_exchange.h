@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // http_exchange.h: a request on its way, its connection, and the server, as serve/http*.c see them.
 //
-// Included by serve/http*.c alone. Bodies stand here until their route has read them; then they are
-// wiped.
+// Included by serve/http*.c and their test alone. Bodies stand here until their route has read
+// them; then they are wiped.
 // How: the HTTP thread owns an exchange, but while its connection is suspended. Then the thread
 // that it waits for owns it, until http_wake.
 #ifndef CUTTLE_SERVE_HTTP_EXCHANGE_H
@@ -22,6 +22,7 @@ enum {
 	HTTP_PIECE = 256 << 10,        /* bytes of an upload that are passed on at once */
 	HTTP_REQUEST_S = 10,           /* seconds for a whole request */
 	HTTP_REPLY_S = 30,             /* seconds for a small reply to be taken */
+	HTTP_LEFT_S = 2,               /* seconds for what somebody sent who has left */
 	HTTP_RATE = 10 << 10,          /* bytes a second of an upload or a large reply, at least */
 	HTTP_KEYS_WAITING = 8,         /* keys that wait to be hashed, at most */
 	HTTP_CONNECTIONS = 600,        /* at once */
@@ -57,6 +58,7 @@ struct watched {
 	int socket;
 	struct keys_holder holder;          /* who asks now; "" = nobody. Under the server's lock */
 	atomic_bool revoked;                /* a key that is gone has asked */
+	atomic_bool uploading;              /* more of an upload is to come */
 	_Atomic double deadline;            /* http_now() at which it is shut down; 0 = none */
 	struct http_later *_Atomic waiting; /* the client is asked now and then whether it left */
 };

@@ -136,6 +136,7 @@ static void judge_call(struct http_exchange *x) {
 		x->phase = PHASE_BODY;
 		if (x->announced <= most) {
 			if (x->route->body != HTTP_BODY_UPLOAD) return;
+			x->watched->uploading = true;
 			x->heads_again = true;
 			http_hand_over(x, WORK_BEGIN);
 			return;

@@ -23,7 +23,11 @@ static bool has_left(int socket) {
 static void look_at(struct watched *watched, double now) {
 	struct http_later *const waiting = watched->waiting;
 	if (waiting && has_left(watched->socket)) waiting->gone = true;
-	const double deadline = watched->deadline;
+	double deadline = watched->deadline;
+	// libmicrohttpd misses an end that comes together with the last bytes.
+	if (watched->uploading && deadline > now + HTTP_LEFT_S && has_left(watched->socket))
+		(void)atomic_compare_exchange_strong(&watched->deadline, &deadline,
+		                                     now + HTTP_LEFT_S);
 	if (deadline == 0 || now < deadline) return;
 	// libmicrohttpd then finds the end of the connection, and closes it itself.
 	(void)shutdown(watched->socket, SHUT_RDWR);

@@ -118,7 +118,7 @@ static void begin_upload(struct http_exchange *x) {
 }
 
 static void pass_piece(struct http_exchange *x) {
-	if (x->size && !x->piece_refused)
+	if (x->size)
 		x->piece_refused = !x->route->piece(x->table->user, x->upload, x->body, x->size);
 	sodium_memzero(x->body, x->size);
 	x->size = 0;

@@ -62,7 +62,10 @@ for port in '' 65536 131072 000000 +1 ' 1'; do
 done
 unserved 2 -m tiny.gguf --listen unix:
 unserved 2 -m tiny.gguf --name 'A b'
-unserved 2 -m tiny.gguf --tls-cert tiny.gguf
+unserved 2 -m tiny.gguf --listen 127.0.0.1:0 --tls-cert tiny.gguf
+says err 'TLS needs both'
+unserved 2 -m tiny.gguf --listen 127.0.0.1:0 --tls-key tiny.gguf
+says err 'TLS needs both'
 unserved 4 -m tiny.gguf --keys nothing
 unserved 2 -m tiny.gguf extra
 refused 2 serve key alice
@@ -126,6 +129,9 @@ compgen -G 'bare?*' && fail "a scratch file is left behind"
 { cat keys; echo 'carl use nothash'; } >broken
 chmod 600 broken
 unserved 4 -m tiny.gguf --keys broken
+{ cat keys; sed -n 's/^alice use/bob use/p' keys; } >broken
+unserved 4 -m tiny.gguf --keys broken
+says err 'line 3: .*an ID for the second time'
 
 begin keyed --listen 127.0.0.1:0 --keys keys
 try keys "$port" "$pid" "$alice,$bob"
@@ -207,6 +213,19 @@ port=$(sed -n 's/.*listening on http:.*:\([0-9]*\)$/\1/p' handed.log)
 try sites "$port" "$pid"
 kill -TERM "$pid"
 ended 0 handed
+
+# A socket for another process is left alone.
+python3 - "$CUTTLE" >out 2>&1 <<'END' || fail "a socket for another process is taken: $(cat out)"
+import os, socket, subprocess, sys
+s = socket.create_server(("127.0.0.1", 0))
+os.dup2(s.fileno(), 3)
+os.set_inheritable(3, True)
+environment = dict(os.environ, LISTEN_FDS="1", LISTEN_PID="1")
+server = subprocess.Popen([sys.argv[1], "serve", "-m", "tiny.gguf"], env=environment, pass_fds=[3], stderr=subprocess.PIPE)
+line = server.stderr.readline().decode()
+server.kill()
+sys.exit(0 if "127.0.0.1:8080" in line else line)
+END
 
 # ---- TLS -----------------------------------------------------------------------------------------
 if command -v openssl >/dev/null; then

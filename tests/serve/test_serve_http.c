@@ -9,12 +9,11 @@
 
 #include <cmocka.h>
 
-#include "serve/http.h"
-#include "serve/keys.h"
-#include "serve/listen.h"
+#include "serve/http_exchange.h"
 
 #include <inttypes.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -34,8 +33,10 @@ enum {
 
 /* What the routes were told. */
 struct told {
-	atomic_uint begun, answered, dropped, streaming;
+	atomic_uint begun, answered, dropped, streaming, held;
+	atomic_bool released;
 	struct http_stream *streams[2];
+	struct http_later *_Atomic later;
 };
 
 /* An upload under way. */
@@ -121,7 +122,25 @@ static void answer_stream(void *user, const struct http_call *call, struct http_
 	told->streams[atomic_fetch_add(&told->streaming, 1)] = stream;
 }
 
+static void answer_later(void *user, const struct http_call *call, struct http_reply *reply) {
+	struct told *const told = user;
+	(void)call;
+	told->later = http_later(reply);
+}
+
+/* Waits until the test lets it go. */
+static void answer_held(void *user, const struct http_call *call, struct http_reply *reply) {
+	struct told *const told = user;
+	(void)atomic_fetch_add(&told->held, 1);
+	while (!told->released) (void)usleep(1000);
+	answer_nothing(user, call, reply);
+}
+
 static const struct http_route routes[] = {
+    {"GET", "/later", HTTP_NOBODY, HTTP_BODY_NONE, HTTP_AT_ONCE, answer_later, NULL, NULL, NULL},
+    {"GET", "/held", HTTP_NOBODY, HTTP_BODY_NONE, HTTP_WAITING, answer_held, NULL, NULL, NULL},
+    {"GET", "/held/kept", HTTP_NOBODY, HTTP_BODY_NONE, HTTP_RESERVED, answer_held, NULL, NULL,
+     NULL},
     {"GET", "/stream", HTTP_USE, HTTP_BODY_NONE, HTTP_AT_ONCE, answer_stream, NULL, NULL, NULL},
     {"POST", "/json", HTTP_NOBODY, HTTP_BODY_JSON, HTTP_AT_ONCE, answer_json, NULL, NULL, NULL},
     {"GET", "/at-once", HTTP_NOBODY, HTTP_BODY_NONE, HTTP_AT_ONCE, answer_nothing, NULL, NULL,
@@ -210,12 +229,15 @@ static bool send_whole(int client, const char *bytes, size_t size) {
 	return true;
 }
 
-/* Connects and sends a head whose body is framed as the header says. */
-static int ask_framed(const struct stage *stage, const char *what, const char *framing) {
+/* Connects from 127.0.0.`host` and sends a head whose body is framed as the header says. */
+static int ask_from(const struct stage *stage, const char *what, const char *framing,
+                    unsigned host) {
 	char head[256];
 	const int client = socket(AF_INET, SOCK_STREAM, 0);
 	const struct timeval patience = {.tv_sec = 60};
-	if (client < 0) return -1;
+	const struct sockaddr_in from = {.sin_family = AF_INET,
+	                                 .sin_addr = {htonl(INADDR_LOOPBACK - 1 + host)}};
+	if (client < 0 || bind(client, (const struct sockaddr *)&from, sizeof from) != 0) return -1;
 	(void)setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 	const int size = snprintf(head, sizeof head,
 	                          "%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n"
@@ -226,6 +248,10 @@ static int ask_framed(const struct stage *stage, const char *what, const char *f
 		return client;
 	(void)close(client);
 	return -1;
+}
+
+static int ask_framed(const struct stage *stage, const char *what, const char *framing) {
+	return ask_from(stage, what, framing, 1);
 }
 
 /* The same for `length` bytes that are announced. */
@@ -262,8 +288,7 @@ static int exchange(const struct stage *stage, const char *what, size_t announce
 	return status;
 }
 
-/* Sends part of an upload, and leaves a moment later: an end that comes with the last bytes is
- * noticed by the time limit alone, which takes ten seconds. */
+/* Sends part of an upload, and leaves a moment later. */
 static void leave_midway(const struct stage *stage) {
 	char part[4096] = "";
 	const int client = ask(stage, "PUT /taken", BODY);
@@ -284,6 +309,8 @@ static void *ask_all(void *user) {
 		else if (exchange(stage, "PUT /taken", BODY, BODY, 'a') != 200) wrong = "taken";
 		else if (exchange(stage, "PUT /taken", 300, 300, '!') != 422)
 			wrong = "piece refused";
+		else if (exchange(stage, "PUT /taken", BODY, BODY, '!') != 422)
+			wrong = "first piece refused";
 		leave_midway(stage);
 	}
 	return (void *)(uintptr_t)wrong;
@@ -340,9 +367,63 @@ static void every_upload_ends_once(void **state) {
 		if (wrong) fail_msg("%s", (const char *)wrong);
 	}
 	assert_true(http_drain(stage->server, 60));
-	assert_int_equal(stage->told.answered, 2 * CLIENTS * ROUNDS);
+	assert_int_equal(stage->told.answered, 3 * CLIENTS * ROUNDS);
 	assert_int_equal(stage->told.dropped, CLIENTS * ROUNDS);
 	assert_int_equal(stage->told.begun, stage->told.answered + stage->told.dropped);
+}
+
+static void wait_for_held(const struct stage *stage, unsigned held) {
+	for (int i = 0; i < 60000 && stage->told.held < held; i++) (void)usleep(1000);
+	assert_int_equal(stage->told.held, held);
+}
+
+static void is_refused(struct stage *stage, const char *what) {
+	char answer[2048];
+	const int status = hear(ask_from(stage, what, "X: y", 9), answer, sizeof answer);
+	// A server that stops waits for them.
+	if (status != 429) stage->told.released = true;
+	assert_int_equal(status, 429);
+}
+
+/* Who has left needs no answer: what is computed for it may end. */
+static void who_has_left_needs_no_answer(void **state) {
+	struct stage *const stage = *state;
+	const int client = ask(stage, "GET /later", 0);
+	assert_true(client >= 0);
+	for (int i = 0; i < 60000 && !stage->told.later; i++) (void)usleep(1000);
+	(void)usleep(600000);
+	assert_false(http_later_gone(stage->told.later));
+	(void)close(client);
+	bool gone = false;
+	for (int i = 0; i < 10000 && !gone; i++) {
+		(void)usleep(1000);
+		gone = http_later_gone(stage->told.later);
+	}
+	http_json(http_later_reply(stage->told.later), 200, json_object());
+	http_later_send(stage->told.later);
+	assert_true(gone);
+}
+
+/* Each takes a thread. Some places are kept for what ends others. */
+static void so_many_wait_at_once(void **state) {
+	struct stage *const stage = *state;
+	enum { MOST = HTTP_WAITERS - HTTP_KEPT_WAITERS };
+	int clients[HTTP_WAITERS];
+	char answer[2048];
+	for (unsigned i = 0; i < HTTP_WAITERS; i++) {
+		if (i == MOST) {
+			wait_for_held(stage, MOST);
+			is_refused(stage, "GET /held");
+		}
+		clients[i] =
+		    ask_from(stage, i < MOST ? "GET /held" : "GET /held/kept", "X: y", 2 + i / 16);
+		assert_true(clients[i] >= 0);
+	}
+	wait_for_held(stage, HTTP_WAITERS);
+	is_refused(stage, "GET /held/kept");
+	stage->told.released = true;
+	for (unsigned i = 0; i < HTTP_WAITERS; i++)
+		assert_int_equal(hear(clients[i], answer, sizeof answer), 204);
 }
 
 static void a_stop_ends_what_was_begun(void **state) {
@@ -381,6 +462,28 @@ static void chunks_arrive_whole_and_in_order(void **state) {
 	assert_true(http_drain(stage->server, 60));
 	assert_int_equal(stage->told.answered, count + 1);
 	assert_int_equal(stage->told.dropped, 0);
+}
+
+/* Their end comes in one packet with their last bytes, which libmicrohttpd does not notice. */
+static void who_leaves_at_once_takes_no_place(void **state) {
+	struct stage *const stage = *state;
+	char part[4096] = "";
+	int clients[8];
+	const int on = 1;
+	for (size_t i = 0; i < 8; i++) {
+		clients[i] = ask(stage, "PUT /taken", (size_t)100 * BODY);
+		assert_true(clients[i] >= 0);
+		assert_true(send_whole(clients[i], part, sizeof part));
+	}
+	for (int i = 0; i < 60000 && stage->told.begun < 8; i++) (void)usleep(1000);
+	(void)usleep(100000);
+	for (size_t i = 0; i < 8; i++) {
+		(void)setsockopt(clients[i], IPPROTO_TCP, TCP_CORK, &on, sizeof on);
+		assert_true(send_whole(clients[i], part, sizeof part));
+		(void)close(clients[i]);
+	}
+	assert_true(http_drain(stage->server, 4 * HTTP_LEFT_S));
+	assert_int_equal(stage->told.dropped, 8);
 }
 
 static void who_leaves_between_chunks_leaves_nothing(void **state) {
@@ -490,12 +593,16 @@ int main(void) {
 	    cmocka_unit_test_setup_teardown(every_upload_ends_once, open_stage, close_stage),
 	    cmocka_unit_test_setup_teardown(chunks_arrive_whole_and_in_order, open_stage,
 	                                    close_stage),
+	    cmocka_unit_test_setup_teardown(who_leaves_at_once_takes_no_place, open_stage,
+	                                    close_stage),
 	    cmocka_unit_test_setup_teardown(who_leaves_between_chunks_leaves_nothing, open_stage,
 	                                    close_stage),
 	    cmocka_unit_test_setup_teardown(no_more_than_the_limit_comes_in_chunks, open_stage,
 	                                    close_stage),
 	    cmocka_unit_test_setup_teardown(a_key_that_is_gone_ends_its_streams,
 	                                    open_stage_with_keys, close_stage),
+	    cmocka_unit_test_setup_teardown(so_many_wait_at_once, open_stage, close_stage),
+	    cmocka_unit_test_setup_teardown(who_has_left_needs_no_answer, open_stage, close_stage),
 	    cmocka_unit_test_setup_teardown(a_stop_ends_what_was_begun, open_stage, close_stage),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

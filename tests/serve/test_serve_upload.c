@@ -234,6 +234,36 @@ static void one_owner_has_four_uploads(void **state) {
 	stage_clean();
 }
 
+/* A server without keys knows no owners, and each upload takes memory. */
+static void so_many_uploads_arrive_at_once(void **state) {
+	(void)state;
+	enum { MOST = 16 };
+	static const struct jobs_caller anybody = {"", true};
+	struct ender slow[MOST], more;
+	char id[64], key[2] = "a";
+	stage_ledger(10);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	for (int i = 0; i < MOST; i++, key[0]++) begin_upload(jobs, &anybody, key, id, &slow[i]);
+	// Two of one job would write one file.
+	jobs_upload_drop(slow[0].upload);
+	assert_false(jobs_upload_begin(jobs, &anybody, id, &more.upload, &more.fault));
+	assert_int_equal(more.fault.status, 429);
+	begin_upload(jobs, &anybody, "y", id, &slow[0]);
+	json_decref(stage_create(jobs, &anybody, "z", PLAN, id));
+	assert_false(jobs_upload_begin(jobs, &anybody, id, &more.upload, &more.fault));
+	assert_int_equal(more.fault.status, 429);
+	for (int i = 0; i < MOST; i++) jobs_upload_drop(slow[i].upload);
+	// Nor is anything taken for a job that has ended.
+	struct jobs_fault fault;
+	json_t *document;
+	assert_true(jobs_cancel(jobs, &anybody, id, &document, &fault));
+	json_decref(document);
+	assert_false(jobs_upload_begin(jobs, &anybody, id, &more.upload, &more.fault));
+	assert_int_equal(more.fault.status, 409);
+	jobs_close(&jobs);
+	stage_clean();
+}
+
 /* Who ends a job has it read by nobody from then on. */
 static void an_ended_job_is_read_no_more(void **state) {
 	(void)state;
@@ -300,6 +330,7 @@ int main(void) {
 	    cmocka_unit_test(a_slow_quote_holds_up_nobody),
 	    cmocka_unit_test(one_owner_has_one_turn),
 	    cmocka_unit_test(one_owner_has_four_uploads),
+	    cmocka_unit_test(so_many_uploads_arrive_at_once),
 	    cmocka_unit_test(an_ended_job_is_read_no_more),
 	    cmocka_unit_test(a_quote_ends_with_its_server),
 	};
