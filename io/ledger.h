@@ -65,17 +65,14 @@
  * unit_key FIELD   A unit is everybody with the same value of FIELD. FIELD may be the text field:
  *                  then equal texts are one unit. g records of one value in a batch cost g^2 rho: 3
  *                  records cost 9 rho. So a charge, a refusal and `spent` tell how often values
- *                  repeat, though not whose. Naming a key declares that pattern public. A run with a
- *                  limit charges each value it reads the same (`once`).
- *                  The ledger does not keep a value. It keeps BLAKE2b-128 of the value under the
- *                  file's random key. The key stands in the same file, so whoever holds the file
- *                  can test a guess of a value; to others the names mean nothing.
- *                  A record without a value is nobody's. No run may read it (io/places.h nulls it),
- *                  and it is not charged.
- *                  The number 7 and the string "7" are one value. Older versions charged them as
- *                  two. So a charge now goes to both names, and a unit charged under either stays
- *                  charged. Only old charges of both are not added up: 0.1 of 7 and 0.2 of "7"
- *                  count as 0.2.
+ *                  repeat, though not whose. Naming a key declares that pattern public. A run with
+ * a limit charges each value it reads the same (`once`). The ledger does not keep a value. It keeps
+ * BLAKE2b-128 of the value under the file's random key. The key stands in the same file, so whoever
+ * holds the file can test a guess of a value; to others the names mean nothing. A record without a
+ * value is nobody's. No run may read it (io/places.h nulls it), and it is not charged. The number 7
+ * and the string "7" are one value. Older versions charged them as two. So a charge now goes to
+ * both names, and a unit charged under either stays charged. Only old charges of both are not added
+ * up: 0.1 of 7 and 0.2 of "7" count as 0.2.
  *
  * What is written: io/chain.h. Two losses cannot be seen in the file itself. Somebody may put an
  * older copy back. Or its last entries may be lost after a crash, if the write-ahead log was thrown

@@ -34,10 +34,61 @@ void http_bytes(struct http_reply *reply, unsigned code, const char *content_typ
 	             code == 204 ? NULL : content_type);
 }
 
+/* Writes the number at[size], which has 17 digits, by as few as give the same double. A client's
+ * own 1e-7 must not come back as 9.9999999999999995e-8, and what a job is said to cost is the
+ * number of its receipt, to the last digit. Returns the new size, which is not larger. */
+static size_t shorten_real(char *at, size_t size) {
+	char old[40], text[40], shorter[44];
+	if (size >= sizeof old) return size;
+	(void)snprintf(old, sizeof old, "%.*s", (int)size, at);
+	for (int digits = 1; digits < 17; digits++) {
+		(void)snprintf(text, sizeof text, "%.*g", digits, strtod(old, NULL));
+		if (strtod(text, NULL) != strtod(old, NULL)) continue;
+		// As jansson writes it: 1e-7 and not 1e-07, 1e20 and not 1e+20, 100.0 and not 100.
+		const char *power = strchr(text, 'e');
+		if (power) {
+			const int exponent = (int)strtol(power + 1, NULL, 10);
+			(void)snprintf(shorter, sizeof shorter, "%.*se%d", (int)(power - text),
+			               text, exponent);
+		} else {
+			(void)snprintf(shorter, sizeof shorter, "%s%s", text,
+			               strchr(text, '.') ? "" : ".0");
+		}
+		if (strlen(shorter) > size) return size;
+		memcpy(at, shorter, strlen(shorter));
+		return strlen(shorter);
+	}
+	return size;
+}
+
+/* Shortens each real number of a document in place; returns its new size. */
+static size_t shorten_reals(char *text, size_t size) {
+	static const char number[] = "-+.0123456789eE";
+	size_t to = 0;
+	bool quoted = false;
+	for (size_t from = 0; from < size;) {
+		const bool begins =
+		    !quoted && (text[from] == '-' || (text[from] >= '0' && text[from] <= '9'));
+		if (!begins) {
+			if (quoted && text[from] == '\\') text[to++] = text[from++];
+			else if (text[from] == '"') quoted = !quoted;
+			text[to++] = text[from++];
+			continue;
+		}
+		const size_t length = strspn(text + from, number);
+		const bool real =
+		    memchr(text + from, '.', length) || memchr(text + from, 'e', length);
+		memmove(text + to, text + from, length);
+		to += real ? shorten_real(text + to, length) : length;
+		from += length;
+	}
+	return to;
+}
+
 void http_json(struct http_reply *reply, unsigned code, json_t *root) {
 	size_t size;
-	// All digits: what a job is said to cost is the number of its receipt, to the last.
 	char *text = jsonout_dump(root, JSON_COMPACT, &size);
+	if (text) size = shorten_reals(text, size);
 	static const char starved[] =
 	    "{\"error\":{\"message\":\"out of memory\",\"type\":\"server_error\",\"param\":null,"
 	    "\"code\":\"out_of_memory\"}}\n";

@@ -57,7 +57,7 @@ static enum cuttle_status add_head(struct known *known) {
 	return failed ? CUTTLE_NOMEM : CUTTLE_OK;
 }
 
-static enum cuttle_status take_out(void *user, const struct chain_entry *entry) {
+static enum cuttle_status take_entry(void *user, const struct chain_entry *entry) {
 	(void)json_object_del(user, entry->hash);
 	return CUTTLE_OK;
 }
@@ -104,7 +104,7 @@ enum cuttle_status jobs_charges_check(struct jobs *jobs, struct cuttle_error *er
 	if (!status && add_head(&known)) status = io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (!status) status = ledger_open(jobs->options.ledger, &ledger, error);
 	if (!status) {
-		status = ledger_walk(ledger, NULL, take_out, known.entries, error);
+		status = ledger_walk(ledger, NULL, take_entry, known.entries, error);
 		ledger_close(&ledger);
 	}
 	if (!status) status = judge_missing(jobs, known.entries, error);
@@ -113,7 +113,7 @@ enum cuttle_status jobs_charges_check(struct jobs *jobs, struct cuttle_error *er
 	return status;
 }
 
-static enum cuttle_status keep_last(void *user, const struct chain_entry *entry) {
+static enum cuttle_status keep_newest(void *user, const struct chain_entry *entry) {
 	(void)snprintf(user, HASH_TEXT, "%s", entry->hash);
 	return CUTTLE_OK;
 }
@@ -124,7 +124,7 @@ void jobs_charges_note(struct jobs *jobs) {
 	if (asprintf(&path, "%s/ledger.head", jobs->options.state) < 0) return;
 	enum cuttle_status status = ledger_open(jobs->options.ledger, &ledger, NULL);
 	if (!status) {
-		status = ledger_walk(ledger, NULL, keep_last, head, NULL);
+		status = ledger_walk(ledger, NULL, keep_newest, head, NULL);
 		ledger_close(&ledger);
 	}
 	head[HASH_TEXT - 1] = '\n';

@@ -63,7 +63,8 @@ static size_t count_unfinished(const char *bytes, size_t size) {
 }
 
 void plain_text_end(struct plain_text *text) {
-	// In front of a stop string it is no cut character, but a broken one, which is told as such.
+	// In front of a stop string it is no cut character, but a broken one, which is told as
+	// such.
 	if (text->size && !text->stopped) text->size -= count_unfinished(text->bytes, text->size);
 }
 

@@ -81,9 +81,9 @@ bool spending_approval(const char *text, char command[HASH_TEXT], double *loss) 
 }
 
 /* Asks the ledger what it would charge, and compares. */
-static enum cuttle_status check_approval(struct ledger *ledger, const struct spending *spending,
-                                         const struct ledger_request *request,
-                                         struct cuttle_error *error) {
+static enum cuttle_status compare_approval(struct ledger *ledger, const struct spending *spending,
+                                           const struct ledger_request *request,
+                                           struct cuttle_error *error) {
 	char command[HASH_TEXT];
 	struct ledger_run found;
 	double loss;
@@ -104,7 +104,7 @@ static enum cuttle_status reserve_run(struct ledger *ledger, struct spending *sp
                                       const struct ledger_request *request,
                                       struct ledger_run *found, struct cuttle_error *error) {
 	ledger_name_run(spending->run);
-	enum cuttle_status status = check_approval(ledger, spending, request, error);
+	enum cuttle_status status = compare_approval(ledger, spending, request, error);
 	if (status) return status;
 	status = write_run_name(spending, error);
 	if (!status) status = ledger_reserve(ledger, request, false, found, error);

@@ -91,7 +91,8 @@ struct cuttle_model_info {
 	/* "llama", "gpt2/qwen2", ...; "gpt2/default": the file does not say how it splits text. */
 	char tokenizer[32];
 
-	/* "chatml", "zephyr", "llama-3", "llama-3.1", "llama-2", "mistral", "mistral-v7", "qwen3" or "none". */
+	/* "chatml", "zephyr", "llama-3", "llama-3.1", "llama-2", "mistral", "mistral-v7", "qwen3"
+	 * or "none". */
 	char chat[16];
 
 	char types[64]; /* tensor types and how many of each: "Q4_1 x210, F32 x61" */

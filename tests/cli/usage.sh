@@ -154,11 +154,11 @@ for verb in $("$CUTTLE" help --verbs); do
 	says err "^cuttle $verb: CUTTLE_XYZZY in the environment is no option of cuttle: unset it\$"
 done
 for variable in CUTTLE_MODEL_=a CUTTLE_=a CUTTLE_model=a CUTTLE_MODELS=a; do
-	(export "$variable" && refused 2 tokenize hi) || exit 1
+	(export "${variable?}" && refused 2 tokenize hi) || exit 1
 done
 # Of another verb, empty, a key, and what Kubernetes says of a service called cuttle.
 for variable in CUTTLE_APPROVAL=true CUTTLE_XYZZY= CUTTLE_API_KEY=k CUTTLE_SERVICE_HOST=1 CUTTLE_PORT=tcp://1 CUTTLE_PORT_80_TCP_ADDR=1; do
-	(export "$variable" && exits 0 help budget && exits 0 budget epsilon --clip 1 -n 10 -B 2 --temperature 1) || exit 1
+	(export "${variable?}" && exits 0 help budget && exits 0 budget epsilon --clip 1 -n 10 -B 2 --temperature 1) || exit 1
 done
 (unset CUTTLE_MODEL && refused 2 "${run[@]}") || exit 1
 refused 5 "${run[@]}" -m .

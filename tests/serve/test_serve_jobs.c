@@ -15,6 +15,7 @@
 #include "tests/serve/jobs_stage.h"
 #include "tests/support/files.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <pthread.h>
@@ -25,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <time.h>
@@ -272,7 +274,7 @@ static void the_next_server_goes_on(void **state) {
 	(void)state;
 	char id[64], code[64];
 	double spent;
-	stage_ledger(1000);
+	stage_ledger(4); // room for one of them, which must be enough to go on
 	struct jobs *jobs = stage_open(UINT64_MAX, false);
 	queue_job(jobs, "k", LONG_PLAN, LONG, id);
 	// Before it has drawn a token, the job would go on with any references.
@@ -824,6 +826,100 @@ static void a_long_job_holds_up_no_wiping(void **state) {
 	stage_clean();
 }
 
+/* Whoever has no descriptors left cannot start a command. The job is not done then: it waits. */
+static void a_command_that_cannot_start_is_waited_for(void **state) {
+	(void)state;
+	char id[64], code[64];
+	double spent;
+	struct rlimit limit, none;
+	stage_ledger(100);
+	struct jobs *jobs = stage_open(7, false);
+	json_decref(stage_create(jobs, &ann, "k", PLAN, id));
+	assert_int_equal(stage_upload(jobs, id, 12, LINE), 0);
+	jobs_close(&jobs);
+	// Descriptors for the ledger or the references, and not for three pipes beside them.
+	jobs = stage_open(7, false);
+	const int first = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_true(first >= 0 && !close(first) && !getrlimit(RLIMIT_NOFILE, &limit));
+	none = (struct rlimit){.rlim_cur = (rlim_t)first + 6, .rlim_max = limit.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(stage_start(jobs, &ann, id, code), 202);
+	for (int i = 0; i < 150; i++) {
+		const char *status = stage_status(jobs, id);
+		assert_true(!strcmp(status, "queued") || !strcmp(status, "running"));
+		stage_nap();
+	}
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	stage_wait(jobs, id, "done");
+	assert_int_equal(stage_runs(&spent), 0); // seeded
+	jobs_close(&jobs);
+	stage_clean();
+}
+
+static void one_folder_has_one_server(void **state) {
+	(void)state;
+	struct cuttle_error error;
+	struct jobs *second;
+	stage_ledger(100);
+	struct jobs *jobs = stage_open(7, false);
+	const struct jobs_options options = {.state = stage.state,
+	                                     .runtime = stage.runtime,
+	                                     .ledger = stage.ledger,
+	                                     .model = stage.model,
+	                                     .program = stage.command,
+	                                     .seed = 7};
+	assert_int_equal(jobs_open(&options, &second, &error), CUTTLE_USAGE);
+	assert_null(second);
+	assert_non_null(strstr(error.message, "another server has this folder"));
+	jobs_close(&jobs);
+	assert_int_equal(jobs_open(&options, &second, &error), CUTTLE_OK);
+	jobs_close(&second);
+	stage_clean();
+}
+
+/* What waits in one data set takes no room in another; and so many jobs may wait, and no more. */
+static void data_sets_have_their_own_room(void **state) {
+	(void)state;
+	struct cuttle_error error;
+	struct jobs_fault fault;
+	struct jobs *jobs;
+	json_t *document;
+	char ids[2][64], id[64], code[64];
+	bool created;
+	stage_ledger(6);
+	assert_int_equal(stage_shell("%s ledger init --ledger %s --dataset others --rho-limit 0.3 "
+	                             ">%s/out",
+	                             stage.command, stage.ledger, stage.folder),
+	                 0);
+	const struct jobs_options options = {.state = stage.state,
+	                                     .runtime = stage.runtime,
+	                                     .ledger = stage.ledger,
+	                                     .model = stage.model,
+	                                     .program = stage.command,
+	                                     .threads = 1,
+	                                     .seed = UINT64_MAX,
+	                                     .queue = 3};
+	assert_int_equal(jobs_open(&options, &jobs, &error), CUTTLE_OK);
+	queue_job(jobs, "a", LONG_PLAN, LONG, ids[0]);
+	queue_job(jobs, "b", LONG_PLAN, LONG, ids[1]);
+	json_t *request = stage_request(PLAN);
+	(void)json_object_set_new(request, "dataset", json_string("others"));
+	assert_true(jobs_create(jobs, &ann, "c", request, &document, &created, &fault));
+	(void)snprintf(id, sizeof id, "%s", json_string_value(json_object_get(document, "id")));
+	assert_true(json_is_true(json_object_get(json_object_get(document, "budget"), "fits")));
+	json_decref(document);
+	json_decref(request);
+	assert_int_equal(stage_upload(jobs, id, 12, LINE), 0);
+	assert_int_equal(stage_start(jobs, &ann, id, code), 202);
+	json_decref(stage_create(jobs, &ann, "d", PLAN, id));
+	assert_int_equal(stage_upload(jobs, id, 12, LINE), 0);
+	assert_int_equal(stage_start(jobs, &ann, id, code), 429);
+	assert_string_equal(code, "queue_full");
+	assert_string_equal(stage_status(jobs, id), "awaiting_references");
+	jobs_close(&jobs);
+	stage_clean();
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(results_are_the_commands_bytes),
@@ -846,6 +942,9 @@ int main(void) {
 	    cmocka_unit_test(keys_are_kept_in_memory_alone),
 	    cmocka_unit_test(what_nobody_starts_is_wiped),
 	    cmocka_unit_test(a_long_job_holds_up_no_wiping),
+	    cmocka_unit_test(a_command_that_cannot_start_is_waited_for),
+	    cmocka_unit_test(one_folder_has_one_server),
+	    cmocka_unit_test(data_sets_have_their_own_room),
 	};
 	if (!stage_begin()) return 0;
 	const int failed = cmocka_run_group_tests(tests, NULL, NULL);
