@@ -7,6 +7,7 @@
 
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/formats.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -140,7 +141,10 @@ static enum cuttle_status add_use(struct path_target *targets, size_t *count,
 	if (!*use->path)
 		return io_fail(error, CUTTLE_USAGE, "%s: the path is empty; name a file",
 		               use->option);
-	enum cuttle_status status = add_target(targets, count, use, strdup(use->path), error);
+	enum cuttle_status status = use->role >= PATH_OUTPUT
+	                                ? formats_check_output(use->option, use->path, error)
+	                                : CUTTLE_OK;
+	if (!status) status = add_target(targets, count, use, strdup(use->path), error);
 	if (is_stream(use)) return status;
 	if (!status && use->also)
 		status = add_target(targets, count, use, strdup(use->also), error);
