@@ -141,10 +141,7 @@ static enum cuttle_status add_use(struct path_target *targets, size_t *count,
 	if (!*use->path)
 		return io_fail(error, CUTTLE_USAGE, "%s: the path is empty; name a file",
 		               use->option);
-	enum cuttle_status status = use->role >= PATH_OUTPUT
-	                                ? formats_check_output(use->option, use->path, error)
-	                                : CUTTLE_OK;
-	if (!status) status = add_target(targets, count, use, strdup(use->path), error);
+	enum cuttle_status status = add_target(targets, count, use, strdup(use->path), error);
 	if (is_stream(use)) return status;
 	if (!status && use->also)
 		status = add_target(targets, count, use, strdup(use->also), error);
@@ -225,6 +222,9 @@ enum cuttle_status paths_check(const struct path_use *uses, size_t count,
 	for (size_t i = 0; !status && i < known; i++)
 		for (size_t j = 0; !status && j < i; j++)
 			status = compare_targets(&targets[j], &targets[i], error);
+	for (size_t i = 0; !status && i < count; i++)
+		if (uses[i].path && uses[i].role >= PATH_OUTPUT)
+			status = formats_check_output(uses[i].option, uses[i].path, error);
 	for (size_t i = 0; i < known; i++) free(targets[i].path);
 	free(targets);
 	return status;
