@@ -101,7 +101,6 @@ for seed in 5 6; do
 done
 same said.5 said.6 "standard error tells two lots apart"
 cmp -s texts.5 texts.6 && fail "two seeds gave the same texts"
-exit 0
 
 # The clip follows from the largest share of batches that any category uses, wherever that one stands.
 for i in $(seq 1 120); do echo "{\"text\":\"Note $i.\",\"ward\":\"w$((i % 2))\"}"; done >wards.jsonl
@@ -116,3 +115,4 @@ for shares in first last even; do
 done
 same first.clip last.clip "the clip follows from where the largest share stands"
 awk 'NR == FNR { of = $1; next } { exit !($1 > of) }' first.clip even.clip || fail "a larger share buys no smaller clip: $(cat first.clip even.clip)"
+exit 0
