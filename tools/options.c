@@ -269,7 +269,7 @@ enum options_result options_parse(const struct verb *verb, int argc, char **argv
                                   int *operands, struct cuttle_error *error) {
 	struct option longs[MOST_OPTIONS + 2];
 	char shorts[2 * MOST_OPTIONS + 4];
-	bool given[MOST_OPTIONS] = {0}, by_letter[MOST_OPTIONS] = {0}, by_name[MOST_OPTIONS] = {0};
+	bool given[MOST_OPTIONS] = {0};
 	int found;
 	make_getopt_tables(verb, longs, shorts);
 	opterr = 0;
@@ -285,15 +285,6 @@ enum options_result options_parse(const struct verb *verb, int argc, char **argv
 		char name[VARIABLE];
 		(void)snprintf(name, sizeof name, "--%s", entry->name);
 		given[i] = true;
-		(found < LONG_BASE ? by_letter : by_name)[i] = true;
-		// A list may be given in both ways, and a flag says the same again.
-		if (entry->kind != OPTION_LIST && entry->kind != OPTION_FLAG && by_letter[i] &&
-		    by_name[i]) {
-			(void)io_fail(error, CUTTLE_USAGE,
-			              "-%c and --%s are one option: give it once", entry->letter,
-			              entry->name);
-			return OPTIONS_WRONG;
-		}
 		if (find_rival(verb, entry, given)) {
 			(void)io_fail(error, CUTTLE_USAGE, "--%s and --%s exclude each other",
 			              find_rival(verb, entry, given)->name, entry->name);

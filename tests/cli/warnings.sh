@@ -93,7 +93,3 @@ for odd in '{"text":7}' '{"text":""}' '{"text":null}'; do
 	rm one.out.*
 done
 exits 0 "${bare[@]}" -e 3 -i renamed.jsonl --text-field note -o never.jsonl -q
-
-# One option in two spellings with two values: neither is taken.
-refused 2 "${bare[@]}" -e 3 --num 3 -i refs.jsonl -o never2.jsonl
-says err '^cuttle generate: -N and --num are one option: give it once$'
