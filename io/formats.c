@@ -16,6 +16,7 @@ static const struct format {
 	const char *mark;                  /* the first bytes; "" = this format has no mark */
 	size_t mark_size;                  /* bytes */
 	const char *endings[MOST_ENDINGS]; /* NULL behind the last */
+	bool text;                         /* a file that cuttle writes may have this ending */
 } FORMATS[] = {
 #define MARK(literal) .mark = (literal), .mark_size = sizeof(literal) - 1
     {"compressed by gzip", "zcat %s | cuttle VERB -i - ...", MARK("\x1f\x8b\x08"), {".gz"}},
@@ -63,8 +64,13 @@ static const struct format {
      "jq -c '.[]' %s >out.jsonl makes lines of a list, jq -c '.entry[].resource' of a FHIR bundle, "
      "jq -c . of one object; or name it .jsonl if each line is a record",
      MARK(""),
-     {".json"}},
-    {"plain text", "jq -cR '{text: .}' %s >out.jsonl makes each line a record", MARK(""), {".txt"}},
+     {".json"},
+     .text = true},
+    {"plain text",
+     "jq -cR '{text: .}' %s >out.jsonl makes each line a record",
+     MARK(""),
+     {".txt"},
+     .text = true},
 };
 enum { FORMAT_COUNT = sizeof FORMATS / sizeof *FORMATS };
 
@@ -83,6 +89,19 @@ enum cuttle_status formats_check_name(const char *path, struct cuttle_error *err
 		for (size_t i = 0; i < MOST_ENDINGS && format->endings[i]; i++)
 			if (file_ends_in(path, format->endings[i]))
 				return refuse_format(format, path, error);
+	return CUTTLE_OK;
+}
+
+enum cuttle_status formats_check_output(const char *option, const char *path,
+                                        struct cuttle_error *error) {
+	for (const struct format *format = FORMATS; format < FORMATS + FORMAT_COUNT; format++)
+		for (size_t i = 0; !format->text && i < MOST_ENDINGS && format->endings[i]; i++)
+			if (file_ends_in(path, format->endings[i]))
+				return io_fail(error, CUTTLE_USAGE,
+				               "%s %.120s: by its ending it would be %s, which "
+				               "cuttle does not write; for a table of texts end in "
+				               ".csv, else in .jsonl",
+				               option, path, format->name);
 	return CUTTLE_OK;
 }
 

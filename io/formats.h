@@ -19,6 +19,9 @@ enum { FORMATS_MARK = 16 }; /* bytes of the longest mark, that of SQLite */
 
 /* INPUT: the name has an ending of a foreign format. Standard input, "-", has no ending: OK. */
 enum cuttle_status formats_check_name(const char *path, struct cuttle_error *error);
+/* USAGE: an output's name has the ending of a format that cuttle does not write. */
+enum cuttle_status formats_check_output(const char *option, const char *path,
+                                        struct cuttle_error *error);
 /* INPUT: the file begins with a foreign format's mark. Pass its first FORMATS_MARK bytes or more;
  * fewer only if the file is shorter. */
 enum cuttle_status formats_check_start(const char *path, const char *bytes, size_t size,

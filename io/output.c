@@ -109,9 +109,16 @@ static int begin_lines(struct output *output) {
 	hash_begin(&output->hash);
 	hash_begin(&output->dropped_hash);
 	if (output->request.format != OUTPUT_CSV) return 0;
+	const char *const end = output->request.private_output ? "\r\n" : ",private,note\r\n";
+	for (size_t i = 0; i < output->request.column_count; i++) {
+		const char *name = output->request.columns[i];
+		if ((i && append_output(output, ",", 1)) ||
+		    append_output(output, name, strlen(name)))
+			return -1;
+	}
+	if (output->request.column_count) return append_output(output, end, strlen(end));
 	const struct categories *categories = output->request.categories;
-	const char *end = output->request.private_output ? "\r\n" : ",private,note\r\n",
-	           *begin = output->request.batches ? "index,text,tokens,finish,batch,free"
+	const char *begin = output->request.batches ? "index,text,tokens,finish,batch,free"
 	                                            : "index,text,tokens,finish";
 	int status = append_output(output, begin, strlen(begin));
 	for (size_t i = 0; !status && i < output->request.cell_count; i++)
@@ -633,6 +640,39 @@ static int append_csv_line(struct output *output, const struct cuttle_text *text
 	return status ? status : append_output(output, end, strlen(end));
 }
 
+/* Whether a spreadsheet takes a cell with this text for a formula, and runs it. */
+static bool is_formula(const char *text, size_t size) {
+	return size && memchr("=+-@\t\r", *text, 6);
+}
+
+/* Writes a line's object as cells, in the order of the columns. */
+static int append_object(struct output *output, const struct cuttle_text *text) {
+	json_t *line = output->request.line(output->request.user, text);
+	int status = line ? 0 : note_problem(output, "", ENOMEM);
+	for (size_t i = 0; !status && i < output->request.column_count; i++) {
+		const json_t *member = json_object_get(line, output->request.columns[i]);
+		const char *bytes = json_string_value(member);
+		const size_t size = bytes ? json_string_length(member) : 0,
+		             most = bytes ? csv_write(NULL, 0, bytes, size) : 32;
+		char *cell = malloc(most + 1);
+		size_t used = 0;
+		if (!cell) {
+			status = note_problem(output, "", ENOMEM);
+			break;
+		}
+		if (i) cell[used++] = ',';
+		if (bytes) used += csv_write(cell + used, most, bytes, size);
+		else if (json_is_integer(member))
+			used += (size_t)snprintf(cell + used, most, "%" JSON_INTEGER_FORMAT,
+			                         json_integer_value(member));
+		status = append_output(output, cell, used);
+		free(cell);
+	}
+	json_decref(line);
+	const char *end = output->request.private_output ? "\r\n" : ",false,NOT PRIVATE\r\n";
+	return status ? status : append_output(output, end, strlen(end));
+}
+
 int output_text(struct output *output, const struct cuttle_text *text) {
 	REQUIRE(text->index == output->texts_done && text->batch < output->request.texts);
 	// First make its tokens durable: a text that others can see must never be drawn again.
@@ -654,8 +694,10 @@ int output_text(struct output *output, const struct cuttle_text *text) {
 		output->counts.dropped[rule]++;
 		return append_json_line(output, &shown, rule);
 	}
-	return output->request.format == OUTPUT_CSV ? append_csv_line(output, &shown)
-	                                            : append_json_line(output, &shown, rule);
+	if (output->request.format != OUTPUT_CSV) return append_json_line(output, &shown, rule);
+	output->counts.formulas += is_formula(shown.text, shown.size);
+	return output->request.column_count ? append_object(output, &shown)
+	                                    : append_csv_line(output, &shown);
 }
 
 bool output_kept(const struct output *output) {

@@ -72,6 +72,11 @@ struct output_request {
 	/* The lots of the run, with a new key and the number of records. Where the run is continued
 	 * the key becomes that of its file. NULL = no lots. */
 	struct lots *lots;
+	/* [column_count] In CSV the members of a line's object that are its cells: strings and
+	 * whole numbers; a member that is missing is an empty cell. 0 = the line of a drawn text.
+	 */
+	const char *const *columns;
+	size_t column_count;
 	/* Writes into `digest`, as HASH_TEXT, the digest under `key` of all that the run will read.
 	 * Not called for standard output. */
 	void (*digest)(void *user, const unsigned char *key, char *digest);

@@ -7,6 +7,7 @@
 
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/formats.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -221,6 +222,9 @@ enum cuttle_status paths_check(const struct path_use *uses, size_t count,
 	for (size_t i = 0; !status && i < known; i++)
 		for (size_t j = 0; !status && j < i; j++)
 			status = compare_targets(&targets[j], &targets[i], error);
+	for (size_t i = 0; !status && i < count; i++)
+		if (uses[i].path && uses[i].role >= PATH_OUTPUT)
+			status = formats_check_output(uses[i].option, uses[i].path, error);
 	for (size_t i = 0; i < known; i++) free(targets[i].path);
 	free(targets);
 	return status;

@@ -43,9 +43,9 @@ struct path_use {
 
 /* Opens nothing, so it never waits for a pipe. An input that is not there is no error here.
  * USAGE: an empty path; two paths that are the same, one of them written; "-" for two inputs or
- * where it cannot be; an output that is no regular file, or whose folder is not there or not
- * writable; a run that is no folder. INPUT, MODEL or LEDGER, by the role: an input of the wrong
- * kind. NOMEM. */
+ * where it cannot be; an output that is no regular file, whose folder is not there or not
+ * writable, or whose ending is that of a format that cuttle does not write; a run that is no
+ * folder. INPUT, MODEL or LEDGER, by the role: an input of the wrong kind. NOMEM. */
 enum cuttle_status paths_check(const struct path_use *uses, size_t count,
                                struct cuttle_error *error);
 

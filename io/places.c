@@ -23,9 +23,10 @@ static enum cuttle_status refuse_too_few(const struct places_request *request, s
 	for (char *at = which; (at = strchr(at, '\n')); at++) *at = ',';
 	return io_fail(
 	    error, CUTTLE_INPUT,
-	    "%.80s has %zu records%s%s, but N x B = %zu x %u = %zu are needed; lower -N or -B",
-	    file_shown(request->path), has, category ? " of " : "", which, texts, request->batch,
-	    texts * request->batch);
+	    "%.80s has %zu records%s%s, but %s x B = %zu x %u = %zu are needed; lower %s or -B",
+	    file_shown(request->path), has, category ? " of " : "", which, category ? "texts" : "N",
+	    texts, request->batch, texts * request->batch,
+	    category ? "--num-per-category, -N" : "-N");
 }
 
 static enum cuttle_status place_by_index(const struct places_request *request,
@@ -47,6 +48,46 @@ static size_t category_of_record(const struct records *records, const struct cat
 	return categories_find(categories, values, sizes);
 }
 
+/* Refuses categories that have too few records, all of them in one message. next and end as in
+ * place_by_category. How many each has is public. */
+static enum cuttle_status refuse_short(const struct places_request *request, const size_t *next,
+                                       const size_t *end, struct cuttle_error *error) {
+	const struct categories *categories = request->categories;
+	size_t shorts = 0, last = 0, used = 0, all = 0;
+	char list[160] = "";
+	for (size_t i = 0; i < categories->count; i++) {
+		const struct category *category = &categories->all[i];
+		const size_t has = next[i] + category->texts * request->batch - end[i];
+		all += has;
+		if (next[i] == end[i]) continue;
+		last = i;
+		// What has no more room is left out at the end, in whole entries.
+		char entry[sizeof list];
+		const int size =
+		    snprintf(entry, sizeof entry, "%s%s %zu of %zu", shorts ? "; " : "",
+		             category->heading, has, category->texts * request->batch);
+		shorts++;
+		if (size < 0 || used + (size_t)size >= sizeof list) continue;
+		memcpy(list + used, entry, (size_t)size + 1);
+		used += (size_t)size;
+	}
+	for (char *at = list; (at = strchr(at, '\n')); at++) *at = ',';
+	if (!shorts) return CUTTLE_OK;
+	if (!all)
+		return io_fail(error, CUTTLE_INPUT,
+		               "%.80s: no record is in a declared category; cuttle inspect shows "
+		               "which there are in --category-field %.80s",
+		               file_shown(request->path), categories->fields[0]);
+	if (shorts == 1)
+		return refuse_too_few(
+		    request, next[last] + categories->all[last].texts * request->batch - end[last],
+		    &categories->all[last], error);
+	return io_fail(error, CUTTLE_INPUT,
+	               "%.60s: %zu categories have too few records (%s); lower "
+	               "--num-per-category, -N or -B",
+	               file_shown(request->path), shorts, list);
+}
+
 static enum cuttle_status place_by_category(const struct places_request *request,
                                             struct places *places, struct cuttle_error *error) {
 	const struct categories *categories = request->categories;
@@ -63,14 +104,7 @@ static enum cuttle_status place_by_category(const struct places_request *request
 		places->records[next[category]++] = i;
 		places->lines = i + 1;
 	}
-	for (size_t i = 0; i < categories->count; i++) {
-		const struct category *category = &categories->all[i];
-		if (next[i] < end[i])
-			return refuse_too_few(request,
-			                      next[i] + category->texts * request->batch - end[i],
-			                      category, error);
-	}
-	return CUTTLE_OK;
+	return refuse_short(request, next, end, error);
 }
 
 /* Makes the places over the limit null, and drops them from units[count]. The units are sorted, and

@@ -485,6 +485,18 @@ enum record_state records_state(const struct records *records, size_t index) {
 	return span_of(records, index, TEXT)->state;
 }
 
+bool records_lack_field(const struct records *records) {
+	size_t without = 0, size;
+	for (size_t i = 0; i < records_count(records); i++) {
+		const enum record_state state = records_state(records, i);
+		if (records_text(records, i, &size) || state == RECORD_NOT_TEXT ||
+		    state == RECORD_NOT_UTF8 || state == RECORD_TOO_LONG)
+			return false;
+		without += state == RECORD_NO_FIELD;
+	}
+	return without > 0;
+}
+
 const char *records_id(const struct records *records, size_t index, size_t *size) {
 	return bytes_of_span(records, index, ID, size);
 }

@@ -187,6 +187,7 @@ static void on_expand_publish(void *user, const char *receipt) {
 	if (receipt)
 		fprintf(stderr, "%zu texts in %s, receipt in %s\n", done->texts,
 		        strcmp(output, "-") ? output : "standard output", receipt);
+	watch_formulas(done->counts.formulas);
 	if (dropped)
 		fprintf(stderr, "%" PRIu64 " of the %" PRIu64 " texts drawn are in %s%s instead\n",
 		        dropped, done->counts.drawn, output, OUTPUT_DROPPED);

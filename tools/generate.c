@@ -513,6 +513,7 @@ static void on_publish(void *user, const char *receipt) {
 		fprintf(stderr, "%zu %s in %s, receipt in %s\n", count_texts(run),
 		        done->guarantee.savings.token_bank ? "batches of texts" : "texts",
 		        strcmp(output, "-") ? output : "standard output", receipt);
+	if (!run->values->quiet) watch_formulas(done->counts.formulas);
 	uint64_t dropped = 0;
 	for (enum filter_rule rule = 0; rule < FILTER_RULES; rule++)
 		dropped += done->counts.dropped[rule];

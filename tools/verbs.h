@@ -35,7 +35,7 @@ struct verb_need {
 	bool missing;       /* it was not given */
 	const char *option; /* as a user would type it: "-i FILE" */
 };
-#define VERB_MODEL "-m MODEL (or CUTTLE_MODEL in the environment)"
+#define VERB_MODEL "-m MODEL (or CUTTLE_MODEL in the environment; models/fetch.sh gets one)"
 /* Names every missing option in one line on standard error, with the verb's example. Returns USAGE,
  * or OK when none is missing. */
 int verb_lacks(const struct verb *verb, const struct verb_need *needs, size_t count);
@@ -141,7 +141,8 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 	{.name = "sign", OPTION(structure, request.sign), .argument = "FILE", \
 	 .help = "sign the receipt with this secret key (made by cuttle ledger key)"}, \
 	{.name = "overwrite", OPTION(structure, request.overwrite), \
-	 .help = "replace the output, receipt and journal of another command"}
+	 .help = "replace the output, receipt and journal of another command; what it drew stays " \
+	         "spent, and this one spends again"}
 #define PROGRESS_OPTIONS(structure) \
 	{.name = "progress", OPTION(structure, progress), .argument = "auto|json|off", \
 	 .help = "on standard error (default auto)"}, \

@@ -2,7 +2,9 @@
 // Passes events on to tools/progress.h, and remembers a signal.
 #include "tools/watch.h"
 
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 
 /* Nonzero after the first SIGINT or SIGTERM. Global, since a signal handler gets no argument. */
 static volatile sig_atomic_t stop_asked;
@@ -46,4 +48,13 @@ bool watch_stop(void *user) {
 void watch_end(void *user) {
 	struct watch *watch = user;
 	progress_end(&watch->progress);
+}
+
+void watch_formulas(uint64_t texts) {
+	if (texts)
+		fprintf(stderr,
+		        "Warning: %" PRIu64
+		        " texts begin with =, +, -, @ or a tab: a spreadsheet takes "
+		        "them for formulas. Import the column as text, or write JSONL.\n",
+		        texts);
 }

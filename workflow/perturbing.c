@@ -263,6 +263,7 @@ struct perturbing_state {
 	struct arena block; /* a struct place_block */
 	struct arena owner; /* the owner asked for last, as JSON */
 	struct cuttle_error *error;
+	const char *columns[6]; /* of a CSV */
 };
 
 /* Places that wait to be drawn. The words stand here until then. */
@@ -537,10 +538,22 @@ static enum cuttle_status open_perturbing(struct perturbing_state *state, struct
 	const struct perturbing_request *request = state->request;
 	struct word_receipt *receipt = &state->perturbing->receipt;
 	const char *command = state->perturbing->fingerprint;
+	// The stamp of what is not private has a column "note", too.
+	const char **const columns = state->columns;
+	size_t count = 0;
+	columns[count++] = "index";
+	if (request->id_field) columns[count++] = "id";
+	columns[count++] = "text";
+	columns[count++] = "words";
+	columns[count++] = "method";
+	if (receipt->params.method != CUTTLE_RANK && !request->params.insecure)
+		columns[count++] = "note";
 	const struct output_request output = {.path = request->output,
 	                                      .receipt_path = request->receipt,
 	                                      .fingerprint = command,
-	                                      .format = OUTPUT_JSONL,
+	                                      .format = output_format_of(request->output),
+	                                      .columns = columns,
+	                                      .column_count = count,
 	                                      .texts = receipt->records,
 	                                      .private_output = !request->params.insecure,
 	                                      .line = make_record_line,
@@ -561,9 +574,10 @@ static enum cuttle_status open_perturbing(struct perturbing_state *state, struct
 /* Seals the output, closes its charge, then puts receipt and output in place. */
 static enum cuttle_status publish_records(struct perturbing_state *state,
                                           struct cuttle_error *error) {
-	const struct perturbing *perturbing = state->perturbing;
+	struct perturbing *perturbing = state->perturbing;
 	char sha256[HASH_TEXT];
 	size_t size;
+	perturbing->formulas = output_counts(state->delivery.output)->formulas;
 	enum cuttle_status status = delivery_seal(&state->delivery, sha256, error);
 	if (status) return status;
 	char *receipt =

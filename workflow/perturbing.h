@@ -65,6 +65,7 @@ struct perturbing {
 	struct cuttle_model_info model; /* its name, for the receipt */
 	struct signature_key *signer;   /* NULL = the receipt is not signed */
 	char fingerprint[HASH_TEXT];
+	uint64_t formulas; /* as in struct filter_counts, once the texts are written */
 };
 
 /* Reads the words file and the lists, and makes perturber and receipt. `opened` is the model of

@@ -127,6 +127,12 @@ enum cuttle_status references_read(const struct run_request *request, struct set
 		wanted.limit = 0;
 	enum cuttle_status status = secrecy_room(wanted.most, error);
 	if (!status) status = records_read(&wanted, &references->records, error);
+	if (!status && !records_are_csv(&wanted) && records_lack_field(references->records))
+		status =
+		    io_fail(error, CUTTLE_INPUT,
+		            "%s: no record has a field %.128s: name it with --text-field; cuttle "
+		            "inspect shows which fields there are",
+		            file_shown(request->input), request->text_field);
 	if (!status && request->lock) records_lock(references->records);
 	places.records = references->records;
 	if (!status && references->lots) {

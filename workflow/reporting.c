@@ -413,6 +413,10 @@ static enum cuttle_status read_report_json(const char *path, json_t **document,
 	hash_of(text, size, sha256);
 	*document = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
 	secrecy_free(text);
+	if (!*document && (file_ends_in(path, ".md") || file_ends_in(path, ".csv")))
+		return io_fail(error, CUTTLE_INPUT,
+		               "%s: a report reads a table in JSON: evaluate with -o table.json",
+		               path);
 	if (!*document)
 		return io_fail(error, CUTTLE_INPUT, "%s: line %d is no JSON, or has a member twice",
 		               path, where.line);

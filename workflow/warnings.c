@@ -169,8 +169,4 @@ void warnings_print(FILE *file, const struct run_request *request, const struct 
 	warn_clip(file, guarantee);
 	warn_context(file, guarantee);
 	warn_length(file, setup);
-	fprintf(file,
-	        "A record without the field %s is read as nothing, and generate may not say so. "
-	        "cuttle inspect -i FILE --text-field %s shows, to you alone, what can be read.\n",
-	        request->text_field, request->text_field);
 }

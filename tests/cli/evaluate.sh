@@ -91,6 +91,8 @@ says q.md '^\| always the commonest label \| 0\.500 \| 0\.500 \| 0\.500 \| 0\.50
 says q.md '^\| a guess \| 0\.500 \|'
 says q.md '^Taught by 8 texts of a\.jsonl a classifier is right about [0-9]+ % of 8 real ones, taught by 6 real ones about [0-9]+ %; always the commonest label is right about 50 %\.'
 says q.json '"Taught by 8 texts of b\.jsonl a classifier'
+refused 4 report q.md -o report.html
+says err 'q\.md: a report reads a table in JSON: evaluate with -o table\.json$'
 texts 1 104 | head -100 >enough.jsonl
 texts 105 204 >run.jsonl
 for form in md json csv; do exits 0 evaluate -i run.jsonl --against enough.jsonl --public -q -o enough.$form; done

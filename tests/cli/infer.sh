@@ -246,7 +246,10 @@ answers_but() {
 	python3 service.py "$@" &
 	service=$!
 	trap 'kill $server $service 2>/dev/null; rm -rf "$folder"' EXIT
-	for ((tries = 0; tries < 500; tries++)); do [ -s service.port ] && break || sleep 0.02; done
+	for ((tries = 0; tries < 500; tries++)); do
+		[ -s service.port ] && break
+		sleep 0.02
+	done
 	refusing=("${base[@]}" -q --retries 0 --endpoint "http://127.0.0.1:$(cat service.port)/v1" -o out.jsonl)
 }
 # asked_times N: so many requests came, and the service ends.

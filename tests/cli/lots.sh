@@ -101,4 +101,18 @@ for seed in 5 6; do
 done
 same said.5 said.6 "standard error tells two lots apart"
 cmp -s texts.5 texts.6 && fail "two seeds gave the same texts"
+
+# The clip follows from the largest share of batches that any category uses, wherever that one stands.
+for i in $(seq 1 120); do echo "{\"text\":\"Note $i.\",\"ward\":\"w$((i % 2))\"}"; done >wards.jsonl
+printf 'ward,share\nw0,5\nw1,1\n' >first.csv
+printf 'ward,share\nw1,1\nw0,5\n' >last.csv
+printf 'ward,share\nw1,1\nw0,1\n' >even.csv
+for shares in first last even; do
+	exits 0 generate -m tiny.gguf -i wards.jsonl -o $shares.jsonl -e 5 -B 2 -N 12 -n 4 --category-field ward --categories $shares.csv \
+		--category-public --lots on -q
+	sed -n 's/^  "clip": \(.*\),/\1/p' $shares.receipt.json >$shares.clip
+	exits 0 receipt verify $shares.receipt.json
+done
+same first.clip last.clip "the clip follows from where the largest share stands"
+awk 'NR == FNR { of = $1; next } { exit !($1 > of) }' first.clip even.clip || fail "a larger share buys no smaller clip: $(cat first.clip even.clip)"
 exit 0

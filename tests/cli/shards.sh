@@ -53,6 +53,9 @@ refused 2 merge csv.run -o csv.jsonl
 says err 'this run writes CSV, as shard open was told; name it .csv'
 equal columns csv 2 -N 7 --output-format csv --category-field kind --categories sea,land --category-public --lots off --drop duplicates
 again
+# A category's texts are no multiple of the shards.
+equal six csv 2 -N 6 --output-format csv --category-field kind --categories sea,land --category-public --lots off
+again
 equal method jsonl 2 -N 4 --method pmixed
 again
 

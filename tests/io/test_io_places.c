@@ -229,7 +229,27 @@ static void wrong_inputs(void **state) {
 	assert_int_equal(place(&world, request, &places, &error), CUTTLE_INPUT);
 	assert_string_equal(
 	    error.message,
-	    "in.jsonl has 1 records of kind: l, but N x B = 1 x 2 = 2 are needed; lower -N or -B");
+	    "in.jsonl has 1 records of kind: l, but texts x B = 1 x 2 = 2 are needed; lower "
+	    "--num-per-category, -N or -B");
+	places_free(&places);
+	categories_free(&declared);
+	// All that are short are named at once; and where none has a record, that.
+	assert_int_equal(categories_read(KIND, 1, "x,s,l", &declared, NULL), CUTTLE_OK);
+	categories_spread(&declared, 6);
+	request.texts = 6;
+	assert_int_equal(place(&world, request, &places, &error), CUTTLE_INPUT);
+	assert_string_equal(
+	    error.message,
+	    "in.jsonl: 3 categories have too few records (kind: x 0 of 4; kind: s 2 of "
+	    "4; kind: l 1 of 4); lower --num-per-category, -N or -B");
+	places_free(&places);
+	categories_free(&declared);
+	assert_int_equal(categories_read(KIND, 1, "S,L", &declared, NULL), CUTTLE_OK);
+	categories_spread(&declared, 6);
+	assert_int_equal(place(&world, request, &places, &error), CUTTLE_INPUT);
+	assert_string_equal(error.message,
+	                    "in.jsonl: no record is in a declared category; cuttle "
+	                    "inspect shows which there are in --category-field kind");
 	places_free(&places);
 	categories_free(&declared);
 	request = (struct places_request){.texts = 1, .batch = 2, .unit_key = "who"};
