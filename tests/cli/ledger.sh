@@ -303,7 +303,10 @@ says out 'compare it with --key'
 if ! command -v openssl >/dev/null; then
 	echo "skipped in part: ${0##*/}: there is no openssl, so no other program looks at the signature"
 else
-	bytes() { printf '%b' "$(sed 's/../\\x&/g' <<<"$1")"; } # of a number in hexadecimal
+	bytes() { # of a number in hexadecimal
+		local i
+		for ((i = 0; i < ${#1}; i += 2)); do printf '%b' "\\x${1:i:2}"; done
+	}
 	bytes "302a300506032b6570032100$public" >public.der
 	grep -v '^  "signature": ' b.receipt.json >signed
 	bytes "$(sed -n 's/^  "signature": "\(.*\)",/\1/p' b.receipt.json)" >signature

@@ -85,4 +85,5 @@ need_model
 for i in {1..9}; do echo "Patient $i has coughed for a week. Lungs clear. Rest and fluids."; done >lines
 ./generate "$CUTTLE_MODEL" note <lines >out 2>err || fail "examples/generate.cpp: $(cat err)"
 # Each text has this line behind it. A drawn text may have one inside, too: the model writes what it likes.
-[ "$(grep -c '^---$' out)" -ge 2 ] && [ "$(tail -1 out)" = --- ] || fail "not two texts: $(cat out)"
+[ "$(grep -c '^---$' out)" -ge 2 ] || fail "not two texts: $(cat out)"
+[ "$(tail -1 out)" = --- ] || fail "the last text has no end: $(cat out)"

@@ -21,11 +21,11 @@
 #include <cmocka.h>
 
 static uint8_t *read_whole(const char *path, size_t *size) {
+	*size = 0;
 	FILE *file = fopen(path, "rb");
 	if (!file) return NULL;
 	uint8_t *bytes = NULL;
 	size_t capacity = 0, step;
-	*size = 0;
 	do {
 		if (*size == capacity)
 			bytes = realloc(bytes, capacity = capacity ? capacity * 2 : 1 << 20);

@@ -19,6 +19,7 @@
 #include "io/records.h"
 #include "tests/support/files.h"
 #include "tests/support/micro_model.h"
+#include "tests/support/statistics.h"
 #include "workflow/auditing.h"
 #include "workflow/evaluating.h"
 #include "workflow/evolving.h"
@@ -133,12 +134,12 @@ static char folder[] = "/tmp/cuttle-alloc-XXXXXX", model_path[64], records_path[
 static struct cuttle_model *model;
 static struct cuttle_plan *plan;
 
-/* Runs `work` with allocation 0, 1, 2, ... failing until none is left to fail; it must free all it
- * took. */
+/* Runs `work` with allocation 0, 1, 2, ... failing until none is left to fail, briefly with every
+ * third of the later ones; it must free all it took. */
 static void each_allocation(enum cuttle_status (*work)(struct cuttle_error *error), int at_least) {
 	struct cuttle_error error;
 	assert_int_equal(work(&error), CUTTLE_OK); // what is taken once and for all
-	for (int nth = 0;; nth++) {
+	for (int nth = 0;; nth += briefly() && nth > 40 ? 3 : 1) {
 		const long before = live;
 		error = (struct cuttle_error){""};
 		left = nth;
