@@ -303,8 +303,7 @@ static void choices_are_told(void **state) {
 		receipt.sweep = !receipt.sweep;
 		if (receipt.chosen)
 			expect_wrong(&receipt, "its sweep contradicts its marks_chosen");
-		else if (chosen)
-			expect_right(&receipt);
+		else if (chosen) expect_right(&receipt);
 		else expect_wrong(&receipt, "does not say that the sweep chose marks");
 		// An older cuttle did not know that it has to say so.
 		receipt.former_words = true;
