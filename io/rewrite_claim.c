@@ -205,6 +205,10 @@ static const char *check_costs(const struct rewrite_claim *claim) {
 	if (documents || !receipt->documents) return wrong_sum;
 	if (receipt->chosen && receipt->sweep != ((receipt->chosen & REWRITE_BY_SWEEP) != 0))
 		return "its sweep contradicts its marks_chosen";
+	// Whoever wrote today's words said so where a sweep chose. Without marks nothing is stated.
+	if (receipt->sweep && !receipt->chosen && !receipt->former_words &&
+	    guarantee->private_output && receipt->documents > receipt->marked[0])
+		return "it has a sweep, and does not say that the sweep chose marks";
 	if (!guarantee->document_tokens ||
 	    (uint64_t)guarantee->document_tokens + guarantee->max_length >= guarantee->context)
 		return "its context has no room for its document_tokens and max_length";
@@ -244,13 +248,13 @@ enum cuttle_status rewrite_claim_read(struct attested *attested, struct rewrite_
 
 enum cuttle_status rewrite_claim_check(struct rewrite_claim *claim, const char *key,
                                        struct cuttle_error *error) {
-	const char *problem = attest_signature(&claim->attested, key);
+	const struct attested *attested = &claim->attested;
+	claim->receipt.former_words = strstr(attested->sentence, RECEIPT_FORMER_WORDS) != NULL;
+	const char *problem = attest_signature(attested, key);
 	if (!problem) problem = check_costs(claim);
 	if (!problem) problem = check_rewrite_charge(claim);
 	// These members follow from no others, so they are copied.
 	static const char *const given[] = {"model_name", "public_key"};
-	const struct attested *attested = &claim->attested;
-	claim->receipt.former_words = strstr(attested->sentence, RECEIPT_FORMER_WORDS) != NULL;
 	json_t *again = problem ? NULL
 	                        : rewrite_receipt_json(&claim->receipt, attested->command_sha256,
 	                                               attested->output_sha256);
