@@ -5,6 +5,7 @@
 // Usage:  generate MODEL.gguf KIND < LINES
 #include "engine/cuttle.h"
 
+#include <cstdint>
 #include <iostream>
 #include <memory>
 #include <stdexcept>

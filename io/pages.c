@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
+enum { HEADER = 100 }; /* bytes of SQLite's header, at the beginning of the first page */
 static const char NAME[] = "cuttle-pages";
 
 /* SQLite allocates szOsFile bytes for a file. They hold this struct, and right behind it the file
@@ -34,26 +35,26 @@ static void sum_page(const unsigned char page[PAGES_SIZE], sqlite3_int64 offset,
 	(void)crypto_generichash_final(&state, sum, PAGES_RESERVED);
 }
 
-static bool is_whole_page(int amount, sqlite3_int64 offset) {
-	return amount == PAGES_SIZE && offset % PAGES_SIZE == 0;
-}
-
+/* From 3.45 on SQLite reads the beginning of a page alone where a value goes over several pages.
+ * The whole page is checked all the same. */
 static int read_page(sqlite3_file *file, void *bytes, int amount, sqlite3_int64 offset) {
-	unsigned char sum[PAGES_RESERVED];
-	// No page has less than 512 bytes. So a shorter read is of the header, where SQLite learns
-	// the size of a page. A longer one that is no whole page: the header states a wrong size.
-	if (amount >= 512 && !is_whole_page(amount, offset)) return SQLITE_CORRUPT;
-	int code = file_below(file)->pMethods->xRead(file_below(file), bytes, amount, offset);
-	if (code != SQLITE_OK || amount != PAGES_SIZE) return code;
-	sum_page(bytes, offset, sum);
-	return memcmp(sum, (unsigned char *)bytes + PAGES_SIZE - PAGES_RESERVED, sizeof sum)
-	           ? SQLITE_CORRUPT
-	           : SQLITE_OK;
+	unsigned char page[PAGES_SIZE] = {0}, sum[PAGES_RESERVED];
+	sqlite3_file *const below = file_below(file);
+	// Of the header, where SQLite learns the size of a page.
+	if (offset + amount <= HEADER) return below->pMethods->xRead(below, bytes, amount, offset);
+	// The header states a wrong size.
+	if (amount > PAGES_SIZE || offset % PAGES_SIZE) return SQLITE_CORRUPT;
+	const int code = below->pMethods->xRead(below, page, PAGES_SIZE, offset);
+	memcpy(bytes, page, (size_t)amount);
+	if (code != SQLITE_OK) return code;
+	sum_page(page, offset, sum);
+	return memcmp(sum, page + PAGES_SIZE - PAGES_RESERVED, sizeof sum) ? SQLITE_CORRUPT
+	                                                                   : SQLITE_OK;
 }
 
 static int write_page(sqlite3_file *file, const void *bytes, int amount, sqlite3_int64 offset) {
 	unsigned char page[PAGES_SIZE];
-	if (!is_whole_page(amount, offset)) return SQLITE_IOERR_WRITE;
+	if (amount != PAGES_SIZE || offset % PAGES_SIZE) return SQLITE_IOERR_WRITE;
 	memcpy(page, bytes, sizeof page);
 	sum_page(page, offset, page + PAGES_SIZE - PAGES_RESERVED);
 	return file_below(file)->pMethods->xWrite(file_below(file), page, amount, offset);

@@ -28,6 +28,7 @@
 
 enum {
 	KEY_FILE = 64 << 10, /* bytes of the longest file that may be a key's */
+	TOO_LARGE = 100,     /* CURLE_TOO_LARGE, which libcurl has from 8.6 on */
 	KEY_ECHO = 8,        /* bytes of the key in a row that make a code unfit to show */
 	SLEEP_SLICE = 100000 /* microseconds of a wait between two questions to `stop` */
 };
@@ -59,7 +60,7 @@ enum outcome {
 
 /* ---- libcurl's memory ------------------------------------------------------------------------ */
 
-/* libcurl copies the key into its own blocks, so those are wiped too. It says "out of memory" of a
+/* libcurl copies the key into its own blocks, so those are wiped too. Old ones say "no memory" of a
  * header line beyond 100 KiB as well: curl_starved tells whether it was really memory. Static
  * because libcurl gives its allocation functions no pointer of the caller. */
 static bool curl_starved;
@@ -317,7 +318,8 @@ static enum outcome attempt_once(struct remote *remote, const char *body, size_t
 		                           (curl_off_t)size);
 	if (!code) code = libcurl.easy_perform(remote->curl);
 	enum outcome outcome = judge_transfer(remote, code);
-	if (code == CURLE_OUT_OF_MEMORY && !curl_starved) remote->broken = "a header over 100 KiB";
+	if ((code == CURLE_OUT_OF_MEMORY && !curl_starved) || (int)code == TOO_LARGE)
+		remote->broken = "a header over 100 KiB";
 	(void)snprintf(why, 128, "%s",
 	               remote->broken ? remote->broken : libcurl.easy_strerror(code));
 	if (outcome != OUTCOME_REPLY) return outcome;

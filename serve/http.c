@@ -221,6 +221,13 @@ static enum cuttle_status start_daemon(struct http_server *server, struct cuttle
 	    {MHD_OPTION_HTTPS_MEM_KEY, 0, listening->secret},
 	    {MHD_OPTION_HTTPS_PRIORITIES, 0, "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"},
 	    {MHD_OPTION_END, 0, NULL}};
+	static struct MHD_OptionItem strict[] = {
+#if MHD_VERSION >= 0x01000000
+		// Otherwise it would join lines where nobody can see it any more (http_check.h).
+		{MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1, NULL},
+#endif
+		{MHD_OPTION_END, 0, NULL}
+	};
 	if (listening->tls && mhd.has_feature(MHD_FEATURE_TLS) != MHD_YES)
 		return io_fail(error, CUTTLE_USAGE, "this libmicrohttpd has no TLS");
 	if (listening->tls) flags |= MHD_USE_TLS;
@@ -235,7 +242,7 @@ static enum cuttle_status start_daemon(struct http_server *server, struct cuttle
 	    (unsigned)HTTP_REPLY_S, MHD_OPTION_NOTIFY_CONNECTION, note_connection, server,
 	    MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, server, MHD_OPTION_NOTIFY_COMPLETED,
 	    end_exchange, server, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
-	    MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+	    MHD_OPTION_ARRAY, tls, MHD_OPTION_ARRAY, strict, MHD_OPTION_END);
 	if (server->daemon) return CUTTLE_OK;
 	if (socket >= 0) (void)close(socket);
 	return io_fail(error, CUTTLE_USAGE,

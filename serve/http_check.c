@@ -10,10 +10,13 @@ static bool is_name_byte(unsigned char byte) {
 	return isalnum(byte) || (byte && strchr("!#$%&'*+-.^_`|~", byte));
 }
 
-/* Whether text is `begin`, and *next is where the two NULs of its line end leave off. */
+/* Whether a carriage return and a line feed stood at `end`, and *next is what comes behind them.
+ * libmicrohttpd 0.9 left two NULs in their place; 1.0 leaves the line feed. A line feed alone
+ * became one NUL in both, and what comes behind it is neither. */
 static bool ends_line(const struct http_head *head, const char *end, const char **next) {
 	const char *const stop = head->bytes + head->size;
-	if (end < head->bytes || stop - end < 2 || end[0] || end[1]) return false;
+	if (end < head->bytes || stop - end < 2 || end[0] || (end[1] && end[1] != '\n'))
+		return false;
 	*next = end + 2;
 	return true;
 }
@@ -22,7 +25,7 @@ static bool ends_line(const struct http_head *head, const char *end, const char 
 static bool is_plain_line(const struct http_head *head, const char *at, const char *name,
                           const char *value, const char **next) {
 	const char *const stop = head->bytes + head->size;
-	if (name != at || value <= name || value >= stop || !*name) return false;
+	if (name != at || value <= name || value > stop - 4 || !*name) return false;
 	for (; *at; at++)
 		if (!is_name_byte((unsigned char)*at)) return false;
 	for (at++; at < value && (*at == ' ' || *at == '\t'); at++)
@@ -36,22 +39,23 @@ static bool is_plain_line(const struct http_head *head, const char *at, const ch
 
 bool http_head_is_plain(const struct http_head *head) {
 	const char *const stop = head->bytes + head->size, *at = head->bytes;
-	// The last byte is a NUL, so no search for an end leaves the head.
-	if (head->size < 4 || stop[-1] || head->uri != at + strlen(at) + 1 || head->uri >= stop)
+	// The last line's end begins with a NUL, so no search for an end leaves the head.
+	if (head->size < 4 || stop[-4] || head->uri != at + strlen(at) + 1 || head->uri >= stop)
 		return false;
 	if (!*at) return false;
 	for (; *at; at++)
 		if (!is_name_byte((unsigned char)*at)) return false;
 	for (at = head->target; *at; at++)
 		if ((unsigned char)*at <= 0x20 || *at == 0x7f) return false;
-	if (head->version != head->uri + head->uri_size + 1 || head->version >= stop) return false;
+	if (head->version != head->uri + head->uri_size + 1 || head->version > stop - 4)
+		return false;
 	if (strcmp(head->version, "HTTP/1.1") != 0 && strcmp(head->version, "HTTP/1.0") != 0)
 		return false;
 	if (!ends_line(head, head->version + strlen(head->version), &at)) return false;
 	for (size_t i = 0; i < head->count; i++)
 		if (at >= stop || !is_plain_line(head, at, head->names[i], head->values[i], &at))
 			return false;
-	return stop - at == 2 && !at[0] && !at[1];
+	return stop - at == 2 && (!memcmp(at, "\0\0", 2) || !memcmp(at, "\r\n", 2));
 }
 
 bool http_read_length(const char *text, uint64_t *length) {

@@ -22,6 +22,10 @@ static void test_classes(void **state) {
 		if (category[0] == 'Z' || (code_point >= 9 && code_point <= 13) ||
 		    code_point == 0x85)
 			expected = UNICODE_SPACE;
+		// A newer utf8proc has letters that Unicode 15.0 does not.
+		if (strcmp(utf8proc_unicode_version(), "15.0.0") > 0 &&
+		    unicode_class(code_point) == UNICODE_OTHER)
+			continue;
 		if (unicode_class(code_point) != expected)
 			fail_msg("U+%04X: %d, utf8proc says %s", code_point,
 			         unicode_class(code_point), category);

@@ -714,6 +714,35 @@ static void other_lengths_are_found(void **state) {
 	assert_int_equal(verify(copy_path, NULL, NULL), CUTTLE_LEDGER);
 }
 
+/* Newer SQLite reads of a page what it needs: what stands behind that is checked, too. */
+static void parts_of_pages_are_checked(void **state) {
+	(void)state;
+	static char bytes[1 << 17];
+	char part[4080];
+	const size_t size = sample(bytes, sizeof bytes);
+	sqlite3_vfs *layer = sqlite3_vfs_find(pages_layer());
+	assert_non_null(layer);
+	for (int damaged = 0; damaged < 2; damaged++) {
+		put_copy(bytes, size);
+		sqlite3_file *file = calloc(1, (size_t)layer->szOsFile);
+		assert_non_null(file);
+		assert_int_equal(layer->xOpen(layer, copy_path, file,
+		                              SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB, NULL),
+		                 SQLITE_OK);
+		static const int amounts[] = {5, 300, 512, 4080};
+		for (size_t i = 0; i < 4; i++) {
+			assert_int_equal(file->pMethods->xRead(file, part, amounts[i], 4096),
+			                 damaged ? SQLITE_CORRUPT : SQLITE_OK);
+			if (!damaged) assert_memory_equal(part, bytes + 4096, (size_t)amounts[i]);
+		}
+		assert_int_equal(file->pMethods->xRead(file, part, 300, 4096 + 512),
+		                 SQLITE_CORRUPT);
+		assert_int_equal(file->pMethods->xClose(file), SQLITE_OK);
+		free(file);
+		bytes[8191] ^= 1;
+	}
+}
+
 static int sql(const char *layer, const char *statements) {
 	sqlite3 *database;
 	assert_int_equal(sqlite3_open_v2(copy_path, &database, SQLITE_OPEN_READWRITE, layer),
@@ -857,6 +886,7 @@ int main(void) {
 	    cmocka_unit_test(a_charge_is_for_whom_it_was_made),
 	    cmocka_unit_test(every_flipped_byte_is_found),
 	    cmocka_unit_test(other_lengths_are_found),
+	    cmocka_unit_test(parts_of_pages_are_checked),
 	    cmocka_unit_test(edits_by_sql_are_found),
 	    cmocka_unit_test(an_older_copy_lacks_the_head),
 	    cmocka_unit_test(busy_is_said),

@@ -72,7 +72,9 @@ static void mappings(void (*each)(void *user, const struct mapping *mapping), vo
 			                           true, false};
 		} else if (!strncmp(line, "VmFlags:", 8)) {
 			mapping.dumped = !strstr(line, " dd");
-			mapping.locked = strstr(line, " lo") != NULL;
+			// The C library's page for getrandom is dropped where memory is short,
+			// never swapped.
+			mapping.locked = strstr(line, " lo") || strstr(line, " dp");
 			each(user, &mapping);
 		}
 	}

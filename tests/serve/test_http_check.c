@@ -12,6 +12,10 @@
 
 #include <cmocka.h>
 
+/* As version 1.0 leaves a head: a line feed behind a carriage return stays, and so does the empty
+ * line. */
+static bool newer;
+
 /* A head as libmicrohttpd leaves it: line ends and colons have become NULs. */
 struct parsed {
 	char bytes[512];
@@ -30,8 +34,10 @@ static void parse_head(struct parsed *p, const char *text, size_t size) {
 		char *stop = memchr(at, '\n', (size_t)(end - at));
 		assert_non_null(stop);
 		char *const next = stop + 1;
-		*stop = 0;
-		if (stop > at && stop[-1] == '\r') stop[-1] = 0;
+		const bool whole = stop > at && stop[-1] == '\r';
+		if (!newer || !whole) *stop = 0;
+		if (whole && !(newer && stop - at == 1)) stop[-1] = 0;
+		if (newer && whole && stop - at == 1) break;
 		if (line == 0) {
 			char *space = strchr(at, ' ');
 			*space = 0;
@@ -61,8 +67,7 @@ static bool head_is_plain(const char *text, size_t size) {
 }
 #define PLAIN(text) head_is_plain(text, sizeof(text) - 1)
 
-static void test_heads(void **state) {
-	(void)state;
+static void check_heads(void) {
 	assert_true(PLAIN("GET / HTTP/1.1\r\n\r\n"));
 	assert_true(PLAIN("GET /a?b=c HTTP/1.0\r\nHost: a\r\nX-B:  c d \r\nE:\tf\r\nG:h\r\n\r\n"));
 	assert_false(PLAIN("GET / HTTP/1.1\n\n"));
@@ -90,6 +95,14 @@ static void test_heads(void **state) {
 	parse_head(&p, folded, sizeof folded - 1);
 	p.head.count = 1;
 	assert_false(http_head_is_plain(&p.head));
+}
+
+static void test_heads(void **state) {
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		newer = i;
+		check_heads();
+	}
 }
 
 static void test_lengths(void **state) {
