@@ -491,6 +491,9 @@ static void sweeps_leave_spans(void **state) {
 	// A place that two groups claim, and no span marks.
 	expect_contexts("Ann, Ann; Ann", SPANS({0, 3, A}, {5, 8, BB}), true, "[A], [BB]; [A]",
 	                "_, _; _", "_, _; _", "_, _; _");
+	// What two groups mark is blank where it stands again.
+	expect_contexts("Ann Roe Road, Ann Roe; Ann Roe", SPANS({0, 7, A}, {4, 12, B}, {14, 21, A}),
+	                true, "[A], [A]; [A]", "_, _; _", "_, _; _", "_, _; _");
 	// A content of no group is claimed, too.
 	expect_contexts("Rome, Rome", SPANS({0, 4, A}, {6, 10, C}), true, "[A], [C]", "_, _",
 	                "_, _", "_, _");
