@@ -341,10 +341,13 @@ static enum cuttle_status read_header(const struct records *records,
 		missing++;
 	if (missing == needed) return CUTTLE_OK;
 	const char *name = field_of_span(request, missing);
+	// A file of categories has the first one for its text.
+	const bool category = missing >= LABELS ||
+	                      (request->label_count && !strcmp(request->labels[0], request->field));
 	advise_on_column(rows, whole, name,
-	                 missing == TEXT ? "--text-field"
-	                 : missing == ID ? "--unit-key"
-	                                 : "--category-field",
+	                 missing == ID ? "--unit-key"
+	                 : category    ? "--category-field"
+	                               : "--text-field",
 	                 advice);
 	return io_fail(error, CUTTLE_INPUT, "%s, line %zu: the header row has no column %s%s", path,
 	               whole.line, name, advice);

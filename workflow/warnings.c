@@ -173,4 +173,7 @@ void warnings_print(FILE *file, const struct run_request *request, const struct 
 	        "A record without the field %s is read as nothing, and generate may not say so. "
 	        "cuttle inspect -i FILE --text-field %s shows, to you alone, what can be read.\n",
 	        request->text_field, request->text_field);
+	if (request->categories)
+		fprintf(file, "So is a record of no declared category, and capitals count: inspect "
+		              "with --category-field and --categories shows that.\n");
 }

@@ -136,6 +136,18 @@ refused 2 generate -m tiny.gguf -i order.jsonl -o never.jsonl -e 5 -B 2 -N 2 -n 
 says err 'this one name looks like a file'
 refused 2 generate -m tiny.gguf -i order.jsonl -o never.jsonl -e 5 -B 2 -N 2 -n 4 --category-field ward
 says err '--category-field FIELD --categories A,B,C'
+# generate cannot say which categories no record has. It says how to see that.
+exits 0 generate -m tiny.gguf -i order.jsonl -o warned.jsonl -e 5 -B 2 -N 2 -n 2 --category-field ward --categories B,a
+says err '^So is a record of no declared category, and capitals count: inspect with'
+# A column that differs in capitals is missed: the header row is public.
+printf 'text,Ward\nx,a\ny,a\n' >capitals.csv
+exits 4 inspect -i capitals.csv --category-field ward
+says err "no column ward, but Ward: give --category-field 'Ward'"
+refused 4 generate -m tiny.gguf -i capitals.csv -o never.jsonl -e 5 -B 1 -N 1 -n 4 --category-field ward --categories a --lots off --category-public
+says err "no column ward, but Ward: give --category-field 'Ward'"
+sed -i 1s/text/TEXT/ capitals.csv
+exits 4 inspect -i order.jsonl --category-field text --categories capitals.csv
+says err "no column text, but TEXT: give --category-field 'TEXT'"
 # Names that a list cannot hold, or several fields, take a file.
 sed 's/"it.s 0"/"a, b"/' refs.jsonl >commas.jsonl
 printf 'ward\n"a, b"\nit'"'"'s 1\n' >categories.csv
