@@ -145,9 +145,8 @@ exits 4 inspect -i capitals.csv --category-field ward
 says err "no column ward, but Ward: give --category-field 'Ward'"
 refused 4 generate -m tiny.gguf -i capitals.csv -o never.jsonl -e 5 -B 1 -N 1 -n 4 --category-field ward --categories a --lots off --category-public
 says err "no column ward, but Ward: give --category-field 'Ward'"
-sed -i 1s/text/TEXT/ capitals.csv
-exits 4 inspect -i order.jsonl --category-field text --categories capitals.csv
-says err "no column text, but TEXT: give --category-field 'TEXT'"
+exits 4 inspect -i order.jsonl --category-field ward --categories capitals.csv
+says err "no column ward, but Ward: give --category-field 'Ward'"
 # Names that a list cannot hold, or several fields, take a file.
 sed 's/"it.s 0"/"a, b"/' refs.jsonl >commas.jsonl
 printf 'ward\n"a, b"\nit'"'"'s 1\n' >categories.csv
