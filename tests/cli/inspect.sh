@@ -5,7 +5,7 @@
 # fails if a verb does not refuse a file of another format by that format's name.
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
-need_tiny
+need_tiny finite
 unset CUTTLE_MODEL
 
 # member FILE PATH: a value of the JSON report, in Python's words.

@@ -6,7 +6,7 @@
 # fails if a receipt does not say that a sweep or a tagger chose the marks, or states a ceiling then.
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
-need_tiny
+need_tiny finite
 doc() { printf '{"id":"%s","text":"%s","spans":[%s]}\n' "$@"; }
 span() { printf '{"start":%d,"end":%d,"entity_type":"%s"}' "$@"; }
 # two NAME DATE: two documents with marks of two types, and one without.
