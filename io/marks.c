@@ -102,6 +102,17 @@ static uint32_t collect_groups(const struct arena *list) {
 	return groups;
 }
 
+/* Gives each span the group of the mark that it is part of. What two groups mark is both's, so it
+ * is blank wherever it stands again. Both lists are sorted. */
+static void follow_joined(const struct arena *tagged, const struct arena *list) {
+	const struct mark *mark = marks_of(list);
+	for (size_t i = 0; i < count_marks(tagged); i++) {
+		struct mark *span = &marks_of(tagged)[i];
+		while (mark->end <= span->start) mark++;
+		span->group = mark->group;
+	}
+}
+
 /* ---- the sweep ------------------------------------------------------------------------------- */
 
 /* The sweep of a text. */
@@ -232,6 +243,7 @@ enum cuttle_status marks_make(const struct spans *spans, const struct span_types
 		join_marks(&marks->list);
 		// Before the sweep: what a document costs must not follow from its contents.
 		marks->groups = collect_groups(&marks->list);
+		follow_joined(&swept.tagged, &marks->list);
 		if (sweep) status = sweep_marks(&swept, &marks->list, error);
 	}
 	arena_free(&swept.tagged);

@@ -18,7 +18,8 @@
 // characters or more when the white space around it is gone. What spans say stays as it is: the
 // groups of the document are those of its spans, and a swept place leaves each mark of theirs in
 // its place, joined with none. Only what stands between these is marked anew, by the rules above.
-// Where a swept place of another group meets a mark of spans, that mark is blank in every row.
+// Where a swept place of another group meets a mark of spans, that mark is blank in every row. So
+// is each place of a content that overlaps one of another group.
 // So number and groups of what spans mark are the same for all contents. Which other places are
 // marked follows from the contents.
 #ifndef CUTTLE_IO_MARKS_H

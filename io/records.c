@@ -271,28 +271,42 @@ static bool add_csv(struct records *records, const struct columns *columns, cons
 	return kept && add_row(records, spans);
 }
 
-/* What would help where no column of the header row has the text field's name. */
-static void advise_on_header(const struct records_request *request, const struct rows *rows,
-                             const struct row *row, const char *other, char *advice, size_t size) {
+/* What would help where the header row has other delimiters than the file's name says. */
+static void advise_on_delimiter(const struct records_request *request, const struct rows *rows,
+                                const struct row *row, char advice[256]) {
 	const char *const line = row->bytes;
 	*advice = 0;
-	if (row->size == 5 && !memcmp(line, "sep=", 4))
-		(void)snprintf(
-		    advice, size,
-		    ": sep= is a directive for Excel; leave the line out (tail -n +%zu) and "
-		    "give --delimiter '%c'",
-		    row->line + 1, line[4] > ' ' && line[4] <= '~' ? line[4] : ';');
-	else if (*other)
-		(void)snprintf(advice, size, ", but %s: give --text-field '%s', as capitals count",
-		               other, other);
-	else if (!request->delimiter && !memchr(line, rows->delimiter, row->size))
-		for (const char *c = ";\t|"; *c && !*advice; c++)
+	if (row->size == 5 && !memcmp(line, "sep=", 4)) {
+		const char sign[] = {line[4] > ' ' && line[4] <= '~' ? line[4] : ';', 0};
+		(void)snprintf(advice, 256,
+		               ": sep= is a directive for Excel; leave the line out (tail -n +%zu) "
+		               "and give --delimiter '%s'",
+		               row->line + 1, line[4] == '\t' ? "\\t" : sign);
+	} else if (!request->delimiter && !memchr(line, rows->delimiter, row->size))
+		for (const char *c = ";\t|,"; *c && !*advice; c++) {
+			const char sign[] = {*c, 0}, *const shown = *c == '\t' ? "\\t" : sign;
 			if (memchr(line, *c, row->size))
-				(void)snprintf(advice, size,
-				               " and no %s, but '%s': give --delimiter '%s'",
-				               rows->delimiter == '\t' ? "tab" : "comma",
-				               *c == '\t' ? "\\t" : (char[]){*c, 0},
-				               *c == '\t' ? "\\t" : (char[]){*c, 0});
+				(void)snprintf(
+				    advice, 256, " and no %s, but '%s': give --delimiter '%s'",
+				    rows->delimiter == '\t' ? "tab" : "comma", shown, shown);
+		}
+}
+
+/* The same where a column is called so but for capitals, or quotes that are none in this file. */
+static void advise_on_column(const struct rows *rows, struct row row, const char *name,
+                             const char *option, char advice[256]) {
+	const char *cell;
+	size_t size;
+	while (!*advice && rows_cell(rows, &row, &cell, &size)) {
+		const bool quoted = !rows->quotes && size > 2 && *cell == '"';
+		if (quoted && is_named(cell + 1, size - 2, name))
+			(void)snprintf(advice, 256,
+			               ", but \"%s\": give --input-format csv, which reads quotes",
+			               name);
+		else if (size == strlen(name) && size < 64 && !strncasecmp(cell, name, size))
+			(void)snprintf(advice, 256, ", but %.*s: give %s '%.*s', as capitals count",
+			               (int)size, cell, option, (int)size, cell);
+	}
 }
 
 /* Finds the columns by the header row, which is public. A header row that needs the next line is
@@ -302,14 +316,15 @@ static enum cuttle_status read_header(const struct records *records,
                                       const struct rows *rows, struct row *row,
                                       struct columns *columns, struct cuttle_error *error) {
 	const char *const path = rows->source->path;
+	const struct row whole = *row;
 	const char *cell;
-	char other[64] = "", advice[256];
-	size_t size;
-	// rows_cell changes the bytes.
-	struct row whole = *row;
+	char advice[256];
+	size_t size, missing = 0;
+	advise_on_delimiter(request, rows, row, advice);
 	if (row->folded || row->fault == ROW_OPEN_QUOTE || row->fault == ROW_AFTER_QUOTE)
 		return io_fail(error, CUTTLE_INPUT,
-		               "%s, line %zu: the header row has a broken quote", path, row->line);
+		               "%s, line %zu: the header row has a broken quote%s", path, row->line,
+		               row->fault == ROW_AFTER_QUOTE ? advice : "");
 	if (row->fault == ROW_TOO_LONG)
 		return io_fail(error, CUTTLE_INPUT, "%s, line %zu: the header row is too long",
 		               path, row->line);
@@ -319,14 +334,23 @@ static enum cuttle_status read_header(const struct records *records,
 			if (columns->of[i] == NONE &&
 			    is_named(cell, size, field_of_span(request, i)))
 				columns->of[i] = column;
-		if (!*other && size == strlen(request->field) && size < sizeof other &&
-		    !strncasecmp(cell, request->field, size))
-			(void)snprintf(other, sizeof other, "%.*s", (int)size, cell);
 	}
-	if (columns->of[TEXT] != NONE) return CUTTLE_OK;
-	advise_on_header(request, rows, &whole, other, advice, sizeof advice);
+	const size_t needed = request->all_columns ? records->width : 1;
+	while (missing < needed &&
+	       (columns->of[missing] != NONE || !field_of_span(request, missing)))
+		missing++;
+	if (missing == needed) return CUTTLE_OK;
+	const char *name = field_of_span(request, missing);
+	// A file of categories has the first one for its text.
+	const bool category = missing >= LABELS ||
+	                      (request->label_count && !strcmp(request->labels[0], request->field));
+	advise_on_column(rows, whole, name,
+	                 missing == ID ? "--unit-key"
+	                 : category    ? "--category-field"
+	                               : "--text-field",
+	                 advice);
 	return io_fail(error, CUTTLE_INPUT, "%s, line %zu: the header row has no column %s%s", path,
-	               whole.line, request->field, advice);
+	               whole.line, name, advice);
 }
 
 static enum cuttle_status read_csv_records(struct records *records,

@@ -23,6 +23,7 @@ struct records_request {
 	const char *field;    /* of the text: member of the object, or column of the header row */
 	const char *id_field; /* likewise of the id; NULL = no ids */
 	bool id_is_owner;     /* the id 7 is read as "7", so both are one person */
+	bool all_columns; /* a header row that lacks that of the id or a label is refused, too */
 	enum records_format format; /* AUTO: CSV when the path ends in .csv or .tsv or a delimiter
 	                               is given, else JSONL. Where a tab is the delimiter, cells are
 	                               quoted with CSV alone: TSV knows no quotes. */

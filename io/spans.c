@@ -337,7 +337,12 @@ static enum cuttle_status parse_line(struct span_line *line, const char *bytes, 
 	case JSONLINE_OTHER:
 		break;
 	}
-	return fail_line(line, "it is not a JSON object (of a list, jq -c '.[]' FILE makes lines)");
+	while (size && (*bytes == ' ' || *bytes == '\t')) bytes++, size--;
+	return fail_line(line, size && *bytes == '{'
+	                           ? "it is not a JSON object (of one over several lines, "
+	                             "jq -c . FILE makes one line)"
+	                           : "it is not a JSON object (of a list, jq -c '.[]' FILE makes "
+	                             "lines)");
 }
 
 /* Lays the ruler over the text and reads the spans with it. */

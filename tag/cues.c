@@ -19,17 +19,21 @@ static const char *const RECORD_WORDS[] = {
     "unit",      "member",     "policy",     "claim",    "hosp",     "accession", "specimen",
     "admission", "insurance",  "license",    "licence",  "mr",       "fall",      "akte",
     "patienten", "dossier",    "expediente", "historia", "cartella", "medical",   "med",
-    "id",        "identifier", NULL};
+    "id",        "identifier", "clinica",    NULL};
 static const char *const NUMBER_WORDS[] = {"number", "numbers", "no",     "num",  "nr",
                                            "id",     "nummer",  "numero", "code", NULL};
 
-/* Past ':', '#', '=' or '(' with a gap before and behind it, or " is "; the place itself when none
- * stands there. */
+/* Past ':', '#', '=' or '(' with a gap before and behind it, a line break behind it, too, or " is
+ * "; the place itself when none stands there. */
 static size_t skip_mark(const struct tag_text *text, size_t at) {
 	static const char *const words[] = {"is", "was", "of", NULL};
 	const size_t next = skip_gap(text, at);
 	const unsigned char byte = byte_at(text, next);
-	if (byte && strchr(":#=(", byte)) return skip_column(text, next + 1);
+	if (byte && strchr(":#=(", byte)) {
+		const size_t behind = skip_column(text, next + 1);
+		const size_t line = behind + (byte_at(text, behind) == '\r');
+		return byte_at(text, line) == '\n' ? skip_column(text, line + 1) : behind;
+	}
 	const size_t word = match_words(text, next, words);
 	return word ? skip_gap(text, next + word) : at;
 }
@@ -72,8 +76,20 @@ static size_t skip_record_words(const struct tag_text *text, size_t at, size_t *
 	return at;
 }
 
+/* MRN1234, with nothing between: the end, or 0. Five digits are a code in any case. */
+static size_t end_of_glued(const struct tag_text *text, size_t at) {
+	enum { WORD = 3, LEAST = 2, MOST = 4 };
+	static const char word[] = "mrn";
+	for (size_t i = 0; i < WORD; i++)
+		if ((byte_at(text, at + i) | 0x20) != word[i]) return 0;
+	const size_t count = count_digits(text, at + WORD, MOST + 1), end = at + WORD + count;
+	return count >= LEAST && count <= MOST && !letter_at(text, end) ? end : 0;
+}
+
 struct tag_range scan_record(const struct tag_text *text, size_t at) {
 	const struct tag_range none = {0, 0};
+	const size_t glued = end_of_glued(text, at);
+	if (glued) return (struct tag_range){at, glued};
 	size_t least, next = skip_record_words(text, at, &least);
 	if (next == at) return none;
 	for (size_t i = 0; i < 2; i++) {
@@ -98,8 +114,8 @@ static const char *const AGE_JOINTS[] = {"of", "de", "von", "van", "di", "is", "
 static const char *const YEARS[] = {
     "years",  "year", "yrs",  "yr",   "yo",   "y",      "jahre", "jahriger", "jahrige", "jahrigen",
     "jahrig", "ans",  "anos", "anni", "jaar", "jarige", "yof",   "yom",      NULL};
-static const char *const WHOLE[] = {"yo",     "jahriger", "jahrige", "jahrigen", "jahrig",
-                                    "jarige", "yof",      "yom",     NULL};
+static const char *const WHOLE[] = {"yo",  "jahriger", "jahrige", "jahrigen", "jahrig", "jarige",
+                                    "yof", "yom",      "ans",     "anos",     "anni",   NULL};
 static const char *const OLD[] = {"old",     "o",        "alt",    "oud", "d'age",
                                   "de edad", "de idade", "of age", NULL};
 
@@ -133,9 +149,10 @@ static bool has_years_old(const struct tag_text *text, size_t end) {
 	static const char *const told[] = {
 	    "with", "who", "presents", "presenting", "presented", "admitted", "s/p",
 	    "w/",   "c/o", "h/o",      "pt",         "patient",   NULL};
-	const unsigned char sex = byte_at(text, end);
-	if ((sex == 'M' || sex == 'F') && space_at(text, end + 1))
-		return match_words(text, skip_space(text, end + 1), told) > 0;
+	const size_t letter = skip_age_joint(text, end);
+	const unsigned char sex = byte_at(text, letter);
+	if ((sex == 'M' || sex == 'F') && space_at(text, letter + 1))
+		return match_words(text, skip_space(text, letter + 1), told) > 0;
 	const size_t years = skip_age_joint(text, end);
 	const size_t word = match_words(text, years, YEARS);
 	if (!word) return false;

@@ -193,10 +193,13 @@ static size_t end_of_month_first(const struct tag_text *text, size_t at) {
 	return end > foreign ? end : 0;
 }
 
-/* 12 March 2004; 3rd of May; 12-Mar-04; 12. März 1957; 12 de marzo de 1957. */
+/* 12 March 2004; 3rd of May; 12-Mar-04; 12-14 March; 12. März 1957; 12 de marzo de 1957. */
 static size_t end_of_day_first(const struct tag_text *text, size_t at) {
 	size_t size, end = end_of_day(text, at);
 	if (!end) return 0;
+	const size_t next = end + (byte_at(text, end) == '.'), dash = dash_at(text, next),
+	             last = dash ? end_of_day(text, next + dash) : 0;
+	if (last) end = last;
 	const unsigned char joint = sign_at(text, end, &size);
 	const bool stop = joint == '.';
 	if (stop) end = skip_space(text, end + 1);

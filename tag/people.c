@@ -6,16 +6,17 @@
 #include "tag/scan.h"
 
 static const char *const TITLES[] = {
-    "mr",      "mrs",      "ms",     "miss",   "mx",         "dr",       "prof",    "professor",
-    "doctor",  "sir",      "dame",   "lady",   "lord",       "judge",    "herr",    "herrn",
-    "frau",    "fraulein", "mme",    "mlle",   "madame",     "monsieur", "nurse",   "rev",
-    "dott",    "dottssa",  "dra",    "sra",    "senor",      "senora",   "signor",  "signora",
-    "docteur", "doktor",   "doutor", "doctor", "dottoressa", "dhr",      "mevrouw", "meneer",
-    "mevr",    "drs",      "ing",    "dipl",   "priv",       "sr",       "madam",   NULL};
+    "mr",        "mrs",    "ms",         "miss",     "mx",      "dr",      "prof",
+    "professor", "doctor", "sir",        "dame",     "lady",    "lord",    "judge",
+    "herr",      "herrn",  "frau",       "fraulein", "mme",     "mlle",    "madame",
+    "monsieur",  "nurse",  "rev",        "dott.ssa", "dott",    "dottssa", "dra",
+    "sra",       "senor",  "senora",     "signor",   "signora", "docteur", "doktor",
+    "doutor",    "doctor", "dottoressa", "dhr",      "mevrouw", "meneer",  "mevr",
+    "drs",       "ing",    "dipl",       "priv",     "sr",      "madam",   NULL};
 /* What may stand between titles and the name, with its full stop: Dr. med. Roe. */
-static const char *const FACULTIES[] = {"med", "dent",  "phil",  "rer", "nat",  "jur",
-                                        "iur", "vet",   "univ",  "hc",  "h.c",  "habil",
-                                        "pol", "theol", "pharm", "doz", "mult", NULL};
+static const char *const FACULTIES[] = {
+    "med",   "dent", "phil",  "rer",   "nat", "jur",  "iur",   "vet",  "univ", "hc",  "h.c",
+    "habil", "pol",  "theol", "pharm", "doz", "mult", "psych", "biol", "chem", "inf", NULL};
 static const char *const CUES[] = {"patient",     "name",        "surname",    "physician",
                                    "provider",    "attending",   "client",     "applicant",
                                    "witness",     "surgeon",     "resident",   "doctor",
@@ -99,9 +100,11 @@ static bool is_credential(const struct tag_text *text, size_t at) {
 
 /* Whether the word at a place ends the name before it. */
 static bool ends_name(const struct tag_text *text, size_t at) {
-	const size_t title = match_words(text, at, TITLES), field = match_words(text, at, FIELDS);
+	const size_t title = match_words(text, at, TITLES), field = match_words(text, at, FIELDS),
+	             cue = match_words(text, at, CUES);
 	return match_words(text, at, STOPS) || is_credential(text, at) ||
 	       (title && byte_at(text, at + title) == '.') ||
+	       (cue && byte_at(text, at + cue) == ':') ||
 	       (field &&
 	        (byte_at(text, at + field) == ':' || digit_at(text, skip_space(text, at + field))));
 }

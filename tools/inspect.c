@@ -501,6 +501,7 @@ static int inspect_file(const struct verb *verb, const struct inspect_values *va
 	                                        .field = run->request.text_field,
 	                                        .id_field = run->request.unit_key,
 	                                        .id_is_owner = true,
+	                                        .all_columns = true,
 	                                        .format = (enum records_format)run->input_format,
 	                                        .delimiter = run->request.delimiter,
 	                                        .limit = SIZE_MAX,

@@ -48,6 +48,7 @@ static enum cuttle_status count_clusters(const struct run_request *request,
 	    .format = request->input_format,
 	    .delimiter = request->delimiter,
 	    .limit = SIZE_MAX,
+	    .all_columns = true,
 	    .labels = request->category_fields,
 	    .label_count = categories->count ? request->category_field_count : 0,
 	    .most = 1};

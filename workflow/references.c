@@ -111,6 +111,7 @@ enum cuttle_status references_read(const struct run_request *request, struct set
 	                                 .field = request->text_field,
 	                                 .id_field = request->unit_key,
 	                                 .id_is_owner = true,
+	                                 .all_columns = true,
 	                                 .format = request->input_format,
 	                                 .delimiter = request->delimiter,
 	                                 .limit = SIZE_MAX,

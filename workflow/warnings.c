@@ -169,4 +169,8 @@ void warnings_print(FILE *file, const struct run_request *request, const struct 
 	warn_clip(file, guarantee);
 	warn_context(file, guarantee);
 	warn_length(file, setup);
+	if (request->categories)
+		fprintf(file, "A record of no declared category is read as nothing, and capitals "
+		              "count: cuttle inspect with --category-field and --categories shows, "
+		              "to you alone, how many there are.\n");
 }

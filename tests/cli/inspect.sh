@@ -5,7 +5,7 @@
 # fails if a verb does not refuse a file of another format by that format's name.
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
-need_tiny
+need_tiny finite
 unset CUTTLE_MODEL
 
 # member FILE PATH: a value of the JSON report, in Python's words.
@@ -136,6 +136,17 @@ refused 2 generate -m tiny.gguf -i order.jsonl -o never.jsonl -e 5 -B 2 -N 2 -n 
 says err 'this one name looks like a file'
 refused 2 generate -m tiny.gguf -i order.jsonl -o never.jsonl -e 5 -B 2 -N 2 -n 4 --category-field ward
 says err '--category-field FIELD --categories A,B,C'
+# generate cannot say which categories no record has. It says how to see that.
+exits 0 generate -m tiny.gguf -i order.jsonl -o warned.jsonl -e 5 -B 2 -N 2 -n 2 --category-field ward --categories B,a
+says err '^So is a record of no declared category, and capitals count: inspect with'
+# A column that differs in capitals is missed: the header row is public.
+printf 'text,Ward\nx,a\ny,a\n' >capitals.csv
+exits 4 inspect -i capitals.csv --category-field ward
+says err "no column ward, but Ward: give --category-field 'Ward'"
+refused 4 generate -m tiny.gguf -i capitals.csv -o never.jsonl -e 5 -B 1 -N 1 -n 4 --category-field ward --categories a --lots off --category-public
+says err "no column ward, but Ward: give --category-field 'Ward'"
+exits 4 inspect -i order.jsonl --category-field ward --categories capitals.csv
+says err "no column ward, but Ward: give --category-field 'Ward'"
 # Names that a list cannot hold, or several fields, take a file.
 sed 's/"it.s 0"/"a, b"/' refs.jsonl >commas.jsonl
 printf 'ward\n"a, b"\nit'"'"'s 1\n' >categories.csv

@@ -6,7 +6,7 @@
 # fails if a receipt does not say that a sweep or a tagger chose the marks, or states a ceiling then.
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
-need_tiny
+need_tiny finite
 doc() { printf '{"id":"%s","text":"%s","spans":[%s]}\n' "$@"; }
 span() { printf '{"start":%d,"end":%d,"entity_type":"%s"}' "$@"; }
 # two NAME DATE: two documents with marks of two types, and one without.
@@ -385,9 +385,13 @@ counted one "Anna $staff" "$(span 0 4 PERSON)" --divergence 1e-5 --no-sweep --na
 says one/receipt '"marks_chosen": "by a tagger"'
 counted one "Anna $staff" "$(span 0 4 PERSON)" --divergence 1e-5 --tagger rules
 says one/receipt '"marks_chosen": "by a tagger and the sweep"'
-# A receipt with a sweep that does not say who chose is of an older cuttle. It is read, and told what it does not bound.
+# A receipt with a sweep that does not say who chose is of an older cuttle, in its words. It is read, and told what it does
+# not bound.
 exits 0 "${base[@]}" -o out.jsonl --divergence 1e-5 --alpha 4 --no-sweep
 sed 's/"sweep": false/"sweep": true/' out.receipt.json >old.json
+refused 7 receipt verify old.json --output out.jsonl
+says err 'it has a sweep, and does not say that the sweep chose marks'
+sed -i 's/(all), the prob/(all), they would have concluded nearly as well with these marks blank: the prob/; s/it would be with these marks blank, /it would be then, /' old.json
 exits 0 receipt verify old.json --output out.jsonl
 says out 'A ceiling of guessing, .*: an older cuttle wrote this'
 exits 0 receipt verify out.receipt.json --output out.jsonl

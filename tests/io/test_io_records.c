@@ -641,6 +641,10 @@ static void wrong_files(void **state) {
 	refuse("b.csv", BYTES("id\ttext\n1\tsecret\n"), "give --delimiter '\\t'");
 	refuse("b.csv", BYTES("sep=;\r\nid;text\r\n1;secret\r\n"), "(tail -n +2) and give");
 	refuse("b.csv", BYTES("ID,TEXT\n1,secret\n"), "give --text-field 'TEXT'");
+	refuse("b.csv", BYTES("\"id\";\"text\"\n1;secret\n"), "give --delimiter ';'");
+	refuse("b.csv", BYTES("sep=\t\nid\ttext\n1\tsecret\n"), "give --delimiter '\\t'");
+	refuse("a.tsv", BYTES("id,text\n1,secret\n"), "no tab, but ',': give --delimiter ','");
+	refuse("a.tsv", BYTES("\"id\"\t\"text\"\n1\tsecret\n"), "give --input-format csv");
 	refuse("b.csv", BYTES("id,\"text\n1,secret\n"),
 	       "line 1: the header row has a broken quote");
 	refuse("b.csv", BYTES("id,\"text\n1\",secret\n"),
@@ -655,6 +659,35 @@ static void wrong_files(void **state) {
 	request.path = folder;
 	assert_int_equal(records_read(&request, &records, &error), CUTTLE_INPUT);
 	assert_null(records);
+}
+
+/* Where all columns are wanted, that of owners or of a label is missed like that of texts. */
+static void other_columns_are_missed(void **state) {
+	(void)state;
+	static const char *const labels[] = {"ward"};
+	static const struct {
+		const char *header, *says; /* NULL = nothing is missing */
+	} cases[] = {{"text,who,ward", NULL},
+	             {"text,Who,ward", "no column who, but Who: give --unit-key 'Who'"},
+	             {"text,who,WARD", "no column ward, but WARD: give --category-field 'WARD'"},
+	             {"text,who", "no column ward"}};
+	for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+		struct cuttle_error error;
+		struct records *records;
+		const char *says = i % 2 ? cases[i / 2].says : NULL;
+		write_bytes("b.csv", cases[i / 2].header, strlen(cases[i / 2].header));
+		const struct records_request request = {.path = path,
+		                                        .field = "text",
+		                                        .id_field = "who",
+		                                        .all_columns = i % 2,
+		                                        .limit = SIZE_MAX,
+		                                        .labels = labels,
+		                                        .label_count = 1};
+		assert_int_equal(records_read(&request, &records, &error),
+		                 says ? CUTTLE_INPUT : CUTTLE_OK);
+		if (says) assert_non_null(strstr(error.message, says));
+		records_free(&records);
+	}
 }
 
 static void format_overrides_the_ending(void **state) {
@@ -836,6 +869,7 @@ int main(void) {
 	    cmocka_unit_test(no_record_shows_in_the_memory),
 	    cmocka_unit_test(a_million_records),
 	    cmocka_unit_test(wrong_files),
+	    cmocka_unit_test(other_columns_are_missed),
 	    cmocka_unit_test(format_overrides_the_ending),
 	    cmocka_unit_test(foreign_formats),
 	    cmocka_unit_test(first_lines_are_records),

@@ -144,8 +144,8 @@ static void bad_spans(void **state) {
 	    {SPAN("\"start\":0,\"end\":8,\"type\":\"SESAME\""), "inside a character", SPANS_UTF16,
 	     0},
 	    {SPAN("\"start\":0,\"end\":9223372036854775807,\"type\":\"SESAME\""), "beyond", 0, 0},
-	    {SPAN("\"start\":0,\"end\":99999999999999999999,\"type\":\"SESAME\""), "is not an integer", 0,
-	     0},
+	    {SPAN("\"start\":0,\"end\":99999999999999999999,\"type\":\"SESAME\""),
+	     "is not an integer", 0, 0},
 	    {SPAN("\"start\":0.0,\"end\":2,\"type\":\"SESAME\""), "not an integer", 0, 0},
 	    {SPAN("\"start\":0,\"end\":2.5,\"type\":\"SESAME\""), "not an integer", 0, 0},
 	    {SPAN("\"start\":\"0\",\"end\":2,\"type\":\"SESAME\""), "not an integer", 0, 0},
@@ -179,6 +179,7 @@ static void bad_spans(void **state) {
 	    {"  ", "it is empty", 0, 0},
 	    {"[{\"text\":\"Sesame\",\"spans\":[]}]", "not a JSON object", 0, 0},
 	    {"Sesame", "not a JSON object", 0, 0},
+	    {" {", "not a JSON object (of one over several lines, jq -c . FILE", 0, 0},
 	    {"", "it is empty", 0, 0},
 	    {"{\"text\":\"Sesame\",\"spans\":[]}", "no object annotations", 0, SPANS_TAB},
 	    {"{\"text\":\"Sesame\",\"annotations\":{\"a\":{}}}", "no list entity_mentions", 0, 0},
@@ -490,6 +491,9 @@ static void sweeps_leave_spans(void **state) {
 	// A place that two groups claim, and no span marks.
 	expect_contexts("Ann, Ann; Ann", SPANS({0, 3, A}, {5, 8, BB}), true, "[A], [BB]; [A]",
 	                "_, _; _", "_, _; _", "_, _; _");
+	// What two groups mark is blank where it stands again.
+	expect_contexts("Ann Roe Road, Ann Roe; Ann Roe", SPANS({0, 7, A}, {4, 12, B}, {14, 21, A}),
+	                true, "[A], [A]; [A]", "_, _; _", "_, _; _", "_, _; _");
 	// A content of no group is claimed, too.
 	expect_contexts("Rome, Rome", SPANS({0, 4, A}, {6, 10, C}), true, "[A], [C]", "_, _",
 	                "_, _", "_, _");
