@@ -411,9 +411,9 @@ static void other_files(void **state) {
 	struct cuttle_error error;
 	struct sink sink;
 	(void)snprintf(path, sizeof path, "%s.report", out);
-	for (int private = 0; private < 2; private++) {
+	for (int own = 0; own < 2; own++) {
 		begin_watch();
-		assert_int_equal((private ? sink_open_private : sink_open)(&sink, path, &error),
+		assert_int_equal((own ? sink_open_private : sink_open)(&sink, path, &error),
 		                 CUTTLE_OK);
 		assert_int_equal(sink_write(&sink, "x", 1, &error), CUTTLE_OK);
 		char written[PATH_ROOM];
