@@ -177,6 +177,15 @@ says err 'belongs to another command'
 refused 2 evaluate --baseline a.jsonl -i many.jsonl --against real.jsonl --private -e 1 --ledger l.db --dataset d -o k.json -q
 says err 'belongs to another command'
 rm k.json*
+# A file that is no journal is somebody's, whatever is asked for; a journal whose line of answers is damaged is not gone on with.
+paid=$(spent)
+echo 'my notes' >k.json.journal
+refused 2 "${long[@]}" -q
+says err 'k.json.journal is in the way: it is not a journal of cuttle'
+refused 2 "${long[@]}" -q --overwrite
+[ "$(cat k.json.journal)" = 'my notes' ] || fail "somebody's file was overwritten"
+[ "$(spent)" = "$paid" ] || fail "a refusal was charged"
+rm k.json*
 
 # ---- a ledger that counts by owner ---------------------------------------------------------------
 exits 0 ledger init --ledger l.db --dataset u --unit-key who --epsilon-limit 3

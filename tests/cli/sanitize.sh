@@ -289,6 +289,11 @@ exits 0 "${owned[@]}" --dry-run --json
 loss=$(sed -E 's/.*"loss":([0-9.e-]*),.*/\1/' out) command=$(sed -E 's/.*"command_sha256":"([0-9a-f]*)".*/\1/' out)
 refused 2 "${owned[@]}" --approved "$command:0.9"
 says err "not what was approved: the charge would be $loss"
+# A number is the text of its digits: 7 and "7" are one owner, and pay for all of their documents.
+sed '1s/"who":7/"who":"7"/' owned.jsonl >both.jsonl
+cmp -s both.jsonl owned.jsonl && fail "no owner is a string"
+exits 0 "${owned[@]}" -i both.jsonl --dry-run --json
+says out "\"loss\":${loss//./\\.},"
 exits 0 "${owned[@]}" --approved "$command:$loss"
 says out.receipt.json "\"loss\": $loss"
 exits 0 receipt verify out.receipt.json --ledger l

@@ -145,6 +145,11 @@ static void only_its_own_command_goes_on(void **state) {
 	assert_int_equal(chmod(path, 0640), 0);
 	assert_int_equal(open_trace("a", true, &other), CUTTLE_USAGE);
 	assert_int_equal(chmod(path, 0600), 0);
+	if (geteuid() == 0) {
+		assert_int_equal(chown(path, 12345, (gid_t)-1), 0);
+		assert_int_equal(open_trace("a", true, &other), CUTTLE_USAGE);
+		assert_int_equal(chown(path, 0, (gid_t)-1), 0);
+	}
 	char second[80];
 	(void)snprintf(second, sizeof second, "%s.second", path);
 	assert_int_equal(link(path, second), 0);

@@ -19,7 +19,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -212,15 +214,19 @@ static void what_stands_stays(void **state) {
 	assert_int_equal(unlink("z") | unlink("z.part") | unlink("z.tmp"), 0);
 }
 
-/* An access list that gives a user leave to read. */
-static int let_read(const char *path, uid_t user) {
+/* An access list that gives a user, or a group, leave to read. */
+static int let_read(const char *path, uint16_t tag, uint32_t number) {
+	const struct posix_acl_xattr_entry one = {htole16(tag), htole16(4), htole32(number)},
+	                                   owners = {htole16(ACL_GROUP_OBJ), 0,
+	                                             htole32((uint32_t)-1)};
+	// Their order is by tag: a user, the owner's group, a group.
 	const struct {
 		struct posix_acl_xattr_header head;
 		struct posix_acl_xattr_entry entries[5];
 	} list = {{htole32(POSIX_ACL_XATTR_VERSION)},
 	          {{htole16(ACL_USER_OBJ), htole16(4), htole32((uint32_t)-1)},
-	           {htole16(ACL_USER), htole16(4), htole32(user)},
-	           {htole16(ACL_GROUP_OBJ), 0, htole32((uint32_t)-1)},
+	           tag == ACL_USER ? one : owners,
+	           tag == ACL_USER ? owners : one,
 	           {htole16(ACL_MASK), htole16(4), htole32((uint32_t)-1)},
 	           {htole16(ACL_OTHER), 0, htole32((uint32_t)-1)}}};
 	return setxattr(path, "system.posix_acl_access", &list, sizeof list, 0);
@@ -232,12 +238,15 @@ static void a_list_of_one_is_no_other(void **state) {
 	int file;
 	struct stat is;
 	files_put("secret", "abc", 3);
-	if (let_read("secret", geteuid()) == 0) {
+	if (let_read("secret", ACL_USER, geteuid()) == 0) {
 		assert_int_equal(stat("secret", &is), 0);
 		assert_int_equal(is.st_mode & 0777, 0440);
 		assert_int_equal(file_open_secret("secret", &file, &error), CUTTLE_OK);
 		(void)close(file);
-		assert_int_equal(let_read("secret", geteuid() + 1), 0);
+		assert_int_equal(let_read("secret", ACL_USER, geteuid() + 1), 0);
+		assert_int_equal(file_open_secret("secret", &file, &error), CUTTLE_USAGE);
+		// Debian gives each user a group of the same number, which others can join.
+		assert_int_equal(let_read("secret", ACL_GROUP, geteuid()), 0);
 		assert_int_equal(file_open_secret("secret", &file, &error), CUTTLE_USAGE);
 	}
 	assert_int_equal(unlink("secret"), 0);
@@ -279,6 +288,71 @@ static void a_secret_is_its_owners_alone(void **state) {
 	assert_int_equal(unlink("secret"), 0);
 }
 
+/* What is done to "held" between its opening and its lock. */
+static void (*before_lock)(void);
+
+int flock(int file, int operation) {
+	void (*const act)(void) = before_lock;
+	before_lock = NULL;
+	if (act) act();
+	return (int)syscall(SYS_flock, file, operation);
+}
+
+static void put_another(void) {
+	assert_int_equal(unlink("held"), 0);
+	files_put("held", "another", 7);
+}
+
+static void take_it_away(void) {
+	assert_int_equal(unlink("held"), 0);
+}
+
+/* A lock on a file that has lost its name locks nobody out. */
+static void a_lock_is_on_the_file_with_the_name(void **state) {
+	(void)state;
+	void (*const acts[])(void) = {put_another, take_it_away};
+	for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
+		struct stat held, named;
+		int file, other;
+		files_put("held", "", 0);
+		before_lock = acts[i];
+		assert_int_equal(file_lock("held", &file), 0);
+		assert_null(before_lock);
+		assert_int_equal(fstat(file, &held) | stat("held", &named), 0);
+		assert_true(held.st_ino == named.st_ino);
+		assert_int_equal(file_lock("held", &other), EWOULDBLOCK);
+		assert_int_equal(close(file), 0);
+		assert_int_equal(unlink("held"), 0);
+	}
+}
+
+/* What is written to a pipe or a device for a later start is lost. */
+static void only_a_regular_file_is_locked(void **state) {
+	(void)state;
+	int file;
+	assert_int_equal(mkfifo("held", 0600), 0);
+	assert_int_equal(file_lock("held", &file), EINVAL);
+	assert_int_equal(unlink("held"), 0);
+	assert_int_equal(symlink("/dev/null", "held"), 0);
+	assert_int_equal(file_lock("held", &file), EINVAL);
+	assert_int_equal(file, -1);
+	assert_int_equal(unlink("held"), 0);
+}
+
+static void what_is_too_long_is_not_read(void **state) {
+	(void)state;
+	char *text;
+	size_t size;
+	files_put("long", "abcd", 4);
+	assert_int_equal(file_read("long", 4, &text, &size, &error), CUTTLE_OK);
+	assert_string_equal(text, "abcd");
+	free(text);
+	assert_int_equal(file_read("long", 3, &text, &size, &error), CUTTLE_INPUT);
+	assert_null(text);
+	assert_non_null(strstr(error.message, "is longer than 3 bytes"));
+	assert_int_equal(unlink("long"), 0);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(names_of_one_place),
@@ -291,6 +365,9 @@ int main(void) {
 	    cmocka_unit_test(what_stands_stays),
 	    cmocka_unit_test(a_secret_is_its_owners_alone),
 	    cmocka_unit_test(a_list_of_one_is_no_other),
+	    cmocka_unit_test(a_lock_is_on_the_file_with_the_name),
+	    cmocka_unit_test(only_a_regular_file_is_locked),
+	    cmocka_unit_test(what_is_too_long_is_not_read),
 	};
 	if (!mkdtemp(folder) || chdir(folder) != 0 || mkdir("sub", 0700) != 0 ||
 	    symlink(".", "link") != 0)

@@ -22,7 +22,7 @@ tar -cf - --exclude=./.git --exclude='./build-*' --exclude='./models/*.gguf' . |
 
 # passes PROGRAM [short]: builds it and what it needs, runs it, keeps what both say in `log`. 0: passed, 1: failed, 2: does not build.
 passes() {
-	local program=tests/cli/$1 needs=(all build/tests/gen_tiny build/tests/cuttle_next build/loopback)
+	local program=tests/cli/$1 needs=(all build/tests/gen_tiny build/tests/gen_edits build/tests/cuttle_next build/loopback)
 	[[ $1 == *.sh ]] || program=build/tests/$1 needs=("$program")
 	make -s -j2 "${needs[@]}" >log 2>&1 || return 2
 	{ env ${2:+CUTTLE_TEST_SHORT=1} timeout -k 5 600 "$program" || return 1; } >log 2>&1

@@ -5,7 +5,7 @@
 //   write to a file      the file is dirty until it is next synced
 //   rename, unlink       the folder is dirty until it is next synced
 // It fails if a text is written while its tokens are dirty, if anything dirty is put in place, or
-// if a charge is dirty when it is reported.
+// if a charge is dirty when it is reported. So with keys, replies, dropped texts and other files.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,10 @@
 #include <cmocka.h>
 
 #include "io/ledger.h"
+#include "io/lots.h"
 #include "io/output.h"
+#include "io/replies.h"
+#include "io/signature.h"
 #include "tests/support/files.h"
 #include "workflow/delivery.h"
 #include <dlfcn.h>
@@ -37,6 +40,7 @@ static struct {
 	char watched[PATH_ROOM]; /* may not be dirty when another file is written */
 	char renamed[MOST_RENAMES][PATH_ROOM];
 	size_t renames, writes_too_early, renames_too_early, unlinks_too_early;
+	size_t unlinked_dirty; /* files that were unlinked before what they held was synced */
 } seen;
 
 static char folder[] = "/tmp/cuttle-durability-XXXXXX";
@@ -152,6 +156,7 @@ INSTEAD int unlink(const char *path) {
 	// What is given up must have been replaced for good; a file that is dirty itself never
 	// counted.
 	if (seen.on) seen.unlinks_too_early += seen.renaming;
+	if (seen.on) seen.unlinked_dirty += is_dirty(path);
 	make_clean(path);
 	return real(path);
 }
@@ -354,6 +359,114 @@ static void how_far_a_run_has_come(void **state) {
 	assert_int_equal(remove_run(), 0);
 }
 
+/* Who can take a disk apart must not find the lots: zeros are on it before the name is gone. */
+static void lots_and_their_key(void **state) {
+	(void)state;
+	char path[PATH_ROOM], fingerprint[HASH_TEXT];
+	struct cuttle_error error;
+	struct lots lots;
+	(void)snprintf(path, sizeof path, "%s.lots", out);
+	hash_of("ours", 4, fingerprint);
+	assert_int_equal(lots_begin(&lots, NULL, &error), CUTTLE_OK);
+	begin_watch();
+	assert_int_equal(lots_keep(&lots, path, fingerprint), 0);
+	assert_string_equal(seen.written, path);
+	expect_nothing_dirty("the key of lots");
+	seen.written[0] = 0;
+	assert_int_equal(lots_remove(&lots, path), 0);
+	assert_string_equal(seen.written, path);
+	assert_int_equal(seen.unlinked_dirty, 0);
+	expect_nothing_dirty("lots that are gone");
+	seen.on = false;
+	assert_int_not_equal(access(path, F_OK), 0);
+	lots_close(&lots);
+}
+
+/* A service is asked, and paid, only when it stands whose replies these are. */
+static void the_first_line_of_replies(void **state) {
+	(void)state;
+	char path[PATH_ROOM];
+	struct cuttle_error error;
+	struct replies *replies;
+	char fingerprint[HASH_TEXT];
+	(void)snprintf(path, sizeof path, "%s.replies", out);
+	hash_of("ours", 4, fingerprint);
+	const struct replies_owner owner = {.fingerprint = fingerprint, .sent = fingerprint};
+	begin_watch();
+	assert_int_equal(replies_open(path, &owner, 1, false, &replies, &error), CUTTLE_OK);
+	assert_string_equal(seen.written, path);
+	expect_nothing_dirty("before the first request");
+	seen.on = false;
+	assert_int_equal(replies_remove(replies), 0);
+	replies_close(&replies);
+}
+
+/* Texts that were dropped are named in the receipt, by their hash. */
+static void texts_that_were_dropped(void **state) {
+	(void)state;
+	char fingerprint[HASH_TEXT], sha256[HASH_TEXT];
+	struct output *output;
+	struct cuttle_error error;
+	bool complete;
+	hash_of("ours", 4, fingerprint);
+	struct output_request request = {.path = out,
+	                                 .fingerprint = fingerprint,
+	                                 .format = OUTPUT_JSONL,
+	                                 .texts = 2,
+	                                 .private_output = true,
+	                                 .overwrite = true,
+	                                 .digest = files_digest};
+	request.filters.drop[FILTER_DUPLICATES] = true;
+	begin_watch();
+	assert_int_equal(output_open(&request, &output, &complete, &error), CUTTLE_OK);
+	for (size_t t = 0; t < 2; t++) {
+		assert_int_equal(output_token(output, t, 0, 1), 0);
+		const struct cuttle_text line = {
+		    .index = t, .batch = t, .text = "a", .size = 1, .tokens = 1};
+		assert_int_equal(output_text(output, &line), 0);
+	}
+	assert_false(output_kept(output));
+	assert_int_equal(output_seal(output, sha256, &error), CUTTLE_OK);
+	make_clean(folder);
+	expect_nothing_dirty("before the receipt of a run that dropped a text");
+	assert_int_equal(output_publish(output, "{}\n", 3, &error), CUTTLE_OK);
+	output_close(&output);
+	seen.on = false;
+	char line[PATH_ROOM];
+	(void)snprintf(line, sizeof line, "rm -f %s.* %s", out, receipt_path);
+	assert_int_equal(system(line), 0);
+}
+
+/* What is replaced at the end holds all of it; a key that signed can sign again. */
+static void other_files(void **state) {
+	(void)state;
+	char path[PATH_ROOM], public_key[SIGNATURE_PUBLIC];
+	struct cuttle_error error;
+	struct sink sink;
+	(void)snprintf(path, sizeof path, "%s.report", out);
+	for (int own = 0; own < 2; own++) {
+		begin_watch();
+		assert_int_equal((own ? sink_open_private : sink_open)(&sink, path, &error),
+		                 CUTTLE_OK);
+		assert_int_equal(sink_write(&sink, "x", 1, &error), CUTTLE_OK);
+		char written[PATH_ROOM];
+		memcpy(written, seen.written, sizeof written);
+		assert_true(is_dirty(written));
+		assert_int_equal(sink_close(&sink, CUTTLE_OK, &error), CUTTLE_OK);
+		assert_false(is_dirty(written));
+		assert_int_equal(seen.renames, 1);
+		assert_int_equal(seen.renames_too_early, 0);
+	}
+	(void)snprintf(path, sizeof path, "%s.key", out);
+	begin_watch();
+	assert_int_equal(signature_make(path, public_key, &error), CUTTLE_OK);
+	expect_nothing_dirty("a key that signs");
+	seen.on = false;
+	char line[PATH_ROOM];
+	(void)snprintf(line, sizeof line, "rm -f %s.*", out);
+	assert_int_equal(system(line), 0);
+}
+
 static int make_folder(void **state) {
 	(void)state;
 	if (!mkdtemp(folder)) return -1;
@@ -377,6 +490,10 @@ int main(void) {
 	    cmocka_unit_test(charges),
 	    cmocka_unit_test(counts),
 	    cmocka_unit_test(how_far_a_run_has_come),
+	    cmocka_unit_test(lots_and_their_key),
+	    cmocka_unit_test(the_first_line_of_replies),
+	    cmocka_unit_test(texts_that_were_dropped),
+	    cmocka_unit_test(other_files),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
