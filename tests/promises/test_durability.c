@@ -4,8 +4,8 @@
 // a symbol of the program comes before the C library's.
 //   write to a file      the file is dirty until it is next synced
 //   rename, unlink       the folder is dirty until it is next synced
-// It fails if a text is written while its tokens are dirty, if anything dirty is put in place, or
-// if a charge is dirty when it is reported.
+// It fails if a text is written while its tokens are dirty, if anything dirty is put in place, if a
+// charge is dirty when it is reported, or if a file is removed before what overwrites it is synced.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,10 @@
 #include <cmocka.h>
 
 #include "io/ledger.h"
+#include "io/lots.h"
 #include "io/output.h"
+#include "io/replies.h"
+#include "io/shard_texts.h"
 #include "tests/support/files.h"
 #include "workflow/delivery.h"
 #include <dlfcn.h>
@@ -33,6 +36,8 @@ static struct {
 	char known[MOST_FILES][PATH_ROOM]; /* written to before */
 	size_t known_count;
 	bool renaming;           /* a rename waits for its sync */
+	bool removing;           /* so does an unlink */
+	char wiped[PATH_ROOM];   /* may not be dirty when it is removed */
 	char written[PATH_ROOM]; /* the file of the last write */
 	char watched[PATH_ROOM]; /* may not be dirty when another file is written */
 	char renamed[MOST_RENAMES][PATH_ROOM];
@@ -97,7 +102,7 @@ static void saw_sync(int file) {
 	char path[PATH_ROOM];
 	if (!path_of(file, path)) return;
 	make_clean(path);
-	if (!strcmp(path, folder)) seen.renaming = false;
+	if (!strcmp(path, folder)) seen.renaming = seen.removing = false;
 }
 
 static void *next(const char *name) {
@@ -146,12 +151,26 @@ INSTEAD int rename(const char *from, const char *to) {
 	return real(from, to);
 }
 
+/* A second name is as a rename, but that the first one stays. */
+INSTEAD int link(const char *from, const char *to) {
+	int (*real)(const char *, const char *);
+	*(void **)&real = next("link");
+	if (seen.on) {
+		seen.renames_too_early += is_dirty(from);
+		seen.renaming = true;
+	}
+	return real(from, to);
+}
+
 INSTEAD int unlink(const char *path) {
 	int (*real)(const char *);
 	*(void **)&real = next("unlink");
 	// What is given up must have been replaced for good; a file that is dirty itself never
 	// counted.
-	if (seen.on) seen.unlinks_too_early += seen.renaming;
+	if (seen.on && *seen.wiped) {
+		seen.unlinks_too_early += !strcmp(path, seen.wiped) && is_dirty(path);
+		seen.removing = true;
+	} else if (seen.on) seen.unlinks_too_early += seen.renaming;
 	make_clean(path);
 	return real(path);
 }
@@ -165,6 +184,7 @@ static void expect_nothing_dirty(const char *when) {
 	for (size_t i = 0; i < MOST_FILES; i++)
 		if (*seen.dirty[i]) fail_msg("%s: %s is not synced", when, seen.dirty[i]);
 	if (seen.renaming) fail_msg("%s: a rename is not synced", when);
+	if (seen.removing) fail_msg("%s: a removal is not synced", when);
 	if (seen.writes_too_early + seen.renames_too_early + seen.unlinks_too_early)
 		fail_msg("%s: %zu writes, %zu renames, %zu unlinks before the sync they need", when,
 		         seen.writes_too_early, seen.renames_too_early, seen.unlinks_too_early);
@@ -354,6 +374,73 @@ static void how_far_a_run_has_come(void **state) {
 	assert_int_equal(remove_run(), 0);
 }
 
+/* Watches a file that is about to be overwritten and removed. */
+static void begin_wipe(const char *path) {
+	begin_watch();
+	(void)snprintf(seen.wiped, sizeof seen.wiped, "%s", path);
+}
+
+/* Without its first line nobody knows what the replies behind it are of. */
+static void the_first_line_of_replies(void **state) {
+	(void)state;
+	char path[80], sha256[HASH_TEXT];
+	struct replies *replies;
+	struct cuttle_error error;
+	hash_of("ours", 4, sha256);
+	const struct replies_owner owner = {sha256, sha256};
+	(void)snprintf(path, sizeof path, "%s/out.replies", folder);
+	begin_watch();
+	assert_int_equal(replies_open(path, &owner, 2, false, &replies, &error), CUTTLE_OK);
+	assert_string_equal(seen.written, path);
+	expect_nothing_dirty("before the first request is sent");
+	assert_int_equal(replies_remove(replies), 0);
+	replies_close(&replies);
+	seen.on = false;
+}
+
+/* The name that says who took a shard has its line, and both are there after a power cut. */
+static void who_took_a_shard(void **state) {
+	(void)state;
+	char path[80];
+	(void)snprintf(path, sizeof path, "%s/a.taken", folder);
+	begin_wipe("none"); // the scratch name goes after the true one is there
+	assert_int_equal(shard_take(path, "we"), 0);
+	expect_nothing_dirty("before the first token of a shard");
+	assert_int_equal(unlink(path), 0);
+	seen.on = false;
+}
+
+/* Where a name goes before the zeros are on the disk, the blocks may keep a key. */
+static void the_key_of_lots(void **state) {
+	(void)state;
+	char path[80], sha256[HASH_TEXT];
+	struct lots lots;
+	hash_of("ours", 4, sha256);
+	(void)snprintf(path, sizeof path, "%s/out.jsonl.lots", folder);
+	assert_int_equal(lots_begin(&lots, NULL, NULL), CUTTLE_OK);
+	begin_watch();
+	assert_int_equal(lots_keep(&lots, path, sha256), 0);
+	assert_string_equal(seen.written, path);
+	expect_nothing_dirty("before the journal of a run with lots");
+	begin_wipe(path);
+	assert_int_equal(lots_remove(&lots, path), 0);
+	assert_string_equal(seen.written, path);
+	expect_nothing_dirty("lots that are removed");
+	seen.on = false;
+}
+
+static void the_references_of_a_shard(void **state) {
+	(void)state;
+	char path[80];
+	(void)snprintf(path, sizeof path, "%s/a.texts", folder);
+	files_put(path, "a secret", 8);
+	begin_wipe(path);
+	assert_int_equal(shard_texts_remove(path), 0);
+	assert_string_equal(seen.written, path);
+	expect_nothing_dirty("references that are removed");
+	seen.on = false;
+}
+
 static int make_folder(void **state) {
 	(void)state;
 	if (!mkdtemp(folder)) return -1;
@@ -377,6 +464,10 @@ int main(void) {
 	    cmocka_unit_test(charges),
 	    cmocka_unit_test(counts),
 	    cmocka_unit_test(how_far_a_run_has_come),
+	    cmocka_unit_test(the_first_line_of_replies),
+	    cmocka_unit_test(who_took_a_shard),
+	    cmocka_unit_test(the_key_of_lots),
+	    cmocka_unit_test(the_references_of_a_shard),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
