@@ -3,18 +3,23 @@
 // It fails if a token is kept before the shard is taken, or if what another took meanwhile is drawn
 // from. It fails if the number of a shard or of an attempt is no part of its command. It fails if a
 // stopped shard does not go on to the same bytes, if --redraw takes away a shard that is completed
-// meanwhile, or if merge takes memory for what a line only claims.
+// meanwhile, or if merge takes memory for what a line only claims. It fails if merge takes what the
+// ledger was charged for another run, charged otherwise, or not known to be drawn.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "io/ledger.h"
+#include "io/pages.h"
 #include "tests/support/files.h"
 #include "tests/support/runs.h"
 #include "workflow/merging.h"
 #include "workflow/run.h"
 #include "workflow/shards.h"
+#include <math.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +30,9 @@
 
 enum { TEXTS = 5, BATCH = 2, TOKENS = 6, SHARDS = 2, ROOM = 1 << 16 };
 static char folder[] = "/tmp/cuttle-shards-XXXXXX";
-static char model_path[64], input[64], run_folder[64];
+static char model_path[64], input[64], run_folder[64], ledger_path[64];
+static bool counted;     /* a ledger is charged */
+static const char *kind; /* of the texts; NULL = the usual one */
 static struct setup_model opened;
 static struct cuttle_error error;
 
@@ -74,6 +81,12 @@ static struct run_request make_request(void) {
 	struct run_request request = runs_request(input, TEXTS, BATCH, TOKENS);
 	request.lots = RUN_LOTS_OFF;
 	request.plan.clip = 0.5;
+	if (kind) request.plan.kind = kind;
+	if (!counted) return request;
+	request.plan.insecure = false;
+	request.ledger = ledger_path;
+	request.dataset = "notes";
+	request.charge = RUN_CHARGE_EPSILON;
 	return request;
 }
 
@@ -112,6 +125,7 @@ static enum cuttle_status draw_shard(struct run_shard *shard, size_t tokens) {
 	struct run_request request = make_request();
 	struct setup setup;
 	request.shard = drawn = shard;
+	request.ledger = NULL; // which no shard looks at
 	request.output = shard->lines;
 	tokens_told = 0;
 	stop_after = tokens;
@@ -266,6 +280,29 @@ static void edit_file(const char *path, const char *from, const char *to) {
 	files_put(path, edited, (size_t)size);
 }
 
+/* Changes the number behind the first `before` in a file. */
+static void edit_number(const char *path, const char *before, const char *to) {
+	static char bytes[ROOM];
+	char from[256], whole[256];
+	bytes[files_get(path, bytes, sizeof bytes - 1)] = 0;
+	const char *at = strstr(bytes, before);
+	assert_non_null(at);
+	const int size = (int)(strlen(before) + strcspn(at + strlen(before), ",\n"));
+	(void)snprintf(from, sizeof from, "%.*s", size, at);
+	(void)snprintf(whole, sizeof whole, "%s%s", before, to);
+	edit_file(path, from, whole);
+}
+
+/* Draws all shards. The last one is still joined. */
+static void draw_all(struct run_shard *shard) {
+	for (size_t i = 0; i < SHARDS; i++) {
+		assert_int_equal(shards_join(run_folder, i ? "1/2" : "0/2", 0, 0, shard, &error),
+		                 CUTTLE_OK);
+		assert_int_equal(draw_shard(shard, SIZE_MAX), CUTTLE_OK);
+		if (i + 1 < SHARDS) shards_leave(shard);
+	}
+}
+
 /* Whoever can write into the folder can write such a line, and a receipt with its hash. */
 static void a_line_that_claims_many_tokens_takes_no_memory(void **state) {
 	(void)state;
@@ -273,12 +310,7 @@ static void a_line_that_claims_many_tokens_takes_no_memory(void **state) {
 	struct merging_result result;
 	char output[64], receipt[128], before[HASH_TEXT], after[HASH_TEXT];
 	open_run();
-	for (size_t i = 0; i < SHARDS; i++) {
-		assert_int_equal(shards_join(run_folder, i ? "1/2" : "0/2", 0, 0, &shard, &error),
-		                 CUTTLE_OK);
-		assert_int_equal(draw_shard(&shard, SIZE_MAX), CUTTLE_OK);
-		if (i + 1 < SHARDS) shards_leave(&shard);
-	}
+	draw_all(&shard);
 	char *path = shard_path(run_folder, shard.number, SHARD_RECEIPT);
 	assert_non_null(path);
 	(void)snprintf(receipt, sizeof receipt, "%s", path);
@@ -299,6 +331,112 @@ static void a_line_that_claims_many_tokens_takes_no_memory(void **state) {
 	remove_run();
 }
 
+static enum cuttle_status merge_run(void) {
+	char output[64];
+	struct merging_result result;
+	(void)snprintf(output, sizeof output, "%s/out.jsonl", folder);
+	const struct merging_request request = {
+	    .folder = run_folder, .output = output, .ledger = ledger_path, .now = 1700000000};
+	const enum cuttle_status status = merging_run(&request, &result, &error);
+	free(result.lacking);
+	assert_int_equal(access(output, F_OK), status ? -1 : 0);
+	if (!status) assert_int_equal(unlink(output), 0);
+	return status;
+}
+
+static void refuses_merge(const char *why) {
+	assert_int_equal(merge_run(), CUTTLE_LEDGER);
+	if (!strstr(error.message, why)) fail_msg("not \"%s\": %s", why, error.message);
+}
+
+static int copy_sql(void *user, int columns, char **values, char **names) {
+	(void)columns, (void)names;
+	(void)snprintf(user, 512, "%s", values[0]);
+	return 0;
+}
+
+/* Edits the ledger as somebody who knows its pages, and puts the trigger back. */
+static void edit_ledger(const char *edit) {
+	sqlite3 *database;
+	char trigger[512] = "";
+	assert_int_equal(
+	    sqlite3_open_v2(ledger_path, &database, SQLITE_OPEN_READWRITE, pages_layer()),
+	    SQLITE_OK);
+	(void)sqlite3_exec(database, "SELECT sql FROM sqlite_schema WHERE name = 'entry_delete'",
+	                   copy_sql, trigger, NULL);
+	(void)sqlite3_exec(database, "DROP TRIGGER entry_delete", NULL, NULL, NULL);
+	assert_int_equal(sqlite3_exec(database, edit, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(database, trigger, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
+static void make_ledger(void) {
+	struct ledger *ledger;
+	struct ledger_dataset dataset = {
+	    .name = "notes", .rho = (double)NAN, .epsilon = 1e6, .delta = 1e-3};
+	assert_int_equal(ledger_create(ledger_path, &error), CUTTLE_OK);
+	assert_int_equal(ledger_open(ledger_path, &ledger, &error), CUTTLE_OK);
+	assert_int_equal(ledger_add(ledger, &dataset, &error), CUTTLE_OK);
+	ledger_close(&ledger);
+}
+
+/* The run and the ledger agree, and each is edited so that the other contradicts it. */
+static void merge_asks_the_ledger(void **state) {
+	(void)state;
+	static char run_bytes[ROOM], ledger_bytes[4 * ROOM];
+	struct run_shard shard;
+	struct shard_run other;
+	char run_json[128], before[160];
+	counted = true;
+	make_ledger();
+	open_run();
+	draw_all(&shard);
+	(void)snprintf(run_json, sizeof run_json, "%s/" SHARD_RUN, run_folder);
+	const size_t run = files_get(run_json, run_bytes, sizeof run_bytes),
+	             ledger = files_get(ledger_path, ledger_bytes, sizeof ledger_bytes);
+	// An older copy of the ledger knows the charge, and not that it was drawn.
+	edit_ledger("DELETE FROM entry WHERE kind = 'draw'");
+	refuses_merge("does not know that its run draws");
+	// Something was added that changes no entry.
+	files_put(ledger_path, ledger_bytes, ledger);
+	edit_ledger("CREATE TABLE more(x)");
+	refuses_merge("its tables or triggers are others");
+	files_put(ledger_path, ledger_bytes, ledger);
+	// What the run says that it was charged is not what it was.
+	edit_number(run_json, "\"ledger\": {\n      \"delta\": ", "0.5");
+	refuses_merge("has no entry");
+	files_put(run_json, run_bytes, run);
+	(void)snprintf(before, sizeof before, "%s\",\n      \"epsilon\": ", shard.run.ledger.entry);
+	edit_number(run_json, before, "2.5");
+	refuses_merge("has no entry");
+	files_put(run_json, run_bytes, run);
+	// The charge of another run of this command; that of another command, which cost the same.
+	char first_folder[64];
+	memcpy(first_folder, run_folder, sizeof first_folder);
+	for (int commands = 1; commands <= 2; commands++) {
+		(void)snprintf(run_folder, sizeof run_folder, "%s/OTHER", folder);
+		kind = commands > 1 ? "another kind" : NULL;
+		open_run();
+		assert_int_equal(shard_run_read(run_folder, NULL, &other, &error), CUTTLE_OK);
+		assert_true(other.ledger.rho == shard.run.ledger.rho);
+		remove_run();
+		memcpy(run_folder, first_folder, sizeof first_folder);
+		edit_file(run_json, shard.run.ledger.entry, other.ledger.entry);
+		if (commands > 1) edit_file(run_json, shard.run.terms.run, other.terms.run);
+		refuses_merge("has no entry");
+		shard_run_close(&other);
+		files_put(run_json, run_bytes, run);
+	}
+	kind = NULL;
+	assert_int_equal(merge_run(), CUTTLE_OK);
+	shards_leave(&shard);
+	remove_run();
+	(void)snprintf(before, sizeof before, "%s/out.receipt.json", folder);
+	assert_int_equal(unlink(before), 0);
+	assert_int_equal(unlink(ledger_path), 0);
+	counted = false;
+}
+
 static int begin_tests(void **state) {
 	(void)state;
 	static const char records[] =
@@ -309,6 +447,7 @@ static int begin_tests(void **state) {
 	(void)snprintf(model_path, sizeof model_path, "%s/tiny.gguf", folder);
 	(void)snprintf(input, sizeof input, "%s/refs.jsonl", folder);
 	(void)snprintf(run_folder, sizeof run_folder, "%s/RUN", folder);
+	(void)snprintf(ledger_path, sizeof ledger_path, "%s/ledger", folder);
 	files_put(input, records, sizeof records - 1);
 	return runs_model(model_path, &opened, &error) ? -1 : 0;
 }
@@ -327,6 +466,7 @@ int main(void) {
 	    cmocka_unit_test(each_shard_and_attempt_is_a_command),
 	    cmocka_unit_test(a_shard_that_is_completed_meanwhile_is_not_redrawn),
 	    cmocka_unit_test(a_line_that_claims_many_tokens_takes_no_memory),
+	    cmocka_unit_test(merge_asks_the_ledger),
 	};
 	return cmocka_run_group_tests(tests, begin_tests, end_tests);
 }
