@@ -18,6 +18,7 @@
 #include "workflow/merging.h"
 #include "workflow/run.h"
 #include "workflow/shards.h"
+#include <fcntl.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -260,6 +261,122 @@ static void each_shard_and_attempt_is_a_command(void **state) {
 	remove_run();
 }
 
+/* What happens to the files of a shard: 'u' and the ending of one that is removed, 's' where a
+ * folder is synced. */
+static char happened[512];
+static bool watches;
+
+/* Stands in for the system's. */
+int unlink(const char *path) {
+	const int code = (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+	const char *ending = strstr(path, "-of-00002");
+	if (watches && !code && ending && strlen(happened) < 400)
+		(void)sprintf(happened + strlen(happened), "u%s ", ending + strlen("-of-00002"));
+	return code;
+}
+
+int fsync(int file) {
+	struct stat state;
+	if (watches && !fstat(file, &state) && S_ISDIR(state.st_mode) && strlen(happened) < 400)
+		(void)strcat(happened, "s ");
+	return (int)syscall(SYS_fsync, file);
+}
+
+/* A redraw that was killed behind its payment is paid, and removes the rest: the taker at last. */
+static void a_redraw_is_paid_once(void **state) {
+	(void)state;
+	static char taker[ROOM];
+	struct run_shard shard;
+	struct shard_run run;
+	struct setup setup;
+	open_run();
+	assert_int_equal(shards_join(run_folder, "0/2", 0, 0, &shard, &error), CUTTLE_OK);
+	assert_int_equal(draw_shard(&shard, 4), CUTTLE_PARTIAL);
+	const size_t size = files_get(shard.taken, taker, sizeof taker);
+	struct run_request request = make_whole(&setup);
+	const struct shards_request shards = {&request, run_folder, SHARDS};
+	// Nobody was charged, so nothing can be charged again.
+	assert_int_equal(shards_redraw(&shards, &setup, 0, NULL, &error), CUTTLE_USAGE);
+	assert_non_null(strstr(error.message, "nobody counted this run"));
+	for (int calls = 0; calls < 2; calls++) {
+		happened[0] = 0;
+		watches = true;
+		assert_int_equal(shards_redraw(&shards, &setup, 0, "officer", &error), CUTTLE_OK);
+		watches = false;
+		// A file that is not there is not removed, and the folder is synced all the same.
+		const char *last = strstr(happened, "u" SHARD_TAKEN);
+		assert_non_null(last);
+		assert_string_equal(last, "u" SHARD_TAKEN " s ");
+		if (calls == 0) assert_non_null(strstr(happened, "u" SHARD_JOURNAL " s "));
+		assert_int_equal(shard_run_read(run_folder, NULL, &run, &error), CUTTLE_OK);
+		assert_int_equal(shard_run_redraws(&run), 1);
+		shard_run_close(&run);
+		// As a kill leaves it.
+		if (calls == 0) files_put(shard.taken, taker, size);
+	}
+	setup_free(&setup);
+	free((char *)(uintptr_t)request.output);
+	shards_leave(&shard);
+	remove_run();
+}
+
+static void one_opens_at_a_time(void **state) {
+	(void)state;
+	struct run_request request = make_request();
+	struct setup setup;
+	char lock[128];
+	bool already = true;
+	assert_int_equal(shards_folder(&request, run_folder, &error), CUTTLE_OK);
+	request = make_whole(&setup);
+	const struct shards_request shards = {&request, run_folder, SHARDS};
+	// Nothing is open.
+	assert_int_equal(shards_redraw(&shards, &setup, 0, "officer", &error), CUTTLE_USAGE);
+	assert_non_null(strstr(error.message, "no run is open in"));
+	(void)snprintf(lock, sizeof lock, "%s/run.lock", run_folder);
+	const int held = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(held >= 0 && !flock(held, LOCK_EX | LOCK_NB));
+	assert_int_equal(shards_open(&shards, &setup, &already, &error), CUTTLE_USAGE);
+	assert_non_null(strstr(error.message, "another process is opening"));
+	assert_false(already);
+	assert_int_equal(access(request.output, F_OK), -1);
+	assert_int_equal(close(held), 0);
+	assert_int_equal(shards_open(&shards, &setup, &already, &error), CUTTLE_OK);
+	setup_free(&setup);
+	free((char *)(uintptr_t)request.output);
+	remove_run();
+}
+
+/* Each file that the run reads would be swept or shown to the machines, were it in the folder. */
+static void what_is_read_is_elsewhere(void **state) {
+	(void)state;
+	struct run_request request;
+	char inside[128];
+	const char **const read[] = {&request.input,         &request.model,
+	                             &request.ledger,        &request.public_examples,
+	                             &request.prompt_public, &request.prompt_private,
+	                             &request.categories,    &request.sign};
+	assert_int_equal(mkdir(run_folder, 0700), 0);
+	(void)snprintf(inside, sizeof inside, "%s/file", run_folder);
+	for (size_t i = 0; i < sizeof read / sizeof *read; i++) {
+		request = make_request();
+		assert_int_equal(shards_folder(&request, run_folder, &error), CUTTLE_OK);
+		*read[i] = inside;
+		assert_int_equal(shards_folder(&request, run_folder, &error), CUTTLE_USAGE);
+		assert_non_null(strstr(error.message, "where only files of shards may be"));
+	}
+	// A member of that name would be taken for one of cuttle's when shards are merged.
+	static const char *const names[] = {"batch", "free", "ids"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		request = make_request();
+		assert_null(shards_fault(&request));
+		const char *const fields[] = {"land", names[i]};
+		request.category_fields = fields;
+		request.category_field_count = 2;
+		assert_non_null(shards_fault(&request));
+	}
+	remove_run();
+}
+
 /* The most memory that this process has claimed so far, in KiB. */
 static size_t most_memory(void) {
 	char status[4096];
@@ -437,6 +554,58 @@ static void merge_asks_the_ledger(void **state) {
 	counted = false;
 }
 
+/* Every member of run.json is one that shard open writes, or nothing is drawn or merged. */
+static void a_run_of_other_members_is_refused(void **state) {
+	(void)state;
+	static const char *const numbers[][2] = {
+	    {"\"shards\": ", "0"},
+	    {"\"shards\": ", "8193"},
+	    {"\"shards\": ", "3"},
+	    {"\"shards\": ", "\"2\""},
+	    {"\"batches\": ", "1"},
+	    {"\"batches\": ", "-5"},
+	    {"\"places\": ", "0"},
+	    {"\"places\": ", "4294967296"},
+	    {"\"records\": ", "-1"},
+	    {"\"accountant\": ", "\"none\""},
+	    {"\"format\": ", "\"xml\""},
+	    {"\"lines_of_batches\": ", "0"},
+	    {"\"run\": ", "\"x\""},
+	    {"\"redraws\": ", "[1]"},
+	    {"\"redraws\": ", "null"},
+	    {"\"lots\": ", "{}"},
+	    {"\"lots\": ", "[1]"},
+	    {"\"fields\": ", "[1]"},
+	    {"\"fields\": ", "null"},
+	    {"\"digests\": [\n    ", "1"},
+	    {"\"digests\": [\n    ", "\"a\""},
+	    {"\"private\": ", "1"},
+	    {"\"ledger\": ", "1"},
+	    {"\"command_sha256\": ", "\"a\""},
+	    {"\"model_sha256\": ", "1"},
+	    {"\"template_sha256\": ", "1"},
+	    {"\"run\": ", "\"0123456789abcdef0123456789abcdef\",\n  \"signature\": \"a\""}};
+	static char bytes[ROOM];
+	struct shard_run run;
+	char run_json[128];
+	open_run();
+	(void)snprintf(run_json, sizeof run_json, "%s/" SHARD_RUN, run_folder);
+	const size_t size = files_get(run_json, bytes, sizeof bytes);
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		edit_number(run_json, numbers[i][0], numbers[i][1]);
+		const enum cuttle_status status = shard_run_read(run_folder, NULL, &run, &error);
+		shard_run_close(&run);
+		if (status != CUTTLE_LEDGER ||
+		    !strstr(error.message, "it is not what cuttle shard open"))
+			fail_msg("%s%s: %d, %s", numbers[i][0], numbers[i][1], (int)status,
+			         error.message);
+		files_put(run_json, bytes, size);
+	}
+	assert_int_equal(shard_run_read(run_folder, NULL, &run, &error), CUTTLE_OK);
+	shard_run_close(&run);
+	remove_run();
+}
+
 static int begin_tests(void **state) {
 	(void)state;
 	static const char records[] =
@@ -467,6 +636,10 @@ int main(void) {
 	    cmocka_unit_test(a_shard_that_is_completed_meanwhile_is_not_redrawn),
 	    cmocka_unit_test(a_line_that_claims_many_tokens_takes_no_memory),
 	    cmocka_unit_test(merge_asks_the_ledger),
+	    cmocka_unit_test(a_redraw_is_paid_once),
+	    cmocka_unit_test(one_opens_at_a_time),
+	    cmocka_unit_test(what_is_read_is_elsewhere),
+	    cmocka_unit_test(a_run_of_other_members_is_refused),
 	};
 	return cmocka_run_group_tests(tests, begin_tests, end_tests);
 }
