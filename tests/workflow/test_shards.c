@@ -388,7 +388,7 @@ static size_t most_memory(void) {
 
 /* Changes the first `from` in a file to `to`. */
 static void edit_file(const char *path, const char *from, const char *to) {
-	static char bytes[ROOM], edited[ROOM + 256];
+	static char bytes[2 * ROOM], edited[4 * ROOM];
 	bytes[files_get(path, bytes, sizeof bytes - 1)] = 0;
 	const char *at = strstr(bytes, from);
 	assert_non_null(at);
@@ -446,6 +446,19 @@ static void a_line_that_claims_many_tokens_takes_no_memory(void **state) {
 	free(result.lacking);
 	shards_leave(&shard);
 	remove_run();
+}
+
+#define HEX64 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define REDRAW(shard, run, entry, word)                                                            \
+	"[{\"shard\": " shard ", \"run\": \"" run "\", \"entry\": \"" entry                        \
+	"\", \"word\": \"" word "\"}]"
+
+static void refuses_members(const char *what) {
+	struct shard_run run;
+	const enum cuttle_status status = shard_run_read(run_folder, NULL, &run, &error);
+	shard_run_close(&run);
+	if (status != CUTTLE_LEDGER || !strstr(error.message, "it is not what cuttle shard open"))
+		fail_msg("%s: %d, %s", what, (int)status, error.message);
 }
 
 static enum cuttle_status merge_run(void) {
@@ -527,6 +540,21 @@ static void merge_asks_the_ledger(void **state) {
 	edit_number(run_json, before, "2.5");
 	refuses_merge("has no entry");
 	files_put(run_json, run_bytes, run);
+	// A charge is of a data set, and in epsilon of a delta.
+	edit_file(run_json, "\"dataset\": \"notes\"", "\"dataset\": null");
+	refuses_members("no data set");
+	files_put(run_json, run_bytes, run);
+	edit_number(run_json, "\"ledger\": {\n      \"delta\": ", "\"x\"");
+	refuses_members("no delta");
+	files_put(run_json, run_bytes, run);
+	// A receipt of a shard in other bytes.
+	static char receipt_bytes[ROOM];
+	char *receipt = shard_path(run_folder, shard.number, SHARD_RECEIPT);
+	const size_t told = files_get(receipt, receipt_bytes, sizeof receipt_bytes);
+	edit_file(receipt, "\"batches\": ", "\"batches\":  ");
+	refuses_merge("its bytes are not those");
+	files_put(receipt, receipt_bytes, told);
+	free(receipt);
 	// The charge of another run of this command; that of another command, which cost the same.
 	char first_folder[64];
 	memcpy(first_folder, run_folder, sizeof first_folder);
@@ -579,6 +607,14 @@ static void a_run_of_other_members_is_refused(void **state) {
 	    {"\"fields\": ", "null"},
 	    {"\"digests\": [\n    ", "1"},
 	    {"\"digests\": [\n    ", "\"a\""},
+	    {"\"fields\": ", "[\"a\",\"b\",\"c\",\"d\",\"e\"]"},
+	    {"\"digests\": [\n    ", "\"" HEX64 "\",\"" HEX64 "\""},
+	    // A redraw of no shard; without a word; with a name that is none; of a word and an
+	    // entry.
+	    {"\"redraws\": ", REDRAW("2", "", "", "officer")},
+	    {"\"redraws\": ", REDRAW("1", "", "", "")},
+	    {"\"redraws\": ", REDRAW("1", "x", HEX64, "")},
+	    {"\"redraws\": ", REDRAW("1", "", "x", "officer")},
 	    {"\"private\": ", "1"},
 	    {"\"ledger\": ", "1"},
 	    {"\"command_sha256\": ", "\"a\""},
@@ -593,14 +629,33 @@ static void a_run_of_other_members_is_refused(void **state) {
 	const size_t size = files_get(run_json, bytes, sizeof bytes);
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
 		edit_number(run_json, numbers[i][0], numbers[i][1]);
-		const enum cuttle_status status = shard_run_read(run_folder, NULL, &run, &error);
-		shard_run_close(&run);
-		if (status != CUTTLE_LEDGER ||
-		    !strstr(error.message, "it is not what cuttle shard open"))
-			fail_msg("%s%s: %d, %s", numbers[i][0], numbers[i][1], (int)status,
-			         error.message);
+		refuses_members(numbers[i][1]);
 		files_put(run_json, bytes, size);
 	}
+	// No shard, and so no digest.
+	const char *from = strstr(bytes, "\"digests\": "), *to = strchr(from, ']');
+	char digests[512];
+	(void)snprintf(digests, sizeof digests, "%.*s", (int)(to + 1 - from), from);
+	edit_file(run_json, digests, "\"digests\": []");
+	edit_number(run_json, "\"shards\": ", "0");
+	refuses_members("no shard");
+	// More categories than a run has.
+	static char lots[ROOM] = "[";
+	for (size_t i = 0; i <= MOST_CATEGORIES; i++)
+		(void)strcat(lots, "{\"records\":1,\"batches\":1,\"used\":1},");
+	lots[strlen(lots) - 1] = ']';
+	files_put(run_json, bytes, size);
+	static char line[ROOM + 16];
+	(void)snprintf(line, sizeof line, "\"lots\": %s", lots);
+	edit_file(run_json, "\"lots\": []", line);
+	refuses_members("1025 categories");
+	// Equal members in other bytes.
+	files_put(run_json, bytes, size);
+	edit_file(run_json, "\"batches\": ", "\"batches\":  ");
+	assert_int_equal(shard_run_read(run_folder, NULL, &run, &error), CUTTLE_LEDGER);
+	assert_non_null(strstr(error.message, "its bytes are not those"));
+	shard_run_close(&run);
+	files_put(run_json, bytes, size);
 	assert_int_equal(shard_run_read(run_folder, NULL, &run, &error), CUTTLE_OK);
 	shard_run_close(&run);
 	remove_run();
