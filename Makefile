@@ -166,6 +166,7 @@ $(BUILD)/tests/test_alloc_failure: TEST_LIBS := $(call wrap,malloc calloc reallo
 $(BUILD)/tests/test_stream: TEST_LIBS := $(call wrap,http_now)
 $(BUILD)/tests/test_plain: TEST_LIBS := $(call wrap,http_later http_later_gone http_later_reply http_later_send http_add http_json http_fail)
 $(BUILD)/tests/test_io_remote: TEST_LIBS := $(call wrap,dlopen)
+$(BUILD)/tests/test_io_ledger: TEST_LIBS := $(call wrap,free)
 $(BUILD)/tests/test_dp_failures: TEST_LIBS := $(call wrap,malloc calloc free getrandom expl)
 $(BUILD)/tests/test_dp_fusion_failures: TEST_LIBS := $(call wrap,malloc calloc free)
 $(BUILD)/tests/test_dp_rank_failures: TEST_LIBS := $(call wrap,calloc free dp_rank_tabulate)

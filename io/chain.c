@@ -270,10 +270,7 @@ enum cuttle_status chain_create(const char *path, struct cuttle_error *error) {
 		status = chain_end(chain, status, error);
 	}
 	chain_close(&chain);
-	int problem = status ? 0 : file_sync_folder(path);
-	if (problem)
-		return io_fail(error, CUTTLE_LEDGER, "cannot create the ledger %s: %s", path,
-		               strerror(problem));
+	// SQLite has synced the folder, as it does for every log: with it the file's name, too.
 	if (!status) status = chain_open(path, &chain, error);
 	if (!status) chain_close(&chain);
 	return status;

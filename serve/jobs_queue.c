@@ -183,6 +183,8 @@ static void judge_end(struct jobs *jobs, struct job *job, const struct runner_re
 	else if (code == CUTTLE_USAGE && strstr(result->said, SPENDING_OTHER))
 		set_failure(job, STORE_AWAITING, "not_as_approved");
 	else if (code == CUTTLE_USAGE) set_failure(job, STORE_FAILED, "invalid_value");
+	else if (code == CUTTLE_LEDGER && strstr(result->said, SPENDING_OLDER))
+		set_failure(job, STORE_AWAITING, "files_older");
 	else if (code == CUTTLE_MODEL && !charged) set_failure(job, STORE_FAILED, "model");
 	else if (code == CUTTLE_NOMEM && !charged) set_failure(job, STORE_FAILED, "out_of_memory");
 	else if (code == CUTTLE_PARTIAL || code == CUTTLE_LEDGER || code == CUTTLE_MODEL ||

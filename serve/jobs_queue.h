@@ -13,7 +13,8 @@
 //                            than those it began with, and the job asks for the right ones
 //     exit 6 (disk full ..)  it waits behind all others, and goes on from its journal, as often as
 //                            it takes
-//     exit 7 (busy ledger)   the same
+//     exit 7 (busy ledger)   the same. But where the job's files were put back from before, it
+//                            waits until the newer ones are there, and it is started again
 //     any other end          the same, five times; then failed, but a charged job asks for its
 //                            references again, and goes on when it is started
 //     asked to end           cancelled and wiped, or removed by who asked

@@ -117,13 +117,12 @@ static enum cuttle_status refuse_rolled_back(const struct spending *spending,
                                              const struct journal_mark *is,
                                              struct cuttle_error *error) {
 	const int stem = (int)(strlen(spending->name_file) - strlen(".run"));
-	return io_fail(
-	    error, CUTTLE_LEDGER,
-	    "%.*s.journal is older than what was drawn under its charge, or another (it has "
-	    "%llu bytes, and the ledger knows %llu): bring the newer one back, or remove "
-	    "it to draw all texts anew, which is charged again",
-	    stem, spending->name_file, (unsigned long long)is->bytes,
-	    (unsigned long long)drawn->bytes);
+	return io_fail(error, CUTTLE_LEDGER,
+	               SPENDING_OLDER ", or another: %.*s.journal has %llu bytes, and the ledger "
+	                              "knows %llu; bring the newer one back, or remove it to draw "
+	                              "all texts anew, which is charged again",
+	               stem, spending->name_file, (unsigned long long)is->bytes,
+	               (unsigned long long)drawn->bytes);
 }
 
 /* Checks that the journal begins as the ledger knows it, and tells the ledger how far it has come.

@@ -31,6 +31,8 @@ struct spending_request {
 };
 /* Begins the message of that refusal. */
 #define SPENDING_OTHER "not what was approved"
+/* Begins the message where a journal was put back from before. */
+#define SPENDING_OLDER "the journal is older than what was drawn under its charge"
 /* Whether a text has that form. */
 bool spending_approval(const char *text, char command[HASH_TEXT], double *loss);
 

@@ -6,7 +6,9 @@
 #include "tests/io/ledger_cases.h"
 
 #include <float.h>
+#include <malloc.h>
 #include <math.h>
+#include <sodium.h>
 #include <sys/stat.h>
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -821,6 +823,61 @@ static void edits_by_sql_are_found(void **state) {
 	assert_int_equal(verify(copy_path, NULL, NULL), CUTTLE_LEDGER);
 }
 
+/* A trigger that somebody put into the file may do nothing that plain SQL may not: here it would
+ * write into the inner table of a virtual one, where SQLite's own reader trusts what it finds. */
+static void a_trigger_of_somebody_is_kept_out(void **state) {
+	(void)state;
+	static char bytes[1 << 17];
+	char run[LEDGER_RUN];
+	struct cuttle_error error = {{0}};
+	const size_t size = sample(bytes, sizeof bytes);
+	put_copy(bytes, size);
+	if (sql(pages_layer(), "CREATE VIRTUAL TABLE f USING fts4(x)") != SQLITE_OK) {
+		print_message("skipped: this SQLite has no fts4\n");
+		return;
+	}
+	assert_int_equal(sql(pages_layer(), "CREATE TRIGGER more AFTER INSERT ON entry BEGIN "
+	                                    "INSERT INTO f_content VALUES(7, 'x'); END"),
+	                 SQLITE_OK);
+	struct ledger *ledger = open_ledger(copy_path);
+	assert_int_equal(reserve(ledger, 1e-9, run, &error), CUTTLE_LEDGER);
+	ledger_close(&ledger);
+	assert_int_equal(verify(copy_path, NULL, NULL), CUTTLE_LEDGER);
+}
+
+static unsigned char watched_key[CHAIN_KEY];
+static bool watches;
+static size_t keys_left; /* blocks that cuttle freed with the key in them */
+
+void __real_free(void *block);
+void __wrap_free(void *block);
+
+void __wrap_free(void *block) {
+	if (block && watches)
+		keys_left +=
+		    memmem(block, malloc_usable_size(block), watched_key, CHAIN_KEY) != NULL;
+	__real_free(block);
+}
+
+static void the_key_is_wiped(void **state) {
+	(void)state;
+	struct chain *chain;
+	struct ledger *ledger = fresh(1, "");
+	ledger_close(&ledger);
+	assert_int_equal(chain_open(path, &chain, NULL), CUTTLE_OK);
+	memcpy(watched_key, chain_key(chain), CHAIN_KEY);
+	assert_false(sodium_is_zero(watched_key, CHAIN_KEY));
+	watches = true;
+	chain_close(&chain);
+	void *volatile seen = malloc(CHAIN_KEY); // a compiler would leave the copy out
+	assert_non_null(seen);
+	assert_int_equal(keys_left, 0);
+	memcpy(seen, watched_key, CHAIN_KEY);
+	free(seen);
+	watches = false;
+	assert_int_equal(keys_left, 1); // so it would have been seen
+}
+
 static enum cuttle_status last_hash(void *user, const struct chain_entry *entry) {
 	(void)strcpy(user, entry->hash);
 	return CUTTLE_OK;
@@ -888,6 +945,8 @@ int main(void) {
 	    cmocka_unit_test(other_lengths_are_found),
 	    cmocka_unit_test(parts_of_pages_are_checked),
 	    cmocka_unit_test(edits_by_sql_are_found),
+	    cmocka_unit_test(a_trigger_of_somebody_is_kept_out),
+	    cmocka_unit_test(the_key_is_wiped),
 	    cmocka_unit_test(an_older_copy_lacks_the_head),
 	    cmocka_unit_test(busy_is_said),
 	};

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "io/binding.h"
+#include "io/lots.h"
 #include "io/output.h"
 #include "tests/support/files.h"
 #include <dirent.h>
@@ -594,6 +595,44 @@ static void digests(void **state) {
 	}
 }
 
+/* One life of a run with lots, which are new unless the run goes on. */
+static enum outcome live_by_lots(size_t draws) {
+	struct output_request request = request_of(ours);
+	struct lots lots;
+	assert_int_equal(lots_begin(&lots, NULL, NULL), CUTTLE_OK);
+	lots.records = TEXTS;
+	request.lots = &lots;
+	const enum outcome outcome = live(&request, draws, draws > TEXTS * STEPS);
+	lots_close(&lots);
+	return outcome;
+}
+
+/* The key of lots stays no longer than tokens or texts need it. */
+static void lots_that_nobody_needs_are_gone(void **state) {
+	(void)state;
+	char lots_path[160], kept_lots[256], kept_key[256];
+	static char kept[4096];
+	(void)snprintf(lots_path, sizeof lots_path, "%s.lots", out);
+	clean();
+	// Nothing was drawn with them.
+	assert_int_equal(live_by_lots(0), STOPPED);
+	assert_false(exists(lots_path));
+	// A kill came after the output was in place, and before the lots were removed.
+	assert_int_equal(live_by_lots(5), STOPPED);
+	assert_true(exists(lots_path));
+	const size_t size = files_get(journal, kept, sizeof kept),
+	             key = files_get(key_path, kept_key, sizeof kept_key),
+	             all = files_get(lots_path, kept_lots, sizeof kept_lots);
+	assert_int_equal(live_by_lots(SIZE_MAX), DONE);
+	assert_false(exists(lots_path));
+	files_put(journal, kept, size);
+	files_put(key_path, kept_key, key);
+	files_put(lots_path, kept_lots, all);
+	assert_int_equal(live_by_lots(SIZE_MAX), COMPLETE);
+	assert_false(exists(lots_path) || exists(journal) || exists(key_path));
+	expect_done();
+}
+
 static int make_folder(void **state) {
 	(void)state;
 	hash_of("ours", 4, ours);
@@ -637,6 +676,7 @@ static void a_kill_while_a_journal_is_begun(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(lots_that_nobody_needs_are_gone),
 	    cmocka_unit_test(a_kill_while_a_journal_is_begun),
 	    cmocka_unit_test(stopped_anywhere_and_continued),
 	    cmocka_unit_test(stopped_between_the_renames),

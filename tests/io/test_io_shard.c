@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests io/shard.h and io/shard_texts.h. It fails if --shard auto guesses: if it takes one of two
 // launchers, a count of one, or an index of a part of an array. It fails if a shard is taken twice,
-// or if a file of references that was changed, is another shard's, or that others may read, is
-// read.
+// if a file that is none is waited for, or if a file of references that was changed, is another
+// shard's, or that others may read, is read. What a link leads to is never overwritten.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -155,6 +155,13 @@ static void test_taken(void **state) {
 	assert_int_equal(shard_look(path, "we"), SHARD_ANOTHER);
 	assert_int_not_equal(shard_take(path, "we"), 0);
 	assert_int_equal(rmdir(path), 0);
+	// A pipe that nobody writes to is no reason to wait.
+	assert_int_equal(mkfifo(path, 0600), 0);
+	(void)alarm(20);
+	assert_int_equal(shard_look(path, "we"), SHARD_ANOTHER);
+	(void)alarm(0);
+	assert_int_not_equal(shard_take(path, "we"), 0);
+	assert_int_equal(unlink(path), 0);
 	// No scratch file is left, so the folder is empty.
 	assert_int_equal(rmdir(folder), 0);
 }
@@ -224,9 +231,9 @@ static void test_texts(void **state) {
 	char bytes[1024];
 	const size_t size = files_get(path, bytes, sizeof bytes);
 	assert_in_range(size, 1, sizeof bytes - 1);
-	for (size_t at = 0; at <= size; at++) {
+	for (size_t at = 0; at <= size + 1; at++) {
 		if (at < size) bytes[at] ^= 1;
-		files_put(path, bytes, at < size ? size : size - 1);
+		files_put(path, bytes, at < size ? size : at == size ? size - 1 : size + 1);
 		if (at < size) bytes[at] ^= 1;
 		assert_int_equal(shard_texts_read(&request, 14, again, &texts, &error),
 		                 CUTTLE_LEDGER);
@@ -253,6 +260,16 @@ static void test_overwritten(void **state) {
 	const size_t size = files_get(kept, bytes, sizeof bytes);
 	assert_int_equal(size, 8);
 	for (size_t i = 0; i < size; i++) assert_int_equal(bytes[i], 0);
+	// A link to a file of somebody's is not followed, nor by the sweep of a folder.
+	char link_path[64];
+	(void)snprintf(link_path, sizeof link_path, "%s/shard-00000-of-00002.texts", folder);
+	files_put(kept, "somebody's", 10);
+	assert_int_equal(symlink(kept, link_path), 0);
+	assert_int_not_equal(shard_texts_remove(link_path), 0);
+	assert_int_not_equal(shard_texts_sweep(folder), 0);
+	assert_int_equal(files_get(kept, bytes, sizeof bytes), 10);
+	assert_memory_equal(bytes, "somebody's", 10);
+	assert_int_equal(unlink(link_path), 0);
 	assert_int_equal(unlink(kept), 0);
 	assert_int_equal(rmdir(folder), 0);
 }

@@ -5,7 +5,8 @@
 //   write to a file      the file is dirty until it is next synced
 //   rename, unlink       the folder is dirty until it is next synced
 // It fails if a text is written while its tokens are dirty, if anything dirty is put in place, or
-// if a charge is dirty when it is reported. So with keys, replies, dropped texts and other files.
+// if a charge is dirty when it is reported. So with keys, replies, shards, dropped texts and other
+// files. It fails if a file is removed before what overwrites it is synced.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +17,7 @@
 #include "io/lots.h"
 #include "io/output.h"
 #include "io/replies.h"
+#include "io/shard_texts.h"
 #include "io/signature.h"
 #include "tests/support/files.h"
 #include "workflow/delivery.h"
@@ -36,6 +38,8 @@ static struct {
 	char known[MOST_FILES][PATH_ROOM]; /* written to before */
 	size_t known_count;
 	bool renaming;           /* a rename waits for its sync */
+	bool removing;           /* so does an unlink, where files are wiped */
+	bool wiping;             /* files are overwritten and removed */
 	char written[PATH_ROOM]; /* the file of the last write */
 	char watched[PATH_ROOM]; /* may not be dirty when another file is written */
 	char renamed[MOST_RENAMES][PATH_ROOM];
@@ -101,7 +105,7 @@ static void saw_sync(int file) {
 	char path[PATH_ROOM];
 	if (!path_of(file, path)) return;
 	make_clean(path);
-	if (!strcmp(path, folder)) seen.renaming = false;
+	if (!strcmp(path, folder)) seen.renaming = seen.removing = false;
 }
 
 static void *next(const char *name) {
@@ -150,12 +154,24 @@ INSTEAD int rename(const char *from, const char *to) {
 	return real(from, to);
 }
 
+/* A second name is as a rename, but that the first one stays. */
+INSTEAD int link(const char *from, const char *to) {
+	int (*real)(const char *, const char *);
+	*(void **)&real = next("link");
+	if (seen.on) {
+		seen.renames_too_early += is_dirty(from);
+		seen.renaming = true;
+	}
+	return real(from, to);
+}
+
 INSTEAD int unlink(const char *path) {
 	int (*real)(const char *);
 	*(void **)&real = next("unlink");
 	// What is given up must have been replaced for good; a file that is dirty itself never
 	// counted.
-	if (seen.on) seen.unlinks_too_early += seen.renaming;
+	if (seen.on && seen.wiping) seen.removing = true;
+	else if (seen.on) seen.unlinks_too_early += seen.renaming;
 	if (seen.on) seen.unlinked_dirty += is_dirty(path);
 	make_clean(path);
 	return real(path);
@@ -170,6 +186,7 @@ static void expect_nothing_dirty(const char *when) {
 	for (size_t i = 0; i < MOST_FILES; i++)
 		if (*seen.dirty[i]) fail_msg("%s: %s is not synced", when, seen.dirty[i]);
 	if (seen.renaming) fail_msg("%s: a rename is not synced", when);
+	if (seen.removing) fail_msg("%s: a removal is not synced", when);
 	if (seen.writes_too_early + seen.renames_too_early + seen.unlinks_too_early)
 		fail_msg("%s: %zu writes, %zu renames, %zu unlinks before the sync they need", when,
 		         seen.writes_too_early, seen.renames_too_early, seen.unlinks_too_early);
@@ -372,7 +389,8 @@ static void lots_and_their_key(void **state) {
 	assert_int_equal(lots_keep(&lots, path, fingerprint), 0);
 	assert_string_equal(seen.written, path);
 	expect_nothing_dirty("the key of lots");
-	seen.written[0] = 0;
+	begin_watch();
+	seen.wiping = true;
 	assert_int_equal(lots_remove(&lots, path), 0);
 	assert_string_equal(seen.written, path);
 	assert_int_equal(seen.unlinked_dirty, 0);
@@ -467,6 +485,34 @@ static void other_files(void **state) {
 	assert_int_equal(system(line), 0);
 }
 
+/* The name that says who took a shard has its line, and both are there after a power cut. */
+static void who_took_a_shard(void **state) {
+	(void)state;
+	char path[80];
+	(void)snprintf(path, sizeof path, "%s/a.taken", folder);
+	begin_watch();
+	seen.wiping = true; // the scratch name goes after the true one is there
+	assert_int_equal(shard_take(path, "we"), 0);
+	expect_nothing_dirty("before the first token of a shard");
+	assert_int_equal(unlink(path), 0);
+	seen.on = false;
+}
+
+/* Where a name goes before the zeros are on the disk, the blocks may keep what it held. */
+static void the_references_of_a_shard(void **state) {
+	(void)state;
+	char path[80];
+	(void)snprintf(path, sizeof path, "%s/a.texts", folder);
+	files_put(path, "a secret", 8);
+	begin_watch();
+	seen.wiping = true;
+	assert_int_equal(shard_texts_remove(path), 0);
+	assert_string_equal(seen.written, path);
+	assert_int_equal(seen.unlinked_dirty, 0);
+	expect_nothing_dirty("references that are removed");
+	seen.on = false;
+}
+
 static int make_folder(void **state) {
 	(void)state;
 	if (!mkdtemp(folder)) return -1;
@@ -494,6 +540,8 @@ int main(void) {
 	    cmocka_unit_test(the_first_line_of_replies),
 	    cmocka_unit_test(texts_that_were_dropped),
 	    cmocka_unit_test(other_files),
+	    cmocka_unit_test(who_took_a_shard),
+	    cmocka_unit_test(the_references_of_a_shard),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

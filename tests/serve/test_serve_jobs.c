@@ -362,6 +362,46 @@ static void no_charged_job_fails_by_attempts(void **state) {
 	stage_clean();
 }
 
+/* The state of the server was put back from before, and not the ledger: the job does not draw again
+ * what was drawn, and does not wait for ever either. With the newer files it goes on. */
+static void files_that_were_put_back_are_told(void **state) {
+	(void)state;
+	char id[64], code[64];
+	double spent;
+	struct jobs_fault fault;
+	json_t *document;
+	stage_ledger(1000);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	queue_job(jobs, "k", LONG_PLAN, LONG, id);
+	sees_it_go_on(jobs, id);
+	jobs_close(&jobs);
+	const char *keep = "cp -p $(find %s -name 'out.jsonl.*') %s/%s";
+	const char *put =
+	    "cp -p %s/%s/out.jsonl.* \"$(dirname \"$(find %s -name out.jsonl.journal)\")\"";
+	assert_int_equal(stage_shell("mkdir %s/before %s/after", stage.folder, stage.folder), 0);
+	assert_int_equal(stage_shell(keep, stage.state, stage.folder, "before"), 0);
+	jobs = stage_open(UINT64_MAX, false);
+	sees_it_go_on(jobs, id);
+	jobs_close(&jobs);
+	assert_int_equal(stage_shell(keep, stage.state, stage.folder, "after"), 0);
+	assert_int_equal(stage_shell(put, stage.folder, "before", stage.state), 0);
+	jobs = stage_open(UINT64_MAX, false);
+	stage_wait(jobs, id, "awaiting_references");
+	assert_true(jobs_get(jobs, &ann, id, &document, &fault));
+	const json_t *told = json_object_get(document, "error");
+	assert_string_equal(json_string_value(json_object_get(told, "code")), "files_older");
+	assert_non_null(strstr(json_string_value(json_object_get(told, "message")), "put back"));
+	json_decref(document);
+	finds_no_canary();
+	assert_int_equal(stage_upload(jobs, id, LONG, LINE), 0);
+	assert_int_equal(stage_shell(put, stage.folder, "after", stage.state), 0);
+	assert_int_equal(stage_start(jobs, &ann, id, code), 202);
+	sees_it_go_on(jobs, id);
+	assert_int_equal(stage_runs(&spent), 1);
+	jobs_close(&jobs);
+	stage_clean();
+}
+
 /* A job that cannot go on waits behind the others; one that has paid nothing fails. */
 static void a_job_that_waits_holds_up_no_other(void **state) {
 	(void)state;
@@ -929,6 +969,7 @@ int main(void) {
 	    cmocka_unit_test(room_for_three_is_three),
 	    cmocka_unit_test(the_next_server_goes_on),
 	    cmocka_unit_test(no_charged_job_fails_by_attempts),
+	    cmocka_unit_test(files_that_were_put_back_are_told),
 	    cmocka_unit_test(a_command_that_cannot_begin_ends_no_job),
 	    cmocka_unit_test(a_job_that_waits_holds_up_no_other),
 	    cmocka_unit_test(a_busy_ledger_holds_up_its_own_start_alone),

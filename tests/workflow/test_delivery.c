@@ -227,6 +227,20 @@ static void a_lost_journal_is_charged_again(void **state) {
 	assert_int_equal(shell("rm %s.journal%s", out, ""), 0);
 	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
 	assert_int_equal(count_runs(), 2);
+	// A run that was killed had no time to tell how far it was.
+	static const char *const loses[] = {
+	    "rm %s.journal%s", ": >%s.journal%s", "rm %s.journal %s.journal.key",
+	    "truncate -s 60 %s.journal%s", "truncate -s 147 %s.journal%s"};
+	for (size_t i = 0; i < sizeof loses / sizeof *loses; i++) {
+		begin_anew();
+		assert_int_equal(live_and_die(3, 0), CUTTLE_PARTIAL);
+		assert_int_equal(count_draws(), 1);
+		assert_int_equal(shell(loses[i], out, i == 2 ? out : ""), 0);
+		const enum cuttle_status status = live(SIZE_MAX, 9, STOP);
+		if (status || count_runs() != 2)
+			fail_msg("%s: status %d, %d runs", loses[i], (int)status,
+			         (int)count_runs());
+	}
 }
 
 /* A charge pays for what it was made for: a run that costs more is charged anew, and once. */
