@@ -356,6 +356,14 @@ static void a_refusal_before_the_body_arrives(void **state) {
 	}
 }
 
+/* Waits for the end of that many uploads. A busy server may not have seen yet who came last and is
+ * gone again, and then has nothing open. */
+static void drain_begun(const struct stage *stage, unsigned begun) {
+	for (int i = 0; i < 60000 && stage->told.begun < begun; i++) (void)usleep(1000);
+	assert_int_equal(stage->told.begun, begun);
+	assert_true(http_drain(stage->server, 60));
+}
+
 static void every_upload_ends_once(void **state) {
 	struct stage *const stage = *state;
 	pthread_t clients[CLIENTS];
@@ -366,10 +374,9 @@ static void every_upload_ends_once(void **state) {
 		(void)pthread_join(clients[i], &wrong);
 		if (wrong) fail_msg("%s", (const char *)wrong);
 	}
-	assert_true(http_drain(stage->server, 60));
+	drain_begun(stage, 4 * CLIENTS * ROUNDS);
 	assert_int_equal(stage->told.answered, 3 * CLIENTS * ROUNDS);
 	assert_int_equal(stage->told.dropped, CLIENTS * ROUNDS);
-	assert_int_equal(stage->told.begun, stage->told.answered + stage->told.dropped);
 }
 
 static void wait_for_held(const struct stage *stage, unsigned held) {
@@ -500,10 +507,9 @@ static void who_leaves_between_chunks_leaves_nothing(void **state) {
 		(void)close(client);
 	}
 	free(bytes);
-	assert_true(http_drain(stage->server, 60));
+	drain_begun(stage, LEAVERS);
 	assert_int_equal(stage->told.answered, 0);
-	assert_true(stage->told.begun > 0);
-	assert_int_equal(stage->told.dropped, stage->told.begun);
+	assert_int_equal(stage->told.dropped, LEAVERS);
 }
 
 /* The status of an answer to a body of `size` spaces in chunks, behind an empty object. */
