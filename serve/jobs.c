@@ -646,7 +646,7 @@ static bool start_in_turn(struct jobs *jobs, const struct jobs_caller *caller, c
 	if (!find_startable(jobs, caller, id, &job, &started, fault)) return false;
 	if (!started && !check_unlocked(jobs, caller, id, &job, fault)) return false;
 	const bool good =
-	    started || (check_approval(caller, &job, fault) && queue_job(jobs, &job, fault));
+	    check_approval(caller, &job, fault) && (started || queue_job(jobs, &job, fault));
 	if (good) *document = job_describe(jobs, &job, NULL);
 	job_free(&job);
 	return good;

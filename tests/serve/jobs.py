@@ -424,10 +424,13 @@ def case_approved():
     seen = server.json('GET', f'/v1/jobs/{name}', 200, key=chief)['approval']
     check(float(seen.split(':')[1]) == job['charge']['loss'], seen)
     other = server.create({**PLAN, 'num': 3}, 'third', ann)['approval']
-    for wrong in (other, seen + '1', seen.replace(':', ''), '', '*'):
-        server.error('POST', start, 412, 'not_as_approved', key=chief, headers={'If-Match': f'"{wrong}"'})
+    for wrong in (f'"{other}"', f'"{seen}1"', f'"{seen}"1', f'"{seen}', f'{seen}"', f'W/"{seen}"', seen.replace(':', ''), '""', '"', '*'):
+        server.error('POST', start, 412, 'not_as_approved', key=chief, headers={'If-Match': wrong})
     check(server.status(name, ann) == 'awaiting_references' and not runs(), 'another approval starts a job')
     server.json('POST', f'/v1/jobs/{first}/start', 202, key=chief)
+    server.json('POST', start, 202, key=chief, headers={'If-Match': f'"{seen}"'})
+    # Whoever started it, an officer who has seen something else hears that this is not it.
+    server.error('POST', start, 412, 'not_as_approved', key=chief, headers={'If-Match': f'"{other}"'})
     server.json('POST', start, 202, key=chief, headers={'If-Match': f'"{seen}"'})
     while not runs():
         time.sleep(0.01)

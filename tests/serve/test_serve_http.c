@@ -195,15 +195,26 @@ static int open_stage(void **state) {
 	return begin_stage(state, NULL);
 }
 
+/* Adds a key to the file. */
+static bool add_key(const char *id, char token[KEYS_TOKEN + 1]) {
+	int out[2];
+	if (pipe(out) != 0) return false;
+	const bool made = keys_make(keys_path, id, HTTP_USE, out[1], NULL) == CUTTLE_OK;
+	const ssize_t size = made ? read(out[0], token, KEYS_TOKEN) : 0;
+	(void)close(out[0]);
+	(void)close(out[1]);
+	if (size <= 0 || token[size - 1] != '\n') return false;
+	token[size - 1] = 0;
+	return true;
+}
+
 /* The same with two keys, ann's and bob's. */
 static int open_stage_with_keys(void **state) {
 	struct keys *keys;
 	memcpy(keys_path, KEYS, sizeof KEYS);
 	const int file = mkstemp(keys_path);
-	if (file < 0 || close(file) != 0 ||
-	    keys_make(keys_path, "ann", HTTP_USE, tokens[0], NULL) ||
-	    keys_make(keys_path, "bob", HTTP_USE, tokens[1], NULL) ||
-	    keys_open(keys_path, &keys, NULL))
+	if (file < 0 || close(file) != 0 || !add_key("ann", tokens[0]) ||
+	    !add_key("bob", tokens[1]) || keys_open(keys_path, &keys, NULL))
 		return -1;
 	return begin_stage(state, keys);
 }
