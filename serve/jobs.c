@@ -560,8 +560,9 @@ static bool check_paid(struct jobs *jobs, const struct jobs_caller *caller, cons
                        struct jobs_fault *fault) {
 	struct cuttle_error error;
 	bool charged;
-	const enum cuttle_status status =
+	enum cuttle_status status =
 	    job_charged(jobs, job->row.id, job->row.dataset, &charged, &error);
+	if (!status) status = jobs_charges_hold(jobs, &error);
 	if (status) return jobs_refuse_status(fault, status, &error);
 	// A job that goes on after a reboot was approved, and paid, when it began.
 	if (jobs->options.approval && !caller->officer && !charged)
