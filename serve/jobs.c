@@ -560,8 +560,9 @@ static bool check_paid(struct jobs *jobs, const struct jobs_caller *caller, cons
                        struct jobs_fault *fault) {
 	struct cuttle_error error;
 	bool charged;
-	const enum cuttle_status status =
+	enum cuttle_status status =
 	    job_charged(jobs, job->row.id, job->row.dataset, &charged, &error);
+	if (!status) status = jobs_charges_hold(jobs, &error);
 	if (status) return jobs_refuse_status(fault, status, &error);
 	// A job that goes on after a reboot was approved, and paid, when it began.
 	if (jobs->options.approval && !caller->officer && !charged)
@@ -646,7 +647,7 @@ static bool start_in_turn(struct jobs *jobs, const struct jobs_caller *caller, c
 	if (!find_startable(jobs, caller, id, &job, &started, fault)) return false;
 	if (!started && !check_unlocked(jobs, caller, id, &job, fault)) return false;
 	const bool good =
-	    started || (check_approval(caller, &job, fault) && queue_job(jobs, &job, fault));
+	    check_approval(caller, &job, fault) && (started || queue_job(jobs, &job, fault));
 	if (good) *document = job_describe(jobs, &job, NULL);
 	job_free(&job);
 	return good;

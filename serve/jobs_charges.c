@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { RECEIPT_MOST = 1 << 24 };
 
@@ -44,17 +45,32 @@ static enum cuttle_status add_job_entry(void *user, const struct store_job *row)
 	           : CUTTLE_NOMEM;
 }
 
-/* The newest entry that the server saw. */
-static enum cuttle_status add_head(struct known *known) {
-	char *path, *text = NULL;
+/* Reads the newest entry that the server saw. NULL: there is none yet; "": the file is not as it
+ * was written. The caller frees it. */
+static enum cuttle_status read_head(const struct jobs *jobs, char **head) {
+	char *path;
 	size_t size = 0;
-	if (asprintf(&path, "%s/ledger.head", known->jobs->options.state) < 0) return CUTTLE_NOMEM;
-	const bool read = !file_read(path, HASH_TEXT, &text, &size, NULL) && size == HASH_TEXT;
+	*head = NULL;
+	if (asprintf(&path, "%s/ledger.head", jobs->options.state) < 0) return CUTTLE_NOMEM;
+	enum cuttle_status status = CUTTLE_OK;
+	if (access(path, F_OK) == 0) {
+		(void)file_read(path, HASH_TEXT, head, &size, NULL);
+		const bool whole = *head && size == HASH_TEXT && (*head)[HASH_TEXT - 1] == '\n';
+		if (!*head) *head = calloc(1, 1);
+		if (!*head) status = CUTTLE_NOMEM;
+		else (*head)[whole ? HASH_TEXT - 1 : 0] = 0;
+	}
 	free(path);
-	if (read) text[HASH_TEXT - 1] = 0;
-	const int failed = read ? json_object_set_new(known->entries, text, json_string("")) : 0;
-	free(text);
-	return failed ? CUTTLE_NOMEM : CUTTLE_OK;
+	return status;
+}
+
+static enum cuttle_status add_head(struct known *known) {
+	char *head;
+	enum cuttle_status status = read_head(known->jobs, &head);
+	if (head && json_object_set_new(known->entries, head, json_string("")) != 0)
+		status = CUTTLE_NOMEM;
+	free(head);
+	return status;
 }
 
 static enum cuttle_status take_entry(void *user, const struct chain_entry *entry) {
@@ -94,6 +110,56 @@ static enum cuttle_status judge_missing(struct jobs *jobs, json_t *missing,
 	return status;
 }
 
+/* What a walk looks for. */
+struct newest {
+	const char *head; /* NULL: nothing */
+	bool found;
+	char hash[HASH_TEXT]; /* of the last entry; "" = there is none */
+};
+
+static enum cuttle_status look_at_entry(void *user, const struct chain_entry *entry) {
+	struct newest *const newest = user;
+	newest->found = newest->found || (newest->head && !strcmp(newest->head, entry->hash));
+	(void)snprintf(newest->hash, HASH_TEXT, "%s", entry->hash);
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status find_newest(const struct jobs *jobs, struct newest *newest) {
+	struct ledger *ledger;
+	enum cuttle_status status = ledger_open(jobs->options.ledger, &ledger, NULL);
+	if (status) return status;
+	status = ledger_walk(ledger, NULL, look_at_entry, newest, NULL);
+	ledger_close(&ledger);
+	return status;
+}
+
+enum cuttle_status jobs_charges_hold(const struct jobs *jobs, struct cuttle_error *error) {
+	char *head;
+	enum cuttle_status status = read_head(jobs, &head);
+	if (status) return io_fail(error, status, "out of memory");
+	struct newest newest = {.head = head};
+	if (head && !find_newest(jobs, &newest) && !newest.found)
+		status = io_fail(error, CUTTLE_LEDGER, "%s lacks what this server has seen",
+		                 jobs->options.ledger);
+	free(head);
+	return status;
+}
+
+/* Keeps the newest entry; where the one before is not there, only if that was `told`. */
+static void keep_newest(const struct jobs *jobs, bool told) {
+	char *path, *head = NULL;
+	if (asprintf(&path, "%s/ledger.head", jobs->options.state) < 0) return;
+	enum cuttle_status status = read_head(jobs, &head);
+	struct newest newest = {.head = head, .found = told || !head};
+	if (!status) status = find_newest(jobs, &newest);
+	if (!status && newest.found && *newest.hash) {
+		newest.hash[HASH_TEXT - 1] = '\n';
+		(void)file_replace(path, newest.hash, HASH_TEXT);
+	}
+	free(head);
+	free(path);
+}
+
 enum cuttle_status jobs_charges_check(struct jobs *jobs, struct cuttle_error *error) {
 	const struct store_filter all = {.state = STORE_STATES};
 	struct known known = {jobs, json_object()};
@@ -109,25 +175,10 @@ enum cuttle_status jobs_charges_check(struct jobs *jobs, struct cuttle_error *er
 	}
 	if (!status) status = judge_missing(jobs, known.entries, error);
 	json_decref(known.entries);
-	if (!status) jobs_charges_note(jobs);
+	if (!status) keep_newest(jobs, true);
 	return status;
 }
 
-static enum cuttle_status keep_newest(void *user, const struct chain_entry *entry) {
-	(void)snprintf(user, HASH_TEXT, "%s", entry->hash);
-	return CUTTLE_OK;
-}
-
-void jobs_charges_note(struct jobs *jobs) {
-	struct ledger *ledger;
-	char *path, head[HASH_TEXT + 1] = "";
-	if (asprintf(&path, "%s/ledger.head", jobs->options.state) < 0) return;
-	enum cuttle_status status = ledger_open(jobs->options.ledger, &ledger, NULL);
-	if (!status) {
-		status = ledger_walk(ledger, NULL, keep_newest, head, NULL);
-		ledger_close(&ledger);
-	}
-	head[HASH_TEXT - 1] = '\n';
-	if (!status && *head != '\n' && *head) (void)file_replace(path, head, HASH_TEXT);
-	free(path);
+void jobs_charges_note(const struct jobs *jobs) {
+	keep_newest(jobs, false);
 }

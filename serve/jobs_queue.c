@@ -264,12 +264,14 @@ static void run_job_once(struct jobs *jobs, struct job *job) {
 	if (!status) {
 		(void)pthread_mutex_unlock(&jobs->lock);
 		jobs_busy(jobs, true);
-		status = run_command(jobs, job, &result, NULL);
+		// Once more: it may have waited for long.
+		status = jobs_charges_hold(jobs, NULL);
+		if (!status) status = run_command(jobs, job, &result, NULL);
 		jobs_busy(jobs, false);
 		jobs_charges_note(jobs);
 		(void)pthread_mutex_lock(&jobs->lock);
 	}
-	if (status) result.code = CUTTLE_PARTIAL; // no process or no memory now: later
+	if (status) result.code = CUTTLE_PARTIAL; // no process, memory or ledger now: later
 	finish_job(jobs, job, &result);
 	jobs->running[0] = 0;
 	(void)pthread_cond_broadcast(&jobs->changed);

@@ -68,9 +68,12 @@ static void answer_get(void *user, const struct http_call *call, struct http_rep
 static void answer_start(void *user, const struct http_call *call, struct http_reply *reply) {
 	struct jobs_caller caller = get_caller(call);
 	const char *match = http_header(call, "If-Match");
-	char approval[128] = "";
-	if (match && (*match != '"' || sscanf(match, "\"%127[^\"]\"", approval) != 1))
-		(void)snprintf(approval, sizeof approval, "%s", match);
+	char approval[128];
+	const size_t size = match ? strlen(match) : 0;
+	const bool quoted = size >= 2 && *match == '"' && match[size - 1] == '"';
+	if (match)
+		(void)snprintf(approval, sizeof approval, "%.*s", (int)(size - 2 * quoted),
+		               match + quoted);
 	if (match) caller.approval = approval;
 	struct jobs_fault fault;
 	json_t *document;

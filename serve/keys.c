@@ -276,9 +276,25 @@ static enum cuttle_status check_new_line(const char *path, const struct key_line
 	return status;
 }
 
+/* A key that is to be told to whoever asked for it. */
+struct new_key {
+	struct key_line line;
+	char text[KEYS_TOKEN + 1]; /* "ID.SECRET", a line break */
+	int out;
+};
+
+/* A key that nobody has seen must not be in the file: it is told before the file changes. */
+static enum cuttle_status tell_key(const struct new_key *key, struct cuttle_error *error) {
+	const int problem = file_write(key->out, key->text, strlen(key->text));
+	return problem
+	           ? io_fail(error, CUTTLE_INTERNAL, "cannot write the key: %s", strerror(problem))
+	           : CUTTLE_OK;
+}
+
 /* Puts a file with one more line in the place of the old one, whose last line may have no end. */
-static enum cuttle_status replace_key_file(const char *path, const struct key_line *line,
+static enum cuttle_status replace_key_file(const char *path, const struct new_key *key,
                                            struct cuttle_error *error) {
+	const struct key_line *const line = &key->line;
 	char added[KEYS_ID + crypto_pwhash_STRBYTES + 16], *text;
 	struct sink sink;
 	size_t size;
@@ -292,6 +308,7 @@ static enum cuttle_status replace_key_file(const char *path, const struct key_li
 	if (!status) {
 		status = sink_write(&sink, text, size, error);
 		if (!status) status = sink_write(&sink, added, (size_t)length, error);
+		if (!status) status = tell_key(key, error);
 		status = sink_close(&sink, status, error);
 	}
 	const int problem = status ? 0 : file_sync_folder(path);
@@ -315,7 +332,7 @@ static int wait_for_lock(const char *path, int *file) {
 }
 
 /* Adds a line to the file. Who else adds one meanwhile waits. */
-static enum cuttle_status append_key(const char *path, const struct key_line *line,
+static enum cuttle_status append_key(const char *path, const struct new_key *key,
                                      struct cuttle_error *error) {
 	const bool fresh = access(path, F_OK) != 0;
 	struct stat state;
@@ -327,9 +344,9 @@ static enum cuttle_status append_key(const char *path, const struct key_line *li
 		                                      : strerror(problem));
 	// Of a symbolic link, the file behind it is replaced.
 	char *const real = realpath(path, NULL);
-	enum cuttle_status status = check_new_line(path, line, error);
+	enum cuttle_status status = check_new_line(path, &key->line, error);
 	if (!status && !real) status = io_fail(error, CUTTLE_NOMEM, "out of memory");
-	if (!status) status = replace_key_file(real, line, error);
+	if (!status) status = replace_key_file(real, key, error);
 	// The lock has made the file.
 	if (status && fresh && fstat(file, &state) == 0 && !state.st_size) (void)unlink(path);
 	free(real);
@@ -337,12 +354,12 @@ static enum cuttle_status append_key(const char *path, const struct key_line *li
 	return status;
 }
 
-enum cuttle_status keys_make(const char *path, const char *id, enum http_role role,
-                             char token[KEYS_TOKEN + 1], struct cuttle_error *error) {
+enum cuttle_status keys_make(const char *path, const char *id, enum http_role role, int out,
+                             struct cuttle_error *error) {
 	unsigned char bytes[SECRET_BYTES];
 	char secret[sodium_base64_ENCODED_LEN(SECRET_BYTES,
 	                                      sodium_base64_VARIANT_URLSAFE_NO_PADDING)];
-	struct key_line line = {.role = role};
+	struct new_key key = {.line.role = role, .out = out};
 	if (!is_key_id(id))
 		return io_fail(error, CUTTLE_USAGE,
 		               "the ID of a key has 1 to %d of the letters a-z, digits and '-'",
@@ -351,13 +368,14 @@ enum cuttle_status keys_make(const char *path, const char *id, enum http_role ro
 	randombytes_buf(bytes, sizeof bytes);
 	(void)sodium_bin2base64(secret, sizeof secret, bytes, sizeof bytes,
 	                        sodium_base64_VARIANT_URLSAFE_NO_PADDING);
-	strcpy(line.id, id);
+	strcpy(key.line.id, id);
+	(void)snprintf(key.text, sizeof key.text, "%s.%s\n", id, secret);
 	enum cuttle_status status = CUTTLE_OK;
-	if (!hash_secret(secret, line.hash))
+	if (!hash_secret(secret, key.line.hash))
 		status = io_fail(error, CUTTLE_NOMEM, "out of memory for the hash of a key");
-	if (!status) status = append_key(path, &line, error);
-	if (!status) (void)snprintf(token, KEYS_TOKEN + 1, "%s.%s", id, secret);
+	if (!status) status = append_key(path, &key, error);
 	sodium_memzero(bytes, sizeof bytes);
 	sodium_memzero(secret, sizeof secret);
+	sodium_memzero(key.text, sizeof key.text);
 	return status;
 }

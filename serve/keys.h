@@ -50,10 +50,11 @@ bool keys_at(struct keys *keys, size_t at, struct keys_holder *holder);
 
 /* Makes a key. A new file with its line behind the others takes the place of the old one, so that
  * nobody sees half a line, and on failure the old one stands. Processes that do so together wait
- * for each other. token gets the key, which stands nowhere else. USAGE: the ID is no ID, or stands
- * in the file already; another process keeps the file locked; as keys_open. INTERNAL: no entropy,
- * or the file cannot be written. NOMEM. */
-enum cuttle_status keys_make(const char *path, const char *id, enum http_role role,
-                             char token[KEYS_TOKEN + 1], struct cuttle_error *error);
+ * for each other. The key and a line break go to the descriptor `out`, and nowhere else; where that
+ * fails, the old file stands. USAGE: the ID is no ID, or stands in the file already; another
+ * process keeps the file locked; as keys_open. INTERNAL: no entropy, or the key or the file cannot
+ * be written. NOMEM. */
+enum cuttle_status keys_make(const char *path, const char *id, enum http_role role, int out,
+                             struct cuttle_error *error);
 
 #endif

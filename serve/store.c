@@ -158,7 +158,12 @@ enum cuttle_status store_adopt(struct store *store, const char *id, const char *
                                struct cuttle_error *error) {
 	sqlite3_stmt *statement;
 	const enum cuttle_status status = database_prepare(
-	    &store->database, "UPDATE job SET owner = ?2 WHERE owner = ?1", &statement, error);
+	    &store->database,
+	    // Of two jobs with one idempotency key, the older server's gives it up.
+	    "UPDATE job SET owner = ?2, idempotency = CASE WHEN EXISTS (SELECT 1 FROM job AS newer "
+	    "WHERE newer.owner = ?2 AND newer.idempotency = job.idempotency) THEN id "
+	    "ELSE idempotency END WHERE owner = ?1",
+	    &statement, error);
 	if (status) return status;
 	bind_text(statement, 1, id);
 	bind_text(statement, 2, owner);
@@ -166,10 +171,10 @@ enum cuttle_status store_adopt(struct store *store, const char *id, const char *
 }
 
 enum cuttle_status store_disown(struct store *store, struct cuttle_error *error) {
-	return database_execute(
-	    &store->database,
-	    "UPDATE job SET owner = owner || '#' WHERE owner <> '' AND instr(owner, '#') = 0",
-	    error);
+	return database_execute(&store->database,
+	                        "UPDATE job SET owner = owner || '#', idempotency = id "
+	                        "WHERE owner <> '' AND instr(owner, '#') = 0",
+	                        error);
 }
 
 enum cuttle_status store_recover(struct store *store, struct cuttle_error *error) {

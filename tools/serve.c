@@ -8,9 +8,9 @@
 #include "io/secrecy.h"
 #include "serve/keys.h"
 #include <ctype.h>
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct serve_values {
 	struct model_values open;
@@ -109,7 +109,6 @@ static const char ABOUT[] =
 static int make_client_key(const struct verb *verb, const struct serve_values *values, int argc,
                            char **argv) {
 	static const char *const roles[] = {"use", "officer"};
-	char token[KEYS_TOKEN + 1];
 	struct cuttle_error error;
 	size_t role;
 	if (argc != 3 || !values->keys)
@@ -120,11 +119,8 @@ static int make_client_key(const struct verb *verb, const struct serve_values *v
 		return verb_refuse(verb, CUTTLE_USAGE,
 		                   "a key's role is use or officer: cuttle serve " MAKE_KEY);
 	const enum cuttle_status status =
-	    keys_make(values->keys, argv[1], role ? HTTP_OFFICER : HTTP_USE, token, &error);
-	if (status) return verb_fail(verb, status, &error);
-	printf("%s\n", token);
-	sodium_memzero(token, sizeof token);
-	return CUTTLE_OK;
+	    keys_make(values->keys, argv[1], role ? HTTP_OFFICER : HTTP_USE, STDOUT_FILENO, &error);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
 /* The name of the model's file, without folder and ending, as an id: "A b.gguf" is "a-b". */

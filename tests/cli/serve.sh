@@ -123,6 +123,12 @@ for unwritten in bare absent; do
 	told=$(ulimit -f 0; trap '' XFSZ; "$CUTTLE" serve key dora use --keys $unwritten 2>&1; echo "exit $?")
 	[[ $told == "cuttle serve: cannot write /"*"/$unwritten: File too large"$'\nexit 1' ]] || fail "a full disk: $told"
 done
+# A key that nobody has seen is in no file.
+for unwritten in bare absent; do
+	told=$("$CUTTLE" serve key dora use --keys $unwritten 2>&1 >/dev/full; echo "exit $?")
+	[ "$told" = $'cuttle serve: cannot write the key: No space left on device\nexit 1' ] || fail "nobody sees the key: $told"
+	"$CUTTLE" serve key dora use --keys $unwritten >&- 2>err && fail "a key is told to a closed output"
+done
 same bare kept "a file of keys was harmed by a write that failed"
 [ ! -e absent ] || fail "a key that could not be written leaves a file"
 compgen -G 'bare?*' && fail "a scratch file is left behind"

@@ -424,10 +424,13 @@ def case_approved():
     seen = server.json('GET', f'/v1/jobs/{name}', 200, key=chief)['approval']
     check(float(seen.split(':')[1]) == job['charge']['loss'], seen)
     other = server.create({**PLAN, 'num': 3}, 'third', ann)['approval']
-    for wrong in (other, seen + '1', seen.replace(':', ''), '', '*'):
-        server.error('POST', start, 412, 'not_as_approved', key=chief, headers={'If-Match': f'"{wrong}"'})
+    for wrong in (f'"{other}"', f'"{seen}1"', f'"{seen}"1', f'"{seen}', f'{seen}"', f'W/"{seen}"', seen.replace(':', ''), '""', '"', '*'):
+        server.error('POST', start, 412, 'not_as_approved', key=chief, headers={'If-Match': wrong})
     check(server.status(name, ann) == 'awaiting_references' and not runs(), 'another approval starts a job')
     server.json('POST', f'/v1/jobs/{first}/start', 202, key=chief)
+    server.json('POST', start, 202, key=chief, headers={'If-Match': f'"{seen}"'})
+    # Whoever started it, an officer who has seen something else hears that this is not it.
+    server.error('POST', start, 412, 'not_as_approved', key=chief, headers={'If-Match': f'"{other}"'})
     server.json('POST', start, 202, key=chief, headers={'If-Match': f'"{seen}"'})
     while not runs():
         time.sleep(0.01)
@@ -506,6 +509,34 @@ def case_restored():
     server.wait(next)
     server.stop()
     copy_ledger('empty', 'ledger')
+    refused_start()
+    # What says which entry was the newest is damaged.
+    copy_ledger('two', 'ledger')
+    Server('--ledger-restored').stop()
+    with open('state/ledger.head') as file:
+        head = file.read()
+    for damaged in ('', head[:-1], 'x' + head[1:], head + head):
+        with open('state/ledger.head', 'w') as file:
+            file.write(damaged)
+        refused_start()
+    with open('state/ledger.head', 'w') as file:
+        file.write(head)
+    # Put back under a server that runs. What waits does not begin, also where nobody has stopped it.
+    server = Server()
+    before = len(runs())
+    waiting, ready = (server.create(PLAN, key)['id'] for key in ('waiting', 'ready'))
+    for job in (waiting, ready):
+        server.upload(job, records(12))
+    long = server.queue({**LONG, 'num': 40}, 'long', 120)
+    server.json('POST', f'/v1/jobs/{waiting}/start', 202)
+    wait_until(lambda: len(runs()) > before, 'the long job is not charged')
+    check(server.status(waiting) == 'queued', 'the second job does not wait')
+    copy_ledger('empty', 'ledger')
+    server.error('POST', f'/v1/jobs/{ready}/start', 503, 'ledger_busy')
+    wait_until(lambda: server.status(long) != 'running', 'the long job does not end', 60)
+    time.sleep(1)
+    check(server.status(waiting) == 'queued' and not runs(), 'a job is charged in a ledger that was put back')
+    server.stop()
     refused_start()
     # A charge that was made while the server was killed in the middle of a job.
     copy_ledger('empty', 'ledger')

@@ -177,11 +177,41 @@ static void one_list_has_one_name(void **state) {
 	store_close(&store);
 }
 
+/* A server of an older version, begun again, makes jobs of an ID alone, with keys that were used.
+ */
+static void older_jobs_find_their_owners(void **state) {
+	(void)state;
+	struct store *store = open_store();
+	static const char *const owners[] = {"cleo#1", "cleo", "dan#", "dan", "cleo"},
+	                         *const keys[] = {"1", "1", "1", "1", "2"};
+	for (size_t i = 0; i < 5; i++) {
+		const struct store_job job = make_job(owners[i], keys[i]);
+		assert_int_equal(store_add(store, &job, NULL), CUTTLE_OK);
+	}
+	assert_int_equal(store_adopt(store, "cleo", "cleo#1", NULL), CUTTLE_OK);
+	assert_int_equal(store_disown(store, NULL), CUTTLE_OK);
+	const struct store_filter cleo = {.owner = "cleo#1", .state = STORE_STATES},
+	                          nobody = {.owner = "dan#", .state = STORE_STATES};
+	const struct seen found = look(store, cleo);
+	assert_int_equal(found.count, 3);
+	assert_int_equal(look(store, nobody).count, 2);
+	// The key is that of the newer server's job.
+	const struct store_filter first = {
+	    .owner = "cleo#1", .idempotency = "1", .state = STORE_STATES};
+	assert_int_equal(look(store, first).count, 1);
+	assert_string_equal(look(store, first).ids[0], found.ids[0]);
+	store_close(&store);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(others_may_not_read_it), cmocka_unit_test(jobs_survive),
-	    cmocka_unit_test(one_key_is_one_job),     cmocka_unit_test(names_are_of_the_alphabet),
-	    cmocka_unit_test(one_list_has_one_name),  cmocka_unit_test(a_broken_file_is_one_line),
+	    cmocka_unit_test(others_may_not_read_it),
+	    cmocka_unit_test(jobs_survive),
+	    cmocka_unit_test(one_key_is_one_job),
+	    cmocka_unit_test(names_are_of_the_alphabet),
+	    cmocka_unit_test(one_list_has_one_name),
+	    cmocka_unit_test(a_broken_file_is_one_line),
+	    cmocka_unit_test(older_jobs_find_their_owners),
 	};
 	if (!mkdtemp(folder)) return 1;
 	(void)snprintf(path, sizeof path, "%s/jobs.db", folder);
