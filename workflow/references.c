@@ -9,6 +9,7 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/secrecy.h"
+#include <math.h>
 #include <stdlib.h>
 
 /* The file was counted before it was read. Both counts are public. */
@@ -291,6 +292,9 @@ struct ledger_request references_charge(const struct references *references,
 	// the sum over the owner's records is the receipt's number (io/places.c).
 	charge.once = !setup->receipt.unit.key || setup->receipt.unit.limited;
 	if (!charge.once) charge.rho = setup->rho;
+	// Older versions charged each record that was read, and no less than its part.
+	else if (setup->receipt.unit.weight > 1)
+		charge.older = nextafter(charge.rho / (double)setup->receipt.unit.weight, INFINITY);
 	if (!lines) charge.count = places->count;
 	charge.batch = setup->receipt.guarantee.batch;
 	charge.unit = give_owner;
