@@ -207,8 +207,8 @@ struct ledger_request {
 	uint64_t count; /* of records, at least 1 */
 	uint64_t batch; /* records in a batch, B; at least 1 where unit is given */
 	bool once;      /* rho is for all records of an owner together */
-	/* rho of one record, as older versions charged a run that they began, with `once`; 0 = as
-	 * now. Only ledger_match looks at it. */
+	/* rho of one record, as older versions charged it, without `once`; 0 = as now. Only
+	 * ledger_match looks at it. */
 	double older;
 	void *user; /* passed to unit */
 	/* Gives the owner of a record, as records_id writes it. False: the record is nobody's and
