@@ -619,10 +619,26 @@ enum cuttle_status ledger_reserve(struct ledger *ledger, const struct ledger_req
 	return chain_end(ledger->chain, status, error);
 }
 
+/* Compares the charges of a reservation with those that would be made now. */
+static enum cuttle_status compare_charges(const struct ledger *ledger,
+                                          const struct history *history,
+                                          const struct ledger_request *request,
+                                          const struct reservation *reservation, bool *same,
+                                          struct cuttle_error *error) {
+	struct charges charges = {0};
+	const enum cuttle_status status = make_charges(ledger, history, request, &charges, error);
+	*same = !status && !strcmp(reservation->found.command, request->command) &&
+	        charges_same(&reservation->charges, &charges);
+	charges_free(&charges);
+	return status;
+}
+
 enum cuttle_status ledger_match(struct ledger *ledger, const struct ledger_request *request,
                                 struct ledger_run *found, bool *same, struct cuttle_error *error) {
 	struct history history;
-	struct charges charges = {0};
+	struct ledger_request older = *request;
+	older.once = false;
+	older.rho = request->older;
 	*found = (struct ledger_run){.state = LEDGER_UNKNOWN};
 	*same = false;
 	enum cuttle_status status = load_dataset(ledger, request->dataset, &history, error);
@@ -630,11 +646,11 @@ enum cuttle_status ledger_match(struct ledger *ledger, const struct ledger_reque
 	    status ? NULL : find_reservation(&history, request->run);
 	if (reservation) {
 		*found = reservation->found;
-		status = make_charges(ledger, &history, request, &charges, error);
-		*same = !status && !strcmp(found->command, request->command) &&
-		        charges_same(&reservation->charges, &charges);
+		status = compare_charges(ledger, &history, request, reservation, same, error);
+		if (!status && !*same && request->older > 0)
+			status =
+			    compare_charges(ledger, &history, &older, reservation, same, error);
 	}
-	charges_free(&charges);
 	free_history(&history);
 	return status;
 }
@@ -664,10 +680,12 @@ static bool is_same_mark(const struct journal_mark *one, const struct journal_ma
 
 /* The entry of a run that draws already. */
 static enum cuttle_status draw_on(struct ledger *ledger, const char *dataset, const char *run,
+                                  const struct journal_mark *before,
                                   const struct journal_mark *mark, const struct ledger_run *found,
                                   struct cuttle_error *error) {
-	if (!mark || !mark->bytes || is_same_mark(mark, &found->mark)) return CUTTLE_OK;
-	if (mark->bytes <= found->mark.bytes)
+	const bool nothing = !mark || !mark->bytes || is_same_mark(mark, &found->mark);
+	if (nothing && (mark || !before)) return CUTTLE_OK;
+	if (nothing || mark->bytes <= found->mark.bytes || !is_same_mark(before, &found->mark))
 		return io_fail(error, CUTTLE_LEDGER,
 		               "another process has drawn from the charge of run %s meanwhile",
 		               run);
@@ -675,13 +693,14 @@ static enum cuttle_status draw_on(struct ledger *ledger, const char *dataset, co
 }
 
 enum cuttle_status ledger_draw(struct ledger *ledger, const char *dataset, const char *run,
-                               const struct journal_mark *mark, struct cuttle_error *error) {
+                               const struct journal_mark *before, const struct journal_mark *mark,
+                               struct cuttle_error *error) {
 	struct ledger_run found;
 	enum cuttle_status status = begin_change(ledger, dataset, run, &found, error);
 	if (status) return status;
 	if (found.state == LEDGER_RESERVED) status = append_draw(ledger, dataset, run, mark, error);
 	else if (found.state == LEDGER_DRAWN)
-		status = draw_on(ledger, dataset, run, mark, &found, error);
+		status = draw_on(ledger, dataset, run, before, mark, &found, error);
 	else if (found.state == LEDGER_CLOSED) status = refuse_closed_run(&found, error);
 	else
 		status = io_fail(error, CUTTLE_BUDGET,

@@ -207,7 +207,10 @@ struct ledger_request {
 	uint64_t count; /* of records, at least 1 */
 	uint64_t batch; /* records in a batch, B; at least 1 where unit is given */
 	bool once;      /* rho is for all records of an owner together */
-	void *user;     /* passed to unit */
+	/* rho of one record, as older versions charged it, without `once`; 0 = as now. Only
+	 * ledger_match looks at it. */
+	double older;
+	void *user; /* passed to unit */
 	/* Gives the owner of a record, as records_id writes it. False: the record is nobody's and
 	 * is not read. */
 	bool (*unit)(void *user, uint64_t index, const char **value, size_t *size);
@@ -223,17 +226,20 @@ struct ledger_request {
 enum cuttle_status ledger_reserve(struct ledger *ledger, const struct ledger_request *request,
                                   bool dry, struct ledger_run *found, struct cuttle_error *error);
 /* Looks up the request's run, as ledger_find does. *same: the run's entry has the request's
- * command, and charges exactly what the request would be charged now. Only then may the entry pay
- * for the request. USAGE: as for ledger_reserve. */
+ * command, and charges exactly what the request would be charged now, or by an older version. Only
+ * then may the entry pay for the request. USAGE: as for ledger_reserve. */
 enum cuttle_status ledger_match(struct ledger *ledger, const struct ledger_request *request,
                                 struct ledger_run *found, bool *same, struct cuttle_error *error);
 /* Marks a reserved run as drawn. Call it before the run's first token may be seen. `mark` says how
- * far its journal has come, which is durable; NULL = it has drawn nothing yet. It does nothing if
- * the run is drawn already and its last mark is the same, or none is given. LEDGER: the last mark
- * has more bytes, so another has drawn from this charge meanwhile. BUDGET: the run has no
- * reservation, was released, or is closed. USAGE: there is no such data set. */
+ * far its journal has come, which is durable; NULL = it has drawn nothing yet. `before` is the mark
+ * that the caller went on from; its bytes are 0 where there was none. NULL, without `mark`: whoever
+ * has drawn. It does nothing if the run is drawn already and its last mark is the same, or neither
+ * is given. LEDGER: the last mark is not `before`, or the run is drawn and `mark` is NULL, so
+ * another has drawn from this charge meanwhile. BUDGET: the run has no reservation, was released,
+ * or is closed. USAGE: there is no such data set. */
 enum cuttle_status ledger_draw(struct ledger *ledger, const char *dataset, const char *run,
-                               const struct journal_mark *mark, struct cuttle_error *error);
+                               const struct journal_mark *before, const struct journal_mark *mark,
+                               struct cuttle_error *error);
 /* Closes a drawn run with the SHA-256 of its output. Call it before the output is put in place. It
  * does nothing if the run was closed with the same hash. BUDGET: the run was closed with another
  * output, or has drawn nothing. USAGE: there is no such data set. */

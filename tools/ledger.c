@@ -398,7 +398,7 @@ static enum cuttle_status charge_once(struct ledger *ledger, const struct ledger
 	if (strcmp(found->command, request->command) != 0)
 		return io_fail(error, CUTTLE_USAGE, "run %s was charged with other numbers",
 		               request->run);
-	return ledger_draw(ledger, request->dataset, request->run, NULL, error);
+	return ledger_draw(ledger, request->dataset, request->run, NULL, NULL, error);
 }
 
 static enum cuttle_status charge_units(const struct ledger_values *values, struct ledger *ledger,

@@ -28,8 +28,10 @@ enum cuttle_status delivery_open(const struct output_request *request, const cha
 
 int delivery_token(struct delivery *delivery, size_t text, uint32_t step, int32_t token) {
 	delivery->refused = spending_draw(delivery->spending, &delivery->refusal);
-	if (delivery->refused) return 1;
-	return output_token(delivery->output, text, step, token);
+	if (delivery->refused || output_token(delivery->output, text, step, token) != 0) return 1;
+	const struct spending_journal journal = {delivery->output, output_mark};
+	delivery->refused = spending_go_on(delivery->spending, &journal, &delivery->refusal);
+	return delivery->refused != CUTTLE_OK;
 }
 
 enum cuttle_status delivery_explain(const struct delivery *delivery, struct cuttle_error *error) {

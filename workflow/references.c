@@ -9,6 +9,8 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/secrecy.h"
+#include "io/units.h"
+#include <math.h>
 #include <stdlib.h>
 
 /* The file was counted before it was read. Both counts are public. */
@@ -272,6 +274,16 @@ struct ledger_request references_price(const struct setup *setup) {
 	return (struct ledger_request){.command = setup->fingerprint, .rho = guarantee->rho};
 }
 
+/* What older versions charged each record that was read: the unit's part, or the next number above,
+ * as a quotient may be rounded down. With rho 0.3 and weight 3 this is the next number above 0.1.
+ * What they began goes on for that. */
+static double compute_older_rho(const struct setup *setup) {
+	const struct receipt_unit *unit = &setup->receipt.unit;
+	const double weight = (double)unit->weight,
+	             rho = unit->limited ? setup->rho : units_multiply(unit->weight, setup->rho);
+	return weight > 1 ? nextafter(rho / weight, INFINITY) : 0;
+}
+
 struct ledger_request references_charge(const struct references *references,
                                         const struct setup *setup, bool lines) {
 	const struct places *places = &references->places;
@@ -292,6 +304,7 @@ struct ledger_request references_charge(const struct references *references,
 	// the sum over the owner's records is the receipt's number (io/places.c).
 	charge.once = !setup->receipt.unit.key || setup->receipt.unit.limited;
 	if (!charge.once) charge.rho = setup->rho;
+	charge.older = compute_older_rho(setup);
 	if (!lines) charge.count = places->count;
 	charge.batch = setup->receipt.guarantee.batch;
 	charge.unit = give_owner;

@@ -125,6 +125,11 @@ static enum cuttle_status refuse_rolled_back(const struct spending *spending,
 	               (unsigned long long)drawn->bytes);
 }
 
+static enum cuttle_status refuse_unreadable(int problem, struct cuttle_error *error) {
+	return io_fail(error, CUTTLE_PARTIAL, "cannot read the journal of this output: %s",
+	               strerror(problem));
+}
+
 /* Checks that the journal begins as the ledger knows it, and tells the ledger how far it has come.
  */
 static enum cuttle_status draw_on_from(struct ledger *ledger, struct spending *spending,
@@ -134,13 +139,15 @@ static enum cuttle_status draw_on_from(struct ledger *ledger, struct spending *s
 	struct journal_mark begins = {0}, mark = {0};
 	int problem = journal->mark(journal->user, found->mark.bytes, &begins);
 	if (!problem) problem = journal->mark(journal->user, UINT64_MAX, &mark);
-	if (problem)
-		return io_fail(error, CUTTLE_PARTIAL, "cannot read the journal of this output: %s",
-		               strerror(problem));
+	if (problem) return refuse_unreadable(problem, error);
 	if (begins.bytes != found->mark.bytes ||
 	    (begins.bytes && strcmp(begins.sha256, found->mark.sha256) != 0))
 		return refuse_rolled_back(spending, &found->mark, &mark, error);
-	return ledger_draw(ledger, dataset, spending->run, &mark, error);
+	const enum cuttle_status status =
+	    ledger_draw(ledger, dataset, spending->run, &found->mark, &mark, error);
+	spending->told = mark;
+	spending->goes_on = !status;
+	return status;
 }
 
 /* Uses the charge that OUT.run names when it is this run's, else makes a new one. */
@@ -194,20 +201,41 @@ enum cuttle_status spending_draw(struct spending *spending, struct cuttle_error 
 	if (!spending->path || spending->drawn) return CUTTLE_OK;
 	enum cuttle_status status = ledger_open(spending->path, &ledger, error);
 	if (status) return status;
-	status = ledger_draw(ledger, spending->dataset.name, spending->run, NULL, error);
+	status = ledger_draw(ledger, spending->dataset.name, spending->run, &spending->told, NULL,
+	                     error);
 	ledger_close(&ledger);
 	spending->drawn = !status;
 	return status;
 }
 
-void spending_stop(struct spending *spending, const struct spending_journal *journal) {
+/* Tells the ledger how far the journal has come. */
+static enum cuttle_status tell_mark(struct spending *spending,
+                                    const struct spending_journal *journal,
+                                    struct cuttle_error *error) {
 	struct ledger *ledger;
 	struct journal_mark mark;
-	if (!spending->path || !spending->drawn || !spending->name_file) return;
-	if (journal->mark(journal->user, UINT64_MAX, &mark)) return;
-	if (ledger_open(spending->path, &ledger, NULL)) return;
-	(void)ledger_draw(ledger, spending->dataset.name, spending->run, &mark, NULL);
+	const int problem = journal->mark(journal->user, UINT64_MAX, &mark);
+	if (problem) return refuse_unreadable(problem, error);
+	enum cuttle_status status = ledger_open(spending->path, &ledger, error);
+	if (status) return status;
+	status = ledger_draw(ledger, spending->dataset.name, spending->run, &spending->told, &mark,
+	                     error);
 	ledger_close(&ledger);
+	if (!status) spending->told = mark;
+	return status;
+}
+
+enum cuttle_status spending_go_on(struct spending *spending, const struct spending_journal *journal,
+                                  struct cuttle_error *error) {
+	if (!spending->goes_on) return CUTTLE_OK;
+	const enum cuttle_status status = tell_mark(spending, journal, error);
+	spending->goes_on = status != CUTTLE_OK;
+	return status;
+}
+
+void spending_stop(struct spending *spending, const struct spending_journal *journal) {
+	if (!spending->path || !spending->drawn || !spending->name_file) return;
+	(void)tell_mark(spending, journal, NULL);
 }
 
 enum cuttle_status spending_finish(struct spending *spending, const char output_sha256[HASH_TEXT],

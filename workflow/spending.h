@@ -8,9 +8,10 @@
 // A run has a random name. It stands in OUT.run until the output is in place, so the same command
 // finds it. The reservation of that name is used again, and the run not charged twice, when both
 // hold: it charges exactly what this run would be charged now; and nothing was drawn under it, or
-// what was drawn is in the journal. Whenever a run goes on, and whenever it stops in order, the
-// ledger keeps how far its journal has come. A journal that does not begin so was put back from
-// before, and would draw texts twice for one charge: it is refused. Else (no name, no journal,
+// what was drawn is in the journal. Whenever a run goes on, behind the first token that it then
+// draws, and whenever it stops in order, the ledger keeps how far its journal has come. A journal
+// that does not begin so was put back from before, and would draw texts twice for one charge: it is
+// refused. Else (no name, no journal,
 // another command, other owners, a released name) the run is charged in full. The finished output's
 // hash closes the reservation: one charge pays for one output. Standard output cannot be continued,
 // so each run there is new.
@@ -46,11 +47,13 @@ struct spending_journal {
 struct spending {
 	const char *path; /* of the ledger; NULL = nobody counts */
 	struct ledger_dataset dataset;
-	char run[LEDGER_RUN]; /* the run's name, 32 hex digits */
-	char *name_file;      /* path of OUT.run; NULL for standard output */
-	char *name_part;      /* path of its scratch file; NULL until the run is charged */
-	bool drawn;           /* the ledger knows that a token was drawn */
-	const char *approved; /* the request's */
+	char run[LEDGER_RUN];     /* the run's name, 32 hex digits */
+	char *name_file;          /* path of OUT.run; NULL for standard output */
+	char *name_part;          /* path of its scratch file; NULL until the run is charged */
+	bool drawn;               /* the ledger knows that a token was drawn */
+	bool goes_on;             /* it was begun before, and has drawn nothing since */
+	struct journal_mark told; /* how far the ledger knows the journal; 0 bytes = not at all */
+	const char *approved;     /* the request's */
 };
 
 /* Finds the data set. Call it before the references are read. The request's ledger must outlive
@@ -72,6 +75,12 @@ enum cuttle_status spending_reserve(struct spending *spending, const struct ledg
 /* Tells the ledger that the run draws. Call it before counts are drawn, and for each token, before
  * the token may be seen; only the first call writes. Errors as ledger_open and ledger_draw. */
 enum cuttle_status spending_draw(struct spending *spending, struct cuttle_error *error);
+/* Tells the ledger how far a run has come that goes on. Call it behind each token, once that is in
+ * the journal; only the first call writes. So files from before this token are refused, even where
+ * the run is killed now. PARTIAL: the journal cannot be read. Else as ledger_open and ledger_draw.
+ */
+enum cuttle_status spending_go_on(struct spending *spending, const struct spending_journal *journal,
+                                  struct cuttle_error *error);
 /* Tells the ledger how far a run has come that has drawn and stops now. Where that fails it stops
  * all the same. */
 void spending_stop(struct spending *spending, const struct spending_journal *journal);

@@ -29,8 +29,10 @@ says out '^texts    3 documents, 1 of them without a mark$'
 says out 'plus delta = 1e-05'
 says out.receipt.json '"mechanism": "dp-fusion"'
 # The words of earlier receipts still stand.
-sed -E 's/(all marks \([^)]*\), )(the probability .* would be )with these marks blank/\1they would have concluded nearly as well with these marks blank: \2then/' \
-	out.receipt.json >former.json
+former_words() { # RECEIPT FILE
+	sed -E 's/(all marks \([^)]*\), )(the probability .* would be )with these marks blank/\1they would have concluded nearly as well with these marks blank: \2then/' "$1" >"$2"
+}
+former_words out.receipt.json former.json
 cmp -s former.json out.receipt.json && fail "the sentence is worded otherwise"
 sed -i 's/ An epsilon this large promises little\.//' former.json
 exits 0 receipt verify former.json
@@ -393,10 +395,10 @@ says one/receipt '"marks_chosen": "by a tagger and the sweep"'
 # A receipt with a sweep that does not say who chose is of an older cuttle, in its words. It is read, and told what it does
 # not bound.
 exits 0 "${base[@]}" -o out.jsonl --divergence 1e-5 --alpha 4 --no-sweep
-sed 's/"sweep": false/"sweep": true/' out.receipt.json >old.json
-refused 7 receipt verify old.json --output out.jsonl
-says err 'it has a sweep, and does not say that the sweep chose marks'
-sed -i 's/(all), the prob/(all), they would have concluded nearly as well with these marks blank: the prob/; s/it would be with these marks blank, /it would be then, /' old.json
+sed 's/"sweep": false/"sweep": true/' out.receipt.json >edited.json
+refused 7 receipt verify edited.json --output out.jsonl
+says err 'does not say that the sweep chose marks'
+former_words edited.json old.json
 exits 0 receipt verify old.json --output out.jsonl
 says out 'A ceiling of guessing, .*: an older cuttle wrote this'
 exits 0 receipt verify out.receipt.json --output out.jsonl

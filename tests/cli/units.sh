@@ -123,7 +123,7 @@ fields=(--category-field kind --category-field stars --categories categories.csv
 exits 0 "${seeded[@]}" -N 1 "${fields[@]}" -o -
 says out '"kind":"land","stars":"5"'
 exits 4 "${base[@]}" --num-per-category 2 "${fields[@]}" --dry-run --bench pace.json
-says err 'has [0-9]+ records of kind: land,stars: 5, but N x B = 6 x 2 = 12 are needed'
+says err '2 categories have too few records \(kind: land,stars: 5 [0-9]+ of 12; kind: sky,stars: 1 [0-9]+ of 4\)'
 says out '^category +6 texts, 12 references, kind: land, stars: 5'
 says out '^category +2 texts, 4 references, kind: sky, stars: 1'
 # Examples show their category; own prompts must have a place for it.

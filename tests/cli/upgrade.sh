@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Tests what an older version left: a folder that 0.1.0 was killed in, with runs that were half drawn, a ledger, shards and receipts
-# (tests/golden/version-0.1.0.tar.gz). This version, and one of the same formats with another name, go on with what 0.1.0 began, for the
+# (tests/golden/version-0.1.0.tar.gz, units-0.1.0.tar.gz). This version, and one of the same formats with another name, go on with what 0.1.0 began, for the
 # charge it made, or refuse it before it costs. It fails if a run is charged again, if a token that was drawn is lost, or if a receipt of the
 # same format is not read.
 golden=$(dirname "$(realpath "$0")")/../golden
@@ -14,8 +14,9 @@ unset CUTTLE_MODEL
 export OPENBLAS_NUM_THREADS=1
 [ "$("$next" --version)" = 'cuttle 0.1.999' ] || fail "it calls itself $("$next" --version)"
 
+ledger=ledger
 spent() { # what data set $1 has spent, and in how many runs
-	exits 0 ledger show --ledger ledger --dataset "$1" --json
+	exits 0 ledger show --ledger "$ledger" --dataset "$1" --json
 	sed 's/.*_spent":\([^,]*\),"epsilon_spent":\([^,]*\),.*"runs":\([0-9]*\).*/\1 \2 \3/' out
 }
 tokens() { grep -c '^[0-9]' "$1"; } # of a journal
@@ -37,10 +38,10 @@ goes_on() {
 	[ "$(tokens "$output.journal")" = "$drawn" ] || fail "$output.journal was recorded with $drawn tokens"
 	before=$(spent "$dataset")
 	cp "$output.journal" before
-	"$CUTTLE" "$@" --ledger ledger --dataset "$dataset" >out 2>err
+	"$CUTTLE" "$@" --ledger "$ledger" --dataset "$dataset" >out 2>err
 	case $? in
 	0)
-		exits 0 receipt verify "${output%.jsonl}.receipt.json" --output "$output" --ledger ledger --model tiny.gguf
+		exits 0 receipt verify "${output%.jsonl}.receipt.json" --output "$output" --ledger "$ledger" --model tiny.gguf
 		nothing_left "${output%.jsonl}."
 		echo "$("$CUTTLE" --version): $output goes on"
 		;;
@@ -57,7 +58,7 @@ goes_on() {
 
 upgrade() {
 	CUTTLE=$1
-	rm -rf old && mkdir old && tar -xzf "$golden/version-0.1.0.tar.gz" -C old && cd old || exit 1
+	rm -rf old && mkdir old && tar -xzf "$golden/version-0.1.0.tar.gz" -C old && tar -xzf "$golden/units-0.1.0.tar.gz" -C old && cd old || exit 1
 	# Receipts, the ledger and the shards' papers are read by their format.
 	reads done.receipt.json --output done.jsonl --ledger ledger --model tiny.gguf --key officer.pub
 	reads clean.receipt.json --output clean.jsonl
@@ -71,6 +72,14 @@ upgrade() {
 	goes_on plain plain.jsonl 123 "${base[@]}" -N 3 -n 60 --lots off -o plain.jsonl
 	goes_on lots lots.jsonl 16 "${base[@]}" -N 3 -n 60 --lots on --delta 1e-5 -o lots.jsonl
 	goes_on documents documents.jsonl 126 sanitize -m tiny.gguf -i docs.jsonl -n 100 --template continue -q -t 1 -e 4 --alpha 4 -o documents.jsonl
+	# What a unit with several records was charged by the rule of then: each of them its part.
+	ledger=units.ledger
+	base=(generate -m tiny.gguf -i owned.jsonl -B 2 -e 3 -q -t 1 --lots off -n 200 --unit-key who)
+	goes_on units units.jsonl 500 "${base[@]}" -N 3 --records-per-unit 5 -o units.jsonl
+	refused 2 "${base[@]}" -N 4 -o all.jsonl --ledger units.ledger --dataset all
+	goes_on all all.jsonl 257 "${base[@]}" -N 4 --records-per-unit all -o all.jsonl
+	ledger=ledger
+	base=(generate -m tiny.gguf -i refs.jsonl -B 2 -e 3 -q -t 1)
 	# A complete output is complete, and not drawn again.
 	local before
 	before=$(spent plain)

@@ -503,18 +503,18 @@ static void what_was_drawn_stays(void **state) {
 	assert_int_equal(state_of(ledger, run), LEDGER_RELEASED);
 	assert_true(standing(ledger).spent == 0 && standing(ledger).runs == 0);
 	// A run that begins to draw although its reservation was given back must stop.
-	assert_int_equal(ledger_draw(ledger, "notes", run, NULL, &error), CUTTLE_BUDGET);
+	assert_int_equal(ledger_draw(ledger, "notes", run, NULL, NULL, &error), CUTTLE_BUDGET);
 	assert_int_equal(ledger_release(ledger, "notes", run, &error), CUTTLE_USAGE);
 	assert_int_equal(reserve(ledger, 0.75, other, &error), CUTTLE_OK);
-	assert_int_equal(ledger_draw(ledger, "notes", other, NULL, &error), CUTTLE_OK);
-	assert_int_equal(ledger_draw(ledger, "notes", other, NULL, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", other, NULL, NULL, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", other, NULL, NULL, &error), CUTTLE_OK);
 	assert_int_equal(state_of(ledger, other), LEDGER_DRAWN);
 	assert_int_equal(ledger_release(ledger, "notes", other, &error), CUTTLE_USAGE);
 	assert_non_null(strstr(error.message, "cannot be given back"));
 	assert_true(standing(ledger).spent == 0.75);
 	assert_int_equal(state_of(ledger, "00000000000000000000000000000000"), LEDGER_UNKNOWN);
 	assert_int_equal(
-	    ledger_draw(ledger, "notes", "00000000000000000000000000000000", NULL, &error),
+	    ledger_draw(ledger, "notes", "00000000000000000000000000000000", NULL, NULL, &error),
 	    CUTTLE_BUDGET);
 	ledger_close(&ledger);
 	verifies(path);
@@ -533,7 +533,7 @@ static void one_charge_one_output(void **state) {
 	assert_int_equal(reserve(ledger, 0.5, run, &error), CUTTLE_OK);
 	// An output under which nothing was drawn is none of this run's.
 	assert_int_equal(ledger_finish(ledger, "notes", run, first, &error), CUTTLE_BUDGET);
-	assert_int_equal(ledger_draw(ledger, "notes", run, NULL, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", run, NULL, NULL, &error), CUTTLE_OK);
 	assert_int_equal(ledger_finish(ledger, "notes", run, first, &error), CUTTLE_OK);
 	assert_int_equal(ledger_find(ledger, "notes", run, &found, &error), CUTTLE_OK);
 	assert_true(found.state == LEDGER_CLOSED && !strcmp(found.output, first));
@@ -542,7 +542,7 @@ static void one_charge_one_output(void **state) {
 	assert_int_equal(ledger_finish(ledger, "notes", run, first, &error), CUTTLE_OK);
 	assert_int_equal(ledger_finish(ledger, "notes", run, second, &error), CUTTLE_BUDGET);
 	assert_non_null(strstr(error.message, "has paid for the output with SHA-256 000000000000"));
-	assert_int_equal(ledger_draw(ledger, "notes", run, NULL, &error), CUTTLE_BUDGET);
+	assert_int_equal(ledger_draw(ledger, "notes", run, NULL, NULL, &error), CUTTLE_BUDGET);
 	assert_int_equal(ledger_release(ledger, "notes", run, &error), CUTTLE_USAGE);
 	assert_true(standing(ledger).spent == 0.5 && standing(ledger).runs == 1);
 	ledger_close(&ledger);
@@ -567,26 +567,31 @@ static void how_far_a_run_has_come_only_grows(void **state) {
 	struct ledger *ledger = fresh(1, "");
 	assert_int_equal(reserve(ledger, 0.25, run, NULL), CUTTLE_OK);
 	assert_int_equal(reserve(ledger, 0.25, other, NULL), CUTTLE_OK);
-	assert_int_equal(ledger_draw(ledger, "notes", run, NULL, &error), CUTTLE_OK);
-	assert_int_equal(ledger_draw(ledger, "notes", run, &first, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", run, NULL, NULL, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", run, &nothing, &first, &error), CUTTLE_OK);
 	assert_int_equal(ledger_verify(ledger, NULL, &entries, head, &error), CUTTLE_OK);
 	// The same again writes nothing.
-	assert_int_equal(ledger_draw(ledger, "notes", run, &first, &error), CUTTLE_OK);
-	assert_int_equal(ledger_draw(ledger, "notes", run, &nothing, &error), CUTTLE_OK);
-	assert_int_equal(ledger_draw(ledger, "notes", run, NULL, &error), CUTTLE_OK);
-	assert_int_equal(ledger_draw(ledger, "notes", run, &less, &error), CUTTLE_LEDGER);
-	assert_int_equal(ledger_draw(ledger, "notes", run, &same, &error), CUTTLE_LEDGER);
+	assert_int_equal(ledger_draw(ledger, "notes", run, &first, &first, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", run, &first, &nothing, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", run, NULL, NULL, &error), CUTTLE_OK);
+	// Who believes to draw first is told that it does not.
+	assert_int_equal(ledger_draw(ledger, "notes", run, &nothing, NULL, &error), CUTTLE_LEDGER);
+	assert_int_equal(ledger_draw(ledger, "notes", run, &first, &less, &error), CUTTLE_LEDGER);
+	assert_int_equal(ledger_draw(ledger, "notes", run, &first, &same, &error), CUTTLE_LEDGER);
+	// Nor may it grow from anything but what the ledger knows.
+	assert_int_equal(ledger_draw(ledger, "notes", run, &same, &next, &error), CUTTLE_LEDGER);
+	assert_int_equal(ledger_draw(ledger, "notes", run, &nothing, &next, &error), CUTTLE_LEDGER);
 	assert_non_null(strstr(error.message, "another process has drawn"));
 	assert_int_equal(ledger_verify(ledger, NULL, &more, head, &error), CUTTLE_OK);
 	assert_int_equal(more, entries);
-	assert_int_equal(ledger_draw(ledger, "notes", run, &next, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", run, &first, &next, &error), CUTTLE_OK);
 	assert_int_equal(ledger_find(ledger, "notes", run, &found, &error), CUTTLE_OK);
 	assert_int_equal(found.mark.bytes, 200);
 	assert_string_equal(found.mark.sha256, next.sha256);
 	// Of another run nothing was told, and a run may begin with what it has.
 	assert_int_equal(ledger_find(ledger, "notes", other, &found, &error), CUTTLE_OK);
 	assert_int_equal(found.mark.bytes, 0);
-	assert_int_equal(ledger_draw(ledger, "notes", other, &less, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", other, &nothing, &less, &error), CUTTLE_OK);
 	assert_int_equal(ledger_find(ledger, "notes", other, &found, &error), CUTTLE_OK);
 	assert_int_equal(found.mark.bytes, 149);
 	ledger_close(&ledger);
@@ -641,6 +646,48 @@ static void a_charge_is_for_whom_it_was_made(void **state) {
 	ledger_close(&ledger);
 }
 
+/* Older versions charged each record of an owner with a limit. What they began goes on. */
+static void an_older_charge_pays_for_what_it_was_made_for(void **state) {
+	(void)state;
+	static const char *const names[] = {"Anna", NULL, "Berta", NULL, "Anna", NULL},
+	                         *const swapped[] = {"Anna", NULL, "Dora", NULL, "Anna", NULL};
+	struct ledger *ledger = fresh(8, "name");
+	char run[LEDGER_RUN];
+	struct ledger_run found;
+	bool same;
+	ledger_name_run(run);
+	struct ledger_request request = {.dataset = "notes",
+	                                 .run = run,
+	                                 .command = COMMAND,
+	                                 .rho = 0.5,
+	                                 .count = 6,
+	                                 .batch = 2,
+	                                 .user = (void *)(uintptr_t)names,
+	                                 .unit = owner};
+	assert_int_equal(ledger_reserve(ledger, &request, false, &found, NULL), CUTTLE_OK);
+	assert_true(found.rho == 1);
+	request.once = true;
+	request.rho = 1.5; // of at most three records
+	assert_int_equal(ledger_match(ledger, &request, &found, &same, NULL), CUTTLE_OK);
+	assert_false(same);
+	request.older = 0.5;
+	assert_int_equal(ledger_match(ledger, &request, &found, &same, NULL), CUTTLE_OK);
+	assert_true(same);
+	assert_true(found.rho == 1);
+	request.older = 0.75;
+	assert_int_equal(ledger_match(ledger, &request, &found, &same, NULL), CUTTLE_OK);
+	assert_false(same);
+	request.older = 0.5;
+	request.user = (void *)(uintptr_t)swapped;
+	assert_int_equal(ledger_match(ledger, &request, &found, &same, NULL), CUTTLE_OK);
+	assert_false(same);
+	// What begins now is charged by today's rule.
+	ledger_name_run(run);
+	assert_int_equal(ledger_reserve(ledger, &request, false, &found, NULL), CUTTLE_OK);
+	assert_true(found.rho == 1.5);
+	ledger_close(&ledger);
+}
+
 /* ---- edits ----------------------------------------------------------------------------------- */
 
 static size_t sample(char *bytes, size_t room) {
@@ -651,7 +698,8 @@ static size_t sample(char *bytes, size_t room) {
 	for (int i = 0; i < 6; i++) {
 		assert_int_equal(reserve(ledger, 0.125, run, NULL), CUTTLE_OK);
 		if (i % 2)
-			assert_int_equal(ledger_draw(ledger, "notes", run, NULL, NULL), CUTTLE_OK);
+			assert_int_equal(ledger_draw(ledger, "notes", run, NULL, NULL, NULL),
+			                 CUTTLE_OK);
 		assert_int_equal(reserve_owners(ledger, 0, 0.5, names, 8, 4, &found, NULL),
 		                 CUTTLE_OK);
 	}
@@ -941,6 +989,7 @@ int main(void) {
 	    cmocka_unit_test(one_charge_one_output),
 	    cmocka_unit_test(how_far_a_run_has_come_only_grows),
 	    cmocka_unit_test(a_charge_is_for_whom_it_was_made),
+	    cmocka_unit_test(an_older_charge_pays_for_what_it_was_made_for),
 	    cmocka_unit_test(every_flipped_byte_is_found),
 	    cmocka_unit_test(other_lengths_are_found),
 	    cmocka_unit_test(parts_of_pages_are_checked),

@@ -392,9 +392,11 @@ static size_t make_sample(char *bytes, size_t room) {
 	assert_int_equal(ledger_add(ledger, &keyed, NULL), CUTTLE_OK);
 	assert_int_equal(ledger_add(ledger, &unspent, NULL), CUTTLE_OK);
 	for (size_t i = 0; i < 4; i++) reserve_named(ledger, runs[i]);
-	assert_int_equal(ledger_draw(ledger, "notes", runs[1], NULL, NULL), CUTTLE_OK);
-	assert_int_equal(ledger_draw(ledger, "notes", runs[1], &mark, NULL), CUTTLE_OK);
-	assert_int_equal(ledger_draw(ledger, "notes", runs[2], NULL, NULL), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", runs[1], NULL, NULL, NULL), CUTTLE_OK);
+	assert_int_equal(
+	    ledger_draw(ledger, "notes", runs[1], &(struct journal_mark){0}, &mark, NULL),
+	    CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", runs[2], NULL, NULL, NULL), CUTTLE_OK);
 	assert_int_equal(ledger_finish(ledger, "notes", runs[2], MARK_HASH, NULL), CUTTLE_OK);
 	assert_int_equal(ledger_release(ledger, "notes", runs[3], NULL), CUTTLE_OK);
 	ledger_close(&ledger);

@@ -232,7 +232,7 @@ static char contested[LEDGER_RUN];
 
 static void draw_contested(void) {
 	struct ledger *ledger = open_ledger(path);
-	assert_int_equal(ledger_draw(ledger, "notes", contested, NULL, NULL), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", contested, NULL, NULL, NULL), CUTTLE_OK);
 	ledger_close(&ledger);
 }
 
@@ -256,8 +256,9 @@ static void drawing_and_giving_back_at_once(void **state) {
 			assert_int_equal(ledger_release(ledger, "notes", contested, &error),
 			                 CUTTLE_USAGE);
 		else
-			assert_int_equal(ledger_draw(ledger, "notes", contested, NULL, &error),
-			                 CUTTLE_BUDGET);
+			assert_int_equal(
+			    ledger_draw(ledger, "notes", contested, NULL, NULL, &error),
+			    CUTTLE_BUDGET);
 		waiting.first = NULL;
 		let_go();
 		assert_true(standing(ledger).spent == (drawn_first ? 0.5 : 0));
@@ -275,7 +276,7 @@ static void spend_until_killed(int pipe) {
 		if (ledger_open(path, &ledger, NULL) || reserve(ledger, 0x1p-20, run, NULL) ||
 		    write(pipe, "R", 1) != 1)
 			_exit(1);
-		if (i % 3 == 1 && ledger_draw(ledger, "notes", run, NULL, NULL)) _exit(1);
+		if (i % 3 == 1 && ledger_draw(ledger, "notes", run, NULL, NULL, NULL)) _exit(1);
 		if (i % 3 == 2 &&
 		    (write(pipe, "g", 1) != 1 || ledger_release(ledger, "notes", run, NULL)))
 			_exit(1);

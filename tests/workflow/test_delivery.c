@@ -84,27 +84,35 @@ enum ending { STOP, KILL };
 
 static double cost = 0.5; /* rho of the run */
 
-/* One process's life: it draws at most so many tokens that the journal lacks, `shift` above those
- * of another life, and ends. With all drawn it publishes. */
-static enum cuttle_status live(size_t draws, int32_t shift, enum ending ending) {
-	struct spending spending;
-	struct delivery delivery = {0};
+/* Opens a run's output and charges it. Who opens it must close both. */
+static enum cuttle_status open_at(const char *path, struct spending *spending,
+                                  struct delivery *delivery) {
 	struct receipt_ledger charged = {.entry = ""};
-	char sha256[HASH_TEXT];
 	bool complete;
 	const struct spending_request counted = {
-	    .ledger = ledger_path, .dataset = "notes", .output = out};
-	const struct output_request request = {.path = out,
+	    .ledger = ledger_path, .dataset = "notes", .output = path};
+	const struct output_request request = {.path = path,
 	                                       .fingerprint = command,
 	                                       .format = OUTPUT_JSONL,
 	                                       .texts = TEXTS,
 	                                       .private_output = true,
 	                                       .digest = files_digest};
 	const struct ledger_request charge = {.command = command, .rho = cost, .count = 4};
-	enum cuttle_status status = spending_open(&counted, &spending, &error);
+	*delivery = (struct delivery){0};
+	enum cuttle_status status = spending_open(&counted, spending, &error);
 	if (!status)
-		status = delivery_open(&request, NULL, &spending, &charge, &delivery, &complete,
+		status = delivery_open(&request, NULL, spending, &charge, delivery, &complete,
 		                       &charged, &error);
+	return status;
+}
+
+/* One process's life: it draws at most so many tokens that the journal lacks, `shift` above those
+ * of another life, and ends. With all drawn it publishes. */
+static enum cuttle_status live(size_t draws, int32_t shift, enum ending ending) {
+	struct spending spending;
+	struct delivery delivery;
+	char sha256[HASH_TEXT];
+	enum cuttle_status status = open_at(out, &spending, &delivery);
 	for (size_t t = 0; !status && t < TEXTS; t++) {
 		const int32_t *tokens;
 		const size_t had = output_drawn(delivery.output, t, &tokens);
@@ -174,14 +182,24 @@ static void a_killed_run_is_put_back(void **state) {
 	assert_int_equal(count_draws(), 1);
 	assert_int_equal(live_and_die(2, 0), CUTTLE_PARTIAL);
 	keep_files("five");
-	assert_int_equal(count_draws(), 2);
-	assert_int_equal(live_and_die(1, 0), CUTTLE_PARTIAL);
 	assert_int_equal(count_draws(), 3);
+	// From where it went on it has drawn before, so it does not go on from there again.
 	put_back("three");
 	refuses_older();
-	// What the ledger knows of is there, so it goes on.
 	put_back("five");
+	assert_int_equal(live_and_die(1, 0), CUTTLE_PARTIAL);
+	keep_files("six");
+	assert_int_equal(count_draws(), 5);
+	put_back("three");
+	refuses_older();
+	put_back("five");
+	refuses_older();
+	// What the ledger knows of is there, so it goes on, also where it was killed before a
+	// token.
+	put_back("six");
 	assert_int_equal(live_and_die(0, 0), CUTTLE_PARTIAL);
+	assert_int_equal(live_and_die(0, 0), CUTTLE_PARTIAL);
+	assert_int_equal(count_draws(), 5);
 	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
 	assert_int_equal(count_runs(), 1);
 }
@@ -192,10 +210,14 @@ static void another_course_is_refused(void **state) {
 	begin_anew();
 	assert_int_equal(live_and_die(2, 0), CUTTLE_PARTIAL);
 	keep_files("two");
+	assert_int_equal(
+	    shell("mkdir %1$s/known && cp -p %2$s/ledger* %1$s/known/", folder, folder), 0);
 	assert_int_equal(live_and_die(2, 3), CUTTLE_PARTIAL);
 	keep_files("other");
 	put_back("two");
-	assert_int_equal(live(2, 4, STOP), CUTTLE_PARTIAL); // nobody knows of the other yet
+	// The ledger does not know of the other either.
+	assert_int_equal(shell("rm %1$s/ledger* && cp -p %2$s/known/* %1$s/", folder, folder), 0);
+	assert_int_equal(live(2, 4, STOP), CUTTLE_PARTIAL);
 	put_back("other");
 	refuses_older();
 }
@@ -217,6 +239,39 @@ static void a_copy_is_refused(void **state) {
 	put_back("copy");
 	assert_int_not_equal(live(SIZE_MAX, 9, STOP), CUTTLE_OK);
 	assert_int_equal(count_runs(), 1);
+}
+
+/* Two processes hold one charge, as one was begun from copies of the other's files before either
+ * draws. The one that draws first is the run; the other ends at its first token. */
+static void copies_do_not_draw_together(void **state) {
+	(void)state;
+	static const size_t begun[] = {0, 3};
+	char copy[80];
+	(void)snprintf(copy, sizeof copy, "%s/copy.jsonl", folder);
+	for (size_t i = 0; i < sizeof begun / sizeof *begun; i++) {
+		struct spending spending[2];
+		struct delivery delivery[2];
+		begin_anew();
+		if (begun[i]) assert_int_equal(live(begun[i], 0, STOP), CUTTLE_PARTIAL);
+		const uint32_t next = (uint32_t)begun[i];
+		assert_int_equal(open_at(out, &spending[0], &delivery[0]), CUTTLE_OK);
+		assert_int_equal(shell("for end in run journal journal.key; do "
+		                       "cp %1$s.$end %2$s.$end; done",
+		                       out, copy),
+		                 0);
+		assert_int_equal(open_at(copy, &spending[1], &delivery[1]), CUTTLE_OK);
+		assert_string_equal(spending[0].run, spending[1].run);
+		assert_int_equal(delivery_token(&delivery[0], 0, next, 7), 0);
+		assert_int_not_equal(delivery_token(&delivery[1], 0, next, 123456), 0);
+		assert_int_equal(delivery_explain(&delivery[1], &error), CUTTLE_LEDGER);
+		assert_non_null(strstr(error.message, "another process has drawn"));
+		for (int k = 2; k-- > 0;) {
+			delivery_close(&delivery[k]);
+			spending_close(&spending[k]);
+		}
+		assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
+		assert_int_equal(count_runs(), 1);
+	}
 }
 
 /* Without its journal a run is drawn anew, and charged again. */
@@ -327,6 +382,7 @@ int main(void) {
 	    cmocka_unit_test(a_killed_run_is_put_back),
 	    cmocka_unit_test(another_course_is_refused),
 	    cmocka_unit_test(a_copy_is_refused),
+	    cmocka_unit_test(copies_do_not_draw_together),
 	    cmocka_unit_test(a_lost_journal_is_charged_again),
 	    cmocka_unit_test(another_cost_is_charged),
 	    cmocka_unit_test(a_file_in_the_way_is_left_alone),
