@@ -283,8 +283,8 @@ static void advise_on_header(const struct records_request *request, const struct
 		    "give --delimiter '%c'",
 		    row->line + 1, line[4] > ' ' && line[4] <= '~' ? line[4] : ';');
 	else if (*other)
-		(void)snprintf(advice, size, ", but %s: give --text-field '%s', as capitals count",
-		               other, other);
+		(void)snprintf(advice, size, ", but %s: give %s '%s', as capitals count", other,
+		               request->option ? request->option : "--text-field", other);
 	else if (!request->delimiter && !memchr(line, rows->delimiter, row->size))
 		for (const char *c = ";\t|"; *c && !*advice; c++)
 			if (memchr(line, *c, row->size))
@@ -293,6 +293,8 @@ static void advise_on_header(const struct records_request *request, const struct
 				               rows->delimiter == '\t' ? "tab" : "comma",
 				               *c == '\t' ? "\\t" : (char[]){*c, 0},
 				               *c == '\t' ? "\\t" : (char[]){*c, 0});
+	if (!*advice && request->option)
+		(void)snprintf(advice, size, ": name it with %s", request->option);
 }
 
 /* Finds the columns by the header row, which is public. A header row that needs the next line is
