@@ -35,8 +35,8 @@ struct filters {
 struct filter_counts {
 	uint64_t drawn;                 /* texts, kept and dropped */
 	uint64_t dropped[FILTER_RULES]; /* by the rule that dropped them */
-	uint64_t formulas; /* texts in a CSV that a spreadsheet takes for a formula; no receipt says
-	                      it */
+	uint64_t formulas; /* lines of a CSV with a cell that a spreadsheet takes for a formula; no
+	                      receipt says it */
 	char dropped_sha256[HASH_TEXT]; /* of their file once it is sealed; "" = there is none */
 };
 

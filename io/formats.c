@@ -102,7 +102,24 @@ enum cuttle_status formats_check_output(const char *option, const char *path,
 				               "cuttle does not write; for a table of texts end in "
 				               ".csv, else in .jsonl",
 				               option, path, format->name);
+	if (file_ends_in(path, ".tsv"))
+		return io_fail(error, CUTTLE_USAGE,
+		               "%s %.120s: cuttle writes no tabs between cells; for a table of "
+		               "texts end in .csv, else in .jsonl",
+		               option, path);
 	return CUTTLE_OK;
+}
+
+enum cuttle_status formats_check_lines(const char *option, const char *path,
+                                       struct cuttle_error *error) {
+	return file_ends_in(path, ".csv")
+	           ? io_fail(error, CUTTLE_USAGE, "%s %.120s: the output is JSONL: name it .jsonl",
+	                     option, path)
+	           : CUTTLE_OK;
+}
+
+bool formats_formula(const char *text, size_t size) {
+	return size && memchr("=+-@\t\r", *text, 6);
 }
 
 enum cuttle_status formats_check_start(const char *path, const char *bytes, size_t size,

@@ -22,6 +22,11 @@ enum cuttle_status formats_check_name(const char *path, struct cuttle_error *err
 /* USAGE: an output's name has the ending of a format that cuttle does not write. */
 enum cuttle_status formats_check_output(const char *option, const char *path,
                                         struct cuttle_error *error);
+/* USAGE: an output of JSON lines is named as a table; a spreadsheet would take a line for cells. */
+enum cuttle_status formats_check_lines(const char *option, const char *path,
+                                       struct cuttle_error *error);
+/* Whether a spreadsheet takes a cell with this text for a formula, and runs it. */
+bool formats_formula(const char *text, size_t size);
 /* INPUT: the file begins with a foreign format's mark. Pass its first FORMATS_MARK bytes or more;
  * fewer only if the file is shorter. */
 enum cuttle_status formats_check_start(const char *path, const char *bytes, size_t size,

@@ -10,6 +10,7 @@
 #include "base/misuse.h"
 #include "io/binding.h"
 #include "io/fail.h"
+#include "io/formats.h"
 #include "io/jsonout.h"
 #include "io/receipt.h"
 #include "io/shard.h"
@@ -617,6 +618,12 @@ static int append_json_line(struct output *output, const struct cuttle_text *tex
 	return status;
 }
 
+/* A cell with words; *formula becomes true where a spreadsheet would run them. */
+static int append_words(struct output *output, const char *words, bool *formula) {
+	*formula |= formats_formula(words, strlen(words));
+	return append_cell(output, words);
+}
+
 static int append_csv_line(struct output *output, const struct cuttle_text *text) {
 	if (text->size > SIZE_MAX / 4) return note_problem(output, "", ENOMEM);
 	size_t size = csv_write(NULL, 0, text->text, text->size), room = size + 128;
@@ -631,24 +638,24 @@ static int append_csv_line(struct output *output, const struct cuttle_text *text
 		                         text->free_tokens);
 	int status = append_output(output, row, used);
 	free(row);
+	bool formula = formats_formula(text->text, text->size);
 	const struct categories *categories = output->request.categories;
 	const char *end = output->request.private_output ? "\r\n" : ",false,NOT PRIVATE\r\n";
 	for (size_t i = 0; !status && i < output->request.cell_count; i++)
-		status = append_cell(output, output->request.cell(output->request.user, text, i));
+		status = append_words(output, output->request.cell(output->request.user, text, i),
+		                      &formula);
 	for (size_t i = 0; !status && categories && i < categories->field_count; i++)
-		status = append_cell(output, categories_of(categories, text->batch)->values[i]);
+		status = append_words(output, categories_of(categories, text->batch)->values[i],
+		                      &formula);
+	output->counts.formulas += formula;
 	return status ? status : append_output(output, end, strlen(end));
-}
-
-/* Whether a spreadsheet takes a cell with this text for a formula, and runs it. */
-static bool is_formula(const char *text, size_t size) {
-	return size && memchr("=+-@\t\r", *text, 6);
 }
 
 /* Writes a line's object as cells, in the order of the columns. */
 static int append_object(struct output *output, const struct cuttle_text *text) {
 	json_t *line = output->request.line(output->request.user, text);
 	int status = line ? 0 : note_problem(output, "", ENOMEM);
+	bool formula = false;
 	for (size_t i = 0; !status && i < output->request.column_count; i++) {
 		const json_t *member = json_object_get(line, output->request.columns[i]);
 		const char *bytes = json_string_value(member);
@@ -661,6 +668,7 @@ static int append_object(struct output *output, const struct cuttle_text *text) 
 			break;
 		}
 		if (i) cell[used++] = ',';
+		formula |= bytes && formats_formula(bytes, size);
 		if (bytes) used += csv_write(cell + used, most, bytes, size);
 		else if (json_is_integer(member))
 			used += (size_t)snprintf(cell + used, most, "%" JSON_INTEGER_FORMAT,
@@ -669,6 +677,7 @@ static int append_object(struct output *output, const struct cuttle_text *text) 
 		free(cell);
 	}
 	json_decref(line);
+	output->counts.formulas += formula;
 	const char *end = output->request.private_output ? "\r\n" : ",false,NOT PRIVATE\r\n";
 	return status ? status : append_output(output, end, strlen(end));
 }
@@ -695,7 +704,6 @@ int output_text(struct output *output, const struct cuttle_text *text) {
 		return append_json_line(output, &shown, rule);
 	}
 	if (output->request.format != OUTPUT_CSV) return append_json_line(output, &shown, rule);
-	output->counts.formulas += is_formula(shown.text, shown.size);
 	return output->request.column_count ? append_object(output, &shown)
 	                                    : append_csv_line(output, &shown);
 }

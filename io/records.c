@@ -344,11 +344,13 @@ static enum cuttle_status read_header(const struct records *records,
 	// A file of categories has the first one for its text.
 	const bool category = missing >= LABELS ||
 	                      (request->label_count && !strcmp(request->labels[0], request->field));
-	advise_on_column(rows, whole, name,
-	                 missing == ID ? "--unit-key"
-	                 : category    ? "--category-field"
-	                               : "--text-field",
-	                 advice);
+	const char *const option = missing == ID     ? "--unit-key"
+	                           : category        ? "--category-field"
+	                           : request->option ? request->option
+	                                             : "--text-field";
+	advise_on_column(rows, whole, name, option, advice);
+	if (!*advice && request->option && option == request->option)
+		(void)snprintf(advice, sizeof advice, ": name it with %s", option);
 	return io_fail(error, CUTTLE_INPUT, "%s, line %zu: the header row has no column %s%s", path,
 	               whole.line, name, advice);
 }

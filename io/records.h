@@ -29,6 +29,7 @@ struct records_request {
 	                               quoted with CSV alone: TSV knows no quotes. */
 	const char *delimiter; /* of CSV: one visible ASCII character, or "\\t" for a tab; NULL = a
 	                          tab for .tsv, else a comma */
+	const char *option;    /* names `field` in messages; NULL = --text-field */
 	size_t limit;          /* reads no record after this many; SIZE_MAX = all */
 	/* More members or columns, at most RECORDS_LABELS, kept as plain words. A wrong text does
 	 * not change them. */

@@ -36,7 +36,7 @@ if [ ! -e "$folder/table.json" ]; then
 		--task category --test "$folder/test.jsonl" -o "$folder/table.json"
 fi
 python3 - "$folder" <<'PYTHON'
-import json, sys, textwrap
+import json, math, sys, textwrap
 
 folder = sys.argv[1]
 load = lambda name: json.load(open(f"{folder}/{name}", encoding="utf-8"))
@@ -62,10 +62,20 @@ for name, words in [
     ("copies", "texts equal to an earlier one")]:
     print("  %-54s %-17s %-20s %s" % ((words,) + tuple(cell(kind, name) for kind in columns)))
 print()
+# Which of the first two columns is ahead, as this table says it: a difference has the errors of both.
+def verdict(kind, name):
+    ours, alone = row["run"].get(name), row["public prompt alone"].get(name)
+    if not ours or not alone or "error" not in ours or "error" not in alone:
+        return ""
+    difference, error = ours["value"] - alone["value"], math.hypot(ours["error"], alone["error"])
+    if abs(difference) <= 2 * error:
+        return "By the %s classifier no difference shows: %.3g, with an error of %.2g. " % (kind, difference, error)
+    ahead = "these texts are" if difference > 0 else "the public prompt alone is"
+    return "By the %s classifier %s ahead, by %.3g with an error of %.2g. " % (kind, ahead, abs(difference), error)
 print(textwrap.fill("The columns are of %d texts, %d texts and %d messages. Classifiers are taught by these and sort 250 other messages into "
-    "four categories. ± is one standard deviation of that, of tokens 99 %%; that the next draw has other texts comes to it, so which of "
-    "the first two columns is ahead may well be chance: the prompts name the category, and that alone teaches most. %s has MAUVE, too, "
-    "which wants hundreds of texts. All real messages are invented, and among those that the texts may have been written from." % (row["run"]["texts"], row["public prompt alone"]["texts"], table["references"], folder + "/table.json"), 110))
+    "four categories. ± is one standard deviation of that, of tokens 99 %%. %s%sA difference shows where it is more than twice its error. "
+    "What another draw of texts would change is not in that error, and both prompts name the category. %s has MAUVE, too, "
+    "which wants hundreds of texts. All real messages are invented, and among those that the texts may have been written from." % (row["run"]["texts"], row["public prompt alone"]["texts"], table["references"], verdict("first", "bayes"), verdict("other", "probe"), folder + "/table.json"), 110))
 print()
 print(textwrap.fill("The table itself is PRIVATE: it is computed from the messages, and no guarantee covers it. It is shown because nobody "
     "in these messages exists. Of your own texts keep it where they are, or let them answer through noise (cuttle evaluate -e).", 110))

@@ -86,8 +86,9 @@ say("The promise: whoever sees all %d texts, whatever they know of the other rec
     "that is more than e^%.3g = %.0f times as likely with any one of the 500 messages as without it, nor as without it as with it, but "
     "for a chance of 1 in %s. It holds as long as nobody knows which texts a message was read for, and the lots that decide it are thrown "
     "away." % (texts, receipt["epsilon"], math.exp(receipt["epsilon"]), format(round(1 / receipt["delta"]), ",")))
-say("The model is a small one, of 135 million parameters, for trying out. The same run would take a model of 1 billion about %s on "
-    "this machine and one of 8 billion about %s; models/README says which there are." % (time(8.1), time(60)))
+say("The model is a small one, of 135 million parameters, for trying out. This run took %d seconds. By that the same run would take a "
+    "model of 1 billion about %s on this machine, 8.1 times as long, and one of 8 billion about %s, 60 times; what else the machine did "
+    "meanwhile is in it. models/README says which models there are." % (seconds, time(8.1), time(60)))
 PYTHON
 cat <<END
 

@@ -3,6 +3,7 @@
 // without any number is left out there.
 #include "tools/evaluate_table.h"
 
+#include "io/formats.h"
 #include "io/jsonout.h"
 #include "io/secrecy.h"
 #include <math.h>
@@ -256,8 +257,9 @@ static void print_csv_number(FILE *file, double value) {
 	else fputc(',', file);
 }
 
-static void print_csv_text(FILE *file, const char *text) {
-	fputc('"', file);
+/* A name that a spreadsheet would take for a formula is told from its folder: ./=a.jsonl. */
+static void print_csv_name(FILE *file, const char *text) {
+	fputs(formats_formula(text, strlen(text)) ? "\"./" : "\"", file);
 	for (; *text; text++) {
 		if (*text == '"') fputc('"', file);
 		fputc(*text, file);
@@ -272,7 +274,7 @@ static void print_csv(FILE *file, const struct evaluation *e, const struct evalu
 	for (size_t r = 0; r < e->row_count; r++) {
 		const struct evaluation_row *row = &e->rows[r];
 		fprintf(file, "\n%s,", KINDS[row->kind]);
-		print_csv_text(file, file_shown(row->name));
+		print_csv_name(file, file_shown(row->name));
 		if (facts->stamp || !is_asked(facts))
 			fprintf(file, ",%s", facts->stamp ? "PRIVATE" : "no");
 		else

@@ -215,6 +215,10 @@ const struct option_entry generate_options[] = {
 	{.name = "bench", VALUE(bench), .argument = "FILE",
 	 .help = "dry-run: take the time from what cuttle bench -o json printed, instead of "
 	         "measuring"},
+	{.name = "reference-tokens", VALUE(reference_tokens), .argument = "R", .least = 1,
+	 .most = UINT32_MAX,
+	 .help = "dry-run: say the time for references of so many tokens, such as the median that "
+	         "cuttle inspect -m prints (PRIVATE); nothing else depends on it (default 400)"},
 	PROGRESS_OPTIONS(struct generate_values),
 	{.name = "trace", VALUE(request.trace), .argument = "FILE",
 	 .help = "write what each step looked like inside: PRIVATE numbers that no guarantee "

@@ -157,6 +157,13 @@ static void print_numbers(const char *title, const struct survey_numbers *number
 	printf(numbers->count ? "\n" : "none\n");
 }
 
+/* Of one token at least: --reference-tokens takes no 0. */
+static size_t find_median(const struct survey_numbers *numbers) {
+	size_t i = 0;
+	while (SURVEY_PERCENT[i] != 50) i++;
+	return numbers->at[i] ? numbers->at[i] : 1;
+}
+
 static void print_fields(const struct fields *fields) {
 	printf("%-13s", "fields");
 	for (size_t i = 0; i < fields->count; i++) {
@@ -307,6 +314,11 @@ static void print_report(const struct inspect_report *report) {
 		    "larger clip at the same -e. cuttle budget plan --records %zu shows how "
 		    "much.\n",
 		    records_count(report->records));
+	if (report->line && report->guarantee && survey->tokens.count)
+		printf(
+		    "How long it takes here: the same line with --dry-run --reference-tokens %zu, "
+		    "the median.\n",
+		    find_median(&survey->tokens));
 	if (report->line && strstr(report->line, " categories.csv "))
 		printf("\ncategories.csv is yours to write: a column for each category field, and "
 		       "a line for each category.\n");

@@ -59,9 +59,9 @@ static void print_overview(FILE *file) {
 }
 
 static int refuse_verb(const char *name) {
-	const char *names[VERB_COUNT];
-	for (size_t i = 0; i < VERB_COUNT; i++) names[i] = VERBS[i]->name;
-	const char *meant = options_nearest(name, names, VERB_COUNT);
+	const char *names[VERB_COUNT + 3] = {"--version", "--help", "help"};
+	for (size_t i = 0; i < VERB_COUNT; i++) names[i + 3] = VERBS[i]->name;
+	const char *meant = options_nearest(name, names, VERB_COUNT + 3);
 	if (meant)
 		fprintf(stderr, "cuttle: there is no verb %s; did you mean cuttle %s?\n", name,
 		        meant);

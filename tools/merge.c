@@ -4,6 +4,7 @@
 #include "tools/values.h"
 
 #include "io/output.h"
+#include "tools/watch.h"
 #include "workflow/merging.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -116,6 +117,7 @@ static int run_merge_verb(const struct verb *verb, int argc, char **argv) {
 	else
 		fprintf(stderr, "%s\n%" PRIu64 " texts of %" PRIu64 " shards, %" PRIu64 " in %s\n",
 		        result.guarantee, result.texts, result.shards, result.kept, request.output);
+	watch_formulas(result.formulas);
 	return CUTTLE_OK;
 }
 

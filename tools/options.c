@@ -79,6 +79,13 @@ static bool parse_truth(const char *text, bool *value) {
 	return position != CHOICE_NONE;
 }
 
+/* Whether the number is above what a range begins with, as "above 0, as in 3". */
+static bool is_above(const char *range, double value) {
+	const char above[] = "above ";
+	return !range || strncmp(range, above, strlen(above)) != 0 ||
+	       value > strtod(range + strlen(above), NULL);
+}
+
 /* Stores the value that `text` gives at the entry's offset. text is NULL for a flag on the command
  * line. Messages name the option as `option`. */
 static bool set_option(const struct option_entry *entry, const char *text, void *values,
@@ -108,7 +115,9 @@ static bool set_option(const struct option_entry *entry, const char *text, void 
 			*(double *)(void *)place = 0;
 			return true;
 		}
-		if (options_real(text, (double *)(void *)place)) return true;
+		if (options_real(text, (double *)(void *)place) &&
+		    is_above(entry->range, *(double *)(void *)place))
+			return true;
 		(void)snprintf(allowed, sizeof allowed, "%sa number%s%s",
 		               may_be_auto ? "auto or " : "", entry->range ? " " : "",
 		               entry->range ? entry->range : "");
@@ -216,16 +225,19 @@ const char *options_nearest(const char *typed, const char *const names[], size_t
 /* Sets the error for an option that the verb does not have. */
 static void refuse_unknown_option(const struct verb *verb, const char *option,
                                   struct cuttle_error *error) {
-	const char *names[MOST_OPTIONS];
+	const char *names[MOST_OPTIONS + 2];
 	char typed[NAME_SIZE];
-	for (size_t i = 0; i < verb->option_count; i++) names[i] = verb->options[i].name;
+	size_t count = 0;
+	for (; count < verb->option_count; count++) names[count] = verb->options[count].name;
+	names[count++] = "help";
+	names[count++] = "version";
 	const char *name = option + strspn(option, "-");
 	(void)snprintf(typed, sizeof typed, "%.*s", (int)strcspn(name, "="), name);
-	const char *meant =
-	    option[1] == '-' ? options_nearest(typed, names, verb->option_count) : NULL;
+	const char *meant = option[1] == '-' ? options_nearest(typed, names, count) : NULL;
 	if (meant)
 		(void)io_fail(error, CUTTLE_USAGE,
-		              "%.80s: is not an option here; did you mean --%s?", option, meant);
+		              "%.80s: is not an option here; did you mean %s--%s?", option,
+		              strcmp(meant, "version") != 0 ? "" : "cuttle ", meant);
 	else
 		(void)io_fail(error, CUTTLE_USAGE,
 		              "%.80s: is not an option here; cuttle help %s shows those there are",
@@ -272,11 +284,33 @@ static size_t find_entry(const struct verb *verb, int found) {
 	return i;
 }
 
+/* An option that getopt found earlier, as it was spelled. */
+struct spelling {
+	int found;         /* its letter, or its number among the long ones; 0 = not yet */
+	const char *value; /* NULL = a flag */
+};
+
+/* Refuses one option in two spellings with two values, as -N 2 --num 20. In one spelling the last
+ * value counts, so that a script can add to a line. */
+static bool check_spelling(const struct option_entry *entry, const struct spelling *before,
+                           const struct spelling *now, struct cuttle_error *error) {
+	const bool same = !before->found || before->found == now->found;
+	if (same || entry->kind == OPTION_LIST || !now->value || !strcmp(before->value, now->value))
+		return true;
+	const char *by_letter = before->found < LONG_BASE ? before->value : now->value,
+	           *by_name = before->found < LONG_BASE ? now->value : before->value;
+	(void)io_fail(error, CUTTLE_USAGE,
+	              "-%c %.40s and --%s %.40s are one option with two values: give it once",
+	              entry->letter, by_letter, entry->name, by_name);
+	return false;
+}
+
 enum options_result options_parse(const struct verb *verb, int argc, char **argv, void *values,
                                   int *operands, struct cuttle_error *error) {
 	struct option longs[MOST_OPTIONS + 2];
 	char shorts[2 * MOST_OPTIONS + 4];
 	bool given[MOST_OPTIONS] = {0};
+	struct spelling spellings[MOST_OPTIONS] = {0};
 	int found;
 	make_getopt_tables(verb, longs, shorts);
 	opterr = 0;
@@ -291,6 +325,9 @@ enum options_result options_parse(const struct verb *verb, int argc, char **argv
 		const struct option_entry *entry = &verb->options[i];
 		char name[VARIABLE];
 		(void)snprintf(name, sizeof name, "--%s", entry->name);
+		const struct spelling spelling = {found, optarg};
+		if (!check_spelling(entry, &spellings[i], &spelling, error)) return OPTIONS_WRONG;
+		spellings[i] = spelling;
 		given[i] = true;
 		if (find_rival(verb, entry, given)) {
 			(void)io_fail(error, CUTTLE_USAGE, "--%s and --%s exclude each other",

@@ -47,7 +47,7 @@ struct option_entry {
 	 * OPTION_MOST. */
 	uint64_t most;
 	/* REAL: says in messages which numbers have a meaning, as "above 0, as in 3"; NULL = any.
-	 * Parsing does not check it: whoever uses the value does. */
+	 * Parsing checks an "above" at its beginning; the rest, whoever uses the value. */
 	const char *range;
 };
 

@@ -206,9 +206,10 @@ static void print_time(double seconds) {
 	else printf("%.1f hours", seconds / 3600);
 }
 
-/* Prints the time for references of typical length, and for references that fill their room. Memory
- * is for full ones. It does not depend on how long the references are: that is private. */
-static void print_cost(const struct setup *setup, const struct pace *pace) {
+/* Prints the time for references of `usual` tokens, 0 = nobody said, and for references that fill
+ * their room. Memory is for full ones. It does not depend on how long the references are: that is
+ * private. */
+static void print_cost(const struct setup *setup, const struct pace *pace, double usual) {
 	const struct cuttle_guarantee *g = &setup->receipt.guarantee;
 	const double texts = (double)setup->receipt.texts, batch = g->batch, tokens = g->tokens;
 	// Tokens of a prompt around its reference, without the shared prefix, which is computed
@@ -217,7 +218,7 @@ static void print_cost(const struct setup *setup, const struct pace *pace) {
 	const double room = g->reference_tokens, around = (double)g->context - tokens -
 	                                                  g->savings.free_tokens - room -
 	                                                  g->shared_prefix;
-	const double typical = fmin(PACE_PROMPT, room);
+	const double typical = fmin(usual > 0 ? usual : PACE_PROMPT, room);
 	// With lots all records are read.
 	const double records = setup->lots.count ? (double)setup->lots.records : texts * batch;
 	const double memory = pace_process_bytes(g->job_bytes) + records * g->reference_bytes;
@@ -230,12 +231,17 @@ static void print_cost(const struct setup *setup, const struct pace *pace) {
 		printf(" if each has %.0f", room);
 	}
 	printf("\n");
+	if (usual == 0)
+		printf(
+		    "likely time   give --reference-tokens R, the usual length: cuttle inspect -m "
+		    "prints the median, for your eyes\n");
 	pace_print_memory(memory, "", "-B, -c or --parallel");
 }
 
 int preview_print_cost(const struct verb *verb, const struct generate_values *values,
                        const struct setup *setup) {
 	const struct cuttle_guarantee *g = &setup->receipt.guarantee;
+	const double usual = (double)values->reference_tokens;
 	struct cuttle_error error;
 	struct paces paces = {0};
 	struct pace measured;
@@ -249,14 +255,14 @@ int preview_print_cost(const struct verb *verb, const struct generate_values *va
 			    &error, CUTTLE_INPUT,
 			    "%s: measured with another model; measure this one with cuttle bench",
 			    file_shown(values->bench));
-		if (!status) print_cost(setup, paces_nearest(&paces, g->batch));
+		if (!status) print_cost(setup, paces_nearest(&paces, g->batch), usual);
 		if (!status) printf("measured      by cuttle bench, in %s\n", values->bench);
 	} else {
 		load_begin(&load);
 		status = pace_measure(setup->model, g->batch, (uint32_t)values->parallel, &measured,
 		                      &error);
 		if (!status) load_warn(verb->name, load_of_others(&load));
-		if (!status) print_cost(setup, &measured);
+		if (!status) print_cost(setup, &measured, usual);
 		if (!status)
 			printf("measured      now, on %.0f threads, with B = %.0f: %.0f prompt "
 			       "tokens and %.0f rows of steps a second\n",

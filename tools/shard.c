@@ -84,7 +84,8 @@ static const char *name_open_fault(const struct generate_values *values) {
 	if (values->shard) return "--shard is for cuttle generate, which writes one";
 	if (values->wait) return "--wait is for cuttle generate --shard";
 	if (values->dry_run) return "--dry-run is for cuttle generate, without --shard";
-	if (values->json || values->bench) return "--json and --bench are for --dry-run";
+	if (values->json || values->bench || values->reference_tokens)
+		return "--json, --bench and --reference-tokens are for --dry-run";
 	if (request->overwrite)
 		return "--overwrite: what is open in a folder stays; name another one";
 	if (!values->shards) return "--shards N says on how many machines";

@@ -9,7 +9,7 @@
 
 #include "convert/rewrite.h"
 #include "io/fail.h"
-#include "io/file.h"
+#include "io/formats.h"
 #include "io/records.h"
 #include "io/secrecy.h"
 #include "io/source.h"
@@ -252,10 +252,7 @@ static int check_tag_paths(const struct verb *verb, const struct tag_values *val
 	enum cuttle_status status = records_check_name(&request, &error);
 	if (!status && values->delimiter && values->input_format == RECORDS_JSONL)
 		status = io_fail(&error, CUTTLE_USAGE, "--delimiter is for CSV");
-	if (!status &&
-	    (file_ends_in(values->output, ".csv") || file_ends_in(values->output, ".tsv")))
-		status = io_fail(&error, CUTTLE_USAGE, "%s: the output is JSONL: name it .jsonl",
-		                 values->output);
+	if (!status) status = formats_check_lines("-o", values->output, &error);
 	if (!status && strcmp(values->output, "-"))
 		status = rewrite_allowed(values->output, values->overwrite, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;

@@ -16,6 +16,7 @@ struct generate_values {
 	struct model_values open;
 	struct run_request request; /* complete after values_settle */
 	const char *bench;          /* --dry-run: path of a file from cuttle bench -o json */
+	uint64_t reference_tokens;  /* --dry-run: tokens of a usual reference; 0 = not given */
 	struct option_list category_fields; /* fields of the category */
 	struct option_list stops;           /* words of --stop */
 	uint64_t batch;                     /* B, references per text */
@@ -91,7 +92,7 @@ struct generate_values {
 
 /* The table of generate's options, which cuttle shard open has, too. A number too small does not
  * compile; one too large leaves an option without a name, and no help. */
-enum { GENERATE_OPTIONS = 84 };
+enum { GENERATE_OPTIONS = 85 };
 extern const struct option_entry generate_options[GENERATE_OPTIONS];
 
 /* The beginning of both verbs, in this order. generate_read reads options and preset, and refuses a

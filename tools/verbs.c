@@ -5,6 +5,7 @@
 
 #include "base/processors.h"
 #include "io/fail.h"
+#include "io/formats.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -197,7 +198,11 @@ int verb_text_paths(const struct verb *verb, const struct model_values *open, co
 	    PATH_ALONE("-i", input, PATH_STREAM),
 	    PATH_ALONE("-o", output, PATH_OUTPUT),
 	};
-	return verb_paths(verb, uses, sizeof uses / sizeof *uses);
+	struct cuttle_error error;
+	const int code = verb_paths(verb, uses, sizeof uses / sizeof *uses);
+	const enum cuttle_status status =
+	    code ? CUTTLE_OK : formats_check_lines("-o", output, &error);
+	return status ? verb_fail(verb, status, &error) : code;
 }
 
 int verb_texts(const struct verb *verb, const struct text_values *values, const char *id_field,

@@ -50,11 +50,12 @@ void watch_end(void *user) {
 	progress_end(&watch->progress);
 }
 
-void watch_formulas(uint64_t texts) {
-	if (texts)
+void watch_formulas(uint64_t lines) {
+	if (lines)
 		fprintf(stderr,
 		        "Warning: %" PRIu64
-		        " texts begin with =, +, -, @ or a tab: a spreadsheet takes "
-		        "them for formulas. Import the column as text, or write JSONL.\n",
-		        texts);
+		        " lines have a cell that begins with =, +, -, @, a tab or a carriage "
+		        "return: a spreadsheet takes it for a formula. Import the columns as text, "
+		        "or write JSONL.\n",
+		        lines);
 }

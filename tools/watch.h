@@ -23,7 +23,7 @@ void watch_token(void *user);
 void watch_text(void *user);
 bool watch_stop(void *user);
 void watch_end(void *user);
-/* Warns of texts in a CSV that a spreadsheet would run; 0 = of none. */
-void watch_formulas(uint64_t texts);
+/* Warns of lines in a CSV with a cell that a spreadsheet would run; 0 = of none. */
+void watch_formulas(uint64_t lines);
 
 #endif

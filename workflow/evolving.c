@@ -8,6 +8,7 @@
 #include "engine/cuttle/text.h"
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/formats.h"
 #include "io/jsonout.h"
 #include "io/paths.h"
 #include "io/secrecy.h"
@@ -78,6 +79,7 @@ enum cuttle_status evolving_paths(const struct evolving_request *request,
 	};
 	const struct records_request records = {.path = request->input};
 	if (!status) status = paths_check(uses, sizeof uses / sizeof *uses, error);
+	if (!status && request->output) status = formats_check_lines("-o", request->output, error);
 	if (!status && request->input) status = records_check_name(&records, error);
 	free(receipt);
 	return status;

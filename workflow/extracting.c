@@ -4,6 +4,7 @@
 #include "workflow/extracting.h"
 
 #include "io/fail.h"
+#include "io/formats.h"
 #include "io/jsonout.h"
 #include "io/output.h"
 #include "io/paths.h"
@@ -51,7 +52,8 @@ enum cuttle_status extracting_paths(const struct extracting_request *request,
 	    PATH_ALONE("-o", request->output, PATH_OUTPUT),
 	};
 	const struct records_request documents = request_documents(request);
-	const enum cuttle_status status = paths_check(uses, sizeof uses / sizeof *uses, error);
+	enum cuttle_status status = paths_check(uses, sizeof uses / sizeof *uses, error);
+	if (!status && request->output) status = formats_check_lines("-o", request->output, error);
 	return status ? status : records_check_name(&documents, error);
 }
 

@@ -5,6 +5,7 @@
 
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/formats.h"
 #include "io/ledger.h"
 #include "io/paths.h"
 #include "io/replies.h"
@@ -92,6 +93,7 @@ static enum cuttle_status check_all_paths(const struct inferring_request *reques
 	    PATH_ALONE("--receipt", request->perturb.receipt, PATH_RECORD),
 	};
 	status = paths_check(uses, sizeof uses / sizeof *uses, error);
+	if (!status) status = formats_check_lines("-o", request->output, error);
 	free(receipt);
 	return status;
 }

@@ -417,6 +417,7 @@ static enum cuttle_status publish_merged(struct merging *merging, struct merging
 	signature_close(&signer);
 	const struct filter_counts *counts = output_counts(merging->output);
 	result->texts = result->kept = counts->drawn;
+	result->formulas = counts->formulas;
 	for (enum filter_rule rule = 0; rule < FILTER_RULES; rule++)
 		result->kept -= counts->dropped[rule];
 	return status;

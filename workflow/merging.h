@@ -23,11 +23,12 @@ struct merging_request {
 };
 
 struct merging_result {
-	char *lacking;   /* shards that are not complete, as "0-2,5", to be freed; NULL = none */
-	bool complete;   /* the output stood already, as this run's */
-	uint64_t shards; /* N */
-	uint64_t texts;  /* that were drawn */
-	uint64_t kept;   /* of these, in the output */
+	char *lacking;     /* shards that are not complete, as "0-2,5", to be freed; NULL = none */
+	bool complete;     /* the output stood already, as this run's */
+	uint64_t shards;   /* N */
+	uint64_t texts;    /* that were drawn */
+	uint64_t kept;     /* of these, in the output */
+	uint64_t formulas; /* as in struct filter_counts */
 	char guarantee[RECEIPT_SENTENCE];
 };
 

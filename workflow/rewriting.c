@@ -66,6 +66,7 @@ enum cuttle_status rewriting_paths(const struct rewriting_request *request,
 	    PATH_ALONE("--receipt", request->receipt, PATH_RECORD),
 	};
 	status = paths_check(uses, sizeof uses / sizeof *uses, error);
+	if (!status && request->output) status = formats_check_lines("-o", request->output, error);
 	free(receipt);
 	return status || !request->input ? status : formats_check_name(request->input, error);
 }

@@ -93,6 +93,7 @@ static enum cuttle_status read_examples(const struct run_request *request, struc
 	const struct records_request wanted = {
 	    .path = path,
 	    .field = request->examples_field ? request->examples_field : request->text_field,
+	    .option = "--examples-field",
 	    .limit = MOST_EXAMPLES + 1,
 	    .labels = request->category_fields,
 	    .label_count = request->category_field_count};
@@ -117,8 +118,11 @@ static enum cuttle_status read_examples(const struct run_request *request, struc
 		// Examples are public. So a wrong one is an error, as it never is for a reference.
 		if (!text || !size || memchr(text, 0, size))
 			status = io_fail(
-			    error, CUTTLE_INPUT, "%s: record %zu has no text in its field %s: %s",
-			    path, i, wanted.field, records_state_words(records_state(records, i)));
+			    error, CUTTLE_INPUT, "%s: record %zu has no text in its field %s: %s%s",
+			    path, i, wanted.field, records_state_words(records_state(records, i)),
+			    records_state(records, i) == RECORD_NO_FIELD
+			        ? "; name it with --examples-field"
+			        : "");
 		else if (!(setup->examples[setup->example_count++] =
 		               make_example(request, records, i, heading)))
 			status = io_fail(error, CUTTLE_NOMEM, "out of memory");

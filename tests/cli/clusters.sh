@@ -42,7 +42,7 @@ says err '30 public texts .* give at least 40, 20 for each of 2'
 refused 4 clusters -i empty --clusters 2 -o bad.clusters
 echo '{"note":"no text"}' | cat public.jsonl - >wrong.jsonl
 refused 4 clusters -i wrong.jsonl --clusters 2 -o bad.clusters
-says err 'record 60 has no text in its field text$'
+says err 'record 60 has no text in its field text: without the field$'
 refused 2 clusters -i public.jsonl --clusters 1 -o bad.clusters
 refused 2 clusters -i public.jsonl --clusters 1025 -o bad.clusters
 refused 2 clusters -i public.jsonl --clusters two -o bad.clusters

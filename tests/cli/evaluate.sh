@@ -104,6 +104,12 @@ says out 'the smallest set has 99 texts'
 says q.csv '^real against real,"real.jsonl",no,6,6,0,'
 says q.csv '^public prompt alone,"alone.jsonl",no,8,12,0,'
 says q.csv '^run,"a.jsonl",no,8,12,0,'
+for name in =a.jsonl +a.jsonl @a.jsonl; do
+	cp a.jsonl $name
+	exits 0 evaluate -i $name --against real.jsonl --public -q --format csv
+	says out "^run,\"\./[${name:0:1}]a.jsonl\","
+	rm $name
+done
 for heading in 'MAUVE c=5' 'dPPL of means' distinct-2 entities 'probe recall'; do says q.md "\| $heading \|"; done
 [ "$(grep -c '"better"' q.json)" = 3 ] || fail "pairs: $(grep -c better q.json)"
 # A run's file has its hash, as receipts name it; that of the references is nobody's business.

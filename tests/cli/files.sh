@@ -137,6 +137,18 @@ done
 spares 2 "${over[@]}" -i d.json -o d.json -m absent.gguf
 spares 2 tag -i d.json -o d.json
 
+# ---- JSON lines are not called a table
+for verb in "evolve -e 3 -i" "sanitize -e 3 -i" "infer --words w.cw -k 3 --endpoint http://localhost:1/v1 --remote-model far -i" \
+	"extract --replies replies -i" "tokenize -i" "detokenize -i" "score -i"; do
+	# shellcheck disable=SC2086 # words of a command
+	spares 2 $verb docs.jsonl -m absent.gguf -o x.csv
+	says err '^cuttle [a-z]*: -o x\.csv: the output is JSONL: name it \.jsonl$'
+done
+for verb in generate evolve; do
+	spares 2 $verb -i docs.jsonl -e 3 -m absent.gguf -o x.tsv
+	says err "^cuttle $verb: -o x\.tsv: cuttle writes no tabs between cells; "
+done
+
 # ---- perturb
 printf 'ann 1 0\nbob 0 1\nzoe 1 1\n' >glove.txt
 exits 0 words --vectors glove.txt --format glove -o w.cw

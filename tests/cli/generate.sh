@@ -129,6 +129,19 @@ says err "$needed records.*$((texts + 1)) x 2 = $((needed + 2))"
 refused 4 "${run[@]}" -i /nonexistent -o more.jsonl
 refused 4 "${run[@]}" -i . -o more.jsonl
 refused 4 "${run[@]}" --public-examples . -o more.jsonl
+# Examples whose text has another field: the option that names it is told.
+printf '{"note":"a"}\n' >other.jsonl
+printf 'Text\na\n' >capital.csv
+printf 'note\na\n' >other.csv
+while read -r file says; do
+	refused 4 "${run[@]}" --public-examples "$file" -o more.jsonl
+	says err "$says"
+done <<-'END'
+	other.jsonl has no text in its field text: .*; name it with --examples-field$
+	capital.csv has no column text, but Text: give --examples-field 'Text', as capitals count$
+	other.csv has no column text: name it with --examples-field$
+END
+rm other.jsonl capital.csv other.csv
 echo secret,other >bad.csv
 refused 4 "${run[@]}" -i bad.csv -o more.jsonl
 grep -q secret err && fail "the content of the input is in the error"
@@ -203,6 +216,15 @@ says out '^epsilon +3\.21[0-9]* \(zCDP\)'
 says out 'differential privacy per record|differentially private|-differential privacy'
 # 100 texts of 8 contexts: (200 + 400 + some tokens of prompt) / 1000 seconds each, 480 and some.
 says out '^time +about [89] minutes if references have 400 tokens, more than [0-9.]+ (minutes|hours) if each has [0-9]+$'
+says out '^likely time +give --reference-tokens R'
+whole=$(sed -n 's/^time .*more than //p' out) command=$(grep '^command' out)
+# With the usual length it is the likely time: (200 + 98 + some) / 1000 seconds each, 238 and some.
+exits 0 generate -m "$real" -e 3 -B 7 -n 200 --temperature 1.2 --dry-run --bench pace.json --reference-tokens 98
+says out "^time +about [45] minutes if references have 98 tokens, more than $whole\$"
+[ "$(grep '^command' out)" = "$command" ] || fail "the usual length is part of the command"
+grep -q '^likely' out && fail "the usual length is asked for though it was given"
+exits 0 generate -m "$real" -e 3 -B 7 -n 200 --temperature 1.2 --dry-run --bench pace.json --reference-tokens 99999999
+says out "^time +about ${whole/ if each has/ if references have} tokens\$"
 says out "^memory +at most [0-9.]+ GB of this machine's [0-9.]+ GB"
 says out '^measured +by cuttle bench, in pace\.json$'
 refused_after() { # says something, then ends with one line of error

@@ -88,11 +88,12 @@ same out.perturbed.jsonl drawn "words were drawn again with --overwrite"
 [ "$(requests)" = 4 ] || fail "a reply was asked for again"
 rm out.jsonl
 
-# What makes another request is another command. The rest may change.
+# What makes another request is another command. The rest may change. An option is spelled as in the command.
+declare -A spelled=([input]=-i [near]=-k [max-tokens]=-n)
 echo 'Once more: {text}' >once
 cp docs.jsonl copy.jsonl
 while read -r option value; do
-	refused 2 "${run[@]}" "--$option" "$value" -q
+	refused 2 "${run[@]}" "${spelled[$option]-"--$option"}" "$value" -q
 	known="${known-} $option"
 done <<END
 endpoint http://localhost:$(cat port)/v1
@@ -108,7 +109,7 @@ input copy.jsonl
 END
 [ "$(requests)" = 4 ] || fail "a refused command asks"
 while read -r option value; do
-	exits 0 "${run[@]}" "--$option" ${value:+"$value"} -q
+	exits 0 "${run[@]}" "${spelled[$option]-"--$option"}" ${value:+"$value"} -q
 	[ "$(requests)" = 4 ] || fail "--$option asks again"
 	same out.perturbed.jsonl drawn "--$option draws again"
 	rm out.jsonl

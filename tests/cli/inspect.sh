@@ -174,6 +174,7 @@ printf 'ward\nw1\nw2\n' >categories.csv
 stays_private --category-field ward
 stays_private --clusters two.clusters
 exits 0 inspect -i many.jsonl --text-field note -B 2 --clusters two.clusters -m tiny.gguf -c 256 -n 20
+says out "^How long .* --reference-tokens $(sed -n 's/^tokens .* 50 % \([0-9]*\),.*/\1/p' out), the median\.\$"
 says out 'The clusters stay private'
 line=$(line_of -i refs.jsonl --text-field note --unit-key who --category-field ward -B 2)
 says <(echo "$line") "--one-per-unit"

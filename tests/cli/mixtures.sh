@@ -23,9 +23,9 @@ no 2 'needs -e or --divergence' "${mixed[@]}"
 no 2 'needs -e or --divergence' "${mixed[@]}" -e 3 --divergence 0.1
 no 2 '2\.\.16, or inf' "${mixed[@]}" -e 3 --order 17
 no 2 'out of range for this --order' "${mixed[@]}" --divergence 17
-no 2 'out of range for this --order' "${mixed[@]}" --divergence 0
+no 2 'not a number above 0' "${mixed[@]}" --divergence 0
 no 2 'out of range for this --order' "${mixed[@]}" --divergence 50 --order 16
-no 2 'epsilon is out of range' "${mixed[@]}" -e 0
+no 2 'epsilon: "0" is not a number above 0, as in 3' "${mixed[@]}" -e 0
 no 2 '--record-filter needs -e' "${mixed[@]}" --record-filter --order 3 --divergence 1
 no 2 'needs an --order from 2' "${mixed[@]}" --record-filter -e 8
 no 2 'at most 16' "${mixed[@]}" -e 3 --temperature 17

@@ -76,16 +76,20 @@ refused 7 receipt verify out.receipt.json --words glove.txt
 # By its ending the output is CSV, with the same members; a cell that a spreadsheet would run is told.
 printf '{"text":"-waba, \\"wabb\\"","key":"a,b"}\n{"text":"wabc","key":7}\nnot JSON\n' >cells.jsonl
 exits 0 perturb --words w.cw -i cells.jsonl -k 3 -o p.csv --id-field key --keep punctuation
-says err '^Warning: 1 texts begin with =, '
+says err '^Warning: 1 lines have a cell that begins with =, '
 [ "$(head -1 p.csv)" = $'index,id,text,words,method\r' ] || fail "header: $(head -1 p.csv)"
 says p.csv "^0,\"a,b\",\"-$word, \"\"$word\"\"\",2,\"rank\"$(printf '\r')$"
 says p.csv "^1,7,\"$word\",1,\"rank\"$(printf '\r')$"
 says p.csv "^2,,\"\",0,\"rank\"$(printf '\r')$"
 [ "$(wc -l <p.csv)" = 4 ] || fail "lines: $(cat p.csv)"
 exits 0 receipt verify p.receipt.json --output p.csv
+# So it is in any other column.
+printf '{"text":"waba","key":"%s"}\n' '=1' '+1' '@1' '\t1' '\r1' 'a=1' '' '-' >cells.jsonl
+exits 0 perturb --words w.cw -i cells.jsonl -k 3 -o q.csv --id-field key
+says err '^Warning: 6 lines have a cell that begins with =, '
 refused 2 perturb --words w.cw -i cells.jsonl -k 3 -o p.xlsx
 says err "^cuttle perturb: -o p.xlsx: by its ending it would be a workbook, which cuttle does not write"
-rm p.*
+rm p.* q.*
 exits 0 ledger key --sign k
 exits 0 "${run[@]}" --overwrite --sign k
 exits 0 receipt verify out.receipt.json --key k.pub

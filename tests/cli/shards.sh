@@ -56,6 +56,15 @@ again
 # A category's texts are no multiple of the shards.
 equal six csv 2 -N 6 --output-format csv --category-field kind --categories sea,land --category-public --lots off
 again
+# A category that a spreadsheet would run is told of, as generate tells.
+sed 's/"land"/"-land"/' refs.jsonl >signs.jsonl
+signed=("${base[@]/refs.jsonl/signs.jsonl}" -N 2 --output-format csv --category-field kind --categories "sea,-land" --category-public --lots off)
+exits 0 shard open "${signed[@]}" -o signs.run --shards 1
+draw signs.run 1 "${signed[@]}"
+exits 0 merge signs.run -o signs.csv
+says err '^Warning: 1 lines have a cell that begins with =, '
+exits 0 merge signs.run -o signs.csv --overwrite -q
+[ ! -s err ] || fail "merge -q says: $(cat err)"
 equal method jsonl 2 -N 4 --method pmixed
 again
 
@@ -92,7 +101,7 @@ refused 2 generate "${run[@]}" -o RUN --shard 0/2 --overwrite
 refused 2 generate "${run[@]}" -o RUN --shard 0/2 --dry-run
 refused 2 generate "${run[@]}" -o RUN --shard 0/2 --redraw 0
 refused 2 generate "${run[@]}" -o x.jsonl --shards 2
-for unfit in '--rounds 2' '--trace t' '--receipt r' '--category-field kind --categories sea,land' '--dry-run' '--overwrite' '--shard 0/2' '--wait 3' --json '--bench x' '--token-prior 0.1' '-o -' \
+for unfit in '--rounds 2' '--trace t' '--receipt r' '--category-field kind --categories sea,land' '--dry-run' '--overwrite' '--shard 0/2' '--wait 3' --json '--bench x' '--reference-tokens 9' '--token-prior 0.1' '-o -' \
 	'--nobody-saw x' '--shards 7' '--public-examples refs.jsonl --drop unlikely' '--unit-key kind --one-per-unit --lots on'; do
 	# shellcheck disable=SC2086 # options and their values
 	"$CUTTLE" shard open "${run[@]}" --shards 2 -o other.run $unfit >out 2>err

@@ -118,6 +118,16 @@ refused 2 generate -o out.jsonl
 says err 'missing: -i REFS, -e EPS or --clip C;'
 refused 2 generate --temprature 1
 says err '--temprature: .* did you mean --temperature\?'
+for verb in $("$CUTTLE" help --verbs); do
+	refused 2 "$verb" --verson
+	says err "^cuttle $verb: --verson: .* did you mean cuttle --version\?\$"
+done
+refused 2 --verson
+says err '^cuttle: there is no verb --verson; did you mean cuttle --version\?$'
+refused 2 generate -N 2 --num 20
+says err '^cuttle generate: -N 2 and --num 20 are one option with two values: give it once$'
+refused 2 generate -e 0
+says err '^cuttle generate: --epsilon: "0" is not a number above 0, as in 3$'
 refused 2 generate -e ten
 says err '--epsilon: "ten" is not a number above 0, as in 3'
 refused 2 generate -e 3 -B 5000

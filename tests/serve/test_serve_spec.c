@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests serve/spec.c. It fails if a request becomes other words than it says. It fails if one gives
-// the command a path, an option of the machine or a seed. It fails if a value hides an option.
+// the command a path, an option of the machine or a seed. It fails if a value hides an option, or
+// if a limit of its bytes or items is passed.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -196,12 +197,116 @@ static void wrong_values_are_refused(void **state) {
 	free(filler);
 }
 
+/* Refuses a request whose member is a text of one byte more than the most, and takes the most. */
+static void has_most_bytes(const char *before, const char *after, size_t most, const char *param) {
+	for (size_t size = most; size <= most + 1; size++) {
+		char text[1024], filler[512];
+		assert_true(size < sizeof filler);
+		memset(filler, 'x', size);
+		filler[size] = 0;
+		(void)snprintf(text, sizeof text, "%s\"%s\"%s", before, filler, after);
+		if (size > most) refuses(text, "invalid_value", param);
+		else {
+			struct spec_fault fault;
+			assert_non_null(words_of(text, &fault));
+		}
+	}
+}
+
+/* A list of so many texts, as a member of the plan. */
+static void has_sixteen_items(const char *type, const char *member, const char *item) {
+	for (int count = 16; count <= 17; count++) {
+		char text[1024], param[64];
+		size_t used = (size_t)snprintf(
+		    text, sizeof text, "{\"type\":\"%s\",\"dataset\":\"d\",\"plan\":{\"%s\":[",
+		    type, member);
+		for (int i = 0; i < count; i++)
+			used += (size_t)snprintf(text + used, sizeof text - used, "%s\"%s\"",
+			                         i ? "," : "", item);
+		(void)snprintf(text + used, sizeof text - used, "]}}");
+		(void)snprintf(param, sizeof param, "plan.%s", member);
+		struct spec_fault fault;
+		if (count > 16) refuses(text, "invalid_value", param);
+		else assert_non_null(words_of(text, &fault));
+	}
+}
+
+static void limits_are_kept(void **state) {
+	(void)state;
+	static const char generate[] = "{\"type\":\"generate\",\"dataset\":";
+	char plan[128];
+	has_most_bytes(generate, "}", SPEC_NAME, "dataset");
+	(void)snprintf(plan, sizeof plan, "%s\"d\",\"plan\":{\"unit_key\":", generate);
+	has_most_bytes(plan, "}}", SPEC_NAME, "plan.unit_key");
+	(void)snprintf(plan, sizeof plan, "%s\"d\",\"plan\":{\"stop\":", generate);
+	has_most_bytes(plan, "}}", 256, "plan.stop");
+	(void)snprintf(plan, sizeof plan, "%s\"d\",\"plan\":{\"stop\":[", generate);
+	has_most_bytes(plan, "]}}", 256, "plan.stop");
+	has_most_bytes("{\"type\":\"sanitize\",\"dataset\":\"d\",\"plan\":{\"group\":[", "]}}",
+	               SPEC_NAME, "plan.group");
+	has_sixteen_items("generate", "stop", "a");
+	has_sixteen_items("sanitize", "group", "PERSON:2");
+	has_sixteen_items("sanitize", "leave", "PERSON:2");
+	refuses("{\"type\":\"sanitize\",\"dataset\":\"d\",\"plan\":{\"group\":[]}}",
+	        "invalid_value", "plan.group");
+	refuses("{\"type\":\"sanitize\",\"dataset\":\"d\",\"plan\":{\"group\":\"PERSON:2\"}}",
+	        "invalid_value", "plan.group");
+	refuses("{\"type\":\"generate\",\"dataset\":\"a\\nb\"}", "invalid_value", "dataset");
+}
+
+/* All lists full, and all other members: more words than a command gets. */
+static void words_have_an_end(void **state) {
+	(void)state;
+	char text[4096];
+	struct spec_fault fault;
+	size_t used = (size_t)snprintf(
+	    text, sizeof text,
+	    "{\"type\":\"sanitize\",\"dataset\":\"d\",\"plan\":{\"epsilon\":8,\"delta\":1e-6,"
+	    "\"alpha\":4,\"divergence\":1,\"mix\":\"all\",\"max_tokens\":9,\"max_length\":9,"
+	    "\"temperature\":1,\"top_k\":9,\"public_when\":0.9,\"free_tokens\":9,\"template\":"
+	    "\"instruct\",\"chat_format\":\"a\",\"system\":\"a\",\"placeholder\":\"a\",\"prefill\":"
+	    "\"a\",\"tagger\":\"none\",\"unit_key\":\"a\",\"ctx_size\":9");
+	static const char *const lists[] = {"group", "leave", "stop"};
+	for (size_t list = 0; list < 3; list++) {
+		used += (size_t)snprintf(text + used, sizeof text - used, ",\"%s\":[", lists[list]);
+		for (int i = 0; i < 16; i++)
+			used += (size_t)snprintf(text + used, sizeof text - used, "\"A%d\"%c", i,
+			                         i < 15 ? ',' : ']');
+	}
+	assert_true(used + 3 < sizeof text);
+	memcpy(text + used, "}}", 3);
+	assert_null(words_of(text, &fault));
+	assert_string_equal(fault.code, "invalid_value");
+}
+
+/* What the command reads is what was announced, in the form that the type takes. */
+static void members_belong_to_their_type(void **state) {
+	(void)state;
+	refuses("{\"type\":\"sanitize\",\"dataset\":\"d\",\"references\":{\"format\":\"csv\"}}",
+	        "invalid_value", "references.format");
+	refuses("{\"type\":\"generate\",\"dataset\":\"d\",\"references\":{\"format\":\"tsv\"}}",
+	        "invalid_value", "references.format");
+	refuses("{\"type\":\"generate\",\"dataset\":\"d\",\"references\":{\"spans_field\":\"s\"}}",
+	        "unsupported_parameter", "references.spans_field");
+	refuses("{\"type\":\"generate\",\"dataset\":\"d\",\"references\":[]}", "invalid_value",
+	        "references");
+	refuses("{\"type\":\"sanitize\",\"dataset\":\"d\",\"plan\":{\"batch_size\":3}}",
+	        "unsupported_parameter", "plan.batch_size");
+	refuses("{\"type\":\"generate\",\"dataset\":\"d\",\"plan\":{\"group\":[\"PERSON:2\"]}}",
+	        "unsupported_parameter", "plan.group");
+	refuses("{\"type\":\"sanitize\",\"dataset\":\"d\",\"plan\":{\"group\":[\"-e\"]}}",
+	        "invalid_value", "plan.group");
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(requests_become_words),
 	    cmocka_unit_test(values_stay_values),
 	    cmocka_unit_test(no_member_names_a_path),
 	    cmocka_unit_test(wrong_values_are_refused),
+	    cmocka_unit_test(limits_are_kept),
+	    cmocka_unit_test(members_belong_to_their_type),
+	    cmocka_unit_test(words_have_an_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests serve/store.c. It fails if a job is lost or changed when the list is closed. It fails if
-// two jobs of an owner have one key, or a running one is not queued again. It fails if others may
-// read the file, or if the list is opened under one of two names.
+// two jobs of an owner have one key, or a running one is not queued again. It fails if a
+// change is not on the disk, or a removed job still is, or others may read the file, or if the list
+// is opened under one of two names.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,12 +11,28 @@
 
 #include "serve/store.h"
 
+#include "tests/support/files.h"
+
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Syncs of any file. A symbol of the program comes before the C library's, for SQLite, too. */
+static size_t syncs;
+
+#define INSTEAD __attribute__((visibility("default")))
+INSTEAD int fdatasync(int file) {
+	syncs++;
+	return fcntl(file, F_GETFD) < 0 ? -1 : 0;
+}
+
+INSTEAD int fsync(int file) {
+	return fdatasync(file);
+}
 
 static char folder[] = "/tmp/cuttle-store-XXXXXX", path[64];
 
@@ -120,6 +137,89 @@ static void one_key_is_one_job(void **state) {
 	store_close(&store);
 }
 
+/* What a call changed is on the disk when it returns. */
+static void every_change_is_synced(void **state) {
+	(void)state;
+	struct store *store = open_store();
+	struct store_job job = make_job("ann", "1");
+	syncs = 0;
+	assert_int_equal(store_add(store, &job, NULL), CUTTLE_OK);
+	assert_true(syncs > 0);
+	syncs = 0;
+	job.state = STORE_QUEUED;
+	assert_int_equal(store_change(store, &job, NULL), CUTTLE_OK);
+	assert_true(syncs > 0);
+	syncs = 0;
+	assert_int_equal(store_remove(store, job.id, NULL), CUTTLE_OK);
+	assert_true(syncs > 0);
+	store_close(&store);
+}
+
+/* A job that was removed is in no page of the file. */
+static void what_is_removed_is_overwritten(void **state) {
+	(void)state;
+	static char bytes[1 << 20];
+	struct store *store = open_store();
+	struct store_job job = make_job("ann", "1");
+	job.spec = "{\"plan\":{\"system\":\"CANARY-42\"}}";
+	for (int i = 0; i < 2; i++) {
+		if (!i) assert_int_equal(store_add(store, &job, NULL), CUTTLE_OK);
+		else assert_int_equal(store_remove(store, job.id, NULL), CUTTLE_OK);
+		store_close(&store);
+		const size_t size = files_get(path, bytes, sizeof bytes);
+		assert_int_equal(memmem(bytes, size, "CANARY-42", 9) != NULL, !i);
+		store = open_store();
+	}
+	store_close(&store);
+}
+
+/* Jobs of keys that are gone belong to nobody, once; those of no key stay as they are. */
+static void owners_that_left_own_nothing(void **state) {
+	(void)state;
+	static const char *const owners[][2] = {{"", ""}, {"old", "tag#old"}, {"ann", "ann#"}};
+	struct store *store = open_store();
+	struct store_job jobs[3];
+	for (size_t i = 0; i < 3; i++) {
+		jobs[i] = make_job(owners[i][0], i ? "1" : "2");
+		assert_int_equal(store_add(store, &jobs[i], NULL), CUTTLE_OK);
+	}
+	assert_int_equal(store_adopt(store, "old", "tag#old", NULL), CUTTLE_OK);
+	for (int twice = 0; twice < 2; twice++) {
+		assert_int_equal(store_disown(store, NULL), CUTTLE_OK);
+		for (size_t i = 0; i < 3; i++) {
+			const struct seen seen =
+			    look(store, (struct store_filter){.owner = owners[i][1],
+			                                      .state = STORE_STATES});
+			assert_int_equal(seen.count, 1);
+			assert_string_equal(seen.ids[0], jobs[i].id);
+		}
+	}
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(store_remove(store, jobs[i].id, NULL), CUTTLE_OK);
+	store_close(&store);
+}
+
+/* A word that stands for no state is damage, not a job that waits. */
+static void a_job_in_no_state_is_damage(void **state) {
+	(void)state;
+	struct seen seen = {.count = 0};
+	struct cuttle_error error;
+	sqlite3 *handle;
+	struct store *store = open_store();
+	struct store_job job = make_job("ann", "1");
+	const struct store_filter all = {.state = STORE_STATES};
+	assert_int_equal(store_add(store, &job, NULL), CUTTLE_OK);
+	assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(handle, "UPDATE job SET state = 'odd'", NULL, NULL, NULL),
+	                 SQLITE_OK);
+	assert_int_equal(sqlite3_close(handle), SQLITE_OK);
+	assert_int_not_equal(store_walk(store, &all, see, &seen, &error), CUTTLE_OK);
+	assert_non_null(strstr(error.message, "a job is in no state"));
+	assert_int_equal(seen.count, 0);
+	assert_int_equal(store_remove(store, job.id, NULL), CUTTLE_OK);
+	store_close(&store);
+}
+
 static void names_are_of_the_alphabet(void **state) {
 	(void)state;
 	char one[STORE_ID], two[STORE_ID];
@@ -212,6 +312,10 @@ int main(void) {
 	    cmocka_unit_test(one_list_has_one_name),
 	    cmocka_unit_test(a_broken_file_is_one_line),
 	    cmocka_unit_test(older_jobs_find_their_owners),
+	    cmocka_unit_test(every_change_is_synced),
+	    cmocka_unit_test(what_is_removed_is_overwritten),
+	    cmocka_unit_test(owners_that_left_own_nothing),
+	    cmocka_unit_test(a_job_in_no_state_is_damage),
 	};
 	if (!mkdtemp(folder)) return 1;
 	(void)snprintf(path, sizeof path, "%s/jobs.db", folder);

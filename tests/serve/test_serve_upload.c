@@ -13,14 +13,18 @@
 #include "tests/support/files.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 struct ender {
+	struct jobs *jobs; /* for cancel_job, with `id` */
+	const char *id;
 	struct jobs_upload *upload;
 	struct jobs_fault fault;
 	atomic_bool ended;
@@ -323,6 +327,154 @@ static void a_quote_ends_with_its_server(void **state) {
 	stage_clean();
 }
 
+/* An upload that the disk does not hold is refused at its end, and takes nothing else with it. */
+static void an_upload_that_failed_is_not_kept(void **state) {
+	(void)state;
+	static char piece[1 << 17];
+	struct ender late = {.good = true};
+	struct rlimit room;
+	char id[64], code[64];
+	memset(piece, 'a', sizeof piece);
+	stage_ledger(10);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	json_decref(stage_create(jobs, &ann, "k", PLAN, id));
+	assert_int_equal(stage_upload(jobs, id, 12, LINE), 0);
+	assert_true(jobs_upload_begin(jobs, &ann, id, &late.upload, &late.fault));
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &room), 0);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	const struct rlimit little = {1000, room.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+	const bool taken = jobs_upload_piece(late.upload, piece, sizeof piece);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &room), 0);
+	assert_false(taken);
+	// Now there is room, but not for what is missing.
+	assert_false(jobs_upload_piece(late.upload, "{}", 2));
+	assert_false(jobs_upload_end(late.upload, &late.fault));
+	assert_true(late.fault.status >= 500);
+	assert_int_equal(stage_start(jobs, &ann, id, code), 202); // on what arrived before
+	stage_wait(jobs, id, "done");
+	jobs_close(&jobs);
+	stage_clean();
+}
+
+static void *cancel_job(void *user) {
+	struct ender *ender = user;
+	json_t *document;
+	ender->good = jobs_cancel(ender->jobs, &bob, ender->id, &document, &ender->fault);
+	json_decref(document);
+	return NULL;
+}
+
+/* A job may be cancelled between the command's answer and the moment when it is kept. */
+static void a_late_answer_opens_no_ended_job(void **state) {
+	(void)state;
+	struct ender ender, canceller;
+	pthread_t uploading, cancelling;
+	char id[64], script[PATH_MAX + 256], hangs[64];
+	stage_ledger(10);
+	// It answers, and then nobody can hear that it hangs.
+	const int size =
+	    snprintf(script, sizeof script,
+	             "#!/bin/sh\n[ -e %s/hang ] || exec %s \"$@\"\n%s \"$@\"\n"
+	             "exec >&- 2>&-\n>%s/hangs\n"
+	             "while [ -e %s/hang ]; do sleep .02; done\n",
+	             stage.folder, stage.named, stage.named, stage.folder, stage.folder);
+	files_put(stage.fake, script, (size_t)size);
+	assert_int_equal(chmod(stage.fake, 0700), 0);
+	stage.command = stage.fake;
+	(void)snprintf(hangs, sizeof hangs, "%s/hangs", stage.folder);
+	(void)unlink(hangs);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	json_decref(stage_create(jobs, &bob, "k", PLAN, id));
+	ender = (struct ender){.good = true};
+	assert_true(jobs_upload_begin(jobs, &bob, id, &ender.upload, &ender.fault));
+	for (int i = 0; i < 12; i++) {
+		char record[64];
+		const int length = snprintf(record, sizeof record, LINE, i);
+		assert_true(jobs_upload_piece(ender.upload, record, (size_t)length));
+	}
+	hang(true);
+	assert_int_equal(pthread_create(&uploading, NULL, end_upload, &ender), 0);
+	for (int i = 0; i < 3000 && access(hangs, F_OK) != 0; i++) stage_nap();
+	assert_int_equal(access(hangs, F_OK), 0);
+	canceller = (struct ender){.jobs = jobs, .id = id};
+	assert_int_equal(pthread_create(&cancelling, NULL, cancel_job, &canceller), 0);
+	for (int i = 0; i < 3000 && strcmp(stage_status(jobs, id), "cancelled") != 0; i++)
+		stage_nap();
+	hang(false);
+	(void)pthread_join(uploading, NULL);
+	(void)pthread_join(cancelling, NULL);
+	assert_true(canceller.good);
+	assert_false(ender.good);
+	assert_int_equal(ender.fault.status, 409);
+	assert_string_equal(stage_status(jobs, id), "cancelled");
+	assert_int_not_equal(
+	    stage_shell("ls %s/*.key %s/jobs/*/refs* >/dev/null 2>&1", stage.runtime, stage.state),
+	    0);
+	jobs_close(&jobs);
+	stage.command = stage.named;
+	stage_clean();
+}
+
+struct maker {
+	struct jobs *jobs;
+	const char *key;
+	bool good;
+};
+
+static void *make_one(void *user) {
+	struct maker *maker = user;
+	struct jobs_fault fault;
+	json_t *request = stage_request(PLAN), *document;
+	bool created;
+	maker->good =
+	    jobs_create(maker->jobs, &ann, maker->key, request, &document, &created, &fault);
+	json_decref(request);
+	if (maker->good) json_decref(document);
+	return NULL;
+}
+
+/* Two plans are asked for at a time: each is a process with the model. */
+static void two_plans_at_a_time(void **state) {
+	(void)state;
+	enum { MAKERS = 4 };
+	static const char *const keys[MAKERS] = {"a", "b", "c", "d"};
+	struct maker makers[MAKERS];
+	pthread_t threads[MAKERS];
+	char script[PATH_MAX + 256];
+	stage_ledger(10);
+	const int size =
+	    snprintf(script, sizeof script,
+	             "#!/bin/sh\n>%s/plan.$$\nwhile [ -e %s/hang ]; do sleep .02; done\n"
+	             "exec %s \"$@\"\n",
+	             stage.folder, stage.folder, stage.named);
+	files_put(stage.fake, script, (size_t)size);
+	assert_int_equal(chmod(stage.fake, 0700), 0);
+	stage.command = stage.fake;
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	hang(true);
+	for (int i = 0; i < MAKERS; i++) {
+		makers[i] = (struct maker){jobs, keys[i], false};
+		assert_int_equal(pthread_create(&threads[i], NULL, make_one, &makers[i]), 0);
+	}
+	for (int i = 0; i < 500; i++) {
+		if (!stage_shell("[ $(ls %s/plan.* 2>/dev/null | wc -l) -ge 2 ]", stage.folder))
+			break;
+		stage_nap();
+	}
+	// Time for one too many.
+	(void)nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
+	const int two = stage_shell("[ $(ls %s/plan.* | wc -l) = 2 ]", stage.folder);
+	hang(false);
+	for (int i = 0; i < MAKERS; i++) (void)pthread_join(threads[i], NULL);
+	assert_int_equal(two, 0);
+	for (int i = 0; i < MAKERS; i++) assert_true(makers[i].good);
+	jobs_close(&jobs);
+	(void)stage_shell("rm -f %s/plan.*", stage.folder);
+	stage.command = stage.named;
+	stage_clean();
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(bad_references_are_refused_and_wiped),
@@ -333,6 +485,9 @@ int main(void) {
 	    cmocka_unit_test(so_many_uploads_arrive_at_once),
 	    cmocka_unit_test(an_ended_job_is_read_no_more),
 	    cmocka_unit_test(a_quote_ends_with_its_server),
+	    cmocka_unit_test(an_upload_that_failed_is_not_kept),
+	    cmocka_unit_test(a_late_answer_opens_no_ended_job),
+	    cmocka_unit_test(two_plans_at_a_time),
 	};
 	if (!stage_begin()) return 0;
 	const int failed = cmocka_run_group_tests(tests, NULL, NULL);

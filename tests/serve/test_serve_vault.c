@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests serve/vault.c. It fails if references are not read back as they came, or a word of them is
-// on a disk. It fails if a changed, cut or foreign file is read. It fails if a wiped key is found.
+// on a disk. It fails if a changed, cut or foreign file is read. It fails if a wiped key is found,
+// or if references are put in place that a power cut may halve.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,10 @@
 #include "serve/vault.h"
 #include "tests/support/files.h"
 
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +23,79 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/cuttle-vault-XXXXXX", keys[64], job[64], refs[80], key[80];
+/* ---- what is synced before what -------------------------------------------------------------- */
+
+/* As in tests/promises/test_durability.c: a symbol of the program comes before the C library's. */
+static struct {
+	const char *refuses; /* the folder whose sync fails; NULL = none */
+	bool part_dirty;     /* refs.part was written behind its last sync */
+	bool folder_dirty;   /* the job's folder has a new name that was not synced */
+	size_t too_early;    /* renames of what was dirty, or before the mark stood */
+} disk;
+
+static void *next_symbol(const char *name) {
+	void *found = dlsym(RTLD_NEXT, name);
+	if (!found) abort();
+	return found;
+}
+
+/* The last part of the file's name, in `path`. */
+static const char *name_of(int file, char path[PATH_MAX]) {
+	char link[64];
+	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+	const ssize_t size = readlink(link, path, PATH_MAX - 1);
+	path[size > 0 ? size : 0] = 0;
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+#define INSTEAD __attribute__((visibility("default")))
+INSTEAD ssize_t write(int file, const void *bytes, size_t size) {
+	ssize_t (*real)(int, const void *, size_t);
+	char path[PATH_MAX];
+	*(void **)&real = next_symbol("write");
+	if (!strcmp(name_of(file, path), "refs.part")) disk.part_dirty = true;
+	return real(file, bytes, size);
+}
+
+INSTEAD int fsync(int file) {
+	int (*real)(int);
+	char path[PATH_MAX];
+	*(void **)&real = next_symbol("fsync");
+	const char *name = name_of(file, path);
+	if (disk.refuses && !strcmp(path, disk.refuses)) {
+		errno = EIO;
+		return -1;
+	}
+	if (!strcmp(name, "refs.part")) disk.part_dirty = false;
+	if (!strcmp(name, "job_a")) disk.folder_dirty = false;
+	return real(file);
+}
+
+INSTEAD int rename(const char *from, const char *to) {
+	int (*real)(const char *, const char *);
+	char mark_path[PATH_MAX];
+	*(void **)&real = next_symbol("rename");
+	(void)snprintf(mark_path, sizeof mark_path, "%s.unseen", to);
+	disk.too_early += disk.part_dirty || disk.folder_dirty || access(mark_path, F_OK) != 0;
+	disk.folder_dirty = true;
+	return real(from, to);
+}
+
+INSTEAD int open(const char *path, int flags, ...) {
+	int (*real)(const char *, int, ...);
+	va_list rest;
+	va_start(rest, flags);
+	const mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
+	va_end(rest);
+	*(void **)&real = next_symbol("open");
+	if (flags & O_CREAT && strstr(path, "refs.unseen")) disk.folder_dirty = true;
+	return real(path, flags, mode);
+}
+
+/* ---- the vault ------------------------------------------------------------------------------- */
+
+static char folder[] = "/tmp/cuttle-vault-XXXXXX", keys[64], job[64], refs[80], key[80], mark[96];
 static struct vault vault;
 static unsigned char kept[4 * VAULT_PIECE], file[5 * VAULT_PIECE];
 
@@ -177,6 +254,40 @@ static void a_cancelled_upload_leaves_no_key(void **state) {
 	assert_null(writer);
 	assert_int_not_equal(access(key, F_OK), 0);
 	assert_int_not_equal(access(refs, F_OK), 0);
+	assert_int_not_equal(access(mark, F_OK), 0);
+}
+
+/* What a power cut leaves under the name refs is whole, and marked as seen by nobody. */
+static void nothing_is_put_in_place_unsynced(void **state) {
+	(void)state;
+	vault_wipe(&vault, "job_a");
+	disk.part_dirty = disk.folder_dirty = false;
+	disk.too_early = 0;
+	keep(3 * VAULT_PIECE + 5, 1000);
+	assert_int_equal(disk.too_early, 0);
+	assert_false(disk.folder_dirty);
+	vault_wipe(&vault, "job_a");
+}
+
+/* An upload that cannot be kept takes nothing from the one before it, nor does a sweep then. */
+static void a_failed_keep_leaves_what_was_there(void **state) {
+	(void)state;
+	struct vault_writer *writer;
+	struct cuttle_error error;
+	char place[PATH_MAX];
+	keep(100, 100);
+	vault_trust(&vault, "job_a");
+	assert_int_equal(vault_begin(&vault, "job_a", &writer, NULL), CUTTLE_OK);
+	assert_int_equal(vault_add(writer, "text", 4, NULL), CUTTLE_OK);
+	assert_non_null(realpath(job, place));
+	disk.refuses = place;
+	assert_int_equal(vault_keep(&writer, &error), CUTTLE_INTERNAL);
+	disk.refuses = NULL;
+	assert_null(writer);
+	assert_int_not_equal(access(mark, F_OK), 0);
+	vault_sweep(&vault, "job_a");
+	assert_true(read_back(100));
+	vault_wipe(&vault, "job_a");
 }
 
 /* A kill may come before anybody has looked at them. */
@@ -238,6 +349,8 @@ int main(void) {
 	    cmocka_unit_test(what_is_wiped_is_gone),
 	    cmocka_unit_test(a_lost_key_is_a_lost_file),
 	    cmocka_unit_test(a_cancelled_upload_leaves_no_key),
+	    cmocka_unit_test(nothing_is_put_in_place_unsynced),
+	    cmocka_unit_test(a_failed_keep_leaves_what_was_there),
 	    cmocka_unit_test(what_nobody_looked_at_is_swept),
 	    cmocka_unit_test(a_passing_failure_is_told_apart),
 	    cmocka_unit_test(a_foreign_place_is_refused),
@@ -247,6 +360,7 @@ int main(void) {
 	(void)snprintf(job, sizeof job, "%s/job_a", folder);
 	(void)snprintf(refs, sizeof refs, "%s/refs", job);
 	(void)snprintf(key, sizeof key, "%s/job_a.key", keys);
+	(void)snprintf(mark, sizeof mark, "%s.unseen", refs);
 	if (mkdir(keys, 0700) || mkdir(job, 0700)) return 1;
 	vault = (struct vault){folder, keys};
 	const int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,7 +76,12 @@ static void all_kinds(void **state) {
 	assert_int_equal(parse(""), OPTIONS_OK);
 	assert_true(isnan(values.epsilon) && values.seed == COUNT_NONE && !values.fast);
 	assert_int_equal(parse("--seed 18446744073709551614"), OPTIONS_OK);
-	assert_int_equal(parse("-e -1"), OPTIONS_OK);
+	assert_int_equal(parse("--clip -1"), OPTIONS_OK);
+	assert_int_equal(parse("-e 1e-300"), OPTIONS_OK);
+	// In one spelling the last value counts; in two they must agree.
+	assert_int_equal(parse("-n 3 -n 4 --epsilon 1 --epsilon 2"), OPTIONS_OK);
+	assert_true(values.count == 4 && values.epsilon == 2);
+	assert_int_equal(parse("-n 3 --max-count 3 -q --fast"), OPTIONS_OK);
 	assert_int_equal(parse("-h"), OPTIONS_HELP);
 	assert_int_equal(parse("-e 1 --help"), OPTIONS_HELP);
 }
@@ -104,6 +109,7 @@ static void wrong_ones(void **state) {
 	                                    "--bogus",
 	                                    "-z",
 	                                    "--fast=1",
+	                                    "-e -1",
 	                                    "-e 1 --clip 2"};
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
 		assert_int_equal(parse(lines[i]), OPTIONS_WRONG);
@@ -121,6 +127,11 @@ static void refused_with(const char *line, const char *message) {
 static void messages(void **state) {
 	(void)state;
 	refused_with("-e ten", "--epsilon: \"ten\" is not a number above 0, as in 3");
+	refused_with("-e 0", "--epsilon: \"0\" is not a number above 0, as in 3");
+	refused_with("-n 3 --max-count 4",
+	             "-n 3 and --max-count 4 are one option with two values: give it once");
+	refused_with("--max-count=4 -q -n3",
+	             "-n 3 and --max-count 4 are one option with two values: give it once");
 	refused_with("--clip x", "--clip: \"x\" is not a number");
 	refused_with("-n 1001", "--max-count: \"1001\" is not a whole number from 2 to 1000");
 	refused_with("--seed x", "--seed: \"x\" is not a whole number, 0 or more");
@@ -136,6 +147,8 @@ static void messages(void **state) {
 	refused_with(
 	    "--temperature 3",
 	    "--temperature: is not an option here; cuttle help test shows those there are");
+	refused_with("--verson", "--verson: is not an option here; did you mean cuttle --version?");
+	refused_with("--hlep", "--hlep: is not an option here; did you mean --help?");
 	refused_with("--m 3", "--m: is not an option here; cuttle help test shows those there are");
 	refused_with("-z", "-z: is not an option here; cuttle help test shows those there are");
 	// Longer than any name.

@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Tests what the demonstrations say below their results, without a model: folders with invented tables stand there already. It fails if
+# demo-evaluate.sh says of two columns what the table does not show, or demo.sh hides whence its times are.
+# shellcheck source=/dev/null
+tools=$(dirname "$(realpath "$0")")/../../tools
+. "$(dirname "$(realpath "$0")")/check.bash"
+
+mkdir demo
+echo '{"text":"My parcel came late.","category":"delivery"}' >demo/messages.jsonl
+echo '{"epsilon":3,"delta":1e-6}' >demo/messages.receipt.json
+printf '20\n100\n' >demo/seconds
+
+# table OURS ERROR ALONE ERROR: the first classifier by these numbers; the other finds the same of both.
+table() {
+	local same='"probe":{"value":0.5,"error":0.05}' rest='"perplexity_median":{"value":9},"length":{"value":9,"error":1}'
+	cat >demo/table.json <<-END
+		{"references":250,"rows":[
+		{"kind":"run","texts":42,"bayes":{"value":$1,"error":$2},$same,$rest},
+		{"kind":"public prompt alone","texts":48,"bayes":{"value":$3,"error":$4},$same,$rest},
+		{"kind":"real against real","texts":125,"bayes":{"value":0.9,"error":0.02},$same,$rest}]}
+	END
+	bash "$tools/demo-evaluate.sh" /bin/true none >shown 2>err || fail "demo-evaluate: $(cat err shown)"
+	tr -s '\n ' ' ' <shown >out
+}
+table 0.364 0.05 0.596 0.058
+says out 'By the first classifier the public prompt alone is ahead, by 0\.232 with an error of 0\.077\.'
+says out 'By the other classifier no difference shows: 0, with an error of 0\.071\.'
+says out 'This run took 120 seconds\. .*of 1 billion about 16 minutes .*8\.1 times.* 8 billion about 2\.0 hours, 60 times'
+table 0.596 0.05 0.364 0.058
+says out 'By the first classifier these texts are ahead, by 0\.232 with an error of 0\.077\.'
+table 0.5 0.05 0.39 0.058
+says out 'By the first classifier no difference shows: 0\.11, with an error of 0\.077\.'
+grep -q ahead out && fail "a difference within its error is called one"
+table 0.5 0.05 0.39 0.01
+says out 'By the first classifier these texts are ahead, by 0\.11 with an error of 0\.051\.'
+exit 0
