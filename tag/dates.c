@@ -51,8 +51,9 @@ static const char *const OF[] = {"of", "de", "del", "do", NULL};
 static const char *const AT[] = {"at", "um", "a", "om", "alle", "ore", NULL};
 /* Words before a year that is nothing else. */
 static const char *const BEFORE_YEARS[] = {
-    "in",   "since", "from", "until", "till",   "by",    "before", "after", "year", "early", "late",
-    "seit", "im",    "jahr", "en",    "depuis", "desde", "nel",    "dal",   "em",   "sinds", NULL};
+    "in",    "since", "from",  "until", "till", "by",      "before", "after", "year",
+    "early", "late",  "seit",  "im",    "jahr", "en",      "depuis", "desde", "nel",
+    "dal",   "em",    "sinds", "born",  "dob",  "geboren", NULL};
 
 /* The end of a name of a month at a place, with its full stop, or 0. */
 static size_t end_of_month(const struct tag_text *text, size_t at, const char *const months[]) {
@@ -243,7 +244,11 @@ size_t scan_date(const struct tag_text *text, size_t at) {
 	size_t end = end_of_digits(text, at);
 	if (!end) end = end_of_day_first(text, at);
 	if (end) end = skip_time(text, end);
-	if (!end) end = end_of_time(text, at);
+	if (!end) {
+		end = end_of_time(text, at);
+		// 08:30-09:30 are two times, and no zone.
+		if (end && byte_at(text, end) == 'Z') end = skip_zone(text, end);
+	}
 	if (!end) end = end_of_year(text, at);
 	return end && !letter_at(text, end) ? end : 0;
 }

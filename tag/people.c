@@ -31,7 +31,7 @@ static const char *const CUES[] = {"patient",     "name",        "surname",    "
                                    "radiologist", "pathologist", "employee",   "customer",
                                    "caller",      "contact",     "kin",        "signed",
                                    "beneficiary", "insured",     "subscriber", "nurse",
-                                   NULL};
+                                   "cc",          "re",          NULL};
 /* Behind "name" and its kin: My name is Roe. */
 static const char *const IS[] = {"is", "was", "ist", "war", "est", "es", NULL};
 /* Straight before a name: my wife Anna, a girl called Berta, Dear Clara. */
