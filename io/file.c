@@ -96,7 +96,7 @@ static const char *find_secret_fault(int file, const struct stat *state) {
 	if (!S_ISREG(state->st_mode)) return "a key must be in a regular file";
 	if (state->st_uid != geteuid() && state->st_uid != 0)
 		return "this key is another user's file; chown it first";
-	if (state->st_mode & 077 && (state->st_mode & 07 || !is_listed_alone(file)))
+	if (state->st_mode & 077 && !is_listed_alone(file))
 		return "others may reach this key; chmod 600 it first";
 	return NULL;
 }

@@ -258,9 +258,6 @@ enum cuttle_status documents_most(const struct documents *documents, double loss
 		const char *owner;
 		size_t size;
 		(void)give_document_owner((void *)(uintptr_t)documents, i, &owner, &size);
-		// A number is the text of its digits, as in a ledger: 7 and "7" are one owner.
-		if (size > 2 && *owner == '"' && strspn(owner + 1, "-0123456789") == size - 2)
-			owner++, size -= 2;
 		(void)crypto_generichash(units[i].unit, UNIT_NAME, (const unsigned char *)owner,
 		                         size, NULL, 0);
 		units[i].batch = i;
