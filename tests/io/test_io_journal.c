@@ -214,6 +214,51 @@ static void torn_end_of_zeros(void **state) {
 	journal_close(&journal);
 }
 
+/* Lines longer than any that is written, and texts further ahead than any run has, are damage: no
+ * room is there for them. */
+static void lines_without_room(void **state) {
+	(void)state;
+	static char bytes[8192];
+	struct cuttle_error error;
+	enum journal_state found;
+	size_t size = sample(bytes, 2048);
+	memset(bytes + size, '0', 3000);
+	bytes[size + 2999] = '\n';
+	files_put(path, bytes, size + 3000);
+	struct journal *journal = open_it(&found);
+	assert_int_equal(found, JOURNAL_OURS);
+	assert_int_equal(drawn(journal), 6);
+	journal_close(&journal);
+	for (size_t text = 4097; text <= 4098; text++) {
+		(void)unlink(path);
+		journal = open_it(&found);
+		assert_int_equal(journal_restart(journal, &we), 0);
+		assert_int_equal(journal_append(journal, text, 0, 7), 0);
+		journal_close(&journal);
+		assert_int_equal(journal_open(path, &journal, &error), CUTTLE_OK);
+		assert_int_equal(journal_load(journal, &we, 10000, &found, &error), CUTTLE_OK);
+		assert_int_equal(found, text == 4097 ? JOURNAL_OURS : JOURNAL_DAMAGED);
+		journal_close(&journal);
+	}
+}
+
+/* What somebody wrote into a pipe is not taken out of it. */
+static void a_pipe_is_not_read(void **state) {
+	(void)state;
+	char bytes[2048], now[2048];
+	const size_t size = sample(bytes, sizeof bytes);
+	assert_true(journal_stands(path, ours) && !journal_stands(path, other));
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	const int file = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	assert_int_equal(write(file, bytes, size), size);
+	assert_false(journal_stands(path, ours));
+	assert_int_equal(read(file, now, sizeof now), size);
+	assert_memory_equal(now, bytes, size);
+	assert_int_equal(close(file), 0);
+	assert_int_equal(unlink(path), 0);
+}
+
 static void damage_in_the_middle(void **state) {
 	(void)state;
 	char bytes[2048];
@@ -430,6 +475,8 @@ int main(void) {
 	    cmocka_unit_test(torn_at_every_byte),
 	    cmocka_unit_test(counts_come_back),
 	    cmocka_unit_test(torn_end_of_zeros),
+	    cmocka_unit_test(lines_without_room),
+	    cmocka_unit_test(a_pipe_is_not_read),
 	    cmocka_unit_test(damage_in_the_middle),
 	    cmocka_unit_test(other_commands),
 	    cmocka_unit_test(one_process_alone),

@@ -61,8 +61,12 @@ static void one_group(void **state) {
 	assert_text(&kept, 2, 5, 0, NULL);
 	assert_text(&kept, 3, 7, 0, "c");
 	kept_close(&kept);
-	static const char *const wrong[] = {"{\"text\":\"a\"}\n", "{\"index\":-1,\"text\":\"a\"}\n",
-	                                    "{\"index\":\"1x\",\"text\":\"a\"}\n", "[]\n"};
+	static const char *const wrong[] = {
+	    "{\"text\":\"a\"}\n", "{\"index\":-1,\"text\":\"a\"}\n",
+	    "{\"index\":\"1x\",\"text\":\"a\"}\n", "[]\n", "{\"index\":\"\",\"text\":\"a\"}\n",
+	    // 2^64 + 1, and a number whose tenth fits.
+	    "{\"index\":\"18446744073709551617\",\"text\":\"a\"}\n",
+	    "{\"index\":\"20000000000000000000\",\"text\":\"a\"}\n"};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		assert_int_equal(read_kept(&kept, "{}", wrong[i], RECORDS_JSONL), CUTTLE_INPUT);
 		kept_close(&kept);
@@ -81,7 +85,7 @@ static void categories(void **state) {
 	    read_kept(
 	        &kept, TWO_FIELDS "}",
 	        "index,text,tokens,finish,land,genre\r\n0,a,1,eos,5,sea\r\n1,b,1,eos,5,hill\r\n"
-	        "3,d,1,eos,5,sea\r\n4,\"e, f\",1,eos,6,lake\r\n",
+	        "3,d,1,eos,5,sea\r\n4,\"e, f\",1,eos,6,lake\r\n5,g,1,eos,5,se\r\n",
 	        RECORDS_CSV),
 	    CUTTLE_OK);
 	assert_int_equal(kept.group_count, 3);
@@ -91,6 +95,7 @@ static void categories(void **state) {
 	assert_text(&kept, 1, 1, 1, "b");
 	assert_text(&kept, 2, 3, 0, "d");
 	assert_text(&kept, 3, 4, 0, NULL);
+	assert_text(&kept, 4, 5, 0, NULL); // the beginning of a value is another one
 	assert_int_equal(kept.groups[0].weight, 2);
 	assert_int_equal(kept.groups[1].weight, 1);
 	assert_int_equal(kept.groups[2].weight, 0);
@@ -104,6 +109,20 @@ static void categories(void **state) {
 	assert_int_equal(kept.groups[0].weight, 40);
 	assert_int_equal(kept.groups[1].weight, 0);
 	assert_int_equal(kept.groups[2].weight, 7);
+	kept_close(&kept);
+}
+
+/* A receipt may name more fields than a run can have. */
+static void too_many_fields(void **state) {
+	(void)state;
+	struct kept kept;
+	assert_int_equal(read_kept(&kept,
+	                           "{\"categories\":[{\"texts\":1,\"values\":{\"a\":\"1\",\"b\":"
+	                           "\"2\",\"c\":\"3\",\"d\":\"4\",\"e\":\"5\"}}]}",
+	                           "{\"index\":0,\"text\":\"a\"}\n", RECORDS_JSONL),
+	                 CUTTLE_OK);
+	assert_int_equal(kept.field_count, CATEGORY_FIELDS);
+	assert_text(&kept, 0, 0, 0, NULL);
 	kept_close(&kept);
 }
 
@@ -134,6 +153,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(one_group),
 	    cmocka_unit_test(categories),
+	    cmocka_unit_test(too_many_fields),
 	    cmocka_unit_test(clusters),
 	};
 	const int failed = cmocka_run_group_tests(tests, NULL, NULL);

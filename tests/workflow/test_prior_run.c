@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests a run with a token prior that is stopped behind its counts, before its first token. It
-// fails if the ledger does not know that something was drawn, if such a run can begin again, or if
-// tokens without their counts go on.
+// Tests a run with a token prior, or with private categories, that is stopped behind its counts,
+// before its first token. It fails if the ledger does not know that something was drawn, if such a
+// run can begin again, or if tokens without their counts, or with others, go on.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,10 +96,58 @@ static void counts_are_drawn(void **state) {
 	uncounted.ledger = uncounted.dataset = NULL;
 	assert_int_equal(run_until(&uncounted, SIZE_MAX), CUTTLE_PARTIAL);
 	assert_non_null(strstr(error.message, "token prior of this run is lost"));
+	// Nor do counts that are not those of tokens: too few, too many, of another number.
+	static const int64_t wrong[][4] = {{1, 5, 7, 9}, {2, 5, 7, 9}, {0, 5, 7, 9}, {-1, 5, 7, 9}};
+	static const size_t counts[] = {2, 3, 3, 1};
+	char fingerprint[HASH_TEXT], asked[HASH_TEXT];
+	assert_int_equal(sscanf(bytes, "cuttle-journal %*d %64s %64s", fingerprint, asked), 2);
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+		const struct journal_owner owner = {.fingerprint = fingerprint, .input = asked};
+		struct journal *journal;
+		assert_int_equal(journal_open(path, &journal, &error), CUTTLE_OK);
+		assert_int_equal(journal_restart(journal, &owner), 0);
+		assert_int_equal(journal_keep_counts(journal, wrong[i], counts[i]), 0);
+		journal_close(&journal);
+		assert_int_equal(run_until(&uncounted, SIZE_MAX), CUTTLE_INPUT);
+		assert_non_null(strstr(error.message, "no counts of a token prior"));
+	}
 	// With them it ends.
 	files_put(path, bytes, whole);
 	assert_int_equal(run_until(&request, SIZE_MAX), CUTTLE_OK);
 	ledger_close(&ledger);
+}
+
+static void counts_of_categories_are_lost(void **state) {
+	(void)state;
+	static char lines[200 * 48], bytes[1 << 16];
+	static const char *const fields[] = {"kind"};
+	struct run_request request = make_request();
+	char *at = lines, path[128], records[128];
+	size_t second, third;
+	for (size_t i = 0; i < 200; i++)
+		at += sprintf(at, "{\"text\":\"Note %zu\",\"kind\":\"%s\"}\n", i,
+		              i % 2 ? "sea" : "land");
+	(void)snprintf(records, sizeof records, "%s/kinds.jsonl", folder);
+	files_put(records, lines, strlen(lines));
+	request.input = records;
+	request.ledger = request.dataset = request.public_examples = NULL;
+	request.examples_per_text = 0;
+	request.plan.token_prior = 0;
+	request.category_fields = fields;
+	request.category_field_count = 1;
+	request.categories = "sea,land";
+	assert_int_equal(run_until(&request, 1), CUTTLE_PARTIAL);
+	const size_t size = read_journal(bytes, sizeof bytes, &second, &third);
+	assert_memory_equal(bytes + second, "counts ", 7);
+	assert_true(size > third);
+	memmove(bytes + second, bytes + third, size - third);
+	(void)snprintf(path, sizeof path, "%s.journal", out);
+	files_put(path, bytes, size - third + second);
+	assert_int_equal(run_until(&request, SIZE_MAX), CUTTLE_PARTIAL);
+	assert_non_null(strstr(error.message, "counts of this run's categories are lost"));
+	(void)snprintf(path, sizeof path, "rm %s.*", out);
+	assert_int_equal(system(path), 0);
+	assert_int_equal(unlink(records), 0);
 }
 
 static int prepare_prior(void **state) {
@@ -129,6 +177,7 @@ static int remove_prior(void **state) {
 }
 
 int main(void) {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(counts_are_drawn)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(counts_of_categories_are_lost),
+	                                   cmocka_unit_test(counts_are_drawn)};
 	return cmocka_run_group_tests(tests, prepare_prior, remove_prior);
 }
