@@ -115,8 +115,14 @@ static void begin_plain_work(struct plain *plain, struct plain_work *work) {
 		                          &work->request.draw, &slot, &error);
 	free(ids);
 	if (!status && !fits) {
-		fail_work(work, 400, "context_length_exceeded",
-		          "prompt and text do not fit the context of this server");
+		char message[128];
+		(void)snprintf(message, sizeof message,
+		               "the prompt's %zu tokens and %s %u do not fit the context of this "
+		               "server, %zu tokens",
+		               work->prompt_tokens,
+		               work->request.kind == PLAIN_LLAMA ? "n_predict" : "max_tokens",
+		               work->request.draw.tokens, room);
+		fail_work(work, 400, "context_length_exceeded", message);
 	} else if (status) {
 		fail_work(work, status == CUTTLE_USAGE ? 400 : 500,
 		          status == CUTTLE_USAGE ? "invalid_value" : "internal",

@@ -470,6 +470,8 @@ def case_refusals():
         error = check_error(post(b"/v1/completions", body), status, code)
         if error["param"] != param:
             fail(f"{name}: {error}")
+        if name == "long" and not re.search(r"max_tokens 100000 .* \d+ tokens$", error["message"]):
+            fail(f"{name}: not what does not fit: {error}")
         # Clients print the message alone.
         if param not in (None, "privacy", "model", "prompt") and param not in error["message"]:
             fail(f"{name}: the message does not name it: {error}")
