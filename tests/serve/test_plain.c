@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests that completions pause while a private job runs: serve/plain.h. Replies are caught here. It
 // fails if a request is answered during the pause, or none behind it. It fails if a request has no
-// answer when the server stops.
+// answer when the server stops, or if more wait or longer prompts are read than there is room for.
 #include "serve/plain.h"
 #include "tests/support/tiny_model.h"
 
@@ -18,6 +18,8 @@
 static struct {
 	pthread_mutex_t lock;
 	bool later, sent;
+	bool held;      /* who sends a reply waits until it is false */
+	unsigned count; /* replies sent */
 	unsigned code;
 	char error[64];
 } caught = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -56,6 +58,12 @@ void __wrap_http_later_send(struct http_later *later) {
 	(void)later;
 	(void)pthread_mutex_lock(&caught.lock);
 	caught.sent = true;
+	caught.count++;
+	while (caught.held) {
+		(void)pthread_mutex_unlock(&caught.lock);
+		(void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+		(void)pthread_mutex_lock(&caught.lock);
+	}
 	(void)pthread_mutex_unlock(&caught.lock);
 }
 
@@ -85,8 +93,8 @@ void __wrap_http_fail(struct http_reply *reply, unsigned status, const char *typ
 }
 
 /* Asks for so many tokens. */
-static void ask(const struct http_table *table, int tokens) {
-	json_t *body = json_pack("{s:s,s:i}", "prompt", "a", "max_tokens", tokens);
+static void ask_prompt(const struct http_table *table, const char *prompt, int tokens) {
+	json_t *body = json_pack("{s:s,s:i}", "prompt", prompt, "max_tokens", tokens);
 	const struct http_call call = {.method = "POST", .body = body};
 	caught.later = caught.sent = false;
 	caught.code = 0;
@@ -94,6 +102,10 @@ static void ask(const struct http_table *table, int tokens) {
 		if (!strcmp(table->routes[i].pattern, "/v1/completions"))
 			table->routes[i].answer(table->user, &call, REPLY);
 	json_decref(body);
+}
+
+static void ask(const struct http_table *table, int tokens) {
+	ask_prompt(table, "a", tokens);
 }
 
 /* Waits until the reply was sent, at most 20 seconds. */
@@ -147,7 +159,90 @@ static void test_pause(void **state) {
 	cuttle_model_free(&model);
 }
 
+static void hold_replies(bool held) {
+	(void)pthread_mutex_lock(&caught.lock);
+	caught.held = held;
+	caught.count = 0;
+	(void)pthread_mutex_unlock(&caught.lock);
+}
+
+/* So many requests wait, and no more; each of them has its answer in the end. */
+static void test_queue(void **state) {
+	enum { MOST = 64 };
+	struct cuttle_error error;
+	struct cuttle_model *model = tiny_model_open_healthy(1);
+	const struct plain_params params = {.model = model, .name = "tiny", .slots = 1};
+	struct plain *plain;
+	(void)state;
+	assert_int_equal(plain_open(&params, &plain, &error), CUTTLE_OK);
+	const struct http_table table = plain_table(plain);
+	// The engine's thread waits while it sends the first reply, so the others stay in the
+	// queue.
+	hold_replies(true);
+	ask(&table, 2);
+	assert_true(caught.later && was_sent());
+	unsigned queued = 0;
+	for (int i = 0; i < MOST; i++) {
+		ask(&table, 2);
+		queued += caught.later;
+	}
+	ask(&table, 2);
+	const bool more = caught.later;
+	const unsigned code = caught.code;
+	const bool full = !strcmp(caught.error, "queue_full");
+	// Before anything fails, as the thread would wait for ever.
+	hold_replies(false);
+	assert_int_equal(queued, MOST);
+	assert_false(more);
+	assert_int_equal(code, 429);
+	assert_true(full);
+	bool all = false;
+	for (int i = 0; i < 2000 && !all; i++) {
+		(void)nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+		(void)pthread_mutex_lock(&caught.lock);
+		all = caught.count >= MOST;
+		(void)pthread_mutex_unlock(&caught.lock);
+	}
+	assert_int_equal(caught.count, MOST);
+	// There is room again.
+	ask(&table, 2);
+	assert_true(caught.later && was_sent());
+	assert_int_equal(caught.code, 200);
+	plain_stop(plain);
+	plain_close(&plain);
+	cuttle_model_free(&model);
+}
+
+/* A prompt that cannot fit is refused before it is queued and read. */
+static void test_long_prompt(void **state) {
+	struct cuttle_error error;
+	struct cuttle_model *model = tiny_model_open_healthy(1);
+	const struct plain_params params = {
+	    .model = model, .name = "tiny", .slots = 1, .context = 64};
+	struct plain *plain;
+	(void)state;
+	assert_int_equal(plain_open(&params, &plain, &error), CUTTLE_OK);
+	const struct http_table table = plain_table(plain);
+	char prompt[16 * 65 + 1];
+	memset(prompt, ' ', sizeof prompt - 1);
+	prompt[sizeof prompt - 1] = 0;
+	ask_prompt(&table, prompt, 2);
+	assert_false(caught.later);
+	assert_int_equal(caught.code, 400);
+	assert_string_equal(caught.error, "context_length_exceeded");
+	// One that might, is queued; the engine sees whether it does, with the text behind it.
+	ask(&table, 1000);
+	assert_true(caught.later && was_sent());
+	assert_int_equal(caught.code, 400);
+	assert_string_equal(caught.error, "context_length_exceeded");
+	plain_stop(plain);
+	plain_close(&plain);
+	cuttle_model_free(&model);
+}
+
 int main(void) {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_pause)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_pause),
+	                                   cmocka_unit_test(test_queue),
+	                                   cmocka_unit_test(test_long_prompt)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
