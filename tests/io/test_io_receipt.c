@@ -427,6 +427,11 @@ static void signatures_are_ed25519(void **state) {
 		assert_false(signature_right(PUBLIC, other, "", 0));
 	}
 	assert_false(signature_right("", signature, "", 0));
+	// A key that is no hexadecimal would be read as far as it is, over what the stack held.
+	(void)snprintf(other, sizeof other, "%s", PUBLIC);
+	other[63] = 'G';
+	assert_true(signature_right(PUBLIC, signature, "", 0));
+	assert_false(signature_right(other, signature, "", 0));
 	assert_false(signature_right(PUBLIC, PUBLIC, "", 0));
 	signature_close(&key);
 	assert_null(key);
@@ -454,6 +459,22 @@ static void a_bad_key_is_no_key(void **state) {
 		assert_int_equal(signature_read_public(path, public_key, NULL), CUTTLE_INPUT);
 		assert_int_equal(unlink(path), 0);
 	}
+	// Of the right length, but another word before the digits, or no line break behind them.
+	static const size_t wrong[] = {0, 17, sizeof SEED - 2};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		memcpy(text, SEED, sizeof SEED);
+		text[wrong[i]] = 'x';
+		path = file_of(text, 0600);
+		assert_int_equal(signature_open(path, &key, NULL), CUTTLE_INPUT);
+		assert_int_equal(unlink(path), 0);
+	}
+	(void)snprintf(text, sizeof text, "%s of the ward\n", PUBLIC);
+	path = file_of(text, 0644);
+	assert_int_equal(signature_read_public(path, public_key, NULL), CUTTLE_INPUT);
+	assert_int_equal(unlink(path), 0);
+	memcpy(text, PUBLIC, sizeof PUBLIC);
+	text[9] = 'G';
+	assert_int_equal(signature_read_public(text, public_key, NULL), CUTTLE_INPUT);
 	assert_int_equal(signature_open("/tmp", &key, NULL), CUTTLE_USAGE);
 	assert_int_equal(signature_read_public(PUBLIC, public_key, NULL), CUTTLE_OK);
 	(void)snprintf(text, sizeof text, "%s\n", PUBLIC);
