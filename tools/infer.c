@@ -157,8 +157,8 @@ static const char ABOUT[] =
 	"is on the disk before it is used. After a kill or a network that fails the same command "
 	"goes on; it draws no word again and asks for no reply again. A text that the service "
 	"refuses (400, 413, 422) while it answers others is named; its record is extended without "
-	"notes. Exit code 6: try again later; 9: the service will not answer (its key, its quota, a "
-	"redirect, a malformed reply, ten refusals in a row or nothing else).\n\n"
+	"notes. Exit code 6: try again later; 9: the service will not answer (its key, its quota, "
+	"a redirect, a malformed reply, ten refusals in a row or nothing else).\n\n"
 
 	"Only https is spoken to other machines; certificates are always checked, redirects never "
 	"followed. Replies are hostile text: bounded, and never more than text.\n";

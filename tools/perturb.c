@@ -51,8 +51,8 @@ static const struct option_entry OPTIONS[] = {
 	         "without it is one without words; the guarantee stays that of one record"},
 	PERTURB_OPTIONS(struct perturb_verb_values, method, request),
 	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
-	 .help = "the perturbed texts, JSONL, or CSV into .csv; - is standard output, which cannot be "
-	         "continued"},
+	 .help = "the perturbed texts, JSONL, or CSV into .csv; - is standard output, which cannot "
+	         "be continued"},
 	RECEIPT_OPTIONS(struct perturb_verb_values),
 	{.name = "dry-run", VALUE(dry_run),
 	 .help = "print the guarantee, the table, the best k, the costs and what will be written; "

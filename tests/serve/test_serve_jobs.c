@@ -402,6 +402,38 @@ static void files_that_were_put_back_are_told(void **state) {
 	stage_clean();
 }
 
+/* References whose key is gone when their turn comes are asked for again: the job is not done, and
+ * paid nothing. */
+static void lost_references_are_asked_for(void **state) {
+	(void)state;
+	char id[64], first[64], code[64], key[160];
+	struct jobs_fault fault;
+	json_t *document;
+	double spent;
+	stage_ledger(1000);
+	struct jobs *jobs = stage_open(UINT64_MAX, false);
+	queue_job(jobs, "k", LONG_PLAN, LONG, first);
+	wait_for_runs(1);
+	queue_job(jobs, "l", PLAN, 12, id);
+	(void)snprintf(key, sizeof key, "%s/%s.key", stage.runtime, id);
+	assert_int_equal(unlink(key), 0);
+	assert_true(jobs_cancel(jobs, &ann, first, &document, &fault));
+	json_decref(document);
+	stage_wait(jobs, id, "awaiting_references");
+	assert_true(jobs_get(jobs, &ann, id, &document, &fault));
+	char *told = json_dumps(document, 0);
+	assert_non_null(strstr(told, "references_lost"));
+	free(told);
+	json_decref(document);
+	assert_int_equal(stage_runs(&spent), 1);
+	assert_int_equal(stage_upload(jobs, id, 12, LINE), 0);
+	assert_int_equal(stage_start(jobs, &ann, id, code), 202);
+	stage_wait(jobs, id, "done");
+	assert_int_equal(stage_runs(&spent), 2);
+	jobs_close(&jobs);
+	stage_clean();
+}
+
 /* A job that cannot go on waits behind the others; one that has paid nothing fails. */
 static void a_job_that_waits_holds_up_no_other(void **state) {
 	(void)state;
@@ -971,6 +1003,7 @@ int main(void) {
 	    cmocka_unit_test(no_charged_job_fails_by_attempts),
 	    cmocka_unit_test(files_that_were_put_back_are_told),
 	    cmocka_unit_test(a_command_that_cannot_begin_ends_no_job),
+	    cmocka_unit_test(lost_references_are_asked_for),
 	    cmocka_unit_test(a_job_that_waits_holds_up_no_other),
 	    cmocka_unit_test(a_busy_ledger_holds_up_its_own_start_alone),
 	    cmocka_unit_test(a_busy_ledger_holds_up_no_list),
