@@ -192,3 +192,26 @@ uint64_t stage_runs(double *spent) {
 	*spent = standing.spent;
 	return standing.runs;
 }
+
+void stage_queue(struct jobs *jobs, const char *key, const char *plan, size_t records,
+                 char id[64]) {
+	char code[64];
+	json_decref(stage_create(jobs, &ann, key, plan, id));
+	assert_int_equal(stage_upload(jobs, id, records, LINE), 0);
+	assert_int_equal(stage_start(jobs, &ann, id, code), 202);
+}
+
+void stage_wait_for_runs(uint64_t runs) {
+	double spent;
+	for (int i = 0; i < 3000 && stage_runs(&spent) < runs; i++) stage_nap();
+}
+
+void stage_wait_for_file(const char *path) {
+	for (int i = 0; i < 3000 && access(path, F_OK) != 0; i++) stage_nap();
+}
+
+void stage_finds_no_canary(void) {
+	assert_int_not_equal(
+	    stage_shell("grep -rqa CANARY-42 %s %s %s", stage.state, stage.runtime, stage.ledger),
+	    0);
+}

@@ -32,14 +32,6 @@
 #include <time.h>
 #include <unistd.h>
 
-static void queue_job(struct jobs *jobs, const char *key, const char *plan, size_t records,
-                      char id[64]) {
-	char code[64];
-	json_decref(stage_create(jobs, &ann, key, plan, id));
-	assert_int_equal(stage_upload(jobs, id, records, LINE), 0);
-	assert_int_equal(stage_start(jobs, &ann, id, code), 202);
-}
-
 static size_t count_texts(struct jobs *jobs, const char *id) {
 	struct jobs_fault fault;
 	json_t *document;
@@ -49,27 +41,11 @@ static size_t count_texts(struct jobs *jobs, const char *id) {
 	return (size_t)done;
 }
 
-static void wait_for_runs(uint64_t runs) {
-	double spent;
-	for (int i = 0; i < 3000 && stage_runs(&spent) < runs; i++) stage_nap();
-}
-
 /* The job runs, and has more texts than none: it did not begin anew, or was not stopped. */
 static void sees_it_go_on(struct jobs *jobs, const char *id) {
 	for (int i = 0; i < 15000 && !count_texts(jobs, id); i++) stage_nap();
 	assert_true(count_texts(jobs, id) > 0);
 	assert_string_equal(stage_status(jobs, id), "running");
-}
-
-static void wait_for_file(const char *path) {
-	for (int i = 0; i < 3000 && access(path, F_OK) != 0; i++) stage_nap();
-}
-
-/* Nothing of the records is below these folders in the clear. */
-static void finds_no_canary(void) {
-	assert_int_not_equal(
-	    stage_shell("grep -rqa CANARY-42 %s %s %s", stage.state, stage.runtime, stage.ledger),
-	    0);
 }
 
 /* The same bytes as the command's own, from the same records and seed. */
@@ -80,7 +56,7 @@ static void results_are_the_commands_bytes(void **state) {
 	int file;
 	stage_ledger(10);
 	struct jobs *jobs = stage_open(7, false);
-	queue_job(jobs, "k", PLAN, 12, id);
+	stage_queue(jobs, "k", PLAN, 12, id);
 	stage_wait(jobs, id, "done");
 	(void)stage_shell("for i in 0 1 2 3 4 5 6 7 8 9 10 11; do printf '{\"text\":\"note %%d of "
 	                  "CANARY-42\"}\\n' $i; done >%s/refs",
@@ -103,7 +79,7 @@ static void results_are_the_commands_bytes(void **state) {
 		assert_true(size > 50);
 		assert_memory_equal(theirs, ours, (size_t)size);
 	}
-	finds_no_canary();
+	stage_finds_no_canary();
 	assert_int_not_equal(stage_shell("ls %s/*.key >/dev/null 2>&1", stage.runtime), 0);
 	assert_int_not_equal(stage_shell("ls %s/jobs/*/refs >/dev/null 2>&1", stage.state), 0);
 	jobs_close(&jobs);
@@ -264,7 +240,7 @@ static void room_for_three_is_three(void **state) {
 	for (int i = 0; i < STARTS; i++)
 		if (starters[i].status == 202) stage_wait(jobs, starters[i].id, "done");
 	assert_int_equal(stage_runs(&spent), 3);
-	finds_no_canary();
+	stage_finds_no_canary();
 	jobs_close(&jobs);
 	stage_clean();
 }
@@ -276,12 +252,12 @@ static void the_next_server_goes_on(void **state) {
 	double spent;
 	stage_ledger(4); // room for one of them, which must be enough to go on
 	struct jobs *jobs = stage_open(UINT64_MAX, false);
-	queue_job(jobs, "k", LONG_PLAN, LONG, id);
+	stage_queue(jobs, "k", LONG_PLAN, LONG, id);
 	// Before it has drawn a token, the job would go on with any references.
 	sees_it_go_on(jobs, id);
 	assert_int_equal(stage_runs(&spent), 1);
 	jobs_close(&jobs);
-	finds_no_canary();
+	stage_finds_no_canary();
 	jobs = stage_open(UINT64_MAX, false);
 	jobs_close(&jobs);
 	// As after a reboot: the key is gone, and the job asks for its references again.
@@ -332,7 +308,7 @@ static void try_again(const char *id, int code, const char *status) {
 	fake_command(code, "job_none");
 	stage.command = stage.fake;
 	struct jobs *jobs = stage_open(UINT64_MAX, false);
-	wait_for_file(tried);
+	stage_wait_for_file(tried);
 	stage_wait(jobs, id, status);
 	jobs_close(&jobs);
 	stage.command = stage.named;
@@ -345,8 +321,8 @@ static void no_charged_job_fails_by_attempts(void **state) {
 	double spent;
 	stage_ledger(1000);
 	struct jobs *jobs = stage_open(UINT64_MAX, false);
-	queue_job(jobs, "k", LONG_PLAN, LONG, id);
-	wait_for_runs(1);
+	stage_queue(jobs, "k", LONG_PLAN, LONG, id);
+	stage_wait_for_runs(1);
 	jobs_close(&jobs);
 	try_again(id, CUTTLE_LEDGER, "queued");
 	// The machine is short of memory, or its models are mounted late.
@@ -372,7 +348,7 @@ static void files_that_were_put_back_are_told(void **state) {
 	json_t *document;
 	stage_ledger(1000);
 	struct jobs *jobs = stage_open(UINT64_MAX, false);
-	queue_job(jobs, "k", LONG_PLAN, LONG, id);
+	stage_queue(jobs, "k", LONG_PLAN, LONG, id);
 	sees_it_go_on(jobs, id);
 	jobs_close(&jobs);
 	const char *keep = "cp -p $(find %s -name 'out.jsonl.*') %s/%s";
@@ -392,7 +368,7 @@ static void files_that_were_put_back_are_told(void **state) {
 	assert_string_equal(json_string_value(json_object_get(told, "code")), "files_older");
 	assert_non_null(strstr(json_string_value(json_object_get(told, "message")), "put back"));
 	json_decref(document);
-	finds_no_canary();
+	stage_finds_no_canary();
 	assert_int_equal(stage_upload(jobs, id, LONG, LINE), 0);
 	assert_int_equal(stage_shell(put, stage.folder, "after", stage.state), 0);
 	assert_int_equal(stage_start(jobs, &ann, id, code), 202);
@@ -412,9 +388,9 @@ static void lost_references_are_asked_for(void **state) {
 	double spent;
 	stage_ledger(1000);
 	struct jobs *jobs = stage_open(UINT64_MAX, false);
-	queue_job(jobs, "k", LONG_PLAN, LONG, first);
-	wait_for_runs(1);
-	queue_job(jobs, "l", PLAN, 12, id);
+	stage_queue(jobs, "k", LONG_PLAN, LONG, first);
+	stage_wait_for_runs(1);
+	stage_queue(jobs, "l", PLAN, 12, id);
 	(void)snprintf(key, sizeof key, "%s/%s.key", stage.runtime, id);
 	assert_int_equal(unlink(key), 0);
 	assert_true(jobs_cancel(jobs, &ann, first, &document, &fault));
@@ -441,8 +417,8 @@ static void a_job_that_waits_holds_up_no_other(void **state) {
 	double spent;
 	stage_ledger(1000);
 	struct jobs *jobs = stage_open(UINT64_MAX, false);
-	queue_job(jobs, "k", LONG_PLAN, LONG, id);
-	wait_for_runs(1);
+	stage_queue(jobs, "k", LONG_PLAN, LONG, id);
+	stage_wait_for_runs(1);
 	jobs_close(&jobs);
 	fake_command(CUTTLE_MODEL, "job_none");
 	stage.command = stage.fake;
@@ -550,8 +526,8 @@ static void a_busy_ledger_holds_up_no_list(void **state) {
 	char id[64], tried[96];
 	stage_ledger(1000);
 	struct jobs *jobs = stage_open(UINT64_MAX, false);
-	queue_job(jobs, "k", LONG_PLAN, LONG, id);
-	wait_for_runs(1);
+	stage_queue(jobs, "k", LONG_PLAN, LONG, id);
+	stage_wait_for_runs(1);
 	jobs_close(&jobs);
 	(void)snprintf(tried, sizeof tried, "%s/tried", stage.folder);
 	(void)unlink(tried);
@@ -559,7 +535,7 @@ static void a_busy_ledger_holds_up_no_list(void **state) {
 	stage.command = stage.fake;
 	jobs = stage_open(UINT64_MAX, false);
 	sqlite3 *held = hold_ledger(true);
-	wait_for_file(tried);
+	stage_wait_for_file(tried);
 	(void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
 	const double listed = time_list(jobs);
 	assert_string_equal(stage_status(jobs, id), "running"); // nobody knows yet what it is
@@ -597,9 +573,9 @@ static void cancelled_and_removed_jobs_are_wiped(void **state) {
 	double spent;
 	stage_ledger(1000);
 	struct jobs *jobs = stage_open(UINT64_MAX, false);
-	queue_job(jobs, "k", LONG_PLAN, LONG, id);
-	queue_job(jobs, "l", LONG_PLAN, LONG, waits);
-	wait_for_runs(1);
+	stage_queue(jobs, "k", LONG_PLAN, LONG, id);
+	stage_queue(jobs, "l", LONG_PLAN, LONG, waits);
+	stage_wait_for_runs(1);
 	assert_true(jobs_cancel(jobs, &ann, waits, &document, &fault));
 	json_decref(document);
 	assert_string_equal(stage_status(jobs, waits), "cancelled");
@@ -609,8 +585,8 @@ static void cancelled_and_removed_jobs_are_wiped(void **state) {
 	stage_wait(jobs, id, "cancelled");
 	assert_int_not_equal(stage_shell("ls %s/*.key >/dev/null 2>&1", stage.runtime), 0);
 	assert_int_equal(stage_runs(&spent), 1); // the charge stays
-	queue_job(jobs, "m", LONG_PLAN, LONG, other);
-	wait_for_runs(2);
+	stage_queue(jobs, "m", LONG_PLAN, LONG, other);
+	stage_wait_for_runs(2);
 	assert_true(jobs_remove(jobs, &ann, other, &fault)); // runs
 	assert_string_equal(stage_status(jobs, other), "none");
 	assert_true(jobs_remove(jobs, &ann, id, &fault)); // has ended
@@ -629,15 +605,15 @@ static void a_full_disk_holds_up_no_removal(void **state) {
 	sqlite3 *list;
 	stage_ledger(1000);
 	struct jobs *jobs = stage_open(UINT64_MAX, false);
-	queue_job(jobs, "k", LONG_PLAN, LONG, id);
-	wait_for_runs(1);
+	stage_queue(jobs, "k", LONG_PLAN, LONG, id);
+	stage_wait_for_runs(1);
 	(void)snprintf(path, sizeof path, "%s/jobs.db", stage.state);
 	assert_int_equal(sqlite3_open(path, &list), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(list, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
 	(void)alarm(60); // else a server that waits would keep the test for ever
 	assert_false(jobs_remove(jobs, &ann, id, &fault));
 	(void)alarm(0);
-	finds_no_canary();
+	stage_finds_no_canary();
 	assert_int_not_equal(stage_shell("ls %s/*.key >/dev/null 2>&1", stage.runtime), 0);
 	(void)sqlite3_close(list);
 	assert_true(jobs_remove(jobs, &ann, id, &fault));
@@ -667,9 +643,9 @@ static void a_full_disk_keeps_no_references(void **state) {
 	struct jobs *jobs = stage_open(UINT64_MAX, false);
 	json_decref(stage_create(jobs, &ann, "l", PLAN, waits));
 	assert_int_equal(stage_upload(jobs, waits, 12, LINE), 0);
-	queue_job(jobs, "k", PLAN, 12, id);
+	stage_queue(jobs, "k", PLAN, 12, id);
 	(void)snprintf(path, sizeof path, "%s/reads", stage.folder);
-	wait_for_file(path);
+	stage_wait_for_file(path);
 	(void)snprintf(path, sizeof path, "%s/jobs.db", stage.state);
 	assert_int_equal(sqlite3_open(path, &list), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(list, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
@@ -712,7 +688,7 @@ static void events_are_numbered(void **state) {
 	bool more;
 	stage_ledger(1000);
 	struct jobs *jobs = stage_open(UINT64_MAX, false);
-	queue_job(jobs, "k", PLAN, 12, id);
+	stage_queue(jobs, "k", PLAN, 12, id);
 	assert_true(
 	    jobs_follow(jobs, &ann, id, 0, &(struct jobs_listener){hear, hear_end, &live}, &fault));
 	stage_wait(jobs, id, "done");
@@ -746,8 +722,8 @@ static void a_removal_is_heard(void **state) {
 	sqlite3 *list;
 	stage_ledger(1000);
 	struct jobs *jobs = stage_open(UINT64_MAX, false);
-	queue_job(jobs, "k", LONG_PLAN, LONG, id);
-	wait_for_runs(1);
+	stage_queue(jobs, "k", LONG_PLAN, LONG, id);
+	stage_wait_for_runs(1);
 	assert_true(
 	    jobs_follow(jobs, &ann, id, 0, &(struct jobs_listener){hear, hear_end, &live}, &fault));
 	assert_false(live.ended);
@@ -884,9 +860,9 @@ static void a_long_job_holds_up_no_wiping(void **state) {
 	struct jobs *jobs = stage_open(UINT64_MAX, false);
 	json_decref(stage_create(jobs, &ann, "i", PLAN, idle));
 	assert_int_equal(stage_upload(jobs, idle, 12, LINE), 0);
-	queue_job(jobs, "k", LONG_PLAN, LONG, runs);
+	stage_queue(jobs, "k", LONG_PLAN, LONG, runs);
 	stage_wait(jobs, runs, "running");
-	queue_job(jobs, "l", PLAN, 12, queued);
+	stage_queue(jobs, "l", PLAN, 12, queued);
 	age_references(queued, queued_key);
 	age_references(idle, idle_key);
 	wait_for_no_file(idle_key);
@@ -972,8 +948,8 @@ static void data_sets_have_their_own_room(void **state) {
 	                                     .seed = UINT64_MAX,
 	                                     .queue = 3};
 	assert_int_equal(jobs_open(&options, &jobs, &error), CUTTLE_OK);
-	queue_job(jobs, "a", LONG_PLAN, LONG, ids[0]);
-	queue_job(jobs, "b", LONG_PLAN, LONG, ids[1]);
+	stage_queue(jobs, "a", LONG_PLAN, LONG, ids[0]);
+	stage_queue(jobs, "b", LONG_PLAN, LONG, ids[1]);
 	json_t *request = stage_request(PLAN);
 	(void)json_object_set_new(request, "dataset", json_string("others"));
 	assert_true(jobs_create(jobs, &ann, "c", request, &document, &created, &fault));
