@@ -215,3 +215,8 @@ void stage_finds_no_canary(void) {
 	    stage_shell("grep -rqa CANARY-42 %s %s %s", stage.state, stage.runtime, stage.ledger),
 	    0);
 }
+
+void stage_wait_for_no_file(const char *path) {
+	for (int i = 0; i < 3000 && access(path, F_OK) == 0; i++) stage_nap();
+	assert_int_not_equal(access(path, F_OK), 0);
+}

@@ -64,9 +64,10 @@ uint64_t stage_runs(double *spent);
 void stage_wait(struct jobs *jobs, const char *id, const char *status);
 /* Makes a job of ann's, uploads so many records for it, and starts it. */
 void stage_queue(struct jobs *jobs, const char *key, const char *plan, size_t records, char id[64]);
-/* Until so many runs were charged, or the file is there; at most half a minute. */
+/* Until so many runs were charged, or the file is there, or gone; at most half a minute. */
 void stage_wait_for_runs(uint64_t runs);
 void stage_wait_for_file(const char *path);
+void stage_wait_for_no_file(const char *path);
 /* Nothing of the records is below the server's folders in the clear. */
 void stage_finds_no_canary(void);
 

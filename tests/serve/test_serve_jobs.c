@@ -825,11 +825,6 @@ static void age_references(const char *id, char key[160]) {
 	files_put(key, bytes, size);
 }
 
-static void wait_for_no_file(const char *path) {
-	for (int i = 0; i < 3000 && access(path, F_OK) == 0; i++) stage_nap();
-	assert_int_not_equal(access(path, F_OK), 0);
-}
-
 /* References that nobody starts are wiped after a day, by a clock that no setting moves. */
 static void what_nobody_starts_is_wiped(void **state) {
 	(void)state;
@@ -843,7 +838,7 @@ static void what_nobody_starts_is_wiped(void **state) {
 	jobs_close(&jobs);
 	age_references(id, key);
 	jobs = stage_open(UINT64_MAX, false);
-	wait_for_no_file(key);
+	stage_wait_for_no_file(key);
 	assert_int_equal(stage_start(jobs, &ann, id, code), 409);
 	assert_string_equal(code, "references_missing");
 	jobs_close(&jobs);
@@ -865,7 +860,7 @@ static void a_long_job_holds_up_no_wiping(void **state) {
 	stage_queue(jobs, "l", PLAN, 12, queued);
 	age_references(queued, queued_key);
 	age_references(idle, idle_key);
-	wait_for_no_file(idle_key);
+	stage_wait_for_no_file(idle_key);
 	assert_string_equal(stage_status(jobs, runs), "running");
 	assert_int_equal(access(queued_key, F_OK), 0);
 	assert_true(jobs_remove(jobs, &ann, runs, &fault));
