@@ -13,6 +13,7 @@
 #include "tests/support/files.h"
 #include "tests/support/runs.h"
 #include "tests/support/statistics.h"
+#include "workflow/references.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -222,6 +223,46 @@ static void other_records(void **state) {
 	// A null record that no text reads is part of the input all the same.
 	write_input(TEXTS * BATCH - 1, SIZE_MAX);
 	refused(&request, CUTTLE_INPUT, "N x B = 3 x 2 = 6 are needed");
+	write_input(RECORDS, SIZE_MAX);
+}
+
+/* Writes records of two kinds, so many of them of the first. */
+static void write_kinds(size_t count, size_t first) {
+	char lines[RECORDS * 2 * 64] = "";
+	for (size_t i = 0; i < count; i++)
+		(void)snprintf(lines + strlen(lines), sizeof lines - strlen(lines),
+		               "{\"text\":\"Note %zu.\",\"kind\":\"%s\"}\n", i,
+		               i < first ? "a" : "b");
+	files_put(input, lines, strlen(lines));
+}
+
+/* The input is counted, then read. One more, or one of another category, and q is another. */
+static void counted_and_then_changed(void **state) {
+	(void)state;
+	static const struct {
+		size_t count, first;
+		enum cuttle_status status;
+	} cases[] = {
+	    {RECORDS, 8, CUTTLE_OK}, {RECORDS, 7, CUTTLE_INPUT}, {RECORDS + 1, 8, CUTTLE_INPUT}};
+	static const char *const kind = "kind";
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct run_request request = make_request();
+		struct setup setup;
+		struct references references = {0};
+		request.category_fields = &kind;
+		request.category_field_count = 1;
+		request.categories = "a,b";
+		request.category_public = true;
+		write_kinds(RECORDS, 8);
+		assert_int_equal(setup_make(&request, &opened, &setup, &error), CUTTLE_OK);
+		write_kinds(cases[i].count, cases[i].first);
+		assert_int_equal(references_read(&request, &setup, &references, &error),
+		                 cases[i].status);
+		if (cases[i].status)
+			assert_non_null(strstr(error.message, "other records than when"));
+		references_free(&references);
+		setup_free(&setup);
+	}
 	write_input(RECORDS, SIZE_MAX);
 }
 
@@ -461,11 +502,15 @@ static int remove_lots(void **state) {
 }
 
 int main(void) {
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(stopped_anywhere),   cmocka_unit_test(the_receipt_has_no_lot),
-	    cmocka_unit_test(null_records_count), cmocka_unit_test(lost_lots),
-	    cmocka_unit_test(other_records),      cmocka_unit_test(requests),
-	    cmocka_unit_test(keys_of_runs),       cmocka_unit_test(ledgers),
-	    cmocka_unit_test(edited_receipts)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(stopped_anywhere),
+	                                   cmocka_unit_test(the_receipt_has_no_lot),
+	                                   cmocka_unit_test(null_records_count),
+	                                   cmocka_unit_test(lost_lots),
+	                                   cmocka_unit_test(other_records),
+	                                   cmocka_unit_test(requests),
+	                                   cmocka_unit_test(counted_and_then_changed),
+	                                   cmocka_unit_test(keys_of_runs),
+	                                   cmocka_unit_test(ledgers),
+	                                   cmocka_unit_test(edited_receipts)};
 	return cmocka_run_group_tests(tests, prepare_lots, remove_lots);
 }
