@@ -97,10 +97,9 @@ static void numbers_are_read_as_typed(void **state) {
 	               {"1e300", 1e300L}};
 	static const char *const none[] = {"", "x", "0", "-1", "nan", "inf", "1e999", "1 "};
 	double value, up, down;
-	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-		assert_true(units_read(kept[i], true, &value) && value == strtod(kept[i], NULL));
-		assert_true(units_decimal(value));
-	}
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+		assert_true(units_read(kept[i], true, &value) && units_decimal(value) &&
+		            value == strtod(kept[i], NULL));
 	for (size_t i = 0; i < sizeof rounded / sizeof *rounded; i++) {
 		assert_false(units_read(rounded[i].text, true, &up));
 		assert_false(units_read(rounded[i].text, false, &down));
