@@ -619,7 +619,7 @@ static int append_json_line(struct output *output, const struct cuttle_text *tex
 }
 
 /* A cell with words; *formula becomes true where a spreadsheet would run them. */
-static int append_words(struct output *output, const char *words, bool *formula) {
+static int append_told_cell(struct output *output, const char *words, bool *formula) {
 	*formula |= formats_formula(words, strlen(words));
 	return append_cell(output, words);
 }
@@ -642,11 +642,11 @@ static int append_csv_line(struct output *output, const struct cuttle_text *text
 	const struct categories *categories = output->request.categories;
 	const char *end = output->request.private_output ? "\r\n" : ",false,NOT PRIVATE\r\n";
 	for (size_t i = 0; !status && i < output->request.cell_count; i++)
-		status = append_words(output, output->request.cell(output->request.user, text, i),
-		                      &formula);
+		status = append_told_cell(
+		    output, output->request.cell(output->request.user, text, i), &formula);
 	for (size_t i = 0; !status && categories && i < categories->field_count; i++)
-		status = append_words(output, categories_of(categories, text->batch)->values[i],
-		                      &formula);
+		status = append_told_cell(output, categories_of(categories, text->batch)->values[i],
+		                          &formula);
 	output->counts.formulas += formula;
 	return status ? status : append_output(output, end, strlen(end));
 }

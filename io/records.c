@@ -311,10 +311,10 @@ static void advise_on_column(const struct rows *rows, struct row row, const char
 
 /* Finds the columns by the header row, which is public. A header row that needs the next line is
  * none: whether it does would follow from a record. */
-static enum cuttle_status read_header(const struct records *records,
-                                      const struct records_request *request,
-                                      const struct rows *rows, struct row *row,
-                                      struct columns *columns, struct cuttle_error *error) {
+static enum cuttle_status read_header_row(const struct records *records,
+                                          const struct records_request *request,
+                                          const struct rows *rows, struct row *row,
+                                          struct columns *columns, struct cuttle_error *error) {
 	const char *const path = rows->source->path;
 	const struct row whole = *row;
 	const char *cell;
@@ -373,7 +373,7 @@ static enum cuttle_status read_csv_records(struct records *records,
 	       rows_next(&rows, &row, &status, error)) {
 		if (header) memory = add_csv(records, &columns, &rows, &row);
 		else if (row.fault != ROW_BLANK) {
-			status = read_header(records, request, &rows, &row, &columns, error);
+			status = read_header_row(records, request, &rows, &row, &columns, error);
 			if (status) return status;
 			header = true;
 		}

@@ -66,7 +66,7 @@ static bool find_id(const struct key_line *lines, size_t count, const char *id) 
 
 /* Names the owner of what belongs to this key. The hash has a salt, so no two keys have the same.
  */
-static void name_owner(struct key_line *line) {
+static void name_key_owner(struct key_line *line) {
 	unsigned char mark[crypto_generichash_BYTES_MIN];
 	char hex[2 * sizeof mark + 1];
 	(void)crypto_generichash(mark, sizeof mark, (const unsigned char *)line->hash,
@@ -86,7 +86,7 @@ static bool parse_client_line(char *text, struct key_line *line) {
 		return false;
 	strcpy(line->id, id);
 	strcpy(line->hash, hash);
-	name_owner(line);
+	name_key_owner(line);
 	return true;
 }
 

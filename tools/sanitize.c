@@ -203,7 +203,8 @@ static const char ABOUT[] =
 	"places are public as places. Which ones follows from the contents, as does what a "
 	"--tagger or --names mark: no cost covers that choice, and no ceiling of guessing is "
 	"stated then. Groups, costs and charge are those of the spans before a sweep. Out comes "
-	"{\"id\",\"text\",\"tokens\",\"ended\",\"groups\"}: ended is end or cap, groups how many groups have a mark.\n\n"
+	"{\"id\",\"text\",\"tokens\",\"ended\",\"groups\"}: ended is end or cap, groups how many "
+	"groups have a mark.\n\n"
 
 	"The model is asked to write the document again. One context has every mark blank; others "
 	"show marks. Each token is drawn from a mixture that is at most the cap away from the "

@@ -92,7 +92,7 @@ static size_t count_share_texts(const struct categories *declared, const struct 
 	return texts;
 }
 
-static int compare_names(const char *a, size_t a_size, const char *b, size_t b_size) {
+static int compare_options(const char *a, size_t a_size, const char *b, size_t b_size) {
 	const int order = memcmp(a, b, a_size < b_size ? a_size : b_size);
 	return order ? order : (a_size > b_size) - (a_size < b_size);
 }
@@ -104,8 +104,8 @@ static const char *next_category(const struct records *records, const struct sur
 	for (size_t i = 0; i < count; i++) {
 		size_t length;
 		const char *name = records_label(records, survey->categories[i].record, 0, &length);
-		if (last && compare_names(name, length, last, last_size) <= 0) continue;
-		if (next && compare_names(name, length, next, *size) >= 0) continue;
+		if (last && compare_options(name, length, last, last_size) <= 0) continue;
+		if (next && compare_options(name, length, next, *size) >= 0) continue;
 		next = name;
 		*size = length;
 	}

@@ -181,6 +181,7 @@ keeps <<-'END'
 	overwrite|-e 3|-e 3 --overwrite # it says what becomes of another command's files
 	dry-run|-e 3|-e 3 --dry-run # it draws nothing
 	json|-e 3|-e 3 --json # it says the same in another form
+	reference-tokens|-e 3|-e 3 --reference-tokens 90 # it says how long the run will take
 	charge|-e 3|-e 3 --charge epsilon # it says what a ledger counts of the same run
 	approved|-e 3 --ledger l --dataset notes|-e 3 --ledger l --dataset notes --approved 0000000000000000000000000000000000000000000000000000000000000000:1 # it says what the run must be
 	bench|-e 3|-e 3 --bench again.json # it says how long the run will take

@@ -30,7 +30,7 @@ no 2 'writes a text from one reference: give -B 1' --method dp-prompt -e 3
 no 2 'needs epsilon or --clip-width' --method dp-prompt -B 1
 no 2 'needs epsilon or --clip-width' --method dp-prompt -B 1 -e 3 --clip-width 5
 no 2 'must lie between' --method dp-prompt -B 1 --clip-width 1000
-no 2 'must lie between' --method dp-prompt -B 1 --clip-width -1
+no 2 'is not a number above 0' --method dp-prompt -B 1 --clip-width -1
 no 3 'the nearest is --clip-width' --method dp-prompt -B 1 -e 1e-7
 no 2 'is for --method invisibleink' --method dp-prompt -B 1 -e 3 --unit-key who
 no 2 'is for --method invisibleink' --method dp-prompt -B 1 -e 3 --lots on
