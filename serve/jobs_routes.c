@@ -72,7 +72,7 @@ static void answer_start(void *user, const struct http_call *call, struct http_r
 	const size_t size = match ? strlen(match) : 0;
 	const bool quoted = size >= 2 && *match == '"' && match[size - 1] == '"';
 	if (match)
-		(void)snprintf(approval, sizeof approval, "%.*s", (int)(size - 2 * quoted),
+		(void)snprintf(approval, sizeof approval, "%.*s", (int)(quoted ? size - 2 : size),
 		               match + quoted);
 	if (match) caller.approval = approval;
 	struct jobs_fault fault;

@@ -53,5 +53,6 @@ exits 0 perturb --words w.cw -i refs.jsonl -k 3 -q -o words.jsonl
 exits 0 evolve -n 12 --seed 3 -i refs.jsonl -o evolved.jsonl -e 1 -N 4 --variations 2 --generations 1 -q
 exits 0 expand -i categories.jsonl -o more.jsonl -N 3 -q
 "$edits" ./*.receipt.json >out || fail "edits are not noticed: $(cat out)"
-[ "$(ls ./*.receipt.json | wc -l)" = 22 ] || fail "receipts: $(ls ./*.receipt.json)"
+receipts=(./*.receipt.json)
+[ ${#receipts[@]} = 22 ] || fail "receipts: ${receipts[*]}"
 exit 0

@@ -355,8 +355,8 @@ counted() {
 		cd "$1" || exit
 		doc x "$2" "$3" >docs.jsonl
 		exits 0 ledger init --ledger l --dataset d --measure rdp --order 4 --epsilon-limit 90 --delta 1e-5
-		"$CUTTLE" sanitize -m ../tiny.gguf -i docs.jsonl -o out.jsonl -n 6 --template continue --alpha 4 --ledger l --dataset d "${@:4}" >said 2>told
-		[ $? = 0 ] || fail "$(cat told)"
+		"$CUTTLE" sanitize -m ../tiny.gguf -i docs.jsonl -o out.jsonl -n 6 --template continue --alpha 4 --ledger l --dataset d "${@:4}" >said 2>told ||
+			fail "$(cat told)"
 		exits 0 ledger show --ledger l --dataset d --json
 		mv out shown
 		sed 's/"text":.*"groups"/"groups"/' out.jsonl >groups

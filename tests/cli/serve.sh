@@ -182,7 +182,7 @@ for taken in file pipe .; do
 	unserved 2 -m tiny.gguf --listen "unix:$taken"
 	says err 'another server or a file is there'
 done
-[ "$(cat file)" = mine ] && [ -p pipe ] || fail "a file was taken for a socket that is left over"
+[[ $(cat file) = mine && -p pipe ]] || fail "a file was taken for a socket that is left over"
 begin local --listen unix:sock --name other
 [ "$(stat -c %a sock)" = 660 ] || fail "the socket is open to $(stat -c %a sock)"
 unserved 2 -m tiny.gguf --listen unix:sock
