@@ -29,7 +29,7 @@ if [ ! -e "$folder/table.json" ]; then
 	echo "Now texts of the same prompts without any message, to compare with, and the comparison:" >&2
 	step generate -m "$model" -i "$folder/blank.jsonl" -o "$folder/public.jsonl" --public-examples "$samples/public-messages.jsonl" \
 		--kind "message to a shop" --category-field category --categories $all --category-public \
-		--drop duplicates,loops -e 3 --delta 1e-6 -B 1 -N 16 -n 64 --temperature 0.7 --stop auto --token-bank --complete -q
+		--drop duplicates,loops -e 3 --delta 1e-6 -B 1 -N 16 -n 64 --temperature 0.5 --stop auto --token-bank --complete -q
 	head -250 "$samples/messages.jsonl" >"$folder/against.jsonl"
 	sed -n 251,500p "$samples/messages.jsonl" >"$folder/test.jsonl"
 	step evaluate -m "$model" -i "$folder/messages.jsonl" --baseline "$folder/public.jsonl" --against "$folder/against.jsonl" --private \

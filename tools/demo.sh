@@ -60,7 +60,7 @@ follower=$!
 code=0
 "$cuttle" generate -m "$model" -i "$samples/messages.jsonl" -o "$folder/messages.jsonl" --public-examples "$samples/public-messages.jsonl" \
 	--kind "message to a shop" --category-field category --categories delivery,billing,product,staff --drop duplicates,loops \
-	-e 3 --delta 1e-6 -B 15 -N 14 -n 64 --temperature 0.7 --stop auto --token-bank --complete -q || code=$?
+	-e 3 --delta 1e-6 -B 15 -N 14 -n 64 --temperature 0.5 --stop auto --token-bank --complete -q || code=$?
 kill "$follower" 2>/dev/null || :
 wait "$follower" || :
 [ "$complete" ] || echo $(($(date +%s) - begun)) >>"$folder/seconds"
