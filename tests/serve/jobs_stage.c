@@ -220,3 +220,14 @@ void stage_wait_for_no_file(const char *path) {
 	for (int i = 0; i < 3000 && access(path, F_OK) == 0; i++) stage_nap();
 	assert_int_not_equal(access(path, F_OK), 0);
 }
+
+void stage_wait_for_growth(const char *copies) {
+	for (int i = 0; i < 15000; i++) {
+		if (!stage_shell("[ $(cat %s/%s/*.journal | wc -c) -lt "
+		                 "$(find %s -name out.jsonl.journal -exec cat {} + | wc -c) ]",
+		                 stage.folder, copies, stage.state))
+			return;
+		stage_nap();
+	}
+	fail_msg("no token is drawn");
+}

@@ -68,6 +68,8 @@ void stage_queue(struct jobs *jobs, const char *key, const char *plan, size_t re
 void stage_wait_for_runs(uint64_t runs);
 void stage_wait_for_file(const char *path);
 void stage_wait_for_no_file(const char *path);
+/* Until the one job has a longer journal than the copy in this folder of the stage's. */
+void stage_wait_for_growth(const char *copies);
 /* Nothing of the records is below the server's folders in the clear. */
 void stage_finds_no_canary(void);
 
