@@ -14,7 +14,8 @@
 
 enum {
 	MOST_RECEIPT = 1 << 20, /* bytes of the longest receipt that is read */
-	MOST_PROBLEM = 96       /* bytes for a phrase that says what is wrong */
+	MOST_PROBLEM = 96,      /* bytes for a phrase that says what is wrong */
+	MOST_NAME = 32          /* bytes of a member's name that is shown */
 };
 
 /* ---- members --------------------------------------------------------------------------------- */
@@ -69,6 +70,12 @@ bool attest_date(const json_t *root, char date[RECEIPT_DATE]) {
 	const time_t moment = timegm(&day);
 	return strftime(date, RECEIPT_DATE, "%Y-%m-%d", gmtime_r(&moment, &day)) &&
 	       !strcmp(date, text);
+}
+
+bool attest_charge(const json_t *root, const char *measure, struct receipt_ledger *ledger) {
+	const json_t *member = json_object_get(root, "ledger");
+	return json_is_null(member) || (attest_hash(member, "entry", ledger->entry) &&
+	                                attest_real(member, measure, &ledger->rho));
 }
 
 bool attest_savings(const json_t *root, struct cuttle_savings *savings) {
@@ -206,32 +213,47 @@ bool attest_confirm(double claimed, double follows) {
 	return claimed >= follows * (1 - 1e-12) && claimed <= follows * (1 + 1e-6);
 }
 
+/* ": NAME", or "" for a name of other characters than cuttle's: these might control a terminal. */
+static const char *name_member(const char *key, char name[MOST_NAME + sizeof ": "]) {
+	const size_t size = strlen(key);
+	const bool plain =
+	    size <= MOST_NAME && strspn(key, "abcdefghijklmnopqrstuvwxyz_0123456789") == size;
+	(void)snprintf(name, MOST_NAME + sizeof ": ", "%s%s", plain ? ": " : "", plain ? key : "");
+	return name;
+}
+
 /* Writes where the claimed document differs from the one made anew. */
 static void name_difference(json_t *claimed, const json_t *again, char problem[MOST_PROBLEM]) {
 	const char *key;
 	json_t *value;
+	char name[MOST_NAME + sizeof ": "];
 	(void)snprintf(problem, MOST_PROBLEM, "it lacks a member");
 	json_object_foreach(claimed, key, value) {
 		const json_t *wanted = json_object_get(again, key);
 		if (!wanted)
 			(void)snprintf(problem, MOST_PROBLEM,
-			               "it has a member that cuttle does not write");
+			               "it has a member that cuttle does not write%s",
+			               name_member(key, name));
 		else if (!json_equal(value, wanted))
 			(void)snprintf(problem, MOST_PROBLEM,
 			               "its %s does not follow from the rest", key);
 	}
 }
 
-/* Whether the document is `again`, with the members of given[count] in it. */
-static bool is_remade(const struct attested *attested, json_t *again, const char *const *given,
+/* Copies a member, where there is one. False: out of memory. */
+static bool copy_member(const struct attested *attested, const char *name, json_t *again) {
+	json_t *value = json_object_get(attested->root, name);
+	return !value || json_object_set(again, name, value) == 0;
+}
+
+/* Whether the document is `again`, with the members that are given in it. Which version of the
+ * format wrote it is its own word, and so is the key. */
+static bool is_remade(const struct attested *attested, json_t *again, const struct member *members,
                       size_t count, char problem[MOST_PROBLEM]) {
-	json_t *value, *version = json_object_get(attested->root, "version");
-	bool made = again != NULL;
+	bool made = again && copy_member(attested, "public_key", again) &&
+	            copy_member(attested, "version", again);
 	for (size_t i = 0; made && i < count; i++)
-		if ((value = json_object_get(attested->root, given[i])))
-			made = json_object_set(again, given[i], value) == 0;
-	// Which version of the format wrote it is its own word.
-	if (made && json_is_string(version)) made = !json_object_set(again, "version", version);
+		made = !members[i].given || copy_member(attested, members[i].name, again);
 	const bool right = made && json_equal(again, attested->root);
 	if (made) name_difference(attested->root, again, problem);
 	else (void)snprintf(problem, MOST_PROBLEM, "out of memory");
@@ -239,12 +261,13 @@ static bool is_remade(const struct attested *attested, json_t *again, const char
 }
 
 enum cuttle_status attest_conclude(const struct attested *attested, const char *problem,
-                                   json_t *again, const char *const *given, size_t count,
+                                   json_t *again, const struct member *members, size_t count,
                                    struct cuttle_error *error) {
 	char difference[MOST_PROBLEM];
 	const char *version = json_string_value(json_object_get(attested->root, "version"));
 	const bool other = version && strcmp(version, cuttle_version()) != 0;
-	if (!problem && !is_remade(attested, again, given, count, difference)) problem = difference;
+	if (!problem && !is_remade(attested, again, members, count, difference))
+		problem = difference;
 	json_decref(again);
 	if (!problem) return CUTTLE_OK;
 	return io_fail(error, CUTTLE_LEDGER, "%s: %s%s%s", file_shown(attested->path), problem,

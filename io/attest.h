@@ -2,18 +2,11 @@
 // attest.h: what all receipts have in common when they are read back, whatever mechanism they are
 // of.
 //
-// Called by io/claim, io/rewrite_claim and workflow/verification. A receipt is public: no private
-// data is here. In this order:
-//
-//     status = attest_open(path, &attested, error);
-//     right = attest_words(&attested) && attest_count(attested.root, "alpha", 16, &alpha) && ...
-//     if (!status) status = attest_refuse(&attested, right, error);
-//     problem = attest_signature(&attested, NULL);    then attest_confirm; at last:
-//     status = attest_conclude(&attested, problem, again, given, 2, error);
-//     attest_close(&attested);
+// A receipt is public: no private data is here. io/claim.h has the order of a check.
 #ifndef CUTTLE_IO_ATTEST_H
 #define CUTTLE_IO_ATTEST_H
 
+#include "io/members.h"
 #include "io/receipt.h"
 
 struct attested {
@@ -54,6 +47,8 @@ bool attest_text(const json_t *root, const char *key, const char **text);
 bool attest_name(const json_t *root, const char *key, const char **text);
 bool attest_hash(const json_t *root, const char *key, char hash[HASH_TEXT]);
 bool attest_date(const json_t *root, char date[RECEIPT_DATE]);
+/* The member "ledger", which is null or has an entry and a number of this measure. */
+bool attest_charge(const json_t *root, const char *measure, struct receipt_ledger *ledger);
 /* The ways to spend better. A receipt names only those that are on. */
 bool attest_savings(const json_t *root, struct cuttle_savings *savings);
 /* Where texts end: `stops` of the receipt point into *attested, which must not move. */
@@ -69,11 +64,11 @@ bool attest_filters(const json_t *root, struct filters *filters, struct filter_c
  * enters rho squared. */
 bool attest_confirm(double claimed, double follows);
 /* The end of a check. LEDGER: there is a `problem`, or the document is not `again`, which was made
- * anew from what was read of it; NULL = there was no memory for that, or a problem. Members of
- * given[count] follow from no others, so they are copied first. Takes `again`. Example: a model's
- * name is given, rho is not. */
+ * anew from what was read of it; NULL = there was no memory for that, or a problem. Those of
+ * members[count] that are given follow from no others, so they are copied first. Takes `again`.
+ * Example: a model's name is given, rho is not. */
 enum cuttle_status attest_conclude(const struct attested *attested, const char *problem,
-                                   json_t *again, const char *const *given, size_t count,
+                                   json_t *again, const struct member *members, size_t count,
                                    struct cuttle_error *error);
 /* What is wrong with the signature, or NULL. `key` is the public key that must have signed; NULL
  * accepts any key and no signature. Takes the signature out of the document, as the rest is what

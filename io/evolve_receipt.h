@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// evolve_receipt.h: the receipt of a run of cuttle evolve, and how it is read back and checked.
+// evolve_receipt.h: the receipt of a run of cuttle evolve.
 //
-// Called by workflow/evolving and tools/receipt. It says nothing about the records but what noisy
+// It says nothing about the records but what noisy
 // votes say. Its guarantee follows from the number of generations and the variance of a vote's
 // noise (dp/PRIVACY.md, step 49); all texts are drawn from public prompts. Canonical bytes and
-// signature are as in io/receipt.h.
-//
-//     bytes = receipt_seal(evolve_receipt_json(&receipt, command, sha256), signer, &size);
-//
-//     status = attest_open(path, &attested, error);
-//     if (!status) status = evolve_claim_read(&attested, &claim, error);
-//     if (!status) status = evolve_claim_check(&claim, NULL, error);
-//     attest_close(&claim.attested);
+// signature are as in io/receipt.h; io/claim.h writes it and reads it back.
 #ifndef CUTTLE_IO_EVOLVE_RECEIPT_H
 #define CUTTLE_IO_EVOLVE_RECEIPT_H
 
 #include "engine/cuttle/votes.h"
-#include "io/attest.h"
-
-#define EVOLVE_MECHANISM "evolve"
+#include "io/claim.h"
 
 struct evolve_receipt {
 	struct cuttle_query votes; /* its times are G, its square K */
@@ -58,19 +49,7 @@ void evolve_sentence(const struct evolve_receipt *receipt, char sentence[EVOLVE_
 bool evolve_fingerprint(const struct evolve_receipt *receipt, const char *input,
                         const char *text_field, uint64_t insecure_seed,
                         char fingerprint[HASH_TEXT]);
-/* The receipt without key and signature. NULL: out of memory. */
-json_t *evolve_receipt_json(const struct evolve_receipt *receipt, const char *fingerprint,
-                            const char *output_sha256);
-
-struct evolve_claim {
-	struct attested attested;
-	struct evolve_receipt receipt; /* its members, but without the model's name */
-};
-
-/* As claim_read and claim_check; attest_close frees it, also after a failure. */
-enum cuttle_status evolve_claim_read(struct attested *attested, struct evolve_claim *claim,
-                                     struct cuttle_error *error);
-enum cuttle_status evolve_claim_check(struct evolve_claim *claim, const char *key,
-                                      struct cuttle_error *error);
+/* Its members, and how it is written and read back (io/claim.h). */
+extern const struct receipt_kind EVOLVE_KIND;
 
 #endif

@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// expand_receipt.h: the receipt of a run of cuttle expand, and how it is read back and checked.
+// expand_receipt.h: the receipt of a run of cuttle expand. No private data.
 //
-// Called by workflow/expanding and workflow/verification. No private data. An expansion is
+// An expansion is
 // post-processing (dp/PRIVACY.md, step 43): it has the guarantee of the output whose texts it shows
 // as examples, the parent, and costs nothing. So its receipt names the parent's receipt by its
 // hash, and repeats for whom and how much the parent promised. Canonical bytes and signature are as
-// in io/receipt.h.
-//
-//     bytes = receipt_seal(expand_receipt_json(&receipt, command, sha256), signer, &size);
-//
-//     status = attest_open(path, &attested, error);
-//     if (!status) status = expand_claim_read(&attested, &claim, error);
-//     if (!status) status = expand_claim_check(&claim, NULL, error);
-//     if (!status) status = expand_claim_parent(&claim, "out.receipt.json", error);
-//     attest_close(&claim.attested);
+// in io/receipt.h; io/claim.h writes it and reads it back, and expand_parent looks at the parent.
 #ifndef CUTTLE_IO_EXPAND_RECEIPT_H
 #define CUTTLE_IO_EXPAND_RECEIPT_H
 
-#include "io/attest.h"
+#include "io/claim.h"
 
-#define EXPAND_MECHANISM "expand"
 enum { EXPAND_SENTENCE = RECEIPT_SENTENCE + 512 };
 
 struct expand_receipt {
@@ -60,25 +51,13 @@ void expand_sentence(const struct expand_receipt *receipt, char sentence[EXPAND_
 /* SHA-256 of all that is chosen, with the path of the input. False: out of memory. */
 bool expand_fingerprint(const struct expand_receipt *receipt, const char *input,
                         const char *output_format, char fingerprint[HASH_TEXT]);
-/* The receipt without key and signature. NULL: out of memory. */
-json_t *expand_receipt_json(const struct expand_receipt *receipt, const char *fingerprint,
-                            const char *output_sha256);
+/* Its members, and how it is written and read back (io/claim.h). */
+extern const struct receipt_kind EXPAND_KIND;
 
-struct expand_claim {
-	struct attested attested;
-	struct expand_receipt receipt; /* its members, but without the model's name */
-};
-
-/* As claim_read, of an expansion's receipt; attest_close frees it, also after a failure. */
-enum cuttle_status expand_claim_read(struct attested *attested, struct expand_claim *claim,
-                                     struct cuttle_error *error);
-/* As claim_check. What the parent promised is taken as it stands. */
-enum cuttle_status expand_claim_check(struct expand_claim *claim, const char *key,
-                                      struct cuttle_error *error);
 /* Checks the parent's receipt, at path, as claim_check, and that it is this expansion's and
  * promised what is repeated. INPUT: it cannot be read. LEDGER: it does not hold, or is another one.
  */
-enum cuttle_status expand_claim_parent(const struct expand_claim *claim, const char *path,
-                                       struct cuttle_error *error);
+enum cuttle_status expand_parent(const struct claim *claim, const char *path,
+                                 struct cuttle_error *error);
 
 #endif

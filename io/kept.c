@@ -22,7 +22,7 @@ static enum cuttle_status open_parent(struct kept *kept, const char *receipt,
 		                 "can be expanded",
 		                 file_shown(receipt));
 	if (!status) hash_of(attested.bytes, attested.size, kept->receipt_sha256);
-	if (!status) status = claim_read(&attested, &kept->claim, error);
+	if (!status) status = claim_read(&RECEIPT_KIND, &attested, &kept->claim, error);
 	attest_close(&attested);
 	return status ? status : claim_check(&kept->claim, NULL, error);
 }
@@ -62,7 +62,8 @@ static const json_t *find_noisy_counts(const struct kept *kept) {
 
 /* Makes a group for each category, else for each count of the histogram, else one. */
 static enum cuttle_status list_kept_groups(struct kept *kept, struct cuttle_error *error) {
-	const json_t *categories = kept->claim.categories, *counts = find_noisy_counts(kept);
+	const json_t *categories = json_object_get(kept->claim.attested.root, "categories"),
+	             *counts = find_noisy_counts(kept);
 	const char *field;
 	json_t *value;
 	const size_t named = json_array_size(categories), counted = json_array_size(counts);

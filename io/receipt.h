@@ -119,6 +119,9 @@ bool receipt_hash_command(json_t *root, const struct jsonout_member *members, si
  * moves to another machine is still the same command. */
 const char *receipt_command_isa(const char *isa);
 
+/* How a receipt of cuttle generate is written and read back (io/claim.h). */
+extern const struct receipt_kind RECEIPT_KIND;
+
 /* SHA-256 of all parameters, never of the input's content. False: out of memory. */
 bool receipt_fingerprint(const struct receipt *receipt, const struct receipt_command *command,
                          char fingerprint[HASH_TEXT]);
@@ -145,6 +148,10 @@ char *receipt_seal(json_t *root, const struct signature_key *signer, size_t *siz
  * receipts before there were. Takes the object; NULL: out of memory. */
 json_t *receipt_add_filters(json_t *object, const struct filters *filters,
                             const struct filter_counts *counts);
+/* Adds the member "ledger": null, or the entry and the charge by its measure, "rho" or "loss".
+ * Takes the object. */
+json_t *receipt_add_charge(json_t *object, const struct receipt_ledger *ledger,
+                           const char *measure);
 /* Adds a member for each saving that is on, and none for one that is off. Takes the object. */
 json_t *receipt_add_savings(json_t *object, const struct cuttle_savings *savings);
 /* Adds the stops as the member "stop", a list; without it texts end as the form says, as in the
@@ -155,11 +162,6 @@ json_t *receipt_add_stops(json_t *object, const struct cuttle_stops *stops);
 	"NOT PRIVATE: drawn from a chosen seed, so the texts are a function of the references; "   \
 	"there "                                                                                   \
 	"is no guarantee"
-
-/* The receipt with its key and signature when it has a signer, to be freed; *size is its length.
- * NULL: out of memory. */
-char *receipt_dump(const struct receipt *receipt, const char *fingerprint,
-                   const char *output_sha256, size_t *size);
 
 /* The two hashes of a receipt in a file, or "" where the file, the member or memory is missing.
  * Returns whether the file exists. */

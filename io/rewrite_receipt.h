@@ -2,7 +2,7 @@
 // rewrite_receipt.h: the receipt of a run of cuttle sanitize. It is to io/receipt.h what DP-Fusion
 // is to InvisibleInk: the same canonical bytes, signature and rules, and other members.
 //
-// Called by workflow/rewriting and io/rewrite_claim. It says nothing about the contents of marks,
+// It says nothing about the contents of marks,
 // nor about how a text turned out. How many groups are marked in how many documents is public.
 //
 // What a document costs follows from the number m of its groups that have a mark, and from the
@@ -14,8 +14,6 @@
 #include "engine/cuttle/rewrite.h"
 #include "io/groups.h"
 #include "io/receipt.h"
-
-#define REWRITE_MECHANISM "dp-fusion"
 
 /* Who chose by their content which words are marked, as bits. The choice is seen in the public
  * part, and no cost covers it: so no ceiling of guessing is stated then. */
@@ -78,6 +76,9 @@ double rewrite_receipt_charge(const struct rewrite_receipt *receipt);
  * *all to what all groups cost together. */
 void rewrite_receipt_worst(const struct rewrite_receipt *receipt, struct cuttle_rewrite_cost *one,
                            struct cuttle_rewrite_cost *all);
+
+/* Its members, and how it is written and read back (io/claim.h). */
+extern const struct receipt_kind REWRITE_KIND;
 
 /* SHA-256 of all parameters, never of the input's content or marks. False: out of memory. */
 bool rewrite_receipt_fingerprint(const struct rewrite_receipt *receipt,

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the receipt of word_receipt.h with jansson. The guarantee and its sentence are the
-// engine's, so that a claim can make them again from the parameters.
+// The sentence and the members of word_receipt.h. The guarantee and its sentence are the engine's,
+// so that a claim can make them again from the parameters.
 #include "io/word_receipt.h"
 
 #include "base/misuse.h"
-#include "io/jsonout.h"
+#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *const WORD_METHOD_NAMES[WORD_METHODS] = {"rank",     "rantext", "santext",
                                                      "santext+", "custext", "custext+"};
 const char *const WORD_TABLE_NAMES[WORD_TABLES] = {"step", "envelope"};
-
-static const char UNIT[] = "one record of the input";
 
 bool word_receipt_counts(const struct word_receipt *receipt) {
 	return receipt->guarantee.private_output && receipt->pad;
@@ -32,30 +29,11 @@ void word_receipt_sentence(const struct word_receipt *receipt, char sentence[WOR
 	               receipt->id_field ? " Declared public: the ids." : "");
 }
 
-/* ---- the document ---------------------------------------------------------------------------- */
-
-static json_t *word_or_null(const char *word) {
-	return word && *word ? json_string(word) : json_null();
-}
-
-static json_t *json_of_table(const struct word_receipt *receipt) {
-	const struct cuttle_perturb_guarantee *guarantee = &receipt->guarantee;
-	const struct jsonout_member members[] = {
-	    {"kind", json_string(WORD_TABLE_NAMES[receipt->params.table])},
-	    {"k", guarantee->near ? json_integer(guarantee->near) : json_null()},
-	    {"V", json_integer(guarantee->words)},
-	    {"first", json_string(guarantee->table_first)},
-	    {"last", json_string(guarantee->table_last)},
-	    {"total", json_string(guarantee->table_total)},
-	};
-	json_t *table = jsonout_extend(json_object(), members, sizeof members / sizeof *members);
-	if (receipt->params.method == CUTTLE_RANK) return table;
-	json_decref(table);
-	return json_null();
-}
+/* ---- the members ----------------------------------------------------------------------------- */
 
 /* The parameters of a baseline: those that its method has. NULL: out of memory. */
-static json_t *json_of_baseline(const struct word_receipt *receipt) {
+static json_t *make_baseline(const void *at) {
+	const struct word_receipt *receipt = at;
 	const struct cuttle_perturb_params *params = &receipt->params;
 	const bool paper = params->paper_radius;
 	switch (params->method) {
@@ -82,84 +60,228 @@ static json_t *json_of_baseline(const struct word_receipt *receipt) {
 	return json_null();
 }
 
-static json_t *json_of_charge(const struct receipt_ledger *ledger) {
-	return *ledger->entry ? json_pack("{s:s, s:f}", "entry", ledger->entry, "rho", ledger->rho)
-	                      : json_null();
+/* Gets a share from 0 to 1. */
+static bool take_share(const json_t *root, const char *key, double *value) {
+	const json_t *member = json_object_get(root, key);
+	*value = json_real_value(member);
+	return json_is_real(member) && *value >= 0 && *value <= 1;
 }
 
-static const char *name_adjacency(const struct word_receipt *receipt) {
-	if (!receipt->guarantee.private_output) return NULL;
-	return receipt->pad            ? "a record becomes one without words"
-	       : receipt->former_words ? WORD_FORMER_ADJACENCY
-	                               : "one word of a record becomes any other word; how many "
-	                                 "there are is public";
+/* Gets what the method has of its own. */
+static bool take_baseline(struct attested *attested, void *at) {
+	struct word_receipt *receipt = at;
+	struct cuttle_perturb_params *params = &receipt->params;
+	const json_t *baseline = json_object_get(attested->root, "baseline"),
+	             *scale = json_object_get(baseline, "scale");
+	const char *radius;
+	switch (params->method) {
+	case CUTTLE_RANTEXT:
+		if (!attest_text(baseline, "radius", &radius)) return false;
+		params->paper_radius = !strcmp(radius, "paper");
+		receipt->guarantee.list_scale = json_is_null(scale) ? NAN : json_real_value(scale);
+		return params->paper_radius ||
+		       take_share(baseline, "list_share", &params->list_share);
+	case CUTTLE_SANTEXT_PLUS:
+		return take_share(baseline, "keep_share", &params->keep_share) &&
+		       attest_hash(baseline, "sensitive_sha256", receipt->sensitive_sha256);
+	case CUTTLE_CUSTEXT_PLUS:
+		if (!attest_hash(baseline, "stop_words_sha256", receipt->stop_words_sha256))
+			return false;
+		return attest_number(baseline, "set_size", &params->set_size);
+	case CUTTLE_CUSTEXT:
+		return attest_number(baseline, "set_size", &params->set_size);
+	case CUTTLE_RANK:
+	case CUTTLE_SANTEXT:
+		break;
+	}
+	return json_is_null(baseline);
 }
 
-json_t *word_receipt_json(const struct word_receipt *receipt, const char *fingerprint,
-                          const char *output_sha256) {
-	const struct cuttle_perturb_params *params = &receipt->params;
-	const struct cuttle_perturb_guarantee *guarantee = &receipt->guarantee;
-	const char *name = receipt->model_name;
-	char sentence[WORD_SENTENCE];
-	word_receipt_sentence(receipt, sentence);
+static json_t *make_adjacency(const void *at) {
+	const struct word_receipt *receipt = at;
+	if (!receipt->guarantee.private_output) return json_null();
+	return json_string(receipt->pad            ? "a record becomes one without words"
+	                   : receipt->former_words ? WORD_FORMER_ADJACENCY
+	                                           : "one word of a record becomes any other word; "
+	                                             "how many there are is public");
+}
+
+/* What follows from the parameters. Of a baseline both epsilons are null. */
+static json_t *add_promise(json_t *object, const void *at) {
+	const struct cuttle_perturb_guarantee *guarantee =
+	    &((const struct word_receipt *)at)->guarantee;
 	const struct jsonout_member members[] = {
-	    {"adjacency", word_or_null(name_adjacency(receipt))},
-	    {"baseline", json_of_baseline(receipt)},
-	    {"command_sha256", json_string(fingerprint)},
-	    {"dataset", word_or_null(receipt->dataset)},
-	    {"date", json_string(receipt->date)},
-	    {"epsilon_millionths", json_integer(params->epsilon_millionths)},
 	    {"epsilon_text", jsonout_real(guarantee->epsilon_text)},
 	    {"epsilon_word", jsonout_real(guarantee->epsilon_word)},
-	    {"guarantee", json_string(sentence)},
-	    {"id_field", word_or_null(receipt->id_field)},
-	    {"isa", json_string(receipt->isa)},
-	    {"keep_numbers", json_boolean(receipt->keep_numbers)},
-	    {"keep_punctuation", json_boolean(receipt->keep_punctuation)},
-	    {"ledger", json_of_charge(&receipt->ledger)},
-	    {"mechanism", json_string(WORD_MECHANISM)},
-	    {"method", json_string(WORD_METHOD_NAMES[params->method])},
-	    {"model_bytes", name ? json_integer((json_int_t)receipt->model_bytes) : json_null()},
-	    {"model_name", name ? jsonout_text(name, strlen(name)) : json_null()},
-	    {"model_sha256", word_or_null(receipt->model_sha256)},
-	    {"output_sha256", json_string(output_sha256)},
-	    {"pad", json_boolean(receipt->pad)},
 	    {"private", json_boolean(guarantee->private_output)},
-	    {"receipt", json_integer(RECEIPT_FORMAT)},
-	    {"record_words",
-	     receipt->record_words ? json_integer(receipt->record_words) : json_null()},
-	    {"records", json_integer((json_int_t)receipt->records)},
-	    {"table", json_of_table(receipt)},
-	    {"unit", json_string(UNIT)},
-	    {"unit_key", word_or_null(receipt->unit_key)},
-	    {"vector", json_integer((json_int_t)receipt->vector)},
-	    {"version", json_string(cuttle_version())},
-	    {"words", json_integer(guarantee->words)},
-	    {"words_sha256", json_string(receipt->words_sha256)},
 	};
-	const char *note = params->insecure            ? "NOT PRIVATE"
-	                   : guarantee->private_output ? NULL
-	                                               : WORD_NOTE;
-	json_t *stamp = note ? json_pack("{s:s}", "note", note) : json_object();
-	return jsonout_extend(stamp, members, sizeof members / sizeof *members);
+	return jsonout_extend(object, members, MEMBERS_IN(members));
 }
+
+/* A seed shows in the note alone. Whether the output is private follows. */
+static bool take_note(struct attested *attested, void *at) {
+	struct word_receipt *receipt = at;
+	const char *note;
+	cuttle_perturb_params_default(&receipt->params);
+	receipt->guarantee.list_scale = NAN;
+	receipt->params.insecure =
+	    attest_text(attested->root, "note", &note) && !strcmp(note, "NOT PRIVATE");
+	return true;
+}
+
+static json_t *make_table(const void *at) {
+	const struct word_receipt *receipt = at;
+	const struct cuttle_perturb_guarantee *guarantee = &receipt->guarantee;
+	const struct jsonout_member members[] = {
+	    {"kind", json_string(WORD_TABLE_NAMES[receipt->params.table])},
+	    {"k", guarantee->near ? json_integer(guarantee->near) : json_null()},
+	    {"V", json_integer(guarantee->words)},
+	    {"first", json_string(guarantee->table_first)},
+	    {"last", json_string(guarantee->table_last)},
+	    {"total", json_string(guarantee->table_total)},
+	};
+	json_t *table = jsonout_extend(json_object(), members, MEMBERS_IN(members));
+	if (receipt->params.method == CUTTLE_RANK) return table;
+	json_decref(table);
+	return json_null();
+}
+
+#define FIELD(field) MEMBER_AT(struct word_receipt, field)
+static const struct member TABLE[] = {
+    {"kind", MEMBER_CHOICE, FIELD(params.table), .names = WORD_TABLE_NAMES, .most = WORD_TABLES}};
+
+static bool take_table(struct attested *attested, void *at) {
+	struct cuttle_perturb_params *params = &((struct word_receipt *)at)->params;
+	struct attested table = {.root = json_object_get(attested->root, "table")};
+	if (params->method != CUTTLE_RANK) return true;
+	return members_take(&table, TABLE, MEMBERS_IN(TABLE), at) &&
+	       (params->table == CUTTLE_ENVELOPE || attest_number(table.root, "k", &params->near));
+}
+
+/* All three are null where there was no model. */
+static json_t *add_model(json_t *object, const void *at) {
+	const struct word_receipt *receipt = at;
+	const char *name = receipt->model_name;
+	const struct jsonout_member members[] = {
+	    {"model_name", name ? jsonout_text(name, strlen(name)) : json_null()},
+	    {"model_bytes", name ? json_integer((json_int_t)receipt->model_bytes) : json_null()},
+	    {"model_sha256",
+	     *receipt->model_sha256 ? json_string(receipt->model_sha256) : json_null()}};
+	return jsonout_extend(object, members, MEMBERS_IN(members));
+}
+
+static bool take_model(struct attested *attested, void *at) {
+	struct word_receipt *receipt = at;
+	const json_t *root = attested->root;
+	if (json_is_null(json_object_get(root, "model_name")))
+		return json_is_null(json_object_get(root, "model_sha256"));
+	return attest_text(root, "model_name", &receipt->model_name) &&
+	       attest_hash(root, "model_sha256", receipt->model_sha256) &&
+	       attest_count(root, "model_bytes", INT64_MAX, &receipt->model_bytes);
+}
+
+/* In the order in which they are read: what a method has of its own needs the method. */
+static const struct member MEMBERS[] = {
+    {"note", MEMBER_PART, .take = take_note},
+    {"method", MEMBER_CHOICE, FIELD(params.method), .names = WORD_METHOD_NAMES,
+     .most = WORD_METHODS},
+    {"epsilon_millionths", MEMBER_NUMBER, FIELD(params.epsilon_millionths)},
+    {"table", MEMBER_MADE, .follows = " table ", .make = make_table, .take = take_table},
+    {"baseline", MEMBER_MADE, .follows = " baseline ", .make = make_baseline,
+     .take = take_baseline},
+    {"model", MEMBER_PART, .add = add_model, .take = take_model},
+    {"adjacency", MEMBER_MADE, .follows = " adjacency ", .make = make_adjacency},
+    {.kind = MEMBER_PART, .follows = " epsilon_text epsilon_word private ", .add = add_promise},
+    {"words", MEMBER_NUMBER, FIELD(guarantee.words)},
+    {"record_words", MEMBER_LENGTH, FIELD(record_words)},
+    {"pad", MEMBER_FLAG, FIELD(pad)},
+    {"keep_punctuation", MEMBER_FLAG, FIELD(keep_punctuation)},
+    {"keep_numbers", MEMBER_FLAG, FIELD(keep_numbers)},
+    {"records", MEMBER_COUNT, FIELD(records), .least = 1, .late = true},
+    {"vector", MEMBER_COUNT, FIELD(vector)},
+    {"isa", MEMBER_ISA, FIELD(isa)},
+    {"id_field", MEMBER_NAME, FIELD(id_field)},
+    {"unit", MEMBER_FIXED, .text = "one record of the input", .follows = " unit "},
+    {"unit_key", MEMBER_NAME, FIELD(unit_key)},
+    {"words_sha256", MEMBER_HASH, FIELD(words_sha256)},
+    {"date", MEMBER_DATE, FIELD(date), .late = true},
+    {"dataset", MEMBER_LABEL, FIELD(dataset), .late = true},
+    {"ledger", MEMBER_CHARGE, FIELD(ledger), .text = "rho", .late = true},
+};
+
+/* ---- the numbers ----------------------------------------------------------------------------- */
+
+/* Makes the guarantee anew. Returns what is wrong, or NULL. */
+static const char *remake_guarantee(struct word_receipt *receipt) {
+	const double scale = receipt->guarantee.list_scale;
+	if (receipt->pad &&
+	    (!receipt->record_words || receipt->keep_punctuation || receipt->keep_numbers))
+		return "records are padded to a number of words, and nothing of their shape stays";
+	if (cuttle_perturb_budget(&receipt->params, receipt->guarantee.words,
+	                          receipt->pad ? receipt->record_words : 0, &receipt->guarantee,
+	                          NULL))
+		return "its parameters are out of range";
+	if (receipt->params.method == CUTTLE_RANTEXT) receipt->guarantee.list_scale = scale;
+	return NULL;
+}
+
+static const char *check_word_charge(const struct word_receipt *receipt) {
+	if (!*receipt->ledger.entry) return NULL;
+	if (!receipt->dataset) return "it has an entry in a ledger and no data set";
+	if (!word_receipt_counts(receipt)) return "a ledger counts proven guarantees only";
+	return receipt->ledger.rho >= word_receipt_charge(receipt)
+	           ? NULL
+	           : "the ledger charged less than a record costs";
+}
+
+static const char *check_words(const struct attested *attested, void *at) {
+	struct word_receipt *receipt = at;
+	const char *adjacency, *problem = remake_guarantee(receipt);
+	receipt->former_words = attest_text(attested->root, "adjacency", &adjacency) &&
+	                        !strcmp(adjacency, WORD_FORMER_ADJACENCY);
+	return problem ? problem : check_word_charge(receipt);
+}
+
+/* ---- the receipt ----------------------------------------------------------------------------- */
+
+static void tell_words(const void *at, char sentence[CLAIM_SENTENCE]) {
+	word_receipt_sentence(at, sentence);
+}
+
+static const char *note_words(const void *at) {
+	const struct word_receipt *receipt = at;
+	return receipt->params.insecure            ? "NOT PRIVATE"
+	       : receipt->guarantee.private_output ? NULL
+	                                           : WORD_NOTE;
+}
+
+static void blank_adjacency(void *at) {
+	((struct word_receipt *)at)->former_words = true;
+}
+
+const struct receipt_kind WORD_KIND = {.mechanism = "words",
+                                       .members = MEMBERS,
+                                       .count = MEMBERS_IN(MEMBERS),
+                                       .size = sizeof(struct word_receipt),
+                                       .room = sizeof(struct word_receipt),
+                                       .sentence = tell_words,
+                                       .note = note_words,
+                                       .blank = blank_adjacency,
+                                       .check = check_words};
 
 bool word_receipt_fingerprint(const struct word_receipt *receipt,
                               const struct word_command *command, char fingerprint[HASH_TEXT]) {
-	struct word_receipt same = *receipt;
-	same.isa = receipt_command_isa(receipt->isa);
-	same.date[0] = 0;
-	same.dataset = NULL;
-	same.ledger = (struct receipt_ledger){.entry = ""};
-	same.records = 0;
-	same.former_words = true;
 	const struct jsonout_member members[] = {
 	    {"input", jsonout_text(command->input, strlen(command->input))},
 	    {"text_field", jsonout_text(command->text_field, strlen(command->text_field))},
 	    {"input_format", json_string(command->input_format)},
-	    {"delimiter", word_or_null(command->delimiter)},
+	    {"delimiter", command->delimiter ? json_string(command->delimiter) : json_null()},
 	    {"insecure_seed", json_integer((json_int_t)command->insecure_seed)},
 	};
-	return receipt_hash_command(word_receipt_json(&same, "", ""), members,
-	                            sizeof members / sizeof *members, fingerprint);
+	return claim_fingerprint(&WORD_KIND, receipt, members, MEMBERS_IN(members), fingerprint);
+}
+
+json_t *word_receipt_json(const struct word_receipt *receipt, const char *fingerprint,
+                          const char *output_sha256) {
+	return claim_json(&WORD_KIND, receipt, fingerprint, output_sha256);
 }

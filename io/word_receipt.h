@@ -2,16 +2,15 @@
 // word_receipt.h: the receipt of a run of cuttle perturb. It is to io/receipt.h what words are to
 // InvisibleInk: the same canonical bytes, signature and rules, and other members.
 //
-// Called by workflow/perturbing and io/word_claim. It says nothing about a text, nor about how one
+// It says nothing about a text, nor about how one
 // turned out. Example: method rank at epsilon 6, 50 words a record, padded: epsilon_word 6,
 // epsilon_text 300. Of a baseline both are null, and private is false.
 #ifndef CUTTLE_IO_WORD_RECEIPT_H
 #define CUTTLE_IO_WORD_RECEIPT_H
 
 #include "engine/cuttle/perturb_budget.h"
-#include "io/receipt.h"
+#include "io/claim.h"
 
-#define WORD_MECHANISM "words"
 /* What each line of a baseline says. */
 #define WORD_NOTE "NO GUARANTEE"
 
@@ -62,6 +61,9 @@ struct word_command {
 bool word_receipt_counts(const struct word_receipt *receipt);
 /* rho of one record. The receipt must be one that counts. */
 double word_receipt_charge(const struct word_receipt *receipt);
+
+/* Its members, and how it is written and read back (io/claim.h). */
+extern const struct receipt_kind WORD_KIND;
 
 /* SHA-256 of all parameters, never of the input's content or its number of records. False: out of
  * memory. */

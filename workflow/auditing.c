@@ -169,9 +169,11 @@ struct audit_state {
 	struct setup setup;
 	struct setup control;
 	struct claim claim;
-	struct rewrite_claim *rewriting; /* NULL = the receipt is not of cuttle sanitize; else: */
-	struct rewriting rewriters[2];   /* [control] in place of setups */
-	char blank[UTF8_NAME + 1];       /* what stands for a secret */
+	/* The receipt, by its system; NULL = it is of the other, or there is none. */
+	const struct receipt *claimed;
+	const struct rewrite_receipt *rewriting;
+	struct rewriting rewriters[2]; /* [control] in place of setups */
+	char blank[UTF8_NAME + 1];     /* what stands for a secret */
 	struct records *others;
 	struct records *texts;
 	struct chance chance;
@@ -201,9 +203,10 @@ static void tell_game(void *user) {
 
 /* A receipt of cuttle sanitize, which takes *attested over. */
 static enum cuttle_status read_rewriting_promise(struct audit_state *s, struct attested *attested) {
-	enum cuttle_status status = rewrite_claim_read(attested, &s->rewriting, s->error);
-	if (!status) status = rewrite_claim_check(s->rewriting, NULL, s->error);
+	enum cuttle_status status = claim_read(&REWRITE_KIND, attested, &s->claim, s->error);
+	if (!status) status = claim_check(&s->claim, NULL, s->error);
 	if (status) return status;
+	s->rewriting = s->claim.receipt;
 	if (s->request->action != AUDIT_RECOVER)
 		return io_fail(s->error, CUTTLE_INPUT,
 		               "%s is of cuttle sanitize: cuttle audit recover plays with it",
@@ -218,13 +221,12 @@ static enum cuttle_status read_rewriting_promise(struct audit_state *s, struct a
 		               "or --prompt-public: leave them out",
 		               file_shown(s->request->receipt));
 	struct cuttle_rewrite_cost one, all;
-	rewrite_receipt_worst(&s->rewriting->receipt, &one, &all);
+	rewrite_receipt_worst(s->rewriting, &one, &all);
 	s->audit->epsilon = isnan(s->request->claim) ? one.epsilon : s->request->claim;
-	s->audit->delta = s->rewriting->receipt.guarantee.delta;
+	s->audit->delta = s->rewriting->guarantee.delta;
 	s->audit->rewritten = true;
 	struct arena blank = {0};
-	const bool good =
-	    marks_write_placeholder(s->rewriting->receipt.placeholder, SECRET_TYPE, &blank);
+	const bool good = marks_write_placeholder(s->rewriting->placeholder, SECRET_TYPE, &blank);
 	if (good) (void)snprintf(s->blank, sizeof s->blank, "%.*s", (int)blank.used, blank.bytes);
 	arena_free(&blank);
 	return good ? CUTTLE_OK : lack_memory(s);
@@ -239,7 +241,7 @@ static enum cuttle_status read_promise(struct audit_state *s) {
 		return status;
 	}
 	hash_of(attested.bytes, attested.size, s->audit->receipt_sha256);
-	if (attest_mechanism(&attested, REWRITE_MECHANISM))
+	if (attest_mechanism(&attested, REWRITE_KIND.mechanism))
 		return read_rewriting_promise(s, &attested);
 	if (s->request->rewritten.instruction || s->request->rewritten.prefill) {
 		attest_close(&attested);
@@ -247,10 +249,11 @@ static enum cuttle_status read_promise(struct audit_state *s) {
 		               "--instruction and --prefill: %s is not of cuttle sanitize",
 		               file_shown(s->request->receipt));
 	}
-	status = claim_read(&attested, &s->claim, s->error);
+	status = claim_read(&RECEIPT_KIND, &attested, &s->claim, s->error);
 	if (!status) status = claim_check(&s->claim, NULL, s->error);
 	if (status) return status;
-	const struct cuttle_guarantee *g = &s->claim.receipt.guarantee;
+	s->claimed = s->claim.receipt;
+	const struct cuttle_guarantee *g = &s->claimed->guarantee;
 	struct cuttle_plan_params *plan = &s->run.plan;
 	plan->clip = g->clip;
 	plan->epsilon = NAN;
@@ -279,11 +282,11 @@ static enum cuttle_status read_promise(struct audit_state *s) {
 
 /* INPUT: the receipt is of a run whose prompts hold more than references. */
 static enum cuttle_status refuse_prompts(const struct audit_state *s) {
-	const struct cuttle_guarantee *g = &s->claim.receipt.guarantee;
-	const char *other = s->claim.categories                 ? "categories"
-	                    : g->token_prior > 0                ? "a token prior"
-	                    : s->claim.receipt.places_of_rounds ? "two rounds"
-	                                                        : NULL;
+	const struct cuttle_guarantee *g = &s->claimed->guarantee;
+	const char *other = s->claimed->categories         ? "categories"
+	                    : g->token_prior > 0           ? "a token prior"
+	                    : s->claimed->places_of_rounds ? "two rounds"
+	                                                   : NULL;
 	if (other)
 		return io_fail(s->error, CUTTLE_INPUT,
 		               "%s is of a run with %s, whose prompts an audit does not write: "
@@ -294,7 +297,7 @@ static enum cuttle_status refuse_prompts(const struct audit_state *s) {
 
 /* INPUT: the receipt is of another model, other prompts or another clip than the plan. */
 static enum cuttle_status compare_promise(struct audit_state *s) {
-	const struct receipt *claimed = &s->claim.receipt, *made = &s->setup.receipt;
+	const struct receipt *claimed = s->claimed, *made = &s->setup.receipt;
 	const char *other = NULL;
 	if (strcmp(claimed->model_sha256, made->model_sha256) != 0) other = "model";
 	else if (strcmp(claimed->template_sha256, made->template_sha256) != 0)
@@ -314,8 +317,8 @@ static enum cuttle_status compare_promise(struct audit_state *s) {
 static void settle_claim(struct audit_state *s) {
 	const struct auditing_request *r = s->request;
 	const struct cuttle_guarantee *g =
-	    r->receipt ? &s->claim.receipt.guarantee : &s->setup.receipt.guarantee;
-	const bool whole_unit = r->receipt && s->claim.receipt.unit.weight > 1;
+	    r->receipt ? &s->claimed->guarantee : &s->setup.receipt.guarantee;
+	const bool whole_unit = r->receipt && s->claimed->unit.weight > 1;
 	s->audit->epsilon =
 	    whole_unit ? receipt_epsilon(&s->setup.receipt.guarantee) : g->epsilon_if_known;
 	s->audit->delta = g->delta_if_known;
@@ -326,7 +329,7 @@ static enum cuttle_status make_audit_plan(struct audit_state *s) {
 	s->run = s->request->run;
 	enum cuttle_status status = s->request->receipt ? read_promise(s) : CUTTLE_OK;
 	if (!status && s->rewriting)
-		return rewritten_make(&s->request->rewritten, s->rewriting, s->opened, false,
+		return rewritten_make(&s->request->rewritten, &s->claim, s->opened, false,
 		                      &s->rewriters[0], s->error);
 	if (!status && s->request->receipt) status = refuse_prompts(s);
 	if (!status) status = setup_make(&s->run, s->opened, &s->setup, s->error);
@@ -338,7 +341,7 @@ static enum cuttle_status make_audit_plan(struct audit_state *s) {
 /* The control: the same run by the method that protects nothing. */
 static enum cuttle_status make_control_plan(struct audit_state *s) {
 	if (s->rewriting)
-		return rewritten_make(&s->request->rewritten, s->rewriting, s->opened, true,
+		return rewritten_make(&s->request->rewritten, &s->claim, s->opened, true,
 		                      &s->rewriters[1], s->error);
 	struct run_request run = s->run;
 	struct cuttle_plan_params *plan = &run.plan;
@@ -678,9 +681,8 @@ static enum cuttle_status audit_texts(struct audit_state *s) {
 		enum cuttle_status status = read_promise(s);
 		if (!status && r->texts) status = compare_output(s);
 		if (status) return status;
-		if (isnan(r->claim))
-			s->audit->epsilon = receipt_epsilon(&s->claim.receipt.guarantee);
-		s->audit->delta = s->claim.receipt.guarantee.delta;
+		if (isnan(r->claim)) s->audit->epsilon = receipt_epsilon(&s->claimed->guarantee);
+		s->audit->delta = s->claimed->guarantee.delta;
 	}
 	if (r->draw) return draw_members(s);
 	s->audit->has_control = true;
@@ -709,7 +711,6 @@ enum cuttle_status auditing_run(const struct auditing_request *request,
 	claim_free(&s.claim);
 	rewriting_free(&s.rewriters[0]);
 	rewriting_free(&s.rewriters[1]);
-	rewrite_claim_free(&s.rewriting);
 	records_free(&s.others);
 	records_free(&s.texts);
 	chance_end(&s.chance);

@@ -572,9 +572,9 @@ static enum cuttle_status publish_evolved(struct evolving_state *s) {
 	size_t size;
 	enum cuttle_status status = delivery_seal(&s->delivery, sha256, s->error);
 	if (status) return status;
-	char *receipt =
-	    receipt_seal(evolve_receipt_json(&evolving->receipt, evolving->fingerprint, sha256),
-	                 evolving->signer, &size);
+	char *receipt = receipt_seal(
+	    claim_json(&EVOLVE_KIND, &evolving->receipt, evolving->fingerprint, sha256),
+	    evolving->signer, &size);
 	status = delivery_publish(&s->delivery, receipt, size, s->error);
 	if (!status) s->events->publish(s->events->user, output_receipt_path(s->delivery.output));
 	return status;

@@ -302,7 +302,8 @@ static enum cuttle_status choose_expand_stops(const struct expanding_request *re
 /* A plan with the parent's law, which is asked for tokens of the public row alone. */
 static enum cuttle_status make_law(struct expanding *expanding, struct cuttle_error *error) {
 	const struct kept *kept = &expanding->kept;
-	const struct cuttle_guarantee *law = &kept->claim.receipt.guarantee;
+	const struct cuttle_guarantee *law =
+	    &((const struct receipt *)kept->claim.receipt)->guarantee;
 	struct cuttle_plan_params *words = &expanding->words;
 	if (law->method != CUTTLE_INVISIBLEINK)
 		return io_fail(error, CUTTLE_INPUT,
@@ -357,7 +358,8 @@ static enum cuttle_status set_expand_receipt(const struct expanding_request *req
                                              struct cuttle_error *error) {
 	static const char *const formats[] = {"jsonl", "csv"};
 	const struct attested *parent = &expanding->kept.claim.attested;
-	const struct cuttle_guarantee *law = &expanding->kept.claim.receipt.guarantee;
+	const struct cuttle_guarantee *law =
+	    &((const struct receipt *)expanding->kept.claim.receipt)->guarantee;
 	struct expand_receipt *receipt = &expanding->receipt;
 	const char *template;
 	struct hash hash;
@@ -608,9 +610,9 @@ static enum cuttle_status publish_expanded(struct expanding_state *state,
 	enum cuttle_status status = delivery_seal(&state->delivery, sha256, error);
 	if (status) return status;
 	expanding->receipt.counts = *output_counts(state->delivery.output);
-	char *receipt =
-	    receipt_seal(expand_receipt_json(&expanding->receipt, expanding->fingerprint, sha256),
-	                 expanding->signer, &size);
+	char *receipt = receipt_seal(
+	    claim_json(&EXPAND_KIND, &expanding->receipt, expanding->fingerprint, sha256),
+	    expanding->signer, &size);
 	status = delivery_publish(&state->delivery, receipt, size, error);
 	if (!status)
 		state->events->publish(state->events->user,

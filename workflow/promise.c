@@ -82,15 +82,15 @@ static void explain_savings(struct telling *t, const struct cuttle_savings *savi
 		                                     : " after the last paid token");
 }
 
-/* Names the members of the receipt that nothing given here shows to be true. `follows` lists those
- * that follow from others, and `all` which members each thing shows. */
-static void explain_unchecked(struct telling *t, const char *follows) {
+/* Names the members of the receipt that nothing given here shows to be true. `also` lists some that
+ * follow from others in this receipt, and `all` which members each thing shows. */
+static void explain_unchecked(struct telling *t, const char *also) {
 	const struct verification_files *files = t->files;
 	const struct {
 		bool checked;
 		const char *keys;
 	} all[] = {
-	    {true, follows},
+	    {true, also},
 	    {files->output, " output_sha256 "},
 	    {files->dropped, " dropped_sha256 "},
 	    {files->model, " model_bytes model_sha256 "},
@@ -111,7 +111,7 @@ static void explain_unchecked(struct telling *t, const char *follows) {
 	const char *before = "";
 	json_object_foreach(t->v->attested->root, key, value) {
 		char word[64];
-		bool checked = false;
+		bool checked = claim_follows(&t->v->claim, key);
 		(void)snprintf(word, sizeof word, " %s ", key);
 		for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 			checked |= all[i].checked && strstr(all[i].keys, word);
@@ -253,9 +253,10 @@ static void explain_shards(struct telling *t) {
 }
 
 static void explain_receipt(struct telling *t) {
-	const struct claim *claim = &t->v->claim;
-	const struct cuttle_guarantee *guarantee = &claim->receipt.guarantee;
-	const struct receipt_unit *unit = &claim->receipt.unit;
+	const struct receipt *receipt = t->v->receipt;
+	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
+	const struct receipt_unit *unit = &receipt->unit;
+	const json_t *categories = json_object_get(t->v->attested->root, "categories");
 	open_receipt(t, guarantee);
 	explain_files(t);
 	if (unit->key && unit->limited)
@@ -269,40 +270,33 @@ static void explain_receipt(struct telling *t) {
 		    "everybody with one value of %s: all records were read, and those of the "
 		    "most frequent one cost %" PRIu64 " times the rho of one",
 		    unit->key, unit->weight);
-	if (claim->categories)
-		TELL_ABOUT(t, "category", "%zu declared%s", json_array_size(claim->categories),
-		           claim->receipt.histogram ? ", private" : "");
+	if (json_is_array(categories))
+		TELL_ABOUT(t, "category", "%zu declared%s", json_array_size(categories),
+		           receipt->histogram ? ", private" : "");
 	if (guarantee->token_prior > 0.0)
 		TELL_ABOUT(t, "prior",
 		           "rho %g for noisy counts of all records' tokens: %" PRIu64 " stood out",
-		           guarantee->token_prior, claim->receipt.prior.kept);
+		           guarantee->token_prior, receipt->prior.kept);
 	explain_shards(t);
 	explain_signer(t);
 	// Lots add up to the number of texts. A filter's budget is each record's own, whatever B
 	// is.
-	explain_unchecked(
-	    t, guarantee->method_params.record_filter
-	           ? " adjacency claim clip epsilon epsilon_exact epsilon_zcdp guarantee "
-	             "note public_key receipt rho unit "
-	       : claim->receipt.lot_count
-	           ? " adjacency batch claim clip epsilon epsilon_exact epsilon_zcdp "
-	             "guarantee histogram lots note public_key receipt rho texts unit "
-	           : " adjacency batch claim clip epsilon epsilon_exact epsilon_zcdp "
-	             "guarantee note public_key receipt rho unit ");
-	TELL_KEPT(t, "%s", claim->attested.sentence);
+	explain_unchecked(t, guarantee->method_params.record_filter ? ""
+	                     : receipt->lot_count                   ? " batch histogram lots texts "
+	                                                            : " batch ");
+	TELL_KEPT(t, "%s", t->v->attested->sentence);
 	TELL_KEPT(t,
 	          "%s and drawing are exact integer arithmetic; how a text turned out changes "
 	          "nothing of this, nor does it cost less.",
 	          guarantee->clip_fixed ? "Clipping" : "Mixing");
 	explain_savings(t, &guarantee->savings, guarantee->gain);
-	if (claim->receipt.places_of_rounds)
+	if (receipt->places_of_rounds)
 		TELL_KEPT(t,
 		          "A tenth of the texts was written first; prompts of the others showed up "
 		          "to %u of them each, which costs nothing: they were drawn under the same "
 		          "promise.",
-		          (unsigned)claim->receipt.places_of_rounds / 2);
-	explain_filters(t, &claim->receipt.filters, &claim->receipt.counts,
-	                "they were paid for, and ");
+		          (unsigned)receipt->places_of_rounds / 2);
+	explain_filters(t, &receipt->filters, &receipt->counts, "they were paid for, and ");
 	if (guarantee->claim.kind == CUTTLE_CLAIM_ORDER && !unit->key)
 		TELL_LIMIT(t, "This much for a person with several records: no rule adds their "
 		              "losses up.");
@@ -314,7 +308,7 @@ static void explain_receipt(struct telling *t) {
 		           "Secrecy of who has how many records, and which have the same %s: "
 		           "--records-per-unit all declared it public.",
 		           unit->key);
-	if (claim->categories && !claim->receipt.histogram)
+	if (json_is_array(categories) && !receipt->histogram)
 		TELL_LIMIT(t, "Secrecy of the category of any record: it counts as public.");
 	TELL_LIMIT(t,
 	           "Anything about other runs over the same records: what they cost adds to "
@@ -325,7 +319,7 @@ static void explain_receipt(struct telling *t) {
 	explain_watching(t);
 	explain_truth(t);
 	TELL_LIMIT(t, "%s", doubt_of_signature(t));
-	if (claim->receipt.trace)
+	if (receipt->trace)
 		TELL_LIMIT(t, "Anything once the trace is seen: this run also wrote one (--trace). "
 		              "It holds private numbers; it may not leave with the texts.");
 	else if (!t->files->key)
@@ -337,8 +331,7 @@ static void explain_receipt(struct telling *t) {
 static const char *const MIXES[] = {"of all marks", "of one group", "of one group"};
 
 static void explain_rewriting(struct telling *t) {
-	const struct rewrite_claim *claim = t->v->rewriting;
-	const struct rewrite_receipt *receipt = &claim->receipt;
+	const struct rewrite_receipt *receipt = t->v->receipt;
 	const struct cuttle_rewrite_guarantee *guarantee = &receipt->guarantee;
 	struct cuttle_rewrite_cost one, all;
 	rewrite_receipt_worst(receipt, &one, &all);
@@ -353,10 +346,8 @@ static void explain_rewriting(struct telling *t) {
 	           receipt->marked[0]);
 	TELL_ABOUT(t, "tagged", "by %s", receipt->tagger);
 	explain_signer(t);
-	explain_unchecked(
-	    t, " adjacency costs epsilon epsilon_all guarantee mechanism note public_key "
-	       "receipt recovery_ceiling_5 unit ");
-	TELL_KEPT(t, "%s", claim->attested.sentence);
+	explain_unchecked(t, "");
+	TELL_KEPT(t, "%s", t->v->attested->sentence);
 	TELL_KEPT(t, "Mixing and drawing are exact integer arithmetic; how a text turned out "
 	             "changes nothing of this, nor does it cost less.");
 	explain_savings(t, &guarantee->savings, 1);
@@ -383,8 +374,7 @@ static void explain_rewriting(struct telling *t) {
 }
 
 static void explain_words(struct telling *t) {
-	const struct word_claim *claim = &t->v->words;
-	const struct word_receipt *receipt = &claim->receipt;
+	const struct word_receipt *receipt = t->v->receipt;
 	const struct cuttle_perturb_guarantee *guarantee = &receipt->guarantee;
 	set_promise_text(
 	    t, &t->promise->opening,
@@ -397,9 +387,8 @@ static void explain_words(struct telling *t) {
 	if (t->files->words) TELL_ABOUT(t, "words", "this is their file");
 	else tell_uncompared(t, "words", "--words");
 	explain_signer(t);
-	explain_unchecked(t, " adjacency baseline epsilon_text epsilon_word guarantee mechanism "
-	                     "private public_key receipt table unit ");
-	TELL_KEPT(t, "%s", claim->attested.sentence);
+	explain_unchecked(t, "");
+	TELL_KEPT(t, "%s", t->v->attested->sentence);
 	TELL_KEPT(t, "The rank of a word is drawn by exact integer arithmetic, before the word is "
 	             "looked at.");
 	TELL_LIMIT(t, "This much for a text of many words: their epsilons add up, and at a useful "
@@ -418,8 +407,7 @@ static void explain_words(struct telling *t) {
 }
 
 static void explain_expansion(struct telling *t) {
-	const struct expand_claim *claim = &t->v->expansion;
-	const struct expand_receipt *receipt = &claim->receipt;
+	const struct expand_receipt *receipt = t->v->receipt;
 	set_promise_text(
 	    t, &t->promise->opening,
 	    "%zu texts of at most %u tokens, each behind at most %u kept texts of the earlier "
@@ -429,8 +417,8 @@ static void explain_expansion(struct telling *t) {
 	if (t->files->parent) TELL_ABOUT(t, "parent", "this is its receipt, which holds");
 	else tell_uncompared(t, "parent", "--parent");
 	explain_signer(t);
-	explain_unchecked(t, " guarantee mechanism note public_key receipt ");
-	TELL_KEPT(t, "%s", claim->attested.sentence);
+	explain_unchecked(t, "");
+	TELL_KEPT(t, "%s", t->v->attested->sentence);
 	TELL_KEPT(t, "No record was read for it.");
 	explain_filters(t, &receipt->filters, &receipt->counts, "");
 	TELL_LIMIT(t, "Anything that the earlier output's receipt does not promise.");
@@ -441,17 +429,15 @@ static void explain_expansion(struct telling *t) {
 }
 
 static void explain_evolution(struct telling *t) {
-	const struct evolve_claim *claim = &t->v->evolution;
-	const struct evolve_receipt *receipt = &claim->receipt;
+	const struct evolve_receipt *receipt = t->v->receipt;
 	set_promise_text(t, &t->promise->opening,
 	                 "%zu texts of at most %u tokens, chosen by %zu records in %u generations.",
 	                 receipt->texts, (unsigned)receipt->tokens, receipt->records,
 	                 (unsigned)receipt->votes.times);
 	explain_files(t);
 	explain_signer(t);
-	explain_unchecked(
-	    t, " adjacency epsilon guarantee mechanism note public_key receipt rho unit ");
-	TELL_KEPT(t, "%s", claim->attested.sentence);
+	explain_unchecked(t, "");
+	TELL_KEPT(t, "%s", t->v->attested->sentence);
 	TELL_LIMIT(t, "Anything about several records of one person together, or about records "
 	              "that are exchanged for others: more than one becomes null then.");
 	TELL_LIMIT(t,

@@ -332,7 +332,8 @@ static enum cuttle_status match_texts(const struct report_request *request, stru
 static const char *find_parent(const struct report *report, const struct report_receipt *of) {
 	if (of->v.system != VERIFICATION_EXPAND) return NULL;
 	for (size_t i = 0; i < report->receipt_count; i++)
-		if (!strcmp(report->receipts[i].sha256, of->v.expansion.receipt.parent_receipt))
+		if (!strcmp(report->receipts[i].sha256,
+		            ((const struct expand_receipt *)of->v.receipt)->parent_receipt))
 			return report->receipts[i].path;
 	return NULL;
 }

@@ -19,10 +19,11 @@ static double find_cap(const struct rewrite_receipt *receipt) {
 	return NAN;
 }
 
-static enum cuttle_status refuse_rewriting(const struct rewrite_claim *claim, double cap,
+static enum cuttle_status refuse_rewriting(const struct claim *claim, double cap,
                                            struct cuttle_error *error) {
+	const struct rewrite_receipt *receipt = claim->receipt;
 	const char *path = file_shown(claim->attested.path);
-	if (claim->receipt.guarantee.mix != CUTTLE_MIX_ALL)
+	if (receipt->guarantee.mix != CUTTLE_MIX_ALL)
 		return io_fail(error, CUTTLE_INPUT,
 		               "%s is of a run that mixed a row for each group: recover plays with "
 		               "--mix all alone",
@@ -35,10 +36,9 @@ static enum cuttle_status refuse_rewriting(const struct rewrite_claim *claim, do
 }
 
 /* INPUT: what was made is not what the receipt is of. */
-static enum cuttle_status compare_rewritten(const struct rewrite_claim *claim,
-                                            const struct rewriting *made,
+static enum cuttle_status compare_rewritten(const struct claim *claim, const struct rewriting *made,
                                             struct cuttle_error *error) {
-	const struct rewrite_receipt *claimed = &claim->receipt;
+	const struct rewrite_receipt *claimed = claim->receipt;
 	struct cuttle_rewrite_cost one, all, cost;
 	rewrite_receipt_worst(claimed, &one, &all);
 	cuttle_rewriter_cost(made->rewriter, 1, CUTTLE_EVERY_GROUP, &cost);
@@ -52,20 +52,20 @@ static enum cuttle_status compare_rewritten(const struct rewrite_claim *claim,
 	             : CUTTLE_OK;
 }
 
-enum cuttle_status rewritten_make(const struct rewritten_prompt *prompt,
-                                  const struct rewrite_claim *claim,
+enum cuttle_status rewritten_make(const struct rewritten_prompt *prompt, const struct claim *claim,
                                   const struct setup_model *opened, bool control,
                                   struct rewriting *made, struct cuttle_error *error) {
-	const struct cuttle_rewrite_guarantee *g = &claim->receipt.guarantee;
-	const double cap = find_cap(&claim->receipt);
+	const struct rewrite_receipt *receipt = claim->receipt;
+	const struct cuttle_rewrite_guarantee *g = &receipt->guarantee;
+	const double cap = find_cap(receipt);
 	struct rewriting_request request;
 	*made = (struct rewriting){0};
 	enum cuttle_status status = refuse_rewriting(claim, cap, error);
 	if (status) return status;
 	rewriting_default(&request);
-	request.groups = claim->groups;
-	request.placeholder = claim->receipt.placeholder;
-	request.tagged_by = claim->receipt.tagger;
+	request.groups = *receipt->groups;
+	request.placeholder = receipt->placeholder;
+	request.tagged_by = receipt->tagger;
 	request.instruction = prompt->instruction;
 	struct cuttle_rewrite_params *params = &request.params;
 	params->epsilon = NAN;

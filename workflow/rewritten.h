@@ -7,7 +7,7 @@
 #ifndef CUTTLE_WORKFLOW_REWRITTEN_H
 #define CUTTLE_WORKFLOW_REWRITTEN_H
 
-#include "io/rewrite_claim.h"
+#include "io/claim.h"
 #include "workflow/rewriting.h"
 
 /* What a receipt has only the hash of; as the run had it. NULL where it had none. */
@@ -26,8 +26,7 @@ struct rewritten_prompt {
  * prompt, claim and model must outlive *made. INPUT: the run had another model or other prompts,
  * mixed rows of groups, or promised nothing since no document had a mark. Else as rewriting_make.
  */
-enum cuttle_status rewritten_make(const struct rewritten_prompt *prompt,
-                                  const struct rewrite_claim *claim,
+enum cuttle_status rewritten_make(const struct rewritten_prompt *prompt, const struct claim *claim,
                                   const struct setup_model *opened, bool control,
                                   struct rewriting *made, struct cuttle_error *error);
 

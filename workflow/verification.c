@@ -9,94 +9,50 @@
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static enum cuttle_status open_generation(struct verification *v, struct attested *attested,
-                                          const char *key, struct cuttle_error *error) {
-	const struct receipt *receipt = &v->claim.receipt;
-	const struct filter_counts *counts = &receipt->counts;
-	enum cuttle_status status = claim_read(attested, &v->claim, error);
-	if (!status) status = claim_check(&v->claim, key, error);
-	if (status) return status;
-	v->attested = &v->claim.attested;
-	v->model_sha256 = receipt->model_sha256;
-	v->model_bytes = receipt->model.file_bytes;
-	v->dropped_sha256 = *counts->dropped_sha256 ? counts->dropped_sha256 : NULL;
-	v->dataset = receipt->dataset;
-	v->unit_key = receipt->unit.key ? receipt->unit.key : "";
-	v->date = receipt->date;
-	v->ledger = receipt->ledger;
-	if (!(receipt->ledger.delta > 0)) v->order = receipt->guarantee.claim.order;
-	v->private_output = receipt->guarantee.private_output;
-	return CUTTLE_OK;
+static const struct receipt_kind *const KINDS[] = {[VERIFICATION_GENERATE] = &RECEIPT_KIND,
+                                                   [VERIFICATION_SANITIZE] = &REWRITE_KIND,
+                                                   [VERIFICATION_PERTURB] = &WORD_KIND,
+                                                   [VERIFICATION_EXPAND] = &EXPAND_KIND,
+                                                   [VERIFICATION_EVOLVE] = &EVOLVE_KIND};
+
+/* What names no mechanism is of generate, or is no receipt. */
+static enum verification_system find_system(const struct attested *attested) {
+	for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
+		if (KINDS[i]->mechanism && attest_mechanism(attested, KINDS[i]->mechanism))
+			return (enum verification_system)i;
+	return VERIFICATION_GENERATE;
 }
 
-static enum cuttle_status open_rewritten(struct verification *v, struct attested *attested,
-                                         const char *key, struct cuttle_error *error) {
-	enum cuttle_status status = rewrite_claim_read(attested, &v->rewriting, error);
-	if (!status) status = rewrite_claim_check(v->rewriting, key, error);
-	if (status) return status;
-	const struct rewrite_receipt *receipt = &v->rewriting->receipt;
-	v->attested = &v->rewriting->attested;
-	v->model_sha256 = receipt->model_sha256;
-	v->model_bytes = receipt->model.file_bytes;
-	v->dataset = receipt->dataset;
-	v->unit_key = receipt->unit_key ? receipt->unit_key : "";
-	v->date = receipt->date;
-	v->ledger = receipt->ledger;
-	v->order = receipt->guarantee.alpha;
-	v->private_output = receipt->guarantee.private_output;
-	return CUTTLE_OK;
+/* At which order the ledger counts losses; 0 = rho. */
+static unsigned find_order(const struct verification *v) {
+	if (v->system == VERIFICATION_SANITIZE)
+		return ((const struct rewrite_receipt *)v->receipt)->guarantee.alpha;
+	if (v->system != VERIFICATION_GENERATE || v->ledger.delta > 0) return 0;
+	return ((const struct receipt *)v->receipt)->guarantee.claim.order;
 }
 
-static enum cuttle_status open_perturbed(struct verification *v, struct attested *attested,
-                                         const char *key, struct cuttle_error *error) {
-	const struct word_receipt *receipt = &v->words.receipt;
-	enum cuttle_status status = word_claim_read(attested, &v->words, error);
-	if (!status) status = word_claim_check(&v->words, key, error);
-	if (status) return status;
-	v->attested = &v->words.attested;
-	v->model_sha256 = receipt->model_sha256;
-	v->model_bytes = receipt->model_bytes;
-	v->words_sha256 = receipt->words_sha256;
-	v->dataset = receipt->dataset;
-	v->unit_key = receipt->unit_key ? receipt->unit_key : "";
-	v->date = receipt->date;
-	v->ledger = receipt->ledger;
-	v->private_output = receipt->guarantee.private_output;
-	return CUTTLE_OK;
+static const char *find_text(const struct verification *v, const char *name) {
+	const char *const *text = claim_field(&v->claim, name);
+	return text ? *text : NULL;
 }
 
-static enum cuttle_status open_expansion(struct verification *v, struct attested *attested,
-                                         const char *key, struct cuttle_error *error) {
-	const struct expand_receipt *receipt = &v->expansion.receipt;
-	const struct filter_counts *counts = &receipt->counts;
-	enum cuttle_status status = expand_claim_read(attested, &v->expansion, error);
-	if (!status) status = expand_claim_check(&v->expansion, key, error);
-	if (status) return status;
-	v->attested = &v->expansion.attested;
-	v->model_sha256 = receipt->model_sha256;
-	v->model_bytes = receipt->model.file_bytes;
-	v->dropped_sha256 = *counts->dropped_sha256 ? counts->dropped_sha256 : NULL;
-	v->unit_key = "";
-	v->date = receipt->date;
-	v->private_output = receipt->private_output;
-	return CUTTLE_OK;
-}
-
-static enum cuttle_status open_evolution(struct verification *v, struct attested *attested,
-                                         const char *key, struct cuttle_error *error) {
-	const struct evolve_receipt *receipt = &v->evolution.receipt;
-	enum cuttle_status status = evolve_claim_read(attested, &v->evolution, error);
-	if (!status) status = evolve_claim_check(&v->evolution, key, error);
-	if (status) return status;
-	v->attested = &v->evolution.attested;
-	v->model_sha256 = receipt->model_sha256;
-	v->model_bytes = receipt->model.file_bytes;
-	v->dataset = receipt->dataset;
-	v->unit_key = receipt->unit_key ? receipt->unit_key : "";
-	v->date = receipt->date;
-	v->ledger = receipt->ledger;
-	v->private_output = receipt->private_output;
-	return CUTTLE_OK;
+/* Takes what receipts of all systems say of other files. The receipt holds, so what is there is of
+ * its type. An expansion was counted nowhere, whatever it repeats of its parent's receipt. */
+static void take_common(struct verification *v) {
+	const json_t *root = v->attested->root;
+	const struct receipt_ledger *ledger = claim_field(&v->claim, "ledger");
+	const char *unit = find_text(v, "unit_key"),
+	           *model = json_string_value(json_object_get(root, "model_sha256"));
+	v->model_sha256 = model ? model : "";
+	v->model_bytes = (uint64_t)json_integer_value(json_object_get(root, "model_bytes"));
+	v->words_sha256 = json_string_value(json_object_get(root, "words_sha256"));
+	v->dropped_sha256 = json_string_value(json_object_get(root, "dropped_sha256"));
+	v->date = json_string_value(json_object_get(root, "date"));
+	v->private_output = json_is_true(json_object_get(root, "private"));
+	v->dataset = find_text(v, "dataset");
+	v->unit_key = unit ? unit : "";
+	if (ledger) v->ledger = *ledger;
+	v->order = find_order(v);
 }
 
 enum cuttle_status verification_open(struct verification *v, const char *path, const char *key,
@@ -105,30 +61,20 @@ enum cuttle_status verification_open(struct verification *v, const char *path, c
 	*v = (struct verification){.unit_key = "", .model_sha256 = "", .date = ""};
 	enum cuttle_status status = attest_open(path, &attested, error);
 	if (!status) {
-		v->system = attest_mechanism(&attested, REWRITE_MECHANISM)  ? VERIFICATION_SANITIZE
-		            : attest_mechanism(&attested, WORD_MECHANISM)   ? VERIFICATION_PERTURB
-		            : attest_mechanism(&attested, EXPAND_MECHANISM) ? VERIFICATION_EXPAND
-		            : attest_mechanism(&attested, EVOLVE_MECHANISM) ? VERIFICATION_EVOLVE
-		                                                            : VERIFICATION_GENERATE;
-		static enum cuttle_status (*const opens[])(
-		    struct verification * v, struct attested * attested, const char *key,
-		    struct cuttle_error *error) = {[VERIFICATION_GENERATE] = open_generation,
-		                                   [VERIFICATION_SANITIZE] = open_rewritten,
-		                                   [VERIFICATION_PERTURB] = open_perturbed,
-		                                   [VERIFICATION_EXPAND] = open_expansion,
-		                                   [VERIFICATION_EVOLVE] = open_evolution};
-		status = opens[v->system](v, &attested, key, error);
+		v->system = find_system(&attested);
+		status = claim_read(KINDS[v->system], &attested, &v->claim, error);
 	}
 	attest_close(&attested);
-	return status;
+	if (!status) status = claim_check(&v->claim, key, error);
+	if (status) return status;
+	v->attested = &v->claim.attested;
+	v->receipt = v->claim.receipt;
+	take_common(v);
+	return CUTTLE_OK;
 }
 
 void verification_close(struct verification *v) {
 	claim_free(&v->claim);
-	rewrite_claim_free(&v->rewriting);
-	word_claim_free(&v->words);
-	attest_close(&v->expansion.attested);
-	attest_close(&v->evolution.attested);
 	*v = (struct verification){0};
 }
 
@@ -230,8 +176,7 @@ enum cuttle_status verification_compare(const struct verification *v,
                                         struct cuttle_error *error) {
 	const bool expanded = v->system == VERIFICATION_EXPAND;
 	enum cuttle_status status = CUTTLE_OK;
-	if (files->parent && expanded)
-		status = expand_claim_parent(&v->expansion, files->parent, error);
+	if (files->parent && expanded) status = expand_parent(&v->claim, files->parent, error);
 	if (!status)
 		status =
 		    check_file_hash(files->output, "output", v->attested->output_sha256, error);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // verification.h: a receipt of any system, checked against itself and against other files.
 //
-// Called by tools/receipt and workflow/reporting. A receipt is public: no private data is here.
-// io/claim.h, io/rewrite_claim.h, io/word_claim.h, io/expand_receipt.h and io/evolve_receipt.h
-// check it against itself and its signature; here is which of them does, and the checks against
-// other files.
+// A receipt is public: no private data is here. io/claim.h checks it against itself and its
+// signature; here are its system, and the checks against other files.
 //
 //     status = verification_open(&v, "out.receipt.json", NULL, &error);
 //     if (!status) status = verification_compare(&v, &files, &error);
@@ -15,8 +13,8 @@
 #include "io/claim.h"
 #include "io/evolve_receipt.h"
 #include "io/expand_receipt.h"
-#include "io/rewrite_claim.h"
-#include "io/word_claim.h"
+#include "io/rewrite_receipt.h"
+#include "io/word_receipt.h"
 
 /* Which system wrote the receipt. */
 enum verification_system {
@@ -29,12 +27,8 @@ enum verification_system {
 
 struct verification {
 	enum verification_system system;
-	/* What was read, by system; the others are empty. */
 	struct claim claim;
-	struct rewrite_claim *rewriting;
-	struct word_claim words;
-	struct expand_claim expansion;
-	struct evolve_claim evolution;
+	const void *receipt; /* the struct of its system: claim.receipt */
 	/* What receipts of all systems say about other files. It points into the claim. */
 	const struct attested *attested;
 	const char *model_sha256; /* "" = the run had no model */

@@ -24,8 +24,6 @@ static enum cuttle_status read_kept(struct kept *kept, const char *members, cons
 	*kept = (struct kept){0};
 	json_t *root = kept->claim.attested.root = json_loads(members, 0, NULL);
 	assert_non_null(root);
-	const json_t *categories = json_object_get(root, "categories");
-	kept->claim.categories = json_is_array(categories) ? categories : NULL;
 	return kept_read(kept, path, format, NULL);
 }
 

@@ -50,8 +50,8 @@ static void keys_are_sorted_and_values_right(void **state) {
 	(void)state;
 	struct receipt receipt = sample();
 	size_t one_size, two_size;
-	char *one = receipt_dump(&receipt, "f", "o", &one_size),
-	     *two = receipt_dump(&receipt, "f", "o", &two_size);
+	char *one = receipt_seal(receipt_json(&receipt, "f", "o"), receipt.signer, &one_size),
+	     *two = receipt_seal(receipt_json(&receipt, "f", "o"), receipt.signer, &two_size);
 	assert_non_null(one);
 	assert_int_equal(one_size, two_size);
 	assert_memory_equal(one, two, one_size);
@@ -89,7 +89,7 @@ static void keys_are_sorted_and_values_right(void **state) {
 /* The receipt as another program reads it. */
 static json_t *read_back(const struct receipt *receipt) {
 	size_t size;
-	char *text = receipt_dump(receipt, "f", "o", &size);
+	char *text = receipt_seal(receipt_json(receipt, "f", "o"), receipt->signer, &size);
 	json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
 	assert_non_null(root);
 	free(text);
@@ -131,11 +131,12 @@ static void no_part_of_the_command(void **state) {
 	char before[HASH_TEXT], after[HASH_TEXT];
 	size_t size;
 	assert_true(receipt_fingerprint(&receipt, &command, before));
-	char *text = receipt_dump(&receipt, "f", "o", &size);
+	char *text = receipt_seal(receipt_json(&receipt, "f", "o"), receipt.signer, &size);
 	assert_non_null(strstr(text, "\n  \"ledger\": null,\n"));
 	free(text);
-	assert_non_null(strstr(text = receipt_dump(&receipt, "f", "o", &size),
-	                       "\n  \"dataset\": \"notes\",\n"));
+	assert_non_null(
+	    strstr(text = receipt_seal(receipt_json(&receipt, "f", "o"), receipt.signer, &size),
+	           "\n  \"dataset\": \"notes\",\n"));
 	free(text);
 	receipt.ledger.rho = 0.75;
 	receipt.dataset = NULL;
@@ -143,7 +144,7 @@ static void no_part_of_the_command(void **state) {
 	hash_of("entry", 5, receipt.ledger.entry);
 	assert_true(receipt_fingerprint(&receipt, &command, after));
 	assert_string_equal(before, after);
-	text = receipt_dump(&receipt, "f", "o", &size);
+	text = receipt_seal(receipt_json(&receipt, "f", "o"), receipt.signer, &size);
 	assert_non_null(strstr(text, "\n  \"dataset\": null,\n"));
 	assert_non_null(strstr(text, "\n  \"date\": \"2026-02-01\",\n"));
 	assert_non_null(strstr(text, receipt.ledger.entry));
@@ -283,7 +284,7 @@ static void the_sentence_rounds_up(void **state) {
 	receipt.guarantee.accountant = CUTTLE_ZCDP;
 	receipt.guarantee.epsilon_exact = NAN;
 	size_t size;
-	char *text = receipt_dump(&receipt, "f", "o", &size);
+	char *text = receipt_seal(receipt_json(&receipt, "f", "o"), receipt.signer, &size);
 	assert_non_null(strstr(text, "\"epsilon_exact\": null"));
 	free(text);
 }
@@ -495,11 +496,11 @@ static void the_signature_is_of_the_rest(void **state) {
 	const struct receipt_command command = {"in.jsonl", "text", "auto", "jsonl", 0};
 	assert_int_equal(signature_open(path, &key, NULL), CUTTLE_OK);
 	assert_true(receipt_fingerprint(&receipt, &command, before));
-	char *plain = receipt_dump(&receipt, "f", "o", &plain_size);
+	char *plain = receipt_seal(receipt_json(&receipt, "f", "o"), receipt.signer, &plain_size);
 	receipt.signer = key;
 	assert_true(receipt_fingerprint(&receipt, &command, after));
 	assert_string_equal(before, after);
-	char *text = receipt_dump(&receipt, "f", "o", &size);
+	char *text = receipt_seal(receipt_json(&receipt, "f", "o"), receipt.signer, &size);
 	char *line = strstr(text, "\n  \"signature\": \"") + 1, *end = strchr(line, '\n') + 1;
 	memcpy(signature, strchr(line, ':') + 3, SIGNATURE_TEXT - 1);
 	signature[SIGNATURE_TEXT - 1] = 0;
@@ -542,11 +543,12 @@ static struct receipt consistent(void) {
 /* What is said of the receipt when `from` (NULL: nothing) in it reads `to`. */
 static enum cuttle_status checked(const struct receipt *receipt, const char *from, const char *to,
                                   struct cuttle_error *error) {
-	struct claim claim = {.categories = NULL};
+	struct claim claim = {0};
 	char sha256[HASH_TEXT], edited[8192];
 	size_t size;
 	hash_of("output", 6, sha256);
-	char *text = receipt_dump(receipt, sha256, sha256, &size), *at = text;
+	char *text = receipt_seal(receipt_json(receipt, sha256, sha256), receipt->signer, &size),
+	     *at = text;
 	assert_non_null(text);
 	if (from && !(at = strstr(text, from))) fail_msg("%s is not in %s", from, text);
 	const int length = snprintf(edited, sizeof edited, "%.*s%s%.*s", (int)(at - text), text, to,
@@ -556,7 +558,7 @@ static enum cuttle_status checked(const struct receipt *receipt, const char *fro
 	const char *path = file_of(edited, 0600);
 	struct attested attested;
 	enum cuttle_status status = attest_open(path, &attested, error);
-	if (!status) status = claim_read(&attested, &claim, error);
+	if (!status) status = claim_read(&RECEIPT_KIND, &attested, &claim, error);
 	if (!status) status = claim_check(&claim, NULL, error);
 	claim_free(&claim);
 	attest_close(&attested);

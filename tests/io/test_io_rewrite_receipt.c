@@ -10,7 +10,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/rewrite_claim.h"
+#include "io/claim.h"
+#include "io/rewrite_receipt.h"
 #include "io/spans.h"
 #include "tests/support/files.h"
 #include <math.h>
@@ -86,12 +87,12 @@ static json_t *document_of(const struct rewrite_receipt *receipt) {
 /* What is said of these bytes, in a file. */
 static enum cuttle_status judge_bytes(const void *bytes, size_t size, struct cuttle_error *error) {
 	struct attested attested;
-	struct rewrite_claim *claim = NULL;
+	struct claim claim = {0};
 	files_put(file, bytes, size);
 	enum cuttle_status status = attest_open(file, &attested, error);
-	if (!status) status = rewrite_claim_read(&attested, &claim, error);
-	if (!status) status = rewrite_claim_check(claim, NULL, error);
-	rewrite_claim_free(&claim);
+	if (!status) status = claim_read(&REWRITE_KIND, &attested, &claim, error);
+	if (!status) status = claim_check(&claim, NULL, error);
+	claim_free(&claim);
 	attest_close(&attested);
 	if (status && status != CUTTLE_INPUT && status != CUTTLE_LEDGER)
 		fail_msg("status %d: %s", status, error->message);

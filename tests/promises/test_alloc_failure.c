@@ -299,7 +299,9 @@ static enum cuttle_status write_output(struct cuttle_error *error) {
 	status = write_texts(output, error);
 	if (!status) status = output_seal(output, sha256, error);
 	size_t size;
-	char *text = status ? NULL : receipt_dump(&receipt, fingerprint, sha256, &size);
+	char *text = status ? NULL
+	                    : receipt_seal(receipt_json(&receipt, fingerprint, sha256),
+	                                   receipt.signer, &size);
 	if (!status && !text) {
 		status = CUTTLE_NOMEM;
 		(void)snprintf(error->message, sizeof error->message, "out of memory");

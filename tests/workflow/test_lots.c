@@ -351,7 +351,7 @@ static void check_receipt(void) {
 	struct claim claim;
 	char *receipt = output_receipt_beside(out);
 	assert_int_equal(attest_open(receipt, &attested, &error), CUTTLE_OK);
-	assert_int_equal(claim_read(&attested, &claim, &error), CUTTLE_OK);
+	assert_int_equal(claim_read(&RECEIPT_KIND, &attested, &claim, &error), CUTTLE_OK);
 	assert_int_equal(claim_check(&claim, NULL, &error), CUTTLE_OK);
 	claim_free(&claim);
 	free(receipt);
@@ -376,14 +376,18 @@ static void ledgers(void **state) {
 		struct attested attested;
 		struct claim claim;
 		assert_int_equal(attest_open(receipt, &attested, &error), CUTTLE_OK);
-		assert_int_equal(claim_read(&attested, &claim, &error), CUTTLE_OK);
+		assert_int_equal(claim_read(&RECEIPT_KIND, &attested, &claim, &error), CUTTLE_OK);
 		assert_int_equal(claim_check(&claim, NULL, &error), CUTTLE_OK);
-		assert_true(claim.receipt.guarantee.accountant == CUTTLE_EXACT);
-		assert_true(claim.receipt.ledger.delta == 1e-6);
-		assert_true(claim.receipt.ledger.rho == claim.receipt.guarantee.epsilon_exact);
+		assert_true(((const struct receipt *)claim.receipt)->guarantee.accountant ==
+		            CUTTLE_EXACT);
+		assert_true(((const struct receipt *)claim.receipt)->ledger.delta == 1e-6);
+		assert_true(((const struct receipt *)claim.receipt)->ledger.rho ==
+		            ((const struct receipt *)claim.receipt)->guarantee.epsilon_exact);
 		assert_int_equal(ledger_look(ledger, "notes", &standing, &error), CUTTLE_OK);
 		assert_true(standing.in_epsilon && standing.spent == 0);
-		assert_true(standing.epsilon_spent >= runs * claim.receipt.guarantee.epsilon_exact);
+		assert_true(standing.epsilon_spent >=
+		            runs *
+		                ((const struct receipt *)claim.receipt)->guarantee.epsilon_exact);
 		claim_free(&claim);
 		free(receipt);
 		remove_output();
@@ -473,7 +477,7 @@ static void edited_receipts(void **state) {
 		files_put(path, bytes, size);
 		free(bytes);
 		assert_int_equal(attest_open(path, &attested, &error), CUTTLE_OK);
-		assert_int_equal(claim_read(&attested, &claim, &error), CUTTLE_OK);
+		assert_int_equal(claim_read(&RECEIPT_KIND, &attested, &claim, &error), CUTTLE_OK);
 		assert_int_equal(claim_check(&claim, NULL, &error),
 		                 edits[i].factor == 1 ? CUTTLE_OK : CUTTLE_LEDGER);
 		claim_free(&claim);

@@ -365,7 +365,8 @@ static void receipts(void **state) {
 		files_put(path, bytes, size);
 		free(bytes);
 		assert_int_equal(attest_open(path, &attested, &error), CUTTLE_OK);
-		assert_int_equal(claim_read(&attested, &claim, &error), edits[i].read);
+		assert_int_equal(claim_read(&RECEIPT_KIND, &attested, &claim, &error),
+		                 edits[i].read);
 		if (!edits[i].read)
 			assert_int_equal(claim_check(&claim, NULL, &error), edits[i].checked);
 		claim_free(&claim);
