@@ -211,7 +211,7 @@ static json_t *add_worst(json_t *object, const void *at) {
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
-static json_t *make_adjacency(const void *at) {
+static json_t *make_neighbours(const void *at) {
 	const bool all = ((const struct rewrite_receipt *)at)->guarantee.mix == CUTTLE_MIX_ALL;
 	return json_string(
 	    all ? "the contents of all marks of one document, against blank ones"
@@ -273,7 +273,7 @@ static const struct member MEMBERS[] = {
      .follows = " epsilon epsilon_all recovery_ceiling_5 ",
      .add = add_worst,
      .take = fit_guarantee},
-    {"adjacency", MEMBER_MADE, .follows = " adjacency ", .make = make_adjacency},
+    {"adjacency", MEMBER_MADE, .follows = " adjacency ", .make = make_neighbours},
     {"model_bytes", MEMBER_COUNT, FIELD(model.file_bytes)},
     {"model_name", MEMBER_GIVEN, FIELD(model.name), .given = true},
     {"model_sha256", MEMBER_HASH, FIELD(model_sha256)},

@@ -97,7 +97,7 @@ static bool take_baseline(struct attested *attested, void *at) {
 	return json_is_null(baseline);
 }
 
-static json_t *make_adjacency(const void *at) {
+static json_t *make_word_adjacency(const void *at) {
 	const struct word_receipt *receipt = at;
 	if (!receipt->guarantee.private_output) return json_null();
 	return json_string(receipt->pad            ? "a record becomes one without words"
@@ -190,7 +190,7 @@ static const struct member MEMBERS[] = {
     {"baseline", MEMBER_MADE, .follows = " baseline ", .make = make_baseline,
      .take = take_baseline},
     {"model", MEMBER_PART, .add = add_model, .take = take_model},
-    {"adjacency", MEMBER_MADE, .follows = " adjacency ", .make = make_adjacency},
+    {"adjacency", MEMBER_MADE, .follows = " adjacency ", .make = make_word_adjacency},
     {.kind = MEMBER_PART, .follows = " epsilon_text epsilon_word private ", .add = add_promise},
     {"words", MEMBER_NUMBER, FIELD(guarantee.words)},
     {"record_words", MEMBER_LENGTH, FIELD(record_words)},
