@@ -247,7 +247,7 @@ static bool copy_member(const struct attested *attested, const char *name, json_
 }
 
 /* The same of a member that is a string or wrong. */
-static bool copy_string(const struct attested *attested, const char *name, json_t *again) {
+static bool copy_own_word(const struct attested *attested, const char *name, json_t *again) {
 	const char *text;
 	return !attest_text(attested->root, name, &text) || copy_member(attested, name, again);
 }
@@ -256,8 +256,8 @@ static bool copy_string(const struct attested *attested, const char *name, json_
  * format wrote it is its own word, and so is the key. */
 static bool is_remade(const struct attested *attested, json_t *again, const struct member *members,
                       size_t count, char problem[MOST_PROBLEM]) {
-	bool made = again && copy_string(attested, "public_key", again) &&
-	            copy_string(attested, "version", again);
+	bool made = again && copy_own_word(attested, "public_key", again) &&
+	            copy_own_word(attested, "version", again);
 	for (size_t i = 0; made && i < count; i++)
 		made = !members[i].given || copy_member(attested, members[i].name, again);
 	const bool right = made && json_equal(again, attested->root);

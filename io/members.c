@@ -95,7 +95,7 @@ static bool read_choice(const json_t *root, const struct member *member, void *a
 	return true;
 }
 
-static bool read_number(const json_t *root, const struct member *member, void *at) {
+static bool read_bounded(const json_t *root, const struct member *member, void *at) {
 	const bool wide = member->size == sizeof(uint64_t);
 	const uint64_t limit = wide ? INT64_MAX : UINT32_MAX;
 	uint64_t value;
@@ -116,11 +116,11 @@ static bool read_member(struct attested *attested, const struct member *member, 
 	switch (member->kind) {
 	case MEMBER_LENGTH:
 		if (json_is_null(json_object_get(root, member->name))) return true;
-		return read_number(root, member, at) && *(const uint32_t *)at > 0;
+		return read_bounded(root, member, at) && *(const uint32_t *)at > 0;
 	case MEMBER_COUNT:
 	case MEMBER_NUMBER:
 	case MEMBER_SEED:
-		return read_number(root, member, at);
+		return read_bounded(root, member, at);
 	case MEMBER_STOPS:
 		return attest_stops(attested, at);
 	case MEMBER_SAVINGS:

@@ -24,7 +24,7 @@ static json_t *add_object(json_t *object, const char *name, const struct jsonout
 }
 
 /* The categories that a receipt was read with, or NULL. */
-static const json_t *list_categories(const struct attested *attested) {
+static const json_t *read_categories(const struct attested *attested) {
 	const json_t *categories = json_object_get(attested->root, "categories");
 	return json_is_array(categories) ? categories : NULL;
 }
@@ -43,7 +43,7 @@ static json_t *make_adjacency(const void *at) {
 	                       : adjacency[receipt->unit.key != NULL][receipt->categories != NULL]);
 }
 
-static json_t *make_unit(const void *at) {
+static json_t *make_protected_unit(const void *at) {
 	const char *key = ((const struct receipt *)at)->unit.key;
 	return key ? json_pack("s+", "everybody with one value of ", key)
 	           : json_string("one record of the input");
@@ -80,7 +80,7 @@ static json_t *make_categories(const void *at) {
 static bool take_categories(struct attested *attested, void *at) {
 	static const struct categories some;
 	struct receipt *receipt = at;
-	if (list_categories(attested)) receipt->categories = &some;
+	if (read_categories(attested)) receipt->categories = &some;
 	return receipt->categories || json_is_null(json_object_get(attested->root, "categories"));
 }
 
@@ -314,7 +314,7 @@ static bool take_histogram(struct attested *attested, void *at) {
 	struct receipt_room *room = at;
 	struct receipt *receipt = &room->receipt;
 	const json_t *member = json_object_get(attested->root, "histogram"),
-	             *categories = list_categories(attested);
+	             *categories = read_categories(attested);
 	// Owners are one cluster.
 	const size_t count = receipt->unit.key ? 1 : json_array_size(categories);
 	enum { STRIDE = sizeof(struct cuttle_lots) / sizeof(int64_t) };
@@ -348,7 +348,7 @@ static json_t *list_clusters(const struct receipt *receipt, size_t offset) {
 }
 
 /* A run without lots has no such member, as in the receipts before there were any. */
-static json_t *add_lots(json_t *object, const void *at) {
+static json_t *add_lots_told(json_t *object, const void *at) {
 	const struct receipt *receipt = at;
 	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
 	if (!receipt->lot_count) return object;
@@ -375,11 +375,11 @@ static bool take_cluster(const json_t *lots, const char *key, size_t index, size
 }
 
 /* Without lots a text has B places, and nothing depends on what is known of them. */
-static bool take_lots(struct attested *attested, void *at) {
+static bool take_lots_told(struct attested *attested, void *at) {
 	struct receipt_room *room = at;
 	struct receipt *receipt = &room->receipt;
 	const json_t *member = json_object_get(attested->root, "lots"),
-	             *categories = list_categories(attested);
+	             *categories = read_categories(attested);
 	struct cuttle_guarantee *guarantee = &receipt->guarantee;
 	const size_t count = categories && !receipt->histogram ? json_array_size(categories) : 1;
 	guarantee->places = guarantee->batch;
@@ -480,7 +480,7 @@ static const struct member MEMBERS[] = {
     {"reference_tokens", MEMBER_NUMBER, FIELD(guarantee.reference_tokens)},
     {.kind = MEMBER_PART, .follows = " clip ", .add = add_clip, .take = take_clip},
     {"adjacency", MEMBER_MADE, .follows = " adjacency ", .make = make_adjacency},
-    {"unit", MEMBER_MADE, .follows = " unit ", .make = make_unit},
+    {"unit", MEMBER_MADE, .follows = " unit ", .make = make_protected_unit},
     {"unit_key", MEMBER_NAME, FIELD(unit.key)},
     {"unit_limited", MEMBER_FLAG, FIELD(unit.limited)},
     {"unit_weight", MEMBER_COUNT, FIELD(unit.weight), .least = 1},
@@ -496,7 +496,7 @@ static const struct member MEMBERS[] = {
     {"stop", MEMBER_STOPS, FIELD(stops)},
     {.kind = MEMBER_PART, .add = add_rounds, .take = take_rounds},
     {.kind = MEMBER_PART, .add = add_histogram, .take = take_histogram},
-    {.kind = MEMBER_PART, .add = add_lots, .take = take_lots},
+    {.kind = MEMBER_PART, .add = add_lots_told, .take = take_lots_told},
     {"token_prior", MEMBER_PART, FIELD(prior.kept), .late = true, .add = add_prior,
      .take = take_prior},
     {"trace", MEMBER_FLAG, FIELD(trace)},

@@ -42,7 +42,7 @@ static const char *name_of_group(const struct groups *groups, size_t group) {
 }
 
 /* Name and types of each group. No types: every type that is not left. */
-static json_t *make_groups(const void *at) {
+static json_t *make_group_list(const void *at) {
 	const struct groups *groups = ((const struct rewrite_receipt *)at)->groups;
 	json_t *list = json_array();
 	for (size_t i = 0; i < groups_count(groups); i++)
@@ -264,7 +264,7 @@ static const struct member MEMBERS[] = {
     {"delta", MEMBER_REAL, FIELD(guarantee.delta)},
     {"temperature", MEMBER_REAL, FIELD(guarantee.temperature)},
     {"private", MEMBER_FLAG, FIELD(guarantee.private_output)},
-    {"groups", MEMBER_MADE, .make = make_groups, .take = take_groups},
+    {"groups", MEMBER_MADE, .make = make_group_list, .take = take_groups},
     {"types_left", MEMBER_MADE, .make = make_types_left},
     {"documents", MEMBER_COUNT, FIELD(documents)},
     {"documents_without_marks", MEMBER_COUNT, FIELD(marked[0])},

@@ -18,8 +18,8 @@ static enum cuttle_status fail_report(struct cuttle_error *error) {
 }
 
 /* INPUT: the file is of the right kind, but says something that it cannot. */
-static enum cuttle_status refuse_member(const char *path, const char *what, const char *member,
-                                        struct cuttle_error *error) {
+static enum cuttle_status refuse_reported_member(const char *path, const char *what,
+                                                 const char *member, struct cuttle_error *error) {
 	return io_fail(error, CUTTLE_INPUT,
 	               "%s: its \"%s\" is missing, or not what cuttle %s writes", path, member,
 	               what);
@@ -176,25 +176,27 @@ static enum cuttle_status check_evaluation(struct report_evaluation *e,
 		return io_fail(error, CUTTLE_INPUT,
 		               "%s: it was written by another cuttle: evaluate again with this one",
 		               e->path);
-	if (!json_is_boolean(privacy)) return refuse_member(e->path, "evaluate", "private", error);
+	if (!json_is_boolean(privacy))
+		return refuse_reported_member(e->path, "evaluate", "private", error);
 	e->is_private = json_is_true(privacy);
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		if (!has_text(root, texts[i]))
-			return refuse_member(e->path, "evaluate", texts[i], error);
+			return refuse_reported_member(e->path, "evaluate", texts[i], error);
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
 		if (!has_count(root, counts[i]))
-			return refuse_member(e->path, "evaluate", counts[i], error);
+			return refuse_reported_member(e->path, "evaluate", counts[i], error);
 	if (!check_rows(json_object_get(root, "rows")))
-		return refuse_member(e->path, "evaluate", "rows", error);
+		return refuse_reported_member(e->path, "evaluate", "rows", error);
 	// Earlier tables have none.
 	const json_t *notes = json_object_get(root, "notes");
 	for (size_t i = 0; i < json_array_size(notes); i++)
 		if (!json_is_string(json_array_get(notes, i)))
-			return refuse_member(e->path, "evaluate", "notes", error);
-	if (!check_histograms(root)) return refuse_member(e->path, "evaluate", "histograms", error);
+			return refuse_reported_member(e->path, "evaluate", "notes", error);
+	if (!check_histograms(root))
+		return refuse_reported_member(e->path, "evaluate", "histograms", error);
 	return check_order(json_object_get(root, "order"))
 	           ? CUTTLE_OK
-	           : refuse_member(e->path, "evaluate", "order", error);
+	           : refuse_reported_member(e->path, "evaluate", "order", error);
 }
 
 /* ---- audits ---------------------------------------------------------------------------------- */
@@ -462,7 +464,8 @@ static enum cuttle_status add_audit(struct report *report, const char *path,
 	const char *member;
 	*audit = (struct report_audit){.path = path, .document = document};
 	memcpy(audit->sha256, sha256, HASH_TEXT);
-	if (!take_audit(audit, &member)) return refuse_member(path, "audit", member, error);
+	if (!take_audit(audit, &member))
+		return refuse_reported_member(path, "audit", member, error);
 	const enum cuttle_status status = check_stamp(path, document, error);
 	if (status) return status;
 	if (audit->contradicts && report->publish)

@@ -31,7 +31,7 @@ static unsigned find_order(const struct verification *v) {
 	return ((const struct receipt *)v->receipt)->guarantee.claim.order;
 }
 
-static const char *find_text(const struct verification *v, const char *name) {
+static const char *find_member_text(const struct verification *v, const char *name) {
 	const char *const *text = claim_field(&v->claim, name);
 	return text ? *text : NULL;
 }
@@ -41,7 +41,7 @@ static const char *find_text(const struct verification *v, const char *name) {
 static void take_common(struct verification *v) {
 	const json_t *root = v->attested->root;
 	const struct receipt_ledger *ledger = claim_field(&v->claim, "ledger");
-	const char *unit = find_text(v, "unit_key"),
+	const char *unit = find_member_text(v, "unit_key"),
 	           *model = json_string_value(json_object_get(root, "model_sha256"));
 	v->model_sha256 = model ? model : "";
 	v->model_bytes = (uint64_t)json_integer_value(json_object_get(root, "model_bytes"));
@@ -49,7 +49,7 @@ static void take_common(struct verification *v) {
 	v->dropped_sha256 = json_string_value(json_object_get(root, "dropped_sha256"));
 	v->date = json_string_value(json_object_get(root, "date"));
 	v->private_output = json_is_true(json_object_get(root, "private"));
-	v->dataset = find_text(v, "dataset");
+	v->dataset = find_member_text(v, "dataset");
 	v->unit_key = unit ? unit : "";
 	if (ledger) v->ledger = *ledger;
 	v->order = find_order(v);
