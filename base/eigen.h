@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // eigen.h: eigenvalues and eigenvectors of a real symmetric matrix, the same bits on every machine.
-// Called by engine/words/whiten.c with a covariance of public vectors, and by measure/pca.c, whose
-// matrix may follow from private texts: all memory is the caller's, who wipes it.
+// The matrix may follow from private texts: all memory is the caller's, who wipes it.
 // Arithmetic is IEEE double in a fixed order: sums, products, quotients, square roots, no libm.
 // Source: Golub and Van Loan, Matrix Computations, 4th edition, sections 8.3.1 (reduction to a
 // tridiagonal matrix by reflections) and 8.3.4-8.3.5 (implicit QR steps with Wilkinson's shift).

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // library.h: loads a library when it is first needed, so that a process without need has none of
-// it. Called by kernels/gemm_blas.c for OpenBLAS, io/remote.c for libcurl and serve/mhd.c for
-// libmicrohttpd. No private data.
+// it. No private data.
 #ifndef CUTTLE_BASE_LIBRARY_H
 #define CUTTLE_BASE_LIBRARY_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // phrases.h: finds many phrases in a text at once, at the boundaries of words.
 //
-// Called by io/terms.c, whose terms and texts are folded.
+// Bytes are compared: who wants case ignored folds phrases and text first.
 // Private texts pass through. What is kept are pointers into the caller's bytes and hashes of
 // pieces; phrases_free wipes them.
 // Example: with the phrases "Anna" and "Anna May", the text "Anna May, Annabel" has Anna at 0..4

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // processors.h: sets of processors, on machines of any size.
 //
-// Called by engine/machine/ and tools/. No private data.
+// No private data.
 // A processor is what the kernel numbers as one: a core with two hardware threads is two of them.
 // The system's cpu_set_t has room for 1,024 of them. On a machine that may have more, the kernel
 // does not fill so small a set. A struct processors has room for as many as Linux can have.

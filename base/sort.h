@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // sort.h: sorts numbers in their own place.
 //
-// Called by base/eigen.c and measure/, also for private numbers. The library's qsort may copy what
-// it sorts to memory that it frees without wiping; this one has no memory of its own.
+// The numbers may be private. The library's qsort may copy what it sorts to memory that it frees
+// without wiping; this one has no memory of its own.
 // Example: 3 1 2 becomes 1 2 3.
 #ifndef CUTTLE_BASE_SORT_H
 #define CUTTLE_BASE_SORT_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // utf8.h: strict UTF-8. All of cuttle decodes with these functions.
 //
-// Called by engine, io and tools, also for private text; nothing is kept or written elsewhere.
+// Text may be private; nothing is kept or written elsewhere.
 // Example: utf8_decode("\xc3\xa9!", 3, &c) returns 2 and sets c to U+00E9.
 // "Well-formed" is what The Unicode Standard says in table 3-7: no overlong forms, no surrogates,
 // nothing above U+10FFFF.

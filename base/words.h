@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // words.h: where a word begins and ends, in any script.
 //
-// Called by tag/ and by base/phrases.c, also for private text; nothing is kept.
+// Text may be private; nothing is kept.
 // A text is cut into pieces: a piece is a run of letters and digits, or one other character.
 // Example: "Anna's 7." is the pieces Anna ' s space 7 and the full stop.
 // Scripts without spaces between words (Chinese, Japanese, Korean, Thai) have no runs here: each of

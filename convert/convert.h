@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // convert.h: turns a Hugging Face folder of Llama, Mistral, Qwen2 or Qwen3 into a GGUF file.
-// Called by `cuttle model convert`. It reads public model files only; no private data passes here.
-// The memory it needs does not grow with the size of the weights.
+// It reads public model files only; no private data passes here. The memory it needs does not grow
+// with the size of the weights.
 #ifndef CUTTLE_CONVERT_CONVERT_H
 #define CUTTLE_CONVERT_CONVERT_H
 

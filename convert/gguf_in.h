@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gguf_in.h: opens a GGUF file to rewrite or list it, even one larger than memory.
-// Called by quantize.c and by `cuttle model`. It reads public model files only; no private data
-// passes here.
+// It reads public model files only; no private data passes here.
 // The metadata is in memory. gguf_in_read fetches tensor data from the file, part by part:
 //
 //	struct gguf_in in;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gguf_out.h: writes a GGUF v3 file. Metadata and tensor table wait in memory, data streams behind.
-// Called by rewrite.c, its callers and models/make_random.c; no private data passes here.
+// No private data passes here.
 //
 //	struct gguf_out *out = gguf_out_new();
 //	gguf_out_text(out, "general.architecture", "llama", 5);    metadata

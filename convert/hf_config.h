@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // hf_config.h: reads config.json of a Hugging Face model and writes its numbers as GGUF metadata.
-// Called by convert.c; no private data passes here.
+// No private data passes here.
 // Rule: a setting that would change the maths is refused unless the engine computes it.
 #ifndef CUTTLE_CONVERT_HF_CONFIG_H
 #define CUTTLE_CONVERT_HF_CONFIG_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // hf_vocab.h: writes a Hugging Face tokenizer as the GGUF keys tokenizer.ggml.*.
-// Called by convert.c; no private data passes here. Two kinds of tokenizer.json are converted:
-// byte-level BPE with a known pre-tokenizer, and SentencePiece's BPE with byte fallback.
+// No private data passes here. Two kinds of tokenizer.json are converted: byte-level BPE with a
+// known pre-tokenizer, and SentencePiece's BPE with byte fallback.
 #ifndef CUTTLE_CONVERT_HF_VOCAB_H
 #define CUTTLE_CONVERT_HF_VOCAB_H
 

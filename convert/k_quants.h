@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // k_quants.h: rounds 256 weights to one block of type Q4_K or Q6_K.
-// Called by weight_type.c; no private data passes here.
+// No private data passes here.
 // A block has one fp16 scale (Q4_K: two), and a small integer scale for each of its parts.
 // Source: the GGUF specification's block layouts. A block can be rounded in many ways. How we
 // choose is our own: least squares over a grid of steps. The same weights give the same bytes

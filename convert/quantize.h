@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // quantize.h: writes a GGUF file again, with its matrices in another type.
-// Called by `cuttle model quantize`. It reads public model files only; no private data passes here.
+// It reads public model files only; no private data passes here.
 #ifndef CUTTLE_CONVERT_QUANTIZE_H
 #define CUTTLE_CONVERT_QUANTIZE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rewrite.h: chooses the type of each tensor and pours all tensors into a new GGUF file.
-// Called by convert.c and quantize.c, and by `cuttle model`; no private data passes here.
+// No private data passes here.
 // The caller gives a list of tensors and a function that reads their values as floats.
 #ifndef CUTTLE_CONVERT_REWRITE_H
 #define CUTTLE_CONVERT_REWRITE_H

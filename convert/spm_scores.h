@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // spm_scores.h: finds the scores of a SentencePiece vocabulary from the merges of tokenizer.json.
-// Called by hf_vocab.c; no private data passes here.
+// No private data passes here.
 // SentencePiece joins the two neighbours that make the token with the best score, again and again.
 // tokenizer.json has a list of merges instead, best first. A GGUF file needs the scores.
 #ifndef CUTTLE_CONVERT_SPM_SCORES_H

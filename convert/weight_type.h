@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // weight_type.h: the weight types of a model file. Turns floats into blocks of a type, and back.
-// Called by the other files of convert/; no private data passes here.
+// No private data passes here.
 // Example: a block of Q8_0 holds 32 values in 34 bytes, so 64 values take 68 bytes.
 // Sources: the GGUF specification's tensor types. Q8_0, Q4_0 and Q4_1 are rounded to the same bits
 // as by ggml's reference quantisers.

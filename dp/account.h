@@ -2,7 +2,7 @@
 // account.h: privacy accounting. It turns the mechanism's parameters into a guarantee, and back, by
 // either accountant: the formulas of dp/zcdp.h, or the exact composition of dp/exact.h.
 //
-// Called by engine/run/plan.c. All numbers are public: no private data passes through.
+// All numbers are public: no private data passes through.
 // Example: which clip batch 7, temperature 1.2 and 500 tokens may have for epsilon 10, delta 1e-6.
 //   dp_budget_solve(&budget, DP_CLIP, &reason);         budget.clip = 0.6591 by DP_ZCDP
 // Rules: user input goes through dp_budget_solve, which refuses politely. To the other functions

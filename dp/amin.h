@@ -3,8 +3,8 @@
 // rows where these differ from the public row by more than a noisy threshold, else from the public
 // row, for free.
 //
-// Called by the generation loop, through the table that dp_amin_mechanism makes (dp/mechanism.h).
-// Private rows go in; the drawn token comes out, and whether it was paid.
+// dp_amin_mechanism makes the table of functions that dp/mechanism.h describes. Private rows go in;
+// the drawn token comes out, and whether it was paid.
 // How: the table's open draws the noise of the step, and that of the threshold where no unit
 // stands; row adds a row to the sums S and to those of the distance D (dp/threshold.h); draw
 // answers, and draws from E(S) or from the public law. open cannot say whether the token is free:

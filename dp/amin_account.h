@@ -2,8 +2,7 @@
 // amin_account.h: what the mechanism of dp/amin.h promises for a batch, and which clip suits an
 // epsilon.
 //
-// Called by dp/amin.c for its claim, and by engine/run/plan.c. All numbers are public: no private
-// data passes through.
+// All numbers are public: no private data passes through.
 // Example: s = 127, r = 100, sigma = 0.3, tau = 1, epsilon 10 at delta 1e-6. The thresholds cost
 // rho 0.1378 of 1.5393, and what is left allows the clip 21.26. With s = 31 the thresholds alone
 // cost epsilon 12.76: there is no clip.

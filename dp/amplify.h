@@ -2,8 +2,8 @@
 // amplify.h: what secret lots change in the accounts. Where a run uses m of M batches, and each
 // record stands in one of the M by a lot that nobody sees, the run costs less than a batch does.
 //
-// Called by engine/run/plan.c and engine/run/lots.c. All numbers are public: no private data passes
-// through. Example: 100 of 1000 batches, epsilon 1 for the run. Then a batch may cost 2.9005:
+// All numbers are public: no private data passes through. Example: 100 of 1000 batches, epsilon 1
+// for the run. Then a batch may cost 2.9005:
 //   q = dp_lots_ratio(100, 1000);  epsilon = dp_batch_epsilon(1.0, q);
 // Rules: epsilon is positive, finite and not subnormal; delta likewise, and below 1; 0 < q <= 1.
 #ifndef CUTTLE_DP_AMPLIFY_H

@@ -5,8 +5,7 @@
 // would use up the clip. Clipped around their median, the differences lose it first.
 // Example: the differences 3.0, 3.1, 3.2 at clip 0.5 all become 0.5 around zero. Around their
 // median 3.1 they become -0.1, 0, 0.1.
-// Called by dp/invisibleink.c for `center` (--center median). The row is private, and so is the
-// median: it stays in the row. Source: dp/PRIVACY.md, step 12.
+// The row is private, and so is the median: it stays in the row. Source: dp/PRIVACY.md, step 12.
 #ifndef CUTTLE_DP_CENTER_H
 #define CUTTLE_DP_CENTER_H
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // claim.h: what a mechanism claims about itself, as numbers that accountants understand.
 //
-// Called by: each mechanism states its claim when it is built (mechanism.h). engine/run/plan.c
-// turns it into the guarantee, and dp/account.c chooses a clip by it. All numbers are public, and
-// fixed before a private row is read: no private data passes through. Example: InvisibleInk with B
-// = 7, tau = 1.2, C = 0.66 and T = 500 claims 500 units of bounded range 2 C / (B tau) = 0.157, and
-// that null adds nothing.
+// Each mechanism states its claim when it is built (mechanism.h). The guarantee follows from it,
+// and a clip is chosen by it. All numbers are public, and fixed before a private row is read: no
+// private data passes through. Example: InvisibleInk with B = 7, tau = 1.2, C = 0.66 and T = 500
+// claims 500 units of bounded range 2 C / (B tau) = 0.157, and that null adds nothing.
 #ifndef CUTTLE_DP_CLAIM_H
 #define CUTTLE_DP_CLAIM_H
 

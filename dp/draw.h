@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // draw.h: the exact draw. P(i) = weights[i] / W, W = the sum of all weights, without any rounding.
 //
-// Called by dp/invisibleink.c, dp/fusion.c and dp/amin.c once per token, by dp/rank.c and
-// engine/run/perturb.c for each place, by dp/noise.c, and without a guarantee by
-// engine/run/complete_draw.c. Weights and random bits are private. Example: with the weights 2, 3,
-// 5 a number u is drawn from 0 .. 9. u = 0, 1 give 0; u = 2, 3, 4 give 1; u = 5 .. 9 give 2.
+// A draw alone has no guarantee: that is its mechanism's. Weights and random bits are private.
+// Example: with the weights 2, 3, 5 a number u is drawn from 0 .. 9. u = 0, 1 give 0; u = 2, 3, 4
+// give 1; u = 5 .. 9 give 2.
 // Source: dp/PRIVACY.md, step 7.
 #ifndef CUTTLE_DP_DRAW_H
 #define CUTTLE_DP_DRAW_H

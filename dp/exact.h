@@ -2,8 +2,7 @@
 // exact.h: the exact accountant. It computes the joint cost of T steps of bounded range eta, where
 // each step may depend on the outcomes of earlier ones.
 //
-// Called by dp/account.c for DP_EXACT, and by dp/histogram_account.c. All numbers are public: no
-// private data passes through.
+// All numbers are public: no private data passes through.
 // Example: what 500 steps of eta 0.157 cost at delta 1e-6, on the default grid.
 //   status = dp_exact_epsilon(0.157, 500, 1e-6, 0, &epsilon);
 // Rules: every function answers DP_OK, DP_BAD_PARAMETER or DP_NO_MEMORY. On failure it does not

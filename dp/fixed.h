@@ -2,10 +2,9 @@
 // fixed.h: the fixed-point format of logits, L = clamp(round_half_even(x * 2^F), -2^26, 2^26).
 //
 // Example with F = 10: x = 1.5 gives L = 1536; x = 0.00146484375 (1.5 / 1024) gives 2, the even
-// neighbour. Called by dp/invisibleink.c for the public row, and for a private row that is centred;
-// by dp/fusion.c for the public row.
+// neighbour. A row may be private.
 // kernels/dclip.h makes the same of a private row, inside its sum, and kernels/rowlaw.h inside its
-// law. engine/run/diagnosis.c calls it for the PRIVATE trace. Source: dp/PRIVACY.md, step 1.
+// law. Source: dp/PRIVACY.md, step 1.
 #ifndef CUTTLE_DP_FIXED_H
 #define CUTTLE_DP_FIXED_H
 

@@ -3,9 +3,9 @@
 // integers. They draw one token at a time from the mean of m laws. Each is a public law into which
 // one private law is mixed, but only so far; how far is what they differ in.
 //
-// Called by the generation loop, through the table that dp_fusion_mechanism makes
-// (dp/mechanism.h); tests call the functions below themselves. One private row at a time goes in;
-// the drawn token comes out. Which row, and how far it was mixed in, stays inside and is wiped.
+// dp_fusion_mechanism makes the table of functions that dp/mechanism.h describes. One private row
+// at a time goes in; the drawn token comes out. Which row, and how far it was mixed in, stays
+// inside and is wiped.
 //   A paid token: dp_fusion_open, dp_fusion_row unless the row is null, dp_fusion_draw.
 //   A free token, drawn from the public law alone: dp_fusion_open, dp_fusion_draw.
 // Rules for the caller: those of dp/mechanism.h, on which the proof stands.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fusion_account.h: what DP-Fusion promises, in numbers, and which divergence an epsilon allows.
 //
-// Called by engine/run/rewrite_budget.c, for rewriters, receipts and `cuttle budget fusion`. All
-// numbers are public: no private data passes through.
+// All numbers are public: no private data passes through.
 // Example: 900 tokens, order 2, c = 0.01, 8 groups, delta 1e-3.
 //   loss    = dp_fusion_loss(2, &c, 1, 8);                  0.0012555 per token, of one group
 //   epsilon = dp_fusion_epsilon(loss, 900, 2, 1e-3);        6.6514

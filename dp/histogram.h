@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // histogram.h: how many records each cluster has, with noise, so that the counts may be told.
 //
-// Called by engine/run/histogram.c, once for a run, before a record is placed. The cluster of a
-// record is private; noisy counts are public. What they cost is in dp/histogram_account.h; what a
-// run does with them is in dp/seats.h.
+// Counts are drawn once for a run, before a record is placed. The cluster of a record is private;
+// noisy counts are public. What they cost is in dp/histogram_account.h; what a run does with them
+// is in dp/seats.h.
 // Example: scale 9, and clusters 0, 0, 2 and none of four records. The true counts are 2, 0, 1; the
 // noisy ones may be 11, -7, 3.
 #ifndef CUTTLE_DP_HISTOGRAM_H

@@ -2,7 +2,7 @@
 // histogram_account.h: what a run costs that counts its clusters (dp/histogram.h) before it draws,
 // and which clip it may have.
 //
-// Called by engine/run/histogram.c. All numbers are public: no private data passes through.
+// All numbers are public: no private data passes through.
 // Example: noise of scale 9 and 100 tokens of eta 0.128 in each of 100 batches, all used, cost
 // epsilon 3 at delta 1e-6. Without the histogram eta might be 0.130: the counts cost 1.4 % of the
 // clip. To add 1/9 to epsilon would cost 3.4 %.

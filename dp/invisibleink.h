@@ -2,8 +2,7 @@
 // invisibleink.h: InvisibleInk (NeurIPS 2025, Algorithm 1) in exact integers. It draws one token at
 // a time from one public row of logits and up to B private rows.
 //
-// Called by the generation loop, through the table that dp_invisibleink_mechanism makes
-// (dp/mechanism.h). Tests and engine/run/diagnosis.c call the functions below themselves.
+// dp_invisibleink_mechanism makes the table of functions that dp/mechanism.h describes.
 // Private rows go in; the drawn token comes out.
 //   A paid token: dp_invisibleink_public, dp_invisibleink_private for each reference that is not
 //   null, in any order, dp_invisibleink_draw.

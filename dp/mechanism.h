@@ -4,7 +4,6 @@
 // A mechanism joins private rows of logits to a public one and draws one token. It is built by a
 // function of its own, such as dp_invisibleink_mechanism; what is told there (temperature,
 // candidates, T) the loop never learns.
-// Called by: run/generate.c and run/bench.c, for every token. run/plan.c builds and frees it.
 // Private data: row() takes it in, draw() lets one token out. Nothing else comes out: statuses,
 // the number of tokens wanted and the fate of a token are functions of public things.
 // How: one mechanism serves all batches in flight, one step at a time. A step is

@@ -2,8 +2,7 @@
 // mixture_account.h: what a mean of mixtures promises about one reference, and which departure from
 // the public law an epsilon allows: PMixED and DP-Decoding (dp/fusion.h).
 //
-// Called by dp/fusion.c for its claims, and by whoever plans texts. All numbers are public: no
-// private data passes through.
+// All numbers are public: no private data passes through.
 // Example: 7 references, b = 0.4. dp_mixture_eta(0.4, 7) is 0.16133; 500 tokens of it have the
 // epsilon 9.7 at delta 1e-6 by the exact accountant.
 // Rules: what breaks a bound below is a caller bug, but for the functions that answer a status.

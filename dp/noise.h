@@ -2,12 +2,12 @@
 // noise.h: integer noise, drawn without any rounding: a coin of exp(-n/d), the discrete Laplace law
 // and the discrete Gaussian law.
 //
-// Called by dp/histogram.c for the counts of clusters, and by dp/threshold.c. No private data
-// passes through, but what is drawn is private: who knows a noisy count and its noise knows the
-// count. So noise is drawn before data are looked at, and the time of a draw tells of the noise
-// alone. Example: t = 9 gives 0 with chance 0.0555, and 1 and -1 with 0.0497 each; the standard
-// deviation is 12.7. Rules: each call takes fresh bits of the source. Where the source fails,
-// DP_NO_ENTROPY comes and nothing is written: a caller has either noise of the whole law, or none.
+// No private data passes through, but what is drawn is private: who knows a noisy count and its
+// noise knows the count. So noise is drawn before data are looked at, and the time of a draw tells
+// of the noise alone. Example: t = 9 gives 0 with chance 0.0555, and 1 and -1 with 0.0497 each; the
+// standard deviation is 12.7. Rules: each call takes fresh bits of the source. Where the source
+// fails, DP_NO_ENTROPY comes and nothing is written: a caller has either noise of the whole law, or
+// none.
 #ifndef CUTTLE_DP_NOISE_H
 #define CUTTLE_DP_NOISE_H
 

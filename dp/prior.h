@@ -2,9 +2,8 @@
 // prior.h: the token prior: in how many records each token stands, with noise, so that it may be
 // told, and what that costs.
 //
-// Called by engine/run/prior.c, once for a run, before a token is drawn. The tokens of a record are
-// private; what dp_prior gives is public. It changes the public weights A alone
-// (dp_invisibleink_shift).
+// Counts are drawn once for a run, before a token is drawn. The tokens of a record are private;
+// what dp_prior gives is public. It changes the public weights A alone (dp_invisibleink_shift).
 // Example: rho 0.05 is noise of standard deviation 25.3. A token of 900 among 3,000 records may
 // come out as 921; one of 40 records is below 3 deviations, 75.9, and comes out as 0.
 // Rules: the counts are given out once. To draw them twice for the same records costs twice.

@@ -2,8 +2,8 @@
 // rank.h: the word mechanism `rank` in exact integers. It draws a rank from one fixed table, then
 // gives out the word that stands at that rank when all words are sorted by closeness.
 //
-// Called by the engine for `cuttle perturb`, once per place of a text. The table is public. Keys,
-// draws and the difference between a word and null are private; they stay inside or are wiped.
+// The table is public. Keys, draws and the difference between a word and null are private; they
+// stay inside or are wiped.
 //   Once: dp_rank_new. Per place: dp_rank_draw, and only then dp_rank_output with the word's keys.
 // Example with V 5, step, k 2, epsilon 2: E is 8124353099063 twice and 2^40 three times, so the two
 // nearest words have 0.4156 each and the others 0.0562 each, whatever the word is.

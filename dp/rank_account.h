@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rank_account.h: what the word mechanism of dp/rank.h promises for a text, in numbers.
 //
-// Called by the engine for receipts, `--dry-run` and the ledger. All numbers are public: no private
-// data passes through.
+// All numbers are public: no private data passes through.
 // Example: a record of at most 50 words at epsilon 6 per word.
 //   dp_rank_epsilon(6000000, 50)     300
 //   dp_rank_rho(6000000, 50)         300; at epsilon 0.1 per word it is 0.25

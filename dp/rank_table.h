@@ -2,7 +2,7 @@
 // rank_table.h: the integers E[0 .. V-1] by which dp/rank.h draws ranks, and the check that Theorem
 // R stands on.
 //
-// Called by dp/rank.c. All numbers are public: no private data passes through.
+// All numbers are public: no private data passes through.
 // Example with V 5, k 2, epsilon 2: STEP makes 8124353099063 twice and 2^40 three times; ENVELOPE
 // makes 5282034273093, 3130441781685, 2071049743419, 1471604113655 and 2^40.
 // Rules: 2 <= words <= DP_RANK_MOST_WORDS and 1 <= epsilon_millionths <= DP_RANK_MOST_EPSILON.

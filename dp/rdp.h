@@ -2,9 +2,7 @@
 // rdp.h: Renyi differential privacy (Mironov 2017, arXiv 1702.07476), for mechanisms that zCDP
 // describes badly or not at all.
 //
-// Called by dp/fusion_account.c, and by engine/run/renyi.c for data sets whose ledger counts Renyi
-// losses; it serves a mechanism that is not built yet, too (AugPE). All numbers are public: no
-// private data passes through.
+// All numbers are public: no private data passes through.
 // Example: 500 Gaussian steps with noise of 20 times the sensitivity, at delta 1e-6.
 //   struct dp_rdp_event noise = {.kind = DP_RDP_GAUSSIAN, .count = 500, .size = 1.0 / 20};
 //   epsilon = dp_rdp_epsilon(&noise, 1, 1e-6, NULL);

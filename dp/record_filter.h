@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // record_filter.h: what each reference of a batch has cost so far, and what it may still cost.
 //
-// Called by dp/fusion.c, where each place has a budget of its own for a whole batch. The costs are
-// functions of the private rows: PRIVATE. They are in this memory alone, and are wiped with it.
+// Each place has a budget of its own for a whole batch. The costs are functions of the private
+// rows: PRIVATE. They are in this memory alone, and are wiped with it.
 // How: a place that was drawn, and whose divergences of order alpha are at most
 // ln(1 + bound) / (alpha - 1), multiplies what it has used by 1 + bound. It starts at 1 and may not
 // pass e^((alpha-1) budget). Example: alpha 2, budget 0.5. It may reach 1.6487. After bounds of 0.2

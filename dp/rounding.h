@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // rounding.h: rounds a long double to a double, always to a named side.
 //
-// Called by account.c, zcdp.c, rdp.c, fusion_account.c, share.c and fusion.c, which compute in long
-// double and round once, at the end. It also holds the checks of their arguments, which
-// engine/run/renyi.c makes first. No private data passes through.
+// Accounts compute in long double and round once, at the end. This file also holds the checks of
+// their arguments. No private data passes through.
 // Example: round_up(0.1L) is the double just above 0.1, round_down(0.1L) the double just below.
 #ifndef CUTTLE_DP_ROUNDING_H
 #define CUTTLE_DP_ROUNDING_H

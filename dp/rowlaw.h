@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // rowlaw.h: the law that a row of logits stands for at a temperature, in integers.
 //
-// Called by dp/fusion.c for the public row and for a private one: both take the same way, so equal
-// rows give equal laws. engine/run/complete_draw.c calls it too, without a guarantee. Rows and laws
-// may be private; the table is public. How: a table holds round(2^40 exp(-d / (tau 2^12))) for each
-// distance d = max L - L(y). The rest is kernels/rowlaw.h. How accurate the table is changes the
-// law, and no guarantee: the law is by definition what comes out, n integers >= 1 that sum to 2^46.
+// The public row and a private one take the same way, so equal rows give equal laws. A law alone
+// has no guarantee: that is its mechanism's. Rows and laws may be private; the table is public.
+// How: a table holds round(2^40 exp(-d / (tau 2^12))) for each distance d = max L - L(y). The rest
+// is kernels/rowlaw.h. How accurate the table is changes the law, and no guarantee: the law is by
+// definition what comes out, n integers >= 1 that sum to 2^46.
 // Example: logits 0 and -1 at tau 1. The table has 2^40 at 0 and 2^40 / e at 4096, and the law is
 // 0.731 and 0.269 of 2^46. Source: dp/PRIVACY.md, step 22.
 #ifndef CUTTLE_DP_ROWLAW_H

@@ -2,8 +2,8 @@
 // seats.h: how many batches each cluster has, and how many of them a text is written from: from
 // noisy counts and public numbers, by fractions of integers.
 //
-// Called by engine/run/histogram.c. Noisy counts are public (dp/histogram.h), so all numbers here
-// are: no private data passes through.
+// Noisy counts are public (dp/histogram.h), so all numbers here are: no private data passes
+// through.
 //   Before the counts: dp_seats_share; q* goes into the clip. With the counts: dp_seats_batches for
 //   each cluster, dp_seats_deal, dp_seats_cap.
 // Example: B = 15 and t = 9. Noisy counts 17, 18, 157, 158 give 0, 1, 10, 11 batches, and 0, 2, 11,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // share.h: how much of a private law may be mixed into the public one.
 //
-// Called by dp/fusion.c once for each token that is paid for. The private law, and the share found,
-// are private; orders, caps and the public law are public.
+// The private law, and the share found, are private; orders, caps and the public law are public.
 // How: with p = a / 2^46, u = (b - a) / a and a share lambda = l / 2^16, the mixture is
 // q = p (1 + lambda u). One pass gives moments of u (kernels/chisq.h); the share is then bisected
 // on a bound of the divergence that these moments give.

@@ -2,8 +2,8 @@
 // threshold.h: AboveThreshold in exact integers. It says, step by step, whether private rows differ
 // from the public one by more than a threshold, and is silent about all else.
 //
-// Called by dp/amin.c alone: a step whose answer is no draws its token from the public row. Private
-// are the rows, the distance and all noise; only the answers come out.
+// Where the answer is no, the caller draws the token from the public row. Private are the rows, the
+// distance and all noise; only the answers come out.
 // How, for each unit:
 //   dp_threshold_start    draws the unit's threshold noise N1, which the unit keeps
 //   for each step: dp_threshold_noise draws N2; dp_threshold_add takes each row;

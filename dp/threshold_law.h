@@ -2,8 +2,7 @@
 // threshold_law.h: how likely the answers of AboveThreshold (dp/threshold.h) are, given those that
 // it gave before.
 //
-// Called by dp/amin.c where an auditor asks, never where a token is drawn. Distances and chances
-// are PRIVATE.
+// It is for auditors: no token is ever drawn by it. Distances and chances are PRIVATE.
 // How: N1 is known to nobody, so its density is kept on a grid and multiplied by the chance of each
 // answer. A unit that answered no three times is one whose N1 is rather large.
 // Example: t1 = 10, D = Theta. Before any answer, yes has the chance 1/2. After a yes the unit is

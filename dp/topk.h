@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // topk.h: finds the candidates V+, the tokens that may be drawn, from the public row alone.
 //
-// Called by dp/invisibleink.c and dp/fusion.c once per token. It sees public integers only.
+// It sees public integers only.
 // Example: L_pub = 50, 40, 30, 29, 10 with k 3, B 2, Chat 4. The 3rd largest is l = 30. A token
 // stays while 2 (L_pub - 30) >= -8, so the candidates are tokens 0, 1, 2, 3.
 #ifndef CUTTLE_DP_TOPK_H

@@ -2,9 +2,9 @@
 // votes.h: what many records say together, with Gaussian noise: how often each candidate is voted
 // for, and sums of bounded numbers.
 //
-// Called by engine/run/votes.c, for `cuttle evaluate -e` and `cuttle evolve`. What a record votes
-// for, and its number, are private; what comes out may be told once. Clean counts are held nowhere:
-// each place of the answer begins as its noise, and records are added to that.
+// What a record votes for, and its number, are private; what comes out may be told once. Clean
+// counts are held nowhere: each place of the answer begins as its noise, and records are added to
+// that.
 // Example: three candidates, four records that vote 0, 0, 2 and for none. The clean counts are 2,
 // 0, 1; with variance 4 the noisy ones may be 3, -1, 1. One record moves one count by 1, so they
 // cost rho = 1 / (2 * 4).

@@ -2,8 +2,7 @@
 // weights.h: the two factors of a token's weight. A comes from public logits and cancels in every
 // privacy ratio. E comes from the private sum S, through a table that is checked entry by entry.
 //
-// Called by dp/invisibleink.c; dp/account.c asks dp_weights_bits. The table is public, like all
-// parameters. The place where it is read, S, is private.
+// The table is public, like all parameters. The place where it is read, S, is private.
 // Example with B 7, Chat 675, F 10, tau 6/5: kappa = 5 / (6 * 7 * 2^10) = 0.000116 nats per unit of
 // S. The table has 2 * 4725 + 1 entries. One reference moves ln E by up to lambda = 675 kappa =
 // 0.078. With gain 2 and Chat 337 it has 2 * 2359 + 1 entries, each twice as far from the next.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // wide.h: unsigned integers of 256 bits, with the arithmetic and comparison that weights need.
 //
-// Called by dp/draw.c, dp/weights.c, dp/invisibleink.c and dp/rank.c. Values may be private: no
-// function branches on one. Example: 2^130 + 3 is {.low = 3, .high = 4}.
+// Values may be private: no function branches on one. Example: 2^130 + 3 is {.low = 3, .high = 4}.
 #ifndef CUTTLE_DP_WIDE_H
 #define CUTTLE_DP_WIDE_H
 

@@ -2,9 +2,9 @@
 // width.h: DP-Prompt (Utpala, Hooker & Chen 2023) in exact integers. It draws a token from one
 // private row, whose logits are clipped to a width.
 //
-// Called by the generation loop, through the table that dp_width_mechanism makes (dp/mechanism.h).
-// One private row goes in; the drawn token comes out. It is here to compare with: at widths that
-// leave a text readable, the guarantee is none to speak of.
+// dp_width_mechanism makes the table of functions that dp/mechanism.h describes. One private row
+// goes in; the drawn token comes out. It is here to compare with: at widths that leave a text
+// readable, the guarantee is none to speak of.
 // Example: width 5 at temperature 1.5 among 32000 tokens: a token has epsilon 6.67 between any two
 // texts, and bounded range 3.34 against a null one.
 // Rules for the caller are those of dp/mechanism.h.

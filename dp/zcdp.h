@@ -4,8 +4,7 @@
 //
 //   clip C, batch B, temperature tau, tokens T  <->  rho (zCDP)  <->  (epsilon, delta)
 //
-// Called by dp/account.c, and by dp/exact.c for a bound to start from. All numbers are public: no
-// private data passes through.
+// All numbers are public: no private data passes through.
 // Example: the guarantee of clip 0.6591, batch 7, temperature 1.2 and 500 tokens.
 //   rho     = dp_rho_of_clip(0.6591, 7, 1.2, 500);      1.539
 //   epsilon = dp_epsilon_of_rho(rho, 1e-6);             10.0

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuttle.h: the public API of libcuttle, for C and for C++: one header a topic, all included here.
 // libcuttle writes private text with a proof, on ordinary CPUs.
-// Called by: programs, and the command cuttle itself. examples/ has a program in C and one in C++.
+// examples/ has a program in C and one in C++.
 // Private data: references. What a job hands to its callbacks may be published under the plan's
 // guarantee, but for the trace: those are private diagnostics, for research.
 // How: a *model* is a file in memory. A *plan* fixes all that the guarantee depends on before any

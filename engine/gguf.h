@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gguf.h: reads a model file in the format GGUF, version 2 or 3: its keys and its table of tensors.
-// Called by the model, the vocabulary and convert. No private data.
+// No private data.
 //     gguf_parse(bytes, size, &file, error);
 //     uint64_t layers = 0;
 //     gguf_unsigned(file, "llama.block_count", true, &layers, error);

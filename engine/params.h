@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // params.h: takes over a public struct that begins with struct_size, whatever version of the header
-// the caller was compiled with. Called by each public function that takes such a struct.
+// the caller was compiled with.
 // No private data. Sizes of 40 and 48 bytes as an example: a caller with the older header gives 40;
 // 40 bytes are copied over our 48 bytes of defaults, and the last 8 stay default.
 #ifndef CUTTLE_ENGINE_PARAMS_H

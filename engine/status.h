@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // status.h: how the engine reports an expected failure: a status, and one line of text in the
-// caller's struct cuttle_error. Every room of the engine calls it:
+// caller's struct cuttle_error. For example:
 //     return status_fail(error, CUTTLE_MODEL, "token %zu has no text", i);
 // No private data: nothing that depends on a private text may be passed here.
 #ifndef CUTTLE_ENGINE_STATUS_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // attention.h: attention of one row: the query heads of one KV head over the row's keys and values.
-// Called by the forward pass through the table of kernels.h. All of it may be private.
+// All of it may be private.
 // The order of arithmetic is fixed, in every tier. h is a head, t a token, d an entry of a head:
 //   s[h][t] = (fma over d ascending of q[h][d] * k[t][d]) * inv_sqrt
 //   p[h][t] = exp(s[h][t] - m[h])             m[h]: the largest s[h][t]; exp as in exp_f32.h

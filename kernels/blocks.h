@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // blocks.h: reads one block of a GGUF type, as the file stores it, into codes and scales.
-// Called by pack.c. Weights are public.
+// Weights are public.
 // Source of the formats: ggml-common.h of ggml. Source of what they mean in numbers: gguf/quants.py
 // of the PyPI package gguf.
 #ifndef CUTTLE_KERNELS_BLOCKS_H

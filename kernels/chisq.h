@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // chisq.h: one pass over two laws in integers: by how much the private one departs from the public.
-// Called by dp/share.c once per token that is paid for. b and the moments are private.
+// b and the moments are private.
 // For each i, in double, every operation rounded once and none joined to another:
 //   u = ((double)b[i] - (double)a[i]) / (double)a[i]        t = ((double)a[i] * u) * u
 //   u < 0:   moments[0] += t

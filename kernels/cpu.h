@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cpu.h: says which instruction sets may be used. Called by kernels.c and by tests.
+// cpu.h: says which instruction sets may be used.
 // An instruction set counts only if the CPU has it and the operating system saves its registers.
 #ifndef CUTTLE_KERNELS_CPU_H
 #define CUTTLE_KERNELS_CPU_H

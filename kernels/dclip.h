@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // dclip.h: adds one private row's clipped difference to the public row to the sum over rows.
-// Called by dp/invisibleink.c for every private row. Row and sum are private.
+// Row and sum are private.
 // Exact in every tier:
 //   L_i = clamp(round_half_even(row[i] * 2^fraction_bits), -2^26, 2^26)
 //   sum[i] += clamp(L_i - public_fixed[i], -clip, +clip)            i = 0 .. n-1

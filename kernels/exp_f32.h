@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // exp_f32.h: exp in fp32 as one fixed expression, so every tier and every libm gives the same bits.
-// Called by the softmax of attention and by swiglu, both through lanes.h. Values may be private.
+// Values may be private.
 // On [-87, 88] the relative error is below 3e-7. Below -87 the result is 0, above 88 it is exp(88),
 // and for NaN it is NaN.
 // How: exp(x) = 2^n * exp(r) with n the nearest integer to x / ln 2 and r = x - n * ln 2.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // f16.h: converts between fp16 and fp32 in integer arithmetic.
-// Called by the scalar tier, by pack.c and by converters. Values may be private.
+// Values may be private.
 // Finite values and infinity give the same bits as the hardware's conversions: rounded to the
 // nearest, ties to even.
 #ifndef CUTTLE_KERNELS_F16_H

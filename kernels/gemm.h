@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemm.h: multiplies packed weights by rows of activations.
-// Called by the forward pass through the table of kernels.h. Rows may come from private contexts;
-// weights are public.
+// Rows may come from private contexts; weights are public.
 // Every output element has one fixed order of arithmetic, in every tier and for any number of rows.
 // So a row's outputs depend on that row and the weights alone. All row isolation rests on this.
 // Weights are packed by pack.h. Rows for block types are quantised by rowquant.h.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemm_blas.h: computes prompts by cblas_sgemm: a portable way, and a check of the other kernels.
 // Only in builds with CUTTLE_BLAS, which need its header alone: a process that does not ask for
-// it has none of it. Called by the forward pass; rows may be private.
+// it has none of it. Rows may be private.
 //   out = x * w^T (+ out)    x in fp32, not quantised; w in fp32, as pack_row gives it
 // Channels are taken in panels of as many groups as the scratch holds.
 // A BLAS picks its order of additions by the shape of the call. So with another number of rows the

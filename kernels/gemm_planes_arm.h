@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemm_planes_arm.h: what gemm_planes_body.h needs, in ASIMD instructions.
-// Included by the tiers with and without dot products; these define add_products and ROWS.
+// Who includes it defines add_products and ROWS.
 // A q register holds 4 channels x 4 k, a quarter of a group.
 #define LANES_NEON
 #include "kernels/gemm.h"

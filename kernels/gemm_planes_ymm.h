@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemm_planes_ymm.h: what gemm_planes_body.h needs, in AVX2 instructions.
-// Included by the tiers with and without VNNI; these define add_products and bytes_table.
+// Who includes it defines add_products and bytes_table.
 // A ymm holds 8 channels x 4 k, half a group.
 #include "kernels/gemm.h"
 #include "kernels/lanes.h"

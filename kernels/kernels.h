@@ -2,8 +2,7 @@
 // kernels.h: the table of functions ("kernels") that do the arithmetic of a forward pass.
 // A tier is one such table, written for one set of instructions, as "avx2". All tiers give the
 // same bits; each op's header says by which order of arithmetic.
-// Called by the engine's forward pass, and by dp/ for dclip, rowlaw, chisq and ranking.h. Rows,
-// sums, laws and keys may be private; weights are public. Example: kernels_get()->rmsnorm(x,
+// Rows, sums, laws and keys may be private; weights are public. Example: kernels_get()->rmsnorm(x,
 // weight, n, epsilon, out); Rule: choose the tier before any work is started. It then stays for the
 // whole process.
 #ifndef CUTTLE_KERNELS_KERNELS_H

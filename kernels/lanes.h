@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // lanes.h: sixteen floats as one value, with the same arithmetic on every tier.
-// Included by attention, rowwise and the gemms over planes. Values may be private.
+// Values may be private.
 // Sums over a row of floats are made in these 16 lanes: lane t % 16 takes entry t, then the halving
 // tree of lanes_sum adds the lanes. So all tiers add in the same order: this is the canonical sum.
 // The lanes lie in parts, vectors of the tier's own width. Example: with AVX2 two parts of 8.

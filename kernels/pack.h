@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // pack.h: turns weights as files store them into the packed layout of gemm.h, and single channels
 // back into fp32.
-// Called when a model is loaded, for embeddings, and by the scalar gemm. Weights are public.
+// Weights are public.
 // Example: pack_sizes(type, channels, k, &weights, &scales, &minima) says what to allocate; then
 // pack_groups(&matrix, source, 0, groups) packs every group, or some threads pack some each.
 #ifndef CUTTLE_KERNELS_PACK_H

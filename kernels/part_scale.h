@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // part_scale.h: reads the scales or minima of one part of k, as gemm.h lays them out, into fp32.
-// Called by gemm_planes_body.h and gemm_amx.c. Scales belong to weights and are public.
+// Scales belong to weights and are public.
 #ifndef CUTTLE_KERNELS_PART_SCALE_H
 #define CUTTLE_KERNELS_PART_SCALE_H
 

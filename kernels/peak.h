@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // peak.h: multiply-adds of bytes, as fast as the instructions of a tier's block gemms allow.
-// Called by the engine's benchmark (ceilings.c) through the table of kernels.h. No private data.
-// All operands are in registers. So no block gemm of this tier does more multiply-adds a second.
-// What is computed means nothing; only the time counts.
+// No private data. All operands are in registers. So no block gemm of this tier does more
+// multiply-adds a second. What is computed means nothing; only the time counts.
 // Example: 10 seconds for a call that returns 5e12 are a ceiling of 0.5e12 multiply-adds a second.
 #ifndef CUTTLE_KERNELS_PEAK_H
 #define CUTTLE_KERNELS_PEAK_H

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranking.h: the loops over all words that the word mechanism `rank` makes for each place.
-// Called by dp/rank.c (count_above, find_equal) and engine/run/perturb.c (cosine_keys). Cosines,
-// keys and thresholds are private: the work and the addresses are the same whatever they hold. All
-// is in integers, or rounded once, so all tiers give the same results. Example: the keys 5, 7, 7, 9
-// and the thresholds 4, 6, 7 give the counts 4, 3, 1. The loops stand in ranking_body.h; each tier
-// is this file with the instructions of its own. ASIMD is part of every aarch64, so its tier is the
-// scalar one.
+// Cosines, keys and thresholds are private: the work and the addresses are the same whatever they
+// hold. All is in integers, or rounded once, so all tiers give the same results. Example: the keys
+// 5, 7, 7, 9 and the thresholds 4, 6, 7 give the counts 4, 3, 1. The loops stand in ranking_body.h;
+// each tier is this file with the instructions of its own. ASIMD is part of every aarch64, so its
+// tier is the scalar one.
 #ifndef CUTTLE_KERNELS_RANKING_H
 #define CUTTLE_KERNELS_RANKING_H
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rowlaw.h: turns one row of logits into a law in integers: n numbers >= 1 that sum to 2^46.
-// Called by dp/rowlaw.c for the public row and for a private one, so both take the same way. Row
-// and law may be private. Integers are exact, and the few doubles are rounded once per operation,
-// so every tier gives the same bits:
+// The public row and a private one take the same way. Row and law may be private. Integers are
+// exact, and the few doubles are rounded once per operation, so every tier gives the same bits:
 //   L_i   = clamp(round_half_even(row[i] * 2^12), -2^26, 2^26)        M = max of all L_i
 //   e_i   = table[M - L_i], or 0 where M - L_i >= table_count         S = sum of all e_i
 //   s     = ((2^46 - n) / (double)S) * (1 - 2^-50)

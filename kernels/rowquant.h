@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rowquant.h: turns one row of activations into int8, as the gemms of block types need it.
-// Called by the forward pass through the table of kernels.h. Rows may be private.
+// Rows may be private.
 // Each block of 32 entries depends on that block alone:
 //   amax       = max |x[j]|, compared as bit patterns: infinity and NaN are then the largest
 //   scale      = amax / 127

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rowwise.h: the small ops over one row of floats.
-// Called by the forward pass through the table of kernels.h. Rows may be private.
+// Rows may be private.
 // One body (rowwise_body.h) is compiled once per tier. It loops over 16 lanes and uses FMA only
 // where the formulas below do, so every tier gives the same bits.
 #ifndef CUTTLE_KERNELS_ROWWISE_H

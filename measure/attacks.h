@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // attacks.h: from the scores of an audit's games to counts, which measure/bounds.h takes.
 //
-// Called by workflow/auditing. Scores may follow from private texts; nothing is kept of them. No
-// function draws for itself: what is random is given, or follows from a public seed.
+// Scores may follow from private texts; nothing is kept of them. No function draws for itself: what
+// is random is given, or follows from a public seed.
 // Example: 6 games with a record score 1 5 2 6 3 7, 6 without 0 1 0 2 0 4. Games 0, 2, 4 of each
 // choose the threshold 1; games 1, 3, 5 are counted by it: 3 hits of 3, 3 alarms of 3.
 #ifndef CUTTLE_MEASURE_ATTACKS_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // bayes.h: guesses a text's label by its words: multinomial naive Bayes.
 //
-// Called by tools/ for `cuttle evaluate --task`. Nothing is kept; scratch is wiped.
+// Nothing is kept; scratch is wiped.
 // With n(w, c) occurrences of word w in training texts of class c, and V different words in all
 // training texts, the score of a class is
 //   ln(texts of c / texts) + sum over the text's words of ln((n(w, c) + 1) / (n(c) + V))

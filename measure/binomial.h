@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // binomial.h: tails of the binomial law, and exact bounds of a proportion that was counted.
 //
-// Called by measure/bounds.c and by audits. No private data: counts of a game's outcomes.
+// No private data: counts of a game's outcomes.
 // Example: 0 of 200: the proportion is at most .01487, with a chance of error of .05.
 #ifndef CUTTLE_MEASURE_BINOMIAL_H
 #define CUTTLE_MEASURE_BINOMIAL_H

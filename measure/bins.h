@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // bins.h: how many of some numbers lie in each of up to 64 intervals, for a histogram.
 //
-// Called by workflow/evaluation. Numbers may follow from private texts: so do edges and counts.
+// Numbers may follow from private texts: so do edges and counts.
 // Example: lengths 3, 40 and 41 have width 2 and 21 bins; bin 1 (2 to 4) has one, bin 20 two.
 #ifndef CUTTLE_MEASURE_BINS_H
 #define CUTTLE_MEASURE_BINS_H

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // bounds.h: what the outcome of an attack says about epsilon: lower bounds of it.
 //
-// Called by audits. No private data: counts of a game's outcomes. Each bound is 0 at least, and
-// exceeds a true epsilon with a chance of at most alpha, for whatever mechanism is (epsilon,
-// delta)-private. delta lies in [0, 1), alpha in (0, 1). That null replaces a record is assumed,
-// with one record a game.
+// No private data: counts of a game's outcomes. Each bound is 0 at least, and exceeds a true
+// epsilon with a chance of at most alpha, for whatever mechanism is (epsilon, delta)-private. delta
+// lies in [0, 1), alpha in (0, 1). That null replaces a record is assumed, with one record a game.
 // Example: 568 hits and 20 false alarms in 2,000 games each, delta 1e-6, alpha .05: 2.8426.
 #ifndef CUTTLE_MEASURE_BOUNDS_H
 #define CUTTLE_MEASURE_BOUNDS_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // compare.h: whether one run is nearer to the references than another, and Holm's order.
 //
-// Called by tools/ for `cuttle evaluate`. Counts of references are private. Nothing is kept.
+// Counts of references are private. Nothing is kept.
 // Example: of three pairs of runs with p-values .004, .03 and .02, Holm's are .012, .04 and .04.
 #ifndef CUTTLE_MEASURE_COMPARE_H
 #define CUTTLE_MEASURE_COMPARE_H

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // corpus.h: texts as lists of numbered words.
 //
-// Called by tools/ for measure/bayes.h and measure/ngrams.h. Texts may be private: memory is wiped.
-// A word is a longest run of letters a to z and apostrophes, capitals made small. All other bytes
-// part words, also those of other scripts.
+// Texts may be private: memory is wiped. A word is a longest run of letters a to z and apostrophes,
+// capitals made small. All other bytes part words, also those of other scripts.
 // Example: "The cat's the end" has the words the, cat's, the, end: numbers 0 1 0 2.
 #ifndef CUTTLE_MEASURE_CORPUS_H
 #define CUTTLE_MEASURE_CORPUS_H

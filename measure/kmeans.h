@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // kmeans.h: groups rows of numbers by nearness, the same groups on every run.
 //
-// Called by measure/mauve.c; clusters of public or synthetic texts are made with it, too. Rows may
-// follow from private texts: scratch is wiped, and what goes out is the caller's to protect.
+// Rows may follow from private texts: scratch is wiped, and what goes out is the caller's to
+// protect.
 // How: Lloyd's algorithm (Lloyd 1982). A start is `clusters` different rows, drawn by the seed. A
 // round gives each row to its nearest centre, ties to the lower one, then moves each centre to the
 // mean of its rows. Rounds end when no row changes its centre, or at the limit. A centre that has

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // mauve.h: how near two sets of texts are to each other, by shares of joint clusters.
 //
-// Called by tools/ for `cuttle evaluate`. Rows of references are private: scratch is wiped. The
-// numbers that come out follow from the references without protection; the caller stamps them.
+// Rows of references are private: scratch is wiped. The numbers that come out follow from the
+// references without protection; the caller stamps them.
 // Sources: MAUVE: Pillutla et al. 2021 (arXiv 2102.02454), sections 2 and 3; MAUVE* and the
 // frontier integral: Pillutla et al. 2023 (arXiv 2212.14578) and Liu et al. 2021 (arXiv
 // 2106.07898). The way from embeddings to a number, with references and any number of runs:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ngrams.h: how varied texts are, and how much of one text stands in another.
 //
-// Called by tools/ for `cuttle evaluate` and by audits. A text is a list of numbers: its words
-// (measure/corpus.h) or its tokens. Texts may be private: scratch is wiped.
+// A text is a list of numbers: its words (measure/corpus.h) or its tokens. Texts may be private:
+// scratch is wiped.
 // Example: 5 6 5 6 has the 2-grams 56 65 56, two different ones of three: distinct-2 is .667.
 #ifndef CUTTLE_MEASURE_NGRAMS_H
 #define CUTTLE_MEASURE_NGRAMS_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // pairs.h: how like each other the texts of one set are, by cosines of pairs that a seed fixes.
 //
-// Called by tools/ for `cuttle evaluate`. Rows may follow from private texts; nothing is kept.
+// Rows may follow from private texts; nothing is kept.
 // Example: with all texts equal the mean is 1, with unrelated directions near 0.
 #ifndef CUTTLE_MEASURE_PAIRS_H
 #define CUTTLE_MEASURE_PAIRS_H

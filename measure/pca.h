@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // pca.h: turns rows to the axes along which they vary most, and keeps the first of these.
 //
-// Called by measure/mauve.c, and by whoever brings other rows to the same axes. Rows may follow
-// from private texts; memory is wiped. How: the mean is taken off, and base/eigen.h finds the
-// eigenvectors of the covariance. With fewer rows than columns it works on the inner products of
-// rows instead: the same axes. Example: shares of variance .7, .2, .06, .04 and a share of .9 keep
-// two axes: .7 + .2 reaches it.
+// Rows may follow from private texts; memory is wiped. How: the mean is taken off, and base/eigen.h
+// finds the eigenvectors of the covariance. With fewer rows than columns it works on the inner
+// products of rows instead: the same axes. Example: shares of variance .7, .2, .06, .04 and a share
+// of .9 keep two axes: .7 + .2 reaches it.
 #ifndef CUTTLE_MEASURE_PCA_H
 #define CUTTLE_MEASURE_PCA_H
 

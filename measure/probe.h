@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // probe.h: guesses a text's label by its embedding: logistic regression with many classes.
 //
-// Called by tools/ for `cuttle evaluate --task`, and by audits. Rows may follow from private texts;
-// scratch is wiped. The weights minimise, over the training texts,
+// Rows may follow from private texts; scratch is wiped. The weights minimise, over the training
+// texts,
 //   sum of -ln P(label) + penalty / 2 * sum of squared weights,
 //   P(c) = exp(w_c x + b_c) / the sum of the same over all classes
 // The intercepts b bear no penalty. Scikit-learn's C is 1 / penalty with three classes or more; for

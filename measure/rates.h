@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rates.h: how often labels were guessed right.
 //
-// Called by measure/refit.c, and by audits for the area under a curve. Nothing is kept.
+// Nothing is kept.
 // Example: truth 0 0 0 1 and guesses 0 0 1 1: accuracy .75, mean recall (2/3 + 1) / 2 = .833.
 #ifndef CUTTLE_MEASURE_RATES_H
 #define CUTTLE_MEASURE_RATES_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // refit.h: how well a task is learnt from some texts, and how much luck of these texts is in that.
 //
-// Called by measure/bayes.c and measure/probe.c. Nothing is kept.
+// Nothing is kept.
 // The task is learnt once from all training texts. For the error it is learnt again from as many
 // texts drawn from them with replacement, the test texts being the same.
 #ifndef CUTTLE_MEASURE_REFIT_H

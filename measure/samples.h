@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // samples.h: what a table says of numbers that each text has one of: lengths, perplexities.
 //
-// Called by measure/ and tools/. Numbers may follow from private texts: scratch is wiped.
+// Numbers may follow from private texts: scratch is wiped.
 // Example: 1 2 3 4 has the mean 2.5 and half width 2.576 * 1.291 / 2 = 1.663.
 #ifndef CUTTLE_MEASURE_SAMPLES_H
 #define CUTTLE_MEASURE_SAMPLES_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // scratch.h: memory for numbers that may follow from private texts; it is wiped when it is freed.
 //
-// Called by all of measure/. What is in it may be private: embeddings of references, their words.
+// What is in it may be private: embeddings of references, their words.
 // Example: double *sums = scratch_make(width, sizeof *sums); ... scratch_free(sums);
 #ifndef CUTTLE_MEASURE_SCRATCH_H
 #define CUTTLE_MEASURE_SCRATCH_H

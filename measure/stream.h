@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // stream.h: numbers that look random, and that a public seed fixes for all machines.
 //
-// Called by measure/ alone, for starts of k-means and for resampling. No private data, no secrets:
-// nothing that a mechanism draws may come from here (dp/entropy.h is for that).
+// It is for starts of k-means and for resampling. No private data, no secrets: nothing that a
+// mechanism draws may come from here (dp/entropy.h is for that).
 // Source: SplitMix64 (Steele, Lea and Flood 2014).
 // Example: struct stream s = stream_of(1, 0); stream_below(&s, 6) is a fair number in 0 .. 5.
 #ifndef CUTTLE_MEASURE_STREAM_H

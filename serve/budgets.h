@@ -2,8 +2,8 @@
 // budgets.h: what the ledger says to a server's users: what is left of a data set's budget, whether
 // a job fits, the entries.
 //
-// Called by serve/jobs*.c. Each call opens the ledger, does one thing and closes it, as runs do. It
-// charges nothing: the command charges its own run, before its first token (workflow/spending.h).
+// Each call opens the ledger, does one thing and closes it, as runs do. It charges nothing: the
+// command charges its own run, before its first token (workflow/spending.h).
 // No private data; of a data set that counts by key the numbers tell how often values repeat
 // (io/ledger.h).
 #ifndef CUTTLE_SERVE_BUDGETS_H

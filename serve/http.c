@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // http.c: the server of http.h over libmicrohttpd: what it calls for each connection and request.
 //
-// Called by serve/serve.c. Bodies pass through. libmicrohttpd has one thread, which polls all
-// connections by epoll, and which everything here runs on but http_start, _quiesce and _stop.
+// Bodies pass through. libmicrohttpd has one thread, which polls all connections by epoll, and
+// which everything here runs on but http_start, _quiesce and _stop.
 #include "serve/http_check.h"
 #include "serve/http_exchange.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // http.h: the wire of cuttle serve: routes, calls, replies, and the server that joins them.
-// Called by: serve/ (plain.c, the jobs, the page) and serve/serve.c, which starts it.
 // Private data: uploads pass through in pieces, and files that a route answers with. Nothing of a
 // body, a query or a header is ever logged.
 // How: a route is a line of a table. The server checks a request (http_check.h), finds its route,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // http_check.h: what a request must look like before anybody answers it, as functions of strings.
 //
-// Called by http_request.c; tests and a fuzzer call them without a network. Foreign bytes pass
-// through. What two programs could read in two ways is refused: so no proxy before this server can
-// be made to see another request than it does.
+// Foreign bytes pass through. What two programs could read in two ways is refused: so no proxy
+// before this server can be made to see another request than it does.
 #ifndef CUTTLE_SERVE_HTTP_CHECK_H
 #define CUTTLE_SERVE_HTTP_CHECK_H
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// http_clock.c: the clock of deadlines, which no change of the date moves. Called by serve/http*.c
-// and serve/stream.c. No private data.
+// http_clock.c: the clock of deadlines, which no change of the date moves. No private data.
 #include "serve/http_exchange.h"
 
 #include <time.h>

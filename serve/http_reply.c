@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // http_reply.c: fills replies and queues them: http.h says what each function does.
 //
-// Called by routes, on any thread, and by serve/http*.c. Replies may be private: copies are
-// libmicrohttpd's, which does not wipe them; so private bytes go by http_file.
+// Routes may use it on any thread. Replies may be private: copies are libmicrohttpd's, which does
+// not wipe them; so private bytes go by http_file.
 #include "serve/http_exchange.h"
 
 #include "base/misuse.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // http_request.c: whether a request may go on to its route: its form, its host, its key.
 //
-// Called by http.c on the HTTP thread. Foreign bytes; a refusal never repeats them.
+// It runs on the HTTP thread. Foreign bytes; a refusal never repeats them.
 #include "serve/http_check.h"
 #include "serve/http_exchange.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // http_state.c: what the server says of itself: /health, /ready and /metrics.
 //
-// Called by http.c, which puts this table before the others. All of it is on the HTTP thread. No
-// private data: counts of requests, and what the other tables add.
+// This table stands before the others. All of it is on the HTTP thread. No private data: counts of
+// requests, and what the other tables add.
 #include "serve/http_exchange.h"
 
 #include <stdio.h>

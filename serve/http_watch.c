@@ -2,9 +2,9 @@
 // http_watch.c: the watch thread: it shuts down connections that take too long, notices clients
 // that left, keeps streams alive and writes the log.
 //
-// Called by http.c. libmicrohttpd knows idle time alone: a client that sends a byte now and then
-// would keep its connection for ever, and a few hundred of them the whole server. No private data:
-// a log line is a route's pattern, a code and the key's ID.
+// libmicrohttpd knows idle time alone: a client that sends a byte now and then would keep its
+// connection for ever, and a few hundred of them the whole server. No private data: a log line is a
+// route's pattern, a code and the key's ID.
 #include "serve/http_exchange.h"
 
 #include "io/file.h"

@@ -2,8 +2,8 @@
 // http_work.c: the disk thread: it hashes keys and calls slow routes, one at a time. And a thread
 // for each route that waits.
 //
-// Called by http*.c: http_hand_over suspends a connection and passes its exchange on; the thread
-// does the work and resumes it. Bodies and uploads pass through.
+// http_hand_over suspends a connection and passes its exchange on; the thread does the work and
+// resumes it. Bodies and uploads pass through.
 #include "serve/http_exchange.h"
 
 #include <sodium.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // jobs.h: private jobs: from a request over references, a budget and a queue to a result.
 //
-// Called by serve/jobs_routes.c, and tools/serve.c opens and stops it. PRIVATE references pass
-// through, into the vault (vault.h) and out of it into a process (runner.h), a piece at a time.
+// PRIVATE references pass through, into the vault (vault.h) and out of it into a process
+// (runner.h), a piece at a time.
 //
 //     jobs_create   a request is checked, and the command says what it will promise and cost
 //     jobs_upload_* the references arrive, and the command says whether they will do

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // jobs_charges.h: whether the ledger still has what this server saw in it.
 //
-// Called by serve/jobs.c when it opens and a job starts, and by serve/jobs_queue.c. A ledger that
-// was put back from a backup lacks the newest charges, and what they paid for could be paid for
-// again. The file itself cannot show that (io/ledger.h). But the server knows the charge of each
-// job that is done, from its receipt, and STATE/ledger.head has the newest entry that it saw,
-// whoever made it. For example:
+// A ledger that was put back from a backup lacks the newest charges, and what they paid for could
+// be paid for again. The file itself cannot show that (io/ledger.h). But the server knows the
+// charge of each job that is done, from its receipt, and STATE/ledger.head has the newest entry
+// that it saw, whoever made it. For example:
 //
 //     jobs_charges_check(jobs, error);    // LEDGER: an entry is missing
 //     jobs_charges_hold(jobs, error);     // before each command: LEDGER: it was put back since

@@ -2,8 +2,8 @@
 // jobs_queue.h: the thread that runs private jobs, one at a time, in the order in which they were
 // started.
 //
-// Called by serve/jobs.c. PRIVATE references pass from the vault to the command that runs. How a
-// command ends decides what becomes of its job:
+// PRIVATE references pass from the vault to the command that runs. How a command ends decides what
+// becomes of its job:
 //
 //     exit 0                 done; its references are wiped
 //     exit 3, 4              failed; wiped

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // jobs_quote.h: a job as a command line, and what the command says it would promise and cost.
 //
-// Called by serve/jobs.c, serve/jobs_upload.c and serve/jobs_queue.c. PRIVATE references pass from
-// the vault to the command where it is asked whether they will do. No lock is needed, nor may it be
-// held: the command takes a second, and of large references minutes. So there are turns: two quotes
-// of plans run at a time, and two of references, of two owners.
+// PRIVATE references pass from the vault to the command where it is asked whether they will do. No
+// lock is needed, nor may it be held: the command takes a second, and of large references minutes.
+// So there are turns: two quotes of plans run at a time, and two of references, of two owners.
 #ifndef CUTTLE_SERVE_JOBS_QUOTE_H
 #define CUTTLE_SERVE_JOBS_QUOTE_H
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // jobs_routes.h: the routes of private jobs, of budgets and of the ledger.
 //
-// Called by tools/serve.c, which hands the table to the server. PRIVATE references pass through in
-// pieces. Example: params.tables[1] = jobs_table(jobs);
+// PRIVATE references pass through in pieces. Example: params.tables[1] = jobs_table(jobs);
 #ifndef CUTTLE_SERVE_JOBS_ROUTES_H
 #define CUTTLE_SERVE_JOBS_ROUTES_H
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // jobs_state.h: what the files of private jobs share: the list, the lock, and a job as JSON.
 //
-// Called by serve/jobs*.c alone. No private data: references are in the vault. All functions here
-// want the lock held but those that say so. The ledger may be busy for half a minute, so whoever
-// asks it does not hold the lock.
+// No private data: references are in the vault. All functions here want the lock held but those
+// that say so. The ledger may be busy for half a minute, so whoever asks it does not hold the lock.
 #ifndef CUTTLE_SERVE_JOBS_STATE_H
 #define CUTTLE_SERVE_JOBS_STATE_H
 

@@ -2,9 +2,9 @@
 // jobs_upload.h: references that arrive, from their first byte until the command has looked at
 // them.
 //
-// Called by serve/jobs.c and serve/jobs_quote.c; what routes call is in serve/jobs.h. PRIVATE
-// references pass into the vault. An upload is listed until the job has its answer, so that a job
-// can neither start on references that nobody has looked at, nor end while somebody does.
+// What routes call is in serve/jobs.h. PRIVATE references pass into the vault. An upload is listed
+// until the job has its answer, so that a job can neither start on references that nobody has
+// looked at, nor end while somebody does.
 #ifndef CUTTLE_SERVE_JOBS_UPLOAD_H
 #define CUTTLE_SERVE_JOBS_UPLOAD_H
 

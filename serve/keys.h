@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // keys.h: the API keys of a server: who may ask, and as what.
 //
-// Called by serve/http*.c and by cuttle serve key. A key is "ID.SECRET"; the file has lines "ID
-// ROLE HASH", never a secret. Roles: use, officer. Secrets pass through; they are never kept or
-// logged. How: to check a key takes a tenth of a second and 64 MiB (Argon2id), on purpose. So
-// keys_recall knows the keys that were right before, by a keyed hash that ends with the process;
-// the disk thread calls keys_verify for others, and an unknown ID costs the same.
+// A key is "ID.SECRET"; the file has lines "ID ROLE HASH", never a secret. Roles: use, officer.
+// Secrets pass through; they are never kept or logged. How: to check a key takes a tenth of a
+// second and 64 MiB (Argon2id), on purpose. So keys_recall knows the keys that were right before,
+// by a keyed hash that ends with the process; the disk thread calls keys_verify for others, and an
+// unknown ID costs the same.
 #ifndef CUTTLE_SERVE_KEYS_H
 #define CUTTLE_SERVE_KEYS_H
 

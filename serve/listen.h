@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // listen.h: where a server listens, and by which names clients may call it.
 //
-// Called by serve/serve.c before the server starts. No private data. Addresses: "HOST:PORT",
+// Sockets are opened before the server starts. No private data. Addresses: "HOST:PORT",
 // "unix:PATH", or the one socket that systemd hands over (LISTEN_FDS). Anybody could connect to an
 // address that is neither loopback nor a Unix socket, so those need TLS and keys.
 #ifndef CUTTLE_SERVE_LISTEN_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // mhd.h: the functions of libmicrohttpd that the server calls, once the library is loaded.
 //
-// Called by serve/http*.c and serve/stream.c. No private data passes through. The library is loaded
-// when a server starts, so that no other verb has it in its process; so io/remote.c loads libcurl.
+// No private data passes through. The library is loaded when a server starts, so that no other verb
+// has it in its process; so io/remote.c loads libcurl.
 #ifndef CUTTLE_SERVE_MHD_H
 #define CUTTLE_SERVE_MHD_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's bytes, its policy and its route. Called by serve/serve.c. No private data.
+// The page's bytes, its policy and its route. No private data.
 //
 // The policy lets a browser run this script and this style alone, and connect to this server alone:
 // a text that were taken for markup could neither run nor send anything.

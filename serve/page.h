@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // page.h: the page of cuttle serve, at /. One file, serve/page/page.html, is inside the command.
-// Called by serve/serve.c. The page is public: it is the same bytes for everybody. What a person
-// types into it never passes through here; it asks the other routes, like any client.
+// The page is public: it is the same bytes for everybody. What a person types into it never passes
+// through here; it asks the other routes, like any client.
 #ifndef CUTTLE_SERVE_PAGE_H
 #define CUTTLE_SERVE_PAGE_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // plain.h: completions and chats as OpenAI's and llama.cpp's clients ask for them. NOT PRIVATE.
 //
-// Called by serve/serve.c, which gives its table to the server. Prompts and answers pass through,
-// without any protection: what somebody sends here the model simply goes on with. Private work is a
-// job (/v1/jobs), and a request here that asks for privacy is refused.
+// Prompts and answers pass through, without any protection: what somebody sends here the model
+// simply goes on with. Private work is a job (/v1/jobs), and a request here that asks for privacy
+// is refused.
 // How: the HTTP thread reads a request (plain_request.h) and leaves it in a queue. The engine
 // thread takes it into a free slot (engine/cuttle/slots.h), and answers.
 #ifndef CUTTLE_SERVE_PLAIN_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // plain_answer.h: one plain request under way, and what its client is told, in the client's words.
 //
-// Called by plain.c on the engine thread. No protection: plain text alone.
+// It runs on the engine thread. No protection: plain text alone.
 #ifndef CUTTLE_SERVE_PLAIN_ANSWER_H
 #define CUTTLE_SERVE_PLAIN_ANSWER_H
 

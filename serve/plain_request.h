@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // plain_request.h: reads what a client asks of the plain part, and refuses what it cannot give.
 //
-// Called by plain.c on the HTTP thread. Foreign JSON; a refusal names the parameter, never a value.
+// It runs on the HTTP thread. Foreign JSON; a refusal names the parameter, never a value.
 #ifndef CUTTLE_SERVE_PLAIN_REQUEST_H
 #define CUTTLE_SERVE_PLAIN_REQUEST_H
 

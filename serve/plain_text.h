@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // plain_text.h: the text of a completion as it grows, cut at stop strings and at whole characters.
 //
-// Called by plain_answer.c. No protection: plain text alone.
+// No protection: plain text alone.
 // Example: stop "END", tokens "go", " EN", "D now": after the second token "go " may be told, since
 // "EN" may become the stop; after the third the text is "go " and has ended.
 #ifndef CUTTLE_SERVE_PLAIN_TEXT_H

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // runner.h: one command, run as a process of its own, for a private job.
 //
-// Called by serve/jobs*.c. PRIVATE references pass from the vault into a pipe, a piece at a time.
-// Why a process: whoever reads the network then holds neither keys and values nor logits of private
-// rows, and no parsed record. A result is the command's very bytes. And a kill is what the command
-// can stand. The references reach it on standard input alone (-i -), never by a file.
+// PRIVATE references pass from the vault into a pipe, a piece at a time. Why a process: whoever
+// reads the network then holds neither keys and values nor logits of private rows, and no parsed
+// record. A result is the command's very bytes. And a kill is what the command can stand. The
+// references reach it on standard input alone (-i -), never by a file.
 //
 //     struct runner_request request = {.words = words, .input = reader, .line = on_line};
 //     struct runner_result result;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// serve.h: a server, from a request to its end. Called by tools/serve.c.
+// serve.h: a server, from a request to its end.
 //
 // It joins what the room has: sockets, keys, the wire, and the parts that answer. No private data
 // passes through here. SIGTERM and SIGINT end a server in order, SIGHUP has it read its keys again.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // spec.h: the request of a private job, as checked options of a command.
 //
-// Called by serve/jobs.c. No private data: a request has public parameters alone. A job is run by
-// the command itself, as a process of its own. So a request becomes words of a command line:
+// No private data: a request has public parameters alone. A job is run by the command itself, as a
+// process of its own. So a request becomes words of a command line:
 //
 //     {"type":"generate","dataset":"notes","plan":{"num":100,"epsilon":10,"kind":"discharge note"}}
 //     --dataset notes --num 100 --epsilon 10 --kind "discharge note"

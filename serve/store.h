@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // store.h: the list of private jobs, in an SQLite file that survives the server.
 //
-// Called by serve/jobs*.c, under its lock. It holds public parameters alone: no text, no token, no
-// key, and no time but that of the request, as durations would tell how long references are. For
-// example:
+// The caller holds the lock of the jobs (jobs_state.h). The list has public parameters alone: no
+// text, no token, no key, and no time but that of the request, as durations would tell how long
+// references are. For example:
 //
 //     status = store_open("STATE/jobs.db", &store, error);
 //     status = store_add(store, &job, error);

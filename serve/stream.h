@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // stream.h: the streams of events of one server: 64 KiB each between sender and receiver.
 //
-// Called by serve/http*.c; senders call http_events and http_stream_* of http.h. What is streamed
-// passes through, and is wiped behind the receiver's back.
+// Senders use http_events and http_stream_* of http.h. What is streamed passes through, and is
+// wiped behind the receiver's back.
 #ifndef CUTTLE_SERVE_STREAM_H
 #define CUTTLE_SERVE_STREAM_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // vault.h: the references of jobs, encrypted on the disk until their job has ended.
 //
-// Called by serve/jobs*.c. PRIVATE texts pass through in pieces, and are wiped from its memory. Of
-// a job ID two files stand in different places:
+// PRIVATE texts pass through in pieces, and are wiped from its memory. Of a job ID two files stand
+// in different places:
 //
 //     STATE/jobs/ID/refs     crypto_secretstream, encrypted as the upload arrives; mode 0600
 //     RUNTIME/ID.key         its key; RUNTIME is memory (tmpfs), so a reboot loses it

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // names.h: finds the names of the operator's own list in a text.
 //
-// Called by tools/tagging.c, which reads the file. List and texts are private; the list is copied
-// into memory that names_free wipes. For example the list of a hospital's patients:
+// The caller reads the file. List and texts are private; the list is copied into memory that
+// names_free wipes. For example the list of a hospital's patients:
 //   Anna Roe
 //   4711-A<TAB>CODE
 // Each line is a name, of type PERSON, or of the type behind a tab. A name is found at the

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // rules.h: finds what looks like personal data in a text: "tagged by rules 2".
 //
-// Called by tools/tagging.c. Private texts pass through; nothing is kept, printed or read from a
-// file. The rules are hand-written and small. What they miss is not protected, and names without a
-// title before them are missed: tag/names.h takes the operator's own list.
+// Private texts pass through; nothing is kept, printed or read from a file. The rules are
+// hand-written and small. What they miss is not protected, and names without a title before them
+// are missed: tag/names.h takes the operator's own list.
 // Example: "Mr. Roe paid $5 on 2/3/2004" has PERSON at 4..7, MONEY at 13..15, DATE_TIME at 19..27.
 // The time grows with the size of the text, whatever stands in it.
 #ifndef CUTTLE_TAG_RULES_H

@@ -2,7 +2,7 @@
 // scan.h: what the rules share: a text that is looked at byte by byte, and the scanner of each
 // type.
 //
-// Called within tag/ alone. Private texts pass through.
+// Private texts pass through.
 // A scanner looks at one place of the text, where a word or a sign begins. It returns the end of
 // the match, or 0. It looks at a fixed number of bytes at most, unless it matches: so a text of one
 // repeated character takes no longer than another. (Those of tag/rules.c that look further

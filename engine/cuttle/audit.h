@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // audit.h: what an auditor asks of a plan: the odds of each token with a reference and without it.
-// Called by: programs that test a promise, such as cuttle audit. A run that is published calls none
-// of this.
+// It is for programs that test a promise. A run that is published calls none of this.
 // PRIVATE: these numbers are computed from the references without protection. No guarantee covers
 // them, unless all references are public or invented.
 // Words: P is the law that the plan draws a token from. P' is the same with null in one place. The

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench.h: measures how fast a model runs here, and what the machine could do at most.
-// Called by: programs that predict the time of a run.
 // No private data: the contexts are random tokens.
 // Example: batch 7, prompt 400 and steps 32 measure texts of 7 references; groups 5 instead of the
 // batch, documents whose marks have 5 groups.

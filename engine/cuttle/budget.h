@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // budget.h: what privacy costs: epsilon, delta and rho from clip, batch, temperature and tokens,
 // and back. It also names the savings of a plan. No model is needed.
-// Called by: programs that choose a budget; a plan has its own accountant and savings.
+// A plan has its own accountant and savings.
 // No private data: all numbers are public.
 // Example: set clip, batch, tokens, temperature and delta, and solve for CUTTLE_EPSILON.
 #ifndef CUTTLE_BUDGET_H

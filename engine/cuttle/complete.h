@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // complete.h: lets the model complete prompts that show private text. NO GUARANTEE of any kind.
-// Called by: programs, with an open model. A completer fixes all that is public; a job then runs it
-// over prompts.
+// A completer fixes all that is public; a job then runs it over prompts.
 // Private data: all of it. What a job writes is computed from the private text as it is, and must
 // stay where that text may be. Only memory is kept as carefully as elsewhere: out of core dumps,
 // and wiped.

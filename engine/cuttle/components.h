@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // components.h: the principal components of public vectors, whitened.
-// Called by: programs that sort texts by the vectors that cuttle_embed makes of them.
+// They serve to sort texts by the vectors that cuttle_embed makes.
 // No private data: the rows are public, and so are mean and axes. What is multiplied with them
 // later may be private. Example: vectors x [576] and 32 axes. The number 0 of x is the sum of
 // axes[i] * (x[i] - mean[i]), i below 576. Over the rows each such number has the mean 0 and the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // drawn.h: texts that a plan drew before, shown by its prompts as further examples.
-// Called by: programs that write texts in rounds, with a plan (plan.h) and its jobs (job.h).
+// So texts are written in rounds, with a plan (plan.h) and its jobs (job.h).
 // No private data: these texts were drawn under the plan's guarantee.
 // How: the plan is told how many of them a prompt may show, so that it keeps room for them. A job
 // then says which ones, for each of its texts. Public and private prompts of a text show the same

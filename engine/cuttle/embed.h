@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // embed.h: turns a text into a vector, the mean of what the model makes of its tokens.
-// Called by: programs that compare texts or sort them into clusters.
+// Texts are compared by it, or sorted into clusters.
 // Private data: texts may be private, and a vector is as private as its text: nothing protects it.
 // What the library itself holds of them is left out of core dumps, and wiped.
 // Example, tokens with BOS as cuttle_tokenize writes them, and a vector of 576 numbers:

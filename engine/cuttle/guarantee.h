@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // guarantee.h: what a plan guarantees, and the integers that this follows from.
-// Called by: programs, with cuttle_plan_describe (plan.h); a receipt states these numbers.
+// cuttle_plan_describe (plan.h) tells it; a receipt states these numbers.
 // No private data: all numbers are public.
 // Example: clip_fixed 675 and fraction_bits 10 are a clip of 675 / 1024 = 0.659 nats.
 #ifndef CUTTLE_GUARANTEE_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // histogram.h: clusters of records that stay private: noisy counts of them, batches and texts by
 // these counts, and what that does to a guarantee.
-// Called by: programs whose records have categories that nobody declared public, or other clusters.
-// A plan takes a struct cuttle_histogram beside its lots.
+// Clusters may be categories that nobody declared public. A plan takes a struct cuttle_histogram
+// beside its lots.
 // Private data: the cluster of each record goes into cuttle_histogram_count. All else is public.
 // How: a plan is made for the counts before they are known. Then they are drawn, once, and kept;
 // cuttle_histogram_deal says how many batches and texts each cluster has. A record's lot is drawn

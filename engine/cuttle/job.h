@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // job.h: a job runs a plan over references, the sensitive texts, and hands out private texts.
-// Called by: programs, with a plan (plan.h).
 // Private data: references. What the callbacks are given may be published under the plan's
 // guarantee, but for the trace.
 // Example: with B = 7, text 2 is written from references 14 to 20.

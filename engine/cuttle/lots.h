@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // lots.h: secret lots: a run that uses some of its batches, and what that does to its guarantee.
-// Called by: programs with more records than their texts need; a plan takes struct cuttle_lots.
+// They are for runs that have more records than their texts need. A plan takes struct cuttle_lots.
 // No private data: all numbers are public. Lots themselves are drawn by the caller, in secret.
 // Example: 15000 records and B = 15 are 1000 batches. 100 texts use 100 of them: q = 0.1. A run of
 // epsilon 1 may then spend epsilon 2.9 on each batch, and its clip is 2.9 times as large.

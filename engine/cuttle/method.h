@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // method.h: the methods by which a plan's texts are drawn, and their parameters.
-// Called by: programs that choose a method in struct cuttle_plan_params; receipts name it.
+// A plan takes them in struct cuttle_plan_params; receipts name the method.
 // No private data: all numbers are public.
 // Example: params.method = CUTTLE_DP_PROMPT, params.batch = 1, params.method_params.clip_width = 5.
 #ifndef CUTTLE_METHOD_H

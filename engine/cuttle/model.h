@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // model.h: opens a model file, and says what it is. It also chooses the kernels.
-// Called by: programs, before all else; plans, jobs and benches run on an open model.
+// A model is opened before all else: plans, jobs and benches run on it.
 // No private data: a model is public. Threads may share one (cuttle.h).
 // Example: cuttle_model_open("model.gguf", NULL, &model, &error);
 #ifndef CUTTLE_MODEL_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // perturb.h: replaces each word of a text by a random one of a public list, before the text leaves.
-// Called by: programs, with words of words.h. A perturber fixes all that the guarantee depends on.
+// The list is that of words.h. A perturber fixes all that the guarantee depends on.
 // Private data: places, and output ids that say kept. Other ids may go out under the guarantee.
 // How: the caller cuts a text into places. Each place gives one output id.
 // Example: V 11000: "severe", a null and "17" give 4711, 802 and 11016, the number 17 by chance.

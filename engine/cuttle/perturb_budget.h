@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // perturb_budget.h: what perturbing a text costs, from parameters alone, without a perturber.
-// Called by: programs that choose a budget, write or check a receipt; perturb.h speaks of costs in
-// these numbers. No private data: all of them are public.
+// perturb.h speaks of costs in these numbers. No private data: all of them are public.
 // Example: epsilon 6 and 50 words: 300 for a text; at epsilon 0.1 it is 5, and rho is 0.25.
 #ifndef CUTTLE_PERTURB_BUDGET_H
 #define CUTTLE_PERTURB_BUDGET_H

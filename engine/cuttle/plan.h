@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // plan.h: a plan fixes all that the guarantee depends on, before any private text is read.
-// Called by: programs, between opening a model and running jobs.
+// It is made between opening a model and running jobs.
 // No private data: all parameters are public.
 // Example: params.epsilon = 10, cuttle_plan_make; cuttle_plan_describe then tells the clip.
 #ifndef CUTTLE_PLAN_H

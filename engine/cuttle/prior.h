@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // prior.h: the token prior: which tokens more or fewer records begin with than public texts do. A
 // plan that has one draws by it, so that texts have the records' words.
-// Called by: programs, between making a plan with `token_prior` and running its jobs.
+// It is drawn between making a plan with `token_prior` and running its jobs.
 // Private data: references go into cuttle_prior_draw. What comes out is public, and paid for by the
 // plan's guarantee, once.
 // How: cuttle_prior_draw counts the tokens of all records, with noise, and keeps what stands out.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // public.h: what the public prompt alone says: how likely it holds a text, and further texts.
-// Called by: programs that filter or multiply texts which a job has handed out.
+// Texts which a job has handed out are filtered or multiplied by it.
 // No private data: prompts, examples and texts are public, or were drawn under a guarantee.
 // How: the public prompt is that of a plan: the words around it, and examples. A *scorer* gives the
 // mean log-probability of a text's tokens behind it. A *public job* draws texts from the law of a

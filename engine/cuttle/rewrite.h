@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rewrite.h: rewrites documents whose private parts are marked, with a proof (DP-Fusion).
-// Called by: programs, with an open model. A rewriter fixes all that the guarantee depends on; a
-// job then runs it over documents.
+// A rewriter fixes all that the guarantee depends on; a job then runs it over documents.
 // Private data: contents of marks. What a job's callbacks are told may be published.
 // How: the model is asked to rewrite the document, in several contexts. The public one has every
 // mark blank; each private one shows the marks of one group, or of all. Blank is a placeholder that

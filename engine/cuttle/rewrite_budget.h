@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rewrite_budget.h: what rewriting a document with private marks costs (DP-Fusion). No model is
 // needed.
-// Called by: programs that choose a budget; a rewriter (rewrite.h) speaks of costs in these words.
+// A rewriter (rewrite.h) speaks of costs in these words.
 // No private data: all numbers are public.
 // Example: divergence 0.01, tokens 900, alpha 2, delta 1e-3 and one group: epsilon 14.52.
 //

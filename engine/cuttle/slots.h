@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // slots.h: completes prompts as they come, several at a time, one token each a step. NOT PRIVATE.
-// Called by: cuttle serve, for plain completions and chats.
+// It is for plain completions and chats.
 // Private data: none is protected here. Prompts are not references, and no mechanism draws.
 // How: cuttle_slots_add puts a prompt into a free slot, at any time between two steps. Each
 // cuttle_slots_step draws one token in every busy slot: all their rows go through the weights in

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // status.h: what a call answers: a status, and a message of one line.
-// Called by: every function of the library that can fail; the other headers here include it.
+// The other headers here include it.
 // No private data: a message never holds a word of a private text.
 // Example: if (cuttle_model_open(path, NULL, &model, &error)) puts(error.message);
 //

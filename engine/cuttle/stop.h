@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // stop.h: where a text ends before its last token is drawn.
-// Called by: programs that make a plan (plan.h) or a rewriter (rewrite.h).
 // No private data: stops are public, and so is the text that is searched for them, for its tokens
 // were drawn. So they cost nothing (dp/PRIVACY.md, step 53).
 // How: a text ends before the first of its stops, wherever that begins. Behind a line break of a

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // text.h: turns text into tokens and tokens into text, and scores tokens.
-// Called by: programs that count or look at tokens; a job does all this by itself.
+// A job does all this by itself.
 // Private data: the text and the tokens may be private. So is what is computed from them.
 // Example: "Hello" has at most cuttle_tokens_bound(5) tokens.
 #ifndef CUTTLE_TEXT_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // trace.h: the trace of a job, what each step looked like inside, for researchers.
-// Called by: programs that set struct cuttle_job's `trace` (cuttle.h).
+// A job has one where struct cuttle_job's `trace` is set (job.h).
 // PRIVATE: these numbers are computed from the references without protection, unlike what a job's
 // other callbacks are given. No guarantee covers them.
 // Words: the public law is the probabilities of the candidates V+ under the public logits, at the

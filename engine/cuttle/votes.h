@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // votes.h: what many private records say together, with noise: counts of votes, sums of numbers.
-// Called by: programs that ask records something without writing from them: which public text is
-// nearest, how long they are. No model is needed.
+// Nothing is written from them: they say which public text is nearest, or how long they are. No
+// model is needed.
 // Private data: what each record votes for or contributes. Noisy answers are public, but only once:
 // a caller keeps them before they are used. No clean answer leaves the library.
 // Example: two queries that share epsilon 1, votes with 8 parts and a sum with 2:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // forward.h: the transformer, computed over rows. A row is one token of one context.
-// Called by: forward/lockstep.c (private runs), forward/score.c and run/embed.c (whole texts).
 // Private data: hidden states and logits of private contexts. Its memory is wiped when freed.
 // How: forward_new; forward_rows runs rows through all layers and keeps the outputs asked for;
 // forward_head makes logits of those outputs. Prompts and single steps are the same code.

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // kv.h: the KV cache, the keys and values of every token of a context, in fp16.
-// Called by: forward.c stores and reads them; lockstep.c and score.c own the memory.
-// capacity.c asks for sizes.
 // Private data: keys and values of private contexts. The owner maps the memory as secret.
 // How: a context is a prefix, then a part of its own. The prefix is the beginning of another
 // context, which may have a prefix too. It is read only.

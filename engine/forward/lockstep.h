@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // lockstep.h: the contexts of all texts in flight, which grow by one token at a time.
-// Called by: run/job.c, run/rewrite_job.c, run/complete.c, run/bench.c; run/capacity.c asks for
-// sizes.
 // Private data: private contexts pass through; its memory is wiped when it is freed.
 // How: lockstep_new, then the functions of lockstep_source (logit_source.h), then lockstep_free.
 // Each text has one public context and one for each of its B places that is not null.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // logit_source.h: what the generation loop asks of a model, as a table of functions.
-// Called by: run/generate.c, run/bench.c and run/diagnosis.c. lockstep.h is the real source; tests
-// put stubs behind the same table.
+// lockstep.h is the real source; tests put stubs behind the same table.
 // Private data: begin() takes private contexts; row() gives logits computed from them.
 // How: one text has one public context and one for each of its B places that is not null. All of
 // them receive the same next token. A slot is where the contexts of one text are in memory; several

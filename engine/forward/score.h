@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // score.h: how likely the model holds each token of a text, given those before it.
-// Called by: cuttle_score (score.c) for one text; run/public.c for many behind the same prompt.
 // Private data: the tokens may be private, and so is what is computed of them. Memory is wiped.
 // How: scorer_new; scorer_read for each text; scorer_free. Keys and values of the last text stay.
 // A text that begins with the same tokens is computed from the first other one on.

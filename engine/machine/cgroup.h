@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cgroup.h: the control groups that limit this process, its own and all above it.
-// Called by cores and memory, which read a limit from each group's folder. No private data.
+// No private data.
 #ifndef CUTTLE_ENGINE_CGROUP_H
 #define CUTTLE_ENGINE_CGROUP_H
 

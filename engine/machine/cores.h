@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cores.h: how many workers are worth starting. Called by threads_new. No private data.
+// cores.h: how many workers are worth starting. No private data.
 // The answer is the number of physical cores that the affinity mask allows. Where the CPU quota of
 // the control groups is less, it is that quota, rounded up to whole cores.
 #ifndef CUTTLE_ENGINE_CORES_H

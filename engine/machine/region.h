@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // region.h: one large piece of memory that its owner maps once and carves into arrays.
-// Called by the model (weights) and the forward pass. Private numbers pass through: contexts, keys
-// and values, logits. Their regions are `secret`: left out of core dumps, wiped at the end.
+// Private numbers pass through: contexts, keys and values, logits. Their regions are `secret`: left
+// out of core dumps, wiped at the end.
 //     size_t total = 0;
 //     region_add(&total, 1000, 4) && region_map(&region, total, true);     // 4,032 bytes
 //     float *array = region_carve(&region, 1000 * 4);

@@ -3,7 +3,6 @@
 //     threads_new(4, &threads, error);
 //     threads_run(threads, 100, task, context);      // task(context, 0 to 99, worker 0 to 3)
 //     threads_free(&threads);
-// Called by the model (packs weights), the forward pass (products, attention) and the bench.
 // Tasks read private numbers through their context; this file reads none of them.
 // A worker that has done its own share of the tasks helps the others: a slow core then does less.
 // Who does a task, and where, never changes what it computes.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // architecture.h: which models this engine computes, and the sizes of one of them.
-// Called by: model.c.
 // Private data: none.
 // How: architecture_read finds the architecture by name (llama, qwen2, qwen3), reads the model's
 // hyper-parameters from the file's keys, and checks each.

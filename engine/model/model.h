@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // model.h: a model of the Llama family in memory: sizes, packed weights, vocabulary, threads.
-// Called by: model_open.c builds and frees it; forward/ and run/ read it.
 // Private data: none.
 // How: cuttle_model_open (cuttle.h) reads the file's bytes, and model_build packs them.
 // Rule: nothing in it changes once it is open, except the state of its threads.

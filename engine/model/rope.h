@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // rope.h: the rotary angles of every position.
-// Called by: model.c for the frequencies, forward.c for the angles.
 // Private data: none.
 // How: pair i of a head is entries 2i and 2i + 1 (GGUF NORM order). It turns by the angle
 // position * base^(-2i/rotated) / factor_i / scale.

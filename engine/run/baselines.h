@@ -2,8 +2,8 @@
 // baselines.h: the published mechanisms RANTEXT, SANTEXT, SANTEXT+, CUSTEXT and CUSTEXT+.
 //
 // They are there to be compared with. None is counted by a ledger, and RANTEXT's theorem does not
-// cover what runs: tests/engine/test_perturb.c shows it. perturb.c calls this once per place.
-// Places, cosines and draws are private; sets, lists and the scale of the radius are public.
+// cover what runs: tests/engine/test_perturb.c shows it. Places, cosines and draws are private;
+// sets, lists and the scale of the radius are public.
 // All is deterministic given the random bits.
 #ifndef CUTTLE_ENGINE_BASELINES_H
 #define CUTTLE_ENGINE_BASELINES_H

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // capacity.h: how long contexts may be, how many texts are in flight, and whether memory is enough.
-// Called by: plan.c, rewrite.c, complete.c and bench.c.
 // No private data: it counts for the longest contexts that parameters allow.
 // Example: B = 7 is 8 rows a text, so 4 texts are in flight; with 4096 tokens each a 135M model
 // needs 3 GB for their contexts, which are mapped, and touched as they grow.

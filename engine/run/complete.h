@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // complete.h: a completer, all that is public of its completions, and its jobs.
-// Called by: users make completers through cuttle.h; tests run a job over a stub.
 // Private data: shown texts and completions pass through complete_generate; a completer holds none.
 // How: to the loop of generate.h each text is a batch without a private context. Its public context
 // is the prompt, which is private here.

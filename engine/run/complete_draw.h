@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // complete_draw.h: draws a token from one row of logits. NO GUARANTEE: it is a mechanism in form
 // alone, so that the loop of generate.h can call it.
-// Called by: run/complete.c builds one for a completer's jobs, and frees it.
 // Private data: the row, and the token drawn. Its memory is wiped when freed.
 // How: `open` takes the public row, which is here the row of a private prompt, and wants no other.
 // `draw` answers the likeliest token, or draws from the row's law at the temperature, exactly, in

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // diagnosis.h: the numbers of a trace (cuttle/trace.h) for one step.
-// Called by: job.c after each draw, when the job has a trace.
+// They are computed after each draw, when the job has a trace.
 // Private data: yes. The numbers come from the references without protection.
 // No guarantee covers them.
 // How: diagnosis_of reads the mechanism and the logit source, which still hold the step. It knows

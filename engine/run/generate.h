@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // generate.h: the generation loop. It draws every token of every text, whatever is written.
-// Called by: run/job.c for the texts of a plan, run/rewrite_job.c for the documents of a rewriter,
-// run/complete.c for completions. They run it over a lockstep; tests over a stub.
 // Private data: private contexts and logits pass through. Only drawn tokens come out, and what the
 // PRIVATE trace hook tells. A completion's only context is private itself, and so are its tokens.
 // How: generate_run(generation, source, error) joins four things: the logit source, the mechanism

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // histogram.h: what a plan with private clusters asks: its accounts and its clip.
-// Called by: plan.c.
 // No private data: all numbers are public. dp/histogram_account.h has the formulas.
 #ifndef CUTTLE_ENGINE_HISTOGRAM_H
 #define CUTTLE_ENGINE_HISTOGRAM_H

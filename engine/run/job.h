@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // job.h: a job of a plan as the generation loop reads it: texts written from references.
-// Called by: cuttle_job_run (job.c) over a lockstep; tests over a stub.
 // Private data: references pass through, and the PRIVATE trace where the job asks for one.
 #ifndef CUTTLE_ENGINE_JOB_H
 #define CUTTLE_ENGINE_JOB_H

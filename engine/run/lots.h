@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // lots.h: what a plan takes from its lots beside cuttle/lots.h: the ratio q.
-// Called by: plan.c.
 // No private data: all numbers are public. dp/amplify.h has the formulas.
 #ifndef CUTTLE_ENGINE_LOTS_H
 #define CUTTLE_ENGINE_LOTS_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // method_adapmixed.h: method adapmixed, whose loss follows from the references. NOT PRIVATE.
-// Called by: methods.c, for its table. It is a baseline: what it adds up is no promise that was
-// made before the run, and when it turns to the public row tells of the references.
+// It is a baseline: what it adds up is no promise that was made before the run, and when it turns
+// to the public row tells of the references.
 // Private data: the mechanism that is built here takes in all rows, and keeps a loss per text.
 // How, at order 15 (AdaPMixED, arXiv 2410.02016). A token is public where the noisy mean of the
 // rows' laws, at weight 1e-4, is too far from the public one. Otherwise it comes from the mean of

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // method_amin.h: method amin, whose thresholds say which tokens are drawn from the references.
-// Called by: methods.c, for its table.
 // Private data: none here. The mechanism that is built is dp/amin.h's; it takes private rows.
 // How: the clip follows from epsilon less what the thresholds cost (dp/amin_account.h). Parameters
 // that were not given are those of the paper: a unit for four tokens, sigma 0.3, theta 0.7, public

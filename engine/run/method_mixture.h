@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // method_mixture.h: methods pmixed and dp-decoding, which draw from means of mixtures.
-// Called by: methods.c, for its table.
 // No private data: parameters are public. The mechanism (dp/fusion.h) takes it in later.
 // How: pmixed is dp/fusion.h with references for groups. Of order A its claim is a Renyi loss, of
 // order infinity a bounded range. dp-decoding has one reference and a fixed share, in units of

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // method_names.c: what methods and their parameters are called, see engine/cuttle/method.h.
-// Called by methods.c, by the methods themselves for their messages, and by receipts and tools.
 // It stands below methods.c, which calls the methods. No private data.
 #include "engine/cuttle/method.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // method_none.h: method none, which protects nothing. NOT PRIVATE.
-// Called by: methods.c, for its table. Audits run it as their positive control: an audit that
-// does not catch it has no power.
+// Audits run it as their positive control: an audit that does not catch it has no power.
 // Private data: the mechanism that is built here adds private logits without any clip, and draws.
 // How: InvisibleInk without a clip. The token is drawn at temperature tau from the mean of the B
 // rows' logits, where a null row counts as the public one. Candidates are all allowed tokens.

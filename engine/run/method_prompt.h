@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // method_prompt.h: method dp-prompt, one reference whose logits are clipped to a width.
-// Called by: methods.c, for its table. dp/width.h has the mechanism.
+// dp/width.h has the mechanism.
 // No private data: all numbers are public.
 // Example: --clip-width 5 at temperature 1.5: epsilon 6.67 a token between any two texts.
 #ifndef CUTTLE_ENGINE_METHOD_PROMPT_H

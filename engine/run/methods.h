@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // methods.h: the methods of a plan, a row each: name, parameters, mechanism, claim.
-// Called by: plan.c, for every method but InvisibleInk, whose clip follows from lots and private
-// categories as well; receipts ask cuttle_method_account (engine/cuttle/guarantee.h).
+// InvisibleInk's clip is found elsewhere: it follows from lots and private categories as well.
 // No private data: parameters are public. The mechanisms that are built here take it in later.
 // How: plan.c asks method_check for what contradicts itself, then `choose` for the parameters in
 // use, then `build` for the mechanism. method_account turns its claim into the guarantee.

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // plan.h: a plan, everything the guarantee depends on, fixed before a private text is read.
-// Called by: users make plans through cuttle.h; job.c, bench.c and diagnosis.c read them. rewrite.c
-// asks for plan_allowed_tokens.
 // Which mechanism a plan has, and with which parameters, plan.c and methods.c alone know.
 // Private data: none, except that the mechanism holds the state of the draw in progress.
 // How: cuttle_plan_make checks the params, finds the integers of the guarantee and writes the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // plan_status.h: a status of dp/ as the engine's, with the message that belongs to it.
-// Called by: whatever in run/ builds a mechanism or draws from one. No private data.
+// No private data.
 // Example: DP_BAD_PARAMETER becomes CUTTLE_USAGE.
 #ifndef CUTTLE_ENGINE_PLAN_STATUS_H
 #define CUTTLE_ENGINE_PLAN_STATUS_H

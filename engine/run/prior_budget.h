@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // prior_budget.h: what a plan with a token prior asks: its checks, its clip and its account.
-// Called by: plan.c, and prior.c for its number of millionths.
 // No private data: all numbers are public. dp/prior.h has the formulas.
 #ifndef CUTTLE_ENGINE_PRIOR_BUDGET_H
 #define CUTTLE_ENGINE_PRIOR_BUDGET_H

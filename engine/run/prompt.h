@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // prompt.h: the public and the private prompt of a plan, and the one of a rewriter or a completer,
 // as tokens.
-// Called by: run/plan.c, run/rewrite.c and run/complete.c write prompts; run/job.c makes a private
-// context of each reference, run/rewrite_job.c one of each version of a document.
 // Private data: prompt_private and prompt_reference take one reference, prompt_document a document,
 // prompt_completion a document with notes. All else is public.
 // How: both prompts are written from the same public words. Only the private one has a place for

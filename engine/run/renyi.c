@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // renyi.c: between a Renyi loss at one order and (epsilon, delta), see cuttle/budget.h.
-// Called by the ledger, for data sets that count such losses. No private data: all numbers are
-// public. dp/rdp.c computes; here the arguments are checked, because users type them.
+// No private data: all numbers are public. dp/rdp.c computes; here the arguments are checked,
+// because users type them.
 #include "engine/cuttle/budget.h"
 
 #include "base/misuse.h"

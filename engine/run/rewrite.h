@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // rewrite.h: a rewriter, everything that its guarantee depends on, and its jobs.
-// Called by: users make rewriters through cuttle.h; tests run a job over a stub.
 // Private data: the contents of marks pass through rewrite_generate; a rewriter holds none.
 // How: cuttle_rewriter_make checks the params and writes the prompt. For each number of rows and
 // each group it finds the divergence. A job first asks for the groups of all documents, which are

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // rewrite_budget.h: the divergence that an epsilon allows, and what a document's marks cost.
-// Called by: rewrite.c for a rewriter; cuttle_rewrite_budget_solve (rewrite_budget.c) without one.
 // No private data: all numbers are public.
 // Example: mix ALL, alpha 2, T 900, delta 1e-3: epsilon 16 allows c = 0.01164282; that c costs 16.
 #ifndef CUTTLE_ENGINE_REWRITE_BUDGET_H

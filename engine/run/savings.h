@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // savings.h: checks the savings that a caller asks for, and turns them into those that are used.
-// Called by: plan.c and rewrite.c, when they are made.
 // No private data: all numbers are public.
 // Example: public_when 0.95 is 950000 millionths, and the guarantee states 0.95.
 #ifndef CUTTLE_ENGINE_SAVINGS_H

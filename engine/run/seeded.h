@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // seeded.h: the random source behind --insecure-seed. NOT PRIVATE: whoever knows the seed knows
 // every "random" bit.
-// Called by: plan.c, rewrite.c and complete.c give it to the mechanism; generate.c sets its place
-// before each draw; bench.c draws random prompts from it; histogram.c, prior.c and votes.c. How:
-// set heading, text and step, and counter = 0, before each draw. The bits are a function of seed,
-// heading, text, step and counter. So a resumed run draws what an undisturbed one would have drawn.
+// How: set heading, text and step, and counter = 0, before each draw. The bits are a function of
+// seed, heading, text, step and counter. So a resumed run draws what an undisturbed one would have
+// drawn.
 #ifndef CUTTLE_ENGINE_SEEDED_H
 #define CUTTLE_ENGINE_SEEDED_H
 

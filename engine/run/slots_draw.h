@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // slots_draw.h: draws a token of a plain completion from its row. NOT PRIVATE.
-// Called by: run/slots.c, one drawer for all its slots.
+// One drawer serves all slots.
 // No private data is protected here. The draw is in integers (dp/rowlaw.h, dp/draw.h), so all tiers
 // draw the same from the same bits.
 #ifndef CUTTLE_ENGINE_SLOTS_DRAW_H

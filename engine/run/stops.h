@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // stops.h: the stops of a plan, a rewriter or a completer, and the search for them.
-// Called by: run/plan.c, run/rewrite.c and run/complete.c keep them; run/transcript.c searches.
 // Private data: the text that is searched, which is drawn tokens (transcript.h).
 #ifndef CUTTLE_ENGINE_STOPS_H
 #define CUTTLE_ENGINE_STOPS_H

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // transcript.h: what one batch has drawn so far, and where its texts begin and end.
-// Called by: run/generate.c; run/job.c, run/rewrite_job.c and run/complete.c state the rules.
 // Private data: drawn tokens. A mechanism has protected them, but for those of a completion. So all
 // of them are kept in memory that is wiped.
 // How: transcript_begin for each batch, then transcript_add for each token until `complete`.

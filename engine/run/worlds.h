@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // worlds.h: a mechanism around another one, which tells the odds of each token in two worlds.
-// Called by: audit.c, in place of a plan's own mechanism. No run that is published has it.
+// An audit has it in place of a plan's own mechanism. No run that is published has it.
 // Private data: rows pass through to the inner mechanism; the odds that come out are PRIVATE.
 // How: the rows of a step are kept until its token. The inner mechanism then goes through the step
 // several times, each time with other rows. Example: 7 places, all compared: with all rows and

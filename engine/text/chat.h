@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // chat.h: the chat formats cuttle knows, and the text between the messages of each. The model's
 // template says by certain words in its text which format it is; it is never executed.
-// Called by the model (recognises the format) and by the prompt writer. No private data: templates
-// and formats are public.
+// No private data: templates and formats are public.
 #ifndef CUTTLE_ENGINE_CHAT_H
 #define CUTTLE_ENGINE_CHAT_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // chat_system.h: the default system message of a ChatML template, which the template sets before a
 // conversation that has none. It is read from the template's text; nothing is executed.
-// Called by the model when it is opened. No private data.
+// No private data.
 #ifndef CUTTLE_ENGINE_CHAT_SYSTEM_H
 #define CUTTLE_ENGINE_CHAT_SYSTEM_H
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpt2_bytes.h: GPT-2's byte alphabet: a printable character for each byte, so that a vocabulary's
 // texts can be written in a file. Source: openai/gpt-2, encoder.py, bytes_to_unicode.
-// Called by vocab.c, for what a token writes, and by tokenize_bpe.c, to find a whole word.
 // Bytes of private texts pass through.
 // Example: a space is U+0120 "Ġ", so " the" is stored as "Ġthe".
 #ifndef CUTTLE_ENGINE_GPT2_BYTES_H

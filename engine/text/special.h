@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // special.h: finds special tokens that are written out in a text, such as "<|im_end|>".
-// Called by vocab.c, which builds the set, and by tokenize.c, before a text goes to an algorithm.
 // Private text passes through; only positions and lengths of tokens in it are returned.
 // USER_DEFINED tokens always count. CONTROL and UNKNOWN tokens count only where the caller says so.
 #ifndef CUTTLE_ENGINE_SPECIAL_H

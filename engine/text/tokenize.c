@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text to tokens, as vocab.h describes it. Called by the run, for prompts. Private text passes
-// through; what is kept of it during a call is wiped at its end.
+// Text to tokens, as vocab.h describes it. Private text passes through; what is kept of it during a
+// call is wiped at its end.
 // First special.c finds the special tokens that are written out in the text. Each fragment between
 // two of them then goes to the vocabulary's own algorithm: tokenize_bpe.c or tokenize_spm.c.
 // Example: "<|im_start|>user" is a special token and the fragment "user".

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // tokens.h: a list of token numbers, as contexts and prompts are made of.
-// Called by: run/prompt.c writes such lists; forward/lockstep.c reads them.
 // Private data: a list may be that of a private context. Its owner keeps it in memory that is
 // wiped.
 #ifndef CUTTLE_ENGINE_TOKENS_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // unicode.h: the character classes that pre-tokenizers ask for. They cut a text into words by them.
-// Called by tokenize_bpe.c for each character, so private text passes through; nothing is kept.
+// Private text passes through; nothing is kept.
 // The classes are in a table in the program, so no library is needed at run time.
 #ifndef CUTTLE_ENGINE_UNICODE_H
 #define CUTTLE_ENGINE_UNICODE_H

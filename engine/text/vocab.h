@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vocab.h: turns text into tokens and tokens into text. Called by the model (reads the vocabulary)
-// and by the run (prompts, what was drawn). Private text passes through.
+// vocab.h: turns text into tokens and tokens into text. Private text passes through.
 //     vocab_read(file, &vocab, error);
 //     size_t count = 0;
 //     vocab_tokenize(vocab, "Hello", 5, false, ids, capacity, &count, error);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fragments.h: asks a model which of its tokens are no words but beginnings of words, as " kidn".
-// Called by of_model.c. No private data.
+// No private data.
 // How: behind a fixed sentence, the token stands last. When the model expects letters to follow
 // without a space, by more than FRAGMENT_SHARE of its law, the token is a fragment. Of 97 fragments
 // and 108 words, picked by hand, this puts a fragment above a word 99.8 % of the time, where the

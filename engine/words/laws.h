@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // laws.h: the formulae of the published word mechanisms, over distances between words.
 //
-// Called by baselines.c once per place, and by the tests, which integrate over them.
 // Distances from a private word are private; so are the weights. Nothing here is proven private.
 // Example, SANTEXT at epsilon 2 on a line: distances 0, 1, 2 and slope 1 give the weights 1, .368
 // and .135, so the word itself is drawn with 1 / 1.503 = .665.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // multiply.h: rows of floats times a packed F32 matrix, by several workers.
-// Called by words.c, lookup.c and whiten.c: cosines are such a product, and so is the transform.
 // Private data: rows may be vectors of private words. A small scratch array is wiped.
 // Every element has the fixed order of kernels/gemm.h, so nothing else in the call changes it.
 // Example: 3 rows of 300 floats by a matrix [11000][300] give out[3][11000].

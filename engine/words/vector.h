@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // vector.h: one vector brought to length one.
-// Called by lookup.c and whiten.c, so that a word's vector has the same bits whoever makes it.
+// One function does it, so a word's vector has the same bits, whoever makes it.
 // Private data: the vector of a private word may pass through; nothing is kept.
 #ifndef CUTTLE_ENGINE_VECTOR_H
 #define CUTTLE_ENGINE_VECTOR_H

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // whiten.h: centres and half-whitens vectors of words, and brings them to length one; and whitens
 // other vectors to their principal components.
-// Called by words.c for vectors as they were trained, by of_model.c and components.c. No private
-// data.
+// No private data.
 // Half-whitened: the mean is taken off; the vector is rotated to the eigenbasis of the covariance;
 // each coordinate is divided by its eigenvalue^(1/4). Without it, how frequent words are weighs
 // more than what they mean; divided by the square root, noise weighs too much (bench/INFERDPT.md).

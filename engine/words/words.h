@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // words.h: the list of words behind cuttle/words.h, and how it is built up.
-// Called by: words.c and lookup.c; of_model.c builds a list from a model.
 // Private data: rows that are multiplied belong to words of a text.
 // Rule: nothing in a list changes once it is made, except the state of its threads.
 #ifndef CUTTLE_ENGINE_WORDS_H
