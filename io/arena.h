@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // arena.h: one block of memory that grows, for private text.
 //
-// Called by io/records and io/source for texts and ids, by io/survey for tokens. Private data is
-// kept here. Therefore the block has memory pages of its own, which stay out of core dumps. They
-// are wiped before the system gets them back.
+// Private data is kept here. Therefore the block has memory pages of its own, which stay out of
+// core dumps. They are wiped before the system gets them back.
 //
 //     struct arena arena = {0};
 //     if (!arena_append(&arena, "abc", 3)) ...          arena.used is 3

@@ -63,8 +63,8 @@ bool attest_filters(const json_t *root, struct filters *filters, struct filter_c
  * margin, and the rounding of the receipt's digits. The margin is 1e-9 of a step's loss, which
  * enters rho squared. */
 bool attest_confirm(double claimed, double follows);
-/* The end of a check. LEDGER: there is a `problem`, or the document is not `again`, which was made
- * anew from what was read of it; NULL = there was no memory for that, or a problem. Those of
+/* The end of a check. LEDGER: there is a `problem`, or the document is not `again`. That was made
+ * anew from what was read. NULL = there was no memory for that, or a problem. Those of
  * members[count] that are given follow from no others, so they are copied first. Takes `again`.
  * Example: a model's name is given, rho is not. */
 enum cuttle_status attest_conclude(const struct attested *attested, const char *problem,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // categories.h: the categories of records that the operator declares, and the texts of each.
 //
-// Called by workflow/setup, also through io/receipt.h, by io/places and io/output. A category is a
-// list of values, one for each declared field, such as genre "sea". Only the operator names
-// categories, so no name comes from the data. Values of private records pass through
+// A category is a list of values, one for each declared field, such as genre "sea". Only the
+// operator names categories, so no name comes from the data. Values of private records pass through
 // categories_find.
 //
 // Where categories are declared public, those of all records, and nothing else, decide which record

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spherical k-means: see centres.h. Every product fits: a feature and a centre have lengths of
-// about 2^15, so their product is about 2^30; a sum of 2^15 features has a length of about 2^30,
+// Spherical k-means: see centres.h. Every product fits. A feature and a centre have lengths of
+// about 2^15, so their product is about 2^30. A sum of 2^15 features has a length of about 2^30,
 // and its square is about 2^60.
 #include "io/centres.h"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // centres.h: the middles of groups of public features, and which of them a feature is nearest to.
 //
-// Called by io/clusters. centres_make sees public features alone; centres_nearest also sees those
-// of private texts, and wipes what it computes of them.
+// centres_make sees public features alone; centres_nearest also sees those of private texts, and
+// wipes what it computes of them.
 //
-// Spherical k-means (Dhillon and Modha 2001) in integers, so the same on every machine. Ten starts:
-// each takes its first centre at random among the features, each further one in proportion to
-// 1 - its best cosine so far (after Arthur and Vassilvitskii 2007). Then 25 rounds: every feature
-// goes to the nearest centre, of equals the one with the lower number, and every centre becomes
+// Spherical k-means (Dhillon and Modha 2001) in integers, so the same on every machine. Ten starts.
+// Each takes its first centre at random among the features. It takes each further one in proportion
+// to 1 - its best cosine so far (after Arthur and Vassilvitskii 2007). Then 25 rounds. Every
+// feature goes to the nearest centre, of equals the one with the lower number. Every centre becomes
 // 2^15 times the direction of its features' sum, rounded towards zero. A cluster that has lost all
 // features gets the one that is farthest from its own centre. The start with the largest sum of
 // best products is kept, of equals the first. Random numbers are those of splitmix64, begun at 0.

@@ -7,7 +7,7 @@
 //   entry 2   previous = hash of entry 1      hash = H(its JSON, with previous, without hash)
 // So whoever changes entry 1 has to change every later entry too. A walk computes all hashes again.
 //
-// The table has no column for the order of a Renyi loss, nor for charges that are epsilons, so that
+// The table has no column for the order of a Renyi loss, nor for charges that are epsilons. So
 // ledgers from before there were such losses stay as they are. The order stands behind the kind:
 // "reserve rdp 2" in the column is the kind "reserve" of order 2, and "reserve epsilon" one of
 // epsilons. Behind these stands "decimal" where the number was typed in decimal. Its JSON has
@@ -32,8 +32,8 @@
 
 enum { APPLICATION = 0x43744C67 }; /* SQLite's application_id of a ledger: "CtLg" */
 
-/* How long this process waits for another one that holds the ledger and changes nothing: 3,000 naps
- * of 5 to 15 ms, hence about 30 s. */
+/* How long this process waits for another one that holds the ledger and changes nothing. 3,000 naps
+ * of 5 to 15 ms are about 30 s. */
 enum {
 	SHORTEST_NAP_US = 5000, /* microseconds */
 	NAP_SPREAD_US = 10000,  /* microseconds: a nap is up to this much longer */

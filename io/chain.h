@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // chain.h: the ledger's file, an SQLite table of entries that only grows.
 //
-// Called by io/ledger alone. No text passes through; an entry may hold keyed names of units.
+// No text passes through; an entry may hold keyed names of units.
 // Each entry has a hash: SHA-256 of its canonical JSON. That JSON holds the hash of the entry
 // before it, and in the first entry the hash of the file's own random key. Triggers refuse to
 // change or delete an entry, and to insert one out of turn. Every page is sealed (io/pages.h).

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // clusters.h: which cluster of public texts a text belongs to, by what it is about.
 //
-// Called by tools/clusters, and by whoever groups records by content. Clusters are made of public
-// texts alone, before a private text is read. Private texts pass through clusters_find, which keeps
-// nothing of them.
+// Clusters are made of public texts alone, before a private text is read. Private texts pass
+// through clusters_find, which keeps nothing of them.
 //
-// A cluster of a text is a function of that text, the clusters and the model: no other text has a
+// A cluster of a text is a function of that text, the clusters and the model. No other text has a
 // say, bit for bit, on any machine. This is what dp/PRIVACY.md, step 41, rests on. A text that is
 // null, blank, not UTF-8 or without a direction has *no* cluster, and there is no default one.
 //

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // clusters_file.h: stores clusters of public texts in a file, and reads it.
 //
-// Called by tools/clusters, and by whoever groups records by content. No private data: the file is
-// made before any private text is read, and its hash stands in the receipt.
+// No private data: the file is made before any private text is read, and its hash stands in the
+// receipt.
 //
 // The file, all numbers little-endian:
 //   "cuttle clusters 1\n" and 6 NULs        24 bytes

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // database.h: what every SQLite file of cuttle needs: statements, and errors in one line.
 //
-// Called by io/chain (the ledger) and serve/store (the jobs of a server). No private text passes
-// through. The caller opens and closes the handle, and says what the file is called in messages:
+// No private text passes through. The caller opens and closes the handle, and says what the file is
+// called in messages:
 //
-//     status = database_one_name(path, "list of jobs", CUTTLE_INTERNAL, error);   before it is
-//     opened struct database jobs = {handle, "list of jobs", path, CUTTLE_INTERNAL,
-//     CUTTLE_PARTIAL}; status = database_execute(&jobs, "PRAGMA synchronous=FULL", error);
+//     status = database_one_name(path, "list of jobs", CUTTLE_INTERNAL, error);   before the open
+//     struct database jobs = {handle, "list of jobs", path, CUTTLE_INTERNAL, CUTTLE_PARTIAL};
+//     status = database_execute(&jobs, "PRAGMA synchronous=FULL", error);
 //
 // Errors of every call: NOMEM; `failed` when the file cannot be used, is damaged, or is busy;
 // `full` when there is no space on its disk.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // evolve_receipt.h: the receipt of a run of cuttle evolve.
 //
-// It says nothing about the records but what noisy
-// votes say. Its guarantee follows from the number of generations and the variance of a vote's
-// noise (dp/PRIVACY.md, step 49); all texts are drawn from public prompts. Canonical bytes and
-// signature are as in io/receipt.h; io/claim.h writes it and reads it back.
+// It says nothing about the records but what noisy votes say. Its guarantee follows from the number
+// of generations and the variance of a vote's noise (dp/PRIVACY.md, step 49); all texts are drawn
+// from public prompts. Canonical bytes and signature are as in io/receipt.h; io/claim.h writes it
+// and reads it back.
 #ifndef CUTTLE_IO_EVOLVE_RECEIPT_H
 #define CUTTLE_IO_EVOLVE_RECEIPT_H
 

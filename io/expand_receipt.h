@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // expand_receipt.h: the receipt of a run of cuttle expand. No private data.
 //
-// An expansion is
-// post-processing (dp/PRIVACY.md, step 43): it has the guarantee of the output whose texts it shows
-// as examples, the parent, and costs nothing. So its receipt names the parent's receipt by its
-// hash, and repeats for whom and how much the parent promised. Canonical bytes and signature are as
-// in io/receipt.h; io/claim.h writes it and reads it back, and expand_parent looks at the parent.
+// An expansion is post-processing (dp/PRIVACY.md, step 43): it has the guarantee of the output
+// whose texts it shows as examples, the parent, and costs nothing. So its receipt names the
+// parent's receipt by its hash, and repeats for whom and how much the parent promised. Canonical
+// bytes and signature are as in io/receipt.h; io/claim.h writes it and reads it back, and
+// expand_parent looks at the parent.
 #ifndef CUTTLE_IO_EXPAND_RECEIPT_H
 #define CUTTLE_IO_EXPAND_RECEIPT_H
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fail.h: reports an expected failure: a status, and one line in the caller's struct cuttle_error.
 //
-// Called by io/, convert/, workflow/ and tools/. Private data must not pass through: a message may
-// be seen by anybody. Return its result at once:
+// Private data must not pass through: a message may be seen by anybody. Return its result at once:
 //
 //     return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", path, strerror(errno));
 #ifndef CUTTLE_IO_FAIL_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file as it lies is held in one arena; a table of open addressing leads from a text's hash to
-// its record. Example: 3 records and a table of 8 places: a record whose hash begins with 13 stands
+// its record. Example: 3 records and a table of 8 places. A record whose hash begins with 13 stands
 // at place 5, or at the next free one.
 #include "io/feature_file.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // feature_file.h: what a model made of texts, kept while an evaluation runs, so that it can resume.
 //
-// Called by workflow/evaluating. Its content is PRIVATE where the texts are: vectors tell much of a
-// text. So only the owner may read or write the file, always, and memory is wiped.
+// Its content is PRIVATE where the texts are: vectors tell much of a text. So only the owner may
+// read or write the file, always, and memory is wiped.
 // A text is found by the hash of its bytes. So the order of the inputs does not matter, and a text
 // that changed is computed again. The file, all numbers little-endian:
 //   16 bytes  "cuttle feature1\n"

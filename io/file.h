@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // file.h: reads small files whole, writes files whole or says why not, and puts them in place.
 //
-// Called by io/, convert/, workflow/ and tools/. Private data may pass through sink_write and
-// file_write. A file is put in place in one step: it is written under a scratch name, synced, then
-// renamed. So nobody sees half a file. struct sink does the same for lines, or writes to standard
-// output:
+// Private data may pass through sink_write and file_write. A file is put in place in one step: it
+// is written under a scratch name, synced, then renamed. So nobody sees half a file. struct sink
+// does the same for lines, or writes to standard output:
 //
 //     struct sink sink;
 //     status = sink_open(&sink, path, error);       on failure there is nothing to close

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // filters.h: what becomes of a text after it is drawn: it is trimmed, and it is kept or dropped.
 //
-// Called by io/output, with each text in the order of the index. All here are functions of what
-// was drawn, so they cost nothing (dp/PRIVACY.md). They know no reference, and must not: to drop
-// what is near a private text tells about it. A dropped text was paid for like any other.
+// The caller hands over each text in the order of the index. All here are functions of what was
+// drawn, so they cost nothing (dp/PRIVACY.md). They know no reference, and must not: to drop what
+// is near a private text tells about it. A dropped text was paid for like any other.
 //
 //     status = filters_open(&request->filters, scale, &past, error);
 //     const size_t kept = filters_trim(text, size);                      a text that was cut short
@@ -59,13 +59,13 @@ enum cuttle_status filters_read(const char *list, struct filters *filters,
 bool filters_drop_any(const struct filters *filters);
 
 /* How many bytes of a text are left when it is cut after its last sentence. A sentence ends with
- * one of . ! ? and closing quotes or brackets, before white space or the end; or with one of the
- * full stops of Chinese and Japanese, which no space follows. Less than half would be left, or no
- * sentence ends: size. Example: `One. Two. Thr` has 9 bytes left. */
+ * one of . ! ? and closing quotes or brackets, before white space or the end. Or it ends with one
+ * of the full stops of Chinese and Japanese, which no space follows. Less than half would be left,
+ * or no sentence ends: size. Example: `One. Two. Thr` has 9 bytes left. */
 size_t filters_trim(const char *text, size_t size);
 
-/* Whether tokens go in circles: four of them in a row stand there at least five times, or less than
- * two fifths of all runs of three are different. Fewer than three tokens never do.
+/* Whether tokens go in circles. They do if four of them in a row stand there at least five times,
+ * or if less than two fifths of all runs of three are different. Fewer than three tokens never do.
  * *loops is set. NOMEM. */
 enum cuttle_status filters_find_loops(const int32_t *ids, size_t count, bool *loops,
                                       struct cuttle_error *error);
@@ -80,9 +80,9 @@ enum cuttle_status filters_open(const struct filters *filters, const struct filt
  * drop it the later in enum filter_rule is told: a text that goes in circles is no duplicate.
  * A text is unlikely when its mean on the scale is below the scale's least; one without is not.
  * A duplicate is equal to an earlier kept text, once A to Z are lowered and white space is one
- * space; or the sets of its runs of five words and that text's have at least 4/5 of their union in
- * common. Words are letters and digits, lowered the same way. NOMEM, or as the scale's mean;
- * *rule is then not set. */
+ * space. Or the sets of its runs of five words and that text's have at least 4/5 of their union in
+ * common. Words are letters and digits, lowered the same way. NOMEM, or as the scale's mean; *rule
+ * is then not set. */
 enum cuttle_status filters_judge(struct filter_past *past, const char *text, size_t size,
                                  const int32_t *ids, size_t count, enum filter_rule *rule,
                                  struct cuttle_error *error);

@@ -3,7 +3,7 @@
 // marks behind it. Nothing composes with what stands before a cluster, so each is folded alone.
 //
 // Points say where folded bytes come from. From a point on, both texts go on byte by byte, up to
-// the next point; or what stands between the two was changed as a whole.
+// the next point. Or what stands between the two was changed as a whole.
 //   text    A n n a CR LF R o e        points   folded 0, text 0: byte by byte
 //   folded  a n n a space r o e                 folded 4, text 4: as a whole
 //                                               folded 5, text 6: byte by byte

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// fold.h: writes texts so that what people take for the same words has the same bytes, and knows
-// where in the text each byte comes from.
+// fold.h: writes texts so that what people take for the same words has the same bytes. It also
+// knows where in the text each byte comes from.
 //
-// Called by io/terms.c for names, marks and lexicons, by io/marks.c and workflow/ for texts.
 // Private texts pass through. They are kept in arenas, which fold_free wipes.
 //
 // Rules, for UTF-8:

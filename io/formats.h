@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // formats.h: refuses files of foreign formats, with the command that turns them into JSONL or CSV.
 //
-// Called by io/source, io/records, and those that read documents. A file is judged by the ending of
-// its name and its first FORMATS_MARK bytes. These belong to the file as a whole. Nothing else of
-// the content is looked at, because then the refusal would tell something about a record. For
-// example, a line of JSONL that begins with "[" is a JSON array, hence a null record. That holds
-// for the first line too. So a file that is one JSON array is known by its ending .json alone.
+// A file is judged by the ending of its name and its first FORMATS_MARK bytes. These belong to the
+// file as a whole. Nothing else of the content is looked at, because then the refusal would tell
+// something about a record. For example, a line of JSONL that begins with "[" is a JSON array,
+// hence a null record. That holds for the first line too. So a file that is one JSON array is known
+// by its ending .json alone.
 //
 // A mark is how the files of a foreign format begin. JSON, a blank and the byte order mark of UTF-8
-// never begin so. A file with a mark is thus no input, and the guarantee is about inputs: the first
-// bytes count as public (dp/PRIVACY.md, "What is wrong with a record, and with the file").
+// never begin so. A file with a mark is thus no input, and the guarantee is about inputs. So the
+// first bytes count as public (dp/PRIVACY.md, "What is wrong with a record, and with the file").
 #ifndef CUTTLE_IO_FORMATS_H
 #define CUTTLE_IO_FORMATS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // groups.h: which types of spans belong together, as the operator says with --group and --leave.
 //
-// Called by tools/ for the options, by io/marks.c and receipts. Types and groups are public.
+// Types and groups are public.
 // Example: --group "names=PERSON,CODE:2.0" --group DATE_TIME --leave GPE
 //   group 0 "names" has PERSON and CODE, and epsilon 2.0; group 1 "DATE_TIME" has that type;
 //   spans of GPE are public; any other type is blank in every row.

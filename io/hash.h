@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // hash.h: SHA-256 of bytes or of a file, as 64 lower-case hex digits.
 //
-// Called by io/ and tools/model. Do not publish its hash of a private text: whoever has the hash
-// can test a guess of the text. io/binding.h has a digest with a key for that. Bytes may come in
-// pieces, and how they are cut makes no difference:
+// Private texts may pass through. Do not publish the hash of one: whoever has it can test a guess
+// of the text. io/binding.h has a digest with a key for that. Bytes may come in pieces, and how
+// they are cut makes no difference:
 //
 //     hash_begin(&hash); hash_add(&hash, "ab", 2); hash_add(&hash, "c", 1); hash_end(&hash, text);
 //

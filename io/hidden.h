@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // hidden.h: what a text is about, by a model: its hidden state at a fifth of the depth.
 //
-// Called by io/clusters. hidden_make sees public texts alone. Private texts pass through
-// hidden_features, which wipes what it computes of them.
+// hidden_make sees public texts alone. Private texts pass through hidden_features, which wipes what
+// it computes of them.
 //
 // The vector x of a text is what cuttle_embed makes of its first tokens behind the layers' first
 // fifth (layer 6 of 30). The first token of any text has a large state that says nothing of the

@@ -218,7 +218,7 @@ static bool parse_lines(const struct journal *journal, const char *bytes, size_t
 	return true;
 }
 
-/* Sets *own to where a text stands among those of the journal's stride: with begin 1 and stride 3,
+/* Sets *own to where a text stands among those of the journal's stride. With begin 1 and stride 3,
  * text 7 is its third one, 2. False: it is none of them. */
 static bool find_own_text(const struct journal *journal, size_t text, size_t *own) {
 	if (text < journal->begin || (text - journal->begin) % journal->stride) return false;

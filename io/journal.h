@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // journal.h: the journal of drawn tokens. With it a killed run goes on and draws nothing twice.
 //
-// Called by io/output. A drawn token is private output that has been paid for. It is written here
-// by write(2) before anything else may see it. An example, of 3 tokens in 2 texts:
+// A drawn token is private output that has been paid for. It is written here by write(2) before
+// anything else may see it. An example, of 3 tokens in 2 texts:
 //
 //     cuttle-journal 2 FINGERPRINT INPUT     64 hex digits each (struct journal_owner)
 //     0 0 4711 4f5d0c2ab19e7386              text 0, step 0: token 4711, and its check

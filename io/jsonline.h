@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // jsonline.h: what a line of JSON has that a parser stops at.
 //
-// Called by io/records.c and io/spans.c, for lines that jansson did not take. The line is private,
-// and so is what is wrong with it.
+// It is for lines that jansson did not take. The line is private, and so is what is wrong with it.
 #ifndef CUTTLE_IO_JSONLINE_H
 #define CUTTLE_IO_JSONLINE_H
 

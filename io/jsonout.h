@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // jsonout.h: makes and writes JSON documents with jansson.
 //
-// Called by io/output, io/chain, io/receipt and tools/. Generated texts pass through. It adds what
-// jansson leaves to its callers: text that may not be UTF-8, numbers that are not finite, and the
-// newline at the end. A function that takes a value owns it from then on, even if it fails. A NULL
-// value means "could not be made" and makes the result NULL. So callers check only the last result:
+// Generated texts pass through. It adds what jansson leaves to its callers: text that may not be
+// UTF-8, numbers that are not finite, and the newline at the end. A function that takes a value
+// owns it from then on, even if it fails. A NULL value means "could not be made" and makes the
+// result NULL. So callers check only the last result:
 //
 //     const struct jsonout_member member = {"rho", jsonout_real(0.5)};
 //     json_t *root = jsonout_extend(json_object(), &member, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How kept.h reads an output back. Groups come from the receipt where it has categories; where it
+// How kept.h reads an output back. Groups come from the receipt where it has categories. Where it
 // has a histogram and no categories they are clusters, by the number that each line carries.
 #include "io/kept.h"
 

@@ -414,7 +414,8 @@ enum cuttle_status ledger_find(struct ledger *ledger, const char *dataset, const
 }
 
 /* Makes the unit's name: BLAKE2b-128 under the file's key. It is taken of the data set's name, a
- * NUL, a byte 1 and the value: of the 8 bytes notes 00 01 7 for the value 7 of data set notes. */
+ * NUL, a byte 1 and the value. For the value 7 of data set notes these are the 8 bytes
+ * notes 00 01 7. */
 static void name_unit(const struct ledger *ledger, const char *dataset, const char *value,
                       size_t size, unsigned char unit[UNIT_NAME]) {
 	crypto_generichash_state state;

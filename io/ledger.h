@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ledger.h: how much privacy each data set has spent, and the limit that no run may exceed.
 //
-// Called by tools/ledger, workflow/spending, workflow/verification. Owners of records pass through
-// (a text only where it is the owner). Names of data sets, keys and runs are public. A run's way:
+// Owners of records pass through (a text only where it is the owner). Names of data sets, keys and
+// runs are public. A run's way:
 //
 //     ledger_name_run(name);                                  a new random name
 //     ledger_reserve(ledger, &request, false, &run, error);   BUDGET: over the limit
@@ -47,8 +47,8 @@
  *
  * LEDGER_EPSILON   A run may also be charged its epsilon at a delta, where it is a mixture that has
  *                  no useful rho: a run with lots. A data set of lines that counts rho takes such
- *                  charges instead of rho, from its first run on: those of one data set are of one
- *                  kind, none is read as the other, and a charge of the other kind is refused. Then
+ *                  charges instead of rho, from its first run on. Those of one data set are of one
+ *                  kind. None is read as the other, and a charge of the other kind is refused. Then
  *                  a line is within the limit while its epsilons add up to at most the limit's, and
  *                  its deltas to at most the limit's (dp/PRIVACY.md, step 39). No rule adds both
  *                  kinds up, where it depends on earlier outputs which comes next.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // lots.h: the secret lots of a run: which batch each record is in, and the key that says so.
 //
-// Called by workflow/run.c, io/output.c and io/places.c. The key is as private as the records: with
-// it the guarantee is only that of a batch (dp/PRIVACY.md, step 39). A lot is a function of the
-// key, the record's cluster, its number and how many batches there are, never of a text:
+// The key is as private as the records: with it the guarantee is only that of a batch
+// (dp/PRIVACY.md, step 39). A lot is a function of the key, the record's cluster, its number and
+// how many batches there are, never of a text:
 //
 //     lot = BLAKE2b-128(key, "cuttle lot" then the cluster in 4 bytes, the number in 8) mod batches
 //
 // all of them little-endian. A null record has a lot like any other. The file OUT.lots holds the
-// key from before the first token until the output is in place, so that a run that was stopped
-// goes on with its own lots:
+// key from before the first token until the output is in place. So a run that was stopped goes on
+// with its own lots:
 //
 //     cuttle-lots 1 FINGERPRINT 00000000000000001500 KEY      the middle one is the records' number
 //

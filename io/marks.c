@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How marks.h makes marks: spans become marks of their group, sorted by their start; one walk joins
+// How marks.h makes marks. Spans become marks of their group, sorted by their start. One walk joins
 // those that overlap, and a second one those of one group that touch. Now the groups are known.
 // Then the sweep finds places, group by group, and what of them stands between those marks is
 // joined in the same way, for itself.

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // marks.h: makes of a text's spans a document of public strings and marks, and writes its contexts.
 //
-// Called by workflow/documents.c for cuttle sanitize. A mark has a place, a type, a group, and a
-// content. Public are the strings between marks, and number, order, types and groups of marks.
-// Private are the contents, with their lengths. So the blank text is the same whatever the contents
-// are:
+// A mark has a place, a type, a group, and a content. Public are the strings between marks, and
+// number, order, types and groups of marks. Private are the contents, with their lengths. So the
+// blank text is the same whatever the contents are:
 //   text     Ann Roe of Bern met Bo.       marks 0..7 PERSON, 11..15 GPE, 20..22 PERSON
 //   blank    _ of _ met _.                 (or [PERSON] of [GPE] met [PERSON].)
 //   shown    Ann Roe of _ met Bo.          the group of PERSON shown
@@ -13,13 +12,13 @@
 // union is one mark, blank in every row (GROUP_BLANK). Marks of one group that touch are one mark.
 // A mark's type is that of the span in it which begins first.
 //
-// With a sweep, every other place where a span's content stands between the boundaries of words
-// (base/words.h), written as it may be (io/fold.h), gets a mark as well, if the content has 3
-// characters or more when the white space around it is gone. What spans say stays as it is: the
-// groups of the document are those of its spans, and a swept place leaves each mark of theirs in
-// its place, joined with none. Only what stands between these is marked anew, by the rules above.
-// Where a swept place of another group meets a mark of spans, that mark is blank in every row. So
-// is each place of a content that overlaps one of another group.
+// A sweep also marks every other place where a span's content stands between the boundaries of
+// words (base/words.h), written as it may be (io/fold.h). The content must have 3 characters or
+// more when the white space around it is gone. What spans say stays as it is. The groups of the
+// document are those of its spans. A swept place leaves each mark of theirs in its place, joined
+// with none. Only what stands between these is marked anew, by the rules above. Where a swept place
+// of another group meets a mark of spans, that mark is blank in every row. So is each place of a
+// content that overlaps one of another group.
 // So number and groups of what spans mark are the same for all contents. Which other places are
 // marked follows from the contents.
 #ifndef CUTTLE_IO_MARKS_H
@@ -60,9 +59,9 @@ enum cuttle_status marks_placeholder(const char *placeholder, struct cuttle_erro
 bool marks_write_placeholder(const char *placeholder, const char *type, struct arena *out);
 
 /* Puts a context behind what *out has: the text with the contents of the groups in `shown` (bit g
- * for group g), and the placeholder in place of all others. Each "{type}" in the placeholder is the
- * mark's type. What is written depends on the contents of the shown groups and on what is public,
- * on nothing else. NOMEM. */
+ * for group g). The placeholder stands in place of all others. Each "{type}" in the placeholder is
+ * the mark's type. What is written depends on the contents of the shown groups and on what is
+ * public, on nothing else. NOMEM. */
 enum cuttle_status marks_write(const struct marks *marks, const struct spans *spans,
                                const struct span_types *types, uint32_t shown,
                                const char *placeholder, struct arena *out,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // method.h: what a receipt says of a method other than InvisibleInk.
 //
-// Called by io/receipt, which writes it; io/claim reads it back. A receipt of InvisibleInk has none
-// of these members. No private data: all numbers are public. For example:
+// A receipt of InvisibleInk has none of these members. No private data: all numbers are public. For
+// example:
 //     "claim": {"eta": 0.05, "ledger": "rho", "null": "nothing", "units": 200}
 //     "method": "dp-prompt"
 //     "parameters": {"clip_width": 0.05}

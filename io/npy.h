@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // npy.h: reads vectors that others computed, from a NumPy file.
 //
-// Called by workflow/evaluating. Vectors may be those of private texts: they are handed to the
-// caller, who wipes them, and no message has a number of them. The file is untrusted.
+// Vectors may be those of private texts. They are handed to the caller, who wipes them, and no
+// message has a number of them. The file is untrusted.
 // It is read when it is a table of `rows` rows: versions 1.0 to 3.0, type <f4 or <f8, in C order.
 //     numpy.save("features.npy", model.encode(texts).astype("float32"))
 // Source: the NumPy enhancement proposal 1, "A Simple File Format for NumPy Arrays".

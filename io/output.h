@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // output.h: writes the texts of a run to a file that can be continued, or to standard output.
 //
-// Called by workflow/delivery, workflow/run and workflow/rewriting, from output_open to
-// output_close. Drawn tokens, texts and the receipt pass through, all of them output. Of the
-// private input it is told a keyed digest alone.
+// Drawn tokens, texts and the receipt pass through, all of them output. Of the private input it is
+// told a keyed digest alone.
 //
 // A run that writes OUT has these files beside it until its end:
 //   OUT.journal      every drawn token (io/journal.h)
@@ -50,7 +49,8 @@ struct output_request {
 	 * generate. Only for JSONL. */
 	json_t *(*line)(void *user, const struct cuttle_text *text);
 	/* Likewise for CSV: [cell_count] names of columns behind those of every text, and the words
-	 * of a text's cell, at most OUTPUT_CELL bytes, valid until the next call. */
+	 * of a text's cell. These have at most OUTPUT_CELL bytes, and are valid until the next
+	 * call. */
 	const char *const *cell_names;
 	size_t cell_count;
 	const char *(*cell)(void *user, const struct cuttle_text *text, size_t column);
@@ -73,7 +73,7 @@ struct output_request {
 	 * the key becomes that of its file. NULL = no lots. */
 	struct lots *lots;
 	/* [column_count] In CSV the members of a line's object that are its cells: strings and
-	 * whole numbers; a member that is missing is an empty cell. 0 = the line of a drawn text.
+	 * whole numbers. A member that is missing is an empty cell. 0 = the line of a drawn text.
 	 */
 	const char *const *columns;
 	size_t column_count;

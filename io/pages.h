@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // pages.h: SQLite files in which every page carries its own checksum.
 //
-// Called by io/chain.c, for the ledger. A changed byte makes the read of its page fail, even where
-// no data stands. A page has 4,096 bytes:
+// The ledger's pages pass through, which hold no text (io/chain.h). A changed byte makes the read
+// of its page fail, even where no data stands. A page has 4,096 bytes:
 //   bytes    0 .. 4079  SQLite's content
 //   bytes 4080 .. 4095  BLAKE2b-128 of the page's offset in the file and of that content
 // SQLite leaves these 16 bytes to whoever asks for them (SQLITE_FCNTL_RESERVE_BYTES). The checksum

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // places.h: decides which record is read for which text.
 //
-// Called by workflow/references.c. Text t reads places t B .. t B + B - 1; with B = 4, text 1 reads
-// places 4 .. 7. Each place has one record or is null. Ids and labels decide this, never a text.
+// Text t reads places t B .. t B + B - 1; with B = 4, text 1 reads places 4 .. 7. Each place has
+// one record or is null. Ids and labels decide this, never a text.
 //
 // Without categories, record p stands in place p. With categories, each category has the places of
 // its own texts. Its records fill them in the order of the file; those of no declared category
@@ -18,11 +18,11 @@
 
 /* Units. A place whose record has no id becomes null, as nobody could be charged for it.
  *
- * With a limit G each unit keeps at most G places: in the first G texts that have a record of it,
- * its first place in each. Its other places become null. With B = 3, G = 1 and a unit in places 1,
- * 2 and 5, it keeps 1; 2 and 5 become null. Only the unit's own ids and places decide that. So
- * nulling all its records changes at most one place in at most G texts and no other place. This
- * costs the unit G rho.
+ * With a limit G each unit keeps at most G places. In the first G texts that have a record of it,
+ * it keeps its first place in each. Its other places become null. With B = 3, G = 1 and a unit in
+ * places 1, 2 and 5, it keeps 1; 2 and 5 become null. Only the unit's own ids and places decide
+ * that. So nulling all its records changes at most one place in at most G texts and no other place.
+ * This costs the unit G rho.
  *
  * Without a limit a unit costs the sum over the texts of g^2 rho; g counts its records in a text.
  * In the example these are 2 and 1, so it costs 5 rho. */
@@ -41,10 +41,11 @@ struct places_request {
 /* Lots (io/lots.h). Text t then has the places t rows .. t rows + rows - 1. Each record has a lot,
  * null or not: a batch of its cluster, which is its category or the whole file. The first batches
  * of a cluster are its texts, and the others are never read. A text's records stand in its places
- * in the order of the file, and those beyond `rows` nowhere. With 2 texts of 4 batches, rows 3 and
- * lots 1 3 0 1 1 1: text 0 has record 2, text 1 has 0, 3 and 4; nobody learns that 5 was one more.
- * Only the key, the categories and how many records there are decide that. By owner, each has a
- * lot, and the one record of it that has a cluster stands in its batch: places_first says which. */
+ * in the order of the file, and those beyond `rows` nowhere. Example: 2 texts of 4 batches, rows 3
+ * and lots 1 3 0 1 1 1. Text 0 has record 2, text 1 has 0, 3 and 4. Nobody learns that 5 was one
+ * more. Only the key, the categories and how many records there are decide that. By owner, each has
+ * a lot, and the one record of it that has a cluster stands in its batch: places_first says which.
+ */
 struct places_lots {
 	const struct records *records;
 	const struct categories *categories; /* NULL = none */
@@ -81,8 +82,8 @@ void places_count(const struct records *records, const struct categories *catego
 /* Sets cluster[records]: the number of each record's category, or CUTTLE_NO_CLUSTER. */
 void places_clusters(const struct records *records, const struct categories *categories,
                      uint32_t *cluster);
-/* Lists one record of each owner, the first in the file whatever it says, in the order of the file;
- * a record without an owner is left out. first[records] has room for all; *count is how many there
+/* Lists one record of each owner, the first in the file whatever it says, in the order of the file.
+ * A record without an owner is left out. first[records] has room for all; *count is how many there
  * are. Which records these are is as private as the owners. False: out of memory. */
 bool places_first(const struct records *records, size_t *first, size_t *count);
 /* Wipes it: with lots it is as private as they are. */

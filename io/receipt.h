@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // receipt.h: the receipt of a run, a JSON document of all that its guarantee depends on.
 //
-// Called by cuttle generate, receipt and ledger. It says nothing about the references and names no
-// machine. Every member is a choice or an input of the run, or follows from these. So cuttle
-// receipt verify can compute the latter again.
+// It says nothing about the references and names no machine. Every member is a choice or an input
+// of the run, or follows from these. So cuttle receipt verify can compute the latter again.
 //
 // The same run gives the same bytes, but for the date. The date is a day: that on which the command
 // that finished the output began, taken before it reads a reference. The day of its end would tell
@@ -115,7 +114,7 @@ struct receipt_command {
  * False: out of memory. */
 bool receipt_hash_command(json_t *root, const struct jsonout_member *members, size_t count,
                           char fingerprint[HASH_TEXT]);
-/* The instruction set as fingerprints have it: all but OpenBLAS give the same bits, so a run that
+/* The instruction set as fingerprints have it. All but OpenBLAS give the same bits. So a run that
  * moves to another machine is still the same command. */
 const char *receipt_command_isa(const char *isa);
 

@@ -82,7 +82,7 @@ static bool keep_word(struct records *records, struct span *span, const char *te
 }
 
 /* Reserves the most that one more record can take. So the memory follows from the number of records
- * alone: with `each` = 100 there is room for 400 bytes after 3 records, even if all are null. */
+ * alone. With `each` = 100 there is room for 400 bytes after 3 records, even if all are null. */
 static bool make_room(struct records *records) {
 	size_t all;
 	if (!records->most) return true;

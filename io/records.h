@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // records.h: reads a JSONL or CSV file into records: a text each, in the order of the file.
 //
-// Called by generate, inspect, categories.c and others. The texts are private: they stay in memory
-// that is wiped (io/arena.h). Each record keeps its number, whatever it holds.
+// The texts are private: they stay in memory that is wiped (io/arena.h). Each record keeps its
+// number, whatever it holds.
 //
 // A wrong record is null, silently: a line that is no JSON object, a field that is missing or no
 // string, invalid UTF-8, a row that is too short, a broken quote (io/rows.h), a blank line, more
@@ -97,8 +97,8 @@ size_t records_fault_line(const struct records *records, size_t index);
 bool records_lack_field(const struct records *records);
 /* The id as JSON (a string or an integer), or NULL when the record has none. */
 const char *records_id(const struct records *records, size_t index, size_t *size);
-/* The record's value of one of the request's labels: a string as it is, a number in digits (5
- * and 5.0 are both "5"), or NULL. */
+/* The record's value of one of the request's labels, or NULL. A string is given as it is, a number
+ * in digits (5 and 5.0 are both "5"). */
 const char *records_label(const struct records *records, size_t index, size_t label, size_t *size);
 
 #endif

@@ -6,7 +6,7 @@
 // netrc, a file for TLS secrets) has no say.
 //
 // It is loaded when a remote is opened. Linked, it and the 30 libraries that it needs would be in
-// every process that reads private texts, and make its start take three times as long.
+// every process that reads private texts. They would make its start take three times as long.
 #include "io/remote.h"
 
 #include "base/library.h"

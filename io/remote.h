@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // remote.h: asks a language model at another machine to continue a text. The only way out of here.
 //
-// Called by workflow/ for `cuttle infer`. What leaves is a function of the request and the prompt.
-// The caller makes the prompt from public words and words that a mechanism drew: nothing else may
-// be in it. The key passes through; it is in no message, and wiped from the memory of this process.
+// What leaves is a function of the request and the prompt. The caller makes the prompt from public
+// words and words that a mechanism drew: nothing else may be in it. The key passes through; it is
+// in no message, and wiped from the memory of this process.
 //
 //     status = remote_check(&request, error);         before anything is drawn
 //     status = remote_open(&request, &events, &remote, error);        too: it reads the key

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // replies.h: the replies of a run, kept in a file, so that a stopped run asks for no text twice.
 //
-// Called by workflow/ for `cuttle infer`. Replies to perturbed words pass through: no private data,
-// yet the file has mode 0600. Each reply is on the disk before anybody uses it. An example:
+// Replies to perturbed words pass through: no private data, yet the file has mode 0600. Each reply
+// is on the disk before anybody uses it. An example:
 //
 //     {"cuttle-replies":1,"fingerprint":"64 hex digits","sent":"64 hex digits"}
 //     {"index":0,"text":"Once","finish":"stop","check":"4f5d0c2ab19e7386"}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // reply.h: reads one answer of a language model's service: strict JSON, taken to be hostile.
 //
-// Called by io/remote and by tests. The bytes come from another machine, which knows the perturbed
-// words alone: no private data passes through. An example of a chat's answer:
+// The bytes come from another machine, which knows the perturbed words alone: no private data
+// passes through. An example of a chat's answer:
 //
 //     {"choices":[{"message":{"content":"Once"},"finish_reason":"stop"}],
 //      "usage":{"prompt_tokens":9,"completion_tokens":1}}

@@ -2,12 +2,12 @@
 // rewrite_receipt.h: the receipt of a run of cuttle sanitize. It is to io/receipt.h what DP-Fusion
 // is to InvisibleInk: the same canonical bytes, signature and rules, and other members.
 //
-// It says nothing about the contents of marks,
-// nor about how a text turned out. How many groups are marked in how many documents is public.
+// It says nothing about the contents of marks, nor about how a text turned out. How many groups are
+// marked in how many documents is public.
 //
 // What a document costs follows from the number m of its groups that have a mark, and from the
-// caps: costs[m - 1] is for documents with m such groups. Example: two groups, m = 1 and m = 2
-// occur; the receipt has a cost of either group for both, and one of all groups together for both.
+// caps. costs[m - 1] is for documents with m such groups. Example: two groups, m = 1 and m = 2
+// occur. The receipt has a cost of either group for both, and one of all groups together for both.
 #ifndef CUTTLE_IO_REWRITE_RECEIPT_H
 #define CUTTLE_IO_REWRITE_RECEIPT_H
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // rows.h: splits CSV and TSV into rows, and a row into cells.
 //
-// Called by io/records.c. The bytes are private; they stay in the source's buffer.
+// The bytes are private; they stay in the source's buffer.
 // A row ends at a line end that no quotes enclose. What a broken quote does is limited to its own
-// row: a quote that nobody closes within 16 MiB, or that has text behind its end, spoils the row
-// that has it, and that row ends with the line on which the quote opens. The next line is a row
-// again. So where a row ends follows from its own bytes, but for a quote left open: it reaches to
-// the next quote that is not doubled, and encloses the lines between where that one ends a cell.
+// row. A quote is broken that nobody closes within 16 MiB, or that has text behind its end. It
+// spoils the row that has it. That row ends with the line on which the quote opens. The next line
+// is a row again. So where a row ends follows from its own bytes, but for a quote left open. Such a
+// quote reaches to the next quote that is not doubled, and encloses the lines between where that
+// one ends a cell.
 #ifndef CUTTLE_IO_ROWS_H
 #define CUTTLE_IO_ROWS_H
 

@@ -83,8 +83,8 @@ static __attribute__((noinline)) void grow_stack(void) {
 
 enum cuttle_status secrecy_room(size_t text, struct cuttle_error *error) {
 	// A tokenizer takes 68 bytes for each byte of a word (merge_reserve), twice that when it
-	// asks for more, and has what it had before beside it: below 256. At most it is 128 MiB
-	// less 256 KiB in all.
+	// asks for more. What it had before stands beside it: below 256 in all. At most it is 128
+	// MiB less 256 KiB.
 	enum { BLOCKS = 4, BLOCK = (1 << 25) - (1 << 16), EACH = 256, SPARE = 1 << 20 };
 	const size_t most = (size_t)BLOCKS * BLOCK,
 	             bytes = text < (most - SPARE) / EACH ? text * EACH + SPARE : most;

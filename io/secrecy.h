@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // secrecy.h: protects the process that reads private text.
 //
-// generate, sanitize, extract, tag and inspect call secrecy_begin first. From then on there are no
-// core dumps, and no debugger of another user can attach. jansson's memory is wiped when freed.
-// generate calls secrecy_room after it has read the public files and before it reads a reference.
-// From then on the memory that the process holds does not depend on what the texts say. While
-// io/records.c reads, jansson's blocks lie in a room of their own, which is given back behind it.
+// A process that reads private text calls secrecy_begin first. From then on there are no core
+// dumps, and no debugger of another user can attach. jansson's memory is wiped when freed. A run
+// calls secrecy_room after it has read the public files and before it reads a reference. From then
+// on the memory that the process holds does not depend on what the texts say. While io/records.c
+// reads, jansson's blocks lie in a room of their own, which is given back behind it.
 #ifndef CUTTLE_IO_SECRECY_H
 #define CUTTLE_IO_SECRECY_H
 
@@ -16,7 +16,7 @@
  */
 void secrecy_begin(void);
 
-/* Grows heap and stack once to what private texts can need from here on: `text` bytes are the
+/* Grows heap and stack once to what private texts can need from here on. `text` bytes are the
  * longest that is tokenised, SIZE_MAX where nobody knows. After that, the memory that the process
  * holds does not depend on private texts. So they do not decide whether a later allocation fails
  * either. NOMEM. */

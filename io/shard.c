@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // See shard.h. The file of a taker is written under a scratch name, synced, and then linked to its
-// own: link fails where something stands, on a network's disk too, and never shows half a file.
+// own. link fails where something stands, on a network's disk too, and never shows half a file.
 #include "io/shard.h"
 
 #include "io/fail.h"

@@ -2,8 +2,8 @@
 // shard.h: one of the N parts of a run that several machines write: its number, its files, whose
 // it is.
 //
-// Called by io/output (who has taken a shard), workflow/shards and workflow/merging. No private
-// data. Batch b of the run belongs to shard b mod N. In the run's folder, shard 3 of 100 has
+// No private data. Batch b of the run belongs to shard b mod N.
+// In the run's folder, shard 3 of 100 has
 //   shard-00003-of-00100.texts     its references, PRIVATE (io/shard_texts.h), from the opening on
 //   shard-00003-of-00100.taken     by which journal it was taken, from its first token on
 //   shard-00003-of-00100.jsonl     its texts, with journal and receipt beside as of any output

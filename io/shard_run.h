@@ -2,10 +2,10 @@
 // shard_run.h: run.json, which says what all shards of a run have in common, and the receipt of one
 // shard, which names it.
 //
-// Called by workflow/shards and workflow/merging. All of it is public: parameters, hashes, digests
-// under keys that stand elsewhere (io/shard_texts.h). run.json has the run's receipt as it will be,
-// but for its output. So a shard takes from it what follows from the records as a whole, and reads
-// neither them nor the ledger. Both documents are canonical, and may be signed (io/receipt.h).
+// All of it is public: parameters, hashes, digests under keys that stand elsewhere
+// (io/shard_texts.h). run.json has the run's receipt as it will be, but for its output. So a shard
+// takes from it what follows from the records as a whole, and reads neither them nor the ledger.
+// Both documents are canonical, and may be signed (io/receipt.h).
 #ifndef CUTTLE_IO_SHARD_RUN_H
 #define CUTTLE_IO_SHARD_RUN_H
 

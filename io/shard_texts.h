@@ -2,16 +2,16 @@
 // shard_texts.h: the references of one shard, in a file of its own: what its places hold and
 // nothing else.
 //
-// Called by workflow/shards (writes), workflow/references (reads), workflow/merging (removes).
 // PRIVATE: the file is as secret as the records, mode 0600 in a folder of mode 0700, and is
-// overwritten and removed by cuttle merge. With lots it also tells which batch they are in, so it
+// overwritten and removed by cuttle merge. With lots it also tells which batch they are in. So it
 // is as secret as lots are (io/lots.h); the lots' key is in no file. It is one line,
 //
 //     cuttle-texts 1 RUN 3 100 PLACES KEY        32 hex digits, shard, N, places, 64 hex digits
 //
-// then each place in the order of its number: 8 bytes, little-endian, of its size plus one (0: no
-// record stands there, or it is null), then its text. KEY is a fresh one of each file. run.json has
-// the digest of all texts under it, so who has run.json alone can test no guess of a text.
+// then each place in the order of its number: 8 bytes, little-endian, of its size plus one, then
+// its text. These bytes are 0 where no record stands, or a null one. KEY is a fresh one of each
+// file. run.json has the digest of all texts under it, so who has run.json alone can test no guess
+// of a text.
 #ifndef CUTTLE_IO_SHARD_TEXTS_H
 #define CUTTLE_IO_SHARD_TEXTS_H
 
@@ -55,8 +55,8 @@ void shard_texts_free(struct shard_texts *texts);
 
 /* Overwrites the file and removes it. Returns 0 or the errno; 0 where there is none. */
 int shard_texts_remove(const char *path);
-/* Does so with all such files of a folder, of any shard of any N, and with the scratch files that
- * openings left which were killed. Others stay. Returns 0 or the errno of the first problem. */
+/* Does so with all such files of a folder, of any shard of any N. It also does so with the scratch
+ * files that killed openings left. Others stay. Returns 0 or the errno of the first problem. */
 int shard_texts_sweep(const char *folder);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // signature.h: Ed25519 signatures that show who wrote a receipt (RFC 8032, through libsodium).
 //
-// Called by cuttle ledger key, which makes keys, by generate and sanitize, which sign, and by
-// receipt verify. No private text; the secret key stays in protected memory. A key is two files:
+// No private text; the secret key stays in protected memory. cuttle ledger key makes a key, which
+// is two files:
 //   SECRET      mode 0600, one line: "cuttle-secret-key " and the 64 hex digits of the seed
 //   SECRET.pub  the 64 hex digits of the public key; the owner gives it to others
 #ifndef CUTTLE_IO_SIGNATURE_H

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // source.h: reads a file or standard input as lines, as chunks, or as its caller divides it.
 //
-// Called by io/records.c, io/rows.c, io/tokenlines.c, workflow/documents.c and tools/tag.c. The
-// bytes may be private. They pass through one buffer, which is wiped at the end. Its size is fixed,
-// however long the lines are. A UTF-8 byte order mark at the start is skipped. A file that begins
-// with the mark of a foreign format is refused (io/formats.h).
+// The bytes may be private. They pass through one buffer, which is wiped at the end. Its size is
+// fixed, however long the lines are. A UTF-8 byte order mark at the start is skipped. A file that
+// begins with the mark of a foreign format is refused (io/formats.h).
 //
 // Open, read until *line is NULL (or *size is 0 for chunks), close.
 #ifndef CUTTLE_IO_SOURCE_H

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // spans.h: reads one line of a JSONL file: a text, and the spans of it that are private.
 //
-// Called by workflow/documents and tools/ for each line that io/source.c gives, and for each answer
-// of a tagger. Texts and spans are private: they stay in memory that is wiped. io/marks.h makes
-// marks of them.
+// It also reads the answers of a tagger (io/tagger.h). Texts and spans are private: they stay in
+// memory that is wiped. io/marks.h makes marks of them.
 //
 // Two forms are read. Ours is that of Presidio; half-open, so this one is the text's first 7
 // characters; the type is entity_type, label or type:

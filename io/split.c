@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three layers, each asked by the next: read_cluster takes a character with the marks behind it and
-// normalises them; peek_point gives single characters, up to two ahead; split_next joins them.
+// Three layers, each asked by the next. read_cluster takes a character with the marks behind it and
+// normalises them. peek_point gives single characters, up to two ahead. split_next joins them.
 //
-// A cluster can be normalised alone: nothing composes with what stands before a character that is
+// A cluster can be normalised alone. Nothing composes with what stands before a character that is
 // neither a mark nor a vowel or final consonant of Hangul. Example: "e", U+0301 is one cluster and
 // becomes U+00E9.
 #include "io/split.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // split.h: the words and numbers of a text, one after the other, in any script.
 //
-// Called by workflow/perturbing for PRIVATE texts. They pass through a fixed buffer, which
-// split_end wipes. No memory is taken, and nothing is an error: a byte that is not UTF-8 only ends
-// a word. Example: "Ann's 3.5 mg!" gives ann's, then 3.5 as a number, then mg.
+// PRIVATE texts pass through a fixed buffer, which split_end wipes. No memory is taken, and nothing
+// is an error: a byte that is not UTF-8 only ends a word. Example: "Ann's 3.5 mg!" gives ann's,
+// then 3.5 as a number, then mg.
 //
 //     split_begin(&split, text, size, false);
 //     while ((kind = split_next(&split, &bytes, &length)) != SPLIT_END) ...

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // survey.h: counts a file's records and measures their lengths, for their owner.
 //
-// Called by cuttle inspect. Every number in here is PRIVATE: no guarantee covers it.
+// Every number in here is PRIVATE: no guarantee covers it.
 #ifndef CUTTLE_IO_SURVEY_H
 #define CUTTLE_IO_SURVEY_H
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // tagger.h: asks another program for the spans of a text: --tagger CMD.
 //
-// Called by tools/tagging.c. Private texts go to that program, over a pipe. No shell is used: the
-// command is split at spaces, so neither the program's path nor an argument can have one; a script
-// can. The program is looked for in PATH and gets our environment. For each text it reads a line
-// and writes a line, at once:
+// Private texts go to that program, over a pipe. No shell is used: the command is split at spaces,
+// so neither the program's path nor an argument can have one; a script can. The program is looked
+// for in PATH and gets our environment. For each text it reads a line and writes a line, at once:
 //   {"id":1,"text":"Dr. Roe"}
 //   {"id":1,"spans":[{"start":0,"end":7,"entity_type":"PERSON"}]}        by code points
 // The id is the number of the document. At the end of its standard input it ends, with exit code 0.

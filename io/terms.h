@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // terms.h: finds many words and names in a text, written as they may be (io/fold.h).
 //
-// Called by tag/names.c for the operator's list, by io/marks.c for contents that stand again, by
-// workflow/ for a lexicon. Private texts pass through; the terms are kept folded, and wiped by
-// terms_free. Example:
+// Private texts pass through; the terms are kept folded, and wiped by terms_free. Example:
 //   terms_add(terms, "Anna\r\nRoe", 9, 1, 7)      and terms_seal(terms)
 //   fold_text(&folded, "ANNA ROE", 8)             and terms_scan finds 0 .. 8, with the number 7
 #ifndef CUTTLE_IO_TERMS_H

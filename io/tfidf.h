@@ -2,8 +2,8 @@
 // tfidf.h: hashed TF-IDF in integers: which words a text has, and how rare they are among public
 // texts.
 //
-// Called by io/clusters. It stands in io/, as it needs BLAKE2b of libsodium, which the engine does
-// without. Private texts pass through tfidf_feature; a struct tfidf_work is wiped after each.
+// It stands in io/, as it needs BLAKE2b of libsodium, which the engine does without. Private texts
+// pass through tfidf_feature; a struct tfidf_work is wiped after each.
 //
 // A word is a run of the letters a-z and of bytes from 0x80 on; A-Z count as a-z. So "It's 5 cm"
 // has the words it, s and cm. The first TFIDF_WORDS words of a text count. A word's dimension is

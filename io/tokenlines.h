@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tokenlines.h: reads back the lines {"ids":[5,17,2]} that cuttle tokenize prints.
 //
-// Called by cuttle detokenize, with a file that its user chooses. Open, read until *ids is NULL,
-// close.
+// The user chooses the file. Open, read until *ids is NULL, close.
 #ifndef CUTTLE_IO_TOKENLINES_H
 #define CUTTLE_IO_TOKENLINES_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // topics.h: names clusters of public texts by the words that weigh most in them.
 //
-// Called by io/clusters, whatever its clusters are made by. No private data. With words, times and
-// log as in io/tfidf.h, and df of all n public texts, a word weighs in a text
+// The clusters may be made by words or by a model. No private data. With words, times and log as in
+// io/tfidf.h, and df of all n public texts, a word weighs in a text
 //     log(1 + times) * log((1 + n) / (1 + df))
 // and in a cluster the sum over its texts, less the cluster's share of the sum over all texts. So a
 // word that all clusters have weighs nothing. Words of fewer than two texts, or of more than 24

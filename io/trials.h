@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // trials.h: the games of an audit that are played already, in a file that a later run continues.
 //
-// Called by workflow/auditing. A trial is a few numbers: its world, its score. They may follow from
-// private texts, so the file is its owner's alone, whatever the audit is told of them, and its
-// first line says so. A trial is on the disk before the next one ends. Example of a line, for 2
-// values:
+// A trial is a few numbers: its world, its score. They may follow from private texts. So the file
+// is its owner's alone, whatever the audit is told of them, and its first line says so. A trial is
+// on the disk before the next one ends. Example of a line, for 2 values:
 //   +1.00000000000000000e+00 -3.12500000000000000e-01
 // All lines are equally long: what a killed run left of one is cut off.
 #ifndef CUTTLE_IO_TRIALS_H

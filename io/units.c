@@ -335,7 +335,7 @@ struct share {
 };
 
 /* Rounded sums depend on their order. So shares of one unit, or with one first line, are sorted by
- * rho: then the sum does not depend on the order of the runs. */
+ * rho. Then the sum does not depend on the order of the runs. */
 static int compare_rho(const struct share *a, const struct share *b) {
 	const int order = (a->rho > b->rho) - (a->rho < b->rho);
 	return order ? order : (a->delta > b->delta) - (a->delta < b->delta);

@@ -3,9 +3,8 @@
 // zCDP. Where the ledger says so it is a Renyi loss at one order; here it is called rho all the
 // same.
 //
-// Called by the ledger and by places.c. A unit is a line of the data set, or all records with one
-// value of a key; the value comes here as a hash. The rules, with every rounding such that no cost
-// is understated:
+// A unit is a line of the data set, or all records with one value of a key; the value comes here as
+// a hash. The rules, with every rounding such that no cost is understated:
 //   - zCDP adds up per unit (Bun & Steinke 2016, Lemma 2.3).
 //   - Renyi losses at one order add up per unit too (Mironov 2017, Proposition 1).
 //   - g records of a unit in one batch cost it g^2 rho (group privacy, Proposition 1.9). So 2 in
@@ -33,8 +32,8 @@ double units_left(double limit, double spent);
  * the same double, such as 0.1. It has at most 24 places and is below 2^48. */
 bool units_decimal(double value);
 /* Reads a positive number typed in decimal. True: `value` then stands for just this number. False:
- * it is a double on the safe side of what was typed, above with `up`, else below; or NaN where the
- * text is no positive, finite number. */
+ * it is a double on the safe side of what was typed, above with `up`, else below. It is NaN where
+ * the text is no positive, finite number. */
 bool units_read(const char *text, bool up, double *value);
 
 /* Prints the number in six significant digits, rounded up or down: 0.12345649 up is 0.123457. */
@@ -95,8 +94,8 @@ struct units_total {
 bool units_spent(const struct charges *const *all, size_t count, struct units_total *total);
 /* Whether a total is at most the limit; `decimal`: the limit stands for a decimal number. */
 bool units_within(const struct units_total *total, double limit, bool decimal);
-/* The total as a double, and what it leaves of the limit: rounded up and down, but doubles that
- * stand for the exact decimal numbers where all are such. */
+/* The total as a double, and what it leaves of the limit. They are rounded up and down. Where all
+ * are decimal numbers, the doubles stand for the exact ones. */
 double units_most_of(const struct units_total *total);
 double units_left_of(const struct units_total *total, double limit, bool decimal);
 

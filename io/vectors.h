@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // vectors.h: reads word vectors that others trained: GloVe text, word2vec text, word2vec binary.
 //
-// Called by tools/words. No private data: the vectors must be public, so a wrong line is an error
-// with its number. The formats, with d = 2:
+// No private data: the vectors must be public, so a wrong line is an error with its number. The
+// formats, with d = 2:
 //   GloVe            "the 0.1 -0.2\n", a line for each word; the last d fields are the numbers, all
 //                    before them is the word, blanks included; d follows from the first line
 //   word2vec         "2 2\n" first, words and d; then lines as above

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each line becomes a word in `bytes`, in its place: a word is rarely longer than its line, and one
+// Each line becomes a word in `bytes`, in its place. A word is rarely longer than its line. One
 // that is has room, as `bytes` has three times the size of the file.
 #include "io/word_list.h"
 

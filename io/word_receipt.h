@@ -2,9 +2,9 @@
 // word_receipt.h: the receipt of a run of cuttle perturb. It is to io/receipt.h what words are to
 // InvisibleInk: the same canonical bytes, signature and rules, and other members.
 //
-// It says nothing about a text, nor about how one
-// turned out. Example: method rank at epsilon 6, 50 words a record, padded: epsilon_word 6,
-// epsilon_text 300. Of a baseline both are null, and private is false.
+// It says nothing about a text, nor about how one turned out. Example: method rank at epsilon 6, 50
+// words a record, padded: epsilon_word 6, epsilon_text 300. Of a baseline both are null, and
+// private is false.
 #ifndef CUTTLE_IO_WORD_RECEIPT_H
 #define CUTTLE_IO_WORD_RECEIPT_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // words_file.h: stores a public list of words with their vectors in a file, and reads it.
 //
-// Called by tools/words and by whoever perturbs texts. No private data: a list is made before any
-// private text is read, and its hash stands in the receipt.
+// No private data: a list is made before any private text is read, and its hash stands in the
+// receipt.
 //
 // The file, all numbers little-endian:
 //   "cuttle words 1\n" and a NUL            16 bytes
