@@ -302,6 +302,8 @@ static enum cuttle_status compare_promise(struct audit_state *s) {
 	else if (claimed->guarantee.clip_fixed != made->guarantee.clip_fixed ||
 	         claimed->guarantee.fraction_bits != made->guarantee.fraction_bits)
 		other = "clip";
+	// claim_check has made epsilon follow from the budget. Whether the budget follows from
+	// epsilon, too, is asked here: another version may plan otherwise.
 	else if (claimed->guarantee.method_params.record_filter &&
 	         !attest_confirm(claimed->guarantee.method_params.record_budget,
 	                         made->guarantee.method_params.record_budget))
