@@ -138,6 +138,22 @@ static void evaluating_locks(void **state) {
 	evaluating_close(&asked);
 }
 
+static void overlap_locks(void **state) {
+	(void)state;
+	static const struct auditing_events events = {NULL, tell_count, tell_event, stop_at_once};
+	struct auditing_request request;
+	struct audit audit;
+	auditing_default(&request, AUDIT_OVERLAP);
+	request.run.input = input;
+	request.run.lock = true;
+	request.held_out = others;
+	request.texts = others;
+	request.privacy = AUDITING_PRIVATE;
+	assert_int_equal(auditing_run(&request, &opened, &events, &audit, &error), CUTTLE_PARTIAL);
+	assert_true(was_locked(RECORD));
+	assert_true(was_locked(OTHER));
+}
+
 static void auditing_locks(void **state) {
 	(void)state;
 	static const struct auditing_events events = {NULL, tell_count, tell_event, stop_at_once};
@@ -247,6 +263,7 @@ int main(void) {
 	    cmocka_unit_test_setup(extracting_locks, forget_locked),
 	    cmocka_unit_test_setup(evaluating_locks, forget_locked),
 	    cmocka_unit_test_setup(auditing_locks, forget_locked),
+	    cmocka_unit_test_setup(overlap_locks, forget_locked),
 	    cmocka_unit_test_setup(a_run_locks, forget_locked),
 	    cmocka_unit_test_setup(a_shard_locks, forget_locked),
 	};
