@@ -14,6 +14,7 @@
 #   + FILE      made;  ~ FILE  changed;  - FILE  removed; with mode, and of a text all its lines, each behind ":"; of other files size and hash
 #   \           the line before has no end
 #   # TEXT      a remark
+# What a command writes to x.* is removed again when it is recorded: wrong commands do not meet what a former one left.
 # Each file begins in a folder of its own, with the files that `inputs` makes below.
 folder=$(realpath "$(dirname "$0")/../golden/commands")
 built=$(realpath "$(dirname "$0")/../..")/build
@@ -66,6 +67,18 @@ inputs() {
 		echo "w${letters[i % 6]}${letters[i / 6 % 6]}${letters[i / 36]} 0.$((i % 7))1 -0.$((i % 5))2 0.$((i % 11))3 $((i % 3)).$i"
 	done >glove.txt
 	pace
+}
+
+# answer_afar: a server that answers as a remote model would, until the transcript ends. What it is asked goes to ../asked.
+answer_afar() {
+	local tries
+	"$built/loopback" tiny.gguf ../port 5 >../asked 2>/dev/null &
+	server=$!
+	for ((tries = 0; tries < 1000; tries++)); do
+		[ -s ../port ] && break
+		sleep 0.02
+	done
+	STEADY_PORT=$(cat ../port) && export STEADY_PORT
 }
 
 # list_files: of each file and folder here its name, mode and hash.
@@ -128,6 +141,8 @@ cat >mask.sed <<-SED
 	s,$work,WORK,g
 	# a dry run says how much memory this machine has
 	s/(of this machine's )[0-9.]+ GB/\\1MEMORY GB/
+	# libcurl says it otherwise since 8.11
+	s/Could(n't| not) connect to server/CANNOT CONNECT/
 SED
 mask() { sed -E -f "$work/mask.sed"; }
 
@@ -135,6 +150,8 @@ mask() { sed -E -f "$work/mask.sed"; }
 run_transcript() {
 	local line times
 	declare -A times
+	server=
+	trap '[ -z "$server" ] || kill "$server"' EXIT
 	cp -r "$work/inputs" "$work/$1" && cd "$work/$1" || exit 1
 	list_files | LC_ALL=C sort >../before
 	while IFS= read -r line <&3; do
@@ -159,6 +176,7 @@ run_transcript() {
 				cat ../code
 				show_changes
 			} | mask
+			compgen -G 'x.*' >/dev/null && rm -rf x.* && list_files | LC_ALL=C sort >../after
 			mv ../after ../before
 			;;
 		'#'* | '') echo "$line" ;;
