@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs the commands of tests/golden/commands, a file a verb, and compares with what is written there under each: its standard output, its
+# shellcheck disable=SC2317 # the files of commands call functions below
+# Runs the commands of tests/golden/commands, a file a verb (shard has merge, score what all have in common), and compares with what is written there under each: its standard output, its
 # errors, its exit code, and the files that it made, changed or removed. Most of the commands are wrong ones. It fails if a byte is another
 # one. Randomness and the date come from tests/support/steady/steady.c, so that texts and receipts are the same each time.
 # usage: goldens.sh [--record] [VERB]...
@@ -20,10 +21,14 @@ folder=$(realpath "$(dirname "$0")/../golden/commands")
 built=$(realpath "$(dirname "$0")/../..")/build
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
-if nm "$CUTTLE" 2>/dev/null | grep -qE '__(asan|tsan)_init'; then
-	echo "skipped: ${0##*/}: sanitizers want to be loaded first"
+# skip WHY: leaves the test out.
+skip() {
+	echo "skipped: ${0##*/}: $*"
 	exit 0
-fi
+}
+[ $# -gt 0 ] || ! short || skip "it takes a minute; make test-all has it"
+nm "$CUTTLE" 2>/dev/null | grep -qE '__(asan|tsan)_init' && skip "sanitizers want to be loaded first"
+ldd "$CUTTLE" >/dev/null 2>&1 || skip "nothing is loaded before a static command"
 # Another command may have been built without tests: then those of this tree do.
 [ -e "$(dirname "$CUTTLE")/tests/steady.so" ] && built=$(dirname "$CUTTLE")
 steady=$built/tests/steady.so
@@ -38,6 +43,7 @@ fi
 # One machine is like another: kernels, threads and texts at once are given, and nothing else comes from outside.
 while read -r name; do unset "$name"; done < <(compgen -e | grep -E '^(CUTTLE_|SLURM|OMPI|PMI|JOB_COMPLETION|.*_proxy$)')
 unset RUNTIME_DIRECTORY XDG_RUNTIME_DIR COLUMNS LD_PRELOAD
+# shellcheck disable=SC2154 # check.bash has it
 export CUTTLE_ISA=scalar CUTTLE_THREADS=1 CUTTLE_PARALLEL=1 LC_ALL=C.UTF-8 TZ=UTC HOME=$work
 umask 022
 
@@ -47,7 +53,7 @@ cuttle() { LD_PRELOAD=$steady timeout --foreground 60 "$CUTTLE" "$@"; }
 # inputs: the files with which each transcript begins.
 inputs() {
 	local i
-	"$built/tests/gen_tiny" tiny.gguf finite && "$built/tests/gen_tiny" other.gguf Q8_0 64 || fail "no tiny model: make tests"
+	if ! "$built/tests/gen_tiny" tiny.gguf finite || ! "$built/tests/gen_tiny" other.gguf Q8_0 64; then fail "no tiny model: make tests"; fi
 	for ((i = 0; i < 24; i++)); do
 		echo "{\"text\":\"note $i of a gardener\",\"kind\":\"$([ $((i % 3)) = 0 ] && echo sea || echo land)\",\"who\":\"p$((i / 2))\",\"id\":$i}"
 	done >refs.jsonl
@@ -141,6 +147,8 @@ cat >mask.sed <<-SED
 	s,$work,WORK,g
 	# a dry run says how much memory this machine has
 	s/(of this machine's )[0-9.]+ GB/\\1MEMORY GB/
+	# what bash says of a crash has a process number
+	s/^! .*goldens\\.sh: line .* (Segmentation fault|Aborted|Bus error|Killed|Floating point exception) .*/! \\1/
 	# libcurl says it otherwise since 8.11
 	s/Could(n't| not) connect to server/CANNOT CONNECT/
 SED
@@ -176,7 +184,10 @@ run_transcript() {
 				cat ../code
 				show_changes
 			} | mask
-			compgen -G 'x.*' >/dev/null && rm -rf x.* && list_files | LC_ALL=C sort >../after
+			if compgen -G 'x.*' >/dev/null; then
+				rm -rf x.*
+				list_files | LC_ALL=C sort >../after
+			fi
 			mv ../after ../before
 			;;
 		'#'* | '') echo "$line" ;;
@@ -184,15 +195,29 @@ run_transcript() {
 	done 3<"$folder/$1.txt"
 }
 
-mkdir inputs && (cd inputs && inputs) || exit 1
+# lacks VERB: this build or machine has no library that the verb's commands need.
+lacks() {
+	case $1 in
+	infer) grep -q 'was built without libcurl' "$CUTTLE" || ! /sbin/ldconfig -p | grep -q libcurl.so.4 ;;
+	serve) grep -q 'was built without a server' "$CUTTLE" || ! /sbin/ldconfig -p | grep -q libmicrohttpd.so.12 ;;
+	*) false ;;
+	esac
+}
+
+mkdir inputs
+(cd inputs && inputs) || exit 1
 different=
 for verb in "${verbs[@]}"; do
 	[ -e "$folder/$verb.txt" ] || fail "there is no $folder/$verb.txt"
+	if lacks "$verb"; then
+		echo "skipped: ${0##*/}: $verb: a library that it needs is not there"
+		continue
+	fi
 	(run_transcript "$verb") >new.txt || fail "$verb: not all of its commands were run"
 	if [ -n "$record" ]; then
 		cp new.txt "$folder/$verb.txt"
 	elif ! cmp -s new.txt "$folder/$verb.txt"; then
-		diff -U 3 --label "$verb.txt" --label "now" "$folder/$verb.txt" new.txt | head -"${LINES_SHOWN:-60}"
+		diff -U 3 --label "$verb.txt" --label "now" "$folder/$verb.txt" new.txt | head -60
 		different="$different $verb"
 	fi
 	rm -rf "${work:?}/$verb"
