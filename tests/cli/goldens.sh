@@ -47,8 +47,8 @@ unset RUNTIME_DIRECTORY XDG_RUNTIME_DIR COLUMNS LD_PRELOAD
 export CUTTLE_ISA=scalar CUTTLE_THREADS=1 CUTTLE_PARALLEL=1 LC_ALL=C.UTF-8 TZ=UTC HOME=$work
 umask 022
 
-# cuttle ARG...: the command under test. It ends after a minute, whatever it waits for.
-cuttle() { LD_PRELOAD=$steady timeout --foreground 60 "$CUTTLE" "$@"; }
+# cuttle ARG...: the command under test. It ends after five minutes, whatever it waits for.
+cuttle() { LD_PRELOAD=$steady timeout --foreground 300 "$CUTTLE" "$@"; }
 
 # inputs: the files with which each transcript begins.
 inputs() {
