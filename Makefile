@@ -125,6 +125,10 @@ $(BUILD)/cuttle: $(call object,$(TOOLS)) $(BUILD)/libcuttle-io.a $(BUILD)/libcut
 $(BUILD)/tests/cuttle_next: $(BUILD)/tests/support/next/version.o $(call object,$(TOOLS)) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@echo LD $@
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Wl,--allow-multiple-definition $^ $(IO_LIBS) $(CORE_LIBS) -o $@
+# What tests/cli/goldens.sh loads before the command: the same random bits each time, and one date.
+$(BUILD)/tests/steady.so: $(BUILD)/tests/support/steady/steady.o
+	@echo LD $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared $^ -ldl -o $@
 .SECONDEXPANSION:
 $(addprefix $(BUILD)/tests/,$(notdir $(PROGRAMS:.c=))): $(BUILD)/tests/%: $$(call program_object,$$*) $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@echo LD $@
@@ -234,7 +238,7 @@ test test-all:
 	@$(MAKE) --no-print-directory -j$$(nproc) all tests
 	@$(MAKE) --no-print-directory check
 
-tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny gen_edits cuttle_next) $(addprefix $(BUILD)/replay/,$(FUZZ)) $(BUILD)/loopback
+tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny gen_edits cuttle_next steady.so) $(addprefix $(BUILD)/replay/,$(FUZZ)) $(BUILD)/loopback
 
 check: all tests
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_EXAMPLE=$(BUILD)/example CUTTLE_MODEL=$(MODEL) CUTTLE_DATA=$(DATA) tests/run.sh $(addprefix $(BUILD)/tests/,$(TESTS)) $(addprefix $(BUILD)/replay/,$(FUZZ))
