@@ -125,6 +125,10 @@ $(BUILD)/cuttle: $(call object,$(TOOLS)) $(BUILD)/libcuttle-io.a $(BUILD)/libcut
 $(BUILD)/tests/cuttle_next: $(BUILD)/tests/support/next/version.o $(call object,$(TOOLS)) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@echo LD $@
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Wl,--allow-multiple-definition $^ $(IO_LIBS) $(CORE_LIBS) -o $@
+# What tests/cli/goldens.sh loads before the command: the same random bits each time, and one date.
+$(BUILD)/tests/steady.so: $(BUILD)/tests/support/steady/steady.o
+	@echo LD $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared $^ -ldl -o $@
 .SECONDEXPANSION:
 $(addprefix $(BUILD)/tests/,$(notdir $(PROGRAMS:.c=))): $(BUILD)/tests/%: $$(call program_object,$$*) $(SUPPORT) $(BUILD)/libcuttle-io.a $(BUILD)/libcuttle-inside.a
 	@echo LD $@
@@ -164,7 +168,8 @@ comma := ,
 $(BUILD)/tests/test_alloc_failure: TEST_LIBS := $(call wrap,malloc calloc realloc reallocarray aligned_alloc strdup strndup asprintf open_memstream free \
 	mmap mremap munmap)
 $(BUILD)/tests/test_stream: TEST_LIBS := $(call wrap,http_now)
-$(BUILD)/tests/test_plain: TEST_LIBS := $(call wrap,http_later http_later_gone http_later_reply http_later_send http_add http_json http_fail)
+$(BUILD)/tests/test_serve_keys: TEST_LIBS := $(call wrap,keys_recall)
+$(BUILD)/tests/test_plain: TEST_LIBS := $(call wrap,http_later http_later_gone http_later_reply http_later_send http_add http_json http_fail http_stream_send)
 $(BUILD)/tests/test_io_remote: TEST_LIBS := $(call wrap,dlopen)
 $(BUILD)/tests/test_io_ledger: TEST_LIBS := $(call wrap,free)
 $(BUILD)/tests/test_dp_failures: TEST_LIBS := $(call wrap,malloc calloc free getrandom expl)
@@ -233,7 +238,7 @@ test test-all:
 	@$(MAKE) --no-print-directory -j$$(nproc) all tests
 	@$(MAKE) --no-print-directory check
 
-tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny gen_edits cuttle_next) $(addprefix $(BUILD)/replay/,$(FUZZ)) $(BUILD)/loopback
+tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny gen_edits cuttle_next steady.so) $(addprefix $(BUILD)/replay/,$(FUZZ)) $(BUILD)/loopback
 
 check: all tests
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_EXAMPLE=$(BUILD)/example CUTTLE_MODEL=$(MODEL) CUTTLE_DATA=$(DATA) tests/run.sh $(addprefix $(BUILD)/tests/,$(TESTS)) $(addprefix $(BUILD)/replay/,$(FUZZ))

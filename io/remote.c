@@ -467,6 +467,8 @@ static bool set_transfer(struct remote *remote) {
 	// The header checks types where its own name is called; here these declarations do.
 	const curl_write_callback body = take_body, header = take_header;
 	const curl_xferinfo_callback watch = watch_transfer;
+	// All of an attempt has timeout_s. To connect has less, so that one where nobody answers is
+	// repeated soon.
 	return set_number(remote, CURLOPT_POST, 1) &&
 	       set_number(remote, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1) &&
 	       set_number(remote, CURLOPT_NOSIGNAL, 1) &&

@@ -305,6 +305,8 @@ static enum cuttle_status compare_promise(struct audit_state *s) {
 	else if (claimed->guarantee.clip_fixed != made->guarantee.clip_fixed ||
 	         claimed->guarantee.fraction_bits != made->guarantee.fraction_bits)
 		other = "clip";
+	// claim_check has made epsilon follow from the budget. Whether the budget follows from
+	// epsilon, too, is asked here: another version may plan otherwise.
 	else if (claimed->guarantee.method_params.record_filter &&
 	         !attest_confirm(claimed->guarantee.method_params.record_budget,
 	                         made->guarantee.method_params.record_budget))
@@ -549,12 +551,13 @@ static enum cuttle_status audit_overlap(struct audit_state *s) {
 	const struct cuttle_model *model = s->opened->model;
 	struct recitation texts = {0}, used = {0}, held_out = {0}, both = {0};
 	enum cuttle_status status =
-	    recitation_read(model, r->texts, r->output_field, &texts, s->error);
+	    recitation_read(model, r->texts, r->output_field, r->run.lock, &texts, s->error);
 	if (!status)
-		status = recitation_read(model, r->run.input, r->run.text_field, &used, s->error);
+		status = recitation_read(model, r->run.input, r->run.text_field, r->run.lock, &used,
+		                         s->error);
 	if (!status)
-		status =
-		    recitation_read(model, r->held_out, r->run.text_field, &held_out, s->error);
+		status = recitation_read(model, r->held_out, r->run.text_field, r->run.lock,
+		                         &held_out, s->error);
 	if (!status && !recitation_join(&used, &held_out, &both)) status = lack_memory(s);
 	if (!status) s->events->begin(s->events->user, texts.count + used.count);
 	if (!status)
@@ -609,11 +612,13 @@ static enum cuttle_status audit_lot(struct audit_state *s) {
 	const struct cuttle_model *model = s->opened->model;
 	struct recitation texts = {0}, all = {0}, members = {0};
 	enum cuttle_status status =
-	    recitation_read(model, r->texts, r->output_field, &texts, s->error);
+	    recitation_read(model, r->texts, r->output_field, r->run.lock, &texts, s->error);
 	if (!status)
-		status = recitation_read(model, r->run.input, r->run.text_field, &all, s->error);
+		status = recitation_read(model, r->run.input, r->run.text_field, r->run.lock, &all,
+		                         s->error);
 	if (!status)
-		status = recitation_read(model, r->members, r->run.text_field, &members, s->error);
+		status = recitation_read(model, r->members, r->run.text_field, r->run.lock,
+		                         &members, s->error);
 	if (!status && members.count != all.count)
 		status = io_fail(s->error, CUTTLE_INPUT,
 		                 "%s has another number of lines than %s: it is not what --draw "

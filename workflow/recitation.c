@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { PERMUTATIONS = 999, PERMUTATION_SEED = 1, TOGETHER = 16 };
 
@@ -32,7 +33,7 @@ static bool append_recited(const struct cuttle_model *model, const char *text, s
 	return true;
 }
 
-static bool take_recited(const struct cuttle_model *model, const struct records *records,
+static bool take_recited(const struct cuttle_model *model, const struct records *records, bool lock,
                          struct recitation *made) {
 	const size_t count = records_count(records);
 	made->count = count;
@@ -40,6 +41,7 @@ static bool take_recited(const struct cuttle_model *model, const struct records 
 	made->first = calloc(count + 1, sizeof *made->first);
 	made->readable = calloc(count + 1, sizeof *made->readable);
 	if (!made->item || !made->first || !made->readable) return false;
+	if (lock) (void)mlock(made->item, count * RECITATION_MOST * sizeof *made->item);
 	size_t used = 0;
 	for (size_t i = 0; i < count; i++) {
 		size_t size = 0;
@@ -54,13 +56,14 @@ static bool take_recited(const struct cuttle_model *model, const struct records 
 }
 
 enum cuttle_status recitation_read(const struct cuttle_model *model, const char *path,
-                                   const char *field, struct recitation *made,
+                                   const char *field, bool lock, struct recitation *made,
                                    struct cuttle_error *error) {
 	struct records *records = NULL;
 	*made = (struct recitation){0};
 	const struct records_request wanted = {.path = path, .field = field, .limit = SIZE_MAX};
 	enum cuttle_status status = records_read(&wanted, &records, error);
-	if (!status && !take_recited(model, records, made))
+	if (!status && lock) records_lock(records);
+	if (!status && !take_recited(model, records, lock, made))
 		status = io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (!status && !made->count)
 		status = io_fail(error, CUTTLE_INPUT, "%s has no record", file_shown(path));

@@ -27,10 +27,11 @@ struct recitation {
 	size_t width;
 };
 
-/* Reads the file's records and their tokens. INPUT: as records_read, or no record can be read.
+/* Reads the file's records and their tokens. `lock`: both stay out of the swap where the system
+ * allows it. INPUT: as records_read, or no record can be read.
  * NOMEM. Call recitation_free in any case. */
 enum cuttle_status recitation_read(const struct cuttle_model *model, const char *path,
-                                   const char *field, struct recitation *made,
+                                   const char *field, bool lock, struct recitation *made,
                                    struct cuttle_error *error);
 void recitation_free(struct recitation *made);
 

@@ -326,6 +326,14 @@ refused 2 audit lot -i refs.jsonl --public --texts run.jsonl
 refused 2 audit canary -e 1 --draw some.jsonl
 refused 4 audit canary --receipt run.receipt.json --kind letter -q
 says err 'run.receipt.json is of a run with another prompts'
+(mkdir other && cd other && make_tiny) || exit 1
+refused 4 audit canary --receipt run.receipt.json -m other/tiny.gguf -N 4 -q
+says err 'run.receipt.json is of a run with another model$'
+# The same clip on another grid is made of other integers; the receipt holds all the same.
+sed 's/"clip_fixed": 36864,/"clip_fixed": 73728,/; s/"fraction_bits": 12,/"fraction_bits": 13,/' run.receipt.json >edited.json
+exits 0 receipt verify edited.json
+refused 4 audit canary --receipt edited.json -N 4 -q
+says err 'edited.json is of a run with another clip$'
 refused 4 audit canary --receipt refs.jsonl -q
 echo mine >mine.md
 cp mine.md mine.json.trials

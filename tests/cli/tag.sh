@@ -219,6 +219,10 @@ tagger bad <<<'while read -r line; do echo "{\"id\":1,\"spans\":[{\"start\":0,\"
 badly "answer to line 1: span 1: it goes beyond the text"
 tagger bad <<<'while read -r line; do echo "{\"id\":1,\"spans\":[]}"; echo; done'
 badly 'line [12]: (it wrote more than one line|it is empty)'
+# Both lines come in one write.
+printf '{"id":1,"spans":[]}\n{"id":2,"spans":[]}\n' >two
+tagger bad <<<'read -r line; cat two; while read -r line; do :; done'
+badly 'the tagger at line 1: it wrote more than one line'
 tagger bad <<<'n=0; while read -r line; do n=$((n+1)); echo "{\"id\":$n,\"spans\":[]}"; done; exit 3'
 badly 'did not end with exit code 0'
 tagger bad <<<'n=0; while read -r line; do n=$((n+1)); echo "{\"id\":$n,\"spans\":[]}"; done; echo "{}"'
@@ -233,10 +237,20 @@ badly 'did not end with exit code 0'
 # One that writes without end, and one that reads nothing of a line that fills the pipe.
 tagger bad <<<'yes | tr -d "\n"'
 badly 'the tagger at line 1: (its line has more than 16 MiB|it took too long)'
+# A line that is too long is refused before its end, and one that comes in drops has no more time than another.
+tagger bad <<<'head -c 17000000 /dev/zero'
+refused 4 tag -i docs.jsonl --tagger ./bad --tagger-seconds 60
+says err 'the tagger at line 1: its line has more than 16 MiB'
+tagger bad <<<'for ((i = 0; i < 8; i++)); do printf x; sleep 0.25; done'
+refused 4 tag -i docs.jsonl --tagger ./bad --tagger-seconds 1
+says err 'the tagger at line 1: it took too long'
 printf '{"text":"%s"}\n' "$(head -c 300000 /dev/zero | tr '\0' z)" >long.jsonl
 tagger bad <<<'exec sleep 1000.25'
 refused 4 tag -i long.jsonl --tagger ./bad --tagger-seconds 1
 says err 'the tagger at line 1: it took too long'
+tagger bad <<<'echo "{\"id\":1,\"spans\":[]}"; cat >/dev/null'
+refused 4 tag -i long.jsonl --tagger ./bad
+says err 'the tagger at line 1: it answered before it had the question'
 tagger bad <<<'exec <&-; sleep 1000.25 & echo $! >>started; wait'
 refused 4 tag -i long.jsonl --tagger ./bad --tagger-seconds 2
 says err 'the tagger at line 1: it ended, or reads no more'
@@ -247,6 +261,8 @@ exits 0 tag -i long.jsonl --tagger ./echoing
 refused 4 tag -i docs.jsonl --tagger ./nowhere
 says err 'cannot start the tagger ./nowhere: '
 refused 2 tag -i docs.jsonl --tagger ' '
+refused 2 tag -i docs.jsonl --tagger "./good $(printf 'word %.0s' {1..64})"
+says err 'a command of 1 to 64 words'
 refused 2 tag -i docs.jsonl --tagger-seconds 0
 
 # ---- Presidio, at night, where it is installed ---------------------------------------------------

@@ -201,6 +201,28 @@ static void counts_come_back(void **state) {
 	(void)unlink(path);
 }
 
+/* A line of counts that has none, with its right check, is nobody's: its run would have no counts
+ * and could keep none. */
+static void counts_of_nothing(void **state) {
+	(void)state;
+	unsigned char key[crypto_shorthash_KEYBYTES], check[crypto_shorthash_BYTES];
+	char bytes[2048], line[sizeof "counts " + 2 * sizeof check] = "counts ";
+	enum journal_state found;
+	const size_t size = sample(bytes, sizeof bytes),
+	             header = (size_t)(strchr(bytes, '\n') - bytes) + 1;
+	(void)crypto_generichash(key, sizeof key, (const unsigned char *)bytes, header, NULL, 0);
+	(void)crypto_shorthash(check, (const unsigned char *)line, strlen(line), key);
+	(void)sodium_bin2hex(line + strlen(line), 2 * sizeof check + 1, check, sizeof check);
+	line[sizeof line - 1] = '\n';
+	memmove(bytes + header + sizeof line, bytes + header, size - header);
+	memcpy(bytes + header, line, sizeof line);
+	files_put(path, bytes, size + sizeof line);
+	struct journal *journal = open_it(&found);
+	assert_int_equal(found, JOURNAL_DAMAGED);
+	journal_close(&journal);
+	(void)unlink(path);
+}
+
 static void torn_end_of_zeros(void **state) {
 	(void)state;
 	char bytes[4096] = {0};
@@ -474,6 +496,7 @@ int main(void) {
 	    cmocka_unit_test(tokens_come_back),
 	    cmocka_unit_test(torn_at_every_byte),
 	    cmocka_unit_test(counts_come_back),
+	    cmocka_unit_test(counts_of_nothing),
 	    cmocka_unit_test(torn_end_of_zeros),
 	    cmocka_unit_test(lines_without_room),
 	    cmocka_unit_test(a_pipe_is_not_read),

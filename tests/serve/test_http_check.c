@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -278,12 +280,34 @@ static void test_ends(void **state) {
 	assert_int_equal(none.size, 0);
 }
 
+/* What stands in memory before a short text is no part of it. */
+static void test_short_texts(void **state) {
+	static const char *const stops[] = {"ABCD"};
+	char stop_before[] = "ABC", character_before[] = "\xe2\x82";
+	struct plain_text text = {
+	    .stops = stops, .stop_count = 1, .bytes = stop_before + 2, .size = 1};
+	(void)state;
+	assert_int_equal(plain_text_ready(&text, false), 1);
+	text = (struct plain_text){.bytes = character_before + 1, .size = 1};
+	assert_int_equal(plain_text_ready(&text, true), 1);
+	// Nobody may read there.
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *const pages =
+	    mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(pages != MAP_FAILED && mprotect(pages, page, PROT_NONE) == 0);
+	text = (struct plain_text){
+	    .stops = stops, .stop_count = 1, .bytes = pages + page, .capacity = page};
+	assert_true(plain_text_add(&text, "a", 1));
+	assert_int_equal(text.size, 1);
+	assert_int_equal(munmap(pages, 2 * page), 0);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_heads),  cmocka_unit_test(test_lengths),
 	    cmocka_unit_test(test_routes), cmocka_unit_test(test_sites),
 	    cmocka_unit_test(test_bodies), cmocka_unit_test(test_texts),
-	    cmocka_unit_test(test_ends),
+	    cmocka_unit_test(test_ends),   cmocka_unit_test(test_short_texts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

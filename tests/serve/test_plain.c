@@ -2,7 +2,11 @@
 // Tests that completions pause while a private job runs: serve/plain.h. Replies are caught here. It
 // fails if a request is answered during the pause, or none behind it. It fails if a request has no
 // answer when the server stops, or if more wait or longer prompts are read than there is room for.
+// It fails if a request's stop strings, numbers or names are beyond their bounds, or if events that
+// wait for a slow client are sent in larger parts than its stream has room for.
 #include "serve/plain.h"
+#include "serve/plain_answer.h"
+#include "serve/stream.h"
 #include "tests/support/tiny_model.h"
 
 #include <pthread.h>
@@ -22,6 +26,9 @@ static struct {
 	unsigned count; /* replies sent */
 	unsigned code;
 	char error[64];
+	bool named;         /* the last refusal has a parameter */
+	size_t sent_events; /* bytes of events */
+	size_t sends;
 } caught = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct http_later *const LATER = (struct http_later *)&caught;
@@ -87,14 +94,24 @@ void __wrap_http_fail(struct http_reply *reply, unsigned status, const char *typ
                       const char *param, const char *format, ...) {
 	(void)reply;
 	(void)type;
-	(void)param;
 	(void)format;
+	caught.named = param != NULL;
 	catch_reply(status, code);
 }
 
-/* Asks for so many tokens. */
-static void ask_prompt(const struct http_table *table, const char *prompt, int tokens) {
-	json_t *body = json_pack("{s:s,s:i}", "prompt", prompt, "max_tokens", tokens);
+/* A client that takes all there is room for, and looks at how it was cut. */
+enum http_sent __wrap_http_stream_send(struct http_stream *stream, const void *bytes, size_t size);
+enum http_sent __wrap_http_stream_send(struct http_stream *stream, const void *bytes, size_t size) {
+	(void)stream;
+	if (size > STREAM_BYTES) return HTTP_FULL;
+	assert_true(size >= 2 && !memcmp((const char *)bytes + size - 2, "\n\n", 2));
+	caught.sent_events += size;
+	caught.sends++;
+	return HTTP_SENT;
+}
+
+/* Takes the body. */
+static void ask_body(const struct http_table *table, json_t *body) {
 	const struct http_call call = {.method = "POST", .body = body};
 	caught.later = caught.sent = false;
 	caught.code = 0;
@@ -102,6 +119,11 @@ static void ask_prompt(const struct http_table *table, const char *prompt, int t
 		if (!strcmp(table->routes[i].pattern, "/v1/completions"))
 			table->routes[i].answer(table->user, &call, REPLY);
 	json_decref(body);
+}
+
+/* Asks for so many tokens. */
+static void ask_prompt(const struct http_table *table, const char *prompt, int tokens) {
+	ask_body(table, json_pack("{s:s,s:i}", "prompt", prompt, "max_tokens", tokens));
 }
 
 static void ask(const struct http_table *table, int tokens) {
@@ -240,9 +262,83 @@ static void test_long_prompt(void **state) {
 	cuttle_model_free(&model);
 }
 
+/* What one token is asked for with: a member of the body, which is taken. */
+static void ask_with(const struct http_table *table, const char *name, json_t *value) {
+	json_t *body = json_pack("{s:s,s:i}", "prompt", "a", "max_tokens", 1);
+	assert_int_equal(json_object_set_new(body, name, value), 0);
+	ask_body(table, body);
+}
+
+static json_t *make_stops(size_t count, size_t size) {
+	char stop[PLAIN_STOP_BYTES + 2];
+	json_t *stops = json_array();
+	memset(stop, '#', sizeof stop);
+	stop[size] = 0;
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(json_array_append_new(stops, json_string(stop)), 0);
+	return stops;
+}
+
+/* Each bound of a request: the most is answered, and one more is refused before it is queued. */
+static void test_bounds(void **state) {
+	struct cuttle_error error;
+	struct cuttle_model *model = tiny_model_open_healthy(1);
+	const struct plain_params params = {.model = model, .name = "tiny", .slots = 1};
+	struct plain *plain;
+	char name[66];
+	(void)state;
+	assert_int_equal(plain_open(&params, &plain, &error), CUTTLE_OK);
+	const struct http_table table = plain_table(plain);
+	ask_with(&table, "stop", make_stops(PLAIN_STOPS, PLAIN_STOP_BYTES));
+	assert_true(caught.later && was_sent());
+	assert_int_equal(caught.code, 200);
+	const struct {
+		const char *name;
+		json_t *value;
+	} wrong[] = {{"stop", make_stops(PLAIN_STOPS + 1, 1)},
+	             {"stop", make_stops(1, PLAIN_STOP_BYTES + 1)},
+	             {"max_tokens", json_integer(((json_int_t)1 << 32) + 1)},
+	             {"top_k", json_integer(((json_int_t)1 << 32) + 1)}};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		ask_with(&table, wrong[i].name, wrong[i].value);
+		assert_false(caught.later);
+		assert_int_equal(caught.code, 400);
+		assert_string_equal(caught.error, "invalid_value");
+	}
+	// A name that nobody has may be as long as a body: a longer one is not told again.
+	memset(name, 'n', sizeof name);
+	for (size_t size = 64; size <= 65; size++) {
+		name[size] = 0;
+		ask_with(&table, name, json_true());
+		name[size] = 'n';
+		assert_string_equal(caught.error, "unsupported_parameter");
+		assert_int_equal(caught.named, size == 64);
+	}
+	plain_stop(plain);
+	plain_close(&plain);
+	cuttle_model_free(&model);
+}
+
+/* Events that waited for a slow client are more than a stream holds: they go in parts that fit. */
+static void test_events_in_parts(void **state) {
+	enum { EVENTS = 5000, EVENT = 20 };
+	static char events[EVENTS * EVENT + 1];
+	struct plain_work work = {.pending = events, .pending_size = sizeof events - 1};
+	(void)state;
+	assert_true(sizeof events > STREAM_BYTES);
+	for (size_t i = 0; i < EVENTS; i++)
+		(void)snprintf(events + i * EVENT, EVENT + 1, "data: %012zu\n\n", i);
+	caught.sent_events = caught.sends = 0;
+	assert_true(plain_flush(&work));
+	assert_int_equal(work.pending_size, 0);
+	assert_int_equal(caught.sent_events, sizeof events - 1);
+	assert_true(caught.sends > 1);
+}
+
 int main(void) {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_pause),
-	                                   cmocka_unit_test(test_queue),
-	                                   cmocka_unit_test(test_long_prompt)};
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_pause), cmocka_unit_test(test_queue),
+	    cmocka_unit_test(test_long_prompt), cmocka_unit_test(test_bounds),
+	    cmocka_unit_test(test_events_in_parts)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
