@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // steady.c: a library that tests/cli/goldens.sh loads before the others (LD_PRELOAD), so that a
-// command draws the same each time and knows one date alone. No private data passes through;
-// nothing but that test uses it. Every process begins its streams anew, from STEADY_SEED in the
-// environment. Each purpose has a stream of its own, so that a name of a scratch file more does not
-// change which tokens are drawn:
+// command draws the same each time and knows one date alone. No private data passes through.
+// Every process begins its streams anew, from STEADY_SEED in the environment. Each purpose has a
+// stream of its own, so that one more scratch file does not change which tokens are drawn:
 //
 //     getrandom() of the command      tokens, noise, lots of the mechanisms (dp/entropy.c)
-//     getrandom() of libraries        what libsodium asks for when it begins, which differs by its
-//     version randombytes_buf() of N bytes    keys, names of runs and of scratch files, one stream
-//     for each N the other randombytes_          pauses, identifiers of jobs
+//     getrandom() of libraries        what libsodium asks for when it begins, by its version
+//     randombytes_buf() of N bytes    keys, names of runs and scratch files, a stream for each N
+//     the other randombytes_          pauses, identifiers of jobs
 //
 // A connection to port 7 of this machine goes to port STEADY_PORT, where a test's own server
 // listens, so that its address, and every hash of it, is the same each time.
