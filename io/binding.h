@@ -2,7 +2,7 @@
 // binding.h: the key that binds an unfinished output to the input it was begun with.
 //
 // Called by io/output (the key's file), workflow/references, workflow/documents and
-// workflow/perturbing (the digest); workflow/inferring has a key of its own beside the replies.
+// workflow/perturb (the digest); workflow/inferring has a key of its own beside the replies.
 // Private data goes into the digest. A stopped run may go on only with the same records: with
 // others the theorem does not hold (dp/PRIVACY.md, "One run, one input"). So the journal's first
 // line holds a digest of all that was read. The run goes on only if the digest comes out the same

@@ -2,7 +2,7 @@
 // kept.h: the texts that an earlier run of cuttle generate kept, with what its receipt says of
 // them.
 //
-// Called by workflow/expanding. No private data: the texts are an output under a guarantee, and the
+// Called by workflow/expand. No private data: the texts are an output under a guarantee, and the
 // receipt is public. Nothing is taken from a receipt that does not hold, nor from another output.
 //
 //     status = kept_open(&kept, "out.jsonl", RECORDS_AUTO, "out.receipt.json", &error);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // output.h: writes the texts of a run to a file that can be continued, or to standard output.
 //
-// Called by workflow/delivery, workflow/run and workflow/rewriting, from output_open to
+// Called by workflow/delivery, workflow/run and workflow/sanitize, from output_open to
 // output_close. Drawn tokens, texts and the receipt pass through, all of them output. Of the
 // private input it is told a keyed digest alone.
 //

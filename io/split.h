@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // split.h: the words and numbers of a text, one after the other, in any script.
 //
-// Called by workflow/perturbing for PRIVATE texts. They pass through a fixed buffer, which
+// Called by workflow/perturb for PRIVATE texts. They pass through a fixed buffer, which
 // split_end wipes. No memory is taken, and nothing is an error: a byte that is not UTF-8 only ends
 // a word. Example: "Ann's 3.5 mg!" gives ann's, then 3.5 as a number, then mg.
 //

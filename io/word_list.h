@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // word_list.h: reads a public list of words, one a line.
 //
-// Called by workflow/perturbing for the lists that a method is told, and by whoever builds a words
+// Called by workflow/perturb for the lists that a method is told, and by whoever builds a words
 // file. No private data: a wrong line is an error, with its number. Words are read as io/split.h
 // reads them, so "Doctor" in a list is the "doctor" of a text. Blank lines are skipped, a word that
 // stands twice is kept once.

@@ -32,7 +32,7 @@ _Static_assert(sizeof NAMES / sizeof *NAMES == AUDIT_ACTIONS, "a name for each a
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	MODEL_OPTION(struct generate_values),
-	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
+	{.name = "input", .letter = 'i', VALUE(request.common.input), .argument = "FILE",
 	 .help = "references: of invariant those that are compared; of games what stands around "
 	         "the canary, without which the other places are null; of overlap and lot those "
 	         "of the run"},

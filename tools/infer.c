@@ -43,12 +43,12 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "model", .letter = 'm', VALUE(open.model), .argument = "FILE",
 	 .help = "the local model: it extends the raw texts; unknown words are placed by its "
 	         "tokens where the words were made from it"},
-	{.name = "input", .letter = 'i', VALUE(request.perturb.input), .argument = "FILE",
+	{.name = "input", .letter = 'i', VALUE(request.perturb.common.input), .argument = "FILE",
 	 .help = "the texts, JSONL, CSV or TSV; a file, as it is read twice"},
 	{.name = "text-field", VALUE(request.perturb.text_field), .argument = "NAME",
 	 .help = "field or column with the text (default text)"},
 	FORMAT_OPTIONS(struct infer_verb_values, input_format, request.perturb.delimiter),
-	{.name = "unit-key", VALUE(request.perturb.unit_key), .argument = "FIELD",
+	{.name = "unit-key", VALUE(request.perturb.common.unit_key), .argument = "FIELD",
 	 .help = "as for cuttle perturb"},
 	PERTURB_OPTIONS(struct infer_verb_values, method, request.perturb),
 	{.name = "endpoint", VALUE(request.remote.endpoint), .argument = "URL",
@@ -93,12 +93,12 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
 	 .help = "the final texts, JSONL, mode 0600; beside out.jsonl stand out.perturbed.jsonl, "
 	         "its receipt, and out.replies.jsonl"},
-	{.name = "receipt", VALUE(request.perturb.receipt), .argument = "FILE",
+	{.name = "receipt", VALUE(request.perturb.common.receipt), .argument = "FILE",
 	 .help = "where the receipt of the perturbed texts goes (default: "
 	         "out.perturbed.receipt.json)"},
-	{.name = "sign", VALUE(request.perturb.sign), .argument = "FILE",
+	{.name = "sign", VALUE(request.perturb.common.sign), .argument = "FILE",
 	 .help = "sign the receipt with this secret key (made by cuttle ledger key)"},
-	{.name = "overwrite", VALUE(request.perturb.overwrite),
+	{.name = "overwrite", VALUE(request.perturb.common.overwrite),
 	 .help = "replace the files of another command; what this command has perturbed and asked "
 	         "already is kept"},
 	PROGRESS_OPTIONS(struct infer_verb_values),
@@ -175,7 +175,7 @@ struct infer_state {
 static void on_words_begin(void *user, bool complete) {
 	struct infer_state *run = user;
 	const struct infer_verb_values *values = run->values;
-	const struct word_receipt *receipt = &run->inferring->perturbing.receipt;
+	const struct word_receipt *receipt = &run->inferring->perturb.receipt;
 	char sentence[WORD_SENTENCE];
 	word_receipt_sentence(receipt, sentence);
 	if (!values->quiet || !receipt->guarantee.private_output) fprintf(stderr, "%s\n", sentence);
@@ -191,7 +191,7 @@ static void on_words_publish(void *user, const char *receipt) {
 	const struct infer_state *run = user;
 	if (!run->values->quiet)
 		fprintf(stderr, "%zu perturbed texts in %s, receipt in %s\n",
-		        run->inferring->perturbing.receipt.records, run->inferring->perturbed,
+		        run->inferring->perturb.receipt.records, run->inferring->perturbed,
 		        receipt);
 }
 
@@ -232,14 +232,7 @@ static enum cuttle_status infer_texts(const struct infer_verb_values *values,
                                       struct cuttle_error *error) {
 	struct inferring inferring;
 	struct infer_state run = {.values = values, .inferring = &inferring};
-	const struct run_events perturb = {.user = &run,
-	                                   .begin = on_words_begin,
-	                                   .reading = watch_reading,
-	                                   .token = watch_token,
-	                                   .text = watch_text,
-	                                   .stop = watch_stop,
-	                                   .end = watch_end,
-	                                   .publish = on_words_publish};
+	const struct run_events perturb = watch_events(&run, on_words_begin, on_words_publish);
 	const struct extracting_events extract = {
 	    .user = &run, .begin = on_extend_begin, .text = watch_text, .stop = watch_stop};
 	const struct inferring_events events = {.perturb = &perturb,
@@ -261,22 +254,20 @@ static enum cuttle_status infer_texts(const struct infer_verb_values *values,
 
 static const char *settle_infer(struct infer_verb_values *values) {
 	struct inferring_request *request = &values->request;
-	struct perturbing_request *perturb = &request->perturb;
-	const char *epoch = getenv("SOURCE_DATE_EPOCH");
+	struct perturb_request *perturb = &request->perturb;
 	const char *fault = perturb_values_settle(&values->method, perturb);
 	if (fault) return fault;
 	extract_values_settle(&values->text, &request->extract);
 	perturb->params.insecure = values->text.insecure_seed != COUNT_NONE;
 	if (perturb->params.insecure) perturb->params.insecure_seed = values->text.insecure_seed;
 	perturb->input_format = (enum records_format)values->input_format;
-	perturb->model = request->extract.model = values->open.model;
-	perturb->lock = values->open.mlock;
+	verb_common(&values->open, &perturb->common);
+	request->extract.model = values->open.model;
 	perturb->threads = (unsigned)values->open.threads;
 	request->remote.api = (enum remote_api)values->api;
 	request->remote.max_tokens = (uint32_t)values->remote_tokens;
 	request->remote.timeout_s = (uint32_t)values->timeout;
 	request->remote.retries = (uint32_t)values->retries;
-	if (epoch && !options_count(epoch, UINT64_MAX, &perturb->now)) perturb->now = UINT64_MAX;
 	return NULL;
 }
 
@@ -285,7 +276,7 @@ static int check_infer(const struct verb *verb, const struct infer_verb_values *
 	struct cuttle_error error;
 	const struct verb_need needs[] = {{!request->perturb.words, "--words WORDS"},
 	                                  {!values->open.model, VERB_MODEL},
-	                                  {!request->perturb.input, "-i TEXTS"},
+	                                  {!request->perturb.common.input, "-i TEXTS"},
 	                                  {!request->remote.endpoint, "--endpoint URL"},
 	                                  {!request->remote.model, "--remote-model NAME"},
 	                                  {!request->output, "-o OUT"}};
@@ -293,7 +284,8 @@ static int check_infer(const struct verb *verb, const struct infer_verb_values *
 	if (code) return code;
 	enum cuttle_status status = inferring_check(request, &error);
 	if (!status && !request->show)
-		status = rewrite_allowed(request->output, request->perturb.overwrite, &error);
+		status =
+		    rewrite_allowed(request->output, request->perturb.common.overwrite, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 

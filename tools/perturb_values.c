@@ -36,7 +36,7 @@ static bool settle_epsilon(double epsilon, uint32_t *millionths) {
 	return true;
 }
 
-static bool settle_keep(const struct option_list *keep, struct perturbing_request *request) {
+static bool settle_keep(const struct option_list *keep, struct perturb_request *request) {
 	for (size_t i = 0; i < keep->count; i++) {
 		if (!strcmp(keep->texts[i], "punctuation")) request->keep_punctuation = true;
 		else if (!strcmp(keep->texts[i], "numbers")) request->keep_numbers = true;
@@ -46,7 +46,7 @@ static bool settle_keep(const struct option_list *keep, struct perturbing_reques
 }
 
 const char *perturb_values_settle(const struct perturb_values *values,
-                                  struct perturbing_request *request) {
+                                  struct perturb_request *request) {
 	struct cuttle_perturb_params *params = &request->params;
 	const char *stranger = name_stranger(values);
 	if (stranger) return stranger;

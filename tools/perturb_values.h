@@ -2,7 +2,7 @@
 // perturb_values.h: the options that say how words are perturbed, for every verb that does it.
 //
 // Called by tools/perturb.c and tools/infer.c. No private data. A verb's own struct has a struct
-// perturb_values and a struct perturbing_request:
+// perturb_values and a struct perturb_request:
 //
 //     PERTURB_OPTIONS(struct some_values, method, request),
 //     ... options_parse ... fault = perturb_values_settle(&values.method, &values.request);
@@ -10,7 +10,7 @@
 #define CUTTLE_TOOLS_PERTURB_VALUES_H
 
 #include "tools/options.h"
-#include "workflow/perturbing.h"
+#include "workflow/perturb.h"
 
 struct perturb_values {
 	struct option_list keep; /* punctuation, numbers */
@@ -72,14 +72,14 @@ struct perturb_values {
 	 .help = "of santext+: public list of the words that are always replaced, one a line"}, \
 	{.name = "stop-words", OPTION(structure, request.stop_words), .argument = "FILE", \
 	 .help = "of custext+: public list of words that go out in clear, one a line"}, \
-	{.name = "ledger", OPTION(structure, request.ledger), .argument = "FILE", \
+	{.name = "ledger", OPTION(structure, request.common.ledger), .argument = "FILE", \
 	 .help = "count this run in the ledger before it draws; rank with -N and --pad only"}, \
-	{.name = "dataset", OPTION(structure, request.dataset), .argument = "NAME", \
+	{.name = "dataset", OPTION(structure, request.common.dataset), .argument = "NAME", \
 	 .help = "what the records are called, in the receipt and in the ledger"}
 // clang-format on
 
 /* Completes the request by these values. Returns what is wrong with them, or NULL. */
 const char *perturb_values_settle(const struct perturb_values *values,
-                                  struct perturbing_request *request);
+                                  struct perturb_request *request);
 
 #endif

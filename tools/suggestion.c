@@ -169,7 +169,7 @@ static bool needs_public(const struct generate_values *values) {
 	const struct option_list *fields = &values->category_fields;
 	struct categories declared = {0};
 	if (!fields->count) return false;
-	if (values->request.unit_key) return true;
+	if (values->request.common.unit_key) return true;
 	const bool uneven = values->request.categories &&
 	                    !categories_read(fields->texts, fields->count,
 	                                     values->request.categories, &declared, NULL) &&
@@ -205,7 +205,7 @@ char *suggestion_line(const struct verb *verb, const struct generate_values *giv
 			fputs(" --categories categories.csv", file);
 		fprintf(file, " -N %zu", count / batch < 2 ? 1 : count / batch / 2);
 	} else fprintf(file, " -N %zu", count / batch);
-	if (values.request.unit_key) fputs(" --one-per-unit", file);
+	if (values.request.common.unit_key) fputs(" --one-per-unit", file);
 	if (fclose(file) == 0 && enough) return line;
 	secrecy_free(line);
 	return NULL;

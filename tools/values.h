@@ -3,7 +3,7 @@
 // option that a run takes as it stands goes into the request at once, as -i into request.input. The
 // others wait beside it until values_settle turns them into members of the request. For example:
 //   struct generate_values values = values_defaults();
-//   ... options_parse ... values_settle(&values); setup_make(&values.request, ...);
+//   ... options_parse ... values_settle(&values); generate_open(&values.request, ...);
 // No private data passes through.
 #ifndef CUTTLE_TOOLS_VALUES_H
 #define CUTTLE_TOOLS_VALUES_H
@@ -14,9 +14,9 @@
 
 struct generate_values {
 	struct model_values open;
-	struct run_request request; /* complete after values_settle */
-	const char *bench;          /* --dry-run: path of a file from cuttle bench -o json */
-	uint64_t reference_tokens;  /* --dry-run: tokens of a usual reference; 0 = not given */
+	struct generate_request request; /* complete after values_settle */
+	const char *bench;               /* --dry-run: path of a file from cuttle bench -o json */
+	uint64_t reference_tokens;       /* --dry-run: tokens of a usual reference; 0 = not given */
 	struct option_list category_fields; /* fields of the category */
 	struct option_list stops;           /* words of --stop */
 	uint64_t batch;                     /* B, references per text */
@@ -96,22 +96,19 @@ enum { GENERATE_OPTIONS = 85 };
 extern const struct option_entry generate_options[GENERATE_OPTIONS];
 
 /* The beginning of both verbs, in this order. generate_read reads options and preset, and refuses a
- * command that lacks one; false: the verb ends with *code. generate_check checks the options
+ * command that lacks one; false: the verb ends with *code. values_check checks the options
  * against each other and all paths; returns the exit code. generate_say prints the guarantee, with
  * --quiet only where it stands nowhere else. */
 bool generate_read(const struct verb *verb, int argc, char **argv, struct generate_values *values,
                    int *code);
-int generate_check(const struct verb *verb, struct generate_values *values);
+int values_check(const struct verb *verb, struct generate_values *values);
 void generate_say(const struct generate_values *values, const struct setup *setup);
 
 /* The values when no option is given. */
 struct generate_values values_defaults(void);
 
 /* Completes the request from the values beside it. It points into *values, which must stay where
- * it is. SOURCE_DATE_EPOCH, when it is set, is the time of the run: then a run can be repeated byte
- * for byte. setup_make refuses a wrong one. */
+ * it is. */
 void values_settle(struct generate_values *values);
-/* The time of a run: `now`, or SOURCE_DATE_EPOCH; UINT64_MAX where that is wrong. */
-uint64_t values_now(uint64_t now);
 
 #endif

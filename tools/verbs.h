@@ -73,6 +73,12 @@ int verb_machine(const struct verb *verb, const struct model_values *values);
 int verb_open_hashed(const struct verb *verb, const struct model_values *values,
                      struct setup_model *opened);
 
+/* Completes what all requests share, from these options. SOURCE_DATE_EPOCH, when it is set, is the
+ * time of the run: then a run can be repeated byte for byte. setup_date refuses a wrong one. */
+void verb_common(const struct model_values *values, struct common_request *common);
+/* The time of a run: `now`, or SOURCE_DATE_EPOCH; UINT64_MAX where that is wrong. */
+uint64_t verb_now(uint64_t now);
+
 /* verb_paths for a verb with a model, an input and an output. Returns the exit code. */
 int verb_text_paths(const struct verb *verb, const struct model_values *open, const char *input,
                     const char *output);
@@ -136,11 +142,11 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 #define TEXT_DEFAULTS {.input = "-", .output = "-", .field = "text"}
 /* For the verbs that write private texts, whose struct has a request. */
 #define RECEIPT_OPTIONS(structure) \
-	{.name = "receipt", OPTION(structure, request.receipt), .argument = "FILE", \
+	{.name = "receipt", OPTION(structure, request.common.receipt), .argument = "FILE", \
 	 .help = "where the receipt goes (default: out.jsonl -> out.receipt.json)"}, \
-	{.name = "sign", OPTION(structure, request.sign), .argument = "FILE", \
+	{.name = "sign", OPTION(structure, request.common.sign), .argument = "FILE", \
 	 .help = "sign the receipt with this secret key (made by cuttle ledger key)"}, \
-	{.name = "overwrite", OPTION(structure, request.overwrite), \
+	{.name = "overwrite", OPTION(structure, request.common.overwrite), \
 	 .help = "replace the output, receipt and journal of another command; what it drew stays " \
 	         "spent, and this one spends again"}
 #define PROGRESS_OPTIONS(structure) \

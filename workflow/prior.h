@@ -14,7 +14,7 @@
  * setup draws by them, and its receipt says how many stood out. PARTIAL: the journal has tokens and
  * no counts, or cannot be written. INPUT: its counts are none of this model. INTERNAL: there are no
  * random bits. NOMEM. Else as spending_draw. */
-enum cuttle_status prior_take(const struct run_request *request, struct setup *setup,
+enum cuttle_status prior_take(const struct generate_request *request, struct setup *setup,
                               struct output *output, struct spending *spending,
                               const struct references *references, struct cuttle_error *error);
 

@@ -34,7 +34,7 @@ struct references {
  * record has a place yet. Call references_free in any case. INPUT: there are not as many records as
  * were counted for the lots, or too few for a token prior. Else as secrecy_room, records_read,
  * places_make, receipt_weigh and shard_texts_read. */
-enum cuttle_status references_read(const struct run_request *request, struct setup *setup,
+enum cuttle_status references_read(const struct generate_request *request, struct setup *setup,
                                    struct references *references, struct cuttle_error *error);
 /* With lots, which come after the output is open: puts the records in their places. NOMEM. */
 enum cuttle_status references_draw(const struct setup *setup, const struct lots *lots,
@@ -43,7 +43,7 @@ enum cuttle_status references_draw(const struct setup *setup, const struct lots 
  * tells nothing else about a record. Only where it is declared public who has how many records
  * (RUN_RECORDS_ALL), the receipt's guarantee changes as by references_read. Errors as
  * references_read, else but for those about units. */
-enum cuttle_status references_suffice(const struct run_request *request, struct setup *setup,
+enum cuttle_status references_suffice(const struct generate_request *request, struct setup *setup,
                                       struct cuttle_error *error);
 /* Wipes the texts. */
 void references_free(struct references *references);

@@ -36,7 +36,7 @@ static enum cuttle_status refuse_rewriting(const struct rewrite_claim *claim, do
 
 /* INPUT: what was made is not what the receipt is of. */
 static enum cuttle_status compare_rewritten(const struct rewrite_claim *claim,
-                                            const struct rewriting *made,
+                                            const struct sanitize *made,
                                             struct cuttle_error *error) {
 	const struct rewrite_receipt *claimed = &claim->receipt;
 	struct cuttle_rewrite_cost one, all, cost;
@@ -55,14 +55,14 @@ static enum cuttle_status compare_rewritten(const struct rewrite_claim *claim,
 enum cuttle_status rewritten_make(const struct rewritten_prompt *prompt,
                                   const struct rewrite_claim *claim,
                                   const struct setup_model *opened, bool control,
-                                  struct rewriting *made, struct cuttle_error *error) {
+                                  struct sanitize *made, struct cuttle_error *error) {
 	const struct cuttle_rewrite_guarantee *g = &claim->receipt.guarantee;
 	const double cap = find_cap(&claim->receipt);
-	struct rewriting_request request;
-	*made = (struct rewriting){0};
+	struct sanitize_request request;
+	*made = (struct sanitize){0};
 	enum cuttle_status status = refuse_rewriting(claim, cap, error);
 	if (status) return status;
-	rewriting_default(&request);
+	sanitize_default(&request);
 	request.groups = claim->groups;
 	request.placeholder = claim->receipt.placeholder;
 	request.tagged_by = claim->receipt.tagger;
@@ -91,7 +91,7 @@ enum cuttle_status rewritten_make(const struct rewritten_prompt *prompt,
 		params->top_k = 0;
 		params->savings = (struct cuttle_savings){0};
 	}
-	status = rewriting_make(&request, opened, made, error);
+	status = sanitize_open(&request, opened, made, error);
 	if (!status && !control) status = compare_rewritten(claim, made, error);
 	made->receipt.groups = NULL; // They are the request's, which ends here.
 	return status;

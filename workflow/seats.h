@@ -17,7 +17,7 @@
  * which may become fewer, and 0. Sets references->cluster. PARTIAL: the journal has tokens and no
  * counts, or cannot be written. INTERNAL: there are no random bits. NOMEM. Else as spending_draw.
  */
-enum cuttle_status seats_take(const struct run_request *request, struct setup *setup,
+enum cuttle_status seats_take(const struct generate_request *request, struct setup *setup,
                               struct output *output, struct spending *spending,
                               struct references *references, struct cuttle_error *error);
 

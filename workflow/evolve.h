@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// evolving.h: texts from public prompts alone, of which private records choose the nearest, again
+// evolve.h: texts from public prompts alone, of which private records choose the nearest, again
 // and again (AugPE, dp/PRIVACY.md, step 49).
 //
 // Called by tools/evolve. PRIVATE records pass through: their vectors, and what they vote for, go
@@ -15,41 +15,35 @@
 // stands one that has their noisy counts as its tokens. With N = 2, L = 3: texts 0 .. 5, counts 6;
 // variations 7 .. 10, counts 11. A run that goes on replays all of it. For example:
 //
-//     evolving_default(&request);
+//     evolve_default(&request);
 //     request.input = "notes.jsonl", request.output = "out.jsonl", request.epsilon = 3;
-//     status = evolving_check(&request, &error);
-//     if (!status) status = evolving_paths(&request, &error);
-//     if (!status) status = evolving_make(&request, &opened, &evolving, &error);
-//     if (!status) status = evolving_run(&request, &evolving, &events, &error);
-//     evolving_free(&evolving);
-#ifndef CUTTLE_WORKFLOW_EVOLVING_H
-#define CUTTLE_WORKFLOW_EVOLVING_H
+//     status = evolve_check(&request, &error);
+//     if (!status) status = evolve_paths(&request, &error);
+//     if (!status) status = evolve_open(&request, &opened, &evolve, &error);
+//     if (!status) status = evolve_run(&request, &evolve, &events, &error);
+//     evolve_free(&evolve);
+#ifndef CUTTLE_WORKFLOW_EVOLVE_H
+#define CUTTLE_WORKFLOW_EVOLVE_H
 
 #include "io/evolve_receipt.h"
 #include "workflow/run.h"
+#include "workflow/setup.h"
 #include "workflow/stop_choice.h"
 
-#define EVOLVING_NO_SEED UINT64_MAX
+#define EVOLVE_NO_SEED UINT64_MAX
 
 /* Texts and paths are NULL when there is none. They are the caller's, and must outlive all that is
  * made from the request. Messages name a member as the option of evolve does. */
-struct evolving_request {
+struct evolve_request {
+	struct common_request common;
 	/* The words of the public prompt, temperature, top_k, tokens, context, parallel and
 	 * prompt_chunk; insecure, with its seed, for the noise of the votes. */
 	struct cuttle_plan_params plan;
 	const char *const *stops; /* [stop_count] words of --stop; 0 = as the form says */
 	size_t stop_count;
-	const char *model;            /* path of the model's file, for evolving_paths alone */
-	const char *input;            /* path of the records */
 	const char *text_field;       /* of the records */
-	const char *unit_key;         /* field that says whose a record is */
 	const char *prompt_public;    /* path of an own public prompt; the form is then CUSTOM */
 	const char *prompt_variation; /* path of an own prompt that shows "{text}" */
-	const char *output;           /* path; "-" = standard output */
-	const char *receipt;          /* path; NULL = beside the output */
-	const char *sign;             /* path of the secret key that signs the receipt */
-	const char *ledger;           /* path */
-	const char *dataset;          /* name of the records in the ledger */
 	double epsilon;               /* of all votes together */
 	double delta;
 	uint64_t texts;       /* N */
@@ -58,21 +52,16 @@ struct evolving_request {
 	uint64_t neighbours;  /* K, votes of a record */
 	uint64_t threshold;   /* H */
 	uint64_t seed;        /* of the public texts; EVOLVING_NO_SEED = one is drawn, and told */
-	uint64_t now;         /* seconds since 1970 when the run begins */
-	bool overwrite;
-	bool lock; /* keep texts out of swap */
 };
 
 /* Sets the defaults: N 100, G 10, L 7, K 1, H 0, delta 1e-6, no epsilon, the time now. */
-void evolving_default(struct evolving_request *request);
-/* As run_request_check and run_request_paths. */
-enum cuttle_status evolving_check(const struct evolving_request *request,
-                                  struct cuttle_error *error);
-enum cuttle_status evolving_paths(const struct evolving_request *request,
-                                  struct cuttle_error *error);
+void evolve_default(struct evolve_request *request);
+/* As generate_check and generate_paths. */
+enum cuttle_status evolve_check(const struct evolve_request *request, struct cuttle_error *error);
+enum cuttle_status evolve_paths(const struct evolve_request *request, struct cuttle_error *error);
 
 /* What is fixed before a record is read. */
-struct evolving {
+struct evolve {
 	struct cuttle_model *model;      /* the caller's */
 	struct cuttle_plan *plan;        /* its law is the public row's */
 	struct cuttle_plan_params words; /* of the first texts */
@@ -85,25 +74,25 @@ struct evolving {
 	char fingerprint[HASH_TEXT];
 };
 
-/* Makes prompts, plan and receipt: the variance follows from epsilon. Call evolving_free in any
- * case; *evolving must not move. The model must outlive it. USAGE: epsilon is too small, the
+/* Makes prompts, plan and receipt: the variance follows from epsilon. Call evolve_free in any
+ * case; *evolve must not move. The model must outlive it. USAGE: epsilon is too small, the
  * context too short for a text and its variation, or a prompt lacks its place. Else as
  * setup_prompt, signature_open, setup_date and cuttle_plan_make. */
-enum cuttle_status evolving_make(const struct evolving_request *request,
-                                 const struct setup_model *opened, struct evolving *evolving,
-                                 struct cuttle_error *error);
-void evolving_free(struct evolving *evolving);
+enum cuttle_status evolve_open(const struct evolve_request *request,
+                               const struct setup_model *opened, struct evolve *evolve,
+                               struct cuttle_error *error);
+void evolve_free(struct evolve *evolve);
 
 /* How many texts go through the model: N L + (G - 1) N (L - 1). */
-size_t evolving_drawn(const struct evolve_receipt *receipt);
+size_t evolve_drawn(const struct evolve_receipt *receipt);
 
 /* For a dry run: counts the records, and nothing else. INPUT: there is none. */
-enum cuttle_status evolving_count(const struct evolving_request *request, struct evolving *evolving,
-                                  struct cuttle_error *error);
+enum cuttle_status evolve_count(const struct evolve_request *request, struct evolve *evolve,
+                                struct cuttle_error *error);
 
 /* Charges, draws, asks, delivers and publishes. Sets seed, records and charge of the receipt.
- * Statuses as run_texts. */
-enum cuttle_status evolving_run(const struct evolving_request *request, struct evolving *evolving,
-                                const struct run_events *events, struct cuttle_error *error);
+ * Statuses as generate_texts. */
+enum cuttle_status evolve_run(const struct evolve_request *request, struct evolve *evolve,
+                              const struct run_events *events, struct cuttle_error *error);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expanding.h: more texts behind those that an earlier run kept, from the public prompt alone.
+// expand.h: more texts behind those that an earlier run kept, from the public prompt alone.
 //
 // Called by tools/expand. No private data: it reads an output, the parent, that has a guarantee,
 // and its receipt. What is written is post-processing of that output (dp/PRIVACY.md, step 43): it
@@ -10,60 +10,53 @@
 // parents and tokens of text i follow from the seed and i alone. So a larger N begins with the same
 // texts, and a run that is continued ends in the same bytes. For example:
 //
-//     expanding_default(&request);
+//     expand_default(&request);
 //     request.input = "out.jsonl", request.receipt = "out.receipt.json", request.output =
-//     "more.jsonl"; status = expanding_check(&request, &error); if (!status) status =
-//     expanding_paths(&request, &error); if (!status) status = expanding_make(&request, &opened,
-//     &expanding, &error); if (!status) status = expanding_run(&request, &expanding, &events,
-//     &error); expanding_free(&expanding);
-#ifndef CUTTLE_WORKFLOW_EXPANDING_H
-#define CUTTLE_WORKFLOW_EXPANDING_H
+//     "more.jsonl"; status = expand_check(&request, &error); if (!status) status =
+//     expand_paths(&request, &error); if (!status) status = expand_open(&request, &opened,
+//     &expand, &error); if (!status) status = expand_run(&request, &expand, &events,
+//     &error); expand_free(&expand);
+#ifndef CUTTLE_WORKFLOW_EXPAND_H
+#define CUTTLE_WORKFLOW_EXPAND_H
 
 #include "io/expand_receipt.h"
 #include "io/kept.h"
 #include "io/output.h"
 #include "workflow/likelihood.h"
 #include "workflow/run.h"
+#include "workflow/setup.h"
 #include "workflow/stop_choice.h"
 
-enum { EXPANDING_MOST_EXAMPLES = 16 }; /* parents of a text */
-#define EXPANDING_NO_SEED UINT64_MAX
+enum { EXPAND_MOST_EXAMPLES = 16 }; /* parents of a text */
+#define EXPAND_NO_SEED UINT64_MAX
 
 /* Texts and paths are NULL when there is none. They are the caller's, and must outlive all that is
  * made from the request. Messages name a member as the option of expand does. */
-struct expanding_request {
+struct expand_request {
+	struct common_request common;
 	/* The words of the prompts, context, parallel and prompt_chunk; tokens 0 = the parent's.
-	 * expanding_make adds the parent's law. */
+	 * expand_open adds the parent's law. */
 	struct cuttle_plan_params plan;
-	const char *model;         /* path of the model's file, for expanding_paths alone */
-	const char *input;         /* path of the parent's output */
-	const char *receipt;       /* path of the parent's receipt; NULL = beside the input */
+	const char *parent;        /* path of the parent's receipt; NULL = beside the input */
 	const char *prompt_public; /* path of an own prompt; with it the form is CUSTOM */
-	const char *output;        /* path; "-" = standard output */
-	const char *own_receipt;   /* path; NULL = beside the output */
-	const char *sign;          /* path of the secret key that signs the own receipt */
 	enum records_format input_format;
 	enum output_format output_format;
 	uint64_t texts;    /* N */
 	uint64_t examples; /* E, parents of a text at most */
 	uint64_t seed;     /* EXPANDING_NO_SEED = one is drawn, and told in the receipt */
-	uint64_t now;      /* seconds since 1970 when the run begins */
 	struct filters filters;
 	const char *const *stops; /* [stop_count] words of --stop (workflow/stop_choice.h) */
 	size_t stop_count;        /* 0 = auto */
-	bool overwrite;
 };
 
 /* Sets the defaults: 1000 texts, 4 examples, trim, no seed, the time now. */
-void expanding_default(struct expanding_request *request);
-/* As run_request_check and run_request_paths. */
-enum cuttle_status expanding_check(const struct expanding_request *request,
-                                   struct cuttle_error *error);
-enum cuttle_status expanding_paths(const struct expanding_request *request,
-                                   struct cuttle_error *error);
+void expand_default(struct expand_request *request);
+/* As generate_check and generate_paths. */
+enum cuttle_status expand_check(const struct expand_request *request, struct cuttle_error *error);
+enum cuttle_status expand_paths(const struct expand_request *request, struct cuttle_error *error);
 
 /* What is fixed before a token is drawn. */
-struct expanding {
+struct expand {
 	struct cuttle_model *model; /* the caller's */
 	struct kept kept;
 	char *beside;        /* path of the parent's receipt, where none was given */
@@ -83,29 +76,27 @@ struct expanding {
 	char fingerprint[HASH_TEXT];
 };
 
-/* Reads and checks the parent, and makes plan, parents and receipt. Call expanding_free in any
- * case; *expanding must not move. The model must outlive it. USAGE: not one parent fits the context
+/* Reads and checks the parent, and makes plan, parents and receipt. Call expand_free in any
+ * case; *expand must not move. The model must outlive it. USAGE: not one parent fits the context
  * beside the text; for --drop unlikely there are too few. INPUT: no text of the parent can be
  * shown. Else as kept_open, setup_prompt, signature_open, setup_date and cuttle_plan_make. */
-enum cuttle_status expanding_make(const struct expanding_request *request,
-                                  const struct setup_model *opened, struct expanding *expanding,
-                                  struct cuttle_error *error);
-void expanding_free(struct expanding *expanding);
+enum cuttle_status expand_open(const struct expand_request *request,
+                               const struct setup_model *opened, struct expand *expand,
+                               struct cuttle_error *error);
+void expand_free(struct expand *expand);
 
 /* The parents of a text: which texts of the parent its prompt shows, ascending. */
-struct expanding_parents {
+struct expand_parents {
 	size_t group;
-	size_t texts[EXPANDING_MOST_EXAMPLES]; /* [count] numbers in kept.texts */
+	size_t texts[EXPAND_MOST_EXAMPLES]; /* [count] numbers in kept.texts */
 	size_t count;
 };
 /* Chooses them, from the seed of expanding->receipt and the text's number alone. */
-void expanding_choose(const struct expanding *expanding, uint64_t text,
-                      struct expanding_parents *parents);
+void expand_choose(const struct expand *expand, uint64_t text, struct expand_parents *parents);
 
 /* Draws, delivers and publishes all texts. Sets seed and counts of the receipt. Statuses as
- * run_texts, without those of references and ledger. */
-enum cuttle_status expanding_run(const struct expanding_request *request,
-                                 struct expanding *expanding, const struct run_events *events,
-                                 struct cuttle_error *error);
+ * generate_texts, without those of references and ledger. */
+enum cuttle_status expand_run(const struct expand_request *request, struct expand *expand,
+                              const struct run_events *events, struct cuttle_error *error);
 
 #endif

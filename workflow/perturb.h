@@ -1,64 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
-// perturbing.h: perturbs the words of records: a request, what is made from it, and its run. It is
-// to cuttle perturb what rewriting.h is to cuttle sanitize.
+// perturb.h: perturbs the words of records: a request, what is made from it, and its run. It is
+// to cuttle perturb what sanitize.h is to cuttle sanitize.
 //
 // Called by tools/perturb, and by workflows that send perturbed texts on. The PRIVATE texts pass
-// through perturbing_run, from io/records to the engine. Messages name a member as the option of
+// through perturb_run, from io/records to the engine. Messages name a member as the option of
 // perturb does. Nothing is printed: what happens is told to struct run_events.
 //
 // Order of a run: the data set is looked up; all records are read; output and journal are opened;
 // the run is charged; places are drawn, record after record; output, charge and receipt are
 // finished. A record is a text of the journal, a place of it a step, an output id a token.
-#ifndef CUTTLE_WORKFLOW_PERTURBING_H
-#define CUTTLE_WORKFLOW_PERTURBING_H
+#ifndef CUTTLE_WORKFLOW_PERTURB_H
+#define CUTTLE_WORKFLOW_PERTURB_H
 
 #include "engine/cuttle/perturb.h"
 #include "io/binding.h"
 #include "io/records.h"
 #include "io/word_receipt.h"
 #include "workflow/run.h"
+#include "workflow/setup.h"
 
 /* Texts and paths are NULL when there is none. They are the caller's, and must outlive all that is
  * made from the request. */
-struct perturbing_request {
-	/* What the perturber takes. perturbing_make adds the lists that it reads from the files
+struct perturb_request {
+	struct common_request common;
+	/* What the perturber takes. perturb_open adds the lists that it reads from the files
 	 * named below. */
 	struct cuttle_perturb_params params;
 	const char *words;      /* path of the words file */
-	const char *model;      /* path of the model's file, for perturbing_paths alone */
 	const char *sensitive;  /* path of a list: SANTEXT_PLUS replaces these always */
 	const char *stop_words; /* path of a list: CUSTEXT_PLUS lets these out */
-	const char *input;      /* path; "-" = standard input */
 	const char *delimiter;  /* between the columns of CSV */
 	const char *text_field; /* field or column with the text */
 	const char *id_field;   /* likewise of the id, which it declares public */
-	const char *unit_key;   /* field that says whose a record is */
-	const char *output;     /* path; "-" = standard output */
-	const char *receipt;    /* path; NULL = beside the output */
-	const char *ledger;     /* path; NULL = nobody counts */
-	const char *dataset;    /* name of the records, in receipt and ledger */
-	const char *sign;       /* path of the secret key that signs the receipt */
-	uint64_t now;           /* seconds since 1970; the receipt has its day */
 	uint32_t record_words;  /* N, most words that are read of a record; 0 = all */
 	unsigned threads;       /* of the words, 0 = the cores that this process may use */
 	enum records_format input_format;
 	bool pad;              /* each record has N places: how many words it has is hidden */
 	bool keep_punctuation; /* punctuation and line breaks are public, and stay */
 	bool keep_numbers;     /* which places are numbers is public */
-	bool overwrite;
-	bool lock; /* keep the records out of swap */
 };
 
 /* Sets the defaults: those of the library, the field "text", the time now. */
-void perturbing_default(struct perturbing_request *request);
-/* As run_request_check and run_request_paths. */
-enum cuttle_status perturbing_check(const struct perturbing_request *request,
-                                    struct cuttle_error *error);
-enum cuttle_status perturbing_paths(const struct perturbing_request *request,
-                                    struct cuttle_error *error);
+void perturb_default(struct perturb_request *request);
+/* As generate_check and generate_paths. */
+enum cuttle_status perturb_check(const struct perturb_request *request, struct cuttle_error *error);
+enum cuttle_status perturb_paths(const struct perturb_request *request, struct cuttle_error *error);
 
 /* What is fixed before a private byte is read. */
-struct perturbing {
+struct perturb {
 	struct cuttle_words *words;
 	struct cuttle_perturber *perturber;
 	struct word_receipt receipt;    /* without the number of records, and without the charge */
@@ -70,36 +59,34 @@ struct perturbing {
 
 /* Reads the words file and the lists, and makes perturber and receipt. `opened` is the model of
  * whose pieces unknown words are made; NULL = none, and so it is for words that were not made from
- * a model. Call perturbing_free in any case. The receipt points into the request and *perturbing,
+ * a model. Call perturb_free in any case. The receipt points into the request and *perturb,
  * which must stay where it is; both and the model must outlive it. INPUT: a file cannot be read or
  * is no list; the words were made from another model. USAGE: a parameter is out of range. Else as
  * signature_open, setup_date and cuttle_perturber_make. */
-enum cuttle_status perturbing_make(const struct perturbing_request *request,
-                                   const struct setup_model *opened, struct perturbing *perturbing,
-                                   struct cuttle_error *error);
-void perturbing_free(struct perturbing *perturbing);
+enum cuttle_status perturb_open(const struct perturb_request *request,
+                                const struct setup_model *opened, struct perturb *perturb,
+                                struct cuttle_error *error);
+void perturb_free(struct perturb *perturb);
 
 /* Only reads the records, and sets the receipt's number of them. Errors as records_read; INPUT also
  * when there is none. */
-enum cuttle_status perturbing_count(const struct perturbing_request *request,
-                                    struct perturbing *perturbing, struct cuttle_error *error);
+enum cuttle_status perturb_count(const struct perturb_request *request, struct perturb *perturb,
+                                 struct cuttle_error *error);
 /* Only reads the records, and writes their digest under `key` (io/binding.h). Errors as
- * perturbing_count. */
-enum cuttle_status perturbing_digest(const struct perturbing_request *request,
-                                     struct perturbing *perturbing,
-                                     const unsigned char key[BINDING_KEY], char digest[HASH_TEXT],
-                                     struct cuttle_error *error);
-/* Runs the request, once for each struct perturbing. A bad or blank record is one without words,
- * silently. Statuses as run_texts; INPUT also: the journal does not fit the records. */
-enum cuttle_status perturbing_run(const struct perturbing_request *request,
-                                  struct perturbing *perturbing, const struct run_events *events,
+ * perturb_count. */
+enum cuttle_status perturb_digest(const struct perturb_request *request, struct perturb *perturb,
+                                  const unsigned char key[BINDING_KEY], char digest[HASH_TEXT],
                                   struct cuttle_error *error);
+/* Runs the request, once for each struct perturb. A bad or blank record is one without words,
+ * silently. Statuses as generate_texts; INPUT also: the journal does not fit the records. */
+enum cuttle_status perturb_run(const struct perturb_request *request, struct perturb *perturb,
+                               const struct run_events *events, struct cuttle_error *error);
 /* Reads the perturbed texts back from the output file of a run that is complete: records_text of
  * record i is that of line i, of size 0 where it has no words. The caller frees them with
  * records_free.
  * INPUT: the file cannot be read, or has another number of lines than the receipt says. */
-enum cuttle_status perturbing_texts(const struct perturbing_request *request,
-                                    const struct perturbing *perturbing, struct records **texts,
-                                    struct cuttle_error *error);
+enum cuttle_status perturb_texts(const struct perturb_request *request,
+                                 const struct perturb *perturb, struct records **texts,
+                                 struct cuttle_error *error);
 
 #endif
