@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // lots.h: the secret lots of a run: which batch each record is in, and the key that says so.
 //
-// Called by workflow/run.c, io/output.c and io/places.c. The key is as private as the records: with
-// it the guarantee is only that of a batch (dp/PRIVACY.md, step 39). A lot is a function of the
-// key, the record's cluster, its number and how many batches there are, never of a text:
+// Called by workflow/generate.c, io/output.c and io/places.c. The key is as private as the records:
+// with it the guarantee is only that of a batch (dp/PRIVACY.md, step 39). A lot is a function of
+// the key, the record's cluster, its number and how many batches there are, never of a text:
 //
 //     lot = BLAKE2b-128(key, "cuttle lot" then the cluster in 4 bytes, the number in 8) mod batches
 //

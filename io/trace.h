@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // trace.h: writes the trace file: a JSON line about each step of a run, for researchers.
 //
-// Called by workflow/delivery and workflow/run, for generate --trace. The file is PRIVATE, and its
-// first line says so. It has mode 0600 and is made here: a file that stands already, a symbolic
+// Called by workflow/delivery and workflow/generate, for generate --trace. The file is PRIVATE, and
+// its first line says so. It has mode 0600 and is made here: a file that stands already, a symbolic
 // link or a device is refused. Only the same command, continued, may reopen its own trace. It goes
 // on behind the last whole line.
 //

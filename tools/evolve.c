@@ -17,11 +17,6 @@
 struct evolve_values {
 	struct model_values open;
 	struct evolve_request request;
-	uint64_t tokens;          /* T */
-	uint64_t top_k;           /* candidates of a token */
-	uint64_t context;         /* longest prompt plus text in tokens, 0 = as the model allows */
-	uint64_t parallel;        /* texts in flight, 0 = as suits */
-	uint64_t prompt_chunk;    /* rows per prompt pass, 0 = as suits */
 	uint64_t insecure_seed;   /* COUNT_NONE = noise of the system's bits */
 	struct option_list stops; /* words of --stop */
 	int form;                 /* --template: 0 continue, 1 instruct, CHOICE_NONE */
@@ -64,13 +59,14 @@ static const struct option_entry OPTIONS[] = {
 	         "(default 1)"},
 	{.name = "threshold", VALUE(request.threshold), .argument = "H", .most = 1 << 30,
 	 .help = "a noisy count counts for what it is above this (default 0)"},
-	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .least = 1,
+	{.name = "max-tokens", .letter = 'n', VALUE(request.plan.tokens), .argument = "T",
+	 .least = 1,
 	 .most = 1 << 20,
 	 .help = "most tokens of a text (default 200)"},
 	{.name = "temperature", VALUE(request.plan.temperature), .range = TEMPERATURE_RANGE,
 	 .argument = "TAU",
 	 .help = "of the public prompts' tokens (default 1)"},
-	{.name = "top-k", VALUE(top_k), .argument = "K", .most = 1 << 24,
+	{.name = "top-k", VALUE(request.plan.top_k), .argument = "K", .most = 1 << 24,
 	 .help = "likeliest tokens that one is drawn from; 0 = all (default 100)"},
 	{.name = "stop", VALUE(stops), .argument = "auto|none|STRING",
 	 .help = "as in cuttle generate, but no public example says what auto (default) would look "
@@ -85,8 +81,7 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "own prompt of the first texts, used byte for byte"},
 	{.name = "prompt-variation", VALUE(request.prompt_variation), .argument = "FILE",
 	 .help = "own prompt of variations; {text} in it, once, becomes the text that was kept"},
-	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
-	 .most = UINT32_MAX,
+	{.name = "ctx-size", .letter = 'c', VALUE(request.plan.context), .argument = "TOKENS",
 	 .help = "longest prompt plus text (default: the model's context, at most 4096)"},
 	{.name = "output", .letter = 'o', VALUE(request.common.output), .argument = "FILE",
 	 .help = "texts, JSONL; - is standard output, which cannot be continued"},
@@ -136,11 +131,6 @@ static void settle_evolve(struct evolve_values *values) {
 	verb_common(&values->open, &request->common);
 	request->stops = values->stops.texts;
 	request->stop_count = values->stops.count;
-	if (values->tokens) request->plan.tokens = (uint32_t)values->tokens;
-	request->plan.top_k = (uint32_t)values->top_k;
-	request->plan.context = (uint32_t)values->context;
-	request->plan.parallel = (uint32_t)values->parallel;
-	request->plan.prompt_chunk = (uint32_t)values->prompt_chunk;
 	request->plan.insecure = values->insecure_seed != COUNT_NONE;
 	if (request->plan.insecure) request->plan.insecure_seed = values->insecure_seed;
 	if (values->form == 1) request->plan.form = CUTTLE_INSTRUCT;
@@ -236,8 +226,7 @@ static int check_evolve(const struct verb *verb, const struct evolve_values *val
 }
 
 static int run_evolve_verb(const struct verb *verb, int argc, char **argv) {
-	struct evolve_values values = {
-	    .top_k = 100, .insecure_seed = COUNT_NONE, .form = CHOICE_NONE};
+	struct evolve_values values = {.insecure_seed = COUNT_NONE, .form = CHOICE_NONE};
 	struct setup_model opened = {0};
 	struct cuttle_error error;
 	int code;

@@ -15,14 +15,9 @@ struct expand_values {
 	struct model_values open;
 	struct expand_request request;
 	const char *drop;         /* list for --drop; NULL = nothing is dropped */
-	uint64_t tokens;          /* T; 0 = the parent's */
-	uint64_t context;         /* longest prompt plus text in tokens, 0 = as the model allows */
-	uint64_t parallel;        /* texts in flight, 0 = as suits */
-	uint64_t prompt_chunk;    /* rows per prompt pass, 0 = as suits */
 	struct option_list stops; /* words of --stop */
 	int form;                 /* --template: 0 continue, 1 instruct, CHOICE_NONE */
 	int trim;                 /* 0 sentence, 1 none, CHOICE_NONE = sentence */
-	int input_format;         /* enum records_format */
 	int output_format;        /* 0 auto, else 1 + enum output_format */
 	int progress;             /* enum progress_mode */
 	bool quiet;
@@ -36,12 +31,14 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "the output of cuttle generate, JSONL or CSV, whose texts are the examples"},
 	{.name = "receipt", VALUE(request.parent), .argument = "FILE",
 	 .help = "its receipt (default: out.jsonl -> out.receipt.json)"},
-	{.name = "input-format", VALUE(input_format), .argument = "auto|jsonl|csv",
+	{.name = "input-format", OPTION_ENUM(struct expand_values, request.input_format),
+	 .argument = "auto|jsonl|csv",
 	 .help = "auto: by the ending"},
 	{.name = "num", .letter = 'N', VALUE(request.texts), .argument = "TEXTS", .least = 1,
 	 .most = 1 << 30,
 	 .help = "texts to write (default 1000)"},
-	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .least = 1,
+	{.name = "max-tokens", .letter = 'n', VALUE(request.plan.tokens), .argument = "T",
+	 .least = 1,
 	 .most = 1 << 20,
 	 .help = "most tokens of a text (default: those of the earlier run)"},
 	{.name = "examples-per-text", VALUE(request.examples), .argument = "E", .least = 1,
@@ -64,8 +61,7 @@ static const struct option_entry OPTIONS[] = {
 	CHAT_OPTIONS(struct expand_values),
 	{.name = "prompt-public", VALUE(request.prompt_public), .argument = "FILE",
 	 .help = "own public prompt, used byte for byte behind the examples"},
-	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
-	 .most = UINT32_MAX,
+	{.name = "ctx-size", .letter = 'c', VALUE(request.plan.context), .argument = "TOKENS",
 	 .help = "longest prompt plus text (default: the model's context, at most 4096)"},
 	{.name = "output", .letter = 'o', VALUE(request.common.output), .argument = "FILE",
 	 .help = "texts, JSONL or CSV by the ending; - is standard output, which cannot be "
@@ -130,15 +126,10 @@ static void settle_expand(struct expand_values *values) {
 	struct expand_request *request = &values->request;
 	const char *output = request->common.output;
 	verb_common(&values->open, &request->common);
-	request->plan.tokens = (uint32_t)values->tokens;
-	request->plan.context = (uint32_t)values->context;
-	request->plan.parallel = (uint32_t)values->parallel;
-	request->plan.prompt_chunk = (uint32_t)values->prompt_chunk;
 	if (values->form == 1) request->plan.form = CUTTLE_INSTRUCT;
 	request->filters.trim = values->trim != 1;
 	request->stops = values->stops.texts;
 	request->stop_count = values->stops.count;
-	request->input_format = (enum records_format)values->input_format;
 	request->output_format = values->output_format
 	                             ? (enum output_format)(values->output_format - 1)
 	                             : output_format_of(output ? output : "");

@@ -41,7 +41,7 @@ const struct option_entry generate_options[] = {
 	         "clusters a file, as its records are counted first"},
 	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the document (default text)"},
-	FORMAT_OPTIONS(struct generate_values, input_format, request.delimiter),
+	FORMAT_OPTIONS(struct generate_values, request.input_format, request.delimiter),
 	{.name = "unit-key", VALUE(request.common.unit_key), .argument = "FIELD",
 	 .help = "field or column that says whose a record is: the guarantee is then for "
 	         "everybody with one value of it; a record without one is not read"},
@@ -81,7 +81,8 @@ const struct option_entry generate_options[] = {
 	         "(default), or zcdp, which allows 6 to 9 % less clip (below 20 tokens, and "
 	         "with lots, less still) and is what a ledger adds up that is charged rho "
 	         "(default there)"},
-	{.name = "batch-size", .letter = 'B', VALUE(batch), .argument = "B", .least = 1,
+	{.name = "batch-size", .letter = 'B', VALUE(request.plan.batch), .argument = "B",
+	 .least = 1,
 	 .most = 4096,
 	 .help = "references per text (default 7)"},
 	{.name = "lots", VALUE(lots), .argument = "auto|on|off",
@@ -116,7 +117,8 @@ const struct option_entry generate_options[] = {
 	{.name = "record-filter", VALUE(request.plan.method_params.record_filter),
 	 .help = "pmixed with --order 2 to 16: count what each reference has lost, and read it "
 	         "until that is its budget, -e"},
-	{.name = "units", VALUE(units), .argument = "R", .least = 1, .most = 1 << 20,
+	{.name = "units", VALUE(request.plan.method_params.units), .argument = "R", .least = 1,
+	 .most = 1 << 20,
 	 .help = "amin: thresholds of a text, at most; each pays for one private token (default a "
 	         "quarter of -n)"},
 	{.name = "svt-noise", VALUE(request.plan.method_params.svt_noise),
@@ -148,14 +150,15 @@ const struct option_entry generate_options[] = {
 	 .argument = "TEXTS", .least = 1, .most = SIZE_MAX / 2,
 	 .help = "with --category-public: texts for each share of 1, instead of -N, which is "
 	         "spread over the categories by their shares"},
-	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .least = 1,
+	{.name = "max-tokens", .letter = 'n', VALUE(request.plan.tokens), .argument = "T",
+	 .least = 1,
 	 .most = 1 << 20,
 	 .help = "hard cap of tokens per text, with --token-bank per batch; this is what is paid "
 	         "for (default 200)"},
 	{.name = "temperature", VALUE(request.plan.temperature), .range = TEMPERATURE_RANGE,
 	 .argument = "TAU",
 	 .help = "sampling temperature (default 1.0)"},
-	{.name = "top-k", .letter = 'k', VALUE(top_k), .argument = "K", .most = UINT32_MAX,
+	{.name = "top-k", .letter = 'k', VALUE(request.plan.top_k), .argument = "K",
 	 .help = "draw among the public model's top k and what one batch could lift there "
 	         "(default 100, 0 = all)"},
 	{.name = "center", VALUE(center), .argument = "median|none",
@@ -181,7 +184,8 @@ const struct option_entry generate_options[] = {
 	{.name = "complete", VALUE(request.plan.savings.complete),
 	 .help = "after T tokens let the public prompt alone finish the text, free of charge, "
 	         "instead of cutting it"},
-	{.name = "free-tokens", VALUE(free_tokens), .argument = "U", .most = 1 << 20,
+	{.name = "free-tokens", VALUE(request.plan.savings.free_tokens), .argument = "U",
+	 .most = 1 << 20,
 	 .help = "most tokens that are free of charge, per text or, with --token-bank, batch "
 	         "(default T)"},
 	{.name = "trim", VALUE(trim), .argument = "sentence|none",
@@ -197,8 +201,7 @@ const struct option_entry generate_options[] = {
 	         "likely than every public example, go to OUT.dropped.jsonl; they are paid for "
 	         "like others"},
 	PROMPT_OPTIONS,
-	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
-	 .most = UINT32_MAX,
+	{.name = "ctx-size", .letter = 'c', VALUE(request.plan.context), .argument = "TOKENS",
 	 .help = "longest prompt plus text; longer references are cut (default: the model's "
 	         "context, at most 4096)"},
 	{.name = "output", .letter = 'o', VALUE(request.common.output), .argument = "FILE",

@@ -26,12 +26,8 @@ struct infer_verb_values {
 	struct inferring_request request;
 	struct perturb_values method;
 	struct extract_values text;
-	uint64_t remote_tokens; /* of a reply, at most */
-	uint64_t timeout;       /* seconds for one attempt */
-	uint64_t retries;       /* for each text */
-	int api;                /* enum remote_api */
-	int input_format;       /* enum records_format */
-	int progress;           /* enum progress_mode */
+	int api;      /* enum remote_api */
+	int progress; /* enum progress_mode */
 	bool quiet;
 };
 
@@ -47,7 +43,8 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "the texts, JSONL, CSV or TSV; a file, as it is read twice"},
 	{.name = "text-field", VALUE(request.perturb.text_field), .argument = "NAME",
 	 .help = "field or column with the text (default text)"},
-	FORMAT_OPTIONS(struct infer_verb_values, input_format, request.perturb.delimiter),
+	FORMAT_OPTIONS(struct infer_verb_values, request.perturb.input_format,
+	               request.perturb.delimiter),
 	{.name = "unit-key", VALUE(request.perturb.common.unit_key), .argument = "FIELD",
 	 .help = "as for cuttle perturb"},
 	PERTURB_OPTIONS(struct infer_verb_values, method, request.perturb),
@@ -61,7 +58,7 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "instruction", VALUE(request.instruction), .argument = "FILE",
 	 .help = "what the remote model is told, with {text} in it once, where the perturbed text "
 	         "goes; public"},
-	{.name = "remote-tokens", VALUE(remote_tokens), .argument = "T", .least = 1,
+	{.name = "remote-tokens", VALUE(request.remote.max_tokens), .argument = "T", .least = 1,
 	 .most = 1 << 20,
 	 .help = "most tokens of a reply (default 150)"},
 	{.name = "remote-temperature", VALUE(request.remote.temperature),
@@ -77,9 +74,10 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "trust these certificates, and no others (default: the system's)"},
 	{.name = "proxy", VALUE(request.remote.proxy), .argument = "URL",
 	 .help = "go by this proxy; the environment's are not used"},
-	{.name = "timeout", VALUE(timeout), .argument = "SECONDS", .least = 1, .most = 86400,
+	{.name = "timeout", VALUE(request.remote.timeout_s), .argument = "SECONDS", .least = 1,
+	 .most = 86400,
 	 .help = "give one attempt so long (default 120)"},
-	{.name = "retries", VALUE(retries), .argument = "TIMES", .most = 1000,
+	{.name = "retries", VALUE(request.remote.retries), .argument = "TIMES", .most = 1000,
 	 .help = "attempts after the first, for each text, the same bytes each time (default 5)"},
 	{.name = "max-requests", VALUE(request.remote.max_requests), .argument = "COUNT",
 	 .help = "stop after so many attempts, retries counted (default: any)"},
@@ -103,7 +101,7 @@ static const struct option_entry OPTIONS[] = {
 	         "already is kept"},
 	PROGRESS_OPTIONS(struct infer_verb_values),
 	MACHINE_OPTIONS(struct infer_verb_values),
-	EXTRACT_PARALLEL_OPTION(struct infer_verb_values, text),
+	EXTRACT_PARALLEL_OPTION(struct infer_verb_values, request.extract),
 	{.name = "insecure-seed", VALUE(text.insecure_seed), .argument = "SEED",
 	 .help = "draw from this seed, for tests: the perturbed texts are NOT PRIVATE and say so"},
 };
@@ -260,14 +258,10 @@ static const char *settle_infer(struct infer_verb_values *values) {
 	extract_values_settle(&values->text, &request->extract);
 	perturb->params.insecure = values->text.insecure_seed != COUNT_NONE;
 	if (perturb->params.insecure) perturb->params.insecure_seed = values->text.insecure_seed;
-	perturb->input_format = (enum records_format)values->input_format;
 	verb_common(&values->open, &perturb->common);
 	request->extract.model = values->open.model;
 	perturb->threads = (unsigned)values->open.threads;
 	request->remote.api = (enum remote_api)values->api;
-	request->remote.max_tokens = (uint32_t)values->remote_tokens;
-	request->remote.timeout_s = (uint32_t)values->timeout;
-	request->remote.retries = (uint32_t)values->retries;
 	return NULL;
 }
 
@@ -296,10 +290,7 @@ static int run_infer_verb(const struct verb *verb, int argc, char **argv) {
 	int code;
 	secrecy_begin();
 	inferring_default(&values.request);
-	values.text = extract_values_defaults(&values.request.extract);
-	values.remote_tokens = values.request.remote.max_tokens;
-	values.timeout = values.request.remote.timeout_s;
-	values.retries = values.request.remote.retries;
+	values.text.insecure_seed = COUNT_NONE;
 	if (!verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
 	const char *fault = settle_infer(&values);
 	if (fault) return verb_refuse(verb, CUTTLE_USAGE, fault);

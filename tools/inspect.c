@@ -38,14 +38,13 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "clusters", VALUE(request.clusters), .argument = "FILE",
 	 .help = "a file of cuttle clusters, as in generate: for the generate line, and for the "
 	         "room that a cluster's words take in the prompts"},
-	FORMAT_OPTIONS(struct generate_values, input_format, request.delimiter),
-	{.name = "batch-size", .letter = 'B', VALUE(batch), .argument = "B", .most = UINT32_MAX,
+	FORMAT_OPTIONS(struct generate_values, request.input_format, request.delimiter),
+	{.name = "batch-size", .letter = 'B', VALUE(request.plan.batch), .argument = "B",
 	 .help = "references per text, for the generate line (default 7)"},
 	MODEL_OPTIONS(struct generate_values),
-	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
-	 .most = UINT32_MAX,
+	{.name = "ctx-size", .letter = 'c', VALUE(request.plan.context), .argument = "TOKENS",
 	 .help = "longest prompt plus text, as in generate; with -m: how many documents it cuts"},
-	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .most = UINT32_MAX,
+	{.name = "max-tokens", .letter = 'n', VALUE(request.plan.tokens), .argument = "T",
 	 .help = "tokens of a text to write, with the free ones: a document has what they leave "
 	         "of -c (default 200)"},
 	PROMPT_OPTIONS,
@@ -288,9 +287,9 @@ static void print_report(const struct inspect_report *report) {
 		       report->line);
 	else if (!count) printf("\nThere is no record to write from.\n");
 	else
-		printf("\nThere are fewer than B = %" PRIu64
+		printf("\nThere are fewer than B = %" PRIu32
 		       " records of a category: give a smaller -B, or other categories.\n",
-		       report->values->batch);
+		       report->values->request.plan.batch);
 	if (report->line && strstr(report->line, " --category-public ") &&
 	    report->values->request.common.unit_key)
 		printf("Choose: protect each %s as a whole, or keep the category of each record "
@@ -309,7 +308,7 @@ static void print_report(const struct inspect_report *report) {
 		       "texts each cluster gets follows from noisy counts, for none of fewer than "
 		       "B records.\n");
 	else if (report->line && !report->values->request.common.unit_key &&
-	         records_count(report->records) / 2 >= report->values->batch)
+	         records_count(report->records) / 2 >= report->values->request.plan.batch)
 		printf(
 		    "With half as many texts or fewer, generate draws lots (--lots), which buys a "
 		    "larger clip at the same -e. cuttle budget plan --records %zu shows how "
@@ -515,7 +514,7 @@ static int inspect_file(const struct verb *verb, const struct inspect_values *va
 	                                        .id_field = run->request.common.unit_key,
 	                                        .id_is_owner = true,
 	                                        .all_columns = true,
-	                                        .format = (enum records_format)run->input_format,
+	                                        .format = run->request.input_format,
 	                                        .delimiter = run->request.delimiter,
 	                                        .limit = SIZE_MAX,
 	                                        .labels = run->category_fields.texts,
@@ -553,7 +552,7 @@ static int run_inspect_verb(const struct verb *verb, int argc, char **argv) {
 		return verb_refuse(verb, CUTTLE_USAGE,
 		                   "--clusters: leave out --category-field and --unit-key, as in "
 		                   "generate");
-	if (!values.run.batch)
+	if (!values.run.request.plan.batch)
 		return verb_refuse(verb, CUTTLE_USAGE,
 		                   "--batch-size: must be a whole number above 0");
 	struct generate_values cut = values.run;

@@ -25,7 +25,6 @@ struct perturb_verb_values {
 	struct perturb_request request;
 	struct perturb_values method;
 	uint64_t insecure_seed; /* COUNT_NONE = drawn from the system */
-	int input_format;       /* enum records_format */
 	int progress;           /* enum progress_mode */
 	bool dry_run;
 	bool quiet;
@@ -41,7 +40,7 @@ static const struct option_entry OPTIONS[] = {
 	         "placed by its tokens (default: they are drawn like no word)"},
 	{.name = "input", .letter = 'i', VALUE(request.common.input), .argument = "FILE",
 	 .help = "the texts, JSONL, CSV or TSV, a file or a pipe; - is standard input"},
-	FORMAT_OPTIONS(struct perturb_verb_values, input_format, request.delimiter),
+	FORMAT_OPTIONS(struct perturb_verb_values, request.input_format, request.delimiter),
 	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the text (default text)"},
 	{.name = "id-field", VALUE(request.id_field), .argument = "NAME",
@@ -103,7 +102,6 @@ static const char *settle_perturb(struct perturb_verb_values *values) {
 	if (fault) return fault;
 	request->params.insecure = values->insecure_seed != COUNT_NONE;
 	if (request->params.insecure) request->params.insecure_seed = values->insecure_seed;
-	request->input_format = (enum records_format)values->input_format;
 	verb_common(&values->open, &request->common);
 	request->threads = (unsigned)values->open.threads;
 	return NULL;

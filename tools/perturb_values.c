@@ -59,6 +59,5 @@ const char *perturb_values_settle(const struct perturb_values *values,
 	if (!isnan(values->list_share)) params->list_share = values->list_share;
 	if (!isnan(values->keep_share)) params->keep_share = values->keep_share;
 	params->paper_radius = values->radius == RADIUS_PAPER;
-	request->record_words = (uint32_t)values->record_words;
 	return NULL;
 }

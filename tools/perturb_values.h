@@ -18,7 +18,6 @@ struct perturb_values {
 	double list_share;       /* NaN = not given */
 	double keep_share;       /* NaN = not given */
 	uint64_t near;           /* k or K; COUNT_NONE = not given */
-	uint64_t record_words;   /* N; 0 = not given */
 	int method;              /* enum cuttle_word_method */
 	int table;               /* enum cuttle_rank_table; CHOICE_NONE = step */
 	int radius;              /* 0 fitted, 1 paper; CHOICE_NONE = fitted */
@@ -48,7 +47,7 @@ struct perturb_values {
 	 .least = 1, .most = UINT32_MAX, \
 	 .help = "of rank with steps: how many words count as near; of custext: words of a set " \
 	         "(default 20)"}, \
-	{.name = "max-words", .letter = 'N', OPTION(structure, values.record_words), \
+	{.name = "max-words", .letter = 'N', OPTION(structure, request.record_words), \
 	 .argument = "N", .least = 1, .most = CUTTLE_PERTURB_MOST_PLACES, \
 	 .help = "read at most N words of a text, and of its first 64 N bytes, but at least " \
 	         "16,384 (default: all)"}, \

@@ -259,8 +259,8 @@ int preview_print_cost(const struct verb *verb, const struct generate_values *va
 		if (!status) printf("measured      by cuttle bench, in %s\n", values->bench);
 	} else {
 		load_begin(&load);
-		status = pace_measure(setup->model, g->batch, (uint32_t)values->parallel, &measured,
-		                      &error);
+		status = pace_measure(setup->model, g->batch, values->request.plan.parallel,
+		                      &measured, &error);
 		if (!status) load_warn(verb->name, load_of_others(&load));
 		if (!status) print_cost(setup, &measured, usual);
 		if (!status)

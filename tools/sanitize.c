@@ -40,18 +40,11 @@ struct sanitize_values {
 	const char *placeholder; /* NULL = not given */
 	double delta;            /* NaN = not given */
 	double temperature;      /* NaN = not given */
-	uint64_t alpha;          /* 0 = as suits */
 	uint64_t tokens;         /* T; COUNT_NONE = not given */
 	uint64_t max_length;     /* U; COUNT_NONE = not given */
 	uint64_t top_k;          /* k; COUNT_NONE = not given */
-	uint64_t context;        /* longest prompt plus text in tokens, 0 = as the model allows */
-	uint64_t free_tokens;    /* 0 = T, if any are free */
-	uint64_t parallel;       /* documents in flight, 0 = as suits */
 	uint64_t insecure_seed;  /* COUNT_NONE = the output is private */
-	int mix;                 /* enum cuttle_mix */
 	int form;                /* 0 continue, 1 instruct */
-	int format;              /* enum spans_format */
-	int offsets;             /* enum spans_offsets */
 	int progress;            /* enum progress_mode */
 	bool hide_other;         /* the default, said aloud */
 	bool sweep;              /* the default, said aloud */
@@ -78,10 +71,12 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "spans-field", VALUE(request.spans.spans_field), .argument = "NAME",
 	 .help = "member with the spans (default spans); with a --tagger or --names a line may "
 	         "lack it"},
-	{.name = "spans-format", VALUE(format), .argument = "auto|presidio|tab",
+	{.name = "spans-format", OPTION_ENUM(struct sanitize_values, request.spans.format),
+	 .argument = "auto|presidio|tab",
 	 .help = "of the spans: a list of start, end and entity_type (or label, or type), or TAB's "
 	         "annotations; auto: by the members that are there"},
-	{.name = "offsets", VALUE(offsets), .argument = "codepoints|bytes|utf16",
+	{.name = "offsets", OPTION_ENUM(struct sanitize_values, request.spans.offsets),
+	 .argument = "codepoints|bytes|utf16",
 	 .help = "what start and end count (default codepoints, as in Python)"},
 	{.name = "leave-identifier", VALUE(request.spans.leave_identifier), .argument = "NAME",
 	 .help = "of TAB: spans of this identifier_type are public, as in NO_MASK"},
@@ -102,12 +97,13 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "divergence", .group = GROUP_BUDGET, VALUE(request.params.divergence),
 	 .range = "above 0, as in 0.01", .argument = "C",
 	 .help = "cap of a token's Renyi divergence, instead of -e"},
-	{.name = "alpha", VALUE(alpha), .argument = "A", .least = 2, .most = 16,
+	{.name = "alpha", VALUE(request.params.alpha), .argument = "A", .least = 2, .most = 16,
 	 .help = "order of the divergence (default: with -e the one with the largest cap, else 2)"},
 	{.name = "delta", VALUE(delta), .range = DELTA_RANGE, .argument = "D",
 	 .help = "what is added to the probability of any event, beside its factor e^epsilon "
 	         "(default 1e-5; at most 1 / (100 documents))"},
-	{.name = "mix", VALUE(mix), .argument = "all|average|capped",
+	{.name = "mix", OPTION_ENUM(struct sanitize_values, request.params.mix),
+	 .argument = "all|average|capped",
 	 .help = "all (default): the model sees all marks at once; average: one group at a time, "
 	         "each with a budget of its own; capped: the same undiluted, at alpha 2"},
 	{.name = "group", VALUE(groups), .argument = "[NAME=]TYPE[,TYPE..][:EPS]",
@@ -145,7 +141,8 @@ static const struct option_entry OPTIONS[] = {
 	         "least P, draw from it alone, free of charge"},
 	{.name = "complete", VALUE(request.params.savings.complete),
 	 .help = "after T tokens let the public context alone finish the text, free of charge"},
-	{.name = "free-tokens", VALUE(free_tokens), .argument = "COUNT", .most = 1 << 20,
+	{.name = "free-tokens", VALUE(request.params.savings.free_tokens), .argument = "COUNT",
+	 .most = 1 << 20,
 	 .help = "most tokens of a document that are free of charge (default T)"},
 	{.name = "paper", VALUE(paper),
 	 .help = "the settings of the paper (arXiv 2507.04531) where an option does not say "
@@ -165,8 +162,7 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "what the model is asked, with {document} in it once"},
 	{.name = "prefill", VALUE(request.params.prefill), .argument = "TEXT",
 	 .help = "how each answer begins, before the text (default: not at all)"},
-	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
-	 .most = UINT32_MAX,
+	{.name = "ctx-size", .letter = 'c', VALUE(request.params.context), .argument = "TOKENS",
 	 .help = "longest prompt with document plus text (default: the model's context, at most "
 	         "4096)"},
 	{.name = "output", .letter = 'o', VALUE(request.common.output), .argument = "FILE",
@@ -178,7 +174,7 @@ static const struct option_entry OPTIONS[] = {
 	QUOTE_OPTION(struct sanitize_values),
 	PROGRESS_OPTIONS(struct sanitize_values),
 	MACHINE_OPTIONS(struct sanitize_values),
-	{.name = "parallel", VALUE(parallel), .argument = "DOCUMENTS", .most = 256,
+	{.name = "parallel", VALUE(request.params.parallel), .argument = "DOCUMENTS", .most = 256,
 	 .help = "documents in flight at once (default: as suits groups and memory); results do "
 	         "not depend on it"},
 	SEED_OPTION(struct sanitize_values),
@@ -251,12 +247,11 @@ static void settle_params(struct sanitize_values *values) {
 	struct sanitize_request *request = &values->request;
 	struct cuttle_rewrite_params *params = &request->params;
 	if (values->paper) {
-		if (!values->alpha) values->alpha = 2;
+		if (!params->alpha) params->alpha = 2;
 		if (!params->system && values->form == 1) params->system = PAPER_SYSTEM;
 		if (!request->instruction) params->instruction = PAPER_INSTRUCTION;
 		if (!params->prefill) params->prefill = PAPER_PREFILL;
 	}
-	params->alpha = (uint32_t)values->alpha;
 	params->tokens = (uint32_t)settle_count(values, values->tokens, 900, params->tokens);
 	params->max_length =
 	    (uint32_t)settle_count(values, values->max_length, params->tokens, params->max_length);
@@ -265,11 +260,7 @@ static void settle_params(struct sanitize_values *values) {
 	else if (values->paper) params->delta = 1e-3;
 	if (!isnan(values->temperature)) params->temperature = values->temperature;
 	else if (values->paper) params->temperature = 1.0;
-	params->mix = (enum cuttle_mix)values->mix;
 	params->form = values->form ? CUTTLE_INSTRUCT : CUTTLE_CONTINUE;
-	params->context = (uint32_t)values->context;
-	params->parallel = (uint32_t)values->parallel;
-	params->savings.free_tokens = (uint32_t)values->free_tokens;
 	params->insecure = values->insecure_seed != COUNT_NONE;
 	if (params->insecure) params->insecure_seed = values->insecure_seed;
 	params->any_memory = values->dry_run;
@@ -311,8 +302,6 @@ static enum cuttle_status settle_sanitize(struct sanitize_values *values,
 	request->sweep = !values->no_sweep;
 	if (values->placeholder) request->placeholder = values->placeholder;
 	else if (values->paper) request->placeholder = "_";
-	request->spans.format = (enum spans_format)values->format;
-	request->spans.offsets = (enum spans_offsets)values->offsets;
 	if (!tagging_takes_own(&values->tagging)) {
 		request->spans.may_lack = true;
 		request->tagger = (struct documents_tagger){&values->finder, tag_one, end_tagging};

@@ -15,11 +15,6 @@ struct generate_values values_defaults(void) {
 	                                 .trim = CHOICE_NONE,
 	                                 .redraw = COUNT_NONE};
 	generate_default(&values.request);
-	values.batch = values.request.plan.batch;
-	values.tokens = values.request.plan.tokens;
-	values.top_k = values.request.plan.top_k;
-	values.context = values.request.plan.context;
-	values.prompt_chunk = values.request.plan.prompt_chunk;
 	return values;
 }
 
@@ -39,17 +34,9 @@ static uint64_t read_limit(const char *text) {
 }
 
 static void settle_plan(const struct generate_values *values, struct cuttle_plan_params *plan) {
-	plan->batch = (uint32_t)values->batch;
-	plan->tokens = (uint32_t)values->tokens;
-	plan->top_k = (uint32_t)values->top_k;
-	plan->context = (uint32_t)values->context;
-	plan->prompt_chunk = (uint32_t)values->prompt_chunk;
-	plan->parallel = (uint32_t)values->parallel;
 	plan->savings.center = values->center != 1;
-	plan->savings.free_tokens = (uint32_t)values->free_tokens;
 	if (values->method != CHOICE_NONE) plan->method = (enum cuttle_method)values->method;
 	plan->method_params.order = read_order(values->order);
-	plan->method_params.units = (uint32_t)values->units;
 	if (values->form == 1) plan->form = CUTTLE_INSTRUCT;
 	// A ledger adds up rho. So with a ledger epsilon is that of rho, unless the user chooses.
 	if (values->accountant != CHOICE_NONE)
@@ -70,7 +57,6 @@ void values_settle(struct generate_values *values) {
 	request->stops = values->stops.texts;
 	request->stop_count = values->stops.count;
 	request->records_per_unit = values->one_per_unit ? 1 : read_limit(values->records_per_unit);
-	request->input_format = (enum records_format)values->input_format;
 	request->output_format = values->output_format
 	                             ? (enum output_format)(values->output_format - 1)
 	                             : output_format_of(output ? output : "");

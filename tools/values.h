@@ -19,18 +19,10 @@ struct generate_values {
 	uint64_t reference_tokens;       /* --dry-run: tokens of a usual reference; 0 = not given */
 	struct option_list category_fields; /* fields of the category */
 	struct option_list stops;           /* words of --stop */
-	uint64_t batch;                     /* B, references per text */
-	uint64_t tokens;                    /* T, at most so many per text */
-	uint64_t top_k;                     /* k, 0 = all */
-	uint64_t context;       /* longest prompt plus text in tokens, 0 = as the model allows */
-	uint64_t insecure_seed; /* COUNT_NONE = the output is private */
-	uint64_t prompt_chunk;  /* rows per prompt pass, 0 = as suits */
-	uint64_t parallel;      /* texts in flight, 0 = as suits */
-	uint64_t free_tokens;   /* U, most free tokens per batch; 0 = T, if any are free */
-	int form;               /* --template: 0 continue, 1 instruct, CHOICE_NONE */
-	int progress;           /* enum progress_mode */
-	int input_format;       /* enum records_format */
-	int output_format;      /* 0 auto, else 1 + enum output_format */
+	uint64_t insecure_seed;             /* COUNT_NONE = the output is private */
+	int form;                           /* --template: 0 continue, 1 instruct, CHOICE_NONE */
+	int progress;                       /* enum progress_mode */
+	int output_format;                  /* 0 auto, else 1 + enum output_format */
 	int accountant;   /* enum cuttle_accountant; CHOICE_NONE = zcdp with a ledger, else exact */
 	int trim;         /* 0 sentence, 1 none, CHOICE_NONE = sentence */
 	const char *drop; /* list for --drop; NULL = nothing is dropped */
@@ -40,7 +32,6 @@ struct generate_values {
 	int method;       /* enum cuttle_method; CHOICE_NONE = invisibleink */
 	const char *preset;           /* --preset; NULL = none */
 	const char *order;            /* --order: a number, or "inf"; NULL = not given */
-	uint64_t units;               /* --units; 0 = not given */
 	const char *records_per_unit; /* --records-per-unit: a number, or "all"; NULL = not given */
 	const char *shard;            /* --shard: "I/N" or "auto"; NULL = the whole run */
 	uint64_t shards;              /* --shards; 0 = not given */

@@ -132,7 +132,7 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 	 .help = "default -, standard output; a file of this name is replaced when all is " \
 	         "written, but never an input"}
 #define FORMAT_OPTIONS(structure, format, delimiter) \
-	{.name = "input-format", OPTION(structure, format), .argument = "auto|jsonl|csv", \
+	{.name = "input-format", OPTION_ENUM(structure, format), .argument = "auto|jsonl|csv", \
 	 .help = "auto: by the ending, .csv, .tsv, or any other for JSONL; other formats are " \
 	         "refused with the command that converts them. Between tabs, a quote is a " \
 	         "character: csv reads it as CSV does"}, \
@@ -164,10 +164,11 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 	{.name = "system", OPTION(structure, request.plan.system), .argument = "TEXT", \
 	 .help = "system message of --template instruct"}
 #define FLIGHT_OPTIONS(structure) \
-	{.name = "parallel", OPTION(structure, parallel), .argument = "TEXTS", .most = 256, \
+	{.name = "parallel", OPTION(structure, request.plan.parallel), .argument = "TEXTS", \
+	 .most = 256, \
 	 .help = "texts in flight at once (default: as suits memory); results do not depend " \
 	         "on it"}, \
-	{.name = "prompt-chunk", OPTION(structure, prompt_chunk), .argument = "ROWS", \
+	{.name = "prompt-chunk", OPTION(structure, request.plan.prompt_chunk), .argument = "ROWS", \
 	 .most = 1 << 14, \
 	 .help = "rows per prompt pass; results do not depend on it"}
 #define SEED_OPTION(structure) \

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// evolve.h: texts from public prompts alone, of which private records choose the nearest, again
-// and again (AugPE, dp/PRIVACY.md, step 49).
-//
-// Called by tools/evolve. PRIVATE records pass through: their vectors, and what they vote for, go
-// into engine/cuttle/votes.h and nowhere else. Nothing is printed: what happens is told to struct
-// run_events. How, with N texts, L variations and G generations:
+// evolve.h: the system that draws texts from public prompts alone, of which private records choose
+// the nearest, again and again (workflow/system.h; AugPE, dp/PRIVACY.md, step 49). PRIVATE records
+// pass through: their vectors, and what they vote for, go into engine/cuttle/votes.h and nowhere
+// else. With N texts, L variations and G generations:
 //
 //   N L texts are drawn from the public prompt
 //   G times: each record votes for the text that is nearest to it; the counts get noise; the N
@@ -13,15 +11,7 @@
 //
 // Journal: the candidates of a generation are texts there, one after the other, and behind them
 // stands one that has their noisy counts as its tokens. With N = 2, L = 3: texts 0 .. 5, counts 6;
-// variations 7 .. 10, counts 11. A run that goes on replays all of it. For example:
-//
-//     evolve_default(&request);
-//     request.input = "notes.jsonl", request.output = "out.jsonl", request.epsilon = 3;
-//     status = evolve_check(&request, &error);
-//     if (!status) status = evolve_paths(&request, &error);
-//     if (!status) status = evolve_open(&request, &opened, &evolve, &error);
-//     if (!status) status = evolve_run(&request, &evolve, &events, &error);
-//     evolve_free(&evolve);
+// variations 7 .. 10, counts 11. A run that goes on replays all of it.
 #ifndef CUTTLE_WORKFLOW_EVOLVE_H
 #define CUTTLE_WORKFLOW_EVOLVE_H
 
@@ -32,8 +22,7 @@
 
 #define EVOLVE_NO_SEED UINT64_MAX
 
-/* Texts and paths are NULL when there is none. They are the caller's, and must outlive all that is
- * made from the request. Messages name a member as the option of evolve does. */
+/* As struct common_request: NULL is none, and all must outlive what is made from the request. */
 struct evolve_request {
 	struct common_request common;
 	/* The words of the public prompt, temperature, top_k, tokens, context, parallel and

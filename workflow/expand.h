@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// expand.h: more texts behind those that an earlier run kept, from the public prompt alone.
-//
-// Called by tools/expand. No private data: it reads an output, the parent, that has a guarantee,
-// and its receipt. What is written is post-processing of that output (dp/PRIVACY.md, step 43): it
-// costs nothing, and no ledger is asked. Nothing is printed: what happens is told to struct
-// run_events.
+// expand.h: the system that writes more texts behind those that an earlier run kept, from the
+// public prompt alone (workflow/system.h). No private data: it reads an output, the parent, that
+// has a guarantee, and its receipt. What is written is post-processing of that output
+// (dp/PRIVACY.md, step 43): it costs nothing, and no ledger is asked.
 //
 // Text i is drawn behind E kept texts of one category or cluster, which its line names. Group,
 // parents and tokens of text i follow from the seed and i alone. So a larger N begins with the same
-// texts, and a run that is continued ends in the same bytes. For example:
-//
-//     expand_default(&request);
-//     request.input = "out.jsonl", request.receipt = "out.receipt.json", request.output =
-//     "more.jsonl"; status = expand_check(&request, &error); if (!status) status =
-//     expand_paths(&request, &error); if (!status) status = expand_open(&request, &opened,
-//     &expand, &error); if (!status) status = expand_run(&request, &expand, &events,
-//     &error); expand_free(&expand);
+// texts, and a run that is continued ends in the same bytes.
 #ifndef CUTTLE_WORKFLOW_EXPAND_H
 #define CUTTLE_WORKFLOW_EXPAND_H
 
@@ -30,8 +21,7 @@
 enum { EXPAND_MOST_EXAMPLES = 16 }; /* parents of a text */
 #define EXPAND_NO_SEED UINT64_MAX
 
-/* Texts and paths are NULL when there is none. They are the caller's, and must outlive all that is
- * made from the request. Messages name a member as the option of expand does. */
+/* As struct common_request: NULL is none, and all must outlive what is made from the request. */
 struct expand_request {
 	struct common_request common;
 	/* The words of the prompts, context, parallel and prompt_chunk; tokens 0 = the parent's.

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// perturb.h: perturbs the words of records: a request, what is made from it, and its run. It is
-// to cuttle perturb what sanitize.h is to cuttle sanitize.
-//
-// Called by tools/perturb, and by workflows that send perturbed texts on. The PRIVATE texts pass
-// through perturb_run, from io/records to the engine. Messages name a member as the option of
-// perturb does. Nothing is printed: what happens is told to struct run_events.
-//
-// Order of a run: the data set is looked up; all records are read; output and journal are opened;
-// the run is charged; places are drawn, record after record; output, charge and receipt are
-// finished. A record is a text of the journal, a place of it a step, an output id a token.
+// perturb.h: the system that perturbs the words of records (workflow/system.h). The PRIVATE texts
+// pass through perturb_run, from io/records to the engine. A record is a text of the journal, a
+// place of it a step, an output id a token.
 #ifndef CUTTLE_WORKFLOW_PERTURB_H
 #define CUTTLE_WORKFLOW_PERTURB_H
 
@@ -19,8 +12,7 @@
 #include "workflow/run.h"
 #include "workflow/setup.h"
 
-/* Texts and paths are NULL when there is none. They are the caller's, and must outlive all that is
- * made from the request. */
+/* As struct common_request: NULL is none, and all must outlive what is made from the request. */
 struct perturb_request {
 	struct common_request common;
 	/* What the perturber takes. perturb_open adds the lists that it reads from the files

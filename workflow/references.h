@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // references.h: the references of a run: the records of the input, each in its place.
 //
-// A place is a number: text b reads places b*B to b*B+B-1 (io/places.h). workflow/run.c reads the
-// references once, before anything is drawn, and hands their texts to the engine. The texts are
+// A place is a number: text b reads places b*B to b*B+B-1 (io/places.h). workflow/generate.c reads
+// the references once, before anything is drawn, and hands their texts to the engine. The texts are
 // PRIVATE: they are wiped by references_free, and no message says anything about one of them.
 #ifndef CUTTLE_WORKFLOW_REFERENCES_H
 #define CUTTLE_WORKFLOW_REFERENCES_H

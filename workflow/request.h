@@ -49,8 +49,7 @@ struct run_shard {
 	char *lines;
 };
 
-/* Texts and paths are NULL when there is none. They are the caller's, and must outlive all that is
- * made from the request. */
+/* As struct common_request: NULL is none, and all must outlive what is made from the request. */
 struct generate_request {
 	struct common_request common;
 	/* What the plan takes. generate_open adds what it reads from the files named below (own

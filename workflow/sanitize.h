@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sanitize.h: rewrites documents with private marks: a request, what is made from it, and its run.
-// It is to cuttle sanitize what request.h, setup.h and run.h are to cuttle generate.
-//
-// Called by tools/sanitize. The PRIVATE documents pass through sanitize_run, from
-// workflow/documents to the engine. Messages name a member as the option of sanitize does. Nothing
-// is printed: what happens is told to struct run_events.
-//
-// Order of a run: the data set is looked up; all documents are read and checked; output and journal
-// are opened; the run is charged; documents are drawn; output, charge and receipt are finished.
+// sanitize.h: the system that rewrites documents with private marks (workflow/system.h). The
+// PRIVATE documents pass through sanitize_run, from workflow/documents to the engine.
 #ifndef CUTTLE_WORKFLOW_SANITIZE_H
 #define CUTTLE_WORKFLOW_SANITIZE_H
 
@@ -17,8 +10,7 @@
 #include "workflow/setup.h"
 #include "workflow/stop_choice.h"
 
-/* Texts and paths are NULL when there is none. They are the caller's, and must outlive all that is
- * made from the request. */
+/* As struct common_request: NULL is none, and all must outlive what is made from the request. */
 struct sanitize_request {
 	struct common_request common;
 	/* What the rewriter takes. sanitize_open adds the groups, and the instruction that it

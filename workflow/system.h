@@ -5,7 +5,17 @@
 // A system reads private records or none, draws texts, and describes them in a receipt. When it is
 // charged, what is kept and when anybody sees it, is not its business (workflow/run.h). Each
 // function is given the system's own state, which begins with a struct run. A failure is a status
-// and one line.
+// and one line. Whoever wants a run calls, of the system evolve for example:
+//
+//     evolve_default(&request);
+//     request.common.input = "notes.jsonl", request.common.output = "out.jsonl";
+//     status = evolve_check(&request, &error);
+//     if (!status) status = evolve_paths(&request, &error);
+//     if (!status) status = evolve_open(&request, &opened, &evolve, &error);
+//     if (!status) status = evolve_run(&request, &evolve, &events, &error);
+//     evolve_free(&evolve);
+//
+// *_open reads nothing private. Messages name a member as the option of the verb does.
 #ifndef CUTTLE_WORKFLOW_SYSTEM_H
 #define CUTTLE_WORKFLOW_SYSTEM_H
 
