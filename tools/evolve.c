@@ -128,9 +128,7 @@ static const char ABOUT[] =
 
 static void settle_evolve(struct evolve_values *values) {
 	struct evolve_request *request = &values->request;
-	verb_common(&values->open, &request->common);
-	request->stops = values->stops.texts;
-	request->stop_count = values->stops.count;
+	verb_common(&values->open, &values->stops, &request->common);
 	request->plan.insecure = values->insecure_seed != COUNT_NONE;
 	if (request->plan.insecure) request->plan.insecure_seed = values->insecure_seed;
 	if (values->form == 1) request->plan.form = CUTTLE_INSTRUCT;

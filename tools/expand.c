@@ -125,11 +125,9 @@ static struct expand_values expand_defaults(void) {
 static void settle_expand(struct expand_values *values) {
 	struct expand_request *request = &values->request;
 	const char *output = request->common.output;
-	verb_common(&values->open, &request->common);
+	verb_common(&values->open, &values->stops, &request->common);
 	if (values->form == 1) request->plan.form = CUTTLE_INSTRUCT;
 	request->filters.trim = values->trim != 1;
-	request->stops = values->stops.texts;
-	request->stop_count = values->stops.count;
 	request->output_format = values->output_format
 	                             ? (enum output_format)(values->output_format - 1)
 	                             : output_format_of(output ? output : "");

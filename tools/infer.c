@@ -258,7 +258,7 @@ static const char *settle_infer(struct infer_verb_values *values) {
 	extract_values_settle(&values->text, &request->extract);
 	perturb->params.insecure = values->text.insecure_seed != COUNT_NONE;
 	if (perturb->params.insecure) perturb->params.insecure_seed = values->text.insecure_seed;
-	verb_common(&values->open, &perturb->common);
+	verb_common(&values->open, NULL, &perturb->common);
 	request->extract.model = values->open.model;
 	perturb->threads = (unsigned)values->open.threads;
 	request->remote.api = (enum remote_api)values->api;

@@ -102,7 +102,7 @@ static const char *settle_perturb(struct perturb_verb_values *values) {
 	if (fault) return fault;
 	request->params.insecure = values->insecure_seed != COUNT_NONE;
 	if (request->params.insecure) request->params.insecure_seed = values->insecure_seed;
-	verb_common(&values->open, &request->common);
+	verb_common(&values->open, NULL, &request->common);
 	request->threads = (unsigned)values->open.threads;
 	return NULL;
 }

@@ -296,9 +296,7 @@ static enum cuttle_status settle_sanitize(struct sanitize_values *values,
 	tagging_words(&values->tagging, values->tagged_by);
 	request->tagged_by = values->tagged_by;
 	request->names = values->tagging.names;
-	verb_common(&values->open, &request->common);
-	request->stops = values->stops.texts;
-	request->stop_count = values->stops.count;
+	verb_common(&values->open, &values->stops, &request->common);
 	request->sweep = !values->no_sweep;
 	if (values->placeholder) request->placeholder = values->placeholder;
 	else if (values->paper) request->placeholder = "_";

@@ -51,11 +51,9 @@ void values_settle(struct generate_values *values) {
 	struct generate_request *request = &values->request;
 	const char *output = request->common.output;
 	settle_plan(values, &request->plan);
-	verb_common(&values->open, &request->common);
+	verb_common(&values->open, &values->stops, &request->common);
 	request->category_fields = values->category_fields.texts;
 	request->category_field_count = values->category_fields.count;
-	request->stops = values->stops.texts;
-	request->stop_count = values->stops.count;
 	request->records_per_unit = values->one_per_unit ? 1 : read_limit(values->records_per_unit);
 	request->output_format = values->output_format
 	                             ? (enum output_format)(values->output_format - 1)

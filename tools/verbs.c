@@ -196,7 +196,9 @@ uint64_t verb_now(uint64_t now) {
 	return !epoch || options_count(epoch, UINT64_MAX, &now) ? now : UINT64_MAX;
 }
 
-void verb_common(const struct model_values *values, struct common_request *common) {
+void verb_common(const struct model_values *values, const struct option_list *stops,
+                 struct common_request *common) {
+	if (stops) common->stops = stops->texts, common->stop_count = stops->count;
 	common->model = values->model;
 	common->lock = values->mlock;
 	common->now = verb_now(common->now);

@@ -73,9 +73,11 @@ int verb_machine(const struct verb *verb, const struct model_values *values);
 int verb_open_hashed(const struct verb *verb, const struct model_values *values,
                      struct setup_model *opened);
 
-/* Completes what all requests share, from these options. SOURCE_DATE_EPOCH, when it is set, is the
- * time of the run: then a run can be repeated byte for byte. setup_date refuses a wrong one. */
-void verb_common(const struct model_values *values, struct common_request *common);
+/* Completes what all requests share, from these options; stops NULL = the verb has none.
+ * SOURCE_DATE_EPOCH, when it is set, is the time of the run: then a run can be repeated byte for
+ * byte. setup_date refuses a wrong one. */
+void verb_common(const struct model_values *values, const struct option_list *stops,
+                 struct common_request *common);
 /* The time of a run: `now`, or SOURCE_DATE_EPOCH; UINT64_MAX where that is wrong. */
 uint64_t verb_now(uint64_t now);
 

@@ -21,9 +21,11 @@ struct common_request {
 	const char *ledger;   /* path; NULL = nobody counts */
 	const char *dataset;  /* name of the records, in receipt and ledger */
 	const char *approved; /* "COMMAND:LOSS" (workflow/spending.h); NULL = nobody was asked */
-	uint64_t now;         /* seconds since 1970 when the run begins; the receipt has its day */
-	bool overwrite;       /* replace another command's output */
-	bool lock;            /* keep what is private out of swap */
+	const char *const *stops; /* [stop_count] words of --stop (workflow/stop_choice.h) */
+	size_t stop_count;        /* 0 = auto, where the system has that */
+	uint64_t now;   /* seconds since 1970 when the run begins; the receipt has its day */
+	bool overwrite; /* replace another command's output */
+	bool lock;      /* keep what is private out of swap */
 };
 
 /* What is wrong with them, in words, before any file is opened; NULL = nothing. That there is a

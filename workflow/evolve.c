@@ -36,7 +36,7 @@ void evolve_default(struct evolve_request *request) {
 	                                   .generations = 10,
 	                                   .variations = 7,
 	                                   .neighbours = 1,
-	                                   .seed = EVOLVE_NO_SEED,
+	                                   .seed = SYSTEM_NO_SEED,
 	                                   .common.now = (uint64_t)time(NULL)};
 	cuttle_plan_params_default(&request->plan);
 }
@@ -213,11 +213,11 @@ enum cuttle_status evolve_open(const struct evolve_request *request,
 	if (!status) status = evolve_settle(receipt, error);
 	if (!status && request->common.sign)
 		status = signature_open(request->common.sign, &evolve->signer, error);
-	if (!status && request->stop_count)
-		status = stop_choice_make(request->stops, request->stop_count, NULL, 0,
-		                          request->plan.form == CUTTLE_CONTINUE &&
-		                              !request->prompt_public,
-		                          &evolve->stop, error);
+	if (!status && request->common.stop_count)
+		status = stop_choice_make(
+		    request->common.stops, request->common.stop_count, NULL, 0,
+		    request->plan.form == CUTTLE_CONTINUE && !request->prompt_public, &evolve->stop,
+		    error);
 	if (!status) status = read_evolve_prompts(request, evolve, error);
 	if (!status) status = cuttle_plan_make(opened->model, &evolve->words, &evolve->plan, error);
 	if (status) return status;
@@ -595,14 +595,7 @@ static void set_evolve_terms(void *user, struct system_terms *terms) {
 	                                        .user = &s->records,
 	                                        .unit = text_set_owner};
 	terms->charged = &receipt->ledger;
-}
-
-static enum cuttle_status take_evolve_seed(void *user, struct cuttle_error *error) {
-	struct evolve_state *s = user;
-	(void)error;
-	if (s->request->seed == EVOLVE_NO_SEED)
-		s->evolve->receipt.seed = output_seed(s->run.delivery.output);
-	return CUTTLE_OK;
+	terms->seed = &receipt->seed;
 }
 
 /* Makes room for candidates and draws, asks and writes. */
@@ -637,7 +630,6 @@ static void free_evolved(void *user) {
 
 static const struct system EVOLVE = {.read = read_evolve,
                                      .terms = set_evolve_terms,
-                                     .take = take_evolve_seed,
                                      .draw = evolve_texts,
                                      .receipt = describe_evolved,
                                      .free = free_evolved};

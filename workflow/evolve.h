@@ -20,16 +20,12 @@
 #include "workflow/setup.h"
 #include "workflow/stop_choice.h"
 
-#define EVOLVE_NO_SEED UINT64_MAX
-
 /* As struct common_request: NULL is none, and all must outlive what is made from the request. */
 struct evolve_request {
 	struct common_request common;
 	/* The words of the public prompt, temperature, top_k, tokens, context, parallel and
 	 * prompt_chunk; insecure, with its seed, for the noise of the votes. */
 	struct cuttle_plan_params plan;
-	const char *const *stops; /* [stop_count] words of --stop; 0 = as the form says */
-	size_t stop_count;
 	const char *text_field;       /* of the records */
 	const char *prompt_public;    /* path of an own public prompt; the form is then CUSTOM */
 	const char *prompt_variation; /* path of an own prompt that shows "{text}" */

@@ -23,7 +23,7 @@ enum {
 void expand_default(struct expand_request *request) {
 	*request = (struct expand_request){.texts = 1000,
 	                                   .examples = 4,
-	                                   .seed = EXPAND_NO_SEED,
+	                                   .seed = SYSTEM_NO_SEED,
 	                                   .common.now = (uint64_t)time(NULL)};
 	request->filters.trim = true;
 	cuttle_plan_params_default(&request->plan);
@@ -284,9 +284,9 @@ static enum cuttle_status choose_expand_stops(const struct expand_request *reque
 		const char *heading = kept->groups[kept->texts[member].group].heading;
 		texts[i] = expand->examples[member] + (heading ? strlen(heading) + 1 : 0);
 	}
-	const enum cuttle_status status =
-	    stop_choice_make(request->stops, request->stop_count, texts, expand->usable,
-	                     expand->words.form == CUTTLE_CONTINUE, &expand->stop, error);
+	const enum cuttle_status status = stop_choice_make(
+	    request->common.stops, request->common.stop_count, texts, expand->usable,
+	    expand->words.form == CUTTLE_CONTINUE, &expand->stop, error);
 	free(texts);
 	return status;
 }
@@ -542,14 +542,7 @@ static void set_expand_terms(void *user, struct system_terms *terms) {
 	                                        .past = expand->past,
 	                                        .digest = digest_parent};
 	terms->free = true;
-}
-
-static enum cuttle_status take_expand_seed(void *user, struct cuttle_error *error) {
-	struct expand_state *state = user;
-	(void)error;
-	if (state->request->seed == EXPAND_NO_SEED)
-		state->expand->receipt.seed = output_seed(state->run.delivery.output);
-	return CUTTLE_OK;
+	terms->seed = &state->expand->receipt.seed;
 }
 
 static enum cuttle_status draw_expanded(void *user, struct cuttle_error *error) {
@@ -575,16 +568,8 @@ static json_t *describe_expanded(void *user, const struct filter_counts *counts,
 	return expand_receipt_json(&expand->receipt, expand->fingerprint, sha256);
 }
 
-/* All that there is belongs to struct expand. */
-static void free_expanded(void *user) {
-	(void)user;
-}
-
-static const struct system EXPAND = {.terms = set_expand_terms,
-                                     .take = take_expand_seed,
-                                     .draw = draw_expanded,
-                                     .receipt = describe_expanded,
-                                     .free = free_expanded};
+static const struct system EXPAND = {
+    .terms = set_expand_terms, .draw = draw_expanded, .receipt = describe_expanded};
 
 enum cuttle_status expand_run(const struct expand_request *request, struct expand *expand,
                               const struct run_events *events, struct cuttle_error *error) {

@@ -19,7 +19,6 @@
 #include "workflow/stop_choice.h"
 
 enum { EXPAND_MOST_EXAMPLES = 16 }; /* parents of a text */
-#define EXPAND_NO_SEED UINT64_MAX
 
 /* As struct common_request: NULL is none, and all must outlive what is made from the request. */
 struct expand_request {
@@ -35,8 +34,6 @@ struct expand_request {
 	uint64_t examples; /* E, parents of a text at most */
 	uint64_t seed;     /* EXPANDING_NO_SEED = one is drawn, and told in the receipt */
 	struct filters filters;
-	const char *const *stops; /* [stop_count] words of --stop (workflow/stop_choice.h) */
-	size_t stop_count;        /* 0 = auto */
 };
 
 /* Sets the defaults: 1000 texts, 4 examples, trim, no seed, the time now. */

@@ -73,9 +73,7 @@ struct generate_request {
 	                              RUN_RECORDS_ALL; 0 = not said */
 	enum records_format input_format;
 	enum output_format output_format;
-	struct filters filters;   /* what is done with a text once it is drawn; default: trim */
-	const char *const *stops; /* [stop_count] words of --stop (workflow/stop_choice.h) */
-	size_t stop_count;        /* 0 = auto */
+	struct filters filters; /* what is done with a text once it is drawn; default: trim */
 	enum run_lots lots;
 	enum run_charge charge;
 	/* The accountant was asked for. Else, with a ledger, it is the one of what is charged. */

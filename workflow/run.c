@@ -52,8 +52,12 @@ static enum cuttle_status charge_system(const struct system *system, struct run 
 	terms.output.overwrite = run->request->overwrite;
 	terms.output.user = run;
 	if (terms.free) spending_close(&run->spending);
-	return delivery_open(&terms.output, terms.trace, &run->spending, &terms.charge,
-	                     &run->delivery, complete, terms.charged, error);
+	const enum cuttle_status status =
+	    delivery_open(&terms.output, terms.trace, &run->spending, &terms.charge, &run->delivery,
+	                  complete, terms.charged, error);
+	if (!status && !*complete && terms.seed && *terms.seed == SYSTEM_NO_SEED)
+		*terms.seed = output_seed(run->delivery.output);
+	return status;
 }
 
 static enum cuttle_status draw_system(const struct system *system, struct run *run,
@@ -95,6 +99,6 @@ enum cuttle_status run_system(const struct system *system, void *state,
 	if (!status) spending_done(&run->spending);
 	delivery_close(&run->delivery);
 	spending_close(&run->spending);
-	system->free(run);
+	if (system->free) system->free(run);
 	return status;
 }

@@ -9,7 +9,7 @@
 //     the data set is looked up in the ledger          before anything private is read
 //     the input is read
 //     output and trace are opened, the run is charged  before anything is drawn
-//     counts and seed are taken, the caller is told    begin
+//     noisy counts are taken, the caller is told       begin
 //     texts are drawn                                  each token in the journal before it is seen
 //     the output is sealed, its charge closed          before the receipt is made
 //     receipt and output are put in place              publish

@@ -147,10 +147,10 @@ enum cuttle_status sanitize_open(const struct sanitize_request *request,
 		status = setup_prompt(request->instruction, &sanitize->instruction, error);
 	if (!status && request->common.sign)
 		status = signature_open(request->common.sign, &sanitize->signer, error);
-	if (!status && request->stop_count)
-		status = stop_choice_make(request->stops, request->stop_count, NULL, 0,
-		                          request->params.form == CUTTLE_CONTINUE, &sanitize->stop,
-		                          error);
+	if (!status && request->common.stop_count)
+		status = stop_choice_make(request->common.stops, request->common.stop_count, NULL,
+		                          0, request->params.form == CUTTLE_CONTINUE,
+		                          &sanitize->stop, error);
 	if (!status) status = make_rewriter(request, opened->model, sanitize, error);
 	return status ? status : set_rewrite_receipt(request, sanitize, error);
 }

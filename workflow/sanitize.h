@@ -20,12 +20,10 @@ struct sanitize_request {
 	struct spans_request
 	    spans; /* how a line is read; path and owner_field are set from below */
 	struct documents_tagger tagger;
-	const char *tagged_by;    /* who finds spans, in words */
-	const char *placeholder;  /* in place of a blank mark; holds "{type}" or not */
-	const char *names;        /* path of the tagger's list, for sanitize_paths alone */
-	const char *instruction;  /* path */
-	const char *const *stops; /* [stop_count] words of --stop; 0 = none */
-	size_t stop_count;
+	const char *tagged_by;   /* who finds spans, in words */
+	const char *placeholder; /* in place of a blank mark; holds "{type}" or not */
+	const char *names;       /* path of the tagger's list, for sanitize_paths alone */
+	const char *instruction; /* path */
 	bool sweep;
 };
 

@@ -355,7 +355,7 @@ static bool was_begun(const struct generate_request *request, const char *finger
  */
 static enum cuttle_status follow_standing(const struct generate_request *request,
                                           struct setup *setup, struct cuttle_error *error) {
-	if (request->stop_count) return CUTTLE_OK;
+	if (request->common.stop_count) return CUTTLE_OK;
 	const struct cuttle_stops stops = setup->receipt.stops;
 	char fingerprint[HASH_TEXT];
 	memcpy(fingerprint, setup->fingerprint, sizeof fingerprint);
@@ -424,10 +424,11 @@ enum cuttle_status generate_open(const struct generate_request *request,
 		            CUTTLE_PRIOR_TEXTS, request->public_examples, setup->example_count);
 	if (!status) status = list_shown(request, setup, error);
 	if (!status)
-		status = stop_choice_make(
-		    request->stops, request->stop_count, setup->plain, setup->example_count,
-		    request->plan.form == CUTTLE_CONTINUE && !request->prompt_public, &setup->stop,
-		    error);
+		status = stop_choice_make(request->common.stops, request->common.stop_count,
+		                          setup->plain, setup->example_count,
+		                          request->plan.form == CUTTLE_CONTINUE &&
+		                              !request->prompt_public,
+		                          &setup->stop, error);
 	if (!status) status = set_parts(request, setup, error);
 	if (!status && request->common.sign)
 		status = signature_open(request->common.sign, &setup->signer, error);

@@ -23,13 +23,17 @@
 #include "io/output.h"
 #include "io/receipt.h"
 
+/* A seed that was not given. */
+#define SYSTEM_NO_SEED UINT64_MAX
+
 /* What a run writes and costs, once its input is read. */
 struct system_terms {
 	/* The run itself sets path, receipt_path, overwrite and user, which is the state. */
 	struct output_request output;
 	struct ledger_request charge;
-	bool free;                      /* there is nothing to pay for: no ledger is asked */
-	const char *trace;              /* path of the PRIVATE diagnostics; NULL = none */
+	bool free;         /* there is nothing to pay for: no ledger is asked */
+	uint64_t *seed;    /* of public draws; where it is not given it becomes the output's own */
+	const char *trace; /* path of the PRIVATE diagnostics; NULL = none */
 	struct receipt_ledger *charged; /* becomes what the receipt tells; NULL = it tells none */
 };
 
@@ -41,15 +45,15 @@ struct system {
 	enum cuttle_status (*read)(void *state, struct cuttle_error *error);
 	/* Sets *terms, which is 0 before. What it points to must live until `free`. */
 	void (*terms)(void *state, struct system_terms *terms);
-	/* The run is charged, and its output open. Takes what comes before the first text: noisy
-	 * counts, a seed. The receipt's guarantee is final behind it. NULL = nothing. */
+	/* The run is charged, and its output open. Takes noisy counts before the first text. The
+	 * receipt's guarantee is final behind it. NULL = nothing. */
 	enum cuttle_status (*take)(void *state, struct cuttle_error *error);
 	/* Draws and writes all texts, those that the journal has included. PARTIAL: something said
 	 * stop; the run finds out what. */
 	enum cuttle_status (*draw)(void *state, struct cuttle_error *error);
 	/* The receipt of the output with this hash, not signed. NULL: out of memory. */
 	json_t *(*receipt)(void *state, const struct filter_counts *counts, const char *sha256);
-	/* Frees and wipes the state, whatever was called before. */
+	/* Frees and wipes the state, whatever was called before. NULL = there is nothing. */
 	void (*free)(void *state);
 };
 

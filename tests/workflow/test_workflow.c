@@ -242,13 +242,13 @@ static void examples_say_where_texts_end(void **state) {
 		generate_free(&setup);
 	}
 	assert_int_equal(run_silently(&request, 4), CUTTLE_PARTIAL);
-	request.stop_count = 1;
+	request.common.stop_count = 1;
 	for (int i = 0; i < 2; i++) {
-		request.stops = i ? line : none;
+		request.common.stops = i ? line : none;
 		assert_int_equal(run_silently(&request, SIZE_MAX), CUTTLE_USAGE);
 		assert_non_null(strstr(error.message, "belongs to another command"));
 	}
-	request.stop_count = 0;
+	request.common.stop_count = 0;
 	assert_int_equal(run_silently(&request, SIZE_MAX), CUTTLE_OK);
 	remove_output(out);
 }
@@ -289,8 +289,8 @@ static void older_runs_go_on(void **state) {
 	}
 	// Who names a rule means another command.
 	static const char *const autos[] = {"auto"};
-	request.stops = autos;
-	request.stop_count = 1;
+	request.common.stops = autos;
+	request.common.stop_count = 1;
 	assert_int_equal(generate_open(&request, &opened, &setup, &error), CUTTLE_OK);
 	assert_string_equal(setup.fingerprint, now);
 	generate_free(&setup);
