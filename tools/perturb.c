@@ -133,10 +133,7 @@ static void on_perturb_begin(void *user, bool complete) {
 	word_receipt_sentence(receipt, sentence);
 	watch_sentence(request, values->quiet, receipt->guarantee.private_output, sentence);
 	if (!values->quiet && word_receipt_counts(receipt)) watch_ledger(request, "records");
-	if (complete) {
-		fprintf(stderr, "%s is already complete\n", values->request.common.output);
-		return;
-	}
+	if (watch_complete(request, complete)) return;
 	watch_begin(&run->watch, values->quiet, values->progress, receipt->records, NULL);
 }
 

@@ -77,6 +77,11 @@ void watch_ledger(const struct common_request *request, const char *records) {
 		        records);
 }
 
+bool watch_complete(const struct common_request *request, bool complete) {
+	if (complete) fprintf(stderr, "%s is already complete\n", request->output);
+	return complete;
+}
+
 void watch_published(const struct common_request *request, size_t count, const char *texts,
                      const char *receipt) {
 	const char *output = request->output;
