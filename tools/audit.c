@@ -32,7 +32,7 @@ _Static_assert(sizeof NAMES / sizeof *NAMES == AUDIT_ACTIONS, "a name for each a
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	MODEL_OPTION(struct generate_values),
-	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
+	{.name = "input", .letter = 'i', VALUE(request.common.input), .argument = "FILE",
 	 .help = "references: of invariant those that are compared; of games what stands around "
 	         "the canary, without which the other places are null; of overlap and lot those "
 	         "of the run"},
@@ -75,16 +75,18 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "as generate has it (default 1e-6)"},
 	{.name = "claim", AUDITED(request.claim), .range = EPSILON_RANGE, .argument = "EPS",
 	 .help = "the epsilon that is refuted or not, in place of the run's own"},
-	{.name = "batch-size", .letter = 'B', VALUE(batch), .argument = "B", .least = 1,
+	{.name = "batch-size", .letter = 'B', VALUE(request.plan.batch), .argument = "B",
+	 .least = 1,
 	 .most = 4096,
 	 .help = "references per text, the canary among them (default 7)"},
-	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .least = 1,
+	{.name = "max-tokens", .letter = 'n', VALUE(request.plan.tokens), .argument = "T",
+	 .least = 1,
 	 .most = 1 << 20,
 	 .help = "hard cap of tokens per text (default 200)"},
 	{.name = "temperature", VALUE(request.plan.temperature), .range = TEMPERATURE_RANGE,
 	 .argument = "TAU",
 	 .help = "sampling temperature (default 1.0)"},
-	{.name = "top-k", .letter = 'k', VALUE(top_k), .argument = "K", .most = UINT32_MAX,
+	{.name = "top-k", .letter = 'k', VALUE(request.plan.top_k), .argument = "K",
 	 .help = "as generate has it (default 100, 0 = all)"},
 	{.name = "center", VALUE(center), .argument = "median|none",
 	 .help = "as generate has it"},
@@ -114,8 +116,7 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "of a run of cuttle sanitize: as it had it"},
 	{.name = "prefill", AUDITED(request.rewritten.prefill), .argument = "TEXT",
 	 .help = "likewise"},
-	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
-	 .most = UINT32_MAX,
+	{.name = "ctx-size", .letter = 'c', VALUE(request.plan.context), .argument = "TOKENS",
 	 .help = "longest prompt plus text (default: the model's context, at most 4096)"},
 	{.name = "output", .letter = 'o', AUDITED(request.output), .argument = "FILE",
 	 .help = "the report (default -, standard output); it appears when all is written. "
@@ -127,7 +128,7 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "replace a report that is there, but never an input"},
 	PROGRESS_OPTIONS(struct generate_values),
 	MACHINE_OPTIONS(struct generate_values),
-	{.name = "parallel", VALUE(parallel), .argument = "TEXTS", .most = 256,
+	{.name = "parallel", VALUE(request.plan.parallel), .argument = "TEXTS", .most = 256,
 	 .help = "texts in flight at once (default: as suits); results do not depend on it"},
 	SEED_OPTION(struct generate_values),
 };

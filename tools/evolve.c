@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuttle evolve: texts from public prompts, of which private records choose the nearest. The work
-// is done in workflow/evolving; here options become its request, and what it tells becomes words.
+// is done in workflow/evolve; here options become its request, and what it tells becomes words.
 // No private data passes through.
 #include "tools/verbs.h"
 
@@ -8,7 +8,7 @@
 #include "io/units.h"
 #include "tools/watch.h"
 #include "workflow/warnings.h"
-#include "workflow/evolving.h"
+#include "workflow/evolve.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,12 +16,7 @@
 
 struct evolve_values {
 	struct model_values open;
-	struct evolving_request request;
-	uint64_t tokens;          /* T */
-	uint64_t top_k;           /* candidates of a token */
-	uint64_t context;         /* longest prompt plus text in tokens, 0 = as the model allows */
-	uint64_t parallel;        /* texts in flight, 0 = as suits */
-	uint64_t prompt_chunk;    /* rows per prompt pass, 0 = as suits */
+	struct evolve_request request;
 	uint64_t insecure_seed;   /* COUNT_NONE = noise of the system's bits */
 	struct option_list stops; /* words of --stop */
 	int form;                 /* --template: 0 continue, 1 instruct, CHOICE_NONE */
@@ -34,11 +29,11 @@ struct evolve_values {
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	MODEL_OPTION(struct evolve_values),
-	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
+	{.name = "input", .letter = 'i', VALUE(request.common.input), .argument = "FILE",
 	 .help = "the records, JSONL, CSV or TSV, a file or a pipe; - is standard input"},
 	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the text (default text)"},
-	{.name = "unit-key", VALUE(request.unit_key), .argument = "FIELD",
+	{.name = "unit-key", VALUE(request.common.unit_key), .argument = "FIELD",
 	 .help = "field that says whose a record is, for a ledger that counts by it; one without "
 	         "it is null; the guarantee stays that of one record"},
 	{.name = "epsilon", .letter = 'e', VALUE(request.epsilon), .range = EPSILON_RANGE,
@@ -46,9 +41,9 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "privacy loss per record of all votes, from which their noise follows"},
 	{.name = "delta", VALUE(request.delta), .range = DELTA_RANGE, .argument = "D",
 	 .help = "what is added to the probability of any event (default 1e-6)"},
-	{.name = "ledger", VALUE(request.ledger), .argument = "FILE",
+	{.name = "ledger", VALUE(request.common.ledger), .argument = "FILE",
 	 .help = "count the run in this ledger, before the first vote; needs --dataset"},
-	{.name = "dataset", VALUE(request.dataset), .argument = "NAME",
+	{.name = "dataset", VALUE(request.common.dataset), .argument = "NAME",
 	 .help = "name of the records, in the receipt and the ledger"},
 	{.name = "num", .letter = 'N', VALUE(request.texts), .argument = "TEXTS", .least = 1,
 	 .most = CUTTLE_MOST_CANDIDATES,
@@ -64,13 +59,14 @@ static const struct option_entry OPTIONS[] = {
 	         "(default 1)"},
 	{.name = "threshold", VALUE(request.threshold), .argument = "H", .most = 1 << 30,
 	 .help = "a noisy count counts for what it is above this (default 0)"},
-	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .least = 1,
+	{.name = "max-tokens", .letter = 'n', VALUE(request.plan.tokens), .argument = "T",
+	 .least = 1,
 	 .most = 1 << 20,
 	 .help = "most tokens of a text (default 200)"},
 	{.name = "temperature", VALUE(request.plan.temperature), .range = TEMPERATURE_RANGE,
 	 .argument = "TAU",
 	 .help = "of the public prompts' tokens (default 1)"},
-	{.name = "top-k", VALUE(top_k), .argument = "K", .most = 1 << 24,
+	{.name = "top-k", VALUE(request.plan.top_k), .argument = "K", .most = 1 << 24,
 	 .help = "likeliest tokens that one is drawn from; 0 = all (default 100)"},
 	{.name = "stop", VALUE(stops), .argument = "auto|none|STRING",
 	 .help = "as in cuttle generate, but no public example says what auto (default) would look "
@@ -85,10 +81,9 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "own prompt of the first texts, used byte for byte"},
 	{.name = "prompt-variation", VALUE(request.prompt_variation), .argument = "FILE",
 	 .help = "own prompt of variations; {text} in it, once, becomes the text that was kept"},
-	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
-	 .most = UINT32_MAX,
+	{.name = "ctx-size", .letter = 'c', VALUE(request.plan.context), .argument = "TOKENS",
 	 .help = "longest prompt plus text (default: the model's context, at most 4096)"},
-	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
+	{.name = "output", .letter = 'o', VALUE(request.common.output), .argument = "FILE",
 	 .help = "texts, JSONL; - is standard output, which cannot be continued"},
 	RECEIPT_OPTIONS(struct evolve_values),
 	{.name = "dry-run", VALUE(dry_run),
@@ -132,70 +127,54 @@ static const char ABOUT[] =
 // clang-format on
 
 static void settle_evolve(struct evolve_values *values) {
-	struct evolving_request *request = &values->request;
-	const char *epoch = getenv("SOURCE_DATE_EPOCH");
-	request->model = values->open.model;
-	request->lock = values->open.mlock;
-	request->stops = values->stops.texts;
-	request->stop_count = values->stops.count;
-	if (values->tokens) request->plan.tokens = (uint32_t)values->tokens;
-	request->plan.top_k = (uint32_t)values->top_k;
-	request->plan.context = (uint32_t)values->context;
-	request->plan.parallel = (uint32_t)values->parallel;
-	request->plan.prompt_chunk = (uint32_t)values->prompt_chunk;
+	struct evolve_request *request = &values->request;
+	verb_common(&values->open, &values->stops, &request->common);
 	request->plan.insecure = values->insecure_seed != COUNT_NONE;
 	if (request->plan.insecure) request->plan.insecure_seed = values->insecure_seed;
 	if (values->form == 1) request->plan.form = CUTTLE_INSTRUCT;
-	if (epoch && !options_count(epoch, UINT64_MAX, &request->now)) request->now = UINT64_MAX;
 }
 
 /* ---- what a run tells, in words -------------------------------------------------------------- */
 
-struct evolve_state {
+struct evolve_watch {
 	struct watch watch; /* first: it is what the events of watch.h are told */
 	const struct evolve_values *values;
-	const struct evolving *evolving;
+	const struct evolve *evolve;
 };
 
 static void on_evolve_begin(void *user, bool complete) {
-	struct evolve_state *run = user;
+	struct evolve_watch *run = user;
 	const struct evolve_values *values = run->values;
-	const struct evolve_receipt *receipt = &run->evolving->receipt;
-	const bool no_receipt = !strcmp(values->request.output, "-") && !values->request.receipt;
+	const struct evolve_receipt *receipt = &run->evolve->receipt;
+	const struct common_request *request = &values->request.common;
 	char sentence[EVOLVE_SENTENCE];
 	evolve_sentence(receipt, sentence);
-	if (!values->quiet || no_receipt || !receipt->private_output)
-		fprintf(stderr, "%s\n", sentence);
-	if (!values->quiet && receipt->private_output && !values->request.ledger)
-		fprintf(stderr, "No ledger: nobody counts what several runs over the same records "
-		                "spend together.\n");
-	if (complete) {
-		fprintf(stderr, "%s is already complete\n", values->request.output);
-		return;
-	}
+	watch_sentence(request, values->quiet, receipt->private_output, sentence);
+	if (!values->quiet && receipt->private_output) watch_ledger(request, "records");
+	if (watch_complete(request, complete)) return;
 	if (!values->quiet) warnings_model(stderr, &receipt->model);
-	watch_begin(&run->watch, values->quiet, values->progress, evolving_drawn(receipt), NULL);
+	watch_begin(&run->watch, values->quiet, values->progress, evolve_drawn(receipt), NULL);
 }
 
 static void on_evolve_publish(void *user, const char *receipt) {
-	const struct evolve_state *run = user;
-	const char *output = run->values->request.output;
-	if (receipt && !run->values->quiet)
-		fprintf(stderr, "%zu texts in %s, receipt in %s\n", run->evolving->receipt.texts,
-		        strcmp(output, "-") ? output : "standard output", receipt);
+	const struct evolve_watch *run = user;
+	if (!run->values->quiet)
+		watch_published(&run->values->request.common, run->evolve->receipt.texts, "texts",
+		                receipt);
 }
 
-static enum cuttle_status preview_evolve(const struct evolve_values *values,
-                                         struct evolving *evolving, struct cuttle_error *error) {
-	const struct evolving_request *request = &values->request;
-	const struct evolve_receipt *receipt = &evolving->receipt;
+static enum cuttle_status preview_evolve(const struct evolve_values *values, struct evolve *evolve,
+                                         struct cuttle_error *error) {
+	const struct evolve_request *request = &values->request;
+	const struct evolve_receipt *receipt = &evolve->receipt;
 	char sentence[EVOLVE_SENTENCE], rho[UNITS_NUMBER];
 	const enum cuttle_status status =
-	    request->input ? evolving_count(request, evolving, error) : CUTTLE_OK;
+	    request->common.input ? evolve_count(request, evolve, error) : CUTTLE_OK;
 	if (status) return status;
 	printf("model         %s (%" PRIu64 " bytes)\nmodel sha256  %s\nkernels       %s\n",
-	       request->model, receipt->model.file_bytes, receipt->model_sha256, receipt->isa);
-	if (request->input) printf("records       %zu\n", receipt->records);
+	       request->common.model, receipt->model.file_bytes, receipt->model_sha256,
+	       receipt->isa);
+	if (request->common.input) printf("records       %zu\n", receipt->records);
 	printf("votes         %" PRIu32 " times, %" PRIu64 " of a record\n", receipt->votes.times,
 	       receipt->votes.square);
 	printf("noise         sigma %.8g, variance %" PRIu32 "/%" PRIu32 "\n",
@@ -203,58 +182,51 @@ static enum cuttle_status preview_evolve(const struct evolve_values *values,
 	       receipt->votes.den);
 	units_print(receipt->rho, true, rho);
 	printf("charge        rho %s per record\n", rho);
-	printf("texts         %zu drawn, %zu written\n", evolving_drawn(receipt), receipt->texts);
+	printf("texts         %zu drawn, %zu written\n", evolve_drawn(receipt), receipt->texts);
 	evolve_sentence(receipt, sentence);
-	printf("command       %s\n\n%s\n", evolving->fingerprint, sentence);
+	printf("command       %s\n\n%s\n", evolve->fingerprint, sentence);
 	return CUTTLE_OK;
 }
 
 static enum cuttle_status run_evolve(const struct evolve_values *values,
                                      const struct setup_model *opened, struct cuttle_error *error) {
-	struct evolving evolving;
-	struct evolve_state run = {.values = values, .evolving = &evolving};
-	const struct run_events events = {.user = &run,
-	                                  .begin = on_evolve_begin,
-	                                  .reading = watch_reading,
-	                                  .token = watch_token,
-	                                  .text = watch_text,
-	                                  .stop = watch_stop,
-	                                  .end = watch_end,
-	                                  .publish = on_evolve_publish};
-	enum cuttle_status status = evolving_make(&values->request, opened, &evolving, error);
-	if (!status && values->dry_run) status = preview_evolve(values, &evolving, error);
-	else if (!status) status = evolving_run(&values->request, &evolving, &events, error);
-	evolving_free(&evolving);
+	struct evolve evolve;
+	struct evolve_watch run = {.values = values, .evolve = &evolve};
+	const struct run_events events = watch_events(&run, on_evolve_begin, on_evolve_publish);
+	enum cuttle_status status = evolve_open(&values->request, opened, &evolve, error);
+	if (!status && values->dry_run) status = preview_evolve(values, &evolve, error);
+	else if (!status) status = evolve_run(&values->request, &evolve, &events, error);
+	evolve_free(&evolve);
 	return status;
 }
 
 /* ---- the verb -------------------------------------------------------------------------------- */
 
 static int check_evolve(const struct verb *verb, const struct evolve_values *values) {
-	const struct evolving_request *request = &values->request;
+	const struct evolve_request *request = &values->request;
 	struct cuttle_error error;
-	const struct verb_need needs[] = {{!values->open.model, VERB_MODEL},
-	                                  {!request->input && !values->dry_run, "-i RECORDS"},
-	                                  {isnan(request->epsilon), "-e EPS"},
-	                                  {!request->output && !values->dry_run, "-o OUT"}};
+	const struct verb_need needs[] = {
+	    {!values->open.model, VERB_MODEL},
+	    {!request->common.input && !values->dry_run, "-i RECORDS"},
+	    {isnan(request->epsilon), "-e EPS"},
+	    {!request->common.output && !values->dry_run, "-o OUT"}};
 	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	if (code) return code;
 	if (request->prompt_public && values->form != CHOICE_NONE)
 		return verb_refuse(verb, CUTTLE_USAGE,
 		                   "--template and own prompts exclude each other");
-	enum cuttle_status status = evolving_check(request, &error);
-	if (!status) status = evolving_paths(request, &error);
+	enum cuttle_status status = evolve_check(request, &error);
+	if (!status) status = evolve_paths(request, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
 static int run_evolve_verb(const struct verb *verb, int argc, char **argv) {
-	struct evolve_values values = {
-	    .top_k = 100, .insecure_seed = COUNT_NONE, .form = CHOICE_NONE};
+	struct evolve_values values = {.insecure_seed = COUNT_NONE, .form = CHOICE_NONE};
 	struct setup_model opened = {0};
 	struct cuttle_error error;
 	int code;
 	secrecy_begin();
-	evolving_default(&values.request);
+	evolve_default(&values.request);
 	if (!verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
 	settle_evolve(&values);
 	code = check_evolve(verb, &values);

@@ -1,28 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuttle expand: more texts behind those that cuttle generate kept, from the public prompt alone.
-// The work is done in workflow/expanding; here options become its request, and what it tells
+// The work is done in workflow/expand; here options become its request, and what it tells
 // becomes words. No private data passes through: the texts that are read have a guarantee.
 #include "tools/verbs.h"
 
 #include "tools/watch.h"
 #include "workflow/warnings.h"
-#include "workflow/expanding.h"
+#include "workflow/expand.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct expand_values {
 	struct model_values open;
-	struct expanding_request request;
+	struct expand_request request;
 	const char *drop;         /* list for --drop; NULL = nothing is dropped */
-	uint64_t tokens;          /* T; 0 = the parent's */
-	uint64_t context;         /* longest prompt plus text in tokens, 0 = as the model allows */
-	uint64_t parallel;        /* texts in flight, 0 = as suits */
-	uint64_t prompt_chunk;    /* rows per prompt pass, 0 = as suits */
 	struct option_list stops; /* words of --stop */
 	int form;                 /* --template: 0 continue, 1 instruct, CHOICE_NONE */
 	int trim;                 /* 0 sentence, 1 none, CHOICE_NONE = sentence */
-	int input_format;         /* enum records_format */
 	int output_format;        /* 0 auto, else 1 + enum output_format */
 	int progress;             /* enum progress_mode */
 	bool quiet;
@@ -32,20 +27,22 @@ struct expand_values {
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	MODEL_OPTION(struct expand_values),
-	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
+	{.name = "input", .letter = 'i', VALUE(request.common.input), .argument = "FILE",
 	 .help = "the output of cuttle generate, JSONL or CSV, whose texts are the examples"},
-	{.name = "receipt", VALUE(request.receipt), .argument = "FILE",
+	{.name = "receipt", VALUE(request.parent), .argument = "FILE",
 	 .help = "its receipt (default: out.jsonl -> out.receipt.json)"},
-	{.name = "input-format", VALUE(input_format), .argument = "auto|jsonl|csv",
+	{.name = "input-format", OPTION_ENUM(struct expand_values, request.input_format),
+	 .argument = "auto|jsonl|csv",
 	 .help = "auto: by the ending"},
 	{.name = "num", .letter = 'N', VALUE(request.texts), .argument = "TEXTS", .least = 1,
 	 .most = 1 << 30,
 	 .help = "texts to write (default 1000)"},
-	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .least = 1,
+	{.name = "max-tokens", .letter = 'n', VALUE(request.plan.tokens), .argument = "T",
+	 .least = 1,
 	 .most = 1 << 20,
 	 .help = "most tokens of a text (default: those of the earlier run)"},
 	{.name = "examples-per-text", VALUE(request.examples), .argument = "E", .least = 1,
-	 .most = EXPANDING_MOST_EXAMPLES,
+	 .most = EXPAND_MOST_EXAMPLES,
 	 .help = "kept texts of one category that each prompt shows (default 4; fewer where a "
 	         "category has fewer, or the context is short)"},
 	{.name = "seed", VALUE(request.seed), .argument = "SEED", .most = INT64_MAX,
@@ -64,20 +61,19 @@ static const struct option_entry OPTIONS[] = {
 	CHAT_OPTIONS(struct expand_values),
 	{.name = "prompt-public", VALUE(request.prompt_public), .argument = "FILE",
 	 .help = "own public prompt, used byte for byte behind the examples"},
-	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
-	 .most = UINT32_MAX,
+	{.name = "ctx-size", .letter = 'c', VALUE(request.plan.context), .argument = "TOKENS",
 	 .help = "longest prompt plus text (default: the model's context, at most 4096)"},
-	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
+	{.name = "output", .letter = 'o', VALUE(request.common.output), .argument = "FILE",
 	 .help = "texts, JSONL or CSV by the ending; - is standard output, which cannot be "
 	         "continued"},
 	{.name = "output-format", VALUE(output_format), .argument = "auto|jsonl|csv",
 	 .help = "auto: by the ending .csv"},
-	{.name = "own-receipt", VALUE(request.own_receipt), .argument = "FILE",
+	{.name = "own-receipt", VALUE(request.common.receipt), .argument = "FILE",
 	 .help = "where the receipt of the new texts goes (default: more.jsonl -> "
 	         "more.receipt.json)"},
-	{.name = "sign", VALUE(request.sign), .argument = "FILE",
+	{.name = "sign", VALUE(request.common.sign), .argument = "FILE",
 	 .help = "sign that receipt with this secret key (made by cuttle ledger key)"},
-	{.name = "overwrite", VALUE(request.overwrite),
+	{.name = "overwrite", VALUE(request.common.overwrite),
 	 .help = "replace the output, receipt and journal of another command"},
 	PROGRESS_OPTIONS(struct expand_values),
 	MACHINE_OPTIONS(struct expand_values),
@@ -122,104 +118,77 @@ static const char ABOUT[] =
 
 static struct expand_values expand_defaults(void) {
 	struct expand_values values = {.form = CHOICE_NONE, .trim = CHOICE_NONE};
-	expanding_default(&values.request);
+	expand_default(&values.request);
 	return values;
 }
 
 static void settle_expand(struct expand_values *values) {
-	struct expanding_request *request = &values->request;
-	const char *epoch = getenv("SOURCE_DATE_EPOCH"), *output = request->output;
-	request->model = values->open.model;
-	request->plan.tokens = (uint32_t)values->tokens;
-	request->plan.context = (uint32_t)values->context;
-	request->plan.parallel = (uint32_t)values->parallel;
-	request->plan.prompt_chunk = (uint32_t)values->prompt_chunk;
+	struct expand_request *request = &values->request;
+	const char *output = request->common.output;
+	verb_common(&values->open, &values->stops, &request->common);
 	if (values->form == 1) request->plan.form = CUTTLE_INSTRUCT;
 	request->filters.trim = values->trim != 1;
-	request->stops = values->stops.texts;
-	request->stop_count = values->stops.count;
-	request->input_format = (enum records_format)values->input_format;
 	request->output_format = values->output_format
 	                             ? (enum output_format)(values->output_format - 1)
 	                             : output_format_of(output ? output : "");
-	if (epoch && !options_count(epoch, UINT64_MAX, &request->now)) request->now = UINT64_MAX;
 }
 
 /* ---- what a run tells, in words -------------------------------------------------------------- */
 
-struct expand_state {
+struct expand_watch {
 	struct watch watch; /* first: it is what the events of watch.h are told */
 	const struct expand_values *values;
-	const struct expanding *expanding;
+	const struct expand *expand;
 };
 
 /* As of a run of generate: told even with --quiet where it stands nowhere else. */
 static void on_expand_begin(void *user, bool complete) {
-	struct expand_state *run = user;
-	const struct expanding_request *request = &run->values->request;
-	const struct expand_receipt *receipt = &run->expanding->receipt;
-	const bool no_receipt = !strcmp(request->output, "-") && !request->own_receipt;
+	struct expand_watch *run = user;
+	const struct expand_request *request = &run->values->request;
+	const struct expand_receipt *receipt = &run->expand->receipt;
 	char sentence[EXPAND_SENTENCE];
 	expand_sentence(receipt, sentence);
-	if (!run->values->quiet || no_receipt || !receipt->private_output)
-		fprintf(stderr, "%s\n", sentence);
-	if (complete) {
-		fprintf(stderr, "%s is already complete\n", request->output);
-		return;
-	}
+	watch_sentence(&request->common, run->values->quiet, receipt->private_output, sentence);
+	if (watch_complete(&request->common, complete)) return;
 	if (!run->values->quiet)
 		fprintf(stderr,
 		        "%zu of %zu texts are examples, %u at a time; the seed is %" PRIu64 "\n",
-		        run->expanding->usable, run->expanding->kept.count,
-		        (unsigned)receipt->examples, receipt->seed);
+		        run->expand->usable, run->expand->kept.count, (unsigned)receipt->examples,
+		        receipt->seed);
 	if (!run->values->quiet) warnings_model(stderr, &receipt->model);
 	watch_begin(&run->watch, run->values->quiet, run->values->progress, receipt->texts, NULL);
 }
 
 static void on_expand_publish(void *user, const char *receipt) {
-	const struct expand_state *run = user;
-	const struct expand_receipt *done = &run->expanding->receipt;
-	const char *output = run->values->request.output;
+	const struct expand_watch *run = user;
+	const struct expand_receipt *done = &run->expand->receipt;
+	const struct common_request *request = &run->values->request.common;
 	if (run->values->quiet) return;
-	uint64_t dropped = 0;
-	for (enum filter_rule rule = 0; rule < FILTER_RULES; rule++)
-		dropped += done->counts.dropped[rule];
-	if (receipt)
-		fprintf(stderr, "%zu texts in %s, receipt in %s\n", done->texts,
-		        strcmp(output, "-") ? output : "standard output", receipt);
+	watch_published(request, done->texts, "texts", receipt);
 	watch_formulas(done->counts.formulas);
-	if (dropped)
-		fprintf(stderr, "%" PRIu64 " of the %" PRIu64 " texts drawn are in %s%s instead\n",
-		        dropped, done->counts.drawn, output, OUTPUT_DROPPED);
+	watch_dropped(request, &done->counts);
 }
 
 static enum cuttle_status expand_texts(const struct expand_values *values,
                                        const struct setup_model *opened,
                                        struct cuttle_error *error) {
-	struct expanding expanding;
-	struct expand_state run = {.values = values, .expanding = &expanding};
-	const struct run_events events = {.user = &run,
-	                                  .begin = on_expand_begin,
-	                                  .reading = watch_reading,
-	                                  .token = watch_token,
-	                                  .text = watch_text,
-	                                  .stop = watch_stop,
-	                                  .end = watch_end,
-	                                  .publish = on_expand_publish};
-	enum cuttle_status status = expanding_make(&values->request, opened, &expanding, error);
-	if (!status) status = expanding_run(&values->request, &expanding, &events, error);
-	expanding_free(&expanding);
+	struct expand expand;
+	struct expand_watch run = {.values = values, .expand = &expand};
+	const struct run_events events = watch_events(&run, on_expand_begin, on_expand_publish);
+	enum cuttle_status status = expand_open(&values->request, opened, &expand, error);
+	if (!status) status = expand_run(&values->request, &expand, &events, error);
+	expand_free(&expand);
 	return status;
 }
 
 /* ---- the verb -------------------------------------------------------------------------------- */
 
 static int check_expand(const struct verb *verb, struct expand_values *values) {
-	const struct expanding_request *request = &values->request;
+	const struct expand_request *request = &values->request;
 	struct cuttle_error error;
 	const struct verb_need needs[] = {{!values->open.model, VERB_MODEL},
-	                                  {!request->input, "-i OUT"},
-	                                  {!request->output, "-o MORE"}};
+	                                  {!request->common.input, "-i OUT"},
+	                                  {!request->common.output, "-o MORE"}};
 	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	if (code) return code;
 	if (request->prompt_public && values->form != CHOICE_NONE)
@@ -227,8 +196,8 @@ static int check_expand(const struct verb *verb, struct expand_values *values) {
 		                   "--template and own prompts exclude each other");
 	enum cuttle_status status = CUTTLE_OK;
 	if (values->drop) status = filters_read(values->drop, &values->request.filters, &error);
-	if (!status) status = expanding_check(request, &error);
-	if (!status) status = expanding_paths(request, &error);
+	if (!status) status = expand_check(request, &error);
+	if (!status) status = expand_paths(request, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 

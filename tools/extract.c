@@ -14,8 +14,7 @@ struct extract_verb_values {
 	struct model_values open;
 	struct extracting_request request;
 	struct extract_values text;
-	int input_format; /* enum records_format */
-	int progress;     /* enum progress_mode */
+	int progress; /* enum progress_mode */
 	bool overwrite;
 	bool quiet;
 };
@@ -29,7 +28,7 @@ static const struct option_entry OPTIONS[] = {
 	         "- is standard input"},
 	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the document (default text)"},
-	FORMAT_OPTIONS(struct extract_verb_values, input_format, request.delimiter),
+	FORMAT_OPTIONS(struct extract_verb_values, request.input_format, request.delimiter),
 	{.name = "replies", VALUE(request.replies), .argument = "FILE",
 	 .help = "the notes, JSONL {\"index\",\"text\"}: what a remote model wrote after the "
 	         "perturbed document of this index, from 0; without any index in the order of the "
@@ -42,7 +41,7 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "replace an output that is there, but never an input"},
 	PROGRESS_OPTIONS(struct extract_verb_values),
 	MACHINE_OPTIONS(struct extract_verb_values),
-	EXTRACT_PARALLEL_OPTION(struct extract_verb_values, text),
+	EXTRACT_PARALLEL_OPTION(struct extract_verb_values, request),
 	{.name = "insecure-seed", VALUE(text.insecure_seed), .argument = "SEED",
 	 .help = "draw from this seed, so that a run can be repeated"},
 };
@@ -113,7 +112,6 @@ static void settle_extract(struct extract_verb_values *values) {
 	extract_values_settle(&values->text, request);
 	request->model = values->open.model;
 	request->lock = values->open.mlock;
-	request->input_format = (enum records_format)values->input_format;
 }
 
 static int check_extract(const struct verb *verb, const struct extract_verb_values *values) {
@@ -139,7 +137,7 @@ static int run_extract_verb(const struct verb *verb, int argc, char **argv) {
 	int code;
 	secrecy_begin();
 	extracting_default(&values.request);
-	values.text = extract_values_defaults(&values.request);
+	values.text.insecure_seed = COUNT_NONE;
 	if (!verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
 	settle_extract(&values);
 	if ((code = check_extract(verb, &values))) return code;

@@ -14,9 +14,6 @@
 #include "workflow/extracting.h"
 
 struct extract_values {
-	uint64_t tokens;        /* of a text, at most */
-	uint64_t context;       /* longest prompt plus text in tokens, 0 = as the model allows */
-	uint64_t parallel;      /* texts in flight, 0 = as suits */
 	uint64_t insecure_seed; /* COUNT_NONE = the system's random bits */
 	int form;               /* 0 continue, 1 instruct */
 	bool whole;             /* a blank line ends no text */
@@ -29,7 +26,8 @@ struct extract_values {
 
 // clang-format off
 #define EXTRACT_OPTIONS(structure, values, request) \
-	{.name = "max-tokens", .letter = 'n', OPTION(structure, values.tokens), .argument = "T", \
+	{.name = "max-tokens", .letter = 'n', OPTION(structure, request.params.tokens), \
+	 .argument = "T", \
 	 .least = 1, .most = 4096, \
 	 .help = "most tokens of a text (default 100)"}, \
 	{.name = "temperature", OPTION(structure, request.params.temperature), \
@@ -49,18 +47,17 @@ struct extract_values {
 	{.name = "system", OPTION(structure, request.params.system), .argument = "TEXT", \
 	 .help = "system message; without it that of the model's own template, if any; '' is " \
 	         "none"}, \
-	{.name = "ctx-size", .letter = 'c', OPTION(structure, values.context), \
+	{.name = "ctx-size", .letter = 'c', OPTION(structure, request.params.context), \
 	 .argument = "TOKENS", .most = UINT32_MAX, \
 	 .help = "longest prompt plus text; what does not fit is cut (default: the model's " \
 	         "context, at most 4096)"}
-#define EXTRACT_PARALLEL_OPTION(structure, values) \
-	{.name = "parallel", OPTION(structure, values.parallel), .argument = "TEXTS", .most = 256, \
+#define EXTRACT_PARALLEL_OPTION(structure, request) \
+	{.name = "parallel", OPTION(structure, request.params.parallel), .argument = "TEXTS", \
+	 .most = 256, \
 	 .help = "texts in flight at once (default: as suits the memory); results do not depend " \
 	         "on it"}
 // clang-format on
 
-/* The values when no option is given: those of the request. */
-struct extract_values extract_values_defaults(const struct extracting_request *request);
 /* Completes the request by these values. */
 void extract_values_settle(const struct extract_values *values, struct extracting_request *request);
 

@@ -18,7 +18,7 @@
 #include "tools/quote.h"
 #include "tools/watch.h"
 #include "workflow/references.h"
-#include "workflow/run.h"
+#include "workflow/generate.h"
 #include "workflow/shards.h"
 #include "workflow/warnings.h"
 #include <inttypes.h>
@@ -35,14 +35,14 @@ enum {
 // clang-format off
 const struct option_entry generate_options[] = {
 	MODEL_OPTION(struct generate_values),
-	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
+	{.name = "input", .letter = 'i', VALUE(request.common.input), .argument = "FILE",
 	 .help = "references: one sensitive document per record, JSONL, CSV or TSV, in a file or "
 	         "from a pipe; - is standard input; for lots, private categories and "
 	         "clusters a file, as its records are counted first"},
 	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the document (default text)"},
-	FORMAT_OPTIONS(struct generate_values, input_format, request.delimiter),
-	{.name = "unit-key", VALUE(request.unit_key), .argument = "FIELD",
+	FORMAT_OPTIONS(struct generate_values, request.input_format, request.delimiter),
+	{.name = "unit-key", VALUE(request.common.unit_key), .argument = "FIELD",
 	 .help = "field or column that says whose a record is: the guarantee is then for "
 	         "everybody with one value of it; a record without one is not read"},
 	{.name = "one-per-unit", .group = GROUP_LIMIT, VALUE(one_per_unit),
@@ -81,7 +81,8 @@ const struct option_entry generate_options[] = {
 	         "(default), or zcdp, which allows 6 to 9 % less clip (below 20 tokens, and "
 	         "with lots, less still) and is what a ledger adds up that is charged rho "
 	         "(default there)"},
-	{.name = "batch-size", .letter = 'B', VALUE(batch), .argument = "B", .least = 1,
+	{.name = "batch-size", .letter = 'B', VALUE(request.plan.batch), .argument = "B",
+	 .least = 1,
 	 .most = 4096,
 	 .help = "references per text (default 7)"},
 	{.name = "lots", VALUE(lots), .argument = "auto|on|off",
@@ -116,7 +117,8 @@ const struct option_entry generate_options[] = {
 	{.name = "record-filter", VALUE(request.plan.method_params.record_filter),
 	 .help = "pmixed with --order 2 to 16: count what each reference has lost, and read it "
 	         "until that is its budget, -e"},
-	{.name = "units", VALUE(units), .argument = "R", .least = 1, .most = 1 << 20,
+	{.name = "units", VALUE(request.plan.method_params.units), .argument = "R", .least = 1,
+	 .most = 1 << 20,
 	 .help = "amin: thresholds of a text, at most; each pays for one private token (default a "
 	         "quarter of -n)"},
 	{.name = "svt-noise", VALUE(request.plan.method_params.svt_noise),
@@ -128,17 +130,17 @@ const struct option_entry generate_options[] = {
 	{.name = "temperature-public", VALUE(request.plan.method_params.temperature_public),
 	 .range = TEMPERATURE_RANGE, .argument = "TAU",
 	 .help = "amin: temperature of public tokens (default 1)"},
-	{.name = "ledger", VALUE(request.ledger), .argument = "FILE",
+	{.name = "ledger", VALUE(request.common.ledger), .argument = "FILE",
 	 .help = "count this run in the ledger before it draws; exit 3 when it would go over the "
 	         "limit (see cuttle help ledger)"},
 	{.name = "charge", VALUE(charge), .argument = "epsilon|rho",
 	 .help = "what the ledger is charged: epsilon and delta (default with lots), or rho, "
 	         "which lots do not lower; a data set takes one of the two, and the default is "
 	         "what it took before"},
-	{.name = "approved", VALUE(request.approved), .argument = "COMMAND:LOSS",
+	{.name = "approved", VALUE(request.common.approved), .argument = "COMMAND:LOSS",
 	 .help = "run what was approved alone: exit 2, and no charge, unless --dry-run --json says "
 	         "this command_sha256 and this loss of its charge"},
-	{.name = "dataset", VALUE(request.dataset), .argument = "NAME",
+	{.name = "dataset", VALUE(request.common.dataset), .argument = "NAME",
 	 .help = "what the references are called, in the receipt and in the ledger"},
 	{.name = "num", .letter = 'N', .group = GROUP_TEXTS, VALUE(request.texts),
 	 .argument = "TEXTS", .least = 1, .most = SIZE_MAX / 2,
@@ -148,14 +150,15 @@ const struct option_entry generate_options[] = {
 	 .argument = "TEXTS", .least = 1, .most = SIZE_MAX / 2,
 	 .help = "with --category-public: texts for each share of 1, instead of -N, which is "
 	         "spread over the categories by their shares"},
-	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .least = 1,
+	{.name = "max-tokens", .letter = 'n', VALUE(request.plan.tokens), .argument = "T",
+	 .least = 1,
 	 .most = 1 << 20,
 	 .help = "hard cap of tokens per text, with --token-bank per batch; this is what is paid "
 	         "for (default 200)"},
 	{.name = "temperature", VALUE(request.plan.temperature), .range = TEMPERATURE_RANGE,
 	 .argument = "TAU",
 	 .help = "sampling temperature (default 1.0)"},
-	{.name = "top-k", .letter = 'k', VALUE(top_k), .argument = "K", .most = UINT32_MAX,
+	{.name = "top-k", .letter = 'k', VALUE(request.plan.top_k), .argument = "K",
 	 .help = "draw among the public model's top k and what one batch could lift there "
 	         "(default 100, 0 = all)"},
 	{.name = "center", VALUE(center), .argument = "median|none",
@@ -181,7 +184,8 @@ const struct option_entry generate_options[] = {
 	{.name = "complete", VALUE(request.plan.savings.complete),
 	 .help = "after T tokens let the public prompt alone finish the text, free of charge, "
 	         "instead of cutting it"},
-	{.name = "free-tokens", VALUE(free_tokens), .argument = "U", .most = 1 << 20,
+	{.name = "free-tokens", VALUE(request.plan.savings.free_tokens), .argument = "U",
+	 .most = 1 << 20,
 	 .help = "most tokens that are free of charge, per text or, with --token-bank, batch "
 	         "(default T)"},
 	{.name = "trim", VALUE(trim), .argument = "sentence|none",
@@ -197,11 +201,10 @@ const struct option_entry generate_options[] = {
 	         "likely than every public example, go to OUT.dropped.jsonl; they are paid for "
 	         "like others"},
 	PROMPT_OPTIONS,
-	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
-	 .most = UINT32_MAX,
+	{.name = "ctx-size", .letter = 'c', VALUE(request.plan.context), .argument = "TOKENS",
 	 .help = "longest prompt plus text; longer references are cut (default: the model's "
 	         "context, at most 4096)"},
-	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
+	{.name = "output", .letter = 'o', VALUE(request.common.output), .argument = "FILE",
 	 .help = "texts, JSONL or CSV by the ending; - is standard output, which cannot be "
 	         "continued"},
 	{.name = "output-format", VALUE(output_format), .argument = "auto|jsonl|csv",
@@ -421,10 +424,10 @@ static const char ABOUT[] =
 /* Refuses a command that lacks an option; returns the exit code. */
 static int refuse_incomplete_generate(const struct verb *verb,
                                       const struct generate_values *values) {
-	const struct run_request *request = &values->request;
+	const struct generate_request *request = &values->request;
 	const struct verb_need needs[] = {{!values->open.model, VERB_MODEL},
-	                                  {!request->input && !values->dry_run, "-i REFS"},
-	                                  {!request->output && !values->dry_run, "-o OUT"},
+	                                  {!request->common.input && !values->dry_run, "-i REFS"},
+	                                  {!request->common.output && !values->dry_run, "-o OUT"},
 	                                  {request->plan.method == CUTTLE_INVISIBLEINK &&
 	                                       isnan(request->plan.epsilon) &&
 	                                       isnan(request->plan.clip),
@@ -434,14 +437,14 @@ static int refuse_incomplete_generate(const struct verb *verb,
 
 /* ---- what a run tells, in words -------------------------------------------------------------- */
 
-struct generate_state {
+struct generate_watch {
 	struct watch watch; /* first: it is what the events of watch.h are told */
 	const struct generate_values *values;
 	const struct setup *setup;
 };
 
 /* What all records of the most frequent value cost, where that is public. */
-static void say_weight(const struct run_request *request, const struct setup *setup) {
+static void say_weight(const struct generate_request *request, const struct setup *setup) {
 	const struct receipt_unit *unit = &setup->receipt.unit;
 	if (unit->weight == 1 || unit->limited || !setup->receipt.guarantee.private_output) return;
 	fprintf(stderr,
@@ -449,23 +452,20 @@ static void say_weight(const struct run_request *request, const struct setup *se
 	        "%" PRIu64 " times the rho of one record, which is what -e or --clip were for. By "
 	        "--records-per-unit all that is public; --one-per-unit or --records-per-unit G "
 	        "bound it.\n",
-	        request->unit_key, unit->weight);
+	        request->common.unit_key, unit->weight);
 }
 
 /* Prints the guarantee. With --quiet only where it stands nowhere else: a run without a receipt, or
  * one that is not private. */
 void generate_say(const struct generate_values *values, const struct setup *setup) {
-	const struct run_request *request = &values->request;
+	const struct generate_request *request = &values->request;
 	char sentence[RECEIPT_SENTENCE];
-	bool no_receipt = !strcmp(request->output, "-") && !request->receipt;
-	if (values->quiet && !no_receipt && setup->receipt.guarantee.private_output) return;
+	const bool private_output = setup->receipt.guarantee.private_output;
 	receipt_sentence(&setup->receipt, setup->receipt.unit.key, sentence);
-	fprintf(stderr, "%s\n", sentence);
+	watch_sentence(&request->common, values->quiet, private_output, sentence);
 	if (!values->quiet) preview_say_cap(values, setup, stderr);
 	if (!values->quiet) say_weight(request, setup);
-	if (!values->quiet && !request->ledger && setup->receipt.guarantee.private_output)
-		fprintf(stderr, "No ledger: nobody counts what several runs over the same "
-		                "references spend together.\n");
+	if (!values->quiet && private_output) watch_ledger(&request->common, "references");
 }
 
 /* A shard promises nothing of its own. */
@@ -480,7 +480,7 @@ static void say_shard(const struct generate_values *values) {
 }
 
 /* Texts that this process writes, with a token bank batches. */
-static size_t count_texts(const struct generate_state *run) {
+static size_t count_texts(const struct generate_watch *run) {
 	const struct run_shard *shard = run->values->request.shard;
 	const size_t texts = run->setup->receipt.texts;
 	return shard ? (texts - (size_t)shard->number.index - 1) / (size_t)shard->number.count + 1
@@ -488,7 +488,7 @@ static size_t count_texts(const struct generate_state *run) {
 }
 
 static void on_begin(void *user, bool complete) {
-	struct generate_state *run = user;
+	struct generate_watch *run = user;
 	const struct generate_values *values = run->values;
 	if (values->shard) say_shard(values);
 	else generate_say(values, run->setup);
@@ -502,7 +502,7 @@ static void on_begin(void *user, bool complete) {
 		        receipt->unit.key ? "raise -N or lower -B" : "lower -B or -N");
 	if (complete) {
 		if (!values->quiet)
-			fprintf(stderr, "%s is already complete\n", values->request.output);
+			fprintf(stderr, "%s is already complete\n", values->request.common.output);
 		return;
 	}
 	if (!values->quiet) warnings_print(stderr, &values->request, run->setup);
@@ -510,43 +510,30 @@ static void on_begin(void *user, bool complete) {
 }
 
 static void on_publish(void *user, const char *receipt) {
-	const struct generate_state *run = user;
-	const char *output = run->values->request.output;
+	const struct generate_watch *run = user;
+	const struct common_request *request = &run->values->request.common;
 	const struct receipt *done = &run->setup->receipt;
-	if (receipt && !run->values->quiet)
-		fprintf(stderr, "%zu %s in %s, receipt in %s\n", count_texts(run),
-		        done->guarantee.savings.token_bank ? "batches of texts" : "texts",
-		        strcmp(output, "-") ? output : "standard output", receipt);
-	if (!run->values->quiet) watch_formulas(done->counts.formulas);
-	uint64_t dropped = 0;
-	for (enum filter_rule rule = 0; rule < FILTER_RULES; rule++)
-		dropped += done->counts.dropped[rule];
-	if (dropped && !run->values->quiet)
-		fprintf(stderr, "%" PRIu64 " of the %" PRIu64 " texts drawn are in %s%s instead\n",
-		        dropped, done->counts.drawn, output, OUTPUT_DROPPED);
+	if (run->values->quiet) return;
+	watch_published(request, count_texts(run),
+	                done->guarantee.savings.token_bank ? "batches of texts" : "texts", receipt);
+	watch_formulas(done->counts.formulas);
+	watch_dropped(request, &done->counts);
 }
 
-static enum cuttle_status generate_texts(const struct generate_values *values, struct setup *setup,
-                                         struct cuttle_error *error) {
-	struct generate_state run = {.values = values, .setup = setup};
-	const struct run_events events = {.user = &run,
-	                                  .begin = on_begin,
-	                                  .reading = watch_reading,
-	                                  .token = watch_token,
-	                                  .text = watch_text,
-	                                  .stop = watch_stop,
-	                                  .end = watch_end,
-	                                  .publish = on_publish};
-	return run_texts(&values->request, setup, &events, error);
+static enum cuttle_status draw_and_tell(const struct generate_values *values, struct setup *setup,
+                                        struct cuttle_error *error) {
+	struct generate_watch run = {.values = values, .setup = setup};
+	const struct run_events events = watch_events(&run, on_begin, on_publish);
+	return generate_texts(&values->request, setup, &events, error);
 }
 
 /* ---- the verb -------------------------------------------------------------------------------- */
 
 /* Checks the options against each other, then all paths. Returns the exit code. */
-int generate_check(const struct verb *verb, struct generate_values *values) {
-	const struct run_request *request = &values->request;
+int values_check(const struct verb *verb, struct generate_values *values) {
+	const struct generate_request *request = &values->request;
 	struct cuttle_error error;
-	// One own prompt alone is refused by run_request_check.
+	// One own prompt alone is refused by generate_check.
 	if (request->prompt_public && request->prompt_private && values->form != CHOICE_NONE)
 		return verb_refuse(verb, CUTTLE_USAGE,
 		                   "--template and own prompts exclude each other");
@@ -556,15 +543,15 @@ int generate_check(const struct verb *verb, struct generate_values *values) {
 		    verb, CUTTLE_USAGE,
 		    "--records-per-unit: must be a whole number from 1 to 4294967295, "
 		    "or all");
-	if (values->json && request->records_per_unit == RUN_RECORDS_ALL && !request->input)
+	if (values->json && request->records_per_unit == RUN_RECORDS_ALL && !request->common.input)
 		return verb_refuse(
 		    verb, CUTTLE_USAGE,
 		    "--records-per-unit all: what it costs follows from the records; "
 		    "give -i REFS");
 	enum cuttle_status status = CUTTLE_OK;
 	if (values->drop) status = filters_read(values->drop, &values->request.filters, &error);
-	if (!status) status = run_request_check(request, &error);
-	if (!status) status = run_request_paths(request, &error);
+	if (!status) status = generate_check(request, &error);
+	if (!status) status = generate_paths(request, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
@@ -582,10 +569,10 @@ static int print_generate_plan(const struct verb *verb, const struct generate_va
 
 static int preview_texts(const struct verb *verb, const struct generate_values *values,
                          struct setup *setup) {
-	const struct run_request *request = &values->request;
+	const struct generate_request *request = &values->request;
 	struct cuttle_error error, shortage;
 	// What all records of a unit cost together is known once they are counted.
-	const bool weighs = request->input && request->records_per_unit == RUN_RECORDS_ALL;
+	const bool weighs = request->common.input && request->records_per_unit == RUN_RECORDS_ALL;
 	// Asked before a record is read, so that what reading leaves behind decides nothing.
 	const enum cuttle_status fits = cuttle_plan_fits(setup->plan, &shortage);
 	enum cuttle_status suffices =
@@ -596,7 +583,7 @@ static int preview_texts(const struct verb *verb, const struct generate_values *
 	if (code) return code;
 	if (!values->quiet) warnings_print(stderr, request, setup);
 	if (!values->quiet) say_weight(request, setup);
-	if (request->input && !weighs) suffices = references_suffice(request, setup, &error);
+	if (request->common.input && !weighs) suffices = references_suffice(request, setup, &error);
 	if (suffices) return verb_fail(verb, suffices, &error);
 	return fits ? verb_fail(verb, fits, &shortage) : CUTTLE_OK;
 }
@@ -637,7 +624,7 @@ bool generate_read(const struct verb *verb, int argc, char **argv, struct genera
 
 /* What goes with --shard and what does not; NULL = nothing is wrong. */
 static const char *name_shard_fault(const struct generate_values *values) {
-	const struct run_request *request = &values->request;
+	const struct generate_request *request = &values->request;
 	if (values->redraw != COUNT_NONE || values->nobody_saw)
 		return "--redraw and --nobody-saw are for cuttle shard open";
 	if (!values->shard && values->shards)
@@ -645,10 +632,10 @@ static const char *name_shard_fault(const struct generate_values *values) {
 	if (!values->shard)
 		return values->wait ? "--wait is for --shard, which waits for the run" : NULL;
 	if (values->dry_run) return "--dry-run is for the whole run: leave out --shard";
-	if (request->ledger)
+	if (request->common.ledger)
 		return "--ledger is for cuttle shard open, which charges the whole run: leave it "
 		       "out with --shard";
-	if (request->overwrite)
+	if (request->common.overwrite)
 		return "--overwrite would draw a shard again that was paid for once: cuttle shard "
 		       "open --redraw";
 	return shards_fault(request);
@@ -672,12 +659,12 @@ static int join_run(const struct verb *verb, struct generate_values *values,
 	struct cuttle_error error;
 	const char *fault = name_shard_fault(values);
 	if (fault) return verb_refuse(verb, CUTTLE_USAGE, fault);
-	if (!values->shard) return refuse_run_folder(verb, values->request.output);
-	const enum cuttle_status status = shards_join(values->request.output, values->shard,
+	if (!values->shard) return refuse_run_folder(verb, values->request.common.output);
+	const enum cuttle_status status = shards_join(values->request.common.output, values->shard,
 	                                              values->shards, values->wait, shard, &error);
 	if (status) return verb_fail(verb, status, &error);
 	values->request.shard = shard;
-	values->request.output = shard->lines;
+	values->request.common.output = shard->lines;
 	return CUTTLE_OK;
 }
 
@@ -691,17 +678,17 @@ static int run_generate_verb(const struct verb *verb, int argc, char **argv) {
 	secrecy_begin();
 	if (!generate_read(verb, argc, argv, &values, &code)) return code;
 	code = join_run(verb, &values, &shard);
-	if (!code) code = generate_check(verb, &values);
+	if (!code) code = values_check(verb, &values);
 	if (!code) code = verb_open_hashed(verb, &values.open, &opened);
 	if (code) {
 		shards_leave(&shard);
 		return code;
 	}
-	enum cuttle_status status = setup_make(&values.request, &opened, &setup, &error);
+	enum cuttle_status status = generate_open(&values.request, &opened, &setup, &error);
 	if (!status && values.dry_run) code = preview_texts(verb, &values, &setup);
-	else if (!status) status = generate_texts(&values, &setup, &error);
+	else if (!status) status = draw_and_tell(&values, &setup, &error);
 	if (status) code = verb_fail(verb, status, &error);
-	setup_free(&setup);
+	generate_free(&setup);
 	cuttle_model_free(&opened.model);
 	shards_leave(&shard);
 	return code;

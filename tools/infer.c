@@ -26,12 +26,8 @@ struct infer_verb_values {
 	struct inferring_request request;
 	struct perturb_values method;
 	struct extract_values text;
-	uint64_t remote_tokens; /* of a reply, at most */
-	uint64_t timeout;       /* seconds for one attempt */
-	uint64_t retries;       /* for each text */
-	int api;                /* enum remote_api */
-	int input_format;       /* enum records_format */
-	int progress;           /* enum progress_mode */
+	int api;      /* enum remote_api */
+	int progress; /* enum progress_mode */
 	bool quiet;
 };
 
@@ -43,12 +39,13 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "model", .letter = 'm', VALUE(open.model), .argument = "FILE",
 	 .help = "the local model: it extends the raw texts; unknown words are placed by its "
 	         "tokens where the words were made from it"},
-	{.name = "input", .letter = 'i', VALUE(request.perturb.input), .argument = "FILE",
+	{.name = "input", .letter = 'i', VALUE(request.perturb.common.input), .argument = "FILE",
 	 .help = "the texts, JSONL, CSV or TSV; a file, as it is read twice"},
 	{.name = "text-field", VALUE(request.perturb.text_field), .argument = "NAME",
 	 .help = "field or column with the text (default text)"},
-	FORMAT_OPTIONS(struct infer_verb_values, input_format, request.perturb.delimiter),
-	{.name = "unit-key", VALUE(request.perturb.unit_key), .argument = "FIELD",
+	FORMAT_OPTIONS(struct infer_verb_values, request.perturb.input_format,
+	               request.perturb.delimiter),
+	{.name = "unit-key", VALUE(request.perturb.common.unit_key), .argument = "FIELD",
 	 .help = "as for cuttle perturb"},
 	PERTURB_OPTIONS(struct infer_verb_values, method, request.perturb),
 	{.name = "endpoint", VALUE(request.remote.endpoint), .argument = "URL",
@@ -61,7 +58,7 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "instruction", VALUE(request.instruction), .argument = "FILE",
 	 .help = "what the remote model is told, with {text} in it once, where the perturbed text "
 	         "goes; public"},
-	{.name = "remote-tokens", VALUE(remote_tokens), .argument = "T", .least = 1,
+	{.name = "remote-tokens", VALUE(request.remote.max_tokens), .argument = "T", .least = 1,
 	 .most = 1 << 20,
 	 .help = "most tokens of a reply (default 150)"},
 	{.name = "remote-temperature", VALUE(request.remote.temperature),
@@ -77,9 +74,10 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "trust these certificates, and no others (default: the system's)"},
 	{.name = "proxy", VALUE(request.remote.proxy), .argument = "URL",
 	 .help = "go by this proxy; the environment's are not used"},
-	{.name = "timeout", VALUE(timeout), .argument = "SECONDS", .least = 1, .most = 86400,
+	{.name = "timeout", VALUE(request.remote.timeout_s), .argument = "SECONDS", .least = 1,
+	 .most = 86400,
 	 .help = "give one attempt so long (default 120)"},
-	{.name = "retries", VALUE(retries), .argument = "TIMES", .most = 1000,
+	{.name = "retries", VALUE(request.remote.retries), .argument = "TIMES", .most = 1000,
 	 .help = "attempts after the first, for each text, the same bytes each time (default 5)"},
 	{.name = "max-requests", VALUE(request.remote.max_requests), .argument = "COUNT",
 	 .help = "stop after so many attempts, retries counted (default: any)"},
@@ -93,17 +91,17 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
 	 .help = "the final texts, JSONL, mode 0600; beside out.jsonl stand out.perturbed.jsonl, "
 	         "its receipt, and out.replies.jsonl"},
-	{.name = "receipt", VALUE(request.perturb.receipt), .argument = "FILE",
+	{.name = "receipt", VALUE(request.perturb.common.receipt), .argument = "FILE",
 	 .help = "where the receipt of the perturbed texts goes (default: "
 	         "out.perturbed.receipt.json)"},
-	{.name = "sign", VALUE(request.perturb.sign), .argument = "FILE",
+	{.name = "sign", VALUE(request.perturb.common.sign), .argument = "FILE",
 	 .help = "sign the receipt with this secret key (made by cuttle ledger key)"},
-	{.name = "overwrite", VALUE(request.perturb.overwrite),
+	{.name = "overwrite", VALUE(request.perturb.common.overwrite),
 	 .help = "replace the files of another command; what this command has perturbed and asked "
 	         "already is kept"},
 	PROGRESS_OPTIONS(struct infer_verb_values),
 	MACHINE_OPTIONS(struct infer_verb_values),
-	EXTRACT_PARALLEL_OPTION(struct infer_verb_values, text),
+	EXTRACT_PARALLEL_OPTION(struct infer_verb_values, request.extract),
 	{.name = "insecure-seed", VALUE(text.insecure_seed), .argument = "SEED",
 	 .help = "draw from this seed, for tests: the perturbed texts are NOT PRIVATE and say so"},
 };
@@ -175,7 +173,7 @@ struct infer_state {
 static void on_words_begin(void *user, bool complete) {
 	struct infer_state *run = user;
 	const struct infer_verb_values *values = run->values;
-	const struct word_receipt *receipt = &run->inferring->perturbing.receipt;
+	const struct word_receipt *receipt = &run->inferring->perturb.receipt;
 	char sentence[WORD_SENTENCE];
 	word_receipt_sentence(receipt, sentence);
 	if (!values->quiet || !receipt->guarantee.private_output) fprintf(stderr, "%s\n", sentence);
@@ -191,7 +189,7 @@ static void on_words_publish(void *user, const char *receipt) {
 	const struct infer_state *run = user;
 	if (!run->values->quiet)
 		fprintf(stderr, "%zu perturbed texts in %s, receipt in %s\n",
-		        run->inferring->perturbing.receipt.records, run->inferring->perturbed,
+		        run->inferring->perturb.receipt.records, run->inferring->perturbed,
 		        receipt);
 }
 
@@ -232,14 +230,7 @@ static enum cuttle_status infer_texts(const struct infer_verb_values *values,
                                       struct cuttle_error *error) {
 	struct inferring inferring;
 	struct infer_state run = {.values = values, .inferring = &inferring};
-	const struct run_events perturb = {.user = &run,
-	                                   .begin = on_words_begin,
-	                                   .reading = watch_reading,
-	                                   .token = watch_token,
-	                                   .text = watch_text,
-	                                   .stop = watch_stop,
-	                                   .end = watch_end,
-	                                   .publish = on_words_publish};
+	const struct run_events perturb = watch_events(&run, on_words_begin, on_words_publish);
 	const struct extracting_events extract = {
 	    .user = &run, .begin = on_extend_begin, .text = watch_text, .stop = watch_stop};
 	const struct inferring_events events = {.perturb = &perturb,
@@ -261,22 +252,16 @@ static enum cuttle_status infer_texts(const struct infer_verb_values *values,
 
 static const char *settle_infer(struct infer_verb_values *values) {
 	struct inferring_request *request = &values->request;
-	struct perturbing_request *perturb = &request->perturb;
-	const char *epoch = getenv("SOURCE_DATE_EPOCH");
+	struct perturb_request *perturb = &request->perturb;
 	const char *fault = perturb_values_settle(&values->method, perturb);
 	if (fault) return fault;
 	extract_values_settle(&values->text, &request->extract);
 	perturb->params.insecure = values->text.insecure_seed != COUNT_NONE;
 	if (perturb->params.insecure) perturb->params.insecure_seed = values->text.insecure_seed;
-	perturb->input_format = (enum records_format)values->input_format;
-	perturb->model = request->extract.model = values->open.model;
-	perturb->lock = values->open.mlock;
+	verb_common(&values->open, NULL, &perturb->common);
+	request->extract.model = values->open.model;
 	perturb->threads = (unsigned)values->open.threads;
 	request->remote.api = (enum remote_api)values->api;
-	request->remote.max_tokens = (uint32_t)values->remote_tokens;
-	request->remote.timeout_s = (uint32_t)values->timeout;
-	request->remote.retries = (uint32_t)values->retries;
-	if (epoch && !options_count(epoch, UINT64_MAX, &perturb->now)) perturb->now = UINT64_MAX;
 	return NULL;
 }
 
@@ -285,7 +270,7 @@ static int check_infer(const struct verb *verb, const struct infer_verb_values *
 	struct cuttle_error error;
 	const struct verb_need needs[] = {{!request->perturb.words, "--words WORDS"},
 	                                  {!values->open.model, VERB_MODEL},
-	                                  {!request->perturb.input, "-i TEXTS"},
+	                                  {!request->perturb.common.input, "-i TEXTS"},
 	                                  {!request->remote.endpoint, "--endpoint URL"},
 	                                  {!request->remote.model, "--remote-model NAME"},
 	                                  {!request->output, "-o OUT"}};
@@ -293,7 +278,8 @@ static int check_infer(const struct verb *verb, const struct infer_verb_values *
 	if (code) return code;
 	enum cuttle_status status = inferring_check(request, &error);
 	if (!status && !request->show)
-		status = rewrite_allowed(request->output, request->perturb.overwrite, &error);
+		status =
+		    rewrite_allowed(request->output, request->perturb.common.overwrite, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
@@ -304,10 +290,7 @@ static int run_infer_verb(const struct verb *verb, int argc, char **argv) {
 	int code;
 	secrecy_begin();
 	inferring_default(&values.request);
-	values.text = extract_values_defaults(&values.request.extract);
-	values.remote_tokens = values.request.remote.max_tokens;
-	values.timeout = values.request.remote.timeout_s;
-	values.retries = values.request.remote.retries;
+	values.text.insecure_seed = COUNT_NONE;
 	if (!verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
 	const char *fault = settle_infer(&values);
 	if (fault) return verb_refuse(verb, CUTTLE_USAGE, fault);

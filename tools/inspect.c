@@ -23,11 +23,11 @@ struct inspect_values {
 
 // clang-format off
 static const struct option_entry OPTIONS[] = {
-	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
+	{.name = "input", .letter = 'i', VALUE(request.common.input), .argument = "FILE",
 	 .help = "the documents, JSONL, CSV or TSV; - is standard input"},
 	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the document (default text)"},
-	{.name = "unit-key", VALUE(request.unit_key), .argument = "FIELD",
+	{.name = "unit-key", VALUE(request.common.unit_key), .argument = "FIELD",
 	 .help = "field or column that says whose a record is: counts the records of each owner"},
 	{.name = "category-field", VALUE(category_fields), .argument = "FIELD",
 	 .help = "field or column with the records' category: counts the records of each; up to "
@@ -38,14 +38,13 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "clusters", VALUE(request.clusters), .argument = "FILE",
 	 .help = "a file of cuttle clusters, as in generate: for the generate line, and for the "
 	         "room that a cluster's words take in the prompts"},
-	FORMAT_OPTIONS(struct generate_values, input_format, request.delimiter),
-	{.name = "batch-size", .letter = 'B', VALUE(batch), .argument = "B", .most = UINT32_MAX,
+	FORMAT_OPTIONS(struct generate_values, request.input_format, request.delimiter),
+	{.name = "batch-size", .letter = 'B', VALUE(request.plan.batch), .argument = "B",
 	 .help = "references per text, for the generate line (default 7)"},
 	MODEL_OPTIONS(struct generate_values),
-	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
-	 .most = UINT32_MAX,
+	{.name = "ctx-size", .letter = 'c', VALUE(request.plan.context), .argument = "TOKENS",
 	 .help = "longest prompt plus text, as in generate; with -m: how many documents it cuts"},
-	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .most = UINT32_MAX,
+	{.name = "max-tokens", .letter = 'n', VALUE(request.plan.tokens), .argument = "T",
 	 .help = "tokens of a text to write, with the free ones: a document has what they leave "
 	         "of -c (default 200)"},
 	PROMPT_OPTIONS,
@@ -221,9 +220,10 @@ static void print_declared(const struct inspect_report *report) {
 static void print_groups(const struct inspect_report *report) {
 	const struct survey *survey = report->survey;
 	const struct option_list *category_fields = &report->values->category_fields;
-	if (report->values->request.unit_key) {
+	if (report->values->request.common.unit_key) {
 		printf("%-13s%zu values of %s, %zu records without one\n", "owners",
-		       survey->owners.count, report->values->request.unit_key, survey->unowned);
+		       survey->owners.count, report->values->request.common.unit_key,
+		       survey->unowned);
 		print_numbers("records each", &survey->owners);
 	}
 	if (!category_fields->count) return;
@@ -287,14 +287,14 @@ static void print_report(const struct inspect_report *report) {
 		       report->line);
 	else if (!count) printf("\nThere is no record to write from.\n");
 	else
-		printf("\nThere are fewer than B = %" PRIu64
+		printf("\nThere are fewer than B = %" PRIu32
 		       " records of a category: give a smaller -B, or other categories.\n",
-		       report->values->batch);
+		       report->values->request.plan.batch);
 	if (report->line && strstr(report->line, " --category-public ") &&
-	    report->values->request.unit_key)
+	    report->values->request.common.unit_key)
 		printf("Choose: protect each %s as a whole, or keep the category of each record "
 		       "secret. This line does the first; for the second leave out --unit-key.\n",
-		       report->values->request.unit_key);
+		       report->values->request.common.unit_key);
 	else if (report->line && strstr(report->line, " --category-public "))
 		printf("Choose: shares, or secret categories. This line does the first; for the "
 		       "second leave out the shares.\n");
@@ -307,8 +307,8 @@ static void print_report(const struct inspect_report *report) {
 		printf("The clusters stay private: lots use half of the records, and how many "
 		       "texts each cluster gets follows from noisy counts, for none of fewer than "
 		       "B records.\n");
-	else if (report->line && !report->values->request.unit_key &&
-	         records_count(report->records) / 2 >= report->values->batch)
+	else if (report->line && !report->values->request.common.unit_key &&
+	         records_count(report->records) / 2 >= report->values->request.plan.batch)
 		printf(
 		    "With half as many texts or fewer, generate draws lots (--lots), which buys a "
 		    "larger clip at the same -e. cuttle budget plan --records %zu shows how "
@@ -422,7 +422,7 @@ static json_t *encode_report(const struct inspect_report *report) {
 		    {"reference_tokens", json_integer(report->guarantee->reference_tokens)}};
 		root = jsonout_extend(root, more, sizeof more / sizeof *more);
 	}
-	if (report->values->request.unit_key) {
+	if (report->values->request.common.unit_key) {
 		const struct jsonout_member more[] = {
 		    {"owners", json_integer((json_int_t)survey->owners.count)},
 		    {"records_per_owner", encode_survey_numbers(&survey->owners)},
@@ -454,12 +454,12 @@ static int prepare_cut(const struct verb *verb, struct generate_values *values,
 	values->dry_run = true; // nothing is drawn, so memory for it is no matter
 	values_settle(values);
 	// Its plan is for lengths alone: no record is counted for lots.
-	values->request.input = NULL;
+	values->request.common.input = NULL;
 	if (!values->request.clusters) values->request.lots = RUN_LOTS_OFF;
 	values->request.category_public = values->request.categories != NULL;
 	const int code = verb_open_hashed(verb, &values->open, opened);
 	if (code) return code;
-	const enum cuttle_status status = setup_make(&values->request, opened, setup, &error);
+	const enum cuttle_status status = generate_open(&values->request, opened, setup, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
@@ -474,7 +474,7 @@ static int tell_owner(const struct verb *verb, const struct inspect_values *valu
 	    .model = setup->model,
 	    .reference_tokens = guarantee ? guarantee->reference_tokens : 0,
 	    .reference_bytes = guarantee ? guarantee->reference_bytes : 0,
-	    .owners = run->request.unit_key != NULL,
+	    .owners = run->request.common.unit_key != NULL,
 	    .label_count = run->category_fields.count};
 	struct survey survey;
 	struct cuttle_error error;
@@ -509,12 +509,12 @@ static int inspect_file(const struct verb *verb, const struct inspect_values *va
 	struct cuttle_error error;
 	struct fields *fields = calloc(1, sizeof *fields);
 	if (!fields) return verb_refuse(verb, CUTTLE_NOMEM, "out of memory");
-	const struct records_request request = {.path = run->request.input,
+	const struct records_request request = {.path = run->request.common.input,
 	                                        .field = run->request.text_field,
-	                                        .id_field = run->request.unit_key,
+	                                        .id_field = run->request.common.unit_key,
 	                                        .id_is_owner = true,
 	                                        .all_columns = true,
-	                                        .format = (enum records_format)run->input_format,
+	                                        .format = run->request.input_format,
 	                                        .delimiter = run->request.delimiter,
 	                                        .limit = SIZE_MAX,
 	                                        .labels = run->category_fields.texts,
@@ -543,22 +543,22 @@ static int run_inspect_verb(const struct verb *verb, int argc, char **argv) {
 	int operand, code;
 	secrecy_begin();
 	if (!verb_begin(verb, argc, argv, &values, &operand, &code)) return code;
-	if (operand != argc || !values.run.request.input)
+	if (operand != argc || !values.run.request.common.input)
 		return verb_refuse(verb, CUTTLE_USAGE, "give the documents with -i FILE");
 	if (values.run.request.categories && !values.run.category_fields.count)
 		return verb_refuse(verb, CUTTLE_USAGE, "--categories needs --category-field FIELD");
 	if (values.run.request.clusters &&
-	    (values.run.category_fields.count || values.run.request.unit_key))
+	    (values.run.category_fields.count || values.run.request.common.unit_key))
 		return verb_refuse(verb, CUTTLE_USAGE,
 		                   "--clusters: leave out --category-field and --unit-key, as in "
 		                   "generate");
-	if (!values.run.batch)
+	if (!values.run.request.plan.batch)
 		return verb_refuse(verb, CUTTLE_USAGE,
 		                   "--batch-size: must be a whole number above 0");
 	struct generate_values cut = values.run;
 	if (cut.open.model) code = prepare_cut(verb, &cut, &opened, &setup);
 	if (!code) code = inspect_file(verb, &values, &setup);
-	setup_free(&setup);
+	generate_free(&setup);
 	cuttle_model_free(&opened.model);
 	return code;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuttle merge: makes one output of the shards of a run, with its receipt. The work is done in
 // workflow/merging.c; it reads no private text.
-#include "tools/values.h"
+#include "tools/verbs.h"
 
 #include "io/output.h"
 #include "tools/watch.h"
@@ -15,22 +15,20 @@
 #define VALUE(member) OPTION(struct merge_values, member)
 
 struct merge_values {
-	struct {
-		const char *output, *receipt, *ledger, *key, *sign;
-		bool overwrite;
-	} request;
+	struct merging_request request;
+	const char *key;
 	bool quiet;
 };
 
 // clang-format off
 static const struct option_entry OPTIONS[] = {
-	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
+	{.name = "output", .letter = 'o', VALUE(request.common.output), .argument = "FILE",
 	 .help = "all texts, in the order of the run; JSONL, or CSV where shard open had "
 	         "--output-format csv"},
-	{.name = "ledger", VALUE(request.ledger), .argument = "FILE",
+	{.name = "ledger", VALUE(request.common.ledger), .argument = "FILE",
 	 .help = "the ledger that shard open charged: it must have the entry, and is told of the "
 	         "output; needed where there was one"},
-	{.name = "key", VALUE(request.key), .argument = "PUBLIC",
+	{.name = "key", VALUE(key), .argument = "PUBLIC",
 	 .help = "run.json and the receipts of all shards must be signed with this key: its 64 "
 	         "digits, or the file with them that cuttle ledger key made"},
 	RECEIPT_OPTIONS(struct merge_values),
@@ -52,24 +50,24 @@ static const char ABOUT[] =
 // clang-format on
 
 /* Returns the exit code. */
-static int check_merge_paths(const struct verb *verb, const struct merge_values *values,
-                             const char *folder) {
+static int check_merge_paths(const struct verb *verb, const struct merge_values *values) {
+	const struct common_request *common = &values->request.common;
 	char *receipt;
 	struct cuttle_error error;
-	const enum cuttle_status status = request_receipt_beside(
-	    values->request.output, values->request.receipt, &receipt, &error);
+	const enum cuttle_status status =
+	    common_receipt_beside(common->output, common->receipt, &receipt, &error);
 	if (status) return verb_fail(verb, status, &error);
 	const struct path_use uses[] = {
-	    PATH_ALONE("RUN", folder, PATH_RUN),
-	    PATH_ALONE("--key", values->request.key, PATH_FILE),
-	    PATH_ALONE("--sign", values->request.sign, PATH_FILE),
-	    {"--ledger", values->request.ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
+	    PATH_ALONE("RUN", values->request.folder, PATH_RUN),
+	    PATH_ALONE("--key", values->key, PATH_FILE),
+	    PATH_ALONE("--sign", common->sign, PATH_FILE),
+	    {"--ledger", common->ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
 	    {"-o",
-	     values->request.output,
+	     common->output,
 	     PATH_RECORD,
 	     receipt,
 	     {".journal", ".journal.key", LOTS_BESIDE, ".run", OUTPUT_DROPPED}},
-	    PATH_ALONE("--receipt", values->request.receipt, PATH_RECORD),
+	    PATH_ALONE("--receipt", common->receipt, PATH_RECORD),
 	};
 	const int code = verb_paths(verb, uses, sizeof uses / sizeof *uses);
 	free(receipt);
@@ -78,45 +76,41 @@ static int check_merge_paths(const struct verb *verb, const struct merge_values 
 
 static int run_merge_verb(const struct verb *verb, int argc, char **argv) {
 	struct merge_values values = {0};
+	struct merging_request *request = &values.request;
 	struct merging_result result;
 	struct cuttle_error error;
 	char public_key[SIGNATURE_PUBLIC];
 	int operand, code;
 	if (!verb_begin(verb, argc, argv, &values, &operand, &code)) return code;
 	const struct verb_need needs[] = {{operand >= argc, "RUN"},
-	                                  {!values.request.output, "-o OUT"}};
+	                                  {!request->common.output, "-o OUT"}};
 	if ((code = verb_lacks(verb, needs, sizeof needs / sizeof *needs))) return code;
 	if (operand + 1 != argc) return verb_refuse(verb, CUTTLE_USAGE, "name one folder, RUN");
-	const char *folder = argv[operand];
-	if (shard_inside(folder, values.request.output) ||
-	    shard_inside(folder, values.request.receipt))
+	request->folder = argv[operand];
+	if (shard_inside(request->folder, request->common.output) ||
+	    shard_inside(request->folder, request->common.receipt))
 		return verb_refuse(
 		    verb, CUTTLE_USAGE,
 		    "-o and --receipt: the output goes somewhere else than into RUN");
-	if ((code = check_merge_paths(verb, &values, folder))) return code;
-	struct merging_request request = {.folder = folder,
-	                                  .output = values.request.output,
-	                                  .receipt = values.request.receipt,
-	                                  .ledger = values.request.ledger,
-	                                  .sign = values.request.sign,
-	                                  .now = values_now((uint64_t)time(NULL)),
-	                                  .overwrite = values.request.overwrite};
+	if ((code = check_merge_paths(verb, &values))) return code;
+	request->common.now = verb_now((uint64_t)time(NULL));
 	enum cuttle_status status = CUTTLE_OK;
-	if (values.request.key) {
-		request.key = public_key;
-		status = signature_read_public(values.request.key, public_key, &error);
+	if (values.key) {
+		request->key = public_key;
+		status = signature_read_public(values.key, public_key, &error);
 	}
 	if (!status) {
-		status = merging_run(&request, &result, &error);
+		status = merging_run(request, &result, &error);
 		if (result.lacking) printf("%s\n", result.lacking);
 		free(result.lacking);
 	}
 	if (status) return verb_fail(verb, status, &error);
 	if (values.quiet) return CUTTLE_OK;
-	if (result.complete) fprintf(stderr, "%s is already complete\n", request.output);
+	if (result.complete) fprintf(stderr, "%s is already complete\n", request->common.output);
 	else
 		fprintf(stderr, "%s\n%" PRIu64 " texts of %" PRIu64 " shards, %" PRIu64 " in %s\n",
-		        result.guarantee, result.texts, result.shards, result.kept, request.output);
+		        result.guarantee, result.texts, result.shards, result.kept,
+		        request->common.output);
 	watch_formulas(result.formulas);
 	return CUTTLE_OK;
 }

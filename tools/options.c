@@ -86,6 +86,20 @@ static bool is_above(const char *range, double value) {
 	       value > strtod(range + strlen(above), NULL);
 }
 
+/* Reads a whole number in the option's range. */
+static bool set_count(const struct option_entry *entry, const char *text, uint64_t *count,
+                      const char *option, struct cuttle_error *error) {
+	const uint64_t room = entry->kind == OPTION_SMALL ? UINT32_MAX : COUNT_NONE - 1,
+	               most = entry->most ? entry->most : room;
+	char allowed[128];
+	if (options_count(text, most, count) && *count >= entry->least) return true;
+	(void)snprintf(allowed, sizeof allowed,
+	               most <= UINT32_MAX ? "a whole number from %llu to %llu"
+	                                  : "a whole number, %llu or more",
+	               (unsigned long long)entry->least, (unsigned long long)most);
+	return refuse_value(error, option, text, allowed);
+}
+
 /* Stores the value that `text` gives at the entry's offset. text is NULL for a flag on the command
  * line. Messages name the option as `option`. */
 static bool set_option(const struct option_entry *entry, const char *text, void *values,
@@ -123,16 +137,13 @@ static bool set_option(const struct option_entry *entry, const char *text, void 
 		               entry->range ? entry->range : "");
 		return refuse_value(error, option, text, allowed);
 	}
-	case OPTION_COUNT: {
-		uint64_t most = entry->most ? entry->most : COUNT_NONE - 1;
-		if (options_count(text, most, (uint64_t *)(void *)place) &&
-		    *(uint64_t *)(void *)place >= entry->least)
-			return true;
-		(void)snprintf(allowed, sizeof allowed,
-		               most <= UINT32_MAX ? "a whole number from %llu to %llu"
-		                                  : "a whole number, %llu or more",
-		               (unsigned long long)entry->least, (unsigned long long)most);
-		return refuse_value(error, option, text, allowed);
+	case OPTION_COUNT:
+		return set_count(entry, text, (uint64_t *)(void *)place, option, error);
+	case OPTION_SMALL: {
+		uint64_t count;
+		if (!set_count(entry, text, &count, option, error)) return false;
+		*(uint32_t *)(void *)place = (uint32_t)count;
+		return true;
 	}
 	case OPTION_CHOICE:
 		*(int *)(void *)place = parse_choice(entry->argument, text);

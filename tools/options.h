@@ -18,7 +18,8 @@ enum option_kind {
 	OPTION_LIST,  /* struct option_list: may be given several times */
 	OPTION_REAL,  /* double: a finite number */
 	OPTION_COUNT, /* uint64_t: a whole number */
-	OPTION_CHOICE /* int: one of several names, by its position from 0 */
+	OPTION_SMALL, /* uint32_t: the same, up to 2^32 - 1 */
+	OPTION_CHOICE /* int or an enum: one of several names, by its position from 0 */
 };
 
 /* The arguments of an option that may be given several times. */
@@ -43,8 +44,8 @@ struct option_entry {
 	const char *argument;
 	const char *help;
 	uint64_t least; /* COUNT: smallest value */
-	/* COUNT: greatest value; 0 = UINT64_MAX - 1. LIST: how often it may be given; 0 =
-	 * OPTION_MOST. */
+	/* COUNT: greatest value; 0 = UINT64_MAX - 1, of SMALL UINT32_MAX. LIST: how often it may be
+	 * given; 0 = OPTION_MOST. */
 	uint64_t most;
 	/* REAL: says in messages which numbers have a meaning, as "above 0, as in 3"; NULL = any.
 	 * Parsing checks an "above" at its beginning; the rest, whoever uses the value. */
@@ -67,8 +68,12 @@ struct option_heading {
 	    struct option_list: OPTION_LIST, \
 	    double: OPTION_REAL, \
 	    uint64_t: OPTION_COUNT, \
+	    uint32_t: OPTION_SMALL, \
 	    int: OPTION_CHOICE), \
 	.offset = offsetof(structure, member)
+/* The same of an enum, whose type is that of a whole number. */
+#define OPTION_ENUM(structure, member) \
+	.kind = OPTION_CHOICE, .offset = offsetof(structure, member)
 // clang-format on
 
 /* The value of a COUNT or CHOICE member whose option has no default and was not given. The verb

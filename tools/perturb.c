@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuttle perturb: replaces the words of texts by random ones of a public list. The work is done in
-// workflow/perturbing; here options become its request, and what it tells becomes words. No private
+// workflow/perturb; here options become its request, and what it tells becomes words. No private
 // data passes through.
 //
 // The order matters, and is that of run_perturb_verb:
@@ -22,10 +22,9 @@
 
 struct perturb_verb_values {
 	struct model_values open;
-	struct perturbing_request request;
+	struct perturb_request request;
 	struct perturb_values method;
 	uint64_t insecure_seed; /* COUNT_NONE = drawn from the system */
-	int input_format;       /* enum records_format */
 	int progress;           /* enum progress_mode */
 	bool dry_run;
 	bool quiet;
@@ -39,18 +38,18 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "model", .letter = 'm', VALUE(open.model), .argument = "FILE",
 	 .help = "the model that the words were made from: words that are not among them are "
 	         "placed by its tokens (default: they are drawn like no word)"},
-	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
+	{.name = "input", .letter = 'i', VALUE(request.common.input), .argument = "FILE",
 	 .help = "the texts, JSONL, CSV or TSV, a file or a pipe; - is standard input"},
-	FORMAT_OPTIONS(struct perturb_verb_values, input_format, request.delimiter),
+	FORMAT_OPTIONS(struct perturb_verb_values, request.input_format, request.delimiter),
 	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the text (default text)"},
 	{.name = "id-field", VALUE(request.id_field), .argument = "NAME",
 	 .help = "copy this field into the lines, as id: declares it public"},
-	{.name = "unit-key", VALUE(request.unit_key), .argument = "FIELD",
+	{.name = "unit-key", VALUE(request.common.unit_key), .argument = "FIELD",
 	 .help = "field that says whose a record is, for a ledger that counts by it; a record "
 	         "without it is one without words; the guarantee stays that of one record"},
 	PERTURB_OPTIONS(struct perturb_verb_values, method, request),
-	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
+	{.name = "output", .letter = 'o', VALUE(request.common.output), .argument = "FILE",
 	 .help = "the perturbed texts, JSONL, or CSV into .csv; - is standard output, which cannot "
 	         "be continued"},
 	RECEIPT_OPTIONS(struct perturb_verb_values),
@@ -98,93 +97,72 @@ static const char ABOUT[] =
 
 /* Completes the request. Returns what is wrong with the options, or NULL. */
 static const char *settle_perturb(struct perturb_verb_values *values) {
-	struct perturbing_request *request = &values->request;
-	const char *epoch = getenv("SOURCE_DATE_EPOCH");
+	struct perturb_request *request = &values->request;
 	const char *fault = perturb_values_settle(&values->method, request);
 	if (fault) return fault;
 	request->params.insecure = values->insecure_seed != COUNT_NONE;
 	if (request->params.insecure) request->params.insecure_seed = values->insecure_seed;
-	request->input_format = (enum records_format)values->input_format;
-	request->model = values->open.model;
-	request->lock = values->open.mlock;
+	verb_common(&values->open, NULL, &request->common);
 	request->threads = (unsigned)values->open.threads;
-	if (epoch && !options_count(epoch, UINT64_MAX, &request->now)) request->now = UINT64_MAX;
 	return NULL;
 }
 
 static int refuse_incomplete_perturb(const struct verb *verb,
                                      const struct perturb_verb_values *values) {
-	const struct perturbing_request *request = &values->request;
+	const struct perturb_request *request = &values->request;
 	const struct verb_need needs[] = {{!request->words, "--words WORDS"},
-	                                  {!request->input && !values->dry_run, "-i TEXTS"},
-	                                  {!request->output && !values->dry_run, "-o OUT"}};
+	                                  {!request->common.input && !values->dry_run, "-i TEXTS"},
+	                                  {!request->common.output && !values->dry_run, "-o OUT"}};
 	return verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 }
 
 /* ---- what a run tells, in words -------------------------------------------------------------- */
 
-struct perturb_state {
+struct perturb_watch {
 	struct watch watch; /* first: it is what the events of watch.h are told */
 	const struct perturb_verb_values *values;
-	const struct perturbing *perturbing;
+	const struct perturb *perturb;
 };
 
 static void on_perturb_begin(void *user, bool complete) {
-	struct perturb_state *run = user;
+	struct perturb_watch *run = user;
 	const struct perturb_verb_values *values = run->values;
-	const struct word_receipt *receipt = &run->perturbing->receipt;
-	const bool no_receipt = !strcmp(values->request.output, "-") && !values->request.receipt;
+	const struct word_receipt *receipt = &run->perturb->receipt;
+	const struct common_request *request = &values->request.common;
 	char sentence[WORD_SENTENCE];
 	word_receipt_sentence(receipt, sentence);
-	if (!values->quiet || no_receipt || !receipt->guarantee.private_output)
-		fprintf(stderr, "%s\n", sentence);
-	if (!values->quiet && word_receipt_counts(receipt) && !values->request.ledger)
-		fprintf(stderr, "No ledger: nobody counts what several runs over the same records "
-		                "spend together.\n");
-	if (complete) {
-		fprintf(stderr, "%s is already complete\n", values->request.output);
-		return;
-	}
+	watch_sentence(request, values->quiet, receipt->guarantee.private_output, sentence);
+	if (!values->quiet && word_receipt_counts(receipt)) watch_ledger(request, "records");
+	if (watch_complete(request, complete)) return;
 	watch_begin(&run->watch, values->quiet, values->progress, receipt->records, NULL);
 }
 
 static void on_perturb_publish(void *user, const char *receipt) {
-	const struct perturb_state *run = user;
-	const char *output = run->values->request.output;
-	if (receipt && !run->values->quiet)
-		fprintf(stderr, "%zu texts in %s, receipt in %s\n",
-		        run->perturbing->receipt.records,
-		        strcmp(output, "-") ? output : "standard output", receipt);
-	if (!run->values->quiet) watch_formulas(run->perturbing->formulas);
+	const struct perturb_watch *run = user;
+	if (run->values->quiet) return;
+	watch_published(&run->values->request.common, run->perturb->receipt.records, "texts",
+	                receipt);
+	watch_formulas(run->perturb->formulas);
 }
 
 static enum cuttle_status perturb_records(const struct perturb_verb_values *values,
-                                          struct perturbing *perturbing,
-                                          struct cuttle_error *error) {
-	struct perturb_state run = {.values = values, .perturbing = perturbing};
-	const struct run_events events = {.user = &run,
-	                                  .begin = on_perturb_begin,
-	                                  .reading = watch_reading,
-	                                  .token = watch_token,
-	                                  .text = watch_text,
-	                                  .stop = watch_stop,
-	                                  .end = watch_end,
-	                                  .publish = on_perturb_publish};
-	return perturbing_run(&values->request, perturbing, &events, error);
+                                          struct perturb *perturb, struct cuttle_error *error) {
+	struct perturb_watch run = {.values = values, .perturb = perturb};
+	const struct run_events events = watch_events(&run, on_perturb_begin, on_perturb_publish);
+	return perturb_run(&values->request, perturb, &events, error);
 }
 
 /* ---- --dry-run ------------------------------------------------------------------------------- */
 
 /* What rank makes of a known word. */
-static enum cuttle_status print_rank(const struct perturbing *perturbing,
-                                     struct cuttle_error *error) {
-	const struct word_receipt *receipt = &perturbing->receipt;
+static enum cuttle_status print_rank(const struct perturb *perturb, struct cuttle_error *error) {
+	const struct word_receipt *receipt = &perturb->receipt;
 	const struct cuttle_perturb_params *params = &receipt->params;
 	const uint32_t words = receipt->guarantee.words, near = receipt->guarantee.near;
 	double in_near = 0, unchanged = 0;
 	uint32_t best;
 	enum cuttle_status status =
-	    cuttle_perturb_best_near(perturbing->words, params->epsilon_millionths, &best, error);
+	    cuttle_perturb_best_near(perturb->words, params->epsilon_millionths, &best, error);
 	if (!status) status = cuttle_perturb_share(params, words, 1, &unchanged, error);
 	if (!status && near) status = cuttle_perturb_share(params, words, near, &in_near, error);
 	if (status) return status;
@@ -213,34 +191,33 @@ static void print_record_cost(const struct word_receipt *receipt) {
 }
 
 static enum cuttle_status preview_perturb(const struct perturb_verb_values *values,
-                                          struct perturbing *perturbing,
-                                          struct cuttle_error *error) {
-	const struct perturbing_request *request = &values->request;
-	const struct word_receipt *receipt = &perturbing->receipt;
+                                          struct perturb *perturb, struct cuttle_error *error) {
+	const struct perturb_request *request = &values->request;
+	const struct word_receipt *receipt = &perturb->receipt;
 	char sentence[WORD_SENTENCE];
 	enum cuttle_status status =
-	    request->input ? perturbing_count(request, perturbing, error) : CUTTLE_OK;
+	    request->common.input ? perturb_count(request, perturb, error) : CUTTLE_OK;
 	if (status) return status;
 	printf("words         %s: %" PRIu32 ", vectors of %zu\nwords sha256  %s\n", request->words,
 	       receipt->guarantee.words, receipt->vector, receipt->words_sha256);
 	if (receipt->model_name)
-		printf("model         %s (%" PRIu64 " bytes)\nmodel sha256  %s\n", request->model,
-		       receipt->model_bytes, receipt->model_sha256);
+		printf("model         %s (%" PRIu64 " bytes)\nmodel sha256  %s\n",
+		       request->common.model, receipt->model_bytes, receipt->model_sha256);
 	printf("kernels       %s\n", receipt->isa);
-	if (request->input) printf("records       %zu\n", receipt->records);
+	if (request->common.input) printf("records       %zu\n", receipt->records);
 	printf("method        %s\nepsilon       %.10g per word\n",
 	       WORD_METHOD_NAMES[receipt->params.method], receipt->params.epsilon_millionths / 1e6);
 	print_record_cost(receipt);
-	if (receipt->params.method == CUTTLE_RANK) status = print_rank(perturbing, error);
+	if (receipt->params.method == CUTTLE_RANK) status = print_rank(perturb, error);
 	if (status) return status;
-	if (request->input && request->pad)
+	if (request->common.input && request->pad)
 		printf("output        %zu lines, of %" PRIu32 " words each\n", receipt->records,
 		       receipt->record_words);
-	else if (request->input)
+	else if (request->common.input)
 		printf("output        %zu lines, each with as many words as its text%s\n",
 		       receipt->records, receipt->record_words ? ", at most N" : "");
 	word_receipt_sentence(receipt, sentence);
-	printf("command       %s\n\n%s\n", perturbing->fingerprint, sentence);
+	printf("command       %s\n\n%s\n", perturb->fingerprint, sentence);
 	return CUTTLE_OK;
 }
 
@@ -249,11 +226,11 @@ static enum cuttle_status preview_perturb(const struct perturb_verb_values *valu
 static enum cuttle_status run_perturb(struct perturb_verb_values *values,
                                       const struct setup_model *opened,
                                       struct cuttle_error *error) {
-	struct perturbing perturbing;
-	enum cuttle_status status = perturbing_make(&values->request, opened, &perturbing, error);
-	if (!status && values->dry_run) status = preview_perturb(values, &perturbing, error);
-	else if (!status) status = perturb_records(values, &perturbing, error);
-	perturbing_free(&perturbing);
+	struct perturb perturb;
+	enum cuttle_status status = perturb_open(&values->request, opened, &perturb, error);
+	if (!status && values->dry_run) status = preview_perturb(values, &perturb, error);
+	else if (!status) status = perturb_records(values, &perturb, error);
+	perturb_free(&perturb);
 	return status;
 }
 
@@ -264,14 +241,14 @@ static int run_perturb_verb(const struct verb *verb, int argc, char **argv) {
 	struct cuttle_error error;
 	int code;
 	secrecy_begin();
-	perturbing_default(&values.request);
+	perturb_default(&values.request);
 	if (!verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
 	const char *fault = settle_perturb(&values);
 	if (fault) return verb_refuse(verb, CUTTLE_USAGE, fault);
 	code = refuse_incomplete_perturb(verb, &values);
 	if (code) return code;
-	enum cuttle_status status = perturbing_check(&values.request, &error);
-	if (!status) status = perturbing_paths(&values.request, &error);
+	enum cuttle_status status = perturb_check(&values.request, &error);
+	if (!status) status = perturb_paths(&values.request, &error);
 	if (status) return verb_fail(verb, status, &error);
 	code = values.open.model ? verb_open_hashed(verb, &values.open, &opened)
 	                         : verb_machine(verb, &values.open);

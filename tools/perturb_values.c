@@ -36,7 +36,7 @@ static bool settle_epsilon(double epsilon, uint32_t *millionths) {
 	return true;
 }
 
-static bool settle_keep(const struct option_list *keep, struct perturbing_request *request) {
+static bool settle_keep(const struct option_list *keep, struct perturb_request *request) {
 	for (size_t i = 0; i < keep->count; i++) {
 		if (!strcmp(keep->texts[i], "punctuation")) request->keep_punctuation = true;
 		else if (!strcmp(keep->texts[i], "numbers")) request->keep_numbers = true;
@@ -46,7 +46,7 @@ static bool settle_keep(const struct option_list *keep, struct perturbing_reques
 }
 
 const char *perturb_values_settle(const struct perturb_values *values,
-                                  struct perturbing_request *request) {
+                                  struct perturb_request *request) {
 	struct cuttle_perturb_params *params = &request->params;
 	const char *stranger = name_stranger(values);
 	if (stranger) return stranger;
@@ -59,6 +59,5 @@ const char *perturb_values_settle(const struct perturb_values *values,
 	if (!isnan(values->list_share)) params->list_share = values->list_share;
 	if (!isnan(values->keep_share)) params->keep_share = values->keep_share;
 	params->paper_radius = values->radius == RADIUS_PAPER;
-	request->record_words = (uint32_t)values->record_words;
 	return NULL;
 }

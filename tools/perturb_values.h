@@ -2,7 +2,7 @@
 // perturb_values.h: the options that say how words are perturbed, for every verb that does it.
 //
 // Called by tools/perturb.c and tools/infer.c. No private data. A verb's own struct has a struct
-// perturb_values and a struct perturbing_request:
+// perturb_values and a struct perturb_request:
 //
 //     PERTURB_OPTIONS(struct some_values, method, request),
 //     ... options_parse ... fault = perturb_values_settle(&values.method, &values.request);
@@ -10,7 +10,7 @@
 #define CUTTLE_TOOLS_PERTURB_VALUES_H
 
 #include "tools/options.h"
-#include "workflow/perturbing.h"
+#include "workflow/perturb.h"
 
 struct perturb_values {
 	struct option_list keep; /* punctuation, numbers */
@@ -18,7 +18,6 @@ struct perturb_values {
 	double list_share;       /* NaN = not given */
 	double keep_share;       /* NaN = not given */
 	uint64_t near;           /* k or K; COUNT_NONE = not given */
-	uint64_t record_words;   /* N; 0 = not given */
 	int method;              /* enum cuttle_word_method */
 	int table;               /* enum cuttle_rank_table; CHOICE_NONE = step */
 	int radius;              /* 0 fitted, 1 paper; CHOICE_NONE = fitted */
@@ -48,7 +47,7 @@ struct perturb_values {
 	 .least = 1, .most = UINT32_MAX, \
 	 .help = "of rank with steps: how many words count as near; of custext: words of a set " \
 	         "(default 20)"}, \
-	{.name = "max-words", .letter = 'N', OPTION(structure, values.record_words), \
+	{.name = "max-words", .letter = 'N', OPTION(structure, request.record_words), \
 	 .argument = "N", .least = 1, .most = CUTTLE_PERTURB_MOST_PLACES, \
 	 .help = "read at most N words of a text, and of its first 64 N bytes, but at least " \
 	         "16,384 (default: all)"}, \
@@ -72,14 +71,14 @@ struct perturb_values {
 	 .help = "of santext+: public list of the words that are always replaced, one a line"}, \
 	{.name = "stop-words", OPTION(structure, request.stop_words), .argument = "FILE", \
 	 .help = "of custext+: public list of words that go out in clear, one a line"}, \
-	{.name = "ledger", OPTION(structure, request.ledger), .argument = "FILE", \
+	{.name = "ledger", OPTION(structure, request.common.ledger), .argument = "FILE", \
 	 .help = "count this run in the ledger before it draws; rank with -N and --pad only"}, \
-	{.name = "dataset", OPTION(structure, request.dataset), .argument = "NAME", \
+	{.name = "dataset", OPTION(structure, request.common.dataset), .argument = "NAME", \
 	 .help = "what the records are called, in the receipt and in the ledger"}
 // clang-format on
 
 /* Completes the request by these values. Returns what is wrong with them, or NULL. */
 const char *perturb_values_settle(const struct perturb_values *values,
-                                  struct perturbing_request *request);
+                                  struct perturb_request *request);
 
 #endif

@@ -157,7 +157,7 @@ static void print_accounts(const struct cuttle_guarantee *guarantee) {
 void preview_print(const struct generate_values *values, const struct setup *setup) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
 	const struct cuttle_model_info *model = &setup->receipt.model;
-	const bool weighed = values->request.input != NULL;
+	const bool weighed = values->request.common.input != NULL;
 	printf("model         %s (%" PRIu64 " bytes)\nmodel sha256  %s\nkernels       %s\n",
 	       values->open.model, model->file_bytes, setup->receipt.model_sha256, cuttle_isa());
 	printf("%s%zu, of at most n = %" PRIu32 " tokens\nbatch B       %" PRIu32
@@ -259,8 +259,8 @@ int preview_print_cost(const struct verb *verb, const struct generate_values *va
 		if (!status) printf("measured      by cuttle bench, in %s\n", values->bench);
 	} else {
 		load_begin(&load);
-		status = pace_measure(setup->model, g->batch, (uint32_t)values->parallel, &measured,
-		                      &error);
+		status = pace_measure(setup->model, g->batch, values->request.plan.parallel,
+		                      &measured, &error);
 		if (!status) load_warn(verb->name, load_of_others(&load));
 		if (!status) print_cost(setup, &measured, usual);
 		if (!status)

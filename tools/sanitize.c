@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuttle sanitize: rewrites documents whose private parts are marked, under DP-Fusion. The work is
-// done in workflow/rewriting; here options become its request, and what it tells becomes words. A
+// done in workflow/sanitize; here options become its request, and what it tells becomes words. A
 // tagger that runs here (tools/tagging.h) sees the private texts.
 //
 // The order matters, and is that of run_sanitize_verb:
@@ -18,7 +18,7 @@
 #include "tools/tagging.h"
 #include "tools/watch.h"
 #include "workflow/warnings.h"
-#include "workflow/rewriting.h"
+#include "workflow/sanitize.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ enum {
 
 struct sanitize_values {
 	struct model_values open;
-	struct rewriting_request request;
+	struct sanitize_request request;
 	struct tagging_values tagging;
 	struct option_list groups;
 	struct option_list stops; /* words of --stop */
@@ -40,18 +40,11 @@ struct sanitize_values {
 	const char *placeholder; /* NULL = not given */
 	double delta;            /* NaN = not given */
 	double temperature;      /* NaN = not given */
-	uint64_t alpha;          /* 0 = as suits */
 	uint64_t tokens;         /* T; COUNT_NONE = not given */
 	uint64_t max_length;     /* U; COUNT_NONE = not given */
 	uint64_t top_k;          /* k; COUNT_NONE = not given */
-	uint64_t context;        /* longest prompt plus text in tokens, 0 = as the model allows */
-	uint64_t free_tokens;    /* 0 = T, if any are free */
-	uint64_t parallel;       /* documents in flight, 0 = as suits */
 	uint64_t insecure_seed;  /* COUNT_NONE = the output is private */
-	int mix;                 /* enum cuttle_mix */
 	int form;                /* 0 continue, 1 instruct */
-	int format;              /* enum spans_format */
-	int offsets;             /* enum spans_offsets */
 	int progress;            /* enum progress_mode */
 	bool hide_other;         /* the default, said aloud */
 	bool sweep;              /* the default, said aloud */
@@ -69,7 +62,7 @@ struct sanitize_values {
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	MODEL_OPTION(struct sanitize_values),
-	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
+	{.name = "input", .letter = 'i', VALUE(request.common.input), .argument = "FILE",
 	 .help = "the documents, JSONL, one a line, a file or a pipe; - is standard input"},
 	{.name = "text-field", VALUE(request.spans.text_field), .argument = "NAME",
 	 .help = "member with the text (default text)"},
@@ -78,10 +71,12 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "spans-field", VALUE(request.spans.spans_field), .argument = "NAME",
 	 .help = "member with the spans (default spans); with a --tagger or --names a line may "
 	         "lack it"},
-	{.name = "spans-format", VALUE(format), .argument = "auto|presidio|tab",
+	{.name = "spans-format", OPTION_ENUM(struct sanitize_values, request.spans.format),
+	 .argument = "auto|presidio|tab",
 	 .help = "of the spans: a list of start, end and entity_type (or label, or type), or TAB's "
 	         "annotations; auto: by the members that are there"},
-	{.name = "offsets", VALUE(offsets), .argument = "codepoints|bytes|utf16",
+	{.name = "offsets", OPTION_ENUM(struct sanitize_values, request.spans.offsets),
+	 .argument = "codepoints|bytes|utf16",
 	 .help = "what start and end count (default codepoints, as in Python)"},
 	{.name = "leave-identifier", VALUE(request.spans.leave_identifier), .argument = "NAME",
 	 .help = "of TAB: spans of this identifier_type are public, as in NO_MASK"},
@@ -92,7 +87,7 @@ static const struct option_entry OPTIONS[] = {
 	         "forms of accents (default)"},
 	{.name = "no-sweep", .group = GROUP_SWEEP, VALUE(no_sweep),
 	 .help = "mark the spans alone"},
-	{.name = "unit-key", VALUE(request.unit_key), .argument = "FIELD",
+	{.name = "unit-key", VALUE(request.common.unit_key), .argument = "FIELD",
 	 .help = "member that says whose a document is, for a ledger that counts by it; the "
 	         "guarantee stays that of one document"},
 	{.name = "epsilon", .letter = 'e', .group = GROUP_BUDGET, VALUE(request.params.epsilon),
@@ -102,12 +97,13 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "divergence", .group = GROUP_BUDGET, VALUE(request.params.divergence),
 	 .range = "above 0, as in 0.01", .argument = "C",
 	 .help = "cap of a token's Renyi divergence, instead of -e"},
-	{.name = "alpha", VALUE(alpha), .argument = "A", .least = 2, .most = 16,
+	{.name = "alpha", VALUE(request.params.alpha), .argument = "A", .least = 2, .most = 16,
 	 .help = "order of the divergence (default: with -e the one with the largest cap, else 2)"},
 	{.name = "delta", VALUE(delta), .range = DELTA_RANGE, .argument = "D",
 	 .help = "what is added to the probability of any event, beside its factor e^epsilon "
 	         "(default 1e-5; at most 1 / (100 documents))"},
-	{.name = "mix", VALUE(mix), .argument = "all|average|capped",
+	{.name = "mix", OPTION_ENUM(struct sanitize_values, request.params.mix),
+	 .argument = "all|average|capped",
 	 .help = "all (default): the model sees all marks at once; average: one group at a time, "
 	         "each with a budget of its own; capped: the same undiluted, at alpha 2"},
 	{.name = "group", VALUE(groups), .argument = "[NAME=]TYPE[,TYPE..][:EPS]",
@@ -117,13 +113,13 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "marks of a type in no group are never shown to the model (default)"},
 	{.name = "leave", .group = GROUP_OTHERS, VALUE(leave), .argument = "TYPE[,TYPE..]",
 	 .help = "declare these types public: they are no marks; up to 16 times"},
-	{.name = "ledger", VALUE(request.ledger), .argument = "FILE",
+	{.name = "ledger", VALUE(request.common.ledger), .argument = "FILE",
 	 .help = "count this run in the ledger before it draws; its data set counts Renyi losses "
 	         "at the same order (cuttle ledger init --measure rdp --order A)"},
-	{.name = "approved", VALUE(request.approved), .argument = "COMMAND:LOSS",
+	{.name = "approved", VALUE(request.common.approved), .argument = "COMMAND:LOSS",
 	 .help = "run what was approved alone: exit 2, and no charge, unless --dry-run --json says "
 	         "this command_sha256 and this loss of its charge"},
-	{.name = "dataset", VALUE(request.dataset), .argument = "NAME",
+	{.name = "dataset", VALUE(request.common.dataset), .argument = "NAME",
 	 .help = "what the documents are called, in the receipt and in the ledger"},
 	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .least = 1,
 	 .most = 1 << 20,
@@ -145,7 +141,8 @@ static const struct option_entry OPTIONS[] = {
 	         "least P, draw from it alone, free of charge"},
 	{.name = "complete", VALUE(request.params.savings.complete),
 	 .help = "after T tokens let the public context alone finish the text, free of charge"},
-	{.name = "free-tokens", VALUE(free_tokens), .argument = "COUNT", .most = 1 << 20,
+	{.name = "free-tokens", VALUE(request.params.savings.free_tokens), .argument = "COUNT",
+	 .most = 1 << 20,
 	 .help = "most tokens of a document that are free of charge (default T)"},
 	{.name = "paper", VALUE(paper),
 	 .help = "the settings of the paper (arXiv 2507.04531) where an option does not say "
@@ -165,11 +162,10 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "what the model is asked, with {document} in it once"},
 	{.name = "prefill", VALUE(request.params.prefill), .argument = "TEXT",
 	 .help = "how each answer begins, before the text (default: not at all)"},
-	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
-	 .most = UINT32_MAX,
+	{.name = "ctx-size", .letter = 'c', VALUE(request.params.context), .argument = "TOKENS",
 	 .help = "longest prompt with document plus text (default: the model's context, at most "
 	         "4096)"},
-	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
+	{.name = "output", .letter = 'o', VALUE(request.common.output), .argument = "FILE",
 	 .help = "the rewritten documents, JSONL; - is standard output, which cannot be continued"},
 	RECEIPT_OPTIONS(struct sanitize_values),
 	{.name = "dry-run", VALUE(dry_run),
@@ -178,7 +174,7 @@ static const struct option_entry OPTIONS[] = {
 	QUOTE_OPTION(struct sanitize_values),
 	PROGRESS_OPTIONS(struct sanitize_values),
 	MACHINE_OPTIONS(struct sanitize_values),
-	{.name = "parallel", VALUE(parallel), .argument = "DOCUMENTS", .most = 256,
+	{.name = "parallel", VALUE(request.params.parallel), .argument = "DOCUMENTS", .most = 256,
 	 .help = "documents in flight at once (default: as suits groups and memory); results do "
 	         "not depend on it"},
 	SEED_OPTION(struct sanitize_values),
@@ -248,15 +244,14 @@ static uint64_t settle_count(const struct sanitize_values *values, uint64_t give
 }
 
 static void settle_params(struct sanitize_values *values) {
-	struct rewriting_request *request = &values->request;
+	struct sanitize_request *request = &values->request;
 	struct cuttle_rewrite_params *params = &request->params;
 	if (values->paper) {
-		if (!values->alpha) values->alpha = 2;
+		if (!params->alpha) params->alpha = 2;
 		if (!params->system && values->form == 1) params->system = PAPER_SYSTEM;
 		if (!request->instruction) params->instruction = PAPER_INSTRUCTION;
 		if (!params->prefill) params->prefill = PAPER_PREFILL;
 	}
-	params->alpha = (uint32_t)values->alpha;
 	params->tokens = (uint32_t)settle_count(values, values->tokens, 900, params->tokens);
 	params->max_length =
 	    (uint32_t)settle_count(values, values->max_length, params->tokens, params->max_length);
@@ -265,11 +260,7 @@ static void settle_params(struct sanitize_values *values) {
 	else if (values->paper) params->delta = 1e-3;
 	if (!isnan(values->temperature)) params->temperature = values->temperature;
 	else if (values->paper) params->temperature = 1.0;
-	params->mix = (enum cuttle_mix)values->mix;
 	params->form = values->form ? CUTTLE_INSTRUCT : CUTTLE_CONTINUE;
-	params->context = (uint32_t)values->context;
-	params->parallel = (uint32_t)values->parallel;
-	params->savings.free_tokens = (uint32_t)values->free_tokens;
 	params->insecure = values->insecure_seed != COUNT_NONE;
 	if (params->insecure) params->insecure_seed = values->insecure_seed;
 	params->any_memory = values->dry_run;
@@ -295,8 +286,7 @@ static enum cuttle_status end_tagging(void *user, enum cuttle_status status,
 /* Completes the request. USAGE: a group is none. */
 static enum cuttle_status settle_sanitize(struct sanitize_values *values,
                                           struct cuttle_error *error) {
-	struct rewriting_request *request = &values->request;
-	const char *epoch = getenv("SOURCE_DATE_EPOCH");
+	struct sanitize_request *request = &values->request;
 	enum cuttle_status status = CUTTLE_OK;
 	for (size_t i = 0; i < values->groups.count && !status; i++)
 		status = groups_add(&request->groups, values->groups.texts[i], error);
@@ -306,30 +296,24 @@ static enum cuttle_status settle_sanitize(struct sanitize_values *values,
 	tagging_words(&values->tagging, values->tagged_by);
 	request->tagged_by = values->tagged_by;
 	request->names = values->tagging.names;
-	request->model = values->open.model;
-	request->lock = values->open.mlock;
-	request->stops = values->stops.texts;
-	request->stop_count = values->stops.count;
+	verb_common(&values->open, &values->stops, &request->common);
 	request->sweep = !values->no_sweep;
 	if (values->placeholder) request->placeholder = values->placeholder;
 	else if (values->paper) request->placeholder = "_";
-	request->spans.format = (enum spans_format)values->format;
-	request->spans.offsets = (enum spans_offsets)values->offsets;
 	if (!tagging_takes_own(&values->tagging)) {
 		request->spans.may_lack = true;
 		request->tagger = (struct documents_tagger){&values->finder, tag_one, end_tagging};
 	}
-	if (epoch && !options_count(epoch, UINT64_MAX, &request->now)) request->now = UINT64_MAX;
 	return status;
 }
 
 static int refuse_incomplete_sanitize(const struct verb *verb,
                                       const struct sanitize_values *values) {
-	const struct rewriting_request *request = &values->request;
+	const struct sanitize_request *request = &values->request;
 	const struct verb_need needs[] = {
 	    {!values->open.model, VERB_MODEL},
-	    {!request->input && !values->dry_run, "-i DOCS"},
-	    {!request->output && !values->dry_run, "-o OUT"},
+	    {!request->common.input && !values->dry_run, "-i DOCS"},
+	    {!request->common.output && !values->dry_run, "-o OUT"},
 	    {isnan(request->params.epsilon) && isnan(request->params.divergence),
 	     "-e EPS or --divergence C"}};
 	return verb_lacks(verb, needs, sizeof needs / sizeof *needs);
@@ -337,11 +321,11 @@ static int refuse_incomplete_sanitize(const struct verb *verb,
 
 /* ---- what a run tells, in words -------------------------------------------------------------- */
 
-struct sanitize_state {
+struct sanitize_watch {
 	struct watch watch; /* first: it is what the events of watch.h are told */
 	const struct verb *verb;
 	const struct sanitize_values *values;
-	const struct rewriting *rewriting;
+	const struct sanitize *sanitize;
 };
 
 static void warn_of_delta(const struct rewrite_receipt *receipt) {
@@ -360,50 +344,36 @@ static void warn_of_tagger(const struct verb *verb, const struct sanitize_values
 }
 
 static void on_sanitize_begin(void *user, bool complete) {
-	struct sanitize_state *run = user;
+	struct sanitize_watch *run = user;
 	const struct sanitize_values *values = run->values;
-	const struct rewrite_receipt *receipt = &run->rewriting->receipt;
-	const bool no_receipt = !strcmp(values->request.output, "-") && !values->request.receipt;
+	const struct rewrite_receipt *receipt = &run->sanitize->receipt;
+	const struct common_request *request = &values->request.common;
+	const bool private_output = receipt->guarantee.private_output;
 	char sentence[REWRITE_SENTENCE];
 	rewrite_receipt_sentence(receipt, sentence);
-	if (!values->quiet || no_receipt || !receipt->guarantee.private_output)
-		fprintf(stderr, "%s\n", sentence);
+	watch_sentence(request, values->quiet, private_output, sentence);
 	if (!values->quiet) warn_of_tagger(run->verb, values);
-	if (!values->quiet && receipt->guarantee.private_output && !values->request.ledger)
-		fprintf(stderr, "No ledger: nobody counts what several runs over the same "
-		                "documents spend together.\n");
-	if (complete) {
-		fprintf(stderr, "%s is already complete\n", values->request.output);
-		return;
-	}
+	if (!values->quiet && private_output) watch_ledger(request, "documents");
+	if (watch_complete(request, complete)) return;
 	if (!values->quiet) warnings_model(stderr, &receipt->model);
 	if (!values->quiet) warn_of_delta(receipt);
 	watch_begin(&run->watch, values->quiet, values->progress, receipt->documents, "contexts");
 }
 
 static void on_sanitize_publish(void *user, const char *receipt) {
-	const struct sanitize_state *run = user;
-	const char *output = run->values->request.output;
-	if (receipt && !run->values->quiet)
-		fprintf(stderr, "%zu documents in %s, receipt in %s\n",
-		        run->rewriting->receipt.documents,
-		        strcmp(output, "-") ? output : "standard output", receipt);
+	const struct sanitize_watch *run = user;
+	if (!run->values->quiet)
+		watch_published(&run->values->request.common, run->sanitize->receipt.documents,
+		                "documents", receipt);
 }
 
 static enum cuttle_status sanitize_documents(const struct verb *verb,
                                              const struct sanitize_values *values,
-                                             struct rewriting *rewriting,
+                                             struct sanitize *sanitize,
                                              struct cuttle_error *error) {
-	struct sanitize_state run = {.verb = verb, .values = values, .rewriting = rewriting};
-	const struct run_events events = {.user = &run,
-	                                  .begin = on_sanitize_begin,
-	                                  .reading = watch_reading,
-	                                  .token = watch_token,
-	                                  .text = watch_text,
-	                                  .stop = watch_stop,
-	                                  .end = watch_end,
-	                                  .publish = on_sanitize_publish};
-	return rewriting_run(&values->request, rewriting, &events, error);
+	struct sanitize_watch run = {.verb = verb, .values = values, .sanitize = sanitize};
+	const struct run_events events = watch_events(&run, on_sanitize_begin, on_sanitize_publish);
+	return sanitize_run(&values->request, sanitize, &events, error);
 }
 
 /* ---- --dry-run ------------------------------------------------------------------------------- */
@@ -438,9 +408,9 @@ static void print_costs(const struct rewrite_receipt *receipt, bool counted) {
 }
 
 static void print_sanitize_plan(const struct sanitize_values *values,
-                                const struct rewriting *rewriting, bool counted) {
+                                const struct sanitize *sanitize, bool counted) {
 	static const char *const mixes[] = {"all", "average", "capped"};
-	const struct rewrite_receipt *receipt = &rewriting->receipt;
+	const struct rewrite_receipt *receipt = &sanitize->receipt;
 	const struct cuttle_rewrite_guarantee *guarantee = &receipt->guarantee;
 	char charge[UNITS_NUMBER], sentence[REWRITE_SENTENCE];
 	printf("model         %s (%" PRIu64 " bytes)\nmodel sha256  %s\nkernels       %s\n",
@@ -459,15 +429,15 @@ static void print_sanitize_plan(const struct sanitize_values *values,
 	units_print(rewrite_receipt_charge(receipt), true, charge);
 	printf("charge        %s per document, a Renyi loss at order %" PRIu32 "\n", charge,
 	       guarantee->alpha);
-	if (counted && values->request.unit_key) {
-		units_print(rewriting->charge, true, charge);
+	if (counted && values->request.common.unit_key) {
+		units_print(sanitize->charge, true, charge);
 		printf("charge        %s for all documents of one %s\n", charge,
-		       values->request.unit_key);
+		       values->request.common.unit_key);
 	}
 	pace_print_memory(pace_process_bytes(guarantee->job_bytes), ", and the documents",
 	                  "-c, --parallel or the number of groups");
 	printf("template      %s\ncommand       %s\n", receipt->template_sha256,
-	       rewriting->fingerprint);
+	       sanitize->fingerprint);
 	print_costs(receipt, counted);
 	rewrite_receipt_sentence(receipt, sentence);
 	printf("\n%s\n", sentence);
@@ -475,32 +445,31 @@ static void print_sanitize_plan(const struct sanitize_values *values,
 
 static enum cuttle_status preview_documents(const struct verb *verb,
                                             const struct sanitize_values *values,
-                                            struct rewriting *rewriting,
-                                            struct cuttle_error *error) {
-	const bool counted = values->request.input != NULL;
+                                            struct sanitize *sanitize, struct cuttle_error *error) {
+	const bool counted = values->request.common.input != NULL;
 	// Asked before a document is read, so that what reading leaves behind decides nothing.
 	struct cuttle_error shortage;
-	const enum cuttle_status room = cuttle_rewriter_room(rewriting->rewriter, &shortage);
+	const enum cuttle_status room = cuttle_rewriter_room(sanitize->rewriter, &shortage);
 	enum cuttle_status status =
-	    counted ? rewriting_count(&values->request, rewriting, error) : CUTTLE_OK;
+	    counted ? sanitize_count(&values->request, sanitize, error) : CUTTLE_OK;
 	if (status) return status;
 	// Without documents every number of marked groups is shown.
 	for (size_t m = 1; !counted && m <= groups_count(&values->request.groups); m++)
-		rewriting->receipt.marked[m] = 1;
-	if (!counted) rewriting->charge = rewrite_receipt_charge(&rewriting->receipt);
+		sanitize->receipt.marked[m] = 1;
+	if (!counted) sanitize->charge = rewrite_receipt_charge(&sanitize->receipt);
 	if (values->json) {
-		const struct rewrite_receipt *receipt = &rewriting->receipt;
+		const struct rewrite_receipt *receipt = &sanitize->receipt;
 		const struct ledger_request price = {.measure = LEDGER_RDP,
 		                                     .order = receipt->guarantee.alpha,
-		                                     .rho = rewriting->charge};
+		                                     .rho = sanitize->charge};
 		// The line of an error is on standard error by then.
-		if (quote_print(verb, rewrite_receipt_json(receipt, rewriting->fingerprint, ""),
+		if (quote_print(verb, rewrite_receipt_json(receipt, sanitize->fingerprint, ""),
 		                receipt->documents, &price))
 			return io_fail(error, CUTTLE_INTERNAL, "the plan cannot be printed");
-	} else print_sanitize_plan(values, rewriting, counted);
+	} else print_sanitize_plan(values, sanitize, counted);
 	(void)fflush(stdout);
 	if (!values->quiet) warn_of_tagger(verb, values);
-	if (!values->quiet && counted) warn_of_delta(&rewriting->receipt);
+	if (!values->quiet && counted) warn_of_delta(&sanitize->receipt);
 	if (room) *error = shortage;
 	return room;
 }
@@ -510,17 +479,17 @@ static enum cuttle_status preview_documents(const struct verb *verb,
 static enum cuttle_status run_sanitize(const struct verb *verb, struct sanitize_values *values,
                                        const struct setup_model *opened,
                                        struct cuttle_error *error) {
-	struct rewriting *rewriting = calloc(1, sizeof *rewriting);
-	if (!rewriting) return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	const bool reads = values->request.input && values->request.tagger.tag;
-	enum cuttle_status status = rewriting_make(&values->request, opened, rewriting, error);
+	struct sanitize *sanitize = calloc(1, sizeof *sanitize);
+	if (!sanitize) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	const bool reads = values->request.common.input && values->request.tagger.tag;
+	enum cuttle_status status = sanitize_open(&values->request, opened, sanitize, error);
 	if (!status && reads) status = tagging_open(&values->tagging, &values->finder, error);
-	if (!status && values->dry_run) status = preview_documents(verb, values, rewriting, error);
-	else if (!status) status = sanitize_documents(verb, values, rewriting, error);
+	if (!status && values->dry_run) status = preview_documents(verb, values, sanitize, error);
+	else if (!status) status = sanitize_documents(verb, values, sanitize, error);
 	// The tagger has ended, unless the run failed before it read a document.
 	(void)tagging_close(&values->finder, status ? status : CUTTLE_PARTIAL, NULL);
-	rewriting_free(rewriting);
-	free(rewriting);
+	sanitize_free(sanitize);
+	free(sanitize);
 	return status;
 }
 
@@ -537,7 +506,7 @@ static int run_sanitize_verb(const struct verb *verb, int argc, char **argv) {
 	struct cuttle_error error;
 	int code;
 	secrecy_begin();
-	rewriting_default(&values.request);
+	sanitize_default(&values.request);
 	values.tagging.tagger = "none";
 	if (!verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
 	enum cuttle_status status = settle_sanitize(&values, &error);
@@ -546,8 +515,8 @@ static int run_sanitize_verb(const struct verb *verb, int argc, char **argv) {
 	if (!code && values.json && !values.dry_run)
 		code = verb_refuse(verb, CUTTLE_USAGE, QUOTE_ALONE);
 	if (code) return code;
-	status = rewriting_check(&values.request, &error);
-	if (!status) status = rewriting_paths(&values.request, &error);
+	status = sanitize_check(&values.request, &error);
+	if (!status) status = sanitize_paths(&values.request, &error);
 	if (status) return verb_fail(verb, status, &error);
 	code = verb_open_hashed(verb, &values.open, &opened);
 	if (code) return code;

@@ -80,19 +80,19 @@ static const struct option_entry LISTED[] = {
 // clang-format on
 
 static const char *name_open_fault(const struct generate_values *values) {
-	const struct run_request *request = &values->request;
+	const struct generate_request *request = &values->request;
 	if (values->shard) return "--shard is for cuttle generate, which writes one";
 	if (values->wait) return "--wait is for cuttle generate --shard";
 	if (values->dry_run) return "--dry-run is for cuttle generate, without --shard";
 	if (values->json || values->bench || values->reference_tokens)
 		return "--json, --bench and --reference-tokens are for --dry-run";
-	if (request->overwrite)
+	if (request->common.overwrite)
 		return "--overwrite: what is open in a folder stays; name another one";
 	if (!values->shards) return "--shards N says on how many machines";
 	if (values->nobody_saw && values->redraw == COUNT_NONE)
 		return "--nobody-saw is for --redraw";
 	if (values->nobody_saw && !*values->nobody_saw) return "--nobody-saw: name who says so";
-	if (!strcmp(request->output, "-")) return "-o RUN: a folder, which holds the shards";
+	if (!strcmp(request->common.output, "-")) return "-o RUN: a folder, which holds the shards";
 	return shards_fault(request);
 }
 
@@ -138,7 +138,7 @@ static int run_open(const struct verb *verb, int argc, char **argv) {
 	struct cuttle_error error = {"out of memory"};
 	int code;
 	if (!generate_read(verb, argc, argv, &values, &code)) return code;
-	const char *fault = name_open_fault(&values), *folder = values.request.output;
+	const char *fault = name_open_fault(&values), *folder = values.request.common.output;
 	if (fault) return verb_refuse(verb, CUTTLE_USAGE, fault);
 	const bool stood = !access(folder, F_OK);
 	char *file = shards_file(folder);
@@ -148,15 +148,15 @@ static int run_open(const struct verb *verb, int argc, char **argv) {
 		free(file);
 		return verb_fail(verb, status, &error);
 	}
-	values.request.output = file;
-	code = generate_check(verb, &values);
+	values.request.common.output = file;
+	code = values_check(verb, &values);
 	if (!code) code = verb_open_hashed(verb, &values.open, &opened);
 	if (!code) {
-		status = setup_make(&values.request, &opened, &setup, &error);
+		status = generate_open(&values.request, &opened, &setup, &error);
 		if (!status) status = begin_run(&values, folder, &setup, &error);
 		if (status) code = verb_fail(verb, status, &error);
 	}
-	setup_free(&setup);
+	generate_free(&setup);
 	cuttle_model_free(&opened.model);
 	// What this command has made, and left empty, goes.
 	if (code && !stood) (void)rmdir(folder);

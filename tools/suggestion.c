@@ -58,6 +58,10 @@ static void print_option(FILE *file, const struct option_entry *entry,
 		if (*(const uint64_t *)at != *(const uint64_t *)usual)
 			fprintf(file, " --%s %" PRIu64, entry->name, *(const uint64_t *)at);
 		break;
+	case OPTION_SMALL:
+		if (*(const uint32_t *)at != *(const uint32_t *)usual)
+			fprintf(file, " --%s %" PRIu32, entry->name, *(const uint32_t *)at);
+		break;
 	case OPTION_CHOICE:
 		if (*(const int *)at != *(const int *)usual) {
 			const char *name = entry->argument;
@@ -169,7 +173,7 @@ static bool needs_public(const struct generate_values *values) {
 	const struct option_list *fields = &values->category_fields;
 	struct categories declared = {0};
 	if (!fields->count) return false;
-	if (values->request.unit_key) return true;
+	if (values->request.common.unit_key) return true;
 	const bool uneven = values->request.categories &&
 	                    !categories_read(fields->texts, fields->count,
 	                                     values->request.categories, &declared, NULL) &&
@@ -184,14 +188,14 @@ char *suggestion_line(const struct verb *verb, const struct generate_values *giv
 	const struct generate_values defaults = values_defaults();
 	struct generate_values values = *given;
 	const size_t count = records_count(records),
-	             batch = values.batch < count ? (size_t)values.batch : count;
+	             batch = values.request.plan.batch < count ? values.request.plan.batch : count;
 	char *line = NULL;
 	size_t size;
 	FILE *file = batch ? open_memstream(&line, &size) : NULL;
 	if (!file) return NULL;
 	if (text_field) values.request.text_field = text_field;
 	fputs("cuttle generate", file);
-	values.batch = defaults.batch;
+	values.request.plan.batch = defaults.request.plan.batch;
 	for (size_t i = 0; i < verb->option_count; i++)
 		if (strcmp(verb->options[i].name, "json") != 0)
 			print_option(file, &verb->options[i], &values, &defaults);
@@ -205,7 +209,7 @@ char *suggestion_line(const struct verb *verb, const struct generate_values *giv
 			fputs(" --categories categories.csv", file);
 		fprintf(file, " -N %zu", count / batch < 2 ? 1 : count / batch / 2);
 	} else fprintf(file, " -N %zu", count / batch);
-	if (values.request.unit_key) fputs(" --one-per-unit", file);
+	if (values.request.common.unit_key) fputs(" --one-per-unit", file);
 	if (fclose(file) == 0 && enough) return line;
 	secrecy_free(line);
 	return NULL;

@@ -2,7 +2,6 @@
 // Defaults of generate's options, and what they mean in a request.
 #include "tools/values.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct generate_values values_defaults(void) {
@@ -15,12 +14,7 @@ struct generate_values values_defaults(void) {
 	                                 .method = CHOICE_NONE,
 	                                 .trim = CHOICE_NONE,
 	                                 .redraw = COUNT_NONE};
-	run_request_default(&values.request);
-	values.batch = values.request.plan.batch;
-	values.tokens = values.request.plan.tokens;
-	values.top_k = values.request.plan.top_k;
-	values.context = values.request.plan.context;
-	values.prompt_chunk = values.request.plan.prompt_chunk;
+	generate_default(&values.request);
 	return values;
 }
 
@@ -32,7 +26,7 @@ static uint32_t read_order(const char *text) {
 	return options_count(text, UINT16_MAX, &order) && order > 1 ? (uint32_t)order : 1;
 }
 
-/* What is no limit becomes 0, which generate_check refuses. */
+/* What is no limit becomes 0, which values_check refuses. */
 static uint64_t read_limit(const char *text) {
 	uint64_t limit = 0;
 	if (text && !strcmp(text, "all")) return RUN_RECORDS_ALL;
@@ -40,45 +34,27 @@ static uint64_t read_limit(const char *text) {
 }
 
 static void settle_plan(const struct generate_values *values, struct cuttle_plan_params *plan) {
-	plan->batch = (uint32_t)values->batch;
-	plan->tokens = (uint32_t)values->tokens;
-	plan->top_k = (uint32_t)values->top_k;
-	plan->context = (uint32_t)values->context;
-	plan->prompt_chunk = (uint32_t)values->prompt_chunk;
-	plan->parallel = (uint32_t)values->parallel;
 	plan->savings.center = values->center != 1;
-	plan->savings.free_tokens = (uint32_t)values->free_tokens;
 	if (values->method != CHOICE_NONE) plan->method = (enum cuttle_method)values->method;
 	plan->method_params.order = read_order(values->order);
-	plan->method_params.units = (uint32_t)values->units;
 	if (values->form == 1) plan->form = CUTTLE_INSTRUCT;
 	// A ledger adds up rho. So with a ledger epsilon is that of rho, unless the user chooses.
 	if (values->accountant != CHOICE_NONE)
 		plan->accountant = (enum cuttle_accountant)values->accountant;
-	else if (values->request.ledger) plan->accountant = CUTTLE_ZCDP;
+	else if (values->request.common.ledger) plan->accountant = CUTTLE_ZCDP;
 	plan->insecure = values->insecure_seed != COUNT_NONE;
 	if (plan->insecure) plan->insecure_seed = values->insecure_seed;
 	plan->any_memory = values->dry_run;
 }
 
-uint64_t values_now(uint64_t now) {
-	const char *epoch = getenv("SOURCE_DATE_EPOCH");
-	if (epoch && !options_count(epoch, UINT64_MAX, &now)) return UINT64_MAX;
-	return now;
-}
-
 void values_settle(struct generate_values *values) {
-	struct run_request *request = &values->request;
-	const char *output = request->output;
+	struct generate_request *request = &values->request;
+	const char *output = request->common.output;
 	settle_plan(values, &request->plan);
-	request->model = values->open.model;
-	request->lock = values->open.mlock;
+	verb_common(&values->open, &values->stops, &request->common);
 	request->category_fields = values->category_fields.texts;
 	request->category_field_count = values->category_fields.count;
-	request->stops = values->stops.texts;
-	request->stop_count = values->stops.count;
 	request->records_per_unit = values->one_per_unit ? 1 : read_limit(values->records_per_unit);
-	request->input_format = (enum records_format)values->input_format;
 	request->output_format = values->output_format
 	                             ? (enum output_format)(values->output_format - 1)
 	                             : output_format_of(output ? output : "");
@@ -87,5 +63,4 @@ void values_settle(struct generate_values *values) {
 	if (values->charge != CHOICE_NONE)
 		request->charge = values->charge ? RUN_CHARGE_RHO : RUN_CHARGE_EPSILON;
 	request->accountant_chosen = values->accountant != CHOICE_NONE;
-	request->now = values_now(request->now);
 }

@@ -3,7 +3,7 @@
 // option that a run takes as it stands goes into the request at once, as -i into request.input. The
 // others wait beside it until values_settle turns them into members of the request. For example:
 //   struct generate_values values = values_defaults();
-//   ... options_parse ... values_settle(&values); setup_make(&values.request, ...);
+//   ... options_parse ... values_settle(&values); generate_open(&values.request, ...);
 // No private data passes through.
 #ifndef CUTTLE_TOOLS_VALUES_H
 #define CUTTLE_TOOLS_VALUES_H
@@ -14,23 +14,15 @@
 
 struct generate_values {
 	struct model_values open;
-	struct run_request request; /* complete after values_settle */
-	const char *bench;          /* --dry-run: path of a file from cuttle bench -o json */
-	uint64_t reference_tokens;  /* --dry-run: tokens of a usual reference; 0 = not given */
+	struct generate_request request; /* complete after values_settle */
+	const char *bench;               /* --dry-run: path of a file from cuttle bench -o json */
+	uint64_t reference_tokens;       /* --dry-run: tokens of a usual reference; 0 = not given */
 	struct option_list category_fields; /* fields of the category */
 	struct option_list stops;           /* words of --stop */
-	uint64_t batch;                     /* B, references per text */
-	uint64_t tokens;                    /* T, at most so many per text */
-	uint64_t top_k;                     /* k, 0 = all */
-	uint64_t context;       /* longest prompt plus text in tokens, 0 = as the model allows */
-	uint64_t insecure_seed; /* COUNT_NONE = the output is private */
-	uint64_t prompt_chunk;  /* rows per prompt pass, 0 = as suits */
-	uint64_t parallel;      /* texts in flight, 0 = as suits */
-	uint64_t free_tokens;   /* U, most free tokens per batch; 0 = T, if any are free */
-	int form;               /* --template: 0 continue, 1 instruct, CHOICE_NONE */
-	int progress;           /* enum progress_mode */
-	int input_format;       /* enum records_format */
-	int output_format;      /* 0 auto, else 1 + enum output_format */
+	uint64_t insecure_seed;             /* COUNT_NONE = the output is private */
+	int form;                           /* --template: 0 continue, 1 instruct, CHOICE_NONE */
+	int progress;                       /* enum progress_mode */
+	int output_format;                  /* 0 auto, else 1 + enum output_format */
 	int accountant;   /* enum cuttle_accountant; CHOICE_NONE = zcdp with a ledger, else exact */
 	int trim;         /* 0 sentence, 1 none, CHOICE_NONE = sentence */
 	const char *drop; /* list for --drop; NULL = nothing is dropped */
@@ -40,7 +32,6 @@ struct generate_values {
 	int method;       /* enum cuttle_method; CHOICE_NONE = invisibleink */
 	const char *preset;           /* --preset; NULL = none */
 	const char *order;            /* --order: a number, or "inf"; NULL = not given */
-	uint64_t units;               /* --units; 0 = not given */
 	const char *records_per_unit; /* --records-per-unit: a number, or "all"; NULL = not given */
 	const char *shard;            /* --shard: "I/N" or "auto"; NULL = the whole run */
 	uint64_t shards;              /* --shards; 0 = not given */
@@ -96,22 +87,19 @@ enum { GENERATE_OPTIONS = 85 };
 extern const struct option_entry generate_options[GENERATE_OPTIONS];
 
 /* The beginning of both verbs, in this order. generate_read reads options and preset, and refuses a
- * command that lacks one; false: the verb ends with *code. generate_check checks the options
+ * command that lacks one; false: the verb ends with *code. values_check checks the options
  * against each other and all paths; returns the exit code. generate_say prints the guarantee, with
  * --quiet only where it stands nowhere else. */
 bool generate_read(const struct verb *verb, int argc, char **argv, struct generate_values *values,
                    int *code);
-int generate_check(const struct verb *verb, struct generate_values *values);
+int values_check(const struct verb *verb, struct generate_values *values);
 void generate_say(const struct generate_values *values, const struct setup *setup);
 
 /* The values when no option is given. */
 struct generate_values values_defaults(void);
 
 /* Completes the request from the values beside it. It points into *values, which must stay where
- * it is. SOURCE_DATE_EPOCH, when it is set, is the time of the run: then a run can be repeated byte
- * for byte. setup_make refuses a wrong one. */
+ * it is. */
 void values_settle(struct generate_values *values);
-/* The time of a run: `now`, or SOURCE_DATE_EPOCH; UINT64_MAX where that is wrong. */
-uint64_t values_now(uint64_t now);
 
 #endif

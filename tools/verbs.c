@@ -191,6 +191,19 @@ int verb_open_hashed(const struct verb *verb, const struct model_values *values,
 	return open_verb_model(verb, values, true, opened);
 }
 
+uint64_t verb_now(uint64_t now) {
+	const char *epoch = getenv("SOURCE_DATE_EPOCH");
+	return !epoch || options_count(epoch, UINT64_MAX, &now) ? now : UINT64_MAX;
+}
+
+void verb_common(const struct model_values *values, const struct option_list *stops,
+                 struct common_request *common) {
+	if (stops) common->stops = stops->texts, common->stop_count = stops->count;
+	common->model = values->model;
+	common->lock = values->mlock;
+	common->now = verb_now(common->now);
+}
+
 int verb_text_paths(const struct verb *verb, const struct model_values *open, const char *input,
                     const char *output) {
 	const struct path_use uses[] = {

@@ -73,6 +73,14 @@ int verb_machine(const struct verb *verb, const struct model_values *values);
 int verb_open_hashed(const struct verb *verb, const struct model_values *values,
                      struct setup_model *opened);
 
+/* Completes what all requests share, from these options; stops NULL = the verb has none.
+ * SOURCE_DATE_EPOCH, when it is set, is the time of the run: then a run can be repeated byte for
+ * byte. setup_date refuses a wrong one. */
+void verb_common(const struct model_values *values, const struct option_list *stops,
+                 struct common_request *common);
+/* The time of a run: `now`, or SOURCE_DATE_EPOCH; UINT64_MAX where that is wrong. */
+uint64_t verb_now(uint64_t now);
+
 /* verb_paths for a verb with a model, an input and an output. Returns the exit code. */
 int verb_text_paths(const struct verb *verb, const struct model_values *open, const char *input,
                     const char *output);
@@ -126,7 +134,7 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 	 .help = "default -, standard output; a file of this name is replaced when all is " \
 	         "written, but never an input"}
 #define FORMAT_OPTIONS(structure, format, delimiter) \
-	{.name = "input-format", OPTION(structure, format), .argument = "auto|jsonl|csv", \
+	{.name = "input-format", OPTION_ENUM(structure, format), .argument = "auto|jsonl|csv", \
 	 .help = "auto: by the ending, .csv, .tsv, or any other for JSONL; other formats are " \
 	         "refused with the command that converts them. Between tabs, a quote is a " \
 	         "character: csv reads it as CSV does"}, \
@@ -136,11 +144,11 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 #define TEXT_DEFAULTS {.input = "-", .output = "-", .field = "text"}
 /* For the verbs that write private texts, whose struct has a request. */
 #define RECEIPT_OPTIONS(structure) \
-	{.name = "receipt", OPTION(structure, request.receipt), .argument = "FILE", \
+	{.name = "receipt", OPTION(structure, request.common.receipt), .argument = "FILE", \
 	 .help = "where the receipt goes (default: out.jsonl -> out.receipt.json)"}, \
-	{.name = "sign", OPTION(structure, request.sign), .argument = "FILE", \
+	{.name = "sign", OPTION(structure, request.common.sign), .argument = "FILE", \
 	 .help = "sign the receipt with this secret key (made by cuttle ledger key)"}, \
-	{.name = "overwrite", OPTION(structure, request.overwrite), \
+	{.name = "overwrite", OPTION(structure, request.common.overwrite), \
 	 .help = "replace the output, receipt and journal of another command; what it drew stays " \
 	         "spent, and this one spends again"}
 #define PROGRESS_OPTIONS(structure) \
@@ -158,10 +166,11 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 	{.name = "system", OPTION(structure, request.plan.system), .argument = "TEXT", \
 	 .help = "system message of --template instruct"}
 #define FLIGHT_OPTIONS(structure) \
-	{.name = "parallel", OPTION(structure, parallel), .argument = "TEXTS", .most = 256, \
+	{.name = "parallel", OPTION(structure, request.plan.parallel), .argument = "TEXTS", \
+	 .most = 256, \
 	 .help = "texts in flight at once (default: as suits memory); results do not depend " \
 	         "on it"}, \
-	{.name = "prompt-chunk", OPTION(structure, prompt_chunk), .argument = "ROWS", \
+	{.name = "prompt-chunk", OPTION(structure, request.plan.prompt_chunk), .argument = "ROWS", \
 	 .most = 1 << 14, \
 	 .help = "rows per prompt pass; results do not depend on it"}
 #define SEED_OPTION(structure) \

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Nonzero after the first SIGINT or SIGTERM. Global, since a signal handler gets no argument. */
 static volatile sig_atomic_t stop_asked;
@@ -48,6 +49,54 @@ bool watch_stop(void *user) {
 void watch_end(void *user) {
 	struct watch *watch = user;
 	progress_end(&watch->progress);
+}
+
+struct run_events watch_events(void *user, void (*begin)(void *user, bool complete),
+                               void (*publish)(void *user, const char *receipt)) {
+	return (struct run_events){.user = user,
+	                           .begin = begin,
+	                           .reading = watch_reading,
+	                           .token = watch_token,
+	                           .text = watch_text,
+	                           .stop = watch_stop,
+	                           .end = watch_end,
+	                           .publish = publish};
+}
+
+void watch_sentence(const struct common_request *request, bool quiet, bool private_output,
+                    const char *sentence) {
+	const bool no_receipt = !strcmp(request->output, "-") && !request->receipt;
+	if (!quiet || no_receipt || !private_output) fprintf(stderr, "%s\n", sentence);
+}
+
+void watch_ledger(const struct common_request *request, const char *records) {
+	if (!request->ledger)
+		fprintf(stderr,
+		        "No ledger: nobody counts what several runs over the same %s spend "
+		        "together.\n",
+		        records);
+}
+
+bool watch_complete(const struct common_request *request, bool complete) {
+	if (complete) fprintf(stderr, "%s is already complete\n", request->output);
+	return complete;
+}
+
+void watch_published(const struct common_request *request, size_t count, const char *texts,
+                     const char *receipt) {
+	const char *output = request->output;
+	if (receipt)
+		fprintf(stderr, "%zu %s in %s, receipt in %s\n", count, texts,
+		        strcmp(output, "-") ? output : "standard output", receipt);
+}
+
+void watch_dropped(const struct common_request *request, const struct filter_counts *counts) {
+	uint64_t dropped = 0;
+	for (enum filter_rule rule = 0; rule < FILTER_RULES; rule++)
+		dropped += counts->dropped[rule];
+	if (dropped)
+		fprintf(stderr, "%" PRIu64 " of the %" PRIu64 " texts drawn are in %s%s instead\n",
+		        dropped, counts->drawn, request->output, OUTPUT_DROPPED);
 }
 
 void watch_formulas(uint64_t lines) {

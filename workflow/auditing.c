@@ -59,7 +59,7 @@ void auditing_default(struct auditing_request *request, enum audit_action action
 	                                     .claim = NAN,
 	                                     .games = RULES[action].count,
 	                                     .secrets = RULES[action].secrets};
-	run_request_default(&request->run);
+	generate_default(&request->run);
 	// A game's batch is known to whoever plays it, so lots would hide nothing.
 	request->run.lots = RUN_LOTS_OFF;
 }
@@ -75,25 +75,26 @@ enum auditing_model auditing_needs(const struct auditing_request *request) {
 static const char *name_audit_fault(const struct auditing_request *r) {
 	const struct action_rule *rule = &RULES[r->action];
 	const bool lot = r->action == AUDIT_LOT;
-	const struct records_request input = {
-	    .path = r->run.input, .format = r->run.input_format, .delimiter = r->run.delimiter};
-	if (r->run.input && r->privacy == AUDITING_UNSAID)
+	const struct records_request input = {.path = r->run.common.input,
+	                                      .format = r->run.input_format,
+	                                      .delimiter = r->run.delimiter};
+	if (r->run.common.input && r->privacy == AUDITING_UNSAID)
 		return "say whether the references are --public or --private: nothing protects "
 		       "what is computed from them";
-	if (r->action == AUDIT_INVARIANT && !r->run.input)
+	if (r->action == AUDIT_INVARIANT && !r->run.common.input)
 		return "invariant compares laws with and without each reference: -i FILE";
-	if (lot && r->draw && r->run.input &&
+	if (lot && r->draw && r->run.common.input &&
 	    (records_are_csv(&input) ||
 	     records_are_csv(&(struct records_request){.path = r->draw})))
 		return "--draw is for JSONL: it draws line by line, which CSV and TSV do not bear";
 	if (lot && r->draw)
-		return !r->run.input || r->members || r->texts
+		return !r->run.common.input || r->members || r->texts
 		           ? "--draw needs -i FILE alone: lots come before anything is written"
 		           : NULL;
 	if (r->draw) return "--draw is for cuttle audit lot";
 	if (r->nearest && !lot) return "--score nearest is for cuttle audit lot";
 	if (rule->texts && !r->texts) return "which texts: --texts OUT.jsonl";
-	if (rule->texts && !r->run.input) return "which references: -i FILE";
+	if (rule->texts && !r->run.common.input) return "which references: -i FILE";
 	if (r->action == AUDIT_OVERLAP && !r->held_out)
 		return "references that the run did not read, of the same kind: --held-out FILE";
 	if (lot && !r->members) return "what --draw wrote before the run: --members FILE";
@@ -112,9 +113,9 @@ static const char *name_audit_fault(const struct auditing_request *r) {
 		return "--receipt says the clip; leave out -e and --clip";
 	if (!r->run.prompt_public != !r->run.prompt_private)
 		return "--prompt-public and --prompt-private go together";
-	if (r->run.plan.chat_format &&
-	    (r->run.prompt_public || r->run.plan.form != CUTTLE_INSTRUCT))
-		return "--chat-format needs --template instruct";
+	const char *chat = common_chat_fault(
+	    r->run.plan.chat_format, NULL, r->run.prompt_public ? CUTTLE_CUSTOM : r->run.plan.form);
+	if (chat) return chat;
 	if (!isnan(r->claim) && !(r->claim > 0)) return "--claim must be above 0, as in 3";
 	if (rule->games && r->games < LEAST_GAMES) return "--games must be 4 at least";
 	if (r->action == AUDIT_ONE_RUN && r->guesses > r->games)
@@ -132,8 +133,8 @@ enum cuttle_status auditing_check(const struct auditing_request *request,
 
 enum cuttle_status auditing_paths(const struct auditing_request *r, struct cuttle_error *error) {
 	const struct path_use uses[] = {
-	    PATH_ALONE("-m", r->run.model, PATH_MODEL),
-	    PATH_ALONE("-i", r->run.input, PATH_STREAM),
+	    PATH_ALONE("-m", r->run.common.model, PATH_MODEL),
+	    PATH_ALONE("-i", r->run.common.input, PATH_STREAM),
 	    // With a receipt they are read twice: their hash is compared first.
 	    PATH_ALONE("--texts", r->texts,
 	               r->receipt && RULES[r->action].texts ? PATH_FILE : PATH_STREAM),
@@ -148,7 +149,7 @@ enum cuttle_status auditing_paths(const struct auditing_request *r, struct cuttl
 	    PATH_ALONE("--draw", r->draw, PATH_OUTPUT),
 	    {"-o", r->output, PATH_OUTPUT, NULL, {TRIALS_FILE, AUDIT_CONTROL}},
 	};
-	const char *const records[] = {r->run.input, r->texts, r->held_out, r->members,
+	const char *const records[] = {r->run.common.input, r->texts, r->held_out, r->members,
 	                               r->run.public_examples};
 	enum cuttle_status status = paths_check(uses, sizeof uses / sizeof *uses, error);
 	for (size_t i = 0; i < sizeof records / sizeof *records && !status; i++) {
@@ -165,15 +166,15 @@ struct audit_state {
 	const struct setup_model *opened;
 	const struct auditing_events *events;
 	struct audit *audit;
-	struct run_request run; /* the request's, with the receipt's numbers in it */
+	struct generate_request run; /* the request's, with the receipt's numbers in it */
 	struct setup setup;
 	struct setup control;
 	struct claim claim;
 	/* The receipt, by its system; NULL = it is of the other, or there is none. */
 	const struct receipt *claimed;
 	const struct rewrite_receipt *rewriting;
-	struct rewriting rewriters[2]; /* [control] in place of setups */
-	char blank[UTF8_NAME + 1];     /* what stands for a secret */
+	struct sanitize rewriters[2]; /* [control] in place of setups */
+	char blank[UTF8_NAME + 1];    /* what stands for a secret */
 	struct records *others;
 	struct records *texts;
 	struct chance chance;
@@ -211,7 +212,7 @@ static enum cuttle_status read_rewriting_promise(struct audit_state *s, struct a
 		return io_fail(s->error, CUTTLE_INPUT,
 		               "%s is of cuttle sanitize: cuttle audit recover plays with it",
 		               file_shown(s->request->receipt));
-	if (s->request->run.input)
+	if (s->request->run.common.input)
 		return io_fail(s->error, CUTTLE_USAGE,
 		               "-i: nothing stands around a document; leave it out");
 	if (s->request->run.plan.method != CUTTLE_INVISIBLEINK || s->request->run.public_examples ||
@@ -334,7 +335,7 @@ static enum cuttle_status make_audit_plan(struct audit_state *s) {
 		return rewritten_make(&s->request->rewritten, &s->claim, s->opened, false,
 		                      &s->rewriters[0], s->error);
 	if (!status && s->request->receipt) status = refuse_prompts(s);
-	if (!status) status = setup_make(&s->run, s->opened, &s->setup, s->error);
+	if (!status) status = generate_open(&s->run, s->opened, &s->setup, s->error);
 	if (!status && s->request->receipt) status = compare_promise(s);
 	if (!status) settle_claim(s);
 	return status;
@@ -345,7 +346,7 @@ static enum cuttle_status make_control_plan(struct audit_state *s) {
 	if (s->rewriting)
 		return rewritten_make(&s->request->rewritten, &s->claim, s->opened, true,
 		                      &s->rewriters[1], s->error);
-	struct run_request run = s->run;
+	struct generate_request run = s->run;
 	struct cuttle_plan_params *plan = &run.plan;
 	plan->epsilon = plan->clip = NAN;
 	plan->gain = 0;
@@ -354,7 +355,7 @@ static enum cuttle_status make_control_plan(struct audit_state *s) {
 	plan->method = CUTTLE_NONE;
 	cuttle_method_params_none(&plan->method_params);
 	plan->method_params.not_private = true;
-	return setup_make(&run, s->opened, &s->control, s->error);
+	return generate_open(&run, s->opened, &s->control, s->error);
 }
 
 /* ---- games ----------------------------------------------------------------------------------- */
@@ -449,7 +450,7 @@ static enum cuttle_status play_games(struct audit_state *s, bool control, struct
 
 static enum cuttle_status read_audit_files(struct audit_state *s) {
 	const struct auditing_request *r = s->request;
-	const struct records_request others = {.path = r->run.input,
+	const struct records_request others = {.path = r->run.common.input,
 	                                       .field = r->run.text_field,
 	                                       .format = r->run.input_format,
 	                                       .delimiter = r->run.delimiter,
@@ -457,14 +458,15 @@ static enum cuttle_status read_audit_files(struct audit_state *s) {
 	const struct records_request texts = {
 	    .path = r->texts, .field = r->output_field, .limit = SIZE_MAX};
 	enum cuttle_status status = CUTTLE_OK;
-	if (r->run.input) status = records_read(&others, &s->others, s->error);
+	if (r->run.common.input) status = records_read(&others, &s->others, s->error);
 	if (!status && r->texts) status = records_read(&texts, &s->texts, s->error);
-	if (!status && s->others && r->run.lock) records_lock(s->others);
+	if (!status && s->others && r->run.common.lock) records_lock(s->others);
 	if (!status &&
 	    ((s->others && !records_count(s->others)) || (s->texts && !records_count(s->texts))))
-		status = io_fail(
-		    s->error, CUTTLE_INPUT, "%s has no record",
-		    file_shown(s->texts && !records_count(s->texts) ? r->texts : r->run.input));
+		status =
+		    io_fail(s->error, CUTTLE_INPUT, "%s has no record",
+		            file_shown(s->texts && !records_count(s->texts) ? r->texts
+		                                                            : r->run.common.input));
 	return status;
 }
 
@@ -551,12 +553,12 @@ static enum cuttle_status audit_overlap(struct audit_state *s) {
 	const struct cuttle_model *model = s->opened->model;
 	struct recitation texts = {0}, used = {0}, held_out = {0}, both = {0};
 	enum cuttle_status status =
-	    recitation_read(model, r->texts, r->output_field, r->run.lock, &texts, s->error);
+	    recitation_read(model, r->texts, r->output_field, r->run.common.lock, &texts, s->error);
 	if (!status)
-		status = recitation_read(model, r->run.input, r->run.text_field, r->run.lock, &used,
-		                         s->error);
+		status = recitation_read(model, r->run.common.input, r->run.text_field,
+		                         r->run.common.lock, &used, s->error);
 	if (!status)
-		status = recitation_read(model, r->held_out, r->run.text_field, r->run.lock,
+		status = recitation_read(model, r->held_out, r->run.text_field, r->run.common.lock,
 		                         &held_out, s->error);
 	if (!status && !recitation_join(&used, &held_out, &both)) status = lack_memory(s);
 	if (!status) s->events->begin(s->events->user, texts.count + used.count);
@@ -583,7 +585,7 @@ static enum cuttle_status draw_members(struct audit_state *s) {
 	struct sink sink;
 	uint64_t number = 0;
 	enum cuttle_status status =
-	    file_read(r->run.input, (size_t)1 << 32, &bytes, &size, s->error);
+	    file_read(r->run.common.input, (size_t)1 << 32, &bytes, &size, s->error);
 	if (!status) status = sink_open_private(&sink, r->draw, s->error);
 	if (status) {
 		secrecy_free(bytes);
@@ -612,18 +614,18 @@ static enum cuttle_status audit_lot(struct audit_state *s) {
 	const struct cuttle_model *model = s->opened->model;
 	struct recitation texts = {0}, all = {0}, members = {0};
 	enum cuttle_status status =
-	    recitation_read(model, r->texts, r->output_field, r->run.lock, &texts, s->error);
+	    recitation_read(model, r->texts, r->output_field, r->run.common.lock, &texts, s->error);
 	if (!status)
-		status = recitation_read(model, r->run.input, r->run.text_field, r->run.lock, &all,
-		                         s->error);
+		status = recitation_read(model, r->run.common.input, r->run.text_field,
+		                         r->run.common.lock, &all, s->error);
 	if (!status)
-		status = recitation_read(model, r->members, r->run.text_field, r->run.lock,
+		status = recitation_read(model, r->members, r->run.text_field, r->run.common.lock,
 		                         &members, s->error);
 	if (!status && members.count != all.count)
 		status = io_fail(s->error, CUTTLE_INPUT,
 		                 "%s has another number of lines than %s: it is not what --draw "
 		                 "wrote of it",
-		                 file_shown(r->members), file_shown(r->run.input));
+		                 file_shown(r->members), file_shown(r->run.common.input));
 	struct recitation *const embedded[] = {&texts, &all, &members};
 	const size_t compared = r->nearest ? texts.count + 2 * all.count : 2 * all.count;
 	if (!status) s->events->begin(s->events->user, compared);
@@ -654,7 +656,7 @@ static enum cuttle_status audit_inversion(struct audit_state *s) {
 		status = io_fail(s->error, CUTTLE_INPUT,
 		                 "%s has another number of records than %s: perturbed texts have a "
 		                 "line for each",
-		                 file_shown(r->texts), file_shown(r->run.input));
+		                 file_shown(r->texts), file_shown(r->run.common.input));
 	if (!status) s->events->begin(s->events->user, 2 * records_count(s->others));
 	if (!status)
 		status = inversion_compare(words, s->others, s->texts, pass_compared, s,
@@ -711,11 +713,11 @@ enum cuttle_status auditing_run(const struct auditing_request *request,
 	                        .canary = ""};
 	const enum cuttle_status status =
 	    RULES[request->action].texts ? audit_texts(&s) : audit_by_games(&s);
-	setup_free(&s.setup);
-	setup_free(&s.control);
+	generate_free(&s.setup);
+	generate_free(&s.control);
 	claim_free(&s.claim);
-	rewriting_free(&s.rewriters[0]);
-	rewriting_free(&s.rewriters[1]);
+	sanitize_free(&s.rewriters[0]);
+	sanitize_free(&s.rewriters[1]);
 	records_free(&s.others);
 	records_free(&s.texts);
 	chance_end(&s.chance);

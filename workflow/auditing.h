@@ -40,7 +40,7 @@ enum auditing_privacy { AUDITING_UNSAID, AUDITING_PUBLIC, AUDITING_PRIVATE };
 /* Texts and paths are NULL when there is none. They are the caller's, and must outlive the run. */
 struct auditing_request {
 	enum audit_action action;
-	struct run_request run;            /* plan, prompts, model and input, as those of a run */
+	struct generate_request run;       /* plan, prompts, model and input, as those of a run */
 	const char *receipt;               /* its numbers are taken in place of the plan's */
 	struct rewritten_prompt rewritten; /* in place of run's where the receipt is of cuttle
 	                                      sanitize */
@@ -68,7 +68,7 @@ void auditing_default(struct auditing_request *request, enum audit_action action
 /* USAGE: privacy is unsaid where references are read; what contradicts itself, or is missing. */
 enum cuttle_status auditing_check(const struct auditing_request *request,
                                   struct cuttle_error *error);
-/* As run_request_paths. */
+/* As generate_paths. */
 enum cuttle_status auditing_paths(const struct auditing_request *request,
                                   struct cuttle_error *error);
 /* What an action needs of a model. */
@@ -109,7 +109,7 @@ struct auditing_events {
  * contradicted: see audit->verdict.
  * INPUT: a file cannot be read or is not the receipt's. LEDGER: the receipt does not hold, or texts
  * are not its output. USAGE: more guesses than records. PARTIAL: stopped; the same command goes
- * on. Else as setup_make and games_play. */
+ * on. Else as generate_open and games_play. */
 enum cuttle_status auditing_run(const struct auditing_request *request,
                                 const struct setup_model *opened,
                                 const struct auditing_events *events, struct audit *audit,

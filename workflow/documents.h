@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // documents.h: the documents of a rewriting: texts with marks, and the contexts that they make.
 //
-// Called by workflow/rewriting, which reads all of them before anything is charged or drawn, and
+// Called by workflow/sanitize, which reads all of them before anything is charged or drawn, and
 // hands their contexts to the engine. Texts are PRIVATE, but for the strings between marks. They
 // are wiped by documents_free. A wrong line ends the run with its number and the rule that it
 // breaks, never with a word of it. Which groups have a mark, and each public context, is public.

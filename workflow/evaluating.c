@@ -37,7 +37,8 @@ static const char *name_noise_fault(const struct evaluating_request *request) {
 		       "about the references";
 	if (request->test)
 		return "-e takes no --test: nothing protects what is measured on real texts";
-	return request_dataset_fault(request->ledger, request->dataset);
+	return common_fault(
+	    &(struct common_request){.ledger = request->ledger, .dataset = request->dataset});
 }
 
 enum cuttle_status evaluating_check(const struct evaluating_request *request,

@@ -69,7 +69,7 @@ void evaluating_default(struct evaluating_request *request);
  * an epsilon. */
 enum cuttle_status evaluating_check(const struct evaluating_request *request,
                                     struct cuttle_error *error);
-/* As run_request_paths. INPUT: the references are one of the other files, under whatever name. */
+/* As generate_paths. INPUT: the references are one of the other files, under whatever name. */
 enum cuttle_status evaluating_paths(const struct evaluating_request *request,
                                     struct cuttle_error *error);
 

@@ -26,12 +26,9 @@ void extracting_default(struct extracting_request *request) {
 
 enum cuttle_status extracting_check(const struct extracting_request *request,
                                     struct cuttle_error *error) {
-	const bool plain = request->params.form != CUTTLE_INSTRUCT;
-	if (request->params.chat_format && plain)
-		return io_fail(error, CUTTLE_USAGE, "--chat-format needs --template instruct");
-	if (request->params.system && plain)
-		return io_fail(error, CUTTLE_USAGE, "--system needs --template instruct");
-	return CUTTLE_OK;
+	const struct cuttle_complete_params *params = &request->params;
+	const char *fault = common_chat_fault(params->chat_format, params->system, params->form);
+	return fault ? io_fail(error, CUTTLE_USAGE, "%s", fault) : CUTTLE_OK;
 }
 
 static struct records_request request_documents(const struct extracting_request *request) {

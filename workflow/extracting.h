@@ -40,7 +40,7 @@ struct extracting_request {
 
 /* Sets the defaults: those of the library, temperature 0.5 and the field "text". */
 void extracting_default(struct extracting_request *request);
-/* As run_request_check and run_request_paths. */
+/* As generate_check and generate_paths. */
 enum cuttle_status extracting_check(const struct extracting_request *request,
                                     struct cuttle_error *error);
 enum cuttle_status extracting_paths(const struct extracting_request *request,

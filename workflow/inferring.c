@@ -33,7 +33,7 @@ void inferring_default(struct inferring_request *request) {
 	                                                 .temperature = 0.5,
 	                                                 .timeout_s = REMOTE_TIMEOUT_S,
 	                                                 .retries = REMOTE_RETRIES}};
-	perturbing_default(&request->perturb);
+	perturb_default(&request->perturb);
 	extracting_default(&request->extract);
 }
 
@@ -54,12 +54,12 @@ static enum cuttle_status complete_request(struct inferring_request *request, ch
 	*perturbed = name_file_beside(request->output, ".perturbed.jsonl");
 	*replies = name_file_beside(request->output, ".replies.jsonl");
 	if (!*perturbed || !*replies) return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	request->perturb.output = *perturbed;
-	request->extract.input = request->perturb.input;
+	request->perturb.common.output = *perturbed;
+	request->extract.input = request->perturb.common.input;
 	request->extract.text_field = request->perturb.text_field;
 	request->extract.input_format = request->perturb.input_format;
 	request->extract.delimiter = request->perturb.delimiter;
-	request->extract.lock = request->perturb.lock;
+	request->extract.lock = request->perturb.common.lock;
 	request->extract.replies = *replies;
 	request->extract.output = request->output;
 	return CUTTLE_OK;
@@ -68,29 +68,29 @@ static enum cuttle_status complete_request(struct inferring_request *request, ch
 static enum cuttle_status check_all_paths(const struct inferring_request *request,
                                           struct cuttle_error *error) {
 	char *receipt;
-	enum cuttle_status status = request_receipt_beside(
-	    request->perturb.output, request->perturb.receipt, &receipt, error);
+	enum cuttle_status status = common_receipt_beside(
+	    request->perturb.common.output, request->perturb.common.receipt, &receipt, error);
 	if (status) return status;
 	const struct path_use uses[] = {
 	    PATH_ALONE("--words", request->perturb.words, PATH_FILE),
-	    PATH_ALONE("-m", request->perturb.model, PATH_MODEL),
+	    PATH_ALONE("-m", request->perturb.common.model, PATH_MODEL),
 	    PATH_ALONE("--sensitive", request->perturb.sensitive, PATH_FILE),
 	    PATH_ALONE("--stop-words", request->perturb.stop_words, PATH_FILE),
-	    PATH_ALONE("-i", request->perturb.input, PATH_FILE),
-	    PATH_ALONE("--sign", request->perturb.sign, PATH_FILE),
+	    PATH_ALONE("-i", request->perturb.common.input, PATH_FILE),
+	    PATH_ALONE("--sign", request->perturb.common.sign, PATH_FILE),
 	    PATH_ALONE("--instruction", request->instruction, PATH_STREAM),
 	    PATH_ALONE("--prompt", request->extract.prompt, PATH_STREAM),
 	    PATH_ALONE("--api-key-file", request->remote.key_file, PATH_FILE),
 	    PATH_ALONE("--ca-file", request->remote.ca_file, PATH_FILE),
-	    {"--ledger", request->perturb.ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
+	    {"--ledger", request->perturb.common.ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
 	    {"-o",
-	     request->perturb.output,
+	     request->perturb.common.output,
 	     PATH_RECORD,
 	     receipt,
 	     {".journal", ".journal.key", ".run"}},
 	    {"-o", request->extract.replies, PATH_RECORD, NULL, {REPLIES_KEY, REPLIES_INPUT}},
 	    PATH_ALONE("-o", request->output, PATH_RECORD),
-	    PATH_ALONE("--receipt", request->perturb.receipt, PATH_RECORD),
+	    PATH_ALONE("--receipt", request->perturb.common.receipt, PATH_RECORD),
 	};
 	status = paths_check(uses, sizeof uses / sizeof *uses, error);
 	if (!status) status = formats_check_lines("-o", request->output, error);
@@ -106,13 +106,13 @@ enum cuttle_status inferring_check(const struct inferring_request *given,
 		return io_fail(error, CUTTLE_USAGE,
 		               "-o must be a file: a run keeps its perturbed texts and replies "
 		               "beside it");
-	if (request.perturb.input && !strcmp(request.perturb.input, "-"))
+	if (request.perturb.common.input && !strcmp(request.perturb.common.input, "-"))
 		return io_fail(error, CUTTLE_USAGE, "-i must be a file: it is read twice");
 	enum cuttle_status status = complete_request(&request, &perturbed, &replies, error);
-	if (!status) status = perturbing_check(&request.perturb, error);
+	if (!status) status = perturb_check(&request.perturb, error);
 	if (!status) status = remote_check(&request.remote, error);
 	if (!status) status = extracting_check(&request.extract, error);
-	if (!status) status = perturbing_paths(&request.perturb, error);
+	if (!status) status = perturb_paths(&request.perturb, error);
 	if (!status) status = check_all_paths(&request, error);
 	free(perturbed);
 	free(replies);
@@ -143,8 +143,7 @@ enum cuttle_status inferring_make(const struct inferring_request *request,
 	enum cuttle_status status =
 	    complete_request(mine, &inferring->perturbed, &inferring->replies, error);
 	if (!status) status = read_instruction(inferring, error);
-	if (!status)
-		status = perturbing_make(&mine->perturb, opened, &inferring->perturbing, error);
+	if (!status) status = perturb_open(&mine->perturb, opened, &inferring->perturb, error);
 	if (!status)
 		status =
 		    extracting_make(&mine->extract, opened->model, &inferring->extracting, error);
@@ -153,7 +152,7 @@ enum cuttle_status inferring_make(const struct inferring_request *request,
 
 void inferring_free(struct inferring *inferring) {
 	extracting_free(&inferring->extracting);
-	perturbing_free(&inferring->perturbing);
+	perturb_free(&inferring->perturb);
 	binding_close(&inferring->binding);
 	free(inferring->instruction);
 	free(inferring->perturbed);
@@ -191,20 +190,20 @@ static enum cuttle_status read_bound(const struct inferring *inferring, bool *sa
 static enum cuttle_status open_binding(struct inferring *inferring, const char *path,
                                        struct cuttle_error *error) {
 	struct binding *binding = &inferring->binding;
-	const struct perturbing_request *request = &inferring->request.perturb;
+	const struct perturb_request *request = &inferring->request.perturb;
 	for (;;) {
 		bool same = false;
 		enum cuttle_status status = binding_open(path, binding, error);
 		if (!status)
-			status = perturbing_digest(request, &inferring->perturbing, binding->key,
-			                           inferring->input, error);
+			status = perturb_digest(request, &inferring->perturb, binding->key,
+			                        inferring->input, error);
 		if (!status) status = read_bound(inferring, &same, error);
 		if (status || !binding->stands || same) return status;
-		if (!request->overwrite)
+		if (!request->common.overwrite)
 			return io_fail(error, CUTTLE_USAGE,
 			               "%s was changed since its words were perturbed; "
 			               "--overwrite begins anew",
-			               file_shown(request->input));
+			               file_shown(request->common.input));
 		binding_remove(binding);
 		binding_close(binding);
 	}
@@ -216,7 +215,7 @@ static enum cuttle_status open_binding(struct inferring *inferring, const char *
  * made now. */
 static enum cuttle_status bind_records(struct inferring *inferring, bool *fresh,
                                        struct cuttle_error *error) {
-	struct perturbing *perturbing = &inferring->perturbing;
+	struct perturb *perturb = &inferring->perturb;
 	char *path = file_name(inferring->replies, REPLIES_KEY), line[HASH_TEXT + 1];
 	inferring->bound = file_name(inferring->replies, REPLIES_INPUT);
 	enum cuttle_status status = path && inferring->bound
@@ -226,9 +225,9 @@ static enum cuttle_status bind_records(struct inferring *inferring, bool *fresh,
 	if (status) return status;
 	struct hash hash;
 	hash_begin(&hash);
-	hash_add(&hash, perturbing->fingerprint, HASH_TEXT);
+	hash_add(&hash, perturb->fingerprint, HASH_TEXT);
 	hash_add(&hash, inferring->binding.key, BINDING_KEY);
-	hash_end(&hash, perturbing->fingerprint);
+	hash_end(&hash, perturb->fingerprint);
 	*fresh = !inferring->binding.stands;
 	if (!*fresh) return CUTTLE_OK;
 	// The key goes last: where it stands, the digest stands too.
@@ -251,13 +250,13 @@ static enum cuttle_status check_records(struct inferring *inferring,
                                         const struct records *documents, size_t count,
                                         struct cuttle_error *error) {
 	char now[HASH_TEXT];
-	const struct perturbing_request *request = &inferring->request.perturb;
+	const struct perturb_request *request = &inferring->request.perturb;
 	const enum cuttle_status status =
-	    perturbing_digest(request, &inferring->perturbing, inferring->binding.key, now, error);
+	    perturb_digest(request, &inferring->perturb, inferring->binding.key, now, error);
 	if (status) return status;
 	if (records_count(documents) == count && !strcmp(now, inferring->input)) return CUTTLE_OK;
 	return io_fail(error, CUTTLE_INPUT, "%s was changed since its words were perturbed",
-	               file_shown(request->input));
+	               file_shown(request->common.input));
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */
@@ -304,7 +303,7 @@ static void hash_service(const struct inferring *inferring, char sha256[HASH_TEX
 	const char *endpoint = inferring->request.remote.endpoint;
 	struct hash hash;
 	hash_begin(&hash);
-	hash_add(&hash, inferring->perturbing.fingerprint, HASH_TEXT);
+	hash_add(&hash, inferring->perturb.fingerprint, HASH_TEXT);
 	hash_add(&hash, endpoint, strlen(endpoint) + 1);
 	hash_end(&hash, sha256);
 }
@@ -370,7 +369,7 @@ static enum cuttle_status send_texts(const struct inferring *inferring, struct r
 	if (status) return status;
 	hash_service(inferring, service);
 	status = replies_open(inferring->replies, &owner, count,
-	                      inferring->request.perturb.overwrite, replies, error);
+	                      inferring->request.perturb.common.overwrite, replies, error);
 	if (status) return status;
 	struct refusals refusals = {.count = 0};
 	size_t kept = 0;
@@ -436,7 +435,7 @@ static enum cuttle_status extend_texts(struct inferring *inferring, struct repli
 
 enum cuttle_status inferring_run(struct inferring *inferring, const struct inferring_events *events,
                                  struct cuttle_error *error) {
-	const struct perturbing_request *request = &inferring->request.perturb;
+	const struct perturb_request *request = &inferring->request.perturb;
 	struct records *perturbed = NULL;
 	struct replies *replies = NULL;
 	struct remote *remote = NULL;
@@ -447,11 +446,10 @@ enum cuttle_status inferring_run(struct inferring *inferring, const struct infer
 	if (!inferring->request.show)
 		status = remote_open(&inferring->request.remote, &asked, &remote, error);
 	if (!status) status = bind_records(inferring, &fresh, error);
-	if (!status)
-		status = perturbing_run(request, &inferring->perturbing, events->perturb, error);
+	if (!status) status = perturb_run(request, &inferring->perturb, events->perturb, error);
 	// What stands is another's: nothing was drawn under this key.
 	if (status == CUTTLE_USAGE && fresh) unbind_records(inferring);
-	if (!status) status = perturbing_texts(request, &inferring->perturbing, &perturbed, error);
+	if (!status) status = perturb_texts(request, &inferring->perturb, &perturbed, error);
 	if (!status && inferring->request.show) {
 		status = show_texts(inferring, perturbed, events, error);
 	} else if (!status) {

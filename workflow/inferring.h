@@ -4,7 +4,7 @@
 // notes. A request, what is made from it, and its run.
 //
 // Called by tools/infer. The PRIVATE records pass through the first and the last phase, which are
-// workflow/perturbing and workflow/extracting. What leaves this machine is made of the first
+// workflow/perturb and workflow/extracting. What leaves this machine is made of the first
 // phase's output, the instruction and the request alone: no private text is in memory then.
 //
 // The phases are strictly in order: all are perturbed, then all are sent, then all are extended.
@@ -26,12 +26,12 @@
 
 #include "io/remote.h"
 #include "workflow/extracting.h"
-#include "workflow/perturbing.h"
+#include "workflow/perturb.h"
 
 /* Texts and paths are NULL when there is none. They are the caller's, and must outlive all that is
  * made from the request. */
 struct inferring_request {
-	struct perturbing_request perturb; /* output and receipt are set from the output below */
+	struct perturb_request perturb;    /* output and receipt are set from the output below */
 	struct extracting_request extract; /* input, text_field, format and delimiter are those of
 	                                      perturb; replies and output are set from below */
 	struct remote_request remote;
@@ -43,7 +43,7 @@ struct inferring_request {
 /* Sets the defaults of all three parts: 150 tokens of the remote at temperature 0.5, as the paper
  * has it, 120 s for an attempt, 5 retries. */
 void inferring_default(struct inferring_request *request);
-/* As run_request_check and run_request_paths, for all three parts together. Opens nothing. USAGE
+/* As generate_check and generate_paths, for all three parts together. Opens nothing. USAGE
  * also: the input or the output is a stream, as the input is read twice. */
 enum cuttle_status inferring_check(const struct inferring_request *request,
                                    struct cuttle_error *error);
@@ -51,7 +51,7 @@ enum cuttle_status inferring_check(const struct inferring_request *request,
 /* What is fixed before a private byte is read. */
 struct inferring {
 	struct inferring_request request; /* with all that is set from others */
-	struct perturbing perturbing;
+	struct perturb perturb;
 	struct extracting extracting;
 	char *instruction;      /* that of the request's file; NULL = cuttle's own */
 	char *perturbed;        /* path of the perturbed texts */
@@ -63,7 +63,7 @@ struct inferring {
 
 /* Reads the words file, lists and prompts; makes perturber and completer. Connects to nothing. Call
  * inferring_free in any case. request and opened must outlive *inferring, which must stay where it
- * is. INPUT: the instruction lacks {text}, or has it twice. Else as perturbing_make,
+ * is. INPUT: the instruction lacks {text}, or has it twice. Else as perturb_open,
  * extracting_make and setup_prompt. */
 enum cuttle_status inferring_make(const struct inferring_request *request,
                                   const struct setup_model *opened, struct inferring *inferring,
@@ -90,7 +90,7 @@ struct inferring_events {
 
 /* Runs the request, once for each struct inferring. The key is read before a word is drawn. A
  * failure of a later phase leaves what the earlier ones have written; the same request goes on from
- * there. Statuses as remote_open, perturbing_run, replies_open, remote_send and extracting_write.
+ * there. Statuses as remote_open, perturb_run, replies_open, remote_send and extracting_write.
  * INPUT also: the records were changed during the run. PARTIAL also: the key of their digest cannot
  * be written. */
 enum cuttle_status inferring_run(struct inferring *inferring, const struct inferring_events *events,

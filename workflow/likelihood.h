@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // likelihood.h: how likely the public prompt holds a text, and the least that a public example has.
 //
-// Called by workflow/run and workflow/expanding, for --drop unlikely. No private data: it is given
-// prompts and examples, which are public, and texts that were drawn. It never sees a reference, a
-// private prompt's context, or how many records there are. An example is scored behind the prompt
-// that shows the others, as a new text would stand behind them. For example, of 5 examples:
+// Called by workflow/generate and workflow/expand, for --drop unlikely. No private data: it is
+// given prompts and examples, which are public, and texts that were drawn. It never sees a
+// reference, a private prompt's context, or how many records there are. An example is scored behind
+// the prompt that shows the others, as a new text would stand behind them. For example, of 5
+// examples:
 //
 //     status = likelihood_open(&likelihood, model, &params, &examples, &error);
 //     likelihood.heading = "genre: sea";      that of the texts that come now; NULL = none

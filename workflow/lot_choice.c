@@ -11,39 +11,39 @@
 #include <sys/stat.h>
 
 /* What keeps this request from having lots; NULL = nothing. */
-static const char *name_obstacle(const struct run_request *request) {
+static const char *name_obstacle(const struct generate_request *request) {
 	struct stat state;
-	if (run_request_private(request) && request->input &&
-	    (!strcmp(request->input, "-") ||
-	     (stat(request->input, &state) == 0 && !S_ISREG(state.st_mode))))
+	if (generate_private(request) && request->common.input &&
+	    (!strcmp(request->common.input, "-") ||
+	     (stat(request->common.input, &state) == 0 && !S_ISREG(state.st_mode))))
 		return request->clusters
 		           ? "--clusters needs -i FILE, whose records are counted first: a pipe "
 		             "cannot be read twice"
 		           : "--category-field: private categories need -i FILE, whose records "
 		             "are counted first: a pipe cannot be read twice";
-	if (run_request_private(request)) return NULL;
+	if (generate_private(request)) return NULL;
 	// Of units a run takes lots where it is told to: it may have fewer texts than without.
-	if (request->unit_key && !run_request_owners(request)) return "";
-	if (request->unit_key && request->records_per_unit != 1)
+	if (request->common.unit_key && !generate_owners(request)) return "";
+	if (request->common.unit_key && request->records_per_unit != 1)
 		return "--lots on with --unit-key needs --one-per-unit: a lot is for everybody "
 		       "with one value, who is read once";
-	if (request->unit_key && !request->input) return NULL;
-	if (!request->input) return "--lots on needs -i FILE, whose records are counted";
-	if (!strcmp(request->input, "-") ||
-	    (stat(request->input, &state) == 0 && !S_ISREG(state.st_mode)))
+	if (request->common.unit_key && !request->common.input) return NULL;
+	if (!request->common.input) return "--lots on needs -i FILE, whose records are counted";
+	if (!strcmp(request->common.input, "-") ||
+	    (stat(request->common.input, &state) == 0 && !S_ISREG(state.st_mode)))
 		return "--lots on needs -i FILE: a pipe cannot be read twice, and records are "
 		       "counted first";
 	return NULL;
 }
 
 /* Sets R and M of each cluster. *enough: each has the records that its texts need. */
-static enum cuttle_status count_clusters(const struct run_request *request,
+static enum cuttle_status count_clusters(const struct generate_request *request,
                                          const struct categories *categories, size_t texts,
                                          struct lot_choice *choice, bool *enough,
                                          struct cuttle_error *error) {
 	const uint32_t batch = request->plan.batch;
 	const struct records_request wanted = {
-	    .path = request->input,
+	    .path = request->common.input,
 	    .field = request->text_field,
 	    .format = request->input_format,
 	    .delimiter = request->delimiter,
@@ -76,8 +76,8 @@ static enum cuttle_status count_clusters(const struct run_request *request,
 }
 
 /* Takes what was counted when the run of shards was opened. */
-static enum cuttle_status take_counted(const struct run_request *request, struct lot_choice *choice,
-                                       struct cuttle_error *error) {
+static enum cuttle_status take_counted(const struct generate_request *request,
+                                       struct lot_choice *choice, struct cuttle_error *error) {
 	const struct shard_terms *terms = &request->shard->run.terms;
 	if (request->lots == (terms->lot_count ? RUN_LOTS_OFF : RUN_LOTS_ON))
 		return io_fail(error, CUTTLE_USAGE, "--lots: the run was opened %s lots",
@@ -91,7 +91,7 @@ static enum cuttle_status take_counted(const struct run_request *request, struct
 	return CUTTLE_OK;
 }
 
-enum cuttle_status lot_choice_make(const struct run_request *request,
+enum cuttle_status lot_choice_make(const struct generate_request *request,
                                    const struct categories *categories, size_t texts,
                                    const struct cuttle_plan_params *params,
                                    struct lot_choice *choice, struct cuttle_error *error) {
@@ -103,7 +103,7 @@ enum cuttle_status lot_choice_make(const struct run_request *request,
 		return CUTTLE_OK;
 	const char *obstacle = name_obstacle(request);
 	if (obstacle)
-		return request->lots == RUN_LOTS_ON || run_request_private(request)
+		return request->lots == RUN_LOTS_ON || generate_private(request)
 		           ? io_fail(error, CUTTLE_USAGE, "%s", obstacle)
 		           : CUTTLE_OK;
 	bool enough = false, pay = true;
@@ -111,13 +111,13 @@ enum cuttle_status lot_choice_make(const struct run_request *request,
 	choice->all = calloc(choice->count, sizeof *choice->all);
 	if (!choice->all) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	// A dry run may have no input. Then its records are as many as its texts need.
-	if (run_request_counts(request) && !request->input) {
+	if (generate_counts(request) && !request->common.input) {
 		choice->records = texts * request->plan.batch;
 		return CUTTLE_OK;
 	}
 	enum cuttle_status status =
 	    count_clusters(request, categories, texts, choice, &enough, error);
-	if (run_request_counts(request)) return status;
+	if (generate_counts(request)) return status;
 	// What is wrong with the file is said when it is read.
 	if (status == CUTTLE_INPUT && request->lots == RUN_LOTS_AUTO) {
 		choice->count = 0;

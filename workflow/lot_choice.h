@@ -25,7 +25,7 @@ struct lot_choice {
  * USAGE, but for too few records: places_make says so. Private categories always have lots: then
  * `categories` is empty, all records are one cluster, and few of them are no error. The caller
  * frees *choice by lot_choice_free in any case. Else as secrecy_room and records_read. NOMEM. */
-enum cuttle_status lot_choice_make(const struct run_request *request,
+enum cuttle_status lot_choice_make(const struct generate_request *request,
                                    const struct categories *categories, size_t texts,
                                    const struct cuttle_plan_params *params,
                                    struct lot_choice *choice, struct cuttle_error *error);

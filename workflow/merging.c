@@ -44,7 +44,7 @@ static enum cuttle_status refuse_shard(uint64_t shard, const char *what,
 static enum cuttle_status check_ending(const struct merging *merging, struct cuttle_error *error) {
 	static const char *const names[] = {"JSONL", "CSV"}, *const endings[] = {".jsonl", ".csv"};
 	const enum output_format format = merging->run.terms.format;
-	const char *output = merging->request->output;
+	const char *output = merging->request->common.output;
 	if (!file_ends_in(output, endings[format == OUTPUT_JSONL ? OUTPUT_CSV : OUTPUT_JSONL]))
 		return CUTTLE_OK;
 	return io_fail(error, CUTTLE_USAGE,
@@ -157,7 +157,7 @@ static enum cuttle_status settle_charge(const struct merging *merging, struct le
                                         const char *run, const char *entry, const char *sha256,
                                         struct cuttle_error *error) {
 	struct merged_charge charge = {.merging = merging, .run = run, .entry = entry};
-	const char *path = merging->request->ledger;
+	const char *path = merging->request->common.ledger;
 	if (sha256) return ledger_finish(ledger, merging->run.dataset, run, sha256, error);
 	enum cuttle_status status =
 	    ledger_walk(ledger, merging->run.dataset, match_charge, &charge, error);
@@ -180,7 +180,7 @@ static enum cuttle_status settle_ledger(const struct merging *merging, const cha
 	uint64_t entries;
 	char head[HASH_TEXT];
 	if (!*run->ledger.entry) return CUTTLE_OK;
-	enum cuttle_status status = ledger_open(merging->request->ledger, &ledger, error);
+	enum cuttle_status status = ledger_open(merging->request->common.ledger, &ledger, error);
 	if (status) return status;
 	if (!sha256) status = ledger_verify(ledger, NULL, &entries, head, error);
 	if (!status)
@@ -340,8 +340,8 @@ static enum cuttle_status open_merged(struct merging *merging, bool *complete,
 	struct filter_counts none = {0};
 	// It is false where texts may be dropped, as none are yet, and their file has no hash.
 	(void)attest_filters(merging->run.receipt, &merging->filters, &none);
-	const struct output_request output = {.path = request->output,
-	                                      .receipt_path = request->receipt,
+	const struct output_request output = {.path = request->common.output,
+	                                      .receipt_path = request->common.receipt,
 	                                      .fingerprint = merging->run.fingerprint,
 	                                      .format = terms->format,
 	                                      .texts = (size_t)terms->batches,
@@ -352,7 +352,7 @@ static enum cuttle_status open_merged(struct merging *merging, bool *complete,
 	                                      .cell = give_merged_cell,
 	                                      .batches = terms->lines_of_batches,
 	                                      .filters = merging->filters,
-	                                      .overwrite = request->overwrite,
+	                                      .overwrite = request->common.overwrite,
 	                                      .drawn_before = true,
 	                                      .digest = digest_shards,
 	                                      .user = merging};
@@ -403,9 +403,9 @@ static enum cuttle_status publish_merged(struct merging *merging, struct merging
 	char sha256[HASH_TEXT], date[RECEIPT_DATE], *receipt = NULL;
 	struct signature_key *signer = NULL;
 	size_t size;
-	enum cuttle_status status = setup_date(merging->request->now, date, error);
-	if (!status && merging->request->sign)
-		status = signature_open(merging->request->sign, &signer, error);
+	enum cuttle_status status = setup_date(merging->request->common.now, date, error);
+	if (!status && merging->request->common.sign)
+		status = signature_open(merging->request->common.sign, &signer, error);
 	if (!status) status = output_seal(merging->output, sha256, error);
 	if (!status) status = settle_ledger(merging, sha256, error);
 	if (!status) {
@@ -434,7 +434,7 @@ static enum cuttle_status merge_shards(struct merging *merging, struct merging_r
 		(void)snprintf(result->guarantee, sizeof result->guarantee, "%s", sentence);
 	enum cuttle_status status = check_ending(merging, error);
 	if (status) return status;
-	if (*run->ledger.entry && !merging->request->ledger)
+	if (*run->ledger.entry && !merging->request->common.ledger)
 		return io_fail(error, CUTTLE_USAGE,
 		               "this run was charged in a ledger, which must know its output: give "
 		               "--ledger FILE");

@@ -9,17 +9,13 @@
 #define CUTTLE_WORKFLOW_MERGING_H
 
 #include "io/shard_run.h"
+#include "workflow/common.h"
 
 struct merging_request {
-	const char *folder;  /* of the run */
-	const char *output;  /* path */
-	const char *receipt; /* path; NULL = beside the output */
-	const char *ledger;  /* path; NULL = the run was charged in none */
-	const char *key;     /* public key that must have signed run.json and all receipts; NULL =
-	                        any, or none */
-	const char *sign;    /* path of the secret key that signs the receipt; NULL = none does */
-	uint64_t now;        /* seconds since 1970 */
-	bool overwrite;
+	struct common_request common; /* output to sign, ledger, now and overwrite */
+	const char *folder;           /* of the run */
+	const char *key; /* public key that must have signed run.json and all receipts; NULL = any,
+	                    or none */
 };
 
 struct merging_result {

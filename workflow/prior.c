@@ -43,9 +43,9 @@ static enum cuttle_status keep_prior(struct output *output, const struct cuttle_
 }
 
 /* Draws the counts, and keeps them. */
-static enum cuttle_status draw_prior(const struct run_request *request, const struct setup *setup,
-                                     struct output *output, struct spending *spending,
-                                     const struct references *references,
+static enum cuttle_status draw_prior(const struct generate_request *request,
+                                     const struct setup *setup, struct output *output,
+                                     struct spending *spending, const struct references *references,
                                      struct cuttle_prior_token **kept, size_t *tokens,
                                      struct cuttle_error *error) {
 	const int32_t *drawn;
@@ -64,7 +64,7 @@ static enum cuttle_status draw_prior(const struct run_request *request, const st
 	return status ? status : keep_prior(output, *kept, *tokens, error);
 }
 
-enum cuttle_status prior_take(const struct run_request *request, struct setup *setup,
+enum cuttle_status prior_take(const struct generate_request *request, struct setup *setup,
                               struct output *output, struct spending *spending,
                               const struct references *references, struct cuttle_error *error) {
 	struct cuttle_prior_token *kept = NULL;

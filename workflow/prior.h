@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // prior.h: the token prior of a run: the noisy counts of the records' tokens, which are drawn once.
 //
-// Called by workflow/run.c, after the run was charged and before a token is drawn. The records pass
-// through, and are private; the noisy counts are not (dp/PRIVACY.md, step 44).
+// Called by workflow/generate.c, after the run was charged and before a token is drawn. The records
+// pass through, and are private; the noisy counts are not (dp/PRIVACY.md, step 44).
 #ifndef CUTTLE_WORKFLOW_PRIOR_H
 #define CUTTLE_WORKFLOW_PRIOR_H
 
@@ -14,7 +14,7 @@
  * setup draws by them, and its receipt says how many stood out. PARTIAL: the journal has tokens and
  * no counts, or cannot be written. INPUT: its counts are none of this model. INTERNAL: there are no
  * random bits. NOMEM. Else as spending_draw. */
-enum cuttle_status prior_take(const struct run_request *request, struct setup *setup,
+enum cuttle_status prior_take(const struct generate_request *request, struct setup *setup,
                               struct output *output, struct spending *spending,
                               const struct references *references, struct cuttle_error *error);
 

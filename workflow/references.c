@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 /* The file was counted before it was read. Both counts are public. */
-static enum cuttle_status check_lot_counts(const struct run_request *request,
+static enum cuttle_status check_lot_counts(const struct generate_request *request,
                                            const struct setup *setup, const struct records *records,
                                            struct cuttle_error *error) {
 	uint64_t counts[MOST_CATEGORIES] = {records_count(records)};
@@ -27,7 +27,7 @@ static enum cuttle_status check_lot_counts(const struct run_request *request,
 	            : io_fail(error, CUTTLE_INPUT,
 	                      "%.200s has other records than when they were counted: run the "
 	                      "command again, while nobody writes to it",
-	                      file_shown(request->input));
+	                      file_shown(request->common.input));
 }
 
 enum cuttle_status references_draw(const struct setup *setup, const struct lots *lots,
@@ -51,18 +51,18 @@ enum cuttle_status references_draw(const struct setup *setup, const struct lots 
 
 /* All records, or of an owner the first, which no other record decides. How many records there are
  * is public. */
-static enum cuttle_status list_counted(const struct run_request *request,
+static enum cuttle_status list_counted(const struct generate_request *request,
                                        struct references *references, struct cuttle_error *error) {
 	const size_t records = records_count(references->records);
 	if (request->plan.token_prior > 0.0 && records < CUTTLE_PRIOR_RECORDS)
 		return io_fail(error, CUTTLE_INPUT,
 		               "%.80s has %zu records, and with less than %d --token-prior is "
 		               "mostly noise: leave it out",
-		               file_shown(request->input), records, CUTTLE_PRIOR_RECORDS);
+		               file_shown(request->common.input), records, CUTTLE_PRIOR_RECORDS);
 	references->counted = calloc(records + 1, sizeof *references->counted);
 	if (!references->counted) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	references->places.lines = records;
-	if (request->unit_key)
+	if (request->common.unit_key)
 		return places_first(references->records, references->counted,
 		                    &references->counted_count)
 		           ? CUTTLE_OK
@@ -78,8 +78,9 @@ size_t references_places(const struct shard_terms *terms, struct shard_number nu
 }
 
 /* Reads what the places of a shard hold. The run was charged when it was opened. */
-static enum cuttle_status read_shard(const struct run_request *request, const struct setup *setup,
-                                     struct references *references, struct cuttle_error *error) {
+static enum cuttle_status read_shard(const struct generate_request *request,
+                                     const struct setup *setup, struct references *references,
+                                     struct cuttle_error *error) {
 	const struct run_shard *shard = request->shard;
 	const struct shard_terms *terms = &shard->run.terms;
 	const struct shard_texts_request wanted = {.path = shard->texts,
@@ -94,24 +95,24 @@ static enum cuttle_status read_shard(const struct run_request *request, const st
 		status = shard_texts_read(&wanted, setup->receipt.guarantee.reference_bytes,
 		                          terms->digests[shard->number.index], &references->texts,
 		                          error);
-	if (!status && request->lock) shard_texts_lock(&references->texts);
+	if (!status && request->common.lock) shard_texts_lock(&references->texts);
 	return status;
 }
 
-enum cuttle_status references_read(const struct run_request *request, struct setup *setup,
+enum cuttle_status references_read(const struct generate_request *request, struct setup *setup,
                                    struct references *references, struct cuttle_error *error) {
 	if (request->shard) return read_shard(request, setup, references, error);
 	const struct receipt *receipt = &setup->receipt;
 	struct places_request places = {.categories = receipt->categories,
-	                                .path = request->input,
-	                                .unit_key = request->unit_key,
+	                                .path = request->common.input,
+	                                .unit_key = request->common.unit_key,
 	                                .texts = receipt->texts,
 	                                .batch = receipt->guarantee.batch,
 	                                .rho = setup->rho,
 	                                .limit = receipt->unit.limited ? receipt->unit.weight : 0};
-	struct records_request wanted = {.path = request->input,
+	struct records_request wanted = {.path = request->common.input,
 	                                 .field = request->text_field,
-	                                 .id_field = request->unit_key,
+	                                 .id_field = request->common.unit_key,
 	                                 .id_is_owner = true,
 	                                 .all_columns = true,
 	                                 .format = request->input_format,
@@ -135,32 +136,33 @@ enum cuttle_status references_read(const struct run_request *request, struct set
 		    io_fail(error, CUTTLE_INPUT,
 		            "%s: no record has a field %.128s: name it with --text-field; cuttle "
 		            "inspect shows which fields there are",
-		            file_shown(request->input), request->text_field);
-	if (!status && request->lock) records_lock(references->records);
+		            file_shown(request->common.input), request->text_field);
+	if (!status && request->common.lock) records_lock(references->records);
 	places.records = references->records;
 	if (!status && references->lots) {
 		references->places =
 		    (struct places){.weight = 1, .lines = records_count(references->records)};
 		status = check_lot_counts(request, setup, references->records, error);
-		if (!status && request->unit_key) status = list_counted(request, references, error);
+		if (!status && request->common.unit_key)
+			status = list_counted(request, references, error);
 		return status;
 	}
 	if (!status) status = places_make(&places, &references->places, error);
 	if (!status && counted) status = list_counted(request, references, error);
-	if (!status && !receipt->unit.limited && request->unit_key)
+	if (!status && !receipt->unit.limited && request->common.unit_key)
 		status = receipt_weigh(&setup->receipt, references->places.weight,
 		                       references->places.rho, error);
 	return status;
 }
 
-enum cuttle_status references_suffice(const struct run_request *request, struct setup *setup,
+enum cuttle_status references_suffice(const struct generate_request *request, struct setup *setup,
                                       struct cuttle_error *error) {
-	struct run_request counted = *request;
+	struct generate_request counted = *request;
 	struct setup scratch = *setup;
 	struct references references;
 	// Who has how many records is looked at where that was declared public, and not else.
 	const bool weighs = request->records_per_unit == RUN_RECORDS_ALL;
-	if (!weighs) counted.unit_key = NULL;
+	if (!weighs) counted.common.unit_key = NULL;
 	const enum cuttle_status status =
 	    references_read(&counted, weighs ? setup : &scratch, &references, error);
 	references_free(&references);

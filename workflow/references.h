@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // references.h: the references of a run: the records of the input, each in its place.
 //
-// A place is a number: text b reads places b*B to b*B+B-1 (io/places.h). workflow/run.c reads the
-// references once, before anything is drawn, and hands their texts to the engine. The texts are
+// A place is a number: text b reads places b*B to b*B+B-1 (io/places.h). workflow/generate.c reads
+// the references once, before anything is drawn, and hands their texts to the engine. The texts are
 // PRIVATE: they are wiped by references_free, and no message says anything about one of them.
 #ifndef CUTTLE_WORKFLOW_REFERENCES_H
 #define CUTTLE_WORKFLOW_REFERENCES_H
@@ -34,7 +34,7 @@ struct references {
  * record has a place yet. Call references_free in any case. INPUT: there are not as many records as
  * were counted for the lots, or too few for a token prior. Else as secrecy_room, records_read,
  * places_make, receipt_weigh and shard_texts_read. */
-enum cuttle_status references_read(const struct run_request *request, struct setup *setup,
+enum cuttle_status references_read(const struct generate_request *request, struct setup *setup,
                                    struct references *references, struct cuttle_error *error);
 /* With lots, which come after the output is open: puts the records in their places. NOMEM. */
 enum cuttle_status references_draw(const struct setup *setup, const struct lots *lots,
@@ -43,7 +43,7 @@ enum cuttle_status references_draw(const struct setup *setup, const struct lots 
  * tells nothing else about a record. Only where it is declared public who has how many records
  * (RUN_RECORDS_ALL), the receipt's guarantee changes as by references_read. Errors as
  * references_read, else but for those about units. */
-enum cuttle_status references_suffice(const struct run_request *request, struct setup *setup,
+enum cuttle_status references_suffice(const struct generate_request *request, struct setup *setup,
                                       struct cuttle_error *error);
 /* Wipes the texts. */
 void references_free(struct references *references);

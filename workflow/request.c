@@ -3,63 +3,28 @@
 // which of two faults is told, so it stays as it is.
 #include "workflow/request.h"
 
-#include "base/utf8.h"
 #include "io/fail.h"
 #include "io/ledger.h"
 #include "io/paths.h"
-#include "workflow/spending.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { MOST_UNIT_KEY = 128 }; /* bytes of the name of the units' field */
-
-void run_request_default(struct run_request *request) {
-	*request = (struct run_request){
-	    .text_field = "text", .texts = 100, .rounds = 1, .now = (uint64_t)time(NULL)};
+void generate_default(struct generate_request *request) {
+	*request = (struct generate_request){
+	    .text_field = "text", .texts = 100, .rounds = 1, .common.now = (uint64_t)time(NULL)};
 	request->filters.trim = true;
 	cuttle_plan_params_default(&request->plan);
 }
 
-const char *request_dataset_fault(const char *ledger, const char *dataset) {
-	if (ledger && !dataset) return "--ledger needs --dataset NAME, the data set in it";
-	return dataset && !utf8_name(dataset, strlen(dataset))
-	           ? "--dataset: must be 1 to 128 bytes of text in one line"
-	           : NULL;
-}
-
-const char *request_approval_fault(const char *approved, const char *ledger) {
-	char command[HASH_TEXT];
-	double loss;
-	if (!approved) return NULL;
-	if (!spending_approval(approved, command, &loss))
-		return "--approved: must be COMMAND:LOSS, as --dry-run --json says command_sha256 "
-		       "and the loss of its charge";
-	return ledger ? NULL : "--approved needs --ledger: without one nothing is charged";
-}
-
-const char *request_sign_fault(const char *sign, const char *receipt, const char *output) {
-	return sign && !receipt && output && !strcmp(output, "-")
-	           ? "--sign: there is no receipt to sign; give --receipt FILE"
-	           : NULL;
-}
-
-enum cuttle_status request_receipt_beside(const char *output, const char *receipt, char **beside,
-                                          struct cuttle_error *error) {
-	*beside = NULL;
-	if (!output || !strcmp(output, "-") || receipt) return CUTTLE_OK;
-	*beside = output_receipt_beside(output);
-	return *beside ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
-}
-
 /* Says what is wrong about clusters; NULL = nothing. */
-static const char *name_cluster_contradiction(const struct run_request *request) {
+static const char *name_cluster_contradiction(const struct generate_request *request) {
 	if (!request->clusters) return NULL;
 	if (request->category_field_count || request->categories || request->category_public)
 		return "--clusters and --category-field exclude each other: records are grouped by "
 		       "what they say, or by a field";
-	if (request->unit_key)
+	if (request->common.unit_key)
 		return "--clusters: each record must be a unit; leave out --unit-key";
 	if (request->lots == RUN_LOTS_OFF) return "--clusters needs lots; leave out --lots off";
 	if (isnan(request->plan.epsilon)) return "--clusters: its counts need -e, not --clip";
@@ -69,11 +34,9 @@ static const char *name_cluster_contradiction(const struct run_request *request)
 }
 
 /* Says what is wrong about units and categories; NULL = nothing. */
-static const char *name_group_contradiction(const struct run_request *request) {
-	if (request->records_per_unit && !request->unit_key)
+static const char *name_group_contradiction(const struct generate_request *request) {
+	if (request->records_per_unit && !request->common.unit_key)
 		return "--one-per-unit and --records-per-unit need --unit-key FIELD";
-	if (request->unit_key && (!*request->unit_key || strlen(request->unit_key) > MOST_UNIT_KEY))
-		return "--unit-key: must be 1 to 128 bytes";
 	if (!request->category_field_count != !request->categories)
 		return "--category-field and --categories go together: --category-field FIELD "
 		       "--categories A,B,C, or a file .csv or .jsonl with a column FIELD";
@@ -82,22 +45,22 @@ static const char *name_group_contradiction(const struct run_request *request) {
 		       "in .csv or .jsonl and has a column or member of the field's name";
 	if (request->category_public && !request->categories)
 		return "--category-public needs --category-field FIELD";
-	if (run_request_private(request) && request->unit_key)
+	if (generate_private(request) && request->common.unit_key)
 		return "--category-field: categories stay private where each record is a unit; "
 		       "leave out --unit-key, or declare them with --category-public";
-	if (run_request_owners(request) && request->categories)
+	if (generate_owners(request) && request->categories)
 		return "--lots on with --unit-key: categories would need a count of owners each; "
 		       "leave out --category-field or --lots on";
-	if (run_request_owners(request) && isnan(request->plan.epsilon))
+	if (generate_owners(request) && isnan(request->plan.epsilon))
 		return "--lots on with --unit-key needs -e, not --clip: the noise of how many "
 		       "units there are follows from it";
-	if (run_request_private(request) && request->lots == RUN_LOTS_OFF)
+	if (generate_private(request) && request->lots == RUN_LOTS_OFF)
 		return "--lots off: private categories need lots; declare them with "
 		       "--category-public";
-	if (run_request_private(request) && isnan(request->plan.epsilon))
+	if (generate_private(request) && isnan(request->plan.epsilon))
 		return "--clip: the counts of private categories need -e; or declare the "
 		       "categories with --category-public";
-	if (run_request_private(request) && request->texts_per_share)
+	if (generate_private(request) && request->texts_per_share)
 		return "--num-per-category needs --category-public: how many texts a private "
 		       "category has follows from a count of its records";
 	// With these the output has members of its own by that name.
@@ -114,14 +77,14 @@ static const char *name_group_contradiction(const struct run_request *request) {
 }
 
 /* Says what a method does not take; NULL = nothing. */
-static const char *name_method_contradiction(const struct run_request *request) {
+static const char *name_method_contradiction(const struct generate_request *request) {
 	const struct cuttle_plan_params *plan = &request->plan;
 	const char *fault = cuttle_method_fault(plan->method, &plan->method_params);
 	if (fault || plan->method == CUTTLE_INVISIBLEINK) return fault;
-	if (run_request_private(request))
+	if (generate_private(request))
 		return "private categories and clusters are for --method invisibleink; declare "
 		       "categories with --category-public";
-	if (request->unit_key) return "--unit-key is for --method invisibleink";
+	if (request->common.unit_key) return "--unit-key is for --method invisibleink";
 	if (request->lots == RUN_LOTS_ON) return "--lots on is for --method invisibleink";
 	if (request->trace) return "--trace is for --method invisibleink";
 	if (plan->token_prior != 0.0) return "--token-prior is for --method invisibleink";
@@ -131,11 +94,11 @@ static const char *name_method_contradiction(const struct run_request *request) 
 }
 
 /* Says what is wrong about a token prior; NULL = nothing. */
-static const char *name_prior_contradiction(const struct run_request *request) {
+static const char *name_prior_contradiction(const struct generate_request *request) {
 	if (request->plan.token_prior == 0.0) return NULL;
 	if (!request->public_examples)
 		return "--token-prior needs --public-examples FILE: it compares with them";
-	if (run_request_private(request))
+	if (generate_private(request))
 		return "--token-prior reads every record, and private categories and clusters "
 		       "read some: leave it out, or declare categories with --category-public";
 	if (request->lots == RUN_LOTS_ON)
@@ -143,75 +106,75 @@ static const char *name_prior_contradiction(const struct run_request *request) {
 		       "out it or --lots on";
 	if (request->accountant_chosen && request->plan.accountant == CUTTLE_EXACT)
 		return "--token-prior adds up by zcdp alone: leave out --accountant exact";
-	return request->unit_key && request->records_per_unit != 1
+	return request->common.unit_key && request->records_per_unit != 1
 	           ? "--token-prior counts one record of each unit: give --one-per-unit"
 	           : NULL;
 }
 
-static const char *name_contradiction(const struct run_request *request) {
+static const char *name_contradiction(const struct generate_request *request) {
 	if (!request->prompt_public != !request->prompt_private)
 		return "--prompt-public and --prompt-private go together";
-	if (request->plan.chat_format &&
-	    (request->prompt_public || request->plan.form != CUTTLE_INSTRUCT))
-		return "--chat-format needs --template instruct";
-	if (request->output && !strcmp(request->output, "-") && filters_drop_any(&request->filters))
+	const char *problem =
+	    common_chat_fault(request->plan.chat_format, NULL,
+	                      request->prompt_public ? CUTTLE_CUSTOM : request->plan.form);
+	if (problem) return problem;
+	if (request->common.output && !strcmp(request->common.output, "-") &&
+	    filters_drop_any(&request->filters))
 		return "--drop needs -o FILE: what is dropped goes to FILE" OUTPUT_DROPPED;
 	if (request->rounds > 1 && request->examples_per_text == 1)
 		return "--rounds 2 shows drawn texts as half of the examples: --examples-per-text "
 		       "must be 2 or more";
 	if (request->filters.drop[FILTER_UNLIKELY] && !request->public_examples)
 		return "--drop unlikely needs --public-examples FILE: it compares with them";
-	const char *problem = request_dataset_fault(request->ledger, request->dataset);
-	if (!problem) problem = request_approval_fault(request->approved, request->ledger);
+	problem = common_fault(&request->common);
 	if (!problem) problem = name_method_contradiction(request);
 	if (!problem) problem = name_cluster_contradiction(request);
 	if (!problem) problem = name_group_contradiction(request);
 	if (!problem) problem = name_prior_contradiction(request);
-	if (!problem && request->charge == RUN_CHARGE_EPSILON && request->unit_key)
+	if (!problem && request->charge == RUN_CHARGE_EPSILON && request->common.unit_key)
 		problem = "--charge epsilon is for records that are units: leave out --unit-key";
-	if (!problem && request->unit_key && !request->records_per_unit)
+	if (!problem && request->common.unit_key && !request->records_per_unit)
 		problem = "--unit-key: say what is read of each unit: --one-per-unit, "
 		          "--records-per-unit G, or --records-per-unit all, which declares public "
 		          "who has how many records";
-	return problem ? problem
-	               : request_sign_fault(request->sign, request->receipt, request->output);
+	return problem ? problem : common_sign_fault(&request->common);
 }
 
-enum cuttle_status run_request_check(const struct run_request *request,
-                                     struct cuttle_error *error) {
+enum cuttle_status generate_check(const struct generate_request *request,
+                                  struct cuttle_error *error) {
 	const char *problem = name_contradiction(request);
 	return problem ? io_fail(error, CUTTLE_USAGE, "%s", problem) : CUTTLE_OK;
 }
 
-enum cuttle_status run_request_paths(const struct run_request *request,
-                                     struct cuttle_error *error) {
+enum cuttle_status generate_paths(const struct generate_request *request,
+                                  struct cuttle_error *error) {
 	const char *categories = request->categories && categories_in_file(request->categories)
 	                             ? request->categories
 	                             : NULL;
 	char *receipt;
 	enum cuttle_status status =
-	    request_receipt_beside(request->output, request->receipt, &receipt, error);
+	    common_receipt_beside(request->common.output, request->common.receipt, &receipt, error);
 	if (status) return status;
 	const char *const dropped = filters_drop_any(&request->filters) ? OUTPUT_DROPPED : NULL;
 	const struct path_use uses[] = {
-	    PATH_ALONE("-m", request->model, PATH_MODEL),
-	    PATH_ALONE("-i", request->input, PATH_STREAM),
+	    PATH_ALONE("-m", request->common.model, PATH_MODEL),
+	    PATH_ALONE("-i", request->common.input, PATH_STREAM),
 	    PATH_ALONE("--prompt-public", request->prompt_public, PATH_STREAM),
 	    PATH_ALONE("--prompt-private", request->prompt_private, PATH_STREAM),
 	    PATH_ALONE("--public-examples", request->public_examples, PATH_STREAM),
 	    PATH_ALONE("--categories", categories, PATH_STREAM),
 	    PATH_ALONE("--clusters", request->clusters, PATH_STREAM),
-	    PATH_ALONE("--sign", request->sign, PATH_FILE),
-	    {"--ledger", request->ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
+	    PATH_ALONE("--sign", request->common.sign, PATH_FILE),
+	    {"--ledger", request->common.ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
 	    {"-o",
-	     request->output,
+	     request->common.output,
 	     PATH_OUTPUT,
 	     receipt,
 	     {".journal", ".journal.key", LOTS_BESIDE, ".run", dropped}},
-	    PATH_ALONE("--receipt", request->receipt, PATH_RECORD),
+	    PATH_ALONE("--receipt", request->common.receipt, PATH_RECORD),
 	    PATH_ALONE("--trace", request->trace, PATH_RECORD),
 	};
-	const struct records_request records[] = {{.path = request->input,
+	const struct records_request records[] = {{.path = request->common.input,
 	                                           .format = request->input_format,
 	                                           .delimiter = request->delimiter},
 	                                          {.path = request->public_examples}};

@@ -5,11 +5,11 @@
 // to learn where a document is cut. The other files of workflow/ read it and change nothing in it.
 // No private data is in it, and no option parser either. For example:
 //
-//     struct run_request request;
-//     run_request_default(&request);
+//     struct generate_request request;
+//     generate_default(&request);
 //     request.input = "notes.jsonl", request.output = "out.jsonl", request.plan.epsilon = 3;
-//     status = run_request_check(&request, &error);
-//     if (!status) status = run_request_paths(&request, &error);
+//     status = generate_check(&request, &error);
+//     if (!status) status = generate_paths(&request, &error);
 //
 // Messages name a member as the option of generate does: --unit-key, -o.
 #ifndef CUTTLE_WORKFLOW_REQUEST_H
@@ -19,6 +19,7 @@
 #include "io/output.h"
 #include "io/records.h"
 #include "io/shard_run.h"
+#include "workflow/common.h"
 
 /* Whether lots decide which records a text is written from (io/lots.h). */
 enum run_lots {
@@ -48,29 +49,20 @@ struct run_shard {
 	char *lines;
 };
 
-/* Texts and paths are NULL when there is none. They are the caller's, and must outlive all that is
- * made from the request. */
-struct run_request {
-	/* What the plan takes. setup_make adds what it reads from the files named below (own
+/* As struct common_request: NULL is none, and all must outlive what is made from the request. */
+struct generate_request {
+	struct common_request common;
+	/* What the plan takes. generate_open adds what it reads from the files named below (own
 	 * prompts, examples, headings) and the spread, which follows from records_per_unit. */
 	struct cuttle_plan_params plan;
-	const char *model;           /* path of the model's file, for run_request_paths alone */
-	const char *input;           /* path of the references; "-" = standard input */
 	const char *delimiter;       /* between the columns of CSV */
 	const char *text_field;      /* field or column with the document */
-	const char *unit_key;        /* field that says whose a record is */
 	const char *public_examples; /* path */
 	const char *examples_field;  /* field of the public examples; NULL = text_field */
 	const char *prompt_public;   /* path of an own prompt; with it the plan's form is CUSTOM */
 	const char *prompt_private;  /* path of an own prompt */
 	const char *categories;      /* "A,B,C" or a path (io/categories.h) */
-	const char *output;          /* path; "-" = standard output */
-	const char *receipt;         /* path; NULL = beside the output */
-	const char *ledger;          /* path; NULL = nobody counts */
-	const char *dataset;         /* name of the references, in receipt and ledger */
-	const char *approved; /* "COMMAND:LOSS" (workflow/spending.h); NULL = nobody was asked */
-	const char *sign;     /* path of the secret key that signs the receipt */
-	const char *trace;    /* path of the PRIVATE diagnostics */
+	const char *trace;           /* path of the PRIVATE diagnostics */
 	const char *const *category_fields; /* [category_field_count] fields of the category */
 	size_t category_field_count;        /* at most CATEGORY_FIELDS */
 	uint64_t texts;                     /* N, or batches with a token bank */
@@ -79,12 +71,9 @@ struct run_request {
 	uint64_t texts_per_share;  /* texts of a category for each share of 1; 0 = deal out N */
 	uint64_t records_per_unit; /* G, most records of one unit that are read, one per text;
 	                              RUN_RECORDS_ALL; 0 = not said */
-	uint64_t now; /* seconds since 1970 when the run begins; the receipt has its day */
 	enum records_format input_format;
 	enum output_format output_format;
-	struct filters filters;   /* what is done with a text once it is drawn; default: trim */
-	const char *const *stops; /* [stop_count] words of --stop (workflow/stop_choice.h) */
-	size_t stop_count;        /* 0 = auto */
+	struct filters filters; /* what is done with a text once it is drawn; default: trim */
 	enum run_lots lots;
 	enum run_charge charge;
 	/* The accountant was asked for. Else, with a ledger, it is the one of what is charged. */
@@ -92,45 +81,35 @@ struct run_request {
 	bool category_public; /* the category of each record is declared public */
 	const char *clusters; /* clusters file: records are private in its clusters; NULL = none */
 	const struct run_shard *shard; /* NULL = the whole run */
-	bool overwrite;                /* replace another command's output */
-	bool lock;                     /* keep the references out of swap */
 };
 
 /* Sets the defaults: those of the library, 100 texts, the field "text", the time now. */
-void run_request_default(struct run_request *request);
+void generate_default(struct generate_request *request);
 
 /* Whether records have categories that stay private, or clusters, which do. */
-static inline bool run_request_private(const struct run_request *request) {
+static inline bool generate_private(const struct generate_request *request) {
 	return (request->categories && !request->category_public) || request->clusters;
 }
 
 /* Whether owners have lots: how many there are is private. */
-static inline bool run_request_owners(const struct run_request *request) {
-	return request->unit_key && request->lots == RUN_LOTS_ON;
+static inline bool generate_owners(const struct generate_request *request) {
+	return request->common.unit_key && request->lots == RUN_LOTS_ON;
 }
 
 /* Whether how many records or owners a cluster has is told with noise alone, or the whole file. */
-static inline bool run_request_counts(const struct run_request *request) {
-	return run_request_private(request) || run_request_owners(request);
+static inline bool generate_counts(const struct generate_request *request) {
+	return generate_private(request) || generate_owners(request);
 }
 
 /* Checks what contradicts itself, before any file is opened. USAGE: the message says what. */
-enum cuttle_status run_request_check(const struct run_request *request, struct cuttle_error *error);
+enum cuttle_status generate_check(const struct generate_request *request,
+                                  struct cuttle_error *error);
 
 /* Checks every path that the run may open: none that it reads may be one that it writes. Then, that
  * the records are in no foreign format, by their names: a model takes long to open for nothing.
  * What is NULL is left out, as a dry run may lack it. Opens nothing. Errors as paths_check, then as
  * records_check_name. */
-enum cuttle_status run_request_paths(const struct run_request *request, struct cuttle_error *error);
-
-/* The parts of both checks that every request shares, whatever it writes; paths and names as in
- * struct run_request. The first three say what is wrong, in words; NULL = nothing. */
-const char *request_dataset_fault(const char *ledger, const char *dataset);
-const char *request_approval_fault(const char *approved, const char *ledger);
-const char *request_sign_fault(const char *sign, const char *receipt, const char *output);
-/* Sets *beside to the path of the receipt beside an output that is a file, when no other is given;
- * else to NULL. The caller frees it. NOMEM. */
-enum cuttle_status request_receipt_beside(const char *output, const char *receipt, char **beside,
-                                          struct cuttle_error *error);
+enum cuttle_status generate_paths(const struct generate_request *request,
+                                  struct cuttle_error *error);
 
 #endif

@@ -36,7 +36,7 @@ static enum cuttle_status refuse_rewriting(const struct claim *claim, double cap
 }
 
 /* INPUT: what was made is not what the receipt is of. */
-static enum cuttle_status compare_rewritten(const struct claim *claim, const struct rewriting *made,
+static enum cuttle_status compare_rewritten(const struct claim *claim, const struct sanitize *made,
                                             struct cuttle_error *error) {
 	const struct rewrite_receipt *claimed = claim->receipt;
 	struct cuttle_rewrite_cost one, all, cost;
@@ -54,15 +54,15 @@ static enum cuttle_status compare_rewritten(const struct claim *claim, const str
 
 enum cuttle_status rewritten_make(const struct rewritten_prompt *prompt, const struct claim *claim,
                                   const struct setup_model *opened, bool control,
-                                  struct rewriting *made, struct cuttle_error *error) {
+                                  struct sanitize *made, struct cuttle_error *error) {
 	const struct rewrite_receipt *receipt = claim->receipt;
 	const struct cuttle_rewrite_guarantee *g = &receipt->guarantee;
 	const double cap = find_cap(receipt);
-	struct rewriting_request request;
-	*made = (struct rewriting){0};
+	struct sanitize_request request;
+	*made = (struct sanitize){0};
 	enum cuttle_status status = refuse_rewriting(claim, cap, error);
 	if (status) return status;
-	rewriting_default(&request);
+	sanitize_default(&request);
 	request.groups = *receipt->groups;
 	request.placeholder = receipt->placeholder;
 	request.tagged_by = receipt->tagger;
@@ -91,7 +91,7 @@ enum cuttle_status rewritten_make(const struct rewritten_prompt *prompt, const s
 		params->top_k = 0;
 		params->savings = (struct cuttle_savings){0};
 	}
-	status = rewriting_make(&request, opened, made, error);
+	status = sanitize_open(&request, opened, made, error);
 	if (!status && !control) status = compare_rewritten(claim, made, error);
 	made->receipt.groups = NULL; // They are the request's, which ends here.
 	return status;

@@ -8,7 +8,7 @@
 #define CUTTLE_WORKFLOW_REWRITTEN_H
 
 #include "io/claim.h"
-#include "workflow/rewriting.h"
+#include "workflow/sanitize.h"
 
 /* What a receipt has only the hash of; as the run had it. NULL where it had none. */
 struct rewritten_prompt {
@@ -22,12 +22,12 @@ struct rewritten_prompt {
 };
 
 /* Makes the claim's rewriter, for documents with one mark. With `control` it has the same lengths
- * and mixes in all of the private row: it protects nothing. Call rewriting_free in any case;
+ * and mixes in all of the private row: it protects nothing. Call sanitize_free in any case;
  * prompt, claim and model must outlive *made. INPUT: the run had another model or other prompts,
- * mixed rows of groups, or promised nothing since no document had a mark. Else as rewriting_make.
+ * mixed rows of groups, or promised nothing since no document had a mark. Else as sanitize_open.
  */
 enum cuttle_status rewritten_make(const struct rewritten_prompt *prompt, const struct claim *claim,
                                   const struct setup_model *opened, bool control,
-                                  struct rewriting *made, struct cuttle_error *error);
+                                  struct sanitize *made, struct cuttle_error *error);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rounds.h: a run in two rounds: which texts of the first the prompts of the second show.
 //
-// Called by workflow/run.c. No private data: it is given texts that were drawn, numbers of texts
+// No private data: it is given texts that were drawn, numbers of texts
 // and clusters, and public data. A cluster here is a category or a cluster of the run; a run
 // without them is one cluster, number 0. Of each the first tenth of its batches is the first round,
 // if there are enough. When all of these are written, the prompts of its others show, beside public

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Draws counts[k] from the clusters of the records, and keeps them. */
-static enum cuttle_status draw_cluster_counts(const struct run_request *request,
+static enum cuttle_status draw_cluster_counts(const struct generate_request *request,
                                               const struct setup *setup, struct output *output,
                                               struct spending *spending,
                                               const struct references *references, int64_t *counts,
@@ -56,7 +56,7 @@ static void place_owners(struct references *references) {
 		references->cluster[references->counted[i]] = 0;
 }
 
-enum cuttle_status seats_take(const struct run_request *request, struct setup *setup,
+enum cuttle_status seats_take(const struct generate_request *request, struct setup *setup,
                               struct output *output, struct spending *spending,
                               struct references *references, struct cuttle_error *error) {
 	const uint32_t clusters = setup->histogram.clusters;

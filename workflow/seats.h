@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // seats.h: how many texts each private cluster gets: by noisy counts, which are drawn once.
 //
-// Called by workflow/run.c, after the run was charged and before a record has a place. The cluster
-// of each record passes through, and is private; the noisy counts are not (dp/PRIVACY.md, step 40).
-// Whatever gives each record its cluster, or none, may stand before it: here the category does.
-// Example: N = 20 and noisy counts 11, 151 and 302 with B = 15: 0, 7 and 13 texts.
+// Called by workflow/generate.c, after the run was charged and before a record has a place. The
+// cluster of each record passes through, and is private; the noisy counts are not (dp/PRIVACY.md,
+// step 40). Whatever gives each record its cluster, or none, may stand before it: here the category
+// does. Example: N = 20 and noisy counts 11, 151 and 302 with B = 15: 0, 7 and 13 texts.
 #ifndef CUTTLE_WORKFLOW_SEATS_H
 #define CUTTLE_WORKFLOW_SEATS_H
 
@@ -17,7 +17,7 @@
  * which may become fewer, and 0. Sets references->cluster. PARTIAL: the journal has tokens and no
  * counts, or cannot be written. INTERNAL: there are no random bits. NOMEM. Else as spending_draw.
  */
-enum cuttle_status seats_take(const struct run_request *request, struct setup *setup,
+enum cuttle_status seats_take(const struct generate_request *request, struct setup *setup,
                               struct output *output, struct spending *spending,
                               struct references *references, struct cuttle_error *error);
 

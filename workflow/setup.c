@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns a request into plan and receipt, in the order of setup_make. The order decides which of two
-// faults is told.
+// Turns a request into plan and receipt, in the order of generate_open. The order decides which of
+// two faults is told.
 #include "workflow/setup.h"
 
 #include "base/utf8.h"
@@ -55,7 +55,7 @@ enum cuttle_status setup_prompt(const char *path, char **prompt, struct cuttle_e
 
 /* The text of a public example. Above it the heading of its cluster, if any, or a line "FIELD:
  * VALUE" for each category field, when the record has all of them. NULL: out of memory. */
-static char *make_example(const struct run_request *request, const struct records *records,
+static char *make_example(const struct generate_request *request, const struct records *records,
                           size_t index, const char *heading) {
 	const size_t fields = request->category_field_count;
 	char *example = NULL;
@@ -87,7 +87,7 @@ static enum cuttle_status name_cluster(const struct setup *setup, const char *te
 	return status;
 }
 
-static enum cuttle_status read_examples(const struct run_request *request, struct setup *setup,
+static enum cuttle_status read_examples(const struct generate_request *request, struct setup *setup,
                                         struct cuttle_error *error) {
 	const char *path = request->public_examples;
 	const struct records_request wanted = {
@@ -132,7 +132,7 @@ static enum cuttle_status read_examples(const struct run_request *request, struc
 }
 
 /* Reads the clusters file. Its clusters are then the categories, of the one field "cluster". */
-static enum cuttle_status read_clusters(const struct run_request *request, struct setup *setup,
+static enum cuttle_status read_clusters(const struct generate_request *request, struct setup *setup,
                                         struct cuttle_error *error) {
 	static const char *const field = "cluster";
 	const char *path = request->clusters;
@@ -158,7 +158,7 @@ static enum cuttle_status read_clusters(const struct run_request *request, struc
 	return status;
 }
 
-static enum cuttle_status read_public(const struct run_request *request, struct setup *setup,
+static enum cuttle_status read_public(const struct generate_request *request, struct setup *setup,
                                       struct cuttle_error *error) {
 	enum cuttle_status status = CUTTLE_OK;
 	if (request->prompt_public)
@@ -170,7 +170,7 @@ static enum cuttle_status read_public(const struct run_request *request, struct 
 	if (!status && request->categories)
 		status = categories_read(request->category_fields, request->category_field_count,
 		                         request->categories, &setup->categories, error);
-	if (!status && run_request_private(request) &&
+	if (!status && generate_private(request) &&
 	    categories_shares(&setup->categories) != setup->categories.count)
 		status = io_fail(error, CUTTLE_USAGE,
 		                 "%s: a share needs --category-public: how many texts a private "
@@ -180,7 +180,7 @@ static enum cuttle_status read_public(const struct run_request *request, struct 
 }
 
 /* Decides how many texts are written of each category, and for which unit the guarantee is. */
-static enum cuttle_status set_parts(const struct run_request *request, struct setup *setup,
+static enum cuttle_status set_parts(const struct generate_request *request, struct setup *setup,
                                     struct cuttle_error *error) {
 	const uint64_t most = request->records_per_unit;
 	const bool limited = most && most != RUN_RECORDS_ALL;
@@ -192,8 +192,8 @@ static enum cuttle_status set_parts(const struct run_request *request, struct se
 	if (texts > SIZE_MAX / 2)
 		return io_fail(error, CUTTLE_USAGE, "--num-per-category: too many texts");
 	setup->receipt.texts = (size_t)texts;
-	setup->receipt.unit =
-	    (struct receipt_unit){.key = request->unit_key, .limited = limited, .weight = limit};
+	setup->receipt.unit = (struct receipt_unit){
+	    .key = request->common.unit_key, .limited = limited, .weight = limit};
 	if (!setup->categories.count) return CUTTLE_OK;
 	categories_spread(&setup->categories, setup->receipt.texts);
 	setup->receipt.categories = &setup->categories;
@@ -201,22 +201,22 @@ static enum cuttle_status set_parts(const struct run_request *request, struct se
 }
 
 /* Decides what a ledger is charged. What is wrong with the ledger is said when it is charged. */
-static bool choose_charge(const struct run_request *request, const struct setup *setup) {
+static bool choose_charge(const struct generate_request *request, const struct setup *setup) {
 	struct ledger *ledger;
 	struct ledger_standing standing = {.in_epsilon = false};
 	if (request->charge != RUN_CHARGE_AUTO) return request->charge == RUN_CHARGE_EPSILON;
 	// Epsilon is charged by lines alone.
-	if (request->unit_key) return false;
-	if (request->ledger && !request->plan.insecure &&
-	    !ledger_open(request->ledger, &ledger, NULL)) {
-		(void)ledger_look(ledger, request->dataset, &standing, NULL);
+	if (request->common.unit_key) return false;
+	if (request->common.ledger && !request->plan.insecure &&
+	    !ledger_open(request->common.ledger, &ledger, NULL)) {
+		(void)ledger_look(ledger, request->common.dataset, &standing, NULL);
 		ledger_close(&ledger);
 	}
 	return standing.in_epsilon || (setup->lots.count > 0 && !(standing.spent > 0));
 }
 
 /* Lists the examples that the prompts of each category show: of E the category's own first. */
-static enum cuttle_status list_shown(const struct run_request *request, struct setup *setup,
+static enum cuttle_status list_shown(const struct generate_request *request, struct setup *setup,
                                      struct cuttle_error *error) {
 	const size_t count = setup->example_count, lists = setup->categories.count;
 	const bool few = setup->clusters.count || request->rounds > 1;
@@ -245,7 +245,7 @@ static enum cuttle_status list_shown(const struct run_request *request, struct s
 	return CUTTLE_OK;
 }
 
-struct cuttle_plan_params setup_prompts(const struct run_request *request,
+struct cuttle_plan_params setup_prompts(const struct generate_request *request,
                                         const struct setup *setup, size_t category) {
 	struct cuttle_plan_params params = request->plan;
 	params.stops = setup->stop.stops;
@@ -258,8 +258,8 @@ struct cuttle_plan_params setup_prompts(const struct run_request *request,
 	return params;
 }
 
-static enum cuttle_status make_setup_plan(const struct run_request *request, struct setup *setup,
-                                          struct cuttle_error *error) {
+static enum cuttle_status make_setup_plan(const struct generate_request *request,
+                                          struct setup *setup, struct cuttle_error *error) {
 	struct cuttle_plan_params params = setup_prompts(request, setup, 0);
 	params.spread = (uint32_t)setup->receipt.unit.weight;
 	const char *headings[MOST_CATEGORIES];
@@ -270,15 +270,15 @@ static enum cuttle_status make_setup_plan(const struct run_request *request, str
 	params.heading_examples = (const char *const *const *)setup->shown;
 	if (setup->drawn.count) params.drawn = &setup->drawn;
 	// Rho adds up by zCDP. What is charged as epsilon may have the smaller one.
-	const bool follows = request->ledger && !request->accountant_chosen;
+	const bool follows = request->common.ledger && !request->accountant_chosen;
 	if (follows && request->charge != RUN_CHARGE_RHO) params.accountant = CUTTLE_EXACT;
 	// Of records whose categories are private, all that is known is how many there are.
 	const struct categories none = {0};
 	enum cuttle_status status =
-	    lot_choice_make(request, run_request_counts(request) ? &none : &setup->categories,
+	    lot_choice_make(request, generate_counts(request) ? &none : &setup->categories,
 	                    setup->receipt.texts, &params, &setup->lots, error);
-	if (!status && run_request_counts(request)) {
-		const size_t clusters = run_request_owners(request) ? 1 : setup->categories.count;
+	if (!status && generate_counts(request)) {
+		const size_t clusters = generate_owners(request) ? 1 : setup->categories.count;
 		status = cuttle_histogram_make(
 		    params.epsilon, (uint32_t)clusters, setup->receipt.texts, setup->lots.records,
 		    params.batch, &setup->histogram, setup->lots.all, error);
@@ -323,39 +323,39 @@ static void describe_prior(struct setup *setup) {
 }
 
 /* The command's fingerprint, by the stops that its receipt has. */
-static enum cuttle_status set_fingerprint(const struct run_request *request, struct setup *setup,
-                                          struct cuttle_error *error) {
+static enum cuttle_status set_fingerprint(const struct generate_request *request,
+                                          struct setup *setup, struct cuttle_error *error) {
 	const struct cuttle_plan_params *plan = &request->plan;
 	// A delimiter belongs to the format, and so to the command: "csv ;".
 	char input_format[64];
 	(void)snprintf(input_format, sizeof input_format, "%s%s%.48s",
 	               FORMATS[request->input_format], request->delimiter ? " " : "",
 	               request->delimiter ? request->delimiter : "");
-	struct receipt_command command = {.input = request->input ? request->input : "",
-	                                  .text_field = request->text_field,
-	                                  .input_format = input_format,
-	                                  .output_format = FORMATS[1 + request->output_format],
-	                                  .insecure_seed =
-	                                      plan->insecure ? plan->insecure_seed : UINT64_MAX};
+	struct receipt_command command = {
+	    .input = request->common.input ? request->common.input : "",
+	    .text_field = request->text_field,
+	    .input_format = input_format,
+	    .output_format = FORMATS[1 + request->output_format],
+	    .insecure_seed = plan->insecure ? plan->insecure_seed : UINT64_MAX};
 	return receipt_fingerprint(&setup->receipt, &command, setup->fingerprint)
 	           ? CUTTLE_OK
 	           : io_fail(error, CUTTLE_NOMEM, "out of memory");
 }
 
 /* Whether a run of this fingerprint was begun where this one writes. */
-static bool was_begun(const struct run_request *request, const char *fingerprint) {
+static bool was_begun(const struct generate_request *request, const char *fingerprint) {
 	if (request->shard) return !strcmp(request->shard->run.fingerprint, fingerprint);
-	if (!request->output || !strcmp(request->output, "-")) return false;
-	return output_stands(request->output, request->receipt, fingerprint) ||
-	       shard_run_stands(request->output, fingerprint);
+	if (!request->common.output || !strcmp(request->common.output, "-")) return false;
+	return output_stands(request->common.output, request->common.receipt, fingerprint) ||
+	       shard_run_stands(request->common.output, fingerprint);
 }
 
 /* Without --stop a run that was begun before there were stops goes on without them: the same
  * command gives its journal the same fingerprint, and another rule would end its texts elsewhere.
  */
-static enum cuttle_status follow_standing(const struct run_request *request, struct setup *setup,
-                                          struct cuttle_error *error) {
-	if (request->stop_count) return CUTTLE_OK;
+static enum cuttle_status follow_standing(const struct generate_request *request,
+                                          struct setup *setup, struct cuttle_error *error) {
+	if (request->common.stop_count) return CUTTLE_OK;
 	const struct cuttle_stops stops = setup->receipt.stops;
 	char fingerprint[HASH_TEXT];
 	memcpy(fingerprint, setup->fingerprint, sizeof fingerprint);
@@ -373,7 +373,7 @@ static enum cuttle_status follow_standing(const struct run_request *request, str
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status set_receipt(const struct run_request *request, struct setup *setup,
+static enum cuttle_status set_receipt(const struct generate_request *request, struct setup *setup,
                                       struct cuttle_error *error) {
 	const struct cuttle_plan_params *plan = &request->plan;
 	const char *template;
@@ -391,7 +391,7 @@ static enum cuttle_status set_receipt(const struct run_request *request, struct 
 	setup->receipt.places_of_rounds = (uint32_t)setup->drawn.places;
 	setup->receipt.signer = setup->signer;
 	setup->receipt.isa = cuttle_isa();
-	setup->receipt.dataset = request->dataset;
+	setup->receipt.dataset = request->common.dataset;
 	enum cuttle_status status = set_fingerprint(request, setup, error);
 	if (!status) status = follow_standing(request, setup, error);
 	if (status) return status;
@@ -404,11 +404,12 @@ static enum cuttle_status set_receipt(const struct run_request *request, struct 
 	                       request->shard->run.terms.places != setup->receipt.guarantee.places))
 		return io_fail(error, CUTTLE_LEDGER,
 		               SHARD_RUN " has other batches than those that its command has");
-	return setup_date(request->now, setup->receipt.date, error);
+	return setup_date(request->common.now, setup->receipt.date, error);
 }
 
-enum cuttle_status setup_make(const struct run_request *request, const struct setup_model *opened,
-                              struct setup *setup, struct cuttle_error *error) {
+enum cuttle_status generate_open(const struct generate_request *request,
+                                 const struct setup_model *opened, struct setup *setup,
+                                 struct cuttle_error *error) {
 	*setup = (struct setup){.model = opened->model};
 	memcpy(setup->receipt.model_sha256, opened->sha256, HASH_TEXT);
 	cuttle_model_describe(setup->model, &setup->receipt.model);
@@ -423,18 +424,20 @@ enum cuttle_status setup_make(const struct run_request *request, const struct se
 		            CUTTLE_PRIOR_TEXTS, request->public_examples, setup->example_count);
 	if (!status) status = list_shown(request, setup, error);
 	if (!status)
-		status = stop_choice_make(
-		    request->stops, request->stop_count, setup->plain, setup->example_count,
-		    request->plan.form == CUTTLE_CONTINUE && !request->prompt_public, &setup->stop,
-		    error);
+		status = stop_choice_make(request->common.stops, request->common.stop_count,
+		                          setup->plain, setup->example_count,
+		                          request->plan.form == CUTTLE_CONTINUE &&
+		                              !request->prompt_public,
+		                          &setup->stop, error);
 	if (!status) status = set_parts(request, setup, error);
-	if (!status && request->sign) status = signature_open(request->sign, &setup->signer, error);
+	if (!status && request->common.sign)
+		status = signature_open(request->common.sign, &setup->signer, error);
 	if (!status) status = make_setup_plan(request, setup, error);
 	if (!status) status = set_receipt(request, setup, error);
 	return status;
 }
 
-void setup_free(struct setup *setup) {
+void generate_free(struct setup *setup) {
 	cuttle_plan_free(&setup->plan);
 	signature_close(&setup->signer);
 	for (size_t i = 0; i < setup->example_count; i++) free(setup->examples[i]);

@@ -7,8 +7,8 @@
 // here, prompts and examples, are public. For example:
 //
 //     status = setup_open(path, NULL, &opened, &error);
-//     if (!status) status = setup_make(&request, &opened, &setup, &error);
-//     ... setup_free(&setup); cuttle_model_free(&opened.model);
+//     if (!status) status = generate_open(&request, &opened, &setup, &error);
+//     ... generate_free(&setup); cuttle_model_free(&opened.model);
 #ifndef CUTTLE_WORKFLOW_SETUP_H
 #define CUTTLE_WORKFLOW_SETUP_H
 
@@ -67,22 +67,23 @@ struct setup {
 	struct cuttle_drawn drawn;
 };
 
-/* Reads prompts, public examples and categories, and makes plan and receipt. Call setup_free in any
- * case. Receipt and categories point into the request; it and the model must outlive setup, which
- * must not move.
- * USAGE: there are too many texts, or too few examples for a filter; `now` is beyond the year 9999;
- * the request is not what its shard's run was opened with. LEDGER: run.json contradicts itself.
- * INPUT: a prompt is not UTF-8 without NUL; a public example has no text, or there are more than
- * 1024. The clusters are of another model. Else as file_read, records_read, categories_read,
- * clusters_file_read, clusters_find, signature_open, lot_choice_make and cuttle_plan_make. NOMEM.
+/* Reads prompts, public examples and categories, and makes plan and receipt. Call generate_free in
+ * any case. Receipt and categories point into the request; it and the model must outlive setup,
+ * which must not move. USAGE: there are too many texts, or too few examples for a filter; `now` is
+ * beyond the year 9999; the request is not what its shard's run was opened with. LEDGER: run.json
+ * contradicts itself. INPUT: a prompt is not UTF-8 without NUL; a public example has no text, or
+ * there are more than 1024. The clusters are of another model. Else as file_read, records_read,
+ * categories_read, clusters_file_read, clusters_find, signature_open, lot_choice_make and
+ * cuttle_plan_make. NOMEM.
  */
-enum cuttle_status setup_make(const struct run_request *request, const struct setup_model *opened,
-                              struct setup *setup, struct cuttle_error *error);
-void setup_free(struct setup *setup);
+enum cuttle_status generate_open(const struct generate_request *request,
+                                 const struct setup_model *opened, struct setup *setup,
+                                 struct cuttle_error *error);
+void generate_free(struct setup *setup);
 /* The parameters of the run's prompts under a category (0 where there is none), without its
- * heading: what the request says, and the prompts and examples that setup_make has read. What they
- * point to belongs to both. */
-struct cuttle_plan_params setup_prompts(const struct run_request *request,
+ * heading: what the request says, and the prompts and examples that generate_open has read. What
+ * they point to belongs to both. */
+struct cuttle_plan_params setup_prompts(const struct generate_request *request,
                                         const struct setup *setup, size_t category);
 
 #endif

@@ -20,8 +20,8 @@
 /* The scratch ending of the name that spending keeps beside run.json. */
 #define OPENING FILE_PART "-open"
 
-const char *shards_fault(const struct run_request *request) {
-	if (run_request_counts(request))
+const char *shards_fault(const struct generate_request *request) {
+	if (generate_counts(request))
 		return "private categories, clusters and lots of owners need counts that "
 		       "are drawn once for all texts; declare categories with --category-public, "
 		       "or write the run on one machine";
@@ -35,7 +35,7 @@ const char *shards_fault(const struct run_request *request) {
 		return "--drop unlikely needs the model where shards are merged; leave it "
 		       "out, or write the run on one machine";
 	if (request->trace) return "--trace is for a run on one machine";
-	if (request->receipt)
+	if (request->common.receipt)
 		return "--receipt is for a run on one machine; a shard's receipt stands "
 		       "beside its texts";
 	for (size_t i = 0; i < request->category_field_count; i++)
@@ -52,12 +52,12 @@ char *shards_file(const char *folder) {
 	return asprintf(&path, "%s/" SHARD_RUN, folder) < 0 ? NULL : path;
 }
 
-enum cuttle_status shards_folder(const struct run_request *request, const char *folder,
+enum cuttle_status shards_folder(const struct generate_request *request, const char *folder,
                                  struct cuttle_error *error) {
-	const char *const read[] = {request->input,         request->model,
-	                            request->ledger,        request->public_examples,
+	const char *const read[] = {request->common.input,  request->common.model,
+	                            request->common.ledger, request->public_examples,
 	                            request->prompt_public, request->prompt_private,
-	                            request->categories,    request->sign};
+	                            request->categories,    request->common.sign};
 	bool made;
 	for (size_t i = 0; i < sizeof read / sizeof *read; i++)
 		if (shard_inside(folder, read[i]))
@@ -147,7 +147,7 @@ static enum cuttle_status look_for_run(const struct shards_request *request,
                                        const struct setup *setup, struct shard_run *run,
                                        bool *stands, struct cuttle_error *error) {
 	*run = (struct shard_run){0};
-	*stands = file_same(request->run->output, request->run->output);
+	*stands = file_same(request->run->common.output, request->run->common.output);
 	if (!*stands) return CUTTLE_OK;
 	const enum cuttle_status status = shard_run_read(request->folder, NULL, run, error);
 	if (status) return status;
@@ -167,16 +167,6 @@ static enum cuttle_status charge_shards(struct setup *setup, const struct refere
 	return spending_reserve(spending, &charge, NULL, OPENING, &setup->receipt.ledger, error);
 }
 
-static struct spending_request spending_of(const struct shards_request *request,
-                                           const struct setup *setup) {
-	return (struct spending_request){
-	    .ledger = setup->receipt.guarantee.private_output ? request->run->ledger : NULL,
-	    .dataset = request->run->dataset,
-	    .unit_key = request->run->unit_key,
-	    .output = request->run->output,
-	    .approved = request->run->approved};
-}
-
 /* Without run.json nobody needs the references that a killed or failed opening left. */
 static enum cuttle_status sweep_folder(const char *folder, struct cuttle_error *error) {
 	const int problem = shard_texts_sweep(folder);
@@ -190,9 +180,10 @@ static enum cuttle_status sweep_folder(const char *folder, struct cuttle_error *
 static enum cuttle_status open_run(const struct shards_request *request, struct setup *setup,
                                    struct references *references, struct spending *spending,
                                    struct lots *lots, struct cuttle_error *error) {
-	const struct run_request *run = request->run;
+	const struct generate_request *run = request->run;
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
-	const struct spending_request counted = spending_of(request, setup);
+	const struct spending_request counted =
+	    common_spending(&request->run->common, setup->receipt.guarantee.private_output);
 	struct shard_terms terms = {.shards = request->shards,
 	                            .batches = setup->receipt.texts,
 	                            .places = guarantee->places,
@@ -223,7 +214,7 @@ static enum cuttle_status open_run(const struct shards_request *request, struct 
 	if (!status) status = spending_draw(spending, error);
 	if (status) (void)shard_texts_sweep(request->folder);
 	if (!status)
-		status = put_run(run->output,
+		status = put_run(run->common.output,
 		                 shard_run_json(&terms, &setup->receipt, setup->fingerprint), setup,
 		                 error);
 	if (!status) spending_done(spending);
@@ -318,7 +309,8 @@ static enum cuttle_status pay_again(const struct shards_request *request, struct
                                     struct cuttle_error *error) {
 	struct references references = {0};
 	struct spending spending = {0};
-	const struct spending_request counted = spending_of(request, setup);
+	const struct spending_request counted =
+	    common_spending(&request->run->common, setup->receipt.guarantee.private_output);
 	const bool pays = !*redraw.word && *run->ledger.entry;
 	enum cuttle_status status = CUTTLE_OK;
 	if (pays && !counted.ledger)
@@ -343,7 +335,8 @@ static enum cuttle_status pay_again(const struct shards_request *request, struct
 	if (!status && pays) status = spending_draw(&spending, error);
 	if (pays) redraw.run = spending.run, redraw.entry = setup->receipt.ledger.entry;
 	if (!status)
-		status = put_run(request->run->output, shard_run_again(run, &redraw), setup, error);
+		status = put_run(request->run->common.output, shard_run_again(run, &redraw), setup,
+		                 error);
 	if (!status) spending_done(&spending);
 	spending_close(&spending);
 	references_free(&references);

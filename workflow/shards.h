@@ -20,28 +20,28 @@
 
 /* What is wrong with a request for shards, in words: what depends on texts of other shards, or on
  * counts that only one process may draw. NULL = nothing. */
-const char *shards_fault(const struct run_request *request);
+const char *shards_fault(const struct generate_request *request);
 
 struct shards_request {
-	const struct run_request *run; /* its output is the run.json in the folder, as shards_file
-	                                  names it */
-	const char *folder;            /* of the run */
-	uint64_t shards;               /* N */
+	const struct generate_request *run; /* its output is the run.json in the folder, as
+	                                  shards_file names it */
+	const char *folder;                 /* of the run */
+	uint64_t shards;                    /* N */
 };
 
 /* The path of run.json in a folder, to be freed. NULL: out of memory. */
 char *shards_file(const char *folder);
 /* Makes the folder, with mode 0700. USAGE: it cannot be made, or others may look into it; a file of
  * the request is in it, where only files of shards may be. */
-enum cuttle_status shards_folder(const struct run_request *request, const char *folder,
+enum cuttle_status shards_folder(const struct generate_request *request, const char *folder,
                                  struct cuttle_error *error);
 
 /* Opens the run of a setup. *already: it was open, by the same command; nothing is charged. Changes
- * the receipt in setup as run_texts does. Killed before run.json is there, it is opened anew, and
- * what was charged and not yet marked as drawn pays for that.
- * USAGE: another run is open in the folder; another process opens one there; there are more shards
- * than batches. Else as spending_open, references_read, spending_reserve and shard_texts_write.
- * PARTIAL: run.json cannot be written, or what a killed opening left not be removed. */
+ * the receipt in setup as generate_texts does. Killed before run.json is there, it is opened anew,
+ * and what was charged and not yet marked as drawn pays for that. USAGE: another run is open in the
+ * folder; another process opens one there; there are more shards than batches. Else as
+ * spending_open, references_read, spending_reserve and shard_texts_write. PARTIAL: run.json cannot
+ * be written, or what a killed opening left not be removed. */
 enum cuttle_status shards_open(const struct shards_request *request, struct setup *setup,
                                bool *already, struct cuttle_error *error);
 

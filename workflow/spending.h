@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // spending.h: charges a run in the ledger: before a token is drawn, and only once.
 //
-// Called by workflow/run.c and rewriting.c (open, close) and workflow/delivery.c (all others), in
-// the order of the functions below. It knows no mechanism: whoever runs one says what it costs, as
-// a struct ledger_request. Owners of records pass through that request, on their way to the ledger.
+// Called in the order of the functions below. It knows no mechanism: whoever runs one says what it
+// costs, as a struct ledger_request. Owners of records pass through that request, on their way to
+// the ledger.
 //
 // A run has a random name. It stands in OUT.run until the output is in place, so the same command
 // finds it. The reservation of that name is used again, and the run not charged twice, when both

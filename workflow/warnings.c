@@ -19,7 +19,7 @@ static const double FEW_TOKENS = 0.1;
 /* -n is too long when it is more than this many times the longest public example. */
 enum { LONG_TEXT = 4 };
 
-static void warn_examples(FILE *file, const struct run_request *request,
+static void warn_examples(FILE *file, const struct generate_request *request,
                           const struct setup *setup) {
 	// Own prompts can say what is wanted without examples.
 	if (request->prompt_public || setup->example_count ||
@@ -158,7 +158,7 @@ static void warn_seats(FILE *file, const struct setup *setup) {
 	        texts, batch, records);
 }
 
-void warnings_print(FILE *file, const struct run_request *request, const struct setup *setup) {
+void warnings_print(FILE *file, const struct generate_request *request, const struct setup *setup) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
 	warnings_model(file, &setup->receipt.model);
 	warn_examples(file, request, setup);

@@ -16,6 +16,6 @@
 void warnings_model(FILE *file, const struct cuttle_model_info *model);
 
 /* Prints a line for each warning to the file, and in every run one line about cuttle inspect. */
-void warnings_print(FILE *file, const struct run_request *request, const struct setup *setup);
+void warnings_print(FILE *file, const struct generate_request *request, const struct setup *setup);
 
 #endif

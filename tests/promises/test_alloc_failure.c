@@ -22,7 +22,7 @@
 #include "tests/support/statistics.h"
 #include "workflow/auditing.h"
 #include "workflow/evaluating.h"
-#include "workflow/evolving.h"
+#include "workflow/evolve.h"
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -445,11 +445,11 @@ static enum cuttle_status evolve(struct cuttle_error *error) {
 	                                         .end = ignore_text,
 	                                         .publish = publish_nothing};
 	struct setup_model opened = {.model = model};
-	struct evolving_request request;
-	struct evolving evolving;
-	evolving_default(&request);
-	request.input = records_path;
-	request.output = out_path;
+	struct evolve_request request;
+	struct evolve evolve;
+	evolve_default(&request);
+	request.common.input = records_path;
+	request.common.output = out_path;
 	request.epsilon = 2;
 	request.texts = 2;
 	request.variations = 2;
@@ -458,13 +458,13 @@ static enum cuttle_status evolve(struct cuttle_error *error) {
 	request.plan.context = 400;
 	request.plan.insecure = true;
 	request.plan.insecure_seed = request.seed = 5;
-	request.now = 1;
+	request.common.now = 1;
 	memset(opened.sha256, '0', HASH_TEXT - 1);
-	enum cuttle_status status = evolving_check(&request, error);
-	if (!status) status = evolving_make(&request, &opened, &evolving, error);
+	enum cuttle_status status = evolve_check(&request, error);
+	if (!status) status = evolve_open(&request, &opened, &evolve, error);
 	else return status;
-	if (!status) status = evolving_run(&request, &evolving, &events, error);
-	evolving_free(&evolving);
+	if (!status) status = evolve_run(&request, &evolve, &events, error);
+	evolve_free(&evolve);
 	return status;
 }
 
@@ -487,7 +487,7 @@ static enum cuttle_status evolve_and_continue(struct cuttle_error *error) {
 	return status;
 }
 
-static void evolving_texts(void **state) {
+static void evolve_texts(void **state) {
 	(void)state;
 	each_allocation(evolve_and_continue, 40);
 	forget_output();
@@ -504,7 +504,7 @@ static enum cuttle_status audit_by(enum audit_action action, struct cuttle_error
 	request.run.plan.batch = BATCH;
 	request.run.plan.tokens = 3;
 	request.run.plan.insecure = true;
-	request.run.input = request.held_out = request.texts = records_path;
+	request.run.common.input = request.held_out = request.texts = records_path;
 	request.privacy = AUDITING_PRIVATE;
 	request.canary = "ab";
 	request.games = 4;
@@ -608,7 +608,7 @@ int main(void) {
 	    cmocka_unit_test(running_a_job),     cmocka_unit_test(reading_records),
 	    cmocka_unit_test(writing_an_output), cmocka_unit_test(comparing_paths),
 	    cmocka_unit_test(evaluating_texts),  cmocka_unit_test(auditing),
-	    cmocka_unit_test(evolving_texts),
+	    cmocka_unit_test(evolve_texts),
 	};
 	return cmocka_run_group_tests(tests, begin, end);
 }

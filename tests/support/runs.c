@@ -13,10 +13,11 @@
 #include "tests/support/tiny_model.h"
 #include <stdlib.h>
 
-struct run_request runs_request(const char *input, size_t texts, uint32_t batch, uint32_t tokens) {
-	struct run_request request;
-	run_request_default(&request);
-	request.input = input;
+struct generate_request runs_request(const char *input, size_t texts, uint32_t batch,
+                                     uint32_t tokens) {
+	struct generate_request request;
+	generate_default(&request);
+	request.common.input = input;
 	request.texts = texts;
 	request.plan.batch = batch;
 	request.plan.tokens = tokens;
@@ -68,8 +69,9 @@ static void ignore_publish(void *user, const char *receipt) {
 	(void)user, (void)receipt;
 }
 
-enum cuttle_status runs_until(const struct run_request *request, const struct setup_model *opened,
-                              size_t tokens, size_t *told, struct cuttle_error *error) {
+enum cuttle_status runs_until(const struct generate_request *request,
+                              const struct setup_model *opened, size_t tokens, size_t *told,
+                              struct cuttle_error *error) {
 	struct watched watched = {.texts = request->texts, .most = tokens};
 	const struct run_events events = {.user = &watched,
 	                                  .begin = ignore_begin,
@@ -80,9 +82,9 @@ enum cuttle_status runs_until(const struct run_request *request, const struct se
 	                                  .end = ignore_event,
 	                                  .publish = ignore_publish};
 	struct setup setup;
-	enum cuttle_status status = setup_make(request, opened, &setup, error);
-	if (!status) status = run_texts(request, &setup, &events, error);
-	setup_free(&setup);
+	enum cuttle_status status = generate_open(request, opened, &setup, error);
+	if (!status) status = generate_texts(request, &setup, &events, error);
+	generate_free(&setup);
 	*told = watched.told;
 	return status;
 }

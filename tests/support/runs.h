@@ -7,11 +7,12 @@
 #ifndef CUTTLE_TESTS_RUNS_H
 #define CUTTLE_TESTS_RUNS_H
 
-#include "workflow/run.h"
+#include "workflow/generate.h"
 
 /* A request of so many texts, of `batch` records each and of `tokens` tokens at most, one after the
  * other, with an insecure seed. */
-struct run_request runs_request(const char *input, size_t texts, uint32_t batch, uint32_t tokens);
+struct generate_request runs_request(const char *input, size_t texts, uint32_t batch,
+                                     uint32_t tokens);
 
 /* Writes the tiny model to the path and opens it. Statuses of setup_open. */
 enum cuttle_status runs_model(const char *path, struct setup_model *opened,
@@ -19,8 +20,9 @@ enum cuttle_status runs_model(const char *path, struct setup_model *opened,
 
 /* Runs the request until `tokens` tokens were told of; SIZE_MAX = to its end. Sets *told to how
  * many were. The test fails where a text is read that the request does not ask for. Statuses of
- * setup_make and run_texts. */
-enum cuttle_status runs_until(const struct run_request *request, const struct setup_model *opened,
-                              size_t tokens, size_t *told, struct cuttle_error *error);
+ * generate_open and generate_texts. */
+enum cuttle_status runs_until(const struct generate_request *request,
+                              const struct setup_model *opened, size_t tokens, size_t *told,
+                              struct cuttle_error *error);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests a run of workflow/evolving.h whose journal was written on by somebody. It fails if more
+// Tests a run of workflow/evolve.h whose journal was written on by somebody. It fails if more
 // noisy counts than there are candidates are taken: they would be written behind their room.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include "io/journal.h"
 #include "tests/support/files.h"
 #include "tests/support/runs.h"
-#include "workflow/evolving.h"
+#include "workflow/evolve.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,11 +60,11 @@ static enum cuttle_status evolve_once(void) {
 	                                         .stop = stop_behind_counts,
 	                                         .end = ignore_event,
 	                                         .publish = ignore_receipt};
-	struct evolving_request request;
-	struct evolving evolving;
-	evolving_default(&request);
-	request.input = input;
-	request.output = out;
+	struct evolve_request request;
+	struct evolve evolving;
+	evolve_default(&request);
+	request.common.input = input;
+	request.common.output = out;
 	request.epsilon = 2;
 	request.texts = TEXTS;
 	request.variations = VARIATIONS;
@@ -73,10 +73,10 @@ static enum cuttle_status evolve_once(void) {
 	request.plan.context = 400;
 	request.plan.insecure = true;
 	request.plan.insecure_seed = request.seed = 5;
-	request.now = 1;
-	enum cuttle_status status = evolving_make(&request, &opened, &evolving, &error);
-	if (!status) status = evolving_run(&request, &evolving, &events, &error);
-	evolving_free(&evolving);
+	request.common.now = 1;
+	enum cuttle_status status = evolve_open(&request, &opened, &evolving, &error);
+	if (!status) status = evolve_run(&request, &evolving, &events, &error);
+	evolve_free(&evolving);
 	return status;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests how workflow/expanding.c chooses parents. It fails if a text's group does not follow the
+// Tests how workflow/expand.c chooses parents. It fails if a text's group does not follow the
 // weights, if a group without a shown text is chosen, if parents are of another group, stand twice
 // or are not as likely as each other, or if a choice depends on anything but seed and number.
-#include "workflow/expanding.h"
+#include "workflow/expand.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,24 +18,24 @@ static size_t members[SHOWN] = {1, 2, 3, 5, 8, 13, 4, 6, 7, 9, 10, 11, 12};
 static size_t firsts[GROUPS + 1] = {0, 6, 6, 8, 13};
 static const uint64_t weights[GROUPS] = {6, 90, 1, 3};
 
-static struct expanding make_expanding(struct kept_group groups[GROUPS], uint64_t seed) {
+static struct expand make_expanding(struct kept_group groups[GROUPS], uint64_t seed) {
 	for (size_t i = 0; i < GROUPS; i++) groups[i] = (struct kept_group){.weight = weights[i]};
-	return (struct expanding){.kept = {.groups = groups, .group_count = GROUPS},
-	                          .members = members,
-	                          .firsts = firsts,
-	                          .usable = SHOWN,
-	                          .weight = 10,
-	                          .receipt = {.seed = seed, .examples = 4}};
+	return (struct expand){.kept = {.groups = groups, .group_count = GROUPS},
+	                       .members = members,
+	                       .firsts = firsts,
+	                       .usable = SHOWN,
+	                       .weight = 10,
+	                       .receipt = {.seed = seed, .examples = 4}};
 }
 
 static void choices_follow_the_weights(void **state) {
 	(void)state;
 	struct kept_group groups[GROUPS];
-	const struct expanding expanding = make_expanding(groups, 7);
+	const struct expand expand = make_expanding(groups, 7);
 	size_t of_group[GROUPS] = {0}, of_text[16] = {0};
 	for (uint64_t text = 0; text < CHOICES; text++) {
-		struct expanding_parents parents;
-		expanding_choose(&expanding, text, &parents);
+		struct expand_parents parents;
+		expand_choose(&expand, text, &parents);
 		const size_t first = firsts[parents.group], end = firsts[parents.group + 1];
 		of_group[parents.group]++;
 		assert_int_equal(parents.count, end - first < 4 ? end - first : 4);
@@ -65,15 +65,15 @@ static void choices_follow_the_weights(void **state) {
 static void choices_follow_from_the_seed(void **state) {
 	(void)state;
 	struct kept_group groups[GROUPS], others[GROUPS];
-	struct expanding first = make_expanding(groups, 7), second = make_expanding(others, 8);
+	struct expand first = make_expanding(groups, 7), second = make_expanding(others, 8);
 	size_t same = 0;
 	for (uint64_t text = 0; text < 1000; text++) {
-		struct expanding_parents one, again, other;
-		expanding_choose(&first, text, &one);
-		expanding_choose(&second, text, &other);
+		struct expand_parents one, again, other;
+		expand_choose(&first, text, &one);
+		expand_choose(&second, text, &other);
 		// Texts asked for in between change nothing.
-		expanding_choose(&first, 999 - text, &again);
-		expanding_choose(&first, text, &again);
+		expand_choose(&first, 999 - text, &again);
+		expand_choose(&first, text, &again);
 		assert_memory_equal(&one, &again, sizeof one);
 		same += one.group == other.group && one.count == other.count &&
 		        !memcmp(one.texts, other.texts, one.count * sizeof *one.texts);
@@ -81,8 +81,8 @@ static void choices_follow_from_the_seed(void **state) {
 	assert_true(same < 300);
 	// One that is asked for is one that the file has.
 	first.receipt.examples = 1;
-	struct expanding_parents parents;
-	expanding_choose(&first, 3, &parents);
+	struct expand_parents parents;
+	expand_choose(&first, 3, &parents);
 	assert_int_equal(parents.count, 1);
 }
 

@@ -204,7 +204,7 @@ static struct inferring_request make_request(void) {
 	(void)snprintf(words, sizeof words, "%s", path_of("w.cw"));
 	(void)snprintf(input, sizeof input, "%s", path_of("in.jsonl"));
 	request.perturb.words = words;
-	request.perturb.input = input;
+	request.perturb.common.input = input;
 	request.perturb.params.near = 2;
 	request.perturb.threads = 1;
 	request.output = output;
@@ -689,7 +689,7 @@ static void replies_of_another_command(void **state) {
 		assert_int_equal(http_server_requests(server), TEXTS);
 	}
 	request.instruction = instruction;
-	request.perturb.overwrite = true;
+	request.perturb.common.overwrite = true;
 	(void)unlink(path_of("out.jsonl"));
 	assert_goes_on(&request, before, 0, 2 * TEXTS);
 	assert_string_equal(told, "csrrrrxffff");
@@ -740,8 +740,9 @@ static void paths_that_collide(void **state) {
 			struct inferring_request request = make_request();
 			assert_int_equal(inferring_check(&request, &error), CUTTLE_OK);
 			if (j == 0) request.perturb.words = path;
-			else if (j == 1) request.perturb.model = request.extract.model = path;
-			else if (j == 2) request.perturb.input = path;
+			else if (j == 1)
+				request.perturb.common.model = request.extract.model = path;
+			else if (j == 2) request.perturb.common.input = path;
 			else if (j == 3) request.instruction = path;
 			else if (j == 4) request.extract.prompt = path;
 			else if (j == 5) request.remote.key_file = path;
@@ -750,7 +751,7 @@ static void paths_that_collide(void **state) {
 		}
 	}
 	struct inferring_request request = make_request();
-	request.perturb.input = "-";
+	request.perturb.common.input = "-";
 	assert_int_equal(inferring_check(&request, &error), CUTTLE_USAGE);
 	request = make_request();
 	request.output = "-";

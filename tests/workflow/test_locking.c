@@ -11,11 +11,11 @@
 #include "tests/support/runs.h"
 #include "workflow/auditing.h"
 #include "workflow/evaluating.h"
-#include "workflow/evolving.h"
+#include "workflow/evolve.h"
 #include "workflow/extracting.h"
-#include "workflow/perturbing.h"
+#include "workflow/perturb.h"
 #include "workflow/references.h"
-#include "workflow/rewriting.h"
+#include "workflow/sanitize.h"
 #include "workflow/shards.h"
 #include <math.h>
 #include <stdio.h>
@@ -61,41 +61,41 @@ static bool stop_at_once(void *user) {
 static void evolving_locks(void **state) {
 	(void)state;
 	for (int lock = 0; lock < 2; lock++) {
-		struct evolving_request request;
-		struct evolving evolving = {0};
-		evolving_default(&request);
-		request.input = input;
-		request.lock = lock;
-		assert_int_equal(evolving_count(&request, &evolving, &error), CUTTLE_OK);
+		struct evolve_request request;
+		struct evolve evolving = {0};
+		evolve_default(&request);
+		request.common.input = input;
+		request.common.lock = lock;
+		assert_int_equal(evolve_count(&request, &evolving, &error), CUTTLE_OK);
 		assert_int_equal(was_locked(RECORD), lock);
 	}
 }
 
 static void perturbing_locks(void **state) {
 	(void)state;
-	struct perturbing_request request;
-	struct perturbing perturbing = {0};
-	perturbing_default(&request);
-	request.input = input;
-	request.lock = true;
-	assert_int_equal(perturbing_count(&request, &perturbing, &error), CUTTLE_OK);
+	struct perturb_request request;
+	struct perturb perturbing = {0};
+	perturb_default(&request);
+	request.common.input = input;
+	request.common.lock = true;
+	assert_int_equal(perturb_count(&request, &perturbing, &error), CUTTLE_OK);
 	assert_true(was_locked(RECORD));
 }
 
 static void rewriting_locks(void **state) {
 	(void)state;
-	static struct rewriting rewriting;
-	struct rewriting_request request;
-	rewriting_default(&request);
-	request.input = input;
-	request.lock = true;
+	static struct sanitize rewriting;
+	struct sanitize_request request;
+	sanitize_default(&request);
+	request.common.input = input;
+	request.common.lock = true;
 	request.tagged_by = "nobody";
 	request.params.epsilon = 1;
 	request.params.tokens = 3;
-	if (rewriting_make(&request, &opened, &rewriting, &error)) fail_msg("%s", error.message);
-	if (rewriting_count(&request, &rewriting, &error)) fail_msg("%s", error.message);
+	if (sanitize_open(&request, &opened, &rewriting, &error)) fail_msg("%s", error.message);
+	if (sanitize_count(&request, &rewriting, &error)) fail_msg("%s", error.message);
 	assert_true(was_locked(RECORD));
-	rewriting_free(&rewriting);
+	sanitize_free(&rewriting);
 }
 
 /* Documents, and the notes of others. */
@@ -144,8 +144,8 @@ static void overlap_locks(void **state) {
 	struct auditing_request request;
 	struct audit audit;
 	auditing_default(&request, AUDIT_OVERLAP);
-	request.run.input = input;
-	request.run.lock = true;
+	request.run.common.input = input;
+	request.run.common.lock = true;
 	request.held_out = others;
 	request.texts = others;
 	request.privacy = AUDITING_PRIVATE;
@@ -163,58 +163,58 @@ static void auditing_locks(void **state) {
 	request.run.plan.clip = 1;
 	request.run.plan.batch = 2;
 	request.run.plan.tokens = 3;
-	request.run.input = input;
-	request.run.lock = true;
+	request.run.common.input = input;
+	request.run.common.lock = true;
 	request.privacy = AUDITING_PRIVATE;
 	assert_int_equal(auditing_run(&request, &opened, &events, &audit, &error), CUTTLE_PARTIAL);
 	assert_true(was_locked(RECORD));
 }
 
-static struct run_request make_request(void) {
-	struct run_request request = runs_request(input, 2, 2, 3);
+static struct generate_request make_request(void) {
+	struct generate_request request = runs_request(input, 2, 2, 3);
 	request.lots = RUN_LOTS_OFF;
 	request.plan.clip = 0.5;
 	return request;
 }
 
-static void expect_references_locked(struct run_request *request) {
+static void expect_references_locked(struct generate_request *request) {
 	struct setup setup;
 	struct references references;
-	request->lock = true;
-	assert_int_equal(setup_make(request, &opened, &setup, &error), CUTTLE_OK);
+	request->common.lock = true;
+	assert_int_equal(generate_open(request, &opened, &setup, &error), CUTTLE_OK);
 	assert_int_equal(references_read(request, &setup, &references, &error), CUTTLE_OK);
 	assert_true(was_locked(RECORD));
 	references_free(&references);
-	setup_free(&setup);
+	generate_free(&setup);
 }
 
 static void a_run_locks(void **state) {
 	(void)state;
-	struct run_request request = make_request();
+	struct generate_request request = make_request();
 	expect_references_locked(&request);
 }
 
 /* Whoever draws a shard has its references from a file that was made for it. */
 static void a_shard_locks(void **state) {
 	(void)state;
-	struct run_request request = make_request(), whole = request;
+	struct generate_request request = make_request(), whole = request;
 	struct run_shard shard;
 	struct setup setup;
 	char command[96], *output = shards_file(run_folder);
 	bool already;
 	assert_int_equal(shards_folder(&request, run_folder, &error), CUTTLE_OK);
 	assert_non_null(output);
-	whole.output = output;
-	assert_int_equal(setup_make(&whole, &opened, &setup, &error), CUTTLE_OK);
+	whole.common.output = output;
+	assert_int_equal(generate_open(&whole, &opened, &setup, &error), CUTTLE_OK);
 	const struct shards_request shards = {&whole, run_folder, 2};
 	assert_int_equal(shards_open(&shards, &setup, &already, &error), CUTTLE_OK);
 	assert_false(was_locked(RECORD));
 	assert_int_equal(shards_join(run_folder, "0/2", 0, 0, &shard, &error), CUTTLE_OK);
 	request.shard = &shard;
-	request.output = shard.lines;
+	request.common.output = shard.lines;
 	expect_references_locked(&request);
 	shards_leave(&shard);
-	setup_free(&setup);
+	generate_free(&setup);
 	free(output);
 	(void)snprintf(command, sizeof command, "rm -r %s", run_folder);
 	assert_int_equal(system(command), 0);

@@ -28,16 +28,16 @@ static struct setup_model opened;
 static struct cuttle_error error;
 static size_t tokens_told; /* by the run before */
 
-static struct run_request make_request(void) {
-	struct run_request request = runs_request(input, TEXTS, BATCH, TOKENS);
-	request.output = out;
+static struct generate_request make_request(void) {
+	struct generate_request request = runs_request(input, TEXTS, BATCH, TOKENS);
+	request.common.output = out;
 	request.lots = RUN_LOTS_ON;
 	request.plan.epsilon = 3;
 	return request;
 }
 
 /* Runs until so many tokens were drawn. */
-static enum cuttle_status run_until(const struct run_request *request, size_t tokens) {
+static enum cuttle_status run_until(const struct generate_request *request, size_t tokens) {
 	return runs_until(request, &opened, tokens, &tokens_told, &error);
 }
 
@@ -76,7 +76,7 @@ static size_t read_all(const char *path, char *bytes) {
 static char wanted[ROOM], wanted_receipt[ROOM], got[ROOM];
 
 static void make_wanted(void) {
-	struct run_request request = make_request();
+	struct generate_request request = make_request();
 	remove_output();
 	assert_int_equal(run_until(&request, SIZE_MAX), CUTTLE_OK);
 	assert_true(read_all(out, wanted) > 0);
@@ -93,7 +93,7 @@ static void stopped_anywhere(void **state) {
 	make_wanted();
 	for (uint32_t parallel = 1; parallel <= 3; parallel++)
 		for (size_t tokens = 1; tokens <= TEXTS * TOKENS; tokens++) {
-			struct run_request request = make_request();
+			struct generate_request request = make_request();
 			struct stat file;
 			request.plan.parallel = parallel;
 			enum cuttle_status status = run_until(&request, tokens);
@@ -109,7 +109,7 @@ static void stopped_anywhere(void **state) {
 			remove_output();
 		}
 	// Stopped after every single token.
-	struct run_request request = make_request();
+	struct generate_request request = make_request();
 	size_t runs = 0;
 	while (run_until(&request, 1) == CUTTLE_PARTIAL) assert_true(runs++ < 100);
 	(void)read_all(out, got);
@@ -125,7 +125,7 @@ static void the_receipt_has_no_lot(void **state) {
 	static const char *const names[] = {
 	    "batches", "used", "records", "rows_cap", "epsilon_if_known", "delta_if_known"};
 	json_t *one = json_loads(wanted_receipt, 0, NULL);
-	struct run_request request = make_request();
+	struct generate_request request = make_request();
 	request.plan.insecure_seed = 12;
 	assert_int_equal(run_until(&request, SIZE_MAX), CUTTLE_OK);
 	char *receipt = output_receipt_beside(out);
@@ -155,7 +155,7 @@ static void null_records_count(void **state) {
 	(void)state;
 	make_wanted();
 	write_input(RECORDS, 3);
-	struct run_request request = make_request();
+	struct generate_request request = make_request();
 	assert_int_equal(run_until(&request, SIZE_MAX), CUTTLE_OK);
 	char *receipt = output_receipt_beside(out);
 	(void)read_all(receipt, got);
@@ -169,7 +169,7 @@ static void null_records_count(void **state) {
 	write_input(RECORDS, SIZE_MAX);
 }
 
-static void refused(const struct run_request *request, enum cuttle_status status,
+static void refused(const struct generate_request *request, enum cuttle_status status,
                     const char *words) {
 	memset(&error, 0, sizeof error);
 	assert_int_equal(run_until(request, SIZE_MAX), status);
@@ -179,7 +179,7 @@ static void refused(const struct run_request *request, enum cuttle_status status
 /* Without its lots a run does not go on, nor with others. */
 static void lost_lots(void **state) {
 	(void)state;
-	struct run_request request = make_request();
+	struct generate_request request = make_request();
 	char kept[256], changed[256];
 	assert_int_equal(run_until(&request, 4), CUTTLE_PARTIAL);
 	const size_t size = files_get(lots_file, kept, sizeof kept);
@@ -201,7 +201,7 @@ static void lost_lots(void **state) {
 	// --overwrite begins anew.
 	assert_int_equal(run_until(&request, 4), CUTTLE_PARTIAL);
 	assert_int_equal(unlink(lots_file), 0);
-	request.overwrite = true;
+	request.common.overwrite = true;
 	assert_int_equal(run_until(&request, SIZE_MAX), CUTTLE_OK);
 	(void)read_all(out, got);
 	assert_string_equal(got, wanted);
@@ -211,7 +211,7 @@ static void lost_lots(void **state) {
 /* The input has other records than the lots were made for. */
 static void other_records(void **state) {
 	(void)state;
-	struct run_request request = make_request();
+	struct generate_request request = make_request();
 	assert_int_equal(run_until(&request, 4), CUTTLE_PARTIAL);
 	write_input(RECORDS + 1, SIZE_MAX);
 	refused(&request, CUTTLE_INPUT, "was begun with 14 records, and the input has 15");
@@ -246,7 +246,7 @@ static void counted_and_then_changed(void **state) {
 	    {RECORDS, 8, CUTTLE_OK}, {RECORDS, 7, CUTTLE_INPUT}, {RECORDS + 1, 8, CUTTLE_INPUT}};
 	static const char *const kind = "kind";
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct run_request request = make_request();
+		struct generate_request request = make_request();
 		struct setup setup;
 		struct references references = {0};
 		request.category_fields = &kind;
@@ -254,14 +254,14 @@ static void counted_and_then_changed(void **state) {
 		request.categories = "a,b";
 		request.category_public = true;
 		write_kinds(RECORDS, 8);
-		assert_int_equal(setup_make(&request, &opened, &setup, &error), CUTTLE_OK);
+		assert_int_equal(generate_open(&request, &opened, &setup, &error), CUTTLE_OK);
 		write_kinds(cases[i].count, cases[i].first);
 		assert_int_equal(references_read(&request, &setup, &references, &error),
 		                 cases[i].status);
 		if (cases[i].status)
 			assert_non_null(strstr(error.message, "other records than when"));
 		references_free(&references);
-		setup_free(&setup);
+		generate_free(&setup);
 	}
 	write_input(RECORDS, SIZE_MAX);
 }
@@ -269,17 +269,17 @@ static void counted_and_then_changed(void **state) {
 static void requests(void **state) {
 	(void)state;
 	struct setup setup;
-	struct run_request request = make_request();
-	request.unit_key = "who";
+	struct generate_request request = make_request();
+	request.common.unit_key = "who";
 	refused(&request, CUTTLE_USAGE, "--unit-key");
 	request = make_request();
-	request.input = "-";
+	request.common.input = "-";
 	refused(&request, CUTTLE_USAGE, "a pipe cannot be read twice");
 	// Where they cannot be, auto is none. Where they pay, auto has them.
 	request.lots = RUN_LOTS_AUTO;
-	assert_int_equal(setup_make(&request, &opened, &setup, &error), CUTTLE_OK);
+	assert_int_equal(generate_open(&request, &opened, &setup, &error), CUTTLE_OK);
 	assert_int_equal(setup.lots.count, 0);
-	setup_free(&setup);
+	generate_free(&setup);
 	static const struct {
 		uint64_t texts;
 		enum run_lots lots;
@@ -293,18 +293,18 @@ static void requests(void **state) {
 		request = make_request();
 		request.texts = cases[i].texts;
 		request.lots = cases[i].lots;
-		assert_int_equal(setup_make(&request, &opened, &setup, &error), CUTTLE_OK);
+		assert_int_equal(generate_open(&request, &opened, &setup, &error), CUTTLE_OK);
 		assert_int_equal(setup.lots.count, cases[i].count);
 		assert_true(setup.receipt.guarantee.epsilon_exact <= 3);
-		setup_free(&setup);
+		generate_free(&setup);
 	}
 	request.plan.clip = 0.5;
 	request.plan.epsilon = (double)NAN;
 	request.texts = 3;
 	request.lots = RUN_LOTS_AUTO;
-	assert_int_equal(setup_make(&request, &opened, &setup, &error), CUTTLE_OK);
+	assert_int_equal(generate_open(&request, &opened, &setup, &error), CUTTLE_OK);
 	assert_int_equal(setup.lots.count, 0);
-	setup_free(&setup);
+	generate_free(&setup);
 }
 
 static void read_key(const char *path, char key[65]) {
@@ -319,7 +319,7 @@ static void read_key(const char *path, char key[65]) {
 static void keys_of_runs(void **state) {
 	(void)state;
 	char first[65], second[65], blocks[256];
-	struct run_request request = make_request();
+	struct generate_request request = make_request();
 	request.plan.insecure = false;
 	assert_int_equal(run_until(&request, 2), CUTTLE_PARTIAL);
 	read_key(lots_file, first);
@@ -337,7 +337,7 @@ static void keys_of_runs(void **state) {
 	read_key(lots_file, second);
 	assert_string_not_equal(first, second);
 	// Another command in its place removes it, with lots or without.
-	request.overwrite = true;
+	request.common.overwrite = true;
 	request.lots = RUN_LOTS_OFF;
 	assert_int_equal(run_until(&request, 2), CUTTLE_PARTIAL);
 	assert_false(exists(lots_file));
@@ -366,10 +366,10 @@ static void ledgers(void **state) {
 	assert_int_equal(ledger_create(ledger_path, &error), CUTTLE_OK);
 	assert_int_equal(ledger_open(ledger_path, &ledger, &error), CUTTLE_OK);
 	assert_int_equal(ledger_add(ledger, &dataset, &error), CUTTLE_OK);
-	struct run_request request = make_request();
+	struct generate_request request = make_request();
 	request.plan.insecure = false;
-	request.ledger = ledger_path;
-	request.dataset = "notes";
+	request.common.ledger = ledger_path;
+	request.common.dataset = "notes";
 	for (int runs = 1; runs <= 2; runs++) {
 		assert_int_equal(run_until(&request, SIZE_MAX), CUTTLE_OK);
 		char *receipt = output_receipt_beside(out);
@@ -424,7 +424,7 @@ static void ledgers(void **state) {
 	(void)snprintf(dataset.name, sizeof dataset.name, "others");
 	dataset.rho = (double)NAN;
 	assert_int_equal(ledger_add(ledger, &dataset, &error), CUTTLE_OK);
-	request.dataset = "others";
+	request.common.dataset = "others";
 	assert_int_equal(run_until(&request, SIZE_MAX), CUTTLE_OK);
 	remove_output();
 	request.lots = RUN_LOTS_ON;

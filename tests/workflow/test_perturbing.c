@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests workflow/perturbing as another workflow would use it. It fails if a run that is killed
+// Tests workflow/perturb as another workflow would use it. It fails if a run that is killed
 // after any word does not go on to the same texts, if a word that was journalled is drawn again, if
 // a padded text is longer or shorter than N, or if the texts are not given back in their order.
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 #include "io/words_file.h"
 #include "tests/support/files.h"
-#include "workflow/perturbing.h"
+#include "workflow/perturb.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,36 +58,36 @@ static void tell_publish(void *user, const char *receipt) {
 static const struct run_events EVENTS = {NULL,      tell_begin, tell_reading, tell_token,
                                          tell_text, tell_stop,  tell_end,     tell_publish};
 
-static struct perturbing_request make_perturbing(const char *output, bool seeded) {
-	struct perturbing_request request;
-	perturbing_default(&request);
+static struct perturb_request make_perturbing(const char *output, bool seeded) {
+	struct perturb_request request;
+	perturb_default(&request);
 	request.params.near = 2;
 	request.params.insecure = seeded;
 	request.params.insecure_seed = 5;
 	request.words = words_path;
-	request.input = input;
-	request.output = output;
+	request.common.input = input;
+	request.common.output = output;
 	request.record_words = PLACES;
 	request.pad = true;
-	request.now = 1700000000;
+	request.common.now = 1700000000;
 	request.threads = 1;
 	return request;
 }
 
-static enum cuttle_status run_once(const struct perturbing_request *request) {
-	struct perturbing perturbing;
+static enum cuttle_status run_once(const struct perturb_request *request) {
+	struct perturb perturb;
 	tokens_told = texts_told = 0;
-	enum cuttle_status status = perturbing_check(request, &error);
-	if (!status) status = perturbing_paths(request, &error);
+	enum cuttle_status status = perturb_check(request, &error);
+	if (!status) status = perturb_paths(request, &error);
 	if (status) return status;
-	status = perturbing_make(request, NULL, &perturbing, &error);
-	if (!status) status = perturbing_run(request, &perturbing, &EVENTS, &error);
-	perturbing_free(&perturbing);
+	status = perturb_open(request, NULL, &perturb, &error);
+	if (!status) status = perturb_run(request, &perturb, &EVENTS, &error);
+	perturb_free(&perturb);
 	return status;
 }
 
 /* Runs it in a process that is killed behind its n-th word. */
-static void run_killed(const struct perturbing_request *request, size_t words) {
+static void run_killed(const struct perturb_request *request, size_t words) {
 	int state;
 	const pid_t child = fork();
 	assert_true(child >= 0);
@@ -113,8 +113,8 @@ static void remove_run(const char *path) {
 
 static void a_run_killed_after_any_word_goes_on_to_the_same_texts(void **state) {
 	(void)state;
-	const struct perturbing_request straight = make_perturbing(whole, true),
-	                                killed = make_perturbing(out, true);
+	const struct perturb_request straight = make_perturbing(whole, true),
+	                             killed = make_perturbing(out, true);
 	char *wanted = malloc(ROOM), *is = malloc(ROOM);
 	assert_true(wanted && is);
 	assert_int_equal(run_once(&straight), CUTTLE_OK);
@@ -146,7 +146,7 @@ static void read_word(const struct records *texts, size_t text, size_t place, ch
 
 static void a_journalled_word_is_what_goes_out(void **state) {
 	(void)state;
-	const struct perturbing_request request = make_perturbing(out, false);
+	const struct perturb_request request = make_perturbing(out, false);
 	char journal[128], line[256], word[8];
 	(void)snprintf(journal, sizeof journal, "%s.journal", out);
 	for (size_t words = 1; words < RECORDS * PLACES; words += 3) {
@@ -164,26 +164,25 @@ static void a_journalled_word_is_what_goes_out(void **state) {
 		}
 		(void)fclose(file);
 		assert_int_equal(count, words);
-		struct perturbing perturbing;
+		struct perturb perturb;
 		struct records *texts;
-		assert_int_equal(perturbing_make(&request, NULL, &perturbing, &error), CUTTLE_OK);
-		assert_int_equal(perturbing_run(&request, &perturbing, &EVENTS, &error), CUTTLE_OK);
-		assert_int_equal(perturbing_texts(&request, &perturbing, &texts, &error),
-		                 CUTTLE_OK);
+		assert_int_equal(perturb_open(&request, NULL, &perturb, &error), CUTTLE_OK);
+		assert_int_equal(perturb_run(&request, &perturb, &EVENTS, &error), CUTTLE_OK);
+		assert_int_equal(perturb_texts(&request, &perturb, &texts, &error), CUTTLE_OK);
 		assert_int_equal(records_count(texts), RECORDS);
 		for (size_t i = 0; i < count; i++) {
 			read_word(texts, i / PLACES, i % PLACES, word);
 			assert_string_equal(word, NAMES[ids[i]]);
 		}
 		records_free(&texts);
-		perturbing_free(&perturbing);
+		perturb_free(&perturb);
 		remove_run(out);
 	}
 }
 
 static void a_run_that_is_asked_to_stop_goes_on(void **state) {
 	(void)state;
-	const struct perturbing_request request = make_perturbing(out, true);
+	const struct perturb_request request = make_perturbing(out, true);
 	size_t runs = 0;
 	stop_asked = true;
 	while (run_once(&request) == CUTTLE_PARTIAL) assert_true(++runs <= RECORDS + 1);
@@ -195,7 +194,7 @@ static void a_run_that_is_asked_to_stop_goes_on(void **state) {
 
 static void what_contradicts_itself_is_refused(void **state) {
 	(void)state;
-	struct perturbing_request request = make_perturbing(out, false);
+	struct perturb_request request = make_perturbing(out, false);
 	request.record_words = 0;
 	assert_int_equal(run_once(&request), CUTTLE_USAGE);
 	request = make_perturbing(out, false);
@@ -203,8 +202,8 @@ static void what_contradicts_itself_is_refused(void **state) {
 	assert_int_equal(run_once(&request), CUTTLE_USAGE);
 	request = make_perturbing(out, false);
 	request.pad = false;
-	request.ledger = "l";
-	request.dataset = "d";
+	request.common.ledger = "l";
+	request.common.dataset = "d";
 	assert_int_equal(run_once(&request), CUTTLE_USAGE);
 	assert_string_equal(error.message, "a ledger counts proven guarantees only: --method rank "
 	                                   "with -N WORDS --pad");

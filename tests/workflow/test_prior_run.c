@@ -25,20 +25,20 @@ static struct cuttle_error error;
 static size_t tokens_told; /* by the run before */
 
 /* Runs until so many tokens were drawn. */
-static enum cuttle_status run_until(const struct run_request *request, size_t tokens) {
+static enum cuttle_status run_until(const struct generate_request *request, size_t tokens) {
 	return runs_until(request, &opened, tokens, &tokens_told, &error);
 }
 
-static struct run_request make_request(void) {
-	struct run_request request;
-	run_request_default(&request);
-	request.input = input;
-	request.output = out;
+static struct generate_request make_request(void) {
+	struct generate_request request;
+	generate_default(&request);
+	request.common.input = input;
+	request.common.output = out;
 	request.public_examples = open_texts;
 	request.examples_per_text = 1;
 	request.texts = 2;
-	request.ledger = ledger_path;
-	request.dataset = "notes";
+	request.common.ledger = ledger_path;
+	request.common.dataset = "notes";
 	request.plan.epsilon = 3;
 	request.plan.batch = 2;
 	request.plan.tokens = 3;
@@ -61,7 +61,7 @@ static size_t read_journal(char *bytes, size_t room, size_t *second, size_t *thi
 static void counts_are_drawn(void **state) {
 	(void)state;
 	static char bytes[1 << 16], again[1 << 16];
-	struct run_request request = make_request();
+	struct generate_request request = make_request();
 	struct ledger *ledger;
 	struct ledger_dataset dataset = {.rho = 0.5, .epsilon = (double)NAN, .delta = 1e-6};
 	char path[128], name[64];
@@ -92,8 +92,8 @@ static void counts_are_drawn(void **state) {
 	memmove(again + second, again + third, whole - third);
 	files_put(path, again, whole - third + second);
 	assert_int_equal(run_until(&request, SIZE_MAX), CUTTLE_LEDGER);
-	struct run_request uncounted = request;
-	uncounted.ledger = uncounted.dataset = NULL;
+	struct generate_request uncounted = request;
+	uncounted.common.ledger = uncounted.common.dataset = NULL;
 	assert_int_equal(run_until(&uncounted, SIZE_MAX), CUTTLE_PARTIAL);
 	assert_non_null(strstr(error.message, "token prior of this run is lost"));
 	// Nor do counts that are not those of tokens: too few, too many, of another number.
@@ -121,7 +121,7 @@ static void counts_of_categories_are_lost(void **state) {
 	(void)state;
 	static char lines[200 * 48], bytes[1 << 16];
 	static const char *const fields[] = {"kind"};
-	struct run_request request = make_request();
+	struct generate_request request = make_request();
 	char *at = lines, path[128], records[128];
 	size_t second, third;
 	for (size_t i = 0; i < 200; i++)
@@ -129,8 +129,8 @@ static void counts_of_categories_are_lost(void **state) {
 		              i % 2 ? "sea" : "land");
 	(void)snprintf(records, sizeof records, "%s/kinds.jsonl", folder);
 	files_put(records, lines, strlen(lines));
-	request.input = records;
-	request.ledger = request.dataset = request.public_examples = NULL;
+	request.common.input = records;
+	request.common.ledger = request.common.dataset = request.public_examples = NULL;
 	request.examples_per_text = 0;
 	request.plan.token_prior = 0;
 	request.category_fields = fields;

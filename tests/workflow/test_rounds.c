@@ -173,9 +173,9 @@ static const char *const FIELD[] = {"kind"};
 
 enum way { PLAIN, DROPS, LOTS, PUBLIC_KINDS, PRIVATE_KINDS, BANK, WAYS };
 
-static struct run_request make_request(enum way way) {
-	struct run_request request = runs_request(input, TEXTS, BATCH, TOKENS);
-	request.output = out;
+static struct generate_request make_request(enum way way) {
+	struct generate_request request = runs_request(input, TEXTS, BATCH, TOKENS);
+	request.common.output = out;
 	request.public_examples = examples;
 	request.rounds = 2;
 	request.lots = way == LOTS || way == PRIVATE_KINDS ? RUN_LOTS_ON : RUN_LOTS_OFF;
@@ -192,7 +192,7 @@ static struct run_request make_request(enum way way) {
 }
 
 /* Runs until so many tokens were drawn. */
-static enum cuttle_status run_until(const struct run_request *request, size_t tokens) {
+static enum cuttle_status run_until(const struct generate_request *request, size_t tokens) {
 	return runs_until(request, &opened, tokens, &tokens_told, &error);
 }
 
@@ -230,7 +230,7 @@ static void write_input(void) {
 static void stopped_anywhere(void **state) {
 	(void)state;
 	for (enum way way = 0; way < WAYS; way++) {
-		struct run_request request = make_request(way);
+		struct generate_request request = make_request(way);
 		remove_output();
 		assert_int_equal(run_until(&request, SIZE_MAX), CUTTLE_OK);
 		const size_t all = tokens_told;
@@ -275,7 +275,7 @@ static const char *line_of(const char *text, size_t number) {
 /* The first round is as it was in one round; the second is another text. */
 static void the_first_is_as_ever(void **state) {
 	(void)state;
-	struct run_request request = make_request(PLAIN);
+	struct generate_request request = make_request(PLAIN);
 	remove_output();
 	assert_int_equal(run_until(&request, SIZE_MAX), CUTTLE_OK);
 	read_all(out, wanted);
@@ -300,7 +300,7 @@ static void the_first_is_as_ever(void **state) {
 }
 
 /* Runs to the end and reads OUT into `text`. Whether the first text was dropped. */
-static bool runs_without_first(const struct run_request *request, char *text) {
+static bool runs_without_first(const struct generate_request *request, char *text) {
 	char name[160];
 	assert_int_equal(run_until(request, SIZE_MAX), CUTTLE_OK);
 	read_all(out, text);
@@ -314,7 +314,7 @@ static bool runs_without_first(const struct run_request *request, char *text) {
  * would be without one. */
 static void dropped_texts_are_not_shown(void **state) {
 	(void)state;
-	struct run_request request = make_request(PLAIN);
+	struct generate_request request = make_request(PLAIN);
 	request.plan.temperature = 4;
 	request.plan.top_k = 0;
 	request.plan.tokens = 24;
@@ -346,7 +346,7 @@ static void receipts(void **state) {
 	    {"drawn", 1, CUTTLE_OK, CUTTLE_LEDGER},    {"drawn", 3, CUTTLE_OK, CUTTLE_LEDGER},
 	    {"examples", 6, CUTTLE_OK, CUTTLE_LEDGER}, {"examples", 1, CUTTLE_INPUT, CUTTLE_OK},
 	    {"others", 1, CUTTLE_OK, CUTTLE_LEDGER}};
-	struct run_request request = make_request(LOTS);
+	struct generate_request request = make_request(LOTS);
 	request.plan.insecure = false;
 	assert_int_equal(run_until(&request, SIZE_MAX), CUTTLE_OK);
 	char *receipt = output_receipt_beside(out), path[128];

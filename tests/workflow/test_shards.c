@@ -16,7 +16,7 @@
 #include "tests/support/files.h"
 #include "tests/support/runs.h"
 #include "workflow/merging.h"
-#include "workflow/run.h"
+#include "workflow/generate.h"
 #include "workflow/shards.h"
 #include <fcntl.h>
 #include <math.h>
@@ -78,30 +78,30 @@ static void publish(void *user, const char *receipt) {
 }
 static const struct run_events EVENTS = {NULL, begin, reading, token, text, stop, end, publish};
 
-static struct run_request make_request(void) {
-	struct run_request request = runs_request(input, TEXTS, BATCH, TOKENS);
+static struct generate_request make_request(void) {
+	struct generate_request request = runs_request(input, TEXTS, BATCH, TOKENS);
 	request.lots = RUN_LOTS_OFF;
 	request.plan.clip = 0.5;
 	if (kind) request.plan.kind = kind;
 	if (!counted) return request;
 	request.plan.insecure = false;
-	request.ledger = ledger_path;
-	request.dataset = "notes";
+	request.common.ledger = ledger_path;
+	request.common.dataset = "notes";
 	request.charge = RUN_CHARGE_EPSILON;
 	return request;
 }
 
 /* The request of the whole run. Its output is to be freed. */
-static struct run_request make_whole(struct setup *setup) {
-	struct run_request request = make_request();
-	request.output = shards_file(run_folder);
-	assert_non_null(request.output);
-	assert_int_equal(setup_make(&request, &opened, setup, &error), CUTTLE_OK);
+static struct generate_request make_whole(struct setup *setup) {
+	struct generate_request request = make_request();
+	request.common.output = shards_file(run_folder);
+	assert_non_null(request.common.output);
+	assert_int_equal(generate_open(&request, &opened, setup, &error), CUTTLE_OK);
 	return request;
 }
 
 static void open_run(void) {
-	struct run_request request = make_request();
+	struct generate_request request = make_request();
 	struct setup setup;
 	bool already = true;
 	assert_int_equal(shards_folder(&request, run_folder, &error), CUTTLE_OK);
@@ -111,8 +111,8 @@ static void open_run(void) {
 	assert_false(already);
 	assert_int_equal(shards_open(&shards, &setup, &already, &error), CUTTLE_OK);
 	assert_true(already);
-	setup_free(&setup);
-	free((char *)(uintptr_t)request.output);
+	generate_free(&setup);
+	free((char *)(uintptr_t)request.common.output);
 }
 
 static void remove_run(void) {
@@ -123,16 +123,16 @@ static void remove_run(void) {
 
 /* Draws a shard until it has drawn so many tokens. */
 static enum cuttle_status draw_shard(struct run_shard *shard, size_t tokens) {
-	struct run_request request = make_request();
+	struct generate_request request = make_request();
 	struct setup setup;
 	request.shard = drawn = shard;
-	request.ledger = NULL; // which no shard looks at
-	request.output = shard->lines;
+	request.common.ledger = NULL; // which no shard looks at
+	request.common.output = shard->lines;
 	tokens_told = 0;
 	stop_after = tokens;
-	assert_int_equal(setup_make(&request, &opened, &setup, &error), CUTTLE_OK);
-	const enum cuttle_status status = run_texts(&request, &setup, &EVENTS, &error);
-	setup_free(&setup);
+	assert_int_equal(generate_open(&request, &opened, &setup, &error), CUTTLE_OK);
+	const enum cuttle_status status = generate_texts(&request, &setup, &EVENTS, &error);
+	generate_free(&setup);
 	return status;
 }
 
@@ -165,9 +165,9 @@ static void a_shard_that_is_completed_meanwhile_is_not_redrawn(void **state) {
 	assert_int_equal(shards_join(run_folder, "0/2", 0, 0, &shard, &error), CUTTLE_OK);
 	(void)snprintf(journal, sizeof journal, "%s.journal", shard.lines);
 	assert_int_equal(draw_shard(&shard, 4), CUTTLE_PARTIAL);
-	struct run_request request = make_whole(&setup);
+	struct generate_request request = make_whole(&setup);
 	const struct shards_request shards = {&request, run_folder, SHARDS};
-	const size_t told = files_get(request.output, before, sizeof before);
+	const size_t told = files_get(request.common.output, before, sizeof before);
 	completed_first = &shard;
 	assert_int_equal(shards_redraw(&shards, &setup, 0, "officer", &error), CUTTLE_USAGE);
 	assert_null(completed_first);
@@ -176,10 +176,10 @@ static void a_shard_that_is_completed_meanwhile_is_not_redrawn(void **state) {
 	assert_int_equal(access(shard.taken, F_OK), 0);
 	assert_int_equal(access(journal, F_OK), -1);
 	// Nothing was paid, or taken on somebody's word.
-	assert_int_equal(files_get(request.output, after, sizeof after), told);
+	assert_int_equal(files_get(request.common.output, after, sizeof after), told);
 	assert_memory_equal(before, after, told);
-	setup_free(&setup);
-	free((char *)(uintptr_t)request.output);
+	generate_free(&setup);
+	free((char *)(uintptr_t)request.common.output);
 	shards_leave(&shard);
 	remove_run();
 }
@@ -293,7 +293,7 @@ static void a_redraw_is_paid_once(void **state) {
 	assert_int_equal(shards_join(run_folder, "0/2", 0, 0, &shard, &error), CUTTLE_OK);
 	assert_int_equal(draw_shard(&shard, 4), CUTTLE_PARTIAL);
 	const size_t size = files_get(shard.taken, taker, sizeof taker);
-	struct run_request request = make_whole(&setup);
+	struct generate_request request = make_whole(&setup);
 	const struct shards_request shards = {&request, run_folder, SHARDS};
 	// Nobody was charged, so nothing can be charged again.
 	assert_int_equal(shards_redraw(&shards, &setup, 0, NULL, &error), CUTTLE_USAGE);
@@ -314,15 +314,15 @@ static void a_redraw_is_paid_once(void **state) {
 		// As a kill leaves it.
 		if (calls == 0) files_put(shard.taken, taker, size);
 	}
-	setup_free(&setup);
-	free((char *)(uintptr_t)request.output);
+	generate_free(&setup);
+	free((char *)(uintptr_t)request.common.output);
 	shards_leave(&shard);
 	remove_run();
 }
 
 static void one_opens_at_a_time(void **state) {
 	(void)state;
-	struct run_request request = make_request();
+	struct generate_request request = make_request();
 	struct setup setup;
 	char lock[128];
 	bool already = true;
@@ -338,23 +338,23 @@ static void one_opens_at_a_time(void **state) {
 	assert_int_equal(shards_open(&shards, &setup, &already, &error), CUTTLE_USAGE);
 	assert_non_null(strstr(error.message, "another process is opening"));
 	assert_false(already);
-	assert_int_equal(access(request.output, F_OK), -1);
+	assert_int_equal(access(request.common.output, F_OK), -1);
 	assert_int_equal(close(held), 0);
 	assert_int_equal(shards_open(&shards, &setup, &already, &error), CUTTLE_OK);
-	setup_free(&setup);
-	free((char *)(uintptr_t)request.output);
+	generate_free(&setup);
+	free((char *)(uintptr_t)request.common.output);
 	remove_run();
 }
 
 /* Each file that the run reads would be swept or shown to the machines, were it in the folder. */
 static void what_is_read_is_elsewhere(void **state) {
 	(void)state;
-	struct run_request request;
+	struct generate_request request;
 	char inside[128];
-	const char **const read[] = {&request.input,         &request.model,
-	                             &request.ledger,        &request.public_examples,
+	const char **const read[] = {&request.common.input,  &request.common.model,
+	                             &request.common.ledger, &request.public_examples,
 	                             &request.prompt_public, &request.prompt_private,
-	                             &request.categories,    &request.sign};
+	                             &request.categories,    &request.common.sign};
 	assert_int_equal(mkdir(run_folder, 0700), 0);
 	(void)snprintf(inside, sizeof inside, "%s/file", run_folder);
 	for (size_t i = 0; i < sizeof read / sizeof *read; i++) {
@@ -434,7 +434,7 @@ static void a_line_that_claims_many_tokens_takes_no_memory(void **state) {
 	free(path);
 	(void)snprintf(output, sizeof output, "%s/out.jsonl", folder);
 	const struct merging_request request = {
-	    .folder = run_folder, .output = output, .now = 1700000000};
+	    .folder = run_folder, .common.output = output, .common.now = 1700000000};
 	static const char *const edits[][2] = {{"\"tokens\":", "\"tokens\":100000000"},
 	                                       {"\"index\":1", "\"index\":0"},
 	                                       {"\"ids\":[", "\"ids\":[4294967296"}};
@@ -475,8 +475,10 @@ static enum cuttle_status merge_run(void) {
 	char output[64];
 	struct merging_result result;
 	(void)snprintf(output, sizeof output, "%s/out.jsonl", folder);
-	const struct merging_request request = {
-	    .folder = run_folder, .output = output, .ledger = ledger_path, .now = 1700000000};
+	const struct merging_request request = {.folder = run_folder,
+	                                        .common.output = output,
+	                                        .common.ledger = ledger_path,
+	                                        .common.now = 1700000000};
 	const enum cuttle_status status = merging_run(&request, &result, &error);
 	free(result.lacking);
 	assert_int_equal(access(output, F_OK), status ? -1 : 0);

@@ -14,7 +14,7 @@
 #include "io/ledger.h"
 #include "tests/support/files.h"
 #include "tests/support/runs.h"
-#include "workflow/run.h"
+#include "workflow/generate.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,16 +81,16 @@ static const struct run_events EVENTS = {.user = told,
                                          .end = note_end,
                                          .publish = note_publish};
 
-static struct run_request make_request(const char *output) {
-	struct run_request request = runs_request(input, TEXTS, BATCH, TOKENS);
-	request.output = output;
+static struct generate_request make_request(const char *output) {
+	struct generate_request request = runs_request(input, TEXTS, BATCH, TOKENS);
+	request.common.output = output;
 	request.plan.clip = 0.5;
 	return request;
 }
 
 /* Sends standard output and standard error to a file while the run goes on. Returns the status; the
  * run must have written nothing there. */
-static enum cuttle_status run_silently(const struct run_request *request, size_t tokens) {
+static enum cuttle_status run_silently(const struct generate_request *request, size_t tokens) {
 	char said[64], bytes[16];
 	struct setup setup;
 	(void)snprintf(said, sizeof said, "%s/said", folder);
@@ -103,9 +103,9 @@ static enum cuttle_status run_silently(const struct run_request *request, size_t
 	told_count = tokens_told = 0;
 	told[0] = receipt_told[0] = 0;
 	stop_after = tokens;
-	enum cuttle_status status = setup_make(request, &opened, &setup, &error);
-	if (!status) status = run_texts(request, &setup, &EVENTS, &error);
-	setup_free(&setup);
+	enum cuttle_status status = generate_open(request, &opened, &setup, &error);
+	if (!status) status = generate_texts(request, &setup, &EVENTS, &error);
+	generate_free(&setup);
 	(void)fflush(NULL);
 	(void)dup2(standard, 1);
 	(void)dup2(errors, 2);
@@ -141,14 +141,14 @@ static void remove_output(const char *path) {
 static void runs_share_a_model(void **state) {
 	(void)state;
 	static char first[ROOM], second[ROOM];
-	struct run_request request = make_request(out);
+	struct generate_request request = make_request(out);
 	assert_int_equal(run_silently(&request, SIZE_MAX), CUTTLE_OK);
 	assert_int_equal(tokens_told, TEXTS * TOKENS);
 	// Each text reads, draws its tokens and is told; then the run ends and publishes.
 	assert_true(told[0] == 'b' && told[1] == 'r' && told[2] == 't');
 	assert_string_equal(told + told_count - 3, "xep");
 	assert_non_null(strstr(receipt_told, ".receipt.json"));
-	request.output = other_out;
+	request.common.output = other_out;
 	assert_int_equal(run_silently(&request, SIZE_MAX), CUTTLE_OK);
 	assert_int_equal(read_output(out, first), read_output(other_out, second));
 	assert_string_equal(first, second);
@@ -162,9 +162,9 @@ static void runs_share_a_model(void **state) {
 static void stopped_runs_go_on(void **state) {
 	(void)state;
 	static char whole[ROOM], pieces[ROOM];
-	struct run_request request = make_request(out);
+	struct generate_request request = make_request(out);
 	assert_int_equal(run_silently(&request, SIZE_MAX), CUTTLE_OK);
-	request.output = other_out;
+	request.common.output = other_out;
 	size_t drawn = 0;
 	for (int tries = 0; tries < TEXTS * TOKENS; tries++) {
 		const enum cuttle_status status = run_silently(&request, 4);
@@ -193,16 +193,16 @@ static void refusals_come_first(void **state) {
 	assert_int_equal(ledger_open(ledger_path, &ledger, &error), CUTTLE_OK);
 	assert_int_equal(ledger_add(ledger, &dataset, &error), CUTTLE_OK);
 	ledger_close(&ledger);
-	struct run_request request = make_request(out);
+	struct generate_request request = make_request(out);
 	request.plan.insecure = false;
-	request.ledger = ledger_path;
-	request.dataset = "notes";
+	request.common.ledger = ledger_path;
+	request.common.dataset = "notes";
 	assert_int_equal(run_silently(&request, SIZE_MAX), CUTTLE_BUDGET);
 	assert_string_equal(told, "");
 	assert_int_equal(access(out, F_OK), -1);
-	request.dataset = "letters";
+	request.common.dataset = "letters";
 	assert_int_equal(run_silently(&request, SIZE_MAX), CUTTLE_USAGE);
-	request.ledger = NULL;
+	request.common.ledger = NULL;
 	request.texts = TEXTS + 1;
 	assert_int_equal(run_silently(&request, SIZE_MAX), CUTTLE_INPUT);
 	assert_string_equal(told, "");
@@ -228,27 +228,27 @@ static void examples_say_where_texts_end(void **state) {
 	static const char *const none[] = {"none"}, *const line[] = {"\\n"};
 	char first[HASH_TEXT] = "";
 	struct setup setup;
-	struct run_request request = make_request(out);
+	struct generate_request request = make_request(out);
 	request.public_examples = examples;
 	for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
 		put_stop_files(records[i]);
-		assert_int_equal(setup_make(&request, &opened, &setup, &error), CUTTLE_OK);
+		assert_int_equal(generate_open(&request, &opened, &setup, &error), CUTTLE_OK);
 		const struct cuttle_stops *stops = &setup.receipt.stops;
 		assert_true(stops->given && stops->count == 2);
 		assert_string_equal(stops->strings[0], "\n");
 		assert_string_equal(stops->strings[1], "\n###");
 		if (!i) memcpy(first, setup.fingerprint, sizeof first);
 		assert_string_equal(setup.fingerprint, first);
-		setup_free(&setup);
+		generate_free(&setup);
 	}
 	assert_int_equal(run_silently(&request, 4), CUTTLE_PARTIAL);
-	request.stop_count = 1;
+	request.common.stop_count = 1;
 	for (int i = 0; i < 2; i++) {
-		request.stops = i ? line : none;
+		request.common.stops = i ? line : none;
 		assert_int_equal(run_silently(&request, SIZE_MAX), CUTTLE_USAGE);
 		assert_non_null(strstr(error.message, "belongs to another command"));
 	}
-	request.stop_count = 0;
+	request.common.stop_count = 0;
 	assert_int_equal(run_silently(&request, SIZE_MAX), CUTTLE_OK);
 	remove_output(out);
 }
@@ -257,10 +257,10 @@ static void examples_say_where_texts_end(void **state) {
 static void older_runs_go_on(void **state) {
 	(void)state;
 	struct setup setup;
-	struct run_request request = make_request(out);
+	struct generate_request request = make_request(out);
 	request.public_examples = examples;
 	put_stop_files("One line.");
-	assert_int_equal(setup_make(&request, &opened, &setup, &error), CUTTLE_OK);
+	assert_int_equal(generate_open(&request, &opened, &setup, &error), CUTTLE_OK);
 	setup.receipt.stops.given = false;
 	const struct receipt_command command = {.input = input,
 	                                        .text_field = "text",
@@ -270,7 +270,7 @@ static void older_runs_go_on(void **state) {
 	char older[HASH_TEXT], now[HASH_TEXT], journal_path[80];
 	memcpy(now, setup.fingerprint, sizeof now);
 	assert_true(receipt_fingerprint(&setup.receipt, &command, older));
-	setup_free(&setup);
+	generate_free(&setup);
 	(void)snprintf(journal_path, sizeof journal_path, "%s.journal", out);
 	for (int stands = 0; stands < 2; stands++) {
 		struct journal *journal;
@@ -280,20 +280,20 @@ static void older_runs_go_on(void **state) {
 		assert_int_equal(journal_restart(journal, &owner), 0);
 		assert_int_equal(journal_append(journal, 0, 0, 65), 0);
 		journal_close(&journal);
-		assert_int_equal(setup_make(&request, &opened, &setup, &error), CUTTLE_OK);
+		assert_int_equal(generate_open(&request, &opened, &setup, &error), CUTTLE_OK);
 		assert_string_equal(setup.fingerprint, stands ? older : now);
 		assert_int_equal(setup.receipt.stops.given, !stands);
 		// The plan's prompts are those of the receipt.
 		assert_int_equal(setup_prompts(&request, &setup, 0).stops.given, !stands);
-		setup_free(&setup);
+		generate_free(&setup);
 	}
 	// Who names a rule means another command.
 	static const char *const autos[] = {"auto"};
-	request.stops = autos;
-	request.stop_count = 1;
-	assert_int_equal(setup_make(&request, &opened, &setup, &error), CUTTLE_OK);
+	request.common.stops = autos;
+	request.common.stop_count = 1;
+	assert_int_equal(generate_open(&request, &opened, &setup, &error), CUTTLE_OK);
 	assert_string_equal(setup.fingerprint, now);
-	setup_free(&setup);
+	generate_free(&setup);
 	remove_output(out);
 }
 
@@ -320,8 +320,8 @@ static void wrong_words_of_stop(void **state) {
 /* A request with two faults is told the first in the order of the checks. */
 static void contradictions_have_an_order(void **state) {
 	(void)state;
-	struct run_request request = make_request("-");
-	assert_int_equal(run_request_check(&request, &error), CUTTLE_OK);
+	struct generate_request request = make_request("-");
+	assert_int_equal(generate_check(&request, &error), CUTTLE_OK);
 	static const char *const messages[] = {
 	    "--sign: there is no receipt to sign; give --receipt FILE",
 	    "--num-per-category needs --category-field FIELD",
@@ -332,13 +332,13 @@ static void contradictions_have_an_order(void **state) {
 	};
 	for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
 		// From the last check to the first: each new fault hides those before it.
-		if (i == 0) request.sign = "key";
+		if (i == 0) request.common.sign = "key";
 		else if (i == 1) request.texts_per_share = 1;
-		else if (i == 2) request.unit_key = "";
-		else if (i == 3) request.ledger = "ledger";
+		else if (i == 2) request.common.unit_key = "";
+		else if (i == 3) request.common.ledger = "ledger";
 		else if (i == 4) request.plan.chat_format = "chatml";
 		else request.prompt_public = "prompt";
-		assert_int_equal(run_request_check(&request, &error), CUTTLE_USAGE);
+		assert_int_equal(generate_check(&request, &error), CUTTLE_USAGE);
 		assert_string_equal(error.message, messages[i]);
 	}
 }
@@ -346,23 +346,23 @@ static void contradictions_have_an_order(void **state) {
 /* The model's path is only compared: no run may write over it. */
 static void paths_that_collide(void **state) {
 	(void)state;
-	struct run_request request = make_request(model_path);
-	assert_int_equal(run_request_paths(&request, &error), CUTTLE_OK);
-	request.model = model_path;
-	assert_int_equal(run_request_paths(&request, &error), CUTTLE_USAGE);
-	request.output = out;
-	assert_int_equal(run_request_paths(&request, &error), CUTTLE_OK);
+	struct generate_request request = make_request(model_path);
+	assert_int_equal(generate_paths(&request, &error), CUTTLE_OK);
+	request.common.model = model_path;
+	assert_int_equal(generate_paths(&request, &error), CUTTLE_USAGE);
+	request.common.output = out;
+	assert_int_equal(generate_paths(&request, &error), CUTTLE_OK);
 	// Names of foreign formats come after the paths, the input's before that of the examples.
 	request.public_examples = "examples.xlsx";
-	assert_int_equal(run_request_paths(&request, &error), CUTTLE_INPUT);
+	assert_int_equal(generate_paths(&request, &error), CUTTLE_INPUT);
 	assert_non_null(strstr(error.message, "examples.xlsx is a workbook"));
-	request.input = "notes.jsonl.gz";
-	assert_int_equal(run_request_paths(&request, &error), CUTTLE_INPUT);
+	request.common.input = "notes.jsonl.gz";
+	assert_int_equal(generate_paths(&request, &error), CUTTLE_INPUT);
 	assert_non_null(strstr(error.message, "notes.jsonl.gz is compressed by gzip"));
-	request.receipt = "notes.jsonl.gz";
-	assert_int_equal(run_request_paths(&request, &error), CUTTLE_USAGE);
-	request.input = request.receipt = input;
-	assert_int_equal(run_request_paths(&request, &error), CUTTLE_USAGE);
+	request.common.receipt = "notes.jsonl.gz";
+	assert_int_equal(generate_paths(&request, &error), CUTTLE_USAGE);
+	request.common.input = request.common.receipt = input;
+	assert_int_equal(generate_paths(&request, &error), CUTTLE_USAGE);
 }
 
 static int prepare_workflow(void **state) {

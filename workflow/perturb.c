@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a request to a perturber and its receipt, and from there to an output.
+// From a request to a perturber and its receipt, and the system that draws with it.
 //
 // A record is cut twice. The first time its places are drawn and journalled, block after block; of
 // a continued run those that the journal has are passed over, never drawn again. The second time
 // the ids become a text. Example, padded to 4: "Ann fell" has the places ann, fell, null, null.
-#include "workflow/perturbing.h"
+#include "workflow/perturb.h"
 
 #include "base/misuse.h"
 #include "base/utf8.h"
@@ -17,7 +17,6 @@
 #include "io/split.h"
 #include "io/word_list.h"
 #include "io/words_file.h"
-#include "workflow/delivery.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -35,62 +34,60 @@ enum {
 
 /* ---- the request ----------------------------------------------------------------------------- */
 
-void perturbing_default(struct perturbing_request *request) {
-	*request = (struct perturbing_request){.text_field = "text", .now = (uint64_t)time(NULL)};
+void perturb_default(struct perturb_request *request) {
+	*request =
+	    (struct perturb_request){.text_field = "text", .common.now = (uint64_t)time(NULL)};
 	cuttle_perturb_params_default(&request->params);
 }
 
-static const char *name_perturbing_fault(const struct perturbing_request *request) {
+static const char *name_perturb_fault(const struct perturb_request *request) {
 	const enum cuttle_word_method method = request->params.method;
 	if (request->pad && !request->record_words) return "--pad needs -N WORDS";
 	if (request->pad && (request->keep_punctuation || request->keep_numbers))
 		return "--pad hides how many words there are, and --keep shows it: give one of "
 		       "them";
-	if (request->ledger && (method != CUTTLE_RANK || !request->pad))
+	if (request->common.ledger && (method != CUTTLE_RANK || !request->pad))
 		return "a ledger counts proven guarantees only: --method rank with -N WORDS --pad";
 	if (!request->sensitive != (method != CUTTLE_SANTEXT_PLUS))
 		return "--sensitive FILE and --method santext+ go together";
 	if (!request->stop_words != (method != CUTTLE_CUSTEXT_PLUS))
 		return "--stop-words FILE and --method custext+ go together";
-	const char *fault = request_dataset_fault(request->ledger, request->dataset);
-	if (fault) return fault;
-	if (request->unit_key && !utf8_name(request->unit_key, strlen(request->unit_key)))
-		return "--unit-key: must be 1 to 128 bytes";
-	if (request->id_field && !utf8_name(request->id_field, strlen(request->id_field)))
-		return "--id-field: must be 1 to 128 bytes";
-	return request_sign_fault(request->sign, request->receipt, request->output);
+	const char *fault = common_fault(&request->common), *id = request->id_field;
+	if (!fault && id && !utf8_name(id, strlen(id)))
+		fault = "--id-field: must be 1 to 128 bytes";
+	return fault ? fault : common_sign_fault(&request->common);
 }
 
-enum cuttle_status perturbing_check(const struct perturbing_request *request,
-                                    struct cuttle_error *error) {
-	const char *fault = name_perturbing_fault(request);
+enum cuttle_status perturb_check(const struct perturb_request *request,
+                                 struct cuttle_error *error) {
+	const char *fault = name_perturb_fault(request);
 	return fault ? io_fail(error, CUTTLE_USAGE, "%s", fault) : CUTTLE_OK;
 }
 
-static struct records_request records_of(const struct perturbing_request *request) {
+static struct records_request records_of(const struct perturb_request *request) {
 	size_t most = (size_t)request->record_words * RECORD_WORD;
 	if (most < RECORD_LEAST) most = RECORD_LEAST;
-	return (struct records_request){.path = request->input,
+	return (struct records_request){.path = request->common.input,
 	                                .field = request->text_field,
 	                                .id_field = request->id_field,
 	                                .format = request->input_format,
 	                                .delimiter = request->delimiter,
 	                                .limit = SIZE_MAX,
-	                                .labels = &request->unit_key,
-	                                .label_count = request->unit_key ? 1 : 0,
+	                                .labels = &request->common.unit_key,
+	                                .label_count = request->common.unit_key ? 1 : 0,
 	                                .most = request->record_words ? most : 0};
 }
 
 /* What the method is told beforehand must not come from the records: it goes out in every text. */
-static enum cuttle_status refuse_own_words(const struct perturbing_request *request,
+static enum cuttle_status refuse_own_words(const struct perturb_request *request,
                                            struct cuttle_error *error) {
 	const struct {
 		const char *option, *path;
 	} lists[] = {{"--words", request->words},
 	             {"--sensitive", request->sensitive},
 	             {"--stop-words", request->stop_words}};
-	for (size_t i = 0; request->input && i < sizeof lists / sizeof *lists; i++)
-		if (lists[i].path && file_same(lists[i].path, request->input))
+	for (size_t i = 0; request->common.input && i < sizeof lists / sizeof *lists; i++)
+		if (lists[i].path && file_same(lists[i].path, request->common.input))
 			return io_fail(error, CUTTLE_USAGE,
 			               "%s and -i are the same file: a list of words must be "
 			               "public, and not made from the records",
@@ -98,22 +95,26 @@ static enum cuttle_status refuse_own_words(const struct perturbing_request *requ
 	return CUTTLE_OK;
 }
 
-enum cuttle_status perturbing_paths(const struct perturbing_request *request,
-                                    struct cuttle_error *error) {
+enum cuttle_status perturb_paths(const struct perturb_request *request,
+                                 struct cuttle_error *error) {
 	char *receipt;
 	enum cuttle_status status =
-	    request_receipt_beside(request->output, request->receipt, &receipt, error);
+	    common_receipt_beside(request->common.output, request->common.receipt, &receipt, error);
 	if (status) return status;
 	const struct path_use uses[] = {
 	    PATH_ALONE("--words", request->words, PATH_FILE),
-	    PATH_ALONE("-m", request->model, PATH_MODEL),
+	    PATH_ALONE("-m", request->common.model, PATH_MODEL),
 	    PATH_ALONE("--sensitive", request->sensitive, PATH_FILE),
 	    PATH_ALONE("--stop-words", request->stop_words, PATH_FILE),
-	    PATH_ALONE("-i", request->input, PATH_STREAM),
-	    PATH_ALONE("--sign", request->sign, PATH_FILE),
-	    {"--ledger", request->ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
-	    {"-o", request->output, PATH_OUTPUT, receipt, {".journal", ".journal.key", ".run"}},
-	    PATH_ALONE("--receipt", request->receipt, PATH_RECORD),
+	    PATH_ALONE("-i", request->common.input, PATH_STREAM),
+	    PATH_ALONE("--sign", request->common.sign, PATH_FILE),
+	    {"--ledger", request->common.ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
+	    {"-o",
+	     request->common.output,
+	     PATH_OUTPUT,
+	     receipt,
+	     {".journal", ".journal.key", ".run"}},
+	    PATH_ALONE("--receipt", request->common.receipt, PATH_RECORD),
 	};
 	const struct records_request records = records_of(request);
 	status = paths_check(uses, sizeof uses / sizeof *uses, error);
@@ -125,11 +126,11 @@ enum cuttle_status perturbing_paths(const struct perturbing_request *request,
 /* ---- what is made from it -------------------------------------------------------------------- */
 
 /* Reads the lists, makes the perturber, and keeps the hashes of what it read. */
-static enum cuttle_status make_perturber(const struct perturbing_request *request,
-                                         struct cuttle_model *model, struct perturbing *perturbing,
+static enum cuttle_status make_perturber(const struct perturb_request *request,
+                                         struct cuttle_model *model, struct perturb *perturb,
                                          struct cuttle_error *error) {
 	struct cuttle_perturb_params params = request->params;
-	struct word_receipt *receipt = &perturbing->receipt;
+	struct word_receipt *receipt = &perturb->receipt;
 	struct word_list sensitive = {0}, stop = {0};
 	enum cuttle_status status = CUTTLE_OK;
 	if (request->sensitive)
@@ -143,18 +144,18 @@ static enum cuttle_status make_perturber(const struct perturbing_request *reques
 	params.stop_words = stop.words;
 	params.stop_word_count = stop.count;
 	if (!status)
-		status = cuttle_perturber_make(perturbing->words, model, &params,
-		                               &perturbing->perturber, error);
+		status = cuttle_perturber_make(perturb->words, model, &params, &perturb->perturber,
+		                               error);
 	word_list_free(&sensitive);
 	word_list_free(&stop);
 	return status;
 }
 
 /* OK, or why the model cannot serve these words. */
-static enum cuttle_status check_pieces(const struct perturbing *perturbing,
+static enum cuttle_status check_pieces(const struct perturb *perturb,
                                        const struct setup_model *opened,
                                        struct cuttle_error *error) {
-	const char *wanted = cuttle_words_model_sha256(perturbing->words);
+	const char *wanted = cuttle_words_model_sha256(perturb->words);
 	return !opened || !strcmp(wanted, opened->sha256)
 	           ? CUTTLE_OK
 	           : io_fail(error, CUTTLE_INPUT,
@@ -163,98 +164,73 @@ static enum cuttle_status check_pieces(const struct perturbing *perturbing,
 	                     wanted);
 }
 
-static enum cuttle_status set_word_receipt(const struct perturbing_request *request,
+static enum cuttle_status set_word_receipt(const struct perturb_request *request,
                                            const struct setup_model *opened,
-                                           struct perturbing *perturbing,
-                                           struct cuttle_error *error) {
+                                           struct perturb *perturb, struct cuttle_error *error) {
 	static const char *const formats[] = {"auto", "jsonl", "csv"};
-	struct word_receipt *receipt = &perturbing->receipt;
-	const enum cuttle_status status = cuttle_perturber_describe(
-	    perturbing->perturber, request->pad ? request->record_words : 0, &receipt->guarantee,
-	    error);
+	struct word_receipt *receipt = &perturb->receipt;
+	const enum cuttle_status status =
+	    cuttle_perturber_describe(perturb->perturber, request->pad ? request->record_words : 0,
+	                              &receipt->guarantee, error);
 	if (status) return status;
 	receipt->params = request->params;
 	receipt->record_words = request->record_words;
 	receipt->pad = request->pad;
 	receipt->keep_punctuation = request->keep_punctuation;
 	receipt->keep_numbers = request->keep_numbers;
-	receipt->vector = cuttle_words_width(perturbing->words);
+	receipt->vector = cuttle_words_width(perturb->words);
 	receipt->isa = cuttle_isa();
 	receipt->id_field = request->id_field;
-	receipt->unit_key = request->unit_key;
-	receipt->dataset = request->dataset;
-	receipt->signer = perturbing->signer;
+	receipt->unit_key = request->common.unit_key;
+	receipt->dataset = request->common.dataset;
+	receipt->signer = perturb->signer;
 	if (opened) {
-		cuttle_model_describe(opened->model, &perturbing->model);
-		receipt->model_name = perturbing->model.name;
-		receipt->model_bytes = perturbing->model.file_bytes;
+		cuttle_model_describe(opened->model, &perturb->model);
+		receipt->model_name = perturb->model.name;
+		receipt->model_bytes = perturb->model.file_bytes;
 		memcpy(receipt->model_sha256, opened->sha256, HASH_TEXT);
 	}
 	const struct word_command command = {
-	    .input = request->input ? request->input : "",
+	    .input = request->common.input ? request->common.input : "",
 	    .text_field = request->text_field,
 	    .input_format = formats[request->input_format],
 	    .delimiter = request->delimiter,
 	    .insecure_seed = request->params.insecure ? request->params.insecure_seed : UINT64_MAX};
-	if (!word_receipt_fingerprint(receipt, &command, perturbing->fingerprint))
+	if (!word_receipt_fingerprint(receipt, &command, perturb->fingerprint))
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	return setup_date(request->now, receipt->date, error);
+	return setup_date(request->common.now, receipt->date, error);
 }
 
-enum cuttle_status perturbing_make(const struct perturbing_request *request,
-                                   const struct setup_model *opened, struct perturbing *perturbing,
-                                   struct cuttle_error *error) {
-	memset(perturbing, 0, sizeof *perturbing);
+enum cuttle_status perturb_open(const struct perturb_request *request,
+                                const struct setup_model *opened, struct perturb *perturb,
+                                struct cuttle_error *error) {
+	memset(perturb, 0, sizeof *perturb);
 	enum cuttle_status status =
-	    words_file_read(request->words, request->threads, &perturbing->words,
-	                    perturbing->receipt.words_sha256, error);
+	    words_file_read(request->words, request->threads, &perturb->words,
+	                    perturb->receipt.words_sha256, error);
 	// Words of other vectors have no use for a model, which the environment may name.
-	if (!status && !*cuttle_words_model_sha256(perturbing->words)) opened = NULL;
-	if (!status) status = check_pieces(perturbing, opened, error);
-	if (!status && request->sign)
-		status = signature_open(request->sign, &perturbing->signer, error);
+	if (!status && !*cuttle_words_model_sha256(perturb->words)) opened = NULL;
+	if (!status) status = check_pieces(perturb, opened, error);
+	if (!status && request->common.sign)
+		status = signature_open(request->common.sign, &perturb->signer, error);
 	if (!status)
-		status = make_perturber(request, opened ? opened->model : NULL, perturbing, error);
-	return status ? status : set_word_receipt(request, opened, perturbing, error);
+		status = make_perturber(request, opened ? opened->model : NULL, perturb, error);
+	return status ? status : set_word_receipt(request, opened, perturb, error);
 }
 
-void perturbing_free(struct perturbing *perturbing) {
-	cuttle_perturber_free(&perturbing->perturber);
-	cuttle_words_free(&perturbing->words);
-	signature_close(&perturbing->signer);
+void perturb_free(struct perturb *perturb) {
+	cuttle_perturber_free(&perturb->perturber);
+	cuttle_words_free(&perturb->words);
+	signature_close(&perturb->signer);
 }
 
 /* ---- the records ----------------------------------------------------------------------------- */
 
-static enum cuttle_status read_perturbing(const struct perturbing_request *request,
-                                          struct perturbing *perturbing, struct records **records,
-                                          struct cuttle_error *error) {
-	const struct records_request wanted = records_of(request);
-	enum cuttle_status status = secrecy_room(SIZE_MAX, error);
-	if (!status) status = records_read(&wanted, records, error);
-	if (status) return status;
-	if (request->lock) records_lock(*records);
-	perturbing->receipt.records = records_count(*records);
-	return perturbing->receipt.records
-	           ? CUTTLE_OK
-	           : io_fail(error, CUTTLE_INPUT, "%s: there is no record in it",
-	                     file_shown(request->input));
-}
-
-enum cuttle_status perturbing_count(const struct perturbing_request *request,
-                                    struct perturbing *perturbing, struct cuttle_error *error) {
-	struct records *records = NULL;
-	const enum cuttle_status status = read_perturbing(request, perturbing, &records, error);
-	records_free(&records);
-	return status;
-}
-
-struct perturbing_state {
-	const struct perturbing_request *request;
-	struct perturbing *perturbing;
-	const struct run_events *events;
+struct perturb_state {
+	struct run run; /* first: it is what the functions of run.h are told */
+	const struct perturb_request *request;
+	struct perturb *perturb;
 	struct records *records;
-	struct delivery delivery;
 	size_t index;       /* the record whose places are drawn */
 	uint32_t journaled; /* places of it that an earlier run drew */
 	uint32_t drawn;     /* places of it so far, those included */
@@ -274,24 +250,46 @@ struct place_block {
 	size_t count;
 };
 
-static struct place_block *block_of(struct perturbing_state *state) {
+static enum cuttle_status read_perturb(void *user, struct cuttle_error *error) {
+	struct perturb_state *state = user;
+	const struct perturb_request *request = state->request;
+	const struct records_request wanted = records_of(request);
+	enum cuttle_status status = secrecy_room(SIZE_MAX, error);
+	if (!status) status = records_read(&wanted, &state->records, error);
+	if (status) return status;
+	if (request->common.lock) records_lock(state->records);
+	const size_t count = state->perturb->receipt.records = records_count(state->records);
+	return count ? CUTTLE_OK
+	             : io_fail(error, CUTTLE_INPUT, "%s: there is no record in it",
+	                       file_shown(request->common.input));
+}
+
+enum cuttle_status perturb_count(const struct perturb_request *request, struct perturb *perturb,
+                                 struct cuttle_error *error) {
+	struct perturb_state state = {.request = request, .perturb = perturb};
+	const enum cuttle_status status = read_perturb(&state, error);
+	records_free(&state.records);
+	return status;
+}
+
+static struct place_block *block_of(struct perturb_state *state) {
 	return (struct place_block *)(void *)state->block.bytes;
 }
 
-static int32_t id_at(const struct perturbing_state *state, uint32_t place) {
+static int32_t id_at(const struct perturb_state *state, uint32_t place) {
 	int32_t id;
 	memcpy(&id, state->ids.bytes + place * sizeof id, sizeof id);
 	return id;
 }
 
 /* Whether the record may be read: where a ledger counts by a key, one without an owner may not. */
-static bool is_readable(const struct perturbing_state *state, size_t index) {
+static bool is_readable(const struct perturb_state *state, size_t index) {
 	size_t size;
-	return !state->request->unit_key || records_label(state->records, index, 0, &size);
+	return !state->request->common.unit_key || records_label(state->records, index, 0, &size);
 }
 
 /* The text of a record; one that cannot be read is empty, without a word. */
-static const char *text_of(const struct perturbing_state *state, size_t index, size_t *size) {
+static const char *text_of(const struct perturb_state *state, size_t index, size_t *size) {
 	const char *text =
 	    is_readable(state, index) ? records_text(state->records, index, size) : NULL;
 	if (!text) *size = 0;
@@ -301,10 +299,8 @@ static const char *text_of(const struct perturbing_state *state, size_t index, s
 /* ---- drawing --------------------------------------------------------------------------------- */
 
 /* Keeps an id that was drawn, in the journal first. */
-static enum cuttle_status keep_output_id(struct perturbing_state *state, int32_t id) {
-	if (delivery_token(&state->delivery, state->index, state->drawn, id) != 0)
-		return CUTTLE_PARTIAL;
-	state->events->token(state->events->user);
+static enum cuttle_status keep_output_id(struct perturb_state *state, int32_t id) {
+	if (run_token(state, state->index, state->drawn, id) != 0) return CUTTLE_PARTIAL;
 	state->drawn++;
 	return arena_append(&state->ids, &id, sizeof id)
 	           ? CUTTLE_OK
@@ -312,21 +308,20 @@ static enum cuttle_status keep_output_id(struct perturbing_state *state, int32_t
 }
 
 /* Draws the places that wait, once each. */
-static enum cuttle_status draw_block(struct perturbing_state *state) {
+static enum cuttle_status draw_block(struct perturb_state *state) {
 	struct place_block *block = block_of(state);
 	if (!block->count) return CUTTLE_OK;
 	enum cuttle_status status =
-	    cuttle_perturb(state->perturbing->perturber, state->index, state->drawn, block->places,
+	    cuttle_perturb(state->perturb->perturber, state->index, state->drawn, block->places,
 	                   block->count, block->ids, state->error);
 	for (size_t i = 0; i < block->count && !status; i++)
 		status = keep_output_id(state, block->ids[i]);
 	block->count = 0;
-	if (!status && state->events->stop(state->events->user)) return CUTTLE_PARTIAL;
-	return status;
+	return !status && run_stop(state) ? CUTTLE_PARTIAL : status;
 }
 
 /* Adds a place that was not drawn yet. */
-static enum cuttle_status add_place(struct perturbing_state *state, enum cuttle_place_kind kind,
+static enum cuttle_status add_place(struct perturb_state *state, enum cuttle_place_kind kind,
                                     const char *bytes, size_t size) {
 	struct place_block *block = block_of(state);
 	struct cuttle_place *place = &block->places[block->count];
@@ -341,7 +336,7 @@ static enum cuttle_status add_place(struct perturbing_state *state, enum cuttle_
 
 /* A number is hidden as null, unless it is declared public or the method deletes what it does not
  * know, so that it shows anyway. */
-static enum cuttle_place_kind kind_of_place(const struct perturbing_request *request,
+static enum cuttle_place_kind kind_of_place(const struct perturb_request *request,
                                             enum split_kind kind) {
 	if (kind == SPLIT_WORD) return CUTTLE_PLACE_WORD;
 	return request->keep_numbers || request->params.method == CUTTLE_RANTEXT
@@ -351,8 +346,8 @@ static enum cuttle_place_kind kind_of_place(const struct perturbing_request *req
 
 /* Cuts the record into places and draws those that the journal lacks. *places is how many there
  * are. */
-static enum cuttle_status draw_places(struct perturbing_state *state, uint32_t *places) {
-	const struct perturbing_request *request = state->request;
+static enum cuttle_status draw_places(struct perturb_state *state, uint32_t *places) {
+	const struct perturb_request *request = state->request;
 	const uint32_t most = request->record_words ? request->record_words : UINT32_MAX;
 	enum cuttle_status status = CUTTLE_OK;
 	enum split_kind kind;
@@ -373,8 +368,8 @@ static enum cuttle_status draw_places(struct perturbing_state *state, uint32_t *
 }
 
 /* Whether an id of the journal is one that these places may have. */
-static bool ids_fit(const struct perturbing_state *state, uint32_t places) {
-	const int32_t words = (int32_t)cuttle_words_count(state->perturbing->words);
+static bool ids_fit(const struct perturb_state *state, uint32_t places) {
+	const int32_t words = (int32_t)cuttle_words_count(state->perturb->words);
 	const uint32_t count = (uint32_t)(state->ids.used / sizeof(int32_t));
 	if (!places) return count == 1 && id_at(state, 0) == words + EMPTY;
 	bool fit = count == places;
@@ -383,9 +378,9 @@ static bool ids_fit(const struct perturbing_state *state, uint32_t places) {
 	return fit;
 }
 
-static enum cuttle_status draw_record(struct perturbing_state *state) {
-	const int32_t words = (int32_t)cuttle_words_count(state->perturbing->words), *tokens;
-	const size_t journaled = output_drawn(state->delivery.output, state->index, &tokens);
+static enum cuttle_status draw_record(struct perturb_state *state) {
+	const int32_t words = (int32_t)cuttle_words_count(state->perturb->words), *tokens;
+	const size_t journaled = run_drawn(state, state->index, &tokens);
 	uint32_t places;
 	state->ids.used = 0;
 	state->journaled = state->drawn = (uint32_t)journaled;
@@ -398,18 +393,18 @@ static enum cuttle_status draw_record(struct perturbing_state *state) {
 		    io_fail(state->error, CUTTLE_INPUT,
 		            "%s.journal is damaged: it does not fit the records; --overwrite draws "
 		            "all texts anew and spends again",
-		            state->request->output);
+		            state->request->common.output);
 	return status;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* What an output id shows; `bytes` is what stood at its place. False: nothing is shown. */
-static bool show_id(const struct perturbing_state *state, int32_t id, const char **bytes,
-                    size_t *size, char digits[16]) {
-	const int32_t count = (int32_t)cuttle_words_count(state->perturbing->words);
+static bool show_id(const struct perturb_state *state, int32_t id, const char **bytes, size_t *size,
+                    char digits[16]) {
+	const int32_t count = (int32_t)cuttle_words_count(state->perturb->words);
 	if (id < count) {
-		*bytes = cuttle_words_text(state->perturbing->words, (size_t)id);
+		*bytes = cuttle_words_text(state->perturb->words, (size_t)id);
 		*size = strlen(*bytes);
 	} else if (id < count + CUTTLE_OUTPUT_NUMBERS) {
 		*bytes = digits;
@@ -421,7 +416,7 @@ static bool show_id(const struct perturbing_state *state, int32_t id, const char
 
 /* Makes the text of a record from its ids, and from what stays of its shape. Sets *words to how
  * many words it has. False: out of memory. */
-static bool write_record(struct perturbing_state *state, uint32_t *words) {
+static bool write_record(struct perturb_state *state, uint32_t *words) {
 	const uint32_t places = state->drawn;
 	enum split_kind kind;
 	struct split split;
@@ -433,7 +428,7 @@ static bool write_record(struct perturbing_state *state, uint32_t *words) {
 	char digits[16];
 	*words = 0;
 	state->text.used = 0;
-	if (id_at(state, 0) == (int32_t)cuttle_words_count(state->perturbing->words) + EMPTY)
+	if (id_at(state, 0) == (int32_t)cuttle_words_count(state->perturb->words) + EMPTY)
 		return true;
 	split_begin(&split, text, size, state->request->keep_punctuation);
 	while (good) {
@@ -456,8 +451,8 @@ static bool write_record(struct perturbing_state *state, uint32_t *words) {
 }
 
 static json_t *make_record_line(void *user, const struct cuttle_text *text) {
-	const struct perturbing_state *state = user;
-	const struct word_receipt *receipt = &state->perturbing->receipt;
+	const struct perturb_state *state = user;
+	const struct word_receipt *receipt = &state->perturb->receipt;
 	size_t size = 0;
 	const char *id =
 	    state->request->id_field ? records_id(state->records, text->index, &size) : NULL;
@@ -475,7 +470,8 @@ static json_t *make_record_line(void *user, const struct cuttle_text *text) {
 }
 
 /* Draws what is missing of every record and writes its line, in the order of the input. */
-static enum cuttle_status draw_records(struct perturbing_state *state, struct cuttle_error *error) {
+static enum cuttle_status draw_records(void *user, struct cuttle_error *error) {
+	struct perturb_state *state = user;
 	enum cuttle_status status = CUTTLE_OK;
 	struct place_block *block;
 	state->error = error;
@@ -483,7 +479,7 @@ static enum cuttle_status draw_records(struct perturbing_state *state, struct cu
 		return io_fail(error, CUTTLE_NOMEM, "out of memory for a block of words");
 	arena_grew(&state->block, sizeof *block);
 	block_of(state)->count = 0;
-	const size_t records = state->perturbing->receipt.records;
+	const size_t records = state->perturb->receipt.records;
 	for (state->index = 0; state->index < records && !status; state->index++) {
 		struct cuttle_text text = {.index = state->index, .batch = state->index};
 		status = draw_record(state);
@@ -492,17 +488,15 @@ static enum cuttle_status draw_records(struct perturbing_state *state, struct cu
 		if (status) break;
 		text.text = state->text.used ? state->text.bytes : "";
 		text.size = state->text.used;
-		if (output_text(state->delivery.output, &text) != 0) status = CUTTLE_PARTIAL;
-		else state->events->text(state->events->user);
+		if (run_text(state, &text) != 0) status = CUTTLE_PARTIAL;
 	}
-	state->events->end(state->events->user);
-	return status == CUTTLE_PARTIAL ? delivery_explain(&state->delivery, error) : status;
+	return status;
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
 static void digest_records(void *user, const unsigned char *key, char *digest) {
-	const struct perturbing_state *state = user;
+	const struct perturb_state *state = user;
 	struct binding_digest made;
 	binding_digest_begin(&made, key);
 	for (size_t i = 0; i < records_count(state->records); i++) {
@@ -511,7 +505,7 @@ static void digest_records(void *user, const unsigned char *key, char *digest) {
 		binding_digest_add(&made, bytes, size);
 		bytes = records_id(state->records, i, &size);
 		binding_digest_add(&made, bytes, size);
-		if (!state->request->unit_key) continue;
+		if (!state->request->common.unit_key) continue;
 		bytes = records_label(state->records, i, 0, &size);
 		binding_digest_add(&made, bytes, size);
 	}
@@ -520,7 +514,7 @@ static void digest_records(void *user, const unsigned char *key, char *digest) {
 
 /* The owner of a record as JSON, as records_id writes one: 7 and "7" are the same. */
 static bool give_record_owner(void *user, uint64_t index, const char **value, size_t *size) {
-	struct perturbing_state *state = user;
+	struct perturb_state *state = user;
 	const char *label = records_label(state->records, (size_t)index, 0, size);
 	json_t *owner = label ? json_stringn(label, *size) : NULL;
 	char *text = owner ? json_dumps(owner, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
@@ -533,12 +527,9 @@ static bool give_record_owner(void *user, uint64_t index, const char **value, si
 	return good;
 }
 
-static enum cuttle_status open_perturbing(struct perturbing_state *state, struct spending *spending,
-                                          bool *complete, struct cuttle_error *error) {
-	const struct perturbing_request *request = state->request;
-	struct word_receipt *receipt = &state->perturbing->receipt;
-	const char *command = state->perturbing->fingerprint;
-	// The stamp of what is not private has a column "note", too.
+/* Lists the columns of a CSV. The stamp of what is not private has a column "note", too. */
+static size_t list_columns(struct perturb_state *state) {
+	const struct perturb_request *request = state->request;
 	const char **const columns = state->columns;
 	size_t count = 0;
 	columns[count++] = "index";
@@ -546,102 +537,87 @@ static enum cuttle_status open_perturbing(struct perturbing_state *state, struct
 	columns[count++] = "text";
 	columns[count++] = "words";
 	columns[count++] = "method";
-	if (receipt->params.method != CUTTLE_RANK && !request->params.insecure)
+	if (request->params.method != CUTTLE_RANK && !request->params.insecure)
 		columns[count++] = "note";
-	const struct output_request output = {.path = request->output,
-	                                      .receipt_path = request->receipt,
-	                                      .fingerprint = command,
-	                                      .format = output_format_of(request->output),
-	                                      .columns = columns,
-	                                      .column_count = count,
-	                                      .texts = receipt->records,
-	                                      .private_output = !request->params.insecure,
-	                                      .line = make_record_line,
-	                                      .overwrite = request->overwrite,
-	                                      .digest = digest_records,
-	                                      .user = state};
-	const struct ledger_request charge = {
+	return count;
+}
+
+static void set_perturb_terms(void *user, struct system_terms *terms) {
+	struct perturb_state *state = user;
+	const struct perturb_request *request = state->request;
+	struct word_receipt *receipt = &state->perturb->receipt;
+	const char *command = state->perturb->fingerprint;
+	terms->output = (struct output_request){.fingerprint = command,
+	                                        .format = output_format_of(request->common.output),
+	                                        .columns = state->columns,
+	                                        .column_count = list_columns(state),
+	                                        .texts = receipt->records,
+	                                        .private_output = !request->params.insecure,
+	                                        .line = make_record_line,
+	                                        .digest = digest_records};
+	terms->charge = (struct ledger_request){
 	    .command = command,
 	    .rho = word_receipt_counts(receipt) ? word_receipt_charge(receipt) : 0,
 	    .count = receipt->records,
 	    .batch = 1,
 	    .user = state,
-	    .unit = request->unit_key ? give_record_owner : NULL};
-	return delivery_open(&output, NULL, spending, &charge, &state->delivery, complete,
-	                     &receipt->ledger, error);
+	    .unit = request->common.unit_key ? give_record_owner : NULL};
+	terms->charged = &receipt->ledger;
 }
 
-/* Seals the output, closes its charge, then puts receipt and output in place. */
-static enum cuttle_status publish_records(struct perturbing_state *state,
-                                          struct cuttle_error *error) {
-	struct perturbing *perturbing = state->perturbing;
-	char sha256[HASH_TEXT];
-	size_t size;
-	perturbing->formulas = output_counts(state->delivery.output)->formulas;
-	enum cuttle_status status = delivery_seal(&state->delivery, sha256, error);
-	if (status) return status;
-	char *receipt =
-	    receipt_seal(word_receipt_json(&perturbing->receipt, perturbing->fingerprint, sha256),
-	                 perturbing->signer, &size);
-	status = delivery_publish(&state->delivery, receipt, size, error);
-	if (!status)
-		state->events->publish(state->events->user,
-		                       output_receipt_path(state->delivery.output));
-	return status;
+static json_t *describe_records(void *user, const struct filter_counts *counts,
+                                const char *sha256) {
+	struct perturb *perturb = ((struct perturb_state *)user)->perturb;
+	perturb->formulas = counts->formulas;
+	return word_receipt_json(&perturb->receipt, perturb->fingerprint, sha256);
 }
 
-enum cuttle_status perturbing_digest(const struct perturbing_request *request,
-                                     struct perturbing *perturbing,
-                                     const unsigned char key[BINDING_KEY], char digest[HASH_TEXT],
-                                     struct cuttle_error *error) {
-	struct perturbing_state state = {.request = request};
-	const enum cuttle_status status =
-	    read_perturbing(request, perturbing, &state.records, error);
+static void free_records(void *user) {
+	struct perturb_state *state = user;
+	arena_free(&state->ids);
+	arena_free(&state->text);
+	arena_free(&state->block);
+	arena_free(&state->owner);
+	records_free(&state->records);
+}
+
+enum cuttle_status perturb_digest(const struct perturb_request *request, struct perturb *perturb,
+                                  const unsigned char key[BINDING_KEY], char digest[HASH_TEXT],
+                                  struct cuttle_error *error) {
+	struct perturb_state state = {.request = request, .perturb = perturb};
+	const enum cuttle_status status = read_perturb(&state, error);
 	if (!status) digest_records(&state, key, digest);
 	records_free(&state.records);
 	return status;
 }
 
-enum cuttle_status perturbing_run(const struct perturbing_request *request,
-                                  struct perturbing *perturbing, const struct run_events *events,
-                                  struct cuttle_error *error) {
-	struct perturbing_state state = {
-	    .request = request, .perturbing = perturbing, .events = events};
-	struct spending spending;
-	bool complete = false;
-	// A run that is not private is not counted.
-	const struct spending_request counted = {
-	    .ledger = word_receipt_counts(&perturbing->receipt) ? request->ledger : NULL,
-	    .dataset = request->dataset,
-	    .unit_key = request->unit_key,
-	    .output = request->output};
-	enum cuttle_status status = spending_open(&counted, &spending, error);
-	if (!status) status = read_perturbing(request, perturbing, &state.records, error);
-	if (!status) status = open_perturbing(&state, &spending, &complete, error);
-	if (!status) events->begin(events->user, complete);
-	if (!status && !complete) {
-		status = draw_records(&state, error);
-		if (!status) status = publish_records(&state, error);
-	}
-	if (!status) spending_done(&spending);
-	delivery_close(&state.delivery);
-	spending_close(&spending);
-	arena_free(&state.ids);
-	arena_free(&state.text);
-	arena_free(&state.block);
-	arena_free(&state.owner);
-	records_free(&state.records);
-	return status;
+static const struct system PERTURB = {.read = read_perturb,
+                                      .terms = set_perturb_terms,
+                                      .draw = draw_records,
+                                      .receipt = describe_records,
+                                      .free = free_records};
+
+enum cuttle_status perturb_run(const struct perturb_request *request, struct perturb *perturb,
+                               const struct run_events *events, struct cuttle_error *error) {
+	struct perturb_state state = {.run = {.request = &request->common,
+	                                      .events = events,
+	                                      .signer = perturb->signer,
+	                                      .counted = word_receipt_counts(&perturb->receipt)},
+	                              .request = request,
+	                              .perturb = perturb};
+	return run_system(&PERTURB, &state, error);
 }
 
-enum cuttle_status perturbing_texts(const struct perturbing_request *request,
-                                    const struct perturbing *perturbing, struct records **texts,
-                                    struct cuttle_error *error) {
-	const struct records_request written = {
-	    .path = request->output, .field = "text", .format = RECORDS_JSONL, .limit = SIZE_MAX};
+enum cuttle_status perturb_texts(const struct perturb_request *request,
+                                 const struct perturb *perturb, struct records **texts,
+                                 struct cuttle_error *error) {
+	const struct records_request written = {.path = request->common.output,
+	                                        .field = "text",
+	                                        .format = RECORDS_JSONL,
+	                                        .limit = SIZE_MAX};
 	const enum cuttle_status status = records_read(&written, texts, error);
-	if (status || records_count(*texts) == perturbing->receipt.records) return status;
+	if (status || records_count(*texts) == perturb->receipt.records) return status;
 	records_free(texts);
 	return io_fail(error, CUTTLE_INPUT, "%s: it does not have a line for each record",
-	               request->output);
+	               request->common.output);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a request to texts, see evolving.h. evolving_run goes through the generations; while the
-// engine draws it calls the functions below that begin with name_, tell_ or keep_.
-#include "workflow/evolving.h"
+// From a request to texts, see evolve.h. evolve_texts goes through the generations; while the
+// engine draws it calls the functions below that begin with name_ or keep_, and those of run.h.
+#include "workflow/evolve.h"
 
 #include "engine/cuttle/embed.h"
 #include "engine/cuttle/public.h"
@@ -13,7 +13,6 @@
 #include "io/paths.h"
 #include "io/secrecy.h"
 #include "measure/scratch.h"
-#include "workflow/delivery.h"
 #include "workflow/text_set.h"
 #include <math.h>
 #include <stdlib.h>
@@ -29,22 +28,22 @@ static const char TEXT_PLACE[] = "{text}", HEADING_PLACE[] = "{category}";
 static const char OWN_VARIATION[] = "### Text\n\n{text}\n\n### The same text in other words\n\n",
                   OWN_KIND[] = "text that says the same as the one below, in other words";
 
-void evolving_default(struct evolving_request *request) {
-	*request = (struct evolving_request){.text_field = "text",
-	                                     .epsilon = NAN,
-	                                     .delta = 1e-6,
-	                                     .texts = 100,
-	                                     .generations = 10,
-	                                     .variations = 7,
-	                                     .neighbours = 1,
-	                                     .seed = EVOLVING_NO_SEED,
-	                                     .now = (uint64_t)time(NULL)};
+void evolve_default(struct evolve_request *request) {
+	*request = (struct evolve_request){.text_field = "text",
+	                                   .epsilon = NAN,
+	                                   .delta = 1e-6,
+	                                   .texts = 100,
+	                                   .generations = 10,
+	                                   .variations = 7,
+	                                   .neighbours = 1,
+	                                   .seed = SYSTEM_NO_SEED,
+	                                   .common.now = (uint64_t)time(NULL)};
 	cuttle_plan_params_default(&request->plan);
 }
 
-enum cuttle_status evolving_check(const struct evolving_request *request,
-                                  struct cuttle_error *error) {
-	const char *problem = request_dataset_fault(request->ledger, request->dataset);
+enum cuttle_status evolve_check(const struct evolve_request *request, struct cuttle_error *error) {
+	const struct cuttle_plan_params *plan = &request->plan;
+	const char *problem = common_fault(&request->common);
 	if (problem) return io_fail(error, CUTTLE_USAGE, "%s", problem);
 	if (isnan(request->epsilon))
 		problem = "-e EPS is missing: the noise of the votes follows from it";
@@ -52,35 +51,36 @@ enum cuttle_status evolving_check(const struct evolving_request *request,
 		problem = "-N times --variations: at most 2^20 candidates";
 	else if (request->neighbours > request->texts * request->variations)
 		problem = "--neighbours: there are fewer candidates";
-	else if (request->plan.chat_format && request->plan.form != CUTTLE_INSTRUCT)
-		problem = "--chat-format needs --template instruct";
-	else if (request->plan.system && request->plan.form != CUTTLE_INSTRUCT)
-		problem = "--system needs --template instruct";
-	else if (request->ledger && request->plan.insecure)
+	else problem = common_chat_fault(plan->chat_format, plan->system, plan->form);
+	if (!problem && request->common.ledger && plan->insecure)
 		problem = "--insecure-seed: such a run is not private, and no ledger counts it";
-	else problem = request_sign_fault(request->sign, request->receipt, request->output);
+	if (!problem) problem = common_sign_fault(&request->common);
 	return problem ? io_fail(error, CUTTLE_USAGE, "%s", problem) : CUTTLE_OK;
 }
 
-enum cuttle_status evolving_paths(const struct evolving_request *request,
-                                  struct cuttle_error *error) {
+enum cuttle_status evolve_paths(const struct evolve_request *request, struct cuttle_error *error) {
 	char *receipt;
 	enum cuttle_status status =
-	    request_receipt_beside(request->output, request->receipt, &receipt, error);
+	    common_receipt_beside(request->common.output, request->common.receipt, &receipt, error);
 	const struct path_use uses[] = {
-	    PATH_ALONE("-m", request->model, PATH_MODEL),
-	    PATH_ALONE("-i", request->input, PATH_STREAM),
+	    PATH_ALONE("-m", request->common.model, PATH_MODEL),
+	    PATH_ALONE("-i", request->common.input, PATH_STREAM),
 	    PATH_ALONE("--prompt-public", request->prompt_public, PATH_STREAM),
 	    PATH_ALONE("--prompt-variation", request->prompt_variation, PATH_STREAM),
-	    PATH_ALONE("--sign", request->sign, PATH_FILE),
-	    {"--ledger", request->ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
-	    {"-o", request->output, PATH_OUTPUT, receipt, {".journal", ".journal.key", ".run"}},
-	    PATH_ALONE("--receipt", request->receipt, PATH_RECORD),
+	    PATH_ALONE("--sign", request->common.sign, PATH_FILE),
+	    {"--ledger", request->common.ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
+	    {"-o",
+	     request->common.output,
+	     PATH_OUTPUT,
+	     receipt,
+	     {".journal", ".journal.key", ".run"}},
+	    PATH_ALONE("--receipt", request->common.receipt, PATH_RECORD),
 	};
-	const struct records_request records = {.path = request->input};
+	const struct records_request records = {.path = request->common.input};
 	if (!status) status = paths_check(uses, sizeof uses / sizeof *uses, error);
-	if (!status && request->output) status = formats_check_lines("-o", request->output, error);
-	if (!status && request->input) status = records_check_name(&records, error);
+	if (!status && request->common.output)
+		status = formats_check_lines("-o", request->common.output, error);
+	if (!status && request->common.input) status = records_check_name(&records, error);
 	free(receipt);
 	return status;
 }
@@ -89,7 +89,7 @@ enum cuttle_status evolving_paths(const struct evolving_request *request,
 
 /* Makes the prompt of variations: the place of the text becomes that of a heading, which prompts
  * take as it is. USAGE: the prompt lacks its place, or has another. */
-static enum cuttle_status take_variation(struct evolving *evolving, const char *words,
+static enum cuttle_status take_variation(struct evolve *evolve, const char *words,
                                          struct cuttle_error *error) {
 	const char *place = strstr(words, TEXT_PLACE);
 	const size_t size = strlen(words) + sizeof HEADING_PLACE;
@@ -102,26 +102,25 @@ static enum cuttle_status take_variation(struct evolving *evolving, const char *
 	if (!prompt) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	(void)snprintf(prompt, size, "%.*s%s%s", (int)(place - words), words, HEADING_PLACE,
 	               place + strlen(TEXT_PLACE));
-	free(evolving->prompt_variation);
-	evolving->prompt_variation = prompt;
-	evolving->again.form = CUTTLE_CUSTOM;
-	evolving->again.prompt_public = prompt;
-	evolving->again.prompt_private = "{category}{reference}";
+	free(evolve->prompt_variation);
+	evolve->prompt_variation = prompt;
+	evolve->again.form = CUTTLE_CUSTOM;
+	evolve->again.prompt_public = prompt;
+	evolve->again.prompt_private = "{category}{reference}";
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status read_evolving_prompts(const struct evolving_request *request,
-                                                struct evolving *evolving,
-                                                struct cuttle_error *error) {
-	struct cuttle_plan_params *words = &evolving->words;
+static enum cuttle_status read_evolve_prompts(const struct evolve_request *request,
+                                              struct evolve *evolve, struct cuttle_error *error) {
+	struct cuttle_plan_params *words = &evolve->words;
 	enum cuttle_status status = CUTTLE_OK;
 	*words = request->plan;
-	words->stops = evolving->stop.stops;
+	words->stops = evolve->stop.stops;
 	if (request->prompt_public)
-		status = setup_prompt(request->prompt_public, &evolving->prompt_public, error);
-	if (!status && evolving->prompt_public) {
+		status = setup_prompt(request->prompt_public, &evolve->prompt_public, error);
+	if (!status && evolve->prompt_public) {
 		words->form = CUTTLE_CUSTOM;
-		words->prompt_public = evolving->prompt_public;
+		words->prompt_public = evolve->prompt_public;
 		// Nobody is ever shown a private prompt; a plan wants one.
 		words->prompt_private = "{reference}";
 	}
@@ -130,30 +129,30 @@ static enum cuttle_status read_evolving_prompts(const struct evolving_request *r
 	words->clip = 0.01;
 	words->accountant = CUTTLE_ZCDP;
 	words->insecure = words->any_memory = true;
-	evolving->again = *words;
+	evolve->again = *words;
 	if (!status && request->prompt_variation) {
 		char *own;
 		status = setup_prompt(request->prompt_variation, &own, error);
-		if (!status) status = take_variation(evolving, own, error);
+		if (!status) status = take_variation(evolve, own, error);
 		free(own);
 	} else if (!status && words->form != CUTTLE_INSTRUCT) {
-		status = take_variation(evolving, OWN_VARIATION, error);
+		status = take_variation(evolve, OWN_VARIATION, error);
 	} else {
-		evolving->again.kind = OWN_KIND;
+		evolve->again.kind = OWN_KIND;
 	}
 	return status;
 }
 
 /* USAGE: a variation behind the longest text might not fit. A text has nearly as many tokens when
  * it is read again; a quarter more is room enough. */
-static enum cuttle_status check_evolving_context(const struct evolving *evolving,
-                                                 const struct cuttle_guarantee *guarantee,
-                                                 struct cuttle_error *error) {
-	const char *prompt = evolving->prompt_variation ? evolving->prompt_variation : "";
+static enum cuttle_status check_evolve_context(const struct evolve *evolve,
+                                               const struct cuttle_guarantee *guarantee,
+                                               struct cuttle_error *error) {
+	const char *prompt = evolve->prompt_variation ? evolve->prompt_variation : "";
 	const size_t room = cuttle_tokens_bound(strlen(prompt));
 	size_t count = 0;
 	int32_t *ids = calloc(room, sizeof *ids);
-	enum cuttle_status status = ids ? cuttle_tokenize(evolving->model, prompt, strlen(prompt),
+	enum cuttle_status status = ids ? cuttle_tokenize(evolve->model, prompt, strlen(prompt),
 	                                                  true, ids, room, &count, error)
 	                                : io_fail(error, CUTTLE_NOMEM, "out of memory");
 	free(ids);
@@ -166,13 +165,12 @@ static enum cuttle_status check_evolving_context(const struct evolving *evolving
 	               count, guarantee->tokens, guarantee->context);
 }
 
-static enum cuttle_status set_evolve_receipt(const struct evolving_request *request,
+static enum cuttle_status set_evolve_receipt(const struct evolve_request *request,
                                              const struct cuttle_guarantee *law,
-                                             struct evolving *evolving,
-                                             struct cuttle_error *error) {
-	struct evolve_receipt *receipt = &evolving->receipt;
-	const struct cuttle_plan_params *again = &evolving->again;
-	const char *const words[] = {cuttle_plan_template(evolving->plan, 0),
+                                             struct evolve *evolve, struct cuttle_error *error) {
+	struct evolve_receipt *receipt = &evolve->receipt;
+	const struct cuttle_plan_params *again = &evolve->again;
+	const char *const words[] = {cuttle_plan_template(evolve->plan, 0),
 	                             again->form == CUTTLE_CUSTOM ? again->prompt_public
 	                                                          : again->kind};
 	struct hash hash;
@@ -189,22 +187,22 @@ static enum cuttle_status set_evolve_receipt(const struct evolving_request *requ
 	receipt->context = law->context;
 	receipt->seed = request->seed;
 	receipt->isa = cuttle_isa();
-	receipt->unit_key = request->unit_key;
-	receipt->stops = evolving->stop.stops;
-	receipt->dataset = request->dataset;
+	receipt->unit_key = request->common.unit_key;
+	receipt->stops = evolve->stop.stops;
+	receipt->dataset = request->common.dataset;
 	const uint64_t seed = request->plan.insecure ? request->plan.insecure_seed : UINT64_MAX;
-	if (!evolve_fingerprint(receipt, request->input ? request->input : "", request->text_field,
-	                        seed, evolving->fingerprint))
+	if (!evolve_fingerprint(receipt, request->common.input ? request->common.input : "",
+	                        request->text_field, seed, evolve->fingerprint))
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	return setup_date(request->now, receipt->date, error);
+	return setup_date(request->common.now, receipt->date, error);
 }
 
-enum cuttle_status evolving_make(const struct evolving_request *request,
-                                 const struct setup_model *opened, struct evolving *evolving,
-                                 struct cuttle_error *error) {
+enum cuttle_status evolve_open(const struct evolve_request *request,
+                               const struct setup_model *opened, struct evolve *evolve,
+                               struct cuttle_error *error) {
 	struct cuttle_guarantee law;
-	struct evolve_receipt *receipt = &evolving->receipt;
-	*evolving = (struct evolving){.model = opened->model};
+	struct evolve_receipt *receipt = &evolve->receipt;
+	*evolve = (struct evolve){.model = opened->model};
 	memcpy(receipt->model_sha256, opened->sha256, HASH_TEXT);
 	cuttle_model_describe(opened->model, &receipt->model);
 	receipt->delta = request->delta;
@@ -213,32 +211,31 @@ enum cuttle_status evolving_make(const struct evolving_request *request,
 	enum cuttle_status status =
 	    cuttle_queries_solve(&receipt->votes, 1, request->epsilon, request->delta, error);
 	if (!status) status = evolve_settle(receipt, error);
-	if (!status && request->sign)
-		status = signature_open(request->sign, &evolving->signer, error);
-	if (!status && request->stop_count)
-		status = stop_choice_make(request->stops, request->stop_count, NULL, 0,
-		                          request->plan.form == CUTTLE_CONTINUE &&
-		                              !request->prompt_public,
-		                          &evolving->stop, error);
-	if (!status) status = read_evolving_prompts(request, evolving, error);
-	if (!status)
-		status = cuttle_plan_make(opened->model, &evolving->words, &evolving->plan, error);
+	if (!status && request->common.sign)
+		status = signature_open(request->common.sign, &evolve->signer, error);
+	if (!status && request->common.stop_count)
+		status = stop_choice_make(
+		    request->common.stops, request->common.stop_count, NULL, 0,
+		    request->plan.form == CUTTLE_CONTINUE && !request->prompt_public, &evolve->stop,
+		    error);
+	if (!status) status = read_evolve_prompts(request, evolve, error);
+	if (!status) status = cuttle_plan_make(opened->model, &evolve->words, &evolve->plan, error);
 	if (status) return status;
-	cuttle_plan_describe(evolving->plan, &law);
-	status = check_evolving_context(evolving, &law, error);
-	return status ? status : set_evolve_receipt(request, &law, evolving, error);
+	cuttle_plan_describe(evolve->plan, &law);
+	status = check_evolve_context(evolve, &law, error);
+	return status ? status : set_evolve_receipt(request, &law, evolve, error);
 }
 
-void evolving_free(struct evolving *evolving) {
-	cuttle_plan_free(&evolving->plan);
-	signature_close(&evolving->signer);
-	stop_choice_free(&evolving->stop);
-	free(evolving->prompt_public);
-	free(evolving->prompt_variation);
-	*evolving = (struct evolving){0};
+void evolve_free(struct evolve *evolve) {
+	cuttle_plan_free(&evolve->plan);
+	signature_close(&evolve->signer);
+	stop_choice_free(&evolve->stop);
+	free(evolve->prompt_public);
+	free(evolve->prompt_variation);
+	*evolve = (struct evolve){0};
 }
 
-size_t evolving_drawn(const struct evolve_receipt *receipt) {
+size_t evolve_drawn(const struct evolve_receipt *receipt) {
 	return receipt->texts * (receipt->variations +
 	                         (size_t)(receipt->votes.times - 1) * (receipt->variations - 1));
 }
@@ -254,11 +251,10 @@ struct candidate {
 	int64_t votes; /* noisy, above the threshold */
 };
 
-struct evolving_state {
-	const struct evolving_request *request;
-	struct evolving *evolving;
-	const struct run_events *events;
-	struct delivery delivery;
+struct evolve_state {
+	struct run run; /* first: it is what the functions of run.h are told */
+	const struct evolve_request *request;
+	struct evolve *evolve;
 	struct text_set records;
 	float *record_vectors; /* [records][width]; NULL: not needed so far */
 	struct candidate
@@ -267,12 +263,11 @@ struct evolving_state {
 	size_t count;
 	size_t width;
 	size_t kept;                   /* candidates that the job that is drawn does not draw */
-	size_t first;                  /* number of the job's first text in the journal */
 	const struct candidate *shown; /* the text whose line is written */
 	struct cuttle_error *error;
 };
 
-static enum cuttle_status fail_evolving(const struct evolving_state *s) {
+static enum cuttle_status fail_evolve(const struct evolve_state *s) {
 	return io_fail(s->error, CUTTLE_NOMEM, "out of memory for texts and their vectors");
 }
 
@@ -281,26 +276,14 @@ static enum cuttle_status fail_evolving(const struct evolving_state *s) {
 /* The prompt of text i of a job. Variations of the first text that was kept come first. */
 static void name_prompt(void *user, size_t text, struct cuttle_plan_params *params,
                         const char **heading) {
-	const struct evolving_state *s = user;
-	const size_t each = s->evolving->receipt.variations - 1;
-	*params = s->kept ? s->evolving->again : s->evolving->words;
+	const struct evolve_state *s = user;
+	const size_t each = s->evolve->receipt.variations - 1;
+	*params = s->kept ? s->evolve->again : s->evolve->words;
 	*heading = s->kept ? s->candidates[text / each].text : NULL;
 }
 
-static size_t tell_drawn_candidate(void *user, size_t text, const int32_t **tokens) {
-	const struct evolving_state *s = user;
-	return output_drawn(s->delivery.output, s->first + text, tokens);
-}
-
-static int keep_candidate_token(void *user, size_t text, uint32_t step, int32_t token) {
-	struct evolving_state *s = user;
-	if (delivery_token(&s->delivery, s->first + text, step, token) != 0) return 1;
-	s->events->token(s->events->user);
-	return 0;
-}
-
 static int keep_candidate(void *user, const struct cuttle_text *text) {
-	struct evolving_state *s = user;
+	struct evolve_state *s = user;
 	struct candidate *candidate = &s->candidates[s->kept + text->index];
 	candidate->size = text->finish == CUTTLE_FINISH_LENGTH
 	                      ? filters_trim(text->text, text->size)
@@ -311,39 +294,33 @@ static int keep_candidate(void *user, const struct cuttle_text *text) {
 	if (!candidate->text) return 1;
 	memcpy(candidate->text, text->text, candidate->size);
 	candidate->text[candidate->size] = 0;
-	s->events->text(s->events->user);
+	s->run.events->text(s->run.events->user);
 	return 0;
 }
 
-static int tell_evolving(void *user, const struct cuttle_progress *progress) {
-	const struct evolving_state *s = user;
-	(void)progress;
-	return s->events->stop(s->events->user);
-}
-
 /* Draws the candidates behind those that were kept. */
-static enum cuttle_status draw_candidates(struct evolving_state *s, size_t generation) {
+static enum cuttle_status draw_candidates(struct evolve_state *s, size_t generation) {
 	struct cuttle_public_job job;
 	cuttle_public_job_default(&job);
 	job.texts = s->count - s->kept;
 	job.parallel = s->request->plan.parallel;
-	job.seed = s->evolving->receipt.seed + generation;
+	job.seed = s->evolve->receipt.seed + generation;
 	job.user = s;
 	job.prompt = name_prompt;
-	job.drawn = tell_drawn_candidate;
-	job.token = keep_candidate_token;
+	job.drawn = run_drawn;
+	job.token = run_token;
 	job.text = keep_candidate;
-	job.progress = tell_evolving;
-	return job.texts ? cuttle_public_run(s->evolving->plan, &job, s->error) : CUTTLE_OK;
+	job.progress = run_progress;
+	return job.texts ? cuttle_public_run(s->evolve->plan, &job, s->error) : CUTTLE_OK;
 }
 
 /* ---- vectors --------------------------------------------------------------------------------- */
 
-static const char *text_of_record(const struct evolving_state *s, size_t i, size_t *size) {
+static const char *text_of_record(const struct evolve_state *s, size_t i, size_t *size) {
 	return text_set_text(&s->records, i, size);
 }
 
-static const char *text_of_candidate(const struct evolving_state *s, size_t i, size_t *size) {
+static const char *text_of_candidate(const struct evolve_state *s, size_t i, size_t *size) {
 	*size = s->candidates[i].size;
 	return s->candidates[i].text;
 }
@@ -356,8 +333,8 @@ struct embedding {
 };
 
 static enum cuttle_status
-embed_some(struct evolving_state *s, struct embedding *e, size_t first, size_t some,
-           const char *text_of(const struct evolving_state *, size_t, size_t *), float *vectors) {
+embed_some(struct evolve_state *s, struct embedding *e, size_t first, size_t some,
+           const char *text_of(const struct evolve_state *, size_t, size_t *), float *vectors) {
 	enum cuttle_status status = CUTTLE_OK;
 	for (size_t i = 0; i < some && !status; i++) {
 		size_t size;
@@ -368,15 +345,15 @@ embed_some(struct evolving_state *s, struct embedding *e, size_t first, size_t s
 		e->ids[i] = scratch_make(room, sizeof *e->ids[i]);
 		e->texts[i] = (struct cuttle_embed_text){.ids = e->ids[i]};
 		if (!e->ids[i]) {
-			status = fail_evolving(s);
+			status = fail_evolve(s);
 			break;
 		}
-		status = cuttle_tokenize(s->evolving->model, text, size, true, e->ids[i], room,
+		status = cuttle_tokenize(s->evolve->model, text, size, true, e->ids[i], room,
 		                         &e->texts[i].count, cut ? NULL : s->error);
 		if (status) e->texts[i].count = 0;
 		if (cut) status = CUTTLE_OK;
 	}
-	if (!status) status = cuttle_embed(s->evolving->model, e->texts, some, 0, e->out, s->error);
+	if (!status) status = cuttle_embed(s->evolve->model, e->texts, some, 0, e->out, s->error);
 	for (size_t i = 0; i < some * s->width && !status; i++) vectors[i] = (float)e->out[i];
 	for (size_t i = 0; i < some; i++) {
 		scratch_free(e->ids[i]);
@@ -387,14 +364,14 @@ embed_some(struct evolving_state *s, struct embedding *e, size_t first, size_t s
 
 /* vectors[count][width]: each a function of its own text. PARTIAL: told to stop. */
 static enum cuttle_status
-embed_all(struct evolving_state *s, size_t count,
-          const char *text_of(const struct evolving_state *, size_t, size_t *), float *vectors) {
+embed_all(struct evolve_state *s, size_t count,
+          const char *text_of(const struct evolve_state *, size_t, size_t *), float *vectors) {
 	struct embedding e = {.out = scratch_make(TEXTS_AT_ONCE * s->width, sizeof *e.out)};
-	enum cuttle_status status = e.out ? CUTTLE_OK : fail_evolving(s);
+	enum cuttle_status status = e.out ? CUTTLE_OK : fail_evolve(s);
 	for (size_t first = 0, some; first < count && !status; first += some) {
 		some = count - first < TEXTS_AT_ONCE ? count - first : TEXTS_AT_ONCE;
 		status = embed_some(s, &e, first, some, text_of, vectors + first * s->width);
-		if (!status && s->events->stop(s->events->user)) status = CUTTLE_PARTIAL;
+		if (!status && run_stop(s)) status = CUTTLE_PARTIAL;
 	}
 	scratch_free(e.out);
 	return status;
@@ -420,9 +397,9 @@ static double measure_distance(const float *one, const float *other, size_t widt
 /* votes[K]: the nearest candidates of one record, a tie to the lower number. They depend on this
  * record and on the candidates alone. A record without a vector votes for none; a candidate without
  * one gets no vote. */
-static void find_votes(const struct evolving_state *s, const float *record, const bool *blank,
+static void find_votes(const struct evolve_state *s, const float *record, const bool *blank,
                        uint32_t *votes) {
-	const size_t each = (size_t)s->evolving->receipt.votes.square;
+	const size_t each = (size_t)s->evolve->receipt.votes.square;
 	double best[CUTTLE_MOST_VOTES];
 	size_t found = 0;
 	for (size_t k = 0; k < each; k++) votes[k] = CUTTLE_NO_VOTE;
@@ -445,19 +422,19 @@ static void find_votes(const struct evolving_state *s, const float *record, cons
 }
 
 /* noisy[count], from all records. */
-static enum cuttle_status ask_records(struct evolving_state *s, size_t generation, int64_t *noisy) {
-	const struct cuttle_query *query = &s->evolving->receipt.votes;
+static enum cuttle_status ask_records(struct evolve_state *s, size_t generation, int64_t *noisy) {
+	const struct cuttle_query *query = &s->evolve->receipt.votes;
 	const size_t records = s->records.count, each = (size_t)query->square;
 	const struct cuttle_plan_params *plan = &s->request->plan;
 	enum cuttle_status status = CUTTLE_OK;
 	uint32_t *votes = scratch_make(records * each, sizeof *votes);
 	bool *blank = calloc(s->count, sizeof *blank);
-	if (!votes || !blank) status = fail_evolving(s);
+	if (!votes || !blank) status = fail_evolve(s);
 	if (!status && !s->record_vectors) {
 		s->record_vectors = scratch_make(records * s->width, sizeof *s->record_vectors);
 		status = s->record_vectors
 		             ? embed_all(s, records, text_of_record, s->record_vectors)
-		             : fail_evolving(s);
+		             : fail_evolve(s);
 		if (status) {
 			scratch_free(s->record_vectors);
 			s->record_vectors = NULL;
@@ -479,22 +456,22 @@ static enum cuttle_status ask_records(struct evolving_state *s, size_t generatio
 
 /* Sets the candidates' votes: from the journal, or anew where it lacks them, and then it is there
  * first. Each noisy count has noise of its own, so those of a torn journal stay as they are. */
-static enum cuttle_status take_generation(struct evolving_state *s, size_t generation,
+static enum cuttle_status take_generation(struct evolve_state *s, size_t generation,
                                           size_t number) {
 	const int32_t *tokens;
-	const size_t drawn = output_drawn(s->delivery.output, number, &tokens);
-	const uint32_t threshold = s->evolving->receipt.threshold;
+	const size_t drawn = output_drawn(s->run.delivery.output, number, &tokens);
+	const uint32_t threshold = s->evolve->receipt.threshold;
 	int64_t *noisy = calloc(s->count + 1, sizeof *noisy);
-	enum cuttle_status status = noisy ? CUTTLE_OK : fail_evolving(s);
+	enum cuttle_status status = noisy ? CUTTLE_OK : fail_evolve(s);
 	if (!status && drawn > s->count)
 		status = io_fail(s->error, CUTTLE_INPUT,
 		                 "%s.journal is damaged; --overwrite draws all texts anew and "
 		                 "spends again",
-		                 s->request->output);
+		                 s->request->common.output);
 	if (!status && drawn < s->count) status = ask_records(s, generation, noisy);
 	for (size_t c = 0; c < drawn && !status; c++) noisy[c] = tokens[c];
 	for (size_t c = drawn; c < s->count && !status; c++)
-		if (delivery_token(&s->delivery, number, (uint32_t)c, (int32_t)noisy[c]) != 0)
+		if (delivery_token(&s->run.delivery, number, (uint32_t)c, (int32_t)noisy[c]) != 0)
 			status = CUTTLE_PARTIAL;
 	for (size_t c = 0; c < s->count && !status; c++)
 		s->candidates[c].votes = noisy[c] > threshold ? noisy[c] - threshold : 0;
@@ -510,8 +487,8 @@ static int compare_candidates(const void *one, const void *other) {
 }
 
 /* The N candidates with most votes come first, a tie to the lower number; the others are freed. */
-static enum cuttle_status select_candidates(struct evolving_state *s) {
-	const size_t texts = s->evolving->receipt.texts;
+static enum cuttle_status select_candidates(struct evolve_state *s) {
+	const size_t texts = s->evolve->receipt.texts;
 	struct candidate **order = calloc(s->count, sizeof *order),
 	                 *sorted = calloc(s->count, sizeof *sorted);
 	const bool room = order && sorted;
@@ -525,18 +502,18 @@ static enum cuttle_status select_candidates(struct evolving_state *s) {
 	free(order);
 	free(sorted);
 	s->kept = texts;
-	return room ? CUTTLE_OK : fail_evolving(s);
+	return room ? CUTTLE_OK : fail_evolve(s);
 }
 
-static enum cuttle_status evolve_generations(struct evolving_state *s) {
-	const size_t generations = s->evolving->receipt.votes.times;
+static enum cuttle_status evolve_generations(struct evolve_state *s) {
+	const size_t generations = s->evolve->receipt.votes.times;
 	enum cuttle_status status = CUTTLE_OK;
 	for (size_t g = 0; g < generations && !status; g++) {
 		status = draw_candidates(s, g);
-		const size_t number = s->first + s->count - s->kept;
+		const size_t number = s->run.first + s->count - s->kept;
 		if (!status) status = take_generation(s, g, number);
 		if (!status) status = select_candidates(s);
-		s->first = number + 1;
+		s->run.first = number + 1;
 	}
 	return status;
 }
@@ -544,15 +521,15 @@ static enum cuttle_status evolve_generations(struct evolving_state *s) {
 /* ---- writing --------------------------------------------------------------------------------- */
 
 static json_t *make_evolved_line(void *user, const struct cuttle_text *text) {
-	const struct evolving_state *s = user;
+	const struct evolve_state *s = user;
 	return json_pack("{s:I, s:s%, s:I, s:s, s:I}", "index", (json_int_t)text->index, "text",
 	                 text->text, text->size, "tokens", (json_int_t)text->tokens, "finish",
 	                 output_finish(text->finish), "votes", (json_int_t)s->shown->votes);
 }
 
-static enum cuttle_status write_evolved(struct evolving_state *s) {
-	const size_t texts = s->evolving->receipt.texts;
-	output_shorten(s->delivery.output, texts);
+static enum cuttle_status write_evolved(struct evolve_state *s) {
+	const size_t texts = s->evolve->receipt.texts;
+	output_shorten(s->run.delivery.output, texts);
 	for (size_t i = 0; i < texts; i++) {
 		s->shown = &s->candidates[i];
 		const struct cuttle_text text = {.index = i,
@@ -561,125 +538,109 @@ static enum cuttle_status write_evolved(struct evolving_state *s) {
 		                                 .size = s->shown->size,
 		                                 .tokens = s->shown->tokens,
 		                                 .finish = s->shown->finish};
-		if (output_text(s->delivery.output, &text) != 0) return CUTTLE_PARTIAL;
+		if (output_text(s->run.delivery.output, &text) != 0) return CUTTLE_PARTIAL;
 	}
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status publish_evolved(struct evolving_state *s) {
-	const struct evolving *evolving = s->evolving;
-	char sha256[HASH_TEXT];
-	size_t size;
-	enum cuttle_status status = delivery_seal(&s->delivery, sha256, s->error);
-	if (status) return status;
-	char *receipt = receipt_seal(
-	    claim_json(&EVOLVE_KIND, &evolving->receipt, evolving->fingerprint, sha256),
-	    evolving->signer, &size);
-	status = delivery_publish(&s->delivery, receipt, size, s->error);
-	if (!status) s->events->publish(s->events->user, output_receipt_path(s->delivery.output));
-	return status;
-}
-
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static enum cuttle_status read_evolving(const struct evolving_request *request,
-                                        struct evolving *evolving, struct text_set *records,
-                                        struct cuttle_error *error) {
+static enum cuttle_status read_evolve(void *user, struct cuttle_error *error) {
+	struct evolve_state *s = user;
+	const struct evolve_request *request = s->request;
+	struct text_set *records = &s->records;
 	enum cuttle_status status = secrecy_room(SIZE_MAX, error);
 	if (!status)
-		status = text_set_read_all(request->input, request->text_field, request->unit_key,
-		                           records, error);
+		status = text_set_read_all(request->common.input, request->text_field,
+		                           request->common.unit_key, records, error);
 	if (status) return status;
-	if (request->lock) records_lock(records->records);
-	evolving->receipt.records = records->count;
+	if (request->common.lock) records_lock(records->records);
+	s->evolve->receipt.records = records->count;
 	if (records->count && records->count < RECORDS_MOST) return CUTTLE_OK;
 	return io_fail(error, CUTTLE_INPUT,
 	               records->count ? "%s: there are too many records"
 	                              : "%s: there is no record in it",
-	               file_shown(request->input));
+	               file_shown(request->common.input));
 }
 
-enum cuttle_status evolving_count(const struct evolving_request *request, struct evolving *evolving,
-                                  struct cuttle_error *error) {
-	struct text_set records = {0};
-	const enum cuttle_status status = read_evolving(request, evolving, &records, error);
-	text_set_free(&records);
+enum cuttle_status evolve_count(const struct evolve_request *request, struct evolve *evolve,
+                                struct cuttle_error *error) {
+	struct evolve_state s = {.request = request, .evolve = evolve};
+	const enum cuttle_status status = read_evolve(&s, error);
+	text_set_free(&s.records);
 	return status;
 }
 
-static void digest_evolving(void *user, const unsigned char *key, char *digest) {
-	const struct evolving_state *s = user;
+static void digest_evolve(void *user, const unsigned char *key, char *digest) {
+	const struct evolve_state *s = user;
 	text_set_digest(&s->records, key, digest);
 }
 
-static enum cuttle_status open_evolving(struct evolving_state *s, struct spending *spending,
-                                        bool *complete) {
-	struct evolve_receipt *receipt = &s->evolving->receipt;
-	const struct output_request output = {.path = s->request->output,
-	                                      .receipt_path = s->request->receipt,
-	                                      .fingerprint = s->evolving->fingerprint,
-	                                      .format = OUTPUT_JSONL,
-	                                      .texts =
-	                                          evolving_drawn(receipt) + receipt->votes.times,
-	                                      .private_output = receipt->private_output,
-	                                      .line = make_evolved_line,
-	                                      .overwrite = s->request->overwrite,
-	                                      .digest = digest_evolving,
-	                                      .user = s};
+static void set_evolve_terms(void *user, struct system_terms *terms) {
+	struct evolve_state *s = user;
+	struct evolve_receipt *receipt = &s->evolve->receipt;
+	const char *command = s->evolve->fingerprint;
+	terms->output =
+	    (struct output_request){.fingerprint = command,
+	                            .format = OUTPUT_JSONL,
+	                            .texts = evolve_drawn(receipt) + receipt->votes.times,
+	                            .private_output = receipt->private_output,
+	                            .line = make_evolved_line,
+	                            .digest = digest_evolve};
 	// All records are asked together, so g of one owner move votes g times as far.
-	const struct ledger_request charge = {.command = s->evolving->fingerprint,
-	                                      .rho = receipt->rho,
-	                                      .count = s->records.count,
-	                                      .batch = s->records.count,
-	                                      .user = &s->records,
-	                                      .unit = text_set_owner};
-	return delivery_open(&output, NULL, spending, &charge, &s->delivery, complete,
-	                     &receipt->ledger, s->error);
+	terms->charge = (struct ledger_request){.command = command,
+	                                        .rho = receipt->rho,
+	                                        .count = s->records.count,
+	                                        .batch = s->records.count,
+	                                        .user = &s->records,
+	                                        .unit = text_set_owner};
+	terms->charged = &receipt->ledger;
+	terms->seed = &receipt->seed;
 }
 
 /* Makes room for candidates and draws, asks and writes. */
-static enum cuttle_status evolve_texts(struct evolving_state *s) {
-	const struct evolve_receipt *receipt = &s->evolving->receipt;
+static enum cuttle_status evolve_texts(void *user, struct cuttle_error *error) {
+	struct evolve_state *s = user;
+	const struct evolve_receipt *receipt = &s->evolve->receipt;
+	s->error = error;
 	s->count = receipt->texts * receipt->variations;
 	s->width = receipt->model.width;
 	s->candidates = calloc(s->count, sizeof *s->candidates);
 	s->vectors = calloc(s->count * s->width, sizeof *s->vectors);
-	enum cuttle_status status =
-	    s->candidates && s->vectors ? evolve_generations(s) : fail_evolving(s);
-	if (!status) status = write_evolved(s);
-	s->events->end(s->events->user);
-	return status == CUTTLE_PARTIAL ? delivery_explain(&s->delivery, s->error) : status;
+	const enum cuttle_status status =
+	    s->candidates && s->vectors ? evolve_generations(s) : fail_evolve(s);
+	return status ? status : write_evolved(s);
 }
 
-enum cuttle_status evolving_run(const struct evolving_request *request, struct evolving *evolving,
-                                const struct run_events *events, struct cuttle_error *error) {
-	struct evolving_state s = {
-	    .request = request, .evolving = evolving, .events = events, .error = error};
-	struct spending spending;
-	bool complete = false;
-	// A run that is not private is not counted.
-	const struct spending_request counted = {
-	    .ledger = evolving->receipt.private_output ? request->ledger : NULL,
-	    .dataset = request->dataset,
-	    .unit_key = request->unit_key,
-	    .output = request->output};
-	enum cuttle_status status = spending_open(&counted, &spending, error);
-	if (!status) status = read_evolving(request, evolving, &s.records, error);
-	if (!status) status = open_evolving(&s, &spending, &complete);
-	if (!status && !complete && request->seed == EVOLVING_NO_SEED)
-		evolving->receipt.seed = output_seed(s.delivery.output);
-	if (!status) events->begin(events->user, complete);
-	if (!status && !complete) {
-		status = evolve_texts(&s);
-		if (!status) status = publish_evolved(&s);
-	}
-	if (!status) spending_done(&spending);
-	delivery_close(&s.delivery);
-	spending_close(&spending);
-	for (size_t c = 0; c < s.count && s.candidates; c++) free(s.candidates[c].text);
-	free(s.candidates);
-	free(s.vectors);
-	scratch_free(s.record_vectors);
-	text_set_free(&s.records);
-	return status;
+static json_t *describe_evolved(void *user, const struct filter_counts *counts,
+                                const char *sha256) {
+	const struct evolve *evolve = ((const struct evolve_state *)user)->evolve;
+	(void)counts;
+	return claim_json(&EVOLVE_KIND, &evolve->receipt, evolve->fingerprint, sha256);
+}
+
+static void free_evolved(void *user) {
+	struct evolve_state *s = user;
+	for (size_t c = 0; c < s->count && s->candidates; c++) free(s->candidates[c].text);
+	free(s->candidates);
+	free(s->vectors);
+	scratch_free(s->record_vectors);
+	text_set_free(&s->records);
+}
+
+static const struct system EVOLVE = {.read = read_evolve,
+                                     .terms = set_evolve_terms,
+                                     .draw = evolve_texts,
+                                     .receipt = describe_evolved,
+                                     .free = free_evolved};
+
+enum cuttle_status evolve_run(const struct evolve_request *request, struct evolve *evolve,
+                              const struct run_events *events, struct cuttle_error *error) {
+	struct evolve_state s = {.run = {.request = &request->common,
+	                                 .events = events,
+	                                 .signer = evolve->signer,
+	                                 .counted = evolve->receipt.private_output},
+	                         .request = request,
+	                         .evolve = evolve};
+	return run_system(&EVOLVE, &s, error);
 }
