@@ -32,21 +32,21 @@ _Static_assert(sizeof NAMES / sizeof *NAMES == AUDIT_ACTIONS, "a name for each a
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	MODEL_OPTION(struct generate_values),
-	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
+	{.name = "input", .first = true, .letter = 'i', VALUE(request.input), .argument = "FILE",
 	 .help = "references: of invariant those that are compared; of games what stands around "
 	         "the canary, without which the other places are null; of overlap and lot those "
 	         "of the run"},
-	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
+	{.name = "text-field", .first = true, VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the document (default text)"},
-	{.name = "public", AUDITED(references_public), .group = 'p',
+	{.name = "public", .first = true, AUDITED(references_public), .group = 'p',
 	 .help = "all references are public: the report may be published"},
-	{.name = "private", AUDITED(references_private), .group = 'p',
+	{.name = "private", .first = true, AUDITED(references_private), .group = 'p',
 	 .help = "they are private, and so is every number: the report is stamped, its file has "
 	         "mode 0600"},
-	{.name = "receipt", AUDITED(request.receipt), .argument = "FILE",
+	{.name = "receipt", .first = true, AUDITED(request.receipt), .argument = "FILE",
 	 .help = "the run that is audited: B, T, clip and the like are taken from it; the prompts "
 	         "must be given as they were; recover takes one of cuttle sanitize, too"},
-	{.name = "texts", AUDITED(request.texts), .argument = "OUT",
+	{.name = "texts", .first = true, AUDITED(request.texts), .argument = "OUT",
 	 .help = "what a run wrote, JSONL, CSV or TSV; invariant goes through these texts again, "
 	         "and draws its own without them"},
 	{.name = "output-field", AUDITED(request.output_field), .argument = "NAME",
@@ -60,7 +60,7 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "lot, after the run: what --draw wrote"},
 	{.name = "words", AUDITED(request.words), .argument = "WORDS",
 	 .help = "invert: the words file of cuttle perturb; --texts is what it wrote of -i"},
-	{.name = "epsilon", .letter = 'e', .group = 'b', VALUE(request.plan.epsilon),
+	{.name = "epsilon", .first = true, .letter = 'e', .group = 'b', VALUE(request.plan.epsilon),
 	 .range = EPSILON_RANGE, .argument = "EPS",
 	 .help = "without --receipt: the promise, as generate has it"},
 	{.name = "clip", .group = 'b', VALUE(request.plan.clip), .range = CLIP_RANGE,
@@ -75,7 +75,8 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "as generate has it (default 1e-6)"},
 	{.name = "claim", AUDITED(request.claim), .range = EPSILON_RANGE, .argument = "EPS",
 	 .help = "the epsilon that is refuted or not, in place of the run's own"},
-	{.name = "batch-size", .letter = 'B', VALUE(batch), .argument = "B", .least = 1,
+	{.name = "batch-size", .first = true, .letter = 'B', VALUE(batch), .argument = "B",
+	 .least = 1,
 	 .most = 4096,
 	 .help = "references per text, the canary among them (default 7)"},
 	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .least = 1,
@@ -91,7 +92,7 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "gain", VALUE(request.plan.gain), .range = "from 1 to 3, as in 1.5",
 	 .argument = "auto|G",
 	 .help = "as generate has it"},
-	{.name = "games", .letter = 'N', AUDITED(request.games), .argument = "GAMES",
+	{.name = "games", .first = true, .letter = 'N', AUDITED(request.games), .argument = "GAMES",
 	 .least = 1, .most = 1000000,
 	 .help = "texts to draw, of canary in each world (default 10 of invariant, 200 canary, "
 	         "1000 one-run, 150 recover, 200 exposure)"},
@@ -117,7 +118,8 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
 	 .most = UINT32_MAX,
 	 .help = "longest prompt plus text (default: the model's context, at most 4096)"},
-	{.name = "output", .letter = 'o', AUDITED(request.output), .argument = "FILE",
+	{.name = "output", .first = true, .letter = 'o', AUDITED(request.output),
+	 .argument = "FILE",
 	 .help = "the report (default -, standard output); it appears when all is written. "
 	         "FILE" TRIALS_FILE " and FILE" AUDIT_CONTROL " keep the games until then, so "
 	         "that a stopped audit continues"},
@@ -261,7 +263,8 @@ static int check_audit(const struct verb *verb, const struct audit_values *value
 	const struct auditing_request *request = &values->request;
 	struct cuttle_error error;
 	const bool model = auditing_needs(request) != AUDITING_NO_MODEL;
-	const struct verb_need needs[] = {{model && !values->run.open.model, VERB_MODEL}};
+	const struct verb_need needs[] = {
+	    {model && !values->run.open.model, VERB_MODEL, VERB_MODEL_SAMPLE}};
 	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	if (code) return code;
 	enum cuttle_status status = auditing_check(request, &error);

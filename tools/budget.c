@@ -223,15 +223,18 @@ static int refuse_incomplete_budget(const struct verb *verb, const struct budget
 	const bool sampling =
 	    unknown == CUTTLE_RHO ? clip || !epsilon : allowance || unknown == PLAN || !rho;
 	const struct verb_need needs[] = {
-	    {allowance && !epsilon && !rho, "-e EPS or --rho RHO"},
-	    {unknown == CUTTLE_DELTA && !epsilon, "-e EPS"},
-	    {unknown == CUTTLE_RHO && !clip && !epsilon, "--clip C or -e EPS"},
+	    {allowance && !epsilon && !rho, "-e EPS or --rho RHO", "-e 3"},
+	    {unknown == CUTTLE_DELTA && !epsilon, "-e EPS", "-e 3"},
+	    {unknown == CUTTLE_RHO && !clip && !epsilon, "--clip C or -e EPS", "--clip 0.5"},
 	    {(unknown == CUTTLE_EPSILON || unknown == CUTTLE_DELTA) && !clip && !rho,
-	     "--clip C or --rho RHO"},
-	    {(unknown == CUTTLE_TOKENS || unknown == CUTTLE_BATCH) && !clip, "--clip C"},
-	    {sampling && isnan(values->temperature), "--temperature TAU"},
-	    {sampling && unknown != CUTTLE_BATCH && unknown != PLAN && !values->batch, "-B B"},
-	    {sampling && unknown != CUTTLE_TOKENS && values->tokens == COUNT_NONE, "-n T"},
+	     "--clip C or --rho RHO", "--clip 0.5"},
+	    {(unknown == CUTTLE_TOKENS || unknown == CUTTLE_BATCH) && !clip, "--clip C",
+	     "--clip 0.5"},
+	    {sampling && isnan(values->temperature), "--temperature TAU", "--temperature 1"},
+	    {sampling && unknown != CUTTLE_BATCH && unknown != PLAN && !values->batch, "-B B",
+	     "-B 7"},
+	    {sampling && unknown != CUTTLE_TOKENS && values->tokens == COUNT_NONE, "-n T",
+	     "-n 200"},
 	};
 	return verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 }
@@ -316,7 +319,8 @@ static int print_amplified(const struct verb *verb, const struct budget_values *
 	struct cuttle_error error;
 	uint64_t used, batches;
 	double epsilon = NAN, delta = isnan(values->delta) ? 1e-6 : values->delta;
-	const struct verb_need needs[] = {{!values->epsilon, "-e EPS"}, {!values->ratio, "--q Q"}};
+	const struct verb_need needs[] = {{!values->epsilon, "-e EPS", "-e 3"},
+	                                  {!values->ratio, "--q Q", "--q 0.1"}};
 	// The verb's own example is about another question.
 	struct verb amplify = *verb;
 	amplify.example = "amplify -e 1 --delta 1e-6 --q 0.1 --inverse";

@@ -99,9 +99,10 @@ static enum cuttle_status store_clusters(const struct clusters_values *values,
 static int make_clusters(const struct verb *verb, const struct clusters_values *values) {
 	const bool by_model = values->by == CLUSTERS_BY_MODEL;
 	const struct verb_need needs[] = {
-	    {!values->input, "-i FILE"},
-	    {by_model && (!values->open.model || !*values->open.model), VERB_MODEL},
-	    {!values->output, "-o FILE"}};
+	    {!values->input, "-i FILE", "-i public.jsonl"},
+	    {by_model && (!values->open.model || !*values->open.model), VERB_MODEL,
+	     VERB_MODEL_SAMPLE},
+	    {!values->output, "-o FILE", "-o topics.clusters"}};
 	const struct path_use uses[] = {
 	    PATH_ALONE("-i", values->input, PATH_STREAM),
 	    PATH_ALONE("-m", by_model ? values->open.model : NULL, PATH_MODEL),

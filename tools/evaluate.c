@@ -31,38 +31,39 @@ struct evaluate_values {
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	MODEL_OPTION(struct evaluate_values),
-	{.name = "input", .letter = 'i', VALUE(runs), .argument = "RUN",
+	{.name = "input", .first = true, .letter = 'i', VALUE(runs), .argument = "RUN",
 	 .help = "synthetic texts, JSONL, CSV or TSV; several times for several files, which are "
 	         "clustered together and put in order"},
-	{.name = "against", VALUE(request.against), .argument = "REAL",
+	{.name = "against", .first = true, VALUE(request.against), .argument = "REAL",
 	 .help = "the references: real texts that the runs did not read, or did, as you choose"},
-	{.name = "public", VALUE(references_public), .group = 'p',
+	{.name = "public", .first = true, VALUE(references_public), .group = 'p',
 	 .help = "the references are public: the table may be published"},
-	{.name = "private", VALUE(references_private), .group = 'p',
+	{.name = "private", .first = true, VALUE(references_private), .group = 'p',
 	 .help = "the references are private, and so is every number: the table is stamped, its "
 	         "file has mode 0600"},
-	{.name = "epsilon", .letter = 'e', VALUE(request.epsilon), .range = EPSILON_RANGE,
+	{.name = "epsilon", .first = true, .letter = 'e', VALUE(request.epsilon),
+	 .range = EPSILON_RANGE,
 	 .argument = "EPS",
 	 .help = "with --private: the references answer through noise alone, charged to the "
 	         "ledger first, and the table may be published"},
 	{.name = "delta", VALUE(request.delta), .range = DELTA_RANGE, .argument = "D",
 	 .help = "of -e (default 1e-6)"},
-	{.name = "ledger", VALUE(request.ledger), .argument = "FILE",
+	{.name = "ledger", .first = true, VALUE(request.ledger), .argument = "FILE",
 	 .help = "the ledger that -e is charged to; needs --dataset"},
-	{.name = "dataset", VALUE(request.dataset), .argument = "NAME",
+	{.name = "dataset", .first = true, VALUE(request.dataset), .argument = "NAME",
 	 .help = "name of the references in the ledger"},
 	{.name = "unit-key", VALUE(request.unit_key), .argument = "FIELD",
 	 .help = "field that says whose a reference is, for a ledger that counts by it; one "
 	         "without it is null; the guarantee stays that of one record"},
-	{.name = "baseline", VALUE(request.baseline), .argument = "FILE",
+	{.name = "baseline", .first = true, VALUE(request.baseline), .argument = "FILE",
 	 .help = "what the model writes from the public prompt alone: the lower anchor"},
-	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
+	{.name = "text-field", .first = true, VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the text of -i and --baseline (default text)"},
-	{.name = "against-field", VALUE(request.against_field), .argument = "NAME",
+	{.name = "against-field", .first = true, VALUE(request.against_field), .argument = "NAME",
 	 .help = "the same of --against and --test (default text)"},
-	{.name = "task", VALUE(request.task), .argument = "FIELD",
+	{.name = "task", .first = true, VALUE(request.task), .argument = "FIELD",
 	 .help = "field with a label: it is learnt from each file and tested on --test"},
-	{.name = "test", VALUE(request.test), .argument = "FILE",
+	{.name = "test", .first = true, VALUE(request.test), .argument = "FILE",
 	 .help = "real texts with labels, none of which stands in the other files"},
 	{.name = "lexicon", VALUE(request.lexicon), .argument = "FILE",
 	 .help = "public terms, one a line: how many of them a text has, in any case of letters, "
@@ -74,7 +75,7 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "the same for each -i in turn, and last for --baseline"},
 	{.name = "equal-texts", VALUE(request.equal_texts),
 	 .help = "measure although a text of a run stands in the references word for word"},
-	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
+	{.name = "output", .first = true, .letter = 'o', VALUE(request.output), .argument = "FILE",
 	 .help = "default -, standard output; it appears when all is written. FILE" FEATURE_FILE
 	         " keeps what the model made of the texts until then, so that a stopped run "
 	         "continues"},
@@ -238,10 +239,10 @@ static int check_evaluate(const struct verb *verb, const struct evaluate_values 
 	const struct evaluating_request *request = &values->request;
 	struct cuttle_error error;
 	const struct verb_need needs[] = {
-	    {!values->open.model, VERB_MODEL},
-	    {!request->run_count, "-i RUN"},
-	    {!request->against, "--against REAL"},
-	    {request->privacy == EVALUATING_UNSAID, "--public or --private"}};
+	    {!values->open.model, VERB_MODEL, VERB_MODEL_SAMPLE},
+	    {!request->run_count, "-i RUN", "-i out.jsonl"},
+	    {!request->against, "--against REAL", "--against real.jsonl"},
+	    {request->privacy == EVALUATING_UNSAID, "--public or --private", "--private"}};
 	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	if (code) return code;
 	enum cuttle_status status = evaluating_check(request, &error);

@@ -34,26 +34,30 @@ struct evolve_values {
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	MODEL_OPTION(struct evolve_values),
-	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
+	{.name = "input", .first = true, .letter = 'i', VALUE(request.input), .argument = "FILE",
 	 .help = "the records, JSONL, CSV or TSV, a file or a pipe; - is standard input"},
-	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
+	{.name = "text-field", .first = true, VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the text (default text)"},
 	{.name = "unit-key", VALUE(request.unit_key), .argument = "FIELD",
 	 .help = "field that says whose a record is, for a ledger that counts by it; one without "
 	         "it is null; the guarantee stays that of one record"},
-	{.name = "epsilon", .letter = 'e', VALUE(request.epsilon), .range = EPSILON_RANGE,
+	{.name = "epsilon", .first = true, .letter = 'e', VALUE(request.epsilon),
+	 .range = EPSILON_RANGE,
 	 .argument = "EPS",
 	 .help = "privacy loss per record of all votes, from which their noise follows"},
-	{.name = "delta", VALUE(request.delta), .range = DELTA_RANGE, .argument = "D",
+	{.name = "delta", .first = true, VALUE(request.delta), .range = DELTA_RANGE,
+	 .argument = "D",
 	 .help = "what is added to the probability of any event (default 1e-6)"},
-	{.name = "ledger", VALUE(request.ledger), .argument = "FILE",
+	{.name = "ledger", .first = true, VALUE(request.ledger), .argument = "FILE",
 	 .help = "count the run in this ledger, before the first vote; needs --dataset"},
-	{.name = "dataset", VALUE(request.dataset), .argument = "NAME",
+	{.name = "dataset", .first = true, VALUE(request.dataset), .argument = "NAME",
 	 .help = "name of the records, in the receipt and the ledger"},
-	{.name = "num", .letter = 'N', VALUE(request.texts), .argument = "TEXTS", .least = 1,
+	{.name = "num", .first = true, .letter = 'N', VALUE(request.texts), .argument = "TEXTS",
+	 .least = 1,
 	 .most = CUTTLE_MOST_CANDIDATES,
 	 .help = "texts that are kept each time, and written at last (default 100)"},
-	{.name = "generations", VALUE(request.generations), .argument = "G", .least = 1,
+	{.name = "generations", .first = true, VALUE(request.generations), .argument = "G",
+	 .least = 1,
 	 .most = 1000,
 	 .help = "how often the records vote (default 10)"},
 	{.name = "variations", VALUE(request.variations), .argument = "L", .least = 1, .most = 1000,
@@ -78,7 +82,7 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "seed", VALUE(request.seed), .argument = "SEED", .most = INT64_MAX,
 	 .help = "draw the public texts from this seed; without it one is drawn. The receipt has "
 	         "it; noise never follows from it"},
-	{.name = "kind", VALUE(request.plan.kind), .argument = "NOUN",
+	{.name = "kind", .first = true, VALUE(request.plan.kind), .argument = "NOUN",
 	 .help = "what a document is, for the public prompt: \"clinical note\" (default text)"},
 	CHAT_OPTIONS(struct evolve_values),
 	{.name = "prompt-public", VALUE(request.prompt_public), .argument = "FILE",
@@ -88,10 +92,10 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
 	 .most = UINT32_MAX,
 	 .help = "longest prompt plus text (default: the model's context, at most 4096)"},
-	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
+	{.name = "output", .first = true, .letter = 'o', VALUE(request.output), .argument = "FILE",
 	 .help = "texts, JSONL; - is standard output, which cannot be continued"},
 	RECEIPT_OPTIONS(struct evolve_values),
-	{.name = "dry-run", VALUE(dry_run),
+	{.name = "dry-run", .first = true, VALUE(dry_run),
 	 .help = "print the guarantee, the noise and what would be drawn; with -i count the "
 	         "records; draw nothing"},
 	PROGRESS_OPTIONS(struct evolve_values),
@@ -233,10 +237,11 @@ static enum cuttle_status run_evolve(const struct evolve_values *values,
 static int check_evolve(const struct verb *verb, const struct evolve_values *values) {
 	const struct evolving_request *request = &values->request;
 	struct cuttle_error error;
-	const struct verb_need needs[] = {{!values->open.model, VERB_MODEL},
-	                                  {!request->input && !values->dry_run, "-i RECORDS"},
-	                                  {isnan(request->epsilon), "-e EPS"},
-	                                  {!request->output && !values->dry_run, "-o OUT"}};
+	const struct verb_need needs[] = {
+	    {!values->open.model, VERB_MODEL, VERB_MODEL_SAMPLE},
+	    {!request->input && !values->dry_run, "-i RECORDS", "-i notes.jsonl"},
+	    {isnan(request->epsilon), "-e EPS", "-e 3"},
+	    {!request->output && !values->dry_run, "-o OUT", "-o out.jsonl"}};
 	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	if (code) return code;
 	if (request->prompt_public && values->form != CHOICE_NONE)

@@ -32,13 +32,14 @@ struct expand_values {
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	MODEL_OPTION(struct expand_values),
-	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
+	{.name = "input", .first = true, .letter = 'i', VALUE(request.input), .argument = "FILE",
 	 .help = "the output of cuttle generate, JSONL or CSV, whose texts are the examples"},
-	{.name = "receipt", VALUE(request.receipt), .argument = "FILE",
+	{.name = "receipt", .first = true, VALUE(request.receipt), .argument = "FILE",
 	 .help = "its receipt (default: out.jsonl -> out.receipt.json)"},
 	{.name = "input-format", VALUE(input_format), .argument = "auto|jsonl|csv",
 	 .help = "auto: by the ending"},
-	{.name = "num", .letter = 'N', VALUE(request.texts), .argument = "TEXTS", .least = 1,
+	{.name = "num", .first = true, .letter = 'N', VALUE(request.texts), .argument = "TEXTS",
+	 .least = 1,
 	 .most = 1 << 30,
 	 .help = "texts to write (default 1000)"},
 	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .least = 1,
@@ -56,10 +57,10 @@ static const struct option_entry OPTIONS[] = {
 	         "if half of it or more is left; none: every text as it was drawn"},
 	{.name = "stop", VALUE(stops), .argument = "auto|none|STRING",
 	 .help = "as in cuttle generate; auto (default) looks at the texts that it kept"},
-	{.name = "drop", VALUE(drop), .argument = "LIST",
+	{.name = "drop", .first = true, VALUE(drop), .argument = "LIST",
 	 .help = "as in cuttle generate: duplicates, loops, unlikely, or several with a comma "
 	         "between; earlier texts count, too: what repeats one goes to OUT.dropped.jsonl"},
-	{.name = "kind", VALUE(request.plan.kind), .argument = "NOUN",
+	{.name = "kind", .first = true, VALUE(request.plan.kind), .argument = "NOUN",
 	 .help = "what a document is, as it was told to cuttle generate (default text)"},
 	CHAT_OPTIONS(struct expand_values),
 	{.name = "prompt-public", VALUE(request.prompt_public), .argument = "FILE",
@@ -67,7 +68,7 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
 	 .most = UINT32_MAX,
 	 .help = "longest prompt plus text (default: the model's context, at most 4096)"},
-	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
+	{.name = "output", .first = true, .letter = 'o', VALUE(request.output), .argument = "FILE",
 	 .help = "texts, JSONL or CSV by the ending; - is standard output, which cannot be "
 	         "continued"},
 	{.name = "output-format", VALUE(output_format), .argument = "auto|jsonl|csv",
@@ -217,9 +218,9 @@ static enum cuttle_status expand_texts(const struct expand_values *values,
 static int check_expand(const struct verb *verb, struct expand_values *values) {
 	const struct expanding_request *request = &values->request;
 	struct cuttle_error error;
-	const struct verb_need needs[] = {{!values->open.model, VERB_MODEL},
-	                                  {!request->input, "-i OUT"},
-	                                  {!request->output, "-o MORE"}};
+	const struct verb_need needs[] = {{!values->open.model, VERB_MODEL, VERB_MODEL_SAMPLE},
+	                                  {!request->input, "-i OUT", "-i out.jsonl"},
+	                                  {!request->output, "-o MORE", "-o more.jsonl"}};
 	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	if (code) return code;
 	if (request->prompt_public && values->form != CHOICE_NONE)

@@ -119,10 +119,11 @@ static void settle_extract(struct extract_verb_values *values) {
 static int check_extract(const struct verb *verb, const struct extract_verb_values *values) {
 	const struct extracting_request *request = &values->request;
 	struct cuttle_error error;
-	const struct verb_need needs[] = {{!values->open.model, VERB_MODEL},
-	                                  {!request->input, "-i DOCS"},
-	                                  {!request->replies, "--replies FILE"},
-	                                  {!request->output, "-o OUT"}};
+	const struct verb_need needs[] = {
+	    {!values->open.model, VERB_MODEL, VERB_MODEL_SAMPLE},
+	    {!request->input, "-i DOCS", "-i docs.jsonl"},
+	    {!request->replies, "--replies FILE", "--replies replies.jsonl"},
+	    {!request->output, "-o OUT", "-o out.jsonl"}};
 	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	if (code) return code;
 	enum cuttle_status status = extracting_check(request, &error);

@@ -35,17 +35,17 @@ enum {
 // clang-format off
 const struct option_entry generate_options[] = {
 	MODEL_OPTION(struct generate_values),
-	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
+	{.name = "input", .first = true, .letter = 'i', VALUE(request.input), .argument = "FILE",
 	 .help = "references: one sensitive document per record, JSONL, CSV or TSV, in a file or "
 	         "from a pipe; - is standard input; for lots, private categories and "
 	         "clusters a file, as its records are counted first"},
-	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
+	{.name = "text-field", .first = true, VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the document (default text)"},
 	FORMAT_OPTIONS(struct generate_values, input_format, request.delimiter),
-	{.name = "unit-key", VALUE(request.unit_key), .argument = "FIELD",
+	{.name = "unit-key", .first = true, VALUE(request.unit_key), .argument = "FIELD",
 	 .help = "field or column that says whose a record is: the guarantee is then for "
 	         "everybody with one value of it; a record without one is not read"},
-	{.name = "one-per-unit", .group = GROUP_LIMIT, VALUE(one_per_unit),
+	{.name = "one-per-unit", .first = true, .group = GROUP_LIMIT, VALUE(one_per_unit),
 	 .help = "read one record of each unit, its first one: -e is then what a whole person "
 	         "costs"},
 	{.name = "records-per-unit", .group = GROUP_LIMIT, VALUE(records_per_unit),
@@ -53,12 +53,12 @@ const struct option_entry generate_options[] = {
 	 .help = "read at most G records of each unit, one per text, the first ones: -e is then "
 	         "what all of them cost together; all: read all, for -e each, and declare public "
 	         "who has how many"},
-	{.name = "category-field", VALUE(category_fields), .argument = "FIELD",
+	{.name = "category-field", .first = true, VALUE(category_fields), .argument = "FIELD",
 	 .most = CATEGORY_FIELDS,
 	 .help = "field or column with the records' category, which stays private: how many "
 	         "texts each has follows from noisy counts; up to four times, for categories of "
 	         "several fields"},
-	{.name = "categories", VALUE(request.categories), .argument = "LIST|FILE",
+	{.name = "categories", .first = true, VALUE(request.categories), .argument = "LIST|FILE",
 	 .help = "the categories to write: A,B,C, or a FILE that ends in .csv or .jsonl with "
 	         "each category field and, with --category-public, its share if wanted"},
 	{.name = "category-public", VALUE(request.category_public),
@@ -67,13 +67,15 @@ const struct option_entry generate_options[] = {
 	{.name = "clusters", VALUE(request.clusters), .argument = "FILE",
 	 .help = "group records by what they say, as this file of cuttle clusters tells; a "
 	         "record's cluster stays private, as a category does"},
-	{.name = "epsilon", .letter = 'e', .group = GROUP_BUDGET, VALUE(request.plan.epsilon),
+	{.name = "epsilon", .first = true, .letter = 'e', .group = GROUP_BUDGET,
+	 VALUE(request.plan.epsilon),
 	 .range = EPSILON_RANGE, .argument = "EPS",
 	 .help = "privacy loss per record, from which the clip follows"},
 	{.name = "clip", .group = GROUP_BUDGET, VALUE(request.plan.clip), .range = CLIP_RANGE,
 	 .argument = "C",
 	 .help = "bound of each logit difference, instead of -e"},
-	{.name = "delta", VALUE(request.plan.delta), .range = DELTA_RANGE, .argument = "D",
+	{.name = "delta", .first = true, VALUE(request.plan.delta), .range = DELTA_RANGE,
+	 .argument = "D",
 	 .help = "what is added to the probability of any event, beside its factor e^epsilon "
 	         "(default 1e-6)"},
 	{.name = "accountant", VALUE(accountant), .argument = "zcdp|exact",
@@ -81,7 +83,8 @@ const struct option_entry generate_options[] = {
 	         "(default), or zcdp, which allows 6 to 9 % less clip (below 20 tokens, and "
 	         "with lots, less still) and is what a ledger adds up that is charged rho "
 	         "(default there)"},
-	{.name = "batch-size", .letter = 'B', VALUE(batch), .argument = "B", .least = 1,
+	{.name = "batch-size", .first = true, .letter = 'B', VALUE(batch), .argument = "B",
+	 .least = 1,
 	 .most = 4096,
 	 .help = "references per text (default 7)"},
 	{.name = "lots", VALUE(lots), .argument = "auto|on|off",
@@ -128,7 +131,7 @@ const struct option_entry generate_options[] = {
 	{.name = "temperature-public", VALUE(request.plan.method_params.temperature_public),
 	 .range = TEMPERATURE_RANGE, .argument = "TAU",
 	 .help = "amin: temperature of public tokens (default 1)"},
-	{.name = "ledger", VALUE(request.ledger), .argument = "FILE",
+	{.name = "ledger", .first = true, VALUE(request.ledger), .argument = "FILE",
 	 .help = "count this run in the ledger before it draws; exit 3 when it would go over the "
 	         "limit (see cuttle help ledger)"},
 	{.name = "charge", VALUE(charge), .argument = "epsilon|rho",
@@ -138,9 +141,9 @@ const struct option_entry generate_options[] = {
 	{.name = "approved", VALUE(request.approved), .argument = "COMMAND:LOSS",
 	 .help = "run what was approved alone: exit 2, and no charge, unless --dry-run --json says "
 	         "this command_sha256 and this loss of its charge"},
-	{.name = "dataset", VALUE(request.dataset), .argument = "NAME",
+	{.name = "dataset", .first = true, VALUE(request.dataset), .argument = "NAME",
 	 .help = "what the references are called, in the receipt and in the ledger"},
-	{.name = "num", .letter = 'N', .group = GROUP_TEXTS, VALUE(request.texts),
+	{.name = "num", .first = true, .letter = 'N', .group = GROUP_TEXTS, VALUE(request.texts),
 	 .argument = "TEXTS", .least = 1, .most = SIZE_MAX / 2,
 	 .help = "texts to write, with --token-bank batches (default 100); N x B references are "
 	         "needed, but with private categories or clusters there may be fewer texts"},
@@ -148,11 +151,13 @@ const struct option_entry generate_options[] = {
 	 .argument = "TEXTS", .least = 1, .most = SIZE_MAX / 2,
 	 .help = "with --category-public: texts for each share of 1, instead of -N, which is "
 	         "spread over the categories by their shares"},
-	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .least = 1,
+	{.name = "max-tokens", .first = true, .letter = 'n', VALUE(tokens), .argument = "T",
+	 .least = 1,
 	 .most = 1 << 20,
 	 .help = "hard cap of tokens per text, with --token-bank per batch; this is what is paid "
 	         "for (default 200)"},
-	{.name = "temperature", VALUE(request.plan.temperature), .range = TEMPERATURE_RANGE,
+	{.name = "temperature", .first = true, VALUE(request.plan.temperature),
+	 .range = TEMPERATURE_RANGE,
 	 .argument = "TAU",
 	 .help = "sampling temperature (default 1.0)"},
 	{.name = "top-k", .letter = 'k', VALUE(top_k), .argument = "K", .most = UINT32_MAX,
@@ -201,13 +206,13 @@ const struct option_entry generate_options[] = {
 	 .most = UINT32_MAX,
 	 .help = "longest prompt plus text; longer references are cut (default: the model's "
 	         "context, at most 4096)"},
-	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
+	{.name = "output", .first = true, .letter = 'o', VALUE(request.output), .argument = "FILE",
 	 .help = "texts, JSONL or CSV by the ending; - is standard output, which cannot be "
 	         "continued"},
 	{.name = "output-format", VALUE(output_format), .argument = "auto|jsonl|csv",
 	 .help = "auto: by the ending .csv"},
 	RECEIPT_OPTIONS(struct generate_values),
-	{.name = "dry-run", VALUE(dry_run),
+	{.name = "dry-run", .first = true, VALUE(dry_run),
 	 .help = "print the effective configuration, clip, guarantee, and time and memory on "
 	         "this machine, which it measures for some seconds; with -i count the records, "
 	         "and exit 4 when they are too few; draw nothing"},
@@ -422,13 +427,13 @@ static const char ABOUT[] =
 static int refuse_incomplete_generate(const struct verb *verb,
                                       const struct generate_values *values) {
 	const struct run_request *request = &values->request;
-	const struct verb_need needs[] = {{!values->open.model, VERB_MODEL},
-	                                  {!request->input && !values->dry_run, "-i REFS"},
-	                                  {!request->output && !values->dry_run, "-o OUT"},
-	                                  {request->plan.method == CUTTLE_INVISIBLEINK &&
-	                                       isnan(request->plan.epsilon) &&
-	                                       isnan(request->plan.clip),
-	                                   "-e EPS or --clip C"}};
+	const struct verb_need needs[] = {
+	    {!values->open.model, VERB_MODEL, VERB_MODEL_SAMPLE},
+	    {!request->input && !values->dry_run, "-i REFS", "-i notes.jsonl"},
+	    {!request->output && !values->dry_run, "-o OUT", "-o out.jsonl"},
+	    {request->plan.method == CUTTLE_INVISIBLEINK && isnan(request->plan.epsilon) &&
+	         isnan(request->plan.clip),
+	     "-e EPS or --clip C", "-e 3"}};
 	return verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 }
 
@@ -610,10 +615,11 @@ static bool read_over_preset(const struct verb *verb, int argc, char **argv,
 	int ignored;
 	*code = CUTTLE_USAGE;
 	if (!preset_read(values->preset, &preset)) {
-		(void)io_fail(&error, CUTTLE_USAGE,
-		              "--preset: there is no %.60s; cuttle help generate shows those there "
-		              "are",
-		              values->preset);
+		(void)io_fail(
+		    &error, CUTTLE_USAGE,
+		    "--preset: there is no %.60s; cuttle help generate --all shows those there "
+		    "are",
+		    values->preset);
 		(void)verb_fail(verb, CUTTLE_USAGE, &error);
 		return false;
 	}

@@ -40,21 +40,22 @@ struct infer_verb_values {
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	PERTURB_WORDS_OPTION(struct infer_verb_values, request.perturb),
-	{.name = "model", .letter = 'm', VALUE(open.model), .argument = "FILE",
+	{.name = "model", .first = true, .letter = 'm', VALUE(open.model), .argument = "FILE",
 	 .help = "the local model: it extends the raw texts; unknown words are placed by its "
 	         "tokens where the words were made from it"},
-	{.name = "input", .letter = 'i', VALUE(request.perturb.input), .argument = "FILE",
+	{.name = "input", .first = true, .letter = 'i', VALUE(request.perturb.input),
+	 .argument = "FILE",
 	 .help = "the texts, JSONL, CSV or TSV; a file, as it is read twice"},
-	{.name = "text-field", VALUE(request.perturb.text_field), .argument = "NAME",
+	{.name = "text-field", .first = true, VALUE(request.perturb.text_field), .argument = "NAME",
 	 .help = "field or column with the text (default text)"},
 	FORMAT_OPTIONS(struct infer_verb_values, input_format, request.perturb.delimiter),
 	{.name = "unit-key", VALUE(request.perturb.unit_key), .argument = "FIELD",
 	 .help = "as for cuttle perturb"},
 	PERTURB_OPTIONS(struct infer_verb_values, method, request.perturb),
-	{.name = "endpoint", VALUE(request.remote.endpoint), .argument = "URL",
+	{.name = "endpoint", .first = true, VALUE(request.remote.endpoint), .argument = "URL",
 	 .help = "where the remote model is, as in https://api.example.org/v1; plain http to this "
 	         "machine alone"},
-	{.name = "remote-model", VALUE(request.remote.model), .argument = "NAME",
+	{.name = "remote-model", .first = true, VALUE(request.remote.model), .argument = "NAME",
 	 .help = "the model's name there"},
 	{.name = "api", VALUE(api), .argument = "chat|completions",
 	 .help = "POST URL/chat/completions (default) or URL/completions"},
@@ -70,7 +71,7 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "max-tokens-field", VALUE(request.remote.max_tokens_field), .argument = "NAME",
 	 .help = "what the service calls the limit of a reply (default max_tokens; some want "
 	         "max_completion_tokens)"},
-	{.name = "api-key-file", VALUE(request.remote.key_file), .argument = "FILE",
+	{.name = "api-key-file", .first = true, VALUE(request.remote.key_file), .argument = "FILE",
 	 .help = "the service's key, in a file of mode 0600 (default: the variable CUTTLE_API_KEY, "
 	         "if any)"},
 	{.name = "ca-file", VALUE(request.remote.ca_file), .argument = "FILE",
@@ -86,11 +87,11 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "max-remote-tokens", VALUE(request.remote.max_tokens_total), .argument = "COUNT",
 	 .help = "stop before --remote-tokens and bytes of all attempts add up to more (default: "
 	         "any)"},
-	{.name = "show-what-leaves", VALUE(request.show),
+	{.name = "show-what-leaves", .first = true, VALUE(request.show),
 	 .help = "perturb, print exactly what would be sent, with the key as an ellipsis, and send "
 	         "nothing; the same command without this sends these bytes"},
 	EXTRACT_OPTIONS(struct infer_verb_values, text, request.extract),
-	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
+	{.name = "output", .first = true, .letter = 'o', VALUE(request.output), .argument = "FILE",
 	 .help = "the final texts, JSONL, mode 0600; beside out.jsonl stand out.perturbed.jsonl, "
 	         "its receipt, and out.replies.jsonl"},
 	{.name = "receipt", VALUE(request.perturb.receipt), .argument = "FILE",
@@ -283,12 +284,13 @@ static const char *settle_infer(struct infer_verb_values *values) {
 static int check_infer(const struct verb *verb, const struct infer_verb_values *values) {
 	const struct inferring_request *request = &values->request;
 	struct cuttle_error error;
-	const struct verb_need needs[] = {{!request->perturb.words, "--words WORDS"},
-	                                  {!values->open.model, VERB_MODEL},
-	                                  {!request->perturb.input, "-i TEXTS"},
-	                                  {!request->remote.endpoint, "--endpoint URL"},
-	                                  {!request->remote.model, "--remote-model NAME"},
-	                                  {!request->output, "-o OUT"}};
+	const struct verb_need needs[] = {
+	    {!request->perturb.words, "--words WORDS", "--words words.cw"},
+	    {!values->open.model, VERB_MODEL, VERB_MODEL_SAMPLE},
+	    {!request->perturb.input, "-i TEXTS", "-i docs.jsonl"},
+	    {!request->remote.endpoint, "--endpoint URL", "--endpoint https://api.example.org/v1"},
+	    {!request->remote.model, "--remote-model NAME", "--remote-model NAME"},
+	    {!request->output, "-o OUT", "-o out.jsonl"}};
 	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	if (code) return code;
 	enum cuttle_status status = inferring_check(request, &error);

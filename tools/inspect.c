@@ -23,29 +23,31 @@ struct inspect_values {
 
 // clang-format off
 static const struct option_entry OPTIONS[] = {
-	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
+	{.name = "input", .first = true, .letter = 'i', VALUE(request.input), .argument = "FILE",
 	 .help = "the documents, JSONL, CSV or TSV; - is standard input"},
-	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
+	{.name = "text-field", .first = true, VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the document (default text)"},
-	{.name = "unit-key", VALUE(request.unit_key), .argument = "FIELD",
+	{.name = "unit-key", .first = true, VALUE(request.unit_key), .argument = "FIELD",
 	 .help = "field or column that says whose a record is: counts the records of each owner"},
-	{.name = "category-field", VALUE(category_fields), .argument = "FIELD",
+	{.name = "category-field", .first = true, VALUE(category_fields), .argument = "FIELD",
 	 .help = "field or column with the records' category: counts the records of each; up to "
 	         "four times"},
-	{.name = "categories", VALUE(request.categories), .argument = "LIST|FILE",
+	{.name = "categories", .first = true, VALUE(request.categories), .argument = "LIST|FILE",
 	 .help = "the categories to write, as in generate: their names are in the prompts, and "
 	         "take room there"},
 	{.name = "clusters", VALUE(request.clusters), .argument = "FILE",
 	 .help = "a file of cuttle clusters, as in generate: for the generate line, and for the "
 	         "room that a cluster's words take in the prompts"},
 	FORMAT_OPTIONS(struct generate_values, input_format, request.delimiter),
-	{.name = "batch-size", .letter = 'B', VALUE(batch), .argument = "B", .most = UINT32_MAX,
+	{.name = "batch-size", .first = true, .letter = 'B', VALUE(batch), .argument = "B",
+	 .most = UINT32_MAX,
 	 .help = "references per text, for the generate line (default 7)"},
 	MODEL_OPTIONS(struct generate_values),
 	{.name = "ctx-size", .letter = 'c', VALUE(context), .argument = "TOKENS",
 	 .most = UINT32_MAX,
 	 .help = "longest prompt plus text, as in generate; with -m: how many documents it cuts"},
-	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .most = UINT32_MAX,
+	{.name = "max-tokens", .first = true, .letter = 'n', VALUE(tokens), .argument = "T",
+	 .most = UINT32_MAX,
 	 .help = "tokens of a text to write, with the free ones: a document has what they leave "
 	         "of -c (default 200)"},
 	PROMPT_OPTIONS,

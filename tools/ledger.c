@@ -522,16 +522,20 @@ static int refuse_incomplete_ledger(const struct verb *verb, const struct ledger
 	           limited =
 	               !isnan(values->epsilon_limit) || values->rho_limit || values->loss_limit;
 	const struct verb_need needs[] = {
-	    {action == KEY && !values->sign, "--sign FILE"},
-	    {action != KEY && !values->ledger, "--ledger FILE"},
-	    {!all && !values->dataset, "--dataset NAME"},
-	    {action == INIT && !limited, renyi ? "--epsilon-limit EPS or --loss-limit LOSS"
-	                                       : "--epsilon-limit EPS or --rho-limit RHO"},
-	    {counts && in_losses && !renyi, "--measure rdp (for --order, --loss and --loss-limit)"},
-	    {counts && renyi && values->order == COUNT_NONE, "--order A"},
-	    {charges && !in_losses && !renyi && !values->rho, "--rho RHO"},
-	    {charges && renyi && !values->loss, "--loss LOSS"},
-	    {action == RELEASE && !values->run, "--run RUN (cuttle ledger history prints it)"},
+	    {action == KEY && !values->sign, "--sign FILE", "--sign officer.key"},
+	    {action != KEY && !values->ledger, "--ledger FILE", "--ledger spent.db"},
+	    {!all && !values->dataset, "--dataset NAME", "--dataset notes"},
+	    {action == INIT && !limited,
+	     renyi ? "--epsilon-limit EPS or --loss-limit LOSS"
+	           : "--epsilon-limit EPS or --rho-limit RHO",
+	     "--epsilon-limit 10"},
+	    {counts && in_losses && !renyi, "--measure rdp (for --order, --loss and --loss-limit)",
+	     "--measure rdp"},
+	    {counts && renyi && values->order == COUNT_NONE, "--order A", "--order 4"},
+	    {charges && !in_losses && !renyi && !values->rho, "--rho RHO", "--rho 0.2"},
+	    {charges && renyi && !values->loss, "--loss LOSS", "--loss 0.5"},
+	    {action == RELEASE && !values->run, "--run RUN (cuttle ledger history prints it)",
+	     NULL},
 	};
 	return verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 }

@@ -83,8 +83,8 @@ static int run_merge_verb(const struct verb *verb, int argc, char **argv) {
 	char public_key[SIGNATURE_PUBLIC];
 	int operand, code;
 	if (!verb_begin(verb, argc, argv, &values, &operand, &code)) return code;
-	const struct verb_need needs[] = {{operand >= argc, "RUN"},
-	                                  {!values.request.output, "-o OUT"}};
+	const struct verb_need needs[] = {{operand >= argc, "RUN", "RUN"},
+	                                  {!values.request.output, "-o OUT", "-o out.jsonl"}};
 	if ((code = verb_lacks(verb, needs, sizeof needs / sizeof *needs))) return code;
 	if (operand + 1 != argc) return verb_refuse(verb, CUTTLE_USAGE, "name one folder, RUN");
 	const char *folder = argv[operand];

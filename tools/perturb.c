@@ -36,13 +36,13 @@ struct perturb_verb_values {
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	PERTURB_WORDS_OPTION(struct perturb_verb_values, request),
-	{.name = "model", .letter = 'm', VALUE(open.model), .argument = "FILE",
+	{.name = "model", .first = true, .letter = 'm', VALUE(open.model), .argument = "FILE",
 	 .help = "the model that the words were made from: words that are not among them are "
 	         "placed by its tokens (default: they are drawn like no word)"},
-	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
+	{.name = "input", .first = true, .letter = 'i', VALUE(request.input), .argument = "FILE",
 	 .help = "the texts, JSONL, CSV or TSV, a file or a pipe; - is standard input"},
 	FORMAT_OPTIONS(struct perturb_verb_values, input_format, request.delimiter),
-	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
+	{.name = "text-field", .first = true, VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the text (default text)"},
 	{.name = "id-field", VALUE(request.id_field), .argument = "NAME",
 	 .help = "copy this field into the lines, as id: declares it public"},
@@ -50,11 +50,11 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "field that says whose a record is, for a ledger that counts by it; a record "
 	         "without it is one without words; the guarantee stays that of one record"},
 	PERTURB_OPTIONS(struct perturb_verb_values, method, request),
-	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
+	{.name = "output", .first = true, .letter = 'o', VALUE(request.output), .argument = "FILE",
 	 .help = "the perturbed texts, JSONL, or CSV into .csv; - is standard output, which cannot "
 	         "be continued"},
 	RECEIPT_OPTIONS(struct perturb_verb_values),
-	{.name = "dry-run", VALUE(dry_run),
+	{.name = "dry-run", .first = true, VALUE(dry_run),
 	 .help = "print the guarantee, the table, the best k, the costs and what will be written; "
 	         "with -i count the records; draw nothing"},
 	PROGRESS_OPTIONS(struct perturb_verb_values),
@@ -115,9 +115,10 @@ static const char *settle_perturb(struct perturb_verb_values *values) {
 static int refuse_incomplete_perturb(const struct verb *verb,
                                      const struct perturb_verb_values *values) {
 	const struct perturbing_request *request = &values->request;
-	const struct verb_need needs[] = {{!request->words, "--words WORDS"},
-	                                  {!request->input && !values->dry_run, "-i TEXTS"},
-	                                  {!request->output && !values->dry_run, "-o OUT"}};
+	const struct verb_need needs[] = {
+	    {!request->words, "--words WORDS", "--words words.cw"},
+	    {!request->input && !values->dry_run, "-i TEXTS", "-i docs.jsonl"},
+	    {!request->output && !values->dry_run, "-o OUT", "-o out.jsonl"}};
 	return verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 }
 

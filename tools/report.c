@@ -153,7 +153,7 @@ static int run_report_verb(const struct verb *verb, int argc, char **argv) {
 	values.request.file_count = (size_t)(argc - operand);
 	values.request.texts = values.texts.texts;
 	values.request.text_count = values.texts.count;
-	const struct verb_need need = {operand == argc, "RECEIPT"};
+	const struct verb_need need = {operand == argc, "RECEIPT", "out.receipt.json"};
 	if ((code = verb_lacks(verb, &need, 1))) return code;
 	enum cuttle_status status = check_report(&values, &error);
 	if (!status) status = make_report(&values, &error);

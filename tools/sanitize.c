@@ -69,13 +69,13 @@ struct sanitize_values {
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	MODEL_OPTION(struct sanitize_values),
-	{.name = "input", .letter = 'i', VALUE(request.input), .argument = "FILE",
+	{.name = "input", .first = true, .letter = 'i', VALUE(request.input), .argument = "FILE",
 	 .help = "the documents, JSONL, one a line, a file or a pipe; - is standard input"},
-	{.name = "text-field", VALUE(request.spans.text_field), .argument = "NAME",
+	{.name = "text-field", .first = true, VALUE(request.spans.text_field), .argument = "NAME",
 	 .help = "member with the text (default text)"},
 	{.name = "id-field", VALUE(request.spans.id_field), .argument = "NAME",
 	 .help = "member with the id, which is public and copied (default id)"},
-	{.name = "spans-field", VALUE(request.spans.spans_field), .argument = "NAME",
+	{.name = "spans-field", .first = true, VALUE(request.spans.spans_field), .argument = "NAME",
 	 .help = "member with the spans (default spans); with a --tagger or --names a line may "
 	         "lack it"},
 	{.name = "spans-format", VALUE(format), .argument = "auto|presidio|tab",
@@ -95,7 +95,8 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "unit-key", VALUE(request.unit_key), .argument = "FIELD",
 	 .help = "member that says whose a document is, for a ledger that counts by it; the "
 	         "guarantee stays that of one document"},
-	{.name = "epsilon", .letter = 'e', .group = GROUP_BUDGET, VALUE(request.params.epsilon),
+	{.name = "epsilon", .first = true, .letter = 'e', .group = GROUP_BUDGET,
+	 VALUE(request.params.epsilon),
 	 .range = EPSILON_RANGE, .argument = "EPS",
 	 .help = "privacy loss per document, of all marks or (--mix average, capped) of one group, "
 	         "from which the cap follows"},
@@ -104,7 +105,7 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "cap of a token's Renyi divergence, instead of -e"},
 	{.name = "alpha", VALUE(alpha), .argument = "A", .least = 2, .most = 16,
 	 .help = "order of the divergence (default: with -e the one with the largest cap, else 2)"},
-	{.name = "delta", VALUE(delta), .range = DELTA_RANGE, .argument = "D",
+	{.name = "delta", .first = true, VALUE(delta), .range = DELTA_RANGE, .argument = "D",
 	 .help = "what is added to the probability of any event, beside its factor e^epsilon "
 	         "(default 1e-5; at most 1 / (100 documents))"},
 	{.name = "mix", VALUE(mix), .argument = "all|average|capped",
@@ -117,15 +118,16 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "marks of a type in no group are never shown to the model (default)"},
 	{.name = "leave", .group = GROUP_OTHERS, VALUE(leave), .argument = "TYPE[,TYPE..]",
 	 .help = "declare these types public: they are no marks; up to 16 times"},
-	{.name = "ledger", VALUE(request.ledger), .argument = "FILE",
+	{.name = "ledger", .first = true, VALUE(request.ledger), .argument = "FILE",
 	 .help = "count this run in the ledger before it draws; its data set counts Renyi losses "
 	         "at the same order (cuttle ledger init --measure rdp --order A)"},
 	{.name = "approved", VALUE(request.approved), .argument = "COMMAND:LOSS",
 	 .help = "run what was approved alone: exit 2, and no charge, unless --dry-run --json says "
 	         "this command_sha256 and this loss of its charge"},
-	{.name = "dataset", VALUE(request.dataset), .argument = "NAME",
+	{.name = "dataset", .first = true, VALUE(request.dataset), .argument = "NAME",
 	 .help = "what the documents are called, in the receipt and in the ledger"},
-	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .least = 1,
+	{.name = "max-tokens", .first = true, .letter = 'n', VALUE(tokens), .argument = "T",
+	 .least = 1,
 	 .most = 1 << 20,
 	 .help = "hard cap of the tokens of a document that are paid for (default 200)"},
 	{.name = "max-length", VALUE(max_length), .argument = "U", .least = 1, .most = 1 << 21,
@@ -169,10 +171,10 @@ static const struct option_entry OPTIONS[] = {
 	 .most = UINT32_MAX,
 	 .help = "longest prompt with document plus text (default: the model's context, at most "
 	         "4096)"},
-	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
+	{.name = "output", .first = true, .letter = 'o', VALUE(request.output), .argument = "FILE",
 	 .help = "the rewritten documents, JSONL; - is standard output, which cannot be continued"},
 	RECEIPT_OPTIONS(struct sanitize_values),
-	{.name = "dry-run", VALUE(dry_run),
+	{.name = "dry-run", .first = true, VALUE(dry_run),
 	 .help = "print the guarantee per group and of all, the charge and the memory; with -i "
 	         "check all documents; draw nothing"},
 	QUOTE_OPTION(struct sanitize_values),
@@ -327,11 +329,11 @@ static int refuse_incomplete_sanitize(const struct verb *verb,
                                       const struct sanitize_values *values) {
 	const struct rewriting_request *request = &values->request;
 	const struct verb_need needs[] = {
-	    {!values->open.model, VERB_MODEL},
-	    {!request->input && !values->dry_run, "-i DOCS"},
-	    {!request->output && !values->dry_run, "-o OUT"},
+	    {!values->open.model, VERB_MODEL, VERB_MODEL_SAMPLE},
+	    {!request->input && !values->dry_run, "-i DOCS", "-i docs.jsonl"},
+	    {!request->output && !values->dry_run, "-o OUT", "-o out.jsonl"},
 	    {isnan(request->params.epsilon) && isnan(request->params.divergence),
-	     "-e EPS or --divergence C"}};
+	     "-e EPS or --divergence C", "-e 8"}};
 	return verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 }
 

@@ -186,9 +186,10 @@ static int run_server(const struct verb *verb, const struct serve_values *values
 	struct cuttle_error error;
 	const bool plain = values->plain != SERVE_PLAIN_OFF;
 	const bool jobs = values->state != NULL;
-	const struct verb_need needs[] = {{(plain || jobs) && !values->open.model, VERB_MODEL},
-	                                  {jobs && !values->ledger, "--ledger FILE"},
-	                                  {!jobs && values->ledger, "--state FOLDER"}};
+	const struct verb_need needs[] = {
+	    {(plain || jobs) && !values->open.model, VERB_MODEL, VERB_MODEL_SAMPLE},
+	    {jobs && !values->ledger, "--ledger FILE", "--ledger spent.db"},
+	    {!jobs && values->ledger, "--state FOLDER", "--state jobs"}};
 	int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	const char *const fault = code ? NULL : find_serve_fault(values);
 	if (fault) return verb_refuse(verb, CUTTLE_USAGE, fault);

@@ -15,7 +15,7 @@
 
 // clang-format off
 static const char ABOUT[] =
-	"All other options are those of cuttle generate: cuttle help generate.\n\n"
+	"All other options are those of cuttle generate: cuttle help generate --all.\n\n"
 
 	"Three steps write one run on several machines. The options of the first two are those of "
 	"cuttle generate, and the same:\n\n"

@@ -31,7 +31,7 @@ struct tagging_values {
 	         "(default " usual ")"}, \
 	{.name = "tagger-seconds", OPTION(structure, member.seconds), .argument = "S", .least = 1, \
 	 .most = 86400, .help = "how long a command may take for one document (default 60)"}, \
-	{.name = "names", OPTION(structure, member.names), .argument = "FILE", \
+	{.name = "names", .first = true, OPTION(structure, member.names), .argument = "FILE", \
 	 .help = "find these names too, in any case of letters, with other spaces, dashes or " \
 	         "forms of accents: one a line, of type PERSON, or of the type behind a tab"}
 // clang-format on

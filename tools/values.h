@@ -57,9 +57,10 @@ struct generate_values {
 #define VALUE(member) OPTION(struct generate_values, member)
 /* Options of the prompts, for every verb that makes a run's plan. */
 #define PROMPT_OPTIONS \
-	{.name = "kind", VALUE(request.plan.kind), .argument = "NOUN", \
+	{.name = "kind", .first = true, VALUE(request.plan.kind), .argument = "NOUN", \
 	 .help = "what a document is, e.g. \"clinical note\" (default text)"}, \
-	{.name = "public-examples", VALUE(request.public_examples), .argument = "FILE", \
+	{.name = "public-examples", .first = true, VALUE(request.public_examples), \
+	 .argument = "FILE", \
 	 .help = "texts that are public, put before everything in every prompt; with small " \
 	         "models they matter most"}, \
 	{.name = "examples-per-text", VALUE(request.examples_per_text), .argument = "E", \

@@ -34,10 +34,13 @@ bool verb_action(const struct verb *verb, const char *typed, const char *const n
 struct verb_need {
 	bool missing;       /* it was not given */
 	const char *option; /* as a user would type it: "-i FILE" */
+	const char *sample; /* one that works: "-i notes.jsonl"; NULL = there is none */
 };
 #define VERB_MODEL "-m MODEL (or CUTTLE_MODEL in the environment; models/fetch.sh gets one)"
-/* Names every missing option in one line on standard error, with the verb's example. Returns USAGE,
- * or OK when none is missing. */
+#define VERB_MODEL_SAMPLE "-m models/SmolLM2-135M-Instruct.Q4_1.gguf"
+/* Names every missing option in one line on standard error. The line ends with a command: what was
+ * typed, completed with samples, or the verb's example. Returns USAGE, or OK when none is
+ * missing. */
 int verb_lacks(const struct verb *verb, const struct verb_need *needs, size_t count);
 /* Prints "cuttle VERB: message" on standard error; returns the exit code. */
 int verb_fail(const struct verb *verb, enum cuttle_status status, const struct cuttle_error *error);
@@ -105,7 +108,8 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 
 // clang-format off
 #define MODEL_OPTION(structure) \
-	{.name = "model", .letter = 'm', OPTION(structure, open.model), .argument = "FILE", \
+	{.name = "model", .first = true, .letter = 'm', OPTION(structure, open.model), \
+	 .argument = "FILE", \
 	 .help = "the model, a GGUF file"}
 #define MACHINE_OPTIONS(structure) \
 	{.name = "threads", .letter = 't', OPTION(structure, open.threads), .argument = "COUNT", \
@@ -122,7 +126,8 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 	         "a swap disk; exit 2 when ulimit -l is too small"}
 #define MODEL_OPTIONS(structure) MODEL_OPTION(structure), MACHINE_OPTIONS(structure)
 #define OUTPUT_OPTION(structure, member) \
-	{.name = "output", .letter = 'o', OPTION(structure, member), .argument = "FILE", \
+	{.name = "output", .first = true, .letter = 'o', OPTION(structure, member), \
+	 .argument = "FILE", \
 	 .help = "default -, standard output; a file of this name is replaced when all is " \
 	         "written, but never an input"}
 #define FORMAT_OPTIONS(structure, format, delimiter) \

@@ -180,8 +180,8 @@ static enum cuttle_status store_words(const struct words_values *values,
 static int make_words(const struct verb *verb, const struct words_values *values) {
 	const struct verb_need needs[] = {
 	    {!values->vectors && (!values->open.model || !*values->open.model),
-	     VERB_MODEL ", or --vectors FILE"},
-	    {!values->output, "-o FILE"}};
+	     VERB_MODEL ", or --vectors FILE", VERB_MODEL_SAMPLE},
+	    {!values->output, "-o FILE", "-o words.cw"}};
 	int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	if (code) return code;
 	const struct path_use uses[] = {PATH_ALONE("-m", values->open.model, PATH_MODEL),
