@@ -44,7 +44,7 @@ def session(lines):
 
 def loose(page, line):
     """The commands of a line outside all blocks."""
-    cell = re.match(r"\| `(cuttle [^`]*)`", line)
+    cell = re.match(r"\| `(cuttle [^`]*)` \|", line)
     if cell:
         yield cell.group(1).replace("\\|", "|")
     elif page.endswith("README.md"):

@@ -65,9 +65,9 @@ run() {
 		s,cuttle serve -m,cuttle serve --listen 127.0.0.1:$port -m,
 		s,cuttle words -m model\.gguf,cuttle words --vectors ../vectors.txt --count 40," >"$folder.script"
 	grep -q '^} >' "$folder.script" || return 0
-	(unset CUTTLE_MODEL && cd "$folder" && furnish "$1" && PATH=$work/bin:$PATH timeout 200 bash -eu "../$folder.script" 2>../err) || {
+	(unset CUTTLE_MODEL && cd "$folder" && furnish "$1" && PATH=$work/bin:$PATH timeout 200 bash -eu "../$folder.script" 2>"../$folder.err") || {
 		last=$(printf '%s\n' "$folder.said"/*.said | sort -V | tail -1)
-		fail "$1: this fails: $(cat "${last%.said}.block"): $(tail -3 "$last") $(cat err)"
+		fail "$1: this fails: $(cat "${last%.said}.block"): $(tail -3 "$last") $(cat "$folder.err")"
 	}
 	for wanted in "$folder.said"/*.wanted; do
 		[ -e "$wanted" ] || continue
@@ -78,8 +78,22 @@ run() {
 	echo "$1: $(grep -c '^} >' "$folder.script") blocks of commands"
 }
 
+# Whether there is what docs/SERVER.md needs.
+serves() { command -v curl >/dev/null && "$CUTTLE" serve -m none 2>&1 | grep -qv 'built without' && /sbin/ldconfig -p | grep -q libmicrohttpd.so.12; }
+
 [ ${#pages[@]} -gt 0 ] || pages=("${public[@]}")
-for page in "${pages[@]}"; do run "$page"; done
+running=()
+for page in "${pages[@]}"; do
+	[ "$page" != docs/SERVER.md ] || serves || { echo "SKIPPED: $page: curl, libmicrohttpd12 or the server is not there" && continue; }
+	run "$page" >"${page//[\/.]/-}.log" 2>&1 &
+	running+=("$!:$page")
+done
+bad=0
+for one in "${running[@]}"; do
+	wait "${one%%:*}" || bad=1
+	cat "$(tr '/.' '--' <<<"${one#*:}").log"
+done
+[ $bad = 0 ] || exit 1
 if [ -e docs-TUTORIAL-md/inside.html ]; then
 	says docs-TUTORIAL-md/inside.html 'do not publish'
 	says docs-TUTORIAL-md/outside.html '2 files were left out'
