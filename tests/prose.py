@@ -129,7 +129,7 @@ def main(arguments):
         if page.startswith("bench/") or page in ("ARCHITECTURE.md", "CONTRIBUTING.md"):
             continue
         if page == "dp/PRIVACY.md":
-            text = text[: text.find("\n## The promise")]
+            text = text[: text.find("\n## The promise\n")]
         line = measure(page, text, faults)
         if table:
             print(line)
