@@ -3,17 +3,18 @@
 """Measures the sentences of pages for users, and finds dead links. tests/cli/docs.sh calls it.
 
 usage: prose.py [--table] ROOT PAGE...
-       prose.py --text NAME <TEXT
+       prose.py --help-of CUTTLE [--table]
 
 What counts. Blocks of commands, addresses of links and headings are left out. `A span of code` is one word. A sentence ends
 with . ! or ? before white space, and at the end of a paragraph, of an item of a list and of a cell of a table. Items and cells
 count for the longest sentence, but not for the mean where they have fewer than five words: labels would make a page look simple.
-Of dp/PRIVACY.md its beginning counts alone, up to "## The promise". With --text the words come from standard input, as a help
-prints them.
+Of dp/PRIVACY.md its beginning counts alone, up to "## The promise". With --help-of the help of every verb is a page: what it says
+of each option, and its paragraphs; lines that are indented show commands.
 Fails where the mean of a page is above 15 words, a sentence has more than 30, or a link leads nowhere. --table prints a line a
 page: lines, sentences, mean, longest, share above 25 words."""
 import os
 import re
+import subprocess
 import sys
 
 MEAN, LONGEST, LABEL = 15, 30, 5
@@ -113,13 +114,28 @@ def links(root, page, text, faults):
             faults.append("%s: a link to %s, which has no such heading" % (page, target))
 
 
+def helps(cuttle):
+    """Yields a name and a page for each verb's help."""
+    def says(*words):
+        return subprocess.run([cuttle, "help", *words], capture_output=True, text=True, check=True).stdout
+
+    for verb in says("--verbs").split():
+        options, _, about = says(verb, "--all").partition("\n  -h, --help\n")
+        lines = ["- " + " ".join(re.split(r"(?:  +|\n +)", option, maxsplit=1)[1:]).split("\n\n")[0]
+                 for option in re.split(r"\n +(?:-., )?--(?=[a-z])", options)[1:]]
+        lines = [" ".join(line.split()) for line in lines]
+        yield verb, "\n".join(lines + [re.sub(r"(?m)^ +.*\n", "", about)])
+
+
 def main(arguments):
     faults, table = [], arguments[:1] == ["--table"]
     if table:
         arguments = arguments[1:]
-    if arguments[0] == "--text":
-        line = measure(arguments[1], sys.stdin.read(), faults)
-        print(line)
+    if arguments[0] == "--help-of":
+        for name, text in helps(arguments[1]):
+            line = measure(name, text, faults)
+            if "--table" in arguments:
+                print(line)
         return report(faults)
     root = arguments[0]
     for page in arguments[1:]:

@@ -33,9 +33,9 @@ _Static_assert(sizeof NAMES / sizeof *NAMES == AUDIT_ACTIONS, "a name for each a
 static const struct option_entry OPTIONS[] = {
 	MODEL_OPTION(struct generate_values),
 	{.name = "input", .first = true, .letter = 'i', VALUE(request.input), .argument = "FILE",
-	 .help = "references: of invariant those that are compared; of games what stands around "
-	         "the canary, without which the other places are null; of overlap and lot those "
-	         "of the run"},
+	 .help = "references. invariant compares them. Of games they stand around the "
+	         "canary, without which the other places are null. Of overlap and lot "
+	         "they are those of the run"},
 	{.name = "text-field", .first = true, VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the document (default text)"},
 	{.name = "public", .first = true, AUDITED(references_public), .group = 'p',
@@ -44,8 +44,9 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "they are private, and so is every number: the report is stamped, its file has "
 	         "mode 0600"},
 	{.name = "receipt", .first = true, AUDITED(request.receipt), .argument = "FILE",
-	 .help = "the run that is audited: B, T, clip and the like are taken from it; the prompts "
-	         "must be given as they were; recover takes one of cuttle sanitize, too"},
+	 .help = "the run that is audited: B, T, clip and the like are taken from it. The "
+	         "prompts must be given as they were. recover takes one of cuttle "
+	         "sanitize, too"},
 	{.name = "texts", .first = true, AUDITED(request.texts), .argument = "OUT",
 	 .help = "what a run wrote, JSONL, CSV or TSV; invariant goes through these texts again, "
 	         "and draws its own without them"},
@@ -54,8 +55,8 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "held-out", AUDITED(request.held_out), .argument = "FILE",
 	 .help = "overlap: references of the same kind that the run did not read"},
 	{.name = "draw", AUDITED(request.draw), .argument = "FILE",
-	 .help = "lot, before the run: writes the records of -i that are in by lot, for generate; "
-	         "those that are out become empty lines, which are null"},
+	 .help = "lot, before the run: writes the records of -i that are in by lot, for "
+	         "generate. Those that are out become empty lines, which are null"},
 	{.name = "members", AUDITED(request.members), .argument = "FILE",
 	 .help = "lot, after the run: what --draw wrote"},
 	{.name = "words", AUDITED(request.words), .argument = "WORDS",
@@ -146,36 +147,40 @@ static const struct option_heading HEADINGS[] = {
 };
 
 static const char ABOUT[] =
-	"invariant  goes through texts with all references, and again with each of them null; for "
-	"every token and reference the range of ln(P/P') over all candidates must be within eta. "
-	"It sees any error of the mechanism in these texts; the others see what leaks.\n"
-	"canary     draws texts with a canary in the batch and without it, and tells both apart by "
-	"the odds of their tokens; its threshold comes from games that do not count.\n"
-	"one-run    puts a canary into each batch, or not, by lot, and guesses the surest fifth.\n"
-	"recover    hides one of R secrets in the canary, and guesses it: by LOSS, the likeliest "
-	"text, and by MIN-K, the least unlikely tokens. With a receipt of cuttle sanitize the "
-	"canary is a document that is rewritten, and its secret is marked; the control mixes in "
-	"all of the private row.\n"
-	"exposure   hides one of R secrets, and asks how early it comes among all guesses: 1.44 "
+	"invariant goes through texts with all references, and again with each of them null. "
+	"For every token and reference the range of ln(P/P') over all candidates must be "
+	"within eta. It sees any error of the mechanism in these texts; the others see what "
+	"leaks.\n"
+	"canary draws texts with a canary in the batch and without it, and tells both apart by "
+	"the odds of their tokens. Its threshold comes from games that do not count.\n"
+	"one-run puts a canary into each batch, or not, by lot, and guesses the surest "
+	"fifth.\n"
+	"recover hides one of R secrets in the canary, and guesses it. LOSS takes the "
+	"likeliest text, and MIN-K the least unlikely tokens. With a receipt of cuttle "
+	"sanitize the canary is a document that is rewritten, and its secret is marked. The "
+	"control then mixes in all of the private row.\n"
+	"exposure hides one of R secrets, and asks how early it comes among all guesses: 1.44 "
 	"bits where nothing leaks.\n"
-	"overlap    the longest run of tokens, and the share of 8-grams, that texts have in common "
-	"with used references, less the same with held-out ones; p by permutations.\n"
-	"lot        before the run --draw decides by lot which records are in; after it, --members "
-	"guesses that from the longest run of tokens that a text has in common with each record, "
-	"or with --score nearest from how near a text comes to it in meaning.\n"
-	"invert     how many words of perturbed texts are unchanged, or among the ten nearest "
-	"words to what stands there.\n\n"
+	"overlap tells the longest run of tokens, and the share of 8-grams, that texts have in "
+	"common with used references. It takes off the same with held-out ones; p is by "
+	"permutations.\n"
+	"lot decides before the run which records are in, by lot (--draw). After it, --members "
+	"guesses that from the longest run of tokens that a text has in common with each "
+	"record. With --score nearest it guesses from how near a text comes to it in "
+	"meaning.\n"
+	"invert tells how many words of perturbed texts are unchanged, or among the ten "
+	"nearest words to what stands there.\n\n"
 
 	"Exit code 7: the claim is contradicted, by a bound that is wrong once in a million "
-	"audits, or by a range above eta. Exit code 0 says less: epsilon is at least the bound, "
-	"and how far above it nobody knows. Each game is also played with a control, the same run "
-	"by --method none, which protects nothing; where that is not caught either, the audit is "
-	"void, which is exit code 0, too: read the verdict. With 200 games canary can show 3.3 and "
-	"no more, recover ln R.\n\n"
+	"audits, or by a range above eta. Exit code 0 says less. Epsilon is at least the "
+	"bound, and how far above it nobody knows. Each game is also played with a control, "
+	"the same run by --method none, which protects nothing. Where that is not caught "
+	"either, the audit is void. Its exit code is 0, too: read the verdict. With 200 games "
+	"canary can show 3.3 and no more, recover ln R.\n\n"
 
 	"Canaries are invented: a beginning as the model writes it, then unlikely words. With "
-	"public references around them, or none, all may be published. Nothing protects what is "
-	"computed from private ones, and no ledger counts it.\n";
+	"public references around them, or none, all may be published. Nothing protects what "
+	"is computed from private ones, and no ledger counts it.\n";
 // clang-format on
 
 struct audit_run {

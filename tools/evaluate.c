@@ -53,8 +53,8 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "dataset", .first = true, VALUE(request.dataset), .argument = "NAME",
 	 .help = "name of the references in the ledger"},
 	{.name = "unit-key", VALUE(request.unit_key), .argument = "FIELD",
-	 .help = "field that says whose a reference is, for a ledger that counts by it; one "
-	         "without it is null; the guarantee stays that of one record"},
+	 .help = "field that says whose a reference is, for a ledger that counts by it. "
+	         "One without it is null. The guarantee stays that of one record"},
 	{.name = "baseline", .first = true, VALUE(request.baseline), .argument = "FILE",
 	 .help = "what the model writes from the public prompt alone: the lower anchor"},
 	{.name = "text-field", .first = true, VALUE(request.text_field), .argument = "NAME",
@@ -66,8 +66,8 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "test", .first = true, VALUE(request.test), .argument = "FILE",
 	 .help = "real texts with labels, none of which stands in the other files"},
 	{.name = "lexicon", VALUE(request.lexicon), .argument = "FILE",
-	 .help = "public terms, one a line: how many of them a text has, in any case of letters, "
-	         "with other spaces, dashes or forms of accents"},
+	 .help = "public terms, one a line: how many of them a text has. Letters may have "
+	         "any case, and spaces, dashes and accents other forms"},
 	{.name = "features-a", VALUE(request.features_a), .argument = "NPY",
 	 .help = "the references' vectors from another encoder, NumPy's format, float32 or "
 	         "float64, one row a record"},
@@ -100,35 +100,36 @@ static const struct option_heading HEADINGS[] = {
 };
 
 static const char ABOUT[] =
-	"Writes a table with a row for each run and two anchors: real against real (every other "
-	"reference against those between), and the public prompt alone (--baseline). A run is "
-	"good when it is near the first and well above the second. Halves are fewer texts, which "
-	"lowers MAUVE a little: a run may stand above the first.\n\n"
+	"Writes a table with a row for each run and two anchors. One is real against real: "
+	"every other reference against those between. The other is the public prompt alone "
+	"(--baseline). A run is good when it is near the first and well above the second. "
+	"Halves are fewer texts, which lowers MAUVE a little: a run may stand above the "
+	"first.\n\n"
 
 	"Columns: MAUVE with c = .9, as papers have it, and with c = 5, which still tells good "
-	"runs apart; perplexity under the model, and its distance from the references', as mean "
-	"|PPL(x) - mean| and as |mean - mean|, beside the median, since a few very short texts "
-	"can make up most of a mean; length in tokens; distinct words, pairs and "
-	"triples, repeats, copies, cosines; terms of a lexicon; accuracy and mean recall of a "
-	"task. Texts count with their first 512 tokens. MAUVE compares within one table only: "
-	"all files are clustered together, into max(2, N/20) clusters for the N texts of the "
-	"smallest file. Take a model that did not write the texts, if you have one.\n\n"
+	"runs apart. Perplexity under the model has a mean and a median, since a few very "
+	"short texts can make up most of a mean. Its distance from the references' is told as "
+	"mean |PPL(x) - mean| and as |mean - mean|. Then come length in tokens, distinct "
+	"words, pairs and triples, repeats, copies, cosines, terms of a lexicon, and accuracy "
+	"and mean recall of a task. Texts count with their first 512 tokens. MAUVE compares "
+	"within one table only: all files are clustered together. There are max(2, N/20) "
+	"clusters for the N texts of the smallest file. Take a model that did not write the "
+	"texts, if you have one.\n\n"
 
 	"Nothing protects what is computed from the references, and no ledger counts it. Of "
 	"private ones each number tells something, so --public or --private must be said. "
-	"FILE" FEATURE_FILE " is always for its owner alone. A run or baseline that says NOT "
-	"PRIVATE, in its note or in the receipt beside it (out.jsonl -> out.receipt.json), was "
-	"drawn from references that nothing protects: then the table is private, too, and with -e "
-	"there is none.\n\n"
+	"FILE" FEATURE_FILE " is always for its owner alone. A run or baseline may say NOT "
+	"PRIVATE, in its note or in the receipt beside it (out.jsonl -> out.receipt.json). "
+	"Then it was drawn from references that nothing protects. So the table is private, "
+	"too, and with -e there is none.\n\n"
 
-	"With -e the clusters come from the runs and the baseline. Each reference votes for its "
-	"nearest cluster, once; a null, blank or unreadable one for none. Votes have 8 parts of "
-	"rho. The sum of tokens and that of -ln P of a token, each of them clamped to 256 tokens "
-	"or 4 nats around the runs' mean, have 1 part each. What the answers cost stands in the "
-	"table. "
-	"The number of lines is public. The noise is drawn once and kept in OUT.journal, so that a "
-	"stopped command goes on with it. Whether a reference stands in a run is not told then. "
-	"References that no run read pay here alone.\n\n"
+	"With -e the clusters come from the runs and the baseline. Each reference votes for "
+	"its nearest cluster, once; a null, blank or unreadable one for none. Votes have 8 "
+	"parts of rho. The sum of tokens and that of -ln P of a token have 1 part each. Each "
+	"is clamped to 256 tokens or 4 nats around the runs' mean. What the answers cost "
+	"stands in the table. The number of lines is public. The noise is drawn once and kept "
+	"in OUT.journal, so that a stopped command goes on with it. Whether a reference stands "
+	"in a run is not told then. References that no run read pay here alone.\n\n"
 
 	"A run that is the reference file, or has one of its texts, ends the command with exit "
 	"code 4: copies would look perfect.\n";

@@ -39,8 +39,8 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "text-field", .first = true, VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the text (default text)"},
 	{.name = "unit-key", VALUE(request.unit_key), .argument = "FIELD",
-	 .help = "field that says whose a record is, for a ledger that counts by it; one without "
-	         "it is null; the guarantee stays that of one record"},
+	 .help = "field that says whose a record is, for a ledger that counts by it. One "
+	         "without it is null. The guarantee stays that of one record"},
 	{.name = "epsilon", .first = true, .letter = 'e', VALUE(request.epsilon),
 	 .range = EPSILON_RANGE,
 	 .argument = "EPS",
@@ -77,8 +77,8 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "top-k", VALUE(top_k), .argument = "K", .most = 1 << 24,
 	 .help = "likeliest tokens that one is drawn from; 0 = all (default 100)"},
 	{.name = "stop", VALUE(stops), .argument = "auto|none|STRING",
-	 .help = "as in cuttle generate, but no public example says what auto (default) would look "
-	         "for: it is \\n###, in the form continue alone"},
+	 .help = "as in cuttle generate. No public example says what auto (default) would "
+	         "look for: it is \\n###, in the form continue alone"},
 	{.name = "seed", VALUE(request.seed), .argument = "SEED", .most = INT64_MAX,
 	 .help = "draw the public texts from this seed; without it one is drawn. The receipt has "
 	         "it; noise never follows from it"},
@@ -116,23 +116,23 @@ static const struct option_heading HEADINGS[] = {
 };
 
 static const char ABOUT[] =
-	"Aug-PE (Xie and others 2024). N L texts are drawn from the public prompt. Then, G times, "
-	"each record votes for the text that is nearest to it, by the model's own vectors; the "
-	"counts get noise; the N texts with most votes stay, and L - 1 variations of each are "
-	"drawn from a prompt that shows it. No private record is ever in a prompt. Out come the N "
-	"texts that stay at last, {\"index\",\"text\",\"tokens\",\"finish\",\"votes\"}, most votes "
-	"first.\n\n"
+	"Aug-PE (Xie and others 2024). N L texts are drawn from the public prompt. Then, G "
+	"times, each record votes for the text that is nearest to it, by the model's own "
+	"vectors. The counts get noise, and the N texts with most votes stay. L - 1 variations "
+	"of each are drawn from a prompt that shows it. No private record is ever in a prompt. "
+	"Out come the N texts that stay at last, "
+	"{\"index\",\"text\",\"tokens\",\"finish\",\"votes\"}, most votes first.\n\n"
 
-	"EPS and D are for one record of all G votes together. A null, blank or unreadable record "
-	"votes for none, and nobody is told. The number of lines is public. Noise is discrete "
-	"Gaussian with sigma = sqrt(K G / (2 rho)): with G = 10 and D = 1e-6 it is 14.3 at EPS 1, "
-	"5.2 at 3, 1.8 at 10. A text that is to be seen needs several times as many votes: with "
-	"few records take a small -N and -L.\n\n"
+	"EPS and D are for one record of all G votes together. A null, blank or unreadable "
+	"record votes for none, and nobody is told. The number of lines is public. Noise is "
+	"discrete Gaussian with sigma = sqrt(K G / (2 rho)). With G = 10 and D = 1e-6 it is "
+	"14.3 at EPS 1, 5.2 at 3, 1.8 at 10. A text that is to be seen needs several times as "
+	"many votes. With few records take a small -N and -L.\n\n"
 
-	"With --ledger the run is charged for all records before the first vote. Every token and "
-	"every noisy count is journalled in OUT.journal before it is used. After a kill the same "
-	"command goes on, on the input it was begun with and on no other (exit 2), and ends in "
-	"the same bytes; see generate for journal, receipt and paths.\n";
+	"With --ledger the run is charged for all records before the first vote. Every token "
+	"and every noisy count is journalled in OUT.journal before it is used. After a kill "
+	"the same command goes on, and ends in the same bytes. It needs the input it was begun "
+	"with, and takes no other (exit 2). See generate for journal, receipt and paths.\n";
 // clang-format on
 
 static void settle_evolve(struct evolve_values *values) {

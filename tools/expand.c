@@ -53,13 +53,15 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "draw from this seed; without it one is drawn. The receipt has it, and whoever "
 	         "has the earlier output can draw the same texts again"},
 	{.name = "trim", VALUE(trim), .argument = "sentence|none",
-	 .help = "sentence (default): a text that was cut short ends with its last whole sentence, "
-	         "if half of it or more is left; none: every text as it was drawn"},
+	 .help = "sentence (default): a text that was cut short ends with its last whole "
+	         "sentence, if half of it or more is left. none: every text as it was "
+	         "drawn"},
 	{.name = "stop", VALUE(stops), .argument = "auto|none|STRING",
 	 .help = "as in cuttle generate; auto (default) looks at the texts that it kept"},
 	{.name = "drop", .first = true, VALUE(drop), .argument = "LIST",
-	 .help = "as in cuttle generate: duplicates, loops, unlikely, or several with a comma "
-	         "between; earlier texts count, too: what repeats one goes to OUT.dropped.jsonl"},
+	 .help = "as in cuttle generate: duplicates, loops, unlikely, or several with a "
+	         "comma between. Earlier texts count, too: what repeats one goes to "
+	         "OUT.dropped.jsonl"},
 	{.name = "kind", .first = true, VALUE(request.plan.kind), .argument = "NOUN",
 	 .help = "what a document is, as it was told to cuttle generate (default text)"},
 	CHAT_OPTIONS(struct expand_values),
@@ -96,29 +98,30 @@ static const struct option_heading HEADINGS[] = {
 
 static const char ABOUT[] =
 	"Reads no private record. The texts that cuttle generate kept have a guarantee, and "
-	"whatever is computed from them has the same one: this is post-processing, costs nothing, "
-	"and asks no ledger. So it can go on for as long as the model has something to say; it "
-	"says nothing about the records that the kept texts do not say.\n\n"
+	"whatever is computed from them has the same one. This is post-processing: it costs "
+	"nothing, and asks no ledger. So it can go on for as long as the model has something "
+	"to say. It says nothing about the records that the kept texts do not say.\n\n"
 
 	"Each text is drawn from the public prompt alone, with E kept texts of one category as "
-	"examples, at the temperature and among the candidates of the earlier run. Its line names "
-	"their indices as \"parents\". How often a category comes follows from the noisy counts of "
-	"the earlier receipt where it has a histogram, else from how many kept texts carry it. "
-	"Category, parents and tokens of text i follow from the seed and i: a larger -N begins "
-	"with the same texts.\n\n"
+	"examples. Temperature and candidates are those of the earlier run. Its line names the "
+	"examples' indices as \"parents\". How often a category comes follows from the noisy "
+	"counts of the earlier receipt. Without a histogram there it follows from how many "
+	"kept texts carry it. Category, parents and tokens of text i follow from the seed and "
+	"i. So a larger -N begins with the same texts.\n\n"
 
-	"--drop asks about the kept texts first: one that repeats an earlier one, or itself, is "
-	"shown to nobody, and what repeats a kept text is a duplicate. For unlikely the kept texts "
-	"stand in for the public examples, the first 32 of them, each scored behind others of its "
-	"category.\n\n"
+	"--drop asks about the kept texts first. One that repeats an earlier one, or itself, "
+	"is shown to nobody. What repeats a kept text is a duplicate. For unlikely the kept "
+	"texts stand in for the public examples: the first 32, each scored behind others of "
+	"its category.\n\n"
 
-	"The receipt must agree with itself and be that of the output, else nothing is drawn (exit "
-	"7). The new receipt has the hashes of both, and repeats what they promise and to whom; "
-	"cuttle receipt verify --parent compares them. Texts of a NOT PRIVATE run stay NOT "
-	"PRIVATE.\n\n"
+	"The receipt must agree with itself and be that of the output, else nothing is drawn "
+	"(exit 7). The new receipt has the hashes of both, and repeats what they promise and "
+	"to whom. cuttle receipt verify --parent compares them. Texts of a NOT PRIVATE run "
+	"stay NOT PRIVATE.\n\n"
 
-	"Tokens are journalled in OUT.journal. After a kill or a full disk the same command goes "
-	"on and ends in the same bytes. No path that it reads may be one that it writes.\n";
+	"Tokens are journalled in OUT.journal. After a kill or a full disk the same command "
+	"goes on and ends in the same bytes. No path that it reads may be one that it "
+	"writes.\n";
 // clang-format on
 
 static struct expand_values expand_defaults(void) {

@@ -25,8 +25,8 @@ struct tagging_values {
 /* `usual` is the tagger of those who give none, as the help says it. */
 #define TAGGING_OPTIONS(structure, member, usual) \
 	{.name = "tagger", OPTION(structure, member.tagger), .argument = "rules|none|CMD", \
-	 .help = "rules: those of cuttle; none: the spans that the documents have; or a command, " \
-	         "split at spaces, that gets a line {\"id\",\"text\"} for each document and " \
+	 .help = "rules: those of cuttle. none: the spans that the documents have. Or a command, " \
+	         "split at spaces. It gets a line {\"id\",\"text\"} for each document and " \
 	         "answers with a line {\"id\",\"spans\"}, as examples/tag_presidio.py does " \
 	         "(default " usual ")"}, \
 	{.name = "tagger-seconds", OPTION(structure, member.seconds), .argument = "S", .least = 1, \

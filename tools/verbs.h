@@ -114,16 +114,16 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 #define MACHINE_OPTIONS(structure) \
 	{.name = "threads", .letter = 't', OPTION(structure, open.threads), .argument = "COUNT", \
 	 .most = 1024, \
-	 .help = "worker threads (default: the cores this process may use); results do not " \
-	         "depend on it"}, \
+	 .help = "worker threads (default: the cores this process may use). Results do " \
+	         "not depend on it"}, \
 	{.name = "isa", OPTION(structure, open.isa), .argument = "NAME", \
-	 .help = "kernels: auto, scalar, avx2, avxvnni, avx512, amx, neon, dotprod, or blas " \
-	         "(OpenBLAS reads the prompts); all but blas give the same bits"}, \
+	 .help = "kernels: auto, scalar, avx2, avxvnni, avx512, amx, neon, dotprod, or " \
+	         "blas (OpenBLAS reads the prompts). All but blas give the same bits"}, \
 	{.name = "cpu-mask", .letter = 'C', OPTION(structure, open.cpu_mask), .argument = "HEX", \
 	 .help = "run on these processors only, e.g. 3 for the first two"}, \
 	{.name = "mlock", OPTION(structure, open.mlock), \
-	 .help = "keep the weights and what is computed from the references in memory, never on " \
-	         "a swap disk; exit 2 when ulimit -l is too small"}
+	 .help = "keep the weights and what is computed from the references in memory, " \
+	         "never on a swap disk. Exit 2 when ulimit -l is too small"}
 #define MODEL_OPTIONS(structure) MODEL_OPTION(structure), MACHINE_OPTIONS(structure)
 #define OUTPUT_OPTION(structure, member) \
 	{.name = "output", .first = true, .letter = 'o', OPTION(structure, member), \
@@ -132,9 +132,9 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 	         "written, but never an input"}
 #define FORMAT_OPTIONS(structure, format, delimiter) \
 	{.name = "input-format", OPTION(structure, format), .argument = "auto|jsonl|csv", \
-	 .help = "auto: by the ending, .csv, .tsv, or any other for JSONL; other formats are " \
-	         "refused with the command that converts them. Between tabs, a quote is a " \
-	         "character: csv reads it as CSV does"}, \
+	 .help = "auto: by the ending, .csv, .tsv, or any other for JSONL. Other formats " \
+	         "are refused with the command that converts them. Between tabs, a quote " \
+	         "is a character: csv reads it as CSV does"}, \
 	{.name = "delimiter", OPTION(structure, delimiter), .argument = "CHAR", \
 	 .help = "read CSV with this between its columns, e.g. ';' or '\\t' (default: a comma, " \
 	         "in .tsv a tab)"}
@@ -146,8 +146,8 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 	{.name = "sign", OPTION(structure, request.sign), .argument = "FILE", \
 	 .help = "sign the receipt with this secret key (made by cuttle ledger key)"}, \
 	{.name = "overwrite", OPTION(structure, request.overwrite), \
-	 .help = "replace the output, receipt and journal of another command; what it drew stays " \
-	         "spent, and this one spends again"}
+	 .help = "replace the output, receipt and journal of another command. What it " \
+	         "drew stays spent, and this one spends again"}
 #define PROGRESS_OPTIONS(structure) \
 	{.name = "progress", OPTION(structure, progress), .argument = "auto|json|off", \
 	 .help = "on standard error (default auto)"}, \

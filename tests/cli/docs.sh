@@ -11,7 +11,8 @@ pages=("$@")
 . "$root/tests/cli/check.bash"
 cd "$root" && public=(README.md SECURITY.md CHANGELOG.md docs/*.md) && others=(dp/PRIVACY.md ARCHITECTURE.md CONTRIBUTING.md bench/*.md) && cd "$work" || exit 1
 #"$root/tests/prose.py" "$root" "${public[@]}" "${others[@]}" || fail "a page is hard to read, or a link leads nowhere"
-#"$root/tests/pages.py" words "$CUTTLE" "$root" "${public[@]}" || fail "a page names what is not there"
+#"$root/tests/prose.py" --help-of "$CUTTLE" || fail "a help is hard to read"
+"$root/tests/pages.py" words "$CUTTLE" "$root" "${public[@]}" || fail "a page names what is not there"
 [ "$(wc -l <"$root/README.md")" -le 90 ] || fail "README.md has $(wc -l <"$root/README.md") lines"
 
 # A letter is a token to the tiny model, so that its prompts are longer than 512 tokens: 8,192 here.
