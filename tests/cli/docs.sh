@@ -9,7 +9,8 @@ root=$(dirname "$(realpath "$0")")/../..
 pages=("$@")
 # shellcheck source=/dev/null
 . "$root/tests/cli/check.bash"
-cd "$root" && public=(README.md SECURITY.md CHANGELOG.md docs/*.md) && others=(dp/PRIVACY.md ARCHITECTURE.md CONTRIBUTING.md bench/*.md) && cd "$work" || exit 1
+public=(README.md SECURITY.md CHANGELOG.md "$root"/docs/*.md) others=(dp/PRIVACY.md ARCHITECTURE.md CONTRIBUTING.md "$root"/bench/*.md)
+public=("${public[@]#"$root/"}") others=("${others[@]#"$root/"}")
 #"$root/tests/prose.py" "$root" "${public[@]}" "${others[@]}" || fail "a page is hard to read, or a link leads nowhere"
 #"$root/tests/prose.py" --help-of "$CUTTLE" || fail "a help is hard to read"
 "$root/tests/pages.py" words "$CUTTLE" "$root" "${public[@]}" || fail "a page names what is not there"
@@ -50,6 +51,7 @@ furnish() {
 
 # A folder in memory for a server, and a port of its own.
 memory=/dev/shm/cuttle-docs-$$
+# shellcheck disable=SC2154 # check.bash makes $work
 trap '[ $BASHPID != $$ ] || rm -rf "$work" "$memory"' EXIT
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 

@@ -27,7 +27,7 @@ for verb in $verbs; do
 	same out <("$CUTTLE" "$verb" --help --all) "help $verb --all and $verb --help --all differ"
 	awk 'length > 110 { exit 1 }' out || fail "help $verb --all has long lines"
 	if [ "$(tail -1 first)" = "All options: cuttle help $verb --all" ]; then
-		[ "$options" -ge 8 ] && [ "$options" -le 20 ] || fail "the short help of $verb has $options options"
+		[[ $options -ge 8 && $options -le 20 ]] || fail "the short help of $verb has $options options"
 		[ "$(grep -cE '^  (    |-., )--' out)" -gt 26 ] || fail "$verb has few options, and a short help"
 		while IFS= read -r line; do
 			grep -qxF -- "$line" out || fail "help $verb --all lacks a line of the short help: $line"
