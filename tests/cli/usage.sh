@@ -134,6 +134,8 @@ refused 2 model infp -m refs.jsonl
 says err 'missing: -m MODEL .*, -i REFS, -o OUT, -e EPS or --clip C; for example: cuttle generate -m '
 refused 2 generate -o out.jsonl
 says err 'missing: -i REFS, -e EPS or --clip C;'
+refused 2 generate --xyzzy
+says err '^cuttle generate: --xyzzy: is not an option here; cuttle help generate --all shows those there are$'
 refused 2 generate --temprature 1
 says err '--temprature: .* did you mean --temperature\?'
 for verb in $("$CUTTLE" help --verbs); do
