@@ -191,6 +191,7 @@ help:
 	@echo 'make test      packages, model, build, every test at the smallest size that can still fail; the ten slowest come last'
 	@echo 'make test-all  the same, every test at its full size, as .ci/run does'
 	@echo 'make check     every test at its full size, with what is installed already'
+	@echo 'make docs-check  runs every command line of README.md and docs/ on small inputs, measures their sentences and follows their links'
 	@echo 'make test-nightly  statistics with fresh random bits and more of them, games for secrets, timing; an hour'
 	@echo 'make core      $(BUILD)-core/libcuttle.a, which needs libc, libm and pthread alone, for appliances; CC=aarch64-linux-gnu-gcc'
 	@echo 'make asan      every test under ASan and UBSan, in $(BUILD)-asan'
@@ -243,9 +244,13 @@ tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny gen_edits cuttle_next stead
 check: all tests
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_EXAMPLE=$(BUILD)/example CUTTLE_MODEL=$(MODEL) CUTTLE_DATA=$(DATA) tests/run.sh $(addprefix $(BUILD)/tests/,$(TESTS)) $(addprefix $(BUILD)/replay/,$(FUZZ))
 
+# Every command line of README.md and docs/, on small inputs; their sentences and links. It is one of the tests of make test, too.
+docs-check: $(BUILD)/cuttle $(BUILD)/tests/gen_tiny
+	@CUTTLE=$(BUILD)/cuttle CUTTLE_MODEL=$(MODEL) tests/cli/docs.sh
+
 NIGHTLY := test_dp_oracle test_dp_fusion test_dp_mixture test_sampling test_isolation test_canary test_timing test_vocab test_splits
 # Scripts that by day use a tiny model, or repeat less.
-NIGHTLY_CLI := budget games infer kill ledger noninterference savings serve serve_jobs tag trace tutorial units
+NIGHTLY_CLI := budget docs games infer kill ledger noninterference savings serve serve_jobs tag trace units
 test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY) gen_tiny gen_edits cuttle_next) $(BUILD)/cuttle $(BUILD)/loopback $(BUILD)/fusion $(BUILD)/recovery
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_MODEL=$(MODEL) CUTTLE_DATA=$(DATA) CUTTLE_TEST_NIGHTLY=1 CUTTLE_TEST_CLI=0 CUTTLE_TEST_JOBS=1 \
 		tests/run.sh $(filter $(BUILD)/tests/test_%,$^) $(NIGHTLY_CLI:%=tests/cli/%.sh)
@@ -370,6 +375,6 @@ deb:
 clean:
 	rm -rf build build-*/
 
-.PHONY: all help demo demo-evaluate demo-sanitize demo-infer test test-all test-nightly tests check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs prove format lint install install-command install-library install-headers uninstall static musl deb clean FORCE
+.PHONY: all help demo demo-evaluate demo-sanitize demo-infer test test-all test-nightly tests check docs-check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs prove format lint install install-command install-library install-headers uninstall static musl deb clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)

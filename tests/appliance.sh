@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds what an appliance gets: the command as one file, and the library with musl. Both run in a folder where nothing else is, and the
-# command as tests/cli/memory.sh asks. It prints what README says of it: size, time to start, memory. It fails if a file needs a loader,
+# command as tests/cli/memory.sh asks. It prints what docs/PACKAGES.md says of it: size, time to start, memory. It fails if a file needs a loader,
 # if something does not run there, if the command is larger than 6 MB, or if three references take more than 160 MiB of memory.
 # usage: tests/appliance.sh
 # Environment: CUTTLE_MODEL.

@@ -32,21 +32,23 @@ _Static_assert(sizeof NAMES / sizeof *NAMES == AUDIT_ACTIONS, "a name for each a
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	MODEL_OPTION(struct generate_values),
-	{.name = "input", .letter = 'i', VALUE(request.common.input), .argument = "FILE",
-	 .help = "references: of invariant those that are compared; of games what stands around "
-	         "the canary, without which the other places are null; of overlap and lot those "
-	         "of the run"},
-	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
+	{.name = "input", .first = true, .letter = 'i', VALUE(request.common.input),
+	 .argument = "FILE",
+	 .help = "references. invariant compares them. Of games they stand around the "
+	         "canary, without which the other places are null. Of overlap and lot "
+	         "they are those of the run"},
+	{.name = "text-field", .first = true, VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the document (default text)"},
-	{.name = "public", AUDITED(references_public), .group = 'p',
+	{.name = "public", .first = true, AUDITED(references_public), .group = 'p',
 	 .help = "all references are public: the report may be published"},
-	{.name = "private", AUDITED(references_private), .group = 'p',
+	{.name = "private", .first = true, AUDITED(references_private), .group = 'p',
 	 .help = "they are private, and so is every number: the report is stamped, its file has "
 	         "mode 0600"},
-	{.name = "receipt", AUDITED(request.receipt), .argument = "FILE",
-	 .help = "the run that is audited: B, T, clip and the like are taken from it; the prompts "
-	         "must be given as they were; recover takes one of cuttle sanitize, too"},
-	{.name = "texts", AUDITED(request.texts), .argument = "OUT",
+	{.name = "receipt", .first = true, AUDITED(request.receipt), .argument = "FILE",
+	 .help = "the run that is audited: B, T, clip and the like are taken from it. The "
+	         "prompts must be given as they were. recover takes one of cuttle "
+	         "sanitize, too"},
+	{.name = "texts", .first = true, AUDITED(request.texts), .argument = "OUT",
 	 .help = "what a run wrote, JSONL, CSV or TSV; invariant goes through these texts again, "
 	         "and draws its own without them"},
 	{.name = "output-field", AUDITED(request.output_field), .argument = "NAME",
@@ -54,13 +56,13 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "held-out", AUDITED(request.held_out), .argument = "FILE",
 	 .help = "overlap: references of the same kind that the run did not read"},
 	{.name = "draw", AUDITED(request.draw), .argument = "FILE",
-	 .help = "lot, before the run: writes the records of -i that are in by lot, for generate; "
-	         "those that are out become empty lines, which are null"},
+	 .help = "lot, before the run: writes the records of -i that are in by lot, for "
+	         "generate. Those that are out become empty lines, which are null"},
 	{.name = "members", AUDITED(request.members), .argument = "FILE",
 	 .help = "lot, after the run: what --draw wrote"},
 	{.name = "words", AUDITED(request.words), .argument = "WORDS",
 	 .help = "invert: the words file of cuttle perturb; --texts is what it wrote of -i"},
-	{.name = "epsilon", .letter = 'e', .group = 'b', VALUE(request.plan.epsilon),
+	{.name = "epsilon", .first = true, .letter = 'e', .group = 'b', VALUE(request.plan.epsilon),
 	 .range = EPSILON_RANGE, .argument = "EPS",
 	 .help = "without --receipt: the promise, as generate has it"},
 	{.name = "clip", .group = 'b', VALUE(request.plan.clip), .range = CLIP_RANGE,
@@ -75,7 +77,8 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "as generate has it (default 1e-6)"},
 	{.name = "claim", AUDITED(request.claim), .range = EPSILON_RANGE, .argument = "EPS",
 	 .help = "the epsilon that is refuted or not, in place of the run's own"},
-	{.name = "batch-size", .letter = 'B', VALUE(request.plan.batch), .argument = "B",
+	{.name = "batch-size", .first = true, .letter = 'B', VALUE(request.plan.batch),
+	 .argument = "B",
 	 .least = 1,
 	 .most = 4096,
 	 .help = "references per text, the canary among them (default 7)"},
@@ -93,7 +96,7 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "gain", VALUE(request.plan.gain), .range = "from 1 to 3, as in 1.5",
 	 .argument = "auto|G",
 	 .help = "as generate has it"},
-	{.name = "games", .letter = 'N', AUDITED(request.games), .argument = "GAMES",
+	{.name = "games", .first = true, .letter = 'N', AUDITED(request.games), .argument = "GAMES",
 	 .least = 1, .most = 1000000,
 	 .help = "texts to draw, of canary in each world (default 10 of invariant, 200 canary, "
 	         "1000 one-run, 150 recover, 200 exposure)"},
@@ -118,7 +121,8 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "likewise"},
 	{.name = "ctx-size", .letter = 'c', VALUE(request.plan.context), .argument = "TOKENS",
 	 .help = "longest prompt plus text (default: the model's context, at most 4096)"},
-	{.name = "output", .letter = 'o', AUDITED(request.output), .argument = "FILE",
+	{.name = "output", .first = true, .letter = 'o', AUDITED(request.output),
+	 .argument = "FILE",
 	 .help = "the report (default -, standard output); it appears when all is written. "
 	         "FILE" TRIALS_FILE " and FILE" AUDIT_CONTROL " keep the games until then, so "
 	         "that a stopped audit continues"},
@@ -145,36 +149,40 @@ static const struct option_heading HEADINGS[] = {
 };
 
 static const char ABOUT[] =
-	"invariant  goes through texts with all references, and again with each of them null; for "
-	"every token and reference the range of ln(P/P') over all candidates must be within eta. "
-	"It sees any error of the mechanism in these texts; the others see what leaks.\n"
-	"canary     draws texts with a canary in the batch and without it, and tells both apart by "
-	"the odds of their tokens; its threshold comes from games that do not count.\n"
-	"one-run    puts a canary into each batch, or not, by lot, and guesses the surest fifth.\n"
-	"recover    hides one of R secrets in the canary, and guesses it: by LOSS, the likeliest "
-	"text, and by MIN-K, the least unlikely tokens. With a receipt of cuttle sanitize the "
-	"canary is a document that is rewritten, and its secret is marked; the control mixes in "
-	"all of the private row.\n"
-	"exposure   hides one of R secrets, and asks how early it comes among all guesses: 1.44 "
+	"invariant goes through texts with all references, and again with each of them null. "
+	"For every token and reference the range of ln(P/P') over all candidates must be "
+	"within eta. It sees any error of the mechanism in these texts; the others see what "
+	"leaks.\n"
+	"canary draws texts with a canary in the batch and without it, and tells both apart by "
+	"the odds of their tokens. Its threshold comes from games that do not count.\n"
+	"one-run puts a canary into each batch, or not, by lot, and guesses the surest "
+	"fifth.\n"
+	"recover hides one of R secrets in the canary, and guesses it. LOSS takes the "
+	"likeliest text, and MIN-K the least unlikely tokens. With a receipt of cuttle "
+	"sanitize the canary is a document that is rewritten, and its secret is marked. The "
+	"control then mixes in all of the private row.\n"
+	"exposure hides one of R secrets, and asks how early it comes among all guesses: 1.44 "
 	"bits where nothing leaks.\n"
-	"overlap    the longest run of tokens, and the share of 8-grams, that texts have in common "
-	"with used references, less the same with held-out ones; p by permutations.\n"
-	"lot        before the run --draw decides by lot which records are in; after it, --members "
-	"guesses that from the longest run of tokens that a text has in common with each record, "
-	"or with --score nearest from how near a text comes to it in meaning.\n"
-	"invert     how many words of perturbed texts are unchanged, or among the ten nearest "
-	"words to what stands there.\n\n"
+	"overlap tells the longest run of tokens, and the share of 8-grams, that texts have in "
+	"common with used references. It takes off the same with held-out ones; p is by "
+	"permutations.\n"
+	"lot decides before the run which records are in, by lot (--draw). After it, --members "
+	"guesses that from the longest run of tokens that a text has in common with each "
+	"record. With --score nearest it guesses from how near a text comes to it in "
+	"meaning.\n"
+	"invert tells how many words of perturbed texts are unchanged, or among the ten "
+	"nearest words to what stands there.\n\n"
 
 	"Exit code 7: the claim is contradicted, by a bound that is wrong once in a million "
-	"audits, or by a range above eta. Exit code 0 says less: epsilon is at least the bound, "
-	"and how far above it nobody knows. Each game is also played with a control, the same run "
-	"by --method none, which protects nothing; where that is not caught either, the audit is "
-	"void, which is exit code 0, too: read the verdict. With 200 games canary can show 3.3 and "
-	"no more, recover ln R.\n\n"
+	"audits, or by a range above eta. Exit code 0 says less. Epsilon is at least the "
+	"bound, and how far above it nobody knows. Each game is also played with a control, "
+	"the same run by --method none, which protects nothing. Where that is not caught "
+	"either, the audit is void. Its exit code is 0, too: read the verdict. With 200 games "
+	"canary can show 3.3 and no more, recover ln R.\n\n"
 
 	"Canaries are invented: a beginning as the model writes it, then unlikely words. With "
-	"public references around them, or none, all may be published. Nothing protects what is "
-	"computed from private ones, and no ledger counts it.\n";
+	"public references around them, or none, all may be published. Nothing protects what "
+	"is computed from private ones, and no ledger counts it.\n";
 // clang-format on
 
 struct audit_run {
@@ -262,7 +270,8 @@ static int check_audit(const struct verb *verb, const struct audit_values *value
 	const struct auditing_request *request = &values->request;
 	struct cuttle_error error;
 	const bool model = auditing_needs(request) != AUDITING_NO_MODEL;
-	const struct verb_need needs[] = {{model && !values->run.open.model, VERB_MODEL}};
+	const struct verb_need needs[] = {
+	    {model && !values->run.open.model, VERB_MODEL, VERB_MODEL_SAMPLE}};
 	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	if (code) return code;
 	enum cuttle_status status = auditing_check(request, &error);

@@ -67,21 +67,21 @@ static const struct option_entry OPTIONS[] = {
 };
 
 static const char ABOUT[] =
-	"Measures every combination of the lists. Each text has one public and B private contexts "
-	"of random tokens, nothing shared. A step is a real one: public logits, candidates (k = "
-	"100), private logits, clipping, an exact draw with the system's randomness (epsilon 10, "
-	"delta 1e-6), and the drawn token appended to every context. With --groups each text has "
-	"one private context a group, and a step is DP-Fusion's: k = 200, one private row's "
-	"logits, and the draw.\n"
-	"step is the median of the steps of one repetition, p10 and p90 are percentiles there, min "
-	"and max are over the repetitions; the repetition shown is the middle one by its step. The "
-	"parts are milliseconds per step: gemm, attention, rows (norms, rotation, quantisation), "
-	"head, dclip, draw (candidates, weights, draw), other.\n"
-	"DRAM % is the weights' bytes per step over the time of gemm and head, as a share of the "
-	"best read of a large buffer by the same threads; int8 % the multiply-adds, as a share of "
-	"what the kernels' instructions do with everything in registers. More than 100 % of DRAM "
-	"means that weights stay in the cache. Other processes make everything slower: what they "
-	"took of the processors is warned of.\n";
+	"Measures every combination of the lists. Each text has one public and B private "
+	"contexts of random tokens, nothing shared. A step is a real one: public logits, "
+	"candidates (k = 100), private logits, clipping and an exact draw. The draw takes the "
+	"system's randomness (epsilon 10, delta 1e-6), and its token is appended to every "
+	"context. With --groups each text has one private context a group, and a step is "
+	"DP-Fusion's. It has k = 200, one private row's logits, and the draw.\n"
+	"step is the median of the steps of one repetition, p10 and p90 are percentiles there. "
+	"min and max are over the repetitions. The repetition shown is the middle one by its "
+	"step. The parts are milliseconds per step: gemm, attention, rows (norms, rotation, "
+	"quantisation), head, dclip, draw (candidates, weights, draw), other.\n"
+	"DRAM % is the weights' bytes per step over the time of gemm and head. It is a share "
+	"of the best read of a large buffer by the same threads. int8 % is the multiply-adds, "
+	"as a share of what the kernels' instructions do with everything in registers. More "
+	"than 100 % of DRAM means that weights stay in the cache. Other processes make "
+	"everything slower: what they took of the processors is warned of.\n";
 // clang-format on
 
 struct bench_list {

@@ -66,12 +66,12 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "sampling temperature"},
 	{.name = "accountant", VALUE(accountant), .argument = "zcdp|exact",
 	 .help = "how epsilon follows: from rho (default), or by exact composition of the "
-	         "tokens, at the same clip 6 to 7 % less, and more below 60 tokens; plan "
-	         "shows both"},
+	         "tokens. At the same clip that is 6 to 7 % less, and more below 60 "
+	         "tokens. plan shows both"},
 	{.name = "grid", VALUE(grid), .argument = "POINTS", .least = 8, .most = MOST_GRID,
-	 .help = "of the exact accountant, 8 to 1024: the answer is never wrong, nearer to the "
-	         "truth with more, and time grows as the square (default 128 up to 512 tokens, "
-	         "where the answer is within 0.01 %, then fewer)"},
+	 .help = "of the exact accountant, 8 to 1024. The answer is never wrong, and "
+	         "nearer to the truth with more. Time grows as the square (default 128 up "
+	         "to 512 tokens, where the answer is within 0.01 %, then fewer)"},
 	{.name = "group", .letter = 'g', VALUE(group), .argument = "G", .least = 1,
 	 .most = UINT32_MAX,
 	 .help = "epsilon, delta and rho are those of a person with G references, all in one "
@@ -119,28 +119,30 @@ static const struct option_entry OPTIONS[] = {
 static const char ABOUT[] =
 	"The first line of the answer is the number alone. Clip and tokens are rounded down, "
 	"epsilon, rho, delta and batch up. rho = T C^2 / (2 B^2 tau^2) per text (InvisibleInk, "
-	"Theorem 2), and epsilon from rho and delta by Canonne, Kamath and Steinke (2020), or, "
-	"with --accountant exact, from C / (B tau), T and delta by exact composition (Dong, Durfee "
-	"and Rogers, 2020), which needs no rho, takes up to 32768 tokens, and holds for one run "
-	"alone: it does not add up over runs, as rho does; a ledger that is charged epsilon (lots) "
-	"adds epsilons as they are. References of different texts do not overlap, so the loss per "
-	"record is that of one text. With --group it is that of a person: as one record at G times "
-	"the clip, or, with --spread, as one record in a text of G times the tokens; clip, batch, "
-	"tokens and temperature remain those of the run.\n"
-	"clip is the formula's. generate's weights hold a clip of about 30 times the temperature: "
-	"with -e it takes at most that, and tells the smaller epsilon. It is that of --gain 1: "
-	"with a gain of G generate's clip is a G-th of it, at the same epsilon.\n"
-	"amplify is about secret lots: of a run that uses a part q of its batches epsilon is ln(1 "
-	"+ q (e^epsilon - 1)) and delta q delta, rounded up; with --inverse from the run to a "
-	"batch, rounded down. As in generate q counts for 2^-40 of it more.\n"
-	"plan is a table: clips by both accountants, the references that N texts need, with "
-	"--records q and the clip with lots (empty where the records are too few), and with -m or "
-	"--bench the hours and the memory; for example cuttle budget plan -e 1,3 -n 200 "
-	"--temperature 0.8 -N 100 --records 5000.\n"
+	"Theorem 2). epsilon follows from rho and delta by Canonne, Kamath and Steinke (2020). "
+	"With --accountant exact it follows from C / (B tau), T and delta by exact composition "
+	"(Dong, Durfee and Rogers, 2020). That needs no rho, takes up to 32768 tokens, and "
+	"holds for one run alone: it does not add up over runs, as rho does. A ledger that is "
+	"charged epsilon (lots) adds epsilons as they are. References of different texts do "
+	"not overlap, so the loss per record is that of one text. With --group it is that of a "
+	"person: as one record at G times the clip. With --spread it is as one record in a "
+	"text of G times the tokens. Clip, batch, tokens and temperature remain those of the "
+	"run.\n"
+	"clip is the formula's. generate's weights hold a clip of about 30 times the "
+	"temperature: with -e it takes at most that, and tells the smaller epsilon. It is that "
+	"of --gain 1: with a gain of G generate's clip is a G-th of it, at the same epsilon.\n"
+	"amplify is about secret lots. Of a run that uses a part q of its batches epsilon is "
+	"ln(1 + q (e^epsilon - 1)) and delta q delta, rounded up. --inverse goes from the run "
+	"to a batch, rounded down. As in generate q counts for 2^-40 of it more.\n"
+	"plan is a table: clips by both accountants, and the references that N texts need. "
+	"With --records it has q and the clip with lots (empty where the records are too few). "
+	"With -m or --bench it has the hours and the memory. For example: cuttle budget plan "
+	"-e 1,3 -n 200 --temperature 0.8 -N 100 --records 5000.\n"
 	"fusion is about cuttle sanitize: of -e, --divergence and -n give two. The third comes "
-	"first; then, for one group of marks and for all, epsilon of blanking them, epsilon of "
-	"exchanging their contents for others, and the ceiling of guessing which of five values "
-	"they have. The epsilon given is that of one group, with the mix all that of all marks.\n";
+	"first. Then come three numbers, for one group of marks and for all. They are epsilon "
+	"of blanking them, epsilon of exchanging their contents for others, and the ceiling of "
+	"guessing which of five values they have. The epsilon given is that of one group, with "
+	"the mix all that of all marks.\n";
 // clang-format on
 
 /* In the order of enum cuttle_unknown; then plan, fusion and amplify, which are none of them. */
@@ -223,15 +225,18 @@ static int refuse_incomplete_budget(const struct verb *verb, const struct budget
 	const bool sampling =
 	    unknown == CUTTLE_RHO ? clip || !epsilon : allowance || unknown == PLAN || !rho;
 	const struct verb_need needs[] = {
-	    {allowance && !epsilon && !rho, "-e EPS or --rho RHO"},
-	    {unknown == CUTTLE_DELTA && !epsilon, "-e EPS"},
-	    {unknown == CUTTLE_RHO && !clip && !epsilon, "--clip C or -e EPS"},
+	    {allowance && !epsilon && !rho, "-e EPS or --rho RHO", "-e 3"},
+	    {unknown == CUTTLE_DELTA && !epsilon, "-e EPS", "-e 3"},
+	    {unknown == CUTTLE_RHO && !clip && !epsilon, "--clip C or -e EPS", "--clip 0.5"},
 	    {(unknown == CUTTLE_EPSILON || unknown == CUTTLE_DELTA) && !clip && !rho,
-	     "--clip C or --rho RHO"},
-	    {(unknown == CUTTLE_TOKENS || unknown == CUTTLE_BATCH) && !clip, "--clip C"},
-	    {sampling && isnan(values->temperature), "--temperature TAU"},
-	    {sampling && unknown != CUTTLE_BATCH && unknown != PLAN && !values->batch, "-B B"},
-	    {sampling && unknown != CUTTLE_TOKENS && values->tokens == COUNT_NONE, "-n T"},
+	     "--clip C or --rho RHO", "--clip 0.5"},
+	    {(unknown == CUTTLE_TOKENS || unknown == CUTTLE_BATCH) && !clip, "--clip C",
+	     "--clip 0.5"},
+	    {sampling && isnan(values->temperature), "--temperature TAU", "--temperature 1"},
+	    {sampling && unknown != CUTTLE_BATCH && unknown != PLAN && !values->batch, "-B B",
+	     "-B 7"},
+	    {sampling && unknown != CUTTLE_TOKENS && values->tokens == COUNT_NONE, "-n T",
+	     "-n 200"},
 	};
 	return verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 }
@@ -316,7 +321,8 @@ static int print_amplified(const struct verb *verb, const struct budget_values *
 	struct cuttle_error error;
 	uint64_t used, batches;
 	double epsilon = NAN, delta = isnan(values->delta) ? 1e-6 : values->delta;
-	const struct verb_need needs[] = {{!values->epsilon, "-e EPS"}, {!values->ratio, "--q Q"}};
+	const struct verb_need needs[] = {{!values->epsilon, "-e EPS", "-e 3"},
+	                                  {!values->ratio, "--q Q", "--q 0.1"}};
 	// The verb's own example is about another question.
 	struct verb amplify = *verb;
 	amplify.example = "amplify -e 1 --delta 1e-6 --q 0.1 --inverse";

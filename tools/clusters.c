@@ -34,9 +34,10 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "clusters", VALUE(count), .argument = "K", .least = 2, .most = CLUSTERS_MOST,
 	 .help = "how many clusters (default 10)"},
 	{.name = "by", VALUE(by), .argument = "words|model",
-	 .help = "what texts are compared by: words (default), which ones they have and how rare "
-	         "these are, without a model; or model, its hidden state at a fifth of the depth, "
-	         "with -m; this takes a model's pass over each record later on"},
+	 .help = "what texts are compared by. words (default): which ones they have and "
+	         "how rare these are, without a model. model: its hidden state at a fifth "
+	         "of the depth, with -m. This takes a model's pass over each record later "
+	         "on"},
 	MODEL_OPTIONS(struct clusters_values),
 	{.name = "output", .letter = 'o', VALUE(output), .argument = "FILE",
 	 .help = "the clusters file, as topics.clusters"},
@@ -46,11 +47,12 @@ static const struct option_entry OPTIONS[] = {
 };
 
 static const char ABOUT[] =
-	"Prints each cluster's number, how many of the public texts are in it, and the five words "
-	"that weigh most there. `cuttle clusters show FILE` prints the same of a file.\n"
-	"The texts are public, and so is the file: make it before any private text is read, and "
-	"never from one. Its hash goes into receipts. Same texts, same file, on any machine. A "
-	"record's cluster follows from its own text and this file alone; a blank one has none.\n";
+	"Prints each cluster's number, how many of the public texts are in it, and the five "
+	"words that weigh most there. `cuttle clusters show FILE` prints the same of a file.\n"
+	"The texts are public, and so is the file. Make it before any private text is read, "
+	"and never from one. Its hash goes into receipts. Same texts, same file, on any "
+	"machine. A record's cluster follows from its own text and this file alone; a blank "
+	"one has none.\n";
 // clang-format on
 
 static void print_clusters(const char *path, const struct clusters *clusters, const char *sha256) {
@@ -99,9 +101,10 @@ static enum cuttle_status store_clusters(const struct clusters_values *values,
 static int make_clusters(const struct verb *verb, const struct clusters_values *values) {
 	const bool by_model = values->by == CLUSTERS_BY_MODEL;
 	const struct verb_need needs[] = {
-	    {!values->input, "-i FILE"},
-	    {by_model && (!values->open.model || !*values->open.model), VERB_MODEL},
-	    {!values->output, "-o FILE"}};
+	    {!values->input, "-i FILE", "-i public.jsonl"},
+	    {by_model && (!values->open.model || !*values->open.model), VERB_MODEL,
+	     VERB_MODEL_SAMPLE},
+	    {!values->output, "-o FILE", "-o topics.clusters"}};
 	const struct path_use uses[] = {
 	    PATH_ALONE("-i", values->input, PATH_STREAM),
 	    PATH_ALONE("-m", by_model ? values->open.model : NULL, PATH_MODEL),

@@ -31,42 +31,43 @@ struct evaluate_values {
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	MODEL_OPTION(struct evaluate_values),
-	{.name = "input", .letter = 'i', VALUE(runs), .argument = "RUN",
+	{.name = "input", .first = true, .letter = 'i', VALUE(runs), .argument = "RUN",
 	 .help = "synthetic texts, JSONL, CSV or TSV; several times for several files, which are "
 	         "clustered together and put in order"},
-	{.name = "against", VALUE(request.against), .argument = "REAL",
+	{.name = "against", .first = true, VALUE(request.against), .argument = "REAL",
 	 .help = "the references: real texts that the runs did not read, or did, as you choose"},
-	{.name = "public", VALUE(references_public), .group = 'p',
+	{.name = "public", .first = true, VALUE(references_public), .group = 'p',
 	 .help = "the references are public: the table may be published"},
-	{.name = "private", VALUE(references_private), .group = 'p',
+	{.name = "private", .first = true, VALUE(references_private), .group = 'p',
 	 .help = "the references are private, and so is every number: the table is stamped, its "
 	         "file has mode 0600"},
-	{.name = "epsilon", .letter = 'e', VALUE(request.epsilon), .range = EPSILON_RANGE,
+	{.name = "epsilon", .first = true, .letter = 'e', VALUE(request.epsilon),
+	 .range = EPSILON_RANGE,
 	 .argument = "EPS",
 	 .help = "with --private: the references answer through noise alone, charged to the "
 	         "ledger first, and the table may be published"},
 	{.name = "delta", VALUE(request.delta), .range = DELTA_RANGE, .argument = "D",
 	 .help = "of -e (default 1e-6)"},
-	{.name = "ledger", VALUE(request.ledger), .argument = "FILE",
+	{.name = "ledger", .first = true, VALUE(request.ledger), .argument = "FILE",
 	 .help = "the ledger that -e is charged to; needs --dataset"},
-	{.name = "dataset", VALUE(request.dataset), .argument = "NAME",
+	{.name = "dataset", .first = true, VALUE(request.dataset), .argument = "NAME",
 	 .help = "name of the references in the ledger"},
 	{.name = "unit-key", VALUE(request.unit_key), .argument = "FIELD",
-	 .help = "field that says whose a reference is, for a ledger that counts by it; one "
-	         "without it is null; the guarantee stays that of one record"},
-	{.name = "baseline", VALUE(request.baseline), .argument = "FILE",
+	 .help = "field that says whose a reference is, for a ledger that counts by it. "
+	         "One without it is null. The guarantee stays that of one record"},
+	{.name = "baseline", .first = true, VALUE(request.baseline), .argument = "FILE",
 	 .help = "what the model writes from the public prompt alone: the lower anchor"},
-	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
+	{.name = "text-field", .first = true, VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the text of -i and --baseline (default text)"},
-	{.name = "against-field", VALUE(request.against_field), .argument = "NAME",
+	{.name = "against-field", .first = true, VALUE(request.against_field), .argument = "NAME",
 	 .help = "the same of --against and --test (default text)"},
-	{.name = "task", VALUE(request.task), .argument = "FIELD",
+	{.name = "task", .first = true, VALUE(request.task), .argument = "FIELD",
 	 .help = "field with a label: it is learnt from each file and tested on --test"},
-	{.name = "test", VALUE(request.test), .argument = "FILE",
+	{.name = "test", .first = true, VALUE(request.test), .argument = "FILE",
 	 .help = "real texts with labels, none of which stands in the other files"},
 	{.name = "lexicon", VALUE(request.lexicon), .argument = "FILE",
-	 .help = "public terms, one a line: how many of them a text has, in any case of letters, "
-	         "with other spaces, dashes or forms of accents"},
+	 .help = "public terms, one a line: how many of them a text has. Letters may have "
+	         "any case, and spaces, dashes and accents other forms"},
 	{.name = "features-a", VALUE(request.features_a), .argument = "NPY",
 	 .help = "the references' vectors from another encoder, NumPy's format, float32 or "
 	         "float64, one row a record"},
@@ -74,7 +75,7 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "the same for each -i in turn, and last for --baseline"},
 	{.name = "equal-texts", VALUE(request.equal_texts),
 	 .help = "measure although a text of a run stands in the references word for word"},
-	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
+	{.name = "output", .first = true, .letter = 'o', VALUE(request.output), .argument = "FILE",
 	 .help = "default -, standard output; it appears when all is written. FILE" FEATURE_FILE
 	         " keeps what the model made of the texts until then, so that a stopped run "
 	         "continues"},
@@ -99,35 +100,36 @@ static const struct option_heading HEADINGS[] = {
 };
 
 static const char ABOUT[] =
-	"Writes a table with a row for each run and two anchors: real against real (every other "
-	"reference against those between), and the public prompt alone (--baseline). A run is "
-	"good when it is near the first and well above the second. Halves are fewer texts, which "
-	"lowers MAUVE a little: a run may stand above the first.\n\n"
+	"Writes a table with a row for each run and two anchors. One is real against real: "
+	"every other reference against those between. The other is the public prompt alone "
+	"(--baseline). A run is good when it is near the first and well above the second. "
+	"Halves are fewer texts, which lowers MAUVE a little: a run may stand above the "
+	"first.\n\n"
 
 	"Columns: MAUVE with c = .9, as papers have it, and with c = 5, which still tells good "
-	"runs apart; perplexity under the model, and its distance from the references', as mean "
-	"|PPL(x) - mean| and as |mean - mean|, beside the median, since a few very short texts "
-	"can make up most of a mean; length in tokens; distinct words, pairs and "
-	"triples, repeats, copies, cosines; terms of a lexicon; accuracy and mean recall of a "
-	"task. Texts count with their first 512 tokens. MAUVE compares within one table only: "
-	"all files are clustered together, into max(2, N/20) clusters for the N texts of the "
-	"smallest file. Take a model that did not write the texts, if you have one.\n\n"
+	"runs apart. Perplexity under the model has a mean and a median, since a few very "
+	"short texts can make up most of a mean. Its distance from the references' is told as "
+	"mean |PPL(x) - mean| and as |mean - mean|. Then come length in tokens, distinct "
+	"words, pairs and triples, repeats, copies, cosines, terms of a lexicon, and accuracy "
+	"and mean recall of a task. Texts count with their first 512 tokens. MAUVE compares "
+	"within one table only: all files are clustered together. There are max(2, N/20) "
+	"clusters for the N texts of the smallest file. Take a model that did not write the "
+	"texts, if you have one.\n\n"
 
 	"Nothing protects what is computed from the references, and no ledger counts it. Of "
 	"private ones each number tells something, so --public or --private must be said. "
-	"FILE" FEATURE_FILE " is always for its owner alone. A run or baseline that says NOT "
-	"PRIVATE, in its note or in the receipt beside it (out.jsonl -> out.receipt.json), was "
-	"drawn from references that nothing protects: then the table is private, too, and with -e "
-	"there is none.\n\n"
+	"FILE" FEATURE_FILE " is always for its owner alone. A run or baseline may say NOT "
+	"PRIVATE, in its note or in the receipt beside it (out.jsonl -> out.receipt.json). "
+	"Then it was drawn from references that nothing protects. So the table is private, "
+	"too, and with -e there is none.\n\n"
 
-	"With -e the clusters come from the runs and the baseline. Each reference votes for its "
-	"nearest cluster, once; a null, blank or unreadable one for none. Votes have 8 parts of "
-	"rho. The sum of tokens and that of -ln P of a token, each of them clamped to 256 tokens "
-	"or 4 nats around the runs' mean, have 1 part each. What the answers cost stands in the "
-	"table. "
-	"The number of lines is public. The noise is drawn once and kept in OUT.journal, so that a "
-	"stopped command goes on with it. Whether a reference stands in a run is not told then. "
-	"References that no run read pay here alone.\n\n"
+	"With -e the clusters come from the runs and the baseline. Each reference votes for "
+	"its nearest cluster, once; a null, blank or unreadable one for none. Votes have 8 "
+	"parts of rho. The sum of tokens and that of -ln P of a token have 1 part each. Each "
+	"is clamped to 256 tokens or 4 nats around the runs' mean. What the answers cost "
+	"stands in the table. The number of lines is public. The noise is drawn once and kept "
+	"in OUT.journal, so that a stopped command goes on with it. Whether a reference stands "
+	"in a run is not told then. References that no run read pay here alone.\n\n"
 
 	"A run that is the reference file, or has one of its texts, ends the command with exit "
 	"code 4: copies would look perfect.\n";
@@ -238,10 +240,10 @@ static int check_evaluate(const struct verb *verb, const struct evaluate_values 
 	const struct evaluating_request *request = &values->request;
 	struct cuttle_error error;
 	const struct verb_need needs[] = {
-	    {!values->open.model, VERB_MODEL},
-	    {!request->run_count, "-i RUN"},
-	    {!request->against, "--against REAL"},
-	    {request->privacy == EVALUATING_UNSAID, "--public or --private"}};
+	    {!values->open.model, VERB_MODEL, VERB_MODEL_SAMPLE},
+	    {!request->run_count, "-i RUN", "-i out.jsonl"},
+	    {!request->against, "--against REAL", "--against real.jsonl"},
+	    {request->privacy == EVALUATING_UNSAID, "--public or --private", "--private"}};
 	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	if (code) return code;
 	enum cuttle_status status = evaluating_check(request, &error);

@@ -29,26 +29,31 @@ struct evolve_values {
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	MODEL_OPTION(struct evolve_values),
-	{.name = "input", .letter = 'i', VALUE(request.common.input), .argument = "FILE",
+	{.name = "input", .first = true, .letter = 'i', VALUE(request.common.input),
+	 .argument = "FILE",
 	 .help = "the records, JSONL, CSV or TSV, a file or a pipe; - is standard input"},
-	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
+	{.name = "text-field", .first = true, VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the text (default text)"},
 	{.name = "unit-key", VALUE(request.common.unit_key), .argument = "FIELD",
-	 .help = "field that says whose a record is, for a ledger that counts by it; one without "
-	         "it is null; the guarantee stays that of one record"},
-	{.name = "epsilon", .letter = 'e', VALUE(request.epsilon), .range = EPSILON_RANGE,
+	 .help = "field that says whose a record is, for a ledger that counts by it. One "
+	         "without it is null. The guarantee stays that of one record"},
+	{.name = "epsilon", .first = true, .letter = 'e', VALUE(request.epsilon),
+	 .range = EPSILON_RANGE,
 	 .argument = "EPS",
 	 .help = "privacy loss per record of all votes, from which their noise follows"},
-	{.name = "delta", VALUE(request.delta), .range = DELTA_RANGE, .argument = "D",
+	{.name = "delta", .first = true, VALUE(request.delta), .range = DELTA_RANGE,
+	 .argument = "D",
 	 .help = "what is added to the probability of any event (default 1e-6)"},
-	{.name = "ledger", VALUE(request.common.ledger), .argument = "FILE",
+	{.name = "ledger", .first = true, VALUE(request.common.ledger), .argument = "FILE",
 	 .help = "count the run in this ledger, before the first vote; needs --dataset"},
-	{.name = "dataset", VALUE(request.common.dataset), .argument = "NAME",
+	{.name = "dataset", .first = true, VALUE(request.common.dataset), .argument = "NAME",
 	 .help = "name of the records, in the receipt and the ledger"},
-	{.name = "num", .letter = 'N', VALUE(request.texts), .argument = "TEXTS", .least = 1,
+	{.name = "num", .first = true, .letter = 'N', VALUE(request.texts), .argument = "TEXTS",
+	 .least = 1,
 	 .most = CUTTLE_MOST_CANDIDATES,
 	 .help = "texts that are kept each time, and written at last (default 100)"},
-	{.name = "generations", VALUE(request.generations), .argument = "G", .least = 1,
+	{.name = "generations", .first = true, VALUE(request.generations), .argument = "G",
+	 .least = 1,
 	 .most = 1000,
 	 .help = "how often the records vote (default 10)"},
 	{.name = "variations", VALUE(request.variations), .argument = "L", .least = 1, .most = 1000,
@@ -69,12 +74,12 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "top-k", VALUE(request.plan.top_k), .argument = "K", .most = 1 << 24,
 	 .help = "likeliest tokens that one is drawn from; 0 = all (default 100)"},
 	{.name = "stop", VALUE(stops), .argument = "auto|none|STRING",
-	 .help = "as in cuttle generate, but no public example says what auto (default) would look "
-	         "for: it is \\n###, in the form continue alone"},
+	 .help = "as in cuttle generate. No public example says what auto (default) would "
+	         "look for: it is \\n###, in the form continue alone"},
 	{.name = "seed", VALUE(request.seed), .argument = "SEED", .most = INT64_MAX,
 	 .help = "draw the public texts from this seed; without it one is drawn. The receipt has "
 	         "it; noise never follows from it"},
-	{.name = "kind", VALUE(request.plan.kind), .argument = "NOUN",
+	{.name = "kind", .first = true, VALUE(request.plan.kind), .argument = "NOUN",
 	 .help = "what a document is, for the public prompt: \"clinical note\" (default text)"},
 	CHAT_OPTIONS(struct evolve_values),
 	{.name = "prompt-public", VALUE(request.prompt_public), .argument = "FILE",
@@ -83,10 +88,11 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "own prompt of variations; {text} in it, once, becomes the text that was kept"},
 	{.name = "ctx-size", .letter = 'c', VALUE(request.plan.context), .argument = "TOKENS",
 	 .help = "longest prompt plus text (default: the model's context, at most 4096)"},
-	{.name = "output", .letter = 'o', VALUE(request.common.output), .argument = "FILE",
+	{.name = "output", .first = true, .letter = 'o', VALUE(request.common.output),
+	 .argument = "FILE",
 	 .help = "texts, JSONL; - is standard output, which cannot be continued"},
 	RECEIPT_OPTIONS(struct evolve_values),
-	{.name = "dry-run", VALUE(dry_run),
+	{.name = "dry-run", .first = true, VALUE(dry_run),
 	 .help = "print the guarantee, the noise and what would be drawn; with -i count the "
 	         "records; draw nothing"},
 	PROGRESS_OPTIONS(struct evolve_values),
@@ -107,23 +113,23 @@ static const struct option_heading HEADINGS[] = {
 };
 
 static const char ABOUT[] =
-	"Aug-PE (Xie and others 2024). N L texts are drawn from the public prompt. Then, G times, "
-	"each record votes for the text that is nearest to it, by the model's own vectors; the "
-	"counts get noise; the N texts with most votes stay, and L - 1 variations of each are "
-	"drawn from a prompt that shows it. No private record is ever in a prompt. Out come the N "
-	"texts that stay at last, {\"index\",\"text\",\"tokens\",\"finish\",\"votes\"}, most votes "
-	"first.\n\n"
+	"Aug-PE (Xie and others 2024). N L texts are drawn from the public prompt. Then, G "
+	"times, each record votes for the text that is nearest to it, by the model's own "
+	"vectors. The counts get noise, and the N texts with most votes stay. L - 1 variations "
+	"of each are drawn from a prompt that shows it. No private record is ever in a prompt. "
+	"Out come the N texts that stay at last, "
+	"{\"index\",\"text\",\"tokens\",\"finish\",\"votes\"}, most votes first.\n\n"
 
-	"EPS and D are for one record of all G votes together. A null, blank or unreadable record "
-	"votes for none, and nobody is told. The number of lines is public. Noise is discrete "
-	"Gaussian with sigma = sqrt(K G / (2 rho)): with G = 10 and D = 1e-6 it is 14.3 at EPS 1, "
-	"5.2 at 3, 1.8 at 10. A text that is to be seen needs several times as many votes: with "
-	"few records take a small -N and -L.\n\n"
+	"EPS and D are for one record of all G votes together. A null, blank or unreadable "
+	"record votes for none, and nobody is told. The number of lines is public. Noise is "
+	"discrete Gaussian with sigma = sqrt(K G / (2 rho)). With G = 10 and D = 1e-6 it is "
+	"14.3 at EPS 1, 5.2 at 3, 1.8 at 10. A text that is to be seen needs several times as "
+	"many votes. With few records take a small -N and -L.\n\n"
 
-	"With --ledger the run is charged for all records before the first vote. Every token and "
-	"every noisy count is journalled in OUT.journal before it is used. After a kill the same "
-	"command goes on, on the input it was begun with and on no other (exit 2), and ends in "
-	"the same bytes; see generate for journal, receipt and paths.\n";
+	"With --ledger the run is charged for all records before the first vote. Every token "
+	"and every noisy count is journalled in OUT.journal before it is used. After a kill "
+	"the same command goes on, and ends in the same bytes. It needs the input it was begun "
+	"with, and takes no other (exit 2). See generate for journal, receipt and paths.\n";
 // clang-format on
 
 static void settle_evolve(struct evolve_values *values) {
@@ -206,10 +212,10 @@ static int check_evolve(const struct verb *verb, const struct evolve_values *val
 	const struct evolve_request *request = &values->request;
 	struct cuttle_error error;
 	const struct verb_need needs[] = {
-	    {!values->open.model, VERB_MODEL},
-	    {!request->common.input && !values->dry_run, "-i RECORDS"},
-	    {isnan(request->epsilon), "-e EPS"},
-	    {!request->common.output && !values->dry_run, "-o OUT"}};
+	    {!values->open.model, VERB_MODEL, VERB_MODEL_SAMPLE},
+	    {!request->common.input && !values->dry_run, "-i RECORDS", "-i notes.jsonl"},
+	    {isnan(request->epsilon), "-e EPS", "-e 3"},
+	    {!request->common.output && !values->dry_run, "-o OUT", "-o out.jsonl"}};
 	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	if (code) return code;
 	if (request->prompt_public && values->form != CHOICE_NONE)

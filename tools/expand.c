@@ -27,14 +27,16 @@ struct expand_values {
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	MODEL_OPTION(struct expand_values),
-	{.name = "input", .letter = 'i', VALUE(request.common.input), .argument = "FILE",
+	{.name = "input", .first = true, .letter = 'i', VALUE(request.common.input),
+	 .argument = "FILE",
 	 .help = "the output of cuttle generate, JSONL or CSV, whose texts are the examples"},
-	{.name = "receipt", VALUE(request.parent), .argument = "FILE",
+	{.name = "receipt", .first = true, VALUE(request.parent), .argument = "FILE",
 	 .help = "its receipt (default: out.jsonl -> out.receipt.json)"},
 	{.name = "input-format", OPTION_ENUM(struct expand_values, request.input_format),
 	 .argument = "auto|jsonl|csv",
 	 .help = "auto: by the ending"},
-	{.name = "num", .letter = 'N', VALUE(request.texts), .argument = "TEXTS", .least = 1,
+	{.name = "num", .first = true, .letter = 'N', VALUE(request.texts), .argument = "TEXTS",
+	 .least = 1,
 	 .most = 1 << 30,
 	 .help = "texts to write (default 1000)"},
 	{.name = "max-tokens", .letter = 'n', VALUE(request.plan.tokens), .argument = "T",
@@ -49,21 +51,24 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "draw from this seed; without it one is drawn. The receipt has it, and whoever "
 	         "has the earlier output can draw the same texts again"},
 	{.name = "trim", VALUE(trim), .argument = "sentence|none",
-	 .help = "sentence (default): a text that was cut short ends with its last whole sentence, "
-	         "if half of it or more is left; none: every text as it was drawn"},
+	 .help = "sentence (default): a text that was cut short ends with its last whole "
+	         "sentence, if half of it or more is left. none: every text as it was "
+	         "drawn"},
 	{.name = "stop", VALUE(stops), .argument = "auto|none|STRING",
 	 .help = "as in cuttle generate; auto (default) looks at the texts that it kept"},
-	{.name = "drop", VALUE(drop), .argument = "LIST",
-	 .help = "as in cuttle generate: duplicates, loops, unlikely, or several with a comma "
-	         "between; earlier texts count, too: what repeats one goes to OUT.dropped.jsonl"},
-	{.name = "kind", VALUE(request.plan.kind), .argument = "NOUN",
+	{.name = "drop", .first = true, VALUE(drop), .argument = "LIST",
+	 .help = "as in cuttle generate: duplicates, loops, unlikely, or several with a "
+	         "comma between. Earlier texts count, too: what repeats one goes to "
+	         "OUT.dropped.jsonl"},
+	{.name = "kind", .first = true, VALUE(request.plan.kind), .argument = "NOUN",
 	 .help = "what a document is, as it was told to cuttle generate (default text)"},
 	CHAT_OPTIONS(struct expand_values),
 	{.name = "prompt-public", VALUE(request.prompt_public), .argument = "FILE",
 	 .help = "own public prompt, used byte for byte behind the examples"},
 	{.name = "ctx-size", .letter = 'c', VALUE(request.plan.context), .argument = "TOKENS",
 	 .help = "longest prompt plus text (default: the model's context, at most 4096)"},
-	{.name = "output", .letter = 'o', VALUE(request.common.output), .argument = "FILE",
+	{.name = "output", .first = true, .letter = 'o', VALUE(request.common.output),
+	 .argument = "FILE",
 	 .help = "texts, JSONL or CSV by the ending; - is standard output, which cannot be "
 	         "continued"},
 	{.name = "output-format", VALUE(output_format), .argument = "auto|jsonl|csv",
@@ -91,29 +96,30 @@ static const struct option_heading HEADINGS[] = {
 
 static const char ABOUT[] =
 	"Reads no private record. The texts that cuttle generate kept have a guarantee, and "
-	"whatever is computed from them has the same one: this is post-processing, costs nothing, "
-	"and asks no ledger. So it can go on for as long as the model has something to say; it "
-	"says nothing about the records that the kept texts do not say.\n\n"
+	"whatever is computed from them has the same one. This is post-processing: it costs "
+	"nothing, and asks no ledger. So it can go on for as long as the model has something "
+	"to say. It says nothing about the records that the kept texts do not say.\n\n"
 
 	"Each text is drawn from the public prompt alone, with E kept texts of one category as "
-	"examples, at the temperature and among the candidates of the earlier run. Its line names "
-	"their indices as \"parents\". How often a category comes follows from the noisy counts of "
-	"the earlier receipt where it has a histogram, else from how many kept texts carry it. "
-	"Category, parents and tokens of text i follow from the seed and i: a larger -N begins "
-	"with the same texts.\n\n"
+	"examples. Temperature and candidates are those of the earlier run. Its line names the "
+	"examples' indices as \"parents\". How often a category comes follows from the noisy "
+	"counts of the earlier receipt. Without a histogram there it follows from how many "
+	"kept texts carry it. Category, parents and tokens of text i follow from the seed and "
+	"i. So a larger -N begins with the same texts.\n\n"
 
-	"--drop asks about the kept texts first: one that repeats an earlier one, or itself, is "
-	"shown to nobody, and what repeats a kept text is a duplicate. For unlikely the kept texts "
-	"stand in for the public examples, the first 32 of them, each scored behind others of its "
-	"category.\n\n"
+	"--drop asks about the kept texts first. One that repeats an earlier one, or itself, "
+	"is shown to nobody. What repeats a kept text is a duplicate. For unlikely the kept "
+	"texts stand in for the public examples: the first 32, each scored behind others of "
+	"its category.\n\n"
 
-	"The receipt must agree with itself and be that of the output, else nothing is drawn (exit "
-	"7). The new receipt has the hashes of both, and repeats what they promise and to whom; "
-	"cuttle receipt verify --parent compares them. Texts of a NOT PRIVATE run stay NOT "
-	"PRIVATE.\n\n"
+	"The receipt must agree with itself and be that of the output, else nothing is drawn "
+	"(exit 7). The new receipt has the hashes of both, and repeats what they promise and "
+	"to whom. cuttle receipt verify --parent compares them. Texts of a NOT PRIVATE run "
+	"stay NOT PRIVATE.\n\n"
 
-	"Tokens are journalled in OUT.journal. After a kill or a full disk the same command goes "
-	"on and ends in the same bytes. No path that it reads may be one that it writes.\n";
+	"Tokens are journalled in OUT.journal. After a kill or a full disk the same command "
+	"goes on and ends in the same bytes. No path that it reads may be one that it "
+	"writes.\n";
 // clang-format on
 
 static struct expand_values expand_defaults(void) {
@@ -186,9 +192,9 @@ static enum cuttle_status expand_texts(const struct expand_values *values,
 static int check_expand(const struct verb *verb, struct expand_values *values) {
 	const struct expand_request *request = &values->request;
 	struct cuttle_error error;
-	const struct verb_need needs[] = {{!values->open.model, VERB_MODEL},
-	                                  {!request->common.input, "-i OUT"},
-	                                  {!request->common.output, "-o MORE"}};
+	const struct verb_need needs[] = {{!values->open.model, VERB_MODEL, VERB_MODEL_SAMPLE},
+	                                  {!request->common.input, "-i OUT", "-i out.jsonl"},
+	                                  {!request->common.output, "-o MORE", "-o more.jsonl"}};
 	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	if (code) return code;
 	if (request->prompt_public && values->form != CHOICE_NONE)

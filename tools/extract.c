@@ -30,9 +30,9 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "field or column with the document (default text)"},
 	FORMAT_OPTIONS(struct extract_verb_values, request.input_format, request.delimiter),
 	{.name = "replies", VALUE(request.replies), .argument = "FILE",
-	 .help = "the notes, JSONL {\"index\",\"text\"}: what a remote model wrote after the "
-	         "perturbed document of this index, from 0; without any index in the order of the "
-	         "documents"},
+	 .help = "the notes, JSONL {\"index\",\"text\"}: what a remote model wrote after "
+	         "the perturbed document of this index, from 0. Without any index they "
+	         "are in the order of the documents"},
 	EXTRACT_OPTIONS(struct extract_verb_values, text, request),
 	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
 	 .help = "the texts, JSONL, which only their owner may read: mode 0600; - is standard "
@@ -57,25 +57,25 @@ static const struct option_heading HEADINGS[] = {
 };
 
 static const char ABOUT[] =
-	"The last step of InferDPT: a remote model has continued perturbed documents; here the "
+	"The last step of InferDPT. A remote model has continued perturbed documents. Here the "
 	"local model extends the raw ones, with what the remote one wrote as notes. Out comes "
-	"{\"index\",\"text\",\"finish\",\"private\":true} for each record; finish is eos, stop (a "
-	"blank line) or length.\n\n"
+	"{\"index\",\"text\",\"finish\",\"private\":true} for each record; finish is eos, stop "
+	"(a blank line) or length.\n\n"
 
 	EXTRACT_STAMP " Nothing here is counted in a ledger, and no receipt is written.\n\n"
 
-	"A record that cannot be read has an empty text, and nobody is told. A document and its "
-	"notes share what prompt and text leave of the context: the document is cut only where it "
-	"does not fit by itself, the notes get the rest. Both lose their ends. Names of special "
-	"tokens in them, such as <|im_end|>, are plain text.\n\n"
+	"A record that cannot be read has an empty text, and nobody is told. A document and "
+	"its notes share what prompt and text leave of the context. The document is cut only "
+	"where it does not fit by itself; the notes get the rest. Both lose their ends. Names "
+	"of special tokens in them, such as <|im_end|>, are plain text.\n\n"
 
-	"Replies are taken as public: an index that is wrong or stands twice ends the command "
-	"with exit code 4 and the number of the line. A reply that is missing or no text leaves "
-	"its document without notes.\n\n"
+	"Replies are taken as public. An index that is wrong or stands twice ends the command "
+	"with exit code 4 and the number of the line. A reply that is missing or no text "
+	"leaves its document without notes.\n\n"
 
-	"The output appears when all of it is written. Of a run that is stopped or killed nothing "
-	"is left, and the same command begins again. Progress shows how many texts are done, and "
-	"no more; how long they take depends on the private texts.\n";
+	"The output appears when all of it is written. Of a run that is stopped or killed "
+	"nothing is left, and the same command begins again. Progress shows how many texts are "
+	"done, and no more. How long they take depends on the private texts.\n";
 // clang-format on
 
 /* ---- what a run tells, in words -------------------------------------------------------------- */
@@ -117,10 +117,11 @@ static void settle_extract(struct extract_verb_values *values) {
 static int check_extract(const struct verb *verb, const struct extract_verb_values *values) {
 	const struct extracting_request *request = &values->request;
 	struct cuttle_error error;
-	const struct verb_need needs[] = {{!values->open.model, VERB_MODEL},
-	                                  {!request->input, "-i DOCS"},
-	                                  {!request->replies, "--replies FILE"},
-	                                  {!request->output, "-o OUT"}};
+	const struct verb_need needs[] = {
+	    {!values->open.model, VERB_MODEL, VERB_MODEL_SAMPLE},
+	    {!request->input, "-i DOCS", "-i docs.jsonl"},
+	    {!request->replies, "--replies FILE", "--replies replies.jsonl"},
+	    {!request->output, "-o OUT", "-o out.jsonl"}};
 	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	if (code) return code;
 	enum cuttle_status status = extracting_check(request, &error);

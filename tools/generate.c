@@ -35,68 +35,74 @@ enum {
 // clang-format off
 const struct option_entry generate_options[] = {
 	MODEL_OPTION(struct generate_values),
-	{.name = "input", .letter = 'i', VALUE(request.common.input), .argument = "FILE",
-	 .help = "references: one sensitive document per record, JSONL, CSV or TSV, in a file or "
-	         "from a pipe; - is standard input; for lots, private categories and "
-	         "clusters a file, as its records are counted first"},
-	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
+	{.name = "input", .first = true, .letter = 'i', VALUE(request.common.input),
+	 .argument = "FILE",
+	 .help = "references: one sensitive document per record, JSONL, CSV or TSV, in a "
+	         "file or from a pipe. - is standard input. Lots, private categories and "
+	         "clusters need a file, as its records are counted first"},
+	{.name = "text-field", .first = true, VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the document (default text)"},
 	FORMAT_OPTIONS(struct generate_values, request.input_format, request.delimiter),
-	{.name = "unit-key", VALUE(request.common.unit_key), .argument = "FIELD",
-	 .help = "field or column that says whose a record is: the guarantee is then for "
-	         "everybody with one value of it; a record without one is not read"},
-	{.name = "one-per-unit", .group = GROUP_LIMIT, VALUE(one_per_unit),
-	 .help = "read one record of each unit, its first one: -e is then what a whole person "
-	         "costs"},
+	{.name = "unit-key", .first = true, VALUE(request.common.unit_key), .argument = "FIELD",
+	 .help = "field or column that says whose a record is. The guarantee is then for "
+	         "everybody with one value of it. A record without one is not read"},
+	{.name = "one-per-unit", .first = true, .group = GROUP_LIMIT, VALUE(one_per_unit),
+	 .help = "read one record of each unit, its first one. -e is then what a whole "
+	         "person costs"},
 	{.name = "records-per-unit", .group = GROUP_LIMIT, VALUE(records_per_unit),
 	 .argument = "G|all",
-	 .help = "read at most G records of each unit, one per text, the first ones: -e is then "
-	         "what all of them cost together; all: read all, for -e each, and declare public "
-	         "who has how many"},
-	{.name = "category-field", VALUE(category_fields), .argument = "FIELD",
+	 .help = "read at most G records of each unit, one per text, the first ones. -e "
+	         "is then what all of them cost together. all: read all, for -e each, and "
+	         "declare public who has how many"},
+	{.name = "category-field", .first = true, VALUE(category_fields), .argument = "FIELD",
 	 .most = CATEGORY_FIELDS,
-	 .help = "field or column with the records' category, which stays private: how many "
-	         "texts each has follows from noisy counts; up to four times, for categories of "
-	         "several fields"},
-	{.name = "categories", VALUE(request.categories), .argument = "LIST|FILE",
-	 .help = "the categories to write: A,B,C, or a FILE that ends in .csv or .jsonl with "
-	         "each category field and, with --category-public, its share if wanted"},
+	 .help = "field or column with the records' category, which stays private. How "
+	         "many texts each has follows from noisy counts. May be given up to four "
+	         "times, for categories of several fields"},
+	{.name = "categories", .first = true, VALUE(request.categories), .argument = "LIST|FILE",
+	 .help = "the categories to write: A,B,C, or a FILE that ends in .csv or .jsonl. "
+	         "It has each category field and, with --category-public, its share if "
+	         "wanted"},
 	{.name = "category-public", VALUE(request.category_public),
-	 .help = "declare the category of every record public: each then has texts by its share, "
-	         "from records in their order"},
+	 .help = "declare the category of every record public. Each then has texts by its "
+	         "share, from records in their order"},
 	{.name = "clusters", VALUE(request.clusters), .argument = "FILE",
-	 .help = "group records by what they say, as this file of cuttle clusters tells; a "
-	         "record's cluster stays private, as a category does"},
-	{.name = "epsilon", .letter = 'e', .group = GROUP_BUDGET, VALUE(request.plan.epsilon),
+	 .help = "group records by what they say, as this file of cuttle clusters tells. "
+	         "A record's cluster stays private, as a category does"},
+	{.name = "epsilon", .first = true, .letter = 'e', .group = GROUP_BUDGET,
+	 VALUE(request.plan.epsilon),
 	 .range = EPSILON_RANGE, .argument = "EPS",
 	 .help = "privacy loss per record, from which the clip follows"},
 	{.name = "clip", .group = GROUP_BUDGET, VALUE(request.plan.clip), .range = CLIP_RANGE,
 	 .argument = "C",
 	 .help = "bound of each logit difference, instead of -e"},
-	{.name = "delta", VALUE(request.plan.delta), .range = DELTA_RANGE, .argument = "D",
+	{.name = "delta", .first = true, VALUE(request.plan.delta), .range = DELTA_RANGE,
+	 .argument = "D",
 	 .help = "what is added to the probability of any event, beside its factor e^epsilon "
 	         "(default 1e-6)"},
 	{.name = "accountant", VALUE(accountant), .argument = "zcdp|exact",
-	 .help = "what -e and the guarantee mean: exact composition of the run's tokens "
-	         "(default), or zcdp, which allows 6 to 9 % less clip (below 20 tokens, and "
-	         "with lots, less still) and is what a ledger adds up that is charged rho "
-	         "(default there)"},
-	{.name = "batch-size", .letter = 'B', VALUE(request.plan.batch), .argument = "B",
+	 .help = "what -e and the guarantee mean. exact (default): exact composition of "
+	         "the run's tokens. zcdp (default with a ledger that is charged rho): "
+	         "what that ledger adds up. It allows 6 to 9 % less clip, and less still "
+	         "below 20 tokens and with lots"},
+	{.name = "batch-size", .first = true, .letter = 'B', VALUE(request.plan.batch),
+	 .argument = "B",
 	 .least = 1,
 	 .most = 4096,
 	 .help = "references per text (default 7)"},
 	{.name = "lots", VALUE(lots), .argument = "auto|on|off",
-	 .help = "on: secret lots decide which records a text is written from, so that records to "
-	         "spare buy a larger clip at the same -e; auto (default): where they use at most "
-	         "half of the records and the clip grows by a tenth; off: records in their order"},
+	 .help = "on: secret lots decide which records a text is written from. So records "
+	         "to spare buy a larger clip at the same -e. auto (default): where they "
+	         "use at most half of the records and the clip grows by a tenth. off: "
+	         "records in their order"},
 	{.name = "method", VALUE(method),
 	 .argument = "invisibleink|amin|pmixed|adapmixed|dp-decoding|dp-prompt|none",
-	 .help = "how tokens are drawn (default invisibleink); the others are there to compare "
-	         "with, see below"},
+	 .help = "how tokens are drawn (default invisibleink). The others are there to "
+	         "compare with, see below"},
 	{.name = "preset", VALUE(preset), .argument = "NAME",
-	 .help = "settings of InvisibleInk's Table 2, which options beside it change: "
-	         "table2-ink-B-EPS (k 50) and table2-ink-all-B-EPS with B 3, 7, 15, "
-	         "table2-amin-B-EPS with B 31, 63, 127; EPS 1, 3, 5, 10"},
+	 .help = "settings of InvisibleInk's Table 2, which options beside it change. "
+	         "table2-ink-B-EPS (k 50) and table2-ink-all-B-EPS have B 3, 7, 15. "
+	         "table2-amin-B-EPS has B 31, 63, 127. EPS is 1, 3, 5 or 10"},
 	{.name = "not-private", VALUE(request.plan.method_params.not_private),
 	 .help = "needed for --method none and adapmixed, which promise nothing: all texts are "
 	         "stamped NOT PRIVATE"},
@@ -107,20 +113,20 @@ const struct option_entry generate_options[] = {
 	 .range = "above 0 and below 1, as in 0.5", .argument = "L",
 	 .help = "dp-decoding: share of the model's law, the rest is uniform; instead of -e"},
 	{.name = "order", VALUE(order), .argument = "A|inf",
-	 .help = "pmixed: order of the divergence that is bounded, 2 to 16, or inf (default), "
-	         "which bounds every odds and alone has rho"},
+	 .help = "pmixed: order of the divergence that is bounded, 2 to 16, or inf "
+	         "(default). inf bounds every odds and alone has rho"},
 	{.name = "divergence", VALUE(request.plan.method_params.divergence),
 	 .range = "above 0, as in 0.1", .argument = "C",
-	 .help = "pmixed, adapmixed: how far each reference's law may be from the public one "
-	         "(default 4.5 with adapmixed); with pmixed instead of -e, but beside it with "
-	         "--record-filter"},
+	 .help = "pmixed, adapmixed: how far each reference's law may be from the public "
+	         "one (default 4.5 with adapmixed). With pmixed it stands instead of -e, "
+	         "but beside it with --record-filter"},
 	{.name = "record-filter", VALUE(request.plan.method_params.record_filter),
 	 .help = "pmixed with --order 2 to 16: count what each reference has lost, and read it "
 	         "until that is its budget, -e"},
-	{.name = "units", VALUE(request.plan.method_params.units), .argument = "R", .least = 1,
-	 .most = 1 << 20,
-	 .help = "amin: thresholds of a text, at most; each pays for one private token (default a "
-	         "quarter of -n)"},
+	{.name = "units", VALUE(request.plan.method_params.units),
+	 .argument = "R", .least = 1, .most = 1 << 20,
+	 .help = "amin: thresholds of a text, at most. Each pays for one private token "
+	         "(default a quarter of -n)"},
 	{.name = "svt-noise", VALUE(request.plan.method_params.svt_noise),
 	 .range = "above 0, as in 0.3", .argument = "SIGMA",
 	 .help = "amin: noise of the test whether a token may be public (default 0.3)"},
@@ -130,32 +136,35 @@ const struct option_entry generate_options[] = {
 	{.name = "temperature-public", VALUE(request.plan.method_params.temperature_public),
 	 .range = TEMPERATURE_RANGE, .argument = "TAU",
 	 .help = "amin: temperature of public tokens (default 1)"},
-	{.name = "ledger", VALUE(request.common.ledger), .argument = "FILE",
-	 .help = "count this run in the ledger before it draws; exit 3 when it would go over the "
-	         "limit (see cuttle help ledger)"},
+	{.name = "ledger", .first = true, VALUE(request.common.ledger), .argument = "FILE",
+	 .help = "count this run in the ledger before it draws. Exit 3 when it would go "
+	         "over the limit (see cuttle help ledger)"},
 	{.name = "charge", VALUE(charge), .argument = "epsilon|rho",
-	 .help = "what the ledger is charged: epsilon and delta (default with lots), or rho, "
-	         "which lots do not lower; a data set takes one of the two, and the default is "
-	         "what it took before"},
+	 .help = "what the ledger is charged. epsilon (default with lots): epsilon and "
+	         "delta. rho: lots do not lower it. A data set takes one of the two, and "
+	         "the default is what it took before"},
 	{.name = "approved", VALUE(request.common.approved), .argument = "COMMAND:LOSS",
 	 .help = "run what was approved alone: exit 2, and no charge, unless --dry-run --json says "
 	         "this command_sha256 and this loss of its charge"},
-	{.name = "dataset", VALUE(request.common.dataset), .argument = "NAME",
+	{.name = "dataset", .first = true, VALUE(request.common.dataset), .argument = "NAME",
 	 .help = "what the references are called, in the receipt and in the ledger"},
-	{.name = "num", .letter = 'N', .group = GROUP_TEXTS, VALUE(request.texts),
+	{.name = "num", .first = true, .letter = 'N', .group = GROUP_TEXTS, VALUE(request.texts),
 	 .argument = "TEXTS", .least = 1, .most = SIZE_MAX / 2,
-	 .help = "texts to write, with --token-bank batches (default 100); N x B references are "
-	         "needed, but with private categories or clusters there may be fewer texts"},
+	 .help = "texts to write, with --token-bank batches (default 100). N x B "
+	         "references are needed, but with private categories or clusters there "
+	         "may be fewer texts"},
 	{.name = "num-per-category", .group = GROUP_TEXTS, VALUE(request.texts_per_share),
 	 .argument = "TEXTS", .least = 1, .most = SIZE_MAX / 2,
 	 .help = "with --category-public: texts for each share of 1, instead of -N, which is "
 	         "spread over the categories by their shares"},
-	{.name = "max-tokens", .letter = 'n', VALUE(request.plan.tokens), .argument = "T",
+	{.name = "max-tokens", .first = true, .letter = 'n', VALUE(request.plan.tokens),
+	 .argument = "T",
 	 .least = 1,
 	 .most = 1 << 20,
-	 .help = "hard cap of tokens per text, with --token-bank per batch; this is what is paid "
-	         "for (default 200)"},
-	{.name = "temperature", VALUE(request.plan.temperature), .range = TEMPERATURE_RANGE,
+	 .help = "hard cap of tokens per text, with --token-bank per batch. This is what "
+	         "is paid for (default 200)"},
+	{.name = "temperature", .first = true, VALUE(request.plan.temperature),
+	 .range = TEMPERATURE_RANGE,
 	 .argument = "TAU",
 	 .help = "sampling temperature (default 1.0)"},
 	{.name = "top-k", .letter = 'k', VALUE(request.plan.top_k), .argument = "K",
@@ -163,17 +172,18 @@ const struct option_entry generate_options[] = {
 	         "(default 100, 0 = all)"},
 	{.name = "center", VALUE(center), .argument = "median|none",
 	 .help = "median (default): clip each reference's logit differences around their "
-	         "median; none: around 0"},
+	         "median. none: around 0"},
 	{.name = "gain", VALUE(request.plan.gain), .range = "from 1 to 3, as in 1.5",
 	 .argument = "auto|G",
-	 .help = "what the references say counts G times, 1 to 3, clipped to a G-th, so that "
-	         "the guarantee is the same; auto (default): 2 where the clip is 3/4 of the "
-	         "temperature or more and B is 7 or more, else 1"},
+	 .help = "what the references say counts G times, 1 to 3, clipped to a G-th. So "
+	         "the guarantee is the same. auto (default) is 2 where the clip is 3/4 of "
+	         "the temperature or more and B is 7 or more, else 1"},
 	{.name = "token-prior", VALUE(request.plan.token_prior),
 	 .range = "from 0.001 to 100, as in 0.05", .argument = "RHO",
-	 .help = "count with noise of rho RHO which tokens the records have, all of them, and "
-	         "draw those more often that they have more often than the public examples; -e "
-	         "pays for it; 3000 records or more, and 20 examples or more"},
+	 .help = "count with noise of rho RHO which tokens all the records have. Those "
+	         "that they have more often than the public examples are drawn more "
+	         "often. -e pays for it. It takes 3000 records or more, and 20 examples "
+	         "or more"},
 	{.name = "token-bank", VALUE(request.plan.savings.token_bank),
 	 .help = "when a text ends before T, write further texts from the same batch with what "
 	         "is left of T"},
@@ -189,56 +199,62 @@ const struct option_entry generate_options[] = {
 	 .help = "most tokens that are free of charge, per text or, with --token-bank, batch "
 	         "(default T)"},
 	{.name = "trim", VALUE(trim), .argument = "sentence|none",
-	 .help = "sentence (default): a text that was cut short ends with its last whole sentence, "
-	         "if half of it or more is left; none: every text as it was drawn"},
+	 .help = "sentence (default): a text that was cut short ends with its last whole "
+	         "sentence, if half of it or more is left. none: every text as it was "
+	         "drawn"},
 	{.name = "rounds", VALUE(request.rounds), .argument = "1|2", .least = 1, .most = 2,
-	 .help = "2: write a tenth of the texts first, of each category or cluster with 8 or more; "
-	         "the prompts of its others then show some of them as half of their examples "
-	         "(default 1); see below"},
+	 .help = "2: write a tenth of the texts first, of each category or cluster with 8 "
+	         "or more. The prompts of its others then show some of them as half of "
+	         "their examples (default 1). See below"},
 	{.name = "drop", VALUE(drop), .argument = "LIST",
-	 .help = "duplicates, loops, unlikely, or several with a comma between: texts that nearly "
-	         "repeat an earlier one, or themselves, or that the public prompt holds less "
-	         "likely than every public example, go to OUT.dropped.jsonl; they are paid for "
-	         "like others"},
+	 .help = "duplicates, loops, unlikely, or several with a comma between. Such "
+	         "texts nearly repeat an earlier one, or themselves, or the public prompt "
+	         "holds them less likely than every public example. They go to "
+	         "OUT.dropped.jsonl, and are paid for like others"},
 	PROMPT_OPTIONS,
 	{.name = "ctx-size", .letter = 'c', VALUE(request.plan.context), .argument = "TOKENS",
-	 .help = "longest prompt plus text; longer references are cut (default: the model's "
-	         "context, at most 4096)"},
-	{.name = "output", .letter = 'o', VALUE(request.common.output), .argument = "FILE",
-	 .help = "texts, JSONL or CSV by the ending; - is standard output, which cannot be "
-	         "continued"},
+	 .most = UINT32_MAX,
+	 .help = "longest prompt plus text. Longer references are cut (default: the "
+	         "model's context, at most 4096)"},
+	{.name = "output", .first = true, .letter = 'o', VALUE(request.common.output),
+	 .argument = "FILE",
+	 .help = "texts, JSONL or CSV by the ending. - is standard output, which cannot "
+	         "be continued"},
 	{.name = "output-format", VALUE(output_format), .argument = "auto|jsonl|csv",
 	 .help = "auto: by the ending .csv"},
 	RECEIPT_OPTIONS(struct generate_values),
-	{.name = "dry-run", VALUE(dry_run),
-	 .help = "print the effective configuration, clip, guarantee, and time and memory on "
-	         "this machine, which it measures for some seconds; with -i count the records, "
-	         "and exit 4 when they are too few; draw nothing"},
+	{.name = "dry-run", .first = true, VALUE(dry_run),
+	 .help = "draw nothing, and print the effective configuration, clip and "
+	         "guarantee. It also prints time and memory on this machine, which it "
+	         "measures for some seconds. With -i it counts the records, and exits "
+	         "with 4 when they are too few"},
 	QUOTE_OPTION(struct generate_values),
 	{.name = "bench", VALUE(bench), .argument = "FILE",
 	 .help = "dry-run: take the time from what cuttle bench -o json printed, instead of "
 	         "measuring"},
 	{.name = "reference-tokens", VALUE(reference_tokens), .argument = "R", .least = 1,
 	 .most = UINT32_MAX,
-	 .help = "dry-run: say the time for references of so many tokens, such as the median that "
-	         "cuttle inspect -m prints (PRIVATE); nothing else depends on it (default 400)"},
+	 .help = "dry-run: say the time for references of so many tokens (default 400). "
+	         "The median that cuttle inspect -m prints is one (PRIVATE). Nothing else "
+	         "depends on it"},
 	PROGRESS_OPTIONS(struct generate_values),
 	{.name = "trace", VALUE(request.trace), .argument = "FILE",
-	 .help = "write what each step looked like inside: PRIVATE numbers that no guarantee "
-	         "covers, for research; see below"},
+	 .help = "write what each step looked like inside, for research: PRIVATE numbers "
+	         "that no guarantee covers. See below"},
 	{.name = "shard", VALUE(shard), .argument = "I/N|auto",
-	 .help = "write shard I, 0 to N-1, of the N of the run that cuttle shard open has opened "
-	         "in -o; auto: as OpenMPI, MPICH, a Slurm step or array, or Kubernetes says"},
+	 .help = "write shard I, 0 to N-1, of the run that cuttle shard open has opened "
+	         "in -o with N of them. auto: as OpenMPI, MPICH, a Slurm step or array, "
+	         "or Kubernetes says"},
 	{.name = "shards", VALUE(shards), .argument = "N", .least = 1, .most = SHARDS_MOST,
 	 .help = "with --shard auto: how many shards there are, which Kubernetes does not say"},
 	{.name = "wait", VALUE(wait), .argument = "SECONDS", .most = 1 << 30,
 	 .help = "with --shard: wait so long for the run to be opened (default 0)"},
 	{.name = "redraw", VALUE(redraw), .argument = "I", .most = SHARDS_MOST - 1,
-	 .help = "shard open: let shard I, whose journal is lost, be drawn again, and pay for the "
-	         "run again"},
+	 .help = "shard open: let shard I, whose journal is lost, be drawn again, and pay "
+	         "for the run again"},
 	{.name = "nobody-saw", VALUE(nobody_saw), .argument = "WHO",
-	 .help = "with --redraw: pay nothing, on the word of WHO that nobody has seen what the "
-	         "shard drew; the receipt says so"},
+	 .help = "with --redraw: pay nothing, on the word of WHO that nobody has seen "
+	         "what the shard drew. The receipt says so"},
 	MACHINE_OPTIONS(struct generate_values),
 	FLIGHT_OPTIONS(struct generate_values),
 	{.name = "no-sharing", VALUE(request.plan.no_sharing),
@@ -259,179 +275,184 @@ static const struct option_heading HEADINGS[] = {
 };
 
 static const char ABOUT[] =
-	"Text number b is written from references b*B to b*B+B-1, so N x B records are needed; "
-	"what follows them is not read (but see --lots). The guarantee is per record of the "
-	"input, where one record is replaced by nothing: if a person has several records, put "
-	"them into one, or name the field that says whose they are.\n\n"
+	"Text number b is written from references b*B to b*B+B-1, so N x B records are needed. "
+	"What follows them is not read (but see --lots). The guarantee is per record of the "
+	"input, where one record is replaced by nothing. If a person has several records, put "
+	"them into one. Or name the field that says whose they are.\n\n"
 
-	"How to choose. Leave --lots at auto and keep N x B at half of the records or less: the "
-	"smaller the part, the larger the clip. For many texts, write few so, and more of their "
-	"kind with cuttle expand, free of charge. Groups make the records of a text alike, and "
-	"each prompt says of which group it is. Where records have a field for it that may be told "
-	"of nobody, such as the ward: --category-field ward --categories surgery,oncology. Where "
-	"no field says it: --clusters topics.clusters. Where everybody may know it of every "
-	"record: --category-public beside the first. A private group needs at least B records and "
-	"50 / EPS (noise; never fewer than 10), better several times as many; smaller ones get no "
-	"texts. --examples-per-text 4 with public examples of each group, and --drop "
-	"unlikely,duplicates with five or more examples, cost nothing.\n\n"
+	"How to choose. Leave --lots at auto, and keep N x B at half of the records or less. "
+	"The smaller the part, the larger the clip. For many texts, write few so. Then write "
+	"more of their kind with cuttle expand, free of charge. Groups make the records of a "
+	"text alike, and each prompt says of which group it is. Where records have a field for "
+	"it that may be told of nobody, such as the ward: --category-field ward --categories "
+	"surgery,oncology. Where no field says it: --clusters topics.clusters. Where everybody "
+	"may know it of every record: --category-public beside the first. A private group "
+	"needs at least B records and 50 / EPS (noise; never fewer than 10). Several times as "
+	"many are better. Smaller groups get no texts. --examples-per-text 4 with public "
+	"examples of each group costs nothing. Nor does --drop unlikely,duplicates with five "
+	"or more examples.\n\n"
 
-	"--unit-key FIELD needs one of these. --one-per-unit and --records-per-unit G bound what "
-	"is read: the other records of a value become null in their places, -e is for the whole "
-	"value, and FIELD stays as private as the texts, but for whom a ledger charges. Records in "
-	"the order of persons lose most: shuffle them first, by public lot. --records-per-unit all "
-	"reads all records and declares FIELD public: who has how many, and where, since what the "
-	"most frequent value costs is told, in the receipt too. -e is then still for one record; g "
-	"records of one value in one text cost g^2 of its rho, in g texts g; --dry-run with -i "
-	"says what it comes to. A number is the text of its digits: 7 and \"7\" are one "
-	"value.\n\n"
+	"--unit-key FIELD needs one of these. --one-per-unit and --records-per-unit G bound "
+	"what is read. The other records of a value become null in their places, and -e is for "
+	"the whole value. FIELD stays as private as the texts, but for whom a ledger charges. "
+	"Records in the order of persons lose most: shuffle them first, by public lot. "
+	"--records-per-unit all reads all records. It declares FIELD public: who has how many, "
+	"and where. What the most frequent value costs is told, in the receipt too. -e is then "
+	"still for one record. g records of one value in one text cost g^2 of its rho, in g "
+	"texts g. --dry-run with -i says what it comes to. A number is the text of its digits: "
+	"7 and \"7\" are one value.\n\n"
 
-	"--category-field FIELD writes texts of the declared categories, each from records of that "
-	"category alone, with \"FIELD: value\" in all prompts and in the output; examples that "
-	"have FIELD show it too, and own prompts hold {category}. Which category a record has "
-	"stays as private as what it says. So the records of each are counted with noise, once, "
-	"and these counts decide how many texts a category gets: none where it may well be empty, "
-	"so that there may be fewer than N, or none: whether N x B records are there is not "
-	"checked. A run whose FIELD no record has is paid for, too; cuttle inspect shows that "
-	"before. The counts are told, in the receipt too, and -e pays for them; they take about a "
-	"hundredth of the clip. Records come to texts by lots (below) within their category, and "
-	"--lots off is refused. --categories names what there may be: no name comes from the "
-	"records, and those of other categories are not read.\n\n"
+	"--category-field FIELD writes texts of the declared categories, each from records of "
+	"that category alone. \"FIELD: value\" stands in all prompts and in the output. "
+	"Examples that have FIELD show it too, and own prompts hold {category}. Which category "
+	"a record has stays as private as what it says. So the records of each are counted "
+	"with noise, once. These counts decide how many texts a category gets: none where it "
+	"may well be empty. So there may be fewer than N, or none, and whether N x B records "
+	"are there is not checked. A run whose FIELD no record has is paid for, too; cuttle "
+	"inspect shows that before. The counts are told, in the receipt too, and -e pays for "
+	"them. They take about a hundredth of the clip. Records come to texts by lots (below) "
+	"within their category, and --lots off is refused. --categories names what there may "
+	"be. No name comes from the records, and those of other categories are not read.\n\n"
 
-	"--clusters FILE does the same with the clusters of a file from cuttle clusters, by what "
-	"records say: \"cluster: WORDS\" stands in prompts and output, WORDS of the public texts. "
-	"A blank record has no cluster, and is in no text. By model, each record takes a pass of "
-	"the model more, whose time shows its length.\n\n"
+	"--clusters FILE does the same with the clusters of a file from cuttle clusters, by "
+	"what records say. \"cluster: WORDS\" stands in prompts and output, WORDS of the "
+	"public texts. A blank record has no cluster, and is in no text. By model, each record "
+	"takes a pass of the model more, whose time shows its length.\n\n"
 
-	"--category-public declares public which category each record has, so how many there are "
-	"of each; a line that cannot be read has none. Each category then gets texts by its share, "
-	"from records in their order. The guarantee says that nobody learns what a record of a "
-	"category says, not that there was one.\n\n"
+	"--category-public declares public which category each record has, so how many there "
+	"are of each. A line that cannot be read has none. Each category then gets texts by "
+	"its share, from records in their order. The guarantee says that nobody learns what a "
+	"record of a category says, not that there was one.\n\n"
 
-	"--lots: R records make R / B batches (rounded up), M of them, and N are used. Each record "
-	"is in one of the M by a lot drawn for this run, which nobody sees. So it is read with "
-	"chance N / M only, and the run may spend more on a text: with a tenth used, epsilon 1 "
-	"pays for 2.9. A text then has B records on average, the number itself is secret, and all "
-	"R are charged in the ledger, read or not: for texts from the unread ones later, give "
-	"--lots off. The guarantee counts on it that nobody knows which text a record is in: "
-	"OUT.lots, which holds the key until the output is there, is as secret as the records, and "
-	"so is how long single texts take. Without OUT.lots a run that has begun cannot be "
-	"continued (exit 6). The receipt says what holds against who knows. Lots need R before the "
-	"records are read: -i is a file. With --unit-key FIELD --one-per-unit, --lots on gives "
-	"each value a lot: how many values there are is counted with noise, which is told, and "
-	"N texts are for R values; where each has 3 records, ask for 3 N. cuttle budget plan "
-	"--records R shows the clips.\n\n"
+	"--lots: R records make R / B batches (rounded up), M of them, and N are used. Each "
+	"record is in one of the M by a lot drawn for this run, which nobody sees. So it is "
+	"read with chance N / M only, and the run may spend more on a text. With a tenth used, "
+	"epsilon 1 pays for 2.9. A text then has B records on average, and the number itself "
+	"is secret. All R are charged in the ledger, read or not. For texts from the unread "
+	"ones later, give --lots off. The guarantee counts on it that nobody knows which text "
+	"a record is in. OUT.lots holds the key until the output is there: it is as secret as "
+	"the records. So is how long single texts take. Without OUT.lots a run that has begun "
+	"cannot be continued (exit 6). The receipt says what holds against who knows. Lots "
+	"need R before the records are read: -i is a file. With --unit-key FIELD "
+	"--one-per-unit, --lots on gives each value a lot. How many values there are is "
+	"counted with noise, which is told, and N texts are for R values. Where each has 3 "
+	"records, ask for 3 N. cuttle budget plan --records R shows the clips.\n\n"
 
-	"--token-prior RHO counts, with noise and once, how many records have a token among their "
-	"first 64 different ones, and compares that with the public examples: what stands out is "
-	"drawn more often, or less, by at most a third. All records of the input are counted, "
-	"those in no text too, so -e pays RHO in zCDP for each (try 0.05), all are charged in the "
-	"ledger, and there are no lots. It takes 3000 records, 20 examples, and --accountant zcdp, "
-	"which it sets; with --unit-key --one-per-unit. --examples-per-text keeps prompts "
-	"short.\n\n"
+	"--token-prior RHO counts, with noise and once, how many records have a token among "
+	"their first 64 different ones. It compares that with the public examples. What stands "
+	"out is drawn more often, or less, by at most a third. All records of the input are "
+	"counted, those in no text too. So -e pays RHO in zCDP for each (try 0.05), all are "
+	"charged in the ledger, and there are no lots. It takes 3000 records, 20 examples, and "
+	"--accountant zcdp, which it sets. With --unit-key it needs --one-per-unit. "
+	"--examples-per-text keeps prompts short.\n\n"
 
-	"--method: invisibleink is what cuttle is for. The others are there to compare with, and "
-	"what each promises its receipt says: amin (-e, --units, --svt-noise, --svt-threshold) "
-	"draws public tokens for free where a noisy test finds that references add little; its "
-	"account is zcdp. pmixed (-e, --order, --divergence) draws from a mean of laws near the "
-	"public one; with an order A its promise holds at that Renyi order alone, and a ledger "
-	"must count losses at it. dp-prompt (-e or --clip-width) and dp-decoding (-e or --mix) "
-	"write from one reference, -B 1; at settings that leave a text readable they promise next "
-	"to nothing, and say so. adapmixed and none promise nothing, need --not-private, and are "
-	"never charged: none, the mean of all rows without a clip, is what an audit must catch. "
-	"--lots on, private categories, --clusters, --unit-key, --token-prior, --clip, --gain and "
-	"--trace are for invisibleink alone.\n\n"
+	"--method: invisibleink is what cuttle is for. The others are there to compare with, "
+	"and what each promises its receipt says. amin (-e, --units, --svt-noise, "
+	"--svt-threshold) draws public tokens for free where a noisy test finds that "
+	"references add little. Its account is zcdp. pmixed (-e, --order, --divergence) draws "
+	"from a mean of laws near the public one. With an order A its promise holds at that "
+	"Renyi order alone, and a ledger must count losses at it. dp-prompt (-e or "
+	"--clip-width) and dp-decoding (-e or --mix) write from one reference, -B 1. At "
+	"settings that leave a text readable they promise next to nothing, and say so. "
+	"adapmixed and none promise nothing, need --not-private, and are never charged. none "
+	"is the mean of all rows without a clip: an audit must catch it. For invisibleink "
+	"alone are --lots on, private categories, --clusters, --unit-key, --token-prior, "
+	"--clip, --gain and --trace.\n\n"
 
-	"A record without the field, with something else than a text in it, with bytes that are "
-	"not UTF-8, of more than 16 MiB, or blank, counts as null: it keeps its place, adds "
-	"nothing, and is not reported. That is by design: a warning would tell about a record. A "
-	"reference that is too long is cut. cuttle inspect shows the owner how many there are of "
-	"each, and prints the generate line that fits. Warnings come from options, model, public "
-	"files and noisy counts alone, before the first token is drawn and, but for those of "
-	"counts, under --dry-run; -q leaves them out.\n\n"
+	"A record counts as null when it lacks the field, or has something else than a text in "
+	"it. So does one with bytes that are not UTF-8, one of more than 16 MiB, and a blank "
+	"one. It keeps its place, adds nothing, and is not reported. That is by design: a "
+	"warning would tell about a record. A reference that is too long is cut. cuttle "
+	"inspect shows the owner how many there are of each, and prints the generate line that "
+	"fits. Warnings come from options, model, public files and noisy counts alone. They "
+	"come before the first token is drawn and, but for those of counts, under --dry-run. "
+	"-q leaves them out.\n\n"
 
-	"--center, --gain, --token-bank, --public-when and --complete leave the guarantee as it is "
-	"(see dp/PRIVACY.md) and change what it buys; the last three are off by default. With any "
-	"of them each text comes with its batch and the number of its tokens that were free. N x B "
-	"references and T tokens per batch are charged whatever becomes of them.\n\n"
+	"--center, --gain, --token-bank, --public-when and --complete leave the guarantee as "
+	"it is (see dp/PRIVACY.md). They change what it buys. The last three are off by "
+	"default. With any of them each text comes with its batch and the number of its tokens "
+	"that were free. N x B references and T tokens per batch are charged whatever becomes "
+	"of them.\n\n"
 
 	"--stop, --trim and --drop look at what was drawn and at nothing private, so they cost "
-	"nothing. A stop ends a text before it. Its line breaks may have spaces behind them, and "
-	"one of white space alone counts only behind something else. Without public examples auto "
-	"knows nothing of line breaks: it is \\n### in the form continue, and nothing else. A "
-	"STRING stands alone unless auto is given too. T tokens are paid wherever a text ends: "
-	"--token-bank writes the next one with what is left. What a version without --stop has "
-	"begun goes on without it, unless it is given.\n\n"
+	"nothing. A stop ends a text before it. Its line breaks may have spaces behind them. "
+	"One of white space alone counts only behind something else. Without public examples "
+	"auto knows nothing of line breaks. It is then \\n### in the form continue, and "
+	"nothing else. A STRING stands alone unless auto is given too. T tokens are paid "
+	"wherever a text ends: --token-bank writes the next one with what is left. What a "
+	"version without --stop has begun goes on without it, unless it is given.\n\n"
 
-	"A sentence ends with . ! ? and closing quotes, before white space or the end, or with a "
-	"Chinese or Japanese full stop. A text is a duplicate of an earlier one that was kept when "
-	"they are equal but for case and white space, or share four fifths of their runs of five "
-	"words; it loops when four tokens in a row come five times, or less than two fifths of its "
-	"runs of three tokens are different; it is unlikely when the mean log-probability of its "
-	"tokens behind the public prompt is below that of each public example behind the others, "
-	"of which there must be 5. Nothing is redrawn for what is dropped; the receipt counts "
+	"A sentence ends with . ! ? and closing quotes, before white space or the end. A "
+	"Chinese or Japanese full stop ends one, too. Two texts are duplicates when they are "
+	"equal but for case and white space, or share four fifths of their runs of five words. "
+	"The later one is dropped. A text loops when four tokens in a row come five times. It "
+	"also loops when less than two fifths of its runs of three tokens are different. "
+	"unlikely looks at the mean log-probability of the tokens behind the public prompt. A "
+	"text is dropped where it is below that of each public example behind the others, of "
+	"which there must be 5. Nothing is redrawn for what is dropped; the receipt counts "
 	"it.\n\n"
 
-	"--rounds 2 costs nothing either, as the texts shown were drawn under the same guarantee. "
-	"Of each category or cluster with 8 texts or more, or of all texts, a tenth (rounded up) "
-	"is written first, from its own references as ever. Then come the others: half of the "
-	"--examples-per-text (rounded down) that their prompts show, public and private ones, are "
-	"first texts of their own category, chosen by a hash; never one that loops, nearly repeats "
-	"another, or that --drop has dropped. Each is cut to 128 tokens. Where there are fewer, "
-	"public examples fill up. It shows what the model writes: with small models that is worse "
-	"than a public example, and without any worse than nothing (bench/SPENDING.md).\n\n"
+	"--rounds 2 costs nothing either, as the texts shown were drawn under the same "
+	"guarantee. First it writes a tenth (rounded up) of each category or cluster with 8 "
+	"texts or more, or of all texts. These are written from their own references as ever. "
+	"Then come the others. Their prompts show --examples-per-text examples, public and "
+	"private ones. Half of these (rounded down) are first texts of their own category, "
+	"chosen by a hash. None of them loops, nearly repeats another, or was dropped by "
+	"--drop. Each is cut to 128 tokens. Where there are fewer, public examples fill up. It "
+	"shows what the model writes. With small models that is worse than a public example, "
+	"and without any worse than nothing (bench/SPENDING.md).\n\n"
 
-	"Each token is journalled in OUT.journal the moment it is drawn. After a kill, a power cut "
-	"or a full disk the same command continues, and a text that was interrupted half-way is "
-	"continued from its journal and never drawn again: its tokens have been drawn from the "
-	"private references already, so a second try would spend the privacy budget a second time, "
-	"and choosing between two tries would void the guarantee. When all texts are there, OUT "
-	"and its receipt are put in place and the journal is removed; the same command then says "
-	"that it is complete. A command is continued on the input it was begun with, and on no "
-	"other (exit 2): OUT.journal.key holds the key of the digest by which it is known. "
-	"--overwrite begins anew, and spends again.\n\n"
+	"Each token is journalled in OUT.journal the moment it is drawn. After a kill, a power "
+	"cut or a full disk the same command continues. A text that was interrupted half-way "
+	"is continued from its journal and never drawn again. Its tokens have been drawn from "
+	"the private references already. A second try would spend the privacy budget a second "
+	"time, and choosing between two tries would void the guarantee. When all texts are "
+	"there, OUT and its receipt are put in place and the journal is removed. The same "
+	"command then says that it is complete. A command is continued on the input it was "
+	"begun with, and on no other (exit 2). OUT.journal.key holds the key of the digest by "
+	"which it is known. --overwrite begins anew, and spends again.\n\n"
 
-	"With --ledger the run is charged for all its tokens before it draws, and not again when "
-	"it is continued: its name in the ledger stands in OUT.run until the output is there. One "
-	"charge pays for one output, whose hash closes it in the ledger. A run from "
+	"With --ledger the run is charged for all its tokens before it draws, and not again "
+	"when it is continued. Its name in the ledger stands in OUT.run until the output is "
+	"there. One charge pays for one output, whose hash closes it in the ledger. A run from "
 	"--insecure-seed is never charged.\n\n"
 
-	"--trace makes a new file, mode 0600, with a JSON line for each token drawn: candidates "
-	"|V+|, private rows, effective k (e^entropy of what was drawn from), share of logit "
-	"differences at the clip, and the token's probability and rank, public and as drawn. It is "
-	"computed from the references without protection: whoever sees it has no guarantee, and "
-	"the guarantee of the texts is only as good as the file stays where the references are. "
-	"The receipt says that there is one.\n\n"
+	"--trace makes a new file, mode 0600, with a JSON line for each token drawn. It has "
+	"candidates |V+|, private rows, effective k (e^entropy of what was drawn from) and the "
+	"share of logit differences at the clip. It also has the token's probability and rank, "
+	"public and as drawn. It is computed from the references without protection. Whoever "
+	"sees it has no guarantee. The guarantee of the texts is only as good as the file "
+	"stays where the references are. The receipt says that there is one.\n\n"
 
-	"--shard I/N: several machines write one run. cuttle shard open, with the same options, "
-	"-o RUN and --shards N, charges all of it, once, and gives each shard its references; "
-	"then each machine runs generate with -o RUN --shard I/N, and cuttle merge makes one "
-	"output, with the bytes that one machine would have written. A shard reads neither -i nor "
-	"a ledger. Killed, the same command continues it; a second copy of it is refused. See "
-	"cuttle help shard.\n"
-	"\n"
+	"--shard I/N: several machines write one run. First cuttle shard open, with the same "
+	"options, -o RUN and --shards N, charges all of it, once. It gives each shard its "
+	"references. Then each machine runs generate with -o RUN --shard I/N. Last, cuttle "
+	"merge makes one output, with the bytes that one machine would have written. A shard "
+	"reads neither -i nor a ledger. Killed, the same command continues it; a second copy "
+	"of it is refused. See cuttle help shard.\n\n"
 
-	"No path that generate reads may be one it writes, under whatever name, with --overwrite "
-	"or without: OUT, OUT.journal, OUT.journal.key, OUT.lots, OUT.run, scratch files "
-	"OUT.part-* and OUT.run.tmp-*, the receipt with its own, the trace, the ledger with what "
-	"SQLite keeps beside it. Such a command is refused before it begins (exit 2). -i (without "
-	"lots), --public-examples, --categories and own prompts may be pipes; models, ledgers and "
-	"keys may not.\n\n"
+	"No path that generate reads may be one it writes, under whatever name, with "
+	"--overwrite or without. It writes OUT, OUT.journal, OUT.journal.key, OUT.lots, "
+	"OUT.run, and scratch files OUT.part-* and OUT.run.tmp-*. It also writes the receipt "
+	"with its own, the trace, and the ledger with what SQLite keeps beside it. Such a "
+	"command is refused before it begins (exit 2). -i (without lots), --public-examples, "
+	"--categories and own prompts may be pipes. Models, ledgers and keys may not.\n\n"
 
-	"Standard output has no journal: a run interrupted there has spent what it spent, and the "
-	"next one is charged anew.\n";
+	"Standard output has no journal. A run interrupted there has spent what it spent, and "
+	"the next one is charged anew.\n";
 // clang-format on
 
 /* Refuses a command that lacks an option; returns the exit code. */
 static int refuse_incomplete_generate(const struct verb *verb,
                                       const struct generate_values *values) {
 	const struct generate_request *request = &values->request;
-	const struct verb_need needs[] = {{!values->open.model, VERB_MODEL},
-	                                  {!request->common.input && !values->dry_run, "-i REFS"},
-	                                  {!request->common.output && !values->dry_run, "-o OUT"},
-	                                  {request->plan.method == CUTTLE_INVISIBLEINK &&
-	                                       isnan(request->plan.epsilon) &&
-	                                       isnan(request->plan.clip),
-	                                   "-e EPS or --clip C"}};
+	const struct verb_need needs[] = {
+	    {!values->open.model, VERB_MODEL, VERB_MODEL_SAMPLE},
+	    {!request->common.input && !values->dry_run, "-i REFS", "-i notes.jsonl"},
+	    {!request->common.output && !values->dry_run, "-o OUT", "-o out.jsonl"},
+	    {request->plan.method == CUTTLE_INVISIBLEINK && isnan(request->plan.epsilon) &&
+	         isnan(request->plan.clip),
+	     "-e EPS or --clip C", "-e 3"}};
 	return verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 }
 
@@ -597,10 +618,11 @@ static bool read_over_preset(const struct verb *verb, int argc, char **argv,
 	int ignored;
 	*code = CUTTLE_USAGE;
 	if (!preset_read(values->preset, &preset)) {
-		(void)io_fail(&error, CUTTLE_USAGE,
-		              "--preset: there is no %.60s; cuttle help generate shows those there "
-		              "are",
-		              values->preset);
+		(void)io_fail(
+		    &error, CUTTLE_USAGE,
+		    "--preset: there is no %.60s; cuttle help generate --all shows those there "
+		    "are",
+		    values->preset);
 		(void)verb_fail(verb, CUTTLE_USAGE, &error);
 		return false;
 	}

@@ -36,22 +36,23 @@ struct infer_verb_values {
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	PERTURB_WORDS_OPTION(struct infer_verb_values, request.perturb),
-	{.name = "model", .letter = 'm', VALUE(open.model), .argument = "FILE",
+	{.name = "model", .first = true, .letter = 'm', VALUE(open.model), .argument = "FILE",
 	 .help = "the local model: it extends the raw texts; unknown words are placed by its "
 	         "tokens where the words were made from it"},
-	{.name = "input", .letter = 'i', VALUE(request.perturb.common.input), .argument = "FILE",
+	{.name = "input", .first = true, .letter = 'i', VALUE(request.perturb.common.input),
+	 .argument = "FILE",
 	 .help = "the texts, JSONL, CSV or TSV; a file, as it is read twice"},
-	{.name = "text-field", VALUE(request.perturb.text_field), .argument = "NAME",
+	{.name = "text-field", .first = true, VALUE(request.perturb.text_field), .argument = "NAME",
 	 .help = "field or column with the text (default text)"},
 	FORMAT_OPTIONS(struct infer_verb_values, request.perturb.input_format,
 	               request.perturb.delimiter),
 	{.name = "unit-key", VALUE(request.perturb.common.unit_key), .argument = "FIELD",
 	 .help = "as for cuttle perturb"},
 	PERTURB_OPTIONS(struct infer_verb_values, method, request.perturb),
-	{.name = "endpoint", VALUE(request.remote.endpoint), .argument = "URL",
+	{.name = "endpoint", .first = true, VALUE(request.remote.endpoint), .argument = "URL",
 	 .help = "where the remote model is, as in https://api.example.org/v1; plain http to this "
 	         "machine alone"},
-	{.name = "remote-model", VALUE(request.remote.model), .argument = "NAME",
+	{.name = "remote-model", .first = true, VALUE(request.remote.model), .argument = "NAME",
 	 .help = "the model's name there"},
 	{.name = "api", VALUE(api), .argument = "chat|completions",
 	 .help = "POST URL/chat/completions (default) or URL/completions"},
@@ -67,7 +68,7 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "max-tokens-field", VALUE(request.remote.max_tokens_field), .argument = "NAME",
 	 .help = "what the service calls the limit of a reply (default max_tokens; some want "
 	         "max_completion_tokens)"},
-	{.name = "api-key-file", VALUE(request.remote.key_file), .argument = "FILE",
+	{.name = "api-key-file", .first = true, VALUE(request.remote.key_file), .argument = "FILE",
 	 .help = "the service's key, in a file of mode 0600 (default: the variable CUTTLE_API_KEY, "
 	         "if any)"},
 	{.name = "ca-file", VALUE(request.remote.ca_file), .argument = "FILE",
@@ -84,11 +85,11 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "max-remote-tokens", VALUE(request.remote.max_tokens_total), .argument = "COUNT",
 	 .help = "stop before --remote-tokens and bytes of all attempts add up to more (default: "
 	         "any)"},
-	{.name = "show-what-leaves", VALUE(request.show),
-	 .help = "perturb, print exactly what would be sent, with the key as an ellipsis, and send "
-	         "nothing; the same command without this sends these bytes"},
+	{.name = "show-what-leaves", .first = true, VALUE(request.show),
+	 .help = "perturb, print exactly what would be sent, with the key as an ellipsis, "
+	         "and send nothing. The same command without this sends these bytes"},
 	EXTRACT_OPTIONS(struct infer_verb_values, text, request.extract),
-	{.name = "output", .letter = 'o', VALUE(request.output), .argument = "FILE",
+	{.name = "output", .first = true, .letter = 'o', VALUE(request.output), .argument = "FILE",
 	 .help = "the final texts, JSONL, mode 0600; beside out.jsonl stand out.perturbed.jsonl, "
 	         "its receipt, and out.replies.jsonl"},
 	{.name = "receipt", VALUE(request.perturb.common.receipt), .argument = "FILE",
@@ -120,46 +121,48 @@ static const struct option_heading HEADINGS[] = {
 };
 
 static const char ABOUT[] =
-	"A text of n words costs n EPS: at the default of 6, fifty words cost 300, and only single "
-	"words are protected in a way worth the name. See cuttle help perturb for what that means "
-	"and what --pad adds.\n\n"
+	"A text of n words costs n EPS. At the default of 6, fifty words cost 300, and only "
+	"single words are protected in a way worth the name. See cuttle help perturb for what "
+	"that means and what --pad adds.\n\n"
 
-	"Three phases, strictly one after the other. All texts are perturbed word by word, as by "
+	"Three phases follow one after the other. All texts are perturbed word by word, as by "
 	"cuttle perturb. Then the remote model is asked to go on with each perturbed text, in "
-	"the order of the records; a record without words is asked for like any other. Then the "
-	"local model extends each raw text with the reply as notes, as by cuttle extract. With "
-	"-N the reply goes on from word N, the final text from the end of the document.\n\n"
+	"the order of the records. A record without words is asked for like any other. Then "
+	"the local model extends each raw text with the reply as notes, as by cuttle extract. "
+	"With -N the reply goes on from word N, the final text from the end of the document.\n\n"
 
-	"Does the reply help? Not where it was measured, with a remote model no larger than the "
-	"local one: SmolLM2-135M-Instruct on both sides, 60 reviews and encyclopedia articles "
-	"cut to 50 words, replies and final texts of at most 100 tokens, temperature 0.5. At the "
-	"default EPS the true continuation of a text was less likely with the reply than without "
-	"any (perplexity 29.1 for 28.7: 1.4 % worse, 95 % interval 0.2 to 2.7), and the "
-	"diversity of the final texts and their likeness to the document did not change beyond "
-	"chance. Replies to the raw texts did not help either (30.6). What a large remote model "
-	"brings was not measured. Before relying on it, compare with cuttle extract and empty "
-	"replies, on texts of your own; bench/INFERDPT.md has all figures.\n\n"
+	"Does the reply help? Not where it was measured, with a remote model no larger than "
+	"the local one. SmolLM2-135M-Instruct stood on both sides. There were 60 reviews and "
+	"encyclopedia articles cut to 50 words, replies and final texts of at most 100 tokens, "
+	"temperature 0.5. At the default EPS the true continuation of a text was less likely "
+	"with the reply than without any. Its perplexity was 29.1 for 28.7: 1.4 % worse, 95 % "
+	"interval 0.2 to 2.7. The diversity of the final texts and their likeness to the "
+	"document did not change beyond chance. Replies to the raw texts did not help either "
+	"(30.6). What a large remote model brings was not measured. Before relying on it, "
+	"compare with cuttle extract and empty replies, on texts of your own. "
+	"bench/INFERDPT.md has all figures.\n\n"
 
-	"What leaves this machine: the endpoint's URL, the key, the model's name, the instruction, "
-	"the perturbed words, the limit of tokens and the temperature. Nothing else does. "
-	"--show-what-leaves prints the requests byte for byte.\n\n"
+	"These leave this machine: the endpoint's URL, the key, the model's name, the "
+	"instruction, the perturbed words, the limit of tokens and the temperature. Nothing "
+	"else does. --show-what-leaves prints the requests byte for byte.\n\n"
 
-	EXTRACT_STAMP " OUT has mode 0600. The perturbed texts (out.perturbed.jsonl for out.jsonl) "
-	"have the receipt.\n\n"
+	EXTRACT_STAMP " OUT has mode 0600. The perturbed texts (out.perturbed.jsonl for "
+	"out.jsonl) have the receipt.\n\n"
 
 	"out.replies.jsonl.key (mode 0600) and out.replies.jsonl.input tie all of it to these "
-	"records: with a changed input the command is refused. Keep the key where the documents "
-	"are: who has both can test a guess of all of them.\n\n"
+	"records. With a changed input the command is refused. Keep the key where the "
+	"documents are: who has both can test a guess of all of them.\n\n"
 
-	"A word is drawn once: what is drawn is journalled before anything is sent, and each reply "
-	"is on the disk before it is used. After a kill or a network that fails the same command "
-	"goes on; it draws no word again and asks for no reply again. A text that the service "
-	"refuses (400, 413, 422) while it answers others is named; its record is extended without "
-	"notes. Exit code 6: try again later; 9: the service will not answer (its key, its quota, "
-	"a redirect, a malformed reply, ten refusals in a row or nothing else).\n\n"
+	"A word is drawn once: what is drawn is journalled before anything is sent, and each "
+	"reply is on the disk before it is used. After a kill or a network that fails the same "
+	"command goes on. It draws no word again and asks for no reply again. A text that the "
+	"service refuses (400, 413, 422) while it answers others is named; its record is "
+	"extended without notes. Exit code 6: try again later. Exit code 9: the service will "
+	"not answer. The reason may be its key, its quota, a redirect or a malformed reply. It "
+	"may also be ten refusals in a row, or refusals alone.\n\n"
 
-	"Only https is spoken to other machines; certificates are always checked, redirects never "
-	"followed. Replies are hostile text: bounded, and never more than text.\n";
+	"Only https is spoken to other machines. Certificates are always checked, redirects "
+	"never followed. Replies are hostile text: bounded, and never more than text.\n";
 // clang-format on
 
 /* ---- what a run tells, in words -------------------------------------------------------------- */
@@ -268,12 +271,13 @@ static const char *settle_infer(struct infer_verb_values *values) {
 static int check_infer(const struct verb *verb, const struct infer_verb_values *values) {
 	const struct inferring_request *request = &values->request;
 	struct cuttle_error error;
-	const struct verb_need needs[] = {{!request->perturb.words, "--words WORDS"},
-	                                  {!values->open.model, VERB_MODEL},
-	                                  {!request->perturb.common.input, "-i TEXTS"},
-	                                  {!request->remote.endpoint, "--endpoint URL"},
-	                                  {!request->remote.model, "--remote-model NAME"},
-	                                  {!request->output, "-o OUT"}};
+	const struct verb_need needs[] = {
+	    {!request->perturb.words, "--words WORDS", "--words words.cw"},
+	    {!values->open.model, VERB_MODEL, VERB_MODEL_SAMPLE},
+	    {!request->perturb.common.input, "-i TEXTS", "-i docs.jsonl"},
+	    {!request->remote.endpoint, "--endpoint URL", "--endpoint https://api.example.org/v1"},
+	    {!request->remote.model, "--remote-model NAME", "--remote-model NAME"},
+	    {!request->output, "-o OUT", "-o out.jsonl"}};
 	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	if (code) return code;
 	enum cuttle_status status = inferring_check(request, &error);

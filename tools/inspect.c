@@ -23,28 +23,33 @@ struct inspect_values {
 
 // clang-format off
 static const struct option_entry OPTIONS[] = {
-	{.name = "input", .letter = 'i', VALUE(request.common.input), .argument = "FILE",
+	{.name = "input", .first = true, .letter = 'i', VALUE(request.common.input),
+	 .argument = "FILE",
 	 .help = "the documents, JSONL, CSV or TSV; - is standard input"},
-	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
+	{.name = "text-field", .first = true, VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the document (default text)"},
-	{.name = "unit-key", VALUE(request.common.unit_key), .argument = "FIELD",
+	{.name = "unit-key", .first = true, VALUE(request.common.unit_key), .argument = "FIELD",
 	 .help = "field or column that says whose a record is: counts the records of each owner"},
-	{.name = "category-field", VALUE(category_fields), .argument = "FIELD",
+	{.name = "category-field", .first = true, VALUE(category_fields), .argument = "FIELD",
 	 .help = "field or column with the records' category: counts the records of each; up to "
 	         "four times"},
-	{.name = "categories", VALUE(request.categories), .argument = "LIST|FILE",
+	{.name = "categories", .first = true, VALUE(request.categories), .argument = "LIST|FILE",
 	 .help = "the categories to write, as in generate: their names are in the prompts, and "
 	         "take room there"},
 	{.name = "clusters", VALUE(request.clusters), .argument = "FILE",
-	 .help = "a file of cuttle clusters, as in generate: for the generate line, and for the "
-	         "room that a cluster's words take in the prompts"},
+	 .help = "a file of cuttle clusters, as in generate. It is for the generate line, "
+	         "and for the room that a cluster's words take in the prompts"},
 	FORMAT_OPTIONS(struct generate_values, request.input_format, request.delimiter),
-	{.name = "batch-size", .letter = 'B', VALUE(request.plan.batch), .argument = "B",
+	{.name = "batch-size", .first = true, .letter = 'B', VALUE(request.plan.batch),
+	 .argument = "B",
+	 .most = UINT32_MAX,
 	 .help = "references per text, for the generate line (default 7)"},
 	MODEL_OPTIONS(struct generate_values),
 	{.name = "ctx-size", .letter = 'c', VALUE(request.plan.context), .argument = "TOKENS",
 	 .help = "longest prompt plus text, as in generate; with -m: how many documents it cuts"},
-	{.name = "max-tokens", .letter = 'n', VALUE(request.plan.tokens), .argument = "T",
+	{.name = "max-tokens", .first = true, .letter = 'n', VALUE(request.plan.tokens),
+	 .argument = "T",
+	 .most = UINT32_MAX,
 	 .help = "tokens of a text to write, with the free ones: a document has what they leave "
 	         "of -c (default 200)"},
 	PROMPT_OPTIONS,
@@ -53,24 +58,25 @@ static const struct option_entry OPTIONS[] = {
 };
 
 static const char ABOUT[] =
-	"generate never says what is wrong with a record, since a word about one record would tell "
-	"about it. So a wrong --text-field makes every document null and spends the budget on "
-	"nothing. This verb shows it before: readable and null documents, lengths, records of each "
-	"owner and category, and the generate line that fits.\n\n"
+	"generate never says what is wrong with a record, since a word about one record would "
+	"tell about it. So a wrong --text-field makes every document null and spends the "
+	"budget on nothing. This verb shows it before. It tells readable and null documents, "
+	"lengths, records of each owner and category, and the generate line that fits.\n\n"
 
-	"What it prints is PRIVATE, as its first line says. It goes to standard output and nowhere "
-	"else, and costs no budget. Keep it where the documents are, and do not choose -e, -n or "
-	"-c by it: a parameter chosen after looking at the documents tells about them. The "
-	"generate line follows from the options and the number of records alone; only where "
-	"categories are declared public it follows from these, too, and where no record has the "
-	"field it names the one with the most text.\n\n"
+	"What it prints is PRIVATE, as its first line says. It goes to standard output and "
+	"nowhere else, and costs no budget. Keep it where the documents are. Do not choose -e, "
+	"-n or -c by it: a parameter chosen after looking at the documents tells about them. "
+	"The generate line follows from the options and the number of records alone. Only "
+	"where categories are declared public it follows from these, too. Where no record has "
+	"the field it names the one with the most text.\n\n"
 
-	"With --category-field the categories of the line stay private, and so do the clusters of "
-	"--clusters: N follows from the number of records alone, for lots that use half of them. "
-	"Name the categories yourself, by what may be known without this report: the line takes "
-	"no name from the records. With --unit-key, or with shares in --categories, it declares "
-	"them public (--category-public), as generate then needs; names, unless --categories "
-	"gives them, and numbers of texts come from the records.\n\n"
+	"With --category-field the categories of the line stay private, and so do the clusters "
+	"of --clusters. N then follows from the number of records alone, for lots that use "
+	"half of them. Name the categories yourself, by what may be known without this report: "
+	"the line takes no name from the records. With --unit-key, or with shares in "
+	"--categories, it declares them public (--category-public), as generate then needs. "
+	"Names, unless --categories gives them, and numbers of texts then come from the "
+	"records.\n\n"
 
 	"Lengths in tokens, and how many documents a context cuts, need -m MODEL.\n";
 // clang-format on

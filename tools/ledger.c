@@ -47,12 +47,12 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "init: all runs together may lose this much, at --delta-limit"},
 	{.name = "delta-limit", VALUE(delta_limit), .range = DELTA_RANGE, .argument = "D",
 	 .help = "init: what is added to the probability of any event, beside its factor "
-	         "e^epsilon (default 1e-6); epsilons of the ledger are shown at it"},
+	         "e^epsilon (default 1e-6). Epsilons of the ledger are shown at it"},
 	{.name = "rho-limit", VALUE(rho_limit), .argument = "RHO",
 	 .help = "init: the limit in zero-concentrated privacy loss, instead of --epsilon-limit"},
 	{.name = "measure", VALUE(measure), .argument = "rho|rdp",
-	 .help = "init: what the data set counts, for ever: rho of zCDP (default), or Renyi losses "
-	         "at one order; check, reserve: which of them the loss is"},
+	 .help = "init: what the data set counts, for ever: rho of zCDP (default), or "
+	         "Renyi losses at one order. check, reserve: which of them the loss is"},
 	{.name = "order", VALUE(order), .argument = "A",
 	 .least = LEDGER_ORDER_LEAST, .most = LEDGER_ORDER_MOST,
 	 .help = "with --measure rdp: the order of the Renyi losses, 2 to 16"},
@@ -70,8 +70,8 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "count", VALUE(count), .argument = "LINES",
 	 .help = "check, reserve: how many (default all there are and will be)"},
 	{.name = "run", VALUE(run), .argument = "RUN",
-	 .help = "release: the run; reserve: its name, 32 hex digits; asked twice with the same "
-	         "numbers it is charged once (default: a new name)"},
+	 .help = "release: the run. reserve: its name, 32 hex digits. Asked twice with "
+	         "the same numbers it is charged once (default: a new name)"},
 	{.name = "head", VALUE(head), .argument = "HASH",
 	 .help = "verify: an entry that must be there, kept elsewhere; finds an older copy put "
 	         "in the ledger's place"},
@@ -84,46 +84,47 @@ static const struct option_entry OPTIONS[] = {
 
 static const char ABOUT[] =
 	"init adds a data set with its limit, and makes the file when there is none. generate "
-	"--ledger FILE --dataset NAME then reserves before its first token what all its tokens can "
-	"cost, and is refused (exit 3) when that would go over the limit. Losses add up in rho, "
-	"whichever accountant found the clip, or, with lots, in epsilon (below); spent is rounded "
-	"up, remaining down. A command that continues an interrupted run is not charged again; one "
-	"that draws anew is. Its journal must begin as the ledger last saw it: where older files "
-	"were put back, what was drawn would be drawn twice, and it is refused (exit 7). What is "
-	"typed in decimal adds up exactly: ten times 0.1 fit in 1. A ledger has one name: a hard "
-	"link to it, or a mount of the file alone, is refused (exit 7). An older cuttle refuses a "
-	"ledger with a decimal number, or with a run that went on (exit 7).\n\n"
+	"--ledger FILE --dataset NAME then reserves before its first token what all its tokens "
+	"can cost. It is refused (exit 3) when that would go over the limit. Losses add up in "
+	"rho, whichever accountant found the clip, or, with lots, in epsilon (below). Spent is "
+	"rounded up, remaining down. A command that continues an interrupted run is not "
+	"charged again; one that draws anew is. Its journal must begin as the ledger last saw "
+	"it. Where older files were put back, what was drawn would be drawn twice, and it is "
+	"refused (exit 7). What is typed in decimal adds up exactly: ten times 0.1 fit in 1. A "
+	"ledger has one name: a hard link to it, or a mount of the file alone, is refused "
+	"(exit 7). An older cuttle refuses a ledger with a decimal number, or with a run that "
+	"went on (exit 7).\n\n"
 
-	"list prints each data set's limit, spent, remaining and runs, and so does show without "
-	"--dataset; show prints those of one; history prints the entries, with the loss of each, "
-	"its epsilon at the data set's delta, and the first digits of the SHA-256 of the output "
-	"that a run ended with; check says whether a loss would be refused; reserve charges what "
-	"other programs spend, for ever; release gives back what a run reserved that was ended "
-	"before its first token; export prints the entries as JSON lines, without units; verify "
-	"checks every byte of the file and the chain of hashes, and says what each data set "
-	"counts. key makes a pair of Ed25519 keys (no ledger needed) and prints the public one, "
-	"which receipt verify --key takes.\n\n"
+	"list prints each data set's limit, spent, remaining and runs, and so does show "
+	"without --dataset. show prints those of one. history prints the entries, with the "
+	"loss of each and its epsilon at the data set's delta. It also has the first digits of "
+	"the SHA-256 of the output that a run ended with. check says whether a loss would be "
+	"refused. reserve charges what other programs spend, for ever. release gives back what "
+	"a run reserved that was ended before its first token. export prints the entries as "
+	"JSON lines, without units. verify checks every byte of the file and the chain of "
+	"hashes, and says what each data set counts. key makes a pair of Ed25519 keys (no "
+	"ledger needed) and prints the public one, which receipt verify --key takes.\n\n"
 
-	"generate with lots is charged epsilon and delta, not rho, where it is the first run of a "
-	"data set or --charge says so: it has no useful rho. Then a line is within the limit while "
-	"its epsilons add up to the limit's and its deltas to --delta-limit. Nothing adds up both "
-	"kinds, so a data set takes one. An older cuttle refuses a ledger with such a charge (exit "
-	"7).\n\n"
+	"generate with lots is charged epsilon and delta, not rho, since it has no useful rho. "
+	"This holds where it is the first run of a data set or --charge says so. Then a line "
+	"is within the limit while its epsilons add up to the limit's and its deltas to "
+	"--delta-limit. Nothing adds up both kinds, so a data set takes one. An older cuttle "
+	"refuses a ledger with such a charge (exit 7).\n\n"
 
-	"A data set counts rho, as generate is charged without lots, or with --measure rdp Renyi "
-	"losses at one order. From one order no rho follows, nor another order: a charge in "
-	"another measure is refused (exit 2). A small epsilon is out of reach there: at order 2 "
-	"and delta 1e-6 any loss gives more than 12.4, so give a larger --delta-limit. An older "
-	"cuttle refuses a ledger with such a data set (exit 7).\n\n"
+	"A data set counts rho, as generate is charged without lots, or with --measure rdp "
+	"Renyi losses at one order. From one order no rho follows, nor another order: a charge "
+	"in another measure is refused (exit 2). A small epsilon is out of reach there. At "
+	"order 2 and delta 1e-6 any loss gives more than 12.4, so give a larger --delta-limit. "
+	"An older cuttle refuses a ledger with such a data set (exit 7).\n\n"
 
-	"By default a unit is a line of the data set: lines must keep their places and new ones "
-	"go behind. What the ledger says is then a function of public numbers and of output. With "
-	"--unit-key everybody with the same value is a unit, and g records of it in one text cost "
-	"g^2 rho (of Renyi losses, a text may read one record alone); that a run is refused, and "
-	"what is spent, then tells how often values repeat. The ledger keeps keyed hashes of the "
-	"values: treat the file like the documents. A number is the text of its digits: 7 and "
-	"\"7\" are one value. generate names the same field with --unit-key, and does not read "
-	"records without a value.\n";
+	"By default a unit is a line of the data set: lines must keep their places and new "
+	"ones go behind. What the ledger says is then a function of public numbers and of "
+	"output. With --unit-key everybody with the same value is a unit, and g records of it "
+	"in one text cost g^2 rho. Of Renyi losses, a text may read one record alone. That a "
+	"run is refused, and what is spent, then tells how often values repeat. The ledger "
+	"keeps keyed hashes of the values: treat the file like the documents. A number is the "
+	"text of its digits: 7 and \"7\" are one value. generate names the same field with "
+	"--unit-key, and does not read records without a value.\n";
 // clang-format on
 
 /* Headings and rows of `list`, rows of `history`: the same widths in each column. */
@@ -522,16 +523,20 @@ static int refuse_incomplete_ledger(const struct verb *verb, const struct ledger
 	           limited =
 	               !isnan(values->epsilon_limit) || values->rho_limit || values->loss_limit;
 	const struct verb_need needs[] = {
-	    {action == KEY && !values->sign, "--sign FILE"},
-	    {action != KEY && !values->ledger, "--ledger FILE"},
-	    {!all && !values->dataset, "--dataset NAME"},
-	    {action == INIT && !limited, renyi ? "--epsilon-limit EPS or --loss-limit LOSS"
-	                                       : "--epsilon-limit EPS or --rho-limit RHO"},
-	    {counts && in_losses && !renyi, "--measure rdp (for --order, --loss and --loss-limit)"},
-	    {counts && renyi && values->order == COUNT_NONE, "--order A"},
-	    {charges && !in_losses && !renyi && !values->rho, "--rho RHO"},
-	    {charges && renyi && !values->loss, "--loss LOSS"},
-	    {action == RELEASE && !values->run, "--run RUN (cuttle ledger history prints it)"},
+	    {action == KEY && !values->sign, "--sign FILE", "--sign officer.key"},
+	    {action != KEY && !values->ledger, "--ledger FILE", "--ledger spent.db"},
+	    {!all && !values->dataset, "--dataset NAME", "--dataset notes"},
+	    {action == INIT && !limited,
+	     renyi ? "--epsilon-limit EPS or --loss-limit LOSS"
+	           : "--epsilon-limit EPS or --rho-limit RHO",
+	     "--epsilon-limit 10"},
+	    {counts && in_losses && !renyi, "--measure rdp (for --order, --loss and --loss-limit)",
+	     "--measure rdp"},
+	    {counts && renyi && values->order == COUNT_NONE, "--order A", "--order 4"},
+	    {charges && !in_losses && !renyi && !values->rho, "--rho RHO", "--rho 0.2"},
+	    {charges && renyi && !values->loss, "--loss LOSS", "--loss 0.5"},
+	    {action == RELEASE && !values->run, "--run RUN (cuttle ledger history prints it)",
+	     NULL},
 	};
 	return verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 }

@@ -52,8 +52,10 @@ static void print_overview(FILE *file) {
 	fprintf(file, "usage: cuttle VERB [OPTION]...\n\n%s\n\n", MANUAL.about);
 	for (size_t i = 0; i < VERB_COUNT; i++)
 		fprintf(file, "  %-12s %s\n", VERBS[i]->name, VERBS[i]->summary);
-	fprintf(file, "\n`cuttle help VERB` or `cuttle VERB --help` shows its options; `cuttle "
-	              "--version` the version.\n\nExit codes:\n");
+	fprintf(file,
+	        "\n`cuttle help VERB` or `cuttle VERB --help` shows what a first run "
+	        "needs. `cuttle help VERB --all` shows\nevery option. `cuttle --version` shows "
+	        "the version.\n\nExit codes:\n");
 	for (size_t i = 0; i < MANUAL.exit_code_count; i++)
 		fprintf(file, "  %d  %s\n", EXIT_CODES[i].code, EXIT_CODES[i].meaning);
 }
@@ -113,7 +115,15 @@ static int dispatch_verb(int argc, char **argv) {
 	    help ? CUTTLE_OK : options_check_environment(VERBS, VERB_COUNT, &error);
 	if (status) return verb_fail(verb, status, &error);
 	if (!help) return verb->run(verb, argc - 1, argv + 1);
-	options_help(verb, stdout);
+	const bool all = argc > 3 && !strcmp(argv[3], "--all");
+	if (argc > 3 && !all) {
+		fprintf(stderr,
+		        "cuttle help: behind a verb stands --all or nothing: "
+		        "cuttle help %s --all\n",
+		        name);
+		return CUTTLE_USAGE;
+	}
+	options_help(verb, all, stdout);
 	return CUTTLE_OK;
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* A page says when it was written: the day of this version. */
-#define MANUAL_DATE "November 23, 2026"
+#define MANUAL_DATE "November 25, 2026"
 
 /* Most columns of a text line in a page. */
 enum { PAGE_WIDTH = 78 };
@@ -146,7 +146,8 @@ static const struct verb *find_next_verb(const struct manual *manual, const stru
 
 static void print_command_page(const struct manual *manual, FILE *file) {
 	print_page_head("cuttle", "private text from sensitive documents", file);
-	fprintf(file, ".Sh SYNOPSIS\n.Nm\n.Ar verb\n.Op Ar option ...\n.Nm\n.Cm help\n.Op Ar verb\n"
+	fprintf(file, ".Sh SYNOPSIS\n.Nm\n.Ar verb\n.Op Ar option ...\n.Nm\n.Cm help\n.Op Ar verb "
+	              "Op Fl \\-\\-all\n"
 	              ".Sh DESCRIPTION\n");
 	print_page_text(manual->about, file);
 	fprintf(file, ".Pp\nThe verbs are:\n.Bl -tag -width Ds\n");

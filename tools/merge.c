@@ -29,24 +29,25 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "the ledger that shard open charged: it must have the entry, and is told of the "
 	         "output; needed where there was one"},
 	{.name = "key", VALUE(key), .argument = "PUBLIC",
-	 .help = "run.json and the receipts of all shards must be signed with this key: its 64 "
-	         "digits, or the file with them that cuttle ledger key made"},
+	 .help = "run.json and the receipts of all shards must be signed with this key. "
+	         "It is its 64 digits, or the file with them that cuttle ledger key made"},
 	RECEIPT_OPTIONS(struct merge_values),
 	{.name = "quiet", .letter = 'q', VALUE(quiet), .help = "no sentences, errors only"},
 };
 
 static const char ABOUT[] =
 	"RUN is the folder of cuttle shard open, once cuttle generate has written all shards "
-	"there. The output has the bytes that generate would have written on one machine, --trim "
-	"and --drop done now, in the order of the run; so has its receipt, but for \"shards\" "
-	"and, for each, \"shard_sha256\" and \"shard_isa\". At the end the shards' references in "
-	"RUN are overwritten and removed; their texts and receipts stay. No model is needed.\n"
-	"\n"
+	"there. The output has the bytes that generate would have written on one machine. "
+	"--trim and --drop are done now, in the order of the run. So is its receipt, but for "
+	"\"shards\" and, for each, \"shard_sha256\" and \"shard_isa\". At the end the shards' "
+	"references in RUN are overwritten and removed; their texts and receipts stay. No "
+	"model is needed.\n\n"
 
-	"Exit 6: shards lack; standard output has their numbers, as 0-2,5, which is what Slurm's "
-	"--array takes. Exit 7: something contradicts: run.json, a receipt, a signature, the "
-	"bytes of a shard, a batch that is missing or there twice, an entry that the ledger has "
-	"not or with other numbers. Then nothing is written.\n";
+	"Exit 6: shards lack; standard output has their numbers, as 0-2,5, which is what "
+	"Slurm's --array takes. Exit 7: something contradicts, and nothing is written. That "
+	"may be run.json, a receipt, a signature, the bytes of a shard, or a batch that is "
+	"missing or there twice. It may also be an entry that the ledger has not or with other "
+	"numbers.\n";
 // clang-format on
 
 /* Returns the exit code. */
@@ -82,8 +83,8 @@ static int run_merge_verb(const struct verb *verb, int argc, char **argv) {
 	char public_key[SIGNATURE_PUBLIC];
 	int operand, code;
 	if (!verb_begin(verb, argc, argv, &values, &operand, &code)) return code;
-	const struct verb_need needs[] = {{operand >= argc, "RUN"},
-	                                  {!request->common.output, "-o OUT"}};
+	const struct verb_need needs[] = {{operand >= argc, "RUN", "RUN"},
+	                                  {!request->common.output, "-o OUT", "-o out.jsonl"}};
 	if ((code = verb_lacks(verb, needs, sizeof needs / sizeof *needs))) return code;
 	if (operand + 1 != argc) return verb_refuse(verb, CUTTLE_USAGE, "name one folder, RUN");
 	request->folder = argv[operand];

@@ -250,9 +250,10 @@ static void refuse_unknown_option(const struct verb *verb, const char *option,
 		              "%.80s: is not an option here; did you mean %s--%s?", option,
 		              strcmp(meant, "version") != 0 ? "" : "cuttle ", meant);
 	else
-		(void)io_fail(error, CUTTLE_USAGE,
-		              "%.80s: is not an option here; cuttle help %s shows those there are",
-		              option, verb->name);
+		(void)io_fail(
+		    error, CUTTLE_USAGE,
+		    "%.80s: is not an option here; cuttle help %s%s shows those there are", option,
+		    verb->name, options_are_many(verb) ? " --all" : "");
 }
 
 /* Sets the error for what getopt could not read. optopt is then the letter, or the number that
@@ -456,28 +457,52 @@ enum cuttle_status options_check_environment(const struct verb *const verbs[], s
 	return status;
 }
 
-void options_help(const struct verb *verb, FILE *file) {
+bool options_are_many(const struct verb *verb) {
+	size_t count;
+	(void)options_listed(verb, &count);
+	return count > OPTIONS_WHOLE;
+}
+
+static void print_option(const struct option_entry *entry, FILE *file) {
+	char letter[8] = "    ";
+	if (entry->letter) (void)snprintf(letter, sizeof letter, "-%c, ", entry->letter);
+	int at = fprintf(file, "  %s--%s%s%s", letter, entry->name, entry->argument ? " " : "",
+	                 entry->argument ? entry->argument : "");
+	if (at >= HELP_COLUMN) at = fprintf(file, "\n") - 1;
+	fprintf(file, "%*s", HELP_COLUMN - at, "");
+	print_wrapped(file, entry->help, HELP_COLUMN, HELP_COLUMN);
+}
+
+/* Prints the options, those for a first run or all, each behind the heading of its part. */
+static void print_options(const struct verb *verb, bool all, FILE *file) {
+	size_t count;
+	const struct option_entry *listed = options_listed(verb, &count);
+	const char *heading = NULL; // the one that waits for its first option
+	bool begun = false;
+	for (size_t i = 0; i < count; i++) {
+		const char *next = options_heading(verb, listed[i].name);
+		if (next) heading = next;
+		if (!all && !listed[i].first) continue;
+		if (heading) fprintf(file, "%s%s:\n", begun ? "\n" : "", heading);
+		heading = NULL;
+		begun = true;
+		print_option(&listed[i], file);
+	}
+	fprintf(file, "  -h, --help\n\n");
+}
+
+void options_help(const struct verb *verb, bool all, FILE *file) {
+	const bool whole = all || !options_are_many(verb);
 	fprintf(file, "usage: cuttle %s %s\n\n%s\n\n", verb->name, verb->usage, verb->summary);
 	if (verb->example)
 		fprintf(file, "For example:\n    cuttle %s %s\n", verb->name, verb->example);
 	if (verb->another) fprintf(file, "    cuttle %s %s\n", verb->name, verb->another);
 	if (verb->example) fputc('\n', file);
-	size_t count;
-	const struct option_entry *listed = options_listed(verb, &count);
-	for (size_t i = 0; i < count; i++) {
-		const struct option_entry *entry = &listed[i];
-		const char *heading = options_heading(verb, entry->name);
-		if (heading) fprintf(file, "%s%s:\n", i == 0 ? "" : "\n", heading);
-		char letter[8] = "    ";
-		if (entry->letter) (void)snprintf(letter, sizeof letter, "-%c, ", entry->letter);
-		int at =
-		    fprintf(file, "  %s--%s%s%s", letter, entry->name, entry->argument ? " " : "",
-		            entry->argument ? entry->argument : "");
-		if (at >= HELP_COLUMN) at = fprintf(file, "\n") - 1;
-		fprintf(file, "%*s", HELP_COLUMN - at, "");
-		print_wrapped(file, entry->help, HELP_COLUMN, HELP_COLUMN);
+	print_options(verb, whole, file);
+	if (!whole) {
+		fprintf(file, "All options: cuttle help %s --all\n", verb->name);
+		return;
 	}
-	fprintf(file, "  -h, --help\n\n");
 	if (verb->about) print_wrapped(file, verb->about, 0, 0);
 	char example[VARIABLE];
 	name_variable(&verb->options[0], example);

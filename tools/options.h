@@ -50,6 +50,8 @@ struct option_entry {
 	/* REAL: says in messages which numbers have a meaning, as "above 0, as in 3"; NULL = any.
 	 * Parsing checks an "above" at its beginning; the rest, whoever uses the value. */
 	const char *range;
+	/* A first run needs it: help shows it, too, where it does not show all. */
+	bool first;
 };
 
 /* In the help, this heading stands before the option of that name. */
@@ -128,7 +130,13 @@ const char *options_nearest(const char *typed, const char *const names[], size_t
 enum cuttle_status options_check_environment(const struct verb *const verbs[], size_t verb_count,
                                              struct cuttle_error *error);
 
-void options_help(const struct verb *verb, FILE *file);
+/* A verb of more options has a short help, which shows those for a first run. */
+enum { OPTIONS_WHOLE = 26 };
+/* Prints the help of a verb: the whole of it where `all` is true or the verb has few options, else
+ * the short one, whose last line says how to see all. */
+void options_help(const struct verb *verb, bool all, FILE *file);
+/* Whether a verb has a short help beside the whole one. */
+bool options_are_many(const struct verb *verb);
 
 /* What help and manual list of a verb, and how many these are. */
 const struct option_entry *options_listed(const struct verb *verb, size_t *count);

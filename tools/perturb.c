@@ -35,25 +35,28 @@ struct perturb_verb_values {
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	PERTURB_WORDS_OPTION(struct perturb_verb_values, request),
-	{.name = "model", .letter = 'm', VALUE(open.model), .argument = "FILE",
-	 .help = "the model that the words were made from: words that are not among them are "
-	         "placed by its tokens (default: they are drawn like no word)"},
-	{.name = "input", .letter = 'i', VALUE(request.common.input), .argument = "FILE",
+	{.name = "model", .first = true, .letter = 'm', VALUE(open.model), .argument = "FILE",
+	 .help = "the model that the words were made from. Words that are not among them "
+	         "are placed by its tokens (default: they are drawn like no word)"},
+	{.name = "input", .first = true, .letter = 'i', VALUE(request.common.input),
+	 .argument = "FILE",
 	 .help = "the texts, JSONL, CSV or TSV, a file or a pipe; - is standard input"},
 	FORMAT_OPTIONS(struct perturb_verb_values, request.input_format, request.delimiter),
-	{.name = "text-field", VALUE(request.text_field), .argument = "NAME",
+	{.name = "text-field", .first = true, VALUE(request.text_field), .argument = "NAME",
 	 .help = "field or column with the text (default text)"},
 	{.name = "id-field", VALUE(request.id_field), .argument = "NAME",
 	 .help = "copy this field into the lines, as id: declares it public"},
 	{.name = "unit-key", VALUE(request.common.unit_key), .argument = "FIELD",
-	 .help = "field that says whose a record is, for a ledger that counts by it; a record "
-	         "without it is one without words; the guarantee stays that of one record"},
+	 .help = "field that says whose a record is, for a ledger that counts by it. A "
+	         "record without it is one without words. The guarantee stays that of one "
+	         "record"},
 	PERTURB_OPTIONS(struct perturb_verb_values, method, request),
-	{.name = "output", .letter = 'o', VALUE(request.common.output), .argument = "FILE",
+	{.name = "output", .first = true, .letter = 'o', VALUE(request.common.output),
+	 .argument = "FILE",
 	 .help = "the perturbed texts, JSONL, or CSV into .csv; - is standard output, which cannot "
 	         "be continued"},
 	RECEIPT_OPTIONS(struct perturb_verb_values),
-	{.name = "dry-run", VALUE(dry_run),
+	{.name = "dry-run", .first = true, VALUE(dry_run),
 	 .help = "print the guarantee, the table, the best k, the costs and what will be written; "
 	         "with -i count the records; draw nothing"},
 	PROGRESS_OPTIONS(struct perturb_verb_values),
@@ -72,25 +75,26 @@ static const struct option_heading HEADINGS[] = {
 };
 
 static const char ABOUT[] =
-	"A text is cut into words: letters and marks with an apostrophe between, in any script, "
-	"case folded. Punctuation and line breaks are dropped; a number is hidden as a word. Each "
-	"word becomes one of the words file, drawn by how near it is: with a known word the k "
-	"nearest ones are e^EPS times as likely as any other. Out comes "
+	"A text is cut into words: letters and marks with an apostrophe between, in any "
+	"script, case folded. Punctuation and line breaks are dropped; a number is hidden as a "
+	"word. Each word becomes one of the words file, drawn by how near it is. With a known "
+	"word the k nearest ones are e^EPS times as likely as any other. Out comes "
 	"{\"index\",\"text\",\"words\",\"method\"}, a line for every record, in their order.\n\n"
 
-	"EPS is for one word. Without --pad a text of n words costs n EPS, and n is public. With "
-	"-N and --pad every text has N words: the record is protected as a whole, at N EPS, and "
-	"nobody sees how long it was. A bad or blank record is one without words, and nobody is "
-	"told. Words next to each other tell about each other: a reader who knows the language "
-	"may guess more than from one word.\n\n"
+	"EPS is for one word. Without --pad a text of n words costs n EPS, and n is public. "
+	"With -N and --pad every text has N words. The record is then protected as a whole, at "
+	"N EPS, and nobody sees how long it was. A bad or blank record is one without words, "
+	"and nobody is told. Words next to each other tell about each other. A reader who "
+	"knows the language may guess more than from one word.\n\n"
 
-	"The methods rantext, santext, santext+, custext and custext+ are for comparison: their "
-	"lines and receipts say NO GUARANTEE, and no ledger counts them.\n\n"
+	"The methods rantext, santext, santext+, custext and custext+ are for comparison. "
+	"Their lines and receipts say NO GUARANTEE, and no ledger counts them.\n\n"
 
-	"With --ledger each record is charged N min(EPS^2 / 2, EPS) in rho, before the first word "
-	"is drawn. Each word is journalled in OUT.journal the moment it is drawn, and the same "
-	"command continues after a kill, on the input it was begun with and on no other (exit 2), "
-	"as for cuttle generate; see its help for journal, receipt and paths.\n";
+	"With --ledger each record is charged N min(EPS^2 / 2, EPS) in rho, before the first "
+	"word is drawn. Each word is journalled in OUT.journal the moment it is drawn, and the "
+	"same command continues after a kill. It continues on the input it was begun with, and "
+	"on no other (exit 2), as cuttle generate does. See its help for journal, receipt and "
+	"paths.\n";
 // clang-format on
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -110,9 +114,10 @@ static const char *settle_perturb(struct perturb_verb_values *values) {
 static int refuse_incomplete_perturb(const struct verb *verb,
                                      const struct perturb_verb_values *values) {
 	const struct perturb_request *request = &values->request;
-	const struct verb_need needs[] = {{!request->words, "--words WORDS"},
-	                                  {!request->common.input && !values->dry_run, "-i TEXTS"},
-	                                  {!request->common.output && !values->dry_run, "-o OUT"}};
+	const struct verb_need needs[] = {
+	    {!request->words, "--words WORDS", "--words words.cw"},
+	    {!request->common.input && !values->dry_run, "-i TEXTS", "-i docs.jsonl"},
+	    {!request->common.output && !values->dry_run, "-o OUT", "-o out.jsonl"}};
 	return verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 }
 

@@ -31,10 +31,10 @@ struct perturb_values {
 
 // clang-format off
 #define PERTURB_WORDS_OPTION(structure, request) \
-	{.name = "words", OPTION(structure, request.words), .argument = "FILE", \
+	{.name = "words", .first = true, OPTION(structure, request.words), .argument = "FILE", \
 	 .help = "the output words with their vectors, made by cuttle words; public"}
 #define PERTURB_OPTIONS(structure, values, request) \
-	{.name = "epsilon", .letter = 'e', OPTION(structure, values.epsilon), \
+	{.name = "epsilon", .first = true, .letter = 'e', OPTION(structure, values.epsilon), \
 	 .range = "above 0 and at most 64, as in 6", .argument = "EPS", \
 	 .help = "privacy loss per word, up to six decimals (default 6)"}, \
 	{.name = "method", OPTION(structure, values.method), \
@@ -47,11 +47,12 @@ struct perturb_values {
 	 .least = 1, .most = UINT32_MAX, \
 	 .help = "of rank with steps: how many words count as near; of custext: words of a set " \
 	         "(default 20)"}, \
-	{.name = "max-words", .letter = 'N', OPTION(structure, request.record_words), \
+	{.name = "max-words", .first = true, .letter = 'N', \
+	 OPTION(structure, request.record_words), \
 	 .argument = "N", .least = 1, .most = CUTTLE_PERTURB_MOST_PLACES, \
 	 .help = "read at most N words of a text, and of its first 64 N bytes, but at least " \
 	         "16,384 (default: all)"}, \
-	{.name = "pad", OPTION(structure, request.pad), \
+	{.name = "pad", .first = true, OPTION(structure, request.pad), \
 	 .help = "every text becomes exactly N words: a guarantee for the whole record, N EPS"}, \
 	{.name = "keep", OPTION(structure, values.keep), .argument = "punctuation|numbers", \
 	 .most = 2, \
@@ -71,9 +72,11 @@ struct perturb_values {
 	 .help = "of santext+: public list of the words that are always replaced, one a line"}, \
 	{.name = "stop-words", OPTION(structure, request.stop_words), .argument = "FILE", \
 	 .help = "of custext+: public list of words that go out in clear, one a line"}, \
-	{.name = "ledger", OPTION(structure, request.common.ledger), .argument = "FILE", \
+	{.name = "ledger", .first = true, OPTION(structure, request.common.ledger), \
+	 .argument = "FILE", \
 	 .help = "count this run in the ledger before it draws; rank with -N and --pad only"}, \
-	{.name = "dataset", OPTION(structure, request.common.dataset), .argument = "NAME", \
+	{.name = "dataset", .first = true, OPTION(structure, request.common.dataset), \
+	 .argument = "NAME", \
 	 .help = "what the records are called, in the receipt and in the ledger"}
 // clang-format on
 

@@ -39,27 +39,29 @@ static const struct option_entry OPTIONS[] = {
 };
 
 static const char ABOUT[] =
-	"Makes the receipt anew from what the run chose: rho and both epsilons from the integers, "
-	"or of cuttle sanitize each group's losses and epsilons from the caps, of cuttle perturb "
-	"the table and both epsilons from that of a word; what an expansion's parent promised is "
-	"taken as it stands, unless --parent has its receipt; the guarantee in "
-	"words, whom it is for, the charge. Compares every member with that, what "
-	"is given with its hashes, and checks its signature; says in words what is promised and "
-	"what is not, and names the members that nothing given shows to be true (not checked). "
-	"Exit 0: all of it agrees and the output is private. Exit 7: something was changed, or "
-	"belongs to another receipt: a member, a byte, the output, the model, the signature, the "
-	"key, the ledger. Exit 4: a file cannot be read or is no receipt, another version of "
-	"cuttle wrote it, or the output is NOT PRIVATE.\n\n"
+	"Makes the receipt anew from what the run chose, and compares every member with that. "
+	"rho and both epsilons follow from the integers. Of cuttle sanitize each group's "
+	"losses and epsilons follow from the caps. Of cuttle perturb the table and both "
+	"epsilons follow from that of a word. What an expansion's parent promised is taken as "
+	"it stands, unless --parent has its receipt. The guarantee in words, whom it is for "
+	"and the charge are made anew, too.\n\n"
 
-	"\"epsilon\" is that of the accountant that was asked for, \"accountant\"; the other one's "
-	"is epsilon_zcdp or epsilon_exact. \"date\" is the day, in UTC, on which the command began "
-	"that finished the output (SOURCE_DATE_EPOCH, when set, says which), \"dataset\" the name "
-	"given with generate --dataset.\n\n"
+	"Compares what is given with its hashes, and checks the signature. Says in words what "
+	"is promised and what not, and names the members that nothing given shows to be true "
+	"(not checked). Exit 0: all of it agrees and the output is private. Exit 7: something "
+	"was changed, or belongs to another receipt. That may be a member, a byte, the output, "
+	"the model, the signature, the key or the ledger. Exit 4: a file cannot be read or is "
+	"no receipt, another version of cuttle wrote it, or the output is NOT PRIVATE.\n\n"
 
-	"A receipt without signature proves that its numbers belong together and to these files, "
-	"not who wrote it; one that is signed was written by somebody with the secret key, so "
-	"--key is what counts: anybody can sign with a key of their own. The signature (Ed25519) "
-	"is of the receipt's bytes without the line \"signature\".\n";
+	"\"epsilon\" is that of the accountant that was asked for, \"accountant\"; the other "
+	"one's is epsilon_zcdp or epsilon_exact. \"date\" is the day, in UTC, on which the "
+	"command began that finished the output. SOURCE_DATE_EPOCH, when set, says which. "
+	"\"dataset\" is the name given with generate --dataset.\n\n"
+
+	"A receipt without signature proves that its numbers belong together and to these "
+	"files, not who wrote it. One that is signed was written by somebody with the secret "
+	"key. Anybody can sign with a key of their own, so --key is what counts. The signature "
+	"(Ed25519) is of the receipt's bytes without the line \"signature\".\n";
 // clang-format on
 
 static void print_promise(const struct promise *promise) {

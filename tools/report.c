@@ -53,21 +53,22 @@ static const struct option_entry OPTIONS[] = {
 
 static const char ABOUT[] =
     "FILEs are receipts, evaluations (cuttle evaluate -o F.json) and audits (cuttle audit "
-    "--json), in any order, and at least one receipt. The first page says what is promised, to "
-    "whom, what is not covered, what of the budget is left, what audits found beside their "
-    "controls, and who signed; the next pages have the tables with their errors, charts, "
-    "parameters and hashes. HTML is one file without script, that fetches nothing and prints "
-    "on A4. Nothing is graded: no number says whether an epsilon is small enough for you.\n\n"
+    "--json), in any order, and at least one receipt. The first page says what is "
+    "promised, to whom, and what is not covered. It also has what of the budget is left, "
+    "what audits found beside their controls, and who signed. The next pages have the "
+    "tables with their errors, charts, parameters and hashes. HTML is one file without "
+    "script, that fetches nothing and prints on A4. Nothing is graded: no number says "
+    "whether an epsilon is small enough for you.\n\n"
 
-    "Each receipt is made anew and compared, as cuttle receipt verify does: one that does not "
-    "hold, or whose ledger says something else, ends the command with exit code 7, and so "
-    "does an evaluation whose stamp was taken off. Exit 4: a file cannot be read, is none of the "
-    "three, or its output is NOT PRIVATE. An audit that contradicts its guarantee is "
-    "reported, and then the exit code is 7, too; with --publish nothing is written.\n\n"
+    "Each receipt is made anew and compared, as cuttle receipt verify does. One that does "
+    "not hold, or whose ledger says something else, ends the command with exit code 7. So "
+    "does an evaluation whose stamp was taken off. Exit 4: a file cannot be read, is none "
+    "of the three, or its output is NOT PRIVATE. An audit that contradicts its guarantee "
+    "is reported, and then the exit code is 7, too; with --publish nothing is written.\n\n"
 
-    "Numbers of private references stand in hatched boxes that say so, and the file is for its "
-    "owner alone (mode 0600). --publish leaves these boxes out, and only such a report may leave "
-    "with the texts.\n";
+    "Numbers of private references stand in hatched boxes that say so, and the file is for "
+    "its owner alone (mode 0600). --publish leaves these boxes out, and only such a report "
+    "may leave with the texts.\n";
 
 static enum report_form form_of_report(const struct report_values *values) {
 	if (values->json) return REPORT_JSON;
@@ -153,7 +154,7 @@ static int run_report_verb(const struct verb *verb, int argc, char **argv) {
 	values.request.file_count = (size_t)(argc - operand);
 	values.request.texts = values.texts.texts;
 	values.request.text_count = values.texts.count;
-	const struct verb_need need = {operand == argc, "RECEIPT"};
+	const struct verb_need need = {operand == argc, "RECEIPT", "out.receipt.json"};
 	if ((code = verb_lacks(verb, &need, 1))) return code;
 	enum cuttle_status status = check_report(&values, &error);
 	if (!status) status = make_report(&values, &error);

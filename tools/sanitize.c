@@ -62,19 +62,20 @@ struct sanitize_values {
 // clang-format off
 static const struct option_entry OPTIONS[] = {
 	MODEL_OPTION(struct sanitize_values),
-	{.name = "input", .letter = 'i', VALUE(request.common.input), .argument = "FILE",
+	{.name = "input", .first = true, .letter = 'i', VALUE(request.common.input),
+	 .argument = "FILE",
 	 .help = "the documents, JSONL, one a line, a file or a pipe; - is standard input"},
-	{.name = "text-field", VALUE(request.spans.text_field), .argument = "NAME",
+	{.name = "text-field", .first = true, VALUE(request.spans.text_field), .argument = "NAME",
 	 .help = "member with the text (default text)"},
 	{.name = "id-field", VALUE(request.spans.id_field), .argument = "NAME",
 	 .help = "member with the id, which is public and copied (default id)"},
-	{.name = "spans-field", VALUE(request.spans.spans_field), .argument = "NAME",
+	{.name = "spans-field", .first = true, VALUE(request.spans.spans_field), .argument = "NAME",
 	 .help = "member with the spans (default spans); with a --tagger or --names a line may "
 	         "lack it"},
 	{.name = "spans-format", OPTION_ENUM(struct sanitize_values, request.spans.format),
 	 .argument = "auto|presidio|tab",
-	 .help = "of the spans: a list of start, end and entity_type (or label, or type), or TAB's "
-	         "annotations; auto: by the members that are there"},
+	 .help = "of the spans. presidio: a list of start, end and entity_type (or label, "
+	         "or type). tab: TAB's annotations. auto: by the members that are there"},
 	{.name = "offsets", OPTION_ENUM(struct sanitize_values, request.spans.offsets),
 	 .argument = "codepoints|bytes|utf16",
 	 .help = "what start and end count (default codepoints, as in Python)"},
@@ -82,15 +83,16 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "of TAB: spans of this identifier_type are public, as in NO_MASK"},
 	TAGGING_OPTIONS(struct sanitize_values, tagging, "none"),
 	{.name = "sweep", .group = GROUP_SWEEP, VALUE(sweep),
-	 .help = "mark every other place, too, where the content of a mark stands as words of its "
-	         "own, 3 characters or more, in any case of letters, with other spaces, dashes or "
-	         "forms of accents (default)"},
+	 .help = "mark every other place, too, where the content of a mark stands as "
+	         "words of its own, 3 characters or more (default). Letters may have any "
+	         "case, and spaces, dashes and accents other forms"},
 	{.name = "no-sweep", .group = GROUP_SWEEP, VALUE(no_sweep),
 	 .help = "mark the spans alone"},
 	{.name = "unit-key", VALUE(request.common.unit_key), .argument = "FIELD",
 	 .help = "member that says whose a document is, for a ledger that counts by it; the "
 	         "guarantee stays that of one document"},
-	{.name = "epsilon", .letter = 'e', .group = GROUP_BUDGET, VALUE(request.params.epsilon),
+	{.name = "epsilon", .first = true, .letter = 'e', .group = GROUP_BUDGET,
+	 VALUE(request.params.epsilon),
 	 .range = EPSILON_RANGE, .argument = "EPS",
 	 .help = "privacy loss per document, of all marks or (--mix average, capped) of one group, "
 	         "from which the cap follows"},
@@ -99,13 +101,14 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "cap of a token's Renyi divergence, instead of -e"},
 	{.name = "alpha", VALUE(request.params.alpha), .argument = "A", .least = 2, .most = 16,
 	 .help = "order of the divergence (default: with -e the one with the largest cap, else 2)"},
-	{.name = "delta", VALUE(delta), .range = DELTA_RANGE, .argument = "D",
+	{.name = "delta", .first = true, VALUE(delta), .range = DELTA_RANGE, .argument = "D",
 	 .help = "what is added to the probability of any event, beside its factor e^epsilon "
 	         "(default 1e-5; at most 1 / (100 documents))"},
 	{.name = "mix", OPTION_ENUM(struct sanitize_values, request.params.mix),
 	 .argument = "all|average|capped",
-	 .help = "all (default): the model sees all marks at once; average: one group at a time, "
-	         "each with a budget of its own; capped: the same undiluted, at alpha 2"},
+	 .help = "all (default): the model sees all marks at once. average: one group at "
+	         "a time, each with a budget of its own. capped: the same undiluted, at "
+	         "alpha 2"},
 	{.name = "group", VALUE(groups), .argument = "[NAME=]TYPE[,TYPE..][:EPS]",
 	 .help = "types whose marks belong together, and with --mix average their own epsilon; up "
 	         "to 16 times (default: all types in one group)"},
@@ -113,15 +116,16 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "marks of a type in no group are never shown to the model (default)"},
 	{.name = "leave", .group = GROUP_OTHERS, VALUE(leave), .argument = "TYPE[,TYPE..]",
 	 .help = "declare these types public: they are no marks; up to 16 times"},
-	{.name = "ledger", VALUE(request.common.ledger), .argument = "FILE",
-	 .help = "count this run in the ledger before it draws; its data set counts Renyi losses "
-	         "at the same order (cuttle ledger init --measure rdp --order A)"},
+	{.name = "ledger", .first = true, VALUE(request.common.ledger), .argument = "FILE",
+	 .help = "count this run in the ledger before it draws. Its data set counts Renyi "
+	         "losses at the same order (cuttle ledger init --measure rdp --order A)"},
 	{.name = "approved", VALUE(request.common.approved), .argument = "COMMAND:LOSS",
 	 .help = "run what was approved alone: exit 2, and no charge, unless --dry-run --json says "
 	         "this command_sha256 and this loss of its charge"},
-	{.name = "dataset", VALUE(request.common.dataset), .argument = "NAME",
+	{.name = "dataset", .first = true, VALUE(request.common.dataset), .argument = "NAME",
 	 .help = "what the documents are called, in the receipt and in the ledger"},
-	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .least = 1,
+	{.name = "max-tokens", .first = true, .letter = 'n', VALUE(tokens), .argument = "T",
+	 .least = 1,
 	 .most = 1 << 20,
 	 .help = "hard cap of the tokens of a document that are paid for (default 200)"},
 	{.name = "max-length", VALUE(max_length), .argument = "U", .least = 1, .most = 1 << 21,
@@ -132,9 +136,9 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "top-k", .letter = 'k', VALUE(top_k), .argument = "K", .most = UINT32_MAX,
 	 .help = "draw among the public context's top k alone (default 200, 0 = all)"},
 	{.name = "stop", VALUE(stops), .argument = "auto|none|STRING",
-	 .help = "end a text before this string, with \\n and \\t in it, up to 16 times (default "
-	         "none); auto: \\n###, in plain text alone; free, as it looks at drawn tokens "
-	         "alone"},
+	 .help = "end a text before this string, with \\n and \\t in it, up to 16 times "
+	         "(default none). auto: \\n###, in plain text alone. It is free, as it "
+	         "looks at drawn tokens alone"},
 	{.name = "public-when", VALUE(request.params.savings.public_when),
 	 .range = "from 0.000001 to 1, as in 0.95", .argument = "P",
 	 .help = "where the public context alone gives its likeliest token a probability of at "
@@ -145,9 +149,9 @@ static const struct option_entry OPTIONS[] = {
 	 .most = 1 << 20,
 	 .help = "most tokens of a document that are free of charge (default T)"},
 	{.name = "paper", VALUE(paper),
-	 .help = "the settings of the paper (arXiv 2507.04531) where an option does not say "
-	         "otherwise: alpha 2, -k 0, delta 1e-3, T = U = 900, temperature 1, placeholder _, "
-	         "its prompt"},
+	 .help = "the settings of the paper (arXiv 2507.04531) where an option does not "
+	         "say otherwise. They are alpha 2, -k 0, delta 1e-3, T = U = 900, "
+	         "temperature 1, placeholder _, and its prompt"},
 	{.name = "placeholder", VALUE(placeholder), .argument = "TEXT",
 	 .help = "what stands for a blank mark; {type} in it is the mark's type (default "
 	         "[{type}])"},
@@ -165,12 +169,14 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "ctx-size", .letter = 'c', VALUE(request.params.context), .argument = "TOKENS",
 	 .help = "longest prompt with document plus text (default: the model's context, at most "
 	         "4096)"},
-	{.name = "output", .letter = 'o', VALUE(request.common.output), .argument = "FILE",
-	 .help = "the rewritten documents, JSONL; - is standard output, which cannot be continued"},
+	{.name = "output", .first = true, .letter = 'o', VALUE(request.common.output),
+	 .argument = "FILE",
+	 .help = "the rewritten documents, JSONL. - is standard output, which cannot be "
+	         "continued"},
 	RECEIPT_OPTIONS(struct sanitize_values),
-	{.name = "dry-run", VALUE(dry_run),
-	 .help = "print the guarantee per group and of all, the charge and the memory; with -i "
-	         "check all documents; draw nothing"},
+	{.name = "dry-run", .first = true, VALUE(dry_run),
+	 .help = "print the guarantee per group and of all, the charge and the memory, "
+	         "and draw nothing. With -i it checks all documents"},
 	QUOTE_OPTION(struct sanitize_values),
 	PROGRESS_OPTIONS(struct sanitize_values),
 	MACHINE_OPTIONS(struct sanitize_values),
@@ -192,37 +198,37 @@ static const struct option_heading HEADINGS[] = {
 };
 
 static const char ABOUT[] =
-	"A document is {\"id\":..,\"text\":..,\"spans\":[{\"start\":0,\"end\":7,\"entity_type\":"
-	"\"PERSON\"}]}; end is the first position behind the span. What it marks is private: its "
-	"content, and how long it is. Public are the text outside marks, how many marks there are, "
-	"where, and of what type, and what the tagger missed. --sweep adds marks, so that more "
-	"places are public as places. Which ones follows from the contents, as does what a "
-	"--tagger or --names mark: no cost covers that choice, and no ceiling of guessing is "
-	"stated then. Groups, costs and charge are those of the spans before a sweep. Out comes "
-	"{\"id\",\"text\",\"tokens\",\"ended\",\"groups\"}: ended is end or cap, groups how many "
-	"groups have a mark.\n\n"
+	"A document is "
+	"{\"id\":..,\"text\":..,\"spans\":[{\"start\":0,\"end\":7,\"entity_type\":\"PERSON\"}]}; "
+	"end is the first position behind the span. What it marks is private: its content, and "
+	"how long it is. Public are the text outside marks, and what the tagger missed. Public "
+	"are also how many marks there are, where, and of what type. --sweep adds marks, so "
+	"that more places are public as places. Which ones follows from the contents, as does "
+	"what a --tagger or --names mark. No cost covers that choice, and no ceiling of "
+	"guessing is stated then. Groups, costs and charge are those of the spans before a "
+	"sweep. Out comes {\"id\",\"text\",\"tokens\",\"ended\",\"groups\"}: ended is end or "
+	"cap, groups how many groups have a mark.\n\n"
 
-	"The model is asked to write the document again. One context has every mark blank; others "
-	"show marks. Each token is drawn from a mixture that is at most the cap away from the "
-	"blank context, in Renyi divergence of order alpha, both ways. T times that is the loss "
-	"of a document, whatever becomes of it. With --mix all the guarantee is for all marks "
-	"together; "
-	"the contents of one group against other contents, the others as they are, is the "
-	"exchange. With average and capped it is for each group, and the receipt says what all "
-	"together cost.\n\n"
+	"The model is asked to write the document again. One context has every mark blank; "
+	"others show marks. Each token is drawn from a mixture that is at most the cap away "
+	"from the blank context, both ways. Distance is the Renyi divergence of order alpha. T "
+	"times that is the loss of a document, whatever becomes of it. With --mix all the "
+	"guarantee is for all marks together. Other contents of one group instead of these, "
+	"the others as they are, is the exchange. With average and capped the guarantee is for "
+	"each group, and the receipt says what all together cost.\n\n"
 
-	"A line that cannot be read, a wrong span, a tagger that fails, or a document whose blank "
-	"text does not fit the context ends the command with exit code 4, the line and the rule, "
-	"before anything is charged or drawn. A private context that does not fit is blank, and "
-	"nobody is told.\n\n"
+	"Some things end the command with exit code 4, the line and the rule, before anything "
+	"is charged or drawn. They are a line that cannot be read, a wrong span, a tagger that "
+	"fails, and a document whose blank text does not fit the context. A private context "
+	"that does not fit is blank, and nobody is told.\n\n"
 
-	"With --ledger all documents are charged, before the first token, what the costliest of "
-	"them costs: T times the loss of all its groups. Which groups are marked is public. "
-	"Nothing is charged where no document has a mark.\n\n"
+	"With --ledger all documents are charged before the first token. Each pays what the "
+	"costliest of them costs: T times the loss of all its groups. Which groups are marked "
+	"is public. Nothing is charged where no document has a mark.\n\n"
 
 	"Each token is journalled in OUT.journal the moment it is drawn, and the same command "
-	"continues after a kill, on the input it was begun with and on no other (exit 2), as for "
-	"cuttle generate; see its help for journal, receipt and paths.\n";
+	"continues after a kill. It continues on the input it was begun with, and on no other "
+	"(exit 2), as cuttle generate does. See its help for journal, receipt and paths.\n";
 
 /* The prompt of the paper, in our words. */
 static const char PAPER_SYSTEM[] =
@@ -311,11 +317,11 @@ static int refuse_incomplete_sanitize(const struct verb *verb,
                                       const struct sanitize_values *values) {
 	const struct sanitize_request *request = &values->request;
 	const struct verb_need needs[] = {
-	    {!values->open.model, VERB_MODEL},
-	    {!request->common.input && !values->dry_run, "-i DOCS"},
-	    {!request->common.output && !values->dry_run, "-o OUT"},
+	    {!values->open.model, VERB_MODEL, VERB_MODEL_SAMPLE},
+	    {!request->common.input && !values->dry_run, "-i DOCS", "-i docs.jsonl"},
+	    {!request->common.output && !values->dry_run, "-o OUT", "-o out.jsonl"},
 	    {isnan(request->params.epsilon) && isnan(request->params.divergence),
-	     "-e EPS or --divergence C"}};
+	     "-e EPS or --divergence C", "-e 8"}};
 	return verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 }
 

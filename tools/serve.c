@@ -49,9 +49,10 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "another name by which clients call this server, as behind a proxy; may be given "
 	         "several times"},
 	{.name = "plain", SERVE(plain), .argument = "pause|beside|off",
-	 .help = "completions without any protection: pause (default) refuses them while a private "
-	         "job runs, since who draws beside it could time its steps; beside does not, for "
-	         "servers whose clients may all know everything; off has none"},
+	 .help = "completions without any protection. pause (default) refuses them while "
+	         "a private job runs, since who draws beside it could time its steps. "
+	         "beside does not, for servers whose clients may all know everything. off "
+	         "has none"},
 	{.name = "name", SERVE(name), .argument = "NAME",
 	 .help = "what clients call the model: a-z, 0-9, - and _ (default: from the file's name)"},
 	{.name = "state", SERVE(state), .argument = "FOLDER",
@@ -64,8 +65,9 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "approval", SERVE(approval),
 	 .help = "officers alone may start private jobs"},
 	{.name = "ledger-restored", SERVE(restored),
-	 .help = "begin although the ledger lacks entries that this server has seen: it was put "
-	         "back from a backup, and what it lacks is counted no more; needed once"},
+	 .help = "begin although the ledger lacks entries that this server has seen. It "
+	         "was put back from a backup, and what it lacks is counted no more. "
+	         "Needed once"},
 	{.name = "queue", SERVE(queue), .argument = "N", .least = 1, .most = 100000,
 	 .help = "private jobs that may wait or run (default 64); more are refused"},
 	{.name = "slots", SERVE(slots), .argument = "N", .least = 1, .most = 64,
@@ -81,27 +83,29 @@ static const struct option_entry OPTIONS[] = {
 };
 
 static const char ABOUT[] =
-	"Answers GET /v1/models, POST /v1/completions and /v1/chat/completions as OpenAI's clients "
-	"expect, /completion, /tokenize and /props as llama.cpp's do, and /health, /ready and "
-	"/metrics. Completions are NOT PRIVATE: the model goes on with what it is sent.\n"
-	"cuttle serve key ID use|officer --keys FILE makes a key, adds its hash to the file, and "
-	"prints the key once: it stands nowhere else. To take a key away, delete its line. A "
-	"server reads the file again on SIGHUP, and ends what was asked with keys that are gone. "
-	"Jobs are a key's: another one with the same ID does not see them. Files of keys and the "
-	"TLS key must be closed to others (chmod 600).\n"
-	"With --state and --ledger clients may also have private jobs: POST /v1/jobs says what "
-	"cuttle generate or sanitize shall do, PUT /v1/jobs/ID/references brings the records, "
-	"which are encrypted on the disk and wiped at the job's end, POST /v1/jobs/ID/start puts "
-	"it into the queue when the ledger has room for it, and GET /v1/jobs/ID/events, results "
-	"and receipt tell the rest. Each runs as a process of its own, one at a time, and goes on "
-	"where it was when the server is killed. What is promised is the command's own guarantee; "
-	"whoever can measure times on this server is not covered by it.\n"
-	"A ledger that lacks the charge of a job that is done, or the newest entry that this "
-	"server saw, was put back from a backup, or is another one: the server does not begin "
-	"(exit 7). Put the newest copy there. Where there is none, charge by hand what is known "
-	"(cuttle ledger reserve; receipts have the numbers) and begin once with "
-	"--ledger-restored.\n"
-	"SIGTERM and SIGINT end the server: new requests get a 503, those under way 10 seconds.\n";
+	"Answers GET /v1/models, POST /v1/completions and /v1/chat/completions as OpenAI's "
+	"clients expect. It answers /completion, /tokenize and /props as llama.cpp's do, and "
+	"/health, /ready and /metrics. Completions are NOT PRIVATE: the model goes on with "
+	"what it is sent.\n"
+	"cuttle serve key ID use|officer --keys FILE makes a key, adds its hash to the file, "
+	"and prints the key once. It stands nowhere else. To take a key away, delete its line. "
+	"A server reads the file again on SIGHUP, and ends what was asked with keys that are "
+	"gone. Jobs are a key's: another one with the same ID does not see them. Files of keys "
+	"and the TLS key must be closed to others (chmod 600).\n"
+	"With --state and --ledger clients may also have private jobs. POST /v1/jobs says what "
+	"cuttle generate or sanitize shall do. PUT /v1/jobs/ID/references brings the records, "
+	"which are encrypted on the disk and wiped at the job's end. POST /v1/jobs/ID/start "
+	"puts it into the queue when the ledger has room for it. GET /v1/jobs/ID/events, "
+	"results and receipt tell the rest. Each runs as a process of its own, one at a time, "
+	"and goes on where it was when the server is killed. What is promised is the command's "
+	"own guarantee. Whoever can measure times on this server is not covered by it.\n"
+	"A ledger may lack the charge of a job that is done, or the newest entry that this "
+	"server saw. Then it was put back from a backup, or is another one: the server does "
+	"not begin (exit 7). Put the newest copy there. Where there is none, charge by hand "
+	"what is known (cuttle ledger reserve; receipts have the numbers). Then begin once "
+	"with --ledger-restored.\n"
+	"SIGTERM and SIGINT end the server: new requests get a 503, those under way 10 "
+	"seconds.\n";
 // clang-format on
 
 #define MAKE_KEY "key ID use|officer --keys FILE"
@@ -186,9 +190,10 @@ static int run_server(const struct verb *verb, const struct serve_values *values
 	struct cuttle_error error;
 	const bool plain = values->plain != SERVE_PLAIN_OFF;
 	const bool jobs = values->state != NULL;
-	const struct verb_need needs[] = {{(plain || jobs) && !values->open.model, VERB_MODEL},
-	                                  {jobs && !values->ledger, "--ledger FILE"},
-	                                  {!jobs && values->ledger, "--state FOLDER"}};
+	const struct verb_need needs[] = {
+	    {(plain || jobs) && !values->open.model, VERB_MODEL, VERB_MODEL_SAMPLE},
+	    {jobs && !values->ledger, "--ledger FILE", "--ledger spent.db"},
+	    {!jobs && values->ledger, "--state FOLDER", "--state jobs"}};
 	int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	const char *const fault = code ? NULL : find_serve_fault(values);
 	if (fault) return verb_refuse(verb, CUTTLE_USAGE, fault);

@@ -15,48 +15,47 @@
 
 // clang-format off
 static const char ABOUT[] =
-	"All other options are those of cuttle generate: cuttle help generate.\n\n"
+	"All other options are those of cuttle generate: cuttle help generate --all.\n\n"
 
-	"Three steps write one run on several machines. The options of the first two are those of "
-	"cuttle generate, and the same:\n\n"
+	"Three steps write one run on several machines. The options of the first two are those "
+	"of cuttle generate, and the same:\n\n"
 
-	"    cuttle shard open OPTIONS -i notes.jsonl -o RUN --shards 8 --ledger F --dataset D\n"
-	"    cuttle generate OPTIONS -i notes.jsonl -o RUN --shard I/8   on each machine, "
-	"I from 0 to 7\n"
+	"    cuttle shard open OPTIONS -i notes.jsonl -o RUN --shards 8 --ledger F --dataset "
+	"D\n"
+	"    cuttle generate OPTIONS -i notes.jsonl -o RUN --shard I/8   on each machine, I "
+	"from 0 to 7\n"
 	"    cuttle merge RUN -o out.jsonl --ledger F\n\n"
 
-	"The first charges the whole run, once, marks it as drawn, and makes the folder RUN (mode "
-	"0700): run.json, which says what all shards have in common, and for each shard the "
-	"references of its own batches, as secret as the records. Batch b is in shard b mod N. "
-	"With lots (--lots) the batches are drawn here, and their key is kept nowhere. Called "
-	"again, it says that the run is open.\n"
-	"\n"
+	"The first charges the whole run, once, marks it as drawn, and makes the folder RUN "
+	"(mode 0700). run.json says what all shards have in common. For each shard there are "
+	"the references of its own batches, as secret as the records. Batch b is in shard b "
+	"mod N. With lots (--lots) the batches are drawn here, and their key is kept nowhere. "
+	"Called again, it says that the run is open.\n\n"
 
-	"The second reads neither -i nor a ledger, only RUN; -i is given so that it is the same "
-	"command. RUN stands on a disk that all machines see, or run.json and a shard's files are "
-	"copied to one machine each. It may be stopped and continued like any generate, there and "
-	"nowhere else: a file ending in .taken says that a journal has begun it, before its first "
-	"token is kept. A second copy is refused. --shard auto asks the launcher which shard "
-	"this is: OpenMPI, MPICH, a Slurm step or array, or a Kubernetes Job with CUTTLE_SHARDS; "
-	"it refuses to guess (exit 2). Exit 7: no run is open there (--wait S), or another journal "
-	"has begun the shard.\n"
-	"\n"
+	"The second reads neither -i nor a ledger, only RUN; -i is given so that it is the "
+	"same command. RUN stands on a disk that all machines see, or run.json and a shard's "
+	"files are copied to one machine each. It may be stopped and continued like any "
+	"generate, there and nowhere else. A file ending in .taken says that a journal has "
+	"begun it, before its first token is kept. A second copy is refused. --shard auto asks "
+	"the launcher which shard this is: OpenMPI, MPICH, a Slurm step or array, or a "
+	"Kubernetes Job with CUTTLE_SHARDS. It refuses to guess (exit 2). Exit 7: no run is "
+	"open there (--wait S), or another journal has begun the shard.\n\n"
 
 	"The third lists the shards that lack (exit 6), or writes what one machine would have "
 	"written.\n\n"
 
-	"--redraw I, with the same options: the journal of shard I is lost for good. What it drew "
-	"may have been seen, so the run is charged again before the shard may be drawn again; or, "
-	"with --nobody-saw WHO, on the word of WHO that nobody saw it, nothing is. Either is in "
-	"the receipt. With lots only a word will do: a second draw from the same lots costs more "
-	"than twice.\n"
-	"\n"
+	"--redraw I, with the same options: the journal of shard I is lost for good. What it "
+	"drew may have been seen, so the run is charged again before the shard may be drawn "
+	"again. With --nobody-saw WHO nothing is charged, on the word of WHO that nobody saw "
+	"it. Either is in the receipt. With lots only a word will do: a second draw from the "
+	"same lots costs more than twice.\n\n"
 
-	"Not on several machines: private categories, --clusters, lots of owners, --token-prior, "
-	"--rounds 2, --drop unlikely, --trace. Each needs counts or texts that one process has.\n\n"
+	"Not on several machines: private categories, --clusters, lots of owners, "
+	"--token-prior, --rounds 2, --drop unlikely, --trace. Each needs counts or texts that "
+	"one process has.\n\n"
 
-	"Exit 3 when the charge would go over the limit. Recipes for Slurm, MPI, GNU parallel and "
-	"Kubernetes: packaging/examples, or /usr/share/doc/cuttle/examples.\n";
+	"Exit 3 when the charge would go over the limit. Recipes for Slurm, MPI, GNU parallel "
+	"and Kubernetes: packaging/examples, or /usr/share/doc/cuttle/examples.\n";
 // clang-format on
 
 // clang-format off

@@ -43,14 +43,14 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "the documents, JSONL, CSV or TSV, a file or a pipe (default -, standard input)"},
 	FORMAT_OPTIONS(struct tag_values, input_format, delimiter),
 	{.name = "output", .letter = 'o', VALUE(output), .argument = "FILE",
-	 .help = "the documents with their spans, JSONL (default -, standard output); it appears "
-	         "when all is written, and its owner alone can read it"},
+	 .help = "the documents with their spans, JSONL (default -, standard output). It "
+	         "appears when all is written, and its owner alone can read it"},
 	{.name = "overwrite", VALUE(overwrite),
 	 .help = "replace an output that is there, but never an input"},
 	TAGGING_OPTIONS(struct tag_values, tagging, "rules"),
 	{.name = "against", VALUE(against), .argument = "FIELD",
-	 .help = "compare with the spans in this member (annotations: as TAB has them), and print "
-	         "recall and precision of each type on standard output: PRIVATE"},
+	 .help = "compare with the spans in this member (annotations: as TAB has them). "
+	         "Prints recall and precision of each type on standard output: PRIVATE"},
 	{.name = "text-field", VALUE(text_field), .argument = "NAME",
 	 .help = "member or column with the text (default text)"},
 	{.name = "id-field", VALUE(id_field), .argument = "NAME",
@@ -58,8 +58,9 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "spans-field", VALUE(spans_field), .argument = "NAME",
 	 .help = "keep the spans in this member, too (default: with --tagger none those in spans)"},
 	{.name = "spans-format", VALUE(format), .argument = "auto|presidio|tab",
-	 .help = "of the spans in the input: a list of start, end and entity_type (or label, or "
-	         "type), or TAB's annotations; auto: by the members that are there"},
+	 .help = "of the spans in the input. presidio: a list of start, end and "
+	         "entity_type (or label, or type). tab: TAB's annotations. auto: by the "
+	         "members that are there"},
 	{.name = "leave-identifier", VALUE(leave), .argument = "NAME",
 	 .help = "of TAB: spans of this identifier_type are public, as in NO_MASK"},
 	{.name = "offsets", VALUE(offsets), .argument = "codepoints|bytes|utf16",
@@ -68,19 +69,19 @@ static const struct option_entry OPTIONS[] = {
 
 static const char ABOUT[] =
 	"Prints {\"id\",\"text\",\"spans\":[{\"start\",\"end\",\"entity_type\"}]} for each "
-	"document; end is the first position behind the span. The rules find EMAIL_ADDRESS, URL, "
-	"IP_ADDRESS, IBAN_CODE, CREDIT_CARD, US_SSN, PHONE_NUMBER, DATE_TIME, CODE, MONEY, "
-	"STREET_ADDRESS, AGE from 90 years on, and PERSON behind a title or a word such as "
-	"Patient:, or with initials. They know no other names: give a list of your own with "
-	"--names.\n\n"
+	"document; end is the first position behind the span. The rules find EMAIL_ADDRESS, "
+	"URL, IP_ADDRESS, IBAN_CODE, CREDIT_CARD, US_SSN, PHONE_NUMBER, DATE_TIME, CODE, MONEY "
+	"and STREET_ADDRESS. They find AGE from 90 years on. They find PERSON behind a title "
+	"or a word such as Patient:, or with initials. They know no other names: give a list "
+	"of your own with --names.\n\n"
 
-	"A line that cannot be read, a wrong span, or a tagger that dies, is late or answers "
-	"another question ends the command with exit code 4, the line and the rule, and no "
-	"output.\n\n"
+	"A line that cannot be read, or a wrong span, ends the command. So does a tagger that "
+	"dies, is late or answers another question. Then there is exit code 4, the line and "
+	"the rule, and no output.\n\n"
 
-	"--against: recall is the share of the tagged spans that lie within found ones of their "
-	"type, hidden within found ones of any type; precision is the share of the found spans "
-	"that touch a tagged one of their type, private one of any type.\n";
+	"--against: recall is the share of the tagged spans that lie within found ones of "
+	"their type, hidden within found ones of any type. Precision is the share of the found "
+	"spans that touch a tagged one of their type, private one of any type.\n";
 // clang-format on
 
 static const char PRIVATE[] = "PRIVATE: these numbers come from the documents, and no guarantee "

@@ -25,13 +25,13 @@ struct tagging_values {
 /* `usual` is the tagger of those who give none, as the help says it. */
 #define TAGGING_OPTIONS(structure, member, usual) \
 	{.name = "tagger", OPTION(structure, member.tagger), .argument = "rules|none|CMD", \
-	 .help = "rules: those of cuttle; none: the spans that the documents have; or a command, " \
-	         "split at spaces, that gets a line {\"id\",\"text\"} for each document and " \
+	 .help = "rules: those of cuttle. none: the spans that the documents have. Or a command, " \
+	         "split at spaces. It gets a line {\"id\",\"text\"} for each document and " \
 	         "answers with a line {\"id\",\"spans\"}, as examples/tag_presidio.py does " \
 	         "(default " usual ")"}, \
 	{.name = "tagger-seconds", OPTION(structure, member.seconds), .argument = "S", .least = 1, \
 	 .most = 86400, .help = "how long a command may take for one document (default 60)"}, \
-	{.name = "names", OPTION(structure, member.names), .argument = "FILE", \
+	{.name = "names", .first = true, OPTION(structure, member.names), .argument = "FILE", \
 	 .help = "find these names too, in any case of letters, with other spaces, dashes or " \
 	         "forms of accents: one a line, of type PERSON, or of the type behind a tab"}
 // clang-format on

@@ -48,33 +48,34 @@ struct generate_values {
 #define VALUE(member) OPTION(struct generate_values, member)
 /* Options of the prompts, for every verb that makes a run's plan. */
 #define PROMPT_OPTIONS \
-	{.name = "kind", VALUE(request.plan.kind), .argument = "NOUN", \
+	{.name = "kind", .first = true, VALUE(request.plan.kind), .argument = "NOUN", \
 	 .help = "what a document is, e.g. \"clinical note\" (default text)"}, \
-	{.name = "public-examples", VALUE(request.public_examples), .argument = "FILE", \
-	 .help = "texts that are public, put before everything in every prompt; with small " \
-	         "models they matter most"}, \
+	{.name = "public-examples", .first = true, VALUE(request.public_examples), \
+	 .argument = "FILE", \
+	 .help = "texts that are public, put before everything in every prompt. With " \
+	         "small models they matter most"}, \
 	{.name = "examples-per-text", VALUE(request.examples_per_text), .argument = "E", \
 	 .least = 1, .most = 1024, \
-	 .help = "show so many of them: with categories the first of a text's own, in the order " \
-	         "of the file, then the first of the others (default: all; 4 with --clusters " \
-	         "or --rounds 2)"}, \
+	 .help = "show so many of them (default: all; 4 with --clusters or --rounds 2). " \
+	         "With categories these are the first of a text's own, in the order of " \
+	         "the file, then the first of the others"}, \
 	{.name = "stop", VALUE(stops), .argument = "auto|none|STRING", \
-	 .help = "where a text ends, up to 16 times: auto (default), none, or before a string, " \
-	         "with \\n and \\t in it; auto: before a blank line where no public example has " \
-	         "one, before a line break where none has that; in the form continue also before " \
-	         "a line that begins with ###; free, as it looks at drawn tokens and public " \
-	         "examples alone"}, \
+	 .help = "where a text ends, up to 16 times: auto (default), none, or before a " \
+	         "string, with \\n and \\t in it. auto: before a blank line where no " \
+	         "public example has one, before a line break where none has that. In the " \
+	         "form continue also before a line that begins with ###. It is free, as " \
+	         "it looks at drawn tokens and public examples alone"}, \
 	{.name = "examples-field", VALUE(request.examples_field), .argument = "NAME", \
 	 .help = "field of the public examples (default: that of the references)"}, \
 	{.name = "template", VALUE(form), .argument = "continue|instruct", \
-	 .help = "continue (default): plain text, the reference as one more example of its kind; " \
-	         "instruct: a request in the model's chat format"}, \
+	 .help = "continue (default): plain text, the reference as one more example of " \
+	         "its kind. instruct: a request in the model's chat format"}, \
 	{.name = "chat-format", VALUE(request.plan.chat_format), .argument = "NAME", \
 	 .help = "that format, instead of the one the model's template is known as: chatml " \
 	         "(Qwen2 too), zephyr, llama-3, llama-3.1, llama-2, mistral, mistral-v7, qwen3"}, \
 	{.name = "system", VALUE(request.plan.system), .argument = "TEXT", \
-	 .help = "system message of --template instruct; without it that of the model's own " \
-	         "template, if any; '' is none"}, \
+	 .help = "system message of --template instruct. Without it that of the model's " \
+	         "own template, if any; '' is none"}, \
 	{.name = "prompt-public", VALUE(request.prompt_public), .argument = "FILE", \
 	 .help = "own public prompt, used byte for byte; with --prompt-private"}, \
 	{.name = "prompt-private", VALUE(request.prompt_private), .argument = "FILE", \

@@ -28,6 +28,13 @@ static void handle_ends(void) {
 	}
 }
 
+/* The words of the command line behind "cuttle", the verb first, as getopt left them: options, then
+ * operands from `operand` on. */
+static struct command_line {
+	char **words;
+	int count, operand;
+} command;
+
 bool verb_begin(const struct verb *verb, int argc, char **argv, void *values, int *operands,
                 int *exit_code) {
 	struct cuttle_error error;
@@ -42,25 +49,67 @@ bool verb_begin(const struct verb *verb, int argc, char **argv, void *values, in
 		result = OPTIONS_WRONG;
 	}
 	if (operands) *operands = first;
-	if (result == OPTIONS_HELP) options_help(verb, stdout);
+	command = (struct command_line){argv, argc, result == OPTIONS_OK ? first : argc};
+	if (result == OPTIONS_HELP) options_help(verb, !strcmp(argv[argc - 1], "--all"), stdout);
 	if (result == OPTIONS_WRONG) *exit_code = verb_fail(verb, CUTTLE_USAGE, &error);
 	handle_ends();
 	return result == OPTIONS_OK;
 }
 
+/* Whether every word can stand in a line: none has a line break or another control character. */
+static bool fits_line(char *const *words, int count) {
+	for (int i = 0; i < count; i++)
+		for (const char *c = words[i]; *c; c++)
+			if ((unsigned char)*c < ' ' || *c == 127) return false;
+	return true;
+}
+
+/* Prints a word as a shell reads it back: in quotes where it has more than the letters of a name.
+ */
+static void print_shell_word(const char *word, FILE *file) {
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	                            "_./:=,@%+-";
+	if (*word && !word[strspn(word, plain)]) {
+		fprintf(file, " %s", word);
+		return;
+	}
+	fputs(" '", file);
+	for (; *word; word++) {
+		if (*word == '\'') fputs("'\\''", file);
+		else fputc(*word, file);
+	}
+	fputc('\'', file);
+}
+
+/* Prints what was typed with what is missing in it; the verb's own example where nothing was typed,
+ * or where something missing has no sample. */
+static void print_completed(const struct verb *verb, const struct verb_need *needs, size_t count) {
+	bool complete = command.count > 1 && fits_line(command.words, command.count);
+	for (size_t i = 0; i < count; i++)
+		if (needs[i].missing && !needs[i].sample) complete = false;
+	fprintf(stderr, "; for example: cuttle %s", verb->name);
+	if (!complete) {
+		fprintf(stderr, " %s\n", verb->example);
+		return;
+	}
+	for (int i = command.operand; i < command.count; i++)
+		print_shell_word(command.words[i], stderr);
+	for (size_t i = 0; i < count; i++)
+		if (needs[i].missing) fprintf(stderr, " %s", needs[i].sample);
+	for (int i = 1; i < command.operand; i++) print_shell_word(command.words[i], stderr);
+	fputc('\n', stderr);
+}
+
 int verb_lacks(const struct verb *verb, const struct verb_need *needs, size_t count) {
-	struct cuttle_error error = {""};
 	size_t missing = 0;
 	for (size_t i = 0; i < count; i++) {
 		if (!needs[i].missing) continue;
-		const size_t used = strlen(error.message);
-		(void)snprintf(error.message + used, sizeof error.message - used, "%s%s",
-		               missing++ ? ", " : "missing: ", needs[i].option);
+		if (!missing) fprintf(stderr, "cuttle %s: missing: ", verb->name);
+		fprintf(stderr, "%s%s", missing++ ? ", " : "", needs[i].option);
 	}
-	const size_t used = strlen(error.message);
-	(void)snprintf(error.message + used, sizeof error.message - used,
-	               "; for example: cuttle %s %s", verb->name, verb->example);
-	return missing ? verb_fail(verb, CUTTLE_USAGE, &error) : CUTTLE_OK;
+	if (!missing) return CUTTLE_OK;
+	print_completed(verb, needs, count);
+	return CUTTLE_USAGE;
 }
 
 bool verb_action(const struct verb *verb, const char *typed, const char *const names[],
@@ -164,7 +213,8 @@ static int open_verb_model(const struct verb *verb, const struct model_values *v
 	struct cuttle_error error;
 	struct cuttle_model_params params;
 	*opened = (struct setup_model){0};
-	const struct verb_need need = {!values->model || !*values->model, VERB_MODEL};
+	const struct verb_need need = {!values->model || !*values->model, VERB_MODEL,
+	                               VERB_MODEL_SAMPLE};
 	if (verb_lacks(verb, &need, 1)) return CUTTLE_USAGE;
 	enum cuttle_status status = settle_machine(values, &error);
 	cuttle_model_params_default(&params);

@@ -34,10 +34,13 @@ bool verb_action(const struct verb *verb, const char *typed, const char *const n
 struct verb_need {
 	bool missing;       /* it was not given */
 	const char *option; /* as a user would type it: "-i FILE" */
+	const char *sample; /* one that works: "-i notes.jsonl"; NULL = there is none */
 };
 #define VERB_MODEL "-m MODEL (or CUTTLE_MODEL in the environment; models/fetch.sh gets one)"
-/* Names every missing option in one line on standard error, with the verb's example. Returns USAGE,
- * or OK when none is missing. */
+#define VERB_MODEL_SAMPLE "-m models/SmolLM2-135M-Instruct.Q4_1.gguf"
+/* Names every missing option in one line on standard error. The line ends with a command: what was
+ * typed, completed with samples, or the verb's example. Returns USAGE, or OK when none is
+ * missing. */
 int verb_lacks(const struct verb *verb, const struct verb_need *needs, size_t count);
 /* Prints "cuttle VERB: message" on standard error; returns the exit code. */
 int verb_fail(const struct verb *verb, enum cuttle_status status, const struct cuttle_error *error);
@@ -113,31 +116,33 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 
 // clang-format off
 #define MODEL_OPTION(structure) \
-	{.name = "model", .letter = 'm', OPTION(structure, open.model), .argument = "FILE", \
+	{.name = "model", .first = true, .letter = 'm', OPTION(structure, open.model), \
+	 .argument = "FILE", \
 	 .help = "the model, a GGUF file"}
 #define MACHINE_OPTIONS(structure) \
 	{.name = "threads", .letter = 't', OPTION(structure, open.threads), .argument = "COUNT", \
 	 .most = 1024, \
-	 .help = "worker threads (default: the cores this process may use); results do not " \
-	         "depend on it"}, \
+	 .help = "worker threads (default: the cores this process may use). Results do " \
+	         "not depend on it"}, \
 	{.name = "isa", OPTION(structure, open.isa), .argument = "NAME", \
-	 .help = "kernels: auto, scalar, avx2, avxvnni, avx512, amx, neon, dotprod, or blas " \
-	         "(OpenBLAS reads the prompts); all but blas give the same bits"}, \
+	 .help = "kernels: auto, scalar, avx2, avxvnni, avx512, amx, neon, dotprod, or " \
+	         "blas (OpenBLAS reads the prompts). All but blas give the same bits"}, \
 	{.name = "cpu-mask", .letter = 'C', OPTION(structure, open.cpu_mask), .argument = "HEX", \
 	 .help = "run on these processors only, e.g. 3 for the first two"}, \
 	{.name = "mlock", OPTION(structure, open.mlock), \
-	 .help = "keep the weights and what is computed from the references in memory, never on " \
-	         "a swap disk; exit 2 when ulimit -l is too small"}
+	 .help = "keep the weights and what is computed from the references in memory, " \
+	         "never on a swap disk. Exit 2 when ulimit -l is too small"}
 #define MODEL_OPTIONS(structure) MODEL_OPTION(structure), MACHINE_OPTIONS(structure)
 #define OUTPUT_OPTION(structure, member) \
-	{.name = "output", .letter = 'o', OPTION(structure, member), .argument = "FILE", \
+	{.name = "output", .first = true, .letter = 'o', OPTION(structure, member), \
+	 .argument = "FILE", \
 	 .help = "default -, standard output; a file of this name is replaced when all is " \
 	         "written, but never an input"}
 #define FORMAT_OPTIONS(structure, format, delimiter) \
 	{.name = "input-format", OPTION_ENUM(structure, format), .argument = "auto|jsonl|csv", \
-	 .help = "auto: by the ending, .csv, .tsv, or any other for JSONL; other formats are " \
-	         "refused with the command that converts them. Between tabs, a quote is a " \
-	         "character: csv reads it as CSV does"}, \
+	 .help = "auto: by the ending, .csv, .tsv, or any other for JSONL. Other formats " \
+	         "are refused with the command that converts them. Between tabs, a quote " \
+	         "is a character: csv reads it as CSV does"}, \
 	{.name = "delimiter", OPTION(structure, delimiter), .argument = "CHAR", \
 	 .help = "read CSV with this between its columns, e.g. ';' or '\\t' (default: a comma, " \
 	         "in .tsv a tab)"}
@@ -149,8 +154,8 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 	{.name = "sign", OPTION(structure, request.common.sign), .argument = "FILE", \
 	 .help = "sign the receipt with this secret key (made by cuttle ledger key)"}, \
 	{.name = "overwrite", OPTION(structure, request.common.overwrite), \
-	 .help = "replace the output, receipt and journal of another command; what it drew stays " \
-	         "spent, and this one spends again"}
+	 .help = "replace the output, receipt and journal of another command. What it " \
+	         "drew stays spent, and this one spends again"}
 #define PROGRESS_OPTIONS(structure) \
 	{.name = "progress", OPTION(structure, progress), .argument = "auto|json|off", \
 	 .help = "on standard error (default auto)"}, \

@@ -45,38 +45,41 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "vectors", .group = 1, VALUE(vectors), .argument = "FILE",
 	 .help = "take them from this file of public word vectors; - is standard input"},
 	{.name = "format", VALUE(format), .argument = "glove|word2vec|word2vec-bin",
-	 .help = "of --vectors (default glove: a word and its numbers in a line; word2vec: the "
-	         "same behind a line \"WORDS NUMBERS\"; word2vec-bin: its binary form)"},
+	 .help = "of --vectors. glove (default): a word and its numbers in a line. "
+	         "word2vec: the same behind a line \"WORDS NUMBERS\". word2vec-bin: its "
+	         "binary form"},
 	{.name = "word-list", VALUE(word_list), .argument = "FILE",
 	 .help = "keep only words of this public file, one in a line"},
 	{.name = "count", .letter = 'V', VALUE(count), .argument = "V", .least = 2,
 	 .most = CUTTLE_WORDS_MOST,
 	 .help = "words of the list, the first ones that fit (default 11000)"},
 	{.name = "fragments", VALUE(fragments), .argument = "drop|keep",
-	 .help = "of a model's tokens without --word-list: drop (default) asks the model which "
-	         "are beginnings of words, such as kidn; in a test it left out 95 of 97 and "
-	         "4 of 108 words; it takes seconds with a small model; keep takes all"},
+	 .help = "of a model's tokens without --word-list. drop (default) asks the model "
+	         "which are beginnings of words, such as kidn. In a test it left out 95 "
+	         "of 97 and 4 of 108 words. It takes seconds with a small model. keep "
+	         "takes all"},
 	{.name = "output", .letter = 'o', VALUE(output), .argument = "FILE",
 	 .help = "the words file, as words.cw"},
 	{.name = "overwrite", VALUE(overwrite),
 	 .help = "replace an output that is there, but never an input"},
 	{.name = "near", VALUE(near), .argument = "WORD",
-	 .help = "show the ten words nearest to WORD in a words file, with their cosines; may be "
-	         "given several times; -m for words that the file lacks"},
+	 .help = "show the ten words nearest to WORD in a words file, with their cosines. "
+	         "May be given several times. -m is for words that the file lacks"},
 	MACHINE_OPTIONS(struct words_values),
 	{.name = "quiet", .letter = 'q', VALUE(quiet), .help = "errors only"},
 };
 
 static const char ABOUT[] =
-	"The list is public: make it before any private text is read, and never from one. Its hash "
-	"goes into receipts. Words are small letters, ' between them.\n"
-	"Vectors of either source are centred and half-whitened: the mean is taken off, each "
+	"The list is public: make it before any private text is read, and never from one. Its "
+	"hash goes into receipts. Words are small letters, ' between them.\n"
+	"Vectors of either source are centred and half-whitened. The mean is taken off, each "
 	"principal direction divided by the fourth root of its variance, the length made one. "
 	"Nearness is then the cosine. It is one of use, not of meaning: six is near seven, and "
 	"opposites are near each other.\n"
-	"A file from a model also holds what gives other words a vector, from their tokens. With "
-	"--vectors there is none: an unknown word is replaced by any word. Vectors are read until "
-	"V words are found; a wrong line before ends the command with exit code 4.\n"
+	"A file from a model also holds what gives other words a vector, from their tokens. "
+	"With --vectors there is none: an unknown word is replaced by any word. Vectors are "
+	"read until V words are found. A wrong line before ends the command with exit code "
+	"4.\n"
 	"Without --word-list some fragments remain in a model's list.\n";
 // clang-format on
 
@@ -180,8 +183,8 @@ static enum cuttle_status store_words(const struct words_values *values,
 static int make_words(const struct verb *verb, const struct words_values *values) {
 	const struct verb_need needs[] = {
 	    {!values->vectors && (!values->open.model || !*values->open.model),
-	     VERB_MODEL ", or --vectors FILE"},
-	    {!values->output, "-o FILE"}};
+	     VERB_MODEL ", or --vectors FILE", VERB_MODEL_SAMPLE},
+	    {!values->output, "-o FILE", "-o words.cw"}};
 	int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	if (code) return code;
 	const struct path_use uses[] = {PATH_ALONE("-m", values->open.model, PATH_MODEL),

@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-#define CUTTLE_VERSION "0.1.0"
+#define CUTTLE_VERSION "0.2.0"
 #define CUTTLE_API __attribute__((visibility("default")))
 #define CUTTLE_CHECKED __attribute__((warn_unused_result))
 

@@ -65,7 +65,7 @@ keeps() {
 }
 # all_known VERB LEAST: each of the verb's options, at least so many, was in a table.
 all_known() {
-	exits 0 help "$1"
+	exits 0 help "$1" --all
 	options=$(sed -nE 's/^  (-[A-Za-z],|   ) --([a-z-]+).*/\2/p' out)
 	[ "$(wc -w <<<"$options")" -gt "$2" ] || fail "the help shows too few options: $options"
 	for name in $options; do

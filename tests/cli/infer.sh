@@ -156,7 +156,7 @@ sed -i 's/Wilhelmina/Marguerite/' docs.jsonl
 exits 0 "${run[@]}" -q --overwrite
 [ "$(requests)" = 8 ] || fail "replies to other records were kept"
 cp kept docs.jsonl
-exits 0 infer --help
+exits 0 help infer --all
 [ "$(grep -c '^    cuttle infer ' out)" = 2 ] || fail "infer --help has not two examples"
 while read -r name; do
 	case " $known api-key-file ca-file proxy show-what-leaves prompt chat-format system " in

@@ -14,7 +14,7 @@ while read -r verb; do
 	says page.1 "^\\.It Cm $verb\$"
 	exits 0 help --mdoc "$verb"
 	cp out "$verb.1"
-	exits 0 help "$verb"
+	exits 0 help "$verb" --all
 	sed -nE 's/^  (    |-., )-(-[a-z0-9-]+).*/\2/p' out | grep -vx -- -help | sed 's/-/\\-/g' >options
 	while read -r option; do
 		grep -qF -- "$option" "$verb.1" || fail "the page of $verb lacks ${option//\\/}"

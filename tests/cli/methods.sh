@@ -88,7 +88,7 @@ for method in "${methods[@]}"; do
 done
 
 # Each method that help names is one of them, so that non-interference is tested of each.
-named=$("$CUTTLE" help generate | sed -nE 's/^ *--method ([a-z|-]+).*/\1/p' | tr '|' ' ')
+named=$("$CUTTLE" help generate --all | sed -nE 's/^ *--method ([a-z|-]+).*/\1/p' | tr '|' ' ')
 [ "$(wc -w <<<"$named")" = 7 ] || fail "methods that help names: $named"
 for name in $named; do
 	[[ $name = invisibleink || " ${methods[*]} " = *" $name "* ]] || fail "methods.bash has no line of $name"

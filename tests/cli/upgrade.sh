@@ -12,7 +12,7 @@ next=$(dirname "$CUTTLE")/tests/cuttle_next
 [ -x "$next" ] || fail "no later version: make tests"
 unset CUTTLE_MODEL
 export OPENBLAS_NUM_THREADS=1
-[ "$("$next" --version)" = 'cuttle 0.1.999' ] || fail "it calls itself $("$next" --version)"
+[ "$("$next" --version)" = 'cuttle 0.2.999' ] || fail "it calls itself $("$next" --version)"
 
 ledger=ledger
 spent() { # what data set $1 has spent, and in how many runs
@@ -119,10 +119,10 @@ cp now.jsonl.journal before
 CUTTLE=$next
 exits 0 "${run[@]}" --ledger ledger --dataset now
 exits 0 receipt verify now.receipt.json --output now.jsonl --ledger ledger
-says now.receipt.json '"version": "0\.1\.999"'
+says now.receipt.json '"version": "0\.2\.999"'
 CUTTLE=$this
 exits 0 "${run[@]}" --ledger ledger --dataset now
 exits 0 receipt verify now.receipt.json --output now.jsonl --ledger ledger
 sed 's/"batch": 2/"batch": 20/' now.receipt.json >edited.json
 refused 7 receipt verify edited.json
-says err 'does not follow.*; cuttle wrote it in version 0\.1\.999$'
+says err 'does not follow.*; cuttle wrote it in version 0\.2\.999$'

@@ -21,8 +21,26 @@ for verb in $verbs; do
 	exits 0 help "$verb"
 	same out first "help $verb and $verb --help differ"
 	refused 2 "$verb" --no-such-option
+	# A verb of many options shows those of a first run, and says how to see all. One of few shows all.
+	options=$(grep -cE '^  (    |-., )--' first)
+	exits 0 help "$verb" --all
+	same out <("$CUTTLE" "$verb" --help --all) "help $verb --all and $verb --help --all differ"
+	awk 'length > 110 { exit 1 }' out || fail "help $verb --all has long lines"
+	if [ "$(tail -1 first)" = "All options: cuttle help $verb --all" ]; then
+		[[ $options -ge 8 && $options -le 20 ]] || fail "the short help of $verb has $options options"
+		[ "$(grep -cE '^  (    |-., )--' out)" -gt 26 ] || fail "$verb has few options, and a short help"
+		while IFS= read -r line; do
+			grep -qxF -- "$line" out || fail "help $verb --all lacks a line of the short help: $line"
+		done < <(grep -vx "All options: .*" first)
+	else
+		same out first "help $verb shows less than help $verb --all, and does not say so"
+		[ "$options" -le 27 ] || fail "help of $verb shows $options options at once"
+	fi
 done
-exits 0 generate --help
+[ "$(for verb in $verbs; do "$CUTTLE" help "$verb"; done | grep -c '^All options: ')" = 9 ] || fail "not nine verbs have a short help"
+refused 2 help generate --al
+says err 'cuttle help generate --all$'
+exits 0 help generate --all
 for flag in -m -i -o -e --delta -B -N -n --temperature -k -t -c --text-field --template --chat-format --prompt-public --prompt-private --kind \
 	--public-examples --system --clip --dry-run --progress --insecure-seed --isa --accountant --receipt --overwrite --prompt-chunk --no-sharing -q; do
 	says out "(^|[ ,])${flag}[ ,]"
@@ -30,20 +48,20 @@ done
 # Help of shard lists what is its own, and points to generate for the rest.
 says out 'write shard I, 0 to N-1,'
 exits 0 shard --help
-says out '^All other options are those of cuttle generate: cuttle help generate\.$'
+says out '^All other options are those of cuttle generate: cuttle help generate --all\.$'
 listed=$(sed -nE 's/^  (    |-., )--([a-z0-9-]+).*/\2/p' out | sort | paste -sd' ')
 [ "$listed" = 'dataset help ledger nobody-saw output redraw shards' ] || fail "shard --help lists $listed"
 for option in $listed; do
 	"$CUTTLE" shard open "--$option" >out 2>err
 	! grep 'is not an option here' err || fail "shard --help lists --$option, which is none"
 done
-exits 0 sanitize --help
+exits 0 help sanitize --all
 for flag in -m -i -o -e --divergence --alpha --delta --mix --group --hide-other --leave --text-field --spans-field --spans-format --offsets --id-field \
 	--tagger --names --sweep --no-sweep -n --max-length --temperature -k --public-when --complete --free-tokens --placeholder --instruction --prefill \
 	--system --chat-format --template --paper --ledger --dataset --unit-key --sign --dry-run --parallel --insecure-seed --overwrite --progress -q -t --isa -c; do
 	says out "(^|[ ,])${flag}[ ,]"
 done
-exits 0 perturb --help
+exits 0 help perturb --all
 for flag in --words -m -i -o -e --method --table -k -N --pad --keep --list-share --radius --keep-share --sensitive --stop-words --text-field --id-field \
 	--unit-key --input-format --delimiter --ledger --dataset --receipt --sign --overwrite --dry-run --progress -q -t --isa --insecure-seed; do
 	says out "(^|[ ,])${flag}[ ,]"
@@ -53,7 +71,7 @@ head -3 out | grep -q 'n words cost n EPS' || fail "perturb --help does not begi
 [ "$(grep -c "^    cuttle perturb " out)" = 2 ] || fail "perturb --help has not two examples"
 headings=$(grep -E '^[A-Z][a-z]+:$' out | paste -sd' ')
 [ "$headings" = 'Input: Privacy: Baselines: Output: Machine: Tests:' ] || fail "perturb: headings: $headings"
-exits 0 infer --help
+exits 0 help infer --all
 for flag in --words -m -i -o -e --method --table -k -N --pad --keep --text-field --unit-key --input-format --delimiter --ledger --dataset --endpoint \
 	--remote-model --api --instruction --remote-tokens --remote-temperature --max-tokens-field --api-key-file --ca-file --proxy --timeout --retries \
 	--max-requests --max-remote-tokens --show-what-leaves -n --temperature --whole --template --prompt --chat-format --system -c --receipt --sign \
@@ -65,14 +83,14 @@ headings=$(grep -E '^[A-Z][a-z ]+:$' out | sed '/^For example:$/d' | paste -sd' 
 says out '^A text of n words costs n EPS'
 (unset CUTTLE_MODEL && refused 2 infer) || exit 1
 says err 'missing: --words WORDS, -m MODEL .*, -i TEXTS, --endpoint URL, --remote-model NAME, -o OUT; for example: cuttle infer --words '
-exits 0 evaluate --help
+exits 0 help evaluate --all
 for flag in -m -i --against --public --private --baseline --text-field --against-field --task --test --lexicon --features-a --features-b --equal-texts \
 	-o --format --progress -q -t --isa; do
 	says out "(^|[ ,])${flag}[ ,]"
 done
 (unset CUTTLE_MODEL && refused 2 evaluate) || exit 1
 says err 'missing: -m MODEL .*, -i RUN, --against REAL, --public or --private; for example: cuttle evaluate -m '
-exits 0 audit --help
+exits 0 help audit --all
 for flag in -m -i --public --private --receipt --texts --held-out --draw --members --words -e --clip --claim -B -n --temperature -k --games --secrets --guesses \
 	--canary --score --no-control --kind --template --public-examples -o --json --overwrite --progress -q -t --isa --insecure-seed; do
 	says out "(^|[ ,])${flag}[ ,]"
@@ -87,7 +105,7 @@ exits 0 report --help
 for flag in --texts --ledger --dataset --key --publish -o --format --json --overwrite; do says out "(^|[ ,])${flag}[ ,]"; done
 refused 2 report
 says err 'missing: RECEIPT; for example: cuttle report out.receipt.json '
-exits 0 expand --help
+exits 0 help expand --all
 for flag in -m -i --receipt --input-format -N -n --examples-per-text --seed --trim --drop --kind --template --chat-format --system --prompt-public -c -o \
 	--output-format --own-receipt --sign --overwrite --progress -q -t --isa -C --mlock --parallel --prompt-chunk; do
 	says out "(^|[ ,])${flag}[ ,]"
@@ -99,7 +117,7 @@ headings=$(grep -E '^[A-Z][a-z ]+:$' out | sed '/^For example:$/d' | paste -sd' 
 says err 'missing: -m MODEL .*, -i OUT, -o MORE'
 # Every option of these stands under a heading, and two commands show how.
 for verb in generate sanitize; do
-	exits 0 $verb --help
+	exits 0 help $verb --all
 	[ "$(grep -c "^    cuttle $verb " out)" = 2 ] || fail "$verb --help has not two examples"
 	headings=$(grep -E '^[A-Z][a-z]+:$' out | paste -sd' ')
 	[ "$headings" = 'Input: Privacy: Text: Prompts: Output: Machine: Tests:' ] || fail "$verb: headings: $headings"
@@ -116,6 +134,8 @@ refused 2 model infp -m refs.jsonl
 says err 'missing: -m MODEL .*, -i REFS, -o OUT, -e EPS or --clip C; for example: cuttle generate -m '
 refused 2 generate -o out.jsonl
 says err 'missing: -i REFS, -e EPS or --clip C;'
+refused 2 generate --xyzzy
+says err '^cuttle generate: --xyzzy: is not an option here; cuttle help generate --all shows those there are$'
 refused 2 generate --temprature 1
 says err '--temprature: .* did you mean --temperature\?'
 for verb in $("$CUTTLE" help --verbs); do
@@ -178,3 +198,20 @@ refused 5 "${run[@]}" -m /nonexistent
 says err '/nonexistent: '
 refused 5 model info -m refs.jsonl
 [ "$(echo *)" = "err first out refs.jsonl" ] || fail "a refused run left something behind: $(ls)"
+
+# A command that lacks options is told a line that works: what was typed, with what is missing.
+need_tiny finite
+unset CUTTLE_MODEL
+references 4
+cp refs.jsonl notes.jsonl
+mkdir models && cp tiny.gguf models/SmolLM2-135M-Instruct.Q4_1.gguf
+refused 2 generate -N 2 -n 3 -B 2 --kind "a friend's note" -q
+line=$(sed -n 's/.*; for example: cuttle //p' err)
+[ "$line" = "generate -m models/SmolLM2-135M-Instruct.Q4_1.gguf -i notes.jsonl -o out.jsonl -e 3 -N 2 -n 3 -B 2 --kind 'a friend'\\''s note' -q" ] ||
+	fail "the line is: $line"
+eval "exits 0 $line"
+[ "$(wc -l <out.jsonl)" = 2 ] || fail "the line that was told writes $(wc -l <out.jsonl) texts"
+refused 2 audit canary -e 1
+says err '; for example: cuttle audit canary -m models/[^ ]* -e 1$'
+refused 2 generate -N 2 --kind $'two\nlines'
+[ "$(wc -l <err)" = 1 ] || fail "an error has two lines: $(cat err)"

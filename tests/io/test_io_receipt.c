@@ -603,7 +603,7 @@ static void edits_are_seen(void **state) {
 	struct receipt receipt = consistent();
 	assert_int_equal(checked(&receipt, NULL, "", &error), CUTTLE_OK);
 	// Another version of the same format.
-	assert_int_equal(checked(&receipt, "\"version\": \"0.1.0", "\"version\": \"0.17", &error),
+	assert_int_equal(checked(&receipt, "\"version\": \"0.2.0", "\"version\": \"0.17", &error),
 	                 CUTTLE_OK);
 	receipt.guarantee.savings =
 	    (struct cuttle_savings){.center = true, .complete = true, .free_tokens = 9};

@@ -204,7 +204,7 @@ static void help_names_every_option(void **state) {
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 	assert_non_null(file);
-	options_help(&VERB, file);
+	options_help(&VERB, false, file);
 	assert_int_equal(fclose(file), 0);
 	for (size_t i = 0; i < VERB.option_count; i++)
 		assert_non_null(strstr(text, ENTRIES[i].name));

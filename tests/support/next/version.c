@@ -4,5 +4,5 @@
 #include "engine/cuttle/status.h"
 
 const char *cuttle_version(void) {
-	return "0.1.999";
+	return "0.2.999";
 }
