@@ -22,22 +22,21 @@ IO_LIBS := -ljansson -lcsv -lsodium -lsqlite3 -lutf8proc
 ifeq ($(BLAS),1)
 override CPPFLAGS += -DCUTTLE_BLAS
 endif
-# Of libcurl, too: io/remote.c loads the library when it opens a connection.
+# Of libcurl, too: io/remote/remote.c loads the library when it opens a connection.
 ifeq ($(CURL),1)
 override CPPFLAGS += -DCUTTLE_CURL
 endif
 
-# Of libmicrohttpd, too: serve/mhd.c loads it when a server starts.
+# Of libmicrohttpd, too: serve/http/mhd.c loads it when a server starts.
 ifeq ($(HTTP),1)
 override CPPFLAGS += -DCUTTLE_HTTP
-SERVE := $(filter-out serve/serve_none.c,$(wildcard serve/*.c))
+SERVE := $(filter-out serve/serve_none.c,$(wildcard serve/*.c serve/*/*.c))
 else
 # Private jobs without their routes need no HTTP, and are tested either way.
-SERVE := serve/serve_none.c serve/keys.c $(filter-out serve/jobs_routes.c,$(wildcard serve/jobs*.c)) \
-	$(patsubst %,serve/%.c,store spec vault runner budgets)
+SERVE := serve/serve_none.c serve/http/keys.c $(filter-out serve/jobs/jobs_routes.c,$(wildcard serve/jobs/*.c))
 endif
 
-CORE := $(wildcard base/*.c engine/*.c engine/*/*.c dp/*.c kernels/*.c)
+CORE := $(wildcard base/*.c engine/*.c engine/*/*.c engine/*/*/*.c dp/*.c kernels/*.c)
 ifneq ($(ARCH),x86_64)
 CORE := $(filter-out %_avx2.c %_avxvnni.c %_avx512.c %_amx.c,$(CORE))
 endif
@@ -48,9 +47,9 @@ endif
 ifneq ($(BLAS),1)
 CORE := $(filter-out %_blas.c base/library.c,$(CORE))
 endif
-# Of io/remote.c and its refusal, which needs no header of libcurl, one is left out.
-IO := $(filter-out $(if $(filter 1,$(CURL)),io/remote_none.c,io/remote.c),$(wildcard io/*.c convert/*.c tag/*.c measure/*.c workflow/*.c)) $(SERVE) $(filter-out $(CORE),base/library.c)
-TOOLS := $(wildcard tools/*.c)
+# Of io/remote/remote.c and its refusal, which needs no header of libcurl, one is left out.
+IO := $(filter-out $(if $(filter 1,$(CURL)),io/remote/remote_none.c,io/remote/remote.c),$(wildcard io/*/*.c topics/*.c convert/*.c tag/*.c measure/*.c workflow/*.c workflow/*/*.c)) $(SERVE) $(filter-out $(CORE),base/library.c)
+TOOLS := $(wildcard tools/*.c tools/*/*.c)
 # A program is named like its file, whichever folder the file is in: tests/dp/test_dp_draw.c makes build/tests/test_dp_draw.
 PROGRAMS := $(filter-out $(if $(filter 1,$(HTTP)),,tests/serve/%),$(wildcard tests/*/test_*.c tests/support/gen_*.c))
 TESTS := $(filter test_%,$(notdir $(PROGRAMS:.c=)))
@@ -59,7 +58,7 @@ FUZZ := $(filter-out $(if $(filter 1,$(HTTP)),,fuzz_request),$(patsubst tests/fu
 T ?= 60
 RUNS ?= -1
 SEED ?= 0
-SOURCES := $(wildcard base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] engine/*/*.[ch] io/*.[ch] convert/*.[ch] tag/*.[ch] measure/*.[ch] workflow/*.[ch] serve/*.[ch] tools/*.[ch] tests/*/*.[ch] examples/*.c examples/*.cpp bench/*.[ch] models/*.c)
+SOURCES := $(wildcard base/*.[ch] kernels/*.[ch] dp/*.[ch] engine/*.[ch] engine/*/*.[ch] engine/*/*/*.[ch] io/*/*.[ch] topics/*.[ch] convert/*.[ch] tag/*.[ch] measure/*.[ch] workflow/*.[ch] workflow/*/*.[ch] serve/*.[ch] serve/*/*.[ch] tools/*.[ch] tools/*/*.[ch] tests/*/*.[ch] examples/*.c examples/*.cpp bench/*.[ch] models/*.c)
 object = $(patsubst %.c,$(BUILD)/%.o,$(1))
 program_object = $(call object,$(filter %/$(1).c,$(PROGRAMS)))
 
@@ -139,7 +138,7 @@ $(BUILD)/replay/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(SUPPOR
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ -lcmocka $(IO_LIBS) $(CORE_LIBS) -o $@
 # Only clang has this; make fuzz sets the flags. Kernels read no files, and from the comparisons of sorting and searching there is nothing to
 # learn: to follow them would only make every execution slower. Gemms, which take clang minutes with sanitizers, are left to make asan.
-$(foreach room,base engine io convert tag serve,$(BUILD)/$(room)/%.o): TIER := $(COVERED)
+$(foreach room,base engine io topics convert tag serve,$(BUILD)/$(room)/%.o): TIER := $(COVERED)
 $(patsubst %,$(BUILD)/%.o,base/utf8 base/words engine/text/merge engine/text/special engine/text/unicode engine/text/vocab_find): \
 	TIER := $(COVERED) $(COVERED:%=-fno-sanitize-coverage=trace-cmp)
 # Where each of their variables is at each instruction took gcc as long as the code: lines are enough.

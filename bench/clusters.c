@@ -8,10 +8,10 @@
 // SHARE in the environment: how much the model counts in both, 0 to 1, default 0.5. Everything is
 // read as public.
 #include "engine/cuttle.h"
-#include "io/centres.h"
-#include "io/hidden.h"
-#include "io/records.h"
-#include "io/tfidf.h"
+#include "topics/centres.h"
+#include "topics/hidden.h"
+#include "io/records/records.h"
+#include "topics/tfidf.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -20,8 +20,8 @@
 #include "dp/share.h"
 #include "dp/topk.h"
 #include "engine/cuttle/text.h"
-#include "engine/run/plan.h"
-#include "engine/run/rewrite.h"
+#include "engine/run/plan/plan.h"
+#include "engine/run/plan/rewrite.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -22,7 +22,7 @@ SEED = 1
 EQUAL = "diversity, equal length"
 SHORTEST = 10  # words that are compared in their diversity
 INSTRUCTION = ("Continue the text below. Write only what follows it, in the same manner, and nothing about it.\n\n"
-               "Text: %s\n\nContinuation:")  # as in workflow/inferring.c, for the row that perturbs nothing
+               "Text: %s\n\nContinuation:")  # as in workflow/infer.c, for the row that perturbs nothing
 STOP_WORDS = """a about after all also an and any are as at be because been before being but by can could did do does for from get had has
 have he her here him his how i if in into is it its just like me more most my no not now of on one only or other our out over said she so
 some such than that the their them then there these they this those through to too up us very was we were what when where which who will
@@ -70,7 +70,7 @@ def write(path, rows):
 
 
 def read_words(path):
-    """The words of a words file and their vectors; io/words_file.h has the format."""
+    """The words of a words file and their vectors; io/tables/words_file.h has the format."""
     with open(path, "rb") as file:
         data = file.read()
     count, width, sets, transform, texts = struct.unpack_from("<4IQ", data, 16)

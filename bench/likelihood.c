@@ -30,10 +30,10 @@
 #include "dp/invisibleink.h"
 #include "dp/seats.h"
 #include "engine/cuttle/text.h"
-#include "engine/run/plan.h"
+#include "engine/run/plan/plan.h"
 #include "engine/forward/lockstep.h"
-#include "io/clusters_file.h"
-#include "io/records.h"
+#include "topics/clusters_file.h"
+#include "io/records/records.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 // marked.c: see marked.h. Lines, spans and marks are read as cuttle sanitize reads them.
 #include "bench/marked.h"
 
-#include "io/source.h"
+#include "io/records/source.h"
 
 #include <stdio.h>
 #include <stdlib.h>

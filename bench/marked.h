@@ -8,7 +8,7 @@
 #ifndef CUTTLE_BENCH_MARKED_H
 #define CUTTLE_BENCH_MARKED_H
 
-#include "io/marks.h"
+#include "io/documents/marks.h"
 
 struct marked_document {
 	struct spans spans; /* its text, and the spans in it */

@@ -27,8 +27,8 @@
 #include "dp/invisibleink.h"
 #include "engine/cuttle/text.h"
 #include "engine/forward/lockstep.h"
-#include "engine/run/plan.h"
-#include "io/records.h"
+#include "engine/run/plan/plan.h"
+#include "io/records/records.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -19,8 +19,8 @@
 #include "engine/cuttle/text.h"
 #include "engine/forward/forward.h"
 #include "engine/machine/region.h"
-#include "engine/run/rewrite.h"
-#include "engine/run/seeded.h"
+#include "engine/run/plan/rewrite.h"
+#include "engine/run/plan/seeded.h"
 
 #include <math.h>
 #include <stdio.h>

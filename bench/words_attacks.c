@@ -23,10 +23,10 @@
 #include "dp/rank.h"
 #include "engine/cuttle/text.h"
 #include "engine/forward/lockstep.h"
-#include "engine/run/perturb.h"
-#include "engine/run/seeded.h"
+#include "engine/run/perturb/perturb.h"
+#include "engine/run/plan/seeded.h"
 #include "engine/words/laws.h"
-#include "io/records.h"
+#include "io/records/records.h"
 #include "kernels/ranking.h"
 
 #include <math.h>

@@ -9,8 +9,8 @@
 
 #include "convert/hf_config.h"
 #include "convert/hf_vocab.h"
-#include "io/fail.h"
-#include "io/safetensors.h"
+#include "io/disk/fail.h"
+#include "io/tables/safetensors.h"
 
 #include <stdio.h>
 #include <stdlib.h>

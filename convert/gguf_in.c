@@ -5,8 +5,8 @@
 #include "convert/gguf_in.h"
 
 #include "convert/weight_type.h"
-#include "io/fail.h"
-#include "io/file.h"
+#include "io/disk/fail.h"
+#include "io/disk/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

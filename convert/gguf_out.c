@@ -4,7 +4,7 @@
 // straight to the file. `written` counts the file's bytes, for the padding.
 #include "convert/gguf_out.h"
 
-#include "io/fail.h"
+#include "io/disk/fail.h"
 
 #include <stdlib.h>
 #include <string.h>

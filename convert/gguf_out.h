@@ -14,7 +14,7 @@
 
 #include "convert/weight_type.h"
 #include "engine/gguf.h"
-#include "io/file.h"
+#include "io/disk/file.h"
 
 struct gguf_out;
 

@@ -4,7 +4,7 @@
 // rope_scaling, and since its version 5 rope_parameters.
 #include "convert/hf_config.h"
 
-#include "io/fail.h"
+#include "io/disk/fail.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "convert/hf_vocab.h"
 
 #include "convert/spm_scores.h"
-#include "io/fail.h"
+#include "io/disk/fail.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "convert/quantize.h"
 
 #include "convert/gguf_in.h"
-#include "io/fail.h"
+#include "io/disk/fail.h"
 
 #include <stdlib.h>
 #include <string.h>

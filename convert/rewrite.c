@@ -3,7 +3,7 @@
 // does not depend on the size of the model.
 #include "convert/rewrite.h"
 
-#include "io/fail.h"
+#include "io/disk/fail.h"
 
 #include <stdio.h>
 #include <stdlib.h>

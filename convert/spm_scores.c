@@ -5,7 +5,7 @@
 //  - Elsewhere the place is the rank: the number of the first merge that makes the token.
 #include "convert/spm_scores.h"
 
-#include "io/fail.h"
+#include "io/disk/fail.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 // entropy.h: where random bits come from. They come from the operating system, or there are none:
 // cuttle has no generator of its own and no fallback.
 //
-// The bits are private. engine/run/seeded.h and the tests bring other sources, whose output is not
-// private.
+// The bits are private. engine/run/plan/seeded.h and the tests bring other sources, whose output is
+// not private.
 #ifndef CUTTLE_DP_ENTROPY_H
 #define CUTTLE_DP_ENTROPY_H
 

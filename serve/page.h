@@ -5,7 +5,7 @@
 #ifndef CUTTLE_SERVE_PAGE_H
 #define CUTTLE_SERVE_PAGE_H
 
-#include "serve/http.h"
+#include "serve/http/http.h"
 
 enum { PAGE_POLICY = 320 }; /* bytes, with the NUL */
 

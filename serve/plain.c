@@ -6,8 +6,8 @@
 // queue on.
 #include "serve/plain.h"
 
-#include "io/fail.h"
-#include "io/jsonout.h"
+#include "io/disk/fail.h"
+#include "io/disk/jsonout.h"
 #include "serve/plain_answer.h"
 #include <pthread.h>
 #include <stdatomic.h>

@@ -10,7 +10,7 @@
 #define CUTTLE_SERVE_PLAIN_H
 
 #include "engine/cuttle.h"
-#include "serve/http.h"
+#include "serve/http/http.h"
 
 struct plain_params {
 	struct cuttle_model *model;

@@ -3,7 +3,7 @@
 // /completion.
 #include "serve/plain_answer.h"
 
-#include "io/jsonout.h"
+#include "io/disk/jsonout.h"
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #define CUTTLE_SERVE_PLAIN_REQUEST_H
 
 #include "engine/cuttle.h"
-#include "serve/http.h"
+#include "serve/http/http.h"
 
 enum plain_kind {
 	PLAIN_COMPLETION, /* POST /v1/completions */

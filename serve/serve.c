@@ -2,10 +2,10 @@
 // serve.c: joins the parts of a server, and ends them in an order that loses nothing: see serve.h.
 #include "serve/serve.h"
 
-#include "io/fail.h"
-#include "serve/http.h"
-#include "serve/jobs_routes.h"
-#include "serve/keys.h"
+#include "io/disk/fail.h"
+#include "serve/http/http.h"
+#include "serve/jobs/jobs_routes.h"
+#include "serve/http/keys.h"
 #include "serve/page.h"
 #include "serve/plain.h"
 #include <errno.h>

@@ -7,8 +7,8 @@
 #define CUTTLE_SERVE_SERVE_H
 
 #include "engine/cuttle.h"
-#include "serve/jobs.h"
-#include "serve/listen.h"
+#include "serve/jobs/jobs.h"
+#include "serve/http/listen.h"
 
 enum serve_plain {
 	SERVE_PLAIN_PAUSE,  /* completions, but while a private job runs */

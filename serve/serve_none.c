@@ -3,7 +3,7 @@
 // other files of this room are left out, but for keys.c. No private data.
 #include "serve/serve.h"
 
-#include "io/fail.h"
+#include "io/disk/fail.h"
 
 enum cuttle_status serve_run(const struct serve_request *request, struct cuttle_error *error) {
 	(void)request;

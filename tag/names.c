@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How names.h finds: each line becomes a term, and io/terms.c does the rest.
+// How names.h finds: each line becomes a term, and io/text/terms.c does the rest.
 #include "tag/names.h"
 
 #include "base/utf8.h"
-#include "io/terms.h"
+#include "io/text/terms.h"
 #include <stdlib.h>
 #include <string.h>
 

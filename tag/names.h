@@ -7,7 +7,7 @@
 //   4711-A<TAB>CODE
 // Each line is a name, of type PERSON, or of the type behind a tab. A name is found at the
 // boundaries of words, written as it may be: in any case of letters, with other white space,
-// accents or dashes (io/fold.h).
+// accents or dashes (io/text/fold.h).
 #ifndef CUTTLE_TAG_NAMES_H
 #define CUTTLE_TAG_NAMES_H
 

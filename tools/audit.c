@@ -1,19 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuttle audit: tests what a run promises, by exact checks and by attacks. The work is done in
-// workflow/auditing; here options become its request, and its report is written. References may be
-// private: then so is the report, which is stamped and for its owner alone.
-#include "tools/values.h"
+// workflow/audit/audit; here options become its request, and its report is written. References may
+// be private: then so is the report, which is stamped and for its owner alone.
+//
+// The way of an audit:
+//   tools/audit.c                  options to a request; the stamp PRIVATE; exit code 7 where a
+//                                  claim is wrong
+//   workflow/audit/audit.c         the promise, from a receipt or options; the control; the verdict
+//     workflow/audit/rewritten.c   of a receipt of sanitize: its rewriter, and one that protects
+//                                  nothing
+//     workflow/audit/canaries.c    references that are invented, and lots
+//     workflow/audit/games.c       a game is a text: one job plays all that are not played yet
+//       engine/run/loop/audit.c    the job, with the plan's mechanism exchanged for this call
+//       engine/run/loop/worlds.c   a step in two worlds: which odds its token has in each
+//         dp/mechanism.h           law: the weights that the mechanism itself would draw by
+//         dp/threshold_law.c       how likely the answers of method amin are, given earlier ones
+//       engine/run/loop/audit.c    an attacker scores a text behind the prompt of each guess
+//       io/output/trials.c         what a game gave is kept, so that a stopped audit continues
+//     workflow/audit/judging.c     games to numbers and bounds (measure/attacks.h,
+//                                  measure/bounds.h)
+//     workflow/audit/recitation.c  texts against references, used ones and others
+//     workflow/audit/inversion.c   perturbed words against the nearest ones
+//   tools/report/audit_report.c    Markdown or JSON, stamped; io/disk/file.c puts it in place
+#include "tools/common/values.h"
 
 #include "convert/rewrite.h"
-#include "io/secrecy.h"
-#include "tools/audit_report.h"
-#include "tools/watch.h"
+#include "io/disk/secrecy.h"
+#include "tools/report/audit_report.h"
+#include "tools/common/watch.h"
 #include <math.h>
 #include <string.h>
 
 struct audit_values {
 	struct generate_values run; /* first: PROMPT_OPTIONS takes offsets in it */
-	struct auditing_request request;
+	struct audit_request request;
 	int score; /* enum game_score, or SCORE_NEAREST */
 	bool references_public;
 	bool references_private;
@@ -185,13 +205,13 @@ static const char ABOUT[] =
 	"is computed from private ones, and no ledger counts it.\n";
 // clang-format on
 
-struct audit_run {
+struct audit_watch {
 	struct watch watch; /* first: it is what the events of watch.h are told */
 	const struct audit_values *values;
 };
 
 static void on_audit_begin(void *user, size_t games) {
-	struct audit_run *run = user;
+	struct audit_watch *run = user;
 	watch_begin(&run->watch, run->values->run.quiet, run->values->run.progress, games, NULL);
 }
 
@@ -211,7 +231,7 @@ static enum cuttle_status write_audit(const struct audit_values *values,
 	if (status) return status;
 	status = audit_write(&sink, audit, &facts, error);
 	status = sink_close(&sink, status, error);
-	if (!status) auditing_done(&values->request);
+	if (!status) audit_done(&values->request);
 	return status;
 }
 
@@ -229,25 +249,25 @@ static int audit_plan(const struct verb *verb, const struct audit_values *values
                       const struct setup_model *opened) {
 	struct audit audit;
 	struct cuttle_error error;
-	struct audit_run run = {.values = values};
-	const struct auditing_events events = {
+	struct audit_watch run = {.values = values};
+	const struct audit_events events = {
 	    .user = &run, .begin = on_audit_begin, .game = watch_text, .stop = watch_stop};
 	// The stamp is told however quiet the run is: standard output may be looked at alone.
-	if (values->request.privacy == AUDITING_PRIVATE) fprintf(stderr, "%s\n", AUDIT_STAMP);
-	enum cuttle_status status = auditing_run(&values->request, opened, &events, &audit, &error);
+	if (values->request.privacy == AUDIT_PRIVATE) fprintf(stderr, "%s\n", AUDIT_STAMP);
+	enum cuttle_status status = audit_run(&values->request, opened, &events, &audit, &error);
 	watch_end(&run);
 	if (status) return verb_fail(verb, status, &error);
 	status = write_audit(values, opened, &audit, &error);
 	const int code =
 	    status ? verb_fail(verb, status, &error) : tell_verdict(verb, values, &audit);
-	auditing_free(&audit);
+	audit_free(&audit);
 	return code;
 }
 
 /* What was typed becomes the request. Numbers that were not given are the action's own. */
 static void settle_audit(struct audit_values *values, enum audit_action action) {
-	struct auditing_request defaults, *request = &values->request;
-	auditing_default(&defaults, action);
+	struct audit_request defaults, *request = &values->request;
+	audit_default(&defaults, action);
 	values_settle(&values->run);
 	values->run.request.lots = RUN_LOTS_OFF;
 	request->action = action;
@@ -262,20 +282,20 @@ static void settle_audit(struct audit_values *values, enum audit_action action) 
 	request->score = request->nearest ? GAME_ODDS : (enum game_score)values->score;
 	if (!request->games) request->games = defaults.games;
 	if (!request->secrets) request->secrets = defaults.secrets;
-	if (values->references_public) request->privacy = AUDITING_PUBLIC;
-	if (values->references_private) request->privacy = AUDITING_PRIVATE;
+	if (values->references_public) request->privacy = AUDIT_PUBLIC;
+	if (values->references_private) request->privacy = AUDIT_PRIVATE;
 }
 
 static int check_audit(const struct verb *verb, const struct audit_values *values) {
-	const struct auditing_request *request = &values->request;
+	const struct audit_request *request = &values->request;
 	struct cuttle_error error;
-	const bool model = auditing_needs(request) != AUDITING_NO_MODEL;
+	const bool model = audit_needs(request) != AUDIT_NO_MODEL;
 	const struct verb_need needs[] = {
 	    {model && !values->run.open.model, VERB_MODEL, VERB_MODEL_SAMPLE}};
 	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	if (code) return code;
-	enum cuttle_status status = auditing_check(request, &error);
-	if (!status) status = auditing_paths(request, &error);
+	enum cuttle_status status = audit_check(request, &error);
+	if (!status) status = audit_paths(request, &error);
 	if (!status && strcmp(request->output, "-") != 0)
 		status = rewrite_allowed(request->output, values->overwrite, &error);
 	if (!status && request->draw)
@@ -289,7 +309,7 @@ static int run_audit_verb(const struct verb *verb, int argc, char **argv) {
 	int operand, code;
 	size_t action;
 	secrecy_begin();
-	auditing_default(&values.request, AUDIT_INVARIANT);
+	audit_default(&values.request, AUDIT_INVARIANT);
 	values.request.games = values.request.secrets = 0;
 	if (!verb_begin(verb, argc, argv, &values, &operand, &code)) return code;
 	if (!verb_action(verb, operand + 1 == argc ? argv[operand] : NULL, NAMES, AUDIT_ACTIONS,
@@ -297,10 +317,10 @@ static int run_audit_verb(const struct verb *verb, int argc, char **argv) {
 		return CUTTLE_USAGE;
 	settle_audit(&values, (enum audit_action)action);
 	if ((code = check_audit(verb, &values))) return code;
-	const enum auditing_model needs = auditing_needs(&values.request);
-	values.run.open.vocabulary_only = needs == AUDITING_VOCABULARY;
-	code = needs == AUDITING_NO_MODEL ? verb_machine(verb, &values.run.open)
-	                                  : verb_open_hashed(verb, &values.run.open, &opened);
+	const enum audit_model needs = audit_needs(&values.request);
+	values.run.open.vocabulary_only = needs == AUDIT_VOCABULARY;
+	code = needs == AUDIT_NO_MODEL ? verb_machine(verb, &values.run.open)
+	                               : verb_open_hashed(verb, &values.run.open, &opened);
 	if (code) return code;
 	code = audit_plan(verb, &values, &opened);
 	cuttle_model_free(&opened.model);

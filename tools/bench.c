@@ -5,11 +5,11 @@
 // The model is opened once for each number of threads. Then the two ceilings are measured: reading
 // from DRAM, and multiply-adds in registers. Then every combination of prompt length, batch and
 // texts in flight is measured several times. The contexts hold random tokens, so no private data
-// passes through. tools/bench_table.h prints what was found.
-#include "tools/bench_table.h"
+// passes through. tools/report/bench_table.h prints what was found.
+#include "tools/report/bench_table.h"
 
-#include "io/fail.h"
-#include "tools/load.h"
+#include "io/disk/fail.h"
+#include "tools/common/load.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

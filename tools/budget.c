@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuttle budget: computes one of clip, epsilon, rho, delta, tokens and batch from the others, or
-// prints a table of plans (tools/plan.h), or what sanitize costs (tools/fusion_budget.h).
+// prints a table of plans (tools/plan.h), or what sanitize costs (tools/common/fusion_budget.h).
 //
 // The library does the arithmetic, in cuttle_budget_solve. Here are the options, the check that
 // enough of them are given, and the printing. No private data and, but for plan's measurement, no
 // model is needed.
-#include "io/fail.h"
-#include "tools/fusion_budget.h"
+#include "io/disk/fail.h"
+#include "tools/common/fusion_budget.h"
 #include "tools/plan.h"
 
 #include <math.h>

@@ -1,11 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuttle clusters: sorts public texts into clusters by what they are about, and shows a file of
 // such clusters. Records are later grouped by them. Nothing private is read.
-#include "tools/verbs.h"
+//
+// The way of a public text into a cluster:
+//   tools/clusters.c                               options to a request; nothing private is read
+//   topics/clusters.c                              all public texts; each must have a text
+//     topics/tfidf.c                               by words: which ones, and how rare they are
+//                                                  among the public texts
+//     topics/hidden.c                              by model: cuttle_embed (engine/run/loop/embed.c)
+//                                                  at a fifth of the depth, and principal
+//                                                  components (engine/words/components.c)
+//     topics/centres.c                             spherical k-means of these features, in integers
+//     topics/topics.c                              five words for each cluster
+//   topics/clusters_file.c                         the file, which generate --clusters reads
+//                                                  (workflow/setup.c); clusters_find, in
+//                              topics/clusters.c,  then finds a record's cluster by the same
+//                                                  features, from that record and this file alone
+//                                                  (workflow/seats.c)
+#include "tools/common/verbs.h"
 
 #include "convert/rewrite.h"
-#include "io/clusters_file.h"
-#include "io/fail.h"
+#include "topics/clusters_file.h"
+#include "io/disk/fail.h"
 #include <stdlib.h>
 #include <string.h>
 

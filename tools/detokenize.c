@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuttle detokenize: prints the text of each list of token ids. io/tokenlines.h reads the lists,
-// one per line; the library turns each into bytes; a sink writes them. What it is given is not
-// treated as private.
-#include "tools/verbs.h"
+// cuttle detokenize: prints the text of each list of token ids. io/text/tokenlines.h reads the
+// lists, one per line; the library turns each into bytes; a sink writes them. What it is given is
+// not treated as private.
+#include "tools/common/verbs.h"
 
-#include "io/fail.h"
-#include "io/tokenlines.h"
+#include "io/disk/fail.h"
+#include "io/text/tokenlines.h"
 #include <stdlib.h>
 
 struct detokenize_values {

@@ -1,21 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuttle evaluate: measures synthetic texts against real ones. The work is done in
-// workflow/evaluating; here options become its request, and its table is written. References may be
-// private: then so is the table, which is stamped and for its owner alone.
-#include "tools/verbs.h"
+// workflow/evaluate/evaluate; here options become its request, and its table is written. References
+// may be private: then so is the table, which is stamped and for its owner alone.
+//
+// The way of an evaluation:
+//   tools/evaluate.c                  options to a request; the stamp PRIVATE
+//   workflow/evaluate/evaluate.c      all files are read; a text that stands in two of them ends
+//                                     the run
+//     workflow/text_set.c             a file's texts, 16 at a time through the model
+//       engine/run/loop/embed.c       a text to a vector, rows of many texts in one pass
+//       engine/forward/score.c        its perplexity
+//       io/tables/feature_file.c      both are kept, so that a stopped run continues; or
+//       io/tables/npy.c               vectors that another encoder made
+//     workflow/ballot.c               with -e: charged before a text is read by the model; noise
+//                                     drawn once
+//     workflow/evaluate/evaluation.c  rows and anchors; all numbers come from measure/
+//       engine/run/loop/votes.c       with -e what references say goes through noise (dp/votes.h)
+//   tools/report/evaluate_table.c     Markdown, JSON or CSV, stamped; io/disk/file.c puts it in
+//                                     place
+#include "tools/common/verbs.h"
 
 #include "convert/rewrite.h"
-#include "io/fail.h"
-#include "io/secrecy.h"
-#include "tools/evaluate_table.h"
-#include "tools/watch.h"
+#include "io/disk/fail.h"
+#include "io/disk/secrecy.h"
+#include "tools/report/evaluate_table.h"
+#include "tools/common/watch.h"
 #include "workflow/request.h"
 #include <math.h>
 #include <string.h>
 
 struct evaluate_values {
 	struct model_values open;
-	struct evaluating_request request;
+	struct evaluate_request request;
 	struct option_list runs;
 	struct option_list features_b;
 	int form;               /* 0 auto, else 1 + enum evaluate_form */
@@ -135,13 +151,13 @@ static const char ABOUT[] =
 	"code 4: copies would look perfect.\n";
 // clang-format on
 
-struct evaluate_state {
+struct evaluate_watch {
 	struct watch watch; /* first: it is what the events of watch.h are told */
 	const struct evaluate_values *values;
 };
 
 static void on_evaluate_begin(void *user, size_t texts) {
-	struct evaluate_state *run = user;
+	struct evaluate_watch *run = user;
 	watch_begin(&run->watch, run->values->quiet, run->values->progress, texts, NULL);
 }
 
@@ -155,9 +171,9 @@ static enum evaluate_form form_of(const struct evaluate_values *values) {
 static enum cuttle_status write_evaluation(const struct evaluate_values *values,
                                            const struct evaluation *evaluation,
                                            const struct evaluate_facts *facts,
-                                           struct evaluating_asked *asked,
+                                           struct evaluate_asked *asked,
                                            struct cuttle_error *error) {
-	const struct evaluating_request *request = &values->request;
+	const struct evaluate_request *request = &values->request;
 	struct sink sink;
 	char sha256[HASH_TEXT];
 	size_t size = 0;
@@ -168,10 +184,10 @@ static enum cuttle_status write_evaluation(const struct evaluate_values *values,
 	                                         : sink_open(&sink, request->output, error);
 	if (!status) {
 		status = sink_write(&sink, table, size, error);
-		if (!status) status = evaluating_seal(asked, sha256, error);
+		if (!status) status = evaluate_seal(asked, sha256, error);
 		status = sink_close(&sink, status, error);
 	}
-	if (!status) evaluating_done(request, asked);
+	if (!status) evaluate_done(request, asked);
 	secrecy_free(table);
 	return status;
 }
@@ -187,19 +203,19 @@ static void tell_evaluation(const struct evaluate_values *values,
 	fprintf(stderr, "%s\n", sentence);
 }
 
-static enum cuttle_status evaluate_texts(const struct evaluate_values *values,
-                                         const struct setup_model *opened,
-                                         struct cuttle_error *error) {
-	const struct evaluating_request *request = &values->request;
+static enum cuttle_status watch_evaluation(const struct evaluate_values *values,
+                                           const struct setup_model *opened,
+                                           struct cuttle_error *error) {
+	const struct evaluate_request *request = &values->request;
 	struct evaluation evaluation;
-	struct evaluating_asked asked;
+	struct evaluate_asked asked;
 	struct cuttle_model_info info;
-	struct evaluate_state run = {.values = values};
-	const struct evaluating_events events = {
+	struct evaluate_watch run = {.values = values};
+	const struct evaluate_events events = {
 	    .user = &run, .begin = on_evaluate_begin, .text = watch_text, .stop = watch_stop};
 	cuttle_model_describe(opened->model, &info);
 	const bool open_references =
-	    request->privacy == EVALUATING_PRIVATE && (isnan(request->epsilon) || request->seed);
+	    request->privacy == EVALUATE_PRIVATE && (isnan(request->epsilon) || request->seed);
 	struct evaluate_facts facts = {.stamp = open_references ? EVALUATE_STAMP : NULL,
 	                               .imported = request->features_a != NULL,
 	                               .model = info.name,
@@ -209,7 +225,7 @@ static enum cuttle_status evaluate_texts(const struct evaluate_values *values,
 	                               .asked = &asked};
 	if (facts.stamp) fprintf(stderr, "%s\n", facts.stamp);
 	enum cuttle_status status =
-	    evaluating_run(request, opened, &events, &asked, &evaluation, error);
+	    evaluate_run(request, opened, &events, &asked, &evaluation, error);
 	watch_end(&run);
 	if (!status && !facts.stamp && asked.unprotected) {
 		facts.stamp = EVALUATE_STAMP_RUN;
@@ -218,36 +234,36 @@ static enum cuttle_status evaluate_texts(const struct evaluate_values *values,
 	if (!status) status = write_evaluation(values, &evaluation, &facts, &asked, error);
 	if (!status) tell_evaluation(values, &evaluation, &facts);
 	evaluation_free(&evaluation);
-	evaluating_close(&asked);
+	evaluate_close(&asked);
 	return status;
 }
 
 static void settle_evaluate(struct evaluate_values *values) {
-	struct evaluating_request *request = &values->request;
+	struct evaluate_request *request = &values->request;
 	request->model = values->open.model;
 	request->runs = values->runs.texts;
 	request->run_count = values->runs.count;
 	request->features_b = values->features_b.texts;
 	request->features_b_count = values->features_b.count;
 	request->lock = values->open.mlock;
-	if (values->references_public) request->privacy = EVALUATING_PUBLIC;
-	if (values->references_private) request->privacy = EVALUATING_PRIVATE;
+	if (values->references_public) request->privacy = EVALUATE_PUBLIC;
+	if (values->references_private) request->privacy = EVALUATE_PRIVATE;
 	request->overwrite = values->overwrite;
 	request->seed = values->insecure_seed != COUNT_NONE ? &values->insecure_seed : NULL;
 }
 
 static int check_evaluate(const struct verb *verb, const struct evaluate_values *values) {
-	const struct evaluating_request *request = &values->request;
+	const struct evaluate_request *request = &values->request;
 	struct cuttle_error error;
 	const struct verb_need needs[] = {
 	    {!values->open.model, VERB_MODEL, VERB_MODEL_SAMPLE},
 	    {!request->run_count, "-i RUN", "-i out.jsonl"},
 	    {!request->against, "--against REAL", "--against real.jsonl"},
-	    {request->privacy == EVALUATING_UNSAID, "--public or --private", "--private"}};
+	    {request->privacy == EVALUATE_UNSAID, "--public or --private", "--private"}};
 	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	if (code) return code;
-	enum cuttle_status status = evaluating_check(request, &error);
-	if (!status) status = evaluating_paths(request, &error);
+	enum cuttle_status status = evaluate_check(request, &error);
+	if (!status) status = evaluate_paths(request, &error);
 	if (!status && strcmp(request->output, "-") != 0)
 		status = rewrite_allowed(request->output, values->overwrite, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
@@ -259,13 +275,13 @@ static int run_evaluate_verb(const struct verb *verb, int argc, char **argv) {
 	struct cuttle_error error;
 	int code;
 	secrecy_begin();
-	evaluating_default(&values.request);
+	evaluate_default(&values.request);
 	values.request.output = "-";
 	if (!verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
 	settle_evaluate(&values);
 	if ((code = check_evaluate(verb, &values))) return code;
 	if ((code = verb_open_hashed(verb, &values.open, &opened))) return code;
-	const enum cuttle_status status = evaluate_texts(&values, &opened, &error);
+	const enum cuttle_status status = watch_evaluation(&values, &opened, &error);
 	cuttle_model_free(&opened.model);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }

@@ -2,11 +2,23 @@
 // cuttle evolve: texts from public prompts, of which private records choose the nearest. The work
 // is done in workflow/evolve; here options become its request, and what it tells becomes words.
 // No private data passes through.
-#include "tools/verbs.h"
+//
+// The way of texts that records vote for:
+//   tools/evolve.c                options to a request; what it is told becomes words
+//   workflow/evolve.c             prompts, plan, noise and receipt; then generations:
+//     workflow/text_set.c         all records; one that cannot be read is empty
+//     workflow/delivery.c         output, journal and charge, as for texts
+//     engine/run/loop/public.c    candidates, from public prompts alone, as for expand
+//     engine/run/loop/embed.c     records and candidates to vectors; each record's nearest
+//                                 candidates
+//     engine/run/loop/votes.c     counts of votes and noise (dp/votes.h)
+//     workflow/delivery.c         each noisy count is journalled, as a token, before it is used
+//   io/receipts/evolve_receipt.c  noise and generations to epsilon; receipt verify makes it anew
+#include "tools/common/verbs.h"
 
-#include "io/secrecy.h"
-#include "io/units.h"
-#include "tools/watch.h"
+#include "io/disk/secrecy.h"
+#include "io/records/units.h"
+#include "tools/common/watch.h"
 #include "workflow/warnings.h"
 #include "workflow/evolve.h"
 #include <inttypes.h>

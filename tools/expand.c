@@ -2,9 +2,24 @@
 // cuttle expand: more texts behind those that cuttle generate kept, from the public prompt alone.
 // The work is done in workflow/expand; here options become its request, and what it tells
 // becomes words. No private data passes through: the texts that are read have a guarantee.
-#include "tools/verbs.h"
+//
+// The way of more texts behind those that were kept:
+//   tools/expand.c                options to a request; what it is told becomes words
+//   io/receipts/kept.c            the parent's receipt must hold, and be that of the output
+//                                 (io/receipts/claim.c)
+//   workflow/expand.c             parents that filters keep; the parent's law; groups and their
+//                                 weights
+//     workflow/likelihood.c       how likely kept texts are behind others, for one filter
+//   workflow/delivery.c           output and journal, as for texts; nothing is charged
+//   engine/run/loop/public.c      a text is a batch that may pay nothing, behind a prompt of its
+//                                 own
+//     engine/run/loop/generate.c  the same loop
+//       dp/invisibleink.c         open: T is spent, so the token is drawn from the public row
+//   io/receipts/expand_receipt.c  the parent's hashes, and what it promised; receipt verify makes
+//                                 it anew
+#include "tools/common/verbs.h"
 
-#include "tools/watch.h"
+#include "tools/common/watch.h"
 #include "workflow/warnings.h"
 #include "workflow/expand.h"
 #include <inttypes.h>

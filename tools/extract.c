@@ -1,18 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuttle extract: extends raw documents on this machine, with the notes of a remote model as
-// material. The work is done in workflow/extracting; here options become its request, and what it
+// material. The work is done in workflow/extract; here options become its request, and what it
 // tells becomes words. No private text passes through.
-#include "tools/verbs.h"
+//
+// The way of a document that is extended:
+//   tools/extract.c                      options to a request; the stamp PRIVATE
+//   workflow/extract.c                   prompt, completer; then documents, and a reply for each:
+//                                        foreign text
+//   io/disk/file.c                       a sink that its owner alone may read, without a name until
+//                                        it is complete
+//   engine/run/loop/complete.c           a document is a batch without private places: its prompt,
+//                                        which is private here, stands where the public one does,
+//                                        so every token is free
+//     engine/run/plan/prompt.c           document and notes, each tokenised for itself, within the
+//                                        prompt
+//     engine/run/loop/generate.c         the same loop
+//       engine/run/loop/complete_draw.c  the likeliest token, or one of the row's law: no guarantee
+#include "tools/common/verbs.h"
 
 #include "convert/rewrite.h"
-#include "io/secrecy.h"
-#include "tools/extract_values.h"
-#include "tools/watch.h"
+#include "io/disk/secrecy.h"
+#include "tools/common/extract_values.h"
+#include "tools/common/watch.h"
 #include <string.h>
 
 struct extract_verb_values {
 	struct model_values open;
-	struct extracting_request request;
+	struct extract_request request;
 	struct extract_values text;
 	int progress; /* enum progress_mode */
 	bool overwrite;
@@ -80,42 +94,42 @@ static const char ABOUT[] =
 
 /* ---- what a run tells, in words -------------------------------------------------------------- */
 
-struct extract_state {
+struct extract_watch {
 	struct watch watch; /* first: it is what the events of watch.h are told */
 	const struct extract_verb_values *values;
 };
 
 /* The stamp is told however quiet the run is: the file alone does not say it to everybody. */
 static void on_extract_begin(void *user, size_t texts) {
-	struct extract_state *run = user;
+	struct extract_watch *run = user;
 	fprintf(stderr, "%s\n", EXTRACT_STAMP);
 	watch_begin(&run->watch, run->values->quiet, run->values->progress, texts, NULL);
 }
 
 static enum cuttle_status extract_texts(const struct extract_verb_values *values,
                                         struct cuttle_model *model, struct cuttle_error *error) {
-	struct extracting extracting;
-	struct extract_state run = {.values = values};
-	const struct extracting_events events = {
+	struct extract extract;
+	struct extract_watch run = {.values = values};
+	const struct extract_events events = {
 	    .user = &run, .begin = on_extract_begin, .text = watch_text, .stop = watch_stop};
-	enum cuttle_status status = extracting_make(&values->request, model, &extracting, error);
-	if (!status) status = extracting_run(&values->request, &extracting, &events, error);
+	enum cuttle_status status = extract_make(&values->request, model, &extract, error);
+	if (!status) status = extract_run(&values->request, &extract, &events, error);
 	watch_end(&run);
-	extracting_free(&extracting);
+	extract_free(&extract);
 	return status;
 }
 
 /* ---- the verb -------------------------------------------------------------------------------- */
 
 static void settle_extract(struct extract_verb_values *values) {
-	struct extracting_request *request = &values->request;
+	struct extract_request *request = &values->request;
 	extract_values_settle(&values->text, request);
 	request->model = values->open.model;
 	request->lock = values->open.mlock;
 }
 
 static int check_extract(const struct verb *verb, const struct extract_verb_values *values) {
-	const struct extracting_request *request = &values->request;
+	const struct extract_request *request = &values->request;
 	struct cuttle_error error;
 	const struct verb_need needs[] = {
 	    {!values->open.model, VERB_MODEL, VERB_MODEL_SAMPLE},
@@ -124,8 +138,8 @@ static int check_extract(const struct verb *verb, const struct extract_verb_valu
 	    {!request->output, "-o OUT", "-o out.jsonl"}};
 	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	if (code) return code;
-	enum cuttle_status status = extracting_check(request, &error);
-	if (!status) status = extracting_paths(request, &error);
+	enum cuttle_status status = extract_check(request, &error);
+	if (!status) status = extract_paths(request, &error);
 	if (!status && strcmp(request->output, "-") != 0)
 		status = rewrite_allowed(request->output, values->overwrite, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
@@ -137,7 +151,7 @@ static int run_extract_verb(const struct verb *verb, int argc, char **argv) {
 	struct cuttle_error error;
 	int code;
 	secrecy_begin();
-	extracting_default(&values.request);
+	extract_default(&values.request);
 	values.text.insecure_seed = COUNT_NONE;
 	if (!verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
 	settle_extract(&values);

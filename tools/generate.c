@@ -4,19 +4,19 @@
 // private text passes through.
 //
 // The order matters, and is that of run_generate_verb:
-//   1. options are checked, and become a request (tools/values.h, workflow/request.h)
+//   1. options are checked, and become a request (tools/common/values.h, workflow/request.h)
 //   2. the model is opened; prompts and plan are made (workflow/setup.h)
-//   3. --dry-run: the plan is printed (tools/preview.h); the input's records are counted
+//   3. --dry-run: the plan is printed (tools/common/preview.h); the input's records are counted
 //   4. else the run reads, charges, draws and delivers (workflow/run.h)
-#include "tools/values.h"
+#include "tools/common/values.h"
 
-#include "io/fail.h"
-#include "io/file.h"
-#include "io/secrecy.h"
-#include "tools/presets.h"
-#include "tools/preview.h"
-#include "tools/quote.h"
-#include "tools/watch.h"
+#include "io/disk/fail.h"
+#include "io/disk/file.h"
+#include "io/disk/secrecy.h"
+#include "tools/common/presets.h"
+#include "tools/common/preview.h"
+#include "tools/common/quote.h"
+#include "tools/common/watch.h"
 #include "workflow/references.h"
 #include "workflow/generate.h"
 #include "workflow/shards.h"

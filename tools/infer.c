@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuttle infer: a large remote model's help, without showing it the documents. The work is done in
-// workflow/inferring; here options become its request, and what it tells becomes words. No private
+// workflow/infer; here options become its request, and what it tells becomes words. No private
 // data passes through.
 //
 // The order matters, and is that of run_infer_verb:
@@ -8,22 +8,38 @@
 //   2. the model is opened; words file, perturber and completer are made
 //   3. the run perturbs all, then sends all, then extends all
 //   4. --show-what-leaves ends before the second of these, and prints what would be sent
-#include "tools/verbs.h"
+//
+// The way of a text with a remote model's help:
+//   tools/infer.c                 options to a request; what it is told becomes words
+//   workflow/infer.c              three phases, none before the one above it is done for all texts
+//   io/remote/remote.c            the key is read, as a draw costs; nothing is connected
+//   workflow/perturb.c            first: all texts are perturbed, as above, and read back from the
+//                                 file
+//   workflow/infer.c              second: bodies, of perturbed text and instruction, and made
+//                                 nowhere else
+//     io/remote/remote_request.c  text to JSON
+//     io/remote/replies.c         which bodies have a reply from an earlier run
+//     io/remote/remote.c          the others leave, in the order of the records
+//     io/remote/reply.c           an answer is foreign: bounded, checked
+//     io/remote/replies.c         on the disk, then the next
+//   workflow/extract.c            third: all raw texts are extended, as above, each with its reply
+//                                 as notes
+#include "tools/common/verbs.h"
 
 #include "convert/rewrite.h"
-#include "io/fail.h"
-#include "io/secrecy.h"
-#include "tools/extract_values.h"
-#include "tools/perturb_values.h"
-#include "tools/watch.h"
-#include "workflow/inferring.h"
+#include "io/disk/fail.h"
+#include "io/disk/secrecy.h"
+#include "tools/common/extract_values.h"
+#include "tools/common/perturb_values.h"
+#include "tools/common/watch.h"
+#include "workflow/infer.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct infer_verb_values {
 	struct model_values open;
-	struct inferring_request request;
+	struct infer_request request;
 	struct perturb_values method;
 	struct extract_values text;
 	int api;      /* enum remote_api */
@@ -170,19 +186,19 @@ static const char ABOUT[] =
 struct infer_state {
 	struct watch watch; /* first: it is what the events of watch.h are told */
 	const struct infer_verb_values *values;
-	const struct inferring *inferring;
+	const struct infer *infer;
 };
 
 static void on_words_begin(void *user, bool complete) {
 	struct infer_state *run = user;
 	const struct infer_verb_values *values = run->values;
-	const struct word_receipt *receipt = &run->inferring->perturb.receipt;
+	const struct perturb_receipt *receipt = &run->infer->perturb.receipt;
 	char sentence[WORD_SENTENCE];
-	word_receipt_sentence(receipt, sentence);
+	perturb_receipt_sentence(receipt, sentence);
 	if (!values->quiet || !receipt->guarantee.private_output) fprintf(stderr, "%s\n", sentence);
 	if (complete) {
 		if (!values->quiet)
-			fprintf(stderr, "%s is already complete\n", run->inferring->perturbed);
+			fprintf(stderr, "%s is already complete\n", run->infer->perturbed);
 		return;
 	}
 	watch_begin(&run->watch, values->quiet, values->progress, receipt->records, NULL);
@@ -192,8 +208,7 @@ static void on_words_publish(void *user, const char *receipt) {
 	const struct infer_state *run = user;
 	if (!run->values->quiet)
 		fprintf(stderr, "%zu perturbed texts in %s, receipt in %s\n",
-		        run->inferring->perturb.receipt.records, run->inferring->perturbed,
-		        receipt);
+		        run->infer->perturb.receipt.records, run->infer->perturbed, receipt);
 }
 
 static void on_send_begin(void *user, size_t texts, size_t kept) {
@@ -231,30 +246,30 @@ static void on_extend_begin(void *user, size_t texts) {
 static enum cuttle_status infer_texts(const struct infer_verb_values *values,
                                       const struct setup_model *opened,
                                       struct cuttle_error *error) {
-	struct inferring inferring;
-	struct infer_state run = {.values = values, .inferring = &inferring};
+	struct infer infer;
+	struct infer_state run = {.values = values, .infer = &infer};
 	const struct run_events perturb = watch_events(&run, on_words_begin, on_words_publish);
-	const struct extracting_events extract = {
+	const struct extract_events extract = {
 	    .user = &run, .begin = on_extend_begin, .text = watch_text, .stop = watch_stop};
-	const struct inferring_events events = {.perturb = &perturb,
-	                                        .user = &run,
-	                                        .begin = on_send_begin,
-	                                        .reply = on_reply,
-	                                        .refused = on_refused,
-	                                        .stop = watch_stop,
-	                                        .show = on_show,
-	                                        .extract = &extract};
-	enum cuttle_status status = inferring_make(&values->request, opened, &inferring, error);
-	if (!status) status = inferring_run(&inferring, &events, error);
+	const struct infer_events events = {.perturb = &perturb,
+	                                    .user = &run,
+	                                    .begin = on_send_begin,
+	                                    .reply = on_reply,
+	                                    .refused = on_refused,
+	                                    .stop = watch_stop,
+	                                    .show = on_show,
+	                                    .extract = &extract};
+	enum cuttle_status status = infer_make(&values->request, opened, &infer, error);
+	if (!status) status = infer_run(&infer, &events, error);
 	watch_end(&run);
-	inferring_free(&inferring);
+	infer_free(&infer);
 	return status;
 }
 
 /* ---- the verb -------------------------------------------------------------------------------- */
 
 static const char *settle_infer(struct infer_verb_values *values) {
-	struct inferring_request *request = &values->request;
+	struct infer_request *request = &values->request;
 	struct perturb_request *perturb = &request->perturb;
 	const char *fault = perturb_values_settle(&values->method, perturb);
 	if (fault) return fault;
@@ -269,7 +284,7 @@ static const char *settle_infer(struct infer_verb_values *values) {
 }
 
 static int check_infer(const struct verb *verb, const struct infer_verb_values *values) {
-	const struct inferring_request *request = &values->request;
+	const struct infer_request *request = &values->request;
 	struct cuttle_error error;
 	const struct verb_need needs[] = {
 	    {!request->perturb.words, "--words WORDS", "--words words.cw"},
@@ -280,7 +295,7 @@ static int check_infer(const struct verb *verb, const struct infer_verb_values *
 	    {!request->output, "-o OUT", "-o out.jsonl"}};
 	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	if (code) return code;
-	enum cuttle_status status = inferring_check(request, &error);
+	enum cuttle_status status = infer_check(request, &error);
 	if (!status && !request->show)
 		status =
 		    rewrite_allowed(request->output, request->perturb.common.overwrite, &error);
@@ -293,7 +308,7 @@ static int run_infer_verb(const struct verb *verb, int argc, char **argv) {
 	struct cuttle_error error;
 	int code;
 	secrecy_begin();
-	inferring_default(&values.request);
+	infer_default(&values.request);
 	values.text.insecure_seed = COUNT_NONE;
 	if (!verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
 	const char *fault = settle_infer(&values);

@@ -2,14 +2,15 @@
 // cuttle inspect: shows the owner of the documents what generate would read. Everything it prints
 // is PRIVATE.
 //
-// The records are read as generate reads them, but whole. io/survey.h counts them, workflow/setup.h
-// says where generate would cut a text (with -m only), and tools/suggestion.h makes the generate
-// line. An inspect_report collects all that, and is printed as a table or as JSON.
-#include "tools/values.h"
+// The records are read as generate reads them, but whole. io/records/survey.h counts them,
+// workflow/setup.h says where generate would cut a text (with -m only), and
+// tools/common/suggestion.h makes the generate line. An inspect_report collects all that, and is
+// printed as a table or as JSON.
+#include "tools/common/values.h"
 
 #include "base/utf8.h"
-#include "io/secrecy.h"
-#include "tools/suggestion.h"
+#include "io/disk/secrecy.h"
+#include "tools/common/suggestion.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

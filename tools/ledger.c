@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuttle ledger: shows and changes the ledger, which counts the budget of data sets over all runs.
 //
-// io/ledger.h does the counting. Here are the options, one function for each action, and the
+// io/ledger/ledger.h does the counting. Here are the options, one function for each action, and the
 // printing. No private text passes through. With --unit-key what the ledger says tells how often
-// values repeat (io/ledger.h).
-#include "tools/verbs.h"
+// values repeat (io/ledger/ledger.h).
+#include "tools/common/verbs.h"
 
-#include "io/fail.h"
-#include "io/ledger.h"
-#include "io/signature.h"
+#include "io/disk/fail.h"
+#include "io/ledger/ledger.h"
+#include "io/disk/signature.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 // The cuttle command. It finds the verb that argv[1] names and calls its run function with the rest
 // of the command line. At the end it checks that standard output took everything.
 #include "tools/manual.h"
-#include "tools/verbs.h"
+#include "tools/common/verbs.h"
 
 #include <errno.h>
 #include <fcntl.h>

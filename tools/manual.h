@@ -6,7 +6,7 @@
 #ifndef CUTTLE_TOOLS_MANUAL_H
 #define CUTTLE_TOOLS_MANUAL_H
 
-#include "tools/options.h"
+#include "tools/common/options.h"
 
 /* What an exit code means. */
 struct exit_code {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuttle merge: makes one output of the shards of a run, with its receipt. The work is done in
-// workflow/merging.c; it reads no private text.
-#include "tools/verbs.h"
+// workflow/merge.c; it reads no private text.
+#include "tools/common/verbs.h"
 
-#include "io/output.h"
-#include "tools/watch.h"
-#include "workflow/merging.h"
+#include "io/output/output.h"
+#include "tools/common/watch.h"
+#include "workflow/merge.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define VALUE(member) OPTION(struct merge_values, member)
 
 struct merge_values {
-	struct merging_request request;
+	struct merge_request request;
 	const char *key;
 	bool quiet;
 };
@@ -77,8 +77,8 @@ static int check_merge_paths(const struct verb *verb, const struct merge_values 
 
 static int run_merge_verb(const struct verb *verb, int argc, char **argv) {
 	struct merge_values values = {0};
-	struct merging_request *request = &values.request;
-	struct merging_result result;
+	struct merge_request *request = &values.request;
+	struct merge_result result;
 	struct cuttle_error error;
 	char public_key[SIGNATURE_PUBLIC];
 	int operand, code;
@@ -101,7 +101,7 @@ static int run_merge_verb(const struct verb *verb, int argc, char **argv) {
 		status = signature_read_public(values.key, public_key, &error);
 	}
 	if (!status) {
-		status = merging_run(request, &result, &error);
+		status = merge_outputs(request, &result, &error);
 		if (result.lacking) printf("%s\n", result.lacking);
 		free(result.lacking);
 	}

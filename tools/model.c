@@ -2,14 +2,14 @@
 // cuttle model: shows what a model file holds (info), checks its SHA-256 (verify), and makes one
 // from other files (convert, quantize). The folder convert/ does the last two; here are the options
 // and the printing. Models are public: no private data passes through.
-#include "tools/verbs.h"
+#include "tools/common/verbs.h"
 
 #include "convert/convert.h"
 #include "convert/gguf_in.h"
 #include "convert/quantize.h"
-#include "io/fail.h"
-#include "io/file.h"
-#include "io/hash.h"
+#include "io/disk/fail.h"
+#include "io/disk/file.h"
+#include "io/disk/hash.h"
 
 #include <dirent.h>
 #include <inttypes.h>

@@ -8,13 +8,30 @@
 //   2. model and words are opened; perturber and receipt are made
 //   3. --dry-run: all that is printed, and the records are counted
 //   4. else the run reads, charges, draws and delivers
-#include "tools/verbs.h"
+//
+// The way of a perturbed text:
+//   tools/perturb.c                  options to a request; what it is told becomes words
+//   workflow/perturb.c               words file, lists, perturber, receipt: nothing private is read
+//                                    yet
+//     engine/words/perturb_budget.c  the guarantee, from parameters alone
+//   io/records/records.c             all records; a bad or blank one has no words, and nobody is
+//                                    told
+//   workflow/delivery.c              output, journal and charge, as for texts: a record is a text,
+//                                    a place a step, an output id a token
+//   io/text/split.c                  a record's places: words and numbers, cut to N and padded with
+//                                    nulls
+//   engine/run/perturb/perturb.c     a block of places to ids; what the journal has is passed over
+//   workflow/perturb.c               ids to a text, and its line; a record without words has one,
+//                                    too
+//   io/receipts/perturb_receipt.c    the receipt in one table: receipt verify makes it anew
+//                                    (io/receipts/claim.c)
+#include "tools/common/verbs.h"
 
-#include "io/fail.h"
-#include "io/secrecy.h"
-#include "io/units.h"
-#include "tools/perturb_values.h"
-#include "tools/watch.h"
+#include "io/disk/fail.h"
+#include "io/disk/secrecy.h"
+#include "io/records/units.h"
+#include "tools/common/perturb_values.h"
+#include "tools/common/watch.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -132,12 +149,12 @@ struct perturb_watch {
 static void on_perturb_begin(void *user, bool complete) {
 	struct perturb_watch *run = user;
 	const struct perturb_verb_values *values = run->values;
-	const struct word_receipt *receipt = &run->perturb->receipt;
+	const struct perturb_receipt *receipt = &run->perturb->receipt;
 	const struct common_request *request = &values->request.common;
 	char sentence[WORD_SENTENCE];
-	word_receipt_sentence(receipt, sentence);
+	perturb_receipt_sentence(receipt, sentence);
 	watch_sentence(request, values->quiet, receipt->guarantee.private_output, sentence);
-	if (!values->quiet && word_receipt_counts(receipt)) watch_ledger(request, "records");
+	if (!values->quiet && perturb_receipt_counts(receipt)) watch_ledger(request, "records");
 	if (watch_complete(request, complete)) return;
 	watch_begin(&run->watch, values->quiet, values->progress, receipt->records, NULL);
 }
@@ -161,7 +178,7 @@ static enum cuttle_status perturb_records(const struct perturb_verb_values *valu
 
 /* What rank makes of a known word. */
 static enum cuttle_status print_rank(const struct perturb *perturb, struct cuttle_error *error) {
-	const struct word_receipt *receipt = &perturb->receipt;
+	const struct perturb_receipt *receipt = &perturb->receipt;
 	const struct cuttle_perturb_params *params = &receipt->params;
 	const uint32_t words = receipt->guarantee.words, near = receipt->guarantee.near;
 	double in_near = 0, unchanged = 0;
@@ -181,7 +198,7 @@ static enum cuttle_status print_rank(const struct perturb *perturb, struct cuttl
 	return CUTTLE_OK;
 }
 
-static void print_record_cost(const struct word_receipt *receipt) {
+static void print_record_cost(const struct perturb_receipt *receipt) {
 	const double epsilon = receipt->params.epsilon_millionths / 1e6;
 	const uint32_t most = receipt->record_words;
 	char rho[UNITS_NUMBER];
@@ -190,15 +207,15 @@ static void print_record_cost(const struct word_receipt *receipt) {
 	else
 		printf("a text        %s%" PRIu32 " words cost %.10g\n",
 		       receipt->pad ? "" : "at most ", most, most * epsilon);
-	if (!word_receipt_counts(receipt)) return;
-	units_print(word_receipt_charge(receipt), true, rho);
+	if (!perturb_receipt_counts(receipt)) return;
+	units_print(perturb_receipt_charge(receipt), true, rho);
 	printf("charge        rho %s per record\n", rho);
 }
 
 static enum cuttle_status preview_perturb(const struct perturb_verb_values *values,
                                           struct perturb *perturb, struct cuttle_error *error) {
 	const struct perturb_request *request = &values->request;
-	const struct word_receipt *receipt = &perturb->receipt;
+	const struct perturb_receipt *receipt = &perturb->receipt;
 	char sentence[WORD_SENTENCE];
 	enum cuttle_status status =
 	    request->common.input ? perturb_count(request, perturb, error) : CUTTLE_OK;
@@ -221,7 +238,7 @@ static enum cuttle_status preview_perturb(const struct perturb_verb_values *valu
 	else if (request->common.input)
 		printf("output        %zu lines, each with as many words as its text%s\n",
 		       receipt->records, receipt->record_words ? ", at most N" : "");
-	word_receipt_sentence(receipt, sentence);
+	perturb_receipt_sentence(receipt, sentence);
 	printf("command       %s\n\n%s\n", perturb->fingerprint, sentence);
 	return CUTTLE_OK;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // make_rows computes the clips of all rows. estimate_rows adds their time and memory
-// (tools/pace.h). print_table prints them in one of three forms. All forms read COLUMNS, so a
-// number that is added there appears in each form.
+// (tools/common/pace.h). print_table prints them in one of three forms. All forms read COLUMNS, so
+// a number that is added there appears in each form.
 #include "tools/plan.h"
 
-#include "io/fail.h"
-#include "tools/load.h"
-#include "tools/pace.h"
+#include "io/disk/fail.h"
+#include "tools/common/load.h"
+#include "tools/common/pace.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

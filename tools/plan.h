@@ -5,7 +5,7 @@
 #ifndef CUTTLE_TOOLS_PLAN_H
 #define CUTTLE_TOOLS_PLAN_H
 
-#include "tools/verbs.h"
+#include "tools/common/verbs.h"
 
 enum plan_format { PLAN_MD, PLAN_JSON, PLAN_CSV };
 

@@ -2,12 +2,12 @@
 // cuttle receipt verify: checks whether a receipt agrees with itself, its output, its model and its
 // ledger. Then it says in words what the receipt promises and what it does not.
 //
-// workflow/verification reads and compares it, and workflow/promise has the words. A receipt is
-// public: no private data passes through.
-#include "tools/verbs.h"
+// workflow/report/verification reads and compares it, and workflow/report/promise has the words. A
+// receipt is public: no private data passes through.
+#include "tools/common/verbs.h"
 
-#include "io/ledger.h"
-#include "workflow/promise.h"
+#include "io/ledger/ledger.h"
+#include "workflow/report/promise.h"
 #include <string.h>
 
 #define VALUE(member) OPTION(struct receipt_values, member)

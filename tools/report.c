@@ -1,16 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuttle report: one page for who answers for privacy, and more for who works with the texts.
 //
-// workflow/reporting reads and checks the files; tools/report_html, report_markdown and report_json
-// write. Evaluations and audits may be private: the report is then stamped and its owner's alone.
-#include "tools/verbs.h"
+// workflow/report/report reads and checks the files; tools/report/report_html, report_markdown and
+// report_json write. Evaluations and audits may be private: the report is then stamped and its
+// owner's alone.
+//
+// The way of a report:
+//   tools/report.c                    options to a request; a private report is its owner's alone
+//   workflow/report/report.c          each file: a receipt, an evaluation or an audit; the budgets
+//     workflow/report/verification.c  a receipt is made anew; one that does not hold ends the run
+//     workflow/report/promise.c       what it promises, and what it does not, in words
+//   tools/report/report_html.c        the page, tools/report/report_charts.c its charts,
+//                                     tools/report/report_svg.c their lines
+//   tools/report/report_markdown.c    the same in words; tools/report/report_json.c: every number
+//   tools/report/report_text.c        foreign strings escaped; whoever writes one calls it
+#include "tools/common/verbs.h"
 
 #include "convert/rewrite.h"
-#include "io/fail.h"
-#include "io/secrecy.h"
-#include "tools/report_html.h"
-#include "tools/report_json.h"
-#include "tools/report_markdown.h"
+#include "io/disk/fail.h"
+#include "io/disk/secrecy.h"
+#include "tools/report/report_html.h"
+#include "tools/report/report_json.h"
+#include "tools/report/report_markdown.h"
 #include <string.h>
 
 enum report_form { REPORT_HTML, REPORT_MARKDOWN, REPORT_JSON };
@@ -110,17 +121,17 @@ static enum cuttle_status write_report(const struct report_values *values,
 static enum cuttle_status make_report(const struct report_values *values,
                                       struct cuttle_error *error) {
 	struct report report;
-	enum cuttle_status status = reporting_make(&values->request, &report, error);
+	enum cuttle_status status = report_make(&values->request, &report, error);
 	// Told whatever the form is: standard output may be looked at alone.
 	if (!status && report.unguarded)
 		fprintf(stderr, "PRIVATE: numbers of %zu of the files are " REPORT_STAMP "\n",
 		        report.unguarded);
 	if (!status) status = write_report(values, &report, error);
-	if (!status && reporting_contradicted(&report))
+	if (!status && report_contradicted(&report))
 		status =
 		    io_fail(error, CUTTLE_LEDGER,
 		            "the report is written, and an audit in it contradicts the guarantee");
-	reporting_free(&report);
+	report_free(&report);
 	return status;
 }
 

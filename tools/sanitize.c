@@ -1,22 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuttle sanitize: rewrites documents whose private parts are marked, under DP-Fusion. The work is
 // done in workflow/sanitize; here options become its request, and what it tells becomes words. A
-// tagger that runs here (tools/tagging.h) sees the private texts.
+// tagger that runs here (tools/common/tagging.h) sees the private texts.
 //
 // The order matters, and is that of run_sanitize_verb:
 //   1. options are checked, and become a request
 //   2. the model is opened; prompt, caps and receipt are made
 //   3. --dry-run: all that is printed, and the documents are checked
 //   4. else the run reads, charges, draws and delivers
-#include "tools/verbs.h"
+//
+// The way of a document with marks:
+//   tools/sanitize.c                    options to a request; what it is told becomes words
+//   workflow/sanitize.c                 prompt, rewriter, receipt: nothing private is read yet
+//     engine/run/plan/rewrite.c         epsilons to divergences, for each number of rows
+//     engine/run/plan/rewrite_budget.c  the same numbers without a model (dp/fusion_account.h)
+//   workflow/documents.c                all lines are read; each public context must fit
+//     io/documents/spans.c              text and spans; a wrong span ends the run, without a word
+//                                       of it
+//     tools/common/tagging.c            more spans: tag/rules.c, tag/names.c, or another program
+//                                       (io/documents/tagger.c)
+//     io/documents/groups.c             which types belong together
+//     io/documents/marks.c              spans to marks, and the groups; then the sweep
+//                                       (io/text/terms.c, io/text/fold.c); the text with a group
+//                                       shown, placeholders elsewhere
+//   io/receipts/sanitize_receipt.c      costs by the number of marked groups; the greatest is
+//                                       charged
+//   workflow/delivery.c                 output, journal and charge, as for texts
+//   engine/run/loop/rewrite_job.c       which groups documents have, and a mechanism for each
+//                                       pattern of them
+//     engine/run/plan/prompt.c          each version of a document, tokenised whole, within the
+//                                       prompt
+//     engine/run/loop/generate.c        the same loop
+//       dp/fusion.c                     open: candidates, and the one row that is wanted, at random
+//       engine/forward/lockstep.c       that row alone
+//       dp/fusion.c                     row: its law, how much of it may be mixed in; draw: the
+//                                       token
+//   io/receipts/sanitize_members.c      the receipt in one table: receipt verify makes it anew
+//                                       (io/receipts/claim.c)
+//   workflow/report/verification.c      which system's receipt it is, and what it is compared with
+//   workflow/report/promise.c           what it promises, and what it does not, in words
+#include "tools/common/verbs.h"
 
-#include "io/fail.h"
-#include "io/secrecy.h"
-#include "io/units.h"
-#include "tools/pace.h"
-#include "tools/quote.h"
-#include "tools/tagging.h"
-#include "tools/watch.h"
+#include "io/disk/fail.h"
+#include "io/disk/secrecy.h"
+#include "io/records/units.h"
+#include "tools/common/pace.h"
+#include "tools/common/quote.h"
+#include "tools/common/tagging.h"
+#include "tools/common/watch.h"
 #include "workflow/warnings.h"
 #include "workflow/sanitize.h"
 #include <inttypes.h>
@@ -334,7 +365,7 @@ struct sanitize_watch {
 	const struct sanitize *sanitize;
 };
 
-static void warn_of_delta(const struct rewrite_receipt *receipt) {
+static void warn_of_delta(const struct sanitize_receipt *receipt) {
 	const double documents = (double)receipt->documents, delta = receipt->guarantee.delta;
 	const double most = 0.01 / documents;
 	if (delta <= most * (1 + 1e-9)) return;
@@ -352,11 +383,11 @@ static void warn_of_tagger(const struct verb *verb, const struct sanitize_values
 static void on_sanitize_begin(void *user, bool complete) {
 	struct sanitize_watch *run = user;
 	const struct sanitize_values *values = run->values;
-	const struct rewrite_receipt *receipt = &run->sanitize->receipt;
+	const struct sanitize_receipt *receipt = &run->sanitize->receipt;
 	const struct common_request *request = &values->request.common;
 	const bool private_output = receipt->guarantee.private_output;
 	char sentence[REWRITE_SENTENCE];
-	rewrite_receipt_sentence(receipt, sentence);
+	sanitize_receipt_sentence(receipt, sentence);
 	watch_sentence(request, values->quiet, private_output, sentence);
 	if (!values->quiet) warn_of_tagger(run->verb, values);
 	if (!values->quiet && private_output) watch_ledger(request, "documents");
@@ -395,7 +426,7 @@ static void print_cost_line(const char *name, const struct cuttle_rewrite_cost *
 }
 
 /* A table of costs for each number m of groups with a mark. */
-static void print_costs(const struct rewrite_receipt *receipt, bool counted) {
+static void print_costs(const struct sanitize_receipt *receipt, bool counted) {
 	const struct groups *groups = receipt->groups;
 	for (size_t m = 1; m <= groups_count(groups); m++) {
 		if (!receipt->marked[m]) continue;
@@ -416,7 +447,7 @@ static void print_costs(const struct rewrite_receipt *receipt, bool counted) {
 static void print_sanitize_plan(const struct sanitize_values *values,
                                 const struct sanitize *sanitize, bool counted) {
 	static const char *const mixes[] = {"all", "average", "capped"};
-	const struct rewrite_receipt *receipt = &sanitize->receipt;
+	const struct sanitize_receipt *receipt = &sanitize->receipt;
 	const struct cuttle_rewrite_guarantee *guarantee = &receipt->guarantee;
 	char charge[UNITS_NUMBER], sentence[REWRITE_SENTENCE];
 	printf("model         %s (%" PRIu64 " bytes)\nmodel sha256  %s\nkernels       %s\n",
@@ -432,7 +463,7 @@ static void print_sanitize_plan(const struct sanitize_values *values,
 	printf("context       %" PRIu32 " tokens: %" PRIu32
 	       " shared by all prompts, at most %" PRIu32 " of a document\n",
 	       guarantee->context, guarantee->shared_prefix, guarantee->document_tokens);
-	units_print(rewrite_receipt_charge(receipt), true, charge);
+	units_print(sanitize_receipt_charge(receipt), true, charge);
 	printf("charge        %s per document, a Renyi loss at order %" PRIu32 "\n", charge,
 	       guarantee->alpha);
 	if (counted && values->request.common.unit_key) {
@@ -445,7 +476,7 @@ static void print_sanitize_plan(const struct sanitize_values *values,
 	printf("template      %s\ncommand       %s\n", receipt->template_sha256,
 	       sanitize->fingerprint);
 	print_costs(receipt, counted);
-	rewrite_receipt_sentence(receipt, sentence);
+	sanitize_receipt_sentence(receipt, sentence);
 	printf("\n%s\n", sentence);
 }
 
@@ -462,14 +493,14 @@ static enum cuttle_status preview_documents(const struct verb *verb,
 	// Without documents every number of marked groups is shown.
 	for (size_t m = 1; !counted && m <= groups_count(&values->request.groups); m++)
 		sanitize->receipt.marked[m] = 1;
-	if (!counted) sanitize->charge = rewrite_receipt_charge(&sanitize->receipt);
+	if (!counted) sanitize->charge = sanitize_receipt_charge(&sanitize->receipt);
 	if (values->json) {
-		const struct rewrite_receipt *receipt = &sanitize->receipt;
+		const struct sanitize_receipt *receipt = &sanitize->receipt;
 		const struct ledger_request price = {.measure = LEDGER_RDP,
 		                                     .order = receipt->guarantee.alpha,
 		                                     .rho = sanitize->charge};
 		// The line of an error is on standard error by then.
-		if (quote_print(verb, rewrite_receipt_json(receipt, sanitize->fingerprint, ""),
+		if (quote_print(verb, sanitize_receipt_json(receipt, sanitize->fingerprint, ""),
 		                receipt->documents, &price))
 			return io_fail(error, CUTTLE_INTERNAL, "the plan cannot be printed");
 	} else print_sanitize_plan(values, sanitize, counted);

@@ -2,9 +2,9 @@
 // cuttle score: prints the log-probability of each token of each text under the model. Each text
 // gives one JSON line; the last line is the perplexity of all. The texts given to this verb are not
 // treated as private.
-#include "tools/verbs.h"
+#include "tools/common/verbs.h"
 
-#include "io/fail.h"
+#include "io/disk/fail.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,12 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuttle serve: answers clients over HTTP, and cuttle serve key: makes a key for one of them. What
 // the server does stands in serve/; here are its options. No private data passes through.
+//
+// The way of a request:
+//   tools/serve.c                       options to a request; the model is opened
+//   serve/serve.c                       the parts are joined, and at the end stop in an order that
+//                                       loses nothing (serve_none.c: a build without them)
+//     serve/http/listen.c               a socket; others than this machine only with TLS and keys
+//     serve/http/http.c                 what libmicrohttpd calls (serve/http/mhd.c loads it), on
+//                                       its one thread
+//   serve/http/http_request.c           form, host, origin, route, role: in this order, before
+//                                       anybody answers
+//     serve/http/http_check.c           what can be read in two ways is refused, and its connection
+//                                       ends
+//     serve/http/keys.c                 a key that was right before is recalled by a keyed hash
+//     serve/http/http_work.c            else the disk thread hashes it, while the connection waits
+//   serve/http/http.c                   the body, counted; then the route answers:
+//     serve/http/http_state.c           /health, /ready, /metrics: at once
+//     serve/http/http_work.c            a slow route, or an upload piece by piece: on the disk
+//                                       thread; one that asks the command or the ledger: on a
+//                                       thread of its own, eight of a key
+//     serve/plain.c                     a plain request: read (serve/plain_request.c), queued,
+//                                       answered later
+//       engine/run/loop/slots.c         (engine/cuttle/slots.h) on the engine thread: all slots'
+//                                       rows in one pass, a token each
+//         engine/run/loop/slots_draw.c  from its own row and its own bits alone
+//       serve/plain_text.c              what may be told of the text so far: no stop string, whole
+//                                       characters
+//       serve/plain_answer.c            OpenAI's and llama.cpp's words
+//       serve/http/stream.c             events, until the client has them; a full one does not hold
+//                                       up others
+//   serve/http/http_reply.c             the reply, with headers that all have
+//   serve/page.c                        GET /: the page, with its policy
+//   serve/http/http_watch.c             meanwhile: who is too slow is shut out; a log line has no
+//                                       path and no body
 #include "serve/serve.h"
-#include "tools/verbs.h"
+#include "tools/common/verbs.h"
 
-#include "io/ledger.h"
-#include "io/secrecy.h"
-#include "serve/keys.h"
+#include "io/ledger/ledger.h"
+#include "io/disk/secrecy.h"
+#include "serve/http/keys.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

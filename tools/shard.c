@@ -2,10 +2,29 @@
 // cuttle shard open: charges a run that several machines will write, and gives each its part of the
 // references. The work is done in workflow/shards.c. No private text passes through here.
 //
-// Its options are those of cuttle generate (tools/values.h), and it begins as that does.
-#include "tools/values.h"
+// Its options are those of cuttle generate (tools/common/values.h), and it begins as that does.
+//
+// The way of a run over many machines:
+//   tools/shard.c              options of generate to a request; nothing private is read yet
+//   workflow/shards.c          the run is charged whole, and marked as drawn
+//     workflow/references.c    all records are placed, as for one machine
+//     io/shards/shard_texts.c  each shard's own places, in a file for each; PRIVATE
+//     io/shards/shard_run.c    run.json, which is there last: what all shards have in common
+//   tools/generate.c           --shard: which one this process is (io/output/shard.c), waits for
+//                              run.json
+//   workflow/setup.c           the same plan and fingerprint, or the shard is refused
+//   workflow/generate.c        its own batches, by their numbers in the run
+//                              (engine/run/loop/generate.c)
+//     workflow/references.c    places to texts of the shard's file; no input is opened
+//     io/output/output.c       the shard is taken before its first token is kept
+//   io/shards/shard_run.c      a shard's receipt, beside its lines
+//   tools/merge.c              which shards lack
+//   workflow/merge.c           receipts, hashes, batches and the ledger agree; the lines in the
+//                              order of the run go through io/output/output.c and its filters; the
+//                              charge is closed
+#include "tools/common/values.h"
 
-#include "io/secrecy.h"
+#include "io/disk/secrecy.h"
 #include "workflow/shards.h"
 #include "workflow/warnings.h"
 #include <inttypes.h>

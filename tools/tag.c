@@ -2,19 +2,20 @@
 // cuttle tag: finds what is private in documents and writes them with their spans, for cuttle
 // sanitize or for a look. Documents, output and the table of --against are private.
 //
-// io/source.c gives lines, io/spans.c reads one, tools/tagging.c finds the spans, io/spans.c writes
-// the line. io/records.c reads CSV, of whose records lines are made. tools/agreement.c counts for
+// io/records/source.c gives lines, io/documents/spans.c reads one, tools/common/tagging.c finds the
+// spans, io/documents/spans.c writes the line. io/records/records.c reads CSV, of whose records
+// lines are made. tools/common/agreement.c counts for
 // --against.
-#include "tools/verbs.h"
+#include "tools/common/verbs.h"
 
 #include "convert/rewrite.h"
-#include "io/fail.h"
-#include "io/formats.h"
-#include "io/records.h"
-#include "io/secrecy.h"
-#include "io/source.h"
-#include "tools/agreement.h"
-#include "tools/tagging.h"
+#include "io/disk/fail.h"
+#include "io/disk/formats.h"
+#include "io/records/records.h"
+#include "io/disk/secrecy.h"
+#include "io/records/source.h"
+#include "tools/common/agreement.h"
+#include "tools/common/tagging.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

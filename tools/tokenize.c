@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuttle tokenize: prints the token ids of each record, one JSON line per record. verb_texts reads
 // the records and opens the output. The texts given to this verb are not treated as private.
-#include "tools/verbs.h"
+#include "tools/common/verbs.h"
 
-#include "io/fail.h"
+#include "io/disk/fail.h"
 #include <stdlib.h>
 
 struct tokenize_values {

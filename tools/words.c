@@ -3,15 +3,15 @@
 // is near which. Nothing private is read.
 //
 // The words come from a model's tokens (engine/words/of_model.c) or from vectors that others
-// trained (io/vectors.h). io/words_file.h stores them with the sets of CUSTEXT.
-#include "tools/verbs.h"
+// trained (io/tables/vectors.h). io/tables/words_file.h stores them with the sets of CUSTEXT.
+#include "tools/common/verbs.h"
 
 #include "convert/rewrite.h"
-#include "io/fail.h"
-#include "io/file.h"
-#include "io/vectors.h"
-#include "io/word_list.h"
-#include "io/words_file.h"
+#include "io/disk/fail.h"
+#include "io/disk/file.h"
+#include "io/tables/vectors.h"
+#include "io/text/word_list.h"
+#include "io/tables/words_file.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// See ballot.h. The journal is that of io/output, with counts and without texts.
+// See ballot.h. The journal is that of io/output/output, with counts and without texts.
 #include "workflow/ballot.h"
 
 #include "base/misuse.h"
-#include "io/binding.h"
-#include "io/fail.h"
-#include "io/file.h"
-#include "io/journal.h"
+#include "io/output/binding.h"
+#include "io/disk/fail.h"
+#include "io/disk/file.h"
+#include "io/output/journal.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,16 +2,17 @@
 // ballot.h: noisy answers of private records, charged first, drawn once and kept until they are
 // used up: for a run that asks records something and draws no text from them.
 //
-// Called by workflow/evaluating. Of the private records a keyed digest passes through; the answers
-// are public once they are kept. The order is the promise:
+// Called by workflow/evaluate/evaluate. Of the private records a keyed digest passes through; the
+// answers are public once they are kept. The order is the promise:
 //
 //     ballot_open     the run is bound to its input and charged; or it is continued
 //     ballot_take     the ledger knows that noise is drawn; it is drawn; it is on the disk
 //     ballot_finish   the charge is closed with the hash of what was made of the answers
 //     ballot_done     that is in place: journal and key go
 //
-// Beside OUT stand OUT.journal and OUT.journal.key (io/journal.h, io/binding.h), as for texts. The
-// journal has its first line and the counts. Standard output has neither: each run is a new one.
+// Beside OUT stand OUT.journal and OUT.journal.key (io/output/journal.h, io/output/binding.h), as
+// for texts. The journal has its first line and the counts. Standard output has neither: each run
+// is a new one.
 #ifndef CUTTLE_WORKFLOW_BALLOT_H
 #define CUTTLE_WORKFLOW_BALLOT_H
 

@@ -3,8 +3,8 @@
 #include "workflow/common.h"
 
 #include "base/utf8.h"
-#include "io/fail.h"
-#include "io/output.h"
+#include "io/disk/fail.h"
+#include "io/output/output.h"
 #include <string.h>
 
 static const char *name_approval_fault(const char *approved, const char *ledger) {

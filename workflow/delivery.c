@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each function calls io/output, io/trace and workflow/spending in the order that delivery.h
-// promises. Nothing else is between them.
+// Each function calls io/output/output, io/output/trace and workflow/spending in the order that
+// delivery.h promises. Nothing else is between them.
 #include "workflow/delivery.h"
 
-#include "io/fail.h"
+#include "io/disk/fail.h"
 #include <stdlib.h>
 #include <string.h>
 

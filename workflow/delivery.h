@@ -13,8 +13,8 @@
 #ifndef CUTTLE_WORKFLOW_DELIVERY_H
 #define CUTTLE_WORKFLOW_DELIVERY_H
 
-#include "io/output.h"
-#include "io/trace.h"
+#include "io/output/output.h"
+#include "io/output/trace.h"
 #include "workflow/spending.h"
 
 struct delivery {

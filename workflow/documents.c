@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/source.h gives lines, io/spans.h reads one, the tagger adds spans, io/marks.h makes marks of
-// them. All documents stand in a few arenas, since each arena has memory pages of its own.
+// io/records/source.h gives lines, io/documents/spans.h reads one, the tagger adds spans,
+// io/documents/marks.h makes marks of them. All documents stand in a few arenas, since each arena
+// has memory pages of its own.
 #include "workflow/documents.h"
 
 #include "base/misuse.h"
 #include "engine/cuttle/rewrite.h"
-#include "io/binding.h"
-#include "io/fail.h"
-#include "io/secrecy.h"
-#include "io/source.h"
-#include "io/units.h"
+#include "io/output/binding.h"
+#include "io/disk/fail.h"
+#include "io/disk/secrecy.h"
+#include "io/records/source.h"
+#include "io/records/units.h"
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>

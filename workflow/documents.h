@@ -8,8 +8,8 @@
 #ifndef CUTTLE_WORKFLOW_DOCUMENTS_H
 #define CUTTLE_WORKFLOW_DOCUMENTS_H
 
-#include "io/ledger.h"
-#include "io/marks.h"
+#include "io/ledger/ledger.h"
+#include "io/documents/marks.h"
 
 /* Who finds spans beside those that documents have. */
 struct documents_tagger {

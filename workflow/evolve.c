@@ -6,12 +6,12 @@
 #include "engine/cuttle/embed.h"
 #include "engine/cuttle/public.h"
 #include "engine/cuttle/text.h"
-#include "io/fail.h"
-#include "io/file.h"
-#include "io/formats.h"
-#include "io/jsonout.h"
-#include "io/paths.h"
-#include "io/secrecy.h"
+#include "io/disk/fail.h"
+#include "io/disk/file.h"
+#include "io/disk/formats.h"
+#include "io/disk/jsonout.h"
+#include "io/disk/paths.h"
+#include "io/disk/secrecy.h"
 #include "measure/scratch.h"
 #include "workflow/text_set.h"
 #include <math.h>
@@ -333,7 +333,7 @@ struct embedding {
 };
 
 static enum cuttle_status
-embed_some(struct evolve_state *s, struct embedding *e, size_t first, size_t some,
+embed_part(struct evolve_state *s, struct embedding *e, size_t first, size_t some,
            const char *text_of(const struct evolve_state *, size_t, size_t *), float *vectors) {
 	enum cuttle_status status = CUTTLE_OK;
 	for (size_t i = 0; i < some && !status; i++) {
@@ -364,13 +364,13 @@ embed_some(struct evolve_state *s, struct embedding *e, size_t first, size_t som
 
 /* vectors[count][width]: each a function of its own text. PARTIAL: told to stop. */
 static enum cuttle_status
-embed_all(struct evolve_state *s, size_t count,
+embed_set(struct evolve_state *s, size_t count,
           const char *text_of(const struct evolve_state *, size_t, size_t *), float *vectors) {
 	struct embedding e = {.out = scratch_make(TEXTS_AT_ONCE * s->width, sizeof *e.out)};
 	enum cuttle_status status = e.out ? CUTTLE_OK : fail_evolve(s);
 	for (size_t first = 0, some; first < count && !status; first += some) {
 		some = count - first < TEXTS_AT_ONCE ? count - first : TEXTS_AT_ONCE;
-		status = embed_some(s, &e, first, some, text_of, vectors + first * s->width);
+		status = embed_part(s, &e, first, some, text_of, vectors + first * s->width);
 		if (!status && run_stop(s)) status = CUTTLE_PARTIAL;
 	}
 	scratch_free(e.out);
@@ -433,14 +433,14 @@ static enum cuttle_status ask_records(struct evolve_state *s, size_t generation,
 	if (!status && !s->record_vectors) {
 		s->record_vectors = scratch_make(records * s->width, sizeof *s->record_vectors);
 		status = s->record_vectors
-		             ? embed_all(s, records, text_of_record, s->record_vectors)
+		             ? embed_set(s, records, text_of_record, s->record_vectors)
 		             : fail_evolve(s);
 		if (status) {
 			scratch_free(s->record_vectors);
 			s->record_vectors = NULL;
 		}
 	}
-	if (!status) status = embed_all(s, s->count, text_of_candidate, s->vectors);
+	if (!status) status = embed_set(s, s->count, text_of_candidate, s->vectors);
 	for (size_t c = 0; c < s->count && !status; c++)
 		blank[c] = is_zero_vector(s->vectors + c * s->width, s->width);
 	for (size_t i = 0; i < records && !status; i++)

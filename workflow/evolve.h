@@ -15,7 +15,7 @@
 #ifndef CUTTLE_WORKFLOW_EVOLVE_H
 #define CUTTLE_WORKFLOW_EVOLVE_H
 
-#include "io/evolve_receipt.h"
+#include "io/receipts/evolve_receipt.h"
 #include "workflow/run.h"
 #include "workflow/setup.h"
 #include "workflow/stop_choice.h"

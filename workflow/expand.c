@@ -5,11 +5,11 @@
 #include "workflow/expand.h"
 
 #include "engine/cuttle/text.h"
-#include "io/binding.h"
-#include "io/fail.h"
-#include "io/file.h"
-#include "io/jsonout.h"
-#include "io/paths.h"
+#include "io/output/binding.h"
+#include "io/disk/fail.h"
+#include "io/disk/file.h"
+#include "io/disk/jsonout.h"
+#include "io/disk/paths.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,9 +10,9 @@
 #ifndef CUTTLE_WORKFLOW_EXPAND_H
 #define CUTTLE_WORKFLOW_EXPAND_H
 
-#include "io/expand_receipt.h"
-#include "io/kept.h"
-#include "io/output.h"
+#include "io/receipts/expand_receipt.h"
+#include "io/receipts/kept.h"
+#include "io/output/output.h"
 #include "workflow/likelihood.h"
 #include "workflow/run.h"
 #include "workflow/setup.h"

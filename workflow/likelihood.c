@@ -3,7 +3,7 @@
 // text behind the same examples costs no more than its own tokens.
 #include "workflow/likelihood.h"
 
-#include "io/fail.h"
+#include "io/disk/fail.h"
 #include "workflow/examples.h"
 #include <math.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 #define CUTTLE_WORKFLOW_LIKELIHOOD_H
 
 #include "engine/cuttle/public.h"
-#include "io/filters.h"
+#include "io/text/filters.h"
 
 /* Fewer examples than this say nothing about the least likely of them. */
 enum { LIKELIHOOD_EXAMPLES = 5 };

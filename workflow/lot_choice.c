@@ -2,10 +2,10 @@
 // Says what is in the way of lots, counts the records, and asks the engine whether lots pay.
 #include "workflow/lot_choice.h"
 
-#include "io/fail.h"
-#include "io/places.h"
-#include "io/records.h"
-#include "io/secrecy.h"
+#include "io/disk/fail.h"
+#include "io/records/places.h"
+#include "io/records/records.h"
+#include "io/disk/secrecy.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -3,13 +3,13 @@
 //
 // Called by workflow/setup.c, before the plan is made. Of the input it learns how many records
 // there are, in all or of each declared category. These numbers are public, and nothing else is
-// kept. Lots are drawn later (io/lots.h).
+// kept. Lots are drawn later (io/records/lots.h).
 // Example: 1500 records, 15 a text and 20 texts are 100 batches, of which 20 are used: q = 0.2.
 #ifndef CUTTLE_WORKFLOW_LOT_CHOICE_H
 #define CUTTLE_WORKFLOW_LOT_CHOICE_H
 
 #include "engine/cuttle/lots.h"
-#include "io/categories.h"
+#include "io/records/categories.h"
 #include "workflow/request.h"
 
 struct lot_choice {

@@ -8,15 +8,15 @@
 
 #include "base/misuse.h"
 #include "base/utf8.h"
-#include "io/arena.h"
-#include "io/binding.h"
-#include "io/fail.h"
-#include "io/jsonout.h"
-#include "io/paths.h"
-#include "io/secrecy.h"
-#include "io/split.h"
-#include "io/word_list.h"
-#include "io/words_file.h"
+#include "io/disk/arena.h"
+#include "io/output/binding.h"
+#include "io/disk/fail.h"
+#include "io/disk/jsonout.h"
+#include "io/disk/paths.h"
+#include "io/disk/secrecy.h"
+#include "io/text/split.h"
+#include "io/text/word_list.h"
+#include "io/tables/words_file.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -130,7 +130,7 @@ static enum cuttle_status make_perturber(const struct perturb_request *request,
                                          struct cuttle_model *model, struct perturb *perturb,
                                          struct cuttle_error *error) {
 	struct cuttle_perturb_params params = request->params;
-	struct word_receipt *receipt = &perturb->receipt;
+	struct perturb_receipt *receipt = &perturb->receipt;
 	struct word_list sensitive = {0}, stop = {0};
 	enum cuttle_status status = CUTTLE_OK;
 	if (request->sensitive)
@@ -164,11 +164,11 @@ static enum cuttle_status check_pieces(const struct perturb *perturb,
 	                     wanted);
 }
 
-static enum cuttle_status set_word_receipt(const struct perturb_request *request,
-                                           const struct setup_model *opened,
-                                           struct perturb *perturb, struct cuttle_error *error) {
+static enum cuttle_status set_perturb_receipt(const struct perturb_request *request,
+                                              const struct setup_model *opened,
+                                              struct perturb *perturb, struct cuttle_error *error) {
 	static const char *const formats[] = {"auto", "jsonl", "csv"};
-	struct word_receipt *receipt = &perturb->receipt;
+	struct perturb_receipt *receipt = &perturb->receipt;
 	const enum cuttle_status status =
 	    cuttle_perturber_describe(perturb->perturber, request->pad ? request->record_words : 0,
 	                              &receipt->guarantee, error);
@@ -190,13 +190,13 @@ static enum cuttle_status set_word_receipt(const struct perturb_request *request
 		receipt->model_bytes = perturb->model.file_bytes;
 		memcpy(receipt->model_sha256, opened->sha256, HASH_TEXT);
 	}
-	const struct word_command command = {
+	const struct perturb_command command = {
 	    .input = request->common.input ? request->common.input : "",
 	    .text_field = request->text_field,
 	    .input_format = formats[request->input_format],
 	    .delimiter = request->delimiter,
 	    .insecure_seed = request->params.insecure ? request->params.insecure_seed : UINT64_MAX};
-	if (!word_receipt_fingerprint(receipt, &command, perturb->fingerprint))
+	if (!perturb_receipt_fingerprint(receipt, &command, perturb->fingerprint))
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	return setup_date(request->common.now, receipt->date, error);
 }
@@ -215,7 +215,7 @@ enum cuttle_status perturb_open(const struct perturb_request *request,
 		status = signature_open(request->common.sign, &perturb->signer, error);
 	if (!status)
 		status = make_perturber(request, opened ? opened->model : NULL, perturb, error);
-	return status ? status : set_word_receipt(request, opened, perturb, error);
+	return status ? status : set_perturb_receipt(request, opened, perturb, error);
 }
 
 void perturb_free(struct perturb *perturb) {
@@ -452,7 +452,7 @@ static bool write_record(struct perturb_state *state, uint32_t *words) {
 
 static json_t *make_record_line(void *user, const struct cuttle_text *text) {
 	const struct perturb_state *state = user;
-	const struct word_receipt *receipt = &state->perturb->receipt;
+	const struct perturb_receipt *receipt = &state->perturb->receipt;
 	size_t size = 0;
 	const char *id =
 	    state->request->id_field ? records_id(state->records, text->index, &size) : NULL;
@@ -545,7 +545,7 @@ static size_t list_columns(struct perturb_state *state) {
 static void set_perturb_terms(void *user, struct system_terms *terms) {
 	struct perturb_state *state = user;
 	const struct perturb_request *request = state->request;
-	struct word_receipt *receipt = &state->perturb->receipt;
+	struct perturb_receipt *receipt = &state->perturb->receipt;
 	const char *command = state->perturb->fingerprint;
 	terms->output = (struct output_request){.fingerprint = command,
 	                                        .format = output_format_of(request->common.output),
@@ -557,7 +557,7 @@ static void set_perturb_terms(void *user, struct system_terms *terms) {
 	                                        .digest = digest_records};
 	terms->charge = (struct ledger_request){
 	    .command = command,
-	    .rho = word_receipt_counts(receipt) ? word_receipt_charge(receipt) : 0,
+	    .rho = perturb_receipt_counts(receipt) ? perturb_receipt_charge(receipt) : 0,
 	    .count = receipt->records,
 	    .batch = 1,
 	    .user = state,
@@ -569,7 +569,7 @@ static json_t *describe_records(void *user, const struct filter_counts *counts,
                                 const char *sha256) {
 	struct perturb *perturb = ((struct perturb_state *)user)->perturb;
 	perturb->formulas = counts->formulas;
-	return word_receipt_json(&perturb->receipt, perturb->fingerprint, sha256);
+	return perturb_receipt_json(&perturb->receipt, perturb->fingerprint, sha256);
 }
 
 static void free_records(void *user) {
@@ -602,7 +602,7 @@ enum cuttle_status perturb_run(const struct perturb_request *request, struct per
 	struct perturb_state state = {.run = {.request = &request->common,
 	                                      .events = events,
 	                                      .signer = perturb->signer,
-	                                      .counted = word_receipt_counts(&perturb->receipt)},
+	                                      .counted = perturb_receipt_counts(&perturb->receipt)},
 	                              .request = request,
 	                              .perturb = perturb};
 	return run_system(&PERTURB, &state, error);

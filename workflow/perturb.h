@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // perturb.h: the system that perturbs the words of records (workflow/system.h). The PRIVATE texts
-// pass through perturb_run, from io/records to the engine. A record is a text of the journal, a
-// place of it a step, an output id a token.
+// pass through perturb_run, from io/records/records to the engine. A record is a text of the
+// journal, a place of it a step, an output id a token.
 #ifndef CUTTLE_WORKFLOW_PERTURB_H
 #define CUTTLE_WORKFLOW_PERTURB_H
 
 #include "engine/cuttle/perturb.h"
-#include "io/binding.h"
-#include "io/records.h"
-#include "io/word_receipt.h"
+#include "io/output/binding.h"
+#include "io/records/records.h"
+#include "io/receipts/perturb_receipt.h"
 #include "workflow/run.h"
 #include "workflow/setup.h"
 
@@ -42,7 +42,7 @@ enum cuttle_status perturb_paths(const struct perturb_request *request, struct c
 struct perturb {
 	struct cuttle_words *words;
 	struct cuttle_perturber *perturber;
-	struct word_receipt receipt;    /* without the number of records, and without the charge */
+	struct perturb_receipt receipt; /* without the number of records, and without the charge */
 	struct cuttle_model_info model; /* its name, for the receipt */
 	struct signature_key *signer;   /* NULL = the receipt is not signed */
 	char fingerprint[HASH_TEXT];
@@ -64,7 +64,7 @@ void perturb_free(struct perturb *perturb);
  * when there is none. */
 enum cuttle_status perturb_count(const struct perturb_request *request, struct perturb *perturb,
                                  struct cuttle_error *error);
-/* Only reads the records, and writes their digest under `key` (io/binding.h). Errors as
+/* Only reads the records, and writes their digest under `key` (io/output/binding.h). Errors as
  * perturb_count. */
 enum cuttle_status perturb_digest(const struct perturb_request *request, struct perturb *perturb,
                                   const unsigned char key[BINDING_KEY], char digest[HASH_TEXT],

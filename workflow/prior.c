@@ -4,7 +4,7 @@
 #include "workflow/prior.h"
 
 #include "engine/cuttle/prior.h"
-#include "io/fail.h"
+#include "io/disk/fail.h"
 #include <stdlib.h>
 
 static void give_counted_text(void *user, size_t index, const char **text, size_t *size) {

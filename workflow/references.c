@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// io/records.h reads the texts and io/places.h places them. Here a run's request becomes theirs,
-// and a place becomes a text, an owner to charge or a piece of the digest.
+// io/records/records.h reads the texts and io/records/places.h places them. Here a run's request
+// becomes theirs, and a place becomes a text, an owner to charge or a piece of the digest.
 #include "workflow/references.h"
 
 #include "base/misuse.h"
 #include "engine/cuttle/prior.h"
-#include "io/binding.h"
-#include "io/fail.h"
-#include "io/file.h"
-#include "io/secrecy.h"
-#include "io/units.h"
+#include "io/output/binding.h"
+#include "io/disk/fail.h"
+#include "io/disk/file.h"
+#include "io/disk/secrecy.h"
+#include "io/records/units.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -303,7 +303,7 @@ struct ledger_request references_charge(const struct references *references,
 		return charge;
 	}
 	// Whoever has a limit pays what the receipt promises, however few records are read. Else
-	// the sum over the owner's records is the receipt's number (io/places.c).
+	// the sum over the owner's records is the receipt's number (io/records/places.c).
 	charge.once = !setup->receipt.unit.key || setup->receipt.unit.limited;
 	if (!charge.once) charge.rho = setup->rho;
 	charge.older = compute_older_rho(setup);

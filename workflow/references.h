@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // references.h: the references of a run: the records of the input, each in its place.
 //
-// A place is a number: text b reads places b*B to b*B+B-1 (io/places.h). workflow/generate.c reads
-// the references once, before anything is drawn, and hands their texts to the engine. The texts are
-// PRIVATE: they are wiped by references_free, and no message says anything about one of them.
+// A place is a number: text b reads places b*B to b*B+B-1 (io/records/places.h).
+// workflow/generate.c reads the references once, before anything is drawn, and hands their texts to
+// the engine. The texts are PRIVATE: they are wiped by references_free, and no message says
+// anything about one of them.
 #ifndef CUTTLE_WORKFLOW_REFERENCES_H
 #define CUTTLE_WORKFLOW_REFERENCES_H
 
-#include "io/ledger.h"
-#include "io/lots.h"
-#include "io/places.h"
-#include "io/shard_texts.h"
+#include "io/ledger/ledger.h"
+#include "io/records/lots.h"
+#include "io/records/places.h"
+#include "io/shards/shard_texts.h"
 #include "workflow/setup.h"
 
 struct references {

@@ -3,9 +3,9 @@
 // which of two faults is told, so it stays as it is.
 #include "workflow/request.h"
 
-#include "io/fail.h"
-#include "io/ledger.h"
-#include "io/paths.h"
+#include "io/disk/fail.h"
+#include "io/ledger/ledger.h"
+#include "io/disk/paths.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

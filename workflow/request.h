@@ -16,18 +16,18 @@
 #define CUTTLE_WORKFLOW_REQUEST_H
 
 #include "engine/cuttle/plan.h"
-#include "io/output.h"
-#include "io/records.h"
-#include "io/shard_run.h"
+#include "io/output/output.h"
+#include "io/records/records.h"
+#include "io/shards/shard_run.h"
 #include "workflow/common.h"
 
-/* Whether lots decide which records a text is written from (io/lots.h). */
+/* Whether lots decide which records a text is written from (io/records/lots.h). */
 enum run_lots {
 	RUN_LOTS_AUTO, /* where they buy a larger clip (engine/cuttle/lots.h) */
 	RUN_LOTS_ON,
 	RUN_LOTS_OFF
 };
-/* What a ledger is charged: a run's rho, or its epsilon and delta (io/ledger.h). */
+/* What a ledger is charged: a run's rho, or its epsilon and delta (io/ledger/ledger.h). */
 enum run_charge {
 	/* As the data set was charged before; its first run with lots epsilon, else rho. */
 	RUN_CHARGE_AUTO,
@@ -61,7 +61,7 @@ struct generate_request {
 	const char *examples_field;  /* field of the public examples; NULL = text_field */
 	const char *prompt_public;   /* path of an own prompt; with it the plan's form is CUSTOM */
 	const char *prompt_private;  /* path of an own prompt */
-	const char *categories;      /* "A,B,C" or a path (io/categories.h) */
+	const char *categories;      /* "A,B,C" or a path (io/records/categories.h) */
 	const char *trace;           /* path of the PRIVATE diagnostics */
 	const char *const *category_fields; /* [category_field_count] fields of the category */
 	size_t category_field_count;        /* at most CATEGORY_FIELDS */

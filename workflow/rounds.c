@@ -5,7 +5,7 @@
 #include "base/misuse.h"
 #include "base/utf8.h"
 #include "engine/cuttle/text.h"
-#include "io/fail.h"
+#include "io/disk/fail.h"
 #include <endian.h>
 #include <sodium.h>
 #include <stdlib.h>

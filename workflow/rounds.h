@@ -20,7 +20,7 @@
 #include "engine/cuttle/drawn.h"
 #include "engine/cuttle/job.h"
 #include "engine/cuttle/model.h"
-#include "io/filters.h"
+#include "io/text/filters.h"
 
 struct rounds {
 	struct cuttle_drawn shown; /* what rounds_show answered last; its texts are NULL: none */

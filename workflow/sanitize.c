@@ -3,10 +3,10 @@
 // draws it calls the functions below that begin with offer_, and those of run.h.
 #include "workflow/sanitize.h"
 
-#include "io/fail.h"
-#include "io/formats.h"
-#include "io/jsonout.h"
-#include "io/paths.h"
+#include "io/disk/fail.h"
+#include "io/disk/formats.h"
+#include "io/disk/jsonout.h"
+#include "io/disk/paths.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,13 +99,13 @@ static enum cuttle_status set_costs(struct sanitize *sanitize, struct cuttle_err
 			cuttle_rewriter_cost(sanitize->rewriter, present, group, &cost);
 			caps[m - 1][group] = cost.divergence;
 		}
-	return rewrite_receipt_cost(&sanitize->receipt, caps, error);
+	return sanitize_receipt_cost(&sanitize->receipt, caps, error);
 }
 
-static enum cuttle_status set_rewrite_receipt(const struct sanitize_request *request,
-                                              struct sanitize *sanitize,
-                                              struct cuttle_error *error) {
-	struct rewrite_receipt *receipt = &sanitize->receipt;
+static enum cuttle_status set_sanitize_receipt(const struct sanitize_request *request,
+                                               struct sanitize *sanitize,
+                                               struct cuttle_error *error) {
+	struct sanitize_receipt *receipt = &sanitize->receipt;
 	const char *template = cuttle_rewriter_template(sanitize->rewriter);
 	hash_of(template, strlen(template), receipt->template_sha256);
 	cuttle_rewriter_describe(sanitize->rewriter, &receipt->guarantee);
@@ -122,7 +122,7 @@ static enum cuttle_status set_rewrite_receipt(const struct sanitize_request *req
 	receipt->dataset = request->common.dataset;
 	receipt->unit_key = request->common.unit_key;
 	receipt->stops = sanitize->stop.stops;
-	const struct rewrite_command command = {
+	const struct sanitize_command command = {
 	    .input = request->common.input ? request->common.input : "",
 	    .text_field = request->spans.text_field,
 	    .id_field = request->spans.id_field,
@@ -131,7 +131,7 @@ static enum cuttle_status set_rewrite_receipt(const struct sanitize_request *req
 	    .insecure_seed = request->params.insecure ? request->params.insecure_seed : UINT64_MAX};
 	const enum cuttle_status status = set_costs(sanitize, error);
 	if (status) return status;
-	if (!rewrite_receipt_fingerprint(receipt, &command, sanitize->fingerprint))
+	if (!sanitize_receipt_fingerprint(receipt, &command, sanitize->fingerprint))
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	return setup_date(request->common.now, receipt->date, error);
 }
@@ -152,7 +152,7 @@ enum cuttle_status sanitize_open(const struct sanitize_request *request,
 		                          0, request->params.form == CUTTLE_CONTINUE,
 		                          &sanitize->stop, error);
 	if (!status) status = make_rewriter(request, opened->model, sanitize, error);
-	return status ? status : set_rewrite_receipt(request, sanitize, error);
+	return status ? status : set_sanitize_receipt(request, sanitize, error);
 }
 
 void sanitize_free(struct sanitize *sanitize) {
@@ -222,7 +222,7 @@ static enum cuttle_status read_sanitize(void *user, struct cuttle_error *error) 
 	wanted.spans.owner_field = request->common.unit_key;
 	const enum cuttle_status status = documents_read(&wanted, documents, error);
 	if (status) return status;
-	struct rewrite_receipt *receipt = &state->sanitize->receipt;
+	struct sanitize_receipt *receipt = &state->sanitize->receipt;
 	receipt->documents = documents_count(documents);
 	memset(receipt->marked, 0, sizeof receipt->marked);
 	for (size_t i = 0; i < receipt->documents; i++)
@@ -246,7 +246,7 @@ enum cuttle_status sanitize_count(const struct sanitize_request *request, struct
 	enum cuttle_status status = read_sanitize(&state, error);
 	if (!status)
 		status =
-		    documents_most(&state.documents, rewrite_receipt_charge(&sanitize->receipt),
+		    documents_most(&state.documents, sanitize_receipt_charge(&sanitize->receipt),
 		                   &sanitize->charge, error);
 	documents_free(&state.documents);
 	return status;
@@ -256,8 +256,8 @@ enum cuttle_status sanitize_count(const struct sanitize_request *request, struct
 static void set_sanitize_terms(void *user, struct system_terms *terms) {
 	struct sanitize_state *state = user;
 	struct sanitize *sanitize = state->sanitize;
-	struct rewrite_receipt *receipt = &sanitize->receipt;
-	const double loss = rewrite_receipt_charge(receipt);
+	struct sanitize_receipt *receipt = &sanitize->receipt;
+	const double loss = sanitize_receipt_charge(receipt);
 	terms->output = (struct output_request){.fingerprint = sanitize->fingerprint,
 	                                        .format = OUTPUT_JSONL,
 	                                        .texts = receipt->documents,
@@ -279,7 +279,7 @@ static json_t *describe_documents(void *user, const struct filter_counts *counts
                                   const char *sha256) {
 	const struct sanitize *sanitize = ((const struct sanitize_state *)user)->sanitize;
 	(void)counts;
-	return rewrite_receipt_json(&sanitize->receipt, sanitize->fingerprint, sha256);
+	return sanitize_receipt_json(&sanitize->receipt, sanitize->fingerprint, sha256);
 }
 
 static void free_documents(void *user) {

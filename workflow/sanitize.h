@@ -4,7 +4,7 @@
 #ifndef CUTTLE_WORKFLOW_SANITIZE_H
 #define CUTTLE_WORKFLOW_SANITIZE_H
 
-#include "io/rewrite_receipt.h"
+#include "io/receipts/sanitize_receipt.h"
 #include "workflow/documents.h"
 #include "workflow/run.h"
 #include "workflow/setup.h"
@@ -39,8 +39,8 @@ enum cuttle_status sanitize_paths(const struct sanitize_request *request,
 /* What is fixed before a private byte is read. */
 struct sanitize {
 	struct cuttle_rewriter *rewriter;
-	struct rewrite_receipt receipt; /* without numbers of documents, and without the charge */
-	struct signature_key *signer;   /* NULL = the receipt is not signed */
+	struct sanitize_receipt receipt; /* without numbers of documents, and without the charge */
+	struct signature_key *signer;    /* NULL = the receipt is not signed */
 	char fingerprint[HASH_TEXT];
 	struct stop_choice stop; /* where texts end; without words nothing is chosen */
 	char *instruction;       /* that of the request's file; NULL = cuttle's own */

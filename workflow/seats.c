@@ -3,7 +3,7 @@
 #include "workflow/seats.h"
 
 #include "engine/cuttle/histogram.h"
-#include "io/fail.h"
+#include "io/disk/fail.h"
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,12 +5,12 @@
 
 #include "base/utf8.h"
 #include "engine/cuttle/prior.h"
-#include "io/clusters_file.h"
-#include "io/fail.h"
-#include "io/file.h"
-#include "io/ledger.h"
-#include "io/output.h"
-#include "io/shard_run.h"
+#include "topics/clusters_file.h"
+#include "io/disk/fail.h"
+#include "io/disk/file.h"
+#include "io/ledger/ledger.h"
+#include "io/output/output.h"
+#include "io/shards/shard_run.h"
 #include "workflow/examples.h"
 #include "workflow/likelihood.h"
 #include <stdlib.h>

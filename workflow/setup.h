@@ -13,8 +13,8 @@
 #define CUTTLE_WORKFLOW_SETUP_H
 
 #include "engine/cuttle/histogram.h"
-#include "io/clusters.h"
-#include "io/receipt.h"
+#include "topics/clusters.h"
+#include "io/receipts/receipt.h"
 #include "workflow/lot_choice.h"
 #include "workflow/request.h"
 #include "workflow/stop_choice.h"

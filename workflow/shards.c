@@ -3,9 +3,9 @@
 // that a killed one left are overwritten and removed.
 #include "workflow/shards.h"
 
-#include "io/fail.h"
-#include "io/file.h"
-#include "io/lots.h"
+#include "io/disk/fail.h"
+#include "io/disk/file.h"
+#include "io/records/lots.h"
 #include "workflow/references.h"
 #include "workflow/spending.h"
 #include <errno.h>

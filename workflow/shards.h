@@ -8,7 +8,7 @@
 //     the whole run is charged, once               before a shard's file is written
 //     the ledger knows that the run draws          before run.json is there
 //     run.json is there                            before a shard draws
-//     a shard is taken by one journal (io/shard.h) before its first token is kept
+//     a shard is taken by one journal (io/output/shard.h) before its first token is kept
 //     what was taken and is lost is paid again     before another journal may take it
 //
 // So no shard needs the ledger, and a run's charge is that of the same run on one machine: its

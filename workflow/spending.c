@@ -3,8 +3,8 @@
 // it draws. workflow/spending.h says when a charge is used again.
 #include "workflow/spending.h"
 
-#include "io/fail.h"
-#include "io/file.h"
+#include "io/disk/fail.h"
+#include "io/disk/file.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

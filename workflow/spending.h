@@ -18,8 +18,8 @@
 #ifndef CUTTLE_WORKFLOW_SPENDING_H
 #define CUTTLE_WORKFLOW_SPENDING_H
 
-#include "io/ledger.h"
-#include "io/receipt.h"
+#include "io/ledger/ledger.h"
+#include "io/receipts/receipt.h"
 
 struct spending_request {
 	const char *ledger;   /* path; NULL = nobody counts, and all calls below do nothing */

@@ -3,7 +3,7 @@
 #include "workflow/stop_choice.h"
 
 #include "base/utf8.h"
-#include "io/fail.h"
+#include "io/disk/fail.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -19,9 +19,9 @@
 #ifndef CUTTLE_WORKFLOW_SYSTEM_H
 #define CUTTLE_WORKFLOW_SYSTEM_H
 
-#include "io/ledger.h"
-#include "io/output.h"
-#include "io/receipt.h"
+#include "io/ledger/ledger.h"
+#include "io/output/output.h"
+#include "io/receipts/receipt.h"
 
 /* A seed that was not given. */
 #define SYSTEM_NO_SEED UINT64_MAX

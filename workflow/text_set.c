@@ -4,12 +4,12 @@
 // through noise have no file: its size would tell how many of them differ.
 #include "workflow/text_set.h"
 
-#include "io/binding.h"
-#include "io/fail.h"
-#include "io/file.h"
-#include "io/fold.h"
-#include "io/npy.h"
-#include "io/output.h"
+#include "io/output/binding.h"
+#include "io/disk/fail.h"
+#include "io/disk/file.h"
+#include "io/text/fold.h"
+#include "io/tables/npy.h"
+#include "io/output/output.h"
 #include "measure/scratch.h"
 #include <jansson.h>
 #include <math.h>

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // text_set.h: the texts of one file, and what a model makes of each: vector, perplexity, length.
 //
-// Called by workflow/evaluating. Texts may be PRIVATE, and all numbers of a text are as private as
-// it is: memory is wiped. A record that cannot be read is passed over and counted.
+// Called by workflow/evaluate/evaluate. Texts may be PRIVATE, and all numbers of a text are as
+// private as it is: memory is wiped. A record that cannot be read is passed over and counted.
 // Example: 500 records, two of which are blank: count is 498 and unreadable 2.
 #ifndef CUTTLE_WORKFLOW_TEXT_SET_H
 #define CUTTLE_WORKFLOW_TEXT_SET_H
 
 #include "engine/cuttle.h"
-#include "io/feature_file.h"
-#include "io/hash.h"
-#include "io/records.h"
+#include "io/tables/feature_file.h"
+#include "io/disk/hash.h"
+#include "io/records/records.h"
 
 enum { TEXT_SET_TASK, TEXT_SET_FINISH, TEXT_SET_NOTE, TEXT_SET_LABELS };
 /* Bytes kept of a text of text_set_read_all: what CUTTLE_EMBED_TOKENS and BOS may need, by the rule
- * of references (engine/run/prompt.h). */
+ * of references (engine/run/plan/prompt.h). */
 enum { TEXT_SET_MOST = 16 * (CUTTLE_EMBED_TOKENS + 1) };
 
 struct text_set {
@@ -43,7 +43,7 @@ enum cuttle_status text_set_read(const char *path, const char *field, const char
 enum cuttle_status text_set_read_all(const char *path, const char *field, const char *unit_key,
                                      struct text_set *set, struct cuttle_error *error);
 /* The digest under `key` of all records that text_set_read_all read, with their owners, as
- * HASH_TEXT (io/binding.h). */
+ * HASH_TEXT (io/output/binding.h). */
 void text_set_digest(const struct text_set *set, const unsigned char *key, char *digest);
 /* The owner of a record, for struct ledger_request; `user` is the set. */
 bool text_set_owner(void *user, uint64_t index, const char **value, size_t *size);
@@ -57,8 +57,8 @@ const char *text_set_label(const struct text_set *set, size_t i, size_t label, s
  * outputs of cuttle do in "note". */
 bool text_set_unprotected(const struct text_set *set);
 
-/* Whether a text of one set stands in another, both folded (io/fold.h) and without white space at
- * their ends. False in *found on failure. NOMEM. */
+/* Whether a text of one set stands in another, both folded (io/text/fold.h) and without white space
+ * at their ends. False in *found on failure. NOMEM. */
 enum cuttle_status text_set_meet(const struct text_set *one, const struct text_set *other,
                                  bool *found, struct cuttle_error *error);
 

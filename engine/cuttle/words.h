@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // words.h: a public list of words, each with a vector of length one: which word is near which.
-// io/words_file.h stores a list in a file.
+// io/tables/words_file.h stores a list in a file.
 // Private data: the words looked up, their vectors and cosines. The list itself must be public.
 // How: cuttle_words_of_model or cuttle_words_make builds a list; nothing in it changes then.
 // Any number of threads may use one.

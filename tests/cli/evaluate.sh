@@ -141,7 +141,7 @@ done
 refused 4 evaluate -i a.jsonl -i meets.jsonl --against real.jsonl --public -q
 says err 'a text of meets.jsonl stands word for word in real.jsonl, too'
 exits 0 evaluate -i a.jsonl -i meets.jsonl --against real.jsonl --public -q --equal-texts
-# Nor does it help to write one of them otherwise: io/fold.h says what is the same text. Nor is a term missed.
+# Nor does it help to write one of them otherwise: io/text/fold.h says what is the same text. Nor is a term missed.
 foldings=('Anna Roe|Anna\r\n  Roe' 'Anna Roe|Anna\u00a0Roe' 'Anna Roe|\ufeffAnna\u202fROE' 'Jos\u00e9|Jose\u0301' 'STRASSE|Stra\u00dfe' "O'Brien|O\\u2019Brien"
 	'Anna-Lena|Anna\u2010Lena' 'Anna-Lena|Anna\u2013Lena' 'Anna-Lena|Anna\u2212Lena')
 n=0

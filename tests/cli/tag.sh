@@ -34,7 +34,7 @@ exits 0 tag -i docs.jsonl --names names --tagger none
 says out '"spans":\[\{"start":4,"end":7,"entity_type":"PERSON"\},\{"start":17,"end":22,"entity_type":"HOST"\}\]'
 says out '"text":"Li","spans":\[\{"start":0,"end":2,"entity_type":"PERSON"\}\]'
 says err 'tagged by the names alone: '
-# A list of Windows, and a name that is written otherwise: io/fold.h.
+# A list of Windows, and a name that is written otherwise: io/text/fold.h.
 printf '\xef\xbb\xbfAnna Roe\r\nBert Poe\r\nJos\u00e9 D\u2019Arc-May\tSAINT\r\n' >names
 printf '%s\n' '{"text":"Anna\r\n  Roe met BERT\u00a0POE."}' '{"text":"Jose\u0301 d'"'"'arc\u2011May, x"}' >folded.jsonl
 exits 0 tag -i folded.jsonl --names names --tagger none

@@ -9,7 +9,7 @@
 #include "convert/hf_config.h"
 #include "convert/quantize.h"
 
-#include "io/hash.h"
+#include "io/disk/hash.h"
 #include "tests/support/files.h"
 #include "tests/support/hf_folder.h"
 #include "tests/support/tiny_model.h"

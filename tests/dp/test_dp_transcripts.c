@@ -39,7 +39,7 @@ struct attack {
 	                   cover this */
 };
 
-/* How tokens are spent, as engine/run/transcript.c does it. */
+/* How tokens are spent, as engine/run/loop/transcript.c does it. */
 struct mode {
 	const char *name;
 	bool center, bank, complete;

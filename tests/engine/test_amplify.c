@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the accounts of secret lots through the public API: engine/run/lots.c. It fails if a claim
-// follows from any but the largest share of batches that a cluster uses, or if a number is taken
-// that no lots can have: such a claim would be larger than what was paid for.
+// Tests the accounts of secret lots through the public API: engine/run/plan/lots.c. It fails if a
+// claim follows from any but the largest share of batches that a cluster uses, or if a number is
+// taken that no lots can have: such a claim would be larger than what was paid for.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

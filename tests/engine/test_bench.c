@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests engine/run/bench.c, cuttle_bench, on a tiny model. It fails if the numbers disagree with
-// each other, or with what can be counted by hand.
+// Tests engine/run/loop/bench.c, cuttle_bench, on a tiny model. It fails if the numbers disagree
+// with each other, or with what can be counted by hand.
 #include "engine/cuttle.h"
 #include "kernels/kernels.h"
 #include "tests/support/tiny_model.h"

@@ -3,7 +3,7 @@
 // marks, if one turn of a format is not written out letter by letter as the model was trained, or
 // if BOS stands twice.
 #include "engine/text/chat_system.h"
-#include "engine/run/prompt.h"
+#include "engine/run/plan/prompt.h"
 #include "tests/support/tiny_model.h"
 
 #include <setjmp.h>

@@ -5,7 +5,7 @@
 // the temperature. It fails if a shown text reaches the model as anything but its own bytes, in its
 // own place, cut by the rule. It fails if a text ends elsewhere than at the end token, a blank line
 // or T, if a null document gives words, or if a row that is not finite becomes an error.
-#include "engine/run/complete.h"
+#include "engine/run/loop/complete.h"
 #include "kernels/kernels.h"
 #include "tests/support/statistics.h"
 #include "tests/support/tiny_model.h"

@@ -3,7 +3,7 @@
 // It fails if the public context of a text and its private ones do not show the same texts, if a
 // text gets the prompt of another one, or if a prompt that is too long is not shortened. It fails
 // if a plan takes room that it cannot keep, or if a second job repeats the draws of the first.
-#include "engine/run/job.h"
+#include "engine/run/loop/job.h"
 #include "tests/support/tiny_model.h"
 
 #include <setjmp.h>

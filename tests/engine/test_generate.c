@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests engine/run/generate.c through the public API, on a tiny model. It fails if a setting that
-// should not matter changes a byte of the texts, or if a run resumed at any token goes on
+// Tests engine/run/loop/generate.c through the public API, on a tiny model. It fails if a setting
+// that should not matter changes a byte of the texts, or if a run resumed at any token goes on
 // otherwise. It fails if null references, caps or stops are not kept, or if decoding a text
 // allocates memory. With CUTTLE_TEST_SHORT=1 it asks the exact accountant less often.
 #include "engine/cuttle.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests private clusters through the public API: engine/run/histogram.c, and the plans that it
+// Tests private clusters through the public API: engine/run/plan/histogram.c, and the plans that it
 // serves, on a tiny model. It fails if a plan's epsilon is above what was asked for or is not that
 // of the two-point formula, if q* follows from counts, or if a batch may have more rows than there
 // is room for, whatever the counts are.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests engine/run/generate.c over a model made up here, whose rows depend on the reference they
-// were given. It promises that nothing goes round the mechanism, not even the end of a text.
+// Tests engine/run/loop/generate.c over a model made up here, whose rows depend on the reference
+// they were given. It promises that nothing goes round the mechanism, not even the end of a text.
 // It fails if a reference does not reach the model whole, alone and in its place. It fails if a
 // token is not the one that a second mechanism, built from the guarantee alone, draws from the
 // same rows.
-#include "engine/run/job.h"
+#include "engine/run/loop/job.h"
 #include "dp/account.h"
 #include "dp/invisibleink.h"
 #include "tests/support/tiny_model.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests engine/run/generate.c with mechanisms made up here, which want what InvisibleInk never
+// Tests engine/run/loop/generate.c with mechanisms made up here, which want what InvisibleInk never
 // wants: the row of one place alone, and free tokens where they like.
 // It fails if the loop calls a mechanism out of order, or tells it a wrong number of spent units,
 // or another batch than the one whose turn it is. It fails if a mechanism gets another row than it
 // wants, or if another row is computed. It fails if a free token is allowed where the batch has
 // none left, or is not recorded as free.
-#include "engine/run/job.h"
+#include "engine/run/loop/job.h"
 #include "tests/support/tiny_model.h"
 
 #include <setjmp.h>

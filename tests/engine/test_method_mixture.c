@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests engine/run/method_mixture.c and engine/run/method_adapmixed.c: what methods pmixed,
-// dp-decoding and adapmixed choose, claim and draw.
-// It fails if a claim is not that of the mechanism, if an epsilon is passed, or if adapmixed leaves
-// out rows that are within its divergence, as its published code does, or spends more than -e.
+// Tests engine/run/methods/method_mixture.c and engine/run/methods/method_adapmixed.c: what methods
+// pmixed, dp-decoding and adapmixed choose, claim and draw. It fails if a claim is not that of the
+// mechanism, if an epsilon is passed, or if adapmixed leaves out rows that are within its
+// divergence, as its published code does, or spends more than -e.
 #include "dp/rdp.h"
-#include "engine/run/method_adapmixed.h"
-#include "engine/run/method_mixture.h"
+#include "engine/run/methods/method_adapmixed.h"
+#include "engine/run/methods/method_mixture.h"
 #include "tests/dp/test_dp_support.h"
 
 #include <math.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what all methods of a plan share (engine/run/methods.h). It fails if a built method's
-// mechanism claims something else than a receipt would be checked against, if a method takes a
-// parameter that is another's, if one that promises nothing is private, or if cuttle_method_account
-// accepts numbers that no plan has. And it tests method none: its law is the mean's, unclipped.
-#include "engine/run/methods.h"
-#include "engine/run/plan.h"
+// Tests what all methods of a plan share (engine/run/methods/methods.h). It fails if a built
+// method's mechanism claims something else than a receipt would be checked against, if a method
+// takes a parameter that is another's, if one that promises nothing is private, or if
+// cuttle_method_account accepts numbers that no plan has. And it tests method none: its law is the
+// mean's, unclipped.
+#include "engine/run/methods/methods.h"
+#include "engine/run/plan/plan.h"
 #include "tests/support/tiny_model.h"
 
 #include <math.h>

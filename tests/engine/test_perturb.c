@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the mechanisms that perturb words: engine/run/perturb.c, engine/run/baselines.c and
-// laws.c, against numbers of a second implementation with 50 digits (five words on a plane).
-// It fails if a law differs from its formula, or draws from their law. It fails if RANTEXT as it is
-// deployed keeps the epsilon of its theorem: it does not. It fails if method rank draws after it
-// looked at a word, or unlike for words, unknown words and nulls; if a word changes what another
-// place gives; if a baseline is called private; if private memory is left. The chance that a
-// statistical test fails though all is right is FALSE_ALARM.
+// Tests the mechanisms that perturb words: engine/run/perturb/perturb.c,
+// engine/run/perturb/baselines.c and laws.c, against numbers of a second implementation with 50
+// digits (five words on a plane). It fails if a law differs from its formula, or draws from their
+// law. It fails if RANTEXT as it is deployed keeps the epsilon of its theorem: it does not. It
+// fails if method rank draws after it looked at a word, or unlike for words, unknown words and
+// nulls; if a word changes what another place gives; if a baseline is called private; if private
+// memory is left. The chance that a statistical test fails though all is right is FALSE_ALARM.
 #include "dp/rank.h"
-#include "engine/run/perturb.h"
+#include "engine/run/perturb/perturb.h"
 #include "engine/words/laws.h"
 #include "kernels/ranking.h"
 #include "tests/support/statistics.h"

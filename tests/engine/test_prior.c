@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the token prior through the public API: engine/run/prior.c and the plans that it serves, on
-// a tiny model whose tokens are bytes. It fails if a plan's guarantee is not that of texts and
-// prior together, if a null record is counted, if public weights are not moved as prior.h says, or
-// if a plan takes what a prior does not go with.
+// Tests the token prior through the public API: engine/run/plan/prior.c and the plans that it
+// serves, on a tiny model whose tokens are bytes. It fails if a plan's guarantee is not that of
+// texts and prior together, if a null record is counted, if public weights are not moved as prior.h
+// says, or if a plan takes what a prior does not go with.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include "dp/invisibleink.h"
 #include "engine/cuttle.h"
-#include "engine/run/plan.h"
+#include "engine/run/plan/plan.h"
 #include "tests/support/tiny_model.h"
 
 #include <math.h>

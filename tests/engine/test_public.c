@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests engine/run/public.c: scores behind the public prompt, and jobs of its law alone.
+// Tests engine/run/loop/public.c: scores behind the public prompt, and jobs of its law alone.
 // It fails if a mean is not that of cuttle_score over the same tokens, or depends on what was
 // scored before, on threads or on the tier. It fails if a public job draws other tokens than a plan
 // whose references are null draws for free, or if a text depends on how many are in flight, on
 // where a job was stopped, or on the examples of another text.
 #include "engine/cuttle/public.h"
 #include "engine/forward/score.h"
-#include "engine/run/prompt.h"
+#include "engine/run/plan/prompt.h"
 #include "kernels/kernels.h"
 #include "tests/support/tiny_model.h"
 

@@ -7,7 +7,7 @@
 // run was interrupted. It fails if more than T tokens of a document are private, or a cost is above
 // the epsilon asked for, or a job that cannot be run is begun. With CUTTLE_TEST_SHORT=1 it tries
 // fewer documents.
-#include "engine/run/rewrite.h"
+#include "engine/run/plan/rewrite.h"
 #include "kernels/kernels.h"
 #include "tests/support/tiny_model.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests token bank, free public tokens and public completion in engine/run/generate.c. The model
-// is a stub: its texts often end early, and its public row is sure now and then.
-// It fails if the texts of a batch have more than T private tokens in all, or fewer than they
-// could. It fails if a token is free where it may not be, or if a private row is read for a free
-// one. It fails if texts change with how many are in flight, or with where a run was interrupted.
-#include "engine/run/job.h"
+// Tests token bank, free public tokens and public completion in engine/run/loop/generate.c. The
+// model is a stub: its texts often end early, and its public row is sure now and then. It fails if
+// the texts of a batch have more than T private tokens in all, or fewer than they could. It fails
+// if a token is free where it may not be, or if a private row is read for a free one. It fails if
+// texts change with how many are in flight, or with where a run was interrupted.
+#include "engine/run/loop/job.h"
 #include "tests/support/tiny_model.h"
 
 #include <math.h>

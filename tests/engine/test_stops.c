@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests where texts end by their stops: engine/run/stops.c, and what jobs make of it.
+// Tests where texts end by their stops: engine/run/plan/stops.c, and what jobs make of it.
 // It fails if a stop is missed or found where none is, whatever pieces the text comes in. It fails
 // if what stands behind a stop is told, or if a text ends elsewhere because references differ,
 // because it was interrupted, or because another text of its batch came before.
-#include "engine/run/stops.h"
+#include "engine/run/plan/stops.h"
 
 #include "engine/cuttle.h"
 #include "tests/support/tiny_model.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the loop of engine/run/generate.c with Amin's mechanism (dp/amin.h), over rows made up
+// Tests the loop of engine/run/loop/generate.c with Amin's mechanism (dp/amin.h), over rows made up
 // here. They agree with the public row or do not, by a script, and thresholds have next to no
 // noise: so the script says which tokens are free. It fails if the loop, the transcript and the
 // mechanism count thresholds otherwise than a reader of the journal would; if a process that
@@ -8,9 +8,9 @@
 #include "dp/amin.h"
 #include "dp/amin_account.h"
 #include "engine/model/model.h"
-#include "engine/run/generate.h"
-#include "engine/run/methods.h"
-#include "engine/run/plan.h"
+#include "engine/run/loop/generate.h"
+#include "engine/run/methods/methods.h"
+#include "engine/run/plan/plan.h"
 #include "tests/support/tiny_model.h"
 
 #include <math.h>

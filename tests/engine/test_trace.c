@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests engine/run/diagnosis.c and io/trace.c. It fails if a step's numbers differ from those
-// worked out by hand. It fails if others can read a trace file, or if another command than its own
-// can go on with it.
+// Tests engine/run/loop/diagnosis.c and io/output/trace.c. It fails if a step's numbers differ from
+// those worked out by hand. It fails if others can read a trace file, or if another command than
+// its own can go on with it.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "dp/invisibleink.h"
-#include "engine/run/diagnosis.h"
-#include "io/trace.h"
+#include "engine/run/loop/diagnosis.h"
+#include "io/output/trace.h"
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>

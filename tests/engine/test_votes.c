@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests votes and sums through the public API: engine/run/votes.c. It fails if answers cost more
-// than was asked for, if a query gets another share than its parts, if a refused request changes
-// something, or if equal seeds give other answers.
+// Tests votes and sums through the public API: engine/run/loop/votes.c. It fails if answers cost
+// more than was asked for, if a query gets another share than its parts, if a refused request
+// changes something, or if equal seeds give other answers.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

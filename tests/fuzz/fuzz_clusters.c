@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes io/clusters_file.c and what uses a file that it took: the input is a clusters file without
-// the hash at its end, which is put there, so that changed content gets past it. Missing bytes
-// count as zeros, since a file by words has 48 KB or more. It fails on a crash, if a failure is
-// another one than INPUT with one line, or if a text gets a cluster that there is not.
+// Fuzzes topics/clusters_file.c and what uses a file that it took: the input is a clusters file
+// without the hash at its end, which is put there, so that changed content gets past it. Missing
+// bytes count as zeros, since a file by words has 48 KB or more. It fails on a crash, if a failure
+// is another one than INPUT with one line, or if a text gets a cluster that there is not.
 #include "base/misuse.h"
-#include "io/clusters_file.h"
+#include "topics/clusters_file.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdio.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes io/fold.c and io/terms.c: the first byte of the input says where the text is cut, the
-// bytes before that are a term, all of it is the text. It fails on a crash, or if what was folded
-// is not UTF-8, or does not fold to itself. It fails if a place is not on the boundaries of
+// Fuzzes io/text/fold.c and io/text/terms.c: the first byte of the input says where the text is
+// cut, the bytes before that are a term, all of it is the text. It fails on a crash, or if what was
+// folded is not UTF-8, or does not fold to itself. It fails if a place is not on the boundaries of
 // characters, or lies before another that it follows. It fails if what is found does not fold to
 // the term.
 #include "base/misuse.h"
 #include "base/utf8.h"
-#include "io/terms.h"
+#include "io/text/terms.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdbool.h>

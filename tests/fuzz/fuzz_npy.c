@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes io/npy.c: the bytes are the file. It fails on a crash, if what is read breaks the reader's
-// promises, or if a failure's message has two lines.
+// Fuzzes io/tables/npy.c: the bytes are the file. It fails on a crash, if what is read breaks the
+// reader's promises, or if a failure's message has two lines.
 #include "base/misuse.h"
-#include "io/npy.h"
+#include "io/tables/npy.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes io/records.c: the input is a JSONL or CSV file. Its first byte chooses the format, a cut,
-// an id and labels; the rest is the file. It fails on a crash, if a text is not UTF-8 or longer
-// than was asked for, or if a file is refused that may not be.
+// Fuzzes io/records/records.c: the input is a JSONL or CSV file. Its first byte chooses the format,
+// a cut, an id and labels; the rest is the file. It fails on a crash, if a text is not UTF-8 or
+// longer than was asked for, or if a file is refused that may not be.
 #include "base/misuse.h"
 #include "base/utf8.h"
-#include "io/formats.h"
-#include "io/records.h"
+#include "io/disk/formats.h"
+#include "io/records/records.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes io/reply.c: the first byte chooses the api, the rest is an answer, and a refusal, too. It
-// fails on a crash, if a text is no UTF-8 or holds a NUL, if a code has other characters than a
-// code may have, if a failure leaves a text, or if its message has more than one line.
+// Fuzzes io/remote/reply.c: the first byte chooses the api, the rest is an answer, and a refusal,
+// too. It fails on a crash, if a text is no UTF-8 or holds a NUL, if a code has other characters
+// than a code may have, if a failure leaves a text, or if its message has more than one line.
 #include "base/misuse.h"
 #include "base/utf8.h"
-#include "io/reply.h"
+#include "io/remote/reply.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <ctype.h>

@@ -3,7 +3,7 @@
 // and JSON. It stops when a head passes that another program could read as other lines; when an id
 // has other letters than its alphabet; or by a sanitizer. The first byte of an input chooses; the
 // rest is foreign.
-#include "serve/http_check.h"
+#include "serve/http/http_check.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MOST_HEADERS = 16 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes io/safetensors.c: the input is the header of a safetensors file. Its first two bytes are
-// the size of the data that the header describes; the rest is the header. It fails on a crash, or
-// if an accepted tensor lies outside that data.
+// Fuzzes io/tables/safetensors.c: the input is the header of a safetensors file. Its first two
+// bytes are the size of the data that the header describes; the rest is the header. It fails on a
+// crash, or if an accepted tensor lies outside that data.
 #include "base/misuse.h"
-#include "io/safetensors.h"
+#include "io/tables/safetensors.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes io/spans.c, io/marks.c and tag/rules.c: the input is one line of a JSONL file. Its first
-// byte chooses units, form, groups and sweep; the rest is the line. It fails on a crash, if a span
-// is not of whole characters, if marks overlap or leave a span open, if the blank context is not
-// the public bytes with placeholders, or if a failure's message has more than one line.
+// Fuzzes io/documents/spans.c, io/documents/marks.c and tag/rules.c: the input is one line of a
+// JSONL file. Its first byte chooses units, form, groups and sweep; the rest is the line. It fails
+// on a crash, if a span is not of whole characters, if marks overlap or leave a span open, if the
+// blank context is not the public bytes with placeholders, or if a failure's message has more than
+// one line.
 #include "base/misuse.h"
-#include "io/marks.h"
+#include "io/documents/marks.h"
 #include "tag/rules.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes io/split.c: the first byte of the input says where the text is cut in two, the rest is the
-// text. It fails on a crash, or if an item is empty, too long or not UTF-8. It fails if a word has
-// white space or a capital letter A-Z, or if a number does not end with a digit. It fails if asking
-// for punctuation changes the words, or if a newline between two halves joins their words. It also
-// fails if something of the text is left in memory.
+// Fuzzes io/text/split.c: the first byte of the input says where the text is cut in two, the rest
+// is the text. It fails on a crash, or if an item is empty, too long or not UTF-8. It fails if a
+// word has white space or a capital letter A-Z, or if a number does not end with a digit. It fails
+// if asking for punctuation changes the words, or if a newline between two halves joins their
+// words. It also fails if something of the text is left in memory.
 #include "base/misuse.h"
 #include "base/utf8.h"
-#include "io/split.h"
+#include "io/text/split.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes io/vectors.c: the first byte chooses the format, the rest is the file. It fails on a
-// crash, if what is read breaks the reader's promises, or if a failure's message has two lines.
+// Fuzzes io/tables/vectors.c: the first byte chooses the format, the rest is the file. It fails on
+// a crash, if what is read breaks the reader's promises, or if a failure's message has two lines.
 #include "base/misuse.h"
-#include "io/vectors.h"
+#include "io/tables/vectors.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>

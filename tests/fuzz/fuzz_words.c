@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes io/words_file.c and what it hands to engine/words/words.c: the input is a words file. Its
-// last 64 bytes are replaced by the right hash, so that changed content gets past it. It fails on a
-// crash, if a list that is accepted has a vector not of length one, or if a failure is another one
-// than INPUT with one line.
+// Fuzzes io/tables/words_file.c and what it hands to engine/words/words.c: the input is a words
+// file. Its last 64 bytes are replaced by the right hash, so that changed content gets past it. It
+// fails on a crash, if a list that is accepted has a vector not of length one, or if a failure is
+// another one than INPUT with one line.
 #include "base/misuse.h"
-#include "io/words_file.h"
+#include "io/tables/words_file.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>

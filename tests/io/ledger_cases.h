@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "io/ledger.h"
-#include "io/pages.h"
+#include "io/ledger/ledger.h"
+#include "io/disk/pages.h"
 
 static char folder[] = "/tmp/cuttle-ledger-XXXXXX";
 static char path[64], copy_path[64];

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "engine/cuttle/histogram.h"
-#include "io/lots.h"
-#include "io/places.h"
+#include "io/records/lots.h"
+#include "io/records/places.h"
 #include "tests/support/files.h"
 #include "tests/support/statistics.h"
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/clusters_file: what is written is read, bit for bit, and everything else is refused. It
-// fails if a file is taken that is cut, longer, changed in any byte, or that holds, with a right
+// Tests topics/clusters_file: what is written is read, bit for bit, and everything else is refused.
+// It fails if a file is taken that is cut, longer, changed in any byte, or that holds, with a right
 // hash, a number out of range, an empty cluster, or a name of no line.
-#include "io/clusters_file.h"
+#include "topics/clusters_file.h"
 #include "tests/support/files.h"
 
 #include <math.h>

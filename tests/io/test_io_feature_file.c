@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/feature_file: what was added is found again, also by the next process. It fails if a
-// record that is cut or damaged, or one of another model, is believed; if one before it is lost; or
-// if others than the owner may read the file.
-#include "io/feature_file.h"
+// Tests io/tables/feature_file: what was added is found again, also by the next process. It fails
+// if a record that is cut or damaged, or one of another model, is believed; if one before it is
+// lost; or if others than the owner may read the file.
+#include "io/tables/feature_file.h"
 #include "tests/support/files.h"
 
 #include <math.h>

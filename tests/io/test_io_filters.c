@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/filters.c: where a text is cut, which texts go in circles, and which are duplicates, at
-// the very numbers that filters.h says.
+// Tests io/text/filters.c: where a text is cut, which texts go in circles, and which are
+// duplicates, at the very numbers that filters.h says.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/filters.h"
+#include "io/text/filters.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/fold.c and io/terms.c. It fails if two texts that people take for the same words fold to
-// other bytes, or what was folded does not fold to itself. It fails if forms C and D of a text fold
-// unlike. It fails if a place is not on the boundaries of characters of the text, or is not where
-// the bytes come from, or if a list of words is read by other rules.
+// Tests io/text/fold.c and io/text/terms.c. It fails if two texts that people take for the same
+// words fold to other bytes, or what was folded does not fold to itself. It fails if forms C and D
+// of a text fold unlike. It fails if a place is not on the boundaries of characters of the text, or
+// is not where the bytes come from, or if a list of words is read by other rules.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/utf8.h"
-#include "io/terms.h"
-#include "io/word_list.h"
+#include "io/text/terms.h"
+#include "io/text/word_list.h"
 #include "tests/support/files.h"
 #include "tests/support/foldings.h"
 #include "tests/support/tiny_model.h"
@@ -224,7 +224,7 @@ static void terms_are_found(void **state) {
 	terms_free(none);
 }
 
-/* The words of a public list (io/word_list.h), which has a reader of its own. */
+/* The words of a public list (io/text/word_list.h), which has a reader of its own. */
 static void lists_of_words(void **state) {
 	(void)state;
 	static const char bytes[] =

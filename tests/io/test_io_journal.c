@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/journal.c. The file is torn at every byte, damaged in the middle, of another command,
-// or held by another process. It fails if a token that was written does not come back, or if one
-// comes back that was not written. It fails if a journal that is damaged, foreign or busy is not
-// refused.
+// Tests io/output/journal.c. The file is torn at every byte, damaged in the middle, of another
+// command, or held by another process. It fails if a token that was written does not come back, or
+// if one comes back that was not written. It fails if a journal that is damaged, foreign or busy is
+// not refused.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/journal.h"
+#include "io/output/journal.h"
 #include "tests/support/files.h"
 #include <fcntl.h>
 #include <stdio.h>

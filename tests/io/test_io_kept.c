@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/kept.c: which group a text of an output has, and how much a group weighs. It fails if a
-// text is of another category than its line says, if a noisy count is not what weighs where there
-// is one, or if a line without an index is taken.
+// Tests io/receipts/kept.c: which group a text of an output has, and how much a group weighs. It
+// fails if a text is of another category than its line says, if a noisy count is not what weighs
+// where there is one, or if a line without an index is taken.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/kept.h"
+#include "io/receipts/kept.h"
 #include "tests/support/files.h"
 #include <stdio.h>
 #include <stdlib.h>

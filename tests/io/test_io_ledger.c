@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/ledger.c, io/chain.c, io/pages.c and io/units.c within one process. It fails if a
-// charge that breaks a limit or a rule is accepted, or if rounding loses a part of a charge. It
-// fails if an edit of the file is not found.
+// Tests io/ledger, pages and units within one process. It fails if a charge that breaks a limit or
+// a rule is accepted, if rounding loses a part of a charge, or if an edit of the file is not found.
 // CUTTLE_TEST_BYTES=N flips every N-th byte of the file (default 29; 1: every byte).
 #include "tests/io/ledger_cases.h"
 
@@ -356,7 +355,8 @@ static void keys_add_up_per_person(void **state) {
 			assert_null(memmem(bytes, (size_t)size, names[i], strlen(names[i])));
 }
 
-/* 7 and "7" are one person (io/records.h), who may have been charged as 7 by an older version. */
+/* 7 and "7" are one person (io/records/records.h), who may have been charged as 7 by an older
+ * version. */
 static void old_charges_of_numbers_stand(void **state) {
 	(void)state;
 	static const char *const old[] = {"7", "-3"}, *const now[] = {"\"7\"", "\"-3\"",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/lots.c, and places that are filled by lots. It fails if lots are not those of the key,
-// or not even. It fails if two runs have one key, if the key stays on the disk, or if a record that
-// becomes null moves another one or more than one count.
+// Tests io/records/lots.c, and places that are filled by lots. It fails if lots are not those of
+// the key, or not even. It fails if two runs have one key, if the key stays on the disk, or if a
+// record that becomes null moves another one or more than one count.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,11 +9,11 @@
 #include <cmocka.h>
 
 #include "engine/cuttle/histogram.h"
-#include "io/file.h"
-#include "io/places.h"
+#include "io/disk/file.h"
+#include "io/records/places.h"
 #include "tests/support/files.h"
 #include "tests/support/statistics.h"
-#include "io/lots.h"
+#include "io/records/lots.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

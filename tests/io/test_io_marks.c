@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that io/marks.c decides nothing public by contents. Pairs of documents have equal spans and
-// other contents, of other lengths, under every kind of groups. It fails if without a sweep their
-// public part, groups, costs, charge or receipt differ; if with a sweep their groups, costs, charge
-// or receipt do, or are others than without it; or if a sweep moves, joins or drops what spans
-// mark.
+// Tests that io/documents/marks.c decides nothing public by contents. Pairs of documents have equal
+// spans and other contents, of other lengths, under every kind of groups. It fails if without a
+// sweep their public part, groups, costs, charge or receipt differ; if with a sweep their groups,
+// costs, charge or receipt do, or are others than without it; or if a sweep moves, joins or drops
+// what spans mark.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/marks.h"
-#include "io/rewrite_receipt.h"
+#include "io/documents/marks.h"
+#include "io/receipts/sanitize_receipt.h"
 #include "tests/support/tiny_model.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,16 +110,16 @@ static void free_outcome(struct outcome *outcome) {
 static char *receipt_of(const struct outcome *outcome, const struct groups *groups,
                         enum cuttle_mix mix, bool sweep, double *charge) {
 	double caps[GROUPS_MOST][GROUPS_MOST];
-	struct rewrite_receipt receipt = {.groups = groups,
-	                                  .documents = 1,
-	                                  .isa = "scalar",
-	                                  .placeholder = "_",
-	                                  .tagger = "",
-	                                  .form = "auto",
-	                                  .offsets = "bytes",
-	                                  .sweep = sweep,
-	                                  .chosen = sweep ? REWRITE_BY_SWEEP : 0,
-	                                  .date = "2026-01-31"};
+	struct sanitize_receipt receipt = {.groups = groups,
+	                                   .documents = 1,
+	                                   .isa = "scalar",
+	                                   .placeholder = "_",
+	                                   .tagger = "",
+	                                   .form = "auto",
+	                                   .offsets = "bytes",
+	                                   .sweep = sweep,
+	                                   .chosen = sweep ? REWRITE_BY_SWEEP : 0,
+	                                   .date = "2026-01-31"};
 	receipt.guarantee =
 	    (struct cuttle_rewrite_guarantee){.delta = 1e-3,
 	                                      .mix = mix,
@@ -132,9 +132,9 @@ static char *receipt_of(const struct outcome *outcome, const struct groups *grou
 	for (size_t m = 0; m < GROUPS_MOST; m++)
 		for (size_t g = 0; g < GROUPS_MOST; g++)
 			caps[m][g] = 0.01 * (double)(g + 1) / (double)(m + 1);
-	assert_int_equal(rewrite_receipt_cost(&receipt, caps, NULL), CUTTLE_OK);
-	*charge = rewrite_receipt_charge(&receipt);
-	json_t *root = rewrite_receipt_json(&receipt, "", "");
+	assert_int_equal(sanitize_receipt_cost(&receipt, caps, NULL), CUTTLE_OK);
+	*charge = sanitize_receipt_charge(&receipt);
+	json_t *root = sanitize_receipt_json(&receipt, "", "");
 	char *text = json_dumps(root, JSON_SORT_KEYS);
 	assert_non_null(text);
 	json_decref(root);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the measure of a data set: io/ledger.c and io/chain.c where a data set counts Renyi losses
-// at one order. It fails if a charge in rho or at another order is accepted, if a loss is rounded
-// to the wrong side, or if the measure can be edited in the file.
+// Tests the measure of a data set: io/ledger/ledger.c and io/ledger/chain.c where a data set counts
+// Renyi losses at one order. It fails if a charge in rho or at another order is accepted, if a loss
+// is rounded to the wrong side, or if the measure can be edited in the file.
 #include "tests/io/ledger_cases.h"
 #include "tests/support/files.h"
 

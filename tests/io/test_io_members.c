@@ -2,8 +2,8 @@
 // Tests the table of members: each kind is written and read back, refuses what it must, and is
 // blank or not in a fingerprint. The receipts that cuttle writes are edited by
 // tests/cli/receipts.sh.
-#include "io/attest.h"
-#include "io/members.h"
+#include "io/receipts/attest.h"
+#include "io/receipts/members.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

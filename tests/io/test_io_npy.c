@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/npy: the versions and types that are read, and files that are refused. It fails if a
-// number is read differently, if a file that is cut or has a wrong header is accepted, or if a
+// Tests io/tables/npy: the versions and types that are read, and files that are refused. It fails
+// if a number is read differently, if a file that is cut or has a wrong header is accepted, or if a
 // shape makes the reader take memory that the file does not fill.
-#include "io/npy.h"
+#include "io/tables/npy.h"
 #include "tests/support/files.h"
 
 #include <math.h>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/output.c. A run is stopped after every step and continued. It fails if the output does
-// not end in the same bytes each time, or if a file of someone else is written over.
+// Tests io/output/output.c. A run is stopped after every step and continued. It fails if the output
+// does not end in the same bytes each time, or if a file of someone else is written over.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/binding.h"
-#include "io/lots.h"
-#include "io/output.h"
+#include "io/output/binding.h"
+#include "io/records/lots.h"
+#include "io/output/output.h"
 #include "tests/support/files.h"
 #include <dirent.h>
 #include <stdio.h>

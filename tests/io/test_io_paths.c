@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/paths.c and io/file.c. It fails if two names of one file are taken for two files, or
-// names of two for one. It fails if a scratch file touches another file, or if a secret key is read
-// from a file that others can reach or own.
+// Tests io/disk/paths.c and io/disk/file.c. It fails if two names of one file are taken for two
+// files, or names of two for one. It fails if a scratch file touches another file, or if a secret
+// key is read from a file that others can reach or own.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/file.h"
-#include "io/paths.h"
+#include "io/disk/file.h"
+#include "io/disk/paths.h"
 #include "tests/support/files.h"
 #include <endian.h>
 #include <errno.h>

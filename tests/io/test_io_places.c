@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/categories.c and io/places.c: what is declared and dealt out, and which record stands
-// where. It fails if a record stands in a wrong place, or if setting one unit to null moves
-// anything else.
+// Tests io/records/categories.c and io/records/places.c: what is declared and dealt out, and which
+// record stands where. It fails if a record stands in a wrong place, or if setting one unit to null
+// moves anything else.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/places.h"
+#include "io/records/places.h"
 #include "tests/support/files.h"
 #include "tests/support/tiny_model.h"
 #include <stdio.h>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/receipt.c, io/signature.c and io/jsonout.c. It fails if a receipt's bytes are not
-// canonical, if a changed parameter leaves the fingerprint as it was, or if another parser reads
-// the JSON differently. It fails if a receipt promises less than it spent, or if an edited or
-// badly signed one is accepted.
+// Tests io/receipts/receipt.c, io/disk/signature.c and io/disk/jsonout.c. It fails if a receipt's
+// bytes are not canonical, if a changed parameter leaves the fingerprint as it was, or if another
+// parser reads the JSON differently. It fails if a receipt promises less than it spent, or if an
+// edited or badly signed one is accepted.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/claim.h"
-#include "io/jsonout.h"
-#include "io/units.h"
+#include "io/receipts/claim.h"
+#include "io/disk/jsonout.h"
+#include "io/records/units.h"
 #include "tests/support/files.h"
 #include <math.h>
 #include <stdlib.h>
@@ -558,7 +558,7 @@ static enum cuttle_status checked(const struct receipt *receipt, const char *fro
 	const char *path = file_of(edited, 0600);
 	struct attested attested;
 	enum cuttle_status status = attest_open(path, &attested, error);
-	if (!status) status = claim_read(&RECEIPT_KIND, &attested, &claim, error);
+	if (!status) status = claim_read(&GENERATE_KIND, &attested, &claim, error);
 	if (!status) status = claim_check(&claim, NULL, error);
 	claim_free(&claim);
 	attest_close(&attested);

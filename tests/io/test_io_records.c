@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/records.c. It fails if an odd record does not keep its place as null, if it stops the
-// run, or if anything but the file as a whole is reported as wrong. It fails if a message has a
-// word of the content, or if what a record says shows in how much memory reading maps.
+// Tests io/records/records.c. It fails if an odd record does not keep its place as null, if it
+// stops the run, or if anything but the file as a whole is reported as wrong. It fails if a message
+// has a word of the content, or if what a record says shows in how much memory reading maps.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/records.h"
-#include "io/secrecy.h"
-#include "io/source.h"
+#include "io/records/records.h"
+#include "io/disk/secrecy.h"
+#include "io/records/source.h"
 #include "tests/support/files.h"
 #include <fcntl.h>
 #include <stdio.h>

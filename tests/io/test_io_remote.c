@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/remote.c and io/remote_request.c against a server on this machine, which records every
-// byte. It fails if other bytes leave than the request's own, if they leave for another place, if a
-// retry changes them, if a bound does not hold, if the key is in a message, if a failure has the
-// wrong status, or if libcurl is in the process before a remote is opened.
+// Tests io/remote/remote.c and io/remote/remote_request.c against a server on this machine, which
+// records every byte. It fails if other bytes leave than the request's own, if they leave for
+// another place, if a retry changes them, if a bound does not hold, if the key is in a message, if
+// a failure has the wrong status, or if libcurl is in the process before a remote is opened.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/remote.h"
+#include "io/remote/remote.h"
 #include "tests/support/files.h"
 #include "tests/support/http_server.h"
 #include <dlfcn.h>

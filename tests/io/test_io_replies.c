@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/replies.c. The file is torn at every byte, damaged in the middle, of another run, or
-// held by another process. It fails if a reply that was kept does not come back, if one comes back
-// that was not kept, or if a reply may be used before it is durable.
+// Tests io/remote/replies.c. The file is torn at every byte, damaged in the middle, of another run,
+// or held by another process. It fails if a reply that was kept does not come back, if one comes
+// back that was not kept, or if a reply may be used before it is durable.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/replies.h"
+#include "io/remote/replies.h"
 #include "tests/support/files.h"
 #include <errno.h>
 #include <stdio.h>

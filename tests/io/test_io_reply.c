@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/reply.c. It fails if a right answer is read wrongly, if a malformed one is accepted, if
-// a message has a word of an answer, or if a failure leaves something behind.
+// Tests io/remote/reply.c. It fails if a right answer is read wrongly, if a malformed one is
+// accepted, if a message has a word of an answer, or if a failure leaves something behind.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/utf8.h"
-#include "io/reply.h"
+#include "io/remote/reply.h"
 #include "tests/support/statistics.h"
 #include "tests/support/tiny_model.h"
 #include <stdio.h>

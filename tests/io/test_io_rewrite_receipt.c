@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/rewrite_receipt.c and io/rewrite_claim.c: receipts of cuttle sanitize. It fails if a
-// receipt's numbers or sentence are not those of its caps, or if one that was written is refused
-// when it is read back. It fails if a member that follows from others can be edited, or any member
-// of a signed one. It fails if what no cuttle writes is taken: other types, huge numbers, members
-// too few or too many, another version. With CUTTLE_TEST_SHORT=1 it edits receipts of one mix.
+// Tests io/receipts/sanitize_receipt.c and io/rewrite_claim.c: receipts of cuttle sanitize. It
+// fails if a receipt's numbers or sentence are not those of its caps, or if one that was written is
+// refused when it is read back. It fails if a member that follows from others can be edited, or any
+// member of a signed one. It fails if what no cuttle writes is taken: other types, huge numbers,
+// members too few or too many, another version. With CUTTLE_TEST_SHORT=1 it edits receipts of one
+// mix.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/claim.h"
-#include "io/rewrite_receipt.h"
-#include "io/spans.h"
+#include "io/receipts/claim.h"
+#include "io/receipts/sanitize_receipt.h"
+#include "io/documents/spans.h"
 #include "tests/support/files.h"
 #include <math.h>
 #include <stdio.h>
@@ -27,21 +28,21 @@ static struct signature_key *signer;
 /* ---- receipts -------------------------------------------------------------------------------- */
 
 /* Three groups; 6 documents, of which 1 has no mark, 2 have marks of one group and 3 of three. */
-static struct rewrite_receipt sample(enum cuttle_mix mix, struct groups *groups) {
+static struct sanitize_receipt sample(enum cuttle_mix mix, struct groups *groups) {
 	static const char *const options[] = {"NAMES=PERSON,CODE", "DATE", "CITY"};
 	const double caps[GROUPS_MOST][GROUPS_MOST] = {
 	    {0.03, 0.02, 0.01}, {0.02, 0.02, 0.01}, {0.02, 0.01, 0.01}};
-	struct rewrite_receipt receipt = {.groups = groups,
-	                                  .documents = 6,
-	                                  .marked = {1, 2, 0, 3},
-	                                  .isa = "scalar",
-	                                  .placeholder = "[{type}]",
-	                                  .tagger = "rules 1",
-	                                  .form = "auto",
-	                                  .offsets = "codepoints",
-	                                  .unit_key = "who",
-	                                  .date = "2026-01-31",
-	                                  .dataset = "notes"};
+	struct sanitize_receipt receipt = {.groups = groups,
+	                                   .documents = 6,
+	                                   .marked = {1, 2, 0, 3},
+	                                   .isa = "scalar",
+	                                   .placeholder = "[{type}]",
+	                                   .tagger = "rules 1",
+	                                   .form = "auto",
+	                                   .offsets = "codepoints",
+	                                   .unit_key = "who",
+	                                   .date = "2026-01-31",
+	                                   .dataset = "notes"};
 	*groups = (struct groups){.count = 0};
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(groups_add(groups, options[i], NULL), CUTTLE_OK);
@@ -64,19 +65,19 @@ static struct rewrite_receipt sample(enum cuttle_mix mix, struct groups *groups)
 	receipt.model.file_bytes = 98362432;
 	hash_of("model", 5, receipt.model_sha256);
 	hash_of("template", 8, receipt.template_sha256);
-	assert_int_equal(rewrite_receipt_cost(&receipt, caps, NULL), CUTTLE_OK);
+	assert_int_equal(sanitize_receipt_cost(&receipt, caps, NULL), CUTTLE_OK);
 	hash_of("entry", 5, receipt.ledger.entry);
-	receipt.ledger.rho = rewrite_receipt_charge(&receipt);
+	receipt.ledger.rho = sanitize_receipt_charge(&receipt);
 	return receipt;
 }
 
 /* The document that is written of it. */
-static json_t *document_of(const struct rewrite_receipt *receipt) {
+static json_t *document_of(const struct sanitize_receipt *receipt) {
 	char sha256[HASH_TEXT];
 	size_t size;
 	hash_of("output", 6, sha256);
 	char *text =
-	    receipt_seal(rewrite_receipt_json(receipt, sha256, sha256), receipt->signer, &size);
+	    receipt_seal(sanitize_receipt_json(receipt, sha256, sha256), receipt->signer, &size);
 	assert_non_null(text);
 	json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
 	assert_non_null(root);
@@ -90,7 +91,7 @@ static enum cuttle_status judge_bytes(const void *bytes, size_t size, struct cut
 	struct claim claim = {0};
 	files_put(file, bytes, size);
 	enum cuttle_status status = attest_open(file, &attested, error);
-	if (!status) status = claim_read(&REWRITE_KIND, &attested, &claim, error);
+	if (!status) status = claim_read(&SANITIZE_KIND, &attested, &claim, error);
 	if (!status) status = claim_check(&claim, NULL, error);
 	claim_free(&claim);
 	attest_close(&attested);
@@ -108,14 +109,14 @@ static enum cuttle_status judge(json_t *root, struct cuttle_error *error) {
 	return status;
 }
 
-static void expect_right(const struct rewrite_receipt *receipt) {
+static void expect_right(const struct sanitize_receipt *receipt) {
 	struct cuttle_error error;
 	json_t *root = document_of(receipt);
 	if (judge(root, &error)) fail_msg("%s", error.message);
 	json_decref(root);
 }
 
-static void expect_wrong(const struct rewrite_receipt *receipt, const char *says) {
+static void expect_wrong(const struct sanitize_receipt *receipt, const char *says) {
 	struct cuttle_error error;
 	json_t *root = document_of(receipt);
 	if (!judge(root, &error)) fail_msg("not seen: %s", says);
@@ -129,7 +130,7 @@ static void receipts_are_read_back(void **state) {
 	(void)state;
 	struct groups groups;
 	for (int mix = CUTTLE_MIX_ALL; mix <= CUTTLE_MIX_CAPPED; mix++) {
-		struct rewrite_receipt receipt = sample((enum cuttle_mix)mix, &groups);
+		struct sanitize_receipt receipt = sample((enum cuttle_mix)mix, &groups);
 		expect_right(&receipt);
 		receipt.signer = signer;
 		expect_right(&receipt);
@@ -151,7 +152,7 @@ static void receipts_are_read_back(void **state) {
 		groups = (struct groups){.count = 0};
 		receipt.marked[1] = 5;
 		receipt.marked[3] = 0;
-		assert_int_equal(rewrite_receipt_cost(&receipt, caps, NULL), CUTTLE_OK);
+		assert_int_equal(sanitize_receipt_cost(&receipt, caps, NULL), CUTTLE_OK);
 		expect_right(&receipt);
 	}
 }
@@ -160,7 +161,7 @@ static void receipts_are_read_back(void **state) {
 static void costs_are_those_of_the_caps(void **state) {
 	(void)state;
 	struct groups groups = {.count = 0};
-	struct rewrite_receipt receipt = sample(CUTTLE_MIX_AVERAGE, &groups);
+	struct sanitize_receipt receipt = sample(CUTTLE_MIX_AVERAGE, &groups);
 	struct cuttle_rewrite_cost one, all;
 	double caps[GROUPS_MOST][GROUPS_MOST];
 	char name[16], sentence[REWRITE_SENTENCE];
@@ -175,14 +176,14 @@ static void costs_are_those_of_the_caps(void **state) {
 	receipt.guarantee.tokens = receipt.guarantee.max_length = 900;
 	memset(receipt.marked, 0, sizeof receipt.marked);
 	receipt.marked[8] = receipt.documents = 1;
-	assert_int_equal(rewrite_receipt_cost(&receipt, caps, NULL), CUTTLE_OK);
-	rewrite_receipt_worst(&receipt, &one, &all);
+	assert_int_equal(sanitize_receipt_cost(&receipt, caps, NULL), CUTTLE_OK);
+	sanitize_receipt_worst(&receipt, &one, &all);
 	assert_true(fabs(one.epsilon - 6.65139511163) < 1e-7);
 	assert_true(fabs(all.epsilon - 14.5214609179) < 1e-7);
 	assert_true(fabs(all.epsilon_exchange - 45.473925) < 1e-5);
-	const double charge = rewrite_receipt_charge(&receipt);
+	const double charge = sanitize_receipt_charge(&receipt);
 	assert_true(charge >= 9 && charge < 9.00001);
-	rewrite_receipt_sentence(&receipt, sentence);
+	sanitize_receipt_sentence(&receipt, sentence);
 	assert_non_null(strstr(sentence, "but the contents of the marks of one group (T0; T1; T2; "
 	                                 "T3; T4; T5; T6; T7), "));
 	// exp(6.6514) = 773.9, and all is rounded up.
@@ -195,48 +196,48 @@ static void costs_are_those_of_the_caps(void **state) {
 	assert_null(strstr(sentence, "promises little"));
 	// The m that costs most is charged, and promised: fewer groups cost one of them more.
 	receipt.marked[1] = receipt.documents++;
-	rewrite_receipt_worst(&receipt, &one, &all);
+	sanitize_receipt_worst(&receipt, &one, &all);
 	assert_true(fabs(one.epsilon - 14.5214609179) < 1e-7);
-	rewrite_receipt_sentence(&receipt, sentence);
+	sanitize_receipt_sentence(&receipt, sentence);
 	assert_non_null(strstr(sentence, "no ceiling is proven"));
 	assert_non_null(strstr(sentence, " An epsilon this large promises little."));
-	assert_true(rewrite_receipt_charge(&receipt) == charge);
+	assert_true(sanitize_receipt_charge(&receipt) == charge);
 	// With one row for all marks that is what is promised, and nothing stands beside it.
 	receipt.guarantee.mix = CUTTLE_MIX_ALL;
-	assert_int_equal(rewrite_receipt_cost(&receipt, caps, NULL), CUTTLE_OK);
+	assert_int_equal(sanitize_receipt_cost(&receipt, caps, NULL), CUTTLE_OK);
 	assert_true(isnan(receipt.costs[7].of[0].epsilon));
-	rewrite_receipt_worst(&receipt, &one, &all);
+	sanitize_receipt_worst(&receipt, &one, &all);
 	assert_true(one.epsilon == all.epsilon && one.epsilon_exchange == all.epsilon_exchange);
-	rewrite_receipt_sentence(&receipt, sentence);
+	sanitize_receipt_sentence(&receipt, sentence);
 	assert_non_null(strstr(sentence, "but the contents of all marks (T0; "));
 	assert_null(strstr(sentence, "All groups together"));
 	// Out of range.
 	caps[2][3] = 701;
-	assert_int_equal(rewrite_receipt_cost(&receipt, caps, NULL), CUTTLE_USAGE);
+	assert_int_equal(sanitize_receipt_cost(&receipt, caps, NULL), CUTTLE_USAGE);
 	receipt.guarantee.alpha = 17;
-	assert_int_equal(rewrite_receipt_cost(&receipt, caps, NULL), CUTTLE_USAGE);
+	assert_int_equal(sanitize_receipt_cost(&receipt, caps, NULL), CUTTLE_USAGE);
 }
 
 static void sentences_promise_no_more(void **state) {
 	(void)state;
 	struct groups groups;
 	char sentence[REWRITE_SENTENCE];
-	struct rewrite_receipt receipt = sample(CUTTLE_MIX_AVERAGE, &groups);
-	rewrite_receipt_sentence(&receipt, sentence);
+	struct sanitize_receipt receipt = sample(CUTTLE_MIX_AVERAGE, &groups);
+	sanitize_receipt_sentence(&receipt, sentence);
 	assert_non_null(strstr(sentence, "(NAMES; DATE; CITY)"));
 	assert_non_null(strstr(sentence, "Not covered: text outside marks; "));
 	// Nothing is said of all groups where no document has two.
 	receipt.marked[1] += receipt.marked[3];
 	receipt.marked[3] = 0;
-	rewrite_receipt_sentence(&receipt, sentence);
+	sanitize_receipt_sentence(&receipt, sentence);
 	assert_null(strstr(sentence, "All groups together"));
 	receipt.marked[0] += receipt.marked[1];
 	receipt.marked[1] = 0;
-	assert_true(rewrite_receipt_charge(&receipt) == 0);
-	rewrite_receipt_sentence(&receipt, sentence);
+	assert_true(sanitize_receipt_charge(&receipt) == 0);
+	sanitize_receipt_sentence(&receipt, sentence);
 	assert_non_null(strstr(sentence, "nothing is promised"));
 	receipt.guarantee.private_output = false;
-	rewrite_receipt_sentence(&receipt, sentence);
+	sanitize_receipt_sentence(&receipt, sentence);
 	assert_non_null(strstr(sentence, "NOT PRIVATE"));
 	assert_null(strstr(sentence, "Guarantee"));
 	json_t *root = document_of(&receipt);
@@ -245,14 +246,14 @@ static void sentences_promise_no_more(void **state) {
 }
 
 /* Makes it the receipt of marks that these chose by their content. */
-static void choose_marks(struct rewrite_receipt *receipt, unsigned chosen) {
+static void choose_marks(struct sanitize_receipt *receipt, unsigned chosen) {
 	double caps[GROUPS_MOST][GROUPS_MOST];
 	for (size_t i = 0; i < GROUPS_MOST * GROUPS_MOST; i++)
 		caps[i / GROUPS_MOST][i % GROUPS_MOST] = 1e-3;
 	receipt->chosen = chosen;
 	receipt->sweep = (chosen & REWRITE_BY_SWEEP) != 0;
-	assert_int_equal(rewrite_receipt_cost(receipt, caps, NULL), CUTTLE_OK);
-	receipt->ledger.rho = rewrite_receipt_charge(receipt);
+	assert_int_equal(sanitize_receipt_cost(receipt, caps, NULL), CUTTLE_OK);
+	receipt->ledger.rho = sanitize_receipt_charge(receipt);
 }
 
 /* Where contents chose the marks, the receipt says who, and states no ceiling of guessing; where
@@ -262,7 +263,7 @@ static void choices_are_told(void **state) {
 	struct groups groups;
 	char sentence[REWRITE_SENTENCE];
 	for (unsigned chosen = 0; chosen < 2 * REWRITE_CHOICES; chosen++) {
-		struct rewrite_receipt receipt = sample(CUTTLE_MIX_AVERAGE, &groups);
+		struct sanitize_receipt receipt = sample(CUTTLE_MIX_AVERAGE, &groups);
 		struct cuttle_rewrite_cost one, all;
 		choose_marks(&receipt, chosen % REWRITE_CHOICES);
 		// No document has a mark.
@@ -270,8 +271,8 @@ static void choices_are_told(void **state) {
 			memset(receipt.marked, 0, sizeof receipt.marked);
 			receipt.marked[0] = receipt.documents;
 		}
-		rewrite_receipt_sentence(&receipt, sentence);
-		rewrite_receipt_worst(&receipt, &one, &all);
+		sanitize_receipt_sentence(&receipt, sentence);
+		sanitize_receipt_worst(&receipt, &one, &all);
 		json_t *root = document_of(&receipt), *object;
 		const char *told = json_string_value(json_object_get(root, "marks_chosen"));
 		if (!receipt.chosen) {
@@ -310,7 +311,7 @@ static void choices_are_told(void **state) {
 		receipt.former_words = true;
 		if (!receipt.chosen) expect_right(&receipt);
 	}
-	struct rewrite_receipt receipt = sample(CUTTLE_MIX_ALL, &groups);
+	struct sanitize_receipt receipt = sample(CUTTLE_MIX_ALL, &groups);
 	json_t *root = document_of(&receipt);
 	struct cuttle_error error;
 	static const char *const wrong[] = {"as given", "by the sweeps", ""};
@@ -324,18 +325,18 @@ static void choices_are_told(void **state) {
 static void fingerprints_differ(void **state) {
 	(void)state;
 	struct groups groups, other_groups;
-	const struct rewrite_receipt receipt = sample(CUTTLE_MIX_ALL, &groups);
-	struct rewrite_receipt changed;
-	const struct rewrite_command command = {"in.jsonl", "text", "id", "spans", NULL, 0};
-	struct rewrite_command other;
+	const struct sanitize_receipt receipt = sample(CUTTLE_MIX_ALL, &groups);
+	struct sanitize_receipt changed;
+	const struct sanitize_command command = {"in.jsonl", "text", "id", "spans", NULL, 0};
+	struct sanitize_command other;
 	char first[HASH_TEXT], second[HASH_TEXT];
-	assert_true(rewrite_receipt_fingerprint(&receipt, &command, first));
+	assert_true(sanitize_receipt_fingerprint(&receipt, &command, first));
 #define CHANGED(change)                                                                            \
 	do {                                                                                       \
 		changed = receipt;                                                                 \
 		other = command;                                                                   \
 		change;                                                                            \
-		assert_true(rewrite_receipt_fingerprint(&changed, &other, second));                \
+		assert_true(sanitize_receipt_fingerprint(&changed, &other, second));               \
 	} while (0)
 #define SAME(change)                                                                               \
 	do {                                                                                       \
@@ -353,7 +354,7 @@ static void fingerprints_differ(void **state) {
 	SAME(changed.dataset = NULL);
 	SAME(changed.ledger.rho = 7);
 	SAME(changed.signer = signer);
-	// What is read of the documents is bound otherwise (io/binding.h).
+	// What is read of the documents is bound otherwise (io/output/binding.h).
 	SAME(changed.documents = 7);
 	SAME(changed.marked[1] = 3);
 	DIFFERS(changed.isa = "blas");
@@ -592,7 +593,7 @@ static void edits_are_seen(void **state) {
 	for (int mix = CUTTLE_MIX_ALL; mix <= last; mix++)
 		for (int kind = 0; kind < (mix == CUTTLE_MIX_ALL ? 3 : 2); kind++) {
 			const bool is_signed = kind == 1;
-			struct rewrite_receipt receipt = sample((enum cuttle_mix)mix, &groups);
+			struct sanitize_receipt receipt = sample((enum cuttle_mix)mix, &groups);
 			if (kind == 2) choose_marks(&receipt, REWRITE_BY_SWEEP);
 			receipt.signer = is_signed ? signer : NULL;
 			struct edits edits = {.root = document_of(&receipt),
@@ -610,8 +611,8 @@ static void edits_are_seen(void **state) {
 static void contradictions_are_seen(void **state) {
 	(void)state;
 	struct groups groups;
-	const struct rewrite_receipt good = sample(CUTTLE_MIX_AVERAGE, &groups);
-	struct rewrite_receipt receipt;
+	const struct sanitize_receipt good = sample(CUTTLE_MIX_AVERAGE, &groups);
+	struct sanitize_receipt receipt;
 #define WRONG(says, change)                                                                        \
 	do {                                                                                       \
 		receipt = good;                                                                    \
@@ -659,7 +660,7 @@ static void spans_have_a_known_form(void **state) {
 	(void)state;
 	static const char *const others[] = {"TAB", "autos", "byte", "utf8"};
 	struct groups groups;
-	struct rewrite_receipt receipt = sample(CUTTLE_MIX_ALL, &groups);
+	struct sanitize_receipt receipt = sample(CUTTLE_MIX_ALL, &groups);
 	struct cuttle_error error;
 	for (size_t i = 0; i < SPANS_FORMATS * SPANS_UNITS; i++) {
 		receipt.form = SPANS_FORMAT_NAMES[i / SPANS_UNITS];
@@ -702,7 +703,7 @@ static void foreign_files(void **state) {
 	memset(deep, '[', sizeof deep);
 	assert_int_equal(judge_bytes(deep, sizeof deep, &error), CUTTLE_INPUT);
 	// Other formats are told apart from wrong ones.
-	const struct rewrite_receipt receipt = sample(CUTTLE_MIX_ALL, &groups);
+	const struct sanitize_receipt receipt = sample(CUTTLE_MIX_ALL, &groups);
 	for (int i = 0; i < 3; i++) {
 		json_t *root = document_of(&receipt);
 		if (i == 0) (void)json_object_set_new(root, "receipt", json_integer(1));

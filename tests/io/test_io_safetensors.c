@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/safetensors.c, the reader of safetensors headers. It fails if a good header is not read
-// as it was written, or if a bad one is accepted.
-#include "io/safetensors.h"
+// Tests io/tables/safetensors.c, the reader of safetensors headers. It fails if a good header is
+// not read as it was written, or if a bad one is accepted.
+#include "io/tables/safetensors.h"
 #include "tests/support/files.h"
 
 #include <setjmp.h>

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/shard.h and io/shard_texts.h. It fails if --shard auto guesses: if it takes one of two
-// launchers, a count of one, or an index of a part of an array. It fails if a shard is taken twice,
-// if a file that is none is waited for, or if a file of references that was changed, is another
-// shard's, or that others may read, is read. What a link leads to is never overwritten.
+// Tests io/output/shard.h and io/shards/shard_texts.h. It fails if --shard auto guesses: if it
+// takes one of two launchers, a count of one, or an index of a part of an array. It fails if a
+// shard is taken twice, if a file that is none is waited for, or if a file of references that was
+// changed, is another shard's, or that others may read, is read. What a link leads to is never
+// overwritten.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/shard_texts.h"
+#include "io/shards/shard_texts.h"
 #include "tests/support/files.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/spans.c, io/groups.c and io/marks.c. It fails if a span is read wrongly in any unit or
-// form, if a bad span is accepted or its failure shows a word of the line, if overlap, adjacency
-// or the sweep make other marks than io/marks.h says, or if a context shows what it may not: the
-// blank one must be the same whatever the contents are.
+// Tests io/documents/spans.c, io/documents/groups.c and io/documents/marks.c. It fails if a span is
+// read wrongly in any unit or form, if a bad span is accepted or its failure shows a word of the
+// line, if overlap, adjacency or the sweep make other marks than io/documents/marks.h says, or if a
+// context shows what it may not: the blank one must be the same whatever the contents are.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/marks.h"
-#include "io/source.h"
+#include "io/documents/marks.h"
+#include "io/records/source.h"
 #include "tests/support/foldings.h"
 #include "tests/support/statistics.h"
 #include <stdio.h>

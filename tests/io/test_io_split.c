@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/split.c. It fails if a text is cut otherwise than tests/oracle/split.py cuts it, if the
-// form in which Unicode wrote it decides, if hostile bytes take memory or give a word that is no
-// UTF-8, or if something of a text is left in memory.
+// Tests io/text/split.c. It fails if a text is cut otherwise than tests/oracle/split.py cuts it, if
+// the form in which Unicode wrote it decides, if hostile bytes take memory or give a word that is
+// no UTF-8, or if something of a text is left in memory.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/utf8.h"
-#include "io/split.h"
+#include "io/text/split.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/clusters and what stands below it. It fails if a text's cluster depends on another text,
-// on its place, or on what was asked before; if a null text has one; if a tie goes upward; if
+// Tests topics/clusters and what stands below it. It fails if a text's cluster depends on another
+// text, on its place, or on what was asked before; if a null text has one; if a tie goes upward; if
 // integers differ from those of hashlib and Python; or if clusters are taken that lack texts.
-#include "io/clusters.h"
-#include "io/topics.h"
+#include "topics/clusters.h"
+#include "topics/topics.h"
 #include "tests/support/files.h"
 #include "tests/support/tiny_model.h"
 

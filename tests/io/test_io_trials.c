@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/trials.c: the games of an audit that is continued.
+// Tests io/output/trials.c: the games of an audit that is continued.
 // It fails if a number comes back otherwise, if half a line counts, if games of another audit are
 // taken over, if a file of the user is written over, or if others may read the file.
-#include "io/trials.h"
+#include "io/output/trials.h"
 #include "tests/support/files.h"
 
 #include <setjmp.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/ledger.c and io/chain.c between processes: eight at once, one that waits for others,
-// and kill -9 at any moment. It fails if they overspend together, if one gives up while the others
-// get on, or if a killed process leaves a ledger that cannot be used. It fails if one ledger can be
-// charged under two names that do not see each other's charges.
-// CUTTLE_TEST_KILLS=N kills N times (default 75).
+// Tests io/ledger/ledger.c and io/ledger/chain.c between processes: eight at once, one that waits
+// for others, and kill -9 at any moment. It fails if they overspend together, if one gives up while
+// the others get on, or if a killed process leaves a ledger that cannot be used. It fails if one
+// ledger can be charged under two names that do not see each other's charges. CUTTLE_TEST_KILLS=N
+// kills N times (default 75).
 #include "tests/io/ledger_cases.h"
 
-#include "io/pages.h"
+#include "io/disk/pages.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/vectors: the three formats, what is passed over, and what is refused with its number. It
-// fails if a word or number is read differently from how it stands, if a wrong line is accepted or
-// named with another number, or if more is read than was asked for.
-#include "io/vectors.h"
+// Tests io/tables/vectors: the three formats, what is passed over, and what is refused with its
+// number. It fails if a word or number is read differently from how it stands, if a wrong line is
+// accepted or named with another number, or if more is read than was asked for.
+#include "io/tables/vectors.h"
 #include "tests/support/files.h"
 
 #include <setjmp.h>

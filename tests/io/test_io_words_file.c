@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/words_file: what is written is read, bit for bit, and everything else is refused. It
-// fails if a file is taken that is cut, longer, changed in any byte, or that holds a vector which
-// is not finite or not of length one, a word twice, no word, or wrong sets, with a right hash.
-#include "io/words_file.h"
+// Tests io/tables/words_file: what is written is read, bit for bit, and everything else is refused.
+// It fails if a file is taken that is cut, longer, changed in any byte, or that holds a vector
+// which is not finite or not of length one, a word twice, no word, or wrong sets, with a right
+// hash.
+#include "io/tables/words_file.h"
 #include "tests/support/files.h"
 
 #include <math.h>

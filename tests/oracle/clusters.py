@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A second implementation of `cuttle clusters --by words`, from the headings of io/tfidf.h, io/centres.h,
-io/topics.h and io/clusters_file.h. Prints the SHA-256 of the clusters file.
+"""A second implementation of `cuttle clusters --by words`, from the headings of topics/tfidf.h, topics/centres.h,
+topics/topics.h and topics/clusters_file.h. Prints the SHA-256 of the clusters file.
 usage: clusters.py K PUBLIC.jsonl"""
 import hashlib, json, math, re, struct, sys
 from fractions import Fraction

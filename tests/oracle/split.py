@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# io/split a second time, with Python's tables of Unicode, and the vectors that it makes:
+# io/text/split a second time, with Python's tables of Unicode, and the vectors that it makes:
 #   tests/oracle/split.py > tests/golden/split.txt               (tests/io/test_io_split.c reads the file)
 #   tests/oracle/split.py | diff - tests/golden/split.txt        (checks the file; Python 3.11 has Unicode 14, which is enough here)
 # A line is one text in hex, then what it is cut into: w for a word, n for a number, s for what stands between them, and the bytes in hex.

@@ -13,15 +13,15 @@
 #include <cmocka.h>
 
 #include "engine/cuttle.h"
-#include "io/output.h"
-#include "io/paths.h"
-#include "io/receipt.h"
-#include "io/records.h"
+#include "io/output/output.h"
+#include "io/disk/paths.h"
+#include "io/receipts/receipt.h"
+#include "io/records/records.h"
 #include "tests/support/files.h"
 #include "tests/support/micro_model.h"
 #include "tests/support/statistics.h"
-#include "workflow/auditing.h"
-#include "workflow/evaluating.h"
+#include "workflow/audit/audit.h"
+#include "workflow/evaluate/evaluate.h"
 #include "workflow/evolve.h"
 #include <limits.h>
 #include <math.h>
@@ -368,28 +368,28 @@ static enum cuttle_status evaluate_at(double epsilon, struct cuttle_error *error
 	static const uint64_t seed = 3;
 	const char *const runs[] = {records_path};
 	struct setup_model opened = {.model = model};
-	struct evaluating_request request;
+	struct evaluate_request request;
 	struct evaluation table;
-	struct evaluating_asked asked = {0};
-	evaluating_default(&request);
+	struct evaluate_asked asked = {0};
+	evaluate_default(&request);
 	request.runs = runs;
 	request.run_count = 1;
 	request.against = csv_path;
 	request.lexicon = csv_path;
 	request.output = out_path;
-	request.privacy = isnan(epsilon) ? EVALUATING_PUBLIC : EVALUATING_PRIVATE;
+	request.privacy = isnan(epsilon) ? EVALUATE_PUBLIC : EVALUATE_PRIVATE;
 	request.epsilon = epsilon;
 	if (!isnan(epsilon)) request.seed = &seed;
 	memset(opened.sha256, '0', HASH_TEXT - 1);
-	const struct evaluating_events events = {NULL, ignore_count, ignore_text, never};
-	enum cuttle_status status = evaluating_check(&request, error);
-	if (!status) status = evaluating_run(&request, &opened, &events, &asked, &table, error);
-	if (!status) status = evaluating_seal(&asked, opened.sha256, error);
+	const struct evaluate_events events = {NULL, ignore_count, ignore_text, never};
+	enum cuttle_status status = evaluate_check(&request, error);
+	if (!status) status = evaluate_run(&request, &opened, &events, &asked, &table, error);
+	if (!status) status = evaluate_seal(&asked, opened.sha256, error);
 	if (!status) evaluation_free(&table);
 	const bool failed_now = left < 0;
 	left = failed_now ? INT_MAX : left;
-	evaluating_done(&request, &asked);
-	evaluating_close(&asked);
+	evaluate_done(&request, &asked);
+	evaluate_close(&asked);
 	if (failed_now) left = -1;
 	return status;
 }
@@ -409,7 +409,7 @@ static enum cuttle_status evaluate_asking(struct cuttle_error *error) {
 	return status;
 }
 
-static void evaluating_texts(void **state) {
+static void evaluate_texts(void **state) {
 	(void)state;
 	static const char run[] = "{\"text\":\"a b\"}\n{\"text\":\"b\"}\n{\"text\":\"a\"}\n"
 	                          "{\"text\":\"b b\"}\n",
@@ -497,23 +497,23 @@ static void evolve_texts(void **state) {
 
 static enum cuttle_status audit_by(enum audit_action action, struct cuttle_error *error) {
 	struct setup_model opened = {.model = model};
-	struct auditing_request request;
+	struct audit_request request;
 	struct audit audit;
-	auditing_default(&request, action);
+	audit_default(&request, action);
 	request.run.plan.clip = 1;
 	request.run.plan.batch = BATCH;
 	request.run.plan.tokens = 3;
 	request.run.plan.insecure = true;
 	request.run.common.input = request.held_out = request.texts = records_path;
-	request.privacy = AUDITING_PRIVATE;
+	request.privacy = AUDIT_PRIVATE;
 	request.canary = "ab";
 	request.games = 4;
 	request.secrets = 2;
 	memset(opened.sha256, '0', HASH_TEXT - 1);
-	const struct auditing_events events = {NULL, ignore_count, ignore_text, never};
-	enum cuttle_status status = auditing_check(&request, error);
-	if (!status) status = auditing_run(&request, &opened, &events, &audit, error);
-	if (!status) auditing_free(&audit);
+	const struct audit_events events = {NULL, ignore_count, ignore_text, never};
+	enum cuttle_status status = audit_check(&request, error);
+	if (!status) status = audit_run(&request, &opened, &events, &audit, error);
+	if (!status) audit_free(&audit);
 	return status;
 }
 static enum cuttle_status audit_canary(struct cuttle_error *error) {
@@ -607,7 +607,7 @@ int main(void) {
 	    cmocka_unit_test(opening_a_model),   cmocka_unit_test(making_a_plan),
 	    cmocka_unit_test(running_a_job),     cmocka_unit_test(reading_records),
 	    cmocka_unit_test(writing_an_output), cmocka_unit_test(comparing_paths),
-	    cmocka_unit_test(evaluating_texts),  cmocka_unit_test(auditing),
+	    cmocka_unit_test(evaluate_texts),    cmocka_unit_test(auditing),
 	    cmocka_unit_test(evolve_texts),
 	};
 	return cmocka_run_group_tests(tests, begin, end);

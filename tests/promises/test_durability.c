@@ -13,12 +13,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/ledger.h"
-#include "io/lots.h"
-#include "io/output.h"
-#include "io/replies.h"
-#include "io/shard_texts.h"
-#include "io/signature.h"
+#include "io/ledger/ledger.h"
+#include "io/records/lots.h"
+#include "io/output/output.h"
+#include "io/remote/replies.h"
+#include "io/shards/shard_texts.h"
+#include "io/disk/signature.h"
 #include "tests/support/files.h"
 #include "workflow/delivery.h"
 #include <dlfcn.h>

@@ -4,9 +4,9 @@
 // It fails if answers begin with the planted word more often than the bound of dp/PRIVACY.md
 // allows, (e^(T L) P0)^((alpha-1)/alpha), or if they do not when the page is shown as it is: then
 // the pages would plant nothing. It needs the real model and is skipped without it.
-#include "engine/run/rewrite.h"
-#include "io/marks.h"
-#include "io/source.h"
+#include "engine/run/plan/rewrite.h"
+#include "io/documents/marks.h"
+#include "io/records/source.h"
 #include "tests/support/statistics.h"
 
 #include <math.h>

@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "engine/run/job.h"
+#include "engine/run/loop/job.h"
 #include "tests/dp/dp_oracle.h"
 #include "tests/support/statistics.h"
 #include "tests/support/tiny_model.h"

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "io/ledger.h"
+#include "io/ledger/ledger.h"
 #include "tests/support/files.h"
 #include "tests/support/tiny_model.h"
 

@@ -4,7 +4,7 @@
 #ifndef CUTTLE_TESTS_SERVE_JOBS_STAGE_H
 #define CUTTLE_TESTS_SERVE_JOBS_STAGE_H
 
-#include "serve/jobs.h"
+#include "serve/jobs/jobs.h"
 
 #include <limits.h>
 #include <stdatomic.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests serve/http_check.h and serve/plain_text.h, without a network. It fails if a head that can
-// be read in two ways passes. It fails if a plain one does not. It fails if a path finds another
-// route, or a foreign host or origin passes. It fails if a stop string or half a character is told.
-#include "serve/http_check.h"
+// Tests serve/http/http_check.h and serve/plain_text.h, without a network. It fails if a head that
+// can be read in two ways passes. It fails if a plain one does not. It fails if a path finds
+// another route, or a foreign host or origin passes. It fails if a stop string or half a character
+// is told.
+#include "serve/http/http_check.h"
 #include "serve/plain_text.h"
 
 #include <setjmp.h>

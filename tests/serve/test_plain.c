@@ -6,7 +6,7 @@
 // wait for a slow client are sent in larger parts than its stream has room for.
 #include "serve/plain.h"
 #include "serve/plain_answer.h"
-#include "serve/stream.h"
+#include "serve/http/stream.h"
 #include "tests/support/tiny_model.h"
 
 #include <pthread.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests serve/budgets.c: what the server asks the ledger before a job starts. It fails if a data
-// set takes jobs of other units, or more than it has room for; if a charge that was given back
+// Tests serve/jobs/budgets.c: what the server asks the ledger before a job starts. It fails if a
+// data set takes jobs of other units, or more than it has room for; if a charge that was given back
 // counts as paid; if many small charges add up to less than they are.
-#include "io/ledger.h"
-#include "serve/budgets.h"
+#include "io/ledger/ledger.h"
+#include "serve/jobs/budgets.h"
 
 #include <math.h>
 #include <setjmp.h>

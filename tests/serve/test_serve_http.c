@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the threads of serve/http.h over a socket; `make tsan` runs it, too. It fails if an upload
-// is neither answered nor dropped, or is both, or if a byte of one is lost, however it is cut. It
-// fails if a refusal before the body does not arrive, if more than may come is taken, if a server
-// that stops forgets what clients had begun, or if a key that is gone has streams that go on.
+// Tests the threads of serve/http/http.h over a socket; `make tsan` runs it, too. It fails if an
+// upload is neither answered nor dropped, or is both, or if a byte of one is lost, however it is
+// cut. It fails if a refusal before the body does not arrive, if more than may come is taken, if a
+// server that stops forgets what clients had begun, or if a key that is gone has streams that go
+// on.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
 
-#include "serve/http_exchange.h"
+#include "serve/http/http_exchange.h"
 
 #include <inttypes.h>
 #include <netinet/in.h>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests serve/jobs*.c with a tiny model and the command itself (CUTTLE), without HTTP. It fails if
-// a result is not the command's. It fails if a job is charged twice or not at all, or starts
-// without room. It fails if others see it, or references outlive it. It fails if a busy ledger
-// holds up who does not need it.
+// Tests serve/jobs/jobs*.c with a tiny model and the command itself (CUTTLE), without HTTP. It
+// fails if a result is not the command's. It fails if a job is charged twice or not at all, or
+// starts without room. It fails if others see it, or references outlive it. It fails if a busy
+// ledger holds up who does not need it.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
 
-#include "io/ledger.h"
-#include "io/pages.h"
-#include "serve/store.h"
+#include "io/ledger/ledger.h"
+#include "io/disk/pages.h"
+#include "serve/jobs/store.h"
 #include "tests/serve/jobs_stage.h"
 #include "tests/support/files.h"
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests a key whose line changes while it is looked at: serve/keys.h and the server that asks it.
-// It fails if a secret that was checked against one line passes for another of the same ID, or if a
-// request is answered whose key is taken away before the server knows whose request it is.
+// Tests a key whose line changes while it is looked at: serve/http/keys.h and the server that asks
+// it. It fails if a secret that was checked against one line passes for another of the same ID, or
+// if a request is answered whose key is taken away before the server knows whose request it is.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
 
-#include "serve/http.h"
-#include "serve/keys.h"
-#include "serve/listen.h"
+#include "serve/http/http.h"
+#include "serve/http/keys.h"
+#include "serve/http/listen.h"
 #include "tests/support/files.h"
 
 #include <netinet/in.h>

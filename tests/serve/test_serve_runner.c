@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests serve/runner.c, how a server starts a command. It fails if a signal for a command that has
-// just begun runs a handler of the server, or does not end the command. It fails if a command has a
-// descriptor of the server's or its process group, if it takes an input that is lost for a whole
-// one, or if what it says has no bound.
+// Tests serve/jobs/runner.c, how a server starts a command. It fails if a signal for a command that
+// has just begun runs a handler of the server, or does not end the command. It fails if a command
+// has a descriptor of the server's or its process group, if it takes an input that is lost for a
+// whole one, or if what it says has no bound.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
 
-#include "serve/runner.h"
+#include "serve/jobs/runner.h"
 
 #include <fcntl.h>
 #include <sched.h>

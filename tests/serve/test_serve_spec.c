@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests serve/spec.c. It fails if a request becomes other words than it says. It fails if one gives
-// the command a path, an option of the machine or a seed. It fails if a value hides an option, or
-// if a limit of its bytes or items is passed.
+// Tests serve/jobs/spec.c. It fails if a request becomes other words than it says. It fails if one
+// gives the command a path, an option of the machine or a seed. It fails if a value hides an
+// option, or if a limit of its bytes or items is passed.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
 
-#include "serve/spec.h"
+#include "serve/jobs/spec.h"
 
 #include <stdio.h>
 #include <stdlib.h>

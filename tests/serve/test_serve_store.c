@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests serve/store.c. It fails if a job is lost or changed when the list is closed. It fails if
-// two jobs of an owner have one key, or a running one is not queued again. It fails if a
-// change is not on the disk, or a removed job still is, or others may read the file, or if the list
-// is opened under one of two names.
+// Tests serve/jobs/store.c. It fails if a job is lost or changed when the list is closed. It fails
+// if two jobs of an owner have one key, or a running one is not queued again. It fails if a change
+// is not on the disk, or a removed job still is, or others may read the file, or if the list is
+// opened under one of two names.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
 
-#include "serve/store.h"
+#include "serve/jobs/store.h"
 
 #include "tests/support/files.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests serve/jobs_upload.c and serve/jobs_quote.c with the command itself (CUTTLE), without HTTP.
-// It fails if a job starts on references that nobody has looked at, or that will not do. It fails
-// if somebody else's upload holds up who need not wait for it, or if references are read behind the
-// end of their job.
+// Tests serve/jobs/jobs_upload.c and serve/jobs/jobs_quote.c with the command itself (CUTTLE),
+// without HTTP. It fails if a job starts on references that nobody has looked at, or that will not
+// do. It fails if somebody else's upload holds up who need not wait for it, or if references are
+// read behind the end of their job.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

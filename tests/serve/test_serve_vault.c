@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests serve/vault.c. It fails if references are not read back as they came, or a word of them is
-// on a disk. It fails if a changed, cut or foreign file is read. It fails if a wiped key is found,
-// or if references are put in place that a power cut may halve.
+// Tests serve/jobs/vault.c. It fails if references are not read back as they came, or a word of
+// them is on a disk. It fails if a changed, cut or foreign file is read. It fails if a wiped key is
+// found, or if references are put in place that a power cut may halve.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
 
-#include "serve/vault.h"
+#include "serve/jobs/vault.h"
 #include "tests/support/files.h"
 
 #include <dlfcn.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests serve/stream.h with an invented libmicrohttpd and clock. It fails if bytes are lost or
+// Tests serve/http/stream.h with an invented libmicrohttpd and clock. It fails if bytes are lost or
 // doubled, or a sender waits for a slow receiver. It fails if a stream that is full for 30 s goes
 // on, or a silent one gets no keep-alive. It fails if a connection sleeps although there are bytes.
 // It fails if one owner frees the other's stream.
-#include "serve/http_exchange.h"
-#include "serve/stream.h"
+#include "serve/http/http_exchange.h"
+#include "serve/http/stream.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// foldings.h: pairs that io/fold.h takes for the same words: one of each rule. Whoever looks for
-// words must find each in place of the other.
+// foldings.h: pairs that io/text/fold.h takes for the same words: one of each rule. Whoever looks
+// for words must find each in place of the other.
 #ifndef CUTTLE_TESTS_SUPPORT_FOLDINGS_H
 #define CUTTLE_TESTS_SUPPORT_FOLDINGS_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// gen_edits FILE... makes edits of receipts, one at a time, and asks workflow/verification of each.
-// It ends with 1, and names the edits, where one is accepted. Each member, at any depth, is left
-// out, made null, another type, below 0, empty, or a list far too long. A receipt may lack some
-// members, and some may be null: the tables below say which.
-#include "io/receipt.h"
-#include "workflow/verification.h"
+// gen_edits FILE... makes edits of receipts, one at a time, and asks workflow/report/verification
+// of each. It ends with 1, and names the edits, where one is accepted. Each member, at any depth,
+// is left out, made null, another type, below 0, empty, or a list far too long. A receipt may lack
+// some members, and some may be null: the tables below say which.
+#include "io/receipts/receipt.h"
+#include "workflow/report/verification.h"
 
 #include <fnmatch.h>
 #include <stdio.h>

@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/source.h"
-#include "io/spans.h"
-#include "io/fold.h"
+#include "io/records/source.h"
+#include "io/documents/spans.h"
+#include "io/text/fold.h"
 #include "tag/names.h"
 #include "tests/support/foldings.h"
 #include "tag/rules.h"
@@ -419,7 +419,7 @@ static void list_of_names(void **state) {
 	names_free(names);
 }
 
-/* A name is found however it is written (io/fold.h), and only with a boundary around it. */
+/* A name is found however it is written (io/text/fold.h), and only with a boundary around it. */
 static void names_are_folded(void **state) {
 	(void)state;
 	for (size_t i = 0; i < 2 * (size_t)FOLDING_COUNT; i++) {

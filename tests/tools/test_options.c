@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests tools/options.c: one table of options that parsing, environment and help read. It fails if
-// a value is parsed wrongly, if a wrong one is accepted, or if the help leaves out an option.
+// Tests tools/common/options.c: one table of options that parsing, environment and help read. It
+// fails if a value is parsed wrongly, if a wrong one is accepted, or if the help leaves out an
+// option.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +9,7 @@
 #include <cmocka.h>
 
 // The command's objects are in no library, so the file under test is compiled in.
-#include "tools/options.c"
+#include "tools/common/options.c"
 
 struct values {
 	const char *name;

@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/binding.h"
-#include "io/ledger.h"
+#include "io/output/binding.h"
+#include "io/ledger/ledger.h"
 #include "tests/support/files.h"
 #include "workflow/ballot.h"
 #include <stdio.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests workflow/evaluation against formulas of its own, on sets made by hand. It fails if a row is
-// compared with other texts than it says, if texts and references are exchanged, if an anchor is
-// another set, or if a number of the table is not that of its column.
+// Tests workflow/evaluate/evaluation against formulas of its own, on sets made by hand. It fails if
+// a row is compared with other texts than it says, if texts and references are exchanged, if an
+// anchor is another set, or if a number of the table is not that of its column.
 #include "measure/mauve.h"
 #include "measure/samples.h"
 #include "measure/scratch.h"
 #include "tests/support/files.h"
 #include "tests/support/tiny_model.h"
-#include "workflow/evaluation.h"
+#include "workflow/evaluate/evaluation.h"
 
 #include <math.h>
 #include <setjmp.h>

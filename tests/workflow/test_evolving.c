@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/journal.h"
+#include "io/output/journal.h"
 #include "tests/support/files.h"
 #include "tests/support/runs.h"
 #include "workflow/evolve.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests workflow/inferring with a tiny model, and a server on this machine in place of the remote
+// Tests workflow/infer with a tiny model, and a server on this machine in place of the remote
 // one. It fails if a request depends on anything but perturbed words and public parameters; if a
 // record has no request, or requests come in another order; if one is sent before all records are
 // perturbed, or a text extended before all replies are there; if a word is drawn again or a reply
@@ -11,11 +11,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/words_file.h"
+#include "io/tables/words_file.h"
 #include "tests/support/files.h"
 #include "tests/support/http_server.h"
 #include "tests/support/tiny_model.h"
-#include "workflow/inferring.h"
+#include "workflow/infer.h"
 #include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -185,19 +185,19 @@ static const struct run_events WORDS_TOLD = {.begin = note_perturb,
                                              .stop = ask_stop,
                                              .end = ignore,
                                              .publish = ignore_receipt};
-static const struct extracting_events FINAL_TOLD = {
+static const struct extract_events FINAL_TOLD = {
     .begin = note_extend, .text = note_final, .stop = ask_stop};
-static const struct inferring_events EVENTS = {.perturb = &WORDS_TOLD,
-                                               .begin = note_send,
-                                               .reply = note_reply,
-                                               .stop = ask_stop,
-                                               .show = keep_shown,
-                                               .extract = &FINAL_TOLD};
+static const struct infer_events EVENTS = {.perturb = &WORDS_TOLD,
+                                           .begin = note_send,
+                                           .reply = note_reply,
+                                           .stop = ask_stop,
+                                           .show = keep_shown,
+                                           .extract = &FINAL_TOLD};
 
-static struct inferring_request make_request(void) {
+static struct infer_request make_request(void) {
 	static char endpoint[64], output[128], words[128], input[128];
-	struct inferring_request request;
-	inferring_default(&request);
+	struct infer_request request;
+	infer_default(&request);
 	(void)snprintf(endpoint, sizeof endpoint, "http://127.0.0.1:%u/v1",
 	               server ? http_server_port(server) : 9u);
 	(void)snprintf(output, sizeof output, "%s", path_of("out.jsonl"));
@@ -216,21 +216,21 @@ static struct inferring_request make_request(void) {
 	return request;
 }
 
-static enum cuttle_status infer(const struct inferring_request *request) {
-	struct inferring inferring;
+static enum cuttle_status infer(const struct infer_request *request) {
+	struct infer infer;
 	told_count = shown_heads = shown_bodies = 0;
 	told[0] = shown[0] = 0;
-	enum cuttle_status status = inferring_check(request, &error);
+	enum cuttle_status status = infer_check(request, &error);
 	if (!status) {
-		status = inferring_make(request, &opened, &inferring, &error);
-		if (!status) status = inferring_run(&inferring, &EVENTS, &error);
-		inferring_free(&inferring);
+		status = infer_make(request, &opened, &infer, &error);
+		if (!status) status = infer_run(&infer, &EVENTS, &error);
+		infer_free(&infer);
 	}
 	return status;
 }
 
 /* Runs in another process, which may kill itself. Returns what waitpid tells. */
-static int infer_apart(const struct inferring_request *request) {
+static int infer_apart(const struct infer_request *request) {
 	int state;
 	const pid_t child = fork();
 	assert_true(child >= 0);
@@ -285,7 +285,7 @@ static void requests_follow_from_what_was_drawn(void **state) {
 	(void)state;
 	fill_answers(TEXTS);
 	serve(TEXTS);
-	struct inferring_request request = make_request();
+	struct infer_request request = make_request();
 	request.perturb.params.insecure = true;
 	request.perturb.params.insecure_seed = 5;
 	request.perturb.pad = true;
@@ -314,7 +314,7 @@ static void every_record_has_its_request(void **state) {
 	                                  "Fay", "Gus,", "Hal",    "ann", "boe", "no JSON"};
 	fill_answers(TEXTS);
 	serve(TEXTS);
-	struct inferring_request request = make_request();
+	struct infer_request request = make_request();
 	char instruction[128];
 	(void)snprintf(instruction, sizeof instruction, "%s", path_of("asked"));
 	put_text("asked", "Go on: <{text}>!");
@@ -352,7 +352,7 @@ static void what_is_shown_is_what_leaves(void **state) {
 	fill_answers(TEXTS);
 	serve(TEXTS);
 	put_text("in.jsonl", FOUR);
-	struct inferring_request request = make_request();
+	struct infer_request request = make_request();
 	request.show = true;
 	assert_int_equal(setenv(REMOTE_VARIABLE, KEY, 1), 0);
 	assert_int_equal(infer(&request), CUTTLE_OK);
@@ -409,7 +409,7 @@ static void phases_are_in_order(void **state) {
 	for (size_t i = 0; i < TEXTS; i++) answers[i].look = look_at_files;
 	serve(TEXTS);
 	put_text("in.jsonl", FOUR);
-	const struct inferring_request request = make_request();
+	const struct infer_request request = make_request();
 	assert_int_equal(infer(&request), CUTTLE_OK);
 	assert_string_equal(told, "bwwwwsrrrrxffff");
 	assert_int_equal(atomic_load(&looks), TEXTS);
@@ -429,7 +429,7 @@ static void phases_are_in_order(void **state) {
 /* ---- failures, stops and kills --------------------------------------------------------------- */
 
 /* The run goes on from `before`, the perturbed texts then: no word is drawn again. */
-static void assert_goes_on(const struct inferring_request *request, const char *before, size_t kept,
+static void assert_goes_on(const struct infer_request *request, const char *before, size_t kept,
                            size_t requests) {
 	assert_int_equal(infer(request), CUTTLE_OK);
 	assert_int_equal(kept_told, kept);
@@ -448,7 +448,7 @@ static void retries_have_the_same_bytes(void **state) {
 	answers[3].head = NULL;
 	serve(TEXTS + 2);
 	put_text("in.jsonl", FOUR);
-	const struct inferring_request request = make_request();
+	const struct infer_request request = make_request();
 	assert_int_equal(infer(&request), CUTTLE_OK);
 	assert_int_equal(http_server_requests(server), TEXTS + 2);
 	assert_string_equal(request_of(1), request_of(2));
@@ -485,7 +485,7 @@ static void failures_keep_what_stands(void **state) {
 		if (!cases[i].most) answers[2] = cases[i].answer;
 		serve(asked + TEXTS - 2);
 		put_text("in.jsonl", FOUR);
-		struct inferring_request request = make_request();
+		struct infer_request request = make_request();
 		request.remote.retries = 0;
 		request.remote.max_requests = cases[i].most;
 		assert_int_equal(infer(&request), cases[i].status);
@@ -520,7 +520,7 @@ static void stopped_runs_go_on(void **state) {
 	for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
 		fill_answers(TEXTS);
 		serve(TEXTS);
-		const struct inferring_request request = make_request();
+		const struct infer_request request = make_request();
 		end_at(stops[i].letter, stops[i].after, false);
 		assert_int_equal(infer(&request), CUTTLE_PARTIAL);
 		assert_string_equal(told, stops[i].told);
@@ -555,7 +555,7 @@ static void killed_runs_go_on(void **state) {
 	fill_answers(TEXTS);
 	serve(TEXTS);
 	put_text("in.jsonl", FOUR);
-	const struct inferring_request request = make_request();
+	const struct infer_request request = make_request();
 	char *journal = NULL, *perturbed = NULL, *replies = NULL;
 	for (size_t i = 0; i < sizeof kills / sizeof *kills; i++) {
 		end_at(kills[i].letter, kills[i].after, true);
@@ -605,7 +605,7 @@ static void a_lost_reply_is_asked_for_again(void **state) {
 	answers[1].look = kill_who_asks;
 	serve(TEXTS + 1);
 	put_text("in.jsonl", FOUR);
-	const struct inferring_request request = make_request();
+	const struct infer_request request = make_request();
 	const pid_t child = fork();
 	assert_true(child >= 0);
 	if (!child) _exit((int)infer(&request));
@@ -628,7 +628,7 @@ static void another_input_is_refused(void **state) {
 	fill_answers(TEXTS);
 	serve(TEXTS);
 	put_text("in.jsonl", FOUR);
-	const struct inferring_request request = make_request();
+	const struct infer_request request = make_request();
 	end_at('w', 1, true);
 	assert_true(WIFSIGNALED(infer_apart(&request)));
 	end_at(0, 0, false);
@@ -673,13 +673,13 @@ static void replies_of_another_command(void **state) {
 	put_text("asked", "Again: {text}");
 	char instruction[128], elsewhere[64];
 	(void)snprintf(instruction, sizeof instruction, "%s", path_of("asked"));
-	struct inferring_request request = make_request();
+	struct infer_request request = make_request();
 	assert_int_equal(infer(&request), CUTTLE_OK);
 	char *before = text_of_file("out.perturbed.jsonl");
 	(void)snprintf(elsewhere, sizeof elsewhere, "http://localhost:%u/v1",
 	               http_server_port(server));
 	for (int i = 0; i < 4; i++) {
-		struct inferring_request other = make_request();
+		struct infer_request other = make_request();
 		if (i == 0) other.instruction = instruction;
 		else if (i == 1) other.remote.model = "far-2";
 		else if (i == 2) other.remote.max_tokens = 149;
@@ -705,7 +705,7 @@ static void wrong_instructions(void **state) {
 	char instruction[128];
 	(void)snprintf(instruction, sizeof instruction, "%s", path_of("asked"));
 	put_text("in.jsonl", FOUR);
-	struct inferring_request request = make_request();
+	struct infer_request request = make_request();
 	request.instruction = instruction;
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		put_text("asked", wrong[i]);
@@ -722,7 +722,7 @@ static void wrong_instructions(void **state) {
 static void wrong_keys(void **state) {
 	(void)state;
 	put_text("in.jsonl", FOUR);
-	const struct inferring_request request = make_request();
+	const struct infer_request request = make_request();
 	assert_int_equal(setenv(REMOTE_VARIABLE, "two words", 1), 0);
 	assert_int_equal(infer(&request), CUTTLE_USAGE);
 	assert_string_equal(told, "");
@@ -737,8 +737,8 @@ static void paths_that_collide(void **state) {
 	for (size_t i = 0; i < sizeof WRITTEN / sizeof *WRITTEN; i++) {
 		(void)snprintf(path, sizeof path, "%s", path_of(WRITTEN[i]));
 		for (int j = 0; j < 7; j++) {
-			struct inferring_request request = make_request();
-			assert_int_equal(inferring_check(&request, &error), CUTTLE_OK);
+			struct infer_request request = make_request();
+			assert_int_equal(infer_check(&request, &error), CUTTLE_OK);
 			if (j == 0) request.perturb.words = path;
 			else if (j == 1)
 				request.perturb.common.model = request.extract.model = path;
@@ -747,15 +747,15 @@ static void paths_that_collide(void **state) {
 			else if (j == 4) request.extract.prompt = path;
 			else if (j == 5) request.remote.key_file = path;
 			else request.remote.ca_file = path;
-			assert_int_equal(inferring_check(&request, &error), CUTTLE_USAGE);
+			assert_int_equal(infer_check(&request, &error), CUTTLE_USAGE);
 		}
 	}
-	struct inferring_request request = make_request();
+	struct infer_request request = make_request();
 	request.perturb.common.input = "-";
-	assert_int_equal(inferring_check(&request, &error), CUTTLE_USAGE);
+	assert_int_equal(infer_check(&request, &error), CUTTLE_USAGE);
 	request = make_request();
 	request.output = "-";
-	assert_int_equal(inferring_check(&request, &error), CUTTLE_USAGE);
+	assert_int_equal(infer_check(&request, &error), CUTTLE_USAGE);
 }
 
 /* ---- the program ----------------------------------------------------------------------------- */
@@ -782,7 +782,7 @@ static void write_words(void) {
 	cuttle_words_free(&list);
 }
 
-static int prepare_inferring(void **state) {
+static int prepare_infer(void **state) {
 	(void)state;
 	// A process that was forked has no other threads, so the model may not have any.
 	struct cuttle_model_params params;
@@ -799,7 +799,7 @@ static int prepare_inferring(void **state) {
 	return setup_open(path_of("m.gguf"), &params, &opened, &error) ? -1 : 0;
 }
 
-static int remove_inferring(void **state) {
+static int remove_infer(void **state) {
 	(void)state;
 	static const char *const names[] = {"m.gguf", "in.jsonl", "w.cw", "asked"};
 	cuttle_model_free(&opened.model);
@@ -823,11 +823,11 @@ int main(void) {
 	                                   cmocka_unit_test(paths_that_collide)};
 #ifndef CUTTLE_CURL
 	(void)tests;
-	(void)prepare_inferring;
-	(void)remove_inferring;
+	(void)prepare_infer;
+	(void)remove_infer;
 	printf("skipped: cuttle was built without libcurl\n");
 	return 0;
 #else
-	return cmocka_run_group_tests(tests, prepare_inferring, remove_inferring);
+	return cmocka_run_group_tests(tests, prepare_infer, remove_infer);
 #endif
 }

@@ -9,10 +9,10 @@
 
 #include "tests/support/files.h"
 #include "tests/support/runs.h"
-#include "workflow/auditing.h"
-#include "workflow/evaluating.h"
+#include "workflow/audit/audit.h"
+#include "workflow/evaluate/evaluate.h"
 #include "workflow/evolve.h"
-#include "workflow/extracting.h"
+#include "workflow/extract.h"
 #include "workflow/perturb.h"
 #include "workflow/references.h"
 #include "workflow/sanitize.h"
@@ -99,74 +99,74 @@ static void rewriting_locks(void **state) {
 }
 
 /* Documents, and the notes of others. */
-static void extracting_locks(void **state) {
+static void extract_locks(void **state) {
 	(void)state;
-	static const struct extracting_events events = {NULL, tell_count, tell_event, stop_at_once};
-	struct extracting_request request;
-	struct extracting extracting;
-	extracting_default(&request);
+	static const struct extract_events events = {NULL, tell_count, tell_event, stop_at_once};
+	struct extract_request request;
+	struct extract extract;
+	extract_default(&request);
 	request.input = input;
 	request.replies = others;
 	request.output = out;
 	request.lock = true;
 	request.params.tokens = 4;
-	assert_int_equal(extracting_make(&request, opened.model, &extracting, &error), CUTTLE_OK);
-	assert_int_equal(extracting_run(&request, &extracting, &events, &error), CUTTLE_PARTIAL);
+	assert_int_equal(extract_make(&request, opened.model, &extract, &error), CUTTLE_OK);
+	assert_int_equal(extract_run(&request, &extract, &events, &error), CUTTLE_PARTIAL);
 	assert_true(was_locked(RECORD));
 	assert_true(was_locked(OTHER));
-	extracting_free(&extracting);
+	extract_free(&extract);
 }
 
-static void evaluating_locks(void **state) {
+static void evaluate_locks(void **state) {
 	(void)state;
-	static const struct evaluating_events events = {NULL, tell_count, tell_event, stop_at_once};
+	static const struct evaluate_events events = {NULL, tell_count, tell_event, stop_at_once};
 	const char *const runs[] = {others};
-	struct evaluating_request request;
-	struct evaluating_asked asked = {0};
+	struct evaluate_request request;
+	struct evaluate_asked asked = {0};
 	struct evaluation table;
-	evaluating_default(&request);
+	evaluate_default(&request);
 	request.runs = runs;
 	request.run_count = 1;
 	request.against = input;
 	request.output = "-";
-	request.privacy = EVALUATING_PRIVATE;
+	request.privacy = EVALUATE_PRIVATE;
 	request.lock = true;
-	assert_int_equal(evaluating_run(&request, &opened, &events, &asked, &table, &error),
+	assert_int_equal(evaluate_run(&request, &opened, &events, &asked, &table, &error),
 	                 CUTTLE_PARTIAL);
 	assert_true(was_locked(RECORD));
 	assert_true(was_locked(OTHER));
-	evaluating_close(&asked);
+	evaluate_close(&asked);
 }
 
 static void overlap_locks(void **state) {
 	(void)state;
-	static const struct auditing_events events = {NULL, tell_count, tell_event, stop_at_once};
-	struct auditing_request request;
+	static const struct audit_events events = {NULL, tell_count, tell_event, stop_at_once};
+	struct audit_request request;
 	struct audit audit;
-	auditing_default(&request, AUDIT_OVERLAP);
+	audit_default(&request, AUDIT_OVERLAP);
 	request.run.common.input = input;
 	request.run.common.lock = true;
 	request.held_out = others;
 	request.texts = others;
-	request.privacy = AUDITING_PRIVATE;
-	assert_int_equal(auditing_run(&request, &opened, &events, &audit, &error), CUTTLE_PARTIAL);
+	request.privacy = AUDIT_PRIVATE;
+	assert_int_equal(audit_run(&request, &opened, &events, &audit, &error), CUTTLE_PARTIAL);
 	assert_true(was_locked(RECORD));
 	assert_true(was_locked(OTHER));
 }
 
-static void auditing_locks(void **state) {
+static void audit_locks(void **state) {
 	(void)state;
-	static const struct auditing_events events = {NULL, tell_count, tell_event, stop_at_once};
-	struct auditing_request request;
+	static const struct audit_events events = {NULL, tell_count, tell_event, stop_at_once};
+	struct audit_request request;
 	struct audit audit;
-	auditing_default(&request, AUDIT_INVARIANT);
+	audit_default(&request, AUDIT_INVARIANT);
 	request.run.plan.clip = 1;
 	request.run.plan.batch = 2;
 	request.run.plan.tokens = 3;
 	request.run.common.input = input;
 	request.run.common.lock = true;
-	request.privacy = AUDITING_PRIVATE;
-	assert_int_equal(auditing_run(&request, &opened, &events, &audit, &error), CUTTLE_PARTIAL);
+	request.privacy = AUDIT_PRIVATE;
+	assert_int_equal(audit_run(&request, &opened, &events, &audit, &error), CUTTLE_PARTIAL);
 	assert_true(was_locked(RECORD));
 }
 
@@ -260,9 +260,9 @@ int main(void) {
 	    cmocka_unit_test_setup(evolving_locks, forget_locked),
 	    cmocka_unit_test_setup(perturbing_locks, forget_locked),
 	    cmocka_unit_test_setup(rewriting_locks, forget_locked),
-	    cmocka_unit_test_setup(extracting_locks, forget_locked),
-	    cmocka_unit_test_setup(evaluating_locks, forget_locked),
-	    cmocka_unit_test_setup(auditing_locks, forget_locked),
+	    cmocka_unit_test_setup(extract_locks, forget_locked),
+	    cmocka_unit_test_setup(evaluate_locks, forget_locked),
+	    cmocka_unit_test_setup(audit_locks, forget_locked),
 	    cmocka_unit_test_setup(overlap_locks, forget_locked),
 	    cmocka_unit_test_setup(a_run_locks, forget_locked),
 	    cmocka_unit_test_setup(a_shard_locks, forget_locked),

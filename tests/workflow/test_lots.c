@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/claim.h"
-#include "io/ledger.h"
+#include "io/receipts/claim.h"
+#include "io/ledger/ledger.h"
 #include "tests/support/files.h"
 #include "tests/support/runs.h"
 #include "tests/support/statistics.h"
@@ -351,7 +351,7 @@ static void check_receipt(void) {
 	struct claim claim;
 	char *receipt = output_receipt_beside(out);
 	assert_int_equal(attest_open(receipt, &attested, &error), CUTTLE_OK);
-	assert_int_equal(claim_read(&RECEIPT_KIND, &attested, &claim, &error), CUTTLE_OK);
+	assert_int_equal(claim_read(&GENERATE_KIND, &attested, &claim, &error), CUTTLE_OK);
 	assert_int_equal(claim_check(&claim, NULL, &error), CUTTLE_OK);
 	claim_free(&claim);
 	free(receipt);
@@ -376,7 +376,7 @@ static void ledgers(void **state) {
 		struct attested attested;
 		struct claim claim;
 		assert_int_equal(attest_open(receipt, &attested, &error), CUTTLE_OK);
-		assert_int_equal(claim_read(&RECEIPT_KIND, &attested, &claim, &error), CUTTLE_OK);
+		assert_int_equal(claim_read(&GENERATE_KIND, &attested, &claim, &error), CUTTLE_OK);
 		assert_int_equal(claim_check(&claim, NULL, &error), CUTTLE_OK);
 		assert_true(((const struct receipt *)claim.receipt)->guarantee.accountant ==
 		            CUTTLE_EXACT);
@@ -477,7 +477,7 @@ static void edited_receipts(void **state) {
 		files_put(path, bytes, size);
 		free(bytes);
 		assert_int_equal(attest_open(path, &attested, &error), CUTTLE_OK);
-		assert_int_equal(claim_read(&RECEIPT_KIND, &attested, &claim, &error), CUTTLE_OK);
+		assert_int_equal(claim_read(&GENERATE_KIND, &attested, &claim, &error), CUTTLE_OK);
 		assert_int_equal(claim_check(&claim, NULL, &error),
 		                 edits[i].factor == 1 ? CUTTLE_OK : CUTTLE_LEDGER);
 		claim_free(&claim);

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/words_file.h"
+#include "io/tables/words_file.h"
 #include "tests/support/files.h"
 #include "workflow/perturb.h"
 #include <fcntl.h>

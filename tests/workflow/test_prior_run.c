@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "engine/cuttle/prior.h"
-#include "io/ledger.h"
+#include "io/ledger/ledger.h"
 #include "tests/support/files.h"
 #include "tests/support/runs.h"
 #include <math.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests workflow/reporting where the command cannot: the numbers that a page computes itself. It
-// fails if alarms are more than a guarantee allows or fewer than it allows some test, if a row's
+// Tests workflow/report/report where the command cannot: the numbers that a page computes itself.
+// It fails if alarms are more than a guarantee allows or fewer than it allows some test, if a row's
 // number is taken from another column, or if a file without a receipt makes a report.
 #include "tests/support/files.h"
-#include "workflow/reporting.h"
+#include "workflow/report/report.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -19,15 +19,15 @@ static void test_alarms(void **state) {
 	(void)state;
 	for (double epsilon = 0.125; epsilon < 12; epsilon *= 2) {
 		const double wrong = 1 / (1 + exp(epsilon));
-		assert_true(fabs(reporting_alarms(epsilon, 0, wrong) - (1 - wrong)) < 1e-12);
+		assert_true(fabs(report_alarms(epsilon, 0, wrong) - (1 - wrong)) < 1e-12);
 	}
-	assert_true(reporting_alarms(3, 1e-6, 0) == 1e-6);
-	assert_true(reporting_alarms(3, 1e-6, 1) == 1);
-	assert_true(reporting_alarms(300, 0, 0.5) == 1);
-	assert_true(fabs(reporting_alarms(0, 0, 0.25) - 0.25) < 1e-15);
+	assert_true(report_alarms(3, 1e-6, 0) == 1e-6);
+	assert_true(report_alarms(3, 1e-6, 1) == 1);
+	assert_true(report_alarms(300, 0, 0.5) == 1);
+	assert_true(fabs(report_alarms(0, 0, 0.25) - 0.25) < 1e-15);
 	// Two lines: e^3 * .01 + 1e-6, and 1 - e^-3 * (1 - 1e-6 - .2).
-	assert_true(fabs(reporting_alarms(3, 1e-6, 0.01) - 0.20085636923187668) < 1e-12);
-	assert_true(fabs(reporting_alarms(3, 1e-6, 0.2) - 0.9601703950926719) < 1e-12);
+	assert_true(fabs(report_alarms(3, 1e-6, 0.01) - 0.20085636923187668) < 1e-12);
+	assert_true(fabs(report_alarms(3, 1e-6, 0.2) - 0.9601703950926719) < 1e-12);
 }
 
 static void test_cells(void **state) {
@@ -35,12 +35,12 @@ static void test_cells(void **state) {
 	double value, error;
 	json_t *row = json_pack("{s:{s:f, s:f}, s:{s:f}, s:{s:n}}", "mauve", "value", 0.5, "error",
 	                        0.25, "mauve_5", "value", 0.125, "perplexity", "value");
-	assert_true(reporting_cell(row, EVALUATION_MAUVE, &value, &error));
+	assert_true(report_cell(row, EVALUATION_MAUVE, &value, &error));
 	assert_true(value == 0.5 && error == 0.25);
-	assert_true(reporting_cell(row, EVALUATION_FINE, &value, &error));
+	assert_true(report_cell(row, EVALUATION_FINE, &value, &error));
 	assert_true(value == 0.125 && isnan(error));
-	assert_false(reporting_cell(row, EVALUATION_PERPLEXITY, &value, &error));
-	assert_false(reporting_cell(row, EVALUATION_LENGTH, &value, &error));
+	assert_false(report_cell(row, EVALUATION_PERPLEXITY, &value, &error));
+	assert_false(report_cell(row, EVALUATION_LENGTH, &value, &error));
 	json_decref(row);
 }
 
@@ -52,7 +52,7 @@ static enum cuttle_status report_text(const char *text, bool publish, struct rep
 	const char *const files[] = {path};
 	const struct report_request request = {.files = files, .file_count = 1, .publish = publish};
 	struct cuttle_error error;
-	const enum cuttle_status status = reporting_make(&request, report, &error);
+	const enum cuttle_status status = report_make(&request, report, &error);
 	unlink(path);
 	return status;
 }
@@ -69,16 +69,16 @@ static void test_files(void **state) {
 	assert_int_equal(report_text(AUDIT("false", "null", ""), false, &report), CUTTLE_USAGE);
 	assert_int_equal(report.audit_count, 1);
 	assert_int_equal(report.unguarded, 0);
-	reporting_free(&report);
+	report_free(&report);
 	assert_int_equal(report_text(AUDIT("true", "\"PRIVATE: x\"", ""), false, &report),
 	                 CUTTLE_USAGE);
 	assert_int_equal(report.unguarded, 1);
-	reporting_free(&report);
+	report_free(&report);
 	assert_int_equal(report_text(AUDIT("true", "\"PRIVATE: x\"", ""), true, &report),
 	                 CUTTLE_USAGE);
 	assert_int_equal(report.audit_count, 0);
 	assert_int_equal(report.left_out, 1);
-	reporting_free(&report);
+	report_free(&report);
 	static const struct {
 		const char *text;
 		enum cuttle_status status;
@@ -100,13 +100,13 @@ static void test_files(void **state) {
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		if (report_text(wrong[i].text, false, &report) != wrong[i].status)
 			fail_msg("%s", wrong[i].text);
-		reporting_free(&report);
+		report_free(&report);
 	}
 	// A bound above what is claimed contradicts it, whatever the file says of itself.
 	assert_int_equal(
 	    report_text(AUDIT("false", "null", "\"epsilon_at_least_sure\":3.5"), true, &report),
 	    CUTTLE_LEDGER);
-	reporting_free(&report);
+	report_free(&report);
 }
 
 int main(void) {

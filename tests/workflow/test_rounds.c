@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/claim.h"
+#include "io/receipts/claim.h"
 #include "tests/support/files.h"
 #include "tests/support/runs.h"
 #include "tests/support/tiny_model.h"
@@ -365,7 +365,7 @@ static void receipts(void **state) {
 		files_put(path, bytes, size);
 		free(bytes);
 		assert_int_equal(attest_open(path, &attested, &error), CUTTLE_OK);
-		assert_int_equal(claim_read(&RECEIPT_KIND, &attested, &claim, &error),
+		assert_int_equal(claim_read(&GENERATE_KIND, &attested, &claim, &error),
 		                 edits[i].read);
 		if (!edits[i].read)
 			assert_int_equal(claim_check(&claim, NULL, &error), edits[i].checked);

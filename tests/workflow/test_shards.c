@@ -11,11 +11,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/ledger.h"
-#include "io/pages.h"
+#include "io/ledger/ledger.h"
+#include "io/disk/pages.h"
 #include "tests/support/files.h"
 #include "tests/support/runs.h"
-#include "workflow/merging.h"
+#include "workflow/merge.h"
 #include "workflow/generate.h"
 #include "workflow/shards.h"
 #include <fcntl.h>
@@ -424,7 +424,7 @@ static void draw_all(struct run_shard *shard) {
 static void a_line_that_claims_many_tokens_takes_no_memory(void **state) {
 	(void)state;
 	struct run_shard shard;
-	struct merging_result result;
+	struct merge_result result;
 	char output[64], receipt[128], before[HASH_TEXT], after[HASH_TEXT];
 	open_run();
 	draw_all(&shard);
@@ -433,7 +433,7 @@ static void a_line_that_claims_many_tokens_takes_no_memory(void **state) {
 	(void)snprintf(receipt, sizeof receipt, "%s", path);
 	free(path);
 	(void)snprintf(output, sizeof output, "%s/out.jsonl", folder);
-	const struct merging_request request = {
+	const struct merge_request request = {
 	    .folder = run_folder, .common.output = output, .common.now = 1700000000};
 	static const char *const edits[][2] = {{"\"tokens\":", "\"tokens\":100000000"},
 	                                       {"\"index\":1", "\"index\":0"},
@@ -447,7 +447,7 @@ static void a_line_that_claims_many_tokens_takes_no_memory(void **state) {
 		edit_file(shard.lines, edits[i][0], edits[i][1]);
 		assert_int_equal(hash_file(shard.lines, after, &error), CUTTLE_OK);
 		edit_file(receipt, before, after);
-		assert_int_equal(merging_run(&request, &result, &error), CUTTLE_LEDGER);
+		assert_int_equal(merge_outputs(&request, &result, &error), CUTTLE_LEDGER);
 		assert_non_null(strstr(error.message, "none that cuttle writes"));
 		assert_in_range(most_memory(), memory, memory + (1 << 20));
 		free(result.lacking);
@@ -473,13 +473,13 @@ static void refuses_members(const char *what) {
 
 static enum cuttle_status merge_run(void) {
 	char output[64];
-	struct merging_result result;
+	struct merge_result result;
 	(void)snprintf(output, sizeof output, "%s/out.jsonl", folder);
-	const struct merging_request request = {.folder = run_folder,
-	                                        .common.output = output,
-	                                        .common.ledger = ledger_path,
-	                                        .common.now = 1700000000};
-	const enum cuttle_status status = merging_run(&request, &result, &error);
+	const struct merge_request request = {.folder = run_folder,
+	                                      .common.output = output,
+	                                      .common.ledger = ledger_path,
+	                                      .common.now = 1700000000};
+	const enum cuttle_status status = merge_outputs(&request, &result, &error);
 	free(result.lacking);
 	assert_int_equal(access(output, F_OK), status ? -1 : 0);
 	if (!status) assert_int_equal(unlink(output), 0);

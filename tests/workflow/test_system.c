@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/ledger.h"
+#include "io/ledger/ledger.h"
 #include "tests/support/files.h"
 #include "workflow/run.h"
 #include <stdio.h>

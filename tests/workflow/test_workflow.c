@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/journal.h"
-#include "io/ledger.h"
+#include "io/output/journal.h"
+#include "io/ledger/ledger.h"
 #include "tests/support/files.h"
 #include "tests/support/runs.h"
 #include "workflow/generate.h"

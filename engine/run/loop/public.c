@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// public.c: scorers and public jobs, see cuttle/public.h.
+// To the loop of generate.h each text of a public job is a batch that may pay nothing: the plan's
+// mechanism is told that all of T is spent, so every token comes from the public row alone.
+#include "engine/cuttle/public.h"
+
+#include "base/misuse.h"
+#include "engine/forward/lockstep.h"
+#include "engine/forward/score.h"
+#include "engine/params.h"
+#include "engine/run/plan/capacity.h"
+#include "engine/run/loop/generate.h"
+#include "engine/run/plan/plan.h"
+#include "engine/status.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ln p is rounded to so many parts of a nat. Sums of whole numbers have no order, and the last
+ * digit of a mathematical library decides nothing. */
+#define LOGPROB_PARTS 65536.0
+
+/* ---- scoring --------------------------------------------------------------------------------- */
+
+struct cuttle_scorer {
+	const struct model *model;
+	struct scorer *scorer;
+	size_t context; /* tokens of a prompt and its text, at most */
+};
+
+enum cuttle_status cuttle_scorer_make(struct cuttle_model *model, uint32_t context,
+                                      struct cuttle_scorer **out, struct cuttle_error *error) {
+	REQUIRE(model && out);
+	struct cuttle_scorer *made = *out = calloc(1, sizeof *made);
+	if (!made) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	made->model = &model->model;
+	enum cuttle_status status = model_needs_weights(made->model, error);
+	if (!status) status = capacity_context(made->model, context, &made->context, error);
+	// Without OpenBLAS: its bits would depend on what stands in the cache already.
+	if (!status) status = scorer_new(made->model, made->context, false, &made->scorer, error);
+	if (status) cuttle_scorer_free(out);
+	return status;
+}
+
+void cuttle_scorer_free(struct cuttle_scorer **scorer) {
+	if (!scorer || !*scorer) return;
+	scorer_free(&(*scorer)->scorer);
+	free(*scorer);
+	*scorer = NULL;
+}
+
+/* The mean of ids[first] .. ids[count - 1], rounded as public.h says. */
+static enum cuttle_status average_logprobs(struct scorer *scorer, const int32_t *ids, size_t count,
+                                           size_t first, double *mean, struct cuttle_error *error) {
+	const size_t scored = count - first;
+	double *logprobs = calloc(scored, sizeof *logprobs);
+	int32_t *top1 = calloc(scored, sizeof *top1);
+	enum cuttle_status status;
+	int64_t sum = 0;
+	if (logprobs && top1) {
+		status = scorer_read(scorer, ids, count, first, logprobs, top1, error);
+		for (size_t i = 0; i < scored && !status; i++)
+			sum += llround(logprobs[i] * LOGPROB_PARTS);
+		if (!status) *mean = (double)sum / LOGPROB_PARTS / (double)scored;
+	} else {
+		status = status_fail(error, CUTTLE_NOMEM, "out of memory");
+	}
+	free(logprobs);
+	free(top1);
+	return status;
+}
+
+/* Scores a text behind a prompt that was written. */
+static enum cuttle_status score_behind(const struct cuttle_scorer *s, const struct tokens *prompt,
+                                       uint32_t most, const char *text, size_t size, double *mean,
+                                       struct cuttle_error *error) {
+	const struct vocab *vocab = s->model->vocab;
+	const size_t capacity = prompt->count + cuttle_tokens_bound(size);
+	int32_t *ids = calloc(capacity, sizeof *ids);
+	if (!ids) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	memcpy(ids, prompt->ids, prompt->count * sizeof *ids);
+	size_t count = prompt->count;
+	enum cuttle_status status =
+	    vocab_tokenize_piece(vocab, vocab_lead_after(vocab, ids[count - 1]), text, size, false,
+	                         ids, capacity, &count, error);
+	if (count - prompt->count > most) count = prompt->count + most;
+	if (!status && count > s->context)
+		status = status_fail(error, CUTTLE_USAGE,
+		                     "prompt (%zu tokens) and text (%zu) exceed a context of %zu",
+		                     prompt->count, count - prompt->count, s->context);
+	*mean = NAN;
+	if (!status && count > prompt->count)
+		status = average_logprobs(s->scorer, ids, count, prompt->count, mean, error);
+	free(ids);
+	return status;
+}
+
+enum cuttle_status cuttle_scorer_mean(struct cuttle_scorer *scorer,
+                                      const struct cuttle_plan_params *given, const char *heading,
+                                      const char *text, size_t size, double *mean,
+                                      struct cuttle_error *error) {
+	REQUIRE(scorer && given && text && mean);
+	struct cuttle_plan_params params;
+	struct prompt prompt;
+	cuttle_plan_params_default(&params);
+	enum cuttle_status status =
+	    params_take(&params, sizeof params, given, "struct cuttle_plan_params", error);
+	if (!status) status = prompt_write(scorer->model, &params, heading, &prompt, error);
+	if (status) return status;
+	status = score_behind(scorer, &prompt.whole, params.tokens, text, size, mean, error);
+	prompt_free(&prompt);
+	return status;
+}
+
+/* ---- a public job ---------------------------------------------------------------------------- */
+
+struct public_run {
+	struct cuttle_plan *plan;
+	const struct cuttle_public_job *job;
+	struct prompt prompt; /* of the text whose context was written last */
+};
+
+static struct batch_terms terms_of_public(void *self, size_t text) {
+	const struct public_run *run = self;
+	(void)text;
+	return (struct batch_terms){&run->plan->mechanism, 0, true};
+}
+
+static enum cuttle_status write_public_context(void *self, size_t text, bool alone, int32_t *ids,
+                                               struct tokens *context, struct place_context *places,
+                                               struct cuttle_error *error) {
+	struct public_run *run = self;
+	const struct cuttle_guarantee *g = &run->plan->guarantee;
+	struct cuttle_plan_params params;
+	const char *heading = NULL;
+	(void)alone;
+	(void)ids;
+	(void)places;
+	cuttle_plan_params_default(&params);
+	run->job->prompt(run->job->user, text, &params, &heading);
+	prompt_free(&run->prompt);
+	const enum cuttle_status status =
+	    prompt_write(run->plan->model, &params, heading, &run->prompt, error);
+	if (status) return status;
+	*context = run->prompt.whole;
+	return context->count + g->tokens <= g->context
+	           ? CUTTLE_OK
+	           : status_fail(error, CUTTLE_USAGE,
+	                         "prompt (%zu tokens) and text (%u) exceed a context of %u",
+	                         (size_t)context->count, g->tokens, g->context);
+}
+
+static enum cuttle_status generate_public(struct public_run *run, const struct logit_source *source,
+                                          struct cuttle_error *error) {
+	struct cuttle_plan *plan = run->plan;
+	const struct cuttle_public_job *job = run->job;
+	const struct generation generation = {.model = plan->model,
+	                                      .rules = {.vocab = plan->model->vocab,
+	                                                .stops = &plan->stops,
+	                                                .tokens = plan->guarantee.tokens,
+	                                                .length = plan->guarantee.tokens},
+	                                      .texts = job->texts,
+	                                      .seeded = &plan->seeded,
+	                                      .self = run,
+	                                      .terms = terms_of_public,
+	                                      .contexts = write_public_context,
+	                                      .user = job->user,
+	                                      .drawn = job->drawn,
+	                                      .token = job->token,
+	                                      .text = job->text,
+	                                      .progress = job->progress};
+	return generate_run(&generation, source, error);
+}
+
+void cuttle_public_job_default(struct cuttle_public_job *job) {
+	*job = (struct cuttle_public_job){.struct_size = sizeof *job};
+}
+
+enum cuttle_status cuttle_public_run(struct cuttle_plan *plan,
+                                     const struct cuttle_public_job *given,
+                                     struct cuttle_error *error) {
+	REQUIRE(plan && given);
+	struct cuttle_public_job job;
+	struct lockstep *lockstep;
+	cuttle_public_job_default(&job);
+	enum cuttle_status status =
+	    params_take(&job, sizeof job, given, "struct cuttle_public_job", error);
+	if (!status) status = capacity_check(job.parallel, 0, error);
+	if (status) return status;
+	REQUIRE(job.prompt && job.text && !plan->guarantee.private_output);
+	const size_t context = plan->guarantee.context,
+	             slots = capacity_slots(plan->model, 0, context, job.parallel);
+	const struct lockstep_params params = {.slots = job.texts && job.texts < slots ? job.texts
+	                                                                               : slots,
+	                                       .context = context,
+	                                       .chunk = plan->chunk};
+	status = capacity_fits(capacity_bytes(plan->model, &params, 0), &params,
+	                       "lower --ctx-size or --parallel", error);
+	if (!status) status = lockstep_new(plan->model, &params, &lockstep, error);
+	if (status) return status;
+	struct public_run run = {.plan = plan, .job = &job};
+	const struct logit_source source = lockstep_source(lockstep);
+	plan->seeded = (struct seeded){.seed = job.seed};
+	status = generate_public(&run, &source, error);
+	prompt_free(&run.prompt);
+	lockstep_free(&lockstep);
+	return status;
+}

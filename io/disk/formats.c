@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of foreign formats, and how it is searched: from the top, by ending or by first bytes.
+// The first row that fits names the format.
+#include "io/disk/formats.h"
+
+#include "io/disk/fail.h"
+#include "io/disk/file.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_ENDINGS = 4 }; /* of one format */
+
+static const struct format {
+	const char *name;                  /* in messages, after "FILE is" */
+	const char *advice;                /* a command; its one %s stands for the file */
+	const char *mark;                  /* the first bytes; "" = this format has no mark */
+	size_t mark_size;                  /* bytes */
+	const char *endings[MOST_ENDINGS]; /* NULL behind the last */
+	bool text;                         /* a file that cuttle writes may have this ending */
+} FORMATS[] = {
+#define MARK(literal) .mark = (literal), .mark_size = sizeof(literal) - 1
+    {"compressed by gzip", "zcat %s | cuttle VERB -i - ...", MARK("\x1f\x8b\x08"), {".gz"}},
+    {"compressed by zstd", "zstdcat %s | cuttle VERB -i - ...", MARK("\x28\xb5\x2f\xfd"), {".zst"}},
+    {"compressed by bzip2", "bzcat %s | cuttle VERB -i - ...", MARK("BZh91AY&SY"), {".bz2"}},
+    {"compressed by xz", "xzcat %s | cuttle VERB -i - ...", MARK("\xfd\x37zXZ\0"), {".xz"}},
+    // Most office files (.xlsx, .docx, .odt ...) are zip archives and begin as any zip archive
+    // does. So only the ending tells them apart.
+    {"a workbook",
+     "libreoffice --headless --convert-to csv %s",
+     MARK(""),
+     {".xlsx", ".xls", ".ods"}},
+    {"a document of a word processor",
+     "libreoffice --headless --convert-to txt:Text %s, then one {\"text\": ...} a line",
+     MARK(""),
+     {".docx", ".doc", ".odt", ".rtf"}},
+    {"a zip archive", "unzip -p %s | cuttle VERB -i - ...", MARK("PK\x03\x04"), {".zip"}},
+    {"Parquet",
+     "python3 -c \"import pandas; pandas.read_parquet('%s').to_json('out.jsonl', orient='records', "
+     "lines=True)\"",
+     MARK("PAR1\x15"),
+     {".parquet"}},
+    {"a PDF", "pdftotext %s - | jq -cRs '{text: .}' >>out.jsonl", MARK("%PDF-"), {".pdf"}},
+    {"a database of SQLite",
+     "sqlite3 -csv -header %s 'select * from TABLE' >out.csv",
+     MARK("SQLite format 3\0"),
+     {".sqlite", ".sqlite3", ".db"}},
+    // UTF-32 must stand before UTF-16: its mark ff fe 00 00 begins with ff fe, the mark of UTF-16.
+    {"text in UTF-32",
+     "iconv -f UTF-32 -t UTF-8 %s | cuttle VERB -i - ...",
+     MARK("\xff\xfe\0\0"),
+     {0}},
+    {"text in UTF-32",
+     "iconv -f UTF-32 -t UTF-8 %s | cuttle VERB -i - ...",
+     MARK("\0\0\xfe\xff"),
+     {0}},
+    {"text in UTF-16", "iconv -f UTF-16 -t UTF-8 %s | cuttle VERB -i - ...", MARK("\xff\xfe"), {0}},
+    {"text in UTF-16", "iconv -f UTF-16 -t UTF-8 %s | cuttle VERB -i - ...", MARK("\xfe\xff"), {0}},
+    {"a message of HL7 v2",
+     "tr '\\r' '\\n' <%s | grep '^OBX' | cut -d'|' -f6 | jq -cR '{text: .}' >out.jsonl makes each "
+     "observation a record",
+     MARK("MSH|"),
+     {".hl7"}},
+    {"one JSON document",
+     "jq -c '.[]' %s >out.jsonl makes lines of a list, jq -c '.entry[].resource' of a FHIR bundle, "
+     "jq -c . of one object; or name it .jsonl if each line is a record",
+     MARK(""),
+     {".json"},
+     .text = true},
+    {"plain text",
+     "jq -cR '{text: .}' %s >out.jsonl makes each line a record",
+     MARK(""),
+     {".txt"},
+     .text = true},
+};
+enum { FORMAT_COUNT = sizeof FORMATS / sizeof *FORMATS };
+
+static enum cuttle_status refuse_format(const struct format *format, const char *path,
+                                        struct cuttle_error *error) {
+	char advice[384];
+	const char *place = strstr(format->advice, "%s");
+	(void)snprintf(advice, sizeof advice, "%.*s%.120s%s", (int)(place - format->advice),
+	               format->advice, path, place + 2);
+	return io_fail(error, CUTTLE_INPUT, "%.60s is %s, neither JSONL nor CSV: %s",
+	               file_shown(path), format->name, advice);
+}
+
+enum cuttle_status formats_check_name(const char *path, struct cuttle_error *error) {
+	for (const struct format *format = FORMATS; format < FORMATS + FORMAT_COUNT; format++)
+		for (size_t i = 0; i < MOST_ENDINGS && format->endings[i]; i++)
+			if (file_ends_in(path, format->endings[i]))
+				return refuse_format(format, path, error);
+	return CUTTLE_OK;
+}
+
+enum cuttle_status formats_check_output(const char *option, const char *path,
+                                        struct cuttle_error *error) {
+	for (const struct format *format = FORMATS; format < FORMATS + FORMAT_COUNT; format++)
+		for (size_t i = 0; !format->text && i < MOST_ENDINGS && format->endings[i]; i++)
+			if (file_ends_in(path, format->endings[i]))
+				return io_fail(error, CUTTLE_USAGE,
+				               "%s %.120s: by its ending it would be %s, which "
+				               "cuttle does not write; for a table of texts end in "
+				               ".csv, else in .jsonl",
+				               option, path, format->name);
+	if (file_ends_in(path, ".tsv"))
+		return io_fail(error, CUTTLE_USAGE,
+		               "%s %.120s: cuttle writes no tabs between cells; for a table of "
+		               "texts end in .csv, else in .jsonl",
+		               option, path);
+	return CUTTLE_OK;
+}
+
+enum cuttle_status formats_check_lines(const char *option, const char *path,
+                                       struct cuttle_error *error) {
+	return file_ends_in(path, ".csv")
+	           ? io_fail(error, CUTTLE_USAGE, "%s %.120s: the output is JSONL: name it .jsonl",
+	                     option, path)
+	           : CUTTLE_OK;
+}
+
+bool formats_formula(const char *text, size_t size) {
+	return size && memchr("=+-@\t\r", *text, 6);
+}
+
+enum cuttle_status formats_check_start(const char *path, const char *bytes, size_t size,
+                                       struct cuttle_error *error) {
+	for (const struct format *format = FORMATS; format < FORMATS + FORMAT_COUNT; format++)
+		if (format->mark_size && size >= format->mark_size &&
+		    !memcmp(bytes, format->mark, format->mark_size))
+			return refuse_format(format, path, error);
+	return CUTTLE_OK;
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sentence and the members of expand_receipt.h. What the parent promised cannot be made anew
+// here: expand_parent compares it.
+#include "io/receipts/expand_receipt.h"
+
+#include "io/disk/fail.h"
+#include "io/disk/file.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Members of the parent's receipt that an expansion's repeats. */
+static const char *const PROMISED[] = {"accountant", "adjacency",    "delta",      "epsilon",
+                                       "rho",        "private",      "unit",       "unit_key",
+                                       "dataset",    "unit_limited", "unit_weight"};
+enum { PROMISES = sizeof PROMISED / sizeof *PROMISED };
+
+void expand_sentence(const struct expand_receipt *receipt, char sentence[EXPAND_SENTENCE]) {
+	if (!receipt->private_output) {
+		(void)snprintf(sentence, EXPAND_SENTENCE, "%s.", RECEIPT_NOT_PRIVATE);
+		return;
+	}
+	(void)snprintf(sentence, EXPAND_SENTENCE,
+	               "Post-processing: these %zu texts were drawn from the public prompt alone, "
+	               "with texts of an earlier output as examples. They cost nothing, and both "
+	               "outputs together have the guarantee of the earlier one, which is: %s",
+	               receipt->texts, receipt->parent_sentence);
+}
+
+/* ---- the members ----------------------------------------------------------------------------- */
+
+/* What is repeated stands as it stood in the parent's receipt. */
+static json_t *add_promised(json_t *object, const void *at) {
+	const struct expand_receipt *receipt = at;
+	for (size_t i = 0; i < PROMISES; i++) {
+		json_t *value = json_object_get(receipt->promised, PROMISED[i]);
+		const struct jsonout_member member = {PROMISED[i],
+		                                      value ? json_incref(value) : json_null()};
+		object = jsonout_extend(object, &member, 1);
+	}
+	return object;
+}
+
+static bool take_promised(struct attested *attested, void *at) {
+	struct expand_receipt *receipt = at;
+	receipt->promised = attested->root;
+	return attest_flag(attested->root, "private", &receipt->private_output);
+}
+
+#define FIELD(field) MEMBER_AT(struct expand_receipt, field)
+
+static const struct member PARENT[] = {
+    {"command_sha256", MEMBER_HASH, FIELD(parent_command)},
+    {"guarantee", MEMBER_TEXT, FIELD(parent_sentence)},
+    {"output_sha256", MEMBER_HASH, FIELD(parent_output)},
+    {"receipt_sha256", MEMBER_HASH, FIELD(parent_receipt)},
+};
+
+static json_t *make_parent(const void *at) {
+	return members_add(json_object(), PARENT, MEMBERS_IN(PARENT), at);
+}
+
+static bool take_parent(struct attested *attested, void *at) {
+	struct attested parent = {.root = json_object_get(attested->root, "parent")};
+	const struct expand_receipt *receipt = at;
+	return members_take(&parent, PARENT, MEMBERS_IN(PARENT), at) &&
+	       strlen(receipt->parent_sentence) < RECEIPT_SENTENCE;
+}
+
+static json_t *add_filtered(json_t *object, const void *at) {
+	const struct expand_receipt *receipt = at;
+	return receipt_add_filters(object, &receipt->filters, &receipt->counts);
+}
+
+static bool take_filtered(struct attested *attested, void *at) {
+	struct expand_receipt *receipt = at;
+	return attest_filters(attested->root, &receipt->filters, &receipt->counts);
+}
+
+static const struct member MEMBERS[] = {
+    {.kind = MEMBER_PART, .add = add_promised, .take = take_promised},
+    {"batch", MEMBER_NUMBER, FIELD(batch), .least = 1},
+    {"clip_fixed", MEMBER_NUMBER, FIELD(clip_fixed), .least = 1},
+    {"context", MEMBER_NUMBER, FIELD(context)},
+    {"date", MEMBER_DATE, FIELD(date), .late = true},
+    {"examples", MEMBER_NUMBER, FIELD(examples), .least = 1},
+    {"filters", MEMBER_PART, FIELD(counts), .late = true, .add = add_filtered,
+     .take = take_filtered},
+    {"fraction_bits", MEMBER_NUMBER, FIELD(fraction_bits)},
+    {"gain", MEMBER_REAL, FIELD(gain)},
+    {"isa", MEMBER_ISA, FIELD(isa)},
+    {"model_bytes", MEMBER_COUNT, FIELD(model.file_bytes)},
+    {"model_name", MEMBER_GIVEN, FIELD(model.name), .given = true},
+    {"model_sha256", MEMBER_HASH, FIELD(model_sha256)},
+    {"parent", MEMBER_MADE, .make = make_parent, .take = take_parent},
+    {"seed", MEMBER_SEED, FIELD(seed)},
+    {"stop", MEMBER_STOPS, FIELD(stops)},
+    {"temperature", MEMBER_REAL, FIELD(temperature)},
+    {"template_sha256", MEMBER_HASH, FIELD(template_sha256)},
+    {"texts", MEMBER_COUNT, FIELD(texts), .least = 1},
+    {"tokens", MEMBER_NUMBER, FIELD(tokens)},
+    {"top_k", MEMBER_NUMBER, FIELD(top_k)},
+};
+
+static void tell_expansion(const void *at, char sentence[CLAIM_SENTENCE]) {
+	expand_sentence(at, sentence);
+}
+
+static const char *note_expansion(const void *at) {
+	return ((const struct expand_receipt *)at)->private_output ? NULL : "NOT PRIVATE";
+}
+
+/* What the parent promised is taken as it stands. */
+static const char *check_expansion(const struct attested *attested, void *at) {
+	const struct expand_receipt *receipt = at;
+	const bool filtered = receipt->filters.trim || filters_drop_any(&receipt->filters);
+	(void)attested;
+	return filtered && receipt->counts.drawn != receipt->texts
+	           ? "its filters do not add up to its texts"
+	           : NULL;
+}
+
+const struct receipt_kind EXPAND_KIND = {.mechanism = "expand",
+                                         .members = MEMBERS,
+                                         .count = MEMBERS_IN(MEMBERS),
+                                         .size = sizeof(struct expand_receipt),
+                                         .room = sizeof(struct expand_receipt),
+                                         .sentence = tell_expansion,
+                                         .note = note_expansion,
+                                         .check = check_expansion};
+
+bool expand_fingerprint(const struct expand_receipt *receipt, const char *input,
+                        const char *output_format, char fingerprint[HASH_TEXT]) {
+	const struct jsonout_member members[] = {
+	    {"input", jsonout_text(input, strlen(input))},
+	    {"output_format", json_string(output_format)},
+	};
+	return claim_fingerprint(&EXPAND_KIND, receipt, members, MEMBERS_IN(members), fingerprint);
+}
+
+/* ---- the parent ------------------------------------------------------------------------------ */
+
+/* Whether the parent that was checked is the one that the expansion names, and promised what it
+ * says. Returns what is wrong, or NULL. */
+static const char *compare_parent(const struct claim *claim, const struct claim *parent,
+                                  const char *receipt_sha256) {
+	const struct expand_receipt *receipt = claim->receipt;
+	if (strcmp(receipt_sha256, receipt->parent_receipt) != 0)
+		return "it is another parent's receipt";
+	if (strcmp(parent->attested.output_sha256, receipt->parent_output) != 0 ||
+	    strcmp(parent->attested.command_sha256, receipt->parent_command) != 0 ||
+	    strcmp(parent->attested.sentence, receipt->parent_sentence) != 0)
+		return "the expansion's receipt says something else of it";
+	for (size_t i = 0; i < PROMISES; i++)
+		if (!json_equal(json_object_get(claim->attested.root, PROMISED[i]),
+		                json_object_get(parent->attested.root, PROMISED[i])))
+			return "the expansion's receipt promises something else";
+	return NULL;
+}
+
+enum cuttle_status expand_parent(const struct claim *claim, const char *path,
+                                 struct cuttle_error *error) {
+	struct attested attested;
+	struct claim parent = {0};
+	char sha256[HASH_TEXT];
+	enum cuttle_status status = attest_open(path, &attested, error);
+	if (!status) {
+		hash_of(attested.bytes, attested.size, sha256);
+		status = claim_read(&GENERATE_KIND, &attested, &parent, error);
+	}
+	if (!status) status = claim_check(&parent, NULL, error);
+	const char *problem = status ? NULL : compare_parent(claim, &parent, sha256);
+	if (problem) status = io_fail(error, CUTTLE_LEDGER, "%s: %s", path, problem);
+	attest_close(&attested);
+	claim_free(&parent);
+	return status;
+}

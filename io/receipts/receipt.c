@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sentence of receipt.h, and what receipts of all systems share when they are written.
+#include "io/receipts/receipt.h"
+
+#include "io/disk/jsonout.h"
+#include "io/receipts/method.h"
+#include "io/records/units.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+double receipt_epsilon(const struct cuttle_guarantee *guarantee) {
+	return guarantee->accountant == CUTTLE_EXACT ? guarantee->epsilon_exact
+	                                             : guarantee->epsilon;
+}
+
+enum cuttle_status receipt_weigh(struct receipt *receipt, uint64_t weight, double rho,
+                                 struct cuttle_error *error) {
+	struct cuttle_guarantee *guarantee = &receipt->guarantee;
+	struct cuttle_budget budget;
+	receipt->unit.weight = weight;
+	if (weight == 1) return CUTTLE_OK;
+	cuttle_budget_none(&budget);
+	budget.rho = rho;
+	budget.delta = guarantee->delta;
+	enum cuttle_status status = cuttle_budget_solve(&budget, CUTTLE_EPSILON, error);
+	if (status) return status;
+	guarantee->rho = budget.rho;
+	guarantee->epsilon = budget.epsilon;
+	guarantee->epsilon_exact = NAN;
+	guarantee->accountant = CUTTLE_ZCDP;
+	return CUTTLE_OK;
+}
+
+/* What the guarantee counts on with lots, behind the sentence in `sentence`. */
+static void add_lots_sentence(const struct receipt *receipt, char sentence[RECEIPT_SENTENCE]) {
+	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
+	uint64_t batches = 0;
+	char delta[UNITS_NUMBER];
+	for (size_t i = 0; i < receipt->lot_count; i++) batches += receipt->lots[i].batches;
+	units_print(guarantee->delta_if_known, true, delta);
+	const size_t used = strlen(sentence);
+	if (receipt->histogram && receipt->unit.key) {
+		(void)snprintf(sentence + used, RECEIPT_SENTENCE - used,
+		               " This counts on lots nobody saw: of the batches at most %llu in "
+		               "%llu were used. Against who knows the batch of a value of %s, "
+		               "epsilon is %.10g at delta %s.",
+		               (unsigned long long)receipt->lots->used, (unsigned long long)batches,
+		               receipt->unit.key,
+		               jsonout_round_up(guarantee->epsilon_if_known, 1e4), delta);
+		return;
+	}
+	if (receipt->histogram) {
+		(void)snprintf(
+		    sentence + used, RECEIPT_SENTENCE - used,
+		    " This counts on lots nobody saw: of the batches of each category at "
+		    "most %llu in %llu were used. Against who knows a record's batch, "
+		    "epsilon is %.10g at delta %s.",
+		    (unsigned long long)receipt->lots->used, (unsigned long long)batches,
+		    jsonout_round_up(guarantee->epsilon_if_known, 1e4), delta);
+		return;
+	}
+	(void)snprintf(sentence + used, RECEIPT_SENTENCE - used,
+	               " This counts on lots nobody saw: %zu of %llu batches were used. Against "
+	               "who knows a record's batch, epsilon is %.10g at delta %s.",
+	               receipt->texts, (unsigned long long)batches,
+	               jsonout_round_up(guarantee->epsilon_if_known, 1e4), delta);
+}
+
+void receipt_sentence(const struct receipt *receipt, const char *unit_key,
+                      char sentence[RECEIPT_SENTENCE]) {
+	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
+	const size_t texts = receipt->texts;
+	char method[METHOD_SENTENCE];
+	if (!guarantee->private_output) {
+		method_not_private(guarantee, method);
+		(void)snprintf(sentence, RECEIPT_SENTENCE, "%s.", method);
+		return;
+	}
+	char factor[32] = "", delta[UNITS_NUMBER], odds[64];
+	units_print(guarantee->delta, true, delta);
+	double epsilon = jsonout_round_up(receipt_epsilon(guarantee), 1e4);
+	if (epsilon < 12)
+		(void)snprintf(factor, sizeof factor, " = %.6g",
+		               jsonout_round_up(exp(epsilon), epsilon < 4 ? 1e2 : 1));
+	if (*factor) (void)snprintf(odds, sizeof odds, "%s", factor + 3);
+	else (void)snprintf(odds, sizeof odds, "e^%.10g", epsilon);
+	const char *const of = unit_key ? " of " : "", *const key = unit_key ? unit_key : "",
+	                  *const whose =
+	                      unit_key ? "the records of any one value" : "any one record",
+	                  *const bank = guarantee->savings.token_bank ? "texts of " : "",
+	                  *const what = guarantee->savings.token_bank ? "batches" : "texts";
+	size_t used;
+	if (receipt->former_words)
+		(void)snprintf(
+		    sentence, RECEIPT_SENTENCE,
+		    "Guarantee: whatever anyone concludes from all %s%zu %s together, they "
+		    "would have concluded nearly as well without %s%s%s: the probability of "
+		    "any event is at most e^%.10g%s times what it would be without, plus "
+		    "delta = %s, and the other way round.",
+		    bank, texts, what, whose, of, key, epsilon, factor, delta);
+	else
+		(void)snprintf(
+		    sentence, RECEIPT_SENTENCE,
+		    "Guarantee: whatever anyone concludes from all %s%zu %s together, the "
+		    "probability of any event is at most e^%.10g%s times what it would be "
+		    "without %s%s%s, plus delta = %s, and the other way round. Even odds "
+		    "become at most %s to 1, but for delta.%s",
+		    bank, texts, what, epsilon, factor, whose, of, key, delta, odds,
+		    epsilon > RECEIPT_WEAK ? RECEIPT_LITTLE : "");
+	used = strlen(sentence);
+	(void)snprintf(
+	    sentence + used, RECEIPT_SENTENCE - used,
+	    " That is (epsilon = %.10g, delta = %s)-differential privacy per %s%s%s, where "
+	    "%s replaced by nothing.",
+	    epsilon, delta, unit_key ? "value" : "record", of, key,
+	    unit_key ? "all its records are" : "one record is");
+	if (receipt->lot_count) add_lots_sentence(receipt, sentence);
+	method_sentence(guarantee, method);
+	used = strlen(sentence);
+	(void)snprintf(sentence + used, RECEIPT_SENTENCE - used, "%s", method);
+}
+
+json_t *receipt_add_charge(json_t *object, const struct receipt_ledger *ledger,
+                           const char *measure) {
+	json_t *charge = *ledger->entry
+	                     ? json_pack("{s:s, s:f}", "entry", ledger->entry, measure, ledger->rho)
+	                     : json_null();
+	return jsonout_extend(object, &(struct jsonout_member){"ledger", charge}, 1);
+}
+
+json_t *receipt_add_savings(json_t *object, const struct cuttle_savings *savings) {
+	const struct {
+		bool on;
+		const char *key;
+		json_t *value;
+	} members[] = {
+	    {savings->center, "center", json_string("median")},
+	    {savings->token_bank, "token_bank", json_true()},
+	    {savings->complete, "complete", json_true()},
+	    {savings->public_when > 0, "public_when", json_real(savings->public_when)},
+	    {savings->free_tokens > 0, "free_tokens", json_integer(savings->free_tokens)},
+	};
+	for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+		if (members[i].on)
+			object = jsonout_extend(
+			    object, &(struct jsonout_member){members[i].key, members[i].value}, 1);
+		else json_decref(members[i].value);
+	return object;
+}
+
+json_t *receipt_add_filters(json_t *object, const struct filters *filters,
+                            const struct filter_counts *counts) {
+	if (!filters->trim && !filters_drop_any(filters)) return object;
+	uint64_t kept = counts->drawn;
+	json_t *dropped = json_object();
+	for (enum filter_rule rule = 0; rule < FILTER_RULES; rule++) {
+		const struct jsonout_member member = {
+		    filters_name(rule), json_integer((json_int_t)counts->dropped[rule])};
+		kept -= counts->dropped[rule];
+		if (filters->drop[rule]) dropped = jsonout_extend(dropped, &member, 1);
+		else json_decref(member.value);
+	}
+	json_t *all =
+	    json_pack("{s:s, s:I, s:I, s:o}", "trim", filters->trim ? "sentence" : "none", "drawn",
+	              (json_int_t)counts->drawn, "kept", (json_int_t)kept, "dropped", dropped);
+	const struct jsonout_member members[] = {
+	    {"filters", all}, {"dropped_sha256", json_string(counts->dropped_sha256)}};
+	const bool sealed = *counts->dropped_sha256;
+	if (!sealed) json_decref(members[1].value);
+	return jsonout_extend(object, members, sealed ? 2 : 1);
+}
+
+json_t *receipt_add_stops(json_t *object, const struct cuttle_stops *stops) {
+	if (!stops->given) return object;
+	json_t *list = json_array();
+	for (size_t i = 0; i < stops->count; i++)
+		if (json_array_append_new(list, json_string(stops->strings[i])) != 0) {
+			json_decref(list);
+			list = NULL;
+			break;
+		}
+	return jsonout_extend(object, &(struct jsonout_member){"stop", list}, 1);
+}
+
+char *receipt_canonical(json_t *root, size_t *size) {
+	return jsonout_dump(root, JSON_SORT_KEYS | JSON_INDENT(2), size);
+}
+
+/* Takes the document and returns it with the key and the signature. The signed bytes have the key
+ * already. */
+static json_t *sign_document(json_t *root, const struct signature_key *signer) {
+	char signature[SIGNATURE_TEXT];
+	size_t size;
+	root = jsonout_extend(
+	    root, &(struct jsonout_member){"public_key", json_string(signature_public(signer))}, 1);
+	char *bytes = receipt_canonical(json_incref(root), &size);
+	if (bytes) signature_sign(signer, bytes, size, signature);
+	root = jsonout_extend(
+	    root, &(struct jsonout_member){"signature", bytes ? json_string(signature) : NULL}, 1);
+	free(bytes);
+	return root;
+}
+
+char *receipt_seal(json_t *root, const struct signature_key *signer, size_t *size) {
+	return receipt_canonical(signer ? sign_document(root, signer) : root, size);
+}
+
+bool receipt_hash_command(json_t *root, const struct jsonout_member *members, size_t count,
+                          char fingerprint[HASH_TEXT]) {
+	size_t size;
+	// Two versions of one format are the same command.
+	const struct jsonout_member since = {"version", json_string(RECEIPT_SINCE)};
+	root = jsonout_extend(jsonout_extend(root, members, count), &since, 1);
+	char *text = jsonout_dump(root, JSON_SORT_KEYS, &size);
+	if (text) hash_of(text, size, fingerprint);
+	free(text);
+	return text != NULL;
+}
+
+const char *receipt_command_isa(const char *isa) {
+	return strstr(isa, "blas") ? "blas" : "exact";
+}
+
+static void copy_hash(const json_t *value, char hash[HASH_TEXT]) {
+	hash[0] = 0;
+	if (json_string_length(value) == HASH_TEXT - 1)
+		memcpy(hash, json_string_value(value), HASH_TEXT);
+}
+
+bool receipt_read(const char *path, char fingerprint[HASH_TEXT], char output_sha256[HASH_TEXT]) {
+	char *bytes;
+	size_t size;
+	json_t *root = NULL;
+	if (!file_read(path, (size_t)1 << 20, &bytes, &size, NULL))
+		root = json_loadb(bytes, size, 0, NULL);
+	free(bytes);
+	copy_hash(json_object_get(root, "command_sha256"), fingerprint);
+	copy_hash(json_object_get(root, "output_sha256"), output_sha256);
+	json_decref(root);
+	return file_same(path, path);
+}

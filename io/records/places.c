@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills the places of places.h by number or by category. With units, it then makes null the places
+// that a unit may not have.
+#include "io/records/places.h"
+
+#include "engine/cuttle/histogram.h"
+#include "io/disk/fail.h"
+#include "io/disk/file.h"
+#include "io/records/lots.h"
+#include "io/records/units.h"
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* `has`: the records that there are, of the category or of the file (NULL). */
+static enum cuttle_status refuse_too_few(const struct places_request *request, size_t has,
+                                         const struct category *category,
+                                         struct cuttle_error *error) {
+	const size_t texts = category ? category->texts : request->texts;
+	char which[160];
+	(void)snprintf(which, sizeof which, "%s", category ? category->heading : "");
+	for (char *at = which; (at = strchr(at, '\n')); at++) *at = ',';
+	return io_fail(
+	    error, CUTTLE_INPUT,
+	    "%.80s has %zu records%s%s, but %s x B = %zu x %u = %zu are needed; lower %s or -B",
+	    file_shown(request->path), has, category ? " of " : "", which, category ? "texts" : "N",
+	    texts, request->batch, texts * request->batch,
+	    category ? "--num-per-category, -N" : "-N");
+}
+
+static enum cuttle_status place_by_index(const struct places_request *request,
+                                         struct places *places, struct cuttle_error *error) {
+	const size_t count = records_count(request->records);
+	if (count < places->count) return refuse_too_few(request, count, NULL, error);
+	for (size_t i = 0; i < places->count; i++) places->records[i] = i;
+	places->lines = places->count;
+	return CUTTLE_OK;
+}
+
+/* The category of a record; their number where it has none of them. */
+static size_t category_of_record(const struct records *records, const struct categories *categories,
+                                 size_t record) {
+	const char *values[CATEGORY_FIELDS];
+	size_t sizes[CATEGORY_FIELDS];
+	for (size_t j = 0; j < categories->field_count; j++)
+		values[j] = records_label(records, record, j, &sizes[j]);
+	return categories_find(categories, values, sizes);
+}
+
+/* Refuses categories that have too few records, all of them in one message. next and end as in
+ * place_by_category. How many each has is public. */
+static enum cuttle_status refuse_short(const struct places_request *request, const size_t *next,
+                                       const size_t *end, struct cuttle_error *error) {
+	const struct categories *categories = request->categories;
+	size_t shorts = 0, last = 0, used = 0, all = 0;
+	char list[160] = "";
+	for (size_t i = 0; i < categories->count; i++) {
+		const struct category *category = &categories->all[i];
+		const size_t has = next[i] + category->texts * request->batch - end[i];
+		all += has;
+		if (next[i] == end[i]) continue;
+		last = i;
+		// What has no more room is left out at the end, in whole entries.
+		char entry[sizeof list];
+		const int size =
+		    snprintf(entry, sizeof entry, "%s%s %zu of %zu", shorts ? "; " : "",
+		             category->heading, has, category->texts * request->batch);
+		shorts++;
+		if (size < 0 || used + (size_t)size >= sizeof list) continue;
+		memcpy(list + used, entry, (size_t)size + 1);
+		used += (size_t)size;
+	}
+	for (char *at = list; (at = strchr(at, '\n')); at++) *at = ',';
+	if (!shorts) return CUTTLE_OK;
+	if (!all)
+		return io_fail(error, CUTTLE_INPUT,
+		               "%.80s: no record is in a declared category; cuttle inspect shows "
+		               "which there are in --category-field %.80s",
+		               file_shown(request->path), categories->fields[0]);
+	if (shorts == 1)
+		return refuse_too_few(
+		    request, next[last] + categories->all[last].texts * request->batch - end[last],
+		    &categories->all[last], error);
+	return io_fail(error, CUTTLE_INPUT,
+	               "%.60s: %zu categories have too few records (%s); lower "
+	               "--num-per-category, -N or -B",
+	               file_shown(request->path), shorts, list);
+}
+
+static enum cuttle_status place_by_category(const struct places_request *request,
+                                            struct places *places, struct cuttle_error *error) {
+	const struct categories *categories = request->categories;
+	// Category i has the places before end[i]; next[i] is its first free one. With texts 2 and
+	// 1 and B = 4: next = {0, 8}, end = {8, 12}.
+	size_t next[MOST_CATEGORIES], end[MOST_CATEGORIES], begin = 0;
+	for (size_t i = 0; i < categories->count; i++) {
+		next[i] = begin;
+		end[i] = begin += categories->all[i].texts * request->batch;
+	}
+	for (size_t i = 0; i < records_count(request->records); i++) {
+		const size_t category = category_of_record(request->records, categories, i);
+		if (category == categories->count || next[category] == end[category]) continue;
+		places->records[next[category]++] = i;
+		places->lines = i + 1;
+	}
+	return refuse_short(request, next, end, error);
+}
+
+/* Makes the places over the limit null, and drops them from units[count]. The units are sorted, and
+ * the `batch` of each is a place, so place / B is its text. */
+static void limit_units(const struct places_request *request, struct places *places,
+                        struct unit_record *units, size_t *count) {
+	size_t kept = 0;
+	uint64_t texts = 0;
+	for (size_t i = 0; i < *count; i++) {
+		const struct unit_record *before = kept ? &units[kept - 1] : NULL;
+		const bool same = before && units_same(before, &units[i]);
+		texts = same ? texts : 0;
+		if (texts == request->limit ||
+		    (same && before->batch / request->batch == units[i].batch / request->batch)) {
+			places->records[units[i].batch] = PLACE_NULL;
+			continue;
+		}
+		texts++;
+		units[kept++] = units[i];
+	}
+	*count = kept;
+}
+
+/* Sets `weight` and `rho` where there is no limit; the `batch` of each unit is a text. */
+static enum cuttle_status weigh_units(struct places *places, struct unit_record *units,
+                                      size_t count, double rho, struct cuttle_error *error) {
+	struct charges charges;
+	const bool made = charges_of_records(units, count, 1, false, &charges);
+	// With rho = 1 each charge is a sum of squared counts: an integer, exact up to 2^53.
+	if (made) places->weight = (uint64_t)charges_most(&charges);
+	charges_free(&charges);
+	// The sum that a ledger makes, in its order, so that both are the same number.
+	if (!made || !charges_of_records(units, count, rho, false, &charges))
+		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	places->rho = charges_most(&charges);
+	charges_free(&charges);
+	return CUTTLE_OK;
+}
+
+/* Names the owner of a record; false: it has none. */
+static bool name_owner(const struct records *records, size_t record, struct unit_record *unit) {
+	size_t size;
+	const char *id = records_id(records, record, &size);
+	if (id)
+		(void)crypto_generichash(unit->unit, UNIT_NAME, (const unsigned char *)id, size,
+		                         NULL, 0);
+	return id != NULL;
+}
+
+bool places_first(const struct records *records, size_t *first, size_t *count) {
+	const size_t all = records_count(records);
+	struct unit_record *units = calloc(all + 1, sizeof *units);
+	unsigned char *is_first = calloc(all + 1, 1);
+	size_t owned = 0;
+	*count = 0;
+	for (size_t i = 0; units && i < all; i++)
+		if (name_owner(records, i, &units[owned])) units[owned++].batch = i;
+	if (units) units_sort(units, owned);
+	for (size_t i = 0; units && is_first && i < owned; i++)
+		is_first[units[i].batch] = !i || !units_same(&units[i - 1], &units[i]);
+	for (size_t i = 0; is_first && i < all; i++)
+		if (is_first[i]) first[(*count)++] = i;
+	const bool made = units && is_first;
+	if (units) sodium_memzero(units, all * sizeof *units);
+	if (is_first) sodium_memzero(is_first, all);
+	free(units);
+	free(is_first);
+	return made;
+}
+
+/* Applies the rules of units to places that are filled, and sets `weight`. */
+static enum cuttle_status apply_units(const struct places_request *request, struct places *places,
+                                      struct cuttle_error *error) {
+	struct unit_record *units = calloc(places->count, sizeof *units);
+	enum cuttle_status status = CUTTLE_OK;
+	size_t count = 0;
+	if (!units) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	for (size_t place = 0; place < places->count; place++) {
+		if (name_owner(request->records, places->records[place], &units[count]))
+			units[count++].batch = place;
+		else places->records[place] = PLACE_NULL;
+	}
+	if (!count)
+		status = io_fail(error, CUTTLE_INPUT, "%s: no record has a %s",
+		                 file_shown(request->path), request->unit_key);
+	if (!status && request->limit) {
+		units_sort(units, count);
+		limit_units(request, places, units, &count);
+		places->weight = request->limit;
+	} else if (!status) {
+		for (size_t i = 0; i < count; i++) units[i].batch /= request->batch;
+		status = weigh_units(places, units, count, request->rho, error);
+	}
+	sodium_memzero(units, places->count * sizeof *units);
+	free(units);
+	return status;
+}
+
+enum cuttle_status places_make(const struct places_request *request, struct places *places,
+                               struct cuttle_error *error) {
+	*places = (struct places){.weight = 1};
+	if (__builtin_mul_overflow(request->texts, (size_t)request->batch, &places->count))
+		return io_fail(error, CUTTLE_USAGE, "N x B is too large");
+	places->records = calloc(places->count, sizeof *places->records);
+	if (!places->records) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	enum cuttle_status status =
+	    (request->categories ? place_by_category : place_by_index)(request, places, error);
+	if (!status && request->unit_key) status = apply_units(request, places, error);
+	return status;
+}
+
+void places_count(const struct records *records, const struct categories *categories,
+                  uint64_t *counts) {
+	memset(counts, 0, categories->count * sizeof *counts);
+	for (size_t i = 0; i < records_count(records); i++) {
+		const size_t category = category_of_record(records, categories, i);
+		if (category < categories->count) counts[category]++;
+	}
+}
+
+void places_clusters(const struct records *records, const struct categories *categories,
+                     uint32_t *cluster) {
+	for (size_t i = 0; i < records_count(records); i++) {
+		const size_t category = category_of_record(records, categories, i);
+		cluster[i] = category < categories->count ? (uint32_t)category : CUTTLE_NO_CLUSTER;
+	}
+}
+
+enum cuttle_status places_draw(const struct places_lots *request, struct places *places,
+                               struct cuttle_error *error) {
+	const struct categories *categories = request->categories;
+	const size_t rows = request->rows;
+	// begin[c] is the first text of category c, and filled[t] how many places of text t have a
+	// record.
+	size_t begin[MOST_CATEGORIES] = {0};
+	*places = (struct places){.weight = 1, .lines = records_count(request->records)};
+	if (__builtin_mul_overflow(request->texts, rows, &places->count))
+		return io_fail(error, CUTTLE_USAGE, "N x B is too large");
+	uint32_t *filled = calloc(request->texts, sizeof *filled);
+	places->records = calloc(places->count, sizeof *places->records);
+	if (!filled || !places->records) {
+		free(filled);
+		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	}
+	for (size_t i = 0; i < places->count; i++) places->records[i] = PLACE_NULL;
+	for (size_t c = 1; categories && c < categories->count; c++)
+		begin[c] = begin[c - 1] + categories->all[c - 1].texts;
+	for (size_t i = 0; i < places->lines; i++) {
+		const size_t cluster = request->cluster ? request->cluster[i]
+		                       : categories
+		                           ? category_of_record(request->records, categories, i)
+		                           : 0;
+		if (cluster >= (categories ? categories->count : 1)) continue;
+		const size_t used = categories ? categories->all[cluster].texts : request->texts;
+		size_t size = 0;
+		const char *owner =
+		    request->by_owner ? records_id(request->records, i, &size) : NULL;
+		const uint64_t batches = request->batches[cluster],
+		               lot = owner
+		                         ? lots_of_owner(request->key, owner, size, batches)
+		                         : lots_batch(request->key, (uint32_t)cluster, i, batches);
+		const size_t text = begin[cluster] + (size_t)lot;
+		if (lot >= used || filled[text] == rows) continue;
+		places->records[text * rows + filled[text]++] = i;
+	}
+	sodium_memzero(filled, request->texts * sizeof *filled);
+	free(filled);
+	return CUTTLE_OK;
+}
+
+void places_free(struct places *places) {
+	if (places->records)
+		sodium_memzero(places->records, places->count * sizeof *places->records);
+	free(places->records);
+	*places = (struct places){0};
+}

@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: Apache-2.0
+// How records.h reads: JSONL line by line through jansson, CSV row by row (rows.h).
+//
+// All that is kept is in two arenas. `texts` has the bytes, one after the other; `spans` says where
+// they are. With one label a record has 3 spans, its text, id and label: those of record 2 are
+// spans 6, 7 and 8. A third, `room`, is as large as jansson's blocks for one record may need,
+// whatever is in it. It goes when all are read.
+#include "io/records/records.h"
+
+#include "base/misuse.h"
+#include "base/utf8.h"
+#include "io/disk/fail.h"
+#include "io/disk/file.h"
+#include "io/disk/formats.h"
+#include "io/disk/jsonline.h"
+#include "io/records/rows.h"
+#include "io/disk/secrecy.h"
+#include "io/records/source.h"
+#include <jansson.h>
+#include <math.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+
+enum {
+	NONE = -1,      /* no column, or no character */
+	JSON = 3 << 25, /* bytes that jansson may take for one record: 96 MiB. A line that is one
+	                   text never needs so many. */
+	WORD = 1024,    /* bytes of an id or a label at most, where texts are cut */
+	WORD_JSON = 6 * WORD + 2 /* bytes of that id as JSON at most: \u0001 for each byte, and two
+	                            quotes */
+};
+
+struct span {
+	size_t offset, size; /* bytes in `texts` */
+	/* RECORD_READABLE: the record has these bytes. Else it has none, and for a text the state
+	 * says why. */
+	enum record_state state;
+};
+/* A record is a row of spans: its text, its id, its labels. */
+enum { TEXT, ID, LABELS };
+struct records {
+	struct arena texts, spans;
+	struct arena room; /* empty when all are read */
+	size_t width;      /* spans in a row */
+	size_t most;       /* bytes kept of a text at most; 0 = any number */
+	size_t each;       /* bytes kept of a record at most; of no meaning when `most` is 0 */
+	bool id_is_owner;
+};
+
+/* Which column each span comes from. */
+struct columns {
+	long of[LABELS + RECORDS_LABELS]; /* NONE: no column has its name */
+};
+
+static bool keep_bytes(struct records *records, struct span *span, const char *text, size_t size) {
+	*span = (struct span){records->texts.used, size, RECORD_READABLE};
+	return arena_append(&records->texts, text, size);
+}
+
+/* Keeps a text. With `most` it is trimmed and cut to so many bytes, never inside a character. */
+static bool keep_text(struct records *records, struct span *span, const char *text, size_t size) {
+	if (records->most) utf8_trim(&text, &size);
+	if (records->most && size > records->most) {
+		size = records->most;
+		while (size && ((unsigned char)text[size] & 0xC0) == 0x80) size--;
+	}
+	return keep_bytes(records, span, text, size);
+}
+
+/* Where texts are cut, an id or label longer than WORD is left out. */
+static bool is_left_out(const struct records *records, size_t size) {
+	return records->most && size > WORD;
+}
+
+/* Keeps a label that is a string. */
+static bool keep_word(struct records *records, struct span *span, const char *text, size_t size) {
+	return is_left_out(records, size) || keep_bytes(records, span, text, size);
+}
+
+/* Reserves the most that one more record can take. So the memory follows from the number of records
+ * alone. With `each` = 100 there is room for 400 bytes after 3 records, even if all are null. */
+static bool make_room(struct records *records) {
+	size_t all;
+	if (!records->most) return true;
+	return !__builtin_mul_overflow(records->each, records_count(records) + 1, &all) &&
+	       arena_reserve(&records->texts, all - records->texts.used);
+}
+
+static bool add_row(struct records *records, const struct span *row) {
+	return arena_append(&records->spans, row, records->width * sizeof *row) &&
+	       make_room(records);
+}
+
+static bool keep_number(struct records *records, struct span *span, double value) {
+	char digits[32];
+	int size = snprintf(digits, sizeof digits, "%.15g", value);
+	bool kept = keep_bytes(records, span, digits, (size_t)size);
+	sodium_memzero(digits, sizeof digits);
+	return kept;
+}
+
+static bool keep_id(struct records *records, struct span *span, const json_t *id) {
+	// When an integer in the record is too large for jansson, add_json has all of them read as
+	// reals. The real 7.0 is then the same id as 7.
+	const double real = json_real_value(id);
+	const bool whole =
+	    json_is_integer(id) || (json_is_real(id) && real == rint(real) && fabs(real) < 1e15);
+	if (!json_is_string(id) && !whole) return true;
+	if (is_left_out(records, json_string_length(id))) return true;
+	char digits[32], *text = digits;
+	const json_int_t number = json_is_real(id) ? (json_int_t)real : json_integer_value(id);
+	if (json_is_string(id)) text = json_dumps(id, JSON_ENCODE_ANY | JSON_COMPACT);
+	else
+		(void)snprintf(digits, sizeof digits,
+		               records->id_is_owner ? "\"%" JSON_INTEGER_FORMAT "\""
+		                                    : "%" JSON_INTEGER_FORMAT,
+		               number);
+	bool kept = !text || keep_bytes(records, span, text, strlen(text));
+	if (text != digits) secrecy_free(text);
+	sodium_memzero(digits, sizeof digits);
+	return kept;
+}
+
+static bool keep_label(struct records *records, struct span *span, const json_t *label) {
+	if (json_is_string(label))
+		return keep_word(records, span, json_string_value(label),
+		                 json_string_length(label));
+	return !json_is_number(label) || keep_number(records, span, json_number_value(label));
+}
+
+static bool is_blank(const char *text, size_t size) {
+	utf8_trim(&text, &size);
+	return !size;
+}
+
+/* For a line without a text: why it has none. `root` is the line as JSON, NULL = it is not. */
+static enum record_state state_of_line(const char *line, size_t size, const json_t *root,
+                                       const json_t *text) {
+	if (is_blank(line, size)) return RECORD_BLANK;
+	if (!utf8_valid(line, size)) return RECORD_NOT_UTF8;
+	if (!root) {
+		const enum jsonline_fault fault = jsonline_fault(line, size);
+		return fault == JSONLINE_NAN         ? RECORD_NAN
+		       : fault == JSONLINE_HALF_PAIR ? RECORD_HALF_PAIR
+		                                     : RECORD_NOT_JSON;
+	}
+	if (!json_is_object(root)) return RECORD_NOT_JSON;
+	return text ? RECORD_NOT_TEXT : RECORD_NO_FIELD;
+}
+
+static void tell_fields(const struct records_request *request, json_t *root) {
+	const char *name;
+	json_t *value;
+	json_object_foreach(root, name, value)
+	    request->on_field(request->user, name, strlen(name), json_string_length(value));
+}
+
+/* Parses a line, NULL = it is not JSON. jansson fails when a number of the line is too large for
+ * it. That does not make the record wrong: the second try reads integers as reals, and the third
+ * one leaves out what no double can hold. A line that takes more than JSON bytes fails each time
+ * and is null. */
+static json_t *parse_record(struct records *records, const char *line, size_t size) {
+	struct arena *room = &records->room;
+	json_error_t wrong;
+	json_t *root = json_loadb(line, size, JSON_ALLOW_NUL, &wrong);
+	if (root || json_error_code(&wrong) != json_error_numeric_overflow) return root;
+	room->used = 0;
+	root = json_loadb(line, size, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &wrong);
+	if (root || json_error_code(&wrong) != json_error_numeric_overflow) return root;
+	room->used = 0;
+	// There is room for a line, and jansson's blocks go behind it.
+	if (!arena_append(room, line, size)) return NULL;
+	jsonline_drop_large(room->bytes, size, false);
+	room->used = (size + 63) / 64 * 64;
+	return json_loadb(room->bytes, size, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
+}
+
+static bool add_json(struct records *records, const struct records_request *request,
+                     const struct source *source, const char *line, size_t size) {
+	struct span row[LABELS + RECORDS_LABELS] = {0};
+	json_t *root = parse_record(records, line, size);
+	const json_t *text = json_object_get(root, request->field);
+	bool kept = true;
+	row[TEXT].state = source->cut ? RECORD_TOO_LONG : state_of_line(line, size, root, text);
+	if (request->on_field) tell_fields(request, root);
+	if (json_is_string(text))
+		kept = keep_text(records, &row[TEXT], json_string_value(text),
+		                 json_string_length(text));
+	if (kept && request->id_field)
+		kept = keep_id(records, &row[ID], json_object_get(root, request->id_field));
+	for (size_t i = 0; kept && i < request->label_count; i++)
+		kept = keep_label(records, &row[LABELS + i],
+		                  json_object_get(root, request->labels[i]));
+	json_decref(root);
+	// The next record's blocks lie over these. At the end arena_free wipes as far as any went.
+	records->room.used = 0;
+	return kept && add_row(records, row);
+}
+
+static enum cuttle_status read_jsonl_records(struct records *records,
+                                             const struct records_request *request,
+                                             struct source *source, struct cuttle_error *error) {
+	bool memory = arena_reserve(&records->room, JSON);
+	secrecy_json_in(&records->room);
+	enum cuttle_status status = CUTTLE_OK;
+	for (const char *line = ""; memory && !status && line;) {
+		size_t size = 0;
+		line = NULL;
+		if (records_count(records) < request->limit)
+			status = source_line(source, &line, &size, error);
+		if (!status && line) memory = add_json(records, request, source, line, size);
+	}
+	secrecy_json_in(NULL);
+	return memory
+	           ? status
+	           : io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s", source->path);
+}
+
+/* The name of the member or column that a span holds, or NULL. */
+static const char *field_of_span(const struct records_request *request, size_t span) {
+	return span == TEXT ? request->field
+	       : span == ID ? request->id_field
+	                    : request->labels[span - LABELS];
+}
+
+static bool is_named(const char *field, size_t size, const char *name) {
+	return name && size == strlen(name) && !memcmp(field, name, size);
+}
+
+/* ---- CSV ------------------------------------------------------------------------------------- */
+
+/* Keeps a cell that holds a span. */
+static bool keep_cell(struct records *records, struct span *span, size_t which, const char *cell,
+                      size_t size) {
+	span->state = RECORD_NOT_UTF8;
+	if (!utf8_valid(cell, size)) return true;
+	if (which == TEXT) return keep_text(records, span, cell, size);
+	if (which != ID) return keep_word(records, span, cell, size);
+	if (is_left_out(records, size)) return true;
+	json_t *id = json_stringn(cell, size);
+	const bool kept = keep_id(records, span, id);
+	json_decref(id);
+	return kept;
+}
+
+/* Adds a row. One with a fault has neither text, id nor labels. */
+static bool add_csv(struct records *records, const struct columns *columns, const struct rows *rows,
+                    struct row *row) {
+	static const enum record_state states[] = {[ROW_BLANK] = RECORD_BLANK,
+	                                           [ROW_OPEN_QUOTE] = RECORD_OPEN_QUOTE,
+	                                           [ROW_AFTER_QUOTE] = RECORD_AFTER_QUOTE,
+	                                           [ROW_TOO_LONG] = RECORD_TOO_LONG};
+	struct span spans[LABELS + RECORDS_LABELS] = {0};
+	const char *cell;
+	size_t size;
+	bool kept = true;
+	if (row->fault != ROW_RIGHT) {
+		spans[TEXT].state = states[row->fault];
+		// A span without bytes has room for the line, which the owner is told.
+		spans[TEXT].offset = row->line;
+		return add_row(records, spans);
+	}
+	for (long column = 0; kept && rows_cell(rows, row, &cell, &size); column++)
+		for (size_t i = 0; kept && i < records->width; i++)
+			if (columns->of[i] == column)
+				kept = keep_cell(records, &spans[i], i, cell, size);
+	return kept && add_row(records, spans);
+}
+
+/* What would help where the header row has other delimiters than the file's name says. */
+static void advise_on_delimiter(const struct records_request *request, const struct rows *rows,
+                                const struct row *row, char advice[256]) {
+	const char *const line = row->bytes;
+	*advice = 0;
+	if (row->size == 5 && !memcmp(line, "sep=", 4)) {
+		const char sign[] = {line[4] > ' ' && line[4] <= '~' ? line[4] : ';', 0};
+		(void)snprintf(advice, 256,
+		               ": sep= is a directive for Excel; leave the line out (tail -n +%zu) "
+		               "and give --delimiter '%s'",
+		               row->line + 1, line[4] == '\t' ? "\\t" : sign);
+	} else if (!request->delimiter && !memchr(line, rows->delimiter, row->size))
+		for (const char *c = ";\t|,"; *c && !*advice; c++) {
+			const char sign[] = {*c, 0}, *const shown = *c == '\t' ? "\\t" : sign;
+			if (memchr(line, *c, row->size))
+				(void)snprintf(
+				    advice, 256, " and no %s, but '%s': give --delimiter '%s'",
+				    rows->delimiter == '\t' ? "tab" : "comma", shown, shown);
+		}
+}
+
+/* The same where a column is called so but for capitals, or quotes that are none in this file. */
+static void advise_on_column(const struct rows *rows, struct row row, const char *name,
+                             const char *option, char advice[256]) {
+	const char *cell;
+	size_t size;
+	while (!*advice && rows_cell(rows, &row, &cell, &size)) {
+		const bool quoted = !rows->quotes && size > 2 && *cell == '"';
+		if (quoted && is_named(cell + 1, size - 2, name))
+			(void)snprintf(advice, 256,
+			               ", but \"%s\": give --input-format csv, which reads quotes",
+			               name);
+		else if (size == strlen(name) && size < 64 && !strncasecmp(cell, name, size))
+			(void)snprintf(advice, 256, ", but %.*s: give %s '%.*s', as capitals count",
+			               (int)size, cell, option, (int)size, cell);
+	}
+}
+
+/* Finds the columns by the header row, which is public. A header row that needs the next line is
+ * none: whether it does would follow from a record. */
+static enum cuttle_status read_header_row(const struct records *records,
+                                          const struct records_request *request,
+                                          const struct rows *rows, struct row *row,
+                                          struct columns *columns, struct cuttle_error *error) {
+	const char *const path = rows->source->path;
+	const struct row whole = *row;
+	const char *cell;
+	char advice[256];
+	size_t size, missing = 0;
+	advise_on_delimiter(request, rows, row, advice);
+	if (row->folded || row->fault == ROW_OPEN_QUOTE || row->fault == ROW_AFTER_QUOTE)
+		return io_fail(error, CUTTLE_INPUT,
+		               "%s, line %zu: the header row has a broken quote%s", path, row->line,
+		               row->fault == ROW_AFTER_QUOTE ? advice : "");
+	if (row->fault == ROW_TOO_LONG)
+		return io_fail(error, CUTTLE_INPUT, "%s, line %zu: the header row is too long",
+		               path, row->line);
+	for (long column = 0; rows_cell(rows, row, &cell, &size); column++) {
+		if (request->on_field) request->on_field(request->user, cell, size, 0);
+		for (size_t i = 0; i < records->width; i++)
+			if (columns->of[i] == NONE &&
+			    is_named(cell, size, field_of_span(request, i)))
+				columns->of[i] = column;
+	}
+	const size_t needed = request->all_columns ? records->width : 1;
+	while (missing < needed &&
+	       (columns->of[missing] != NONE || !field_of_span(request, missing)))
+		missing++;
+	if (missing == needed) return CUTTLE_OK;
+	const char *name = field_of_span(request, missing);
+	// A file of categories has the first one for its text.
+	const bool category = missing >= LABELS ||
+	                      (request->label_count && !strcmp(request->labels[0], request->field));
+	const char *const option = missing == ID     ? "--unit-key"
+	                           : category        ? "--category-field"
+	                           : request->option ? request->option
+	                                             : "--text-field";
+	advise_on_column(rows, whole, name, option, advice);
+	if (!*advice && request->option && option == request->option)
+		(void)snprintf(advice, sizeof advice, ": name it with %s", option);
+	return io_fail(error, CUTTLE_INPUT, "%s, line %zu: the header row has no column %s%s", path,
+	               whole.line, name, advice);
+}
+
+static enum cuttle_status read_csv_records(struct records *records,
+                                           const struct records_request *request,
+                                           struct source *source, char delimiter,
+                                           struct cuttle_error *error) {
+	// In a file with tabs a quote is a character, unless CSV was asked for by name.
+	struct rows rows = {.source = source,
+	                    .delimiter = delimiter,
+	                    .quotes = delimiter != '\t' || request->format == RECORDS_CSV};
+	struct columns columns;
+	struct row row;
+	enum cuttle_status status = CUTTLE_OK;
+	bool header = false, memory = true;
+	for (size_t i = 0; i < records->width; i++) columns.of[i] = NONE;
+	// A blank line is a record, too: in a file with one column it is how a null one looks.
+	while (memory && (!header || records_count(records) < request->limit) &&
+	       rows_next(&rows, &row, &status, error)) {
+		if (header) memory = add_csv(records, &columns, &rows, &row);
+		else if (row.fault != ROW_BLANK) {
+			status = read_header_row(records, request, &rows, &row, &columns, error);
+			if (status) return status;
+			header = true;
+		}
+	}
+	if (status) return status;
+	if (!memory)
+		return io_fail(error, CUTTLE_NOMEM, "out of memory while reading %s", source->path);
+	return header ? CUTTLE_OK
+	              : io_fail(error, CUTTLE_INPUT, "%s, line %zu: there is no header row",
+	                        source->path, rows.line + 1);
+}
+
+bool records_are_csv(const struct records_request *request) {
+	return request->format == RECORDS_CSV ||
+	       (request->format == RECORDS_AUTO &&
+	        (request->delimiter || file_ends_in(request->path, ".csv") ||
+	         file_ends_in(request->path, ".tsv")));
+}
+
+enum cuttle_status records_check_name(const struct records_request *request,
+                                      struct cuttle_error *error) {
+	if (request->format != RECORDS_AUTO || records_are_csv(request)) return CUTTLE_OK;
+	return formats_check_name(request->path, error);
+}
+
+/* Decides by the request and the file's name alone. *delimiter is that of CSV, or 0 for JSONL. */
+static enum cuttle_status choose_format(const struct records_request *request, char *delimiter,
+                                        struct cuttle_error *error) {
+	const char *asked = request->delimiter;
+	const bool tsv = file_ends_in(request->path, ".tsv");
+	*delimiter = 0;
+	if (asked && request->format == RECORDS_JSONL)
+		return io_fail(error, CUTTLE_USAGE,
+		               "--delimiter is for CSV, but JSONL was asked for");
+	if (!records_are_csv(request)) return records_check_name(request, error);
+	*delimiter = asked && strcmp(asked, "\\t") ? *asked : asked || tsv ? '\t' : ',';
+	if (!asked || *delimiter == '\t' ||
+	    (*asked > ' ' && *asked <= '~' && *asked != '"' && !asked[1]))
+		return CUTTLE_OK;
+	return io_fail(error, CUTTLE_USAGE,
+	               "--delimiter: must be one character such as ';', or '\\t' for a tab");
+}
+
+enum cuttle_status records_read(const struct records_request *request, struct records **records,
+                                struct cuttle_error *error) {
+	REQUIRE(request->label_count <= RECORDS_LABELS);
+	*records = NULL;
+	struct records *made = calloc(1, sizeof *made);
+	if (!made) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	made->width = LABELS + request->label_count;
+	made->most = request->most;
+	made->id_is_owner = request->id_is_owner;
+	struct source source;
+	char delimiter;
+	enum cuttle_status status = choose_format(request, &delimiter, error);
+	const size_t words = (request->id_field ? WORD_JSON : 0) + request->label_count * WORD;
+	if (!status &&
+	    (__builtin_add_overflow(request->most, words, &made->each) || !make_room(made)))
+		status = io_fail(error, CUTTLE_NOMEM, "out of memory for the records");
+	if (!status) status = source_open(&source, request->path, error);
+	if (!status) {
+		status = delimiter ? read_csv_records(made, request, &source, delimiter, error)
+		                   : read_jsonl_records(made, request, &source, error);
+		source_close(&source);
+	}
+	arena_free(&made->room);
+	if (status) records_free(&made);
+	*records = made;
+	return status;
+}
+
+void records_lock(const struct records *records) {
+	if (records->texts.used) (void)mlock(records->texts.bytes, records->texts.used);
+}
+
+void records_free(struct records **records) {
+	if (*records) {
+		arena_free(&(*records)->texts);
+		arena_free(&(*records)->spans);
+	}
+	free(*records);
+	*records = NULL;
+}
+
+size_t records_count(const struct records *records) {
+	return records->spans.used / (records->width * sizeof(struct span));
+}
+
+static const struct span *span_of(const struct records *records, size_t index, size_t which) {
+	REQUIRE(index < records_count(records) && which < records->width);
+	return (const struct span *)(const void *)records->spans.bytes + index * records->width +
+	       which;
+}
+
+/* The bytes of a span, or NULL where there are none. */
+static const char *bytes_of_span(const struct records *records, size_t index, size_t which,
+                                 size_t *size) {
+	const struct span *span = span_of(records, index, which);
+	*size = span->state == RECORD_READABLE ? span->size : 0;
+	if (span->state != RECORD_READABLE) return NULL;
+	return span->size ? records->texts.bytes + span->offset : "";
+}
+
+const char *records_text(const struct records *records, size_t index, size_t *size) {
+	return bytes_of_span(records, index, TEXT, size);
+}
+
+size_t records_fault_line(const struct records *records, size_t index) {
+	const struct span *span = span_of(records, index, TEXT);
+	return span->state == RECORD_OPEN_QUOTE || span->state == RECORD_AFTER_QUOTE ? span->offset
+	                                                                             : 0;
+}
+
+const char *records_state_words(enum record_state state) {
+	static const char *const words[RECORD_STATES] = {
+	    [RECORD_NO_FIELD] = "without the field",
+	    [RECORD_NOT_JSON] = "not a JSON object",
+	    [RECORD_NAN] = "with NaN or Infinity, which are not JSON: write null",
+	    [RECORD_HALF_PAIR] = "with half a surrogate pair, such as \\ud83d alone",
+	    [RECORD_NOT_TEXT] = "with something else than a text in the field",
+	    [RECORD_NOT_UTF8] = "not UTF-8",
+	    [RECORD_TOO_LONG] = "longer than 16 MiB",
+	    [RECORD_OPEN_QUOTE] = "with a quote that is never closed",
+	    [RECORD_AFTER_QUOTE] = "with something behind a closing quote",
+	    [RECORD_BLANK] = "blank",
+	    [RECORD_READABLE] = "readable",
+	};
+	return words[state];
+}
+
+enum record_state records_state(const struct records *records, size_t index) {
+	size_t size;
+	const char *text = records_text(records, index, &size);
+	if (text) return is_blank(text, size) ? RECORD_BLANK : RECORD_READABLE;
+	return span_of(records, index, TEXT)->state;
+}
+
+bool records_lack_field(const struct records *records) {
+	size_t without = 0, size;
+	for (size_t i = 0; i < records_count(records); i++) {
+		const enum record_state state = records_state(records, i);
+		if (records_text(records, i, &size) || state == RECORD_NOT_TEXT ||
+		    state == RECORD_NOT_UTF8 || state == RECORD_TOO_LONG)
+			return false;
+		without += state == RECORD_NO_FIELD;
+	}
+	return without > 0;
+}
+
+const char *records_id(const struct records *records, size_t index, size_t *size) {
+	return bytes_of_span(records, index, ID, size);
+}
+
+const char *records_label(const struct records *records, size_t index, size_t label, size_t *size) {
+	return bytes_of_span(records, index, LABELS + label, size);
+}

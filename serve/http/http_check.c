@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// http_check.c: see http_check.h.
+#include "serve/http/http_check.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static bool is_name_byte(unsigned char byte) {
+	// The token of RFC 9110, section 5.6.2.
+	return isalnum(byte) || (byte && strchr("!#$%&'*+-.^_`|~", byte));
+}
+
+/* Whether a carriage return and a line feed stood at `end`, and *next is what comes behind them.
+ * libmicrohttpd 0.9 left two NULs in their place; 1.0 leaves the line feed. A line feed alone
+ * became one NUL in both, and what comes behind it is neither. */
+static bool ends_line(const struct http_head *head, const char *end, const char **next) {
+	const char *const stop = head->bytes + head->size;
+	if (end < head->bytes || stop - end < 2 || end[0] || (end[1] && end[1] != '\n'))
+		return false;
+	*next = end + 2;
+	return true;
+}
+
+/* The line "name: value" must stand at `at`, and be followed by *next. */
+static bool is_plain_line(const struct http_head *head, const char *at, const char *name,
+                          const char *value, const char **next) {
+	const char *const stop = head->bytes + head->size;
+	if (name != at || value <= name || value > stop - 4 || !*name) return false;
+	for (; *at; at++)
+		if (!is_name_byte((unsigned char)*at)) return false;
+	for (at++; at < value && (*at == ' ' || *at == '\t'); at++)
+		;
+	// A value that stands elsewhere was put together from several lines.
+	if (at != value) return false;
+	for (; *at; at++)
+		if ((unsigned char)*at < 0x20 && *at != '\t') return false;
+	return ends_line(head, at, next);
+}
+
+bool http_head_is_plain(const struct http_head *head) {
+	const char *const stop = head->bytes + head->size, *at = head->bytes;
+	// The last line's end begins with a NUL, so no search for an end leaves the head.
+	if (head->size < 4 || stop[-4] || head->uri != at + strlen(at) + 1 || head->uri >= stop)
+		return false;
+	if (!*at) return false;
+	for (; *at; at++)
+		if (!is_name_byte((unsigned char)*at)) return false;
+	for (at = head->target; *at; at++)
+		if ((unsigned char)*at <= 0x20 || *at == 0x7f) return false;
+	if (head->version != head->uri + head->uri_size + 1 || head->version > stop - 4)
+		return false;
+	if (strcmp(head->version, "HTTP/1.1") != 0 && strcmp(head->version, "HTTP/1.0") != 0)
+		return false;
+	if (!ends_line(head, head->version + strlen(head->version), &at)) return false;
+	for (size_t i = 0; i < head->count; i++)
+		if (at >= stop || !is_plain_line(head, at, head->names[i], head->values[i], &at))
+			return false;
+	return stop - at == 2 && (!memcmp(at, "\0\0", 2) || !memcmp(at, "\r\n", 2));
+}
+
+bool http_read_length(const char *text, uint64_t *length) {
+	const size_t size = strlen(text);
+	*length = 0;
+	if (size < 1 || size > 18) return false;
+	for (size_t i = 0; i < size; i++) {
+		if (text[i] < '0' || text[i] > '9') return false;
+		*length = *length * 10 + (uint64_t)(text[i] - '0');
+	}
+	return true;
+}
+
+static bool is_id_byte(char byte) {
+	return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '_' ||
+	       byte == '-';
+}
+
+static bool matches_pattern(const char *pattern, const char *path, char id[HTTP_ID_MOST + 1]) {
+	*id = 0;
+	const char *const place = strstr(pattern, "{id}");
+	if (!place) return !strcmp(pattern, path);
+	const size_t before = (size_t)(place - pattern);
+	if (strncmp(pattern, path, before) != 0) return false;
+	size_t size = 0;
+	while (is_id_byte(path[before + size])) size++;
+	if (size < 1 || size > HTTP_ID_MOST || strcmp(place + 4, path + before + size) != 0)
+		return false;
+	memcpy(id, path + before, size);
+	id[size] = 0;
+	return true;
+}
+
+void http_allowed(const struct http_table *tables, size_t count, const char *path,
+                  char allow[HTTP_ALLOW]) {
+	static const char *const methods[] = {"GET", "POST", "PUT", "DELETE"};
+	const struct http_table *table;
+	char id[HTTP_ID_MOST + 1];
+	bool any = false, known;
+	*allow = 0;
+	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+		if (strcmp(path, "*") != 0 &&
+		    !http_find_route(tables, count, methods[i], path, &table, id, &known))
+			continue;
+		(void)strcat(strcat(allow, methods[i]), i ? ", " : ", HEAD, ");
+		any = true;
+	}
+	if (any) (void)strcat(allow, "OPTIONS");
+}
+
+const struct http_route *http_find_route(const struct http_table *tables, size_t count,
+                                         const char *method, const char *path,
+                                         const struct http_table **table, char id[HTTP_ID_MOST + 1],
+                                         bool *known) {
+	*known = false;
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < tables[i].count; j++) {
+			const struct http_route *route = &tables[i].routes[j];
+			if (!matches_pattern(route->pattern, path, id)) continue;
+			*known = true;
+			*table = &tables[i];
+			if (!strcmp(route->method, method)) return route;
+		}
+	*id = 0;
+	return NULL;
+}
+
+bool http_host_is_ours(const char *host, const char *const *names, size_t count) {
+	const size_t size = strlen(host);
+	if (size < 1 || size > 255) return false;
+	for (size_t i = 0; i < size; i++)
+		if (!isalnum((unsigned char)host[i]) && !strchr(".-:[]_", host[i])) return false;
+	for (size_t i = 0; i < count; i++)
+		if (!strcasecmp(host, names[i])) return true;
+	return count == 0;
+}
+
+bool http_origin_is_ours(const char *origin, const char *host, bool tls) {
+	static const char *const schemes[] = {"https://", "http://"};
+	for (size_t i = 0; i < (tls ? 1 : 2); i++) {
+		const size_t size = strlen(schemes[i]);
+		if (!strncasecmp(origin, schemes[i], size) && !strcasecmp(origin + size, host))
+			return true;
+	}
+	return false;
+}
+
+const char *http_bearer(const char *authorization) {
+	static const char scheme[] = "Bearer ";
+	if (strncasecmp(authorization, scheme, sizeof scheme - 1) != 0) return NULL;
+	authorization += sizeof scheme - 1;
+	while (*authorization == ' ') authorization++;
+	return *authorization ? authorization : NULL;
+}
+
+/* Whether no value is deeper than `left` objects and arrays. Bytes in strings do not count. */
+static bool is_shallow(const char *bytes, size_t size, size_t left) {
+	size_t depth = 0;
+	bool quoted = false;
+	for (size_t i = 0; i < size; i++) {
+		const char byte = bytes[i];
+		if (quoted && byte == '\\') i++;
+		else if (byte == '"') quoted = !quoted;
+		else if (quoted) continue;
+		else if (byte == '{' || byte == '[') depth++;
+		else if ((byte == '}' || byte == ']') && depth) depth--;
+		if (depth > left) return false;
+	}
+	return true;
+}
+
+json_t *http_parse_json(const char *bytes, size_t size) {
+	if (!is_shallow(bytes, size, HTTP_JSON_DEPTH)) return NULL;
+	json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL);
+	if (json_is_object(root)) return root;
+	json_decref(root);
+	return NULL;
+}

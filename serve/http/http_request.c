@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// http_request.c: whether a request may go on to its route: its form, its host, its key.
+//
+// It runs on the HTTP thread. Foreign bytes; a refusal never repeats them.
+#include "serve/http/http_check.h"
+#include "serve/http/http_exchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEADERS_MOST = 64 };
+
+/* What is looked at of the headers. */
+struct headers {
+	const char *names[HEADERS_MOST];
+	const char *values[HEADERS_MOST];
+	size_t count;
+	bool twice; /* one that may stand once only stands twice */
+	const char *host, *length, *encoding, *authorization, *origin;
+};
+
+static void note_single(struct headers *headers, const char **place, const char *value) {
+	if (*place) headers->twice = true;
+	*place = value;
+}
+
+static enum MHD_Result note_header(void *user, enum MHD_ValueKind kind, const char *name,
+                                   const char *value) {
+	struct headers *h = user;
+	(void)kind;
+	// A head with a line that is not listed is not plain.
+	if (h->count == HEADERS_MOST) return MHD_NO;
+	if (!value) value = "";
+	h->names[h->count] = name;
+	h->values[h->count++] = value;
+	const struct {
+		const char *name;
+		const char **place;
+	} singles[] = {{"host", &h->host},
+	               {"content-length", &h->length},
+	               {"transfer-encoding", &h->encoding},
+	               {"authorization", &h->authorization},
+	               {"origin", &h->origin}};
+	for (size_t i = 0; i < sizeof singles / sizeof *singles; i++)
+		if (!strcasecmp(name, singles[i].name)) note_single(h, singles[i].place, value);
+	return MHD_YES;
+}
+
+/* Nothing of a request that can be read in two ways is read on: the connection ends. */
+static void refuse_form(struct http_exchange *x, const char *message) {
+	x->reply.close = true;
+	x->phase = PHASE_REFUSED;
+	http_fail(&x->reply, 400, "invalid_request_error", "bad_request", NULL, "%s", message);
+}
+
+static bool head_is_plain(struct http_exchange *x, const struct headers *headers,
+                          const char *method, const char *version) {
+	const union MHD_ConnectionInfo *info =
+	    mhd.connection_info(x->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+	if (!info) return false;
+	const struct http_head head = {.bytes = method,
+	                               .size = info->header_size,
+	                               .uri = x->uri,
+	                               .uri_size = strlen(x->target),
+	                               .target = x->target,
+	                               .version = version,
+	                               .names = headers->names,
+	                               .values = headers->values,
+	                               .count = headers->count};
+	return info->header_size <= HTTP_HEADER_MOST && http_head_is_plain(&head);
+}
+
+/* Whether the body's length can be read in one way only. */
+static bool read_framing(struct http_exchange *x, const struct headers *h, const char *version) {
+	if (h->length && !http_read_length(h->length, &x->announced)) return false;
+	if (!h->encoding) return true;
+	x->chunked = true;
+	return !h->length && !strcasecmp(h->encoding, "chunked") && !strcmp(version, "HTTP/1.1");
+}
+
+static bool has_body(const struct http_exchange *x) {
+	return x->chunked || x->announced > 0;
+}
+
+/* A refusal that the client shall be able to read: a small body is read first, and thrown away. */
+static void refuse_call(struct http_exchange *x) {
+	x->phase = PHASE_REFUSED;
+	if (x->announced > HTTP_JSON_MOST) x->reply.close = true;
+}
+
+static bool check_site(struct http_exchange *x, const struct headers *h) {
+	const struct listening *const listening = x->server->params.listening;
+	if (!http_host_is_ours(h->host, (const char *const *)listening->names,
+	                       listening->name_count))
+		http_fail(&x->reply, 421, "invalid_request_error", "wrong_host", NULL,
+		          "this server has another name; --host NAME gives it one more");
+	else if (h->origin && !http_origin_is_ours(h->origin, h->host, listening->tls))
+		http_fail(&x->reply, 403, "permission_error", "wrong_origin", NULL,
+		          "a page of another site may not ask this server");
+	return !x->reply.response;
+}
+
+/* HEAD is GET, whose body libmicrohttpd then leaves out. OPTIONS is answered here. */
+static bool find_route(struct http_exchange *x, const char *method) {
+	bool known;
+	char allow[HTTP_ALLOW];
+	const struct http_table *const tables = x->server->tables;
+	x->route =
+	    http_find_route(tables, x->server->table_count, strcmp(method, "HEAD") ? method : "GET",
+	                    x->path, &x->table, x->id, &known);
+	if (x->route) return true;
+	http_allowed(tables, x->server->table_count, x->path, allow);
+	if (*allow) http_add(&x->reply, "Allow", allow);
+	if (*allow && !strcmp(method, "OPTIONS")) http_bytes(&x->reply, 204, NULL, "", 0);
+	else if (known)
+		http_fail(&x->reply, 405, "invalid_request_error", "method_not_allowed", NULL,
+		          "this path has no such method");
+	else
+		http_fail(&x->reply, 404, "invalid_request_error", "not_found", NULL,
+		          "there is nothing at this path");
+	return false;
+}
+
+/* The role is known: may it ask, and may the body come? */
+static void judge_call(struct http_exchange *x) {
+	if (x->holder.role < x->route->role) {
+		http_fail(&x->reply, 403, "permission_error", "forbidden_role", NULL,
+		          "this key's role may not do that");
+	} else if (x->route->body == HTTP_BODY_NONE && has_body(x)) {
+		http_fail(&x->reply, 400, "invalid_request_error", "invalid_value", NULL,
+		          "this request takes no body");
+	} else {
+		const uint64_t most =
+		    x->route->body == HTTP_BODY_UPLOAD ? HTTP_UPLOAD_MOST : HTTP_JSON_MOST;
+		x->begun = http_now();
+		x->phase = PHASE_BODY;
+		if (x->announced <= most) {
+			if (x->route->body != HTTP_BODY_UPLOAD) return;
+			x->watched->uploading = true;
+			x->heads_again = true;
+			http_hand_over(x, WORK_BEGIN);
+			return;
+		}
+		http_fail(&x->reply, 413, "invalid_request_error", "too_large", NULL,
+		          "the body may have %llu bytes", (unsigned long long)most);
+	}
+	refuse_call(x);
+}
+
+static void refuse_key(struct http_exchange *x) {
+	http_fail(&x->reply, 401, "authentication_error", "invalid_api_key", NULL,
+	          "a key of this server is needed: Authorization: Bearer KEY");
+	refuse_call(x);
+}
+
+/* The key was right. It may be taken away at any time: http_keys_changed ends what it finds here,
+ * so it stands here before the keys are asked once more. */
+static void judge_holder(struct http_exchange *x) {
+	(void)pthread_mutex_lock(&x->server->lock);
+	x->watched->holder = x->holder;
+	(void)pthread_mutex_unlock(&x->server->lock);
+	if (keys_hold(x->server->params.keys, &x->holder)) judge_call(x);
+	else refuse_key(x);
+}
+
+void http_judge_key(struct http_exchange *x) {
+	if (x->key_right) judge_holder(x);
+	else refuse_key(x);
+}
+
+/* Leave to hash one more key. */
+static bool take_turn(struct http_server *server) {
+	(void)pthread_mutex_lock(&server->lock);
+	const bool room = server->keys_waiting < HTTP_KEYS_WAITING;
+	server->keys_waiting += room;
+	(void)pthread_mutex_unlock(&server->lock);
+	return room;
+}
+
+static void judge_caller(struct http_exchange *x, const char *authorization) {
+	struct keys *const keys = x->server->params.keys;
+	const char *const token = authorization ? http_bearer(authorization) : NULL;
+	if (!keys) x->holder.role = HTTP_OFFICER;
+	if (!keys || x->route->role == HTTP_NOBODY) {
+		judge_call(x);
+	} else if (token && keys_recall(keys, token, &x->holder)) {
+		judge_holder(x);
+	} else if (!token) {
+		refuse_key(x);
+	} else if (take_turn(x->server)) {
+		x->phase = PHASE_KEY;
+		http_hand_over(x, WORK_KEY);
+	} else {
+		http_add(&x->reply, "Retry-After", "2");
+		http_fail(&x->reply, 429, "rate_limit_error", "queue_full", NULL,
+		          "too many keys are being checked");
+		refuse_call(x);
+	}
+}
+
+void http_judge(struct http_exchange *x, const char *method, const char *version) {
+	static const char *const methods[] = {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"};
+	struct headers h = {0};
+	bool method_known = false;
+	(void)mhd.values(x->connection, MHD_HEADER_KIND, note_header, &h);
+	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+		method_known |= !strcmp(method, methods[i]);
+	if (!head_is_plain(x, &h, method, version) || h.twice || !h.host ||
+	    !read_framing(x, &h, version)) {
+		refuse_form(x, "the request is malformed, or could be read in two ways");
+	} else if (!method_known) {
+		refuse_form(x, "the method is none of GET, HEAD, POST, PUT, DELETE and OPTIONS");
+	} else if (x->server->stopping) {
+		x->reply.close = true;
+		http_fail(&x->reply, 503, "server_error", "stopping", NULL,
+		          "the server is stopping");
+		refuse_call(x);
+	} else if (!check_site(x, &h) || !find_route(x, method)) {
+		refuse_call(x);
+	} else {
+		judge_caller(x, h.authorization);
+	}
+}

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+// keys.c: see keys.h.
+#include "serve/http/keys.h"
+
+#include "io/disk/fail.h"
+#include "io/disk/file.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	FILE_MOST = 1 << 20, /* bytes of a file of keys */
+	RECALLED = 256,      /* keys that are recalled, at most */
+	SECRET_BYTES = 32,   /* random bytes of a secret */
+	LOCK_TRIES = 1000,   /* of a file that another process writes */
+	LOCK_PAUSE_NS = 10000000
+};
+
+struct key_line {
+	char id[KEYS_ID + 1];
+	char owner[KEYS_OWNER + 1];
+	enum http_role role;
+	char hash[crypto_pwhash_STRBYTES];
+};
+
+/* A key that was right. */
+struct recalled {
+	unsigned char digest[crypto_generichash_BYTES]; /* of the token, under `secret` */
+	size_t line;                                    /* whose key it is */
+};
+
+struct keys {
+	const char *path;
+	pthread_mutex_t lock; /* of all below */
+	struct key_line *lines;
+	size_t count;
+	struct recalled recalled[RECALLED];
+	size_t recalled_count, recalled_next;
+	unsigned char secret[crypto_generichash_KEYBYTES]; /* ends with the process */
+	char nobody[crypto_pwhash_STRBYTES];               /* hash of a secret that nobody has */
+};
+
+static bool is_key_id(const char *id) {
+	const size_t size = strlen(id);
+	return size >= 1 && size <= KEYS_ID &&
+	       strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") == size;
+}
+
+static bool read_role(const char *word, enum http_role *role) {
+	*role = !strcmp(word, "officer") ? HTTP_OFFICER : HTTP_USE;
+	return *role == HTTP_OFFICER || !strcmp(word, "use");
+}
+
+static bool find_id(const struct key_line *lines, size_t count, const char *id) {
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(lines[i].id, id)) return true;
+	return false;
+}
+
+/* Names the owner of what belongs to this key. The hash has a salt, so no two keys have the same.
+ */
+static void name_key_owner(struct key_line *line) {
+	unsigned char mark[crypto_generichash_BYTES_MIN];
+	char hex[2 * sizeof mark + 1];
+	(void)crypto_generichash(mark, sizeof mark, (const unsigned char *)line->hash,
+	                         strlen(line->hash), NULL, 0);
+	(void)sodium_bin2hex(hex, sizeof hex, mark, sizeof mark);
+	(void)snprintf(line->owner, sizeof line->owner, "%s#%.*s", line->id, KEYS_MARK, hex);
+}
+
+/* Reads "ID ROLE HASH". */
+static bool parse_client_line(char *text, struct key_line *line) {
+	char *rest = NULL;
+	const char *const id = strtok_r(text, " ", &rest), *const role = strtok_r(NULL, " ", &rest),
+	                  *const hash = strtok_r(NULL, " ", &rest);
+	if (!id || !role || !hash || strtok_r(NULL, " ", &rest) || !is_key_id(id) ||
+	    !read_role(role, &line->role) || strlen(hash) >= sizeof line->hash ||
+	    strncmp(hash, crypto_pwhash_STRPREFIX, strlen(crypto_pwhash_STRPREFIX)) != 0)
+		return false;
+	strcpy(line->id, id);
+	strcpy(line->hash, hash);
+	name_key_owner(line);
+	return true;
+}
+
+/* Reads the lines of a file's text. An empty line, and one that begins with '#', says nothing. */
+static enum cuttle_status read_key_lines(const char *path, char *text, struct key_line **lines,
+                                         size_t *count, struct cuttle_error *error) {
+	char *rest = NULL;
+	size_t number = 0;
+	*count = 0;
+	*lines = calloc(KEYS_MOST, sizeof **lines);
+	if (!*lines) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	for (char *next = text; next && *next; next = rest) {
+		number++;
+		rest = strchr(next, '\n');
+		if (rest) *rest++ = 0;
+		if (!*next || *next == '#') continue;
+		struct key_line *const line = &(*lines)[*count];
+		if (*count < KEYS_MOST && parse_client_line(next, line) &&
+		    !find_id(*lines, *count, line->id)) {
+			++*count;
+			continue;
+		}
+		free(*lines);
+		*lines = NULL;
+		return io_fail(error, CUTTLE_INPUT,
+		               "%s, line %zu: not \"ID use|officer HASH\", or an ID for the second "
+		               "time; cuttle serve key writes such lines",
+		               path, number);
+	}
+	return CUTTLE_OK;
+}
+
+/* The same from the file, which must be this user's alone. */
+static enum cuttle_status load_key_lines(const char *path, struct key_line **lines, size_t *count,
+                                         struct cuttle_error *error) {
+	char *text;
+	size_t size;
+	*lines = NULL;
+	*count = 0;
+	enum cuttle_status status = file_read_secret(path, FILE_MOST, &text, &size, error);
+	if (!status) status = read_key_lines(path, text, lines, count, error);
+	free(text);
+	return status;
+}
+
+enum cuttle_status keys_reload(struct keys *keys, struct cuttle_error *error) {
+	struct key_line *lines;
+	size_t count;
+	const enum cuttle_status status = load_key_lines(keys->path, &lines, &count, error);
+	if (status) return status;
+	(void)pthread_mutex_lock(&keys->lock);
+	free(keys->lines);
+	keys->lines = lines;
+	keys->count = count;
+	keys->recalled_count = keys->recalled_next = 0;
+	(void)pthread_mutex_unlock(&keys->lock);
+	return CUTTLE_OK;
+}
+
+static bool hash_secret(const char *secret, char hash[crypto_pwhash_STRBYTES]) {
+	return crypto_pwhash_str(hash, secret, strlen(secret), crypto_pwhash_OPSLIMIT_INTERACTIVE,
+	                         crypto_pwhash_MEMLIMIT_INTERACTIVE) == 0;
+}
+
+enum cuttle_status keys_open(const char *path, struct keys **out, struct cuttle_error *error) {
+	*out = NULL;
+	struct keys *keys = calloc(1, sizeof *keys);
+	if (!keys || sodium_init() < 0) {
+		free(keys);
+		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	}
+	keys->path = path;
+	(void)pthread_mutex_init(&keys->lock, NULL);
+	randombytes_buf(keys->secret, sizeof keys->secret);
+	enum cuttle_status status = keys_reload(keys, error);
+	if (!status && !hash_secret("nobody", keys->nobody))
+		status = io_fail(error, CUTTLE_NOMEM, "out of memory for the hash of a key");
+	if (status) keys_free(&keys);
+	*out = keys;
+	return status;
+}
+
+void keys_free(struct keys **keys) {
+	if (!*keys) return;
+	(void)pthread_mutex_destroy(&(*keys)->lock);
+	free((*keys)->lines);
+	sodium_memzero(*keys, sizeof **keys);
+	free(*keys);
+	*keys = NULL;
+}
+
+static void digest_token(const struct keys *keys, const char *token,
+                         unsigned char digest[crypto_generichash_BYTES]) {
+	(void)crypto_generichash(digest, crypto_generichash_BYTES, (const unsigned char *)token,
+	                         strlen(token), keys->secret, sizeof keys->secret);
+}
+
+static struct keys_holder holder_of(const struct key_line *line) {
+	struct keys_holder holder = {.role = line->role};
+	strcpy(holder.id, line->id);
+	strcpy(holder.owner, line->owner);
+	return holder;
+}
+
+bool keys_at(struct keys *keys, size_t at, struct keys_holder *holder) {
+	(void)pthread_mutex_lock(&keys->lock);
+	const bool is = at < keys->count;
+	if (is) *holder = holder_of(&keys->lines[at]);
+	(void)pthread_mutex_unlock(&keys->lock);
+	return is;
+}
+
+bool keys_hold(struct keys *keys, const struct keys_holder *holder) {
+	bool held = false;
+	(void)pthread_mutex_lock(&keys->lock);
+	for (size_t i = 0; i < keys->count && !held; i++)
+		held = !strcmp(keys->lines[i].owner, holder->owner) &&
+		       keys->lines[i].role >= holder->role;
+	(void)pthread_mutex_unlock(&keys->lock);
+	return held;
+}
+
+bool keys_recall(struct keys *keys, const char *token, struct keys_holder *holder) {
+	unsigned char digest[crypto_generichash_BYTES];
+	bool found = false;
+	(void)pthread_mutex_lock(&keys->lock);
+	digest_token(keys, token, digest);
+	for (size_t i = 0; i < keys->recalled_count && !found; i++) {
+		found = sodium_memcmp(digest, keys->recalled[i].digest, sizeof digest) == 0;
+		if (found) *holder = holder_of(&keys->lines[keys->recalled[i].line]);
+	}
+	(void)pthread_mutex_unlock(&keys->lock);
+	return found;
+}
+
+/* The line of the ID in "ID.SECRET"; keys->count: there is none. Under the lock. */
+static size_t find_line(const struct keys *keys, const char *token) {
+	const char *const dot = strchr(token, '.');
+	size_t line = keys->count;
+	for (size_t i = 0; i < keys->count && dot; i++)
+		if (strlen(keys->lines[i].id) == (size_t)(dot - token) &&
+		    !memcmp(keys->lines[i].id, token, (size_t)(dot - token)))
+			line = i;
+	return line;
+}
+
+/* Recalls the token, if its line still says what was checked. Under the lock. */
+static bool recall_token(struct keys *keys, const char *token, const char *hash) {
+	const size_t line = find_line(keys, token);
+	if (line == keys->count || strcmp(keys->lines[line].hash, hash) != 0) return false;
+	struct recalled *const place = &keys->recalled[keys->recalled_next];
+	digest_token(keys, token, place->digest);
+	place->line = line;
+	keys->recalled_next = (keys->recalled_next + 1) % RECALLED;
+	if (keys->recalled_count < RECALLED) keys->recalled_count++;
+	return true;
+}
+
+bool keys_verify(struct keys *keys, const char *token, struct keys_holder *holder) {
+	char hash[crypto_pwhash_STRBYTES];
+	const char *const dot = strchr(token, '.'), *const secret = dot ? dot + 1 : "";
+	(void)pthread_mutex_lock(&keys->lock);
+	const size_t line = find_line(keys, token);
+	const bool known = line < keys->count;
+	memcpy(hash, known ? keys->lines[line].hash : keys->nobody, sizeof hash);
+	(void)pthread_mutex_unlock(&keys->lock);
+	bool right = crypto_pwhash_str_verify(hash, secret, strlen(secret)) == 0 && known;
+	(void)pthread_mutex_lock(&keys->lock);
+	if (right) right = recall_token(keys, token, hash);
+	(void)pthread_mutex_unlock(&keys->lock);
+	return right && keys_recall(keys, token, holder);
+}
+
+/* Whether the lines of the file leave room for one more. */
+static enum cuttle_status check_new_line(const char *path, const struct key_line *line,
+                                         struct cuttle_error *error) {
+	struct key_line *lines;
+	size_t count;
+	enum cuttle_status status = load_key_lines(path, &lines, &count, error);
+	if (!status && find_id(lines, count, line->id))
+		status = io_fail(error, CUTTLE_USAGE,
+		                 "%s has a key %s already: remove its line first", path, line->id);
+	else if (!status && count == KEYS_MOST)
+		status = io_fail(error, CUTTLE_USAGE, "%s has %d keys, which is the most", path,
+		                 KEYS_MOST);
+	free(lines);
+	return status;
+}
+
+/* A key that is to be told to whoever asked for it. */
+struct new_key {
+	struct key_line line;
+	char text[KEYS_TOKEN + 1]; /* "ID.SECRET", a line break */
+	int out;
+};
+
+/* A key that nobody has seen must not be in the file: it is told before the file changes. */
+static enum cuttle_status tell_key(const struct new_key *key, struct cuttle_error *error) {
+	const int problem = file_write(key->out, key->text, strlen(key->text));
+	return problem
+	           ? io_fail(error, CUTTLE_INTERNAL, "cannot write the key: %s", strerror(problem))
+	           : CUTTLE_OK;
+}
+
+/* Puts a file with one more line in the place of the old one, whose last line may have no end. */
+static enum cuttle_status replace_key_file(const char *path, const struct new_key *key,
+                                           struct cuttle_error *error) {
+	const struct key_line *const line = &key->line;
+	char added[KEYS_ID + crypto_pwhash_STRBYTES + 16], *text;
+	struct sink sink;
+	size_t size;
+	enum cuttle_status status = file_read_secret(path, FILE_MOST, &text, &size, error);
+	if (status) return status;
+	const bool open_end = size && text[size - 1] != '\n';
+	const int length =
+	    snprintf(added, sizeof added, "%s%s %s %s\n", open_end ? "\n" : "", line->id,
+	             line->role == HTTP_OFFICER ? "officer" : "use", line->hash);
+	status = sink_open_private(&sink, path, error);
+	if (!status) {
+		status = sink_write(&sink, text, size, error);
+		if (!status) status = sink_write(&sink, added, (size_t)length, error);
+		if (!status) status = tell_key(key, error);
+		status = sink_close(&sink, status, error);
+	}
+	const int problem = status ? 0 : file_sync_folder(path);
+	if (problem)
+		status =
+		    io_fail(error, CUTTLE_INTERNAL, "cannot write %s: %s", path, strerror(problem));
+	free(text);
+	return status;
+}
+
+/* Takes the lock of file_lock, for which others may have to be waited for. Returns 0 or the errno.
+ */
+static int wait_for_lock(const char *path, int *file) {
+	const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
+	int problem = EWOULDBLOCK;
+	for (unsigned i = 0; i < LOCK_TRIES && problem == EWOULDBLOCK; i++) {
+		if (i) (void)nanosleep(&pause, NULL);
+		problem = file_lock(path, file);
+	}
+	return problem;
+}
+
+/* Adds a line to the file. Who else adds one meanwhile waits. */
+static enum cuttle_status append_key(const char *path, const struct new_key *key,
+                                     struct cuttle_error *error) {
+	const bool fresh = access(path, F_OK) != 0;
+	struct stat state;
+	int file;
+	const int problem = wait_for_lock(path, &file);
+	if (problem)
+		return io_fail(error, CUTTLE_USAGE, "cannot open %s: %s", path,
+		               problem == EWOULDBLOCK ? "another process writes it"
+		                                      : strerror(problem));
+	// Of a symbolic link, the file behind it is replaced.
+	char *const real = realpath(path, NULL);
+	enum cuttle_status status = check_new_line(path, &key->line, error);
+	if (!status && !real) status = io_fail(error, CUTTLE_NOMEM, "out of memory");
+	if (!status) status = replace_key_file(real, key, error);
+	// The lock has made the file.
+	if (status && fresh && fstat(file, &state) == 0 && !state.st_size) (void)unlink(path);
+	free(real);
+	(void)close(file);
+	return status;
+}
+
+enum cuttle_status keys_make(const char *path, const char *id, enum http_role role, int out,
+                             struct cuttle_error *error) {
+	unsigned char bytes[SECRET_BYTES];
+	char secret[sodium_base64_ENCODED_LEN(SECRET_BYTES,
+	                                      sodium_base64_VARIANT_URLSAFE_NO_PADDING)];
+	struct new_key key = {.line.role = role, .out = out};
+	if (!is_key_id(id))
+		return io_fail(error, CUTTLE_USAGE,
+		               "the ID of a key has 1 to %d of the letters a-z, digits and '-'",
+		               KEYS_ID);
+	if (sodium_init() < 0) return io_fail(error, CUTTLE_INTERNAL, "no entropy");
+	randombytes_buf(bytes, sizeof bytes);
+	(void)sodium_bin2base64(secret, sizeof secret, bytes, sizeof bytes,
+	                        sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+	strcpy(key.line.id, id);
+	(void)snprintf(key.text, sizeof key.text, "%s.%s\n", id, secret);
+	enum cuttle_status status = CUTTLE_OK;
+	if (!hash_secret(secret, key.line.hash))
+		status = io_fail(error, CUTTLE_NOMEM, "out of memory for the hash of a key");
+	if (!status) status = append_key(path, &key, error);
+	sodium_memzero(bytes, sizeof bytes);
+	sodium_memzero(secret, sizeof secret);
+	sodium_memzero(key.text, sizeof key.text);
+	return status;
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// How verification.h reads a receipt of each system, and compares it with files.
+#include "workflow/report/verification.h"
+
+#include "io/disk/fail.h"
+#include "io/ledger/ledger.h"
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static const struct receipt_kind *const KINDS[] = {[VERIFICATION_GENERATE] = &GENERATE_KIND,
+                                                   [VERIFICATION_SANITIZE] = &SANITIZE_KIND,
+                                                   [VERIFICATION_PERTURB] = &PERTURB_KIND,
+                                                   [VERIFICATION_EXPAND] = &EXPAND_KIND,
+                                                   [VERIFICATION_EVOLVE] = &EVOLVE_KIND};
+
+/* What names no mechanism is of generate, or is no receipt. */
+static enum verification_system find_system(const struct attested *attested) {
+	for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
+		if (KINDS[i]->mechanism && attest_mechanism(attested, KINDS[i]->mechanism))
+			return (enum verification_system)i;
+	return VERIFICATION_GENERATE;
+}
+
+/* At which order the ledger counts losses; 0 = rho. */
+static unsigned find_order(const struct verification *v) {
+	if (v->system == VERIFICATION_SANITIZE)
+		return ((const struct sanitize_receipt *)v->receipt)->guarantee.alpha;
+	if (v->system != VERIFICATION_GENERATE || v->ledger.delta > 0) return 0;
+	return ((const struct receipt *)v->receipt)->guarantee.claim.order;
+}
+
+static const char *find_member_text(const struct verification *v, const char *name) {
+	const char *const *text = claim_field(&v->claim, name);
+	return text ? *text : NULL;
+}
+
+/* Takes what receipts of all systems say of other files. The receipt holds, so what is there is of
+ * its type. An expansion was counted nowhere, whatever it repeats of its parent's receipt. */
+static void take_common(struct verification *v) {
+	const json_t *root = v->attested->root;
+	const struct receipt_ledger *ledger = claim_field(&v->claim, "ledger");
+	const char *unit = find_member_text(v, "unit_key"),
+	           *model = json_string_value(json_object_get(root, "model_sha256"));
+	v->model_sha256 = model ? model : "";
+	v->model_bytes = (uint64_t)json_integer_value(json_object_get(root, "model_bytes"));
+	v->words_sha256 = json_string_value(json_object_get(root, "words_sha256"));
+	v->dropped_sha256 = json_string_value(json_object_get(root, "dropped_sha256"));
+	v->date = json_string_value(json_object_get(root, "date"));
+	v->private_output = json_is_true(json_object_get(root, "private"));
+	v->dataset = find_member_text(v, "dataset");
+	v->unit_key = unit ? unit : "";
+	if (ledger) v->ledger = *ledger;
+	v->order = find_order(v);
+}
+
+enum cuttle_status verification_open(struct verification *v, const char *path, const char *key,
+                                     struct cuttle_error *error) {
+	struct attested attested;
+	*v = (struct verification){.unit_key = "", .model_sha256 = "", .date = ""};
+	enum cuttle_status status = attest_open(path, &attested, error);
+	if (!status) {
+		v->system = find_system(&attested);
+		status = claim_read(KINDS[v->system], &attested, &v->claim, error);
+	}
+	attest_close(&attested);
+	if (!status) status = claim_check(&v->claim, key, error);
+	if (status) return status;
+	v->attested = &v->claim.attested;
+	v->receipt = v->claim.receipt;
+	take_common(v);
+	return CUTTLE_OK;
+}
+
+void verification_close(struct verification *v) {
+	claim_free(&v->claim);
+	*v = (struct verification){0};
+}
+
+/* ---- the files ------------------------------------------------------------------------------- */
+
+static enum cuttle_status check_file_hash(const char *path, const char *what, const char *wanted,
+                                          struct cuttle_error *error) {
+	char is[HASH_TEXT];
+	if (!path) return CUTTLE_OK;
+	enum cuttle_status status = hash_file(path, is, error);
+	if (!status && strcmp(is, wanted) != 0)
+		status = io_fail(error, CUTTLE_LEDGER,
+		                 "%s is not the %s of this receipt: other bytes", path, what);
+	return status;
+}
+
+/* Checks the model's hash, and then its size: a receipt with the right hash and another model_bytes
+ * was changed. A run may have had no model. */
+static enum cuttle_status check_model(const char *path, const struct verification *v,
+                                      struct cuttle_error *error) {
+	struct stat file;
+	// CUTTLE_MODEL in the environment names a model for every receipt.
+	if (!*v->model_sha256) return CUTTLE_OK;
+	enum cuttle_status status = check_file_hash(path, "model", v->model_sha256, error);
+	if (!path || status) return status;
+	if (stat(path, &file) != 0 || (uint64_t)file.st_size != v->model_bytes)
+		status = io_fail(error, CUTTLE_LEDGER, "%s does not have the receipt's model_bytes",
+		                 path);
+	return status;
+}
+
+struct entry_search {
+	const struct verification *v;
+	char run[LEDGER_RUN]; /* the run of the receipt's entry; "" = not found yet */
+	bool same_unit;       /* the data set counts the receipt's units, in its measure */
+	bool found;           /* the receipt's entry is in the ledger */
+	bool right;           /* that entry reserves what the receipt says, for its command */
+	bool closed;          /* the run was closed later */
+	bool same_output;     /* and with the receipt's output */
+};
+
+/* Sees each entry of the ledger, in order. So the data set comes before the receipt's entry, and
+ * the entry that closes its run comes after it. */
+static enum cuttle_status match_entry(void *user, const struct chain_entry *entry) {
+	struct entry_search *search = user;
+	const struct verification *v = search->v;
+	const bool here = !strcmp(entry->dataset, v->dataset);
+	if (here && !strcmp(entry->kind, "dataset"))
+		search->same_unit =
+		    entry->order == v->order && !strcmp(entry->unit_key, v->unit_key);
+	if (here && search->found && !strcmp(entry->kind, "close") &&
+	    !strcmp(entry->run, search->run)) {
+		search->closed = true;
+		search->same_output = !strcmp(entry->command, v->attested->output_sha256);
+	}
+	if (strcmp(entry->hash, v->ledger.entry) != 0) return CUTTLE_OK;
+	search->found = true;
+	(void)snprintf(search->run, sizeof search->run, "%s", entry->run);
+	search->right = here && search->same_unit && !strcmp(entry->kind, "reserve") &&
+	                entry->rho == v->ledger.rho && entry->delta == v->ledger.delta &&
+	                !strcmp(entry->command, v->attested->command_sha256);
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status check_ledger(const char *path, const struct verification *v,
+                                       struct cuttle_error *error) {
+	struct ledger *ledger;
+	struct entry_search search = {.v = v};
+	const char *hash = v->ledger.entry;
+	if (!path) return CUTTLE_OK;
+	if (!*hash) return io_fail(error, CUTTLE_LEDGER, "this run was counted in no ledger");
+	uint64_t entries;
+	char head[HASH_TEXT];
+	enum cuttle_status status = ledger_open(path, &ledger, error);
+	if (status) return status;
+	status = ledger_verify(ledger, NULL, &entries, head, error);
+	if (!status) status = ledger_walk(ledger, NULL, match_entry, &search, error);
+	ledger_close(&ledger);
+	if (!status && !search.found)
+		status = io_fail(error, CUTTLE_LEDGER, "%s has no entry %s", path, hash);
+	if (!status && !search.right)
+		status = io_fail(error, CUTTLE_LEDGER,
+		                 "%s has this receipt's entry with other numbers", path);
+	if (!status && !search.closed)
+		status = io_fail(
+		    error, CUTTLE_LEDGER,
+		    "%s has this receipt's entry, but no output was ever finished under it", path);
+	if (!status && !search.same_output)
+		status =
+		    io_fail(error, CUTTLE_LEDGER,
+		            "%s says that this receipt's entry has paid for another output", path);
+	return status;
+}
+
+/* ---- all files ------------------------------------------------------------------------------- */
+
+enum cuttle_status verification_compare(const struct verification *v,
+                                        const struct verification_files *files,
+                                        struct cuttle_error *error) {
+	const bool expanded = v->system == VERIFICATION_EXPAND;
+	enum cuttle_status status = CUTTLE_OK;
+	if (files->parent && expanded) status = expand_parent(&v->claim, files->parent, error);
+	if (!status)
+		status =
+		    check_file_hash(files->output, "output", v->attested->output_sha256, error);
+	if (!status) status = check_model(files->model, v, error);
+	if (!status && files->words)
+		status = v->words_sha256
+		             ? check_file_hash(files->words, "words file", v->words_sha256, error)
+		             : io_fail(error, CUTTLE_LEDGER, "this run had no words file");
+	if (!status && files->parent && !expanded)
+		status = io_fail(error, CUTTLE_LEDGER, "this run expanded no other output");
+	if (!status && files->dropped)
+		status = v->dropped_sha256
+		             ? check_file_hash(files->dropped, "file of dropped texts",
+		                               v->dropped_sha256, error)
+		             : io_fail(error, CUTTLE_LEDGER, "this run dropped no texts");
+	if (!status && !v->private_output)
+		status = io_fail(error, CUTTLE_INPUT, "%s", v->attested->sentence);
+	return status ? status : check_ledger(files->ledger, v, error);
+}
