@@ -179,8 +179,11 @@ bool attest_mechanism(const struct attested *attested, const char *name) {
 
 bool attest_words(struct attested *attested) {
 	const json_t *root = attested->root;
-	bool right = attest_text(root, "command_sha256", &attested->command_sha256) &&
-	             attest_text(root, "output_sha256", &attested->output_sha256);
+	char hash[HASH_TEXT];
+	bool right = attest_hash(root, "command_sha256", hash) &&
+	             attest_text(root, "command_sha256", &attested->command_sha256);
+	right &= attest_hash(root, "output_sha256", hash) &&
+	         attest_text(root, "output_sha256", &attested->output_sha256);
 	right &= attest_text(root, "guarantee", &attested->sentence);
 	right &= attest_text(root, "public_key", &attested->public_key) ==
 	         attest_text(root, "signature", &attested->signature);
