@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs cuttle and its peers in turn, several rounds, and compares medians. The table goes to standard error, JSON to standard output.
-Called by bench/peers.sh run, which knows the folders; bench/README.md says what is measured."""
+bench/README.md says what is measured."""
 import argparse
 import datetime
 import json

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // marked.h: documents with marks, for the programs of this folder that measure DP-Fusion.
-// Called by: bench/fusion.c and bench/recovery.c.
 // Private data: none is protected here; use documents that may be shown.
 // How: marked_read takes the beginnings of the first documents of a file. Each type of span is a
 // group. marked_write then writes a document with some groups shown.

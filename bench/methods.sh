@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Measures what bench/METHODS.md has tables of: the methods of generate side by side. Called by hand. Whatever was measured stays in
-# FOLDER, so that the same command goes on, or measures more: each table is made of what is there. References are DATA's, and nothing
-# protects what is printed: use data that may be shown.
+# Measures what bench/METHODS.md has tables of: the methods of generate side by side. Whatever was measured stays in FOLDER. So the same
+# command goes on, or measures more: each table is made of what is there. References are DATA's, and nothing protects what is printed: use
+# data that may be shown.
 # usage: bench/methods.sh MODEL DATA.jsonl KIND FOLDER [likelihood|steps|mauve]...   without a table, all three
 # Environment: TEXTS (likelihood: texts at B 7, a quarter of them at B 31 and an eighth at B 127; default 80), LENGTH (of each, tokens;
 # default 20), ROUNDS (steps; default 5), N and T (mauve: texts of each run, and their tokens; default 200 and 64), CUTTLE (default

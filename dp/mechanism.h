@@ -95,7 +95,8 @@ struct dp_mechanism {
 	/* Wipes what is private and frees self. */
 	void (*free)(void *self);
 
-	/* The rest is PRIVATE and for audits alone, which test what is claimed (run/worlds.c). */
+	/* The rest is PRIVATE and for audits alone, which test what is claimed
+	 * (engine/run/loop/worlds.c). */
 
 	/* ln_w[wanted.count] become the natural logarithms of the weights that the wanted tokens
 	 * would be drawn by if paid, with the rows given so far, but for one constant. Called once,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // loopback.c: a model of this machine answers as a remote service would, for tries of cuttle infer.
 //
-// Called by tools/demo-infer.sh. It listens on 127.0.0.1 alone and answers one request after the
-// other, in the shape of chat completions: POST .../chat/completions, JSON in, JSON out. What it is
-// asked it prints, so that one can see what a remote service sees. It is an example of
-// cuttle_completer_run, not a server for a network: it knows no keys and no encryption.
+// It listens on 127.0.0.1 alone and answers one request after the other, in the shape of chat
+// completions: POST .../chat/completions, JSON in, JSON out. It prints what it is asked: that is
+// what a remote service sees. It is an example of cuttle_completer_run, not a server for a network:
+// it knows no keys and no encryption.
 // Usage: loopback MODEL.gguf PORT-FILE [SEED]
 // The file gets the port, once requests are answered. With a seed, question i is answered by draws
 // from SEED + i, so that a measurement can be repeated.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fetches the arm64 libraries that cuttle is built with, from this machine's Debian sources into FOLDER, unless they are there. The
 # machine's own package state stays as it is. FOLDER/root has the files of all; FOLDER/packages has those of each library by itself, with what
-# its package says of it, which is how packages that are built with it learn its name. Called by tests/arm.sh and tests/arm_packages.sh.
+# its package says of it, which is how packages that are built with it learn its name.
 # usage: tests/arm_libraries.sh FOLDER
 set -euo pipefail
 # The -dev packages that the Makefile links, and the library behind each; of libcurl and libmicrohttpd the header, of libc what packages depend on.

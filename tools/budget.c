@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuttle budget: computes one of clip, epsilon, rho, delta, tokens and batch from the others, or
-// prints a table of plans (tools/plan.h), or what sanitize costs (tools/common/fusion_budget.h).
+// cuttle budget: computes one of clip, epsilon, rho, delta, tokens and batch from the others. It
+// also prints a table of plans (tools/plan.h), or what sanitize costs
+// (tools/common/fusion_budget.h).
 //
 // The library does the arithmetic, in cuttle_budget_solve. Here are the options, the check that
 // enough of them are given, and the printing. No private data and, but for plan's measurement, no

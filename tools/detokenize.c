@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuttle detokenize: prints the text of each list of token ids. io/text/tokenlines.h reads the
-// lists, one per line; the library turns each into bytes; a sink writes them. What it is given is
-// not treated as private.
+// lists, one per line. The library turns each into bytes, and a sink writes them. What it is given
+// is not treated as private.
 #include "tools/common/verbs.h"
 
 #include "io/disk/fail.h"

@@ -2,10 +2,10 @@
 // cuttle inspect: shows the owner of the documents what generate would read. Everything it prints
 // is PRIVATE.
 //
-// The records are read as generate reads them, but whole. io/records/survey.h counts them,
-// workflow/setup.h says where generate would cut a text (with -m only), and
-// tools/common/suggestion.h makes the generate line. An inspect_report collects all that, and is
-// printed as a table or as JSON.
+// The records are read as generate reads them, but whole. io/records/survey.h counts them.
+// workflow/setup.h says where generate would cut a text (with -m only). tools/common/suggestion.h
+// makes the generate line. An inspect_report collects all that, and is printed as a table or as
+// JSON.
 #include "tools/common/values.h"
 
 #include "base/utf8.h"

@@ -14,8 +14,8 @@ enum { PAGE_WIDTH = 78 };
 
 /* ---- pages ----------------------------------------------------------------------------------- */
 
-/* Prints one word so that nothing in it is markup. A backslash begins an escape, a hyphen may
- * become another character, a dot may begin a macro, and after a macro so may a word such as Ar. */
+/* Prints one word so that nothing in it is markup. A backslash begins an escape, and a hyphen may
+ * become another character. A dot may begin a macro, and after a macro so may a word such as Ar. */
 static void print_page_word(const char *word, size_t length, FILE *file) {
 	if (strchr(".'", word[0]) || isupper((unsigned char)word[0])) fputs("\\&", file);
 	for (size_t i = 0; i < length; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // manual.h: manual pages and completions, from the same tables of options as the help.
-// Called by: tools/main.c, for cuttle help --mdoc and cuttle help --completion, which the build
-// runs. No private data: it prints tables that are compiled in.
+// The build prints them by cuttle help --mdoc and cuttle help --completion. No private data: it
+// prints tables that are compiled in.
 // Example: cuttle help --mdoc generate prints the page cuttle-generate(1).
 #ifndef CUTTLE_TOOLS_MANUAL_H
 #define CUTTLE_TOOLS_MANUAL_H

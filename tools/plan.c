@@ -337,7 +337,7 @@ static enum cuttle_status make_rows(const struct plan_request *request, const do
 		if (status) return status;
 		if (first == row) continue;
 		// The exact accountant takes a second or so. To it only clip / batch matters, so
-		// the clip of the first row is scaled: 0.5 at B = 7 is 1.07 at B = 15. The last
+		// the clip of the first row is scaled. 0.5 at B = 7 is 1.07 at B = 15. The last
 		// factor rounds it down by a few units of the last place.
 		row->clip_exact = first->clip_exact / first->batch * row->batch * (1 - 1e-15);
 		row->rho_exact = first->rho_exact;

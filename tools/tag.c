@@ -2,10 +2,9 @@
 // cuttle tag: finds what is private in documents and writes them with their spans, for cuttle
 // sanitize or for a look. Documents, output and the table of --against are private.
 //
-// io/records/source.c gives lines, io/documents/spans.c reads one, tools/common/tagging.c finds the
-// spans, io/documents/spans.c writes the line. io/records/records.c reads CSV, of whose records
-// lines are made. tools/common/agreement.c counts for
-// --against.
+// io/records/source.c gives lines, and io/documents/spans.c reads one. tools/common/tagging.c finds
+// the spans, and io/documents/spans.c writes the line. io/records/records.c reads CSV, of whose
+// records lines are made. tools/common/agreement.c counts for --against.
 #include "tools/common/verbs.h"
 
 #include "convert/rewrite.h"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ballot.h: noisy answers of private records, charged first, drawn once and kept until they are
-// used up: for a run that asks records something and draws no text from them.
+// ballot.h: noisy answers of private records, for a run that draws no text from them.
 //
-// Called by workflow/evaluate/evaluate. Of the private records a keyed digest passes through; the
-// answers are public once they are kept. The order is the promise:
+// Answers are charged first, drawn once and kept until they are used up. Of the private records a
+// keyed digest passes through. The answers are public once they are kept. The order is the promise:
 //
 //     ballot_open     the run is bound to its input and charged; or it is continued
 //     ballot_take     the ledger knows that noise is drawn; it is drawn; it is on the disk

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // delivery.h: carries what a run draws to its output: charged, journalled, shown, published.
 //
-// Called by workflow/run.c, in the order of the functions below. It knows no mechanism: tokens come
-// in, whatever drew them. They are output, as is the receipt. Steps of the PRIVATE trace pass
-// through to its file, and owners of records to the ledger. The order is the promise:
+// Its functions are called in the order below. It knows no mechanism: tokens come in, whatever drew
+// them. They are output, as is the receipt. Steps of the PRIVATE trace pass through to its file,
+// and owners of records to the ledger. The order is the promise:
 //
 //     the output is opened, the run is charged     before a token is drawn
 //     the ledger knows that the run draws          before its first token is kept

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // documents.h: the documents of a rewriting: texts with marks, and the contexts that they make.
 //
-// Called by workflow/sanitize, which reads all of them before anything is charged or drawn, and
-// hands their contexts to the engine. Texts are PRIVATE, but for the strings between marks. They
-// are wiped by documents_free. A wrong line ends the run with its number and the rule that it
-// breaks, never with a word of it. Which groups have a mark, and each public context, is public.
+// All of them are read before anything is charged or drawn, and the engine gets their contexts.
+// Texts are PRIVATE, but for the strings between marks. They are wiped by documents_free. A wrong
+// line ends the run with its number and the rule that it breaks, never with a word of it. Which
+// groups have a mark, and each public context, is public.
 #ifndef CUTTLE_WORKFLOW_DOCUMENTS_H
 #define CUTTLE_WORKFLOW_DOCUMENTS_H
 

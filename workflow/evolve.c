@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a request to texts, see evolve.h. evolve_texts goes through the generations; while the
+// From a request to texts, see evolve.h. evolve_texts goes through the generations. While the
 // engine draws it calls the functions below that begin with name_ or keep_, and those of run.h.
 #include "workflow/evolve.h"
 

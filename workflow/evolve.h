@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// evolve.h: the system that draws texts from public prompts alone, of which private records choose
-// the nearest, again and again (workflow/system.h; AugPE, dp/PRIVACY.md, step 49). PRIVATE records
-// pass through: their vectors, and what they vote for, go into engine/cuttle/votes.h and nowhere
-// else. With N texts, L variations and G generations:
+// evolve.h: the system that draws texts from public prompts alone. Private records choose the
+// nearest of them, again and again (workflow/system.h; AugPE, dp/PRIVACY.md, step 49). PRIVATE
+// records pass through: their vectors, and what they vote for, go into engine/cuttle/votes.h and
+// nowhere else. With N texts, L variations and G generations:
 //
 //   N L texts are drawn from the public prompt
 //   G times: each record votes for the text that is nearest to it; the counts get noise; the N
 //   texts with the highest counts stay; but for the last time, L - 1 variations of each are drawn
 //   from a public prompt that shows it, and stand behind it
 //
-// Journal: the candidates of a generation are texts there, one after the other, and behind them
-// stands one that has their noisy counts as its tokens. With N = 2, L = 3: texts 0 .. 5, counts 6;
+// Journal: the candidates of a generation are texts there, one after the other. Behind them stands
+// one that has their noisy counts as its tokens. With N = 2, L = 3: texts 0 .. 5, counts 6;
 // variations 7 .. 10, counts 11. A run that goes on replays all of it.
 #ifndef CUTTLE_WORKFLOW_EVOLVE_H
 #define CUTTLE_WORKFLOW_EVOLVE_H

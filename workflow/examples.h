@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples.h: which public examples a prompt shows, where it shows E of them.
 //
-// Called by workflow/setup for the prompts of each category, and by workflow/likelihood. All is
-// public. An example belongs to a group (a category, or a cluster of public texts), or to none. Of
-// its group a prompt shows the first E in the order of the file; where the group has fewer, the
-// first of the others fill up. For example, E = 3, groups 0 1 0 2 1 0 0:
+// All is public. An example belongs to a group (a category, or a cluster of public texts), or to
+// none. Of its group a prompt shows the first E in the order of the file. Where the group has
+// fewer, the first of the others fill up. For example, E = 3, groups 0 1 0 2 1 0 0:
 //
 //     of group 0: numbers 0 2 5        of group 1: 0 1 4        of group 3: 0 1 2
 #ifndef CUTTLE_WORKFLOW_EXAMPLES_H
@@ -14,7 +13,7 @@
 
 #define EXAMPLES_NO_GROUP ((size_t)-1)
 
-/* Writes the numbers of the examples to chosen[count], ascending, and returns how many there are:
+/* Writes the numbers of the examples to chosen[count], ascending. Returns how many there are:
  * `most`, or all if there are fewer; most 0 = all. groups[count] is each one's group. `but` is left
  * out as if it were not there; EXAMPLES_NO_GROUP = none is. `group` is whose prompt it is, or
  * EXAMPLES_NO_GROUP. */

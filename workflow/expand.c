@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a request to an expansion, see expand.h. expand_open goes through the steps below that
-// begin with read_, make_, show_ or set_; while the engine draws it calls those that begin with
-// tell_ or deliver_, and those of run.h.
+// From a request to an expansion, see expand.h. expand_open goes through the steps below that begin
+// with read_, make_, show_ or set_. While the engine draws it calls those that begin with tell_ or
+// deliver_, and those of run.h.
 #include "workflow/expand.h"
 
 #include "engine/cuttle/text.h"

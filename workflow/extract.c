@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a request to a completer, and from there to an output. See extracting.h. While the engine
+// From a request to a completer, and from there to an output. See extract.h. While the engine
 // writes it calls the functions below that begin with show_, write_ or ask_.
 #include "workflow/extract.h"
 

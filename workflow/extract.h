@@ -2,10 +2,10 @@
 // extract.h: the local, last step of InferDPT: the model extends raw documents with the help of
 // notes that a remote model wrote. A request, what is made from it, and its run.
 //
-// Called by tools/extract. The PRIVATE documents pass through, from io/records/records to the
-// engine, and what comes out is as private as they are: no mechanism, no guarantee, no ledger.
-// Notes are hostile text: bounded, and never more than text. Messages name a member as the option
-// of extract does. Nothing is printed: what happens is told to struct extract_events.
+// The PRIVATE documents pass through, from io/records/records.h to the engine. What comes out is as
+// private as they are: no mechanism, no guarantee, no ledger. Notes are hostile text: bounded, and
+// never more than text. Messages name a member as the option of extract does. Nothing is printed:
+// what happens is told to struct extract_events.
 //
 // A run that is stopped or killed leaves nothing; the same request begins again. For example:
 //

@@ -77,8 +77,8 @@ static enum cuttle_status run_job(struct generate_state *state, struct cuttle_jo
 	return status;
 }
 
-/* Runs the jobs of a category: the second, if there are two, begins when all texts of the first are
- * written, whoever wrote them and in how many starts. */
+/* Runs the jobs of a category. The second, if there are two, begins when all texts of the first are
+ * written. It does not matter who wrote them, nor in how many starts. */
 static enum cuttle_status run_category(struct generate_state *state, struct cuttle_job *job,
                                        struct cuttle_error *error) {
 	const struct setup *setup = state->setup;

@@ -10,9 +10,9 @@
 #include "workflow/setup.h"
 
 /* Runs the request, once for each setup. It must have passed generate_check, have input and
- * output, and be the one that setup was made from. Changes the receipt in setup: the guarantee
- * becomes that of the unit which the run costs most, and the charge and what became of the texts
- * are set. Statuses as run_system, likelihood_open, references_read and cuttle_job_run. */
+ * output, and be the one that setup was made from. Changes the receipt in setup. The guarantee
+ * becomes that of the unit which the run costs most. The charge and what became of the texts are
+ * set. Statuses as run_system, likelihood_open, references_read and cuttle_job_run. */
 enum cuttle_status generate_texts(const struct generate_request *request, struct setup *setup,
                                   const struct run_events *events, struct cuttle_error *error);
 

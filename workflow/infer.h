@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// infer.h: InferDPT from end to end. The words of all records are perturbed; a remote model is
-// asked to go on with each perturbed text; the local model extends each raw text with the reply as
+// infer.h: InferDPT from end to end. The words of all records are perturbed. A remote model is
+// asked to go on with each perturbed text. The local model extends each raw text with the reply as
 // notes. A request, what is made from it, and its run.
 //
-// Called by tools/infer. The PRIVATE records pass through the first and the last phase, which are
-// workflow/perturb and workflow/extract. What leaves this machine is made of the first
-// phase's output, the instruction and the request alone: no private text is in memory then.
+// The PRIVATE records pass through the first and the last phase, which are workflow/perturb.h and
+// workflow/extract.h. What leaves this machine is made of the first phase's output, the instruction
+// and the request alone: no private text is in memory then.
 //
 // The phases are strictly in order: all are perturbed, then all are sent, then all are extended.
 // Were they mixed, the pauses between requests would tell how long raw texts are. A request is sent
@@ -40,8 +40,8 @@ struct infer_request {
 	bool show; /* nothing is sent: infer_run ends before, and shows what would be */
 };
 
-/* Sets the defaults of all three parts: 150 tokens of the remote at temperature 0.5, as the paper
- * has it, 120 s for an attempt, 5 retries. */
+/* Sets the defaults of all three parts. The remote gets 150 tokens at temperature 0.5, as the paper
+ * has it, 120 s for an attempt, and 5 retries. */
 void infer_default(struct infer_request *request);
 /* As generate_check and generate_paths, for all three parts together. Opens nothing. USAGE
  * also: the input or the output is a stream, as the input is read twice. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See likelihood.h. The scorer keeps what the last prompt and this one have in common, so that a
-// text behind the same examples costs no more than its own tokens.
+// See likelihood.h. The scorer keeps what the last prompt and this one have in common. So a text
+// behind the same examples costs no more than its own tokens.
 #include "workflow/likelihood.h"
 
 #include "io/disk/fail.h"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // likelihood.h: how likely the public prompt holds a text, and the least that a public example has.
 //
-// Called by workflow/generate and workflow/expand, for --drop unlikely. No private data: it is
-// given prompts and examples, which are public, and texts that were drawn. It never sees a
-// reference, a private prompt's context, or how many records there are. An example is scored behind
-// the prompt that shows the others, as a new text would stand behind them. For example, of 5
-// examples:
+// It serves --drop unlikely. No private data: it is given prompts and examples, which are public,
+// and texts that were drawn. It never sees a reference, a private prompt's context, or how many
+// records there are. An example is scored behind the prompt that shows the others, as a new text
+// would stand behind them. For example, of 5 examples:
 //
 //     status = likelihood_open(&likelihood, model, &params, &examples, &error);
 //     likelihood.heading = "genre: sea";      that of the texts that come now; NULL = none
@@ -51,8 +50,8 @@ enum cuttle_status likelihood_open(struct likelihood *likelihood, struct cuttle_
                                    const struct cuttle_plan_params *params,
                                    const struct likelihood_examples *examples,
                                    struct cuttle_error *error);
-/* The two steps of likelihood_open, for examples that have prompts of their own: the first has no
- * least yet, each of the second lowers it, unless the example has no token. Both as
+/* The two steps of likelihood_open, for examples that have prompts of their own. The first has no
+ * least yet. Each of the second lowers it, unless the example has no token. Both as
  * likelihood_open. */
 enum cuttle_status likelihood_begin(struct likelihood *likelihood, struct cuttle_model *model,
                                     const struct cuttle_plan_params *params,

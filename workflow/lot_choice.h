@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // lot_choice.h: whether a run has lots, and how many batches its records make.
 //
-// Called by workflow/setup.c, before the plan is made. Of the input it learns how many records
-// there are, in all or of each declared category. These numbers are public, and nothing else is
-// kept. Lots are drawn later (io/records/lots.h).
+// It decides before the plan is made. Of the input it learns how many records there are, in all or
+// of each declared category. These numbers are public, and nothing else is kept. Lots are drawn
+// later (io/records/lots.h).
 // Example: 1500 records, 15 a text and 20 texts are 100 batches, of which 20 are used: q = 0.2.
 #ifndef CUTTLE_WORKFLOW_LOT_CHOICE_H
 #define CUTTLE_WORKFLOW_LOT_CHOICE_H
@@ -20,10 +20,10 @@ struct lot_choice {
 };
 
 /* Counts and decides. params are the plan's, but for its lots. Lots need a file that can be read
- * twice, records that are units, and enough of them. Where one lacks, AUTO is no lots, and so is an
- * epsilon for which they do not pay, or a file that cannot be read: that is said later. ON is then
- * USAGE, but for too few records: places_make says so. Private categories always have lots: then
- * `categories` is empty, all records are one cluster, and few of them are no error. The caller
+ * twice, records that are units, and enough of them. Where one lacks, AUTO is no lots. So it is for
+ * an epsilon for which they do not pay, or a file that cannot be read: that is said later. ON is
+ * then USAGE, but for too few records: places_make says so. Private categories always have lots:
+ * then `categories` is empty, all records are one cluster, and few of them are no error. The caller
  * frees *choice by lot_choice_free in any case. Else as secrecy_room and records_read. NOMEM. */
 enum cuttle_status lot_choice_make(const struct generate_request *request,
                                    const struct categories *categories, size_t texts,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See merging.h. All receipts are read before the first line, all lines before the output is put in
+// See merge.h. All receipts are read before the first line, all lines before the output is put in
 // place: what contradicts leaves nothing behind.
 #include "workflow/merge.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// merging.h: makes one output of all shards of a run, with the bytes that one machine would have
+// merge.h: makes one output of all shards of a run, with the bytes that one machine would have
 // written.
 //
-// Called by tools/merge.c. No private data is read: shards' texts and receipts, run.json and the
-// ledger's entries. At the end the files with the shards' references are overwritten and removed.
-// It needs no model: filters judge the texts in the order of the run, by words and tokens.
+// No private data is read: shards' texts and receipts, run.json and the ledger's entries. At the
+// end the files with the shards' references are overwritten and removed. It needs no model: filters
+// judge the texts in the order of the run, by words and tokens.
 #ifndef CUTTLE_WORKFLOW_MERGE_H
 #define CUTTLE_WORKFLOW_MERGE_H
 

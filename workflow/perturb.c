@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a request to a perturber and its receipt, and the system that draws with it.
 //
-// A record is cut twice. The first time its places are drawn and journalled, block after block; of
+// A record is cut twice. The first time its places are drawn and journalled, block after block. Of
 // a continued run those that the journal has are passed over, never drawn again. The second time
 // the ids become a text. Example, padded to 4: "Ann fell" has the places ann, fell, null, null.
 #include "workflow/perturb.h"

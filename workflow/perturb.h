@@ -50,7 +50,7 @@ struct perturb {
 };
 
 /* Reads the words file and the lists, and makes perturber and receipt. `opened` is the model of
- * whose pieces unknown words are made; NULL = none, and so it is for words that were not made from
+ * whose pieces unknown words are made. NULL = none, and so it is for words that were not made from
  * a model. Call perturb_free in any case. The receipt points into the request and *perturb,
  * which must stay where it is; both and the model must outlive it. INPUT: a file cannot be read or
  * is no list; the words were made from another model. USAGE: a parameter is out of range. Else as
@@ -73,7 +73,7 @@ enum cuttle_status perturb_digest(const struct perturb_request *request, struct 
  * silently. Statuses as generate_texts; INPUT also: the journal does not fit the records. */
 enum cuttle_status perturb_run(const struct perturb_request *request, struct perturb *perturb,
                                const struct run_events *events, struct cuttle_error *error);
-/* Reads the perturbed texts back from the output file of a run that is complete: records_text of
+/* Reads the perturbed texts back from the output file of a run that is complete. records_text of
  * record i is that of line i, of size 0 where it has no words. The caller frees them with
  * records_free.
  * INPUT: the file cannot be read, or has another number of lines than the receipt says. */

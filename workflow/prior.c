@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See prior.h. What is drawn is on the disk before anything follows from it: in the journal's line
-// of counts, as how many tokens there are, then each with its count.
+// See prior.h. What is drawn is on the disk before anything follows from it. It is the journal's
+// line of counts: how many tokens there are, then each with its count.
 #include "workflow/prior.h"
 
 #include "engine/cuttle/prior.h"

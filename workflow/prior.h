@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // prior.h: the token prior of a run: the noisy counts of the records' tokens, which are drawn once.
 //
-// Called by workflow/generate.c, after the run was charged and before a token is drawn. The records
-// pass through, and are private; the noisy counts are not (dp/PRIVACY.md, step 44).
+// Call it after the run was charged and before a token is drawn. The records pass through, and are
+// private; the noisy counts are not (dp/PRIVACY.md, step 44).
 #ifndef CUTTLE_WORKFLOW_PRIOR_H
 #define CUTTLE_WORKFLOW_PRIOR_H
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // references.h: the references of a run: the records of the input, each in its place.
 //
-// A place is a number: text b reads places b*B to b*B+B-1 (io/records/places.h).
-// workflow/generate.c reads the references once, before anything is drawn, and hands their texts to
-// the engine. The texts are PRIVATE: they are wiped by references_free, and no message says
-// anything about one of them.
+// A place is a number: text b reads places b*B to b*B+B-1 (io/records/places.h). The references are
+// read once, before anything is drawn, and the engine gets their texts. The texts are PRIVATE: they
+// are wiped by references_free, and no message says anything about one of them.
 #ifndef CUTTLE_WORKFLOW_REFERENCES_H
 #define CUTTLE_WORKFLOW_REFERENCES_H
 
@@ -54,15 +53,16 @@ size_t references_places(const struct shard_terms *terms, struct shard_number nu
 /* The text in a place; NULL: no record stands there, or it is null. Valid until references_free. */
 const char *references_text(const struct references *references, size_t place, size_t *size);
 
-/* Digests under the key all that stands in the places: for each place whether there is a record,
- * its text as it is read, its owner and its categories. With lots or a token prior all records, in
- * their order, too. It is the `digest` of struct output_request; user is the struct references. */
+/* Digests under the key all that stands in the places. Of each place that is whether there is a
+ * record, its text as it is read, its owner and its categories. With lots or a token prior all
+ * records, in their order, too. It is the `digest` of struct output_request; user is the struct
+ * references. */
 void references_digest(void *user, const unsigned char *key, char *digest);
 
 /* What the ledger is charged, without who is: measure, order, loss and delta. The loss is the most
  * that one unit pays, and the number of the receipt. It follows from the plan alone, so generate
- * --dry-run shows it before there is a record; but with RUN_RECORDS_ALL from the records, too, once
- * references_read or references_suffice has counted them. */
+ * --dry-run shows it before there is a record. But with RUN_RECORDS_ALL it follows from the
+ * records, too, once references_read or references_suffice has counted them. */
 struct ledger_request references_price(const struct setup *setup);
 
 /* What a run over these references costs: the charge for spending_reserve, which sets data set and

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // request.h: all that a run needs, as values: paths, fields, numbers.
 //
-// Called by whoever wants a run: cuttle generate fills a request from its options, cuttle inspect
-// to learn where a document is cut. The other files of workflow/ read it and change nothing in it.
-// No private data is in it, and no option parser either. For example:
+// Whoever wants a run fills it. The other files of workflow/ read it and change nothing in it. No
+// private data is in it, and no option parser either. For example:
 //
 //     struct generate_request request;
 //     generate_default(&request);
@@ -38,7 +37,7 @@ enum run_charge {
 /* All records of a unit are read, and who has how many is declared public. */
 #define RUN_RECORDS_ALL UINT64_MAX
 
-/* One shard of a run that was opened (workflow/shards.h): the request then writes it alone, reads
+/* One shard of a run that was opened (workflow/shards.h). The request then writes it alone, reads
  * its references from the run's folder, and opens neither input nor ledger. */
 struct run_shard {
 	struct shard_run run;

@@ -350,7 +350,7 @@ static bool was_begun(const struct generate_request *request, const char *finger
 	       shard_run_stands(request->common.output, fingerprint);
 }
 
-/* Without --stop a run that was begun before there were stops goes on without them: the same
+/* Without --stop a run that was begun before there were stops goes on without them. The same
  * command gives its journal the same fingerprint, and another rule would end its texts elsewhere.
  */
 static enum cuttle_status follow_standing(const struct generate_request *request,

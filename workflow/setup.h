@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // setup.h: makes everything of a run that is fixed before a private byte is read.
 //
-// Called by cuttle generate before a run or a dry run, and by cuttle inspect, which uses the plan.
 // From a request it makes prompts, plan and receipt. No private data stays: the references are read
 // later (workflow/references.h), and here at most counted (workflow/lot_choice.h). All texts read
 // here, prompts and examples, are public. For example:
@@ -81,8 +80,8 @@ enum cuttle_status generate_open(const struct generate_request *request,
                                  struct cuttle_error *error);
 void generate_free(struct setup *setup);
 /* The parameters of the run's prompts under a category (0 where there is none), without its
- * heading: what the request says, and the prompts and examples that generate_open has read. What
- * they point to belongs to both. */
+ * heading. They are what the request says, and the prompts and examples that generate_open has
+ * read. What they point to belongs to both. */
 struct cuttle_plan_params setup_prompts(const struct generate_request *request,
                                         const struct setup *setup, size_t category);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // shards.h: opens a run that several machines write, and joins one of them to it.
 //
-// Called by tools/shard.c (open, redraw) and tools/generate.c (join). The PRIVATE references pass
-// through shards_open, from the input into a file for each shard; with lots their key passes
-// through, too, and stays nowhere. The order is the promise:
+// The PRIVATE references pass through shards_open, from the input into a file for each shard. With
+// lots their key passes through, too, and stays nowhere. The order is the promise:
 //
 //     the whole run is charged, once               before a shard's file is written
 //     the ledger knows that the run draws          before run.json is there
@@ -11,15 +10,15 @@
 //     a shard is taken by one journal (io/output/shard.h) before its first token is kept
 //     what was taken and is lost is paid again     before another journal may take it
 //
-// So no shard needs the ledger, and a run's charge is that of the same run on one machine: its
-// batches are the same, each in one shard.
+// So no shard needs the ledger. A run's charge is that of the same run on one machine: its batches
+// are the same, each in one shard.
 #ifndef CUTTLE_WORKFLOW_SHARDS_H
 #define CUTTLE_WORKFLOW_SHARDS_H
 
 #include "workflow/setup.h"
 
-/* What is wrong with a request for shards, in words: what depends on texts of other shards, or on
- * counts that only one process may draw. NULL = nothing. */
+/* What is wrong with a request for shards, in words. Wrong is what depends on texts of other
+ * shards, or on counts that only one process may draw. NULL = nothing. */
 const char *shards_fault(const struct generate_request *request);
 
 struct shards_request {
@@ -45,10 +44,10 @@ enum cuttle_status shards_folder(const struct generate_request *request, const c
 enum cuttle_status shards_open(const struct shards_request *request, struct setup *setup,
                                bool *already, struct cuttle_error *error);
 
-/* Lets a shard that was taken be drawn anew, its journal being lost: charges the whole run again
- * where it was charged, or records on whose `word` nobody has seen what was drawn (NULL = charge).
- * Called twice it charges once. USAGE: the shard is complete, was never taken, or is being drawn;
- * the request is not what the run was opened with. Else as shards_open. */
+/* Lets a shard that was taken be drawn anew, its journal being lost. Without a `word` (NULL) the
+ * whole run is charged again, where it was charged. Else it is recorded on whose word nobody has
+ * seen what was drawn. Called twice it charges once. USAGE: the shard is complete, was never taken,
+ * or is being drawn; the request is not what the run was opened with. Else as shards_open. */
 enum cuttle_status shards_redraw(const struct shards_request *request, struct setup *setup,
                                  uint64_t shard, const char *word, struct cuttle_error *error);
 

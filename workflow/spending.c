@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each call opens the ledger, does one thing and closes it, so no run keeps the ledger busy while
+// Each call opens the ledger, does one thing and closes it. So no run keeps the ledger busy while
 // it draws. workflow/spending.h says when a charge is used again.
 #include "workflow/spending.h"
 

@@ -6,15 +6,15 @@
 // the ledger.
 //
 // A run has a random name. It stands in OUT.run until the output is in place, so the same command
-// finds it. The reservation of that name is used again, and the run not charged twice, when both
-// hold: it charges exactly what this run would be charged now; and nothing was drawn under it, or
-// what was drawn is in the journal. Whenever a run goes on, behind the first token that it then
-// draws, and whenever it stops in order, the ledger keeps how far its journal has come. A journal
-// that does not begin so was put back from before, and would draw texts twice for one charge: it is
-// refused. Else (no name, no journal,
-// another command, other owners, a released name) the run is charged in full. The finished output's
-// hash closes the reservation: one charge pays for one output. Standard output cannot be continued,
-// so each run there is new.
+// finds it. The reservation of that name is used again, and the run not charged twice, on two
+// conditions. It charges exactly what this run would be charged now. Nothing was drawn under it, or
+// what was drawn is in the journal. Whenever a run goes on, the ledger keeps how far its journal
+// has come, behind the first token that it then draws. It does so whenever a run stops in order,
+// too. A journal that does not begin as the ledger has it was put back from before. It would draw
+// texts twice for one charge: it is refused. Else (no name, no journal, another command, other
+// owners, a released name) the run is charged in full. The finished output's hash closes the
+// reservation: one charge pays for one output. Standard output cannot be continued, so each run
+// there is new.
 #ifndef CUTTLE_WORKFLOW_SPENDING_H
 #define CUTTLE_WORKFLOW_SPENDING_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // stop_choice.h: from the words of --stop to the stops of a plan (engine/cuttle/stop.h).
 //
-// Called by workflow/setup, expanding, evolving and rewriting. No private data: the texts that
-// `auto` looks at are public examples, or were drawn under a guarantee. For example: auto, examples
-// without a line break, the plain form: a text ends before "\n", and before "\n###".
+// No private data: the texts that `auto` looks at are public examples, or were drawn under a
+// guarantee. For example: auto, examples without a line break, the plain form: a text ends before
+// "\n", and before "\n###".
 //
 // A run that older versions have begun has no stops: its texts end as its form says. So where
 // --stop is not given and such a run stands, it goes on like that (stop_choice_forget).

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // text_set.h: the texts of one file, and what a model makes of each: vector, perplexity, length.
 //
-// Called by workflow/evaluate/evaluate. Texts may be PRIVATE, and all numbers of a text are as
-// private as it is: memory is wiped. A record that cannot be read is passed over and counted.
+// Texts may be PRIVATE, and all numbers of a text are as private as it is: memory is wiped. A
+// record that cannot be read is passed over and counted.
 // Example: 500 records, two of which are blank: count is 498 and unreadable 2.
 #ifndef CUTTLE_WORKFLOW_TEXT_SET_H
 #define CUTTLE_WORKFLOW_TEXT_SET_H
@@ -76,8 +76,8 @@ struct text_set_events {
 };
 
 /* Fills in what the model makes of each text: from `file` what is there, and adds the rest to it.
- * `file` NULL: each text goes through the model, equal ones too, and nothing is kept but the set.
- * Where texts are cut, one that cannot be tokenized is empty.
+ * Without a `file` each text goes through the model, equal ones too, and nothing is kept but the
+ * set. Where texts are cut, one that cannot be tokenized is empty.
  * Vectors are computed unless they were imported. Perplexity is exp of the mean of -ln P(token)
  * over the first CUTTLE_EMBED_TOKENS tokens, BOS before them where the model's texts begin so.
  * PARTIAL: stopped. INTERNAL: the file cannot be written. USAGE, NOMEM: as cuttle_embed. */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // warnings.h: warns before a run draws of settings that are legal but hardly ever meant.
 //
-// Called by cuttle generate: for a run once it is charged, for --dry-run below its table. What is
-// said of a small model all verbs say that write with one. The warnings follow from request, model,
-// prompts and public examples. Of the references they use one number: what the run costs the owner
-// whom it costs most. They use it only where --unit-key alone declares it public. So two inputs
-// that must look alike get the same warnings.
+// A run is warned once it is charged, a dry run below its table. What is said of a small model all
+// verbs say that write with one. The warnings follow from request, model, prompts and public
+// examples. Of the references they use one number: what the run costs the owner whom it costs most.
+// They use it only where --unit-key alone declares it public. So two inputs that must look alike
+// get the same warnings.
 #ifndef CUTTLE_WORKFLOW_WARNINGS_H
 #define CUTTLE_WORKFLOW_WARNINGS_H
 

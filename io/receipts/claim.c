@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See claim.h. What all receipts have stands in frame_receipt; attest_words reads it back.
+// See claim.h. What all receipts have stands in claim_json; attest_words reads it back.
 #include "io/receipts/claim.h"
 
 #include "io/disk/fail.h"

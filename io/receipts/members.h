@@ -7,7 +7,7 @@
 //     static const struct member MEMBERS[] = {
 //         {"batch", MEMBER_NUMBER, MEMBER_AT(struct receipt, batch), .least = 1},
 //         {"date", MEMBER_DATE, MEMBER_AT(struct receipt, date), .late = true},
-//         {.kind = MEMBER_PART, .add = add_lots, .take = take_lots},
+//         {.kind = MEMBER_PART, .add = add_rounds, .take = take_rounds},
 //     };
 #ifndef CUTTLE_IO_RECEIPTS_MEMBERS_H
 #define CUTTLE_IO_RECEIPTS_MEMBERS_H

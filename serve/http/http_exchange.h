@@ -2,8 +2,7 @@
 // http_exchange.h: a request on its way, its connection, and the server, as serve/http/http*.c see
 // them.
 //
-// Included by serve/http/http*.c and their test alone. Bodies stand here until their route has read
-// them; then they are wiped.
+// Bodies stand here until their route has read them; then they are wiped.
 // How: the HTTP thread owns an exchange, but while its connection is suspended. Then the thread
 // that it waits for owns it, until http_wake.
 #ifndef CUTTLE_SERVE_HTTP_HTTP_EXCHANGE_H

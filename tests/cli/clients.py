@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Asks cuttle serve as OpenAI's own Python client does: models, completions, chats, streams, errors, private jobs.
 
-usage: clients.py URL SOCKET FOLDER, called by tests/cli/clients.sh, which has started one server at URL with keys, and one at the
-Unix socket without. FOLDER has use.key, officer.key and refs.jsonl; results.jsonl and receipt.json are left there.
+usage: clients.py URL SOCKET FOLDER. One server has been started at URL with keys, and one at the Unix socket without.
+FOLDER has use.key, officer.key and refs.jsonl; results.jsonl and receipt.json are left there.
 Each line of CASES is a sentence and a function that is true where it holds. It exits 1 with those that do not.
 """
 import json

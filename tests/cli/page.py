@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does what a scientist and an officer do on the page of cuttle serve, in Chromium without a window.
 
-usage: page.py URL FOLDER, called by tests/cli/page.sh, which has started a server and made the files in FOLDER:
+usage: page.py URL FOLDER. A server has been started, and these files have been made in FOLDER:
   use.key, officer.key   API keys
   refs.jsonl             enough records for three texts
   shot/                  pictures go here where the folder exists, to be looked at

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests io/receipts/sanitize_receipt.c and io/rewrite_claim.c: receipts of cuttle sanitize. It
-// fails if a receipt's numbers or sentence are not those of its caps, or if one that was written is
-// refused when it is read back. It fails if a member that follows from others can be edited, or any
-// member of a signed one. It fails if what no cuttle writes is taken: other types, huge numbers,
-// members too few or too many, another version. With CUTTLE_TEST_SHORT=1 it edits receipts of one
-// mix.
+// Tests io/receipts/sanitize_receipt.c and io/receipts/sanitize_members.c: receipts of cuttle
+// sanitize. It fails if a receipt's numbers or sentence are not those of its caps, or if one that
+// was written is refused when it is read back. It fails if a member that follows from others can be
+// edited, or any member of a signed one. It fails if what no cuttle writes is taken: other types,
+// huge numbers, members too few or too many, another version. With CUTTLE_TEST_SHORT=1 it edits
+// receipts of one mix.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of cuttle serve, of which most are up to no good. Called by tests/cli/serve.sh.
+"""Clients of cuttle serve, of which most are up to no good.
 
 usage: wire.py CASE PORT PID [ARGUMENT]
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // golden.h: reads a golden file whose lines are a name and numbers.
 //
-// Called by tests/measure/. No private data.
+// No private data.
 // Example: the line "samples 24.5 3" gives 24.5 and 3 to golden_read(path, "samples", ...).
 #ifndef CUTTLE_TESTS_GOLDEN_H
 #define CUTTLE_TESTS_GOLDEN_H

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // http_server.h: an HTTP server on this machine that does as it is told, for tests.
 //
-// Called by tests of io/remote/remote and of `cuttle infer`. It answers request after request from
-// a list, one connection at a time, and keeps the bytes that came. A failure of its own ends the
-// process.
+// No private data. It answers request after request from a list, one connection at a time, and
+// keeps the bytes that came. A failure of its own ends the process.
 //
 //     static const struct http_answer answers[] = {{.head = "HTTP/1.1 503 Busy"}, {...}};
 //     struct http_server *server = http_server_start(answers, 2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // runs.h: requests and the model of small runs of generate, and runs that stop where a test wants
 // it.
-// Called by: tests of workflow/. No private data: the records are a test's.
+// No private data: the records are a test's.
 // Example: runs_until(&request, &opened, 3, &told, &error) is CUTTLE_PARTIAL, and told is 3 or
 // more.
 #ifndef CUTTLE_TESTS_RUNS_H

@@ -2,7 +2,7 @@
 // agreement.h: counts how well found spans agree with those that a document has: recall and
 // precision of each type.
 //
-// Called by tools/tag.c for --against. The counts come from private data: who prints them says so.
+// The counts come from private data: who prints them says so.
 // Example: tagged are PERSON 0..8 and DATE_TIME 20..24; found are PERSON 0..10 and CODE 20..24. Of
 // each type one is tagged. PERSON: same 1, hidden 1. DATE_TIME: same 0, hidden 1, as CODE hides it.
 #ifndef CUTTLE_TOOLS_COMMON_AGREEMENT_H

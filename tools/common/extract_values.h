@@ -2,8 +2,7 @@
 // extract_values.h: the options that say how texts are written from documents and notes, for every
 // verb that does it.
 //
-// Called by tools/extract.c and tools/infer.c. No private data. A verb's own struct has a struct
-// extract_values and a struct extract_request:
+// No private data. A verb's own struct has a struct extract_values and a struct extract_request:
 //
 //     EXTRACT_OPTIONS(struct some_values, text, request),
 //     ... options_parse ... extract_values_settle(&values.text, &values.request);

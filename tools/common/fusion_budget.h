@@ -8,8 +8,8 @@
 
 #include "tools/common/verbs.h"
 
-/* Solves for the one of epsilon, divergence and tokens that is not given, and prints the answer:
- * as JSON, or first the number alone, then what it belongs to. Prints on failure. Returns the exit
+/* Solves for the one of epsilon, divergence and tokens that is not given, and prints the answer. It
+ * is JSON, or first the number alone, then what it belongs to. Prints on failure. Returns the exit
  * code. */
 int fusion_budget_print(const struct verb *verb, struct cuttle_rewrite_budget *budget, bool json);
 

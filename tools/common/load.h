@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures how much processor time other processes take during a measurement, which is slower by
-// that. cuttle bench and the measurements of budget plan and generate --dry-run use it. No private
-// data passes through. For example:
+// that. No private data passes through. For example:
 //   load_begin(&load); ... measure ...; load_warn(verb->name, load_of_others(&load));
 #ifndef CUTTLE_TOOLS_COMMON_LOAD_H
 #define CUTTLE_TOOLS_COMMON_LOAD_H

@@ -190,8 +190,8 @@ static bool read_environment(const struct verb *verb, void *values, const bool *
 }
 
 /* How many letters must be put in, left out, replaced, or exchanged with the next one to turn a
- * into b: from "bugdet" to "budget" it is 1. Both are shorter than NAME_SIZE. row[j] is this number
- * for the first i letters of a and the first j of b; last belongs to i - 1, older to i - 2. */
+ * into b. From "bugdet" to "budget" it is 1. Both are shorter than NAME_SIZE. row[j] is this number
+ * for the first i letters of a and the first j of b. last belongs to i - 1, older to i - 2. */
 static size_t count_typos(const char *a, const char *b) {
 	size_t rows[3][NAME_SIZE + 1], *older = rows[0], *last = rows[1], *row = rows[2];
 	const size_t width = strlen(b);

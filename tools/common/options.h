@@ -125,15 +125,15 @@ bool options_count(const char *text, uint64_t most, uint64_t *value);
 const char *options_nearest(const char *typed, const char *const names[], size_t count);
 
 /* Refuses a variable of the environment that begins with CUTTLE_ and is no option of any of the
- * verbs: a typing error would be an option that was not given, as CUTTLE_APROVAL. A few others that
+ * verbs. A typing error would be an option that was not given, as CUTTLE_APROVAL. A few others that
  * begin so are let through. USAGE: the message names it, and which was meant. NOMEM. */
 enum cuttle_status options_check_environment(const struct verb *const verbs[], size_t verb_count,
                                              struct cuttle_error *error);
 
 /* A verb of more options has a short help, which shows those for a first run. */
 enum { OPTIONS_WHOLE = 26 };
-/* Prints the help of a verb: the whole of it where `all` is true or the verb has few options, else
- * the short one, whose last line says how to see all. */
+/* Prints the help of a verb: the whole of it where `all` is true or the verb has few options. Else
+ * it prints the short one, whose last line says how to see all. */
 void options_help(const struct verb *verb, bool all, FILE *file);
 /* Whether a verb has a short help beside the whole one. */
 bool options_are_many(const struct verb *verb);

@@ -136,8 +136,8 @@ const struct pace *paces_nearest(const struct paces *paces, double batch) {
 /* ---- estimates ------------------------------------------------------------------------------- */
 
 /* A step's time has two parts. One is the same for every context; the other, attention_share, grows
- * with the mean length of the contexts. For example: measured with 100 + 20 / 2 tokens, wanted for
- * 400 + 40 / 2: that part takes 420 / 110 times as long. */
+ * with the mean length of the contexts. Example: measured with 100 + 20 / 2 tokens, wanted for 400
+ * + 40 / 2. That part takes 420 / 110 times as long. */
 
 double pace_seconds(const struct pace *pace, double texts, double batch, double prompt,
                     double tokens) {

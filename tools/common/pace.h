@@ -57,15 +57,15 @@ const struct pace *paces_nearest(const struct paces *paces, double batch);
  * unknown. */
 double pace_seconds(const struct pace *pace, double texts, double batch, double prompt,
                     double tokens);
-/* Sets *bytes to what this process takes with the model and a job of `batch` references per text,
- * whose contexts grow to `context` tokens, or to the model's longest. NaN: the system does not say,
+/* Sets *bytes to what this process takes with the model and a job of `batch` references per text.
+ * The contexts grow to `context` tokens, or to the model's longest. NaN: the system does not say,
  * or no plan has so large a batch. NOMEM; INTERNAL. */
 enum cuttle_status pace_memory(struct cuttle_model *model, double batch, double context,
                                double *bytes, struct cuttle_error *error);
 /* This process with its model and a job that maps so many bytes (struct cuttle_guarantee). NaN: the
  * system does not say. */
 double pace_process_bytes(uint64_t job_bytes);
-/* Estimates it from a file's measurement alone, when the model is not here: to rss_bytes it adds
+/* Estimates it from a file's measurement alone, when the model is not here. To rss_bytes it adds
  * the contexts of a run as a plan chooses it, less those that were measured. */
 double pace_memory_there(const struct pace *pace, double batch, double context);
 /* Bytes of memory in this machine, NaN = unknown. */

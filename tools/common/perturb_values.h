@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // perturb_values.h: the options that say how words are perturbed, for every verb that does it.
 //
-// Called by tools/perturb.c and tools/infer.c. No private data. A verb's own struct has a struct
-// perturb_values and a struct perturb_request:
+// No private data. A verb's own struct has a struct perturb_values and a struct perturb_request:
 //
 //     PERTURB_OPTIONS(struct some_values, method, request),
 //     ... options_parse ... fault = perturb_values_settle(&values.method, &values.request);

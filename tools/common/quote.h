@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // quote.h: what a run would promise and cost, as JSON, before it draws: --dry-run --json of
-// generate and sanitize. A server of jobs reads it. Called by tools/generate.c and
-// tools/sanitize.c. No private data; of sanitize it counts documents and marked groups, which are
-// public.
+// generate and sanitize. A server of jobs reads it. No private data. Of sanitize it counts
+// documents and marked groups, which are public.
 #ifndef CUTTLE_TOOLS_COMMON_QUOTE_H
 #define CUTTLE_TOOLS_COMMON_QUOTE_H
 

@@ -11,7 +11,7 @@
 
 /* Makes the line. The caller gives it to secrecy_free. NULL: no category that is declared public
  * has enough records for one text, there is no record at all, or no memory. Categories stay
- * private, but where owners are units or categories have shares; lots then use half of the records.
+ * private, but where owners are units or categories have shares. Lots then use half of the records.
  * The line repeats the options in `given`: the table is that of `verb`, and its names are
  * generate's. text_field replaces the field given there, unless it is NULL. Last comes the number
  * of texts that there are records for: with 100 records and B = 7 it is -N 14. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// tagging.h: finds the spans of a text as --tagger and --names say: by the rules of tag/, by the
-// operator's list of names, by another program.
+// tagging.h: finds the spans of a text as --tagger and --names say.
 //
-// Called by tools/tag.c and tools/sanitize.c. Private texts pass through. For example:
+// Spans are found by the rules of tag/, by the operator's list of names, or by another program.
+// Private texts pass through. For example:
 //   status = tagging_open(&values, &tagging, &error);
 //   status = tagging_text(&tagging, &request, number, types, &spans, &error);   for each document
 //   status = tagging_close(&tagging, status, &error);

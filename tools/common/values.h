@@ -88,8 +88,8 @@ enum { GENERATE_OPTIONS = 85 };
 extern const struct option_entry generate_options[GENERATE_OPTIONS];
 
 /* The beginning of both verbs, in this order. generate_read reads options and preset, and refuses a
- * command that lacks one; false: the verb ends with *code. values_check checks the options
- * against each other and all paths; returns the exit code. generate_say prints the guarantee, with
+ * command that lacks one. False: the verb ends with *code. values_check checks the options against
+ * each other and all paths. It returns the exit code. generate_say prints the guarantee, with
  * --quiet only where it stands nowhere else. */
 bool generate_read(const struct verb *verb, int argc, char **argv, struct generate_values *values,
                    int *code);

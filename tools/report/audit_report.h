@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // audit_report.h: writes what an audit found, as Markdown or JSON.
 //
-// Called by tools/audit.c. Of private references every number is private: both forms then say so in
-// themselves. Example, the beginning of the JSON:
+// Of private references every number is private: both forms then say so in themselves. Example, the
+// beginning of the JSON:
 //     {"audit": "canary", "private": false, "verdict": "nothing contradicts the claim", ...
 #ifndef CUTTLE_TOOLS_REPORT_AUDIT_REPORT_H
 #define CUTTLE_TOOLS_REPORT_AUDIT_REPORT_H

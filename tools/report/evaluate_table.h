@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // evaluate_table.h: writes an evaluation's table as Markdown, JSON or CSV.
 //
-// Called by tools/evaluate.c. Of private references every number is private: each form then says so
-// in itself, Markdown and CSV in words, JSON as "private":true. Example, a line of the CSV:
+// Of private references every number is private. Each form then says so in itself: Markdown and CSV
+// in words, JSON as "private":true. Example, a line of the CSV:
 //     run,"ink.jsonl",true,500,0,0.984,0.004,...
 #ifndef CUTTLE_TOOLS_REPORT_EVALUATE_TABLE_H
 #define CUTTLE_TOOLS_REPORT_EVALUATE_TABLE_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // report_markdown.h: writes a report as Markdown: what the HTML says, without charts.
 //
-// Called by tools/report. What is PRIVATE is stamped above and below.
+// What is PRIVATE is stamped above and below.
 #ifndef CUTTLE_TOOLS_REPORT_REPORT_MARKDOWN_H
 #define CUTTLE_TOOLS_REPORT_REPORT_MARKDOWN_H
 

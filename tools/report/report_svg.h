@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // report_svg.h: a small writer of charts as inline SVG, of lines, bars, points and two axes.
 //
-// Called by tools/report/report_charts. Numbers may be PRIVATE; whoever calls frames them. Colours
-// are classes of the page's style sheet, so charts print as they are seen. There is no script in
-// them.
+// Numbers may be PRIVATE; whoever calls frames them. Colours are classes of the page's style sheet,
+// so charts print as they are seen. There is no script in them.
 //
 //     svg_begin(&svg, file, &frame, "what it shows");
 //     svg_line(&svg, "run", points, count);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // report_text.h: how foreign text and numbers stand in a report.
 //
-// Called by the writers of cuttle report. Names of files, categories and data sets are somebody
-// else's: no byte of them may become markup, a link, or turn the direction of the text around it.
+// Names of files, categories and data sets are somebody else's. No byte of them may become markup
+// or a link, or turn the direction of the text around it.
 // Example: <b>&amp; in HTML is &lt;b&gt;&amp;amp; and in Markdown \<b\>&amp;amp; for one.
 #ifndef CUTTLE_TOOLS_REPORT_REPORT_TEXT_H
 #define CUTTLE_TOOLS_REPORT_REPORT_TEXT_H

@@ -575,7 +575,7 @@ static enum cuttle_status audit_overlap(struct audit_state *s) {
 	return status;
 }
 
-/* Writes the lines of the input that are in, and an empty line for each that is out: a line that
+/* Writes the lines of the input that are in, and an empty line for each that is out. A line that
  * cannot be read is null, and keeps its place. */
 static enum cuttle_status draw_members(struct audit_state *s) {
 	const struct audit_request *r = s->request;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // audit.h: tests what a run promises, or what its texts give away: a request, and its verdict.
 //
-// Called by tools/audit. Attacks illustrate, exact checks verify: a bound that stays below epsilon
-// proves nothing, one above it refutes the promise. So games are also played with a control that
-// protects nothing, and an audit that does not catch the control says nothing at all.
+// Attacks illustrate, exact checks verify: a bound that stays below epsilon proves nothing, one
+// above it refutes the promise. So games are also played with a control that protects nothing, and
+// an audit that does not catch the control says nothing at all.
 // References may be PRIVATE; whoever asks says which it is. Nothing protects the numbers: of
 // private references they are private, and the report is stamped. Messages name a member as the
 // option of audit does. For example:

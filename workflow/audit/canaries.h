@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // canaries.h: references that an audit invents, and the lots that its games are played with.
 //
-// Called by workflow/audit/audit and workflow/audit/games. A canary begins as the model's own texts
-// begin and ends in unlikely words (Meeus et al. 2025, arXiv 2502.14921): so it fits among
-// references, and yet is told from them. It is invented from public things alone, so it may be
-// shown. Lots are secret while a game lasts. For example, with 4-digit secrets:
+// A canary begins as the model's own texts begin and ends in unlikely words (Meeus et al. 2025,
+// arXiv 2502.14921). So it fits among references, and yet is told from them. It is invented from
+// public things alone, so it may be shown. Lots are secret while a game lasts. For example, with
+// 4-digit secrets:
 //   "The patient was seen on Monday and glass harbour ninety ... The number is 0417."
 #ifndef CUTTLE_WORKFLOW_AUDIT_CANARIES_H
 #define CUTTLE_WORKFLOW_AUDIT_CANARIES_H

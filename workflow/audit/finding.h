@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // finding.h: what an audit found of one mechanism, or of one file of texts: numbers and bounds.
 //
-// Called by the judges of workflow/ and by tools/report/audit_report. Of private references all of
-// it is PRIVATE. Example: finding_add(&game, "hits", "\"with\" said ...", 87, 0).
+// Of private references all of it is PRIVATE.
+// Example: finding_add(&game, "hits", "\"with\" said ...", 87, 0).
 #ifndef CUTTLE_WORKFLOW_AUDIT_FINDING_H
 #define CUTTLE_WORKFLOW_AUDIT_FINDING_H
 

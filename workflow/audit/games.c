@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One job of the engine plays all games: text number g is game g. Games that an earlier run played
-// are given to it as texts that have ended, so that it draws the others as if nothing had stopped.
+// are given to it as texts that have ended. So it draws the others as if nothing had stopped.
 #include "workflow/audit/games.h"
 
 #include "base/misuse.h"

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// games.h: plays the games of an audit: a text each, from a batch with a canary in its last place,
-// or from a canary that is a document with its secret marked.
+// games.h: plays the games of an audit, a text each.
 //
-// Called by workflow/audit/audit, with a plan that is under test or with the positive control's.
-// PRIVATE where the other references are: scores follow from them without protection. What a game
-// gave is a trial, journalled before the next one ends (io/output/trials.h), so that a stopped
-// audit goes on with the game after it.
+// A text is drawn from a batch with a canary in its last place. Or it is drawn from a canary that
+// is a document with its secret marked. The plan is one that is under test, or the positive
+// control's. PRIVATE where the other references are: scores follow from them without protection.
+// What a game gave is a trial, journalled before the next one ends (io/output/trials.h). So a
+// stopped audit goes on with the game after it.
 //
-//     game            one trial                                   its numbers
-//     GAME_WORLDS     game 2i with the canary, game 2i + 1 without    1 = without, score
-//     GAME_LOTS       with it or not, by a fair lot                   1 = without, score
-//     GAME_SECRETS    the canary has a secret of `secrets`            secret, rank by each
-//     statistic GAME_RANGES     references alone; every place is compared       widest range,
-//     steps, places
+//     game          one trial                                     its numbers
+//     GAME_WORLDS   game 2i with the canary, game 2i + 1 without  1 = without, score
+//     GAME_LOTS     with it or not, by a fair lot                 1 = without, score
+//     GAME_SECRETS  the canary has a secret of `secrets`          secret, rank by each statistic
+//     GAME_RANGES   references alone; every place is compared     widest range, steps, places
 #ifndef CUTTLE_WORKFLOW_AUDIT_GAMES_H
 #define CUTTLE_WORKFLOW_AUDIT_GAMES_H
 

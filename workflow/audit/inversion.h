@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // inversion.h: how many words of perturbed texts are found again by the nearest words.
 //
-// Called by workflow/audit/audit. Original texts are PRIVATE, and so is what is counted here. The
-// attack is the plainest there is: what stands in a place is the word itself, or near it. Who knows
-// the law and how often words occur finds more: bench/words_attacks.c measures that.
+// Original texts are PRIVATE, and so is what is counted here. The attack is the plainest there is:
+// what stands in a place is the word itself, or near it. Who knows the law and how often words
+// occur finds more: bench/words_attacks.c measures that.
 // Example: "cough" became "fever", and "cough" is the seventh nearest word to it: found in ten.
 #ifndef CUTTLE_WORKFLOW_AUDIT_INVERSION_H
 #define CUTTLE_WORKFLOW_AUDIT_INVERSION_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // judging.h: from the games of an audit to numbers, and to bounds of epsilon.
 //
-// Called by workflow/audit/audit, with the trials that workflow/audit/games played. PRIVATE where
-// these are: scratch is wiped. All sums are those of measure/.
+// The trials are those of workflow/audit/games.h. PRIVATE where these are: scratch is wiped. All
+// sums are those of measure/.
 #ifndef CUTTLE_WORKFLOW_AUDIT_JUDGING_H
 #define CUTTLE_WORKFLOW_AUDIT_JUDGING_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // recitation.h: what texts have in common with references, token by token.
 //
-// Called by workflow/audit/audit. Both may be PRIVATE, and so is all that is computed of them:
-// memory is wiped. A record that cannot be read has no tokens, so nothing in common with anything.
+// Both may be PRIVATE, and so is all that is computed of them: memory is wiped. A record that
+// cannot be read has no tokens, so nothing in common with anything.
 #ifndef CUTTLE_WORKFLOW_AUDIT_RECITATION_H
 #define CUTTLE_WORKFLOW_AUDIT_RECITATION_H
 
@@ -57,8 +57,8 @@ bool recitation_join(const struct recitation *one, const struct recitation *othe
 enum cuttle_status recitation_overlap(const struct recitation *texts, const struct recitation *both,
                                       size_t used, bool (*stop)(void *user), void *user,
                                       struct audit_game *game, struct cuttle_error *error);
-/* Guesses of records that were in or out by fair lot: in where a text has much in common with them,
- * or where both have vectors, where a text's is near.
+/* Guesses of records that were in or out by fair lot. A record is in where a text has much in
+ * common with it, or where both have vectors, where a text's is near.
  * A member is a record of `members` that can be read. Only those of `all` that can be read are
  * guessed and counted. guesses 0 = a fifth of them. USAGE: there are not so many. INPUT: there is
  * none. Else as recitation_compare. */

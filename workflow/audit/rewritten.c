@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Divergence of the control, in nats a token. exp(46) is 9.5e19: no odds that a token may have are
- * refused, at any order, and cuttle_rewriter_make takes it at any order. */
+ * refused, at any order. cuttle_rewriter_make takes it at any order, too. */
 #define CONTROL_DIVERGENCE 46.0
 
 /* The cap of the one row that the run mixed in; NaN where it mixed none. */

@@ -2,8 +2,8 @@
 // rewritten.h: what an audit of cuttle sanitize plays with: the rewriter of a receipt, and a
 // control.
 //
-// Called by workflow/audit/audit, for the action recover. Nothing private is here: the documents of
-// the run are not read, and those of the games are invented (workflow/audit/canaries).
+// The action recover uses it. Nothing private is here: the documents of the run are not read, and
+// those of the games are invented (workflow/audit/canaries.h).
 #ifndef CUTTLE_WORKFLOW_AUDIT_REWRITTEN_H
 #define CUTTLE_WORKFLOW_AUDIT_REWRITTEN_H
 

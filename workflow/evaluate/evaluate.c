@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a request to a table. See evaluating.h. All files are read and compared before the first
-// text goes through the model, since that takes longest.
+// From a request to a table. See evaluate.h. All files are read and compared before the first text
+// goes through the model, since that takes longest.
 #include "workflow/evaluate/evaluate.h"
 
 #include "io/disk/fail.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // evaluate.h: how good synthetic texts are, measured against real ones: a request and its run.
 //
-// Called by tools/evaluate. References may be PRIVATE; whoever asks says which it is, and nothing
-// here guesses. Nothing protects the numbers: of private references they are private, and the table
-// is stamped. With an epsilon private references answer through noise alone, which a ledger is
-// charged for (dp/PRIVACY.md, step 50); then the table is public. Vectors are kept beside the
-// output while a run lasts, readable by its owner alone.
+// References may be PRIVATE; whoever asks says which it is, and nothing here guesses. Nothing
+// protects the numbers: of private references they are private, and the table is stamped. With an
+// epsilon private references answer through noise alone, which a ledger is charged for
+// (dp/PRIVACY.md, step 50). Then the table is public. Vectors are kept beside the output while a
+// run lasts, readable by its owner alone.
 // Messages name a member as the option of evaluate does. For example:
 //
 //     evaluate_default(&request);
@@ -103,7 +103,7 @@ struct evaluate_asked {
 
 /* Reads all files, runs their texts through the model, and makes the table; evaluation_free frees
  * it after success. What the model makes of texts is kept in a file beside the output, with
- * FEATURE_FILE behind its name, and is taken from there when it stands there already. With an
+ * FEATURE_FILE behind its name. It is taken from there when it stands there already. With an
  * epsilon the ledger is charged before a text goes through the model. Call evaluate_close in any
  * case.
  * asked->unprotected is set however the references are: what such texts hold is in the table.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // evaluation.h: from texts and what a model made of them to a table of numbers with errors.
 //
-// Called by workflow/evaluate/evaluate; tools/report/evaluate_table.c prints the table. References
-// may be PRIVATE. Then every number here is, too: nothing protects it. No files, no printing. A row
-// compares a set of texts with references. The rows are
+// References may be PRIVATE. Then every number here is, too: nothing protects it. No files, no
+// printing. A row compares a set of texts with references. The rows are
 //   real against real    every other reference against those between: the best that is possible
 //   public prompt alone  the baseline: what the model writes without a reference
 //   a run                synthetic texts, one row a file

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // evaluator.h: an evaluation while it is made, for the files that make it.
 //
-// Called by workflow/evaluate/evaluation.c and workflow/evaluate/evaluation_noisy.c, and by nobody
-// else. References may be PRIVATE, and so may be all numbers here.
+// References may be PRIVATE, and so may be all numbers here.
 #ifndef CUTTLE_WORKFLOW_EVALUATE_EVALUATOR_H
 #define CUTTLE_WORKFLOW_EVALUATE_EVALUATOR_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // promise.h: what a receipt that was verified promises, and what it does not, in words.
 //
-// Called by tools/receipt and workflow/report/report. A receipt is public: no private data is here.
-// Words of the receipt stand in lines as they are: whoever shows them escapes them.
+// A receipt is public: no private data is here. Words of the receipt stand in lines as they are:
+// whoever shows them escapes them.
 //
 //     promise_make(&v, &files, &promise);       after verification_compare
 //     for (i = 0; i < promise.limits.count; i++) ... promise.limits.all[i].text ...

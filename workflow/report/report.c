@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How reporting.h reads the files. Each is read once to see what it is. Of a receipt, what stands
-// in the report is what was verified. Messages name the line of a syntax error, and never the text
+// How report.h reads the files. Each is read once to see what it is. Of a receipt, what stands in
+// the report is what was verified. Messages name the line of a syntax error, and never the text
 // there: an evaluation may be private.
 #include "workflow/report/report.h"
 

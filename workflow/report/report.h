@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // report.h: what a report says, as data: receipts that hold, evaluations, audits and budgets.
 //
-// Called by tools/report, whose writers make HTML, Markdown and JSON of it. Receipts and ledgers
-// are public. Evaluations and audits may be PRIVATE, each says so: with `publish` those are left
-// out, with every number in them. Strings are foreign: names of files, categories, data sets.
-// Whoever shows them escapes them. A report grades nothing: it repeats what files say, once they
-// hold.
+// Receipts and ledgers are public. Evaluations and audits may be PRIVATE, each says so: with
+// `publish` those are left out, with every number in them. Strings are foreign: names of files,
+// categories, data sets. Whoever shows them escapes them. A report grades nothing: it repeats what
+// files say, once they hold.
 //
 //     status = report_make(&request, &report, &error);
 //     ... report.receipts[0].promise.kept ... report.evaluations[0].document ...

@@ -2,7 +2,7 @@
 // verification.h: a receipt of any system, checked against itself and against other files.
 //
 // A receipt is public: no private data is here. io/receipts/claim.h checks it against itself and
-// its signature; here are its system, and the checks against other files.
+// its signature. Here are its system, and the checks against other files.
 //
 //     status = verification_open(&v, "out.receipt.json", NULL, &error);
 //     if (!status) status = verification_compare(&v, &files, &error);
