@@ -6,7 +6,7 @@
 // The way of more texts behind those that were kept:
 //   tools/expand.c                options to a request; what it is told becomes words
 //   io/receipts/kept.c            the parent's receipt must hold, and be that of the output
-//                                 (io/receipts/claim.c)
+//                                 (io/receipts/evidence.c)
 //   workflow/expand.c             parents that filters keep; the parent's law; groups and their
 //                                 weights
 //     workflow/likelihood.c       how likely kept texts are behind others, for one filter

@@ -24,7 +24,7 @@
 //   workflow/perturb.c               ids to a text, and its line; a record without words has one,
 //                                    too
 //   io/receipts/perturb_receipt.c    the receipt in one table: receipt verify makes it anew
-//                                    (io/receipts/claim.c)
+//                                    (io/receipts/evidence.c)
 #include "tools/common/verbs.h"
 
 #include "io/disk/fail.h"

@@ -36,7 +36,7 @@
 //       dp/fusion.c                     row: its law, how much of it may be mixed in; draw: the
 //                                       token
 //   io/receipts/sanitize_members.c      the receipt in one table: receipt verify makes it anew
-//                                       (io/receipts/claim.c)
+//                                       (io/receipts/evidence.c)
 //   workflow/report/verification.c      which system's receipt it is, and what it is compared with
 //   workflow/report/promise.c           what it promises, and what it does not, in words
 #include "tools/common/verbs.h"

@@ -616,7 +616,7 @@ static json_t *describe_evolved(void *user, const struct filter_counts *counts,
                                 const char *sha256) {
 	const struct evolve *evolve = ((const struct evolve_state *)user)->evolve;
 	(void)counts;
-	return claim_json(&EVOLVE_KIND, &evolve->receipt, evolve->fingerprint, sha256);
+	return evidence_json(&EVOLVE_KIND, &evolve->receipt, evolve->fingerprint, sha256);
 }
 
 static void free_evolved(void *user) {

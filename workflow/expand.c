@@ -299,7 +299,7 @@ static enum cuttle_status choose_expand_stops(const struct expand_request *reque
 static enum cuttle_status make_law(struct expand *expand, struct cuttle_error *error) {
 	const struct kept *kept = &expand->kept;
 	const struct cuttle_guarantee *law =
-	    &((const struct receipt *)kept->claim.receipt)->guarantee;
+	    &((const struct receipt *)kept->evidence.receipt)->guarantee;
 	struct cuttle_plan_params *words = &expand->words;
 	if (law->method != CUTTLE_INVISIBLEINK)
 		return io_fail(error, CUTTLE_INPUT,
@@ -351,9 +351,9 @@ static enum cuttle_status set_examples(const struct expand_request *request, str
 static enum cuttle_status set_expand_receipt(const struct expand_request *request,
                                              struct expand *expand, struct cuttle_error *error) {
 	static const char *const formats[] = {"jsonl", "csv"};
-	const struct attested *parent = &expand->kept.claim.attested;
+	const struct attested *parent = &expand->kept.evidence.attested;
 	const struct cuttle_guarantee *law =
-	    &((const struct receipt *)expand->kept.claim.receipt)->guarantee;
+	    &((const struct receipt *)expand->kept.evidence.receipt)->guarantee;
 	struct expand_receipt *receipt = &expand->receipt;
 	const char *template;
 	struct hash hash;
@@ -571,7 +571,7 @@ static json_t *describe_expanded(void *user, const struct filter_counts *counts,
                                  const char *sha256) {
 	struct expand *expand = ((struct expand_state *)user)->expand;
 	expand->receipt.counts = *counts;
-	return claim_json(&EXPAND_KIND, &expand->receipt, expand->fingerprint, sha256);
+	return evidence_json(&EXPAND_KIND, &expand->receipt, expand->fingerprint, sha256);
 }
 
 static const struct system EXPAND = {

@@ -2,7 +2,7 @@
 // attest.h: what all receipts have in common when they are read back, whatever mechanism they are
 // of.
 //
-// A receipt is public: no private data is here. io/receipts/claim.h has the order of a check.
+// A receipt is public: no private data is here. io/receipts/evidence.h has the order of a check.
 #ifndef CUTTLE_IO_RECEIPTS_ATTEST_H
 #define CUTTLE_IO_RECEIPTS_ATTEST_H
 

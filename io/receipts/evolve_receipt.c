@@ -76,7 +76,7 @@ static const struct member MEMBERS[] = {
     {"variations", MEMBER_NUMBER, FIELD(variations), .least = 1},
 };
 
-static void tell_evolution(const void *at, char sentence[CLAIM_SENTENCE]) {
+static void tell_evolution(const void *at, char sentence[EVIDENCE_SENTENCE]) {
 	evolve_sentence(at, sentence);
 }
 
@@ -112,5 +112,6 @@ bool evolve_fingerprint(const struct evolve_receipt *receipt, const char *input,
 	    {"text_field", jsonout_text(text_field, strlen(text_field))},
 	    {"insecure_seed", json_integer((json_int_t)insecure_seed)},
 	};
-	return claim_fingerprint(&EVOLVE_KIND, receipt, members, MEMBERS_IN(members), fingerprint);
+	return evidence_fingerprint(&EVOLVE_KIND, receipt, members, MEMBERS_IN(members),
+	                            fingerprint);
 }

@@ -4,12 +4,12 @@
 // It says nothing about the records but what noisy votes say. Its guarantee follows from the number
 // of generations and the variance of a vote's noise (dp/PRIVACY.md, step 49); all texts are drawn
 // from public prompts. Canonical bytes and signature are as in io/receipts/receipt.h;
-// io/receipts/claim.h writes it and reads it back.
+// io/receipts/evidence.h writes it and reads it back.
 #ifndef CUTTLE_IO_RECEIPTS_EVOLVE_RECEIPT_H
 #define CUTTLE_IO_RECEIPTS_EVOLVE_RECEIPT_H
 
 #include "engine/cuttle/votes.h"
-#include "io/receipts/claim.h"
+#include "io/receipts/evidence.h"
 
 struct evolve_receipt {
 	struct cuttle_query votes; /* its times are G, its square K */
@@ -49,7 +49,7 @@ void evolve_sentence(const struct evolve_receipt *receipt, char sentence[EVOLVE_
 bool evolve_fingerprint(const struct evolve_receipt *receipt, const char *input,
                         const char *text_field, uint64_t insecure_seed,
                         char fingerprint[HASH_TEXT]);
-/* Its members, and how it is written and read back (io/receipts/claim.h). */
+/* Its members, and how it is written and read back (io/receipts/evidence.h). */
 extern const struct receipt_kind EVOLVE_KIND;
 
 #endif

@@ -102,7 +102,7 @@ static const struct member MEMBERS[] = {
     {"top_k", MEMBER_NUMBER, FIELD(top_k)},
 };
 
-static void tell_expansion(const void *at, char sentence[CLAIM_SENTENCE]) {
+static void tell_expansion(const void *at, char sentence[EVIDENCE_SENTENCE]) {
 	expand_sentence(at, sentence);
 }
 
@@ -135,16 +135,17 @@ bool expand_fingerprint(const struct expand_receipt *receipt, const char *input,
 	    {"input", jsonout_text(input, strlen(input))},
 	    {"output_format", json_string(output_format)},
 	};
-	return claim_fingerprint(&EXPAND_KIND, receipt, members, MEMBERS_IN(members), fingerprint);
+	return evidence_fingerprint(&EXPAND_KIND, receipt, members, MEMBERS_IN(members),
+	                            fingerprint);
 }
 
 /* ---- the parent ------------------------------------------------------------------------------ */
 
 /* Whether the parent that was checked is the one that the expansion names, and promised what it
  * says. Returns what is wrong, or NULL. */
-static const char *compare_parent(const struct claim *claim, const struct claim *parent,
+static const char *compare_parent(const struct evidence *evidence, const struct evidence *parent,
                                   const char *receipt_sha256) {
-	const struct expand_receipt *receipt = claim->receipt;
+	const struct expand_receipt *receipt = evidence->receipt;
 	if (strcmp(receipt_sha256, receipt->parent_receipt) != 0)
 		return "it is another parent's receipt";
 	if (strcmp(parent->attested.output_sha256, receipt->parent_output) != 0 ||
@@ -152,26 +153,26 @@ static const char *compare_parent(const struct claim *claim, const struct claim 
 	    strcmp(parent->attested.sentence, receipt->parent_sentence) != 0)
 		return "the expansion's receipt says something else of it";
 	for (size_t i = 0; i < PROMISES; i++)
-		if (!json_equal(json_object_get(claim->attested.root, PROMISED[i]),
+		if (!json_equal(json_object_get(evidence->attested.root, PROMISED[i]),
 		                json_object_get(parent->attested.root, PROMISED[i])))
 			return "the expansion's receipt promises something else";
 	return NULL;
 }
 
-enum cuttle_status expand_parent(const struct claim *claim, const char *path,
+enum cuttle_status expand_parent(const struct evidence *evidence, const char *path,
                                  struct cuttle_error *error) {
 	struct attested attested;
-	struct claim parent = {0};
+	struct evidence parent = {0};
 	char sha256[HASH_TEXT];
 	enum cuttle_status status = attest_open(path, &attested, error);
 	if (!status) {
 		hash_of(attested.bytes, attested.size, sha256);
-		status = claim_read(&GENERATE_KIND, &attested, &parent, error);
+		status = evidence_read(&GENERATE_KIND, &attested, &parent, error);
 	}
-	if (!status) status = claim_check(&parent, NULL, error);
-	const char *problem = status ? NULL : compare_parent(claim, &parent, sha256);
+	if (!status) status = evidence_check(&parent, NULL, error);
+	const char *problem = status ? NULL : compare_parent(evidence, &parent, sha256);
 	if (problem) status = io_fail(error, CUTTLE_LEDGER, "%s: %s", path, problem);
 	attest_close(&attested);
-	claim_free(&parent);
+	evidence_free(&parent);
 	return status;
 }

@@ -4,12 +4,12 @@
 // An expansion is post-processing (dp/PRIVACY.md, step 43): it has the guarantee of the output
 // whose texts it shows as examples, the parent, and costs nothing. So its receipt names the
 // parent's receipt by its hash, and repeats for whom and how much the parent promised. Canonical
-// bytes and signature are as in io/receipts/receipt.h; io/receipts/claim.h writes it and reads it
-// back, and expand_parent looks at the parent.
+// bytes and signature are as in io/receipts/receipt.h; io/receipts/evidence.h writes it and reads
+// it back, and expand_parent looks at the parent.
 #ifndef CUTTLE_IO_RECEIPTS_EXPAND_RECEIPT_H
 #define CUTTLE_IO_RECEIPTS_EXPAND_RECEIPT_H
 
-#include "io/receipts/claim.h"
+#include "io/receipts/evidence.h"
 
 enum { EXPAND_SENTENCE = RECEIPT_SENTENCE + 512 };
 
@@ -51,13 +51,13 @@ void expand_sentence(const struct expand_receipt *receipt, char sentence[EXPAND_
 /* SHA-256 of all that is chosen, with the path of the input. False: out of memory. */
 bool expand_fingerprint(const struct expand_receipt *receipt, const char *input,
                         const char *output_format, char fingerprint[HASH_TEXT]);
-/* Its members, and how it is written and read back (io/receipts/claim.h). */
+/* Its members, and how it is written and read back (io/receipts/evidence.h). */
 extern const struct receipt_kind EXPAND_KIND;
 
-/* Checks the parent's receipt, at path, as claim_check, and that it is this expansion's and
+/* Checks the parent's receipt, at path, as evidence_check, and that it is this expansion's and
  * promised what is repeated. INPUT: it cannot be read. LEDGER: it does not hold, or is another one.
  */
-enum cuttle_status expand_parent(const struct claim *claim, const char *path,
+enum cuttle_status expand_parent(const struct evidence *evidence, const char *path,
                                  struct cuttle_error *error);
 
 #endif

@@ -22,9 +22,9 @@ static enum cuttle_status open_parent(struct kept *kept, const char *receipt,
 		                 "can be expanded",
 		                 file_shown(receipt));
 	if (!status) hash_of(attested.bytes, attested.size, kept->receipt_sha256);
-	if (!status) status = claim_read(&GENERATE_KIND, &attested, &kept->claim, error);
+	if (!status) status = evidence_read(&GENERATE_KIND, &attested, &kept->evidence, error);
 	attest_close(&attested);
-	return status ? status : claim_check(&kept->claim, NULL, error);
+	return status ? status : evidence_check(&kept->evidence, NULL, error);
 }
 
 static enum cuttle_status check_parent_output(const struct kept *kept, const char *path,
@@ -32,11 +32,11 @@ static enum cuttle_status check_parent_output(const struct kept *kept, const cha
 	char sha256[HASH_TEXT];
 	const enum cuttle_status status = hash_file(path, sha256, error);
 	if (status) return status;
-	return !strcmp(sha256, kept->claim.attested.output_sha256)
+	return !strcmp(sha256, kept->evidence.attested.output_sha256)
 	           ? CUTTLE_OK
 	           : io_fail(error, CUTTLE_LEDGER,
 	                     "%s is not the output that %s is the receipt of, or was changed", path,
-	                     kept->claim.attested.path);
+	                     kept->evidence.attested.path);
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -57,12 +57,13 @@ static char *write_group_heading(const struct kept *kept, const json_t *values) 
 }
 
 static const json_t *find_noisy_counts(const struct kept *kept) {
-	return json_object_get(json_object_get(kept->claim.attested.root, "histogram"), "counts");
+	return json_object_get(json_object_get(kept->evidence.attested.root, "histogram"),
+	                       "counts");
 }
 
 /* Makes a group for each category, else for each count of the histogram, else one. */
 static enum cuttle_status list_kept_groups(struct kept *kept, struct cuttle_error *error) {
-	const json_t *categories = json_object_get(kept->claim.attested.root, "categories"),
+	const json_t *categories = json_object_get(kept->evidence.attested.root, "categories"),
 	             *counts = find_noisy_counts(kept);
 	const char *field;
 	json_t *value;
@@ -183,6 +184,6 @@ void kept_close(struct kept *kept) {
 	free(kept->groups);
 	free(kept->texts);
 	records_free(&kept->records);
-	claim_free(&kept->claim);
+	evidence_free(&kept->evidence);
 	*kept = (struct kept){0};
 }

@@ -11,7 +11,7 @@
 #ifndef CUTTLE_IO_RECEIPTS_KEPT_H
 #define CUTTLE_IO_RECEIPTS_KEPT_H
 
-#include "io/receipts/claim.h"
+#include "io/receipts/evidence.h"
 #include "io/records/records.h"
 
 /* A text, a line of the output. */
@@ -32,7 +32,7 @@ struct kept_group {
 };
 
 struct kept {
-	struct claim claim; /* of the receipt; it was checked */
+	struct evidence evidence; /* of the receipt; it was checked */
 	char receipt_sha256[HASH_TEXT];
 	struct records *records;
 	struct kept_text *texts; /* [count] in the order of the output */

@@ -244,7 +244,7 @@ static const char *check_words(const struct attested *attested, void *at) {
 
 /* ---- the receipt ----------------------------------------------------------------------------- */
 
-static void tell_words(const void *at, char sentence[CLAIM_SENTENCE]) {
+static void tell_words(const void *at, char sentence[EVIDENCE_SENTENCE]) {
 	perturb_receipt_sentence(at, sentence);
 }
 
@@ -279,10 +279,11 @@ bool perturb_receipt_fingerprint(const struct perturb_receipt *receipt,
 	    {"delimiter", command->delimiter ? json_string(command->delimiter) : json_null()},
 	    {"insecure_seed", json_integer((json_int_t)command->insecure_seed)},
 	};
-	return claim_fingerprint(&PERTURB_KIND, receipt, members, MEMBERS_IN(members), fingerprint);
+	return evidence_fingerprint(&PERTURB_KIND, receipt, members, MEMBERS_IN(members),
+	                            fingerprint);
 }
 
 json_t *perturb_receipt_json(const struct perturb_receipt *receipt, const char *fingerprint,
                              const char *output_sha256) {
-	return claim_json(&PERTURB_KIND, receipt, fingerprint, output_sha256);
+	return evidence_json(&PERTURB_KIND, receipt, fingerprint, output_sha256);
 }

@@ -9,7 +9,7 @@
 #define CUTTLE_IO_RECEIPTS_PERTURB_RECEIPT_H
 
 #include "engine/cuttle/perturb_budget.h"
-#include "io/receipts/claim.h"
+#include "io/receipts/evidence.h"
 
 /* What each line of a baseline says. */
 #define WORD_NOTE "NO GUARANTEE"
@@ -62,7 +62,7 @@ bool perturb_receipt_counts(const struct perturb_receipt *receipt);
 /* rho of one record. The receipt must be one that counts. */
 double perturb_receipt_charge(const struct perturb_receipt *receipt);
 
-/* Its members, and how it is written and read back (io/receipts/claim.h). */
+/* Its members, and how it is written and read back (io/receipts/evidence.h). */
 extern const struct receipt_kind PERTURB_KIND;
 
 /* SHA-256 of all parameters, never of the input's content or its number of records. False: out of

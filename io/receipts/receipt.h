@@ -118,7 +118,7 @@ bool receipt_hash_command(json_t *root, const struct jsonout_member *members, si
  * moves to another machine is still the same command. */
 const char *receipt_command_isa(const char *isa);
 
-/* How a receipt of cuttle generate is written and read back (io/receipts/claim.h). */
+/* How a receipt of cuttle generate is written and read back (io/receipts/evidence.h). */
 extern const struct receipt_kind GENERATE_KIND;
 
 /* SHA-256 of all parameters, never of the input's content. False: out of memory. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The members of the receipt of receipt.h, listed once: GENERATE_KIND at the end. An add_ function
 // writes what its take_ function reads. A take_ function returns false where a member is missing or
-// of the wrong type or range. What numbers must follow from is in io/receipts/receipt_claim.c.
-#include "io/receipts/receipt_claim.h"
+// of the wrong type or range. What numbers must follow from is in io/receipts/receipt_check.c.
+#include "io/receipts/receipt_check.h"
 
 #include "io/receipts/method.h"
 #include <math.h>
@@ -513,7 +513,7 @@ static const struct member MEMBERS[] = {
 
 /* ---- the receipt ----------------------------------------------------------------------------- */
 
-static void tell_sentence(const void *at, char sentence[CLAIM_SENTENCE]) {
+static void tell_sentence(const void *at, char sentence[EVIDENCE_SENTENCE]) {
 	const struct receipt *receipt = at;
 	receipt_sentence(receipt, receipt->unit.key, sentence);
 }
@@ -533,11 +533,11 @@ const struct receipt_kind GENERATE_KIND = {.members = MEMBERS,
                                            .sentence = tell_sentence,
                                            .note = tell_note,
                                            .blank = blank_words,
-                                           .check = receipt_claim_check};
+                                           .check = receipt_check};
 
 json_t *receipt_json(const struct receipt *receipt, const char *fingerprint,
                      const char *output_sha256) {
-	return claim_json(&GENERATE_KIND, receipt, fingerprint, output_sha256);
+	return evidence_json(&GENERATE_KIND, receipt, fingerprint, output_sha256);
 }
 
 bool receipt_fingerprint(const struct receipt *receipt, const struct receipt_command *command,
@@ -549,6 +549,6 @@ bool receipt_fingerprint(const struct receipt *receipt, const struct receipt_com
 	    {"output_format", json_string(command->output_format)},
 	    {"insecure_seed", json_integer((json_int_t)command->insecure_seed)},
 	};
-	return claim_fingerprint(&GENERATE_KIND, receipt, members, MEMBERS_IN(members),
-	                         fingerprint);
+	return evidence_fingerprint(&GENERATE_KIND, receipt, members, MEMBERS_IN(members),
+	                            fingerprint);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The members of the receipt of sanitize_receipt.h, listed once: SANITIZE_KIND at the end. To check
 // one its costs are computed again from its caps.
-#include "io/receipts/claim.h"
+#include "io/receipts/evidence.h"
 #include "io/receipts/sanitize_receipt.h"
 
 #include "base/utf8.h"
@@ -298,9 +298,9 @@ static const struct member MEMBERS[] = {
 
 static bool confirm_costs(const struct cuttle_rewrite_cost *claimed,
                           const struct cuttle_rewrite_cost *follows) {
-	return claim_confirm(claimed->loss, follows->loss) &&
-	       claim_confirm(claimed->epsilon, follows->epsilon) &&
-	       claim_confirm(claimed->epsilon_exchange, follows->epsilon_exchange) &&
+	return evidence_confirm(claimed->loss, follows->loss) &&
+	       evidence_confirm(claimed->epsilon, follows->epsilon) &&
+	       evidence_confirm(claimed->epsilon_exchange, follows->epsilon_exchange) &&
 	       attest_confirm(claimed->ceiling, follows->ceiling);
 }
 
@@ -363,7 +363,7 @@ static const char *check_rewrite(const struct attested *attested, void *at) {
 
 /* ---- the receipt ----------------------------------------------------------------------------- */
 
-static void tell_rewrite(const void *at, char sentence[CLAIM_SENTENCE]) {
+static void tell_rewrite(const void *at, char sentence[EVIDENCE_SENTENCE]) {
 	sanitize_receipt_sentence(at, sentence);
 }
 
@@ -393,7 +393,7 @@ const struct receipt_kind SANITIZE_KIND = {.mechanism = "dp-fusion",
 
 json_t *sanitize_receipt_json(const struct sanitize_receipt *receipt, const char *fingerprint,
                               const char *output_sha256) {
-	return claim_json(&SANITIZE_KIND, receipt, fingerprint, output_sha256);
+	return evidence_json(&SANITIZE_KIND, receipt, fingerprint, output_sha256);
 }
 
 static json_t *name_or_null(const char *name) {
@@ -411,6 +411,6 @@ bool sanitize_receipt_fingerprint(const struct sanitize_receipt *receipt,
 	    {"leave_identifier", name_or_null(command->leave_identifier)},
 	    {"insecure_seed", json_integer((json_int_t)command->insecure_seed)},
 	};
-	return claim_fingerprint(&SANITIZE_KIND, receipt, members, MEMBERS_IN(members),
-	                         fingerprint);
+	return evidence_fingerprint(&SANITIZE_KIND, receipt, members, MEMBERS_IN(members),
+	                            fingerprint);
 }

@@ -77,7 +77,7 @@ double sanitize_receipt_charge(const struct sanitize_receipt *receipt);
 void sanitize_receipt_worst(const struct sanitize_receipt *receipt, struct cuttle_rewrite_cost *one,
                             struct cuttle_rewrite_cost *all);
 
-/* Its members, and how it is written and read back (io/receipts/claim.h). */
+/* Its members, and how it is written and read back (io/receipts/evidence.h). */
 extern const struct receipt_kind SANITIZE_KIND;
 
 /* SHA-256 of all parameters, never of the input's content or marks. False: out of memory. */

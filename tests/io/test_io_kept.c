@@ -22,7 +22,7 @@ static enum cuttle_status read_kept(struct kept *kept, const char *members, cons
                                     enum records_format format) {
 	files_put(path, lines, strlen(lines));
 	*kept = (struct kept){0};
-	json_t *root = kept->claim.attested.root = json_loads(members, 0, NULL);
+	json_t *root = kept->evidence.attested.root = json_loads(members, 0, NULL);
 	assert_non_null(root);
 	return kept_read(kept, path, format, NULL);
 }

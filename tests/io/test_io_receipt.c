@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/receipts/claim.h"
+#include "io/receipts/evidence.h"
 #include "io/disk/jsonout.h"
 #include "io/records/units.h"
 #include "tests/support/files.h"
@@ -543,7 +543,7 @@ static struct receipt consistent(void) {
 /* What is said of the receipt when `from` (NULL: nothing) in it reads `to`. */
 static enum cuttle_status checked(const struct receipt *receipt, const char *from, const char *to,
                                   struct cuttle_error *error) {
-	struct claim claim = {0};
+	struct evidence evidence = {0};
 	char sha256[HASH_TEXT], edited[8192];
 	size_t size;
 	hash_of("output", 6, sha256);
@@ -558,9 +558,9 @@ static enum cuttle_status checked(const struct receipt *receipt, const char *fro
 	const char *path = file_of(edited, 0600);
 	struct attested attested;
 	enum cuttle_status status = attest_open(path, &attested, error);
-	if (!status) status = claim_read(&GENERATE_KIND, &attested, &claim, error);
-	if (!status) status = claim_check(&claim, NULL, error);
-	claim_free(&claim);
+	if (!status) status = evidence_read(&GENERATE_KIND, &attested, &evidence, error);
+	if (!status) status = evidence_check(&evidence, NULL, error);
+	evidence_free(&evidence);
 	attest_close(&attested);
 	assert_int_equal(unlink(path), 0);
 	free(text);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/receipts/claim.h"
+#include "io/receipts/evidence.h"
 #include "io/receipts/sanitize_receipt.h"
 #include "io/documents/spans.h"
 #include "tests/support/files.h"
@@ -88,12 +88,12 @@ static json_t *document_of(const struct sanitize_receipt *receipt) {
 /* What is said of these bytes, in a file. */
 static enum cuttle_status judge_bytes(const void *bytes, size_t size, struct cuttle_error *error) {
 	struct attested attested;
-	struct claim claim = {0};
+	struct evidence evidence = {0};
 	files_put(file, bytes, size);
 	enum cuttle_status status = attest_open(file, &attested, error);
-	if (!status) status = claim_read(&SANITIZE_KIND, &attested, &claim, error);
-	if (!status) status = claim_check(&claim, NULL, error);
-	claim_free(&claim);
+	if (!status) status = evidence_read(&SANITIZE_KIND, &attested, &evidence, error);
+	if (!status) status = evidence_check(&evidence, NULL, error);
+	evidence_free(&evidence);
 	attest_close(&attested);
 	if (status && status != CUTTLE_INPUT && status != CUTTLE_LEDGER)
 		fail_msg("status %d: %s", status, error->message);

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/receipts/claim.h"
+#include "io/receipts/evidence.h"
 #include "io/ledger/ledger.h"
 #include "tests/support/files.h"
 #include "tests/support/runs.h"
@@ -348,12 +348,12 @@ static void keys_of_runs(void **state) {
 /* The receipt agrees with itself, and with what the ledger charged. */
 static void check_receipt(void) {
 	struct attested attested;
-	struct claim claim;
+	struct evidence evidence;
 	char *receipt = output_receipt_beside(out);
 	assert_int_equal(attest_open(receipt, &attested, &error), CUTTLE_OK);
-	assert_int_equal(claim_read(&GENERATE_KIND, &attested, &claim, &error), CUTTLE_OK);
-	assert_int_equal(claim_check(&claim, NULL, &error), CUTTLE_OK);
-	claim_free(&claim);
+	assert_int_equal(evidence_read(&GENERATE_KIND, &attested, &evidence, &error), CUTTLE_OK);
+	assert_int_equal(evidence_check(&evidence, NULL, &error), CUTTLE_OK);
+	evidence_free(&evidence);
 	free(receipt);
 }
 
@@ -374,21 +374,22 @@ static void ledgers(void **state) {
 		assert_int_equal(run_until(&request, SIZE_MAX), CUTTLE_OK);
 		char *receipt = output_receipt_beside(out);
 		struct attested attested;
-		struct claim claim;
+		struct evidence evidence;
 		assert_int_equal(attest_open(receipt, &attested, &error), CUTTLE_OK);
-		assert_int_equal(claim_read(&GENERATE_KIND, &attested, &claim, &error), CUTTLE_OK);
-		assert_int_equal(claim_check(&claim, NULL, &error), CUTTLE_OK);
-		assert_true(((const struct receipt *)claim.receipt)->guarantee.accountant ==
+		assert_int_equal(evidence_read(&GENERATE_KIND, &attested, &evidence, &error),
+		                 CUTTLE_OK);
+		assert_int_equal(evidence_check(&evidence, NULL, &error), CUTTLE_OK);
+		assert_true(((const struct receipt *)evidence.receipt)->guarantee.accountant ==
 		            CUTTLE_EXACT);
-		assert_true(((const struct receipt *)claim.receipt)->ledger.delta == 1e-6);
-		assert_true(((const struct receipt *)claim.receipt)->ledger.rho ==
-		            ((const struct receipt *)claim.receipt)->guarantee.epsilon_exact);
+		assert_true(((const struct receipt *)evidence.receipt)->ledger.delta == 1e-6);
+		assert_true(((const struct receipt *)evidence.receipt)->ledger.rho ==
+		            ((const struct receipt *)evidence.receipt)->guarantee.epsilon_exact);
 		assert_int_equal(ledger_look(ledger, "notes", &standing, &error), CUTTLE_OK);
 		assert_true(standing.in_epsilon && standing.spent == 0);
-		assert_true(standing.epsilon_spent >=
-		            runs *
-		                ((const struct receipt *)claim.receipt)->guarantee.epsilon_exact);
-		claim_free(&claim);
+		assert_true(
+		    standing.epsilon_spent >=
+		    runs * ((const struct receipt *)evidence.receipt)->guarantee.epsilon_exact);
+		evidence_free(&evidence);
 		free(receipt);
 		remove_output();
 	}
@@ -464,7 +465,7 @@ static void edited_receipts(void **state) {
 	make_wanted();
 	for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
 		struct attested attested;
-		struct claim claim;
+		struct evidence evidence;
 		size_t size;
 		json_t *root = json_loads(wanted_receipt, 0, NULL),
 		       *member = json_object_get(json_object_get(root, "lots"), edits[i].member);
@@ -477,10 +478,11 @@ static void edited_receipts(void **state) {
 		files_put(path, bytes, size);
 		free(bytes);
 		assert_int_equal(attest_open(path, &attested, &error), CUTTLE_OK);
-		assert_int_equal(claim_read(&GENERATE_KIND, &attested, &claim, &error), CUTTLE_OK);
-		assert_int_equal(claim_check(&claim, NULL, &error),
+		assert_int_equal(evidence_read(&GENERATE_KIND, &attested, &evidence, &error),
+		                 CUTTLE_OK);
+		assert_int_equal(evidence_check(&evidence, NULL, &error),
 		                 edits[i].factor == 1 ? CUTTLE_OK : CUTTLE_LEDGER);
-		claim_free(&claim);
+		evidence_free(&evidence);
 	}
 	assert_int_equal(unlink(path), 0);
 }

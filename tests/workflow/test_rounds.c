@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/receipts/claim.h"
+#include "io/receipts/evidence.h"
 #include "tests/support/files.h"
 #include "tests/support/runs.h"
 #include "tests/support/tiny_model.h"
@@ -356,7 +356,7 @@ static void receipts(void **state) {
 	(void)snprintf(path, sizeof path, "%s/edited", folder);
 	for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
 		struct attested attested;
-		struct claim claim;
+		struct evidence evidence;
 		size_t size;
 		json_t *root = json_loads(got, 0, NULL);
 		(void)json_object_set_new(json_object_get(root, "rounds"), edits[i].member,
@@ -365,11 +365,11 @@ static void receipts(void **state) {
 		files_put(path, bytes, size);
 		free(bytes);
 		assert_int_equal(attest_open(path, &attested, &error), CUTTLE_OK);
-		assert_int_equal(claim_read(&GENERATE_KIND, &attested, &claim, &error),
+		assert_int_equal(evidence_read(&GENERATE_KIND, &attested, &evidence, &error),
 		                 edits[i].read);
 		if (!edits[i].read)
-			assert_int_equal(claim_check(&claim, NULL, &error), edits[i].checked);
-		claim_free(&claim);
+			assert_int_equal(evidence_check(&evidence, NULL, &error), edits[i].checked);
+		evidence_free(&evidence);
 	}
 	assert_int_equal(unlink(path), 0);
 }

@@ -5,7 +5,7 @@
 #include "workflow/audit/audit.h"
 
 #include "base/misuse.h"
-#include "io/receipts/claim.h"
+#include "io/receipts/evidence.h"
 #include "io/disk/fail.h"
 #include "io/disk/file.h"
 #include "io/disk/paths.h"
@@ -168,7 +168,7 @@ struct audit_state {
 	struct generate_request run; /* the request's, with the receipt's numbers in it */
 	struct setup setup;
 	struct setup control;
-	struct claim claim;
+	struct evidence evidence;
 	/* The receipt, by its system; NULL = it is of the other, or there is none. */
 	const struct receipt *claimed;
 	const struct sanitize_receipt *rewriting;
@@ -203,10 +203,10 @@ static void tell_game(void *user) {
 
 /* A receipt of cuttle sanitize, which takes *attested over. */
 static enum cuttle_status read_rewriting_promise(struct audit_state *s, struct attested *attested) {
-	enum cuttle_status status = claim_read(&SANITIZE_KIND, attested, &s->claim, s->error);
-	if (!status) status = claim_check(&s->claim, NULL, s->error);
+	enum cuttle_status status = evidence_read(&SANITIZE_KIND, attested, &s->evidence, s->error);
+	if (!status) status = evidence_check(&s->evidence, NULL, s->error);
 	if (status) return status;
-	s->rewriting = s->claim.receipt;
+	s->rewriting = s->evidence.receipt;
 	if (s->request->action != AUDIT_RECOVER)
 		return io_fail(s->error, CUTTLE_INPUT,
 		               "%s is of cuttle sanitize: cuttle audit recover plays with it",
@@ -249,10 +249,10 @@ static enum cuttle_status read_promise(struct audit_state *s) {
 		               "--instruction and --prefill: %s is not of cuttle sanitize",
 		               file_shown(s->request->receipt));
 	}
-	status = claim_read(&GENERATE_KIND, &attested, &s->claim, s->error);
-	if (!status) status = claim_check(&s->claim, NULL, s->error);
+	status = evidence_read(&GENERATE_KIND, &attested, &s->evidence, s->error);
+	if (!status) status = evidence_check(&s->evidence, NULL, s->error);
 	if (status) return status;
-	s->claimed = s->claim.receipt;
+	s->claimed = s->evidence.receipt;
 	const struct cuttle_guarantee *g = &s->claimed->guarantee;
 	struct cuttle_plan_params *plan = &s->run.plan;
 	plan->clip = g->clip;
@@ -305,7 +305,7 @@ static enum cuttle_status compare_promise(struct audit_state *s) {
 	else if (claimed->guarantee.clip_fixed != made->guarantee.clip_fixed ||
 	         claimed->guarantee.fraction_bits != made->guarantee.fraction_bits)
 		other = "clip";
-	// claim_check has made epsilon follow from the budget. Whether the budget follows from
+	// evidence_check has made epsilon follow from the budget. Whether the budget follows from
 	// epsilon, too, is asked here: another version may plan otherwise.
 	else if (claimed->guarantee.method_params.record_filter &&
 	         !attest_confirm(claimed->guarantee.method_params.record_budget,
@@ -331,7 +331,7 @@ static enum cuttle_status make_audit_plan(struct audit_state *s) {
 	s->run = s->request->run;
 	enum cuttle_status status = s->request->receipt ? read_promise(s) : CUTTLE_OK;
 	if (!status && s->rewriting)
-		return rewritten_make(&s->request->rewritten, &s->claim, s->opened, false,
+		return rewritten_make(&s->request->rewritten, &s->evidence, s->opened, false,
 		                      &s->rewriters[0], s->error);
 	if (!status && s->request->receipt) status = refuse_prompts(s);
 	if (!status) status = generate_open(&s->run, s->opened, &s->setup, s->error);
@@ -343,7 +343,7 @@ static enum cuttle_status make_audit_plan(struct audit_state *s) {
 /* The control: the same run by the method that protects nothing. */
 static enum cuttle_status make_control_plan(struct audit_state *s) {
 	if (s->rewriting)
-		return rewritten_make(&s->request->rewritten, &s->claim, s->opened, true,
+		return rewritten_make(&s->request->rewritten, &s->evidence, s->opened, true,
 		                      &s->rewriters[1], s->error);
 	struct generate_request run = s->run;
 	struct cuttle_plan_params *plan = &run.plan;
@@ -672,7 +672,7 @@ static enum cuttle_status compare_output(const struct audit_state *s) {
 	const char *texts = s->request->texts;
 	char sha256[HASH_TEXT];
 	const enum cuttle_status status = hash_file(texts, sha256, s->error);
-	if (status || !strcmp(sha256, s->claim.attested.output_sha256)) return status;
+	if (status || !strcmp(sha256, s->evidence.attested.output_sha256)) return status;
 	return io_fail(s->error, CUTTLE_LEDGER, "%s is not the output of %s: other bytes",
 	               file_shown(texts), file_shown(s->request->receipt));
 }
@@ -713,7 +713,7 @@ enum cuttle_status audit_run(const struct audit_request *request, const struct s
 	    RULES[request->action].texts ? audit_texts(&s) : audit_by_games(&s);
 	generate_free(&s.setup);
 	generate_free(&s.control);
-	claim_free(&s.claim);
+	evidence_free(&s.evidence);
 	sanitize_free(&s.rewriters[0]);
 	sanitize_free(&s.rewriters[1]);
 	records_free(&s.others);

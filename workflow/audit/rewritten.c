@@ -19,10 +19,10 @@ static double find_cap(const struct sanitize_receipt *receipt) {
 	return NAN;
 }
 
-static enum cuttle_status refuse_rewriting(const struct claim *claim, double cap,
+static enum cuttle_status refuse_rewriting(const struct evidence *evidence, double cap,
                                            struct cuttle_error *error) {
-	const struct sanitize_receipt *receipt = claim->receipt;
-	const char *path = file_shown(claim->attested.path);
+	const struct sanitize_receipt *receipt = evidence->receipt;
+	const char *path = file_shown(evidence->attested.path);
 	if (receipt->guarantee.mix != CUTTLE_MIX_ALL)
 		return io_fail(error, CUTTLE_INPUT,
 		               "%s is of a run that mixed a row for each group: recover plays with "
@@ -36,9 +36,10 @@ static enum cuttle_status refuse_rewriting(const struct claim *claim, double cap
 }
 
 /* INPUT: what was made is not what the receipt is of. */
-static enum cuttle_status compare_rewritten(const struct claim *claim, const struct sanitize *made,
+static enum cuttle_status compare_rewritten(const struct evidence *evidence,
+                                            const struct sanitize *made,
                                             struct cuttle_error *error) {
-	const struct sanitize_receipt *claimed = claim->receipt;
+	const struct sanitize_receipt *claimed = evidence->receipt;
 	struct cuttle_rewrite_cost one, all, cost;
 	sanitize_receipt_worst(claimed, &one, &all);
 	cuttle_rewriter_cost(made->rewriter, 1, CUTTLE_EVERY_GROUP, &cost);
@@ -48,19 +49,19 @@ static enum cuttle_status compare_rewritten(const struct claim *claim, const str
 	                    : !attest_confirm(one.epsilon, cost.epsilon) ? "epsilon"
 	                                                                 : NULL;
 	return other ? io_fail(error, CUTTLE_INPUT, "%s is of a run with another %s",
-	                       file_shown(claim->attested.path), other)
+	                       file_shown(evidence->attested.path), other)
 	             : CUTTLE_OK;
 }
 
-enum cuttle_status rewritten_make(const struct rewritten_prompt *prompt, const struct claim *claim,
-                                  const struct setup_model *opened, bool control,
-                                  struct sanitize *made, struct cuttle_error *error) {
-	const struct sanitize_receipt *receipt = claim->receipt;
+enum cuttle_status rewritten_make(const struct rewritten_prompt *prompt,
+                                  const struct evidence *evidence, const struct setup_model *opened,
+                                  bool control, struct sanitize *made, struct cuttle_error *error) {
+	const struct sanitize_receipt *receipt = evidence->receipt;
 	const struct cuttle_rewrite_guarantee *g = &receipt->guarantee;
 	const double cap = find_cap(receipt);
 	struct sanitize_request request;
 	*made = (struct sanitize){0};
-	enum cuttle_status status = refuse_rewriting(claim, cap, error);
+	enum cuttle_status status = refuse_rewriting(evidence, cap, error);
 	if (status) return status;
 	sanitize_default(&request);
 	request.groups = *receipt->groups;
@@ -92,7 +93,7 @@ enum cuttle_status rewritten_make(const struct rewritten_prompt *prompt, const s
 		params->savings = (struct cuttle_savings){0};
 	}
 	status = sanitize_open(&request, opened, made, error);
-	if (!status && !control) status = compare_rewritten(claim, made, error);
+	if (!status && !control) status = compare_rewritten(evidence, made, error);
 	made->receipt.groups = NULL; // They are the request's, which ends here.
 	return status;
 }

@@ -7,7 +7,7 @@
 #ifndef CUTTLE_WORKFLOW_AUDIT_REWRITTEN_H
 #define CUTTLE_WORKFLOW_AUDIT_REWRITTEN_H
 
-#include "io/receipts/claim.h"
+#include "io/receipts/evidence.h"
 #include "workflow/sanitize.h"
 
 /* What a receipt has only the hash of; as the run had it. NULL where it had none. */
@@ -26,8 +26,8 @@ struct rewritten_prompt {
  * prompt, claim and model must outlive *made. INPUT: the run had another model or other prompts,
  * mixed rows of groups, or promised nothing since no document had a mark. Else as sanitize_open.
  */
-enum cuttle_status rewritten_make(const struct rewritten_prompt *prompt, const struct claim *claim,
-                                  const struct setup_model *opened, bool control,
-                                  struct sanitize *made, struct cuttle_error *error);
+enum cuttle_status rewritten_make(const struct rewritten_prompt *prompt,
+                                  const struct evidence *evidence, const struct setup_model *opened,
+                                  bool control, struct sanitize *made, struct cuttle_error *error);
 
 #endif

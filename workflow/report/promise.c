@@ -111,7 +111,7 @@ static void explain_unchecked(struct telling *t, const char *also) {
 	const char *before = "";
 	json_object_foreach(t->v->attested->root, key, value) {
 		char word[64];
-		bool checked = claim_follows(&t->v->claim, key);
+		bool checked = evidence_follows(&t->v->evidence, key);
 		(void)snprintf(word, sizeof word, " %s ", key);
 		for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 			checked |= all[i].checked && strstr(all[i].keys, word);

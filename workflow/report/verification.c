@@ -32,7 +32,7 @@ static unsigned find_order(const struct verification *v) {
 }
 
 static const char *find_member_text(const struct verification *v, const char *name) {
-	const char *const *text = claim_field(&v->claim, name);
+	const char *const *text = evidence_field(&v->evidence, name);
 	return text ? *text : NULL;
 }
 
@@ -40,7 +40,7 @@ static const char *find_member_text(const struct verification *v, const char *na
  * its type. An expansion was counted nowhere, whatever it repeats of its parent's receipt. */
 static void take_common(struct verification *v) {
 	const json_t *root = v->attested->root;
-	const struct receipt_ledger *ledger = claim_field(&v->claim, "ledger");
+	const struct receipt_ledger *ledger = evidence_field(&v->evidence, "ledger");
 	const char *unit = find_member_text(v, "unit_key"),
 	           *model = json_string_value(json_object_get(root, "model_sha256"));
 	v->model_sha256 = model ? model : "";
@@ -62,19 +62,19 @@ enum cuttle_status verification_open(struct verification *v, const char *path, c
 	enum cuttle_status status = attest_open(path, &attested, error);
 	if (!status) {
 		v->system = find_system(&attested);
-		status = claim_read(KINDS[v->system], &attested, &v->claim, error);
+		status = evidence_read(KINDS[v->system], &attested, &v->evidence, error);
 	}
 	attest_close(&attested);
-	if (!status) status = claim_check(&v->claim, key, error);
+	if (!status) status = evidence_check(&v->evidence, key, error);
 	if (status) return status;
-	v->attested = &v->claim.attested;
-	v->receipt = v->claim.receipt;
+	v->attested = &v->evidence.attested;
+	v->receipt = v->evidence.receipt;
 	take_common(v);
 	return CUTTLE_OK;
 }
 
 void verification_close(struct verification *v) {
-	claim_free(&v->claim);
+	evidence_free(&v->evidence);
 	*v = (struct verification){0};
 }
 
@@ -176,7 +176,7 @@ enum cuttle_status verification_compare(const struct verification *v,
                                         struct cuttle_error *error) {
 	const bool expanded = v->system == VERIFICATION_EXPAND;
 	enum cuttle_status status = CUTTLE_OK;
-	if (files->parent && expanded) status = expand_parent(&v->claim, files->parent, error);
+	if (files->parent && expanded) status = expand_parent(&v->evidence, files->parent, error);
 	if (!status)
 		status =
 		    check_file_hash(files->output, "output", v->attested->output_sha256, error);

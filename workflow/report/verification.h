@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // verification.h: a receipt of any system, checked against itself and against other files.
 //
-// A receipt is public: no private data is here. io/receipts/claim.h checks it against itself and
+// A receipt is public: no private data is here. io/receipts/evidence.h checks it against itself and
 // its signature. Here are its system, and the checks against other files.
 //
 //     status = verification_open(&v, "out.receipt.json", NULL, &error);
@@ -10,7 +10,7 @@
 #ifndef CUTTLE_WORKFLOW_REPORT_VERIFICATION_H
 #define CUTTLE_WORKFLOW_REPORT_VERIFICATION_H
 
-#include "io/receipts/claim.h"
+#include "io/receipts/evidence.h"
 #include "io/receipts/evolve_receipt.h"
 #include "io/receipts/expand_receipt.h"
 #include "io/receipts/sanitize_receipt.h"
@@ -27,8 +27,8 @@ enum verification_system {
 
 struct verification {
 	enum verification_system system;
-	struct claim claim;
-	const void *receipt; /* the struct of its system: claim.receipt */
+	struct evidence evidence;
+	const void *receipt; /* the struct of its system: evidence.receipt */
 	/* What receipts of all systems say about other files. It points into the claim. */
 	const struct attested *attested;
 	const char *model_sha256; /* "" = the run had no model */

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// claim.h: a receipt of any system that was read back, and is checked. Each system has a struct
+// evidence.h: a receipt of any system that was read back, and is checked. Each system has a struct
 // receipt_kind: its members in one table (io/receipts/members.h), its sentence, and what its
 // numbers follow from. All receipts are written, hashed, read and made anew by the functions here.
 // A receipt is public: no private data is here.
 //
 //     status = attest_open(path, &attested, error);
-//     if (!status) status = claim_read(&EVOLVE_KIND, &attested, &claim, error);
-//     if (!status) status = claim_check(&claim, NULL, error);
-//     const struct evolve_receipt *receipt = claim.receipt;
-//     claim_free(&claim);
-#ifndef CUTTLE_IO_RECEIPTS_CLAIM_H
-#define CUTTLE_IO_RECEIPTS_CLAIM_H
+//     if (!status) status = evidence_read(&EVOLVE_KIND, &attested, &evidence, error);
+//     if (!status) status = evidence_check(&evidence, NULL, error);
+//     const struct evolve_receipt *receipt = evidence.receipt;
+//     evidence_free(&evidence);
+#ifndef CUTTLE_IO_RECEIPTS_EVIDENCE_H
+#define CUTTLE_IO_RECEIPTS_EVIDENCE_H
 
 #include "io/receipts/attest.h"
 #include "io/receipts/members.h"
 
-enum { CLAIM_SENTENCE = 4096 }; /* bytes of the longest sentence, with its NUL */
+enum { EVIDENCE_SENTENCE = 4096 }; /* bytes of the longest sentence, with its NUL */
 
 struct receipt_kind {
 	const char *mechanism; /* the member of this name; NULL = there is none */
@@ -24,7 +24,7 @@ struct receipt_kind {
 	size_t size;  /* of the struct that is written: all of it but `room` */
 	size_t room;  /* of the memory that is read into; the struct is at its beginning */
 	/* The guarantee in plain words. */
-	void (*sentence)(const void *receipt, char sentence[CLAIM_SENTENCE]);
+	void (*sentence)(const void *receipt, char sentence[EVIDENCE_SENTENCE]);
 	/* What the member "note" says, or NULL: it is private, and has none. */
 	const char *(*note)(const void *receipt);
 	/* Changes what else is different in a fingerprint. NULL = nothing is. */
@@ -34,42 +34,43 @@ struct receipt_kind {
 };
 
 /* The receipt without key and signature; receipt_seal makes its bytes. NULL: out of memory. */
-json_t *claim_json(const struct receipt_kind *kind, const void *receipt, const char *fingerprint,
-                   const char *output_sha256);
+json_t *evidence_json(const struct receipt_kind *kind, const void *receipt, const char *fingerprint,
+                      const char *output_sha256);
 /* The fingerprint: SHA-256 of the receipt without what a run brings, and of members[count], which
  * the receipt lacks. Takes their values. False: out of memory. */
-bool claim_fingerprint(const struct receipt_kind *kind, const void *receipt,
-                       const struct jsonout_member *members, size_t count,
-                       char fingerprint[HASH_TEXT]);
+bool evidence_fingerprint(const struct receipt_kind *kind, const void *receipt,
+                          const struct jsonout_member *members, size_t count,
+                          char fingerprint[HASH_TEXT]);
 
-struct claim {
+struct evidence {
 	const struct receipt_kind *kind;
 	struct attested attested;
 	/* The kind's struct with all members, but the model's name and the signer; owned. */
 	void *receipt;
 };
 
-/* Reads what was opened into *claim, which takes it over. Call claim_free after it, also after a
+/* Reads what was opened into *claim, which takes it over. Call evidence_free after it, also after a
  * failure. INPUT: it is not a receipt of this kind. LEDGER: its bytes are not canonical
  * (io/receipts/receipt.h). NOMEM. */
-enum cuttle_status claim_read(const struct receipt_kind *kind, struct attested *attested,
-                              struct claim *claim, struct cuttle_error *error);
+enum cuttle_status evidence_read(const struct receipt_kind *kind, struct attested *attested,
+                                 struct evidence *evidence, struct cuttle_error *error);
 
 /* Checks that the receipt agrees with itself and with its signature. `key` is the public key that
  * must have signed it; NULL accepts any key and no signature. The call takes the signature out of
  * the document, so call it once.
  * LEDGER: something does not agree; the message says what, and names the member where it can. */
-enum cuttle_status claim_check(struct claim *claim, const char *key, struct cuttle_error *error);
+enum cuttle_status evidence_check(struct evidence *evidence, const char *key,
+                                  struct cuttle_error *error);
 
-void claim_free(struct claim *claim);
+void evidence_free(struct evidence *evidence);
 
 /* The field of the receipt that has the member of this name, as its row says; NULL = the kind has
  * no such row. */
-const void *claim_field(const struct claim *claim, const char *name);
+const void *evidence_field(const struct evidence *evidence, const char *name);
 /* Whether a check computed the member again: it is no word of whoever wrote the receipt. */
-bool claim_follows(const struct claim *claim, const char *name);
+bool evidence_follows(const struct evidence *evidence, const char *name);
 
 /* Whether two accounts are the same: both unknown (NaN), or attest_confirm. */
-bool claim_confirm(double claimed, double follows);
+bool evidence_confirm(double claimed, double follows);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the numbers of a receipt of cuttle generate are checked, once its members were read. The
 // check_ functions return what is wrong, or NULL.
-#include "io/receipts/receipt_claim.h"
+#include "io/receipts/receipt_check.h"
 
 #include "base/utf8.h"
 #include "engine/cuttle/prior.h"
@@ -135,12 +135,12 @@ static const char *check_method(struct receipt *receipt) {
 	if (guarantee->private_output && !cuttle_method_promises(guarantee->method))
 		return "its method promises nothing";
 	guarantee->claim = made.claim;
-	if (!claim_confirm(guarantee->rho, made.rho))
+	if (!evidence_confirm(guarantee->rho, made.rho))
 		return "rho does not follow from the parameters of its method";
 	const bool composed = !isnan(guarantee->epsilon_exact);
 	if (made.accountant != guarantee->accountant ||
-	    !claim_confirm(guarantee->epsilon, made.epsilon) ||
-	    (composed && !claim_confirm(guarantee->epsilon_exact, made.epsilon_exact)))
+	    !evidence_confirm(guarantee->epsilon, made.epsilon) ||
+	    (composed && !evidence_confirm(guarantee->epsilon_exact, made.epsilon_exact)))
 		return "epsilon does not follow from the parameters of its method and delta";
 	return NULL;
 }
@@ -328,7 +328,7 @@ static const char *check_shards(const struct receipt *receipt, const json_t *roo
 	return right ? NULL : "its shards do not agree with each other";
 }
 
-const char *receipt_claim_check(const struct attested *attested, void *at) {
+const char *receipt_check(const struct attested *attested, void *at) {
 	struct receipt *receipt = at;
 	const json_t *root = attested->root;
 	receipt->former_words = strstr(attested->sentence, RECEIPT_FORMER_WORDS) != NULL;
