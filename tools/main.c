@@ -10,12 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct verb *const VERBS[] = {
-    &generate_verb, &expand_verb,     &evolve_verb, &inspect_verb, &clusters_verb,
-    &tag_verb,      &sanitize_verb,   &words_verb,  &perturb_verb, &infer_verb,
-    &extract_verb,  &evaluate_verb,   &audit_verb,  &budget_verb,  &score_verb,
-    &tokenize_verb, &detokenize_verb, &model_verb,  &bench_verb,   &ledger_verb,
-    &receipt_verb,  &report_verb,     &serve_verb,  &shard_verb,   &merge_verb};
+#define VERB_LISTED(name) &name##_verb,
+static const struct verb *const VERBS[] = {VERBS_ALL(VERB_LISTED)};
 enum { VERB_COUNT = sizeof VERBS / sizeof *VERBS };
 
 static const struct verb *match_verb(const char *name) {

@@ -15,10 +15,16 @@
 #include "tools/common/options.h"
 #include "workflow/setup.h"
 
-extern const struct verb generate_verb, expand_verb, inspect_verb, budget_verb, score_verb,
-    tokenize_verb, detokenize_verb, model_verb, bench_verb, ledger_verb, receipt_verb, tag_verb,
-    sanitize_verb, words_verb, perturb_verb, infer_verb, extract_verb, evaluate_verb, clusters_verb,
-    audit_verb, report_verb, evolve_verb, serve_verb, shard_verb, merge_verb;
+/* Calls EACH with every verb, in the order of help. VERB is in tools/VERB.c. */
+// clang-format off
+#define VERBS_ALL(EACH) \
+	EACH(generate) EACH(expand) EACH(evolve) EACH(inspect) EACH(clusters) EACH(tag) \
+	EACH(sanitize) EACH(words) EACH(perturb) EACH(infer) EACH(extract) EACH(evaluate) \
+	EACH(audit) EACH(budget) EACH(score) EACH(tokenize) EACH(detokenize) EACH(model) \
+	EACH(bench) EACH(ledger) EACH(receipt) EACH(report) EACH(serve) EACH(shard) EACH(merge)
+#define VERB_DECLARED(name) extern const struct verb name##_verb;
+VERBS_ALL(VERB_DECLARED)
+// clang-format on
 
 /* Parses the options. *operands is set to the first argument that belongs to no option; operands
  * NULL refuses such arguments. False: the verb ends now with *exit_code, as help or one line on
