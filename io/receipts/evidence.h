@@ -18,6 +18,7 @@
 enum { EVIDENCE_SENTENCE = 4096 }; /* bytes of the longest sentence, with its NUL */
 
 struct receipt_kind {
+	const char *system;    /* whose it is, as its verb: "cuttle evolve" */
 	const char *mechanism; /* the member of this name; NULL = there is none */
 	const struct member *members;
 	size_t count; /* of members */

@@ -95,7 +95,8 @@ static const char *check_evolution(const struct attested *attested, void *at) {
 	                                           : "the ledger charged less than the votes cost";
 }
 
-const struct receipt_kind EVOLVE_KIND = {.mechanism = "evolve",
+const struct receipt_kind EVOLVE_KIND = {.system = "cuttle evolve",
+                                         .mechanism = "evolve",
                                          .members = MEMBERS,
                                          .count = MEMBERS_IN(MEMBERS),
                                          .size = sizeof(struct evolve_receipt),

@@ -120,7 +120,8 @@ static const char *check_expansion(const struct attested *attested, void *at) {
 	           : NULL;
 }
 
-const struct receipt_kind EXPAND_KIND = {.mechanism = "expand",
+const struct receipt_kind EXPAND_KIND = {.system = "cuttle expand",
+                                         .mechanism = "expand",
                                          .members = MEMBERS,
                                          .count = MEMBERS_IN(MEMBERS),
                                          .size = sizeof(struct expand_receipt),

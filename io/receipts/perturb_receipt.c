@@ -259,7 +259,8 @@ static void blank_adjacency(void *at) {
 	((struct perturb_receipt *)at)->former_words = true;
 }
 
-const struct receipt_kind PERTURB_KIND = {.mechanism = "words",
+const struct receipt_kind PERTURB_KIND = {.system = "cuttle perturb",
+                                          .mechanism = "words",
                                           .members = MEMBERS,
                                           .count = MEMBERS_IN(MEMBERS),
                                           .size = sizeof(struct perturb_receipt),

@@ -526,7 +526,8 @@ static void blank_words(void *at) {
 	((struct receipt *)at)->former_words = true;
 }
 
-const struct receipt_kind GENERATE_KIND = {.members = MEMBERS,
+const struct receipt_kind GENERATE_KIND = {.system = "cuttle generate",
+                                           .members = MEMBERS,
                                            .count = MEMBERS_IN(MEMBERS),
                                            .size = sizeof(struct receipt),
                                            .room = sizeof(struct receipt_room),

@@ -381,7 +381,8 @@ static void blank_documents(void *at) {
 		receipt->marked[m] = m <= groups_count(receipt->groups);
 }
 
-const struct receipt_kind SANITIZE_KIND = {.mechanism = "dp-fusion",
+const struct receipt_kind SANITIZE_KIND = {.system = "cuttle sanitize",
+                                           .mechanism = "dp-fusion",
                                            .members = MEMBERS,
                                            .count = MEMBERS_IN(MEMBERS),
                                            .size = sizeof(struct sanitize_receipt),

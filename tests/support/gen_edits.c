@@ -89,7 +89,7 @@ static bool is_allowed(const struct verification *v, const char *path, int edit)
 	bool repeated = false;
 	for (size_t i = 0; i < sizeof REPEATED / sizeof *REPEATED; i++)
 		repeated |= !strcmp(REPEATED[i], path);
-	return repeated && edit != OUT && v->system == VERIFICATION_EXPAND;
+	return repeated && edit != OUT && v->evidence.kind == &EXPAND_KIND;
 }
 
 /* Asks of the receipt as it is now. */

@@ -171,9 +171,9 @@ static void put_alarms(FILE *file, const char *whose, double epsilon, double del
 
 /* What the true alarms are of. */
 static const char *name_alarms(const struct report_receipt *receipt) {
-	if (receipt->v.system == VERIFICATION_PERTURB)
+	if (receipt->v.evidence.kind == &PERTURB_KIND)
 		return "gives at most so many true ones of a word";
-	if (receipt->v.system != VERIFICATION_SANITIZE) return "gives at most so many true ones";
+	if (receipt->v.evidence.kind != &SANITIZE_KIND) return "gives at most so many true ones";
 	return isnan(receipt->epsilon_all) ? "gives at most so many true ones of all marks"
 	                                   : "gives at most so many true ones of one group";
 }
@@ -190,7 +190,7 @@ static void write_tests(FILE *file, const struct report_receipt *receipt) {
 	put_alarms(file, name_alarms(receipt), receipt->epsilon, receipt->delta);
 	if (receipt->epsilon_all > 0)
 		put_alarms(file,
-		           receipt->v.system == VERIFICATION_PERTURB ? "and of a whole text"
+		           receipt->v.evidence.kind == &PERTURB_KIND ? "and of a whole text"
 		                                                     : "and of all groups",
 		           receipt->epsilon_all, receipt->delta);
 	if (receipt->epsilon_known != receipt->epsilon)
@@ -663,7 +663,7 @@ static void write_parameters(FILE *file, const struct report *report) {
 		json_t *value;
 		name_receipt(file, report, i);
 		fputs("<table><tbody>\n", file);
-		put_pair(file, "system", report_system(receipt));
+		put_pair(file, "system", receipt->v.evidence.kind->system);
 		put_pair(file, "receipt_sha256", receipt->sha256);
 		json_object_foreach(receipt->document, key, value) {
 			char number[32] = "";

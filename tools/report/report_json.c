@@ -36,7 +36,7 @@ static json_t *encode_receipt(const struct report_receipt *receipt) {
 	const struct jsonout_member members[] = {
 	    {"file", encode_name(report_base_name(receipt->path))},
 	    {"sha256", json_string(receipt->sha256)},
-	    {"system", json_string(report_system(receipt))},
+	    {"system", json_string(receipt->v.evidence.kind->system)},
 	    {"holds", json_true()},
 	    {"key_compared", json_boolean(receipt->files.key)},
 	    {"ledger_compared", json_boolean(receipt->files.ledger != NULL)},

@@ -121,25 +121,12 @@ const char *report_number(double value, bool up, char text[UNITS_NUMBER]) {
 	return text;
 }
 
-const char *report_system(const struct report_receipt *receipt) {
-	static const char *const names[] = {[VERIFICATION_GENERATE] = "cuttle generate",
-	                                    [VERIFICATION_SANITIZE] = "cuttle sanitize",
-	                                    [VERIFICATION_PERTURB] = "cuttle perturb",
-	                                    [VERIFICATION_EXPAND] = "cuttle expand",
-	                                    [VERIFICATION_EVOLVE] = "cuttle evolve"};
-	return names[receipt->v.system];
-}
-
 const char *report_epsilon_words(const struct report_receipt *receipt, bool all) {
-	switch (receipt->v.system) {
-	case VERIFICATION_PERTURB:
-		return all ? "epsilon of a text" : "epsilon of a word";
-	case VERIFICATION_SANITIZE:
-		if (all) return "epsilon of all groups of marks";
-		return isnan(receipt->epsilon_all) ? "epsilon" : "epsilon of one group of marks";
-	default:
-		return "epsilon";
-	}
+	const struct receipt_kind *kind = receipt->v.evidence.kind;
+	if (kind == &PERTURB_KIND) return all ? "epsilon of a text" : "epsilon of a word";
+	if (kind != &SANITIZE_KIND) return "epsilon";
+	if (all) return "epsilon of all groups of marks";
+	return isnan(receipt->epsilon_all) ? "epsilon" : "epsilon of one group of marks";
 }
 
 double report_epsilon_spent(const struct ledger_standing *standing) {

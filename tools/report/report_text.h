@@ -26,9 +26,6 @@ const char *report_base_name(const char *path);
 /* A number in six digits, rounded up where `up`: epsilons and deltas. "none" for one not finite. */
 const char *report_number(double value, bool up, char text[UNITS_NUMBER]);
 
-/* The name of a system as its verb: "cuttle generate". */
-const char *report_system(const struct report_receipt *receipt);
-
 /* What a receipt's epsilon is of, and the one of all: "epsilon of a word", "epsilon of a text". */
 const char *report_epsilon_words(const struct report_receipt *receipt, bool all);
 

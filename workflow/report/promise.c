@@ -3,6 +3,7 @@
 // remembered, and promise_make fails at the end.
 #include "workflow/report/promise.h"
 
+#include "base/misuse.h"
 #include "io/disk/fail.h"
 #include <inttypes.h>
 #include <stdarg.h>
@@ -449,18 +450,26 @@ static void explain_evolution(struct telling *t) {
 	TELL_LIMIT(t, "%s", doubt_of_signature(t));
 }
 
+/* A row for each kind that verification_open reads. */
+static const struct {
+	const struct receipt_kind *kind;
+	void (*explain)(struct telling *t);
+} EXPLAINS[] = {{&GENERATE_KIND, explain_receipt},
+                {&SANITIZE_KIND, explain_rewriting},
+                {&PERTURB_KIND, explain_words},
+                {&EXPAND_KIND, explain_expansion},
+                {&EVOLVE_KIND, explain_evolution}};
+
 enum cuttle_status promise_make(const struct verification *v,
                                 const struct verification_files *files, struct promise *promise,
                                 struct cuttle_error *error) {
-	static void (*const explains[])(struct telling *
-	                                t) = {[VERIFICATION_GENERATE] = explain_receipt,
-	                                      [VERIFICATION_SANITIZE] = explain_rewriting,
-	                                      [VERIFICATION_PERTURB] = explain_words,
-	                                      [VERIFICATION_EXPAND] = explain_expansion,
-	                                      [VERIFICATION_EVOLVE] = explain_evolution};
+	const size_t count = sizeof EXPLAINS / sizeof *EXPLAINS;
+	size_t row = 0;
 	*promise = (struct promise){0};
 	struct telling telling = {v, files, promise};
-	explains[v->system](&telling);
+	while (row < count && EXPLAINS[row].kind != v->evidence.kind) row++;
+	REQUIRE(row < count);
+	EXPLAINS[row].explain(&telling);
 	return promise->about.failed || promise->kept.failed || promise->limits.failed
 	           ? io_fail(error, CUTTLE_NOMEM, "out of memory")
 	           : CUTTLE_OK;

@@ -297,7 +297,7 @@ static enum cuttle_status take_receipt(struct report_receipt *receipt,
 	const json_t *epsilon = json_object_get(receipt->document, "epsilon");
 	if (!epsilon) epsilon = json_object_get(receipt->document, "epsilon_word");
 	const char *all =
-	    receipt->v.system == VERIFICATION_PERTURB ? "epsilon_text" : "epsilon_all";
+	    receipt->v.evidence.kind == &PERTURB_KIND ? "epsilon_text" : "epsilon_all";
 	receipt->epsilon = json_number_value(epsilon);
 	(void)take_number(receipt->document, all, &receipt->epsilon_all);
 	if (receipt->epsilon_all == receipt->epsilon) receipt->epsilon_all = NAN;
@@ -332,7 +332,7 @@ static enum cuttle_status match_texts(const struct report_request *request, stru
 
 /* The receipt of an expansion's parent, if it is in the report. */
 static const char *find_parent(const struct report *report, const struct report_receipt *of) {
-	if (of->v.system != VERIFICATION_EXPAND) return NULL;
+	if (of->v.evidence.kind != &EXPAND_KIND) return NULL;
 	for (size_t i = 0; i < report->receipt_count; i++)
 		if (!strcmp(report->receipts[i].sha256,
 		            ((const struct expand_receipt *)of->v.receipt)->parent_receipt))

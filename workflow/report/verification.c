@@ -9,25 +9,21 @@
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static const struct receipt_kind *const KINDS[] = {[VERIFICATION_GENERATE] = &GENERATE_KIND,
-                                                   [VERIFICATION_SANITIZE] = &SANITIZE_KIND,
-                                                   [VERIFICATION_PERTURB] = &PERTURB_KIND,
-                                                   [VERIFICATION_EXPAND] = &EXPAND_KIND,
-                                                   [VERIFICATION_EVOLVE] = &EVOLVE_KIND};
+static const struct receipt_kind *const KINDS[] = {&SANITIZE_KIND, &PERTURB_KIND, &EXPAND_KIND,
+                                                   &EVOLVE_KIND};
 
-/* What names no mechanism is of generate, or is no receipt. */
-static enum verification_system find_system(const struct attested *attested) {
+/* What names no mechanism of these is of generate, or is no receipt. */
+static const struct receipt_kind *find_receipt_kind(const struct attested *attested) {
 	for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
-		if (KINDS[i]->mechanism && attest_mechanism(attested, KINDS[i]->mechanism))
-			return (enum verification_system)i;
-	return VERIFICATION_GENERATE;
+		if (attest_mechanism(attested, KINDS[i]->mechanism)) return KINDS[i];
+	return &GENERATE_KIND;
 }
 
 /* At which order the ledger counts losses; 0 = rho. */
 static unsigned find_order(const struct verification *v) {
-	if (v->system == VERIFICATION_SANITIZE)
+	if (v->evidence.kind == &SANITIZE_KIND)
 		return ((const struct sanitize_receipt *)v->receipt)->guarantee.alpha;
-	if (v->system != VERIFICATION_GENERATE || v->ledger.delta > 0) return 0;
+	if (v->evidence.kind != &GENERATE_KIND || v->ledger.delta > 0) return 0;
 	return ((const struct receipt *)v->receipt)->guarantee.claim.order;
 }
 
@@ -60,10 +56,9 @@ enum cuttle_status verification_open(struct verification *v, const char *path, c
 	struct attested attested;
 	*v = (struct verification){.unit_key = "", .model_sha256 = "", .date = ""};
 	enum cuttle_status status = attest_open(path, &attested, error);
-	if (!status) {
-		v->system = find_system(&attested);
-		status = evidence_read(KINDS[v->system], &attested, &v->evidence, error);
-	}
+	if (!status)
+		status =
+		    evidence_read(find_receipt_kind(&attested), &attested, &v->evidence, error);
 	attest_close(&attested);
 	if (!status) status = evidence_check(&v->evidence, key, error);
 	if (status) return status;
@@ -174,7 +169,7 @@ static enum cuttle_status check_ledger(const char *path, const struct verificati
 enum cuttle_status verification_compare(const struct verification *v,
                                         const struct verification_files *files,
                                         struct cuttle_error *error) {
-	const bool expanded = v->system == VERIFICATION_EXPAND;
+	const bool expanded = v->evidence.kind == &EXPAND_KIND;
 	enum cuttle_status status = CUTTLE_OK;
 	if (files->parent && expanded) status = expand_parent(&v->evidence, files->parent, error);
 	if (!status)

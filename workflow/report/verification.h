@@ -16,20 +16,10 @@
 #include "io/receipts/sanitize_receipt.h"
 #include "io/receipts/perturb_receipt.h"
 
-/* Which system wrote the receipt. */
-enum verification_system {
-	VERIFICATION_GENERATE,
-	VERIFICATION_SANITIZE,
-	VERIFICATION_PERTURB,
-	VERIFICATION_EXPAND,
-	VERIFICATION_EVOLVE
-};
-
 struct verification {
-	enum verification_system system;
-	struct evidence evidence;
-	const void *receipt; /* the struct of its system: evidence.receipt */
-	/* What receipts of all systems say about other files. It points into the claim. */
+	struct evidence evidence; /* its kind says which system wrote the receipt */
+	const void *receipt;      /* the struct of its system: evidence.receipt */
+	/* What receipts of all systems say about other files. It points into the evidence. */
 	const struct attested *attested;
 	const char *model_sha256; /* "" = the run had no model */
 	uint64_t model_bytes;
