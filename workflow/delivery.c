@@ -7,12 +7,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Who pays for a run that replaces the journal of another one. */
+struct payer {
+	struct spending *spending;
+	const struct ledger_request *charge;
+	struct receipt_ledger *charged;
+	bool paid;
+};
+
+static enum cuttle_status pay_first(void *user, const char *scratch, struct cuttle_error *error) {
+	struct payer *payer = user;
+	const enum cuttle_status status =
+	    spending_reserve(payer->spending, payer->charge, NULL, scratch, payer->charged, error);
+	payer->paid = !status;
+	return status;
+}
+
 enum cuttle_status delivery_open(const struct output_request *request, const char *trace,
                                  struct spending *spending, const struct ledger_request *charge,
                                  struct delivery *delivery, bool *complete,
                                  struct receipt_ledger *charged, struct cuttle_error *error) {
 	*delivery = (struct delivery){.spending = spending, .stream = !strcmp(request->path, "-")};
-	enum cuttle_status status = output_open(request, &delivery->output, complete, error);
+	struct payer payer = {spending, charge, charged, false};
+	struct output_request paying = *request;
+	paying.pay = pay_first;
+	paying.payer = &payer;
+	enum cuttle_status status = output_open(&paying, &delivery->output, complete, error);
 	if (status || *complete) return status;
 	const int64_t *counts;
 	const bool resumed = output_texts_drawn(delivery->output) > 0 ||
@@ -20,7 +40,7 @@ enum cuttle_status delivery_open(const struct output_request *request, const cha
 	const struct spending_journal journal = {delivery->output, output_mark};
 	if (trace)
 		status = trace_open(trace, request->fingerprint, resumed, &delivery->trace, error);
-	if (!status)
+	if (!status && !payer.paid)
 		status = spending_reserve(spending, charge, resumed ? &journal : NULL,
 		                          output_scratch(delivery->output), charged, error);
 	return status;

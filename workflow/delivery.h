@@ -27,10 +27,12 @@ struct delivery {
 	struct cuttle_error refusal; /* its message */
 };
 
-/* Opens output and trace (path; NULL = none), and charges the run. `spending` is open, and outlives
- * *delivery; so do the request's strings. *complete: the output stands already, and nothing is
- * charged or left to draw. Else *charged is what the receipt shows of the charge. Call
- * delivery_close in any case. Errors as output_open, trace_open and spending_reserve. */
+/* Opens output and trace (path; NULL = none), and charges the run. Where --overwrite replaces the
+ * journal of another run, the charge comes first: a run that is refused takes nothing away.
+ * `spending` is open, and outlives *delivery; so do the request's strings. *complete: the output
+ * stands already, and nothing is charged or left to draw. Else *charged is what the receipt shows
+ * of the charge. Call delivery_close in any case. Errors as output_open, trace_open and
+ * spending_reserve. */
 enum cuttle_status delivery_open(const struct output_request *request, const char *trace,
                                  struct spending *spending, const struct ledger_request *charge,
                                  struct delivery *delivery, bool *complete,

@@ -105,6 +105,8 @@ static enum cuttle_status reserve_run(struct ledger *ledger, struct spending *sp
                                       struct ledger_run *found, struct cuttle_error *error) {
 	ledger_name_run(spending->run);
 	enum cuttle_status status = compare_approval(ledger, spending, request, error);
+	// A charge that is refused leaves the name of an earlier run where it is.
+	if (!status) status = ledger_reserve(ledger, request, true, found, error);
 	if (status) return status;
 	status = write_run_name(spending, error);
 	if (!status) status = ledger_reserve(ledger, request, false, found, error);

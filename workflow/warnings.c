@@ -37,9 +37,10 @@ void warnings_model(FILE *file, const struct cuttle_model_info *model) {
 	if (model->parameters >= SMALL_MODEL) return;
 	fprintf(
 	    file,
-	    "Note: a model of %.0f million parameters is for trying out. On two cores 100 texts "
-	    "(200 tokens, -B 7) take one of a billion about half an hour, one of 8 billion about "
-	    "4 hours (models/README); cuttle generate --dry-run says it of this machine.\n",
+	    "Note: a model of %.0f million parameters is for trying out. On two cores with AVX2 "
+	    "100 texts (200 tokens, -B 7) take one of a billion about half an hour, one of 8 "
+	    "billion about 4 hours, and with AVX-512 less than half of that (models/README). "
+	    "cuttle generate --dry-run says it of this machine.\n",
 	    (double)model->parameters / 1e6);
 }
 

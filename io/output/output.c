@@ -331,6 +331,9 @@ static enum cuttle_status begin_file(struct output *output, bool *complete,
 	status = refuse_taken(output, &standing, error);
 	if (!status && !output->request.overwrite)
 		status = refuse_standing(output, &standing, error);
+	const bool replaces = standing.journal != JOURNAL_OURS && standing.journal != JOURNAL_NEW;
+	if (!status && replaces && output->request.pay)
+		status = output->request.pay(output->request.payer, output->scratch, error);
 	if (status) return status;
 	// The key is kept before a scratch file is made: its name could not be found again without.
 	int problem = binding_keep(&output->binding);

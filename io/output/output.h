@@ -66,6 +66,11 @@ struct output_request {
 	/* Texts were judged and kept before this output: theirs, the caller's. NULL = none were. */
 	struct filter_past *past;
 	bool overwrite;
+	/* Pays for the run where its journal replaces another one, before that is touched: a run
+	 * that may not begin takes nothing away. `scratch` as output_scratch. NULL = nobody pays.
+	 */
+	enum cuttle_status (*pay)(void *payer, const char *scratch, struct cuttle_error *error);
+	void *payer;
 	/* Nothing is drawn: the texts stand elsewhere. So writing them again costs nothing, and is
 	 * done without --overwrite where a receipt stands and its output does not. */
 	bool drawn_before;

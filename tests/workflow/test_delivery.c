@@ -83,6 +83,7 @@ static size_t count_draws(void) {
 enum ending { STOP, KILL };
 
 static double cost = 0.5; /* rho of the run */
+static bool overwrite;
 
 /* Opens a run's output and charges it. Who opens it must close both. */
 static enum cuttle_status open_at(const char *path, struct spending *spending,
@@ -96,6 +97,7 @@ static enum cuttle_status open_at(const char *path, struct spending *spending,
 	                                       .format = OUTPUT_JSONL,
 	                                       .texts = TEXTS,
 	                                       .private_output = true,
+	                                       .overwrite = overwrite,
 	                                       .digest = files_digest};
 	const struct ledger_request charge = {.command = command, .rho = cost, .count = 4};
 	*delivery = (struct delivery){0};
@@ -311,6 +313,49 @@ static void another_cost_is_charged(void **state) {
 	cost = 0.5;
 }
 
+/* Whether all that was kept under this name stands beside the output as it was. */
+static bool stands_as(const char *name) {
+	char line[512];
+	(void)snprintf(line, sizeof line,
+	               "for f in %s/%s/*; do cmp -s $f %s/${f##*/} || exit 1; done", folder, name,
+	               folder);
+	return system(line) == 0;
+}
+
+/* --overwrite of another command's run that was paid and stopped: where the ledger refuses the new
+ * run, the old one has lost nothing, and goes on for its charge. */
+static void a_refused_run_takes_nothing_away(void **state) {
+	(void)state;
+	begin_anew();
+	assert_int_equal(live(3, 0, STOP), CUTTLE_PARTIAL);
+	keep_files("paid");
+	hash_of("another command", 15, command);
+	cost = 20;
+	overwrite = true;
+	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_BUDGET);
+	assert_true(stands_as("paid"));
+	hash_of("command", 7, command);
+	cost = 0.5;
+	overwrite = false;
+	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
+	assert_int_equal(count_runs(), 1);
+}
+
+/* One that the ledger takes is charged once, and replaces the other. */
+static void a_run_that_replaces_pays_first(void **state) {
+	(void)state;
+	begin_anew();
+	assert_int_equal(live(3, 0, STOP), CUTTLE_PARTIAL);
+	hash_of("another command", 15, command);
+	overwrite = true;
+	assert_int_equal(live(2, 100, STOP), CUTTLE_PARTIAL);
+	assert_int_equal(count_runs(), 2);
+	assert_int_equal(live(SIZE_MAX, 100, STOP), CUTTLE_OK);
+	assert_int_equal(count_runs(), 2);
+	hash_of("command", 7, command);
+	overwrite = false;
+}
+
 /* What stands at OUT.run and is no name of a run is somebody's. */
 static void a_file_in_the_way_is_left_alone(void **state) {
 	(void)state;
@@ -385,6 +430,8 @@ int main(void) {
 	    cmocka_unit_test(copies_do_not_draw_together),
 	    cmocka_unit_test(a_lost_journal_is_charged_again),
 	    cmocka_unit_test(another_cost_is_charged),
+	    cmocka_unit_test(a_refused_run_takes_nothing_away),
+	    cmocka_unit_test(a_run_that_replaces_pays_first),
 	    cmocka_unit_test(a_file_in_the_way_is_left_alone),
 	    cmocka_unit_test(a_line_cut_off_is_not_told),
 	};
