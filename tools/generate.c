@@ -410,7 +410,7 @@ static const char ABOUT[] =
 	"there, OUT and its receipt are put in place and the journal is removed. The same "
 	"command then says that it is complete. A command is continued on the input it was "
 	"begun with, and on no other (exit 2). OUT.journal.key holds the key of the digest by "
-	"which it is known. --overwrite begins anew, and spends again.\n\n"
+	"which it is known. --overwrite replaces what another command left, and spends again.\n\n"
 
 	"With --ledger the run is charged for all its tokens before it draws, and not again "
 	"when it is continued. Its name in the ledger stands in OUT.run until the output is "
