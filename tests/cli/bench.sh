@@ -22,7 +22,7 @@ refused 2 bench stray
 (unset CUTTLE_MODEL && refused 2 bench) || exit 1
 refused 5 bench -m /nonexistent
 real=$CUTTLE_MODEL
-need_tiny
+need_tiny finite
 refused 2 bench -p 3
 refused 2 bench -n 0
 refused 2 bench -p 100000000
