@@ -88,25 +88,27 @@ nm -AgP "${objects[@]}" | awk '
 
 # The name of a function stands in one file, so that a search finds it. A definition begins at the
 # edge and may go over several lines. A test program is read alone; the tiers of one kernel have their
-# words in common, and so do a part and what stands in its place where a library is missing.
-mapfile -t read_together < <(git ls-files '*.c' '*.h' ':!tests' ':!bench' ':!models' ':!examples' ':!kernels' ':!proofs')
+# words in common, and so do a part and what stands in its place where a library is missing. Of
+# kernels, benches and the like only statics whose name is in their first line are asked.
+mapfile -t read_together < <(git ls-files '*.c' '*.h' ':!tests')
 while read -r name files; do
 	say "$name is defined in$files: rename all but one"
 done < <(awk '
-	FNR == 1 { head = "" }
-	/^[a-zA-Z_].*[(]/ { head = $0 }
-	head != "" && /^[ \t]/ { head = head " " $0 }
+	FNR == 1 { head = ""; apart = FILENAME ~ /^(kernels|bench|models|examples|proofs)\// }
+	/^[a-zA-Z_].*[(]/ && (!apart || /^static /) { head = $0 }
+	head != "" && !apart && /^[ \t]/ { head = head " " $0 }
 	head != "" && /;$/ { head = "" }
-	head != "" && /{$/ {
+	head != "" && (apart || /{$/) {
 		gsub(/__attribute__\(\([^)]*(\([^)]*\))?\)\)/, "", head)
-		if (match(head, /[A-Za-z0-9_]+\(/)) {
+		equals = index(head, "=")
+		if (match(head, /[A-Za-z0-9_]+\(/) && !(equals && equals < RSTART)) {
 			name = substr(head, RSTART, RLENGTH - 1)
 			if (!seen[name, FILENAME]++ && count[name]++) twice[name]
 			files[name] = files[name] " " FILENAME
 		}
 		head = ""
 	}
-	END { for (name in twice) print name, files[name] }' "${read_together[@]}" | grep -vE ' (io/remote|serve)/[a-z]*_none\.c')
+	END { for (name in twice) print name, files[name] }' "${read_together[@]}" | grep -vE '^(multiply_add|zero_sums) | (io/remote|serve)/[a-z]*_none\.c')
 
 # ARCHITECTURE.md names what there is: each file in it exists, and each folder is in it. A name in
 # capitals stands for any name.

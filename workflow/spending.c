@@ -80,21 +80,22 @@ bool spending_approval(const char *text, char command[HASH_TEXT], double *loss) 
 	return end > text + HASH_TEXT && !*end && *loss >= 0 && isfinite(*loss);
 }
 
-/* Asks the ledger what it would charge, and compares. */
-static enum cuttle_status compare_approval(struct ledger *ledger, const struct spending *spending,
-                                           const struct ledger_request *request,
-                                           struct cuttle_error *error) {
+/* Asks the ledger what it would charge, and compares that with what was approved, if anything was.
+ */
+static enum cuttle_status ask_charge(struct ledger *ledger, const struct spending *spending,
+                                     const struct ledger_request *request,
+                                     struct cuttle_error *error) {
 	char command[HASH_TEXT];
 	struct ledger_run found;
 	double loss;
-	if (!spending->approved) return CUTTLE_OK;
-	if (!spending_approval(spending->approved, command, &loss) ||
-	    strcmp(command, request->command) != 0)
+	const char *approved = spending->approved;
+	if (approved && (!spending_approval(approved, command, &loss) ||
+	                 strcmp(command, request->command) != 0))
 		return io_fail(error, CUTTLE_USAGE,
 		               SPENDING_OTHER ": this is another command (model, options or "
 		                              "version); look at the plan again");
 	const enum cuttle_status status = ledger_reserve(ledger, request, true, &found, error);
-	if (status || found.rho == loss) return status;
+	if (status || !approved || found.rho == loss) return status;
 	return io_fail(error, CUTTLE_USAGE,
 	               SPENDING_OTHER ": the charge would be %.17g, and %.17g was approved",
 	               found.rho, loss);
@@ -104,9 +105,8 @@ static enum cuttle_status reserve_run(struct ledger *ledger, struct spending *sp
                                       const struct ledger_request *request,
                                       struct ledger_run *found, struct cuttle_error *error) {
 	ledger_name_run(spending->run);
-	enum cuttle_status status = compare_approval(ledger, spending, request, error);
 	// A charge that is refused leaves the name of an earlier run where it is.
-	if (!status) status = ledger_reserve(ledger, request, true, found, error);
+	enum cuttle_status status = ask_charge(ledger, spending, request, error);
 	if (status) return status;
 	status = write_run_name(spending, error);
 	if (!status) status = ledger_reserve(ledger, request, false, found, error);

@@ -22,8 +22,8 @@ struct receipt_kind {
 	const char *mechanism; /* the member of this name; NULL = there is none */
 	const struct member *members;
 	size_t count; /* of members */
-	size_t size;  /* of the struct that is written: all of it but `room` */
-	size_t room;  /* of the memory that is read into; the struct is at its beginning */
+	size_t size;  /* bytes of the system's struct */
+	size_t room;  /* bytes to read it into: the struct, and behind it what it points to */
 	/* The guarantee in plain words. */
 	void (*sentence)(const void *receipt, char sentence[EVIDENCE_SENTENCE]);
 	/* What the member "note" says, or NULL: it is private, and has none. */
@@ -50,8 +50,8 @@ struct evidence {
 	void *receipt;
 };
 
-/* Reads what was opened into *claim, which takes it over. Call evidence_free after it, also after a
- * failure. INPUT: it is not a receipt of this kind. LEDGER: its bytes are not canonical
+/* Reads what was opened into *evidence, which takes it over. Call evidence_free after it, also
+ * after a failure. INPUT: it is not a receipt of this kind. LEDGER: its bytes are not canonical
  * (io/receipts/receipt.h). NOMEM. */
 enum cuttle_status evidence_read(const struct receipt_kind *kind, struct attested *attested,
                                  struct evidence *evidence, struct cuttle_error *error);

@@ -48,12 +48,12 @@ enum member_kind {
 struct member {
 	const char *name;
 	enum member_kind kind;
-	size_t offset;        /* of the value in the struct */
-	size_t size;          /* of the value, in bytes */
-	uint64_t least, most; /* most 0 = no limit but the kind's */
-	const char *const *names;
-	const char *text;
-	bool late;  /* not in a fingerprint: its value is 0 bytes there */
+	size_t offset;            /* of the value in the struct */
+	size_t size;              /* of the value, in bytes */
+	uint64_t least, most;     /* most 0 = no limit but the kind's */
+	const char *const *names; /* [most] of a choice or a word */
+	const char *text;         /* of a fixed member; of a charge what it is called, as "rho" */
+	bool late;                /* not in a fingerprint: its value is 0 bytes there */
 	bool given; /* follows from no other member: it is copied before a receipt is compared */
 	/* Its members that a check computes again, with spaces around each: " clip ". */
 	const char *follows;
