@@ -3,6 +3,7 @@
 #include "workflow/warnings.h"
 
 #include "engine/cuttle/text.h"
+#include "io/disk/jsonout.h"
 #include "workflow/rounds.h"
 
 #include <inttypes.h>
@@ -45,11 +46,11 @@ void warnings_model(FILE *file, const struct cuttle_model_info *model) {
 }
 
 static void warn_epsilon(FILE *file, const struct cuttle_guarantee *guarantee) {
-	const double epsilon = receipt_epsilon(guarantee);
-	if (!(epsilon > RECEIPT_WEAK)) return;
+	const double epsilon = jsonout_round_up(receipt_epsilon(guarantee), 1e2);
+	if (!(receipt_epsilon(guarantee) > RECEIPT_WEAK)) return;
 	fprintf(file,
-	        "Warning: epsilon %.3g is hardly a promise: the texts may change the odds of a "
-	        "statement about a record by a factor of e^%.3g. Give a smaller -e or --clip; a "
+	        "Warning: epsilon %.10g is hardly a promise. The texts may change the odds of a "
+	        "statement about a record by a factor of e^%.10g. Give a smaller -e or --clip; a "
 	        "larger -B makes up for it.\n",
 	        epsilon, epsilon);
 }
