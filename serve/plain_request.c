@@ -107,8 +107,8 @@ static bool check_names(struct plain_request *r, struct http_reply *reply) {
 			http_fail(reply, 400, "invalid_request_error", "unsupported_parameter",
 			          "privacy",
 			          "nothing is protected here: clients repeat requests by "
-			          "themselves, and each repeat would draw again; private work is a "
-			          "job, POST /v1/jobs");
+			          "themselves, and each repeat would draw again. Private work is "
+			          "a job, POST /v1/jobs");
 			return false;
 		}
 		if (json_is_null(value)) continue;

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the sentences of pages for users, and finds dead links. tests/cli/docs.sh calls it.
+"""Measures the sentences that users read, and finds dead links. tests/cli/docs.sh calls it.
 
 usage: prose.py [--table] ROOT PAGE...
        prose.py --help-of CUTTLE [--table]
+       prose.py --literals ROOT [--table]
 
 What counts. Blocks of commands, addresses of links and headings are left out. `A span of code` is one word. A sentence ends
 with . ! or ? before white space, and at the end of a paragraph, of an item of a list and of a cell of a table. Items and cells
 count for the longest sentence, but not for the mean where they have fewer than five words: labels would make a page look simple.
 Of dp/PRIVACY.md its beginning counts alone, up to "## The promise". With --help-of the help of every verb is a page: what it says
-of each option, and its paragraphs; lines that are indented show commands.
+of each option, and its paragraphs; lines that are indented show commands. With --literals the strings of the C code are
+pages, one a room: errors, warnings, reports, sentences of receipts. Literals side by side are one string, which a newline
+parts. SQL, prompts of the model and the sentences of earlier receipts are left out: they stay as they are.
 Fails where the mean of a page is above 15 words, a sentence has more than 30, or a link leads nowhere. --table prints a line a
 page: lines, sentences, mean, longest, share above 25 words."""
 import os
@@ -127,6 +130,58 @@ def helps(cuttle):
         yield verb, "\n".join(lines + [re.sub(r"(?m)^ +.*\n", "", about)])
 
 
+ROOMS = ("base", "convert", "dp", "engine", "io", "measure", "serve", "tag", "tools", "topics", "workflow")
+LITERAL = r'"(?:[^"\\\n]|\\.)*"'
+STRING = re.compile(r"//[^\n]*|/\*.*?\*/|'(?:[^'\\\n]|\\.)+'|%s(?:\s*(?:PRI\w+|[A-Z][A-Z_]+)?\s*%s)*" % (LITERAL, LITERAL), re.S)
+SQL = re.compile(r"\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|PRAGMA)\b")
+PROMPTS = ("engine/run/plan/prompt.c",)
+# How sentences begin that were written before 0.2.0 was done (enum receipt_wording).
+FORMER = ("Guarantee: whatever anyone concludes", "Guarantee, per document: whatever", "Guarantee per word: whoever sees",
+          "The %zu texts are (epsilon", "Which words are marked was chosen by what they say, %s: this")
+
+
+def strings(code):
+    """Yields (line number, string) of each string in C: what a format would print, but for its values."""
+    for found in STRING.finditer(code):
+        if found[0].startswith('"'):
+            text = "".join(part[1:-1] for part in re.findall(LITERAL, found[0]))
+            yield code.count("\n", 0, found.start()) + 1, text.replace('\\"', '"').replace("\\n", "\n").replace("%%", "%")
+
+
+def literals(root):
+    """Yields a room and a page of its strings, each a paragraph, with where it stands."""
+    for room in ROOMS:
+        page = []
+        for folder, _, names in sorted(os.walk(os.path.join(root, room))):
+            for name in sorted(names):
+                path = os.path.relpath(os.path.join(folder, name), root)
+                if not name.endswith((".c", ".h")) or path in PROMPTS:
+                    continue
+                with open(os.path.join(root, path), encoding="utf-8") as file:
+                    code = file.read()
+                for number, text in strings(code):
+                    if not SQL.match(text) and not text.startswith(FORMER):
+                        page += [("%s:%d" % (path, number), line) for line in text.split("\n")]
+        yield room, page
+
+
+def measure_literals(room, page, faults):
+    """As measure, of paragraphs that say where they stand. Strings of fewer than five words are names and parts."""
+    counted = []
+    for place, text in page:
+        for sentence in sentences(text):
+            length = sum(1 for word in sentence if re.search(r"\w", word))
+            if length > LONGEST:
+                faults.append("%s: a sentence of %d words: %s ..." % (place, length, " ".join(sentence[:8])))
+            if length >= LABEL:
+                counted.append(length)
+    mean = sum(counted) / max(1, len(counted))
+    if mean > MEAN:
+        faults.append("%s: %.1f words a sentence, and at most %d may be" % (room, mean, MEAN))
+    return "%-22s %4d sentences  %4.1f words  longest %2d  above 25: %4.1f %%" % (
+        room, len(counted), mean, max(counted, default=0), 100 * sum(n > 25 for n in counted) / max(1, len(counted)))
+
+
 def main(arguments):
     faults, table = [], arguments[:1] == ["--table"]
     if table:
@@ -134,6 +189,12 @@ def main(arguments):
     if arguments[0] == "--help-of":
         for name, text in helps(arguments[1]):
             line = measure(name, text, faults)
+            if "--table" in arguments:
+                print(line)
+        return report(faults)
+    if arguments[0] == "--literals":
+        for room, page in literals(arguments[1]):
+            line = measure_literals(room, page, faults)
             if "--table" in arguments:
                 print(line)
         return report(faults)

@@ -122,16 +122,16 @@ static const struct option_entry OPTIONS[] = {
 	         "1000 one-run, 150 recover, 200 exposure)"},
 	{.name = "secrets", AUDITED(request.secrets), .argument = "R", .least = 2, .most = 10000,
 	 .help = "recover, exposure: how many secrets there are to choose from (default 100 and "
-	         "1000); each text is scored with each of them"},
+	         "1000). Each text is scored with each of them"},
 	{.name = "guesses", AUDITED(request.guesses), .argument = "R", .least = 1,
 	 .most = 1000000,
 	 .help = "one-run, lot: how many records are guessed, the surest ones (default: a fifth)"},
 	{.name = "canary", AUDITED(request.canary), .argument = "TEXT",
 	 .help = "this one, instead of invented ones"},
 	{.name = "score", AUDITED(score), .argument = "odds|loss|nearest",
-	 .help = "canary, one-run: odds (default) are the mechanism's own, the best there are; "
-	         "loss is what the model alone says of the text. lot: nearest guesses by the text "
-	         "that means most nearly the same, and not by tokens in common"},
+	 .help = "canary, one-run: odds (default) are the mechanism's own, the best there are. "
+	         "loss is what the model alone says of the text. lot: nearest guesses by the "
+	         "text that means most nearly the same, and not by tokens in common"},
 	{.name = "no-control", AUDITED(request.no_control),
 	 .help = "leave the control out: half the time, and the audit is void"},
 	PROMPT_OPTIONS,
@@ -193,12 +193,12 @@ static const char ABOUT[] =
 	"invert tells how many words of perturbed texts are unchanged, or among the ten "
 	"nearest words to what stands there.\n\n"
 
-	"Exit code 7: the claim is contradicted, by a bound that is wrong once in a million "
-	"audits, or by a range above eta. Exit code 0 says less. Epsilon is at least the "
-	"bound, and how far above it nobody knows. Each game is also played with a control, "
-	"the same run by --method none, which protects nothing. Where that is not caught "
-	"either, the audit is void. Its exit code is 0, too: read the verdict. With 200 games "
-	"canary can show 3.3 and no more, recover ln R.\n\n"
+	"Exit code 7: the claim is contradicted, by a range above eta or by a bound. Such a "
+	"bound is wrong once in a million audits. Exit code 0 says less. Epsilon is at least the "
+	"bound, and how far above it nobody knows. Each game is also played with a control, the "
+	"same run by --method none, which protects nothing. Where that is not caught either, the "
+	"audit is void. Its exit code is 0, too: read the verdict. With 200 games canary can "
+	"show 3.3 and no more, recover ln R.\n\n"
 
 	"Canaries are invented: a beginning as the model writes it, then unlikely words. With "
 	"public references around them, or none, all may be published. Nothing protects what "

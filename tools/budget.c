@@ -122,15 +122,14 @@ static const char ABOUT[] =
 	"epsilon, rho, delta and batch up. rho = T C^2 / (2 B^2 tau^2) per text (InvisibleInk, "
 	"Theorem 2). epsilon follows from rho and delta by Canonne, Kamath and Steinke (2020). "
 	"With --accountant exact it follows from C / (B tau), T and delta by exact composition "
-	"(Dong, Durfee and Rogers, 2020). That needs no rho, takes up to 32768 tokens, and "
-	"holds for one run alone: it does not add up over runs, as rho does. A ledger that is "
-	"charged epsilon (lots) adds epsilons as they are. References of different texts do "
-	"not overlap, so the loss per record is that of one text. With --group it is that of a "
-	"person: as one record at G times the clip. With --spread it is as one record in a "
-	"text of G times the tokens. Clip, batch, tokens and temperature remain those of the "
-	"run.\n"
+	"(Dong, Durfee and Rogers, 2020). That needs no rho, takes up to 32768 tokens, and holds "
+	"for one run alone. It does not add up over runs, as rho does. A ledger that is charged "
+	"epsilon (lots) adds epsilons as they are. References of different texts do not overlap, "
+	"so the loss per record is that of one text. With --group it is that of a person: as one "
+	"record at G times the clip. With --spread it is as one record in a text of G times the "
+	"tokens. Clip, batch, tokens and temperature remain those of the run.\n"
 	"clip is the formula's. generate's weights hold a clip of about 30 times the "
-	"temperature: with -e it takes at most that, and tells the smaller epsilon. It is that "
+	"temperature. With -e it takes at most that, and tells the smaller epsilon. It is that "
 	"of --gain 1: with a gain of G generate's clip is a G-th of it, at the same epsilon.\n"
 	"amplify is about secret lots. Of a run that uses a part q of its batches epsilon is "
 	"ln(1 + q (e^epsilon - 1)) and delta q delta, rounded up. --inverse goes from the run "
@@ -140,10 +139,10 @@ static const char ABOUT[] =
 	"With -m or --bench it has the hours and the memory. For example: cuttle budget plan "
 	"-e 1,3 -n 200 --temperature 0.8 -N 100 --records 5000.\n"
 	"fusion is about cuttle sanitize: of -e, --divergence and -n give two. The third comes "
-	"first. Then come three numbers, for one group of marks and for all. They are epsilon "
-	"of blanking them, epsilon of exchanging their contents for others, and the ceiling of "
-	"guessing which of five values they have. The epsilon given is that of one group, with "
-	"the mix all that of all marks.\n";
+	"first. Then come three numbers, for one group of marks and for all. They are epsilon of "
+	"blanking them and epsilon of exchanging their contents for others. The last is the "
+	"ceiling of guessing which of five values they have. The epsilon given is that of one "
+	"group, with the mix all that of all marks.\n";
 // clang-format on
 
 /* In the order of enum cuttle_unknown; then plan, fusion and amplify, which are none of them. */
@@ -344,8 +343,8 @@ static int print_amplified(const struct verb *verb, const struct budget_values *
 		return verb_print(verb, jsonout_extend(json_object(), members, 2), JSON_COMPACT);
 	}
 	verb_print_number(epsilon);
-	printf("The epsilon of %s, at delta %.6g, where %s has epsilon %.6g at delta %.6g and the "
-	       "run uses %s of its batches by secret lots.\n",
+	printf("The epsilon of %s, at delta %.6g, where %s has epsilon %.6g at delta %.6g. The "
+	       "run uses %s of its batches, by secret lots.\n",
 	       values->inverse ? "a batch" : "the run", delta,
 	       values->inverse ? "the run" : "a batch", given, given_delta, values->ratio);
 	return CUTTLE_OK;

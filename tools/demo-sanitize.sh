@@ -51,10 +51,12 @@ for before, after in zip(read(sys.argv[1]), read(sys.argv[2])):
 with open(sys.argv[2].replace(".jsonl", ".receipt.json"), encoding="utf-8") as file:
     receipt = json.load(file)
     print()
-    print(textwrap.fill("The promise: whoever knows all of a letter but what stands in brackets finds nothing in the new one that is more than "
-                        "e^%.3g = %.0f times as likely as with all brackets blank, nor the other way round, but for a chance of %g. That "
-                        "there are brackets, where and of which type, is told, and so is whatever nobody marked." %
-                        (receipt["epsilon"], math.exp(receipt["epsilon"]), receipt["delta"]), width))
+    # A promise is rounded up, as in the receipt.
+    epsilon = math.ceil(receipt["epsilon"] * 1e4) / 1e4
+    print(textwrap.fill("The promise: whatever a new letter says has at most e^%.10g = %d times the probability that it has with all brackets "
+                        "blank, but for a chance of %g. The same holds the other way round, and against whoever knows all that stands outside "
+                        "the brackets. That there are brackets, where and of which type, is told. So is whatever nobody marked." %
+                        (epsilon, math.ceil(math.exp(epsilon)), receipt["delta"]), width))
 PYTHON
 echo
 echo "letters: $folder/letters.jsonl"

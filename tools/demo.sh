@@ -82,12 +82,14 @@ def time(factor):
     minutes = seconds * factor / 60
     return "%.0f minutes" % max(1, minutes) if minutes < 90 else "%.1f hours" % (minutes / 60)
 say = lambda words: print("\n" + textwrap.fill(words, 110))
-say("The promise: whoever sees all %d texts, whatever they know of the other records and however they compute, finds nothing in them "
-    "that is more than e^%.3g = %.0f times as likely with any one of the 500 messages as without it, nor as without it as with it, but "
-    "for a chance of 1 in %s. It holds as long as nobody knows which texts a message was read for, and the lots that decide it are thrown "
-    "away." % (texts, receipt["epsilon"], math.exp(receipt["epsilon"]), format(round(1 / receipt["delta"]), ",")))
-say("The model is a small one, of 135 million parameters, for trying out. This run took %d seconds. By that the same run would take a "
-    "model of 1 billion about %s on this machine, 8.1 times as long, and one of 8 billion about %s, 60 times; what else the machine did "
+# A promise is rounded up, as in the receipt.
+epsilon = math.ceil(receipt["epsilon"] * 1e4) / 1e4
+say("The promise, for all %d texts together: whatever they say has at most e^%.10g = %d times the probability that it has without any one of "
+    "the 500 messages, but for a chance of %g. The same holds the other way round, whatever anybody knows of the other messages. It holds as "
+    "long as nobody knows which texts a message was read for. The lots that decided it are thrown away." %
+    (texts, epsilon, math.ceil(math.exp(epsilon)), receipt["delta"]))
+say("The model is a small one, of 135 million parameters, for trying out. This run took %d seconds. By that a model of 1 billion would take "
+    "about %s on this machine, 8.1 times as long. One of 8 billion would take about %s, 60 times as long. What else the machine did "
     "meanwhile is in it. models/README says which models there are." % (seconds, time(8.1), time(60)))
 PYTHON
 cat <<END

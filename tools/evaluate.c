@@ -123,14 +123,14 @@ static const char ABOUT[] =
 	"first.\n\n"
 
 	"Columns: MAUVE with c = .9, as papers have it, and with c = 5, which still tells good "
-	"runs apart. Perplexity under the model has a mean and a median, since a few very "
-	"short texts can make up most of a mean. Its distance from the references' is told as "
-	"mean |PPL(x) - mean| and as |mean - mean|. Then come length in tokens, distinct "
-	"words, pairs and triples, repeats, copies, cosines, terms of a lexicon, and accuracy "
-	"and mean recall of a task. Texts count with their first 512 tokens. MAUVE compares "
-	"within one table only: all files are clustered together. There are max(2, N/20) "
-	"clusters for the N texts of the smallest file. Take a model that did not write the "
-	"texts, if you have one.\n\n"
+	"runs apart. Perplexity under the model has a mean and a median: a few very short texts "
+	"can make up most of a mean. Its distance from the references' is told as mean |PPL(x) - "
+	"mean| and as |mean - mean|. Then come length in tokens, distinct words, pairs and "
+	"triples, repeats and copies. Cosines, terms of a lexicon, and accuracy and mean recall "
+	"of a task are last. Texts count with their first 512 tokens. MAUVE compares within one "
+	"table only: all files are clustered together. There are max(2, N/20) clusters for the N "
+	"texts of the smallest file. Take a model that did not write the texts, if you have "
+	"one.\n\n"
 
 	"Nothing protects what is computed from the references, and no ledger counts it. Of "
 	"private ones each number tells something, so --public or --private must be said. "
@@ -148,7 +148,7 @@ static const char ABOUT[] =
 	"in a run is not told then. References that no run read pay here alone.\n\n"
 
 	"A run that is the reference file, or has one of its texts, ends the command with exit "
-	"code 4: copies would look perfect.\n";
+	"code 4. Copies would look perfect.\n";
 // clang-format on
 
 struct evaluate_watch {

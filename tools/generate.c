@@ -369,14 +369,13 @@ static const char ABOUT[] =
 	"version without --stop has begun goes on without it, unless it is given.\n\n"
 
 	"A sentence ends with . ! ? and closing quotes, before white space or the end. A "
-	"Chinese or Japanese full stop ends one, too. Two texts are duplicates when they are "
-	"equal but for case and white space, or share four fifths of their runs of five words. "
-	"The later one is dropped. A text loops when four tokens in a row come five times. It "
-	"also loops when less than two fifths of its runs of three tokens are different. "
-	"unlikely looks at the mean log-probability of the tokens behind the public prompt. A "
-	"text is dropped where it is below that of each public example behind the others, of "
-	"which there must be 5. Nothing is redrawn for what is dropped; the receipt counts "
-	"it.\n\n"
+	"Chinese or Japanese full stop ends one, too. Two texts are duplicates when they share "
+	"four fifths of their runs of five words, or differ in case and white space alone. The "
+	"later one is dropped. A text loops when four tokens in a row come five times. It also "
+	"loops when less than two fifths of its runs of three tokens are different. unlikely "
+	"looks at the mean log-probability of the tokens behind the public prompt. A text is "
+	"dropped where it is below that of each public example behind the others. There must be "
+	"5 of these. Nothing is redrawn for what is dropped; the receipt counts it.\n\n"
 
 	"--rounds 2 costs nothing either, as the texts shown were drawn under the same "
 	"guarantee. First it writes a tenth (rounded up) of each category or cluster with 8 "
@@ -456,7 +455,7 @@ static void say_weight(const struct generate_request *request, const struct setu
 	if (unit->weight == 1 || unit->limited || !setup->receipt.guarantee.private_output) return;
 	fprintf(stderr,
 	        "Warning: one value of %s has so many records in these texts that they cost it "
-	        "%" PRIu64 " times the rho of one record, which is what -e or --clip were for. By "
+	        "%" PRIu64 " times the rho that -e or --clip set for one. By "
 	        "--records-per-unit all that is public; --one-per-unit or --records-per-unit G "
 	        "bound it.\n",
 	        request->common.unit_key, unit->weight);

@@ -159,8 +159,8 @@ static const char ABOUT[] =
 	"bench/INFERDPT.md has all figures.\n\n"
 
 	"These leave this machine: the endpoint's URL, the key, the model's name, the "
-	"instruction, the perturbed words, the limit of tokens and the temperature. Nothing "
-	"else does. --show-what-leaves prints the requests byte for byte.\n\n"
+	"instruction and the perturbed words. So do the limit of tokens and the temperature. "
+	"Nothing else does. --show-what-leaves prints the requests byte for byte.\n\n"
 
 	EXTRACT_STAMP " OUT has mode 0600. The perturbed texts (out.perturbed.jsonl for "
 	"out.jsonl) have the receipt.\n\n"
@@ -169,13 +169,13 @@ static const char ABOUT[] =
 	"records. With a changed input the command is refused. Keep the key where the "
 	"documents are: who has both can test a guess of all of them.\n\n"
 
-	"A word is drawn once: what is drawn is journalled before anything is sent, and each "
+	"A word is drawn once. What is drawn is journalled before anything is sent, and each "
 	"reply is on the disk before it is used. After a kill or a network that fails the same "
 	"command goes on. It draws no word again and asks for no reply again. A text that the "
 	"service refuses (400, 413, 422) while it answers others is named; its record is "
-	"extended without notes. Exit code 6: try again later. Exit code 9: the service will "
-	"not answer. The reason may be its key, its quota, a redirect or a malformed reply. It "
-	"may also be ten refusals in a row, or refusals alone.\n\n"
+	"extended without notes. Exit code 6: try again later. Exit code 9: the service will not "
+	"answer. The reason may be its key, its quota, a redirect or a malformed reply. It may "
+	"also be ten refusals in a row, or refusals alone.\n\n"
 
 	"Only https is spoken to other machines. Certificates are always checked, redirects "
 	"never followed. Replies are hostile text: bounded, and never more than text.\n";

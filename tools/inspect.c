@@ -306,14 +306,14 @@ static void print_report(const struct inspect_report *report) {
 		printf("Choose: shares, or secret categories. This line does the first; for the "
 		       "second leave out the shares.\n");
 	else if (report->line && report->values->category_fields.count)
-		printf("The categories stay private: lots use half of the records, and how many "
-		       "texts each category gets follows from noisy counts, for none of fewer than "
-		       "B records. Name them in --categories by what may be known without this "
-		       "report.\n");
+		printf("The categories stay private: lots use half of the records. How many "
+		       "texts each category gets follows from noisy counts. None of fewer than B "
+		       "records gets any. Name them in --categories by what may be known without "
+		       "this report.\n");
 	else if (report->line && report->values->request.clusters)
-		printf("The clusters stay private: lots use half of the records, and how many "
-		       "texts each cluster gets follows from noisy counts, for none of fewer than "
-		       "B records.\n");
+		printf("The clusters stay private: lots use half of the records. How many texts "
+		       "each cluster gets follows from noisy counts. None of fewer than B "
+		       "records gets any.\n");
 	else if (report->line && !report->values->request.common.unit_key &&
 	         records_count(report->records) / 2 >= report->values->request.plan.batch)
 		printf(

@@ -29,8 +29,8 @@ static const struct exit_code EXIT_CODES[] = {
     {4, "input invalid: the file as a whole cannot be used, or holds too few records"},
     {5, "model invalid"},
     {6, "partial: stopped before the end; the same command continues"},
-    {7, "the ledger is missing, busy, damaged or was edited; a receipt does not hold, or an audit "
-        "contradicts it; a shard or the folder of a run contradicts the rest"},
+    {7, "the ledger is missing, busy, damaged or was edited. A receipt does not hold, or an "
+        "audit contradicts it. A shard or the folder of a run contradicts the rest"},
     {8, "out of memory"},
     {9, "the remote model will not answer: TLS, a redirect, a refusal, its quota, or a malformed "
         "reply"},

@@ -27,7 +27,7 @@ static const struct option_entry OPTIONS[] = {
 	         "--output-format csv"},
 	{.name = "ledger", VALUE(request.common.ledger), .argument = "FILE",
 	 .help = "the ledger that shard open charged: it must have the entry, and is told of the "
-	         "output; needed where there was one"},
+	         "output. Needed where there was one"},
 	{.name = "key", VALUE(key), .argument = "PUBLIC",
 	 .help = "run.json and the receipts of all shards must be signed with this key. "
 	         "It is its 64 digits, or the file with them that cuttle ledger key made"},

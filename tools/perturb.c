@@ -74,8 +74,8 @@ static const struct option_entry OPTIONS[] = {
 	         "be continued"},
 	RECEIPT_OPTIONS(struct perturb_verb_values),
 	{.name = "dry-run", .first = true, VALUE(dry_run),
-	 .help = "print the guarantee, the table, the best k, the costs and what will be written; "
-	         "with -i count the records; draw nothing"},
+	 .help = "print the guarantee, the table, the best k, the costs and what will be "
+	         "written. With -i count the records; draw nothing"},
 	PROGRESS_OPTIONS(struct perturb_verb_values),
 	MACHINE_OPTIONS(struct perturb_verb_values),
 	SEED_OPTION(struct perturb_verb_values),

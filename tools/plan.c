@@ -209,11 +209,11 @@ static void print_plan_md(const struct plan_request *request, const struct plan_
 	       "what that clip costs where runs add up.\n");
 	if (request->records != COUNT_NONE)
 		printf("clip lots: what exact allows where %llu records are put into batches by "
-		       "secret lots and a part q of these is used; - is too few records.\n",
+		       "secret lots and a part q of these is used. - is too few records.\n",
 		       (unsigned long long)request->records);
 	if (request->bench)
 		printf("hours: %.0f texts, every one to its cap, as in the run of %s with the "
-		       "nearest B, whose prompt is read in every context. %s\n",
+		       "nearest B. Its prompt is read in every context. %s\n",
 		       request->texts, request->bench, MEMORY);
 	else if (request->open.model)
 		printf("hours: %.0f texts, every one to its cap, prompts of %d tokens, as measured "
@@ -221,7 +221,7 @@ static void print_plan_md(const struct plan_request *request, const struct plan_
 		       request->texts, PACE_PROMPT, table->rows->pace.threads, MEMORY);
 	else if (!isnan(request->rows_per_s))
 		printf("hours: %.0f texts, every one to its cap, B + 1 rows a token, %g rows a "
-		       "second; prompts are not counted.\n",
+		       "second. Prompts are not counted.\n",
 		       request->texts, request->rows_per_s);
 	else
 		printf("hours and memory need -m MODEL, which measures for some seconds, or "

@@ -50,8 +50,8 @@ static const char ABOUT[] =
 	"is promised and what not, and names the members that nothing given shows to be true "
 	"(not checked). Exit 0: all of it agrees and the output is private. Exit 7: something "
 	"was changed, or belongs to another receipt. That may be a member, a byte, the output, "
-	"the model, the signature, the key or the ledger. Exit 4: a file cannot be read or is "
-	"no receipt, another version of cuttle wrote it, or the output is NOT PRIVATE.\n\n"
+	"the model, the signature, the key or the ledger. Exit 4: a file cannot be read, is no "
+	"receipt, or is one of another format, or the output is NOT PRIVATE.\n\n"
 
 	"\"epsilon\" is that of the accountant that was asked for, \"accountant\"; the other "
 	"one's is epsilon_zcdp or epsilon_exact. \"date\" is the day, in UTC, on which the "

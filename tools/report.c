@@ -75,7 +75,7 @@ static const char ABOUT[] =
     "not hold, or whose ledger says something else, ends the command with exit code 7. So "
     "does an evaluation whose stamp was taken off. Exit 4: a file cannot be read, is none "
     "of the three, or its output is NOT PRIVATE. An audit that contradicts its guarantee "
-    "is reported, and then the exit code is 7, too; with --publish nothing is written.\n\n"
+    "is reported, and then the exit code is 7, too. With --publish nothing is written.\n\n"
 
     "Numbers of private references stand in hatched boxes that say so, and the file is for "
     "its owner alone (mode 0600). --publish leaves these boxes out, and only such a report "

@@ -120,7 +120,7 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "no-sweep", .group = GROUP_SWEEP, VALUE(no_sweep),
 	 .help = "mark the spans alone"},
 	{.name = "unit-key", VALUE(request.common.unit_key), .argument = "FIELD",
-	 .help = "member that says whose a document is, for a ledger that counts by it; the "
+	 .help = "member that says whose a document is, for a ledger that counts by it. The "
 	         "guarantee stays that of one document"},
 	{.name = "epsilon", .first = true, .letter = 'e', .group = GROUP_BUDGET,
 	 VALUE(request.params.epsilon),
@@ -250,8 +250,8 @@ static const char ABOUT[] =
 
 	"Some things end the command with exit code 4, the line and the rule, before anything "
 	"is charged or drawn. They are a line that cannot be read, a wrong span, a tagger that "
-	"fails, and a document whose blank text does not fit the context. A private context "
-	"that does not fit is blank, and nobody is told.\n\n"
+	"fails, and a blank text that does not fit the context. A private context that does not "
+	"fit is blank, and nobody is told.\n\n"
 
 	"With --ledger all documents are charged before the first token. Each pays what the "
 	"costliest of them costs: T times the loss of all its groups. Which groups are marked "

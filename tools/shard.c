@@ -124,9 +124,9 @@ static void say_opened(const struct generate_values *values, const struct setup 
 		warnings_print(stderr, &values->request, setup);
 		fprintf(stderr,
 		        "%zu %s in %" PRIu64
-		        " shards are open in %s: cuttle generate with the same "
-		        "options, but for the ledger, and --shard I/%" PRIu64 "; then cuttle merge "
-		        "%s\n",
+		        " shards are open in %s. For each: cuttle generate with the same "
+		        "options, but for the ledger, and --shard I/%" PRIu64 ". Then: cuttle "
+		        "merge %s\n",
 		        setup->receipt.texts,
 		        setup->receipt.guarantee.savings.token_bank ? "batches of texts" : "texts",
 		        values->shards, folder, values->shards, folder);

@@ -79,9 +79,9 @@ static const char ABOUT[] =
 	"dies, is late or answers another question. Then there is exit code 4, the line and "
 	"the rule, and no output.\n\n"
 
-	"--against: recall is the share of the tagged spans that lie within found ones of "
-	"their type, hidden within found ones of any type. Precision is the share of the found "
-	"spans that touch a tagged one of their type, private one of any type.\n";
+	"--against: recall is the share of the tagged spans that lie within found ones of their "
+	"type. hidden is the same of any type. Precision is the share of the found spans that "
+	"touch a tagged one of their type, private one of any type.\n";
 // clang-format on
 
 static const char PRIVATE[] = "PRIVATE: these numbers come from the documents, and no guarantee "

@@ -91,12 +91,12 @@ static enum cuttle_status keep_directed(const struct clusters_request *request,
 	if (kept < (size_t)2 * CLUSTERS_TEXTS)
 		return io_fail(error, CUTTLE_INPUT,
 		               "%s: %zu public texts that can be told apart are too few for "
-		               "clusters: give at least %zu, %d for each of %zu",
+		               "clusters. Give at least %zu, %d for each of %zu",
 		               request->path, kept, CLUSTERS_TEXTS * request->count, CLUSTERS_TEXTS,
 		               request->count);
 	return io_fail(error, CUTTLE_INPUT,
-	               "%s: %zu public texts that can be told apart are too few for %zu clusters: "
-	               "give at least %zu, or ask for --clusters %zu",
+	               "%s: %zu public texts that can be told apart are too few for %zu "
+	               "clusters. Give at least %zu, or ask for --clusters %zu",
 	               request->path, kept, request->count, CLUSTERS_TEXTS * request->count,
 	               kept / CLUSTERS_TEXTS);
 }

@@ -51,8 +51,8 @@ static enum cuttle_status refuse_ballot(const struct ballot *ballot, enum journa
 	if (ballot->request.overwrite) return CUTTLE_OK;
 	if (state == JOURNAL_CHANGED)
 		return io_fail(error, CUTTLE_USAGE,
-		               "the references, or %s, are not those that %s was begun with: "
-		               "bring them back to continue, or --overwrite draws noise anew and "
+		               "the references, or %s, are not those that %s was begun with. "
+		               "Bring them back to continue, or --overwrite draws noise anew and "
 		               "spends again",
 		               ballot->binding.path, path);
 	if (state == JOURNAL_OTHER || state == JOURNAL_LOST)

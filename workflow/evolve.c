@@ -161,7 +161,7 @@ static enum cuttle_status check_evolve_context(const struct evolve *evolve,
 	if (status || wanted <= guarantee->context) return status;
 	return io_fail(error, CUTTLE_USAGE,
 	               "a prompt (%zu tokens), a text of %u in it and its variation may exceed a "
-	               "context of %u: lower -n, or raise --ctx-size",
+	               "context of %u. Lower -n, or raise --ctx-size",
 	               count, guarantee->tokens, guarantee->context);
 }
 

@@ -41,7 +41,7 @@ static const char *name_group_contradiction(const struct generate_request *reque
 		return "--category-field and --categories go together: --category-field FIELD "
 		       "--categories A,B,C, or a file .csv or .jsonl with a column FIELD";
 	if (request->categories && categories_like_file(request->categories))
-		return "--categories: this one name looks like a file; a file of categories ends "
+		return "--categories: this one name looks like a file. A file of categories ends "
 		       "in .csv or .jsonl and has a column or member of the field's name";
 	if (request->category_public && !request->categories)
 		return "--category-public needs --category-field FIELD";
@@ -115,8 +115,8 @@ static const char *name_contradiction(const struct generate_request *request) {
 		problem = "--charge epsilon is for records that are units: leave out --unit-key";
 	if (!problem && request->common.unit_key && !request->records_per_unit)
 		problem = "--unit-key: say what is read of each unit: --one-per-unit, "
-		          "--records-per-unit G, or --records-per-unit all, which declares public "
-		          "who has how many records";
+		          "--records-per-unit G, or --records-per-unit all. The last declares "
+		          "public who has how many records";
 	return problem ? problem : common_sign_fault(&request->common);
 }
 

@@ -383,9 +383,9 @@ static enum cuttle_status set_receipt(const struct generate_request *request, st
 	if (status) return status;
 	if (request->shard && strcmp(setup->fingerprint, request->shard->run.fingerprint) != 0)
 		return io_fail(error, CUTTLE_USAGE,
-		               "these are not the model, the prompts and the options that the run "
-		               "was opened with: give generate what cuttle shard open was given, "
-		               "-i as well, but for the ledger");
+		               "these are not the model, the prompts and the options that the "
+		               "run was opened with. Give generate what cuttle shard open was "
+		               "given, -i as well, but for the ledger");
 	if (request->shard && (request->shard->run.terms.batches != setup->receipt.texts ||
 	                       request->shard->run.terms.places != setup->receipt.guarantee.places))
 		return io_fail(error, CUTTLE_LEDGER,

@@ -22,9 +22,9 @@
 
 const char *shards_fault(const struct generate_request *request) {
 	if (generate_counts(request))
-		return "private categories, clusters and lots of owners need counts that "
-		       "are drawn once for all texts; declare categories with --category-public, "
-		       "or write the run on one machine";
+		return "private categories, clusters and lots of owners need counts that are "
+		       "drawn once for all texts. Declare categories with --category-public, or "
+		       "write the run on one machine";
 	if (request->rounds > 1)
 		return "--rounds 2 shows texts of other shards; leave it out, or write the "
 		       "run on one machine";
@@ -151,8 +151,8 @@ static enum cuttle_status look_for_run(const struct shards_request *request,
 	if (!strcmp(run->fingerprint, setup->fingerprint) && run->terms.shards == request->shards)
 		return CUTTLE_OK;
 	return io_fail(error, CUTTLE_USAGE,
-	               "another run is open in %s: one of other options, or of %" PRIu64
-	               " shards; name another folder, or give the options it was opened with",
+	               "another run is open in %s: one of other options, or of %" PRIu64 " "
+	               "shards. Name another folder, or give the options it was opened with",
 	               request->folder, run->terms.shards);
 }
 
@@ -318,13 +318,12 @@ static enum cuttle_status pay_again(const struct shards_request *request, struct
 	if (!*redraw.word && run->terms.lot_count)
 		return io_fail(
 		    error, CUTTLE_USAGE,
-		    "--redraw: with lots a second draw cannot be paid for, as its records "
-		    "stay where they are; --nobody-saw, or open the run anew in another "
-		    "folder");
+		    "--redraw: with lots a second draw cannot be paid for, as its records stay "
+		    "where they are. Give --nobody-saw, or open the run anew in another folder");
 	if (!pays && !*redraw.word)
 		return io_fail(
 		    error, CUTTLE_USAGE,
-		    "--redraw: nobody counted this run, so nothing can be charged again: "
+		    "--redraw: nobody counted this run, so nothing can be charged again. "
 		    "--nobody-saw says on whose word nobody has seen what was drawn");
 	if (pays) status = spending_open(&counted, &spending, error);
 	if (!status && pays) status = references_read(request->run, setup, &references, error);

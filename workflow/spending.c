@@ -56,7 +56,8 @@ static enum cuttle_status read_run_name(struct spending *spending, bool *known,
 	if (*known) return CUTTLE_OK;
 	return io_fail(
 	    error, CUTTLE_USAGE,
-	    "%s is in the way: it is not the name of a run; move it, or choose another output name",
+	    "%s is in the way: it is not the name of a run. Move it, or choose another output "
+	    "name",
 	    spending->name_file);
 }
 
@@ -121,8 +122,8 @@ static enum cuttle_status refuse_rolled_back(const struct spending *spending,
 	const int stem = (int)(strlen(spending->name_file) - strlen(".run"));
 	return io_fail(error, CUTTLE_LEDGER,
 	               SPENDING_OLDER ", or another: %.*s.journal has %llu bytes, and the ledger "
-	                              "knows %llu; bring the newer one back, or remove it to draw "
-	                              "all texts anew, which is charged again",
+	                              "knows %llu. Bring the newer one back, or remove it to "
+	                              "draw all texts anew, which is charged again",
 	               stem, spending->name_file, (unsigned long long)is->bytes,
 	               (unsigned long long)drawn->bytes);
 }

@@ -3,6 +3,7 @@
 #include "workflow/warnings.h"
 
 #include "engine/cuttle/text.h"
+#include "io/disk/jsonout.h"
 #include "workflow/rounds.h"
 
 #include <inttypes.h>
@@ -26,8 +27,8 @@ static void warn_examples(FILE *file, const struct generate_request *request,
 	    setup->receipt.model.parameters >= SMALL_MODEL)
 		return;
 	fprintf(file,
-	        "Warning: no public examples. A model of %.0f million parameters hardly knows what "
-	        "to write without them: give two to four texts of the kind wanted with "
+	        "Warning: no public examples. A model of %.0f million parameters hardly knows "
+	        "what to write without them. Give two to four texts of the kind wanted with "
 	        "--public-examples FILE.\n",
 	        (double)setup->receipt.model.parameters / 1e6);
 }
@@ -38,18 +39,18 @@ void warnings_model(FILE *file, const struct cuttle_model_info *model) {
 	fprintf(
 	    file,
 	    "Note: a model of %.0f million parameters is for trying out. On two cores with AVX2 "
-	    "100 texts (200 tokens, -B 7) take one of a billion about half an hour, one of 8 "
-	    "billion about 4 hours, and with AVX-512 less than half of that (models/README). "
-	    "cuttle generate --dry-run says it of this machine.\n",
+	    "100 texts (200 tokens, -B 7) take one of a billion about half an hour. One of 8 "
+	    "billion takes about 4 hours. With AVX-512 both take less than half of that "
+	    "(models/README). cuttle generate --dry-run says it of this machine.\n",
 	    (double)model->parameters / 1e6);
 }
 
 static void warn_epsilon(FILE *file, const struct cuttle_guarantee *guarantee) {
-	const double epsilon = receipt_epsilon(guarantee);
-	if (!(epsilon > RECEIPT_WEAK)) return;
+	const double epsilon = jsonout_round_up(receipt_epsilon(guarantee), 1e2);
+	if (!(receipt_epsilon(guarantee) > RECEIPT_WEAK)) return;
 	fprintf(file,
-	        "Warning: epsilon %.3g is hardly a promise: the texts may change the odds of a "
-	        "statement about a record by a factor of e^%.3g. Give a smaller -e or --clip; a "
+	        "Warning: epsilon %.10g is hardly a promise. The texts may change the odds of a "
+	        "statement about a record by a factor of e^%.10g. Give a smaller -e or --clip; a "
 	        "larger -B makes up for it.\n",
 	        epsilon, epsilon);
 }
@@ -79,10 +80,9 @@ static void warn_clip(FILE *file, const struct cuttle_guarantee *guarantee) {
 	             share = tanh(reach / 2);
 	if (share >= FEW_TOKENS) return;
 	fprintf(file,
-	        "Warning: gain x clip / temperature is %.3g, so the documents change at most %.2g "
-	        "%% of "
-	        "the tokens: the texts are nearly what the public prompt alone would give. Raise "
-	        "-B or -e, or lower -n.\n",
+	        "Warning: gain x clip / temperature is %.3g, so the documents change at most "
+	        "%.2g %% of the tokens. The texts are nearly what the public prompt alone would "
+	        "give. Raise -B or -e, or lower -n.\n",
 	        reach, 100 * share);
 }
 
@@ -90,8 +90,8 @@ static void warn_context(FILE *file, const struct cuttle_guarantee *guarantee) {
 	if (guarantee->reference_tokens >= guarantee->tokens) return;
 	fprintf(file,
 	        "Warning: texts may have %" PRIu32 " tokens, but of a document only %" PRIu32
-	        " fit beside them in a context of %" PRIu32
-	        ": lower -n, raise -c as far as the model goes, or give shorter public examples.\n",
+	        " fit beside them in a context of %" PRIu32 ". Lower -n, raise -c as far as the "
+	        "model goes, or give shorter public examples.\n",
 	        guarantee->tokens, guarantee->reference_tokens, guarantee->context);
 }
 
@@ -121,7 +121,7 @@ static void warn_length(FILE *file, const struct setup *setup) {
 	if (!longest || guarantee->tokens <= LONG_TEXT * longest) return;
 	fprintf(file,
 	        "Warning: every text is charged for %" PRIu32
-	        " tokens, and the longest public example has %zu: lower -n, or use the rest with "
+	        " tokens, and the longest public example has %zu. Lower -n, or use the rest with "
 	        "--token-bank.\n",
 	        guarantee->tokens, longest);
 }
@@ -145,17 +145,17 @@ static void warn_seats(FILE *file, const struct setup *setup) {
 	if (!setup->histogram.clusters) return;
 	// q* is then below one batch of a category of mean size.
 	if (!setup->receipt.unit.key && 2 * texts < setup->histogram.clusters)
-		fprintf(
-		    file,
-		    "Warning: %" PRIu64 " texts for %" PRIu32
-		    " categories or clusters: with fewer than half as many texts only large ones "
-		    "can have one, maybe none. Raise -N, or name fewer.\n",
-		    texts, setup->histogram.clusters);
+		fprintf(file,
+		        "Warning: %" PRIu64 " texts for %" PRIu32 " categories or clusters. With "
+		        "fewer than half as many texts only large ones can have "
+		        "one, maybe none. Raise -N, or name fewer.\n",
+		        texts, setup->histogram.clusters);
 	if (texts <= records / batch) return;
 	fprintf(file,
 	        "Warning: %" PRIu64 " texts of %" PRIu64 " references each are more than %" PRIu64
-	        " records have: there will be fewer texts, maybe none, at the same price. Lower -N "
-	        "or -B.\n",
+	        " records have. There will be fewer "
+	        "texts, maybe none, at the same price. "
+	        "Lower -N or -B.\n",
 	        texts, batch, records);
 }
 
@@ -172,6 +172,6 @@ void warnings_print(FILE *file, const struct generate_request *request, const st
 	warn_length(file, setup);
 	if (request->categories)
 		fprintf(file, "A record of no declared category is read as nothing, and capitals "
-		              "count: cuttle inspect with --category-field and --categories shows, "
-		              "to you alone, how many there are.\n");
+		              "count. cuttle inspect with --category-field and --categories "
+		              "shows, to you alone, how many there are.\n");
 }

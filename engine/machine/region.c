@@ -29,9 +29,8 @@ enum cuttle_status region_lock(const struct region *region, struct cuttle_error 
 	// must not become resident by locking.
 	if (!mlock2(region->base, region->size, MLOCK_ONFAULT)) return CUTTLE_OK;
 	return status_fail(error, CUTTLE_USAGE,
-	                   "--mlock: the system does not lock %zu MiB more: %s; raise the limit "
-	                   "(ulimit -l), or make it less with a smaller "
-	                   "--ctx-size or --parallel",
+	                   "--mlock: the system does not lock %zu MiB more: %s. Raise the limit "
+	                   "(ulimit -l), or make it less with a smaller --ctx-size or --parallel",
 	                   (region->size >> 20) + 1, strerror(errno));
 }
 

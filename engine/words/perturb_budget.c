@@ -68,8 +68,8 @@ static void write_rank_sentence(double epsilon, uint32_t record_words,
 	print_odds(epsilon, odds);
 	if (record_words)
 		(void)snprintf(whole, sizeof whole,
-		               "Per record of at most %u words: %.10g-local differential privacy; "
-		               "the number of words is hidden.",
+		               "Per record of at most %u words: %.10g-local differential privacy. "
+		               "The number of words is hidden.",
 		               (unsigned)record_words, guarantee->epsilon_text);
 	else
 		(void)snprintf(whole, sizeof whole,
@@ -78,10 +78,11 @@ static void write_rank_sentence(double epsilon, uint32_t record_words,
 		               epsilon);
 	(void)snprintf(
 	    guarantee->sentence, sizeof guarantee->sentence,
-	    "Guarantee per word: whoever sees the perturbed texts and already knows every other "
-	    "word can change the odds between any two words at one place by at most a factor %s "
-	    "(%.10g-local differential privacy, exact). %s Nothing is promised about what "
-	    "correlated words tell together.",
+	    "Guarantee per word: any event has at most %s times the probability it has with any "
+	    "other word in the same place. An event is anything that anyone concludes from the "
+	    "perturbed texts. They may know every other word. The odds between any two words in "
+	    "one place change by at most this factor. That is %.10g-local differential privacy, "
+	    "and exact. %s Nothing is promised about what correlated words tell together.",
 	    odds, epsilon, whole);
 }
 

@@ -13,12 +13,12 @@ enum cuttle_status database_one_name(const char *path, const char *noun, enum cu
 	if (state.stx_nlink > 1)
 		return io_fail(error, failed,
 		               "the %s %s is one file under %u names (hard links), and what is "
-		               "written under one may be lost under another: keep one name",
+		               "written under one may be lost under another. Keep one name",
 		               noun, path, state.stx_nlink);
 	if (state.stx_attributes & STATX_ATTR_MOUNT_ROOT)
 		return io_fail(error, failed,
-		               "the %s %s is mounted alone, without the files beside it, and what "
-		               "is written there may be lost: mount its folder instead",
+		               "the %s %s is mounted alone, without the files beside it, and "
+		               "what is written there may be lost. Mount its folder instead",
 		               noun, path);
 	return CUTTLE_OK;
 }

@@ -99,8 +99,8 @@ enum cuttle_status formats_check_output(const char *option, const char *path,
 			if (file_ends_in(path, format->endings[i]))
 				return io_fail(error, CUTTLE_USAGE,
 				               "%s %.120s: by its ending it would be %s, which "
-				               "cuttle does not write; for a table of texts end in "
-				               ".csv, else in .jsonl",
+				               "cuttle does not write. For a table of texts end "
+				               "in .csv, else in .jsonl",
 				               option, path, format->name);
 	if (file_ends_in(path, ".tsv"))
 		return io_fail(error, CUTTLE_USAGE,

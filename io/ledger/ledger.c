@@ -466,8 +466,8 @@ static enum cuttle_status refuse_other_measure(const struct ledger_dataset *data
 	ledger_print_measure(dataset->order, false, counted);
 	ledger_print_measure(request->order, false, asked);
 	return io_fail(error, CUTTLE_USAGE,
-	               "data set %.128s counts %s, and this is charged in %s: make a data set that "
-	               "counts these, by cuttle ledger init --measure",
+	               "data set %.128s counts %s, and this is charged in %s. Make a data set "
+	               "that counts these, by cuttle ledger init --measure",
 	               dataset->name, counted, asked);
 }
 
@@ -489,8 +489,8 @@ static enum cuttle_status make_charges(const struct ledger *ledger, const struct
 	if (find_kind(history) == !in_epsilon)
 		return io_fail(
 		    error, CUTTLE_USAGE,
-		    "data set %.128s has been charged in %s before, and nothing adds both "
-		    "up: charge this in %s, too (--charge %s)",
+		    "data set %.128s has been charged in %s before, and nothing adds both up. "
+		    "Charge this in %s, too (--charge %s)",
 		    dataset->name, in_epsilon ? "rho" : "epsilon", in_epsilon ? "rho" : "epsilon",
 		    in_epsilon ? "rho" : "epsilon");
 	if (in_epsilon && !(request->delta > 0 && request->delta < 1))
@@ -670,8 +670,8 @@ static enum cuttle_status refuse_closed_run(const struct ledger_run *found,
                                             struct cuttle_error *error) {
 	return io_fail(error, CUTTLE_BUDGET,
 	               "refused: this charge (entry %.12s) has paid for the output with SHA-256 "
-	               "%.12s and pays for no other; begin a run of its "
-	               "own, under another output name",
+	               "%.12s and pays for no other. Begin a run of its own, under another "
+	               "output name",
 	               found->entry, found->output);
 }
 

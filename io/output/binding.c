@@ -53,7 +53,7 @@ enum cuttle_status binding_open(const char *path, struct binding *binding,
 	free(line);
 	if (binding->stands || binding->torn) return CUTTLE_OK;
 	return io_fail(error, CUTTLE_USAGE,
-	               "%s is in the way: it is not a key of an unfinished output; move it, or "
+	               "%s is in the way: it is not a key of an unfinished output. Move it, or "
 	               "choose another output name",
 	               path);
 }

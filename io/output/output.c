@@ -163,8 +163,8 @@ static enum cuttle_status refuse_taken(struct output *output, const struct stand
 	if (taker == SHARD_NOBODY || (output->taken && standing->journal == JOURNAL_OURS))
 		return CUTTLE_OK;
 	return io_fail(error, CUTTLE_LEDGER,
-	               "%s says that this shard was begun, and its journal is not here: bring that "
-	               "back; or cuttle shard open --redraw, which pays for it again",
+	               "%s says that this shard was begun, and its journal is not here. Bring "
+	               "that back, or cuttle shard open --redraw, which pays for it again",
 	               output->request.taken);
 }
 
@@ -225,8 +225,7 @@ static enum cuttle_status refuse_standing(const struct output *output,
 	if (standing->journal == JOURNAL_CHANGED)
 		return io_fail(error, CUTTLE_USAGE,
 		               "%s is gone, so nobody can tell whether the input is the one "
-		               "%s.journal was begun with: bring it back to "
-		               "continue, or %s",
+		               "%s.journal was begun with. Bring it back to continue, or %s",
 		               output->binding.path, path, anew);
 	if (standing->journal == JOURNAL_OTHER)
 		return io_fail(

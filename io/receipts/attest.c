@@ -130,16 +130,19 @@ bool attest_filters(const json_t *root, struct filters *filters, struct filter_c
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
+/* Whether it has what all receipts have. */
+static bool looks_like_receipt(const json_t *root, const char **version) {
+	const char *sentence;
+	return attest_text(root, "version", version) && attest_text(root, "guarantee", &sentence);
+}
+
 /* Whether it is a receipt of another format, which has other members. Another version that writes
  * the same format is no stranger. */
-static bool is_foreign_receipt(const json_t *root, const char **version) {
+static bool is_foreign_receipt(const json_t *root, const char *version) {
 	uint64_t format;
-	const char *sentence;
-	if (!attest_text(root, "version", version) || !attest_text(root, "guarantee", &sentence))
-		return false;
 	return !attest_count(root, "receipt", INT64_MAX, &format) || format != RECEIPT_FORMAT ||
-	       !**version || strlen(*version) > 16 ||
-	       strspn(*version, "0123456789.") != strlen(*version);
+	       !*version || strlen(version) > 16 ||
+	       strspn(version, "0123456789.") != strlen(version);
 }
 
 static enum cuttle_status refuse_foreign(const char *path, const char *version,
@@ -162,7 +165,13 @@ enum cuttle_status attest_open(const char *path, struct attested *attested,
 	    file_read(path, MOST_RECEIPT, &attested->bytes, &attested->size, error);
 	if (status) return status;
 	attested->root = json_loadb(attested->bytes, attested->size, JSON_REJECT_DUPLICATES, NULL);
-	if (is_foreign_receipt(attested->root, &version))
+	if (!looks_like_receipt(attested->root, &version)) return CUTTLE_OK;
+	if (!json_object_get(attested->root, "receipt"))
+		return io_fail(error, CUTTLE_INPUT,
+		               "%s: this is no receipt of cuttle: its format is not named (the "
+		               "member \"receipt\")",
+		               file_shown(path));
+	if (is_foreign_receipt(attested->root, version))
 		return refuse_foreign(path, version, error);
 	// Versions up to 0.2.0 drew with one; the rules that made its numbers are gone.
 	return json_object_get(attested->root, "token_prior")

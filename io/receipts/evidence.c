@@ -31,6 +31,10 @@ json_t *evidence_json(const struct receipt_kind *kind, const void *receipt, cons
 	return members_add(root, kind->members, kind->count, receipt);
 }
 
+static enum receipt_wording *wording_of(const struct receipt_kind *kind, void *receipt) {
+	return (void *)((char *)receipt + kind->wording);
+}
+
 bool evidence_fingerprint(const struct receipt_kind *kind, const void *receipt,
                           const struct jsonout_member *members, size_t count,
                           char fingerprint[HASH_TEXT]) {
@@ -39,6 +43,7 @@ bool evidence_fingerprint(const struct receipt_kind *kind, const void *receipt,
 	if (same) {
 		memcpy(same, receipt, kind->size);
 		members_blank(kind->members, kind->count, same);
+		*wording_of(kind, same) = RECEIPT_OLDEST;
 		if (kind->blank) kind->blank(same);
 		root = evidence_json(kind, same, "", "");
 	}
@@ -56,6 +61,16 @@ enum cuttle_status evidence_read(const struct receipt_kind *kind, struct atteste
 	    attest_words(&evidence->attested) &&
 	    members_take(&evidence->attested, kind->members, kind->count, evidence->receipt);
 	return attest_refuse(&evidence->attested, right, error);
+}
+
+void evidence_find_wording(const struct receipt_kind *kind, const struct attested *attested,
+                           void *receipt) {
+	enum receipt_wording *wording = wording_of(kind, receipt);
+	char sentence[EVIDENCE_SENTENCE];
+	for (*wording = RECEIPT_OLDEST; *wording > RECEIPT_NOW; --*wording) {
+		kind->sentence(receipt, sentence);
+		if (!strcmp(sentence, attested->sentence)) return;
+	}
 }
 
 enum cuttle_status evidence_check(struct evidence *evidence, const char *key,

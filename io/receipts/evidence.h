@@ -21,16 +21,18 @@ struct receipt_kind {
 	const char *system;    /* whose it is, as its verb: "cuttle evolve" */
 	const char *mechanism; /* the member of this name; NULL = there is none */
 	const struct member *members;
-	size_t count; /* of members */
-	size_t size;  /* bytes of the system's struct */
-	size_t room;  /* bytes to read it into: the struct, and behind it what it points to */
+	size_t count;   /* of members */
+	size_t size;    /* bytes of the system's struct */
+	size_t room;    /* bytes to read it into: the struct, and behind it what it points to */
+	size_t wording; /* where in the struct its enum receipt_wording stands */
 	/* The guarantee in plain words. */
 	void (*sentence)(const void *receipt, char sentence[EVIDENCE_SENTENCE]);
 	/* What the member "note" says, or NULL: it is private, and has none. */
 	const char *(*note)(const void *receipt);
-	/* Changes what else is different in a fingerprint. NULL = nothing is. */
+	/* Changes what else but its wording is different in a fingerprint. NULL = nothing is. */
 	void (*blank)(void *receipt);
-	/* Checks what was read, by its own numbers. Returns what is wrong, or NULL. */
+	/* Checks what was read, by its own numbers, and calls evidence_find_wording once it has all
+	 * that the sentence says. Returns what is wrong, or NULL. */
 	const char *(*check)(const struct attested *attested, void *receipt);
 };
 
@@ -42,6 +44,11 @@ json_t *evidence_json(const struct receipt_kind *kind, const void *receipt, cons
 bool evidence_fingerprint(const struct receipt_kind *kind, const void *receipt,
                           const struct jsonout_member *members, size_t count,
                           char fingerprint[HASH_TEXT]);
+
+/* Sets the receipt's wording to the one in which its sentence is the claimed one; today's where it
+ * is in none, which the receipt that is made anew then shows. */
+void evidence_find_wording(const struct receipt_kind *kind, const struct attested *attested,
+                           void *receipt);
 
 struct evidence {
 	const struct receipt_kind *kind;

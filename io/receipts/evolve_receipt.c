@@ -3,6 +3,7 @@
 #include "io/receipts/evolve_receipt.h"
 
 #include "io/disk/jsonout.h"
+#include "io/records/units.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +13,9 @@ enum cuttle_status evolve_settle(struct evolve_receipt *receipt, struct cuttle_e
 	                           &receipt->epsilon, error);
 }
 
-void evolve_sentence(const struct evolve_receipt *receipt, char sentence[EVOLVE_SENTENCE]) {
-	if (!receipt->private_output) {
-		(void)snprintf(sentence, EVOLVE_SENTENCE, "%s.", RECEIPT_NOT_PRIVATE);
-		return;
-	}
+/* The sentence in earlier words. */
+static void tell_former_evolution(const struct evolve_receipt *receipt,
+                                  char sentence[EVOLVE_SENTENCE]) {
 	(void)snprintf(
 	    sentence, EVOLVE_SENTENCE,
 	    "The %zu texts are (epsilon, delta)-differentially private with epsilon = %.6g and "
@@ -27,6 +26,34 @@ void evolve_sentence(const struct evolve_receipt *receipt, char sentence[EVOLVE_
 	    receipt->texts, jsonout_round_up(receipt->epsilon, 1e5), receipt->delta,
 	    jsonout_round_up(receipt->rho, 1e6), (unsigned)receipt->votes.times,
 	    receipt->votes.square > 1 ? "are" : "is");
+}
+
+void evolve_sentence(const struct evolve_receipt *receipt, char sentence[EVOLVE_SENTENCE]) {
+	char scope[64], delta[UNITS_NUMBER];
+	if (!receipt->private_output) {
+		(void)snprintf(sentence, EVOLVE_SENTENCE, "%s.", RECEIPT_NOT_PRIVATE);
+		return;
+	}
+	if (receipt->wording != RECEIPT_NOW) {
+		tell_former_evolution(receipt, sentence);
+		return;
+	}
+	(void)snprintf(scope, sizeof scope, "for all %zu texts together", receipt->texts);
+	receipt_promise_texts(&(struct receipt_promise){.scope = scope,
+	                                                .otherwise = "without any one record",
+	                                                .epsilon = receipt->epsilon,
+	                                                .delta = receipt->delta},
+	                      sentence, EVOLVE_SENTENCE);
+	units_print(receipt->delta, true, delta);
+	const size_t used = strlen(sentence);
+	(void)snprintf(sentence + used, EVOLVE_SENTENCE - used,
+	               " That is (epsilon = %.10g, delta = %s)-differential privacy per record, "
+	               "where one record becomes null. In zCDP rho is %.10g. All texts were drawn "
+	               "from public prompts. Records were asked %u times which of them %s nearest, "
+	               "with noise.",
+	               jsonout_round_up(receipt->epsilon, 1e4), delta,
+	               jsonout_round_up(receipt->rho, 1e6), (unsigned)receipt->votes.times,
+	               receipt->votes.square > 1 ? "are" : "is");
 }
 
 /* ---- the members ----------------------------------------------------------------------------- */
@@ -86,8 +113,8 @@ static const char *note_evolution(const void *at) {
 
 static const char *check_evolution(const struct attested *attested, void *at) {
 	struct evolve_receipt *receipt = at;
-	(void)attested;
 	if (evolve_settle(receipt, NULL)) return "its parameters are out of range";
+	evidence_find_wording(&EVOLVE_KIND, attested, receipt);
 	if (!*receipt->ledger.entry) return NULL;
 	if (!receipt->dataset) return "it has an entry in a ledger and no data set";
 	if (!receipt->private_output) return "a ledger counts private outputs only";
@@ -101,6 +128,7 @@ const struct receipt_kind EVOLVE_KIND = {.system = "cuttle evolve",
                                          .count = MEMBERS_IN(MEMBERS),
                                          .size = sizeof(struct evolve_receipt),
                                          .room = sizeof(struct evolve_receipt),
+                                         .wording = offsetof(struct evolve_receipt, wording),
                                          .sentence = tell_evolution,
                                          .note = note_evolution,
                                          .check = check_evolution};

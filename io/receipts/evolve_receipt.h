@@ -36,12 +36,13 @@ struct evolve_receipt {
 	char date[RECEIPT_DATE];
 	const char *dataset; /* NULL = none */
 	struct receipt_ledger ledger;
+	enum receipt_wording wording;
 };
 
 /* Sets rho and epsilon from the votes and delta. USAGE: as cuttle_queries_cost. */
 enum cuttle_status evolve_settle(struct evolve_receipt *receipt, struct cuttle_error *error);
 
-enum { EVOLVE_SENTENCE = 768 };
+enum { EVOLVE_SENTENCE = 1024 };
 /* The guarantee in plain words. */
 void evolve_sentence(const struct evolve_receipt *receipt, char sentence[EVOLVE_SENTENCE]);
 /* SHA-256 of all that is chosen: never of the input's content or its number of records. seed is

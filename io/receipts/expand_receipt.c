@@ -20,11 +20,13 @@ void expand_sentence(const struct expand_receipt *receipt, char sentence[EXPAND_
 		(void)snprintf(sentence, EXPAND_SENTENCE, "%s.", RECEIPT_NOT_PRIVATE);
 		return;
 	}
+	const bool now = receipt->wording == RECEIPT_NOW;
 	(void)snprintf(sentence, EXPAND_SENTENCE,
 	               "Post-processing: these %zu texts were drawn from the public prompt alone, "
-	               "with texts of an earlier output as examples. They cost nothing, and both "
-	               "outputs together have the guarantee of the earlier one, which is: %s",
-	               receipt->texts, receipt->parent_sentence);
+	               "with texts of an earlier output as examples. They cost nothing%s outputs "
+	               "together have the guarantee of the earlier one%s %s",
+	               receipt->texts, now ? ". Both" : ", and both",
+	               now ? ", which follows." : ", which is:", receipt->parent_sentence);
 }
 
 /* ---- the members ----------------------------------------------------------------------------- */
@@ -110,11 +112,57 @@ static const char *note_expansion(const void *at) {
 	return ((const struct expand_receipt *)at)->private_output ? NULL : "NOT PRIVATE";
 }
 
-/* What the parent promised is taken as it stands. */
+/* Makes the parent's sentence anew from the members that are repeated. How many texts it had stands
+ * in the sentence alone: where the one for 0 texts first differs there must be a number. */
+static void remake_parent(struct receipt *parent, const char *unit_key, const char *claimed,
+                          char sentence[RECEIPT_SENTENCE]) {
+	size_t same = 0;
+	parent->texts = 0;
+	receipt_sentence(parent, unit_key, sentence);
+	while (sentence[same] && sentence[same] == claimed[same]) same++;
+	if (claimed[same] < '0' || claimed[same] > '9') return;
+	parent->texts = (size_t)strtoull(claimed + same, NULL, 10);
+	receipt_sentence(parent, unit_key, sentence);
+}
+
+/* Whether the parent's sentence begins with `sentence`, and at most speaks of lots after it: an
+ * expansion has no members of these. */
+static bool begins_as_made(const char *claimed, const char *sentence) {
+	static const char lots[] = " This counts on lots nobody saw: ";
+	const size_t length = strlen(sentence);
+	return !strncmp(claimed, sentence, length) &&
+	       (!claimed[length] || !strncmp(claimed + length, lots, sizeof lots - 1));
+}
+
+/* Whether the parent's sentence says what the repeated members say, in any wording. Only texts of
+ * InvisibleInk are expanded, so no other method speaks. */
+static bool fits_parent(const json_t *root, const struct expand_receipt *receipt) {
+	struct receipt parent = {.guarantee.private_output = true,
+	                         .guarantee.accountant = CUTTLE_ZCDP};
+	static const char stamp[] = "NOT PRIVATE: ";
+	const char *unit_key, *claimed = receipt->parent_sentence;
+	char sentence[RECEIPT_SENTENCE];
+	if (!receipt->private_output) return !strncmp(claimed, stamp, strlen(stamp));
+	if (!attest_real(root, "epsilon", &parent.guarantee.epsilon) ||
+	    !attest_real(root, "delta", &parent.guarantee.delta) ||
+	    !attest_name(root, "unit_key", &unit_key))
+		return false;
+	for (int way = 0; way < 2 * (RECEIPT_OLDEST + 1); way++) {
+		parent.wording = (enum receipt_wording)(way / 2);
+		parent.guarantee.savings.token_bank = way % 2;
+		remake_parent(&parent, unit_key, claimed, sentence);
+		if (begins_as_made(claimed, sentence)) return true;
+	}
+	return false;
+}
+
+/* What the parent promised is taken as it stands, but for what its sentence says of it. */
 static const char *check_expansion(const struct attested *attested, void *at) {
-	const struct expand_receipt *receipt = at;
+	struct expand_receipt *receipt = at;
 	const bool filtered = receipt->filters.trim || filters_drop_any(&receipt->filters);
-	(void)attested;
+	if (!fits_parent(attested->root, receipt))
+		return "its parent's sentence does not follow from epsilon, delta and unit_key";
+	evidence_find_wording(&EXPAND_KIND, attested, receipt);
 	return filtered && receipt->counts.drawn != receipt->texts
 	           ? "its filters do not add up to its texts"
 	           : NULL;
@@ -126,6 +174,7 @@ const struct receipt_kind EXPAND_KIND = {.system = "cuttle expand",
                                          .count = MEMBERS_IN(MEMBERS),
                                          .size = sizeof(struct expand_receipt),
                                          .room = sizeof(struct expand_receipt),
+                                         .wording = offsetof(struct expand_receipt, wording),
                                          .sentence = tell_expansion,
                                          .note = note_expansion,
                                          .check = check_expansion};

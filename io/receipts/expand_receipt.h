@@ -44,6 +44,7 @@ struct expand_receipt {
 	struct filters filters;
 	struct filter_counts counts; /* not in the fingerprint, nor is the date */
 	char date[RECEIPT_DATE];
+	enum receipt_wording wording; /* of its own sentence: the parent's stands as it is */
 };
 
 /* The guarantee in plain words. */

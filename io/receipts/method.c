@@ -73,7 +73,13 @@ json_t *method_add(json_t *object, const struct cuttle_guarantee *guarantee) {
 	return jsonout_extend(object, members, sizeof members / sizeof *members);
 }
 
-void method_sentence(const struct cuttle_guarantee *guarantee, char sentence[METHOD_SENTENCE]) {
+/* Digits of an epsilon that was rounded up. Six might round a large one down again. */
+static int digits_of(enum receipt_wording wording) {
+	return wording == RECEIPT_NOW ? 10 : 6;
+}
+
+void method_sentence(const struct cuttle_guarantee *guarantee, enum receipt_wording wording,
+                     char sentence[METHOD_SENTENCE]) {
 	const struct cuttle_method_claim *claim = &guarantee->claim;
 	sentence[0] = 0;
 	if (guarantee->method == CUTTLE_INVISIBLEINK) return;
@@ -86,14 +92,17 @@ void method_sentence(const struct cuttle_guarantee *guarantee, char sentence[MET
 		                 " This holds at Renyi order %u only.", (unsigned)claim->order);
 	if (isnan(claim->epsilon_pair)) return;
 	const double text = claim->epsilon_pair * claim->units;
+	const int digits = digits_of(wording);
 	(void)snprintf(sentence + used, METHOD_SENTENCE - (size_t)used,
-	               " Between any two texts in place of the record, epsilon is %.6g a token, "
-	               "%.6g the text%s.",
-	               jsonout_round_up(claim->epsilon_pair, 1e4), jsonout_round_up(text, 1e4),
+	               " Between any two texts in place of the record, epsilon is %.*g a token, "
+	               "%.*g the text%s.",
+	               digits, jsonout_round_up(claim->epsilon_pair, 1e4), digits,
+	               jsonout_round_up(text, 1e4),
 	               text > NO_PROTECTION ? ": no protection in practice" : "");
 }
 
-void method_not_private(const struct cuttle_guarantee *guarantee, char sentence[METHOD_SENTENCE]) {
+void method_not_private(const struct cuttle_guarantee *guarantee, enum receipt_wording wording,
+                        char sentence[METHOD_SENTENCE]) {
 	if (guarantee->method == CUTTLE_INVISIBLEINK || cuttle_method_promises(guarantee->method)) {
 		(void)snprintf(sentence, METHOD_SENTENCE, "%s", RECEIPT_NOT_PRIVATE);
 		return;
@@ -101,8 +110,8 @@ void method_not_private(const struct cuttle_guarantee *guarantee, char sentence[
 	if (!isnan(guarantee->claim.epsilon_worst)) {
 		(void)snprintf(sentence, METHOD_SENTENCE,
 		               "NOT PRIVATE: the loss of method %s was computed from the "
-		               "references; worst case epsilon %.6g",
-		               cuttle_method_name(guarantee->method),
+		               "references; worst case epsilon %.*g",
+		               cuttle_method_name(guarantee->method), digits_of(wording),
 		               jsonout_round_up(guarantee->claim.epsilon_worst, 1e4));
 		return;
 	}

@@ -21,8 +21,36 @@ double perturb_receipt_charge(const struct perturb_receipt *receipt) {
 	return cuttle_perturb_rho(receipt->params.epsilon_millionths, receipt->record_words);
 }
 
+/* The guarantee of ranks in earlier words. Other ones have the engine's, then as now. */
+static void tell_former_rank(const struct perturb_receipt *receipt, char sentence[WORD_SENTENCE]) {
+	const struct cuttle_perturb_guarantee *guarantee = &receipt->guarantee;
+	char factor[RECEIPT_FACTOR], whole[160];
+	receipt_print_factor(guarantee->epsilon_word, factor);
+	if (receipt->pad)
+		(void)snprintf(whole, sizeof whole,
+		               "Per record of at most %u words: %.10g-local differential privacy; "
+		               "the number of words is hidden.",
+		               (unsigned)receipt->record_words, guarantee->epsilon_text);
+	else
+		(void)snprintf(whole, sizeof whole,
+		               "A whole text of n words: n times %.10g. The number of words is "
+		               "public.",
+		               guarantee->epsilon_word);
+	(void)snprintf(
+	    sentence, WORD_SENTENCE,
+	    "Guarantee per word: whoever sees the perturbed texts and already knows every other "
+	    "word can change the odds between any two words at one place by at most a factor %s "
+	    "(%.10g-local differential privacy, exact). %s Nothing is promised about what "
+	    "correlated words tell together.",
+	    factor, guarantee->epsilon_word, whole);
+}
+
 void perturb_receipt_sentence(const struct perturb_receipt *receipt, char sentence[WORD_SENTENCE]) {
-	(void)snprintf(sentence, WORD_SENTENCE, "%s%s%s%s", receipt->guarantee.sentence,
+	if (receipt->wording != RECEIPT_NOW && receipt->guarantee.private_output)
+		tell_former_rank(receipt, sentence);
+	else (void)snprintf(sentence, WORD_SENTENCE, "%s", receipt->guarantee.sentence);
+	const size_t used = strlen(sentence);
+	(void)snprintf(sentence + used, WORD_SENTENCE - used, "%s%s%s",
 	               receipt->keep_punctuation ? " Declared public: punctuation and line breaks."
 	                                         : "",
 	               receipt->keep_numbers ? " Declared public: which places are numbers." : "",
@@ -100,10 +128,11 @@ static bool take_baseline(struct attested *attested, void *at) {
 static json_t *make_word_adjacency(const void *at) {
 	const struct perturb_receipt *receipt = at;
 	if (!receipt->guarantee.private_output) return json_null();
-	return json_string(receipt->pad            ? "a record becomes one without words"
-	                   : receipt->former_words ? WORD_FORMER_ADJACENCY
-	                                           : "one word of a record becomes any other word; "
-	                                             "how many there are is public");
+	return json_string(receipt->pad ? "a record becomes one without words"
+	                   : receipt->wording == RECEIPT_OLDEST
+	                       ? WORD_OLDEST_ADJACENCY
+	                       : "one word of a record becomes any other word; "
+	                         "how many there are is public");
 }
 
 /* What follows from the parameters. Of a baseline both epsilons are null. */
@@ -237,9 +266,14 @@ static const char *check_word_charge(const struct perturb_receipt *receipt) {
 static const char *check_words(const struct attested *attested, void *at) {
 	struct perturb_receipt *receipt = at;
 	const char *adjacency, *problem = remake_guarantee(receipt);
-	receipt->former_words = attest_text(attested->root, "adjacency", &adjacency) &&
-	                        !strcmp(adjacency, WORD_FORMER_ADJACENCY);
-	return problem ? problem : check_word_charge(receipt);
+	if (problem) return problem;
+	evidence_find_wording(&PERTURB_KIND, attested, receipt);
+	// The oldest sentence is the former one, too: only its adjacency is another.
+	if (receipt->wording == RECEIPT_OLDEST &&
+	    !(attest_text(attested->root, "adjacency", &adjacency) &&
+	      !strcmp(adjacency, WORD_OLDEST_ADJACENCY)))
+		receipt->wording = RECEIPT_FORMER;
+	return check_word_charge(receipt);
 }
 
 /* ---- the receipt ----------------------------------------------------------------------------- */
@@ -255,10 +289,6 @@ static const char *note_words(const void *at) {
 	                                           : WORD_NOTE;
 }
 
-static void blank_adjacency(void *at) {
-	((struct perturb_receipt *)at)->former_words = true;
-}
-
 const struct receipt_kind PERTURB_KIND = {.system = "cuttle perturb",
                                           .mechanism = "words",
                                           .members = MEMBERS,
@@ -267,7 +297,7 @@ const struct receipt_kind PERTURB_KIND = {.system = "cuttle perturb",
                                           .room = sizeof(struct perturb_receipt),
                                           .sentence = tell_words,
                                           .note = note_words,
-                                          .blank = blank_adjacency,
+                                          .wording = offsetof(struct perturb_receipt, wording),
                                           .check = check_words};
 
 bool perturb_receipt_fingerprint(const struct perturb_receipt *receipt,

@@ -19,8 +19,8 @@ enum { WORD_METHODS = CUTTLE_CUSTEXT_PLUS + 1, WORD_TABLES = CUTTLE_ENVELOPE + 1
 extern const char *const WORD_METHOD_NAMES[WORD_METHODS];
 extern const char *const WORD_TABLE_NAMES[WORD_TABLES];
 
-/* What earlier receipts say. A word cannot become none, as their number is public. */
-#define WORD_FORMER_ADJACENCY "one word of a record becomes any other word, or none"
+/* What the oldest receipts say. A word cannot become none, as their number is public. */
+#define WORD_OLDEST_ADJACENCY "one word of a record becomes any other word, or none"
 
 struct perturb_receipt {
 	struct cuttle_perturb_params params;       /* without its lists of words, and the seed */
@@ -45,7 +45,7 @@ struct perturb_receipt {
 	const char *dataset;          /* the owner's name of the input; NULL = none */
 	struct receipt_ledger ledger; /* its rho is the most that one unit is charged */
 	const struct signature_key *signer;
-	bool former_words; /* as in struct receipt, of its adjacency */
+	enum receipt_wording wording; /* of its adjacency, too */
 };
 
 /* With the receipt's parameters these are the fingerprint (struct receipt_command). */

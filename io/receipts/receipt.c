@@ -68,56 +68,120 @@ static void add_lots_sentence(const struct receipt *receipt, char sentence[RECEI
 	               jsonout_round_up(guarantee->epsilon_if_known, 1e4), delta);
 }
 
-void receipt_sentence(const struct receipt *receipt, const char *unit_key,
-                      char sentence[RECEIPT_SENTENCE]) {
-	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
-	const size_t texts = receipt->texts;
-	char method[METHOD_SENTENCE];
-	if (!guarantee->private_output) {
-		method_not_private(guarantee, method);
-		(void)snprintf(sentence, RECEIPT_SENTENCE, "%s.", method);
-		return;
-	}
-	char factor[32] = "", delta[UNITS_NUMBER], odds[64];
-	units_print(guarantee->delta, true, delta);
-	double epsilon = jsonout_round_up(receipt_epsilon(guarantee), 1e4);
+void receipt_print_factor(double epsilon, char text[RECEIPT_FACTOR]) {
 	if (epsilon < 12)
-		(void)snprintf(factor, sizeof factor, " = %.6g",
+		(void)snprintf(text, RECEIPT_FACTOR, "e^%.10g = %.6g", epsilon,
 		               jsonout_round_up(exp(epsilon), epsilon < 4 ? 1e2 : 1));
-	if (*factor) (void)snprintf(odds, sizeof odds, "%s", factor + 3);
-	else (void)snprintf(odds, sizeof odds, "e^%.10g", epsilon);
-	const char *const of = unit_key ? " of " : "", *const key = unit_key ? unit_key : "",
-	                  *const whose =
-	                      unit_key ? "the records of any one value" : "any one record",
-	                  *const bank = guarantee->savings.token_bank ? "texts of " : "",
-	                  *const what = guarantee->savings.token_bank ? "batches" : "texts";
-	size_t used;
-	if (receipt->former_words)
+	else (void)snprintf(text, RECEIPT_FACTOR, "e^%.10g", epsilon);
+}
+
+/* "20.09" of "e^3 = 20.09": the number alone, or the power where there is none. */
+static const char *number_of_factor(const char *factor) {
+	const char *number = strstr(factor, " = ");
+	return number ? number + 3 : factor;
+}
+
+void receipt_promise(const struct receipt_promise *promise, char *sentence, size_t room) {
+	char factor[RECEIPT_FACTOR], delta[UNITS_NUMBER];
+	receipt_print_factor(jsonout_round_up(promise->epsilon, 1e4), factor);
+	units_print(promise->delta, true, delta);
+	(void)snprintf(sentence, room,
+	               "Guarantee %s: any event has at most %s times the probability it has %s, "
+	               "plus delta = %s. The same holds the other way round.",
+	               promise->scope, factor, promise->otherwise, delta);
+}
+
+void receipt_promise_texts(const struct receipt_promise *promise, char *sentence, size_t room) {
+	const double epsilon = jsonout_round_up(promise->epsilon, 1e4);
+	char factor[RECEIPT_FACTOR];
+	receipt_promise(promise, sentence, room);
+	receipt_print_factor(epsilon, factor);
+	const size_t used = strlen(sentence);
+	(void)snprintf(sentence + used, room - used,
+	               " An event is anything that anyone concludes from the texts. Even odds "
+	               "become at most %s to 1, but for delta.%s",
+	               number_of_factor(factor), epsilon > RECEIPT_WEAK ? RECEIPT_LITTLE : "");
+}
+
+/* Of whom a sentence speaks. */
+struct whom {
+	const char *records;  /* "any one record" */
+	const char *of, *key; /* " of " and the unit's field, or "" twice */
+};
+
+/* The promise in today's words, up to the one that names the kind of privacy. */
+static void tell_promise(const struct receipt *receipt, const struct whom *whom,
+                         char sentence[RECEIPT_SENTENCE]) {
+	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
+	char scope[64], otherwise[RECEIPT_SENTENCE];
+	(void)snprintf(scope, sizeof scope, "for all %zu %s together", receipt->texts,
+	               guarantee->savings.token_bank ? "batches" : "texts");
+	(void)snprintf(otherwise, sizeof otherwise, "without %s%s%s", whom->records, whom->of,
+	               whom->key);
+	receipt_promise_texts(&(struct receipt_promise){.scope = scope,
+	                                                .otherwise = otherwise,
+	                                                .epsilon = receipt_epsilon(guarantee),
+	                                                .delta = guarantee->delta},
+	                      sentence, RECEIPT_SENTENCE);
+}
+
+/* The same in earlier words. */
+static void tell_former_promise(const struct receipt *receipt, const struct whom *whom,
+                                char sentence[RECEIPT_SENTENCE]) {
+	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
+	const double epsilon = jsonout_round_up(receipt_epsilon(guarantee), 1e4);
+	const bool banked = guarantee->savings.token_bank;
+	const char *const bank = banked ? "texts of " : "", *const what =
+	                                                        banked ? "batches" : "texts";
+	char factor[RECEIPT_FACTOR], delta[UNITS_NUMBER];
+	receipt_print_factor(epsilon, factor);
+	units_print(guarantee->delta, true, delta);
+	if (receipt->wording == RECEIPT_OLDEST)
 		(void)snprintf(
 		    sentence, RECEIPT_SENTENCE,
 		    "Guarantee: whatever anyone concludes from all %s%zu %s together, they "
 		    "would have concluded nearly as well without %s%s%s: the probability of "
-		    "any event is at most e^%.10g%s times what it would be without, plus "
+		    "any event is at most %s times what it would be without, plus "
 		    "delta = %s, and the other way round.",
-		    bank, texts, what, whose, of, key, epsilon, factor, delta);
+		    bank, receipt->texts, what, whom->records, whom->of, whom->key, factor, delta);
 	else
 		(void)snprintf(
 		    sentence, RECEIPT_SENTENCE,
 		    "Guarantee: whatever anyone concludes from all %s%zu %s together, the "
-		    "probability of any event is at most e^%.10g%s times what it would be "
+		    "probability of any event is at most %s times what it would be "
 		    "without %s%s%s, plus delta = %s, and the other way round. Even odds "
 		    "become at most %s to 1, but for delta.%s",
-		    bank, texts, what, epsilon, factor, whose, of, key, delta, odds,
-		    epsilon > RECEIPT_WEAK ? RECEIPT_LITTLE : "");
-	used = strlen(sentence);
+		    bank, receipt->texts, what, factor, whom->records, whom->of, whom->key, delta,
+		    number_of_factor(factor), epsilon > RECEIPT_WEAK ? RECEIPT_LITTLE : "");
+}
+
+void receipt_sentence(const struct receipt *receipt, const char *unit_key,
+                      char sentence[RECEIPT_SENTENCE]) {
+	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
+	const struct whom whom = {.records = !unit_key ? "any one record"
+	                                     : receipt->wording == RECEIPT_NOW
+	                                         ? "all records of any one value"
+	                                         : "the records of any one value",
+	                          .of = unit_key ? " of " : "",
+	                          .key = unit_key ? unit_key : ""};
+	char method[METHOD_SENTENCE], delta[UNITS_NUMBER];
+	if (!guarantee->private_output) {
+		method_not_private(guarantee, receipt->wording, method);
+		(void)snprintf(sentence, RECEIPT_SENTENCE, "%s.", method);
+		return;
+	}
+	if (receipt->wording == RECEIPT_NOW) tell_promise(receipt, &whom, sentence);
+	else tell_former_promise(receipt, &whom, sentence);
+	size_t used = strlen(sentence);
+	units_print(guarantee->delta, true, delta);
 	(void)snprintf(
 	    sentence + used, RECEIPT_SENTENCE - used,
 	    " That is (epsilon = %.10g, delta = %s)-differential privacy per %s%s%s, where "
 	    "%s replaced by nothing.",
-	    epsilon, delta, unit_key ? "value" : "record", of, key,
-	    unit_key ? "all its records are" : "one record is");
+	    jsonout_round_up(receipt_epsilon(guarantee), 1e4), delta, unit_key ? "value" : "record",
+	    whom.of, whom.key, unit_key ? "all its records are" : "one record is");
 	if (receipt->lot_count) add_lots_sentence(receipt, sentence);
-	method_sentence(guarantee, method);
+	method_sentence(guarantee, receipt->wording, method);
 	used = strlen(sentence);
 	(void)snprintf(sentence + used, RECEIPT_SENTENCE - used, "%s", method);
 }

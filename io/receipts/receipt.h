@@ -27,7 +27,7 @@
 enum {
 	/* The number in the member "receipt". It rises when a member of all receipts is new, goes,
 	 * or gets other words. A member that an option brings, as "gain" or "filters", does not
-	 * raise it: receipts without the option are as before. Format 1 has no such member. */
+	 * raise it: receipts without the option are as before. */
 	RECEIPT_FORMAT = 2,
 	/* The rule by which batches follow from noisy counts, in the member "histogram". It rises
 	 * when dp/seats.h is changed, so that no run goes on by another rule: its records would be
@@ -39,6 +39,15 @@ enum {
 /* The first version that wrote RECEIPT_FORMAT. It stands for the version in fingerprints, so that a
  * later one of the same format goes on with what an older one began. It rises with the format. */
 #define RECEIPT_SINCE "0.1.0"
+
+/* How the sentence of a receipt is worded. Receipts in earlier words must go on to verify. So a new
+ * wording comes beside those that stand, and none of these changes. A fingerprint always has the
+ * oldest words, so that other ones make no other command. */
+enum receipt_wording {
+	RECEIPT_NOW,
+	RECEIPT_FORMER, /* 0.2.0, before its sentences had one thought each */
+	RECEIPT_OLDEST  /* 0.1.0 */
+};
 
 /* The charge in the ledger, when there was one. */
 struct receipt_ledger {
@@ -88,9 +97,7 @@ struct receipt {
 	struct receipt_ledger ledger;
 	struct filter_counts counts;        /* what became of the texts */
 	const struct signature_key *signer; /* NULL = not signed */
-	/* Its sentence is worded as those of earlier receipts are, which must go on to verify. A
-	 * fingerprint always has these words, so that other ones make no other command. */
-	bool former_words;
+	enum receipt_wording wording;
 };
 
 /* With the receipt's parameters these are the fingerprint. Two commands with one fingerprint are
@@ -171,11 +178,27 @@ enum { RECEIPT_SENTENCE = 1280 };
 /* An epsilon above this promises little, and what a sentence says of it. */
 #define RECEIPT_WEAK 10
 #define RECEIPT_LITTLE " An epsilon this large promises little."
-/* What the sentences of earlier receipts say, and later ones do not. */
-#define RECEIPT_FORMER_WORDS "nearly as well"
-/* The guarantee in one plain sentence, for one value of unit_key (NULL: for one record). epsilon,
+
+enum { RECEIPT_FACTOR = 64 };
+/* e^epsilon in words, rounded up: "e^1.5 = 4.49"; without the number where it is beyond use. The
+ * epsilon is printed as it is: the caller rounds it. */
+void receipt_print_factor(double epsilon, char text[RECEIPT_FACTOR]);
+
+/* What a guarantee is of, for receipt_promise. */
+struct receipt_promise {
+	const char *scope;     /* "for all 14 texts together" */
+	const char *otherwise; /* "without any one record" */
+	double epsilon, delta;
+};
+/* The first sentences of a guarantee, the same in all systems: at most e^epsilon times, plus delta,
+ * and the other way round. epsilon is rounded up to a ten thousandth, delta to six digits. */
+void receipt_promise(const struct receipt_promise *promise, char *sentence, size_t room);
+/* The same of texts, and what an event is, and what even odds become. */
+void receipt_promise_texts(const struct receipt_promise *promise, char *sentence, size_t room);
+
+/* The guarantee in plain sentences, for one value of unit_key (NULL: for one record). epsilon,
  * e^epsilon and delta are rounded up. With lots another sentence says what it counts on. It reads
- * guarantee, texts and lots of the receipt. */
+ * guarantee, texts, lots and wording of the receipt. */
 void receipt_sentence(const struct receipt *receipt, const char *unit_key,
                       char sentence[RECEIPT_SENTENCE]);
 

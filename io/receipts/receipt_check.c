@@ -321,7 +321,6 @@ static const char *check_shards(const struct receipt *receipt, const json_t *roo
 const char *receipt_check(const struct attested *attested, void *at) {
 	struct receipt *receipt = at;
 	const json_t *root = attested->root;
-	receipt->former_words = strstr(attested->sentence, RECEIPT_FORMER_WORDS) != NULL;
 	const char *problem = check_numbers(receipt, root);
 	if (!problem) problem = check_categories(receipt, root);
 	if (!problem) problem = check_charge(receipt);

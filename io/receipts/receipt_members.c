@@ -497,8 +497,10 @@ static const char *tell_note(const void *at) {
 	return ((const struct receipt *)at)->guarantee.private_output ? NULL : "NOT PRIVATE";
 }
 
-static void blank_words(void *at) {
-	((struct receipt *)at)->former_words = true;
+static const char *check_generated(const struct attested *attested, void *at) {
+	const char *problem = receipt_check(attested, at);
+	if (!problem) evidence_find_wording(&GENERATE_KIND, attested, at);
+	return problem;
 }
 
 const struct receipt_kind GENERATE_KIND = {.system = "cuttle generate",
@@ -508,8 +510,8 @@ const struct receipt_kind GENERATE_KIND = {.system = "cuttle generate",
                                            .room = sizeof(struct receipt_room),
                                            .sentence = tell_sentence,
                                            .note = tell_note,
-                                           .blank = blank_words,
-                                           .check = receipt_check};
+                                           .wording = offsetof(struct receipt, wording),
+                                           .check = check_generated};
 
 json_t *receipt_json(const struct receipt *receipt, const char *fingerprint,
                      const char *output_sha256) {

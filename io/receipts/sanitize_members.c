@@ -324,8 +324,9 @@ static const char *check_costs(const struct sanitize_receipt *receipt) {
 	if (documents || !receipt->documents) return wrong_sum;
 	if (receipt->chosen && receipt->sweep != ((receipt->chosen & REWRITE_BY_SWEEP) != 0))
 		return "its sweep contradicts its marks_chosen";
-	// Whoever wrote today's words said so where a sweep chose. Without marks nothing is stated.
-	if (receipt->sweep && !receipt->chosen && !receipt->former_words &&
+	// Only the oldest words did not say so where a sweep chose. Without marks nothing is
+	// stated.
+	if (receipt->sweep && !receipt->chosen && receipt->wording != RECEIPT_OLDEST &&
 	    guarantee->private_output && receipt->documents > receipt->marked[0])
 		return "it has a sweep, and does not say that the sweep chose marks";
 	if (!guarantee->document_tokens ||
@@ -356,7 +357,7 @@ static const char *check_rewrite_charge(const struct sanitize_receipt *receipt) 
 
 static const char *check_rewrite(const struct attested *attested, void *at) {
 	struct sanitize_receipt *receipt = at;
-	receipt->former_words = strstr(attested->sentence, RECEIPT_FORMER_WORDS) != NULL;
+	evidence_find_wording(&SANITIZE_KIND, attested, receipt);
 	const char *problem = check_costs(receipt);
 	return problem ? problem : check_rewrite_charge(receipt);
 }
@@ -376,7 +377,6 @@ static const char *note_rewrite(const void *at) {
 static void blank_documents(void *at) {
 	struct sanitize_receipt *receipt = at;
 	receipt->documents = 0;
-	receipt->former_words = true;
 	for (size_t m = 0; m <= GROUPS_MOST; m++)
 		receipt->marked[m] = m <= groups_count(receipt->groups);
 }
@@ -387,6 +387,7 @@ const struct receipt_kind SANITIZE_KIND = {.system = "cuttle sanitize",
                                            .count = MEMBERS_IN(MEMBERS),
                                            .size = sizeof(struct sanitize_receipt),
                                            .room = sizeof(struct rewrite_room),
+                                           .wording = offsetof(struct sanitize_receipt, wording),
                                            .sentence = tell_rewrite,
                                            .note = note_rewrite,
                                            .blank = blank_documents,

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A larger epsilon proves little. */
+/* What the oldest words called a larger epsilon. */
 static const double WEAK = 12;
 static const char FORMER_LITTLE[] = " An epsilon this large proves little.";
 
@@ -119,13 +119,9 @@ static void list_groups(const struct groups *groups, char *text, size_t room) {
 		                         groups->all[i].name);
 }
 
-/* e^epsilon in words, rounded up: "e^1.5 = 4.49"; without the number where it is beyond use. */
-static void print_factor(double epsilon, char text[64]) {
-	const double rounded = jsonout_round_up(epsilon, 1e4);
-	if (rounded < WEAK)
-		(void)snprintf(text, 64, "e^%.10g = %.6g", rounded,
-		               jsonout_round_up(exp(rounded), rounded < 4 ? 1e2 : 1));
-	else (void)snprintf(text, 64, "e^%.10g", rounded);
+/* The factor of an epsilon, which is rounded up first. */
+static void print_factor(double epsilon, char text[RECEIPT_FACTOR]) {
+	receipt_print_factor(jsonout_round_up(epsilon, 1e4), text);
 }
 
 enum { CHANCE = 256 };
@@ -134,10 +130,16 @@ static void print_chance(const struct sanitize_receipt *receipt, double ceiling,
                          char text[CHANCE]) {
 	char number[UNITS_NUMBER];
 	units_print(ceiling, true, number);
-	if (receipt->chosen)
+	if (receipt->chosen && receipt->wording != RECEIPT_NOW)
 		(void)snprintf(text, CHANCE,
 		               "Which words are marked was chosen by what they say, %s: this "
 		               "choice is seen in the public part, it may tell contents, and it is "
+		               "not covered, so no ceiling of guessing is stated.",
+		               REWRITE_CHOSEN[receipt->chosen]);
+	else if (receipt->chosen)
+		(void)snprintf(text, CHANCE,
+		               "Which words are marked was chosen by what they say, %s. This "
+		               "choice is seen in the public part, and may tell contents. It is "
 		               "not covered, so no ceiling of guessing is stated.",
 		               REWRITE_CHOSEN[receipt->chosen]);
 	else
@@ -148,42 +150,58 @@ static void print_chance(const struct sanitize_receipt *receipt, double ceiling,
 		               ceiling < 1 ? number : "");
 }
 
-void sanitize_receipt_sentence(const struct sanitize_receipt *receipt,
-                               char sentence[REWRITE_SENTENCE]) {
-	const struct cuttle_rewrite_guarantee *guarantee = &receipt->guarantee;
-	static const char not_covered[] =
-	    "Not covered: text outside marks; that marks are there, where, and of what type; what "
-	    "the tagger missed; time; the operator.";
+/* A receipt's promise in words: what its sentences are put together from. */
+struct told {
+	struct cuttle_rewrite_cost one, all; /* the most that one group costs, and all together */
+	char names[GROUPS_MOST * (UTF8_NAME + 2) + 8];
+	char exchange[RECEIPT_FACTOR];  /* the factor for other contents of one group */
+	char blank_all[RECEIPT_FACTOR]; /* for the marks of all groups; "" = not told */
+	char exchange_all[RECEIPT_FACTOR];
 	char chance[CHANCE];
-	struct cuttle_rewrite_cost one, all;
-	sanitize_receipt_worst(receipt, &one, &all);
-	print_chance(receipt, one.ceiling, chance);
-	if (!guarantee->private_output) {
-		(void)snprintf(sentence, REWRITE_SENTENCE, "%s.", RECEIPT_NOT_PRIVATE);
-		return;
-	}
-	if (!find_most_marked(receipt)) {
-		(void)snprintf(sentence, REWRITE_SENTENCE,
-		               "No document has a mark: nothing private was read, and nothing is "
-		               "promised. %s%s%s",
-		               receipt->chosen ? chance : "", receipt->chosen ? " " : "",
-		               not_covered);
-		return;
-	}
-	char names[GROUPS_MOST * (UTF8_NAME + 2) + 8], delta[UNITS_NUMBER];
-	char factor[64], exchange[64], together[192] = "";
-	const bool mixed = guarantee->mix == CUTTLE_MIX_ALL;
-	list_groups(receipt->groups, names, sizeof names);
-	units_print(guarantee->delta, true, delta);
-	print_factor(one.epsilon, factor);
-	print_factor(one.epsilon_exchange, exchange);
-	if (!mixed && find_most_marked(receipt) > 1) {
-		char blank[64], other[64];
-		print_factor(all.epsilon, blank);
-		print_factor(all.epsilon_exchange, other);
+};
+
+static const char NOT_COVERED[] =
+    "Not covered: text outside marks; that marks are there, where, and of what type; what "
+    "the tagger missed; time; the operator.";
+
+static void tell_fusion(const struct sanitize_receipt *receipt, const struct told *told,
+                        char sentence[REWRITE_SENTENCE]) {
+	const bool mixed = receipt->guarantee.mix == CUTTLE_MIX_ALL;
+	char together[256] = "";
+	if (*told->blank_all)
 		(void)snprintf(together, sizeof together,
-		               " All groups together: %s, exchanged %s, plus delta.", blank, other);
-	}
+		               " With the marks of all groups blank it is at most %s, and with "
+		               "other contents in all of them %s, plus delta.",
+		               told->blank_all, told->exchange_all);
+	receipt_promise(&(struct receipt_promise){.scope = "per document",
+	                                          .otherwise = mixed ? "with all marks blank"
+	                                                             : "with the marks of any one "
+	                                                               "group blank",
+	                                          .epsilon = told->one.epsilon,
+	                                          .delta = receipt->guarantee.delta},
+	                sentence, REWRITE_SENTENCE);
+	const size_t used = strlen(sentence);
+	(void)snprintf(sentence + used, REWRITE_SENTENCE - used,
+	               " An event is anything that anyone concludes from the output. They may "
+	               "know all of the document but the contents of these marks. With other "
+	               "contents in these marks the factor is at most %s, plus delta.%s Groups "
+	               "of marks: %s. %s %s%s",
+	               told->exchange, together, told->names, told->chance, NOT_COVERED,
+	               told->one.epsilon > RECEIPT_WEAK ? RECEIPT_LITTLE : "");
+}
+
+/* The same in earlier words. */
+static void tell_former_fusion(const struct sanitize_receipt *receipt, const struct told *told,
+                               char sentence[REWRITE_SENTENCE]) {
+	const bool oldest = receipt->wording == RECEIPT_OLDEST;
+	const char *const little = oldest ? FORMER_LITTLE : RECEIPT_LITTLE;
+	char delta[UNITS_NUMBER], factor[RECEIPT_FACTOR], together[192] = "";
+	units_print(receipt->guarantee.delta, true, delta);
+	print_factor(told->one.epsilon, factor);
+	if (*told->blank_all)
+		(void)snprintf(together, sizeof together,
+		               " All groups together: %s, exchanged %s, plus delta.",
+		               told->blank_all, told->exchange_all);
 	(void)snprintf(
 	    sentence, REWRITE_SENTENCE,
 	    "Guarantee, per document: whatever anyone concludes from the output who knows "
@@ -191,13 +209,37 @@ void sanitize_receipt_sentence(const struct sanitize_receipt *receipt,
 	    "in the document but the contents of %s (%s), %sthe probability of any event is at "
 	    "most %s times what it would be %s, plus delta = %s, and the other way round. With "
 	    "other contents in place of these: %s times, plus delta.%s %s %s%s",
-	    mixed ? "all marks" : "the marks of one group", names,
-	    receipt->former_words
-	        ? "they would have concluded nearly as well with these marks blank: "
-	        : "",
-	    factor, receipt->former_words ? "then" : "with these marks blank", delta, exchange,
-	    together, chance, not_covered,
-	    receipt->former_words        ? one.epsilon > WEAK ? FORMER_LITTLE : ""
-	    : one.epsilon > RECEIPT_WEAK ? RECEIPT_LITTLE
-	                                 : "");
+	    receipt->guarantee.mix == CUTTLE_MIX_ALL ? "all marks" : "the marks of one group",
+	    told->names,
+	    oldest ? "they would have concluded nearly as well with these marks blank: " : "",
+	    factor, oldest ? "then" : "with these marks blank", delta, told->exchange, together,
+	    told->chance, NOT_COVERED,
+	    told->one.epsilon > (oldest ? WEAK : RECEIPT_WEAK) ? little : "");
+}
+
+void sanitize_receipt_sentence(const struct sanitize_receipt *receipt,
+                               char sentence[REWRITE_SENTENCE]) {
+	struct told told = {.blank_all = ""};
+	sanitize_receipt_worst(receipt, &told.one, &told.all);
+	print_chance(receipt, told.one.ceiling, told.chance);
+	if (!receipt->guarantee.private_output) {
+		(void)snprintf(sentence, REWRITE_SENTENCE, "%s.", RECEIPT_NOT_PRIVATE);
+		return;
+	}
+	if (!find_most_marked(receipt)) {
+		(void)snprintf(sentence, REWRITE_SENTENCE,
+		               "No document has a mark: nothing private was read, and nothing is "
+		               "promised. %s%s%s",
+		               receipt->chosen ? told.chance : "", receipt->chosen ? " " : "",
+		               NOT_COVERED);
+		return;
+	}
+	list_groups(receipt->groups, told.names, sizeof told.names);
+	print_factor(told.one.epsilon_exchange, told.exchange);
+	if (receipt->guarantee.mix != CUTTLE_MIX_ALL && find_most_marked(receipt) > 1) {
+		print_factor(told.all.epsilon, told.blank_all);
+		print_factor(told.all.epsilon_exchange, told.exchange_all);
+	}
+	if (receipt->wording == RECEIPT_NOW) tell_fusion(receipt, &told, sentence);
+	else tell_former_fusion(receipt, &told, sentence);
 }

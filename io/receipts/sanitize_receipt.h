@@ -55,7 +55,7 @@ struct sanitize_receipt {
 	const char *dataset;          /* the owner's name of the input; NULL = none */
 	struct receipt_ledger ledger; /* its rho is a Renyi loss at the guarantee's alpha */
 	const struct signature_key *signer;
-	bool former_words; /* as in struct receipt */
+	enum receipt_wording wording;
 };
 
 /* With the receipt's parameters these are the fingerprint (struct receipt_command). */

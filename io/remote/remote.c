@@ -369,7 +369,7 @@ static enum cuttle_status reserve_attempt(struct remote *remote, size_t size,
 	if (request->max_tokens_total && tokens > request->max_tokens_total - remote->tokens)
 		return io_fail(error, CUTTLE_PARTIAL,
 		               "of %ju remote tokens too few are left for a request that may use "
-		               "%ju; the same command continues, with as many again",
+		               "%ju. The same command continues, with as many again",
 		               (uintmax_t)request->max_tokens_total, (uintmax_t)tokens);
 	remote->attempts++;
 	remote->tokens += tokens;

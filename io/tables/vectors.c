@@ -322,8 +322,8 @@ enum cuttle_status vectors_read(const struct vectors_request *request, struct ve
 	if (!status) status = refuse_twins(&r);
 	if (!status && vectors->count < 2)
 		status = io_fail(error, CUTTLE_INPUT,
-		                 "%s: %zu words are left, and a list needs two; %zu were no words "
-		                 "of small letters, %zu not in the word list",
+		                 "%s: %zu words are left, and a list needs two. %zu were no "
+		                 "words of small letters, and %zu not in the word list",
 		                 r.path, vectors->count, vectors->not_words, vectors->not_wanted);
 	return status;
 }

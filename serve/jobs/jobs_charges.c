@@ -101,8 +101,8 @@ static enum cuttle_status judge_missing(struct jobs *jobs, json_t *missing,
 	if (!jobs->options.restored)
 		return io_fail(error, CUTTLE_LEDGER,
 		               "%s lacks %zu entries that this server has seen, as %.12s...: an "
-		               "older copy was put back, or it is another ledger; put the newest "
-		               "there, or start once with --ledger-restored: what is missing is "
+		               "older copy was put back, or it is another ledger. Put the newest "
+		               "there, or start once with --ledger-restored. What is missing is "
 		               "then counted no more",
 		               jobs->options.ledger, json_object_size(missing), hash);
 	json_object_foreach(missing, hash, id) if (!status && *json_string_value(id)) status =

@@ -231,12 +231,11 @@ static const char *explain_failure(const char *code) {
 	    {"references_differ", "these are not the references that the job began with: upload "
 	                          "those, and start"},
 	    {"not_as_approved", "what would run now is not what was approved, and nothing was "
-	                        "charged: upload the references again, look at the numbers, and "
+	                        "charged. Upload the references again, look at the numbers, and "
 	                        "start"},
 	    {"files_older",
-	     "the job's files in the server's state are older than what was drawn for "
-	     "it: have the newer ones put back, upload the references again, and "
-	     "start; or delete the job"},
+	     "the job's files in the server's state are older than what was drawn for it. Have "
+	     "the newer ones put back, upload the references again, and start; or delete the job"},
 	    {"out_of_memory", "the job needs more memory than the machine has free"},
 	    {"model", "the model cannot be used"},
 	    {STORE_CANCELLING, "the job was cancelled, and ends"}};

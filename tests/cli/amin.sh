@@ -15,7 +15,7 @@ free=(-e 60000 --svt-noise 0.01 --svt-threshold 2)
 for cell in '31 1' '31 3' '31 5' '31 10' '63 1' '63 3' '63 5' '127 1'; do
 	read -r batch epsilon <<<"$cell"
 	refused 3 "${base[@]}" -o out.jsonl -B "$batch" -N 1 -n 400 --units 100 -e "$epsilon" --dry-run
-	says err "^cuttle generate: 100 thresholds of -B $batch and noise 0.3 cost epsilon [0-9.]+, and of $epsilon nothing is left for a clip; the nearest that do: --units [0-9]+, --svt-noise [0-9.]+, -B [0-9]+, or -e above [0-9.]+$"
+	says err "^cuttle generate: 100 thresholds of -B $batch and noise 0.3 cost epsilon [0-9.]+, and of $epsilon nothing is left for a clip\. The nearest that do: --units [0-9]+, --svt-noise [0-9.]+, -B [0-9]+, or -e above [0-9.]+$"
 	[[ ! -e out.jsonl && ! -e out.jsonl.journal ]] || fail "drawn without a clip"
 done
 read -r units noise batch < <(sed -E 's/.*--units ([0-9]+), --svt-noise ([0-9.]+), -B ([0-9]+),.*/\1 \2 \3/' err)

@@ -33,11 +33,11 @@ same two.clusters three.clusters "a file that was replaced and a new one"
 refused 4 clusters -i public.jsonl --clusters 3 -o bad.clusters
 says err "too much alike: they fall into 2 clusters, not 3"
 refused 4 clusters -i public.jsonl --clusters 4 -o bad.clusters
-says err 'public.jsonl: 60 public texts .* too few for 4 clusters: give at least 80, or ask for --clusters 3$'
+says err 'public.jsonl: 60 public texts .* too few for 4 clusters\. Give at least 80, or ask for --clusters 3$'
 refused 4 clusters -i public.jsonl -o bad.clusters
 head -30 public.jsonl >few.jsonl
 refused 4 clusters -i few.jsonl --clusters 2 -o bad.clusters
-says err '30 public texts .* give at least 40, 20 for each of 2'
+says err '30 public texts .* Give at least 40, 20 for each of 2'
 : >empty
 refused 4 clusters -i empty --clusters 2 -o bad.clusters
 echo '{"note":"no text"}' | cat public.jsonl - >wrong.jsonl

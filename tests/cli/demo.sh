@@ -26,7 +26,7 @@ table() {
 table 0.364 0.05 0.596 0.058
 says out 'By the first classifier the public prompt alone is ahead, by 0\.232 with an error of 0\.077\.'
 says out 'By the other classifier no difference shows: 0, with an error of 0\.071\.'
-says out 'This run took 120 seconds\. .*of 1 billion about 16 minutes .*8\.1 times.* 8 billion about 2\.0 hours, 60 times'
+says out 'This run took 120 seconds\. .*of 1 billion would take about 16 minutes .*8\.1 times.* 8 billion would take about 2\.0 hours, 60 times'
 table 0.596 0.05 0.364 0.058
 says out 'By the first classifier these texts are ahead, by 0\.232 with an error of 0\.077\.'
 table 0.5 0.05 0.39 0.058

@@ -3,7 +3,7 @@
 # Tests the pages for users: README.md, docs/ and what they lead to. It runs each command of a page, one after the other, in a folder with
 # the files that the page names, with a tiny model; at night the tutorial has the real one. It fails if a command fails, or if what it
 # says lacks a line of the block that follows it. It fails, too, if a page names a verb, option or target that is not there, if a link
-# leads nowhere, if sentences are long (tests/prose.py says what counts), or if README.md has more than 90 lines.
+# leads nowhere, if sentences are long, in a page, a help or a message (tests/prose.py says what counts), or if README.md has more than 90 lines.
 # usage: docs.sh [PAGE...]: those pages alone, as docs/SERVER.md
 root=$(dirname "$(realpath "$0")")/../..
 pages=("$@")
@@ -11,8 +11,9 @@ pages=("$@")
 . "$root/tests/cli/check.bash"
 public=(README.md SECURITY.md CHANGELOG.md "$root"/docs/*.md) others=(dp/PRIVACY.md ARCHITECTURE.md CONTRIBUTING.md "$root"/bench/*.md)
 public=("${public[@]#"$root/"}") others=("${others[@]#"$root/"}")
-#"$root/tests/prose.py" "$root" "${public[@]}" "${others[@]}" || fail "a page is hard to read, or a link leads nowhere"
-#"$root/tests/prose.py" --help-of "$CUTTLE" || fail "a help is hard to read"
+"$root/tests/prose.py" "$root" "${public[@]}" "${others[@]}" || fail "a page is hard to read, or a link leads nowhere"
+"$root/tests/prose.py" --help-of "$CUTTLE" || fail "a help is hard to read"
+"$root/tests/prose.py" --literals "$root" || fail "a message is hard to read"
 "$root/tests/pages.py" words "$CUTTLE" "$root" "${public[@]}" || fail "a page names what is not there"
 [ "$(wc -l <"$root/README.md")" -le 90 ] || fail "README.md has $(wc -l <"$root/README.md") lines"
 

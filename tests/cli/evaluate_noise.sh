@@ -38,7 +38,7 @@ cp a.jsonl beside.jsonl
 echo '{"note":"NOT PRIVATE"}' >beside.receipt.json
 for file in bare beside; do
 	refused 4 evaluate -i b.jsonl -i $file.jsonl --against real.jsonl --private -e 1 --ledger l.db --dataset d -q -o e.md
-	says err "$file\.jsonl, or the receipt beside it, says NOT PRIVATE, and with -e the table may be published: leave out -e"
+	says err "$file\.jsonl, or the receipt beside it, says NOT PRIVATE, and with -e the table may be published\. Leave out -e"
 	[ "$(spent)" = 'rho 0' ] || fail "a refused evaluation was charged: $(spent)"
 	[ ! -e e.md ] || fail 'a refused evaluation wrote'
 done
@@ -64,14 +64,14 @@ refused 4 evaluate -i a.jsonl --against none.jsonl --private -e 1 --ledger l.db 
 # ---- the table -----------------------------------------------------------------------------------
 for form in md json csv; do
 	exits 0 "${runs[@]}" -e 0.1 --ledger l.db --dataset d -o t.$form
-	says err '^Of the references, 60 records, only noisy answers are in this table: \(epsilon, delta\)-DP with epsilon = 0\.1 and delta = 1e-06, '
+	says err '^Of the references, 60 records, only noisy answers are in this table\. They are \(epsilon, delta\)-DP with epsilon = 0\.1 and delta = 1e-06, '
 	grep -q PRIVATE t.$form err && fail "a public table is stamped"
 	[ "$(stat -c %a t.$form)" = 644 ] || fail "mode $(stat -c %a t.$form)"
 	nothing_left t.$form
 	[ ! -e t.$form.features ] || fail "left: t.$form.features"
 done
-says t.md '^Of the references, 60 records, only noisy answers are in this table: '
-says t.md '^Left out, since the references are asked nothing else: '
+says t.md '^Of the references, 60 records, only noisy answers are in this table\. They are '
+says t.md '^The references are asked nothing else\. So these are left out: '
 grep -q 'real against real |' t.md && fail "a number of the references alone"
 says t.json '"private": false,$'
 says t.json '"epsilon": 0\.(1|09999[0-9]*),$'

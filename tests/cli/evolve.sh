@@ -27,7 +27,7 @@ refused 2 "${small[@]}" -o o.jsonl -e 1 --ledger l.db --dataset d -q --unit-key 
 refused 2 "${small[@]}" -o o.jsonl -e 0.00001 -q
 refused 2 "${small[@]}" -o o.jsonl -e 1 -q -N 2 --variations 1 --neighbours 3
 refused 2 evolve -i recs.jsonl -n 300 -o o.jsonl -e 1 -q
-says err 'lower -n, or raise --ctx-size$'
+says err 'Lower -n, or raise --ctx-size$'
 echo 'say it again' >again
 refused 2 "${small[@]}" -o o.jsonl -e 1 -q --prompt-variation again
 says err 'must hold \{text\} exactly once'

@@ -75,12 +75,19 @@ edits_noticed m.receipt.json <<-'END'
 	s/Post-processing/Pre-processing/
 	s/"kept": 30/"kept": 29/
 	s/"private": true/"private": false/
+	s/"epsilon": 4/"epsilon": 3/
+	s/"delta": [0-9.e-]*/"delta": 1e-9/
+	s/"unit_key": null/"unit_key": "who"/
+	s/at most e^[0-9.]*/at most e^0.1/g
 	s/"mechanism": "expand"/"mechanism": "words"/
 END
-for edit in 's/"epsilon": 4/"epsilon": 3/' 's/"unit_weight": 1/"unit_weight": 2/'; do
-	sed "$edit" m.receipt.json >edited.json
-	refused 7 receipt verify edited.json --parent o.receipt.json
-done
+sed 's/"epsilon": 4/"epsilon": 3/' m.receipt.json >edited.json
+refused 7 receipt verify edited.json
+says err "its parent's sentence does not follow from epsilon, delta and unit_key"
+# What its parent's sentence does not say only the parent shows.
+sed 's/"unit_weight": 1/"unit_weight": 2/' m.receipt.json >edited.json
+exits 0 receipt verify edited.json
+refused 7 receipt verify edited.json --parent o.receipt.json
 refused 7 receipt verify o.receipt.json --parent o.receipt.json
 says err 'expanded no other output'
 

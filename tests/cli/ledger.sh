@@ -354,12 +354,18 @@ says out '^  - That no trace was written.* nothing that was given shows it'
 exits 0 receipt verify b.receipt.json --key "$public"
 grep -q 'no trace was written' out && fail "a signer's word is doubted"
 # The words of earlier receipts still stand, and no others do.
-sed -E 's/(together, )(the probability .*) (without any one record)(, plus .* round)\. Even odds .* but for delta\./\1they would have concluded nearly as well \3: \2 without\4./' \
+sed -E 's/Guarantee for (all .* together): any event (.*) times the probability it has (without any one record)(, plus delta = [^ ]*)\. The same holds (the other way round)\. An event [^.]*\./Guarantee: whatever anyone concludes from \1, the probability of any event \2 times what it would be \3\4, and \5./; s/event has at most/event is at most/' \
 	stripped.json >former.json
-cmp -s former.json stripped.json && fail "the sentence is worded otherwise"
-exits 0 receipt verify former.json
-sed 's/nearly as well/as well/' former.json >edited.json
-refused 7 receipt verify edited.json
+sed -E 's/(together, )(the probability .*) (without any one record)(, plus .* round)\. Even odds .* but for delta\./\1they would have concluded nearly as well \3: \2 without\4./' \
+	former.json >oldest.json
+for words in stripped:former:'any one record/any record' former:oldest:'and the other/and other' oldest:stripped:'nearly as well/as well'; do
+	IFS=: read -r one other edit <<<"$words"
+	cmp -s "$one.json" "$other.json" && fail "the sentence is worded otherwise: $one"
+	exits 0 receipt verify "$one.json"
+	sed "s/$edit/" "$one.json" >edited.json
+	cmp -s "$one.json" edited.json && fail "$one.json has no $edit"
+	refused 7 receipt verify edited.json
+done
 sed "s/$public/$(cat other.pub)/" b.receipt.json >edited.json
 refused 7 receipt verify edited.json
 refused 7 receipt verify edited.json --key other.pub
@@ -432,6 +438,9 @@ done <<-'END'
 END
 # A receipt of the first format had other members.
 sed '/"receipt"/d; /"date"/d; /"dataset"/d' stripped.json >edited.json
+refused 4 receipt verify edited.json
+says err 'edited.json: this is no receipt of cuttle: its format is not named'
+sed 's/"receipt": [0-9]*/"receipt": 1/; /"date"/d; /"dataset"/d' stripped.json >edited.json
 refused 4 receipt verify edited.json
 version=$("$CUTTLE" --version)
 says err "another cuttle, in another format .version ${version#cuttle }; .*use that one"

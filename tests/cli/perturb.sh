@@ -34,11 +34,18 @@ says out 'A whole text of n words: n times 6. The number of words is public.'
 says out.receipt.json '"epsilon_text": null'
 # Where the number of words is public none becomes none; earlier receipts say it otherwise, and hold.
 says out.receipt.json '"adjacency": "one word of a record becomes any other word; how many there are is public"'
-sed 's/any other word; how many there are is public/any other word, or none/' out.receipt.json >former.json
-exits 0 receipt verify former.json
-sed 's/; how many there are is public//' out.receipt.json >former.json
-refused 7 receipt verify former.json
-rm former.json
+sed -E 's/(Guarantee per word: )any event has (at most )(.*) times the probability .* this factor\. That is ([0-9.]*-local differential privacy), and exact\./\1whoever sees the perturbed texts and already knows every other word can change the odds between any two words at one place by \2a factor \3 (\4, exact)./' \
+	out.receipt.json >former.json
+sed 's/any other word; how many there are is public/any other word, or none/' former.json >oldest.json
+for words in out.receipt former oldest; do
+	exits 0 receipt verify $words.json
+	sed 's/; how many there are is public//; s/, or none//' $words.json >edited.json
+	refused 7 receipt verify edited.json
+done
+# The oldest adjacency does not go with today's sentence.
+sed 's/any other word; how many there are is public/any other word, or none/' out.receipt.json >edited.json
+refused 7 receipt verify edited.json
+rm former.json oldest.json edited.json
 nothing_left out
 exits 0 "${run[@]}"
 says err 'out.jsonl is already complete'
@@ -66,7 +73,7 @@ s/"keep_numbers": false/"keep_numbers": true/
 s/"record_words": 5/"record_words": 4/
 s/"records": 4/"records": 0/
 s/"id_field": null/"id_field": "id"/
-s/the number of words is hidden/nothing is hidden/
+s/The number of words is hidden/Nothing is hidden/
 s/"private": true/"private": false/
 s/"adjacency": "a record/"adjacency": "a word/
 s/"ledger": null/"ledger": {}/

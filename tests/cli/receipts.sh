@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests that a receipt of any kind is read strictly. gen_edits makes each member of it missing, null, of another type, negative, empty or far
 # too long, one at a time. It fails if receipt verify's checks accept one of these, crash, or refuse a receipt as it was written; or if receipt
-# verify has no words for one.
+# verify has no words for one. Receipts in the words before today's (tests/golden/receipts-0.2.0.tar.gz) are read as strictly.
+golden=$(dirname "$(realpath "$0")")/../golden
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
 need_tiny finite
@@ -51,9 +52,12 @@ exits 0 sanitize -i docs.jsonl -n 6 --template continue -q -o swept.jsonl --leav
 exits 0 perturb --words w.cw -i refs.jsonl -k 3 -q -o words.jsonl
 exits 0 evolve -n 12 --seed 3 -i refs.jsonl -o evolved.jsonl -e 1 -N 4 --variations 2 --generations 1 -q
 exits 0 expand -i categories.jsonl -o more.jsonl -N 3 -q
-"$edits" ./*.receipt.json >out || fail "edits are not noticed: $(cat out)"
-receipts=(./*.receipt.json)
-[ ${#receipts[@]} = 21 ] || fail "receipts: ${receipts[*]}"
+mkdir former && tar -xzf "$golden/receipts-0.2.0.tar.gz" -C former || exit 1
+grep -qE '"guarantee": "(Post-processing.*)?Guarantee[^:]*: (whatever|whoever)' ./*.receipt.json && fail "today's words are former ones"
+receipts=(./*.receipt.json) former=(former/*.receipt.json)
+[ "${#receipts[@]} ${#former[@]}" = '21 27' ] || fail "receipts: ${receipts[*]} ${former[*]}"
+receipts+=("${former[@]}")
+"$edits" "${receipts[@]}" >out || fail "edits are not noticed: $(cat out)"
 for receipt in "${receipts[@]}"; do
 	"$CUTTLE" receipt verify "$receipt" >out 2>err
 	code=$?

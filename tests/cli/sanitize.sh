@@ -30,13 +30,20 @@ says out 'plus delta = 1e-05'
 says out.receipt.json '"mechanism": "dp-fusion"'
 # The words of earlier receipts still stand.
 former_words() { # RECEIPT FILE
-	sed -E 's/(all marks \([^)]*\), )(the probability .* would be )with these marks blank/\1they would have concluded nearly as well with these marks blank: \2then/' "$1" >"$2"
+	sed -E 's/Guarantee per document: any event has (at most .* times) the probability it has with all marks blank(, plus delta = [^ ]*)\. The same .* factor is at most (.*), plus delta\. Groups of marks: ([^.]*)\./Guarantee, per document: whatever anyone concludes from the output who knows everything in the document but the contents of all marks (\4), the probability of any event is \1 what it would be with these marks blank\2, and the other way round. With other contents in place of these: \3 times, plus delta./
+		s/(say, by [a-z ]*)\. This choice is seen in the public part, and may tell contents\. It is not/\1: this choice is seen in the public part, it may tell contents, and it is not/' "$1" >"$2"
+}
+oldest_words() { # RECEIPT FILE
+	former_words "$1" "$2"
+	sed -Ei 's/(all marks \([^)]*\), )(the probability .* would be )with these marks blank/\1they would have concluded nearly as well with these marks blank: \2then/; s/ An epsilon this large promises little\.//' "$2"
 }
 former_words out.receipt.json former.json
+oldest_words out.receipt.json oldest.json
+[ "$(grep -l 'nearly as well' ./*.json)" = ./oldest.json ] || fail "the sentence is worded otherwise"
 cmp -s former.json out.receipt.json && fail "the sentence is worded otherwise"
-sed -i 's/ An epsilon this large promises little\.//' former.json
 exits 0 receipt verify former.json
-rm former.json
+exits 0 receipt verify oldest.json
+rm former.json oldest.json
 nothing_left out
 exits 0 "${run[@]}" -e 4
 says err 'out.jsonl is already complete'
@@ -374,7 +381,7 @@ alike "a content that stands in two groups, swept"
 says one/groups '"groups":2\}'
 says one/receipt '"epsilon": 8\.0,'
 says one/receipt '"marks_chosen": "by the sweep"'
-says one/receipt 'chosen by what they say, by the sweep: this choice is seen .* it is not covered, so no ceiling of guessing is stated'
+says one/receipt 'chosen by what they say, by the sweep\. This choice is seen .* It is not covered, so no ceiling of guessing is stated'
 says one/promise 'Secrecy of which words are marked: they were chosen by what they say, by the sweep'
 grep -q '"loss_spent":0,' one/shown && fail "two groups are charged nothing: $(cat one/shown)"
 # one of a list is tagged, and the sweep takes it out of the list: the receipt states no ceiling, and does without a sweep.
@@ -401,6 +408,8 @@ sed 's/"sweep": false/"sweep": true/' out.receipt.json >edited.json
 refused 7 receipt verify edited.json --output out.jsonl
 says err 'does not say that the sweep chose marks'
 former_words edited.json old.json
+refused 7 receipt verify old.json --output out.jsonl
+oldest_words edited.json old.json
 exits 0 receipt verify old.json --output out.jsonl
 says out 'A ceiling of guessing, .*: an older cuttle wrote this'
 exits 0 receipt verify out.receipt.json --output out.jsonl

@@ -80,7 +80,7 @@ exits 0 shard open "${run[@]}" "${counted[@]}" -o RUN --shards 2 --sign officer
 entries() { "$CUTTLE" ledger history --ledger spent.db --dataset notes | grep -c "$1"; }
 [[ $(entries reserve) = 1 && $(entries draw) = 1 ]] || fail "not charged once, or not marked as drawn: $("$CUTTLE" ledger history --ledger spent.db --dataset notes)"
 refused 2 shard open "${run[@]}" "${counted[@]}" -o RUN --shards 3
-says err 'of 2 shards; name another folder, or give the options it was opened with$'
+says err 'of 2 shards\. Name another folder, or give the options it was opened with$'
 refused 2 shard open "${run[@]}" "${counted[@]}" -o RUN --shards 2 -k 7
 refused 3 shard open "${run[@]}" "${counted[@]}" -e 6.9 -o other.run --shards 2
 [ ! -e other.run ] || fail "a run that nobody can pay left a folder"

@@ -168,7 +168,7 @@ static void what_is_off_is_not_named(void **state) {
 			assert_int_equal(json_object_get(root, keys[i]) != NULL, all);
 		assert_int_equal(json_object_get(root, "texts") != NULL, !all);
 		assert_int_equal(strstr(json_string_value(json_object_get(root, "guarantee")),
-		                        "all texts of 5 batches") != NULL,
+		                        "for all 5 batches together") != NULL,
 		                 all);
 		json_decref(root);
 	}
@@ -243,12 +243,22 @@ static void words_make_no_other_command(void **state) {
 	                                        .insecure_seed = UINT64_MAX};
 	char sentence[RECEIPT_SENTENCE], one[HASH_TEXT], other[HASH_TEXT];
 	assert_true(receipt_fingerprint(&receipt, &command, one));
-	receipt.former_words = true;
-	receipt_sentence(&receipt, NULL, sentence);
-	assert_non_null(strstr(sentence, "they would have concluded nearly as well without any one "
-	                                 "record: the probability of any event is at most e^3"));
-	assert_true(receipt_fingerprint(&receipt, &command, other));
-	assert_string_equal(one, other);
+	static const char *const says[] = {
+	    [RECEIPT_NOW] = ": any event has at most e^3 = 20.09 times the probability",
+	    [RECEIPT_FORMER] =
+	        "together, the probability of any event is at most e^3 = 20.09 times",
+	    [RECEIPT_OLDEST] = "they would have concluded nearly as well without any one record: "
+	                       "the probability of any event is at most e^3 = 20.09 times"};
+	for (receipt.wording = RECEIPT_NOW; receipt.wording <= RECEIPT_OLDEST; receipt.wording++) {
+		receipt_sentence(&receipt, NULL, sentence);
+		for (size_t i = 0; i <= RECEIPT_OLDEST; i++)
+			assert_true((strstr(sentence, says[i]) != NULL) == (i == receipt.wording));
+		assert_true(receipt_fingerprint(&receipt, &command, other));
+		assert_string_equal(one, other);
+	}
+	// What it has been since 0.1.0: a run that was begun then goes on.
+	assert_string_equal(one,
+	                    "22fa7b6632deeb00f02a35652ad881103f56927c5d0ebafda5b9c282dc90944f");
 }
 
 static void the_sentence_rounds_up(void **state) {
@@ -257,8 +267,11 @@ static void the_sentence_rounds_up(void **state) {
 	char sentence[RECEIPT_SENTENCE];
 	receipt_sentence(&receipt, NULL, sentence);
 	assert_non_null(strstr(sentence, "(epsilon = 3, delta = 1e-06)-differential privacy"));
-	assert_non_null(strstr(sentence, "at most e^3 = 20.09 times what it would be without any "
-	                                 "one record, plus delta = 1e-06, and the other way"));
+	assert_non_null(strstr(sentence,
+	                       "Guarantee for all 5 texts together: any event has at most "
+	                       "e^3 = 20.09 times the probability it has without any one "
+	                       "record, plus delta = 1e-06. The same holds the other way "
+	                       "round. An event is "));
 	assert_non_null(strstr(sentence, "Even odds become at most 20.09 to 1, but for delta. "));
 	assert_null(strstr(sentence, "promises little"));
 	for (int large = 0; large < 2; large++) {
@@ -267,7 +280,6 @@ static void the_sentence_rounds_up(void **state) {
 		assert_non_null(strstr(sentence, large ? " at most e^300 to 1, but"
 		                                       : " at most 36316 to 1, but"));
 		assert_non_null(strstr(sentence, " An epsilon this large promises little."));
-		assert_null(strstr(sentence, RECEIPT_FORMER_WORDS));
 	}
 	receipt.guarantee.epsilon = 3.00001;
 	receipt_sentence(&receipt, NULL, sentence);
@@ -275,6 +287,16 @@ static void the_sentence_rounds_up(void **state) {
 	receipt.guarantee.delta = nextafter(1e-6, 1);
 	receipt_sentence(&receipt, NULL, sentence);
 	assert_non_null(strstr(sentence, ", delta = 1.00001e-06)-differential privacy"));
+	// Six digits would round this epsilon down, as earlier words did.
+	struct receipt method = receipt;
+	method.guarantee.method = CUTTLE_DP_PROMPT;
+	method.guarantee.claim = (struct cuttle_method_claim){
+	    .epsilon_pair = 1234.5643, .units = 2, .epsilon_worst = NAN};
+	receipt_sentence(&method, NULL, sentence);
+	assert_non_null(strstr(sentence, "epsilon is 1234.5643 a token, 2469.1286 the text: no"));
+	method.wording = RECEIPT_FORMER;
+	receipt_sentence(&method, NULL, sentence);
+	assert_non_null(strstr(sentence, "epsilon is 1234.56 a token, 2469.13 the text: no"));
 	// The sentence is that of the accountant asked for; one that has no number is null in the
 	// document.
 	receipt.guarantee.accountant = CUTTLE_EXACT;
@@ -574,7 +596,7 @@ static void edits_are_seen(void **state) {
 	} edits[] = {
 	    {"replace one reference by null", "replace one reference by any other", "adjacency"},
 	    {"\"unit\": \"one record", "\"unit\": \"one token", "its unit "},
-	    {"would be without", "would be within", "guarantee"},
+	    {"it has without", "it has within", "guarantee"},
 	    {"delta = 1e-06)", "delta = 1e-09)", "guarantee"},
 	    {"\"clip\": 0.228271484375", "\"clip\": 0.22827148437500003", "clip"},
 	    {"\"clip_fixed\": 935", "\"clip_fixed\": 934", "follow"},
@@ -597,7 +619,7 @@ static void edits_are_seen(void **state) {
 	    {"\"receipt\": 2", "\"receipt\": 1", "another cuttle"},
 	    {"\"version\": \"0", "\"version\": \"x",
 	     "another cuttle, in another format (version ;"},
-	    {"  \"receipt\": 2,\n", "", "another cuttle"},
+	    {"  \"receipt\": 2,\n", "", "this is no receipt of cuttle"},
 	};
 	struct cuttle_error error;
 	struct receipt receipt = consistent();

@@ -184,14 +184,14 @@ static void costs_are_those_of_the_caps(void **state) {
 	const double charge = sanitize_receipt_charge(&receipt);
 	assert_true(charge >= 9 && charge < 9.00001);
 	sanitize_receipt_sentence(&receipt, sentence);
-	assert_non_null(strstr(sentence, "but the contents of the marks of one group (T0; T1; T2; "
-	                                 "T3; T4; T5; T6; T7), "));
+	assert_non_null(strstr(sentence, "Groups of marks: T0; T1; T2; T3; T4; T5; T6; T7. "));
 	// exp(6.6514) = 773.9, and all is rounded up.
 	assert_non_null(strstr(
-	    sentence, "at most e^6.6514 = 774 times what it would be with these marks blank, plus "
-	              "delta = 0.001, and the other way round"));
-	assert_non_null(strstr(sentence, "All groups together: e^14.5215, exchanged e^45.474, plus "
-	                                 "delta."));
+	    sentence, "at most e^6.6514 = 774 times the probability it has with the marks of any "
+	              "one group blank, plus delta = 0.001. The same holds the other way round. "));
+	assert_non_null(strstr(sentence, " With the marks of all groups blank it is at most "
+	                                 "e^14.5215, and with other contents in all of them "
+	                                 "e^45.474, plus delta."));
 	assert_non_null(strstr(sentence, "the true one: at most "));
 	assert_null(strstr(sentence, "promises little"));
 	// The m that costs most is charged, and promised: fewer groups cost one of them more.
@@ -209,8 +209,8 @@ static void costs_are_those_of_the_caps(void **state) {
 	sanitize_receipt_worst(&receipt, &one, &all);
 	assert_true(one.epsilon == all.epsilon && one.epsilon_exchange == all.epsilon_exchange);
 	sanitize_receipt_sentence(&receipt, sentence);
-	assert_non_null(strstr(sentence, "but the contents of all marks (T0; "));
-	assert_null(strstr(sentence, "All groups together"));
+	assert_non_null(strstr(sentence, "it has with all marks blank, plus"));
+	assert_null(strstr(sentence, "all groups"));
 	// Out of range.
 	caps[2][3] = 701;
 	assert_int_equal(sanitize_receipt_cost(&receipt, caps, NULL), CUTTLE_USAGE);
@@ -224,13 +224,14 @@ static void sentences_promise_no_more(void **state) {
 	char sentence[REWRITE_SENTENCE];
 	struct sanitize_receipt receipt = sample(CUTTLE_MIX_AVERAGE, &groups);
 	sanitize_receipt_sentence(&receipt, sentence);
-	assert_non_null(strstr(sentence, "(NAMES; DATE; CITY)"));
+	assert_non_null(strstr(sentence, "Groups of marks: NAMES; DATE; CITY."));
+	assert_non_null(strstr(sentence, "all groups"));
 	assert_non_null(strstr(sentence, "Not covered: text outside marks; "));
 	// Nothing is said of all groups where no document has two.
 	receipt.marked[1] += receipt.marked[3];
 	receipt.marked[3] = 0;
 	sanitize_receipt_sentence(&receipt, sentence);
-	assert_null(strstr(sentence, "All groups together"));
+	assert_null(strstr(sentence, "all groups"));
 	receipt.marked[0] += receipt.marked[1];
 	receipt.marked[1] = 0;
 	assert_true(sanitize_receipt_charge(&receipt) == 0);
@@ -284,7 +285,7 @@ static void choices_are_told(void **state) {
 			}
 		} else {
 			char words[64];
-			(void)snprintf(words, sizeof words, "chosen by what they say, %s: ", told);
+			(void)snprintf(words, sizeof words, "chosen by what they say, %s. ", told);
 			assert_string_equal(told, REWRITE_CHOSEN[receipt.chosen]);
 			assert_non_null(strstr(sentence, words));
 			assert_non_null(
@@ -308,8 +309,12 @@ static void choices_are_told(void **state) {
 		else if (chosen) expect_right(&receipt);
 		else expect_wrong(&receipt, "does not say that the sweep chose marks");
 		// An older cuttle did not know that it has to say so.
-		receipt.former_words = true;
-		if (!receipt.chosen) expect_right(&receipt);
+		for (receipt.wording = RECEIPT_NOW; receipt.wording <= RECEIPT_OLDEST;
+		     receipt.wording++)
+			if (receipt.chosen) expect_wrong(&receipt, "its sweep contradicts");
+			else if (chosen || receipt.wording == RECEIPT_OLDEST)
+				expect_right(&receipt);
+			else expect_wrong(&receipt, "does not say that the sweep chose marks");
 	}
 	struct sanitize_receipt receipt = sample(CUTTLE_MIX_ALL, &groups);
 	json_t *root = document_of(&receipt);
@@ -710,7 +715,8 @@ static void foreign_files(void **state) {
 		if (i == 1) (void)json_object_del(root, "receipt");
 		if (i == 2) (void)json_object_set_new(root, "version", json_string("one"));
 		assert_int_equal(judge(root, &error), CUTTLE_INPUT);
-		assert_non_null(strstr(error.message, "another cuttle"));
+		assert_non_null(strstr(error.message,
+		                       i == 1 ? "this is no receipt of cuttle" : "another cuttle"));
 		json_decref(root);
 	}
 	// Too many of everything.

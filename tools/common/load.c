@@ -51,7 +51,7 @@ void load_warn(const char *verb, double share) {
 	if (!(share >= NOTICEABLE)) return;
 	fprintf(stderr,
 	        "cuttle %s: warning: others took %.0f %% of this machine's processor time during "
-	        "the measurement, so it is slower than it could be; measure again when the machine "
-	        "is idle\n",
+	        "the measurement. So it is slower than it could be: measure again when the "
+	        "machine is idle\n",
 	        verb, share * 100);
 }

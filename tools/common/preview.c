@@ -36,12 +36,12 @@ static void print_parts(const struct setup *setup, bool weighed) {
 		       unit->key, unit->weight);
 	else if (unit->key && weighed)
 		printf("unit          everybody with one value of %s: all records of the most "
-		       "frequent one cost %" PRIu64 " times the rho of one; who has how many is "
+		       "frequent one cost %" PRIu64 " times the rho of one. Who has how many is "
 		       "public\n",
 		       unit->key, unit->weight);
 	else if (unit->key)
 		printf("unit          everybody with one value of %s: with -i this says what the "
-		       "most frequent one costs; below it is one record\n",
+		       "most frequent one costs. Below it is one record\n",
 		       unit->key);
 }
 
@@ -57,11 +57,10 @@ static void print_lots(const struct setup *setup) {
 		                                 : " at most, in each category by this share");
 	}
 	if (!setup->lots.count && setup->lots.batches > 0)
-		printf(
-		    "lots          none: the records make %" PRIu64
-		    " batches; --lots on works for any number of texts up to that, and auto takes "
-		    "them for half of it or fewer, where they buy a tenth of the clip\n",
-		    setup->lots.batches);
+		printf("lots          none: the records make %" PRIu64 " batches. --lots on works "
+		       "for any number of texts up to that. auto takes them for half of it or "
+		       "fewer, where they buy a tenth of the clip\n",
+		       setup->lots.batches);
 	if (setup->lots.count)
 		printf("rows          %" PRIu32 " references per text on average, at most %" PRIu32
 		       "\nif known      epsilon %.10g at delta %g against who knows a record's "
@@ -98,7 +97,7 @@ static void print_rounds(const struct setup *setup) {
 	if (setup->drawn.count)
 		printf(
 		    "rounds        2: a tenth of the texts of each category with 8 or more, then "
-		    "the others, which show up to %zu of them among %zu examples\n",
+		    "the others. These show up to %zu of the tenth among %zu examples\n",
 		    setup->drawn.count, setup->drawn.places);
 }
 

@@ -188,7 +188,7 @@ static void warn_of_guesses(const struct verb *verb, const struct cuttle_model *
 	if (strcmp(info.tokenizer, "gpt2/default") != 0) return;
 	fprintf(stderr,
 	        "cuttle %s: warning: the model file does not say how its tokenizer splits text "
-	        "(tokenizer.ggml.pre); the guess may be wrong and the texts poor: convert the "
+	        "(tokenizer.ggml.pre). The guess may be wrong and the texts poor: convert the "
 	        "model again\n",
 	        verb->name);
 }

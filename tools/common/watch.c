@@ -104,7 +104,7 @@ void watch_formulas(uint64_t lines) {
 		fprintf(stderr,
 		        "Warning: %" PRIu64
 		        " lines have a cell that begins with =, +, -, @, a tab or a carriage "
-		        "return: a spreadsheet takes it for a formula. Import the columns as text, "
-		        "or write JSONL.\n",
+		        "return. A spreadsheet takes it for a formula. Import the columns as "
+		        "text, or write JSONL.\n",
 		        lines);
 }

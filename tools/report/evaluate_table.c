@@ -24,9 +24,10 @@ void evaluate_sentence(const struct evaluation *evaluation, const struct evaluat
                        char sentence[EVALUATE_SENTENCE]) {
 	const struct evaluate_asked *asked = facts->asked;
 	(void)snprintf(sentence, EVALUATE_SENTENCE,
-	               "%sOf the references, %zu records, only noisy answers are in this table: "
-	               "(epsilon, delta)-DP with epsilon = %.6g and delta = %.6g, rho = %.6g of "
-	               "zCDP, where one record becomes null. What the runs cost comes on top.",
+	               "%sOf the references, %zu records, only noisy answers are in this table. "
+	               "They are (epsilon, delta)-DP with epsilon = %.6g and delta = %.6g, where "
+	               "one record becomes null. In zCDP rho is %.6g. What the runs cost comes "
+	               "on top.",
 	               asked->seeded ? "NOT PRIVATE: the noise is drawn from a chosen seed, so the "
 	                               "answers are a function of the references. With secret "
 	                               "noise the following would hold. "
@@ -70,9 +71,9 @@ static bool print_learnt(FILE *file, const struct evaluation *e, const struct ev
 	                 (x.value * (1 - x.value) + y.value * (1 - y.value)) / (double)e->tested,
 	             error = 2 * sqrt(x.error * x.error + y.error * y.error + chance);
 	fprintf(file,
-	        "%sTaught by %zu texts of %s a classifier is right about %.0f %% of %zu real ones, "
-	        "taught by %zu real ones about %.0f %%; always the commonest label is right about "
-	        "%.0f %%.%s%s",
+	        "%sTaught by %zu texts of %s a classifier is right about %.0f %% of %zu real "
+	        "ones. Taught by %zu real ones it is right about %.0f %%. Always the commonest "
+	        "label is right about %.0f %%.%s%s",
 	        before, run->texts, slash ? slash + 1 : name, 100 * x.value, e->tested, real->texts,
 	        100 * y.value, 100 * e->commonest,
 	        fabs(x.value - y.value) < error
@@ -417,8 +418,9 @@ static void print_markdown(FILE *file, const struct evaluation *e,
 	for (size_t i = 0; i < e->row_count; i++) print_learnt(file, e, &e->rows[i], "\n", "\n");
 	print_order(file, e);
 	if (is_asked(facts))
-		fputs("\nLeft out, since the references are asked nothing else: real against real, "
-		      "deviations over seeds, distances of perplexity and of lengths.\n",
+		fputs("\nThe references are asked nothing else. So these are left out: real "
+		      "against real, deviations over seeds, distances of perplexity and of "
+		      "lengths.\n",
 		      file);
 	if (facts->stamp) fprintf(file, "\n**%s**\n", facts->stamp);
 }

@@ -298,9 +298,8 @@ static void write_budgets(FILE *file, const struct report *report) {
 	for (size_t i = 0; i < report->evaluation_count; i++)
 		write_asked(file, &report->evaluations[i]);
 	if (!report->budget_count)
-		fputs("<p>No ledger was given (--ledger): what other runs over the same records "
-		      "cost is "
-		      "not known here, and adds to the above.</p>\n",
+		fputs("<p>No ledger was given (--ledger). What other runs over the same records "
+		      "cost is not known here, and adds to the above.</p>\n",
 		      file);
 	for (size_t i = 0; i < report->budget_count; i++) {
 		const struct ledger_standing *standing = &report->budgets[i];
@@ -413,10 +412,9 @@ static void write_signatures(FILE *file, const struct report *report) {
 }
 
 static void write_checks(FILE *file, const struct report *report) {
-	fputs(
-	    "<h2>What was checked</h2>\n<p>Each receipt was made anew from what its run chose, and "
-	    "every member compared; one that does not hold is refused.</p>\n",
-	    file);
+	fputs("<h2>What was checked</h2>\n<p>Each receipt was made anew from what its run chose, "
+	      "and every member compared. One that does not hold is refused.</p>\n",
+	      file);
 	for (size_t i = 0; i < report->receipt_count; i++) {
 		const struct report_receipt *receipt = &report->receipts[i];
 		const struct promise_lines *about = &receipt->promise.about;

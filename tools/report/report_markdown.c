@@ -113,10 +113,9 @@ static void print_budgets(FILE *file, const struct report *report) {
 	char number[UNITS_NUMBER];
 	fputs("\n## Budget\n\n", file);
 	if (!report->budget_count)
-		fputs(
-		    "No ledger was given (--ledger): what other runs over the same records cost is "
-		    "not known here, and adds to the above.\n",
-		    file);
+		fputs("No ledger was given (--ledger). What other runs over the same records cost "
+		      "is not known here, and adds to the above.\n",
+		      file);
 	for (size_t i = 0; i < report->budget_count; i++) {
 		const struct ledger_standing *standing = &report->budgets[i];
 		fputs("- ", file);
@@ -159,10 +158,9 @@ static void print_audit_part(FILE *file, const struct report_audit *audit) {
 }
 
 static void print_checks(FILE *file, const struct report *report) {
-	fputs(
-	    "\n## Signature and checks\n\nEach receipt was made anew from what its run chose, and "
-	    "every member compared; one that does not hold is refused.\n",
-	    file);
+	fputs("\n## Signature and checks\n\nEach receipt was made anew from what its run chose, "
+	      "and every member compared. One that does not hold is refused.\n",
+	      file);
 	for (size_t i = 0; i < report->receipt_count; i++) {
 		const struct report_receipt *receipt = &report->receipts[i];
 		head_receipt(file, report, i);

@@ -159,8 +159,8 @@ static enum cuttle_status read_sets(struct evaluate_state *s) {
 		if (s->asked->unprotected && s->asked->delta > 0 && !r->seed)
 			return io_fail(s->error, CUTTLE_INPUT,
 			               "%s, or the receipt beside it, says NOT PRIVATE, and with "
-			               "-e the table may be published: leave out -e, so that it is "
-			               "stamped",
+			               "-e the table may be published. Leave out -e, so that it "
+			               "is stamped",
 			               file_shown(set->path));
 		if (r->lock) records_lock(set->records);
 	}
@@ -177,7 +177,7 @@ static enum cuttle_status check_meeting(struct evaluate_state *s, const struct t
 	if (status || !found) return status;
 	return io_fail(s->error, CUTTLE_INPUT,
 	               "a text of %s stands word for word in %s, too, so numbers would be too "
-	               "good; --equal-texts measures them all the same",
+	               "good. --equal-texts measures them all the same",
 	               file_shown(other->path), file_shown(one->path));
 }
 

@@ -247,7 +247,7 @@ static void explain_shards(struct telling *t) {
 		else
 			TELL_LIMIT(t,
 			           "This much against who saw what shard %" PRIu64
-			           " drew before it was lost: both together cost twice, as the "
+			           " drew before it was lost. Both together cost twice, as the "
 			           "ledger was charged.",
 			           shard);
 	}
@@ -289,9 +289,9 @@ static void explain_receipt(struct telling *t) {
 	explain_savings(t, &guarantee->savings, guarantee->gain);
 	if (receipt->places_of_rounds)
 		TELL_KEPT(t,
-		          "A tenth of the texts was written first; prompts of the others showed up "
-		          "to %u of them each, which costs nothing: they were drawn under the same "
-		          "promise.",
+		          "A tenth of the texts was written first. Prompts of the others showed "
+		          "up to %u of them each. This costs nothing, as they were drawn under "
+		          "the same promise.",
 		          (unsigned)receipt->places_of_rounds / 2);
 	explain_filters(t, &receipt->filters, &receipt->counts, "they were paid for, and ");
 	if (guarantee->claim.kind == CUTTLE_CLAIM_ORDER && !unit->key)
@@ -321,7 +321,7 @@ static void explain_receipt(struct telling *t) {
 		              "It holds private numbers; it may not leave with the texts.");
 	else if (!t->files->key)
 		TELL_LIMIT(t,
-		           "That no trace was written, whose private numbers nothing covers: the "
+		           "That no trace was written, whose private numbers nothing covers. The "
 		           "receipt says that none was, and nothing that was given shows it.");
 }
 
@@ -354,9 +354,9 @@ static void explain_rewriting(struct telling *t) {
 		           "%s, and the choice may tell contents. No ceiling of guessing holds.",
 		           REWRITE_CHOSEN[receipt->chosen]);
 	else if (receipt->sweep)
-		TELL_LIMIT(
-		    t, "A ceiling of guessing, or numbers of groups that do not depend on "
-		       "contents: an older cuttle wrote this, which let its sweep decide them.");
+		TELL_LIMIT(t,
+		           "A ceiling of guessing, or numbers of groups that do not depend on "
+		           "contents: an older cuttle wrote this. It let its sweep decide them.");
 	TELL_LIMIT(t, "This much for somebody who is in several documents, or in the marks of "
 	              "several groups: add their losses.");
 	TELL_LIMIT(t,
@@ -436,7 +436,7 @@ static void explain_evolution(struct telling *t) {
 	explain_unchecked(t, "");
 	TELL_KEPT(t, "%s", t->v->attested->sentence);
 	TELL_LIMIT(t, "Anything about several records of one person together, or about records "
-	              "that are exchanged for others: more than one becomes null then.");
+	              "that are exchanged for others. More than one becomes null then.");
 	TELL_LIMIT(t,
 	           "Anything about other runs over the same records: what they cost adds to "
 	           "this%s.",

@@ -98,7 +98,7 @@ static enum cuttle_status fail_infeasible(const struct dp_amin_integers *integer
 		used += snprintf(words + used, sizeof words - (size_t)used, "-B %u, ", near.batch);
 	return status_fail(error, CUTTLE_BUDGET,
 	                   "%u thresholds of -B %u and noise %g cost epsilon %.6g, and of %g "
-	                   "nothing is left for a clip; the nearest that do: %s%s-e above %.6g",
+	                   "nothing is left for a clip. The nearest that do: %s%s-e above %.6g",
 	                   integers->units, integers->batch, g->method_params.svt_noise, alone,
 	                   epsilon, words, used ? "or " : "", alone);
 }

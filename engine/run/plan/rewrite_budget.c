@@ -56,8 +56,8 @@ enum cuttle_status rewrite_choose_alpha(struct rewrite_terms *terms, double epsi
 	else if (!terms->alpha) terms->alpha = 2;
 	if (!given || rewrite_divergence(terms, epsilon, rows) > 0.0) return CUTTLE_OK;
 	return status_fail(error, CUTTLE_USAGE,
-	                   "no divergence is small enough for epsilon %g at delta %g and alpha %u; "
-	                   "ask for a larger epsilon or delta, or leave alpha away",
+	                   "no divergence is small enough for epsilon %g at delta %g and alpha "
+	                   "%u. Ask for a larger epsilon or delta, or leave alpha away",
 	                   epsilon, terms->delta, terms->alpha);
 }
 
