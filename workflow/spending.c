@@ -114,16 +114,16 @@ static enum cuttle_status reserve_run(struct ledger *ledger, struct spending *sp
 	return status;
 }
 
-static enum cuttle_status refuse_rolled_back(const struct spending *spending,
+static enum cuttle_status refuse_rolled_back(const struct spending *spending, const char *ending,
                                              const struct journal_mark *drawn,
                                              const struct journal_mark *is,
                                              struct cuttle_error *error) {
 	const int stem = (int)(strlen(spending->name_file) - strlen(".run"));
 	return io_fail(error, CUTTLE_LEDGER,
-	               SPENDING_OLDER ", or another: %.*s.journal has %llu bytes, and the ledger "
+	               SPENDING_OLDER ", or another: %.*s%s has %llu bytes, and the ledger "
 	                              "knows %llu; bring the newer one back, or remove it to draw "
 	                              "all texts anew, which is charged again",
-	               stem, spending->name_file, (unsigned long long)is->bytes,
+	               stem, spending->name_file, ending, (unsigned long long)is->bytes,
 	               (unsigned long long)drawn->bytes);
 }
 
@@ -144,7 +144,7 @@ static enum cuttle_status draw_on_from(struct ledger *ledger, struct spending *s
 	if (problem) return refuse_unreadable(problem, error);
 	if (begins.bytes != found->mark.bytes ||
 	    (begins.bytes && strcmp(begins.sha256, found->mark.sha256) != 0))
-		return refuse_rolled_back(spending, &found->mark, &mark, error);
+		return refuse_rolled_back(spending, journal->ending, &found->mark, &mark, error);
 	const enum cuttle_status status =
 	    ledger_draw(ledger, dataset, spending->run, &found->mark, &mark, error);
 	spending->told = mark;
@@ -162,11 +162,14 @@ static enum cuttle_status charge_run(struct ledger *ledger, struct spending *spe
 	if (!status && known) status = ledger_match(ledger, request, found, &same, error);
 	if (status) return status;
 	const bool drawn = found->state == LEDGER_DRAWN || found->state == LEDGER_CLOSED;
-	const bool stands = found->state == LEDGER_RESERVED || (drawn && resumed);
+	// An older version told the ledger of no first line. Then tokens may have been seen.
+	const bool holds = resumed && (!resumed->empty || found->mark.bytes > 0);
+	const bool stands = found->state == LEDGER_RESERVED || (drawn && holds);
 	if (!stands || !same) status = reserve_run(ledger, spending, request, found, error);
 	// The journal's tokens or counts were drawn, maybe under another name. So this charge
 	// counts as drawn at once, and can never be released.
-	if (!status && resumed && found->state != LEDGER_CLOSED) {
+	const bool begun = resumed && (!resumed->empty || found->state == LEDGER_DRAWN);
+	if (!status && begun && found->state != LEDGER_CLOSED) {
 		status = draw_on_from(ledger, spending, request->dataset, found, resumed, error);
 		spending->drawn = !status;
 	}
@@ -198,19 +201,7 @@ enum cuttle_status spending_reserve(struct spending *spending, const struct ledg
 	return CUTTLE_OK;
 }
 
-enum cuttle_status spending_draw(struct spending *spending, struct cuttle_error *error) {
-	struct ledger *ledger;
-	if (!spending->path || spending->drawn) return CUTTLE_OK;
-	enum cuttle_status status = ledger_open(spending->path, &ledger, error);
-	if (status) return status;
-	status = ledger_draw(ledger, spending->dataset.name, spending->run, &spending->told, NULL,
-	                     error);
-	ledger_close(&ledger);
-	spending->drawn = !status;
-	return status;
-}
-
-/* Tells the ledger how far the journal has come. */
+/* Tells the ledger how far the journal has come. Standard output has none. */
 static enum cuttle_status tell_mark(struct spending *spending,
                                     const struct spending_journal *journal,
                                     struct cuttle_error *error) {
@@ -220,10 +211,19 @@ static enum cuttle_status tell_mark(struct spending *spending,
 	if (problem) return refuse_unreadable(problem, error);
 	enum cuttle_status status = ledger_open(spending->path, &ledger, error);
 	if (status) return status;
-	status = ledger_draw(ledger, spending->dataset.name, spending->run, &spending->told, &mark,
-	                     error);
+	status = ledger_draw(ledger, spending->dataset.name, spending->run, &spending->told,
+	                     mark.bytes ? &mark : NULL, error);
 	ledger_close(&ledger);
 	if (!status) spending->told = mark;
+	return status;
+}
+
+enum cuttle_status spending_draw(struct spending *spending, const struct spending_journal *journal,
+                                 struct cuttle_error *error) {
+	if (!spending->path || spending->drawn) return CUTTLE_OK;
+	const enum cuttle_status status = tell_mark(spending, journal, error);
+	spending->drawn = !status;
+	spending->goes_on = !status && spending->told.bytes > 0;
 	return status;
 }
 

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -181,17 +182,17 @@ static void a_killed_run_is_put_back(void **state) {
 	begin_anew();
 	assert_int_equal(live_and_die(3, 0), CUTTLE_PARTIAL);
 	keep_files("three");
-	assert_int_equal(count_draws(), 1);
+	assert_int_equal(count_draws(), 2);
 	assert_int_equal(live_and_die(2, 0), CUTTLE_PARTIAL);
 	keep_files("five");
-	assert_int_equal(count_draws(), 3);
+	assert_int_equal(count_draws(), 4);
 	// From where it went on it has drawn before, so it does not go on from there again.
 	put_back("three");
 	refuses_older();
 	put_back("five");
 	assert_int_equal(live_and_die(1, 0), CUTTLE_PARTIAL);
 	keep_files("six");
-	assert_int_equal(count_draws(), 5);
+	assert_int_equal(count_draws(), 6);
 	put_back("three");
 	refuses_older();
 	put_back("five");
@@ -201,7 +202,7 @@ static void a_killed_run_is_put_back(void **state) {
 	put_back("six");
 	assert_int_equal(live_and_die(0, 0), CUTTLE_PARTIAL);
 	assert_int_equal(live_and_die(0, 0), CUTTLE_PARTIAL);
-	assert_int_equal(count_draws(), 5);
+	assert_int_equal(count_draws(), 6);
 	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
 	assert_int_equal(count_runs(), 1);
 }
@@ -285,19 +286,124 @@ static void a_lost_journal_is_charged_again(void **state) {
 	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
 	assert_int_equal(count_runs(), 2);
 	// A run that was killed had no time to tell how far it was.
-	static const char *const loses[] = {
-	    "rm %s.journal%s", ": >%s.journal%s", "rm %s.journal %s.journal.key",
-	    "truncate -s 60 %s.journal%s", "truncate -s 147 %s.journal%s"};
+	static const char *const loses[] = {"rm %s.journal%s", ": >%s.journal%s",
+	                                    "rm %s.journal %s.journal.key",
+	                                    "truncate -s 60 %s.journal%s"};
 	for (size_t i = 0; i < sizeof loses / sizeof *loses; i++) {
 		begin_anew();
 		assert_int_equal(live_and_die(3, 0), CUTTLE_PARTIAL);
-		assert_int_equal(count_draws(), 1);
+		assert_int_equal(count_draws(), 2);
 		assert_int_equal(shell(loses[i], out, i == 2 ? out : ""), 0);
 		const enum cuttle_status status = live(SIZE_MAX, 9, STOP);
 		if (status || count_runs() != 2)
 			fail_msg("%s: status %d, %d runs", loses[i], (int)status,
 			         (int)count_runs());
 	}
+}
+
+/* Opens a run, tells the ledger that it draws, and stops before its first token: killed, or for
+ * want of something. */
+static void begin_to_draw(enum ending ending) {
+	struct spending spending;
+	struct delivery delivery;
+	int status;
+	const pid_t child = ending == KILL ? fork() : 0;
+	if (child) {
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+		return;
+	}
+	assert_int_equal(open_at(out, &spending, &delivery), CUTTLE_OK);
+	assert_int_equal(delivery_draw(&delivery, &error), CUTTLE_OK);
+	if (ending == KILL) _exit(0);
+	delivery_close(&delivery);
+	spending_close(&spending);
+}
+
+/* The same, with a full disk under its first token. */
+static void draw_onto_a_full_disk(void) {
+	struct spending spending;
+	struct delivery delivery;
+	struct rlimit limit, less;
+	char path[80];
+	struct stat is;
+	assert_int_equal(open_at(out, &spending, &delivery), CUTTLE_OK);
+	// The ledger is on another disk.
+	assert_int_equal(delivery_draw(&delivery, &error), CUTTLE_OK);
+	(void)snprintf(path, sizeof path, "%s.journal", out);
+	assert_int_equal(stat(path, &is), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	less = limit;
+	less.rlim_cur = (rlim_t)is.st_size + 9;
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
+	const int problem = delivery_token(&delivery, 0, 0, 7);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_int_not_equal(problem, 0);
+	assert_int_equal(delivery_explain(&delivery, &error), CUTTLE_PARTIAL);
+	assert_non_null(strstr(error.message, "the same command continues"));
+	delivery_close(&delivery);
+	spending_close(&spending);
+}
+
+/* Nobody has seen a token of a run that was stopped between the ledger's entry and its first token:
+ * the same command goes on, for what it was charged. */
+static void stopped_before_its_first_token_it_pays_once(void **state) {
+	(void)state;
+	for (int how = 0; how < 3; how++) {
+		begin_anew();
+		if (how < 2) begin_to_draw(how ? STOP : KILL);
+		else draw_onto_a_full_disk();
+		assert_int_equal(count_runs(), 1);
+		// However often, and also where it is stopped while it reads its prompts.
+		assert_int_equal(live(0, 0, STOP), CUTTLE_PARTIAL);
+		begin_to_draw(KILL);
+		assert_int_equal(live_and_die(0, 0), CUTTLE_PARTIAL);
+		assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
+		assert_int_equal(count_runs(), 1);
+	}
+}
+
+/* The ledger knows of the first token before anybody sees it. So a journal without one that is put
+ * back from before is refused, also where the run was killed. */
+static void the_first_line_is_put_back(void **state) {
+	(void)state;
+	for (size_t draws = 1; draws < 4; draws += 2) {
+		begin_anew();
+		begin_to_draw(KILL);
+		keep_files("none");
+		assert_int_equal(live_and_die(draws, 0), CUTTLE_PARTIAL);
+		keep_files("some");
+		put_back("none");
+		refuses_older();
+		put_back("some");
+		assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
+		assert_int_equal(count_runs(), 1);
+	}
+	// What was cut off by hand is no other.
+	begin_anew();
+	assert_int_equal(live_and_die(3, 0), CUTTLE_PARTIAL);
+	assert_int_equal(shell("truncate -s 147 %s.journal%s", out, ""), 0);
+	refuses_older();
+}
+
+/* A run of an older version told the ledger that it draws, and of no first line. Its tokens may
+ * have been seen, so it is charged again. */
+static void an_older_first_line_is_charged_again(void **state) {
+	(void)state;
+	struct spending spending;
+	struct delivery delivery;
+	struct ledger *ledger;
+	begin_anew();
+	assert_int_equal(open_at(out, &spending, &delivery), CUTTLE_OK);
+	output_hold(delivery.output);
+	assert_int_equal(ledger_open(ledger_path, &ledger, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", spending.run, NULL, NULL, &error), CUTTLE_OK);
+	ledger_close(&ledger);
+	delivery_close(&delivery);
+	spending_close(&spending);
+	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
+	assert_int_equal(count_runs(), 2);
 }
 
 /* A charge pays for what it was made for: a run that costs more is charged anew, and once. */
@@ -429,6 +535,9 @@ int main(void) {
 	    cmocka_unit_test(a_copy_is_refused),
 	    cmocka_unit_test(copies_do_not_draw_together),
 	    cmocka_unit_test(a_lost_journal_is_charged_again),
+	    cmocka_unit_test(stopped_before_its_first_token_it_pays_once),
+	    cmocka_unit_test(the_first_line_is_put_back),
+	    cmocka_unit_test(an_older_first_line_is_charged_again),
 	    cmocka_unit_test(another_cost_is_charged),
 	    cmocka_unit_test(a_refused_run_takes_nothing_away),
 	    cmocka_unit_test(a_run_that_replaces_pays_first),
