@@ -38,12 +38,11 @@ enum cuttle_status shards_folder(const struct generate_request *request, const c
                                  struct cuttle_error *error);
 
 /* Opens the run of a setup. *already: it was open, by the same command; nothing is charged. Changes
- * the receipt in setup as generate_texts does. Killed before run.json is there, it is opened anew or
- * goes on, for the same charge. USAGE: another run is open in the
- * folder; another process opens one there; there are more shards than batches. Else as
- * spending_open, references_read, spending_reserve and shard_texts_write. PARTIAL: run.json cannot
- * be written, or what a killed opening left not be removed. LEDGER: what it left is not what the
- * ledger knows. */
+ * the receipt in setup as generate_texts does. Killed before run.json is there, it is opened anew
+ * or goes on, for the same charge. USAGE: another run is open in the folder; another process opens
+ * one there; there are more shards than batches. Else as spending_open, references_read,
+ * spending_reserve and shard_texts_write. PARTIAL: run.json cannot be written, or what a killed
+ * opening left not be removed. LEDGER: what it left is not what the ledger knows. */
 enum cuttle_status shards_open(const struct shards_request *request, struct setup *setup,
                                bool *already, struct cuttle_error *error);
 

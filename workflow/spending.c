@@ -16,6 +16,9 @@ enum cuttle_status spending_open(const struct spending_request *request, struct 
 	struct ledger *ledger;
 	struct ledger_standing standing;
 	*spending = (struct spending){0};
+	if (strcmp(request->output, "-") != 0 &&
+	    !(spending->name_file = file_name(request->output, ".run")))
+		return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (!request->ledger) return CUTTLE_OK;
 	spending->path = request->ledger;
 	spending->approved = request->approved;
@@ -34,9 +37,7 @@ enum cuttle_status spending_open(const struct spending_request *request, struct 
 		        : "data set %.64s counts lines, not values of %.128s: --unit-key needs one "
 		          "made with it",
 		    request->dataset, *counted ? counted : asked);
-	if (status || !strcmp(request->output, "-")) return status;
-	spending->name_file = file_name(request->output, ".run");
-	return spending->name_file ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
+	return status;
 }
 
 /* Reads the run's name from OUT.run. *known is false when there is no such file. USAGE: the file
@@ -176,12 +177,25 @@ static enum cuttle_status charge_run(struct ledger *ledger, struct spending *spe
 	return status;
 }
 
+/* Nobody counts the run: then it is none that a ledger was charged for. */
+static enum cuttle_status refuse_charged(const struct spending *spending,
+                                         struct cuttle_error *error) {
+	if (!spending->name_file || !file_same(spending->name_file, spending->name_file))
+		return CUTTLE_OK;
+	const int stem = (int)(strlen(spending->name_file) - strlen(".run"));
+	return io_fail(error, CUTTLE_USAGE,
+	               "%s says that this output was charged in a ledger: give --ledger and "
+	               "--dataset to go on; or move it "
+	               "and %.*s.journal away to begin a run that nobody counts",
+	               spending->name_file, stem, spending->name_file);
+}
+
 enum cuttle_status spending_reserve(struct spending *spending, const struct ledger_request *charge,
                                     const struct spending_journal *resumed, const char *scratch,
                                     struct receipt_ledger *charged, struct cuttle_error *error) {
 	struct ledger *ledger;
 	struct ledger_run found = {.state = LEDGER_UNKNOWN};
-	if (!spending->path) return CUTTLE_OK;
+	if (!spending->path) return refuse_charged(spending, error);
 	if (spending->name_file) {
 		spending->name_part = file_name(spending->name_file, scratch);
 		if (!spending->name_part) return io_fail(error, CUTTLE_NOMEM, "out of memory");
@@ -252,7 +266,7 @@ enum cuttle_status spending_finish(struct spending *spending, const char output_
 }
 
 void spending_done(struct spending *spending) {
-	if (spending->name_file) (void)unlink(spending->name_file);
+	if (spending->path && spending->name_file) (void)unlink(spending->name_file);
 }
 
 void spending_close(struct spending *spending) {

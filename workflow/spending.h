@@ -24,7 +24,8 @@
 #include "io/receipts/receipt.h"
 
 struct spending_request {
-	const char *ledger;   /* path; NULL = nobody counts, and all calls below do nothing */
+	/* path; NULL = nobody counts: of the calls below only spending_reserve does something. */
+	const char *ledger;
 	const char *dataset;  /* its name in the ledger */
 	const char *unit_key; /* field that says whose a record is; NULL = none */
 	const char *output;   /* path of OUT; "-" = standard output */
@@ -69,7 +70,8 @@ enum cuttle_status spending_open(const struct spending_request *request, struct 
  * charged; its data set and run are set here. `resumed` is the journal where it is this run's from
  * before, else NULL.
  * OUT.run is written by way of OUT.run`scratch` (output_scratch), where nothing stands after it.
- * Sets *charged to what the receipt shows of it. BUDGET: the ledger refuses. USAGE: a file that is
+ * Sets *charged to what the receipt shows of it. BUDGET: the ledger refuses. USAGE: nobody
+ * counts, and OUT.run stands: the run would go on, and its charge stay open. A file that is
  * no run's name stands at OUT.run; the run is not what was approved. PARTIAL: OUT.run cannot be
  * written, or the journal not be read. LEDGER: the journal is older than the ledger says, or
  * another. Else as ledger_open, ledger_match, ledger_reserve and ledger_draw. */

@@ -85,6 +85,7 @@ enum ending { STOP, KILL };
 
 static double cost = 0.5; /* rho of the run */
 static bool overwrite;
+static bool uncounted; /* no ledger is given */
 
 /* Opens a run's output and charges it. Who opens it must close both. */
 static enum cuttle_status open_at(const char *path, struct spending *spending,
@@ -92,7 +93,7 @@ static enum cuttle_status open_at(const char *path, struct spending *spending,
 	struct receipt_ledger charged = {.entry = ""};
 	bool complete;
 	const struct spending_request counted = {
-	    .ledger = ledger_path, .dataset = "notes", .output = path};
+	    .ledger = uncounted ? NULL : ledger_path, .dataset = "notes", .output = path};
 	const struct output_request request = {.path = path,
 	                                       .fingerprint = command,
 	                                       .format = OUTPUT_JSONL,
@@ -462,6 +463,37 @@ static void a_run_that_replaces_pays_first(void **state) {
 	overwrite = false;
 }
 
+/* A run that was charged does not go on where nobody counts, however far it has come: its charge
+ * would stay open. Nothing of it is taken away. */
+static void a_charged_run_is_not_finished_uncounted(void **state) {
+	(void)state;
+	char path[80], moved[88];
+	(void)snprintf(path, sizeof path, "%s.run", out);
+	for (size_t drawn = 0; drawn < 4; drawn += 3) {
+		begin_anew();
+		assert_int_equal(live(drawn, 0, STOP), CUTTLE_PARTIAL);
+		keep_files("paid");
+		uncounted = true;
+		for (int i = 0; i < 2; i++) {
+			overwrite = i == 1;
+			assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_USAGE);
+			assert_non_null(
+			    strstr(error.message, "says that this output was charged in a ledger"));
+			assert_true(stands_as("paid"));
+		}
+		overwrite = uncounted = false;
+		assert_int_equal(live(1, 0, STOP), CUTTLE_PARTIAL);
+		assert_int_equal(count_runs(), 1);
+		// Whoever moves it away says that another run begins.
+		(void)snprintf(moved, sizeof moved, "%s.away", path);
+		assert_int_equal(rename(path, moved), 0);
+		uncounted = true;
+		assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
+		uncounted = false;
+		assert_int_equal(count_runs(), 1);
+	}
+}
+
 /* What stands at OUT.run and is no name of a run is somebody's. */
 static void a_file_in_the_way_is_left_alone(void **state) {
 	(void)state;
@@ -541,6 +573,7 @@ int main(void) {
 	    cmocka_unit_test(another_cost_is_charged),
 	    cmocka_unit_test(a_refused_run_takes_nothing_away),
 	    cmocka_unit_test(a_run_that_replaces_pays_first),
+	    cmocka_unit_test(a_charged_run_is_not_finished_uncounted),
 	    cmocka_unit_test(a_file_in_the_way_is_left_alone),
 	    cmocka_unit_test(a_line_cut_off_is_not_told),
 	};
