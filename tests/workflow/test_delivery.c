@@ -420,6 +420,29 @@ static void another_cost_is_charged(void **state) {
 	cost = 0.5;
 }
 
+/* Noisy counts were drawn, too, where no token is: what is charged for them cannot be given back.
+ */
+static void counts_alone_are_drawn(void **state) {
+	(void)state;
+	static const int64_t counts[] = {3, -1};
+	struct spending spending;
+	struct delivery delivery;
+	begin_anew();
+	assert_int_equal(open_at(out, &spending, &delivery), CUTTLE_OK);
+	assert_int_equal(delivery_draw(&delivery, &error), CUTTLE_OK);
+	assert_int_equal(delivery_keep_counts(&delivery, counts, 2, &error), CUTTLE_OK);
+	assert_int_equal(count_draws(), 2);
+	delivery_close(&delivery);
+	spending_close(&spending);
+	for (size_t runs = 1; runs < 3; runs++) {
+		cost = runs == 1 ? 0.5 : 0.75;
+		assert_int_equal(live_and_die(0, 0), CUTTLE_PARTIAL);
+		assert_int_equal(count_runs(), runs);
+		assert_int_equal(count_draws(), 1 + runs);
+	}
+	cost = 0.5;
+}
+
 /* Whether all that was kept under this name stands beside the output as it was. */
 static bool stands_as(const char *name) {
 	char line[512];
@@ -571,6 +594,7 @@ int main(void) {
 	    cmocka_unit_test(the_first_line_is_put_back),
 	    cmocka_unit_test(an_older_first_line_is_charged_again),
 	    cmocka_unit_test(another_cost_is_charged),
+	    cmocka_unit_test(counts_alone_are_drawn),
 	    cmocka_unit_test(a_refused_run_takes_nothing_away),
 	    cmocka_unit_test(a_run_that_replaces_pays_first),
 	    cmocka_unit_test(a_charged_run_is_not_finished_uncounted),
