@@ -521,11 +521,7 @@ static void on_begin(void *user, bool complete) {
 		                          : "their noisy counts the categories",
 		        receipt->texts, receipt->histogram->texts,
 		        receipt->unit.key ? "raise -N or lower -B" : "lower -B or -N");
-	if (complete) {
-		if (!values->quiet)
-			fprintf(stderr, "%s is already complete\n", values->request.common.output);
-		return;
-	}
+	if (watch_complete(values->request.common.output, values->quiet, complete)) return;
 	if (!values->quiet) warnings_print(stderr, &values->request, run->setup);
 	watch_begin(&run->watch, values->quiet, values->progress, count_texts(run), "references");
 }
