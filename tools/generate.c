@@ -446,13 +446,18 @@ static const char ABOUT[] =
 static int refuse_incomplete_generate(const struct verb *verb,
                                       const struct generate_values *values) {
 	const struct generate_request *request = &values->request;
+	const bool opens = !strcmp(verb->name, "shard");
 	const struct verb_need needs[] = {
 	    {!values->open.model, VERB_MODEL, VERB_MODEL_SAMPLE},
 	    {!request->common.input && !values->dry_run, "-i REFS", "-i notes.jsonl"},
-	    {!request->common.output && !values->dry_run, "-o OUT", "-o out.jsonl"},
+	    {!request->common.output && !values->dry_run, opens ? "-o RUN" : "-o OUT",
+	     opens ? "-o RUN" : "-o out.jsonl"},
+	    {opens && !values->shards, "--shards N", "--shards 4"},
 	    {request->plan.method == CUTTLE_INVISIBLEINK && isnan(request->plan.epsilon) &&
 	         isnan(request->plan.clip),
-	     "-e EPS or --clip C", "-e 3"}};
+	     "-e EPS or --clip C", "-e 3"},
+	    // So many records are in any file that is worth it; the default needs 700.
+	    {!values->dry_run && !values->shard && !verb_typed('N', "num"), NULL, "-N 10"}};
 	return verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 }
 
