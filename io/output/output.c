@@ -266,7 +266,8 @@ static void remove_parts(const struct output *output) {
 	if (output->dropped_part) (void)unlink(output->dropped_part);
 }
 
-/* Fails now if the receipt could not be put in place later: after the last text it is too late. */
+/* Fails now if the receipt could not be put in place later: after the charge, or the last text, it
+ * is too late. A scratch file of a run that was killed while it put its receipt in place goes. */
 static enum cuttle_status try_receipt(const struct output *output, struct cuttle_error *error) {
 	struct sink sink;
 	enum cuttle_status status = CUTTLE_OK;
@@ -275,6 +276,7 @@ static enum cuttle_status try_receipt(const struct output *output, struct cuttle
 		if (!status) (void)sink_close(&sink, CUTTLE_PARTIAL, NULL);
 		return status;
 	}
+	(void)unlink(output->receipt_part);
 	const int file = open(output->receipt_part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (file < 0)
 		return io_fail(error, CUTTLE_USAGE, "cannot create a file beside %s: %s",
@@ -339,6 +341,7 @@ static enum cuttle_status begin_file(struct output *output, bool *complete,
 		status = refuse_standing(output, &standing, error);
 	const bool replaces = standing.journal > JOURNAL_OURS;
 	output->stood = standing.journal == JOURNAL_BEGUN || standing.journal == JOURNAL_OURS;
+	if (!status && replaces) status = try_receipt(output, error);
 	if (!status && replaces && output->request.pay)
 		status = output->request.pay(output->request.payer, output->scratch, error);
 	if (status) return status;

@@ -85,7 +85,8 @@ enum ending { STOP, KILL };
 
 static double cost = 0.5; /* rho of the run */
 static bool overwrite;
-static bool uncounted; /* no ledger is given */
+static bool uncounted;      /* no ledger is given */
+static const char *receipt; /* where it goes; NULL = beside the output */
 
 /* Opens a run's output and charges it. Who opens it must close both. */
 static enum cuttle_status open_at(const char *path, struct spending *spending,
@@ -95,6 +96,7 @@ static enum cuttle_status open_at(const char *path, struct spending *spending,
 	const struct spending_request counted = {
 	    .ledger = uncounted ? NULL : ledger_path, .dataset = "notes", .output = path};
 	const struct output_request request = {.path = path,
+	                                       .receipt_path = receipt,
 	                                       .fingerprint = command,
 	                                       .format = OUTPUT_JSONL,
 	                                       .texts = TEXTS,
@@ -471,6 +473,26 @@ static void a_refused_run_takes_nothing_away(void **state) {
 	assert_int_equal(count_runs(), 1);
 }
 
+/* A receipt that has no place is told before the charge, and the old run has lost nothing. */
+static void a_receipt_without_a_place_costs_nothing(void **state) {
+	(void)state;
+	begin_anew();
+	assert_int_equal(live(3, 0, STOP), CUTTLE_PARTIAL);
+	keep_files("paid");
+	hash_of("another command", 15, command);
+	overwrite = true;
+	receipt = "/nowhere/out.receipt.json";
+	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_USAGE);
+	assert_non_null(strstr(error.message, "cannot create a file beside /nowhere"));
+	assert_true(stands_as("paid"));
+	assert_int_equal(count_runs(), 1);
+	receipt = NULL;
+	overwrite = false;
+	hash_of("command", 7, command);
+	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
+	assert_int_equal(count_runs(), 1);
+}
+
 /* One that the ledger takes is charged once, and replaces the other. */
 static void a_run_that_replaces_pays_first(void **state) {
 	(void)state;
@@ -596,6 +618,7 @@ int main(void) {
 	    cmocka_unit_test(another_cost_is_charged),
 	    cmocka_unit_test(counts_alone_are_drawn),
 	    cmocka_unit_test(a_refused_run_takes_nothing_away),
+	    cmocka_unit_test(a_receipt_without_a_place_costs_nothing),
 	    cmocka_unit_test(a_run_that_replaces_pays_first),
 	    cmocka_unit_test(a_charged_run_is_not_finished_uncounted),
 	    cmocka_unit_test(a_file_in_the_way_is_left_alone),
