@@ -414,8 +414,8 @@ static const char ABOUT[] =
 
 	"With --ledger the run is charged for all its tokens before it draws, and not again "
 	"when it is continued. Its name in the ledger stands in OUT.run until the output is "
-	"there. One charge pays for one output, whose hash closes it in the ledger. A run from "
-	"--insecure-seed is never charged.\n\n"
+	"there. Until then it does not go on without --ledger. One charge pays for one output, "
+	"whose hash closes it in the ledger. A run from --insecure-seed is never charged.\n\n"
 
 	"--trace makes a new file, mode 0600, with a JSON line for each token drawn. It has "
 	"candidates |V+|, private rows, effective k (e^entropy of what was drawn from) and the "
@@ -457,7 +457,9 @@ static int refuse_incomplete_generate(const struct verb *verb,
 	         isnan(request->plan.clip),
 	     "-e EPS or --clip C", "-e 3"},
 	    // So many records are in any file that is worth it; the default needs 700.
-	    {!values->dry_run && !values->shard && !verb_typed('N', "num"), NULL, "-N 10"}};
+	    {!values->dry_run && !values->shard && !options_typed(verb, "num") &&
+	         !options_typed(verb, "num-per-category"),
+	     NULL, "-N 10"}};
 	return verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 }
 

@@ -106,7 +106,6 @@ static const char *name_open_fault(const struct generate_values *values) {
 		return "--json, --bench and --reference-tokens are for --dry-run";
 	if (request->common.overwrite)
 		return "--overwrite: what is open in a folder stays; name another one";
-	if (!values->shards) return "--shards N says on how many machines";
 	if (values->nobody_saw && values->redraw == COUNT_NONE)
 		return "--nobody-saw is for --redraw";
 	if (values->nobody_saw && !*values->nobody_saw) return "--nobody-saw: name who says so";

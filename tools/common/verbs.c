@@ -114,17 +114,6 @@ static void print_sample(const char *sample) {
 	fprintf(stderr, " %s", sample);
 }
 
-bool verb_typed(char letter, const char *name) {
-	for (int i = 1; i < command.operand; i++) {
-		const char *word = command.words[i];
-		if (word[0] != '-') continue;
-		if (word[1] == '-' ? !strncmp(word + 2, name, strlen(name))
-		                   : strchr(word + 1, letter) != NULL)
-			return true;
-	}
-	return false;
-}
-
 /* Prints what was typed with what is missing in it; the verb's own example where nothing was typed,
  * or where something missing has no sample. */
 static void print_completed(const struct verb *verb, const struct verb_need *needs, size_t count) {

@@ -51,8 +51,6 @@ struct verb_need {
  * typed, completed with samples, or the verb's example. Returns USAGE, or OK when none is
  * missing. */
 int verb_lacks(const struct verb *verb, const struct verb_need *needs, size_t count);
-/* Whether an option was typed, by its letter or by how its long names begin. */
-bool verb_typed(char letter, const char *name);
 enum { VERB_NAME = 64 }; /* bytes for a name of a file that a sample makes */
 /* A name like `wanted`, as in "out.jsonl", under which no output and nothing of a run stands:
  * out.jsonl, out-2.jsonl ... */
