@@ -16,8 +16,9 @@
 #include <time.h>
 
 enum {
-	MOST_ITEMS = 32,       /* most numbers in one list, as in -B 7,31 */
-	MOST_REPETITIONS = 100 /* most measurements of one combination of settings */
+	MOST_ITEMS = 32,        /* most numbers in one list, as in -B 7,31 */
+	MOST_REPETITIONS = 100, /* most measurements of one combination of settings */
+	GROUP_ROWS = 1          /* -B or --groups: private rows of a text */
 };
 
 struct bench_values {
@@ -43,9 +44,10 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "steps", .letter = 'n', VALUE(steps), .argument = "STEPS", .least = 1,
 	 .most = UINT32_MAX,
 	 .help = "private tokens per text (default 64)"},
-	{.name = "batch-size", .letter = 'B', VALUE(batches), .argument = "B,...",
+	{.name = "batch-size", .letter = 'B', .group = GROUP_ROWS, VALUE(batches),
+	 .argument = "B,...",
 	 .help = "references per text; 0 is the public context alone (default 7)"},
-	{.name = "groups", VALUE(groups), .argument = "M,...",
+	{.name = "groups", .group = GROUP_ROWS, VALUE(groups), .argument = "M,...",
 	 .help = "rewrite documents whose marks have so many groups, instead of -B"},
 	{.name = "parallel", .letter = 'G', VALUE(parallels), .argument = "G,...",
 	 .help = "texts in flight; 0 is as many as generate would take (default 1)"},

@@ -155,6 +155,61 @@ enum {
 	UNKNOWN_COUNT /* names in UNKNOWNS */
 };
 
+enum { PLAN_ALONE = 1 << PLAN, NO_PLAN = ~PLAN_ALONE, NO_AMPLIFY = ~(1 << AMPLIFY) };
+/* Which questions an option is for, a bit each. In others it would do nothing. Those of fusion and
+ * amplify alone are told together, below. */
+static const struct {
+	const char *option;
+	int questions;
+} PLACES[] = {{"num", PLAN_ALONE},
+              {"records", PLAN_ALONE},
+              {"model", PLAN_ALONE},
+              {"threads", PLAN_ALONE},
+              {"bench", PLAN_ALONE},
+              {"rows-per-second", PLAN_ALONE},
+              {"accountant", NO_PLAN &NO_AMPLIFY},
+              {"grid", NO_AMPLIFY},
+              {"rho", NO_AMPLIFY},
+              {"clip", NO_AMPLIFY},
+              {"batch-size", NO_AMPLIFY},
+              {"max-tokens", NO_AMPLIFY},
+              {"temperature", NO_AMPLIFY},
+              {"group", NO_AMPLIFY},
+              {"spread", NO_AMPLIFY}};
+
+/* Refuses an option that was typed and does nothing; returns the exit code. A variable of the
+ * environment may be for other verbs. */
+static int refuse_idle_options(const struct verb *verb, const struct budget_values *values,
+                               size_t unknown) {
+	struct cuttle_error error;
+	if (unknown != AMPLIFY && (values->ratio || values->inverse))
+		return verb_refuse(verb, CUTTLE_USAGE, "--q and --inverse belong to amplify");
+	if (unknown != FUSION &&
+	    (!isnan(values->divergence) || values->alpha || values->groups != 1 || values->mix))
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "--divergence, --alpha, --groups and --mix belong to fusion");
+	for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES; i++) {
+		if (PLACES[i].questions >> unknown & 1 || !options_typed(verb, PLACES[i].option))
+			continue;
+		(void)io_fail(&error, CUTTLE_USAGE, "%s takes no --%s", UNKNOWNS[unknown],
+		              PLACES[i].option);
+		return verb_fail(verb, CUTTLE_USAGE, &error);
+	}
+	if (options_typed(verb, "grid") &&
+	    (unknown == FUSION || (unknown != PLAN && values->accountant != CUTTLE_EXACT)))
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "--grid is of --accountant exact, and of plan");
+	if (options_typed(verb, "threads") && !values->open.model)
+		return verb_refuse(verb, CUTTLE_USAGE, "--threads is of a measurement, with -m");
+	if (options_typed(verb, "format") && unknown != PLAN &&
+	    (unknown != FUSION || values->format != PLAN_JSON))
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "--format is of plan's table; --json is for all questions");
+	if (options_typed(verb, "spread") && values->group == 1)
+		return verb_refuse(verb, CUTTLE_USAGE, "--spread needs --group G");
+	return CUTTLE_OK;
+}
+
 static json_t *encode_budget(const struct cuttle_budget *budget) {
 	const struct jsonout_member members[] = {
 	    {"epsilon", jsonout_real(budget->epsilon)},
@@ -389,13 +444,9 @@ static int run_budget_verb(const struct verb *verb, int argc, char **argv) {
 	if (!verb_action(verb, operand + 1 == argc ? argv[operand] : NULL, UNKNOWNS, UNKNOWN_COUNT,
 	                 &unknown))
 		return CUTTLE_USAGE;
-	if (unknown != AMPLIFY && (values.ratio || values.inverse))
-		return verb_refuse(verb, CUTTLE_USAGE, "--q and --inverse belong to amplify");
+	if ((code = refuse_idle_options(verb, &values, unknown))) return code;
 	if (unknown == AMPLIFY) return print_amplified(verb, &values);
 	if (unknown == FUSION) return print_fusion(verb, &values);
-	if (!isnan(values.divergence) || values.alpha || values.groups != 1 || values.mix)
-		return verb_refuse(verb, CUTTLE_USAGE,
-		                   "--divergence, --alpha, --groups and --mix belong to fusion");
 	const bool is_plan = unknown == PLAN;
 	code = refuse_incomplete_budget(verb, &values, unknown);
 	if (code) return code;

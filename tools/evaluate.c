@@ -262,6 +262,12 @@ static int check_evaluate(const struct verb *verb, const struct evaluate_values 
 	    {request->privacy == EVALUATE_UNSAID, "--public or --private", "--private"}};
 	const int code = verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 	if (code) return code;
+	const bool noise = !isnan(request->epsilon);
+	if (!noise && options_typed(verb, "delta"))
+		return verb_refuse(verb, CUTTLE_USAGE, "--delta needs -e EPS");
+	if (noise && request->equal_texts)
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "-e takes no --equal-texts: no text is compared word for word");
 	enum cuttle_status status = evaluate_check(request, &error);
 	if (!status) status = evaluate_paths(request, &error);
 	if (!status && strcmp(request->output, "-") != 0)

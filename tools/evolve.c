@@ -169,7 +169,7 @@ static void on_evolve_begin(void *user, bool complete) {
 	evolve_sentence(receipt, sentence);
 	watch_sentence(request, values->quiet, receipt->private_output, sentence);
 	if (!values->quiet && receipt->private_output) watch_ledger(request, "records");
-	if (watch_complete(request, complete)) return;
+	if (watch_complete(request->output, values->quiet, complete)) return;
 	if (!values->quiet) warnings_model(stderr, &receipt->model);
 	watch_begin(&run->watch, values->quiet, values->progress, evolve_drawn(receipt), NULL);
 }

@@ -170,7 +170,7 @@ static void on_expand_begin(void *user, bool complete) {
 	char sentence[EXPAND_SENTENCE];
 	expand_sentence(receipt, sentence);
 	watch_sentence(&request->common, run->values->quiet, receipt->private_output, sentence);
-	if (watch_complete(&request->common, complete)) return;
+	if (watch_complete(request->common.output, run->values->quiet, complete)) return;
 	if (!run->values->quiet)
 		fprintf(stderr,
 		        "%zu of %zu texts are examples, %u at a time; the seed is %" PRIu64 "\n",

@@ -399,8 +399,8 @@ static const char ABOUT[] =
 
 	"With --ledger the run is charged for all its tokens before it draws, and not again "
 	"when it is continued. Its name in the ledger stands in OUT.run until the output is "
-	"there. One charge pays for one output, whose hash closes it in the ledger. A run from "
-	"--insecure-seed is never charged.\n\n"
+	"there. Until then it does not go on without --ledger. One charge pays for one output, "
+	"whose hash closes it in the ledger. A run from --insecure-seed is never charged.\n\n"
 
 	"--trace makes a new file, mode 0600, with a JSON line for each token drawn. It has "
 	"candidates |V+|, private rows, effective k (e^entropy of what was drawn from) and the "
@@ -431,13 +431,20 @@ static const char ABOUT[] =
 static int refuse_incomplete_generate(const struct verb *verb,
                                       const struct generate_values *values) {
 	const struct generate_request *request = &values->request;
+	const bool opens = !strcmp(verb->name, "shard");
 	const struct verb_need needs[] = {
 	    {!values->open.model, VERB_MODEL, VERB_MODEL_SAMPLE},
 	    {!request->common.input && !values->dry_run, "-i REFS", "-i notes.jsonl"},
-	    {!request->common.output && !values->dry_run, "-o OUT", "-o out.jsonl"},
+	    {!request->common.output && !values->dry_run, opens ? "-o RUN" : "-o OUT",
+	     opens ? "-o RUN" : "-o out.jsonl"},
+	    {opens && !values->shards, "--shards N", "--shards 4"},
 	    {request->plan.method == CUTTLE_INVISIBLEINK && isnan(request->plan.epsilon) &&
 	         isnan(request->plan.clip),
-	     "-e EPS or --clip C", "-e 3"}};
+	     "-e EPS or --clip C", "-e 3"},
+	    // So many records are in any file that is worth it; the default needs 700.
+	    {!values->dry_run && !values->shard && !options_typed(verb, "num") &&
+	         !options_typed(verb, "num-per-category"),
+	     NULL, "-N 10"}};
 	return verb_lacks(verb, needs, sizeof needs / sizeof *needs);
 }
 
@@ -506,11 +513,7 @@ static void on_begin(void *user, bool complete) {
 		                          : "their noisy counts the categories",
 		        receipt->texts, receipt->histogram->texts,
 		        receipt->unit.key ? "raise -N or lower -B" : "lower -B or -N");
-	if (complete) {
-		if (!values->quiet)
-			fprintf(stderr, "%s is already complete\n", values->request.common.output);
-		return;
-	}
+	if (watch_complete(values->request.common.output, values->quiet, complete)) return;
 	if (!values->quiet) warnings_print(stderr, &values->request, run->setup);
 	watch_begin(&run->watch, values->quiet, values->progress, count_texts(run), "references");
 }

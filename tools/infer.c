@@ -196,11 +196,7 @@ static void on_words_begin(void *user, bool complete) {
 	char sentence[WORD_SENTENCE];
 	perturb_receipt_sentence(receipt, sentence);
 	if (!values->quiet || !receipt->guarantee.private_output) fprintf(stderr, "%s\n", sentence);
-	if (complete) {
-		if (!values->quiet)
-			fprintf(stderr, "%s is already complete\n", run->infer->perturbed);
-		return;
-	}
+	if (watch_complete(run->infer->perturbed, values->quiet, complete)) return;
 	watch_begin(&run->watch, values->quiet, values->progress, receipt->records, NULL);
 }
 

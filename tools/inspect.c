@@ -550,8 +550,11 @@ static int run_inspect_verb(const struct verb *verb, int argc, char **argv) {
 	int operand, code;
 	secrecy_begin();
 	if (!verb_begin(verb, argc, argv, &values, &operand, &code)) return code;
-	if (operand != argc || !values.run.request.common.input)
+	if (operand != argc)
 		return verb_refuse(verb, CUTTLE_USAGE, "give the documents with -i FILE");
+	const struct verb_need need = {!values.run.request.common.input, "-i FILE",
+	                               "-i notes.jsonl"};
+	if ((code = verb_lacks(verb, &need, 1))) return code;
 	if (values.run.request.categories && !values.run.category_fields.count)
 		return verb_refuse(verb, CUTTLE_USAGE, "--categories needs --category-field FIELD");
 	if (values.run.request.clusters &&

@@ -107,8 +107,7 @@ static int run_merge_verb(const struct verb *verb, int argc, char **argv) {
 	}
 	if (status) return verb_fail(verb, status, &error);
 	if (values.quiet) return CUTTLE_OK;
-	if (result.complete) fprintf(stderr, "%s is already complete\n", request->common.output);
-	else
+	if (!watch_complete(request->common.output, false, result.complete))
 		fprintf(stderr, "%s\n%" PRIu64 " texts of %" PRIu64 " shards, %" PRIu64 " in %s\n",
 		        result.guarantee, result.texts, result.shards, result.kept,
 		        request->common.output);

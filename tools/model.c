@@ -255,8 +255,12 @@ static int run_model_verb(const struct verb *verb, int argc, char **argv) {
 		if (!strcmp(action, "convert")) return make_model(verb, &values, true);
 		if (!strcmp(action, "quantize")) return make_model(verb, &values, false);
 	}
-	return verb_refuse(verb, CUTTLE_USAGE,
-	                   "say what is wanted: info, verify, convert or quantize");
+	static const char *const actions[] = {"info", "verify", "convert", "quantize"};
+	size_t known;
+	if (verb_action(verb, *action ? action : NULL, actions, sizeof actions / sizeof *actions,
+	                &known))
+		return verb_refuse(verb, CUTTLE_USAGE, "name one file behind info or verify");
+	return CUTTLE_USAGE;
 }
 
 const struct verb model_verb = {

@@ -155,7 +155,7 @@ static void on_perturb_begin(void *user, bool complete) {
 	perturb_receipt_sentence(receipt, sentence);
 	watch_sentence(request, values->quiet, receipt->guarantee.private_output, sentence);
 	if (!values->quiet && perturb_receipt_counts(receipt)) watch_ledger(request, "records");
-	if (watch_complete(request, complete)) return;
+	if (watch_complete(request->output, values->quiet, complete)) return;
 	watch_begin(&run->watch, values->quiet, values->progress, receipt->records, NULL);
 }
 

@@ -102,8 +102,14 @@ static int run_receipt_verb(const struct verb *verb, int argc, char **argv) {
 	struct cuttle_error error = {"out of memory"};
 	int operand, code;
 	if (!verb_begin(verb, argc, argv, &values, &operand, &code)) return code;
-	if (operand + 2 != argc || strcmp(argv[operand], "verify") != 0)
-		return verb_refuse(verb, CUTTLE_USAGE, "say what to do: verify FILE");
+	static const char *const actions[] = {"verify"};
+	size_t action;
+	if (!verb_action(verb, operand < argc ? argv[operand] : NULL, actions, 1, &action))
+		return CUTTLE_USAGE;
+	const struct verb_need need = {operand + 1 == argc, "FILE", NULL};
+	if ((code = verb_lacks(verb, &need, 1))) return code;
+	if (operand + 2 != argc)
+		return verb_refuse(verb, CUTTLE_USAGE, "name one receipt, behind verify");
 	const char *path = argv[operand + 1];
 	const struct path_use uses[] = {
 	    PATH_ALONE("receipt", strcmp(path, "-") ? path : NULL, PATH_FILE),

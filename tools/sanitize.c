@@ -391,7 +391,7 @@ static void on_sanitize_begin(void *user, bool complete) {
 	watch_sentence(request, values->quiet, private_output, sentence);
 	if (!values->quiet) warn_of_tagger(run->verb, values);
 	if (!values->quiet && private_output) watch_ledger(request, "documents");
-	if (watch_complete(request, complete)) return;
+	if (watch_complete(request->output, values->quiet, complete)) return;
 	if (!values->quiet) warnings_model(stderr, &receipt->model);
 	if (!values->quiet) warn_of_delta(receipt);
 	watch_begin(&run->watch, values->quiet, values->progress, receipt->documents, "contexts");

@@ -105,7 +105,6 @@ static const char *name_open_fault(const struct generate_values *values) {
 		return "--json, --bench and --reference-tokens are for --dry-run";
 	if (request->common.overwrite)
 		return "--overwrite: what is open in a folder stays; name another one";
-	if (!values->shards) return "--shards N says on how many machines";
 	if (values->nobody_saw && values->redraw == COUNT_NONE)
 		return "--nobody-saw is for --redraw";
 	if (values->nobody_saw && !*values->nobody_saw) return "--nobody-saw: name who says so";
@@ -185,9 +184,14 @@ static int run_shard_verb(const struct verb *verb, int argc, char **argv) {
 	static const char *const actions[] = {"open"};
 	size_t action;
 	secrecy_begin();
-	// cuttle shard --help, and an option that there is not, are told as of any verb.
-	if (argc > 1 && argv[1][0] == '-') return run_open(verb, argc, argv);
-	if (!verb_action(verb, argc > 1 ? argv[1] : NULL, actions, 1, &action)) return CUTTLE_USAGE;
+	const bool option = argc > 1 && argv[1][0] == '-';
+	struct generate_values values = values_defaults();
+	int code;
+	// cuttle shard --help, and an option that there is not, are told as of any verb. Options
+	// alone open nothing.
+	if (option && !verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
+	if (!verb_action(verb, argc > 1 && !option ? argv[1] : NULL, actions, 1, &action))
+		return CUTTLE_USAGE;
 	return run_open(verb, argc - 1, argv + 1);
 }
 

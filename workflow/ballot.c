@@ -19,7 +19,8 @@ struct ballot {
 	struct binding binding;
 	char input[HASH_TEXT];                               /* digest of what is asked */
 	char scratch[sizeof FILE_PART + SCRATCH_DIGITS + 1]; /* ending of scratch names */
-	bool resumed;                                        /* the journal has the answers */
+	bool stood;                                          /* the journal is of this very run */
+	bool resumed;                                        /* it has the answers */
 };
 
 static enum cuttle_status open_ballot_files(struct ballot *ballot, struct cuttle_error *error) {
@@ -88,13 +89,16 @@ static enum cuttle_status begin_ballot(struct ballot *ballot, struct cuttle_erro
 	}
 	if (!status) status = refuse_ballot(ballot, state, error);
 	if (status) return status;
+	ballot->stood = ballot->resumed || state == JOURNAL_BEGUN;
 	int problem = binding_keep(&ballot->binding);
-	if (!problem && !ballot->resumed) problem = journal_restart(ballot->journal, &owner);
+	if (!problem && !ballot->stood) problem = journal_restart(ballot->journal, &owner);
 	return problem ? explain_write(ballot, problem, error) : CUTTLE_OK;
 }
 
+/* Of standard output there is no journal. */
 static int mark_ballot(void *journal, uint64_t most, struct journal_mark *mark) {
-	return journal_mark(journal, most, mark);
+	*mark = (struct journal_mark){0};
+	return journal ? journal_mark(journal, most, mark) : 0;
 }
 
 enum cuttle_status ballot_open(const struct ballot_request *request, struct spending *spending,
@@ -110,9 +114,10 @@ enum cuttle_status ballot_open(const struct ballot_request *request, struct spen
 		status = open_ballot_files(made, error);
 		if (!status) status = begin_ballot(made, error);
 	}
-	const struct spending_journal journal = {made->journal, mark_ballot};
+	const struct spending_journal journal = {made->journal, ".journal", !made->resumed,
+	                                         mark_ballot};
 	return status ? status
-	              : spending_reserve(spending, charge, made->resumed ? &journal : NULL,
+	              : spending_reserve(spending, charge, made->stood ? &journal : NULL,
 	                                 made->scratch, charged, error);
 }
 
@@ -128,11 +133,16 @@ enum cuttle_status ballot_take(struct ballot *ballot,
 		return CUTTLE_OK;
 	}
 	// What is drawn cannot be given back, nor pay for other answers.
-	enum cuttle_status status = spending_draw(ballot->spending, error);
+	struct spending_journal journal = {ballot->journal, ".journal", true, mark_ballot};
+	enum cuttle_status status = spending_draw(ballot->spending, &journal, error);
+	if (ballot->spending->path && ballot->journal && status != CUTTLE_BUDGET)
+		journal_hold(ballot->journal);
 	if (!status) status = draw(user, answers, error);
 	if (status || !ballot->journal) return status;
 	const int problem = journal_keep_counts(ballot->journal, answers, count);
-	return problem ? explain_write(ballot, problem, error) : CUTTLE_OK;
+	if (problem) return explain_write(ballot, problem, error);
+	journal.empty = false;
+	return spending_go_on(ballot->spending, &journal, error);
 }
 
 enum cuttle_status ballot_finish(struct ballot *ballot, const char sha256[HASH_TEXT],

@@ -35,22 +35,42 @@ enum cuttle_status delivery_open(const struct output_request *request, const cha
 	enum cuttle_status status = output_open(&paying, &delivery->output, complete, error);
 	if (status || *complete) return status;
 	const int64_t *counts;
-	const bool resumed = output_texts_drawn(delivery->output) > 0 ||
-	                     output_clusters(delivery->output, &counts) > 0;
-	const struct spending_journal journal = {delivery->output, output_mark};
-	if (trace)
-		status = trace_open(trace, request->fingerprint, resumed, &delivery->trace, error);
+	const bool drawn = output_texts_drawn(delivery->output) > 0 ||
+	                   output_clusters(delivery->output, &counts) > 0;
+	const struct spending_journal journal = {delivery->output, ".journal", !drawn, output_mark};
+	if (trace) status = trace_open(trace, request->fingerprint, drawn, &delivery->trace, error);
 	if (!status && !payer.paid)
-		status = spending_reserve(spending, charge, resumed ? &journal : NULL,
+		status = spending_reserve(spending, charge,
+		                          output_stood(delivery->output) ? &journal : NULL,
 		                          output_scratch(delivery->output), charged, error);
 	return status;
 }
 
+enum cuttle_status delivery_draw(struct delivery *delivery, struct cuttle_error *error) {
+	const struct spending_journal journal = {delivery->output, ".journal", true, output_mark};
+	const enum cuttle_status status = spending_draw(delivery->spending, &journal, error);
+	// What the ledger names must be there when the run goes on. Where it refused, it names
+	// nothing.
+	if (delivery->spending->path && status != CUTTLE_BUDGET) output_hold(delivery->output);
+	return status;
+}
+
+static enum cuttle_status go_on(struct delivery *delivery, struct cuttle_error *error) {
+	const struct spending_journal journal = {delivery->output, ".journal", false, output_mark};
+	return spending_go_on(delivery->spending, &journal, error);
+}
+
+enum cuttle_status delivery_keep_counts(struct delivery *delivery, const int64_t *counts,
+                                        size_t count, struct cuttle_error *error) {
+	const enum cuttle_status status =
+	    output_keep_clusters(delivery->output, counts, count, error);
+	return status ? status : go_on(delivery, error);
+}
+
 int delivery_token(struct delivery *delivery, size_t text, uint32_t step, int32_t token) {
-	delivery->refused = spending_draw(delivery->spending, &delivery->refusal);
+	delivery->refused = delivery_draw(delivery, &delivery->refusal);
 	if (delivery->refused || output_token(delivery->output, text, step, token) != 0) return 1;
-	const struct spending_journal journal = {delivery->output, output_mark};
-	delivery->refused = spending_go_on(delivery->spending, &journal, &delivery->refusal);
+	delivery->refused = go_on(delivery, &delivery->refusal);
 	return delivery->refused != CUTTLE_OK;
 }
 
@@ -86,7 +106,7 @@ enum cuttle_status delivery_publish(struct delivery *delivery, char *receipt, si
 }
 
 void delivery_close(struct delivery *delivery) {
-	const struct spending_journal journal = {delivery->output, output_mark};
+	const struct spending_journal journal = {delivery->output, ".journal", false, output_mark};
 	if (delivery->output && !delivery->published) spending_stop(delivery->spending, &journal);
 	trace_close(&delivery->trace);
 	output_close(&delivery->output);

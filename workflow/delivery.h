@@ -8,7 +8,8 @@
 //     the output is opened, the run is charged     before a token is drawn
 //     the ledger knows that the run draws          before its first token is kept
 //     a token is in the journal                    before anybody sees it
-//     the ledger knows how far the journal is      before a run goes on, and where it stops
+//     the ledger knows how far the journal is      before anybody sees the first token that is
+//                                                  drawn, and where the run stops
 //     the charge is closed with the output's hash  before the output is in place
 #ifndef CUTTLE_WORKFLOW_DELIVERY_H
 #define CUTTLE_WORKFLOW_DELIVERY_H
@@ -38,6 +39,12 @@ enum cuttle_status delivery_open(const struct output_request *request, const cha
                                  struct delivery *delivery, bool *complete,
                                  struct receipt_ledger *charged, struct cuttle_error *error);
 
+/* Tells the ledger that the run draws. Call it before noisy counts are drawn, which
+ * delivery_keep_counts then makes durable, before anything follows from them. Errors as
+ * spending_draw; as output_keep_clusters and spending_go_on. */
+enum cuttle_status delivery_draw(struct delivery *delivery, struct cuttle_error *error);
+enum cuttle_status delivery_keep_counts(struct delivery *delivery, const int64_t *counts,
+                                        size_t count, struct cuttle_error *error);
 /* Keeps a token that was drawn, for struct cuttle_job; the number of the text counts over the whole
  * run. Nonzero: stop; delivery_explain says why. Texts go to output_text, steps of the trace to
  * trace_step. */

@@ -551,8 +551,9 @@ static enum cuttle_status read_evolve(void *user, struct cuttle_error *error) {
 	struct text_set *records = &s->records;
 	enum cuttle_status status = secrecy_room(SIZE_MAX, error);
 	if (!status)
-		status = text_set_read_all(request->common.input, request->text_field,
-		                           request->common.unit_key, records, error);
+		status =
+		    text_set_read_all(request->common.input, request->text_field, "--text-field",
+		                      request->common.unit_key, records, error);
 	if (status) return status;
 	if (request->common.lock) records_lock(records->records);
 	s->evolve->receipt.records = records->count;

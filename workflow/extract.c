@@ -90,6 +90,7 @@ enum cuttle_status extract_documents(const struct extract_request *request,
 	*documents = NULL;
 	enum cuttle_status status = secrecy_room(SIZE_MAX, error);
 	if (!status) status = records_read(&wanted, documents, error);
+	if (!status) status = records_need_field(&wanted, *documents, "--text-field", error);
 	if (status) return status;
 	if (request->lock) records_lock(*documents);
 	return records_count(*documents)

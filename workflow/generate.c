@@ -233,12 +233,10 @@ static void set_generate_terms(void *user, struct system_terms *terms) {
 static enum cuttle_status take_noisy_counts(void *user, struct cuttle_error *error) {
 	struct generate_state *state = user;
 	struct setup *setup = state->setup;
-	struct output *output = state->run.delivery.output;
-	struct spending *spending = &state->run.spending;
+	struct delivery *delivery = &state->run.delivery;
 	enum cuttle_status status = CUTTLE_OK;
 	if (setup->histogram.clusters)
-		status =
-		    seats_take(state->request, setup, output, spending, &state->references, error);
+		status = seats_take(state->request, setup, delivery, &state->references, error);
 	if (!status && state->references.lots)
 		status = references_draw(setup, &state->lots, &state->references, error);
 	return status;

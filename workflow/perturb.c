@@ -256,6 +256,7 @@ static enum cuttle_status read_perturb(void *user, struct cuttle_error *error) {
 	const struct records_request wanted = records_of(request);
 	enum cuttle_status status = secrecy_room(SIZE_MAX, error);
 	if (!status) status = records_read(&wanted, &state->records, error);
+	if (!status) status = records_need_field(&wanted, state->records, "--text-field", error);
 	if (status) return status;
 	if (request->common.lock) records_lock(state->records);
 	const size_t count = state->perturb->receipt.records = records_count(state->records);

@@ -116,12 +116,8 @@ enum cuttle_status references_read(const struct generate_request *request, struc
 		wanted.limit = 0;
 	enum cuttle_status status = secrecy_room(wanted.most, error);
 	if (!status) status = records_read(&wanted, &references->records, error);
-	if (!status && !records_are_csv(&wanted) && records_lack_field(references->records))
-		status =
-		    io_fail(error, CUTTLE_INPUT,
-		            "%s: no record has a field %.128s: name it with --text-field; cuttle "
-		            "inspect shows which fields there are",
-		            file_shown(request->common.input), request->text_field);
+	if (!status)
+		status = records_need_field(&wanted, references->records, "--text-field", error);
 	if (!status && request->common.lock) records_lock(references->records);
 	places.records = references->records;
 	if (!status && references->lots) {

@@ -10,23 +10,22 @@
 
 /* Draws counts[k] from the clusters of the records, and keeps them. */
 static enum cuttle_status draw_cluster_counts(const struct generate_request *request,
-                                              const struct setup *setup, struct output *output,
-                                              struct spending *spending,
+                                              const struct setup *setup, struct delivery *delivery,
                                               const struct references *references, int64_t *counts,
                                               struct cuttle_error *error) {
 	const int32_t *tokens;
-	if (output_drawn(output, 0, &tokens))
+	if (output_drawn(delivery->output, 0, &tokens))
 		return io_fail(error, CUTTLE_PARTIAL,
 		               "the counts of this run's categories are lost; --overwrite draws "
 		               "all texts anew and spends again");
 	// What counts spent cannot be given back, nor pay for others.
-	enum cuttle_status status = spending_draw(spending, error);
+	enum cuttle_status status = delivery_draw(delivery, error);
 	if (!status)
 		status = cuttle_histogram_count(
 		    &setup->histogram, references->cluster, records_count(references->records),
 		    request->plan.insecure ? &request->plan.insecure_seed : NULL, counts, error);
 	return status ? status
-	              : output_keep_clusters(output, counts, setup->histogram.clusters, error);
+	              : delivery_keep_counts(delivery, counts, setup->histogram.clusters, error);
 }
 
 /* The cluster of each record, by what its text says. */
@@ -57,8 +56,8 @@ static void place_owners(struct references *references) {
 }
 
 enum cuttle_status seats_take(const struct generate_request *request, struct setup *setup,
-                              struct output *output, struct spending *spending,
-                              struct references *references, struct cuttle_error *error) {
+                              struct delivery *delivery, struct references *references,
+                              struct cuttle_error *error) {
 	const uint32_t clusters = setup->histogram.clusters;
 	const size_t records = records_count(references->records);
 	const int64_t *kept;
@@ -72,16 +71,16 @@ enum cuttle_status seats_take(const struct generate_request *request, struct set
 	else if (setup->clusters.count) status = find_record_clusters(setup, references, error);
 	else places_clusters(references->records, &setup->categories, references->cluster);
 	if (status) return status;
-	if (output_clusters(output, &kept) == clusters)
+	if (output_clusters(delivery->output, &kept) == clusters)
 		memcpy(setup->counts, kept, clusters * sizeof *kept);
 	else
-		status = draw_cluster_counts(request, setup, output, spending, references,
-		                             setup->counts, error);
+		status =
+		    draw_cluster_counts(request, setup, delivery, references, setup->counts, error);
 	if (status) return status;
 	setup->receipt.texts = (size_t)cuttle_histogram_deal(&setup->histogram, setup->lots.all,
 	                                                     setup->receipt.guarantee.batch,
 	                                                     setup->counts, setup->seats);
-	output_shorten(output, setup->receipt.texts);
+	output_shorten(delivery->output, setup->receipt.texts);
 	for (uint32_t c = 0; setup->categories.count && c < clusters; c++)
 		setup->categories.all[c].texts = (size_t)setup->seats[c].used;
 	setup->receipt.counts_of_clusters = setup->counts;

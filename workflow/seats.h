@@ -8,17 +8,17 @@
 #ifndef CUTTLE_WORKFLOW_SEATS_H
 #define CUTTLE_WORKFLOW_SEATS_H
 
+#include "workflow/delivery.h"
 #include "workflow/references.h"
-#include "workflow/spending.h"
 
 /* Takes the counts of a run that is continued from its journal, or draws them and makes them
  * durable there. To draw them is to spend: before that the charge counts as drawn. Then it deals
  * out the texts. It changes the seats of setup, and the texts of its categories and of its receipt,
  * which may become fewer, and 0. Sets references->cluster. PARTIAL: the journal has tokens and no
- * counts, or cannot be written. INTERNAL: there are no random bits. NOMEM. Else as spending_draw.
+ * counts, or cannot be written. INTERNAL: there are no random bits. NOMEM. Else as delivery_draw.
  */
 enum cuttle_status seats_take(const struct generate_request *request, struct setup *setup,
-                              struct output *output, struct spending *spending,
-                              struct references *references, struct cuttle_error *error);
+                              struct delivery *delivery, struct references *references,
+                              struct cuttle_error *error);
 
 #endif

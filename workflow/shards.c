@@ -19,6 +19,9 @@
 
 /* The scratch ending of the name that spending keeps beside run.json. */
 #define OPENING FILE_PART "-open"
+/* The ending of run.json until the ledger knows that the run draws. */
+#define STAGED FILE_PART "-paid"
+enum { STAGED_MOST = 1 << 24 }; /* bytes of it at most */
 
 const char *shards_fault(const struct generate_request *request) {
 	if (generate_counts(request))
@@ -126,17 +129,52 @@ static enum cuttle_status write_shard_texts(const char *folder, const struct sha
 	return status;
 }
 
-/* Puts the document in place as run.json. Takes root. */
-static enum cuttle_status put_run(const char *path, json_t *root, const struct setup *setup,
-                                  struct cuttle_error *error) {
-	size_t size;
-	char *bytes = receipt_seal(root, setup->signer, &size);
-	if (!bytes) return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	const int problem = file_replace(path, bytes, size);
-	free(bytes);
+static enum cuttle_status explain_run(const char *path, int problem, struct cuttle_error *error) {
 	return problem
 	           ? io_fail(error, CUTTLE_PARTIAL, "cannot write %s: %s", path, strerror(problem))
 	           : CUTTLE_OK;
+}
+
+/* Makes the document durable under the name `staged`. Takes root. */
+static enum cuttle_status stage_run(const char *staged, json_t *root, const struct setup *setup,
+                                    struct cuttle_error *error) {
+	size_t size;
+	char *bytes = receipt_seal(root, setup->signer, &size);
+	if (!bytes) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	const int problem = file_replace(staged, bytes, size);
+	free(bytes);
+	return explain_run(staged, problem, error);
+}
+
+/* Puts what was staged in place as run.json. */
+static enum cuttle_status put_run(const char *path, const char *staged,
+                                  struct cuttle_error *error) {
+	const int problem = rename(staged, path) ? errno : file_sync_folder(path);
+	return explain_run(path, problem, error);
+}
+
+/* What stands staged takes the part of a journal: the ledger keeps its length and hash. */
+static int mark_staged(void *user, uint64_t most, struct journal_mark *mark) {
+	char *bytes = NULL;
+	size_t size;
+	if (file_read(user, STAGED_MOST, &bytes, &size, NULL)) return EIO;
+	if (size > most) size = (size_t)most;
+	mark->bytes = size;
+	hash_of(bytes, size, mark->sha256);
+	free(bytes);
+	return 0;
+}
+
+/* Whether an opening was stopped behind this point: all that it opens stands. */
+static bool is_staged(const struct shards_request *request, const char *staged) {
+	bool stands = file_same(staged, staged);
+	for (uint64_t i = 0; stands && i < request->shards; i++) {
+		const struct shard_number number = {i, request->shards};
+		char *path = shard_path(request->folder, number, SHARD_TEXTS);
+		stands = path && file_same(path, path);
+		free(path);
+	}
+	return stands;
 }
 
 /* Whether run.json stands already, and is this command's. */
@@ -156,12 +194,14 @@ static enum cuttle_status look_for_run(const struct shards_request *request,
 	               request->folder, run->terms.shards);
 }
 
-/* Charges the run. The references are placed afterwards: with lots nobody is charged by place. */
+/* Charges the run. The references are placed afterwards: with lots nobody is charged by place.
+ * `staged` as spending_reserve takes a journal; NULL = nothing is. */
 static enum cuttle_status charge_shards(struct setup *setup, const struct references *references,
+                                        const struct spending_journal *staged,
                                         struct spending *spending, struct cuttle_error *error) {
 	const struct ledger_request charge =
 	    references_charge(references, setup, !*spending->dataset.unit_key);
-	return spending_reserve(spending, &charge, NULL, OPENING, &setup->receipt.ledger, error);
+	return spending_reserve(spending, &charge, staged, OPENING, &setup->receipt.ledger, error);
 }
 
 /* Without run.json nobody needs the references that a killed or failed opening left. */
@@ -174,9 +214,10 @@ static enum cuttle_status sweep_folder(const char *folder, struct cuttle_error *
 	               : CUTTLE_OK;
 }
 
-static enum cuttle_status open_run(const struct shards_request *request, struct setup *setup,
-                                   struct references *references, struct spending *spending,
-                                   struct lots *lots, struct cuttle_error *error) {
+static enum cuttle_status open_run(const struct shards_request *request, char *staged_path,
+                                   struct setup *setup, struct references *references,
+                                   struct spending *spending, struct lots *lots,
+                                   struct cuttle_error *error) {
 	const struct generate_request *run = request->run;
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
 	const struct spending_request counted =
@@ -193,13 +234,23 @@ static enum cuttle_status open_run(const struct shards_request *request, struct 
 	                                                guarantee->savings.free_tokens > 0,
 	                            .fields = run->category_fields,
 	                            .field_count = run->category_field_count};
-	enum cuttle_status status = sweep_folder(request->folder, error);
+	const struct spending_journal staged = {staged_path, STAGED, true, mark_staged};
+	const bool stands = is_staged(request, staged_path);
+	enum cuttle_status status = stands ? CUTTLE_OK : sweep_folder(request->folder, error);
 	if (!status) status = spending_open(&counted, spending, error);
 	if (!status && setup->lots.count)
 		status =
 		    lots_begin(lots, run->plan.insecure ? &run->plan.insecure_seed : NULL, error);
 	if (!status) status = references_read(run, setup, references, error);
-	if (!status) status = charge_shards(setup, references, spending, error);
+	if (!status)
+		status = charge_shards(setup, references, stands ? &staged : NULL, spending, error);
+	// It was stopped behind the ledger's entry, and what the entry names is all there.
+	if (!status && stands && spending->drawn) {
+		status = put_run(run->common.output, staged_path, error);
+		if (!status) spending_done(spending);
+		return status;
+	}
+	if (!status && stands) status = sweep_folder(request->folder, error);
 	if (!status && references->lots) status = references_draw(setup, lots, references, error);
 	if (status) return status;
 	// A run that nobody counts has a name, too.
@@ -208,12 +259,13 @@ static enum cuttle_status open_run(const struct shards_request *request, struct 
 	terms.digests = calloc(terms.shards, sizeof *terms.digests);
 	if (!terms.digests) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	status = write_shard_texts(request->folder, &terms, references, error);
-	if (!status) status = spending_draw(spending, error);
-	if (status) (void)shard_texts_sweep(request->folder);
 	if (!status)
-		status = put_run(run->common.output,
-		                 shard_run_json(&terms, &setup->receipt, setup->fingerprint), setup,
-		                 error);
+		status = stage_run(staged_path,
+		                   shard_run_json(&terms, &setup->receipt, setup->fingerprint),
+		                   setup, error);
+	if (!status) status = spending_draw(spending, &staged, error);
+	if (status) (void)shard_texts_sweep(request->folder), (void)unlink(staged_path);
+	if (!status) status = put_run(run->common.output, staged_path, error);
 	if (!status) spending_done(spending);
 	free(terms.digests);
 	return status;
@@ -236,8 +288,11 @@ enum cuttle_status shards_open(const struct shards_request *request, struct setu
 		               request->shards, setup->receipt.texts);
 	enum cuttle_status status = lock_opening(request->folder, &lock, error);
 	if (!status) status = look_for_run(request, setup, &run, &stands, error);
+	char *staged = file_name(request->run->common.output, STAGED);
+	if (!status && !staged) status = io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (!status && !stands)
-		status = open_run(request, setup, &references, &spending, &lots, error);
+		status = open_run(request, staged, setup, &references, &spending, &lots, error);
+	free(staged);
 	if (lock >= 0 && status && !stands) unlock_opening(request->folder);
 	*already = !status && stands;
 	shard_run_close(&run);
@@ -325,15 +380,24 @@ static enum cuttle_status pay_again(const struct shards_request *request, struct
 		    error, CUTTLE_USAGE,
 		    "--redraw: nobody counted this run, so nothing can be charged again. "
 		    "--nobody-saw says on whose word nobody has seen what was drawn");
+	char *path;
+	if (asprintf(&path, "%s" STAGED "-%" PRIu64, request->run->common.output, redraw.shard) < 0)
+		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	const struct spending_journal staged = {path, path + strlen(request->run->common.output),
+	                                        true, mark_staged};
+	const struct spending_journal *stands = file_same(path, path) ? &staged : NULL;
 	if (pays) status = spending_open(&counted, &spending, error);
 	if (!status && pays) status = references_read(request->run, setup, &references, error);
-	if (!status && pays) status = charge_shards(setup, &references, &spending, error);
-	if (!status && pays) status = spending_draw(&spending, error);
+	if (!status && pays) status = charge_shards(setup, &references, stands, &spending, error);
 	if (pays) redraw.run = spending.run, redraw.entry = setup->receipt.ledger.entry;
-	if (!status)
-		status = put_run(request->run->common.output, shard_run_again(run, &redraw), setup,
-		                 error);
+	// Drawn already: it was stopped behind the ledger's entry, which names what is staged.
+	if (!status && !spending.drawn) {
+		status = stage_run(path, shard_run_again(run, &redraw), setup, error);
+		if (!status && pays) status = spending_draw(&spending, &staged, error);
+	}
+	if (!status) status = put_run(request->run->common.output, path, error);
 	if (!status) spending_done(&spending);
+	free(path);
 	spending_close(&spending);
 	references_free(&references);
 	return status;

@@ -5,9 +5,11 @@
 // lots their key passes through, too, and stays nowhere. The order is the promise:
 //
 //     the whole run is charged, once               before a shard's file is written
-//     the ledger knows that the run draws          before run.json is there
+//     run.json is durable under another name       before the ledger knows that the run draws
+//     the ledger knows that, and run.json's hash   before run.json is there
 //     run.json is there                            before a shard draws
 //     a shard is taken by one journal (io/output/shard.h) before its first token is kept
+//     that journal's first token is durable, and the taker says so before anybody sees it
 //     what was taken and is lost is paid again     before another journal may take it
 //
 // So no shard needs the ledger. A run's charge is that of the same run on one machine: its batches
@@ -36,11 +38,11 @@ enum cuttle_status shards_folder(const struct generate_request *request, const c
                                  struct cuttle_error *error);
 
 /* Opens the run of a setup. *already: it was open, by the same command; nothing is charged. Changes
- * the receipt in setup as generate_texts does. Killed before run.json is there, it is opened anew,
- * and what was charged and not yet marked as drawn pays for that. USAGE: another run is open in the
- * folder; another process opens one there; there are more shards than batches. Else as
- * spending_open, references_read, spending_reserve and shard_texts_write. PARTIAL: run.json cannot
- * be written, or what a killed opening left not be removed. */
+ * the receipt in setup as generate_texts does. Killed before run.json is there, it is opened anew
+ * or goes on, for the same charge. USAGE: another run is open in the folder; another process opens
+ * one there; there are more shards than batches. Else as spending_open, references_read,
+ * spending_reserve and shard_texts_write. PARTIAL: run.json cannot be written, or what a killed
+ * opening left not be removed. LEDGER: what it left is not what the ledger knows. */
 enum cuttle_status shards_open(const struct shards_request *request, struct setup *setup,
                                bool *already, struct cuttle_error *error);
 

@@ -16,6 +16,9 @@ enum cuttle_status spending_open(const struct spending_request *request, struct 
 	struct ledger *ledger;
 	struct ledger_standing standing;
 	*spending = (struct spending){0};
+	if (strcmp(request->output, "-") != 0 &&
+	    !(spending->name_file = file_name(request->output, ".run")))
+		return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (!request->ledger) return CUTTLE_OK;
 	spending->path = request->ledger;
 	spending->approved = request->approved;
@@ -34,9 +37,7 @@ enum cuttle_status spending_open(const struct spending_request *request, struct 
 		        : "data set %.64s counts lines, not values of %.128s: --unit-key needs one "
 		          "made with it",
 		    request->dataset, *counted ? counted : asked);
-	if (status || !strcmp(request->output, "-")) return status;
-	spending->name_file = file_name(request->output, ".run");
-	return spending->name_file ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
+	return status;
 }
 
 /* Reads the run's name from OUT.run. *known is false when there is no such file. USAGE: the file
@@ -115,16 +116,16 @@ static enum cuttle_status reserve_run(struct ledger *ledger, struct spending *sp
 	return status;
 }
 
-static enum cuttle_status refuse_rolled_back(const struct spending *spending,
+static enum cuttle_status refuse_rolled_back(const struct spending *spending, const char *ending,
                                              const struct journal_mark *drawn,
                                              const struct journal_mark *is,
                                              struct cuttle_error *error) {
 	const int stem = (int)(strlen(spending->name_file) - strlen(".run"));
 	return io_fail(error, CUTTLE_LEDGER,
-	               SPENDING_OLDER ", or another: %.*s.journal has %llu bytes, and the ledger "
+	               SPENDING_OLDER ", or another: %.*s%s has %llu bytes, and the ledger "
 	                              "knows %llu. Bring the newer one back, or remove it to "
 	                              "draw all texts anew, which is charged again",
-	               stem, spending->name_file, (unsigned long long)is->bytes,
+	               stem, spending->name_file, ending, (unsigned long long)is->bytes,
 	               (unsigned long long)drawn->bytes);
 }
 
@@ -145,7 +146,7 @@ static enum cuttle_status draw_on_from(struct ledger *ledger, struct spending *s
 	if (problem) return refuse_unreadable(problem, error);
 	if (begins.bytes != found->mark.bytes ||
 	    (begins.bytes && strcmp(begins.sha256, found->mark.sha256) != 0))
-		return refuse_rolled_back(spending, &found->mark, &mark, error);
+		return refuse_rolled_back(spending, journal->ending, &found->mark, &mark, error);
 	const enum cuttle_status status =
 	    ledger_draw(ledger, dataset, spending->run, &found->mark, &mark, error);
 	spending->told = mark;
@@ -163,15 +164,31 @@ static enum cuttle_status charge_run(struct ledger *ledger, struct spending *spe
 	if (!status && known) status = ledger_match(ledger, request, found, &same, error);
 	if (status) return status;
 	const bool drawn = found->state == LEDGER_DRAWN || found->state == LEDGER_CLOSED;
-	const bool stands = found->state == LEDGER_RESERVED || (drawn && resumed);
+	// An older version told the ledger of no first line. Then tokens may have been seen.
+	const bool holds = resumed && (!resumed->empty || found->mark.bytes > 0);
+	const bool stands = found->state == LEDGER_RESERVED || (drawn && holds);
 	if (!stands || !same) status = reserve_run(ledger, spending, request, found, error);
 	// The journal's tokens or counts were drawn, maybe under another name. So this charge
 	// counts as drawn at once, and can never be released.
-	if (!status && resumed && found->state != LEDGER_CLOSED) {
+	const bool begun = resumed && (!resumed->empty || found->state == LEDGER_DRAWN);
+	if (!status && begun && found->state != LEDGER_CLOSED) {
 		status = draw_on_from(ledger, spending, request->dataset, found, resumed, error);
 		spending->drawn = !status;
 	}
 	return status;
+}
+
+/* Nobody counts the run: then it is none that a ledger was charged for. */
+static enum cuttle_status refuse_charged(const struct spending *spending,
+                                         struct cuttle_error *error) {
+	if (!spending->name_file || !file_same(spending->name_file, spending->name_file))
+		return CUTTLE_OK;
+	const int stem = (int)(strlen(spending->name_file) - strlen(".run"));
+	return io_fail(error, CUTTLE_USAGE,
+	               "%s says that this output was charged in a ledger: give --ledger and "
+	               "--dataset to go on; or move it "
+	               "and %.*s.journal away to begin a run that nobody counts",
+	               spending->name_file, stem, spending->name_file);
 }
 
 enum cuttle_status spending_reserve(struct spending *spending, const struct ledger_request *charge,
@@ -179,7 +196,7 @@ enum cuttle_status spending_reserve(struct spending *spending, const struct ledg
                                     struct receipt_ledger *charged, struct cuttle_error *error) {
 	struct ledger *ledger;
 	struct ledger_run found = {.state = LEDGER_UNKNOWN};
-	if (!spending->path) return CUTTLE_OK;
+	if (!spending->path) return refuse_charged(spending, error);
 	if (spending->name_file) {
 		spending->name_part = file_name(spending->name_file, scratch);
 		if (!spending->name_part) return io_fail(error, CUTTLE_NOMEM, "out of memory");
@@ -199,19 +216,7 @@ enum cuttle_status spending_reserve(struct spending *spending, const struct ledg
 	return CUTTLE_OK;
 }
 
-enum cuttle_status spending_draw(struct spending *spending, struct cuttle_error *error) {
-	struct ledger *ledger;
-	if (!spending->path || spending->drawn) return CUTTLE_OK;
-	enum cuttle_status status = ledger_open(spending->path, &ledger, error);
-	if (status) return status;
-	status = ledger_draw(ledger, spending->dataset.name, spending->run, &spending->told, NULL,
-	                     error);
-	ledger_close(&ledger);
-	spending->drawn = !status;
-	return status;
-}
-
-/* Tells the ledger how far the journal has come. */
+/* Tells the ledger how far the journal has come. Standard output has none. */
 static enum cuttle_status tell_mark(struct spending *spending,
                                     const struct spending_journal *journal,
                                     struct cuttle_error *error) {
@@ -221,10 +226,19 @@ static enum cuttle_status tell_mark(struct spending *spending,
 	if (problem) return refuse_unreadable(problem, error);
 	enum cuttle_status status = ledger_open(spending->path, &ledger, error);
 	if (status) return status;
-	status = ledger_draw(ledger, spending->dataset.name, spending->run, &spending->told, &mark,
-	                     error);
+	status = ledger_draw(ledger, spending->dataset.name, spending->run, &spending->told,
+	                     mark.bytes ? &mark : NULL, error);
 	ledger_close(&ledger);
 	if (!status) spending->told = mark;
+	return status;
+}
+
+enum cuttle_status spending_draw(struct spending *spending, const struct spending_journal *journal,
+                                 struct cuttle_error *error) {
+	if (!spending->path || spending->drawn) return CUTTLE_OK;
+	const enum cuttle_status status = tell_mark(spending, journal, error);
+	spending->drawn = !status;
+	spending->goes_on = !status && spending->told.bytes > 0;
 	return status;
 }
 
@@ -253,7 +267,7 @@ enum cuttle_status spending_finish(struct spending *spending, const char output_
 }
 
 void spending_done(struct spending *spending) {
-	if (spending->name_file) (void)unlink(spending->name_file);
+	if (spending->path && spending->name_file) (void)unlink(spending->name_file);
 }
 
 void spending_close(struct spending *spending) {

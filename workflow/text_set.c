@@ -59,15 +59,17 @@ enum cuttle_status text_set_read(const char *path, const char *field, const char
 	return status;
 }
 
-enum cuttle_status text_set_read_all(const char *path, const char *field, const char *unit_key,
-                                     struct text_set *set, struct cuttle_error *error) {
+enum cuttle_status text_set_read_all(const char *path, const char *field, const char *option,
+                                     const char *unit_key, struct text_set *set,
+                                     struct cuttle_error *error) {
 	const struct records_request request = {.path = path,
 	                                        .field = field,
 	                                        .id_field = unit_key,
 	                                        .id_is_owner = true,
 	                                        .limit = SIZE_MAX,
 	                                        .most = TEXT_SET_MOST};
-	return read_set(&request, true, set, error);
+	const enum cuttle_status status = read_set(&request, true, set, error);
+	return status ? status : records_need_field(&request, set->records, option, error);
 }
 
 void text_set_digest(const struct text_set *set, const unsigned char *key, char *digest) {

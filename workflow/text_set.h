@@ -39,9 +39,11 @@ enum cuttle_status text_set_read(const char *path, const char *field, const char
 /* The same for references that are asked through noise: every record counts, readable or not, so
  * that their number is that of the file's. One without a text is empty; so is one without a value
  * of unit_key (NULL = none), which is kept. unreadable is 0. Of each text TEXT_SET_MOST bytes are
- * kept, so that no text decides how much memory there must be. Call secrecy_room before. */
-enum cuttle_status text_set_read_all(const char *path, const char *field, const char *unit_key,
-                                     struct text_set *set, struct cuttle_error *error);
+ * kept, so that no text decides how much memory there must be. Call secrecy_room before. INPUT,
+ * too: no record has the field, which `option` names. */
+enum cuttle_status text_set_read_all(const char *path, const char *field, const char *option,
+                                     const char *unit_key, struct text_set *set,
+                                     struct cuttle_error *error);
 /* The digest under `key` of all records that text_set_read_all read, with their owners, as
  * HASH_TEXT (io/output/binding.h). */
 void text_set_digest(const struct text_set *set, const unsigned char *key, char *digest);

@@ -262,6 +262,7 @@ static enum journal_state read_first_line(const struct journal *journal,
                                           const char line[LOTS_LINE + 1], const char *bytes,
                                           size_t size) {
 	const size_t format = sizeof FORMAT - 1;
+	if (size == journal->first_line && !memcmp(bytes, line, size)) return JOURNAL_OURS;
 	if (memcmp(bytes, FORMAT, size < format ? size : format) != 0) return JOURNAL_FOREIGN;
 	if (is_first_line(bytes, size))
 		return size == journal->first_line && !memcmp(bytes, line, COMMAND) &&
@@ -292,6 +293,7 @@ static bool interpret_journal(struct journal *journal, const char line[LOTS_LINE
 	    parse_lines(journal, bytes, size, journal->first_line + counts, drawn, &count, good) &&
 	    sort_into_texts(journal, drawn, count, texts);
 	if (!whole) *state = JOURNAL_DAMAGED;
+	else if (!count && !counts) *state = JOURNAL_BEGUN;
 	return true;
 }
 
@@ -319,8 +321,8 @@ enum cuttle_status journal_load(struct journal *journal, const struct journal_ow
 			problem = ENOMEM;
 		else journal->worthless = *state == JOURNAL_NEW;
 		journal->whole = good;
-		if (!problem && *state == JOURNAL_OURS && good < size &&
-		    ftruncate(journal->file, (off_t)good) != 0)
+		const bool own = *state == JOURNAL_OURS || *state == JOURNAL_BEGUN;
+		if (!problem && own && good < size && ftruncate(journal->file, (off_t)good) != 0)
 			problem = errno;
 	}
 	free(drawn);
@@ -414,6 +416,10 @@ int journal_mark(const struct journal *journal, uint64_t most, struct journal_ma
 
 bool journal_worthless(const struct journal *journal) {
 	return journal->worthless;
+}
+
+void journal_hold(struct journal *journal) {
+	journal->worthless = false;
 }
 
 int journal_remove(struct journal *journal) {

@@ -23,6 +23,7 @@
 
 enum journal_state {
 	JOURNAL_NEW,     /* it never held a token */
+	JOURNAL_BEGUN,   /* of this command and this input: its first line, and nothing else */
 	JOURNAL_OURS,    /* of this command and this input; its tokens are loaded */
 	JOURNAL_LOST,    /* of both, but its tokens were drawn with other lots than these */
 	JOURNAL_CHANGED, /* of this command, but begun with another input */
@@ -56,8 +57,8 @@ enum cuttle_status journal_open(const char *path, struct journal **journal,
 /* Whether the file at path is a journal of this fingerprint, by how it begins. Takes no lock. */
 bool journal_stands(const char *path, const char *fingerprint);
 /* Reads the journal of a command that writes `texts` texts, and sets *state. If it is OURS, its
- * tokens are loaded and a torn end is cut off; else the file stays as it is. INPUT: it cannot be
- * read. NOMEM. */
+ * tokens are loaded; a torn end is cut off, of one that is BEGUN, too. Else the file stays as it
+ * is. INPUT: it cannot be read. NOMEM. */
 enum cuttle_status journal_load(struct journal *journal, const struct journal_owner *owner,
                                 size_t texts, enum journal_state *state,
                                 struct cuttle_error *error);
@@ -81,12 +82,15 @@ int journal_sync(struct journal *journal);
  * these are fewer. So what a mark says is durable, and who goes on finds it. Returns 0 or the
  * errno. */
 int journal_mark(const struct journal *journal, uint64_t most, struct journal_mark *mark);
-/* Whether the journal surely holds no token and no counts. Then nothing is lost if it is
- * removed. */
+/* Whether the journal surely holds no token and no counts, nor stood before as BEGUN, nor is held.
+ * Then nothing is lost if it is removed. */
 bool journal_worthless(const struct journal *journal);
+/* From now on the journal is not removed without being finished, even if nothing gets into it:
+ * somebody else names it, such as a ledger. */
+void journal_hold(struct journal *journal);
 /* Unlinks the file; the lock is held until journal_close. Returns 0 or the errno. */
 int journal_remove(struct journal *journal);
-/* Removes the file if it surely holds no token and no counts. Closes it, which gives up the lock,
+/* Removes the file if it is worthless. Closes it, which gives up the lock,
  * and sets the handle to NULL. The handle may be NULL already. */
 void journal_close(struct journal **journal);
 

@@ -42,6 +42,7 @@ struct output {
 	struct filter_counts counts;
 	bool kept;               /* the last text */
 	struct journal *journal; /* NULL for standard output */
+	bool stood;              /* it is this run's from before */
 	struct binding binding;
 	char *lots_path;             /* OUT.lots; NULL = standard output */
 	char lots_check[LOTS_CHECK]; /* of the lots that the journal must name */
@@ -49,7 +50,8 @@ struct output {
 	struct hash hash;            /* of all bytes of the output so far */
 	size_t texts_done;           /* lines written */
 	size_t batches_done;         /* batches up to that of the last line */
-	bool taken;                  /* this journal has taken the shard, or there is none */
+	bool taken;                  /* this journal has taken the shard */
+	bool begun;                  /* and its tokens may be seen */
 	enum cuttle_status status;   /* of the last failure; OK = none */
 	struct cuttle_error problem; /* its message */
 };
@@ -153,14 +155,17 @@ static const char *name_taker(const struct output *output, char owner[TAKER]) {
 }
 
 /* What was drawn of a shard stands in one journal. Without that one nobody knows whether it was
- * seen, so nothing is drawn in its place. */
+ * seen, so nothing is drawn in its place. A journal of its first line alone may go on only where
+ * nothing was to be seen yet. */
 static enum cuttle_status refuse_taken(struct output *output, const struct standing *standing,
                                        struct cuttle_error *error) {
 	char owner[TAKER];
 	if (!output->request.taken) return CUTTLE_OK;
 	const enum shard_taker taker = shard_look(output->request.taken, name_taker(output, owner));
-	output->taken = taker == SHARD_OURS;
-	if (taker == SHARD_NOBODY || (output->taken && standing->journal == JOURNAL_OURS))
+	output->begun = taker == SHARD_OURS;
+	output->taken = output->begun || taker == SHARD_BEGUN;
+	if (taker == SHARD_NOBODY || (output->taken && standing->journal == JOURNAL_OURS) ||
+	    (taker == SHARD_BEGUN && standing->journal == JOURNAL_BEGUN))
 		return CUTTLE_OK;
 	return io_fail(error, CUTTLE_LEDGER,
 	               "%s says that this shard was begun, and its journal is not here. Bring "
@@ -244,7 +249,8 @@ static enum cuttle_status refuse_standing(const struct output *output,
 		return io_fail(error, CUTTLE_USAGE,
 		               "%s is another command's receipt; --overwrite replaces it",
 		               output->receipt);
-	if (standing->receipt && standing->journal == JOURNAL_NEW && !output->request.drawn_before)
+	if (standing->receipt && standing->journal <= JOURNAL_BEGUN &&
+	    !output->request.drawn_before)
 		return io_fail(error, CUTTLE_USAGE,
 		               "%s says this command is done, but its output is gone; %s",
 		               output->receipt, anew);
@@ -259,7 +265,8 @@ static void remove_parts(const struct output *output) {
 	if (output->dropped_part) (void)unlink(output->dropped_part);
 }
 
-/* Fails now if the receipt could not be put in place later: after the last text it is too late. */
+/* Fails now if the receipt could not be put in place later: after the charge, or the last text, it
+ * is too late. A scratch file of a run that was killed while it put its receipt in place goes. */
 static enum cuttle_status try_receipt(const struct output *output, struct cuttle_error *error) {
 	struct sink sink;
 	enum cuttle_status status = CUTTLE_OK;
@@ -268,6 +275,7 @@ static enum cuttle_status try_receipt(const struct output *output, struct cuttle
 		if (!status) (void)sink_close(&sink, CUTTLE_PARTIAL, NULL);
 		return status;
 	}
+	(void)unlink(output->receipt_part);
 	const int file = open(output->receipt_part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (file < 0)
 		return io_fail(error, CUTTLE_USAGE, "cannot create a file beside %s: %s",
@@ -330,20 +338,21 @@ static enum cuttle_status begin_file(struct output *output, bool *complete,
 	status = refuse_taken(output, &standing, error);
 	if (!status && !output->request.overwrite)
 		status = refuse_standing(output, &standing, error);
-	const bool replaces = standing.journal != JOURNAL_OURS && standing.journal != JOURNAL_NEW;
+	const bool replaces = standing.journal > JOURNAL_OURS;
+	output->stood = standing.journal == JOURNAL_BEGUN || standing.journal == JOURNAL_OURS;
+	if (!status && replaces) status = try_receipt(output, error);
 	if (!status && replaces && output->request.pay)
 		status = output->request.pay(output->request.payer, output->scratch, error);
 	if (status) return status;
 	// The key is kept before a scratch file is made: its name could not be found again without.
 	int problem = binding_keep(&output->binding);
-	if (!problem) problem = settle_lots(output, standing.journal == JOURNAL_OURS);
+	if (!problem) problem = settle_lots(output, output->stood);
 	const struct journal_owner owner = owner_of(output);
 	if (!problem) {
 		remove_parts(output);
 		if ((status = try_receipt(output, error))) return status;
 	}
-	if (!problem && standing.journal != JOURNAL_OURS)
-		problem = journal_restart(output->journal, &owner);
+	if (!problem && !output->stood) problem = journal_restart(output->journal, &owner);
 	if (problem) {
 		(void)note_problem(output, ".journal", problem);
 		return output_problem(output, error);
@@ -498,6 +507,14 @@ uint64_t output_seed(const struct output *output) {
 	return number >> 11;
 }
 
+bool output_stood(const struct output *output) {
+	return output->stood;
+}
+
+void output_hold(struct output *output) {
+	if (output->journal) journal_hold(output->journal);
+}
+
 size_t output_texts_drawn(const struct output *output) {
 	const int32_t *tokens;
 	size_t texts = 0;
@@ -537,12 +554,7 @@ size_t output_drawn(const struct output *output, size_t text, const int32_t **to
 	return output->journal ? journal_drawn(output->journal, text, tokens) : 0;
 }
 
-/* Before the first token: what is kept of a shard is kept by one journal alone. */
-static int take_shard(struct output *output) {
-	char owner[TAKER];
-	if (!output->request.taken || output->taken) return 0;
-	const int problem = shard_take(output->request.taken, name_taker(output, owner));
-	output->taken = !problem;
+static int explain_taking(struct output *output, int problem) {
 	if (!problem) return 0;
 	output->status = problem == EEXIST
 	                     ? io_fail(&output->problem, CUTTLE_LEDGER,
@@ -554,12 +566,31 @@ static int take_shard(struct output *output) {
 	return -1;
 }
 
+/* Before the first token: what is kept of a shard is kept by one journal alone. */
+static int take_shard(struct output *output) {
+	char owner[TAKER];
+	if (!output->request.taken || output->taken) return 0;
+	const int problem = shard_take(output->request.taken, name_taker(output, owner));
+	output->taken = !problem;
+	return explain_taking(output, problem);
+}
+
+/* Behind the first token, before it may be seen. */
+static int begin_shard(struct output *output) {
+	char owner[TAKER];
+	if (!output->request.taken || output->begun) return 0;
+	int problem = journal_sync(output->journal);
+	if (!problem) problem = shard_begin(output->request.taken, name_taker(output, owner));
+	output->begun = !problem;
+	return explain_taking(output, problem);
+}
+
 int output_token(struct output *output, size_t text, uint32_t step, int32_t token) {
 	const int32_t *tokens;
 	if (!output->journal || step < output_drawn(output, text, &tokens)) return 0;
 	if (take_shard(output)) return -1;
 	int problem = journal_append(output->journal, text, step, token);
-	return problem ? note_problem(output, ".journal", problem) : 0;
+	return problem ? note_problem(output, ".journal", problem) : begin_shard(output);
 }
 
 const char *output_finish(enum cuttle_finish finish) {
@@ -689,6 +720,8 @@ int output_text(struct output *output, const struct cuttle_text *text) {
 	// First make its tokens durable: a text that others can see must never be drawn again.
 	int problem = output->journal ? journal_sync(output->journal) : 0;
 	if (problem) return note_problem(output, ".journal", problem);
+	// A text that a killed process completed had no chance to say so.
+	if (take_shard(output) || begin_shard(output)) return -1;
 	output->texts_done++;
 	output->batches_done = text->batch + 1;
 	struct cuttle_text shown = *text;

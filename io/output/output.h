@@ -118,6 +118,11 @@ const char *output_scratch(const struct output *output);
  * gets the same. It comes from the key beside the journal. For standard output each call draws one.
  * It is public: the key does not follow from it. */
 uint64_t output_seed(const struct output *output);
+/* Whether this very run's journal stood when it was opened, if only its first line. */
+bool output_stood(const struct output *output);
+/* From now on the journal stays until the output is published, if only its first line: somebody
+ * else, such as a ledger, is about to name it. */
+void output_hold(struct output *output);
 /* How many texts have tokens in the journal. The last of them may be incomplete. */
 size_t output_texts_drawn(const struct output *output);
 
@@ -180,8 +185,8 @@ bool output_stands(const char *path, const char *receipt, const char *fingerprin
 /* Where the receipt goes; NULL when nowhere. */
 const char *output_receipt_path(const struct output *output);
 
-/* Closes and nulls the handle. The journal stays, unless the output was published or no token was
- * drawn. NULL handles are fine. */
+/* Closes and nulls the handle. The journal goes where the output was published. It goes where this
+ * call made it, nothing is in it and it is not held. NULL handles are fine. */
 void output_close(struct output **output);
 
 #endif

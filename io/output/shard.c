@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char TAKEN[] = "cuttle-taken 1 ";
+/* How the file begins: tokens may have been seen; none has. Older versions know the first alone. */
+static const char TAKEN[] = "cuttle-taken 1 ", UNSEEN[] = "cuttle-taken 2 ";
 enum { MOST_OWNER = 256 }; /* bytes of the file */
 
 char *shard_path(const char *folder, struct shard_number number, const char *ending) {
@@ -32,21 +33,28 @@ bool shard_inside(const char *folder, const char *path) {
 
 /* ---- who has taken it ------------------------------------------------------------------------ */
 
+static bool is_line(const char *form, const char *owner, const char *text, size_t size) {
+	char line[MOST_OWNER];
+	const int wanted = snprintf(line, sizeof line, "%s%s\n", form, owner);
+	return (size_t)wanted == size && !memcmp(text, line, size);
+}
+
 enum shard_taker shard_look(const char *path, const char *owner) {
-	char line[MOST_OWNER], *text = NULL;
+	char *text = NULL;
 	size_t size;
 	if (access(path, F_OK) != 0 && errno == ENOENT) return SHARD_NOBODY;
 	if (file_regular(path, NULL) || file_read(path, MOST_OWNER, &text, &size, NULL))
 		return SHARD_ANOTHER;
-	const int wanted = snprintf(line, sizeof line, "%s%s\n", TAKEN, owner);
-	const bool ours = (size_t)wanted == size && !memcmp(text, line, size);
+	const enum shard_taker taker = is_line(TAKEN, owner, text, size)    ? SHARD_OURS
+	                               : is_line(UNSEEN, owner, text, size) ? SHARD_BEGUN
+	                                                                    : SHARD_ANOTHER;
 	free(text);
-	return ours ? SHARD_OURS : SHARD_ANOTHER;
+	return taker;
 }
 
 int shard_take(const char *path, const char *owner) {
 	char line[MOST_OWNER], *part;
-	const int size = snprintf(line, sizeof line, "%s%s\n", TAKEN, owner);
+	const int size = snprintf(line, sizeof line, "%s%s\n", UNSEEN, owner);
 	const int file = file_scratch(path, FILE_PART, 0666, &part);
 	int problem = file < 0 ? errno : file_write(file, line, (size_t)size);
 	if (!problem && fsync(file) != 0) problem = errno;
@@ -55,6 +63,12 @@ int shard_take(const char *path, const char *owner) {
 	if (part) (void)unlink(part);
 	free(part);
 	return problem ? problem : file_sync_folder(path);
+}
+
+int shard_begin(const char *path, const char *owner) {
+	char line[MOST_OWNER];
+	const int size = snprintf(line, sizeof line, "%s%s\n", TAKEN, owner);
+	return file_replace(path, line, (size_t)size);
 }
 
 /* ---- which one this process writes ----------------------------------------------------------- */

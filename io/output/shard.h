@@ -36,7 +36,8 @@ bool shard_inside(const char *folder, const char *path);
 /* Who has taken a shard. An owner is a line of text: which run, attempt and journal. */
 enum shard_taker {
 	SHARD_NOBODY, /* no token of it was kept */
-	SHARD_OURS,
+	SHARD_BEGUN,  /* we have; no token of it may have been seen */
+	SHARD_OURS,   /* we have; tokens of it may have been seen */
 	SHARD_ANOTHER
 };
 /* Reads the file at path. What is no such file is another's. */
@@ -44,6 +45,9 @@ enum shard_taker shard_look(const char *path, const char *owner);
 /* Takes the shard for the owner, before its first token is kept. The file appears whole and is
  * durable, or there is none. Returns 0 or the errno; EEXIST: something stands there. */
 int shard_take(const char *path, const char *owner);
+/* Says in the file of an owner that tokens may be seen from now on: the first one is durable in the
+ * journal. Returns 0 or the errno. */
+int shard_begin(const char *path, const char *owner);
 
 /* Reads what --shard says: "3/100" is shard 3 of 100, and "auto" asks the launcher that started
  * this process. Its variables, the first whose count is above 1:

@@ -32,8 +32,9 @@ struct trace {
 	int problem; /* errno of the last write; 0 = it worked */
 };
 
-/* Whether the file is a trace with this very header. It must also belong to this user, have no
- * second name, and be closed to all others. If so, *size is its size. */
+/* Whether the file is a trace with this very header, or the beginning of it: a kill came before the
+ * rest, or before any of it. It must also belong to this user, have no second name, and be closed
+ * to all others. If so, *size is its size. */
 static bool is_own_trace(int file, const char *header, size_t length, size_t *size) {
 	struct stat state;
 	char found[HEADER];
@@ -42,6 +43,7 @@ static bool is_own_trace(int file, const char *header, size_t length, size_t *si
 		return false;
 	if (state.st_mode & (S_IRWXG | S_IRWXO)) return false;
 	*size = (size_t)state.st_size;
+	if (length > *size) length = *size;
 	return pread(file, found, length, 0) == (ssize_t)length && !memcmp(found, header, length);
 }
 
@@ -59,6 +61,8 @@ static int begin_trace_file(struct trace *trace, const char *header, size_t leng
 	*taken = trace->file < 0 || !is_own_trace(trace->file, header, length, &size) ||
 	         (!resumed && size > length);
 	if (*taken) return EEXIST;
+	if (size < length)
+		return ftruncate(trace->file, 0) ? errno : file_write(trace->file, header, length);
 	trace->empty = size - length < LINE;
 	return ftruncate(trace->file, (off_t)(size - (size - length) % LINE)) != 0 ? errno : 0;
 }

@@ -3,7 +3,8 @@
 //
 // It serves generate --trace. The file is PRIVATE, and its first line says so. It has mode 0600 and
 // is made here: a file that stands already, a symbolic link or a device is refused. Only the same
-// command, continued, may reopen its own trace. It goes on behind the last whole line.
+// command, continued, may reopen its own trace. It goes on behind the last whole line. A file
+// without a byte is nobody's: a command that was killed may have left it.
 //
 // All lines of steps are equally long, so the file's size tells no more than the output does. When
 // a run is killed, the step drawn at that moment may be missing.

@@ -511,7 +511,7 @@ enum record_state records_state(const struct records *records, size_t index) {
 	return span_of(records, index, TEXT)->state;
 }
 
-bool records_lack_field(const struct records *records) {
+static bool lack_field(const struct records *records) {
 	size_t without = 0, size;
 	for (size_t i = 0; i < records_count(records); i++) {
 		const enum record_state state = records_state(records, i);
@@ -521,6 +521,16 @@ bool records_lack_field(const struct records *records) {
 		without += state == RECORD_NO_FIELD;
 	}
 	return without > 0;
+}
+
+enum cuttle_status records_need_field(const struct records_request *request,
+                                      const struct records *records, const char *option,
+                                      struct cuttle_error *error) {
+	if (records_are_csv(request) || !lack_field(records)) return CUTTLE_OK;
+	return io_fail(error, CUTTLE_INPUT,
+	               "%s: no record has a field %.128s: name it with %s; cuttle inspect shows "
+	               "which fields there are",
+	               file_shown(request->path), request->field, option);
 }
 
 const char *records_id(const struct records *records, size_t index, size_t *size) {

@@ -92,9 +92,13 @@ enum record_state records_state(const struct records *records, size_t index);
 const char *records_state_words(enum record_state state);
 /* The line on which a record's broken quote opens, from 1; 0 = it has none. Private, too. */
 size_t records_fault_line(const struct records *records, size_t index);
-/* Whether no record has the text's field, whatever would be in it. Of many records that is a fact
- * of form, which dp/PRIVACY.md declares public. */
-bool records_lack_field(const struct records *records);
+/* OK, or why records that were read by this request may not be charged: no one has the text's
+ * field, whatever would be in it. Of many records that is a fact of form, which dp/PRIVACY.md
+ * declares public. A CSV file tells it by its header, so records_read does. `option` names the
+ * field. INPUT. */
+enum cuttle_status records_need_field(const struct records_request *request,
+                                      const struct records *records, const char *option,
+                                      struct cuttle_error *error);
 /* The id as JSON (a string or an integer), or NULL when the record has none. */
 const char *records_id(const struct records *records, size_t index, size_t *size);
 /* The record's value of one of the request's labels, or NULL. A string is given as it is, a number

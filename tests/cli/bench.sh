@@ -27,6 +27,8 @@ refused 2 bench -p 3
 refused 2 bench -n 0
 refused 2 bench -p 100000000
 refused 2 bench --groups 17
+refused 2 bench --groups 2 -B 7
+says err '^cuttle bench: --groups and --batch-size exclude each other$'
 
 sizes=(-p 8 -n 4)
 exits 0 bench "${sizes[@]}" -B 0,2 --parallel 1,2 -t 1,2 -r 2 -o json

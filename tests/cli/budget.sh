@@ -313,3 +313,22 @@ for q in 0.001 1e-3 .01e-1 10E-4 0.00001e+2; do
 	same <(head -1 out) <(head -1 fraction) "--q $q"
 done
 for q in 1e 1e-19 0e1 2e0 1e1e1 e-3 1/1e-3; do refused 2 budget amplify -e 1 --q "$q"; done
+
+# An option that would do nothing is refused where it was typed; in the environment it may be for another verb.
+idle() { # QUESTION OPTIONS
+	local words=$1
+	shift
+	for option in "$@"; do
+		# shellcheck disable=SC2086 # words
+		refused 2 budget $words $option
+	done
+}
+machine=('-m absent.gguf' '-t 1' '-N 5' '--records 500' '--rows-per-second 9' '--bench absent.json')
+idle 'clip -e 3 -B 7 -n 50 --temperature 1' "${machine[@]}" '--grid 64' --spread '-o csv' '-o md' '-o json' '--mix average' '--q 0.1'
+idle 'plan -n 50 --temperature 1' '--accountant exact' '-t 1' --spread --inverse
+idle 'fusion -e 8 -n 50' "${machine[@]}" '--grid 64' '-o csv' --inverse
+idle 'amplify -e 1 --q 0.1' "${machine[@]}" '--clip 1' '--rho 1' '-B 7' '-n 5' '--temperature 1' '--accountant exact' '--grid 64' '-g 2' '-o json' '--alpha 2' '--groups 2'
+says err '^cuttle budget: --divergence, --alpha, --groups and --mix belong to fusion$'
+refused 2 budget clip -e 3 -B 7 -n 50 --temperature 1 -N 5
+says err '^cuttle budget: clip takes no --num$'
+CUTTLE_MODEL=absent.gguf CUTTLE_NUM=5 exits 0 budget clip -e 3 -B 7 -n 50 --temperature 1

@@ -161,6 +161,10 @@ for folding in "${foldings[@]}"; do
 done
 refused 4 evaluate -i a.jsonl --against real.jsonl --public -q --task kind --test a.jsonl
 refused 2 evaluate -i a.jsonl --against real.jsonl --public -q --task kind
+refused 2 evaluate -i a.jsonl --against real.jsonl --public -q --delta 1e-5
+says err '^cuttle evaluate: --delta needs -e EPS$'
+refused 2 evaluate -i a.jsonl --against real.jsonl --private -q -e 1 --ledger none.db --dataset d --equal-texts
+says err '^cuttle evaluate: -e takes no --equal-texts'
 refused 4 evaluate -i a.jsonl --against real.jsonl --public -q --task nothing --test test.jsonl
 says err 'at least two different labels$'
 

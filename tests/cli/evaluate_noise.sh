@@ -25,6 +25,8 @@ runs=(evaluate -i a.jsonl -i b.jsonl --against real.jsonl --private)
 noise=("${runs[@]}" -e 1 --ledger l.db --dataset d)
 
 # ---- refused, and nothing is charged -------------------------------------------------------------
+refused 4 "${noise[@]}" -q --against-field body
+says err 'real.jsonl: no record has a field body: name it with --against-field; cuttle inspect'
 refused 2 evaluate -i a.jsonl --against real.jsonl --public -e 1 --ledger l.db --dataset d -q
 says err '-e is for private references'
 refused 2 "${runs[@]}" -e 1 -q

@@ -33,6 +33,8 @@ refused 2 "${small[@]}" -o o.jsonl -e 1 -q --prompt-variation again
 says err 'must hold \{text\} exactly once'
 : >none.jsonl
 refused 4 evolve -n 12 -i none.jsonl -o o.jsonl -e 1 -q
+refused 4 "${small[@]}" -o o.jsonl -e 1 --ledger l.db --dataset d -q --text-field body
+says err 'recs.jsonl: no record has a field body: name it with --text-field; cuttle inspect'
 [ "$(spent)" = 0 ] || fail "a refusal was charged: $(spent)"
 [ ! -e o.jsonl ] || fail "a refused run wrote something"
 
@@ -107,6 +109,8 @@ s/"delta": 9.9/"delta": 1.9/
 s/"private": true/"private": false/
 s/"texts": 40/"texts": 41/
 END
+exits 0 "${run[@]}" -q
+! grep 'already complete' err || fail "-q says what is no error"
 exits 0 "${run[@]}"
 says err 'o.jsonl is already complete$'
 

@@ -43,6 +43,8 @@ exits 0 "${expand[@]}" -N 12 --seed 7 -o m.csv --own-receipt csv.receipt.json
 same <(sed -nE 's/.*,(length|eos|stop),"([0-9 ]*)","([a-z]*)".*/\2 \3/p' m.csv) \
 	<(sed -E 's/.*"parents":\[([0-9,]*)\],"genre":"([a-z]*)".*/\1 \2/; s/,/ /g' first) "CSV has other parents"
 exits 0 "${expand[@]}" -N 30 --seed 7 -o m.jsonl
+! grep 'already complete' err || fail "-q says what is no error"
+exits 0 "${expand[@]/%-q/--progress=off}" -N 30 --seed 7 -o m.jsonl
 says err 'm.jsonl is already complete'
 # One that was drawn: the receipt has it, and it draws the same again, also after a stop.
 for limit in 400 1500; do

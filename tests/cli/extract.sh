@@ -15,6 +15,11 @@ run=(extract -i refs.jsonl --temperature 0 -n 8 -q)
 # text_of FILE INDEX: the text of a line, as JSON.
 text_of() { sed -n "s/^{\"index\":$2,\"text\":\(.*\),\"finish\":.*/\1/p" "$1"; }
 
+# ---- what is refused first ----------------------------------------------------------------------
+refused 4 "${run[@]}" --replies indexed.jsonl -o a.jsonl --text-field body
+says err 'refs.jsonl: no record has a field body: name it with --text-field; cuttle inspect'
+[ ! -e a.jsonl ] || fail "documents without texts are extended"
+
 # ---- what is written -----------------------------------------------------------------------------
 umask 000
 exits 0 "${run[@]}" --replies indexed.jsonl -o a.jsonl

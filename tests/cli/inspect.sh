@@ -103,16 +103,19 @@ done
 for ((i = 0; i < 9; i++)); do echo "{\"note\":\"Note $i.\",\"who\":$((i / 2)),\"ward\":\"it's $((i % 2))\"}"; done >refs.jsonl
 line_of() { "$CUTTLE" inspect "$@" | sed -n '/^cuttle generate/p'; }
 runs() { # LINE TEXTS
-	local words
+	local words made
 	eval "words=($1)"
-	rm -f out.*
+	made=$(sed 's/.* -o \([^ ]*\).*/\1/' <<<"$1")
 	exits 0 "${words[@]:1}" -m tiny.gguf -n 2 -q
-	[ "$(wc -l <out.jsonl)" = "$2" ] || fail "$1 writes $(wc -l <out.jsonl) texts instead of $2"
+	[ "$(wc -l <"$made")" = "$2" ] || fail "$1 writes $(wc -l <"$made") texts instead of $2"
 }
 runs "$(line_of -i refs.jsonl --text-field note -B 2)" 4
 runs "$(line_of -i refs.jsonl -B 2 --kind "ward's note")" 4
 runs "$(line_of -i refs.jsonl --text-field note -B 31)" 1
 runs "$(line_of -i refs.jsonl --text-field note -B 2 --unit-key who --category-field ward)" 4
+# None of these lines takes the name of what stands.
+[ "$(echo out*.jsonl)" = 'out-2.jsonl out-3.jsonl out-4.jsonl out.jsonl' ] || fail "the lines wrote $(echo out*)"
+rm out*.jsonl out*.json
 # The names stand in an order that tells no counts.
 for many in a b; do
 	for ((i = 0; i < 10; i++)); do echo "{\"text\":\"x\",\"who\":$i,\"ward\":\"$([ $((i % 2)) = 0 ] && echo $many || echo a)\"}"; done >order.jsonl
@@ -158,13 +161,13 @@ for i in $(seq 1 400); do echo "{\"note\":\"sail $i rope\",\"ward\":\"w$((i % 2)
 for i in $(seq 1 40); do printf '{"text":"sail %d rope"}\n{"text":"oven flour"}\n' "$i"; done >public.jsonl
 exits 0 clusters -i public.jsonl --clusters 2 -o two.clusters -q
 stays_private() { # ARG...
+	rm -f out*.jsonl out*.json
 	line=$(line_of -i many.jsonl --text-field note -B 2 "$@")
 	says <(echo "$line") ' -B 2 (--categories categories.csv )?-N 100$'
 	grep -Eq 'category-public|w0|share' <<<"$line" && fail "the line tells what is private: $line"
 	sed 's/"w0"/"w7"/' many.jsonl >other.jsonl
 	[ "$(line_of -i other.jsonl --text-field note -B 2 "$@")" = "${line/many/other}" ] || fail "categories move the line: $line"
 	eval "words=($line)"
-	rm -f out.*
 	exits 0 "${words[@]:1}" -m tiny.gguf -n 2 -q
 	exits 0 receipt verify out.receipt.json --output out.jsonl
 	says out 'in 200 were used'

@@ -474,11 +474,9 @@ for moment in reserve draw; do
 	[ "$moment" = draw ] || first=$(spent long)
 done
 exits 0 "${long[@]}"
-[ "$(spent long)" = "$first" ] || {
-	# The one unlucky moment, drawn but not yet journalled, is charged again.
-	exits 0 ledger show --ledger l --dataset long
-	says out '^runs       2'
-}
+[ "$(spent long)" = "$first" ] || fail "a run that was killed is charged again: $(spent long), and $first before"
+exits 0 ledger show --ledger l --dataset long
+says out '^runs       1'
 exits 0 receipt verify p.receipt.json --output p.jsonl --ledger l
 exits 0 ledger verify --ledger l
 
@@ -498,6 +496,18 @@ grep ' reserve ' out | tail -1 | grep -Eo '[0-9a-f]{32}' | head -1 >q.jsonl.run
 rm q.jsonl q.receipt.json
 exits 0 "${late[@]}" --ledger l --dataset late
 [ "$(spent late)" != "$late_once" ] || fail "the same charge paid for a second run"
+
+# A run that a ledger was charged for is not finished without it: its charge would stay open.
+exits 0 ledger init --ledger l --dataset kept --epsilon-limit 20
+kept=("${base[@]}" -m "$slow" -n "$held" -e 3 -o kept.jsonl --accountant zcdp)
+begun kept draw "${kept[@]}" --ledger l --dataset kept
+kill -TERM $pid
+wait $pid
+[ $? = 6 ] || fail "a run that was told to stop: $(cat err)"
+refused 2 "${kept[@]}"
+says err 'kept\.jsonl\.run says that this output was charged in a ledger: give --ledger and --dataset'
+exits 0 "${kept[@]}" --ledger l --dataset kept
+exits 0 receipt verify kept.receipt.json --output kept.jsonl --ledger l
 
 # What was reserved and never drew can be released; a run that finds that out stops before it shows a token.
 exits 0 ledger init --ledger l --dataset free --epsilon-limit 10

@@ -48,6 +48,8 @@ refused 7 receipt verify edited.json
 rm former.json oldest.json edited.json
 nothing_left out
 exits 0 "${run[@]}"
+! grep 'already complete' err || fail "-q says what is no error"
+exits 0 "${run[@]/%-q/--progress=off}"
 says err 'out.jsonl is already complete'
 refused 2 "${run[@]}" -e 5
 says err "not this command's output; --overwrite replaces it"
@@ -318,6 +320,15 @@ coreless perturb --words w.cw -i - -o core.jsonl
 # ---- the ledger ----------------------------------------------------------------------------------
 exits 0 ledger init --ledger l --dataset d --rho-limit 20
 counted=("${padded[@]}" --ledger l --dataset d)
+# A mistyped field is refused before it costs, with -i in a dry run, too.
+for how in '-o never.jsonl' --dry-run; do
+	# shellcheck disable=SC2086 # words
+	refused 4 "${base[@]}" "${counted[@]}" --text-field body $how
+	says err 'docs.jsonl: no record has a field body: name it with --text-field; cuttle inspect'
+done
+exits 0 ledger show --ledger l --dataset d --json
+says out '"runs":0'
+compgen -G 'never*' >/dev/null && fail "a run of no field left something"
 exits 0 "${base[@]}" -o out.jsonl "${counted[@]}" -e 0.5
 exits 0 ledger show --ledger l --dataset d --json
 says out '"rho_spent":0\.625[0-9]*,.*"runs":1}' # 5 words at 0.5^2 / 2
@@ -328,6 +339,8 @@ s/"rho": 0.6[0-9]*/"rho": 0.5/
 s/"dataset": "d"/"dataset": null/
 END
 exits 0 "${base[@]}" -o out.jsonl "${counted[@]}" -e 0.5
+! grep 'already complete' err || fail "-q says what is no error"
+exits 0 "${base[@]/%-q/--progress=off}" -o out.jsonl "${counted[@]}" -e 0.5
 says err 'is already complete'
 rm out.*
 exits 0 "${base[@]}" -o out.jsonl "${counted[@]}" -e 3

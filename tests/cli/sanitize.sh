@@ -46,6 +46,8 @@ exits 0 receipt verify oldest.json
 rm former.json oldest.json
 nothing_left out
 exits 0 "${run[@]}" -e 4
+! grep 'already complete' err || fail "-q says what is no error"
+exits 0 "${run[@]/%-q/--progress=off}" -e 4
 says err 'out.jsonl is already complete'
 refused 2 "${run[@]}" -e 5
 says err "not this command's output; --overwrite replaces it"
@@ -276,6 +278,8 @@ END
 exits 0 ledger show --ledger l --dataset d --json
 says out '"loss_spent":0\.6[0-9]*,.*"runs":1}'
 exits 0 "${run[@]}" "${counted[@]}"
+! grep 'already complete' err || fail "-q says what is no error"
+exits 0 "${run[@]/%-q/--progress=off}" "${counted[@]}"
 says err 'is already complete'
 rm out.*
 exits 0 "${run[@]}" "${counted[@]}"

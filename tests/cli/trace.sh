@@ -38,6 +38,22 @@ ln -s target link
 refused 2 "${run[@]}" -o x.jsonl --trace link
 mkfifo pipe
 refused 2 "${run[@]}" -o x.jsonl --trace pipe
+# An empty file is what a kill leaves before the first line, but not where others may read it or write to it, and no more is its own.
+for mode in 600 644; do
+	: >begun
+	chmod $mode begun
+	if [ $mode = 600 ]; then exits 0 "${run[@]}" --insecure-seed 1 -o y.jsonl --trace begun && same begun steps "a trace that was begun"; else refused 2 "${run[@]}" -o x.jsonl --trace begun; fi
+	rm begun
+done
+head -c 40 steps >begun
+chmod 600 begun
+exits 0 "${run[@]}" --insecure-seed 1 -o z.jsonl --trace begun
+same begun steps "a trace whose first line was torn"
+: >mine
+ln mine second
+chmod 600 mine
+refused 2 "${run[@]}" -o x.jsonl --trace mine
+[ ! -s mine ] || fail "a file of two names was written to"
 [ ! -e target ] || fail "a link was followed"
 same plain.jsonl out.jsonl "an output was written to"
 compgen -G 'x*' >/dev/null && fail "a run that did not begin left something"

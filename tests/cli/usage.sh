@@ -211,6 +211,29 @@ line=$(sed -n 's/.*; for example: cuttle //p' err)
 	fail "the line is: $line"
 eval "exits 0 $line"
 [ "$(wc -l <out.jsonl)" = 2 ] || fail "the line that was told writes $(wc -l <out.jsonl) texts"
+# It works where -N was not typed, beside an output that stands, and for a run on many machines.
+references 70
+cp refs.jsonl notes.jsonl
+touch out-2.receipt.json out-3.jsonl.journal out-4.jsonl.run
+for way in '' shard; do
+	# shellcheck disable=SC2086 # words
+	refused 2 ${way:-generate} ${way:+open} -m tiny.gguf -i notes.jsonl -n 2 -q
+	line=$(sed -n 's/.*; for example: cuttle //p' err)
+	[ "$line" = "${way:-generate} $([ "$way" ] && echo 'open -o RUN --shards 4' || echo '-o out-5.jsonl') -e 3 -N 10 -m tiny.gguf -i notes.jsonl -n 2 -q" ] || fail "the line is: $line"
+	eval "exits 0 $line"
+done
+[ "$(wc -l <out-5.jsonl)" = 10 ] || fail "the line that was told writes $(wc -l <out-5.jsonl) texts"
+# Options alone open nothing, and a verb alone says what there is, with a line.
+rm -r RUN
+refused 2 shard -m tiny.gguf -i notes.jsonl -o RUN -e 3 -N 10 -n 2 --shards 4
+says err '^cuttle shard: say what to do: cuttle shard open .*; for example: cuttle shard open -m '
+[ ! -e RUN ] || fail "a run was opened that nobody opened"
+for verb in ledger receipt model budget audit; do
+	refused 2 $verb
+	says err "^cuttle $verb: say what to do: cuttle $verb .*; for example: cuttle $verb [a-z]"
+done
+refused 2 inspect
+says err '^cuttle inspect: missing: -i FILE; for example: cuttle inspect -i '
 refused 2 audit canary -e 1
 says err '; for example: cuttle audit canary -m models/[^ ]* -e 1$'
 refused 2 generate -N 2 --kind $'two\nlines'

@@ -10,6 +10,7 @@
 #include "io/output/binding.h"
 #include "io/records/lots.h"
 #include "io/output/output.h"
+#include "io/output/shard.h"
 #include "tests/support/files.h"
 #include <dirent.h>
 #include <stdio.h>
@@ -652,21 +653,22 @@ static int remove_folder(void **state) {
 	return rmdir(folder);
 }
 
-/* A journal is begun by emptying it and writing its first line. A kill in between loses nothing:
- * one that has a token is never begun anew. */
+/* A journal is begun by emptying it and writing its first line. That is done once: one that has its
+ * first line is not begun anew, as a ledger may name it. */
 static void a_kill_while_a_journal_is_begun(void **state) {
 	(void)state;
 	const struct output_request request = request_of(ours);
 	char bytes[4096], before[4096];
 	for (size_t had = 0; had <= STEPS; had++) {
 		(void)clean();
+		assert_int_equal(live_and_die(&request, 0, true), KILLED);
 		assert_int_equal(live_and_die(&request, had, false), 0);
 		const size_t size = read_file(journal, before, sizeof before);
 		// It has its first line, and a line for each token.
-		assert_int_equal(live_and_die(&request, 0, true), had ? 0 : KILLED);
-		assert_int_equal(read_file(journal, bytes, sizeof bytes), had ? size : 0);
-		if (had) assert_memory_equal(bytes, before, size);
-		assert_int_equal(live_and_die(&request, had, had > 0), 0);
+		assert_int_equal(live_and_die(&request, 0, true), 0);
+		assert_int_equal(read_file(journal, bytes, sizeof bytes), size);
+		assert_memory_equal(bytes, before, size);
+		assert_int_equal(live_and_die(&request, had, true), 0);
 		assert_int_equal(live(&request, SIZE_MAX, true), DONE);
 		assert_int_equal(read_file(out, bytes, sizeof bytes), sizeof WANTED - 1);
 		assert_string_equal(bytes, WANTED);
@@ -674,8 +676,48 @@ static void a_kill_while_a_journal_is_begun(void **state) {
 	(void)clean();
 }
 
+/* A process that was killed between the name of a shard's taker and its first token has shown
+ * nothing: it goes on. Once a token may have been seen, a journal without one draws nothing. */
+static void a_shard_that_was_taken_goes_on(void **state) {
+	(void)state;
+	char taken[160], owner[256], bytes[4096];
+	struct output *output;
+	struct cuttle_error error;
+	bool complete;
+	(void)clean();
+	(void)snprintf(taken, sizeof taken, "%s.taken", out);
+	struct output_request request = request_of(ours);
+	request.taken = taken;
+	request.stride = 1;
+	assert_int_equal(output_open(&request, &output, &complete, &error), CUTTLE_OK);
+	(void)snprintf(owner, sizeof owner, "%s %s", ours, output_scratch(output));
+	output_hold(output);
+	assert_int_equal(shard_take(taken, owner), 0);
+	output_close(&output);
+	const size_t size = read_file(journal, bytes, sizeof bytes);
+	for (uint32_t step = 0; step < 2; step++) {
+		// Stopped without a token it still can.
+		for (int again = 0; again < 2; again++) {
+			assert_int_equal(output_open(&request, &output, &complete, &error),
+			                 CUTTLE_OK);
+			output_close(&output);
+			assert_int_equal(shard_look(taken, owner), step ? SHARD_OURS : SHARD_BEGUN);
+		}
+		assert_int_equal(output_open(&request, &output, &complete, &error), CUTTLE_OK);
+		assert_int_equal(output_token(output, 0, step, 7), 0);
+		assert_int_equal(shard_look(taken, owner), SHARD_OURS);
+		output_close(&output);
+	}
+	files_put(journal, bytes, size);
+	assert_int_equal(output_open(&request, &output, &complete, &error), CUTTLE_LEDGER);
+	assert_non_null(strstr(error.message, "says that this shard was begun"));
+	assert_true(exists(journal));
+	(void)clean();
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(a_shard_that_was_taken_goes_on),
 	    cmocka_unit_test(lots_that_nobody_needs_are_gone),
 	    cmocka_unit_test(a_kill_while_a_journal_is_begun),
 	    cmocka_unit_test(stopped_anywhere_and_continued),

@@ -141,6 +141,9 @@ static void test_taken(void **state) {
 	(void)snprintf(path, sizeof path, "%s/a.taken", folder);
 	assert_int_equal(shard_look(path, "we"), SHARD_NOBODY);
 	assert_int_equal(shard_take(path, "we"), 0);
+	assert_int_equal(shard_look(path, "we"), SHARD_BEGUN);
+	assert_int_equal(shard_look(path, "they"), SHARD_ANOTHER);
+	assert_int_equal(shard_begin(path, "we"), 0);
 	assert_int_equal(shard_look(path, "we"), SHARD_OURS);
 	assert_int_equal(shard_look(path, "we "), SHARD_ANOTHER);
 	assert_int_equal(shard_look(path, "they"), SHARD_ANOTHER);

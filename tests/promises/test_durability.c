@@ -361,10 +361,12 @@ static void how_far_a_run_has_come(void **state) {
 		assert_int_equal(delivery_open(&request, NULL, &spending, &charge, &delivery,
 		                               &complete, &charged, &error),
 		                 CUTTLE_OK);
-		// Who goes on tells of its first token, and of no further one until it stops.
-		if (life) assert_int_equal(delivery_token(&delivery, 0, 1, 1), 0);
-		seen.watched[0] = 0;
+		// Who begins or goes on tells of its first token, and of no further one until it
+		// stops.
+		memcpy(seen.watched, journal, sizeof journal);
 		assert_int_equal(delivery_token(&delivery, 0, 2 * life, 1), 0);
+		seen.watched[0] = 0;
+		assert_int_equal(delivery_token(&delivery, 0, 2 * life + 1, 1), 0);
 		assert_true(is_dirty(journal));
 		memcpy(seen.watched, journal, sizeof journal);
 		delivery_close(&delivery);
@@ -496,6 +498,9 @@ static void who_took_a_shard(void **state) {
 	seen.wiping = true; // the scratch name goes after the true one is there
 	assert_int_equal(shard_take(path, "we"), 0);
 	expect_nothing_dirty("before the first token of a shard");
+	seen.wiping = false;
+	assert_int_equal(shard_begin(path, "we"), 0);
+	expect_nothing_dirty("before the first token of a shard is seen");
 	assert_int_equal(unlink(path), 0);
 	seen.on = false;
 }

@@ -68,6 +68,9 @@ static enum cuttle_status draw_noise(void *user, int64_t *answers, struct cuttle
 	return CUTTLE_OK;
 }
 
+static enum cuttle_status (*draw)(void *user, int64_t *answers,
+                                  struct cuttle_error *error) = draw_noise;
+
 enum ending { OPENED, TAKEN, DONE };
 
 /* A command's life. */
@@ -82,7 +85,7 @@ static enum cuttle_status live(struct ballot_request request, enum ending ending
 	enum cuttle_status status = spending_open(&counted, &spending, &error);
 	if (!status) status = ballot_open(&request, &spending, &charge, &ballot, &charged, &error);
 	if (!status && ending >= TAKEN)
-		status = ballot_take(ballot, draw_noise, &request.answers, told, &error);
+		status = ballot_take(ballot, draw, &request.answers, told, &error);
 	if (!status && ending == DONE) {
 		status = ballot_finish(ballot, command, &error);
 		if (!status) ballot_done(ballot);
@@ -138,14 +141,33 @@ static void lost_answers_are_paid_again(void **state) {
 	begin_anew();
 	assert_int_equal(live(request, TAKEN), CUTTLE_OK);
 	const size_t size = files_get(journal, bytes, sizeof bytes);
+	// The ledger knows that they were there.
 	files_put(journal, bytes, size - 1); // torn
-	assert_int_equal(live(request, TAKEN), CUTTLE_OK);
-	assert_int_equal(draws, 2);
-	assert_int_equal(count_runs(), 2);
+	refuses(&request, CUTTLE_LEDGER, "older than what was drawn under its charge");
 	assert_int_equal(unlink(journal), 0);
 	assert_int_equal(live(request, DONE), CUTTLE_OK);
-	assert_int_equal(draws, 3);
-	assert_int_equal(count_runs(), 3);
+	assert_int_equal(draws, 2);
+	assert_int_equal(count_runs(), 2);
+}
+
+static enum cuttle_status draw_and_fail(void *user, int64_t *answers, struct cuttle_error *at) {
+	(void)draw_noise(user, answers, at);
+	return CUTTLE_NOMEM;
+}
+
+/* Stopped between the ledger's entry and its answers, a run has shown nobody anything: it goes on
+ * for what it was charged. */
+static void stopped_before_its_answers_it_pays_once(void **state) {
+	(void)state;
+	struct ballot_request request = make_request("asked");
+	begin_anew();
+	draw = draw_and_fail;
+	assert_int_equal(live(request, TAKEN), CUTTLE_NOMEM);
+	draw = draw_noise;
+	assert_true(exists(journal) && exists(key) && exists(name));
+	assert_int_equal(live(request, DONE), CUTTLE_OK);
+	assert_int_equal(draws, 2);
+	assert_int_equal(count_runs(), 1);
 }
 
 static void others_get_no_answers(void **state) {
@@ -243,6 +265,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(answers_are_drawn_once),
 	    cmocka_unit_test(lost_answers_are_paid_again),
+	    cmocka_unit_test(stopped_before_its_answers_it_pays_once),
 	    cmocka_unit_test(others_get_no_answers),
 	    cmocka_unit_test(files_of_somebody_are_left_alone),
 	    cmocka_unit_test(nothing_is_left),

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,6 +85,8 @@ enum ending { STOP, KILL };
 
 static double cost = 0.5; /* rho of the run */
 static bool overwrite;
+static bool uncounted;      /* no ledger is given */
+static const char *receipt; /* where it goes; NULL = beside the output */
 
 /* Opens a run's output and charges it. Who opens it must close both. */
 static enum cuttle_status open_at(const char *path, struct spending *spending,
@@ -91,8 +94,9 @@ static enum cuttle_status open_at(const char *path, struct spending *spending,
 	struct receipt_ledger charged = {.entry = ""};
 	bool complete;
 	const struct spending_request counted = {
-	    .ledger = ledger_path, .dataset = "notes", .output = path};
+	    .ledger = uncounted ? NULL : ledger_path, .dataset = "notes", .output = path};
 	const struct output_request request = {.path = path,
+	                                       .receipt_path = receipt,
 	                                       .fingerprint = command,
 	                                       .format = OUTPUT_JSONL,
 	                                       .texts = TEXTS,
@@ -181,17 +185,17 @@ static void a_killed_run_is_put_back(void **state) {
 	begin_anew();
 	assert_int_equal(live_and_die(3, 0), CUTTLE_PARTIAL);
 	keep_files("three");
-	assert_int_equal(count_draws(), 1);
+	assert_int_equal(count_draws(), 2);
 	assert_int_equal(live_and_die(2, 0), CUTTLE_PARTIAL);
 	keep_files("five");
-	assert_int_equal(count_draws(), 3);
+	assert_int_equal(count_draws(), 4);
 	// From where it went on it has drawn before, so it does not go on from there again.
 	put_back("three");
 	refuses_older();
 	put_back("five");
 	assert_int_equal(live_and_die(1, 0), CUTTLE_PARTIAL);
 	keep_files("six");
-	assert_int_equal(count_draws(), 5);
+	assert_int_equal(count_draws(), 6);
 	put_back("three");
 	refuses_older();
 	put_back("five");
@@ -201,7 +205,7 @@ static void a_killed_run_is_put_back(void **state) {
 	put_back("six");
 	assert_int_equal(live_and_die(0, 0), CUTTLE_PARTIAL);
 	assert_int_equal(live_and_die(0, 0), CUTTLE_PARTIAL);
-	assert_int_equal(count_draws(), 5);
+	assert_int_equal(count_draws(), 6);
 	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
 	assert_int_equal(count_runs(), 1);
 }
@@ -285,19 +289,124 @@ static void a_lost_journal_is_charged_again(void **state) {
 	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
 	assert_int_equal(count_runs(), 2);
 	// A run that was killed had no time to tell how far it was.
-	static const char *const loses[] = {
-	    "rm %s.journal%s", ": >%s.journal%s", "rm %s.journal %s.journal.key",
-	    "truncate -s 60 %s.journal%s", "truncate -s 147 %s.journal%s"};
+	static const char *const loses[] = {"rm %s.journal%s", ": >%s.journal%s",
+	                                    "rm %s.journal %s.journal.key",
+	                                    "truncate -s 60 %s.journal%s"};
 	for (size_t i = 0; i < sizeof loses / sizeof *loses; i++) {
 		begin_anew();
 		assert_int_equal(live_and_die(3, 0), CUTTLE_PARTIAL);
-		assert_int_equal(count_draws(), 1);
+		assert_int_equal(count_draws(), 2);
 		assert_int_equal(shell(loses[i], out, i == 2 ? out : ""), 0);
 		const enum cuttle_status status = live(SIZE_MAX, 9, STOP);
 		if (status || count_runs() != 2)
 			fail_msg("%s: status %d, %d runs", loses[i], (int)status,
 			         (int)count_runs());
 	}
+}
+
+/* Opens a run, tells the ledger that it draws, and stops before its first token: killed, or for
+ * want of something. */
+static void begin_to_draw(enum ending ending) {
+	struct spending spending;
+	struct delivery delivery;
+	int status;
+	const pid_t child = ending == KILL ? fork() : 0;
+	if (child) {
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+		return;
+	}
+	assert_int_equal(open_at(out, &spending, &delivery), CUTTLE_OK);
+	assert_int_equal(delivery_draw(&delivery, &error), CUTTLE_OK);
+	if (ending == KILL) _exit(0);
+	delivery_close(&delivery);
+	spending_close(&spending);
+}
+
+/* The same, with a full disk under its first token. */
+static void draw_onto_a_full_disk(void) {
+	struct spending spending;
+	struct delivery delivery;
+	struct rlimit limit, less;
+	char path[80];
+	struct stat is;
+	assert_int_equal(open_at(out, &spending, &delivery), CUTTLE_OK);
+	// The ledger is on another disk.
+	assert_int_equal(delivery_draw(&delivery, &error), CUTTLE_OK);
+	(void)snprintf(path, sizeof path, "%s.journal", out);
+	assert_int_equal(stat(path, &is), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	less = limit;
+	less.rlim_cur = (rlim_t)is.st_size + 9;
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &less), 0);
+	const int problem = delivery_token(&delivery, 0, 0, 7);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_int_not_equal(problem, 0);
+	assert_int_equal(delivery_explain(&delivery, &error), CUTTLE_PARTIAL);
+	assert_non_null(strstr(error.message, "the same command continues"));
+	delivery_close(&delivery);
+	spending_close(&spending);
+}
+
+/* Nobody has seen a token of a run that was stopped between the ledger's entry and its first token:
+ * the same command goes on, for what it was charged. */
+static void stopped_before_its_first_token_it_pays_once(void **state) {
+	(void)state;
+	for (int how = 0; how < 3; how++) {
+		begin_anew();
+		if (how < 2) begin_to_draw(how ? STOP : KILL);
+		else draw_onto_a_full_disk();
+		assert_int_equal(count_runs(), 1);
+		// However often, and also where it is stopped while it reads its prompts.
+		assert_int_equal(live(0, 0, STOP), CUTTLE_PARTIAL);
+		begin_to_draw(KILL);
+		assert_int_equal(live_and_die(0, 0), CUTTLE_PARTIAL);
+		assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
+		assert_int_equal(count_runs(), 1);
+	}
+}
+
+/* The ledger knows of the first token before anybody sees it. So a journal without one that is put
+ * back from before is refused, also where the run was killed. */
+static void the_first_line_is_put_back(void **state) {
+	(void)state;
+	for (size_t draws = 1; draws < 4; draws += 2) {
+		begin_anew();
+		begin_to_draw(KILL);
+		keep_files("none");
+		assert_int_equal(live_and_die(draws, 0), CUTTLE_PARTIAL);
+		keep_files("some");
+		put_back("none");
+		refuses_older();
+		put_back("some");
+		assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
+		assert_int_equal(count_runs(), 1);
+	}
+	// What was cut off by hand is no other.
+	begin_anew();
+	assert_int_equal(live_and_die(3, 0), CUTTLE_PARTIAL);
+	assert_int_equal(shell("truncate -s 147 %s.journal%s", out, ""), 0);
+	refuses_older();
+}
+
+/* A run of an older version told the ledger that it draws, and of no first line. Its tokens may
+ * have been seen, so it is charged again. */
+static void an_older_first_line_is_charged_again(void **state) {
+	(void)state;
+	struct spending spending;
+	struct delivery delivery;
+	struct ledger *ledger;
+	begin_anew();
+	assert_int_equal(open_at(out, &spending, &delivery), CUTTLE_OK);
+	output_hold(delivery.output);
+	assert_int_equal(ledger_open(ledger_path, &ledger, &error), CUTTLE_OK);
+	assert_int_equal(ledger_draw(ledger, "notes", spending.run, NULL, NULL, &error), CUTTLE_OK);
+	ledger_close(&ledger);
+	delivery_close(&delivery);
+	spending_close(&spending);
+	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
+	assert_int_equal(count_runs(), 2);
 }
 
 /* A charge pays for what it was made for: a run that costs more is charged anew, and once. */
@@ -310,6 +419,29 @@ static void another_cost_is_charged(void **state) {
 	assert_int_equal(count_runs(), 2);
 	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
 	assert_int_equal(count_runs(), 2);
+	cost = 0.5;
+}
+
+/* Noisy counts were drawn, too, where no token is: what is charged for them cannot be given back.
+ */
+static void counts_alone_are_drawn(void **state) {
+	(void)state;
+	static const int64_t counts[] = {3, -1};
+	struct spending spending;
+	struct delivery delivery;
+	begin_anew();
+	assert_int_equal(open_at(out, &spending, &delivery), CUTTLE_OK);
+	assert_int_equal(delivery_draw(&delivery, &error), CUTTLE_OK);
+	assert_int_equal(delivery_keep_counts(&delivery, counts, 2, &error), CUTTLE_OK);
+	assert_int_equal(count_draws(), 2);
+	delivery_close(&delivery);
+	spending_close(&spending);
+	for (size_t runs = 1; runs < 3; runs++) {
+		cost = runs == 1 ? 0.5 : 0.75;
+		assert_int_equal(live_and_die(0, 0), CUTTLE_PARTIAL);
+		assert_int_equal(count_runs(), runs);
+		assert_int_equal(count_draws(), 1 + runs);
+	}
 	cost = 0.5;
 }
 
@@ -341,6 +473,26 @@ static void a_refused_run_takes_nothing_away(void **state) {
 	assert_int_equal(count_runs(), 1);
 }
 
+/* A receipt that has no place is told before the charge, and the old run has lost nothing. */
+static void a_receipt_without_a_place_costs_nothing(void **state) {
+	(void)state;
+	begin_anew();
+	assert_int_equal(live(3, 0, STOP), CUTTLE_PARTIAL);
+	keep_files("paid");
+	hash_of("another command", 15, command);
+	overwrite = true;
+	receipt = "/nowhere/out.receipt.json";
+	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_USAGE);
+	assert_non_null(strstr(error.message, "cannot create a file beside /nowhere"));
+	assert_true(stands_as("paid"));
+	assert_int_equal(count_runs(), 1);
+	receipt = NULL;
+	overwrite = false;
+	hash_of("command", 7, command);
+	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
+	assert_int_equal(count_runs(), 1);
+}
+
 /* One that the ledger takes is charged once, and replaces the other. */
 static void a_run_that_replaces_pays_first(void **state) {
 	(void)state;
@@ -354,6 +506,37 @@ static void a_run_that_replaces_pays_first(void **state) {
 	assert_int_equal(count_runs(), 2);
 	hash_of("command", 7, command);
 	overwrite = false;
+}
+
+/* A run that was charged does not go on where nobody counts, however far it has come: its charge
+ * would stay open. Nothing of it is taken away. */
+static void a_charged_run_is_not_finished_uncounted(void **state) {
+	(void)state;
+	char path[80], moved[88];
+	(void)snprintf(path, sizeof path, "%s.run", out);
+	for (size_t drawn = 0; drawn < 4; drawn += 3) {
+		begin_anew();
+		assert_int_equal(live(drawn, 0, STOP), CUTTLE_PARTIAL);
+		keep_files("paid");
+		uncounted = true;
+		for (int i = 0; i < 2; i++) {
+			overwrite = i == 1;
+			assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_USAGE);
+			assert_non_null(
+			    strstr(error.message, "says that this output was charged in a ledger"));
+			assert_true(stands_as("paid"));
+		}
+		overwrite = uncounted = false;
+		assert_int_equal(live(1, 0, STOP), CUTTLE_PARTIAL);
+		assert_int_equal(count_runs(), 1);
+		// Whoever moves it away says that another run begins.
+		(void)snprintf(moved, sizeof moved, "%s.away", path);
+		assert_int_equal(rename(path, moved), 0);
+		uncounted = true;
+		assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
+		uncounted = false;
+		assert_int_equal(count_runs(), 1);
+	}
 }
 
 /* What stands at OUT.run and is no name of a run is somebody's. */
@@ -429,9 +612,15 @@ int main(void) {
 	    cmocka_unit_test(a_copy_is_refused),
 	    cmocka_unit_test(copies_do_not_draw_together),
 	    cmocka_unit_test(a_lost_journal_is_charged_again),
+	    cmocka_unit_test(stopped_before_its_first_token_it_pays_once),
+	    cmocka_unit_test(the_first_line_is_put_back),
+	    cmocka_unit_test(an_older_first_line_is_charged_again),
 	    cmocka_unit_test(another_cost_is_charged),
+	    cmocka_unit_test(counts_alone_are_drawn),
 	    cmocka_unit_test(a_refused_run_takes_nothing_away),
+	    cmocka_unit_test(a_receipt_without_a_place_costs_nothing),
 	    cmocka_unit_test(a_run_that_replaces_pays_first),
+	    cmocka_unit_test(a_charged_run_is_not_finished_uncounted),
 	    cmocka_unit_test(a_file_in_the_way_is_left_alone),
 	    cmocka_unit_test(a_line_cut_off_is_not_told),
 	};

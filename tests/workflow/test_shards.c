@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "io/disk/file.h"
 #include "io/ledger/ledger.h"
 #include "io/disk/pages.h"
 #include "tests/support/files.h"
@@ -18,6 +19,7 @@
 #include "workflow/merge.h"
 #include "workflow/generate.h"
 #include "workflow/shards.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <sqlite3.h>
@@ -42,6 +44,7 @@ static const struct run_shard *drawn;
 static size_t tokens_told, stop_after;
 static bool takes_away; /* another takes the shard while its prompts are read */
 static bool taken_away; /* it has */
+static bool was_taken;  /* by this journal, before it was continued */
 
 static void begin(void *user, bool complete) {
 	(void)user;
@@ -55,7 +58,8 @@ static void reading(void *user, size_t text) {
 		taken_away = true;
 	}
 	// Nothing is drawn yet, so nobody else has taken it.
-	if (tokens_told == 0 && !taken_away) assert_int_equal(access(drawn->taken, F_OK), -1);
+	if (tokens_told == 0 && !taken_away && !was_taken)
+		assert_int_equal(access(drawn->taken, F_OK), -1);
 }
 static void token(void *user) {
 	(void)user;
@@ -130,6 +134,7 @@ static enum cuttle_status draw_shard(struct run_shard *shard, size_t tokens) {
 	request.common.output = shard->lines;
 	tokens_told = 0;
 	stop_after = tokens;
+	was_taken = access(shard->taken, F_OK) == 0;
 	assert_int_equal(generate_open(&request, &opened, &setup, &error), CUTTLE_OK);
 	const enum cuttle_status status = generate_texts(&request, &setup, &EVENTS, &error);
 	generate_free(&setup);
@@ -148,8 +153,6 @@ int flock(int file, int operation) {
 	path[size > 0 ? size : 0] = 0;
 	if (shard && strstr(path, SHARD_JOURNAL)) {
 		completed_first = NULL;
-		// As above: the taker is there from the first token on.
-		assert_int_equal(unlink(shard->taken), 0);
 		assert_int_equal(draw_shard(shard, SIZE_MAX), CUTTLE_OK);
 	}
 	return (int)syscall(SYS_flock, file, operation);
@@ -212,11 +215,9 @@ static void a_shard_that_was_stopped_goes_on(void **state) {
 		open_run();
 		assert_int_equal(shards_join(run_folder, "0/2", 0, 0, &shard, &error), CUTTLE_OK);
 		enum cuttle_status status = CUTTLE_PARTIAL;
-		// The taker is there from the first token on, so later passes do not look for it.
 		while (status == CUTTLE_PARTIAL) {
 			status = draw_shard(&shard, pass ? 4 : SIZE_MAX);
 			tokens += tokens_told;
-			if (status == CUTTLE_PARTIAL) assert_int_equal(unlink(shard.taken), 0);
 		}
 		assert_int_equal(status, CUTTLE_OK);
 		if (!pass) size = files_get(shard.lines, whole, sizeof whole);
@@ -522,6 +523,86 @@ static void make_ledger(void) {
 	ledger_close(&ledger);
 }
 
+static uint64_t count_charges(void) {
+	struct ledger *ledger;
+	struct ledger_standing standing;
+	assert_int_equal(ledger_open(ledger_path, &ledger, &error), CUTTLE_OK);
+	assert_int_equal(ledger_look(ledger, "notes", &standing, &error), CUTTLE_OK);
+	ledger_close(&ledger);
+	return standing.runs;
+}
+
+static bool unnamed; /* run.json does not get its name */
+
+/* Stands in for the system's. */
+int rename(const char *from, const char *to) {
+	if (unnamed && file_ends_in(to, "/" SHARD_RUN)) {
+		errno = EIO;
+		return -1;
+	}
+	return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+/* Stopped between the ledger's entry and run.json, an opening goes on for what it was charged: no
+ * shard could begin. So does a redraw. Where not all of it stands as the ledger has it, it is
+ * refused, or charged again. */
+static void an_opening_that_was_stopped_is_charged_once(void **state) {
+	(void)state;
+	struct setup setup;
+	struct run_shard shard;
+	struct shard_run run;
+	char staged[128], texts[128];
+	static char bytes[ROOM];
+	bool already;
+	(void)snprintf(staged, sizeof staged, "%s/" SHARD_RUN ".part-paid", run_folder);
+	(void)snprintf(texts, sizeof texts, "%s/shard-00001-of-00002.texts", run_folder);
+	counted = true;
+	for (uint64_t loses = 0; loses < 2; loses++) {
+		make_ledger();
+		struct generate_request request = make_request();
+		assert_int_equal(shards_folder(&request, run_folder, &error), CUTTLE_OK);
+		request = make_whole(&setup);
+		const struct shards_request shards = {&request, run_folder, SHARDS};
+		unnamed = true;
+		for (int i = 0; i < 2; i++) {
+			assert_int_equal(shards_open(&shards, &setup, &already, &error),
+			                 CUTTLE_PARTIAL);
+			assert_int_equal(count_charges(), 1);
+		}
+		unnamed = false;
+		const size_t size = files_get(staged, bytes, sizeof bytes);
+		files_put(staged, bytes, size - 1);
+		assert_int_equal(shards_open(&shards, &setup, &already, &error), CUTTLE_LEDGER);
+		assert_non_null(strstr(error.message, "run.json.part-paid has"));
+		files_put(staged, bytes, size);
+		if (loses) assert_int_equal(unlink(texts), 0);
+		assert_int_equal(shards_open(&shards, &setup, &already, &error), CUTTLE_OK);
+		assert_false(already);
+		assert_int_equal(count_charges(), 1 + loses);
+		assert_int_equal(access(staged, F_OK), -1);
+		assert_int_equal(shards_join(run_folder, "1/2", 0, 0, &shard, &error), CUTTLE_OK);
+		assert_int_equal(draw_shard(&shard, 2), CUTTLE_PARTIAL);
+		unnamed = true;
+		for (int i = 0; i < 2; i++) {
+			assert_int_equal(shards_redraw(&shards, &setup, 1, NULL, &error),
+			                 CUTTLE_PARTIAL);
+			assert_int_equal(count_charges(), 2 + loses);
+		}
+		unnamed = false;
+		assert_int_equal(shards_redraw(&shards, &setup, 1, NULL, &error), CUTTLE_OK);
+		assert_int_equal(count_charges(), 2 + loses);
+		assert_int_equal(shard_run_read(run_folder, NULL, &run, &error), CUTTLE_OK);
+		assert_int_equal(shard_run_redraws(&run), 1);
+		shard_run_close(&run);
+		shards_leave(&shard);
+		generate_free(&setup);
+		free((char *)(uintptr_t)request.common.output);
+		remove_run();
+		assert_int_equal(unlink(ledger_path), 0);
+	}
+	counted = false;
+}
+
 /* The run and the ledger agree, and each is edited so that the other contradicts it. */
 static void merge_asks_the_ledger(void **state) {
 	(void)state;
@@ -702,6 +783,7 @@ int main(void) {
 	    cmocka_unit_test(each_shard_and_attempt_is_a_command),
 	    cmocka_unit_test(a_shard_that_is_completed_meanwhile_is_not_redrawn),
 	    cmocka_unit_test(a_line_that_claims_many_tokens_takes_no_memory),
+	    cmocka_unit_test(an_opening_that_was_stopped_is_charged_once),
 	    cmocka_unit_test(merge_asks_the_ledger),
 	    cmocka_unit_test(a_redraw_is_paid_once),
 	    cmocka_unit_test(one_opens_at_a_time),

@@ -317,6 +317,16 @@ static bool check_spelling(const struct option_entry *entry, const struct spelli
 	return false;
 }
 
+/* Of the verb that was parsed last: which of its options stood on the command line. */
+static bool on_line[MOST_OPTIONS];
+
+bool options_typed(const struct verb *verb, const char *name) {
+	size_t i = 0;
+	while (i < verb->option_count && strcmp(verb->options[i].name, name) != 0) i++;
+	REQUIRE(i < verb->option_count);
+	return on_line[i];
+}
+
 enum options_result options_parse(const struct verb *verb, int argc, char **argv, void *values,
                                   int *operands, struct cuttle_error *error) {
 	struct option longs[MOST_OPTIONS + 2];
@@ -349,6 +359,7 @@ enum options_result options_parse(const struct verb *verb, int argc, char **argv
 		if (!set_option(entry, optarg, values, name, error)) return OPTIONS_WRONG;
 	}
 	*operands = optind;
+	memcpy(on_line, given, sizeof on_line);
 	return read_environment(verb, values, given, error) ? OPTIONS_OK : OPTIONS_WRONG;
 }
 

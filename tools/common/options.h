@@ -113,6 +113,10 @@ enum options_result { OPTIONS_OK, OPTIONS_HELP, OPTIONS_WRONG };
 enum options_result options_parse(const struct verb *verb, int argc, char **argv, void *values,
                                   int *operands, struct cuttle_error *error);
 
+/* Whether the option stood on the command line of the verb that was parsed last, and not in the
+ * environment alone. */
+bool options_typed(const struct verb *verb, const char *name);
+
 /* Read a number from the whole text, with an exponent maybe: 1e3. Also used for the items of lists.
  * False, with *value unchanged by options_real: it is no finite number, or no whole number of at
  * most `most`. */

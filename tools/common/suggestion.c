@@ -199,7 +199,9 @@ char *suggestion_line(const struct verb *verb, const struct generate_values *giv
 	for (size_t i = 0; i < verb->option_count; i++)
 		if (strcmp(verb->options[i].name, "json") != 0)
 			print_wanted(file, &verb->options[i], &values, &defaults);
-	fprintf(file, " -o out.jsonl -e 10 -B %zu", batch);
+	char output[VERB_NAME];
+	verb_unused("out.jsonl", output);
+	fprintf(file, " -o %s -e 10 -B %zu", output, batch);
 	bool enough = true;
 	const bool private = values.category_fields.count || values.request.clusters;
 	if (needs_public(&values)) enough = print_categories(file, &values, records, survey, batch);

@@ -6,6 +6,7 @@
 #include "base/processors.h"
 #include "io/disk/fail.h"
 #include "io/disk/formats.h"
+#include "io/output/output.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -81,6 +82,38 @@ static void print_shell_word(const char *word, FILE *file) {
 	fputc('\'', file);
 }
 
+void verb_unused(const char *wanted, char name[VERB_NAME]) {
+	const char *dot = strrchr(wanted, '.');
+	const int stem = (int)(dot ? dot - wanted : (long)strlen(wanted));
+	(void)snprintf(name, VERB_NAME, "%s", wanted);
+	for (int number = 2; number < 1000; number++) {
+		const char *const endings[] = {"", ".journal", ".run"};
+		char *receipt = output_receipt_beside(name);
+		bool stands = receipt && file_same(receipt, receipt);
+		free(receipt);
+		for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+			char *path = file_name(name, endings[i]);
+			stands |= path && file_same(path, path);
+			free(path);
+		}
+		if (!stands) return;
+		(void)snprintf(name, VERB_NAME, "%.*s-%d%s", stem, wanted, number, dot ? dot : "");
+	}
+}
+
+static void print_sample(const char *sample) {
+	static const char *const makes[] = {"-o ", "--sign "};
+	for (size_t i = 0; i < sizeof makes / sizeof *makes; i++) {
+		char name[VERB_NAME];
+		const size_t size = strlen(makes[i]);
+		if (strncmp(sample, makes[i], size) != 0) continue;
+		verb_unused(sample + size, name);
+		fprintf(stderr, " %s%s", makes[i], name);
+		return;
+	}
+	fprintf(stderr, " %s", sample);
+}
+
 /* Prints what was typed with what is missing in it; the verb's own example where nothing was typed,
  * or where something missing has no sample. */
 static void print_completed(const struct verb *verb, const struct verb_need *needs, size_t count) {
@@ -92,10 +125,12 @@ static void print_completed(const struct verb *verb, const struct verb_need *nee
 		fprintf(stderr, " %s\n", verb->example);
 		return;
 	}
+	// shard parses from its action on.
+	if (strcmp(command.words[0], verb->name) != 0) print_shell_word(command.words[0], stderr);
 	for (int i = command.operand; i < command.count; i++)
 		print_shell_word(command.words[i], stderr);
 	for (size_t i = 0; i < count; i++)
-		if (needs[i].missing) fprintf(stderr, " %s", needs[i].sample);
+		if (needs[i].missing) print_sample(needs[i].sample);
 	for (int i = 1; i < command.operand; i++) print_shell_word(command.words[i], stderr);
 	fputc('\n', stderr);
 }
@@ -103,7 +138,7 @@ static void print_completed(const struct verb *verb, const struct verb_need *nee
 int verb_lacks(const struct verb *verb, const struct verb_need *needs, size_t count) {
 	size_t missing = 0;
 	for (size_t i = 0; i < count; i++) {
-		if (!needs[i].missing) continue;
+		if (!needs[i].missing || !needs[i].option) continue;
 		if (!missing) fprintf(stderr, "cuttle %s: missing: ", verb->name);
 		fprintf(stderr, "%s%s", missing++ ? ", " : "", needs[i].option);
 	}
@@ -121,8 +156,9 @@ bool verb_action(const struct verb *verb, const char *typed, const char *const n
 		fprintf(stderr, "cuttle %s: there is no %s here; did you mean cuttle %s %s?\n",
 		        verb->name, typed, verb->name, meant);
 	else
-		fprintf(stderr, "cuttle %s: say what to do: cuttle %s %s\n", verb->name, verb->name,
-		        verb->usage);
+		fprintf(stderr,
+		        "cuttle %s: say what to do: cuttle %s %s; for example: cuttle %s %s\n",
+		        verb->name, verb->name, verb->usage, verb->name, verb->example);
 	return false;
 }
 

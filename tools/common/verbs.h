@@ -38,9 +38,12 @@ bool verb_action(const struct verb *verb, const char *typed, const char *const n
                  size_t count, size_t *action);
 /* An option that a verb cannot do without. */
 struct verb_need {
-	bool missing;       /* it was not given */
-	const char *option; /* as a user would type it: "-i FILE" */
-	const char *sample; /* one that works: "-i notes.jsonl"; NULL = there is none */
+	bool missing; /* it was not given */
+	/* as a user would type it: "-i FILE"; NULL = it is not asked for, and the line has it. */
+	const char *option;
+	/* One that works: "-i notes.jsonl"; NULL = there is none. The file of "-o" or "--sign" gets
+	 * another name where one stands. */
+	const char *sample;
 };
 #define VERB_MODEL "-m MODEL (or CUTTLE_MODEL in the environment; models/fetch.sh gets one)"
 #define VERB_MODEL_SAMPLE "-m models/SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -48,6 +51,10 @@ struct verb_need {
  * typed, completed with samples, or the verb's example. Returns USAGE, or OK when none is
  * missing. */
 int verb_lacks(const struct verb *verb, const struct verb_need *needs, size_t count);
+enum { VERB_NAME = 64 }; /* bytes for a name of a file that a sample makes */
+/* A name like `wanted`, as in "out.jsonl", under which no output and nothing of a run stands:
+ * out.jsonl, out-2.jsonl ... */
+void verb_unused(const char *wanted, char name[VERB_NAME]);
 /* Prints "cuttle VERB: message" on standard error; returns the exit code. */
 int verb_fail(const struct verb *verb, enum cuttle_status status, const struct cuttle_error *error);
 /* The same with a fixed text. */

@@ -77,8 +77,8 @@ void watch_ledger(const struct common_request *request, const char *records) {
 		        records);
 }
 
-bool watch_complete(const struct common_request *request, bool complete) {
-	if (complete) fprintf(stderr, "%s is already complete\n", request->output);
+bool watch_complete(const char *output, bool quiet, bool complete) {
+	if (complete && !quiet) fprintf(stderr, "%s is already complete\n", output);
 	return complete;
 }
 

@@ -33,8 +33,9 @@ void watch_sentence(const struct common_request *request, bool quiet, bool priva
                     const char *sentence);
 /* Says that nobody counts, where no ledger was named. `records` is what was read. */
 void watch_ledger(const struct common_request *request, const char *records);
-/* Says that the output stands already, if it does; returns whether. */
-bool watch_complete(const struct common_request *request, bool complete);
+/* Says that the output stands already, if it does and `quiet` is not asked for; returns whether it
+ * does. */
+bool watch_complete(const char *output, bool quiet, bool complete);
 /* Says where `count` texts are, and their receipt; NULL = there is none, and nothing is said. */
 void watch_published(const struct common_request *request, size_t count, const char *texts,
                      const char *receipt);
