@@ -203,8 +203,12 @@ static size_t write_line(char *line, size_t room, size_t i, uint64_t how, bool n
 static struct places draw_places(const struct records *records, const unsigned char *key,
                                  uint64_t batches, uint32_t rows) {
 	struct places places;
-	const struct places_lots request = {
-	    .records = records, .batches = &batches, .texts = TEXTS, .rows = rows, .key = key};
+	const struct places_lots request = {.records = records,
+	                                    .batches = &batches,
+	                                    .texts = TEXTS,
+	                                    .rows = rows,
+	                                    .shots = 1,
+	                                    .key = key};
 	assert_int_equal(places_draw(&request, &places, NULL), CUTTLE_OK);
 	assert_int_equal(places.count, (size_t)TEXTS * rows);
 	assert_int_equal(places.lines, records_count(records));
@@ -301,6 +305,7 @@ static void nulling_a_record(void **state) {
 		                              .batches = batches,
 		                              .texts = TEXTS,
 		                              .rows = ROWS,
+		                              .shots = 1,
 		                              .key = lots.key};
 		request.records = records[0] =
 		    read_categories(count, count, number, &categories, noisy[0]);
@@ -395,6 +400,7 @@ static void categories_have_their_own(void **state) {
 	                                    .batches = batches,
 	                                    .texts = 5,
 	                                    .rows = MOST,
+	                                    .shots = 1,
 	                                    .key = counting};
 	assert_int_equal(places_draw(&request, &places, NULL), CUTTLE_OK);
 	for (size_t i = 0; i < MOST; i++) {
@@ -436,6 +442,7 @@ static void two_worlds(void **state) {
 			                                    .batches = &batches,
 			                                    .texts = 1,
 			                                    .rows = 1,
+			                                    .shots = 1,
 			                                    .key = lots.key};
 			assert_int_equal(places_draw(&request, &places, NULL), CUTTLE_OK);
 			size_t size = 0;
