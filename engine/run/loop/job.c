@@ -42,6 +42,7 @@ static enum cuttle_status write_own_prompt(struct plan_job *of, size_t index,
 	const char *heading = NULL;
 	cuttle_plan_params_default(&params);
 	of->job->prompt(of->job->user, index, &params, &heading);
+	params.shots = of->plan->guarantee.shots;
 	if (params.drawn) drawn = *params.drawn;
 	params.drawn = drawn.texts && drawn.count ? &drawn : NULL;
 	REQUIRE(!params.drawn || drawn.count < drawn.places);
