@@ -69,6 +69,10 @@ edits_noticed lots.receipt.json <<-'END'
 	s/"batches": 6/"batches": 12/
 	s/"rows_cap": [0-9]*/"rows_cap": 2/
 END
+exits 0 "${paid[@]}" -N 2 "${kinds[@]}" -o private.jsonl
+edits_noticed private.receipt.json <<-'END'
+	s/"batch": 2/"batch": 2, "shots": 2/;s/"records": 36/"groups": 36/
+END
 exits 0 "${paid[@]}" -N 3 --shots 2 "${kinds[@]}" --category-public --lots off -o kinds.jsonl
 exits 0 receipt verify kinds.receipt.json --output kinds.jsonl
 

@@ -8,6 +8,7 @@
 // new", then those of " note".
 #include "engine/run/plan/prompt.h"
 
+#include "base/misuse.h"
 #include "base/utf8.h"
 #include "engine/cuttle/text.h"
 #include "engine/status.h"
@@ -744,18 +745,20 @@ size_t prompt_private(const struct model *model, const struct prompt *prompt,
 	const struct tokens *head = &prompt->head, *middle = &prompt->middle, *tail = &prompt->tail;
 	int32_t *const shown = ids + head->count;
 	size_t used = 0; // tokens of all references so far, and of what stands between them
+	REQUIRE(count && limit);
 	for (size_t i = 0; i < count; i++) {
-		if (is_null_text(shots[i].text, shots[i].size)) return 0;
-		const size_t between = i ? middle->count : 0;
-		if (used + between >= limit) continue;
+		const size_t between = i ? middle->count : 0,
+		             room = limit > used + between ? limit - used - between : 0;
+		// Those before it may leave no room for a reference. A null one is null all the
+		// same.
+		if (!room && !is_null_text(shots[i].text, shots[i].size)) continue;
 		const size_t own =
 		    tokenize_shown(model, i ? prompt->middle_lead : prompt->lead, shots[i].text,
-		                   shots[i].size, limit - used - between, shown + used + between);
+		                   shots[i].size, room, shown + used + between);
 		if (!own) return 0;
 		if (between) memcpy(shown + used, middle->ids, between * sizeof *ids);
 		used += between + own;
 	}
-	if (!used) return 0;
 	memcpy(ids, head->ids, head->count * sizeof *ids);
 	memcpy(shown + used, tail->ids, tail->count * sizeof *ids);
 	return head->count + used + tail->count;
