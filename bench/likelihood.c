@@ -17,16 +17,15 @@
 //   Q       share of secret lots that are used: what epsilon buys then, of batches of B references
 //   plain   the prompts do not name the category, and the examples are those without one
 //   SET     savings (default): ways to spend; gains: --gain 1 to 3; rows: references of a random
-//           number, as lots and noisy counts give it; prior: --token-prior
+//           number, as lots and noisy counts give it
 // The first two records are public examples, or the first four of each category. After four records
 // come B + 1 for each text: the text itself and its references. With `rows` further references of a
-// text are those of the next. With `prior` 20 records are public, and all but the texts are read.
+// text are those of the next.
 //
 // Prints a line for each epsilon and way, with these columns between tabs: epsilon, way, T, clip,
 // mean number of candidates in V+, share of tokens that are in V+, mean log-likelihood of those,
 // its difference to the set's first way but one and the standard error of that, share of free
-// tokens, its difference to "public prompt alone" and the standard error of that. The prior's
-// V+ is a little smaller, as its clip is: tokens outside are left out of all rows.
+// tokens, its difference to "public prompt alone" and the standard error of that.
 #include "dp/invisibleink.h"
 #include "dp/seats.h"
 #include "engine/cuttle/text.h"
@@ -56,11 +55,11 @@ static const double EPSILONS[] = {1, 3, 10};
 enum { EPSILON_COUNT = sizeof EPSILONS / sizeof *EPSILONS };
 
 /* What is compared. Each set's ways are printed alone. */
-enum set { SAVINGS = 1, GAINS = 2, ROWS = 4, PRIOR = 8, ALL_SETS = 15 };
+enum set { SAVINGS = 1, GAINS = 2, ROWS = 4, ALL_SETS = 7 };
 static const struct {
 	const char *name;
 	enum set set;
-} SET[] = {{"savings", SAVINGS}, {"gains", GAINS}, {"rows", ROWS}, {"prior", PRIOR}};
+} SET[] = {{"savings", SAVINGS}, {"gains", GAINS}, {"rows", ROWS}};
 
 /* There is one plan, with its mechanism, for each epsilon and kind of the set. */
 enum plan_kind {
@@ -73,14 +72,6 @@ enum plan_kind {
 	FEWER,
 	FEWER_CENTERED,
 	AUTO_ROWS,
-	AUTO_EXACT,
-	AUTO_ZCDP,
-	PRIOR_10_1,
-	PRIOR_10_2,
-	PRIOR_10_3,
-	PRIOR_25_1,
-	PRIOR_25_2,
-	PRIOR_25_3,
 	PLAN_KINDS
 };
 static const struct {
@@ -88,9 +79,6 @@ static const struct {
 	bool fewer; /* tokens: FEWER instead of T */
 	bool center;
 	double gain; /* 0: auto */
-	bool zcdp;
-	double prior;  /* share of rho that a token prior has; 0: none */
-	uint64_t seed; /* of its noise */
 } PLAN[PLAN_KINDS] = {[PLAIN] = {ALL_SETS, .gain = 1},
                       [CENTERED] = {SAVINGS | GAINS, .center = true, .gain = 1},
                       [GAINED] = {SAVINGS | GAINS, .center = true, .gain = 2},
@@ -99,15 +87,7 @@ static const struct {
                       [GAINED_3] = {GAINS, .center = true, .gain = 3},
                       [FEWER] = {SAVINGS, .fewer = true, .gain = 1},
                       [FEWER_CENTERED] = {SAVINGS, .fewer = true, .center = true, .gain = 1},
-                      [AUTO_ROWS] = {ROWS, .center = true},
-                      [AUTO_EXACT] = {PRIOR, .center = true},
-                      [AUTO_ZCDP] = {PRIOR, .center = true, .zcdp = true},
-                      [PRIOR_10_1] = {PRIOR, .center = true, .zcdp = true, .prior = 0.10, 1},
-                      [PRIOR_10_2] = {PRIOR, .center = true, .zcdp = true, .prior = 0.10, 2},
-                      [PRIOR_10_3] = {PRIOR, .center = true, .zcdp = true, .prior = 0.10, 3},
-                      [PRIOR_25_1] = {PRIOR, .center = true, .zcdp = true, .prior = 0.25, 1},
-                      [PRIOR_25_2] = {PRIOR, .center = true, .zcdp = true, .prior = 0.25, 2},
-                      [PRIOR_25_3] = {PRIOR, .center = true, .zcdp = true, .prior = 0.25, 3}};
+                      [AUTO_ROWS] = {ROWS, .center = true}};
 /* How many references a text has: B, a number by chance, or all that were read. */
 enum row_law { EXACTLY_B, BY_LOTS, BY_COUNTS, BY_COUNTS_UP, ROW_LAWS };
 /* The ways that are compared. Each uses the plan of one kind. The second of a set is what the
@@ -136,15 +116,6 @@ static const struct {
     {ROWS, "by lots", AUTO_ROWS, .rows = BY_LOTS},
     {ROWS, "by lots of noisy counts", AUTO_ROWS, .rows = BY_COUNTS},
     {ROWS, "the same, rounded up", AUTO_ROWS, .rows = BY_COUNTS_UP},
-    {PRIOR, "exact", AUTO_EXACT, .sure = 0},
-    {PRIOR, "zcdp", AUTO_ZCDP, .sure = 0},
-    {PRIOR, "prior, .10 of rho, noise 1", PRIOR_10_1, .sure = 0},
-    {PRIOR, "prior, .10 of rho, noise 2", PRIOR_10_2, .sure = 0},
-    {PRIOR, "prior, .10 of rho, noise 3", PRIOR_10_3, .sure = 0},
-    {PRIOR, "prior, .25 of rho, noise 1", PRIOR_25_1, .sure = 0},
-    {PRIOR, "prior, .25 of rho, noise 2", PRIOR_25_2, .sure = 0},
-    {PRIOR, "prior, .25 of rho, noise 3", PRIOR_25_3, .sure = 0},
-    {PRIOR, "that prior 3, no references", PRIOR_25_3, .alone = true},
 };
 enum { MODES = sizeof MODE / sizeof *MODE };
 
@@ -228,52 +199,9 @@ static void fill_row_laws(struct likelihood_bench *b) {
 	}
 }
 
-/* The records that a token prior counts: all behind the public ones, but those measured. */
-struct prior_reading {
-	const struct likelihood_bench *bench;
-	const struct record_group *group;
-	size_t public_count;
-	size_t texts;
-};
-
-static void give_prior_record(void *self, size_t index, const char **text, size_t *size) {
-	const struct prior_reading *of = self;
-	const size_t group = of->bench->batch + 1;
-	*text = NULL;
-	*size = 0;
-	if (index % group != 0 || index / group >= of->texts)
-		*text = records_text(of->bench->records,
-		                     of->group->records[of->public_count + index], size);
-}
-
-static void use_prior(struct likelihood_bench *b, struct cuttle_plan *plan, uint64_t seed,
-                      const struct prior_reading *reading) {
-	struct cuttle_error error;
-	struct cuttle_prior_token *kept;
-	char *texts[CUTTLE_PRIOR_TEXTS];
-	size_t count;
-	for (size_t i = 0; i < CUTTLE_PRIOR_TEXTS; i++) {
-		size_t size;
-		const char *text = records_text(b->records, reading->group->records[i], &size);
-		texts[i] = text ? strndup(text, size) : NULL;
-		if (!texts[i]) stop_bench("a public text cannot be read");
-	}
-	if (cuttle_prior_draw(plan, reading->group->count - reading->public_count,
-	                      give_prior_record, (void *)(uintptr_t)reading, &seed, &kept, &count,
-	                      &error) ||
-	    cuttle_prior_use(plan, kept, count, (const char *const *)texts, CUTTLE_PRIOR_TEXTS,
-	                     &error))
-		stop_bench(error.message);
-	fprintf(stderr, "token prior: rho %g, %zu tokens kept\n", plan->guarantee.token_prior,
-	        count);
-	free(kept);
-	for (size_t i = 0; i < CUTTLE_PRIOR_TEXTS; i++) free(texts[i]);
-}
-
 /* The private epsilon of a batch is larger when secret lots hide who is in it: step 39. */
 static void make_bench_plans(struct likelihood_bench *b, const char *kind,
-                             const struct group_prompt *shown, const uint32_t *tokens,
-                             const struct prior_reading *reading) {
+                             const struct group_prompt *shown, const uint32_t *tokens) {
 	struct cuttle_error error;
 	for (size_t e = 0; e < EPSILON_COUNT; e++)
 		for (int k = 0; k < PLAN_KINDS; k++) {
@@ -294,17 +222,12 @@ static void make_bench_plans(struct likelihood_bench *b, const char *kind,
 			params.savings.center = PLAN[k].center;
 			params.gain = PLAN[k].gain;
 			params.context = CONTEXT;
-			if (PLAN[k].zcdp) params.accountant = CUTTLE_ZCDP;
 			if (k == AUTO_ROWS) {
 				params.lots = &lots;
 				params.lot_count = 1;
 			}
-			if (PLAN[k].prior > 0)
-				params.token_prior =
-				    PLAN[k].prior * b->plans[e][AUTO_ZCDP]->guarantee.rho;
 			if (cuttle_plan_make(b->model, &params, &b->plans[e][k], &error))
 				stop_bench(error.message);
-			if (PLAN[k].prior > 0) use_prior(b, b->plans[e][k], PLAN[k].seed, reading);
 		}
 }
 
@@ -579,10 +502,9 @@ static void measure_group(struct likelihood_bench *b, const char *kind, const ch
                           size_t length, const uint32_t *tokens) {
 	struct cuttle_error error;
 	struct group_prompt shown = show_group(b, group, field);
-	const struct prior_reading reading = {b, group, public_count, texts};
 	const size_t all = group->count - public_count;
 	size_t chosen[MOST_ROWS + 1];
-	make_bench_plans(b, kind, &shown, tokens, &reading);
+	make_bench_plans(b, kind, &shown, tokens);
 	const struct prompt *prompt = b->plans[0][0]->prompts;
 	const struct lockstep_params params = {.prefix = {prompt->whole.ids, prompt->shared},
 	                                       .batch = (uint32_t)b->rows,
@@ -620,7 +542,7 @@ int main(int argc, char **argv) {
 	b.plain = argc > 11 && strcmp(argv[11], "plain") == 0;
 	for (size_t i = 0; i < sizeof SET / sizeof *SET; i++)
 		if (strcmp(argc > 12 ? argv[12] : "savings", SET[i].name) == 0) b.set = SET[i].set;
-	if (!b.set) stop_bench("SET is savings, gains, rows or prior");
+	if (!b.set) stop_bench("SET is savings, gains or rows");
 	if (clustered && !b.plain) stop_bench("with @FILE the prompts are plain");
 	while (b.first == 0 || !(MODE[b.first].set & b.set)) b.first++;
 	b.share = argc > 10 ? atof(argv[10]) : 1;
@@ -644,7 +566,7 @@ int main(int argc, char **argv) {
 	size_t records = 0, measured = 0;
 	for (size_t g = 0; g < count; g++) records += groups[g].count;
 	for (size_t g = 0; g < count; g++) {
-		const size_t examples = b.set == PRIOR ? CUTTLE_PRIOR_TEXTS : EXAMPLES_OF_GROUP,
+		const size_t examples = EXAMPLES_OF_GROUP,
 		             most = groups[g].count < examples + b.rows + 1
 		                        ? 0
 		                        : (groups[g].count - examples) / (b.batch + 1),

@@ -77,7 +77,7 @@ enum { DP_MOST_SHIFT = 1 << 26 };
 
 /* From the next step on the public weights A are of L_pub(y) + shift[y], for shift[vocab], which is
  * copied. V+ and S stay those of L_pub. The shift must be public, or protected by itself and paid
- * for (dp/prior.h): it is in every weight, of both worlds alike. |shift[y]| <= DP_MOST_SHIFT. Not
+ * for: it is in every weight, of both worlds alike. |shift[y]| <= DP_MOST_SHIFT. Not
  * within a step. DP_NO_MEMORY: nothing has changed. */
 enum dp_status dp_invisibleink_shift(struct dp_invisibleink *mechanism, const int32_t *shift);
 

@@ -25,7 +25,6 @@
 //   cuttle_lots_pay         whether secret lots are worth it, where there are records to spare
 //   cuttle_plan_make        fixes the parameters; nothing private is read yet
 //   cuttle_plan_describe    says what is guaranteed
-//   cuttle_prior_draw       which tokens records have, with noise, before jobs are run
 //   cuttle_job_run          reads references, draws tokens, hands out texts
 //   cuttle_rewriter_run     rewrites documents; cuttle_rewriter_make comes before, as a plan does
 //   cuttle_rewrite_budget_solve  what that costs, without a model
@@ -48,7 +47,6 @@
 #include "cuttle/stop.h"
 #include "cuttle/votes.h"
 #include "cuttle/plan.h"
-#include "cuttle/prior.h"
 #include "cuttle/job.h"
 #include "cuttle/public.h"
 #include "cuttle/rewrite_budget.h"

@@ -184,12 +184,6 @@ const struct option_entry generate_options[] = {
 	 .help = "what the references say counts G times, 1 to 3, clipped to a G-th. So "
 	         "the guarantee is the same. auto (default) is 2 where the clip is 3/4 of "
 	         "the temperature or more and B is 7 or more, else 1"},
-	{.name = "token-prior", VALUE(request.plan.token_prior),
-	 .range = "from 0.001 to 100, as in 0.05", .argument = "RHO",
-	 .help = "count with noise of rho RHO which tokens all the records have. Those "
-	         "that they have more often than the public examples are drawn more "
-	         "often. -e pays for it. It takes 3000 records or more, and 20 examples "
-	         "or more"},
 	{.name = "token-bank", VALUE(request.plan.savings.token_bank),
 	 .help = "when a text ends before T, write further texts from the same batch with what "
 	         "is left of T"},
@@ -344,14 +338,6 @@ static const char ABOUT[] =
 	"counted with noise, which is told, and N texts are for R values. Where each has 3 "
 	"records, ask for 3 N. cuttle budget plan --records R shows the clips.\n\n"
 
-	"--token-prior RHO counts, with noise and once, how many records have a token among "
-	"their first 64 different ones. It compares that with the public examples. What stands "
-	"out is drawn more often, or less, by at most a third. All records of the input are "
-	"counted, those in no text too. So -e pays RHO in zCDP for each (try 0.05), all are "
-	"charged in the ledger, and there are no lots. It takes 3000 records, 20 examples, and "
-	"--accountant zcdp, which it sets. With --unit-key it needs --one-per-unit. "
-	"--examples-per-text keeps prompts short.\n\n"
-
 	"--method: invisibleink is what cuttle is for. The others are there to compare with, "
 	"and what each promises its receipt says. amin (-e, --units, --svt-noise, "
 	"--svt-threshold) draws public tokens for free where a noisy test finds that "
@@ -362,8 +348,8 @@ static const char ABOUT[] =
 	"settings that leave a text readable they promise next to nothing, and say so. "
 	"adapmixed and none promise nothing, need --not-private, and are never charged. none "
 	"is the mean of all rows without a clip: an audit must catch it. For invisibleink "
-	"alone are --lots on, private categories, --clusters, --unit-key, --token-prior, "
-	"--clip, --gain and --trace.\n\n"
+	"alone are --lots on, private categories, --clusters, --unit-key, --clip, --gain and "
+	"--trace.\n\n"
 
 	"A record counts as null when it lacks the field, or has something else than a text in "
 	"it. So does one with bytes that are not UTF-8, one of more than 16 MiB, and a blank "

@@ -69,9 +69,8 @@ static const char ABOUT[] =
 	"it. Either is in the receipt. With lots only a word will do: a second draw from the "
 	"same lots costs more than twice.\n\n"
 
-	"Not on several machines: private categories, --clusters, lots of owners, "
-	"--token-prior, --rounds 2, --drop unlikely, --trace. Each needs counts or texts that "
-	"one process has.\n\n"
+	"Not on several machines: private categories, --clusters, lots of owners, --rounds 2, "
+	"--drop unlikely, --trace. Each needs counts or texts that one process has.\n\n"
 
 	"Exit 3 when the charge would go over the limit. Recipes for Slurm, MPI, GNU parallel "
 	"and Kubernetes: packaging/examples, or /usr/share/doc/cuttle/examples.\n";

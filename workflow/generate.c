@@ -4,7 +4,6 @@
 #include "workflow/generate.h"
 
 #include "workflow/likelihood.h"
-#include "workflow/prior.h"
 #include "workflow/references.h"
 #include "workflow/rounds.h"
 #include "workflow/seats.h"
@@ -240,9 +239,6 @@ static enum cuttle_status take_noisy_counts(void *user, struct cuttle_error *err
 	if (setup->histogram.clusters)
 		status =
 		    seats_take(state->request, setup, output, spending, &state->references, error);
-	if (!status && setup->receipt.guarantee.token_prior > 0.0)
-		status =
-		    prior_take(state->request, setup, output, spending, &state->references, error);
 	if (!status && state->references.lots)
 		status = references_draw(setup, &state->lots, &state->references, error);
 	return status;

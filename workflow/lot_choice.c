@@ -98,9 +98,8 @@ enum cuttle_status lot_choice_make(const struct generate_request *request,
                                    struct lot_choice *choice, struct cuttle_error *error) {
 	*choice = (struct lot_choice){0};
 	if (request->shard) return take_counted(request, choice, error);
-	// A token prior reads all records: lots would not lower what it costs.
 	if (request->lots == RUN_LOTS_OFF || !request->plan.batch ||
-	    request->plan.token_prior > 0.0 || request->plan.method != CUTTLE_INVISIBLEINK)
+	    request->plan.method != CUTTLE_INVISIBLEINK)
 		return CUTTLE_OK;
 	const char *obstacle = name_obstacle(request);
 	if (obstacle)

@@ -4,7 +4,6 @@
 #include "workflow/references.h"
 
 #include "base/misuse.h"
-#include "engine/cuttle/prior.h"
 #include "io/output/binding.h"
 #include "io/disk/fail.h"
 #include "io/disk/file.h"
@@ -51,27 +50,14 @@ enum cuttle_status references_draw(const struct setup *setup, const struct lots 
 	return places_draw(&request, &references->places, error);
 }
 
-/* All records, or of an owner the first, which no other record decides. How many records there are
- * is public. */
-static enum cuttle_status list_counted(const struct generate_request *request,
-                                       struct references *references, struct cuttle_error *error) {
+/* Of each owner the first record, which no other record decides. */
+static enum cuttle_status list_counted(struct references *references, struct cuttle_error *error) {
 	const size_t records = records_count(references->records);
-	if (request->plan.token_prior > 0.0 && records < CUTTLE_PRIOR_RECORDS)
-		return io_fail(error, CUTTLE_INPUT,
-		               "%.80s has %zu records, and with less than %d --token-prior is "
-		               "mostly noise: leave it out",
-		               file_shown(request->common.input), records, CUTTLE_PRIOR_RECORDS);
 	references->counted = calloc(records + 1, sizeof *references->counted);
-	if (!references->counted) return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	references->places.lines = records;
-	if (request->common.unit_key)
-		return places_first(references->records, references->counted,
-		                    &references->counted_count)
-		           ? CUTTLE_OK
-		           : io_fail(error, CUTTLE_NOMEM, "out of memory");
-	for (size_t i = 0; i < records; i++) references->counted[i] = i;
-	references->counted_count = records;
-	return CUTTLE_OK;
+	return references->counted && places_first(references->records, references->counted,
+	                                           &references->counted_count)
+	           ? CUTTLE_OK
+	           : io_fail(error, CUTTLE_NOMEM, "out of memory");
 }
 
 size_t references_places(const struct shard_terms *terms, struct shard_number number) {
@@ -125,12 +111,11 @@ enum cuttle_status references_read(const struct generate_request *request, struc
 	                                 .labels = request->category_fields,
 	                                 .label_count = request->category_field_count,
 	                                 .most = receipt->guarantee.reference_bytes};
-	const bool counted = receipt->guarantee.token_prior > 0.0;
 	*references = (struct references){.categories = request->category_field_count,
 	                                  .lots = setup->lots.count > 0};
 	// Without categories no record after the last place is read. places_make refuses a product
 	// that is too large.
-	if (!receipt->categories && !references->lots && !counted &&
+	if (!receipt->categories && !references->lots &&
 	    __builtin_mul_overflow(places.texts,
 	                           (size_t)cuttle_guarantee_references(&receipt->guarantee),
 	                           &wanted.limit))
@@ -149,12 +134,10 @@ enum cuttle_status references_read(const struct generate_request *request, struc
 		references->places =
 		    (struct places){.weight = 1, .lines = records_count(references->records)};
 		status = check_lot_counts(request, setup, references->records, error);
-		if (!status && request->common.unit_key)
-			status = list_counted(request, references, error);
+		if (!status && request->common.unit_key) status = list_counted(references, error);
 		return status;
 	}
 	if (!status) status = places_make(&places, &references->places, error);
-	if (!status && counted) status = list_counted(request, references, error);
 	if (!status && !receipt->unit.limited && request->common.unit_key)
 		status = receipt_weigh(&setup->receipt, references->places.weight,
 		                       references->places.rho, error);
@@ -239,8 +222,7 @@ void references_digest(void *user, const unsigned char *key, char *digest) {
 		binding_digest_end(&state, digest);
 		return;
 	}
-	const bool all = references->lots || references->counted;
-	for (size_t i = 0; all && i < records_count(references->records); i++)
+	for (size_t i = 0; references->lots && i < records_count(references->records); i++)
 		digest_record(&state, references, i);
 	for (size_t place = 0; place < places->count; place++) {
 		const bool null = places->records[place] == PLACE_NULL;
@@ -263,7 +245,7 @@ static bool give_owner(void *user, uint64_t index, const char **value, size_t *s
 	return *value != NULL;
 }
 
-/* The owner of a record that a token prior counts: everybody who is charged, each once. */
+/* The owner of a record that is counted: everybody who is charged, each once. */
 static bool give_counted_owner(void *user, uint64_t index, const char **value, size_t *size) {
 	const struct references *references = user;
 	REQUIRE(index < references->counted_count);
@@ -305,7 +287,7 @@ struct ledger_request references_charge(const struct references *references,
 	charge.count = places->lines;
 	if (charge.measure != LEDGER_RHO) return charge;
 	charge.user = (void *)(uintptr_t)references; // the callbacks only read
-	// A token prior costs also whoever stands in no text. So do lots: whoever might.
+	// Lots cost also whoever stands in no text: whoever might.
 	if (references->counted && !lines) {
 		charge.count = references->counted_count;
 		charge.batch = 1;

@@ -19,8 +19,8 @@ struct references {
 	size_t categories;    /* labels that each record has */
 	bool lots;            /* records come to their places by lots: references_draw */
 	uint32_t *cluster; /* [records] the private cluster of each (workflow/seats.h), or NULL */
-	/* [counted_count] the records that a token prior counts, or lots of owners: all, or one of
-	 * each owner. NULL: neither, and without lots no record that has no place is read. */
+	/* [counted_count] with lots of owners one record of each owner; else NULL. Without lots no
+	 * record that has no place is read. */
 	size_t *counted;
 	size_t counted_count;
 	/* Of a shard no records are read, but the texts of its own places; NULL = no shard. */
@@ -32,8 +32,8 @@ struct references {
  * the run was opened. Without a limit per unit it also changes
  * the receipt's guarantee: it becomes that of the unit which the run costs most. With lots no
  * record has a place yet. Call references_free in any case. INPUT: there are not as many records as
- * were counted for the lots, or too few for a token prior. Else as secrecy_room, records_read,
- * places_make, receipt_weigh and shard_texts_read. */
+ * were counted for the lots. Else as secrecy_room, records_read, places_make, receipt_weigh and
+ * shard_texts_read. */
 enum cuttle_status references_read(const struct generate_request *request, struct setup *setup,
                                    struct references *references, struct cuttle_error *error);
 /* With lots, which come after the output is open: puts the records in their places. NOMEM. */
@@ -54,8 +54,8 @@ size_t references_places(const struct shard_terms *terms, struct shard_number nu
 const char *references_text(const struct references *references, size_t place, size_t *size);
 
 /* Digests under the key all that stands in the places. Of each place that is whether there is a
- * record, its text as it is read, its owner and its categories. With lots or a token prior all
- * records, in their order, too. It is the `digest` of struct output_request; user is the struct
+ * record, its text as it is read, its owner and its categories. With lots all records, in their
+ * order, too. It is the `digest` of struct output_request; user is the struct
  * references. */
 void references_digest(void *user, const unsigned char *key, char *digest);
 

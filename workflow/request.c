@@ -99,27 +99,8 @@ static const char *name_method_contradiction(const struct generate_request *requ
 	if (request->common.unit_key) return "--unit-key is for --method invisibleink";
 	if (request->lots == RUN_LOTS_ON) return "--lots on is for --method invisibleink";
 	if (request->trace) return "--trace is for --method invisibleink";
-	if (plan->token_prior != 0.0) return "--token-prior is for --method invisibleink";
 	return !isnan(plan->clip) || plan->gain != 0.0
 	           ? "--clip and --gain are for --method invisibleink"
-	           : NULL;
-}
-
-/* Says what is wrong about a token prior; NULL = nothing. */
-static const char *name_prior_contradiction(const struct generate_request *request) {
-	if (request->plan.token_prior == 0.0) return NULL;
-	if (!request->public_examples)
-		return "--token-prior needs --public-examples FILE: it compares with them";
-	if (generate_private(request))
-		return "--token-prior reads every record, and private categories and clusters "
-		       "read some: leave it out, or declare categories with --category-public";
-	if (request->lots == RUN_LOTS_ON)
-		return "--token-prior reads every record, so that lots would buy nothing: leave "
-		       "out it or --lots on";
-	if (request->accountant_chosen && request->plan.accountant == CUTTLE_EXACT)
-		return "--token-prior adds up by zcdp alone: leave out --accountant exact";
-	return request->common.unit_key && request->records_per_unit != 1
-	           ? "--token-prior counts one record of each unit: give --one-per-unit"
 	           : NULL;
 }
 
@@ -143,7 +124,6 @@ static const char *name_contradiction(const struct generate_request *request) {
 	if (!problem) problem = name_cluster_contradiction(request);
 	if (!problem) problem = name_group_contradiction(request);
 	if (!problem) problem = name_shots_contradiction(request);
-	if (!problem) problem = name_prior_contradiction(request);
 	if (!problem && request->charge == RUN_CHARGE_EPSILON && request->common.unit_key)
 		problem = "--charge epsilon is for records that are units: leave out --unit-key";
 	if (!problem && request->common.unit_key && !request->records_per_unit)

@@ -4,7 +4,6 @@
 #include "workflow/setup.h"
 
 #include "base/utf8.h"
-#include "engine/cuttle/prior.h"
 #include "topics/clusters_file.h"
 #include "io/disk/fail.h"
 #include "io/disk/file.h"
@@ -290,8 +289,7 @@ static enum cuttle_status make_setup_plan(const struct generate_request *request
 	setup->receipt.lots = setup->lots.all;
 	setup->receipt.lot_count = setup->lots.count;
 	setup->charges_epsilon = choose_charge(request, setup);
-	if ((follows && !setup->charges_epsilon) || params.token_prior > 0.0)
-		params.accountant = CUTTLE_ZCDP;
+	if (follows && !setup->charges_epsilon) params.accountant = CUTTLE_ZCDP;
 	// A shard opens no ledger. What the run's ledger decided stands in run.json.
 	if (request->shard && !request->accountant_chosen)
 		params.accountant = request->shard->run.terms.accountant;
@@ -311,16 +309,6 @@ enum cuttle_status setup_date(uint64_t now, char date[RECEIPT_DATE], struct cutt
 
 /* By enum records_format, and for outputs by 1 + enum output_format. */
 static const char *const FORMATS[] = {"auto", "jsonl", "csv"};
-
-/* What the token prior is compared with. */
-static void describe_prior(struct setup *setup) {
-	struct hash hash;
-	hash_begin(&hash);
-	for (size_t i = 0; i < setup->example_count; i++)
-		hash_add(&hash, setup->plain[i], strlen(setup->plain[i]) + 1);
-	hash_end(&hash, setup->receipt.prior.public_sha256);
-	setup->receipt.prior.public_texts = setup->example_count;
-}
 
 /* The command's fingerprint, by the stops that its receipt has. */
 static enum cuttle_status set_fingerprint(const struct generate_request *request,
@@ -375,7 +363,6 @@ static enum cuttle_status follow_standing(const struct generate_request *request
 
 static enum cuttle_status set_receipt(const struct generate_request *request, struct setup *setup,
                                       struct cuttle_error *error) {
-	const struct cuttle_plan_params *plan = &request->plan;
 	const char *template;
 	struct hash hash;
 	hash_begin(&hash);
@@ -384,7 +371,6 @@ static enum cuttle_status set_receipt(const struct generate_request *request, st
 	hash_end(&hash, setup->receipt.template_sha256);
 	cuttle_plan_describe(setup->plan, &setup->receipt.guarantee);
 	setup->rho = setup->receipt.guarantee.rho;
-	if (plan->token_prior > 0.0) describe_prior(setup);
 	setup->receipt.stops = setup->stop.stops;
 	setup->receipt.trace = request->trace != NULL;
 	setup->receipt.filters = request->filters;
@@ -417,12 +403,6 @@ enum cuttle_status generate_open(const struct generate_request *request,
 	enum cuttle_status status = read_public(request, setup, error);
 	if (!status && request->filters.drop[FILTER_UNLIKELY])
 		status = likelihood_enough(setup->example_count, error);
-	if (!status && request->plan.token_prior > 0.0 && setup->example_count < CUTTLE_PRIOR_TEXTS)
-		status =
-		    io_fail(error, CUTTLE_USAGE,
-		            "--token-prior compares with %d public examples or more, and %s "
-		            "has %zu; --examples-per-text says how many prompts show",
-		            CUTTLE_PRIOR_TEXTS, request->public_examples, setup->example_count);
 	if (!status) status = list_shown(request, setup, error);
 	if (!status)
 		status = stop_choice_make(request->common.stops, request->common.stop_count,

@@ -25,9 +25,6 @@ const char *shards_fault(const struct generate_request *request) {
 		return "private categories, clusters and lots of owners need counts that "
 		       "are drawn once for all texts; declare categories with --category-public, "
 		       "or write the run on one machine";
-	if (request->plan.token_prior != 0.0)
-		return "--token-prior draws counts once for all texts; leave it out, or "
-		       "write the run on one machine";
 	if (request->rounds > 1)
 		return "--rounds 2 shows texts of other shards; leave it out, or write the "
 		       "run on one machine";

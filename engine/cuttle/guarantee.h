@@ -22,7 +22,6 @@ struct cuttle_guarantee {
 	double epsilon_exact; /* by exact composition; NaN where that is out of range */
 	double delta;         /* for every event E, P[E] <= e^epsilon P'[E] + delta */
 	double rho;           /* of zero-concentrated differential privacy */
-	double token_prior;   /* what of it is for a token prior; 0 = the plan has none */
 	double clip;          /* in nats: clip_fixed / 2^fraction_bits */
 	double temperature;   /* tau, rounded to six decimals */
 	double gain;          /* in hundredths: 1, 1.5, 2 */

@@ -103,9 +103,6 @@ struct cuttle_plan_params {
 	const char *const *const *heading_examples;
 	/* Room for texts drawn before, in prompts of jobs' own (job.h). NULL = none. */
 	const struct cuttle_drawn *drawn;
-	/* rho of a token prior (prior.h), 0.001 to 100, rounded to millionths. Epsilon then pays
-	 * for it, too, by the accountant zcdp and without lots. Default 0: none. */
-	double token_prior;
 	enum cuttle_method method;                 /* default CUTTLE_INVISIBLEINK */
 	struct cuttle_method_params method_params; /* default: none given */
 	struct cuttle_stops stops; /* where texts end (stop.h); default: none given */

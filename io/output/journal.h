@@ -12,7 +12,6 @@
 // With lots the first line is "cuttle-journal 3 FINGERPRINT INPUT LOTS".
 // A run with private clusters has their noisy counts behind the first line, before any token:
 //     counts 11 -7 3 5d0c2ab19e73864f
-// A run with a token prior has its tokens there, after their number: "counts 2 17 921 4711 88 ...".
 // The check is SipHash-2-4 of the line before it. Its key is a hash of the first line. A torn end
 // (no newline, or a wrong check) was never acted upon, so journal_load cuts it off.
 // The journal of a shard (io/output/shard.h) holds texts of its stride alone, by their numbers in

@@ -162,8 +162,15 @@ enum cuttle_status attest_open(const char *path, struct attested *attested,
 	    file_read(path, MOST_RECEIPT, &attested->bytes, &attested->size, error);
 	if (status) return status;
 	attested->root = json_loadb(attested->bytes, attested->size, JSON_REJECT_DUPLICATES, NULL);
-	return is_foreign_receipt(attested->root, &version) ? refuse_foreign(path, version, error)
-	                                                    : CUTTLE_OK;
+	if (is_foreign_receipt(attested->root, &version))
+		return refuse_foreign(path, version, error);
+	// Versions up to 0.2.0 drew with one; the rules that made its numbers are gone.
+	return json_object_get(attested->root, "token_prior")
+	           ? io_fail(error, CUTTLE_INPUT,
+	                     "%s: this receipt is of a token prior, which cuttle 0.2 no longer "
+	                     "checks: use the version that wrote it",
+	                     file_shown(path))
+	           : CUTTLE_OK;
 }
 
 void attest_close(struct attested *attested) {

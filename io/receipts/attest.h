@@ -23,7 +23,8 @@ struct attested {
 };
 
 /* Reads the document at path; "-" is standard input. Call attest_close in any case. INPUT: the file
- * cannot be read, or another version of cuttle wrote it. NOMEM. What is no JSON has a NULL root. */
+ * cannot be read, another version of cuttle wrote it, or it is of a token prior, which this one
+ * does not know. NOMEM. What is no JSON has a NULL root. */
 enum cuttle_status attest_open(const char *path, struct attested *attested,
                                struct cuttle_error *error);
 void attest_close(struct attested *attested);

@@ -58,13 +58,6 @@ struct receipt_unit {
 	uint64_t weight; /* the cost of a unit, in rho of one text; at least 1 */
 };
 
-/* The token prior, where the guarantee has one: what it was compared with, and what was drawn. */
-struct receipt_prior {
-	char public_sha256[HASH_TEXT]; /* of the public texts, each with a NUL behind it */
-	uint64_t public_texts;
-	uint64_t kept; /* tokens whose noisy counts stood out; 0 before they are drawn */
-};
-
 struct receipt {
 	struct cuttle_guarantee guarantee; /* for a whole unit */
 	struct receipt_unit unit;
@@ -78,7 +71,6 @@ struct receipt {
 	const char *clusters_sha256; /* of the clusters file; NULL = categories, or none */
 	const int64_t *counts_of_clusters;
 	const struct cuttle_lots *seats;
-	struct receipt_prior prior; /* told where guarantee.token_prior is not 0 */
 	struct cuttle_model_info model;
 	char model_sha256[HASH_TEXT], template_sha256[HASH_TEXT];
 	size_t texts;              /* of the run; with a token bank, its batches */

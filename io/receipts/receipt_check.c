@@ -4,7 +4,6 @@
 #include "io/receipts/receipt_check.h"
 
 #include "base/utf8.h"
-#include "engine/cuttle/prior.h"
 #include "io/disk/fail.h"
 #include "io/disk/file.h"
 #include "io/receipts/method.h"
@@ -126,9 +125,8 @@ static const char *check_lots(const struct receipt *receipt) {
 static const char *check_method(struct receipt *receipt) {
 	struct cuttle_guarantee *guarantee = &receipt->guarantee;
 	struct cuttle_guarantee made = *guarantee;
-	if (receipt->unit.key || receipt->lot_count || receipt->histogram ||
-	    guarantee->token_prior > 0.0)
-		return "its method has no units, lots, private categories or token prior";
+	if (receipt->unit.key || receipt->lot_count || receipt->histogram)
+		return "its method has no units, lots or private categories";
 	made.spread = 1;
 	if (cuttle_method_account(&made, NULL))
 		return "the parameters of its method are out of range";
@@ -164,18 +162,10 @@ static const char *check_numbers(struct receipt *receipt, const json_t *root) {
 	rho.batch = guarantee->batch;
 	rho.tokens = guarantee->tokens;
 	if (cuttle_budget_solve(&rho, CUTTLE_RHO, NULL)) return "its parameters are out of range";
-	// A prior counts one record of a unit, and by one accountant (engine/cuttle/prior.h).
-	if (guarantee->token_prior > 0.0 &&
-	    (guarantee->token_prior > 100.0 || receipt->lot_count || receipt->histogram ||
-	     unit->weight != 1 || !isnan(guarantee->epsilon_exact) ||
-	     guarantee->accountant != CUTTLE_ZCDP))
-		return "its token_prior does not go with its accountant, its lots or its unit";
 	if (receipt->histogram) return check_histogram_numbers(receipt, root, rho);
-	if (!attest_confirm(
-	        guarantee->rho,
-	        cuttle_prior_rho(guarantee->token_prior, units_multiply(unit->weight, rho.rho))))
-		return "rho does not follow from clip, gain, batch, temperature, tokens, "
-		       "unit_weight and token_prior";
+	if (!attest_confirm(guarantee->rho, units_multiply(unit->weight, rho.rho)))
+		return "rho does not follow from clip, gain, batch, temperature, tokens and "
+		       "unit_weight";
 	if (receipt->lot_count && cuttle_lots_delta(receipt->lots, receipt->lot_count,
 	                                            guarantee->delta, &delta, &known, NULL))
 		return "its lots are out of range";

@@ -416,29 +416,6 @@ static bool take_shots(struct attested *attested, void *at) {
 	        *shots <= CUTTLE_MOST_SHOTS);
 }
 
-/* A run without a token prior has no such member. */
-static json_t *add_prior(json_t *object, const void *at) {
-	const struct receipt *receipt = at;
-	if (receipt->guarantee.token_prior == 0.0) return object;
-	const struct jsonout_member members[] = {
-	    {"rho", json_real(receipt->guarantee.token_prior)},
-	    {"public_texts", json_integer((json_int_t)receipt->prior.public_texts)},
-	    {"public_sha256", json_string(receipt->prior.public_sha256)},
-	    {"kept", json_integer((json_int_t)receipt->prior.kept)}};
-	return add_object(object, "token_prior", members, MEMBERS_IN(members));
-}
-
-static bool take_prior(struct attested *attested, void *at) {
-	struct receipt *receipt = at;
-	const json_t *member = json_object_get(attested->root, "token_prior");
-	return !member ||
-	       (attest_real(member, "rho", &receipt->guarantee.token_prior) &&
-	        receipt->guarantee.token_prior > 0.0 &&
-	        attest_count(member, "public_texts", INT64_MAX, &receipt->prior.public_texts) &&
-	        attest_hash(member, "public_sha256", receipt->prior.public_sha256) &&
-	        attest_count(member, "kept", INT64_MAX, &receipt->prior.kept));
-}
-
 /* A run in one round has no such member, as in the receipts before there were two. */
 static json_t *add_rounds(json_t *object, const void *at) {
 	const uint32_t places = ((const struct receipt *)at)->places_of_rounds;
@@ -515,8 +492,6 @@ static const struct member MEMBERS[] = {
     {.kind = MEMBER_PART, .add = add_rounds, .take = take_rounds},
     {.kind = MEMBER_PART, .add = add_histogram, .take = take_histogram},
     {.kind = MEMBER_PART, .add = add_lots_told, .take = take_lots_told},
-    {"token_prior", MEMBER_PART, FIELD(prior.kept), .late = true, .add = add_prior,
-     .take = take_prior},
     {"trace", MEMBER_FLAG, FIELD(trace)},
     {"date", MEMBER_DATE, FIELD(date), .late = true},
     {"dataset", MEMBER_LABEL, FIELD(dataset), .late = true},

@@ -101,9 +101,6 @@ changes <<-'END'
 	drop|-e 3 --drop duplicates|-e 3 --drop loops,duplicates
 	gain|--clip 1|--clip 1 --gain 2
 	token-bank|-e 3|-e 3 --token-bank
-	token-prior|-e 3 --accountant zcdp --public-examples public.jsonl --examples-per-text 1|-e 3 --public-examples public.jsonl --examples-per-text 1 --token-prior 0.05
-	token-prior|--clip 1 --public-examples public.jsonl --examples-per-text 1 --token-prior 0.06|--clip 1 --public-examples public.jsonl --examples-per-text 1 --token-prior 0.05
-	token-prior|--clip 1 --public-examples public.jsonl --examples-per-text 1 --token-prior 0.06|--clip 1 --public-examples later.jsonl --examples-per-text 1 --token-prior 0.06
 	public-when|-e 3 --public-when 0.5|-e 3 --public-when 0.6
 	public-when|-e 3 --complete|-e 3 --complete --public-when 0.6
 	complete|-e 3 --public-when 0.5|-e 3 --public-when 0.5 --complete

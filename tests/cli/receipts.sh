@@ -12,7 +12,6 @@ for i in $(seq 0 23); do
 	echo "{\"text\":\"note $i of a gardener\",\"kind\":\"$([ $((i % 3)) = 0 ] && echo sea || echo land)\",\"who\":\"p$((i / 2))\"}"
 done >refs.jsonl
 for i in $(seq 1 20); do echo "{\"text\":\"A note about $i.\"}"; done >open.jsonl
-for i in $(seq 1 3000); do echo "{\"text\":\"note $i\"}"; done >many.jsonl
 cat >docs.jsonl <<'END'
 {"id":"a","text":"To Ann Roe: see us on 5 May.","spans":[{"start":3,"end":10,"entity_type":"PERSON"},{"start":22,"end":27,"entity_type":"DATE"}]}
 {"id":"b","text":"From Ann Roe.","spans":[{"start":5,"end":12,"entity_type":"PERSON"}]}
@@ -38,7 +37,6 @@ done <<-'END'
 	units refs.jsonl -B 2 -N 3 -e 3 --unit-key who --records-per-unit all
 	limited refs.jsonl -B 2 -N 3 -e 3 --unit-key who --one-per-unit
 	owners refs.jsonl -B 2 -N 2 -e 3 --unit-key who --one-per-unit --lots on
-	prior many.jsonl -B 2 -N 2 -e 3 --token-prior 0.001 --public-examples open.jsonl --examples-per-text 1
 	rounds refs.jsonl -B 2 -N 3 -e 3 --rounds 2 --public-examples open.jsonl
 	saved refs.jsonl -B 2 -N 2 -e 3 --token-bank --public-when 0.5 --gain 1.5
 	adapmixed refs.jsonl -B 2 -N 2 --method adapmixed --not-private
@@ -55,10 +53,17 @@ exits 0 evolve -n 12 --seed 3 -i refs.jsonl -o evolved.jsonl -e 1 -N 4 --variati
 exits 0 expand -i categories.jsonl -o more.jsonl -N 3 -q
 "$edits" ./*.receipt.json >out || fail "edits are not noticed: $(cat out)"
 receipts=(./*.receipt.json)
-[ ${#receipts[@]} = 22 ] || fail "receipts: ${receipts[*]}"
+[ ${#receipts[@]} = 21 ] || fail "receipts: ${receipts[*]}"
 for receipt in "${receipts[@]}"; do
 	"$CUTTLE" receipt verify "$receipt" >out 2>err
 	code=$?
 	[[ $code = 0 || $code = 4 ]] || fail "receipt verify $receipt: exit $code: $(cat err)"
 done
+
+# A receipt of a run with a token prior, as cuttle 0.1 and 0.2.0 wrote them: nothing here checks its numbers.
+sed 's/^  "top_k":/  "token_prior": {"kept": 3, "public_texts": 20, "rho": 0.05},\n&/' plain.receipt.json >old.json
+grep -q token_prior old.json || fail "nothing was added to the receipt"
+refused 4 receipt verify old.json
+says err 'old.json: this receipt is of a token prior, which cuttle 0.2 no longer checks: use the version that wrote it'
+refused 4 expand -i plain.jsonl --receipt old.json -o further.jsonl -N 1
 exit 0

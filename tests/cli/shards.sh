@@ -101,7 +101,7 @@ refused 2 generate "${run[@]}" -o RUN --shard 0/2 --overwrite
 refused 2 generate "${run[@]}" -o RUN --shard 0/2 --dry-run
 refused 2 generate "${run[@]}" -o RUN --shard 0/2 --redraw 0
 refused 2 generate "${run[@]}" -o x.jsonl --shards 2
-for unfit in '--rounds 2' '--trace t' '--receipt r' '--category-field kind --categories sea,land' '--dry-run' '--overwrite' '--shard 0/2' '--wait 3' --json '--bench x' '--reference-tokens 9' '--token-prior 0.1' '-o -' \
+for unfit in '--rounds 2' '--trace t' '--receipt r' '--category-field kind --categories sea,land' '--dry-run' '--overwrite' '--shard 0/2' '--wait 3' --json '--bench x' '--reference-tokens 9' '-o -' \
 	'--nobody-saw x' '--shards 7' '--public-examples refs.jsonl --drop unlikely' '--unit-key kind --one-per-unit --lots on'; do
 	# shellcheck disable=SC2086 # options and their values
 	"$CUTTLE" shard open "${run[@]}" --shards 2 -o other.run $unfit >out 2>err

@@ -21,7 +21,6 @@
 #include "dp/fixed.h"
 #include "dp/histogram_account.h"
 #include "dp/invisibleink.h"
-#include "dp/prior.h"
 #include "dp/seats.h"
 #include "dp/topk.h"
 #include "dp/weights.h"
@@ -176,33 +175,13 @@ static void no_memory_for_the_mechanism(void **state) {
 	dp_invisibleink_free(&m);
 }
 
-static size_t give_three_tokens(void *user, size_t record, const int32_t **ids) {
-	static const int32_t three[] = {0, 2, 3};
-	(void)user;
-	*ids = three;
-	return record ? 0 : 3;
-}
-
-/* Without memory the prior draws nothing, and a mechanism keeps its weights. Which record had a
- * token last is wiped. */
-static void no_memory_for_a_prior(void **state) {
+/* Without memory for a shift a mechanism keeps its weights. */
+static void no_memory_for_a_shift(void **state) {
 	(void)state;
-	enum { VOCAB = 5 };
-	static const uint64_t last[4] = {1, 0, 1, 1};
-	static const int32_t shift[VOCAB] = {5, 6, 7, 8, 9};
-	const struct dp_prior_records records = {.count = 2, .tokens = give_three_tokens};
-	const struct dp_random random = dp_random_system();
-	int64_t noisy[VOCAB];
-	secret.bytes = last;
-	secret.size = sizeof last;
-	secret.found = 0;
-	EACH_ALLOCATION(dp_prior(&records, allowed, VOCAB, 100000000, &random, noisy),
-	                for (int y = 0; y < VOCAB; y++) assert_true(noisy[y] == 0));
-	assert_int_equal(secret.found, 0);
-	secret.size = 0;
+	static const int32_t shift[5] = {5, 6, 7, 8, 9};
 	struct dp_invisibleink_params params = mechanism;
 	struct dp_invisibleink *m;
-	params.random = random;
+	params.random = dp_random_system();
 	assert_int_equal(dp_invisibleink_new(&params, &m), DP_OK);
 	EACH_ALLOCATION(dp_invisibleink_shift(m, shift), (void)0);
 	dp_invisibleink_free(&m);
@@ -451,7 +430,7 @@ int main(void) {
 	    cmocka_unit_test(beyond_the_range),
 	    cmocka_unit_test(no_memory_for_the_accountants),
 	    cmocka_unit_test(no_memory_for_the_mechanism),
-	    cmocka_unit_test(no_memory_for_a_prior),
+	    cmocka_unit_test(no_memory_for_a_shift),
 	    cmocka_unit_test(nothing_private_is_freed),
 	    cmocka_unit_test(a_libm_that_errs),
 	    cmocka_unit_test(getrandom_in_every_mood),

@@ -184,10 +184,6 @@ void preview_print(const struct generate_values *values, const struct setup *set
 		       guarantee->clip_fixed, guarantee->fraction_bits);
 	if (guarantee->method == CUTTLE_INVISIBLEINK) printf("gain          %g\n", guarantee->gain);
 	if (cuttle_method_promises(guarantee->method)) print_accounts(guarantee);
-	if (guarantee->token_prior > 0.0)
-		printf("token prior   rho %.10g of it, for noisy counts of the tokens of all "
-		       "records\n",
-		       guarantee->token_prior);
 	printf("context       %" PRIu32 " tokens: %" PRIu32 " shared by all prompts, %" PRIu32
 	       " in the public prompt, at most %" PRIu32 " of a %s\n",
 	       guarantee->context, guarantee->shared_prefix, guarantee->public_tokens,

@@ -283,9 +283,7 @@ static enum cuttle_status read_promise(struct audit_state *s) {
 
 /* INPUT: the receipt is of a run whose prompts hold more than references. */
 static enum cuttle_status refuse_prompts(const struct audit_state *s) {
-	const struct cuttle_guarantee *g = &s->claimed->guarantee;
 	const char *other = s->claimed->categories         ? "categories"
-	                    : g->token_prior > 0           ? "a token prior"
 	                    : s->claimed->places_of_rounds ? "two rounds"
 	                                                   : NULL;
 	if (other)

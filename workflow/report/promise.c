@@ -278,10 +278,6 @@ static void explain_receipt(struct telling *t) {
 	if (json_is_array(categories))
 		TELL_ABOUT(t, "category", "%zu declared%s", json_array_size(categories),
 		           receipt->histogram ? ", private" : "");
-	if (guarantee->token_prior > 0.0)
-		TELL_ABOUT(t, "prior",
-		           "rho %g for noisy counts of all records' tokens: %" PRIu64 " stood out",
-		           guarantee->token_prior, receipt->prior.kept);
 	explain_shards(t);
 	explain_signer(t);
 	// Lots add up to the number of texts. A filter's budget is each record's own, whatever B

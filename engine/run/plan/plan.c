@@ -19,12 +19,10 @@
 #include "dp/zcdp.h"
 #include "engine/params.h"
 #include "engine/cuttle/lots.h"
-#include "engine/cuttle/prior.h"
 #include "engine/machine/memory.h"
 #include "engine/run/plan/capacity.h"
 #include "engine/run/plan/histogram.h"
 #include "engine/run/plan/lots.h"
-#include "engine/run/plan/prior_budget.h"
 #include "engine/run/plan/savings.h"
 #include "engine/status.h"
 
@@ -131,7 +129,6 @@ static enum cuttle_status check_plan_params(const struct cuttle_plan_params *p,
 		return status_fail(error, CUTTLE_USAGE,
 		                   "drawn texts leave at least one place to an example");
 	enum cuttle_status status = p->histogram ? histogram_check(p->histogram, error) : CUTTLE_OK;
-	if (!status) status = prior_check(p, error);
 	if (!status) status = savings_check(&p->savings, error);
 	if (!status) status = method_check(p, error);
 	return status ? status : capacity_check(p->parallel, p->prompt_chunk, error);
@@ -181,8 +178,7 @@ static enum cuttle_status choose_clip(struct cuttle_plan *plan, const struct cut
 	const double epsilon = p->lot_count && isnormal(p->epsilon) && p->epsilon > 0.0
 	                           ? dp_batch_epsilon(p->epsilon, plan->ratio)
 	                           : p->epsilon;
-	if (p->token_prior > 0.0) took = prior_calibrate(p, integers, error);
-	else if (p->accountant == CUTTLE_EXACT)
+	if (p->accountant == CUTTLE_EXACT)
 		status = dp_calibrate_exact(integers, epsilon, plan->batch_delta, &reason);
 	else status = dp_calibrate(integers, epsilon, plan->batch_delta, &reason);
 	if (status)
@@ -261,12 +257,6 @@ static enum cuttle_status account_budget(struct cuttle_plan *plan,
 	claim.units *= p->spread;
 	g->rho = dp_claim_rho(&claim);
 	if (p->histogram) g->rho = histogram_rho(p->histogram, g->rho);
-	if (p->token_prior > 0.0) {
-		g->token_prior = round(p->token_prior * 1e6) / 1e6;
-		g->rho = cuttle_prior_rho(g->token_prior, g->rho);
-		g->epsilon = g->epsilon_if_known = dp_epsilon_of_rho(g->rho, p->delta);
-		return CUTTLE_OK;
-	}
 	enum cuttle_status status =
 	    account_by(plan, p, DP_ZCDP, &claim, &g->epsilon, &known, error);
 	if (!status)

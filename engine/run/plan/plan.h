@@ -23,8 +23,8 @@ struct cuttle_plan {
 
 	struct dp_mechanism mechanism; /* one job at a time; its claim is that of one batch */
 
-	/* The same mechanism, for the PRIVATE trace (diagnosis.h) and for a token prior (prior.c):
-	 * only InvisibleInk has them. NULL: the plan has neither. Owned by `mechanism`. */
+	/* The same mechanism, for the PRIVATE trace (diagnosis.h): only InvisibleInk has it. NULL:
+	 * the plan has none. Owned by `mechanism`. */
 	struct dp_invisibleink *traced;
 
 	struct seeded seeded;    /* the mechanism draws from it when the plan is insecure */

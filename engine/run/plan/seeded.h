@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 /* Headings of bits that are no job's, since no job has so many headings: all differ. */
-#define SEEDED_COUNTS UINT64_MAX        /* of clusters (histogram.c) */
-#define SEEDED_PRIOR (UINT64_MAX - 1)   /* of tokens (prior.c) */
+#define SEEDED_COUNTS UINT64_MAX /* of clusters (histogram.c) */
+/* UINT64_MAX - 1 was that of the counts of a token prior, which is gone. */
 #define SEEDED_ANSWERS (UINT64_MAX - 2) /* votes and sums (votes.c) */
 
 struct seeded {
