@@ -11,8 +11,8 @@ pages=("$@")
 . "$root/tests/cli/check.bash"
 public=(README.md SECURITY.md CHANGELOG.md "$root"/docs/*.md) others=(dp/PRIVACY.md ARCHITECTURE.md CONTRIBUTING.md "$root"/bench/*.md)
 public=("${public[@]#"$root/"}") others=("${others[@]#"$root/"}")
-#"$root/tests/prose.py" "$root" "${public[@]}" "${others[@]}" || fail "a page is hard to read, or a link leads nowhere"
-#"$root/tests/prose.py" --help-of "$CUTTLE" || fail "a help is hard to read"
+"$root/tests/prose.py" "$root" "${public[@]}" "${others[@]}" || fail "a page is hard to read, or a link leads nowhere"
+"$root/tests/prose.py" --help-of "$CUTTLE" || fail "a help is hard to read"
 "$root/tests/pages.py" words "$CUTTLE" "$root" "${public[@]}" || fail "a page names what is not there"
 [ "$(wc -l <"$root/README.md")" -le 90 ] || fail "README.md has $(wc -l <"$root/README.md") lines"
 
