@@ -6,6 +6,7 @@
 // workflow/setup.h says where generate would cut a text (with -m only). tools/common/suggestion.h
 // makes the generate line. An inspect_report collects all that, and is printed as a table or as
 // JSON.
+#include "tools/common/recipe.h"
 #include "tools/common/values.h"
 
 #include "base/utf8.h"
@@ -266,6 +267,20 @@ static void print_lines(const struct records *records, enum record_state state) 
 	}
 }
 
+/* The other way to use the records: few texts with many of them each. */
+static void print_recipe(const struct inspect_report *report) {
+	const struct generate_values *values = report->values;
+	const struct cuttle_plan_params *plan = &values->request.plan;
+	struct recipe recipe;
+	if (values->category_fields.count || values->request.clusters ||
+	    values->request.common.unit_key ||
+	    !recipe_find(records_count(report->records), 10, plan->delta, plan->tokens,
+	                 plan->temperature, &recipe))
+		return;
+	printf("\nFew texts that say what all records say, and more behind them for nothing:\n\n");
+	recipe_print(stdout, &recipe, 10, plan->tokens, plan->temperature);
+}
+
 static void print_report(const struct inspect_report *report) {
 	const struct survey *survey = report->survey;
 	const size_t count = records_count(report->records);
@@ -324,6 +339,7 @@ static void print_report(const struct inspect_report *report) {
 		    "larger clip at the same -e. cuttle budget plan --records %zu shows how "
 		    "much.\n",
 		    records_count(report->records));
+	if (report->line) print_recipe(report);
 	if (report->line && report->guarantee && survey->tokens.count)
 		printf(
 		    "How long it takes here: the same line with --dry-run --reference-tokens %zu, "

@@ -7,6 +7,7 @@
 #include "io/disk/fail.h"
 #include "tools/common/load.h"
 #include "tools/common/pace.h"
+#include "tools/common/recipe.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,6 +232,25 @@ static void print_plan_md(const struct plan_request *request, const struct plan_
 		       "--bench FILE, which cuttle bench -o json makes.\n");
 }
 
+/* For each epsilon the arrangement of these records that says most. */
+static void print_recipes(const struct plan_request *request, const double *epsilons,
+                          size_t count) {
+	const struct cuttle_budget *known = &request->known;
+	if (request->format != PLAN_MD || request->records == COUNT_NONE || known->group > 1)
+		return;
+	if (request->records >= RECIPE_LEAST)
+		printf("\nFew texts that say what all %llu records say:\n",
+		       (unsigned long long)request->records);
+	for (size_t i = 0; i < count; i++) {
+		struct recipe recipe;
+		if (!recipe_find(request->records, epsilons[i], known->delta, known->tokens,
+		                 known->temperature, &recipe))
+			continue;
+		printf("    ");
+		recipe_print(stdout, &recipe, epsilons[i], known->tokens, known->temperature);
+	}
+}
+
 static void print_plan_csv(const struct plan_request *request, const struct plan_table *table) {
 	for (size_t c = 0; c < COLUMN_COUNT; c++)
 		if (is_column_shown(request, c)) printf("%s%s", c ? "," : "", COLUMNS[c].key);
@@ -386,6 +406,7 @@ int plan_print(const struct verb *verb, const struct plan_request *request) {
 	if (status) code = verb_fail(verb, status, &error);
 	if (!code && model) load_warn(verb->name, load_of_others(&load));
 	if (!code) code = print_table(verb, request, table);
+	if (!code) print_recipes(request, epsilons, epsilon_count);
 	cuttle_model_free(&model);
 	free(table);
 	return code;
