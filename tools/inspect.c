@@ -277,8 +277,12 @@ static void print_recipe(const struct inspect_report *report) {
 	    !recipe_find(records_count(report->records), 10, plan->delta, plan->tokens,
 	                 plan->temperature, &recipe))
 		return;
-	printf("\nFew texts that say what all records say, and more behind them for nothing:\n\n");
-	recipe_print(stdout, &recipe, 10, plan->tokens, plan->temperature);
+	printf("Few texts with many records each say what all records say, and cuttle expand "
+	       "writes more behind them. In place of -B and -N: ");
+	recipe_print(stdout, &recipe);
+	printf(". What the records can do to a token, gain x clip / temperature, is then %.3g. "
+	       "From %g on texts took up the style of all.\n",
+	       recipe.reach, RECIPE_STRONG);
 }
 
 static void print_report(const struct inspect_report *report) {

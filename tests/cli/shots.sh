@@ -115,6 +115,15 @@ refused 2 "${audit[@]}"
 says err '--shots: give the other references'
 exits 0 "${audit[@]}" -i refs.jsonl --public
 
+# What makes texts say what all records say: the most texts, and then the fewest rows, with which x is 12.
+exits 0 budget plan -e 1,3 -B 7 -n 40 --temperature 0.7 -N 4 --records 4000
+says out '^    -e 1 -N 1 -B 154 --shots 8 -k 0    x = 12$'
+says out '^    -e 3 -N 4 -B 117 --shots 8 -k 0    x = 12[.0-9]*$'
+exits 0 budget plan -e 1 -B 7 -n 40 --temperature 0.7 -N 4 --records 600
+says out '^    -e 1 -N 1 -B 75 --shots 8 -k 0    x = 2[.0-9]*$'
+exits 0 budget plan -e 1 -B 7 -n 40 --temperature 0.7 -N 4 --records 7
+! grep -q -e '--shots' out || fail "seven records make no row"
+
 # The line that inspect suggests works, and reads what there is.
 exits 0 inspect -i refs.jsonl -B 2 --shots 3
 says out "cuttle generate .*--shots 3 .*-B 2 -N 6"

@@ -8,68 +8,73 @@
 #include <math.h>
 
 enum {
-	SHOTS = 8,       /* what was measured best at equal records: 4 and 16 are behind */
-	MOST_TEXTS = 32, /* more seeds say nothing that these do not */
+	SHOTS = 8,      /* what was measured best at equal records: 4 and 16 are behind */
+	MOST_TEXTS = 8, /* seeds of cuttle expand, whose prompts show four of them */
 	MOST_BATCH = 4096,
 	GRID = 32 /* points of the accountant: the clip is within 0.1 % */
 };
-#define STRONG 12.0 /* nats; from here on the style of all records is taken up */
+/* What a recipe is made for. */
+struct recipe_plan {
+	uint64_t rows; /* that the records make */
+	double epsilon;
+	double delta;
+	uint32_t tokens;
+	double temperature;
+};
 
-/* x of a text with so many rows, where `texts` of `batches` are used. NaN: out of range. */
-static double find_reach(struct cuttle_lots lots, uint32_t batch, double epsilon, double delta,
-                         uint32_t tokens, double temperature) {
+/* x of a text with so many rows, by lots where generate draws them on its own: where they leave out
+ * half of the rows. NaN: out of range. */
+static double find_reach(const struct recipe_plan *plan, uint32_t texts, uint32_t batch) {
+	const struct cuttle_lots lots = {
+	    .records = plan->rows, .batches = (plan->rows + batch - 1) / batch, .used = texts};
 	struct cuttle_budget budget;
-	double known;
+	double known, each = plan->delta;
 	cuttle_budget_none(&budget);
-	budget.epsilon = epsilon;
-	budget.delta = delta;
-	budget.temperature = temperature;
+	budget.epsilon = plan->epsilon;
+	budget.delta = plan->delta;
+	budget.temperature = plan->temperature;
 	budget.batch = batch;
-	budget.tokens = tokens;
+	budget.tokens = plan->tokens;
 	budget.accountant = CUTTLE_EXACT;
 	budget.grid = GRID;
-	double each = delta;
-	if (lots.used < lots.batches &&
+	if (2 * lots.used <= lots.batches &&
 	    (cuttle_amplify(lots.used, lots.batches, true, &budget.epsilon, &each, NULL) ||
-	     cuttle_lots_delta(&lots, 1, delta, &budget.delta, &known, NULL)))
+	     cuttle_lots_delta(&lots, 1, plan->delta, &budget.delta, &known, NULL)))
 		return NAN;
-	return cuttle_budget_solve(&budget, CUTTLE_CLIP, NULL) ? NAN : budget.clip / temperature;
+	return cuttle_budget_solve(&budget, CUTTLE_CLIP, NULL) ? NAN
+	                                                       : budget.clip / plan->temperature;
 }
 
-/* One arrangement: all records, or the half of them that lots use. */
-static bool try_recipe(uint64_t records, uint32_t texts, bool half, double epsilon, double delta,
-                       uint32_t tokens, double temperature, struct recipe *recipe) {
-	const uint64_t rows = records / SHOTS, batches = half ? 2 * (uint64_t)texts : texts,
-	               batch = rows / batches;
-	if (!batch) return false;
-	const uint32_t most = batch < MOST_BATCH ? (uint32_t)batch : MOST_BATCH;
-	const struct cuttle_lots lots = {
-	    .records = rows, .batches = half ? (rows + most - 1) / most : texts, .used = texts};
-	const double reach = find_reach(lots, most, epsilon, delta, tokens, temperature);
-	*recipe = (struct recipe){.texts = texts, .batch = most, .shots = SHOTS, .reach = reach};
-	return !isnan(reach);
+/* The fewest rows with which so many texts are strong, as x grows with them; or all rows there are.
+ */
+static struct recipe find_rows(const struct recipe_plan *plan, uint32_t texts) {
+	const uint64_t all = plan->rows / texts;
+	uint32_t least = 1, most = all < MOST_BATCH ? (uint32_t)all : MOST_BATCH;
+	while (least < most) {
+		const uint32_t middle = least + (most - least) / 2;
+		if (find_reach(plan, texts, middle) >= RECIPE_STRONG) most = middle;
+		else least = middle + 1;
+	}
+	return (struct recipe){.texts = texts,
+	                       .batch = least,
+	                       .shots = SHOTS,
+	                       .reach = find_reach(plan, texts, least)};
 }
 
 bool recipe_find(uint64_t records, double epsilon, double delta, uint32_t tokens,
                  double temperature, struct recipe *recipe) {
-	for (uint32_t texts = MOST_TEXTS; texts; texts /= 2)
-		// Half of the rows are half of the time, so lots come first.
-		for (int half = 1; half >= 0; half--)
-			if (try_recipe(records, texts, half, epsilon, delta, tokens, temperature,
-			               recipe) &&
-			    recipe->reach >= STRONG)
-				return true;
-	return try_recipe(records, 1, false, epsilon, delta, tokens, temperature, recipe);
+	const struct recipe_plan plan = {records / SHOTS, epsilon, delta, tokens, temperature};
+	uint32_t texts = MOST_TEXTS;
+	while (texts > 1 && plan.rows < texts) texts /= 2;
+	if (!plan.rows) return false;
+	for (; texts; texts /= 2) {
+		*recipe = find_rows(&plan, texts);
+		if (recipe->reach >= RECIPE_STRONG) return true;
+	}
+	return !isnan(recipe->reach);
 }
 
-void recipe_print(FILE *file, const struct recipe *recipe, double epsilon, uint32_t tokens,
-                  double temperature) {
-	fprintf(
-	    file,
-	    "cuttle generate -e %g -N %" PRIu32 " -B %" PRIu32 " --shots %" PRIu32 " -n %" PRIu32
-	    " --temperature %g -k 0, then cuttle expand: gain x clip / temperature is %.3g. %s\n",
-	    epsilon, recipe->texts, recipe->batch, recipe->shots, tokens, temperature,
-	    recipe->reach,
-	    recipe->reach >= STRONG ? "From 12 on texts took up the style of all records."
-	                            : "Below 12 texts took up little of their style.");
+void recipe_print(FILE *file, const struct recipe *recipe) {
+	fprintf(file, "-N %" PRIu32 " -B %" PRIu32 " --shots %" PRIu32 " -k 0", recipe->texts,
+	        recipe->batch, recipe->shots);
 }

@@ -6,8 +6,8 @@
 // nothing. From x = 12 on texts took up a style that no public example had (bench/SPENDING.md, a
 // table and no theorem). The numbers follow from public ones: how many records there are, and the
 // plan.
-// Example: 4000 records, epsilon 3, T = 40, temperature 0.7: 4 texts of 125 rows with 8 records
-// each, x = 12.9.
+// Example: 4000 records, epsilon 3, T = 40, temperature 0.7: 4 texts of 117 rows with 8 records
+// each.
 #ifndef CUTTLE_TOOLS_COMMON_RECIPE_H
 #define CUTTLE_TOOLS_COMMON_RECIPE_H
 
@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 enum { RECIPE_LEAST = 8 }; /* records: one row */
+#define RECIPE_STRONG 12.0 /* nats; from here on the style of all records is taken up */
 
 struct recipe {
 	uint32_t texts; /* N */
@@ -24,14 +25,13 @@ struct recipe {
 	double reach;   /* x, in nats */
 };
 
-/* Finds the most texts that still have x = 12, by exact composition and with lots where they leave
- * out half of the records or more; else one text of all of them. False: fewer than RECIPE_LEAST, or
+/* Finds the most texts, up to 8, that still have x = 12, and the fewest rows with which they do, by
+ * exact composition and with lots; else one text of all records. False: fewer than RECIPE_LEAST, or
  * the numbers are out of range. */
 bool recipe_find(uint64_t records, double epsilon, double delta, uint32_t tokens,
                  double temperature, struct recipe *recipe);
 
-/* Prints it as a line of options, and what it is good for. */
-void recipe_print(FILE *file, const struct recipe *recipe, double epsilon, uint32_t tokens,
-                  double temperature);
+/* Prints it as options of cuttle generate. */
+void recipe_print(FILE *file, const struct recipe *recipe);
 
 #endif
