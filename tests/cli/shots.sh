@@ -22,7 +22,7 @@ same one.receipt.json plain.receipt.json "--shots 1 has a receipt of its own"
 for shots in 0 65 x; do refused 2 "${base[@]}" -N 2 -o x.jsonl --shots $shots; done
 refused 4 "${base[@]}" -N 5 -o x.jsonl --shots 3
 says err 'refs.jsonl has 36 records, but N x B x R = 5 x 3 x 3 = 45 are needed; lower -N, --shots or -B$'
-kinds=(--category-field kind --categories sea,land)
+kinds=(--category-field kind --categories "sea,land")
 refused 2 "${paid[@]}" -N 2 -o x.jsonl --shots 2 "${kinds[@]}"
 says err '--shots needs rows of one category or cluster'
 refused 2 "${paid[@]}" -N 2 -o x.jsonl --shots 2 --lots on --unit-key who --one-per-unit
@@ -43,7 +43,7 @@ world '' all
 world '3s/.*//' first
 world '4s/.*/{"text":"  "}/' second
 world '3s/.*/{/;4s/note/a letter about/' other
-world '13,$d' short
+world 12q short
 world '5s/.*//' next
 same first second "which record of a row is null shows"
 same first other "what a row's other record says shows, though the row is null"
@@ -88,11 +88,11 @@ same tight.jsonl whole.jsonl "a run that was stopped"
 
 # Shards: each has the rows of its batches, and the whole is that of one machine.
 for lots in on off; do
-	run=(-i refs.jsonl -B 2 -n 6 -e 3 -q --insecure-seed 3 --lots $lots -N 4 --shots 3)
+	run=(-i refs.jsonl -B 2 -n 6 -e 3 -q --insecure-seed 3 --lots "$lots" -N 4 --shots 3)
 	exits 0 generate "${run[@]}" -o one.jsonl --overwrite
-	exits 0 shard open "${run[@]}" -o run.$lots --shards 3
-	for i in 2 1 0; do exits 0 generate "${run[@]}" -o run.$lots --shard $i/3; done
-	exits 0 merge run.$lots -q -o merged.jsonl --overwrite
+	exits 0 shard open "${run[@]}" -o "run.$lots" --shards 3
+	for i in 2 1 0; do exits 0 generate "${run[@]}" -o "run.$lots" --shard $i/3; done
+	exits 0 merge "run.$lots" -q -o merged.jsonl --overwrite
 	same merged.jsonl one.jsonl "shards with lots $lots"
 done
 
