@@ -185,6 +185,7 @@ help:
 	@echo 'make demo      packages, model, build, then private messages to a shop from the invented ones in tools/samples, as they are drawn;'
 	@echo '               stopped, it continues; rm -r demo for new ones'
 	@echo 'make demo-evaluate  the same, then a table of how good they are'
+	@echo 'make demo-style  a style that all private messages have and no public example, taken up at epsilon 3'
 	@echo 'make demo-sanitize  the same, then twelve invented letters with private marks, before and after side by side'
 	@echo 'make demo-infer  the same, then invented texts continued with the help of a model that sees perturbed words alone'
 	@echo 'make test      packages, model, build, every test at the smallest size that can still fail; the ten slowest come last'
@@ -217,6 +218,12 @@ demo-evaluate:
 	@models/fetch.sh
 	@$(MAKE) --no-print-directory -j2 $(BUILD)/cuttle
 	@tools/demo-evaluate.sh $(BUILD)/cuttle $(MODEL)
+
+demo-style:
+	@./setup.sh demo
+	@models/fetch.sh
+	@$(MAKE) --no-print-directory -j2 $(BUILD)/cuttle
+	@tools/demo-style.sh $(BUILD)/cuttle $(MODEL)
 
 demo-sanitize:
 	@./setup.sh demo
@@ -374,6 +381,6 @@ deb:
 clean:
 	rm -rf build build-*/
 
-.PHONY: all help demo demo-evaluate demo-sanitize demo-infer test test-all test-nightly tests check docs-check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs prove format lint install install-command install-library install-headers uninstall static musl deb clean FORCE
+.PHONY: all help demo demo-evaluate demo-style demo-sanitize demo-infer test test-all test-nightly tests check docs-check core asan tsan tsan-run fuzz fuzz-run coverage coverage-run mutants proofs prove format lint install install-command install-library install-headers uninstall static musl deb clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)

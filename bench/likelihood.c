@@ -241,7 +241,8 @@ static void write_contexts(const struct likelihood_bench *b, const size_t *refer
 		const char *text = records_text(b->records, references[i], &size);
 		int32_t *list = ids + i * capacity;
 		places[i] = (struct place_context){
-		    {list, prompt_private(&b->model->model, prompt, text, size, limit, list)},
+		    {list, prompt_private(&b->model->model, prompt,
+		                          &(struct prompt_shot){text, size}, 1, limit, list)},
 		    prompt->shared};
 	}
 }

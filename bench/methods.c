@@ -322,7 +322,8 @@ static void measure_held_out(struct methods_bench *b, struct lockstep *lockstep,
 		int32_t *list = shown + i * capacity;
 		places[i].tokens.ids = list;
 		places[i].tokens.count =
-		    prompt_private(&b->model->model, prompt, text, size, MOST_TOKENS / 2, list);
+		    prompt_private(&b->model->model, prompt, &(struct prompt_shot){text, size}, 1,
+		                   MOST_TOKENS / 2, list);
 		places[i].shared = prompt->shared;
 	}
 	(void)source.begin(source.self, 0, &prompt->whole, places, b->batch, &(struct tokens){0},

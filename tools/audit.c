@@ -102,6 +102,10 @@ static const struct option_entry OPTIONS[] = {
 	 .least = 1,
 	 .most = 4096,
 	 .help = "references per text, the canary among them (default 7)"},
+	{.name = "shots", VALUE(request.plan.shots), .argument = "R",
+	 .least = 1, .most = CUTTLE_MOST_SHOTS,
+	 .help = "without --receipt: references in each row, as generate has it. The canary is "
+	         "the last one of its row; -i has the others"},
 	{.name = "max-tokens", .letter = 'n', VALUE(request.plan.tokens), .argument = "T",
 	 .least = 1,
 	 .most = 1 << 20,

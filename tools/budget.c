@@ -30,6 +30,7 @@ struct budget_values {
 	uint64_t grid;     /* points of the exact accountant, 0 = its default */
 	uint64_t texts;    /* plan: texts to write */
 	uint64_t records;  /* plan: of the input, for lots; COUNT_NONE = no lots */
+	uint64_t shots;    /* plan: references of a row */
 	const char *ratio; /* amplify: q, as in 0.1 or 100/1000 */
 	double divergence; /* fusion: c, nats per token */
 	uint64_t alpha;    /* fusion: the order, 0 = as suits */
@@ -85,6 +86,9 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "records", VALUE(records), .argument = "R", .least = 1, .most = UINT32_MAX,
 	 .help = "plan: also the clip where R records come to N texts by secret lots, by exact "
 	         "composition (see generate --lots)"},
+	{.name = "shots", VALUE(shots), .argument = "R", .least = 1, .most = CUTTLE_MOST_SHOTS,
+	 .help = "plan: references in each of the B rows of a text, as generate has it "
+	         "(default 1)"},
 	{.name = "q", VALUE(ratio), .argument = "Q",
 	 .help = "amplify: the share of batches that is used, as in 0.1 or 100/1000"},
 	{.name = "inverse", VALUE(inverse),
@@ -304,6 +308,7 @@ static int print_plan(const struct verb *verb, const struct budget_values *value
 	    .known = *known,
 	    .texts = (double)values->texts,
 	    .records = values->records,
+	    .shots = values->shots,
 	    .rows_per_s = values->rows_per_s,
 	    .bench = values->bench,
 	    .open = values->open,
@@ -436,7 +441,8 @@ static int run_budget_verb(const struct verb *verb, int argc, char **argv) {
 	                               .tokens = COUNT_NONE,
 	                               .group = 1,
 	                               .texts = 100,
-	                               .records = COUNT_NONE};
+	                               .records = COUNT_NONE,
+	                               .shots = 1};
 	struct cuttle_budget budget;
 	int operand, code;
 	if (!verb_begin(verb, argc, argv, &values, &operand, &code)) return code;

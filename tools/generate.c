@@ -89,7 +89,13 @@ const struct option_entry generate_options[] = {
 	 .argument = "B",
 	 .least = 1,
 	 .most = 4096,
-	 .help = "references per text (default 7)"},
+	 .help = "references per text (default 7). With --shots rows per text"},
+	{.name = "shots", .first = true, VALUE(request.plan.shots), .argument = "R",
+	 .least = 1, .most = CUTTLE_MOST_SHOTS,
+	 .help = "references in each row's prompt, one behind the other (default 1). Several say "
+	         "more than one: a text takes up a style that all have. N x B x R records are "
+	         "needed. Epsilon is the same, as each record is in one row. A record that cannot "
+	         "be read takes its row with it"},
 	{.name = "lots", VALUE(lots), .argument = "auto|on|off",
 	 .help = "on: secret lots decide which records a text is written from. So records "
 	         "to spare buy a larger clip at the same -e. auto (default): where they "
@@ -570,8 +576,9 @@ static int print_generate_plan(const struct verb *verb, const struct generate_va
 	const struct receipt *receipt = &setup->receipt;
 	const struct ledger_request price = references_price(setup);
 	if (values->json)
-		return quote_print(verb, receipt_json(receipt, setup->fingerprint, ""),
-		                   (uint64_t)receipt->texts * receipt->guarantee.batch, &price);
+		return quote_print(
+		    verb, receipt_json(receipt, setup->fingerprint, ""),
+		    receipt->texts * cuttle_guarantee_references(&receipt->guarantee), &price);
 	preview_print(values, setup);
 	return preview_print_cost(verb, values, setup);
 }

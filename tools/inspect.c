@@ -6,6 +6,7 @@
 // workflow/setup.h says where generate would cut a text (with -m only). tools/common/suggestion.h
 // makes the generate line. An inspect_report collects all that, and is printed as a table or as
 // JSON.
+#include "tools/common/recipe.h"
 #include "tools/common/values.h"
 
 #include "base/utf8.h"
@@ -45,6 +46,9 @@ static const struct option_entry OPTIONS[] = {
 	 .argument = "B",
 	 .most = UINT32_MAX,
 	 .help = "references per text, for the generate line (default 7)"},
+	{.name = "shots", .first = true, VALUE(request.plan.shots), .argument = "R",
+	 .least = 1, .most = CUTTLE_MOST_SHOTS,
+	 .help = "references in each row, as generate has it, for the generate line (default 1)"},
 	MODEL_OPTIONS(struct generate_values),
 	{.name = "ctx-size", .letter = 'c', VALUE(request.plan.context), .argument = "TOKENS",
 	 .help = "longest prompt plus text, as in generate; with -m: how many documents it cuts"},
@@ -263,6 +267,24 @@ static void print_lines(const struct records *records, enum record_state state) 
 	}
 }
 
+/* The other way to use the records: few texts with many of them each. */
+static void print_recipe(const struct inspect_report *report) {
+	const struct generate_values *values = report->values;
+	const struct cuttle_plan_params *plan = &values->request.plan;
+	struct recipe recipe;
+	if (values->category_fields.count || values->request.clusters ||
+	    values->request.common.unit_key ||
+	    !recipe_find(records_count(report->records), 10, plan->delta, plan->tokens,
+	                 plan->temperature, &recipe))
+		return;
+	printf("Few texts with many records each say what all records say, and cuttle expand "
+	       "writes more behind them. In place of -B and -N: ");
+	recipe_print(stdout, &recipe);
+	printf(". What the records can do to a token, gain x clip / temperature, is then %.3g. "
+	       "From %g on texts took up the style of all.\n",
+	       recipe.reach, RECIPE_STRONG);
+}
+
 static void print_report(const struct inspect_report *report) {
 	const struct survey *survey = report->survey;
 	const size_t count = records_count(report->records);
@@ -321,6 +343,7 @@ static void print_report(const struct inspect_report *report) {
 		    "larger clip at the same -e. cuttle budget plan --records %zu shows how "
 		    "much.\n",
 		    records_count(report->records));
+	if (report->line) print_recipe(report);
 	if (report->line && report->guarantee && survey->tokens.count)
 		printf(
 		    "How long it takes here: the same line with --dry-run --reference-tokens %zu, "

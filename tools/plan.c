@@ -7,6 +7,7 @@
 #include "io/disk/fail.h"
 #include "tools/common/load.h"
 #include "tools/common/pace.h"
+#include "tools/common/recipe.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +136,8 @@ static enum cuttle_status estimate_rows(const struct plan_request *request,
 		                          .prompt_tokens_per_s = NAN,
 		                          .rows_per_s = request->rows_per_s};
 		if (paces.count) row->pace = *paces_nearest(&paces, row->batch);
-		const double prompt = model ? PACE_PROMPT : row->pace.prompt;
+		const double prompt =
+		    (model ? PACE_PROMPT : row->pace.prompt) * (double)request->shots;
 		row->seconds =
 		    pace_seconds(&row->pace, row->texts, row->batch, prompt, row->tokens);
 		const double context = prompt + row->tokens;
@@ -213,12 +215,14 @@ static void print_plan_md(const struct plan_request *request, const struct plan_
 		       (unsigned long long)request->records);
 	if (request->bench)
 		printf("hours: %.0f texts, every one to its cap, as in the run of %s with the "
-		       "nearest B. Its prompt is read in every context. %s\n",
-		       request->texts, request->bench, MEMORY);
+		       "nearest B. Its prompt is read in every context%s. %s\n",
+		       request->texts, request->bench,
+		       request->shots > 1 ? ", once for each shot" : "", MEMORY);
 	else if (request->open.model)
 		printf("hours: %.0f texts, every one to its cap, prompts of %d tokens, as measured "
 		       "now on %.0f threads. %s\n",
-		       request->texts, PACE_PROMPT, table->rows->pace.threads, MEMORY);
+		       request->texts, PACE_PROMPT * (int)request->shots, table->rows->pace.threads,
+		       MEMORY);
 	else if (!isnan(request->rows_per_s))
 		printf("hours: %.0f texts, every one to its cap, B + 1 rows a token, %g rows a "
 		       "second. Prompts are not counted.\n",
@@ -226,6 +230,30 @@ static void print_plan_md(const struct plan_request *request, const struct plan_
 	else
 		printf("hours and memory need -m MODEL, which measures for some seconds, or "
 		       "--bench FILE, which cuttle bench -o json makes.\n");
+}
+
+/* For each epsilon the arrangement of these records that says most. */
+static void print_recipes(const struct plan_request *request, const double *epsilons,
+                          size_t count) {
+	const struct cuttle_budget *known = &request->known;
+	if (request->format != PLAN_MD || request->records == COUNT_NONE || known->group > 1)
+		return;
+	if (request->records >= RECIPE_LEAST)
+		printf(
+		    "\nFew texts with many of the %llu records each say what all of them say, and "
+		    "cuttle expand writes more behind them. What the records can do to a token "
+		    "is x = gain x clip / temperature. From %g on texts took up the style of "
+		    "all. As options of generate:\n",
+		    (unsigned long long)request->records, RECIPE_STRONG);
+	for (size_t i = 0; i < count; i++) {
+		struct recipe recipe;
+		if (!recipe_find(request->records, epsilons[i], known->delta, known->tokens,
+		                 known->temperature, &recipe))
+			continue;
+		printf("    -e %g ", epsilons[i]);
+		recipe_print(stdout, &recipe);
+		printf("    x = %.3g\n", recipe.reach);
+	}
 }
 
 static void print_plan_csv(const struct plan_request *request, const struct plan_table *table) {
@@ -293,9 +321,11 @@ static enum cuttle_status solve_row(const struct plan_request *request, const st
  * where several records are of one person. */
 static void solve_lots(const struct plan_request *request, struct plan_row *row) {
 	struct cuttle_budget budget = request->known;
-	const uint64_t batch = (uint64_t)row->batch, whole = request->records / batch;
-	struct cuttle_lots lots = {.records = request->records,
-	                           .batches = whole + (request->records % batch != 0),
+	// What has a lot is a row: R records.
+	const uint64_t batch = (uint64_t)row->batch, rows = request->records / request->shots,
+	               all = rows + (request->records % request->shots != 0), whole = rows / batch;
+	struct cuttle_lots lots = {.records = all,
+	                           .batches = all / batch + (all % batch != 0),
 	                           .used = (uint64_t)row->texts};
 	double epsilon = row->epsilon, delta = budget.delta, known;
 	row->ratio = row->clip_lots = NAN;
@@ -326,7 +356,7 @@ static enum cuttle_status make_rows(const struct plan_request *request, const do
 		                         .tokens = known->tokens,
 		                         .temperature = known->temperature,
 		                         .texts = request->texts};
-		row->references = row->texts * row->batch;
+		row->references = row->texts * row->batch * (double)request->shots;
 		solve_lots(request, row);
 		enum cuttle_status status =
 		    solve_row(request, row, CUTTLE_ZCDP, &row->clip_zcdp, &row->rho_zcdp, error);
@@ -381,6 +411,7 @@ int plan_print(const struct verb *verb, const struct plan_request *request) {
 	if (status) code = verb_fail(verb, status, &error);
 	if (!code && model) load_warn(verb->name, load_of_others(&load));
 	if (!code) code = print_table(verb, request, table);
+	if (!code) print_recipes(request, epsilons, epsilon_count);
 	cuttle_model_free(&model);
 	free(table);
 	return code;

@@ -15,6 +15,7 @@ struct plan_request {
 	/* Holds delta, temperature, tokens, grid, group and spread. The rest is not given. */
 	struct cuttle_budget known;
 	double texts;             /* to be written */
+	uint64_t shots;           /* R, references of a row */
 	uint64_t records;         /* of the input; COUNT_NONE = not given */
 	double rows_per_s;        /* NaN = not given */
 	const char *bench;        /* file from cuttle bench -o json; NULL = not given */

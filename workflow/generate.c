@@ -20,7 +20,7 @@ struct generate_state {
 	bool first_round;          /* its texts are shown by those of the next job */
 	enum cuttle_status failed; /* what rounds answered; OK = no failure */
 	struct cuttle_error failure;
-	size_t places; /* places of a text: B, or with lots as many rows as it may have */
+	size_t places; /* of a text: B R, or with lots as many as its rows may have */
 	size_t texts;  /* handed out so far */
 	size_t told;   /* the batch that the caller was told of last */
 };
@@ -267,6 +267,6 @@ enum cuttle_status generate_texts(const struct generate_request *request, struct
 	                                       .reading = 1},
 	                               .request = request,
 	                               .setup = setup,
-	                               .places = guarantee->places};
+	                               .places = (size_t)cuttle_guarantee_asked(guarantee)};
 	return run_system(&GENERATE, &state, error);
 }

@@ -41,7 +41,7 @@ static enum cuttle_status count_clusters(const struct generate_request *request,
                                          const struct categories *categories, size_t texts,
                                          struct lot_choice *choice, bool *enough,
                                          struct cuttle_error *error) {
-	const uint32_t batch = request->plan.batch;
+	const uint32_t batch = request->plan.batch, shots = request->plan.shots;
 	const struct records_request wanted = {
 	    .path = request->common.input,
 	    .field = request->text_field,
@@ -64,11 +64,12 @@ static enum cuttle_status count_clusters(const struct generate_request *request,
 	*enough = true;
 	for (size_t i = 0; !status && i < choice->count; i++) {
 		struct cuttle_lots *lots = &choice->all[i];
-		lots->records = counts[i];
-		lots->batches = counts[i] / batch + (counts[i] % batch != 0);
+		const uint64_t rows = counts[i] / shots, whole = rows / batch;
+		lots->records = rows + (counts[i] % shots != 0);
+		lots->batches = lots->records / batch + (lots->records % batch != 0);
 		lots->used = categories->count ? categories->all[i].texts : texts;
-		if (counts[i] / batch < lots->used) *enough = false;
-		choice->batches += counts[i] / batch;
+		if (whole < lots->used) *enough = false;
+		choice->batches += whole;
 		if (!lots->batches) lots->batches = 1;
 	}
 	free(counts);

@@ -20,8 +20,9 @@ static enum cuttle_status check_lot_counts(const struct generate_request *reques
 	if (setup->categories.count && !setup->histogram.clusters)
 		places_count(records, &setup->categories, counts);
 	bool same = records_count(records) == setup->lots.records;
+	const uint64_t shots = setup->receipt.guarantee.shots;
 	for (size_t i = 0; i < setup->lots.count; i++)
-		same = same && counts[i] == setup->lots.all[i].records;
+		same = same && (counts[i] + shots - 1) / shots == setup->lots.all[i].records;
 	return same ? CUTTLE_OK
 	            : io_fail(error, CUTTLE_INPUT,
 	                      "%.200s has other records than when they were counted: run the "
@@ -43,6 +44,7 @@ enum cuttle_status references_draw(const struct setup *setup, const struct lots 
 	                                    .batches = batches,
 	                                    .texts = receipt->texts,
 	                                    .rows = receipt->guarantee.places,
+	                                    .shots = receipt->guarantee.shots,
 	                                    .key = lots->key,
 	                                    .by_owner = references->counted != NULL};
 	return places_draw(&request, &references->places, error);
@@ -74,7 +76,8 @@ static enum cuttle_status read_shard(const struct generate_request *request,
 	                                           .number = shard->number,
 	                                           .places =
 	                                               references_places(terms, shard->number)};
-	*references = (struct references){.shard = shard, .places.weight = 1};
+	*references = (struct references){
+	    .shard = shard, .places = {.weight = 1, .row = setup->receipt.guarantee.shots}};
 	references->places.count = (size_t)(terms->batches * terms->places);
 	enum cuttle_status status = secrecy_room(setup->receipt.guarantee.reference_bytes, error);
 	if (!status)
@@ -94,6 +97,7 @@ enum cuttle_status references_read(const struct generate_request *request, struc
 	                                .unit_key = request->common.unit_key,
 	                                .texts = receipt->texts,
 	                                .batch = receipt->guarantee.batch,
+	                                .shots = receipt->guarantee.shots,
 	                                .rho = setup->rho,
 	                                .limit = receipt->unit.limited ? receipt->unit.weight : 0};
 	struct records_request wanted = {.path = request->common.input,
@@ -112,7 +116,9 @@ enum cuttle_status references_read(const struct generate_request *request, struc
 	// Without categories no record after the last place is read. places_make refuses a product
 	// that is too large.
 	if (!receipt->categories && !references->lots &&
-	    __builtin_mul_overflow(places.texts, (size_t)places.batch, &wanted.limit))
+	    __builtin_mul_overflow(places.texts,
+	                           (size_t)cuttle_guarantee_references(&receipt->guarantee),
+	                           &wanted.limit))
 		wanted.limit = 0;
 	enum cuttle_status status = secrecy_room(wanted.most, error);
 	if (!status) status = records_read(&wanted, &references->records, error);
@@ -222,12 +228,16 @@ void references_digest(void *user, const unsigned char *key, char *digest) {
 	binding_digest_end(&state, digest);
 }
 
-/* The owner of the record in a place. False: no record stands there, or it has no owner. */
+/* The owner of the record in a place. False: no record stands there, it has no owner, or the owner
+ * pays for this row already. */
 static bool give_owner(void *user, uint64_t index, const char **value, size_t *size) {
 	const struct references *references = user;
 	REQUIRE(index < references->places.count);
 	const size_t record = references->places.records[index];
-	*value = record == PLACE_NULL ? NULL : records_id(references->records, record, size);
+	*value = record == PLACE_NULL ||
+	                 places_repeats(&references->places, references->records, (size_t)index)
+	             ? NULL
+	             : records_id(references->records, record, size);
 	return *value != NULL;
 }
 
@@ -286,7 +296,7 @@ struct ledger_request references_charge(const struct references *references,
 	if (!charge.once) charge.rho = setup->rho;
 	charge.older = compute_older_rho(setup);
 	if (!lines) charge.count = places->count;
-	charge.batch = setup->receipt.guarantee.batch;
+	charge.batch = cuttle_guarantee_references(&setup->receipt.guarantee);
 	charge.unit = give_owner;
 	return charge;
 }

@@ -33,6 +33,18 @@ static const char *name_cluster_contradiction(const struct generate_request *req
 	                                : NULL;
 }
 
+/* Shots put records into rows by where they stand in the file. A count that is private leaves
+ * nothing to go by. */
+static const char *name_shots_contradiction(const struct generate_request *request) {
+	if (request->plan.shots <= 1) return NULL;
+	if (generate_owners(request))
+		return "--shots and --lots on with --unit-key exclude each other: leave out one";
+	return generate_private(request)
+	           ? "--shots needs rows of one category or cluster, and which records those are "
+	             "stays private: leave out --shots, or declare --category-public"
+	           : NULL;
+}
+
 /* Says what is wrong about units and categories; NULL = nothing. */
 static const char *name_group_contradiction(const struct generate_request *request) {
 	if (request->records_per_unit && !request->common.unit_key)
@@ -111,6 +123,7 @@ static const char *name_contradiction(const struct generate_request *request) {
 	if (!problem) problem = name_method_contradiction(request);
 	if (!problem) problem = name_cluster_contradiction(request);
 	if (!problem) problem = name_group_contradiction(request);
+	if (!problem) problem = name_shots_contradiction(request);
 	if (!problem && request->charge == RUN_CHARGE_EPSILON && request->common.unit_key)
 		problem = "--charge epsilon is for records that are units: leave out --unit-key";
 	if (!problem && request->common.unit_key && !request->records_per_unit)

@@ -386,8 +386,9 @@ static enum cuttle_status set_receipt(const struct generate_request *request, st
 		               "these are not the model, the prompts and the options that the "
 		               "run was opened with. Give generate what cuttle shard open was "
 		               "given, -i as well, but for the ledger");
-	if (request->shard && (request->shard->run.terms.batches != setup->receipt.texts ||
-	                       request->shard->run.terms.places != setup->receipt.guarantee.places))
+	if (request->shard &&
+	    (request->shard->run.terms.batches != setup->receipt.texts ||
+	     request->shard->run.terms.places != cuttle_guarantee_asked(&setup->receipt.guarantee)))
 		return io_fail(error, CUTTLE_LEDGER,
 		               SHARD_RUN " has other batches than those that its command has");
 	return setup_date(request->common.now, setup->receipt.date, error);

@@ -224,7 +224,7 @@ static enum cuttle_status open_run(const struct shards_request *request, char *s
 	    common_spending(&request->run->common, setup->receipt.guarantee.private_output);
 	struct shard_terms terms = {.shards = request->shards,
 	                            .batches = setup->receipt.texts,
-	                            .places = guarantee->places,
+	                            .places = cuttle_guarantee_asked(guarantee),
 	                            .records = setup->lots.records,
 	                            .lots = setup->lots.all,
 	                            .lot_count = setup->lots.count,

@@ -58,15 +58,19 @@ static void warn_epsilon(FILE *file, const struct cuttle_guarantee *guarantee) {
 /* A mechanism that publishes one of the records whole, drawn at random, has delta = 1 / records. */
 static void warn_delta(FILE *file, const struct setup *setup) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
-	const double records = setup->lots.count ? (double)setup->lots.records
-	                                         : (double)setup->receipt.texts * guarantee->batch;
+	const double each = (double)cuttle_guarantee_references(guarantee),
+	             records = setup->lots.count ? (double)setup->lots.records
+	                                         : (double)setup->receipt.texts * each;
 	const double most = 0.1 / records;
 	if (guarantee->delta <= most * (1 + 1e-9)) return;
 	fprintf(file,
 	        "Warning: delta %.3g is above 1 / (10 %s) = %.3g. So large a delta would allow "
 	        "publishing a record now and then: give --delta %.0e or less.\n",
-	        guarantee->delta, setup->lots.count ? "R" : "N B", most,
-	        pow(10, floor(log10(most))));
+	        guarantee->delta,
+	        setup->lots.count      ? "R"
+	        : guarantee->shots > 1 ? "N B R"
+	                               : "N B",
+	        most, pow(10, floor(log10(most))));
 }
 
 /* Let x = gain clip / temperature. The references together move the logarithm of each token's

@@ -13,6 +13,8 @@
 extern "C" {
 #endif
 
+enum { CUTTLE_MOST_SHOTS = 64 }; /* references of a row */
+
 /* What a plan guarantees. Epsilons and rho are computed from the integers that are really used, and
  * rounded up. */
 struct cuttle_guarantee {
@@ -27,15 +29,15 @@ struct cuttle_guarantee {
 	struct cuttle_savings savings; /* as the plan uses them */
 	int32_t clip_fixed;            /* the clip as an integer */
 	uint32_t fraction_bits;        /* F: logits are multiples of 2^-F */
-	uint32_t batch;                /* B */
+	uint32_t batch;                /* B, rows of a text */
 	uint32_t tokens;               /* T */
 	uint32_t spread;               /* G */
 	uint32_t top_k;                /* k */
 	uint32_t context;              /* longest prompt plus text, in tokens */
 	uint32_t public_tokens;        /* tokens of the public prompt */
 	uint32_t shared_prefix;        /* tokens that every prompt begins with, computed once */
-	uint32_t reference_tokens;     /* a reference is cut to so many tokens */
-	uint32_t reference_bytes;      /* before that it is cut to so many bytes */
+	uint32_t reference_tokens;     /* the references of a row are cut to so many tokens */
+	uint32_t reference_bytes;      /* before that each is cut to so many bytes */
 	uint32_t parallel;             /* texts in flight */
 	bool private_output;           /* false when the plan is insecure */
 
@@ -61,7 +63,14 @@ struct cuttle_guarantee {
 	struct cuttle_method_params method_params; /* as the plan uses them */
 	struct cuttle_method_claim claim;          /* of one text */
 	uint32_t vocabulary;                       /* tokens that may be drawn */
+
+	uint32_t shots; /* R: references of a row */
 };
+
+/* References that a text has: B * R; with lots their mean. */
+CUTTLE_API uint64_t cuttle_guarantee_references(const struct cuttle_guarantee *guarantee);
+/* References that a job asks for, for each text: places * R. */
+CUTTLE_API uint64_t cuttle_guarantee_asked(const struct cuttle_guarantee *guarantee);
 
 /* Accounts for any method but InvisibleInk: sets claim, rho and both epsilons of the guarantee, and
  * its accountant where only one can speak. It reads method, method_params, clip_fixed,

@@ -57,8 +57,10 @@ struct cuttle_job {
 	size_t heading; /* number of the plan's heading for these texts; 0 when it has none */
 	void *user;     /* first argument of the callbacks */
 
-	/* Sets *text and *size to reference number `index`, 0 .. N*B-1. With lots a text has
-	 * guarantee.places of them instead of B; those it has not are null. The text must stay
+	/* Sets *text and *size to reference number `index`, 0 .. N*B*R-1, where R is the shots of
+	 * the plan: row i of text t has the R from (t*B + i) * R on. With lots a text has
+	 * guarantee.places rows instead of B; those it has not are null. A null reference makes
+	 * its row null. The text must stay
 	 * valid until this is called for another text's batch or the job ends. The null reference
 	 * is a text that is NULL, empty, blank, not UTF-8, or not finite under the model. This
 	 * callback may not fail: it gives NULL for what it cannot read. Not NULL. */

@@ -25,7 +25,8 @@ enum cuttle_form {
 	/* The model's own chat format asks for one new KIND. */
 	CUTTLE_INSTRUCT,
 
-	/* prompt_public and prompt_private as given. The private one holds "{reference}" once. */
+	/* prompt_public and prompt_private as given. The private one holds "{reference}" once. With
+	 * shots a blank line stands between two references. */
 	CUTTLE_CUSTOM
 };
 
@@ -45,7 +46,7 @@ struct cuttle_plan_params {
 	double clip;        /* in nats; rounded down to a multiple of 2^-fraction_bits */
 	double delta;       /* default 1e-6 */
 	double temperature; /* default 1.0; rounded to six decimals */
-	uint32_t batch;     /* B: references per text; default 7 */
+	uint32_t batch;     /* B: private rows per text; default 7. Each has R references: shots */
 	uint32_t tokens;    /* T: hard cap of private tokens per batch; default 200 */
 	/* G: one person's references stand in at most so many texts, at most one in each. The
 	 * guarantee is for all of them together. Default 1. */
@@ -105,6 +106,12 @@ struct cuttle_plan_params {
 	enum cuttle_method method;                 /* default CUTTLE_INVISIBLEINK */
 	struct cuttle_method_params method_params; /* default: none given */
 	struct cuttle_stops stops; /* where texts end (stop.h); default: none given */
+
+	/* R: references that stand one behind the other in each private prompt, 1 to 64; default 1.
+	 * A text then has B rows and B * R references, and the guarantee is that of B rows. A row
+	 * is null where one of its references is: so a record that becomes null takes away one row,
+	 * as without shots (dp/PRIVACY.md, step 54). Not with a histogram. */
+	uint32_t shots;
 };
 
 /* Sets all members to their defaults. Epsilon and the clip are NaN: set one of them. */

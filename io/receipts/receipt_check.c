@@ -38,7 +38,7 @@ static const char *check_histogram(const struct receipt *receipt, const json_t *
 	    RECEIPT_SEATS)
 		return "its batches follow from its counts by another rule: verify it with the "
 		       "cuttle that wrote it";
-	if (receipt->lot_count != 1 ||
+	if (receipt->lot_count != 1 || guarantee->shots != 1 ||
 	    (receipt->unit.key && (!receipt->unit.limited || receipt->unit.weight != 1)) ||
 	    cuttle_histogram_make(1.0, histogram->clusters, histogram->texts,
 	                          receipt->lots->records, guarantee->batch, &made, &lots, NULL) ||

@@ -353,7 +353,8 @@ static json_t *add_lots_told(json_t *object, const void *at) {
 	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
 	if (!receipt->lot_count) return object;
 	const struct jsonout_member members[] = {
-	    {"records", list_clusters(receipt, offsetof(struct cuttle_lots, records))},
+	    {receipt->guarantee.shots > 1 ? "groups" : "records",
+	     list_clusters(receipt, offsetof(struct cuttle_lots, records))},
 	    {"batches", list_clusters(receipt, offsetof(struct cuttle_lots, batches))},
 	    {"used", list_clusters(receipt, offsetof(struct cuttle_lots, used))},
 	    {"rows_cap", json_integer(guarantee->places)},
@@ -391,12 +392,28 @@ static bool take_lots_told(struct attested *attested, void *at) {
 	receipt->lot_count = count;
 	bool right = true;
 	for (size_t i = 0; right && i < count; i++)
-		right = take_cluster(member, "records", i, count, &room->lots[i].records) &&
+		right = take_cluster(member, guarantee->shots > 1 ? "groups" : "records", i, count,
+		                     &room->lots[i].records) &&
 		        take_cluster(member, "batches", i, count, &room->lots[i].batches) &&
 		        take_cluster(member, "used", i, count, &room->lots[i].used);
 	return right && attest_number(member, "rows_cap", &guarantee->places) &&
 	       attest_real(member, "epsilon_if_known", &guarantee->epsilon_if_known) &&
 	       attest_real(member, "delta_if_known", &guarantee->delta_if_known);
+}
+
+/* A run of one reference a row has no such member, as in the receipts before there were shots. */
+static json_t *add_shots(json_t *object, const void *at) {
+	const uint32_t shots = ((const struct receipt *)at)->guarantee.shots;
+	if (shots == 1) return object;
+	return jsonout_extend(object, &(struct jsonout_member){"shots", json_integer(shots)}, 1);
+}
+
+static bool take_shots(struct attested *attested, void *at) {
+	uint32_t *shots = &((struct receipt *)at)->guarantee.shots;
+	*shots = 1;
+	return !json_object_get(attested->root, "shots") ||
+	       (attest_number(attested->root, "shots", shots) && *shots >= 2 &&
+	        *shots <= CUTTLE_MOST_SHOTS);
 }
 
 /* A run in one round has no such member, as in the receipts before there were two. */
@@ -451,6 +468,7 @@ static const struct member MEMBERS[] = {
     {"temperature", MEMBER_REAL, FIELD(guarantee.temperature)},
     {"savings", MEMBER_SAVINGS, FIELD(guarantee.savings)},
     {"batch", MEMBER_NUMBER, FIELD(guarantee.batch), .least = 1},
+    {.kind = MEMBER_PART, .add = add_shots, .take = take_shots},
     {"tokens", MEMBER_NUMBER, FIELD(guarantee.tokens), .least = 1},
     {"top_k", MEMBER_NUMBER, FIELD(guarantee.top_k)},
     {"context", MEMBER_NUMBER, FIELD(guarantee.context)},

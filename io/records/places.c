@@ -13,20 +13,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Records that a text needs. */
+static size_t count_each(const struct places_request *request) {
+	return (size_t)request->batch * request->shots;
+}
+
 /* `has`: the records that there are, of the category or of the file (NULL). */
 static enum cuttle_status refuse_too_few(const struct places_request *request, size_t has,
                                          const struct category *category,
                                          struct cuttle_error *error) {
-	const size_t texts = category ? category->texts : request->texts;
-	char which[160];
+	const size_t texts = category ? category->texts : request->texts,
+	             each = count_each(request);
+	char which[160], product[64];
+	if (request->shots > 1)
+		(void)snprintf(product, sizeof product, "B x R = %zu x %u x %u", texts,
+		               request->batch, request->shots);
+	else (void)snprintf(product, sizeof product, "B = %zu x %u", texts, request->batch);
 	(void)snprintf(which, sizeof which, "%s", category ? category->heading : "");
 	for (char *at = which; (at = strchr(at, '\n')); at++) *at = ',';
-	return io_fail(
-	    error, CUTTLE_INPUT,
-	    "%.80s has %zu records%s%s, but %s x B = %zu x %u = %zu are needed; lower %s or -B",
-	    file_shown(request->path), has, category ? " of " : "", which, category ? "texts" : "N",
-	    texts, request->batch, texts * request->batch,
-	    category ? "--num-per-category, -N" : "-N");
+	return io_fail(error, CUTTLE_INPUT,
+	               "%.80s has %zu records%s%s, but %s x %s = %zu are needed; lower %s%s or -B",
+	               file_shown(request->path), has, category ? " of " : "", which,
+	               category ? "texts" : "N", product, texts * each,
+	               category ? "--num-per-category, -N" : "-N",
+	               request->shots > 1 ? ", --shots" : "");
 }
 
 static enum cuttle_status place_by_index(const struct places_request *request,
@@ -53,11 +63,12 @@ static size_t category_of_record(const struct records *records, const struct cat
 static enum cuttle_status refuse_short(const struct places_request *request, const size_t *next,
                                        const size_t *end, struct cuttle_error *error) {
 	const struct categories *categories = request->categories;
+	const size_t each = count_each(request);
 	size_t shorts = 0, last = 0, used = 0, all = 0;
 	char list[160] = "";
 	for (size_t i = 0; i < categories->count; i++) {
 		const struct category *category = &categories->all[i];
-		const size_t has = next[i] + category->texts * request->batch - end[i];
+		const size_t has = next[i] + category->texts * each - end[i];
 		all += has;
 		if (next[i] == end[i]) continue;
 		last = i;
@@ -65,7 +76,7 @@ static enum cuttle_status refuse_short(const struct places_request *request, con
 		char entry[sizeof list];
 		const int size =
 		    snprintf(entry, sizeof entry, "%s%s %zu of %zu", shorts ? "; " : "",
-		             category->heading, has, category->texts * request->batch);
+		             category->heading, has, category->texts * each);
 		shorts++;
 		if (size < 0 || used + (size_t)size >= sizeof list) continue;
 		memcpy(list + used, entry, (size_t)size + 1);
@@ -79,9 +90,9 @@ static enum cuttle_status refuse_short(const struct places_request *request, con
 		               "which there are in --category-field %.80s",
 		               file_shown(request->path), categories->fields[0]);
 	if (shorts == 1)
-		return refuse_too_few(
-		    request, next[last] + categories->all[last].texts * request->batch - end[last],
-		    &categories->all[last], error);
+		return refuse_too_few(request,
+		                      next[last] + categories->all[last].texts * each - end[last],
+		                      &categories->all[last], error);
 	return io_fail(error, CUTTLE_INPUT,
 	               "%.60s: %zu categories have too few records (%s); lower "
 	               "--num-per-category, -N or -B",
@@ -96,7 +107,7 @@ static enum cuttle_status place_by_category(const struct places_request *request
 	size_t next[MOST_CATEGORIES], end[MOST_CATEGORIES], begin = 0;
 	for (size_t i = 0; i < categories->count; i++) {
 		next[i] = begin;
-		end[i] = begin += categories->all[i].texts * request->batch;
+		end[i] = begin += categories->all[i].texts * count_each(request);
 	}
 	for (size_t i = 0; i < records_count(request->records); i++) {
 		const size_t category = category_of_record(request->records, categories, i);
@@ -108,7 +119,8 @@ static enum cuttle_status place_by_category(const struct places_request *request
 }
 
 /* Makes the places over the limit null, and drops them from units[count]. The units are sorted, and
- * the `batch` of each is a place, so place / B is its text. */
+ * the `batch` of each is a place, so place / R is its row, and row / B its text. Further places in
+ * a row that is kept are kept, and dropped from units[count] alone. */
 static void limit_units(const struct places_request *request, struct places *places,
                         struct unit_record *units, size_t *count) {
 	size_t kept = 0;
@@ -116,9 +128,12 @@ static void limit_units(const struct places_request *request, struct places *pla
 	for (size_t i = 0; i < *count; i++) {
 		const struct unit_record *before = kept ? &units[kept - 1] : NULL;
 		const bool same = before && units_same(before, &units[i]);
+		const uint64_t row = units[i].batch / request->shots,
+		               row_before = same ? before->batch / request->shots : 0;
 		texts = same ? texts : 0;
+		if (same && row_before == row) continue;
 		if (texts == request->limit ||
-		    (same && before->batch / request->batch == units[i].batch / request->batch)) {
+		    (same && row_before / request->batch == row / request->batch)) {
 			places->records[units[i].batch] = PLACE_NULL;
 			continue;
 		}
@@ -195,8 +210,13 @@ static enum cuttle_status apply_units(const struct places_request *request, stru
 		limit_units(request, places, units, &count);
 		places->weight = request->limit;
 	} else if (!status) {
-		for (size_t i = 0; i < count; i++) units[i].batch /= request->batch;
-		status = weigh_units(places, units, count, request->rho, error);
+		size_t rows = 0;
+		for (size_t i = 0; i < count; i++) {
+			if (places_repeats(places, request->records, units[i].batch)) continue;
+			units[rows] = units[i];
+			units[rows++].batch /= count_each(request);
+		}
+		status = weigh_units(places, units, rows, request->rho, error);
 	}
 	sodium_memzero(units, places->count * sizeof *units);
 	free(units);
@@ -205,8 +225,8 @@ static enum cuttle_status apply_units(const struct places_request *request, stru
 
 enum cuttle_status places_make(const struct places_request *request, struct places *places,
                                struct cuttle_error *error) {
-	*places = (struct places){.weight = 1};
-	if (__builtin_mul_overflow(request->texts, (size_t)request->batch, &places->count))
+	*places = (struct places){.weight = 1, .row = request->shots};
+	if (__builtin_mul_overflow(request->texts, count_each(request), &places->count))
 		return io_fail(error, CUTTLE_USAGE, "N x B is too large");
 	places->records = calloc(places->count, sizeof *places->records);
 	if (!places->records) return io_fail(error, CUTTLE_NOMEM, "out of memory");
@@ -214,6 +234,19 @@ enum cuttle_status places_make(const struct places_request *request, struct plac
 	    (request->categories ? place_by_category : place_by_index)(request, places, error);
 	if (!status && request->unit_key) status = apply_units(request, places, error);
 	return status;
+}
+
+bool places_repeats(const struct places *places, const struct records *records, size_t place) {
+	const size_t own = places->records[place];
+	size_t size, other_size;
+	const char *owner = own == PLACE_NULL ? NULL : records_id(records, own, &size);
+	for (size_t i = place - place % places->row; owner && i < place; i++) {
+		const size_t record = places->records[i];
+		const char *other =
+		    record == PLACE_NULL ? NULL : records_id(records, record, &other_size);
+		if (other && other_size == size && memcmp(other, owner, size) == 0) return true;
+	}
+	return false;
 }
 
 void places_count(const struct records *records, const struct categories *categories,
@@ -233,15 +266,26 @@ void places_clusters(const struct records *records, const struct categories *cat
 	}
 }
 
+/* The lot of a record, or of the group that begins with it. */
+static uint64_t draw_text(const struct places_lots *request, size_t cluster, size_t record) {
+	size_t size;
+	const uint64_t batches = request->batches[cluster];
+	const char *owner = request->by_owner ? records_id(request->records, record, &size) : NULL;
+	return owner ? lots_of_owner(request->key, owner, size, batches)
+	             : lots_batch(request->key, (uint32_t)cluster, record, batches);
+}
+
 enum cuttle_status places_draw(const struct places_lots *request, struct places *places,
                                struct cuttle_error *error) {
 	const struct categories *categories = request->categories;
-	const size_t rows = request->rows;
-	// begin[c] is the first text of category c, and filled[t] how many places of text t have a
-	// record.
-	size_t begin[MOST_CATEGORIES] = {0};
-	*places = (struct places){.weight = 1, .lines = records_count(request->records)};
-	if (__builtin_mul_overflow(request->texts, rows, &places->count))
+	const size_t rows = request->rows, shots = request->shots;
+	// begin[c] is the first text of category c, and filled[t] how many rows of text t are
+	// taken. Of category c's last group grouped[c] records are placed, and next[c] is the place
+	// of the next one.
+	size_t begin[MOST_CATEGORIES] = {0}, grouped[MOST_CATEGORIES] = {0}, next[MOST_CATEGORIES];
+	*places = (struct places){
+	    .weight = 1, .lines = records_count(request->records), .row = request->shots};
+	if (__builtin_mul_overflow(request->texts, rows * shots, &places->count))
 		return io_fail(error, CUTTLE_USAGE, "N x B is too large");
 	uint32_t *filled = calloc(request->texts, sizeof *filled);
 	places->records = calloc(places->count, sizeof *places->records);
@@ -259,16 +303,13 @@ enum cuttle_status places_draw(const struct places_lots *request, struct places 
 		                           : 0;
 		if (cluster >= (categories ? categories->count : 1)) continue;
 		const size_t used = categories ? categories->all[cluster].texts : request->texts;
-		size_t size = 0;
-		const char *owner =
-		    request->by_owner ? records_id(request->records, i, &size) : NULL;
-		const uint64_t batches = request->batches[cluster],
-		               lot = owner
-		                         ? lots_of_owner(request->key, owner, size, batches)
-		                         : lots_batch(request->key, (uint32_t)cluster, i, batches);
-		const size_t text = begin[cluster] + (size_t)lot;
-		if (lot >= used || filled[text] == rows) continue;
-		places->records[text * rows + filled[text]++] = i;
+		if (!grouped[cluster]) {
+			const size_t text = begin[cluster] + (size_t)draw_text(request, cluster, i);
+			const bool read = text < begin[cluster] + used && filled[text] < rows;
+			next[cluster] = read ? (text * rows + filled[text]++) * shots : PLACE_NULL;
+		}
+		grouped[cluster] = (grouped[cluster] + 1) % shots;
+		if (next[cluster] != PLACE_NULL) places->records[next[cluster]++] = i;
 	}
 	sodium_memzero(filled, request->texts * sizeof *filled);
 	free(filled);

@@ -2,7 +2,8 @@
 // places.h: decides which record is read for which text.
 //
 // Text t reads places t B .. t B + B - 1; with B = 4, text 1 reads places 4 .. 7. Each place has
-// one record or is null. Ids and labels decide this, never a text.
+// one record or is null. Ids and labels decide this, never a text. A row of the text is one place,
+// or with shots R places that follow each other; then B here counts B R places, in B rows.
 //
 // Without categories, record p stands in place p. With categories, each category has the places of
 // its own texts. Its records fill them in the order of the file; those of no declared category
@@ -18,14 +19,14 @@
 
 /* Units. A place whose record has no id becomes null, as nobody could be charged for it.
  *
- * With a limit G each unit keeps at most G places. In the first G texts that have a record of it,
- * it keeps its first place in each. Its other places become null. With B = 3, G = 1 and a unit in
- * places 1, 2 and 5, it keeps 1; 2 and 5 become null. Only the unit's own ids and places decide
- * that. So nulling all its records changes at most one place in at most G texts and no other place.
- * This costs the unit G rho.
+ * With a limit G each unit keeps at most G rows. In the first G texts that have a record of it,
+ * it keeps its first row in each. Its other places become null. With B = 3, G = 1 and a unit in
+ * places 1, 2 and 5, it keeps 1; 2 and 5 become null. With two places a row it keeps the row of 0
+ * and 1 there. Only the unit's own ids and places decide that. So nulling all its records changes
+ * at most one row in at most G texts and no other row. This costs the unit G rho.
  *
- * Without a limit a unit costs the sum over the texts of g^2 rho; g counts its records in a text.
- * In the example these are 2 and 1, so it costs 5 rho. */
+ * Without a limit a unit costs the sum over the texts of g^2 rho; g counts the rows that it has in
+ * a text. In the example these are 2 and 1, so it costs 5 rho. */
 struct places_request {
 	const struct records *records; /* read with the categories' fields as labels, and with the
 	                                  units' field as owner */
@@ -33,7 +34,8 @@ struct places_request {
 	const char *path;                    /* of the records, for messages */
 	const char *unit_key;                /* the units' field; NULL = each record is a unit */
 	size_t texts;                        /* of the run */
-	uint32_t batch;                      /* B, places of each text */
+	uint32_t batch;                      /* B, rows of each text */
+	uint32_t shots;                      /* R, places of each row */
 	uint64_t limit;                      /* G; 0 = none */
 	double rho;                          /* of one record in one text; used without a limit */
 };
@@ -46,6 +48,8 @@ struct places_request {
  * one more. Only the key, the categories and how many records there are decide that. By owner, each
  * has a lot, and the one record of it that has a cluster stands in its batch: places_first says
  * which.
+ * With shots R records of a cluster that follow each other are a group, which is a row and has one
+ * lot, that of its first record. The last one may lack some; then it is a null row.
  */
 struct places_lots {
 	const struct records *records;
@@ -53,14 +57,16 @@ struct places_lots {
 	const uint32_t *cluster;  /* [records] the cluster of each, or none; NULL = its category */
 	const uint64_t *batches;  /* [categories, or 1] M of each cluster */
 	size_t texts;             /* of the run */
-	uint32_t rows;            /* places of a text */
+	uint32_t rows;            /* of a text */
+	uint32_t shots;           /* R, places of each row */
 	const unsigned char *key; /* LOTS_KEY bytes */
 	bool by_owner;            /* a record's lot is that of its owner, whom `cluster` says */
 };
 
 struct places {
 	size_t *records; /* [count] the record of each place, by number, or PLACE_NULL */
-	size_t count;    /* texts * batch; with lots texts * rows */
+	size_t count;    /* texts * batch * shots; with lots texts * rows * shots */
+	uint32_t row;    /* places of a row */
 	size_t lines;    /* all records that are read have numbers below this; null ones count */
 	uint64_t weight; /* the run's cost, in rho of one text, for the unit it costs most; the
 	                    limit where there is one */
@@ -77,6 +83,9 @@ enum cuttle_status places_make(const struct places_request *request, struct plac
  * as was found when the batches were counted. NOMEM. */
 enum cuttle_status places_draw(const struct places_lots *request, struct places *places,
                                struct cuttle_error *error);
+/* Whether the owner of the record in a place stands in an earlier place of the same row. A unit
+ * pays for rows, each once. */
+bool places_repeats(const struct places *places, const struct records *records, size_t place);
 /* Counts the records of each category; `counts` has room for as many. */
 void places_count(const struct records *records, const struct categories *categories,
                   uint64_t *counts);

@@ -37,6 +37,7 @@ struct spec_member {
 static const struct spec_member PLAN[] = {
 	{"num", true, false, SPEC_COUNT, NULL},
 	{"batch_size", true, false, SPEC_COUNT, NULL},
+	{"shots", true, false, SPEC_COUNT, NULL},
 	{"epsilon", true, true, SPEC_REAL, NULL},
 	{"clip", true, false, SPEC_REAL, NULL},
 	{"divergence", false, true, SPEC_REAL, NULL},

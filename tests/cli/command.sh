@@ -84,6 +84,7 @@ changes <<-'END'
 	delta|-e 3|-e 3 --delta 1e-5
 	delta|--clip 1|--clip 1 --delta 1e-5
 	batch-size|--clip 1|--clip 1 -B 3
+	shots|--clip 1 -N 1|--clip 1 -N 1 --shots 2
 	num|-e 3|-e 3 -N 3
 	max-tokens|--clip 1|--clip 1 -n 5
 	temperature|--clip 1|--clip 1 --temperature 1.1

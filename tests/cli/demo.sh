@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Tests what the demonstrations say below their results, without a model: folders with invented tables stand there already. It fails if
-# demo-evaluate.sh says of two columns what the table does not show, or demo.sh hides whence its times are.
+# demo-evaluate.sh says of two columns what the table does not show, demo.sh hides whence its times are, or demo-style.sh counts wrong.
 # shellcheck source=/dev/null
 tools=$(dirname "$(realpath "$0")")/../../tools
 . "$(dirname "$(realpath "$0")")/check.bash"
@@ -34,4 +34,18 @@ says out 'By the first classifier no difference shows: 0\.11, with an error of 0
 grep -q ahead out && fail "a difference within its error is called one"
 table 0.5 0.05 0.39 0.01
 says out 'By the first classifier these texts are ahead, by 0\.11 with an error of 0\.051\.'
+
+# demo-style.sh counts what it shows, and an error is never nothing.
+mkdir demo/style
+echo '{"text":"Dear team, the lamp came broken. Please advise."}' | tee demo/style/drawn.jsonl >demo/style/more.jsonl
+printf '{"text":"The lamp is fine."}\n{"text":"Dear shop, thank you."}\n' >demo/style/public.jsonl
+echo '{"epsilon":3,"delta":1e-6}' >demo/style/drawn.receipt.json
+bash "$tools/demo-style.sh" /bin/true none >shown 2>err || fail "demo-style: $(cat err shown)"
+[ ! -s err ] || fail "demo-style: $(cat err)"
+tr -s '\n ' ' ' <shown >out
+says out 'begin with "Dear" 2 of 2 1 of 2 '
+says out 'have "Please" at their end 2 of 2 0 of 2 '
+says out 'differ by 0\.25 with an error of 0\.33, and by 0\.50 with an error of 0\.31\.'
+says out 'e\^3 = 21 times .* 1 in 1,000,000\.'
+[ "$(wc -l <demo/style/private.jsonl)" = 8000 ] || fail "demo-style: other messages"
 exit 0

@@ -70,8 +70,8 @@ static enum cuttle_status stub_begin(void *self, size_t slot, const struct token
 		const char *words = reference_of(stub->begun * BATCH + i);
 		const size_t size = strlen(words), limit = stub->plan->reference_tokens;
 		int32_t *ids = calloc(prompt_private_capacity(&prompt, limit), sizeof *ids);
-		const size_t count =
-		    prompt_private(stub->plan->model, &prompt, words, size, limit, ids);
+		const size_t count = prompt_private(
+		    stub->plan->model, &prompt, &(struct prompt_shot){words, size}, 1, limit, ids);
 		assert_int_equal(places[i].tokens.count, count);
 		if (count) assert_memory_equal(places[i].tokens.ids, ids, count * sizeof *ids);
 		assert_int_equal(places[i].shared, prompt.shared);

@@ -60,6 +60,7 @@ static void place_records(const unsigned *kinds, const unsigned char *key, uint3
 	                                    .batches = batches,
 	                                    .texts = TEXTS,
 	                                    .rows = ROWS,
+	                                    .shots = 1,
 	                                    .key = key};
 	assert_int_equal(places_draw(&request, places, NULL), CUTTLE_OK);
 	records_free(&records);

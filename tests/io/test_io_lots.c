@@ -203,8 +203,12 @@ static size_t write_line(char *line, size_t room, size_t i, uint64_t how, bool n
 static struct places draw_places(const struct records *records, const unsigned char *key,
                                  uint64_t batches, uint32_t rows) {
 	struct places places;
-	const struct places_lots request = {
-	    .records = records, .batches = &batches, .texts = TEXTS, .rows = rows, .key = key};
+	const struct places_lots request = {.records = records,
+	                                    .batches = &batches,
+	                                    .texts = TEXTS,
+	                                    .rows = rows,
+	                                    .shots = 1,
+	                                    .key = key};
 	assert_int_equal(places_draw(&request, &places, NULL), CUTTLE_OK);
 	assert_int_equal(places.count, (size_t)TEXTS * rows);
 	assert_int_equal(places.lines, records_count(records));
@@ -301,6 +305,7 @@ static void nulling_a_record(void **state) {
 		                              .batches = batches,
 		                              .texts = TEXTS,
 		                              .rows = ROWS,
+		                              .shots = 1,
 		                              .key = lots.key};
 		request.records = records[0] =
 		    read_categories(count, count, number, &categories, noisy[0]);
@@ -395,6 +400,7 @@ static void categories_have_their_own(void **state) {
 	                                    .batches = batches,
 	                                    .texts = 5,
 	                                    .rows = MOST,
+	                                    .shots = 1,
 	                                    .key = counting};
 	assert_int_equal(places_draw(&request, &places, NULL), CUTTLE_OK);
 	for (size_t i = 0; i < MOST; i++) {
@@ -412,6 +418,71 @@ static void categories_have_their_own(void **state) {
 	}
 	places_free(&places);
 	records_free(&records);
+	categories_free(&categories);
+}
+
+/* With shots records of a category that follow each other are groups, which have the lot of their
+ * first record. So each record stands in its group's row, once or nowhere, and what is over at the
+ * end of a category makes a row that is null. */
+static void groups_have_one_lot(void **state) {
+	(void)state;
+	static const char *const kind[] = {"kind"};
+	enum { SHOTS = 3 };
+	struct categories categories;
+	size_t whole = 0, over = 0;
+	assert_int_equal(categories_read(kind, 1, "sea,land,air", &categories, NULL), CUTTLE_OK);
+	categories_spread(&categories, TEXTS);
+	for (uint64_t n = 0; n < 60; n++) {
+		struct lots lots;
+		int64_t noisy[3];
+		struct places places;
+		const uint64_t batches[] = {TEXTS, TEXTS + 1, TEXTS + 2};
+		const size_t count = 1 + (size_t)n % MOST;
+		uint32_t cluster[MOST];
+		assert_int_equal(lots_begin(&lots, &n, NULL), CUTTLE_OK);
+		struct records *records = read_categories(count, count, n, &categories, noisy);
+		places_clusters(records, &categories, cluster);
+		const struct places_lots request = {.records = records,
+		                                    .categories = &categories,
+		                                    .batches = batches,
+		                                    .texts = TEXTS,
+		                                    .rows = MOST,
+		                                    .shots = SHOTS,
+		                                    .key = lots.key};
+		assert_int_equal(places_draw(&request, &places, NULL), CUTTLE_OK);
+		assert_int_equal(places.count, TEXTS * MOST * SHOTS);
+		size_t group[3][SHOTS], grouped[3] = {0}, begin = 0, read = 0;
+		for (size_t i = 0; i < places.count; i++) read += places.records[i] != PLACE_NULL;
+		for (size_t i = 0; i < count; i++) {
+			const uint32_t c = cluster[i];
+			if (c >= 3) continue;
+			group[c][grouped[c]++] = i;
+			bool last = true;
+			for (size_t j = i + 1; j < count; j++) last = last && cluster[j] != c;
+			if (grouped[c] < SHOTS && !last) continue;
+			begin = 0;
+			for (uint32_t b = 0; b < c; b++) begin += categories.all[b].texts;
+			const uint64_t lot = lots_batch(lots.key, c, group[c][0], batches[c]);
+			size_t rows = 0;
+			for (size_t row = 0; row < TEXTS * MOST; row++) {
+				const size_t *at = &places.records[row * SHOTS];
+				if (memcmp(at, group[c], grouped[c] * sizeof *at) != 0) continue;
+				assert_int_equal(row / MOST, begin + lot);
+				for (size_t j = grouped[c]; j < SHOTS; j++)
+					assert_int_equal(at[j], PLACE_NULL);
+				rows++;
+			}
+			assert_int_equal(rows, lot < categories.all[c].texts);
+			whole += rows && grouped[c] == SHOTS;
+			over += rows && grouped[c] < SHOTS;
+			read -= rows ? grouped[c] : 0;
+			grouped[c] = 0;
+		}
+		assert_int_equal(read, 0);
+		places_free(&places);
+		records_free(&records);
+	}
+	assert_true(whole > 20 && over > 5);
 	categories_free(&categories);
 }
 
@@ -436,6 +507,7 @@ static void two_worlds(void **state) {
 			                                    .batches = &batches,
 			                                    .texts = 1,
 			                                    .rows = 1,
+			                                    .shots = 1,
 			                                    .key = lots.key};
 			assert_int_equal(places_draw(&request, &places, NULL), CUTTLE_OK);
 			size_t size = 0;
@@ -479,6 +551,7 @@ int main(void) {
 	    cmocka_unit_test(torn_and_foreign),
 	    cmocka_unit_test(null_moves_nothing),
 	    cmocka_unit_test(nulling_a_record),
+	    cmocka_unit_test(groups_have_one_lot),
 	    cmocka_unit_test(surplus_is_dropped),
 	    cmocka_unit_test(categories_have_their_own),
 	    cmocka_unit_test(two_worlds),

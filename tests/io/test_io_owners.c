@@ -73,6 +73,7 @@ static void place_owners_of(const int *owner, const unsigned char *key, struct p
 	                                    .batches = &batches,
 	                                    .texts = TEXTS,
 	                                    .rows = ROWS,
+	                                    .shots = 1,
 	                                    .key = key,
 	                                    .by_owner = true};
 	assert_int_equal(places_draw(&request, &places, NULL), CUTTLE_OK);

@@ -150,12 +150,14 @@ static enum cuttle_status place(const struct world *world, struct places_request
 	struct records *records = records_of(world);
 	request.records = records;
 	request.path = "in.jsonl";
+	if (!request.shots) request.shots = 1;
 	enum cuttle_status status = places_make(&request, places, error);
 	records_free(&records);
 	return status;
 }
 
-/* The records in their places as letters a, b, c..., '-' for null, texts parted by '|'. */
+/* The records in their places as letters a, b, c..., '-' for null, texts parted by '|' and, with
+ * shots, rows by ' '. */
 static void expect(const char *kinds, const char *owners, struct places_request request,
                    const char *wanted, uint64_t weight, size_t lines) {
 	struct world world = {.count = strlen(kinds)};
@@ -165,7 +167,9 @@ static void expect(const char *kinds, const char *owners, struct places_request 
 	memcpy(world.owners, owners, world.count);
 	assert_int_equal(place(&world, request, &places, NULL), CUTTLE_OK);
 	for (size_t i = 0; i < places.count; i++) {
-		if (i && i % request.batch == 0) *at++ = '|';
+		const size_t shots = request.shots ? request.shots : 1;
+		if (i && i % (request.batch * shots) == 0) *at++ = '|';
+		else if (shots > 1 && i && i % shots == 0) *at++ = ' ';
 		*at++ =
 		    (char)(places.records[i] == PLACE_NULL ? '-' : 'a' + (int)places.records[i]);
 	}
@@ -193,6 +197,41 @@ static void units(void **state) {
 	// What is not read costs nobody.
 	request.limit = 0;
 	expect(".......", "AABCDEA", request, "abc|def", 4, 6);
+}
+
+/* With shots a row is R records that follow each other, of one category, and an owner pays for
+ * rows. */
+static void rows_of_several(void **state) {
+	(void)state;
+	struct categories declared;
+	struct places_request request = {.texts = 2, .batch = 2, .shots = 2};
+	expect("........", "AABABBCC", request, "ab cd|ef gh", 1, 8);
+	request.unit_key = "who";
+	// A has both rows of the first text, which makes 4; B a row there and one of the second.
+	expect("........", "AABABBCC", request, "ab cd|ef gh", 4, 8);
+	expect("........", "AAABBCC.", request, "ab cd|ef g-", 4, 8);
+	// A keeps its first row, all of it; of B the first row is kept, too.
+	request.limit = 1;
+	expect("........", "AABABBCC", request, "ab c-|-- gh", 1, 8);
+	expect("........", "ABABABAB", request, "ab --|-- --", 1, 8);
+	request.limit = 2;
+	expect("........", "ABABABAB", request, "ab --|ef --", 2, 8);
+	request = (struct places_request){.texts = 2, .batch = 1, .shots = 3};
+	write_file("c.csv", "kind\ns\nl\n");
+	assert_int_equal(categories_read(KIND, 1, path, &declared, NULL), CUTTLE_OK);
+	categories_spread(&declared, 2);
+	request.categories = &declared;
+	expect("slxslslsl", ".........", request, "adf|beg", 1, 7);
+	categories_free(&declared);
+	struct places places;
+	struct cuttle_error error;
+	struct world world = {.kinds = ".....", .owners = ".....", .count = 5};
+	request = (struct places_request){.texts = 1, .batch = 2, .shots = 3};
+	assert_int_equal(place(&world, request, &places, &error), CUTTLE_INPUT);
+	assert_string_equal(error.message,
+	                    "in.jsonl has 5 records, but N x B x R = 1 x 2 x 3 = 6 are needed; "
+	                    "lower -N, --shots or -B");
+	places_free(&places);
 }
 
 static void categories(void **state) {
@@ -262,11 +301,24 @@ static void wrong_inputs(void **state) {
 }
 
 /* The claim of dp/PRIVACY.md: all records of one unit become null (but for their categories, which
- * are public), and at most one place of at most G texts changes; nothing moves. Without a limit the
- * weight is the sum of g^2 of the most frequent unit. */
+ * are public), and at most one row of at most G texts changes; nothing moves. Without a limit the
+ * weight is the sum of g^2 of the most frequent unit. A row that is changed becomes null, as one of
+ * its places does. */
+static bool row_vanishes(const struct places *places, const struct places *without, size_t row,
+                         const char *owners, char gone) {
+	bool changed = false;
+	for (size_t i = row * places->row; i < (row + 1) * places->row; i++) {
+		if (places->records[i] == without->records[i]) continue;
+		assert_int_equal(without->records[i], PLACE_NULL);
+		assert_int_equal(owners[places->records[i]], gone);
+		changed = true;
+	}
+	return changed;
+}
+
 static void nulling_a_unit(void **state) {
 	(void)state;
-	enum { TEXTS = 6, BATCH = 3, WORLDS = 120 };
+	enum { TEXTS = 6, BATCH = 3, WORLDS = 240 };
 	uint64_t random = 1;
 	size_t most_changed = 0;
 	struct categories declared;
@@ -278,8 +330,11 @@ static void nulling_a_unit(void **state) {
 			world.kinds[i] = "slslx"[tiny_random(&random) % 5];
 			world.owners[i] = "ABCDE."[tiny_random(&random) % 6];
 		}
-		struct places_request request = {
-		    .texts = TEXTS, .batch = BATCH, .unit_key = "who", .limit = (uint64_t)w % 4};
+		struct places_request request = {.texts = TEXTS,
+		                                 .batch = BATCH,
+		                                 .shots = 1 + (uint32_t)w % 2,
+		                                 .unit_key = "who",
+		                                 .limit = (uint64_t)w / 2 % 4};
 		if (w % 3) request.categories = &declared;
 		struct places places, without;
 		struct cuttle_error error;
@@ -297,12 +352,9 @@ static void nulling_a_unit(void **state) {
 			uint64_t cost = 0, texts = 0;
 			for (size_t text = 0; text < TEXTS; text++) {
 				uint64_t changed = 0;
-				for (size_t i = text * BATCH; i < (text + 1) * BATCH; i++) {
-					if (places.records[i] == without.records[i]) continue;
-					assert_int_equal(without.records[i], PLACE_NULL);
-					assert_int_equal(world.owners[places.records[i]], gone);
-					changed++;
-				}
+				for (size_t row = text * BATCH; row < (text + 1) * BATCH; row++)
+					changed += row_vanishes(&places, &without, row,
+					                        world.owners, gone);
 				cost += changed * changed;
 				texts += changed > 0;
 				if (request.limit) assert_true(changed <= 1);
@@ -337,6 +389,7 @@ int main(void) {
 	    cmocka_unit_test(files),
 	    cmocka_unit_test(wrong_declarations),
 	    cmocka_unit_test(units),
+	    cmocka_unit_test(rows_of_several),
 	    cmocka_unit_test(categories),
 	    cmocka_unit_test(wrong_inputs),
 	    cmocka_unit_test(nulling_a_unit),

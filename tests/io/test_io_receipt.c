@@ -35,6 +35,7 @@ static struct receipt sample(void) {
 	                                              .clip_fixed = 935,
 	                                              .fraction_bits = 12,
 	                                              .batch = 7,
+	                                              .shots = 1,
 	                                              .tokens = 500,
 	                                              .top_k = 100,
 	                                              .context = 2048,

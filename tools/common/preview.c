@@ -25,7 +25,7 @@ static void print_parts(const struct setup *setup, bool weighed) {
 	for (size_t i = 0; !histogram && i < setup->categories.count; i++) {
 		const struct category *category = &setup->categories.all[i];
 		printf("category      %zu texts, %" PRIu64 " references", category->texts,
-		       (uint64_t)category->texts * setup->receipt.guarantee.batch);
+		       category->texts * cuttle_guarantee_references(&setup->receipt.guarantee));
 		for (size_t j = 0; j < setup->categories.field_count; j++)
 			printf(", %s: %s", setup->categories.fields[j], category->values[j]);
 		printf("\n");
@@ -49,9 +49,10 @@ static void print_lots(const struct setup *setup) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
 	for (size_t i = 0; i < setup->lots.count; i++) {
 		const struct cuttle_lots *lots = &setup->lots.all[i];
-		printf("lots          %" PRIu64 " records in %" PRIu64 " batches, %" PRIu64
+		printf("lots          %" PRIu64 " %s in %" PRIu64 " batches, %" PRIu64
 		       " of them used%s\n",
-		       lots->records, lots->batches, lots->used,
+		       lots->records, guarantee->shots > 1 ? "rows" : "records", lots->batches,
+		       lots->used,
 		       !setup->receipt.histogram ? ""
 		       : setup->receipt.unit.key ? " at most; of the units a share as large"
 		                                 : " at most, in each category by this share");
@@ -62,11 +63,11 @@ static void print_lots(const struct setup *setup) {
 		       "fewer, where they buy a tenth of the clip\n",
 		       setup->lots.batches);
 	if (setup->lots.count)
-		printf("rows          %" PRIu32 " references per text on average, at most %" PRIu32
+		printf("rows          %" PRIu32 " %s per text on average, at most %" PRIu32
 		       "\nif known      epsilon %.10g at delta %g against who knows a record's "
 		       "batch\n",
-		       guarantee->batch, guarantee->places, guarantee->epsilon_if_known,
-		       guarantee->delta_if_known);
+		       guarantee->batch, guarantee->shots > 1 ? "of them" : "references",
+		       guarantee->places, guarantee->epsilon_if_known, guarantee->delta_if_known);
 }
 
 static void print_savings(const struct cuttle_guarantee *guarantee) {
@@ -159,14 +160,16 @@ void preview_print(const struct generate_values *values, const struct setup *set
 	const bool weighed = values->request.common.input != NULL;
 	printf("model         %s (%" PRIu64 " bytes)\nmodel sha256  %s\nkernels       %s\n",
 	       values->open.model, model->file_bytes, setup->receipt.model_sha256, cuttle_isa());
-	printf("%s%zu, of at most n = %" PRIu32 " tokens\nbatch B       %" PRIu32
-	       " references per text",
+	printf("%s%zu, of at most n = %" PRIu32 " tokens\nbatch B       %" PRIu32,
 	       guarantee->savings.token_bank ? "batches N     " : "texts N       ",
 	       setup->receipt.texts, guarantee->tokens, guarantee->batch);
-	if (setup->receipt.histogram) // as many texts as there are records for, and no error
-		printf(": %" PRIu64 " for all N\n",
-		       (uint64_t)setup->receipt.texts * guarantee->batch);
-	else printf(": %" PRIu64 " needed\n", (uint64_t)setup->receipt.texts * guarantee->batch);
+	if (guarantee->shots > 1)
+		printf(" rows per text\nshots R       %" PRIu32 " references per row",
+		       guarantee->shots);
+	else printf(" references per text");
+	// Of private categories as many texts as there are records for, and no error.
+	printf(setup->receipt.histogram ? ": %" PRIu64 " for all N\n" : ": %" PRIu64 " needed\n",
+	       setup->receipt.texts * cuttle_guarantee_references(guarantee));
 	print_parts(setup, weighed);
 	print_lots(setup);
 	print_savings(guarantee);
@@ -181,9 +184,9 @@ void preview_print(const struct generate_values *values, const struct setup *set
 	if (guarantee->method == CUTTLE_INVISIBLEINK) printf("gain          %g\n", guarantee->gain);
 	if (cuttle_method_promises(guarantee->method)) print_accounts(guarantee);
 	printf("context       %" PRIu32 " tokens: %" PRIu32 " shared by all prompts, %" PRIu32
-	       " in the public prompt, at most %" PRIu32 " of a reference\n",
+	       " in the public prompt, at most %" PRIu32 " of a %s\n",
 	       guarantee->context, guarantee->shared_prefix, guarantee->public_tokens,
-	       guarantee->reference_tokens);
+	       guarantee->reference_tokens, guarantee->shots > 1 ? "row" : "reference");
 	printf("template      %s\ncommand       %s\n", setup->receipt.template_sha256,
 	       setup->fingerprint);
 	char sentence[RECEIPT_SENTENCE];
@@ -213,17 +216,19 @@ static void print_cost(const struct setup *setup, const struct pace *pace, doubl
 	const double room = g->reference_tokens, around = (double)g->context - tokens -
 	                                                  g->savings.free_tokens - room -
 	                                                  g->shared_prefix;
-	const double typical = fmin(usual > 0 ? usual : PACE_PROMPT, room);
+	const double each = usual > 0 ? usual : PACE_PROMPT, shots = g->shots,
+	             typical = fmin(shots * each, room);
 	// With lots all records are read.
-	const double records = setup->lots.count ? (double)setup->lots.records : texts * batch;
+	const double records =
+	    setup->lots.count ? (double)setup->lots.records : texts * batch * shots;
 	const double memory = pace_process_bytes(g->job_bytes) + records * g->reference_bytes;
 	printf("time          about ");
 	print_time(pace_seconds(pace, texts, batch, around + typical, tokens));
-	printf(" if references have %.0f tokens", typical);
+	printf(" if references have %.0f tokens", fmin(each, room));
 	if (room > typical) {
 		printf(", more than ");
 		print_time(pace_seconds(pace, texts, batch, around + room, tokens));
-		printf(" if each has %.0f", room);
+		printf(" if each has %.0f", room / shots);
 	}
 	printf("\n");
 	if (usual == 0)

@@ -187,7 +187,8 @@ char *suggestion_line(const struct verb *verb, const struct generate_values *giv
                       const char *text_field) {
 	const struct generate_values defaults = values_defaults();
 	struct generate_values values = *given;
-	const size_t count = records_count(records),
+	// What a text reads is a batch: B rows of R records each.
+	const size_t shots = values.request.plan.shots, count = records_count(records) / shots,
 	             batch = values.request.plan.batch < count ? values.request.plan.batch : count;
 	char *line = NULL;
 	size_t size;
@@ -204,7 +205,8 @@ char *suggestion_line(const struct verb *verb, const struct generate_values *giv
 	fprintf(file, " -o %s -e 10 -B %zu", output, batch);
 	bool enough = true;
 	const bool private = values.category_fields.count || values.request.clusters;
-	if (needs_public(&values)) enough = print_categories(file, &values, records, survey, batch);
+	if (needs_public(&values))
+		enough = print_categories(file, &values, records, survey, batch * shots);
 	else if (private) {
 		// No name comes from the records. Lots use half of them.
 		if (!values.request.categories && values.category_fields.count)

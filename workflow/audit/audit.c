@@ -260,6 +260,7 @@ static enum cuttle_status read_promise(struct audit_state *s) {
 	plan->delta = g->delta_if_known;
 	plan->temperature = g->temperature;
 	plan->batch = g->batch;
+	plan->shots = g->shots;
 	plan->tokens = g->tokens;
 	plan->top_k = g->top_k;
 	plan->context = g->context;

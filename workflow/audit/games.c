@@ -23,7 +23,8 @@ struct game_state {
 	const struct game_request *request;
 	struct trials *trials;
 	struct cuttle_attacker *attacker; /* NULL where no score needs it */
-	size_t places;                    /* of a text */
+	size_t places;                    /* of a text: its references */
+	uint32_t rows;                    /* of a text */
 	size_t first;                     /* games that are played already */
 	int32_t eos;
 	double *scores;             /* [games] of GAME_ODDS; largest losses of GAME_RANGES */
@@ -251,7 +252,12 @@ static enum cuttle_status make_game_arrays(struct game_state *s) {
 		struct cuttle_guarantee guarantee;
 		cuttle_plan_describe(r->plan, &guarantee);
 		context = guarantee.context;
-		s->places = guarantee.places;
+		if (guarantee.shots > 1 && !r->others)
+			return io_fail(s->error, CUTTLE_USAGE,
+			               "--shots: give the other references of the canary's row "
+			               "with -i FILE; a null one would take the row away");
+		s->places = (size_t)cuttle_guarantee_asked(&guarantee);
+		s->rows = guarantee.places;
 	}
 	s->scores = calloc(r->games, sizeof *s->scores);
 	s->steps = calloc(r->games, sizeof *s->steps);
@@ -279,7 +285,7 @@ static enum cuttle_status run_games(struct game_state *s) {
 	job.progress = ask_game_stop;
 	cuttle_audit_default(&audit);
 	audit.user = s;
-	audit.place = r->kind == GAME_RANGES ? CUTTLE_EVERY_PLACE : (uint32_t)s->places - 1;
+	audit.place = r->kind == GAME_RANGES ? CUTTLE_EVERY_PLACE : s->rows - 1;
 	audit.odds = take_game_odds;
 	audit.order = r->order;
 	if (r->kind == GAME_RANGES) audit.forced = give_forced_token;

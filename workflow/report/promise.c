@@ -205,14 +205,18 @@ static const char *const UNITS[] = {"eta", "rho", "Renyi loss", ""};
 /* What epsilon follows from: of InvisibleInk its clip, of other methods what a unit costs. */
 static void open_receipt(struct telling *t, const struct cuttle_guarantee *guarantee) {
 	const char *const accountant = ACCOUNTANTS[guarantee->accountant];
+	char shown[48] = "references";
+	if (guarantee->shots > 1)
+		(void)snprintf(shown, sizeof shown, "rows of %" PRIu32 " references",
+		               guarantee->shots);
 	if (guarantee->method == CUTTLE_INVISIBLEINK)
 		set_promise_text(
 		    t, &t->promise->opening,
-		    "epsilon %.6g (%s) at delta %g follows from clip %d / 2^%u, gain %g, %u "
-		    "references and at most %u paid tokens per %s, temperature %g.",
+		    "epsilon %.6g (%s) at delta %g follows from clip %d / 2^%u, gain %g, %u %s "
+		    "and at most %u paid tokens per %s, temperature %g.",
 		    receipt_epsilon(guarantee), accountant, guarantee->delta,
 		    (int)guarantee->clip_fixed, (unsigned)guarantee->fraction_bits, guarantee->gain,
-		    (unsigned)guarantee->batch, (unsigned)guarantee->tokens,
+		    (unsigned)guarantee->batch, shown, (unsigned)guarantee->tokens,
 		    guarantee->savings.token_bank ? "batch" : "text", guarantee->temperature);
 	else
 		set_promise_text(

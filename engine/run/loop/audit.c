@@ -148,9 +148,8 @@ static enum cuttle_status write_guess(struct cuttle_attacker *attacker, const ch
 	if (attacker->whole)
 		return prompt_document(attacker->model, prompt, text, size, attacker->limit,
 		                       attacker->ids, count, error);
-	*count = text ? prompt_private(attacker->model, prompt, text, size, attacker->limit,
-	                               attacker->ids)
-	              : 0;
+	*count = prompt_private(attacker->model, prompt, &(struct prompt_shot){text, size}, 1,
+	                        attacker->limit, attacker->ids);
 	if (!*count) {
 		// A null reference has no context of its own: the public one is all there is.
 		*count = prompt->whole.count;

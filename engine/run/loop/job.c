@@ -42,6 +42,7 @@ static enum cuttle_status write_own_prompt(struct plan_job *of, size_t index,
 	const char *heading = NULL;
 	cuttle_plan_params_default(&params);
 	of->job->prompt(of->job->user, index, &params, &heading);
+	params.shots = of->plan->guarantee.shots;
 	if (params.drawn) drawn = *params.drawn;
 	params.drawn = drawn.texts && drawn.count ? &drawn : NULL;
 	REQUIRE(!params.drawn || drawn.count < drawn.places);
@@ -68,8 +69,8 @@ static enum cuttle_status write_reference_contexts(void *self, size_t index, boo
 	struct plan_job *of = self;
 	const struct cuttle_plan *plan = of->plan;
 	const struct prompt *prompt = &plan->prompts[of->job->heading];
-	const size_t limit = plan->reference_tokens,
-	             capacity = prompt_private_capacity(prompt, limit);
+	const size_t limit = plan->reference_tokens, per_row = plan->guarantee.shots,
+	             capacity = prompt_row_capacity(prompt, per_row, limit);
 	if (of->job->prompt) {
 		const enum cuttle_status status = write_own_prompt(of, index, error);
 		if (status) return status;
@@ -77,14 +78,18 @@ static enum cuttle_status write_reference_contexts(void *self, size_t index, boo
 	}
 	*public_context = prompt->whole;
 	for (size_t i = 0; i < plan->places && !alone; i++) {
-		const char *words = NULL;
-		size_t size = 0;
-		of->job->reference(of->job->user, index * plan->places + i, &words, &size);
+		const size_t row = index * plan->places + i;
+		struct prompt_shot shots[CUTTLE_MOST_SHOTS];
+		for (size_t j = 0; j < per_row; j++) {
+			shots[j] = (struct prompt_shot){0};
+			of->job->reference(of->job->user, row * per_row + j, &shots[j].text,
+			                   &shots[j].size);
+		}
 		struct place_context *place = &places[i];
 		place->shared = plan->share ? prompt->shared : 0;
 		place->tokens.ids = ids + i * capacity;
 		place->tokens.count =
-		    prompt_private(plan->model, prompt, words, size, limit, place->tokens.ids);
+		    prompt_private(plan->model, prompt, shots, per_row, limit, place->tokens.ids);
 	}
 	return CUTTLE_OK;
 }
@@ -117,8 +122,9 @@ enum cuttle_status job_generate(struct cuttle_plan *plan, const struct cuttle_jo
 	    .begin = job->begin,
 	    .stride = job->stride,
 	    .places = plan->places,
-	    .context_tokens = plan->places * prompt_private_capacity(&plan->prompts[job->heading],
-	                                                             plan->reference_tokens),
+	    .context_tokens =
+	        plan->places * prompt_row_capacity(&plan->prompts[job->heading],
+	                                           plan->guarantee.shots, plan->reference_tokens),
 	    .seeded = &plan->seeded,
 	    .first = job->first,
 	    .self = &of,

@@ -30,7 +30,7 @@
 #include <stdlib.h>
 
 enum {
-	MAX_BATCH = 4096,                /* references per text */
+	MAX_BATCH = 4096,                /* private rows per text */
 	MAX_TOKENS = SAVINGS_MOST_TOKENS /* T times spread */
 };
 
@@ -86,7 +86,8 @@ void cuttle_plan_params_default(struct cuttle_plan_params *params) {
 	                                      .top_k = 100,
 	                                      .accountant = CUTTLE_EXACT,
 	                                      .savings = {.center = true},
-	                                      .kind = "text"};
+	                                      .kind = "text",
+	                                      .shots = 1};
 	cuttle_method_params_none(&params->method_params);
 }
 
@@ -100,6 +101,9 @@ static enum cuttle_status check_plan_params(const struct cuttle_plan_params *p,
 	if (p->batch < 1 || p->batch > MAX_BATCH)
 		return status_fail(error, CUTTLE_USAGE, "batch size %u is outside 1..%d", p->batch,
 		                   MAX_BATCH);
+	if (p->shots < 1 || p->shots > CUTTLE_MOST_SHOTS)
+		return status_fail(error, CUTTLE_USAGE, "%u shots are outside 1..%d", p->shots,
+		                   CUTTLE_MOST_SHOTS);
 	if (p->gain != 0.0 && !(p->gain >= 1.0 && p->gain <= DP_GAIN_MOST / 100.0))
 		return status_fail(error, CUTTLE_USAGE, "the gain must be in 1..3");
 	if ((unsigned)p->accountant > CUTTLE_EXACT)
@@ -115,6 +119,9 @@ static enum cuttle_status check_plan_params(const struct cuttle_plan_params *p,
 	if (p->lot_count && p->spread > 1)
 		return status_fail(error, CUTTLE_USAGE,
 		                   "lots are for persons with one reference each");
+	if (p->histogram && p->shots > 1)
+		return status_fail(error, CUTTLE_USAGE,
+		                   "private clusters and shots exclude each other");
 	if (p->histogram && (p->lot_count != 1 || isnan(p->epsilon)))
 		return status_fail(error, CUTTLE_USAGE,
 		                   "private clusters need epsilon, and one entry of lots");
@@ -271,6 +278,7 @@ static void describe_params(struct cuttle_plan *plan, const struct cuttle_plan_p
 	struct cuttle_guarantee *g = &plan->guarantee;
 	g->savings = savings_used(&p->savings, p->tokens);
 	g->batch = p->batch;
+	g->shots = p->shots;
 	g->tokens = p->tokens;
 	g->spread = p->spread;
 	g->top_k = p->top_k;
@@ -453,8 +461,8 @@ static uint64_t count_bytes_of(const struct cuttle_plan *plan, size_t slots, siz
 	params.slots = slots;
 	params.batch = places;
 	for (size_t i = 0; i < plan->prompt_count; i++) {
-		const size_t tokens =
-		    prompt_private_capacity(&plan->prompts[i], plan->reference_tokens);
+		const size_t tokens = prompt_row_capacity(&plan->prompts[i], plan->guarantee.shots,
+		                                          plan->reference_tokens);
 		if (place_tokens < tokens) place_tokens = tokens;
 	}
 	return capacity_bytes(plan->model, &params, place_tokens);
@@ -569,6 +577,16 @@ void cuttle_plan_free(struct cuttle_plan **plan) {
 	stops_free(&(*plan)->stops);
 	free(*plan);
 	*plan = NULL;
+}
+
+uint64_t cuttle_guarantee_references(const struct cuttle_guarantee *guarantee) {
+	REQUIRE(guarantee);
+	return (uint64_t)guarantee->batch * guarantee->shots;
+}
+
+uint64_t cuttle_guarantee_asked(const struct cuttle_guarantee *guarantee) {
+	REQUIRE(guarantee);
+	return (uint64_t)guarantee->places * guarantee->shots;
 }
 
 void cuttle_plan_describe(const struct cuttle_plan *plan, struct cuttle_guarantee *guarantee) {

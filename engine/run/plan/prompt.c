@@ -8,6 +8,7 @@
 // new", then those of " note".
 #include "engine/run/plan/prompt.h"
 
+#include "base/misuse.h"
 #include "base/utf8.h"
 #include "engine/cuttle/text.h"
 #include "engine/status.h"
@@ -48,6 +49,14 @@ struct prompt_writer {
 	enum cuttle_status status; /* the first failure; after it nothing more is written */
 	size_t fixed;              /* as in struct prompt, but not yet a multiple */
 	size_t spare;              /* as in struct prompt */
+};
+
+/* The pieces of a plan's prompts. */
+struct plan_writers {
+	struct prompt_writer whole;  /* the public prompt */
+	struct prompt_writer head;   /* the private one, before the first reference */
+	struct prompt_writer middle; /* between two references; nothing where a row has one */
+	struct prompt_writer tail;   /* behind the last */
 };
 
 /* Tokenises a text behind `lead` and appends its tokens. */
@@ -228,22 +237,25 @@ static void write_collection(struct prompt_writer *w, const struct cuttle_plan_p
 	write_text(w, header);
 }
 
-static enum cuttle_status write_continue_form(struct prompt_writer *whole,
-                                              struct prompt_writer *head,
-                                              struct prompt_writer *tail,
+static enum cuttle_status write_continue_form(struct plan_writers *to,
                                               const struct cuttle_plan_params *params,
                                               const char *heading) {
 	char *header = malloc(strlen(params->kind) + 8);
 	if (!header)
-		return status_fail(whole->error, CUTTLE_NOMEM, "out of memory writing the prompts");
+		return status_fail(to->whole.error, CUTTLE_NOMEM,
+		                   "out of memory writing the prompts");
 	strcat(strcat(strcpy(header, "### "), params->kind), "\n");
-	write_collection(whole, params, header);
-	write_heading(whole, "", heading, "\n");
-	write_collection(head, params, header);
-	write_heading(head, "", heading, "\n");
-	write_text(tail, "\n\n");
-	write_text(tail, header);
-	write_heading(tail, "", heading, "\n");
+	write_collection(&to->whole, params, header);
+	write_heading(&to->whole, "", heading, "\n");
+	write_collection(&to->head, params, header);
+	write_heading(&to->head, "", heading, "\n");
+	// A model that continues sees each further reference, and its own text, as the next one.
+	struct prompt_writer *const next[] = {&to->tail, params->shots > 1 ? &to->middle : NULL};
+	for (size_t i = 0; i < 2 && next[i]; i++) {
+		write_text(next[i], "\n\n");
+		write_text(next[i], header);
+		write_heading(next[i], "", heading, "\n");
+	}
 	free(header);
 	return CUTTLE_OK;
 }
@@ -286,11 +298,19 @@ static const struct chat_pieces *choose_chat_pieces(struct prompt_writer *w,
 	return pieces;
 }
 
-static enum cuttle_status write_instruct_form(struct prompt_writer *whole,
-                                              struct prompt_writer *head,
-                                              struct prompt_writer *tail,
+/* Announces a reference: "This is a KIND:" and the heading. */
+static void announce_reference(struct prompt_writer *w, const struct cuttle_plan_params *params,
+                               const char *heading) {
+	write_text(w, "This is a ");
+	write_text(w, params->kind);
+	write_text(w, ":\n\n");
+	write_heading(w, "", heading, "\n\n");
+}
+
+static enum cuttle_status write_instruct_form(struct plan_writers *to,
                                               const struct cuttle_plan_params *params,
                                               const char *heading) {
+	struct prompt_writer *const whole = &to->whole, *const tail = &to->tail;
 	const struct chat_pieces *pieces = choose_chat_pieces(whole, params);
 	if (!pieces) return whole->status;
 	open_user_turn(whole, pieces, params);
@@ -299,23 +319,25 @@ static enum cuttle_status write_instruct_form(struct prompt_writer *whole,
 	write_text(whole, ". Write nothing else.");
 	write_heading(whole, "\n\n", heading, "");
 	write_template_piece(whole, pieces->after_user);
-	open_user_turn(head, pieces, params);
-	write_text(head, "This is a ");
-	write_text(head, params->kind);
-	write_text(head, ":\n\n");
-	write_heading(head, "", heading, "\n\n");
+	open_user_turn(&to->head, pieces, params);
+	announce_reference(&to->head, params, heading);
+	if (params->shots > 1) {
+		write_text(&to->middle, example_end);
+		announce_reference(&to->middle, params, heading);
+	}
 	write_text(tail, "\n\nWrite one new ");
 	write_text(tail, params->kind);
-	write_text(tail, " like it. Write nothing else.");
+	write_text(tail, params->shots > 1 ? " like these. Write nothing else."
+	                                   : " like it. Write nothing else.");
 	write_heading(tail, "\n\n", heading, "");
 	write_template_piece(tail, pieces->after_user);
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status write_custom_form(struct prompt_writer *whole, struct prompt_writer *head,
-                                            struct prompt_writer *tail,
+static enum cuttle_status write_custom_form(struct plan_writers *to,
                                             const struct cuttle_plan_params *params,
                                             const char *heading) {
+	struct prompt_writer *const whole = &to->whole, *const head = &to->head;
 	const char *private = params->prompt_private,
 	           *place = private ? strstr(private, placeholder) : NULL;
 	if (!params->prompt_public || !*params->prompt_public || !place ||
@@ -329,7 +351,8 @@ static enum cuttle_status write_custom_form(struct prompt_writer *whole, struct 
 	write_examples(head, params, "", "");
 	const char *rest = place + strlen(placeholder);
 	const bool before = write_custom_piece(head, private, (size_t)(place - private), heading);
-	both &= write_custom_piece(tail, rest, strlen(rest), heading) || before;
+	both &= write_custom_piece(&to->tail, rest, strlen(rest), heading) || before;
+	if (params->shots > 1) write_text(&to->middle, example_end);
 	if (!heading || both) return CUTTLE_OK;
 	return status_fail(whole->error, CUTTLE_USAGE,
 	                   "both prompts must hold %s, for the category", heading_place);
@@ -343,17 +366,21 @@ static void print_prompt_tokens(FILE *out, const struct tokens *tokens) {
 /* Writes prompt->canonical: the words of both prompts, the mark of the form, and all tokens. Two
  * plans of the same form have the same string only when their prompts are the same. Layout:
  * "public:\nWORDS\nprivate:\nHEAD{reference}TAIL\nstop:\nMARK\ntokens:", then one line of tokens
- * for each of whole, head and tail. */
-static enum cuttle_status join_words(struct prompt *prompt,
-                                     const struct prompt_writer *const writers[3], const char *mark,
-                                     struct cuttle_error *error) {
+ * for each of whole, head and tail. Where a row has several references, "MIDDLE{reference}" stands
+ * before TAIL, and a line of the middle's tokens at the end. */
+static enum cuttle_status join_words(struct prompt *prompt, const struct plan_writers *from,
+                                     bool several, const char *mark, struct cuttle_error *error) {
 	size_t size;
 	FILE *out = open_memstream(&prompt->canonical, &size);
 	if (!out) return status_fail(error, CUTTLE_NOMEM, "out of memory writing the prompts");
-	fprintf(out, "public:\n%s\nprivate:\n%s%s%s", writers[0]->words, writers[1]->words,
-	        placeholder, writers[2]->words);
-	fprintf(out, "\nstop:\n%s\ntokens:", mark);
-	for (size_t i = 0; i < 3; i++) print_prompt_tokens(out, &writers[i]->tokens);
+	fprintf(out, "public:\n%s\nprivate:\n%s%s", from->whole.words, from->head.words,
+	        placeholder);
+	if (several) fprintf(out, "%s%s", from->middle.words, placeholder);
+	fprintf(out, "%s\nstop:\n%s\ntokens:", from->tail.words, mark);
+	print_prompt_tokens(out, &from->whole.tokens);
+	print_prompt_tokens(out, &from->head.tokens);
+	print_prompt_tokens(out, &from->tail.tokens);
+	if (several) print_prompt_tokens(out, &from->middle.tokens);
 	if (fclose(out) || !prompt->canonical)
 		return status_fail(error, CUTTLE_NOMEM, "out of memory writing the prompts");
 	return CUTTLE_OK;
@@ -363,36 +390,39 @@ enum cuttle_status prompt_write(const struct model *model, const struct cuttle_p
                                 const char *heading, struct prompt *prompt,
                                 struct cuttle_error *error) {
 	*prompt = (struct prompt){0};
-	struct prompt_writer whole, head,
-	    tail = {.model = model, .error = error, .lead = VOCAB_TEXT};
-	start_prompt(&whole, model, params->form, error);
-	start_prompt(&head, model, params->form, error);
-	write_text(&tail, "");
+	const struct prompt_writer behind = {.model = model, .error = error, .lead = VOCAB_TEXT};
+	struct plan_writers to = {.middle = behind, .tail = behind};
+	start_prompt(&to.whole, model, params->form, error);
+	start_prompt(&to.head, model, params->form, error);
+	write_text(&to.middle, "");
+	write_text(&to.tail, "");
 	enum cuttle_status status;
 	switch (params->form) {
 	case CUTTLE_CONTINUE:
-		status = write_continue_form(&whole, &head, &tail, params, heading);
+		status = write_continue_form(&to, params, heading);
 		break;
 	case CUTTLE_INSTRUCT:
-		status = write_instruct_form(&whole, &head, &tail, params, heading);
+		status = write_instruct_form(&to, params, heading);
 		break;
 	case CUTTLE_CUSTOM:
-		status = write_custom_form(&whole, &head, &tail, params, heading);
+		status = write_custom_form(&to, params, heading);
 		break;
 	default:
 		status = status_fail(error, CUTTLE_USAGE, "unknown prompt form");
 	}
-	finish_prompt(&whole);
-	finish_prompt(&tail);
-	const struct prompt_writer *writers[] = {&whole, &head, &tail};
-	for (size_t i = 0; i < 3 && !status; i++) status = writers[i]->status;
+	finish_prompt(&to.whole);
+	finish_prompt(&to.tail);
+	const struct prompt_writer *writers[] = {&to.whole, &to.head, &to.middle, &to.tail};
+	for (size_t i = 0; i < 4 && !status; i++) status = writers[i]->status;
 	const char *mark = params->form == CUTTLE_CONTINUE ? "\n###" : "";
-	if (!status) status = join_words(prompt, writers, mark, error);
-	prompt->whole = whole.tokens;
-	prompt->head = head.tokens;
-	prompt->tail = tail.tokens;
-	prompt->lead = head.lead;
-	for (size_t i = 0; i < 3; i++) free(writers[i]->words);
+	if (!status) status = join_words(prompt, &to, params->shots > 1, mark, error);
+	prompt->whole = to.whole.tokens;
+	prompt->head = to.head.tokens;
+	prompt->middle = to.middle.tokens;
+	prompt->tail = to.tail.tokens;
+	prompt->lead = to.head.lead;
+	prompt->middle_lead = to.middle.lead;
+	for (size_t i = 0; i < 4; i++) free(writers[i]->words);
 	if (!status && (!prompt->whole.count || prompt->whole.count > UINT32_MAX ||
 	                prompt->head.count > UINT32_MAX))
 		status = status_fail(error, CUTTLE_USAGE, "the public prompt holds no token");
@@ -405,9 +435,9 @@ enum cuttle_status prompt_write(const struct model *model, const struct cuttle_p
 		prompt->shared++;
 	prompt->shared -= prompt->shared % ATTENTION_TILE;
 	prompt->fixed = prompt->shared;
-	if (params->drawn && whole.fixed < prompt->fixed)
-		prompt->fixed = whole.fixed - whole.fixed % ATTENTION_TILE;
-	prompt->spare = whole.spare;
+	if (params->drawn && to.whole.fixed < prompt->fixed)
+		prompt->fixed = to.whole.fixed - to.whole.fixed % ATTENTION_TILE;
+	prompt->spare = to.whole.spare;
 	return CUTTLE_OK;
 }
 
@@ -672,6 +702,13 @@ size_t prompt_reference_capacity(size_t limit) {
 	return cuttle_tokens_bound(prompt_reference_bytes(limit));
 }
 
+/* NULL, blank or not UTF-8. */
+static bool is_null_text(const char *text, size_t size) {
+	if (!text || !utf8_valid(text, size)) return true;
+	utf8_trim(&text, &size);
+	return !size;
+}
+
 /* Tokenises a text behind `lead`: trimmed, cut to 16 * limit bytes and then to `limit` tokens. */
 static size_t tokenize_shown(const struct model *model, enum vocab_lead lead, const char *text,
                              size_t size, size_t limit, int32_t *ids) {
@@ -699,14 +736,32 @@ size_t prompt_private_capacity(const struct prompt *prompt, size_t limit) {
 	       prompt->tail.count;
 }
 
-size_t prompt_private(const struct model *model, const struct prompt *prompt, const char *text,
-                      size_t size, size_t limit, int32_t *ids) {
-	const struct tokens *head = &prompt->head, *tail = &prompt->tail;
-	const size_t count = prompt_reference(model, prompt, text, size, limit, ids + head->count);
-	if (!count) return 0;
+size_t prompt_row_capacity(const struct prompt *prompt, size_t places, size_t limit) {
+	return prompt_private_capacity(prompt, limit) + (places > 1 ? limit : 0);
+}
+
+size_t prompt_private(const struct model *model, const struct prompt *prompt,
+                      const struct prompt_shot *shots, size_t count, size_t limit, int32_t *ids) {
+	const struct tokens *head = &prompt->head, *middle = &prompt->middle, *tail = &prompt->tail;
+	int32_t *const shown = ids + head->count;
+	size_t used = 0; // tokens of all references so far, and of what stands between them
+	REQUIRE(count && limit);
+	for (size_t i = 0; i < count; i++) {
+		const size_t between = i ? middle->count : 0,
+		             room = limit > used + between ? limit - used - between : 0;
+		// Those before it may leave no room for a reference. A null one is null all the
+		// same.
+		if (!room && !is_null_text(shots[i].text, shots[i].size)) continue;
+		const size_t own =
+		    tokenize_shown(model, i ? prompt->middle_lead : prompt->lead, shots[i].text,
+		                   shots[i].size, room, shown + used + between);
+		if (!own) return 0;
+		if (between) memcpy(shown + used, middle->ids, between * sizeof *ids);
+		used += between + own;
+	}
 	memcpy(ids, head->ids, head->count * sizeof *ids);
-	memcpy(ids + head->count + count, tail->ids, tail->count * sizeof *ids);
-	return head->count + count + tail->count;
+	memcpy(shown + used, tail->ids, tail->count * sizeof *ids);
+	return head->count + used + tail->count;
 }
 
 enum cuttle_status prompt_document(const struct model *model, const struct prompt *prompt,
@@ -739,11 +794,7 @@ enum cuttle_status prompt_document(const struct model *model, const struct promp
 }
 
 bool prompt_null_document(const struct cuttle_shown *shown) {
-	const char *text = shown->document;
-	size_t size = shown->document_size;
-	if (!text || !utf8_valid(text, size)) return true;
-	utf8_trim(&text, &size);
-	return !size;
+	return is_null_text(shown->document, shown->document_size);
 }
 
 size_t prompt_completion_capacity(const struct prompt *prompt, size_t limit) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // prompt.h: the public and the private prompt of a plan, and the one of a rewriter or a completer,
 // as tokens.
-// Private data: prompt_private and prompt_reference take one reference, prompt_document a document,
-// prompt_completion a document with notes. All else is public.
-// How: both prompts are written from the same public words. Only the private one has a place for
-// the reference: its context is head + reference + tail.
-// Each piece is tokenised by itself, so a reference can never change the tokens around it.
-// Whether the reference's first word gets a space follows from the end of head, which is public.
+// Private data: prompt_private takes the references of a row, prompt_reference one, prompt_document
+// a document, prompt_completion a document with notes. All else is public. How: both prompts are
+// written from the same public words. Only the private one has a place for the reference: its
+// context is head + reference + tail. A row with several references has them one behind the other:
+// head + reference + middle + reference + tail. Each piece is tokenised by itself, so a reference
+// can never change the tokens around it. Whether the reference's first word gets a space follows
+// from the end of head, which is public.
 #ifndef CUTTLE_ENGINE_RUN_PLAN_PROMPT_H
 #define CUTTLE_ENGINE_RUN_PLAN_PROMPT_H
 
@@ -25,11 +26,14 @@ struct prompt {
 	struct tokens tail;   /* the private prompt, after the reference */
 	enum vocab_lead lead; /* what stands before the reference */
 
-	// Of a completer alone.
-	struct tokens middle;        /* between the two texts; empty without notes */
+	/* Between two references of a row, or the two texts of a completer. Empty where there is
+	 * one. */
+	struct tokens middle;
 	enum vocab_lead middle_lead; /* what stands before the second text */
-	bool has_notes;              /* the prompt shows notes */
-	bool notes_first;            /* they stand before the document */
+
+	// Of a completer alone.
+	bool has_notes;   /* the prompt shows notes */
+	bool notes_first; /* they stand before the document */
 
 	/* Tokens that both prompts begin with, a multiple of 16. It leaves out the last token of
 	 * `whole`, whose output gives the first logits. Example: 37 equal tokens give 32. */
@@ -65,14 +69,27 @@ size_t prompt_reference(const struct model *model, const struct prompt *prompt, 
 /* Places that prompt_reference needs in ids: the most tokens before the cut to `limit`. */
 size_t prompt_reference_capacity(size_t limit);
 
-/* Writes the private context of one reference, head + reference + tail, and returns its number of
- * tokens. The array has prompt_private_capacity places; its owner wipes it. 0 is the null
- * reference, which has no context. Text, size and limit as for prompt_reference. */
-size_t prompt_private(const struct model *model, const struct prompt *prompt, const char *text,
-                      size_t size, size_t limit, int32_t *ids);
+/* One reference of a row. NULL is the null reference. */
+struct prompt_shot {
+	const char *text;
+	size_t size; /* bytes */
+};
 
-/* Places that prompt_private needs in ids, for this prompt and those that may be longer. */
+/* Writes the private context of a row and returns its number of tokens. It is head, the row's
+ * references with the middle between two of them, and tail. The references and all middles
+ * together are cut to `limit` tokens; so the last ones may be cut or left out. Each is read as by
+ * prompt_reference. The array has prompt_row_capacity places; its owner wipes it. 0 is the null
+ * row, which has no context: one of its references is null, shown or not. Were a null one only left
+ * out, a record would change its row from one context to another, which costs twice what taking the
+ * row away does (dp/PRIVACY.md, step 54). */
+size_t prompt_private(const struct model *model, const struct prompt *prompt,
+                      const struct prompt_shot *shots, size_t count, size_t limit, int32_t *ids);
+
+/* Places in ids that prompt_private needs for a row of one reference, and prompt_document, for this
+ * prompt and those that may be longer. */
 size_t prompt_private_capacity(const struct prompt *prompt, size_t limit);
+/* Places in ids that prompt_private needs for a row of up to so many references. */
+size_t prompt_row_capacity(const struct prompt *prompt, size_t places, size_t limit);
 
 /* Bytes that a reference is cut to: 16 * limit. */
 size_t prompt_reference_bytes(size_t limit);
