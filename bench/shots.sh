@@ -39,8 +39,8 @@ for run; do
 	head -"$records" all.jsonl >in.jsonl
 	rm -f drawn.* more.*
 	begun=$(date +%s)
-	"$cuttle" generate -q -m "$model" -i in.jsonl -o drawn.jsonl -e "$epsilon" -N "$n" -B "$b" --shots "$r" -k "$k" -n 40 --temperature 0.7 \
-		--kind "$kind" --public-examples public.jsonl 2>/dev/null
+	"$cuttle" generate -q -m "$model" -i in.jsonl -o drawn.jsonl -e "$epsilon" -N "$n" -B "$b" --shots "$r" -k "$k" -n 40 --temperature 0.7 -c 768 \
+		--kind "$kind" --public-examples public.jsonl 2>said || { cat said >&2; exit 1; }
 	"$cuttle" expand -q -m "$model" -i drawn.jsonl -o more.jsonl -N $((20 - n)) --seed 1 --kind "$kind"
 	printf '| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %.1f |\n' "$epsilon" "$records" "$n" "$b" "$r" "$k" "$(number clip)" "$(number gain)" \
 		"$(count '"text": ?"dear' drawn.jsonl)" "$(count 'please advise' drawn.jsonl)" "$(count '"text": ?"dear' drawn.jsonl more.jsonl)" \

@@ -166,6 +166,7 @@ static const struct {
 	const char *option;
 	int questions;
 } PLACES[] = {{"num", PLAN_ALONE},
+              {"shots", PLAN_ALONE},
               {"records", PLAN_ALONE},
               {"model", PLAN_ALONE},
               {"threads", PLAN_ALONE},
