@@ -409,9 +409,9 @@ static struct dp_invisibleink *find_widest(const struct likelihood_bench *b) {
 }
 
 /* Adds the row of a place, of which `wide` has the tokens. */
-static void add_row(struct dp_invisibleink *m, const struct logit_source *source, size_t place,
-                    const uint32_t *wide, size_t wide_count, const uint32_t *candidates,
-                    size_t count) {
+static void add_private_row(struct dp_invisibleink *m, const struct logit_source *source,
+                            size_t place, const uint32_t *wide, size_t wide_count,
+                            const uint32_t *candidates, size_t count) {
 	static float row[MOST_VOCAB];
 	const float *logits = source->row(source->self, place);
 	for (size_t i = 0, at = 0; logits && i < count; i++, at++) {
@@ -446,7 +446,8 @@ static void measure_plan(struct likelihood_bench *b, const struct logit_source *
 			found[mode] += weight * compute_log_likelihood(m, candidates, count, token,
 			                                               alone[mode]);
 		}
-		if (place < rows) add_row(m, source, place, wide, wide_count, candidates, count);
+		if (place < rows)
+			add_private_row(m, source, place, wide, wide_count, candidates, count);
 	}
 }
 
@@ -465,7 +466,7 @@ static double measure_biased(struct likelihood_bench *b, const struct logit_sour
 		                           &count))
 			stop_bench("public logits");
 		for (size_t place = 0; !MODE[mode].alone && place < b->batch; place++)
-			add_row(m, source, place, wide, wide_count, candidates, count);
+			add_private_row(m, source, place, wide, wide_count, candidates, count);
 		found += compute_log_likelihood(m, candidates, count, token, MODE[mode].alone);
 	}
 	return found / DRAWS;

@@ -105,7 +105,7 @@ void law_vector(const struct law *law, int32_t token, float *e) {
 /* exp of x <= 0; 0 below -87. As kernels/exp_f32.h, but each product and each sum is rounded for
  * itself: a compiler makes lanes of this, where that one waits for a library's fma. The relative
  * error is below 1e-6. */
-static inline float raise_e(float x) {
+static inline float exp_of_logit(float x) {
 	const float magic = 0x1.8p23f, log2e = 0x1.715476p+0f, ln2_hi = 0x1.62e400p-1f,
 	            ln2_lo = 0x1.7f7d1cp-20f;
 	const float t = x * log2e + magic, n = t - magic;
@@ -141,7 +141,7 @@ static void read_row(void *context, size_t row, unsigned worker) {
 		const size_t begin = part * PART,
 		             some = vocab - begin < PART ? vocab - begin : PART;
 		for (size_t i = 0; i < some; i++)
-			p[i] = raise_e(logits[begin + i] + law->lift[begin + i] - most);
+			p[i] = exp_of_logit(logits[begin + i] + law->lift[begin + i] - most);
 		for (size_t i = some; i < PART; i++) p[i] = 0.0f;
 		for (size_t i = 0; i < PART; i += LANES)
 			for (size_t lane = 0; lane < LANES; lane++)
@@ -166,10 +166,10 @@ int32_t law_pick(const float *logits, const uint8_t *may, size_t vocab, double a
 	for (size_t y = 0; y < vocab; y++)
 		if (may[y] && logits[y] > most) most = logits[y];
 	for (size_t y = 0; y < vocab; y++)
-		if (may[y]) sum += (double)raise_e(logits[y] - most);
+		if (may[y]) sum += (double)exp_of_logit(logits[y] - most);
 	for (size_t y = 0; y < vocab && isfinite(sum); y++) {
 		if (!may[y]) continue;
-		passed += (double)raise_e(logits[y] - most);
+		passed += (double)exp_of_logit(logits[y] - most);
 		last = (int32_t)y;
 		if (passed > at * sum) break;
 	}

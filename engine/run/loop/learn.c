@@ -52,8 +52,8 @@ struct cuttle_learner {
 
 	struct region region; /* all that follows */
 	struct context prefix, seats[SEATS];
-	struct row *rows;      /* [SEATS * (SHARING + most)] */
-	float *hidden;         /* [SEATS * (SHARING + most)][width] */
+	struct row *rows;      /* [most_rows_of] */
+	float *hidden;         /* [most_rows_of][width] */
 	struct asked *asked;   /* [SEATS * most] the rows that predict */
 	float *logits, *means; /* [LAW_ROWS][padded], [LAW_ROWS][width] */
 	float *vector;         /* [width] */
@@ -136,7 +136,7 @@ static void read_pass(struct cuttle_learner *l, size_t first, size_t count,
 		reading->take(reading->self, l->sums + seat * l->model->width);
 }
 
-static void read_texts(struct cuttle_learner *l, size_t count, const struct reading *reading) {
+static void read_vectors_of(struct cuttle_learner *l, size_t count, const struct reading *reading) {
 	for (size_t done = 0; done < count; done += SEATS)
 		read_pass(l, done, count - done < SEATS ? count - done : SEATS, reading);
 }
@@ -334,7 +334,7 @@ static enum cuttle_status measure_public_texts(struct public_texts *t, struct cu
 		return status_fail(error, CUTTLE_MODEL,
 		                   "the model writes nothing behind the public prompt");
 	l->mean_tokens = (double)tokens / (double)t->count;
-	read_texts(l, t->count, &reading);
+	read_vectors_of(l, t->count, &reading);
 	if (!measure_moments(t)) return status_fail(error, CUTTLE_NOMEM, "out of memory");
 	const enum cuttle_status status = set_axes(t, error);
 	return status ? status : set_clip(t, error);
@@ -386,10 +386,16 @@ static bool choose_tokens(struct cuttle_learner *l) {
 	return l->drawable && l->counts;
 }
 
+/* Rows of a pass: of each seat what it does not share of the prompt, and a text. */
+static size_t most_rows_of(const struct cuttle_learner *l) {
+	return SEATS * (l->prompt.count - l->shared + l->most);
+}
+
 /* Called twice, as lay_out_embedding in embed.c. */
 static bool lay_out_learner(struct cuttle_learner *l, struct region *region, size_t *total) {
-	const size_t width = l->model->width, rows = SEATS * (SHARING + l->most),
-	             own = kv_capacity(SHARING + l->most), shared = kv_capacity(l->shared + 1);
+	const size_t width = l->model->width, rows = most_rows_of(l),
+	             own = kv_capacity(l->prompt.count - l->shared + l->most),
+	             shared = kv_capacity(l->shared + 1);
 	size_t own_bytes, shared_bytes;
 	if (!kv_bytes(l->model, own, &own_bytes) || !kv_bytes(l->model, shared, &shared_bytes))
 		return false;
@@ -420,8 +426,8 @@ static bool lay_out_learner(struct cuttle_learner *l, struct region *region, siz
 }
 
 /* Computes what all seats share. */
-static void read_prompt(struct cuttle_learner *l) {
-	const size_t most = SEATS * (SHARING + l->most);
+static void share_prompt(struct cuttle_learner *l) {
+	const size_t most = most_rows_of(l);
 	for (size_t done = 0; done < l->shared;) {
 		const size_t some = l->shared - done < most ? l->shared - done : most;
 		for (size_t i = 0; i < some; i++)
@@ -443,10 +449,10 @@ static enum cuttle_status open_learner(struct cuttle_learner *l, struct cuttle_e
 	if (m->lock) status = region_lock(&l->region, error);
 	if (!status) lay_out_learner(l, &l->region, NULL);
 	if (!status)
-		status = forward_new(m, SEATS * (SHARING + l->most), LAW_ROWS,
-		                     l->prompt.count + l->most, &l->forward, error);
+		status = forward_new(m, most_rows_of(l), LAW_ROWS, l->prompt.count + l->most,
+		                     &l->forward, error);
 	if (!status) status = law_new(m, l->counts, &l->law, error);
-	if (!status) read_prompt(l);
+	if (!status) share_prompt(l);
 	return status;
 }
 
@@ -476,7 +482,7 @@ enum cuttle_status cuttle_learner_make(const struct cuttle_plan *plan,
 		    .model = m,
 		    .prompt = {ids, prompt->count},
 		    .behind.lead = vocab_lead_after(m->vocab, ids[prompt->count - 1]),
-		    .shared = (prompt->count - 1) / SHARING * SHARING,
+		    .shared = plan->share ? (prompt->count - 1) / SHARING * SHARING : 0,
 		    .most = params->tokens,
 		    .padded = (m->vocab_size + GEMM_GROUP - 1) / GEMM_GROUP * GEMM_GROUP,
 		    .capacity = prompt_reference_capacity(params->tokens)};
@@ -540,7 +546,7 @@ void learner_read(struct cuttle_learner *learner, size_t count,
 	struct private_texts of = {learner, reference, user, take, self};
 	const struct reading reading = {
 	    .self = &of, .give = give_private_text, .take = take_private_vector};
-	read_texts(learner, count, &reading);
+	read_vectors_of(learner, count, &reading);
 }
 
 static void add_record(void *self, const double *u) {
@@ -576,11 +582,11 @@ double cuttle_learner_bias(const struct cuttle_learner *learner, const int64_t *
                            size_t records, const struct cuttle_query *query, double *bias) {
 	REQUIRE(learner && answer && query && bias);
 	const size_t width = learner->model->width;
-	const double share = dp_learn_share(answer, width, records,
-	                                    (struct dp_variance){query->num, query->den}),
-	             step =
-	                 STEP / CLIP_FACTOR * share * learner->clip * learner->clip /
-	                 (DP_LEARN_CLIP * (records ? (double)records : 1.0) * learner->mean_tokens);
+	const struct dp_variance variance = {query->num, query->den};
+	const double share = dp_learn_share(answer, width, records, variance),
+	             tokens = (records ? (double)records : 1.0) * learner->mean_tokens,
+	             mean = learner->clip * learner->clip / (DP_LEARN_CLIP * tokens),
+	             step = STEP / CLIP_FACTOR * share * mean;
 	for (size_t i = 0; i < width; i++) bias[i] = 0.0;
 	for (size_t k = 0; k < width; k++)
 		for (size_t i = 0; i < width; i++)
