@@ -5,7 +5,7 @@
 // shown.
 //
 // usage: likelihood MODEL DATA.jsonl KIND B T FEWER TEXTS LENGTH
-//                   [FIELD|@FILE|- [Q [plain|named [SET]]]]
+//                   [FIELD|@FILE|- [Q [plain|named [SET [K]]]]]
 //   B       references of a text, at most 31
 //   T       private tokens per batch
 //   FEWER   the same, for the two ways with a lower -n, which have free tokens
@@ -18,6 +18,7 @@
 //   plain   the prompts do not name the category, and the examples are those without one
 //   SET     savings (default): ways to spend; gains: --gain 1 to 3; rows: references of a random
 //           number, as lots and noisy counts give it; bias: a learnt bias (dp/learn.h)
+//   K       of --top-k; 0 = the whole vocabulary. Default 100
 // The first two records are public examples, or the first four of each category. After four records
 // come B + 1 for each text: the text itself and its references. With `rows` further references of a
 // text are those of the next. With `bias` the prompts show four public examples, and the bias is of
@@ -170,6 +171,7 @@ struct likelihood_bench {
 	size_t rows;  /* the same, that are read: more with ROWS */
 	double law[EPSILON_COUNT][ROW_LAWS][MOST_ROWS + 1]; /* probability of that many */
 	bool plain;                       /* prompts show nothing of the category */
+	uint32_t top_k;                   /* candidates, about */
 	double share;                     /* of secret lots that are used, 0 < share <= 1 */
 	double sum[EPSILON_COUNT][MODES]; /* log-likelihoods */
 	double candidates[EPSILON_COUNT]; /* tokens in V+, summed over steps */
@@ -264,6 +266,7 @@ static void make_bench_plans(struct likelihood_bench *b, const char *kind,
 			params.savings.center = PLAN[k].center;
 			params.gain = PLAN[k].gain;
 			params.context = CONTEXT;
+			params.top_k = b->top_k;
 			if (PLAN[k].left > 0) {
 				const double rho = dp_rho_of_epsilon(EPSILONS[e], params.delta);
 				params.accountant = CUTTLE_ZCDP;
@@ -718,9 +721,9 @@ static void free_bench_plans(struct likelihood_bench *b) {
 int main(int argc, char **argv) {
 	static struct likelihood_bench b;
 	struct cuttle_error error;
-	if (argc < 9 || argc > 13)
+	if (argc < 9 || argc > 14)
 		stop_bench("usage: likelihood MODEL DATA.jsonl KIND B T FEWER TEXTS LENGTH "
-		           "[FIELD|@FILE|- [Q [plain|named [SET]]]]");
+		           "[FIELD|@FILE|- [Q [plain|named [SET [K]]]]]");
 	const uint32_t tokens[] = {(uint32_t)atoi(argv[5]), (uint32_t)atoi(argv[6])};
 	const size_t texts = (size_t)atoi(argv[7]), length = (size_t)atoi(argv[8]);
 	const char *by = argc > 9 && strcmp(argv[9], "-") != 0 ? argv[9] : NULL,
@@ -734,6 +737,7 @@ int main(int argc, char **argv) {
 	if (clustered && !b.plain) stop_bench("with @FILE the prompts are plain");
 	while (b.first == 0 || !(MODE[b.first].set & b.set)) b.first++;
 	b.share = argc > 10 ? atof(argv[10]) : 1;
+	b.top_k = argc > 13 ? (uint32_t)atoi(argv[13]) : 100;
 	if (b.batch < 1 || b.batch > MOST_BATCH) stop_bench("B is 1 to 31");
 	b.rows = b.set == ROWS ? MOST_ROWS : b.batch;
 	fill_row_laws(&b);
