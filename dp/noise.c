@@ -117,3 +117,12 @@ enum dp_status dp_noise_gaussian(uint32_t num, uint32_t den, const struct dp_ran
 	}
 	return DP_NO_ENTROPY;
 }
+
+enum dp_status dp_noise_fill(uint32_t num, uint32_t den, const struct dp_random *random,
+                             int64_t *numbers, size_t count) {
+	enum dp_status status = DP_OK;
+	for (size_t i = 0; i < count && status == DP_OK; i++)
+		status = dp_noise_gaussian(num, den, random, &numbers[i]);
+	if (status != DP_OK) explicit_bzero(numbers, count * sizeof *numbers);
+	return status;
+}

@@ -12,6 +12,7 @@
 #define CUTTLE_DP_NOISE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "dp/entropy.h"
 #include "dp/status.h"
@@ -39,5 +40,9 @@ enum dp_status dp_noise_laplace(uint64_t t, const struct dp_random *random, int6
 /* Draws *noise by the Gaussian law of variance num / den, both at least 1. |*noise| < 2^26. */
 enum dp_status dp_noise_gaussian(uint32_t num, uint32_t den, const struct dp_random *random,
                                  int64_t *noise);
+
+/* numbers[count] = that many such draws. DP_NO_ENTROPY: they are 0 throughout. */
+enum dp_status dp_noise_fill(uint32_t num, uint32_t den, const struct dp_random *random,
+                             int64_t *numbers, size_t count);
 
 #endif

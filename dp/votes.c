@@ -15,23 +15,13 @@ static bool stands_before(const uint32_t *votes, uint32_t at) {
 	return found;
 }
 
-/* numbers[count] = noise, or 0 throughout. */
-static enum dp_status draw_all_noise(struct dp_variance variance, const struct dp_random *random,
-                                     int64_t *numbers, size_t count) {
-	enum dp_status status = DP_OK;
-	REQUIRE(variance.num >= 1 && variance.den >= 1);
-	for (size_t i = 0; i < count && status == DP_OK; i++)
-		status = dp_noise_gaussian(variance.num, variance.den, random, &numbers[i]);
-	if (status != DP_OK) explicit_bzero(numbers, count * sizeof *numbers);
-	return status;
-}
-
 enum dp_status dp_votes(const uint32_t *votes, size_t records, uint32_t each, uint32_t candidates,
                         struct dp_variance variance, const struct dp_random *random,
                         int64_t *noisy) {
 	REQUIRE(each >= 1 && each <= DP_MOST_VOTES);
 	REQUIRE(candidates >= 1 && candidates <= DP_MOST_CANDIDATES);
-	const enum dp_status status = draw_all_noise(variance, random, noisy, candidates);
+	const enum dp_status status =
+	    dp_noise_fill(variance.num, variance.den, random, noisy, candidates);
 	if (status != DP_OK) return status;
 	/* Votes for none are counted, too, where nobody looks. So a record takes the same steps
 	 * whether it votes or not. */
@@ -52,7 +42,7 @@ enum dp_status dp_votes_sum(const int32_t *values, size_t records, int32_t reach
                             struct dp_variance variance, const struct dp_random *random,
                             int64_t *noisy) {
 	REQUIRE(reach >= 1 && reach <= DP_MOST_REACH && records <= UINT32_MAX);
-	const enum dp_status status = draw_all_noise(variance, random, noisy, 1);
+	const enum dp_status status = dp_noise_fill(variance.num, variance.den, random, noisy, 1);
 	for (size_t i = 0; i < records && status == DP_OK; i++) {
 		const int32_t low = values[i] < -reach ? -reach : values[i];
 		*noisy += low > reach ? reach : low;

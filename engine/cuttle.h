@@ -31,9 +31,11 @@
 //   cuttle_public_run       writes more texts behind those of a job, from the public prompt alone
 //   cuttle_completer_run    completes prompts that show private text: PRIVATE, no guarantee
 //   cuttle_slots_step       completes plain prompts as they come: NOT PRIVATE
-//   cuttle_votes_count      noisy counts of what records vote for; cuttle_queries_solve comes
-//   before cuttle_embed            texts to vectors, to compare texts and sort them cuttle_bench
-//   how long a run will take struct cuttle_trace     what each step looked like inside: PRIVATE
+//   cuttle_votes_count      noisy counts of what records vote for, after cuttle_queries_solve
+//   cuttle_embed            texts to vectors, to compare texts and sort them
+//   cuttle_learner_read     what all records say about the model, with noise; cuttle_bias_use
+//   cuttle_bench            how long a run will take
+//   struct cuttle_trace     what each step looked like inside: PRIVATE
 #include "cuttle/status.h"
 #include "cuttle/model.h"
 #include "cuttle/text.h"
@@ -54,6 +56,7 @@
 #include "cuttle/complete.h"
 #include "cuttle/slots.h"
 #include "cuttle/embed.h"
+#include "cuttle/learn.h"
 #include "cuttle/components.h"
 #include "cuttle/audit.h"
 #include "cuttle/bench.h"

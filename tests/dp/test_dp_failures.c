@@ -21,6 +21,7 @@
 #include "dp/fixed.h"
 #include "dp/histogram_account.h"
 #include "dp/invisibleink.h"
+#include "dp/learn.h"
 #include "dp/seats.h"
 #include "dp/topk.h"
 #include "dp/weights.h"
@@ -173,6 +174,26 @@ static void no_memory_for_the_mechanism(void **state) {
 	dp_invisibleink_free(&m);
 	assert_null(m);
 	dp_invisibleink_free(&m);
+}
+
+/* Without memory no answer begins. What records said is wiped with one that ended. */
+static void no_memory_for_an_answer(void **state) {
+	(void)state;
+	enum { WIDTH = 7 };
+	static const double u[WIDTH] = {0.5, 0.25, -0.5, 0, 0.125, 0, 0.25};
+	static const int32_t q[WIDTH] = {32, 16, -32, 0, 8, 0, 16};
+	const struct dp_random random = dp_random_system();
+	struct dp_learn *learn;
+	int64_t x[WIDTH];
+	EACH_ALLOCATION(dp_learn_begin(WIDTH, 1, (struct dp_variance){9, 1}, &random, &learn),
+	                assert_null(learn));
+	secret.bytes = q;
+	secret.size = sizeof q;
+	secret.found = 0;
+	dp_learn_add(learn, u);
+	dp_learn_end(&learn, x);
+	assert_int_equal(secret.found, 0);
+	secret.size = 0;
 }
 
 /* Without memory for a shift a mechanism keeps its weights. */
@@ -430,6 +451,7 @@ int main(void) {
 	    cmocka_unit_test(beyond_the_range),
 	    cmocka_unit_test(no_memory_for_the_accountants),
 	    cmocka_unit_test(no_memory_for_the_mechanism),
+	    cmocka_unit_test(no_memory_for_an_answer),
 	    cmocka_unit_test(no_memory_for_a_shift),
 	    cmocka_unit_test(nothing_private_is_freed),
 	    cmocka_unit_test(a_libm_that_errs),

@@ -15,6 +15,8 @@
 #define SEEDED_COUNTS UINT64_MAX /* of clusters (histogram.c) */
 /* UINT64_MAX - 1 was that of the counts of a token prior, which is gone. */
 #define SEEDED_ANSWERS (UINT64_MAX - 2) /* votes and sums (votes.c) */
+#define SEEDED_LEARNT (UINT64_MAX - 3)  /* the sum over records (learn.c) */
+#define SEEDED_PUBLIC (UINT64_MAX - 4)  /* its public texts, with a seed of their own */
 
 struct seeded {
 	uint64_t seed;    /* any number */
