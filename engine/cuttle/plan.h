@@ -25,8 +25,7 @@ enum cuttle_form {
 	/* The model's own chat format asks for one new KIND. */
 	CUTTLE_INSTRUCT,
 
-	/* prompt_public and prompt_private as given. The private one holds "{reference}" once. With
-	 * shots a blank line stands between two references. */
+	/* prompt_public and prompt_private as given. The private one holds "{reference}" once. */
 	CUTTLE_CUSTOM
 };
 
@@ -106,11 +105,8 @@ struct cuttle_plan_params {
 	enum cuttle_method method;                 /* default CUTTLE_INVISIBLEINK */
 	struct cuttle_method_params method_params; /* default: none given */
 	struct cuttle_stops stops; /* where texts end (stop.h); default: none given */
-
-	/* R: references that stand one behind the other in each private prompt, 1 to 64; default 1.
-	 * A text then has B rows and B * R references, and the guarantee is that of B rows. A row
-	 * is null where one of its references is: so a record that becomes null takes away one row,
-	 * as without shots (dp/PRIVACY.md, step 54). Not with a histogram. */
+	/* R: references of each row, 1 to 64; default 1. A null one takes its row with it
+	 * (dp/PRIVACY.md, step 54). Not with a histogram. */
 	uint32_t shots;
 };
 
