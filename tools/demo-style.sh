@@ -39,7 +39,7 @@ with open(sys.argv[1] + "/blank.jsonl", "w") as out:
 PYTHON
 [ -e "$folder/drawn.jsonl" ] || echo "8,000 invented messages to a shop. Some of them are read now, which takes about a minute." >&2
 step generate -m "$model" -i "$folder/private.jsonl" -o "$folder/drawn.jsonl" --public-examples $examples --kind "$kind" \
-	-e 3 --delta 1e-6 -N 2 -B 80 --shots 8 -n 32 -k 0 --temperature 0.7
+	-e 3 --delta 1e-6 -N 2 -B 80 --shots 8 -n 32 -k 0 --temperature 0.7 -c 1024
 step expand -m "$model" -i "$folder/drawn.jsonl" -o "$folder/more.jsonl" -N 14 --kind "$kind" --seed 1
 # Messages without a text are null: what is written from them is of the public prompt alone.
 step generate -m "$model" -i "$folder/blank.jsonl" -o "$folder/public.jsonl" --public-examples $examples --kind "$kind" \

@@ -281,7 +281,8 @@ static void print_recipe(const struct inspect_report *report) {
 	       "writes more behind them. In place of -B and -N: ");
 	recipe_print(stdout, &recipe);
 	printf(". What the records can do to a token, gain x clip / temperature, is then %.3g. "
-	       "From %g on texts took up the style of all.\n",
+	       "From %g on texts took up the style of all. Many rows want a small -c, for each "
+	       "keeps so many tokens in memory.\n",
 	       recipe.reach, RECIPE_STRONG);
 }
 

@@ -243,7 +243,8 @@ static void print_recipes(const struct plan_request *request, const double *epsi
 		    "\nFew texts with many of the %llu records each say what all of them say, and "
 		    "cuttle expand writes more behind them. What the records can do to a token "
 		    "is x = gain x clip / temperature. From %g on texts took up the style of "
-		    "all. As options of generate:\n",
+		    "all. Many rows want a small -c, for each keeps so many tokens in memory. As "
+		    "options of generate:\n",
 		    (unsigned long long)request->records, RECIPE_STRONG);
 	for (size_t i = 0; i < count; i++) {
 		struct recipe recipe;
