@@ -439,7 +439,7 @@ static void plans(void **state) {
 	assert_int_equal(plan_amin(10, 2, 6, &made, &error), CUTTLE_OK);
 	assert_true(made.clip_fixed < g.clip_fixed && made.fraction_bits == g.fraction_bits);
 	assert_int_equal(plan_amin(10, 0.3, 6, &made, &error), CUTTLE_BUDGET);
-	assert_non_null(strstr(error.message, "the nearest that do: --units "));
+	assert_non_null(strstr(error.message, "The nearest that do: --units "));
 	assert_int_equal(plan_amin(10, 3, LENGTH + 1, &made, &error), CUTTLE_USAGE);
 	assert_int_equal(plan_amin(10, 1e9, 1, &made, &error), CUTTLE_USAGE);
 	assert_int_equal(plan_amin(NAN, 3, 1, &made, &error), CUTTLE_USAGE);
