@@ -477,6 +477,21 @@ static void a_refused_run_takes_nothing_away(void **state) {
 	assert_int_equal(count_runs(), 1);
 }
 
+/* Nor does a command take the place of a run that was charged and drew nothing yet. */
+static void a_paid_beginning_is_nobody_elses(void **state) {
+	(void)state;
+	begin_anew();
+	begin_to_draw(KILL);
+	keep_files("paid");
+	hash_of("another command", 15, command);
+	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_USAGE);
+	assert_non_null(strstr(error.message, "belongs to another command"));
+	assert_true(stands_as("paid"));
+	hash_of("command", 7, command);
+	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
+	assert_int_equal(count_runs(), 1);
+}
+
 /* A receipt that has no place is told before the charge, and the old run has lost nothing. */
 static void a_receipt_without_a_place_costs_nothing(void **state) {
 	(void)state;
@@ -622,6 +637,7 @@ int main(void) {
 	    cmocka_unit_test(another_cost_is_charged),
 	    cmocka_unit_test(counts_alone_are_drawn),
 	    cmocka_unit_test(a_refused_run_takes_nothing_away),
+	    cmocka_unit_test(a_paid_beginning_is_nobody_elses),
 	    cmocka_unit_test(a_receipt_without_a_place_costs_nothing),
 	    cmocka_unit_test(a_run_that_replaces_pays_first),
 	    cmocka_unit_test(a_charged_run_is_not_finished_uncounted),
