@@ -63,7 +63,7 @@ enum cuttle_status law_new(const struct model *m, const uint8_t *counts, struct 
 	    {(void **)&law->e, law->groups * law->tokens, GEMM_GROUP * sizeof *law->e},
 	    {(void **)&law->lift, law->tokens, sizeof *law->lift},
 	    {(void **)&law->p, law->tokens, LAW_ROWS * sizeof *law->p},
-	    {(void **)&law->products, law->groups, LAW_ROWS * GEMM_GROUP * sizeof *law->products},
+	    {(void **)&law->products, law->groups, sizeof *law->products * LAW_ROWS * GEMM_GROUP},
 	    {(void **)&law->vectors, threads_count(m->threads), m->width * sizeof *law->vectors}};
 	enum { ARRAYS = sizeof arrays / sizeof *arrays };
 	bool fits = true;

@@ -105,7 +105,8 @@ line_of() { "$CUTTLE" inspect "$@" | sed -n '/^cuttle generate/p'; }
 runs() { # LINE TEXTS
 	local words made
 	eval "words=($1)"
-	made=$(sed 's/.* -o \([^ ]*\).*/\1/' <<<"$1")
+	made=${1##* -o }
+	made=${made%% *}
 	exits 0 "${words[@]:1}" -m tiny.gguf -n 2 -q
 	[ "$(wc -l <"$made")" = "$2" ] || fail "$1 writes $(wc -l <"$made") texts instead of $2"
 }
