@@ -141,7 +141,7 @@ refused 2 generate -m tiny.gguf -i order.jsonl -o never.jsonl -e 5 -B 2 -N 2 -n 
 says err '--category-field FIELD --categories A,B,C'
 # generate cannot say which categories no record has. It says how to see that.
 exits 0 generate -m tiny.gguf -i order.jsonl -o warned.jsonl -e 5 -B 2 -N 2 -n 2 --category-field ward --categories B,a
-says err '^A record of no declared category is read as nothing, and capitals count: '
+says err '^A record of no declared category is read as nothing, and capitals count\. '
 # A column that differs in capitals is missed: the header row is public.
 printf 'text,Ward\nx,a\ny,a\n' >capitals.csv
 exits 4 inspect -i capitals.csv --category-field ward
