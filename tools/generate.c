@@ -95,7 +95,8 @@ const struct option_entry generate_options[] = {
 	 .help = "references in each row's prompt, one behind the other (default 1). Several say "
 	         "more than one: a text takes up a style that all have. N x B x R records are "
 	         "needed. Epsilon is the same, as each record is in one row. A record that cannot "
-	         "be read takes its row with it"},
+	         "be read takes its row with it. So does one over the limit of --unit-key: sort "
+	         "the input by owner, or keep one record of each"},
 	{.name = "lots", VALUE(lots), .argument = "auto|on|off",
 	 .help = "on: secret lots decide which records a text is written from. So records "
 	         "to spare buy a larger clip at the same -e. auto (default): where they "

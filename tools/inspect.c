@@ -288,7 +288,9 @@ static void print_recipe(const struct inspect_report *report) {
 
 static void print_report(const struct inspect_report *report) {
 	const struct survey *survey = report->survey;
+	const struct cuttle_plan_params *plan = &report->values->request.plan;
 	const size_t count = records_count(report->records);
+	const uint32_t shots = suggestion_shots(report->values);
 	printf("%s\n%-13s%zu\n%-13s%zu, %zu of them the same as an earlier one\n%-13s%zu\n",
 	       PRIVATE, "records", count, "readable", survey->states[RECORD_READABLE],
 	       survey->repeated, "null", count - survey->states[RECORD_READABLE]);
@@ -316,10 +318,25 @@ static void print_report(const struct inspect_report *report) {
 		printf("\nThe generate line that fits; choose -e, -n and --kind yourself:\n\n%s\n",
 		       report->line);
 	else if (!count) printf("\nThere is no record to write from.\n");
+	else if (!report->values->category_fields.count)
+		printf("\nThere are fewer than R = %" PRIu32
+		       " records, which make no row: give a smaller --shots.\n",
+		       shots);
+	else if (shots > 1)
+		printf("\nThere are fewer than B x R = %" PRIu32 " x %" PRIu32
+		       " records of a category: give a smaller -B or --shots, or other "
+		       "categories.\n",
+		       plan->batch, shots);
 	else
 		printf("\nThere are fewer than B = %" PRIu32
 		       " records of a category: give a smaller -B, or other categories.\n",
-		       report->values->request.plan.batch);
+		       plan->batch);
+	if (report->line && shots < plan->shots)
+		printf("--shots is left out: %s.\n",
+		       report->values->request.common.unit_key
+		           ? "an owner has only so many rows, and a record over that takes its "
+		             "whole row away"
+		           : "its rows are of one category, and these stay private");
 	if (report->line && strstr(report->line, " --category-public ") &&
 	    report->values->request.common.unit_key)
 		printf("Choose: protect each %s as a whole, or keep the category of each record "

@@ -5,6 +5,8 @@
 
 #include "io/disk/fail.h"
 #include "io/disk/file.h"
+#include "io/disk/jsonout.h"
+#include "io/records/units.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,13 +127,60 @@ static void remake_parent(struct receipt *parent, const char *unit_key, const ch
 	receipt_sentence(parent, unit_key, sentence);
 }
 
-/* Whether the parent's sentence begins with `sentence`, and at most speaks of lots after it: an
- * expansion has no members of these. */
-static bool begins_as_made(const char *claimed, const char *sentence) {
-	static const char lots[] = " This counts on lots nobody saw: ";
+/* The last place of `word` in the text, or NULL. */
+static const char *find_last(const char *text, const char *word) {
+	const char *last = NULL;
+	for (const char *at = text; (at = strstr(at, word)); at++) last = at;
+	return last;
+}
+
+/* A number as a sentence has it, rounded: what the text says and not what it was. */
+static double told_epsilon(double epsilon) {
+	char text[UNITS_NUMBER];
+	(void)snprintf(text, sizeof text, "%.10g", jsonout_round_up(epsilon, 1e4));
+	return strtod(text, NULL);
+}
+
+static double told_delta(double delta) {
+	char text[UNITS_NUMBER];
+	units_print(delta, true, text);
+	return strtod(text, NULL);
+}
+
+/* Whether `claimed` is the sentence of lots and nothing else. An expansion has no members of these.
+ * So the numbers are taken from it, and the sentence of them is made anew. Who knows the batch has
+ * no less epsilon and delta than the parent promises. */
+static bool tells_lots(const char *claimed, const struct receipt *parent, const char *unit_key) {
+	static const char digits[] = "0123456789", epsilon_is[] = ", epsilon is ",
+	                  at_delta[] = " at delta ";
+	const char *epsilon = find_last(claimed, epsilon_is), *delta = find_last(claimed, at_delta),
+	           *used = claimed + strcspn(claimed, digits);
+	const char *batches = used + strspn(used, digits);
+	batches += strcspn(batches, digits);
+	if (!epsilon || !delta) return false;
+	struct receipt_lots lots = {.unit_key = unit_key,
+	                            .used = strtoull(used, NULL, 10),
+	                            .batches = strtoull(batches, NULL, 10),
+	                            .epsilon = strtod(epsilon + strlen(epsilon_is), NULL),
+	                            .delta = strtod(delta + strlen(at_delta), NULL)};
+	char sentence[RECEIPT_SENTENCE];
+	bool same = false;
+	for (int way = 0; way < 2 && !same; way++) {
+		lots.histogram = way;
+		receipt_tell_lots(&lots, sentence, sizeof sentence);
+		same = !strcmp(sentence, claimed) && (way || lots.used == parent->texts);
+	}
+	return same && lots.used <= lots.batches &&
+	       lots.epsilon >= told_epsilon(parent->guarantee.epsilon) &&
+	       lots.delta >= told_delta(parent->guarantee.delta);
+}
+
+/* Whether the parent's sentence is `sentence`, or it and the one of lots. */
+static bool begins_as_made(const char *claimed, const char *sentence, const struct receipt *parent,
+                           const char *unit_key) {
 	const size_t length = strlen(sentence);
 	return !strncmp(claimed, sentence, length) &&
-	       (!claimed[length] || !strncmp(claimed + length, lots, sizeof lots - 1));
+	       (!claimed[length] || tells_lots(claimed + length, parent, unit_key));
 }
 
 /* Whether the parent's sentence says what the repeated members say, in any wording. Only texts of
@@ -151,7 +200,7 @@ static bool fits_parent(const json_t *root, const struct expand_receipt *receipt
 		parent.wording = (enum receipt_wording)(way / 2);
 		parent.guarantee.savings.token_bank = way % 2;
 		remake_parent(&parent, unit_key, claimed, sentence);
-		if (begins_as_made(claimed, sentence)) return true;
+		if (begins_as_made(claimed, sentence, &parent, unit_key)) return true;
 	}
 	return false;
 }

@@ -33,39 +33,38 @@ enum cuttle_status receipt_weigh(struct receipt *receipt, uint64_t weight, doubl
 	return CUTTLE_OK;
 }
 
+void receipt_tell_lots(const struct receipt_lots *lots, char *sentence, size_t room) {
+	char what[64 + sizeof "18446744073709551615" * 2], whose[RECEIPT_SENTENCE],
+	    delta[UNITS_NUMBER];
+	const bool owners = lots->histogram && lots->unit_key;
+	units_print(lots->delta, true, delta);
+	if (lots->histogram)
+		(void)snprintf(what, sizeof what, "of the batches%s at most %llu in %llu",
+		               owners ? "" : " of each category", (unsigned long long)lots->used,
+		               (unsigned long long)lots->batches);
+	else
+		(void)snprintf(what, sizeof what, "%llu of %llu batches",
+		               (unsigned long long)lots->used, (unsigned long long)lots->batches);
+	(void)snprintf(whose, sizeof whose, "%s%s",
+	               owners ? "the batch of a value of " : "a record's batch",
+	               owners ? lots->unit_key : "");
+	(void)snprintf(sentence, room,
+	               "%s%s were used. Against who knows %s, epsilon is %.10g at delta %s.",
+	               RECEIPT_LOTS, what, whose, lots->epsilon, delta);
+}
+
 /* What the guarantee counts on with lots, behind the sentence in `sentence`. */
 static void add_lots_sentence(const struct receipt *receipt, char sentence[RECEIPT_SENTENCE]) {
 	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
-	uint64_t batches = 0;
-	char delta[UNITS_NUMBER];
-	for (size_t i = 0; i < receipt->lot_count; i++) batches += receipt->lots[i].batches;
-	units_print(guarantee->delta_if_known, true, delta);
+	struct receipt_lots lots = {.histogram = receipt->histogram != NULL,
+	                            .unit_key = receipt->unit.key,
+	                            .used =
+	                                receipt->histogram ? receipt->lots->used : receipt->texts,
+	                            .epsilon = jsonout_round_up(guarantee->epsilon_if_known, 1e4),
+	                            .delta = guarantee->delta_if_known};
+	for (size_t i = 0; i < receipt->lot_count; i++) lots.batches += receipt->lots[i].batches;
 	const size_t used = strlen(sentence);
-	if (receipt->histogram && receipt->unit.key) {
-		(void)snprintf(sentence + used, RECEIPT_SENTENCE - used,
-		               " This counts on lots nobody saw: of the batches at most %llu in "
-		               "%llu were used. Against who knows the batch of a value of %s, "
-		               "epsilon is %.10g at delta %s.",
-		               (unsigned long long)receipt->lots->used, (unsigned long long)batches,
-		               receipt->unit.key,
-		               jsonout_round_up(guarantee->epsilon_if_known, 1e4), delta);
-		return;
-	}
-	if (receipt->histogram) {
-		(void)snprintf(
-		    sentence + used, RECEIPT_SENTENCE - used,
-		    " This counts on lots nobody saw: of the batches of each category at "
-		    "most %llu in %llu were used. Against who knows a record's batch, "
-		    "epsilon is %.10g at delta %s.",
-		    (unsigned long long)receipt->lots->used, (unsigned long long)batches,
-		    jsonout_round_up(guarantee->epsilon_if_known, 1e4), delta);
-		return;
-	}
-	(void)snprintf(sentence + used, RECEIPT_SENTENCE - used,
-	               " This counts on lots nobody saw: %zu of %llu batches were used. Against "
-	               "who knows a record's batch, epsilon is %.10g at delta %s.",
-	               receipt->texts, (unsigned long long)batches,
-	               jsonout_round_up(guarantee->epsilon_if_known, 1e4), delta);
+	receipt_tell_lots(&lots, sentence + used, RECEIPT_SENTENCE - used);
 }
 
 void receipt_print_factor(double epsilon, char text[RECEIPT_FACTOR]) {

@@ -196,6 +196,18 @@ void receipt_promise(const struct receipt_promise *promise, char *sentence, size
 /* The same of texts, and what an event is, and what even odds become. */
 void receipt_promise_texts(const struct receipt_promise *promise, char *sentence, size_t room);
 
+/* What a guarantee counts on with lots, for receipt_tell_lots. */
+struct receipt_lots {
+	bool histogram;         /* the categories are private */
+	const char *unit_key;   /* told beside a histogram alone; NULL = records */
+	uint64_t used, batches; /* beside a histogram the most of one category */
+	double epsilon, delta;  /* against who knows the batch; epsilon is rounded up already */
+};
+#define RECEIPT_LOTS " This counts on lots nobody saw: "
+/* The sentence of it, which begins with RECEIPT_LOTS. No wording has another one. delta is rounded
+ * up. */
+void receipt_tell_lots(const struct receipt_lots *lots, char *sentence, size_t room);
+
 /* The guarantee in plain sentences, for one value of unit_key (NULL: for one record). epsilon,
  * e^epsilon and delta are rounded up. With lots another sentence says what it counts on. It reads
  * guarantee, texts, lots and wording of the receipt. */

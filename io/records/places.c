@@ -39,13 +39,9 @@ static enum cuttle_status refuse_too_few(const struct places_request *request, s
 	               request->shots > 1 ? ", --shots" : "");
 }
 
-static enum cuttle_status place_by_index(const struct places_request *request,
-                                         struct places *places, struct cuttle_error *error) {
-	const size_t count = records_count(request->records);
-	if (count < places->count) return refuse_too_few(request, count, NULL, error);
+static void place_by_index(struct places *places) {
 	for (size_t i = 0; i < places->count; i++) places->records[i] = i;
 	places->lines = places->count;
-	return CUTTLE_OK;
 }
 
 /* The category of a record; their number where it has none of them. */
@@ -95,8 +91,9 @@ static enum cuttle_status refuse_short(const struct places_request *request, con
 		                      &categories->all[last], error);
 	return io_fail(error, CUTTLE_INPUT,
 	               "%.60s: %zu categories have too few records (%s); lower "
-	               "--num-per-category, -N or -B",
-	               file_shown(request->path), shorts, list);
+	               "--num-per-category, -N%s or -B",
+	               file_shown(request->path), shorts, list,
+	               request->shots > 1 ? ", --shots" : "");
 }
 
 static enum cuttle_status place_by_category(const struct places_request *request,
@@ -228,10 +225,15 @@ enum cuttle_status places_make(const struct places_request *request, struct plac
 	*places = (struct places){.weight = 1, .row = request->shots};
 	if (__builtin_mul_overflow(request->texts, count_each(request), &places->count))
 		return io_fail(error, CUTTLE_USAGE, "N x B is too large");
+	// Counted first: there may be no memory for more places than there are records.
+	const size_t count = records_count(request->records);
+	if (!request->categories && count < places->count)
+		return refuse_too_few(request, count, NULL, error);
 	places->records = calloc(places->count, sizeof *places->records);
 	if (!places->records) return io_fail(error, CUTTLE_NOMEM, "out of memory");
-	enum cuttle_status status =
-	    (request->categories ? place_by_category : place_by_index)(request, places, error);
+	enum cuttle_status status = CUTTLE_OK;
+	if (request->categories) status = place_by_category(request, places, error);
+	else place_by_index(places);
 	if (!status && request->unit_key) status = apply_units(request, places, error);
 	return status;
 }

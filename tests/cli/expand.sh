@@ -93,6 +93,28 @@ refused 7 receipt verify edited.json --parent o.receipt.json
 refused 7 receipt verify o.receipt.json --parent o.receipt.json
 says err 'expanded no other output'
 
+# Of lots the parent's sentence has its own form, in each kind of run, and no other words behind it.
+by_lot() { # NAME SENTENCE OPTION...
+	local name=$1 words=$2
+	exits 0 generate -i lot.jsonl -B 2 -N 20 -n 12 -q -e 3 --trim none -o "$name.jsonl" "${@:3}"
+	exits 0 expand -i "$name.jsonl" -o "more.$name.jsonl" -N 2 -n 6 -q
+	exits 0 receipt verify "more.$name.receipt.json" --parent "$name.receipt.json"
+	says "more.$name.receipt.json" "lots nobody saw: $words"
+	local edits
+	for edits in 's/( at delta [0-9.e-]+[0-9])\./\1. Nobody ever sees more./' 's/(nobody saw: )/\1Trust me. /' 's/( were used\.)/ or so\1/' \
+		's/, epsilon is [0-9.]+ at delta/, epsilon is 0.1 at delta/' 's/( at delta )[0-9.e-]+[0-9]\./\11e-09./' \
+		's/(nobody saw: [a-z ]*)[0-9]+/\1999/' 's/Against who/Even against who/' 's/( at delta [0-9.e-]+)\./\1/'; do
+		sed -E "$edits" "more.$name.receipt.json" >edited.json
+		cmp -s edited.json "more.$name.receipt.json" && fail "$edits changes nothing in $name"
+		refused 7 receipt verify edited.json
+		says err "its parent's sentence does not follow"
+	done
+}
+for i in $(seq 200); do echo "{\"text\":\"note $i\",\"kind\":\"$([ $((i % 2)) = 0 ] && echo sea || echo land)\",\"who\":$i}"; done >lot.jsonl
+by_lot whole '20 of 100 batches were used. Against who knows a' --lots on
+by_lot kinds 'of the batches of each category at most [0-9]+ in [0-9]+' --category-field kind --categories sea,land
+by_lot persons 'of the batches at most [0-9]+ in 100 were used. Against who knows the batch of a value of who,' --lots on --unit-key who --one-per-unit
+
 # A receipt that does not hold, or of another output, draws nothing.
 none() {
 	refused "$@" -o n.jsonl

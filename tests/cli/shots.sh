@@ -22,6 +22,9 @@ same one.receipt.json plain.receipt.json "--shots 1 has a receipt of its own"
 for shots in 0 65 x; do refused 2 "${base[@]}" -N 2 -o x.jsonl --shots $shots; done
 refused 4 "${base[@]}" -N 5 -o x.jsonl --shots 3
 says err 'refs.jsonl has 36 records, but N x B x R = 5 x 3 x 3 = 45 are needed; lower -N, --shots or -B$'
+# More places than there is memory for are too many for the records, and say no more than that.
+refused 4 "${base[@]}" -N 1000000 -B 1024 -o x.jsonl --shots 64
+says err 'refs.jsonl has 36 records, but N x B x R'
 kinds=(--category-field kind --categories "sea,land")
 refused 2 "${paid[@]}" -N 2 -o x.jsonl --shots 2 "${kinds[@]}"
 says err '--shots needs rows of one category or cluster'
@@ -110,10 +113,11 @@ says threes.receipt.json '"unit_weight": 4'
 # What was drawn is an example for more, and an audit plays with whole rows.
 exits 0 expand -i lots.jsonl -o more.jsonl -N 3 -n 6 -q --kind text
 exits 0 receipt verify more.receipt.json --parent lots.receipt.json
-audit=(audit canary -e 3 -n 6 -B 2 --shots 2 -N 8 --insecure-seed 5 -q)
+audit=(audit canary -e 3 -n 6 -B 2 --shots 2 -N 8 --insecure-seed 5)
 refused 2 "${audit[@]}"
 says err '--shots: give the other references'
-exits 0 "${audit[@]}" -i refs.jsonl --public
+! grep -q 'texts to go' err || fail "an audit begins before it is refused"
+exits 0 "${audit[@]}" -q -i refs.jsonl --public
 
 # What makes texts say what all records say: the most texts, and then the fewest rows, with which x is 12.
 exits 0 budget plan -e 1,3 -B 7 -n 40 --temperature 0.7 -N 4 --records 4000
@@ -124,6 +128,28 @@ says out '^    -e 1 -N 1 -B 75 --shots 8 -k 0    x = 2[.0-9]*$'
 exits 0 budget plan -e 1 -B 7 -n 40 --temperature 0.7 -N 4 --records 7
 ! grep -q -e '--shots' out || fail "seven records make no row"
 
-# The line that inspect suggests works, and reads what there is.
-exits 0 inspect -i refs.jsonl -B 2 --shots 3
-says out "cuttle generate .*--shots 3 .*-B 2 -N 6"
+# The line that inspect suggests works when it is pasted. It has shots where rows are whole, and else says why not.
+pasted() { # SHOTS OPTION...
+	local line words
+	exits 0 inspect -i refs.jsonl "${@:2}"
+	line=$(grep '^cuttle generate' out)
+	[ "$(grep -c -e ' --shots ' <<<"$line")" = "$1" ] || fail "inspect ${*:2} suggests $line"
+	eval "words=($line)"
+	cp out told
+	rm -f out.*
+	exits 0 "${words[@]:1}" -n 2 -q
+}
+pasted 1 -B 2 --shots 3
+says told "cuttle generate .*--shots 3 .*-B 2 -N 6"
+! grep -q 'left out' told || fail "shots that are there are left out"
+printf 'kind,share\nsea,1\nland,2\n' >kinds.csv
+pasted 1 -B 2 --shots 2 --category-field kind --categories kinds.csv
+pasted 0 -B 2 --shots 2 --category-field kind --categories sea,land
+says told '^--shots is left out: its rows are of one category'
+pasted 0 -B 2 --shots 2 --unit-key who
+says told ' -B 2 -N 18 --one-per-unit$'
+says told '^--shots is left out: an owner has only so many rows'
+exits 0 inspect -i refs.jsonl --shots 64
+says out '^There are fewer than R = 64 records, which make no row: give a smaller --shots'
+exits 0 inspect -i refs.jsonl -B 9 --shots 4 --category-field kind --categories kinds.csv
+says out '^There are fewer than B x R = 9 x 4 records of a category: give a smaller -B or --shots'

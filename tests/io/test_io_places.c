@@ -282,6 +282,14 @@ static void wrong_inputs(void **state) {
 	    "in.jsonl: 3 categories have too few records (kind: x 0 of 4; kind: s 2 of "
 	    "4; kind: l 1 of 4); lower --num-per-category, -N or -B");
 	places_free(&places);
+	request.shots = 2;
+	assert_int_equal(place(&world, request, &places, &error), CUTTLE_INPUT);
+	assert_string_equal(
+	    error.message,
+	    "in.jsonl: 3 categories have too few records (kind: x 0 of 8; kind: s 2 of "
+	    "8; kind: l 1 of 8); lower --num-per-category, -N, --shots or -B");
+	request.shots = 1;
+	places_free(&places);
 	categories_free(&declared);
 	assert_int_equal(categories_read(KIND, 1, "S,L", &declared, NULL), CUTTLE_OK);
 	categories_spread(&declared, 6);

@@ -182,13 +182,19 @@ static bool needs_public(const struct generate_values *values) {
 	return uneven;
 }
 
+uint32_t suggestion_shots(const struct generate_values *given) {
+	const bool hidden =
+	    (given->category_fields.count || given->request.clusters) && !needs_public(given);
+	return hidden || given->request.common.unit_key ? 1 : given->request.plan.shots;
+}
+
 char *suggestion_line(const struct verb *verb, const struct generate_values *given,
                       const struct records *records, const struct survey *survey,
                       const char *text_field) {
 	const struct generate_values defaults = values_defaults();
 	struct generate_values values = *given;
 	// What a text reads is a batch: B rows of R records each.
-	const size_t shots = values.request.plan.shots, count = records_count(records) / shots,
+	const size_t shots = suggestion_shots(given), count = records_count(records) / shots,
 	             batch = values.request.plan.batch < count ? values.request.plan.batch : count;
 	char *line = NULL;
 	size_t size;
@@ -197,6 +203,7 @@ char *suggestion_line(const struct verb *verb, const struct generate_values *giv
 	if (text_field) values.request.text_field = text_field;
 	fputs("cuttle generate", file);
 	values.request.plan.batch = defaults.request.plan.batch;
+	values.request.plan.shots = (uint32_t)shots;
 	for (size_t i = 0; i < verb->option_count; i++)
 		if (strcmp(verb->options[i].name, "json") != 0)
 			print_wanted(file, &verb->options[i], &values, &defaults);

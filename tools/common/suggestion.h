@@ -19,6 +19,11 @@ char *suggestion_line(const struct verb *verb, const struct generate_values *giv
                       const struct records *records, const struct survey *survey,
                       const char *text_field);
 
+/* The shots of that line: 1, whatever was given, where generate refuses more because categories
+ * stay private. Also 1 where owners are units: places over an owner's limit would take most rows
+ * away. */
+uint32_t suggestion_shots(const struct generate_values *given);
+
 /* Prints the bytes, with '?' for each control character. So nothing in a document can command a
  * terminal. */
 void suggestion_clean(FILE *file, const char *text, size_t size);

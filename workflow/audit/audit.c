@@ -527,6 +527,18 @@ static enum audit_verdict find_verdict(const struct audit_state *s) {
 	                                                                          : AUDIT_HOLDS;
 }
 
+/* Refuses a canary without the others of its row. */
+static enum cuttle_status check_canary_row(const struct audit_state *s) {
+	struct cuttle_guarantee guarantee;
+	if (s->others || !s->setup.plan) return CUTTLE_OK;
+	cuttle_plan_describe(s->setup.plan, &guarantee);
+	return guarantee.shots > 1
+	           ? io_fail(s->error, CUTTLE_USAGE,
+	                     "--shots: give the other references of the canary's row with -i FILE; "
+	                     "a null one would take the row away")
+	           : CUTTLE_OK;
+}
+
 static enum cuttle_status audit_by_games(struct audit_state *s) {
 	const struct audit_request *r = s->request;
 	const uint64_t *seed = r->run.plan.insecure ? &r->run.plan.insecure_seed : NULL;
@@ -535,6 +547,7 @@ static enum cuttle_status audit_by_games(struct audit_state *s) {
 	enum cuttle_status status = make_audit_plan(s);
 	if (!status && s->audit->has_control) status = make_control_plan(s);
 	if (!status) status = read_audit_files(s);
+	if (!status) status = check_canary_row(s);
 	if (!status && RULES[r->action].games) status = make_canaries(s);
 	if (status) return status;
 	s->events->begin(s->events->user, count_games(s) * (s->audit->has_control ? 2 : 1));

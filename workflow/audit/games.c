@@ -252,10 +252,6 @@ static enum cuttle_status make_game_arrays(struct game_state *s) {
 		struct cuttle_guarantee guarantee;
 		cuttle_plan_describe(r->plan, &guarantee);
 		context = guarantee.context;
-		if (guarantee.shots > 1 && !r->others)
-			return io_fail(s->error, CUTTLE_USAGE,
-			               "--shots: give the other references of the canary's row "
-			               "with -i FILE; a null one would take the row away");
 		s->places = (size_t)cuttle_guarantee_asked(&guarantee);
 		s->rows = guarantee.places;
 	}
