@@ -90,7 +90,7 @@ const struct option_entry generate_options[] = {
 	 .least = 1,
 	 .most = 4096,
 	 .help = "references per text (default 7). With --shots rows per text"},
-	{.name = "shots", .first = true, VALUE(request.plan.shots), .argument = "R",
+	{.name = "shots", VALUE(request.plan.shots), .argument = "R",
 	 .least = 1, .most = CUTTLE_MOST_SHOTS,
 	 .help = "references in each row's prompt, one behind the other (default 1). Several say "
 	         "more than one: a text takes up a style that all have. N x B x R records are "

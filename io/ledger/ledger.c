@@ -684,9 +684,12 @@ static enum cuttle_status draw_on(struct ledger *ledger, const char *dataset, co
                                   const struct journal_mark *before,
                                   const struct journal_mark *mark, const struct ledger_run *found,
                                   struct cuttle_error *error) {
-	const bool nothing = !mark || !mark->bytes || is_same_mark(mark, &found->mark);
-	if (nothing && (mark || !before)) return CUTTLE_OK;
-	if (nothing || mark->bytes <= found->mark.bytes || !is_same_mark(before, &found->mark))
+	if (mark ? !mark->bytes : !before) return CUTTLE_OK;
+	// Where the caller did not go on from the last mark, another process told it. Theirs may
+	// even be the caller's own: both have copies of one journal, and drew the same token.
+	const bool alone = mark && is_same_mark(before, &found->mark);
+	if (alone && is_same_mark(mark, &found->mark)) return CUTTLE_OK;
+	if (!alone || mark->bytes <= found->mark.bytes)
 		return io_fail(error, CUTTLE_LEDGER,
 		               "another process has drawn from the charge of run %s meanwhile",
 		               run);

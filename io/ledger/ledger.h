@@ -234,8 +234,8 @@ enum cuttle_status ledger_match(struct ledger *ledger, const struct ledger_reque
  * far its journal has come, which is durable: at first its first line; NULL = it keeps none.
  * `before` is the mark that the caller went on from; its bytes are 0 where there was none. NULL,
  * without `mark`: whoever has drawn. It does nothing if the run is drawn already and its last mark
- * is the same, or neither is given. LEDGER: the last mark is not `before`, or the run is drawn and
- * `mark` is NULL, so another has drawn from this charge meanwhile. BUDGET: the run has no
+ * is both of them, or neither is given. LEDGER: the last mark is not `before`, or the run is drawn
+ * and `mark` is NULL, so another has drawn from this charge meanwhile. BUDGET: the run has no
  * reservation, was released, or is closed. USAGE: there is no such data set. */
 enum cuttle_status ledger_draw(struct ledger *ledger, const char *dataset, const char *run,
                                const struct journal_mark *before, const struct journal_mark *mark,

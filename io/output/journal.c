@@ -46,6 +46,7 @@ struct journal {
 	bool appended;                                /* a token was appended since the last sync */
 	uint64_t whole;                               /* bytes of the lines that are whole */
 	bool worthless;                               /* it surely holds no token */
+	bool of_other;                                /* it was another command's first line */
 	size_t first_line;                            /* bytes of the first line */
 	unsigned char key[crypto_shorthash_KEYBYTES]; /* of the checks */
 	int32_t *tokens;                              /* loaded ones, text after text */
@@ -320,6 +321,7 @@ enum cuttle_status journal_load(struct journal *journal, const struct journal_ow
 		if (!interpret_journal(journal, line, bytes, size, texts, drawn, &good, state))
 			problem = ENOMEM;
 		else journal->worthless = *state == JOURNAL_NEW;
+		journal->of_other = *state == JOURNAL_NEW && is_first_line(bytes, size);
 		journal->whole = good;
 		const bool own = *state == JOURNAL_OURS || *state == JOURNAL_BEGUN;
 		if (!problem && own && good < size && ftruncate(journal->file, (off_t)good) != 0)
@@ -412,6 +414,10 @@ int journal_mark(const struct journal *journal, uint64_t most, struct journal_ma
 	}
 	hash_end(&hash, mark->sha256);
 	return 0;
+}
+
+bool journal_of_other(const struct journal *journal) {
+	return journal->of_other;
 }
 
 bool journal_worthless(const struct journal *journal) {

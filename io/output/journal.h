@@ -82,6 +82,8 @@ int journal_sync(struct journal *journal);
  * these are fewer. So what a mark says is durable, and who goes on finds it. Returns 0 or the
  * errno. */
 int journal_mark(const struct journal *journal, uint64_t most, struct journal_mark *mark);
+/* Whether a journal that is new was begun by another command, which drew nothing yet. */
+bool journal_of_other(const struct journal *journal);
 /* Whether the journal surely holds no token and no counts, nor stood before as BEGUN, nor is held.
  * Then nothing is lost if it is removed. */
 bool journal_worthless(const struct journal *journal);

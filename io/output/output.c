@@ -185,6 +185,11 @@ static enum cuttle_status read_standing(struct output *output, struct standing *
 	enum cuttle_status status =
 	    journal_load(output->journal, &owner, request->texts, &standing->journal, error);
 	if (status) return status;
+	// It has drawn nothing, but it was paid for, and goes on for its charge.
+	if (request->charged && journal_of_other(output->journal)) {
+		standing->journal = JOURNAL_OTHER;
+		journal_hold(output->journal);
+	}
 	standing->output = file_same(request->path, request->path);
 	standing->dropped = output->dropped && file_same(output->dropped, output->dropped);
 	standing->receipt = receipt_read(output->receipt, fingerprint, wanted);

@@ -66,6 +66,7 @@ struct output_request {
 	/* Texts were judged and kept before this output: theirs, the caller's. NULL = none were. */
 	struct filter_past *past;
 	bool overwrite;
+	bool charged; /* a ledger was charged for a run of this name: OUT.run stands */
 	/* Pays for the run where its journal replaces another one, before that is touched: a run
 	 * that may not begin takes nothing away. `scratch` as output_scratch. NULL = nobody pays.
 	 */

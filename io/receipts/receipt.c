@@ -113,8 +113,11 @@ static void tell_promise(const struct receipt *receipt, const struct whom *whom,
                          char sentence[RECEIPT_SENTENCE]) {
 	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
 	char scope[64], otherwise[RECEIPT_SENTENCE];
-	(void)snprintf(scope, sizeof scope, "for all %zu %s together", receipt->texts,
-	               guarantee->savings.token_bank ? "batches" : "texts");
+	// With a token bank a batch has any number of texts.
+	(void)snprintf(scope, sizeof scope,
+	               guarantee->savings.token_bank ? "for all texts of %zu batches together"
+	                                             : "for all %zu texts together",
+	               receipt->texts);
 	(void)snprintf(otherwise, sizeof otherwise, "without %s%s%s", whom->records, whom->of,
 	               whom->key);
 	receipt_promise_texts(&(struct receipt_promise){.scope = scope,

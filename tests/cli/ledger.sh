@@ -499,7 +499,7 @@ exits 0 "${late[@]}" --ledger l --dataset late
 
 # A run that a ledger was charged for is not finished without it: its charge would stay open.
 exits 0 ledger init --ledger l --dataset kept --epsilon-limit 20
-kept=("${base[@]}" -m "$slow" -n "$held" -e 3 -o kept.jsonl --accountant zcdp)
+kept=("${base[@]}" -m "$slow" -B 1 -N 4 -n $((2 * held + 100)) -e 3 -o kept.jsonl --accountant zcdp)
 begun kept draw "${kept[@]}" --ledger l --dataset kept
 kill -TERM $pid
 wait $pid

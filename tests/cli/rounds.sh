@@ -81,7 +81,7 @@ done
 awk -v once="$(cat spent1)" -v twice="$(cat spent2)" 'BEGIN { exit !(twice > 1.999999 * once && twice < 2.000001 * once) }' ||
 	fail "charged $(cat spent2), the first $(cat spent1)"
 exits 0 receipt verify p2.receipt.json --output p2.jsonl --ledger l
-says out 'showed up to 2 of them each, which costs nothing'
+says out 'showed up to 2 of them each\. This costs nothing'
 edits_noticed p2.receipt.json <<-'END'
 	s/"drawn": 2,/"drawn": 3,/
 	s/"examples": 4/"examples": 6/
@@ -96,9 +96,9 @@ grep -q 'written first' out && fail "a run in one round is called one in two"
 
 pace
 exits 0 "${base[@]}" --rounds 2 --dry-run --bench pace.json
-says out '^rounds +2: .* show up to 2 of them among 4 examples$'
+says out '^rounds +2: .* show up to 2 of the tenth among 4 examples$'
 exits 0 "${base[@]}" --rounds 2 --examples-per-text 7 --dry-run --bench pace.json -c 512 -n 2 --kind x --public-examples <(head -1 examples.jsonl)
-says out ' show up to 3 of them among 7 examples$'
+says out ' show up to 3 of the tenth among 7 examples$'
 refused 2 "${base[@]}" --rounds 2 --examples-per-text 1 -o z.jsonl
 says err '2 or more'
 for wrong in 0 3 two; do refused 2 "${base[@]}" --rounds $wrong -o z.jsonl; done

@@ -9,7 +9,7 @@ exits 0 --version
 says out '^cuttle [0-9]+\.[0-9]+\.[0-9]+$'
 exits 0 --help
 for code in 0 1 2 3 4 5 6 7 8 9; do says out "^  $code  "; done
-says out '^  7  .*; a shard or the folder of a run contradicts'
+says out '^  7  .*\. A shard or the folder of a run contradicts'
 verbs=$(sed -nE 's/^  ([a-z]+) +[a-z].*/\1/p' out)
 [ "$(wc -w <<<"$verbs")" -ge 12 ] || fail "the overview shows too few verbs: $verbs"
 for verb in $verbs; do

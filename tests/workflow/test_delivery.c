@@ -156,7 +156,7 @@ static void refuses_older(void) {
 	const uint64_t runs = count_runs();
 	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_LEDGER);
 	assert_non_null(strstr(error.message, "older than what was drawn under its charge"));
-	assert_non_null(strstr(error.message, "bring the newer one back"));
+	assert_non_null(strstr(error.message, "Bring the newer one back"));
 	assert_int_equal(count_runs(), runs);
 	assert_int_not_equal(access(out, F_OK), 0);
 }
@@ -248,18 +248,22 @@ static void a_copy_is_refused(void **state) {
 }
 
 /* Two processes hold one charge, as one was begun from copies of the other's files before either
- * draws. The one that draws first is the run; the other ends at its first token. */
+ * draws. The one that draws first is the run. The other ends at its first token, even where that is
+ * the same one: then both journals are equal so far. */
 static void copies_do_not_draw_together(void **state) {
 	(void)state;
-	static const size_t begun[] = {0, 3};
+	static const struct {
+		size_t begun;
+		int32_t token;
+	} cases[] = {{0, 123456}, {3, 123456}, {0, 7}, {3, 7}};
 	char copy[80];
 	(void)snprintf(copy, sizeof copy, "%s/copy.jsonl", folder);
-	for (size_t i = 0; i < sizeof begun / sizeof *begun; i++) {
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct spending spending[2];
 		struct delivery delivery[2];
+		const uint32_t next = (uint32_t)cases[i].begun;
 		begin_anew();
-		if (begun[i]) assert_int_equal(live(begun[i], 0, STOP), CUTTLE_PARTIAL);
-		const uint32_t next = (uint32_t)begun[i];
+		if (next) assert_int_equal(live(next, 0, STOP), CUTTLE_PARTIAL);
 		assert_int_equal(open_at(out, &spending[0], &delivery[0]), CUTTLE_OK);
 		assert_int_equal(shell("for end in run journal journal.key; do "
 		                       "cp %1$s.$end %2$s.$end; done",
@@ -268,7 +272,7 @@ static void copies_do_not_draw_together(void **state) {
 		assert_int_equal(open_at(copy, &spending[1], &delivery[1]), CUTTLE_OK);
 		assert_string_equal(spending[0].run, spending[1].run);
 		assert_int_equal(delivery_token(&delivery[0], 0, next, 7), 0);
-		assert_int_not_equal(delivery_token(&delivery[1], 0, next, 123456), 0);
+		assert_int_not_equal(delivery_token(&delivery[1], 0, next, cases[i].token), 0);
 		assert_int_equal(delivery_explain(&delivery[1], &error), CUTTLE_LEDGER);
 		assert_non_null(strstr(error.message, "another process has drawn"));
 		for (int k = 2; k-- > 0;) {
@@ -473,6 +477,21 @@ static void a_refused_run_takes_nothing_away(void **state) {
 	assert_int_equal(count_runs(), 1);
 }
 
+/* Nor does a command take the place of a run that was charged and drew nothing yet. */
+static void a_paid_beginning_is_nobody_elses(void **state) {
+	(void)state;
+	begin_anew();
+	begin_to_draw(KILL);
+	keep_files("paid");
+	hash_of("another command", 15, command);
+	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_USAGE);
+	assert_non_null(strstr(error.message, "belongs to another command"));
+	assert_true(stands_as("paid"));
+	hash_of("command", 7, command);
+	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
+	assert_int_equal(count_runs(), 1);
+}
+
 /* A receipt that has no place is told before the charge, and the old run has lost nothing. */
 static void a_receipt_without_a_place_costs_nothing(void **state) {
 	(void)state;
@@ -618,6 +637,7 @@ int main(void) {
 	    cmocka_unit_test(another_cost_is_charged),
 	    cmocka_unit_test(counts_alone_are_drawn),
 	    cmocka_unit_test(a_refused_run_takes_nothing_away),
+	    cmocka_unit_test(a_paid_beginning_is_nobody_elses),
 	    cmocka_unit_test(a_receipt_without_a_place_costs_nothing),
 	    cmocka_unit_test(a_run_that_replaces_pays_first),
 	    cmocka_unit_test(a_charged_run_is_not_finished_uncounted),
