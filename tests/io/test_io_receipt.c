@@ -169,7 +169,7 @@ static void what_is_off_is_not_named(void **state) {
 			assert_int_equal(json_object_get(root, keys[i]) != NULL, all);
 		assert_int_equal(json_object_get(root, "texts") != NULL, !all);
 		assert_int_equal(strstr(json_string_value(json_object_get(root, "guarantee")),
-		                        "for all 5 batches together") != NULL,
+		                        "for all texts of 5 batches together") != NULL,
 		                 all);
 		json_decref(root);
 	}
