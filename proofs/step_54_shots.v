@@ -25,9 +25,11 @@ Definition blank_record (rows : list (list (option Record))) (j k : nat) : list 
 
 Lemma step_54_a_null_record_nulls_its_row row k : (k < length row)%nat -> row_of (blank row k) = None.
 Proof.
-  revert k; induction row as [|[x|] row IH]; intros [|k] L; simpl in *; try lia; auto.
-  change (match row_of (blank row k) with Some xs => Some (x :: xs) | None => None end = None).
-  rewrite IH; auto; lia.
+  revert k; induction row as [|[x|] row IH]; intros k L; [simpl in L; lia| |].
+  - destruct k as [|k]; [reflexivity|].
+    change (match row_of (blank row k) with Some xs => Some (x :: xs) | None => None end = None).
+    rewrite IH; [reflexivity | simpl in L; lia].
+  - destruct k; reflexivity.
 Qed.
 
 (* As many records a row as all rows have: R of them. *)
