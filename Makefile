@@ -16,6 +16,9 @@ ARITHMETIC := -fno-fast-math -ffp-contract=off -fno-math-errno -fno-trapping-mat
 WARNINGS := -Wall -Wextra -Werror -Wvla -Wmissing-prototypes -Wstrict-prototypes -Wundef -Wshadow -Wno-psabi
 override CPPFLAGS += -I. -D_GNU_SOURCE
 override CFLAGS += -std=c11 $(ARITHMETIC) $(WARNINGS) -fno-omit-frame-pointer -fvisibility=hidden -fPIC -pthread -MMD -MP
+# A symbol that is looked up at its first call saves the vector registers on the stack, with whatever text is in them: all are looked up
+# before the first record is read.
+override LDFLAGS += -Wl,-z,relro -Wl,-z,now
 CORE_LIBS := -lm -pthread
 IO_LIBS := -ljansson -lcsv -lsodium -lsqlite3 -lutf8proc
 # Of OpenBLAS the header alone: kernels/gemm_blas.c loads the library when --isa blas asks for it.
