@@ -340,8 +340,9 @@ least() { # LOW HIGH ROAD...: bytes, both whole pages; the first fails, the seco
 	echo "$high"
 }
 if [ "$(prlimit --as=$((1 << 30)) setarch -R "$CUTTLE" --version 2>/dev/null)" ]; then
-	# Many rows per pass, so that the run itself needs more than the reading did: what reading left behind would show.
-	scarce=("${single[@]}" -t 2 --prompt-chunk 16384)
+	# Many rows per pass, so that the run itself needs more than the reading did: what reading left behind would show. One thread: of two,
+	# how much both hold at a time depends on which is first, in both worlds.
+	scarce=("${single[@]}" -t 1 --prompt-chunk 16384)
 	scarcely() { # FORMAT KINDS ENORMOUS_FORMAT KINDS ARGUMENT...
 		local enough less code
 		"$1" 0 $records good >one/in
