@@ -15,8 +15,7 @@
 enum {
 	MOST_LIST = 32,                    /* numbers in a list of epsilons or batches */
 	MOST_ROWS = MOST_LIST * MOST_LIST, /* one for each pair */
-	NUMBER = 48,                       /* bytes of a printed number, with its NUL */
-	LOTS_GRID = 32                     /* points per eta: the clip is within 0.1 % */
+	NUMBER = 48                        /* bytes of a printed number, with its NUL */
 };
 
 /* NaN: unknown, or out of the accountant's range. */
@@ -325,21 +324,19 @@ static void solve_lots(const struct plan_request *request, struct plan_row *row)
 	// What has a lot is a row: R records.
 	const uint64_t batch = (uint64_t)row->batch, rows = request->records / request->shots,
 	               all = rows + (request->records % request->shots != 0), whole = rows / batch;
-	struct cuttle_lots lots = {.records = all,
-	                           .batches = all / batch + (all % batch != 0),
-	                           .used = (uint64_t)row->texts};
-	double epsilon = row->epsilon, delta = budget.delta, known;
+	const struct cuttle_lots lots = {.records = all,
+	                                 .batches = all / batch + (all % batch != 0),
+	                                 .used = (uint64_t)row->texts};
+	budget.epsilon = row->epsilon;
 	row->ratio = row->clip_lots = NAN;
 	if (request->records == COUNT_NONE || whole < lots.used || budget.group > 1 ||
-	    cuttle_amplify(lots.used, lots.batches, true, &epsilon, &delta, NULL) ||
-	    cuttle_lots_delta(&lots, 1, budget.delta, &budget.delta, &known, NULL))
+	    !recipe_of_batch(&lots, &budget))
 		return;
 	row->ratio = (double)lots.used / (double)lots.batches;
-	budget.epsilon = epsilon;
 	budget.batch = (uint32_t)batch;
 	budget.accountant = CUTTLE_EXACT;
 	// Each row has a q of its own, and the default grid would take a second for each.
-	if (!budget.grid) budget.grid = LOTS_GRID;
+	if (!budget.grid) budget.grid = RECIPE_GRID;
 	if (!cuttle_budget_solve(&budget, CUTTLE_CLIP, NULL)) row->clip_lots = budget.clip;
 }
 

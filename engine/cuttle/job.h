@@ -60,10 +60,10 @@ struct cuttle_job {
 	/* Sets *text and *size to reference number `index`, 0 .. N*B*R-1, where R is the shots of
 	 * the plan: row i of text t has the R from (t*B + i) * R on. With lots a text has
 	 * guarantee.places rows instead of B; those it has not are null. A null reference makes
-	 * its row null. The text must stay
-	 * valid until this is called for another text's batch or the job ends. The null reference
-	 * is a text that is NULL, empty, blank, not UTF-8, or not finite under the model. This
-	 * callback may not fail: it gives NULL for what it cannot read. Not NULL. */
+	 * its row null. The text must stay valid until this is called for another text's batch or
+	 * the job ends. The null reference is a text that is NULL, empty, blank, not UTF-8, or not
+	 * finite under the model. This callback may not fail: it gives NULL for what it cannot
+	 * read. Not NULL. */
 	void (*reference)(void *user, size_t index, const char **text, size_t *size);
 
 	/* To resume: returns how many tokens an earlier run recorded for this text, and sets

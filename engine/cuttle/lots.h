@@ -23,9 +23,8 @@ struct cuttle_plan_params; /* plan.h */
 
 /* The lots of one cluster: records whose lots are drawn among the same batches. */
 struct cuttle_lots {
-	uint64_t
-	    records; /* unreadable ones counted; at most 2^40. With shots groups of R records */
-	uint64_t batches; /* M, 1 .. R; R / B rounded up gives B records a batch */
+	uint64_t records; /* unreadable ones, too; at most 2^40. With shots: rows of records */
+	uint64_t batches; /* M, 1 .. records; records / B rounded up gives B of them a batch */
 	uint64_t used;    /* m, 0 .. M: texts, or batches with a token bank */
 };
 

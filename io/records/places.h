@@ -2,8 +2,8 @@
 // places.h: decides which record is read for which text.
 //
 // Text t reads places t B .. t B + B - 1; with B = 4, text 1 reads places 4 .. 7. Each place has
-// one record or is null. Ids and labels decide this, never a text. A row of the text is one place,
-// or with shots R places that follow each other; then B here counts B R places, in B rows.
+// one record or is null. Ids and labels decide this, never a text. So it is for rows of one place.
+// With shots a row is R places that follow each other: text t has B rows, and B R places.
 //
 // Without categories, record p stands in place p. With categories, each category has the places of
 // its own texts. Its records fill them in the order of the file; those of no declared category

@@ -2,17 +2,15 @@
 // See recipe.h. Each candidate asks the engine for its clip, as budget plan does.
 #include "tools/common/recipe.h"
 
-#include "engine/cuttle/budget.h"
-#include "engine/cuttle/lots.h"
 #include <inttypes.h>
 #include <math.h>
 
 enum {
 	SHOTS = 8,      /* what was measured best at equal records: 4 and 16 are behind */
 	MOST_TEXTS = 8, /* seeds of cuttle expand, whose prompts show four of them */
-	MOST_BATCH = 4096,
-	GRID = 32 /* points of the accountant: the clip is within 0.1 % */
+	MOST_BATCH = 4096
 };
+
 /* What a recipe is made for. */
 struct recipe_plan {
 	uint64_t rows; /* that the records make */
@@ -22,13 +20,18 @@ struct recipe_plan {
 	double temperature;
 };
 
+bool recipe_of_batch(const struct cuttle_lots *lots, struct cuttle_budget *budget) {
+	double each = budget->delta, known;
+	return !cuttle_amplify(lots->used, lots->batches, true, &budget->epsilon, &each, NULL) &&
+	       !cuttle_lots_delta(lots, 1, budget->delta, &budget->delta, &known, NULL);
+}
+
 /* x of a text with so many rows, by lots where generate draws them on its own: where they leave out
  * half of the rows. NaN: out of range. */
 static double find_reach(const struct recipe_plan *plan, uint32_t texts, uint32_t batch) {
 	const struct cuttle_lots lots = {
 	    .records = plan->rows, .batches = (plan->rows + batch - 1) / batch, .used = texts};
 	struct cuttle_budget budget;
-	double known, each = plan->delta;
 	cuttle_budget_none(&budget);
 	budget.epsilon = plan->epsilon;
 	budget.delta = plan->delta;
@@ -36,29 +39,27 @@ static double find_reach(const struct recipe_plan *plan, uint32_t texts, uint32_
 	budget.batch = batch;
 	budget.tokens = plan->tokens;
 	budget.accountant = CUTTLE_EXACT;
-	budget.grid = GRID;
-	if (2 * lots.used <= lots.batches &&
-	    (cuttle_amplify(lots.used, lots.batches, true, &budget.epsilon, &each, NULL) ||
-	     cuttle_lots_delta(&lots, 1, plan->delta, &budget.delta, &known, NULL)))
-		return NAN;
+	budget.grid = RECIPE_GRID;
+	if (2 * lots.used <= lots.batches && !recipe_of_batch(&lots, &budget)) return NAN;
 	return cuttle_budget_solve(&budget, CUTTLE_CLIP, NULL) ? NAN
 	                                                       : budget.clip / plan->temperature;
 }
 
-/* The fewest rows with which so many texts are strong, as x grows with them; or all rows there are.
- */
+/* The fewest rows with which so many texts are strong, as x grows with them; else all rows there
+ * are. */
 static struct recipe find_rows(const struct recipe_plan *plan, uint32_t texts) {
 	const uint64_t all = plan->rows / texts;
 	uint32_t least = 1, most = all < MOST_BATCH ? (uint32_t)all : MOST_BATCH;
-	while (least < most) {
+	double reach = find_reach(plan, texts, most);
+	while (reach >= RECIPE_STRONG && least < most) {
 		const uint32_t middle = least + (most - least) / 2;
-		if (find_reach(plan, texts, middle) >= RECIPE_STRONG) most = middle;
-		else least = middle + 1;
+		const double x = find_reach(plan, texts, middle);
+		if (x >= RECIPE_STRONG) {
+			most = middle;
+			reach = x;
+		} else least = middle + 1;
 	}
-	return (struct recipe){.texts = texts,
-	                       .batch = least,
-	                       .shots = SHOTS,
-	                       .reach = find_reach(plan, texts, least)};
+	return (struct recipe){.texts = texts, .batch = most, .shots = SHOTS, .reach = reach};
 }
 
 bool recipe_find(uint64_t records, double epsilon, double delta, uint32_t tokens,

@@ -11,11 +11,17 @@
 #ifndef CUTTLE_TOOLS_COMMON_RECIPE_H
 #define CUTTLE_TOOLS_COMMON_RECIPE_H
 
+#include "engine/cuttle/budget.h"
+#include "engine/cuttle/lots.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-enum { RECIPE_LEAST = 8 }; /* records: one row */
+enum {
+	RECIPE_LEAST = 8, /* records: one row */
+	RECIPE_GRID = 32  /* points per eta of the exact accountant: the clip is within 0.1 % */
+};
 #define RECIPE_STRONG 12.0 /* nats; from here on the style of all records is taken up */
 
 struct recipe {
@@ -30,6 +36,10 @@ struct recipe {
  * the numbers are out of range. */
 bool recipe_find(uint64_t records, double epsilon, double delta, uint32_t tokens,
                  double temperature, struct recipe *recipe);
+
+/* Turns epsilon and delta of a run into those of a batch, where the run uses these lots. False:
+ * they are out of range. */
+bool recipe_of_batch(const struct cuttle_lots *lots, struct cuttle_budget *budget);
 
 /* Prints it as options of cuttle generate. */
 void recipe_print(FILE *file, const struct recipe *recipe);

@@ -237,6 +237,13 @@ static void write_collection(struct prompt_writer *w, const struct cuttle_plan_p
 	write_text(w, header);
 }
 
+/* Ends a text, and begins the next one of the collection. */
+static void write_next(struct prompt_writer *w, const char *header, const char *heading) {
+	write_text(w, example_end);
+	write_text(w, header);
+	write_heading(w, "", heading, "\n");
+}
+
 static enum cuttle_status write_continue_form(struct plan_writers *to,
                                               const struct cuttle_plan_params *params,
                                               const char *heading) {
@@ -250,12 +257,8 @@ static enum cuttle_status write_continue_form(struct plan_writers *to,
 	write_collection(&to->head, params, header);
 	write_heading(&to->head, "", heading, "\n");
 	// A model that continues sees each further reference, and its own text, as the next one.
-	struct prompt_writer *const next[] = {&to->tail, params->shots > 1 ? &to->middle : NULL};
-	for (size_t i = 0; i < 2 && next[i]; i++) {
-		write_text(next[i], "\n\n");
-		write_text(next[i], header);
-		write_heading(next[i], "", heading, "\n");
-	}
+	if (params->shots > 1) write_next(&to->middle, header, heading);
+	write_next(&to->tail, header, heading);
 	free(header);
 	return CUTTLE_OK;
 }

@@ -2,12 +2,12 @@
 // prompt.h: the public and the private prompt of a plan, and the one of a rewriter or a completer,
 // as tokens.
 // Private data: prompt_private takes the references of a row, prompt_reference one, prompt_document
-// a document, prompt_completion a document with notes. All else is public. How: both prompts are
-// written from the same public words. Only the private one has a place for the reference: its
-// context is head + reference + tail. A row with several references has them one behind the other:
-// head + reference + middle + reference + tail. Each piece is tokenised by itself, so a reference
-// can never change the tokens around it. Whether the reference's first word gets a space follows
-// from the end of head, which is public.
+// a document, prompt_completion a document with notes. All else is public.
+// How: both prompts are written from the same public words. Only the private one has a place for
+// the reference: its context is head + reference + tail. A row with several references has them one
+// behind the other: head + reference + middle + reference + tail.
+// Each piece is tokenised by itself, so a reference can never change the tokens around it.
+// Whether the reference's first word gets a space follows from the end of head, which is public.
 #ifndef CUTTLE_ENGINE_RUN_PLAN_PROMPT_H
 #define CUTTLE_ENGINE_RUN_PLAN_PROMPT_H
 
