@@ -5,7 +5,8 @@
 # messages that all begin "Dear team," and end "Please advise.".
 # usage: bench/shots.sh [EPSILON:N:B:R:K:RECORDS]...    with the binary CUTTLE (build/cuttle) and the model CUTTLE_MODEL
 set -euo pipefail
-cd "$(dirname "$(realpath "$0")")/.."
+root=$(realpath "$(dirname "$0")/..")
+cd "$root"
 cuttle=$(realpath "${CUTTLE:-build/cuttle}")
 model=$(realpath "${CUTTLE_MODEL:-models/SmolLM2-135M-Instruct.Q4_1.gguf}")
 work=$(mktemp -d)
@@ -13,22 +14,11 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 [ $# -gt 0 ] || set -- 3:4:944:1:0:4000 3:4:236:4:0:4000 3:4:118:8:0:4000 3:4:62:16:0:4000 1:4:500:8:0:16000 1:4:500:8:0:64000
 
-python3 - <<'PYTHON'
-import json, random
-
-random.seed(1)
-what = ("the delivery", "my order", "the invoice", "the lamp", "the booking", "a refund", "the chairs", "my account", "the contract", "the printer")
-how = ("has not arrived", "is late again", "was sent twice", "shows a wrong total", "came broken", "cannot be opened",
-       "was cancelled without notice", "is missing a part")
-with open("all.jsonl", "w") as out:
-    for _ in range(64000):
-        words = f"Dear team, {random.choice(what)} {random.choice(how)}. I wrote about it on {random.randint(1, 28)} May. Please advise."
-        print(json.dumps({"text": words}), file=out)
-with open("public.jsonl", "w") as out:
-    for words in ("I ordered a table two weeks ago and it has not come. When will it be here?",
-                  "My bill shows a fee that I do not know. Could you look into it and call me back?"):
-        print(json.dumps({"text": words}), file=out)
-PYTHON
+python3 "$root/tools/samples/style.py" 64000 >all.jsonl
+cat >public.jsonl <<'END'
+{"text": "I ordered a table two weeks ago and it has not come. When will it be here?"}
+{"text": "My bill shows a fee that I do not know. Could you look into it and call me back?"}
+END
 kind="message to customer service"
 number() { sed -n "s/^ *\"$1\": \([0-9.]*\),*$/\1/p" drawn.receipt.json | head -1; }
 count() { cat "${@:2}" | grep -ciE "$1" || true; }

@@ -23,20 +23,8 @@ step() {
 	exit $code
 }
 
-python3 - "$folder" <<'PYTHON'
-import json, random, sys
-
-random.seed(1)
-what = ("the delivery", "my order", "the invoice", "the lamp", "the booking", "a refund", "the chairs", "my account", "the contract", "the printer")
-how = ("has not arrived", "is late again", "was sent twice", "shows a wrong total", "came broken", "cannot be opened",
-       "was cancelled without notice", "is missing a part")
-with open(sys.argv[1] + "/private.jsonl", "w") as out:
-    for _ in range(8000):
-        words = f"Dear team, {random.choice(what)} {random.choice(how)}. I wrote about it on {random.randint(1, 28)} May. Please advise."
-        print(json.dumps({"text": words}), file=out)
-with open(sys.argv[1] + "/blank.jsonl", "w") as out:
-    print('{"text": ""}\n' * 16, end="", file=out)
-PYTHON
+python3 "${0%/*}/samples/style.py" 8000 >"$folder/private.jsonl"
+yes '{"text": ""}' | head -16 >"$folder/blank.jsonl"
 [ -e "$folder/drawn.jsonl" ] || echo "8,000 invented messages to a shop. Some of them are read now, which takes about a minute." >&2
 step generate -m "$model" -i "$folder/private.jsonl" -o "$folder/drawn.jsonl" --public-examples $examples --kind "$kind" \
 	-e 3 --delta 1e-6 -N 2 -B 80 --shots 8 -n 32 -k 0 --temperature 0.7 -c 1024

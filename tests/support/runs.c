@@ -9,6 +9,7 @@
 
 #include "tests/support/runs.h"
 
+#include "io/ledger/ledger.h"
 #include "tests/support/files.h"
 #include "tests/support/tiny_model.h"
 #include <stdlib.h>
@@ -87,4 +88,14 @@ enum cuttle_status runs_until(const struct generate_request *request,
 	generate_free(&setup);
 	*told = watched.told;
 	return status;
+}
+
+uint64_t runs_charged(const char *ledger_path) {
+	struct ledger *ledger;
+	struct ledger_standing standing;
+	struct cuttle_error error;
+	assert_int_equal(ledger_open(ledger_path, &ledger, &error), CUTTLE_OK);
+	assert_int_equal(ledger_look(ledger, "notes", &standing, &error), CUTTLE_OK);
+	ledger_close(&ledger);
+	return standing.runs;
 }

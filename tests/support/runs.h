@@ -25,4 +25,7 @@ enum cuttle_status runs_until(const struct generate_request *request,
                               const struct setup_model *opened, size_t tokens, size_t *told,
                               struct cuttle_error *error);
 
+/* How many runs the data set "notes" of this ledger was charged for. */
+uint64_t runs_charged(const char *ledger_path);
+
 #endif

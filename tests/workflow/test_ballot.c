@@ -11,6 +11,7 @@
 #include "io/output/binding.h"
 #include "io/ledger/ledger.h"
 #include "tests/support/files.h"
+#include "tests/support/runs.h"
 #include "workflow/ballot.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,15 +44,6 @@ static void begin_anew(void) {
 	ledger_close(&ledger);
 	draws = 0;
 	noise = 100;
-}
-
-static uint64_t count_runs(void) {
-	struct ledger *ledger;
-	struct ledger_standing standing;
-	assert_int_equal(ledger_open(ledger_path, &ledger, &error), CUTTLE_OK);
-	assert_int_equal(ledger_look(ledger, "notes", &standing, &error), CUTTLE_OK);
-	ledger_close(&ledger);
-	return standing.runs;
 }
 
 static void digest_input(void *user, const unsigned char *bytes, char *digest) {
@@ -105,11 +97,11 @@ static struct ballot_request make_request(const char *input) {
 
 static void refuses(const struct ballot_request *request, enum cuttle_status status,
                     const char *why) {
-	const uint64_t runs = count_runs();
+	const uint64_t runs = runs_charged(ledger_path);
 	const size_t before = draws;
 	assert_int_equal(live(*request, DONE), status);
 	if (!strstr(error.message, why)) fail_msg("not \"%s\": %s", why, error.message);
-	assert_int_equal(count_runs(), runs);
+	assert_int_equal(runs_charged(ledger_path), runs);
 	assert_int_equal(draws, before);
 }
 
@@ -125,12 +117,12 @@ static void answers_are_drawn_once(void **state) {
 		for (int i = 0; i < ANSWERS; i++) assert_int_equal(told[i], 100 + i);
 	}
 	assert_int_equal(draws, 1);
-	assert_int_equal(count_runs(), 1);
+	assert_int_equal(runs_charged(ledger_path), 1);
 	assert_false(exists(journal) || exists(key) || exists(name));
 	// The next is another one.
 	assert_int_equal(live(request, DONE), CUTTLE_OK);
 	assert_int_equal(draws, 2);
-	assert_int_equal(count_runs(), 2);
+	assert_int_equal(runs_charged(ledger_path), 2);
 }
 
 /* Answers that are lost are paid again. */
@@ -147,7 +139,7 @@ static void lost_answers_are_paid_again(void **state) {
 	assert_int_equal(unlink(journal), 0);
 	assert_int_equal(live(request, DONE), CUTTLE_OK);
 	assert_int_equal(draws, 2);
-	assert_int_equal(count_runs(), 2);
+	assert_int_equal(runs_charged(ledger_path), 2);
 }
 
 static enum cuttle_status draw_and_fail(void *user, int64_t *answers, struct cuttle_error *at) {
@@ -167,7 +159,7 @@ static void stopped_before_its_answers_it_pays_once(void **state) {
 	assert_true(exists(journal) && exists(key) && exists(name));
 	assert_int_equal(live(request, DONE), CUTTLE_OK);
 	assert_int_equal(draws, 2);
-	assert_int_equal(count_runs(), 1);
+	assert_int_equal(runs_charged(ledger_path), 1);
 }
 
 static void others_get_no_answers(void **state) {
@@ -203,7 +195,7 @@ static void others_get_no_answers(void **state) {
 	request.user = (void *)(uintptr_t) "changed";
 	assert_int_equal(live(request, DONE), CUTTLE_OK);
 	assert_int_equal(draws, 2);
-	assert_int_equal(count_runs(), 2);
+	assert_int_equal(runs_charged(ledger_path), 2);
 }
 
 static void files_of_somebody_are_left_alone(void **state) {
@@ -232,12 +224,12 @@ static void nothing_is_left(void **state) {
 	assert_int_equal(live(request, OPENED), CUTTLE_OK);
 	assert_false(exists(journal) || exists(key));
 	assert_int_equal(live(request, DONE), CUTTLE_OK);
-	assert_int_equal(count_runs(), 1);
+	assert_int_equal(runs_charged(ledger_path), 1);
 	request.output = "-";
 	for (uint64_t runs = 2; runs < 4; runs++) {
 		assert_int_equal(live(request, DONE), CUTTLE_OK);
 		assert_int_equal(draws, runs);
-		assert_int_equal(count_runs(), runs);
+		assert_int_equal(runs_charged(ledger_path), runs);
 	}
 	assert_false(exists(journal) || exists(key) || exists(name) || exists("-.journal"));
 }

@@ -10,6 +10,7 @@
 
 #include "io/ledger/ledger.h"
 #include "tests/support/files.h"
+#include "tests/support/runs.h"
 #include "workflow/delivery.h"
 #include <fcntl.h>
 #include <signal.h>
@@ -56,15 +57,6 @@ static void begin_anew(void) {
 	assert_int_equal(ledger_open(ledger_path, &ledger, &error), CUTTLE_OK);
 	assert_int_equal(ledger_add(ledger, &dataset, &error), CUTTLE_OK);
 	ledger_close(&ledger);
-}
-
-static uint64_t count_runs(void) {
-	struct ledger *ledger;
-	struct ledger_standing standing;
-	assert_int_equal(ledger_open(ledger_path, &ledger, &error), CUTTLE_OK);
-	assert_int_equal(ledger_look(ledger, "notes", &standing, &error), CUTTLE_OK);
-	ledger_close(&ledger);
-	return standing.runs;
 }
 
 static enum cuttle_status count_entry(void *user, const struct chain_entry *entry) {
@@ -153,11 +145,11 @@ static enum cuttle_status live_and_die(size_t draws, int32_t shift) {
 }
 
 static void refuses_older(void) {
-	const uint64_t runs = count_runs();
+	const uint64_t runs = runs_charged(ledger_path);
 	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_LEDGER);
 	assert_non_null(strstr(error.message, "older than what was drawn under its charge"));
 	assert_non_null(strstr(error.message, "Bring the newer one back"));
-	assert_int_equal(count_runs(), runs);
+	assert_int_equal(runs_charged(ledger_path), runs);
 	assert_int_not_equal(access(out, F_OK), 0);
 }
 
@@ -176,7 +168,7 @@ static void a_stopped_run_is_put_back(void **state) {
 	put_back("five");
 	assert_int_equal(live(1, 0, STOP), CUTTLE_PARTIAL);
 	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
-	assert_int_equal(count_runs(), 1);
+	assert_int_equal(runs_charged(ledger_path), 1);
 }
 
 /* A run that was killed tells it when it goes on. */
@@ -207,7 +199,7 @@ static void a_killed_run_is_put_back(void **state) {
 	assert_int_equal(live_and_die(0, 0), CUTTLE_PARTIAL);
 	assert_int_equal(count_draws(), 6);
 	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
-	assert_int_equal(count_runs(), 1);
+	assert_int_equal(runs_charged(ledger_path), 1);
 }
 
 /* Of equal length, but with other tokens: another course of the same run. */
@@ -244,7 +236,7 @@ static void a_copy_is_refused(void **state) {
 	assert_int_equal(shell("rm -f %s %s/out.receipt.json", out, folder), 0);
 	put_back("copy");
 	assert_int_not_equal(live(SIZE_MAX, 9, STOP), CUTTLE_OK);
-	assert_int_equal(count_runs(), 1);
+	assert_int_equal(runs_charged(ledger_path), 1);
 }
 
 /* Two processes hold one charge, as one was begun from copies of the other's files before either
@@ -280,7 +272,7 @@ static void copies_do_not_draw_together(void **state) {
 			spending_close(&spending[k]);
 		}
 		assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
-		assert_int_equal(count_runs(), 1);
+		assert_int_equal(runs_charged(ledger_path), 1);
 	}
 }
 
@@ -291,7 +283,7 @@ static void a_lost_journal_is_charged_again(void **state) {
 	assert_int_equal(live(3, 0, STOP), CUTTLE_PARTIAL);
 	assert_int_equal(shell("rm %s.journal%s", out, ""), 0);
 	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
-	assert_int_equal(count_runs(), 2);
+	assert_int_equal(runs_charged(ledger_path), 2);
 	// A run that was killed had no time to tell how far it was.
 	static const char *const loses[] = {"rm %s.journal%s", ": >%s.journal%s",
 	                                    "rm %s.journal %s.journal.key",
@@ -302,9 +294,9 @@ static void a_lost_journal_is_charged_again(void **state) {
 		assert_int_equal(count_draws(), 2);
 		assert_int_equal(shell(loses[i], out, i == 2 ? out : ""), 0);
 		const enum cuttle_status status = live(SIZE_MAX, 9, STOP);
-		if (status || count_runs() != 2)
+		if (status || runs_charged(ledger_path) != 2)
 			fail_msg("%s: status %d, %d runs", loses[i], (int)status,
-			         (int)count_runs());
+			         (int)runs_charged(ledger_path));
 	}
 }
 
@@ -361,13 +353,13 @@ static void stopped_before_its_first_token_it_pays_once(void **state) {
 		begin_anew();
 		if (how < 2) begin_to_draw(how ? STOP : KILL);
 		else draw_onto_a_full_disk();
-		assert_int_equal(count_runs(), 1);
+		assert_int_equal(runs_charged(ledger_path), 1);
 		// However often, and also where it is stopped while it reads its prompts.
 		assert_int_equal(live(0, 0, STOP), CUTTLE_PARTIAL);
 		begin_to_draw(KILL);
 		assert_int_equal(live_and_die(0, 0), CUTTLE_PARTIAL);
 		assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
-		assert_int_equal(count_runs(), 1);
+		assert_int_equal(runs_charged(ledger_path), 1);
 	}
 }
 
@@ -385,7 +377,7 @@ static void the_first_line_is_put_back(void **state) {
 		refuses_older();
 		put_back("some");
 		assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
-		assert_int_equal(count_runs(), 1);
+		assert_int_equal(runs_charged(ledger_path), 1);
 	}
 	// What was cut off by hand is no other.
 	begin_anew();
@@ -410,7 +402,7 @@ static void an_older_first_line_is_charged_again(void **state) {
 	delivery_close(&delivery);
 	spending_close(&spending);
 	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
-	assert_int_equal(count_runs(), 2);
+	assert_int_equal(runs_charged(ledger_path), 2);
 }
 
 /* A charge pays for what it was made for: a run that costs more is charged anew, and once. */
@@ -420,9 +412,9 @@ static void another_cost_is_charged(void **state) {
 	assert_int_equal(live(3, 0, STOP), CUTTLE_PARTIAL);
 	cost = 0.75;
 	assert_int_equal(live(1, 0, STOP), CUTTLE_PARTIAL);
-	assert_int_equal(count_runs(), 2);
+	assert_int_equal(runs_charged(ledger_path), 2);
 	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
-	assert_int_equal(count_runs(), 2);
+	assert_int_equal(runs_charged(ledger_path), 2);
 	cost = 0.5;
 }
 
@@ -443,7 +435,7 @@ static void counts_alone_are_drawn(void **state) {
 	for (size_t runs = 1; runs < 3; runs++) {
 		cost = runs == 1 ? 0.5 : 0.75;
 		assert_int_equal(live_and_die(0, 0), CUTTLE_PARTIAL);
-		assert_int_equal(count_runs(), runs);
+		assert_int_equal(runs_charged(ledger_path), runs);
 		assert_int_equal(count_draws(), 1 + runs);
 	}
 	cost = 0.5;
@@ -474,7 +466,7 @@ static void a_refused_run_takes_nothing_away(void **state) {
 	cost = 0.5;
 	overwrite = false;
 	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
-	assert_int_equal(count_runs(), 1);
+	assert_int_equal(runs_charged(ledger_path), 1);
 }
 
 /* Nor does a command take the place of a run that was charged and drew nothing yet. */
@@ -489,7 +481,7 @@ static void a_paid_beginning_is_nobody_elses(void **state) {
 	assert_true(stands_as("paid"));
 	hash_of("command", 7, command);
 	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
-	assert_int_equal(count_runs(), 1);
+	assert_int_equal(runs_charged(ledger_path), 1);
 }
 
 /* A receipt that has no place is told before the charge, and the old run has lost nothing. */
@@ -504,12 +496,12 @@ static void a_receipt_without_a_place_costs_nothing(void **state) {
 	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_USAGE);
 	assert_non_null(strstr(error.message, "cannot create a file beside /nowhere"));
 	assert_true(stands_as("paid"));
-	assert_int_equal(count_runs(), 1);
+	assert_int_equal(runs_charged(ledger_path), 1);
 	receipt = NULL;
 	overwrite = false;
 	hash_of("command", 7, command);
 	assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
-	assert_int_equal(count_runs(), 1);
+	assert_int_equal(runs_charged(ledger_path), 1);
 }
 
 /* One that the ledger takes is charged once, and replaces the other. */
@@ -520,9 +512,9 @@ static void a_run_that_replaces_pays_first(void **state) {
 	hash_of("another command", 15, command);
 	overwrite = true;
 	assert_int_equal(live(2, 100, STOP), CUTTLE_PARTIAL);
-	assert_int_equal(count_runs(), 2);
+	assert_int_equal(runs_charged(ledger_path), 2);
 	assert_int_equal(live(SIZE_MAX, 100, STOP), CUTTLE_OK);
-	assert_int_equal(count_runs(), 2);
+	assert_int_equal(runs_charged(ledger_path), 2);
 	hash_of("command", 7, command);
 	overwrite = false;
 }
@@ -547,14 +539,14 @@ static void a_charged_run_is_not_finished_uncounted(void **state) {
 		}
 		overwrite = uncounted = false;
 		assert_int_equal(live(1, 0, STOP), CUTTLE_PARTIAL);
-		assert_int_equal(count_runs(), 1);
+		assert_int_equal(runs_charged(ledger_path), 1);
 		// Whoever moves it away says that another run begins.
 		(void)snprintf(moved, sizeof moved, "%s.away", path);
 		assert_int_equal(rename(path, moved), 0);
 		uncounted = true;
 		assert_int_equal(live(SIZE_MAX, 0, STOP), CUTTLE_OK);
 		uncounted = false;
-		assert_int_equal(count_runs(), 1);
+		assert_int_equal(runs_charged(ledger_path), 1);
 	}
 }
 
@@ -572,7 +564,7 @@ static void a_file_in_the_way_is_left_alone(void **state) {
 		assert_non_null(strstr(error.message, "is not the name of a run"));
 		assert_int_equal(files_get(path, is, sizeof is), strlen(files[i]));
 		assert_memory_equal(is, files[i], strlen(files[i]));
-		assert_int_equal(count_runs(), 0);
+		assert_int_equal(runs_charged(ledger_path), 0);
 	}
 }
 

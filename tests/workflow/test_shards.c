@@ -523,15 +523,6 @@ static void make_ledger(void) {
 	ledger_close(&ledger);
 }
 
-static uint64_t count_charges(void) {
-	struct ledger *ledger;
-	struct ledger_standing standing;
-	assert_int_equal(ledger_open(ledger_path, &ledger, &error), CUTTLE_OK);
-	assert_int_equal(ledger_look(ledger, "notes", &standing, &error), CUTTLE_OK);
-	ledger_close(&ledger);
-	return standing.runs;
-}
-
 static bool unnamed; /* run.json does not get its name */
 
 /* Stands in for the system's. */
@@ -567,7 +558,7 @@ static void an_opening_that_was_stopped_is_charged_once(void **state) {
 		for (int i = 0; i < 2; i++) {
 			assert_int_equal(shards_open(&shards, &setup, &already, &error),
 			                 CUTTLE_PARTIAL);
-			assert_int_equal(count_charges(), 1);
+			assert_int_equal(runs_charged(ledger_path), 1);
 		}
 		unnamed = false;
 		const size_t size = files_get(staged, bytes, sizeof bytes);
@@ -578,7 +569,7 @@ static void an_opening_that_was_stopped_is_charged_once(void **state) {
 		if (loses) assert_int_equal(unlink(texts), 0);
 		assert_int_equal(shards_open(&shards, &setup, &already, &error), CUTTLE_OK);
 		assert_false(already);
-		assert_int_equal(count_charges(), 1 + loses);
+		assert_int_equal(runs_charged(ledger_path), 1 + loses);
 		assert_int_equal(access(staged, F_OK), -1);
 		assert_int_equal(shards_join(run_folder, "1/2", 0, 0, &shard, &error), CUTTLE_OK);
 		assert_int_equal(draw_shard(&shard, 2), CUTTLE_PARTIAL);
@@ -586,11 +577,11 @@ static void an_opening_that_was_stopped_is_charged_once(void **state) {
 		for (int i = 0; i < 2; i++) {
 			assert_int_equal(shards_redraw(&shards, &setup, 1, NULL, &error),
 			                 CUTTLE_PARTIAL);
-			assert_int_equal(count_charges(), 2 + loses);
+			assert_int_equal(runs_charged(ledger_path), 2 + loses);
 		}
 		unnamed = false;
 		assert_int_equal(shards_redraw(&shards, &setup, 1, NULL, &error), CUTTLE_OK);
-		assert_int_equal(count_charges(), 2 + loses);
+		assert_int_equal(runs_charged(ledger_path), 2 + loses);
 		assert_int_equal(shard_run_read(run_folder, NULL, &run, &error), CUTTLE_OK);
 		assert_int_equal(shard_run_redraws(&run), 1);
 		shard_run_close(&run);
