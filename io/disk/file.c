@@ -235,13 +235,16 @@ static char *invent_scratch_name(const char *path, const char *ending) {
 	return asprintf(&name, "%s%s-%s", path, ending, tag) < 0 ? NULL : name;
 }
 
+/* Opens a new file of that name. -1: for the reason in errno, which is ENOMEM without a name. */
+static int open_scratch(const char *name, mode_t mode) {
+	if (name) return open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	errno = ENOMEM;
+	return -1;
+}
+
 int file_scratch(const char *path, const char *ending, mode_t mode, char **name) {
 	*name = invent_scratch_name(path, ending);
-	if (!*name) {
-		errno = ENOMEM;
-		return -1;
-	}
-	const int file = open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	const int file = open_scratch(*name, mode);
 	if (file >= 0) return file;
 	const int problem = errno;
 	free(*name);
@@ -328,12 +331,20 @@ static enum cuttle_status open_sink_file(struct sink *sink, const char *path, bo
 	if (status) return status;
 	sink->file = private ? open_unnamed(path) : -1;
 	sink->unnamed = sink->file >= 0;
-	if (!sink->unnamed)
-		sink->file = file_scratch(path, FILE_PART, private ? 0600 : 0666, &sink->part);
-	open_part = sink->part;
+	if (!sink->unnamed) {
+		sink->part = invent_scratch_name(path, FILE_PART);
+		// The name is told before the file exists: a signal between the two would leave it.
+		open_part = sink->part;
+		sink->file = open_scratch(sink->part, private ? 0600 : 0666);
+	}
 	if (sink->file >= 0 && (!private || !fchmod(sink->file, 0600))) return CUTTLE_OK;
 	const int problem = errno;
-	if (sink->file >= 0) (void)sink_close(sink, CUTTLE_USAGE, NULL);
+	if (sink->file >= 0) {
+		(void)sink_close(sink, CUTTLE_USAGE, NULL);
+	} else {
+		open_part = NULL;
+		free(sink->part);
+	}
 	if (problem == ENOMEM) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	return io_fail(error, CUTTLE_USAGE, "cannot create a file beside %s: %s", path,
 	               strerror(problem));
