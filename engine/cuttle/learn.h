@@ -10,7 +10,8 @@
 //     struct cuttle_query query = {.square = CUTTLE_LEARN_SQUARE, .times = 1, .parts = 1};
 //     cuttle_queries_solve(&query, 1, 1.0, 1e-6, &error);                    votes.h
 //     cuttle_learner_make(plan, &params, &learner, &error);
-//     cuttle_learner_read(learner, records, give, &file, &query, NULL, answer, &error);
+//     cuttle_learner_read(learner, records, give, NULL, &file, &query, NULL, answer,
+//                         &error);
 //     double share = cuttle_learner_bias(learner, answer, records, &query, bias);
 //     cuttle_bias_use(other_plan, bias, &error);
 #ifndef CUTTLE_LEARN_H
@@ -69,7 +70,9 @@ CUTTLE_API struct cuttle_learner_info cuttle_learner_describe(const struct cuttl
  * of 1/64, and noise of the query's variance (dp/learn.h). g is of the record's first tokens behind
  * the public prompt. `reference` sets *text and *size to record number `index`, each once, in their
  * order; NULL is null. A record that is null, cannot be read or gives no finite number adds 0: no
- * record can make an error. query: of square CUTTLE_LEARN_SQUARE, one time. seed NULL: random bits
+ * record can make an error. ends: whether record `index` is its owner's last one, where those of an
+ * owner stand together; the sum over them is then what is cut to length 1. NULL: each record is an
+ * owner's only one. query: of square CUTTLE_LEARN_SQUARE, one time. seed NULL: random bits
  * of the system; else NOT PRIVATE. Never ask twice for one payment.
  * A record's part depends on it alone, bit for bit, with any kernels, threads, and records beside
  * it. USAGE: there are too many records. INTERNAL: there are no random bits. NOMEM. On failure
@@ -77,8 +80,9 @@ CUTTLE_API struct cuttle_learner_info cuttle_learner_describe(const struct cuttl
 CUTTLE_API CUTTLE_CHECKED enum cuttle_status
 cuttle_learner_read(struct cuttle_learner *learner, size_t records,
                     void (*reference)(void *user, size_t index, const char **text, size_t *size),
-                    void *user, const struct cuttle_query *query, const uint64_t *seed,
-                    int64_t *answer, struct cuttle_error *error);
+                    bool (*ends)(void *user, size_t index), void *user,
+                    const struct cuttle_query *query, const uint64_t *seed, int64_t *answer,
+                    struct cuttle_error *error);
 
 /* bias[width] = what is to be added to the state before the head: 0.6 / 0.85 of the share of the
  * answer that is no noise, times the mean over records and tokens, A' answer clip / (64 records

@@ -549,31 +549,55 @@ void learner_read(struct cuttle_learner *learner, size_t count,
 	read_vectors_of(learner, count, &reading);
 }
 
+/* Vectors on their way to the answer: those of one owner are one record there. */
+struct adding {
+	struct dp_learn *learn;
+	size_t width;
+	size_t index; /* of the next vector */
+	bool (*ends)(void *user, size_t index);
+	void *user;
+	double *sum; /* [width] of the owner's vectors so far; not used where ends is NULL */
+};
+
 static void add_record(void *self, const double *u) {
-	dp_learn_add(self, u);
+	struct adding *a = self;
+	if (!a->ends) {
+		dp_learn_add(a->learn, u);
+		return;
+	}
+	for (size_t i = 0; i < a->width; i++) a->sum[i] += u[i];
+	if (!a->ends(a->user, a->index++)) return;
+	dp_learn_add(a->learn, a->sum);
+	memset(a->sum, 0, a->width * sizeof *a->sum);
 }
 
-enum cuttle_status
-cuttle_learner_read(struct cuttle_learner *learner, size_t records,
-                    void (*reference)(void *user, size_t index, const char **text, size_t *size),
-                    void *user, const struct cuttle_query *query, const uint64_t *seed,
-                    int64_t *answer, struct cuttle_error *error) {
+enum cuttle_status cuttle_learner_read(struct cuttle_learner *learner, size_t records,
+                                       void (*reference)(void *user, size_t index,
+                                                         const char **text, size_t *size),
+                                       bool (*ends)(void *user, size_t index), void *user,
+                                       const struct cuttle_query *query, const uint64_t *seed,
+                                       int64_t *answer, struct cuttle_error *error) {
 	REQUIRE(learner && reference && query && answer);
 	REQUIRE(query->square == DP_LEARN_SQUARE && query->times == 1);
+	struct adding adding = {.width = learner->model->width, .ends = ends, .user = user};
 	struct seeded seeded = {.seed = seed ? *seed : 0, .heading = SEEDED_LEARNT};
 	const struct dp_random random = seed ? seeded_random(&seeded) : dp_random_system();
-	struct dp_learn *learn;
 	if (records > DP_LEARN_MOST_RECORDS)
 		return status_fail(error, CUTTLE_USAGE, "a bias reads at most %d records",
 		                   DP_LEARN_MOST_RECORDS);
+	if (!(adding.sum = calloc(adding.width, sizeof *adding.sum)))
+		return status_fail(error, CUTTLE_NOMEM, "out of memory");
 	const enum cuttle_status status = plan_status(
-	    dp_learn_begin(learner->model->width, records,
-	                   (struct dp_variance){query->num, query->den}, &random, &learn),
+	    dp_learn_begin(adding.width, records, (struct dp_variance){query->num, query->den},
+	                   &random, &adding.learn),
 	    error);
-	if (status) return status;
-	learner_read(learner, records, reference, user, add_record, learn);
-	dp_learn_end(&learn, answer);
-	return CUTTLE_OK;
+	if (!status) {
+		learner_read(learner, records, reference, user, add_record, &adding);
+		dp_learn_end(&adding.learn, answer);
+		explicit_bzero(adding.sum, adding.width * sizeof *adding.sum);
+	}
+	free(adding.sum);
+	return status;
 }
 
 /* ---- what follows from the answer ------------------------------------------------------------ */
