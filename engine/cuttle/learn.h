@@ -35,6 +35,10 @@ enum {
 struct cuttle_learn_params {
 	uint32_t texts;  /* public texts that are written; default 160 */
 	uint32_t tokens; /* of a record, and of a public text, at most 256; default 40 */
+	/* Called now and then with how many texts were read since, public ones first; nonzero: stop
+	 * with PARTIAL. When it is called follows from how long records are. NULL = nobody is. */
+	int (*progress)(void *user, size_t texts);
+	void *user; /* first argument of progress */
 };
 
 CUTTLE_API void cuttle_learn_params_default(struct cuttle_learn_params *params);
@@ -56,7 +60,8 @@ struct cuttle_learner_info {
  *   clip     0.85 times the median of |A g| over the public texts
  *
  * USAGE: a number is out of range; prompt and tokens exceed the model's context; --mlock is
- * refused. MODEL: it writes nothing behind this prompt, or its numbers are not finite. NOMEM. */
+ * refused. MODEL: it writes nothing behind this prompt, or its numbers are not finite. PARTIAL:
+ * progress said stop. NOMEM. */
 CUTTLE_API CUTTLE_CHECKED enum cuttle_status
 cuttle_learner_make(const struct cuttle_plan *plan, const struct cuttle_learn_params *params,
                     struct cuttle_learner **out, struct cuttle_error *error);
@@ -75,8 +80,8 @@ CUTTLE_API struct cuttle_learner_info cuttle_learner_describe(const struct cuttl
  * owner's only one. query: of square CUTTLE_LEARN_SQUARE, one time. seed NULL: random bits
  * of the system; else NOT PRIVATE. Never ask twice for one payment.
  * A record's part depends on it alone, bit for bit, with any kernels, threads, and records beside
- * it. USAGE: there are too many records. INTERNAL: there are no random bits. NOMEM. On failure
- * nothing was drawn. */
+ * it. USAGE: there are too many records. INTERNAL: there are no random bits. PARTIAL: progress
+ * said stop. NOMEM. On failure nothing is told. */
 CUTTLE_API CUTTLE_CHECKED enum cuttle_status
 cuttle_learner_read(struct cuttle_learner *learner, size_t records,
                     void (*reference)(void *user, size_t index, const char **text, size_t *size),

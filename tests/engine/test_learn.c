@@ -87,7 +87,7 @@ static void read_all(struct cuttle_learner *learner, struct records_read *of, si
                      double (*u)[TINY_WIDTH]) {
 	of->u = u;
 	of->taken = 0;
-	learner_read(learner, count, give_test_record, of, keep_vector, of);
+	(void)learner_read(learner, count, give_test_record, of, keep_vector, of);
 	assert_int_equal(of->taken, count);
 }
 
@@ -529,7 +529,10 @@ static void weights_turn_by_a_bias(void **state) {
 static void learners_that_cannot_be(void **state) {
 	(void)state;
 	static const struct cuttle_learn_params wrong[] = {
-	    {0, 9}, {9, 0}, {9, 257}, {(1 << 16) + 1, 9}};
+	    {.texts = 0, .tokens = 9},
+	    {.texts = 9, .tokens = 0},
+	    {.texts = 9, .tokens = 257},
+	    {.texts = (1 << 16) + 1, .tokens = 9}};
 	struct cuttle_model *model = tiny_model_open_healthy(1);
 	struct cuttle_plan *plan = plan_of(model, true);
 	struct cuttle_learn_params params;

@@ -450,15 +450,37 @@ static void explain_evolution(struct telling *t) {
 	TELL_LIMIT(t, "%s", doubt_of_signature(t));
 }
 
+static void explain_learning(struct telling *t) {
+	const struct learn_receipt *receipt = t->v->receipt;
+	const char *key = receipt->unit_key;
+	set_promise_text(t, &t->promise->opening,
+	                 "A bias of %llu numbers, learnt from the first %u tokens of %zu records.",
+	                 (unsigned long long)receipt->width, (unsigned)receipt->tokens,
+	                 receipt->records);
+	explain_files(t);
+	explain_signer(t);
+	explain_unchecked(t, "");
+	TELL_KEPT(t, "%s", t->v->attested->sentence);
+	TELL_KEPT(t, "Texts that are made of the bias, without reading records, are covered by "
+	             "this. There may be any number of them.");
+	TELL_LIMIT(t, "Anything about several %s together.",
+	           key ? "owners" : "records of one person");
+	TELL_LIMIT(t,
+	           "Anything about other runs over the same records: what they cost adds to "
+	           "this%s.",
+	           count_of_runs(t));
+	explain_watching(t);
+	explain_truth(t);
+	TELL_LIMIT(t, "%s", doubt_of_signature(t));
+}
+
 /* A row for each kind that verification_open reads. */
 static const struct {
 	const struct receipt_kind *kind;
 	void (*explain)(struct telling *t);
-} EXPLAINS[] = {{&GENERATE_KIND, explain_receipt},
-                {&SANITIZE_KIND, explain_rewriting},
-                {&PERTURB_KIND, explain_words},
-                {&EXPAND_KIND, explain_expansion},
-                {&EVOLVE_KIND, explain_evolution}};
+} EXPLAINS[] = {{&GENERATE_KIND, explain_receipt}, {&SANITIZE_KIND, explain_rewriting},
+                {&PERTURB_KIND, explain_words},    {&EXPAND_KIND, explain_expansion},
+                {&EVOLVE_KIND, explain_evolution}, {&LEARN_KIND, explain_learning}};
 
 enum cuttle_status promise_make(const struct verification *v,
                                 const struct verification_files *files, struct promise *promise,

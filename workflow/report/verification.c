@@ -10,7 +10,7 @@
 /* ---- reading --------------------------------------------------------------------------------- */
 
 static const struct receipt_kind *const KINDS[] = {&SANITIZE_KIND, &PERTURB_KIND, &EXPAND_KIND,
-                                                   &EVOLVE_KIND};
+                                                   &EVOLVE_KIND, &LEARN_KIND};
 
 /* What names no mechanism of these is of generate, or is no receipt. */
 static const struct receipt_kind *find_receipt_kind(const struct attested *attested) {
@@ -23,6 +23,8 @@ static const struct receipt_kind *find_receipt_kind(const struct attested *attes
 static unsigned find_order(const struct verification *v) {
 	if (v->evidence.kind == &SANITIZE_KIND)
 		return ((const struct sanitize_receipt *)v->receipt)->guarantee.alpha;
+	if (v->evidence.kind == &LEARN_KIND)
+		return ((const struct learn_receipt *)v->receipt)->order;
 	if (v->evidence.kind != &GENERATE_KIND || v->ledger.delta > 0) return 0;
 	return ((const struct receipt *)v->receipt)->guarantee.claim.order;
 }

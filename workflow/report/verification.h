@@ -13,6 +13,7 @@
 #include "io/receipts/evidence.h"
 #include "io/receipts/evolve_receipt.h"
 #include "io/receipts/expand_receipt.h"
+#include "io/receipts/learn_receipt.h"
 #include "io/receipts/sanitize_receipt.h"
 #include "io/receipts/perturb_receipt.h"
 
