@@ -119,6 +119,16 @@ bool bias_behind(const struct bias *bias, const char *template_sha256) {
 	return !strcmp(bias->receipt->template_sha256, template_sha256);
 }
 
+struct receipt_bias bias_told(const struct bias *bias) {
+	struct receipt_bias told = {.from_public = bias->receipt->from_public,
+	                            .epsilon = bias->receipt->epsilon,
+	                            .delta = bias->receipt->delta,
+	                            .rho = bias->receipt->rho};
+	memcpy(told.sha256, bias->sha256, HASH_TEXT);
+	memcpy(told.receipt_sha256, bias->receipt_sha256, HASH_TEXT);
+	return told;
+}
+
 void bias_close(struct bias *bias) {
 	free(bias->vector);
 	evidence_free(&bias->evidence);

@@ -53,8 +53,10 @@ enum cuttle_status bias_fits(const struct bias *bias, const char *model_sha256,
  * another one it works less well: a user is told. */
 bool bias_behind(const struct bias *bias, const char *template_sha256);
 #define BIAS_OTHER_PROMPT                                                                          \
-	"the bias was learnt behind another public prompt: --kind, --public-examples and the "     \
-	"form of cuttle learn suit it best"
+	"the bias was learnt behind another public prompt. It works best with the --kind, "        \
+	"--public-examples and --template that cuttle learn had"
+/* What the receipt of a run with this bias says of it. */
+struct receipt_bias bias_told(const struct bias *bias);
 void bias_close(struct bias *bias);
 
 #endif
