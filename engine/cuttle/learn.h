@@ -51,7 +51,7 @@ struct cuttle_learner_info {
 };
 
 /* Writes the public texts behind the plan's public prompt (its first heading's), always the same
- * ones, and measures with them:
+ * ones, each of one token at least, and measures with them:
  *
  *   p_t      the model's law before token t, without tokens that end a text or a line
  *   g        of a text: the sum over its tokens of e_y - E' p_t; E is the model's head (law.h)

@@ -175,6 +175,11 @@ static size_t slow_text(const struct cuttle_plan *plan, const int32_t *ids, size
 	return some;
 }
 
+/* What a token weighs in a public text: the first one is none that ends it. */
+static double weigh(const struct slow *s, size_t step, int32_t y) {
+	return step || counts(y) ? exp((double)s->logits[y]) : 0;
+}
+
 /* The public texts: token t of text i is where the law passes the number that the seed gives. */
 static size_t slow_public(const struct cuttle_plan *plan, size_t text, int32_t *ids) {
 	struct slow s;
@@ -187,12 +192,12 @@ static size_t slow_public(const struct cuttle_plan *plan, size_t text, int32_t *
 		double sum = 0, passed = 0;
 		int32_t token = -1;
 		assert_int_equal(random.fill(random.user, &bits, sizeof bits), DP_OK);
-		for (int32_t y = 0; y <= TINY_EOS; y++) sum += exp((double)s.logits[y]);
+		for (int32_t y = 0; y <= TINY_EOS; y++) sum += weigh(&s, count, y);
 		// A control token, and "zz", which is no byte, but may be drawn.
-		sum += exp((double)s.logits[TINY_NAN]);
+		sum += weigh(&s, count, TINY_NAN);
 		while (passed <= ldexp((double)(bits >> 11), -53) * sum) {
 			token += 1 + (token == TINY_EOS);
-			passed += exp((double)s.logits[token]);
+			passed += weigh(&s, count, token);
 		}
 		if (!counts(token)) break;
 		ids[count] = token;

@@ -193,8 +193,10 @@ static bool draw_tokens(struct public_texts *t, size_t first, size_t step, const
 	forward_head(l->forward, hidden, count, NULL, l->padded / GEMM_GROUP, l->logits, l->padded);
 	for (size_t row = 0; row < count; row++) {
 		const size_t text = first + seats[row];
-		const int32_t token = law_pick(l->logits + row * l->padded, l->drawable,
-		                               l->model->vocab_size, draw_even(text, step));
+		// No text is empty: of a form that the model leaves blank nothing would be learnt.
+		const int32_t token =
+		    law_pick(l->logits + row * l->padded, step ? l->drawable : l->counts,
+		             l->model->vocab_size, draw_even(text, step));
 		if (token < 0) return false;
 		ended[seats[row]] = !l->counts[token];
 		if (l->counts[token]) t->ids[text * l->most + t->tokens[text]++] = token;
