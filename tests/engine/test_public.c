@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests engine/run/loop/public.c: scores behind the public prompt, and jobs of its law alone.
-// It fails if a mean is not that of cuttle_score over the same tokens, or depends on what was
+// It fails if a score is not that of cuttle_score over the same tokens, or depends on what was
 // scored before, on threads or on the tier. It fails if a public job draws other tokens than a plan
 // whose references are null draws for free, or if a text depends on how many are in flight, on
 // where a job was stopped, or on the examples of another text.
@@ -101,6 +101,47 @@ static void a_mean_is_that_of_the_model(void **state) {
 	cuttle_model_free(&model);
 }
 
+/* Token by token, and as many as the context leaves. */
+static void tokens_are_scored_one_by_one(void **state) {
+	(void)state;
+	static const char text[] = "A note on rain.";
+	enum { SIZE = sizeof text - 1 };
+	struct cuttle_model *model = tiny_model_open_healthy(1);
+	struct cuttle_scorer *scorer;
+	struct cuttle_scores scores;
+	struct cuttle_plan_params params = params_of(0);
+	struct prompt prompt;
+	int32_t ids[TINY_CONTEXT], top1[TINY_CONTEXT];
+	double logprobs[TINY_CONTEXT];
+	assert_int_equal(prompt_write(&model->model, &params, NULL, &prompt, NULL), CUTTLE_OK);
+	const size_t before = prompt.whole.count;
+	memcpy(ids, prompt.whole.ids, before * sizeof *ids);
+	for (size_t i = 0; i < SIZE; i++) ids[before + i] = (unsigned char)text[i];
+	assert_int_equal(cuttle_score(model, ids, before + SIZE, logprobs, top1, NULL), CUTTLE_OK);
+	for (uint32_t room = SIZE + 1; room > 0; room--) {
+		const size_t count = room < SIZE ? room : SIZE;
+		assert_int_equal(cuttle_scorer_make(model, (uint32_t)before + room, &scorer, NULL),
+		                 CUTTLE_OK);
+		assert_int_equal(
+		    cuttle_scorer_read(scorer, &params, NULL, text, SIZE, &scores, NULL),
+		    CUTTLE_OK);
+		assert_int_equal(scores.whole, SIZE);
+		assert_int_equal(scores.count, count);
+		assert_memory_equal(scores.ids, ids + before, count * sizeof *ids);
+		assert_memory_equal(scores.top1, top1 + before - 1, count * sizeof *top1);
+		for (size_t i = 0; i < count; i++)
+			assert_true(scores.logprobs[i] * 65536 ==
+			            (double)llround(logprobs[before - 1 + i] * 65536));
+		cuttle_scorer_free(&scorer);
+	}
+	assert_int_equal(cuttle_scorer_make(model, (uint32_t)before, &scorer, NULL), CUTTLE_OK);
+	assert_int_equal(cuttle_scorer_read(scorer, &params, NULL, text, SIZE, &scores, NULL),
+	                 CUTTLE_USAGE);
+	cuttle_scorer_free(&scorer);
+	prompt_free(&prompt);
+	cuttle_model_free(&model);
+}
+
 static void a_mean_has_the_same_bits_everywhere(void **state) {
 	(void)state;
 	struct cuttle_plan_params params = params_of(0);
@@ -130,6 +171,11 @@ static void what_cannot_be_scored(void **state) {
 	assert_int_equal(cuttle_scorer_make(model, TINY_CONTEXT + 1, &scorer, NULL), CUTTLE_USAGE);
 	assert_null(scorer);
 	assert_int_equal(cuttle_scorer_make(model, 64, &scorer, NULL), CUTTLE_OK);
+	assert_int_equal(cuttle_scorer_mean(scorer, &params, NULL, "x", 1, &mean, NULL),
+	                 CUTTLE_USAGE);
+	cuttle_scorer_free(&scorer);
+	assert_int_equal(cuttle_scorer_make(model, 256, &scorer, NULL), CUTTLE_OK);
+	params.kind = "";
 	assert_int_equal(cuttle_scorer_mean(scorer, &params, NULL, "x", 1, &mean, NULL),
 	                 CUTTLE_USAGE);
 	cuttle_scorer_free(&scorer);
@@ -314,6 +360,7 @@ static void the_law_is_that_of_free_tokens(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_mean_is_that_of_the_model),
+	    cmocka_unit_test(tokens_are_scored_one_by_one),
 	    cmocka_unit_test(a_mean_has_the_same_bits_everywhere),
 	    cmocka_unit_test(what_cannot_be_scored),
 	    cmocka_unit_test(texts_follow_from_the_seed_alone),
