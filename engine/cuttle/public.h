@@ -32,6 +32,12 @@ CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_scorer_make(struct cuttle_mo
 /* Frees it and sets the handle to NULL. A NULL handle is fine. */
 CUTTLE_API void cuttle_scorer_free(struct cuttle_scorer **scorer);
 
+/* From now on e_y . bias is added to the logit of each token y, in parts of 2^-16: bias[width] is a
+ * learnt one (learn.h), and public. NULL: nothing is added, as at first.
+ * USAGE: a number is not finite. NOMEM. On failure the scorer is as before. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status
+cuttle_scorer_bias(struct cuttle_scorer *scorer, const double *bias, struct cuttle_error *error);
+
 /* What a scorer says of a text. The arrays are the scorer's, until it is used again. */
 struct cuttle_scores {
 	const int32_t *ids;     /* [count] the text's tokens, without the prompt's */

@@ -10,6 +10,7 @@
 #include "engine/params.h"
 #include "engine/run/plan/capacity.h"
 #include "engine/run/loop/generate.h"
+#include "engine/run/loop/learn.h"
 #include "engine/run/plan/plan.h"
 #include "engine/status.h"
 
@@ -27,6 +28,7 @@ struct cuttle_scorer {
 	const struct model *model;
 	struct scorer *scorer;
 	size_t context;   /* tokens of a prompt and its text, at most */
+	int32_t *shift;   /* [vocabulary] what a bias adds to the logits, or NULL */
 	int32_t *ids;     /* of the last prompt and its text */
 	int32_t *top1;    /* [context] */
 	double *logprobs; /* [context] */
@@ -56,11 +58,32 @@ void cuttle_scorer_free(struct cuttle_scorer **scorer) {
 	struct cuttle_scorer *s = scorer ? *scorer : NULL;
 	if (!s) return;
 	scorer_free(&s->scorer);
+	free(s->shift);
 	free(s->ids);
 	free(s->top1);
 	free(s->logprobs);
 	free(s);
 	*scorer = NULL;
+}
+
+enum cuttle_status cuttle_scorer_bias(struct cuttle_scorer *scorer, const double *bias,
+                                      struct cuttle_error *error) {
+	REQUIRE(scorer);
+	const struct model *m = scorer->model;
+	int32_t *shift = bias ? calloc(m->vocab_size, sizeof *shift) : NULL;
+	if (bias) {
+		const enum cuttle_status status =
+		    shift ? learner_shift(m, bias, SCORER_SHIFT_BITS, shift, error)
+		          : status_fail(error, CUTTLE_NOMEM, "out of memory");
+		if (status) {
+			free(shift);
+			return status;
+		}
+	}
+	free(scorer->shift);
+	scorer->shift = shift;
+	scorer_shift(scorer->scorer, shift);
+	return CUTTLE_OK;
 }
 
 /* Writes the tokens of a text behind those of its prompt. *count becomes those of both. */
