@@ -364,7 +364,7 @@ static void learn_biases(struct likelihood_bench *b, const struct record_group *
 	of.vectors = calloc(of.count * info.width, sizeof *of.vectors);
 	if (!of.vectors) stop_bench("out of memory");
 	fprintf(stderr, "public texts: %.1f tokens, clip %.3f\n", info.mean_tokens, info.clip);
-	learner_read(learner, of.count, give_bias_record, &of, keep_bias_vector, &of);
+	(void)learner_read(learner, of.count, give_bias_record, &of, keep_bias_vector, &of);
 	for (size_t e = 0; e < EPSILON_COUNT; e++)
 		for (int mode = 0; mode < MODES; mode++)
 			if (MODE[mode].learnt) draw_biases(b, learner, &of, e, mode);

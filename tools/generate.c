@@ -17,6 +17,7 @@
 #include "tools/common/preview.h"
 #include "tools/common/quote.h"
 #include "tools/common/watch.h"
+#include "workflow/sample.h"
 #include "workflow/references.h"
 #include "workflow/generate.h"
 #include "workflow/shards.h"
@@ -69,6 +70,9 @@ const struct option_entry generate_options[] = {
 	{.name = "clusters", VALUE(request.clusters), .argument = "FILE",
 	 .help = "group records by what they say, as this file of cuttle clusters tells. "
 	         "A record's cluster stays private, as a category does"},
+	{.name = "bias", .first = true, VALUE(request.bias), .argument = "FILE",
+	 .help = "what cuttle learn has made of all records, its receipt beside it: each text "
+	         "is more like them. It adds to what references say, and was charged before"},
 	{.name = "epsilon", .first = true, .letter = 'e', .group = GROUP_BUDGET,
 	 VALUE(request.plan.epsilon),
 	 .range = EPSILON_RANGE, .argument = "EPS",
@@ -87,9 +91,9 @@ const struct option_entry generate_options[] = {
 	         "below 20 tokens and with lots"},
 	{.name = "batch-size", .first = true, .letter = 'B', VALUE(request.plan.batch),
 	 .argument = "B",
-	 .least = 1,
 	 .most = 4096,
-	 .help = "references per text (default 7). With --shots rows per text"},
+	 .help = "references per text (default 7). With --shots rows per text. 0 with --bias: no "
+	         "record is read, and any number of texts is free"},
 	{.name = "shots", VALUE(request.plan.shots), .argument = "R",
 	 .least = 1, .most = CUTTLE_MOST_SHOTS,
 	 .help = "references in each row's prompt, one behind the other (default 1). Several say "
@@ -441,12 +445,13 @@ static int refuse_incomplete_generate(const struct verb *verb,
 	const bool opens = !strcmp(verb->name, "shard");
 	const struct verb_need needs[] = {
 	    {!values->open.model, VERB_MODEL, VERB_MODEL_SAMPLE},
-	    {!request->common.input && !values->dry_run, "-i REFS", "-i notes.jsonl"},
+	    {!request->common.input && !values->dry_run && request->plan.batch, "-i REFS",
+	     "-i notes.jsonl"},
 	    {!request->common.output && !values->dry_run, opens ? "-o RUN" : "-o OUT",
 	     opens ? "-o RUN" : "-o out.jsonl"},
 	    {opens && !values->shards, "--shards N", "--shards 4"},
-	    {request->plan.method == CUTTLE_INVISIBLEINK && isnan(request->plan.epsilon) &&
-	         isnan(request->plan.clip),
+	    {request->plan.method == CUTTLE_INVISIBLEINK && request->plan.batch &&
+	         isnan(request->plan.epsilon) && isnan(request->plan.clip),
 	     "-e EPS or --clip C", "-e 3"},
 	    // So many records are in any file that is worth it; the default needs 700.
 	    {!values->dry_run && !values->shard && !options_typed(verb, "num") &&
@@ -543,6 +548,65 @@ static enum cuttle_status draw_and_tell(const struct generate_values *values, st
 	return generate_texts(&values->request, setup, &events, error);
 }
 
+/* ---- texts without a record: -B 0 ------------------------------------------------------------ */
+
+struct sample_watch {
+	struct watch watch; /* first: it is what the events of watch.h are told */
+	const struct generate_values *values;
+	const struct sample *sample;
+};
+
+static void on_sample_begin(void *user, bool complete) {
+	struct sample_watch *run = user;
+	const struct generate_values *values = run->values;
+	const struct sample_receipt *receipt = &run->sample->receipt;
+	char sentence[SAMPLE_SENTENCE];
+	sample_sentence(receipt, sentence);
+	watch_sentence(&values->request.common, values->quiet, receipt->private_output, sentence);
+	if (watch_complete(values->request.common.output, values->quiet, complete)) return;
+	if (!values->quiet) fprintf(stderr, "The seed is %" PRIu64 "\n", receipt->seed);
+	if (!values->quiet) warnings_bias(stderr, &run->sample->setup);
+	if (!values->quiet) warnings_model(stderr, &receipt->model);
+	watch_begin(&run->watch, values->quiet, values->progress, receipt->texts, NULL);
+}
+
+static void on_sample_publish(void *user, const char *receipt) {
+	const struct sample_watch *run = user;
+	const struct sample_receipt *done = &run->sample->receipt;
+	const struct common_request *request = &run->values->request.common;
+	if (run->values->quiet) return;
+	watch_published(request, done->texts, "texts", receipt);
+	watch_formulas(done->counts.formulas);
+	watch_dropped(request, &done->counts);
+}
+
+static void preview_sample(const struct generate_values *values, const struct sample *sample) {
+	const struct sample_receipt *receipt = &sample->receipt;
+	char sentence[SAMPLE_SENTENCE];
+	sample_sentence(receipt, sentence);
+	printf("model         %s (%" PRIu64 " bytes)\nmodel sha256  %s\nkernels       %s\n",
+	       values->open.model, receipt->model.file_bytes, receipt->model_sha256, receipt->isa);
+	printf("bias          %s, %.0f %% of it more than noise\n", values->request.bias,
+	       100 * sample->setup.bias.share);
+	printf("texts         %zu of at most %" PRIu32 " tokens\n", receipt->texts,
+	       receipt->tokens);
+	printf("command       %s\n\n%s\n", sample->fingerprint, sentence);
+}
+
+/* Returns the exit code. */
+static int run_sample(const struct verb *verb, const struct generate_values *values,
+                      const struct setup_model *opened) {
+	struct sample sample;
+	struct cuttle_error error;
+	struct sample_watch run = {.values = values, .sample = &sample};
+	const struct run_events events = watch_events(&run, on_sample_begin, on_sample_publish);
+	enum cuttle_status status = sample_open(&values->request, opened, &sample, &error);
+	if (!status && values->dry_run) preview_sample(values, &sample);
+	else if (!status) status = sample_run(&sample, &events, &error);
+	sample_free(&sample);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
+}
+
 /* ---- the verb -------------------------------------------------------------------------------- */
 
 /* Checks the options against each other, then all paths. Returns the exit code. */
@@ -566,6 +630,10 @@ int values_check(const struct verb *verb, struct generate_values *values) {
 		    "give -i REFS");
 	enum cuttle_status status = CUTTLE_OK;
 	if (values->drop) status = filters_read(values->drop, &values->request.filters, &error);
+	if (!request->plan.batch && (values->json || strcmp(verb->name, "generate") != 0))
+		return verb_refuse(verb, CUTTLE_USAGE,
+		                   "-B 0 is for cuttle generate, without --json");
+	if (!status && !request->plan.batch) status = sample_check(request, &error);
 	if (!status) status = generate_check(request, &error);
 	if (!status) status = generate_paths(request, &error);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
@@ -700,6 +768,11 @@ static int run_generate_verb(const struct verb *verb, int argc, char **argv) {
 	if (!code) code = verb_open_hashed(verb, &values.open, &opened);
 	if (code) {
 		shards_leave(&shard);
+		return code;
+	}
+	if (!values.request.plan.batch) {
+		code = run_sample(verb, &values, &opened);
+		cuttle_model_free(&opened.model);
 		return code;
 	}
 	enum cuttle_status status = generate_open(&values.request, &opened, &setup, &error);

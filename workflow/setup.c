@@ -4,6 +4,7 @@
 #include "workflow/setup.h"
 
 #include "base/utf8.h"
+#include "engine/cuttle/learn.h"
 #include "topics/clusters_file.h"
 #include "io/disk/fail.h"
 #include "io/disk/file.h"
@@ -50,6 +51,32 @@ enum cuttle_status setup_prompt(const char *path, char **prompt, struct cuttle_e
 		status =
 		    io_fail(error, CUTTLE_INPUT, "%s: a prompt must be UTF-8 without NUL", path);
 	return status;
+}
+
+enum cuttle_status setup_bias(const char *path, const char *model_sha256, const char *unit_key,
+                              bool insecure, struct bias *bias, struct cuttle_error *error) {
+	char *beside;
+	*bias = (struct bias){0};
+	enum cuttle_status status = common_receipt_beside(path, NULL, &beside, error);
+	if (!status) status = bias_open(bias, path, beside, error);
+	if (!status) status = bias_fits(bias, model_sha256, error);
+	free(beside);
+	if (status) return status;
+	const struct learn_receipt *receipt = bias->receipt;
+	if (!receipt->private_output && !insecure)
+		return io_fail(error, CUTTLE_USAGE,
+		               "%s is NOT PRIVATE: it was learnt with --insecure-seed", path);
+	if (receipt->from_public) return CUTTLE_OK;
+	// Where a record becomes null, what its owner says changes by up to twice the clip.
+	if (!receipt->unit_key != !unit_key ||
+	    (unit_key && strcmp(receipt->unit_key, unit_key) != 0))
+		return io_fail(
+		    error, CUTTLE_USAGE,
+		    "%s promises something to each %s, and this run to each %s: give both "
+		    "the same --unit-key",
+		    path, receipt->unit_key ? receipt->unit_key : "record",
+		    unit_key ? unit_key : "record");
+	return CUTTLE_OK;
 }
 
 /* The text of a public example. Above it the heading of its cluster, if any, or a line "FIELD:
@@ -164,6 +191,10 @@ static enum cuttle_status read_public(const struct generate_request *request, st
 		status = setup_prompt(request->prompt_public, &setup->prompt_public, error);
 	if (!status && request->prompt_private)
 		status = setup_prompt(request->prompt_private, &setup->prompt_private, error);
+	if (!status && request->bias)
+		status =
+		    setup_bias(request->bias, setup->receipt.model_sha256, request->common.unit_key,
+		               request->plan.insecure, &setup->bias, error);
 	if (!status && request->clusters) status = read_clusters(request, setup, error);
 	if (!status && request->public_examples) status = read_examples(request, setup, error);
 	if (!status && request->categories)
@@ -294,7 +325,10 @@ static enum cuttle_status make_setup_plan(const struct generate_request *request
 	if (request->shard && !request->accountant_chosen)
 		params.accountant = request->shard->run.terms.accountant;
 	setup->accountant = params.accountant;
-	return cuttle_plan_make(setup->model, &params, &setup->plan, error);
+	status = cuttle_plan_make(setup->model, &params, &setup->plan, error);
+	return !status && setup->bias.vector
+	           ? cuttle_bias_use(setup->plan, setup->bias.vector, error)
+	           : status;
 }
 
 enum cuttle_status setup_date(uint64_t now, char date[RECEIPT_DATE], struct cuttle_error *error) {
@@ -373,6 +407,7 @@ static enum cuttle_status set_receipt(const struct generate_request *request, st
 	setup->rho = setup->receipt.guarantee.rho;
 	setup->receipt.stops = setup->stop.stops;
 	setup->receipt.trace = request->trace != NULL;
+	if (setup->bias.vector) setup->receipt.bias = bias_told(&setup->bias);
 	setup->receipt.filters = request->filters;
 	setup->receipt.places_of_rounds = (uint32_t)setup->drawn.places;
 	setup->receipt.signer = setup->signer;
@@ -429,6 +464,7 @@ void generate_free(struct setup *setup) {
 	for (size_t i = 0; i < setup->example_count; i++) free(setup->examples[i]);
 	free(setup->examples);
 	clusters_free(&setup->clusters);
+	bias_close(&setup->bias);
 	for (size_t i = 0; i < setup->shown_count; i++) free(setup->shown[i]);
 	free(setup->shown);
 	free(setup->plain);

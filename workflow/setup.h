@@ -13,6 +13,7 @@
 
 #include "engine/cuttle/histogram.h"
 #include "topics/clusters.h"
+#include "io/receipts/bias.h"
 #include "io/receipts/receipt.h"
 #include "workflow/lot_choice.h"
 #include "workflow/request.h"
@@ -35,6 +36,12 @@ enum cuttle_status setup_prompt(const char *path, char **prompt, struct cuttle_e
 /* Writes the day, in UTC, of a time in seconds since 1970. USAGE: it is beyond the year 9999. */
 enum cuttle_status setup_date(uint64_t now, char date[RECEIPT_DATE], struct cuttle_error *error);
 
+/* Reads a bias and the receipt beside it, for the model of this hash and records of this key. Call
+ * bias_close in any case. USAGE: it was learnt for other units than `unit_key` says; it is NOT
+ * PRIVATE, and not `insecure`, as the run is. Else as bias_open and bias_fits. */
+enum cuttle_status setup_bias(const char *path, const char *model_sha256, const char *unit_key,
+                              bool insecure, struct bias *bias, struct cuttle_error *error);
+
 struct setup {
 	struct cuttle_model *model; /* the caller's */
 	struct cuttle_plan *plan;
@@ -51,6 +58,7 @@ struct setup {
 	struct categories categories;    /* its count is 0 = one job writes all texts */
 	struct clusters clusters;        /* what the categories are; its count is 0 = fields */
 	char clusters_sha256[HASH_TEXT]; /* of their file */
+	struct bias bias;                /* its vector is NULL = there is none */
 	char *prompt_public;             /* own prompt, for the plan's parameters; NULL = none */
 	char *prompt_private;            /* own prompt, NULL = none */
 	char **examples;                 /* [example_count] public examples */

@@ -45,6 +45,14 @@ void warnings_model(FILE *file, const struct cuttle_model_info *model) {
 	    (double)model->parameters / 1e6);
 }
 
+void warnings_bias(FILE *file, const struct setup *setup) {
+	// Each category has a prompt of its own.
+	if (!setup->bias.vector || setup->categories.count ||
+	    bias_behind(&setup->bias, setup->receipt.template_sha256))
+		return;
+	fprintf(file, "Note: " BIAS_OTHER_PROMPT ".\n");
+}
+
 static void warn_epsilon(FILE *file, const struct cuttle_guarantee *guarantee) {
 	const double epsilon = jsonout_round_up(receipt_epsilon(guarantee), 1e2);
 	if (!(receipt_epsilon(guarantee) > RECEIPT_WEAK)) return;
@@ -166,6 +174,7 @@ static void warn_seats(FILE *file, const struct setup *setup) {
 void warnings_print(FILE *file, const struct generate_request *request, const struct setup *setup) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
 	warnings_model(file, &setup->receipt.model);
+	warnings_bias(file, setup);
 	warn_examples(file, request, setup);
 	warn_epsilon(file, guarantee);
 	warn_delta(file, setup);

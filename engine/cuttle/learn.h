@@ -11,7 +11,8 @@
 //     struct cuttle_query query = {.square = CUTTLE_LEARN_SQUARE, .times = 1, .parts = 1};
 //     cuttle_queries_solve(&query, 1, 1.0, 1e-6, &error);                    votes.h
 //     cuttle_learner_make(plan, &params, &learner, &error);
-//     cuttle_learner_read(learner, records, give, &file, &query, NULL, answer, &error);
+//     cuttle_learner_read(learner, records, give, NULL, &file, &query, NULL, answer,
+//                         &error);
 //     double share = cuttle_learner_bias(learner, answer, records, &query, bias);
 //     cuttle_bias_use(other_plan, bias, &error);
 #ifndef CUTTLE_LEARN_H
@@ -35,6 +36,10 @@ enum {
 struct cuttle_learn_params {
 	uint32_t texts;  /* public texts that are written; default 160 */
 	uint32_t tokens; /* of a record, and of a public text, at most 256; default 40 */
+	/* Called now and then with how many texts were read since, public ones first; nonzero: stop
+	 * with PARTIAL. When it is called follows from how long records are. NULL = nobody is. */
+	int (*progress)(void *user, size_t texts);
+	void *user; /* first argument of progress */
 };
 
 CUTTLE_API void cuttle_learn_params_default(struct cuttle_learn_params *params);
@@ -47,7 +52,7 @@ struct cuttle_learner_info {
 };
 
 /* Writes the public texts behind the plan's public prompt (its first heading's), always the same
- * ones, and measures with them:
+ * ones, each of one token at least, and measures with them:
  *
  *   p_t      the model's law before token t, without tokens that end a text or a line
  *   g        of a text: the sum over its tokens of e_y - E' p_t; E is the model's head (law.h)
@@ -56,7 +61,8 @@ struct cuttle_learner_info {
  *   clip     0.85 times the median of |A g| over the public texts
  *
  * USAGE: a number is out of range; prompt and tokens exceed the model's context; --mlock is
- * refused. MODEL: it writes nothing behind this prompt, or its numbers are not finite. NOMEM. */
+ * refused. MODEL: it writes nothing behind this prompt, or its numbers are not finite. PARTIAL:
+ * progress said stop. NOMEM. */
 CUTTLE_API CUTTLE_CHECKED enum cuttle_status
 cuttle_learner_make(const struct cuttle_plan *plan, const struct cuttle_learn_params *params,
                     struct cuttle_learner **out, struct cuttle_error *error);
@@ -70,16 +76,19 @@ CUTTLE_API struct cuttle_learner_info cuttle_learner_describe(const struct cuttl
  * of 1/64, and noise of the query's variance (dp/learn.h). g is of the record's first tokens behind
  * the public prompt. `reference` sets *text and *size to record number `index`, each once, in their
  * order; NULL is null. A record that is null, cannot be read or gives no finite number adds 0: no
- * record can make an error. query: of square CUTTLE_LEARN_SQUARE, one time. seed NULL: random bits
+ * record can make an error. ends: whether record `index` is its owner's last one, where those of an
+ * owner stand together; the sum over them is then what is cut to length 1. NULL: each record is an
+ * owner's only one. query: of square CUTTLE_LEARN_SQUARE, one time. seed NULL: random bits
  * of the system; else NOT PRIVATE. Never ask twice for one payment.
  * A record's part depends on it alone, bit for bit, with any kernels, threads, and records beside
- * it. USAGE: there are too many records. INTERNAL: there are no random bits. NOMEM. On failure
- * nothing was drawn. */
+ * it. USAGE: there are too many records. INTERNAL: there are no random bits. PARTIAL: progress
+ * said stop. NOMEM. On failure nothing is told. */
 CUTTLE_API CUTTLE_CHECKED enum cuttle_status
 cuttle_learner_read(struct cuttle_learner *learner, size_t records,
                     void (*reference)(void *user, size_t index, const char **text, size_t *size),
-                    void *user, const struct cuttle_query *query, const uint64_t *seed,
-                    int64_t *answer, struct cuttle_error *error);
+                    bool (*ends)(void *user, size_t index), void *user,
+                    const struct cuttle_query *query, const uint64_t *seed, int64_t *answer,
+                    struct cuttle_error *error);
 
 /* bias[width] = what is to be added to the state before the head: 0.6 / 0.85 of the share of the
  * answer that is no noise, times the mean over records and tokens, A' answer clip / (64 records

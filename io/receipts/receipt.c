@@ -102,6 +102,40 @@ void receipt_promise_texts(const struct receipt_promise *promise, char *sentence
 	               number_of_factor(factor), epsilon > RECEIPT_WEAK ? RECEIPT_LITTLE : "");
 }
 
+struct receipt_joint bias_joint_promise(const struct receipt *receipt) {
+	const struct cuttle_guarantee *guarantee = &receipt->guarantee;
+	const struct receipt_bias *bias = &receipt->bias;
+	const bool costs = *bias->sha256 && !bias->from_public;
+	struct receipt_joint joint = {receipt_epsilon(guarantee), guarantee->delta};
+	if (!costs) return joint;
+	joint.epsilon = units_add(joint.epsilon, bias->epsilon);
+	joint.delta = units_add(joint.delta, bias->delta);
+	// With lots rho is that of whoever knows the batch.
+	struct cuttle_budget budget;
+	cuttle_budget_none(&budget);
+	budget.rho = units_add(guarantee->rho, bias->rho);
+	budget.delta = joint.delta;
+	if (!receipt->lot_count && joint.delta < 1 &&
+	    !cuttle_budget_solve(&budget, CUTTLE_EPSILON, NULL) && budget.epsilon < joint.epsilon)
+		joint.epsilon = budget.epsilon;
+	return joint;
+}
+
+void receipt_tell_bias(bool from_public, const struct receipt_joint *joint, char *sentence,
+                       size_t room) {
+	char delta[UNITS_NUMBER];
+	if (from_public) {
+		(void)snprintf(sentence, room,
+		               RECEIPT_BIAS ". It was learnt from records that are public.");
+		return;
+	}
+	units_print(joint->delta, true, delta);
+	(void)snprintf(sentence, room,
+	               RECEIPT_BIAS ", which has a guarantee of its own. Where both read the same "
+	                            "records, epsilon is %.10g at delta %s for both together.",
+	               joint->epsilon, delta);
+}
+
 /* Of whom a sentence speaks. */
 struct whom {
 	const char *records;  /* "any one record" */
@@ -186,6 +220,12 @@ void receipt_sentence(const struct receipt *receipt, const char *unit_key,
 	method_sentence(guarantee, receipt->wording, method);
 	used = strlen(sentence);
 	(void)snprintf(sentence + used, RECEIPT_SENTENCE - used, "%s", method);
+	if (!*receipt->bias.sha256) return;
+	struct receipt_joint joint = bias_joint_promise(receipt);
+	joint.epsilon = jsonout_round_up(joint.epsilon, 1e4);
+	used = strlen(sentence);
+	receipt_tell_bias(receipt->bias.from_public, &joint, sentence + used,
+	                  RECEIPT_SENTENCE - used);
 }
 
 json_t *receipt_add_charge(json_t *object, const struct receipt_ledger *ledger,

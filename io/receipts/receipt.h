@@ -67,8 +67,17 @@ struct receipt_unit {
 	uint64_t weight; /* the cost of a unit, in rho of one text; at least 1 */
 };
 
+/* A learnt bias that was added to the model, and what its own receipt promises. */
+struct receipt_bias {
+	char sha256[HASH_TEXT];         /* of its file; "" = there was none */
+	char receipt_sha256[HASH_TEXT]; /* of its receipt */
+	bool from_public;               /* it promises nothing, and costs nothing */
+	double epsilon, delta, rho;     /* 0 where it is from public records */
+};
+
 struct receipt {
-	struct cuttle_guarantee guarantee; /* for a whole unit */
+	struct cuttle_guarantee guarantee; /* for a whole unit, whatever the bias cost */
+	struct receipt_bias bias;
 	struct receipt_unit unit;
 	const struct categories *categories; /* NULL = none */
 	/* [lot_count] of each category, or of the whole input; lot_count 0 = no lots. */
@@ -207,6 +216,18 @@ struct receipt_lots {
 /* The sentence of it, which begins with RECEIPT_LOTS. No wording has another one. delta is rounded
  * up. */
 void receipt_tell_lots(const struct receipt_lots *lots, char *sentence, size_t room);
+
+/* What a run and its bias promise together, to whoever has records in both (dp/PRIVACY.md, step
+ * 56): the smaller of two sums. rho adds up where it describes the run; epsilon and delta always
+ * do. Rounded up. The run's alone where no bias was learnt from private records. */
+struct receipt_joint {
+	double epsilon, delta;
+};
+struct receipt_joint bias_joint_promise(const struct receipt *receipt);
+#define RECEIPT_BIAS " A bias was added to the model"
+/* The sentence of a bias, which begins with RECEIPT_BIAS. epsilon is rounded up already. */
+void receipt_tell_bias(bool from_public, const struct receipt_joint *joint, char *sentence,
+                       size_t room);
 
 /* The guarantee in plain sentences, for one value of unit_key (NULL: for one record). epsilon,
  * e^epsilon and delta are rounded up. With lots another sentence says what it counts on. It reads

@@ -18,7 +18,7 @@
 /* Calls EACH with every verb, in the order of help. VERB is in tools/VERB.c. */
 // clang-format off
 #define VERBS_ALL(EACH) \
-	EACH(generate) EACH(expand) EACH(evolve) EACH(inspect) EACH(clusters) EACH(tag) \
+	EACH(generate) EACH(learn) EACH(expand) EACH(evolve) EACH(inspect) EACH(clusters) EACH(tag) \
 	EACH(sanitize) EACH(words) EACH(perturb) EACH(infer) EACH(extract) EACH(evaluate) \
 	EACH(audit) EACH(budget) EACH(score) EACH(tokenize) EACH(detokenize) EACH(model) \
 	EACH(bench) EACH(ledger) EACH(receipt) EACH(report) EACH(serve) EACH(shard) EACH(merge)

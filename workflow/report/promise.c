@@ -140,6 +140,8 @@ static void explain_files(struct telling *t) {
 	if (!*v->model_sha256) TELL_ABOUT(t, "model", "none");
 	else if (files->model) TELL_ABOUT(t, "model", "this is its model");
 	else tell_uncompared(t, "model", "--model");
+	if (v->bias && files->bias) TELL_ABOUT(t, "bias", "this is its bias, whose receipt holds");
+	else if (v->bias) tell_uncompared(t, "bias", "--bias");
 	if (v->dataset) TELL_ABOUT(t, "data set", "%s", v->dataset);
 	if (!*v->ledger.entry) TELL_ABOUT(t, "ledger", "nobody counted");
 	else
@@ -450,15 +452,57 @@ static void explain_evolution(struct telling *t) {
 	TELL_LIMIT(t, "%s", doubt_of_signature(t));
 }
 
+static void explain_learning(struct telling *t) {
+	const struct learn_receipt *receipt = t->v->receipt;
+	const char *key = receipt->unit_key;
+	set_promise_text(t, &t->promise->opening,
+	                 "A bias of %llu numbers, learnt from the first %u tokens of %zu records.",
+	                 (unsigned long long)receipt->width, (unsigned)receipt->tokens,
+	                 receipt->records);
+	explain_files(t);
+	explain_signer(t);
+	explain_unchecked(t, "");
+	TELL_KEPT(t, "%s", t->v->attested->sentence);
+	TELL_KEPT(t, "Texts that are made of the bias, without reading records, are covered by "
+	             "this. There may be any number of them.");
+	TELL_LIMIT(t, "Anything about several %s together.",
+	           key ? "owners" : "records of one person");
+	TELL_LIMIT(t,
+	           "Anything about other runs over the same records: what they cost adds to "
+	           "this%s.",
+	           count_of_runs(t));
+	explain_watching(t);
+	explain_truth(t);
+	TELL_LIMIT(t, "%s", doubt_of_signature(t));
+}
+
+static void explain_sample(struct telling *t) {
+	const struct sample_receipt *receipt = t->v->receipt;
+	set_promise_text(
+	    t, &t->promise->opening,
+	    "%zu texts of at most %u tokens, from the public prompt and a learnt bias.",
+	    receipt->texts, (unsigned)receipt->tokens);
+	explain_files(t);
+	explain_signer(t);
+	explain_unchecked(t, "");
+	TELL_KEPT(t, "%s", t->v->attested->sentence);
+	explain_filters(t, &receipt->filters, &receipt->counts, "");
+	TELL_LIMIT(t, "Anything that the receipt of the bias does not promise.");
+	TELL_LIMIT(t,
+	           "That more texts say more about the records: they say what the bias does, and "
+	           "what the model adds.");
+	explain_truth(t);
+	TELL_LIMIT(t, "%s", doubt_of_signature(t));
+}
+
 /* A row for each kind that verification_open reads. */
 static const struct {
 	const struct receipt_kind *kind;
 	void (*explain)(struct telling *t);
-} EXPLAINS[] = {{&GENERATE_KIND, explain_receipt},
-                {&SANITIZE_KIND, explain_rewriting},
-                {&PERTURB_KIND, explain_words},
-                {&EXPAND_KIND, explain_expansion},
-                {&EVOLVE_KIND, explain_evolution}};
+} EXPLAINS[] = {{&GENERATE_KIND, explain_receipt}, {&SANITIZE_KIND, explain_rewriting},
+                {&PERTURB_KIND, explain_words},    {&EXPAND_KIND, explain_expansion},
+                {&EVOLVE_KIND, explain_evolution}, {&LEARN_KIND, explain_learning},
+                {&SAMPLE_KIND, explain_sample}};
 
 enum cuttle_status promise_make(const struct verification *v,
                                 const struct verification_files *files, struct promise *promise,

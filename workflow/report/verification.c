@@ -4,13 +4,16 @@
 
 #include "io/disk/fail.h"
 #include "io/ledger/ledger.h"
+#include "io/receipts/bias.h"
+#include "workflow/common.h"
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
 static const struct receipt_kind *const KINDS[] = {&SANITIZE_KIND, &PERTURB_KIND, &EXPAND_KIND,
-                                                   &EVOLVE_KIND};
+                                                   &EVOLVE_KIND,   &LEARN_KIND,   &SAMPLE_KIND};
 
 /* What names no mechanism of these is of generate, or is no receipt. */
 static const struct receipt_kind *find_receipt_kind(const struct attested *attested) {
@@ -23,8 +26,19 @@ static const struct receipt_kind *find_receipt_kind(const struct attested *attes
 static unsigned find_order(const struct verification *v) {
 	if (v->evidence.kind == &SANITIZE_KIND)
 		return ((const struct sanitize_receipt *)v->receipt)->guarantee.alpha;
+	if (v->evidence.kind == &LEARN_KIND)
+		return ((const struct learn_receipt *)v->receipt)->order;
 	if (v->evidence.kind != &GENERATE_KIND || v->ledger.delta > 0) return 0;
 	return ((const struct receipt *)v->receipt)->guarantee.claim.order;
+}
+
+/* The bias that the receipt names, and what is copied of its own receipt; NULL = it names none. */
+static const struct receipt_bias *find_bias(const struct verification *v) {
+	const struct receipt_bias *bias =
+	    v->evidence.kind == &GENERATE_KIND ? &((const struct receipt *)v->receipt)->bias
+	    : v->evidence.kind == &SAMPLE_KIND ? &((const struct sample_receipt *)v->receipt)->bias
+	                                       : NULL;
+	return bias && *bias->sha256 ? bias : NULL;
 }
 
 static const char *find_member_text(const struct verification *v, const char *name) {
@@ -49,6 +63,7 @@ static void take_common(struct verification *v) {
 	v->unit_key = unit ? unit : "";
 	if (ledger) v->ledger = *ledger;
 	v->order = find_order(v);
+	v->bias = find_bias(v);
 }
 
 enum cuttle_status verification_open(struct verification *v, const char *path, const char *key,
@@ -164,6 +179,33 @@ static enum cuttle_status check_ledger(const char *path, const struct verificati
 	return status;
 }
 
+/* Checks the bias with the receipt beside it, and that the run's receipt promises what that does.
+ */
+static enum cuttle_status check_bias(const char *path, const struct verification *v,
+                                     struct cuttle_error *error) {
+	const struct receipt_bias *bias = v->bias;
+	struct bias is;
+	char *beside;
+	if (!bias) return io_fail(error, CUTTLE_LEDGER, "this run had no bias");
+	enum cuttle_status status = common_receipt_beside(path, NULL, &beside, error);
+	if (status) return status;
+	status = bias_open(&is, path, beside, error);
+	const struct receipt_bias told =
+	    status ? (struct receipt_bias){.from_public = false} : bias_told(&is);
+	if (!status && (strcmp(told.sha256, bias->sha256) != 0 ||
+	                strcmp(told.receipt_sha256, bias->receipt_sha256) != 0))
+		status = io_fail(error, CUTTLE_LEDGER,
+		                 "%s is not the bias of this receipt: other bytes", path);
+	if (!status && (told.from_public != bias->from_public || told.epsilon != bias->epsilon ||
+	                told.delta != bias->delta || told.rho != bias->rho))
+		status =
+		    io_fail(error, CUTTLE_LEDGER,
+		            "the receipt of %s promises something else than this one says", path);
+	bias_close(&is);
+	free(beside);
+	return status;
+}
+
 /* ---- all files ------------------------------------------------------------------------------- */
 
 enum cuttle_status verification_compare(const struct verification *v,
@@ -182,6 +224,7 @@ enum cuttle_status verification_compare(const struct verification *v,
 		             : io_fail(error, CUTTLE_LEDGER, "this run had no words file");
 	if (!status && files->parent && !expanded)
 		status = io_fail(error, CUTTLE_LEDGER, "this run expanded no other output");
+	if (!status && files->bias) status = check_bias(files->bias, v, error);
 	if (!status && files->dropped)
 		status = v->dropped_sha256
 		             ? check_file_hash(files->dropped, "file of dropped texts",

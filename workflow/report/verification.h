@@ -13,6 +13,8 @@
 #include "io/receipts/evidence.h"
 #include "io/receipts/evolve_receipt.h"
 #include "io/receipts/expand_receipt.h"
+#include "io/receipts/learn_receipt.h"
+#include "io/receipts/sample_receipt.h"
 #include "io/receipts/sanitize_receipt.h"
 #include "io/receipts/perturb_receipt.h"
 
@@ -23,10 +25,11 @@ struct verification {
 	const struct attested *attested;
 	const char *model_sha256; /* "" = the run had no model */
 	uint64_t model_bytes;
-	const char *words_sha256;   /* of the words file; NULL = the run had none */
-	const char *dropped_sha256; /* of the texts that were dropped; NULL = none could be */
-	const char *dataset;        /* NULL = none */
-	const char *unit_key;       /* "" = lines */
+	const char *words_sha256;        /* of the words file; NULL = the run had none */
+	const char *dropped_sha256;      /* of the texts that were dropped; NULL = none could be */
+	const struct receipt_bias *bias; /* a learnt bias that was added; NULL = none */
+	const char *dataset;             /* NULL = none */
+	const char *unit_key;            /* "" = lines */
 	const char *date;
 	struct receipt_ledger ledger; /* its entry is "" = nobody counted */
 	unsigned order;               /* of the losses that the ledger counts; 0 = rho of zCDP */
@@ -40,6 +43,7 @@ struct verification_files {
 	const char *model;
 	const char *words;
 	const char *parent; /* receipt of the output that an expansion expanded */
+	const char *bias;   /* the learnt bias, its receipt beside it */
 	const char *ledger;
 	bool key;   /* the signature's key was given */
 	bool hints; /* words name the option of receipt verify that would compare */

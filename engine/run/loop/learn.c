@@ -49,6 +49,8 @@ struct cuttle_learner {
 	uint8_t *counts;      /* [vocabulary] of these what is no end of a text or line */
 	double *axes;         /* [width][width] A / clip */
 	double clip, mean_tokens;
+	int (*progress)(void *user, size_t texts);
+	void *user;
 
 	struct region region; /* all that follows */
 	struct context prefix, seats[SEATS];
@@ -136,9 +138,23 @@ static void read_pass(struct cuttle_learner *l, size_t first, size_t count,
 		reading->take(reading->self, l->sums + seat * l->model->width);
 }
 
-static void read_vectors_of(struct cuttle_learner *l, size_t count, const struct reading *reading) {
-	for (size_t done = 0; done < count; done += SEATS)
-		read_pass(l, done, count - done < SEATS ? count - done : SEATS, reading);
+/* Tells how many texts were read. False: stop. */
+static bool tell_progress(const struct cuttle_learner *l, size_t texts) {
+	return !l->progress || !l->progress(l->user, texts);
+}
+
+/* False: told to stop. */
+static bool read_vectors_of(struct cuttle_learner *l, size_t count, const struct reading *reading) {
+	for (size_t done = 0, some; done < count; done += some) {
+		some = count - done < SEATS ? count - done : SEATS;
+		read_pass(l, done, some, reading);
+		if (!tell_progress(l, some)) return false;
+	}
+	return true;
+}
+
+static enum cuttle_status fail_stopped(struct cuttle_error *error) {
+	return status_fail(error, CUTTLE_PARTIAL, "stopped before all texts were read");
 }
 
 /* ---- the public part ------------------------------------------------------------------------- */
@@ -177,8 +193,10 @@ static bool draw_tokens(struct public_texts *t, size_t first, size_t step, const
 	forward_head(l->forward, hidden, count, NULL, l->padded / GEMM_GROUP, l->logits, l->padded);
 	for (size_t row = 0; row < count; row++) {
 		const size_t text = first + seats[row];
-		const int32_t token = law_pick(l->logits + row * l->padded, l->drawable,
-		                               l->model->vocab_size, draw_even(text, step));
+		// No text is empty: of a form that the model leaves blank nothing would be learnt.
+		const int32_t token =
+		    law_pick(l->logits + row * l->padded, step ? l->drawable : l->counts,
+		             l->model->vocab_size, draw_even(text, step));
 		if (token < 0) return false;
 		ended[seats[row]] = !l->counts[token];
 		if (l->counts[token]) t->ids[text * l->most + t->tokens[text]++] = token;
@@ -325,16 +343,18 @@ static enum cuttle_status measure_public_texts(struct public_texts *t, struct cu
 	struct cuttle_learner *l = t->learner;
 	const struct reading reading = {t, give_public_text, see_public_law, take_public_vector};
 	size_t tokens = 0;
-	for (size_t done = 0; done < t->count; done += SEATS)
+	for (size_t done = 0; done < t->count; done += SEATS) {
 		if (!write_pass(t, done, t->count - done < SEATS ? t->count - done : SEATS))
 			return status_fail(error, CUTTLE_MODEL,
 			                   "the model's logits are not finite");
+		if (!tell_progress(l, 0)) return fail_stopped(error);
+	}
 	for (size_t text = 0; text < t->count; text++) tokens += t->tokens[text];
 	if (!tokens)
 		return status_fail(error, CUTTLE_MODEL,
 		                   "the model writes nothing behind the public prompt");
 	l->mean_tokens = (double)tokens / (double)t->count;
-	read_vectors_of(l, t->count, &reading);
+	if (!read_vectors_of(l, t->count, &reading)) return fail_stopped(error);
 	if (!measure_moments(t)) return status_fail(error, CUTTLE_NOMEM, "out of memory");
 	const enum cuttle_status status = set_axes(t, error);
 	return status ? status : set_clip(t, error);
@@ -484,6 +504,8 @@ enum cuttle_status cuttle_learner_make(const struct cuttle_plan *plan,
 		    .behind.lead = vocab_lead_after(m->vocab, ids[prompt->count - 1]),
 		    .shared = plan->share ? (prompt->count - 1) / SHARING * SHARING : 0,
 		    .most = params->tokens,
+		    .progress = params->progress,
+		    .user = params->user,
 		    .padded = (m->vocab_size + GEMM_GROUP - 1) / GEMM_GROUP * GEMM_GROUP,
 		    .capacity = prompt_reference_capacity(params->tokens)};
 		status = open_learner(l, error);
@@ -540,40 +562,66 @@ static void take_private_vector(void *self, const double *g) {
 	of->take(of->self, of->learner->turned);
 }
 
-void learner_read(struct cuttle_learner *learner, size_t count,
+bool learner_read(struct cuttle_learner *learner, size_t count,
                   void (*reference)(void *user, size_t index, const char **text, size_t *size),
                   void *user, void (*take)(void *self, const double *u), void *self) {
 	struct private_texts of = {learner, reference, user, take, self};
 	const struct reading reading = {
 	    .self = &of, .give = give_private_text, .take = take_private_vector};
-	read_vectors_of(learner, count, &reading);
+	return read_vectors_of(learner, count, &reading);
 }
+
+/* Vectors on their way to the answer: those of one owner are one record there. */
+struct adding {
+	struct dp_learn *learn;
+	size_t width;
+	size_t index; /* of the next vector */
+	bool (*ends)(void *user, size_t index);
+	void *user;
+	double *sum; /* [width] of the owner's vectors so far; not used where ends is NULL */
+};
 
 static void add_record(void *self, const double *u) {
-	dp_learn_add(self, u);
+	struct adding *a = self;
+	if (!a->ends) {
+		dp_learn_add(a->learn, u);
+		return;
+	}
+	for (size_t i = 0; i < a->width; i++) a->sum[i] += u[i];
+	if (!a->ends(a->user, a->index++)) return;
+	dp_learn_add(a->learn, a->sum);
+	memset(a->sum, 0, a->width * sizeof *a->sum);
 }
 
-enum cuttle_status
-cuttle_learner_read(struct cuttle_learner *learner, size_t records,
-                    void (*reference)(void *user, size_t index, const char **text, size_t *size),
-                    void *user, const struct cuttle_query *query, const uint64_t *seed,
-                    int64_t *answer, struct cuttle_error *error) {
+enum cuttle_status cuttle_learner_read(struct cuttle_learner *learner, size_t records,
+                                       void (*reference)(void *user, size_t index,
+                                                         const char **text, size_t *size),
+                                       bool (*ends)(void *user, size_t index), void *user,
+                                       const struct cuttle_query *query, const uint64_t *seed,
+                                       int64_t *answer, struct cuttle_error *error) {
 	REQUIRE(learner && reference && query && answer);
 	REQUIRE(query->square == DP_LEARN_SQUARE && query->times == 1);
+	struct adding adding = {.width = learner->model->width, .ends = ends, .user = user};
 	struct seeded seeded = {.seed = seed ? *seed : 0, .heading = SEEDED_LEARNT};
 	const struct dp_random random = seed ? seeded_random(&seeded) : dp_random_system();
-	struct dp_learn *learn;
 	if (records > DP_LEARN_MOST_RECORDS)
 		return status_fail(error, CUTTLE_USAGE, "a bias reads at most %d records",
 		                   DP_LEARN_MOST_RECORDS);
-	const enum cuttle_status status = plan_status(
-	    dp_learn_begin(learner->model->width, records,
-	                   (struct dp_variance){query->num, query->den}, &random, &learn),
+	if (!(adding.sum = calloc(adding.width, sizeof *adding.sum)))
+		return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	enum cuttle_status status = plan_status(
+	    dp_learn_begin(adding.width, records, (struct dp_variance){query->num, query->den},
+	                   &random, &adding.learn),
 	    error);
-	if (status) return status;
-	learner_read(learner, records, reference, user, add_record, learn);
-	dp_learn_end(&learn, answer);
-	return CUTTLE_OK;
+	if (!status) {
+		if (!learner_read(learner, records, reference, user, add_record, &adding))
+			status = fail_stopped(error);
+		dp_learn_end(&adding.learn, answer);
+		if (status) explicit_bzero(answer, adding.width * sizeof *answer);
+		explicit_bzero(adding.sum, adding.width * sizeof *adding.sum);
+	}
+	free(adding.sum);
+	return status;
 }
 
 /* ---- what follows from the answer ------------------------------------------------------------ */

@@ -7,8 +7,9 @@
 #include "engine/cuttle/learn.h"
 
 /* Reads `count` texts, as cuttle_learner_read does, and gives A g / clip of each to `take`, in
- * their order: u[width], valid until it returns. A null text has zeros. Nothing is protected. */
-void learner_read(struct cuttle_learner *learner, size_t count,
+ * their order: u[width], valid until it returns. A null text has zeros. Nothing is protected.
+ * False: progress said stop. */
+bool learner_read(struct cuttle_learner *learner, size_t count,
                   void (*reference)(void *user, size_t index, const char **text, size_t *size),
                   void *user, void (*take)(void *self, const double *u), void *self);
 

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sentence and the members of sample_receipt.h.
+#include "io/receipts/sample_receipt.h"
+
+#include "io/disk/jsonout.h"
+#include <stdio.h>
+#include <string.h>
+
+void sample_sentence(const struct sample_receipt *receipt, char sentence[SAMPLE_SENTENCE]) {
+	char promise[LEARN_SENTENCE];
+	const struct learn_receipt learnt = {.from_public = receipt->bias.from_public,
+	                                     .epsilon = receipt->bias.epsilon,
+	                                     .delta = receipt->bias.delta,
+	                                     .rho = receipt->bias.rho,
+	                                     .private_output = receipt->private_output,
+	                                     .unit_key = receipt->unit_key};
+	learn_sentence(&learnt, promise);
+	if (receipt->private_output)
+		(void)snprintf(
+		    sentence, SAMPLE_SENTENCE,
+		    "Post-processing: these %zu texts were drawn from the public prompt "
+		    "and a bias. No record was read for them, and they cost nothing. They "
+		    "have the guarantee of the bias, which follows. %s",
+		    receipt->texts, promise);
+	else (void)snprintf(sentence, SAMPLE_SENTENCE, "%s", promise);
+}
+
+/* ---- the members ----------------------------------------------------------------------------- */
+
+/* The three are null where the bias is from public records. */
+static json_t *add_bias_promise(json_t *object, const void *at) {
+	const struct receipt_bias *bias = &((const struct sample_receipt *)at)->bias;
+	const bool none = bias->from_public;
+	json_t *files =
+	    json_pack("{s:s, s:s}", "receipt_sha256", bias->receipt_sha256, "sha256", bias->sha256);
+	const struct jsonout_member members[] = {
+	    {"bias", files},
+	    {"delta", none ? json_null() : json_real(bias->delta)},
+	    {"epsilon", none ? json_null() : json_real(bias->epsilon)},
+	    {"from_public", json_boolean(none)},
+	    {"rho", none ? json_null() : json_real(bias->rho)}};
+	return jsonout_extend(object, members, MEMBERS_IN(members));
+}
+
+static bool take_bias_promise(struct attested *attested, void *at) {
+	struct receipt_bias *bias = &((struct sample_receipt *)at)->bias;
+	const json_t *root = attested->root, *files = json_object_get(root, "bias");
+	return attest_hash(files, "receipt_sha256", bias->receipt_sha256) &&
+	       attest_hash(files, "sha256", bias->sha256) &&
+	       attest_flag(root, "from_public", &bias->from_public) &&
+	       (bias->from_public || (attest_real(root, "delta", &bias->delta) &&
+	                              attest_real(root, "epsilon", &bias->epsilon) &&
+	                              attest_real(root, "rho", &bias->rho)));
+}
+
+static json_t *add_sampled(json_t *object, const void *at) {
+	const struct sample_receipt *receipt = at;
+	return receipt_add_filters(object, &receipt->filters, &receipt->counts);
+}
+
+static bool take_sampled(struct attested *attested, void *at) {
+	struct sample_receipt *receipt = at;
+	return attest_filters(attested->root, &receipt->filters, &receipt->counts);
+}
+
+#define FIELD(field) MEMBER_AT(struct sample_receipt, field)
+static const struct member MEMBERS[] = {
+    {.kind = MEMBER_PART, .add = add_bias_promise, .take = take_bias_promise},
+    {"context", MEMBER_NUMBER, FIELD(context)},
+    {"dataset", MEMBER_LABEL, FIELD(dataset)},
+    {"date", MEMBER_DATE, FIELD(date), .late = true},
+    {"filters", MEMBER_PART, FIELD(counts), .late = true, .add = add_sampled, .take = take_sampled},
+    {"isa", MEMBER_ISA, FIELD(isa)},
+    {"model_bytes", MEMBER_COUNT, FIELD(model.file_bytes)},
+    {"model_name", MEMBER_GIVEN, FIELD(model.name), .given = true},
+    {"model_sha256", MEMBER_HASH, FIELD(model_sha256)},
+    {"private", MEMBER_FLAG, FIELD(private_output)},
+    {"seed", MEMBER_SEED, FIELD(seed)},
+    {"stop", MEMBER_STOPS, FIELD(stops)},
+    {"temperature", MEMBER_REAL, FIELD(temperature)},
+    {"template_sha256", MEMBER_HASH, FIELD(template_sha256)},
+    {"texts", MEMBER_COUNT, FIELD(texts), .least = 1},
+    {"tokens", MEMBER_NUMBER, FIELD(tokens)},
+    {"top_k", MEMBER_NUMBER, FIELD(top_k)},
+    {"unit_key", MEMBER_NAME, FIELD(unit_key)},
+};
+
+static void tell_sample(const void *at, char sentence[EVIDENCE_SENTENCE]) {
+	sample_sentence(at, sentence);
+}
+
+static const char *note_sample(const void *at) {
+	return ((const struct sample_receipt *)at)->private_output ? NULL : "NOT PRIVATE";
+}
+
+/* What the bias promised is taken as it stands; verify --bias compares it. */
+static const char *check_sample(const struct attested *attested, void *at) {
+	const struct sample_receipt *receipt = at;
+	const bool filtered = receipt->filters.trim || filters_drop_any(&receipt->filters);
+	evidence_find_wording(&SAMPLE_KIND, attested, at);
+	return filtered && receipt->counts.drawn != receipt->texts
+	           ? "its filters do not add up to its texts"
+	           : NULL;
+}
+
+const struct receipt_kind SAMPLE_KIND = {.system = "cuttle generate -B 0",
+                                         .mechanism = "sample",
+                                         .members = MEMBERS,
+                                         .count = MEMBERS_IN(MEMBERS),
+                                         .size = sizeof(struct sample_receipt),
+                                         .room = sizeof(struct sample_receipt),
+                                         .wording = offsetof(struct sample_receipt, wording),
+                                         .sentence = tell_sample,
+                                         .note = note_sample,
+                                         .check = check_sample};
+
+bool sample_fingerprint(const struct sample_receipt *receipt, const char *output_format,
+                        char fingerprint[HASH_TEXT]) {
+	const struct jsonout_member member = {"output_format", json_string(output_format)};
+	return evidence_fingerprint(&SAMPLE_KIND, receipt, &member, 1, fingerprint);
+}

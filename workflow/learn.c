@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a request to a bias, see learn.h. What workflow/run.c calls is in the table at the end.
+#include "workflow/learn.h"
+
+#include "engine/cuttle/learn.h"
+#include "io/disk/fail.h"
+#include "io/disk/paths.h"
+#include "io/disk/secrecy.h"
+#include "io/receipts/bias.h"
+#include "io/records/units.h"
+#include "measure/scratch.h"
+#include "workflow/text_set.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST_RECORDS = CUTTLE_LEARN_RECORDS };
+
+void learn_default(struct learn_request *request) {
+	struct cuttle_learn_params params;
+	cuttle_learn_params_default(&params);
+	*request = (struct learn_request){.text_field = "text",
+	                                  .epsilon = NAN,
+	                                  .delta = 1e-6,
+	                                  .texts = params.texts,
+	                                  .tokens = params.tokens,
+	                                  .common.now = (uint64_t)time(NULL)};
+	cuttle_plan_params_default(&request->plan);
+}
+
+static const char *name_learn_fault(const struct learn_request *request) {
+	const struct common_request *common = &request->common;
+	const struct cuttle_plan_params *plan = &request->plan;
+	const char *fault = common_fault(common);
+	if (fault) return fault;
+	if (!request->from_public && isnan(request->epsilon))
+		return "-e EPS is missing: the noise of the bias follows from it";
+	if (request->from_public && !isnan(request->epsilon))
+		return "--public says that the records are public, and -e is a promise to private "
+		       "ones: give one of them";
+	if (request->from_public && (common->ledger || common->unit_key))
+		return "--public: nothing is charged for public records, so --ledger and "
+		       "--unit-key have no use";
+	if (!request->prompt_public != !request->prompt_private)
+		return "--prompt-public and --prompt-private go together, as in cuttle generate";
+	if (common->ledger && plan->insecure)
+		return "--insecure-seed: such a run is not private, and no ledger counts it";
+	fault = common_chat_fault(plan->chat_format, plan->system, plan->form);
+	return fault ? fault : common_sign_fault(common);
+}
+
+enum cuttle_status learn_check(const struct learn_request *request, struct cuttle_error *error) {
+	const char *fault = name_learn_fault(request);
+	return fault ? io_fail(error, CUTTLE_USAGE, "%s", fault) : CUTTLE_OK;
+}
+
+enum cuttle_status learn_paths(const struct learn_request *request, struct cuttle_error *error) {
+	const struct common_request *common = &request->common;
+	char *receipt;
+	enum cuttle_status status =
+	    common_receipt_beside(common->output, common->receipt, &receipt, error);
+	const struct path_use uses[] = {
+	    PATH_ALONE("-m", common->model, PATH_MODEL),
+	    PATH_ALONE("-i", common->input, PATH_STREAM),
+	    PATH_ALONE("--public-examples", request->public_examples, PATH_STREAM),
+	    PATH_ALONE("--prompt-public", request->prompt_public, PATH_STREAM),
+	    PATH_ALONE("--prompt-private", request->prompt_private, PATH_STREAM),
+	    PATH_ALONE("--sign", common->sign, PATH_FILE),
+	    {"--ledger", common->ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
+	    {"-o", common->output, PATH_OUTPUT, receipt, {".journal", ".journal.key", ".run"}},
+	    PATH_ALONE("--receipt", common->receipt, PATH_RECORD),
+	};
+	const struct records_request records = {.path = common->input};
+	if (!status) status = paths_check(uses, sizeof uses / sizeof *uses, error);
+	if (!status && common->input) status = records_check_name(&records, error);
+	free(receipt);
+	return status;
+}
+
+/* ---- what is made before --------------------------------------------------------------------- */
+
+/* The request by which generate_open makes the public prompt. The law of the plan's texts has no
+ * say in a bias, and nothing private is drawn with it. */
+static struct generate_request ask_for_prompt(const struct learn_request *request) {
+	struct generate_request asked;
+	generate_default(&asked);
+	asked.common.now = request->common.now;
+	asked.text_field = request->text_field;
+	asked.public_examples = request->public_examples;
+	asked.examples_field = request->examples_field;
+	asked.prompt_public = request->prompt_public;
+	asked.prompt_private = request->prompt_private;
+	asked.texts = 1;
+	asked.lots = RUN_LOTS_OFF;
+	asked.plan = request->plan;
+	asked.plan.batch = 1;
+	asked.plan.clip = 0.01;
+	asked.plan.accountant = CUTTLE_ZCDP;
+	asked.plan.insecure = asked.plan.any_memory = true;
+	asked.plan.tokens = (uint32_t)request->tokens;
+	return asked;
+}
+
+/* How the data set is charged. What is wrong with the ledger is said when it is charged. */
+static void choose_learn_charge(const struct common_request *common, struct learn *learn) {
+	struct ledger *ledger;
+	struct ledger_standing standing = {.in_epsilon = false};
+	if (!common->ledger || ledger_open(common->ledger, &ledger, NULL)) return;
+	if (!ledger_look(ledger, common->dataset, &standing, NULL)) {
+		learn->in_epsilon = standing.in_epsilon;
+		learn->receipt.order = standing.dataset.order;
+	}
+	ledger_close(&ledger);
+}
+
+static enum cuttle_status set_learn_receipt(const struct learn_request *request,
+                                            struct learn *learn, struct cuttle_error *error) {
+	const struct common_request *common = &request->common;
+	const struct cuttle_plan_params *plan = &request->plan;
+	struct learn_receipt *receipt = &learn->receipt;
+	receipt->texts = (uint32_t)request->texts;
+	receipt->tokens = (uint32_t)request->tokens;
+	receipt->context = learn->setup.receipt.guarantee.context;
+	receipt->model = learn->setup.receipt.model;
+	receipt->width = receipt->model.width;
+	receipt->private_output = !plan->insecure;
+	receipt->isa = cuttle_isa();
+	receipt->unit_key = common->unit_key;
+	receipt->dataset = common->dataset;
+	memcpy(receipt->model_sha256, learn->setup.receipt.model_sha256, HASH_TEXT);
+	memcpy(receipt->template_sha256, learn->setup.receipt.template_sha256, HASH_TEXT);
+	if (!learn_fingerprint(receipt, common->input ? common->input : "", request->text_field,
+	                       plan->insecure ? plan->insecure_seed : UINT64_MAX,
+	                       learn->fingerprint))
+		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	choose_learn_charge(common, learn);
+	return setup_date(common->now, receipt->date, error);
+}
+
+enum cuttle_status learn_open(const struct learn_request *request, const struct setup_model *opened,
+                              struct learn *learn, struct cuttle_error *error) {
+	*learn = (struct learn){.asked = ask_for_prompt(request)};
+	struct learn_receipt *receipt = &learn->receipt;
+	enum cuttle_status status = CUTTLE_OK;
+	receipt->from_public = request->from_public;
+	receipt->asked =
+	    (struct cuttle_query){.square = CUTTLE_LEARN_SQUARE, .times = 1, .parts = 1};
+	if (!request->from_public) {
+		receipt->delta = request->delta;
+		status = cuttle_queries_solve(&receipt->asked, 1, request->epsilon, request->delta,
+		                              error);
+		if (!status) status = learn_settle(receipt, error);
+	}
+	if (!status && request->common.sign)
+		status = signature_open(request->common.sign, &learn->signer, error);
+	if (!status) status = generate_open(&learn->asked, opened, &learn->setup, error);
+	return status ? status : set_learn_receipt(request, learn, error);
+}
+
+void learn_free(struct learn *learn) {
+	generate_free(&learn->setup);
+	signature_close(&learn->signer);
+	*learn = (struct learn){0};
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+struct learn_state {
+	struct run run; /* first: it is what the functions of run.h are told */
+	const struct learn_request *request;
+	struct learn *learn;
+	struct text_set records;
+	size_t *order; /* [records.count] in which records are read: those of an owner together */
+	bool *ends;    /* [records.count] whether the record read then is its owner's last */
+	struct bias_numbers numbers; /* of the line that is written */
+};
+
+/* Orders records by owner. A record of nobody is null, and an owner of its own. */
+static enum cuttle_status order_by_owner(struct learn_state *s, struct cuttle_error *error) {
+	const size_t count = s->records.count;
+	struct unit_record *units = scratch_make(count + 1, sizeof *units);
+	s->order = scratch_make(count + 1, sizeof *s->order);
+	s->ends = scratch_make(count + 1, sizeof *s->ends);
+	if (!units || !s->order || !s->ends) {
+		scratch_free(units);
+		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	}
+	for (size_t i = 0; i < count; i++) {
+		const char *owner;
+		size_t size;
+		units[i].batch = i;
+		if (text_set_owner(&s->records, i, &owner, &size))
+			(void)crypto_generichash(units[i].unit, UNIT_NAME,
+			                         (const unsigned char *)owner, size, NULL, 0);
+	}
+	units_sort(units, count);
+	for (size_t i = 0; i < count; i++) {
+		s->order[i] = (size_t)units[i].batch;
+		s->ends[i] = i + 1 == count || !units_same(&units[i], &units[i + 1]);
+	}
+	scratch_free(units);
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status read_learn(void *user, struct cuttle_error *error) {
+	struct learn_state *s = user;
+	const struct learn_request *request = s->request;
+	struct text_set *records = &s->records;
+	enum cuttle_status status = secrecy_room(SIZE_MAX, error);
+	if (!status)
+		status =
+		    text_set_read_all(request->common.input, request->text_field, "--text-field",
+		                      request->common.unit_key, records, error);
+	if (status) return status;
+	if (request->common.lock) records_lock(records->records);
+	s->learn->receipt.records = records->count;
+	if (!records->count || records->count > MOST_RECORDS)
+		return io_fail(error, CUTTLE_INPUT,
+		               records->count ? "%s: there are too many records"
+		                              : "%s: there is no record in it",
+		               file_shown(request->common.input));
+	return request->common.unit_key ? order_by_owner(s, error) : CUTTLE_OK;
+}
+
+enum cuttle_status learn_count(const struct learn_request *request, struct learn *learn,
+                               struct cuttle_error *error) {
+	struct learn_state s = {.request = request, .learn = learn};
+	const enum cuttle_status status = read_learn(&s, error);
+	text_set_free(&s.records);
+	scratch_free(s.order);
+	scratch_free(s.ends);
+	return status;
+}
+
+/* |x|^2 is d sigma^2, about N S^2, and what records have in common: N^2 S^2 / 55 of reviews and of
+ * notes alike (bench/SPENDING.md). */
+double learn_expected_share(const struct learn_receipt *receipt) {
+	const double records = (double)receipt->records, square = CUTTLE_LEARN_SQUARE,
+	             noise = receipt->from_public
+	                         ? 0
+	                         : (double)receipt->width * receipt->asked.num / receipt->asked.den,
+	             signal = records * records * square / 55;
+	return signal / (signal + noise + records * square);
+}
+
+static void give_record(void *user, size_t index, const char **text, size_t *size) {
+	const struct learn_state *s = user;
+	*text = text_set_text(&s->records, s->order ? s->order[index] : index, size);
+}
+
+static bool end_of_owner(void *user, size_t index) {
+	return ((const struct learn_state *)user)->ends[index];
+}
+
+static int tell_read(void *user, size_t texts) {
+	struct learn_state *s = user;
+	for (size_t i = 0; i < texts; i++) s->run.events->text(s->run.events->user);
+	return run_stop(s);
+}
+
+/* Sets answer[width]: from the journal, or of all records, and then it is there first. */
+static enum cuttle_status take_answer(struct learn_state *s, struct cuttle_learner *learner,
+                                      int64_t *answer, struct cuttle_error *error) {
+	const struct learn_receipt *receipt = &s->learn->receipt;
+	const struct cuttle_plan_params *plan = &s->request->plan;
+	const size_t width = (size_t)receipt->width;
+	struct delivery *delivery = &s->run.delivery;
+	const int64_t *kept;
+	// So little noise that none of it is ever seen.
+	struct cuttle_query query = receipt->asked;
+	if (receipt->from_public) query.num = 1, query.den = 4096;
+	if (output_clusters(delivery->output, &kept) == width) {
+		memcpy(answer, kept, width * sizeof *answer);
+		return CUTTLE_OK;
+	}
+	enum cuttle_status status = delivery_draw(delivery, error);
+	if (!status)
+		status = cuttle_learner_read(
+		    learner, s->records.count, give_record, s->ends ? end_of_owner : NULL, s,
+		    &query, plan->insecure ? &plan->insecure_seed : NULL, answer, error);
+	return status ? status : delivery_keep_counts(delivery, answer, width, error);
+}
+
+static enum cuttle_status write_bias(struct learn_state *s, struct cuttle_learner *learner,
+                                     int64_t *answer, double *vector, struct cuttle_error *error) {
+	const struct learn_receipt *receipt = &s->learn->receipt;
+	const struct cuttle_learner_info info = cuttle_learner_describe(learner);
+	const struct cuttle_text text = {.text = ""};
+	struct cuttle_query query = receipt->asked;
+	if (receipt->from_public) query.num = 1, query.den = 4096;
+	const enum cuttle_status status = take_answer(s, learner, answer, error);
+	if (status) return status;
+	s->learn->share = cuttle_learner_bias(learner, answer, receipt->records, &query, vector);
+	s->numbers = (struct bias_numbers){.records = receipt->records,
+	                                   .share = s->learn->share,
+	                                   .tokens = info.mean_tokens,
+	                                   .clip = info.clip,
+	                                   .answer = answer,
+	                                   .vector = vector};
+	return output_text(s->run.delivery.output, &text) ? CUTTLE_PARTIAL : CUTTLE_OK;
+}
+
+static enum cuttle_status learn_bias(void *user, struct cuttle_error *error) {
+	struct learn_state *s = user;
+	const struct learn_receipt *receipt = &s->learn->receipt;
+	const struct cuttle_learn_params params = {
+	    .texts = receipt->texts, .tokens = receipt->tokens, .progress = tell_read, .user = s};
+	const size_t width = (size_t)receipt->width;
+	struct cuttle_learner *learner = NULL;
+	int64_t *answer = calloc(width, sizeof *answer);
+	double *vector = calloc(width, sizeof *vector);
+	enum cuttle_status status =
+	    answer && vector ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
+	if (!status) status = cuttle_learner_make(s->learn->setup.plan, &params, &learner, error);
+	if (!status) status = write_bias(s, learner, answer, vector, error);
+	cuttle_learner_free(&learner);
+	free(answer);
+	free(vector);
+	return status;
+}
+
+static json_t *make_bias_line(void *user, const struct cuttle_text *text) {
+	const struct learn_state *s = user;
+	(void)text;
+	return bias_line(&s->numbers, (size_t)s->learn->receipt.width);
+}
+
+static void digest_learn(void *user, const unsigned char *key, char *digest) {
+	const struct learn_state *s = user;
+	text_set_digest(&s->records, key, digest);
+}
+
+static void set_learn_terms(void *user, struct system_terms *terms) {
+	struct learn_state *s = user;
+	struct learn_receipt *receipt = &s->learn->receipt;
+	const char *command = s->learn->fingerprint;
+	const bool order = receipt->order > 0;
+	terms->output = (struct output_request){.fingerprint = command,
+	                                        .format = OUTPUT_JSONL,
+	                                        .texts = 1,
+	                                        .private_output = receipt->private_output,
+	                                        .line = make_bias_line,
+	                                        .digest = digest_learn};
+	terms->charge =
+	    (struct ledger_request){.command = command,
+	                            .measure = s->learn->in_epsilon ? LEDGER_EPSILON
+	                                       : order              ? LEDGER_RDP
+	                                                            : LEDGER_RHO,
+	                            .order = receipt->order,
+	                            .rho = s->learn->in_epsilon ? receipt->epsilon
+	                                   : order ? units_multiply(receipt->order, receipt->rho)
+	                                           : receipt->rho,
+	                            .delta = s->learn->in_epsilon ? receipt->delta : 0,
+	                            .count = s->records.count};
+	if (!s->learn->in_epsilon && s->request->common.unit_key) {
+		// An owner's records are one vector: rho is for all of them.
+		terms->charge.once = true;
+		terms->charge.batch = 1;
+		terms->charge.user = &s->records;
+		terms->charge.unit = text_set_owner;
+	}
+	terms->free = receipt->from_public;
+	terms->charged = &receipt->ledger;
+}
+
+static json_t *describe_learnt(void *user, const struct filter_counts *counts, const char *sha256) {
+	const struct learn *learn = ((const struct learn_state *)user)->learn;
+	(void)counts;
+	return evidence_json(&LEARN_KIND, &learn->receipt, learn->fingerprint, sha256);
+}
+
+static void free_learnt(void *user) {
+	struct learn_state *s = user;
+	text_set_free(&s->records);
+	scratch_free(s->order);
+	scratch_free(s->ends);
+}
+
+static const struct system LEARN = {.read = read_learn,
+                                    .terms = set_learn_terms,
+                                    .draw = learn_bias,
+                                    .receipt = describe_learnt,
+                                    .free = free_learnt};
+
+enum cuttle_status learn_run(const struct learn_request *request, struct learn *learn,
+                             const struct run_events *events, struct cuttle_error *error) {
+	struct learn_state s = {
+	    .run = {.request = &request->common,
+	            .events = events,
+	            .signer = learn->signer,
+	            .counted = learn->receipt.private_output && !learn->receipt.from_public},
+	    .request = request,
+	    .learn = learn};
+	return run_system(&LEARN, &s, error);
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a request to texts, see sample.h. While the engine draws it calls the functions below that
+// begin with name_ or deliver_, and those of run.h.
+#include "workflow/sample.h"
+
+#include "engine/cuttle/public.h"
+#include "io/disk/fail.h"
+#include "io/output/binding.h"
+#include <math.h>
+#include <string.h>
+
+/* Options that say how records are read or what they are promised: none is read. */
+static const char *name_sample_fault(const struct generate_request *request) {
+	const struct common_request *common = &request->common;
+	const struct cuttle_plan_params *plan = &request->plan;
+	if (!request->bias)
+		return "-B 0 reads no record: give --bias FILE, which cuttle learn makes of all "
+		       "records";
+	if (common->input || common->unit_key || request->records_per_unit)
+		return "-B 0 reads no record: leave out -i, or give -B 1 or more";
+	if (!isnan(plan->epsilon) || !isnan(plan->clip))
+		return "-B 0 costs nothing: leave out -e and --clip, or give -B 1 or more";
+	if (common->ledger || common->dataset)
+		return "-B 0 costs nothing: leave out --ledger and --dataset; the bias has been "
+		       "charged";
+	if (plan->insecure)
+		return "-B 0 draws nothing private: leave out --insecure-seed; the receipt tells "
+		       "the seed";
+	if (plan->method != CUTTLE_INVISIBLEINK || plan->gain != 0.0 || plan->shots > 1)
+		return "-B 0 has no references: leave out --method, --gain and --shots";
+	if (request->clusters || (request->categories && !request->category_public))
+		return "-B 0 counts no records of categories: give --category-public, by which "
+		       "texts follow the shares";
+	if (request->lots == RUN_LOTS_ON || request->rounds > 1 || request->trace)
+		return "-B 0 draws no batches: leave out --lots on, --rounds and --trace";
+	if (plan->savings.token_bank || plan->savings.complete || plan->savings.public_when > 0)
+		return "-B 0: all tokens are free; leave out --token-bank, --complete and "
+		       "--public-when";
+	return request->filters.drop[FILTER_UNLIKELY]
+	           ? "-B 0: --drop unlikely is for texts that references say something in"
+	           : NULL;
+}
+
+enum cuttle_status sample_check(const struct generate_request *request,
+                                struct cuttle_error *error) {
+	const char *fault = name_sample_fault(request);
+	return fault ? io_fail(error, CUTTLE_USAGE, "%s", fault) : CUTTLE_OK;
+}
+
+static enum cuttle_status set_sample_receipt(const struct generate_request *request,
+                                             struct sample *sample, struct cuttle_error *error) {
+	static const char *const formats[] = {"jsonl", "csv"};
+	const struct setup *setup = &sample->setup;
+	const struct cuttle_guarantee *law = &setup->receipt.guarantee;
+	const struct learn_receipt *learnt = setup->bias.receipt;
+	struct sample_receipt *receipt = &sample->receipt;
+	receipt->bias = bias_told(&setup->bias);
+	receipt->unit_key = learnt->unit_key;
+	receipt->dataset = learnt->dataset;
+	receipt->private_output = learnt->private_output;
+	receipt->temperature = law->temperature;
+	receipt->top_k = law->top_k;
+	receipt->tokens = law->tokens;
+	receipt->context = law->context;
+	receipt->texts = setup->receipt.texts;
+	receipt->seed = SYSTEM_NO_SEED;
+	receipt->isa = cuttle_isa();
+	receipt->model = setup->receipt.model;
+	memcpy(receipt->model_sha256, setup->receipt.model_sha256, HASH_TEXT);
+	memcpy(receipt->template_sha256, setup->receipt.template_sha256, HASH_TEXT);
+	receipt->stops = setup->stop.stops;
+	receipt->filters = request->filters;
+	if (!sample_fingerprint(receipt, formats[request->output_format], sample->fingerprint))
+		return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	return setup_date(request->common.now, receipt->date, error);
+}
+
+enum cuttle_status sample_open(const struct generate_request *request,
+                               const struct setup_model *opened, struct sample *sample,
+                               struct cuttle_error *error) {
+	*sample = (struct sample){.asked = *request};
+	struct generate_request *asked = &sample->asked;
+	asked->lots = RUN_LOTS_OFF;
+	// A law that no reference has a say in: the clip only widens the candidates a little.
+	asked->plan.batch = 1;
+	asked->plan.clip = 0.01;
+	asked->plan.accountant = CUTTLE_ZCDP;
+	asked->plan.insecure = asked->plan.any_memory = true;
+	const enum cuttle_status status = generate_open(asked, opened, &sample->setup, error);
+	return status ? status : set_sample_receipt(request, sample, error);
+}
+
+void sample_free(struct sample *sample) {
+	generate_free(&sample->setup);
+	*sample = (struct sample){0};
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+struct sample_state {
+	struct run run; /* first: it is what the functions of run.h are told */
+	struct sample *sample;
+};
+
+/* The category of a text: those of the first come first, as in generate. */
+static size_t category_of(const struct setup *setup, size_t text) {
+	size_t category = 0;
+	while (category + 1 < setup->categories.count &&
+	       text >= setup->categories.all[category].texts)
+		text -= setup->categories.all[category++].texts;
+	return category;
+}
+
+static void name_sample_prompt(void *user, size_t text, struct cuttle_plan_params *params,
+                               const char **heading) {
+	const struct sample *sample = ((const struct sample_state *)user)->sample;
+	const struct setup *setup = &sample->setup;
+	const size_t category = category_of(setup, text);
+	*params = setup_prompts(&sample->asked, setup, category);
+	*heading = setup->categories.count ? setup->categories.all[category].heading : NULL;
+}
+
+static enum cuttle_status draw_sample(void *user, struct cuttle_error *error) {
+	struct sample_state *state = user;
+	struct cuttle_public_job job;
+	cuttle_public_job_default(&job);
+	job.texts = state->sample->receipt.texts;
+	job.parallel = state->sample->asked.plan.parallel;
+	job.seed = state->sample->receipt.seed;
+	job.user = state;
+	job.prompt = name_sample_prompt;
+	job.drawn = run_drawn;
+	job.token = run_token;
+	job.text = run_text;
+	job.progress = run_progress;
+	return cuttle_public_run(state->sample->setup.plan, &job, error);
+}
+
+/* A stopped run goes on with the same bias: its hashes are all that was read. */
+static void digest_bias(void *user, const unsigned char *key, char *digest) {
+	const struct receipt_bias *bias =
+	    &((const struct sample_state *)user)->sample->receipt.bias;
+	struct binding_digest made;
+	binding_digest_begin(&made, key);
+	binding_digest_add(&made, bias->receipt_sha256, HASH_TEXT - 1);
+	binding_digest_add(&made, bias->sha256, HASH_TEXT - 1);
+	binding_digest_end(&made, digest);
+}
+
+static void set_sample_terms(void *user, struct system_terms *terms) {
+	struct sample *sample = ((struct sample_state *)user)->sample;
+	terms->output = (struct output_request){.fingerprint = sample->fingerprint,
+	                                        .format = sample->asked.output_format,
+	                                        .texts = sample->receipt.texts,
+	                                        .categories = sample->setup.receipt.categories,
+	                                        .private_output = sample->receipt.private_output,
+	                                        .filters = sample->asked.filters,
+	                                        .digest = digest_bias};
+	terms->free = true;
+	terms->seed = &sample->receipt.seed;
+}
+
+static json_t *describe_sample(void *user, const struct filter_counts *counts, const char *sha256) {
+	struct sample *sample = ((struct sample_state *)user)->sample;
+	sample->receipt.counts = *counts;
+	return evidence_json(&SAMPLE_KIND, &sample->receipt, sample->fingerprint, sha256);
+}
+
+static const struct system SAMPLE = {
+    .terms = set_sample_terms, .draw = draw_sample, .receipt = describe_sample};
+
+enum cuttle_status sample_run(struct sample *sample, const struct run_events *events,
+                              struct cuttle_error *error) {
+	struct sample_state state = {.run = {.request = &sample->asked.common,
+	                                     .events = events,
+	                                     .signer = sample->setup.signer},
+	                             .sample = sample};
+	return run_system(&SAMPLE, &state, error);
+}
