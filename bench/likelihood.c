@@ -333,8 +333,8 @@ static void draw_biases(struct likelihood_bench *b, const struct cuttle_learner 
 		share += cuttle_learner_bias(learner, answer, count, &query, bias) / DRAWS;
 		int32_t *shift = calloc(b->model->model.vocab_size, sizeof *shift);
 		b->shifts[e][mode][draw] = shift;
-		if (!shift ||
-		    !learner_shift(&b->model->model, bias, plan->guarantee.fraction_bits, shift))
+		if (!shift || learner_shift(&b->model->model, bias, plan->guarantee.fraction_bits,
+		                            shift, NULL))
 			stop_bench("out of memory");
 	}
 	fprintf(stderr, "epsilon %g, %s: %zu records, share %.3f\n", EPSILONS[e], MODE[mode].name,

@@ -429,16 +429,21 @@ static enum cuttle_status set_receipt(const struct generate_request *request, st
 	return setup_date(request->common.now, setup->receipt.date, error);
 }
 
+enum cuttle_status setup_read(const struct generate_request *request, struct setup *setup,
+                              struct cuttle_error *error) {
+	const enum cuttle_status status = read_public(request, setup, error);
+	return status ? status : list_shown(request, setup, error);
+}
+
 enum cuttle_status generate_open(const struct generate_request *request,
                                  const struct setup_model *opened, struct setup *setup,
                                  struct cuttle_error *error) {
 	*setup = (struct setup){.model = opened->model};
 	memcpy(setup->receipt.model_sha256, opened->sha256, HASH_TEXT);
 	cuttle_model_describe(setup->model, &setup->receipt.model);
-	enum cuttle_status status = read_public(request, setup, error);
+	enum cuttle_status status = setup_read(request, setup, error);
 	if (!status && request->filters.drop[FILTER_UNLIKELY])
 		status = likelihood_enough(setup->example_count, error);
-	if (!status) status = list_shown(request, setup, error);
 	if (!status)
 		status = stop_choice_make(request->common.stops, request->common.stop_count,
 		                          setup->plain, setup->example_count,

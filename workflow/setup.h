@@ -74,6 +74,11 @@ struct setup {
 	struct cuttle_drawn drawn;
 };
 
+/* The first step of generate_open, for whoever needs the public prompt alone: reads prompts, public
+ * examples and categories. setup->model is set. Then setup_prompts may be asked; call generate_free
+ * in any case. Errors as of generate_open. */
+enum cuttle_status setup_read(const struct generate_request *request, struct setup *setup,
+                              struct cuttle_error *error);
 /* Reads prompts, public examples and categories, and makes plan and receipt. Call generate_free in
  * any case. Receipt and categories point into the request; it and the model must outlive setup,
  * which must not move. USAGE: there are too many texts, or too few examples for a filter; `now` is
@@ -87,9 +92,9 @@ enum cuttle_status generate_open(const struct generate_request *request,
                                  const struct setup_model *opened, struct setup *setup,
                                  struct cuttle_error *error);
 void generate_free(struct setup *setup);
-/* The parameters of the run's prompts under a category (0 where there is none), without its
- * heading. They are what the request says, and the prompts and examples that generate_open has
- * read. What they point to belongs to both. */
+/* The parameters of the prompts under a category (0 where there is none), without its
+ * heading. They are what the request says, and the prompts and examples that were read. What they
+ * point to belongs to both. */
 struct cuttle_plan_params setup_prompts(const struct generate_request *request,
                                         const struct setup *setup, size_t category);
 

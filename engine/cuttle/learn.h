@@ -6,7 +6,8 @@
 // How: cuttle_learner_make writes public texts behind a plan's public prompt, and measures by them
 // how the model's law turns with its state. cuttle_learner_read asks each record in which direction
 // its own tokens would be likelier, adds up, and adds noise. cuttle_learner_bias makes one vector
-// of the answer, and cuttle_bias_use gives it to plans. Example:
+// of the answer, cuttle_bias_use gives it to plans, and cuttle_scorer_bias to scorers (public.h).
+// Example:
 //     struct cuttle_query query = {.square = CUTTLE_LEARN_SQUARE, .times = 1, .parts = 1};
 //     cuttle_queries_solve(&query, 1, 1.0, 1e-6, &error);                    votes.h
 //     cuttle_learner_make(plan, &params, &learner, &error);

@@ -3,9 +3,9 @@
 // Texts which a job has handed out are filtered or multiplied by it.
 // No private data: prompts, examples and texts are public, or were drawn under a guarantee.
 // How: the public prompt is that of a plan: the words around it, and examples. A *scorer* gives the
-// mean log-probability of a text's tokens behind it. A *public job* draws texts from the law of a
-// plan's public row alone, each behind examples of its own. Both are post-processing: they cost
-// nothing, whatever texts they are given (dp/PRIVACY.md, steps 38 and 43).
+// log-probability of each of a text's tokens behind it, and their mean. A *public job* draws texts
+// from the law of a plan's public row alone, each behind examples of its own. Both are
+// post-processing: they cost nothing, whatever texts they are given (dp/PRIVACY.md, steps 38, 43).
 // Example: 100 texts were drawn from references; a public job shows four of them for each of 10000.
 #ifndef CUTTLE_PUBLIC_H
 #define CUTTLE_PUBLIC_H
@@ -32,13 +32,33 @@ CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_scorer_make(struct cuttle_mo
 /* Frees it and sets the handle to NULL. A NULL handle is fine. */
 CUTTLE_API void cuttle_scorer_free(struct cuttle_scorer **scorer);
 
-/* Sets *mean to the mean of ln p, in nats, over the first params->tokens tokens of text[size]: p is
- * the model's probability of a token, of all tokens, behind the public prompt that a plan makes of
- * `params` under `heading` (NULL = none) and the tokens before it. Each ln p is first rounded to
- * 2^-16. NaN: the text has no token. It does not depend on the tier, on threads, or on what was
- * scored before. Of params only what makes a prompt and `tokens` is read.
- * USAGE: such a prompt cannot be made, or prompt and tokens exceed the context.
+/* From now on e_y . bias is added to the logit of each token y, in parts of 2^-16: bias[width] is a
+ * learnt one (learn.h), and public. NULL: nothing is added, as at first.
+ * USAGE: a number is not finite. NOMEM. On failure the scorer is as before. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status
+cuttle_scorer_bias(struct cuttle_scorer *scorer, const double *bias, struct cuttle_error *error);
+
+/* What a scorer says of a text. The arrays are the scorer's, until it is used again. */
+struct cuttle_scores {
+	const int32_t *ids;     /* [count] the text's tokens, without the prompt's */
+	const double *logprobs; /* [count] ln p of each, in nats, rounded to 2^-16 */
+	const int32_t *top1;    /* [count] the likeliest token there */
+	size_t count;           /* the first tokens of the text, which are scored */
+	size_t whole;           /* all tokens of the text */
+};
+
+/* Scores text[size]: p is the model's probability of a token, of all tokens, behind the public
+ * prompt that a plan makes of `params` under `heading` (NULL = none) and the tokens before it.
+ * Scored are its first params->tokens tokens, or fewer where the context ends. It does not depend
+ * on the tier, on threads, or on what was scored before. Of params only what makes a prompt and
+ * `tokens` is read.
+ * USAGE: such a prompt cannot be made, or leaves no room in the context.
  * MODEL: a logit is not finite. NOMEM. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status
+cuttle_scorer_read(struct cuttle_scorer *scorer, const struct cuttle_plan_params *params,
+                   const char *heading, const char *text, size_t size, struct cuttle_scores *scores,
+                   struct cuttle_error *error);
+/* Sets *mean to the mean of these ln p; NaN: the text has no token. As cuttle_scorer_read. */
 CUTTLE_API CUTTLE_CHECKED enum cuttle_status
 cuttle_scorer_mean(struct cuttle_scorer *scorer, const struct cuttle_plan_params *params,
                    const char *heading, const char *text, size_t size, double *mean,

@@ -23,28 +23,38 @@ struct scorer {
 	struct region region; /* the arrays below, and the keys and values */
 	struct context context;
 	struct row rows[CHUNK];
-	float *hidden; /* [CHUNK][width] */
-	float *logits; /* [HEAD_ROWS][padded] */
-	int32_t *ids;  /* [most] tokens whose keys and values are in the context */
-	size_t known;  /* of them */
-	size_t most;   /* tokens of a text, at most */
-	size_t padded; /* vocabulary rounded up to 16 */
+	float *hidden;        /* [CHUNK][width] */
+	float *logits;        /* [HEAD_ROWS][padded] */
+	int32_t *ids;         /* [most] tokens whose keys and values are in the context */
+	size_t known;         /* of them */
+	size_t most;          /* tokens of a text, at most */
+	size_t padded;        /* vocabulary rounded up to 16 */
+	const int32_t *shift; /* the caller's, or NULL */
 	bool by_blas;
 };
 
+/* The logit of a token with what is added to it. */
+static double shifted_logit(const struct scorer *s, const float *logits, size_t token) {
+	return (double)logits[token] +
+	       (s->shift ? (double)s->shift[token] / (1 << SCORER_SHIFT_BITS) : 0.0);
+}
+
 /* Sets *logprob to ln softmax(logits)[token], in double, and *top1 to the likeliest token (of
  * equals the first). False when a logit is not finite. */
-static bool score_logit_row(const float *logits, size_t vocab, int32_t token, double *logprob,
-                            int32_t *top1) {
-	size_t best = 0;
+static bool score_logit_row(const struct scorer *s, const float *logits, int32_t token,
+                            double *logprob, int32_t *top1) {
+	const size_t vocab = s->model->vocab_size;
+	double most = -INFINITY, sum = 0.0;
 	for (size_t i = 0; i < vocab; i++) {
-		if (!isfinite(logits[i])) return false;
-		if (logits[i] > logits[best]) best = i;
+		const double logit = shifted_logit(s, logits, i);
+		if (!isfinite(logit)) return false;
+		if (logit > most) {
+			most = logit;
+			*top1 = (int32_t)i;
+		}
 	}
-	double sum = 0.0;
-	for (size_t i = 0; i < vocab; i++) sum += exp((double)logits[i] - (double)logits[best]);
-	*logprob = (double)logits[token] - (double)logits[best] - log(sum);
-	*top1 = (int32_t)best;
+	for (size_t i = 0; i < vocab; i++) sum += exp(shifted_logit(s, logits, i) - most);
+	*logprob = shifted_logit(s, logits, (size_t)token) - most - log(sum);
 	return true;
 }
 
@@ -66,9 +76,8 @@ static enum cuttle_status score_chunk(struct scorer *s, const int32_t *ids, size
 		             s->padded);
 		for (size_t i = 0; i < some; i++) {
 			const size_t at = from + done + i;
-			if (!score_logit_row(s->logits + i * s->padded, s->model->vocab_size,
-			                     ids[at + 1], &logprobs[at - behind],
-			                     &top1[at - behind]))
+			if (!score_logit_row(s, s->logits + i * s->padded, ids[at + 1],
+			                     &logprobs[at - behind], &top1[at - behind]))
 				return status_fail(error, CUTTLE_MODEL,
 				                   "the model's logits are not finite");
 		}
@@ -121,6 +130,10 @@ enum cuttle_status scorer_new(const struct model *m, size_t most, bool by_blas, 
 	s->logits = region_carve(&s->region, HEAD_ROWS * s->padded * sizeof(float));
 	s->ids = region_carve(&s->region, most * sizeof *s->ids);
 	return CUTTLE_OK;
+}
+
+void scorer_shift(struct scorer *s, const int32_t *shift) {
+	s->shift = shift;
 }
 
 void scorer_free(struct scorer **scorer) {

@@ -21,6 +21,11 @@ enum cuttle_status scorer_new(const struct model *model, size_t most, bool by_bl
 /* Wipes and frees it, and sets *scorer to NULL. *scorer may be NULL. */
 void scorer_free(struct scorer **scorer);
 
+enum { SCORER_SHIFT_BITS = 16 };
+/* From now on shift[y] parts of 2^-SCORER_SHIFT_BITS are added to the logit of each token y of the
+ * vocabulary. NULL: nothing is, as at first. The array must outlive its use. */
+void scorer_shift(struct scorer *scorer, const int32_t *shift);
+
 /* Scores ids[first] .. ids[count - 1], 1 <= first < count <= most, ids below the vocabulary.
  * logprobs[i] becomes ln P(ids[first + i] | all before it), top1[i] the likeliest token there. Both
  * have count - first places. MODEL: a logit is not finite. */

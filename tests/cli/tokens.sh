@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Tests `cuttle tokenize`, `detokenize`, `score` and `model info` on the same texts. It fails if
-# they disagree, or if a file that is no model is not refused at once.
+# they disagree, if a file that is no model is not refused at once, or if a score behind a prompt is not
+# that behind the prompt's words.
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
 need_model
@@ -93,3 +94,92 @@ for name in pipe /dev/zero . huge; do
 	refused 5 model info --tensors $name
 	refused 5 model quantize -i $name -o out.gguf --type q8_0
 done
+
+# Behind a prompt a text has the scores that it has behind the prompt's words: here a token is a byte.
+need_tiny finite
+printf '%s\n' '{"text":"Rain, again.","id":"a"}' '{"text":null}' '{"text":"Fog"}' '{"text":"Nothing to say."}' >texts.jsonl
+printf '%s\n' '{"text":"Calm water.","more":"Sun."}' '{"text":"Wind.","more":"Ice."}' >open.jsonl
+printf 'A collection of notes.\n\n### note\nCalm water.\n\n### note\nWind.\n\n### note\n' >words
+# alone WORDS: the same texts with these words before each.
+alone() {
+	python3 - "$1" >alone.jsonl <<-'PYTHON'
+		import json, sys
+		words = open(sys.argv[1]).read()
+		for line in open("texts.jsonl"):
+		    text = json.loads(line)["text"]
+		    print(json.dumps({"text": text and words + text}))
+	PYTHON
+	exits 0 score -i alone.jsonl
+	cp out alone
+}
+# agrees: what was printed has the tails of the lines in alone, and their mean.
+agrees() {
+	python3 - <<-'PYTHON' || fail "scores behind a prompt: $(cat out)"
+		import json, math
+		*lines, last = map(json.loads, open("out"))
+		*whole, _ = map(json.loads, open("alone"))
+		assert [line["id"] for line in lines] == ["a", 1, 2, 3] and len(whole) == 4
+		sums = []
+		for line, other, record in zip(lines, whole, open("texts.jsonl")):
+		    text = json.loads(record)["text"] or ""
+		    count = len(line["ids"])
+		    assert line["ids"] == list(text.encode())
+		    assert len(line["logprobs"]) == len(line["top1"]) == count
+		    behind = len(other["logprobs"]) - len(text)
+		    for i in range(count):
+		        assert abs(line["logprobs"][i] - other["logprobs"][behind + i]) <= 2**-17 + 1e-9
+		        assert line["top1"][i] == other["top1"][behind + i]
+		    if count:
+		        sums.append((sum(line["logprobs"]), count))
+		tokens = sum(count for _, count in sums)
+		mean = sum(total for total, _ in sums) / tokens
+		error = math.sqrt(sum((total - mean * count) ** 2 for total, count in sums) * 3 / 2) / tokens
+		assert last["tokens"] == tokens and abs(last["mean"] - mean) < 1e-12 and error > 1e-3
+		assert abs(last["standard_error"] - error) < 1e-9 and abs(math.log(last["perplexity"]) + mean) < 1e-12
+	PYTHON
+}
+alone words
+exits 0 score -i texts.jsonl --kind note --public-examples open.jsonl
+agrees
+cp out behind
+exits 0 score -i texts.jsonl --prompt-public words -t 2 --isa scalar
+same out behind "own prompt"
+exits 0 score -i texts.jsonl --kind note --public-examples open.jsonl -c 5
+says err 'cuttle score: 2 texts are longer than 5 tokens and were scored in their first 5$'
+python3 -c 'import json; print([len(json.loads(line).get("ids", [])) for line in open("out")])' >lengths
+says lengths '^\[5, 0, 3, 5, 0\]$'
+# Some of the examples, and another field of them.
+printf 'A collection of texts.\n\n### text\nSun.\n\n### text\n' >words
+alone words
+exits 0 score -i texts.jsonl --public-examples open.jsonl --examples-field more --examples-per-text 1
+agrees
+exits 0 score -i texts.jsonl --template continue
+cp out behind
+exits 0 score -i texts.jsonl --kind text
+same out behind "--template continue"
+exits 0 score -i texts.jsonl --template instruct --chat-format chatml --system 'Be brief.'
+cmp -s out behind && fail "--template instruct changes nothing"
+printf '{"text":"Fog"}\n' >fog.jsonl
+exits 0 score -i fog.jsonl --kind note
+says out '^\{"perplexity":[0-9.]+,"tokens":3,"mean":-[0-9.]+,"standard_error":null\}$'
+
+# Nothing is taken that changes nothing.
+refused 2 score -i texts.jsonl --examples-per-text 1
+says err '--examples-per-text and --examples-field need --public-examples FILE$'
+refused 2 score -i texts.jsonl --kind note --examples-field more
+refused 2 score -i texts.jsonl --prompt-public words --kind note
+says err '--prompt-public is the whole prompt: leave out --kind and --template$'
+refused 2 score -i texts.jsonl --prompt-public words --template continue
+refused 2 score -i texts.jsonl --chat-format chatml
+says err '--chat-format needs --template instruct$'
+refused 2 score -i texts.jsonl --system ''
+refused 2 score -i texts.jsonl --kind ''
+refused 2 score -i texts.jsonl --kind note -o open.jsonl --public-examples open.jsonl
+says err '-o open.jsonl would overwrite open.jsonl, which --public-examples reads'
+refused 2 score --public-examples -
+refused 4 score -i texts.jsonl --public-examples open.jsonl --examples-field none
+refused 4 score -i texts.jsonl --prompt-public /nonexistent
+refused 4 score -i texts.jsonl --public-examples open.xlsx
+printf '%0600d' 1 >long
+refused 2 score -i texts.jsonl --prompt-public long
+says err 'a prompt of 600 tokens leaves no room for a text in a context of 512$'

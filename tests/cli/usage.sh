@@ -101,6 +101,11 @@ headings=$(grep -E '^[A-Z][a-z]+:$' out | paste -sd' ')
 says err 'missing: -m MODEL .*; for example: cuttle audit canary -m '
 (unset CUTTLE_MODEL && refused 2 extract) || exit 1
 says err 'missing: -m MODEL .*, -i DOCS, --replies FILE'
+exits 0 score --help
+for flag in -m -i -o -c --text-field --kind --public-examples --examples-per-text --examples-field --template --chat-format --system --prompt-public -t; do
+	says out "(^|[ ,])${flag}[ ,]"
+done
+[ "$(grep -c "^    cuttle score " out)" = 2 ] || fail "score --help has not two examples"
 exits 0 report --help
 for flag in --texts --ledger --dataset --key --publish -o --format --json --overwrite; do says out "(^|[ ,])${flag}[ ,]"; done
 refused 2 report

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests engine/run/loop/public.c: scores behind the public prompt, and jobs of its law alone.
-// It fails if a mean is not that of cuttle_score over the same tokens, or depends on what was
-// scored before, on threads or on the tier. It fails if a public job draws other tokens than a plan
-// whose references are null draws for free, or if a text depends on how many are in flight, on
-// where a job was stopped, or on the examples of another text.
+// It fails if a score is not that of cuttle_score over the same tokens, or depends on what was
+// scored before, on threads or on the tier, or if a bias does not turn its law. It fails if a
+// public job draws other tokens than a plan whose references are null draws for free, or if a text
+// depends on how many are in flight, on where a job was stopped, or on the examples of another
+// text, or if it is drawn without the bias of its plan.
+#include "engine/cuttle/learn.h"
 #include "engine/cuttle/public.h"
 #include "engine/forward/score.h"
 #include "engine/run/plan/prompt.h"
 #include "kernels/kernels.h"
+#include "kernels/pack.h"
 #include "tests/support/tiny_model.h"
 
 #include <math.h>
@@ -101,10 +104,128 @@ static void a_mean_is_that_of_the_model(void **state) {
 	cuttle_model_free(&model);
 }
 
+/* Token by token, and as many as the context leaves. */
+static void tokens_are_scored_one_by_one(void **state) {
+	(void)state;
+	static const char text[] = "A note on rain.";
+	enum { SIZE = sizeof text - 1 };
+	struct cuttle_model *model = tiny_model_open_healthy(1);
+	struct cuttle_scorer *scorer;
+	struct cuttle_scores scores;
+	struct cuttle_plan_params params = params_of(0);
+	struct prompt prompt;
+	int32_t ids[TINY_CONTEXT], top1[TINY_CONTEXT];
+	double logprobs[TINY_CONTEXT];
+	assert_int_equal(prompt_write(&model->model, &params, NULL, &prompt, NULL), CUTTLE_OK);
+	const size_t before = prompt.whole.count;
+	memcpy(ids, prompt.whole.ids, before * sizeof *ids);
+	for (size_t i = 0; i < SIZE; i++) ids[before + i] = (unsigned char)text[i];
+	assert_int_equal(cuttle_score(model, ids, before + SIZE, logprobs, top1, NULL), CUTTLE_OK);
+	for (uint32_t room = SIZE + 1; room > 0; room--) {
+		const size_t count = room < SIZE ? room : SIZE;
+		assert_int_equal(cuttle_scorer_make(model, (uint32_t)before + room, &scorer, NULL),
+		                 CUTTLE_OK);
+		assert_int_equal(
+		    cuttle_scorer_read(scorer, &params, NULL, text, SIZE, &scores, NULL),
+		    CUTTLE_OK);
+		assert_int_equal(scores.whole, SIZE);
+		assert_int_equal(scores.count, count);
+		assert_memory_equal(scores.ids, ids + before, count * sizeof *ids);
+		assert_memory_equal(scores.top1, top1 + before - 1, count * sizeof *top1);
+		for (size_t i = 0; i < count; i++)
+			assert_true(scores.logprobs[i] * 65536 ==
+			            (double)llround(logprobs[before - 1 + i] * 65536));
+		cuttle_scorer_free(&scorer);
+	}
+	assert_int_equal(cuttle_scorer_make(model, (uint32_t)before, &scorer, NULL), CUTTLE_OK);
+	assert_int_equal(cuttle_scorer_read(scorer, &params, NULL, text, SIZE, &scores, NULL),
+	                 CUTTLE_USAGE);
+	cuttle_scorer_free(&scorer);
+	prompt_free(&prompt);
+	cuttle_model_free(&model);
+}
+
+static void make_bias(double bias[TINY_WIDTH]) {
+	uint64_t seed = 5;
+	for (size_t i = 0; i < TINY_WIDTH; i++)
+		bias[i] = (double)(tiny_random(&seed) % 2000) * 0.001 - 1;
+}
+
+/* e_y . bias */
+static double turn_of(const struct cuttle_model *model, size_t token, const double *bias) {
+	float row[TINY_WIDTH];
+	double sum = 0;
+	pack_row(&model->model.head, token, row);
+	for (size_t i = 0; i < TINY_WIDTH; i++) sum += (double)row[i] * bias[i];
+	return sum;
+}
+
+/* ln p of ids[count - 1] with a bias, from the whole law without one. */
+static double turned_logprob(struct cuttle_model *model, const int32_t *ids, size_t count,
+                             const double *bias) {
+	double logprobs[TINY_CONTEXT], found = 0, sum = 0;
+	int32_t others[TINY_CONTEXT], top1[TINY_CONTEXT];
+	memcpy(others, ids, count * sizeof *ids);
+	for (int32_t y = 0; y < TINY_VOCAB; y++) {
+		others[count - 1] = y;
+		assert_int_equal(cuttle_score(model, others, count, logprobs, top1, NULL),
+		                 CUTTLE_OK);
+		const double logit = logprobs[count - 2] + turn_of(model, (size_t)y, bias);
+		sum += exp(logit);
+		if (y == ids[count - 1]) found = logit;
+	}
+	return found - log(sum);
+}
+
+static void a_bias_turns_the_law(void **state) {
+	(void)state;
+	static const char text[] = "sea";
+	struct cuttle_model *model = tiny_model_open_healthy(1);
+	struct cuttle_scorer *scorer;
+	struct cuttle_scores scores;
+	struct cuttle_plan_params params = params_of(0);
+	struct cuttle_error error = {""};
+	struct prompt prompt;
+	int32_t ids[TINY_CONTEXT];
+	double bias[TINY_WIDTH], none[TINY_WIDTH] = {0}, mean = 0;
+	make_bias(bias);
+	assert_int_equal(cuttle_scorer_make(model, 256, &scorer, NULL), CUTTLE_OK);
+	const double before = mean_of(scorer, &params, NULL, text);
+	assert_int_equal(cuttle_scorer_bias(scorer, none, NULL), CUTTLE_OK);
+	assert_true(mean_of(scorer, &params, NULL, text) == before);
+	assert_int_equal(cuttle_scorer_bias(scorer, bias, NULL), CUTTLE_OK);
+	assert_int_equal(cuttle_scorer_read(scorer, &params, NULL, text, 3, &scores, NULL),
+	                 CUTTLE_OK);
+	assert_int_equal(prompt_write(&model->model, &params, NULL, &prompt, NULL), CUTTLE_OK);
+	memcpy(ids, prompt.whole.ids, prompt.whole.count * sizeof *ids);
+	for (size_t i = 0; i < 3; i++) {
+		const size_t count = prompt.whole.count + i + 1;
+		ids[count - 1] = (unsigned char)text[i];
+		mean += scores.logprobs[i] / 3;
+		assert_true(fabs(scores.logprobs[i] - turned_logprob(model, ids, count, bias)) <
+		            5e-5);
+	}
+	assert_true(fabs(mean - before) > 0.1);
+	// A number that is none changes nothing; a large one is as far as a logit can move.
+	bias[3] = (double)INFINITY;
+	assert_int_equal(cuttle_scorer_bias(scorer, bias, &error), CUTTLE_USAGE);
+	assert_string_equal(error.message, "a number of the bias is not finite");
+	assert_true(fabs(mean_of(scorer, &params, NULL, text) - mean) < 1e-9);
+	bias[3] = 1e300;
+	assert_int_equal(cuttle_scorer_bias(scorer, bias, NULL), CUTTLE_OK);
+	assert_true(isfinite(mean_of(scorer, &params, NULL, text)));
+	assert_int_equal(cuttle_scorer_bias(scorer, NULL, NULL), CUTTLE_OK);
+	assert_true(mean_of(scorer, &params, NULL, text) == before);
+	prompt_free(&prompt);
+	cuttle_scorer_free(&scorer);
+	cuttle_model_free(&model);
+}
+
 static void a_mean_has_the_same_bits_everywhere(void **state) {
 	(void)state;
 	struct cuttle_plan_params params = params_of(0);
-	double first = NAN;
+	double first = NAN, first_turned = NAN, bias[TINY_WIDTH];
+	make_bias(bias);
 	const struct kernels *tiers[8];
 	const size_t count = kernels_available(tiers);
 	for (unsigned way = 0; way < 2 + count; way++) {
@@ -113,8 +234,10 @@ static void a_mean_has_the_same_bits_everywhere(void **state) {
 		struct cuttle_scorer *scorer;
 		assert_int_equal(cuttle_scorer_make(model, 256, &scorer, NULL), CUTTLE_OK);
 		const double mean = mean_of(scorer, &params, NULL, WORDS[3]);
-		if (!way) first = mean;
-		assert_true(mean == first);
+		assert_int_equal(cuttle_scorer_bias(scorer, bias, NULL), CUTTLE_OK);
+		const double turned = mean_of(scorer, &params, NULL, WORDS[3]);
+		if (!way) first = mean, first_turned = turned;
+		assert_true(mean == first && turned == first_turned && turned != mean);
 		cuttle_scorer_free(&scorer);
 		cuttle_model_free(&model);
 	}
@@ -130,6 +253,11 @@ static void what_cannot_be_scored(void **state) {
 	assert_int_equal(cuttle_scorer_make(model, TINY_CONTEXT + 1, &scorer, NULL), CUTTLE_USAGE);
 	assert_null(scorer);
 	assert_int_equal(cuttle_scorer_make(model, 64, &scorer, NULL), CUTTLE_OK);
+	assert_int_equal(cuttle_scorer_mean(scorer, &params, NULL, "x", 1, &mean, NULL),
+	                 CUTTLE_USAGE);
+	cuttle_scorer_free(&scorer);
+	assert_int_equal(cuttle_scorer_make(model, 256, &scorer, NULL), CUTTLE_OK);
+	params.kind = "";
 	assert_int_equal(cuttle_scorer_mean(scorer, &params, NULL, "x", 1, &mean, NULL),
 	                 CUTTLE_USAGE);
 	cuttle_scorer_free(&scorer);
@@ -311,13 +439,43 @@ static void the_law_is_that_of_free_tokens(void **state) {
 	cuttle_model_free(&model);
 }
 
+/* A bias that is a large multiple of e_y: of all tokens y is the likeliest, then and later. */
+static void a_bias_is_in_what_is_drawn(void **state) {
+	(void)state;
+	struct cuttle_model *model = tiny_model_open_healthy(2);
+	struct cuttle_plan *plan;
+	struct cuttle_plan_params params = params_of(0);
+	static struct written first, turned;
+	double bias[TINY_WIDTH];
+	float row[TINY_WIDTH];
+	params.top_k = 0;
+	first.changed = turned.changed = TEXTS;
+	assert_int_equal(cuttle_plan_make(model, &params, &plan, NULL), CUTTLE_OK);
+	assert_int_equal(write_public(plan, 2, &first), CUTTLE_OK);
+	pack_row(&model->model.head, 'q', row);
+	for (size_t i = 0; i < TINY_WIDTH; i++) bias[i] = 100 * (double)row[i];
+	for (size_t y = 0; y < TINY_VOCAB; y++)
+		assert_true(y == 'q' || turn_of(model, y, bias) + 60 < turn_of(model, 'q', bias));
+	assert_int_equal(cuttle_bias_use(plan, bias, NULL), CUTTLE_OK);
+	assert_int_equal(write_public(plan, 2, &turned), CUTTLE_OK);
+	for (size_t i = 0; i < TEXTS; i++) {
+		assert_string_not_equal(first.texts[i], turned.texts[i]);
+		assert_string_equal(turned.texts[i], "qqqqqqqqqqqqqqqq");
+	}
+	cuttle_plan_free(&plan);
+	cuttle_model_free(&model);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_mean_is_that_of_the_model),
+	    cmocka_unit_test(tokens_are_scored_one_by_one),
+	    cmocka_unit_test(a_bias_turns_the_law),
 	    cmocka_unit_test(a_mean_has_the_same_bits_everywhere),
 	    cmocka_unit_test(what_cannot_be_scored),
 	    cmocka_unit_test(texts_follow_from_the_seed_alone),
 	    cmocka_unit_test(the_law_is_that_of_free_tokens),
+	    cmocka_unit_test(a_bias_is_in_what_is_drawn),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,7 +174,7 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 	 .help = "on standard error (default auto)"}, \
 	{.name = "quiet", .letter = 'q', OPTION(structure, quiet), \
 	 .help = "no progress and no sentences, errors only"}
-/* For the verbs that draw from a public prompt alone, whose struct has a request with a plan. */
+/* For the verbs that know a public prompt alone, whose struct has a request with a plan. */
 #define CHAT_OPTIONS(structure) \
 	{.name = "template", OPTION(structure, form), .argument = "continue|instruct", \
 	 .help = "continue (default): plain text; instruct: a request in the model's chat " \

@@ -668,38 +668,37 @@ static void shift_tokens(void *context, size_t part, unsigned worker) {
 	}
 }
 
-bool learner_shift(const struct model *model, const double *bias, unsigned fraction_bits,
-                   int32_t *shift) {
+enum cuttle_status learner_shift(const struct model *model, const double *bias,
+                                 unsigned fraction_bits, int32_t *shift,
+                                 struct cuttle_error *error) {
+	for (size_t i = 0; i < model->width; i++)
+		if (!isfinite(bias[i]))
+			return status_fail(error, CUTTLE_USAGE,
+			                   "a number of the bias is not finite");
 	struct shifting s = {
 	    .model = model,
 	    .bias = bias,
 	    .fraction_bits = fraction_bits,
 	    .shift = shift,
 	    .vectors = calloc(threads_count(model->threads) * model->width, sizeof *s.vectors)};
-	if (s.vectors)
-		threads_run(model->threads,
-		            (model->vocab_size + SHIFTED_AT_ONCE - 1) / SHIFTED_AT_ONCE,
-		            shift_tokens, &s);
-	const bool made = s.vectors != NULL;
+	if (!s.vectors) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	threads_run(model->threads, (model->vocab_size + SHIFTED_AT_ONCE - 1) / SHIFTED_AT_ONCE,
+	            shift_tokens, &s);
 	free(s.vectors);
-	return made;
+	return CUTTLE_OK;
 }
 
 enum cuttle_status cuttle_bias_use(struct cuttle_plan *plan, const double *bias,
                                    struct cuttle_error *error) {
 	REQUIRE(plan && bias);
 	const struct model *m = plan->model;
-	bool finite = true;
-	for (size_t i = 0; i < m->width; i++) finite &= isfinite(bias[i]) != 0;
-	if (!plan->traced || !finite)
-		return status_fail(error, CUTTLE_USAGE,
-		                   finite ? "a bias is for InvisibleInk alone"
-		                          : "a number of the bias is not finite");
+	if (!plan->traced)
+		return status_fail(error, CUTTLE_USAGE, "a bias is for InvisibleInk alone");
 	int32_t *shift = calloc(m->vocab_size, sizeof *shift);
-	const enum cuttle_status status =
-	    shift && learner_shift(m, bias, plan->guarantee.fraction_bits, shift)
-	        ? plan_status(dp_invisibleink_shift(plan->traced, shift), error)
-	        : status_fail(error, CUTTLE_NOMEM, "out of memory");
+	enum cuttle_status status =
+	    shift ? learner_shift(m, bias, plan->guarantee.fraction_bits, shift, error)
+	          : status_fail(error, CUTTLE_NOMEM, "out of memory");
+	if (!status) status = plan_status(dp_invisibleink_shift(plan->traced, shift), error);
 	free(shift);
 	return status;
 }

@@ -15,9 +15,10 @@ bool learner_read(struct cuttle_learner *learner, size_t count,
 
 struct model;
 
-/* shift[vocabulary] = e_y . bias in parts of 2^-fraction_bits, for dp_invisibleink_shift. bias is
- * finite. False: no memory. */
-bool learner_shift(const struct model *model, const double *bias, unsigned fraction_bits,
-                   int32_t *shift);
+/* shift[vocabulary] = e_y . bias in parts of 2^-fraction_bits, for dp_invisibleink_shift. It does
+ * not depend on threads or the tier. USAGE: a number of bias[width] is not finite. NOMEM. */
+enum cuttle_status learner_shift(const struct model *model, const double *bias,
+                                 unsigned fraction_bits, int32_t *shift,
+                                 struct cuttle_error *error);
 
 #endif

@@ -10,6 +10,7 @@
 #include "engine/params.h"
 #include "engine/run/plan/capacity.h"
 #include "engine/run/loop/generate.h"
+#include "engine/run/loop/learn.h"
 #include "engine/run/plan/plan.h"
 #include "engine/status.h"
 
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ln p is rounded to so many parts of a nat. Sums of whole numbers have no order, and the last
+/* ln p is rounded to so many parts of a nat. So sums are exact and have no order, and the last
  * digit of a mathematical library decides nothing. */
 #define LOGPROB_PARTS 65536.0
 
@@ -26,7 +27,11 @@
 struct cuttle_scorer {
 	const struct model *model;
 	struct scorer *scorer;
-	size_t context; /* tokens of a prompt and its text, at most */
+	size_t context;   /* tokens of a prompt and its text, at most */
+	int32_t *shift;   /* [vocabulary] what a bias adds to the logits, or NULL */
+	int32_t *ids;     /* of the last prompt and its text */
+	int32_t *top1;    /* [context] */
+	double *logprobs; /* [context] */
 };
 
 enum cuttle_status cuttle_scorer_make(struct cuttle_model *model, uint32_t context,
@@ -39,68 +44,94 @@ enum cuttle_status cuttle_scorer_make(struct cuttle_model *model, uint32_t conte
 	if (!status) status = capacity_context(made->model, context, &made->context, error);
 	// Without OpenBLAS: its bits would depend on what stands in the cache already.
 	if (!status) status = scorer_new(made->model, made->context, false, &made->scorer, error);
+	if (!status) {
+		made->top1 = calloc(made->context, sizeof *made->top1);
+		made->logprobs = calloc(made->context, sizeof *made->logprobs);
+		if (!made->top1 || !made->logprobs)
+			status = status_fail(error, CUTTLE_NOMEM, "out of memory");
+	}
 	if (status) cuttle_scorer_free(out);
 	return status;
 }
 
 void cuttle_scorer_free(struct cuttle_scorer **scorer) {
-	if (!scorer || !*scorer) return;
-	scorer_free(&(*scorer)->scorer);
-	free(*scorer);
+	struct cuttle_scorer *s = scorer ? *scorer : NULL;
+	if (!s) return;
+	scorer_free(&s->scorer);
+	free(s->shift);
+	free(s->ids);
+	free(s->top1);
+	free(s->logprobs);
+	free(s);
 	*scorer = NULL;
 }
 
-/* The mean of ids[first] .. ids[count - 1], rounded as public.h says. */
-static enum cuttle_status average_logprobs(struct scorer *scorer, const int32_t *ids, size_t count,
-                                           size_t first, double *mean, struct cuttle_error *error) {
-	const size_t scored = count - first;
-	double *logprobs = calloc(scored, sizeof *logprobs);
-	int32_t *top1 = calloc(scored, sizeof *top1);
-	enum cuttle_status status;
-	int64_t sum = 0;
-	if (logprobs && top1) {
-		status = scorer_read(scorer, ids, count, first, logprobs, top1, error);
-		for (size_t i = 0; i < scored && !status; i++)
-			sum += llround(logprobs[i] * LOGPROB_PARTS);
-		if (!status) *mean = (double)sum / LOGPROB_PARTS / (double)scored;
-	} else {
-		status = status_fail(error, CUTTLE_NOMEM, "out of memory");
+enum cuttle_status cuttle_scorer_bias(struct cuttle_scorer *scorer, const double *bias,
+                                      struct cuttle_error *error) {
+	REQUIRE(scorer);
+	const struct model *m = scorer->model;
+	int32_t *shift = bias ? calloc(m->vocab_size, sizeof *shift) : NULL;
+	if (bias) {
+		const enum cuttle_status status =
+		    shift ? learner_shift(m, bias, SCORER_SHIFT_BITS, shift, error)
+		          : status_fail(error, CUTTLE_NOMEM, "out of memory");
+		if (status) {
+			free(shift);
+			return status;
+		}
 	}
-	free(logprobs);
-	free(top1);
-	return status;
+	free(scorer->shift);
+	scorer->shift = shift;
+	scorer_shift(scorer->scorer, shift);
+	return CUTTLE_OK;
+}
+
+/* Writes the tokens of a text behind those of its prompt. *count becomes those of both. */
+static enum cuttle_status append_scored_text(struct cuttle_scorer *s, const struct tokens *prompt,
+                                             const char *text, size_t size, size_t *count,
+                                             struct cuttle_error *error) {
+	const struct vocab *vocab = s->model->vocab;
+	const size_t capacity = prompt->count + cuttle_tokens_bound(size);
+	free(s->ids);
+	s->ids = calloc(capacity, sizeof *s->ids);
+	if (!s->ids) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	memcpy(s->ids, prompt->ids, prompt->count * sizeof *s->ids);
+	*count = prompt->count;
+	return vocab_tokenize_piece(vocab, vocab_lead_after(vocab, s->ids[*count - 1]), text, size,
+	                            false, s->ids, capacity, count, error);
 }
 
 /* Scores a text behind a prompt that was written. */
-static enum cuttle_status score_behind(const struct cuttle_scorer *s, const struct tokens *prompt,
-                                       uint32_t most, const char *text, size_t size, double *mean,
-                                       struct cuttle_error *error) {
-	const struct vocab *vocab = s->model->vocab;
-	const size_t capacity = prompt->count + cuttle_tokens_bound(size);
-	int32_t *ids = calloc(capacity, sizeof *ids);
-	if (!ids) return status_fail(error, CUTTLE_NOMEM, "out of memory");
-	memcpy(ids, prompt->ids, prompt->count * sizeof *ids);
-	size_t count = prompt->count;
-	enum cuttle_status status =
-	    vocab_tokenize_piece(vocab, vocab_lead_after(vocab, ids[count - 1]), text, size, false,
-	                         ids, capacity, &count, error);
-	if (count - prompt->count > most) count = prompt->count + most;
-	if (!status && count > s->context)
-		status = status_fail(error, CUTTLE_USAGE,
-		                     "prompt (%zu tokens) and text (%zu) exceed a context of %zu",
-		                     prompt->count, count - prompt->count, s->context);
-	*mean = NAN;
-	if (!status && count > prompt->count)
-		status = average_logprobs(s->scorer, ids, count, prompt->count, mean, error);
-	free(ids);
+static enum cuttle_status score_behind(struct cuttle_scorer *s, const struct tokens *prompt,
+                                       uint32_t most, const char *text, size_t size,
+                                       struct cuttle_scores *scores, struct cuttle_error *error) {
+	size_t count;
+	if (prompt->count >= s->context)
+		return status_fail(error, CUTTLE_USAGE,
+		                   "a prompt of %zu tokens leaves no room for a text in a context "
+		                   "of %zu",
+		                   prompt->count, s->context);
+	enum cuttle_status status = append_scored_text(s, prompt, text, size, &count, error);
+	if (status) return status;
+	*scores = (struct cuttle_scores){.ids = s->ids + prompt->count,
+	                                 .logprobs = s->logprobs,
+	                                 .top1 = s->top1,
+	                                 .whole = count - prompt->count};
+	if (count > s->context) count = s->context;
+	scores->count = count - prompt->count < most ? count - prompt->count : most;
+	if (!scores->count) return CUTTLE_OK;
+	status = scorer_read(s->scorer, s->ids, prompt->count + scores->count, prompt->count,
+	                     s->logprobs, s->top1, error);
+	for (size_t i = 0; i < scores->count && !status; i++)
+		s->logprobs[i] = (double)llround(s->logprobs[i] * LOGPROB_PARTS) / LOGPROB_PARTS;
 	return status;
 }
 
-enum cuttle_status cuttle_scorer_mean(struct cuttle_scorer *scorer,
+enum cuttle_status cuttle_scorer_read(struct cuttle_scorer *scorer,
                                       const struct cuttle_plan_params *given, const char *heading,
-                                      const char *text, size_t size, double *mean,
+                                      const char *text, size_t size, struct cuttle_scores *scores,
                                       struct cuttle_error *error) {
-	REQUIRE(scorer && given && text && mean);
+	REQUIRE(scorer && given && text && scores);
 	struct cuttle_plan_params params;
 	struct prompt prompt;
 	cuttle_plan_params_default(&params);
@@ -108,9 +139,24 @@ enum cuttle_status cuttle_scorer_mean(struct cuttle_scorer *scorer,
 	    params_take(&params, sizeof params, given, "struct cuttle_plan_params", error);
 	if (!status) status = prompt_write(scorer->model, &params, heading, &prompt, error);
 	if (status) return status;
-	status = score_behind(scorer, &prompt.whole, params.tokens, text, size, mean, error);
+	status = score_behind(scorer, &prompt.whole, params.tokens, text, size, scores, error);
 	prompt_free(&prompt);
 	return status;
+}
+
+enum cuttle_status cuttle_scorer_mean(struct cuttle_scorer *scorer,
+                                      const struct cuttle_plan_params *params, const char *heading,
+                                      const char *text, size_t size, double *mean,
+                                      struct cuttle_error *error) {
+	REQUIRE(mean);
+	struct cuttle_scores scores;
+	double sum = 0;
+	const enum cuttle_status status =
+	    cuttle_scorer_read(scorer, params, heading, text, size, &scores, error);
+	if (status) return status;
+	for (size_t i = 0; i < scores.count; i++) sum += scores.logprobs[i];
+	*mean = scores.count ? sum / (double)scores.count : (double)NAN;
+	return CUTTLE_OK;
 }
 
 /* ---- a public job ---------------------------------------------------------------------------- */

@@ -96,8 +96,6 @@ static enum cuttle_status check_plan_params(const struct cuttle_plan_params *p,
 	if (p->method == CUTTLE_INVISIBLEINK && isnan(p->epsilon) == isnan(p->clip))
 		return status_fail(error, CUTTLE_USAGE,
 		                   "give epsilon or clip, not both and not neither");
-	if (!p->kind || !*p->kind)
-		return status_fail(error, CUTTLE_USAGE, "the kind of text may not be empty");
 	if (p->batch < 1 || p->batch > MAX_BATCH)
 		return status_fail(error, CUTTLE_USAGE, "batch size %u is outside 1..%d", p->batch,
 		                   MAX_BATCH);

@@ -393,6 +393,8 @@ enum cuttle_status prompt_write(const struct model *model, const struct cuttle_p
                                 const char *heading, struct prompt *prompt,
                                 struct cuttle_error *error) {
 	*prompt = (struct prompt){0};
+	if (!params->kind || !*params->kind)
+		return status_fail(error, CUTTLE_USAGE, "the kind of text may not be empty");
 	const struct prompt_writer behind = {.model = model, .error = error, .lead = VOCAB_TEXT};
 	struct plan_writers to = {.middle = behind, .tail = behind};
 	start_prompt(&to.whole, model, params->form, error);
