@@ -156,7 +156,7 @@ says err '^cuttle generate: --epsilon: "0" is not a number above 0, as in 3$'
 refused 2 generate -e ten
 says err '--epsilon: "ten" is not a number above 0, as in 3'
 refused 2 generate -e 3 -B 5000
-says err '--batch-size: "5000" is not a whole number from 1 to 4096'
+says err '--batch-size: "5000" is not a whole number from 0 to 4096'
 (unset CUTTLE_MODEL && refused 2 sanitize) || exit 1
 says err 'missing: -m MODEL .*, -i DOCS, -o OUT, -e EPS or --divergence C; for example: cuttle sanitize -m '
 exits 2

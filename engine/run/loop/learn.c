@@ -688,16 +688,29 @@ enum cuttle_status learner_shift(const struct model *model, const double *bias,
 	return CUTTLE_OK;
 }
 
+enum cuttle_status learner_shift_make(const struct model *model, const double *bias,
+                                      unsigned fraction_bits, int32_t **shift,
+                                      struct cuttle_error *error) {
+	*shift = bias ? calloc(model->vocab_size, sizeof **shift) : NULL;
+	if (!bias) return CUTTLE_OK;
+	const enum cuttle_status status =
+	    *shift ? learner_shift(model, bias, fraction_bits, *shift, error)
+	           : status_fail(error, CUTTLE_NOMEM, "out of memory");
+	if (!status) return CUTTLE_OK;
+	free(*shift);
+	*shift = NULL;
+	return status;
+}
+
 enum cuttle_status cuttle_bias_use(struct cuttle_plan *plan, const double *bias,
                                    struct cuttle_error *error) {
 	REQUIRE(plan && bias);
 	const struct model *m = plan->model;
 	if (!plan->traced)
 		return status_fail(error, CUTTLE_USAGE, "a bias is for InvisibleInk alone");
-	int32_t *shift = calloc(m->vocab_size, sizeof *shift);
+	int32_t *shift;
 	enum cuttle_status status =
-	    shift ? learner_shift(m, bias, plan->guarantee.fraction_bits, shift, error)
-	          : status_fail(error, CUTTLE_NOMEM, "out of memory");
+	    learner_shift_make(m, bias, plan->guarantee.fraction_bits, &shift, error);
 	if (!status) status = plan_status(dp_invisibleink_shift(plan->traced, shift), error);
 	free(shift);
 	return status;
