@@ -407,7 +407,7 @@ static enum cuttle_status read_expand_bias(const struct expand_request *request,
                                            struct expand *expand, struct cuttle_error *error) {
 	const struct receipt *parent = expand->kept.evidence.receipt;
 	const enum cuttle_status status =
-	    setup_bias(request->bias, expand->receipt.model_sha256, parent->unit.key,
+	    setup_bias(request->bias, expand->model, expand->receipt.model_sha256, parent->unit.key,
 	               !parent->guarantee.private_output, &expand->bias, error);
 	if (!status) expand->receipt.bias = bias_told(&expand->bias);
 	return status;

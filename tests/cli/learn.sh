@@ -187,6 +187,10 @@ exits 0 "${free[@]}" -o c.csv --category-field sex --categories w,m --category-p
 exits 0 generate -B 0 --bias notes.bias -N 5 -n 12 -o - -q
 exits 0 generate -B 0 --bias notes.bias -N 5 -n 12 -o prompt.jsonl
 says err '^Note: the bias was learnt behind another public prompt'
+exits 0 "${free[@]}" --bias u.bias -o owners.jsonl -q
+exits 0 receipt verify owners.receipt.json --output owners.jsonl --bias u.bias
+exits 0 "${free[@]}" --bias s.bias -o seeded.jsonl -q
+says seeded.jsonl '"note":"NOT PRIVATE"'
 # A stopped run ends in the same texts.
 (prlimit --fsize=400 --pid "$BASHPID" && "$CUTTLE" "${free[@]}" -N 40 -o k.jsonl -q 2>err) && fail "no room was needed"
 exits 0 "${free[@]}" -N 40 -o k.jsonl -q
