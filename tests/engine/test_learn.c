@@ -447,6 +447,33 @@ static void biases_are_shares_of_answers(void **state) {
 	cuttle_model_free(&model);
 }
 
+/* What is public of a learner knows nothing of the records that it has read: not how many of them
+ * are null, not how long their vectors are, not in which directions these go. */
+static void public_numbers_know_no_record(void **state) {
+	(void)state;
+	static double u[RECORDS][TINY_WIDTH];
+	static struct records_read of;
+	struct cuttle_model *model = tiny_model_open_healthy(1);
+	struct cuttle_plan *plan = plan_of(model, true);
+	struct cuttle_learner *learner = learner_of(plan);
+	const struct cuttle_learner_info info = cuttle_learner_describe(learner);
+	const struct cuttle_query query = {CUTTLE_LEARN_SQUARE, 1, 1, 81, 1};
+	int64_t answer[TINY_WIDTH];
+	double before[TINY_WIDTH], after[TINY_WIDTH];
+	for (size_t k = 0; k < TINY_WIDTH; k++) answer[k] = 70 + (int64_t)k;
+	const double share = cuttle_learner_bias(learner, answer, RECORDS, &query, before);
+	assert_true(share > 0 && share < 1);
+	make_records(&of);
+	read_all(learner, &of, RECORDS, u);
+	assert_true(cuttle_learner_bias(learner, answer, RECORDS, &query, after) == share);
+	assert_memory_equal(after, before, sizeof after);
+	assert_true(cuttle_learner_describe(learner).clip == info.clip);
+	assert_true(cuttle_learner_describe(learner).mean_tokens == info.mean_tokens);
+	cuttle_learner_free(&learner);
+	cuttle_plan_free(&plan);
+	cuttle_model_free(&model);
+}
+
 /* The public weights of two tokens of a row, with and without a bias. */
 static double log_ratio(struct cuttle_plan *plan, const float *row, uint32_t *first,
                         uint32_t *second) {
@@ -550,6 +577,7 @@ int main(void) {
 	    cmocka_unit_test(numbers_that_are_none_are_null),
 	    cmocka_unit_test(answers_are_noise_and_vectors),
 	    cmocka_unit_test(biases_are_shares_of_answers),
+	    cmocka_unit_test(public_numbers_know_no_record),
 	    cmocka_unit_test(weights_turn_by_a_bias),
 	    cmocka_unit_test(learners_that_cannot_be),
 	};
