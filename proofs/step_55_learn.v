@@ -114,6 +114,19 @@ Proof.
   destruct (moved_by_a_part places k) as [place H]. rewrite (square_ext d _ (part place) H). apply step_55_part_is_within.
 Qed.
 
+(* An owner of whom some records become null, and others stay: he exchanges his part, which may move it twice as far. *)
+Lemma square_of_difference n : forall p q, square n (fun j => p j - q j) <= 2 * square n p + 2 * square n q.
+Proof.
+  induction n as [|n IH]; intros p q; cbn [square]; [lia|].
+  specialize (IH (fun j => p (S j)) (fun j => q (S j))). cbv beta in IH.
+  pose proof (Z.square_nonneg (p 0%nat + q 0%nat)). nia.
+Qed.
+
+Lemma step_55_some_of_an_owners_records p p' : square d (fun j => part p j - part p' j) <= (2 * most) ^ 2.
+Proof.
+  pose proof (square_of_difference d (part p) (part p')). pose proof (step_55_part_is_within p). pose proof (step_55_part_is_within p'). nia.
+Qed.
+
 Section Noise.
 Open Scope R_scope.
 Variable s2 : R.
@@ -158,3 +171,7 @@ Proof. repeat split; vm_compute; congruence. Qed.
 Example cutting_before_the_sum_is_longer : let q := of_list [2; 0] in
   square 2 (cut 2 2 (plus q q)) = 4 /\ square 2 (plus (cut 2 2 q) (cut 2 2 q)) = 16.
 Proof. split; reflexivity. Qed.
+(* And 2 S is reached where some of an owner's records become null: with (-4, 0) he is at (-2, 0), and without it at (2, 0). *)
+Example some_records_move_more : let q := of_list [2; 0] in let r := of_list [-4; 0] in
+  square 2 (fun j => cut 2 2 (plus q r) j - cut 2 2 q j) = 4 * 2 ^ 2.
+Proof. reflexivity. Qed.
