@@ -53,14 +53,24 @@ enum cuttle_status setup_prompt(const char *path, char **prompt, struct cuttle_e
 	return status;
 }
 
-enum cuttle_status setup_bias(const char *path, const char *model_sha256, const char *unit_key,
-                              bool insecure, struct bias *bias, struct cuttle_error *error) {
+enum cuttle_status setup_bias_read(const char *path, const struct cuttle_model *model,
+                                   const char *model_sha256, struct bias *bias,
+                                   struct cuttle_error *error) {
+	struct cuttle_model_info info;
 	char *beside;
+	cuttle_model_describe(model, &info);
 	*bias = (struct bias){0};
 	enum cuttle_status status = common_receipt_beside(path, NULL, &beside, error);
 	if (!status) status = bias_open(bias, path, beside, error);
-	if (!status) status = bias_fits(bias, model_sha256, error);
+	if (!status) status = bias_fits(bias, model_sha256, info.width, error);
 	free(beside);
+	return status;
+}
+
+enum cuttle_status setup_bias(const char *path, const struct cuttle_model *model,
+                              const char *model_sha256, const char *unit_key, bool insecure,
+                              struct bias *bias, struct cuttle_error *error) {
+	const enum cuttle_status status = setup_bias_read(path, model, model_sha256, bias, error);
 	if (status) return status;
 	const struct learn_receipt *receipt = bias->receipt;
 	if (!receipt->private_output && !insecure)
@@ -192,9 +202,9 @@ static enum cuttle_status read_public(const struct generate_request *request, st
 	if (!status && request->prompt_private)
 		status = setup_prompt(request->prompt_private, &setup->prompt_private, error);
 	if (!status && request->bias)
-		status =
-		    setup_bias(request->bias, setup->receipt.model_sha256, request->common.unit_key,
-		               request->plan.insecure, &setup->bias, error);
+		status = setup_bias(request->bias, setup->model, setup->receipt.model_sha256,
+		                    request->common.unit_key, request->plan.insecure, &setup->bias,
+		                    error);
 	if (!status && request->clusters) status = read_clusters(request, setup, error);
 	if (!status && request->public_examples) status = read_examples(request, setup, error);
 	if (!status && request->categories)

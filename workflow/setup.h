@@ -36,11 +36,16 @@ enum cuttle_status setup_prompt(const char *path, char **prompt, struct cuttle_e
 /* Writes the day, in UTC, of a time in seconds since 1970. USAGE: it is beyond the year 9999. */
 enum cuttle_status setup_date(uint64_t now, char date[RECEIPT_DATE], struct cuttle_error *error);
 
-/* Reads a bias and the receipt beside it, for the model of this hash and records of this key. Call
- * bias_close in any case. USAGE: it was learnt for other units than `unit_key` says; it is NOT
- * PRIVATE, and not `insecure`, as the run is. Else as bias_open and bias_fits. */
-enum cuttle_status setup_bias(const char *path, const char *model_sha256, const char *unit_key,
-                              bool insecure, struct bias *bias, struct cuttle_error *error);
+/* Reads a bias and the receipt beside it, for a model and its hash. Call bias_close in any case. As
+ * bias_open and bias_fits. */
+enum cuttle_status setup_bias_read(const char *path, const struct cuttle_model *model,
+                                   const char *model_sha256, struct bias *bias,
+                                   struct cuttle_error *error);
+/* The same for a run with a promise to records of this key. USAGE: it was learnt for other units
+ * than `unit_key` says; it is NOT PRIVATE, and not `insecure`, as the run is. */
+enum cuttle_status setup_bias(const char *path, const struct cuttle_model *model,
+                              const char *model_sha256, const char *unit_key, bool insecure,
+                              struct bias *bias, struct cuttle_error *error);
 
 struct setup {
 	struct cuttle_model *model; /* the caller's */

@@ -105,9 +105,9 @@ enum cuttle_status bias_open(struct bias *bias, const char *path, const char *re
 	return status ? status : read_bias_line(bias, path, error);
 }
 
-enum cuttle_status bias_fits(const struct bias *bias, const char *model_sha256,
+enum cuttle_status bias_fits(const struct bias *bias, const char *model_sha256, size_t width,
                              struct cuttle_error *error) {
-	return !strcmp(bias->receipt->model_sha256, model_sha256)
+	return !strcmp(bias->receipt->model_sha256, model_sha256) && bias->receipt->width == width
 	           ? CUTTLE_OK
 	           : io_fail(error, CUTTLE_INPUT,
 	                     "the bias was learnt with another model (its hash is %.16s...): "

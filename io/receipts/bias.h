@@ -5,7 +5,7 @@
 // from a receipt that does not hold, nor from another file than the one it is of.
 //
 //     status = bias_open(&bias, "notes.bias", "notes.bias.receipt.json", &error);
-//     if (!status) status = bias_fits(&bias, model_sha256, &error);
+//     if (!status) status = bias_fits(&bias, model_sha256, width, &error);
 //     ... bias.vector[bias.receipt->width] for cuttle_bias_use ...
 //     bias_close(&bias);
 //
@@ -46,8 +46,9 @@ struct bias {
  * itself, or is another file's. NOMEM. */
 enum cuttle_status bias_open(struct bias *bias, const char *path, const char *receipt,
                              struct cuttle_error *error);
-/* INPUT: it was learnt with another model. */
-enum cuttle_status bias_fits(const struct bias *bias, const char *model_sha256,
+/* INPUT: it was learnt with another model than the one of this hash and width. Anybody may have
+ * written the receipt, so its width is asked, too. */
+enum cuttle_status bias_fits(const struct bias *bias, const char *model_sha256, size_t width,
                              struct cuttle_error *error);
 /* Whether it was learnt behind this public prompt, as receipts name it (template_sha256). Behind
  * another one it works less well: a user is told. */
