@@ -87,10 +87,11 @@ void dp_learn_end(struct dp_learn **learn, int64_t *x) {
 	free_learn(learn);
 }
 
-double dp_learn_share(const int64_t *x, size_t width, size_t records, struct dp_variance variance) {
+double dp_learn_share(const int64_t *x, size_t width, size_t whole, size_t records,
+                      struct dp_variance variance) {
+	const double of_records = (double)records * DP_LEARN_SQUARE * (double)width / (double)whole;
 	double square = 0.0;
 	for (size_t j = 0; j < width; j++) square += (double)x[j] * (double)x[j];
-	const double noise =
-	    (double)width * variance.num / variance.den + (double)records * DP_LEARN_SQUARE;
+	const double noise = (double)width * variance.num / variance.den + of_records;
 	return noise < square ? 1.0 - noise / square : 0.0;
 }

@@ -55,9 +55,11 @@ void dp_learn_add(struct dp_learn *learn, const double *u);
 /* Tells x[width], the answer, wipes the rest and sets *learn to NULL. */
 void dp_learn_end(struct dp_learn **learn, int64_t *x);
 
-/* How much of the answer is what records say, and not noise: 1 - (width sigma^2 + records 64^2) /
- * |x|^2, at least 0. The second part is what another draw of the records would change, at most.
+/* How much of x[width], a part of an answer of `whole` numbers, is what records say, and not noise:
+ * 1 - (width sigma^2 + records 64^2 width / whole) / |x|^2, at least 0. Of the whole answer records
+ * 64^2 is the most that another draw of the records would change; a part is given its even share.
  * `records` is the number of places, null ones counted: it is public. So is the result. */
-double dp_learn_share(const int64_t *x, size_t width, size_t records, struct dp_variance variance);
+double dp_learn_share(const int64_t *x, size_t width, size_t whole, size_t records,
+                      struct dp_variance variance);
 
 #endif

@@ -2,11 +2,11 @@
 (* No theorem is empty: for each of them, a small mechanism meets all that it asks.
    The numbers are chosen to be checked by hand; they are nobody's parameters. *)
 Require Import Reals List Lra Lia ZArith Bool.
-From Cuttle Require Import laws transcripts step_03_sum step_04_table step_05_bounded_range step_09_conversion
+From Cuttle Require Import step_50_gaussian step_55_learn laws transcripts step_03_sum step_04_table step_05_bounded_range step_09_conversion
   step_10_exact theorem_invisibleink step_39_lots step_40_histogram step_42_rounds
   step_04_exp_below step_11_polygon step_22_rowlaw step_27_exchange step_28_ceiling step_31_raise_e
   step_32_order step_33_theorem_r step_36_texts step_23_share step_24_fusion step_26_capped step_46_threshold
-   step_47_mixtures step_51_filter.
+   step_47_mixtures step_51_filter step_56_bias_then_run.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -341,4 +341,31 @@ Proof.
   - exists true. simpl; auto.
   - intros t Ht. simpl in Ht. unfold cost.
     repeat (destruct Ht as [<-|Ht]; [simpl; unfold drawn; simpl; try destruct bool_dec; lra|]). destruct Ht.
+Qed.
+
+(* A bias of two numbers, S = 2, sigma^2 = 2: the record says (3, 3), which is cut to (1, 1). Then the two tokens from above. *)
+Definition says (r : Z) : option (nat -> Z) := Some (fun _ => r).
+Definition bias_row (x : list Z) (h : list bool) (records : list Z) : option (bool -> Z) := small_row h (hd 0%Z records).
+
+Lemma bias_instance : exists w, is_whole 2 w /\ zcdp (both [[0; 0]; [1; -1]]%Z (fun _ => outputs small 2))
+  (rho_of_bias 2 2 + rho_of (ln (3 / 2)) 2)
+  (bias_and_texts 2 2 says 2 w (fun _ => small) bias_row [Some [3%Z]] [Some [3%Z]])
+  (bias_and_texts 2 2 says 2 w (fun _ => small) bias_row [None] [None]).
+Proof.
+  destruct (step_50_whole_exists 2 ltac:(lra)) as [w W]. exists w. split; auto.
+  refine (proj1 (step_56_bias_then_run 2 2 ltac:(lia) says 2 ltac:(lra) w W (fun _ => small) bias_row (fun _ => small_is_sound)
+    2 2 (fun _ => small_is_capped) (ln (3 / 2)) (fun _ => eq_refl) [Some [3%Z]] [Some [3%Z]] 0 0 _ _ _)).
+  - repeat constructor; simpl; intuition congruence.
+  - intros x [<-|[<-|[]]]; auto.
+Qed.
+
+Lemma bias_worlds_differ w : is_whole 2 w ->
+  answer 2 2 says 2 w [Some [3%Z]] [0; 0]%Z < answer 2 2 says 2 w [None] [0; 0]%Z.
+Proof.
+  intros W. pose proof (w_pos 2 w W).
+  change (gauss 2 w 1 0 * (gauss 2 w 1 0 * 1) < gauss 2 w 0 0 * (gauss 2 w 0 0 * 1)). rewrite !Rmult_1_r.
+  assert (K : gauss 2 w 1 0 < gauss 2 w 0 0).
+  { apply Rmult_lt_compat_r; [apply Rinv_0_lt_compat; auto|]. apply exp_increasing.
+    replace (- (0 - 1) ^ 2 / (2 * 2)) with (- (1 / 4)) by field. replace (- (0 - 0) ^ 2 / (2 * 2)) with 0 by field. lra. }
+  pose proof (gauss_pos 2 w W 1 0). apply Rmult_le_0_lt_compat; lra.
 Qed.

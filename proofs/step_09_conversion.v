@@ -24,8 +24,9 @@ Proof.
   eapply Rle_trans; [|exact B]. right. field. lra.
 Qed.
 
-Theorem step_9_at_one_order {T} (l : list T) (P Q : T -> R) L eps alpha :
-  is_law l P -> is_law l Q -> 1 < alpha -> renyi l alpha L P Q ->
+(* l need not be all that can come: step 50 has infinitely many outcomes. *)
+Theorem step_9_of_a_part {T} (l : list T) (P Q : T -> R) L eps alpha :
+  (forall y, In y l -> 0 < P y) -> (forall y, In y l -> 0 < Q y) -> 1 < alpha -> renyi l alpha L P Q ->
   eps_delta l eps (delta_at L eps alpha) P Q.
 Proof.
   intros HP HQ Ha HZ A.
@@ -34,7 +35,7 @@ Proof.
   assert (Each : chance l P A <= exp eps * chance l Q A +
                  exp eps * exp (- (alpha * eps)) * k * moment l alpha P Q).
   { unfold chance, moment. rewrite <- !sum_scal, <- sum_plus. apply sum_le. intros y Hy.
-    pose proof (proj1 HP y Hy). pose proof (proj1 HQ y Hy).
+    pose proof (HP y Hy). pose proof (HQ y Hy).
     assert (E : 0 < Q y * exp (alpha * loss P Q y)) by (apply Rmult_lt_0_compat; [auto|apply exp_pos]).
     assert (E2 : 0 < exp eps * exp (- (alpha * eps)) * k)
       by (apply Rmult_lt_0_compat; [apply Rmult_lt_0_compat; apply exp_pos|exact kpos]).
@@ -63,6 +64,11 @@ Proof.
     replace ((alpha - 1) * (L - eps)) with (eps + (- (alpha * eps) + (alpha - 1) * L)) by ring.
     rewrite !exp_plus. field. lra.
 Qed.
+
+Theorem step_9_at_one_order {T} (l : list T) (P Q : T -> R) L eps alpha :
+  is_law l P -> is_law l Q -> 1 < alpha -> renyi l alpha L P Q ->
+  eps_delta l eps (delta_at L eps alpha) P Q.
+Proof. intros [HP _] [HQ _]. apply step_9_of_a_part; auto. Qed.
 
 Theorem step_9_zcdp_to_eps_delta {T} (l : list T) (P Q : T -> R) rho eps alpha :
   is_law l P -> is_law l Q -> zcdp l rho P Q -> 1 < alpha ->

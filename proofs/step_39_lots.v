@@ -382,16 +382,11 @@ Proof.
   all: intros; rewrite other_steps; auto.
 Qed.
 
-Lemma told_zcdp_here b alpha eps : 1 < alpha ->
-  eps_delta (outputs M n) eps (delta_at (alpha * rho_of (ratio M) T) eps alpha)
-    (told records (u ++ b :: v)) (told records' (u ++ b :: v)) /\
-  eps_delta (outputs M n) eps (delta_at (alpha * rho_of (ratio M) T) eps alpha)
-    (told records' (u ++ b :: v)) (told records (u ++ b :: v)).
+Lemma told_zcdp_here b : zcdp (outputs M n) (rho_of (ratio M) T) (told records (u ++ b :: v)) (told records' (u ++ b :: v)) /\
+  zcdp (outputs M n) (rho_of (ratio M) T) (told records' (u ++ b :: v)) (told records (u ++ b :: v)).
 Proof.
-  intros Ha. unfold rho_of. pose proof (pow2_ge_0 (eta_of (ratio M))).
-  assert (law_of : forall refs, is_law (outputs M n) (world M row_of refs)) by (intros; apply joint_is_law, next_is_law; auto).
-  split; apply step_9_zcdp_to_eps_delta; auto; try apply law_of;
-    apply step_8_capped with (looks := looks_in b); auto using next_is_law; try lra;
+  unfold rho_of. pose proof (pow2_ge_0 (eta_of (ratio M))).
+  split; apply step_8_capped with (looks := looks_in b); auto using next_is_law; try lra;
     try (intros t Ht; apply cap; auto).
   1,3: intros h _; apply step_6_zcdp; try apply next_is_law; auto;
     replace (eta_of (ratio M)) with (INR 1 * eta_of (ratio M)) by (simpl; ring);
@@ -522,7 +517,8 @@ Proof.
   intros Ha He delta. apply step_39_run; auto.
   intros lots Hv. pose proof (lots_length choices lots Hv).
   apply (told_here (fun P Q => eps_delta _ _ _ P Q /\ eps_delta _ _ _ Q P)); try lia.
-  intros. apply told_zcdp_here; auto.
+  intros before after x u v b Lu. destruct (told_zcdp_here before after x u v Lu b) as [F R].
+  split; apply step_9_zcdp_to_eps_delta; auto; apply joint_is_law, next_is_law; auto.
 Qed.
 End Accountants.
 

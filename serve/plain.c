@@ -30,6 +30,7 @@ struct plain {
 	atomic_bool paused, stopping;
 	atomic_uint_fast64_t tokens; /* drawn so far */
 	atomic_uint_fast64_t answered;
+	json_t *bias; /* what /v1/models tells of it; NULL = none */
 
 	pthread_mutex_t lock; /* of the queue */
 	pthread_cond_t wake;
@@ -302,8 +303,10 @@ static void answer_llama(void *user, const struct http_call *call, struct http_r
 }
 
 static json_t *describe_served(const struct plain *plain) {
-	return json_pack("{s:s,s:s,s:i,s:s}", "id", plain->name, "object", "model", "created", 0,
-	                 "owned_by", "cuttle");
+	json_t *model = json_pack("{s:s,s:s,s:i,s:s}", "id", plain->name, "object", "model",
+	                          "created", 0, "owned_by", "cuttle");
+	if (!plain->bias) return model;
+	return jsonout_extend(model, &(struct jsonout_member){"bias", json_incref(plain->bias)}, 1);
 }
 
 static void answer_models(void *user, const struct http_call *call, struct http_reply *reply) {
@@ -397,6 +400,14 @@ struct http_table plain_table(struct plain *plain) {
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
+static enum cuttle_status take_plain_bias(struct plain *plain, const struct serve_bias *bias,
+                                          struct cuttle_error *error) {
+	plain->bias = json_pack("{s:s,s:s,s:s}", "guarantee", bias->guarantee, "receipt_sha256",
+	                        bias->receipt_sha256, "sha256", bias->sha256);
+	if (!plain->bias) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	return cuttle_slots_bias(plain->slots, bias->vector, error);
+}
+
 enum cuttle_status plain_open(const struct plain_params *params, struct plain **out,
                               struct cuttle_error *error) {
 	*out = NULL;
@@ -414,6 +425,7 @@ enum cuttle_status plain_open(const struct plain_params *params, struct plain **
 	if (!status)
 		status = cuttle_slots_make(params->model, params->slots, params->context,
 		                           &plain->slots, error);
+	if (!status && params->bias) status = take_plain_bias(plain, params->bias, error);
 	if (!status) {
 		plain->stopping = false;
 		if (pthread_create(&plain->thread, NULL, run_engine, plain) != 0) {
@@ -445,6 +457,7 @@ void plain_close(struct plain **plain) {
 	(void)pthread_cond_destroy(&(*plain)->wake);
 	free((*plain)->in_slot);
 	free((*plain)->name);
+	json_decref((*plain)->bias);
 	free(*plain);
 	*plain = NULL;
 }

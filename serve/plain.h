@@ -12,11 +12,20 @@
 #include "engine/cuttle.h"
 #include "serve/http/http.h"
 
+/* A learnt bias, and what its receipt says. Completions are covered by its guarantee, and protect
+ * nothing else: prompts are as they are without it. */
+struct serve_bias {
+	const double *vector; /* [width of the model] */
+	const char *sha256, *receipt_sha256;
+	const char *guarantee; /* its sentence */
+};
+
 struct plain_params {
 	struct cuttle_model *model;
 	const char *name; /* what clients call the model; copied */
 	uint32_t slots;   /* completions at once */
 	uint32_t context; /* tokens of prompt and text; 0 = the model's, at most 4096 */
+	const struct serve_bias *bias; /* NULL = none */
 };
 
 struct plain;

@@ -83,7 +83,8 @@ static enum cuttle_status open_parts(struct server *server, const struct serve_r
 		const struct plain_params plain = {.model = request->model,
 		                                   .name = request->name,
 		                                   .slots = request->slots,
-		                                   .context = request->context};
+		                                   .context = request->context,
+		                                   .bias = request->bias};
 		status = plain_open(&plain, &server->plain, error);
 	}
 	if (!status && request->jobs) {

@@ -8,6 +8,7 @@
 
 #include "engine/cuttle.h"
 #include "serve/jobs/jobs.h"
+#include "serve/plain.h"
 #include "serve/http/listen.h"
 
 enum serve_plain {
@@ -24,6 +25,7 @@ struct serve_request {
 	enum serve_plain plain;
 	uint32_t slots;                  /* completions at once */
 	uint32_t context;                /* tokens of prompt and text; 0 = as the model allows */
+	const struct serve_bias *bias;   /* of completions; NULL = none */
 	bool quiet;                      /* no log line for each request */
 	const struct jobs_options *jobs; /* private jobs; NULL = there are none. Its `busy` is
 	                                    this server's */

@@ -50,6 +50,9 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "input-format", OPTION_ENUM(struct expand_values, request.input_format),
 	 .argument = "auto|jsonl|csv",
 	 .help = "auto: by the ending"},
+	{.name = "bias", VALUE(request.bias), .argument = "FILE",
+	 .help = "what cuttle learn has made of all records, its receipt beside it: each text "
+	         "is more like them. Its guarantee adds to that of the earlier output"},
 	{.name = "num", .first = true, .letter = 'N', VALUE(request.texts), .argument = "TEXTS",
 	 .least = 1,
 	 .most = 1 << 30,

@@ -70,7 +70,7 @@ const struct option_entry generate_options[] = {
 	{.name = "clusters", VALUE(request.clusters), .argument = "FILE",
 	 .help = "group records by what they say, as this file of cuttle clusters tells. "
 	         "A record's cluster stays private, as a category does"},
-	{.name = "bias", .first = true, VALUE(request.bias), .argument = "FILE",
+	{.name = "bias", VALUE(request.bias), .argument = "FILE",
 	 .help = "what cuttle learn has made of all records, its receipt beside it: each text "
 	         "is more like them. It adds to what references say, and was charged before"},
 	{.name = "epsilon", .first = true, .letter = 'e', .group = GROUP_BUDGET,

@@ -56,6 +56,7 @@ struct serve_values {
 	const char *state;        /* folder for private jobs; NULL = there are none */
 	const char *runtime;      /* folder in memory for keys; NULL = as usual */
 	const char *ledger;       /* path; with state */
+	const char *bias;         /* path, its receipt beside it */
 	uint64_t queue;           /* most jobs that wait or run; 0 = not given */
 	uint64_t seed;            /* of jobs; COUNT_NONE = private */
 	bool approval;
@@ -108,6 +109,10 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "ctx-size", .letter = 'c', SERVE(context), .argument = "TOKENS",
 	 .most = UINT32_MAX,
 	 .help = "longest prompt and text together (default: the model's, at most 4096)"},
+	{.name = "bias", SERVE(bias), .argument = "FILE",
+	 .help = "what cuttle learn has made of records, its receipt beside it: completions are "
+	         "more like these. They have its guarantee, as /v1/models and the page say; "
+	         "prompts are NOT PRIVATE as ever"},
 	{.name = "quiet", SERVE(quiet), .help = "no line for each request on standard error"},
 	MODEL_OPTIONS(struct serve_values),
 	{.name = "insecure-seed", SERVE(seed), .argument = "SEED",
@@ -190,6 +195,8 @@ static bool is_host_name(const char *name) {
 /* What is wrong with the values, NULL: nothing. Some say nothing to a server without jobs. */
 static const char *find_serve_fault(const struct serve_values *values) {
 	const bool jobs = values->state != NULL;
+	if (values->bias && values->plain == SERVE_PLAIN_OFF)
+		return "--bias is for completions: leave out --plain off";
 	if (!jobs && values->approval) return "--approval needs --state FOLDER";
 	if (!jobs && values->restored) return "--ledger-restored needs --state FOLDER";
 	if (!jobs && values->queue) return "--queue needs --state FOLDER";
@@ -211,15 +218,34 @@ static int check_serve_paths(const struct verb *verb, const struct serve_values 
 	const struct path_use uses[] = {
 	    PATH_ALONE("-m", values->open.model, PATH_MODEL),
 	    PATH_ALONE("--keys", values->keys, PATH_FILE),
+	    PATH_ALONE("--bias", values->bias, PATH_FILE),
 	    PATH_ALONE("--tls-cert", values->certificate, PATH_FILE),
 	    PATH_ALONE("--tls-key", values->secret, PATH_FILE),
 	    {"--ledger", values->ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}}};
 	return verb_paths(verb, uses, sizeof uses / sizeof *uses);
 }
 
+/* Opens the model, and the bias with it, if there is one. Returns the exit code. */
+static int open_served(const struct verb *verb, const struct serve_values *values,
+                       struct cuttle_model **model, struct bias *bias) {
+	struct setup_model opened;
+	struct cuttle_error error;
+	if (!values->bias) return verb_open(verb, &values->open, model);
+	const int code = verb_open_hashed(verb, &values->open, &opened);
+	if (code) return code;
+	*model = opened.model;
+	const enum cuttle_status status =
+	    setup_bias_read(values->bias, opened.model, opened.sha256, bias, &error);
+	if (!status) return CUTTLE_OK;
+	bias_close(bias);
+	cuttle_model_free(model);
+	return verb_fail(verb, status, &error);
+}
+
 static int run_server(const struct verb *verb, const struct serve_values *values) {
 	char name[HTTP_ID_MOST + 1] = "";
 	struct cuttle_model *model = NULL;
+	struct bias bias = {.vector = NULL};
 	struct cuttle_error error;
 	const bool plain = values->plain != SERVE_PLAIN_OFF;
 	const bool jobs = values->state != NULL;
@@ -237,8 +263,13 @@ static int run_server(const struct verb *verb, const struct serve_values *values
 		return verb_refuse(verb, CUTTLE_USAGE,
 		                   "--name must have 1 to 64 of the letters a-z, digits, - and _");
 	secrecy_begin();
-	if (plain) code = verb_open(verb, &values->open, &model);
+	if (plain) code = open_served(verb, values, &model, &bias);
 	if (code) return code;
+	const struct serve_bias told = {.vector = bias.vector,
+	                                .sha256 = bias.sha256,
+	                                .receipt_sha256 = bias.receipt_sha256,
+	                                .guarantee =
+	                                    bias.vector ? bias.evidence.attested.sentence : NULL};
 	const struct jobs_options private_jobs = {.state = values->state,
 	                                          .runtime = values->runtime,
 	                                          .ledger = values->ledger,
@@ -260,10 +291,12 @@ static int run_server(const struct verb *verb, const struct serve_values *values
 	                                      .plain = (enum serve_plain)values->plain,
 	                                      .slots = (uint32_t)values->slots,
 	                                      .context = (uint32_t)values->context,
+	                                      .bias = bias.vector ? &told : NULL,
 	                                      .quiet = values->quiet,
 	                                      .jobs = jobs ? &private_jobs : NULL,
 	                                      .listening = tell_address};
 	const enum cuttle_status status = serve_run(&request, &error);
+	bias_close(&bias);
 	cuttle_model_free(&model);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }

@@ -4,6 +4,7 @@
 // deliver_, and those of run.h.
 #include "workflow/expand.h"
 
+#include "engine/cuttle/learn.h"
 #include "engine/cuttle/text.h"
 #include "io/output/binding.h"
 #include "io/disk/fail.h"
@@ -57,6 +58,7 @@ enum cuttle_status expand_paths(const struct expand_request *request, struct cut
 	    PATH_ALONE("-i", request->common.input, PATH_FILE),
 	    PATH_ALONE("--receipt", request->parent ? request->parent : parent, PATH_FILE),
 	    PATH_ALONE("--prompt-public", request->prompt_public, PATH_STREAM),
+	    PATH_ALONE("--bias", request->bias, PATH_FILE),
 	    PATH_ALONE("--sign", request->common.sign, PATH_FILE),
 	    {"-o", request->common.output, PATH_OUTPUT, own, {".journal", ".journal.key", dropped}},
 	    PATH_ALONE("--own-receipt", request->common.receipt, PATH_RECORD),
@@ -320,9 +322,10 @@ static enum cuttle_status make_law(struct expand *expand, struct cuttle_error *e
 	for (size_t i = 0; i < kept->group_count; i++) headings[i] = kept->groups[i].heading;
 	params.headings = headings;
 	params.heading_count = kept->field_count ? kept->group_count : 0;
-	const enum cuttle_status status =
-	    cuttle_plan_make(expand->model, &params, &expand->plan, error);
+	enum cuttle_status status = cuttle_plan_make(expand->model, &params, &expand->plan, error);
 	free(headings);
+	if (!status && expand->bias.vector)
+		status = cuttle_bias_use(expand->plan, expand->bias.vector, error);
 	return status;
 }
 
@@ -399,6 +402,17 @@ static enum cuttle_status read_own_prompt(const struct expand_request *request,
 	return status;
 }
 
+/* A bias is of the parent's units, or its guarantee would be another one's. */
+static enum cuttle_status read_expand_bias(const struct expand_request *request,
+                                           struct expand *expand, struct cuttle_error *error) {
+	const struct receipt *parent = expand->kept.evidence.receipt;
+	const enum cuttle_status status =
+	    setup_bias(request->bias, expand->model, expand->receipt.model_sha256, parent->unit.key,
+	               !parent->guarantee.private_output, &expand->bias, error);
+	if (!status) expand->receipt.bias = bias_told(&expand->bias);
+	return status;
+}
+
 enum cuttle_status expand_open(const struct expand_request *request,
                                const struct setup_model *opened, struct expand *expand,
                                struct cuttle_error *error) {
@@ -412,6 +426,7 @@ enum cuttle_status expand_open(const struct expand_request *request,
 	if (!status)
 		status = kept_open(&expand->kept, request->common.input, request->input_format,
 		                   request->parent ? request->parent : expand->beside, error);
+	if (!status && request->bias) status = read_expand_bias(request, expand, error);
 	if (!status && request->common.sign)
 		status = signature_open(request->common.sign, &expand->signer, error);
 	if (!status) status = read_own_prompt(request, expand, error);
@@ -438,6 +453,7 @@ void expand_free(struct expand *expand) {
 	stop_choice_free(&expand->stop);
 	free(expand->beside);
 	kept_close(&expand->kept);
+	bias_close(&expand->bias);
 	*expand = (struct expand){0};
 }
 
@@ -525,6 +541,8 @@ static void digest_parent(void *user, const unsigned char *key, char *digest) {
 	binding_digest_begin(&made, key);
 	binding_digest_add(&made, receipt->parent_receipt, HASH_TEXT - 1);
 	binding_digest_add(&made, receipt->parent_output, HASH_TEXT - 1);
+	if (*receipt->bias.sha256)
+		binding_digest_add(&made, receipt->bias.receipt_sha256, HASH_TEXT - 1);
 	binding_digest_end(&made, digest);
 }
 

@@ -27,6 +27,7 @@ struct expand_request {
 	 * expand_open adds the parent's law. */
 	struct cuttle_plan_params plan;
 	const char *parent;        /* path of the parent's receipt; NULL = beside the input */
+	const char *bias;          /* path of a learnt bias, its receipt beside it */
 	const char *prompt_public; /* path of an own prompt; with it the form is CUSTOM */
 	enum records_format input_format;
 	enum output_format output_format;
@@ -47,6 +48,7 @@ struct expand {
 	struct cuttle_model *model; /* the caller's */
 	struct kept kept;
 	char *beside;        /* path of the parent's receipt, where none was given */
+	struct bias bias;    /* its vector is NULL = there is none */
 	char *prompt_public; /* own prompt; NULL = none */
 	char **examples;     /* [kept.count] as prompts show them; NULL = not shown */
 	size_t *members;     /* [usable] numbers of texts that are shown, group by group */
@@ -66,7 +68,8 @@ struct expand {
 /* Reads and checks the parent, and makes plan, parents and receipt. Call expand_free in any
  * case; *expand must not move. The model must outlive it. USAGE: not one parent fits the context
  * beside the text; for --drop unlikely there are too few. INPUT: no text of the parent can be
- * shown. Else as kept_open, setup_prompt, signature_open, setup_date and cuttle_plan_make. */
+ * shown. Else as kept_open, setup_bias, setup_prompt, signature_open, setup_date and
+ * cuttle_plan_make. */
 enum cuttle_status expand_open(const struct expand_request *request,
                                const struct setup_model *opened, struct expand *expand,
                                struct cuttle_error *error);

@@ -3,6 +3,7 @@
 // begin with name_ or deliver_, and those of run.h.
 #include "workflow/sample.h"
 
+#include "engine/cuttle/learn.h"
 #include "engine/cuttle/public.h"
 #include "io/disk/fail.h"
 #include "io/output/binding.h"
@@ -86,7 +87,14 @@ enum cuttle_status sample_open(const struct generate_request *request,
 	asked->plan.clip = 0.01;
 	asked->plan.accountant = CUTTLE_ZCDP;
 	asked->plan.insecure = asked->plan.any_memory = true;
-	const enum cuttle_status status = generate_open(asked, opened, &sample->setup, error);
+	// No record is read, so the bias may promise something to any units.
+	asked->bias = NULL;
+	struct setup *setup = &sample->setup;
+	enum cuttle_status status = generate_open(asked, opened, setup, error);
+	if (!status)
+		status = setup_bias_read(request->bias, opened->model, opened->sha256, &setup->bias,
+		                         error);
+	if (!status) status = cuttle_bias_use(setup->plan, setup->bias.vector, error);
 	return status ? status : set_sample_receipt(request, sample, error);
 }
 

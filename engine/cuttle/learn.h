@@ -57,7 +57,8 @@ struct cuttle_learner_info {
  *   p_t      the model's law before token t, without tokens that end a text or a line
  *   g        of a text: the sum over its tokens of e_y - E' p_t; E is the model's head (law.h)
  *   F        the mean over public tokens of E' diag(p_t) E - (E' p_t)(E' p_t)'
- *   A        (F + trace(F) / (10 width) I)^(-1/2), in the basis of F's eigenvectors
+ *   A        (F + trace(F) / (10 width) I)^(-1/2), in the basis of F's eigenvectors, that of the
+ *            largest eigenvalue first
  *   clip     0.85 times the median of |A g| over the public texts
  *
  * USAGE: a number is out of range; prompt and tokens exceed the model's context; --mlock is
@@ -90,9 +91,11 @@ cuttle_learner_read(struct cuttle_learner *learner, size_t records,
                     const struct cuttle_query *query, const uint64_t *seed, int64_t *answer,
                     struct cuttle_error *error);
 
-/* bias[width] = what is to be added to the state before the head: 0.6 / 0.85 of the share of the
- * answer that is no noise, times the mean over records and tokens, A' answer clip / (64 records
- * mean_tokens). Returns the share, 0 to 1; at 0 the bias is 0: so little was paid for so few
+/* bias[width] = what is to be added to the state before the head: 0.6 / 0.85 times the mean over
+ * records and tokens, A' answer clip / (64 records mean_tokens). Before, each sixteenth of the
+ * answer is multiplied by its own share that is no noise (dp_learn_share): directions in which the
+ * model's law varies most have more to say.
+ * Returns the share of the whole answer, 0 to 1; at 0 the bias is 0: so little was paid for so few
  * records that noise is all there is. `records` counts null ones, too. */
 CUTTLE_API double cuttle_learner_bias(const struct cuttle_learner *learner, const int64_t *answer,
                                       size_t records, const struct cuttle_query *query,

@@ -28,6 +28,10 @@ CUTTLE_API CUTTLE_CHECKED enum cuttle_status cuttle_slots_make(struct cuttle_mod
                                                                struct cuttle_error *error);
 /* Frees them and sets the handle to NULL. A NULL handle is fine. */
 CUTTLE_API void cuttle_slots_free(struct cuttle_slots **slots);
+/* From now on e_y . bias is added to the logit of each token y (learn.h). bias[width of the model];
+ * NULL = nothing is added. USAGE: a number is not finite. NOMEM. On failure all is as before. */
+CUTTLE_API CUTTLE_CHECKED enum cuttle_status
+cuttle_slots_bias(struct cuttle_slots *slots, const double *bias, struct cuttle_error *error);
 /* Tokens of a prompt and its text together, at most. */
 CUTTLE_API uint32_t cuttle_slots_context(const struct cuttle_slots *slots);
 

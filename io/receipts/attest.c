@@ -94,6 +94,17 @@ bool attest_savings(const json_t *root, struct cuttle_savings *savings) {
 	return right;
 }
 
+bool attest_bias(const json_t *root, struct receipt_bias *bias) {
+	const json_t *member = json_object_get(root, "bias");
+	if (!member) return true;
+	bias->from_public = json_is_null(json_object_get(member, "rho"));
+	return attest_hash(member, "sha256", bias->sha256) &&
+	       attest_hash(member, "receipt_sha256", bias->receipt_sha256) &&
+	       (bias->from_public || (attest_real(member, "rho", &bias->rho) &&
+	                              attest_real(member, "epsilon", &bias->epsilon) &&
+	                              attest_real(member, "delta", &bias->delta)));
+}
+
 bool attest_stops(struct attested *attested, struct cuttle_stops *stops) {
 	const json_t *list = json_object_get(attested->root, "stop");
 	const size_t count = json_array_size(list);

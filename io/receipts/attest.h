@@ -58,6 +58,9 @@ bool attest_stops(struct attested *attested, struct cuttle_stops *stops);
  * that is made anew. */
 bool attest_filters(const json_t *root, struct filters *filters, struct filter_counts *counts);
 
+/* The learnt bias that was added; without the member nothing is set. */
+bool attest_bias(const json_t *root, struct receipt_bias *bias);
+
 /* Whether a claimed number is the one that follows from the rest. It must not be smaller, but
  * for rounding (1e-12). It may be larger by one part in a million: a still larger one belongs to
  * other parameters. Two things may rightly make it larger, but far less: the mechanism's own

@@ -17,9 +17,36 @@ static const char *const PROMISED[] = {"accountant", "adjacency",    "delta",   
                                        "dataset",    "unit_limited", "unit_weight"};
 enum { PROMISES = sizeof PROMISED / sizeof *PROMISED };
 
+/* The sentence where a bias was added. There were none in earlier words. */
+static void tell_biased(const struct expand_receipt *receipt, char sentence[EXPAND_SENTENCE]) {
+	const struct receipt_bias *bias = &receipt->bias;
+	char whole[256], delta[UNITS_NUMBER];
+	units_print(bias->delta, true, delta);
+	if (bias->from_public)
+		(void)snprintf(whole, sizeof whole,
+		               "The bias was learnt from records that are public. Both outputs "
+		               "together have the guarantee of the earlier one, which follows.");
+	else
+		(void)snprintf(
+		    whole, sizeof whole,
+		    "The guarantees of the bias and of the earlier output add up. Of the "
+		    "bias epsilon is %.10g at delta %s. That of the earlier output "
+		    "follows.",
+		    jsonout_round_up(bias->epsilon, 1e4), delta);
+	(void)snprintf(
+	    sentence, EXPAND_SENTENCE,
+	    "Post-processing: these %zu texts were drawn from the public prompt and a "
+	    "bias, with texts of an earlier output as examples. They cost nothing. %s %s",
+	    receipt->texts, whole, receipt->parent_sentence);
+}
+
 void expand_sentence(const struct expand_receipt *receipt, char sentence[EXPAND_SENTENCE]) {
 	if (!receipt->private_output) {
 		(void)snprintf(sentence, EXPAND_SENTENCE, "%s.", RECEIPT_NOT_PRIVATE);
+		return;
+	}
+	if (*receipt->bias.sha256) {
+		tell_biased(receipt, sentence);
 		return;
 	}
 	const bool now = receipt->wording == RECEIPT_NOW;
@@ -71,6 +98,14 @@ static bool take_parent(struct attested *attested, void *at) {
 	       strlen(receipt->parent_sentence) < RECEIPT_SENTENCE;
 }
 
+static json_t *add_expand_bias(json_t *object, const void *at) {
+	return receipt_add_bias(object, &((const struct expand_receipt *)at)->bias, NULL);
+}
+
+static bool take_expand_bias(struct attested *attested, void *at) {
+	return attest_bias(attested->root, &((struct expand_receipt *)at)->bias);
+}
+
 static json_t *add_filtered(json_t *object, const void *at) {
 	const struct expand_receipt *receipt = at;
 	return receipt_add_filters(object, &receipt->filters, &receipt->counts);
@@ -84,6 +119,7 @@ static bool take_filtered(struct attested *attested, void *at) {
 static const struct member MEMBERS[] = {
     {.kind = MEMBER_PART, .add = add_promised, .take = take_promised},
     {"batch", MEMBER_NUMBER, FIELD(batch), .least = 1},
+    {"bias", MEMBER_PART, .add = add_expand_bias, .take = take_expand_bias},
     {"clip_fixed", MEMBER_NUMBER, FIELD(clip_fixed), .least = 1},
     {"context", MEMBER_NUMBER, FIELD(context)},
     {"date", MEMBER_DATE, FIELD(date), .late = true},
@@ -175,6 +211,21 @@ static bool tells_lots(const char *claimed, const struct receipt *parent, const 
 	       lots.delta >= told_delta(parent->guarantee.delta);
 }
 
+/* Whether `claimed` is the sentence of a bias and nothing else. An expansion has no members of it,
+ * either: the same holds as of lots. */
+static bool tells_bias(const char *claimed, const struct receipt *parent) {
+	static const char epsilon_is[] = "epsilon is ", at_delta[] = " at delta ";
+	const char *epsilon = strstr(claimed, epsilon_is), *delta = strstr(claimed, at_delta);
+	char sentence[RECEIPT_SENTENCE];
+	const struct receipt_joint joint = {
+	    .epsilon = epsilon ? strtod(epsilon + strlen(epsilon_is), NULL) : 0,
+	    .delta = delta ? strtod(delta + strlen(at_delta), NULL) : 0};
+	receipt_tell_bias(!epsilon, &joint, sentence, sizeof sentence);
+	return !strcmp(sentence, claimed) &&
+	       (!epsilon || (joint.epsilon >= told_epsilon(parent->guarantee.epsilon) &&
+	                     joint.delta >= told_delta(parent->guarantee.delta)));
+}
+
 /* Whether the parent's sentence is `sentence`, or it and the one of lots. */
 static bool begins_as_made(const char *claimed, const char *sentence, const struct receipt *parent,
                            const char *unit_key) {
@@ -190,17 +241,21 @@ static bool fits_parent(const json_t *root, const struct expand_receipt *receipt
 	                         .guarantee.accountant = CUTTLE_ZCDP};
 	static const char stamp[] = "NOT PRIVATE: ";
 	const char *unit_key, *claimed = receipt->parent_sentence;
-	char sentence[RECEIPT_SENTENCE];
+	char sentence[RECEIPT_SENTENCE], first[RECEIPT_SENTENCE];
 	if (!receipt->private_output) return !strncmp(claimed, stamp, strlen(stamp));
 	if (!attest_real(root, "epsilon", &parent.guarantee.epsilon) ||
 	    !attest_real(root, "delta", &parent.guarantee.delta) ||
 	    !attest_name(root, "unit_key", &unit_key))
 		return false;
+	const char *bias = strstr(claimed, RECEIPT_BIAS);
+	if (bias && !tells_bias(bias, &parent)) return false;
+	(void)snprintf(first, sizeof first, "%.*s", bias ? (int)(bias - claimed) : RECEIPT_SENTENCE,
+	               claimed);
 	for (int way = 0; way < 2 * (RECEIPT_OLDEST + 1); way++) {
 		parent.wording = (enum receipt_wording)(way / 2);
 		parent.guarantee.savings.token_bank = way % 2;
-		remake_parent(&parent, unit_key, claimed, sentence);
-		if (begins_as_made(claimed, sentence, &parent, unit_key)) return true;
+		remake_parent(&parent, unit_key, first, sentence);
+		if (begins_as_made(first, sentence, &parent, unit_key)) return true;
 	}
 	return false;
 }

@@ -21,7 +21,8 @@ struct expand_receipt {
 	char parent_receipt[HASH_TEXT];
 	char parent_output[HASH_TEXT];
 	char parent_command[HASH_TEXT];
-	bool private_output; /* the parent's */
+	bool private_output;      /* the parent's */
+	struct receipt_bias bias; /* that was added for these texts */
 
 	/* The public law: the parent's, but for T. Its prompts have examples of their own. */
 	double temperature;

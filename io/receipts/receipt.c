@@ -121,6 +121,26 @@ struct receipt_joint bias_joint_promise(const struct receipt *receipt) {
 	return joint;
 }
 
+json_t *receipt_add_bias(json_t *object, const struct receipt_bias *bias,
+                         const struct receipt_joint *joint) {
+	const bool none = bias->from_public;
+	if (!*bias->sha256) return object;
+	const struct jsonout_member members[] = {
+	    {"delta", none ? json_null() : json_real(bias->delta)},
+	    {"epsilon", none ? json_null() : json_real(bias->epsilon)},
+	    {"receipt_sha256", json_string(bias->receipt_sha256)},
+	    {"rho", none ? json_null() : json_real(bias->rho)},
+	    {"sha256", json_string(bias->sha256)}};
+	json_t *told = jsonout_extend(json_object(), members, sizeof members / sizeof *members);
+	if (joint)
+		told = jsonout_extend(told,
+		                      (const struct jsonout_member[]){
+		                          {"delta_together", json_real(joint->delta)},
+		                          {"epsilon_together", json_real(joint->epsilon)}},
+		                      2);
+	return jsonout_extend(object, &(struct jsonout_member){"bias", told}, 1);
+}
+
 void receipt_tell_bias(bool from_public, const struct receipt_joint *joint, char *sentence,
                        size_t room) {
 	char delta[UNITS_NUMBER];

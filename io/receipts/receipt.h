@@ -229,6 +229,12 @@ struct receipt_joint bias_joint_promise(const struct receipt *receipt);
 void receipt_tell_bias(bool from_public, const struct receipt_joint *joint, char *sentence,
                        size_t room);
 
+/* Adds the member "bias": what is copied of its receipt, and of `joint` (NULL: nothing) what both
+ * promise together. Without a bias there is no such member, as in the receipts before there were
+ * any. Takes the object. NULL: out of memory. */
+json_t *receipt_add_bias(json_t *object, const struct receipt_bias *bias,
+                         const struct receipt_joint *joint);
+
 /* The guarantee in plain sentences, for one value of unit_key (NULL: for one record). epsilon,
  * e^epsilon and delta are rounded up. With lots another sentence says what it counts on. It reads
  * guarantee, texts, lots and wording of the receipt. */

@@ -416,36 +416,14 @@ static bool take_shots(struct attested *attested, void *at) {
 	        *shots <= CUTTLE_MOST_SHOTS);
 }
 
-/* A run without a bias has no such member, as in the receipts before there were any. What the bias
- * promises is copied from its receipt; what both promise together follows. */
 static json_t *add_bias(json_t *object, const void *at) {
 	const struct receipt *receipt = at;
-	const struct receipt_bias *bias = &receipt->bias;
 	const struct receipt_joint joint = bias_joint_promise(receipt);
-	const bool none = bias->from_public;
-	if (!*bias->sha256) return object;
-	const struct jsonout_member members[] = {
-	    {"delta", none ? json_null() : json_real(bias->delta)},
-	    {"delta_together", json_real(joint.delta)},
-	    {"epsilon", none ? json_null() : json_real(bias->epsilon)},
-	    {"epsilon_together", json_real(joint.epsilon)},
-	    {"receipt_sha256", json_string(bias->receipt_sha256)},
-	    {"rho", none ? json_null() : json_real(bias->rho)},
-	    {"sha256", json_string(bias->sha256)}};
-	return add_object(object, "bias", members, MEMBERS_IN(members));
+	return receipt_add_bias(object, &receipt->bias, &joint);
 }
 
 static bool take_bias(struct attested *attested, void *at) {
-	struct receipt *receipt = at;
-	struct receipt_bias *bias = &receipt->bias;
-	const json_t *member = json_object_get(attested->root, "bias");
-	if (!member) return true;
-	bias->from_public = json_is_null(json_object_get(member, "rho"));
-	return attest_hash(member, "sha256", bias->sha256) &&
-	       attest_hash(member, "receipt_sha256", bias->receipt_sha256) &&
-	       (bias->from_public || (attest_real(member, "rho", &bias->rho) &&
-	                              attest_real(member, "epsilon", &bias->epsilon) &&
-	                              attest_real(member, "delta", &bias->delta)));
+	return attest_bias(attested->root, &((struct receipt *)at)->bias);
 }
 
 /* A run in one round has no such member, as in the receipts before there were two. */

@@ -27,30 +27,13 @@ void sample_sentence(const struct sample_receipt *receipt, char sentence[SAMPLE_
 
 /* ---- the members ----------------------------------------------------------------------------- */
 
-/* The three are null where the bias is from public records. */
-static json_t *add_bias_promise(json_t *object, const void *at) {
-	const struct receipt_bias *bias = &((const struct sample_receipt *)at)->bias;
-	const bool none = bias->from_public;
-	json_t *files =
-	    json_pack("{s:s, s:s}", "receipt_sha256", bias->receipt_sha256, "sha256", bias->sha256);
-	const struct jsonout_member members[] = {
-	    {"bias", files},
-	    {"delta", none ? json_null() : json_real(bias->delta)},
-	    {"epsilon", none ? json_null() : json_real(bias->epsilon)},
-	    {"from_public", json_boolean(none)},
-	    {"rho", none ? json_null() : json_real(bias->rho)}};
-	return jsonout_extend(object, members, MEMBERS_IN(members));
+static json_t *add_sample_bias(json_t *object, const void *at) {
+	return receipt_add_bias(object, &((const struct sample_receipt *)at)->bias, NULL);
 }
 
-static bool take_bias_promise(struct attested *attested, void *at) {
+static bool take_sample_bias(struct attested *attested, void *at) {
 	struct receipt_bias *bias = &((struct sample_receipt *)at)->bias;
-	const json_t *root = attested->root, *files = json_object_get(root, "bias");
-	return attest_hash(files, "receipt_sha256", bias->receipt_sha256) &&
-	       attest_hash(files, "sha256", bias->sha256) &&
-	       attest_flag(root, "from_public", &bias->from_public) &&
-	       (bias->from_public || (attest_real(root, "delta", &bias->delta) &&
-	                              attest_real(root, "epsilon", &bias->epsilon) &&
-	                              attest_real(root, "rho", &bias->rho)));
+	return attest_bias(attested->root, bias) && *bias->sha256;
 }
 
 static json_t *add_sampled(json_t *object, const void *at) {
@@ -65,7 +48,7 @@ static bool take_sampled(struct attested *attested, void *at) {
 
 #define FIELD(field) MEMBER_AT(struct sample_receipt, field)
 static const struct member MEMBERS[] = {
-    {.kind = MEMBER_PART, .add = add_bias_promise, .take = take_bias_promise},
+    {"bias", MEMBER_PART, .add = add_sample_bias, .take = take_sample_bias},
     {"context", MEMBER_NUMBER, FIELD(context)},
     {"dataset", MEMBER_LABEL, FIELD(dataset)},
     {"date", MEMBER_DATE, FIELD(date), .late = true},

@@ -24,6 +24,7 @@ for i in $(seq 20); do printf '{"text":"sail %d rope"}\n{"text":"oven flour"}\n'
 exits 0 clusters -i public.jsonl --clusters 2 -o one.clusters -q
 sed 's/rope/anchor/' public.jsonl >other.jsonl
 exits 0 clusters -i other.jsonl --clusters 2 -o two.clusters -q
+for name in one two; do exits 0 learn --public -i refs.jsonl --texts 4 --tokens 4 -o $name.bias -q --text-field $([ $name = one ] && echo text || echo more); done
 sed '$s/flour/bread/' public.jsonl >later.jsonl
 pace
 cp pace.json again.json
@@ -84,6 +85,8 @@ changes <<-'END'
 	delta|-e 3|-e 3 --delta 1e-5
 	delta|--clip 1|--clip 1 --delta 1e-5
 	batch-size|--clip 1|--clip 1 -B 3
+	bias|-e 3|-e 3 --bias one.bias
+	bias|-e 3 --bias one.bias|-e 3 --bias two.bias
 	shots|--clip 1 -N 1|--clip 1 -N 1 --shots 2
 	num|-e 3|-e 3 -N 3
 	max-tokens|--clip 1|--clip 1 -n 5

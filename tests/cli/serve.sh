@@ -199,6 +199,25 @@ kill -TERM "$pid"
 ended 0 local
 [ ! -e sock ] || fail "the socket is left behind"
 
+# ---- a bias ------------------------------------------------------------------------------------
+seq 1 9 | sed 's/.*/{"text":"a note about & coughs"}/' >biased.jsonl
+exits 0 learn -i biased.jsonl -e 3 --texts 8 --tokens 8 -o notes.bias -q
+unserved 2 -m tiny.gguf --plain off --state jobs --bias notes.bias
+unserved 4 -m tiny.gguf --bias biased.jsonl
+begin biased --listen 127.0.0.1:0 --bias notes.bias
+python3 - "$port" notes.bias >told 2>&1 <<'END' || fail "a bias is not told: $(cat told)"
+import hashlib, json, sys, urllib.request
+base = "http://127.0.0.1:" + sys.argv[1]
+model = json.load(urllib.request.urlopen(base + "/v1/models"))["data"][0]
+assert model["bias"]["sha256"] == hashlib.sha256(open(sys.argv[2], "rb").read()).hexdigest(), model
+assert model["bias"]["guarantee"].startswith("Guarantee for this bias and all that is made of it"), model
+body = json.dumps({"model": model["id"], "prompt": "a note", "max_tokens": 4}).encode()
+answer = json.load(urllib.request.urlopen(urllib.request.Request(base + "/v1/completions", body, {"Content-Type": "application/json"})))
+assert answer["usage"]["completion_tokens"] >= 1, answer
+END
+kill -TERM "$pid"
+ended 0 biased
+
 # ---- a socket that is handed over, as by systemd -------------------------------------------------
 python3 - "$CUTTLE" 2>handed.log <<'END' &
 import os, socket, sys

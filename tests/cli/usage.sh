@@ -37,7 +37,7 @@ for verb in $verbs; do
 		[ "$options" -le 27 ] || fail "help of $verb shows $options options at once"
 	fi
 done
-[ "$(for verb in $verbs; do "$CUTTLE" help "$verb"; done | grep -c '^All options: ')" = 9 ] || fail "not nine verbs have a short help"
+[ "$(for verb in $verbs; do "$CUTTLE" help "$verb"; done | grep -c '^All options: ')" = 10 ] || fail "not ten verbs have a short help"
 refused 2 help generate --al
 says err 'cuttle help generate --all$'
 exits 0 help generate --all
@@ -156,7 +156,7 @@ says err '^cuttle generate: --epsilon: "0" is not a number above 0, as in 3$'
 refused 2 generate -e ten
 says err '--epsilon: "ten" is not a number above 0, as in 3'
 refused 2 generate -e 3 -B 5000
-says err '--batch-size: "5000" is not a whole number from 1 to 4096'
+says err '--batch-size: "5000" is not a whole number from 0 to 4096'
 (unset CUTTLE_MODEL && refused 2 sanitize) || exit 1
 says err 'missing: -m MODEL .*, -i DOCS, -o OUT, -e EPS or --divergence C; for example: cuttle sanitize -m '
 exits 2

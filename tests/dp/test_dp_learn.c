@@ -252,10 +252,12 @@ static void share_of_what_is_no_noise(void **state) {
 	static const int64_t x[2] = {3000, -4000};
 	const struct dp_variance v = {3000000, 2};
 	/* (2 * 1.5e6 + 100 * 4096) / 2.5e7 */
-	assert_true(fabs(dp_learn_share(x, 2, 100, v) - (1 - 3409600.0 / 2.5e7)) < 1e-15);
-	assert_true(dp_learn_share(x, 2, 5371, v) > 0);
-	assert_true(dp_learn_share(x, 2, 5372, v) == 0); // noise is as large as the answer
-	assert_true(dp_learn_share((const int64_t[]){0, 0}, 2, 0, v) == 0);
+	assert_true(fabs(dp_learn_share(x, 2, 2, 100, v) - (1 - 3409600.0 / 2.5e7)) < 1e-15);
+	assert_true(dp_learn_share(x, 2, 2, 5371, v) > 0);
+	assert_true(dp_learn_share(x, 2, 2, 5372, v) == 0); // noise is as large as the answer
+	assert_true(dp_learn_share((const int64_t[]){0, 0}, 2, 2, 0, v) == 0);
+	/* Its second half: (1.5e6 + 100 * 4096 / 2) / 1.6e7 */
+	assert_true(fabs(dp_learn_share(x + 1, 1, 2, 100, v) - (1 - 1704800.0 / 1.6e7)) < 1e-15);
 }
 
 int main(void) {

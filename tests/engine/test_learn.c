@@ -236,7 +236,7 @@ static void vectors_are_the_formula(void **state) {
 	struct cuttle_plan *plan = plan_of(model, true);
 	struct cuttle_learner *learner = learner_of(plan);
 	const struct cuttle_learner_info info = cuttle_learner_describe(learner);
-	double lengths[TEXTS], trace = 0;
+	double lengths[TEXTS], squares[TINY_WIDTH] = {0}, trace = 0;
 	size_t tokens = 0, rows = 0;
 	assert_int_equal(info.width, TINY_WIDTH);
 	read_axes(learner, axes);
@@ -259,6 +259,12 @@ static void vectors_are_the_formula(void **state) {
 					        (i == j ? trace / (10 * TINY_WIDTH) : 0));
 			assert_true(fabs(sum * info.clip * info.clip - (a == b)) < 1e-3);
 		}
+	// A row is the shorter the larger its eigenvalue is: that one comes first.
+	for (size_t k = 0; k < TINY_WIDTH; k++)
+		for (size_t i = 0; i < TINY_WIDTH; i++) squares[k] += axes[k][i] * axes[k][i];
+	for (size_t k = 1; k < TINY_WIDTH; k++)
+		assert_true(squares[k] > squares[k - 1] * (1 - 1e-5));
+	assert_true(squares[TINY_WIDTH - 1] > 2 * squares[0]);
 	for (size_t text = 0; text < TEXTS; text++) {
 		lengths[text] = 0;
 		for (size_t k = 0; k < TINY_WIDTH; k++) {
@@ -448,27 +454,68 @@ static void answers_are_noise_and_vectors(void **state) {
 	cuttle_model_free(&model);
 }
 
-/* The bias is linear in the answer but for the share, which counts places, null ones too. */
+/* Each sixteenth of an answer has a share of its own; all count places, null ones too. */
 static void biases_are_shares_of_answers(void **state) {
 	(void)state;
+	enum { PART = TINY_WIDTH / 16, PLACES = 100 };
+	static double axes[TINY_WIDTH][TINY_WIDTH];
 	struct cuttle_model *model = tiny_model_open_healthy(1);
 	struct cuttle_plan *plan = plan_of(model, true);
 	struct cuttle_learner *learner = learner_of(plan);
+	const struct cuttle_learner_info info = cuttle_learner_describe(learner);
 	const struct cuttle_query query = {CUTTLE_LEARN_SQUARE, 1, 1, 90000, 2};
+	const struct dp_variance v = {90000, 2};
 	int64_t answer[TINY_WIDTH] = {0};
-	double few[TINY_WIDTH], many[TINY_WIDTH];
+	double bias[TINY_WIDTH], shares[16], most = 0;
+	read_axes(learner, axes);
 	for (size_t k = 0; k < TINY_WIDTH; k++) answer[k] = (int64_t)(k * k) - 1000;
-	const double share = cuttle_learner_bias(learner, answer, 100, &query, few),
-	             less = cuttle_learner_bias(learner, answer, 400, &query, many);
-	assert_true(share ==
-	            dp_learn_share(answer, TINY_WIDTH, 100, (struct dp_variance){90000, 2}));
-	assert_true(less < share && less > 0);
-	for (size_t i = 0; i < TINY_WIDTH; i++)
-		assert_true(fabs(few[i] / share - 4 * many[i] / less) <
-		            1e-12 * fabs(few[i]) + 1e-15);
+	for (size_t part = 0; part < 16; part++)
+		shares[part] = dp_learn_share(answer + part * PART, PART, TINY_WIDTH, PLACES, v);
+	assert_true(shares[7] == 0 && shares[15] > 0.9 && shares[0] > 0.5 && shares[0] < 0.95);
+	const double share = cuttle_learner_bias(learner, answer, PLACES, &query, bias);
+	assert_true(share == dp_learn_share(answer, TINY_WIDTH, TINY_WIDTH, PLACES, v));
+	for (size_t i = 0; i < TINY_WIDTH; i++) most = fmax(most, fabs(bias[i]));
+	for (size_t i = 0; i < TINY_WIDTH; i++) {
+		double sum = 0;
+		for (size_t k = 0; k < TINY_WIDTH; k++)
+			sum += shares[k / PART] * (double)answer[k] * axes[k][i];
+		const double expected =
+		    0.6 / 0.85 * sum * info.clip * info.clip / (64 * PLACES * info.mean_tokens);
+		assert_true(fabs(bias[i] - expected) < 1e-5 * most);
+	}
+	// Noise as a whole: no bias, though a sixteenth of it is large.
 	memset(answer, 0, sizeof answer);
-	assert_true(cuttle_learner_bias(learner, answer, 0, &query, few) == 0);
-	for (size_t i = 0; i < TINY_WIDTH; i++) assert_true(few[i] == 0);
+	answer[1] = 1000;
+	assert_true(dp_learn_share(answer, PART, TINY_WIDTH, 0, v) > 0.8);
+	assert_true(cuttle_learner_bias(learner, answer, 0, &query, bias) == 0);
+	for (size_t i = 0; i < TINY_WIDTH; i++) assert_true(bias[i] == 0);
+	cuttle_learner_free(&learner);
+	cuttle_plan_free(&plan);
+	cuttle_model_free(&model);
+}
+
+/* What is public of a learner knows nothing of the records that it has read: not how many of them
+ * are null, not how long their vectors are, not in which directions these go. */
+static void public_numbers_know_no_record(void **state) {
+	(void)state;
+	static double u[RECORDS][TINY_WIDTH];
+	static struct records_read of;
+	struct cuttle_model *model = tiny_model_open_healthy(1);
+	struct cuttle_plan *plan = plan_of(model, true);
+	struct cuttle_learner *learner = learner_of(plan);
+	const struct cuttle_learner_info info = cuttle_learner_describe(learner);
+	const struct cuttle_query query = {CUTTLE_LEARN_SQUARE, 1, 1, 81, 1};
+	int64_t answer[TINY_WIDTH];
+	double before[TINY_WIDTH], after[TINY_WIDTH];
+	for (size_t k = 0; k < TINY_WIDTH; k++) answer[k] = 70 + (int64_t)k;
+	const double share = cuttle_learner_bias(learner, answer, RECORDS, &query, before);
+	assert_true(share > 0 && share < 1);
+	make_records(&of);
+	read_all(learner, &of, RECORDS, u);
+	assert_true(cuttle_learner_bias(learner, answer, RECORDS, &query, after) == share);
+	assert_memory_equal(after, before, sizeof after);
+	assert_true(cuttle_learner_describe(learner).clip == info.clip);
+	assert_true(cuttle_learner_describe(learner).mean_tokens == info.mean_tokens);
 	cuttle_learner_free(&learner);
 	cuttle_plan_free(&plan);
 	cuttle_model_free(&model);
@@ -581,6 +628,7 @@ int main(void) {
 	    cmocka_unit_test(owners_are_one_vector),
 	    cmocka_unit_test(answers_are_noise_and_vectors),
 	    cmocka_unit_test(biases_are_shares_of_answers),
+	    cmocka_unit_test(public_numbers_know_no_record),
 	    cmocka_unit_test(weights_turn_by_a_bias),
 	    cmocka_unit_test(learners_that_cannot_be),
 	};

@@ -6,8 +6,10 @@
 // a chat is anything but the pieces of its format with the messages between them.
 #include "engine/cuttle.h"
 #include "engine/model/model.h"
+#include "kernels/pack.h"
 #include "tests/support/tiny_model.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -161,6 +163,47 @@ static void test_greedy_is_likeliest(void **state) {
 		assert_memory_equal(text, wanted, size);
 		cuttle_slots_free(&slots);
 	}
+}
+
+/* A bias along one token's vector, so strong that it decides: the text repeats the token whose
+ * vector is nearest to it. Without it again the text is as before. */
+static void test_bias(void **state) {
+	struct cuttle_model *model = *state;
+	const struct model *m = &model->model;
+	const struct cuttle_slot_params params = params_of(3, 0);
+	static float e[TINY_WIDTH], other[TINY_WIDTH];
+	double bias[TINY_WIDTH], best = -1;
+	char before[MOST], wanted[MOST];
+	size_t before_size, size;
+	int32_t likeliest = -1;
+	complete_alone(model, "some words", &params, before, &before_size);
+	pack_row(&m->head, 'q', e);
+	for (size_t i = 0; i < TINY_WIDTH; i++) bias[i] = 1000 * (double)e[i];
+	for (size_t y = 0; y < m->vocab_size; y++) {
+		double sum = 0;
+		pack_row(&m->head, y, other);
+		for (size_t i = 0; i < TINY_WIDTH; i++) sum += bias[i] * (double)other[i];
+		if (!vocab_drawable(m->vocab, (int32_t)y) || sum <= best) continue;
+		best = sum;
+		likeliest = (int32_t)y;
+	}
+	assert_int_equal(cuttle_detokenize(model, &likeliest, 1, wanted, MOST, &size, &error),
+	                 CUTTLE_OK);
+	struct cuttle_slots *slots = make_slots(model, 1);
+	struct spelt s = {0}, again = {0};
+	assert_int_equal(cuttle_slots_bias(slots, bias, &error), CUTTLE_OK);
+	bias[1] = NAN;
+	assert_int_equal(cuttle_slots_bias(slots, bias, &error), CUTTLE_USAGE);
+	(void)add_prompt(slots, model, "some words", &params);
+	run_out(slots, &s);
+	assert_int_equal(s.size[0], TOKENS * size);
+	for (size_t i = 0; i < TOKENS; i++) assert_memory_equal(s.text[0] + i * size, wanted, size);
+	assert_int_equal(cuttle_slots_bias(slots, NULL, &error), CUTTLE_OK);
+	(void)add_prompt(slots, model, "some words", &params);
+	run_out(slots, &again);
+	assert_int_equal(again.size[0], before_size);
+	assert_memory_equal(again.text[0], before, before_size);
+	cuttle_slots_free(&slots);
 }
 
 static void test_seeds_and_lengths(void **state) {
@@ -367,7 +410,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_alone_and_beside),  cmocka_unit_test(test_greedy_is_likeliest),
 	    cmocka_unit_test(test_seeds_and_lengths), cmocka_unit_test(test_refusals),
-	    cmocka_unit_test(test_chat_prompt),
+	    cmocka_unit_test(test_chat_prompt),       cmocka_unit_test(test_bias),
 	};
 	return cmocka_run_group_tests(tests, open_tiny, close_tiny);
 }

@@ -36,6 +36,7 @@ static unsigned find_order(const struct verification *v) {
 static const struct receipt_bias *find_bias(const struct verification *v) {
 	const struct receipt_bias *bias =
 	    v->evidence.kind == &GENERATE_KIND ? &((const struct receipt *)v->receipt)->bias
+	    : v->evidence.kind == &EXPAND_KIND ? &((const struct expand_receipt *)v->receipt)->bias
 	    : v->evidence.kind == &SAMPLE_KIND ? &((const struct sample_receipt *)v->receipt)->bias
 	                                       : NULL;
 	return bias && *bias->sha256 ? bias : NULL;

@@ -26,10 +26,11 @@ _Static_assert((int)CUTTLE_LEARN_SQUARE == (int)DP_LEARN_SQUARE &&
                "the public header has dp's numbers");
 
 enum {
-	SEATS = 16,          /* texts side by side */
-	SHARING = 16,        /* a prompt is shared by so many tokens */
-	MOST_TOKENS = 256,   /* of a text */
-	MOST_TEXTS = 1 << 16 /* public ones */
+	SEATS = 16,           /* texts side by side */
+	SHARING = 16,         /* a prompt is shared by so many tokens */
+	MOST_TOKENS = 256,    /* of a text */
+	MOST_TEXTS = 1 << 16, /* public ones */
+	ANSWER_PARTS = 16     /* of an answer, each with a share of its own */
 };
 #define RIDGE 0.1        /* of F's mean eigenvalue, added to each */
 #define CLIP_FACTOR 0.85 /* of the median length of public vectors */
@@ -296,6 +297,23 @@ static void turn_vector(const struct cuttle_learner *l, const double *g, double 
 	}
 }
 
+/* The largest eigenvalue first, with its row of vectors. */
+static void order_axes(size_t width, double *values, double *vectors) {
+	for (size_t k = 0; k < width; k++) {
+		size_t most = k;
+		for (size_t i = k + 1; i < width; i++)
+			if (values[i] > values[most]) most = i;
+		const double value = values[k];
+		values[k] = values[most];
+		values[most] = value;
+		for (size_t i = 0; most != k && i < width; i++) {
+			const double number = vectors[k * width + i];
+			vectors[k * width + i] = vectors[most * width + i];
+			vectors[most * width + i] = number;
+		}
+	}
+}
+
 /* Makes A of F, whose memory it uses. */
 static enum cuttle_status set_axes(struct public_texts *t, struct cuttle_error *error) {
 	struct cuttle_learner *l = t->learner;
@@ -306,6 +324,7 @@ static enum cuttle_status set_axes(struct public_texts *t, struct cuttle_error *
 	if (!scratch) return status_fail(error, CUTTLE_NOMEM, "out of memory");
 	const bool found = isfinite(trace) && trace > 0.0 &&
 	                   eigen_symmetric(width, t->moments, scratch, l->axes, scratch + width);
+	if (found) order_axes(width, scratch, l->axes);
 	for (size_t k = 0; found && k < width; k++) {
 		const double root = sqrt(fmax(scratch[k], 0.0) + RIDGE * trace / (double)width);
 		for (size_t i = 0; i < width; i++) l->axes[k * width + i] /= root;
@@ -631,15 +650,21 @@ double cuttle_learner_bias(const struct cuttle_learner *learner, const int64_t *
 	REQUIRE(learner && answer && query && bias);
 	const size_t width = learner->model->width;
 	const struct dp_variance variance = {query->num, query->den};
-	const double share = dp_learn_share(answer, width, records, variance),
-	             tokens = (records ? (double)records : 1.0) * learner->mean_tokens,
+	const double tokens = (records ? (double)records : 1.0) * learner->mean_tokens,
 	             mean = learner->clip * learner->clip / (DP_LEARN_CLIP * tokens),
-	             step = STEP / CLIP_FACTOR * share * mean;
+	             whole = dp_learn_share(answer, width, width, records, variance);
 	for (size_t i = 0; i < width; i++) bias[i] = 0.0;
-	for (size_t k = 0; k < width; k++)
-		for (size_t i = 0; i < width; i++)
-			bias[i] += step * (double)answer[k] * learner->axes[k * width + i];
-	return share;
+	for (size_t part = 0; whole > 0.0 && part < ANSWER_PARTS; part++) {
+		const size_t begin = part * width / ANSWER_PARTS,
+		             end = (part + 1) * width / ANSWER_PARTS;
+		const double share = dp_learn_share(answer + begin, end - begin, width, records,
+		                                    variance),
+		             step = STEP / CLIP_FACTOR * share * mean;
+		for (size_t k = begin; k < end; k++)
+			for (size_t i = 0; i < width; i++)
+				bias[i] += step * (double)answer[k] * learner->axes[k * width + i];
+	}
+	return whole;
 }
 
 /* Tokens to their shifts, some by each worker. */
@@ -688,16 +713,29 @@ enum cuttle_status learner_shift(const struct model *model, const double *bias,
 	return CUTTLE_OK;
 }
 
+enum cuttle_status learner_shift_make(const struct model *model, const double *bias,
+                                      unsigned fraction_bits, int32_t **shift,
+                                      struct cuttle_error *error) {
+	*shift = bias ? calloc(model->vocab_size, sizeof **shift) : NULL;
+	if (!bias) return CUTTLE_OK;
+	const enum cuttle_status status =
+	    *shift ? learner_shift(model, bias, fraction_bits, *shift, error)
+	           : status_fail(error, CUTTLE_NOMEM, "out of memory");
+	if (!status) return CUTTLE_OK;
+	free(*shift);
+	*shift = NULL;
+	return status;
+}
+
 enum cuttle_status cuttle_bias_use(struct cuttle_plan *plan, const double *bias,
                                    struct cuttle_error *error) {
 	REQUIRE(plan && bias);
 	const struct model *m = plan->model;
 	if (!plan->traced)
 		return status_fail(error, CUTTLE_USAGE, "a bias is for InvisibleInk alone");
-	int32_t *shift = calloc(m->vocab_size, sizeof *shift);
+	int32_t *shift;
 	enum cuttle_status status =
-	    shift ? learner_shift(m, bias, plan->guarantee.fraction_bits, shift, error)
-	          : status_fail(error, CUTTLE_NOMEM, "out of memory");
+	    learner_shift_make(m, bias, plan->guarantee.fraction_bits, &shift, error);
 	if (!status) status = plan_status(dp_invisibleink_shift(plan->traced, shift), error);
 	free(shift);
 	return status;

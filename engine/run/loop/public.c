@@ -72,16 +72,10 @@ enum cuttle_status cuttle_scorer_bias(struct cuttle_scorer *scorer, const double
                                       struct cuttle_error *error) {
 	REQUIRE(scorer);
 	const struct model *m = scorer->model;
-	int32_t *shift = bias ? calloc(m->vocab_size, sizeof *shift) : NULL;
-	if (bias) {
-		const enum cuttle_status status =
-		    shift ? learner_shift(m, bias, SCORER_SHIFT_BITS, shift, error)
-		          : status_fail(error, CUTTLE_NOMEM, "out of memory");
-		if (status) {
-			free(shift);
-			return status;
-		}
-	}
+	int32_t *shift;
+	const enum cuttle_status status =
+	    learner_shift_make(m, bias, SCORER_SHIFT_BITS, &shift, error);
+	if (status) return status;
 	free(scorer->shift);
 	scorer->shift = shift;
 	scorer_shift(scorer->scorer, shift);

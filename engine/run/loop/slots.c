@@ -11,12 +11,16 @@
 #include "engine/run/plan/plan.h"
 #include "engine/run/plan/prompt.h"
 #include "engine/run/plan/seeded.h"
+#include "engine/run/loop/learn.h"
 #include "engine/run/loop/slots_draw.h"
 #include "engine/status.h"
 
 #include <stdlib.h>
 
-enum { MOST_SLOTS = 64 };
+enum {
+	MOST_SLOTS = 64,
+	SLOTS_SHIFT_BITS = 12 /* as slots_draw.h has it */
+};
 
 struct slot {
 	bool busy;
@@ -98,6 +102,18 @@ void cuttle_slots_free(struct cuttle_slots **handle) {
 	free(slots->bytes);
 	free(slots);
 	*handle = NULL;
+}
+
+enum cuttle_status cuttle_slots_bias(struct cuttle_slots *slots, const double *bias,
+                                     struct cuttle_error *error) {
+	REQUIRE(slots);
+	int32_t *shift;
+	const enum cuttle_status status =
+	    learner_shift_make(slots->model, bias, SLOTS_SHIFT_BITS, &shift, error);
+	if (status) return status;
+	free(slots->drawer.shift);
+	slots->drawer.shift = shift;
+	return CUTTLE_OK;
 }
 
 uint32_t cuttle_slots_context(const struct cuttle_slots *slots) {

@@ -46,6 +46,7 @@ enum cuttle_status slots_drawer_make(const struct model *model, struct slots_dra
 
 void slots_drawer_free(struct slots_drawer *drawer) {
 	region_unmap(&drawer->region, true);
+	free(drawer->shift);
 }
 
 /* The logits of the tokens that may be drawn; those that are not finite become the least. */
@@ -53,6 +54,7 @@ static void take_logits(struct slots_drawer *d, const float *row) {
 	float least = INFINITY;
 	for (size_t i = 0; i < d->count; i++) {
 		d->logits[i] = row[d->tokens[i]];
+		if (d->shift) d->logits[i] += ldexpf((float)d->shift[d->tokens[i]], -12);
 		if (isfinite(d->logits[i]) && d->logits[i] < least) least = d->logits[i];
 	}
 	for (size_t i = 0; i < d->count; i++)

@@ -22,6 +22,7 @@ struct slots_drawer {
 	float *kept;             /* [count] their logits */
 	uint64_t *law;           /* [count] their law */
 	struct dp_wide *weights; /* [count] the same, as dp_draw wants it */
+	int32_t *shift;          /* [vocabulary] what a bias adds, in units of 2^-12; NULL = none */
 };
 
 /* What one slot's draws go by. */

@@ -1,0 +1,241 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Tests `cuttle learn`, and --bias where it is taken. It fails if the noise is not that of epsilon;
+# if a run is not charged what it costs, or twice; if a run that goes on has another answer; if a
+# null record shows; if a bias that was changed, or of another model, is used; or if a receipt does
+# not say what bias and run promise together.
+# shellcheck source=/dev/null
+. "$(dirname "$(realpath "$0")")/check.bash"
+need_tiny finite
+words=(the patient coughs at night and has slept well since monday lungs clear no fever rest fluids again)
+for ((i = 1; i <= 60; i++)); do
+	line=
+	for ((k = 0; k < 4 + i % 3; k++)); do line+="${words[(i * (k + 3) + k * k) % 17]} "; done
+	echo "{\"text\":\"${line}$i.\",\"who\":\"p$((i / 2))\"}"
+done >recs.jsonl
+spent() { "$CUTTLE" ledger show --ledger l.db --dataset "$1" | sed -n 's/^spent *[a-z]* \([^ ]*\).*/\1/p'; }
+exits 0 ledger init --ledger l.db --dataset d --epsilon-limit 3
+small=(learn -i recs.jsonl --tokens 12 --texts 20)
+
+# ---- refused, and nothing is charged -------------------------------------------------------------
+(unset CUTTLE_MODEL && refused 2 learn) || exit 1
+says err 'missing: -m MODEL .*, -i RECORDS, -e EPS, -o OUT'
+refused 2 "${small[@]}" -o b -e 1 --ledger l.db
+refused 3 "${small[@]}" -o b -e 3.1 --ledger l.db --dataset d -q
+refused 2 "${small[@]}" -o b -e 1 --ledger l.db --dataset d -q --insecure-seed 1
+refused 2 "${small[@]}" -o b -e 1 --ledger l.db --dataset d -q --unit-key who
+refused 2 "${small[@]}" -o b -e 0.00001 -q
+refused 2 "${small[@]}" -o b -e 1 --public
+refused 2 "${small[@]}" -o b --public --ledger l.db --dataset d
+refused 2 "${small[@]}" -o b -e 1 --prompt-public recs.jsonl
+refused 2 "${small[@]}" -o recs.jsonl -e 1
+refused 2 learn -i recs.jsonl -o b -e 1 --tokens 257
+: >none.jsonl
+refused 4 learn -i none.jsonl -o b -e 1 -q
+refused 4 "${small[@]}" -o b -e 1 --ledger l.db --dataset d -q --text-field body
+says err 'recs.jsonl: no record has a field body: name it with --text-field; cuttle inspect'
+[ "$(spent d)" = 0 ] || fail "a refusal was charged: $(spent d)"
+[ ! -e b ] || fail "a refused run wrote something"
+
+# ---- the noise -----------------------------------------------------------------------------------
+while read -r epsilon sigma; do
+	exits 0 learn -e "$epsilon" --dry-run
+	says out "^noise         sigma $sigma"
+done <<'END'
+1 289\.976
+3 105\.195
+10 36\.47
+END
+exits 0 "${small[@]}" -e 1 --dry-run
+says out '^records       60$'
+says out '^worth         about [0-9]* %'
+
+# ---- a bias, its charge and its receipt ----------------------------------------------------------
+run=("${small[@]}" -o notes.bias -e 1 --ledger l.db --dataset d --kind note)
+exits 0 "${run[@]}"
+nothing_left notes.bias
+exits 0 "${run[@]}" --dry-run
+says out "^charge        rho 0\.024356 per record$"
+[ "$(spent d)" = 0.024356 ] || fail "spent: $(spent d)"
+[ "$(wc -l <notes.bias)" = 1 ] || fail "a bias is one line"
+exits 0 receipt verify notes.bias.receipt.json --output notes.bias --ledger l.db --model tiny.gguf
+says out '^The receipt agrees with itself: A bias of [0-9]* numbers, learnt from the first 12 tokens of 60 records\.$'
+edits_noticed notes.bias.receipt.json <<'END'
+s/"variance_num": [0-9]*/"variance_num": 4294967295/
+s/"epsilon": [^,]*/"epsilon": 0.5/
+s/"rho": 0.0243/"rho": 0.0143/
+s/"delta": 9.9/"delta": 1.9/
+s/"private": true/"private": false/
+s/"from_public": false/"from_public": true/
+s/"unit_key": null/"unit_key": "who"/
+END
+exits 0 "${run[@]}"
+says err 'notes.bias is already complete$'
+[ "$(spent d)" = 0.024356 ] || fail "a complete bias was charged again"
+
+# By what the ledger counts.
+exits 0 ledger init --ledger l.db --dataset r --measure rdp --order 4 --loss-limit 3
+exits 0 "${small[@]}" -o r.bias -e 1 --ledger l.db --dataset r -q
+[ "$(spent r)" = 0.0974239 ] || fail "Renyi losses: $(spent r)"
+exits 0 receipt verify r.bias.receipt.json --output r.bias --ledger l.db
+exits 0 ledger init --ledger l.db --dataset e --epsilon-limit 9 --delta-limit 1e-5
+exits 0 generate -i recs.jsonl -B 2 -N 1 -n 4 -e 1 -o g.jsonl --ledger l.db --dataset e --charge epsilon -q
+exits 0 "${small[@]}" -o e.bias -e 1 --ledger l.db --dataset e -q
+exits 0 ledger show --ledger l.db --dataset e
+says out '^spent .*epsilon 1\.999'
+exits 0 receipt verify e.bias.receipt.json --output e.bias --ledger l.db
+exits 0 ledger init --ledger l.db --dataset u --epsilon-limit 9 --unit-key who
+exits 0 "${small[@]}" -o u.bias -e 1 --ledger l.db --dataset u --unit-key who -q
+[ "$(spent u)" = 0.024356 ] || fail "an owner of two records pays twice: $(spent u)"
+says u.bias.receipt.json 'without all records of any one value of who'
+exits 0 receipt verify u.bias.receipt.json --output u.bias --ledger l.db
+
+# ---- a run that goes on --------------------------------------------------------------------------
+# The answer is in the journal, and there was no room for the bias: the answer stays.
+full=("${small[@]}" -o full.bias -e 1 -q)
+size=$(wc -c <notes.bias)
+code=0
+(prlimit --fsize=$((size * 3 / 4)) --pid "$BASHPID" && "$CUTTLE" "${full[@]}" >out 2>err) || code=$?
+[ $code = 6 ] || fail "without room for the bias: $code $(cat err)"
+answer=$(sed -n 's/^counts \(.*\) [0-9a-f]*$/\1/p' full.bias.journal)
+[ -n "$answer" ] || fail "no answer in the journal: $(cat full.bias.journal)"
+sed '7s/text":"/text":"so /' recs.jsonl >other.jsonl
+cp recs.jsonl kept.jsonl
+cp other.jsonl recs.jsonl
+refused 2 "${full[@]}"
+says err 'the input is not the one this output was begun with'
+cp kept.jsonl recs.jsonl
+exits 0 "${full[@]}"
+[ "$(sed 's/.*"answer":\[\([^]]*\)\].*/\1/; s/,/ /g' full.bias)" = "$answer" ] || fail "another answer than the journal's"
+# Killed at any moment: one charge, and one bias that its receipt holds of.
+exits 0 ledger init --ledger l.db --dataset kill --epsilon-limit 3
+for ((i = 1; i <= 40; i++)); do cat recs.jsonl; done >many.jsonl
+killed=(learn -i many.jsonl --tokens 12 --texts 20 -e 1 --ledger l.db --dataset kill -q -o kill.bias)
+for wait in .journal .run; do
+	"$CUTTLE" "${killed[@]}" 2>err &
+	pid=$!
+	for ((tries = 0; tries < 500; tries++)); do
+		[ -e kill.bias$wait ] && break
+		sleep 0.01
+	done
+	kill -KILL $pid
+	wait $pid 2>/dev/null
+	[ ! -e kill.bias ] || fail "not killed in time"
+done
+exits 0 "${killed[@]}"
+[ "$(spent kill)" = 0.024356 ] || fail "charged for each start: $(spent kill)"
+exits 0 receipt verify kill.bias.receipt.json --output kill.bias --ledger l.db
+nothing_left kill.bias
+# With a seed the same bytes; without one other noise.
+seeded=("${small[@]}" -e 3 --insecure-seed 9 -q)
+exits 0 "${seeded[@]}" -o s.bias
+says s.bias '"note":"NOT PRIVATE"'
+exits 0 "${seeded[@]}" -t 1 -o - && cp out once
+same once s.bias "one thread and two"
+exits 0 "${small[@]}" -e 1 --kind note -o - -q
+cmp -s out notes.bias && fail "the same noise in two runs"
+
+# ---- the records show in the answer alone --------------------------------------------------------
+for way in 'no json' '{"text":"\\n"}' '{"text":7}' '{"note":1}'; do
+	sed "5s/.*/$way/" recs.jsonl >w.jsonl
+	exits 0 learn -i w.jsonl --tokens 12 --texts 20 -e 3 --insecure-seed 9 --progress json -o w.bias
+	[ -e w1.bias ] || { cp w.bias w1.bias && cp err w1.err && cp w.bias.receipt.json w1.json; }
+	same w.bias w1.bias "one null record and another"
+	same err w1.err "one null record and another, standard error"
+	same w.bias.receipt.json w1.json "one null record and another, receipt"
+	rm w.bias*
+done
+cmp -s w1.bias s.bias && fail "a record says nothing"
+sed 's/.*/no json/' recs.jsonl >w.jsonl
+exits 0 learn -i w.jsonl --tokens 12 --texts 20 -e 3 --insecure-seed 9 -q -o none.bias
+exits 0 learn -i w.jsonl --tokens 12 --texts 20 -e 3 --unit-key who --insecure-seed 9 -q -o -
+[ "$(sed 's/.*"answer":\[\([^]]*\)\].*/\1/' none.bias)" = "$(sed 's/.*"answer":\[\([^]]*\)\].*/\1/' out)" ] ||
+	fail "records that are nobody's are not null"
+roomy recs.jsonl "${small[@]}" -e 3 --insecure-seed 9 -q -o -
+
+# ---- public records ------------------------------------------------------------------------------
+exits 0 "${small[@]}" --public -o p.bias --kind note
+says err '^Nothing is promised to these records'
+exits 0 "${small[@]}" --public -o - --kind note -q && cp out again
+same again p.bias "public records have noise"
+exits 0 receipt verify p.bias.receipt.json --output p.bias
+
+# ---- texts from the bias alone -------------------------------------------------------------------
+free=(generate -B 0 --bias notes.bias -N 5 -n 12 --kind note)
+exits 0 "${free[@]}" -o f.jsonl
+[ "$(wc -l <f.jsonl)" = 5 ] || fail "five texts"
+exits 0 receipt verify f.receipt.json --output f.jsonl --bias notes.bias
+says out '^bias     this is its bias, whose receipt holds$'
+edits_noticed f.receipt.json <<'END'
+s/"epsilon": 0.9/"epsilon": 0.1/
+s/"private": true/"private": false/
+s/"texts": 5/"texts": 6/
+END
+refused 7 receipt verify f.receipt.json --bias p.bias
+refused 7 receipt verify notes.bias.receipt.json --bias notes.bias
+exits 0 "${free[@]}" --dry-run
+says out '^bias          notes.bias, [0-9]* % of it more than noise$'
+for wrong in "-i recs.jsonl" "-e 1" "--ledger l.db --dataset d" "--insecure-seed 1" "--shots 2" "--lots on" \
+	"--token-bank" "--drop unlikely --public-examples recs.jsonl" "--method pmixed" "--rounds 2" "--json --dry-run"; do
+	# shellcheck disable=SC2086 # each is some options
+	refused 2 "${free[@]}" -o x.jsonl $wrong
+done
+refused 2 generate -B 0 -N 5 -o x.jsonl
+says err 'give --bias FILE'
+exits 0 "${free[@]}" -o c.csv --category-field sex --categories w,m --category-public
+[ "$(tr -d '\r' <c.csv | LC_ALL=C grep -aoE '"[wm]"$' | tr -d '\n')" = '"w""w""w""m""m"' ] || fail "categories: $(cat c.csv)"
+exits 0 generate -B 0 --bias notes.bias -N 5 -n 12 -o - -q
+exits 0 generate -B 0 --bias notes.bias -N 5 -n 12 -o prompt.jsonl
+says err '^Note: the bias was learnt behind another public prompt'
+exits 0 "${free[@]}" --bias u.bias -o owners.jsonl -q
+exits 0 receipt verify owners.receipt.json --output owners.jsonl --bias u.bias
+exits 0 "${free[@]}" --bias s.bias -o seeded.jsonl -q
+says seeded.jsonl '"note":"NOT PRIVATE"'
+# A stopped run ends in the same texts.
+(prlimit --fsize=400 --pid "$BASHPID" && "$CUTTLE" "${free[@]}" -N 40 -o k.jsonl -q 2>err) && fail "no room was needed"
+exits 0 "${free[@]}" -N 40 -o k.jsonl -q
+exits 0 receipt verify k.receipt.json --output k.jsonl --bias notes.bias
+
+# ---- a bias and references -----------------------------------------------------------------------
+refs=(generate -i recs.jsonl -B 3 -N 3 -n 8 -e 2 --kind note --lots off --accountant zcdp)
+exits 0 "${refs[@]}" --bias notes.bias -o g2.jsonl
+says err 'epsilon is 2\.[0-9]* at delta 2e-06 for both together\.$'
+exits 0 receipt verify g2.receipt.json --output g2.jsonl --bias notes.bias
+edits_noticed g2.receipt.json <<'END'
+s/"epsilon_together": 2/"epsilon_together": 1/
+s/"delta_together": 1.9/"delta_together": 1.0/
+END
+exits 0 "${refs[@]}" --lots on --bias notes.bias -o g3.jsonl
+says err 'epsilon is (2\.9|3)[0-9.]* at delta 2e-06 for both together\.$'
+exits 0 "${refs[@]}" --bias p.bias -o g4.jsonl
+says err 'It was learnt from records that are public\.$'
+exits 0 expand -i g2.jsonl -o more.jsonl -N 4 -q
+exits 0 receipt verify more.receipt.json --parent g2.receipt.json
+exits 0 expand -i g4.jsonl -o biased.jsonl -N 4 --bias notes.bias
+says err 'Of the bias epsilon is 1 at delta 1e-06\. That of the earlier output follows\.'
+exits 0 receipt verify biased.receipt.json --parent g4.receipt.json --bias notes.bias
+sed 's/epsilon is 1 at/epsilon is 0.1 at/; s/"epsilon": 0.99[0-9]*/"epsilon": 0.1/' biased.receipt.json >edited.json
+refused 7 receipt verify edited.json --bias notes.bias
+refused 2 expand -i g4.jsonl -o x.jsonl -N 4 --bias u.bias
+refused 2 "${refs[@]}" --bias s.bias -o x.jsonl
+says err 'NOT PRIVATE'
+refused 2 "${refs[@]}" --bias u.bias -o x.jsonl
+says err 'give both the same --unit-key$'
+refused 2 "${refs[@]}" --unit-key who --one-per-unit --bias notes.bias -o x.jsonl
+
+# ---- a bias that was changed, or of another model ------------------------------------------------
+cp notes.bias edited.bias
+cp notes.bias.receipt.json edited.bias.receipt.json
+printf x | dd of=edited.bias bs=1 seek=100 conv=notrunc 2>/dev/null
+refused 7 generate -B 0 --bias edited.bias -N 5 -o x.jsonl
+rm edited.bias.receipt.json
+refused 4 generate -B 0 --bias edited.bias -N 5 -o x.jsonl
+cp g2.receipt.json edited.bias.receipt.json
+refused 4 generate -B 0 --bias edited.bias -N 5 -o x.jsonl
+says err 'it is not a receipt of cuttle learn$'
+cp tiny.gguf other.gguf
+printf '\001' | dd of=other.gguf bs=1 seek=$(($(wc -c <other.gguf) - 9)) conv=notrunc 2>/dev/null
+refused 4 generate -m other.gguf -B 0 --bias notes.bias -N 5 -o x.jsonl
+says err 'learnt with another model'
+[ ! -e x.jsonl ] || fail "a refused run wrote something"
+true
