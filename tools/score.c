@@ -7,8 +7,10 @@
 #include "engine/cuttle/public.h"
 #include "io/disk/fail.h"
 #include "workflow/setup.h"
+#include "workflow/warnings.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct score_values {
 	struct text_values texts;        /* first: TEXT_OPTIONS takes offsets in it */
@@ -37,6 +39,9 @@ static const struct option_entry OPTIONS[] = {
 	CHAT_OPTIONS(struct score_values),
 	{.name = "prompt-public", VALUE(request.prompt_public), .argument = "FILE",
 	 .help = "own public prompt, used byte for byte behind the examples"},
+	{.name = "bias", VALUE(request.bias), .argument = "FILE",
+	 .help = "what cuttle learn has made of records, its receipt beside it: score by the law "
+	         "that cuttle generate then draws from"},
 };
 
 static const char ABOUT[] =
@@ -46,11 +51,12 @@ static const char ABOUT[] =
 	"else its index. A text longer than the context is scored in its first tokens, and "
 	"standard error says how many texts were.\n\n"
 
-	"With --kind, --public-examples, --template or --prompt-public a text stands behind the "
-	"public prompt that cuttle generate writes of the same options. All its tokens are then "
-	"scored: logprobs[i] and top1[i] are about ids[i]. Prompt and text have at most 4096 "
-	"tokens together. The last line then has \"mean\", that of ln P over all tokens, in nats, "
-	"and \"standard_error\", how far chance moves it from one set of texts to another.\n\n"
+	"With --kind, --public-examples, --template, --prompt-public or --bias a text stands "
+	"behind the public prompt that cuttle generate writes of the same options. All its "
+	"tokens are then scored: logprobs[i] and top1[i] are about ids[i]. Prompt and text have "
+	"at most 4096 tokens together. The last line then has \"mean\", that of ln P over all "
+	"tokens, in nats, and \"standard_error\", how far chance moves it from one set of texts "
+	"to another.\n\n"
 
 	"The texts given here are not treated as private: their scores are printed as they are.\n";
 // clang-format on
@@ -111,12 +117,22 @@ static enum cuttle_status score_text(struct score_state *scoring, const char *te
 	                    scoring->error);
 }
 
+/* Says once when a bias was learnt behind another prompt. Of an own prompt nobody knows: its hash
+ * has the private one in it, too. */
+static void note_prompt(struct score_state *scoring, const char *prompt) {
+	struct setup *setup = &scoring->setup;
+	if (setup->prompt_public || *setup->receipt.template_sha256) return;
+	hash_of(prompt, strlen(prompt), setup->receipt.template_sha256);
+	warnings_bias(stderr, setup);
+}
+
 static enum cuttle_status score_behind_prompt(struct score_state *scoring, const char *text,
                                               size_t size, struct text_scores *scores) {
 	struct cuttle_scores read;
 	const enum cuttle_status status = cuttle_scorer_read(
 	    scoring->scorer, &scoring->prompt, NULL, text, size, &read, scoring->error);
 	if (status) return status;
+	note_prompt(scoring, read.prompt);
 	if (read.count < read.whole) {
 		scoring->context = read.count;
 		scoring->cut++;
@@ -186,41 +202,48 @@ static enum cuttle_status write_record_scores(struct score_state *scoring,
 	return status;
 }
 
-/* Whether texts stand behind a prompt. */
+/* Whether texts stand behind a prompt. A bias is for one. */
 static bool has_prompt(const struct score_values *values) {
 	const struct generate_request *request = &values->request;
 	return request->plan.kind || request->public_examples || request->prompt_public ||
-	       values->form != CHOICE_NONE;
+	       request->bias || values->form != CHOICE_NONE;
 }
 
 /* Makes what a text is scored behind. */
 static enum cuttle_status open_prompt(const struct score_values *values,
-                                      struct score_state *scoring, struct cuttle_error *error) {
+                                      const struct setup_model *opened, struct score_state *scoring,
+                                      struct cuttle_error *error) {
 	struct generate_request request = values->request;
+	struct setup *setup = &scoring->setup;
 	request.text_field = values->texts.field;
+	request.bias = NULL; // scores promise nothing to any units
 	if (!request.plan.kind) request.plan.kind = "text";
 	if (values->form == 1) request.plan.form = CUTTLE_INSTRUCT;
-	scoring->setup.model = scoring->model;
-	const enum cuttle_status status = setup_read(&request, &scoring->setup, error);
+	setup->model = opened->model;
+	enum cuttle_status status = setup_read(&request, setup, error);
+	if (!status && values->request.bias)
+		status = setup_bias_read(values->request.bias, opened->model, opened->sha256,
+		                         &setup->bias, error);
 	if (status) return status;
-	scoring->prompt = setup_prompts(&request, &scoring->setup, 0);
+	scoring->prompt = setup_prompts(&request, setup, 0);
 	scoring->prompt.tokens = values->context ? (uint32_t)values->context : UINT32_MAX;
 	// Nobody is shown the private one; a prompt has both.
 	scoring->prompt.prompt_private = "{category}{reference}";
-	return cuttle_scorer_make(scoring->model, 0, &scoring->scorer, error);
+	status = cuttle_scorer_make(opened->model, 0, &scoring->scorer, error);
+	return status ? status : cuttle_scorer_bias(scoring->scorer, setup->bias.vector, error);
 }
 
-static enum cuttle_status write_scores(void *user, struct cuttle_model *model,
+static enum cuttle_status write_scores(void *user, const struct setup_model *opened,
                                        const struct records *records, struct sink *sink,
                                        struct cuttle_error *error) {
 	const struct score_values *values = user;
 	struct cuttle_model_info info;
-	cuttle_model_describe(model, &info);
+	cuttle_model_describe(opened->model, &info);
 	size_t context = values->context && values->context < info.context ? (size_t)values->context
 	                                                                   : info.context;
-	struct score_state scoring = {.model = model, .context = context, .error = error};
+	struct score_state scoring = {.model = opened->model, .context = context, .error = error};
 	enum cuttle_status status =
-	    has_prompt(values) ? open_prompt(values, &scoring, error) : CUTTLE_OK;
+	    has_prompt(values) ? open_prompt(values, opened, &scoring, error) : CUTTLE_OK;
 	for (size_t i = 0; i < records_count(records) && !status; i++)
 		status = write_record_scores(&scoring, records, i, sink);
 	if (!status && scoring.cut)
@@ -255,6 +278,7 @@ static int check_score(const struct verb *verb, const struct score_values *value
 	    PATH_ALONE("-i", values->texts.input, PATH_STREAM),
 	    PATH_ALONE("--prompt-public", request->prompt_public, PATH_STREAM),
 	    PATH_ALONE("--public-examples", request->public_examples, PATH_STREAM),
+	    PATH_ALONE("--bias", request->bias, PATH_FILE),
 	    PATH_ALONE("-o", values->texts.output, PATH_OUTPUT),
 	};
 	const struct records_request examples = {.path = request->public_examples};
@@ -272,6 +296,7 @@ static int run_score_verb(const struct verb *verb, int argc, char **argv) {
 	generate_default(&values.request);
 	values.request.plan.kind = NULL;
 	if (!verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
+	values.texts.hashed = values.request.bias != NULL;
 	code = check_score(verb, &values);
 	return code ? code : verb_texts(verb, &values.texts, "id", write_scores, &values);
 }

@@ -34,7 +34,7 @@ static enum cuttle_status make_ids(const struct cuttle_model *model, const char 
 	return status;
 }
 
-static enum cuttle_status write_tokenized(void *user, struct cuttle_model *model,
+static enum cuttle_status write_tokenized(void *user, const struct setup_model *opened,
                                           const struct records *records, struct sink *sink,
                                           struct cuttle_error *error) {
 	const struct tokenize_values *values = user;
@@ -43,7 +43,7 @@ static enum cuttle_status write_tokenized(void *user, struct cuttle_model *model
 		size_t size;
 		json_t *list;
 		const char *text = records_text(records, i, &size);
-		status = make_ids(model, text, size, values->bos, &list, error);
+		status = make_ids(opened->model, text, size, values->bos, &list, error);
 		if (!status)
 			status = jsonout_write(sink, json_pack("{s:o}", "ids", list), JSON_COMPACT,
 			                       error);

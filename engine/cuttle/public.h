@@ -45,6 +45,7 @@ struct cuttle_scores {
 	const int32_t *top1;    /* [count] the likeliest token there */
 	size_t count;           /* the first tokens of the text, which are scored */
 	size_t whole;           /* all tokens of the text */
+	const char *prompt;     /* what it stands behind, as cuttle_plan_template says it */
 };
 
 /* Scores text[size]: p is the model's probability of a token, of all tokens, behind the public

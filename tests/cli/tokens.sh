@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Tests `cuttle tokenize`, `detokenize`, `score` and `model info` on the same texts. It fails if
-# they disagree, if a file that is no model is not refused at once, or if a score behind a prompt is not
-# that behind the prompt's words.
+# they disagree, if a file that is no model is not refused at once, if a score behind a prompt is not
+# that behind the prompt's words, if a bias does not move it, or if one of another model is taken.
 # shellcheck source=/dev/null
 . "$(dirname "$(realpath "$0")")/check.bash"
 need_model
@@ -183,3 +183,37 @@ refused 4 score -i texts.jsonl --public-examples open.xlsx
 printf '%0600d' 1 >long
 refused 2 score -i texts.jsonl --prompt-public long
 says err 'a prompt of 600 tokens leaves no room for a text in a context of 512$'
+
+# A learnt bias makes texts like its records likelier, and is told where the prompt is another one.
+for i in $(seq 40); do echo "{\"text\":\"note $i of a gardener\"}"; done >notes.jsonl
+exits 0 learn -i notes.jsonl -o notes.bias --public --texts 20 --tokens 12 --kind note -q
+mean() { sed -nE 's/.*"mean":(-[0-9.]+),.*/\1/p' out; }
+exits 0 score -i notes.jsonl --kind note -c 12
+without=$(mean)
+exits 0 score -i notes.jsonl --kind note -c 12 --bias notes.bias
+awk -v a="$(mean)" -v b="$without" 'BEGIN { exit !(a > b + 1) }' || fail "a bias: $(mean) instead of $without"
+grep -q 'another public prompt' err && fail "a warning without reason: $(cat err)"
+exits 0 score -i notes.jsonl --bias notes.bias
+[ "$(grep -c 'Note: the bias was learnt behind another public prompt' err)" = 1 ] || fail "no warning: $(cat err)"
+cp out behind
+exits 0 score -i notes.jsonl --bias notes.bias --kind text -t 2 --isa scalar
+same out behind "a bias is for the kind text"
+exits 0 score -i notes.jsonl --bias notes.bias --prompt-public words
+[ ! -s err ] || fail "a warning without reason: $(cat err)"
+"$(dirname "$CUTTLE")/tests/gen_tiny" other.gguf Q8_0 64 || fail "no other model"
+refused 4 score -m other.gguf -i notes.jsonl --bias notes.bias
+says err 'the bias was learnt with another model'
+refused 4 score -i notes.jsonl --bias notes.jsonl
+refused 2 score -i notes.jsonl --bias notes.bias -o notes.bias
+cp notes.bias.receipt.json changed.bias.receipt.json
+sed 's/"share":/"Share":/' notes.bias >changed.bias
+refused 7 score -i notes.jsonl --bias changed.bias
+says err 'changed.bias is not the bias that changed.bias.receipt.json is the receipt of, or was changed$'
+# Anybody can write a receipt, of fewer numbers than the model has.
+sed 's/"bias":\[\([^,]*\),.*/"bias":[\1]}/' notes.bias >short.bias
+sed "s/$(sha256sum <notes.bias | cut -c1-64)/$(sha256sum <short.bias | cut -c1-64)/; s/\"width\": 64/\"width\": 1/" \
+	notes.bias.receipt.json >short.bias.receipt.json
+refused 4 score -i notes.jsonl --bias short.bias
+says err 'the bias was learnt with another model'
+refused 4 generate -B 0 -N 1 --bias short.bias -o short.jsonl -q
+says err 'the bias was learnt with another model'

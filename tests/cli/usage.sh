@@ -102,7 +102,7 @@ says err 'missing: -m MODEL .*; for example: cuttle audit canary -m '
 (unset CUTTLE_MODEL && refused 2 extract) || exit 1
 says err 'missing: -m MODEL .*, -i DOCS, --replies FILE'
 exits 0 score --help
-for flag in -m -i -o -c --text-field --kind --public-examples --examples-per-text --examples-field --template --chat-format --system --prompt-public -t; do
+for flag in -m -i -o -c --text-field --kind --public-examples --examples-per-text --examples-field --template --chat-format --system --prompt-public --bias -t; do
 	says out "(^|[ ,])${flag}[ ,]"
 done
 [ "$(grep -c "^    cuttle score " out)" = 2 ] || fail "score --help has not two examples"

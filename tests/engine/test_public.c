@@ -116,6 +116,8 @@ static void tokens_are_scored_one_by_one(void **state) {
 	struct prompt prompt;
 	int32_t ids[TINY_CONTEXT], top1[TINY_CONTEXT];
 	double logprobs[TINY_CONTEXT];
+	struct cuttle_plan *plan;
+	assert_int_equal(cuttle_plan_make(model, &params, &plan, NULL), CUTTLE_OK);
 	assert_int_equal(prompt_write(&model->model, &params, NULL, &prompt, NULL), CUTTLE_OK);
 	const size_t before = prompt.whole.count;
 	memcpy(ids, prompt.whole.ids, before * sizeof *ids);
@@ -128,6 +130,7 @@ static void tokens_are_scored_one_by_one(void **state) {
 		assert_int_equal(
 		    cuttle_scorer_read(scorer, &params, NULL, text, SIZE, &scores, NULL),
 		    CUTTLE_OK);
+		assert_string_equal(scores.prompt, cuttle_plan_template(plan, 0));
 		assert_int_equal(scores.whole, SIZE);
 		assert_int_equal(scores.count, count);
 		assert_memory_equal(scores.ids, ids + before, count * sizeof *ids);
@@ -142,6 +145,7 @@ static void tokens_are_scored_one_by_one(void **state) {
 	                 CUTTLE_USAGE);
 	cuttle_scorer_free(&scorer);
 	prompt_free(&prompt);
+	cuttle_plan_free(&plan);
 	cuttle_model_free(&model);
 }
 

@@ -305,11 +305,11 @@ int verb_text_paths(const struct verb *verb, const struct model_values *open, co
 }
 
 int verb_texts(const struct verb *verb, const struct text_values *values, const char *id_field,
-               enum cuttle_status (*lines)(void *user, struct cuttle_model *model,
+               enum cuttle_status (*lines)(void *user, const struct setup_model *opened,
                                            const struct records *records, struct sink *sink,
                                            struct cuttle_error *error),
                void *user) {
-	struct cuttle_model *model;
+	struct setup_model opened;
 	struct records *records;
 	struct sink sink;
 	struct cuttle_error error;
@@ -323,15 +323,15 @@ int verb_texts(const struct verb *verb, const struct text_values *values, const 
 	// A foreign format is refused before the model is opened, as generate does.
 	if (!code && records_check_name(&request, &error) != CUTTLE_OK)
 		code = verb_fail(verb, CUTTLE_INPUT, &error);
-	if (!code) code = verb_open(verb, &values->open, &model);
+	if (!code) code = open_verb_model(verb, &values->open, values->hashed, &opened);
 	if (code) return code;
 	enum cuttle_status status = records_read(&request, &records, &error);
 	if (!status) status = sink_open(&sink, values->output, &error);
 	if (!status) {
-		status = lines(user, model, records, &sink, &error);
+		status = lines(user, &opened, records, &sink, &error);
 		status = sink_close(&sink, status, &error);
 	}
 	records_free(&records);
-	cuttle_model_free(&model);
+	cuttle_model_free(&opened.model);
 	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }

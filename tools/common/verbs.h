@@ -110,12 +110,13 @@ struct text_values {
 	const char *field;     /* field or column with the text */
 	const char *delimiter; /* between the columns of CSV, NULL = as the ending says */
 	int format;            /* enum records_format */
+	bool hashed;           /* no option: the verb needs the model's hash */
 };
 /* Opens the model, reads the records, opens the output, calls `lines` to write, and closes
  * everything. The ids of the records are read when id_field is not NULL. Prints on failure. Returns
  * the exit code. */
 int verb_texts(const struct verb *verb, const struct text_values *values, const char *id_field,
-               enum cuttle_status (*lines)(void *user, struct cuttle_model *model,
+               enum cuttle_status (*lines)(void *user, const struct setup_model *opened,
                                            const struct records *records, struct sink *sink,
                                            struct cuttle_error *error),
                void *user);

@@ -29,7 +29,8 @@ struct cuttle_scorer {
 	struct scorer *scorer;
 	size_t context;   /* tokens of a prompt and its text, at most */
 	int32_t *shift;   /* [vocabulary] what a bias adds to the logits, or NULL */
-	int32_t *ids;     /* of the last prompt and its text */
+	char *prompt;     /* the last one, as cuttle_plan_template says it */
+	int32_t *ids;     /* of it and its text */
 	int32_t *top1;    /* [context] */
 	double *logprobs; /* [context] */
 };
@@ -59,6 +60,7 @@ void cuttle_scorer_free(struct cuttle_scorer **scorer) {
 	if (!s) return;
 	scorer_free(&s->scorer);
 	free(s->shift);
+	free(s->prompt);
 	free(s->ids);
 	free(s->top1);
 	free(s->logprobs);
@@ -134,6 +136,9 @@ enum cuttle_status cuttle_scorer_read(struct cuttle_scorer *scorer,
 	if (!status) status = prompt_write(scorer->model, &params, heading, &prompt, error);
 	if (status) return status;
 	status = score_behind(scorer, &prompt.whole, params.tokens, text, size, scores, error);
+	free(scorer->prompt);
+	scores->prompt = scorer->prompt = prompt.canonical;
+	prompt.canonical = NULL;
 	prompt_free(&prompt);
 	return status;
 }
