@@ -416,13 +416,13 @@ static bool take_shots(struct attested *attested, void *at) {
 	        *shots <= CUTTLE_MOST_SHOTS);
 }
 
-static json_t *add_bias(json_t *object, const void *at) {
+static json_t *add_run_bias(json_t *object, const void *at) {
 	const struct receipt *receipt = at;
 	const struct receipt_joint joint = bias_joint_promise(receipt);
 	return receipt_add_bias(object, &receipt->bias, &joint);
 }
 
-static bool take_bias(struct attested *attested, void *at) {
+static bool take_run_bias(struct attested *attested, void *at) {
 	return attest_bias(attested->root, &((struct receipt *)at)->bias);
 }
 
@@ -479,7 +479,7 @@ static const struct member MEMBERS[] = {
     {"savings", MEMBER_SAVINGS, FIELD(guarantee.savings)},
     {"batch", MEMBER_NUMBER, FIELD(guarantee.batch), .least = 1},
     {.kind = MEMBER_PART, .add = add_shots, .take = take_shots},
-    {.kind = MEMBER_PART, .add = add_bias, .take = take_bias},
+    {.kind = MEMBER_PART, .add = add_run_bias, .take = take_run_bias},
     {"tokens", MEMBER_NUMBER, FIELD(guarantee.tokens), .least = 1},
     {"top_k", MEMBER_NUMBER, FIELD(guarantee.top_k)},
     {"context", MEMBER_NUMBER, FIELD(guarantee.context)},

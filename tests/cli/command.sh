@@ -24,7 +24,8 @@ for i in $(seq 20); do printf '{"text":"sail %d rope"}\n{"text":"oven flour"}\n'
 exits 0 clusters -i public.jsonl --clusters 2 -o one.clusters -q
 sed 's/rope/anchor/' public.jsonl >other.jsonl
 exits 0 clusters -i other.jsonl --clusters 2 -o two.clusters -q
-for name in one two; do exits 0 learn --public -i refs.jsonl --texts 4 --tokens 4 -o $name.bias -q --text-field $([ $name = one ] && echo text || echo more); done
+exits 0 learn --public -i refs.jsonl --texts 4 --tokens 4 -o one.bias -q
+exits 0 learn --public -i refs.jsonl --texts 4 --tokens 4 -o two.bias -q --text-field more
 sed '$s/flour/bread/' public.jsonl >later.jsonl
 pace
 cp pace.json again.json

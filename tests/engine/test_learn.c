@@ -580,11 +580,10 @@ static void weights_turn_by_a_bias(void **state) {
 
 static void learners_that_cannot_be(void **state) {
 	(void)state;
-	static const struct cuttle_learn_params wrong[] = {
-	    {.texts = 0, .tokens = 9},
-	    {.texts = 9, .tokens = 0},
-	    {.texts = 9, .tokens = 257},
-	    {.texts = (1 << 16) + 1, .tokens = 9}};
+	static const struct cuttle_learn_params wrong[] = {{.texts = 0, .tokens = 9},
+	                                                   {.texts = 9, .tokens = 0},
+	                                                   {.texts = 9, .tokens = 257},
+	                                                   {.texts = (1 << 16) + 1, .tokens = 9}};
 	struct cuttle_model *model = tiny_model_open_healthy(1);
 	struct cuttle_plan *plan = plan_of(model, true);
 	struct cuttle_learn_params params;

@@ -18,10 +18,11 @@
 /* Calls EACH with every verb, in the order of help. VERB is in tools/VERB.c. */
 // clang-format off
 #define VERBS_ALL(EACH) \
-	EACH(generate) EACH(learn) EACH(expand) EACH(evolve) EACH(inspect) EACH(clusters) EACH(tag) \
-	EACH(sanitize) EACH(words) EACH(perturb) EACH(infer) EACH(extract) EACH(evaluate) \
-	EACH(audit) EACH(budget) EACH(score) EACH(tokenize) EACH(detokenize) EACH(model) \
-	EACH(bench) EACH(ledger) EACH(receipt) EACH(report) EACH(serve) EACH(shard) EACH(merge)
+	EACH(generate) EACH(learn) EACH(expand) EACH(evolve) EACH(inspect) EACH(clusters) \
+	EACH(tag) EACH(sanitize) EACH(words) EACH(perturb) EACH(infer) EACH(extract) \
+	EACH(evaluate) EACH(audit) EACH(budget) EACH(score) EACH(tokenize) EACH(detokenize) \
+	EACH(model) EACH(bench) EACH(ledger) EACH(receipt) EACH(report) EACH(serve) EACH(shard) \
+	EACH(merge)
 #define VERB_DECLARED(name) extern const struct verb name##_verb;
 VERBS_ALL(VERB_DECLARED)
 // clang-format on

@@ -154,7 +154,7 @@ static bool read_vectors_of(struct cuttle_learner *l, size_t count, const struct
 	return true;
 }
 
-static enum cuttle_status fail_stopped(struct cuttle_error *error) {
+static enum cuttle_status fail_unread(struct cuttle_error *error) {
 	return status_fail(error, CUTTLE_PARTIAL, "stopped before all texts were read");
 }
 
@@ -366,14 +366,14 @@ static enum cuttle_status measure_public_texts(struct public_texts *t, struct cu
 		if (!write_pass(t, done, t->count - done < SEATS ? t->count - done : SEATS))
 			return status_fail(error, CUTTLE_MODEL,
 			                   "the model's logits are not finite");
-		if (!tell_progress(l, 0)) return fail_stopped(error);
+		if (!tell_progress(l, 0)) return fail_unread(error);
 	}
 	for (size_t text = 0; text < t->count; text++) tokens += t->tokens[text];
 	if (!tokens)
 		return status_fail(error, CUTTLE_MODEL,
 		                   "the model writes nothing behind the public prompt");
 	l->mean_tokens = (double)tokens / (double)t->count;
-	if (!read_vectors_of(l, t->count, &reading)) return fail_stopped(error);
+	if (!read_vectors_of(l, t->count, &reading)) return fail_unread(error);
 	if (!measure_moments(t)) return status_fail(error, CUTTLE_NOMEM, "out of memory");
 	const enum cuttle_status status = set_axes(t, error);
 	return status ? status : set_clip(t, error);
@@ -634,7 +634,7 @@ enum cuttle_status cuttle_learner_read(struct cuttle_learner *learner, size_t re
 	    error);
 	if (!status) {
 		if (!learner_read(learner, records, reference, user, add_record, &adding))
-			status = fail_stopped(error);
+			status = fail_unread(error);
 		dp_learn_end(&adding.learn, answer);
 		if (status) explicit_bzero(answer, adding.width * sizeof *answer);
 		explicit_bzero(adding.sum, adding.width * sizeof *adding.sum);
