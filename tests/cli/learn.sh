@@ -198,6 +198,8 @@ exits 0 receipt verify k.receipt.json --output k.jsonl --bias notes.bias
 
 # ---- a bias and references -----------------------------------------------------------------------
 refs=(generate -i recs.jsonl -B 3 -N 3 -n 8 -e 2 --kind note --lots off --accountant zcdp)
+exits 0 "${refs[@]}" --bias notes.bias --dry-run
+says out '^bias          epsilon 1 of its own; with it epsilon 2\.[0-9]* at delta 2e-06$'
 exits 0 "${refs[@]}" --bias notes.bias -o g2.jsonl
 says err 'epsilon is 2\.[0-9]* at delta 2e-06 for both together\.$'
 exits 0 receipt verify g2.receipt.json --output g2.jsonl --bias notes.bias

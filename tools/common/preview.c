@@ -154,6 +154,18 @@ static void print_accounts(const struct cuttle_guarantee *guarantee) {
 	else printf("rho           %.10g\n", guarantee->rho);
 }
 
+static void print_bias(const struct receipt *receipt) {
+	const struct receipt_joint joint = bias_joint_promise(receipt);
+	char delta[UNITS_NUMBER];
+	if (!*receipt->bias.sha256) return;
+	units_print(joint.delta, true, delta);
+	if (receipt->bias.from_public) printf("bias          of public records\n");
+	else
+		printf("bias          epsilon %.10g of its own; with it epsilon %.10g at delta %s\n",
+		       jsonout_round_up(receipt->bias.epsilon, 1e4),
+		       jsonout_round_up(joint.epsilon, 1e4), delta);
+}
+
 void preview_print(const struct generate_values *values, const struct setup *setup) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
 	const struct cuttle_model_info *model = &setup->receipt.model;
@@ -183,6 +195,7 @@ void preview_print(const struct generate_values *values, const struct setup *set
 		       guarantee->clip_fixed, guarantee->fraction_bits);
 	if (guarantee->method == CUTTLE_INVISIBLEINK) printf("gain          %g\n", guarantee->gain);
 	if (cuttle_method_promises(guarantee->method)) print_accounts(guarantee);
+	print_bias(&setup->receipt);
 	printf("context       %" PRIu32 " tokens: %" PRIu32 " shared by all prompts, %" PRIu32
 	       " in the public prompt, at most %" PRIu32 " of a %s\n",
 	       guarantee->context, guarantee->shared_prefix, guarantee->public_tokens,
