@@ -148,7 +148,7 @@ done
 cmp -s w1.bias s.bias && fail "a record says nothing"
 sed 's/.*/no json/' recs.jsonl >w.jsonl
 exits 0 learn -i w.jsonl --tokens 12 --texts 20 -e 3 --insecure-seed 9 -q -o none.bias
-exits 0 learn -i w.jsonl --tokens 12 --texts 20 -e 3 --unit-key who --insecure-seed 9 -q -o -
+exits 0 "${seeded[@]}" --unit-key nobody -o -
 [ "$(sed 's/.*"answer":\[\([^]]*\)\].*/\1/' none.bias)" = "$(sed 's/.*"answer":\[\([^]]*\)\].*/\1/' out)" ] ||
 	fail "records that are nobody's are not null"
 roomy recs.jsonl "${small[@]}" -e 3 --insecure-seed 9 -q -o -
