@@ -257,7 +257,7 @@ static enum cuttle_status make_scale(struct expand *expand, struct cuttle_error 
 	struct likelihood *likelihood = &expand->likelihood;
 	const struct kept *kept = &expand->kept;
 	enum cuttle_status status =
-	    likelihood_begin(likelihood, expand->model, &expand->words, error);
+	    likelihood_begin(likelihood, expand->model, &expand->words, expand->bias.vector, error);
 	size_t scored = 0;
 	for (size_t i = 0; i < kept->count && scored < SCORED_PARENTS && !status; i++) {
 		if (!expand->examples[i]) continue;

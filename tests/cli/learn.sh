@@ -166,6 +166,18 @@ exits 0 "${free[@]}" -o f.jsonl
 [ "$(wc -l <f.jsonl)" = 5 ] || fail "five texts"
 exits 0 receipt verify f.receipt.json --output f.jsonl --bias notes.bias
 says out '^bias     this is its bias, whose receipt holds$'
+grep -qE '^not checked:.* (bias|dataset|model_sha256|private|unit_key),' out && fail "what the bias's receipt says: $(grep '^not' out)"
+exits 0 receipt verify f.receipt.json
+says out '^not checked: bias, .* dataset, .* unit_key,'
+# A receipt that agrees with itself, and not with that of the bias.
+key='s/"unit_key": null/"unit_key": "who"/; s/any one record,/all records of any one value of who,/'
+key+='; s/per record, where one record becomes/per value, where all its records become/'
+for edit in "$key" 's/"dataset": "d"/"dataset": "e"/' "s/\"model_sha256\": \"[^\"]*/\"model_sha256\": \"$(printf %064d 0)/"; do
+	sed "$edit" f.receipt.json >edited.json
+	cmp -s edited.json f.receipt.json && fail "$edit changes nothing"
+	(unset CUTTLE_MODEL && exits 0 receipt verify edited.json) || exit 1
+	(unset CUTTLE_MODEL && refused 7 receipt verify edited.json --bias notes.bias) || exit 1
+done
 edits_noticed f.receipt.json <<'END'
 s/"epsilon": 0.9/"epsilon": 0.1/
 s/"private": true/"private": false/
@@ -205,6 +217,9 @@ edits_noticed g2.receipt.json <<'END'
 s/"epsilon_together": 2/"epsilon_together": 1/
 s/"delta_together": 1.9/"delta_together": 1.0/
 END
+grep -q 'another public prompt' err && fail "a note without reason: $(cat err)"
+exits 0 "${refs[@]}" --shots 2 --bias notes.bias -o shots.jsonl
+grep -q 'another public prompt' err && fail "shots stand in no public prompt: $(cat err)"
 exits 0 "${refs[@]}" --lots on --bias notes.bias -o g3.jsonl
 says err 'epsilon is (2\.9|3)[0-9.]* at delta 2e-06 for both together\.$'
 exits 0 "${refs[@]}" --bias p.bias -o g4.jsonl
