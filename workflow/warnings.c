@@ -45,12 +45,10 @@ void warnings_model(FILE *file, const struct cuttle_model_info *model) {
 	    (double)model->parameters / 1e6);
 }
 
-void warnings_bias(FILE *file, const struct setup *setup) {
+void warnings_bias(FILE *file, const struct setup *setup, const char *template) {
 	// Each category has a prompt of its own.
-	if (!setup->bias.vector || setup->categories.count ||
-	    bias_behind(&setup->bias, setup->receipt.template_sha256))
-		return;
-	fprintf(file, "Note: " BIAS_OTHER_PROMPT ".\n");
+	if (setup->bias.vector && !setup->categories.count && !bias_behind(&setup->bias, template))
+		fprintf(file, "Note: " BIAS_OTHER_PROMPT ".\n");
 }
 
 static void warn_epsilon(FILE *file, const struct cuttle_guarantee *guarantee) {
@@ -174,7 +172,7 @@ static void warn_seats(FILE *file, const struct setup *setup) {
 void warnings_print(FILE *file, const struct generate_request *request, const struct setup *setup) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
 	warnings_model(file, &setup->receipt.model);
-	warnings_bias(file, setup);
+	warnings_bias(file, setup, cuttle_plan_template(setup->plan, 0));
 	warn_examples(file, request, setup);
 	warn_epsilon(file, guarantee);
 	warn_delta(file, setup);

@@ -115,8 +115,15 @@ enum cuttle_status bias_fits(const struct bias *bias, const char *model_sha256, 
 	                     bias->receipt->model_sha256);
 }
 
-bool bias_behind(const struct bias *bias, const char *template_sha256) {
-	return !strcmp(bias->receipt->template_sha256, template_sha256);
+void bias_prompt(const char *template, char sha256[HASH_TEXT]) {
+	const char *private = strstr(template, "\nprivate:\n");
+	hash_of(template, private ? (size_t)(private - template) : strlen(template), sha256);
+}
+
+bool bias_behind(const struct bias *bias, const char *template) {
+	char sha256[HASH_TEXT];
+	bias_prompt(template, sha256);
+	return !strcmp(bias->receipt->template_sha256, sha256);
 }
 
 struct receipt_bias bias_told(const struct bias *bias) {

@@ -28,7 +28,7 @@ struct learn_receipt {
 	const char *isa;
 	struct cuttle_model_info model;
 	char model_sha256[HASH_TEXT];
-	char template_sha256[HASH_TEXT]; /* of the public prompt, as generate has it */
+	char template_sha256[HASH_TEXT]; /* of the public prompt: bias_prompt */
 	const char *unit_key;            /* field that says whose a record is; NULL = lines */
 	/* No field from here on is in the fingerprint. */
 	char date[RECEIPT_DATE];

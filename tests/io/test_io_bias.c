@@ -36,7 +36,7 @@ static struct learn_receipt learnt(void) {
 	(void)strcpy(receipt.model.name, "model");
 	receipt.model.file_bytes = 99;
 	hash_of("model", 5, receipt.model_sha256);
-	hash_of("template", 8, receipt.template_sha256);
+	bias_prompt("public:\nA\nprivate:\nB{reference}", receipt.template_sha256);
 	assert_int_equal(cuttle_queries_solve(&receipt.asked, 1, 1, 1e-6, NULL), CUTTLE_OK);
 	assert_int_equal(learn_settle(&receipt, NULL), CUTTLE_OK);
 	return receipt;
@@ -81,8 +81,9 @@ static void numbers_come_back(void **state) {
 	assert_int_equal(bias_fits(&bias, receipt.model_sha256, WIDTH, &error), CUTTLE_OK);
 	assert_int_equal(bias_fits(&bias, receipt.model_sha256, WIDTH + 1, &error), CUTTLE_INPUT);
 	assert_int_equal(bias_fits(&bias, receipt.template_sha256, WIDTH, &error), CUTTLE_INPUT);
-	assert_true(bias_behind(&bias, receipt.template_sha256));
-	assert_false(bias_behind(&bias, receipt.model_sha256));
+	// Its own words count, and no others.
+	assert_true(bias_behind(&bias, "public:\nA\nprivate:\nC{reference}D{reference}"));
+	assert_false(bias_behind(&bias, "public:\nAA\nprivate:\nB{reference}"));
 	bias_close(&bias);
 }
 
