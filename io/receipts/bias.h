@@ -41,9 +41,10 @@ struct bias {
 };
 
 /* Reads the receipt and checks it, compares the file with its hash, then reads the file. Call
- * bias_close in any case; both paths must outlive *bias. INPUT: a file cannot be read, the receipt
- * is not one of cuttle learn, or the file is no bias. LEDGER: the receipt does not agree with
- * itself, or is another file's. NOMEM. */
+ * bias_close in any case; both paths must outlive *bias. USAGE: the receipt is NULL, as
+ * common_receipt_beside has it for standard input. INPUT: a file cannot be read, the receipt is not
+ * one of cuttle learn, or the file is no bias. LEDGER: the receipt does not agree with itself, or
+ * is another file's. NOMEM. */
 enum cuttle_status bias_open(struct bias *bias, const char *path, const char *receipt,
                              struct cuttle_error *error);
 /* INPUT: it was learnt with another model than the one of this hash and width. Anybody may have

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MOST_WIDTH = 1 << 20 }; /* numbers: a wider model would not fit the memory that learns */
+
 enum cuttle_status learn_settle(struct learn_receipt *receipt, struct cuttle_error *error) {
 	return cuttle_queries_cost(&receipt->asked, 1, receipt->delta, &receipt->rho,
 	                           &receipt->epsilon, error);
@@ -160,7 +162,8 @@ static const char *check_learnt_charge(const struct learn_receipt *receipt) {
 
 static const char *check_learnt(const struct attested *attested, void *at) {
 	struct learn_receipt *receipt = at;
-	if (!receipt->from_public && learn_settle(receipt, NULL))
+	if (receipt->records > CUTTLE_LEARN_RECORDS || receipt->width > MOST_WIDTH ||
+	    (!receipt->from_public && learn_settle(receipt, NULL)))
 		return "its parameters are out of range";
 	evidence_find_wording(&LEARN_KIND, attested, receipt);
 	return check_learnt_charge(receipt);

@@ -238,6 +238,14 @@ refused 2 "${refs[@]}" --bias u.bias -o x.jsonl
 says err 'give both the same --unit-key$'
 refused 2 "${refs[@]}" --unit-key who --one-per-unit --bias notes.bias -o x.jsonl
 
+# Standard input has no receipt beside it, and the bias's own receipt stays.
+refused 2 generate -B 0 --bias - -N 5 -o x.jsonl
+refused 2 score -i recs.jsonl --bias -
+refused 2 receipt verify f.receipt.json --bias -
+refused 2 "${free[@]}" -o x.jsonl --receipt notes.bias.receipt.json --overwrite
+says err 'would overwrite notes\.bias\.receipt\.json, which --bias reads'
+refused 2 expand -i g4.jsonl -o x.jsonl -N 4 --bias notes.bias --own-receipt notes.bias.receipt.json --overwrite
+
 # ---- a bias that was changed, or of another model ------------------------------------------------
 cp notes.bias edited.bias
 cp notes.bias.receipt.json edited.bias.receipt.json
