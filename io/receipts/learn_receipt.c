@@ -77,16 +77,21 @@ static bool take_noise(struct attested *attested, void *at) {
 	       attest_number(root, "variance_num", &receipt->asked.num) && receipt->asked.num;
 }
 
-static json_t *make_owner(const void *at) {
-	const char *key = ((const struct learn_receipt *)at)->unit_key;
+json_t *learn_owner(const char *key) {
 	return key ? json_pack("s+", "everybody with one value of ", key)
 	           : json_string("one record of the input");
 }
 
+json_t *learn_null(const char *key) {
+	return json_string(key ? "all records of one unit become null" : "one record becomes null");
+}
+
+static json_t *make_owner(const void *at) {
+	return learn_owner(((const struct learn_receipt *)at)->unit_key);
+}
+
 static json_t *make_null(const void *at) {
-	return json_string(((const struct learn_receipt *)at)->unit_key
-	                       ? "all records of one unit become null"
-	                       : "one record becomes null");
+	return learn_null(((const struct learn_receipt *)at)->unit_key);
 }
 
 /* By what the ledger counts: rho, epsilon and delta, or Renyi losses at an order. */

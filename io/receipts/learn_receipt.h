@@ -45,6 +45,10 @@ enum cuttle_status learn_settle(struct learn_receipt *receipt, struct cuttle_err
 enum { LEARN_SENTENCE = 1024 + RECEIPT_SENTENCE / 2 };
 /* The guarantee in plain words. */
 void learn_sentence(const struct learn_receipt *receipt, char sentence[LEARN_SENTENCE]);
+/* Whom it protects, and from what: the members "unit" and "adjacency" of its receipt and of those
+ * of texts made of it alone. key: NULL = lines. NULL: out of memory. */
+json_t *learn_owner(const char *key);
+json_t *learn_null(const char *key);
 /* SHA-256 of all that is chosen: never of the input's content or its number of records. seed is
  * that of --insecure-seed, UINT64_MAX = none. False: out of memory. */
 bool learn_fingerprint(const struct learn_receipt *receipt, const char *input,

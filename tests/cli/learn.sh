@@ -171,6 +171,7 @@ exits 0 receipt verify f.receipt.json
 says out '^not checked: bias, .* dataset, .* unit_key,'
 # A receipt that agrees with itself, and not with that of the bias.
 key='s/"unit_key": null/"unit_key": "who"/; s/any one record,/all records of any one value of who,/'
+key+='; s/"unit": "[^"]*/"unit": "everybody with one value of who/; s/"adjacency": "[^"]*/"adjacency": "all records of one unit become null/'
 key+='; s/per record, where one record becomes/per value, where all its records become/'
 for edit in "$key" 's/"dataset": "d"/"dataset": "e"/' "s/\"model_sha256\": \"[^\"]*/\"model_sha256\": \"$(printf %064d 0)/"; do
 	sed "$edit" f.receipt.json >edited.json
