@@ -51,6 +51,24 @@ void warnings_bias(FILE *file, const struct setup *setup, const char *template) 
 		fprintf(file, "Note: " BIAS_OTHER_PROMPT ".\n");
 }
 
+void warnings_learn(FILE *file, const struct learn_receipt *receipt) {
+	const double epsilon = jsonout_round_up(receipt->epsilon, 1e2),
+	             most = 0.1 / (double)receipt->records;
+	if (receipt->from_public || !receipt->private_output) return;
+	if (receipt->epsilon > RECEIPT_WEAK)
+		fprintf(file,
+		        "Warning: epsilon %.10g is hardly a promise. The bias may change the odds "
+		        "of a statement about a record by a factor of e^%.10g. Give a smaller -e; "
+		        "more records make up for it.\n",
+		        epsilon, epsilon);
+	if (receipt->records && receipt->delta > most * (1 + 1e-9))
+		fprintf(
+		    file,
+		    "Warning: delta %.3g is above 1 / (10 records) = %.3g. So large a delta "
+		    "would allow publishing a record now and then: give --delta %.0e or less.\n",
+		    receipt->delta, most, pow(10, floor(log10(most))));
+}
+
 static void warn_epsilon(FILE *file, const struct cuttle_guarantee *guarantee) {
 	const double epsilon = jsonout_round_up(receipt_epsilon(guarantee), 1e2);
 	if (!(receipt_epsilon(guarantee) > RECEIPT_WEAK)) return;

@@ -50,6 +50,13 @@ exits 0 "${small[@]}" -e 1 --dry-run
 says out '^records       60$'
 says out '^worth         about [0-9]* %'
 
+exits 0 "${small[@]}" -e 10.5 --dry-run
+says err '^Warning: epsilon 10\.[0-9]* is hardly a promise\.'
+exits 0 "${small[@]}" -e 1 --delta 0.002 --dry-run
+says err '^Warning: delta 0\.002 is above 1 / \(10 records\) = 0\.00167\..* --delta 1e-03 or less\.$'
+exits 0 "${small[@]}" -e 1 --delta 0.0016 --dry-run
+[ ! -s err ] || fail "a warning without reason: $(cat err)"
+
 # ---- a bias, its charge and its receipt ----------------------------------------------------------
 run=("${small[@]}" -o notes.bias -e 1 --ledger l.db --dataset d --kind note)
 exits 0 "${run[@]}"
@@ -188,7 +195,7 @@ refused 7 receipt verify f.receipt.json --bias p.bias
 refused 7 receipt verify notes.bias.receipt.json --bias notes.bias
 exits 0 "${free[@]}" --dry-run
 says out '^bias          notes.bias, [0-9]* % of it more than noise$'
-for wrong in "-i recs.jsonl" "-e 1" "--ledger l.db --dataset d" "--insecure-seed 1" "--shots 2" "--lots on" \
+for wrong in "-i recs.jsonl" "-e 1" "--ledger l.db --dataset d" "--charge rho" "--insecure-seed 1" "--shots 2" "--lots on" \
 	"--token-bank" "--drop unlikely --public-examples recs.jsonl" "--method pmixed" "--rounds 2" "--json --dry-run"; do
 	# shellcheck disable=SC2086 # each is some options
 	refused 2 "${free[@]}" -o x.jsonl $wrong
