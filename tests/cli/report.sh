@@ -53,6 +53,7 @@ for bias in notes open; do
 	exits 0 generate -i refs.jsonl --bias $bias.bias -e 2 -B 2 -N 2 -n 4 -o both-$bias.jsonl -q --lots off
 	exits 0 expand -i run.jsonl --bias $bias.bias -N 2 -o more-$bias.jsonl -q
 done
+exits 0 expand -i both-notes.jsonl -N 2 -o more-both.jsonl -q
 head_of() {
 	exits 0 report $1.receipt.json --format html
 	exits 0 report $1.receipt.json --format md
@@ -68,6 +69,7 @@ free-open|epsilon none
 both-open|epsilon [12][.0-9]*, delta 1e-06
 both-notes|epsilon [12][.0-9]*, epsilon of it and its bias 2\.[1-9][0-9]*, delta 2e-06
 more-notes|epsilon (4|3\.99[0-9]*), delta 2e-06
+more-both|epsilon 2\.[1-9][0-9]*, delta 2e-06
 more-open|epsilon (3|2\.99[0-9]*), delta 1e-06
 END
 head_of free-notes >/dev/null

@@ -290,13 +290,18 @@ static size_t find_audited(const struct report *report, const struct report_audi
 static void add_bias_promise(struct report_receipt *receipt) {
 	const struct verification *v = &receipt->v;
 	const struct receipt_bias *bias = v->bias;
+	struct receipt_joint joint;
 	const bool learnt = v->evidence.kind == &LEARN_KIND,
 	           alone = v->evidence.kind == &SAMPLE_KIND;
 	if (learnt && ((const struct learn_receipt *)v->receipt)->from_public)
 		receipt->epsilon = INFINITY;
+	if (v->evidence.kind == &EXPAND_KIND && expand_parent_joint(v->receipt, &joint)) {
+		receipt->epsilon = joint.epsilon;
+		receipt->delta = joint.delta;
+	}
 	if (!bias || (bias->from_public && !alone)) return;
 	if (v->evidence.kind == &GENERATE_KIND) {
-		const struct receipt_joint joint = bias_joint_promise(v->receipt);
+		joint = bias_joint_promise(v->receipt);
 		receipt->epsilon_all = joint.epsilon;
 		receipt->delta = joint.delta;
 		return;
