@@ -565,7 +565,9 @@ static void on_sample_begin(void *user, bool complete) {
 	watch_sentence(&values->request.common, values->quiet, receipt->private_output, sentence);
 	if (watch_complete(values->request.common.output, values->quiet, complete)) return;
 	if (!values->quiet) fprintf(stderr, "The seed is %" PRIu64 "\n", receipt->seed);
-	if (!values->quiet) warnings_bias(stderr, &run->sample->setup);
+	if (!values->quiet)
+		warnings_bias(stderr, &run->sample->setup,
+		              cuttle_plan_template(run->sample->setup.plan, 0));
 	if (!values->quiet) warnings_model(stderr, &receipt->model);
 	watch_begin(&run->watch, values->quiet, values->progress, receipt->texts, NULL);
 }

@@ -153,6 +153,7 @@ static void on_learn_begin(void *user, bool complete) {
 	if (!values->quiet && receipt->private_output && !receipt->from_public)
 		watch_ledger(request, "records");
 	if (watch_complete(request->output, values->quiet, complete)) return;
+	if (!values->quiet) warnings_learn(stderr, receipt);
 	if (!values->quiet) warnings_model(stderr, &receipt->model);
 	watch_begin(&run->watch, values->quiet, values->progress, receipt->texts + receipt->records,
 	            NULL);
@@ -201,6 +202,7 @@ static enum cuttle_status preview_learn(const struct learn_values *values, struc
 		       100 * learn_expected_share(receipt));
 	learn_sentence(receipt, sentence);
 	printf("command       %s\n\n%s\n", learn->fingerprint, sentence);
+	if (!values->quiet) warnings_learn(stderr, receipt);
 	return CUTTLE_OK;
 }
 

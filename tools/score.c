@@ -70,6 +70,7 @@ struct score_state {
 	double *logprobs;
 	size_t context; /* a text is cut to so many tokens */
 	size_t cut;     /* texts that were longer */
+	bool noted;     /* whether another prompt was told of */
 	size_t texts;   /* with a token that is scored */
 	size_t tokens;  /* scored so far */
 	// Over the texts so far, each with t tokens that are scored, s their sum of ln P.
@@ -117,13 +118,10 @@ static enum cuttle_status score_text(struct score_state *scoring, const char *te
 	                    scoring->error);
 }
 
-/* Says once when a bias was learnt behind another prompt. Of an own prompt nobody knows: its hash
- * has the private one in it, too. */
+/* Says once when a bias was learnt behind another prompt. */
 static void note_prompt(struct score_state *scoring, const char *prompt) {
-	struct setup *setup = &scoring->setup;
-	if (setup->prompt_public || *setup->receipt.template_sha256) return;
-	hash_of(prompt, strlen(prompt), setup->receipt.template_sha256);
-	warnings_bias(stderr, setup);
+	if (!scoring->noted) warnings_bias(stderr, &scoring->setup, prompt);
+	scoring->noted = true;
 }
 
 static enum cuttle_status score_behind_prompt(struct score_state *scoring, const char *text,

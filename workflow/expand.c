@@ -42,7 +42,7 @@ enum cuttle_status expand_check(const struct expand_request *request, struct cut
 }
 
 enum cuttle_status expand_paths(const struct expand_request *request, struct cuttle_error *error) {
-	char *own, *parent = NULL;
+	char *own, *parent = NULL, *learnt = NULL;
 	if (!strcmp(request->common.input, "-"))
 		return io_fail(
 		    error, CUTTLE_USAGE,
@@ -52,13 +52,14 @@ enum cuttle_status expand_paths(const struct expand_request *request, struct cut
 	if (!status)
 		status =
 		    common_receipt_beside(request->common.input, request->parent, &parent, error);
+	if (!status) status = common_receipt_beside(request->bias, NULL, &learnt, error);
 	const char *const dropped = filters_drop_any(&request->filters) ? OUTPUT_DROPPED : NULL;
 	const struct path_use uses[] = {
 	    PATH_ALONE("-m", request->common.model, PATH_MODEL),
 	    PATH_ALONE("-i", request->common.input, PATH_FILE),
 	    PATH_ALONE("--receipt", request->parent ? request->parent : parent, PATH_FILE),
 	    PATH_ALONE("--prompt-public", request->prompt_public, PATH_STREAM),
-	    PATH_ALONE("--bias", request->bias, PATH_FILE),
+	    {"--bias", request->bias, PATH_FILE, learnt, {NULL}},
 	    PATH_ALONE("--sign", request->common.sign, PATH_FILE),
 	    {"-o", request->common.output, PATH_OUTPUT, own, {".journal", ".journal.key", dropped}},
 	    PATH_ALONE("--own-receipt", request->common.receipt, PATH_RECORD),
@@ -69,6 +70,7 @@ enum cuttle_status expand_paths(const struct expand_request *request, struct cut
 	if (!status) status = records_check_name(&texts, error);
 	free(own);
 	free(parent);
+	free(learnt);
 	return status;
 }
 
@@ -257,7 +259,7 @@ static enum cuttle_status make_scale(struct expand *expand, struct cuttle_error 
 	struct likelihood *likelihood = &expand->likelihood;
 	const struct kept *kept = &expand->kept;
 	enum cuttle_status status =
-	    likelihood_begin(likelihood, expand->model, &expand->words, error);
+	    likelihood_begin(likelihood, expand->model, &expand->words, expand->bias.vector, error);
 	size_t scored = 0;
 	for (size_t i = 0; i < kept->count && scored < SCORED_PARENTS && !status; i++) {
 		if (!expand->examples[i]) continue;

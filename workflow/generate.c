@@ -167,7 +167,8 @@ static enum cuttle_status open_likelihood(struct generate_state *state,
 	                                             .per_text = setup->examples_per_text,
 	                                             .headings = headings,
 	                                             .heading_count = setup->categories.count};
-	return likelihood_open(&state->likelihood, setup->model, &params, &examples, error);
+	return likelihood_open(&state->likelihood, setup->model, &params, setup->bias.vector,
+	                       &examples, error);
 }
 
 /* New lots are drawn before the records are read. A run that is continued takes its own from beside

@@ -129,7 +129,7 @@ static enum cuttle_status set_learn_receipt(const struct learn_request *request,
 	receipt->unit_key = common->unit_key;
 	receipt->dataset = common->dataset;
 	memcpy(receipt->model_sha256, learn->setup.receipt.model_sha256, HASH_TEXT);
-	memcpy(receipt->template_sha256, learn->setup.receipt.template_sha256, HASH_TEXT);
+	bias_prompt(cuttle_plan_template(learn->setup.plan, 0), receipt->template_sha256);
 	if (!learn_fingerprint(receipt, common->input ? common->input : "", request->text_field,
 	                       plan->insecure ? plan->insecure_seed : UINT64_MAX,
 	                       learn->fingerprint))

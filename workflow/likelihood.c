@@ -25,11 +25,13 @@ static enum cuttle_status weigh_drawn_text(void *user, const char *text, size_t 
 }
 
 enum cuttle_status likelihood_begin(struct likelihood *likelihood, struct cuttle_model *model,
-                                    const struct cuttle_plan_params *params,
+                                    const struct cuttle_plan_params *params, const double *bias,
                                     struct cuttle_error *error) {
 	*likelihood = (struct likelihood){.params = *params};
 	likelihood->scale = (struct filter_scale){weigh_drawn_text, likelihood, INFINITY};
-	return cuttle_scorer_make(model, params->context, &likelihood->scorer, error);
+	const enum cuttle_status status =
+	    cuttle_scorer_make(model, params->context, &likelihood->scorer, error);
+	return status ? status : cuttle_scorer_bias(likelihood->scorer, bias, error);
 }
 
 enum cuttle_status likelihood_lower(struct likelihood *likelihood,
@@ -72,7 +74,7 @@ static enum cuttle_status score_example(struct likelihood *of,
 }
 
 enum cuttle_status likelihood_open(struct likelihood *likelihood, struct cuttle_model *model,
-                                   const struct cuttle_plan_params *params,
+                                   const struct cuttle_plan_params *params, const double *bias,
                                    const struct likelihood_examples *examples,
                                    struct cuttle_error *error) {
 	const size_t count = examples->count;
@@ -88,7 +90,7 @@ enum cuttle_status likelihood_open(struct likelihood *likelihood, struct cuttle_
 	for (size_t i = 0; i < count && !status; i++)
 		lists.groups[i] = examples_group(examples->all[i], examples->headings,
 		                                 examples->heading_count, &text);
-	if (!status) status = likelihood_begin(likelihood, model, params, error);
+	if (!status) status = likelihood_begin(likelihood, model, params, bias, error);
 	for (size_t i = 0; i < count && !status; i++)
 		status = score_example(likelihood, examples, &lists, i, error);
 	free(lists.groups);

@@ -6,7 +6,7 @@
 // records there are. An example is scored behind the prompt that shows the others, as a new text
 // would stand behind them. For example, of 5 examples:
 //
-//     status = likelihood_open(&likelihood, model, &params, &examples, &error);
+//     status = likelihood_open(&likelihood, model, &params, NULL, &examples, &error);
 //     likelihood.heading = "genre: sea";      that of the texts that come now; NULL = none
 //     output.scale = &likelihood.scale;       before output_open
 //     likelihood_close(&likelihood);          after output_close
@@ -43,18 +43,19 @@ struct likelihood_examples {
 /* Scores all examples, each behind a prompt with the others that a text of its category would have
  * (workflow/examples.h). An example that begins with a heading and a line end stands under it, and
  * the rest of it is scored. Texts are judged behind params->examples: set params.examples and
- * heading for each category. params is copied; what it points to must outlive *likelihood. Call
- * likelihood_close in any case. USAGE: as likelihood_enough, where an example without a token does
- * not count; else as cuttle_scorer_make and cuttle_scorer_mean. NOMEM. */
+ * heading for each category. params is copied; what it points to must outlive *likelihood. bias:
+ * the vector that the texts are drawn with, or NULL; examples and texts are scored with it, too.
+ * Call likelihood_close in any case. USAGE: as likelihood_enough, where an example without a token
+ * does not count; else as cuttle_scorer_make, cuttle_scorer_bias and cuttle_scorer_mean. NOMEM. */
 enum cuttle_status likelihood_open(struct likelihood *likelihood, struct cuttle_model *model,
-                                   const struct cuttle_plan_params *params,
+                                   const struct cuttle_plan_params *params, const double *bias,
                                    const struct likelihood_examples *examples,
                                    struct cuttle_error *error);
 /* The two steps of likelihood_open, for examples that have prompts of their own. The first has no
  * least yet. Each of the second lowers it, unless the example has no token. Both as
  * likelihood_open. */
 enum cuttle_status likelihood_begin(struct likelihood *likelihood, struct cuttle_model *model,
-                                    const struct cuttle_plan_params *params,
+                                    const struct cuttle_plan_params *params, const double *bias,
                                     struct cuttle_error *error);
 enum cuttle_status likelihood_lower(struct likelihood *likelihood,
                                     const struct cuttle_plan_params *params, const char *heading,

@@ -144,10 +144,10 @@ enum cuttle_status generate_paths(const struct generate_request *request,
 	const char *categories = request->categories && categories_in_file(request->categories)
 	                             ? request->categories
 	                             : NULL;
-	char *receipt;
+	char *receipt, *learnt = NULL;
 	enum cuttle_status status =
 	    common_receipt_beside(request->common.output, request->common.receipt, &receipt, error);
-	if (status) return status;
+	if (!status) status = common_receipt_beside(request->bias, NULL, &learnt, error);
 	const char *const dropped = filters_drop_any(&request->filters) ? OUTPUT_DROPPED : NULL;
 	const struct path_use uses[] = {
 	    PATH_ALONE("-m", request->common.model, PATH_MODEL),
@@ -157,7 +157,7 @@ enum cuttle_status generate_paths(const struct generate_request *request,
 	    PATH_ALONE("--public-examples", request->public_examples, PATH_STREAM),
 	    PATH_ALONE("--categories", categories, PATH_STREAM),
 	    PATH_ALONE("--clusters", request->clusters, PATH_STREAM),
-	    PATH_ALONE("--bias", request->bias, PATH_FILE),
+	    {"--bias", request->bias, PATH_FILE, learnt, {NULL}},
 	    PATH_ALONE("--sign", request->common.sign, PATH_FILE),
 	    {"--ledger", request->common.ledger, PATH_LEDGER, NULL, {LEDGER_BESIDE}},
 	    {"-o",
@@ -172,8 +172,9 @@ enum cuttle_status generate_paths(const struct generate_request *request,
 	                                           .format = request->input_format,
 	                                           .delimiter = request->delimiter},
 	                                          {.path = request->public_examples}};
-	status = paths_check(uses, sizeof uses / sizeof *uses, error);
+	if (!status) status = paths_check(uses, sizeof uses / sizeof *uses, error);
 	free(receipt);
+	free(learnt);
 	for (size_t i = 0; !status && i < sizeof records / sizeof *records; i++)
 		if (records[i].path) status = records_check_name(&records[i], error);
 	return status;

@@ -18,12 +18,12 @@ static const char *name_sample_fault(const struct generate_request *request) {
 		return "-B 0 reads no record: give --bias FILE, which cuttle learn makes of all "
 		       "records";
 	if (common->input || common->unit_key || request->records_per_unit)
-		return "-B 0 reads no record: leave out -i, or give -B 1 or more";
+		return "-B 0 reads no record: leave out -i and --unit-key, or give -B 1 or more";
 	if (!isnan(plan->epsilon) || !isnan(plan->clip))
 		return "-B 0 costs nothing: leave out -e and --clip, or give -B 1 or more";
-	if (common->ledger || common->dataset)
-		return "-B 0 costs nothing: leave out --ledger and --dataset; the bias has been "
-		       "charged";
+	if (common->ledger || common->dataset || request->charge != RUN_CHARGE_AUTO)
+		return "-B 0 costs nothing: leave out --ledger, --dataset and --charge; the bias "
+		       "has been charged";
 	if (plan->insecure)
 		return "-B 0 draws nothing private: leave out --insecure-seed; the receipt tells "
 		       "the seed";

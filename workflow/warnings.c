@@ -45,12 +45,28 @@ void warnings_model(FILE *file, const struct cuttle_model_info *model) {
 	    (double)model->parameters / 1e6);
 }
 
-void warnings_bias(FILE *file, const struct setup *setup) {
+void warnings_bias(FILE *file, const struct setup *setup, const char *template) {
 	// Each category has a prompt of its own.
-	if (!setup->bias.vector || setup->categories.count ||
-	    bias_behind(&setup->bias, setup->receipt.template_sha256))
-		return;
-	fprintf(file, "Note: " BIAS_OTHER_PROMPT ".\n");
+	if (setup->bias.vector && !setup->categories.count && !bias_behind(&setup->bias, template))
+		fprintf(file, "Note: " BIAS_OTHER_PROMPT ".\n");
+}
+
+void warnings_learn(FILE *file, const struct learn_receipt *receipt) {
+	const double epsilon = jsonout_round_up(receipt->epsilon, 1e2),
+	             most = 0.1 / (double)receipt->records;
+	if (receipt->from_public || !receipt->private_output) return;
+	if (receipt->epsilon > RECEIPT_WEAK)
+		fprintf(file,
+		        "Warning: epsilon %.10g is hardly a promise. The bias may change the odds "
+		        "of a statement about a record by a factor of e^%.10g. Give a smaller -e; "
+		        "more records make up for it.\n",
+		        epsilon, epsilon);
+	if (receipt->records && receipt->delta > most * (1 + 1e-9))
+		fprintf(
+		    file,
+		    "Warning: delta %.3g is above 1 / (10 records) = %.3g. So large a delta "
+		    "would allow publishing a record now and then: give --delta %.0e or less.\n",
+		    receipt->delta, most, pow(10, floor(log10(most))));
 }
 
 static void warn_epsilon(FILE *file, const struct cuttle_guarantee *guarantee) {
@@ -174,7 +190,7 @@ static void warn_seats(FILE *file, const struct setup *setup) {
 void warnings_print(FILE *file, const struct generate_request *request, const struct setup *setup) {
 	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
 	warnings_model(file, &setup->receipt.model);
-	warnings_bias(file, setup);
+	warnings_bias(file, setup, cuttle_plan_template(setup->plan, 0));
 	warn_examples(file, request, setup);
 	warn_epsilon(file, guarantee);
 	warn_delta(file, setup);

@@ -15,8 +15,12 @@
 /* Says of a model below a billion parameters what it is for, and what larger ones take. */
 void warnings_model(FILE *file, const struct cuttle_model_info *model);
 
-/* Says where a bias was learnt behind another public prompt than that of the texts. */
-void warnings_bias(FILE *file, const struct setup *setup);
+/* Says where a bias was learnt behind another public prompt than that of the texts, whose template
+ * this is (cuttle_plan_template). */
+void warnings_bias(FILE *file, const struct setup *setup, const char *template);
+
+/* Says of a bias that its epsilon or its delta protects little. The number of records is public. */
+void warnings_learn(FILE *file, const struct learn_receipt *receipt);
 
 /* Prints a line for each warning to the file, and in every run one line about cuttle inspect. */
 void warnings_print(FILE *file, const struct generate_request *request, const struct setup *setup);

@@ -61,6 +61,7 @@ static bool take_bias(struct bias *bias, const json_t *root) {
 	    !json_is_real(share) || json_array_size(vector) != width)
 		return false;
 	bias->share = json_real_value(share);
+	if (!(bias->share >= 0 && bias->share <= 1)) return false;
 	for (size_t i = 0; i < width; i++) {
 		const json_t *number = json_array_get(vector, i);
 		bias->vector[i] = json_real_value(number);
@@ -88,7 +89,7 @@ static enum cuttle_status read_bias_line(struct bias *bias, const char *path,
 	if (!status && !(bias->vector = calloc(width, sizeof *bias->vector)))
 		status = io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (!status) {
-		root = json_loadb(bytes, size, 0, NULL);
+		root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL);
 		if (!take_bias(bias, root))
 			status =
 			    io_fail(error, CUTTLE_INPUT, "%s: it is no bias of cuttle learn", path);
@@ -101,6 +102,9 @@ static enum cuttle_status read_bias_line(struct bias *bias, const char *path,
 enum cuttle_status bias_open(struct bias *bias, const char *path, const char *receipt,
                              struct cuttle_error *error) {
 	*bias = (struct bias){0};
+	if (!receipt)
+		return io_fail(error, CUTTLE_USAGE,
+		               "--bias %s: name a file that has its receipt beside it", path);
 	const enum cuttle_status status = read_bias_receipt(bias, receipt, error);
 	return status ? status : read_bias_line(bias, path, error);
 }
@@ -115,8 +119,15 @@ enum cuttle_status bias_fits(const struct bias *bias, const char *model_sha256, 
 	                     bias->receipt->model_sha256);
 }
 
-bool bias_behind(const struct bias *bias, const char *template_sha256) {
-	return !strcmp(bias->receipt->template_sha256, template_sha256);
+void bias_prompt(const char *template, char sha256[HASH_TEXT]) {
+	const char *private = strstr(template, "\nprivate:\n");
+	hash_of(template, private ? (size_t)(private - template) : strlen(template), sha256);
+}
+
+bool bias_behind(const struct bias *bias, const char *template) {
+	char sha256[HASH_TEXT];
+	bias_prompt(template, sha256);
+	return !strcmp(bias->receipt->template_sha256, sha256);
 }
 
 struct receipt_bias bias_told(const struct bias *bias) {

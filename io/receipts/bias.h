@@ -41,18 +41,22 @@ struct bias {
 };
 
 /* Reads the receipt and checks it, compares the file with its hash, then reads the file. Call
- * bias_close in any case; both paths must outlive *bias. INPUT: a file cannot be read, the receipt
- * is not one of cuttle learn, or the file is no bias. LEDGER: the receipt does not agree with
- * itself, or is another file's. NOMEM. */
+ * bias_close in any case; both paths must outlive *bias. USAGE: the receipt is NULL, as
+ * common_receipt_beside has it for standard input. INPUT: a file cannot be read, the receipt is not
+ * one of cuttle learn, or the file is no bias. LEDGER: the receipt does not agree with itself, or
+ * is another file's. NOMEM. */
 enum cuttle_status bias_open(struct bias *bias, const char *path, const char *receipt,
                              struct cuttle_error *error);
 /* INPUT: it was learnt with another model than the one of this hash and width. Anybody may have
  * written the receipt, so its width is asked, too. */
 enum cuttle_status bias_fits(const struct bias *bias, const char *model_sha256, size_t width,
                              struct cuttle_error *error);
-/* Whether it was learnt behind this public prompt, as receipts name it (template_sha256). Behind
- * another one it works less well: a user is told. */
-bool bias_behind(const struct bias *bias, const char *template_sha256);
+/* How receipts of cuttle learn name the public prompt of a template (cuttle_plan_template). What a
+ * run shows its references behind has no say in a bias. */
+void bias_prompt(const char *template, char sha256[HASH_TEXT]);
+/* Whether it was learnt behind the public prompt of this template. Behind another one it works less
+ * well: a user is told. */
+bool bias_behind(const struct bias *bias, const char *template);
 #define BIAS_OTHER_PROMPT                                                                          \
 	"the bias was learnt behind another public prompt. It works best with the --kind, "        \
 	"--public-examples and --template that cuttle learn had"

@@ -211,19 +211,31 @@ static bool tells_lots(const char *claimed, const struct receipt *parent, const 
 	       lots.delta >= told_delta(parent->guarantee.delta);
 }
 
+/* What the sentence of a bias says of both together; 0 and 0: it costs nothing. */
+static struct receipt_joint read_joint(const char *claimed) {
+	static const char epsilon_is[] = "epsilon is ", at_delta[] = " at delta ";
+	const char *epsilon = strstr(claimed, epsilon_is), *delta = strstr(claimed, at_delta);
+	return (struct receipt_joint){.epsilon =
+	                                  epsilon ? strtod(epsilon + strlen(epsilon_is), NULL) : 0,
+	                              .delta = delta ? strtod(delta + strlen(at_delta), NULL) : 0};
+}
+
+bool expand_parent_joint(const struct expand_receipt *receipt, struct receipt_joint *joint) {
+	const char *bias = strstr(receipt->parent_sentence, RECEIPT_BIAS);
+	*joint = bias ? read_joint(bias) : (struct receipt_joint){.epsilon = 0};
+	return joint->epsilon > 0;
+}
+
 /* Whether `claimed` is the sentence of a bias and nothing else. An expansion has no members of it,
  * either: the same holds as of lots. */
 static bool tells_bias(const char *claimed, const struct receipt *parent) {
-	static const char epsilon_is[] = "epsilon is ", at_delta[] = " at delta ";
-	const char *epsilon = strstr(claimed, epsilon_is), *delta = strstr(claimed, at_delta);
+	const struct receipt_joint joint = read_joint(claimed);
+	const bool costs = joint.epsilon > 0;
 	char sentence[RECEIPT_SENTENCE];
-	const struct receipt_joint joint = {
-	    .epsilon = epsilon ? strtod(epsilon + strlen(epsilon_is), NULL) : 0,
-	    .delta = delta ? strtod(delta + strlen(at_delta), NULL) : 0};
-	receipt_tell_bias(!epsilon, &joint, sentence, sizeof sentence);
+	receipt_tell_bias(!costs, &joint, sentence, sizeof sentence);
 	return !strcmp(sentence, claimed) &&
-	       (!epsilon || (joint.epsilon >= told_epsilon(parent->guarantee.epsilon) &&
-	                     joint.delta >= told_delta(parent->guarantee.delta)));
+	       (!costs || (joint.epsilon >= told_epsilon(parent->guarantee.epsilon) &&
+	                   joint.delta >= told_delta(parent->guarantee.delta)));
 }
 
 /* Whether the parent's sentence is `sentence`, or it and the one of lots. */

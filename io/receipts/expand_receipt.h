@@ -56,6 +56,10 @@ bool expand_fingerprint(const struct expand_receipt *receipt, const char *input,
 /* Its members, and how it is written and read back (io/receipts/evidence.h). */
 extern const struct receipt_kind EXPAND_KIND;
 
+/* Sets what the parent and its own bias promise together, as its sentence says. False: it had none,
+ * or one that costs nothing. */
+bool expand_parent_joint(const struct expand_receipt *receipt, struct receipt_joint *joint);
+
 /* Checks the parent's receipt, at path, as evidence_check, and that it is this expansion's and
  * promised what is repeated. INPUT: it cannot be read. LEDGER: it does not hold, or is another one.
  */

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MOST_WIDTH = 1 << 20 }; /* numbers: a wider model would not fit the memory that learns */
+
 enum cuttle_status learn_settle(struct learn_receipt *receipt, struct cuttle_error *error) {
 	return cuttle_queries_cost(&receipt->asked, 1, receipt->delta, &receipt->rho,
 	                           &receipt->epsilon, error);
@@ -75,16 +77,21 @@ static bool take_noise(struct attested *attested, void *at) {
 	       attest_number(root, "variance_num", &receipt->asked.num) && receipt->asked.num;
 }
 
-static json_t *make_owner(const void *at) {
-	const char *key = ((const struct learn_receipt *)at)->unit_key;
+json_t *learn_owner(const char *key) {
 	return key ? json_pack("s+", "everybody with one value of ", key)
 	           : json_string("one record of the input");
 }
 
+json_t *learn_null(const char *key) {
+	return json_string(key ? "all records of one unit become null" : "one record becomes null");
+}
+
+static json_t *make_owner(const void *at) {
+	return learn_owner(((const struct learn_receipt *)at)->unit_key);
+}
+
 static json_t *make_null(const void *at) {
-	return json_string(((const struct learn_receipt *)at)->unit_key
-	                       ? "all records of one unit become null"
-	                       : "one record becomes null");
+	return learn_null(((const struct learn_receipt *)at)->unit_key);
 }
 
 /* By what the ledger counts: rho, epsilon and delta, or Renyi losses at an order. */
@@ -160,7 +167,8 @@ static const char *check_learnt_charge(const struct learn_receipt *receipt) {
 
 static const char *check_learnt(const struct attested *attested, void *at) {
 	struct learn_receipt *receipt = at;
-	if (!receipt->from_public && learn_settle(receipt, NULL))
+	if (receipt->records > CUTTLE_LEARN_RECORDS || receipt->width > MOST_WIDTH ||
+	    (!receipt->from_public && learn_settle(receipt, NULL)))
 		return "its parameters are out of range";
 	evidence_find_wording(&LEARN_KIND, attested, receipt);
 	return check_learnt_charge(receipt);

@@ -28,7 +28,7 @@ struct learn_receipt {
 	const char *isa;
 	struct cuttle_model_info model;
 	char model_sha256[HASH_TEXT];
-	char template_sha256[HASH_TEXT]; /* of the public prompt, as generate has it */
+	char template_sha256[HASH_TEXT]; /* of the public prompt: bias_prompt */
 	const char *unit_key;            /* field that says whose a record is; NULL = lines */
 	/* No field from here on is in the fingerprint. */
 	char date[RECEIPT_DATE];
@@ -45,6 +45,10 @@ enum cuttle_status learn_settle(struct learn_receipt *receipt, struct cuttle_err
 enum { LEARN_SENTENCE = 1024 + RECEIPT_SENTENCE / 2 };
 /* The guarantee in plain words. */
 void learn_sentence(const struct learn_receipt *receipt, char sentence[LEARN_SENTENCE]);
+/* Whom it protects, and from what: the members "unit" and "adjacency" of its receipt and of those
+ * of texts made of it alone. key: NULL = lines. NULL: out of memory. */
+json_t *learn_owner(const char *key);
+json_t *learn_null(const char *key);
 /* SHA-256 of all that is chosen: never of the input's content or its number of records. seed is
  * that of --insecure-seed, UINT64_MAX = none. False: out of memory. */
 bool learn_fingerprint(const struct learn_receipt *receipt, const char *input,

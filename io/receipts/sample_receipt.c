@@ -46,8 +46,18 @@ static bool take_sampled(struct attested *attested, void *at) {
 	return attest_filters(attested->root, &receipt->filters, &receipt->counts);
 }
 
+static json_t *make_sample_owner(const void *at) {
+	return learn_owner(((const struct sample_receipt *)at)->unit_key);
+}
+
+static json_t *make_sample_null(const void *at) {
+	return learn_null(((const struct sample_receipt *)at)->unit_key);
+}
+
 #define FIELD(field) MEMBER_AT(struct sample_receipt, field)
 static const struct member MEMBERS[] = {
+    {"unit", MEMBER_MADE, .follows = " unit ", .make = make_sample_owner},
+    {"adjacency", MEMBER_MADE, .follows = " adjacency ", .make = make_sample_null},
     {"bias", MEMBER_PART, .add = add_sample_bias, .take = take_sample_bias},
     {"context", MEMBER_NUMBER, FIELD(context)},
     {"dataset", MEMBER_LABEL, FIELD(dataset)},

@@ -50,6 +50,13 @@ exits 0 "${small[@]}" -e 1 --dry-run
 says out '^records       60$'
 says out '^worth         about [0-9]* %'
 
+exits 0 "${small[@]}" -e 10.5 --dry-run
+says err '^Warning: epsilon 10\.[0-9]* is hardly a promise\.'
+exits 0 "${small[@]}" -e 1 --delta 0.002 --dry-run
+says err '^Warning: delta 0\.002 is above 1 / \(10 records\) = 0\.00167\..* --delta 1e-03 or less\.$'
+exits 0 "${small[@]}" -e 1 --delta 0.0016 --dry-run
+[ ! -s err ] || fail "a warning without reason: $(cat err)"
+
 # ---- a bias, its charge and its receipt ----------------------------------------------------------
 run=("${small[@]}" -o notes.bias -e 1 --ledger l.db --dataset d --kind note)
 exits 0 "${run[@]}"
@@ -166,6 +173,19 @@ exits 0 "${free[@]}" -o f.jsonl
 [ "$(wc -l <f.jsonl)" = 5 ] || fail "five texts"
 exits 0 receipt verify f.receipt.json --output f.jsonl --bias notes.bias
 says out '^bias     this is its bias, whose receipt holds$'
+grep -qE '^not checked:.* (bias|dataset|model_sha256|private|unit_key),' out && fail "what the bias's receipt says: $(grep '^not' out)"
+exits 0 receipt verify f.receipt.json
+says out '^not checked: bias, .* dataset, .* unit_key,'
+# A receipt that agrees with itself, and not with that of the bias.
+key='s/"unit_key": null/"unit_key": "who"/; s/any one record,/all records of any one value of who,/'
+key+='; s/"unit": "[^"]*/"unit": "everybody with one value of who/; s/"adjacency": "[^"]*/"adjacency": "all records of one unit become null/'
+key+='; s/per record, where one record becomes/per value, where all its records become/'
+for edit in "$key" 's/"dataset": "d"/"dataset": "e"/' "s/\"model_sha256\": \"[^\"]*/\"model_sha256\": \"$(printf %064d 0)/"; do
+	sed "$edit" f.receipt.json >edited.json
+	cmp -s edited.json f.receipt.json && fail "$edit changes nothing"
+	(unset CUTTLE_MODEL && exits 0 receipt verify edited.json) || exit 1
+	(unset CUTTLE_MODEL && refused 7 receipt verify edited.json --bias notes.bias) || exit 1
+done
 edits_noticed f.receipt.json <<'END'
 s/"epsilon": 0.9/"epsilon": 0.1/
 s/"private": true/"private": false/
@@ -175,7 +195,7 @@ refused 7 receipt verify f.receipt.json --bias p.bias
 refused 7 receipt verify notes.bias.receipt.json --bias notes.bias
 exits 0 "${free[@]}" --dry-run
 says out '^bias          notes.bias, [0-9]* % of it more than noise$'
-for wrong in "-i recs.jsonl" "-e 1" "--ledger l.db --dataset d" "--insecure-seed 1" "--shots 2" "--lots on" \
+for wrong in "-i recs.jsonl" "-e 1" "--ledger l.db --dataset d" "--charge rho" "--insecure-seed 1" "--shots 2" "--lots on" \
 	"--token-bank" "--drop unlikely --public-examples recs.jsonl" "--method pmixed" "--rounds 2" "--json --dry-run"; do
 	# shellcheck disable=SC2086 # each is some options
 	refused 2 "${free[@]}" -o x.jsonl $wrong
@@ -207,6 +227,9 @@ edits_noticed g2.receipt.json <<'END'
 s/"epsilon_together": 2/"epsilon_together": 1/
 s/"delta_together": 1.9/"delta_together": 1.0/
 END
+grep -q 'another public prompt' err && fail "a note without reason: $(cat err)"
+exits 0 "${refs[@]}" --shots 2 --bias notes.bias -o shots.jsonl
+grep -q 'another public prompt' err && fail "shots stand in no public prompt: $(cat err)"
 exits 0 "${refs[@]}" --lots on --bias notes.bias -o g3.jsonl
 says err 'epsilon is (2\.9|3)[0-9.]* at delta 2e-06 for both together\.$'
 exits 0 "${refs[@]}" --bias p.bias -o g4.jsonl
@@ -224,6 +247,14 @@ says err 'NOT PRIVATE'
 refused 2 "${refs[@]}" --bias u.bias -o x.jsonl
 says err 'give both the same --unit-key$'
 refused 2 "${refs[@]}" --unit-key who --one-per-unit --bias notes.bias -o x.jsonl
+
+# Standard input has no receipt beside it, and the bias's own receipt stays.
+refused 2 generate -B 0 --bias - -N 5 -o x.jsonl
+refused 2 score -i recs.jsonl --bias -
+refused 2 receipt verify f.receipt.json --bias -
+refused 2 "${free[@]}" -o x.jsonl --receipt notes.bias.receipt.json --overwrite
+says err 'would overwrite notes\.bias\.receipt\.json, which --bias reads'
+refused 2 expand -i g4.jsonl -o x.jsonl -N 4 --bias notes.bias --own-receipt notes.bias.receipt.json --overwrite
 
 # ---- a bias that was changed, or of another model ------------------------------------------------
 cp notes.bias edited.bias

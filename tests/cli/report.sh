@@ -44,6 +44,37 @@ audit overlap true '"PRIVATE: of private references"' false | sed 's/0.8125/0.64
 report=(report "$receipt" open.json shown.json --ledger spent.db --key key.pub --texts run.jsonl)
 private=(closed.json hidden.json)
 
+# ---- a bias: what it promises is told, too -------------------------------------------------------
+learn=(learn -i refs.jsonl --texts 8 --tokens 8 -q)
+exits 0 "${learn[@]}" -e 1 -o notes.bias
+exits 0 "${learn[@]}" --public -o open.bias
+for bias in notes open; do
+	exits 0 generate -B 0 --bias $bias.bias -N 2 -n 4 -o free-$bias.jsonl -q
+	exits 0 generate -i refs.jsonl --bias $bias.bias -e 2 -B 2 -N 2 -n 4 -o both-$bias.jsonl -q --lots off
+	exits 0 expand -i run.jsonl --bias $bias.bias -N 2 -o more-$bias.jsonl -q
+done
+exits 0 expand -i both-notes.jsonl -N 2 -o more-both.jsonl -q
+head_of() {
+	exits 0 report $1.receipt.json --format html
+	exits 0 report $1.receipt.json --format md
+	sed -n 's/^\*\*\(epsilon.*\)\*\*$/\1/p' out
+}
+while IFS="|" read -r name head; do
+	[[ $(head_of "$name") =~ ^$head$ ]] || fail "$name: $(head_of "$name")"
+done <<'END'
+notes.bias|epsilon 1, delta 1e-06
+open.bias|epsilon none
+free-notes|epsilon 1, delta 1e-06
+free-open|epsilon none
+both-open|epsilon [12][.0-9]*, delta 1e-06
+both-notes|epsilon [12][.0-9]*, epsilon of it and its bias 2\.[1-9][0-9]*, delta 2e-06
+more-notes|epsilon (4|3\.99[0-9]*), delta 2e-06
+more-both|epsilon 2\.[1-9][0-9]*, delta 2e-06
+more-open|epsilon (3|2\.99[0-9]*), delta 1e-06
+END
+head_of free-notes >/dev/null
+says out '^| Protected | one record of the input |$'
+
 # ---- all forms -----------------------------------------------------------------------------------
 for form in html md json; do
 	exits 0 "${report[@]}" -o public.$form

@@ -199,6 +199,11 @@ cp out behind
 exits 0 score -i notes.jsonl --bias notes.bias --kind text -t 2 --isa scalar
 same out behind "a bias is for the kind text"
 exits 0 score -i notes.jsonl --bias notes.bias --prompt-public words
+says err '^Note: the bias was learnt behind another public prompt'
+# Nobody is shown a private prompt here, so another one is no other prompt.
+echo 'A note: {reference}' >shown
+exits 0 learn -i notes.jsonl -o words.bias --public --texts 4 --tokens 4 --prompt-public words --prompt-private shown -q
+exits 0 score -i notes.jsonl --bias words.bias --prompt-public words
 [ ! -s err ] || fail "a warning without reason: $(cat err)"
 "$(dirname "$CUTTLE")/tests/gen_tiny" other.gguf Q8_0 64 || fail "no other model"
 refused 4 score -m other.gguf -i notes.jsonl --bias notes.bias

@@ -36,13 +36,27 @@ static struct learn_receipt learnt(void) {
 	(void)strcpy(receipt.model.name, "model");
 	receipt.model.file_bytes = 99;
 	hash_of("model", 5, receipt.model_sha256);
-	hash_of("template", 8, receipt.template_sha256);
+	bias_prompt("public:\nA\nprivate:\nB{reference}", receipt.template_sha256);
 	assert_int_equal(cuttle_queries_solve(&receipt.asked, 1, 1, 1e-6, NULL), CUTTLE_OK);
 	assert_int_equal(learn_settle(&receipt, NULL), CUTTLE_OK);
 	return receipt;
 }
 
-/* Writes a bias and its receipt. `at` below the bias's size: this byte of it is changed. */
+/* Writes a bias of these bytes, and its receipt. */
+static void write_line(const struct learn_receipt *receipt, const char *line, size_t size) {
+	char sha256[HASH_TEXT], fingerprint[HASH_TEXT];
+	size_t receipt_size;
+	hash_of(line, size, sha256);
+	assert_true(learn_fingerprint(receipt, "notes.jsonl", "text", UINT64_MAX, fingerprint));
+	char *seal = receipt_seal(evidence_json(&LEARN_KIND, receipt, fingerprint, sha256), NULL,
+	                          &receipt_size);
+	assert_non_null(seal);
+	files_put("b", line, size);
+	files_put("b.receipt.json", seal, receipt_size);
+	free(seal);
+}
+
+/* Writes a bias and its receipt. `at` below the bias's size: this byte of it is changed then. */
 static void write_bias(const struct learn_receipt *receipt, size_t at) {
 	const struct bias_numbers numbers = {.records = 1000,
 	                                     .share = 0.5,
@@ -50,20 +64,15 @@ static void write_bias(const struct learn_receipt *receipt, size_t at) {
 	                                     .clip = 5,
 	                                     .answer = ANSWER,
 	                                     .vector = VECTOR};
-	char sha256[HASH_TEXT], fingerprint[HASH_TEXT];
-	size_t size, receipt_size;
+	size_t size;
 	char *line = jsonout_dump(bias_line(&numbers, WIDTH), JSON_COMPACT, &size);
 	assert_non_null(line);
-	hash_of(line, size, sha256);
-	assert_true(learn_fingerprint(receipt, "notes.jsonl", "text", UINT64_MAX, fingerprint));
-	char *seal = receipt_seal(evidence_json(&LEARN_KIND, receipt, fingerprint, sha256), NULL,
-	                          &receipt_size);
-	assert_non_null(seal);
-	if (at < size) line[at] ^= 1;
-	files_put("b", line, size);
-	files_put("b.receipt.json", seal, receipt_size);
+	write_line(receipt, line, size);
+	if (at < size) {
+		line[at] ^= 1;
+		files_put("b", line, size);
+	}
 	free(line);
-	free(seal);
 }
 
 static void numbers_come_back(void **state) {
@@ -81,8 +90,9 @@ static void numbers_come_back(void **state) {
 	assert_int_equal(bias_fits(&bias, receipt.model_sha256, WIDTH, &error), CUTTLE_OK);
 	assert_int_equal(bias_fits(&bias, receipt.model_sha256, WIDTH + 1, &error), CUTTLE_INPUT);
 	assert_int_equal(bias_fits(&bias, receipt.template_sha256, WIDTH, &error), CUTTLE_INPUT);
-	assert_true(bias_behind(&bias, receipt.template_sha256));
-	assert_false(bias_behind(&bias, receipt.model_sha256));
+	// Its own words count, and no others.
+	assert_true(bias_behind(&bias, "public:\nA\nprivate:\nC{reference}D{reference}"));
+	assert_false(bias_behind(&bias, "public:\nAA\nprivate:\nB{reference}"));
 	bias_close(&bias);
 }
 
@@ -107,12 +117,52 @@ static void changed_files_are_refused(void **state) {
 	write_bias(&wide, SIZE_MAX);
 	assert_int_equal(bias_open(&bias, "b", "b.receipt.json", &error), CUTTLE_INPUT);
 	bias_close(&bias);
+	// Wider than any model: so much memory is never asked for.
+	wide.width = UINT64_C(1) << 40;
+	write_bias(&wide, SIZE_MAX);
+	assert_int_equal(bias_open(&bias, "b", "b.receipt.json", &error), CUTTLE_LEDGER);
+	bias_close(&bias);
+	struct learn_receipt many = receipt;
+	many.records = (size_t)CUTTLE_LEARN_RECORDS + 1;
+	write_bias(&many, SIZE_MAX);
+	assert_int_equal(bias_open(&bias, "b", "b.receipt.json", &error), CUTTLE_LEDGER);
+	bias_close(&bias);
+	// Standard input has no receipt beside it.
+	assert_int_equal(bias_open(&bias, "-", NULL, &error), CUTTLE_USAGE);
+	bias_close(&bias);
 	// One that promises more than its noise gives.
 	struct learn_receipt small = receipt;
 	small.epsilon = 0.1;
 	write_bias(&small, SIZE_MAX);
 	assert_int_equal(bias_open(&bias, "b", "b.receipt.json", &error), CUTTLE_LEDGER);
 	bias_close(&bias);
+}
+
+/* Anybody may write a file and a receipt with its hash. */
+static void strange_lines_are_refused(void **state) {
+	(void)state;
+	static const char *const lines[] = {
+	    "{\"cuttle_bias\":1,\"share\":0.5,\"bias\":[1.0,2.0,NaN]}",
+	    "{\"cuttle_bias\":1,\"share\":0.5,\"bias\":[1.0,2.0,1e999]}",
+	    "{\"cuttle_bias\":1,\"share\":0.5,\"bias\":[1.0,2.0,3]}",
+	    "{\"cuttle_bias\":1,\"share\":0.5,\"bias\":[1.0,2.0]}",
+	    "{\"cuttle_bias\":1,\"share\":-0.5,\"bias\":[1.0,2.0,3.0]}",
+	    "{\"cuttle_bias\":1,\"share\":1.5,\"bias\":[1.0,2.0,3.0]}",
+	    "{\"cuttle_bias\":2,\"share\":0.5,\"bias\":[1.0,2.0,3.0]}",
+	    "{\"cuttle_bias\":1,\"share\":0.5,\"bias\":[9.0,9.0,9.0],\"bias\":[1.0,2.0,3.0]}",
+	    ""};
+	static const char good[] = "{\"cuttle_bias\":1,\"share\":0.5,\"bias\":[1.0,2.0,3.0]}";
+	const struct learn_receipt receipt = learnt();
+	struct cuttle_error error;
+	struct bias bias;
+	write_line(&receipt, good, strlen(good));
+	assert_int_equal(bias_open(&bias, "b", "b.receipt.json", &error), CUTTLE_OK);
+	bias_close(&bias);
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+		write_line(&receipt, lines[i], strlen(lines[i]));
+		assert_int_equal(bias_open(&bias, "b", "b.receipt.json", &error), CUTTLE_INPUT);
+		bias_close(&bias);
+	}
 }
 
 static double epsilon_of(double rho, double delta) {
@@ -177,6 +227,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(numbers_come_back),
 	    cmocka_unit_test(changed_files_are_refused),
+	    cmocka_unit_test(strange_lines_are_refused),
 	    cmocka_unit_test(both_promises_add_up),
 	};
 	return cmocka_run_group_tests(tests, enter_folder, leave_folder);

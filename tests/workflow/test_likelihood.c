@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests workflow/likelihood.c. It fails if the least is not that of an example behind the others,
 // if an example's own category is not its heading, if a text is scored behind other examples than
-// those of the run, or if too few examples are accepted.
+// those of the run or without its bias, or if too few examples are accepted.
 #include "workflow/likelihood.h"
 
 #include "tests/support/tiny_model.h"
@@ -42,7 +42,7 @@ static enum cuttle_status open_likelihood(struct likelihood *likelihood, struct 
                                           size_t per_text) {
 	const struct likelihood_examples examples = {params->examples, params->example_count,
 	                                             per_text, HEADINGS, headings};
-	return likelihood_open(likelihood, model, params, &examples, NULL);
+	return likelihood_open(likelihood, model, params, NULL, &examples, NULL);
 }
 
 static void the_least_is_of_the_examples(void **state) {
@@ -103,6 +103,34 @@ static void examples_have_few_others(void **state) {
 	cuttle_model_free(&model);
 }
 
+/* What a bias makes likelier is not dropped as unlikely: examples and texts are scored with it. */
+static void a_bias_is_scored_with(void **state) {
+	(void)state;
+	struct cuttle_model *model = tiny_model_open_healthy(1);
+	const struct cuttle_plan_params params = some_params(EXAMPLES, COUNT);
+	const struct likelihood_examples examples = {EXAMPLES, COUNT, 0, NULL, 0};
+	struct cuttle_model_info info;
+	struct cuttle_scorer *scorer;
+	struct likelihood likelihood, plain;
+	double mean, bias[256];
+	cuttle_model_describe(model, &info);
+	assert_true(info.width <= sizeof bias / sizeof *bias);
+	for (size_t i = 0; i < info.width; i++) bias[i] = i % 3 ? 4 : -4;
+	assert_int_equal(cuttle_scorer_make(model, 300, &scorer, NULL), CUTTLE_OK);
+	assert_int_equal(cuttle_scorer_bias(scorer, bias, NULL), CUTTLE_OK);
+	assert_int_equal(likelihood_open(&likelihood, model, &params, bias, &examples, NULL),
+	                 CUTTLE_OK);
+	assert_int_equal(likelihood_open(&plain, model, &params, NULL, &examples, NULL), CUTTLE_OK);
+	assert_true(likelihood.scale.least != plain.scale.least);
+	assert_int_equal(likelihood.scale.mean(likelihood.scale.user, "Six", 3, &mean, NULL),
+	                 CUTTLE_OK);
+	assert_true(mean == score(scorer, &params, NULL, "Six"));
+	likelihood_close(&likelihood);
+	likelihood_close(&plain);
+	cuttle_scorer_free(&scorer);
+	cuttle_model_free(&model);
+}
+
 static void too_few_examples(void **state) {
 	(void)state;
 	struct cuttle_model *model = tiny_model_open_healthy(1);
@@ -124,6 +152,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_least_is_of_the_examples),
 	    cmocka_unit_test(examples_have_few_others),
+	    cmocka_unit_test(a_bias_is_scored_with),
 	    cmocka_unit_test(too_few_examples),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,7 @@ bool chart_mauve(FILE *file, const struct report *report, const struct report_ev
 		const struct report_receipt *receipt = find_receipt(report, get_row(e, i));
 		if (report_cell(get_row(e, i), EVALUATION_FINE, &value, &error))
 			bottom = fmin(bottom, value - (isnan(error) ? 0 : error));
-		if (!receipt || !(receipt->epsilon > 0)) continue;
+		if (!receipt || !(receipt->epsilon > 0) || isinf(receipt->epsilon)) continue;
 		least = fmin(least, receipt->epsilon);
 		most = fmax(most, receipt->epsilon);
 	}
@@ -75,7 +75,7 @@ bool chart_mauve(FILE *file, const struct report *report, const struct report_ev
 		if (!is_kind(row, "run"))
 			draw_anchor(&svg, colour, value,
 			            json_string_value(json_object_get(row, "kind")));
-		else if (receipt) {
+		else if (receipt && !isinf(receipt->epsilon)) {
 			svg_dot(&svg, colour, receipt->epsilon, value, error);
 			// To the side where there is room.
 			const bool left = receipt->epsilon * receipt->epsilon > least * most;
@@ -206,7 +206,7 @@ bool chart_alarms(FILE *file, const struct report_receipt *receipt,
 	struct svg svg;
 	struct svg_point area[CURVE + 3];
 	svg_begin(&svg, file, &frame, "true alarms over false alarms");
-	if (epsilon > 0) {
+	if (epsilon > 0 && !isinf(epsilon)) {
 		// Above the curve the guarantee would be broken.
 		trace_alarms(epsilon, fmax(0, delta), area);
 		area[CURVE + 1] = (struct svg_point){1, 1};

@@ -190,8 +190,9 @@ static void write_tests(FILE *file, const struct report_receipt *receipt) {
 	put_alarms(file, name_alarms(receipt), receipt->epsilon, receipt->delta);
 	if (receipt->epsilon_all > 0)
 		put_alarms(file,
-		           receipt->v.evidence.kind == &PERTURB_KIND ? "and of a whole text"
-		                                                     : "and of all groups",
+		           receipt->v.evidence.kind == &PERTURB_KIND    ? "and of a whole text"
+		           : receipt->v.evidence.kind == &SANITIZE_KIND ? "and of all groups"
+		                                                        : "and with its bias",
 		           receipt->epsilon_all, receipt->delta);
 	if (receipt->epsilon_known != receipt->epsilon)
 		put_alarms(file, "and where it knows the record's batch", receipt->epsilon_known,

@@ -124,6 +124,7 @@ const char *report_number(double value, bool up, char text[UNITS_NUMBER]) {
 const char *report_epsilon_words(const struct report_receipt *receipt, bool all) {
 	const struct receipt_kind *kind = receipt->v.evidence.kind;
 	if (kind == &PERTURB_KIND) return all ? "epsilon of a text" : "epsilon of a word";
+	if (kind == &GENERATE_KIND && all) return "epsilon of it and its bias";
 	if (kind != &SANITIZE_KIND) return "epsilon";
 	if (all) return "epsilon of all groups of marks";
 	return isnan(receipt->epsilon_all) ? "epsilon" : "epsilon of one group of marks";

@@ -96,6 +96,7 @@ static void explain_unchecked(struct telling *t, const char *also) {
 	    {files->dropped, " dropped_sha256 "},
 	    {files->model, " model_bytes model_sha256 "},
 	    {files->words, " words_sha256 "},
+	    {files->bias, " bias "},
 	    {files->parent, " accountant adjacency dataset delta epsilon parent private rho unit "
 	                    "unit_key unit_limited unit_weight "},
 	    {files->ledger, " command_sha256 dataset ledger output_sha256 unit_key "},
@@ -484,7 +485,8 @@ static void explain_sample(struct telling *t) {
 	    receipt->texts, (unsigned)receipt->tokens);
 	explain_files(t);
 	explain_signer(t);
-	explain_unchecked(t, "");
+	// The bias's own receipt has these.
+	explain_unchecked(t, t->files->bias ? " dataset model_sha256 private unit_key " : "");
 	TELL_KEPT(t, "%s", t->v->attested->sentence);
 	explain_filters(t, &receipt->filters, &receipt->counts, "");
 	TELL_LIMIT(t, "Anything that the receipt of the bias does not promise.");

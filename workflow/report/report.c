@@ -7,6 +7,7 @@
 #include "io/disk/fail.h"
 #include "io/disk/file.h"
 #include "io/disk/secrecy.h"
+#include "io/records/units.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -284,6 +285,32 @@ static size_t find_audited(const struct report *report, const struct report_audi
 
 /* ---- receipts -------------------------------------------------------------------------------- */
 
+/* A bias told of the records, too: what it promises is added, or is all there is. Without noise
+ * nothing is promised. */
+static void add_bias_promise(struct report_receipt *receipt) {
+	const struct verification *v = &receipt->v;
+	const struct receipt_bias *bias = v->bias;
+	struct receipt_joint joint;
+	const bool learnt = v->evidence.kind == &LEARN_KIND,
+	           alone = v->evidence.kind == &SAMPLE_KIND;
+	if (learnt && ((const struct learn_receipt *)v->receipt)->from_public)
+		receipt->epsilon = INFINITY;
+	if (v->evidence.kind == &EXPAND_KIND && expand_parent_joint(v->receipt, &joint)) {
+		receipt->epsilon = joint.epsilon;
+		receipt->delta = joint.delta;
+	}
+	if (!bias || (bias->from_public && !alone)) return;
+	if (v->evidence.kind == &GENERATE_KIND) {
+		joint = bias_joint_promise(v->receipt);
+		receipt->epsilon_all = joint.epsilon;
+		receipt->delta = joint.delta;
+		return;
+	}
+	receipt->epsilon =
+	    bias->from_public ? (double)INFINITY : units_add(receipt->epsilon, bias->epsilon);
+	receipt->delta = units_add(receipt->delta, bias->delta);
+}
+
 static enum cuttle_status take_receipt(struct report_receipt *receipt,
                                        const struct report_request *request, const char *key,
                                        struct cuttle_error *error) {
@@ -302,6 +329,7 @@ static enum cuttle_status take_receipt(struct report_receipt *receipt,
 	(void)take_number(receipt->document, all, &receipt->epsilon_all);
 	if (receipt->epsilon_all == receipt->epsilon) receipt->epsilon_all = NAN;
 	receipt->delta = json_number_value(json_object_get(receipt->document, "delta"));
+	add_bias_promise(receipt);
 	const json_t *lots = json_object_get(receipt->document, "lots"),
 	             *known = json_object_get(lots, "epsilon_if_known");
 	receipt->epsilon_known = known ? json_number_value(known) : receipt->epsilon;

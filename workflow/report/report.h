@@ -54,9 +54,11 @@ struct report_receipt {
 	struct verification_files files;
 	struct promise promise;
 	json_t *document; /* all of it, as it was written */
-	double epsilon; /* for whom the receipt says; of perturb for a word, of sanitize a group */
-	double epsilon_all; /* of perturb for a text, of sanitize all groups; NaN = the same, or
-	                       none */
+	/* For whom the receipt says; of perturb for a word, of sanitize a group. Infinity: nothing
+	 * is promised. */
+	double epsilon;
+	double epsilon_all; /* of perturb for a text, of sanitize all groups, of a run with a bias
+	                       both together; NaN = the same, or none */
 	double delta;       /* 0 = none */
 	/* Against who knows which batch a record was in; equal to the two above without lots. */
 	double epsilon_known;

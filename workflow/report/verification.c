@@ -180,6 +180,22 @@ static enum cuttle_status check_ledger(const char *path, const struct verificati
 	return status;
 }
 
+static bool same_name(const char *one, const char *other) {
+	return one && other ? !strcmp(one, other) : one == other;
+}
+
+/* Whether the run's receipt says of model, units and privacy what that of its bias says. Texts of
+ * the bias alone have its whole guarantee, and its data set. */
+static bool repeats_bias(const struct verification *v, const struct learn_receipt *learnt) {
+	const char *key = json_string_value(json_object_get(v->attested->root, "unit_key"));
+	const bool alone = v->evidence.kind == &SAMPLE_KIND;
+	return !strcmp(learnt->model_sha256, v->model_sha256) &&
+	       (same_name(learnt->unit_key, key) || (learnt->from_public && !alone)) &&
+	       (alone ? learnt->private_output == v->private_output &&
+	                    same_name(learnt->dataset, v->dataset)
+	              : learnt->private_output || !v->private_output);
+}
+
 /* Checks the bias with the receipt beside it, and that the run's receipt promises what that does.
  */
 static enum cuttle_status check_bias(const char *path, const struct verification *v,
@@ -197,8 +213,9 @@ static enum cuttle_status check_bias(const char *path, const struct verification
 	                strcmp(told.receipt_sha256, bias->receipt_sha256) != 0))
 		status = io_fail(error, CUTTLE_LEDGER,
 		                 "%s is not the bias of this receipt: other bytes", path);
-	if (!status && (told.from_public != bias->from_public || told.epsilon != bias->epsilon ||
-	                told.delta != bias->delta || told.rho != bias->rho))
+	if (!status &&
+	    (told.from_public != bias->from_public || told.epsilon != bias->epsilon ||
+	     told.delta != bias->delta || told.rho != bias->rho || !repeats_bias(v, is.receipt)))
 		status =
 		    io_fail(error, CUTTLE_LEDGER,
 		            "the receipt of %s promises something else than this one says", path);
