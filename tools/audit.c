@@ -68,6 +68,9 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "the run that is audited: B, T, clip and the like are taken from it. The "
 	         "prompts must be given as they were. recover takes one of cuttle "
 	         "sanitize, too"},
+	{.name = "bias", VALUE(request.bias), .argument = "FILE",
+	 .help = "of a run with a bias: the one it had. It is public here: the odds are compared "
+	         "with the run's own claim. The control has none"},
 	{.name = "texts", .first = true, AUDITED(request.texts), .argument = "OUT",
 	 .help = "what a run wrote, JSONL, CSV or TSV; invariant goes through these texts again, "
 	         "and draws its own without them"},

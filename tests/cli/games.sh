@@ -52,6 +52,39 @@ grep -q PRIVATE out && fail "public numbers have a stamp"
 exits 0 audit invariant -i refs.jsonl --public -e 2 -n 10 -N 3 -B 2 -q --no-control
 says out ': void: no control was caught'
 
+# ---- a learnt bias: public in an audit, and the one that the run had -------------------------------
+learnt=(learn -i refs.jsonl --texts 20 --tokens 12 -q)
+exits 0 "${learnt[@]}" -e 30 -o notes.bias
+exits 0 "${learnt[@]}" --public -o other.bias
+biased=(audit invariant -i refs.jsonl --public --receipt biased.receipt.json -q --json)
+exits 0 generate -i refs.jsonl --clip 9 --gain 1 -n 16 -B 3 -N 4 --lots off -q --bias notes.bias -o biased.jsonl
+exits 0 "${biased[@]}" --texts biased.jsonl --bias notes.bias
+says out '"verdict": "nothing contradicts the claim"'
+eta=$(value game.eta)
+above "$(value game.widest)" "$eta" && fail "a range above eta: $(cat out)"
+above "$(value game.share)" 0.9 || fail "share of eta: $(cat out)"
+above "$(value control.widest)" "$eta" || fail "the control stays within eta: $(cat out)"
+refused 4 "${biased[@]}"
+says err 'biased.receipt.json is of a run with a bias: give it with --bias FILE$'
+refused 4 "${biased[@]}" --bias other.bias
+says err 'biased.receipt.json is of a run with another bias, or none$'
+refused 4 audit invariant -i refs.jsonl --public --receipt run.receipt.json --bias notes.bias -q
+says err 'run.receipt.json is of a run with another bias, or none$'
+game=(audit canary -e 1 -n 12 -B 1 -N 60 --canary 'a canary of mine' --score loss "${seeded[@]}")
+exits 0 "${game[@]}"
+cp out plain.json
+exits 0 "${game[@]}" --bias notes.bias
+says out '"contradicted": false'
+cmp -s out plain.json && fail "texts of an audit do not have the bias"
+exits 7 audit canary --receipt biased.receipt.json --claim 0.5 -N 100 --bias notes.bias "${seeded[@]}"
+says err '^cuttle audit: the claim is contradicted$'
+refused 2 "${game[@]}" --bias notes.bias -o notes.bias --overwrite
+refused 2 "${game[@]}" --bias notes.bias --method pmixed
+says err 'a bias is for InvisibleInk alone$'
+refused 4 "${game[@]}" --bias refs.jsonl
+refused 2 audit lot -i refs.jsonl --public --members refs.jsonl --texts run.jsonl --bias notes.bias -q
+says err '^cuttle audit: --bias is of audits that draw texts, or go through them again'
+
 # ---- canary: a wrong claim is contradicted, a right one is not -----------------------------------
 exits 7 audit canary --receipt run.receipt.json --claim 0.5 -N 100 "${seeded[@]}"
 says err '^cuttle audit: the claim is contradicted$'

@@ -5,6 +5,7 @@
 #include "workflow/audit/audit.h"
 
 #include "base/misuse.h"
+#include "engine/cuttle/learn.h"
 #include "io/receipts/evidence.h"
 #include "io/disk/fail.h"
 #include "io/disk/file.h"
@@ -97,6 +98,8 @@ static const char *name_audit_fault(const struct audit_request *r) {
 	if (rule->texts && !r->run.common.input) return "which references: -i FILE";
 	if (r->action == AUDIT_OVERLAP && !r->held_out)
 		return "references that the run did not read, of the same kind: --held-out FILE";
+	if (rule->texts && r->run.bias)
+		return "--bias is of audits that draw texts, or go through them again";
 	if (lot && !r->members) return "what --draw wrote before the run: --members FILE";
 	if (r->action == AUDIT_INVERT && !r->words)
 		return "the words file of the perturbed texts: --words FILE";
@@ -141,6 +144,7 @@ enum cuttle_status audit_paths(const struct audit_request *r, struct cuttle_erro
 	    PATH_ALONE("--members", r->members, PATH_STREAM),
 	    PATH_ALONE("--words", r->words, PATH_FILE),
 	    PATH_ALONE("--receipt", r->receipt, PATH_STREAM),
+	    PATH_ALONE("--bias", r->run.bias, PATH_FILE),
 	    PATH_ALONE("--prompt-public", r->run.prompt_public, PATH_STREAM),
 	    PATH_ALONE("--prompt-private", r->run.prompt_private, PATH_STREAM),
 	    PATH_ALONE("--public-examples", r->run.public_examples, PATH_STREAM),
@@ -166,6 +170,7 @@ struct audit_state {
 	const struct audit_events *events;
 	struct audit *audit;
 	struct generate_request run; /* the request's, with the receipt's numbers in it */
+	struct bias bias;            /* of the run; its vector is NULL = there is none */
 	struct setup setup;
 	struct setup control;
 	struct evidence evidence;
@@ -215,11 +220,12 @@ static enum cuttle_status read_rewriting_promise(struct audit_state *s, struct a
 		return io_fail(s->error, CUTTLE_USAGE,
 		               "-i: nothing stands around a document; leave it out");
 	if (s->request->run.plan.method != CUTTLE_INVISIBLEINK || s->request->run.public_examples ||
-	    s->request->run.prompt_public)
-		return io_fail(s->error, CUTTLE_USAGE,
-		               "%s is of cuttle sanitize, which has no --method, --public-examples "
-		               "or --prompt-public: leave them out",
-		               file_shown(s->request->receipt));
+	    s->request->run.prompt_public || s->request->run.bias)
+		return io_fail(
+		    s->error, CUTTLE_USAGE,
+		    "%s is of cuttle sanitize, which has no --method, --public-examples, "
+		    "--prompt-public or --bias: leave them out",
+		    file_shown(s->request->receipt));
 	struct cuttle_rewrite_cost one, all;
 	sanitize_receipt_worst(s->rewriting, &one, &all);
 	s->audit->epsilon = isnan(s->request->claim) ? one.epsilon : s->request->claim;
@@ -294,7 +300,7 @@ static enum cuttle_status refuse_prompts(const struct audit_state *s) {
 	return CUTTLE_OK;
 }
 
-/* INPUT: the receipt is of another model, other prompts or another clip than the plan. */
+/* INPUT: the receipt is of another model, other prompts, or another bias or clip than the plan. */
 static enum cuttle_status compare_promise(struct audit_state *s) {
 	const struct receipt *claimed = s->claimed, *made = &s->setup.receipt;
 	const char *other = NULL;
@@ -310,6 +316,7 @@ static enum cuttle_status compare_promise(struct audit_state *s) {
 	         !attest_confirm(claimed->guarantee.method_params.record_budget,
 	                         made->guarantee.method_params.record_budget))
 		other = "budget of a record";
+	else if (strcmp(claimed->bias.sha256, s->bias.sha256) != 0) other = "bias, or none";
 	return other ? io_fail(s->error, CUTTLE_INPUT, "%s is of a run with another %s",
 	                       file_shown(s->request->receipt), other)
 	             : CUTTLE_OK;
@@ -326,14 +333,32 @@ static void settle_claim(struct audit_state *s) {
 	if (!isnan(r->claim)) s->audit->epsilon = r->claim;
 }
 
+/* Gives the plan the run's bias, which is public here: the odds with and without a record are
+ * those of the run's own claim, and whose records the bias was learnt from does not matter.
+ * INPUT: the run had one, and none is given. Else as setup_bias_read. */
+static enum cuttle_status take_audit_bias(struct audit_state *s) {
+	const struct setup_model *opened = s->opened;
+	const char *path = s->request->run.bias;
+	if (!path && s->claimed && *s->claimed->bias.sha256)
+		return io_fail(s->error, CUTTLE_INPUT,
+		               "%s is of a run with a bias: give it with --bias FILE",
+		               file_shown(s->request->receipt));
+	if (!path) return CUTTLE_OK;
+	const enum cuttle_status status =
+	    setup_bias_read(path, opened->model, opened->sha256, &s->bias, s->error);
+	return status ? status : cuttle_bias_use(s->setup.plan, s->bias.vector, s->error);
+}
+
 static enum cuttle_status make_audit_plan(struct audit_state *s) {
 	s->run = s->request->run;
+	s->run.bias = NULL; // take_audit_bias gives it to the plan; a control cannot have one.
 	enum cuttle_status status = s->request->receipt ? read_promise(s) : CUTTLE_OK;
 	if (!status && s->rewriting)
 		return rewritten_make(&s->request->rewritten, &s->evidence, s->opened, false,
 		                      &s->rewriters[0], s->error);
 	if (!status && s->request->receipt) status = refuse_prompts(s);
 	if (!status) status = generate_open(&s->run, s->opened, &s->setup, s->error);
+	if (!status) status = take_audit_bias(s);
 	if (!status && s->request->receipt) status = compare_promise(s);
 	if (!status) settle_claim(s);
 	return status;
@@ -373,6 +398,7 @@ static void hash_audit(const struct audit_state *s, bool control, char sha256[HA
 	hash_begin(&hash);
 	hash_add(&hash, words, (size_t)length);
 	hash_add(&hash, fingerprint, strlen(fingerprint));
+	if (!control) hash_add(&hash, s->bias.sha256, strlen(s->bias.sha256));
 	if (r->canary) hash_add(&hash, r->canary, strlen(r->canary));
 	if (r->texts) hash_add(&hash, r->texts, strlen(r->texts));
 	hash_end(&hash, sha256);
@@ -725,6 +751,7 @@ enum cuttle_status audit_run(const struct audit_request *request, const struct s
 	    RULES[request->action].texts ? audit_texts(&s) : audit_by_games(&s);
 	generate_free(&s.setup);
 	generate_free(&s.control);
+	bias_close(&s.bias);
 	evidence_free(&s.evidence);
 	sanitize_free(&s.rewriters[0]);
 	sanitize_free(&s.rewriters[1]);
