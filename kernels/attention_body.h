@@ -36,10 +36,16 @@ struct queries {
 	float *scores; /* [count][stride], later p */
 	size_t stride; /* the most tokens of a row, rounded up to a multiple of 16 */
 
-	// The keys and values of all rows are too many for the CPU's caches, so a row's own come
-	// from memory. They are fetched while something else is computed, in the order in which
-	// they are used: all keys, then all values. The next to be fetched is a row's segment.
-	size_t row, segment;
+	/* [row_count + 1]: the shared segments, then each row's own. */
+	struct segments {
+		const struct attention_segment *list; /* [count] */
+		size_t count;
+	} segments[ATTENTION_MOST_ROWS + 1];
+
+	// The keys and values of all rows are too many for the CPU's caches, so they come from
+	// memory. They are fetched while others are computed, in the order in which they are used:
+	// all keys, then all values. The next to be fetched is number `next` of segments[in].
+	size_t in, next;
 	bool values;
 	size_t lead; /* segments fetched and not yet used */
 };
@@ -52,18 +58,20 @@ struct ahead {
 
 /* Goes on to the segment that is used after the next one. */
 static void step_over(struct queries *all) {
-	if (++all->segment < all->rows[all->row].own_count) return;
-	all->segment = 0;
-	if (++all->row < all->row_count || all->values) return;
-	all->row = 0;
-	all->values = true;
+	all->next++;
+	while (all->in <= all->row_count && all->next >= all->segments[all->in].count) {
+		all->next = 0;
+		if (++all->in <= all->row_count || all->values) continue;
+		all->in = 0;
+		all->values = true;
+	}
 }
 
 /* Chooses what is fetched in the next `times` steps. */
 static struct ahead choose_ahead(struct queries *all, size_t times) {
-	if (!times || all->lead == LEAD || all->row == all->row_count)
-		return (struct ahead){all->rows->own->k, 0};
-	const struct attention_segment *next = &all->rows[all->row].own[all->segment];
+	if (!times || all->lead == LEAD || all->in > all->row_count)
+		return (struct ahead){all->segments[1].list->k, 0};
+	const struct attention_segment *next = &all->segments[all->in].list[all->next];
 	const size_t size = (next->tokens + LANES - 1) / LANES * LANES * all->head_size,
 	             step = (size + times - 1) / times;
 	const struct ahead ahead = {all->values ? next->v : next->k,
@@ -221,25 +229,16 @@ static void compute_segment(struct queries *all, bool values, size_t first, size
 	}
 }
 
-/* The shared segments, for all queries. Returns the number of their tokens. */
-static size_t compute_shared(struct queries *all, bool values,
-                             const struct attention_segment *shared, size_t count) {
-	size_t at = 0;
-	for (size_t s = 0; s < count; at += shared[s++].tokens) {
-		REQUIRE(at % ATTENTION_TILE == 0);
-		compute_segment(all, values, 0, all->count, at, &shared[s]);
-	}
-	return at;
-}
-
-/* A row's own segments, the first of which begins at token `at`. Returns the row's tokens. */
-static size_t compute_own(struct queries *all, bool values, size_t row, size_t at) {
-	const struct attention_segment *own = all->rows[row].own;
-	for (size_t s = 0; s < all->rows[row].own_count; at += own[s++].tokens) {
+/* All of segments[in], for queries `first` to first + count - 1. Its first token is number `at` of
+ * the row. Returns the number of the token behind it. */
+static size_t compute_segments(struct queries *all, bool values, size_t in, size_t first,
+                               size_t count, size_t at) {
+	const struct attention_segment *list = all->segments[in].list;
+	for (size_t s = 0; s < all->segments[in].count; at += list[s++].tokens) {
 		REQUIRE(at % ATTENTION_TILE == 0);
 		if (all->lead) all->lead--;
 		else step_over(all); // not fetched: it is used now
-		compute_segment(all, values, row * all->heads, all->heads, at, &own[s]);
+		compute_segment(all, values, first, count, at, &list[s]);
 	}
 	return at;
 }
@@ -271,14 +270,19 @@ void TIER(attention)(const struct attention_row *rows, size_t row_count, size_t 
 	                      .inv_sqrt = inv_sqrt,
 	                      .scores = scratch,
 	                      .q = scratch + row_count * heads * stride,
-	                      .stride = stride};
+	                      .stride = stride,
+	                      .segments = {{shared, shared_count}},
+	                      .in = shared_count ? 0 : 1};
+	for (size_t r = 0; r < row_count; r++)
+		all.segments[r + 1] = (struct segments){rows[r].own, rows[r].own_count};
 	for (size_t i = 0; i < all.count; i++)
 		for (size_t d = 0; d < head_size; d++)
 			all.q[d * all.count + i] = rows[i / heads].q[i % heads * head_size + d];
 	float z[ATTENTION_MOST_ROWS * ATTENTION_MOST_HEADS];
-	const size_t before = compute_shared(&all, false, shared, shared_count);
+	const size_t before = compute_segments(&all, false, 0, 0, all.count, 0);
 	for (size_t r = 0; r < row_count; r++) {
-		const size_t tokens = compute_own(&all, false, r, before),
+		const size_t tokens =
+		                 compute_segments(&all, false, r + 1, r * heads, heads, before),
 		             padded = (tokens + LANES - 1) / LANES * LANES;
 		for (size_t i = r * heads; i < (r + 1) * heads; i++) {
 			float *scores = all.scores + i * stride;
@@ -286,9 +290,9 @@ void TIER(attention)(const struct attention_row *rows, size_t row_count, size_t 
 			z[i] = lanes_softmax(scores, padded);
 		}
 	}
-	compute_shared(&all, true, shared, shared_count);
+	(void)compute_segments(&all, true, 0, 0, all.count, 0);
 	for (size_t r = 0; r < row_count; r++) {
-		compute_own(&all, true, r, before);
+		(void)compute_segments(&all, true, r + 1, r * heads, heads, before);
 		for (size_t i = r * heads; i < (r + 1) * heads; i++) {
 			float *out = rows[r].out + (i - r * heads) * head_size;
 			for (size_t d = 0; d < head_size; d += LANES)
