@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// attention.h: attention of one row: the query heads of one KV head over the row's keys and values.
-// All of it may be private.
+// attention.h: attention of some rows: the query heads of one KV head over each row's keys and
+// values. All of it may be private.
 // The order of arithmetic is fixed, in every tier. h is a head, t a token, d an entry of a head:
 //   s[h][t] = (fma over d ascending of q[h][d] * k[t][d]) * inv_sqrt
 //   p[h][t] = exp(s[h][t] - m[h])             m[h]: the largest s[h][t]; exp as in exp_f32.h
 //   z[h]    = the canonical sum of p[h][t]    lane t % 16, then the halving tree (lanes.h)
 //   out[h][d] = (fma over t ascending of p[h][t] * v[t][d]) / z[h]
-// The keys and values lie in segments; a row's tokens are those of its segments, one after the
-// other. Every segment but the last holds a multiple of 16 tokens. So the arithmetic does not
-// depend on where a segment ends.
+// The keys and values lie in segments. A row's tokens are those of the shared segments, then those
+// of its own, one after the other. Every segment but a row's last holds a multiple of 16 tokens. So
+// the arithmetic does not depend on where a segment ends, nor on which of them are shared, nor on
+// the other rows.
+// Shared segments are read once for all rows: a product of all their heads with these keys, later
+// one with these values. All scores are kept until then, so each sum begins with the shared tokens
+// and goes on with the row's own. (Sums of both apart, added later, would give other bits.)
 #ifndef CUTTLE_KERNELS_ATTENTION_H
 #define CUTTLE_KERNELS_ATTENTION_H
 
@@ -17,6 +21,7 @@
 
 enum {
 	ATTENTION_TILE = 16,       /* tokens */
+	ATTENTION_MOST_ROWS = 8,   /* rows of one call */
 	ATTENTION_MOST_HEADS = 128 /* query heads of one KV head */
 };
 
@@ -29,12 +34,24 @@ struct attention_segment {
 	size_t tokens;
 };
 
-/* q[heads][head_size], out[heads][head_size]; head_size a multiple of 16. scores is scratch of the
- * caller: [heads][tokens rounded up to a multiple of 16]. */
+struct attention_row {
+	const float *q;                      /* [heads][head_size] */
+	float *out;                          /* [heads][head_size] */
+	const struct attention_segment *own; /* [own_count], at least 1 token */
+	size_t own_count;
+};
 
-typedef void attention_fn(const float *q, size_t heads, size_t head_size,
-                          const struct attention_segment *segments, size_t segment_count,
-                          float inv_sqrt, float *scores, float *out);
+/* Floats of scratch for so many rows, each of at most so many tokens. */
+static inline size_t attention_scratch(size_t rows, size_t heads, size_t head_size, size_t tokens) {
+	return rows * heads *
+	       (head_size + (tokens + ATTENTION_TILE - 1) / ATTENTION_TILE * ATTENTION_TILE);
+}
+
+/* 1 <= row_count <= ATTENTION_MOST_ROWS; head_size a multiple of 16. scratch is the caller's,
+ * attention_scratch floats for the row with the most tokens. */
+typedef void attention_fn(const struct attention_row *rows, size_t row_count, size_t heads,
+                          size_t head_size, const struct attention_segment *shared,
+                          size_t shared_count, float inv_sqrt, float *scratch);
 
 attention_fn attention_scalar, attention_neon, attention_avx2, attention_avx512;
 

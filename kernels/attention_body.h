@@ -2,11 +2,14 @@
 // attention_body.h: the body of attention, included once by each vector tier.
 // The including file defines TIER(name), which adds its suffix to a name, and TILES. Example:
 // attention_avx2.c. Everything here may be private.
-// Scores: the 16 lanes are the 16 tokens of a tile. Values: they are 16 entries of a head.
-// Up to 4 heads share each load of a key or value. TILES[heads] says how many tiles of scores, or
-// times 16 entries of values, are computed at once for so many heads. That is enough to hide the
-// latency of the chained FMAs, and few enough for the registers. Example: TILES = { 0, 4, 2, 2, 1 }
-// takes 4 tiles for one head, 2 for two or three heads, 1 for four.
+// A query is one head of one row. Scores: the 16 lanes are the 16 tokens of a tile. Values: they
+// are 16 entries of a head.
+// Up to 6 queries share each load of a key or value. TILES[queries] says how many tiles of scores,
+// or times 16 entries of values, are computed at once for so many queries. That is enough to hide
+// the latency of the chained FMAs, and few enough for the registers. Example: TILES = { 0, 4, 2, 2,
+// 1, 1, 1 } takes 4 tiles for one query, 2 for two or three, 1 for more.
+// Over the shared segments the queries are those of all rows; over a row's own, that row's heads.
+// First come all scores: of the shared segments, then of each row's own. Then all values, likewise.
 #include "base/misuse.h"
 #include "kernels/attention.h"
 #include "kernels/lanes.h"
@@ -14,157 +17,287 @@
 #include <stdbool.h>
 
 enum {
-	HEADS = 4,                /* heads that share a load */
-	FLIGHT = 4 * LANES_PARTS, /* vectors per head that are computed at once, at most */
-	LINE = 32                 /* fp16 in a cache line */
+	QUERIES = 6,              /* queries that share a load */
+	FLIGHT = 4 * LANES_PARTS, /* vectors per query that are computed at once, at most */
+	LINE = 32,                /* fp16 in a cache line */
+	LEAD = 16                 /* segments fetched before they are used, at most */
 };
+static const size_t tiles_of[QUERIES + 1] = TILES;
+
+/* The rows of a call. Query i is head i % heads of row i / heads. */
+struct queries {
+	const struct attention_row *rows;
+	size_t row_count;
+	size_t heads; /* of a row */
+	size_t count; /* row_count * heads */
+	size_t head_size;
+	float inv_sqrt;
+	float *q;      /* [head_size][count] */
+	float *scores; /* [count][stride], later p */
+	size_t stride; /* the most tokens of a row, rounded up to a multiple of 16 */
+
+	/* [row_count + 1]: the shared segments, then each row's own. */
+	struct segments {
+		const struct attention_segment *list; /* [count] */
+		size_t count;
+	} segments[ATTENTION_MOST_ROWS + 1];
+
+	// The keys and values of all rows are too many for the CPU's caches, so they come from
+	// memory. They are fetched while others are computed, in the order in which they are used:
+	// all keys, then all values. The next to be fetched is number `next` of segments[in].
+	size_t in, next;
+	bool values;
+	size_t lead; /* segments fetched and not yet used */
+};
+
+/* What is fetched while one segment is computed for some queries: `step` numbers at a time. */
+struct ahead {
+	const uint16_t *from;
+	size_t step; /* a multiple of LINE; 0 = nothing */
+};
+
+/* Goes on to the segment that is used after the next one. */
+static void step_over(struct queries *all) {
+	all->next++;
+	while (all->in <= all->row_count && all->next >= all->segments[all->in].count) {
+		all->next = 0;
+		if (++all->in <= all->row_count || all->values) continue;
+		all->in = 0;
+		all->values = true;
+	}
+}
+
+/* Chooses what is fetched in the next `times` steps. */
+static struct ahead choose_ahead(struct queries *all, size_t times) {
+	if (!times || all->lead == LEAD || all->in > all->row_count)
+		return (struct ahead){all->segments[1].list->k, 0};
+	const struct attention_segment *next = &all->segments[all->in].list[all->next];
+	const size_t size = (next->tokens + LANES - 1) / LANES * LANES * all->head_size,
+	             step = (size + times - 1) / times;
+	const struct ahead ahead = {all->values ? next->v : next->k,
+	                            (step + LINE - 1) / LINE * LINE};
+	all->lead++;
+	step_over(all);
+	return ahead;
+}
+
+/* Into the second cache: into the first one fewer lines can be under way. Measured with 32 rows of
+ * 412 tokens from memory: 18 ms instead of 30. */
+static LANES_INLINE void fetch_ahead(struct ahead *ahead) {
+	for (size_t i = 0; i < ahead->step; i += LINE) __builtin_prefetch(ahead->from + i, 0, 2);
+	ahead->from += ahead->step;
+}
 
 static LANES_INLINE void store_part(float *to, lanes_part value) {
 	memcpy(to, &value, sizeof value);
 }
 
-/* The keys and values of all rows are too many for the CPU's caches, so what a row reads next comes
- * from memory. It is fetched while this part is used. */
-static LANES_INLINE void prefetch_ahead(const uint16_t *ahead, size_t count) {
-	for (size_t i = 0; i < count; i += LINE) __builtin_prefetch(ahead + i);
+/* Vector i of keys or values. It is in tile i / LANES_PARTS; tiles are `apart` numbers apart. */
+static LANES_INLINE lanes_part load_part(const uint16_t *from, size_t apart, size_t i) {
+	return lanes_part_of_f16(from + i / LANES_PARTS * apart + i % LANES_PARTS * LANES_PART);
 }
 
-/* The scores of `tiles` tiles of keys that begin at k. `ahead`: what is prefetched meanwhile. */
-static LANES_INLINE void score_tiles(size_t heads, size_t tiles, const float *q, size_t head_size,
-                                     const uint16_t *k, const uint16_t *ahead, float inv_sqrt,
-                                     float *scores, size_t padded) {
-	lanes_part acc[FLIGHT][HEADS];
-	for (size_t i = 0; i < tiles * LANES_PARTS; i++)
-		for (size_t h = 0; h < heads; h++) acc[i][h] = lanes_part_of(0.0f);
-	for (size_t d = 0; d < head_size; d++) {
-		prefetch_ahead(ahead + tiles * LANES * d, tiles * LANES);
-		for (size_t i = 0; i < tiles * LANES_PARTS; i++) {
-			const lanes_part key =
-			    lanes_part_of_f16(k + (i / LANES_PARTS * head_size + d) * LANES +
-			                      i % LANES_PARTS * LANES_PART);
-			for (size_t h = 0; h < heads; h++)
-				acc[i][h] = lanes_part_fma(lanes_part_of(q[h * head_size + d]), key,
-				                           acc[i][h]);
-		}
-	}
-	for (size_t i = 0; i < tiles * LANES_PARTS; i++)
-		for (size_t h = 0; h < heads; h++)
-			store_part(scores + h * padded + i * LANES_PART,
-			           acc[i][h] * lanes_part_of(inv_sqrt));
-}
-
-/* Adds one segment's values, times p, to `parts` vectors of out. `fresh`: out begins at zero. */
-static LANES_INLINE void weigh_values(size_t heads, size_t parts, const float *p, size_t padded,
-                                      const struct attention_segment *segment,
-                                      const uint16_t *ahead, size_t head_size, bool fresh,
-                                      float *out) {
-	lanes_part acc[HEADS][FLIGHT];
-	for (size_t h = 0; h < heads; h++)
+/* acc[n][i] = fma(factors[n * stride], vector i, acc[n][i]). Of factors and vectors the fewer are
+ * kept in registers beside acc. */
+static LANES_INLINE void add_products(size_t queries, size_t parts, const float *factors,
+                                      size_t stride, const uint16_t *from, size_t apart,
+                                      lanes_part acc[QUERIES][FLIGHT]) {
+	if (queries < parts) {
+		lanes_part factor[QUERIES];
+		for (size_t n = 0; n < queries; n++) factor[n] = lanes_part_of(factors[n * stride]);
 		for (size_t i = 0; i < parts; i++) {
-			acc[h][i] = lanes_part_of(0.0f);
-			if (!fresh)
-				memcpy(&acc[h][i], out + h * head_size + LANES_PART * i,
-				       sizeof acc[h][i]);
+			const lanes_part vector = load_part(from, apart, i);
+			for (size_t n = 0; n < queries; n++)
+				acc[n][i] = lanes_part_fma(factor[n], vector, acc[n][i]);
 		}
-	const uint16_t *v = segment->v;
-	for (size_t t = 0; t < segment->tokens; t++, v += head_size, ahead += head_size) {
-		prefetch_ahead(ahead, parts * LANES_PART);
-		for (size_t i = 0; i < parts; i++) {
-			const lanes_part value = lanes_part_of_f16(v + LANES_PART * i);
-			for (size_t h = 0; h < heads; h++)
-				acc[h][i] = lanes_part_fma(lanes_part_of(p[h * padded + t]), value,
-				                           acc[h][i]);
-		}
+		return;
 	}
-	for (size_t h = 0; h < heads; h++)
+	lanes_part vector[FLIGHT];
+	for (size_t i = 0; i < parts; i++) vector[i] = load_part(from, apart, i);
+	for (size_t n = 0; n < queries; n++) {
+		const lanes_part factor = lanes_part_of(factors[n * stride]);
 		for (size_t i = 0; i < parts; i++)
-			store_part(out + h * head_size + LANES_PART * i, acc[h][i]);
+			acc[n][i] = lanes_part_fma(factor, vector[i], acc[n][i]);
+	}
 }
 
-/* The scores of one segment. `after`: what is read once this segment is done. */
-static LANES_INLINE void score_segment(size_t heads, size_t tiles, const float *q, size_t head_size,
-                                       const struct attention_segment *segment,
-                                       const uint16_t *after, float inv_sqrt, float *scores,
-                                       size_t padded) {
-	const size_t all = (segment->tokens + LANES - 1) / LANES, tile = head_size * LANES;
-	const uint16_t *k = segment->k;
+/* The scores of `tiles` tiles of keys that begin at k, the first token being number `at`. */
+static LANES_INLINE void score_tiles(size_t queries, size_t tiles, const struct queries *all,
+                                     size_t first, size_t at, const uint16_t *k,
+                                     struct ahead *ahead) {
+	const size_t parts = tiles * LANES_PARTS, head_size = all->head_size, stride = all->count;
+	const float *q = all->q + first;
+	lanes_part acc[QUERIES][FLIGHT];
+	for (size_t n = 0; n < queries; n++)
+		for (size_t i = 0; i < parts; i++) acc[n][i] = lanes_part_of(0.0f);
+	for (size_t d = 0; d < head_size; d++, q += stride) {
+		fetch_ahead(ahead);
+		add_products(queries, parts, q, 1, k + d * LANES, head_size * LANES, acc);
+	}
+	float *scores = all->scores + first * all->stride + at;
+	for (size_t n = 0; n < queries; n++)
+		for (size_t i = 0; i < parts; i++)
+			store_part(scores + n * all->stride + i * LANES_PART,
+			           acc[n][i] * lanes_part_of(all->inv_sqrt));
+}
+
+/* Adds one segment's values, times p, to `parts` vectors of out. Before token 0 out is zero. */
+static LANES_INLINE void weigh_values(size_t queries, size_t parts, const struct queries *all,
+                                      size_t first, size_t at,
+                                      const struct attention_segment *segment, size_t entry,
+                                      struct ahead *ahead) {
+	const size_t head_size = all->head_size, stride = all->stride;
+	const float *p = all->scores + first * stride + at;
+	float *out[QUERIES];
+	lanes_part acc[QUERIES][FLIGHT];
+	for (size_t n = 0; n < queries; n++) {
+		const size_t query = first + n;
+		out[n] = all->rows[query / all->heads].out + query % all->heads * head_size + entry;
+		for (size_t i = 0; i < parts; i++) {
+			acc[n][i] = lanes_part_of(0.0f);
+			if (at) memcpy(&acc[n][i], out[n] + LANES_PART * i, sizeof acc[n][i]);
+		}
+	}
+	const uint16_t *v = segment->v + entry;
+	for (size_t t = 0; t < segment->tokens; t++, v += head_size) {
+		fetch_ahead(ahead);
+		add_products(queries, parts, p + t, stride, v, LANES, acc);
+	}
+	for (size_t n = 0; n < queries; n++)
+		for (size_t i = 0; i < parts; i++) store_part(out[n] + LANES_PART * i, acc[n][i]);
+}
+
+/* The scores of one segment, whose first token is number `at`. */
+static LANES_INLINE void score_segment(size_t queries, size_t tiles, struct queries *all,
+                                       size_t first, size_t at,
+                                       const struct attention_segment *segment) {
+	const size_t count = (segment->tokens + LANES - 1) / LANES, tile = all->head_size * LANES;
+	struct ahead ahead = choose_ahead(all, (count / tiles + count % tiles) * all->head_size);
 	size_t t = 0;
-	for (; t + tiles <= all; t += tiles)
-		score_tiles(heads, tiles, q, head_size, k + t * tile,
-		            t + tiles < all ? k + (t + tiles) * tile : after, inv_sqrt,
-		            scores + t * LANES, padded);
-	for (; t < all; t++)
-		score_tiles(heads, 1, q, head_size, k + t * tile, k, inv_sqrt, scores + t * LANES,
-		            padded);
+	for (; t + tiles <= count; t += tiles)
+		score_tiles(queries, tiles, all, first, at + t * LANES, segment->k + t * tile,
+		            &ahead);
+	for (; t < count; t++)
+		score_tiles(queries, 1, all, first, at + t * LANES, segment->k + t * tile, &ahead);
 }
 
-/* Adds one segment's values, times p, to out, TILES[heads] * 16 entries of a head at a time.
- * `after` and `fresh` are as above. */
-static LANES_INLINE void weigh_segment(size_t heads, size_t tiles, const float *p, size_t padded,
-                                       const struct attention_segment *segment,
-                                       const uint16_t *after, size_t head_size, bool fresh,
-                                       float *out) {
-	struct attention_segment part = *segment;
-	size_t from = 0;
-	for (; from + tiles * LANES <= head_size;
-	     from += tiles * LANES, part.v += tiles * LANES, after += tiles * LANES)
-		weigh_values(heads, tiles * LANES_PARTS, p, padded, &part, after, head_size, fresh,
-		             out + from);
-	for (; from < head_size; from += LANES, part.v += LANES, after += LANES)
-		weigh_values(heads, LANES_PARTS, p, padded, &part, after, head_size, fresh,
-		             out + from);
+/* Adds one segment's values, times p, to out, tiles * 16 entries of a head at a time. */
+static LANES_INLINE void weigh_segment(size_t queries, size_t tiles, struct queries *all,
+                                       size_t first, size_t at,
+                                       const struct attention_segment *segment) {
+	const size_t count = all->head_size / LANES;
+	struct ahead ahead = choose_ahead(all, (count / tiles + count % tiles) * segment->tokens);
+	size_t i = 0;
+	for (; i + tiles <= count; i += tiles)
+		weigh_values(queries, tiles * LANES_PARTS, all, first, at, segment, i * LANES,
+		             &ahead);
+	for (; i < count; i++)
+		weigh_values(queries, LANES_PARTS, all, first, at, segment, i * LANES, &ahead);
 }
 
-/* CALL(heads, tiles, ...) for min(left, HEADS) heads, so that both are constants. */
-#define FOR_HEADS(left, CALL, ...)                                                                 \
-	switch (left) {                                                                            \
+/* CALL(queries, tiles, ...), so that both are constants. */
+#define FOR_QUERIES(queries, CALL, ...)                                                            \
+	switch (queries) {                                                                         \
 	case 1:                                                                                    \
-		CALL(1, tiles[1], __VA_ARGS__);                                                    \
+		CALL(1, tiles_of[1], __VA_ARGS__);                                                 \
 		break;                                                                             \
 	case 2:                                                                                    \
-		CALL(2, tiles[2], __VA_ARGS__);                                                    \
+		CALL(2, tiles_of[2], __VA_ARGS__);                                                 \
 		break;                                                                             \
 	case 3:                                                                                    \
-		CALL(3, tiles[3], __VA_ARGS__);                                                    \
+		CALL(3, tiles_of[3], __VA_ARGS__);                                                 \
+		break;                                                                             \
+	case 4:                                                                                    \
+		CALL(4, tiles_of[4], __VA_ARGS__);                                                 \
+		break;                                                                             \
+	case 5:                                                                                    \
+		CALL(5, tiles_of[5], __VA_ARGS__);                                                 \
 		break;                                                                             \
 	default:                                                                                   \
-		CALL(4, tiles[4], __VA_ARGS__);                                                    \
+		CALL(6, tiles_of[6], __VA_ARGS__);                                                 \
 	}
 
-/* Takes the segments one by one, and all heads of one before the next. The arithmetic of the heads
- * hides the time in which the next segment comes from memory. */
-void TIER(attention)(const float *q, size_t heads, size_t head_size,
-                     const struct attention_segment *segments, size_t segment_count, float inv_sqrt,
-                     float *scores, float *out) {
-	static const size_t tiles[HEADS + 1] = TILES;
-	REQUIRE(head_size % LANES == 0 && heads <= ATTENTION_MOST_HEADS);
+/* One segment, for queries `first` to first + count - 1. They are cut into parts of up to 6, which
+ * differ by at most one. Example: 8 queries are 4 and 4. */
+static void compute_segment(struct queries *all, bool values, size_t first, size_t count, size_t at,
+                            const struct attention_segment *segment) {
+	const size_t parts = (count + QUERIES - 1) / QUERIES;
+	for (size_t part = 0; part < parts; part++) {
+		const size_t from = part * count / parts, to = (part + 1) * count / parts;
+		if (values) FOR_QUERIES(to - from, weigh_segment, all, first + from, at, segment)
+		else FOR_QUERIES(to - from, score_segment, all, first + from, at, segment)
+	}
+}
+
+/* All of segments[in], for queries `first` to first + count - 1. Its first token is number `at` of
+ * the row. Returns the number of the token behind it. */
+static size_t compute_segments(struct queries *all, bool values, size_t in, size_t first,
+                               size_t count, size_t at) {
+	const struct attention_segment *list = all->segments[in].list;
+	for (size_t s = 0; s < all->segments[in].count; at += list[s++].tokens) {
+		REQUIRE(at % ATTENTION_TILE == 0);
+		if (all->lead) all->lead--;
+		else step_over(all); // not fetched: it is used now
+		compute_segment(all, values, first, count, at, &list[s]);
+	}
+	return at;
+}
+
+static size_t count_tokens(const struct attention_segment *segments, size_t count) {
 	size_t tokens = 0;
-	for (size_t s = 0; s < segment_count; s++) {
-		REQUIRE(tokens % ATTENTION_TILE == 0);
-		tokens += segments[s].tokens;
+	for (size_t s = 0; s < count; s++) tokens += segments[s].tokens;
+	return tokens;
+}
+
+void TIER(attention)(const struct attention_row *rows, size_t row_count, size_t heads,
+                     size_t head_size, const struct attention_segment *shared, size_t shared_count,
+                     float inv_sqrt, float *scratch) {
+	REQUIRE(head_size % LANES == 0 && heads <= ATTENTION_MOST_HEADS && row_count &&
+	        row_count <= ATTENTION_MOST_ROWS);
+	size_t most = 0;
+	for (size_t r = 0; r < row_count; r++) {
+		const size_t tokens = count_tokens(rows[r].own, rows[r].own_count);
+		REQUIRE(tokens > 0);
+		most = tokens > most ? tokens : most;
 	}
-	REQUIRE(tokens > 0);
-	const size_t padded = (tokens + LANES - 1) / LANES * LANES;
-	size_t at = 0;
-	for (size_t s = 0; s < segment_count; at += segments[s++].tokens) {
-		const uint16_t *after = s + 1 < segment_count ? segments[s + 1].k : segments[0].v;
-		for (size_t h = 0; h < heads; h += HEADS)
-			FOR_HEADS(heads - h, score_segment, q + h * head_size, head_size,
-			          &segments[s], after, inv_sqrt, scores + h * padded + at, padded)
+	const size_t stride =
+	    (count_tokens(shared, shared_count) + most + LANES - 1) / LANES * LANES;
+	struct queries all = {.rows = rows,
+	                      .row_count = row_count,
+	                      .heads = heads,
+	                      .count = row_count * heads,
+	                      .head_size = head_size,
+	                      .inv_sqrt = inv_sqrt,
+	                      .scores = scratch,
+	                      .q = scratch + row_count * heads * stride,
+	                      .stride = stride,
+	                      .segments = {{shared, shared_count}},
+	                      .in = shared_count ? 0 : 1};
+	for (size_t r = 0; r < row_count; r++)
+		all.segments[r + 1] = (struct segments){rows[r].own, rows[r].own_count};
+	for (size_t i = 0; i < all.count; i++)
+		for (size_t d = 0; d < head_size; d++)
+			all.q[d * all.count + i] = rows[i / heads].q[i % heads * head_size + d];
+	float z[ATTENTION_MOST_ROWS * ATTENTION_MOST_HEADS];
+	const size_t before = compute_segments(&all, false, 0, 0, all.count, 0);
+	for (size_t r = 0; r < row_count; r++) {
+		const size_t tokens =
+		                 compute_segments(&all, false, r + 1, r * heads, heads, before),
+		             padded = (tokens + LANES - 1) / LANES * LANES;
+		for (size_t i = r * heads; i < (r + 1) * heads; i++) {
+			float *scores = all.scores + i * stride;
+			for (size_t t = tokens; t < padded; t++) scores[t] = -INFINITY;
+			z[i] = lanes_softmax(scores, padded);
+		}
 	}
-	float z[ATTENTION_MOST_HEADS];
-	for (size_t h = 0; h < heads; h++) {
-		for (size_t t = tokens; t < padded; t++) scores[h * padded + t] = -INFINITY;
-		z[h] = lanes_softmax(scores + h * padded, padded);
+	(void)compute_segments(&all, true, 0, 0, all.count, 0);
+	for (size_t r = 0; r < row_count; r++) {
+		(void)compute_segments(&all, true, r + 1, r * heads, heads, before);
+		for (size_t i = r * heads; i < (r + 1) * heads; i++) {
+			float *out = rows[r].out + (i - r * heads) * head_size;
+			for (size_t d = 0; d < head_size; d += LANES)
+				lanes_store(out + d,
+				            lanes_div(lanes_load(out + d), lanes_of(z[i])));
+		}
 	}
-	at = 0;
-	for (size_t s = 0; s < segment_count; at += segments[s++].tokens) {
-		const uint16_t *after = s + 1 < segment_count ? segments[s + 1].v : segments[s].v;
-		for (size_t h = 0; h < heads; h += HEADS)
-			FOR_HEADS(heads - h, weigh_segment, scores + h * padded + at, padded,
-			          &segments[s], after, head_size, s == 0, out + h * head_size)
-	}
-	for (size_t h = 0; h < heads; h++, out += head_size)
-		for (size_t d = 0; d < head_size; d += LANES)
-			lanes_store(out + d, lanes_div(lanes_load(out + d), lanes_of(z[h])));
 }

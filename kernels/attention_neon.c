@@ -3,5 +3,5 @@
 #define LANES_NEON
 #define TIER(name) name##_neon
 #define TILES                                                                                      \
-	{ 0, 4, 2, 1, 1 }
+	{ 0, 4, 2, 1, 1, 1, 1 }
 #include "kernels/attention_body.h"

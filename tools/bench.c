@@ -28,6 +28,7 @@ struct bench_values {
 	const char *groups; /* list: groups of a document with marks, instead of batches; or NULL */
 	const char *parallels; /* list: texts in flight, 0 = as many as generate would take */
 	const char *threads;   /* list: worker threads, 0 = the cores this process may use */
+	uint64_t shared;       /* tokens that begin every context */
 	uint64_t steps;        /* private tokens per text */
 	uint64_t repetitions;  /* measurements of each combination */
 	int format;            /* enum bench_format */
@@ -41,6 +42,8 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "the model, a GGUF file"},
 	{.name = "prompt", .letter = 'p', VALUE(prompts), .argument = "TOKENS,...",
 	 .help = "tokens in each context before the first step (default 400)"},
+	{.name = "shared", VALUE(shared), .argument = "TOKENS", .most = UINT32_MAX,
+	 .help = "of the prompt's tokens, how many all contexts begin with (default 0)"},
 	{.name = "steps", .letter = 'n', VALUE(steps), .argument = "STEPS", .least = 1,
 	 .most = UINT32_MAX,
 	 .help = "private tokens per text (default 64)"},
@@ -70,7 +73,8 @@ static const struct option_entry OPTIONS[] = {
 
 static const char ABOUT[] =
 	"Measures every combination of the lists. Each text has one public and B private "
-	"contexts of random tokens, nothing shared. A step is a real one: public logits, "
+	"contexts of random tokens. They share the first --shared of them, which are computed "
+	"once, in sixteens, as a run's instructions are. A step is a real one: public logits, "
 	"candidates (k = 100), private logits, clipping and an exact draw. The draw takes the "
 	"system's randomness (epsilon 10, delta 1e-6), and its token is appended to every "
 	"context. With --groups each text has one private context a group, and a step is "
@@ -145,6 +149,7 @@ static struct measurement summarize_repetitions(const struct cuttle_bench_params
 	struct measurement run = {.batch = params->batch,
 	                          .groups = params->groups,
 	                          .prompt = params->prompt,
+	                          .shared = params->shared,
 	                          .steps = params->steps,
 	                          .repetitions = (double)count,
 	                          .ceilings = ceilings};
@@ -224,7 +229,8 @@ static int measure_threads(struct bench_state *bench, uint32_t threads) {
 				    .groups = groups ? rows : 0,
 				    .parallel = bench->parallels.values[g],
 				    .prompt = bench->prompts.values[p],
-				    .steps = (uint32_t)bench->values->steps};
+				    .steps = (uint32_t)bench->values->steps,
+				    .shared = (uint32_t)bench->values->shared};
 				code = measure_setting(bench, model, &params);
 			}
 	cuttle_model_free(&model);

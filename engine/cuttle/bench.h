@@ -18,7 +18,7 @@ struct cuttle_bench_params {
 	size_t struct_size; /* sizeof this struct: there is no default function */
 	uint32_t batch;     /* B; 0 = each text's public context alone */
 	uint32_t parallel;  /* texts in flight; 0 = as cuttle_plan_make chooses */
-	uint32_t prompt;    /* random tokens of each context, nothing shared; at least 4 */
+	uint32_t prompt;    /* random tokens of each context; at least 4 */
 
 	/* Tokens per text, at least 1. They are drawn, not simulated, with k = 100, epsilon = 10
 	 * and delta = 1e-6. An end token does not end a text. */
@@ -27,6 +27,10 @@ struct cuttle_bench_params {
 	/* Above 0: documents with marks of so many groups are rewritten, with k = 200 and a
 	 * divergence of 0.01. There is a private context for each group. The batch is then 0. */
 	uint32_t groups;
+
+	/* Of the prompt's tokens, how many begin every context, as a run's instructions do. It is
+	 * less than the prompt. What is behind a multiple of 16 is computed by each context. */
+	uint32_t shared;
 };
 
 /* The parts that a step's time is divided into. */
@@ -44,7 +48,7 @@ enum cuttle_bench_part {
 struct cuttle_bench_result {
 	uint32_t parallel;             /* texts in flight, really used */
 	uint32_t threads;              /* worker threads, really used */
-	double prompt_tokens_per_s;    /* prompt tokens of all contexts together, per second */
+	double prompt_tokens_per_s;    /* prompt tokens that are computed, per second */
 	double step_ms;                /* median over the steps */
 	double step_p10_ms;            /* 10th percentile over the steps */
 	double step_p90_ms;            /* 90th percentile over the steps */

@@ -2,7 +2,7 @@
 // forward.c: one call of forward_rows, as run_layer does it for each layer.
 // Two kinds of work alternate. Row phases treat each row by itself: norms, rotation, quantising.
 // Products multiply all rows by one matrix: products with the same input share one queue of tasks.
-// Attention is between them, one task per row and KV head.
+// Attention is between them, a task per KV head and group of rows (attend_task).
 // x, the residual stream, carries each row from layer to layer; attention and FFN add to it.
 // Every output element has one fixed order of additions (kernels/gemm.h), wherever tasks are cut.
 // So neither the number of threads nor the other rows change a row's bits.
@@ -22,19 +22,28 @@
 #include <time.h>
 
 enum {
-	ROWS_INLINE = 16,     /* row phases with fewer rows wake no worker */
-	ROWS_PER_TASK = 8,    /* rows of one task of a row phase */
-	TASKS_PER_THREAD = 32 /* tasks per thread that products are cut into, about */
+	ROWS_INLINE = 16,      /* row phases with fewer rows wake no worker */
+	ROWS_PER_TASK = 8,     /* rows of one task of a row phase */
+	TASKS_PER_THREAD = 32, /* tasks per thread that products are cut into, about */
+	ATTENTION_TASKS = 3    /* tasks per thread of attention, at least, where there are rows */
+};
+
+/* Rows `first` to first + count - 1 of a call. Their contexts have the first `shared` tokens in
+ * common, a multiple of 16. */
+struct row_group {
+	size_t first;
+	size_t count;
+	size_t shared;
 };
 
 struct forward {
 	const struct model *model;
-	size_t max_rows;      /* rows of one forward_rows, at most */
-	size_t max_head_rows; /* rows of one forward_head, at most */
-	size_t max_tokens;    /* tokens of a context, at most */
-	size_t score_floats;  /* floats of one thread's attention scores */
-	size_t most_segments; /* segments of one context's keys and values, at most */
-	struct region region; /* all arrays below */
+	size_t max_rows;         /* rows of one forward_rows, at most */
+	size_t max_head_rows;    /* rows of one forward_head, at most */
+	size_t max_tokens;       /* tokens of a context, at most */
+	size_t attention_floats; /* floats of one thread's attention scratch */
+	size_t most_segments;    /* segments of one context's keys and values, at most */
+	struct region region;    /* all arrays below */
 
 	// Activations. R is the larger of max_rows and max_head_rows; widest is the largest input
 	// of a product, in floats.
@@ -52,17 +61,20 @@ struct forward {
 	int32_t *half_sum; /* [R][widest/16]: sum of each half block's q */
 
 	// Scratch of the threads.
-	float *scores;                      /* [threads][score_floats] */
-	struct attention_segment *segments; /* [threads][most_segments] */
-	float *panel;                       /* [threads][GEMM_BLAS_SCRATCH], blas prompts only */
+	float *attention; /* [threads][attention_floats] */
+	/* [threads][ATTENTION_MOST_ROWS + 1][most_segments]: a group's shared ones, then a row's */
+	struct attention_segment *segments;
+	float *panel; /* [threads][GEMM_BLAS_SCRATCH], blas prompts only */
 
 	float *cos_sin; /* [max_tokens][rotated/2][2]: cosine and sine of each position's angles */
 
 	// The call in progress: tasks read it.
-	const struct row *rows; /* [count] */
-	size_t count;           /* rows of the call */
-	size_t layer;           /* the layer being computed */
-	bool by_blas;           /* products of this call go through OpenBLAS */
+	const struct row *rows;   /* [count] */
+	size_t count;             /* rows of the call */
+	struct row_group *groups; /* [max_rows] rows whose attention is one task per KV head */
+	size_t group_count;
+	size_t layer; /* the layer being computed */
+	bool by_blas; /* products of this call go through OpenBLAS */
 	struct forward_time time;
 };
 
@@ -107,8 +119,10 @@ static bool lay_out_forward(struct forward *f, struct region *region, size_t *to
 	    {(void **)&f->scaled_sum, rows, wide / GEMM_BLOCK * sizeof(float)},
 	    {(void **)&f->sum, rows, wide / GEMM_BLOCK * sizeof(int32_t)},
 	    {(void **)&f->half_sum, rows, wide / GEMM_HALF * sizeof(int32_t)},
-	    {(void **)&f->scores, threads, f->score_floats * sizeof(float)},
-	    {(void **)&f->segments, threads, f->most_segments * sizeof *f->segments},
+	    {(void **)&f->attention, threads, f->attention_floats * sizeof(float)},
+	    {(void **)&f->segments, threads * (ATTENTION_MOST_ROWS + 1),
+	     f->most_segments * sizeof *f->segments},
+	    {(void **)&f->groups, f->max_rows, sizeof *f->groups},
 	    {(void **)&f->panel, threads, panel * sizeof(float)},
 	    {(void **)&f->cos_sin, f->max_tokens, m->rotated * sizeof(float)},
 	};
@@ -127,8 +141,8 @@ static struct forward describe_forward(const struct model *model, size_t max_row
 	    .max_rows = max_rows,
 	    .max_head_rows = max_head_rows,
 	    .max_tokens = max_tokens,
-	    .score_floats =
-	        (model->heads / model->kv_heads * kv_capacity(max_tokens) + 15) / 16 * 16,
+	    .attention_floats = attention_scratch(
+	        ATTENTION_MOST_ROWS, model->heads / model->kv_heads, model->head_size, max_tokens),
 	    .most_segments = kv_most_segments(max_tokens)};
 }
 
@@ -341,20 +355,58 @@ static void run_row_phase(struct forward *f, void (*row)(struct forward *, size_
 	f->time.rows += read_forward_clock() - start;
 }
 
-/* Attention of one row's query heads that share one KV head. Writes to normed: the input of the
- * output product. Example: kv_heads = 4, so task 9 is row 2, KV head 1. */
+/* ---- attention ------------------------------------------------------------------------------- */
+
+/* Cuts the rows of the call into groups for attention. A group's rows stand side by side. What all
+ * of them share is read once for the group. So a row that would halve that begins a new group.
+ * Example: 32 contexts with 288 tokens in common, 2 threads, 3 KV heads: groups of 8 rows.
+ * With few rows groups are smaller, so that each thread has some. */
+static void group_rows(struct forward *f) {
+	const size_t least = threads_count(f->model->threads) * (size_t)ATTENTION_TASKS;
+	size_t most = f->count * f->model->kv_heads / least;
+	if (most < 1) most = 1;
+	if (most > ATTENTION_MOST_ROWS) most = ATTENTION_MOST_ROWS;
+	struct row_group *group = f->groups;
+	*group = (struct row_group){0, 1, 0};
+	for (size_t i = 1; i < f->count; i++) {
+		const struct row *first = &f->rows[group->first], *row = &f->rows[i];
+		size_t common =
+		    kv_common(first->context, first->position, row->context, row->position) /
+		    ATTENTION_TILE * ATTENTION_TILE;
+		if (group->count > 1 && group->shared < common) common = group->shared;
+		if (group->count < most && (group->count == 1 || 2 * common >= group->shared)) {
+			group->count++;
+			group->shared = common;
+		} else *++group = (struct row_group){i, 1, 0};
+	}
+	f->group_count = (size_t)(group - f->groups) + 1;
+}
+
+/* Attention of one group of rows and one KV head: the query heads of each row that share it. Writes
+ * to normed: the input of the output product. The groups of a KV head are neighbours, for they may
+ * share more. Example: 4 groups, so task 9 is KV head 2, group 1. */
 static void attend_task(void *context, size_t index, unsigned worker) {
 	struct forward *f = context;
 	const struct model *m = f->model;
-	const size_t row = index / m->kv_heads, kv_head = index % m->kv_heads,
-	             group = m->heads / m->kv_heads;
-	const size_t at = (row * m->heads + kv_head * group) * m->head_size;
-	struct attention_segment *segments = f->segments + worker * f->most_segments;
-	const size_t count = kv_segments(m, f->rows[row].context, f->layer, kv_head,
-	                                 f->rows[row].position + 1, segments);
-	kernels_get()->attention(f->query + at, group, m->head_size, segments, count,
+	const struct row_group *group = &f->groups[index % f->group_count];
+	const size_t kv_head = index / f->group_count, heads = m->heads / m->kv_heads;
+	struct attention_segment *shared =
+	    f->segments + (size_t)worker * (ATTENTION_MOST_ROWS + 1) * f->most_segments;
+	struct attention_row rows[ATTENTION_MOST_ROWS];
+	const size_t shared_count = kv_segments(m, f->rows[group->first].context, f->layer, kv_head,
+	                                        0, group->shared, shared);
+	for (size_t i = 0; i < group->count; i++) {
+		const struct row *row = &f->rows[group->first + i];
+		struct attention_segment *own = shared + (i + 1) * f->most_segments;
+		const size_t at = ((group->first + i) * m->heads + kv_head * heads) * m->head_size;
+		rows[i] =
+		    (struct attention_row){f->query + at, f->normed + at, own,
+		                           kv_segments(m, row->context, f->layer, kv_head,
+		                                       group->shared, row->position + 1, own)};
+	}
+	kernels_get()->attention(rows, group->count, heads, m->head_size, shared, shared_count,
 	                         1.0f / sqrtf((float)m->head_size),
-	                         f->scores + worker * f->score_floats, f->normed + at);
+	                         f->attention + worker * f->attention_floats);
 }
 
 /* ---- layers ---------------------------------------------------------------------------------- */
@@ -372,7 +424,7 @@ static void run_layer(struct forward *f, size_t layer_index) {
 	                  3, f->by_blas);
 	run_row_phase(f, rotate_and_store_row, rows);
 	const uint64_t start = read_forward_clock();
-	threads_run(m->threads, rows * m->kv_heads, attend_task, f);
+	threads_run(m->threads, f->group_count * m->kv_heads, attend_task, f);
 	f->time.attention += read_forward_clock() - start;
 	run_row_phase(f, quantise_attention_row, rows);
 	multiply_products(f, rows, m->heads * m->head_size,
@@ -400,6 +452,7 @@ void forward_layers(struct forward *f, const struct row *rows, size_t count, siz
 	f->rows = rows;
 	f->count = count;
 	f->by_blas = by_blas;
+	group_rows(f);
 	run_row_phase(f, embed_row, count);
 	for (size_t i = 0; i < layers; i++) run_layer(f, i);
 	for (size_t i = 0; i < count; i++)

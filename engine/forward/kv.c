@@ -46,26 +46,45 @@ void kv_store(const struct model *model, struct context *context, size_t layer, 
 	for (size_t d = 0; d < size; d++) k[d * ATTENTION_TILE] = narrow[d];
 }
 
-/* Lists the first `tokens` tokens of a block, a segment per page. Returns the number of segments.
- */
+/* Lists the tokens from `from` to `end` - 1 of a block, a segment per page. Returns the number of
+ * segments. */
 static size_t list_block_segments(const struct model *model, const struct kv_block *block,
-                                  size_t layer, size_t kv_head, size_t tokens,
+                                  size_t layer, size_t kv_head, size_t from, size_t end,
                                   struct attention_segment *segments) {
+	const size_t size = model->head_size;
 	size_t count = 0;
-	for (size_t at = 0; at < tokens; at += KV_PAGE) {
-		const uint16_t *k = page_keys_of(model, block, layer, kv_head, at);
-		segments[count++] =
-		    (struct attention_segment){k, k + KV_PAGE * model->head_size,
-		                               tokens - at < KV_PAGE ? tokens - at : KV_PAGE};
+	for (size_t at = from, next; at < end; at = next) {
+		// A tile of 16 keys takes 16 * size numbers, so token 32 of a page is 32 * size on.
+		const uint16_t *k =
+		    page_keys_of(model, block, layer, kv_head, at) + at % KV_PAGE * size;
+		next = (at / KV_PAGE + 1) * KV_PAGE;
+		if (next > end) next = end;
+		segments[count++] = (struct attention_segment){k, k + KV_PAGE * size, next - at};
 	}
 	return count;
 }
 
 size_t kv_segments(const struct model *model, const struct context *context, size_t layer,
-                   size_t kv_head, size_t tokens, struct attention_segment *segments) {
-	const size_t shared = tokens < context->shared_tokens ? tokens : context->shared_tokens;
-	const size_t count =
-	    shared ? kv_segments(model, context->prefix, layer, kv_head, shared, segments) : 0;
-	return count + list_block_segments(model, &context->own, layer, kv_head, tokens - shared,
+                   size_t kv_head, size_t from, size_t end, struct attention_segment *segments) {
+	REQUIRE(from % ATTENTION_TILE == 0);
+	const size_t shared = context->shared_tokens;
+	size_t count = 0;
+	if (from < shared)
+		count = kv_segments(model, context->prefix, layer, kv_head, from,
+		                    end < shared ? end : shared, segments);
+	if (end <= shared) return count;
+	return count + list_block_segments(model, &context->own, layer, kv_head,
+	                                   from > shared ? from - shared : 0, end - shared,
 	                                   segments + count);
+}
+
+/* What two contexts have in common is in a prefix of one of them, or they are the same. */
+size_t kv_common(const struct context *a, size_t a_tokens, const struct context *b,
+                 size_t b_tokens) {
+	if (a == b) return a_tokens < b_tokens ? a_tokens : b_tokens;
+	const size_t a_shared = a_tokens < a->shared_tokens ? a_tokens : a->shared_tokens,
+	             b_shared = b_tokens < b->shared_tokens ? b_tokens : b->shared_tokens;
+	const size_t by_a = a_shared ? kv_common(a->prefix, a_shared, b, b_tokens) : 0,
+	             by_b = b_shared ? kv_common(a, a_tokens, b->prefix, b_shared) : 0;
+	return by_a > by_b ? by_a : by_b;
 }

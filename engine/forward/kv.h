@@ -45,9 +45,14 @@ struct context {
 void kv_store(const struct model *model, struct context *context, size_t layer, size_t kv_head,
               size_t position, const float *key, const float *value);
 
-/* Writes the context's first `tokens` tokens as segments, and returns how many there are: at most
- * kv_most_segments(tokens). */
+/* Writes the context's tokens from `from`, a multiple of 16, to `end` - 1 as segments, and returns
+ * how many there are: at most kv_most_segments(end). */
 size_t kv_segments(const struct model *model, const struct context *context, size_t layer,
-                   size_t kv_head, size_t tokens, struct attention_segment *segments);
+                   size_t kv_head, size_t from, size_t end, struct attention_segment *segments);
+
+/* How many tokens the first a_tokens of one context and the first b_tokens of another have in the
+ * same memory. Example: both share 48 tokens of a third, so 48. */
+size_t kv_common(const struct context *a, size_t a_tokens, const struct context *b,
+                 size_t b_tokens);
 
 #endif

@@ -58,6 +58,12 @@ says out '^\| B \| G \| prompt \|'
 "$CUTTLE" bench "${sizes[@]}" -B 2 -r 1 -t 2 -o csv >/dev/full 2>err
 [ $? = 1 ] || fail "a full disk is not noticed"
 
+# What all contexts begin with is computed once, as far as it fills sixteens: 2 contexts of 40 tokens, 39 of them shared, are 32 and 8 each.
+exits 0 bench -p 40 -n 4 -B 1 -t 2 -r 1 --no-ceilings --shared 39 -o json
+says out '"shared": 39,'
+refused 2 bench "${sizes[@]}" -B 1 --shared 8
+says err 'a bench needs prompts of more tokens than the 8 that are shared'
+
 # Documents with marks, a row a group.
 exits 0 bench "${sizes[@]}" --groups 1,2 -t 2 -r 1 --no-ceilings -o json
 [ "$(grep -cE '"groups": [12],' out)" = 2 ] || fail "not 2 runs of groups: $(cat out)"

@@ -175,6 +175,9 @@ run='"parallel":1,"steps":20,"rss_bytes":2e9,"step_ms":10,"prompt_tokens_per_s":
 echo "{\"model\":{\"kv_bytes_per_token\":1000000},\"runs\":[{\"batch\":7,\"prompt\":100,$run}]}" >memory.json
 exits 0 budget plan "${quick[@]}" -e 2 -B 7,40 --bench memory.json --json
 says out '"batch":7,.*"memory_bytes":5840000000\.0\},\{.*"batch":40,.*"memory_bytes":7190000000\.0\}'
+sed -i 's/"prompt":100,/&"shared":16,/' memory.json # of contexts that share tokens memory does not follow
+exits 0 budget plan "${quick[@]}" -e 2 -B 7 --bench memory.json --json
+says out '"memory_bytes":null'
 # Half of a step is attention, which grows from 110 tokens to 125: 100 texts of 8 contexts, 50 steps of a row in 1 / 1000 s and prompts.
 echo "{\"runs\":[{\"batch\":7,\"prompt\":100,\"parts_ms\":{\"attention\":5},$run}]}" >attention.json
 exits 0 budget plan "${quick[@]}" -e 2 -B 7 --bench attention.json --json

@@ -21,7 +21,7 @@ enum {
 
 static struct cuttle_bench_result bench(struct cuttle_model *model, uint32_t batch,
                                         uint32_t parallel, uint32_t steps) {
-	const struct cuttle_bench_params params = {sizeof params, batch, parallel, 16, steps, 0};
+	const struct cuttle_bench_params params = {sizeof params, batch, parallel, 16, steps, 0, 0};
 	struct cuttle_bench_result result;
 	struct cuttle_error error = {""};
 	if (cuttle_bench(model, &params, &result, &error)) fail_msg("%s", error.message);
@@ -47,7 +47,7 @@ static void test_groups(void **state) {
 	(void)state;
 	struct cuttle_model *model = tiny_model_open_healthy(2);
 	const struct cuttle_bench_result batch = bench(model, 3, 2, 12);
-	struct cuttle_bench_params params = {sizeof params, 0, 2, 16, 12, 3};
+	struct cuttle_bench_params params = {sizeof params, 0, 2, 16, 12, 3, 0};
 	struct cuttle_bench_result r;
 	assert_int_equal(cuttle_bench(model, &params, &r, NULL), CUTTLE_OK);
 	assert_int_equal(r.parallel, 2);
@@ -119,7 +119,7 @@ static void test_parallel_chosen(void **state) {
 static void test_bad_params(void **state) {
 	(void)state;
 	struct cuttle_model *model = tiny_model_open_healthy(2);
-	const struct cuttle_bench_params good = {sizeof good, 3, 1, 16, 8, 0};
+	const struct cuttle_bench_params good = {sizeof good, 3, 1, 40, 8, 0, 2};
 #define BAD(field, value)                                                                          \
 	do {                                                                                       \
 		struct cuttle_bench_params bad = good;                                             \
@@ -133,6 +133,7 @@ static void test_bad_params(void **state) {
 	BAD(batch, 5000);
 	BAD(parallel, 1000);
 	BAD(prompt, 3);
+	BAD(shared, 40);
 	BAD(prompt, TINY_CONTEXT - 7);
 	BAD(prompt, UINT32_MAX);
 	BAD(steps, 0);

@@ -159,7 +159,7 @@ static void check_vocabulary(struct cuttle_model *model, const char *architectur
 	struct cuttle_plan *plan;
 	struct cuttle_plan_params params;
 	struct cuttle_bench_result result;
-	const struct cuttle_bench_params bench = {sizeof bench, 1, 1, 8, 2, 0};
+	const struct cuttle_bench_params bench = {sizeof bench, 1, 1, 8, 2, 0, 0};
 	cuttle_plan_params_default(&params);
 	params.clip = 1.0;
 	assert_int_equal(cuttle_score(model, ids, 3, logprobs, top1, &error), CUTTLE_USAGE);
@@ -369,7 +369,7 @@ static void test_sizes_of_structs(void **state) {
 	cuttle_plan_free(&plan);
 
 	struct cuttle_bench_result result;
-	const struct cuttle_bench_params bench = {sizeof bench + 1, 1, 1, 8, 2, 0};
+	const struct cuttle_bench_params bench = {sizeof bench + 1, 1, 1, 8, 2, 0, 0};
 	assert_int_equal(cuttle_bench(model, &bench, &result, &error), CUTTLE_USAGE);
 	assert_non_null(strstr(error.message, "struct cuttle_bench_params"));
 	params.struct_size = sizeof params + 1;

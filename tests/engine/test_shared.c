@@ -83,7 +83,7 @@ static enum cuttle_status job_once(struct caller *caller, unsigned round, struct
 
 static enum cuttle_status bench_once(struct caller *caller) {
 	struct cuttle_bench_result measured;
-	const struct cuttle_bench_params params = {sizeof params, 2, 2, 8, 4, 0};
+	const struct cuttle_bench_params params = {sizeof params, 2, 2, 8, 4, 0, 0};
 	return cuttle_bench(caller->model, &params, &measured, &caller->error);
 }
 

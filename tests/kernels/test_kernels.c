@@ -301,25 +301,47 @@ static void test_rowquant(void **state) {
 	}
 }
 
-static void attention_of(const struct kernels *tier, const struct contexts *contexts,
-                         const size_t *cuts, size_t cut_count, float *out) {
-	struct attention_segment segments[8];
-	for (size_t i = 0; i <= cut_count; i++) {
-		const size_t from = i ? cuts[i - 1] : 0,
-		             to = i < cut_count ? cuts[i] : contexts->tokens;
-		segments[i] =
-		    (struct attention_segment){contexts->k + from * contexts->head_size,
-		                               contexts->v + from * contexts->head_size, to - from};
+/* Lists the problem's tokens from `from` to `end` - 1 as segments, cut where it happens. Returns
+ * how many there are, at most 8. */
+static size_t cut_segments(const struct contexts *contexts, size_t from, size_t end,
+                           struct attention_segment *segments) {
+	const size_t cuts = draw_below(&numbers, 8), size = contexts->head_size;
+	size_t count = 0;
+	for (size_t i = 0; i <= cuts; i++) {
+		const size_t tiles = (end - from + 15) / 16,
+		             next = i < cuts ? from + 16 * draw_below(&numbers, tiles + 1) : end;
+		if (next > end) continue;
+		segments[count++] = (struct attention_segment){
+		    contexts->k + from * size, contexts->v + from * size, next - from};
+		from = next;
 	}
-	struct guarded guards[2];
-	float *scores =
-	    guarded_new(&guards[0], contexts->heads * contexts->padded * sizeof *scores, 4);
-	float *own = guarded_new(&guards[1], contexts->heads * contexts->head_size * sizeof *own,
-	                         4 * draw_below(&numbers, 16));
-	tier->attention(contexts->q, contexts->heads, contexts->head_size, segments, cut_count + 1,
-	                0.125f, scores, own);
-	memcpy(out, own, contexts->heads * contexts->head_size * sizeof *own);
-	for (size_t i = 0; i < 2; i++) guarded_end(&guards[i]);
+	return count;
+}
+
+/* Attention of some problems in one call. They have the first `shared` tokens in common: those of
+ * the first problem are read. out[i] receives what row i has. */
+static void attention_of(const struct kernels *tier, const struct contexts *contexts, size_t count,
+                         size_t shared, float *const *out) {
+	const size_t heads = contexts->heads, size = contexts->head_size;
+	struct attention_segment common[8], own[ATTENTION_MOST_ROWS][8];
+	struct attention_row rows[ATTENTION_MOST_ROWS];
+	struct guarded guards[ATTENTION_MOST_ROWS + 1];
+	const size_t common_count = shared ? cut_segments(contexts, 0, shared, common) : 0;
+	size_t most = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (contexts[i].tokens > most) most = contexts[i].tokens;
+		rows[i] = (struct attention_row){
+		    contexts[i].q,
+		    guarded_new(&guards[i], heads * size * sizeof(float),
+		                4 * draw_below(&numbers, 16)),
+		    own[i], cut_segments(&contexts[i], shared, contexts[i].tokens, own[i])};
+	}
+	float *scratch = guarded_new(
+	    &guards[count], attention_scratch(count, heads, size, most) * sizeof *scratch, 4);
+	tier->attention(rows, count, heads, size, common, common_count, 0.125f, scratch);
+	for (size_t i = 0; i < count; i++)
+		memcpy(out[i], rows[i].out, heads * size * sizeof(float));
+	for (size_t i = 0; i <= count; i++) guarded_end(&guards[i]);
 }
 
 static void attention_definition(const struct contexts *contexts, const float *got) {
@@ -361,33 +383,46 @@ static void attention_definition(const struct contexts *contexts, const float *g
 	free(p);
 }
 
+/* Each row's bits are those that the scalar tier gives it alone, from keys and values of its own.
+ */
 static void test_attention(void **state) {
 	(void)state;
 	static const size_t sizes[] = {64, 16, 48, 80, 128},
 	                    lengths[] = {1, 15, 16, 17, 64, 100, 333, 31};
 	for (size_t round = 0; round < 120; round++) {
 		const enum mood mood = (enum mood)(round % MOODS);
-		struct contexts contexts = contexts_new(&numbers, 1 + draw_below(&numbers, 9),
-		                                        sizes[round % 5], lengths[round % 8], mood);
-		const size_t floats = contexts.heads * contexts.head_size,
-		             tiles = (contexts.tokens - 1) / 16;
-		float *expected = new_array(floats, sizeof *expected),
-		      *got = new_array(floats, sizeof *got);
-		attention_of(tiers[0], &contexts, NULL, 0, expected);
-		if (mood != HOSTILE) attention_definition(&contexts, expected);
+		const size_t heads = 1 + draw_below(&numbers, 9), size = sizes[round % 5],
+		             floats = heads * size,
+		             count = 1 + draw_below(&numbers, ATTENTION_MOST_ROWS),
+		             common = 16 * draw_below(&numbers, 6);
+		struct contexts contexts[ATTENTION_MOST_ROWS];
+		float *expected[ATTENTION_MOST_ROWS], *got[ATTENTION_MOST_ROWS];
+		for (size_t i = 0; i < count; i++) {
+			contexts[i] = contexts_new(&numbers, heads, size,
+			                           common + lengths[(round + i * i) % 8], mood);
+			memcpy(contexts[i].k, contexts[0].k, common * size * sizeof(uint16_t));
+			memcpy(contexts[i].v, contexts[0].v, common * size * sizeof(uint16_t));
+			expected[i] = new_array(floats, sizeof(float));
+			got[i] = new_array(floats, sizeof(float));
+			attention_of(tiers[0], &contexts[i], 1, 0, &expected[i]);
+			if (mood != HOSTILE) attention_definition(&contexts[i], expected[i]);
+		}
 		for (size_t t = 0; t < tier_count; t++)
 			for (size_t i = 0; i < 4; i++) {
-				size_t cuts[7], cut_count = i ? draw_below(&numbers, 8) : 0,
-				                from = 0;
-				for (size_t j = 0; j < cut_count; j++)
-					cuts[j] = from =
-					    from + 16 * draw_below(&numbers, tiles - from / 16 + 1);
-				attention_of(tiers[t], &contexts, cuts, cut_count, got);
-				expect_same("attention", tiers[t]->name, expected, got, floats);
+				// Some of the rows, and all or a part of what they share.
+				const size_t first = draw_below(&numbers, count),
+				             some = 1 + draw_below(&numbers, count - first),
+				             shared = 16 * draw_below(&numbers, common / 16 + 1);
+				attention_of(tiers[t], contexts + first, some, shared, got);
+				for (size_t r = 0; r < some; r++)
+					expect_same("attention", tiers[t]->name,
+					            expected[first + r], got[r], floats);
 			}
-		free(expected);
-		free(got);
-		contexts_free(&contexts);
+		for (size_t i = 0; i < count; i++) {
+			free(expected[i]);
+			free(got[i]);
+			contexts_free(&contexts[i]);
+		}
 	}
 }
 
@@ -559,12 +594,13 @@ static void test_exp_lanes(void **state) {
 	(void)state;
 	enum { TOKENS = 400, HEAD = 16 };
 	static uint16_t k[TOKENS * HEAD], v[TOKENS * HEAD];
-	static float scores[TOKENS], gate[TOKENS], up[TOKENS], gated[TOKENS];
+	static float scores[TOKENS + HEAD], gate[TOKENS], up[TOKENS], gated[TOKENS];
 	const struct attention_segment segment = {k, v, TOKENS};
 	for (size_t round = 0; round < 500; round++) {
 		float q[HEAD] = {-ldexpf(1.0f + fabsf(draw_plain(&numbers)),
 		                         (int)draw_below(&numbers, 10) - 3)},
 		      out[HEAD];
+		const struct attention_row row = {q, out, &segment, 1};
 		for (size_t t = 0; t < TOKENS; t++) {
 			k[t / 16 * 16 * HEAD + t % 16] =
 			    t ? f16_of_float(fabsf(draw_plain(&numbers))) : 0;
@@ -572,7 +608,7 @@ static void test_exp_lanes(void **state) {
 			up[t] = 1.0f;
 		}
 		for (size_t tier = 0; tier < tier_count; tier++) {
-			tiers[tier]->attention(q, 1, HEAD, &segment, 1, 1.0f, scores, out);
+			tiers[tier]->attention(&row, 1, 1, HEAD, NULL, 0, 1.0f, scores);
 			tiers[tier]->swiglu(gate, up, TOKENS, gated);
 			for (size_t t = 0; t < TOKENS; t++) {
 				const float score =

@@ -90,6 +90,8 @@ static bool read_pace(const json_t *run, double kv_bytes, struct pace *pace) {
 	        read_member_number(run, "step_ms", least),
 	    .rss_bytes = read_member_number(run, "rss_bytes", least),
 	    .kv_bytes = kv_bytes};
+	// Shared tokens are in memory once, so it does not follow from the tokens of all contexts.
+	if (read_member_number(run, "shared", 1) >= 1) pace->rss_bytes = (double)NAN;
 	pace->attention_share = isnan(pace->attention_share) ? 0 : fmin(pace->attention_share, 1);
 	return !isnan(pace->batch + pace->prompt + pace->prompt_tokens_per_s + pace->rows_per_s);
 }

@@ -29,6 +29,7 @@ static const struct bench_column RUN[] = {
 	{"parallel", "G", AT(parallel), 1, 0, 0},
 	{"prompt", "prompt", AT(prompt), 1, 0, 0},
 	{"groups", "groups", AT(groups), 1, 0, 0},
+	{"shared", "shared", AT(shared), 1, 0, 0},
 	{"steps", NULL, AT(steps), 1, 0, 0},
 	{"threads", "threads", AT(threads), 1, 0, 0},
 	{"repetitions", NULL, AT(repetitions), 1, 0, 0},

@@ -16,6 +16,7 @@ struct measurement {
 	double groups;              /* groups of a document with marks, instead of B; or 0 */
 	double parallel;            /* texts in flight */
 	double prompt;              /* tokens in each context before the first step */
+	double shared;              /* of these, how many begin every context */
 	double steps;               /* private tokens per text */
 	double threads;             /* worker threads */
 	double repetitions;         /* measurements of this combination */

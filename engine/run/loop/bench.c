@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench.c: cuttle_bench, what a setting costs. It times the real prefill and the real private step.
-// The contexts hold random tokens, the same in every bench (SEED). Nothing is shared between them.
+// The contexts hold random tokens, the same in every bench (SEED). They share what is asked for.
 // Tokens are drawn as the generation loop draws them, but an end token ends no text. With groups a
 // text is a document with marks: its mechanism is a rewriter's, which wants one row a step.
 // The result counts the bytes of weights read and the multiply-adds of one step. A reader can
@@ -114,6 +114,10 @@ static enum cuttle_status make_bench_plan(struct bench_run *b, struct cuttle_mod
 		    b->error, CUTTLE_USAGE,
 		    "a bench needs prompts of at least %d tokens, and at least one step",
 		    PROMPT_LEAST);
+	if (p->shared >= p->prompt)
+		return status_fail(
+		    b->error, CUTTLE_USAGE,
+		    "a bench needs prompts of more tokens than the %u that are shared", p->shared);
 	if (p->groups && p->batch)
 		return status_fail(b->error, CUTTLE_USAGE,
 		                   "a bench is of a batch or of groups, not of both");
@@ -136,6 +140,11 @@ static enum cuttle_status make_bench_plan(struct bench_run *b, struct cuttle_mod
 	return CUTTLE_OK;
 }
 
+/* Tokens that are computed once for all contexts. Example: of 300 shared tokens 288. */
+static size_t count_shared_tokens(const struct bench_run *b) {
+	return b->params.shared - b->params.shared % ATTENTION_TILE;
+}
+
 static enum cuttle_status allocate_bench(struct bench_run *b) {
 	const size_t batch = b->place_count, prompt = b->params.prompt, slots = b->slots;
 	b->places = calloc(batch, sizeof *b->places);
@@ -148,7 +157,8 @@ static enum cuttle_status allocate_bench(struct bench_run *b) {
 	for (size_t i = 0; i < b->model->vocab_size; i++)
 		if (vocab_drawable(b->model->vocab, (int32_t)i))
 			b->drawable[b->drawable_count++] = (int32_t)i;
-	const struct lockstep_params params = {.batch = batch,
+	const struct lockstep_params params = {.prefix = {b->ids, count_shared_tokens(b)},
+	                                       .batch = batch,
 	                                       .slots = slots,
 	                                       .context = prompt + b->params.steps,
 	                                       .chunk = CAPACITY_CHUNK,
@@ -170,8 +180,12 @@ static uint64_t time_prefill(struct bench_run *b) {
 			(void)random.fill(random.user, &word, sizeof word);
 			b->ids[i] = b->drawable[word % b->drawable_count];
 		}
-		for (size_t i = 0; i < batch; i++)
-			b->places[i].tokens = (struct tokens){b->ids + (i + 1) * prompt, prompt};
+		for (size_t i = 0; i < batch; i++) {
+			int32_t *ids = b->ids + (i + 1) * prompt;
+			memcpy(ids, b->ids, b->params.shared * sizeof *ids);
+			b->places[i] =
+			    (struct place_context){{ids, prompt}, count_shared_tokens(b)};
+		}
 		const uint64_t start = read_bench_clock();
 		(void)source.begin(source.self, slot, &(struct tokens){b->ids, prompt}, b->places,
 		                   b->place_count, &(struct tokens){0}, NULL);
@@ -302,7 +316,9 @@ static void summarise_steps(struct bench_run *b, uint64_t prefill_ns,
 	    ((double)b->steps[(count - 1) / 2].total + (double)b->steps[count / 2].total) / 2.0;
 	*result = (struct cuttle_bench_result){.parallel = (uint32_t)b->slots,
 	                                       .threads = threads_count(b->model->threads)};
-	result->prompt_tokens_per_s = rows * b->params.prompt * NS_PER_S / (double)prefill_ns;
+	const double shared = (double)count_shared_tokens(b),
+	             computed = shared + rows * (b->params.prompt - shared);
+	result->prompt_tokens_per_s = computed * NS_PER_S / (double)prefill_ns;
 	result->step_ms = median / NS_PER_MS;
 	result->step_p10_ms = (double)b->steps[(count - 1) / 10].total / NS_PER_MS;
 	result->step_p90_ms = (double)b->steps[count - 1 - (count - 1) / 10].total / NS_PER_MS;
