@@ -99,9 +99,9 @@ static LANES_INLINE lanes_part load_part(const uint16_t *from, size_t apart, siz
 
 /* acc[n][i] = fma(factors[n * stride], vector i, acc[n][i]). Of factors and vectors the fewer are
  * kept in registers beside acc. */
-static LANES_INLINE void add_products(size_t queries, size_t parts, const float *factors,
-                                      size_t stride, const uint16_t *from, size_t apart,
-                                      lanes_part acc[QUERIES][FLIGHT]) {
+static LANES_INLINE void multiply_queries(size_t queries, size_t parts, const float *factors,
+                                          size_t stride, const uint16_t *from, size_t apart,
+                                          lanes_part acc[QUERIES][FLIGHT]) {
 	if (queries < parts) {
 		lanes_part factor[QUERIES];
 		for (size_t n = 0; n < queries; n++) factor[n] = lanes_part_of(factors[n * stride]);
@@ -132,7 +132,7 @@ static LANES_INLINE void score_tiles(size_t queries, size_t tiles, const struct 
 		for (size_t i = 0; i < parts; i++) acc[n][i] = lanes_part_of(0.0f);
 	for (size_t d = 0; d < head_size; d++, q += stride) {
 		fetch_ahead(ahead);
-		add_products(queries, parts, q, 1, k + d * LANES, head_size * LANES, acc);
+		multiply_queries(queries, parts, q, 1, k + d * LANES, head_size * LANES, acc);
 	}
 	float *scores = all->scores + first * all->stride + at;
 	for (size_t n = 0; n < queries; n++)
@@ -161,7 +161,7 @@ static LANES_INLINE void weigh_values(size_t queries, size_t parts, const struct
 	const uint16_t *v = segment->v + entry;
 	for (size_t t = 0; t < segment->tokens; t++, v += head_size) {
 		fetch_ahead(ahead);
-		add_products(queries, parts, p + t, stride, v, LANES, acc);
+		multiply_queries(queries, parts, p + t, stride, v, LANES, acc);
 	}
 	for (size_t n = 0; n < queries; n++)
 		for (size_t i = 0; i < parts; i++) store_part(out[n] + LANES_PART * i, acc[n][i]);
@@ -243,7 +243,7 @@ static size_t compute_segments(struct queries *all, bool values, size_t in, size
 	return at;
 }
 
-static size_t count_tokens(const struct attention_segment *segments, size_t count) {
+static size_t count_segment_tokens(const struct attention_segment *segments, size_t count) {
 	size_t tokens = 0;
 	for (size_t s = 0; s < count; s++) tokens += segments[s].tokens;
 	return tokens;
@@ -256,12 +256,12 @@ void TIER(attention)(const struct attention_row *rows, size_t row_count, size_t 
 	        row_count <= ATTENTION_MOST_ROWS);
 	size_t most = 0;
 	for (size_t r = 0; r < row_count; r++) {
-		const size_t tokens = count_tokens(rows[r].own, rows[r].own_count);
+		const size_t tokens = count_segment_tokens(rows[r].own, rows[r].own_count);
 		REQUIRE(tokens > 0);
 		most = tokens > most ? tokens : most;
 	}
 	const size_t stride =
-	    (count_tokens(shared, shared_count) + most + LANES - 1) / LANES * LANES;
+	    (count_segment_tokens(shared, shared_count) + most + LANES - 1) / LANES * LANES;
 	struct queries all = {.rows = rows,
 	                      .row_count = row_count,
 	                      .heads = heads,
