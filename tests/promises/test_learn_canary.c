@@ -2,11 +2,11 @@
 // Tests the guarantee of a learnt bias from outside, by the canary game, on a tiny model. One
 // record says a rare phrase 40 times, or is null. An attacker knows all others. He takes what they
 // say off the noisy answer, projects the rest on the canary's own integers, and says which world it
-// was. That is the best attack there is. His success bounds epsilon from below. It fails if that
-// bound, at confidence 1 - 1e-6, is above the promised epsilon. It fails, too, if noise of a
-// quarter of the variance is not noticed: so it sees gross errors. Records are read once, and only
-// the noise is drawn anew: 10,000 answers in each world. delta is .05, since games do not see what
-// is rarer: at 1e-6 no number of games that a test can play tells one noise from the other.
+// was. That is the best attack there is. His success bounds epsilon from below.
+// It fails if that bound, at confidence 1 - 1e-6, is above the promised epsilon. It fails, too, if
+// noise of a quarter of the variance is not noticed: so it sees gross errors. Records are read
+// once, and only the noise is drawn anew: 10,000 answers in each world by day, 40,000 at night.
+// delta is .05, since games do not see what is rarer: at 1e-6 no test can play enough of them.
 #include "tests/dp/test_dp_support.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@
 #include "tests/support/statistics.h"
 #include "tests/support/tiny_model.h"
 
-enum { RECORDS = 8, CANARY = 5, TOKENS = 160, ANSWERS = 10000, SAYINGS = 40 };
+enum { RECORDS = 8, CANARY = 5, TOKENS = 160, ANSWERS = 10000, MOST_ANSWERS = 40000, SAYINGS = 40 };
 #define PHRASE "zqx "
 #define EPSILON 2.0
 #define DELTA .05
@@ -31,7 +31,7 @@ struct learn_game {
 	double u[RECORDS][TINY_WIDTH];
 	size_t taken;
 	char canary[SAYINGS * sizeof PHRASE];
-	uint64_t bits; /* of the noise, where it is seeded */
+	uint64_t bits; /* of the noise */
 };
 
 static void give_learnt(void *user, size_t index, const char **text, size_t *size) {
@@ -54,7 +54,7 @@ static void read_game(struct learn_game *game) {
 	struct cuttle_error error;
 	const struct cuttle_learn_params learning = {.texts = 40, .tokens = TOKENS};
 	struct cuttle_model *model = tiny_model_open_healthy(1);
-	*game = (struct learn_game){.bits = 5};
+	*game = (struct learn_game){.bits = nightly_seed(5)};
 	for (int i = 0; i < SAYINGS; i++) strcat(game->canary, PHRASE);
 	cuttle_plan_params_default(&params);
 	params.epsilon = EPSILON;
@@ -71,8 +71,7 @@ static void read_game(struct learn_game *game) {
 
 /* An answer as cuttle_learner_read makes it; then the attacker's score of it. */
 static double score_answer(struct learn_game *game, bool with, struct dp_variance variance) {
-	const struct dp_random seeded = {test_fill, &game->bits},
-	                       random = nightly() ? dp_random_system() : seeded;
+	const struct dp_random random = {test_fill, &game->bits};
 	struct dp_learn *learn;
 	int64_t x[TINY_WIDTH];
 	int32_t q[TINY_WIDTH];
@@ -92,13 +91,14 @@ static double score_answer(struct learn_game *game, bool with, struct dp_varianc
 }
 
 static double epsilon_won(struct learn_game *game, struct dp_variance variance) {
-	static double with[ANSWERS], without[ANSWERS];
+	static double with[MOST_ANSWERS], without[MOST_ANSWERS];
+	const size_t answers = nightly() ? MOST_ANSWERS : ANSWERS;
 	struct attacks_worlds judged;
-	for (size_t i = 0; i < ANSWERS; i++) {
+	for (size_t i = 0; i < answers; i++) {
 		with[i] = score_answer(game, true, variance);
 		without[i] = score_answer(game, false, variance);
 	}
-	attacks_judge(with, without, ANSWERS, DELTA, &judged);
+	attacks_judge(with, without, answers, DELTA, &judged);
 	return bounds_two_worlds(judged.hits, judged.with, judged.alarms, judged.without, DELTA,
 	                         FALSE_ALARM);
 }
