@@ -257,7 +257,7 @@ check: all tests
 docs-check: $(BUILD)/cuttle $(BUILD)/tests/gen_tiny
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_MODEL=$(MODEL) tests/cli/docs.sh
 
-NIGHTLY := test_dp_oracle test_dp_fusion test_dp_mixture test_sampling test_isolation test_canary test_timing test_vocab test_splits
+NIGHTLY := test_dp_oracle test_dp_fusion test_dp_mixture test_sampling test_isolation test_canary test_learn_canary test_timing test_vocab test_splits
 # Scripts that by day use a tiny model, or repeat less.
 NIGHTLY_CLI := budget docs games infer kill ledger noninterference savings serve serve_jobs tag trace units
 test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY) gen_tiny gen_edits cuttle_next) $(BUILD)/cuttle $(BUILD)/loopback $(BUILD)/fusion $(BUILD)/recovery

@@ -8,6 +8,7 @@
 // model is needed.
 #include "io/disk/fail.h"
 #include "tools/common/fusion_budget.h"
+#include "tools/common/budget_split.h"
 #include "tools/plan.h"
 
 #include <math.h>
@@ -28,8 +29,9 @@ struct budget_values {
 	uint64_t tokens;   /* T, at most so many per text */
 	uint64_t group;    /* references of one person */
 	uint64_t grid;     /* points of the exact accountant, 0 = its default */
-	uint64_t texts;    /* plan: texts to write */
-	uint64_t records;  /* plan: of the input, for lots; COUNT_NONE = no lots */
+	uint64_t texts;    /* plan, split: texts to write */
+	uint64_t records;  /* plan: of the input, for lots; COUNT_NONE = no lots. split: as well */
+	uint64_t width;    /* split: numbers of the model's state */
 	uint64_t shots;    /* plan: references of a row */
 	const char *ratio; /* amplify: q, as in 0.1 or 100/1000 */
 	double divergence; /* fusion: c, nats per token */
@@ -82,10 +84,12 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "the references of --group stand in another text each: G rho"},
 	{.name = "num", .letter = 'N', VALUE(texts), .argument = "TEXTS", .least = 1,
 	 .most = UINT32_MAX,
-	 .help = "plan: texts to write (default 100)"},
+	 .help = "plan, split: texts to write (default 100)"},
 	{.name = "records", VALUE(records), .argument = "R", .least = 1, .most = UINT32_MAX,
 	 .help = "plan: also the clip where R records come to N texts by secret lots, by exact "
-	         "composition (see generate --lots)"},
+	         "composition (see generate --lots). split: records of the input"},
+	{.name = "width", VALUE(width), .argument = "WIDTH", .least = 1, .most = 1 << 16,
+	 .help = "split: numbers of the model's state, as cuttle learn --dry-run says (default 576)"},
 	{.name = "shots", VALUE(shots), .argument = "R", .least = 1, .most = CUTTLE_MOST_SHOTS,
 	 .help = "plan: references in each of the B rows of a text, as generate has it "
 	         "(default 1)"},
@@ -142,6 +146,10 @@ static const char ABOUT[] =
 	"With --records it has q and the clip with lots (empty where the records are too few). "
 	"With -m or --bench it has the hours and the memory. For example: cuttle budget plan "
 	"-e 1,3 -n 200 --temperature 0.8 -N 100 --records 5000.\n"
+	"split shares epsilon out: to cuttle learn, which asks all records once, and to "
+	"references. It prints the best share of rho for the first, and both commands. It "
+	"follows from a formula that was fitted to measurements of one small model, and promises "
+	"nothing about texts. The epsilon of both commands together is exact.\n"
 	"fusion is about cuttle sanitize: of -e, --divergence and -n give two. The third comes "
 	"first. Then come three numbers, for one group of marks and for all. They are epsilon of "
 	"blanking them and epsilon of exchanging their contents for others. The last is the "
@@ -149,38 +157,46 @@ static const char ABOUT[] =
 	"group, with the mix all that of all marks.\n";
 // clang-format on
 
-/* In the order of enum cuttle_unknown; then plan, fusion and amplify, which are none of them. */
-static const char *const UNKNOWNS[] = {"clip",  "epsilon", "rho",    "delta",  "tokens",
-                                       "batch", "plan",    "fusion", "amplify"};
+/* In the order of enum cuttle_unknown; then what is none of them. */
+static const char *const UNKNOWNS[] = {"clip",  "epsilon", "rho",    "delta",   "tokens",
+                                       "batch", "plan",    "fusion", "amplify", "split"};
 enum {
 	PLAN = 6,     /* position of "plan" in UNKNOWNS */
 	FUSION,       /* position of "fusion" */
 	AMPLIFY,      /* position of "amplify" */
+	SPLIT,        /* position of "split" */
 	UNKNOWN_COUNT /* names in UNKNOWNS */
 };
 
-enum { PLAN_ALONE = 1 << PLAN, NO_PLAN = ~PLAN_ALONE, NO_AMPLIFY = ~(1 << AMPLIFY) };
+enum {
+	PLAN_ALONE = 1 << PLAN,
+	SPLIT_ALONE = 1 << SPLIT,
+	NO_PLAN = ~PLAN_ALONE,
+	NO_AMPLIFY = ~(1 << AMPLIFY), /* amplify takes e, delta and q alone */
+	NEITHER = NO_AMPLIFY & ~SPLIT_ALONE
+};
 /* Which questions an option is for, a bit each. In others it would do nothing. Those of fusion and
  * amplify alone are told together, below. */
 static const struct {
 	const char *option;
 	int questions;
-} PLACES[] = {{"num", PLAN_ALONE},
+} PLACES[] = {{"num", PLAN_ALONE | SPLIT_ALONE},
+              {"width", SPLIT_ALONE},
               {"shots", PLAN_ALONE},
-              {"records", PLAN_ALONE},
+              {"records", PLAN_ALONE | SPLIT_ALONE},
               {"model", PLAN_ALONE},
               {"threads", PLAN_ALONE},
               {"bench", PLAN_ALONE},
               {"rows-per-second", PLAN_ALONE},
-              {"accountant", NO_PLAN &NO_AMPLIFY},
-              {"grid", NO_AMPLIFY},
-              {"rho", NO_AMPLIFY},
-              {"clip", NO_AMPLIFY},
+              {"accountant", NO_PLAN &NEITHER},
+              {"grid", NEITHER},
+              {"rho", NEITHER},
+              {"clip", NEITHER},
               {"batch-size", NO_AMPLIFY},
               {"max-tokens", NO_AMPLIFY},
-              {"temperature", NO_AMPLIFY},
-              {"group", NO_AMPLIFY},
-              {"spread", NO_AMPLIFY}};
+              {"temperature", NEITHER},
+              {"group", NEITHER},
+              {"spread", NEITHER}};
 
 /* Refuses an option that was typed and does nothing; returns the exit code. A variable of the
  * environment may be for other verbs. */
@@ -326,6 +342,16 @@ static int read_budget_epsilon(const struct verb *verb, const struct budget_valu
 	return verb_refuse(verb, CUTTLE_USAGE, "--epsilon: must be a number " EPSILON_RANGE);
 }
 
+/* Likewise -B; 0 = not given. */
+static int read_budget_batch(const struct verb *verb, const struct budget_values *values,
+                             uint64_t *batch) {
+	*batch = 0;
+	if (!values->batch || (options_count(values->batch, UINT32_MAX, batch) && *batch))
+		return CUTTLE_OK;
+	return verb_refuse(verb, CUTTLE_USAGE,
+	                   "--batch-size: must be a whole number, 1 or more, as in 7");
+}
+
 static int print_fusion(const struct verb *verb, const struct budget_values *values) {
 	struct cuttle_rewrite_budget budget;
 	cuttle_rewrite_budget_none(&budget);
@@ -411,15 +437,37 @@ static int print_amplified(const struct verb *verb, const struct budget_values *
 	return CUTTLE_OK;
 }
 
+static int print_split(const struct verb *verb, const struct budget_values *values) {
+	struct budget_split_request request = {.delta = isnan(values->delta) ? 1e-6 : values->delta,
+	                                       .texts = values->texts,
+	                                       .records = values->records,
+	                                       .width = values->width,
+	                                       .json = values->json};
+	uint64_t batch;
+	const struct verb_need needs[] = {
+	    {!values->epsilon, "-e EPS", "-e 3"},
+	    {!values->batch, "-B B", "-B 15"},
+	    {values->tokens == COUNT_NONE, "-n T", "-n 100"},
+	    {values->records == COUNT_NONE, "--records R", "--records 5000"}};
+	// The verb's own example is about another question.
+	struct verb split = *verb;
+	split.example = "split -e 3 --delta 1e-6 -N 50 -B 15 -n 100 --records 5000";
+	int code = verb_lacks(&split, needs, sizeof needs / sizeof *needs);
+	if (!code) code = read_budget_epsilon(verb, values, &request.epsilon);
+	if (!code) code = read_budget_batch(verb, values, &batch);
+	if (code) return code;
+	request.batch = (uint32_t)batch;
+	request.tokens = (uint32_t)values->tokens;
+	return budget_split_print(verb, &request);
+}
+
 static int solve_budget(const struct verb *verb, const struct budget_values *values,
                         struct cuttle_budget *budget, enum cuttle_unknown unknown) {
 	struct cuttle_error error;
-	uint64_t batch = 0;
-	const int code = read_budget_epsilon(verb, values, &budget->epsilon);
+	uint64_t batch;
+	int code = read_budget_epsilon(verb, values, &budget->epsilon);
+	if (!code) code = read_budget_batch(verb, values, &batch);
 	if (code) return code;
-	if (values->batch && (!options_count(values->batch, UINT32_MAX, &batch) || !batch))
-		return verb_refuse(verb, CUTTLE_USAGE,
-		                   "--batch-size: must be a whole number, 1 or more, as in 7");
 	budget->batch = (uint32_t)batch;
 	if (isfinite(select_answer(budget, unknown)) && select_answer(budget, unknown) != 0)
 		return verb_refuse(verb, CUTTLE_USAGE,
@@ -442,6 +490,7 @@ static int run_budget_verb(const struct verb *verb, int argc, char **argv) {
 	                               .tokens = COUNT_NONE,
 	                               .group = 1,
 	                               .texts = 100,
+	                               .width = 576,
 	                               .records = COUNT_NONE,
 	                               .shots = 1};
 	struct cuttle_budget budget;
@@ -454,6 +503,7 @@ static int run_budget_verb(const struct verb *verb, int argc, char **argv) {
 	if ((code = refuse_idle_options(verb, &values, unknown))) return code;
 	if (unknown == AMPLIFY) return print_amplified(verb, &values);
 	if (unknown == FUSION) return print_fusion(verb, &values);
+	if (unknown == SPLIT) return print_split(verb, &values);
 	const bool is_plan = unknown == PLAN;
 	code = refuse_incomplete_budget(verb, &values, unknown);
 	if (code) return code;
@@ -474,7 +524,7 @@ static int run_budget_verb(const struct verb *verb, int argc, char **argv) {
 
 const struct verb budget_verb = {
     .name = "budget",
-    .usage = "clip|epsilon|rho|delta|tokens|batch|plan|fusion|amplify [OPTION]...",
+    .usage = "clip|epsilon|rho|delta|tokens|batch|plan|fusion|amplify|split [OPTION]...",
     .summary = "any one of clip, epsilon, rho, delta, tokens, batch from the others",
     .example = "clip -e 3 --delta 1e-6 -B 7 -n 500 --temperature 1.2",
     .another = "fusion -e 8 -n 200 --delta 1e-5 --mix average --groups 3",

@@ -199,7 +199,11 @@ static enum cuttle_status preview_learn(const struct learn_values *values, struc
 	}
 	if (common->input)
 		printf("worth         about %.0f %% of the bias will be what records say\n",
-		       100 * learn_expected_share(receipt));
+		       100 * learn_expected_share(receipt->width, receipt->records,
+		                                  receipt->from_public
+		                                      ? 0
+		                                      : (double)receipt->asked.num /
+		                                            receipt->asked.den));
 	learn_sentence(receipt, sentence);
 	printf("command       %s\n\n%s\n", learn->fingerprint, sentence);
 	if (!values->quiet) warnings_learn(stderr, receipt);

@@ -235,13 +235,10 @@ enum cuttle_status learn_count(const struct learn_request *request, struct learn
 
 /* |x|^2 is d sigma^2, about N S^2, and what records have in common: N^2 S^2 / 55 of reviews and of
  * notes alike (bench/SPENDING.md). */
-double learn_expected_share(const struct learn_receipt *receipt) {
-	const double records = (double)receipt->records, square = CUTTLE_LEARN_SQUARE,
-	             noise = receipt->from_public
-	                         ? 0
-	                         : (double)receipt->width * receipt->asked.num / receipt->asked.den,
-	             signal = records * records * square / 55;
-	return signal / (signal + noise + records * square);
+double learn_expected_share(uint64_t width, uint64_t records, double variance) {
+	const double count = (double)records, square = CUTTLE_LEARN_SQUARE,
+	             signal = count * count * square / 55;
+	return signal / (signal + (double)width * variance + count * square);
 }
 
 static void give_record(void *user, size_t index, const char **text, size_t *size) {

@@ -64,8 +64,8 @@ void learn_free(struct learn *learn);
 enum cuttle_status learn_count(const struct learn_request *request, struct learn *learn,
                                struct cuttle_error *error);
 /* About which share of the answer will be no noise: of records that say as much as public texts
- * do, by their number, the noise and the width alone. */
-double learn_expected_share(const struct learn_receipt *receipt);
+ * do, by their number, the variance of the noise, 0 = none, and the width alone. */
+double learn_expected_share(uint64_t width, uint64_t records, double variance);
 
 /* Charges, asks, delivers and publishes. Sets records and charge of the receipt. Statuses as
  * run_system and cuttle_learner_read. */

@@ -335,3 +335,50 @@ says err '^cuttle budget: --divergence, --alpha, --groups and --mix belong to fu
 refused 2 budget clip -e 3 -B 7 -n 50 --temperature 1 -N 5
 says err '^cuttle budget: clip takes no --num$'
 CUTTLE_MODEL=absent.gguf CUTTLE_NUM=5 exits 0 budget clip -e 3 -B 7 -n 50 --temperature 1
+
+# ---- split: a bias, and references ---------------------------------------------------------------
+split=(budget split -N 10 -B 15 -n 100)
+# By hand: rho .0243559; s = M / (M + 576 / (2 .7 rho) + 1000), M = 1000^2 / 55; x = 15 sqrt(.6 rho / 100).
+exits 0 "${split[@]}" -e 1 --records 1000 --json
+says out '"share":0\.69999999'
+says out '"nats":0\.045615'
+says out '"nats_references_alone":0\.02466'
+says out '"nats_bias_alone":0\.03283'
+# With few records all goes to references; with more of them a bias needs less than half.
+for row in '1 200 0' '1 1000 0.7' '3 2500 0.3' '10 2500 0.15'; do
+	read -r epsilon records share <<<"$row"
+	exits 0 "${split[@]}" -e "$epsilon" --records "$records"
+	[ "$(answer)" = "$share" ] || fail "a share of $(answer), not $share: $epsilon, $records"
+	says out 'by a formula fitted to measurements of a 135M model \(bench/SPENDING.md\); not a promise\.$'
+done
+exits 0 "${split[@]}" -e 1 --records 200
+says out '^A bias of 200 records would be little more than noise: spend all on references\.$'
+says out '^cuttle generate -e 1 --delta 1e-06 -N 10 -B 15 -n 100 --accountant zcdp --lots off$'
+exits 0 budget split -e 0.01 -N 1 -B 1 -n 100000 --records 60000
+near 1
+says out '^cuttle generate -B 0 --bias FILE -N 1 -n 100000$'
+# A wider model needs more of rho for the same bias.
+exits 0 "${split[@]}" -e 3 --records 2500 --width 2048
+between 0.3 1
+refused 2 "${split[@]}" -e 3 --records 149
+says err '^cuttle budget: --records: too few for so many texts; -N times -B are needed$'
+refused 2 budget split
+says err 'missing: -e EPS, -B B, -n T, --records R.* cuttle budget split -e 3'
+refused 2 "${split[@]}" -e x --records 500
+refused 2 "${split[@]}" -e 3 --records 500 -B 0
+refused 2 "${split[@]}" -e 3 --records 500 --width 0
+idle 'split -e 3 -N 9 -B 7 -n 50 --records 500' '--rho 1' '--clip 1' '--temperature 1' '--accountant exact' '--grid 64' '-g 2' --spread '--shots 2' '-o csv' '--q 0.1' '--mix average' '-t 1'
+refused 2 budget plan -n 50 --temperature 1 --width 64
+# Both commands as they are printed: their receipts promise that epsilon together, and no more.
+make_tiny finite
+for ((i = 1; i <= 200; i++)); do echo "{\"text\":\"the patient coughs at night $i\"}"; done >recs.jsonl
+exits 0 budget split -e 3 -N 2 -B 15 -n 8 --records 200
+together=$(sed -n 's/^Together: epsilon \([0-9.]*\) .*/\1/p' out)
+for verb in learn generate; do
+	read -ra words <<<"$(sed -n "s/^cuttle $verb //p" out.kept out 2>/dev/null | head -1 | sed 's/FILE/notes.bias/')"
+	[ $verb = learn ] && cp out out.kept && words+=(--texts 8 --tokens 12 -o notes.bias)
+	[ $verb = generate ] && words+=(-o split.jsonl)
+	exits 0 $verb -m tiny.gguf -i recs.jsonl -q "${words[@]}"
+done
+said=$(sed -n 's/.*"epsilon_together": \([0-9.]*\).*/\1/p' split.receipt.json)
+awk -v a="$said" -v b="$together" 'BEGIN { exit !(a <= 3 && a > 2.99 && (a - b) ^ 2 < 1e-6) }' || fail "together $said, and not $together"
