@@ -236,6 +236,9 @@ static int open_served(const struct verb *verb, const struct serve_values *value
 	*model = opened.model;
 	const enum cuttle_status status =
 	    setup_bias_read(values->bias, opened.model, opened.sha256, bias, &error);
+	if (!status && !bias->receipt->private_output)
+		fprintf(stderr, "cuttle serve: --bias %s is %s\n", values->bias,
+		        bias->evidence.attested.sentence);
 	if (!status) return CUTTLE_OK;
 	bias_close(bias);
 	cuttle_model_free(model);

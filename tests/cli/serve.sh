@@ -217,6 +217,12 @@ assert answer["usage"]["completion_tokens"] >= 1, answer
 END
 kill -TERM "$pid"
 ended 0 biased
+# Its completions protect nobody: whoever begins the server is told.
+exits 0 learn -i biased.jsonl -e 3 --texts 8 --tokens 8 --insecure-seed 1 -o seeded.bias -q
+begin seeded --listen 127.0.0.1:0 --bias seeded.bias
+kill -TERM "$pid"
+wait "$pid" || fail "the server seeded: $(tail -3 seeded.log)"
+says seeded.log '^cuttle serve: --bias seeded\.bias is NOT PRIVATE: '
 
 # ---- a socket that is handed over, as by systemd -------------------------------------------------
 python3 - "$CUTTLE" 2>handed.log <<'END' &

@@ -43,7 +43,7 @@ static struct learn_receipt learnt(void) {
 }
 
 /* Writes a bias of these bytes, and its receipt. */
-static void write_line(const struct learn_receipt *receipt, const char *line, size_t size) {
+static void write_bias_line(const struct learn_receipt *receipt, const char *line, size_t size) {
 	char sha256[HASH_TEXT], fingerprint[HASH_TEXT];
 	size_t receipt_size;
 	hash_of(line, size, sha256);
@@ -67,7 +67,7 @@ static void write_bias(const struct learn_receipt *receipt, size_t at) {
 	size_t size;
 	char *line = jsonout_dump(bias_line(&numbers, WIDTH), JSON_COMPACT, &size);
 	assert_non_null(line);
-	write_line(receipt, line, size);
+	write_bias_line(receipt, line, size);
 	if (at < size) {
 		line[at] ^= 1;
 		files_put("b", line, size);
@@ -155,11 +155,11 @@ static void strange_lines_are_refused(void **state) {
 	const struct learn_receipt receipt = learnt();
 	struct cuttle_error error;
 	struct bias bias;
-	write_line(&receipt, good, strlen(good));
+	write_bias_line(&receipt, good, strlen(good));
 	assert_int_equal(bias_open(&bias, "b", "b.receipt.json", &error), CUTTLE_OK);
 	bias_close(&bias);
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-		write_line(&receipt, lines[i], strlen(lines[i]));
+		write_bias_line(&receipt, lines[i], strlen(lines[i]));
 		assert_int_equal(bias_open(&bias, "b", "b.receipt.json", &error), CUTTLE_INPUT);
 		bias_close(&bias);
 	}

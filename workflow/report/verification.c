@@ -180,7 +180,7 @@ static enum cuttle_status check_ledger(const char *path, const struct verificati
 	return status;
 }
 
-static bool same_name(const char *one, const char *other) {
+static bool are_same_names(const char *one, const char *other) {
 	return one && other ? !strcmp(one, other) : one == other;
 }
 
@@ -190,9 +190,9 @@ static bool repeats_bias(const struct verification *v, const struct learn_receip
 	const char *key = json_string_value(json_object_get(v->attested->root, "unit_key"));
 	const bool alone = v->evidence.kind == &SAMPLE_KIND;
 	return !strcmp(learnt->model_sha256, v->model_sha256) &&
-	       (same_name(learnt->unit_key, key) || (learnt->from_public && !alone)) &&
+	       (are_same_names(learnt->unit_key, key) || (learnt->from_public && !alone)) &&
 	       (alone ? learnt->private_output == v->private_output &&
-	                    same_name(learnt->dataset, v->dataset)
+	                    are_same_names(learnt->dataset, v->dataset)
 	              : learnt->private_output || !v->private_output);
 }
 
