@@ -154,16 +154,19 @@ static void print_accounts(const struct cuttle_guarantee *guarantee) {
 	else printf("rho           %.10g\n", guarantee->rho);
 }
 
+/* What a bias promises, and what it and the run promise together. */
 static void print_bias(const struct receipt *receipt) {
 	const struct receipt_joint joint = bias_joint_promise(receipt);
+	const double own = jsonout_round_up(receipt->bias.epsilon, 1e4),
+	             both = jsonout_round_up(joint.epsilon, 1e4);
 	char delta[UNITS_NUMBER];
 	if (!*receipt->bias.sha256) return;
 	units_print(joint.delta, true, delta);
 	if (receipt->bias.from_public) printf("bias          of public records\n");
 	else
-		printf("bias          epsilon %.10g of its own; with it epsilon %.10g at delta %s\n",
-		       jsonout_round_up(receipt->bias.epsilon, 1e4),
-		       jsonout_round_up(joint.epsilon, 1e4), delta);
+		printf("bias          epsilon %.10g of its own; with it epsilon %.10g at delta "
+		       "%s\n",
+		       own, both, delta);
 }
 
 void preview_print(const struct generate_values *values, const struct setup *setup) {
