@@ -52,23 +52,24 @@ enum {
 
 // clang-format off
 static const struct option_entry OPTIONS[] = {
-	{.name = "epsilon", .letter = 'e', VALUE(epsilon), .argument = "EPS",
+	{.name = "epsilon", .first = true, .letter = 'e', VALUE(epsilon), .argument = "EPS",
 	 .help = "privacy loss; a list for plan (default 1,3,5,10)"},
-	{.name = "delta", VALUE(delta), .range = DELTA_RANGE, .argument = "D",
+	{.name = "delta", .first = true, VALUE(delta), .range = DELTA_RANGE, .argument = "D",
 	 .help = "what is added to the probability of any event, beside its factor e^epsilon "
 	         "(default 1e-6; fusion 1e-5)"},
-	{.name = "rho", VALUE(rho), .range = RHO_RANGE, .argument = "RHO",
+	{.name = "rho", .first = true, VALUE(rho), .range = RHO_RANGE, .argument = "RHO",
 	 .help = "zero-concentrated privacy loss"},
-	{.name = "clip", VALUE(clip), .range = CLIP_RANGE, .argument = "C",
+	{.name = "clip", .first = true, VALUE(clip), .range = CLIP_RANGE, .argument = "C",
 	 .help = "bound of each logit difference"},
-	{.name = "batch-size", .letter = 'B', VALUE(batch), .argument = "B",
+	{.name = "batch-size", .first = true, .letter = 'B', VALUE(batch), .argument = "B",
 	 .help = "references per text; a list for plan (default 7,15,31,63)"},
-	{.name = "max-tokens", .letter = 'n', VALUE(tokens), .argument = "T", .least = 1,
-	 .most = UINT32_MAX,
+	{.name = "max-tokens", .first = true, .letter = 'n', VALUE(tokens), .argument = "T",
+	 .least = 1, .most = UINT32_MAX,
 	 .help = "hard cap of tokens per text"},
-	{.name = "temperature", VALUE(temperature), .range = TEMPERATURE_RANGE, .argument = "TAU",
+	{.name = "temperature", .first = true, VALUE(temperature), .range = TEMPERATURE_RANGE,
+	 .argument = "TAU",
 	 .help = "sampling temperature"},
-	{.name = "accountant", VALUE(accountant), .argument = "zcdp|exact",
+	{.name = "accountant", .first = true, VALUE(accountant), .argument = "zcdp|exact",
 	 .help = "how epsilon follows: from rho (default), or by exact composition of the "
 	         "tokens. At the same clip that is 6 to 7 % less, and more below 60 "
 	         "tokens. plan shows both"},
@@ -76,20 +77,22 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "of the exact accountant, 8 to 1024. The answer is never wrong, and "
 	         "nearer to the truth with more. Time grows as the square (default 128 up "
 	         "to 512 tokens, where the answer is within 0.01 %, then fewer)"},
-	{.name = "group", .letter = 'g', VALUE(group), .argument = "G", .least = 1,
+	{.name = "group", .first = true, .letter = 'g', VALUE(group), .argument = "G", .least = 1,
 	 .most = UINT32_MAX,
 	 .help = "epsilon, delta and rho are those of a person with G references, all in one "
 	         "text: G^2 rho (default 1)"},
 	{.name = "spread", VALUE(spread),
 	 .help = "the references of --group stand in another text each: G rho"},
-	{.name = "num", .letter = 'N', VALUE(texts), .argument = "TEXTS", .least = 1,
+	{.name = "num", .first = true, .letter = 'N', VALUE(texts), .argument = "TEXTS", .least = 1,
 	 .most = UINT32_MAX,
 	 .help = "plan, split: texts to write (default 100)"},
-	{.name = "records", VALUE(records), .argument = "R", .least = 1, .most = UINT32_MAX,
+	{.name = "records", .first = true, VALUE(records), .argument = "R", .least = 1,
+	 .most = UINT32_MAX,
 	 .help = "plan: also the clip where R records come to N texts by secret lots, by exact "
 	         "composition (see generate --lots). split: records of the input"},
 	{.name = "width", VALUE(width), .argument = "WIDTH", .least = 1, .most = 1 << 16,
-	 .help = "split: numbers of the model's state, as cuttle learn --dry-run says (default 576)"},
+	 .help = "split: numbers of the model's state, as cuttle learn --dry-run says (default "
+	         "576)"},
 	{.name = "shots", VALUE(shots), .argument = "R", .least = 1, .most = CUTTLE_MOST_SHOTS,
 	 .help = "plan: references in each of the B rows of a text, as generate has it "
 	         "(default 1)"},
@@ -97,7 +100,8 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "amplify: the share of batches that is used, as in 0.1 or 100/1000"},
 	{.name = "inverse", VALUE(inverse),
 	 .help = "amplify: -e and --delta are the run's, and what a batch may cost is asked for"},
-	{.name = "model", .letter = 'm', .group = GROUP_TIME, VALUE(open.model), .argument = "FILE",
+	{.name = "model", .first = true, .letter = 'm', .group = GROUP_TIME, VALUE(open.model),
+	 .argument = "FILE",
 	 .help = "plan: measure for some seconds how fast this machine is with this model"},
 	{.name = "threads", .letter = 't', VALUE(open.threads), .argument = "COUNT", .most = 1024,
 	 .help = "plan: worker threads of the measurement (default: the cores this process may "
@@ -108,7 +112,7 @@ static const struct option_entry OPTIONS[] = {
 	{.name = "rows-per-second", .group = GROUP_TIME, VALUE(rows_per_s),
 	 .range = "above 0, as in 900", .argument = "R",
 	 .help = "plan: take this speed instead, of B + 1 rows per token"},
-	{.name = "format", .letter = 'o', .group = GROUP_FORMAT, VALUE(format),
+	{.name = "format", .first = true, .letter = 'o', .group = GROUP_FORMAT, VALUE(format),
 	 .argument = "md|json|csv",
 	 .help = "plan: of the table (default md)"},
 	{.name = "divergence", VALUE(divergence), .range = "above 0, as in 0.01", .argument = "C",
@@ -121,7 +125,7 @@ static const struct option_entry OPTIONS[] = {
 	 .help = "fusion: groups that have a mark in the document (default 1)"},
 	{.name = "mix", VALUE(mix), .argument = "all|average|capped",
 	 .help = "fusion: one private row shows all marks (default), or one row each group"},
-	{.name = "json", .group = GROUP_FORMAT, VALUE(json),
+	{.name = "json", .first = true, .group = GROUP_FORMAT, VALUE(json),
 	 .help = "print all fields as JSON"},
 };
 
@@ -149,7 +153,8 @@ static const char ABOUT[] =
 	"split shares epsilon out: to cuttle learn, which asks all records once, and to "
 	"references. It prints the best share of rho for the first, and both commands. It "
 	"follows from a formula that was fitted to measurements of one small model, and promises "
-	"nothing about texts. The epsilon of both commands together is exact.\n"
+	"nothing about texts. The epsilon of both commands together is exact. For example: "
+	"cuttle budget split -e 3 -N 50 -B 15 -n 100 --records 5000.\n"
 	"fusion is about cuttle sanitize: of -e, --divergence and -n give two. The third comes "
 	"first. Then come three numbers, for one group of marks and for all. They are epsilon of "
 	"blanking them and epsilon of exchanging their contents for others. The last is the "

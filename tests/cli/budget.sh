@@ -381,4 +381,5 @@ for verb in learn generate; do
 	exits 0 $verb -m tiny.gguf -i recs.jsonl -q "${words[@]}"
 done
 said=$(sed -n 's/.*"epsilon_together": \([0-9.]*\).*/\1/p' split.receipt.json)
+awk -v d="$(sed -n 's/.*"delta_together": \([-0-9.e]*\).*/\1/p' split.receipt.json)" 'BEGIN { exit !(d > 9.9e-7 && d <= 1e-6) }' || fail "together: $(cat split.receipt.json)"
 awk -v a="$said" -v b="$together" 'BEGIN { exit !(a <= 3 && a > 2.99 && (a - b) ^ 2 < 1e-6) }' || fail "together $said, and not $together"
