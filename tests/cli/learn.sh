@@ -224,7 +224,7 @@ exits 0 "${refs[@]}" --bias notes.bias -o g2.jsonl
 says err 'epsilon is 2\.[0-9]* at delta 2e-06 for both together\.$'
 exits 0 receipt verify g2.receipt.json --output g2.jsonl --bias notes.bias
 refused 4 audit canary --receipt g2.receipt.json --kind note -o canary.md
-says err 'is of a run with a bias, which an audit does not add: audit a run without$'
+says err 'is of a run with a bias: give it with --bias FILE$'
 edits_noticed g2.receipt.json <<'END'
 s/"epsilon_together": 2/"epsilon_together": 1/
 s/"delta_together": 1.9/"delta_together": 1.0/

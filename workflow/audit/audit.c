@@ -287,7 +287,7 @@ static enum cuttle_status read_promise(struct audit_state *s) {
 	return CUTTLE_OK;
 }
 
-/* INPUT: the receipt is of a run whose prompts hold more than references, or that had a bias. */
+/* INPUT: the receipt is of a run whose prompts hold more than references. */
 static enum cuttle_status refuse_prompts(const struct audit_state *s) {
 	const char *other = s->claimed->categories         ? "categories"
 	                    : s->claimed->places_of_rounds ? "two rounds"
@@ -297,11 +297,6 @@ static enum cuttle_status refuse_prompts(const struct audit_state *s) {
 		               "%s is of a run with %s, whose prompts an audit does not write: "
 		               "audit a run without",
 		               file_shown(s->request->receipt), other);
-	if (*s->claimed->bias.sha256)
-		return io_fail(s->error, CUTTLE_INPUT,
-		               "%s is of a run with a bias, which an audit does not add: audit a "
-		               "run without",
-		               file_shown(s->request->receipt));
 	return CUTTLE_OK;
 }
 
