@@ -30,8 +30,9 @@ struct learn_values {
 	struct learn_request request;
 	uint64_t insecure_seed;   /* COUNT_NONE = noise of the system's bits */
 	struct option_list stops; /* verb_common takes them; a bias has none */
-	int form;                 /* --template: 0 continue, 1 instruct, CHOICE_NONE */
-	int progress;             /* enum progress_mode */
+	struct option_list category_fields;
+	int form;     /* --template: 0 continue, 1 instruct, CHOICE_NONE */
+	int progress; /* enum progress_mode */
 	bool dry_run;
 	bool quiet;
 };
@@ -50,6 +51,15 @@ static const struct option_entry OPTIONS[] = {
 	 .argument = "FIELD",
 	 .help = "field that says whose a record is: the guarantee is then for all records of "
 	         "one owner together. A record without it is null"},
+	{.name = "category-field", VALUE(category_fields), .argument = "FIELD",
+	 .most = CATEGORY_FIELDS,
+	 .help = "field that says which category a record is of; may be given up to 4 times. "
+	         "Then there is a bias of each, for the texts of it, and one of all"},
+	{.name = "categories", VALUE(request.categories), .argument = "LIST",
+	 .help = "the categories: A,B,C, or a file .csv or .jsonl with a column FIELD"},
+	{.name = "category-public", VALUE(request.category_public),
+	 .help = "declare the category of every record public: how many records each has is "
+	         "not hidden"},
 	{.name = "epsilon", .first = true, .letter = 'e', VALUE(request.epsilon),
 	 .range = EPSILON_RANGE,
 	 .argument = "EPS",
@@ -119,7 +129,8 @@ static const char ABOUT[] =
 	"its own tokens would be likelier. The vector is cut to a public length; all are added "
 	"up, with noise. Give the kind and the public examples that texts will be written with. "
 	"A null, blank or unreadable record adds nothing, and nobody is told. The number of lines "
-	"is public.\n\n"
+	"is public. With --categories each category also has a bias of its own, from its own "
+	"records, at no further cost. It is used for the texts of that category.\n\n"
 
 	"The more records, the less a bias costs: at EPS 1 a thousand records are about enough, "
 	"at EPS 3 three hundred. --dry-run says which part of it will be more than noise. "
@@ -129,6 +140,8 @@ static const char ABOUT[] =
 static void settle_learn(struct learn_values *values) {
 	struct learn_request *request = &values->request;
 	verb_common(&values->open, &values->stops, &request->common);
+	request->category_fields = values->category_fields.texts;
+	request->category_field_count = values->category_fields.count;
 	request->plan.insecure = values->insecure_seed != COUNT_NONE;
 	if (request->plan.insecure) request->plan.insecure_seed = values->insecure_seed;
 	if (values->form == 1) request->plan.form = CUTTLE_INSTRUCT;
@@ -155,8 +168,8 @@ static void on_learn_begin(void *user, bool complete) {
 	if (watch_complete(request->output, values->quiet, complete)) return;
 	if (!values->quiet) warnings_learn(stderr, receipt);
 	if (!values->quiet) warnings_model(stderr, &receipt->model);
-	watch_begin(&run->watch, values->quiet, values->progress, receipt->texts + receipt->records,
-	            NULL);
+	watch_begin(&run->watch, values->quiet, values->progress,
+	            receipt->texts + run->learn->reading, NULL);
 }
 
 static void on_learn_publish(void *user, const char *receipt) {

@@ -553,7 +553,7 @@ static enum cuttle_status read_evolve(void *user, struct cuttle_error *error) {
 	if (!status)
 		status =
 		    text_set_read_all(request->common.input, request->text_field, "--text-field",
-		                      request->common.unit_key, records, error);
+		                      request->common.unit_key, NULL, 0, records, error);
 	if (status) return status;
 	if (request->common.lock) records_lock(records->records);
 	s->evolve->receipt.records = records->count;

@@ -3,6 +3,7 @@
 // it calls the functions below that begin with give_, keep_ or deliver_, and those of run.h.
 #include "workflow/generate.h"
 
+#include "engine/cuttle/learn.h"
 #include "workflow/likelihood.h"
 #include "workflow/references.h"
 #include "workflow/rounds.h"
@@ -107,6 +108,19 @@ static enum cuttle_status run_category(struct generate_state *state, struct cutt
 	return status ? status : run_job(state, job, texts - first, error);
 }
 
+/* From here on texts are drawn with the bias of this category, where the run's bias has one. */
+static enum cuttle_status use_category_bias(struct generate_state *state, size_t category,
+                                            struct cuttle_error *error) {
+	const struct setup *setup = state->setup;
+	const char *heading = name_category(setup, category);
+	if (!setup->bias.vector || !setup->bias.receipt->categories) return CUTTLE_OK;
+	const double *vector = bias_of(&setup->bias, heading);
+	enum cuttle_status status = cuttle_bias_use(setup->plan, vector, error);
+	if (!status && state->likelihood.scorer)
+		status = cuttle_scorer_bias(state->likelihood.scorer, vector, error);
+	return status;
+}
+
 /* Runs the jobs of each category, one after the other, as each has prompts of its own. Without
  * categories all texts are of one. */
 static enum cuttle_status run_categories(struct generate_state *state, struct cuttle_job *job,
@@ -118,7 +132,8 @@ static enum cuttle_status run_categories(struct generate_state *state, struct cu
 		state->likelihood.params =
 		    setup_prompts(state->request, state->setup, job->heading);
 		state->likelihood.heading = categories->all[job->heading].heading;
-		status = run_category(state, job, error);
+		status = use_category_bias(state, job->heading, error);
+		if (!status) status = run_category(state, job, error);
 	}
 	return status;
 }

@@ -7,6 +7,7 @@
 #include "io/disk/paths.h"
 #include "io/disk/secrecy.h"
 #include "io/receipts/bias.h"
+#include "io/records/places.h"
 #include "io/records/units.h"
 #include "measure/scratch.h"
 #include "workflow/text_set.h"
@@ -15,7 +16,10 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST_RECORDS = CUTTLE_LEARN_RECORDS };
+enum {
+	MOST_RECORDS = CUTTLE_LEARN_RECORDS,
+	OTHER_RECORDS = 300 /* of all, that a category's own ones are weighed against */
+};
 
 void learn_default(struct learn_request *request) {
 	struct cuttle_learn_params params;
@@ -39,6 +43,17 @@ static const char *name_learn_fault(const struct learn_request *request) {
 	if (request->from_public && !isnan(request->epsilon))
 		return "--public says that the records are public, and -e is a promise to private "
 		       "ones: give one of them";
+	if (!request->category_field_count != !request->categories)
+		return "--category-field and --categories go together: --category-field FIELD "
+		       "--categories A,B,C, or a file .csv or .jsonl with a column FIELD";
+	if (request->categories && !request->category_public)
+		return "--categories needs --category-public: how many records a category has is "
+		       "not hidden";
+	if (request->category_public && !request->categories)
+		return "--category-public needs --category-field FIELD";
+	if (request->categories && common->unit_key)
+		return "--categories: each record must be a unit, or one owner would be in "
+		       "several sums; leave out --unit-key";
 	if (request->from_public && (common->ledger || common->unit_key))
 		return "--public: nothing is charged for public records, so --ledger and "
 		       "--unit-key have no use";
@@ -60,9 +75,13 @@ enum cuttle_status learn_paths(const struct learn_request *request, struct cuttl
 	char *receipt;
 	enum cuttle_status status =
 	    common_receipt_beside(common->output, common->receipt, &receipt, error);
+	const char *categories = request->categories && categories_in_file(request->categories)
+	                             ? request->categories
+	                             : NULL;
 	const struct path_use uses[] = {
 	    PATH_ALONE("-m", common->model, PATH_MODEL),
 	    PATH_ALONE("-i", common->input, PATH_STREAM),
+	    PATH_ALONE("--categories", categories, PATH_STREAM),
 	    PATH_ALONE("--public-examples", request->public_examples, PATH_STREAM),
 	    PATH_ALONE("--prompt-public", request->prompt_public, PATH_STREAM),
 	    PATH_ALONE("--prompt-private", request->prompt_private, PATH_STREAM),
@@ -127,10 +146,12 @@ static enum cuttle_status set_learn_receipt(const struct learn_request *request,
 	receipt->private_output = !plan->insecure;
 	receipt->isa = cuttle_isa();
 	receipt->unit_key = common->unit_key;
+	receipt->categories = (uint32_t)learn->categories.count;
 	receipt->dataset = common->dataset;
 	memcpy(receipt->model_sha256, learn->setup.receipt.model_sha256, HASH_TEXT);
 	bias_prompt(cuttle_plan_template(learn->setup.plan, 0), receipt->template_sha256);
 	if (!learn_fingerprint(receipt, common->input ? common->input : "", request->text_field,
+	                       request->categories ? &learn->categories : NULL,
 	                       plan->insecure ? plan->insecure_seed : UINT64_MAX,
 	                       learn->fingerprint))
 		return io_fail(error, CUTTLE_NOMEM, "out of memory");
@@ -154,12 +175,16 @@ enum cuttle_status learn_open(const struct learn_request *request, const struct 
 	}
 	if (!status && request->common.sign)
 		status = signature_open(request->common.sign, &learn->signer, error);
+	if (!status && request->categories)
+		status = categories_read(request->category_fields, request->category_field_count,
+		                         request->categories, &learn->categories, error);
 	if (!status) status = generate_open(&learn->asked, opened, &learn->setup, error);
 	return status ? status : set_learn_receipt(request, learn, error);
 }
 
 void learn_free(struct learn *learn) {
 	generate_free(&learn->setup);
+	categories_free(&learn->categories);
 	signature_close(&learn->signer);
 	*learn = (struct learn){0};
 }
@@ -171,8 +196,14 @@ struct learn_state {
 	const struct learn_request *request;
 	struct learn *learn;
 	struct text_set records;
-	size_t *order; /* [records.count] in which records are read: those of an owner together */
-	bool *ends;    /* [records.count] whether the record read then is its owner's last */
+	/* [records.count] in which records are read: those of an owner, or of a category, together
+	 */
+	size_t *order;
+	bool *ends; /* [records.count] whether the record read then is its owner's last */
+	/* [sums + 1] where in `order` the records of a sum begin. One sum, or one a category. */
+	size_t *firsts;
+	size_t sums;
+	size_t first;                /* that of the sum that is made */
 	struct bias_numbers numbers; /* of the line that is written */
 };
 
@@ -203,6 +234,35 @@ static enum cuttle_status order_by_owner(struct learn_state *s, struct cuttle_er
 	return CUTTLE_OK;
 }
 
+/* Orders records by their declared category; those of none stand in no sum. */
+static enum cuttle_status order_by_category(struct learn_state *s, struct cuttle_error *error) {
+	const size_t count = s->records.count;
+	size_t placed = 0;
+	uint32_t *category = scratch_make(count + 1, sizeof *category);
+	s->order = scratch_make(count + 1, sizeof *s->order);
+	if (category && s->order)
+		places_clusters(s->records.records, &s->learn->categories, category);
+	for (size_t sum = 0; category && s->order && sum < s->sums; sum++) {
+		s->firsts[sum] = placed;
+		for (size_t i = 0; i < count; i++)
+			if (category[i] == sum) s->order[placed++] = i;
+	}
+	s->firsts[s->sums] = placed;
+	const bool made = category && s->order;
+	scratch_free(category);
+	return made ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
+}
+
+/* One sum of all records, or room for one a category. */
+static enum cuttle_status set_sums(struct learn_state *s, struct cuttle_error *error) {
+	const size_t categories = s->learn->categories.count;
+	s->sums = categories ? categories : 1;
+	s->firsts = scratch_make(s->sums + 1, sizeof *s->firsts);
+	if (!s->firsts) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	s->firsts[s->sums] = s->records.count;
+	return CUTTLE_OK;
+}
+
 static enum cuttle_status read_learn(void *user, struct cuttle_error *error) {
 	struct learn_state *s = user;
 	const struct learn_request *request = s->request;
@@ -211,7 +271,8 @@ static enum cuttle_status read_learn(void *user, struct cuttle_error *error) {
 	if (!status)
 		status =
 		    text_set_read_all(request->common.input, request->text_field, "--text-field",
-		                      request->common.unit_key, records, error);
+		                      request->common.unit_key, request->category_fields,
+		                      request->category_field_count, records, error);
 	if (status) return status;
 	if (request->common.lock) records_lock(records->records);
 	s->learn->receipt.records = records->count;
@@ -220,16 +281,26 @@ static enum cuttle_status read_learn(void *user, struct cuttle_error *error) {
 		               records->count ? "%s: there are too many records"
 		                              : "%s: there is no record in it",
 		               file_shown(request->common.input));
-	return request->common.unit_key ? order_by_owner(s, error) : CUTTLE_OK;
+	status = set_sums(s, error);
+	if (!status && s->learn->categories.count) status = order_by_category(s, error);
+	if (!status && request->common.unit_key) status = order_by_owner(s, error);
+	s->learn->reading = s->firsts ? s->firsts[s->sums] : 0;
+	return status;
+}
+
+static void free_learnt(void *user) {
+	struct learn_state *s = user;
+	text_set_free(&s->records);
+	scratch_free(s->order);
+	scratch_free(s->ends);
+	scratch_free(s->firsts);
 }
 
 enum cuttle_status learn_count(const struct learn_request *request, struct learn *learn,
                                struct cuttle_error *error) {
 	struct learn_state s = {.request = request, .learn = learn};
 	const enum cuttle_status status = read_learn(&s, error);
-	text_set_free(&s.records);
-	scratch_free(s.order);
-	scratch_free(s.ends);
+	free_learnt(&s);
 	return status;
 }
 
@@ -243,6 +314,7 @@ double learn_expected_share(uint64_t width, uint64_t records, double variance) {
 
 static void give_record(void *user, size_t index, const char **text, size_t *size) {
 	const struct learn_state *s = user;
+	index += s->first;
 	*text = text_set_text(&s->records, s->order ? s->order[index] : index, size);
 }
 
@@ -256,46 +328,91 @@ static int tell_read(void *user, size_t texts) {
 	return run_stop(s);
 }
 
-/* Sets answer[width]: from the journal, or of all records, and then it is there first. */
-static enum cuttle_status take_answer(struct learn_state *s, struct cuttle_learner *learner,
-                                      int64_t *answer, struct cuttle_error *error) {
-	const struct learn_receipt *receipt = &s->learn->receipt;
-	const struct cuttle_plan_params *plan = &s->request->plan;
-	const size_t width = (size_t)receipt->width;
-	struct delivery *delivery = &s->run.delivery;
-	const int64_t *kept;
-	// So little noise that none of it is ever seen.
+/* The noise of a sum; of public records so little that none of it is ever seen. */
+static struct cuttle_query noise_of(const struct learn_receipt *receipt) {
 	struct cuttle_query query = receipt->asked;
 	if (receipt->from_public) query.num = 1, query.den = 4096;
-	if (output_clusters(delivery->output, &kept) == width) {
-		memcpy(answer, kept, width * sizeof *answer);
+	return query;
+}
+
+/* Sets answers[sums][width]: from the journal, or of all records, and then they are there first. */
+static enum cuttle_status take_answers(struct learn_state *s, struct cuttle_learner *learner,
+                                       int64_t *answers, struct cuttle_error *error) {
+	const struct learn_receipt *receipt = &s->learn->receipt;
+	const struct cuttle_plan_params *plan = &s->request->plan;
+	const size_t width = (size_t)receipt->width, count = s->sums * width;
+	const struct cuttle_query query = noise_of(receipt);
+	struct delivery *delivery = &s->run.delivery;
+	const int64_t *kept;
+	if (output_clusters(delivery->output, &kept) == count) {
+		memcpy(answers, kept, count * sizeof *answers);
 		return CUTTLE_OK;
 	}
 	enum cuttle_status status = delivery_draw(delivery, error);
-	if (!status)
-		status = cuttle_learner_read(
-		    learner, s->records.count, give_record, s->ends ? end_of_owner : NULL, s,
-		    &query, plan->insecure ? &plan->insecure_seed : NULL, answer, error);
-	return status ? status : delivery_keep_counts(delivery, answer, width, error);
+	for (size_t sum = 0; sum < s->sums && !status; sum++) {
+		const uint64_t seed = plan->insecure_seed + sum;
+		s->first = s->firsts[sum];
+		status = cuttle_learner_read(learner, s->firsts[sum + 1] - s->first, give_record,
+		                             s->ends ? end_of_owner : NULL, s, &query,
+		                             plan->insecure ? &seed : NULL, answers + sum * width,
+		                             error);
+	}
+	return status ? status : delivery_keep_counts(delivery, answers, count, error);
 }
 
-static enum cuttle_status write_bias(struct learn_state *s, struct cuttle_learner *learner,
-                                     int64_t *answer, double *vector, struct cuttle_error *error) {
-	const struct learn_receipt *receipt = &s->learn->receipt;
-	const struct cuttle_learner_info info = cuttle_learner_describe(learner);
-	const struct cuttle_text text = {.text = ""};
-	struct cuttle_query query = receipt->asked;
-	if (receipt->from_public) query.num = 1, query.den = 4096;
-	const enum cuttle_status status = take_answer(s, learner, answer, error);
-	if (status) return status;
-	s->learn->share = cuttle_learner_bias(learner, answer, receipt->records, &query, vector);
-	s->numbers = (struct bias_numbers){.records = receipt->records,
-	                                   .share = s->learn->share,
-	                                   .tokens = info.mean_tokens,
-	                                   .clip = info.clip,
-	                                   .answer = answer,
-	                                   .vector = vector};
+/* What a bias is made of, and where it goes. */
+struct making {
+	struct cuttle_learner *learner;
+	int64_t *answers; /* [sums][width] */
+	int64_t *whole;   /* [width] their sum */
+	double *vector;   /* [width] of all records */
+	double *own;      /* [width] of a category */
+};
+
+static enum cuttle_status write_bias(struct learn_state *s, const struct making *m, size_t part,
+                                     const struct bias_numbers *numbers) {
+	const struct cuttle_learner_info info = cuttle_learner_describe(m->learner);
+	const struct cuttle_text text = {.index = part, .batch = part, .text = ""};
+	s->numbers = *numbers;
+	s->numbers.tokens = info.mean_tokens;
+	s->numbers.clip = info.clip;
 	return output_text(s->run.delivery.output, &text) ? CUTTLE_PARTIAL : CUTTLE_OK;
+}
+
+/* The bias of all records. The noise of its answer is that of all sums together. */
+static enum cuttle_status write_whole(struct learn_state *s, const struct making *m) {
+	const size_t width = (size_t)s->learn->receipt.width, records = s->firsts[s->sums];
+	struct cuttle_query query = noise_of(&s->learn->receipt);
+	while (query.num > UINT32_MAX / s->sums && query.den > 1) query.num /= 2, query.den /= 2;
+	query.num = query.num > UINT32_MAX / s->sums ? UINT32_MAX : query.num * (uint32_t)s->sums;
+	for (size_t sum = 0; sum < s->sums; sum++)
+		for (size_t i = 0; i < width; i++) m->whole[i] += m->answers[sum * width + i];
+	s->learn->share = cuttle_learner_bias(m->learner, m->whole, records, &query, m->vector);
+	return write_bias(s, m, 0,
+	                  &(struct bias_numbers){.records = records,
+	                                         .share = s->learn->share,
+	                                         .answer = m->whole,
+	                                         .vector = m->vector});
+}
+
+/* The bias of a category: v + n / (n + 300) (o - share v), with v that of all records, o that of
+ * its own n. So few records, or an answer of noise, leave it what all say. */
+static enum cuttle_status write_category(struct learn_state *s, const struct making *m,
+                                         size_t sum) {
+	const size_t width = (size_t)s->learn->receipt.width,
+	             records = s->firsts[sum + 1] - s->firsts[sum];
+	const struct cuttle_query query = noise_of(&s->learn->receipt);
+	const int64_t *answer = m->answers + sum * width;
+	const double share = cuttle_learner_bias(m->learner, answer, records, &query, m->own),
+	             weight = (double)records / ((double)records + OTHER_RECORDS);
+	for (size_t i = 0; i < width; i++)
+		m->own[i] = m->vector[i] + weight * (m->own[i] - share * m->vector[i]);
+	return write_bias(s, m, 1 + sum,
+	                  &(struct bias_numbers){.heading = s->learn->categories.all[sum].heading,
+	                                         .records = records,
+	                                         .share = share,
+	                                         .answer = answer,
+	                                         .vector = m->own});
 }
 
 static enum cuttle_status learn_bias(void *user, struct cuttle_error *error) {
@@ -304,16 +421,23 @@ static enum cuttle_status learn_bias(void *user, struct cuttle_error *error) {
 	const struct cuttle_learn_params params = {
 	    .texts = receipt->texts, .tokens = receipt->tokens, .progress = tell_read, .user = s};
 	const size_t width = (size_t)receipt->width;
-	struct cuttle_learner *learner = NULL;
-	int64_t *answer = calloc(width, sizeof *answer);
-	double *vector = calloc(width, sizeof *vector);
-	enum cuttle_status status =
-	    answer && vector ? CUTTLE_OK : io_fail(error, CUTTLE_NOMEM, "out of memory");
-	if (!status) status = cuttle_learner_make(s->learn->setup.plan, &params, &learner, error);
-	if (!status) status = write_bias(s, learner, answer, vector, error);
-	cuttle_learner_free(&learner);
-	free(answer);
-	free(vector);
+	struct making m = {.answers = calloc(s->sums * width, sizeof *m.answers),
+	                   .whole = calloc(width, sizeof *m.whole),
+	                   .vector = calloc(width, sizeof *m.vector),
+	                   .own = calloc(width, sizeof *m.own)};
+	enum cuttle_status status = m.answers && m.whole && m.vector && m.own
+	                                ? CUTTLE_OK
+	                                : io_fail(error, CUTTLE_NOMEM, "out of memory");
+	if (!status) status = cuttle_learner_make(s->learn->setup.plan, &params, &m.learner, error);
+	if (!status) status = take_answers(s, m.learner, m.answers, error);
+	if (!status) status = write_whole(s, &m);
+	for (size_t sum = 0; sum < receipt->categories && !status; sum++)
+		status = write_category(s, &m, sum);
+	cuttle_learner_free(&m.learner);
+	free(m.answers);
+	free(m.whole);
+	free(m.vector);
+	free(m.own);
 	return status;
 }
 
@@ -335,7 +459,7 @@ static void set_learn_terms(void *user, struct system_terms *terms) {
 	const bool order = receipt->order > 0;
 	terms->output = (struct output_request){.fingerprint = command,
 	                                        .format = OUTPUT_JSONL,
-	                                        .texts = 1,
+	                                        .texts = 1 + (size_t)receipt->categories,
 	                                        .private_output = receipt->private_output,
 	                                        .line = make_bias_line,
 	                                        .digest = digest_learn};
@@ -365,13 +489,6 @@ static json_t *describe_learnt(void *user, const struct filter_counts *counts, c
 	const struct learn *learn = ((const struct learn_state *)user)->learn;
 	(void)counts;
 	return evidence_json(&LEARN_KIND, &learn->receipt, learn->fingerprint, sha256);
-}
-
-static void free_learnt(void *user) {
-	struct learn_state *s = user;
-	text_set_free(&s->records);
-	scratch_free(s->order);
-	scratch_free(s->ends);
 }
 
 static const struct system LEARN = {.read = read_learn,

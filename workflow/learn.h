@@ -9,6 +9,10 @@
 //   the noisy sum is in the journal before anything follows from it
 //   the bias follows from it, and is the one line of the output (io/receipts/bias.h)
 //
+// Where categories are declared public there is a sum of each, over its own records alone. A record
+// is in one of them, so all sums cost what one does. Each category's bias is then the whole's, and
+// what its own records say beside that, the more of it the more they are.
+//
 // A run that goes on takes the sum of its journal, and ends in the same bytes. Without one there it
 // reads all records again: nobody has seen anything of them. Of records that are declared public
 // there is no noise, no charge and no promise.
@@ -27,9 +31,13 @@ struct learn_request {
 	const char *text_field;      /* of the records */
 	const char *public_examples; /* path */
 	const char *examples_field;  /* field of the public examples; NULL = text_field */
-	const char *prompt_public;   /* paths of own prompts, as generate has them; the second */
-	const char *prompt_private;  /* is shown to nobody here */
-	double epsilon;              /* of the bias; NaN = not given */
+	const char *categories;      /* "A,B,C" or a path (io/records/categories.h); NULL = none */
+	const char *const *category_fields; /* [category_field_count] fields of the category */
+	size_t category_field_count;        /* at most CATEGORY_FIELDS */
+	bool category_public;               /* the category of each record is declared public */
+	const char *prompt_public;  /* paths of own prompts, as generate has them; the second */
+	const char *prompt_private; /* is shown to nobody here */
+	double epsilon;             /* of the bias; NaN = not given */
 	double delta;
 	uint64_t texts;   /* public ones */
 	uint64_t tokens;  /* of a record, and of a public text */
@@ -46,8 +54,10 @@ enum cuttle_status learn_paths(const struct learn_request *request, struct cuttl
 struct learn {
 	struct generate_request asked; /* by which generate_open makes the public prompt */
 	struct setup setup;            /* its plan is for the public prompt alone */
+	struct categories categories;  /* its count is 0 = none */
 	struct learn_receipt receipt;
 	bool in_epsilon; /* a ledger is charged epsilon and delta */
+	size_t reading;  /* records that are read; set with receipt.records */
 	double share;    /* of the answer that is no noise; set once the bias is made */
 	struct signature_key *signer;
 	char fingerprint[HASH_TEXT];

@@ -57,6 +57,7 @@ static enum cuttle_status set_sample_receipt(const struct generate_request *requ
 	struct sample_receipt *receipt = &sample->receipt;
 	receipt->bias = bias_told(&setup->bias);
 	receipt->unit_key = learnt->unit_key;
+	receipt->categories = learnt->categories;
 	receipt->dataset = learnt->dataset;
 	receipt->private_output = learnt->private_output;
 	receipt->temperature = law->temperature;
@@ -94,7 +95,6 @@ enum cuttle_status sample_open(const struct generate_request *request,
 	if (!status)
 		status = setup_bias_read(request->bias, opened->model, opened->sha256, &setup->bias,
 		                         error);
-	if (!status) status = cuttle_bias_use(setup->plan, setup->bias.vector, error);
 	return status ? status : set_sample_receipt(request, sample, error);
 }
 
@@ -108,40 +108,58 @@ void sample_free(struct sample *sample) {
 struct sample_state {
 	struct run run; /* first: it is what the functions of run.h are told */
 	struct sample *sample;
+	size_t category; /* of the texts that are drawn; 0 = there are none */
 };
 
-/* The category of a text: those of the first come first, as in generate. */
-static size_t category_of(const struct setup *setup, size_t text) {
-	size_t category = 0;
-	while (category + 1 < setup->categories.count &&
-	       text >= setup->categories.all[category].texts)
-		text -= setup->categories.all[category++].texts;
-	return category;
+static const char *sample_heading(const struct setup *setup, size_t category) {
+	return setup->categories.count ? setup->categories.all[category].heading : NULL;
 }
 
 static void name_sample_prompt(void *user, size_t text, struct cuttle_plan_params *params,
                                const char **heading) {
-	const struct sample *sample = ((const struct sample_state *)user)->sample;
-	const struct setup *setup = &sample->setup;
-	const size_t category = category_of(setup, text);
-	*params = setup_prompts(&sample->asked, setup, category);
-	*heading = setup->categories.count ? setup->categories.all[category].heading : NULL;
+	const struct sample_state *state = user;
+	(void)text;
+	*params = setup_prompts(&state->sample->asked, &state->sample->setup, state->category);
+	*heading = sample_heading(&state->sample->setup, state->category);
 }
 
-static enum cuttle_status draw_sample(void *user, struct cuttle_error *error) {
-	struct sample_state *state = user;
+static int deliver_sampled(void *user, const struct cuttle_text *text) {
+	const struct run *run = user;
+	struct cuttle_text counted = *text;
+	counted.index = counted.batch = run->first + text->index;
+	return run_text(user, &counted);
+}
+
+/* The texts of a category, or all, from its bias. Each category has numbers of its own. */
+static enum cuttle_status draw_category(struct sample_state *state, size_t texts,
+                                        struct cuttle_error *error) {
+	const struct setup *setup = &state->sample->setup;
 	struct cuttle_public_job job;
 	cuttle_public_job_default(&job);
-	job.texts = state->sample->receipt.texts;
+	job.texts = texts;
 	job.parallel = state->sample->asked.plan.parallel;
-	job.seed = state->sample->receipt.seed;
+	job.seed = state->sample->receipt.seed + state->category;
 	job.user = state;
 	job.prompt = name_sample_prompt;
 	job.drawn = run_drawn;
 	job.token = run_token;
-	job.text = run_text;
+	job.text = deliver_sampled;
 	job.progress = run_progress;
-	return cuttle_public_run(state->sample->setup.plan, &job, error);
+	enum cuttle_status status = cuttle_bias_use(
+	    setup->plan, bias_of(&setup->bias, sample_heading(setup, state->category)), error);
+	if (!status && texts) status = cuttle_public_run(setup->plan, &job, error);
+	state->run.first += texts;
+	return status;
+}
+
+static enum cuttle_status draw_sample(void *user, struct cuttle_error *error) {
+	struct sample_state *state = user;
+	const struct categories *categories = &state->sample->setup.categories;
+	enum cuttle_status status = CUTTLE_OK;
+	if (!categories->count) return draw_category(state, state->sample->receipt.texts, error);
+	for (; state->category < categories->count && !status; state->category++)
+		status = draw_category(state, categories->all[state->category].texts, error);
+	return status;
 }
 
 /* A stopped run goes on with the same bias: its hashes are all that was read. */

@@ -60,15 +60,19 @@ enum cuttle_status text_set_read(const char *path, const char *field, const char
 }
 
 enum cuttle_status text_set_read_all(const char *path, const char *field, const char *option,
-                                     const char *unit_key, struct text_set *set,
+                                     const char *unit_key, const char *const *labels,
+                                     size_t label_count, struct text_set *set,
                                      struct cuttle_error *error) {
 	const struct records_request request = {.path = path,
 	                                        .field = field,
 	                                        .id_field = unit_key,
 	                                        .id_is_owner = true,
 	                                        .limit = SIZE_MAX,
+	                                        .labels = labels,
+	                                        .label_count = label_count,
 	                                        .most = TEXT_SET_MOST};
 	const enum cuttle_status status = read_set(&request, true, set, error);
+	set->labels = label_count;
 	return status ? status : records_need_field(&request, set->records, option, error);
 }
 
@@ -81,6 +85,10 @@ void text_set_digest(const struct text_set *set, const unsigned char *key, char 
 		binding_digest_add(&made, bytes, size);
 		bytes = records_id(set->records, i, &size);
 		binding_digest_add(&made, bytes, size);
+		for (size_t label = 0; label < set->labels; label++) {
+			bytes = records_label(set->records, i, label, &size);
+			binding_digest_add(&made, bytes, size);
+		}
 	}
 	binding_digest_end(&made, digest);
 }

@@ -26,6 +26,7 @@ struct text_set {
 	size_t unreadable;       /* records without one */
 	bool owned;              /* a record without an id is empty */
 	bool cut;                /* of each text TEXT_SET_MOST bytes are kept */
+	size_t labels;           /* of each record, beside its owner */
 	size_t width;            /* numbers of a vector */
 	float *vectors;          /* [count][width]; zeros: the text has no direction */
 	double *perplexity;      /* [count]; NaN: a text of one token, or of numbers not finite */
@@ -39,12 +40,14 @@ enum cuttle_status text_set_read(const char *path, const char *field, const char
 /* The same for references that are asked through noise: every record counts, readable or not, so
  * that their number is that of the file's. One without a text is empty; so is one without a value
  * of unit_key (NULL = none), which is kept. unreadable is 0. Of each text TEXT_SET_MOST bytes are
- * kept, so that no text decides how much memory there must be. Call secrecy_room before. INPUT,
+ * kept, so that no text decides how much memory there must be. Of each record labels[label_count]
+ * are kept. Call secrecy_room before. INPUT,
  * too: no record has the field, which `option` names. */
 enum cuttle_status text_set_read_all(const char *path, const char *field, const char *option,
-                                     const char *unit_key, struct text_set *set,
+                                     const char *unit_key, const char *const *labels,
+                                     size_t label_count, struct text_set *set,
                                      struct cuttle_error *error);
-/* The digest under `key` of all records that text_set_read_all read, with their owners, as
+/* The digest under `key` of all records that text_set_read_all read, with owners and labels, as
  * HASH_TEXT (io/output/binding.h). */
 void text_set_digest(const struct text_set *set, const unsigned char *key, char *digest);
 /* The owner of a record, for struct ledger_request; `user` is the set. */

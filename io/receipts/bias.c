@@ -21,6 +21,12 @@ json_t *bias_line(const struct bias_numbers *numbers, size_t width) {
 	for (size_t i = 0; i < width && made; i++)
 		made = !json_array_append_new(answer, json_integer(numbers->answer[i])) &&
 		       !json_array_append_new(vector, json_real(numbers->vector[i]));
+	const char *heading = numbers->heading;
+	json_t *first = json_object();
+	if (heading)
+		first = jsonout_extend(
+		    first,
+		    &(struct jsonout_member){"heading", jsonout_text(heading, strlen(heading))}, 1);
 	const struct jsonout_member members[] = {
 	    {"cuttle_bias", json_integer(FORMAT)},
 	    {"records", json_integer((json_int_t)numbers->records)},
@@ -29,7 +35,7 @@ json_t *bias_line(const struct bias_numbers *numbers, size_t width) {
 	    {"clip", json_real(numbers->clip)},
 	    {"answer", answer},
 	    {"bias", vector}};
-	json_t *line = jsonout_extend(json_object(), members, sizeof members / sizeof *members);
+	json_t *line = jsonout_extend(first, members, sizeof members / sizeof *members);
 	if (made) return line;
 	json_decref(line);
 	return NULL;
@@ -52,32 +58,53 @@ static enum cuttle_status read_bias_receipt(struct bias *bias, const char *path,
 	return status;
 }
 
-/* Takes the numbers of the line. False: it is no bias of this width. */
-static bool take_bias(struct bias *bias, const json_t *root) {
+/* Takes the numbers of line `part`, 0 of all records. False: it is no bias of this width. */
+static bool take_bias(struct bias *bias, size_t part, const json_t *root) {
 	const json_t *vector = json_object_get(root, "bias"),
-	             *share = json_object_get(root, "share");
+	             *share = json_object_get(root, "share"),
+	             *heading = json_object_get(root, "heading");
 	const size_t width = (size_t)bias->receipt->width;
+	double *const to = bias->vector + part * width;
 	if (json_integer_value(json_object_get(root, "cuttle_bias")) != FORMAT ||
-	    !json_is_real(share) || json_array_size(vector) != width)
+	    !json_is_real(share) || json_array_size(vector) != width ||
+	    json_is_string(heading) != (part > 0))
 		return false;
-	bias->share = json_real_value(share);
-	if (!(bias->share >= 0 && bias->share <= 1)) return false;
+	const double value = json_real_value(share);
+	if (!(value >= 0 && value <= 1)) return false;
+	if (!part) bias->share = value;
+	else if (!(bias->headings[part - 1] = strdup(json_string_value(heading)))) return false;
 	for (size_t i = 0; i < width; i++) {
 		const json_t *number = json_array_get(vector, i);
-		bias->vector[i] = json_real_value(number);
-		if (!json_is_real(number) || !isfinite(bias->vector[i])) return false;
+		to[i] = json_real_value(number);
+		if (!json_is_real(number) || !isfinite(to[i])) return false;
 	}
 	return true;
 }
 
-static enum cuttle_status read_bias_line(struct bias *bias, const char *path,
-                                         struct cuttle_error *error) {
-	const size_t width = (size_t)bias->receipt->width;
+/* Takes all lines. False: there are others than the receipt says, or one is no bias. */
+static bool take_lines(struct bias *bias, const char *bytes, size_t size) {
+	const char *const end = bytes + size;
+	for (size_t part = 0; part <= bias->receipt->categories; part++) {
+		const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
+		if (!newline) return false;
+		json_t *root =
+		    json_loadb(bytes, (size_t)(newline - bytes), JSON_REJECT_DUPLICATES, NULL);
+		const bool taken = take_bias(bias, part, root);
+		json_decref(root);
+		if (!taken) return false;
+		bytes = newline + 1;
+	}
+	return bytes == end;
+}
+
+static enum cuttle_status read_bias_lines(struct bias *bias, const char *path,
+                                          struct cuttle_error *error) {
+	const size_t width = (size_t)bias->receipt->width,
+	             lines = 1 + (size_t)bias->receipt->categories;
 	char *bytes = NULL;
 	size_t size = 0;
-	json_t *root = NULL;
 	enum cuttle_status status =
-	    file_read(path, width * NUMBER_ROOM + LINE_ROOM, &bytes, &size, error);
+	    file_read(path, lines * (width * NUMBER_ROOM + LINE_ROOM), &bytes, &size, error);
 	if (!status) {
 		hash_of(bytes, size, bias->sha256);
 		if (strcmp(bias->sha256, bias->evidence.attested.output_sha256) != 0)
@@ -86,15 +113,14 @@ static enum cuttle_status read_bias_line(struct bias *bias, const char *path,
 			                 "changed",
 			                 path, bias->evidence.attested.path);
 	}
-	if (!status && !(bias->vector = calloc(width, sizeof *bias->vector)))
-		status = io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (!status) {
-		root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL);
-		if (!take_bias(bias, root))
-			status =
-			    io_fail(error, CUTTLE_INPUT, "%s: it is no bias of cuttle learn", path);
+		bias->vector = calloc(lines * width, sizeof *bias->vector);
+		bias->headings = calloc(lines, sizeof *bias->headings);
+		if (!bias->vector || !bias->headings)
+			status = io_fail(error, CUTTLE_NOMEM, "out of memory");
 	}
-	json_decref(root);
+	if (!status && !take_lines(bias, bytes, size))
+		status = io_fail(error, CUTTLE_INPUT, "%s: it is no bias of cuttle learn", path);
 	free(bytes);
 	return status;
 }
@@ -106,7 +132,14 @@ enum cuttle_status bias_open(struct bias *bias, const char *path, const char *re
 		return io_fail(error, CUTTLE_USAGE,
 		               "--bias %s: name a file that has its receipt beside it", path);
 	const enum cuttle_status status = read_bias_receipt(bias, receipt, error);
-	return status ? status : read_bias_line(bias, path, error);
+	return status ? status : read_bias_lines(bias, path, error);
+}
+
+const double *bias_of(const struct bias *bias, const char *heading) {
+	for (size_t part = 0; heading && part < bias->receipt->categories; part++)
+		if (!strcmp(bias->headings[part], heading))
+			return bias->vector + (1 + part) * (size_t)bias->receipt->width;
+	return bias->vector;
 }
 
 enum cuttle_status bias_fits(const struct bias *bias, const char *model_sha256, size_t width,
@@ -141,6 +174,9 @@ struct receipt_bias bias_told(const struct bias *bias) {
 }
 
 void bias_close(struct bias *bias) {
+	for (size_t part = 0; bias->headings && part < bias->receipt->categories; part++)
+		free(bias->headings[part]);
+	free(bias->headings);
 	free(bias->vector);
 	evidence_free(&bias->evidence);
 	*bias = (struct bias){0};

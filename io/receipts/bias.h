@@ -12,14 +12,17 @@
 // The file is one line of JSON, of at most 60 bytes a number:
 //     {"cuttle_bias":1,"records":2500,"share":0.95,"tokens":38.2,"clip":5.1,
 //      "answer":[-310,...],"bias":[0.00123,...]}
-// `answer` is the noisy sum (dp/learn.h); `bias` follows from it and from public things alone.
+// `answer` is the noisy sum (dp/learn.h); `bias` follows from it and from public things alone. With
+// declared categories a line of each follows, which also has its heading: "genre: sea". The answer
+// of the first line is then the sum of theirs.
 #ifndef CUTTLE_IO_RECEIPTS_BIAS_H
 #define CUTTLE_IO_RECEIPTS_BIAS_H
 
 #include "io/receipts/learn_receipt.h"
 
-/* What the file says of a bias. */
+/* What a line of the file says of a bias. */
 struct bias_numbers {
+	const char *heading;   /* of its category; NULL = of all records */
 	size_t records;        /* that were asked, null ones too */
 	double share;          /* of the answer that is no noise */
 	double tokens;         /* of a public text, the mean */
@@ -36,9 +39,14 @@ struct bias {
 	const struct learn_receipt *receipt;
 	char sha256[HASH_TEXT];         /* of the file */
 	char receipt_sha256[HASH_TEXT]; /* of the receipt */
-	double share;
-	double *vector; /* [receipt->width] */
+	double share;                   /* of all records */
+	double *vector;  /* [1 + receipt->categories][receipt->width], of all records first */
+	char **headings; /* [receipt->categories] */
 };
+
+/* The vector of a category: that with this heading. Where there is none, or heading is NULL, that
+ * of all records. */
+const double *bias_of(const struct bias *bias, const char *heading);
 
 /* Reads the receipt and checks it, compares the file with its hash, then reads the file. Call
  * bias_close in any case; both paths must outlive *bias. USAGE: the receipt is NULL, as

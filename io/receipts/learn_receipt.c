@@ -36,13 +36,15 @@ void learn_sentence(const struct learn_receipt *receipt, char sentence[LEARN_SEN
 	    sentence, LEARN_SENTENCE);
 	units_print(receipt->delta, true, delta);
 	const size_t used = strlen(sentence);
-	(void)snprintf(sentence + used, LEARN_SENTENCE - used,
-	               " That is (epsilon = %.10g, delta = %s)-differential privacy per %s, where "
-	               "%s null. In zCDP rho is %.10g. The bias is one noisy sum over all records. "
-	               "Whatever uses it without reading records costs nothing more.",
-	               jsonout_round_up(receipt->epsilon, 1e4), delta, key ? "value" : "record",
-	               key ? "all its records become" : "one record becomes",
-	               jsonout_round_up(receipt->rho, 1e6));
+	(void)snprintf(
+	    sentence + used, LEARN_SENTENCE - used,
+	    " That is (epsilon = %.10g, delta = %s)-differential privacy per %s, where "
+	    "%s null%s. In zCDP rho is %.10g. The bias is one noisy sum over all records. "
+	    "Whatever uses it without reading records costs nothing more.",
+	    jsonout_round_up(receipt->epsilon, 1e4), delta, key ? "value" : "record",
+	    key ? "all its records become" : "one record becomes",
+	    receipt->categories ? ", but for its category, which is public" : "",
+	    jsonout_round_up(receipt->rho, 1e6));
 }
 
 /* ---- the members ----------------------------------------------------------------------------- */
@@ -82,8 +84,10 @@ json_t *learn_owner(const char *key) {
 	           : json_string("one record of the input");
 }
 
-json_t *learn_null(const char *key) {
-	return json_string(key ? "all records of one unit become null" : "one record becomes null");
+json_t *learn_null(const char *key, uint32_t categories) {
+	return json_string(key          ? "all records of one unit become null"
+	                   : categories ? "one record becomes null; its category stays"
+	                                : "one record becomes null");
 }
 
 static json_t *make_owner(const void *at) {
@@ -91,7 +95,8 @@ static json_t *make_owner(const void *at) {
 }
 
 static json_t *make_null(const void *at) {
-	return learn_null(((const struct learn_receipt *)at)->unit_key);
+	const struct learn_receipt *receipt = at;
+	return learn_null(receipt->unit_key, receipt->categories);
 }
 
 /* By what the ledger counts: rho, epsilon and delta, or Renyi losses at an order. */
@@ -126,6 +131,7 @@ static const struct member MEMBERS[] = {
     {"unit_key", MEMBER_NAME, FIELD(unit_key)},
     {"unit", MEMBER_MADE, .follows = " unit ", .make = make_owner},
     {"adjacency", MEMBER_MADE, .follows = " adjacency ", .make = make_null},
+    {"categories", MEMBER_NUMBER, FIELD(categories), .most = MOST_CATEGORIES},
     {"context", MEMBER_NUMBER, FIELD(context)},
     {"dataset", MEMBER_LABEL, FIELD(dataset), .late = true},
     {"date", MEMBER_DATE, FIELD(date), .late = true},
@@ -186,9 +192,18 @@ const struct receipt_kind LEARN_KIND = {.system = "cuttle learn",
                                         .check = check_learnt};
 
 bool learn_fingerprint(const struct learn_receipt *receipt, const char *input,
-                       const char *text_field, uint64_t insecure_seed,
-                       char fingerprint[HASH_TEXT]) {
+                       const char *text_field, const struct categories *categories,
+                       uint64_t insecure_seed, char fingerprint[HASH_TEXT]) {
+	json_t *headings = json_array();
+	for (size_t i = 0; headings && categories && i < categories->count; i++) {
+		const char *heading = categories->all[i].heading;
+		if (!json_array_append_new(headings, jsonout_text(heading, strlen(heading))))
+			continue;
+		json_decref(headings);
+		headings = NULL;
+	}
 	const struct jsonout_member members[] = {
+	    {"headings", headings},
 	    {"input", jsonout_text(input, strlen(input))},
 	    {"text_field", jsonout_text(text_field, strlen(text_field))},
 	    {"insecure_seed", json_integer((json_int_t)insecure_seed)},

@@ -24,6 +24,8 @@ struct learn_receipt {
 	uint32_t tokens;  /* of a record that are read, at most */
 	uint32_t context; /* longest prompt and record, in tokens */
 	uint64_t width;   /* numbers of the bias */
+	/* Declared, public ones: there is a bias of each, and one of all; 0 = that one alone. */
+	uint32_t categories;
 	bool private_output;
 	const char *isa;
 	struct cuttle_model_info model;
@@ -48,11 +50,13 @@ void learn_sentence(const struct learn_receipt *receipt, char sentence[LEARN_SEN
 /* Whom it protects, and from what: the members "unit" and "adjacency" of its receipt and of those
  * of texts made of it alone. key: NULL = lines. NULL: out of memory. */
 json_t *learn_owner(const char *key);
-json_t *learn_null(const char *key);
-/* SHA-256 of all that is chosen: never of the input's content or its number of records. seed is
- * that of --insecure-seed, UINT64_MAX = none. False: out of memory. */
+json_t *learn_null(const char *key, uint32_t categories);
+/* SHA-256 of all that is chosen: never of the input's content or its number of records. categories:
+ * the declared ones, NULL = none. seed is that of --insecure-seed, UINT64_MAX = none. False: out of
+ * memory. */
 bool learn_fingerprint(const struct learn_receipt *receipt, const char *input,
-                       const char *text_field, uint64_t insecure_seed, char fingerprint[HASH_TEXT]);
+                       const char *text_field, const struct categories *categories,
+                       uint64_t insecure_seed, char fingerprint[HASH_TEXT]);
 /* Its members, and how it is written and read back (io/receipts/evidence.h). */
 extern const struct receipt_kind LEARN_KIND;
 

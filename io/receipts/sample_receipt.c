@@ -13,7 +13,8 @@ void sample_sentence(const struct sample_receipt *receipt, char sentence[SAMPLE_
 	                                     .delta = receipt->bias.delta,
 	                                     .rho = receipt->bias.rho,
 	                                     .private_output = receipt->private_output,
-	                                     .unit_key = receipt->unit_key};
+	                                     .unit_key = receipt->unit_key,
+	                                     .categories = receipt->categories};
 	learn_sentence(&learnt, promise);
 	if (receipt->private_output)
 		(void)snprintf(
@@ -51,7 +52,8 @@ static json_t *make_sample_owner(const void *at) {
 }
 
 static json_t *make_sample_null(const void *at) {
-	return learn_null(((const struct sample_receipt *)at)->unit_key);
+	const struct sample_receipt *receipt = at;
+	return learn_null(receipt->unit_key, receipt->categories);
 }
 
 #define FIELD(field) MEMBER_AT(struct sample_receipt, field)
@@ -59,6 +61,7 @@ static const struct member MEMBERS[] = {
     {"unit", MEMBER_MADE, .follows = " unit ", .make = make_sample_owner},
     {"adjacency", MEMBER_MADE, .follows = " adjacency ", .make = make_sample_null},
     {"bias", MEMBER_PART, .add = add_sample_bias, .take = take_sample_bias},
+    {"categories", MEMBER_NUMBER, FIELD(categories), .most = MOST_CATEGORIES},
     {"context", MEMBER_NUMBER, FIELD(context)},
     {"dataset", MEMBER_LABEL, FIELD(dataset)},
     {"date", MEMBER_DATE, FIELD(date), .late = true},

@@ -13,6 +13,7 @@
 struct sample_receipt {
 	struct receipt_bias bias;
 	const char *unit_key; /* of the bias; NULL = lines */
+	uint32_t categories;  /* that the bias has; 0 = none */
 	const char *dataset;  /* of the bias; NULL = none */
 	bool private_output;  /* the bias's */
 	double temperature;   /* of the public law */
@@ -25,7 +26,6 @@ struct sample_receipt {
 	struct cuttle_model_info model;
 	char model_sha256[HASH_TEXT];
 	char template_sha256[HASH_TEXT];     /* of the public prompts */
-	const struct categories *categories; /* NULL = none; not in the receipt */
 	struct cuttle_stops stops;           /* as in struct receipt */
 	struct filters filters;
 	struct filter_counts counts; /* not in the fingerprint, nor is the date */

@@ -258,6 +258,61 @@ refused 2 "${free[@]}" -o x.jsonl --receipt notes.bias.receipt.json --overwrite
 says err 'would overwrite notes\.bias\.receipt\.json, which --bias reads'
 refused 2 expand -i g4.jsonl -o x.jsonl -N 4 --bias notes.bias --own-receipt notes.bias.receipt.json --overwrite
 
+# ---- categories ----------------------------------------------------------------------------------
+for ((i = 1; i <= 60; i++)); do sed -n "${i}s/}\$/,\"ward\":\"$([ $((i % 3)) = 0 ] && echo eyes || echo ears)\"}/p" recs.jsonl; done >wards.jsonl
+[ "$(grep -c '"ward":"ears"' wards.jsonl)" = 40 ] || fail "no wards: $(head -2 wards.jsonl)"
+wards=(--category-field ward --categories ears,eyes,nose --category-public)
+declared=(learn -i wards.jsonl --tokens 12 --texts 20 "${wards[@]}" -q)
+exits 0 ledger init --ledger l.db --dataset wards --epsilon-limit 3
+exits 0 "${declared[@]}" -e 1 --ledger l.db --dataset wards -o w.bias
+[ "$(spent wards)" = 0.024356 ] || fail "disjoint sums cost more than one: $(spent wards)"
+exits 0 receipt verify w.bias.receipt.json --output w.bias --ledger l.db
+says w.bias.receipt.json '"adjacency": "one record becomes null; its category stays"'
+says w.bias.receipt.json 'where one record becomes null, but for its category, which is public\.'
+[ "$(sed -n 's/.*"heading":"\([^"]*\)".*"records":\([0-9]*\).*/\1 \2/p' w.bias | paste -sd,)" = "ward: ears 40,ward: eyes 20,ward: nose 0" ] ||
+	fail "categories of the file: $(cut -c1-80 w.bias)"
+# Of public records: the whole is the sum of its parts, and a category's own records alone are in its sum.
+answer_of() { sed -n "$2s/.*\"answer\":\[\([^]]*\)\].*/\1/p" "$1" | tr , '\n'; }
+exits 0 "${declared[@]}" --public -o parts.bias
+same <(paste -d' ' <(answer_of parts.bias 2) <(answer_of parts.bias 3) <(answer_of parts.bias 4) | awk '{ print $1 + $2 + $3 }') \
+	<(answer_of parts.bias 1) "the whole is not the sum"
+grep '"ward":"eyes"' wards.jsonl >eyes.jsonl
+exits 0 learn -i eyes.jsonl --tokens 12 --texts 20 --public -o eyes.bias -q
+same <(answer_of parts.bias 3) <(answer_of eyes.bias 1) "a category's sum has other records"
+exits 0 learn -i wards.jsonl --tokens 12 --texts 20 --public -o all.bias -q
+same <(answer_of parts.bias 1) <(answer_of all.bias 1) "the whole with categories is another one"
+[ "$(answer_of parts.bias 4 | sort -u)" = 0 ] || fail "a category of no records says something"
+[ "$(sed -n '4s/.*"bias"://p' parts.bias)" = "$(sed -n '1s/.*"bias"://p' parts.bias)" ] || fail "a category of no records is not the whole"
+[ "$(sed -n '3s/.*"bias"://p' parts.bias)" != "$(sed -n '1s/.*"bias"://p' parts.bias)" ] || fail "a category is like the whole"
+# Texts of a category are drawn with its own bias: those of one alone are the same.
+exits 0 generate -B 0 --bias w.bias -N 6 -n 12 "${wards[@]}" -o wt.jsonl -q
+exits 0 receipt verify wt.receipt.json --output wt.jsonl --bias w.bias
+[ "$(wc -l <wt.jsonl)" = 6 ] || fail "texts of categories"
+[ "$(indices wt.jsonl)" = "0 1 2 3 4 5" ] || fail "indices of categories: $(indices wt.jsonl)"
+exits 0 generate -i wards.jsonl -B 2 -N 4 -n 8 -e 2 --lots off "${wards[@]}" --categories ears,eyes --bias w.bias -o wg.jsonl -q
+exits 0 receipt verify wg.receipt.json --output wg.jsonl --bias w.bias
+# A strong bias of public records shows whose it is: texts of a category that says one thing alone.
+{ for ((i = 0; i < 400; i++)); do echo '{"text":"zzzzzzzzzzzz","ward":"ears"}' && echo '{"text":"qqqqqqqqqqqq","ward":"eyes"}'; done; } >loud.jsonl
+exits 0 learn -i loud.jsonl --tokens 12 --texts 20 --public "${wards[@]}" --categories ears,eyes -q -o loud.bias
+exits 0 generate -B 0 --bias loud.bias -N 40 -n 12 "${wards[@]}" --categories ears,eyes -o loud.texts.jsonl -q
+z() { grep "\"ward\":\"$1\"" loud.texts.jsonl | sed 's/.*"text":"\(.*\)","tokens.*/\1/' | tr -cd "$2" | wc -c; }
+[ "$(z ears z)" -gt "$(z eyes z)" ] && [ "$(z eyes q)" -gt "$(z ears q)" ] || fail "a category's texts have another one's bias: $(z ears z) $(z eyes z) $(z ears q) $(z eyes q)"
+refused 2 learn -i wards.jsonl -o x.bias -e 1 --category-field ward --categories ears,eyes
+says err '--categories needs --category-public'
+refused 2 learn -i wards.jsonl -o x.bias -e 1 "${wards[@]}" --unit-key who
+refused 2 learn -i wards.jsonl -o x.bias -e 1 --category-public
+# A run that goes on takes all its sums from the journal, and no other wards.
+size=$(wc -c <w.bias)
+(prlimit --fsize=$((size * 3 / 4)) --pid "$BASHPID" && "$CUTTLE" "${declared[@]}" -e 1 -o k.bias >out 2>err) && fail "no room was needed"
+sed '5s/ears/eyes/; 6s/eyes/ears/' wards.jsonl >moved.jsonl
+cp wards.jsonl kept.jsonl && cp moved.jsonl wards.jsonl
+refused 2 "${declared[@]}" -e 1 -o k.bias
+says err 'the input is not the one this output was begun with'
+cp kept.jsonl wards.jsonl
+counts=$(sed -n 's/^counts \(.*\) [0-9a-f]*$/\1/p' k.bias.journal)
+exits 0 "${declared[@]}" -e 1 -o k.bias
+[ "$({ answer_of k.bias 2 && answer_of k.bias 3 && answer_of k.bias 4; } | paste -sd' ')" = "$counts" ] || fail "other answers than the journal's"
+
 # ---- a bias that was changed, or of another model ------------------------------------------------
 cp notes.bias edited.bias
 cp notes.bias.receipt.json edited.bias.receipt.json

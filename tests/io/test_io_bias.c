@@ -47,7 +47,8 @@ static void write_bias_line(const struct learn_receipt *receipt, const char *lin
 	char sha256[HASH_TEXT], fingerprint[HASH_TEXT];
 	size_t receipt_size;
 	hash_of(line, size, sha256);
-	assert_true(learn_fingerprint(receipt, "notes.jsonl", "text", UINT64_MAX, fingerprint));
+	assert_true(
+	    learn_fingerprint(receipt, "notes.jsonl", "text", NULL, UINT64_MAX, fingerprint));
 	char *seal = receipt_seal(evidence_json(&LEARN_KIND, receipt, fingerprint, sha256), NULL,
 	                          &receipt_size);
 	assert_non_null(seal);

@@ -149,7 +149,7 @@ static enum cuttle_status read_sets(struct evaluate_state *s) {
 		const enum cuttle_status status =
 		    !i && s->asked->delta > 0
 		        ? text_set_read_all(r->against, r->against_field, "--against-field",
-		                            r->unit_key, set, s->error)
+		                            r->unit_key, NULL, 0, set, s->error)
 		        : text_set_read(i < 3 ? paths[i] : r->runs[i - 3],
 		                        real ? r->against_field : r->text_field, r->task, set,
 		                        s->error);

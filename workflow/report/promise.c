@@ -486,7 +486,8 @@ static void explain_sample(struct telling *t) {
 	explain_files(t);
 	explain_signer(t);
 	// The bias's own receipt has these.
-	explain_unchecked(t, t->files->bias ? " dataset model_sha256 private unit_key " : "");
+	explain_unchecked(t, t->files->bias ? " categories dataset model_sha256 private unit_key "
+	                                    : "");
 	TELL_KEPT(t, "%s", t->v->attested->sentence);
 	explain_filters(t, &receipt->filters, &receipt->counts, "");
 	TELL_LIMIT(t, "Anything that the receipt of the bias does not promise.");

@@ -191,7 +191,9 @@ static bool repeats_bias(const struct verification *v, const struct learn_receip
 	const bool alone = v->evidence.kind == &SAMPLE_KIND;
 	return !strcmp(learnt->model_sha256, v->model_sha256) &&
 	       (are_same_names(learnt->unit_key, key) || (learnt->from_public && !alone)) &&
-	       (alone ? learnt->private_output == v->private_output &&
+	       (alone ? learnt->categories ==
+	                        ((const struct sample_receipt *)v->receipt)->categories &&
+	                    learnt->private_output == v->private_output &&
 	                    are_same_names(learnt->dataset, v->dataset)
 	              : learnt->private_output || !v->private_output);
 }
