@@ -82,7 +82,7 @@ static bool take_bias(struct bias *bias, size_t part, const json_t *root) {
 }
 
 /* Takes all lines. False: there are others than the receipt says, or one is no bias. */
-static bool take_lines(struct bias *bias, const char *bytes, size_t size) {
+static bool take_bias_lines(struct bias *bias, const char *bytes, size_t size) {
 	const char *const end = bytes + size;
 	for (size_t part = 0; part <= bias->receipt->categories; part++) {
 		const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
@@ -119,7 +119,7 @@ static enum cuttle_status read_bias_lines(struct bias *bias, const char *path,
 		if (!bias->vector || !bias->headings)
 			status = io_fail(error, CUTTLE_NOMEM, "out of memory");
 	}
-	if (!status && !take_lines(bias, bytes, size))
+	if (!status && !take_bias_lines(bias, bytes, size))
 		status = io_fail(error, CUTTLE_INPUT, "%s: it is no bias of cuttle learn", path);
 	free(bytes);
 	return status;
