@@ -143,16 +143,19 @@ static void changed_files_are_refused(void **state) {
 static void strange_lines_are_refused(void **state) {
 	(void)state;
 	static const char *const lines[] = {
-	    "{\"cuttle_bias\":1,\"share\":0.5,\"bias\":[1.0,2.0,NaN]}",
-	    "{\"cuttle_bias\":1,\"share\":0.5,\"bias\":[1.0,2.0,1e999]}",
-	    "{\"cuttle_bias\":1,\"share\":0.5,\"bias\":[1.0,2.0,3]}",
-	    "{\"cuttle_bias\":1,\"share\":0.5,\"bias\":[1.0,2.0]}",
-	    "{\"cuttle_bias\":1,\"share\":-0.5,\"bias\":[1.0,2.0,3.0]}",
-	    "{\"cuttle_bias\":1,\"share\":1.5,\"bias\":[1.0,2.0,3.0]}",
-	    "{\"cuttle_bias\":2,\"share\":0.5,\"bias\":[1.0,2.0,3.0]}",
-	    "{\"cuttle_bias\":1,\"share\":0.5,\"bias\":[9.0,9.0,9.0],\"bias\":[1.0,2.0,3.0]}",
+	    "{\"cuttle_bias\":1,\"share\":0.5,\"bias\":[1.0,2.0,NaN]}\n",
+	    "{\"cuttle_bias\":1,\"share\":0.5,\"bias\":[1.0,2.0,1e999]}\n",
+	    "{\"cuttle_bias\":1,\"share\":0.5,\"bias\":[1.0,2.0,3]}\n",
+	    "{\"cuttle_bias\":1,\"share\":0.5,\"bias\":[1.0,2.0]}\n",
+	    "{\"cuttle_bias\":1,\"share\":-0.5,\"bias\":[1.0,2.0,3.0]}\n",
+	    "{\"cuttle_bias\":1,\"share\":1.5,\"bias\":[1.0,2.0,3.0]}\n",
+	    "{\"cuttle_bias\":1,\"share\":0.5,\"bias\":[1.0,2.0,3.0]}",
+	    "{\"cuttle_bias\":1,\"share\":0.5,\"bias\":[1.0,2.0,3.0]}\n\n",
+	    "{\"heading\":\"a: b\",\"cuttle_bias\":1,\"share\":0.5,\"bias\":[1.0,2.0,3.0]}\n",
+	    "{\"cuttle_bias\":2,\"share\":0.5,\"bias\":[1.0,2.0,3.0]}\n",
+	    "{\"cuttle_bias\":1,\"share\":0.5,\"bias\":[9.0,9.0,9.0],\"bias\":[1.0,2.0,3.0]}\n",
 	    ""};
-	static const char good[] = "{\"cuttle_bias\":1,\"share\":0.5,\"bias\":[1.0,2.0,3.0]}";
+	static const char good[] = "{\"cuttle_bias\":1,\"share\":0.5,\"bias\":[1.0,2.0,3.0]}\n";
 	const struct learn_receipt receipt = learnt();
 	struct cuttle_error error;
 	struct bias bias;
@@ -164,6 +167,37 @@ static void strange_lines_are_refused(void **state) {
 		assert_int_equal(bias_open(&bias, "b", "b.receipt.json", &error), CUTTLE_INPUT);
 		bias_close(&bias);
 	}
+}
+
+/* A line of each category, behind that of all records. */
+static void categories_have_their_own(void **state) {
+	(void)state;
+	static const char all[] = "{\"cuttle_bias\":1,\"share\":0.5,\"bias\":[1.0,2.0,3.0]}\n",
+	                  sea[] = "{\"heading\":\"kind: sea\",\"cuttle_bias\":1,\"share\":0.25,"
+	                          "\"bias\":[4.0,5.0,6.0]}\n";
+	char lines[3 * sizeof sea];
+	struct learn_receipt receipt = learnt();
+	struct cuttle_error error;
+	struct bias bias;
+	receipt.categories = 1;
+	(void)snprintf(lines, sizeof lines, "%s%s", all, sea);
+	write_bias_line(&receipt, lines, strlen(lines));
+	assert_int_equal(bias_open(&bias, "b", "b.receipt.json", &error), CUTTLE_OK);
+	assert_true(bias.share == 0.5 && *bias_of(&bias, NULL) == 1);
+	assert_true(*bias_of(&bias, "kind: land") == 1 && *bias_of(&bias, "kind: sea") == 4);
+	bias_close(&bias);
+	// Fewer lines than the receipt says, more, or in another order.
+	const char *const others[][2] = {{all, ""}, {sea, all}, {all, all}};
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		(void)snprintf(lines, sizeof lines, "%s%s", others[i][0], others[i][1]);
+		write_bias_line(&receipt, lines, strlen(lines));
+		assert_int_equal(bias_open(&bias, "b", "b.receipt.json", &error), CUTTLE_INPUT);
+		bias_close(&bias);
+	}
+	(void)snprintf(lines, sizeof lines, "%s%s%s", all, sea, sea);
+	write_bias_line(&receipt, lines, strlen(lines));
+	assert_int_equal(bias_open(&bias, "b", "b.receipt.json", &error), CUTTLE_INPUT);
+	bias_close(&bias);
 }
 
 static double epsilon_of(double rho, double delta) {
@@ -229,6 +263,7 @@ int main(void) {
 	    cmocka_unit_test(numbers_come_back),
 	    cmocka_unit_test(changed_files_are_refused),
 	    cmocka_unit_test(strange_lines_are_refused),
+	    cmocka_unit_test(categories_have_their_own),
 	    cmocka_unit_test(both_promises_add_up),
 	};
 	return cmocka_run_group_tests(tests, enter_folder, leave_folder);
