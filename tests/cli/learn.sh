@@ -261,7 +261,7 @@ refused 2 expand -i g4.jsonl -o x.jsonl -N 4 --bias notes.bias --own-receipt not
 # ---- categories ----------------------------------------------------------------------------------
 for ((i = 1; i <= 60; i++)); do sed -n "${i}s/}\$/,\"ward\":\"$([ $((i % 3)) = 0 ] && echo eyes || echo ears)\"}/p" recs.jsonl; done >wards.jsonl
 [ "$(grep -c '"ward":"ears"' wards.jsonl)" = 40 ] || fail "no wards: $(head -2 wards.jsonl)"
-wards=(--category-field ward --categories ears,eyes,nose --category-public)
+wards=(--category-field ward --categories "ears,eyes,nose" --category-public)
 declared=(learn -i wards.jsonl --tokens 12 --texts 20 "${wards[@]}" -q)
 exits 0 ledger init --ledger l.db --dataset wards --epsilon-limit 3
 exits 0 "${declared[@]}" -e 1 --ledger l.db --dataset wards -o w.bias
@@ -296,7 +296,7 @@ exits 0 receipt verify wg.receipt.json --output wg.jsonl --bias w.bias
 exits 0 learn -i loud.jsonl --tokens 12 --texts 20 --public "${wards[@]}" --categories ears,eyes -q -o loud.bias
 exits 0 generate -B 0 --bias loud.bias -N 40 -n 12 "${wards[@]}" --categories ears,eyes -o loud.texts.jsonl -q
 z() { grep "\"ward\":\"$1\"" loud.texts.jsonl | sed 's/.*"text":"\(.*\)","tokens.*/\1/' | tr -cd "$2" | wc -c; }
-[ "$(z ears z)" -gt "$(z eyes z)" ] && [ "$(z eyes q)" -gt "$(z ears q)" ] || fail "a category's texts have another one's bias: $(z ears z) $(z eyes z) $(z ears q) $(z eyes q)"
+{ [ "$(z ears z)" -gt "$(z eyes z)" ] && [ "$(z eyes q)" -gt "$(z ears q)" ]; } || fail "a category's texts have another one's bias: $(z ears z) $(z eyes z) $(z ears q) $(z eyes q)"
 refused 2 learn -i wards.jsonl -o x.bias -e 1 --category-field ward --categories ears,eyes
 says err '--categories needs --category-public'
 refused 2 learn -i wards.jsonl -o x.bias -e 1 "${wards[@]}" --unit-key who

@@ -55,8 +55,8 @@ for bias in notes open; do
 done
 exits 0 expand -i both-notes.jsonl -N 2 -o more-both.jsonl -q
 head_of() {
-	exits 0 report $1.receipt.json --format html
-	exits 0 report $1.receipt.json --format md
+	exits 0 report "$1.receipt.json" --format html
+	exits 0 report "$1.receipt.json" --format md
 	sed -n 's/^\*\*\(epsilon.*\)\*\*$/\1/p' out
 }
 while IFS="|" read -r name head; do
