@@ -309,7 +309,8 @@ enum cuttle_status learn_count(const struct learn_request *request, struct learn
 double learn_expected_share(uint64_t width, uint64_t records, double variance) {
 	const double count = (double)records, square = CUTTLE_LEARN_SQUARE,
 	             signal = count * count * square / 55;
-	return signal / (signal + (double)width * variance + count * square);
+	const double share = signal / (signal + (double)width * variance + count * square);
+	return share < cuttle_learn_least_share((size_t)width) ? 0 : share;
 }
 
 static void give_record(void *user, size_t index, const char **text, size_t *size) {

@@ -91,12 +91,18 @@ cuttle_learner_read(struct cuttle_learner *learner, size_t records,
                     const struct cuttle_query *query, const uint64_t *seed, int64_t *answer,
                     struct cuttle_error *error);
 
+/* The least share of an answer that is not told as 0: that of |x|^2 three deviations above what
+ * noise has on average. For 576 numbers .15. width > 0. */
+CUTTLE_API double cuttle_learn_least_share(size_t width);
+
 /* bias[width] = what is to be added to the state before the head: 0.6 / 0.85 times the mean over
  * records and tokens, A' answer clip / (64 records mean_tokens). Before, each sixteenth of the
  * answer is multiplied by its own share that is no noise (dp_learn_share): directions in which the
  * model's law varies most have more to say.
- * Returns the share of the whole answer, 0 to 1; at 0 the bias is 0: so little was paid for so few
- * records that noise is all there is. `records` counts null ones, too. */
+ * Behind that the mean is cut to the length of the clip: records have no longer one, and noise of
+ * few records does. Returns the share of the whole answer, 0 to 1. Below cuttle_learn_least_share it
+ * is 0, and so is the bias: so little was paid for so few records that noise may be all there is.
+ * `records` counts null ones, too. */
 CUTTLE_API double cuttle_learner_bias(const struct cuttle_learner *learner, const int64_t *answer,
                                       size_t records, const struct cuttle_query *query,
                                       double *bias);

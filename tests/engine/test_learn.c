@@ -207,6 +207,9 @@ static size_t slow_public(const struct cuttle_plan *plan, size_t text, int32_t *
 	return count;
 }
 
+/* So many that an answer of 2^30 is no longer than they may be. */
+enum { PLACES_OF_AXES = CUTTLE_LEARN_RECORDS };
+
 /* A / clip, read off what an answer of one number alone gives. */
 static void read_axes(const struct cuttle_learner *learner, double (*axes)[TINY_WIDTH]) {
 	const struct cuttle_learner_info info = cuttle_learner_describe(learner);
@@ -214,10 +217,11 @@ static void read_axes(const struct cuttle_learner *learner, double (*axes)[TINY_
 	for (size_t k = 0; k < TINY_WIDTH; k++) {
 		int64_t answer[TINY_WIDTH] = {0};
 		answer[k] = INT64_C(1) << 30;
-		const double share = cuttle_learner_bias(learner, answer, 5, &query, axes[k]);
+		const double share =
+		    cuttle_learner_bias(learner, answer, PLACES_OF_AXES, &query, axes[k]);
 		assert_true(share > 0.999999);
 		for (size_t i = 0; i < TINY_WIDTH; i++)
-			axes[k][i] *= 64 * 5 * info.mean_tokens * 0.85 /
+			axes[k][i] *= 64.0 * PLACES_OF_AXES * info.mean_tokens * 0.85 /
 			              (0.6 * share * info.clip * info.clip * 0x1p30);
 	}
 }
@@ -466,7 +470,7 @@ static void biases_are_shares_of_answers(void **state) {
 	const struct cuttle_query query = {CUTTLE_LEARN_SQUARE, 1, 1, 90000, 2};
 	const struct dp_variance v = {90000, 2};
 	int64_t answer[TINY_WIDTH] = {0};
-	double bias[TINY_WIDTH], shares[16], most = 0;
+	double bias[TINY_WIDTH], shares[16], most = 0, square = 0;
 	read_axes(learner, axes);
 	for (size_t k = 0; k < TINY_WIDTH; k++) answer[k] = (int64_t)(k * k) - 1000;
 	for (size_t part = 0; part < 16; part++)
@@ -475,13 +479,30 @@ static void biases_are_shares_of_answers(void **state) {
 	const double share = cuttle_learner_bias(learner, answer, PLACES, &query, bias);
 	assert_true(share == dp_learn_share(answer, TINY_WIDTH, TINY_WIDTH, PLACES, v));
 	for (size_t i = 0; i < TINY_WIDTH; i++) most = fmax(most, fabs(bias[i]));
+	// No mean is longer than the clip, whatever noise makes of it.
+	for (size_t k = 0; k < TINY_WIDTH; k++)
+		square += pow(shares[k / PART] * (double)answer[k], 2);
+	const double cut = 64 * PLACES / sqrt(square);
+	assert_true(cut < 0.9);
 	for (size_t i = 0; i < TINY_WIDTH; i++) {
 		double sum = 0;
 		for (size_t k = 0; k < TINY_WIDTH; k++)
 			sum += shares[k / PART] * (double)answer[k] * axes[k][i];
-		const double expected =
-		    0.6 / 0.85 * sum * info.clip * info.clip / (64 * PLACES * info.mean_tokens);
+		const double expected = 0.6 / 0.85 * cut * sum * info.clip * info.clip /
+		                        (64 * PLACES * info.mean_tokens);
 		assert_true(fabs(bias[i] - expected) < 1e-5 * most);
+	}
+	// A little more than noise has on average is none: it may be noise.
+	const double least = cuttle_learn_least_share(TINY_WIDTH);
+	assert_true(fabs(least - 0.3466) < 1e-4);
+	for (size_t way = 0; way < 2; way++) {
+		const double square_of =
+		    (TINY_WIDTH * 45000.0 + PLACES * 4096.0) / (1 - least * (way ? 1.01 : 0.99));
+		for (size_t k = 0; k < TINY_WIDTH; k++)
+			answer[k] = llround(sqrt(square_of / TINY_WIDTH));
+		assert_true((cuttle_learner_bias(learner, answer, PLACES, &query, bias) > 0) ==
+		            (way == 1));
+		assert_true((bias[0] != 0) == (way == 1));
 	}
 	// Noise as a whole: no bias, though a sixteenth of it is large.
 	memset(answer, 0, sizeof answer);

@@ -35,6 +35,7 @@ enum {
 #define RIDGE 0.1        /* of F's mean eigenvalue, added to each */
 #define CLIP_FACTOR 0.85 /* of the median length of public vectors */
 #define STEP 0.6         /* of the mean over records that are not clipped so */
+#define NOISE_SIGMAS 3   /* by so many deviations of its own |x|^2 is more than noise */
 
 struct cuttle_learner {
 	const struct model *model;
@@ -645,25 +646,48 @@ enum cuttle_status cuttle_learner_read(struct cuttle_learner *learner, size_t re
 
 /* ---- what follows from the answer ------------------------------------------------------------ */
 
+double cuttle_learn_least_share(size_t width) {
+	const double most = NOISE_SIGMAS * sqrt(2.0 / (double)width);
+	return most / (1.0 + most);
+}
+
+/* Sets shares[ANSWER_PARTS], and returns the length of the answer once each part has its share. */
+static double share_parts(const int64_t *answer, size_t width, size_t records,
+                          struct dp_variance variance, double *shares) {
+	double square = 0.0;
+	for (size_t part = 0; part < ANSWER_PARTS; part++) {
+		const size_t begin = part * width / ANSWER_PARTS,
+		             end = (part + 1) * width / ANSWER_PARTS;
+		shares[part] =
+		    dp_learn_share(answer + begin, end - begin, width, records, variance);
+		for (size_t k = begin; k < end; k++) {
+			const double number = shares[part] * (double)answer[k];
+			square += number * number;
+		}
+	}
+	return sqrt(square);
+}
+
 double cuttle_learner_bias(const struct cuttle_learner *learner, const int64_t *answer,
                            size_t records, const struct cuttle_query *query, double *bias) {
 	REQUIRE(learner && answer && query && bias);
 	const size_t width = learner->model->width;
 	const struct dp_variance variance = {query->num, query->den};
-	const double tokens = (records ? (double)records : 1.0) * learner->mean_tokens,
-	             mean = learner->clip * learner->clip / (DP_LEARN_CLIP * tokens),
-	             whole = dp_learn_share(answer, width, width, records, variance);
+	const double whole = dp_learn_share(answer, width, width, records, variance),
+	             most = DP_LEARN_CLIP * (double)records;
+	double shares[ANSWER_PARTS];
 	for (size_t i = 0; i < width; i++) bias[i] = 0.0;
-	for (size_t part = 0; whole > 0.0 && part < ANSWER_PARTS; part++) {
-		const size_t begin = part * width / ANSWER_PARTS,
-		             end = (part + 1) * width / ANSWER_PARTS;
-		const double share = dp_learn_share(answer + begin, end - begin, width, records,
-		                                    variance),
-		             step = STEP / CLIP_FACTOR * share * mean;
-		for (size_t k = begin; k < end; k++)
+	if (!records || whole < cuttle_learn_least_share(width)) return 0.0;
+	const double length = share_parts(answer, width, records, variance, shares),
+	             mean = learner->clip * learner->clip /
+	                    (DP_LEARN_CLIP * (double)records * learner->mean_tokens),
+	             step = STEP / CLIP_FACTOR * mean * fmin(1.0, most / length);
+	for (size_t part = 0; part < ANSWER_PARTS; part++)
+		for (size_t k = part * width / ANSWER_PARTS; k < (part + 1) * width / ANSWER_PARTS;
+		     k++)
 			for (size_t i = 0; i < width; i++)
-				bias[i] += step * (double)answer[k] * learner->axes[k * width + i];
-	}
+				bias[i] += step * shares[part] * (double)answer[k] *
+				           learner->axes[k * width + i];
 	return whole;
 }
 
