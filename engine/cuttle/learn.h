@@ -100,9 +100,9 @@ CUTTLE_API double cuttle_learn_least_share(size_t width);
  * answer is multiplied by its own share that is no noise (dp_learn_share): directions in which the
  * model's law varies most have more to say.
  * Behind that the mean is cut to the length of the clip: records have no longer one, and noise of
- * few records does. Returns the share of the whole answer, 0 to 1. Below cuttle_learn_least_share it
- * is 0, and so is the bias: so little was paid for so few records that noise may be all there is.
- * `records` counts null ones, too. */
+ * few records does. Returns the share of the whole answer, 0 to 1. Below cuttle_learn_least_share
+ * it is 0, and so is the bias: so little was paid for so few records that noise may be all there
+ * is. `records` counts null ones, too. */
 CUTTLE_API double cuttle_learner_bias(const struct cuttle_learner *learner, const int64_t *answer,
                                       size_t records, const struct cuttle_query *query,
                                       double *bias);
