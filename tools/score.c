@@ -268,24 +268,26 @@ static const char *name_prompt_fault(const struct score_values *values) {
 	                         values->form == 1 ? CUTTLE_INSTRUCT : CUTTLE_CONTINUE);
 }
 
-/* Checks the options and all paths, before the model is opened. Returns the exit code. */
-static int check_score(const struct verb *verb, const struct score_values *values) {
+/* Checks all paths, before the model is opened. Returns the exit code. */
+static int check_score_paths(const struct verb *verb, const struct score_values *values) {
 	const struct generate_request *request = &values->request;
+	struct cuttle_error error;
+	char *learnt;
+	enum cuttle_status status = common_receipt_beside(request->bias, NULL, &learnt, &error);
+	if (status) return verb_fail(verb, status, &error);
 	const struct path_use uses[] = {
 	    PATH_ALONE("-m", values->texts.open.model, PATH_MODEL),
 	    PATH_ALONE("-i", values->texts.input, PATH_STREAM),
 	    PATH_ALONE("--prompt-public", request->prompt_public, PATH_STREAM),
 	    PATH_ALONE("--public-examples", request->public_examples, PATH_STREAM),
-	    PATH_ALONE("--bias", request->bias, PATH_FILE),
+	    {"--bias", request->bias, PATH_FILE, learnt, {NULL}},
 	    PATH_ALONE("-o", values->texts.output, PATH_OUTPUT),
 	};
 	const struct records_request examples = {.path = request->public_examples};
-	struct cuttle_error error;
-	const char *fault = name_prompt_fault(values);
-	if (fault) return verb_refuse(verb, CUTTLE_USAGE, fault);
-	const int code = verb_paths(verb, uses, sizeof uses / sizeof *uses);
-	if (code || !examples.path || !records_check_name(&examples, &error)) return code;
-	return verb_fail(verb, CUTTLE_INPUT, &error);
+	status = paths_check(uses, sizeof uses / sizeof *uses, &error);
+	free(learnt);
+	if (!status && examples.path) status = records_check_name(&examples, &error);
+	return status ? verb_fail(verb, status, &error) : CUTTLE_OK;
 }
 
 static int run_score_verb(const struct verb *verb, int argc, char **argv) {
@@ -295,7 +297,8 @@ static int run_score_verb(const struct verb *verb, int argc, char **argv) {
 	values.request.plan.kind = NULL;
 	if (!verb_begin(verb, argc, argv, &values, NULL, &code)) return code;
 	values.texts.hashed = values.request.bias != NULL;
-	code = check_score(verb, &values);
+	const char *fault = name_prompt_fault(&values);
+	code = fault ? verb_refuse(verb, CUTTLE_USAGE, fault) : check_score_paths(verb, &values);
 	return code ? code : verb_texts(verb, &values.texts, "id", write_scores, &values);
 }
 

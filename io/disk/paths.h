@@ -32,7 +32,8 @@ struct path_use {
 	const char *option; /* as messages name it: "-i" */
 	const char *path;   /* NULL = not given */
 	enum path_role role;
-	const char *also;      /* a second path that the option writes; NULL = none */
+	const char *also;      /* a second path that the option reads or writes, as it does the
+	                          first; NULL = none */
 	const char *beside[5]; /* endings: path + ending is written too; NULL after the last */
 };
 

@@ -97,6 +97,36 @@ exits 0 "${run[@]}" -i other/z.part -o z
 nothing_left z
 rm -r other z z.receipt.json
 
+# ---- learn
+for written in z z.part z.journal z.journal.key z.run z.receipt.json; do
+	cp refs.jsonl $written
+	for name in $written "here/$written"; do collides learn -e 1 -q -i "$name" -o z --overwrite; done
+	rm $written
+done
+for input in --public-examples --categories --sign --ledger -m; do
+	more=()
+	[ $input != --ledger ] || more=(--dataset d)
+	[ $input != --categories ] || more=(--category-field ward --category-public)
+	for output in "-o x.jsonl" "-o x --receipt x.jsonl"; do
+		cp refs.jsonl x.jsonl
+		# shellcheck disable=SC2086 # two options
+		collides learn -e 1 -q -i refs.jsonl $input x.jsonl "${more[@]}" $output --overwrite
+		rm x.jsonl
+	done
+done
+
+# ---- a learnt bias: neither it nor its receipt, whichever verb reads them
+exits 0 learn -i refs.jsonl --public --texts 4 --tokens 4 -o n.bias -q
+exits 0 generate -i refs.jsonl -B 2 -N 2 -n 4 --clip 1 -o kept.jsonl -q
+for written in n.bias n.bias.receipt.json here/n.bias.receipt.json; do
+	collides "${run[@]}" -i refs.jsonl --bias n.bias -o "$written" --overwrite
+	collides generate -B 0 --bias n.bias -N 2 -n 4 -o x --receipt "$written" --overwrite
+	collides expand -i kept.jsonl --bias n.bias -N 2 -o "$written" --overwrite
+	collides score -i refs.jsonl --bias n.bias -o "$written"
+	collides audit canary -e 1 -B 1 -N 4 --bias n.bias -o "$written" --overwrite
+done
+rm n.bias n.bias.receipt.json kept.jsonl kept.receipt.json
+
 # ---- sanitize
 echo '{"text":"Ann","spans":[{"start":0,"end":3,"type":"P"}]}' >docs.jsonl
 echo 'Again: {document}' >asked

@@ -134,6 +134,9 @@ enum cuttle_status audit_check(const struct audit_request *request, struct cuttl
 }
 
 enum cuttle_status audit_paths(const struct audit_request *r, struct cuttle_error *error) {
+	char *learnt;
+	enum cuttle_status status = common_receipt_beside(r->run.bias, NULL, &learnt, error);
+	if (status) return status;
 	const struct path_use uses[] = {
 	    PATH_ALONE("-m", r->run.common.model, PATH_MODEL),
 	    PATH_ALONE("-i", r->run.common.input, PATH_STREAM),
@@ -144,7 +147,7 @@ enum cuttle_status audit_paths(const struct audit_request *r, struct cuttle_erro
 	    PATH_ALONE("--members", r->members, PATH_STREAM),
 	    PATH_ALONE("--words", r->words, PATH_FILE),
 	    PATH_ALONE("--receipt", r->receipt, PATH_STREAM),
-	    PATH_ALONE("--bias", r->run.bias, PATH_FILE),
+	    {"--bias", r->run.bias, PATH_FILE, learnt, {NULL}},
 	    PATH_ALONE("--prompt-public", r->run.prompt_public, PATH_STREAM),
 	    PATH_ALONE("--prompt-private", r->run.prompt_private, PATH_STREAM),
 	    PATH_ALONE("--public-examples", r->run.public_examples, PATH_STREAM),
@@ -154,7 +157,8 @@ enum cuttle_status audit_paths(const struct audit_request *r, struct cuttle_erro
 	};
 	const char *const records[] = {r->run.common.input, r->texts, r->held_out, r->members,
 	                               r->run.public_examples};
-	enum cuttle_status status = paths_check(uses, sizeof uses / sizeof *uses, error);
+	status = paths_check(uses, sizeof uses / sizeof *uses, error);
+	free(learnt);
 	for (size_t i = 0; i < sizeof records / sizeof *records && !status; i++) {
 		const struct records_request wanted = {.path = records[i]};
 		if (records[i]) status = records_check_name(&wanted, error);
