@@ -124,11 +124,7 @@ static enum cuttle_status read_evolve_prompts(const struct evolve_request *reque
 		// Nobody is ever shown a private prompt; a plan wants one.
 		words->prompt_private = "{reference}";
 	}
-	// A law that no reference has a say in: the clip only widens the candidates a little.
-	words->batch = 1;
-	words->clip = 0.01;
-	words->accountant = CUTTLE_ZCDP;
-	words->insecure = words->any_memory = true;
+	setup_public_law(words);
 	evolve->again = *words;
 	if (!status && request->prompt_variation) {
 		char *own;

@@ -3,7 +3,6 @@
 // it calls the functions below that begin with give_, keep_ or deliver_, and those of run.h.
 #include "workflow/generate.h"
 
-#include "engine/cuttle/learn.h"
 #include "workflow/likelihood.h"
 #include "workflow/references.h"
 #include "workflow/rounds.h"
@@ -108,17 +107,14 @@ static enum cuttle_status run_category(struct generate_state *state, struct cutt
 	return status ? status : run_job(state, job, texts - first, error);
 }
 
-/* From here on texts are drawn with the bias of this category, where the run's bias has one. */
+/* From here on texts are drawn, and judged, with the bias of this category. */
 static enum cuttle_status use_category_bias(struct generate_state *state, size_t category,
                                             struct cuttle_error *error) {
 	const struct setup *setup = state->setup;
-	const char *heading = name_category(setup, category);
-	if (!setup->bias.vector || !setup->bias.receipt->categories) return CUTTLE_OK;
-	const double *vector = bias_of(&setup->bias, heading);
-	enum cuttle_status status = cuttle_bias_use(setup->plan, vector, error);
-	if (!status && state->likelihood.scorer)
-		status = cuttle_scorer_bias(state->likelihood.scorer, vector, error);
-	return status;
+	const enum cuttle_status status = setup_category_bias(setup, category, error);
+	if (status || !setup->bias.vector || !state->likelihood.scorer) return status;
+	return cuttle_scorer_bias(state->likelihood.scorer,
+	                          bias_of(&setup->bias, name_category(setup, category)), error);
 }
 
 /* Runs the jobs of each category, one after the other, as each has prompts of its own. Without

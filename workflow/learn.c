@@ -17,7 +17,6 @@
 #include <time.h>
 
 enum {
-	MOST_RECORDS = CUTTLE_LEARN_RECORDS,
 	OTHER_RECORDS = 300 /* of all, that a category's own ones are weighed against */
 };
 
@@ -100,7 +99,7 @@ enum cuttle_status learn_paths(const struct learn_request *request, struct cuttl
 /* ---- what is made before --------------------------------------------------------------------- */
 
 /* The request by which generate_open makes the public prompt. The law of the plan's texts has no
- * say in a bias, and nothing private is drawn with it. */
+ * say in a bias. */
 static struct generate_request ask_for_prompt(const struct learn_request *request) {
 	struct generate_request asked;
 	generate_default(&asked);
@@ -113,10 +112,7 @@ static struct generate_request ask_for_prompt(const struct learn_request *reques
 	asked.texts = 1;
 	asked.lots = RUN_LOTS_OFF;
 	asked.plan = request->plan;
-	asked.plan.batch = 1;
-	asked.plan.clip = 0.01;
-	asked.plan.accountant = CUTTLE_ZCDP;
-	asked.plan.insecure = asked.plan.any_memory = true;
+	setup_public_law(&asked.plan);
 	asked.plan.tokens = (uint32_t)request->tokens;
 	return asked;
 }
@@ -276,7 +272,7 @@ static enum cuttle_status read_learn(void *user, struct cuttle_error *error) {
 	if (status) return status;
 	if (request->common.lock) records_lock(records->records);
 	s->learn->receipt.records = records->count;
-	if (!records->count || records->count > MOST_RECORDS)
+	if (!records->count || records->count > CUTTLE_LEARN_RECORDS)
 		return io_fail(error, CUTTLE_INPUT,
 		               records->count ? "%s: there are too many records"
 		                              : "%s: there is no record in it",

@@ -83,11 +83,7 @@ enum cuttle_status sample_open(const struct generate_request *request,
 	*sample = (struct sample){.asked = *request};
 	struct generate_request *asked = &sample->asked;
 	asked->lots = RUN_LOTS_OFF;
-	// A law that no reference has a say in: the clip only widens the candidates a little.
-	asked->plan.batch = 1;
-	asked->plan.clip = 0.01;
-	asked->plan.accountant = CUTTLE_ZCDP;
-	asked->plan.insecure = asked->plan.any_memory = true;
+	setup_public_law(&asked->plan);
 	// No record is read, so the bias may promise something to any units.
 	asked->bias = NULL;
 	struct setup *setup = &sample->setup;
@@ -95,6 +91,7 @@ enum cuttle_status sample_open(const struct generate_request *request,
 	if (!status)
 		status = setup_bias_read(request->bias, opened->model, opened->sha256, &setup->bias,
 		                         error);
+	if (!status) status = cuttle_bias_use(setup->plan, setup->bias.vector, error);
 	return status ? status : set_sample_receipt(request, sample, error);
 }
 
@@ -111,16 +108,13 @@ struct sample_state {
 	size_t category; /* of the texts that are drawn; 0 = there are none */
 };
 
-static const char *sample_heading(const struct setup *setup, size_t category) {
-	return setup->categories.count ? setup->categories.all[category].heading : NULL;
-}
-
 static void name_sample_prompt(void *user, size_t text, struct cuttle_plan_params *params,
                                const char **heading) {
 	const struct sample_state *state = user;
+	const struct setup *setup = &state->sample->setup;
 	(void)text;
-	*params = setup_prompts(&state->sample->asked, &state->sample->setup, state->category);
-	*heading = sample_heading(&state->sample->setup, state->category);
+	*params = setup_prompts(&state->sample->asked, setup, state->category);
+	*heading = setup->categories.count ? setup->categories.all[state->category].heading : NULL;
 }
 
 static int deliver_sampled(void *user, const struct cuttle_text *text) {
@@ -130,7 +124,7 @@ static int deliver_sampled(void *user, const struct cuttle_text *text) {
 	return run_text(user, &counted);
 }
 
-/* The texts of a category, or all, from its bias. Each category has numbers of its own. */
+/* The texts of a category, or all. Each category has numbers of its own. */
 static enum cuttle_status draw_category(struct sample_state *state, size_t texts,
                                         struct cuttle_error *error) {
 	const struct setup *setup = &state->sample->setup;
@@ -145,9 +139,8 @@ static enum cuttle_status draw_category(struct sample_state *state, size_t texts
 	job.token = run_token;
 	job.text = deliver_sampled;
 	job.progress = run_progress;
-	enum cuttle_status status = cuttle_bias_use(
-	    setup->plan, bias_of(&setup->bias, sample_heading(setup, state->category)), error);
-	if (!status && texts) status = cuttle_public_run(setup->plan, &job, error);
+	const enum cuttle_status status =
+	    texts ? cuttle_public_run(setup->plan, &job, error) : CUTTLE_OK;
 	state->run.first += texts;
 	return status;
 }
@@ -157,8 +150,12 @@ static enum cuttle_status draw_sample(void *user, struct cuttle_error *error) {
 	const struct categories *categories = &state->sample->setup.categories;
 	enum cuttle_status status = CUTTLE_OK;
 	if (!categories->count) return draw_category(state, state->sample->receipt.texts, error);
-	for (; state->category < categories->count && !status; state->category++)
-		status = draw_category(state, categories->all[state->category].texts, error);
+	for (; state->category < categories->count && !status; state->category++) {
+		status = setup_category_bias(&state->sample->setup, state->category, error);
+		if (!status)
+			status =
+			    draw_category(state, categories->all[state->category].texts, error);
+	}
 	return status;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // sample.h: the system that writes texts from the public prompt and a learnt bias, as generate -B 0
 // (workflow/system.h). No private data: no record is read. What is written is post-processing of
-// the bias (dp/PRIVACY.md, step 56): it costs nothing, and no ledger is asked. The tokens of text i
-// follow from the seed and i alone. So a run that is continued ends in the same bytes.
+// the bias (dp/PRIVACY.md, step 56): it costs nothing, and no ledger is asked. The tokens of a text
+// follow from the seed, its category and its number there. So a run that is continued ends in the
+// same bytes.
 #ifndef CUTTLE_WORKFLOW_SAMPLE_H
 #define CUTTLE_WORKFLOW_SAMPLE_H
 

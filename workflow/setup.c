@@ -53,6 +53,13 @@ enum cuttle_status setup_prompt(const char *path, char **prompt, struct cuttle_e
 	return status;
 }
 
+void setup_public_law(struct cuttle_plan_params *plan) {
+	plan->batch = 1;
+	plan->clip = 0.01;
+	plan->accountant = CUTTLE_ZCDP;
+	plan->insecure = plan->any_memory = true;
+}
+
 enum cuttle_status setup_bias_read(const char *path, const struct cuttle_model *model,
                                    const char *model_sha256, struct bias *bias,
                                    struct cuttle_error *error) {
@@ -296,6 +303,14 @@ struct cuttle_plan_params setup_prompts(const struct generate_request *request,
 	for (params.example_count = 0; params.examples[params.example_count];)
 		params.example_count++;
 	return params;
+}
+
+enum cuttle_status setup_category_bias(const struct setup *setup, size_t category,
+                                       struct cuttle_error *error) {
+	const struct bias *bias = &setup->bias;
+	if (!bias->vector || !bias->receipt->categories) return CUTTLE_OK;
+	return cuttle_bias_use(setup->plan, bias_of(bias, setup->categories.all[category].heading),
+	                       error);
 }
 
 static enum cuttle_status make_setup_plan(const struct generate_request *request,

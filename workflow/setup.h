@@ -36,6 +36,10 @@ enum cuttle_status setup_prompt(const char *path, char **prompt, struct cuttle_e
 /* Writes the day, in UTC, of a time in seconds since 1970. USAGE: it is beyond the year 9999. */
 enum cuttle_status setup_date(uint64_t now, char date[RECEIPT_DATE], struct cuttle_error *error);
 
+/* Makes the law of a plan that is asked for its public row alone: no reference has a say in it. Of
+ * the clip remains that it widens the candidates a little. */
+void setup_public_law(struct cuttle_plan_params *plan);
+
 /* Reads a bias and the receipt beside it, for a model and its hash. Call bias_close in any case. As
  * bias_open and bias_fits. */
 enum cuttle_status setup_bias_read(const char *path, const struct cuttle_model *model,
@@ -102,5 +106,9 @@ void generate_free(struct setup *setup);
  * point to belongs to both. */
 struct cuttle_plan_params setup_prompts(const struct generate_request *request,
                                         const struct setup *setup, size_t category);
+/* From here on the plan's texts are drawn with the bias of a category, which is one of the setup's.
+ * Where there is no bias, or it has no categories, nothing changes. As cuttle_bias_use. */
+enum cuttle_status setup_category_bias(const struct setup *setup, size_t category,
+                                       struct cuttle_error *error);
 
 #endif
