@@ -103,13 +103,9 @@ static json_t *make_null(const void *at) {
 static json_t *add_learn_charge(json_t *object, const void *at) {
 	const struct learn_receipt *receipt = at;
 	const struct receipt_ledger *ledger = &receipt->ledger;
-	json_t *charge =
-	    !*ledger->entry     ? json_null()
-	    : ledger->delta > 0 ? json_pack("{s:s, s:f, s:f}", "entry", ledger->entry, "epsilon",
-	                                    ledger->rho, "delta", ledger->delta)
-	    : receipt->order    ? json_pack("{s:s, s:f, s:i}", "entry", ledger->entry, "loss",
-	                                    ledger->rho, "order", (int)receipt->order)
-	                     : json_pack("{s:s, s:f}", "entry", ledger->entry, "rho", ledger->rho);
+	if (!*ledger->entry || !receipt->order) return receipt_add_charge(object, ledger, "rho");
+	json_t *charge = json_pack("{s:s, s:f, s:i}", "entry", ledger->entry, "loss", ledger->rho,
+	                           "order", (int)receipt->order);
 	return jsonout_extend(object, &(struct jsonout_member){"ledger", charge}, 1);
 }
 

@@ -250,9 +250,12 @@ void receipt_sentence(const struct receipt *receipt, const char *unit_key,
 
 json_t *receipt_add_charge(json_t *object, const struct receipt_ledger *ledger,
                            const char *measure) {
-	json_t *charge = *ledger->entry
-	                     ? json_pack("{s:s, s:f}", "entry", ledger->entry, measure, ledger->rho)
-	                     : json_null();
+	const char *entry = ledger->entry;
+	json_t *charge = !*entry ? json_null()
+	                 : ledger->delta > 0
+	                     ? json_pack("{s:s, s:f, s:f}", "entry", entry, "epsilon", ledger->rho,
+	                                 "delta", ledger->delta)
+	                     : json_pack("{s:s, s:f}", "entry", entry, measure, ledger->rho);
 	return jsonout_extend(object, &(struct jsonout_member){"ledger", charge}, 1);
 }
 

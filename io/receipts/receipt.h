@@ -155,8 +155,8 @@ char *receipt_seal(json_t *root, const struct signature_key *signer, size_t *siz
  * receipts before there were. Takes the object; NULL: out of memory. */
 json_t *receipt_add_filters(json_t *object, const struct filters *filters,
                             const struct filter_counts *counts);
-/* Adds the member "ledger": null, or the entry and the charge by its measure, "rho" or "loss".
- * Takes the object. */
+/* Adds the member "ledger": null, or the entry and the charge. That is epsilon and delta where
+ * delta is above 0, else a number by its measure, "rho" or "loss". Takes the object. */
 json_t *receipt_add_charge(json_t *object, const struct receipt_ledger *ledger,
                            const char *measure);
 /* Adds a member for each saving that is on, and none for one that is off. Takes the object. */

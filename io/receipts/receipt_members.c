@@ -86,12 +86,8 @@ static bool take_categories(struct attested *attested, void *at) {
 
 static json_t *add_ledger(json_t *object, const void *at) {
 	const struct receipt *receipt = at;
-	const struct receipt_ledger *ledger = &receipt->ledger;
 	const bool order = receipt->guarantee.claim.kind == CUTTLE_CLAIM_ORDER;
-	if (!(ledger->delta > 0)) return receipt_add_charge(object, ledger, order ? "loss" : "rho");
-	json_t *charge = json_pack("{s:s, s:f, s:f}", "entry", ledger->entry, "epsilon",
-	                           ledger->rho, "delta", ledger->delta);
-	return jsonout_extend(object, &(struct jsonout_member){"ledger", charge}, 1);
+	return receipt_add_charge(object, &receipt->ledger, order ? "loss" : "rho");
 }
 
 static bool take_ledger(struct attested *attested, void *at) {
