@@ -11,7 +11,6 @@
 #include "io/disk/formats.h"
 #include "io/disk/jsonout.h"
 #include "io/disk/paths.h"
-#include "io/disk/secrecy.h"
 #include "measure/scratch.h"
 #include "workflow/text_set.h"
 #include <math.h>
@@ -20,8 +19,8 @@
 #include <time.h>
 
 enum {
-	TEXTS_AT_ONCE = 16,    /* that become vectors in one call */
-	RECORDS_MOST = 1 << 30 /* so that a noisy count fits a token */
+	TEXTS_AT_ONCE = 16,          /* that become vectors in one call */
+	RECORDS_MOST = (1 << 30) - 1 /* so that a noisy count fits a token */
 };
 static const char TEXT_PLACE[] = "{text}", HEADING_PLACE[] = "{category}";
 /* What a variation is asked for, unless told otherwise, in plain text and in the chat format. */
@@ -543,21 +542,10 @@ static enum cuttle_status write_evolved(struct evolve_state *s) {
 
 static enum cuttle_status read_evolve(void *user, struct cuttle_error *error) {
 	struct evolve_state *s = user;
-	const struct evolve_request *request = s->request;
-	struct text_set *records = &s->records;
-	enum cuttle_status status = secrecy_room(SIZE_MAX, error);
-	if (!status)
-		status =
-		    text_set_read_all(request->common.input, request->text_field, "--text-field",
-		                      request->common.unit_key, NULL, 0, records, error);
-	if (status) return status;
-	if (request->common.lock) records_lock(records->records);
-	s->evolve->receipt.records = records->count;
-	if (records->count && records->count < RECORDS_MOST) return CUTTLE_OK;
-	return io_fail(error, CUTTLE_INPUT,
-	               records->count ? "%s: there are too many records"
-	                              : "%s: there is no record in it",
-	               file_shown(request->common.input));
+	const enum cuttle_status status = text_set_read_input(
+	    &s->request->common, s->request->text_field, NULL, 0, RECORDS_MOST, &s->records, error);
+	s->evolve->receipt.records = s->records.count;
+	return status;
 }
 
 enum cuttle_status evolve_count(const struct evolve_request *request, struct evolve *evolve,

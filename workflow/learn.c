@@ -5,7 +5,6 @@
 #include "engine/cuttle/learn.h"
 #include "io/disk/fail.h"
 #include "io/disk/paths.h"
-#include "io/disk/secrecy.h"
 #include "io/receipts/bias.h"
 #include "io/records/places.h"
 #include "io/records/units.h"
@@ -263,21 +262,11 @@ static enum cuttle_status read_learn(void *user, struct cuttle_error *error) {
 	struct learn_state *s = user;
 	const struct learn_request *request = s->request;
 	struct text_set *records = &s->records;
-	enum cuttle_status status = secrecy_room(SIZE_MAX, error);
-	if (!status)
-		status =
-		    text_set_read_all(request->common.input, request->text_field, "--text-field",
-		                      request->common.unit_key, request->category_fields,
-		                      request->category_field_count, records, error);
-	if (status) return status;
-	if (request->common.lock) records_lock(records->records);
+	enum cuttle_status status = text_set_read_input(
+	    &request->common, request->text_field, request->category_fields,
+	    request->category_field_count, CUTTLE_LEARN_RECORDS, records, error);
 	s->learn->receipt.records = records->count;
-	if (!records->count || records->count > CUTTLE_LEARN_RECORDS)
-		return io_fail(error, CUTTLE_INPUT,
-		               records->count ? "%s: there are too many records"
-		                              : "%s: there is no record in it",
-		               file_shown(request->common.input));
-	status = set_sums(s, error);
+	if (!status) status = set_sums(s, error);
 	if (!status && s->learn->categories.count) status = order_by_category(s, error);
 	if (!status && request->common.unit_key) status = order_by_owner(s, error);
 	s->learn->reading = s->firsts ? s->firsts[s->sums] : 0;

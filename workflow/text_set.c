@@ -7,6 +7,7 @@
 #include "io/output/binding.h"
 #include "io/disk/fail.h"
 #include "io/disk/file.h"
+#include "io/disk/secrecy.h"
 #include "io/text/fold.h"
 #include "io/tables/npy.h"
 #include "io/output/output.h"
@@ -74,6 +75,23 @@ enum cuttle_status text_set_read_all(const char *path, const char *field, const 
 	const enum cuttle_status status = read_set(&request, true, set, error);
 	set->labels = label_count;
 	return status ? status : records_need_field(&request, set->records, option, error);
+}
+
+enum cuttle_status text_set_read_input(const struct common_request *common, const char *field,
+                                       const char *const *labels, size_t label_count,
+                                       size_t most_records, struct text_set *set,
+                                       struct cuttle_error *error) {
+	enum cuttle_status status = secrecy_room(SIZE_MAX, error);
+	if (!status)
+		status = text_set_read_all(common->input, field, "--text-field", common->unit_key,
+		                           labels, label_count, set, error);
+	if (status) return status;
+	if (common->lock) records_lock(set->records);
+	if (set->count && set->count <= most_records) return CUTTLE_OK;
+	return io_fail(error, CUTTLE_INPUT,
+	               set->count ? "%s: there are too many records"
+	                          : "%s: there is no record in it",
+	               file_shown(common->input));
 }
 
 void text_set_digest(const struct text_set *set, const unsigned char *key, char *digest) {

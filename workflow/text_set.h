@@ -11,6 +11,7 @@
 #include "io/tables/feature_file.h"
 #include "io/disk/hash.h"
 #include "io/records/records.h"
+#include "workflow/common.h"
 
 enum { TEXT_SET_TASK, TEXT_SET_FINISH, TEXT_SET_NOTE, TEXT_SET_LABELS };
 /* Bytes kept of a text of text_set_read_all: what CUTTLE_EMBED_TOKENS and BOS may need, by the rule
@@ -41,12 +42,17 @@ enum cuttle_status text_set_read(const char *path, const char *field, const char
  * that their number is that of the file's. One without a text is empty; so is one without a value
  * of unit_key (NULL = none), which is kept. unreadable is 0. Of each text TEXT_SET_MOST bytes are
  * kept, so that no text decides how much memory there must be. Of each record labels[label_count]
- * are kept. Call secrecy_room before. INPUT,
- * too: no record has the field, which `option` names. */
+ * are kept. Call secrecy_room before. INPUT, too: no record has the field, which `option` names. */
 enum cuttle_status text_set_read_all(const char *path, const char *field, const char *option,
                                      const char *unit_key, const char *const *labels,
                                      size_t label_count, struct text_set *set,
                                      struct cuttle_error *error);
+/* The same for the input of a system, with the room that secrets need. INPUT, too: there is no
+ * record, or there are more than most_records. */
+enum cuttle_status text_set_read_input(const struct common_request *common, const char *field,
+                                       const char *const *labels, size_t label_count,
+                                       size_t most_records, struct text_set *set,
+                                       struct cuttle_error *error);
 /* The digest under `key` of all records that text_set_read_all read, with owners and labels, as
  * HASH_TEXT (io/output/binding.h). */
 void text_set_digest(const struct text_set *set, const unsigned char *key, char *digest);
