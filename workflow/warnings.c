@@ -51,50 +51,44 @@ void warnings_bias(FILE *file, const struct setup *setup, const char *template) 
 		fprintf(file, "Note: " BIAS_OTHER_PROMPT ".\n");
 }
 
-void warnings_learn(FILE *file, const struct learn_receipt *receipt) {
-	const double epsilon = jsonout_round_up(receipt->epsilon, 1e2),
-	             most = 0.1 / (double)receipt->records;
-	if (receipt->from_public || !receipt->private_output) return;
-	if (receipt->epsilon > RECEIPT_WEAK)
-		fprintf(file,
-		        "Warning: epsilon %.10g is hardly a promise. The bias may change the odds "
-		        "of a statement about a record by a factor of e^%.10g. Give a smaller -e; "
-		        "more records make up for it.\n",
-		        epsilon, epsilon);
-	if (receipt->records && receipt->delta > most * (1 + 1e-9))
-		fprintf(
-		    file,
-		    "Warning: delta %.3g is above 1 / (10 records) = %.3g. So large a delta "
-		    "would allow publishing a record now and then: give --delta %.0e or less.\n",
-		    receipt->delta, most, pow(10, floor(log10(most))));
-}
-
-static void warn_epsilon(FILE *file, const struct cuttle_guarantee *guarantee) {
-	const double epsilon = jsonout_round_up(receipt_epsilon(guarantee), 1e2);
-	if (!(receipt_epsilon(guarantee) > RECEIPT_WEAK)) return;
+static void warn_epsilon(FILE *file, double epsilon, const char *what, const char *remedy) {
+	const double shown = jsonout_round_up(epsilon, 1e2);
+	if (!(epsilon > RECEIPT_WEAK)) return;
 	fprintf(file,
-	        "Warning: epsilon %.10g is hardly a promise. The texts may change the odds of a "
-	        "statement about a record by a factor of e^%.10g. Give a smaller -e or --clip; a "
-	        "larger -B makes up for it.\n",
-	        epsilon, epsilon);
+	        "Warning: epsilon %.10g is hardly a promise. %s may change the odds of a "
+	        "statement about a record by a factor of e^%.10g. Give a smaller %s.\n",
+	        shown, what, shown, remedy);
 }
 
-/* A mechanism that publishes one of the records whole, drawn at random, has delta = 1 / records. */
-static void warn_delta(FILE *file, const struct setup *setup) {
-	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
-	const double each = (double)cuttle_guarantee_references(guarantee),
-	             records = setup->lots.count ? (double)setup->lots.records
-	                                         : (double)setup->receipt.texts * each;
+/* A mechanism that publishes one of the records whole, drawn at random, has delta = 1 / records,
+ * which `name` stands for. */
+static void warn_delta(FILE *file, double delta, double records, const char *name) {
 	const double most = 0.1 / records;
-	if (guarantee->delta <= most * (1 + 1e-9)) return;
+	if (delta <= most * (1 + 1e-9)) return;
 	fprintf(file,
 	        "Warning: delta %.3g is above 1 / (10 %s) = %.3g. So large a delta would allow "
 	        "publishing a record now and then: give --delta %.0e or less.\n",
-	        guarantee->delta,
-	        setup->lots.count      ? "R"
-	        : guarantee->shots > 1 ? "N B R"
-	                               : "N B",
-	        most, pow(10, floor(log10(most))));
+	        delta, name, most, pow(10, floor(log10(most))));
+}
+
+void warnings_learn(FILE *file, const struct learn_receipt *receipt) {
+	if (receipt->from_public || !receipt->private_output) return;
+	warn_epsilon(file, receipt->epsilon, "The bias", "-e; more records make up for it");
+	if (receipt->records) warn_delta(file, receipt->delta, (double)receipt->records, "records");
+}
+
+static void warn_epsilon_of_texts(FILE *file, const struct cuttle_guarantee *guarantee) {
+	warn_epsilon(file, receipt_epsilon(guarantee), "The texts",
+	             "-e or --clip; a larger -B makes up for it");
+}
+
+static void warn_delta_of_texts(FILE *file, const struct setup *setup) {
+	const struct cuttle_guarantee *guarantee = &setup->receipt.guarantee;
+	const double each = (double)cuttle_guarantee_references(guarantee);
+	if (setup->lots.count) warn_delta(file, guarantee->delta, (double)setup->lots.records, "R");
+	else
+		warn_delta(file, guarantee->delta, (double)setup->receipt.texts * each,
+		           guarantee->shots > 1 ? "N B R" : "N B");
 }
 
 /* Let x = gain clip / temperature. The references together move the logarithm of each token's
@@ -192,8 +186,8 @@ void warnings_print(FILE *file, const struct generate_request *request, const st
 	warnings_model(file, &setup->receipt.model);
 	warnings_bias(file, setup, cuttle_plan_template(setup->plan, 0));
 	warn_examples(file, request, setup);
-	warn_epsilon(file, guarantee);
-	warn_delta(file, setup);
+	warn_epsilon_of_texts(file, guarantee);
+	warn_delta_of_texts(file, setup);
 	warn_seats(file, setup);
 	warn_rounds(file, setup);
 	warn_clip(file, guarantee);

@@ -175,6 +175,13 @@ static const char *count_of_runs(const struct telling *t) {
 	                           : ", and nobody counted them";
 }
 
+static void explain_other_runs(struct telling *t) {
+	TELL_LIMIT(t,
+	           "Anything about other runs over the same records: what they cost adds to "
+	           "this%s.",
+	           count_of_runs(t));
+}
+
 static void explain_filters(struct telling *t, const struct filters *filters,
                             const struct filter_counts *counts, const char *paid) {
 	if (filters->trim)
@@ -314,10 +321,7 @@ static void explain_receipt(struct telling *t) {
 		           unit->key);
 	if (json_is_array(categories) && !receipt->histogram)
 		TELL_LIMIT(t, "Secrecy of the category of any record: it counts as public.");
-	TELL_LIMIT(t,
-	           "Anything about other runs over the same records: what they cost adds to "
-	           "this%s.",
-	           count_of_runs(t));
+	explain_other_runs(t);
 	TELL_LIMIT(t, "Secrecy of prompts, public examples, the model's training data, or how many "
 	              "records there are: they count as public.");
 	explain_watching(t);
@@ -444,10 +448,7 @@ static void explain_evolution(struct telling *t) {
 	TELL_KEPT(t, "%s", t->v->attested->sentence);
 	TELL_LIMIT(t, "Anything about several records of one person together, or about records "
 	              "that are exchanged for others. More than one becomes null then.");
-	TELL_LIMIT(t,
-	           "Anything about other runs over the same records: what they cost adds to "
-	           "this%s.",
-	           count_of_runs(t));
+	explain_other_runs(t);
 	explain_watching(t);
 	explain_truth(t);
 	TELL_LIMIT(t, "%s", doubt_of_signature(t));
@@ -468,10 +469,7 @@ static void explain_learning(struct telling *t) {
 	             "this. There may be any number of them.");
 	TELL_LIMIT(t, "Anything about several %s together.",
 	           key ? "owners" : "records of one person");
-	TELL_LIMIT(t,
-	           "Anything about other runs over the same records: what they cost adds to "
-	           "this%s.",
-	           count_of_runs(t));
+	explain_other_runs(t);
 	explain_watching(t);
 	explain_truth(t);
 	TELL_LIMIT(t, "%s", doubt_of_signature(t));
