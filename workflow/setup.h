@@ -101,9 +101,9 @@ enum cuttle_status generate_open(const struct generate_request *request,
                                  const struct setup_model *opened, struct setup *setup,
                                  struct cuttle_error *error);
 void generate_free(struct setup *setup);
-/* The parameters of the prompts under a category (0 where there is none), without its
- * heading. They are what the request says, and the prompts and examples that were read. What they
- * point to belongs to both. */
+/* The parameters of the prompts under a category (0 where there is none), without its heading. They
+ * are what the request says, and the prompts and examples that were read. What they point to
+ * belongs to both. */
 struct cuttle_plan_params setup_prompts(const struct generate_request *request,
                                         const struct setup *setup, size_t category);
 /* From here on the plan's texts are drawn with the bias of a category, which is one of the setup's.

@@ -20,9 +20,7 @@ struct model;
 enum cuttle_status learner_shift(const struct model *model, const double *bias,
                                  unsigned fraction_bits, int32_t *shift,
                                  struct cuttle_error *error);
-/* The same into new memory, *shift, to be freed; NULL where bias is NULL. On failure *shift is
- * NULL.
- */
+/* The same into new memory, *shift, to be freed; NULL where bias is NULL, and on failure. */
 enum cuttle_status learner_shift_make(const struct model *model, const double *bias,
                                       unsigned fraction_bits, int32_t **shift,
                                       struct cuttle_error *error);

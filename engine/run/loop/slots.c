@@ -17,10 +17,7 @@
 
 #include <stdlib.h>
 
-enum {
-	MOST_SLOTS = 64,
-	SLOTS_SHIFT_BITS = 12 /* as slots_draw.h has it */
-};
+enum { MOST_SLOTS = 64 };
 
 struct slot {
 	bool busy;

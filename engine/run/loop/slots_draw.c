@@ -54,7 +54,8 @@ static void take_logits(struct slots_drawer *d, const float *row) {
 	float least = INFINITY;
 	for (size_t i = 0; i < d->count; i++) {
 		d->logits[i] = row[d->tokens[i]];
-		if (d->shift) d->logits[i] += ldexpf((float)d->shift[d->tokens[i]], -12);
+		if (d->shift)
+			d->logits[i] += ldexpf((float)d->shift[d->tokens[i]], -SLOTS_SHIFT_BITS);
 		if (isfinite(d->logits[i]) && d->logits[i] < least) least = d->logits[i];
 	}
 	for (size_t i = 0; i < d->count; i++)

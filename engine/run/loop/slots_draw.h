@@ -11,6 +11,8 @@
 #include "engine/machine/region.h"
 #include "engine/model/model.h"
 
+enum { SLOTS_SHIFT_BITS = 12 }; /* of what a bias adds, behind the point */
+
 struct slots_drawer {
 	struct region region;    /* the arrays below */
 	size_t count;            /* tokens that may be drawn */
@@ -22,7 +24,7 @@ struct slots_drawer {
 	float *kept;             /* [count] their logits */
 	uint64_t *law;           /* [count] their law */
 	struct dp_wide *weights; /* [count] the same, as dp_draw wants it */
-	int32_t *shift;          /* [vocabulary] what a bias adds, in units of 2^-12; NULL = none */
+	int32_t *shift;          /* [vocabulary] of a bias, in 2^-SLOTS_SHIFT_BITS; NULL = none */
 };
 
 /* What one slot's draws go by. */
