@@ -471,8 +471,8 @@ static void print_sanitize_plan(const struct sanitize_values *values,
 		printf("charge        %s for all documents of one %s\n", charge,
 		       values->request.common.unit_key);
 	}
-	pace_print_memory(pace_process_bytes(guarantee->job_bytes), ", and the documents",
-	                  "-c, --parallel or the number of groups");
+	pace_print_memory(pace_process_bytes(&receipt->model, guarantee->job_bytes),
+	                  ", and the documents", "-c, --parallel or the number of groups");
 	printf("template      %s\ncommand       %s\n", receipt->template_sha256,
 	       sanitize->fingerprint);
 	print_costs(receipt, counted);

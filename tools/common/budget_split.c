@@ -7,8 +7,9 @@
 //
 // Over the table's 60 rows that have a budget (all but those without noise, references by zcdp) its
 // error is .0033 nats on average (root of the mean square), and .010 at most: notes with references
-// alone have .046 and .054 at epsilon 3 and 10, where it says .036 and .044. Measured before a small
-// share made no bias at all (cuttle_learn_least_share): there the formula says 0, and learn gives 0.
+// alone have .046 and .054 at epsilon 3 and 10, where it says .036 and .044. Measured before a
+// small share made no bias at all (cuttle_learn_least_share): there the formula says 0, and learn
+// gives 0.
 #include "tools/common/budget_split.h"
 
 #include "io/disk/fail.h"

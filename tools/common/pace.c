@@ -12,12 +12,14 @@
 #include <unistd.h>
 
 enum {
-	MOST_BENCH = 1 << 24, /* bytes of a file from cuttle bench */
-	PROBE_PROMPT = 32,    /* tokens of the probe's prompt */
-	PROBE_STEPS = 2,      /* tokens that the probe draws */
-	LEAST_PROMPT = 16,    /* tokens of the measurement's prompts, at least */
-	LEAST_STEPS = 6,      /* tokens that the measurement draws, at least */
-	MOST_STEPS = 32       /* and at most */
+	MOST_BENCH = 1 << 24,     /* bytes of a file from cuttle bench */
+	PROBE_PROMPT = 32,        /* tokens of the probe's prompt */
+	PROBE_STEPS = 2,          /* tokens that the probe draws */
+	LEAST_PROMPT = 16,        /* tokens of the measurement's prompts, at least */
+	LEAST_STEPS = 6,          /* tokens that the measurement draws, at least */
+	MOST_STEPS = 32,          /* and at most */
+	PROGRAM_BYTES = 16 << 20, /* without a model, rounded up */
+	TOKEN_BYTES = 768         /* of the vocabulary and its lookups, for each token: the same */
 };
 static const double SECONDS = 1.5; /* planned for the prompts, and as much for the steps */
 
@@ -152,9 +154,9 @@ double pace_seconds(const struct pace *pace, double texts, double batch, double 
 	return texts * (batch + 1) * (tokens * step + read);
 }
 
-double pace_process_bytes(uint64_t job_bytes) {
-	const uint64_t now = cuttle_bench_rss();
-	return now ? (double)now + (double)job_bytes : (double)NAN;
+double pace_process_bytes(const struct cuttle_model_info *model, uint64_t job_bytes) {
+	return PROGRAM_BYTES + (double)model->vocab * TOKEN_BYTES + (double)model->packed_bytes +
+	       (double)job_bytes;
 }
 
 enum cuttle_status pace_memory(struct cuttle_model *model, double batch, double context,
@@ -180,7 +182,7 @@ enum cuttle_status pace_memory(struct cuttle_model *model, double batch, double 
 	if (status) return status;
 	cuttle_plan_describe(plan, &guarantee);
 	cuttle_plan_free(&plan);
-	*bytes = pace_process_bytes(guarantee.job_bytes);
+	*bytes = pace_process_bytes(&info, guarantee.job_bytes);
 	return CUTTLE_OK;
 }
 

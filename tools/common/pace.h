@@ -58,13 +58,13 @@ const struct pace *paces_nearest(const struct paces *paces, double batch);
 double pace_seconds(const struct pace *pace, double texts, double batch, double prompt,
                     double tokens);
 /* Sets *bytes to what this process takes with the model and a job of `batch` references per text.
- * The contexts grow to `context` tokens, or to the model's longest. NaN: the system does not say,
- * or no plan has so large a batch. NOMEM; INTERNAL. */
+ * The contexts grow to `context` tokens, or to the model's longest. NaN: no plan has so large a
+ * batch. NOMEM; INTERNAL. */
 enum cuttle_status pace_memory(struct cuttle_model *model, double batch, double context,
                                double *bytes, struct cuttle_error *error);
-/* This process with its model and a job that maps so many bytes (struct cuttle_guarantee). NaN: the
- * system does not say. */
-double pace_process_bytes(uint64_t job_bytes);
+/* Bytes of a process with that model and a job that maps so many (struct cuttle_guarantee). It does
+ * not ask the system, for what is in memory now may depend on records. */
+double pace_process_bytes(const struct cuttle_model_info *model, uint64_t job_bytes);
 /* Estimates it from a file's measurement alone, when the model is not here. To rss_bytes it adds
  * the contexts of a run as a plan chooses it, less those that were measured. */
 double pace_memory_there(const struct pace *pace, double batch, double context);

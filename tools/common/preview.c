@@ -237,7 +237,8 @@ static void print_cost(const struct setup *setup, const struct pace *pace, doubl
 	// With lots all records are read.
 	const double records =
 	    setup->lots.count ? (double)setup->lots.records : texts * batch * shots;
-	const double memory = pace_process_bytes(g->job_bytes) + records * g->reference_bytes;
+	const double memory =
+	    pace_process_bytes(&setup->receipt.model, g->job_bytes) + records * g->reference_bytes;
 	printf("time          about ");
 	print_time(pace_seconds(pace, texts, batch, around + typical, tokens));
 	printf(" if references have %.0f tokens", fmin(each, room));
