@@ -18,7 +18,8 @@
 //   plain   the prompts do not name the category, and the examples are those without one
 //   SET     savings (default): ways to spend; gains: --gain 1 to 3; rows: references of a random
 //           number, as lots and noisy counts give it; bias: a learnt bias (dp/learn.h)
-//   K       of --top-k; 0 = the whole vocabulary. Default 100
+//   K       of --top-k; 0 = the whole vocabulary. Default 100. Several, as 50,100,0, have the same
+//           texts and rows; not with bias
 //   R       references of each row (default 1); not with rows
 // The first two records are public examples, or the first four of each category. After four records
 // come B R + 1 for each text: the text itself and its references. With `rows` further references of
@@ -26,11 +27,11 @@
 // of the first 300, 1,000 and 2,500 records that are not measured, or of all where there are fewer:
 // stderr says how many. Its numbers are means over three draws of its noise.
 //
-// Prints a line for each epsilon and way, with these columns between tabs: epsilon, way, T, clip,
-// mean number of candidates in V+, share of tokens that are in V+, mean log-likelihood of those,
-// its difference to the set's first way but one and the standard error of that, share of free
-// tokens, its difference to "public prompt alone" and the standard error of that. Standard errors
-// are over texts.
+// Prints a line for each epsilon and way, below a line with K where there are several, with these
+// columns between tabs: epsilon, way, T, clip, mean number of candidates in V+, share of tokens
+// that are in V+, mean log-likelihood of those, its difference to the set's first way but one and
+// the standard error of that, share of free tokens, its difference to "public prompt alone" and the
+// standard error of that. Standard errors are over texts.
 #include "dp/invisibleink.h"
 #include "dp/learn.h"
 #include "dp/seats.h"
@@ -59,7 +60,8 @@ enum {
 	MOST_REFERENCE = 256,  /* tokens of one reference, at most */
 	MOST_SHOWN = 1536,     /* tokens of the references of a row, at most */
 	MOST_VOCAB = 1 << 17,  /* tokens of the model's vocabulary, at most */
-	MOST_BYTES = 1 << 16   /* bytes of a text, below this */
+	MOST_BYTES = 1 << 16,  /* bytes of a text, below this */
+	MOST_TOP_K = 4         /* K, at most */
 };
 static const double EPSILONS[] = {1, 3, 10};
 enum { EPSILON_COUNT = sizeof EPSILONS / sizeof *EPSILONS };
@@ -555,8 +557,10 @@ static void end_text(struct likelihood_bench *b) {
 	}
 }
 
-/* Measures record chosen[0] with the records behind it as its references. */
-static void measure_text(struct likelihood_bench *b, const size_t *chosen, size_t length) {
+/* Measures record chosen[0] with the records behind it as its references, with each of b[0 ..
+ * top_ks - 1]. */
+static void measure_text(struct likelihood_bench *b, size_t top_ks, const size_t *chosen,
+                         size_t length) {
 	static int32_t ids[2 * MOST_BYTES];
 	const struct cuttle_plan *plan = b->plans[0][0];
 	const struct logit_source source = lockstep_source(b->lockstep);
@@ -576,11 +580,11 @@ static void measure_text(struct likelihood_bench *b, const size_t *chosen, size_
 	                   &(struct tokens){0}, NULL);
 	for (size_t i = 0; i < count && i < length; i++) {
 		source.public_logits(source.self);
-		measure_step(b, &source, (uint32_t)ids[i]);
+		for (size_t k = 0; k < top_ks; k++) measure_step(&b[k], &source, (uint32_t)ids[i]);
 		source.append(source.self, &ids[i]);
 	}
 	source.end(source.self, 0);
-	end_text(b);
+	for (size_t k = 0; k < top_ks; k++) end_text(&b[k]);
 	free(place_ids);
 }
 
@@ -694,15 +698,23 @@ static struct group_prompt show_group(const struct likelihood_bench *b,
 	return shown;
 }
 
+static void free_bench_plans(struct likelihood_bench *b) {
+	for (size_t e = 0; e < EPSILON_COUNT; e++)
+		for (int k = 0; k < PLAN_KINDS; k++) cuttle_plan_free(&b->plans[e][k]);
+}
+
 /* Measures `texts` texts of the group, each with a batch of its own. */
-static void measure_group(struct likelihood_bench *b, const char *kind, const char *field,
-                          const struct record_group *group, size_t public_count, size_t texts,
-                          size_t length, const uint32_t *tokens) {
+static void measure_group(struct likelihood_bench *b, size_t top_ks, const char *kind,
+                          const char *field, const struct record_group *group, size_t public_count,
+                          size_t texts, size_t length, const uint32_t *tokens) {
 	struct cuttle_error error;
 	struct group_prompt shown = show_group(b, group, field);
 	const size_t all = group->count - public_count;
 	size_t chosen[MOST_ROWS * CUTTLE_MOST_SHOTS + 1];
-	make_bench_plans(b, kind, &shown, tokens);
+	for (size_t k = 0; k < top_ks; k++) {
+		free_bench_plans(&b[k]);
+		make_bench_plans(&b[k], kind, &shown, tokens);
+	}
 	if (b->set == BIAS) learn_biases(b, group, public_count, texts);
 	const struct prompt *prompt = b->plans[0][0]->prompts;
 	const struct lockstep_params params = {.prefix = {prompt->whole.ids, prompt->shared},
@@ -717,20 +729,16 @@ static void measure_group(struct likelihood_bench *b, const char *kind, const ch
 			chosen[j] =
 			    group
 			        ->records[public_count + (i * (b->batch * b->shots + 1) + j) % all];
-		measure_text(b, chosen, length);
+		measure_text(b, top_ks, chosen, length);
 	}
 	lockstep_free(&b->lockstep);
 	for (size_t i = 0; i < shown.example_count; i++) free(shown.examples[i]);
 	free(shown.heading);
 }
 
-static void free_bench_plans(struct likelihood_bench *b) {
-	for (size_t e = 0; e < EPSILON_COUNT; e++)
-		for (int k = 0; k < PLAN_KINDS; k++) cuttle_plan_free(&b->plans[e][k]);
-}
-
 int main(int argc, char **argv) {
-	static struct likelihood_bench b;
+	static struct likelihood_bench b, many[MOST_TOP_K];
+	size_t top_ks = 0;
 	struct cuttle_error error;
 	if (argc < 9 || argc > 15)
 		stop_bench("usage: likelihood MODEL DATA.jsonl KIND B T FEWER TEXTS LENGTH "
@@ -748,7 +756,6 @@ int main(int argc, char **argv) {
 	if (clustered && !b.plain) stop_bench("with @FILE the prompts are plain");
 	while (b.first == 0 || !(MODE[b.first].set & b.set)) b.first++;
 	b.share = argc > 10 ? atof(argv[10]) : 1;
-	b.top_k = argc > 13 ? (uint32_t)atoi(argv[13]) : 100;
 	b.shots = argc > 14 ? (size_t)atoi(argv[14]) : 1;
 	if (b.batch < 1 || b.batch > MOST_BATCH) stop_bench("B is 1 to 128");
 	if (b.shots < 1 || b.shots > CUTTLE_MOST_SHOTS || (b.set == ROWS && b.shots > 1))
@@ -765,6 +772,14 @@ int main(int argc, char **argv) {
 	if (cuttle_model_open(argv[1], NULL, &b.model, &error)) stop_bench(error.message);
 	if (b.model->model.vocab_size > MOST_VOCAB)
 		stop_bench("a vocabulary this large does not fit");
+	const char *list = argc > 13 ? argv[13] : "100";
+	while (list && top_ks < MOST_TOP_K) {
+		b.top_k = (uint32_t)atoi(list);
+		many[top_ks++] = b;
+		if ((list = strchr(list, ','))) list++;
+	}
+	if (list || (top_ks > 1 && b.set == BIAS))
+		stop_bench("K is up to four numbers, one with bias");
 	struct record_group groups[MOST_GROUPS];
 	struct clusters clusters = {0};
 	const char **names = clustered ? name_clusters(&b, clustered, &clusters) : NULL;
@@ -779,15 +794,18 @@ int main(int argc, char **argv) {
 		             wanted = (texts * groups[g].count + records - 1) / records,
 		             its = wanted < most ? wanted : most;
 		if (its == 0) continue;
-		free_bench_plans(&b);
-		measure_group(&b, argv[3], field, &groups[g], examples, its, length, tokens);
+		measure_group(many, top_ks, argv[3], field, &groups[g], examples, its, length,
+		              tokens);
 		measured += its;
 	}
 	if (!measured || (!by && measured < texts)) stop_bench("too few records");
-	print_results(&b);
-	free_bench_plans(&b);
+	for (size_t k = 0; k < top_ks; k++) {
+		if (top_ks > 1) printf("top-k\t%u\n", many[k].top_k);
+		print_results(&many[k]);
+		free_bench_plans(&many[k]);
+	}
 	for (size_t i = 0; i < EPSILON_COUNT * MODES * DRAWS; i++)
-		free(b.shifts[i / (MODES * DRAWS)][i / DRAWS % MODES][i % DRAWS]);
+		free(many[0].shifts[i / (MODES * DRAWS)][i / DRAWS % MODES][i % DRAWS]);
 	cuttle_model_free(&b.model);
 	records_free(&b.records);
 	for (size_t g = 0; g < count; g++) free(groups[g].records);
