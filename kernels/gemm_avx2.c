@@ -4,6 +4,7 @@
 // once per block. The types with planes of bits are in gemm_planes_avx2.c.
 #include "base/misuse.h"
 #include "kernels/gemm.h"
+#include "kernels/in_order.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -93,8 +94,10 @@ INLINE void tile_q8(size_t count, float *out, size_t out_stride, bool add,
 				for (size_t h = 0; h < HALVES; h++) {
 					isum[r][h] = _mm256_add_epi32(
 					    isum[r][h], _mm256_madd_epi16(even_w[h], even_a));
+					if (count > 1) IN_ORDER(isum[r][h]);
 					isum[r][h] = _mm256_add_epi32(
 					    isum[r][h], _mm256_madd_epi16(odd_w[h], odd_a));
+					if (count > 1) IN_ORDER(isum[r][h]);
 				}
 			}
 		}
@@ -130,6 +133,7 @@ INLINE void tile_q4(size_t count, bool has_minimum, float *out, size_t out_strid
 		__m256i pairs[ROWS][HALVES];
 		for (size_t r = 0; r < count; r++)
 			pairs[r][0] = pairs[r][1] = _mm256_setzero_si256();
+#pragma GCC unroll 4
 		for (size_t i = 0; i < 4; i++) {
 			__m256i low[HALVES], high[HALVES];
 			_mm_prefetch((const char *)packed + PREFETCH_BYTES + 64 * i, _MM_HINT_T0);
@@ -144,8 +148,10 @@ INLINE void tile_q4(size_t count, bool has_minimum, float *out, size_t out_strid
 				for (size_t h = 0; h < HALVES; h++) {
 					pairs[r][h] = _mm256_add_epi16(
 					    pairs[r][h], _mm256_maddubs_epi16(low[h], low_a));
+					IN_ORDER(pairs[r][h]);
 					pairs[r][h] = _mm256_add_epi16(
 					    pairs[r][h], _mm256_maddubs_epi16(high[h], high_a));
+					IN_ORDER(pairs[r][h]);
 				}
 			}
 		}

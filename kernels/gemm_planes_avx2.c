@@ -2,6 +2,7 @@
 // gemm over planes of bits with AVX2: up to 4 rows share each unpacked weight. The loops are in
 // gemm_planes_body.h.
 #include "kernels/gemm_planes_ymm.h"
+#include "kernels/in_order.h"
 
 #define GEMM_PLANES gemm_planes_avx2
 enum { TABLE_OFFSET = 0 };
@@ -34,6 +35,7 @@ INLINE vint add_products(enum packed_type type, vint isum, const vbytes codes[4]
 			pairs = i == from ? product : _mm256_add_epi16(pairs, product);
 		}
 		isum = _mm256_add_epi32(isum, _mm256_madd_epi16(pairs, ones));
+		if (fit < 4) IN_ORDER(isum);
 	}
 	return isum;
 }
