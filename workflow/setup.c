@@ -75,12 +75,13 @@ enum cuttle_status setup_bias_read(const char *path, const struct cuttle_model *
 }
 
 enum cuttle_status setup_bias(const char *path, const struct cuttle_model *model,
-                              const char *model_sha256, const char *unit_key, bool insecure,
+                              const char *model_sha256, const struct setup_promise *promise,
                               struct bias *bias, struct cuttle_error *error) {
+	const char *unit_key = promise->unit_key;
 	const enum cuttle_status status = setup_bias_read(path, model, model_sha256, bias, error);
 	if (status) return status;
 	const struct learn_receipt *receipt = bias->receipt;
-	if (!receipt->private_output && !insecure)
+	if (!receipt->private_output && !promise->insecure)
 		return io_fail(error, CUTTLE_USAGE,
 		               "%s is NOT PRIVATE: it was learnt with --insecure-seed", path);
 	if (receipt->from_public) return CUTTLE_OK;
@@ -93,6 +94,13 @@ enum cuttle_status setup_bias(const char *path, const struct cuttle_model *model
 		    "the same --unit-key",
 		    path, receipt->unit_key ? receipt->unit_key : "record",
 		    unit_key ? unit_key : "record");
+	// Its promise is to a record that becomes null and keeps its category.
+	if (receipt->categories && !promise->category_public)
+		return io_fail(error, CUTTLE_USAGE,
+		               "%s tells how many records each category has, and this run promises "
+		               "to hide that: give both --category-public, or learn without "
+		               "--categories",
+		               path);
 	return CUTTLE_OK;
 }
 
@@ -210,8 +218,10 @@ static enum cuttle_status read_public(const struct generate_request *request, st
 		status = setup_prompt(request->prompt_private, &setup->prompt_private, error);
 	if (!status && request->bias)
 		status = setup_bias(request->bias, setup->model, setup->receipt.model_sha256,
-		                    request->common.unit_key, request->plan.insecure, &setup->bias,
-		                    error);
+		                    &(struct setup_promise){request->common.unit_key,
+		                                            request->category_public,
+		                                            request->plan.insecure},
+		                    &setup->bias, error);
 	if (!status && request->clusters) status = read_clusters(request, setup, error);
 	if (!status && request->public_examples) status = read_examples(request, setup, error);
 	if (!status && request->categories)

@@ -45,10 +45,16 @@ void setup_public_law(struct cuttle_plan_params *plan);
 enum cuttle_status setup_bias_read(const char *path, const struct cuttle_model *model,
                                    const char *model_sha256, struct bias *bias,
                                    struct cuttle_error *error);
-/* The same for a run with a promise to records of this key. USAGE: it was learnt for other units
- * than `unit_key` says; it is NOT PRIVATE, and not `insecure`, as the run is. */
+/* Whom a run promises something, and what. */
+struct setup_promise {
+	const char *unit_key; /* NULL = to each record */
+	bool category_public; /* which category a record has counts as public */
+	bool insecure;        /* none */
+};
+/* The same for a run with this promise. USAGE: it was learnt for other units; it tells how many
+ * records a category has, and the run hides that; it is NOT PRIVATE, and not so the run. */
 enum cuttle_status setup_bias(const char *path, const struct cuttle_model *model,
-                              const char *model_sha256, const char *unit_key, bool insecure,
+                              const char *model_sha256, const struct setup_promise *promise,
                               struct bias *bias, struct cuttle_error *error);
 
 struct setup {

@@ -290,6 +290,21 @@ exits 0 receipt verify wt.receipt.json --output wt.jsonl --bias w.bias
 [ "$(indices wt.jsonl)" = "0 1 2 3 4 5" ] || fail "indices of categories: $(indices wt.jsonl)"
 exits 0 generate -i wards.jsonl -B 2 -N 4 -n 8 -e 2 --lots off "${wards[@]}" --categories ears,eyes --bias w.bias -o wg.jsonl -q
 exits 0 receipt verify wg.receipt.json --output wg.jsonl --bias w.bias
+# It tells how many records each has, so no run that hides that adds its own promise to it.
+hides='w\.bias tells how many records each category has, and this run promises to hide that'
+refused 2 generate -i wards.jsonl -B 2 -N 4 -n 8 -e 2 --lots off --bias w.bias -o x.jsonl
+says err "$hides"
+refused 2 generate -i wards.jsonl -B 2 -N 4 -n 8 -e 2 --category-field ward --categories ears,eyes --bias w.bias -o x.jsonl
+says err "$hides"
+refused 2 expand -i g4.jsonl -o x.jsonl -N 4 --bias w.bias
+says err "$hides"
+exits 0 expand -i wg.jsonl -o biased.wards.jsonl -N 4 --bias w.bias -q
+exits 0 receipt verify biased.wards.receipt.json --bias w.bias
+exits 0 generate -i wards.jsonl -B 2 -N 4 -n 8 -e 2 --lots off --bias parts.bias -o open.jsonl -q
+exits 0 receipt verify open.receipt.json --output open.jsonl --bias parts.bias
+sed "s/$(hash_of notes.bias)/$(hash_of w.bias)/; s/$(hash_of notes.bias.receipt.json)/$(hash_of w.bias.receipt.json)/" g2.receipt.json >edited.json
+exits 0 receipt verify edited.json
+refused 7 receipt verify edited.json --bias w.bias
 # A strong bias of public records shows whose it is: texts of a category that says one thing alone.
 { for ((i = 0; i < 400; i++)); do echo '{"text":"zzzzzzzzzzzz","ward":"ears"}' && echo '{"text":"qqqqqqqqqqqq","ward":"eyes"}'; done; } >loud.jsonl
 exits 0 learn -i loud.jsonl --tokens 12 --texts 20 --public "${wards[@]}" --categories ears,eyes -q -o loud.bias

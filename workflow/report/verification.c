@@ -184,6 +184,12 @@ static bool are_same_names(const char *one, const char *other) {
 	return one && other ? !strcmp(one, other) : one == other;
 }
 
+/* Whether the run leaves open what a bias with categories tells: how many records each has. */
+static bool leaves_categories_public(const struct verification *v) {
+	const struct receipt *receipt = v->receipt;
+	return v->evidence.kind != &GENERATE_KIND || (receipt->categories && !receipt->histogram);
+}
+
 /* Whether the run's receipt says of model, units and privacy what that of its bias says. Texts of
  * the bias alone have its whole guarantee, and its data set. */
 static bool repeats_bias(const struct verification *v, const struct learn_receipt *learnt) {
@@ -191,6 +197,7 @@ static bool repeats_bias(const struct verification *v, const struct learn_receip
 	const bool alone = v->evidence.kind == &SAMPLE_KIND;
 	return !strcmp(learnt->model_sha256, v->model_sha256) &&
 	       (are_same_names(learnt->unit_key, key) || (learnt->from_public && !alone)) &&
+	       (!learnt->categories || learnt->from_public || leaves_categories_public(v)) &&
 	       (alone ? learnt->categories ==
 	                        ((const struct sample_receipt *)v->receipt)->categories &&
 	                    learnt->private_output == v->private_output &&
