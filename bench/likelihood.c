@@ -408,16 +408,26 @@ static double compute_log_likelihood(const struct dp_invisibleink *mechanism,
 	return (double)logl(its / whole);
 }
 
-/* The mechanism with the largest V+, which holds every other plan's. */
-static struct dp_invisibleink *find_widest(const struct likelihood_bench *b) {
-	const struct cuttle_plan *widest = b->plans[EPSILON_COUNT - 1][PLAIN];
-	for (int k = 0; k < PLAN_KINDS; k++) {
-		const struct cuttle_plan *plan = b->plans[EPSILON_COUNT - 1][k];
-		if (plan && plan->guarantee.clip * plan->guarantee.gain >
-		                widest->guarantee.clip * widest->guarantee.gain)
-			widest = plan;
-	}
-	return widest->mechanism.self;
+/* Writes the tokens that are in V+ of any plan, ascending, and returns their number. Plans round
+ * logits to different places, so none of them has all. */
+static size_t find_wide(const struct likelihood_bench *b, const float *public_row, uint32_t *wide) {
+	static bool within[MOST_VOCAB];
+	size_t count = 0;
+	memset(within, 0, sizeof within);
+	for (size_t e = 0; e < EPSILON_COUNT; e++)
+		for (int k = 0; k < PLAN_KINDS; k++) {
+			const uint32_t *candidates;
+			size_t its;
+			if (!b->plans[e][k]) continue;
+			struct dp_invisibleink *m = b->plans[e][k]->mechanism.self;
+			dp_invisibleink_begin(m, 0);
+			if (dp_invisibleink_public(m, public_row, &candidates, &its))
+				stop_bench("public logits");
+			for (size_t i = 0; i < its; i++) within[candidates[i]] = true;
+		}
+	for (uint32_t y = 0; y < MOST_VOCAB; y++)
+		if (within[y]) wide[count++] = y;
+	return count;
 }
 
 /* Adds the row of a place, of which `wide` has the tokens. */
@@ -428,7 +438,7 @@ static void add_private_row(struct dp_invisibleink *m, const struct logit_source
 	const float *logits = source->row(source->self, place);
 	for (size_t i = 0, at = 0; logits && i < count; i++, at++) {
 		while (at < wide_count && wide[at] != candidates[i]) at++;
-		if (at == wide_count) stop_bench("V+ is not within the widest");
+		if (at == wide_count) stop_bench("a candidate has no row");
 		row[i] = logits[at];
 	}
 	if (logits) dp_invisibleink_private(m, row);
@@ -499,19 +509,13 @@ static void find_alone(struct likelihood_bench *b, const float *public_row, bool
 	}
 }
 
-/* Measures `token` under all plans. The private logits of the largest V+ serve all of them. */
+/* Measures `token` under all plans. Private logits are computed once, for all of them. */
 static void measure_step(struct likelihood_bench *b, const struct logit_source *source,
                          uint32_t token) {
 	static uint32_t wide[MOST_VOCAB];
 	const float *public_row = source->public_row(source->self, 0);
-	struct dp_invisibleink *widest = find_widest(b);
-	const uint32_t *candidates;
-	size_t wide_count;
+	const size_t wide_count = find_wide(b, public_row, wide);
 	bool alone[MODES];
-	dp_invisibleink_begin(widest, 0);
-	if (dp_invisibleink_public(widest, public_row, &candidates, &wide_count))
-		stop_bench("public logits");
-	memcpy(wide, candidates, wide_count * sizeof *wide);
 	source->private_logits(source->self, 0, 0, b->rows, wide, wide_count);
 	find_alone(b, public_row, alone);
 	for (size_t e = 0; e < EPSILON_COUNT; e++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // law.c: see law.h. E is kept by columns, [width][vocabulary], so that the mean under a law is a
-// product of the float gemm: p is the row, a column of E the weights.
+// product of the float gemm: p, or a sum of p, is the row, a column of E the weights.
 // Tokens are cut into parts of 2048. A part of p of all rows lies together, as the gemm wants it.
 // Example: vocabulary 49,152: 24 parts; of 32 rows part 3 begins at float 3 * 32 * 2048.
 #include "engine/forward/law.h"
@@ -12,6 +12,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { PART = 2048 /* tokens */, LANES = 8 };
 
@@ -23,12 +24,15 @@ struct law {
 	uint16_t *e;     /* [groups][tokens][16], fp16 */
 	float *lift;     /* [tokens] 0 where a token counts, else -infinity */
 	float *p;        /* [tokens / PART][LAW_ROWS][PART] */
+	float *gathered; /* the same, of texts */
 	float *products; /* [LAW_ROWS][groups * 16] */
 	float *vectors;  /* [threads][width] */
 
 	// The call in progress: tasks read it.
 	const float *logits;
 	size_t stride, count;
+	const size_t *texts;  /* [count] */
+	const float *factors; /* p or gathered */
 	const double *weights, *center;
 	size_t first; /* column of the first row, in law_moments */
 };
@@ -63,6 +67,7 @@ enum cuttle_status law_new(const struct model *m, const uint8_t *counts, struct 
 	    {(void **)&law->e, law->groups * law->tokens, GEMM_GROUP * sizeof *law->e},
 	    {(void **)&law->lift, law->tokens, sizeof *law->lift},
 	    {(void **)&law->p, law->tokens, LAW_ROWS * sizeof *law->p},
+	    {(void **)&law->gathered, law->tokens, LAW_ROWS * sizeof *law->gathered},
 	    {(void **)&law->products, law->groups, sizeof *law->products * LAW_ROWS * GEMM_GROUP},
 	    {(void **)&law->vectors, threads_count(m->threads), m->width * sizeof *law->vectors}};
 	enum { ARRAYS = sizeof arrays / sizeof *arrays };
@@ -178,13 +183,13 @@ int32_t law_pick(const float *logits, const uint8_t *may, size_t vocab, double a
 
 /* ---- products with E ------------------------------------------------------------------------- */
 
-/* products of all rows of p and one group of columns. */
+/* products of `count` rows, of p or of sums of it, and one group of columns. */
 static void multiply_group(void *context, size_t group, unsigned worker) {
 	struct law *law = context;
 	(void)worker;
 	for (size_t part = 0; part < law->tokens / PART; part++) {
 		const struct gemm_rows rows = {
-		    .rows = law->count, .k = PART, .x = part_of(law, 0, part)};
+		    .rows = law->count, .k = PART, .x = law->factors + part * LAW_ROWS * PART};
 		const struct packed_matrix columns = {
 		    .type = PACKED_F16,
 		    .channels = GEMM_GROUP,
@@ -196,7 +201,9 @@ static void multiply_group(void *context, size_t group, unsigned worker) {
 	}
 }
 
-static void multiply_laws(struct law *law, float *out) {
+static void multiply_laws(struct law *law, const float *factors, size_t count, float *out) {
+	law->factors = factors;
+	law->count = count;
 	threads_run(law->model->threads, law->groups, multiply_group, law);
 	for (size_t row = 0; row < law->count; row++)
 		for (size_t i = 0; i < law->model->width; i++)
@@ -204,13 +211,38 @@ static void multiply_laws(struct law *law, float *out) {
 			    law->products[row * law->groups * GEMM_GROUP + i];
 }
 
-void law_read(struct law *law, const float *logits, size_t stride, size_t count, float *means) {
+void law_read(struct law *law, const float *logits, size_t stride, size_t count) {
 	REQUIRE(count >= 1 && count <= LAW_ROWS);
 	law->logits = logits;
 	law->stride = stride;
 	law->count = count;
 	threads_run(law->model->threads, count, read_row, law);
-	multiply_laws(law, means);
+}
+
+void law_means(struct law *law, float *means) {
+	multiply_laws(law, law->p, law->count, means);
+}
+
+static void gather_part(void *context, size_t part, unsigned worker) {
+	const struct law *law = context;
+	(void)worker;
+	for (size_t row = 0; row < law->count; row++) {
+		const float *p = part_of(law, row, part);
+		float *sum = law->gathered + (part * LAW_ROWS + law->texts[row]) * PART;
+		for (size_t i = 0; i < PART; i++) sum[i] += p[i];
+	}
+}
+
+void law_gather(struct law *law, const size_t *texts) {
+	for (size_t row = 0; row < law->count; row++) REQUIRE(texts[row] < LAW_ROWS);
+	law->texts = texts;
+	threads_run(law->model->threads, law->tokens / PART, gather_part, law);
+}
+
+void law_gathered(struct law *law, size_t count, float *means) {
+	REQUIRE(count >= 1 && count <= LAW_ROWS);
+	multiply_laws(law, law->gathered, count, means);
+	memset(law->gathered, 0, law->tokens * LAW_ROWS * sizeof *law->gathered);
 }
 
 /* Row `row` becomes weights[y] (e_y[i] - center[i]), with i = first + row. */
@@ -233,8 +265,8 @@ void law_moments(struct law *law, const double *weights, const double *center, f
 	law->center = center;
 	for (law->first = 0; law->first < width; law->first += LAW_ROWS) {
 		const size_t left = width - law->first;
-		law->count = left < LAW_ROWS ? left : LAW_ROWS;
-		threads_run(law->model->threads, law->count, weigh_column, law);
-		multiply_laws(law, moments + law->first * width);
+		const size_t count = left < LAW_ROWS ? left : LAW_ROWS;
+		threads_run(law->model->threads, count, weigh_column, law);
+		multiply_laws(law, law->p, count, moments + law->first * width);
 	}
 }

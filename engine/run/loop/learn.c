@@ -3,8 +3,8 @@
 // All texts stand behind one public prompt, whose keys and values are computed once. Texts run
 // through the layers side by side, each in a seat of its own; rows that predict a token go through
 // the head, some at a time (engine/forward/law.h).
-// Example: a prompt of 205 tokens: 192 are shared, each seat computes 13 of its own. A text of 40
-// tokens is 13 + 39 rows; the last 40 of these predict its tokens.
+// Example: a prompt of 205 tokens: 192 are shared, and each seat computes 13 of its own, once. A
+// text of 40 tokens is 40 rows: the prompt's last token, once more, and all but its own last.
 #include "engine/run/loop/learn.h"
 
 #include "base/eigen.h"
@@ -32,6 +32,7 @@ enum {
 	MOST_TEXTS = 1 << 16, /* public ones */
 	ANSWER_PARTS = 16     /* of an answer, each with a share of its own */
 };
+_Static_assert((int)SEATS <= (int)LAW_ROWS, "a seat has a sum of laws");
 #define RIDGE 0.1        /* of F's mean eigenvalue, added to each */
 #define CLIP_FACTOR 0.85 /* of the median length of public vectors */
 #define STEP 0.6         /* of the mean over records that are not clipped so */
@@ -93,8 +94,8 @@ static size_t queue_text(struct cuttle_learner *l, size_t seat, size_t count, si
                          size_t *asked) {
 	const int32_t *ids = l->ids + seat * l->capacity;
 	const size_t last = l->prompt.count - 1;
-	for (size_t at = l->shared; count && at < l->prompt.count + count - 1; at++, rows++) {
-		const bool predicts = at >= last && l->counts[ids[at - last]];
+	for (size_t at = last; count && at < l->prompt.count + count - 1; at++, rows++) {
+		const bool predicts = l->counts[ids[at - last]];
 		float *hidden = predicts ? l->hidden + rows * l->model->width : NULL;
 		l->rows[rows] =
 		    (struct row){&l->seats[seat], at,
@@ -104,21 +105,29 @@ static size_t queue_text(struct cuttle_learner *l, size_t seat, size_t count, si
 	return rows;
 }
 
-/* Adds e_y - m of some rows to the vectors of their texts, in the order of the rows. */
+/* Adds e_y of some rows to the vectors of their texts, and gathers what is to be taken off, in the
+ * order of the rows. */
 static void add_predictions(struct cuttle_learner *l, const struct asked *asked, size_t count,
                             const struct reading *reading) {
 	const float *hidden[LAW_ROWS];
+	size_t seats[LAW_ROWS];
 	const size_t width = l->model->width;
-	for (size_t row = 0; row < count; row++) hidden[row] = asked[row].hidden;
-	forward_head(l->forward, hidden, count, NULL, l->padded / GEMM_GROUP, l->logits, l->padded);
-	law_read(l->law, l->logits, l->padded, count, l->means);
 	for (size_t row = 0; row < count; row++) {
-		const float *mean = l->means + row * width;
+		hidden[row] = asked[row].hidden;
+		seats[row] = asked[row].seat;
+	}
+	forward_head(l->forward, hidden, count, NULL, l->padded / GEMM_GROUP, l->logits, l->padded);
+	law_read(l->law, l->logits, l->padded, count);
+	law_gather(l->law, seats);
+	for (size_t row = 0; row < count; row++) {
 		double *sum = l->sums + asked[row].seat * width;
 		law_vector(l->law, asked[row].token, l->vector);
-		for (size_t i = 0; i < width; i++) sum[i] += (double)l->vector[i] - (double)mean[i];
-		if (reading->see) reading->see(reading->self, l->law, row, mean);
+		for (size_t i = 0; i < width; i++) sum[i] += (double)l->vector[i];
 	}
+	if (!reading->see) return;
+	law_means(l->law, l->means);
+	for (size_t row = 0; row < count; row++)
+		reading->see(reading->self, l->law, row, l->means + row * width);
 }
 
 /* Reads the next texts, at most SEATS. */
@@ -136,6 +145,8 @@ static void read_pass(struct cuttle_learner *l, size_t first, size_t count,
 	for (size_t done = 0; done < asked; done += LAW_ROWS)
 		add_predictions(l, l->asked + done,
 		                asked - done < LAW_ROWS ? asked - done : LAW_ROWS, reading);
+	law_gathered(l->law, count, l->means);
+	for (size_t i = 0; i < count * l->model->width; i++) l->sums[i] -= (double)l->means[i];
 	for (size_t seat = 0; seat < count; seat++)
 		reading->take(reading->self, l->sums + seat * l->model->width);
 }
@@ -211,21 +222,18 @@ static bool write_pass(struct public_texts *t, size_t first, size_t count) {
 	struct cuttle_learner *l = t->learner;
 	bool ended[SEATS] = {false}, finite = true;
 	for (size_t step = 0; finite && step < l->most; step++) {
-		size_t seats[SEATS], going = 0, rows = 0;
-		const size_t begin = step ? l->prompt.count + step - 1 : l->shared,
-		             end = l->prompt.count + step;
+		size_t seats[SEATS], going = 0;
+		const size_t at = l->prompt.count + step - 1;
 		for (size_t seat = 0; seat < count; seat++) {
 			if (ended[seat]) continue;
-			for (size_t at = begin; at < end; at++)
-				l->rows[rows++] = (struct row){
-				    &l->seats[seat], at,
-				    step ? t->ids[(first + seat) * l->most + step - 1]
-				         : l->prompt.ids[at],
-				    at + 1 == end ? l->hidden + going * l->model->width : NULL};
+			l->rows[going] = (struct row){
+			    &l->seats[seat], at,
+			    step ? t->ids[(first + seat) * l->most + step - 1] : l->prompt.ids[at],
+			    l->hidden + going * l->model->width};
 			seats[going++] = seat;
 		}
-		if (!rows) break;
-		forward_rows(l->forward, l->rows, rows, false);
+		if (!going) break;
+		forward_rows(l->forward, l->rows, going, false);
 		finite = draw_tokens(t, first, step, seats, going, ended);
 	}
 	return finite;
@@ -426,9 +434,10 @@ static bool choose_tokens(struct cuttle_learner *l) {
 	return l->drawable && l->counts;
 }
 
-/* Rows of a pass: of each seat what it does not share of the prompt, and a text. */
+/* Rows of a pass: a text of each seat, or what a seat does not share of the prompt. */
 static size_t most_rows_of(const struct cuttle_learner *l) {
-	return SEATS * (l->prompt.count - l->shared + l->most);
+	const size_t own = l->prompt.count - l->shared;
+	return SEATS * (own > l->most ? own : l->most);
 }
 
 /* Called twice, as lay_out_embedding in embed.c. */
@@ -465,7 +474,7 @@ static bool lay_out_learner(struct cuttle_learner *l, struct region *region, siz
 	return true;
 }
 
-/* Computes what all seats share. */
+/* Computes what all seats share, and the rest of the prompt in each seat: no text changes it. */
 static void share_prompt(struct cuttle_learner *l) {
 	const size_t most = most_rows_of(l);
 	for (size_t done = 0; done < l->shared;) {
@@ -476,6 +485,12 @@ static void share_prompt(struct cuttle_learner *l) {
 		forward_rows(l->forward, l->rows, some, false);
 		done += some;
 	}
+	size_t rows = 0;
+	for (size_t seat = 0; seat < SEATS; seat++)
+		for (size_t at = l->shared; at < l->prompt.count; at++)
+			l->rows[rows++] =
+			    (struct row){&l->seats[seat], at, l->prompt.ids[at], NULL};
+	forward_rows(l->forward, l->rows, rows, false);
 }
 
 static enum cuttle_status open_learner(struct cuttle_learner *l, struct cuttle_error *error) {
