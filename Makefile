@@ -254,7 +254,7 @@ test test-all:
 	@$(MAKE) --no-print-directory -j$$(nproc) all tests
 	@$(MAKE) --no-print-directory check
 
-tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny gen_edits cuttle_next steady.so) $(addprefix $(BUILD)/replay/,$(FUZZ)) $(BUILD)/loopback
+tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny gen_split gen_edits cuttle_next steady.so) $(addprefix $(BUILD)/replay/,$(FUZZ)) $(BUILD)/loopback
 
 check: all tests
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_EXAMPLE=$(BUILD)/example CUTTLE_MODEL=$(MODEL) CUTTLE_DATA=$(DATA) tests/run.sh $(addprefix $(BUILD)/tests/,$(TESTS)) $(addprefix $(BUILD)/replay/,$(FUZZ))
@@ -266,7 +266,7 @@ docs-check: $(BUILD)/cuttle $(BUILD)/tests/gen_tiny
 NIGHTLY := test_dp_oracle test_dp_fusion test_dp_mixture test_sampling test_isolation test_canary test_learn_canary test_timing test_vocab test_splits
 # Scripts that by day use a tiny model, or repeat less.
 NIGHTLY_CLI := budget docs games infer kill ledger noninterference savings serve serve_jobs tag trace units
-test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY) gen_tiny gen_edits cuttle_next) $(BUILD)/cuttle $(BUILD)/loopback $(BUILD)/fusion $(BUILD)/recovery
+test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY) gen_tiny gen_split gen_edits cuttle_next) $(BUILD)/cuttle $(BUILD)/loopback $(BUILD)/fusion $(BUILD)/recovery
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_MODEL=$(MODEL) CUTTLE_DATA=$(DATA) CUTTLE_TEST_NIGHTLY=1 CUTTLE_TEST_CLI=0 CUTTLE_TEST_JOBS=1 \
 		tests/run.sh $(filter $(BUILD)/tests/test_%,$^) $(NIGHTLY_CLI:%=tests/cli/%.sh)
 	@echo "== tests/oracle/accountant.py"

@@ -5,13 +5,12 @@
 #include "io/disk/model_hash.h"
 
 #include "base/library.h"
+#include "base/parts.h"
 #include "io/disk/fail.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #if defined(CUTTLE_LIBCRYPTO)
 /* What is called of it; each returns 1 for success. */
@@ -86,37 +85,38 @@ void model_hash_end(struct model_hash *hash, char text[HASH_TEXT]) {
 	(void)sodium_bin2hex(text, HASH_TEXT, digest, sizeof digest);
 }
 
-/* Reads a piece of a file that is full, unless the file ends. Returns its bytes, -1 on failure. */
-static ssize_t read_piece(int file, unsigned char *piece, size_t size) {
+/* Reads a piece that is full, unless the part ends. Returns its bytes, -1 on failure. */
+static ssize_t read_piece(const struct parts *parts, uint64_t at, unsigned char *piece) {
 	size_t held = 0;
-	for (ssize_t got = 1; got && held < size;) {
-		got = read(file, piece + held, size - held);
-		if (got < 0 && errno == EINTR) got = 1;
-		else if (got < 0) return -1;
-		else held += (size_t)got;
-	}
+	for (ssize_t got = 1; got && held < MODEL_HASH_LARGE; held += (size_t)got)
+		if ((got = parts_read(parts, at + held, piece + held, MODEL_HASH_LARGE - held)) < 0)
+			return -1;
 	return (ssize_t)held;
 }
 
 enum cuttle_status model_hash_file(const char *path, char text[HASH_TEXT], uint64_t *size,
                                    struct cuttle_error *error) {
 	struct model_hash hash;
-	ssize_t got = -1;
-	unsigned char *piece = malloc(MODEL_HASH_LARGE);
-	if (!piece) return io_fail(error, CUTTLE_NOMEM, "out of memory");
+	struct parts parts;
+	char reason[PARTS_REASON];
 	*size = 0;
+	if (!parts_open(&parts, path, reason))
+		return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", path, reason);
+	unsigned char *const piece = malloc(MODEL_HASH_LARGE);
+	ssize_t got = 0;
 	model_hash_begin(&hash);
-	const int file = open(path, O_RDONLY | O_CLOEXEC);
-	if (file >= 0)
-		while ((got = read_piece(file, piece, MODEL_HASH_LARGE)) > 0) {
-			model_hash_add(&hash, piece, (size_t)got);
-			*size += (uint64_t)got;
-		}
+	while (piece && (got = read_piece(&parts, *size, piece)) > 0) {
+		model_hash_add(&hash, piece, (size_t)got);
+		*size += (uint64_t)got;
+	}
 	const int problem = errno;
-	if (file >= 0) (void)close(file);
+	const bool whole = *size == parts_size(&parts);
+	parts_close(&parts);
 	free(piece);
+	if (!piece) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (got < 0)
 		return io_fail(error, CUTTLE_INPUT, "cannot read %s: %s", path, strerror(problem));
+	if (!whole) return io_fail(error, CUTTLE_INPUT, "%s shrank while being read", path);
 	model_hash_end(&hash, text);
 	return CUTTLE_OK;
 }

@@ -31,7 +31,9 @@ struct model_hash {
 void model_hash_begin(struct model_hash *hash);
 void model_hash_add(struct model_hash *hash, const void *bytes, size_t size);
 void model_hash_end(struct model_hash *hash, char text[HASH_TEXT]);
-/* Hashes a file's content and sets *size to its bytes. INPUT: the file cannot be read. NOMEM. */
+/* Hashes a file's content and sets *size to its bytes. A model in parts is hashed as if they were
+ * one file, in their order, when the first is given (base/parts.h). INPUT: it cannot be read, or is
+ * no regular file. NOMEM. */
 enum cuttle_status model_hash_file(const char *path, char text[HASH_TEXT], uint64_t *size,
                                    struct cuttle_error *error);
 
