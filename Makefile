@@ -9,6 +9,7 @@ CFLAGS ?= -O3 -g
 BLAS ?= $(if $(wildcard /usr/include/*/cblas.h /usr/include/cblas.h),1,0)
 CURL ?= $(if $(wildcard /usr/include/*/curl/curl.h /usr/include/curl/curl.h),1,0)
 HTTP ?= $(if $(wildcard /usr/include/*/microhttpd.h /usr/include/microhttpd.h),1,0)
+CRYPTO ?= 1
 ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 
 # Neither changes a value: no errno from sqrtf, no claim to see floating-point exceptions.
@@ -28,6 +29,10 @@ endif
 # Of libcurl, too: io/remote/remote.c loads the library when it opens a connection.
 ifeq ($(CURL),1)
 override CPPFLAGS += -DCUTTLE_CURL
+endif
+# Of libcrypto not even that: io/disk/model_hash.c loads it for a large model. A static program could not.
+ifeq ($(CRYPTO),1)
+override CPPFLAGS += -DCUTTLE_LIBCRYPTO
 endif
 
 # Of libmicrohttpd, too: serve/http/mhd.c loads it when a server starts.
@@ -173,6 +178,7 @@ $(BUILD)/tests/test_stream: TEST_LIBS := $(call wrap,http_now)
 $(BUILD)/tests/test_serve_keys: TEST_LIBS := $(call wrap,keys_recall)
 $(BUILD)/tests/test_plain: TEST_LIBS := $(call wrap,http_later http_later_gone http_later_reply http_later_send http_add http_json http_fail http_stream_send)
 $(BUILD)/tests/test_io_remote: TEST_LIBS := $(call wrap,dlopen)
+$(BUILD)/tests/test_io_model_hash: TEST_LIBS := $(call wrap,dlopen)
 $(BUILD)/tests/test_io_ledger: TEST_LIBS := $(call wrap,free)
 $(BUILD)/tests/test_dp_failures: TEST_LIBS := $(call wrap,malloc calloc free getrandom expl)
 $(BUILD)/tests/test_dp_fusion_failures: TEST_LIBS := $(call wrap,malloc calloc free)
@@ -208,7 +214,7 @@ help:
 	@echo 'make install   command, manual, completions, library and headers into $$(DESTDIR)$$(PREFIX), PREFIX=/usr/local;  make uninstall'
 	@echo 'make deb       Debian packages, in the folder above;  make static  one file for appliances, $(BUILD)-static/cuttle'
 	@echo 'make musl      $(BUILD)-musl/libcuttle.a and an example with musl instead of glibc'
-	@echo 'variables      V=1 prints commands  CC=gcc|clang  CFLAGS  BLAS=1|0  CURL=1|0  HTTP=1|0  BUILD=folder  MODEL=file.gguf; what another setting changes is built anew'
+	@echo 'variables      V=1 prints commands  CC=gcc|clang  CFLAGS  BLAS=1|0  CURL=1|0  HTTP=1|0  CRYPTO=1|0  BUILD=folder  MODEL=file.gguf; what another setting changes is built anew'
 
 demo:
 	@./setup.sh demo
@@ -248,7 +254,7 @@ test test-all:
 	@$(MAKE) --no-print-directory -j$$(nproc) all tests
 	@$(MAKE) --no-print-directory check
 
-tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny gen_edits cuttle_next steady.so) $(addprefix $(BUILD)/replay/,$(FUZZ)) $(BUILD)/loopback
+tests: $(addprefix $(BUILD)/tests/,$(TESTS) gen_tiny gen_split gen_edits cuttle_next steady.so) $(addprefix $(BUILD)/replay/,$(FUZZ)) $(BUILD)/loopback
 
 check: all tests
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_EXAMPLE=$(BUILD)/example CUTTLE_MODEL=$(MODEL) CUTTLE_DATA=$(DATA) tests/run.sh $(addprefix $(BUILD)/tests/,$(TESTS)) $(addprefix $(BUILD)/replay/,$(FUZZ))
@@ -260,7 +266,7 @@ docs-check: $(BUILD)/cuttle $(BUILD)/tests/gen_tiny
 NIGHTLY := test_dp_oracle test_dp_fusion test_dp_mixture test_sampling test_isolation test_canary test_learn_canary test_timing test_vocab test_splits
 # Scripts that by day use a tiny model, or repeat less.
 NIGHTLY_CLI := budget docs games infer kill ledger noninterference savings serve serve_jobs tag trace units
-test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY) gen_tiny gen_edits cuttle_next) $(BUILD)/cuttle $(BUILD)/loopback $(BUILD)/fusion $(BUILD)/recovery
+test-nightly: $(addprefix $(BUILD)/tests/,$(NIGHTLY) gen_tiny gen_split gen_edits cuttle_next) $(BUILD)/cuttle $(BUILD)/loopback $(BUILD)/fusion $(BUILD)/recovery
 	@CUTTLE=$(BUILD)/cuttle CUTTLE_MODEL=$(MODEL) CUTTLE_DATA=$(DATA) CUTTLE_TEST_NIGHTLY=1 CUTTLE_TEST_CLI=0 CUTTLE_TEST_JOBS=1 \
 		tests/run.sh $(filter $(BUILD)/tests/test_%,$^) $(NIGHTLY_CLI:%=tests/cli/%.sh)
 	@echo "== tests/oracle/accountant.py"
@@ -362,10 +368,10 @@ uninstall:
 		$(foreach shell,$(COMPLETIONS),$(DESTDIR)$(PREFIX)/share/$(lastword $(subst :, ,$(shell))))
 	rm -rf $(DESTDIR)$(PREFIX)/include/cuttle
 
-# One file that needs nothing of the system: for appliances. It has no OpenBLAS, no libcurl and no libmicrohttpd, so cuttle infer sends nothing and cuttle serve does not begin.
+# One file that needs nothing of the system: for appliances. It has no OpenBLAS, no libcurl, no libmicrohttpd and no libcrypto, so cuttle infer sends nothing and cuttle serve does not begin.
 static:
 	@./setup.sh build
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)-static BLAS=0 CURL=0 HTTP=0 LDFLAGS='$(LDFLAGS) -static' $(BUILD)-static/cuttle
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)-static BLAS=0 CURL=0 HTTP=0 CRYPTO=0 LDFLAGS='$(LDFLAGS) -static' $(BUILD)-static/cuttle
 
 # The library and its example with musl instead of glibc, for systems that have the one and not the other. Debian's musl has no headers of
 # Linux: they are looked for last, and alone, since those of glibc lie beside them.

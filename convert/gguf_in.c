@@ -6,40 +6,66 @@
 
 #include "convert/weight_type.h"
 #include "io/disk/fail.h"
-#include "io/disk/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-enum { METADATA_MOST = 64 << 20 }; /* bytes read; the largest vocabularies take a fifth of them */
+enum {
+	METADATA_MOST = 64 << 20, /* bytes read; the largest vocabularies take a fifth of them */
+	LATER_MOST = 4 << 20      /* bytes read of a later part: a table of 30,000 tensors */
+};
+
+/* Reads bytes of all parts, as if they were one file. */
+static enum cuttle_status read_from_parts(const struct gguf_in *in, const char *path, uint64_t at,
+                                          void *bytes, size_t size, struct cuttle_error *error) {
+	uint8_t *to = bytes;
+	while (size) {
+		const ssize_t got = parts_read(&in->parts, at, to, size);
+		if (got < 0)
+			return io_fail(error, CUTTLE_MODEL, "cannot read %s: %s", path,
+			               strerror(errno));
+		if (!got) return io_fail(error, CUTTLE_MODEL, "%s shrank while being read", path);
+		to += got;
+		at += (uint64_t)got;
+		size -= (size_t)got;
+	}
+	return CUTTLE_OK;
+}
+
+/* Reads the beginning of each part and parses them. */
+static enum cuttle_status parse_beginnings(struct gguf_in *in, const char *path,
+                                           struct cuttle_error *error) {
+	struct gguf_part parts[PARTS_MOST];
+	size_t begin = 0;
+	enum cuttle_status status = CUTTLE_OK;
+	for (unsigned i = 0; i < in->parts.count && !status; begin += parts[i++].size) {
+		const size_t most = i ? LATER_MOST : METADATA_MOST,
+		             size = (size_t)parts_size_of(&in->parts, i);
+		parts[i] = (struct gguf_part){size, size < most ? size : most};
+		status = read_from_parts(in, path, begin, in->bytes + begin, parts[i].held, error);
+	}
+	if (status) return status;
+	return gguf_parse_parts(in->bytes, parts, in->parts.count, &in->gguf, error);
+}
 
 enum cuttle_status gguf_in_open(struct gguf_in *in, const char *path, struct cuttle_error *error) {
-	*in = (struct gguf_in){.file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
-	struct stat about;
-	if (in->file < 0 || fstat(in->file, &about) != 0) {
-		const int problem = errno;
-		if (in->file >= 0) (void)close(in->file);
-		return io_fail(error, CUTTLE_MODEL, "cannot read %s: %s", path, strerror(problem));
-	}
-	enum cuttle_status status = CUTTLE_OK;
-	if (!S_ISREG(about.st_mode) || about.st_size < 1)
-		status = io_fail(error, CUTTLE_MODEL, "%s is not a file with content", path);
+	char reason[PARTS_REASON];
+	*in = (struct gguf_in){0};
+	if (!parts_open(&in->parts, path, reason))
+		return io_fail(error, CUTTLE_MODEL, "cannot read %s: %s", path, reason);
+	const size_t size = (size_t)parts_size(&in->parts);
+	enum cuttle_status status =
+	    size ? CUTTLE_OK : io_fail(error, CUTTLE_MODEL, "%s is not a file with content", path);
+	void *const place = size ? mmap(NULL, size, PROT_READ | PROT_WRITE,
+	                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+	                         : MAP_FAILED;
+	if (!status && place == MAP_FAILED) status = io_fail(error, CUTTLE_NOMEM, "out of memory");
 	if (!status) {
-		void *place = mmap(NULL, (size_t)about.st_size, PROT_READ | PROT_WRITE,
-		                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (place == MAP_FAILED) status = io_fail(error, CUTTLE_NOMEM, "out of memory");
-		else {
-			in->bytes = place;
-			in->size = (size_t)about.st_size;
-		}
+		in->bytes = place;
+		in->size = size;
+		status = parse_beginnings(in, path, error);
 	}
-	const size_t held = in->size < METADATA_MOST ? in->size : METADATA_MOST;
-	if (!status) status = file_read_at(in->file, path, 0, in->bytes, held, error);
-	if (!status) status = gguf_parse_beginning(in->bytes, held, in->size, &in->gguf, error);
 	if (status) gguf_in_close(in);
 	return status;
 }
@@ -47,15 +73,15 @@ enum cuttle_status gguf_in_open(struct gguf_in *in, const char *path, struct cut
 void gguf_in_close(struct gguf_in *in) {
 	gguf_free(&in->gguf);
 	if (in->bytes) (void)munmap(in->bytes, in->size);
-	(void)close(in->file);
-	*in = (struct gguf_in){.file = -1};
+	parts_close(&in->parts);
+	*in = (struct gguf_in){0};
 }
 
 enum cuttle_status gguf_in_read(const struct gguf_in *in, const struct gguf_tensor *tensor,
                                 uint64_t first, void *bytes, size_t size,
                                 struct cuttle_error *error) {
-	return file_read_at(in->file, "the model", (uint64_t)(tensor->data - in->bytes) + first,
-	                    bytes, size, error);
+	return read_from_parts(in, "the model", (uint64_t)(tensor->data - in->bytes) + first, bytes,
+	                       size, error);
 }
 
 enum cuttle_status gguf_in_list(const char *path,

@@ -11,13 +11,14 @@
 #ifndef CUTTLE_CONVERT_GGUF_IN_H
 #define CUTTLE_CONVERT_GGUF_IN_H
 
+#include "base/parts.h"
 #include "engine/gguf.h"
 
 struct gguf_in {
-	int file;          /* descriptor */
-	uint8_t *bytes;    /* address space as long as the file; only its beginning has content */
-	size_t size;       /* bytes of the file */
-	struct gguf *gguf; /* the metadata; do not read its tensors' data, use gguf_in_read */
+	struct parts parts; /* open files */
+	uint8_t *bytes;     /* address space as long as all; only their beginnings have content */
+	size_t size;        /* bytes of all parts */
+	struct gguf *gguf;  /* the metadata; do not read its tensors' data, use gguf_in_read */
 };
 
 /* MODEL: the file is unreadable or malformed. NOMEM: out of memory. After a failure there is

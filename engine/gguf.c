@@ -6,6 +6,7 @@
 #include "engine/gguf.h"
 
 #include "base/misuse.h"
+#include "base/parts.h"
 #include "engine/status.h"
 
 #include <stdlib.h>
@@ -50,6 +51,8 @@ struct gguf {
 	const struct gguf_tensor **tensors_by_name; /* sorted, distinct */
 	size_t tensor_count;                        /* 0 when only the keys are read */
 	size_t announced;                           /* tensors that the header says there are */
+	uint64_t part, parts;                       /* split.no and split.count; 0 and 1 = whole */
+	uint64_t tensors_of_all;                    /* tensors of all parts; of a whole file 0 */
 };
 
 struct cursor {
@@ -293,6 +296,19 @@ static enum cuttle_status parse_tensor(struct cursor *cursor, struct gguf_tensor
 	return CUTTLE_OK;
 }
 
+/* Sorts the tensors by name. */
+static enum cuttle_status sort_tensors(struct gguf *file, struct cuttle_error *error) {
+	for (size_t i = 0; i < file->tensor_count; i++)
+		file->tensors_by_name[i] = &file->tensors[i];
+	qsort(file->tensors_by_name, file->tensor_count, sizeof *file->tensors_by_name,
+	      compare_tensors);
+	for (size_t i = 1; i < file->tensor_count; i++)
+		if (!compare_tensors(&file->tensors_by_name[i - 1], &file->tensors_by_name[i]))
+			return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s stands twice",
+			                   NAME(file->tensors_by_name[i]->name));
+	return CUTTLE_OK;
+}
+
 static enum cuttle_status place_tensors(const struct cursor *cursor, struct gguf *file,
                                         const uint64_t *offsets, uint64_t alignment,
                                         struct cuttle_error *error) {
@@ -326,29 +342,36 @@ static enum cuttle_status place_tensors(const struct cursor *cursor, struct gguf
 			                   "GGUF: tensors %.*s and %.*s overlap",
 			                   NAME(previous->name), NAME(next->name));
 	}
-	qsort(file->tensors_by_name, file->tensor_count, sizeof *file->tensors_by_name,
-	      compare_tensors);
-	for (size_t i = 1; i < file->tensor_count; i++)
-		if (!compare_tensors(&file->tensors_by_name[i - 1], &file->tensors_by_name[i]))
-			return status_fail(error, CUTTLE_MODEL, "GGUF: tensor %.*s stands twice",
-			                   NAME(file->tensors_by_name[i]->name));
-	return CUTTLE_OK;
+	return sort_tensors(file, error);
+}
+
+/* Reads which part of a model the file is. */
+static enum cuttle_status read_split(struct gguf *file, struct cuttle_error *error) {
+	file->parts = 1;
+	enum cuttle_status status = gguf_unsigned(file, "split.no", false, &file->part, error);
+	if (!status) status = gguf_unsigned(file, "split.count", false, &file->parts, error);
+	if (status) return status;
+	if (!file->parts || file->parts > PARTS_MOST || file->part >= file->parts)
+		return status_fail(error, CUTTLE_MODEL,
+		                   "GGUF: split.count must be 1 to %d, and split.no below it",
+		                   PARTS_MOST);
+	if (file->parts == 1) return CUTTLE_OK;
+	status = gguf_unsigned(file, "split.tensors.count", true, &file->tensors_of_all, error);
+	if (!status && (!file->tensors_of_all || file->tensors_of_all > COUNT_MAX))
+		return status_fail(error, CUTTLE_MODEL, "GGUF: split.tensors.count is not 1 to %d",
+		                   COUNT_MAX);
+	return status;
 }
 
 static enum cuttle_status parse_tensors(struct cursor *cursor, struct gguf *file,
                                         struct cuttle_error *error) {
-	uint64_t alignment = ALIGNMENT_DEFAULT, parts = 0;
+	uint64_t alignment = ALIGNMENT_DEFAULT;
 	enum cuttle_status status =
 	    gguf_unsigned(file, "general.alignment", false, &alignment, error);
-	if (!status) status = gguf_unsigned(file, "split.count", false, &parts, error);
 	if (status) return status;
 	if (alignment < 8 || alignment > ALIGNMENT_MAX || (alignment & (alignment - 1)))
 		return status_fail(error, CUTTLE_MODEL,
 		                   "GGUF: general.alignment is not a power of two from 8 to 65536");
-	if (parts > 1)
-		return status_fail(error, CUTTLE_MODEL,
-		                   "GGUF: this is one part of a split model; first run "
-		                   "llama-gguf-split --merge FIRST-PART.gguf WHOLE.gguf");
 	if (!file->tensor_count) return CUTTLE_OK;
 
 	uint64_t *offsets = calloc(file->tensor_count, sizeof *offsets);
@@ -418,6 +441,7 @@ static enum cuttle_status parse_file(struct cursor cursor, bool tensors, struct 
 			status = status_fail(error, CUTTLE_NOMEM, "out of memory");
 	}
 	if (!status) status = parse_entries(&cursor, parsed, error);
+	if (!status) status = read_split(parsed, error);
 	if (!status && tensors) status = parse_tensors(&cursor, parsed, error);
 	if (status) gguf_free(&parsed);
 	*file = parsed;
@@ -431,8 +455,87 @@ enum cuttle_status gguf_parse(const uint8_t *bytes, size_t size, struct gguf **f
 
 enum cuttle_status gguf_parse_beginning(const uint8_t *bytes, size_t held, size_t size,
                                         struct gguf **file, struct cuttle_error *error) {
-	return parse_file((struct cursor){.bytes = bytes, .size = held, .whole = size}, true, file,
-	                  error);
+	return gguf_parse_parts(bytes, &(struct gguf_part){size, held}, 1, file, error);
+}
+
+/* Compares what a part says of itself with its place: part `index` of `count`. */
+static enum cuttle_status check_part(const struct gguf *first, const struct gguf *part,
+                                     size_t index, size_t count, struct cuttle_error *error) {
+	if (count == 1 && part->parts > 1)
+		return status_fail(error, CUTTLE_MODEL,
+		                   "this is part %u of %u of a model: name the first "
+		                   "NAME-00001-of-%05u.gguf, with the others beside it",
+		                   (unsigned)part->part + 1, (unsigned)part->parts,
+		                   (unsigned)part->parts);
+	if (part->parts != count || part->part != index)
+		return status_fail(error, CUTTLE_MODEL,
+		                   "by its name part %zu of %zu, but by split.no and split.count "
+		                   "part %u of %u",
+		                   index + 1, count, (unsigned)part->part + 1,
+		                   (unsigned)part->parts);
+	if (part->tensors_of_all != first->tensors_of_all)
+		return status_fail(error, CUTTLE_MODEL,
+		                   "this is of another model: split.tensors.count is %u, not %u",
+		                   (unsigned)part->tensors_of_all, (unsigned)first->tensors_of_all);
+	return CUTTLE_OK;
+}
+
+/* Puts the tensors of a part behind those of the first. */
+static enum cuttle_status join_part(struct gguf *first, const struct gguf *part,
+                                    struct cuttle_error *error) {
+	const size_t held = first->tensor_count, count = held + part->tensor_count;
+	if (count > first->tensors_of_all)
+		return status_fail(error, CUTTLE_MODEL,
+		                   "there are more tensors than the split.tensors.count of %u",
+		                   (unsigned)first->tensors_of_all);
+	struct gguf_tensor *tensors = realloc(first->tensors, (count + 1) * sizeof *tensors);
+	if (!tensors) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	first->tensors = tensors;
+	const struct gguf_tensor **sorted =
+	    realloc(first->tensors_by_name, (count + 1) * sizeof *sorted);
+	if (!sorted) return status_fail(error, CUTTLE_NOMEM, "out of memory");
+	first->tensors_by_name = sorted;
+	memcpy(tensors + held, part->tensors, part->tensor_count * sizeof *tensors);
+	first->tensor_count = count;
+	return sort_tensors(first, error);
+}
+
+/* Parses a part, compares and joins it. The first becomes *file. */
+static enum cuttle_status add_parsed_part(struct cursor cursor, size_t index, size_t count,
+                                          struct gguf **file, struct cuttle_error *error) {
+	struct gguf *part;
+	enum cuttle_status status = parse_file(cursor, true, &part, error);
+	if (status) return status;
+	if (!index) *file = part;
+	status = check_part(*file, part, index, count, error);
+	if (!index) return status;
+	if (!status) status = join_part(*file, part, error);
+	gguf_free(&part);
+	return status;
+}
+
+enum cuttle_status gguf_parse_parts(const uint8_t *bytes, const struct gguf_part *parts,
+                                    size_t count, struct gguf **file, struct cuttle_error *error) {
+	struct cuttle_error reason = {""};
+	enum cuttle_status status = CUTTLE_OK;
+	REQUIRE(file && count);
+	*file = NULL;
+	for (size_t i = 0; i < count && !status; i++) {
+		const struct cursor cursor = {
+		    .bytes = bytes, .size = parts[i].held, .whole = parts[i].size};
+		status = add_parsed_part(cursor, i, count, file, &reason);
+		if (status)
+			(void)(count > 1 ? status_fail(error, status, "part %zu of %zu: %s", i + 1,
+			                               count, reason.message)
+			                 : status_fail(error, status, "%s", reason.message));
+		if (bytes) bytes += parts[i].size;
+	}
+	if (!status && count > 1 && (*file)->tensor_count != (*file)->tensors_of_all)
+		status = status_fail(error, CUTTLE_MODEL,
+		                     "the parts have %zu tensors, and split.tensors.count is %u",
+		                     (*file)->tensor_count, (unsigned)(*file)->tensors_of_all);
+	if (status) gguf_free(file);
+	return status;
 }
 
 enum cuttle_status gguf_parse_keys(const uint8_t *bytes, size_t held, size_t size,
@@ -442,7 +545,7 @@ enum cuttle_status gguf_parse_keys(const uint8_t *bytes, size_t held, size_t siz
 }
 
 size_t gguf_tensors_announced(const struct gguf *file) {
-	return file->announced;
+	return file->parts > 1 ? (size_t)file->tensors_of_all : file->announced;
 }
 
 void gguf_free(struct gguf **file) {

@@ -82,7 +82,20 @@ enum cuttle_status gguf_parse(const uint8_t *bytes, size_t size, struct gguf **f
 enum cuttle_status gguf_parse_beginning(const uint8_t *bytes, size_t held, size_t size,
                                         struct gguf **file, struct cuttle_error *error);
 
-/* The same for the keys alone. The table of tensors is not looked at; gguf_tensor_count is 0. */
+/* One file of a model in parts: split.count of them. */
+struct gguf_part {
+	size_t size; /* bytes of the file */
+	size_t held; /* bytes of its beginning that are there */
+};
+
+/* The same for the parts of one model, each behind the one before in `bytes`: the keys of the first
+ * and the tensors of all. Example: parts of 100 and 60 bytes are bytes 0 to 99 and 100 to 159.
+ * MODEL: also when they are not all the parts of one model, in their order. */
+enum cuttle_status gguf_parse_parts(const uint8_t *bytes, const struct gguf_part *parts,
+                                    size_t count, struct gguf **file, struct cuttle_error *error);
+
+/* The same for the keys alone, of a whole file or of a first part. The table of tensors is not
+ * looked at; gguf_tensor_count is 0. */
 enum cuttle_status gguf_parse_keys(const uint8_t *bytes, size_t held, size_t size,
                                    struct gguf **file, struct cuttle_error *error);
 void gguf_free(struct gguf **file);
@@ -90,7 +103,7 @@ void gguf_free(struct gguf **file);
 /* Whether a file that begins with these four bytes may be GGUF. */
 bool gguf_begins(const char magic[4]);
 
-/* How many tensors the header says there are. */
+/* How many tensors the header says there are, or of a part its split.tensors.count. */
 size_t gguf_tensors_announced(const struct gguf *file);
 
 /* The name of a tensor type, such as "Q4_0", also where cuttle does not read the type. NULL when

@@ -9,7 +9,7 @@
 #include "convert/quantize.h"
 #include "io/disk/fail.h"
 #include "io/disk/file.h"
-#include "io/disk/hash.h"
+#include "io/disk/model_hash.h"
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -155,6 +155,7 @@ static int show_model(const struct verb *verb, const struct model_verb_values *v
 static int verify_model(const struct verb *verb, const struct model_verb_values *values) {
 	const char *wanted = values->sha256;
 	char sum[HASH_TEXT];
+	uint64_t size;
 	struct cuttle_error error;
 	if (!values->open.model)
 		return verb_refuse(verb, CUTTLE_USAGE,
@@ -162,7 +163,7 @@ static int verify_model(const struct verb *verb, const struct model_verb_values 
 	if (wanted && (strlen(wanted) != HASH_TEXT - 1 ||
 	               strspn(wanted, "0123456789abcdefABCDEF") != HASH_TEXT - 1))
 		return verb_refuse(verb, CUTTLE_USAGE, "--sha256: must be 64 hex digits");
-	const enum cuttle_status status = hash_file(values->open.model, sum, &error);
+	const enum cuttle_status status = model_hash_file(values->open.model, sum, &size, &error);
 	if (status) return verb_fail(verb, status, &error);
 	if (wanted && strcasecmp(wanted, sum) != 0) {
 		(void)io_fail(&error, CUTTLE_MODEL, "%s has SHA-256 %s: it is another file",

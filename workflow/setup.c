@@ -8,6 +8,7 @@
 #include "topics/clusters_file.h"
 #include "io/disk/fail.h"
 #include "io/disk/file.h"
+#include "io/disk/model_hash.h"
 #include "io/ledger/ledger.h"
 #include "io/output/output.h"
 #include "io/shards/shard_run.h"
@@ -26,21 +27,21 @@ enum {
 #define END_OF_9999 253402300799u
 
 static void hash_bytes(void *user, const void *bytes, size_t size) {
-	hash_add(user, bytes, size);
+	model_hash_add(user, bytes, size);
 }
 
 enum cuttle_status setup_open(const char *path, const struct cuttle_model_params *params,
                               struct setup_model *opened, struct cuttle_error *error) {
-	struct hash hash;
+	struct model_hash hash;
 	struct cuttle_model_params hashed;
 	*opened = (struct setup_model){0};
-	hash_begin(&hash);
+	model_hash_begin(&hash);
 	cuttle_model_params_default(&hashed);
 	if (params) hashed = *params;
 	hashed.on_bytes = hash_bytes;
 	hashed.user = &hash;
 	const enum cuttle_status status = cuttle_model_open(path, &hashed, &opened->model, error);
-	if (!status) hash_end(&hash, opened->sha256);
+	if (!status) model_hash_end(&hash, opened->sha256);
 	return status;
 }
 

@@ -38,8 +38,8 @@ struct cuttle_model_params {
 	bool lock;
 
 	/* Gets each byte that is read, once and in order, for instance to hash exactly the bytes
-	 * that are loaded. They are the whole file, or its beginning with vocabulary_only. NULL =
-	 * none. */
+	 * that are loaded. They are the whole file, or its beginning with vocabulary_only; of a
+	 * model in parts those of all, or of the first. NULL = none. */
 	void (*on_bytes)(void *user, const void *bytes, size_t size);
 
 	void *user; /* first argument of both callbacks */
@@ -60,7 +60,10 @@ CUTTLE_API void cuttle_model_params_default(struct cuttle_model_params *params);
 
 /* Opens a GGUF file. README lists the architectures and tensor types. params may be NULL: then the
  * defaults are used. cuttle_model_free frees the model.
- * MODEL: not a readable regular file, not GGUF, malformed, or not supported.
+ * A path that ends in -00001-of-0000N.gguf is the first part of a model in N parts, at most 256.
+ * The others are beside it, and all are read in their order, as if they were one file.
+ * MODEL: not a readable regular file, not GGUF, malformed, or not supported; a part that is
+ * missing, is of another model, or is not the first.
  * NOMEM: also when the file needs more memory than the system says is available; nothing is read
  * then.
  * USAGE: bad params; the system refuses to lock the memory; "blas" and a model too wide for it.
@@ -101,7 +104,7 @@ struct cuttle_model_info {
 	 * vocabulary_only, since else the model would not open. */
 	char unsupported[160];
 
-	uint64_t file_bytes;   /* size of the file, in bytes */
+	uint64_t file_bytes;   /* size of the file, or of all parts, in bytes */
 	uint64_t parameters;   /* numbers in all tensors */
 	uint64_t packed_bytes; /* bytes of the weights in memory, once loaded */
 	uint32_t tensors;      /* tensors in the file; 0 = a vocabulary alone */

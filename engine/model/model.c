@@ -34,7 +34,7 @@ struct builder {
 	uint64_t parameters;                      /* numbers in all tensors used */
 	const struct cuttle_model_params *params; /* may be NULL */
 	uint64_t packed;                          /* bytes of tensors packed so far */
-	uint64_t size;                            /* bytes of the file */
+	uint64_t size;                            /* bytes of all parts of the file */
 };
 
 /* Sets *found to the tensor of that name and checks its shape: `rows` rows of `row` numbers each,
@@ -454,14 +454,21 @@ static enum cuttle_status read_architecture(struct builder *b, const struct gguf
 	                 : status_fail(b->error, CUTTLE_NOMEM, "out of memory reading the model");
 }
 
-enum cuttle_status model_build(struct model *model, uint8_t *bytes, size_t size,
-                               const struct cuttle_model_params *params,
+static size_t size_of_parts(const struct gguf_part *parts, size_t count) {
+	size_t size = 0;
+	for (size_t i = 0; i < count; i++) size += parts[i].size;
+	return size;
+}
+
+enum cuttle_status model_build(struct model *model, uint8_t *bytes, const struct gguf_part *parts,
+                               size_t count, const struct cuttle_model_params *params,
                                struct cuttle_error *error) {
 	struct gguf *file = NULL;
+	const size_t size = size_of_parts(parts, count);
 	struct builder b = {
 	    .model = model, .bytes = bytes, .error = error, .params = params, .size = size};
 	double rope_base, rope_scale;
-	enum cuttle_status status = gguf_parse(bytes, size, &file, error);
+	enum cuttle_status status = gguf_parse_parts(bytes, parts, count, &file, error);
 	if (!status) status = read_architecture(&b, file, &rope_base, &rope_scale);
 	if (!status) status = read_vocabulary(file, model, size, error);
 	if (!status) status = read_rope_factors(&b, rope_base, rope_scale);
@@ -475,14 +482,15 @@ enum cuttle_status model_build(struct model *model, uint8_t *bytes, size_t size,
 
 /* Finds out, from the table of tensors alone, whether cuttle could run the file and what its
  * weights would be. A failure says why it could not. */
-static enum cuttle_status read_table(struct builder *b, size_t held) {
+static enum cuttle_status read_table(struct builder *b, const struct gguf_part *parts,
+                                     size_t count) {
 	struct gguf *file = NULL;
 	const struct gguf_tensor *factors;
 	double rope_base, rope_scale;
 	if (!b->model->info.tensors)
 		return status_fail(b->error, CUTTLE_MODEL,
 		                   "the file has no tensors, only a vocabulary");
-	enum cuttle_status status = gguf_parse_beginning(b->bytes, held, b->size, &file, b->error);
+	enum cuttle_status status = gguf_parse_parts(b->bytes, parts, count, &file, b->error);
 	if (!status) status = read_architecture(b, file, &rope_base, &rope_scale);
 	if (!status)
 		status = find_tensor(b, ROPE_FACTORS, b->model->rotated / 2, 0, false, &factors);
@@ -493,17 +501,19 @@ static enum cuttle_status read_table(struct builder *b, size_t held) {
 	return status;
 }
 
-enum cuttle_status model_build_vocabulary(struct model *model, uint8_t *bytes, size_t held,
-                                          size_t size, struct cuttle_error *error) {
+enum cuttle_status model_build_vocabulary(struct model *model, uint8_t *bytes,
+                                          const struct gguf_part *parts, size_t count,
+                                          struct cuttle_error *error) {
 	struct gguf *keys = NULL;
+	const size_t size = size_of_parts(parts, count);
 	struct cuttle_error reason = {""};
 	struct builder b = {.model = model, .bytes = bytes, .error = &reason, .size = size};
 	model->vocabulary_only = true;
-	enum cuttle_status status = gguf_parse_keys(bytes, held, size, &keys, error);
+	enum cuttle_status status = gguf_parse_keys(bytes, parts->held, parts->size, &keys, error);
 	if (!status) status = read_vocabulary(keys, model, size, error);
 	gguf_free(&keys);
 	if (status) return status;
-	status = read_table(&b, held);
+	status = read_table(&b, parts, count);
 	if (status == CUTTLE_NOMEM) return status_fail(error, status, "%s", reason.message);
 	snprintf(model->info.unsupported, sizeof model->info.unsupported, "%.*s",
 	         (int)sizeof model->info.unsupported - 1, reason.message);

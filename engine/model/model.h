@@ -80,20 +80,21 @@ struct cuttle_model {
 	struct model model;
 };
 
-/* Fills *model from the bytes of a GGUF file. `bytes` must be a private writable mapping. Rows of
- * query and key may be reordered in place. The pages of packed tensors are given back to the system
- * as packing goes on. params may be NULL. Only its on_progress is used, for packing, which is the
- * second half of the work. After a failure model_release frees what was built.
- * MODEL, NOMEM, PARTIAL. */
-enum cuttle_status model_build(struct model *model, uint8_t *bytes, size_t size,
-                               const struct cuttle_model_params *params,
+/* Fills *model from the bytes of a GGUF file, or of several, each behind the one before
+ * (gguf_parse_parts). `bytes` must be a private writable mapping. Rows of query and key may be
+ * reordered in place. The pages of packed tensors are given back to the system as packing goes on.
+ * params may be NULL. Only its on_progress is used, for packing, which is the second half of the
+ * work. After a failure model_release frees what was built. MODEL, NOMEM, PARTIAL. */
+enum cuttle_status model_build(struct model *model, uint8_t *bytes, const struct gguf_part *parts,
+                               size_t count, const struct cuttle_model_params *params,
                                struct cuttle_error *error);
 
-/* Fills what describe, tokenize and detokenize need, from the first `held` bytes of a file of
- * `size` bytes: the keys, and the table of tensors as far as it can be read. bytes[size] must be
- * mapped. MODEL, NOMEM. */
-enum cuttle_status model_build_vocabulary(struct model *model, uint8_t *bytes, size_t held,
-                                          size_t size, struct cuttle_error *error);
+/* Fills what describe, tokenize and detokenize need, from what is held of each part: the keys, and
+ * the table of tensors as far as it can be read. All bytes of all parts must be mapped. MODEL,
+ * NOMEM. */
+enum cuttle_status model_build_vocabulary(struct model *model, uint8_t *bytes,
+                                          const struct gguf_part *parts, size_t count,
+                                          struct cuttle_error *error);
 
 /* OK for a model with weights. USAGE when it was opened for its vocabulary alone. */
 enum cuttle_status model_needs_weights(const struct model *model, struct cuttle_error *error);

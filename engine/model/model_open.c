@@ -10,18 +10,16 @@
 #include "engine/status.h"
 
 #include "base/misuse.h"
+#include "base/parts.h"
 
 #if defined(CUTTLE_BLAS)
 #include "kernels/gemm_blas.h"
 #endif
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Whether --isa chose OpenBLAS for prompts. The kernel table (kernels.h) is its other choice. */
 static bool prompts_by_blas;
@@ -68,45 +66,29 @@ void cuttle_model_params_default(struct cuttle_model_params *params) {
 /* Where a model's bytes come from. */
 struct model_source {
 	char name[176];       /* for messages */
-	int file;             /* descriptor; -1 = the bytes below */
+	struct parts parts;   /* open files; none = the bytes below */
 	const uint8_t *bytes; /* the caller's */
-	size_t size;          /* bytes */
+	size_t size;          /* bytes, of all parts */
 };
 
 enum {
 	STEP = 1 << 22,       /* bytes of one read */
-	HEAD_FIRST = 8 << 20, /* bytes read first: most files' keys end before that */
+	HEAD_FIRST = 2 << 20, /* bytes read first: keys of 50,000 tokens end before that */
 	HEAD_MOST =
 	    256 << 20, /* bytes read for the keys at most: ten times the largest vocabulary */
-	TABLE_MOST = 16 << 20 /* bytes of the largest table of tensors that gguf_parse accepts */
+	TABLE_MOST = 16 << 20, /* bytes of the largest table of tensors that gguf_parse accepts */
+	PART_HEAD = 4 << 20    /* bytes read of a later part: a table of 30,000 tensors */
 };
-
-/* Refuses what is no regular file, such as a folder, before anything is read. Sets the size. */
-static enum cuttle_status check_regular_file(struct model_source *source,
-                                             struct cuttle_error *error) {
-	struct stat about;
-	if (source->file < 0 || fstat(source->file, &about))
-		return status_fail(error, CUTTLE_MODEL, "%s", strerror(errno));
-	if (S_ISDIR(about.st_mode))
-		return status_fail(error, CUTTLE_MODEL,
-		                   "a folder; make a GGUF file of it with: cuttle model convert -i "
-		                   "FOLDER -o FILE");
-	if (!S_ISREG(about.st_mode)) return status_fail(error, CUTTLE_MODEL, "not a regular file");
-	source->size = (size_t)about.st_size;
-	return CUTTLE_OK;
-}
 
 /* Reads up to `size` bytes of the source from byte `at`. *got may be fewer, but is at least one. */
 static enum cuttle_status read_source_bytes(const struct model_source *source, size_t at, void *to,
                                             size_t size, size_t *got, struct cuttle_error *error) {
 	*got = size;
-	if (source->file < 0) {
+	if (!source->parts.count) {
 		memcpy(to, source->bytes + at, size);
 		return CUTTLE_OK;
 	}
-	ssize_t result;
-	do result = pread(source->file, to, size, (off_t)at);
-	while (result < 0 && errno == EINTR);
+	const ssize_t result = parts_read(&source->parts, at, to, size);
 	if (result <= 0)
 		return status_fail(error, CUTTLE_MODEL, "%s",
 		                   result ? strerror(errno) : "it shrank while being read");
@@ -133,7 +115,9 @@ struct loading {
 	/* Memory as large as the file. We do not map the file itself: when somebody truncates a
 	 * mapped file, reading it ends the process with SIGBUS. */
 	struct region region;
-	size_t held;   /* bytes read so far */
+	size_t held;  /* bytes read so far, in one piece */
+	size_t count; /* parts */
+	struct gguf_part parts[PARTS_MOST];
 	uint64_t work; /* bytes that on_progress counts to: read once, packed once */
 	struct cuttle_error *error;
 };
@@ -161,10 +145,28 @@ static size_t lesser_of(size_t a, size_t b) {
 	return a < b ? a : b;
 }
 
+/* Reads the tables of tensors of the parts behind the first. They are not given to on_bytes. */
+static enum cuttle_status read_later_heads(struct loading *l) {
+	size_t begin = l->parts->size;
+	for (size_t i = 1; i < l->count; begin += l->parts[i++].size) {
+		const size_t wanted = lesser_of(l->parts[i].size, PART_HEAD);
+		while (l->parts[i].held < wanted) {
+			const size_t at = begin + l->parts[i].held;
+			size_t got;
+			const enum cuttle_status status =
+			    read_source_bytes(l->source, at, l->region.base + at,
+			                      wanted - l->parts[i].held, &got, l->error);
+			if (status) return status;
+			l->parts[i].held += got;
+		}
+	}
+	return CUTTLE_OK;
+}
+
 /* Reads the keys and the table of tensors behind them. Nobody knows where the keys end, so twice as
- * much is read until they can be parsed: 8 MiB, 16 MiB, ... */
+ * much is read until they can be parsed: 2 MiB, 4 MiB, ... The table is often there by then. */
 static enum cuttle_status read_model_head(struct loading *l) {
-	const size_t size = l->source->size;
+	const size_t size = l->parts->size;
 	struct gguf *keys = NULL;
 	enum cuttle_status status = CUTTLE_MODEL;
 	for (size_t end = HEAD_FIRST;
@@ -174,7 +176,23 @@ static enum cuttle_status read_model_head(struct loading *l) {
 		status = gguf_parse_keys(l->region.base, l->held, size, &keys, l->error);
 	}
 	gguf_free(&keys);
-	return status ? status : read_model_up_to(l, lesser_of(size, l->held + TABLE_MOST));
+	const bool table =
+	    !status && !gguf_parse_beginning(l->region.base, l->held, size, &keys, NULL);
+	gguf_free(&keys);
+	if (!status && !table) status = read_model_up_to(l, lesser_of(size, l->held + TABLE_MOST));
+	l->parts->held = l->held;
+	return status ? status : read_later_heads(l);
+}
+
+/* Fills the list of parts, with all of each held or nothing. */
+static void list_parts(struct loading *l, bool held) {
+	const struct parts *const parts = &l->source->parts;
+	l->count = parts->count ? parts->count : 1;
+	for (unsigned i = 0; i < l->count; i++) {
+		const size_t size =
+		    parts->count ? (size_t)parts_size_of(parts, i) : l->source->size;
+		l->parts[i] = (struct gguf_part){size, held ? size : 0};
+	}
 }
 
 /* Reads the source and builds the model. */
@@ -182,6 +200,7 @@ static enum cuttle_status load_model(struct loading *l, struct model *model) {
 	const struct model_source *source = l->source;
 	const bool head_only = l->params->vocabulary_only;
 	l->work = head_only ? source->size : 2 * (uint64_t)source->size;
+	list_parts(l, !head_only);
 	enum cuttle_status status = check_magic(source, l->error);
 	if (!status && !head_only)
 		status = memory_check(source->size, "reading the model", "", l->error);
@@ -190,9 +209,10 @@ static enum cuttle_status load_model(struct loading *l, struct model *model) {
 	if (!status) status = head_only ? read_model_head(l) : read_model_up_to(l, source->size);
 	if (!status && head_only)
 		status =
-		    model_build_vocabulary(model, l->region.base, l->held, source->size, l->error);
+		    model_build_vocabulary(model, l->region.base, l->parts, l->count, l->error);
 	if (!status && !head_only)
-		status = model_build(model, l->region.base, source->size, l->params, l->error);
+		status =
+		    model_build(model, l->region.base, l->parts, l->count, l->params, l->error);
 	if (!status && head_only && l->held < source->size && l->params->on_progress)
 		(void)l->params->on_progress(l->params->user, l->work, l->work);
 	region_unmap(&l->region, false);
@@ -235,25 +255,28 @@ static enum cuttle_status open_model_source(const struct model_source *source,
 	return CUTTLE_OK;
 }
 
-static enum cuttle_status open_model_file(struct model_source *source,
-                                          const struct cuttle_model_params *params,
-                                          struct cuttle_model **model, struct cuttle_error *error) {
-	struct cuttle_error reason;
-	const enum cuttle_status status = check_regular_file(source, &reason);
-	return status ? status_fail(error, status, "%s: %s", source->name, reason.message)
-	              : open_model_source(source, params, model, error);
+/* Opens what the source's parts are, when they could be opened: else there is a reason. */
+static enum cuttle_status open_model_parts(struct model_source *source, bool opened,
+                                           const char *reason,
+                                           const struct cuttle_model_params *params,
+                                           struct cuttle_model **model,
+                                           struct cuttle_error *error) {
+	if (!opened) return status_fail(error, CUTTLE_MODEL, "%s: %s", source->name, reason);
+	source->size = (size_t)parts_size(&source->parts);
+	return open_model_source(source, params, model, error);
 }
 
 enum cuttle_status cuttle_model_open(const char *path, const struct cuttle_model_params *params,
                                      struct cuttle_model **model, struct cuttle_error *error) {
 	REQUIRE(path && model);
 	*model = NULL;
-	// Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
-	struct model_source source = {.file =
-	                                  open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+	struct model_source source = {0};
+	char reason[PARTS_REASON];
 	(void)snprintf(source.name, sizeof source.name, "model %.160s", path);
-	const enum cuttle_status status = open_model_file(&source, params, model, error);
-	if (source.file >= 0) (void)close(source.file);
+	const bool opened = parts_open(&source.parts, path, reason);
+	const enum cuttle_status status =
+	    open_model_parts(&source, opened, reason, params, model, error);
+	if (opened) parts_close(&source.parts);
 	return status;
 }
 
@@ -261,8 +284,10 @@ enum cuttle_status cuttle_model_open_fd(int file, const struct cuttle_model_para
                                         struct cuttle_model **model, struct cuttle_error *error) {
 	REQUIRE(file >= 0 && model);
 	*model = NULL;
-	struct model_source source = {.name = "the model's descriptor", .file = file};
-	return open_model_file(&source, params, model, error);
+	struct model_source source = {.name = "the model's descriptor"};
+	char reason[PARTS_REASON];
+	const bool opened = parts_of_file(&source.parts, file, reason);
+	return open_model_parts(&source, opened, reason, params, model, error);
 }
 
 enum cuttle_status cuttle_model_open_memory(const void *bytes, size_t size,
@@ -272,7 +297,7 @@ enum cuttle_status cuttle_model_open_memory(const void *bytes, size_t size,
 	REQUIRE((bytes || !size) && model);
 	*model = NULL;
 	const struct model_source source = {
-	    .name = "the model in memory", .file = -1, .bytes = bytes, .size = size};
+	    .name = "the model in memory", .bytes = bytes, .size = size};
 	return open_model_source(&source, params, model, error);
 }
 

@@ -5,6 +5,7 @@
 // for `also`, and for each ending in `beside`: -o z of generate has z, z.journal and others.
 #include "io/disk/paths.h"
 
+#include "base/parts.h"
 #include "io/disk/fail.h"
 #include "io/disk/file.h"
 #include "io/disk/formats.h"
@@ -135,6 +136,13 @@ static enum cuttle_status add_target(struct path_target *targets, size_t *count,
 	return use->role >= PATH_OUTPUT ? check_output(target, error) : check_input(target, error);
 }
 
+/* Parts of a model that are read beside the one that is given. */
+static unsigned count_later_parts(const struct path_use *use) {
+	unsigned number, count;
+	if (use->role != PATH_MODEL || !parts_named(use->path, &number, &count)) return 0;
+	return number > 1 || count > PARTS_MOST ? 0 : count - 1;
+}
+
 /* Adds all targets of `use`. */
 static enum cuttle_status add_use(struct path_target *targets, size_t *count,
                                   const struct path_use *use, struct cuttle_error *error) {
@@ -145,6 +153,9 @@ static enum cuttle_status add_use(struct path_target *targets, size_t *count,
 	if (is_stream(use)) return status;
 	if (!status && use->also)
 		status = add_target(targets, count, use, strdup(use->also), error);
+	const unsigned later = count_later_parts(use);
+	for (unsigned i = 0; !status && i < later; i++)
+		status = add_target(targets, count, use, parts_name(use->path, 2 + i), error);
 	for (size_t i = 0; !status && i < BESIDE && use->beside[i]; i++)
 		status =
 		    add_target(targets, count, use, file_name(use->path, use->beside[i]), error);
@@ -213,7 +224,9 @@ static enum cuttle_status compare_targets(const struct path_target *one,
 
 enum cuttle_status paths_check(const struct path_use *uses, size_t count,
                                struct cuttle_error *error) {
-	struct path_target *targets = calloc(count * NAMES + 1, sizeof *targets);
+	size_t room = count * NAMES + 1;
+	for (size_t i = 0; i < count; i++) room += uses[i].path ? count_later_parts(&uses[i]) : 0;
+	struct path_target *targets = calloc(room, sizeof *targets);
 	if (!targets) return io_fail(error, CUTTLE_NOMEM, "out of memory");
 	size_t known = 0;
 	enum cuttle_status status = CUTTLE_OK;

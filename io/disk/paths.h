@@ -19,7 +19,7 @@ enum path_role {
 	PATH_STREAM, /* read once, from its beginning: a file, a pipe or a terminal; "-" is standard
 	                input */
 	PATH_FILE,   /* read: a regular file */
-	PATH_MODEL,  /* the same; its errors are those of a model */
+	PATH_MODEL,  /* the same, or several of a model in parts; its errors are those of a model */
 	PATH_FOLDER, /* read: a folder with a model */
 	PATH_RUN,    /* read: a folder of cuttle shard open; its errors are of usage */
 	PATH_LEDGER, /* read and written in place: a regular file */

@@ -24,7 +24,8 @@ static enum cuttle_status build(const uint8_t *bytes, size_t size, struct cuttle
 	memcpy(copy.base, bytes, size);
 	struct model model = {0};
 	assert_int_equal(threads_new(1, &model.threads, NULL), CUTTLE_OK);
-	const enum cuttle_status status = model_build(&model, copy.base, size, NULL, error);
+	const enum cuttle_status status =
+	    model_build(&model, copy.base, &(struct gguf_part){size, size}, 1, NULL, error);
 	model_release(&model);
 	region_unmap(&copy, false);
 	return status;

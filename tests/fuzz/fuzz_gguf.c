@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the opening of a model: the input is a GGUF file. It fails if the file is neither refused
-// with one line nor a model whose every part can be read.
+// Fuzzes the opening of a model: the input is a GGUF file, or the second part of two. It fails if
+// it is neither refused with one line nor a model whose every tensor can be read.
 #include "base/misuse.h"
 #include "engine/model/model.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/micro_model.h"
+#include "tests/support/split_model.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,16 @@ static void must_explain(enum cuttle_status status, const struct cuttle_error *e
 	REQUIRE(status == CUTTLE_MODEL || status == CUTTLE_NOMEM);
 	REQUIRE(error->message[0] && !strchr(error->message, '\n') &&
 	        memchr(error->message, 0, sizeof error->message));
+}
+
+/* One of the two parts of a small model. The caller frees it. */
+static uint8_t *make_micro_part(unsigned number, size_t *size) {
+	size_t whole_size;
+	uint8_t *whole = micro_model_bytes(MICRO_BPE, &whole_size);
+	const struct split_part part = split_model_share(whole, whole_size, number, 2);
+	uint8_t *bytes = split_model_part(whole, whole_size, &part, size);
+	free(whole);
+	return bytes;
 }
 
 /* The bytes of every tensor of a file that parses are inside it. */
@@ -35,7 +46,8 @@ static void build(const uint8_t *bytes, size_t size) {
 	uint8_t *copy = malloc(size);
 	REQUIRE(copy != NULL);
 	memcpy(copy, bytes, size);
-	const enum cuttle_status status = model_build(&model, copy, size, NULL, &error);
+	const enum cuttle_status status =
+	    model_build(&model, copy, &(struct gguf_part){size, size}, 1, NULL, &error);
 	if (status) must_explain(status, &error);
 	else
 		REQUIRE(model.vocab_size == vocab_size(model.vocab) &&
@@ -52,11 +64,31 @@ static void build_vocabulary(const uint8_t *bytes, size_t held, size_t size) {
 	uint8_t *copy = calloc(size + 1, 1);
 	REQUIRE(copy != NULL);
 	if (held) memcpy(copy, bytes, held);
-	const enum cuttle_status status = model_build_vocabulary(&model, copy, held, size, &error);
+	const enum cuttle_status status =
+	    model_build_vocabulary(&model, copy, &(struct gguf_part){size, held}, 1, &error);
 	if (status) must_explain(status, &error);
 	else REQUIRE(model.info.vocab == vocab_size(model.vocab));
 	model_release(&model);
 	free(copy);
+}
+
+/* The input as the second part of two, behind a right first one. */
+static void build_parts(const uint8_t *bytes, size_t size) {
+	static uint8_t *first;
+	static size_t first_size;
+	struct cuttle_error error = {""};
+	if (!first) first = make_micro_part(0, &first_size);
+	uint8_t *both = malloc(first_size + size);
+	REQUIRE(both != NULL);
+	memcpy(both, first, first_size);
+	if (size) memcpy(both + first_size, bytes, size);
+	const struct gguf_part parts[] = {{first_size, first_size}, {size, size}};
+	struct gguf *file;
+	const enum cuttle_status status = gguf_parse_parts(both, parts, 2, &file, &error);
+	if (status) must_explain(status, &error);
+	else read_all(file, both, first_size + size);
+	gguf_free(&file);
+	free(both);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
@@ -69,6 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
 	if (!status) build(bytes, size);
 	build_vocabulary(bytes, size, size);
 	build_vocabulary(bytes, size / 2, size);
+	build_parts(bytes, size);
 	return 0;
 }
 
@@ -76,7 +109,8 @@ uint8_t *fuzz_seed(size_t index, size_t *size) {
 	*size = 0;
 	if (index == MICRO_SPM || index == MICRO_BPE)
 		return micro_model_bytes((enum micro_tokenizer)index, size);
-	if (index > 2) return NULL;
+	if (index == 3) return make_micro_part(1, size);
+	if (index > 3) return NULL;
 	struct gguf_writer *writer = gguf_writer_new();
 	for (uint32_t type = GGUF_U8; type <= GGUF_F64; type++) {
 		char key[2] = {(char)('a' + type), 0}, array[2] = {(char)('A' + type), 0};

@@ -54,7 +54,8 @@ static enum cuttle_status build(const uint8_t *bytes, size_t size, struct cuttle
 	assert_true(region_map(&copy, size, false));
 	if (size) memcpy(copy.base, bytes, size);
 	assert_int_equal(threads_new(1, &model.threads, NULL), CUTTLE_OK);
-	const enum cuttle_status status = model_build(&model, copy.base, size, NULL, error);
+	const enum cuttle_status status =
+	    model_build(&model, copy.base, &(struct gguf_part){size, size}, 1, NULL, error);
 	model_release(&model);
 	region_unmap(&copy, false);
 	if (status) assert_true(error->message[0] && !strchr(error->message, '\n'));

@@ -3,12 +3,12 @@
 #include "workflow/report/verification.h"
 
 #include "io/disk/fail.h"
+#include "io/disk/model_hash.h"
 #include "io/ledger/ledger.h"
 #include "io/receipts/bias.h"
 #include "workflow/common.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -91,27 +91,33 @@ void verification_close(struct verification *v) {
 
 /* ---- the files ------------------------------------------------------------------------------- */
 
+static enum cuttle_status compare_file_hash(const char *path, const char *what, const char *is,
+                                            const char *wanted, struct cuttle_error *error) {
+	return !strcmp(is, wanted)
+	           ? CUTTLE_OK
+	           : io_fail(error, CUTTLE_LEDGER, "%s is not the %s of this receipt: other bytes",
+	                     path, what);
+}
+
 static enum cuttle_status check_file_hash(const char *path, const char *what, const char *wanted,
                                           struct cuttle_error *error) {
 	char is[HASH_TEXT];
 	if (!path) return CUTTLE_OK;
-	enum cuttle_status status = hash_file(path, is, error);
-	if (!status && strcmp(is, wanted) != 0)
-		status = io_fail(error, CUTTLE_LEDGER,
-		                 "%s is not the %s of this receipt: other bytes", path, what);
-	return status;
+	const enum cuttle_status status = hash_file(path, is, error);
+	return status ? status : compare_file_hash(path, what, is, wanted, error);
 }
 
 /* Checks the model's hash, and then its size: a receipt with the right hash and another model_bytes
  * was changed. A run may have had no model. */
 static enum cuttle_status check_model(const char *path, const struct verification *v,
                                       struct cuttle_error *error) {
-	struct stat file;
+	char is[HASH_TEXT];
+	uint64_t size;
 	// CUTTLE_MODEL in the environment names a model for every receipt.
-	if (!*v->model_sha256) return CUTTLE_OK;
-	enum cuttle_status status = check_file_hash(path, "model", v->model_sha256, error);
-	if (!path || status) return status;
-	if (stat(path, &file) != 0 || (uint64_t)file.st_size != v->model_bytes)
+	if (!path || !*v->model_sha256) return CUTTLE_OK;
+	enum cuttle_status status = model_hash_file(path, is, &size, error);
+	if (!status) status = compare_file_hash(path, "model", is, v->model_sha256, error);
+	if (!status && size != v->model_bytes)
 		status = io_fail(error, CUTTLE_LEDGER, "%s does not have the receipt's model_bytes",
 		                 path);
 	return status;
