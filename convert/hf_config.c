@@ -21,7 +21,20 @@ static const struct hf_kind KINDS[] = {
      .head_norms = true,
      .window_if_used = true,
      .head_size = 128},
+    {.name = "GraniteForCausalLM", .architecture = "granite", .pairs = true, .multipliers = true},
+    {.name = "SmolLM3ForCausalLM",
+     .architecture = "smollm3",
+     .pairs = true,
+     .window_if_used = true,
+     .still_every = 4},
 };
+
+/* Their names in config.json, and in GGUF. */
+static const char *const MULTIPLIERS[HF_MULTIPLIERS][2] = {
+    {"embedding_multiplier", "embedding_scale"},
+    {"residual_multiplier", "residual_scale"},
+    {"attention_multiplier", "attention.scale"},
+    {"logits_scaling", "logit_scale"}};
 
 /* Reads a whole number from 1 to `most`. *value holds the default for a key that is absent or null;
  * a default of 0 means that the key is required. */
@@ -54,8 +67,8 @@ static enum cuttle_status read_hf_kind(const json_t *root, struct hf_config *con
 	for (size_t i = 0; name && i < sizeof KINDS / sizeof *KINDS; i++)
 		if (!strcmp(name, KINDS[i].name)) config->kind = &KINDS[i];
 	return config->kind ? CUTTLE_OK
-	                    : FAIL("the architecture is %.60s; Llama, Mistral, Qwen2 and Qwen3 "
-	                           "(ForCausalLM) are converted",
+	                    : FAIL("the architecture is %.60s; Llama, Mistral, Qwen2, Qwen3, "
+	                           "Granite and SmolLM3 (ForCausalLM) are converted",
 	                           name ? name : "not said");
 }
 
@@ -140,6 +153,25 @@ static enum cuttle_status read_rope_settings(const json_t *root, struct hf_confi
 	return read_real_number(scaling, "factor", 1.0, 1e4, &config->linear, error);
 }
 
+/* GGUF has no key for the layers that do not rotate: they must be those that the engine knows. */
+static enum cuttle_status check_still_layers(const json_t *root, const struct hf_config *config,
+                                             struct cuttle_error *error) {
+	const uint64_t every = config->kind->still_every;
+	if (!every) return CUTTLE_OK;
+	const json_t *rotates = json_object_get(root, "no_rope_layers"), *rotated;
+	uint64_t interval = every;
+	size_t i;
+	bool fits = !json_is_array(rotates) || json_array_size(rotates) == config->layers;
+	json_array_foreach(rotates, i, rotated) fits &=
+	    json_is_integer(rotated) && json_integer_value(rotated) == ((i + 1) % every != 0);
+	if (!fits) return FAIL("no_rope_layers is supported for every fourth layer alone");
+	if (json_is_array(rotates)) return CUTTLE_OK;
+	const enum cuttle_status status =
+	    read_whole_number(root, "no_rope_layer_interval", 512, &interval, error);
+	if (status || interval == every) return status;
+	return FAIL("no_rope_layer_interval %llu is not supported", (unsigned long long)interval);
+}
+
 enum cuttle_status hf_config_read(const json_t *root, struct hf_config *config,
                                   struct cuttle_error *error) {
 	*config = (struct hf_config){0};
@@ -172,6 +204,10 @@ enum cuttle_status hf_config_read(const json_t *root, struct hf_config *config,
 	if (!status)
 		status = read_real_number(root, "rms_norm_eps", 1e-30, 0.5, &config->norm_epsilon,
 		                          error);
+	for (size_t i = 0; !status && config->kind->multipliers && i < HF_MULTIPLIERS; i++)
+		status = read_real_number(root, MULTIPLIERS[i][0], 1e-6, 1e6,
+		                          &config->multipliers[i], error);
+	if (!status) status = check_still_layers(root, config, error);
 	// Sliding attention sees the last `window` tokens. In a context no longer than that, it
 	// sees everything: so we cut the context to the window and compute full attention.
 	uint64_t window = config->context;
@@ -218,6 +254,9 @@ void hf_config_write(const struct hf_config *config, struct gguf_out *out) {
 	             (float)config->norm_epsilon);
 	gguf_out_f32(out, make_metadata_key(config, "rope.freq_base", key),
 	             (float)config->rope_base);
+	for (size_t i = 0; config->kind->multipliers && i < HF_MULTIPLIERS; i++)
+		gguf_out_f32(out, make_metadata_key(config, MULTIPLIERS[i][1], key),
+		             (float)config->multipliers[i]);
 	if (config->linear == 1.0) return;
 	gguf_out_text(out, make_metadata_key(config, "rope.scaling.type", key), "linear", 6);
 	gguf_out_f32(out, make_metadata_key(config, "rope.scaling.factor", key),

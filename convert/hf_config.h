@@ -11,7 +11,7 @@
 enum { HF_HEAD_MOST = 256 }; /* the largest head_size */
 
 /* How the kinds of model that are converted differ. Source: modeling_llama, _mistral, _qwen2,
- * _qwen3 of transformers. */
+ * _qwen3, _granite, _smollm3 of transformers. */
 struct hf_kind {
 	const char *name;         /* in config.json, as "LlamaForCausalLM" */
 	const char *architecture; /* general.architecture in GGUF, as "llama" */
@@ -21,7 +21,11 @@ struct hf_kind {
 	bool head_norms;     /* each query and key head is normalised */
 	bool window_if_used; /* sliding_window counts only where use_sliding_window is true */
 	uint64_t head_size;  /* where config.json has no head_dim; 0: width / heads */
+	bool multipliers;    /* the four of struct hf_config */
+	size_t still_every;  /* of so many layers the last does not rotate */
 };
+
+enum { HF_MULTIPLIERS = 4 }; /* of embedding, residual, attention and logits */
 
 struct hf_config {
 	const struct hf_kind *kind;
@@ -31,6 +35,7 @@ struct hf_config {
 	/* [head_size/2] divisors of the RoPE angles, of "llama3" RoPE scaling */
 	float rope_factors[HF_HEAD_MOST / 2];
 	bool has_rope_factors;
+	double multipliers[HF_MULTIPLIERS];
 	bool tied; /* the head is the embedding */
 };
 

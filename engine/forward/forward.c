@@ -16,7 +16,6 @@
 #include "kernels/gemm_blas.h"
 #endif
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -54,6 +53,7 @@ struct forward {
 	float *value;      /* [R][kv_heads][head_size] */
 	float *gate;       /* [R][ffn] */
 	float *up;         /* [R][ffn] */
+	float *branch;     /* [R][width]: what is added to x later; only where adds_apart */
 	int8_t *q;         /* [R][widest]: normed, quantised */
 	float *scale;      /* [R][widest/32]: of each block of 32 in q */
 	float *scaled_sum; /* [R][widest/32]: scale * sum */
@@ -92,6 +92,11 @@ static size_t widest_input_of(const struct model *m) {
 	return attention > most ? attention : most;
 }
 
+/* Whether attention and FFN are changed before they are added to x. */
+static bool adds_apart(const struct model *m) {
+	return m->residual_scale != 1.0f;
+}
+
 /* Called twice. With a NULL region it adds to *total what is needed; false on overflow. Then it
  * carves the same pieces from the region. */
 static bool lay_out_forward(struct forward *f, struct region *region, size_t *total) {
@@ -114,6 +119,7 @@ static bool lay_out_forward(struct forward *f, struct region *region, size_t *to
 	    {(void **)&f->value, rows, m->kv_heads * m->head_size * sizeof(float)},
 	    {(void **)&f->gate, rows, m->ffn * sizeof(float)},
 	    {(void **)&f->up, rows, m->ffn * sizeof(float)},
+	    {(void **)&f->branch, adds_apart(m) ? rows : 0, m->width * sizeof(float)},
 	    {(void **)&f->q, rows, wide},
 	    {(void **)&f->scale, rows, wide / GEMM_BLOCK * sizeof(float)},
 	    {(void **)&f->scaled_sum, rows, wide / GEMM_BLOCK * sizeof(float)},
@@ -264,6 +270,12 @@ static struct product whole_product_of(const struct packed_matrix *w, float *out
 	                        add, NULL, (w->channels + GEMM_GROUP - 1) / GEMM_GROUP};
 }
 
+/* The product that attention or FFN ends with. */
+static struct product branch_product_of(const struct forward *f, const struct packed_matrix *w) {
+	return adds_apart(f->model) ? whole_product_of(w, f->branch, false)
+	                            : whole_product_of(w, f->x, true);
+}
+
 /* ---- row phases ------------------------------------------------------------------------------ */
 
 static void quantise_row(struct forward *f, size_t row, size_t k) {
@@ -274,7 +286,17 @@ static void quantise_row(struct forward *f, size_t row, size_t k) {
 }
 
 static void embed_row(struct forward *f, size_t row) {
-	pack_row(&f->model->embedding, (size_t)f->rows[row].token, f->x + row * f->model->width);
+	const struct model *m = f->model;
+	float *x = f->x + row * m->width;
+	pack_row(&m->embedding, (size_t)f->rows[row].token, x);
+	for (size_t i = 0; m->embedding_scale != 1.0f && i < m->width; i++)
+		x[i] *= m->embedding_scale;
+}
+
+static void add_branch_row(struct forward *f, size_t row) {
+	const struct model *m = f->model;
+	float *x = f->x + row * m->width, *branch = f->branch + row * m->width;
+	for (size_t i = 0; i < m->width; i++) x[i] += branch[i] * m->residual_scale;
 }
 
 static void prepare_attention_row(struct forward *f, size_t row) {
@@ -293,11 +315,19 @@ static void norm_heads(const struct model *m, float *x, const float *weight, siz
 		kernels_get()->rmsnorm(x, weight, m->head_size, m->norm_epsilon, x);
 }
 
+/* The angles of that position; NULL where the layer does not rotate. Example: still_every = 4,
+ * so layers 3, 7, 11 and so on do not. */
+static const float *angles_of(const struct forward *f, size_t position) {
+	const size_t every = f->model->architecture->still_every;
+	if (every && (f->layer + 1) % every == 0) return NULL;
+	return f->cos_sin + position * f->model->rotated;
+}
+
 static void rotate_and_store_row(struct forward *f, size_t row) {
 	const struct model *m = f->model;
 	const struct layer *layer = &m->layer[f->layer];
 	const struct row *r = &f->rows[row];
-	const float *cos_sin = f->cos_sin + r->position * m->rotated;
+	const float *cos_sin = angles_of(f, r->position);
 	float *query = f->query + row * m->heads * m->head_size;
 	float *key = f->key + row * m->kv_heads * m->head_size,
 	      *value = f->value + row * m->kv_heads * m->head_size;
@@ -306,8 +336,10 @@ static void rotate_and_store_row(struct forward *f, size_t row) {
 	add_bias(value, layer->value_bias, m->kv_heads * m->head_size);
 	norm_heads(m, query, layer->query_norm, m->heads);
 	norm_heads(m, key, layer->key_norm, m->kv_heads);
-	kernels_get()->rope(query, m->heads, m->head_size, cos_sin, m->rotated);
-	kernels_get()->rope(key, m->kv_heads, m->head_size, cos_sin, m->rotated);
+	if (cos_sin) {
+		kernels_get()->rope(query, m->heads, m->head_size, cos_sin, m->rotated);
+		kernels_get()->rope(key, m->kv_heads, m->head_size, cos_sin, m->rotated);
+	}
 	for (size_t h = 0; h < m->kv_heads; h++)
 		kv_store(m, r->context, f->layer, h, r->position, key + h * m->head_size,
 		         value + h * m->head_size);
@@ -405,8 +437,7 @@ static void attend_task(void *context, size_t index, unsigned worker) {
 		                                       group->shared, row->position + 1, own)};
 	}
 	kernels_get()->attention(rows, group->count, heads, m->head_size, shared, shared_count,
-	                         1.0f / sqrtf((float)m->head_size),
-	                         f->attention + worker * f->attention_floats);
+	                         m->attention_scale, f->attention + worker * f->attention_floats);
 }
 
 /* ---- layers ---------------------------------------------------------------------------------- */
@@ -428,17 +459,17 @@ static void run_layer(struct forward *f, size_t layer_index) {
 	f->time.attention += read_forward_clock() - start;
 	run_row_phase(f, quantise_attention_row, rows);
 	multiply_products(f, rows, m->heads * m->head_size,
-	                  (struct product[]){whole_product_of(&layer->output, f->x, true)}, 1,
-	                  f->by_blas);
+	                  (struct product[]){branch_product_of(f, &layer->output)}, 1, f->by_blas);
+	if (adds_apart(m)) run_row_phase(f, add_branch_row, rows);
 	run_row_phase(f, prepare_ffn_row, rows);
 	multiply_products(f, rows, m->width,
 	                  (struct product[]){whole_product_of(&layer->gate, f->gate, false),
 	                                     whole_product_of(&layer->up, f->up, false)},
 	                  2, f->by_blas);
 	run_row_phase(f, activate_ffn_row, rows);
-	multiply_products(f, rows, m->ffn,
-	                  (struct product[]){whole_product_of(&layer->down, f->x, true)}, 1,
-	                  f->by_blas);
+	multiply_products(f, rows, m->ffn, (struct product[]){branch_product_of(f, &layer->down)},
+	                  1, f->by_blas);
+	if (adds_apart(m)) run_row_phase(f, add_branch_row, rows);
 }
 
 void forward_layers(struct forward *f, const struct row *rows, size_t count, size_t layers,

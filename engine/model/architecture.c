@@ -7,6 +7,7 @@
 #include "engine/model/model.h"
 #include "engine/status.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +23,8 @@ static const struct architecture architectures[] = {
     {.name = "llama"},
     {.name = "qwen2", .rotates_halves = true, .biases = true},
     {.name = "qwen3", .rotates_halves = true, .head_norms = true},
+    {.name = "granite", .multipliers = true},
+    {.name = "smollm3", .still_every = 4},
 };
 
 struct hyper_reader {
@@ -100,6 +103,8 @@ static enum cuttle_status refuse_unknown_keys(struct hyper_reader *r) {
 	    "attn_logit_softcapping", "final_logit_softcapping",
 	    "residual_scale",         "embedding_scale",
 	    "use_parallel_residual"};
+	static const char *const multipliers[] = {"attention.scale", "logit_scale",
+	                                          "residual_scale", "embedding_scale"};
 	const char *const name = r->model->architecture->name;
 	const size_t prefix = strlen(name) + 1;
 	for (size_t i = 0; i < gguf_entry_count(r->file); i++) {
@@ -110,6 +115,7 @@ static enum cuttle_status refuse_unknown_keys(struct hyper_reader *r) {
 			continue;
 		const struct gguf_string own = {whole.text + prefix, whole.size - prefix};
 		if (AMONG(own, known)) continue;
+		if (r->model->architecture->multipliers && AMONG(own, multipliers)) continue;
 		if (AMONG(own, zero_only)) {
 			(void)snprintf(r->key, sizeof r->key, "%.*s", (int)whole.size, whole.text);
 			if (is_switched_off(r) || is_qwen_leftover(r, own)) continue;
@@ -143,6 +149,33 @@ static enum cuttle_status read_rope_scale(struct hyper_reader *r, double *scale)
 		return status_fail(r->error, CUTTLE_MODEL,
 		                   "model: rope scaling factor out of range");
 	*scale = factor;
+	return CUTTLE_OK;
+}
+
+/* Reads a factor, which must be there. Far from 1 it would leave the range of floats. */
+static enum cuttle_status read_multiplier(struct hyper_reader *r, const char *name, float *value) {
+	double read = 0.0;
+	const enum cuttle_status status =
+	    gguf_float(r->file, write_full_key(r, name), true, &read, r->error);
+	if (status) return status;
+	if (!(read >= 1e-6 && read <= 1e6))
+		return status_fail(r->error, CUTTLE_MODEL, "model: %s is outside 1e-6..1e6",
+		                   r->key);
+	*value = (float)read;
+	return CUTTLE_OK;
+}
+
+static enum cuttle_status read_multipliers(struct hyper_reader *r) {
+	struct model *m = r->model;
+	m->embedding_scale = m->residual_scale = m->logit_divisor = 1.0f;
+	m->attention_scale = 1.0f / sqrtf((float)m->head_size);
+	if (!m->architecture->multipliers) return CUTTLE_OK;
+	enum cuttle_status status;
+	if ((status = read_multiplier(r, "embedding_scale", &m->embedding_scale)) ||
+	    (status = read_multiplier(r, "residual_scale", &m->residual_scale)) ||
+	    (status = read_multiplier(r, "attention.scale", &m->attention_scale)) ||
+	    (status = read_multiplier(r, "logit_scale", &m->logit_divisor)))
+		return status;
 	return CUTTLE_OK;
 }
 
@@ -198,10 +231,10 @@ static enum cuttle_status read_architecture_name(struct hyper_reader *r) {
 		if (is_among(name, &architectures[i].name, 1))
 			r->model->architecture = &architectures[i];
 	if (!r->model->architecture)
-		return status_fail(
-		    r->error, CUTTLE_MODEL,
-		    "model: architecture \"%.*s\" is not supported (only llama, qwen2, qwen3)",
-		    (int)(name.size > 40 ? 40 : name.size), name.text);
+		return status_fail(r->error, CUTTLE_MODEL,
+		                   "model: architecture \"%.*s\" is not supported (only llama, "
+		                   "qwen2, qwen3, granite, smollm3)",
+		                   (int)(name.size > 40 ? 40 : name.size), name.text);
 	return CUTTLE_OK;
 }
 
@@ -219,6 +252,7 @@ enum cuttle_status architecture_read(const struct gguf *file, struct model *mode
 	    (status = read_size(&r, "embedding_length", true, 32, MAX_WIDTH, &m->width)) ||
 	    (status = read_size(&r, "feed_forward_length", true, 32, MAX_FFN, &m->ffn)) ||
 	    (status = read_context(&r)) || (status = read_heads(&r)) ||
+	    (status = read_multipliers(&r)) ||
 	    (status = gguf_float(file, write_full_key(&r, "attention.layer_norm_rms_epsilon"), true,
 	                         &epsilon, error)) ||
 	    (status =

@@ -149,9 +149,16 @@ static struct packed_matrix pack_tensor(struct model *m, const struct gguf_tenso
 	return *matrix;
 }
 
-static const float *copy_vector(struct model *m, const struct gguf_tensor *tensor) {
+static float *copy_vector(struct model *m, const struct gguf_tensor *tensor) {
 	float *copy = region_carve(&m->weights, tensor->bytes);
 	memcpy(copy, tensor->data, tensor->bytes);
+	return copy;
+}
+
+/* Logits are linear in the norm's weights, so these are divided, and the head is as it is. */
+static const float *copy_output_norm(struct model *m, const struct gguf_tensor *tensor) {
+	float *copy = copy_vector(m, tensor);
+	for (size_t i = 0; i < m->width; i++) copy[i] /= m->logit_divisor;
 	return copy;
 }
 
@@ -374,7 +381,7 @@ static enum cuttle_status read_weights(struct builder *b) {
 		status = map_weights(b, total);
 		if (!status) {
 			m->embedding = pack_tensor(m, ends[0]);
-			m->output_norm = copy_vector(m, ends[1]);
+			m->output_norm = copy_output_norm(m, ends[1]);
 			m->head = ends[2] ? pack_tensor(m, ends[2]) : m->embedding;
 			status = report_packed(b, ends[0]->bytes + (ends[2] ? ends[2]->bytes : 0));
 		}

@@ -55,6 +55,10 @@ struct model {
 	size_t context;                 /* longest context, in tokens */
 	size_t rotated;                 /* entries of a head that rotate; the others do not */
 	float norm_epsilon;             /* of all RMS norms */
+	float embedding_scale;          /* factor of each embedding */
+	float residual_scale;           /* factor of what attention and feed-forward add to x */
+	float attention_scale;          /* factor of each product of a query and a key */
+	float logit_divisor;            /* of the logits; output_norm is divided by it already */
 	double *rope_frequencies;       /* [rotated/2] radians per position */
 	struct layer *layer;            /* [layers] */
 	struct packed_matrix embedding; /* [vocab_size][width] */

@@ -189,6 +189,43 @@ static void test_kinds(void **state) {
 	}
 }
 
+/* Settings that a family alone has, and what is refused of them. `why` NULL: nothing is. */
+static void test_family_settings(void **state) {
+	(void)state;
+	static const struct {
+		const char *kind, *more, *why;
+	} cases[] = {
+	    {"Granite",
+	     "{\"embedding_multiplier\":12,\"residual_multiplier\":0.22,"
+	     "\"attention_multiplier\":0.015625,\"logits_scaling\":8}",
+	     NULL},
+	    {"Granite", "{\"embedding_multiplier\":12}", "residual_multiplier must be"},
+	    {"Granite", "{\"embedding_multiplier\":0}", "embedding_multiplier must be"},
+	    {"SmolLM3", "{\"no_rope_layers\":[1,1,1,0,1]}", NULL},
+	    {"SmolLM3", "{\"no_rope_layer_interval\":4}", NULL},
+	    {"SmolLM3", "{\"no_rope_layer_interval\":2}", "no_rope_layer_interval 2"},
+	    {"SmolLM3", "{\"no_rope_layers\":[1,1,0,1,1]}", "no_rope_layers"},
+	    {"SmolLM3", "{\"no_rope_layers\":[1,1,1,0]}", "no_rope_layers"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		json_t *root = json_pack(
+		    "{s:[o] s:i s:i s:i s:i s:i s:i s:f}", "architectures",
+		    json_sprintf("%sForCausalLM", cases[i].kind), "hidden_size", 64,
+		    "intermediate_size", 96, "num_hidden_layers", 5, "num_attention_heads", 4,
+		    "max_position_embeddings", 512, "vocab_size", 9, "rms_norm_eps", 1e-5);
+		json_t *added = json_loads(cases[i].more, 0, NULL);
+		struct hf_config config;
+		struct cuttle_error error = {""};
+		assert_int_equal(json_object_update(root, added), 0);
+		assert_int_equal(hf_config_read(root, &config, &error),
+		                 cases[i].why ? CUTTLE_MODEL : CUTTLE_OK);
+		if (cases[i].why && !strstr(error.message, cases[i].why))
+			fail_msg("says %s, not %s", error.message, cases[i].why);
+		json_decref(added);
+		json_decref(root);
+	}
+}
+
 static int set_up(void **state) {
 	struct folder *folder = calloc(1, sizeof *folder);
 	assert_non_null(folder);
@@ -372,6 +409,7 @@ int main(void) {
 	    cmocka_unit_test(test_largest_vocabulary),
 	    cmocka_unit_test(test_what_does_not_fit),
 	    cmocka_unit_test(test_kinds),
+	    cmocka_unit_test(test_family_settings),
 	    cmocka_unit_test_setup_teardown(test_same_model, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_quantize, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down)};

@@ -27,6 +27,9 @@ struct shape {
 	bool llama3, tied, biases, head_norms, halves, arrays, lengths;
 	const char *extra_key, *extra_tensor; /* a key of value `extra`, a vector of `width` */
 	double extra;
+	size_t layers;      /* 0 = LAYERS */
+	size_t still_every; /* of so many layers the last does not rotate */
+	double embedding, residual, attention, logit; /* multipliers; embedding 0 = no keys */
 };
 
 static const struct shape shapes[] = {
@@ -75,7 +78,32 @@ static const struct shape shapes[] = {
      .head_norms = true,
      .halves = true,
      .lengths = true},
+    {.architecture = "granite",
+     .kv_heads = 2,
+     .head_size = 16,
+     .rotated = 16,
+     .base = 10000,
+     .tied = true,
+     .embedding = 12,
+     .residual = 0.22,
+     .attention = 0.0625,
+     .logit = 1.5},
+    {.architecture = "smollm3",
+     .kv_heads = 2,
+     .head_size = 16,
+     .rotated = 16,
+     .base = 10000,
+     .tied = true,
+     .layers = 5,
+     .still_every = 4},
 };
+
+/* The shape of that architecture. */
+static struct shape shape_of(const char *architecture) {
+	size_t i = 0;
+	while (strcmp(shapes[i].architecture, architecture) != 0) i++;
+	return shapes[i];
+}
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
@@ -83,6 +111,10 @@ static const char *key(const struct shape *shape, const char *name) {
 	static char full[96];
 	snprintf(full, sizeof full, "%s.%s", shape->architecture, name);
 	return full;
+}
+
+static size_t layers_of(const struct shape *s) {
+	return s->layers ? s->layers : LAYERS;
 }
 
 static void write_random(struct gguf_writer *writer, const char *name, size_t row, size_t rows,
@@ -98,7 +130,7 @@ static void write_random(struct gguf_writer *writer, const char *name, size_t ro
 
 static void write_keys(struct gguf_writer *writer, const struct shape *s) {
 	gguf_write_text(writer, "general.architecture", s->architecture);
-	gguf_write_u32(writer, key(s, "block_count"), LAYERS);
+	gguf_write_u32(writer, key(s, "block_count"), (uint32_t)layers_of(s));
 	gguf_write_u32(writer, key(s, "embedding_length"), WIDTH);
 	if (s->arrays)
 		gguf_write_array(writer, key(s, "feed_forward_length"), GGUF_I32,
@@ -120,6 +152,12 @@ static void write_keys(struct gguf_writer *writer, const struct shape *s) {
 	gguf_write_f32(writer, key(s, "rope.freq_base"), (float)s->base);
 	if (s->linear > 0) gguf_write_f32(writer, key(s, "rope.scaling.factor"), (float)s->linear);
 	if (s->linear > 2) gguf_write_text(writer, key(s, "rope.scaling.type"), "linear");
+	if (s->embedding != 0) {
+		gguf_write_f32(writer, key(s, "embedding_scale"), (float)s->embedding);
+		gguf_write_f32(writer, key(s, "residual_scale"), (float)s->residual);
+		gguf_write_f32(writer, key(s, "attention.scale"), (float)s->attention);
+		gguf_write_f32(writer, key(s, "logit_scale"), (float)s->logit);
+	}
 	if (s->extra_key) gguf_write_f32(writer, key(s, s->extra_key), (float)s->extra);
 	tiny_vocab_write(writer);
 }
@@ -153,7 +191,7 @@ static uint8_t *write_model(const struct shape *s, size_t *size) {
 	write_random(writer, "output_norm.weight", WIDTH, 1, s->tied ? 0.3f : 1, 0.2f, &state);
 	if (s->llama3) write_random(writer, "rope_freqs.weight", s->rotated / 2, 1, 5, 3, &state);
 	if (s->extra_tensor) write_random(writer, s->extra_tensor, WIDTH, 1, 0, 1, &state);
-	for (int layer = 0; layer < LAYERS; layer++)
+	for (int layer = 0; layer < (int)layers_of(s); layer++)
 		for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
 			char name[64];
 			snprintf(name, sizeof name, "blk.%d.%s", layer, tensors[i].name);
@@ -229,7 +267,8 @@ static void project(const struct shape *s, const struct gguf *file, int layer, s
 			rms_norm(weights(file, layer,
 			                 h < HEADS ? "attn_q_norm.weight" : "attn_k_norm.weight"),
 			         head, size, head);
-		rotate(s, weights(file, -1, "rope_freqs.weight"), head, t);
+		if (!s->still_every || ((size_t)layer + 1) % s->still_every)
+			rotate(s, weights(file, -1, "rope_freqs.weight"), head, t);
 	}
 	keep(keys[t], kv);
 	keep(values[t], kv);
@@ -244,7 +283,7 @@ static void attend(const struct shape *s, size_t t, double *out) {
 			score[u] = 0;
 			for (size_t i = 0; i < size; i++)
 				score[u] += queries[t][h * size + i] * keys[u][kv + i];
-			score[u] /= sqrt((double)size);
+			score[u] *= s->embedding != 0 ? s->attention : 1 / sqrt((double)size);
 			most = fmax(most, score[u]);
 		}
 		for (size_t u = 0; u <= t; u++) sum += score[u] = exp(score[u] - most);
@@ -256,14 +295,20 @@ static void attend(const struct shape *s, size_t t, double *out) {
 	}
 }
 
-static void feed_forward(const struct gguf *file, int layer, double *x) {
+/* x += what attention or the feed-forward part gave */
+static void add_branch(const struct shape *s, const double *branch, double *x) {
+	const double scale = s->embedding != 0 ? (double)(float)s->residual : 1;
+	for (size_t i = 0; i < WIDTH; i++) x[i] += scale * branch[i];
+}
+
+static void feed_forward(const struct shape *s, const struct gguf *file, int layer, double *x) {
 	double normed[WIDTH], gate[FFN], up[FFN], down[WIDTH];
 	rms_norm(weights(file, layer, "ffn_norm.weight"), x, WIDTH, normed);
 	linear(weights(file, layer, "ffn_gate.weight"), NULL, normed, WIDTH, FFN, gate);
 	linear(weights(file, layer, "ffn_up.weight"), NULL, normed, WIDTH, FFN, up);
 	for (size_t i = 0; i < FFN; i++) gate[i] = gate[i] / (1 + exp(-gate[i])) * up[i];
 	linear(weights(file, layer, "ffn_down.weight"), NULL, gate, FFN, WIDTH, down);
-	for (size_t i = 0; i < WIDTH; i++) x[i] += down[i];
+	add_branch(s, down, x);
 }
 
 /* ln P(ids[t + 1] | ids[0..t]) */
@@ -273,22 +318,24 @@ static void reference(const struct shape *s, const struct gguf *file, const int3
 	            *head = s->tied ? embedding : weights(file, -1, "output.weight");
 	for (size_t t = 0; t < TOKENS; t++)
 		for (size_t i = 0; i < WIDTH; i++)
-			stream[t][i] = (double)embedding[(size_t)ids[t] * WIDTH + i];
-	for (int layer = 0; layer < LAYERS; layer++) {
+			stream[t][i] = (double)embedding[(size_t)ids[t] * WIDTH + i] *
+			               (s->embedding != 0 ? s->embedding : 1);
+	for (int layer = 0; layer < (int)layers_of(s); layer++) {
 		for (size_t t = 0; t < TOKENS; t++) project(s, file, layer, t);
 		for (size_t t = 0; t < TOKENS; t++) {
 			double attention[HEADS * 32], out[WIDTH];
 			attend(s, t, attention);
 			linear(weights(file, layer, "attn_output.weight"), NULL, attention,
 			       HEADS * s->head_size, WIDTH, out);
-			for (size_t i = 0; i < WIDTH; i++) stream[t][i] += out[i];
-			feed_forward(file, layer, stream[t]);
+			add_branch(s, out, stream[t]);
+			feed_forward(s, file, layer, stream[t]);
 		}
 	}
 	for (size_t t = 0; t + 1 < TOKENS; t++) {
 		double normed[WIDTH], logits[TINY_VOCAB], sum = 0;
 		rms_norm(weights(file, -1, "output_norm.weight"), stream[t], WIDTH, normed);
 		linear(head, NULL, normed, WIDTH, TINY_VOCAB, logits);
+		for (size_t i = 0; s->embedding != 0 && i < TINY_VOCAB; i++) logits[i] /= s->logit;
 		for (size_t i = 0; i < TINY_VOCAB; i++) sum += exp(logits[i]);
 		logprobs[t] = logits[ids[t + 1]] - log(sum);
 	}
@@ -409,6 +456,27 @@ static void test_refusals(void **state) {
 	assert_refused(shape, "blk.0.attn_q_norm.weight is missing");
 }
 
+/* A multiplier that is missing, or that would make everything 0 or nothing a number. */
+static void test_multipliers(void **state) {
+	(void)state;
+	static const double bad[] = {0, -1, NAN, INFINITY, 1e7};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		const struct shape good = shape_of("granite");
+		struct shape shape = good;
+		shape.residual = bad[i];
+		assert_refused(shape, "granite.residual_scale is outside 1e-6..1e6");
+		shape = good;
+		shape.attention = bad[i];
+		assert_refused(shape, "granite.attention.scale is outside 1e-6..1e6");
+		shape = good;
+		shape.logit = bad[i];
+		assert_refused(shape, "granite.logit_scale is outside 1e-6..1e6");
+		shape = good;
+		shape.embedding = bad[i];
+		assert_refused(shape, "granite.embedding_scale");
+	}
+}
+
 static void write_leftovers(struct gguf_writer *writer, const struct shape *shape, bool flag,
                             const char *more) {
 	char key[64];
@@ -503,7 +571,7 @@ static void test_rope_types(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_against_definitions), cmocka_unit_test(test_refusals),
-	    cmocka_unit_test(test_qwen_leftovers), cmocka_unit_test(test_sliding_window),
-	    cmocka_unit_test(test_rope_types)};
+	    cmocka_unit_test(test_multipliers),         cmocka_unit_test(test_qwen_leftovers),
+	    cmocka_unit_test(test_sliding_window),      cmocka_unit_test(test_rope_types)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hugging Face folders with random weights, offline, and what transformers says of 256 tokens, for tests/oracle/convert.sh.
-usage: make_hf.py llama32|tinyllama|mistral|qwen2|qwen3 usual|large FOLDER     makes FOLDER, FOLDER/texts.jsonl and FOLDER/scores.json
+usage: make_hf.py llama32|tinyllama|mistral|qwen2|qwen3|granite|smollm3 usual|large FOLDER     makes FOLDER, FOLDER/texts.jsonl and FOLDER/scores.json
 usual: weights as transformers begins a training; large: sharp attention and logits that vary by 3.5, as after one. There, what cuttle
 rounds on purpose (keys and values to f16) shows, so scores.json also has what transformers says with that rounding."""
 import json
@@ -10,24 +10,20 @@ import sys
 
 import torch
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
-from transformers.models.llama import modeling_llama
-from transformers.models.mistral import modeling_mistral
-from transformers.models.qwen2 import modeling_qwen2
-from transformers.models.qwen3 import modeling_qwen3
-from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, PreTrainedTokenizerFast
-from transformers import Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM
+from transformers import GraniteConfig, GraniteForCausalLM, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
+from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM, SmolLM3Config, SmolLM3ForCausalLM
 
-HOMES = modeling_llama, modeling_mistral, modeling_qwen2, modeling_qwen3
 PATTERN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|NUMBERS| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
 here = os.path.dirname(os.path.abspath(__file__))
 prose = [json.loads(line)["text"] for line in open(os.path.join(here, "../golden/prose.jsonl"), encoding="utf-8")]
 
 
-def byte_level(numbers, ignore_merges, specials):
+def byte_level(first, ignore_merges, specials):
     tokenizer = Tokenizer(models.BPE(ignore_merges=ignore_merges))
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Split(Regex(PATTERN.replace("NUMBERS", numbers)), "isolated"),
-         pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    splits = isinstance(first, str)
+    if splits:
+        first = pre_tokenizers.Split(Regex(PATTERN.replace("NUMBERS", first)), "isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([first, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=not splits)])
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.train_from_iterator(prose, trainers.BpeTrainer(
         vocab_size=1000, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
@@ -41,6 +37,11 @@ def llama3_tokenizer():
     tokenizer.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=False), processors.TemplateProcessing(
         single="<|begin_of_text|> $A", pair="<|begin_of_text|> $A $B", special_tokens=[("<|begin_of_text|>", begin)])])
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<|begin_of_text|>", eos_token="<|eot_id|>")
+
+
+def granite_tokenizer():
+    tokenizer = byte_level(pre_tokenizers.Digits(individual_digits=True), False, ["<|end_of_text|>", "<|start_of_role|>", "<|end_of_role|>"])
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<|end_of_text|>", eos_token="<|end_of_text|>")
 
 
 def qwen_tokenizer():
@@ -93,6 +94,14 @@ def make(kind, size):
     elif kind == "qwen3":
         tokenizer = qwen_tokenizer()
         model = Qwen3ForCausalLM(Qwen3Config(vocab_size=1024, head_dim=32, **common))
+    elif kind == "granite":
+        tokenizer = granite_tokenizer()
+        model = GraniteForCausalLM(GraniteConfig(vocab_size=1024, tie_word_embeddings=True, embedding_multiplier=12.0,
+                                                 residual_multiplier=0.22, attention_multiplier=0.015625, logits_scaling=8.0, **common))
+    elif kind == "smollm3":
+        tokenizer = llama3_tokenizer()
+        common.update(num_hidden_layers=5, pad_token_id=None)
+        model = SmolLM3ForCausalLM(SmolLM3Config(vocab_size=1024, tie_word_embeddings=True, **common))
     else:
         tokenizer = sentencepiece_tokenizer()
         model = MistralForCausalLM(MistralConfig(vocab_size=len(tokenizer), head_dim=32, sliding_window=None, **common))
@@ -136,16 +145,15 @@ def score(ids):
 
 
 model.config._attn_implementation = "eager"
-repeat = modeling_llama.repeat_kv
+home = sys.modules[type(model).__module__]
+repeat = home.repeat_kv
 scores = []
 with torch.no_grad():
     for text in texts:
         ids = tokenizer(text)["input_ids"]
         plain, spread = score(ids)
-        for home in HOMES:
-            home.repeat_kv = lambda states, times: repeat(states.half().float(), times)
+        home.repeat_kv = lambda states, times: repeat(states.half().float(), times)
         rounded = score(ids)[0]
-        for home in HOMES:
-            home.repeat_kv = repeat
+        home.repeat_kv = repeat
         scores.append(dict(ids=ids, plain=plain, rounded=rounded, spread=spread))
 json.dump(scores, open(os.path.join(folder, "scores.json"), "w"))
