@@ -20,7 +20,7 @@
 enum {
 	JSON_MOST = 64 << 20, /* bytes of one JSON file */
 	NAME = 64,            /* bytes of a tensor's name in the GGUF file, with its NUL */
-	LAYER_TENSORS = 14,   /* tensors of one layer, at most */
+	LAYER_TENSORS = 16,   /* tensors of one layer, at most */
 	END_TENSORS = 4       /* tensors outside the layers, at most */
 };
 
@@ -127,23 +127,31 @@ static enum cuttle_status list_layer_tensors(struct conversion *job, uint64_t la
 	const uint64_t query = shape->heads * shape->head_size,
 	               key = shape->kv_heads * shape->head_size;
 	const uint64_t turned_head = shape->kind->pairs ? shape->head_size : 0;
-	const bool biases = shape->kind->biases, norms = shape->kind->head_norms;
+	const struct hf_kind *kind = shape->kind;
+	const bool biases = kind->biases, norms = kind->head_norms || kind->width_norms;
+	const bool whole = kind->width_norms, first = kind->first_norms, after = kind->after_norms;
 	const struct {
 		const char *name, *theirs;
 		uint64_t row, rows, head;
 		bool absent;
 	} parts[LAYER_TENSORS] = {
-	    {"attn_norm.weight", "input_layernorm.weight", shape->width, 0, 0, false},
+	    {"attn_norm.weight", "input_layernorm.weight", shape->width, 0, 0, !first},
 	    {"attn_q.weight", "self_attn.q_proj.weight", shape->width, query, turned_head, false},
 	    {"attn_k.weight", "self_attn.k_proj.weight", shape->width, key, turned_head, false},
 	    {"attn_v.weight", "self_attn.v_proj.weight", shape->width, key, 0, false},
 	    {"attn_q.bias", "self_attn.q_proj.bias", query, 0, 0, !biases},
 	    {"attn_k.bias", "self_attn.k_proj.bias", key, 0, 0, !biases},
 	    {"attn_v.bias", "self_attn.v_proj.bias", key, 0, 0, !biases},
-	    {"attn_q_norm.weight", "self_attn.q_norm.weight", shape->head_size, 0, 0, !norms},
-	    {"attn_k_norm.weight", "self_attn.k_norm.weight", shape->head_size, 0, 0, !norms},
+	    {"attn_q_norm.weight", "self_attn.q_norm.weight", whole ? query : shape->head_size, 0,
+	     0, !norms},
+	    {"attn_k_norm.weight", "self_attn.k_norm.weight", whole ? key : shape->head_size, 0, 0,
+	     !norms},
 	    {"attn_output.weight", "self_attn.o_proj.weight", query, shape->width, 0, false},
-	    {"ffn_norm.weight", "post_attention_layernorm.weight", shape->width, 0, 0, false},
+	    {"post_attention_norm.weight", "post_attention_layernorm.weight", shape->width, 0, 0,
+	     !after},
+	    {"post_ffw_norm.weight", "post_feedforward_layernorm.weight", shape->width, 0, 0,
+	     !after},
+	    {"ffn_norm.weight", "post_attention_layernorm.weight", shape->width, 0, 0, !first},
 	    {"ffn_gate.weight", "mlp.gate_proj.weight", shape->width, shape->ffn, 0, false},
 	    {"ffn_up.weight", "mlp.up_proj.weight", shape->width, shape->ffn, 0, false},
 	    {"ffn_down.weight", "mlp.down_proj.weight", shape->ffn, shape->width, 0, false}};

@@ -13,20 +13,31 @@
 #define FAIL(...) io_fail(error, CUTTLE_MODEL, "config.json: " __VA_ARGS__)
 
 static const struct hf_kind KINDS[] = {
-    {.name = "LlamaForCausalLM", .architecture = "llama", .pairs = true},
-    {.name = "MistralForCausalLM", .architecture = "llama", .pairs = true},
-    {.name = "Qwen2ForCausalLM", .architecture = "qwen2", .biases = true, .window_if_used = true},
+    {.name = "LlamaForCausalLM", .architecture = "llama", .pairs = true, .first_norms = true},
+    {.name = "MistralForCausalLM", .architecture = "llama", .pairs = true, .first_norms = true},
+    {.name = "Qwen2ForCausalLM",
+     .architecture = "qwen2",
+     .biases = true,
+     .first_norms = true,
+     .window_if_used = true},
     {.name = "Qwen3ForCausalLM",
      .architecture = "qwen3",
      .head_norms = true,
+     .first_norms = true,
      .window_if_used = true,
      .head_size = 128},
-    {.name = "GraniteForCausalLM", .architecture = "granite", .pairs = true, .multipliers = true},
+    {.name = "GraniteForCausalLM",
+     .architecture = "granite",
+     .pairs = true,
+     .multipliers = true,
+     .first_norms = true},
     {.name = "SmolLM3ForCausalLM",
      .architecture = "smollm3",
      .pairs = true,
+     .first_norms = true,
      .window_if_used = true,
      .still_every = 4},
+    {.name = "Olmo2ForCausalLM", .architecture = "olmo2", .width_norms = true, .after_norms = true},
 };
 
 /* Their names in config.json, and in GGUF. */
@@ -68,7 +79,7 @@ static enum cuttle_status read_hf_kind(const json_t *root, struct hf_config *con
 		if (!strcmp(name, KINDS[i].name)) config->kind = &KINDS[i];
 	return config->kind ? CUTTLE_OK
 	                    : FAIL("the architecture is %.60s; Llama, Mistral, Qwen2, Qwen3, "
-	                           "Granite and SmolLM3 (ForCausalLM) are converted",
+	                           "Granite, SmolLM3 and Olmo2 (ForCausalLM) are converted",
 	                           name ? name : "not said");
 }
 

@@ -11,7 +11,7 @@
 enum { HF_HEAD_MOST = 256 }; /* the largest head_size */
 
 /* How the kinds of model that are converted differ. Source: modeling_llama, _mistral, _qwen2,
- * _qwen3, _granite, _smollm3 of transformers. */
+ * _qwen3, _granite, _smollm3, _olmo2 of transformers. */
 struct hf_kind {
 	const char *name;         /* in config.json, as "LlamaForCausalLM" */
 	const char *architecture; /* general.architecture in GGUF, as "llama" */
@@ -22,6 +22,9 @@ struct hf_kind {
 	bool window_if_used; /* sliding_window counts only where use_sliding_window is true */
 	uint64_t head_size;  /* where config.json has no head_dim; 0: width / heads */
 	bool multipliers;    /* the four of struct hf_config */
+	bool width_norms;    /* all queries and all keys are normalised */
+	bool first_norms;    /* norms before attention and feed-forward, as in Llama */
+	bool after_norms;    /* norms of what both add */
 	size_t still_every;  /* of so many layers the last does not rotate */
 };
 

@@ -94,7 +94,7 @@ static size_t widest_input_of(const struct model *m) {
 
 /* Whether attention and FFN are changed before they are added to x. */
 static bool adds_apart(const struct model *m) {
-	return m->residual_scale != 1.0f;
+	return m->residual_scale != 1.0f || m->architecture->after_norms;
 }
 
 /* Called twice. With a NULL region it adds to *total what is needed; false on overflow. Then it
@@ -293,26 +293,45 @@ static void embed_row(struct forward *f, size_t row) {
 		x[i] *= m->embedding_scale;
 }
 
-static void add_branch_row(struct forward *f, size_t row) {
+static void add_branch(struct forward *f, size_t row, const float *norm) {
 	const struct model *m = f->model;
 	float *x = f->x + row * m->width, *branch = f->branch + row * m->width;
+	if (norm) kernels_get()->rmsnorm(branch, norm, m->width, m->norm_epsilon, branch);
 	for (size_t i = 0; i < m->width; i++) x[i] += branch[i] * m->residual_scale;
 }
 
-static void prepare_attention_row(struct forward *f, size_t row) {
+static void add_attention_row(struct forward *f, size_t row) {
+	add_branch(f, row, f->model->layer[f->layer].attention_after_norm);
+}
+
+static void add_ffn_row(struct forward *f, size_t row) {
+	add_branch(f, row, f->model->layer[f->layer].ffn_after_norm);
+}
+
+/* Makes x the input of the next products; without a norm, as it is. */
+static void prepare_row(struct forward *f, size_t row, const float *norm) {
 	const struct model *m = f->model;
-	kernels_get()->rmsnorm(f->x + row * m->width, m->layer[f->layer].attention_norm, m->width,
-	                       m->norm_epsilon, f->normed + row * m->width);
+	const float *x = f->x + row * m->width;
+	float *normed = f->normed + row * m->width;
+	if (norm) kernels_get()->rmsnorm(x, norm, m->width, m->norm_epsilon, normed);
+	else memcpy(normed, x, m->width * sizeof *x);
 	quantise_row(f, row, m->width);
+}
+
+static void prepare_attention_row(struct forward *f, size_t row) {
+	prepare_row(f, row, f->model->layer[f->layer].attention_norm);
 }
 
 static void add_bias(float *x, const float *bias, size_t count) {
 	for (size_t i = 0; bias && i < count; i++) x[i] += bias[i];
 }
 
+/* Each head by itself, or all at once. */
 static void norm_heads(const struct model *m, float *x, const float *weight, size_t heads) {
-	for (size_t h = 0; weight && h < heads; h++, x += m->head_size)
-		kernels_get()->rmsnorm(x, weight, m->head_size, m->norm_epsilon, x);
+	const bool whole = m->architecture->width_norms;
+	const size_t size = whole ? heads * m->head_size : m->head_size, parts = whole ? 1 : heads;
+	for (size_t i = 0; weight && i < parts; i++, x += size)
+		kernels_get()->rmsnorm(x, weight, size, m->norm_epsilon, x);
 }
 
 /* The angles of that position; NULL where the layer does not rotate. Example: still_every = 4,
@@ -350,10 +369,7 @@ static void quantise_attention_row(struct forward *f, size_t row) {
 }
 
 static void prepare_ffn_row(struct forward *f, size_t row) {
-	const struct model *m = f->model;
-	kernels_get()->rmsnorm(f->x + row * m->width, m->layer[f->layer].ffn_norm, m->width,
-	                       m->norm_epsilon, f->normed + row * m->width);
-	quantise_row(f, row, m->width);
+	prepare_row(f, row, f->model->layer[f->layer].ffn_norm);
 }
 
 static void activate_ffn_row(struct forward *f, size_t row) {
@@ -460,7 +476,7 @@ static void run_layer(struct forward *f, size_t layer_index) {
 	run_row_phase(f, quantise_attention_row, rows);
 	multiply_products(f, rows, m->heads * m->head_size,
 	                  (struct product[]){branch_product_of(f, &layer->output)}, 1, f->by_blas);
-	if (adds_apart(m)) run_row_phase(f, add_branch_row, rows);
+	if (adds_apart(m)) run_row_phase(f, add_attention_row, rows);
 	run_row_phase(f, prepare_ffn_row, rows);
 	multiply_products(f, rows, m->width,
 	                  (struct product[]){whole_product_of(&layer->gate, f->gate, false),
@@ -469,7 +485,7 @@ static void run_layer(struct forward *f, size_t layer_index) {
 	run_row_phase(f, activate_ffn_row, rows);
 	multiply_products(f, rows, m->ffn, (struct product[]){branch_product_of(f, &layer->down)},
 	                  1, f->by_blas);
-	if (adds_apart(m)) run_row_phase(f, add_branch_row, rows);
+	if (adds_apart(m)) run_row_phase(f, add_ffn_row, rows);
 }
 
 void forward_layers(struct forward *f, const struct row *rows, size_t count, size_t layers,

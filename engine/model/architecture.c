@@ -20,11 +20,12 @@ enum {
 };
 
 static const struct architecture architectures[] = {
-    {.name = "llama"},
-    {.name = "qwen2", .rotates_halves = true, .biases = true},
-    {.name = "qwen3", .rotates_halves = true, .head_norms = true},
-    {.name = "granite", .multipliers = true},
-    {.name = "smollm3", .still_every = 4},
+    {.name = "llama", .first_norms = true},
+    {.name = "qwen2", .rotates_halves = true, .biases = true, .first_norms = true},
+    {.name = "qwen3", .rotates_halves = true, .head_norms = true, .first_norms = true},
+    {.name = "granite", .multipliers = true, .first_norms = true},
+    {.name = "smollm3", .still_every = 4, .first_norms = true},
+    {.name = "olmo2", .rotates_halves = true, .width_norms = true, .after_norms = true},
 };
 
 struct hyper_reader {
@@ -233,7 +234,7 @@ static enum cuttle_status read_architecture_name(struct hyper_reader *r) {
 	if (!r->model->architecture)
 		return status_fail(r->error, CUTTLE_MODEL,
 		                   "model: architecture \"%.*s\" is not supported (only llama, "
-		                   "qwen2, qwen3, granite, smollm3)",
+		                   "qwen2, qwen3, granite, smollm3, olmo2)",
 		                   (int)(name.size > 40 ? 40 : name.size), name.text);
 	return CUTTLE_OK;
 }

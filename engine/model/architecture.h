@@ -6,7 +6,7 @@
 // Rule: a key of the architecture that this engine does not know is refused, since it may change
 // the maths.
 // Sources: the GGUF specification (ggml docs/gguf.md); the model definitions of Llama, Qwen2,
-// Qwen3, Granite and SmolLM3.
+// Qwen3, Granite, SmolLM3 and OLMo 2.
 #ifndef CUTTLE_ENGINE_ARCHITECTURE_H
 #define CUTTLE_ENGINE_ARCHITECTURE_H
 
@@ -21,6 +21,9 @@ struct architecture {
 	bool biases;         /* query, key and value have biases */
 	bool head_norms;     /* RMS norms of each query and key head, before the rotation */
 	bool multipliers;    /* keys for the four scales of struct model */
+	bool width_norms;    /* RMS norms of all queries and of all keys, before the rotation */
+	bool first_norms;    /* RMS norms before attention and feed-forward, as in Llama */
+	bool after_norms;    /* RMS norms of what both add to x */
 	size_t still_every;  /* of so many layers the last does not rotate; 0 = all rotate */
 };
 

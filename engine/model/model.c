@@ -162,8 +162,8 @@ static const float *copy_output_norm(struct model *m, const struct gguf_tensor *
 	return copy;
 }
 
-/* The tensors of one layer, in this order: first seven matrices, then seven vectors. The last five
- * vectors exist only where the architecture has them. */
+/* The tensors of one layer, in this order: first seven matrices, then the vectors that the
+ * architecture has. */
 enum {
 	QUERY,
 	KEY,
@@ -174,7 +174,9 @@ enum {
 	DOWN,
 	MATRICES,
 	ATTENTION_NORM = MATRICES,
+	ATTENTION_AFTER_NORM,
 	FFN_NORM,
+	FFN_AFTER_NORM,
 	QUERY_BIAS,
 	KEY_BIAS,
 	VALUE_BIAS,
@@ -188,7 +190,8 @@ static enum cuttle_status find_layer_tensors(struct builder *b, size_t layer,
                                              const struct gguf_tensor *found[LAYER_TENSORS]) {
 	const struct model *m = b->model;
 	const size_t query = m->heads * m->head_size, key = m->kv_heads * m->head_size;
-	const bool biases = m->architecture->biases, norms = m->architecture->head_norms;
+	const struct architecture *a = m->architecture;
+	const bool norms = a->head_norms || a->width_norms;
 	const struct {
 		const char *name;
 		size_t row, rows;
@@ -201,13 +204,15 @@ static enum cuttle_status find_layer_tensors(struct builder *b, size_t layer,
 	    [GATE] = {"ffn_gate.weight", m->width, m->ffn, false},
 	    [UP] = {"ffn_up.weight", m->width, m->ffn, false},
 	    [DOWN] = {"ffn_down.weight", m->ffn, m->width, false},
-	    [ATTENTION_NORM] = {"attn_norm.weight", m->width, 0, false},
-	    [FFN_NORM] = {"ffn_norm.weight", m->width, 0, false},
-	    [QUERY_BIAS] = {"attn_q.bias", query, 0, !biases},
-	    [KEY_BIAS] = {"attn_k.bias", key, 0, !biases},
-	    [VALUE_BIAS] = {"attn_v.bias", key, 0, !biases},
-	    [QUERY_NORM] = {"attn_q_norm.weight", m->head_size, 0, !norms},
-	    [KEY_NORM] = {"attn_k_norm.weight", m->head_size, 0, !norms},
+	    [ATTENTION_NORM] = {"attn_norm.weight", m->width, 0, !a->first_norms},
+	    [ATTENTION_AFTER_NORM] = {"post_attention_norm.weight", m->width, 0, !a->after_norms},
+	    [FFN_NORM] = {"ffn_norm.weight", m->width, 0, !a->first_norms},
+	    [FFN_AFTER_NORM] = {"post_ffw_norm.weight", m->width, 0, !a->after_norms},
+	    [QUERY_BIAS] = {"attn_q.bias", query, 0, !a->biases},
+	    [KEY_BIAS] = {"attn_k.bias", key, 0, !a->biases},
+	    [VALUE_BIAS] = {"attn_v.bias", key, 0, !a->biases},
+	    [QUERY_NORM] = {"attn_q_norm.weight", a->width_norms ? query : m->head_size, 0, !norms},
+	    [KEY_NORM] = {"attn_k_norm.weight", a->width_norms ? key : m->head_size, 0, !norms},
 	};
 	for (size_t i = 0; i < LAYER_TENSORS; i++) {
 		if (expected[i].absent) continue;
@@ -251,13 +256,14 @@ static enum cuttle_status pair_layer_halves(struct builder *b,
                                             const struct gguf_tensor *const found[LAYER_TENSORS]) {
 	const struct model *m = b->model;
 	const size_t query = m->heads * m->head_size, key = m->kv_heads * m->head_size;
+	const bool whole = m->architecture->width_norms;
 	enum cuttle_status status;
 	if ((status = pair_tensor_halves(b, found[QUERY], query)) ||
 	    (status = pair_tensor_halves(b, found[KEY], key)) ||
 	    (status = pair_tensor_halves(b, found[QUERY_BIAS], query)) ||
 	    (status = pair_tensor_halves(b, found[KEY_BIAS], key)) ||
-	    (status = pair_tensor_halves(b, found[QUERY_NORM], m->head_size)) ||
-	    (status = pair_tensor_halves(b, found[KEY_NORM], m->head_size)))
+	    (status = pair_tensor_halves(b, found[QUERY_NORM], whole ? query : m->head_size)) ||
+	    (status = pair_tensor_halves(b, found[KEY_NORM], whole ? key : m->head_size)))
 		return status;
 	return CUTTLE_OK;
 }
@@ -271,7 +277,9 @@ static enum cuttle_status build_layer(struct builder *b,
 	    [OUTPUT] = &layer->output, [GATE] = &layer->gate, [UP] = &layer->up,
 	    [DOWN] = &layer->down};
 	const float **const vectors[] = {[ATTENTION_NORM] = &layer->attention_norm,
+	                                 [ATTENTION_AFTER_NORM] = &layer->attention_after_norm,
 	                                 [FFN_NORM] = &layer->ffn_norm,
+	                                 [FFN_AFTER_NORM] = &layer->ffn_after_norm,
 	                                 [QUERY_BIAS] = &layer->query_bias,
 	                                 [KEY_BIAS] = &layer->key_bias,
 	                                 [VALUE_BIAS] = &layer->value_bias,

@@ -27,7 +27,8 @@ struct shape {
 	bool llama3, tied, biases, head_norms, halves, arrays, lengths;
 	const char *extra_key, *extra_tensor; /* a key of value `extra`, a vector of `width` */
 	double extra;
-	size_t layers;      /* 0 = LAYERS */
+	size_t layers; /* 0 = LAYERS */
+	bool after; /* norms after attention and feed-forward, none before; q and k norms of all */
 	size_t still_every; /* of so many layers the last does not rotate */
 	double embedding, residual, attention, logit; /* multipliers; embedding 0 = no keys */
 };
@@ -96,6 +97,13 @@ static const struct shape shapes[] = {
      .tied = true,
      .layers = 5,
      .still_every = 4},
+    {.architecture = "olmo2",
+     .kv_heads = 2,
+     .head_size = 16,
+     .rotated = 16,
+     .base = 500000,
+     .after = true,
+     .halves = true},
 };
 
 /* The shape of that architecture. */
@@ -172,8 +180,12 @@ static uint8_t *write_model(const struct shape *s, size_t *size) {
 		size_t row, rows;
 		float middle, size;
 		bool absent;
-	} tensors[] = {{"attn_norm.weight", WIDTH, 1, 1, 0.5f, false},
-	               {"ffn_norm.weight", WIDTH, 1, 1, 0.5f, false},
+	} tensors[] = {{"attn_norm.weight", WIDTH, 1, 1, 0.5f, s->after},
+	               {"ffn_norm.weight", WIDTH, 1, 1, 0.5f, s->after},
+	               {"post_attention_norm.weight", WIDTH, 1, 1, 0.5f, !s->after},
+	               {"post_ffw_norm.weight", WIDTH, 1, 1, 0.5f, !s->after},
+	               {"attn_q_norm.weight", query, 1, 1, 0.5f, !s->after},
+	               {"attn_k_norm.weight", kv, 1, 1, 0.5f, !s->after},
 	               {"attn_q.weight", WIDTH, query, 0, 0.4f, false},
 	               {"attn_k.weight", WIDTH, kv, 0, 0.4f, false},
 	               {"attn_v.weight", WIDTH, kv, 0, 0.3f, false},
@@ -221,7 +233,12 @@ static void linear(const float *w, const float *bias, const double *x, size_t ro
 	}
 }
 
+/* Without a weight, x as it is. */
 static void rms_norm(const float *weight, const double *x, size_t n, double *out) {
+	if (!weight) {
+		if (out != x) memcpy(out, x, n * sizeof *x);
+		return;
+	}
 	double squares = 0;
 	for (size_t i = 0; i < n; i++) squares += x[i] * x[i];
 	for (size_t i = 0; i < n; i++)
@@ -261,6 +278,11 @@ static void project(const struct shape *s, const struct gguf *file, int layer, s
 	       WIDTH, kv, keys[t]);
 	linear(weights(file, layer, "attn_v.weight"), weights(file, layer, "attn_v.bias"), normed,
 	       WIDTH, kv, values[t]);
+	if (s->after) {
+		rms_norm(weights(file, layer, "attn_q_norm.weight"), queries[t], HEADS * size,
+		         queries[t]);
+		rms_norm(weights(file, layer, "attn_k_norm.weight"), keys[t], kv, keys[t]);
+	}
 	for (size_t h = 0; h < HEADS + s->kv_heads; h++) {
 		double *head = h < HEADS ? queries[t] + h * size : keys[t] + (h - HEADS) * size;
 		if (s->head_norms)
@@ -308,6 +330,7 @@ static void feed_forward(const struct shape *s, const struct gguf *file, int lay
 	linear(weights(file, layer, "ffn_up.weight"), NULL, normed, WIDTH, FFN, up);
 	for (size_t i = 0; i < FFN; i++) gate[i] = gate[i] / (1 + exp(-gate[i])) * up[i];
 	linear(weights(file, layer, "ffn_down.weight"), NULL, gate, FFN, WIDTH, down);
+	rms_norm(weights(file, layer, "post_ffw_norm.weight"), down, WIDTH, down);
 	add_branch(s, down, x);
 }
 
@@ -327,6 +350,8 @@ static void reference(const struct shape *s, const struct gguf *file, const int3
 			attend(s, t, attention);
 			linear(weights(file, layer, "attn_output.weight"), NULL, attention,
 			       HEADS * s->head_size, WIDTH, out);
+			rms_norm(weights(file, layer, "post_attention_norm.weight"), out, WIDTH,
+			         out);
 			add_branch(s, out, stream[t]);
 			feed_forward(s, file, layer, stream[t]);
 		}
@@ -454,6 +479,12 @@ static void test_refusals(void **state) {
 	shape = shapes[6];
 	shape.head_norms = false;
 	assert_refused(shape, "blk.0.attn_q_norm.weight is missing");
+	shape = shape_of("olmo2");
+	shape.after = false;
+	assert_refused(shape, "blk.0.post_attention_norm.weight is missing");
+	shape = shape_of("olmo2");
+	shape.extra_tensor = "blk.1.ffn_norm.weight";
+	assert_refused(shape, "blk.1.ffn_norm.weight is not supported in olmo2");
 }
 
 /* A multiplier that is missing, or that would make everything 0 or nothing a number. */

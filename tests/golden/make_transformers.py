@@ -32,6 +32,7 @@ MODELS = {
                                 tie_word_embeddings=True, rope_parameters=dict(rope_type="default", rope_theta=1e7))),
     "smollm3": ("SmolLM3", dict(num_hidden_layers=5, pad_token_id=None, tie_word_embeddings=True,
                                 rope_parameters=dict(rope_type="default", rope_theta=5e6))),
+    "olmo2": ("Olmo2", dict(pad_token_id=None, rms_norm_eps=0.05, rope_parameters=dict(rope_type="default", rope_theta=5e5))),
 }
 
 

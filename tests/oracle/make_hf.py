@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hugging Face folders with random weights, offline, and what transformers says of 256 tokens, for tests/oracle/convert.sh.
-usage: make_hf.py llama32|tinyllama|mistral|qwen2|qwen3|granite|smollm3 usual|large FOLDER     makes FOLDER, FOLDER/texts.jsonl and FOLDER/scores.json
+usage: make_hf.py llama32|tinyllama|mistral|qwen2|qwen3|granite|smollm3|olmo2 usual|large FOLDER     makes FOLDER, FOLDER/texts.jsonl and FOLDER/scores.json
 usual: weights as transformers begins a training; large: sharp attention and logits that vary by 3.5, as after one. There, what cuttle
 rounds on purpose (keys and values to f16) shows, so scores.json also has what transformers says with that rounding."""
 import json
@@ -11,19 +11,18 @@ import sys
 import torch
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import GraniteConfig, GraniteForCausalLM, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
-from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM, SmolLM3Config, SmolLM3ForCausalLM
+from transformers import Olmo2Config, Olmo2ForCausalLM, PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM, SmolLM3Config, SmolLM3ForCausalLM
 
 PATTERN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|NUMBERS| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
 here = os.path.dirname(os.path.abspath(__file__))
 prose = [json.loads(line)["text"] for line in open(os.path.join(here, "../golden/prose.jsonl"), encoding="utf-8")]
 
 
-def byte_level(first, ignore_merges, specials):
+def byte_level(first, ignore_merges, specials, regex=False):
     tokenizer = Tokenizer(models.BPE(ignore_merges=ignore_merges))
-    splits = isinstance(first, str)
-    if splits:
+    if isinstance(first, str):
         first = pre_tokenizers.Split(Regex(PATTERN.replace("NUMBERS", first)), "isolated")
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([first, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=not splits)])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([first, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=regex)])
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.train_from_iterator(prose, trainers.BpeTrainer(
         vocab_size=1000, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
@@ -40,8 +39,14 @@ def llama3_tokenizer():
 
 
 def granite_tokenizer():
-    tokenizer = byte_level(pre_tokenizers.Digits(individual_digits=True), False, ["<|end_of_text|>", "<|start_of_role|>", "<|end_of_role|>"])
+    tokenizer = byte_level(pre_tokenizers.Digits(individual_digits=True), False, ["<|end_of_text|>", "<|start_of_role|>", "<|end_of_role|>"], True)
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<|end_of_text|>", eos_token="<|end_of_text|>")
+
+
+def olmo2_tokenizer():
+    gpt4 = (r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+")
+    tokenizer = byte_level(pre_tokenizers.Split(Regex(gpt4), "removed", invert=True), False, ["<|endoftext|>", "<|pad|>"], False)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<|endoftext|>", eos_token="<|endoftext|>", pad_token="<|pad|>")
 
 
 def qwen_tokenizer():
@@ -102,6 +107,9 @@ def make(kind, size):
         tokenizer = llama3_tokenizer()
         common.update(num_hidden_layers=5, pad_token_id=None)
         model = SmolLM3ForCausalLM(SmolLM3Config(vocab_size=1024, tie_word_embeddings=True, **common))
+    elif kind == "olmo2":
+        tokenizer = olmo2_tokenizer()
+        model = Olmo2ForCausalLM(Olmo2Config(vocab_size=1024, **common))
     else:
         tokenizer = sentencepiece_tokenizer()
         model = MistralForCausalLM(MistralConfig(vocab_size=len(tokenizer), head_dim=32, sliding_window=None, **common))
